@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -32,7 +33,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 	}
 	// its loop is not started: its steps are made below
 	s := &Singleton{n: n, cfg: SingletonConfig{Name: "one"}, admission: newAdmission(n)}
-	s.m = membership.NewSingleton(membership.SingletonConfig{Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second})
+	s.m = singleton.New(singleton.Config{Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second})
 	s.loop = runloop.New(singletonDriver{s}, inboxMax)
 	if err := n.singletons.add(s); err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 
 	const stranger, crowd = transport.NodeID(4711), 10_000
 	probe := membership.AppendMessage(nil, membership.Heartbeat{})
-	word := appendWord(nil, "one", membership.SingletonDone)
+	word := appendWord(nil, "one", singleton.Done)
 	held := func(force func(do func()) bool) (free func()) {
 		began, end := make(chan struct{}), make(chan struct{})
 		force(func() { close(began); <-end })

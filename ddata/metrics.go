@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/replicator"
@@ -133,7 +134,7 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	report(mLive, is(h.Live))
 	report(mReady, is(h.Ready))
 	for _, s := range n.singletons.all() {
-		report(mSingleton, is(s.State() == membership.SingletonRunning), s.cfg.Name, s.cfg.Role)
+		report(mSingleton, is(s.State() == singleton.Running), s.cfg.Name, s.cfg.Role)
 	}
 	for kind, count := range n.reports.counts.All() {
 		report(mEvents, float64(count), kind)

@@ -12,17 +12,18 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 )
 
 // SingletonState is how far a Singleton of this node is; it prints itself.
-type SingletonState = membership.SingletonState
+type SingletonState = singleton.State
 
 // Token is the fencing token of a run: each has a higher one than all before it, on whatever node.
-// See membership.Token for its order, and for what happens to it when a cluster is founded without
+// See singleton.Token for its order, and for what happens to it when a cluster is founded without
 // the directories of the former one.
-type Token = membership.Token
+type Token = singleton.Token
 
 // SingletonConfig says what is to run on one node at a time. All nodes of the role run a Singleton
 // of that name.
@@ -55,7 +56,7 @@ type SingletonConfig struct {
 type Singleton struct {
 	n         *Node
 	cfg       SingletonConfig
-	m         *membership.Singleton
+	m         *singleton.Machine
 	loop      *runloop.Loop[singletonInput]
 	admission *runloop.Admission
 	state     atomic.Uint32
@@ -65,7 +66,7 @@ type Singleton struct {
 
 // singletonInput is one input of the machine.
 type singletonInput struct {
-	in   membership.SingletonInput
+	in   singleton.Input
 	from runloop.Permit // of another node's word
 }
 
@@ -92,7 +93,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)
 	}
 	s := &Singleton{n: n, cfg: cfg, admission: newAdmission(n), handed: make(chan struct{})}
-	s.m = membership.NewSingleton(membership.SingletonConfig{
+	s.m = singleton.New(singleton.Config{
 		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.d.Machine().HeartbeatInterval(),
 	})
 	s.loop = runloop.New(singletonDriver{s}, inboxMax)
@@ -104,10 +105,10 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	n.OnShutdown(shutdown.ClusterExiting, "singleton "+cfg.Name, s.handOver)
 	n.Watch(Watcher{
 		View: func(v *membership.View) {
-			s.post(membership.SingletonLease{Held: n.HoldsLease()})
-			s.post(membership.SingletonView{View: v})
+			s.post(singleton.Lease{Held: n.HoldsLease()})
+			s.post(singleton.ViewChanged{View: v})
 		},
-		Lease: func(held bool) { s.post(membership.SingletonLease{Held: held}) },
+		Lease: func(held bool) { s.post(singleton.Lease{Held: held}) },
 		End:   s.end,
 	})
 	return s, nil
@@ -169,7 +170,7 @@ func (s *Singleton) String() string {
 	return fmt.Sprintf("singleton %q of %s: %v", s.cfg.Name, s.cfg.Role, s.State())
 }
 
-func (s *Singleton) post(in membership.SingletonInput) { s.loop.Force(singletonInput{in: in}) }
+func (s *Singleton) post(in singleton.Input) { s.loop.Force(singletonInput{in: in}) }
 
 // singletonDriver drives the machine of a Singleton.
 type singletonDriver struct{ *Singleton }
@@ -199,7 +200,7 @@ func (s singletonDriver) Flush() {}
 func (s singletonDriver) Deadline() time.Time { return s.m.Deadline() }
 
 // Tick implements runloop.Machine.
-func (s singletonDriver) Tick() singletonInput { return singletonInput{in: membership.SingletonTick{}} }
+func (s singletonDriver) Tick() singletonInput { return singletonInput{in: singleton.Tick{}} }
 
 func (s *Singleton) tellState(state SingletonState) {
 	s.state.Store(uint32(state))
@@ -207,7 +208,7 @@ func (s *Singleton) tellState(state SingletonState) {
 	if s.cfg.OnState != nil {
 		s.cfg.OnState(state)
 	}
-	if state == membership.SingletonHandedOver {
+	if state == singleton.HandedOver {
 		close(s.handed)
 	}
 }
@@ -217,7 +218,7 @@ func (s *Singleton) begin(token Token) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.cancel = cancel
 	go func() {
-		defer s.post(membership.SingletonExited{})
+		defer s.post(singleton.Exited{})
 		defer cancel(nil)
 		if !s.n.HoldsLease() {
 			return
@@ -241,7 +242,7 @@ func (s *Singleton) cause() error {
 
 // handOver is the task of the phase cluster-exiting.
 func (s *Singleton) handOver(ctx context.Context) error {
-	s.post(membership.SingletonLeave{})
+	s.post(singleton.Leave{})
 	select {
 	case <-s.handed:
 		return nil
@@ -257,8 +258,8 @@ const singletonEndTimeout = time.Second
 
 // end stops it with the node.
 func (s *Singleton) end(error) {
-	s.post(membership.SingletonView{})
-	s.post(membership.SingletonLeave{})
+	s.post(singleton.ViewChanged{})
+	s.post(singleton.Leave{})
 	select {
 	case <-s.handed:
 	case <-time.After(singletonEndTimeout):

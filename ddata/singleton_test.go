@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 )
 
 // stage is where one singleton runs: it notes the node that is on it, and whether two were.
@@ -107,7 +108,7 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 		if err := n.Leave(testContext(t)); err != nil {
 			t.Fatal(err)
 		}
-		if got := parts[n].State(); got != membership.SingletonHandedOver {
+		if got := parts[n].State(); got != singleton.HandedOver {
 			t.Errorf("after leaving: %v", got)
 		}
 		var told []ddata.SingletonState
@@ -116,7 +117,7 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 				told = append(told, e.State)
 			}
 		}
-		end := []ddata.SingletonState{membership.SingletonRunning, membership.SingletonStopping, membership.SingletonHandedOver}
+		end := []ddata.SingletonState{singleton.Running, singleton.Stopping, singleton.HandedOver}
 		if n := len(told) - len(end); n < 0 || !slices.Equal(told[n:], end) {
 			t.Errorf("the events tell %v", told)
 		}
@@ -265,7 +266,7 @@ func TestSingletonSurvivesAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	token, err := hex.DecodeString(strings.TrimSpace(line))
-	if err != nil || len(token) != membership.TokenSize {
+	if err != nil || len(token) != singleton.TokenSize {
 		t.Fatalf("token %q: %v", line, err)
 	}
 	nodes := startAll(t, config(addrs[1], addrs, 0), config(addrs[2], addrs, 0))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -22,16 +23,16 @@ var singletonChannel = transport.ChannelOf("singleton")
 
 var errSingletonWord = errors.New("malformed word of a singleton")
 
-func appendWord(dst []byte, name string, w membership.SingletonWord) []byte {
+func appendWord(dst []byte, name string, w singleton.Word) []byte {
 	return append(append(dst, singletonVersion, byte(w)), name...)
 }
 
-func decodeWord(b []byte) (name string, w membership.SingletonWord, err error) {
+func decodeWord(b []byte) (name string, w singleton.Word, err error) {
 	if len(b) < 3 || len(b) > 2+nameMax || b[0] != singletonVersion {
 		return "", 0, fmt.Errorf("%w: wrong version or length", errSingletonWord)
 	}
-	w, name = membership.SingletonWord(b[1]), string(b[2:])
-	if w < membership.SingletonRequest || w > membership.SingletonDone {
+	w, name = singleton.Word(b[1]), string(b[2:])
+	if w < singleton.Request || w > singleton.Done {
 		return "", 0, fmt.Errorf("%w: %v", errSingletonWord, w)
 	}
 	if err := checkName(name); err != nil {
@@ -40,7 +41,7 @@ func decodeWord(b []byte) (name string, w membership.SingletonWord, err error) {
 	return name, w, nil
 }
 
-func (s *Singleton) sendWord(e membership.SingletonEnvelope) {
+func (s *Singleton) sendWord(e singleton.Envelope) {
 	payload := appendWord(nil, s.cfg.Name, e.Word)
 	if err := s.n.net.Send(transport.NodeID(e.To), transport.Control, 0, singletonChannel, payload); err != nil {
 		s.n.reports.emit(events.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, s.cfg.Name), Err: err}) // a request is repeated
@@ -60,6 +61,6 @@ func (ss *singletons) hear(from transport.NodeID, payload []byte, r *reports) {
 		return
 	}
 	if place, ok := s.admission.Admit(uint64(from), len(payload)); ok {
-		s.loop.Force(singletonInput{in: membership.SingletonReceive{From: membership.UID(from), Word: w}, from: place})
+		s.loop.Force(singletonInput{in: singleton.Receive{From: membership.UID(from), Word: w}, from: place})
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 )
 
 // FuzzSingletonWord: what decodes encodes to the same bytes, and nothing panics.
 func FuzzSingletonWord(f *testing.F) {
-	f.Add(appendWord(nil, "clerk", membership.SingletonRequest))
-	f.Add(appendWord(nil, "é", membership.SingletonDone))
+	f.Add(appendWord(nil, "clerk", singleton.Request))
+	f.Add(appendWord(nil, "é", singleton.Done))
 	f.Add([]byte{singletonVersion, 9, 'x'})
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -15,7 +15,7 @@ import (
 
 // Token orders the hostings of a shard: each has a higher one than all before it, on whatever node.
 // An outside store that keeps the highest with each row, and refuses a write with a lower one, is
-// safe from handlers that outlive their lease. See membership.Token for its order, and for what
+// safe from handlers that outlive their lease. See ddata.Token for its order, and for what
 // happens to it when a cluster is founded without the directories of the former one.
 type Token = ddata.Token
 

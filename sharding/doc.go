@@ -54,7 +54,7 @@
 //   - The state of an entity is the user's affair; only ids are remembered.
 //   - When all directories are lost, tokens rise by the founders' wall clocks alone. If the clock
 //     of the new founder is behind that of the former founding, an outside store refuses the new
-//     tokens (membership.Token).
+//     tokens (ddata.Token).
 //   - Local messages are not copied: sender and handler share what a message points to, so a
 //     message must not be changed once it is told.
 //

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 )
 
 // Events of what runs on one node of a role at a time (ddata.Node.RunSingleton).
@@ -14,7 +14,7 @@ type (
 	// progress, or this one has handed over, which it tells that other node as done.
 	SingletonChanged struct {
 		Name, Role string
-		State      membership.SingletonState
+		State      singleton.State
 	}
 	// SingletonFailed: it has ended by itself with an error, and is started again after a while.
 	SingletonFailed struct {

@@ -24,5 +24,4 @@ type Defects struct {
 	ToldUnstored     bool // V5 off: nothing waits until the record is on disk
 	AnyTiming        bool // Validate lets any time-outs pass
 	MoveUnasked      bool // keys that move are durable in the next view, whether its members have done their part or not
-	DoneTooEarly     bool // a Singleton that is asked to hand over says that it is done while it still stops
 }

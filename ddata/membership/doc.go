@@ -241,8 +241,8 @@
 //
 // # Singletons
 //
-// A Singleton runs what belongs on the oldest of a role. It is a machine beside the Machine, and is
-// told of views and of the lease. The oldest listed member starts it under its lease. The next in
+// Package singleton runs what belongs on the oldest of a role. Its machine stands beside the
+// Machine, and is told of views and of the lease. The oldest listed member starts it under its lease. The next in
 // age may start before a leaving member is out: when that member, asked for it, has said that it is
 // done. The word is final, as a uid that leaves never starts it again. So the next by age among the
 // members that have not said it is the only one, whichever view it has installed, as long as its

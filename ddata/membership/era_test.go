@@ -3,6 +3,8 @@ package membership
 import (
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 )
 
 // crashAll ends all nodes at once.
@@ -18,8 +20,8 @@ func (w *world) crashAll() {
 func TestEraLastsAsLongAsTheDirectories(t *testing.T) {
 	w := newWorld(t, 71, LAN())
 	w.found(3)
-	l := w.playLone(time.Second, Defects{})
-	last := func() Token {
+	l := w.playLone(time.Second, false)
+	last := func() singleton.Token {
 		t.Helper()
 		if !w.until(20*time.Second, func() bool { return l.running() != nil }) {
 			t.Fatal("nothing runs")

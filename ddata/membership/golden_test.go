@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
@@ -102,7 +103,7 @@ func (g *story) command(args []string) error {
 		if err != nil {
 			return err
 		}
-		g.lone = g.w.playLone(d, Defects{})
+		g.lone = g.w.playLone(d, false)
 		g.lone.watch = g.watchLone
 		for _, n := range g.w.living() {
 			fmt.Fprintf(g.out, "%v %v\n", n.uid, g.lone.part(n).s.State())
@@ -183,7 +184,7 @@ func (g *story) watch(n *node, in Input, fx *Effects) {
 }
 
 // watchLone prints what a step of a Singleton did.
-func (g *story) watchLone(n *node, in SingletonInput, fx *SingletonEffects) {
+func (g *story) watchLone(n *node, in singleton.Input, fx *singleton.Effects) {
 	var did []string
 	for _, e := range fx.Send {
 		did = append(did, fmt.Sprintf("send to %v: %v", e.To, e.Word))

@@ -3,47 +3,49 @@ package membership
 import (
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 )
 
 // lone plays what runs on one node of a role: a Singleton beside each machine, and what it starts,
 // which takes its time to stop.
 type lone struct {
-	w       *world
-	parts   map[*node]*part
-	linger  time.Duration // from Stop to Exited
-	starts  []*node
-	deaf    bool // no word arrives
-	defects Defects
-	last    Token                                          // of all starts
-	watch   func(*node, SingletonInput, *SingletonEffects) // sees every step
+	w      *world
+	parts  map[*node]*part
+	linger time.Duration // from Stop to Exited
+	starts []*node
+	deaf   bool                                             // no word arrives
+	early  bool                                             // it says that it is done while it still stops
+	last   singleton.Token                                  // of all starts
+	watch  func(*node, singleton.Input, *singleton.Effects) // sees every step
 }
 
 type part struct {
-	s     *Singleton
+	s     *singleton.Machine
 	runs  bool
-	token Token // of its last start
+	token singleton.Token // of its last start
 }
 
-func (w *world) playLone(linger time.Duration, f Defects) *lone {
-	l := &lone{w: w, parts: make(map[*node]*part), linger: linger, defects: f}
-	w.serveMore = func(n *node, v *View) { l.step(n, SingletonView{v}) }
+func (w *world) playLone(linger time.Duration, early bool) *lone {
+	l := &lone{w: w, parts: make(map[*node]*part), linger: linger, early: early}
+	w.serveMore = func(n *node, v *View) { l.step(n, singleton.ViewChanged{View: v}) }
 	w.reactMore = func(n *node, e Event) {
 		switch e := e.(type) {
 		case LeaseLost:
-			l.step(n, SingletonLease{false})
+			l.step(n, singleton.Lease{Held: false})
 		case LeaseRegained:
-			l.step(n, SingletonLease{true})
+			l.step(n, singleton.Lease{Held: true})
 		case MemberLeaving:
 			if e.Member.UID == n.uid {
-				l.step(n, SingletonLeave{})
+				l.step(n, singleton.Leave{})
 			}
 		}
 	}
 	w.checker.more = l.check
-	w.mayStop = func(n *node) bool { return l.part(n).s.State() == SingletonHandedOver }
+	w.mayStop = func(n *node) bool { return l.part(n).s.State() == singleton.HandedOver }
 	for _, n := range w.nodes {
-		l.step(n, SingletonView{n.m.View()})
-		l.step(n, SingletonLease{n.m.Lease().Holds(n.local())})
+		l.step(n, singleton.ViewChanged{View: n.m.View()})
+		l.step(n, singleton.Lease{Held: n.m.Lease().Holds(n.local())})
 	}
 	return l
 }
@@ -51,14 +53,14 @@ func (w *world) playLone(linger time.Duration, f Defects) *lone {
 func (l *lone) part(n *node) *part {
 	p := l.parts[n]
 	if p == nil {
-		p = &part{s: NewSingleton(SingletonConfig{Self: n.uid, Defects: l.defects})}
+		p = &part{s: singleton.New(singleton.Config{Self: n.uid, DoneTooEarly: l.early})}
 		l.parts[n] = p
 	}
 	return p
 }
 
 // step plays the driver.
-func (l *lone) step(n *node, in SingletonInput) {
+func (l *lone) step(n *node, in singleton.Input) {
 	if !n.alive {
 		return
 	}
@@ -79,16 +81,16 @@ func (l *lone) step(n *node, in SingletonInput) {
 		if !l.w.even {
 			linger = time.Duration(l.w.rng.Int64N(int64(l.linger) + 1))
 		}
-		l.w.after(linger, func() { p.runs = false; l.step(n, SingletonExited{}) })
+		l.w.after(linger, func() { p.runs = false; l.step(n, singleton.Exited{}) })
 	}
 	if d := p.s.Deadline(); !d.IsZero() {
-		l.w.after(max(d.Sub(n.local()), time.Millisecond), func() { l.step(n, SingletonTick{}) })
+		l.w.after(max(d.Sub(n.local()), time.Millisecond), func() { l.step(n, singleton.Tick{}) })
 	}
 	if !fx.Start {
 		return
 	}
 	if !n.m.Lease().Holds(n.local()) {
-		l.step(n, SingletonExited{})
+		l.step(n, singleton.Exited{})
 		return
 	}
 	if !l.last.Less(fx.Token) {
@@ -99,7 +101,7 @@ func (l *lone) step(n *node, in SingletonInput) {
 	l.w.log("%v runs it", n)
 }
 
-func (l *lone) post(from *node, e SingletonEnvelope) {
+func (l *lone) post(from *node, e singleton.Envelope) {
 	w := l.w
 	if l.deaf || w.loss > 0 && w.rng.Float64() < w.loss {
 		return
@@ -110,7 +112,7 @@ func (l *lone) post(from *node, e SingletonEnvelope) {
 	}
 	w.after(latency, func() {
 		if to := w.byUID[e.To]; to != nil && (w.cut == nil || !w.cut(from, to)) {
-			l.step(to, SingletonReceive{From: from.uid, Word: e.Word})
+			l.step(to, singleton.Receive{From: from.uid, Word: e.Word})
 		}
 	})
 }
@@ -148,7 +150,7 @@ func TestSingletonIsHandedOver(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		w := newWorld(t, 21, LAN())
 		w.found(3)
-		l := w.playLone(time.Second, Defects{})
+		l := w.playLone(time.Second, false)
 		first := l.running()
 		if first == nil || first != w.acting() {
 			t.Fatal("the oldest does not run it")
@@ -174,7 +176,7 @@ func TestSingletonIsHandedOver(t *testing.T) {
 func TestSingletonMovesAfterACrash(t *testing.T) {
 	w := newWorld(t, 22, LAN())
 	w.found(3)
-	l := w.playLone(time.Second, Defects{})
+	l := w.playLone(time.Second, false)
 	first := l.running()
 	first.crash()
 	if !w.until(20*time.Second, func() bool { return l.running() != nil }) {
@@ -189,9 +191,9 @@ func TestSingletonMovesAfterACrash(t *testing.T) {
 // TestSingletonInRandomWorlds: never two, whatever happens, and one in the end. Saying done too
 // early is noticed.
 func TestSingletonInRandomWorlds(t *testing.T) {
-	play := func(seed uint64, f Defects) (*chaos, *lone) {
+	play := func(seed uint64, early bool) (*chaos, *lone) {
 		c := newChaos(t, seed, timing(seed))
-		l := c.w.playLone(time.Duration(seed%4)*time.Second, f)
+		l := c.w.playLone(time.Duration(seed%4)*time.Second, early)
 		c.weights[6] += 3 // leaves
 		c.play()
 		if len(c.w.living()) > 0 && !c.w.until(30*time.Second, func() bool { return l.running() != nil }) {
@@ -201,7 +203,7 @@ func TestSingletonInRandomWorlds(t *testing.T) {
 	}
 	starts, seeds := 0, uint64(max(20, *seedsFlag/2))
 	for seed := uint64(1); seed <= seeds; seed++ {
-		c, l := play(seed, Defects{})
+		c, l := play(seed, false)
 		for _, f := range c.w.checker.faults {
 			t.Fatalf("seed %d: %s", seed, f)
 		}
@@ -209,7 +211,7 @@ func TestSingletonInRandomWorlds(t *testing.T) {
 	}
 	t.Logf("%d starts in %d worlds", starts, seeds)
 	for seed := uint64(1); seed <= 100; seed++ {
-		if c, _ := play(seed, Defects{DoneTooEarly: true}); len(c.w.checker.faults) > 0 {
+		if c, _ := play(seed, true); len(c.w.checker.faults) > 0 {
 			t.Logf("done too early, seed %d: %s", seed, c.w.checker.faults[0])
 			return
 		}

@@ -1,4 +1,4 @@
-package membership
+package singleton
 
 import (
 	"bytes"
@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // anyToken draws tokens that often agree in their first fields.
 func anyToken(r *rapid.T, label string) Token {
 	number := rapid.OneOf(rapid.Uint64Range(0, 2), rapid.SampledFrom([]uint64{255, 256, 1 << 31, 1<<32 - 1, 1 << 63, 1<<64 - 1}), rapid.Uint64())
 	return Token{
-		Era:   Era(number.Draw(r, label+" era")),
-		Epoch: Epoch(number.Draw(r, label+" epoch")),
+		Era:   view.Era(number.Draw(r, label+" era")),
+		Epoch: view.Epoch(number.Draw(r, label+" epoch")),
 		Up:    uint32(number.Draw(r, label+" up")),
 		Seq:   number.Draw(r, label+" seq"),
 	}

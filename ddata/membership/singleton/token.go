@@ -1,9 +1,11 @@
-package membership
+package singleton
 
 import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Token is a fencing token. An outside store keeps with each row the highest token by which it was
@@ -18,10 +20,10 @@ import (
 // the Era is no higher, and the store refuses the new cluster's writes. The remedy is to found
 // again when the clock is right, or to take the kept tokens out of the store.
 type Token struct {
-	Era   Era    // of the cluster
-	Epoch Epoch  // of the view in which it was decided
-	Up    uint32 // up number of the member that decided it
-	Seq   uint64 // counts what that member decided
+	Era   view.Era   // of the cluster
+	Epoch view.Epoch // of the view in which it was decided
+	Up    uint32     // up number of the member that decided it
+	Seq   uint64     // counts what that member decided
 }
 
 // TokenSize is the length of what Token.Bytes returns.
