@@ -1,8 +1,6 @@
 package membership
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
@@ -21,25 +19,11 @@ func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
 		m.tellView(r, cluster, epoch)
 		return false
 	}
-	if !m.isVoter(r.From) || !m.isVoter(m.cfg.UID) {
+	if !m.view.IsVoter(r.From) || !m.view.IsVoter(m.cfg.UID) {
 		m.stats.DroppedBad++
 		return false
 	}
 	return true
-}
-
-// isVoter reports whether the member decides what comes after the installed view.
-func (m *Machine) isVoter(u UID) bool {
-	o, ok := m.view.Member(u)
-	return ok && m.votes(o)
-}
-
-func (m *Machine) votes(o Member) bool {
-	if !m.capped {
-		return o.Full()
-	}
-	_, found := slices.BinarySearchFunc(m.voters, o.UpNumber, func(v Member, n uint32) int { return cmp.Compare(v.UpNumber, n) })
-	return found
 }
 
 // prepare answers a ballot's first phase. It already holds back the members that will be dropped
@@ -71,25 +55,18 @@ func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
 		return 0
 	}
 	for _, u := range drops {
-		if m.peers[u] != nil && m.mayHoldLease(u) {
+		if m.peers[u] != nil && m.view.MayHoldLease(u) {
 			wait = max(wait, m.promises.Until(u).Sub(m.now), m.arbiterWait())
 		}
 	}
 	return wait
 }
 
-// mayHoldLease reports whether a member can have held a lease. A member that is Joining never held
-// one in this cluster.
-func (m *Machine) mayHoldLease(u UID) bool {
-	o, ok := m.view.Member(u)
-	return ok && o.Status != Joining
-}
-
 // holdBack is V2. Without it an acceptor that still hears the member keeps granting, and its
 // promise never runs out. The others, which have accepted, would never leave their freeze.
 func (m *Machine) holdBack(drops []UID) {
 	for _, u := range drops {
-		if m.peers[u] != nil && m.mayHoldLease(u) {
+		if m.peers[u] != nil && m.view.MayHoldLease(u) {
 			m.promises.HoldBack(u, m.now.Add(2*m.cfg.LeaseDuration))
 		}
 	}
@@ -100,7 +77,7 @@ func (m *Machine) onAccept(r Receive, a Accept) {
 		return
 	}
 	v := a.Proposal.View
-	if v.Epoch != m.view.Epoch+1 || v.Cluster != m.view.Cluster || v.Parent != m.hash {
+	if v.Epoch != m.view.Epoch+1 || v.Cluster != m.view.Cluster || v.Parent != m.view.Digest {
 		m.stats.DroppedBad++
 		return
 	}
@@ -139,7 +116,7 @@ func (m *Machine) accept(from UID, p Accept) Message {
 		m.stats.RejectsPromise++ // R4: never for itself
 		return nil
 	}
-	drops := p.Proposal.Unconsented(m.view)
+	drops := p.Proposal.Unconsented(m.view.View)
 	if wait := m.promiseTo(drops); wait > 0 {
 		m.stats.RejectsPromise++
 		m.holdBack(drops)
@@ -166,7 +143,7 @@ func (m *Machine) accept(from UID, p Accept) Message {
 func (m *Machine) storesPending(p Accept) bool {
 	v, number := p.Proposal.View, m.acceptor.Record()
 	if was := m.record.Pending; was == nil || was.Hash() != v.Hash() {
-		number = m.persist(record{Last: m.view, Pending: v, Settled: m.record.Settled})
+		number = m.persist(record{Last: m.view.View, Pending: v, Settled: m.record.Settled})
 	}
 	m.acceptor.Note(p.Ballot, number)
 	return m.isStored(number)

@@ -55,7 +55,7 @@ func (m *Machine) speaks() bool {
 // arbiter's.
 func (m *Machine) counts(u UID) bool {
 	s, ok := m.arbitrated()
-	return ok && slices.ContainsFunc(s.Counting(m.voters), func(v Member) bool { return v.UID == u })
+	return ok && slices.ContainsFunc(s.Counting(m.view.Voters), func(v Member) bool { return v.UID == u })
 }
 
 // hearsArbiter reports whether a node that speaks for the arbiter is reachable.
@@ -161,7 +161,7 @@ func (m *Machine) arbiterSpeaks() {
 // onDecided takes a view of which this node knows that it is decided, and tells all nodes that it
 // concerns.
 func (m *Machine) onDecided(v *View) {
-	if v.Cluster == m.view.Cluster && v.Epoch == m.view.Epoch+1 && v.Parent != m.hash && !v.Founded {
+	if v.Cluster == m.view.Cluster && v.Epoch == m.view.Epoch+1 && v.Parent != m.view.Digest && !v.Founded {
 		m.fork(v.String())
 		return
 	}

@@ -34,7 +34,7 @@ func (m *Machine) advanceArbiter() {
 // those that try for the lease before this node.
 func (m *Machine) census(s downing.LeaseMajority) (reached, all, rank int) {
 	older := true
-	for _, v := range s.Counting(m.voters) {
+	for _, v := range s.Counting(m.view.Voters) {
 		all++
 		older = older && v.UID != m.cfg.UID
 		if m.Reachable(v.UID) {

@@ -17,7 +17,7 @@ func big(b *testing.B, n int) (*Machine, time.Time) {
 	}
 	now := time.Now()
 	m.Step(now, Tick{})
-	next := m.view.Next(m.hash)
+	next := m.view.Next(m.view.Digest)
 	next.LastUp = uint32(n)
 	next.Members = append(next.Members, m.view.Members[0])
 	for i := 2; i <= n; i++ {

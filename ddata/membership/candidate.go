@@ -18,7 +18,7 @@ type candidate struct {
 // candidate composes the next view from what this node knows: removals that are due, joiners,
 // members that may become Up or Leaving. All in one decision.
 func (m *Machine) candidate() candidate {
-	next := m.view.Next(m.hash)
+	next := m.view.Next(m.view.Digest)
 	next.Closing = m.view.Closing || m.self.closing
 	fresh := func() candidate {
 		return candidate{proposal: &paxos.Proposal{View: next}, changed: next.Closing != m.view.Closing}
@@ -50,7 +50,7 @@ func (m *Machine) candidate() candidate {
 // others are on their way that the same decision can take. What a view costs grows with the
 // cluster, and not with how many it takes in: hundreds that start together come in by a few views.
 func (m *Machine) gathers() bool {
-	until := m.installedAt.Add(m.cfg.HeartbeatInterval / 4)
+	until := m.view.At.Add(m.cfg.HeartbeatInterval / 4)
 	if !m.proposer.Idle() || !m.now.Before(until) || !m.awaitsSome() {
 		return false
 	}
@@ -80,7 +80,7 @@ func (m *Machine) canGoOn(members []Member) bool {
 // sameAgain is a candidate that changes nothing but the epoch. It ends a freeze of which no quorum
 // remembers the proposal.
 func (m *Machine) sameAgain() candidate {
-	next := m.view.Next(m.hash)
+	next := m.view.Next(m.view.Digest)
 	next.Members = slices.Clone(m.view.Members)
 	next.Inherit(m.unsettled())
 	return candidate{proposal: &paxos.Proposal{View: next}}
@@ -220,7 +220,7 @@ func (m *Machine) removalDue(o Member) removal {
 // their own removal they would be gone before any other member knows of it, and no other could
 // decide.
 func (m *Machine) votesUntilLeaving(o Member) bool {
-	return m.capped && o.Status == Up && m.isVoter(o.UID) && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID))
+	return m.view.Capped && o.Status == Up && m.view.IsVoter(o.UID) && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID))
 }
 
 // removalAfterStopped is removalDue while the others could not go on without the voters that have
@@ -283,10 +283,10 @@ func (m *Machine) admit(c *candidate) {
 		if next.Closing || j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) {
 			continue
 		}
-		if !next.TakesPatterns(j.durable, m.view) || used.Add(j.member) != "" { // it waits for a move, or was refused, or will be
+		if !next.TakesPatterns(j.durable, m.view.View) || used.Add(j.member) != "" { // it waits for a move, or was refused, or will be
 			continue
 		}
-		next.BeginMove(j.durable, m.view)
+		next.BeginMove(j.durable, m.view.View)
 		take(j.member)
 		next.Members = append(next.Members, j.member)
 		c.changed = true
@@ -315,7 +315,7 @@ func (m *Machine) promote(c *candidate) {
 			c.changed = true
 		case o.Status == Up && f&(FlagLeaving|FlagStopped) != 0:
 			o.Status = Leaving
-			if m.capped && !m.canGoOn(next.Members) { // the members that would come to vote for it are not heard
+			if m.view.Capped && !m.canGoOn(next.Members) { // the members that would come to vote for it are not heard
 				o.Status = Up
 				continue
 			}

@@ -32,7 +32,7 @@ func (m *Machine) checkStore() error {
 		return fmt.Errorf("record %d is being written, after %d of %d", s.writing, s.stored, s.issued)
 	case len(s.views) > heldMax:
 		return fmt.Errorf("%d views wait for the disk", len(s.views))
-	case len(s.views) > 0 && (m.isStored(s.views[0].record) || s.views[len(s.views)-1].view != m.view):
+	case len(s.views) > 0 && (m.isStored(s.views[0].record) || s.views[len(s.views)-1].view != m.view.View):
 		return errors.New("a stored view is held back, or one that is not installed")
 	}
 	return nil
@@ -42,14 +42,14 @@ func (m *Machine) checkChain() error {
 	if !m.view.Has(m.cfg.UID) {
 		return errors.New("this node is not in its view")
 	}
-	if m.hash != m.view.Hash() {
+	if m.view.Digest != m.view.Hash() {
 		return errors.New("the installed view was modified")
 	}
-	if m.record.Last != m.view || m.record.Settled > m.view.Epoch {
+	if m.record.Last != m.view.View || m.record.Settled > m.view.Epoch {
 		return errors.New("the installed view is not on disk")
 	}
-	for i, v := range m.voters {
-		if i > 0 && m.voters[i-1].UpNumber >= v.UpNumber {
+	for i, v := range m.view.Voters {
+		if i > 0 && m.view.Voters[i-1].UpNumber >= v.UpNumber {
 			return fmt.Errorf("voters are not in the order of age at %v", v)
 		}
 	}
@@ -87,7 +87,7 @@ func (m *Machine) checkPeers() error {
 func (m *Machine) checkVotes() error {
 	a, p := &m.acceptor, m.proposer
 	accepted, at := a.Accepted()
-	if accepted != nil && (accepted.View.Epoch != m.view.Epoch+1 || accepted.View.Parent != m.hash || a.Promised().Less(at)) {
+	if accepted != nil && (accepted.View.Epoch != m.view.Epoch+1 || accepted.View.Parent != m.view.Digest || a.Promised().Less(at)) {
 		return fmt.Errorf("accepted %v is no child of the view", accepted)
 	}
 	if accepted != nil && !m.notesAccepted() {
@@ -99,7 +99,7 @@ func (m *Machine) checkVotes() error {
 	if b := p.Ballot(); b.UID != m.cfg.UID || b.Round > p.Round() {
 		return fmt.Errorf("foreign ballot %v", b)
 	}
-	if p.Accepting() && (p.Value() == nil || p.Value().View.Parent != m.hash) {
+	if p.Accepting() && (p.Value() == nil || p.Value().View.Parent != m.view.Digest) {
 		return errors.New("a value in no chain is being decided")
 	}
 	return nil
@@ -119,5 +119,5 @@ func (m *Machine) notesAccepted() bool {
 func (m *Machine) checkLease() error {
 	s := m.leaseScene()
 	s.May = s.May && m.done == nil
-	return errors.Join(m.holder.Check(s), m.promises.Check(m.view, m.now.Add(m.cfg.promise())))
+	return errors.Join(m.holder.Check(s), m.promises.Check(m.view.View, m.now.Add(m.cfg.promise())))
 }

@@ -213,7 +213,7 @@ func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
 		n.m.view.Unsettled = append(n.m.view.Unsettled, DiskSet{Epoch: e + 2, Role: "r", Disks: []DiskID{1, DiskID(e + 2)}})
 	}
 	n.m.view.Epoch = view.SetsMax
-	n.m.hash = n.m.view.Hash()
+	n.m.view.Digest = n.m.view.Hash()
 	n.m.countSettled()
 	if n.m.roomForVoters() {
 		t.Error("there is room")

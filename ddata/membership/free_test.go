@@ -101,7 +101,7 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 		if r, err := decodeRecord(w.disks[late.addr]); err != nil || !r.Free {
 			t.Fatalf("its disk has %v, %v", r, err)
 		}
-		if votes := late.m.isVoter(late.uid); votes != told {
+		if votes := late.m.view.IsVoter(late.uid); votes != told {
 			t.Errorf("told early %t: it votes %t: %v", told, votes, late.m)
 		}
 	}
@@ -151,7 +151,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	voter, last := ns[0], ns[1]
 	for _, n := range ns {
 		switch {
-		case n.m.isVoter(n.uid):
+		case n.m.view.IsVoter(n.uid):
 			voter = n
 		case n.m.Self().UpNumber == 2:
 			last = n
@@ -175,7 +175,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 		}
 	}
 	last.step(Receive{From: voter.uid, FromAddr: voter.addr, Msg: Commit{View: &next}})
-	if last.m.View() != &next || !last.m.isVoter(last.uid) {
+	if last.m.View() != &next || !last.m.view.IsVoter(last.uid) {
 		t.Fatalf("it has not installed the view, or does not vote in it: %v", last.m)
 	}
 	if r := last.m.record; r.Last != &next || r.Free {

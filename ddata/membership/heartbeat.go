@@ -42,7 +42,7 @@ func (m *Machine) beats(o Member) bool {
 	if o.UID == m.cfg.UID {
 		return false
 	}
-	return !m.capped || m.votes(o) || m.reach.Doubts(o.UID) || m.downs[o.UID] || m.asksIfCloses(o)
+	return !m.view.Capped || m.view.Votes(o) || m.reach.Doubts(o.UID) || m.downs[o.UID] || m.asksIfCloses(o)
 }
 
 // advanceBeat sends heartbeats when they are due.
@@ -84,7 +84,7 @@ func (m *Machine) heartbeat() Heartbeat {
 		downs = downs[:downsMax]
 	}
 	return Heartbeat{
-		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.hash.Tag(),
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.view.Digest.Tag(),
 		Mono: int64(m.now.Sub(m.start)), Wall: m.now.UnixNano(),
 		Flags: m.flags(), Settled: m.self.settled, Moved: m.self.moved, Downs: downs,
 	}
@@ -98,7 +98,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 		if !m.anyEpoch(hb.Cluster) {
 			return
 		}
-	} else if hb.Tag != m.hash.Tag() {
+	} else if hb.Tag != m.view.Digest.Tag() {
 		m.fork("heartbeat of " + r.From.String())
 		return
 	}
@@ -111,7 +111,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 		m.sendMember(r.From, m.heartbeat()) // the lease may hang on its answer
 	}
 	m.learn(r.From, p, hb)
-	granted := (!m.capped || m.isVoter(m.cfg.UID)) && m.mayGrant(r.From)
+	granted := (!m.view.Capped || m.view.IsVoter(m.cfg.UID)) && m.mayGrant(r.From)
 	if granted {
 		m.stats.GrantsGiven++
 		m.promises.Make(r.From, m.now.Add(m.cfg.promise()))
@@ -121,7 +121,7 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.closes})
 	arrived := p.epoch < hb.Epoch
 	p.epoch = hb.Epoch
-	if arrived && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.capped || m.isVoter(r.From)) {
+	if arrived && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.view.Capped || m.view.IsVoter(r.From)) {
 		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }
@@ -217,8 +217,8 @@ func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
 	}
 	switch {
 	case !m.view.Has(r.From):
-		m.send(r.From, r.FromAddr, Commit{View: m.view})
-	case !m.now.Before(m.installedAt.Add(m.cfg.HeartbeatInterval / 2)):
+		m.send(r.From, r.FromAddr, Commit{View: m.view.View})
+	case !m.now.Before(m.view.At.Add(m.cfg.HeartbeatInterval / 2)):
 		m.sendMember(r.From, m.heartbeat()) // it fetches the view, from the first of all that tell it so
 	}
 }
@@ -239,6 +239,6 @@ func (m *Machine) onFetch(r Receive, f Fetch) {
 	case f.Cluster != m.view.Cluster:
 		m.otherCluster(r, f.Cluster)
 	default:
-		m.send(r.From, m.addrOf(r), Commit{View: m.view})
+		m.send(r.From, m.addrOf(r), Commit{View: m.view.View})
 	}
 }

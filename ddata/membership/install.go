@@ -2,10 +2,10 @@ package membership
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 func (m *Machine) onCommit(r Receive, c Commit) {
@@ -22,10 +22,10 @@ func (m *Machine) onCommit(r Receive, c Commit) {
 	case v.Epoch < m.view.Epoch:
 		m.stats.DroppedStale++
 	case v.Epoch == m.view.Epoch:
-		if v.Hash() != m.hash {
+		if v.Hash() != m.view.Digest {
 			m.fork(v.String())
 		}
-	case v.Epoch == m.view.Epoch+1 && v.Parent != m.hash && !v.Founded:
+	case v.Epoch == m.view.Epoch+1 && v.Parent != m.view.Digest && !v.Founded:
 		m.fork(v.String())
 	default:
 		m.install(v)
@@ -52,14 +52,13 @@ func (m *Machine) install(v *View) {
 		return
 	}
 	m.forgetUnaware()
-	old := m.view
+	old := m.View()
 	if old == nil || v.Epoch != old.Epoch+1 {
 		m.since = v.Epoch
 	}
 	m.stats.ViewsInstalled++
 	m.holder.Install(m.now)
-	m.view, m.hash, m.voters = v, v.Hash(), v.Voters()
-	m.capped = v.Capped(len(v.Full()))
+	m.view = view.Install(v, m.now)
 	m.acceptor = paxos.Acceptor{}
 	m.proposer.Reset()
 	m.arbiter.forgetUnsaved()
@@ -74,7 +73,6 @@ func (m *Machine) install(v *View) {
 	m.announceEvents(old, v)
 	m.tellViews()
 	m.renewLease()
-	m.installedAt = m.now
 	m.wake = true
 	if !m.cfg.Defects.NoV6 || old == nil {
 		m.beatAt = m.now // V6
@@ -91,7 +89,7 @@ func (m *Machine) install(v *View) {
 // promiseMembers promises L to every member (R3). A view that a later decision of these members
 // replaces must not come before the leases that were granted in earlier epochs have run out.
 func (m *Machine) promiseMembers() {
-	others := m.others()
+	others := m.view.Others(m.cfg.UID)
 	m.promises.Follow(others)
 	if m.cfg.Defects.NoInstallPromise {
 		return
@@ -122,13 +120,8 @@ func (m *Machine) rebuildPeers(v *View) {
 // watchMembers follows the members of the view. Heartbeats pass between any two of them but two that
 // do not vote.
 func (m *Machine) watchMembers() {
-	all := !m.capped || m.isVoter(m.cfg.UID)
-	m.reach.Follow(m.now, m.others(), func(o Member) bool { return all || m.votes(o) })
-}
-
-// others are the other members of the view, by uid.
-func (m *Machine) others() []Member {
-	return slices.DeleteFunc(slices.Clone(m.view.Members), func(o Member) bool { return o.UID == m.cfg.UID })
+	all := !m.view.Capped || m.view.IsVoter(m.cfg.UID)
+	m.reach.Follow(m.now, m.view.Others(m.cfg.UID), func(o Member) bool { return all || m.view.Votes(o) })
 }
 
 // goneAfter bounds how late a probe of a removed member may turn up, in units of SelfDownAfter.

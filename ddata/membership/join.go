@@ -18,7 +18,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		return
 	}
 	if m.view.Has(r.From) {
-		m.send(r.From, p.Self.Addr, Commit{View: m.view})
+		m.send(r.From, p.Self.Addr, Commit{View: m.view.View})
 		return
 	}
 	if !m.parting.since.IsZero() {
@@ -40,7 +40,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	m.rememberJoiner(p)
 	m.send(r.From, p.Self.Addr, JoinReply{
-		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view),
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view.View),
 	})
 }
 
@@ -216,7 +216,7 @@ const contactsTold = 5
 
 // contacts are the oldest voters that this node hears, itself included: the proposer is among them.
 func (m *Machine) contacts() (cs []Contact) {
-	for _, v := range m.voters {
+	for _, v := range m.view.Voters {
 		if len(cs) < contactsTold && m.Reachable(v.UID) {
 			cs = append(cs, Contact{UID: v.UID, Addr: v.Addr})
 		}

@@ -11,7 +11,7 @@ import (
 func (m *Machine) leaseScene() nodelease.Scene {
 	me, listed := m.view.Member(m.cfg.UID)
 	s := nodelease.Scene{
-		Now: m.now, Epoch: m.view.Epoch, Voters: m.voters, Quorum: m.quorum,
+		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: m.quorum,
 		May:    listed && me.Status != Joining && (!m.self.stopped || m.cfg.Defects.StoppedHolds),
 		Speaks: m.speaks() && !m.acceptor.Frozen(),
 	}

@@ -102,7 +102,7 @@ func (m *Machine) onCloseCluster() {
 // AllClose reports whether a view that is Closing has been told to the layers of this node, and of
 // all members that it reaches. The machine finds out after a CloseCluster.
 func (m *Machine) AllClose() bool {
-	return m.self.closes && !slices.ContainsFunc(m.others(), m.asksIfCloses)
+	return m.self.closes && !slices.ContainsFunc(m.view.Others(m.cfg.UID), m.asksIfCloses)
 }
 
 // asksIfCloses reports whether this node was asked to close the cluster and does not know whether

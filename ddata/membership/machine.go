@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Machine decides, together with those of the other nodes, which nodes are in, which is oldest and
@@ -41,10 +42,7 @@ type Machine struct {
 	record       record // what the disk holds, or is about to
 	store        store
 	seeker       *bootstrap.Seeker // nil once there is a view
-	view         *View
-	hash         Hash
-	voters       []Member // of the view, oldest first
-	capped       bool     // not all full members of the view vote
+	view         *view.Installed   // nil while seeking
 	peers        map[UID]*peer
 	reach        *downing.Reach
 	acceptor     paxos.Acceptor
@@ -61,7 +59,6 @@ type Machine struct {
 	beatAt       time.Time
 
 	settlement     settlement
-	installedAt    time.Time // when the view was installed
 	since          Epoch     // this node has seen all views from this one on
 	fetchAt        time.Time // no newer view is asked for before
 	slowMoveAt     time.Time // a move is not said to wait before
@@ -274,7 +271,12 @@ func (m *Machine) Deadline() time.Time {
 func (m *Machine) HeartbeatInterval() time.Duration { return m.cfg.HeartbeatInterval }
 
 // View is the installed view, nil before the first. It is immutable.
-func (m *Machine) View() *View { return m.view }
+func (m *Machine) View() *View {
+	if m.view == nil {
+		return nil
+	}
+	return m.view.View
+}
 
 // Self is this node as its view lists it; before the first view, as it asks to be listed.
 func (m *Machine) Self() Member {

@@ -56,7 +56,7 @@ func (m *Machine) tellSlowMove() {
 		}
 	}
 	if len(missing) > 0 {
-		m.event(KeysWaiting{m.view, bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")})
+		m.event(KeysWaiting{m.view.View, bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")})
 	}
 }
 

@@ -146,7 +146,7 @@ func (m *Machine) advanceParting() {
 	if g.since.IsZero() {
 		g.since, g.tellAt = m.now, m.now
 	}
-	v := m.view
+	v := m.view.View
 	if g.view != nil {
 		v = g.view
 	}
@@ -198,7 +198,7 @@ func (m *Machine) noteFree() (number uint64) {
 // isFree reports whether no node runs under a lease that a promise of this node covers.
 func (m *Machine) isFree() bool {
 	for u := range m.peers { // order: all are looked at
-		if !m.hasStopped(u) && m.mayHoldLease(u) && m.now.Before(m.promises.Until(u)) || m.cfg.Defects.GoesUntold {
+		if !m.hasStopped(u) && m.view.MayHoldLease(u) && m.now.Before(m.promises.Until(u)) || m.cfg.Defects.GoesUntold {
 			return false
 		}
 	}
@@ -238,7 +238,7 @@ func (m *Machine) tellStopped(tell bool) (waits bool) {
 			continue
 		}
 		if !knowsView {
-			m.send(o.UID, o.Addr, Commit{View: m.view})
+			m.send(o.UID, o.Addr, Commit{View: m.view.View})
 		}
 		m.send(o.UID, o.Addr, m.heartbeat())
 	}

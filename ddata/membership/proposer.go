@@ -27,7 +27,7 @@ func (m *Machine) advanceProposer() {
 
 // maybePropose starts a ballot when it is this node's turn and there is something to decide.
 func (m *Machine) maybePropose() {
-	if !m.isVoter(m.cfg.UID) || !m.hearsQuorum() || !m.parting.since.IsZero() {
+	if !m.view.IsVoter(m.cfg.UID) || !m.hearsQuorum() || !m.parting.since.IsZero() {
 		return
 	}
 	if at := m.proposer.RetryAt(); m.now.Before(at) {
@@ -53,12 +53,12 @@ func (m *Machine) maybePropose() {
 // stopped nor been downed (V3). If all voters have stopped but learners have not, the oldest
 // reachable voter still hands over to them.
 func (m *Machine) lead() (UID, bool) {
-	for _, v := range m.voters {
+	for _, v := range m.view.Voters {
 		if m.Reachable(v.UID) && (!m.hasStopped(v.UID) || m.cfg.Defects.StoppedProposes) && !m.downs[v.UID] {
 			return v.UID, true
 		}
 	}
-	for _, v := range m.voters {
+	for _, v := range m.view.Voters {
 		if m.Reachable(v.UID) {
 			return v.UID, true
 		}
@@ -73,7 +73,7 @@ func (m *Machine) hearsQuorum() bool {
 }
 
 // quorum asks the strategy about the voters of the view.
-func (m *Machine) quorum(has func(UID) bool) bool { return m.cfg.Strategy.Quorum(m.voters, has) }
+func (m *Machine) quorum(has func(UID) bool) bool { return m.cfg.Strategy.Quorum(m.view.Voters, has) }
 
 // mustFinish reports whether an undecided proposal, whose proposer may have died, keeps a node
 // frozen (R2) for longer than a decision takes. The oldest tries first; the others follow, each a
@@ -83,7 +83,7 @@ func (m *Machine) mustFinish() bool {
 		return false
 	}
 	rank := 0
-	for _, v := range m.voters {
+	for _, v := range m.view.Voters {
 		if v.UID == m.cfg.UID {
 			break
 		}
@@ -93,7 +93,7 @@ func (m *Machine) mustFinish() bool {
 	}
 	patience := time.Duration(1+rank) * 2 * m.cfg.HeartbeatInterval
 	since := m.acceptor.FrozenAt()
-	for _, v := range m.voters {
+	for _, v := range m.view.Voters {
 		if p := m.peers[v.UID]; p != nil && !p.frozenAt.IsZero() && (since.IsZero() || p.frozenAt.Before(since)) {
 			since = p.frozenAt
 		}
@@ -121,7 +121,7 @@ func (m *Machine) startBallot(drops []UID) {
 }
 
 func (m *Machine) toVoters(msg Message) {
-	for _, v := range m.voters {
+	for _, v := range m.view.Voters {
 		if v.UID != m.cfg.UID {
 			m.send(v.UID, v.Addr, msg)
 		}
@@ -136,7 +136,7 @@ func (m *Machine) onPrepared(r Receive, p Prepared) {
 		m.stats.DroppedStale++
 		return
 	}
-	if p.Accepted != nil && p.Accepted.View.Parent != m.hash {
+	if p.Accepted != nil && p.Accepted.View.Parent != m.view.Digest {
 		m.stats.DroppedBad++
 		return
 	}
@@ -256,7 +256,7 @@ func (m *Machine) maybeResend() {
 	}
 	p.Resend()
 	msg := Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: p.Ballot(), Proposal: p.Value()}
-	for _, v := range m.voters {
+	for _, v := range m.view.Voters {
 		if v.UID != m.cfg.UID && !p.HasAccepted(v.UID) {
 			m.send(v.UID, v.Addr, msg)
 		}

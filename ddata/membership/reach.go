@@ -43,7 +43,7 @@ func (m *Machine) onHint(h Hint) {
 // removeByHint is the planted defect DeadMeansRemoved: what a cluster that trusts its failure
 // detector would do.
 func (m *Machine) removeByHint(u UID) {
-	next := m.view.Next(m.hash)
+	next := m.view.Next(m.view.Digest)
 	next.Members = nil
 	for _, o := range m.view.Members {
 		if o.UID != u {

@@ -131,7 +131,7 @@ func TestALegalViewFits(t *testing.T) {
 // the incarnation before it.
 func TestNoRoomIsAReason(t *testing.T) {
 	_, oldest, _, _ := scripted(t, Defects{}, nil)
-	v := *oldest.m.view
+	v := *oldest.m.View()
 	for i := len(v.Members); i < view.MembersMax; i++ {
 		m := Member{UID: UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i), Roles: []string{"r"}, Status: Joining}
 		if v.NoRoom(m) != "" {
@@ -140,7 +140,7 @@ func TestNoRoomIsAReason(t *testing.T) {
 		v.Members = append(v.Members, m)
 	}
 	v.Sort()
-	oldest.m.view = &v
+	oldest.m.view = view.Install(&v, oldest.m.view.At)
 	probe := Probe{Protocol: Protocol, Settings: oldest.m.common.Settings, Self: Member{UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: Joining}}
 	if reason, text := oldest.m.refusal(probe); reason != ReasonRoom || !strings.Contains(text, "more than") {
 		t.Errorf("one more is refused with %v: %s", reason, text)
@@ -151,7 +151,7 @@ func TestNoRoomIsAReason(t *testing.T) {
 	}
 	probe.Self.Addr = "late.example:7946"
 	oldest.m.joiners = map[UID]joiner{7: {member: probe.Self, heard: v.Epoch, until: oldest.local().Add(LAN().HeartbeatInterval)}}
-	c := candidate{proposal: &paxos.Proposal{View: oldest.m.view.Next(oldest.m.hash)}}
+	c := candidate{proposal: &paxos.Proposal{View: oldest.m.view.Next(oldest.m.view.Digest)}}
 	c.proposal.View.Members = slices.Clone(v.Members)
 	if oldest.m.admit(&c); c.changed || len(c.proposal.View.Members) != len(v.Members) {
 		t.Error("a candidate lists a node for which it has no room")

@@ -99,7 +99,7 @@ func (m *Machine) onDiscovered(in Discovered) {
 func (m *Machine) onLateLock(r Receive, l Lock) {
 	switch {
 	case m.view.Has(r.From):
-		m.send(r.From, m.addrOf(r), Commit{View: m.view})
+		m.send(r.From, m.addrOf(r), Commit{View: m.view.View})
 	case l.View.Cluster == m.view.Cluster && l.View.Epoch <= m.view.Epoch:
 		m.send(r.From, r.FromAddr, Refuse{To: r.From, Cluster: m.view.Cluster, Reason: ReasonGone,
 			Text: "the cluster was founded and goes on without it"})

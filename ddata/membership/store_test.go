@@ -165,8 +165,8 @@ func stuck(t *testing.T) *node {
 
 // decide has a node hear of a view after its own, with the same members.
 func decide(n *node) *Effects {
-	v := *n.m.view
-	v.Epoch, v.Parent, v.Founded = v.Epoch+1, n.m.hash, false
+	v := *n.m.View()
+	v.Epoch, v.Parent, v.Founded = v.Epoch+1, n.m.view.Digest, false
 	return n.m.Step(n.local(), Receive{From: v.Members[0].UID, Msg: Commit{View: &v}})
 }
 

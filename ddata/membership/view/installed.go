@@ -1,0 +1,51 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Installed is a view that a node has installed, with what follows from it, computed once.
+//
+// Invariants: Digest is the hash of View. Voters are those of View, oldest first. Capped is set if
+// there are full members that do not vote. A node replaces it as a whole by the next one.
+type Installed struct {
+	*View
+	Digest Hash
+	Voters []Member
+	Capped bool
+	At     time.Time // when it was installed
+}
+
+// Install returns a view as it is installed at now.
+func Install(v *View, now time.Time) *Installed {
+	return &Installed{View: v, Digest: v.Hash(), Voters: v.Voters(), Capped: v.Capped(len(v.Full())), At: now}
+}
+
+// IsVoter reports whether a member decides what comes after the view.
+func (i *Installed) IsVoter(u UID) bool {
+	o, ok := i.Member(u)
+	return ok && i.Votes(o)
+}
+
+// Votes reports whether a member, as the view lists it, decides what comes after the view.
+func (i *Installed) Votes(o Member) bool {
+	if !i.Capped {
+		return o.Full()
+	}
+	_, found := slices.BinarySearchFunc(i.Voters, o.UpNumber, func(v Member, n uint32) int { return cmp.Compare(v.UpNumber, n) })
+	return found
+}
+
+// MayHoldLease reports whether a member can have held a lease. A member that is Joining never held
+// one in this cluster.
+func (i *Installed) MayHoldLease(u UID) bool {
+	o, ok := i.Member(u)
+	return ok && o.Status != Joining
+}
+
+// Others returns the members except one, by UID. The slice is the caller's.
+func (i *Installed) Others(self UID) []Member {
+	return slices.DeleteFunc(slices.Clone(i.Members), func(o Member) bool { return o.UID == self })
+}
