@@ -55,7 +55,7 @@ func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
 		return 0
 	}
 	for _, u := range drops {
-		if m.peers[u] != nil && m.view.MayHoldLease(u) {
+		if m.reports.Has(u) && m.view.MayHoldLease(u) {
 			wait = max(wait, m.promises.Until(u).Sub(m.now), m.arbiterWait())
 		}
 	}
@@ -66,7 +66,7 @@ func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
 // promise never runs out. The others, which have accepted, would never leave their freeze.
 func (m *Machine) holdBack(drops []UID) {
 	for _, u := range drops {
-		if m.peers[u] != nil && m.view.MayHoldLease(u) {
+		if m.reports.Has(u) && m.view.MayHoldLease(u) {
 			m.promises.HoldBack(u, m.now.Add(2*m.cfg.LeaseDuration))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
 // arbiter is this node's part in carrying the vote of the arbiter of LeaseMajority. The arbiter is
@@ -62,12 +63,9 @@ func (m *Machine) counts(u UID) bool {
 func (m *Machine) hearsArbiter() bool { return m.speaks() || m.hearsCarrier() }
 
 func (m *Machine) hearsCarrier() bool {
-	for u, p := range m.peers { // order: only looks whether there is any
-		if p.flags&FlagArbiter != 0 && m.reach.Hears(u) && m.counts(u) {
-			return true
-		}
-	}
-	return false
+	return m.view != nil && slices.ContainsFunc(m.view.Members, func(o Member) bool {
+		return o.UID != m.cfg.UID && m.reports.Flags(o.UID)&report.Arbiter != 0 && m.reach.Hears(o.UID) && m.counts(o.UID)
+	})
 }
 
 // arbiterWait is how long a new holder accepts no view that drops a member that may hold a lease.

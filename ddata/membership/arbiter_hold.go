@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
 // advanceArbiter tries for the arbiter's lease when it knows no holder, and gives it back to a
@@ -39,7 +40,7 @@ func (m *Machine) census(s downing.LeaseMajority) (reached, all, rank int) {
 		older = older && v.UID != m.cfg.UID
 		if m.Reachable(v.UID) {
 			reached++
-			if older && !m.hasStopped(v.UID) && !m.downs[v.UID] {
+			if older && !m.reports.Stopped(v.UID) && !m.downs.On(v.UID) {
 				rank++
 			}
 		}
@@ -51,7 +52,7 @@ func (m *Machine) census(s downing.LeaseMajority) (reached, all, rank int) {
 // than a larger one.
 func (m *Machine) maybeAcquire(s downing.LeaseMajority, rank int) {
 	a := &m.arbiter
-	if !m.counts(m.cfg.UID) || m.self.stopped || m.view.Epoch < a.behind || m.hearsCarrier() {
+	if !m.counts(m.cfg.UID) || m.self.Has(report.Stopped) || m.view.Epoch < a.behind || m.hearsCarrier() {
 		a.wantedAt = time.Time{}
 		return
 	}
@@ -87,7 +88,7 @@ func (m *Machine) maybeYield(s downing.LeaseMajority) {
 	a := &m.arbiter
 	switch {
 	case a.busy:
-	case m.self.stopped || !m.counts(m.cfg.UID):
+	case m.self.Has(report.Stopped) || !m.counts(m.cfg.UID):
 		m.becomeUnarbitrated()
 		m.event(ArbiterGiven{"this node goes"})
 	case a.minority && !m.now.Before(a.yieldAt):

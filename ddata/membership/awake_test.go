@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
 // TestAllPausedGoOn: while all nodes stand still no node can decide anything, so none is to blame.
@@ -92,9 +94,12 @@ func TestPausedLeaverStays(t *testing.T) {
 	w := newWorld(t, 15, LAN())
 	ns := w.found(3)
 	w.handOff = time.Millisecond
-	w.filter = func(_, _ *node, msg Message) bool { _, accept := msg.(Accept); return !accept || !ns[0].m.self.stopped }
+	w.filter = func(_, _ *node, msg Message) bool {
+		_, accept := msg.(Accept)
+		return !accept || !ns[0].m.self.Has(report.Stopped)
+	}
 	ns[0].step(Leave{})
-	if !w.until(10*time.Second, func() bool { return ns[0].m.self.stopped }) {
+	if !w.until(10*time.Second, func() bool { return ns[0].m.self.Has(report.Stopped) }) {
 		t.Fatal("not stopped", ns[0].m)
 	}
 	w.pauseAll(5 * w.base.SelfDownAfter)

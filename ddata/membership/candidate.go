@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -19,7 +20,7 @@ type candidate struct {
 // members that may become Up or Leaving. All in one decision.
 func (m *Machine) candidate() candidate {
 	next := m.view.Next(m.view.Digest)
-	next.Closing = m.view.Closing || m.self.closing
+	next.Closing = m.view.Closing || m.self.Has(report.Closing)
 	fresh := func() candidate {
 		return candidate{proposal: &paxos.Proposal{View: next}, changed: next.Closing != m.view.Closing}
 	}
@@ -66,7 +67,7 @@ func (m *Machine) awaitsSome() bool {
 		}
 	}
 	return slices.ContainsFunc(m.view.Members, func(o Member) bool {
-		return !o.Full() && m.Reachable(o.UID) && m.flagsOf(o.UID)&(FlagCaughtUp|FlagStopped) == 0
+		return !o.Full() && m.Reachable(o.UID) && m.reports.Flags(o.UID)&(report.CaughtUp|report.Stopped) == 0
 	})
 }
 
@@ -123,7 +124,7 @@ func (m *Machine) leaveLater(removals []removal) map[UID]bool {
 		r := removals[i]
 		switch {
 		case r.due.IsZero() || m.now.Before(r.due) || !o.Full():
-		case r.consented && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID)):
+		case r.consented && !m.downs.On(o.UID) && (o.UID == m.cfg.UID || m.Reachable(o.UID)):
 			leavers = append(leavers, o)
 		default:
 			gone = append(gone, o)
@@ -191,17 +192,17 @@ func (m *Machine) removals(of func(Member) removal) []removal {
 
 // removalDue returns when and why a member must be dropped, by what is known of it alone.
 func (m *Machine) removalDue(o Member) removal {
-	stopped := m.hasStopped(o.UID)
+	stopped := m.reports.Stopped(o.UID)
 	if stopped && m.votesUntilLeaving(o) {
 		return removal{}
 	}
-	if o.Status == Joining && m.flagsOf(o.UID)&FlagLeaving != 0 {
+	if o.Status == Joining && m.reports.Flags(o.UID)&report.Leaving != 0 {
 		return removal{due: m.now, consented: true} // it runs nothing, and will not come up
 	}
-	if stopped && (o.Status == Joining || m.settledBy(o.UID) >= m.view.Epoch || m.cfg.Defects.LeaveUnsettled) {
+	if stopped && (o.Status == Joining || m.reports.Settled(o.UID) >= m.view.Epoch || m.cfg.Defects.LeaveUnsettled) {
 		return removal{due: m.now, consented: true}
 	}
-	if m.downs[o.UID] {
+	if m.downs.On(o.UID) {
 		return removal{due: m.now, consented: stopped}
 	}
 	silentSince := m.reach.UnreachableSince(o.UID)
@@ -220,37 +221,17 @@ func (m *Machine) removalDue(o Member) removal {
 // their own removal they would be gone before any other member knows of it, and no other could
 // decide.
 func (m *Machine) votesUntilLeaving(o Member) bool {
-	return m.view.Capped && o.Status == Up && m.view.IsVoter(o.UID) && !m.downs[o.UID] && (o.UID == m.cfg.UID || m.Reachable(o.UID))
+	return m.view.Capped && o.Status == Up && m.view.IsVoter(o.UID) && !m.downs.On(o.UID) && (o.UID == m.cfg.UID || m.Reachable(o.UID))
 }
 
 // removalAfterStopped is removalDue while the others could not go on without the voters that have
 // stopped: those stay. The dead go meanwhile, because a learner that should come up may be waiting
 // for their answer.
 func (m *Machine) removalAfterStopped(o Member) removal {
-	if o.Full() && m.hasStopped(o.UID) && m.Reachable(o.UID) {
+	if o.Full() && m.reports.Stopped(o.UID) && m.Reachable(o.UID) {
 		return removal{}
 	}
 	return m.removalDue(o)
-}
-
-// hasStopped reports whether a member, or this node, has said that it stopped.
-func (m *Machine) hasStopped(u UID) bool {
-	if u == m.cfg.UID {
-		return m.self.stopped
-	}
-	p := m.peers[u]
-	return p != nil && p.flags&FlagStopped != 0
-}
-
-// settledBy is the epoch up to which a member's replicators have settled (V4).
-func (m *Machine) settledBy(u UID) Epoch {
-	if u == m.cfg.UID {
-		return m.self.settled
-	}
-	if p := m.peers[u]; p != nil {
-		return p.settled
-	}
-	return 0
 }
 
 // superseded reports whether a new incarnation waits, at the member's address or with its disk.
@@ -304,16 +285,16 @@ func (m *Machine) promote(c *candidate) {
 		if !m.view.Has(o.UID) {
 			continue
 		}
-		f := m.flagsOf(o.UID)
+		f := m.reports.Flags(o.UID)
 		switch {
-		case o.Status == Joining && open && m.Reachable(o.UID) && f&(FlagStopped|FlagLeaving) == 0 && (o.Full() || (f&FlagCaughtUp != 0 || m.cfg.Defects.UpUnasked) && m.roomForVoters()):
+		case o.Status == Joining && open && m.Reachable(o.UID) && f&(report.Stopped|report.Leaving) == 0 && (o.Full() || (f&report.CaughtUp != 0 || m.cfg.Defects.UpUnasked) && m.roomForVoters()):
 			o.Status = Up
 			if o.UpNumber == 0 {
 				next.LastUp++
 				o.UpNumber = next.LastUp
 			}
 			c.changed = true
-		case o.Status == Up && f&(FlagLeaving|FlagStopped) != 0:
+		case o.Status == Up && f&(report.Leaving|report.Stopped) != 0:
 			o.Status = Leaving
 			if m.view.Capped && !m.canGoOn(next.Members) { // the members that would come to vote for it are not heard
 				o.Status = Up
@@ -329,14 +310,4 @@ func (m *Machine) promote(c *candidate) {
 func (m *Machine) roomForVoters() bool {
 	sets := view.SetsSince(m.view.Unsettled, m.settled())
 	return view.RoomForSets(sets)
-}
-
-func (m *Machine) flagsOf(u UID) Flags {
-	if u == m.cfg.UID {
-		return m.flags()
-	}
-	if p := m.peers[u]; p != nil {
-		return p.flags
-	}
-	return 0
 }

@@ -28,7 +28,7 @@ func TestFirstHeartbeatOfAnEpochIsAnswered(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
 	n, o := ns[0], ns[1]
-	n.m.peers[o.uid].epoch = 0
+	n.m.reports.Arrive(o.uid, 0)
 	n.m.holder.Install(n.m.now) // as after the install
 	if got := sends[Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 1 {
 		t.Errorf("%d heartbeats answer the first one", len(got))

@@ -10,14 +10,12 @@ func (m *Machine) Check() error {
 	if m.view == nil {
 		return m.checkBootstrap()
 	}
-	errs := []error{m.view.Check(), m.checkStore(), m.checkChain(), m.checkPeers(), m.checkVotes(), m.checkLease()}
+	errs := []error{m.view.Check(), m.checkStore(), m.checkChain(), m.reports.Check(m.view.View), m.checkVotes(), m.checkLease()}
 	return errors.Join(errs...)
 }
 
 func (m *Machine) checkBootstrap() error {
 	switch {
-	case len(m.peers) > 0:
-		return errors.New("peers without a view")
 	case m.holder.Lease().Holds(m.now):
 		return errors.New("a lease without a view")
 	}
@@ -58,30 +56,7 @@ func (m *Machine) checkChain() error {
 			return fmt.Errorf("joiner %v is a member", u)
 		}
 	}
-	for _, u := range sortedKeys(m.downs) {
-		if !m.view.Has(u) {
-			return fmt.Errorf("downed %v is no member", u)
-		}
-	}
-	return nil
-}
-
-func (m *Machine) checkPeers() error {
-	if len(m.peers) != len(m.view.Members)-1 {
-		return fmt.Errorf("%d peers of %d members", len(m.peers), len(m.view.Members))
-	}
-	for _, o := range m.view.Members {
-		p := m.peers[o.UID]
-		switch {
-		case o.UID == m.cfg.UID:
-			if p != nil {
-				return errors.New("a peer of itself")
-			}
-		case p == nil:
-			return fmt.Errorf("no peer for %v", o)
-		}
-	}
-	return nil
+	return m.downs.Check(m.view.View)
 }
 
 func (m *Machine) checkVotes() error {

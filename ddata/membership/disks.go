@@ -15,7 +15,7 @@ func (m *Machine) countSettled() {
 	roles := m.view.RolesOfVoters()
 	m.settlement = settlement{roles: roles, most: make([]Epoch, len(roles))}
 	for _, o := range m.view.Members {
-		m.settlement.said(o, m.settledBy(o.UID))
+		m.settlement.said(o, m.reports.Settled(o.UID))
 	}
 }
 

@@ -1,34 +1,18 @@
 package membership
 
-import "time"
+import "github.com/coterie-go/coterie/ddata/membership/report"
 
-// peer is what another member of the view has reported of itself. flags, epoch and frozenAt belong to
-// the epoch of the view.
-type peer struct {
-	flags    Flags // as its last heartbeat said
-	settled  Epoch
-	moved    uint16    // the last move of which it has done its part
-	epoch    Epoch     // of its last heartbeat
-	frozenAt time.Time // when it was first seen frozen
-
-	knowsStopped bool  // it has said that it knows that this node has stopped
-	learned      Epoch // of the newest view that it has said to know, beside its heartbeats
-	closes       bool  // it has said that the layers above know a view that is Closing
-}
-
-func (m *Machine) flags() (f Flags) {
-	for _, b := range []struct {
-		set  bool
-		flag Flags
-	}{
-		{m.self.leaving, FlagLeaving}, {m.self.stopped, FlagStopped},
-		{m.self.caughtUp, FlagCaughtUp}, {m.acceptor.Frozen(), FlagFrozen},
-		{m.speaks(), FlagArbiter}, {m.self.closing, FlagClosing},
-		{!m.parting.since.IsZero(), FlagParting},
-	} {
-		if b.set {
-			f |= b.flag
-		}
+// flags are those of this node's heartbeats.
+func (m *Machine) flags() report.Flags {
+	f := m.self.Flags()
+	if m.acceptor.Frozen() {
+		f |= report.Frozen
+	}
+	if m.speaks() {
+		f |= report.Arbiter
+	}
+	if !m.parting.since.IsZero() {
+		f |= report.Parting
 	}
 	return f
 }
@@ -42,7 +26,7 @@ func (m *Machine) beats(o Member) bool {
 	if o.UID == m.cfg.UID {
 		return false
 	}
-	return !m.view.Capped || m.view.Votes(o) || m.reach.Doubts(o.UID) || m.downs[o.UID] || m.asksIfCloses(o)
+	return !m.view.Capped || m.view.Votes(o) || m.reach.Doubts(o.UID) || m.downs.On(o.UID) || m.asksIfCloses(o)
 }
 
 // advanceBeat sends heartbeats when they are due.
@@ -79,14 +63,10 @@ func (m *Machine) farewell() {
 }
 
 func (m *Machine) heartbeat() Heartbeat {
-	downs := sortedKeys(m.downs)
-	if len(downs) > downsMax {
-		downs = downs[:downsMax]
-	}
 	return Heartbeat{
 		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.view.Digest.Tag(),
 		Mono: int64(m.now.Sub(m.start)), Wall: m.now.UnixNano(),
-		Flags: m.flags(), Settled: m.self.settled, Moved: m.self.moved, Downs: downs,
+		Flags: m.flags(), Settled: m.self.Settled(), Moved: m.self.Moved(), Downs: m.downs.List(downsMax),
 	}
 }
 
@@ -94,7 +74,9 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	m.answerParting(r, hb)
 	if same := m.sameEpoch(r, hb.Cluster, hb.Epoch); !same {
 		m.tellView(r, hb.Cluster, hb.Epoch)
-		m.learnForGood(r.From, hb)
+		if m.view != nil && hb.Cluster == m.view.Cluster && m.reports.HearForGood(r.From, hb.Flags) {
+			m.wake = true
+		}
 		if !m.anyEpoch(hb.Cluster) {
 			return
 		}
@@ -102,15 +84,14 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 		m.fork("heartbeat of " + r.From.String())
 		return
 	}
-	p := m.peers[r.From]
-	if p == nil {
+	if !m.reports.Has(r.From) {
 		m.stats.DroppedBad++
 		return
 	}
-	if hb.Flags&FlagArbiter > p.flags&FlagArbiter {
+	if hb.Flags&report.Arbiter > m.reports.Flags(r.From)&report.Arbiter {
 		m.sendMember(r.From, m.heartbeat()) // the lease may hang on its answer
 	}
-	m.learn(r.From, p, hb)
+	m.learn(r.From, hb)
 	granted := (!m.view.Capped || m.view.IsVoter(m.cfg.UID)) && m.mayGrant(r.From)
 	if granted {
 		m.stats.GrantsGiven++
@@ -118,52 +99,24 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	} else {
 		m.stats.GrantsWithheld++
 	}
-	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.closes})
-	arrived := p.epoch < hb.Epoch
-	p.epoch = hb.Epoch
-	if arrived && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.view.Capped || m.view.IsVoter(r.From)) {
+	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.ToldClosing()})
+	if m.reports.Arrive(r.From, hb.Epoch) && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.view.Capped || m.view.IsVoter(r.From)) {
 		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }
 
 // learn takes over what a heartbeat of this epoch reports.
-func (m *Machine) learn(u UID, p *peer, hb Heartbeat) {
-	if p.flags != hb.Flags || p.moved != hb.Moved || p.settled < hb.Settled && hb.Flags&FlagStopped != 0 { // else nothing waits for it (V4)
-		m.wake = true
-	}
-	p.flags = hb.Flags | p.flags&flagsForGood
-	p.moved = hb.Moved
-	if p.settled < hb.Settled {
-		p.settled = hb.Settled
+func (m *Machine) learn(u UID, hb Heartbeat) {
+	news, settled := m.reports.Hear(u, m.now, report.Said{Flags: hb.Flags, Settled: hb.Settled, Moved: hb.Moved})
+	m.wake = m.wake || news
+	if settled {
 		m.settledUpTo(u, hb.Settled)
-	}
-	if p.flags&FlagFrozen == 0 {
-		p.frozenAt = time.Time{}
-	} else if p.frozenAt.IsZero() {
-		p.frozenAt = m.now
 	}
 	for _, u := range hb.Downs {
 		m.down(u)
 	}
-	if hb.Flags&FlagClosing != 0 {
+	if hb.Flags&report.Closing != 0 {
 		m.close()
-	}
-}
-
-// flagsForGood are those that no later heartbeat takes back.
-const flagsForGood = FlagLeaving | FlagStopped | FlagParting
-
-// learnForGood takes from a heartbeat of another epoch what no epoch revokes. A node that was the
-// last to stop may have said so, and gone, before the view arrived in which another waits for its
-// word.
-func (m *Machine) learnForGood(u UID, hb Heartbeat) {
-	if m.view == nil || hb.Cluster != m.view.Cluster {
-		return
-	}
-	p, said := m.peers[u], hb.Flags&flagsForGood
-	if p != nil && said&^p.flags != 0 {
-		p.flags |= said
-		m.wake = true
 	}
 }
 
@@ -182,7 +135,7 @@ func (m *Machine) mayGrant(u UID) bool {
 	case m.promises.HoldsBack(u, m.now) && !m.cfg.Defects.NoV2:
 		return false
 	}
-	return !m.downs[u]
+	return !m.downs.On(u)
 }
 
 // sameEpoch sorts out what belongs to another cluster or epoch, and asks for a newer view when one

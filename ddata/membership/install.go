@@ -63,7 +63,7 @@ func (m *Machine) install(v *View) {
 	m.proposer.Reset()
 	m.arbiter.forgetUnsaved()
 	m.arbiter.accepting = false
-	m.rebuildPeers(v)
+	m.reports.Follow(v)
 	m.watchMembers()
 	m.promiseMembers()
 	m.forgetMembers(old, v)
@@ -79,7 +79,7 @@ func (m *Machine) install(v *View) {
 	}
 	if old == nil {
 		m.holder.Begin(m.now)
-		m.self.companyAt = m.now
+		m.parting.companyAt = m.now
 		m.takeJoiners(m.seeker.Candidates(m.now))
 		m.seeker = nil
 	}
@@ -99,24 +99,6 @@ func (m *Machine) promiseMembers() {
 	}
 }
 
-// rebuildPeers keeps what the members have reported and what outlives an epoch.
-func (m *Machine) rebuildPeers(v *View) {
-	old := m.peers
-	m.peers = make(map[UID]*peer, len(v.Members))
-	for _, o := range v.Members {
-		if o.UID == m.cfg.UID {
-			continue
-		}
-		p := &peer{}
-		if q := old[o.UID]; q != nil {
-			p.flags = q.flags &^ FlagFrozen
-			p.settled, p.moved = q.settled, q.moved
-			p.knowsStopped, p.learned, p.closes = q.knowsStopped, q.learned, q.closes
-		}
-		m.peers[o.UID] = p
-	}
-}
-
 // watchMembers follows the members of the view. Heartbeats pass between any two of them but two that
 // do not vote.
 func (m *Machine) watchMembers() {
@@ -128,11 +110,7 @@ func (m *Machine) watchMembers() {
 const goneAfter = 2
 
 func (m *Machine) forgetMembers(old, v *View) {
-	for _, u := range sortedKeys(m.downs) {
-		if !v.Has(u) {
-			delete(m.downs, u)
-		}
-	}
+	m.downs.Follow(v)
 	for _, u := range sortedKeys(m.joiners) {
 		if v.Has(u) {
 			delete(m.joiners, u)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
 // leaseScene is what the holder of this node's lease has to know of this moment.
@@ -12,7 +13,7 @@ func (m *Machine) leaseScene() nodelease.Scene {
 	me, listed := m.view.Member(m.cfg.UID)
 	s := nodelease.Scene{
 		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: m.quorum,
-		May:    listed && me.Status != Joining && (!m.self.stopped || m.cfg.Defects.StoppedHolds),
+		May:    listed && me.Status != Joining && (!m.self.Has(report.Stopped) || m.cfg.Defects.StoppedHolds),
 		Speaks: m.speaks() && !m.acceptor.Frozen(),
 	}
 	if !m.cfg.Defects.NoV1 {
@@ -26,11 +27,11 @@ func (m *Machine) onGrant(r Receive, g Grant) {
 		return
 	}
 	sent := m.start.Add(time.Duration(g.Mono))
-	if m.peers[r.From] == nil || g.Mono < 0 || sent.After(m.now) {
+	if !m.reports.Has(r.From) || g.Mono < 0 || sent.After(m.now) {
 		m.stats.DroppedBad++
 		return
 	}
-	m.peers[r.From].closes = g.Closes
+	m.reports.HearClosing(r.From, g.Closes)
 	if !g.Granted {
 		return
 	}
@@ -61,7 +62,7 @@ func (m *Machine) renewLease() {
 // lossCause says why the lease is lost at this moment.
 func (m *Machine) lossCause(c nodelease.Change) LeaseLoss {
 	switch {
-	case m.self.stopped:
+	case m.self.Has(report.Stopped):
 		return LeaseStopped
 	case c.Suspended:
 		return LeaseSuspended

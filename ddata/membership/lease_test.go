@@ -142,10 +142,7 @@ func TestLapseIsTold(t *testing.T) {
 	n := w.found(3)[0]
 	w.run(5 * time.Second)
 	held := n.m.holder.Lease().Until()
-	var other UID
-	for u := range n.m.peers { // order: any
-		other = u
-	}
+	other := n.m.view.Others(n.uid)[0].UID
 	lost, late := n.m.Stats().LeasesLost, held.Add(10*time.Millisecond)
 	sent := held.Add(-10 * time.Millisecond)
 	fx := n.m.Step(late, Receive{From: other, Msg: Grant{

@@ -3,6 +3,8 @@ package membership
 import (
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
 // onLeave: a node without a view has nothing to hand off. One that is Joining has neither, and is
@@ -13,8 +15,8 @@ func (m *Machine) onLeave() {
 		m.becomeDone(ErrLeft)
 		return
 	}
-	if !m.self.leaving {
-		m.self.leaving, m.self.companyAt = true, m.now
+	if m.self.Leave() {
+		m.parting.companyAt = m.now
 	}
 	m.tell()
 }
@@ -22,7 +24,7 @@ func (m *Machine) onLeave() {
 // mayGo reports whether this node runs nothing under a lease, now or later, as far as its own view
 // goes: it may be dropped, and end.
 func (m *Machine) mayGo() bool {
-	return m.self.stopped || m.self.leaving && m.Self().Status == Joining
+	return m.self.Has(report.Stopped) || m.self.Has(report.Leaving) && m.Self().Status == Joining
 }
 
 func (m *Machine) onStopped() {
@@ -30,8 +32,9 @@ func (m *Machine) onStopped() {
 		m.becomeDone(ErrLeft)
 		return
 	}
-	m.self.leaving, m.self.stopped = true, true
-	m.self.companyAt = m.now
+	m.self.Leave()
+	m.self.Stop()
+	m.parting.companyAt = m.now
 	m.tell()
 	if m.cfg.Defects.GoesUnseen {
 		m.farewell()
@@ -40,19 +43,15 @@ func (m *Machine) onStopped() {
 }
 
 func (m *Machine) onCaughtUp(yes bool) {
-	if m.self.caughtUp != yes {
-		m.self.caughtUp = yes
-		if m.view != nil {
-			m.wake = true
-			m.toVoters(m.heartbeat()) // they decide what follows
-		}
+	if m.self.CatchUp(yes) && m.view != nil {
+		m.wake = true
+		m.toVoters(m.heartbeat()) // they decide what follows
 	}
 }
 
 func (m *Machine) onSettled(e Epoch) {
-	if e > m.self.settled {
-		m.self.settled = e
-		if m.self.stopped {
+	if m.self.Settle(e) {
+		if m.self.Has(report.Stopped) {
 			m.tell() // its removal waits for it (V4); else the next heartbeat is soon enough
 		}
 		if m.view != nil {
@@ -81,13 +80,14 @@ func (m *Machine) onDown(u UID) {
 // its removal: an operator may down more than half of the voters, provided that enough of them
 // still answer.
 func (m *Machine) down(u UID) bool {
-	if m.downs[u] || !m.view.Has(u) {
+	if m.downs.On(u) || !m.view.Has(u) {
 		return false
 	}
-	m.downs[u] = true
+	m.downs.Say(u)
 	m.wake = true
 	if u == m.cfg.UID {
-		m.self.stopped, m.self.companyAt = true, m.now
+		m.self.Stop()
+		m.parting.companyAt = m.now
 		m.renewLease()
 		m.tell()
 	}
@@ -95,30 +95,29 @@ func (m *Machine) down(u UID) bool {
 }
 
 func (m *Machine) onCloseCluster() {
-	m.self.asked = true
+	m.self.AskToClose()
 	m.close()
 }
 
 // AllClose reports whether a view that is Closing has been told to the layers of this node, and of
 // all members that it reaches. The machine finds out after a CloseCluster.
 func (m *Machine) AllClose() bool {
-	return m.self.closes && !slices.ContainsFunc(m.view.Others(m.cfg.UID), m.asksIfCloses)
+	return m.self.ToldClosing() && !slices.ContainsFunc(m.view.Others(m.cfg.UID), m.asksIfCloses)
 }
 
 // asksIfCloses reports whether this node was asked to close the cluster and does not know whether
 // the member has heard of it. Its grants tell.
 func (m *Machine) asksIfCloses(o Member) bool {
-	return m.self.asked && m.view.Closing && m.Reachable(o.UID) && !m.peers[o.UID].closes
+	return m.self.AskedToClose() && m.view.Closing && m.Reachable(o.UID) && !m.reports.Closes(o.UID)
 }
 
 // close notes that the whole cluster must shut down; heartbeats spread it, and the proposer makes a
 // view say so. It is irrevocable for this incarnation of the cluster. A view that founds anew says
 // nothing of it, and a founder has heard nothing of it.
 func (m *Machine) close() {
-	if m.view == nil || m.self.closing {
+	if m.view == nil || !m.self.Close() {
 		return
 	}
-	m.self.closing = true
 	if !m.view.Closing {
 		m.tell()
 	}
@@ -131,7 +130,7 @@ func (m *Machine) becomeGone() {
 
 // goneAs is how a node that has stopped ends.
 func (m *Machine) goneAs() error {
-	if m.downs[m.cfg.UID] {
+	if m.downs.On(m.cfg.UID) {
 		return &DownedError{Cause: "an operator has downed it", ByOperator: true}
 	}
 	return ErrLeft
@@ -149,7 +148,7 @@ func (m *Machine) advanceLeave() {
 	}
 	allStopped := true
 	for _, o := range m.view.Members {
-		if o.UID == m.cfg.UID || m.hasStopped(o.UID) || !m.reach.Watches(o.UID) {
+		if o.UID == m.cfg.UID || m.reports.Stopped(o.UID) || !m.reach.Watches(o.UID) {
 			continue
 		}
 		if !o.Full() && !m.Reachable(o.UID) {
@@ -157,10 +156,10 @@ func (m *Machine) advanceLeave() {
 		}
 		allStopped = false
 		if m.Reachable(o.UID) {
-			m.self.companyAt = m.now
+			m.parting.companyAt = m.now
 		}
 	}
-	limit := m.self.companyAt.Add(m.cfg.SelfDownAfter)
+	limit := m.parting.companyAt.Add(m.cfg.SelfDownAfter)
 	if !m.now.Before(limit) {
 		m.farewell() // so that the others learn of it in time
 		m.becomeGone()
@@ -168,7 +167,7 @@ func (m *Machine) advanceLeave() {
 	}
 	m.dueAt(limit)
 	if allStopped {
-		m.self.stopped = true // whatever its status: it ends
+		m.self.Stop() // whatever its status: it ends
 		m.advanceParting()
 	} else {
 		m.parting.since = time.Time{} // another node runs again

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -21,8 +22,7 @@ import (
 //	   │  no cluster: probes seeds, founds or joins                  beats, grants, decides
 //	   └──────────── refused, stalled, Leave ────────────────────────────────► (Effects.Done)
 //
-// Invariants: view is nil exactly while seeking. peers has an entry for every other member of the
-// view and no more. What the acceptor, the proposer and the peers hold belongs to the epoch of the
+// Invariants: view is nil exactly while seeking. What the acceptor, the proposer and the peers hold belongs to the epoch of the
 // view, promises excepted: those outlive it.
 type Machine struct {
 	cfg   Config
@@ -38,12 +38,12 @@ type Machine struct {
 
 	common bootstrap.Common // what all nodes must have alike
 
-	self         self
+	self         report.Own
 	record       record // what the disk holds, or is about to
 	store        store
 	seeker       *bootstrap.Seeker // nil once there is a view
 	view         *view.Installed   // nil while seeking
-	peers        map[UID]*peer
+	reports      *report.Table
 	reach        *downing.Reach
 	acceptor     paxos.Acceptor
 	proposer     *paxos.Proposer
@@ -52,8 +52,8 @@ type Machine struct {
 	arbiter      arbiter
 	joiners      map[UID]joiner
 	refusalsTold map[refusalKey]time.Time // refusals of joiners, when they were told
-	downs        map[UID]bool             // operator's verdicts on members of the view
-	unaware      map[UID]unaware          // nodes that have to hear from this one what was decided
+	downs        downing.Verdicts
+	unaware      map[UID]unaware // nodes that have to hear from this one what was decided
 	parting      parting
 	gone         map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
 	beatAt       time.Time
@@ -63,19 +63,6 @@ type Machine struct {
 	fetchAt        time.Time // no newer view is asked for before
 	slowMoveAt     time.Time // a move is not said to wait before
 	otherClusterAt time.Time // nothing is said of another cluster before
-}
-
-// self is what this node reports of itself in heartbeats. All but caughtUp only move forward.
-type self struct {
-	leaving   bool
-	stopped   bool
-	caughtUp  bool
-	closing   bool // the whole cluster is to shut down: asked here, or heard
-	asked     bool // asked here
-	closes    bool // a view that is Closing is stored, and the layers above were told of it
-	settled   Epoch
-	moved     uint16
-	companyAt time.Time // when a node able to decide this stopped node's removal was last there; moved by countAwake
 }
 
 // New returns a machine that knows nothing but its configuration and the record that the last
@@ -96,9 +83,8 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		}
 		m.record = r
 	}
-	m.peers, m.reach = make(map[UID]*peer), downing.NewReach(cfg.UnreachableAfter, cfg.HeartbeatInterval)
+	m.reports, m.reach = report.NewTable(cfg.UID, &m.self), downing.NewReach(cfg.UnreachableAfter, cfg.HeartbeatInterval)
 	m.joiners, m.refusalsTold = make(map[UID]joiner), make(map[refusalKey]time.Time)
-	m.downs = make(map[UID]bool)
 	m.gone = make(map[UID]time.Time)
 	m.unaware = make(map[UID]unaware)
 	m.proposer = paxos.NewProposer(paxos.Config{

@@ -5,26 +5,12 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
 // Message is what machines say to each other. Any message may be lost, late, doubled or overtaken.
 // AppendMessage knows all of them. Messages are values; the views, proposals and slices in them are never modified.
 type Message interface{ fmt.Stringer }
-
-// Flags say what a member reports of itself in heartbeats.
-type Flags uint8
-
-// The flags of a heartbeat.
-const (
-	FlagLeaving  Flags = 1 << iota // wants to leave
-	FlagStopped                    // has stopped for good
-	FlagCaughtUp                   // its replicators have caught up
-	FlagFrozen                     // has accepted a proposal for the next epoch
-	FlagArbiter                    // speaks for the arbiter
-	FlagClosing                    // wants the whole cluster to shut down, or has heard of it
-	FlagParting                    // ends as soon as this is answered, by Learned
-	flagsAll     = FlagLeaving | FlagStopped | FlagCaughtUp | FlagFrozen | FlagArbiter | FlagClosing | FlagParting
-)
 
 // Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for
 // a grant.
@@ -35,7 +21,7 @@ type Heartbeat struct {
 	Tag     uint64 // first half of the hash of the sender's view
 	Mono    int64  // when it was sent, on the sender's monotonic clock; only the sender reads it
 	Wall    int64  // and on its wall clock
-	Flags   Flags
+	Flags   report.Flags
 	Settled Epoch
 	Moved   uint16 // the last move of keys (View.Moves) of which the sender has done its part
 	Downs   []UID  // members that an operator has downed, sorted
@@ -123,17 +109,6 @@ type Rejected struct {
 	Ballot   paxos.Ballot // the one rejected
 	Promised paxos.Ballot // the highest one promised
 	Wait     int64        // nanoseconds that a promise still runs; 0 = the ballot was too low
-}
-
-// String lists the flags.
-func (f Flags) String() string {
-	var s []string
-	for i, name := range []string{"leaving", "stopped", "caught-up", "frozen", "arbiter", "closing", "parting"} {
-		if f&(1<<i) != 0 {
-			s = append(s, name)
-		}
-	}
-	return strings.Join(s, ",")
 }
 
 // String prints the message, without the times.

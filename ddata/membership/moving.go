@@ -22,7 +22,7 @@ import (
 // endMove lets the keys that move be durable when all members that stay have done their part.
 func (m *Machine) endMove(c *candidate) {
 	next := c.proposal.View
-	waits := func(o Member) bool { return m.movedBy(o.UID) != next.Moves && !m.cfg.Defects.MoveUnasked }
+	waits := func(o Member) bool { return m.reports.Moved(o.UID) != next.Moves && !m.cfg.Defects.MoveUnasked }
 	if len(next.Moving) == 0 || slices.ContainsFunc(next.Members, waits) {
 		return
 	}
@@ -51,7 +51,7 @@ func (m *Machine) tellSlowMove() {
 	m.slowMoveAt = m.now.Add(slowMoveEach)
 	var missing []string
 	for _, o := range m.view.Members {
-		if m.movedBy(o.UID) != m.view.Moves {
+		if m.reports.Moved(o.UID) != m.view.Moves {
 			missing = append(missing, fmt.Sprintf("%v@%s", o.UID, o.Addr))
 		}
 	}
@@ -60,24 +60,9 @@ func (m *Machine) tellSlowMove() {
 	}
 }
 
-// movedBy is the last move of which a member has done its part.
-func (m *Machine) movedBy(u UID) uint16 {
-	if u == m.cfg.UID {
-		return m.self.moved
-	}
-	if p := m.peers[u]; p != nil {
-		return p.moved
-	}
-	return 0
-}
-
 // onMoved takes the word of this node's replicators.
 func (m *Machine) onMoved(number uint16) {
-	if number == m.self.moved {
-		return
-	}
-	m.self.moved = number
-	if m.view != nil {
+	if m.self.Move(number) && m.view != nil {
 		m.wake = true
 		m.toVoters(m.heartbeat()) // they decide what follows
 	}

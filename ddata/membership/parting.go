@@ -1,6 +1,10 @@
 package membership
 
-import "time"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/report"
+)
 
 // This file makes a node that has stopped stay until the nodes that would wait for it know what it
 // knows.
@@ -17,6 +21,8 @@ type parting struct {
 	view   *View     // a decided view without this node; nil = this node is still in the installed one
 	err    error     // how this node then ends; nil = it is not parting by such a view
 	last   uint64    // the record that says how it ended; 0 = none
+
+	companyAt time.Time // when a node able to decide this stopped node's removal was last there; moved by countAwake
 }
 
 // unaware is a node that does not know yet of a view that this node has decided. At first only the
@@ -73,9 +79,7 @@ func (m *Machine) onLearned(r Receive, l Learned) {
 		delete(m.unaware, r.From)
 		m.wake = true
 	}
-	if p := m.peers[r.From]; p != nil {
-		p.learned = max(p.learned, l.Epoch)
-		p.knowsStopped = p.knowsStopped || l.Stopped
+	if m.reports.Learn(r.From, l.Epoch, l.Stopped) {
 		m.wake = true
 	}
 }
@@ -95,7 +99,7 @@ func (m *Machine) answerCommit(r Receive, v *View) {
 
 // answerParting tells a node that parts that its word has come. Nothing is owed to it any more.
 func (m *Machine) answerParting(r Receive, hb Heartbeat) {
-	if hb.Flags&FlagParting != 0 && m.view != nil && hb.Cluster == m.view.Cluster {
+	if hb.Flags&report.Parting != 0 && m.view != nil && hb.Cluster == m.view.Cluster {
 		if _, owed := m.unaware[r.From]; owed {
 			delete(m.unaware, r.From)
 			m.wake = true
@@ -197,8 +201,8 @@ func (m *Machine) noteFree() (number uint64) {
 
 // isFree reports whether no node runs under a lease that a promise of this node covers.
 func (m *Machine) isFree() bool {
-	for u := range m.peers { // order: all are looked at
-		if !m.hasStopped(u) && m.view.MayHoldLease(u) && m.now.Before(m.promises.Until(u)) || m.cfg.Defects.GoesUntold {
+	for _, o := range m.view.Others(m.cfg.UID) {
+		if u := o.UID; !m.reports.Stopped(u) && m.view.MayHoldLease(u) && m.now.Before(m.promises.Until(u)) || m.cfg.Defects.GoesUntold {
 			return false
 		}
 	}
@@ -225,12 +229,12 @@ func (m *Machine) waitsFor(heard time.Time) bool {
 // reports whether one of them has not answered. A member that parts itself waits for nothing.
 func (m *Machine) tellStopped(tell bool) (waits bool) {
 	for _, o := range m.view.Members {
-		p := m.peers[o.UID]
-		if p == nil || !m.reach.Watches(o.UID) || !m.reach.Hears(o.UID) || p.flags&FlagParting != 0 || !m.waitsFor(m.reach.LastHeard(o.UID)) {
+		if o.UID == m.cfg.UID || !m.reach.Watches(o.UID) || !m.reach.Hears(o.UID) || m.reports.Flags(o.UID)&report.Parting != 0 || !m.waitsFor(m.reach.LastHeard(o.UID)) {
 			continue
 		}
-		knowsView := max(p.epoch, p.learned) >= m.view.Epoch
-		if knowsView && p.knowsStopped {
+		known, knowsStopped := m.reports.Knows(o.UID)
+		knowsView := known >= m.view.Epoch
+		if knowsView && knowsStopped {
 			continue
 		}
 		waits = true

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
 // advanceProposer starts, drives and gives up ballots.
@@ -54,7 +55,7 @@ func (m *Machine) maybePropose() {
 // reachable voter still hands over to them.
 func (m *Machine) lead() (UID, bool) {
 	for _, v := range m.view.Voters {
-		if m.Reachable(v.UID) && (!m.hasStopped(v.UID) || m.cfg.Defects.StoppedProposes) && !m.downs[v.UID] {
+		if m.Reachable(v.UID) && (!m.reports.Stopped(v.UID) || m.cfg.Defects.StoppedProposes) && !m.downs.On(v.UID) {
 			return v.UID, true
 		}
 	}
@@ -79,7 +80,7 @@ func (m *Machine) quorum(has func(UID) bool) bool { return m.cfg.Strategy.Quorum
 // frozen (R2) for longer than a decision takes. The oldest tries first; the others follow, each a
 // little later.
 func (m *Machine) mustFinish() bool {
-	if m.self.stopped {
+	if m.self.Has(report.Stopped) {
 		return false
 	}
 	rank := 0
@@ -87,15 +88,15 @@ func (m *Machine) mustFinish() bool {
 		if v.UID == m.cfg.UID {
 			break
 		}
-		if m.Reachable(v.UID) && !m.hasStopped(v.UID) {
+		if m.Reachable(v.UID) && !m.reports.Stopped(v.UID) {
 			rank++
 		}
 	}
 	patience := time.Duration(1+rank) * 2 * m.cfg.HeartbeatInterval
 	since := m.acceptor.FrozenAt()
 	for _, v := range m.view.Voters {
-		if p := m.peers[v.UID]; p != nil && !p.frozenAt.IsZero() && (since.IsZero() || p.frozenAt.Before(since)) {
-			since = p.frozenAt
+		if at := m.reports.FrozenAt(v.UID); !at.IsZero() && (since.IsZero() || at.Before(since)) {
+			since = at
 		}
 	}
 	if since.IsZero() {

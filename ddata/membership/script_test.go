@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
 // script is a worst case: a network that lets through just what hurts most. It plays it and returns
@@ -85,7 +86,7 @@ func growIsland(w *world, second *node, outside func(*node) bool) (grown func() 
 	}
 	said := func() (n int) { // how many of them the second node knows to have caught up
 		for _, j := range joiners {
-			if p := second.m.peers[j.uid]; p != nil && p.flags&FlagCaughtUp != 0 {
+			if second.m.reports.Flags(j.uid)&report.CaughtUp != 0 {
 				n++
 			}
 		}

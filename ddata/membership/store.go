@@ -99,8 +99,8 @@ func (m *Machine) holdView(v *View, number uint64) {
 func (m *Machine) tellViews() {
 	s := &m.store
 	for len(s.views) > 0 && m.isStored(s.views[0].record) {
-		if m.fx.Install = append(m.fx.Install, s.views[0].view); s.views[0].view.Closing && !m.self.closes {
-			m.self.closes, m.beatAt = true, m.now // a node that was asked waits for the grants that it gets
+		if m.fx.Install = append(m.fx.Install, s.views[0].view); s.views[0].view.Closing && m.self.TellClosing() {
+			m.beatAt = m.now // a node that was asked waits for the grants that it gets
 		}
 		m.fx.Events = append(m.fx.Events, s.views[0].events...)
 		s.views = s.views[1:]

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -169,7 +170,7 @@ func checkMessage(m Message) error {
 	case Commit:
 		return m.View.Check()
 	case Heartbeat:
-		if m.Flags&^flagsAll != 0 {
+		if m.Flags&^report.All != 0 {
 			return errors.New("unknown flags")
 		}
 		return view.CheckSorted(m.Downs, downsMax)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
@@ -38,7 +39,7 @@ func sampleMessages() []Message {
 		JoinReply{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
 		Refuse{To: 4, Reason: ReasonConfig, Text: "why"},
 		Lock{View: v},
-		Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: FlagFrozen | FlagStopped, Settled: 2, Downs: []UID{3}},
+		Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: report.Frozen | report.Stopped, Settled: 2, Downs: []UID{3}},
 		Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true, Closes: true},
 		Fetch{Cluster: 7},
 		Commit{View: v},
@@ -75,7 +76,7 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 }
 
 func TestSmallMessagesAreSmall(t *testing.T) {
-	hb := Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Flags: FlagCaughtUp, Settled: 1000}
+	hb := Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Flags: report.CaughtUp, Settled: 1000}
 	if n := len(AppendMessage(nil, hb)); n > 60 {
 		t.Errorf("a heartbeat takes %d bytes", n)
 	}
