@@ -501,34 +501,3 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	}
 	w.verdict()
 }
-
-// A node that is refused each time that it asks is told of once a minute. Nodes that make addresses
-// up do not fill the log.
-func TestRefusalsAreToldOnce(t *testing.T) {
-	m := &Machine{refusalsTold: map[refusalKey]time.Time{}, now: time.Unix(1000, 0)}
-	said := 0
-	for range 100 {
-		if m.mayTell(refusalKey{"a:1", "config"}) {
-			said++
-		}
-		m.now = m.now.Add(time.Second)
-	}
-	if said != 2 {
-		t.Errorf("told %d times in 100 s", said)
-	}
-	if !m.mayTell(refusalKey{"a:1", "name"}) {
-		t.Error("another reason was not told")
-	}
-	said = 0
-	for i := range 4 * saidMax {
-		if m.mayTell(refusalKey{fmt.Sprint(i), "config"}) {
-			said++
-		}
-	}
-	if said > saidMax || said < saidMax-2 || len(m.refusalsTold) > saidMax {
-		t.Errorf("told of %d addresses, %d are remembered", said, len(m.refusalsTold))
-	}
-	if m.now = m.now.Add(sayAgain); !m.mayTell(refusalKey{"b:1", "config"}) {
-		t.Error("after a minute nothing was told")
-	}
-}

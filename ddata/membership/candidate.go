@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -61,8 +62,8 @@ func (m *Machine) gathers() bool {
 
 // awaitsSome reports whether a joiner has yet to hear of this view, or a learner to catch up.
 func (m *Machine) awaitsSome() bool {
-	for u, j := range m.joiners { // order: only looks whether there is any
-		if !m.view.Closing && j.heard < m.view.Epoch && m.now.Before(j.until) && !m.view.Has(u) {
+	for _, j := range m.joiners.Asking(m.now) {
+		if !m.view.Closing && j.Heard < m.view.Epoch && !m.view.Has(j.Member.UID) {
 			return true
 		}
 	}
@@ -236,12 +237,7 @@ func (m *Machine) removalAfterStopped(o Member) removal {
 
 // superseded reports whether a new incarnation waits, at the member's address or with its disk.
 func (m *Machine) superseded(o Member) bool {
-	for _, j := range m.joiners { // order: only looks whether there is any
-		if j.member.Replaces(o) && m.now.Before(j.until) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.joiners.Asking(m.now), func(j joiners.Joiner) bool { return j.Member.Replaces(o) })
 }
 
 // admit adds the nodes that ask to join, as learners. One address is one member, and so is one
@@ -255,21 +251,17 @@ func (m *Machine) admit(c *candidate) {
 		take(o)
 	}
 	used, _ := view.RoomFor(next.Members)
-	for _, u := range sortedKeys(m.joiners) {
-		j := m.joiners[u]
-		if !m.now.Before(j.until) {
-			delete(m.joiners, u)
+	m.joiners.ForgetLate(m.now)
+	for _, j := range m.joiners.Remembered() {
+		if next.Closing || j.Heard < m.view.Epoch || taken[j.Member.Addr] || held[j.Member.Disk] || m.view.Has(j.Member.UID) {
 			continue
 		}
-		if next.Closing || j.heard < m.view.Epoch || taken[j.member.Addr] || held[j.member.Disk] || m.view.Has(u) {
+		if !next.TakesPatterns(j.Durable, m.view.View) || used.Add(j.Member) != "" { // it waits for a move, or was refused, or will be
 			continue
 		}
-		if !next.TakesPatterns(j.durable, m.view.View) || used.Add(j.member) != "" { // it waits for a move, or was refused, or will be
-			continue
-		}
-		next.BeginMove(j.durable, m.view.View)
-		take(j.member)
-		next.Members = append(next.Members, j.member)
+		next.BeginMove(j.Durable, m.view.View)
+		take(j.Member)
+		next.Members = append(next.Members, j.Member)
 		c.changed = true
 	}
 	next.Sort()

@@ -51,12 +51,7 @@ func (m *Machine) checkChain() error {
 			return fmt.Errorf("voters are not in the order of age at %v", v)
 		}
 	}
-	for _, u := range sortedKeys(m.joiners) {
-		if m.view.Has(u) {
-			return fmt.Errorf("joiner %v is a member", u)
-		}
-	}
-	return m.downs.Check(m.view.View)
+	return errors.Join(m.joiners.Check(m.view.View), m.downs.Check(m.view.View))
 }
 
 func (m *Machine) checkVotes() error {

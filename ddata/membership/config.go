@@ -269,6 +269,10 @@ func (c *Config) promise() time.Duration {
 	return time.Duration(float64(c.LeaseDuration) * (1 + c.Epsilon))
 }
 
+// joinerTTL is longer than a few lost probes, and short enough that a joiner that died is not taken
+// in.
+func (c *Config) joinerTTL() time.Duration { return max(c.UnreachableAfter, 4*c.HeartbeatInterval) }
+
 // self is this node as it asks to be listed.
 func (c *Config) self() Member {
 	return Member{UID: c.UID, Addr: c.Addr, Roles: c.Roles, AppVersion: c.AppVersion, Status: Joining, Disk: c.Disk}

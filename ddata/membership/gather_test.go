@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/joiners"
 )
 
 // TestThoseWhoStartTogetherComeInTogether: one decision lets in all that have been heard by then,
@@ -158,7 +159,7 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 	w := newWorld(t, 36, LAN())
 	ns := w.found(3)
 	flood := func() {
-		for i := range 2 * joinersMax {
+		for i := range 2 * joiners.Max {
 			for _, n := range ns {
 				uid := UID(1_000_000 + i)
 				p := Probe{Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.common.Settings, Self: Member{UID: uid, Addr: uid.String(), Status: Joining}}
@@ -167,8 +168,8 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 		}
 	}
 	flood()
-	if n := len(ns[0].m.joiners); n != joinersMax {
-		t.Fatalf("%d joiners, the bound is %d", n, joinersMax)
+	if n := ns[0].m.joiners.Len(); n != joiners.Max {
+		t.Fatalf("%d joiners, the bound is %d", n, joiners.Max)
 	}
 	j := w.start("j", nil)
 	if !w.until(4*w.base.HeartbeatInterval, func() bool { return j.m.View() != nil }) {

@@ -2,7 +2,6 @@ package membership
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -53,9 +52,6 @@ func (m *Machine) install(v *View) {
 	}
 	m.forgetUnaware()
 	old := m.View()
-	if old == nil || v.Epoch != old.Epoch+1 {
-		m.since = v.Epoch
-	}
 	m.stats.ViewsInstalled++
 	m.holder.Install(m.now)
 	m.view = view.Install(v, m.now)
@@ -66,7 +62,8 @@ func (m *Machine) install(v *View) {
 	m.reports.Follow(v)
 	m.watchMembers()
 	m.promiseMembers()
-	m.forgetMembers(old, v)
+	m.downs.Follow(v)
+	m.joiners.Follow(m.now, old, v)
 	m.holdView(v, m.persist(record{Last: v}))
 	m.countSettled()
 	m.noteSettled()
@@ -104,31 +101,6 @@ func (m *Machine) promiseMembers() {
 func (m *Machine) watchMembers() {
 	all := !m.view.Capped || m.view.IsVoter(m.cfg.UID)
 	m.reach.Follow(m.now, m.view.Others(m.cfg.UID), func(o Member) bool { return all || m.view.Votes(o) })
-}
-
-// goneAfter bounds how late a probe of a removed member may turn up, in units of SelfDownAfter.
-const goneAfter = 2
-
-func (m *Machine) forgetMembers(old, v *View) {
-	m.downs.Follow(v)
-	for _, u := range sortedKeys(m.joiners) {
-		if v.Has(u) {
-			delete(m.joiners, u)
-		}
-	}
-	for _, u := range sortedKeys(m.gone) {
-		if m.now.After(m.gone[u]) {
-			delete(m.gone, u)
-		}
-	}
-	if old == nil {
-		return
-	}
-	for _, o := range old.Members {
-		if !v.Has(o.UID) {
-			m.gone[o.UID] = m.now.Add(goneAfter * m.cfg.SelfDownAfter)
-		}
-	}
 }
 
 func (m *Machine) announceEvents(old, v *View) {
@@ -172,15 +144,4 @@ func (m *Machine) becomeAbsent(v *View) {
 		return
 	}
 	m.becomeDowned(fmt.Sprintf("view %v/%v was decided without it", v.Cluster, v.Epoch))
-}
-
-// joiner is a node that asks to join, since when, and until when it is remembered if it does not
-// ask again. It is taken into the view after the one that it has heard of and no later: a member
-// that was not there for a while might find an old probe of one that has been in, and gone.
-type joiner struct {
-	member  Member
-	durable []string // patterns of durable keys that it brings
-	heard   Epoch
-	since   time.Time
-	until   time.Time
 }

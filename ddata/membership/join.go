@@ -1,10 +1,6 @@
 package membership
 
-import (
-	"fmt"
-	"maps"
-	"time"
-)
+import "github.com/coterie-go/coterie/ddata/membership/joiners"
 
 // onProbe: a member takes it as a request to join, a seeking node as a candidate.
 func (m *Machine) onProbe(r Receive, p Probe) {
@@ -25,156 +21,29 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		m.stats.DroppedStale++ // the cluster ends: a node that hears of it would wait for nothing
 		return
 	}
-	if text := m.goneFor(p); text != "" {
-		m.stats.JoinsRefused++
-		m.refuse(p, ReasonGone, text)
-		return
-	}
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
-		m.refuse(p, reason, text)
-		if m.mayTell(refusalKey{p.Self.Addr, text}) {
+		m.send(p.Self.UID, p.Self.Addr, Refuse{To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text})
+		if reason != ReasonGone && m.joiners.MayTell(m.now, p.Self.Addr, text) {
 			m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		}
 		return
 	}
-	m.rememberJoiner(p)
+	news, full := m.joiners.Remember(m.now, m.view.Epoch, p)
+	m.wake = m.wake || news
+	if full {
+		m.stats.DroppedFull++
+	}
 	m.send(r.From, p.Self.Addr, JoinReply{
 		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view.View),
 	})
 }
 
-// refuse answers a probe.
-func (m *Machine) refuse(p Probe, reason Reason, text string) {
-	m.send(p.Self.UID, p.Self.Addr, Refuse{To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text})
-}
-
-// goneFor says why a joiner has to come under another uid: it was removed, or may have been. A uid
-// that was removed does not return, for others have settled what it left.
-func (m *Machine) goneFor(p Probe) string {
-	if _, ok := m.gone[p.Self.UID]; ok {
-		return "it was a member and was removed before it knew"
-	}
-	if lead, ok := m.lead(); !ok || lead != m.cfg.UID || !m.mayHaveBeenIn(p) {
-		return ""
-	}
-	return fmt.Sprintf("it has asked since %v, and may have been let in and removed before %v, from which on this member knows all views", p.First, m.since)
-}
-
-// mayHaveBeenIn reports whether a joiner has asked for longer than this node has seen all views:
-// one that it missed may have listed the joiner, and the next one not, without any of the three
-// knowing.
-func (m *Machine) mayHaveBeenIn(p Probe) bool { return p.Heard > 0 && p.First < m.since }
-
-// refusalKey names a refusal of which there was an event.
-type refusalKey struct {
-	addr string
-	text string // whose causes are told apart: one setting may be right by now, and the next one wrong
-}
-
-// sayAgain is after how long a refusal of the same address, for the same reason, is told again.
-const sayAgain = time.Minute
-
-// mayTell reports whether a refusal is told: once a minute for each address and cause. So a node
-// that asks every second, or a hostile one that asks all the time, does not fill the log. Nodes
-// that make addresses or causes up are told of up to saidMax times a minute.
-func (m *Machine) mayTell(t refusalKey) bool {
-	if _, known := m.refusalsTold[t]; !known && len(m.refusalsTold) >= saidMax {
-		maps.DeleteFunc(m.refusalsTold, func(_ refusalKey, at time.Time) bool { return m.now.Sub(at) >= sayAgain })
-	}
-	at, known := m.refusalsTold[t]
-	if known && m.now.Sub(at) < sayAgain || !known && len(m.refusalsTold) >= saidMax {
-		return false
-	}
-	m.refusalsTold[t] = m.now
-	return true
-}
-
 // refusal says why a node cannot be taken; 0 = it can.
 func (m *Machine) refusal(p Probe) (Reason, string) {
-	reason, text := m.common.Mismatch(p)
-	if reason != 0 {
-		return reason, text
-	}
-	if o, ok := m.living(p.Self); ok {
-		if o.Addr == p.Self.Addr {
-			return ReasonRole, fmt.Sprintf("address %s is that of %v, which is running", p.Self.Addr, o.UID)
-		}
-		return ReasonCopy, fmt.Sprintf("its disk %v is that of %v@%s, which is running", o.Disk, o.UID, o.Addr)
-	}
-	if text := m.view.NoRoom(p.Self); text != "" {
-		return ReasonRoom, "a view has to be stored and sent, and with this node it has " + text
-	}
-	if text := m.view.RefusesPatterns(p.Durable); text != "" {
-		return ReasonRoom, text
-	}
-	for _, k := range p.Knows {
-		if k.Cluster != m.view.Cluster && !k.Founding && !p.AnyDisks {
-			return ReasonDisk, fmt.Sprintf("its disk belongs to cluster %v, this is %v", k.Cluster, m.view.Cluster)
-		}
-	}
-	return 0, ""
-}
-
-// living finds the member at a joiner's address, or with its disk, that runs beside it: this node,
-// or one that has been heard for much longer than an earlier incarnation could have been.
-func (m *Machine) living(n Member) (Member, bool) {
-	if self := m.cfg.self(); n.Replaces(self) {
-		return self, true
-	}
-	j, asked := m.joiners[n.UID]
-	if !asked || m.now.Sub(j.since) < 2*m.cfg.UnreachableAfter {
-		return Member{}, false
-	}
-	for _, o := range m.view.Members {
-		if n.Replaces(o) && m.Reachable(o.UID) {
-			return o, true
-		}
-	}
-	return Member{}, false
-}
-
-func (m *Machine) rememberJoiner(p Probe) {
-	if m.mayHaveBeenIn(p) {
-		return // the lead knows more, or sends it away
-	}
-	n := p.Self
-	for _, u := range sortedKeys(m.joiners) {
-		if u != n.UID && m.joiners[u].member.Addr == n.Addr {
-			delete(m.joiners, u) // an earlier incarnation
-		}
-	}
-	before, known := m.joiners[n.UID]
-	if !known && len(m.joiners) >= joinersMax && !m.forgetUnheard() {
-		m.stats.DroppedFull++
-		return
-	}
-	j := joiner{member: n, durable: p.Durable, heard: max(before.heard, p.Heard), since: before.since, until: m.now.Add(m.joinerTTL())}
-	if !known {
-		j.since = m.now
-	}
-	if !known || j.heard != before.heard {
-		m.wake = true
-	}
-	m.joiners[n.UID] = j
-}
-
-// forgetUnheard makes room for a joiner: it drops the first joiner that does not know the view that
-// it was told of. Where there is no TLS, a stranger may make up addresses. It cannot keep a real
-// joiner out for longer than that one needs to be answered.
-func (m *Machine) forgetUnheard() bool {
-	var first UID
-	for _, u := range sortedKeys(m.joiners) {
-		if j := m.joiners[u]; j.heard < m.view.Epoch && (first == 0 || j.since.Before(m.joiners[first].since)) {
-			first = u
-		}
-	}
-	if first == 0 {
-		return false
-	}
-	m.stats.DroppedFull++
-	delete(m.joiners, first)
-	return true
+	return m.joiners.Refusal(joiners.Scene{
+		Now: m.now, View: m.view.View, Self: m.cfg.self(), Common: &m.common, Leads: m.leads(), Reachable: m.Reachable,
+	}, p)
 }
 
 // takeJoiners takes for joiners the nodes that a founder has heard and has not founded with.
@@ -194,22 +63,19 @@ func (m *Machine) takeJoiners(candidates []Probe) {
 // they say that they have heard of it. The node that will propose does so; the others are asked
 // again soon enough.
 func (m *Machine) tellJoiners() {
-	if lead, ok := m.lead(); !ok || lead != m.cfg.UID {
+	if !m.leads() {
 		return
 	}
 	here := JoinReply{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing}
-	for _, u := range sortedKeys(m.joiners) {
-		if j := m.joiners[u]; j.heard > 0 && j.heard < m.view.Epoch && m.now.Before(j.until) {
-			m.send(u, j.member.Addr, here)
+	for _, j := range m.joiners.Asking(m.now) {
+		if j.Heard > 0 && j.Heard < m.view.Epoch {
+			m.send(j.Member.UID, j.Member.Addr, here)
 		}
 	}
 }
 
-// joinerTTL is longer than a few lost probes, and short enough that a joiner that died is not taken
-// in.
-func (m *Machine) joinerTTL() time.Duration {
-	return max(m.cfg.UnreachableAfter, 4*m.cfg.HeartbeatInterval)
-}
+// goneAfter bounds how late a probe of a removed member may turn up, in units of SelfDownAfter.
+const goneAfter = 2
 
 // contactsTold is how many voters a joiner is told to ask.
 const contactsTold = 5

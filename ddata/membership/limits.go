@@ -3,8 +3,6 @@ package membership
 // Bounds on what is kept, sent and decoded. Together with those of a view they bound a message to a
 // few megabytes, in practice to a few kilobytes.
 const (
-	joinersMax = 256     // joiners that a member remembers
-	saidMax    = 256     // refusals of joiners that a member remembers to have told
 	heldMax    = 256     // installed views that wait for the disk; one more, and the node ends
 	downsMax   = 256     // operator's verdicts that travel in a heartbeat
 	messageMax = 4 << 20 // bytes of an encoded message

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
@@ -38,28 +39,25 @@ type Machine struct {
 
 	common bootstrap.Common // what all nodes must have alike
 
-	self         report.Own
-	record       record // what the disk holds, or is about to
-	store        store
-	seeker       *bootstrap.Seeker // nil once there is a view
-	view         *view.Installed   // nil while seeking
-	reports      *report.Table
-	reach        *downing.Reach
-	acceptor     paxos.Acceptor
-	proposer     *paxos.Proposer
-	holder       *nodelease.Holder
-	promises     *nodelease.Promises
-	arbiter      arbiter
-	joiners      map[UID]joiner
-	refusalsTold map[refusalKey]time.Time // refusals of joiners, when they were told
-	downs        downing.Verdicts
-	unaware      map[UID]unaware // nodes that have to hear from this one what was decided
-	parting      parting
-	gone         map[UID]time.Time // uids that were removed, and until when a late message of theirs may turn up
-	beatAt       time.Time
+	self     report.Own
+	record   record // what the disk holds, or is about to
+	store    store
+	seeker   *bootstrap.Seeker // nil once there is a view
+	view     *view.Installed   // nil while seeking
+	reports  *report.Table
+	reach    *downing.Reach
+	acceptor paxos.Acceptor
+	proposer *paxos.Proposer
+	holder   *nodelease.Holder
+	promises *nodelease.Promises
+	arbiter  arbiter
+	joiners  *joiners.Table
+	downs    downing.Verdicts
+	unaware  map[UID]unaware // nodes that have to hear from this one what was decided
+	parting  parting
+	beatAt   time.Time
 
 	settlement     settlement
-	since          Epoch     // this node has seen all views from this one on
 	fetchAt        time.Time // no newer view is asked for before
 	slowMoveAt     time.Time // a move is not said to wait before
 	otherClusterAt time.Time // nothing is said of another cluster before
@@ -84,8 +82,9 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		m.record = r
 	}
 	m.reports, m.reach = report.NewTable(cfg.UID, &m.self), downing.NewReach(cfg.UnreachableAfter, cfg.HeartbeatInterval)
-	m.joiners, m.refusalsTold = make(map[UID]joiner), make(map[refusalKey]time.Time)
-	m.gone = make(map[UID]time.Time)
+	m.joiners = joiners.NewTable(joiners.Config{
+		TTL: cfg.joinerTTL(), Settled: 2 * cfg.UnreachableAfter, GoneFor: goneAfter * cfg.SelfDownAfter,
+	})
 	m.unaware = make(map[UID]unaware)
 	m.proposer = paxos.NewProposer(paxos.Config{
 		Self: cfg.UID, Arbiter: downing.Arbiter, Beat: cfg.HeartbeatInterval, WaitMax: cfg.promise(),

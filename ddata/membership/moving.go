@@ -41,7 +41,7 @@ func (m *Machine) tellSlowMove() {
 	if len(m.view.Moving) == 0 {
 		return
 	}
-	if lead, ok := m.lead(); !ok || lead != m.cfg.UID {
+	if !m.leads() {
 		return
 	}
 	if m.now.Before(m.slowMoveAt) {

@@ -252,8 +252,8 @@ func (m *Machine) tellStopped(tell bool) (waits bool) {
 // sendJoinersAway tells the nodes that wait to be let in that this cluster ends. They start again,
 // and found one.
 func (m *Machine) sendJoinersAway() {
-	for _, u := range sortedKeys(m.joiners) {
-		m.send(u, m.joiners[u].member.Addr, Refuse{To: u, Cluster: m.view.Cluster, Reason: ReasonGone,
+	for _, j := range m.joiners.Remembered() {
+		m.send(j.Member.UID, j.Member.Addr, Refuse{To: j.Member.UID, Cluster: m.view.Cluster, Reason: ReasonGone,
 			Text: "the cluster has been stopped"})
 	}
 }

@@ -37,7 +37,7 @@ func (m *Machine) maybePropose() {
 	}
 	finish := m.mustFinish()
 	var drops []UID
-	if lead, ok := m.lead(); ok && lead == m.cfg.UID {
+	if m.leads() {
 		c := m.candidate()
 		if c.changed {
 			drops = c.waitFor
@@ -50,21 +50,21 @@ func (m *Machine) maybePropose() {
 	m.startBallot(drops)
 }
 
-// lead is whose turn it is to propose: the oldest reachable voter that has neither said that it
-// stopped nor been downed (V3). If all voters have stopped but learners have not, the oldest
-// reachable voter still hands over to them.
-func (m *Machine) lead() (UID, bool) {
+// leads reports whether it is the turn of this node to propose: it is the oldest reachable voter that
+// has neither said that it stopped nor been downed (V3). If all voters have stopped but learners
+// have not, the oldest reachable voter still hands over to them.
+func (m *Machine) leads() bool {
 	for _, v := range m.view.Voters {
 		if m.Reachable(v.UID) && (!m.reports.Stopped(v.UID) || m.cfg.Defects.StoppedProposes) && !m.downs.On(v.UID) {
-			return v.UID, true
+			return v.UID == m.cfg.UID
 		}
 	}
 	for _, v := range m.view.Voters {
 		if m.Reachable(v.UID) {
-			return v.UID, true
+			return v.UID == m.cfg.UID
 		}
 	}
-	return 0, false
+	return false
 }
 
 // hearsQuorum reports whether this node hears a quorum. Without one it cannot decide anything, and
@@ -167,7 +167,7 @@ func (m *Machine) maybeAccept() {
 		return
 	}
 	c := m.candidate()
-	if lead, ok := m.lead(); !c.changed || !ok || lead != m.cfg.UID {
+	if !c.changed || !m.leads() {
 		if !m.mustFinish() {
 			p.GiveUp(m.now)
 			return

@@ -150,7 +150,8 @@ func TestNoRoomIsAReason(t *testing.T) {
 		t.Errorf("a restarted member has no room: %s", text)
 	}
 	probe.Self.Addr = "late.example:7946"
-	oldest.m.joiners = map[UID]joiner{7: {member: probe.Self, heard: v.Epoch, until: oldest.local().Add(LAN().HeartbeatInterval)}}
+	probe.Heard, probe.First = v.Epoch, v.Epoch
+	oldest.m.joiners.Remember(oldest.local(), v.Epoch, probe)
 	c := candidate{proposal: &paxos.Proposal{View: oldest.m.view.Next(oldest.m.view.Digest)}}
 	c.proposal.View.Members = slices.Clone(v.Members)
 	if oldest.m.admit(&c); c.changed || len(c.proposal.View.Members) != len(v.Members) {

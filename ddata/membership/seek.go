@@ -11,7 +11,7 @@ func (m *Machine) newSeeker() *bootstrap.Seeker {
 	return bootstrap.New(bootstrap.Config{
 		Common: m.common, Self: c.self(), Seeds: c.Seeds, Discovers: c.Discovers, Expect: c.BootstrapExpect, AnyDisks: c.BootstrapAnyDisks,
 		Durable: c.DurableKeys, VotersMax: c.VotersMax, DiskSince: c.DiskSince, Strategy: c.Strategy, Enough: c.enough,
-		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout, TTL: m.joinerTTL(), Promise: c.promise(),
+		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout, TTL: c.joinerTTL(), Promise: c.promise(),
 		OnlyLastDisks: c.Defects.OnlyLastDisks,
 	}, m.rng, lockDisk{m}, bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free})
 }
