@@ -45,9 +45,6 @@ func (m *Machine) settledUpTo(u UID, e Epoch) {
 	}
 }
 
-// unsettled returns the witnesses of the installed view that the next one has to remember.
-func (m *Machine) unsettled() []DiskSet { return view.SetsSince(m.view.Witnesses(), m.settled()) }
-
 // noteSettled puts on disk that sets which the view lists are history.
 func (m *Machine) noteSettled() {
 	r, settled := m.record, m.settled()

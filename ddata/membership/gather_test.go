@@ -176,29 +176,3 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 		t.Error("not let in:", j.m)
 	}
 }
-
-// TestSilencesDoNotWaitForEver: members fall silent one after another, each within a heartbeat of
-// the one before. The first is not held up by more than one heartbeat.
-func TestSilencesDoNotWaitForEver(t *testing.T) {
-	w := newWorld(t, 37, LAN())
-	m := w.found(9)[0].m
-	beat, i := m.cfg.HeartbeatInterval, 0
-	first := m.now.Add(m.cfg.StableAfter)
-	silent := func(o Member) removal {
-		if o.UID == m.cfg.UID {
-			return removal{}
-		}
-		i++
-		return removal{due: first.Add(time.Duration(i-1) * beat * 9 / 10), silent: true}
-	}
-	var dues []time.Duration
-	for _, r := range m.removals(silent) {
-		if !r.due.IsZero() {
-			dues = append(dues, r.due.Sub(first))
-		}
-	}
-	slices.Sort(dues)
-	if len(dues) != 8 || dues[0] != beat*9/10 || dues[1] != dues[0] || dues[2] != 2*beat*9/10 || dues[7] != 7*beat*9/10 {
-		t.Errorf("due after the first silence: %v", dues)
-	}
-}

@@ -2,12 +2,10 @@ package membership
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
-	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Which keys are durable the chain of views says, so that all members agree at every moment. A node
@@ -18,17 +16,6 @@ import (
 // brings other patterns waits until it has ended. A pattern that is agreed on stays, whether a node
 // still has it configured or not, and a founding anew takes it over from the disks: data that was
 // acknowledged as durable must be found. Only ForgetKeys takes it off them.
-
-// endMove lets the keys that move be durable when all members that stay have done their part.
-func (m *Machine) endMove(c *candidate) {
-	next := c.proposal.View
-	waits := func(o Member) bool { return m.reports.Moved(o.UID) != next.Moves && !m.cfg.Defects.MoveUnasked }
-	if len(next.Moving) == 0 || slices.ContainsFunc(next.Members, waits) {
-		return
-	}
-	next.Durable, next.Moving = view.MergePatterns(next.Durable, next.Moving), nil
-	c.changed = true
-}
 
 // A move that lasts for slowMove is said to wait, and again every slowMoveEach.
 const (

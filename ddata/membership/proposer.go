@@ -3,6 +3,7 @@ package membership
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 )
@@ -38,9 +39,9 @@ func (m *Machine) maybePropose() {
 	finish := m.mustFinish()
 	var drops []UID
 	if m.leads() {
-		c := m.candidate()
-		if c.changed {
-			drops = c.waitFor
+		p := m.plan()
+		if p.Changed {
+			drops = p.WaitFor
 		} else if !finish {
 			return
 		}
@@ -166,22 +167,22 @@ func (m *Machine) maybeAccept() {
 		p.GiveUp(m.now) // all have stopped, and end when they know it of each other
 		return
 	}
-	c := m.candidate()
-	if !c.changed || !m.leads() {
+	next := m.plan()
+	if !next.Changed || !m.leads() {
 		if !m.mustFinish() {
 			p.GiveUp(m.now)
 			return
 		}
-		c = m.sameAgain()
+		next = nextview.Plan{Proposal: nextview.Repeat(m.scene())}
 	}
-	free, ok := p.FreeAt(m.now, c.waitFor, m.quorum)
+	free, ok := p.FreeAt(m.now, next.WaitFor, m.quorum)
 	switch {
 	case !ok: // the voters that could agree have not answered yet
 	case m.now.Before(free):
 		p.Await(free)
 		m.dueAt(free)
 	default:
-		m.startAccept(c.proposal)
+		m.startAccept(next.Proposal)
 	}
 }
 

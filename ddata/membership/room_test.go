@@ -152,9 +152,7 @@ func TestNoRoomIsAReason(t *testing.T) {
 	probe.Self.Addr = "late.example:7946"
 	probe.Heard, probe.First = v.Epoch, v.Epoch
 	oldest.m.joiners.Remember(oldest.local(), v.Epoch, probe)
-	c := candidate{proposal: &paxos.Proposal{View: oldest.m.view.Next(oldest.m.view.Digest)}}
-	c.proposal.View.Members = slices.Clone(v.Members)
-	if oldest.m.admit(&c); c.changed || len(c.proposal.View.Members) != len(v.Members) {
+	if p := oldest.m.plan(); !p.Admits || p.Changed || len(p.Proposal.View.Members) != len(v.Members) {
 		t.Error("a candidate lists a node for which it has no room")
 	}
 }
