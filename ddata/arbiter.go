@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 )
 
 // arbiter carries out what the membership wants of its lease in Config.Leases, on a goroutine of
@@ -17,7 +18,7 @@ type arbiter struct {
 	timeout time.Duration // of one call
 	post    func(membership.Input)
 
-	ops  chan membership.ArbiterOp
+	ops  chan arbitration.Op
 	ctx  context.Context
 	stop context.CancelFunc
 	done chan struct{}
@@ -47,7 +48,7 @@ func startArbiter(n *Node, post func(membership.Input)) (*arbiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Leases: %w", err)
 	}
-	a := &arbiter{door: door, timeout: n.cfg.RequestTimeout, post: post, ops: make(chan membership.ArbiterOp, opsMax), done: make(chan struct{})}
+	a := &arbiter{door: door, timeout: n.cfg.RequestTimeout, post: post, ops: make(chan arbitration.Op, opsMax), done: make(chan struct{})}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	go a.run()
 	return a, nil
@@ -74,17 +75,17 @@ func (a *arbiter) run() {
 	}
 }
 
-func (a *arbiter) carryOut(ctx context.Context, op membership.ArbiterOp) {
+func (a *arbiter) carryOut(ctx context.Context, op arbitration.Op) {
 	switch op.Do {
-	case membership.ArbiterAcquire:
+	case arbitration.Acquire:
 		a.acquire(ctx)
-	case membership.ArbiterSave:
+	case arbitration.Save:
 		if err := a.door.Save(ctx, op.Record); err != nil {
 			a.post(membership.ArbiterSaved{Err: err.Error()})
 			return
 		}
 		a.post(membership.ArbiterSaved{})
-	case membership.ArbiterRelease:
+	case arbitration.Release:
 		a.release(ctx)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -165,7 +166,7 @@ func (m *members) unsent(e membership.Envelope, err error) {
 }
 
 // Arbitrate implements drivers.MembersHost.
-func (m *members) Arbitrate(op membership.ArbiterOp) { m.arbiter.ops <- op }
+func (m *members) Arbitrate(op arbitration.Op) { m.arbiter.ops <- op }
 
 // Prolonged implements drivers.MembersHost.
 func (m *members) Prolonged() (membership.ArbiterProlonged, bool) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 )
 
 // MembersHost is the world around a Members. Its methods are called by Step. They must not call Step again:
@@ -28,7 +29,7 @@ type MembersHost interface {
 	// Install tells the layers above of a view. Views come in the order of their epochs.
 	Install(*membership.View)
 	// Arbitrate does what the machine wants of the arbiter's lease, one after the other.
-	Arbitrate(membership.ArbiterOp)
+	Arbitrate(arbitration.Op)
 	// Prolonged returns until when the arbiter's lease is held, and whether that has changed since
 	// it was asked last.
 	Prolonged() (in membership.ArbiterProlonged, changed bool)

@@ -3,6 +3,7 @@ package membership
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
@@ -41,12 +42,12 @@ func (m *Machine) prepare(p Prepare) Message {
 		m.holdBack(p.Drops)
 	}
 	accepted, at := a.Accepted()
-	answer := Prepared{
-		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot,
-		AcceptedBallot: at, Accepted: accepted, Wait: int64(wait),
+	answer := arbitration.Promise{
+		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Answer: paxos.Prepared{AcceptedBallot: at, Accepted: accepted, Wait: wait},
 	}
-	m.arbiterPromises(answer)
-	return answer
+	m.arbiter.Promise(m.now, m.view, answer)
+	m.takeArbiter()
+	return prepared(answer)
 }
 
 // promiseTo is how long promises to any of the members still run.
@@ -56,7 +57,7 @@ func (m *Machine) promiseTo(drops []UID) (wait time.Duration) {
 	}
 	for _, u := range drops {
 		if m.reports.Has(u) && m.view.MayHoldLease(u) {
-			wait = max(wait, m.promises.Until(u).Sub(m.now), m.arbiterWait())
+			wait = max(wait, m.promises.Until(u).Sub(m.now), m.arbiter.Wait(m.now, m.view))
 		}
 	}
 	return wait
@@ -131,7 +132,8 @@ func (m *Machine) accept(from UID, p Accept) Message {
 	m.stats.Accepts++
 	a.Accept(m.now, p.Ballot, p.Proposal)
 	m.wake = true
-	m.arbiterAccepts(p)
+	m.arbiter.Accept(m.now, m.view, p.Epoch, p.Ballot, p.Proposal.View)
+	m.takeArbiter()
 	return Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
 }
 

@@ -1,19 +1,23 @@
 package membership
 
-import "time"
+import (
+	"time"
 
-// ArbiterAcquired answers an ArbiterAcquire: this node holds the arbiter's lease.
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+)
+
+// ArbiterAcquired answers an arbitration.Acquire: this node holds the arbiter's lease.
 type ArbiterAcquired struct {
 	Record []byte    // under the lease; empty = none was ever saved
 	Until  time.Time // before that time no other node gets it
 }
 
-// ArbiterDenied answers an ArbiterAcquire: this node does not hold the lease.
+// ArbiterDenied answers an arbitration.Acquire: this node does not hold the lease.
 type ArbiterDenied struct {
 	Err string // empty = another holds it
 }
 
-// ArbiterSaved answers an ArbiterSave.
+// ArbiterSaved answers an arbitration.Save.
 type ArbiterSaved struct {
 	Err string // empty = the record is durable; else it may be the old or the new one
 }
@@ -36,7 +40,7 @@ func (a ArbiterAcquired) String() string {
 	if len(a.Record) == 0 {
 		return "arbiter acquired"
 	}
-	r, err := decodeArbiter(a.Record)
+	r, err := arbitration.Decode(a.Record)
 	if err != nil {
 		return "arbiter acquired: " + err.Error()
 	}
@@ -60,36 +64,4 @@ func because(err string) string {
 		return ""
 	}
 	return ": " + err
-}
-
-// ArbiterOp is something to be done with the arbiter's lease. ArbiterAcquire and ArbiterSave are
-// answered by inputs; ArbiterRelease is not. When the machine ends, the driver releases.
-type ArbiterOp struct {
-	Do     ArbiterDo
-	Record []byte // ArbiterSave: what will be under the lease; the bytes are the caller's
-}
-
-// ArbiterDo is the kind of an ArbiterOp.
-type ArbiterDo uint8
-
-// What is done with the arbiter's lease.
-const (
-	ArbiterAcquire ArbiterDo = iota + 1 // try once, load the record, and answer ArbiterAcquired or ArbiterDenied
-	ArbiterSave                         // and answer ArbiterSaved
-	ArbiterRelease
-)
-
-// String prints the operation.
-func (o ArbiterOp) String() string {
-	switch o.Do {
-	case ArbiterAcquire:
-		return "acquire"
-	case ArbiterRelease:
-		return "release"
-	}
-	r, err := decodeArbiter(o.Record)
-	if err != nil {
-		return "save: " + err.Error()
-	}
-	return "save " + r.String()
 }

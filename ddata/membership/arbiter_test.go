@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
@@ -43,13 +44,13 @@ func apart(w *world, side ...*node) {
 func earlierHolder(t *testing.T, f Defects) *world {
 	w, ns := arbitratedWorld(t, 3, f)
 	oldest, second, third := ns[0], ns[1], ns[2]
-	w.arbiterStore.fails = func(n *node, op ArbiterOp) bool { return n != third && op.Do == ArbiterAcquire }
+	w.arbiterStore.fails = func(n *node, op arbitration.Op) bool { return n != third && op.Do == arbitration.Acquire }
 	w.arbiterStore.take(w)
 	if !w.until(10*time.Second, func() bool { return w.arbiterStore.holder == third }) {
 		t.Fatal("the third did not take the lease")
 	}
 	w.run(3 * time.Second)
-	w.arbiterStore.fails = func(n *node, op ArbiterOp) bool { return n != second && op.Do == ArbiterAcquire }
+	w.arbiterStore.fails = func(n *node, op arbitration.Op) bool { return n != second && op.Do == arbitration.Acquire }
 	w.cut = func(a, b *node) bool { return a != third && b != third }
 	w.run(w.base.UnreachableAfter + w.base.StableAfter - 1100*time.Millisecond) // shortly before the removal is due
 	if !oldest.acts() {
@@ -71,7 +72,7 @@ func decidedAway(t *testing.T, f Defects) *world {
 	if !w.until(20*time.Second, func() bool { return len(ns[0].m.View().Members) == 1 }) {
 		t.Fatal("the holder does not go on alone:", ns[0].m)
 	}
-	w.arbiterStore.fails = func(n *node, op ArbiterOp) bool { return n == ns[0] }
+	w.arbiterStore.fails = func(n *node, op arbitration.Op) bool { return n == ns[0] }
 	w.arbiterStore.take(w)
 	if !w.until(9*time.Second, func() bool { return !ns[1].alive || len(ns[1].m.View().Members) == 1 }) {
 		t.Fatal("the other neither ended nor went on:", ns[1].m)
@@ -86,8 +87,8 @@ func TestArbiterSpeaksAfterSaving(t *testing.T) {
 	play := func(early bool) *world {
 		w, ns := arbitratedWorld(t, 2, Defects{})
 		w.arbiterStore.early = early
-		w.arbiterStore.fails = func(n *node, op ArbiterOp) bool {
-			if r, _ := decodeArbiter(op.Record); op.Do == ArbiterSave && r.View != nil && n == ns[0] {
+		w.arbiterStore.fails = func(n *node, op arbitration.Op) bool {
+			if r, _ := arbitration.Decode(op.Record); op.Do == arbitration.Save && r.View != nil && n == ns[0] {
 				n.alive = false
 			}
 			return !n.alive
@@ -237,13 +238,13 @@ func TestArbiterOfRole(t *testing.T) {
 // arbiter only when it has asked again, and as a new holder.
 func TestSuspendedHolderAsksAgain(t *testing.T) {
 	w, ns := arbitratedWorld(t, 2, Defects{})
-	before := ns[0].m.arbiter.since
+	before := ns[0].m.arbiter.Since()
 	ns[0].step(Suspended{})
 	if ns[0].m.speaks() {
 		t.Error("it goes on speaking")
 	}
 	w.run(3 * time.Second)
-	if h := w.arbiterStore.holder.m; !h.speaks() || !h.arbiter.since.After(before) {
+	if h := w.arbiterStore.holder.m; !h.speaks() || !h.arbiter.Since().After(before) {
 		t.Error("no node has asked again:", h)
 	}
 	w.verdict()
@@ -251,14 +252,14 @@ func TestSuspendedHolderAsksAgain(t *testing.T) {
 
 func FuzzDecodeArbiter(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(arbiterRecord{}.encode())
-	f.Add(arbiterRecord{Cluster: 1, Epoch: 2, Promised: paxos.Ballot{Round: 3, UID: 4}, View: sampleView()}.encode())
+	f.Add(arbitration.Record{}.Encode())
+	f.Add(arbitration.Record{Cluster: 1, Epoch: 2, Promised: paxos.Ballot{Round: 3, UID: 4}, View: sampleView()}.Encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := decodeArbiter(b)
+		r, err := arbitration.Decode(b)
 		if err != nil {
 			return
 		}
-		if again, err := decodeArbiter(r.encode()); err != nil || again.String() != r.String() {
+		if again, err := arbitration.Decode(r.Encode()); err != nil || again.String() != r.String() {
 			t.Errorf("%v became %v, %v", r, again, err)
 		}
 	})

@@ -3,6 +3,8 @@ package membership
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 )
 
 // arbiterStore is the store of the arbiter's lease in a world.
@@ -14,26 +16,26 @@ type arbiterStore struct {
 	ttl   time.Duration // 0: a lock that ends with its process; else the hold ends unless it is prolonged
 	delay time.Duration // what is asked of it takes up to that
 	early bool          // planted: a save is answered when it is asked for, and made later
-	fails func(*node, ArbiterOp) bool
-	saved func(*node, arbiterRecord) // sees every save that was made, before it is answered
-	down  bool                       // nothing can be asked of it
+	fails func(*node, arbitration.Op) bool
+	saved func(*node, arbitration.Record) // sees every save that was made, before it is answered
+	down  bool                            // nothing can be asked of it
 }
 
 // arbitrate carries out what a node wants of the arbiter's lease, in order.
-func (n *node) arbitrate(op ArbiterOp) {
+func (n *node) arbitrate(op arbitration.Op) {
 	w, c := n.w, &n.w.arbiterStore
 	wait := time.Microsecond
 	if c.delay > 0 {
 		wait += time.Duration(w.rng.Int64N(int64(c.delay)))
 	}
 	n.opFree = max(n.opFree, w.now) + wait
-	if op.Do == ArbiterSave && c.early {
+	if op.Do == arbitration.Save && c.early {
 		w.after(0, func() { n.step(ArbiterSaved{}) })
 	}
 	w.at(n.opFree, func() { c.carryOut(n, op) })
 }
 
-func (c *arbiterStore) carryOut(n *node, op ArbiterOp) {
+func (c *arbiterStore) carryOut(n *node, op arbitration.Op) {
 	w := n.w
 	if !n.alive {
 		return
@@ -44,7 +46,7 @@ func (c *arbiterStore) carryOut(n *node, op ArbiterOp) {
 	}
 	bad := c.down || c.fails != nil && c.fails(n, op)
 	switch op.Do {
-	case ArbiterAcquire:
+	case arbitration.Acquire:
 		switch {
 		case bad:
 			n.step(ArbiterDenied{Err: "down"})
@@ -53,12 +55,12 @@ func (c *arbiterStore) carryOut(n *node, op ArbiterOp) {
 		default:
 			n.step(ArbiterAcquired{Record: c.record, Until: c.grant(n)})
 		}
-	case ArbiterSave:
+	case arbitration.Save:
 		ours := c.held(w) && c.holder == n
 		if ours && (!bad || w.rng.IntN(2) == 0) { // a node that hears of a failure cannot know
 			c.record = op.Record
 			if c.saved != nil {
-				r, _ := decodeArbiter(op.Record)
+				r, _ := arbitration.Decode(op.Record)
 				c.saved(n, r)
 			}
 		}
@@ -69,7 +71,7 @@ func (c *arbiterStore) carryOut(n *node, op ArbiterOp) {
 		default:
 			n.step(ArbiterSaved{})
 		}
-	case ArbiterRelease:
+	case arbitration.Release:
 		if c.holder == n {
 			c.holder = nil
 		}
@@ -115,7 +117,7 @@ func (c *chaos) troubleArbiter(seed uint64) {
 	w.arbiterStore.delay = []time.Duration{0, time.Millisecond, 50 * time.Millisecond, time.Second}[r.IntN(4)]
 	w.arbiterStore.ttl = []time.Duration{0, 0, 3 * time.Second, 15 * time.Second}[r.IntN(4)]
 	flaky := []float64{0, 0, 0.1, 0.5}[r.IntN(4)]
-	w.arbiterStore.fails = func(*node, ArbiterOp) bool { return !c.heal && r.Float64() < flaky }
+	w.arbiterStore.fails = func(*node, arbitration.Op) bool { return !c.heal && r.Float64() < flaky }
 	rate := []time.Duration{0, 30 * time.Second, 8 * time.Second}[r.IntN(3)]
 	if rate == 0 {
 		return

@@ -10,7 +10,7 @@ func (m *Machine) Check() error {
 	if m.view == nil {
 		return m.checkBootstrap()
 	}
-	errs := []error{m.view.Check(), m.checkStore(), m.checkChain(), m.reports.Check(m.view.View), m.checkVotes(), m.checkLease()}
+	errs := []error{m.view.Check(), m.checkStore(), m.checkChain(), m.reports.Check(m.view.View), m.checkVotes(), m.checkLease(), m.arbiter.Check()}
 	return errors.Join(errs...)
 }
 

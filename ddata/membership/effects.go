@@ -3,6 +3,8 @@ package membership
 import (
 	"fmt"
 	"strings"
+
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 )
 
 // Effects is what a step wants done, in the order of the fields. It is reused: valid until the next
@@ -14,10 +16,10 @@ type Effects struct {
 	// below does. The bytes are the caller's.
 	Persist []byte
 	Send    []Envelope
-	Install []*View     // views that this node has installed and stored, oldest first
-	Arbiter []ArbiterOp // for the arbiter's lease: one after the other, after those of earlier steps; nothing waits for them
-	Events  []Event     // for the log and for subscribers
-	Done    error       // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled, ErrStore)
+	Install []*View          // views that this node has installed and stored, oldest first
+	Arbiter []arbitration.Op // for the arbiter's lease: one after the other, after those of earlier steps; nothing waits for them
+	Events  []Event          // for the log and for subscribers
+	Done    error            // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled, ErrStore)
 }
 
 // Envelope is one message to send on the control lane. Messages may be lost. With To set it is for

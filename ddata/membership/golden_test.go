@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/proptest/golden"
@@ -113,7 +114,7 @@ func (g *story) command(args []string) error {
 	case "take":
 		g.w.arbiterStore.take(g.w)
 	case "last":
-		g.w.arbiterStore.saved = func(n *node, r arbiterRecord) {
+		g.w.arbiterStore.saved = func(n *node, r arbitration.Record) {
 			if n.addr == args[1] && r.View != nil {
 				n.crash()
 			}

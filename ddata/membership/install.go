@@ -57,8 +57,7 @@ func (m *Machine) install(v *View) {
 	m.view = view.Install(v, m.now)
 	m.acceptor = paxos.Acceptor{}
 	m.proposer.Reset()
-	m.arbiter.forgetUnsaved()
-	m.arbiter.accepting = false
+	m.arbiter.Install()
 	m.reports.Follow(v)
 	m.watchMembers()
 	m.promiseMembers()

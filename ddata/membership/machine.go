@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
@@ -50,7 +51,7 @@ type Machine struct {
 	proposer *paxos.Proposer
 	holder   *nodelease.Holder
 	promises *nodelease.Promises
-	arbiter  arbiter
+	arbiter  *arbitration.Carrier
 	joiners  *joiners.Table
 	downs    downing.Verdicts
 	unaware  map[UID]unaware // nodes that have to hear from this one what was decided
@@ -92,6 +93,10 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	m.promises = nodelease.NewPromises()
 	m.holder = nodelease.NewHolder(nodelease.Config{
 		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval, FromReply: cfg.Defects.LeaseFromReply,
+	})
+	m.arbiter = arbitration.New(arbitration.Config{
+		Self: cfg.UID, Strategy: cfg.Strategy, Beat: cfg.HeartbeatInterval, Promise: cfg.promise(), SelfDownAfter: cfg.SelfDownAfter,
+		NoRecord: cfg.Defects.NoArbiterRecord, NoWait: cfg.Defects.NoArbiterWait,
 	})
 	m.seeker = m.newSeeker()
 	m.wake = true
@@ -153,13 +158,14 @@ func (m *Machine) take(in Input) {
 	case ArbiterAcquired:
 		m.onArbiterAcquired(in)
 	case ArbiterDenied:
-		m.onArbiterDenied(in)
+		m.arbiter.Denied(m.now, in.Err)
+		m.takeArbiter()
 	case ArbiterSaved:
 		m.onArbiterSaved(in)
 	case ArbiterLost:
 		m.onArbiterLost(in)
 	case ArbiterProlonged:
-		m.arbiter.until = in.Until
+		m.arbiter.Prolong(in.Until)
 	case Suspended:
 		m.holder.Suspend()
 		m.onArbiterLost(ArbiterLost{Err: "this node was suspended"}) // its Until may be on a clock that stood still: asking again tells
@@ -284,7 +290,7 @@ func (m *Machine) Reachable(u UID) bool {
 	case m.cfg.UID:
 		return true
 	case downing.Arbiter:
-		return m.hearsArbiter()
+		return m.arbiter.Hears(m.arbiterScene())
 	}
 	return m.reach.Hears(u)
 }

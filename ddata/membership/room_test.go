@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -96,7 +97,7 @@ func TestALegalViewFits(t *testing.T) {
 			if _, err := decodeRecord(r.encode()); err != nil {
 				t.Error(err)
 			}
-			if n := len(arbiterRecord{Cluster: v.Cluster, Epoch: v.Epoch, Promised: paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.encode()); n > locks.RecordMax {
+			if n := len(arbitration.Record{Cluster: v.Cluster, Epoch: v.Epoch, Promised: paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.Encode()); n > locks.RecordMax {
 				t.Errorf("the arbiter's record of %d bytes, at most %d are kept", n, locks.RecordMax)
 			}
 			var all []UID

@@ -22,11 +22,6 @@ import (
 //	byte 0   version of this format (3)
 //	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free]
 //
-// The arbiter's record under its lease:
-//
-//	byte 0   version of this format (1)
-//	rest     CBOR array [cluster, epoch, promised ballot, decided view or null]
-//
 // A view's hash is that of its CBOR array.
 
 const wireVersion = 1

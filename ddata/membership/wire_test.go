@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
@@ -142,9 +143,9 @@ func TestGoldenBytes(t *testing.T) {
 			}
 		}
 		r := record{Name: "n", Last: sampleView(), Pending: sampleView(), Settled: 2, Free: true}
-		a := arbiterRecord{Cluster: 7, Epoch: 3, Promised: paxos.Ballot{Round: 3, UID: 9}, View: sampleView()}
+		a := arbitration.Record{Cluster: 7, Epoch: 3, Promised: paxos.Ballot{Round: 3, UID: 9}, View: sampleView()}
 		_ = yield("view", sampleView().Append(nil)) && yield("record", r.encode()) && yield("empty record", record{}.encode()) &&
-			yield("arbiter's record", a.encode())
+			yield("arbiter's record", a.Encode())
 	})
 }
 

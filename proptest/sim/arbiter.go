@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 )
 
@@ -53,7 +54,7 @@ func (d *memberHost) Prolonged() (membership.ArbiterProlonged, bool) {
 }
 
 // Arbitrate implements drivers.MembersHost: one operation after the other.
-func (d *memberHost) Arbitrate(op membership.ArbiterOp) {
+func (d *memberHost) Arbitrate(op arbitration.Op) {
 	w := d.p.w
 	d.opFree = max(d.opFree, w.now) + between(w.arbiterStore.rng, int64(w.opt.DiskMin), int64(w.opt.DiskMax))
 	w.at(d.opFree, d.p, func() {
@@ -63,20 +64,20 @@ func (d *memberHost) Arbitrate(op membership.ArbiterOp) {
 	})
 }
 
-func (c *arbiterStore) carryOut(d *memberHost, op membership.ArbiterOp) {
+func (c *arbiterStore) carryOut(d *memberHost, op arbitration.Op) {
 	p := d.p
 	held := c.holder != nil && c.holder.alive
 	switch {
-	case op.Do == membership.ArbiterRelease:
+	case op.Do == arbitration.Release:
 		if c.holder == p {
 			c.holder = nil
 		}
-	case op.Do == membership.ArbiterSave && (c.down || c.holder != p):
+	case op.Do == arbitration.Save && (c.down || c.holder != p):
 		if c.holder == p && c.rng.IntN(2) == 0 { // a process that hears of a failure cannot know
 			c.record = op.Record
 		}
 		d.step(membership.ArbiterSaved{Err: "the store is down"})
-	case op.Do == membership.ArbiterSave:
+	case op.Do == arbitration.Save:
 		c.record = op.Record
 		d.step(membership.ArbiterSaved{})
 	case c.down:

@@ -1,0 +1,222 @@
+package arbitration
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// Config is what the configuration of a node says of the arbiter.
+type Config struct {
+	Self          view.UID
+	Strategy      downing.Strategy // there is an arbiter if it is LeaseMajority
+	Beat          time.Duration    // the time between heartbeats
+	Promise       time.Duration    // for how long a promise runs
+	SelfDownAfter time.Duration    // no second release in favour of a larger side before
+
+	// Planted defects.
+	NoRecord bool // a new holder ignores what the arbiter has decided and promised
+	NoWait   bool // and does not wait for what was granted in the arbiter's name before
+}
+
+// Scene is what a node knows at one moment. View is nil while it seeks.
+type Scene struct {
+	Now       time.Time
+	View      *view.Installed
+	Reports   *report.Table
+	Verdicts  *downing.Verdicts
+	Reach     *downing.Reach
+	Reachable func(view.UID) bool // as Reach hears them, and this node itself
+}
+
+// Carrier is this node's part in carrying the vote of the arbiter.
+//
+//	away ──Acquire──► asking ──Acquired──► held ──release, Lost──► away
+//	  ▲                 │ Denied             │ Save ─ ─ Saved: speak
+//	  └─────────────────┘                    ▼
+//
+// Invariants: one Acquire or Save is out at a time (busy). record is what the store holds, or will
+// hold when the saves that are due are done. accepting and answer are set only with a save that is
+// out or due.
+type Carrier struct {
+	cfg      Config
+	strategy downing.LeaseMajority
+	on       bool // there is an arbiter
+	out      Output
+
+	held  bool
+	since time.Time // when it was acquired
+	until time.Time // the end of holding it, unless it is prolonged
+
+	busy      bool // an Acquire or a Save has not been answered
+	again     bool // record has changed since the Save that is out
+	record    Record
+	sent      Record   // of the Save that was sent last
+	accepting bool     // record.View is decided as soon as it is saved
+	answer    *Promise // said when the record is saved, to the proposer of its ballot
+
+	attempt
+}
+
+// attempt is when a node tries for the lease, and gives it back.
+type attempt struct {
+	wantedAt time.Time  // since when no holder is known; zero = one is
+	minority bool       // at the last look
+	tryAt    time.Time  // no Acquire before
+	yieldAt  time.Time  // no release in favour of a larger side before
+	behind   view.Epoch // the arbiter has taken part in this one: no Acquire before it is known here
+	failing  string     // what failed at last, so that it is told once
+}
+
+// Promise is the arbiter's answer to the first phase of a ballot.
+type Promise struct {
+	Cluster view.ClusterID
+	Epoch   view.Epoch
+	Ballot  paxos.Ballot
+	Answer  paxos.Prepared
+}
+
+// New returns a Carrier that does not hold the lease.
+func New(cfg Config) *Carrier {
+	c := &Carrier{cfg: cfg}
+	c.strategy, c.on = cfg.Strategy.(downing.LeaseMajority)
+	return c
+}
+
+// Output returns what the calls since the last Output want done.
+func (c *Carrier) Output() Output {
+	out := c.out
+	c.out = Output{}
+	return out
+}
+
+func (c *Carrier) do(op Op) { c.out.Ops = append(c.out.Ops, op) }
+
+// dueAt takes a time into account for Output.Due.
+func (c *Carrier) dueAt(t time.Time) {
+	if c.out.Due.IsZero() || t.Before(c.out.Due) {
+		c.out.Due = t
+	}
+}
+
+// Since returns when this node acquired the lease that it holds, or held last.
+func (c *Carrier) Since() time.Time { return c.since }
+
+// Speaks reports whether this node may speak for the arbiter now.
+func (c *Carrier) Speaks(now time.Time, v *view.Installed) bool {
+	return c.held && now.Before(c.until) && c.counts(v, c.cfg.Self)
+}
+
+// Hears reports whether a node that speaks for the arbiter is reachable.
+func (c *Carrier) Hears(s Scene) bool { return c.Speaks(s.Now, s.View) || c.hearsOther(s) }
+
+// counts reports whether a member is one of the voters whose vote makes a quorum with the
+// arbiter's.
+func (c *Carrier) counts(v *view.Installed, u view.UID) bool {
+	return c.on && slices.ContainsFunc(c.strategy.Counting(v.Voters), func(v view.Member) bool { return v.UID == u })
+}
+
+// hearsOther reports whether another node that speaks for the arbiter is reachable.
+func (c *Carrier) hearsOther(s Scene) bool {
+	return c.on && s.View != nil && slices.ContainsFunc(s.View.Members, func(o view.Member) bool {
+		return o.UID != c.cfg.Self && s.Reports.Flags(o.UID)&report.Arbiter != 0 && s.Reach.Hears(o.UID) && c.counts(s.View, o.UID)
+	})
+}
+
+// Wait returns for how long a new holder accepts no view that drops a member that may hold a lease.
+// What its predecessors granted in the arbiter's name was granted before it acquired (A3).
+func (c *Carrier) Wait(now time.Time, installed *view.Installed) time.Duration {
+	if !c.Speaks(now, installed) || c.cfg.NoWait {
+		return 0
+	}
+	return c.since.Add(c.cfg.Promise).Sub(now)
+}
+
+// Promise lets the arbiter answer a ballot's first phase as this node just did. Once it may have
+// accepted something, it waits until that is certain.
+func (c *Carrier) Promise(now time.Time, installed *view.Installed, p Promise) {
+	if !c.Speaks(now, installed) || c.accepting {
+		return
+	}
+	p.Answer.Arbiter = true
+	c.answer = &p
+	c.record.Cluster, c.record.Epoch, c.record.Promised = p.Cluster, p.Epoch, p.Ballot
+	c.save()
+}
+
+// Accept lets the arbiter accept the view that this node just accepted, in an epoch and a ballot.
+func (c *Carrier) Accept(now time.Time, installed *view.Installed, e view.Epoch, b paxos.Ballot, v *view.View) {
+	if !c.Speaks(now, installed) || c.accepting {
+		return
+	}
+	c.answer, c.accepting = nil, true
+	c.record = Record{Cluster: v.Cluster, Epoch: e, Promised: b, View: v}
+	c.save()
+}
+
+func (c *Carrier) save() {
+	if c.busy {
+		c.again = true
+		return
+	}
+	c.busy, c.again, c.sent = true, false, c.record
+	c.do(Op{Do: Save, Record: c.record.Encode()})
+}
+
+// Install takes back what the arbiter would have said in the epoch whose view was replaced.
+func (c *Carrier) Install() {
+	c.forgetUnsaved()
+	c.accepting = false
+}
+
+// forgetUnsaved takes back what the arbiter would have said once a Save that was not sent yet had
+// been made.
+func (c *Carrier) forgetUnsaved() {
+	c.answer = nil
+	if c.again {
+		c.again, c.accepting, c.record = false, false, c.sent
+	}
+}
+
+// Saved takes the answer to a Save; failure is empty if the record is durable. It returns what the
+// arbiter has done, now that it is certain: the view that it has accepted, which is decided, or what
+// it promised. The latter is said only while this node holds the lease, because it does not know
+// what a successor promises.
+func (c *Carrier) Saved(s Scene, failure string) (decided *view.View, promised *Promise) {
+	c.busy = false
+	switch {
+	case failure != "":
+		c.release()
+		c.fails(s.Now, "save: "+failure)
+		return nil, nil
+	case c.again && c.held:
+		c.save()
+		return nil, nil
+	}
+	answer, accepting := c.answer, c.accepting
+	c.answer, c.accepting = nil, false
+	switch {
+	case s.View == nil:
+	case accepting:
+		return c.record.View, nil
+	case answer != nil && c.Speaks(s.Now, s.View) && answer.Epoch == s.View.Epoch:
+		return nil, answer
+	}
+	return nil, nil
+}
+
+// Check verifies the invariants. Tests call it after every step.
+func (c *Carrier) Check() error {
+	switch {
+	case c.again && !c.busy:
+		return errors.New("a save of the arbiter's record is due, and none is out")
+	case c.held && !c.on:
+		return errors.New("the lease of an arbiter that is not there")
+	}
+	return nil
+}
