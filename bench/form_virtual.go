@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // formSimulated plays membership machines alone, in virtual time over a network of half a
@@ -213,13 +214,13 @@ func (w *village) carry(from *virtualNode, e membership.Envelope) {
 }
 
 // size is the length of the encoded message; what carries a view to all is measured once.
-func (w *village) size(msg membership.Message) int {
-	c, ok := msg.(membership.Commit)
+func (w *village) size(msg message.Message) int {
+	c, ok := msg.(message.Commit)
 	if !ok {
-		return len(membership.AppendMessage(nil, msg))
+		return len(message.Append(nil, msg))
 	}
 	if w.sizes[c.View] == 0 {
-		w.sizes[c.View] = len(membership.AppendMessage(nil, msg))
+		w.sizes[c.View] = len(message.Append(nil, msg))
 	}
 	return w.sizes[c.View]
 }

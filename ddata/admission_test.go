@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -45,7 +45,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 	}()
 
 	const stranger, crowd = transport.NodeID(4711), 10_000
-	probe := membership.AppendMessage(nil, membership.Heartbeat{})
+	probe := message.Append(nil, message.Heartbeat{})
 	word := appendWord(nil, "one", singleton.Done)
 	held := func(force func(do func()) bool) (free func()) {
 		began, end := make(chan struct{}), make(chan struct{})

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -24,7 +25,7 @@ func TestAFloodOfProbesIsNotRepeatedInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer enemy.Close()
-	probe := membership.AppendMessage(nil, membership.Probe{
+	probe := message.Append(nil, membership.Probe{
 		Protocol: membership.Protocol, Name: "test",
 		Self: membership.Member{UID: 666, Addr: enemy.Addr(), Status: membership.Joining},
 	})

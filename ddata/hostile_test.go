@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -53,9 +54,9 @@ func TestHostilePeer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	v := target.View()
 	real := [][]byte{ // messages that are well formed, and lies
-		membership.AppendMessage(nil, membership.Lock{View: v}), membership.AppendMessage(nil, membership.Commit{View: v}),
-		membership.AppendMessage(nil, membership.Heartbeat{Epoch: v.Epoch + 1}),
-		membership.AppendMessage(nil, membership.Refuse{Reason: membership.ReasonGone, Text: "gone"}),
+		message.Append(nil, membership.Lock{View: v}), message.Append(nil, message.Commit{View: v}),
+		message.Append(nil, message.Heartbeat{Epoch: v.Epoch + 1}),
+		message.Append(nil, membership.Refuse{Reason: membership.ReasonGone, Text: "gone"}),
 	}
 	sent := 0
 	for round := 1; round <= 20; round++ {

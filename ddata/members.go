@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -114,7 +115,7 @@ func (m *members) receive(from transport.NodeID, payload []byte) {
 	if !ok {
 		return
 	}
-	msg, err := membership.DecodeMessage(payload)
+	msg, err := message.Decode(payload)
 	if err != nil {
 		place.Release()
 		m.n.reports.emit(events.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})

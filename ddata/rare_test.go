@@ -12,8 +12,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 	"github.com/coterie-go/coterie/replicator"
@@ -102,7 +102,7 @@ func TestDamageIsSeen(t *testing.T) {
 	v := nodes[0].View()
 	forged := *v
 	forged.Parent = v.Hash()
-	say("membership", membership.AppendMessage(nil, membership.Commit{View: &forged}))
+	say("membership", message.Append(nil, message.Commit{View: &forged}))
 	has(t, seen[0], func(e events.Forked) bool { return e.Own == v.String() && e.Other == forged.String() })
 
 	dot := crdt.Dot{Origin: crdt.Origin(nodes[1].UID()), Seq: 1}

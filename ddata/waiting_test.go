@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -104,7 +105,7 @@ func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
 	defer ghost.Close()
 	c := config(freeAddrs(t, 1)[0], []string{ghost.Addr()}, 0)
 	c.Timing.BootstrapTimeout = time.Second
-	here := membership.AppendMessage(nil, membership.JoinReply{Cluster: 5, Epoch: 1})
+	here := message.Append(nil, membership.JoinReply{Cluster: 5, Epoch: 1})
 	var first atomic.Uint64
 	channel := transport.ChannelOf("membership")
 	ghost.Handle(channel, transport.HandlerFunc(func(from transport.NodeID, _ []byte) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // MembersHost is the world around a Members. Its methods are called by Step. They must not call Step again:
@@ -123,7 +124,7 @@ func (d *Members) carry(fx *membership.Effects) {
 }
 
 func (d *Members) send(e membership.Envelope) {
-	if g, ok := e.Msg.(membership.Grant); ok && g.Granted && !d.host.Covers(d.last) {
+	if g, ok := e.Msg.(message.Grant); ok && g.Granted && !d.host.Covers(d.last) {
 		d.host.Unmarked(e)
 		return
 	}
@@ -131,13 +132,13 @@ func (d *Members) send(e membership.Envelope) {
 }
 
 // encode encodes a message; a view that goes to all, which grows with their number, once.
-func (d *Members) encode(msg membership.Message) []byte {
-	c, ok := msg.(membership.Commit)
+func (d *Members) encode(msg message.Message) []byte {
+	c, ok := msg.(message.Commit)
 	if !ok {
-		return membership.AppendMessage(nil, msg)
+		return message.Append(nil, msg)
 	}
 	if d.told.view != c.View {
-		d.told.view, d.told.payload = c.View, membership.AppendMessage(nil, msg)
+		d.told.view, d.told.payload = c.View, message.Append(nil, msg)
 	}
 	return d.told.payload
 }

@@ -4,10 +4,11 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
-func (m *Machine) onPrepare(r Receive, p Prepare) {
+func (m *Machine) onPrepare(r Receive, p message.Prepare) {
 	if !m.fromVoter(r, p.Cluster, p.Epoch) {
 		return
 	}
@@ -30,11 +31,11 @@ func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
 // prepare answers a ballot's first phase. It already holds back the members that will be dropped
 // (V2). So the promises to them have run out when the second phase comes, and no node freezes for
 // nothing.
-func (m *Machine) prepare(p Prepare) Message {
+func (m *Machine) prepare(p message.Prepare) message.Message {
 	a := &m.acceptor
 	if a.Outbids(p.Ballot) {
 		m.stats.RejectsBallot++
-		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised()}
+		return message.Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised()}
 	}
 	a.Promise(p.Ballot)
 	wait := m.promiseTo(p.Drops)
@@ -73,7 +74,7 @@ func (m *Machine) holdBack(drops []UID) {
 	}
 }
 
-func (m *Machine) onAccept(r Receive, a Accept) {
+func (m *Machine) onAccept(r Receive, a message.Accept) {
 	if !m.fromVoter(r, a.Cluster, a.Epoch) {
 		return
 	}
@@ -87,7 +88,7 @@ func (m *Machine) onAccept(r Receive, a Accept) {
 
 // takeAccept answers a ballot's second phase, to this node's own proposer too; when there is
 // something to say.
-func (m *Machine) takeAccept(from UID, a Accept) {
+func (m *Machine) takeAccept(from UID, a message.Accept) {
 	answer := m.accept(from, a)
 	own := m.proposer.Accepting() && m.proposer.Ballot() == a.Ballot
 	switch {
@@ -96,9 +97,9 @@ func (m *Machine) takeAccept(from UID, a Accept) {
 		m.sendMember(from, answer)
 	case own:
 		switch answer := answer.(type) {
-		case Accepted:
+		case message.Accepted:
 			m.takeAccepted(from)
-		case Rejected:
+		case message.Rejected:
 			m.takeRejected(answer)
 		}
 	}
@@ -107,11 +108,11 @@ func (m *Machine) takeAccept(from UID, a Accept) {
 // accept answers a ballot's second phase; nil when there is nothing to say yet. A proposal that is
 // not on disk is stored first, and accepted after that, if nothing stands against it then: the
 // freeze of R2 lasts no longer because a disk is slow.
-func (m *Machine) accept(from UID, p Accept) Message {
+func (m *Machine) accept(from UID, p message.Accept) message.Message {
 	a := &m.acceptor
 	if a.Outbids(p.Ballot) {
 		m.stats.RejectsBallot++
-		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised()}
+		return message.Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised()}
 	}
 	if !p.Proposal.View.Has(m.cfg.UID) && !m.mayGo() {
 		m.stats.RejectsPromise++ // R4: never for itself
@@ -121,7 +122,7 @@ func (m *Machine) accept(from UID, p Accept) Message {
 	if wait := m.promiseTo(drops); wait > 0 {
 		m.stats.RejectsPromise++
 		m.holdBack(drops)
-		return Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised(), Wait: int64(wait)}
+		return message.Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised(), Wait: int64(wait)}
 	}
 	a.Promise(p.Ballot)
 	if !m.storesPending(p) {
@@ -134,7 +135,7 @@ func (m *Machine) accept(from UID, p Accept) Message {
 	m.wake = true
 	m.arbiter.Accept(m.now, m.view, p.Epoch, p.Ballot, p.Proposal.View)
 	m.takeArbiter()
-	return Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
+	return message.Accepted{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot}
 }
 
 // storesPending reports whether it is on disk that a view may be decided, and sees to it that it
@@ -142,7 +143,7 @@ func (m *Machine) accept(from UID, p Accept) Message {
 // it is not accepted in the end. Nothing is lost by that. Its proposer has the promises of a
 // quorum, and none of these had accepted the other view at a higher ballot than that of its own
 // value. So the other view was not decided, and its ballot cannot be completed any more.
-func (m *Machine) storesPending(p Accept) bool {
+func (m *Machine) storesPending(p message.Accept) bool {
 	v, number := p.Proposal.View, m.acceptor.Record()
 	if was := m.record.Pending; was == nil || was.Hash() != v.Hash() {
 		number = m.persist(record{Last: m.view.View, Pending: v, Settled: m.record.Settled})
@@ -157,6 +158,6 @@ func (m *Machine) acceptStored() {
 		return
 	}
 	if h, ok := m.acceptor.Release(); ok {
-		m.takeAccept(h.From, Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: h.Ballot, Proposal: h.Proposal})
+		m.takeAccept(h.From, message.Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: h.Ballot, Proposal: h.Proposal})
 	}
 }

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -87,8 +88,8 @@ func (m *Machine) onArbiterSaved(in ArbiterSaved) {
 }
 
 // prepared is the message that says what was promised.
-func prepared(p arbitration.Promise) Prepared {
-	return Prepared{
+func prepared(p arbitration.Promise) message.Prepared {
+	return message.Prepared{
 		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot,
 		AcceptedBallot: p.Answer.AcceptedBallot, Accepted: p.Answer.Accepted, Wait: int64(p.Answer.Wait), Arbiter: p.Answer.Arbiter,
 	}

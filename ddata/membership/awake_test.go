@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
@@ -56,7 +57,7 @@ func TestPausedFoundersGoOn(t *testing.T) {
 		w.start(a, nil)
 	}
 	proposer := slices.MinFunc(w.nodes, func(a, b *node) int { return cmp.Compare(a.uid, b.uid) })
-	w.filter = func(from, _ *node, msg Message) bool { _, lock := msg.(Lock); return !lock || from == proposer }
+	w.filter = func(from, _ *node, msg message.Message) bool { _, lock := msg.(Lock); return !lock || from == proposer }
 	locked := func() bool {
 		return !slices.ContainsFunc(w.living(), func(n *node) bool { return !n.m.seeker.IsLocked() })
 	}
@@ -94,8 +95,8 @@ func TestPausedLeaverStays(t *testing.T) {
 	w := newWorld(t, 15, LAN())
 	ns := w.found(3)
 	w.handOff = time.Millisecond
-	w.filter = func(_, _ *node, msg Message) bool {
-		_, accept := msg.(Accept)
+	w.filter = func(_, _ *node, msg message.Message) bool {
+		_, accept := msg.(message.Accept)
 		return !accept || !ns[0].m.self.Has(report.Stopped)
 	}
 	ns[0].step(Leave{})

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // big returns a machine that is the oldest of n members, and the time.
@@ -23,7 +25,7 @@ func big(b *testing.B, n int) (*Machine, time.Time) {
 	for i := 2; i <= n; i++ {
 		next.Members = append(next.Members, Member{UID: UID(i), Addr: fmt.Sprint(i), Status: Up, UpNumber: uint32(i)})
 	}
-	m.Step(now, Receive{From: 2, Msg: Commit{View: next}})
+	m.Step(now, Receive{From: 2, Msg: message.Commit{View: next}})
 	if m.view.Epoch != 2 {
 		b.Fatal("not installed")
 	}
@@ -44,7 +46,7 @@ func BenchmarkStep(b *testing.B) {
 				now = now.Add(pace)
 				from := UID(2 + i%(n-1))
 				m.Step(now, Receive{From: from, Msg: hb})
-				m.Step(now, Receive{From: from, Msg: Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: int64(now.Sub(start)), Wall: now.UnixNano(),
+				m.Step(now, Receive{From: from, Msg: message.Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: int64(now.Sub(start)), Wall: now.UnixNano(),
 					Granted: true}})
 			}
 			if n > 5 && !m.Lease().Holds(now) {
@@ -56,12 +58,12 @@ func BenchmarkStep(b *testing.B) {
 
 // BenchmarkWire is a heartbeat encoded and decoded.
 func BenchmarkWire(b *testing.B) {
-	hb := Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Settled: 1000}
+	hb := message.Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Settled: 1000}
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = AppendMessage(buf[:0], hb)
-		if _, err := DecodeMessage(buf); err != nil {
+		buf = message.Append(buf[:0], hb)
+		if _, err := message.Decode(buf); err != nil {
 			b.Fatal(err)
 		}
 	}

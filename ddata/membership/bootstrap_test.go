@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // TestFoundExactlyOnce: nodes start at different times, messages get lost, and fewer than twice the
@@ -393,7 +394,10 @@ func TestAcceptedViewCounts(t *testing.T) {
 	vs := w.nodes[0].m.View().Voters()
 	lead, a, c := w.byUID[vs[0].UID], w.byUID[vs[1].UID], w.byUID[vs[2].UID]
 	w.cut = func(x, y *node) bool { return x == c || y == c }
-	w.filter = func(_, to *node, msg Message) bool { _, commit := msg.(Commit); return !commit || to != a }
+	w.filter = func(_, to *node, msg message.Message) bool {
+		_, commit := msg.(message.Commit)
+		return !commit || to != a
+	}
 	w.watch = func(n *node, in Input, fx *Effects) {}
 	w.start("d", nil)
 	if !w.until(10*time.Second, func() bool { return lead.m.View().Epoch == 2 }) {
@@ -437,7 +441,7 @@ func TestFounderDiesBeforeLocking(t *testing.T) {
 			victim = n // the lowest uid proposes, and so locks first
 		}
 	}
-	w.filter = func(_, to *node, msg Message) bool {
+	w.filter = func(_, to *node, msg message.Message) bool {
 		if _, lock := msg.(Lock); lock && to == victim && victim.alive {
 			victim.crash()
 		}
@@ -469,7 +473,7 @@ func TestFounderDiesBeforeLocking(t *testing.T) {
 func TestClusterGoneWhileJoining(t *testing.T) {
 	w := newWorld(t, 10, LAN())
 	ns := w.found(1)
-	w.filter = func(_, _ *node, msg Message) bool { _, commit := msg.(Commit); return !commit }
+	w.filter = func(_, _ *node, msg message.Message) bool { _, commit := msg.(message.Commit); return !commit }
 	j := w.start("j", nil)
 	w.run(3 * time.Second)
 	ns[0].crash()

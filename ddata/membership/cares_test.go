@@ -3,17 +3,19 @@ package membership
 import (
 	"slices"
 	"testing"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // This file has what random worlds hardly notice: each care in one step of one machine.
 
 // hear steps a machine with one message and returns the effects, which stay here.
-func (n *node) hear(from *node, msg Message) *Effects {
+func (n *node) hear(from *node, msg message.Message) *Effects {
 	return n.m.Step(n.local(), Receive{From: from.uid, FromAddr: from.addr, Msg: msg})
 }
 
 // sends returns what goes to a node.
-func sends[M Message](fx *Effects, to *node) (msgs []M) {
+func sends[M message.Message](fx *Effects, to *node) (msgs []M) {
 	for _, e := range fx.Send {
 		if msg, ok := e.Msg.(M); ok && e.To == to.uid {
 			msgs = append(msgs, msg)
@@ -30,16 +32,16 @@ func TestFirstHeartbeatOfAnEpochIsAnswered(t *testing.T) {
 	n, o := ns[0], ns[1]
 	n.m.reports.Arrive(o.uid, 0)
 	n.m.holder.Install(n.m.now) // as after the install
-	if got := sends[Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 1 {
+	if got := sends[message.Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 1 {
 		t.Errorf("%d heartbeats answer the first one", len(got))
 	}
-	if got := sends[Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 0 {
+	if got := sends[message.Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 0 {
 		t.Errorf("%d heartbeats answer the second one", len(got))
 	}
 	later := o.m.heartbeat()
 	later.Epoch++
 	n.m.fetchAt = n.m.start
-	if got := sends[Fetch](n.hear(o, later), o); len(got) != 1 {
+	if got := sends[message.Fetch](n.hear(o, later), o); len(got) != 1 {
 		t.Errorf("a view that others have is asked for %d times", len(got))
 	}
 }
@@ -68,7 +70,7 @@ func TestWhoShallGoIsGrantedNothing(t *testing.T) {
 	i := slices.IndexFunc(ns, func(n *node) bool { return !n.m.leads() })
 	n, goes := ns[i], ns[(i+1)%3]
 	granted := func() bool {
-		got := sends[Grant](n.hear(goes, goes.m.heartbeat()), goes)
+		got := sends[message.Grant](n.hear(goes, goes.m.heartbeat()), goes)
 		return len(got) == 1 && got[0].Granted
 	}
 	if !granted() {
@@ -91,7 +93,7 @@ func TestForeignChildIsAFork(t *testing.T) {
 	own := n.m.View()
 	v := own.Next(Hash{1})
 	v.Members = slices.Clone(own.Members)
-	fx := n.hear(o, Commit{View: v})
+	fx := n.hear(o, message.Commit{View: v})
 	forked := slices.ContainsFunc(fx.Events, func(e Event) bool { _, is := e.(Forked); return is })
 	if n.m.View() != own || len(fx.Install) > 0 || !forked || n.m.Stats().Forks != 1 {
 		t.Errorf("it is taken: %v, events %v", n.m, fx.Events)
@@ -116,7 +118,7 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 	two.Sort()
 	three := two.Next(two.Hash())
 	three.Members = one.Members
-	n.step(Receive{From: other.uid, Msg: Commit{View: three}})
+	n.step(Receive{From: other.uid, Msg: message.Commit{View: three}})
 	if n.m.View() != three {
 		t.Fatalf("%v has not installed %v", n.m, three)
 	}

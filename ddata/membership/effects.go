@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // Effects is what a step wants done, in the order of the fields. It is reused: valid until the next
@@ -28,7 +29,7 @@ type Effects struct {
 type Envelope struct {
 	To   UID    // 0 = the node that listens at Addr
 	Addr string // empty only if a Receive came without one
-	Msg  Message
+	Msg  message.Message
 }
 
 // String prints destination and message.

@@ -57,8 +57,6 @@ var (
 	// ErrForeign: the record is of a cluster of another name. Usual cause: the directory of another
 	// node.
 	ErrForeign = errors.New("membership: foreign record of the last view")
-	// ErrMessage: bytes that are no message of this version.
-	ErrMessage = errors.New("membership: malformed message")
 )
 
 // RefusedError is the error of a node that the cluster refused.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // astray makes a node known under another address than the one at which it can be reached: seeds
@@ -53,7 +55,7 @@ func TestLockedNodesSayForWhom(t *testing.T) {
 	}
 	slices.SortFunc(ns, func(a, b *node) int { return int(int64(a.uid) - int64(b.uid)) })
 	dies := ns[2]
-	w.filter = func(_, to *node, msg Message) bool {
+	w.filter = func(_, to *node, msg message.Message) bool {
 		if _, lock := msg.(Lock); lock && to == dies && dies.alive {
 			dies.crash()
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // TestColdStartAfterAnOrderlyStop: nodes that have all stopped in order wait for no lease of theirs
@@ -160,7 +162,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	w.run(2 * w.base.LeaseDuration)
 	w.slow = func(*node) time.Duration { return time.Second }
 	next := *last.m.View()
-	w.filter = func(_, _ *node, msg Message) bool { _, decides := msg.(Accept); return !decides } // the view is made below
+	w.filter = func(_, _ *node, msg message.Message) bool { _, decides := msg.(message.Accept); return !decides } // the view is made below
 	voter.step(Leave{})
 	voter.step(Stopped{})
 	last.step(Leave{})
@@ -174,7 +176,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 			next.Members[i].Status = Leaving
 		}
 	}
-	last.step(Receive{From: voter.uid, FromAddr: voter.addr, Msg: Commit{View: &next}})
+	last.step(Receive{From: voter.uid, FromAddr: voter.addr, Msg: message.Commit{View: &next}})
 	if last.m.View() != &next || !last.m.view.IsVoter(last.uid) {
 		t.Fatalf("it has not installed the view, or does not vote in it: %v", last.m)
 	}

@@ -3,6 +3,7 @@ package membership
 import (
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/proptest"
 )
 
@@ -10,8 +11,8 @@ import (
 func TestDecodingIsFrugal(t *testing.T) {
 	var seeds [][]byte
 	for _, m := range sampleMessages() {
-		seeds = append(seeds, AppendMessage(nil, m))
+		seeds = append(seeds, message.Append(nil, m))
 	}
-	proptest.Frugal(t, 100, func(b []byte) { _, _ = DecodeMessage(b) }, seeds...)
+	proptest.Frugal(t, 100, func(b []byte) { _, _ = message.Decode(b) }, seeds...)
 	proptest.Frugal(t, 100, func(b []byte) { _, _ = decodeRecord(b) }, record{Last: sampleView(), Pending: sampleView()}.encode())
 }

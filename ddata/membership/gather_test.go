@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // TestThoseWhoStartTogetherComeInTogether: one decision lets in all that have been heard by then,
@@ -105,7 +106,7 @@ func TestLaggardFetchesOneView(t *testing.T) {
 	views := 0
 	w.watch = func(n *node, in Input, _ *Effects) {
 		if r, ok := in.(Receive); ok && n == late {
-			if _, ok := r.Msg.(Commit); ok {
+			if _, ok := r.Msg.(message.Commit); ok {
 				views++
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
@@ -162,7 +163,7 @@ func (g *story) watch(n *node, in Input, fx *Effects) {
 	shown.Send = nil
 	for _, e := range fx.Send {
 		switch e.Msg.(type) {
-		case Heartbeat, Grant:
+		case message.Heartbeat, message.Grant:
 			continue
 		case Probe:
 			key := n.uid.String() + e.Addr

@@ -1,6 +1,9 @@
 package membership
 
-import "github.com/coterie-go/coterie/ddata/membership/report"
+import (
+	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/report"
+)
 
 // flags are those of this node's heartbeats.
 func (m *Machine) flags() report.Flags {
@@ -47,7 +50,7 @@ func (m *Machine) beat() {
 		}
 		m.send(o.UID, o.Addr, hb)
 		if lost && !m.Reachable(o.UID) { // a new incarnation there may know what has become of the cluster
-			m.send(0, o.Addr, Fetch{Cluster: m.view.Cluster})
+			m.send(0, o.Addr, message.Fetch{Cluster: m.view.Cluster})
 		}
 	}
 }
@@ -62,15 +65,15 @@ func (m *Machine) farewell() {
 	}
 }
 
-func (m *Machine) heartbeat() Heartbeat {
-	return Heartbeat{
+func (m *Machine) heartbeat() message.Heartbeat {
+	return message.Heartbeat{
 		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.view.Digest.Tag(),
 		Mono: int64(m.now.Sub(m.start)), Wall: m.now.UnixNano(),
-		Flags: m.flags(), Settled: m.self.Settled(), Moved: m.self.Moved(), Downs: m.downs.List(downsMax),
+		Flags: m.flags(), Settled: m.self.Settled(), Moved: m.self.Moved(), Downs: m.downs.List(message.DownsMax),
 	}
 }
 
-func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
+func (m *Machine) onHeartbeat(r Receive, hb message.Heartbeat) {
 	m.answerParting(r, hb)
 	if same := m.sameEpoch(r, hb.Cluster, hb.Epoch); !same {
 		m.tellView(r, hb.Cluster, hb.Epoch)
@@ -99,14 +102,14 @@ func (m *Machine) onHeartbeat(r Receive, hb Heartbeat) {
 	} else {
 		m.stats.GrantsWithheld++
 	}
-	m.sendMember(r.From, Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.ToldClosing()})
+	m.sendMember(r.From, message.Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.ToldClosing()})
 	if m.reports.Arrive(r.From, hb.Epoch) && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.view.Capped || m.view.IsVoter(r.From)) {
 		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }
 
 // learn takes over what a heartbeat of this epoch reports.
-func (m *Machine) learn(u UID, hb Heartbeat) {
+func (m *Machine) learn(u UID, hb message.Heartbeat) {
 	news, settled := m.reports.Hear(u, m.now, report.Said{Flags: hb.Flags, Settled: hb.Settled, Moved: hb.Moved})
 	m.wake = m.wake || news
 	if settled {
@@ -145,7 +148,7 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 	case m.view == nil:
 		m.seeker.HeardCluster(m.now, cluster)
 		m.takeOutput()
-		m.send(r.From, r.FromAddr, Fetch{Cluster: cluster})
+		m.send(r.From, r.FromAddr, message.Fetch{Cluster: cluster})
 	case cluster != m.view.Cluster:
 		m.otherCluster(r, cluster)
 	case epoch < m.view.Epoch:
@@ -154,7 +157,7 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 		m.stats.DroppedStale++
 		if !m.now.Before(m.fetchAt) { // one answer is enough: a view goes to all members at about the same time
 			m.fetchAt = m.now.Add(m.cfg.HeartbeatInterval / 4)
-			m.send(r.From, m.addrOf(r), Fetch{Cluster: cluster})
+			m.send(r.From, m.addrOf(r), message.Fetch{Cluster: cluster})
 		}
 	default:
 		return true
@@ -170,7 +173,7 @@ func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
 	}
 	switch {
 	case !m.view.Has(r.From):
-		m.send(r.From, r.FromAddr, Commit{View: m.view.View})
+		m.send(r.From, r.FromAddr, message.Commit{View: m.view.View})
 	case !m.now.Before(m.view.At.Add(m.cfg.HeartbeatInterval / 2)):
 		m.sendMember(r.From, m.heartbeat()) // it fetches the view, from the first of all that tell it so
 	}
@@ -185,13 +188,13 @@ func (m *Machine) addrOf(r Receive) string {
 	return r.FromAddr
 }
 
-func (m *Machine) onFetch(r Receive, f Fetch) {
+func (m *Machine) onFetch(r Receive, f message.Fetch) {
 	switch {
 	case m.view == nil:
 		m.stats.DroppedStale++
 	case f.Cluster != m.view.Cluster:
 		m.otherCluster(r, f.Cluster)
 	default:
-		m.send(r.From, m.addrOf(r), Commit{View: m.view.View})
+		m.send(r.From, m.addrOf(r), message.Commit{View: m.view.View})
 	}
 }

@@ -1,6 +1,10 @@
 package membership
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
+)
 
 // Input is what a machine is stepped with.
 type Input interface {
@@ -16,7 +20,7 @@ type Tick struct{}
 type Receive struct {
 	From     UID    // as the link's hello named it
 	FromAddr string // the peer's listening address, if the link knows it
-	Msg      Message
+	Msg      message.Message
 }
 
 // Hint is what memberlist believes of a node. Alive names a candidate to ask for a cluster; not

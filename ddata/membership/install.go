@@ -3,11 +3,12 @@ package membership
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
-func (m *Machine) onCommit(r Receive, c Commit) {
+func (m *Machine) onCommit(r Receive, c message.Commit) {
 	v := c.View
 	defer m.answerCommit(r, v)
 	switch {

@@ -1,6 +1,9 @@
 package membership
 
-import "github.com/coterie-go/coterie/ddata/membership/joiners"
+import (
+	"github.com/coterie-go/coterie/ddata/membership/joiners"
+	"github.com/coterie-go/coterie/ddata/membership/message"
+)
 
 // onProbe: a member takes it as a request to join, a seeking node as a candidate.
 func (m *Machine) onProbe(r Receive, p Probe) {
@@ -14,7 +17,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		return
 	}
 	if m.view.Has(r.From) {
-		m.send(r.From, p.Self.Addr, Commit{View: m.view.View})
+		m.send(r.From, p.Self.Addr, message.Commit{View: m.view.View})
 		return
 	}
 	if !m.parting.since.IsZero() {

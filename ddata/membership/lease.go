@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 )
@@ -22,7 +23,7 @@ func (m *Machine) leaseScene() nodelease.Scene {
 	return s
 }
 
-func (m *Machine) onGrant(r Receive, g Grant) {
+func (m *Machine) onGrant(r Receive, g message.Grant) {
 	if !m.sameEpoch(r, g.Cluster, g.Epoch) && !m.anyEpoch(g.Cluster) {
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // trace is a running hash of what happened.
@@ -29,7 +31,7 @@ func TestLeaseCountsFromSending(t *testing.T) {
 	var sent time.Duration
 	w.watch = func(x *node, _ Input, fx *Effects) {
 		for _, e := range fx.Send {
-			if _, ok := e.Msg.(Heartbeat); ok && x == n {
+			if _, ok := e.Msg.(message.Heartbeat); ok && x == n {
 				sent = w.now
 			}
 		}
@@ -145,7 +147,7 @@ func TestLapseIsTold(t *testing.T) {
 	other := n.m.view.Others(n.uid)[0].UID
 	lost, late := n.m.Stats().LeasesLost, held.Add(10*time.Millisecond)
 	sent := held.Add(-10 * time.Millisecond)
-	fx := n.m.Step(late, Receive{From: other, Msg: Grant{
+	fx := n.m.Step(late, Receive{From: other, Msg: message.Grant{
 		Cluster: n.m.view.Cluster, Epoch: n.m.view.Epoch, Mono: int64(sent.Sub(n.m.start)), Wall: sent.UnixNano(), Granted: true,
 	}})
 	var told []string

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
@@ -24,8 +25,8 @@ import (
 //	   │  no cluster: probes seeds, founds or joins                  beats, grants, decides
 //	   └──────────── refused, stalled, Leave ────────────────────────────────► (Effects.Done)
 //
-// Invariants: view is nil exactly while seeking. What the acceptor, the proposer and the peers hold belongs to the epoch of the
-// view, promises excepted: those outlive it.
+// Invariants: view is nil exactly while seeking. What the acceptor, the proposer and the reports hold
+// belongs to the epoch of the view, promises excepted: those outlive it.
 type Machine struct {
 	cfg   Config
 	rng   *rand.Rand
@@ -191,25 +192,25 @@ func (m *Machine) onReceive(r Receive) {
 		m.onRefuse(r, msg)
 	case Lock:
 		m.onLock(r, msg)
-	case Heartbeat:
+	case message.Heartbeat:
 		m.onHeartbeat(r, msg)
-	case Grant:
+	case message.Grant:
 		m.onGrant(r, msg)
-	case Fetch:
+	case message.Fetch:
 		m.onFetch(r, msg)
-	case Commit:
+	case message.Commit:
 		m.onCommit(r, msg)
-	case Prepare:
+	case message.Prepare:
 		m.onPrepare(r, msg)
-	case Prepared:
+	case message.Prepared:
 		m.onPrepared(r, msg)
-	case Accept:
+	case message.Accept:
 		m.onAccept(r, msg)
-	case Accepted:
+	case message.Accepted:
 		m.onAccepted(r, msg)
-	case Rejected:
+	case message.Rejected:
 		m.onRejected(r, msg)
-	case Learned:
+	case message.Learned:
 		m.onLearned(r, msg)
 	}
 }
@@ -341,12 +342,12 @@ func (m *Machine) becomeDone(err error) {
 // becomeDowned ends a node that is out.
 func (m *Machine) becomeDowned(cause string) { m.becomeDone(&DownedError{Cause: cause}) }
 
-func (m *Machine) send(to UID, addr string, msg Message) {
+func (m *Machine) send(to UID, addr string, msg message.Message) {
 	m.fx.Send = append(m.fx.Send, Envelope{To: to, Addr: addr, Msg: msg})
 }
 
 // sendMember sends to a member of the view other than this node.
-func (m *Machine) sendMember(to UID, msg Message) {
+func (m *Machine) sendMember(to UID, msg message.Message) {
 	o, _ := m.view.Member(to)
 	m.send(to, o.Addr, msg)
 }

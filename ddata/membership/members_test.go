@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // TestJoinersShareADecision: nodes that ask while a decision is held up come in with one view.
@@ -14,7 +15,7 @@ func TestJoinersShareADecision(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
 	held := true
-	w.filter = func(_, _ *node, msg Message) bool { _, paxos := ballotOf(msg); return !paxos || !held }
+	w.filter = func(_, _ *node, msg message.Message) bool { _, paxos := ballotOf(msg); return !paxos || !held }
 	for _, a := range []string{"d", "e", "f", "g", "h"} {
 		w.start(a, nil)
 	}
@@ -262,11 +263,11 @@ func TestStrangersTellNoViews(t *testing.T) {
 	before := n.m.View()
 	v := before.Next(before.Hash())
 	v.Members = before.Members
-	n.step(Receive{From: 999, Msg: Commit{View: v}})
+	n.step(Receive{From: 999, Msg: message.Commit{View: v}})
 	if n.m.View() != before || n.m.Stats().DroppedOtherCluster != 1 {
 		t.Errorf("it took %v", n.m.View())
 	}
-	n.step(Receive{From: before.Members[0].UID + before.Members[1].UID - n.uid, Msg: Commit{View: v}})
+	n.step(Receive{From: before.Members[0].UID + before.Members[1].UID - n.uid, Msg: message.Commit{View: v}})
 	if n.m.View() != v {
 		t.Errorf("a member's word was not taken: %v", n.m.View())
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -221,7 +222,7 @@ func TestViewsOfMovesAreChecked(t *testing.T) {
 	} {
 		v := good
 		spoil(&v)
-		if _, err := DecodeMessage(AppendMessage(nil, Commit{View: &v})); !errors.Is(err, ErrMessage) {
+		if _, err := message.Decode(message.Append(nil, message.Commit{View: &v})); !errors.Is(err, message.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

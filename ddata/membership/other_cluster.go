@@ -1,6 +1,10 @@
 package membership
 
-import "time"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
+)
 
 // This file notices another cluster of the same name: two that were founded beside each other by
 // mistake, which nothing merges.
@@ -26,6 +30,6 @@ func (m *Machine) otherCluster(r Receive, c ClusterID) {
 // seeks probes anyhow, and one that is in another cluster learns that there are two.
 func (m *Machine) introduce(h Hint) {
 	if h.UID != 0 && h.UID != m.cfg.UID && !m.view.Has(h.UID) {
-		m.send(h.UID, h.Addr, Fetch{Cluster: m.view.Cluster})
+		m.send(h.UID, h.Addr, message.Fetch{Cluster: m.view.Cluster})
 	}
 }

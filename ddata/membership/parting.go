@@ -3,6 +3,7 @@ package membership
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 )
 
@@ -70,7 +71,7 @@ func (m *Machine) forgetUnaware() {
 }
 
 // onLearned notes what another node knows.
-func (m *Machine) onLearned(r Receive, l Learned) {
+func (m *Machine) onLearned(r Receive, l message.Learned) {
 	if m.view == nil || l.Cluster != m.view.Cluster {
 		m.stats.DroppedStale++
 		return
@@ -94,17 +95,17 @@ func (m *Machine) answerCommit(r Receive, v *View) {
 	if without := m.parting.view; without != nil {
 		known = max(known, without.Epoch)
 	}
-	m.send(r.From, m.addrOf(r), Learned{Cluster: v.Cluster, Epoch: known})
+	m.send(r.From, m.addrOf(r), message.Learned{Cluster: v.Cluster, Epoch: known})
 }
 
 // answerParting tells a node that parts that its word has come. Nothing is owed to it any more.
-func (m *Machine) answerParting(r Receive, hb Heartbeat) {
+func (m *Machine) answerParting(r Receive, hb message.Heartbeat) {
 	if hb.Flags&report.Parting != 0 && m.view != nil && hb.Cluster == m.view.Cluster {
 		if _, owed := m.unaware[r.From]; owed {
 			delete(m.unaware, r.From)
 			m.wake = true
 		}
-		m.send(r.From, m.addrOf(r), Learned{Cluster: hb.Cluster, Epoch: m.view.Epoch, Stopped: true})
+		m.send(r.From, m.addrOf(r), message.Learned{Cluster: hb.Cluster, Epoch: m.view.Epoch, Stopped: true})
 	}
 }
 
@@ -132,13 +133,13 @@ func (m *Machine) takeParting(in Input) {
 	}
 	m.heardUnaware(r.From)
 	switch msg := r.Msg.(type) {
-	case Learned:
+	case message.Learned:
 		m.onLearned(r, msg)
-	case Fetch:
-		m.send(r.From, m.addrOf(r), Commit{View: m.parting.view})
-	case Heartbeat:
+	case message.Fetch:
+		m.send(r.From, m.addrOf(r), message.Commit{View: m.parting.view})
+	case message.Heartbeat:
 		m.answerParting(r, msg)
-	case Commit:
+	case message.Commit:
 		m.answerCommit(r, msg.View)
 	}
 }
@@ -163,7 +164,7 @@ func (m *Machine) advanceParting() {
 		if x := m.unaware[u]; m.waitsFor(x.heard) {
 			waits = true
 			if tell {
-				m.send(u, x.addr, Commit{View: v})
+				m.send(u, x.addr, message.Commit{View: v})
 			}
 		}
 	}
@@ -242,7 +243,7 @@ func (m *Machine) tellStopped(tell bool) (waits bool) {
 			continue
 		}
 		if !knowsView {
-			m.send(o.UID, o.Addr, Commit{View: m.view.View})
+			m.send(o.UID, o.Addr, message.Commit{View: m.view.View})
 		}
 		m.send(o.UID, o.Addr, m.heartbeat())
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // endAll stops all nodes within spread of each other, each after a hand-over of a few milliseconds.
@@ -78,8 +80,8 @@ func TestDeciderTellsThoseItDropped(t *testing.T) {
 		ns := w.found(2)
 		decider, other := ns[0], ns[1]
 		deaf := true
-		w.filter = func(_, to *node, msg Message) bool {
-			c, ok := msg.(Commit)
+		w.filter = func(_, to *node, msg message.Message) bool {
+			c, ok := msg.(message.Commit)
 			return !deaf || to != other || !ok || c.View.Has(other.uid)
 		}
 		other.step(Leave{})
@@ -113,8 +115,8 @@ func TestDeciderTellsThoseItDropped(t *testing.T) {
 func TestNobodyJoinsAClusterThatEnds(t *testing.T) {
 	w := newWorld(t, 6, LAN())
 	w.found(3)
-	w.filter = func(_, _ *node, msg Message) bool { // so that nothing is decided any more
-		_, prepare := msg.(Prepare)
+	w.filter = func(_, _ *node, msg message.Message) bool { // so that nothing is decided any more
+		_, prepare := msg.(message.Prepare)
 		return !prepare
 	}
 	joiner := w.start("d", func(c *Config) { c.BootstrapExpect = 3 })

@@ -3,6 +3,7 @@ package membership
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
@@ -117,12 +118,12 @@ func laterOf(a, b time.Time) time.Time {
 func (m *Machine) startBallot(drops []UID) {
 	m.stats.BallotsStarted++
 	ballot := m.proposer.Start(m.now, m.acceptor.Promised())
-	msg := Prepare{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: ballot, Drops: drops}
+	msg := message.Prepare{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: ballot, Drops: drops}
 	m.toVoters(msg)
-	m.takePrepared(m.cfg.UID, m.prepare(msg).(Prepared))
+	m.takePrepared(m.cfg.UID, m.prepare(msg).(message.Prepared))
 }
 
-func (m *Machine) toVoters(msg Message) {
+func (m *Machine) toVoters(msg message.Message) {
 	for _, v := range m.view.Voters {
 		if v.UID != m.cfg.UID {
 			m.send(v.UID, v.Addr, msg)
@@ -130,7 +131,7 @@ func (m *Machine) toVoters(msg Message) {
 	}
 }
 
-func (m *Machine) onPrepared(r Receive, p Prepared) {
+func (m *Machine) onPrepared(r Receive, p message.Prepared) {
 	if !m.fromVoter(r, p.Cluster, p.Epoch) {
 		return
 	}
@@ -145,7 +146,7 @@ func (m *Machine) onPrepared(r Receive, p Prepared) {
 	m.takePrepared(r.From, p)
 }
 
-func (m *Machine) takePrepared(from UID, msg Prepared) {
+func (m *Machine) takePrepared(from UID, msg message.Prepared) {
 	m.proposer.TakePrepared(m.now, from, paxos.Prepared{
 		AcceptedBallot: msg.AcceptedBallot, Accepted: msg.Accepted, Wait: time.Duration(msg.Wait), Arbiter: msg.Arbiter,
 	})
@@ -188,12 +189,12 @@ func (m *Machine) maybeAccept() {
 
 func (m *Machine) startAccept(value *paxos.Proposal) {
 	m.proposer.Propose(m.now, value)
-	msg := Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: m.proposer.Ballot(), Proposal: value}
+	msg := message.Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: m.proposer.Ballot(), Proposal: value}
 	m.toVoters(msg)
 	m.takeAccept(m.cfg.UID, msg)
 }
 
-func (m *Machine) onAccepted(r Receive, a Accepted) {
+func (m *Machine) onAccepted(r Receive, a message.Accepted) {
 	if !m.fromVoter(r, a.Cluster, a.Epoch) {
 		return
 	}
@@ -219,17 +220,17 @@ func (m *Machine) takeAccepted(from UID) {
 func (m *Machine) announce(v *View) {
 	for _, o := range v.Members {
 		if o.UID != m.cfg.UID {
-			m.send(o.UID, o.Addr, Commit{View: v})
+			m.send(o.UID, o.Addr, message.Commit{View: v})
 		}
 	}
 	for _, o := range m.view.Members {
 		if o.UID != m.cfg.UID && !v.Has(o.UID) {
-			m.send(o.UID, o.Addr, Commit{View: v})
+			m.send(o.UID, o.Addr, message.Commit{View: v})
 		}
 	}
 }
 
-func (m *Machine) onRejected(r Receive, j Rejected) {
+func (m *Machine) onRejected(r Receive, j message.Rejected) {
 	if !m.fromVoter(r, j.Cluster, j.Epoch) {
 		return
 	}
@@ -240,7 +241,7 @@ func (m *Machine) onRejected(r Receive, j Rejected) {
 	m.takeRejected(j)
 }
 
-func (m *Machine) takeRejected(j Rejected) {
+func (m *Machine) takeRejected(j message.Rejected) {
 	m.proposer.TakeRejected(m.now, j.Promised, time.Duration(j.Wait))
 	m.wake = true
 }
@@ -257,7 +258,7 @@ func (m *Machine) maybeResend() {
 		return
 	}
 	p.Resend()
-	msg := Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: p.Ballot(), Proposal: p.Value()}
+	msg := message.Accept{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Ballot: p.Ballot(), Proposal: p.Value()}
 	for _, v := range m.view.Voters {
 		if v.UID != m.cfg.UID && !p.HasAccepted(v.UID) {
 			m.send(v.UID, v.Addr, msg)

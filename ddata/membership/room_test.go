@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -116,11 +117,11 @@ func TestALegalViewFits(t *testing.T) {
 				Knows: bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled}.Knows(), Peers: contacts, Choice: all[:min(len(all), bootstrap.ContactsMax)],
 			}
 			ballot := paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
-			for _, msg := range []Message{
-				Commit{View: v}, Lock{View: v}, probe, Accept{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, Proposal: p},
-				Prepared{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, AcceptedBallot: ballot, Accepted: p},
+			for _, msg := range []message.Message{
+				message.Commit{View: v}, Lock{View: v}, probe, message.Accept{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, Proposal: p},
+				message.Prepared{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, AcceptedBallot: ballot, Accepted: p},
 			} {
-				if n := len(AppendMessage(nil, msg)); n > transport.DefaultFrameMax {
+				if n := len(message.Append(nil, msg)); n > transport.DefaultFrameMax {
 					t.Errorf("a %T of %d bytes, at most %d are sent", msg, n, transport.DefaultFrameMax)
 				}
 			}

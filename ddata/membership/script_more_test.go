@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // otherEpoch: quorums of different epochs need not meet. Random worlds do not show it: for long
@@ -22,8 +24,8 @@ func otherEpoch(t *testing.T, f Defects) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
 	sealed := false
-	w.filter = func(a, b *node, msg Message) bool {
-		_, tells := msg.(Commit)
+	w.filter = func(a, b *node, msg message.Message) bool {
+		_, tells := msg.(message.Commit)
 		switch {
 		case tells && b == oldest:
 			return false
@@ -63,8 +65,8 @@ func twoToOne(t *testing.T, f Defects) *world {
 			leaver, stays = stays, leaver
 		}
 		told := 0
-		w.filter = func(a, b *node, msg Message) bool {
-			if c, ok := msg.(Commit); ok && !c.View.Has(b.uid) {
+		w.filter = func(a, b *node, msg message.Message) bool {
+			if c, ok := msg.(message.Commit); ok && !c.View.Has(b.uid) {
 				told++
 				return told > 1 // the first is lost
 			}

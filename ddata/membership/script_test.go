@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 )
@@ -93,8 +94,8 @@ func growIsland(w *world, second *node, outside func(*node) bool) (grown func() 
 		return n
 	}
 	filter := w.filter
-	w.filter = func(a, b *node, msg Message) bool { // they come up in one view
-		if _, ok := msg.(Prepare); ok && said() > 0 && said() < len(joiners) {
+	w.filter = func(a, b *node, msg message.Message) bool { // they come up in one view
+		if _, ok := msg.(message.Prepare); ok && said() > 0 && said() < len(joiners) {
 			return false
 		}
 		return filter == nil || filter(a, b, msg)
@@ -153,7 +154,7 @@ func growingViewOwnVote(t *testing.T, f Defects) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
 	sealed, last := false, false
-	w.filter = func(a, b *node, msg Message) bool {
+	w.filter = func(a, b *node, msg message.Message) bool {
 		_, paxos := ballotOf(msg)
 		if outside(a) != outside(b) {
 			if sealed {
@@ -207,7 +208,7 @@ func replacedVoter(t *testing.T, f Defects) *world {
 	}
 	oldest, second, third := w.byUID[vs[0].UID], w.byUID[vs[1].UID], w.byUID[vs[2].UID]
 	sealed := false
-	w.filter = func(a, b *node, msg Message) bool {
+	w.filter = func(a, b *node, msg message.Message) bool {
 		between := func(x, y *node) bool { return a == x && b == y || a == y && b == x }
 		switch {
 		case between(oldest, third):
@@ -239,17 +240,17 @@ func replacedVoter(t *testing.T, f Defects) *world {
 }
 
 // ballotOf reports whether a message belongs to a ballot.
-func ballotOf(msg Message) (b paxos.Ballot, ok bool) {
+func ballotOf(msg message.Message) (b paxos.Ballot, ok bool) {
 	switch m := msg.(type) {
-	case Prepare:
+	case message.Prepare:
 		return m.Ballot, true
-	case Prepared:
+	case message.Prepared:
 		return m.Ballot, true
-	case Accept:
+	case message.Accept:
 		return m.Ballot, true
-	case Accepted:
+	case message.Accepted:
 		return m.Ballot, true
-	case Rejected:
+	case message.Rejected:
 		return m.Ballot, true
 	}
 	return paxos.Ballot{}, false
@@ -281,8 +282,8 @@ func deafSuccessor(t *testing.T, f Defects) *world {
 func lateGrants(t *testing.T, f Defects) *world {
 	w, oldest, _, third := scripted(t, f, nil)
 	late := true
-	w.filter = func(a, b *node, msg Message) bool {
-		if g, ok := msg.(Grant); ok && b == oldest && late {
+	w.filter = func(a, b *node, msg message.Message) bool {
+		if g, ok := msg.(message.Grant); ok && b == oldest && late {
 			w.after(5*time.Second, func() { oldest.step(Receive{From: a.uid, FromAddr: a.addr, Msg: g}) })
 			return false
 		}

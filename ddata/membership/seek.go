@@ -2,6 +2,7 @@ package membership
 
 import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -99,7 +100,7 @@ func (m *Machine) onDiscovered(in Discovered) {
 func (m *Machine) onLateLock(r Receive, l Lock) {
 	switch {
 	case m.view.Has(r.From):
-		m.send(r.From, m.addrOf(r), Commit{View: m.view.View})
+		m.send(r.From, m.addrOf(r), message.Commit{View: m.view.View})
 	case l.View.Cluster == m.view.Cluster && l.View.Epoch <= m.view.Epoch:
 		m.send(r.From, r.FromAddr, Refuse{To: r.From, Cluster: m.view.Cluster, Reason: ReasonGone,
 			Text: "the cluster was founded and goes on without it"})

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 func lostLeases(w *world) (lost uint64) {
@@ -86,7 +88,7 @@ func TestNothingIsSaidBeforeItIsStored(t *testing.T) {
 		}
 		for _, e := range fx.Send {
 			switch e.Msg.(type) {
-			case Lock, Accepted:
+			case Lock, message.Accepted:
 				if writing[n] {
 					t.Errorf("%v: %v says %v while its record is being written", w.now, n, e.Msg)
 				}
@@ -167,7 +169,7 @@ func stuck(t *testing.T) *node {
 func decide(n *node) *Effects {
 	v := *n.m.View()
 	v.Epoch, v.Parent, v.Founded = v.Epoch+1, n.m.view.Digest, false
-	return n.m.Step(n.local(), Receive{From: v.Members[0].UID, Msg: Commit{View: &v}})
+	return n.m.Step(n.local(), Receive{From: v.Members[0].UID, Msg: message.Commit{View: &v}})
 }
 
 // TestViewsWaitForAStuckDisk: as many as there is room for, and all of them are told when the disk

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // fewVoters founds seven nodes of which three vote, and returns them by age.
@@ -31,7 +32,7 @@ func TestFewVotersSayLittle(t *testing.T) {
 	sent := make(map[*node]int)
 	w.watch = func(n *node, _ Input, fx *Effects) {
 		for _, e := range fx.Send {
-			if _, ok := e.Msg.(Heartbeat); ok {
+			if _, ok := e.Msg.(message.Heartbeat); ok {
 				sent[n]++
 			}
 		}
@@ -166,7 +167,7 @@ func TestLateFoundersFound(t *testing.T) {
 	w := newWorld(t, 35, LAN())
 	w.base.BootstrapExpect, w.base.VotersMax, w.base.Seeds = 5, 1, addrs(5)
 	var first *node // the node that has heard first that all are locked
-	w.filter = func(from, to *node, msg Message) bool {
+	w.filter = func(from, to *node, msg message.Message) bool {
 		switch m := msg.(type) {
 		case Lock:
 			for _, n := range w.living() {
@@ -175,7 +176,7 @@ func TestLateFoundersFound(t *testing.T) {
 				}
 			}
 			return first == nil || first.m.View().Voters()[0].UID == to.uid // the others do not hear that all are locked
-		case Commit:
+		case message.Commit:
 			return m.View.Epoch > 1
 		}
 		return true
@@ -214,7 +215,7 @@ func TestLateFoundersFound(t *testing.T) {
 func TestVotersWhoLeaveHandOver(t *testing.T) {
 	for _, cutOff := range []bool{false, true} {
 		w, ns := fewVoters(t, func(c *Config) { c.VotersMax, c.Strategy = 1, downing.Manual{} })
-		w.filter = func(from, _ *node, _ Message) bool { return from.done == nil }
+		w.filter = func(from, _ *node, _ message.Message) bool { return from.done == nil }
 		if cutOff {
 			w.cut = func(a, b *node) bool { return a == ns[1] || b == ns[1] }
 			w.run(2 * w.base.UnreachableAfter)

@@ -3,13 +3,12 @@ package membership
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/proptest/golden"
@@ -27,10 +26,10 @@ func sampleView() *View {
 	}
 }
 
-func sampleMessages() []Message {
+func sampleMessages() []message.Message {
 	v, b := sampleView(), paxos.Ballot{Round: 3, UID: 9}
 	p := &paxos.Proposal{View: v, Stopped: []UID{8, 9}}
-	return []Message{
+	return []message.Message{
 		Probe{
 			Protocol: 1, Name: "n", Settings: []Setting{NewSetting("shards", 3)}, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1", Expect: 3, AnyDisks: true, Heard: 6, First: 5,
 			Knows: []Known{{Cluster: 1, Era: 11, Epoch: 2, Pending: true, Founding: true, Voters: []Member{{UID: 8, Addr: "e:1", Status: Up, UpNumber: 1, Disk: 1},
@@ -40,26 +39,26 @@ func sampleMessages() []Message {
 		JoinReply{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
 		Refuse{To: 4, Reason: ReasonConfig, Text: "why"},
 		Lock{View: v},
-		Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: report.Frozen | report.Stopped, Settled: 2, Downs: []UID{3}},
-		Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true, Closes: true},
-		Fetch{Cluster: 7},
-		Commit{View: v},
-		Prepare{Cluster: 7, Epoch: 3, Ballot: b, Drops: []UID{1}},
-		Prepared{Cluster: 7, Epoch: 3, Ballot: b, AcceptedBallot: b, Accepted: p, Wait: 12},
-		Prepared{Cluster: 7, Epoch: 3, Ballot: b},
-		Accept{Cluster: 7, Epoch: 3, Ballot: b, Proposal: p},
-		Accepted{Cluster: 7, Epoch: 3, Ballot: b},
-		Rejected{Cluster: 7, Epoch: 3, Ballot: b, Promised: b, Wait: 4},
-		Learned{Cluster: 7, Epoch: 3, Stopped: true},
+		message.Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: report.Frozen | report.Stopped, Settled: 2, Downs: []UID{3}},
+		message.Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true, Closes: true},
+		message.Fetch{Cluster: 7},
+		message.Commit{View: v},
+		message.Prepare{Cluster: 7, Epoch: 3, Ballot: b, Drops: []UID{1}},
+		message.Prepared{Cluster: 7, Epoch: 3, Ballot: b, AcceptedBallot: b, Accepted: p, Wait: 12},
+		message.Prepared{Cluster: 7, Epoch: 3, Ballot: b},
+		message.Accept{Cluster: 7, Epoch: 3, Ballot: b, Proposal: p},
+		message.Accepted{Cluster: 7, Epoch: 3, Ballot: b},
+		message.Rejected{Cluster: 7, Epoch: 3, Ballot: b, Promised: b, Wait: 4},
+		message.Learned{Cluster: 7, Epoch: 3, Stopped: true},
 	}
 }
 
 func TestMessagesSurviveTheWire(t *testing.T) {
-	seen := make(map[kind]bool)
+	seen := make(map[byte]bool)
 	for _, m := range sampleMessages() {
-		seen[kindOf(m)] = true
-		b := AppendMessage([]byte("x"), m)
-		got, err := DecodeMessage(b[1:])
+		b := message.Append([]byte("x"), m)
+		seen[b[2]] = true
+		got, err := message.Decode(b[1:])
 		if err != nil {
 			t.Errorf("%v: %v", m, err)
 		} else if !reflect.DeepEqual(got, m) {
@@ -69,29 +68,29 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 			t.Errorf("%T prints nothing", m)
 		}
 	}
-	for k := kindProbe; k <= kindRejected; k++ {
-		if !seen[k] {
-			t.Errorf("no sample of kind %d", k)
+	for k := range byte(14) {
+		if !seen[k+1] {
+			t.Errorf("no sample of kind %d", k+1)
 		}
 	}
 }
 
 func TestSmallMessagesAreSmall(t *testing.T) {
-	hb := Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Flags: report.CaughtUp, Settled: 1000}
-	if n := len(AppendMessage(nil, hb)); n > 60 {
+	hb := message.Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Flags: report.CaughtUp, Settled: 1000}
+	if n := len(message.Append(nil, hb)); n > 60 {
 		t.Errorf("a heartbeat takes %d bytes", n)
 	}
 }
 
 // TestDecodeRefuses: what no machine would send.
 func TestDecodeRefuses(t *testing.T) {
-	spoil := func(change func(*View)) Message {
+	spoil := func(change func(*View)) message.Message {
 		v := sampleView()
 		change(v)
-		return Commit{View: v}
+		return message.Commit{View: v}
 	}
-	for name, m := range map[string]Message{
-		"no view":           Commit{},
+	for name, m := range map[string]message.Message{
+		"no view":           message.Commit{},
 		"no members":        spoil(func(v *View) { v.Members = nil }),
 		"disorder":          spoil(func(v *View) { v.Members[0].UID = 9 }),
 		"one address twice": spoil(func(v *View) { v.Members[1].Addr = "a:1" }),
@@ -99,20 +98,20 @@ func TestDecodeRefuses(t *testing.T) {
 		"number too high":   spoil(func(v *View) { v.LastUp = 1 }),
 		"no voters":         spoil(func(v *View) { v.Members = v.Members[1:2] }),
 		"Up, no number":     spoil(func(v *View) { v.Members[1].Status = Up }),
-		"no proposal":       Accept{Cluster: 1, Epoch: 1},
-		"unknown flag":      Heartbeat{Flags: 1 << 7},
-		"arbiter alone":     Grant{Cluster: 1, Epoch: 1, Arbiter: true},
-		"drops in disorder": Prepare{Drops: []UID{2, 1}},
-		"uid zero":          Heartbeat{Downs: []UID{0}},
+		"no proposal":       message.Accept{Cluster: 1, Epoch: 1},
+		"unknown flag":      message.Heartbeat{Flags: 1 << 7},
+		"arbiter alone":     message.Grant{Cluster: 1, Epoch: 1, Arbiter: true},
+		"drops in disorder": message.Prepare{Drops: []UID{2, 1}},
+		"uid zero":          message.Heartbeat{Downs: []UID{0}},
 		"long reason":       Refuse{Text: string(make([]byte, bootstrap.ReasonMax+1))},
 		"probe of a voter":  Probe{Self: Member{UID: 1, Addr: "a", Status: Up, UpNumber: 1}},
 	} {
-		if got, err := DecodeMessage(AppendMessage(nil, m)); !errors.Is(err, ErrMessage) {
+		if got, err := message.Decode(message.Append(nil, m)); !errors.Is(err, message.ErrMalformed) {
 			t.Errorf("%s: decoded %v, %v", name, got, err)
 		}
 	}
-	for _, b := range [][]byte{nil, {1}, {2, 1, 0x80}, {1, 99, 0x80}, {1, 7, 0x9f, 0xff}, {1, byte(kindFetch), 0xc0, 0x80}} {
-		if got, err := DecodeMessage(b); !errors.Is(err, ErrMessage) {
+	for _, b := range [][]byte{nil, {1}, {2, 1, 0x80}, {1, 99, 0x80}, {1, 7, 0x9f, 0xff}, {1, 7, 0xc0, 0x80}} {
+		if got, err := message.Decode(b); !errors.Is(err, message.ErrMalformed) {
 			t.Errorf("% x: decoded %v, %v", b, got, err)
 		}
 	}
@@ -138,7 +137,7 @@ func TestRecordSurvivesTheDisk(t *testing.T) {
 func TestGoldenBytes(t *testing.T) {
 	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
 		for _, m := range sampleMessages() {
-			if !yield(strings.Replace(fmt.Sprintf("%T", m), "bootstrap.", "membership.", 1), AppendMessage(nil, m)) {
+			if !yield("membership."+reflect.TypeOf(m).Name(), message.Append(nil, m)) {
 				return
 			}
 		}
@@ -151,18 +150,18 @@ func TestGoldenBytes(t *testing.T) {
 
 func FuzzDecodeMessage(f *testing.F) {
 	for _, m := range sampleMessages() {
-		f.Add(AppendMessage(nil, m))
+		f.Add(message.Append(nil, m))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := DecodeMessage(b)
+		m, err := message.Decode(b)
 		if err != nil {
 			return
 		}
-		again, err := DecodeMessage(AppendMessage(nil, m))
+		again, err := message.Decode(message.Append(nil, m))
 		if err != nil {
 			t.Fatalf("%v: %v", m, err)
 		}
-		if !bytes.Equal(AppendMessage(nil, again), AppendMessage(nil, m)) {
+		if !bytes.Equal(message.Append(nil, again), message.Append(nil, m)) {
 			t.Fatalf("%v became %v", m, again)
 		}
 	})
@@ -188,10 +187,10 @@ func must(r record, err error) record {
 // FuzzStep: whatever decodes, a machine takes it and keeps its invariants.
 func FuzzStep(f *testing.F) {
 	for _, m := range sampleMessages() {
-		f.Add(AppendMessage(nil, m), uint64(3))
+		f.Add(message.Append(nil, m), uint64(3))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, from uint64) {
-		m, err := DecodeMessage(b)
+		m, err := message.Decode(b)
 		if err != nil {
 			return
 		}

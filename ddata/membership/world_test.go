@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // world runs machines in virtual time over a network that a test controls. It is deterministic for
@@ -25,8 +27,8 @@ type world struct {
 	nextUID func() UID
 
 	// the network
-	cut      func(from, to *node) bool              // nil = all connected; directed
-	filter   func(from, to *node, msg Message) bool // nil = let all through; scripts drop messages here
+	cut      func(from, to *node) bool                      // nil = all connected; directed
+	filter   func(from, to *node, msg message.Message) bool // nil = let all through; scripts drop messages here
 	latency  time.Duration
 	even     bool // every message takes just latency
 	loss     float64
@@ -322,7 +324,7 @@ func (n *node) sayStopped() {
 func (w *world) send(from *node, e Envelope) {
 	msg := e.Msg
 	if w.encode {
-		got, err := DecodeMessage(AppendMessage(nil, msg))
+		got, err := message.Decode(message.Append(nil, msg))
 		if err != nil {
 			w.checker.fault(w, "%v cannot be decoded: %v", msg, err)
 			return

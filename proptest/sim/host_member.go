@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/durable"
 )
 
@@ -152,7 +153,7 @@ func (d *memberHost) Send(e membership.Envelope, payload []byte) {
 func (d *memberHost) Done(why error) { d.p.done(why) }
 
 func (d *memberHost) receive(pk packet) {
-	m, err := membership.DecodeMessage(pk.payload)
+	m, err := message.Decode(pk.payload)
 	if err != nil {
 		d.p.w.violate("wire", "membership message does not decode: %v", err)
 		return

@@ -34,6 +34,7 @@ var ranks = []rankRow{
 	{"ddata/membership/joiners", -4, true, "which nodes ask to be let in, and why not, is said without letting any in"},
 	{"ddata/membership/nextview", -3, true, "the next view is computed from what a node knows, whatever decides it"},
 	{"ddata/membership/arbitration", -3, true, "the vote of an arbiter is carried by what a node knows, whatever is decided with it"},
+	{"ddata/membership/message", -4, true, "messages are values with a form on the wire, whatever follows from them"},
 	{"ddata/membership/singleton", -5, true, "what runs on the oldest of a role needs the views and the lease, and not how they are decided"},
 	{"ddata/membership", 1, true, "the members and the oldest of them are decided without data"},
 	{"ddata/discovery", 0, false, "it lists addresses where nodes may be, and knows nothing of the nodes"},

@@ -13,7 +13,7 @@ import (
 
 // Config is what the configuration of a node says of the arbiter.
 type Config struct {
-	Self          view.UID
+	Self          view.UID         // this node
 	Strategy      downing.Strategy // there is an arbiter if it is LeaseMajority
 	Beat          time.Duration    // the time between heartbeats
 	Promise       time.Duration    // for how long a promise runs

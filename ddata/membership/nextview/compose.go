@@ -13,8 +13,8 @@ import (
 
 // Config is what the configuration of a node says of the next view.
 type Config struct {
-	Self        view.UID
-	Strategy    downing.Strategy
+	Self        view.UID                         // this node
+	Strategy    downing.Strategy                 // which voters may decide
 	Enough      func(members []view.Member) bool // whether the first members may come up
 	Beat        time.Duration                    // the time between heartbeats
 	StableAfter time.Duration                    // for how long a member is unreachable before it is dropped

@@ -1,4 +1,4 @@
-package membership
+package message
 
 import (
 	"fmt"
@@ -6,33 +6,35 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Message is what machines say to each other. Any message may be lost, late, doubled or overtaken.
-// AppendMessage knows all of them. Messages are values; the views, proposals and slices in them are never modified.
+// Append
+// knows all of them. Messages are values; the views, proposals and slices in them are never modified.
 type Message interface{ fmt.Stringer }
 
 // Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for
 // a grant.
 type Heartbeat struct {
 	_       struct{} `cbor:",toarray"`
-	Cluster ClusterID
-	Epoch   Epoch
+	Cluster view.ClusterID
+	Epoch   view.Epoch
 	Tag     uint64 // first half of the hash of the sender's view
 	Mono    int64  // when it was sent, on the sender's monotonic clock; only the sender reads it
 	Wall    int64  // and on its wall clock
 	Flags   report.Flags
-	Settled Epoch
-	Moved   uint16 // the last move of keys (View.Moves) of which the sender has done its part
-	Downs   []UID  // members that an operator has downed, sorted
+	Settled view.Epoch
+	Moved   uint16     // the last move of keys (View.Moves) of which the sender has done its part
+	Downs   []view.UID // members that an operator has downed, sorted
 }
 
 // Grant answers a Heartbeat of the same epoch. If it grants, the heartbeat's sender may count it
 // until L after sending.
 type Grant struct {
 	_       struct{} `cbor:",toarray"`
-	Cluster ClusterID
-	Epoch   Epoch
+	Cluster view.ClusterID
+	Epoch   view.Epoch
 	Mono    int64 // of the heartbeat
 	Wall    int64 // of the heartbeat
 	Granted bool  // false: heard, but nothing is granted now
@@ -43,40 +45,40 @@ type Grant struct {
 // Fetch asks for the receiver's view, because it is said to be newer.
 type Fetch struct {
 	_       struct{} `cbor:",toarray"`
-	Cluster ClusterID
+	Cluster view.ClusterID
 }
 
 // Commit tells a decided view.
 type Commit struct {
 	_    struct{} `cbor:",toarray"`
-	View *View
+	View *view.View
 }
 
 // Learned answers a Commit, if its sender or its receiver is not in that view, and a Heartbeat of a
 // node that parts.
 type Learned struct {
 	_       struct{} `cbor:",toarray"`
-	Cluster ClusterID
-	Epoch   Epoch // of the newest view that the sender knows
-	Stopped bool  // it also knows that the receiver has stopped
+	Cluster view.ClusterID
+	Epoch   view.Epoch // of the newest view that the sender knows
+	Stopped bool       // it also knows that the receiver has stopped
 }
 
 // Prepare opens a ballot for the view after Epoch, and names the members that the proposer wants to
 // drop.
 type Prepare struct {
 	_       struct{} `cbor:",toarray"`
-	Cluster ClusterID
-	Epoch   Epoch
+	Cluster view.ClusterID
+	Epoch   view.Epoch
 	Ballot  paxos.Ballot
-	Drops   []UID // sorted
+	Drops   []view.UID // sorted
 }
 
 // Prepared promises to refuse lower ballots, tells what was accepted before, and how long promises
 // to members that are to be dropped still run here.
 type Prepared struct {
 	_              struct{} `cbor:",toarray"`
-	Cluster        ClusterID
-	Epoch          Epoch
+	Cluster        view.ClusterID
+	Epoch          view.Epoch
 	Ballot         paxos.Ballot
 	AcceptedBallot paxos.Ballot
 	Accepted       *paxos.Proposal // nil = nothing
@@ -87,8 +89,8 @@ type Prepared struct {
 // Accept asks to accept a proposal.
 type Accept struct {
 	_        struct{} `cbor:",toarray"`
-	Cluster  ClusterID
-	Epoch    Epoch
+	Cluster  view.ClusterID
+	Epoch    view.Epoch
 	Ballot   paxos.Ballot
 	Proposal *paxos.Proposal
 }
@@ -96,16 +98,16 @@ type Accept struct {
 // Accepted says that the ballot's proposal was accepted.
 type Accepted struct {
 	_       struct{} `cbor:",toarray"`
-	Cluster ClusterID
-	Epoch   Epoch
+	Cluster view.ClusterID
+	Epoch   view.Epoch
 	Ballot  paxos.Ballot
 }
 
 // Rejected says that a ballot came too late, or that a promise still runs.
 type Rejected struct {
 	_        struct{} `cbor:",toarray"`
-	Cluster  ClusterID
-	Epoch    Epoch
+	Cluster  view.ClusterID
+	Epoch    view.Epoch
 	Ballot   paxos.Ballot // the one rejected
 	Promised paxos.Ballot // the highest one promised
 	Wait     int64        // nanoseconds that a promise still runs; 0 = the ballot was too low

@@ -1,4 +1,4 @@
-package membership
+package message
 
 import (
 	"errors"
@@ -17,14 +17,18 @@ import (
 //	byte 1   kind
 //	rest     the message as a CBOR array of its fields in order (core deterministic, definite lengths, no tags)
 //
-// The record on disk:
-//
-//	byte 0   version of this format (3)
-//	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free]
-//
 // A view's hash is that of its CBOR array.
 
-const wireVersion = 1
+const (
+	wireVersion = 1
+	bytesMax    = 4 << 20 // of an encoded message
+)
+
+// DownsMax is how many operator's verdicts travel in a heartbeat.
+const DownsMax = 256
+
+// ErrMalformed is the error of bytes that are no message of this version.
+var ErrMalformed = errors.New("membership: malformed message")
 
 type kind uint8
 
@@ -48,23 +52,23 @@ const (
 // A view of the most members is one that cbor.Records decodes.
 const _ = uint(cbor.RecordElementsMax - view.MembersMax)
 
-// AppendMessage appends the encoding of a message.
-func AppendMessage(dst []byte, m Message) []byte {
+// Append appends the encoding of a message.
+func Append(dst []byte, m Message) []byte {
 	return cbor.Records.MustAppend(append(dst, wireVersion, byte(kindOf(m))), m)
 }
 
-// DecodeMessage decodes a message. It never panics; what it returns shares nothing with b and is
+// Decode decodes a message. It never panics; what it returns shares nothing with b and is
 // within limits.
-func DecodeMessage(b []byte) (Message, error) {
-	if len(b) < 3 || len(b) > messageMax {
-		return nil, fmt.Errorf("%w: %d bytes", ErrMessage, len(b))
+func Decode(b []byte) (Message, error) {
+	if len(b) < 3 || len(b) > bytesMax {
+		return nil, fmt.Errorf("%w: %d bytes", ErrMalformed, len(b))
 	}
 	if b[0] != wireVersion {
-		return nil, fmt.Errorf("%w: version %d, this is %d", ErrMessage, b[0], wireVersion)
+		return nil, fmt.Errorf("%w: version %d, this is %d", ErrMalformed, b[0], wireVersion)
 	}
 	m, err := decodeKind(kind(b[1]), b[2:])
 	if err != nil {
-		return nil, fmt.Errorf("%w: kind %d: %w", ErrMessage, b[1], err)
+		return nil, fmt.Errorf("%w: kind %d: %w", ErrMalformed, b[1], err)
 	}
 	return m, nil
 }
@@ -72,13 +76,13 @@ func DecodeMessage(b []byte) (Message, error) {
 // kindOf panics for what is no message of this package or of package bootstrap.
 func kindOf(m Message) kind {
 	switch m.(type) {
-	case Probe:
+	case bootstrap.Probe:
 		return kindProbe
-	case JoinReply:
+	case bootstrap.JoinReply:
 		return kindJoinReply
-	case Refuse:
+	case bootstrap.Refuse:
 		return kindRefuse
-	case Lock:
+	case bootstrap.Lock:
 		return kindLock
 	case Heartbeat:
 		return kindHeartbeat
@@ -107,13 +111,13 @@ func kindOf(m Message) kind {
 func decodeKind(k kind, b []byte) (Message, error) {
 	switch k {
 	case kindProbe:
-		return decodeAs[Probe](b)
+		return decodeAs[bootstrap.Probe](b)
 	case kindJoinReply:
-		return decodeAs[JoinReply](b)
+		return decodeAs[bootstrap.JoinReply](b)
 	case kindRefuse:
-		return decodeAs[Refuse](b)
+		return decodeAs[bootstrap.Refuse](b)
 	case kindLock:
-		return decodeAs[Lock](b)
+		return decodeAs[bootstrap.Lock](b)
 	case kindHeartbeat:
 		return decodeAs[Heartbeat](b)
 	case kindGrant:
@@ -152,15 +156,15 @@ func decodeAs[M Message](b []byte) (Message, error) {
 // checkMessage holds a decoded message to the invariants of its types, so that no handler has to.
 func checkMessage(m Message) error {
 	switch m := m.(type) {
-	case Probe:
+	case bootstrap.Probe:
 		return checkProbe(m)
-	case JoinReply:
+	case bootstrap.JoinReply:
 		return checkContacts(m.Contacts)
-	case Refuse:
+	case bootstrap.Refuse:
 		if len(m.Text) > bootstrap.ReasonMax || len(m.At) > view.AddrMax {
 			return errors.New("refusal above limits")
 		}
-	case Lock:
+	case bootstrap.Lock:
 		return m.View.Check()
 	case Commit:
 		return m.View.Check()
@@ -168,7 +172,7 @@ func checkMessage(m Message) error {
 		if m.Flags&^report.All != 0 {
 			return errors.New("unknown flags")
 		}
-		return view.CheckSorted(m.Downs, downsMax)
+		return view.CheckSorted(m.Downs, DownsMax)
 	case Grant:
 		if m.Arbiter && !m.Granted {
 			return errors.New("the arbiter grants alone")
@@ -185,8 +189,8 @@ func checkMessage(m Message) error {
 	return nil
 }
 
-func checkProbe(p Probe) error {
-	if p.Self.Status != Joining || p.Self.UpNumber != 0 {
+func checkProbe(p bootstrap.Probe) error {
+	if p.Self.Status != view.Joining || p.Self.UpNumber != 0 {
 		return errors.New("probe of a member")
 	}
 	if len(p.Name) > view.NameMax || len(p.At) > view.AddrMax || len(p.Knows) > bootstrap.KnownMax || len(p.Choice) > bootstrap.ContactsMax {
@@ -201,7 +205,7 @@ func checkProbe(p Probe) error {
 }
 
 // checkVoters holds what a disk remembers of a view's voters to their order.
-func checkVoters(vs []Member) error {
+func checkVoters(vs []view.Member) error {
 	if len(vs) > view.MembersMax {
 		return errors.New("too many voters")
 	}
@@ -216,7 +220,7 @@ func checkVoters(vs []Member) error {
 	return nil
 }
 
-func checkContacts(cs []Contact) error {
+func checkContacts(cs []bootstrap.Contact) error {
 	if len(cs) > bootstrap.ContactsMax {
 		return errors.New("too many contacts")
 	}
