@@ -199,7 +199,7 @@ func (w *village) together(n int) bool {
 	return w.newest != nil && w.has == n && allUp(w.newest, n)
 }
 
-func (w *village) carry(from *virtualNode, e membership.Envelope) {
+func (w *village) carry(from *virtualNode, e message.Envelope) {
 	w.bytes += w.size(e.Msg)
 	msg := e.Msg
 	w.at(w.now+500*time.Microsecond+time.Duration(w.rng.ExpFloat64()*float64(500*time.Microsecond)), func() {

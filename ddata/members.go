@@ -160,9 +160,9 @@ func (m *members) Write(record []byte) { m.records.write(record) }
 func (m *members) Covers(now time.Time) bool { return m.n.disk == nil || m.n.disk.marks.covers(now) }
 
 // Unmarked implements drivers.MembersHost.
-func (m *members) Unmarked(e membership.Envelope) { m.unsent(e, errUnmarked) }
+func (m *members) Unmarked(e message.Envelope) { m.unsent(e, errUnmarked) }
 
-func (m *members) unsent(e membership.Envelope, err error) {
+func (m *members) unsent(e message.Envelope, err error) {
 	m.n.reports.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})
 }
 
@@ -201,7 +201,7 @@ func withAdvice(err error, dir string) error {
 }
 
 // Send implements drivers.MembersHost.
-func (m *members) Send(e membership.Envelope, payload []byte) {
+func (m *members) Send(e message.Envelope, payload []byte) {
 	var err error
 	if _, linked := m.linked[transport.NodeID(e.To)]; linked {
 		err = m.n.net.Send(transport.NodeID(e.To), transport.Control, 0, membershipChannel, payload)

@@ -20,11 +20,11 @@ type MembersHost interface {
 	// the directory will know of it.
 	Covers(now time.Time) bool
 	// Unmarked gets a grant that was not sent because Covers is false.
-	Unmarked(membership.Envelope)
+	Unmarked(message.Envelope)
 	// Connect makes the members of a view peers, beside those of the views before.
 	Connect(*membership.View)
 	// Send sends a message, encoded in payload, which is not changed later. It may be lost.
-	Send(e membership.Envelope, payload []byte)
+	Send(e message.Envelope, payload []byte)
 	// Disconnect ends the links to nodes that no installed view lists.
 	Disconnect()
 	// Install tells the layers above of a view. Views come in the order of their epochs.
@@ -123,7 +123,7 @@ func (d *Members) carry(fx *membership.Effects) {
 	}
 }
 
-func (d *Members) send(e membership.Envelope) {
+func (d *Members) send(e message.Envelope) {
 	if g, ok := e.Msg.(message.Grant); ok && g.Granted && !d.host.Covers(d.last) {
 		d.host.Unmarked(e)
 		return

@@ -2,7 +2,6 @@ package membership
 
 import (
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
-	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -59,7 +58,7 @@ func (m *Machine) onArbiterAcquired(in ArbiterAcquired) {
 		return
 	}
 	if r.Epoch == m.view.Epoch {
-		m.acceptor.Bind(r.Promised)
+		m.voter.Bind(r.Promised)
 	}
 	m.event(ArbiterTaken{m.view.Epoch})
 }
@@ -72,26 +71,9 @@ func (m *Machine) onArbiterSaved(in ArbiterSaved) {
 	if decided != nil {
 		m.onDecided(decided)
 	}
-	if p == nil {
-		return
-	}
-	if _, at := m.acceptor.Accepted(); m.acceptor.Promised() != p.Ballot || at == p.Ballot {
-		return
-	}
-	answer := prepared(*p)
-	switch {
-	case p.Ballot.UID != m.cfg.UID:
-		m.sendMember(p.Ballot.UID, answer)
-	case m.proposer.Preparing() && m.proposer.Ballot() == p.Ballot:
-		m.takePrepared(m.cfg.UID, answer)
-	}
-}
-
-// prepared is the message that says what was promised.
-func prepared(p arbitration.Promise) message.Prepared {
-	return message.Prepared{
-		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot,
-		AcceptedBallot: p.Answer.AcceptedBallot, Accepted: p.Answer.Accepted, Wait: int64(p.Answer.Wait), Arbiter: p.Answer.Arbiter,
+	if p != nil {
+		m.voter.ArbiterPromised(m.scene(), *p)
+		m.takeVoter()
 	}
 }
 

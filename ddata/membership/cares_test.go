@@ -77,7 +77,7 @@ func TestWhoShallGoIsGrantedNothing(t *testing.T) {
 		t.Fatal("nothing is granted before")
 	}
 	n.m.Step(n.local(), Down{goes.uid})
-	if n.m.acceptor.Frozen() || n.m.promises.HoldsBack(goes.uid, n.m.now) {
+	if n.m.voter.Frozen() || n.m.granter.HoldsBack(goes.uid, n.m.now) {
 		t.Fatal("something else holds the grant back:", n.m)
 	}
 	if granted() {

@@ -10,7 +10,7 @@ func (m *Machine) Check() error {
 	if m.view == nil {
 		return m.checkBootstrap()
 	}
-	errs := []error{m.view.Check(), m.checkStore(), m.checkChain(), m.reports.Check(m.view.View), m.checkVotes(), m.checkLease(), m.arbiter.Check()}
+	errs := []error{m.view.Check(), m.checkStore(), m.checkChain(), m.reports.Check(m.view.View), m.voter.Check(m.view), m.granter.Check(m.view.View, m.now), m.checkLease(), m.arbiter.Check()}
 	return errors.Join(errs...)
 }
 
@@ -54,40 +54,8 @@ func (m *Machine) checkChain() error {
 	return errors.Join(m.joiners.Check(m.view.View), m.downs.Check(m.view.View))
 }
 
-func (m *Machine) checkVotes() error {
-	a, p := &m.acceptor, m.proposer
-	accepted, at := a.Accepted()
-	if accepted != nil && (accepted.View.Epoch != m.view.Epoch+1 || accepted.View.Parent != m.view.Digest || a.Promised().Less(at)) {
-		return fmt.Errorf("accepted %v is no child of the view", accepted)
-	}
-	if accepted != nil && !m.notesAccepted() {
-		return errors.New("the accepted view is not on disk, nor one of a later ballot")
-	}
-	if p.Idle() {
-		return nil
-	}
-	if b := p.Ballot(); b.UID != m.cfg.UID || b.Round > p.Round() {
-		return fmt.Errorf("foreign ballot %v", b)
-	}
-	if p.Accepting() && (p.Value() == nil || p.Value().View.Parent != m.view.Digest) {
-		return errors.New("a value in no chain is being decided")
-	}
-	return nil
-}
-
-// notesAccepted reports whether the disk has the view that was accepted, or one of a later ballot
-// that took its place (storesPending).
-func (m *Machine) notesAccepted() bool {
-	a, p := &m.acceptor, m.record.Pending
-	if a.Holds() {
-		return p != nil
-	}
-	accepted, at := a.Accepted()
-	return p != nil && m.isStored(a.Record()) && (p.Hash() == accepted.View.Hash() || at.Less(a.Noted()))
-}
-
 func (m *Machine) checkLease() error {
 	s := m.leaseScene()
 	s.May = s.May && m.done == nil
-	return errors.Join(m.holder.Check(s), m.promises.Check(m.view.View, m.now.Add(m.cfg.promise())))
+	return m.holder.Check(s)
 }

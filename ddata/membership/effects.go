@@ -16,28 +16,11 @@ type Effects struct {
 	// and none without Config.Disk. The machine holds back what must wait for it (V5); nothing
 	// below does. The bytes are the caller's.
 	Persist []byte
-	Send    []Envelope
+	Send    []message.Envelope
 	Install []*View          // views that this node has installed and stored, oldest first
 	Arbiter []arbitration.Op // for the arbiter's lease: one after the other, after those of earlier steps; nothing waits for them
 	Events  []Event          // for the log and for subscribers
 	Done    error            // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled, ErrStore)
-}
-
-// Envelope is one message to send on the control lane. Messages may be lost. With To set it is for
-// that incarnation alone, whether it is a member of the view or not, and must not reach another
-// process at the address.
-type Envelope struct {
-	To   UID    // 0 = the node that listens at Addr
-	Addr string // empty only if a Receive came without one
-	Msg  message.Message
-}
-
-// String prints destination and message.
-func (e Envelope) String() string {
-	if e.To == 0 {
-		return fmt.Sprintf("to %s: %v", e.Addr, e.Msg)
-	}
-	return fmt.Sprintf("to %v: %v", e.To, e.Msg)
 }
 
 // String lists the effects, one a line.

@@ -8,7 +8,7 @@ import (
 // flags are those of this node's heartbeats.
 func (m *Machine) flags() report.Flags {
 	f := m.self.Flags()
-	if m.acceptor.Frozen() {
+	if m.voter.Frozen() {
 		f |= report.Frozen
 	}
 	if m.speaks() {
@@ -98,7 +98,7 @@ func (m *Machine) onHeartbeat(r Receive, hb message.Heartbeat) {
 	granted := (!m.view.Capped || m.view.IsVoter(m.cfg.UID)) && m.mayGrant(r.From)
 	if granted {
 		m.stats.GrantsGiven++
-		m.promises.Make(r.From, m.now.Add(m.cfg.promise()))
+		m.granter.Grant(r.From, m.now)
 	} else {
 		m.stats.GrantsWithheld++
 	}
@@ -128,17 +128,23 @@ func (m *Machine) anyEpoch(cluster ClusterID) bool {
 	return m.cfg.Defects.AnyEpoch && m.view != nil && cluster == m.view.Cluster
 }
 
-// mayGrant: R2 freezes all grants, V2 those to members that a refused proposal would drop.
+// mayGrant reports whether a member may be granted a lease now: R2 freezes all grants, V2 those to
+// members that a refused proposal would drop. A node whose disk says that nothing it granted is in
+// use grants none.
 func (m *Machine) mayGrant(u UID) bool {
-	switch {
-	case m.acceptor.Frozen() && !m.cfg.Defects.NoFreeze:
-		return false
-	case m.parting.last != 0: // its disk says that nothing it granted is in use
-		return false
-	case m.promises.HoldsBack(u, m.now) && !m.cfg.Defects.NoV2:
-		return false
+	frozen := m.voter.Frozen() && !m.cfg.Defects.NoFreeze
+	return !frozen && m.parting.last == 0 && !m.granter.HoldsBack(u, m.now) && !m.downs.On(u)
+}
+
+// tellVoters tells the voters what this node says of itself: they decide what follows.
+func (m *Machine) tellVoters() {
+	hb := m.heartbeat()
+	for _, v := range m.view.Voters {
+		if v.UID != m.cfg.UID {
+			m.send(v.UID, v.Addr, hb)
+		}
 	}
-	return !m.downs.On(u)
+	m.wake = true
 }
 
 // sameEpoch sorts out what belongs to another cluster or epoch, and asks for a newer view when one

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
-	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -56,12 +55,11 @@ func (m *Machine) install(v *View) {
 	m.stats.ViewsInstalled++
 	m.holder.Install(m.now)
 	m.view = view.Install(v, m.now)
-	m.acceptor = paxos.Acceptor{}
-	m.proposer.Reset()
+	m.voter.Install()
+	m.granter.Install(m.now, m.view)
 	m.arbiter.Install()
 	m.reports.Follow(v)
 	m.watchMembers()
-	m.promiseMembers()
 	m.downs.Follow(v)
 	m.joiners.Follow(m.now, old, v)
 	m.holdView(v, m.persist(record{Last: v}))
@@ -81,19 +79,6 @@ func (m *Machine) install(v *View) {
 		m.seeker = nil
 	}
 	m.tellJoiners()
-}
-
-// promiseMembers promises L to every member (R3). A view that a later decision of these members
-// replaces must not come before the leases that were granted in earlier epochs have run out.
-func (m *Machine) promiseMembers() {
-	others := m.view.Others(m.cfg.UID)
-	m.promises.Follow(others)
-	if m.cfg.Defects.NoInstallPromise {
-		return
-	}
-	for _, o := range others {
-		m.promises.Make(o.UID, m.now.Add(m.cfg.promise()))
-	}
 }
 
 // watchMembers follows the members of the view. Heartbeats pass between any two of them but two that

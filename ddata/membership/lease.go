@@ -15,13 +15,16 @@ func (m *Machine) leaseScene() nodelease.Scene {
 	s := nodelease.Scene{
 		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: m.quorum,
 		May:    listed && me.Status != Joining && (!m.self.Has(report.Stopped) || m.cfg.Defects.StoppedHolds),
-		Speaks: m.speaks() && !m.acceptor.Frozen(),
+		Speaks: m.speaks() && !m.voter.Frozen(),
 	}
 	if !m.cfg.Defects.NoV1 {
-		s.Frozen = m.acceptor.FrozenAt()
+		s.Frozen = m.voter.FrozenAt()
 	}
 	return s
 }
+
+// quorum asks the strategy about the voters of the view.
+func (m *Machine) quorum(has func(UID) bool) bool { return m.cfg.Strategy.Quorum(m.view.Voters, has) }
 
 func (m *Machine) onGrant(r Receive, g message.Grant) {
 	if !m.sameEpoch(r, g.Cluster, g.Epoch) && !m.anyEpoch(g.Cluster) {

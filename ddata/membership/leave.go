@@ -44,8 +44,7 @@ func (m *Machine) onStopped() {
 
 func (m *Machine) onCaughtUp(yes bool) {
 	if m.self.CatchUp(yes) && m.view != nil {
-		m.wake = true
-		m.toVoters(m.heartbeat()) // they decide what follows
+		m.tellVoters()
 	}
 }
 

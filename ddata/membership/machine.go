@@ -13,9 +13,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
-	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/membership/voting"
 )
 
 // Machine decides, together with those of the other nodes, which nodes are in, which is oldest and
@@ -25,8 +25,7 @@ import (
 //	   │  no cluster: probes seeds, founds or joins                  beats, grants, decides
 //	   └──────────── refused, stalled, Leave ────────────────────────────────► (Effects.Done)
 //
-// Invariants: view is nil exactly while seeking. What the acceptor, the proposer and the reports hold
-// belongs to the epoch of the view, promises excepted: those outlive it.
+// Invariants: view is nil exactly while seeking.
 type Machine struct {
 	cfg   Config
 	rng   *rand.Rand
@@ -41,23 +40,22 @@ type Machine struct {
 
 	common bootstrap.Common // what all nodes must have alike
 
-	self     report.Own
-	record   record // what the disk holds, or is about to
-	store    store
-	seeker   *bootstrap.Seeker // nil once there is a view
-	view     *view.Installed   // nil while seeking
-	reports  *report.Table
-	reach    *downing.Reach
-	acceptor paxos.Acceptor
-	proposer *paxos.Proposer
-	holder   *nodelease.Holder
-	promises *nodelease.Promises
-	arbiter  *arbitration.Carrier
-	joiners  *joiners.Table
-	downs    downing.Verdicts
-	unaware  map[UID]unaware // nodes that have to hear from this one what was decided
-	parting  parting
-	beatAt   time.Time
+	self    report.Own
+	record  record // what the disk holds, or is about to
+	store   store
+	seeker  *bootstrap.Seeker // nil once there is a view
+	view    *view.Installed   // nil while seeking
+	reports *report.Table
+	reach   *downing.Reach
+	voter   *voting.Voter
+	granter *voting.Granter
+	holder  *nodelease.Holder
+	arbiter *arbitration.Carrier
+	joiners *joiners.Table
+	downs   downing.Verdicts
+	unaware map[UID]unaware // nodes that have to hear from this one what was decided
+	parting parting
+	beatAt  time.Time
 
 	settlement     settlement
 	fetchAt        time.Time // no newer view is asked for before
@@ -88,10 +86,6 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		TTL: cfg.joinerTTL(), Settled: 2 * cfg.UnreachableAfter, GoneFor: goneAfter * cfg.SelfDownAfter,
 	})
 	m.unaware = make(map[UID]unaware)
-	m.proposer = paxos.NewProposer(paxos.Config{
-		Self: cfg.UID, Arbiter: downing.Arbiter, Beat: cfg.HeartbeatInterval, WaitMax: cfg.promise(),
-	}, rng)
-	m.promises = nodelease.NewPromises()
 	m.holder = nodelease.NewHolder(nodelease.Config{
 		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval, FromReply: cfg.Defects.LeaseFromReply,
 	})
@@ -99,6 +93,8 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		Self: cfg.UID, Strategy: cfg.Strategy, Beat: cfg.HeartbeatInterval, Promise: cfg.promise(), SelfDownAfter: cfg.SelfDownAfter,
 		NoRecord: cfg.Defects.NoArbiterRecord, NoWait: cfg.Defects.NoArbiterWait,
 	})
+	m.granter = voting.NewGranter(cfg.voting())
+	m.voter = voting.New(cfg.voting(), rng, disk{m}, m.arbiter, m.granter)
 	m.seeker = m.newSeeker()
 	m.wake = true
 	return m, nil
@@ -201,15 +197,15 @@ func (m *Machine) onReceive(r Receive) {
 	case message.Commit:
 		m.onCommit(r, msg)
 	case message.Prepare:
-		m.onPrepare(r, msg)
+		m.onBallot(r, msg.Cluster, msg.Epoch)
 	case message.Prepared:
-		m.onPrepared(r, msg)
+		m.onBallot(r, msg.Cluster, msg.Epoch)
 	case message.Accept:
-		m.onAccept(r, msg)
+		m.onBallot(r, msg.Cluster, msg.Epoch)
 	case message.Accepted:
-		m.onAccepted(r, msg)
+		m.onBallot(r, msg.Cluster, msg.Epoch)
 	case message.Rejected:
-		m.onRejected(r, msg)
+		m.onBallot(r, msg.Cluster, msg.Epoch)
 	case message.Learned:
 		m.onLearned(r, msg)
 	}
@@ -236,7 +232,8 @@ func (m *Machine) advance() {
 	}
 	if m.done == nil {
 		m.advanceArbiter()
-		m.advanceProposer()
+		m.voter.Advance(m.scene())
+		m.takeVoter()
 		m.tellSlowMove()
 	}
 }
@@ -318,8 +315,8 @@ func (m *Machine) String() string {
 	if f := m.flags(); f != 0 {
 		fmt.Fprintf(&b, "; %v", f)
 	}
-	if !m.proposer.Idle() {
-		fmt.Fprintf(&b, "; %v", m.proposer)
+	if !m.voter.Idle() {
+		fmt.Fprintf(&b, "; %v", m.voter)
 	}
 	for _, o := range m.view.Members {
 		if !m.reach.UnreachableSince(o.UID).IsZero() {
@@ -343,7 +340,7 @@ func (m *Machine) becomeDone(err error) {
 func (m *Machine) becomeDowned(cause string) { m.becomeDone(&DownedError{Cause: cause}) }
 
 func (m *Machine) send(to UID, addr string, msg message.Message) {
-	m.fx.Send = append(m.fx.Send, Envelope{To: to, Addr: addr, Msg: msg})
+	m.fx.Send = append(m.fx.Send, message.Envelope{To: to, Addr: addr, Msg: msg})
 }
 
 // sendMember sends to a member of the view other than this node.

@@ -50,7 +50,6 @@ func (m *Machine) tellSlowMove() {
 // onMoved takes the word of this node's replicators.
 func (m *Machine) onMoved(number uint16) {
 	if m.self.Move(number) && m.view != nil {
-		m.wake = true
-		m.toVoters(m.heartbeat()) // they decide what follows
+		m.tellVoters()
 	}
 }

@@ -203,7 +203,7 @@ func (m *Machine) noteFree() (number uint64) {
 // isFree reports whether no node runs under a lease that a promise of this node covers.
 func (m *Machine) isFree() bool {
 	for _, o := range m.view.Others(m.cfg.UID) {
-		if u := o.UID; !m.reports.Stopped(u) && m.view.MayHoldLease(u) && m.now.Before(m.promises.Until(u)) || m.cfg.Defects.GoesUntold {
+		if u := o.UID; !m.reports.Stopped(u) && m.view.MayHoldLease(u) && m.now.Before(m.granter.Until(u)) || m.cfg.Defects.GoesUntold {
 			return false
 		}
 	}
@@ -224,6 +224,13 @@ func (m *Machine) waitsFor(heard time.Time) bool {
 	m.dueAt(limit)
 	m.dueAt(most)
 	return true
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // tellStopped tells the members, which have all stopped, that this node has, and of its view. It

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -154,7 +155,7 @@ func TestNoRoomIsAReason(t *testing.T) {
 	probe.Self.Addr = "late.example:7946"
 	probe.Heard, probe.First = v.Epoch, v.Epoch
 	oldest.m.joiners.Remember(oldest.local(), v.Epoch, probe)
-	if p := oldest.m.plan(); !p.Admits || p.Changed || len(p.Proposal.View.Members) != len(v.Members) {
+	if p := nextview.Compose(oldest.m.cfg.voting().Config, oldest.m.scene().Scene); !p.Admits || p.Changed || len(p.Proposal.View.Members) != len(v.Members) {
 		t.Error("a candidate lists a node for which it has no room")
 	}
 }

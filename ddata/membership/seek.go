@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/membership/voting"
 )
 
 // newSeeker returns what looks for a cluster while this node has no view.
@@ -14,21 +15,27 @@ func (m *Machine) newSeeker() *bootstrap.Seeker {
 		Durable: c.DurableKeys, VotersMax: c.VotersMax, DiskSince: c.DiskSince, Strategy: c.Strategy, Enough: c.enough,
 		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout, TTL: c.joinerTTL(), Promise: c.promise(),
 		OnlyLastDisks: c.Defects.OnlyLastDisks,
-	}, m.rng, lockDisk{m}, bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free})
+	}, m.rng, disk{m}, bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free})
 }
 
-// lockDisk is where the seeker's lock is stored: in the machine's record.
-type lockDisk struct{ m *Machine }
+// disk is where the seeker's lock and the voter's accepted view are stored: in the machine's record.
+type disk struct{ m *Machine }
 
-var _ bootstrap.Disk = lockDisk{}
+var (
+	_ bootstrap.Disk = disk{}
+	_ voting.Disk    = disk{}
+)
 
-// Lock stores the lock beside the last view.
-func (d lockDisk) Lock(v *view.View) uint64 {
+// Lock stores the view beside the last one.
+func (d disk) Lock(v *view.View) uint64 {
 	return d.m.persist(record{Last: d.m.record.Last, Pending: v, Settled: d.m.record.Settled})
 }
 
 // IsStored reports whether a record, or one that replaced it, is on disk.
-func (d lockDisk) IsStored(number uint64) bool { return d.m.isStored(number) }
+func (d disk) IsStored(number uint64) bool { return d.m.isStored(number) }
+
+// Pending returns the view that was locked last.
+func (d disk) Pending() *view.View { return d.m.record.Pending }
 
 // takeOutput carries out what a call of the seeker wants done.
 func (m *Machine) takeOutput() {

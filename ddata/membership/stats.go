@@ -1,5 +1,7 @@
 package membership
 
+import "github.com/coterie-go/coterie/ddata/membership/voting"
+
 // Stats counts what happened since New.
 type Stats struct {
 	Steps               uint64
@@ -20,4 +22,16 @@ type Stats struct {
 	DroppedBad          uint64 // senseless
 	DroppedFull         uint64 // joiners, candidates or hints above the limits
 	Forks               uint64 // views that contradict the own chain; must stay zero
+}
+
+// count adds what happened in a call of the voter.
+func (s *Stats) count(c voting.Counts) {
+	s.BallotsStarted += c.Started
+	s.BallotsWon += c.Won
+	s.BallotsTimedOut += c.TimedOut
+	s.Accepts += c.Accepts
+	s.RejectsBallot += c.RejectsBallot
+	s.RejectsPromise += c.RejectsPromise
+	s.DroppedStale += c.Stale
+	s.DroppedBad += c.Bad
 }

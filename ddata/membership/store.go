@@ -84,7 +84,8 @@ func (m *Machine) onPersisted(in Persisted) {
 		return
 	}
 	m.tellViews()
-	m.acceptStored()
+	m.voter.Stored(m.scene())
+	m.takeVoter()
 }
 
 // isFull reports whether there is no room for one more view that waits for the disk.

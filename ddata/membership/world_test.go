@@ -321,7 +321,7 @@ func (n *node) sayStopped() {
 	n.step(Stopped{})
 }
 
-func (w *world) send(from *node, e Envelope) {
+func (w *world) send(from *node, e message.Envelope) {
 	msg := e.Msg
 	if w.encode {
 		got, err := message.Decode(message.Append(nil, msg))

@@ -132,7 +132,7 @@ func (d *memberHost) Write(record []byte) {
 func (d *memberHost) Covers(time.Time) bool { return true }
 
 // Unmarked implements drivers.MembersHost.
-func (d *memberHost) Unmarked(membership.Envelope) {}
+func (d *memberHost) Unmarked(message.Envelope) {}
 
 // Connect implements drivers.MembersHost. The simulated network knows no peers.
 func (d *memberHost) Connect(*membership.View) {}
@@ -141,7 +141,7 @@ func (d *memberHost) Connect(*membership.View) {}
 func (d *memberHost) Disconnect() {}
 
 // Send implements drivers.MembersHost.
-func (d *memberHost) Send(e membership.Envelope, payload []byte) {
+func (d *memberHost) Send(e message.Envelope, payload []byte) {
 	if e.To == 0 {
 		d.p.w.net.sendAddr(d.p, e.Addr, toMember, payload)
 	} else {

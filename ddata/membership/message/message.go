@@ -14,6 +14,23 @@ import (
 // knows all of them. Messages are values; the views, proposals and slices in them are never modified.
 type Message interface{ fmt.Stringer }
 
+// Envelope is one message to send on the control lane. Messages may be lost. With To set it is for
+// that incarnation alone, whether it is a member of the view or not, and must not reach another
+// process at the address.
+type Envelope struct {
+	To   view.UID // 0 = the node that listens at Addr
+	Addr string   // empty only if a Receive came without one
+	Msg  Message
+}
+
+// String prints destination and message.
+func (e Envelope) String() string {
+	if e.To == 0 {
+		return fmt.Sprintf("to %s: %v", e.Addr, e.Msg)
+	}
+	return fmt.Sprintf("to %v: %v", e.To, e.Msg)
+}
+
 // Heartbeat goes to every other member each interval, to voters only if not all vote, and asks for
 // a grant.
 type Heartbeat struct {

@@ -1,0 +1,104 @@
+package membership
+
+import (
+	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/nextview"
+	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/membership/voting"
+)
+
+// voting is what the configuration says of the next view and of voting.
+func (c *Config) voting() voting.Config {
+	return voting.Config{
+		Config: nextview.Config{
+			Self: c.UID, Strategy: c.Strategy, Enough: c.enough, Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Promise: c.promise(),
+			MoveUnasked: c.Defects.MoveUnasked, LeaveUnsettled: c.Defects.LeaveUnsettled, UpUnasked: c.Defects.UpUnasked,
+		},
+		LeaseDuration: c.LeaseDuration,
+		NoPromise:     c.Defects.NoPromise, NoInstallPromise: c.Defects.NoInstallPromise, NoV2: c.Defects.NoV2,
+		StoppedProposes: c.Defects.StoppedProposes,
+	}
+}
+
+// scene is what this node knows of the next view at this moment.
+func (m *Machine) scene() *voting.Scene {
+	return &voting.Scene{
+		Scene: nextview.Scene{
+			Now: m.now, View: m.view, Settled: m.settled(), Closing: m.self.Has(report.Closing),
+			Joiners: m.joiners.Asking(m.now), Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable,
+		},
+		Consents: m.mayGo(), Parts: !m.parting.since.IsZero(),
+	}
+}
+
+// leads reports whether it is the turn of this node to propose.
+func (m *Machine) leads() bool { return m.voter.Leads(m.scene()) }
+
+// onBallot hands a message of a ballot to the voter.
+func (m *Machine) onBallot(r Receive, cluster ClusterID, epoch Epoch) {
+	if !m.fromVoter(r, cluster, epoch) {
+		return
+	}
+	s := m.scene()
+	switch msg := r.Msg.(type) {
+	case message.Prepare:
+		m.voter.OnPrepare(s, r.From, msg)
+	case message.Prepared:
+		m.voter.OnPrepared(s, r.From, msg)
+	case message.Accept:
+		m.voter.OnAccept(s, r.From, msg)
+	case message.Accepted:
+		m.voter.OnAccepted(s, r.From, msg)
+	case message.Rejected:
+		m.voter.OnRejected(s, msg)
+	}
+	m.takeVoter()
+}
+
+// fromVoter reports whether a message for the current epoch came from one of its voters.
+func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
+	if !m.sameEpoch(r, cluster, epoch) {
+		m.tellView(r, cluster, epoch)
+		return false
+	}
+	if !m.view.IsVoter(r.From) || !m.view.IsVoter(m.cfg.UID) {
+		m.stats.DroppedBad++
+		return false
+	}
+	return true
+}
+
+// takeVoter carries out what a call of the voter wants done.
+func (m *Machine) takeVoter() {
+	out := m.voter.Output()
+	m.stats.count(out.Counts)
+	m.fx.Send = append(m.fx.Send, out.Send...)
+	if out.ForgetLate {
+		m.joiners.ForgetLate(m.now)
+	}
+	m.wake = m.wake || out.Wake
+	if !out.Due.IsZero() {
+		m.dueAt(out.Due)
+	}
+	m.takeArbiter()
+	if v := out.Decided; v != nil {
+		m.oweTo(v)
+		m.announce(v)
+		m.install(v)
+	}
+}
+
+// announce tells a decided view to all members and nodes that it concerns.
+func (m *Machine) announce(v *view.View) {
+	for _, o := range v.Members {
+		if o.UID != m.cfg.UID {
+			m.send(o.UID, o.Addr, message.Commit{View: v})
+		}
+	}
+	for _, o := range m.view.Members {
+		if o.UID != m.cfg.UID && !v.Has(o.UID) {
+			m.send(o.UID, o.Addr, message.Commit{View: v})
+		}
+	}
+}

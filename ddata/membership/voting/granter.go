@@ -1,0 +1,75 @@
+package voting
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// Granter is what a node has promised to the other members: for how long it accepts no view without
+// them. Promises outlive an epoch; what is held back belongs to one.
+//
+// Invariant: it has promises to other members of the installed view only, and none beyond L(1+ε).
+type Granter struct {
+	cfg      Config
+	promises *nodelease.Promises
+}
+
+// NewGranter returns a Granter that has promised nothing.
+func NewGranter(cfg Config) *Granter { return &Granter{cfg: cfg, promises: nodelease.NewPromises()} }
+
+// Install takes a view that was just installed. It promises L to every other member (R3): a view
+// that a later decision of these members replaces must not come before the leases that were granted
+// in earlier epochs have run out.
+func (g *Granter) Install(now time.Time, in *view.Installed) {
+	others := in.Others(g.cfg.Self)
+	g.promises.Follow(others)
+	if g.cfg.NoInstallPromise {
+		return
+	}
+	for _, o := range others {
+		g.Grant(o.UID, now)
+	}
+}
+
+// Grant promises a member that no view without it is accepted here before its lease has run out
+// (R1).
+func (g *Granter) Grant(u view.UID, now time.Time) { g.promises.Make(u, now.Add(g.cfg.Promise)) }
+
+// Until is when the promise to a member runs out; zero = there is none.
+func (g *Granter) Until(u view.UID) time.Time { return g.promises.Until(u) }
+
+// HoldsBack reports whether a member is granted nothing, because a refused proposal would drop it
+// (V2).
+func (g *Granter) HoldsBack(u view.UID, now time.Time) bool {
+	return g.promises.HoldsBack(u, now) && !g.cfg.NoV2
+}
+
+// wait is how long promises to any of the members still run, and at least as long as the arbiter's.
+func (g *Granter) wait(s *Scene, drops []view.UID, arbiter time.Duration) (wait time.Duration) {
+	if g.cfg.NoPromise {
+		return 0
+	}
+	for _, u := range drops {
+		if s.Reports.Has(u) && s.View.MayHoldLease(u) {
+			wait = max(wait, g.promises.Until(u).Sub(s.Now), arbiter)
+		}
+	}
+	return wait
+}
+
+// holdBack is V2. Without it an acceptor that still hears the member keeps granting, and its promise
+// never runs out. The others, which have accepted, would never leave their freeze.
+func (g *Granter) holdBack(s *Scene, drops []view.UID) {
+	for _, u := range drops {
+		if s.Reports.Has(u) && s.View.MayHoldLease(u) {
+			g.promises.HoldBack(u, s.Now.Add(2*g.cfg.LeaseDuration))
+		}
+	}
+}
+
+// Check verifies the invariant. Tests call it after every step.
+func (g *Granter) Check(v *view.View, now time.Time) error {
+	return g.promises.Check(v, now.Add(g.cfg.Promise))
+}

@@ -1,0 +1,223 @@
+package voting
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/nextview"
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// Advance starts, drives and gives up ballots.
+func (v *Voter) Advance(s *Scene) {
+	p := v.proposer
+	if p.TimesOut(s.Now) {
+		v.out.Counts.TimedOut++
+	}
+	switch {
+	case p.Idle():
+		v.maybePropose(s)
+	case p.Preparing():
+		v.maybeAccept(s)
+	case p.Accepting():
+		v.maybeResend(s)
+	}
+	if !p.Idle() {
+		v.out.dueAt(p.Until())
+	}
+}
+
+// maybePropose starts a ballot when it is this node's turn and there is something to decide. A node
+// that hears no quorum cannot decide anything, and its ballots would only hold others back (V2).
+func (v *Voter) maybePropose(s *Scene) {
+	if !s.View.IsVoter(v.cfg.Self) || !s.quorum(v.cfg.Strategy)(s.Reachable) || s.Parts {
+		return
+	}
+	if at := v.proposer.RetryAt(); s.Now.Before(at) {
+		v.out.dueAt(at)
+		return
+	}
+	finish := v.mustFinish(s)
+	var drops []view.UID
+	if v.Leads(s) {
+		p := v.plan(s)
+		if p.Changed {
+			drops = p.WaitFor
+		} else if !finish {
+			return
+		}
+	} else if !finish {
+		return
+	}
+	v.startBallot(s, drops)
+}
+
+// plan composes the next view.
+func (v *Voter) plan(s *Scene) nextview.Plan {
+	s.Idle = v.Idle()
+	p := nextview.Compose(v.cfg.Config, s.Scene)
+	v.out.ForgetLate = v.out.ForgetLate || p.Admits
+	if !p.Due.IsZero() {
+		v.out.dueAt(p.Due)
+	}
+	return p
+}
+
+// mustFinish reports whether an undecided proposal, whose proposer may have died, keeps a node
+// frozen (R2) for longer than a decision takes. The oldest tries first; the others follow, each a
+// little later.
+func (v *Voter) mustFinish(s *Scene) bool {
+	if s.Reports.Stopped(v.cfg.Self) {
+		return false
+	}
+	rank := 0
+	for _, o := range s.View.Voters {
+		if o.UID == v.cfg.Self {
+			break
+		}
+		if s.Reachable(o.UID) && !s.Reports.Stopped(o.UID) {
+			rank++
+		}
+	}
+	since := v.acceptor.FrozenAt()
+	for _, o := range s.View.Voters {
+		if at := s.Reports.FrozenAt(o.UID); !at.IsZero() && (since.IsZero() || at.Before(since)) {
+			since = at
+		}
+	}
+	if since.IsZero() {
+		return false
+	}
+	at := since.Add(time.Duration(1+rank) * 2 * v.cfg.Beat)
+	if s.Now.Before(at) {
+		v.out.dueAt(at)
+		return false
+	}
+	v.out.dueAt(s.Now.Add(1))
+	return true
+}
+
+func (v *Voter) startBallot(s *Scene, drops []view.UID) {
+	v.out.Counts.Started++
+	ballot := v.proposer.Start(s.Now, v.acceptor.Promised())
+	msg := message.Prepare{Cluster: s.View.Cluster, Epoch: s.View.Epoch, Ballot: ballot, Drops: drops}
+	v.out.toVoters(s, msg)
+	v.takePrepared(s, v.cfg.Self, v.prepare(s, msg).Answer)
+}
+
+// OnPrepared takes another voter's answer to the first phase.
+func (v *Voter) OnPrepared(s *Scene, from view.UID, p message.Prepared) {
+	if !v.proposer.Preparing() || p.Ballot != v.proposer.Ballot() {
+		v.out.Counts.Stale++
+		return
+	}
+	if p.Accepted != nil && p.Accepted.View.Parent != s.View.Digest {
+		v.out.Counts.Bad++
+		return
+	}
+	v.takePrepared(s, from, paxos.Prepared{
+		AcceptedBallot: p.AcceptedBallot, Accepted: p.Accepted, Wait: time.Duration(p.Wait), Arbiter: p.Arbiter,
+	})
+}
+
+func (v *Voter) takePrepared(s *Scene, from view.UID, answer paxos.Prepared) {
+	v.proposer.TakePrepared(s.Now, from, answer)
+	v.maybeAccept(s)
+}
+
+// maybeAccept goes on to the second phase when a quorum has prepared and nothing stands in its way:
+// with the value that was accepted at the highest ballot, else with what is wanted now.
+func (v *Voter) maybeAccept(s *Scene) {
+	p, quorum := v.proposer, s.quorum(v.cfg.Strategy)
+	if !p.HasQuorum(quorum) {
+		return
+	}
+	if value := p.Value(); value != nil {
+		v.startAccept(s, value)
+		return
+	}
+	if s.Parts {
+		p.GiveUp(s.Now) // all have stopped, and end when they know it of each other
+		return
+	}
+	next := v.plan(s)
+	if !next.Changed || !v.Leads(s) {
+		if !v.mustFinish(s) {
+			p.GiveUp(s.Now)
+			return
+		}
+		next = nextview.Plan{Proposal: nextview.Repeat(s.Scene)}
+	}
+	free, ok := p.FreeAt(s.Now, next.WaitFor, quorum)
+	switch {
+	case !ok: // the voters that could agree have not answered yet
+	case s.Now.Before(free):
+		p.Await(free)
+		v.out.dueAt(free)
+	default:
+		v.startAccept(s, next.Proposal)
+	}
+}
+
+func (v *Voter) startAccept(s *Scene, value *paxos.Proposal) {
+	v.proposer.Propose(s.Now, value)
+	msg := message.Accept{Cluster: s.View.Cluster, Epoch: s.View.Epoch, Ballot: v.proposer.Ballot(), Proposal: value}
+	v.out.toVoters(s, msg)
+	v.takeAccept(s, v.cfg.Self, msg)
+}
+
+// OnAccepted takes another voter's answer to the second phase.
+func (v *Voter) OnAccepted(s *Scene, from view.UID, a message.Accepted) {
+	if !v.proposer.Accepting() || a.Ballot != v.proposer.Ballot() {
+		v.out.Counts.Stale++
+		return
+	}
+	v.takeAccepted(s, from)
+}
+
+func (v *Voter) takeAccepted(s *Scene, from view.UID) {
+	if !v.proposer.TakeAccepted(from, s.quorum(v.cfg.Strategy)) {
+		return
+	}
+	v.out.Counts.Won++
+	v.out.Decided = v.proposer.Value().View
+	v.proposer.Reset()
+}
+
+// OnRejected takes another voter's refusal.
+func (v *Voter) OnRejected(s *Scene, j message.Rejected) {
+	if v.proposer.Idle() || j.Ballot != v.proposer.Ballot() {
+		v.out.Counts.Stale++
+		return
+	}
+	v.takeRejected(s, j)
+}
+
+func (v *Voter) takeRejected(s *Scene, j message.Rejected) {
+	v.proposer.TakeRejected(s.Now, j.Promised, time.Duration(j.Wait))
+	v.out.Wake = true
+}
+
+// maybeResend repeats the second phase to the voters whose promise stood in the way.
+func (v *Voter) maybeResend(s *Scene) {
+	p := v.proposer
+	at := p.ResendAt()
+	if at.IsZero() {
+		return
+	}
+	if s.Now.Before(at) {
+		v.out.dueAt(at)
+		return
+	}
+	p.Resend()
+	msg := message.Accept{Cluster: s.View.Cluster, Epoch: s.View.Epoch, Ballot: p.Ballot(), Proposal: p.Value()}
+	for _, o := range s.View.Voters {
+		if o.UID != v.cfg.Self && !p.HasAccepted(o.UID) {
+			v.out.send(s, o.UID, msg)
+		}
+	}
+	if !p.HasAccepted(v.cfg.Self) {
+		v.takeAccept(s, v.cfg.Self, msg)
+	}
+}

@@ -1,0 +1,76 @@
+package voting
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/nextview"
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// Scene is what a node knows at one moment.
+type Scene struct {
+	nextview.Scene
+	Consents bool // this node runs nothing: it may be dropped
+	Parts    bool // all have stopped, and end when they know it of each other
+}
+
+// quorum asks a strategy about the voters of the view.
+func (s *Scene) quorum(strategy downing.Strategy) paxos.Quorum {
+	return func(has func(view.UID) bool) bool { return strategy.Quorum(s.View.Voters, has) }
+}
+
+// Output is what a call of the Voter wants done, in the order of the fields.
+type Output struct {
+	Send       []message.Envelope
+	ForgetLate bool       // joiners that have not asked lately can be forgotten
+	Wake       bool       // Advance has something to do at once
+	Due        time.Time  // when to call Advance again at the latest; zero = no matter
+	Decided    *view.View // to be told to the nodes that it concerns, and installed; nil = none
+	Counts     Counts
+}
+
+// Counts is what happened in a call.
+type Counts struct {
+	Started, Won, TimedOut        uint64 // ballots
+	Accepts                       uint64 // proposals accepted here
+	RejectsBallot, RejectsPromise uint64 // proposals rejected here, because of a higher ballot or a promise (R4)
+	Stale, Bad                    uint64 // messages that were dropped
+}
+
+// outbox gathers the Output of a node.
+type outbox struct {
+	Output
+	self view.UID
+}
+
+// take returns what was gathered since the last time.
+func (b *outbox) take() Output {
+	out := b.Output
+	b.Output = Output{}
+	return out
+}
+
+// send sends to a member of the view other than this node.
+func (b *outbox) send(s *Scene, to view.UID, msg message.Message) {
+	o, _ := s.View.Member(to)
+	b.Send = append(b.Send, message.Envelope{To: to, Addr: o.Addr, Msg: msg})
+}
+
+// toVoters sends to the other voters.
+func (b *outbox) toVoters(s *Scene, msg message.Message) {
+	for _, o := range s.View.Voters {
+		if o.UID != b.self {
+			b.Send = append(b.Send, message.Envelope{To: o.UID, Addr: o.Addr, Msg: msg})
+		}
+	}
+}
+
+// dueAt takes a time into account for Due.
+func (b *outbox) dueAt(t time.Time) {
+	if b.Due.IsZero() || t.Before(b.Due) {
+		b.Due = t
+	}
+}
