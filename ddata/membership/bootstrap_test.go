@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 )
 
 // TestFoundExactlyOnce: nodes start at different times, messages get lost, and fewer than twice the
@@ -189,7 +190,7 @@ func TestForeignDisk(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.found(2)
 	other := sampleView()
-	w.disks["x"] = record{Last: other}.encode()
+	w.disks["x"] = record.Record{Last: other}.Encode()
 	n := w.start("x", nil)
 	w.run(3 * time.Second)
 	var refused *RefusedError
@@ -493,7 +494,7 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	v.Members = []Member{
 		{UID: 1, Addr: "y", Status: Up, UpNumber: 2, Disk: diskOf("y")}, {UID: 2, Addr: "x", Status: Up, UpNumber: 1, Disk: diskOf("x")},
 	}
-	w.disks["x"] = record{Pending: v}.encode()
+	w.disks["x"] = record.Record{Pending: v}.Encode()
 	for _, n := range w.living() {
 		n.crash()
 	}

@@ -23,17 +23,10 @@ func (m *Machine) checkBootstrap() error {
 }
 
 func (m *Machine) checkStore() error {
-	s := &m.store
-	switch {
-	case m.done != nil: // nothing is written any more
-	case s.writing != 0 && (s.writing <= s.stored || s.writing > s.issued), s.writing == 0 && s.stored != s.issued:
-		return fmt.Errorf("record %d is being written, after %d of %d", s.writing, s.stored, s.issued)
-	case len(s.views) > heldMax:
-		return fmt.Errorf("%d views wait for the disk", len(s.views))
-	case len(s.views) > 0 && (m.isStored(s.views[0].record) || s.views[len(s.views)-1].view != m.view.View):
-		return errors.New("a stored view is held back, or one that is not installed")
+	if m.done != nil { // nothing is written any more
+		return nil
 	}
-	return nil
+	return errors.Join(m.store.Check(), m.notices.check(m.view.View, m.store.IsStored))
 }
 
 func (m *Machine) checkChain() error {
@@ -43,7 +36,7 @@ func (m *Machine) checkChain() error {
 	if m.view.Digest != m.view.Hash() {
 		return errors.New("the installed view was modified")
 	}
-	if m.record.Last != m.view.View || m.record.Settled > m.view.Epoch {
+	if r := m.store.Record(); r.Last != m.view.View || r.Settled > m.view.Epoch {
 		return errors.New("the installed view is not on disk")
 	}
 	for i, v := range m.view.Voters {

@@ -47,7 +47,7 @@ func (m *Machine) settledUpTo(u UID, e Epoch) {
 
 // noteSettled puts on disk that sets which the view lists are history.
 func (m *Machine) noteSettled() {
-	r, settled := m.record, m.settled()
+	r, settled := m.store.Record(), m.settled()
 	if len(view.SetsSince(m.view.Unsettled, settled)) < len(view.SetsSince(m.view.Unsettled, r.Settled)) {
 		r.Settled = settled
 		m.persist(r)

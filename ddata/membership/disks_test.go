@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -249,11 +250,11 @@ func TestFoundersWaitForTheNewestView(t *testing.T) {
 		w.stopAll()
 		w.run(time.Minute)
 		for _, a := range as {
-			r := record{Name: w.base.Name, Last: &before, Settled: before.Epoch}
+			r := record.Record{Name: w.base.Name, Last: &before, Settled: before.Epoch}
 			if a == c.knows {
-				r = record{Name: w.base.Name, Last: &newest, Settled: newest.Epoch}
+				r = record.Record{Name: w.base.Name, Last: &newest, Settled: newest.Epoch}
 			}
-			w.disks[a] = r.encode()
+			w.disks[a] = r.Encode()
 		}
 		began := w.now
 		for _, a := range as[2:] { // of the voters a and b run on elsewhere

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 )
 
 // Effects is what a step wants done, in the order of the fields. It is reused: valid until the next
@@ -27,7 +28,7 @@ type Effects struct {
 func (e *Effects) String() string {
 	var b strings.Builder
 	if e.Persist != nil {
-		r, err := decodeRecord(e.Persist)
+		r, err := record.Decode(e.Persist)
 		if err != nil {
 			fmt.Fprintf(&b, "persist %v\n", err)
 		} else {

@@ -49,15 +49,9 @@ func (e *StalledError) Error() string { return fmt.Sprintf("%v: %s", ErrStalled,
 // Is reports whether target is ErrStalled.
 func (e *StalledError) Is(target error) bool { return target == ErrStalled }
 
-// What New and the decoders return.
-var (
-	// ErrRecord: the record of the last view cannot be read. Usual cause: a damaged or foreign
-	// file.
-	ErrRecord = errors.New("membership: unreadable record of the last view")
-	// ErrForeign: the record is of a cluster of another name. Usual cause: the directory of another
-	// node.
-	ErrForeign = errors.New("membership: foreign record of the last view")
-)
+// ErrForeign: the record is of a cluster of another name. Usual cause: the directory of another
+// node. New returns it, and record.ErrUnreadable.
+var ErrForeign = errors.New("membership: foreign record of the last view")
 
 // RefusedError is the error of a node that the cluster refused.
 type RefusedError struct {

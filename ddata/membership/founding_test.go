@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 )
 
 // astray makes a node known under another address than the one at which it can be reached: seeds
@@ -88,9 +89,9 @@ func TestKinTestifyAgainstOthers(t *testing.T) {
 	founding := func(c ClusterID, e Epoch, as ...string) *View {
 		return &View{Cluster: c, Epoch: e, Founded: true, LastUp: uint32(len(as)), Members: voters(as...)}
 	}
-	w.disks["a"] = record{Pending: founding(7, 1, "a", "x")}.encode()
-	w.disks["b"] = record{Pending: founding(7, 2, "a", "b")}.encode() // a has not locked to it
-	w.disks["c"] = record{Last: founding(9, 1, "c")}.encode()
+	w.disks["a"] = record.Record{Pending: founding(7, 1, "a", "x")}.Encode()
+	w.disks["b"] = record.Record{Pending: founding(7, 2, "a", "b")}.Encode() // a has not locked to it
+	w.disks["c"] = record.Record{Last: founding(9, 1, "c")}.Encode()
 	w.start("a", nil)
 	w.start("b", nil)
 	c := w.start("c", nil)
@@ -110,7 +111,7 @@ func TestFoundingThatCannotHaveBeenCompleted(t *testing.T) {
 		for i, a := range addrs(5) {
 			v.Members = append(v.Members, Member{UID: UID(i + 1), Addr: a, Status: Up, UpNumber: uint32(i + 1), Disk: diskOf(a)})
 		}
-		w.disks["a"] = record{Pending: v}.encode()
+		w.disks["a"] = record.Record{Pending: v}.Encode()
 		a := w.start("a", nil)
 		w.start(other, nil)
 		if w.until(30*w.base.HeartbeatInterval, w.converged) != founds {

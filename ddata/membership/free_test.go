@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 )
 
 // TestColdStartAfterAnOrderlyStop: nodes that have all stopped in order wait for no lease of theirs
@@ -48,7 +49,7 @@ func TestRecordIsFreeOnlyWhenNobodyRuns(t *testing.T) {
 	w := newWorld(t, 42, LAN())
 	ns := w.found(2)
 	free := func(addr string) bool {
-		r, err := decodeRecord(w.disks[addr])
+		r, err := record.Decode(w.disks[addr])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +101,7 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 		if late.m.View() == nil {
 			t.Fatal("it was not let in:", late.m)
 		}
-		if r, err := decodeRecord(w.disks[late.addr]); err != nil || !r.Free {
+		if r, err := record.Decode(w.disks[late.addr]); err != nil || !r.Free {
 			t.Fatalf("its disk has %v, %v", r, err)
 		}
 		if votes := late.m.view.IsVoter(late.uid); votes != told {
@@ -112,11 +113,11 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 // TestRecordOfAnotherVersion: a directory of a version before is refused, and the error names both
 // versions.
 func TestRecordOfAnotherVersion(t *testing.T) {
-	for _, version := range []byte{0, 1, 2, recordVersion + 1} {
-		b := record{Name: "x", Last: sampleView(), Settled: 2}.encode()
+	for _, version := range []byte{0, 1, 2, record.Version + 1} {
+		b := record.Record{Name: "x", Last: sampleView(), Settled: 2}.Encode()
 		b[0] = version
-		want := fmt.Sprintf("version %d, this is %d", version, recordVersion)
-		if _, err := decodeRecord(b); !errors.Is(err, ErrRecord) || !strings.Contains(err.Error(), want) {
+		want := fmt.Sprintf("version %d, this is %d", version, record.Version)
+		if _, err := record.Decode(b); !errors.Is(err, record.ErrUnreadable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("version %d: %v", version, err)
 		}
 	}
@@ -135,7 +136,7 @@ func TestAViewThatComesLateLeavesTheDiskFree(t *testing.T) {
 		if !w.until(10*time.Second, func() bool { return !n.alive }) {
 			t.Fatal("it does not leave:", n.m)
 		}
-		if r, err := decodeRecord(w.disks[n.addr]); err != nil || !r.Free {
+		if r, err := record.Decode(w.disks[n.addr]); err != nil || !r.Free {
 			t.Fatalf("seed %d: the disk is not free: %v, %v", seed, r, err)
 		}
 	}
@@ -167,7 +168,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	voter.step(Stopped{})
 	last.step(Leave{})
 	last.step(Stopped{})
-	if !w.until(10*time.Second, func() bool { return last.m.record.Free }) {
+	if !w.until(10*time.Second, func() bool { return last.m.store.Record().Free }) {
 		t.Fatal("it notes nothing:", last.m)
 	}
 	next.Epoch, next.Parent, next.Members = next.Epoch+1, next.Hash(), slices.Clone(next.Members)
@@ -180,7 +181,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	if last.m.View() != &next || !last.m.view.IsVoter(last.uid) {
 		t.Fatalf("it has not installed the view, or does not vote in it: %v", last.m)
 	}
-	if r := last.m.record; r.Last != &next || r.Free {
+	if r := last.m.store.Record(); r.Last != &next || r.Free {
 		t.Errorf("what the disk gets next: %v", r)
 	}
 	if !w.until(10*time.Second, func() bool { return !last.alive }) {

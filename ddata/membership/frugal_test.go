@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/proptest"
 )
 
@@ -14,5 +15,5 @@ func TestDecodingIsFrugal(t *testing.T) {
 		seeds = append(seeds, message.Append(nil, m))
 	}
 	proptest.Frugal(t, 100, func(b []byte) { _, _ = message.Decode(b) }, seeds...)
-	proptest.Frugal(t, 100, func(b []byte) { _, _ = decodeRecord(b) }, record{Last: sampleView(), Pending: sampleView()}.encode())
+	proptest.Frugal(t, 100, func(b []byte) { _, _ = record.Decode(b) }, record.Record{Last: sampleView(), Pending: sampleView()}.Encode())
 }

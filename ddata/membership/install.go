@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -46,7 +47,7 @@ func (m *Machine) install(v *View) {
 		m.becomeAbsent(v)
 		return
 	}
-	if m.store.isFull() {
+	if m.notices.isFull() {
 		m.becomeDone(fmt.Errorf("%w: the disk has not answered while %d views were decided", ErrStore, heldMax))
 		return
 	}
@@ -62,7 +63,7 @@ func (m *Machine) install(v *View) {
 	m.watchMembers()
 	m.downs.Follow(v)
 	m.joiners.Follow(m.now, old, v)
-	m.holdView(v, m.persist(record{Last: v}))
+	m.notices.hold(v, m.persist(record.Record{Last: v}))
 	m.countSettled()
 	m.noteSettled()
 	m.announceEvents(old, v)

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/membership/voting"
@@ -41,8 +42,8 @@ type Machine struct {
 	common bootstrap.Common // what all nodes must have alike
 
 	self    report.Own
-	record  record // what the disk holds, or is about to
-	store   store
+	store   *record.Store // what the disk holds, or is about to
+	notices notices
 	seeker  *bootstrap.Seeker // nil once there is a view
 	view    *view.Installed   // nil while seeking
 	reports *report.Table
@@ -71,15 +72,16 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	}
 	cfg.setDefaults()
 	m := &Machine{cfg: cfg, rng: rng, common: bootstrap.Common{Name: cfg.Name, Addr: cfg.Addr, Settings: cfg.settings(), ConfigHash: cfg.hash()}}
+	m.store = record.NewStore(cfg.Name, cfg.Disk != 0, cfg.Defects.ToldUnstored)
 	if len(loaded) > 0 {
-		r, err := decodeRecord(loaded)
+		r, err := record.Decode(loaded)
 		if err != nil {
 			return nil, err
 		}
 		if r.Name != cfg.Name {
 			return nil, fmt.Errorf("%w: it is of cluster %q, this node is of %q", ErrForeign, r.Name, cfg.Name)
 		}
-		m.record = r
+		m.store.Load(r)
 	}
 	m.reports, m.reach = report.NewTable(cfg.UID, &m.self), downing.NewReach(cfg.UnreachableAfter, cfg.HeartbeatInterval)
 	m.joiners = joiners.NewTable(joiners.Config{
@@ -123,7 +125,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	for m.done == nil && (m.wake || !m.now.Before(m.nextAt)) {
 		m.advance()
 	}
-	m.writeRecord()
+	m.fx.Persist = m.store.Write()
 	return &m.fx
 }
 

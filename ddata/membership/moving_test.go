@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -119,8 +120,8 @@ func TestForgetKeys(t *testing.T) {
 	ns := w.found(3)
 	w.base.DurableKeys = []string{"a"}
 	w.crashAll()
-	for addr, record := range w.disks {
-		shorter, found, err := ForgetKeys(record, []string{"b/*", "c"})
+	for addr, kept := range w.disks {
+		shorter, found, err := record.ForgetKeys(kept, []string{"b/*", "c"})
 		if err != nil || !slices.Equal(found, []string{"b/*"}) {
 			t.Fatalf("found %q, %v", found, err)
 		}
@@ -133,7 +134,7 @@ func TestForgetKeys(t *testing.T) {
 		t.Fatalf("not founded: %v", w.living()[0].m)
 	}
 	w.wantKeys([]string{"a"}, nil)
-	if _, _, err := ForgetKeys([]byte("x"), nil); err == nil {
+	if _, _, err := record.ForgetKeys([]byte("x"), nil); err == nil {
 		t.Error("no error for a record that does not decode")
 	}
 }

@@ -184,7 +184,7 @@ func (m *Machine) advanceParting() {
 		m.farewell() // also to nodes with which it exchanges no heartbeats
 		g.last = m.noteFree()
 	}
-	if m.isStored(g.last) {
+	if m.store.IsStored(g.last) {
 		m.becomeGone()
 	}
 }
@@ -193,9 +193,9 @@ func (m *Machine) advanceParting() {
 // is so. It returns the number of the record that has to be stored before the end.
 func (m *Machine) noteFree() (number uint64) {
 	if !m.isFree() {
-		return m.store.stored
+		return m.store.Stored()
 	}
-	r := m.record
+	r := m.store.Record()
 	r.Free = true
 	return m.persist(r)
 }

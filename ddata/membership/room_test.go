@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
@@ -90,13 +91,13 @@ func TestALegalViewFits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := fullest(t, kind)
-			r := record{Name: strings.Repeat("n", view.NameMax), Last: v, Pending: v, Settled: math.MaxUint64}
-			size := len(r.encode())
+			r := record.Record{Name: strings.Repeat("n", view.NameMax), Last: v, Pending: v, Settled: math.MaxUint64}
+			size := len(r.Encode())
 			t.Logf("%d members, %d sets: a view of %d bytes, a record of %d", len(v.Members), len(v.Unsettled), len(v.Append(nil)), size)
 			if size > lmdb.NoteMax {
 				t.Errorf("a record of %d bytes, at most %d are stored", size, lmdb.NoteMax)
 			}
-			if _, err := decodeRecord(r.encode()); err != nil {
+			if _, err := record.Decode(r.Encode()); err != nil {
 				t.Error(err)
 			}
 			if n := len(arbitration.Record{Cluster: v.Cluster, Epoch: v.Epoch, Promised: paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.Encode()); n > locks.RecordMax {

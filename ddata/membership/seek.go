@@ -3,13 +3,14 @@ package membership
 import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/membership/voting"
 )
 
 // newSeeker returns what looks for a cluster while this node has no view.
 func (m *Machine) newSeeker() *bootstrap.Seeker {
-	c, r := &m.cfg, &m.record
+	c, r := &m.cfg, m.store.Record()
 	return bootstrap.New(bootstrap.Config{
 		Common: m.common, Self: c.self(), Seeds: c.Seeds, Discovers: c.Discovers, Expect: c.BootstrapExpect, AnyDisks: c.BootstrapAnyDisks,
 		Durable: c.DurableKeys, VotersMax: c.VotersMax, DiskSince: c.DiskSince, Strategy: c.Strategy, Enough: c.enough,
@@ -28,14 +29,14 @@ var (
 
 // Lock stores the view beside the last one.
 func (d disk) Lock(v *view.View) uint64 {
-	return d.m.persist(record{Last: d.m.record.Last, Pending: v, Settled: d.m.record.Settled})
+	return d.m.persist(record.Record{Last: d.m.store.Record().Last, Pending: v, Settled: d.m.store.Record().Settled})
 }
 
 // IsStored reports whether a record, or one that replaced it, is on disk.
-func (d disk) IsStored(number uint64) bool { return d.m.isStored(number) }
+func (d disk) IsStored(number uint64) bool { return d.m.store.IsStored(number) }
 
 // Pending returns the view that was locked last.
-func (d disk) Pending() *view.View { return d.m.record.Pending }
+func (d disk) Pending() *view.View { return d.m.store.Record().Pending }
 
 // takeOutput carries out what a call of the seeker wants done.
 func (m *Machine) takeOutput() {

@@ -1,14 +1,15 @@
 package membership
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/coterie-go/coterie/ddata/membership/record"
 )
 
-// store tells how much of what this node has to remember is on its disk. Records are numbered; each
-// replaces the one before.
-//
-//	persist ──► Effects.Persist ──► Persisted ──► what waited for this record, or an older one, goes on
+// notices are the views that wait for the disk before the layers above hear of them, and what
+// happened to members meanwhile.
 //
 // Nothing else waits for the disk: heartbeats, grants and the machine's own view go on while a
 // record is written. So a slow disk costs no lease.
@@ -18,14 +19,8 @@ import (
 // decided counts as one that has failed: the node ends, as by a crash, and the others go on. Of a
 // member only the last change of its reachability waits behind each view.
 //
-// Invariant: stored ≤ writing ≤ issued while a record is written, and writing is 0 otherwise. views
-// has at most heldMax elements.
-type store struct {
-	issued  uint64     // the number of Machine.record
-	writing uint64     // the one that the driver has; 0 = none
-	stored  uint64     // the newest on disk
-	views   []heldView // installed, and to be told when they are stored; oldest first
-}
+// Invariant: views has at most heldMax elements, oldest first, and none that is stored.
+type notices struct{ views []heldView }
 
 // heldView is a view that the layers above hear of when it is stored, with what happened to members
 // since.
@@ -35,40 +30,18 @@ type heldView struct {
 	events []Event
 }
 
-// persist makes r the record, and returns its number. The disk gets it at the end of the step, or
-// when the write before is done. A node without a disk remembers nothing, and waits for nothing.
-func (m *Machine) persist(r record) (number uint64) {
-	r.Name = m.cfg.Name
-	if m.parting.last != 0 && m.record.Free { // it grants nothing any more, but a view that it installs may bind it (R3)
+// persist makes r the record, and returns its number.
+func (m *Machine) persist(r record.Record) (number uint64) {
+	if m.parting.last != 0 && m.store.Record().Free { // it grants nothing any more, but a view that it installs may bind it (R3)
 		r.Free = m.isFree()
 	}
-	m.record = r
-	m.store.issued++
-	if m.cfg.Disk == 0 {
-		m.store.stored = m.store.issued
-	}
-	return m.store.issued
-}
-
-// isStored reports whether a record, or one that replaced it, is on disk.
-func (m *Machine) isStored(number uint64) bool {
-	return number <= m.store.stored || m.cfg.Defects.ToldUnstored
-}
-
-// writeRecord hands the newest record to the driver, which has at most one at a time.
-func (m *Machine) writeRecord() {
-	s := &m.store
-	if s.writing == 0 && s.stored < s.issued {
-		s.writing = s.issued
-		m.fx.Persist = m.record.encode()
-	}
+	return m.store.Put(r)
 }
 
 // onPersisted goes on with what waited for the disk. A node whose disk fails ends: after a failed
 // write the disk may hold the old record, the new one, or neither.
 func (m *Machine) onPersisted(in Persisted) {
-	s := &m.store
-	if s.writing == 0 {
+	if !m.store.IsWriting() {
 		m.stats.DroppedBad++
 		return
 	}
@@ -76,7 +49,7 @@ func (m *Machine) onPersisted(in Persisted) {
 		m.becomeDone(fmt.Errorf("%w: %w", ErrStore, in.Err))
 		return
 	}
-	s.stored, s.writing = s.writing, 0
+	m.store.Written()
 	m.wake = true
 	if m.view == nil {
 		m.seeker.LockStored(m.now)
@@ -88,47 +61,70 @@ func (m *Machine) onPersisted(in Persisted) {
 	m.takeVoter()
 }
 
-// isFull reports whether there is no room for one more view that waits for the disk.
-func (s *store) isFull() bool { return len(s.views) >= heldMax }
-
-// holdView has the layers above hear of an installed view when its record is stored.
-func (m *Machine) holdView(v *View, number uint64) {
-	m.store.views = append(m.store.views, heldView{record: number, view: v})
-}
-
 // tellViews tells what is stored.
 func (m *Machine) tellViews() {
-	s := &m.store
-	for len(s.views) > 0 && m.isStored(s.views[0].record) {
-		if m.fx.Install = append(m.fx.Install, s.views[0].view); s.views[0].view.Closing && m.self.TellClosing() {
+	for _, h := range m.notices.release(m.store.IsStored) {
+		if m.fx.Install = append(m.fx.Install, h.view); h.view.Closing && m.self.TellClosing() {
 			m.beatAt = m.now // a node that was asked waits for the grants that it gets
 		}
-		m.fx.Events = append(m.fx.Events, s.views[0].events...)
-		s.views = s.views[1:]
+		m.fx.Events = append(m.fx.Events, h.events...)
 	}
 }
 
 // event tells something. What concerns a member stays behind the view that lists it.
 func (m *Machine) event(e Event) {
-	n := len(m.store.views)
+	if !m.notices.keep(e) {
+		m.fx.Events = append(m.fx.Events, e)
+	}
+}
+
+// isFull reports whether there is no room for one more view that waits for the disk.
+func (n *notices) isFull() bool { return len(n.views) >= heldMax }
+
+// hold has the layers above hear of an installed view when its record is stored.
+func (n *notices) hold(v *View, number uint64) {
+	n.views = append(n.views, heldView{record: number, view: v})
+}
+
+// release returns the views that are stored, oldest first, and holds them no more.
+func (n *notices) release(stored func(record uint64) bool) (hs []heldView) {
+	i := slices.IndexFunc(n.views, func(h heldView) bool { return !stored(h.record) })
+	if i < 0 {
+		i = len(n.views)
+	}
+	hs, n.views = n.views[:i:i], n.views[i:]
+	return hs
+}
+
+// keep holds an event that concerns a member back, behind the last view that waits. It reports
+// false if the event has to be told now.
+func (n *notices) keep(e Event) bool {
+	if len(n.views) == 0 {
+		return false
+	}
+	last := &n.views[len(n.views)-1]
 	switch e := e.(type) {
 	case MemberJoined, MemberUp, MemberLeaving, MemberRemoved:
-		if n > 0 {
-			m.store.views[n-1].events = append(m.store.views[n-1].events, e)
-			return
-		}
+		last.events = append(last.events, e)
 	case MemberUnreachable:
-		if n > 0 {
-			m.store.views[n-1].reach(e.Member.UID, e)
-			return
-		}
+		last.reach(e.Member.UID, e)
 	case MemberReachable:
-		if n > 0 {
-			m.store.views[n-1].reach(e.Member.UID, e)
-			return
-		}
+		last.reach(e.Member.UID, e)
+	default:
+		return false
 	}
-	m.fx.Events = append(m.fx.Events, e)
+	return true
+}
+
+// check verifies the invariant, and that the last view that waits is the installed one.
+func (n *notices) check(installed *View, stored func(record uint64) bool) error {
+	switch {
+	case len(n.views) > heldMax:
+		return fmt.Errorf("%d views wait for the disk", len(n.views))
+	case len(n.views) > 0 && (stored(n.views[0].record) || n.views[len(n.views)-1].view != installed):
+		return errors.New("a stored view is held back, or one that is not installed")
+	}
+	return nil
 }
 
 // reach notes the reachability of a member in place of what was noted of it before, because that

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/record"
 )
 
 // TestAddressOfAMemberIsUsedAgain: all nodes of a cluster have stopped. Meanwhile a node of another
@@ -44,7 +46,7 @@ func TestStrangersAtAllSeeds(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		w := newWorld(t, 32, LAN())
 		w.found(2)
-		w.disks["x"] = record{Last: sampleView()}.encode()
+		w.disks["x"] = record.Record{Last: sampleView()}.Encode()
 		n := w.start("x", func(c *Config) {
 			c.Seeds = []string{"x", "a", "b"}
 			if silent {

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
@@ -120,14 +121,14 @@ func TestDecodeRefuses(t *testing.T) {
 func TestRecordSurvivesTheDisk(t *testing.T) {
 	pending := sampleView()
 	pending.Epoch++
-	for _, r := range []record{{}, {Last: sampleView()}, {Pending: pending}, {Last: sampleView(), Pending: pending}} {
-		got, err := decodeRecord(r.encode())
+	for _, r := range []record.Record{{}, {Last: sampleView()}, {Pending: pending}, {Last: sampleView(), Pending: pending}} {
+		got, err := record.Decode(r.Encode())
 		if err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("got %v, %v; want %v", got, err, r)
 		}
 	}
 	for _, b := range [][]byte{{9, 9}, {1, 0x80}, {1, 0x82, 0x01, 0xf6}} {
-		if _, err := decodeRecord(b); !errors.Is(err, ErrRecord) {
+		if _, err := record.Decode(b); !errors.Is(err, record.ErrUnreadable) {
 			t.Errorf("% x: %v", b, err)
 		}
 	}
@@ -141,9 +142,9 @@ func TestGoldenBytes(t *testing.T) {
 				return
 			}
 		}
-		r := record{Name: "n", Last: sampleView(), Pending: sampleView(), Settled: 2, Free: true}
+		r := record.Record{Name: "n", Last: sampleView(), Pending: sampleView(), Settled: 2, Free: true}
 		a := arbitration.Record{Cluster: 7, Epoch: 3, Promised: paxos.Ballot{Round: 3, UID: 9}, View: sampleView()}
-		_ = yield("view", sampleView().Append(nil)) && yield("record", r.encode()) && yield("empty record", record{}.encode()) &&
+		_ = yield("view", sampleView().Append(nil)) && yield("record", r.Encode()) && yield("empty record", record.Record{}.Encode()) &&
 			yield("arbiter's record", a.Encode())
 	})
 }
@@ -168,16 +169,16 @@ func FuzzDecodeMessage(f *testing.F) {
 }
 
 func FuzzDecodeRecord(f *testing.F) {
-	f.Add(record{Last: sampleView(), Pending: sampleView()}.encode())
+	f.Add(record.Record{Last: sampleView(), Pending: sampleView()}.Encode())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := decodeRecord(b)
-		if err == nil && !bytes.Equal(r.encode(), must(decodeRecord(r.encode())).encode()) {
+		r, err := record.Decode(b)
+		if err == nil && !bytes.Equal(r.Encode(), must(record.Decode(r.Encode())).Encode()) {
 			t.Fatalf("%v does not survive", r)
 		}
 	})
 }
 
-func must(r record, err error) record {
+func must(r record.Record, err error) record.Record {
 	if err != nil {
 		panic(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -38,14 +38,14 @@ func inspectVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 	}
 }
 
-func describeRecord(out io.Writer, record []byte) {
-	if len(record) == 0 {
+func describeRecord(out io.Writer, kept []byte) {
+	if len(kept) == 0 {
 		fmt.Fprintln(out, "view: the node was in no cluster")
 		return
 	}
-	text, err := membership.DescribeRecord(record)
+	text, err := record.Describe(kept)
 	if err != nil {
-		text = fmt.Sprintf("%d bytes that can not be read: %v", len(record), err)
+		text = fmt.Sprintf("%d bytes that can not be read: %v", len(kept), err)
 	}
 	fmt.Fprintln(out, "view:", text)
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -91,7 +91,7 @@ func (w *what) forgetPatterns(e *lmdb.Env, dry bool, out io.Writer) error {
 	if len(w.keys) == 0 || len(e.Note()) == 0 {
 		return nil
 	}
-	record, found, err := membership.ForgetKeys(e.Note(), w.keys)
+	without, found, err := record.ForgetKeys(e.Note(), w.keys)
 	if err != nil {
 		fmt.Fprintf(out, "patterns: the cluster may go on to agree on them: %v\n", err)
 		return nil
@@ -100,7 +100,7 @@ func (w *what) forgetPatterns(e *lmdb.Env, dry bool, out io.Writer) error {
 		return nil
 	}
 	if !dry {
-		if err := e.SetNote(record); err != nil {
+		if err := e.SetNote(without); err != nil {
 			return err
 		}
 	}

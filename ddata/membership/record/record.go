@@ -1,24 +1,25 @@
-package membership
+package record
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
-// record is what a disk keeps: the view that was installed last, the founding or next view that was
+// Record is what a disk keeps: the view that was installed last, the founding or next view that was
 // accepted since and may have been decided, and the epoch up to which this node has heard that all
 // is settled: of the disks that Last lists, those of earlier views are history.
 //
 //	byte 0   version of this format (3)
 //	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free]
-type record struct {
+type Record struct {
 	_       struct{} `cbor:",toarray"`
 	Name    string   // of the cluster
-	Last    *View
-	Pending *View
-	Settled Epoch
+	Last    *view.View
+	Pending *view.View
+	Settled view.Epoch
 	// Free says that the incarnation that wrote this grants no lease any more, and that no node
 	// runs under one that it answers for. A founding anew need not wait for leases then. The first
 	// record of the next incarnation takes it back. That record is stored before grants of a
@@ -27,37 +28,42 @@ type record struct {
 	Free bool
 }
 
-// recordVersion is that of the record on disk. Views in records of versions 1 and 2 have no Era.
-const recordVersion = 3
+// Version is that of the record on disk. Views in records of versions 1 and 2 have no Era.
+const Version = 3
 
-func (r record) encode() []byte { return cbor.Records.MustAppend([]byte{recordVersion}, r) }
+// ErrUnreadable: the record of the last view cannot be read. Usual cause: a damaged or foreign file.
+var ErrUnreadable = errors.New("membership: unreadable record of the last view")
 
-func decodeRecord(b []byte) (record, error) {
-	var r record
+// Encode returns the bytes that the disk keeps. They are the caller's.
+func (r Record) Encode() []byte { return cbor.Records.MustAppend([]byte{Version}, r) }
+
+// Decode decodes a record. The error is an ErrUnreadable.
+func Decode(b []byte) (Record, error) {
+	var r Record
 	if len(b) < 2 {
-		return r, fmt.Errorf("%w: %d bytes", ErrRecord, len(b))
+		return r, fmt.Errorf("%w: %d bytes", ErrUnreadable, len(b))
 	}
-	if b[0] != recordVersion {
-		return r, fmt.Errorf("%w: version %d, this is %d", ErrRecord, b[0], recordVersion)
+	if b[0] != Version {
+		return r, fmt.Errorf("%w: version %d, this is %d", ErrUnreadable, b[0], Version)
 	}
 	if err := cbor.Records.Decode(b[1:], &r); err != nil {
-		return r, fmt.Errorf("%w: %w", ErrRecord, err)
+		return r, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	for _, v := range []*View{r.Last, r.Pending} {
+	for _, v := range []*view.View{r.Last, r.Pending} {
 		if v == nil {
 			continue
 		}
 		if err := v.Check(); err != nil {
-			return r, fmt.Errorf("%w: %w", ErrRecord, err)
+			return r, fmt.Errorf("%w: %w", ErrUnreadable, err)
 		}
 	}
 	return r, nil
 }
 
-// DescribeRecord prints what a machine has persisted, for an operator that looks after the
+// Describe prints what a machine has persisted, for an operator that looks after the
 // directory of a node that is not running.
-func DescribeRecord(record []byte) (string, error) {
-	r, err := decodeRecord(record)
+func Describe(record []byte) (string, error) {
+	r, err := Decode(record)
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +71,7 @@ func DescribeRecord(record []byte) (string, error) {
 }
 
 // String prints both views, and what is settled.
-func (r record) String() string {
+func (r Record) String() string {
 	s := "last " + r.Last.String()
 	if r.Name != "" {
 		s = fmt.Sprintf("cluster %q, %s", r.Name, s)
@@ -86,11 +92,11 @@ func (r record) String() string {
 // that remove the data of these keys, and returns the record without them and those that were
 // there. The cluster forgets a pattern when no directory of it has it any more.
 func ForgetKeys(encoded []byte, patterns []string) (without []byte, found []string, err error) {
-	r, err := decodeRecord(encoded)
+	r, err := Decode(encoded)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, v := range []**View{&r.Last, &r.Pending} {
+	for _, v := range []**view.View{&r.Last, &r.Pending} {
 		if *v == nil {
 			continue
 		}
@@ -99,5 +105,5 @@ func ForgetKeys(encoded []byte, patterns []string) (without []byte, found []stri
 		found = view.MergePatterns(found, view.CutPatterns(view.MergePatterns((*v).Durable, (*v).Moving), view.MergePatterns(next.Durable, next.Moving)))
 		*v = &next
 	}
-	return r.encode(), found, nil
+	return r.Encode(), found, nil
 }
