@@ -15,7 +15,7 @@ func (m *Machine) countAwake(now time.Time) {
 		return // a busy machine: if it is always this late, it shall give up all the same
 	}
 	m.holder.Awake(gap)
-	m.parting.companyAt = m.parting.companyAt.Add(gap)
+	m.parting.Awake(gap)
 	if m.view == nil {
 		m.seeker.Awake(gap)
 	}

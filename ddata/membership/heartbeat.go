@@ -14,7 +14,7 @@ func (m *Machine) flags() report.Flags {
 	if m.speaks() {
 		f |= report.Arbiter
 	}
-	if !m.parting.since.IsZero() {
+	if m.parting.Begun() {
 		f |= report.Parting
 	}
 	return f
@@ -133,7 +133,7 @@ func (m *Machine) anyEpoch(cluster ClusterID) bool {
 // use grants none.
 func (m *Machine) mayGrant(u UID) bool {
 	frozen := m.voter.Frozen() && !m.cfg.Defects.NoFreeze
-	return !frozen && m.parting.last == 0 && !m.granter.HoldsBack(u, m.now) && !m.downs.On(u)
+	return !frozen && m.parting.Closed() == 0 && !m.granter.HoldsBack(u, m.now) && !m.downs.On(u)
 }
 
 // tellVoters tells the voters what this node says of itself: they decide what follows.

@@ -51,7 +51,7 @@ func (m *Machine) install(v *View) {
 		m.becomeDone(fmt.Errorf("%w: the disk has not answered while %d views were decided", ErrStore, heldMax))
 		return
 	}
-	m.forgetUnaware()
+	m.debts.Forget(m.now, m.cfg.UnreachableAfter)
 	old := m.View()
 	m.stats.ViewsInstalled++
 	m.holder.Install(m.now)
@@ -75,7 +75,7 @@ func (m *Machine) install(v *View) {
 	}
 	if old == nil {
 		m.holder.Begin(m.now)
-		m.parting.companyAt = m.now
+		m.parting.Accompany(m.now)
 		m.takeJoiners(m.seeker.Candidates(m.now))
 		m.seeker = nil
 	}
@@ -124,7 +124,7 @@ func (m *Machine) announceEvents(old, v *View) {
 
 // becomeAbsent ends a node that the others have decided to go on without.
 func (m *Machine) becomeAbsent(v *View) {
-	m.parting.view = v
+	m.parting.Exclude(v)
 	if m.mayGo() {
 		m.part(m.goneAs())
 		return

@@ -20,7 +20,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		m.send(r.From, p.Self.Addr, message.Commit{View: m.view.View})
 		return
 	}
-	if !m.parting.since.IsZero() {
+	if m.parting.Begun() {
 		m.stats.DroppedStale++ // the cluster ends: a node that hears of it would wait for nothing
 		return
 	}

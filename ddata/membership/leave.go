@@ -2,7 +2,6 @@ package membership
 
 import (
 	"slices"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/report"
 )
@@ -16,7 +15,7 @@ func (m *Machine) onLeave() {
 		return
 	}
 	if m.self.Leave() {
-		m.parting.companyAt = m.now
+		m.parting.Accompany(m.now)
 	}
 	m.tell()
 }
@@ -34,7 +33,7 @@ func (m *Machine) onStopped() {
 	}
 	m.self.Leave()
 	m.self.Stop()
-	m.parting.companyAt = m.now
+	m.parting.Accompany(m.now)
 	m.tell()
 	if m.cfg.Defects.GoesUnseen {
 		m.farewell()
@@ -86,7 +85,7 @@ func (m *Machine) down(u UID) bool {
 	m.wake = true
 	if u == m.cfg.UID {
 		m.self.Stop()
-		m.parting.companyAt = m.now
+		m.parting.Accompany(m.now)
 		m.renewLease()
 		m.tell()
 	}
@@ -141,7 +140,7 @@ func (m *Machine) advanceLeave() {
 	if !m.mayGo() {
 		return
 	}
-	if m.parting.last != 0 { // the disk says that it has ended, or will: nothing takes that back
+	if m.parting.Closed() != 0 { // the disk says that it has ended, or will: nothing takes that back
 		m.advanceParting()
 		return
 	}
@@ -155,10 +154,10 @@ func (m *Machine) advanceLeave() {
 		}
 		allStopped = false
 		if m.Reachable(o.UID) {
-			m.parting.companyAt = m.now
+			m.parting.Accompany(m.now)
 		}
 	}
-	limit := m.parting.companyAt.Add(m.cfg.SelfDownAfter)
+	limit := m.parting.Company().Add(m.cfg.SelfDownAfter)
 	if !m.now.Before(limit) {
 		m.farewell() // so that the others learn of it in time
 		m.becomeGone()
@@ -169,6 +168,6 @@ func (m *Machine) advanceLeave() {
 		m.self.Stop() // whatever its status: it ends
 		m.advanceParting()
 	} else {
-		m.parting.since = time.Time{} // another node runs again
+		m.parting.Undo() // another node runs again
 	}
 }

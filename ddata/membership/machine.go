@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/parting"
 	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -54,8 +55,8 @@ type Machine struct {
 	arbiter *arbitration.Carrier
 	joiners *joiners.Table
 	downs   downing.Verdicts
-	unaware map[UID]unaware // nodes that have to hear from this one what was decided
-	parting parting
+	debts   parting.Debts // nodes that have to hear from this one what was decided
+	parting *parting.Parting
 	beatAt  time.Time
 
 	settlement     settlement
@@ -87,13 +88,15 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	m.joiners = joiners.NewTable(joiners.Config{
 		TTL: cfg.joinerTTL(), Settled: 2 * cfg.UnreachableAfter, GoneFor: goneAfter * cfg.SelfDownAfter,
 	})
-	m.unaware = make(map[UID]unaware)
 	m.holder = nodelease.NewHolder(nodelease.Config{
 		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval, FromReply: cfg.Defects.LeaseFromReply,
 	})
 	m.arbiter = arbitration.New(arbitration.Config{
 		Self: cfg.UID, Strategy: cfg.Strategy, Beat: cfg.HeartbeatInterval, Promise: cfg.promise(), SelfDownAfter: cfg.SelfDownAfter,
 		NoRecord: cfg.Defects.NoArbiterRecord, NoWait: cfg.Defects.NoArbiterWait,
+	})
+	m.parting = parting.New(parting.Config{
+		Self: cfg.UID, Beat: cfg.HeartbeatInterval, Most: cfg.UnreachableAfter, Untold: cfg.Defects.GoesUntold,
 	})
 	m.granter = voting.NewGranter(cfg.voting())
 	m.voter = voting.New(cfg.voting(), rng, disk{m}, m.arbiter, m.granter)
@@ -117,7 +120,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 		m.countAwake(now)
 		m.now = now
 	}
-	if m.parting.err == nil {
+	if m.parting.Err() == nil {
 		m.take(in)
 	} else {
 		m.takeParting(in)
@@ -180,7 +183,7 @@ func (m *Machine) onReceive(r Receive) {
 	if m.reach.Heard(r.From, m.now) {
 		m.wake = true
 	}
-	m.heardUnaware(r.From)
+	m.debts.Hear(r.From, m.now)
 	switch msg := r.Msg.(type) {
 	case Probe:
 		m.onProbe(r, msg)
@@ -222,7 +225,7 @@ func (m *Machine) advance() {
 		m.takeOutput()
 		return
 	}
-	if m.parting.err != nil {
+	if m.parting.Err() != nil {
 		m.advanceParting()
 		return
 	}

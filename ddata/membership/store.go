@@ -32,7 +32,7 @@ type heldView struct {
 
 // persist makes r the record, and returns its number.
 func (m *Machine) persist(r record.Record) (number uint64) {
-	if m.parting.last != 0 && m.store.Record().Free { // it grants nothing any more, but a view that it installs may bind it (R3)
+	if m.parting.Closed() != 0 && m.store.Record().Free { // it grants nothing any more, but a view that it installs may bind it (R3)
 		r.Free = m.isFree()
 	}
 	return m.store.Put(r)

@@ -28,7 +28,7 @@ func (m *Machine) scene() *voting.Scene {
 			Now: m.now, View: m.view, Settled: m.settled(), Closing: m.self.Has(report.Closing),
 			Joiners: m.joiners.Asking(m.now), Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable,
 		},
-		Consents: m.mayGo(), Parts: !m.parting.since.IsZero(),
+		Consents: m.mayGo(), Parts: m.parting.Begun(),
 	}
 }
 
@@ -83,7 +83,7 @@ func (m *Machine) takeVoter() {
 	}
 	m.takeArbiter()
 	if v := out.Decided; v != nil {
-		m.oweTo(v)
+		m.debts.Decide(m.cfg.UID, m.view, v, m.reach)
 		m.announce(v)
 		m.install(v)
 	}

@@ -37,6 +37,7 @@ var ranks = []rankRow{
 	{"ddata/membership/message", -4, true, "messages are values with a form on the wire, whatever follows from them"},
 	{"ddata/membership/voting", -2, true, "a member takes part in decisions by what it knows, and neither sends nor installs"},
 	{"ddata/membership/record", -7, true, "what a disk keeps of the membership, for nodes and for tools"},
+	{"ddata/membership/parting", -3, true, "what a node still owes to others when it ends is told from what it knows"},
 	{"ddata/membership/singleton", -5, true, "what runs on the oldest of a role needs the views and the lease, and not how they are decided"},
 	{"ddata/membership", 1, true, "the members and the oldest of them are decided without data"},
 	{"ddata/discovery", 0, false, "it lists addresses where nodes may be, and knows nothing of the nodes"},
