@@ -42,12 +42,12 @@ const (
 )
 
 // malformed counts what a peer has sent and makes no sense.
-func (m *Machine) malformed(p *peer) {
-	m.stats.Malformed++
+func (t *site) malformed(p *peer) {
+	t.stats.Malformed++
 	p.malformed++
-	if m.now.Before(p.warnAt) {
+	if t.now.Before(p.warnAt) {
 		return
 	}
-	p.warnAt = m.now.Add(malformedEach)
-	m.eff.Malformed = append(m.eff.Malformed, Malformed{p.id, p.malformed})
+	p.warnAt = t.now.Add(malformedEach)
+	t.eff.Malformed = append(t.eff.Malformed, Malformed{p.id, p.malformed})
 }

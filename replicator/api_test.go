@@ -286,8 +286,8 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	}
 	w.advance(time.Second)
 	s := a.m.spaces[Volatile]
-	if s.store.LogLen() > 100 || s.own.Bytes() > 2*16384 || s.m.peers[1].links[Volatile].window.Flight() > 2 {
-		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.own.Bytes())
+	if s.store.LogLen() > 100 || s.pusher.own.Bytes() > 2*16384 || s.peers[1].links[Volatile].window.Flight() > 2 {
+		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.pusher.own.Bytes())
 	}
 	if sent > 20 {
 		t.Fatalf("%d messages for no peer", sent)

@@ -3,52 +3,61 @@ package replicator
 import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/repair"
 )
 
+// intake applies the groups of others, in the order in which they build on each other.
+type intake struct {
+	*replica
+	acks    *pusher
+	puller  *repair.Puller
+	waiting push.WaitList // groups that came too early
+}
+
 // onPush applies groups, and owes the sender an ack.
-func (s *space) onPush(p *peer, msg *Push) {
+func (n *intake) onPush(p *peer, msg *Push) {
 	applied := false
 	for _, g := range msg.Groups {
-		applied = s.apply(p, g) || applied
+		applied = n.apply(p, g) || applied
 	}
 	if applied {
-		s.release()
+		n.release()
 	}
-	s.owe(p)
+	n.acks.owe(p)
 	if msg.Fill && msg.More && applied {
-		s.tellClock(p, false)
+		n.tellClock(p, false)
 	}
 }
 
 // apply applies one group of others, whole or not at all (R9), and reports whether it did.
-func (s *space) apply(p *peer, g crdt.Group) bool {
-	outcome, err := s.rep.Apply(g, &s.ch)
+func (n *intake) apply(p *peer, g crdt.Group) bool {
+	outcome, err := n.rep.Apply(g, &n.ch)
 	if err != nil {
-		s.m.malformed(p)
+		n.malformed(p)
 		return false
 	}
-	s.seen(p, g)
+	n.seen(p, g)
 	switch outcome {
 	case crdt.Applied:
-		s.m.stats.Applied++
-		s.absorb()
+		n.stats.Applied++
+		n.absorb()
 		return true
 	case crdt.Duplicate:
-		s.m.stats.Duplicates++
+		n.stats.Duplicates++
 	case crdt.Waiting:
-		s.wait(p, g)
+		n.wait(p, g)
 	}
 	return false
 }
 
 // seen notes what a sound group tells of its sender: the sender has this group. If the sender also
 // made the group, the group is no longer on its way.
-func (s *space) seen(p *peer, g crdt.Group) {
+func (n *intake) seen(p *peer, g crdt.Group) {
 	first, last := g.First(), g.Last()
-	if first.Origin == s.m.cfg.Self {
+	if first.Origin == n.cfg.Self {
 		return
 	}
-	l := p.link(s)
+	l := p.link(n.id)
 	l.content.AddRange(first.Origin, first.Seq, last.Seq)
 	if first.Origin == p.id {
 		l.echo = max(l.echo, last.Seq)
@@ -56,35 +65,35 @@ func (s *space) seen(p *peer, g crdt.Group) {
 }
 
 // wait keeps a group for later, and sees that the gap is asked for unless it fills by itself soon.
-func (s *space) wait(p *peer, g crdt.Group) {
-	needs := s.ch.Missing[0]
-	s.ch.Reset()
-	switch s.waiting.Add(g, p.id, needs, s.m.cfg.PushWindow, s.m.now.Add(s.m.cfg.GapDelay)) {
+func (n *intake) wait(p *peer, g crdt.Group) {
+	needs := n.ch.Missing[0]
+	n.ch.Reset()
+	switch n.waiting.Add(g, p.id, needs, n.cfg.PushWindow, n.now.Add(n.cfg.GapDelay)) {
 	case push.WaitsNow:
-		s.m.stats.Waited++
+		n.stats.Waited++
 	case push.WaitsNot:
-		s.m.stats.WaitingDropped++
+		n.stats.WaitingDropped++
 	}
 }
 
 // release applies the waiting groups that have got what they waited for.
-func (s *space) release() {
-	s.waiting.Release(func(d crdt.Dot) bool { return s.content().Has(d) }, s.retry)
+func (n *intake) release() {
+	n.waiting.Release(func(d crdt.Dot) bool { return n.content().Has(d) }, n.retry)
 }
 
 // retry applies a group that has waited, and returns what it lacks now.
-func (s *space) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
-	outcome, err := s.rep.Apply(g, &s.ch)
+func (n *intake) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
+	outcome, err := n.rep.Apply(g, &n.ch)
 	if err == nil && outcome == crdt.Waiting {
-		needs = s.ch.Missing[0]
-		s.ch.Reset()
+		needs = n.ch.Missing[0]
+		n.ch.Reset()
 		return needs, true
 	}
 	if err == nil && outcome == crdt.Applied {
-		s.m.stats.Applied++
-		s.absorb()
-		if p := s.m.peer(g[0].Dot.Origin); p != nil {
-			s.owe(p)
+		n.stats.Applied++
+		n.absorb()
+		if p := n.peer(g[0].Dot.Origin); p != nil {
+			n.acks.owe(p)
 		}
 	}
 	return needs, false
@@ -92,23 +101,27 @@ func (s *space) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
 
 // askGap asks a sender of a waiting group for what is missing. It does so by sending the own clock
 // to that sender.
-func (s *space) askGap() {
-	n := s.waiting.Len()
-	if n == 0 {
+func (n *intake) askGap() {
+	waits := n.waiting.Len()
+	if waits == 0 {
 		return
 	}
-	s.waiting.AskAgainAt(s.m.now.Add(s.m.cfg.RetryInterval))
-	if s.puller.Running() {
+	n.waiting.AskAgainAt(n.now.Add(n.cfg.RetryInterval))
+	if n.puller.Running() {
 		return // the repair brings it
 	}
-	if p := s.m.peer(s.waiting.From(s.m.rng.IntN(n))); p != nil {
-		s.tellClock(p, false)
+	if p := n.peer(n.waiting.From(n.rng.IntN(waits))); p != nil {
+		n.tellClock(p, false)
 		return
 	}
-	for _, p := range s.m.favoured(s.m.peers, false) {
+	for _, p := range n.favoured(n.peers, false) {
 		if p.voter {
-			s.tellClock(p, false)
+			n.tellClock(p, false)
 			return
 		}
 	}
 }
+
+// forgetRemoved drops groups of removed members that wait for others. If they were applied later,
+// no other member would have been told of them.
+func (n *intake) forgetRemoved() { n.waiting.Forget(n.removed) }

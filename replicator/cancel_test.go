@@ -29,15 +29,15 @@ func TestCancelFreesWhatWaits(t *testing.T) {
 	held := a.put("s", "held", quorum.Majority)
 	ids = append(ids, held)
 	s := a.m.spaces[Volatile]
-	if len(s.held) == 0 || len(s.writes) == 0 || len(s.goals) == 0 || len(s.rounds) == 0 || len(s.linear) == 0 && s.comparing == nil {
-		t.Fatalf("%d held, %d levels, %d goals, %d rounds, %d linear", len(s.held), len(s.writes), len(s.goals), len(s.rounds), len(s.linear))
+	if len(s.holding.held) == 0 || len(s.writes.queues) == 0 || len(s.writes.goals) == 0 || len(s.reads.rounds) == 0 || len(s.compares.linear) == 0 && s.compares.comparing == nil {
+		t.Fatalf("%d held, %d levels, %d goals, %d rounds, %d linear", len(s.holding.held), len(s.writes.queues), len(s.writes.goals), len(s.reads.rounds), len(s.compares.linear))
 	}
-	waited := a.m.pending
+	waited := a.m.ops.pending
 	a.step(Cancel{IDs: append(ids, 1<<40)})
-	if a.m.pending != 0 || len(s.held)+len(s.goals)+len(s.of) != 0 {
-		t.Fatalf("%d of %d wait, %d held of %d keys, %d goals", a.m.pending, waited, len(s.held), len(s.of), len(s.goals))
+	if a.m.ops.pending != 0 || len(s.holding.held)+len(s.writes.goals)+len(s.holding.of) != 0 {
+		t.Fatalf("%d of %d wait, %d held of %d keys, %d goals", a.m.ops.pending, waited, len(s.holding.held), len(s.holding.of), len(s.writes.goals))
 	}
-	for _, q := range append(s.writes, a.m.spaces[Durable].writes...) {
+	for _, q := range append(s.writes.queues, a.m.spaces[Durable].writes.queues...) {
 		for _, o := range q.ops.Items() {
 			if !o.done() {
 				t.Errorf("%v waits in the queue of %v", o, q.level)
@@ -67,7 +67,7 @@ func TestCancelFreesWhatWaits(t *testing.T) {
 	if !b.has("d/s", "disk") || !b.has("d/s", "both") || b.has("s", "held") {
 		t.Errorf("what was written spreads, what was held back never happened: %v %v", b.set("d/s"), b.has("s", "held"))
 	}
-	if n := len(s.rounds) + len(s.linear); n != 0 {
+	if n := len(s.reads.rounds) + len(s.compares.linear); n != 0 {
 		t.Errorf("%d rounds and reads are left", n)
 	}
 }

@@ -77,42 +77,39 @@ func (m *Machine) Check() error {
 			return fmt.Errorf("replicator %s: %v: %w", short(m.cfg.Self), s.id, err)
 		}
 	}
-	if err := m.move.check(m); err != nil {
+	if err := m.move.check(); err != nil {
 		return fmt.Errorf("replicator %s: %w", short(m.cfg.Self), err)
 	}
-	if m.pending != m.timeouts.len() || m.pending > m.cfg.PendingMax {
-		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", short(m.cfg.Self), m.pending, m.timeouts.len(), m.cfg.PendingMax)
+	if m.ops.pending != m.ops.timeouts.len() || m.ops.pending > m.cfg.PendingMax {
+		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", short(m.cfg.Self), m.ops.pending, m.ops.timeouts.len(), m.cfg.PendingMax)
 	}
-	if m.donors.Len() > m.cfg.DonorsMax {
-		return fmt.Errorf("replicator %s: %d donations, at most %d", short(m.cfg.Self), m.donors.Len(), m.cfg.DonorsMax)
+	if m.donating.donors.Len() > m.cfg.DonorsMax {
+		return fmt.Errorf("replicator %s: %d donations, at most %d", short(m.cfg.Self), m.donating.donors.Len(), m.cfg.DonorsMax)
 	}
 	return nil
 }
 
 func (s *space) check() error {
+	h, x := &s.holding, &s.compares
+	switch {
+	case s.pusher.own.Bytes() > 2*s.cfg.BacklogMax && s.pusher.own.Len() > 1:
+		return fmt.Errorf("%d bytes of own groups", s.pusher.own.Bytes())
+	case len(h.held) > 0 && !h.crowded() && len(h.frozen) == 0:
+		return fmt.Errorf("%d updates are held back for nothing", len(h.held))
+	case x.comparing != nil && (len(x.comparing.votes) > len(x.comparing.asked) || x.compareAt.IsZero()):
+		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(x.comparing.votes), len(x.comparing.asked), x.compareAt)
+	case x.comparing == nil && len(x.linear) > 0 && x.compareAt.IsZero():
+		return fmt.Errorf("%d linearizable reads wait for nothing", len(x.linear))
+	case s.intake.waiting.Len() > push.WaitingMax:
+		return fmt.Errorf("%d groups wait", s.intake.waiting.Len())
+	case len(s.pusher.owed) > 0 || s.moved || s.pusher.fresh || s.acksMoved:
+		return fmt.Errorf("the step was not finished")
+	}
 	if err := s.store.Check(); err != nil {
 		return err
 	}
-	d := &s.disk
-	switch {
-	case s.id == Durable && !s.content().Includes(d.clock):
-		return fmt.Errorf("committed %s is not in the content %s", clockName(d.clock), clockName(s.content()))
-	case s.id == Durable && d.out == nil && !d.next.dirty && !d.clock.Equal(s.content()):
-		return fmt.Errorf("committed %s, content %s, and nothing is on its way", clockName(d.clock), clockName(s.content()))
-	case d.out != nil && (!d.out.clock.Includes(d.clock) || !s.content().Includes(d.out.clock)):
-		return fmt.Errorf("batch with clock %s between committed %s and content %s", clockName(d.out.clock), clockName(d.clock), clockName(s.content()))
-	case s.own.Bytes() > 2*s.m.cfg.BacklogMax && s.own.Len() > 1:
-		return fmt.Errorf("%d bytes of own groups", s.own.Bytes())
-	case len(s.held) > 0 && !s.crowded() && len(s.frozen) == 0:
-		return fmt.Errorf("%d updates are held back for nothing", len(s.held))
-	case s.comparing != nil && (len(s.comparing.votes) > len(s.comparing.asked) || s.compareAt.IsZero()):
-		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(s.comparing.votes), len(s.comparing.asked), s.compareAt)
-	case s.comparing == nil && len(s.linear) > 0 && s.compareAt.IsZero():
-		return fmt.Errorf("%d linearizable reads wait for nothing", len(s.linear))
-	case s.waiting.Len() > push.WaitingMax:
-		return fmt.Errorf("%d groups wait", s.waiting.Len())
-	case len(s.owed) > 0 || s.moved || s.ownMoved || s.acksMoved:
-		return fmt.Errorf("the step was not finished")
+	if err := s.disk.check(s.content()); s.id == Durable && err != nil {
+		return err
 	}
 	if err := s.settlement.check(); err != nil {
 		return err
@@ -122,17 +119,17 @@ func (s *space) check() error {
 
 func (s *space) checkLinks() error {
 	seq := s.rep.Seq()
-	for _, p := range s.m.peers {
-		l := p.link(s)
+	for _, p := range s.peers {
+		l := p.link(s.id)
 		switch {
 		case !l.content.Includes(l.acked):
 			return fmt.Errorf("peer %s has acked %s beyond its content %s", short(p.id), clockName(l.acked), clockName(l.content))
-		case l.content.LastEvent(s.m.cfg.Self) > seq:
+		case l.content.LastEvent(s.cfg.Self) > seq:
 			return fmt.Errorf("peer %s is at %s, of own %d", short(p.id), clockName(l.content), seq)
-		case l.window.Applied() != l.content.Base(s.m.cfg.Self) || l.window.Counted() != l.acked.Base(s.m.cfg.Self):
+		case l.window.Applied() != l.content.Base(s.cfg.Self) || l.window.Counted() != l.acked.Base(s.cfg.Self):
 			return fmt.Errorf("peer %s: applied %d, counted %d of %s", short(p.id), l.window.Applied(), l.window.Counted(), clockName(l.content))
 		}
-		if err := errors.Join(l.window.Check(seq, s.m.cfg.PushFlight, p.voter), p.flows.Check(), p.coming.Check()); err != nil {
+		if err := errors.Join(l.window.Check(seq, s.cfg.PushFlight, p.voter), p.flows.Check(), p.coming.Check()); err != nil {
 			return fmt.Errorf("peer %s: %w", short(p.id), err)
 		}
 	}

@@ -14,6 +14,9 @@ import (
 // Invariants: clock ⊆ out.clock ⊆ the content clock; next holds all that the content has and out,
 // or without one clock, has not.
 type disk struct {
+	limits diskLimits
+	sum    func(*crdt.Item) crdt.Digest // the store's hash of an item
+
 	clock  *crdt.Clock // what is committed; it is replaced, never changed
 	digest crdt.Digest // of the rows that count
 	out    *batch      // being written; nil: none
@@ -22,6 +25,19 @@ type disk struct {
 	id     uint64
 	hold   time.Time // no batch goes out before: the last has failed, or was sent less than WriteBehind ago
 	again  time.Time // no part of out goes out before: the last has failed
+}
+
+// diskLimits are the settings of a disk; Config names them.
+type diskLimits struct {
+	rowsMax, bytesMax          int
+	writeBehind, retryInterval time.Duration
+}
+
+// diskState is what a batch is to bring to the disk, at the moment at which it goes out.
+type diskState struct {
+	clock  *crdt.Clock
+	digest crdt.Digest
+	seq    uint64 // of the last own event
 }
 
 // batch gathers what becomes one transaction.
@@ -81,89 +97,97 @@ func (d *disk) due() (time.Time, bool) {
 	return d.hold, d.next.dirty
 }
 
-// persist sends the gathered batch to the disk, or the next part of the one that is being written.
-func (s *space) persist() {
-	d := &s.disk
-	if at, ok := d.due(); s.id != Durable || !ok || s.m.now.Before(at) {
-		return
+// advance returns the next batch for the disk, or the next part of the one that is being written, if
+// it is time for one. state is asked once.
+func (d *disk) advance(now time.Time, state func() diskState) (out Batch, ok bool) {
+	if at, any := d.due(); !any || now.Before(at) {
+		return out, false
 	}
+	st := state()
 	if d.out == nil {
-		s.beginBatch()
+		d.begin(now, st)
 	}
 	b := d.out
-	out := Batch{Drop: b.drop, Put: b.put, Clock: b.clock, Digest: b.digest}
+	out = Batch{Drop: b.drop, Put: b.put, Clock: b.clock, Digest: b.digest}
 	if b.parts != nil {
-		out = s.part(b)
+		out = d.part(b)
 	}
 	d.id++
-	out.ID, out.Space = d.id, s.id
-	b.own, d.sent = s.rep.Seq(), true
-	s.m.eff.Persist = append(s.m.eff.Persist, out)
+	out.ID, out.Space = d.id, Durable
+	b.own, d.sent = st.seq, true
+	return out, true
 }
 
-// beginBatch makes a batch of what has gathered.
-func (s *space) beginBatch() {
-	d := &s.disk
+// begin makes a batch of what has gathered.
+func (d *disk) begin(now time.Time, st diskState) {
 	b := d.next
 	d.next = batch{}
 	b.put = slices.DeleteFunc(b.put, func(it *crdt.Item) bool { return it == nil })
-	if s.large(&b) {
-		s.cut(&b)
+	if d.large(&b) {
+		d.cut(&b)
 	}
 	b.place = nil
-	b.clock, b.digest = s.content().Clone(), s.store.Digest()
+	b.clock, b.digest = st.clock.Clone(), st.digest
 	d.out = &b
-	d.hold, d.again = s.m.now.Add(s.m.cfg.WriteBehind), zeroTime
+	d.hold, d.again = now.Add(d.limits.writeBehind), zeroTime
 }
 
-// onPersisted takes the disk's answer. Only now does what the batch held count (R7).
-func (s *space) onPersisted(id uint64, err error) {
-	d := &s.disk
+// written takes the news that what is out is on disk, and reports whether a clock was committed by
+// that.
+func (d *disk) written(id uint64) (committed bool) {
+	b := d.answered(id)
+	if b.parts == nil {
+		d.out = nil
+		d.clock, d.digest = b.clock, b.digest
+		return true
+	}
+	return d.wrotePart(b)
+}
+
+// failed takes the news that what is out is not on disk, and will be tried again. It returns the
+// clock of the batch and the last own event in it.
+func (d *disk) failed(now time.Time, id uint64) (clock *crdt.Clock, own uint64) {
+	b := d.answered(id)
+	if b.parts == nil {
+		d.out = nil
+		d.keep(now, b)
+	} else {
+		d.again = now.Add(d.limits.retryInterval)
+	}
+	return b.clock, b.own
+}
+
+// answered returns the batch that the disk's answer is about.
+func (d *disk) answered(id uint64) *batch {
 	if d.out == nil || id != d.id {
 		panic(fmt.Sprintf("replicator: batch #%d persisted, #%d is out", id, d.id))
 	}
-	b := d.out
 	d.sent = false
-	switch {
-	case err != nil:
-		s.m.stats.StoreFailures++
-		if b.parts == nil {
-			d.out = nil
-			s.keepFailed(b)
-		} else {
-			d.again = s.m.now.Add(s.m.cfg.RetryInterval)
-		}
-		s.failLocal(b.own, err)
-		s.tellUnstored(b.clock, err)
-	case b.parts != nil:
-		s.onPart(b)
-	default:
-		d.out = nil
-		s.onCommitted(b)
-	}
+	return d.out
 }
 
-// onCommitted takes notice that the clock of a batch is on disk, with all that counts.
-func (s *space) onCommitted(b *batch) {
-	d := &s.disk
-	d.clock, d.digest = b.clock, b.digest
-	s.acksMoved = true
-	s.compareNow()
-	for _, p := range s.m.peers {
-		if s.acked().Base(p.id) > p.link(s).toldAcked {
-			s.owe(p)
-		}
-	}
-}
-
-// keepFailed makes a failed batch the prefix of the next one, which waits a while.
-func (s *space) keepFailed(b *batch) {
+// keep makes a failed batch the prefix of the next one, which waits a while.
+func (d *disk) keep(now time.Time, b *batch) {
 	kept := batch{dirty: true, drop: slices.Clone(b.drop), place: make(map[crdt.Dot]int, len(b.put))}
 	kept.put = slices.Clone(b.put)
 	for i, it := range kept.put {
 		kept.place[it.Dot] = i
 	}
-	kept.follow(&s.disk.next)
-	s.disk.next = kept
-	s.disk.hold = later(s.disk.hold, s.m.now.Add(s.m.cfg.RetryInterval))
+	kept.follow(&d.next)
+	d.next = kept
+	d.hold = later(d.hold, now.Add(d.limits.retryInterval))
+}
+
+// check returns a broken invariant. The content clock is content.
+func (d *disk) check(content *crdt.Clock) error {
+	switch {
+	case !content.Includes(d.clock):
+		return fmt.Errorf("committed %s is not in the content %s", clockName(d.clock), clockName(content))
+	case d.out == nil && !d.next.dirty && !d.clock.Equal(content):
+		return fmt.Errorf("committed %s, content %s, and nothing is on its way", clockName(d.clock), clockName(content))
+	case d.out != nil && (!d.out.clock.Includes(d.clock) || !content.Includes(d.out.clock)):
+		return fmt.Errorf("batch with clock %s between committed %s and content %s",
+			clockName(d.out.clock), clockName(d.clock), clockName(content))
+	}
+	return nil
 }

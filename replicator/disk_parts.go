@@ -34,42 +34,42 @@ const itemCost = 64
 func costOf(it *crdt.Item) int { return itemCost + len(it.Key) + len(it.Path) + len(it.Payload) }
 
 // large reports whether a batch has to be cut.
-func (s *space) large(b *batch) bool {
-	if len(b.put)+len(b.drop) > s.m.cfg.BatchRowsMax {
+func (d *disk) large(b *batch) bool {
+	if len(b.put)+len(b.drop) > d.limits.rowsMax {
 		return true
 	}
 	bytes := 0
 	for _, it := range b.put {
 		bytes += costOf(it)
 	}
-	return bytes > s.m.cfg.BatchBytesMax && len(b.put) > 1
+	return bytes > d.limits.bytesMax && len(b.put) > 1
 }
 
 // cut makes a batch go in parts.
-func (s *space) cut(b *batch) {
+func (d *disk) cut(b *batch) {
 	put := b.place
-	b.drop = slices.DeleteFunc(b.drop, func(d crdt.Dot) bool { // a union has brought it back
-		_, again := put[d]
+	b.drop = slices.DeleteFunc(b.drop, func(dot crdt.Dot) bool { // a union has brought it back
+		_, again := put[dot]
 		return again
 	})
-	b.parts = &parts{counts: Covered, sum: s.disk.digest}
+	b.parts = &parts{counts: Covered, sum: d.digest}
 }
 
 // resume goes on where a crash has cut a batch: what does not count is dropped.
-func (s *space) resume(t PartialBatch) {
+func (d *disk) resume(t PartialBatch) {
 	if t.Counts == AllRows {
 		return
 	}
-	s.disk.out = &batch{drop: t.Drop, clock: s.disk.clock, digest: s.disk.digest, parts: &parts{marks: t.Marks, counts: t.Counts}}
-	s.disk.out.parts.put = committed
+	d.out = &batch{drop: t.Drop, clock: d.clock, digest: d.digest, parts: &parts{marks: t.Marks, counts: t.Counts}}
+	d.out.parts.put = committed
 }
 
 // committed in place of the puts says that the clock is on disk.
 const committed = -1
 
 // part makes the next part.
-func (s *space) part(b *batch) Batch {
-	p, most := *b.parts, s.m.cfg.BatchRowsMax
+func (d *disk) part(b *batch) Batch {
+	p, most := *b.parts, d.limits.rowsMax
 	defer func() { b.after = p }()
 	switch {
 	case p.put == committed:
@@ -80,22 +80,22 @@ func (s *space) part(b *batch) Batch {
 		p.marked += len(names)
 		p.marks++
 		mark := &crdt.Clock{}
-		for _, d := range names {
-			mark.Add(d)
+		for _, dot := range names {
+			mark.Add(dot)
 		}
-		return Batch{Mark: mark, MarkNo: p.marks, Clock: s.disk.clock, Digest: p.sum, Counts: Covered}
+		return Batch{Mark: mark, MarkNo: p.marks, Clock: d.clock, Digest: p.sum, Counts: Covered}
 	}
-	n := s.fitting(b.put[p.put:])
+	n := d.fitting(b.put[p.put:])
 	out := Batch{Put: b.put[p.put : p.put+n], Clock: b.clock, Digest: b.digest}
 	p.put += n
 	switch {
 	case p.put < len(b.put) || p.marks == 0 && n+len(b.drop) > most:
 		for _, it := range out.Put {
-			if s.disk.clock.Has(it.Dot) {
-				p.sum = p.sum.Plus(s.store.Hash(it))
+			if d.clock.Has(it.Dot) {
+				p.sum = p.sum.Plus(d.sum(it))
 			}
 		}
-		out.Clock, out.Digest, out.Counts = s.disk.clock, p.sum, Covered
+		out.Clock, out.Digest, out.Counts = d.clock, p.sum, Covered
 	case p.marks == 0:
 		out.Drop = b.drop
 		p.put, p.dropped = committed, len(b.drop)
@@ -117,10 +117,10 @@ func (p *parts) clear(b *batch, most int) Batch {
 }
 
 // fitting says how many of these items fit in one part, at least one if there is any.
-func (s *space) fitting(items []*crdt.Item) int {
+func (d *disk) fitting(items []*crdt.Item) int {
 	n, bytes := 0, 0
-	for n < min(len(items), s.m.cfg.BatchRowsMax) {
-		if bytes += costOf(items[n]); bytes > s.m.cfg.BatchBytesMax && n > 0 {
+	for n < min(len(items), d.limits.rowsMax) {
+		if bytes += costOf(items[n]); bytes > d.limits.bytesMax && n > 0 {
 			break
 		}
 		n++
@@ -128,14 +128,15 @@ func (s *space) fitting(items []*crdt.Item) int {
 	return n
 }
 
-// onPart goes on after a part that was written.
-func (s *space) onPart(b *batch) {
+// wrotePart goes on after a part that was written, and reports whether that was the commit.
+func (d *disk) wrotePart(b *batch) (commit bool) {
 	was := b.parts.put
 	*b.parts = b.after
-	if was != committed && b.parts.put == committed {
-		s.onCommitted(b)
+	if commit = was != committed && b.parts.put == committed; commit {
+		d.clock, d.digest = b.clock, b.digest
 	}
 	if b.parts.put == committed && b.parts.dropped == len(b.drop) && b.parts.marks == 0 {
-		s.disk.out = nil
+		d.out = nil
 	}
+	return commit
 }

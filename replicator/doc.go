@@ -17,6 +17,15 @@
 // what the disk has committed. Every answer to a peer or a caller is given from the acked clock
 // alone.
 //
+// # Owners
+//
+// The Machine is a tree of owners, each with the fields that only it changes. All of them stand on
+// the site: the settings, the time of the step, the roster of members, and the effects. A space is
+// a replica (the store, the disk, what the peers are known to hold) and the owners of what is under
+// way for it: pusher, intake, gaps, repairs, settlement, writes, reads, compares and holding. The
+// Machine also has the owners of what concerns both spaces: the operations in flight,
+// subscriptions, expiry, folding, a move, and the repairs of others.
+//
 // # How it works
 //
 // Push (push.go, apply.go): a group of own events goes at once to every reachable peer. While
@@ -90,7 +99,7 @@
 // everywhere. The view after that changes the routes: from then on reads and writes of these keys
 // go to the durable space, and what waited goes with them.
 //
-// Gossip (gossip.go): now and then a peer is sent the hash of the clock and the digest, some 80
+// Gossip (gossip.go, gaps.go): now and then a peer is sent the hash of the clock and the digest, some 80
 // bytes for both spaces. If they are equal, nothing follows, and both know what can be trimmed.
 // Otherwise both exchange clocks and each fills what the other lacks. A peer whose log does not
 // reach back so far says so, and the other begins a repair. Equal clocks with different digests

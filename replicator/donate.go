@@ -6,123 +6,130 @@ import (
 	"github.com/coterie-go/coterie/replicator/repair"
 )
 
+// donating is the repairs of other replicas from here.
+type donating struct {
+	*site
+	spaces [spaces]*space
+	donors repair.Donors
+}
+
 // onPull pins the store and begins to tell. A replica that has not caught up does not donate (R4).
-func (m *Machine) onPull(p *peer, msg *Pull) {
-	s := m.spaces[msg.Space]
-	m.donors.Supersede(p.id, uint8(s.id), msg.Session)
-	d := m.donors.Find(p.id, uint8(s.id), msg.Session)
-	if d == nil {
-		if !s.answers() || m.donors.Len() >= m.cfg.DonorsMax {
-			m.refuse(p, msg.Space, msg.Session)
+func (d *donating) onPull(p *peer, msg *Pull) {
+	s := d.spaces[msg.Space]
+	d.donors.Supersede(p.id, uint8(s.id), msg.Session)
+	n := d.donors.Find(p.id, uint8(s.id), msg.Session)
+	if n == nil {
+		if !s.answers() || d.donors.Len() >= d.cfg.DonorsMax {
+			d.refuse(p, msg.Space, msg.Session)
 			return
 		}
-		d = m.donors.Open(p.id, uint8(s.id), msg.Session, s.store, msg.Content)
+		n = d.donors.Open(p.id, uint8(s.id), msg.Session, s.store, msg.Content)
 	}
 	s.learnContent(p, msg.Content)
-	if p.id < m.cfg.Self {
-		if since, yields := s.puller.Yield(p.id); yields {
-			s.tellRepair(p.id, RepairYielded, 0, since)
+	if p.id < d.cfg.Self {
+		if since, yields := s.repairs.puller.Yield(p.id); yields {
+			s.repairs.tell(p.id, RepairYielded, 0, since)
 		}
 	}
-	d.Touch(m.now.Add(m.cfg.DonorExpiry))
-	m.send(p, Bulk, &Head{
-		Epoch: m.view.Epoch, Space: s.id, Session: d.Session, Clock: d.Pin.Clock(), Digest: d.Pin.Digest(), Items: uint64(d.Pin.Len()),
+	n.Touch(d.now.Add(d.cfg.DonorExpiry))
+	d.send(p, Bulk, &Head{
+		Epoch: d.view.Epoch, Space: s.id, Session: n.Session, Clock: n.Pin.Clock(), Digest: n.Pin.Digest(), Items: uint64(n.Pin.Len()),
 	})
-	first, bytes := repair.FirstItems(d.Items(d.News), m.cfg.FrameMax)
-	m.sendItems(p, msg.Space, msg.Session, first, bytes)
-	if d.Shares() {
-		d.Want(0, 0, repair.FirstCells)
-		m.workFor(d)
+	first, bytes := repair.FirstItems(n.Items(n.News), d.cfg.FrameMax)
+	d.sendItems(p, msg.Space, msg.Session, first, bytes)
+	if n.Shares() {
+		n.Want(0, 0, repair.FirstCells)
+		d.workFor(n)
 	}
 }
 
-func (m *Machine) refuse(p *peer, s Space, session uint64) {
-	m.send(p, Prompt, &Refuse{Epoch: m.view.Epoch, Space: s, Session: session})
+func (d *donating) refuse(p *peer, s Space, session uint64) {
+	d.send(p, Prompt, &Refuse{Epoch: d.view.Epoch, Space: s, Session: session})
 }
 
 // workFor makes cells that a puller wants, and sends them.
-func (m *Machine) workFor(d *repair.Donation) {
-	p := m.peer(d.To)
-	d.Work(m.cfg.FrameMax, func(c repair.Cells) {
-		m.send(p, Bulk, &Cells{Epoch: m.view.Epoch, Space: Space(d.Space), Session: d.Session, Key: c.Key, From: c.From, Cells: c.Cells})
+func (d *donating) workFor(n *repair.Donation) {
+	p := d.peer(n.To)
+	n.Work(d.cfg.FrameMax, func(c repair.Cells) {
+		d.send(p, Bulk, &Cells{Epoch: d.view.Epoch, Space: Space(n.Space), Session: n.Session, Key: c.Key, From: c.From, Cells: c.Cells})
 	})
 }
 
 // onMoreCells sends cells, now or when they are made.
-func (m *Machine) onMoreCells(p *peer, msg *MoreCells) {
-	d := m.donors.Find(p.id, uint8(msg.Space), msg.Session)
-	if d == nil {
-		m.refuse(p, msg.Space, msg.Session)
+func (d *donating) onMoreCells(p *peer, msg *MoreCells) {
+	n := d.donors.Find(p.id, uint8(msg.Space), msg.Session)
+	if n == nil {
+		d.refuse(p, msg.Space, msg.Session)
 		return
 	}
-	d.Touch(m.now.Add(m.cfg.DonorExpiry))
-	if !d.Want(msg.Key, msg.From, msg.Count) {
-		m.malformed(p)
-		m.refuse(p, msg.Space, msg.Session)
+	n.Touch(d.now.Add(d.cfg.DonorExpiry))
+	if !n.Want(msg.Key, msg.From, msg.Count) {
+		d.malformed(p)
+		d.refuse(p, msg.Space, msg.Session)
 		return
 	}
-	m.workFor(d)
+	d.workFor(n)
 }
 
 // onFetchItems answers a question about dots. KindSpares come from the store as it is now: an item
 // is the same wherever its dot is alive.
-func (m *Machine) onFetchItems(p *peer, msg *FetchItems) {
-	s := m.spaces[msg.Space]
+func (d *donating) onFetchItems(p *peer, msg *FetchItems) {
+	s := d.spaces[msg.Space]
 	if msg.Kind == repair.KindSpares {
 		if !s.answers() {
-			m.refuse(p, msg.Space, msg.Session)
+			d.refuse(p, msg.Space, msg.Session)
 			return
 		}
-		m.stats.Helped++
-		a, bytes := repair.FirstItems(s.store.In(msg.Dots, crdt.Dot{}), m.cfg.FrameMax)
+		d.stats.Helped++
+		a, bytes := repair.FirstItems(s.store.In(msg.Dots, crdt.Dot{}), d.cfg.FrameMax)
 		a.ID = msg.ID
-		m.sendItems(p, msg.Space, msg.Session, a, bytes)
+		d.sendItems(p, msg.Space, msg.Session, a, bytes)
 		return
 	}
-	d := m.donors.Find(p.id, uint8(msg.Space), msg.Session)
-	if d == nil {
-		m.refuse(p, msg.Space, msg.Session)
+	n := d.donors.Find(p.id, uint8(msg.Space), msg.Session)
+	if n == nil {
+		d.refuse(p, msg.Space, msg.Session)
 		return
 	}
-	d.Touch(m.now.Add(m.cfg.DonorExpiry))
+	n.Touch(d.now.Add(d.cfg.DonorExpiry))
 	var a repair.Answer
 	bytes := 0
 	switch msg.Kind {
 	case repair.KindItems:
-		a, bytes = repair.FirstItems(d.Items(msg.Dots), m.cfg.FrameMax)
+		a, bytes = repair.FirstItems(n.Items(msg.Dots), d.cfg.FrameMax)
 	case repair.KindNames:
-		a = d.Names(msg.Dots, m.cfg.FrameMax)
+		a = n.Names(msg.Dots, d.cfg.FrameMax)
 	case repair.KindSums:
-		a = d.Sums(msg.Dots, msg.Sizes)
+		a = n.Sums(msg.Dots, msg.Sizes)
 	}
 	a.ID = msg.ID
-	m.sendItems(p, msg.Space, msg.Session, a, bytes)
+	d.sendItems(p, msg.Space, msg.Session, a, bytes)
 }
 
 // sendItems sends an answer whose items take about so many bytes.
-func (m *Machine) sendItems(p *peer, s Space, session uint64, a repair.Answer, bytes int) {
-	msg := &Items{Epoch: m.view.Epoch, Space: s, Session: session, ID: a.ID, UpTo: a.UpTo, Names: a.Names, Sums: a.Sums, Items: a.Items}
-	if bytes <= m.cfg.FrameMax {
-		m.send(p, Bulk, msg)
+func (d *donating) sendItems(p *peer, s Space, session uint64, a repair.Answer, bytes int) {
+	msg := &Items{Epoch: d.view.Epoch, Space: s, Session: session, ID: a.ID, UpTo: a.UpTo, Names: a.Names, Sums: a.Sums, Items: a.Items}
+	if bytes <= d.cfg.FrameMax {
+		d.send(p, Bulk, msg)
 		return
 	}
-	if !m.sendLarge(p, push.Cargo{Kind: kindItems, Space: uint8(s), Session: session, About: uint64(a.ID)}, msg, bytes) {
-		m.stats.FlowsDropped++ // the peer asks again
+	if !d.sendLarge(p, push.Cargo{Kind: kindItems, Space: uint8(s), Session: session, About: uint64(a.ID)}, msg, bytes) {
+		d.stats.FlowsDropped++ // the peer asks again
 	}
 }
 
 // onDone forgets what is not needed any more.
-func (m *Machine) onDone(p *peer, msg *Done) {
-	if m.donors.Close(p.id, uint8(msg.Space), msg.Session) {
-		m.stats.Donated++
+func (d *donating) onDone(p *peer, msg *Done) {
+	if d.donors.Close(p.id, uint8(msg.Space), msg.Session) {
+		d.stats.Donated++
 	}
 }
 
-// onDonorTime makes cells. It forgets the donations that have expired, and those to peers that have
+// onTime makes cells. It forgets the donations that have expired, and those to peers that have
 // left.
-func (m *Machine) onDonorTime() {
-	m.donors.Expire(m.now, m.left)
-	for _, d := range m.donors.All() {
-		m.workFor(d)
+func (d *donating) onTime() {
+	d.donors.Expire(d.now, d.left)
+	for _, n := range d.donors.All() {
+		d.workFor(n)
 	}
 }

@@ -23,11 +23,20 @@ import (
 // the oldest has counted by its own rules, from the changes that it has seen since its start. So no
 // key is removed sooner than the rules of the replica that removes it say.
 type expiry struct {
+	*site
 	exact map[string]*expireRule
 	globs []*expireRule // the most special first
 	rules []*expireRule // all
 	keys  map[string]*idleKey
 	tryAt time.Time // not before
+	asked [spaces]expiring
+}
+
+// expiring is the keys of one space of which a majority is being asked before they expire.
+type expiring struct {
+	keys      []string
+	confirmed bool      // it has answered
+	asked     time.Time // when
 }
 
 // expireRule is one entry of Config.Expire, with the keys that it rules over by the time of their
@@ -46,9 +55,9 @@ type idleKey struct {
 	prev, next *idleKey
 }
 
-func newExpiry(after map[string]time.Duration) expiry {
-	e := expiry{exact: map[string]*expireRule{}, keys: map[string]*idleKey{}}
-	for pattern, d := range after { // order: sorted below
+func newExpiry(t *site) expiry {
+	e := expiry{site: t, exact: map[string]*expireRule{}, keys: map[string]*idleKey{}}
+	for pattern, d := range t.cfg.Expire { // order: sorted below
 		e.rules = append(e.rules, &expireRule{pattern: pattern, after: d})
 	}
 	slices.SortFunc(e.rules, func(a, b *expireRule) int {
@@ -79,46 +88,47 @@ func (e *expiry) ruleOf(key string) *expireRule {
 }
 
 // touch notes that keys of a store have changed.
-func (e *expiry) touch(s *space, keys []string) {
+func (e *expiry) touch(r *replica) { e.seen(r, r.ch.Keys) }
+
+func (e *expiry) seen(r *replica, keys []string) {
 	if len(e.rules) == 0 {
 		return
 	}
-	now, st := s.m.now, s.store
 	for _, key := range keys {
-		if s.m.SpaceOf(key) != s.id {
+		if e.routes.SpaceOf(key) != r.id {
 			continue // it moves, or has moved
 		}
-		k, holds := e.keys[key], st.Holds(key)
+		k, holds := e.keys[key], r.store.Holds(key)
 		switch {
 		case k != nil && !holds:
 			k.rule.remove(k)
 			delete(e.keys, key)
 		case k != nil:
 			k.rule.remove(k)
-			k.since = now
+			k.since = e.now
 			k.rule.add(k)
 		case holds:
-			if r := e.ruleOf(key); r != nil {
-				k = &idleKey{key: key, since: now, rule: r}
+			if rule := e.ruleOf(key); rule != nil {
+				k = &idleKey{key: key, since: e.now, rule: rule}
 				e.keys[key] = k
-				r.add(k)
+				rule.add(k)
 			}
 		}
 	}
 }
 
 // prime begins to count for what the store holds already, and is not counted for.
-func (e *expiry) prime(s *space) {
+func (e *expiry) prime(r *replica) {
 	if len(e.rules) == 0 {
 		return
 	}
 	var keys []string
-	for key := range s.store.Snapshot().Keys("") {
+	for key := range r.store.Snapshot().Keys("") {
 		if e.keys[key] == nil {
 			keys = append(keys, key)
 		}
 	}
-	e.touch(s, keys)
+	e.seen(r, keys)
 }
 
 func (r *expireRule) add(k *idleKey) {
@@ -145,8 +155,8 @@ func (r *expireRule) remove(k *idleKey) {
 }
 
 // next is when the next key expires, as far as this replica is the one to see to it.
-func (e *expiry) next(m *Machine) (at time.Time) {
-	if len(e.keys) == 0 || !m.tidies() || m.spaces[Volatile].expiring != nil || m.spaces[Durable].expiring != nil {
+func (e *expiry) next() (at time.Time) {
+	if len(e.keys) == 0 || !e.tidies() || e.asked[Volatile].keys != nil || e.asked[Durable].keys != nil {
 		return zeroTime
 	}
 	for _, r := range e.rules {
@@ -158,76 +168,84 @@ func (e *expiry) next(m *Machine) (at time.Time) {
 }
 
 // expires reports whether a key is due.
-func (e *expiry) expires(now time.Time, key string) bool {
+func (e *expiry) expires(key string) bool {
 	k := e.keys[key]
-	return k != nil && !now.Before(k.since.Add(k.rule.after))
+	return k != nil && !e.now.Before(k.since.Add(k.rule.after))
+}
+
+// due returns the keys that are due, by space.
+func (e *expiry) due() (due [spaces][]string) {
+	n := 0
+	for _, r := range e.rules {
+		for k := r.first; k != nil && n < tidyKeys && e.expires(k.key); k = k.next {
+			space := e.routes.SpaceOf(k.key)
+			due[space] = append(due[space], k.key)
+			n++
+		}
+	}
+	return due
+}
+
+// forgetConfirmed lets what a majority has been asked about be asked anew.
+func (e *expiry) forgetConfirmed(space Space) {
+	if e.asked[space].confirmed {
+		e.asked[space] = expiring{}
+	}
+}
+
+// confirmed returns the keys of which no majority knows a later change either.
+func (e *expiry) confirmed(space Space) (keys []string) {
+	a := e.asked[space]
+	e.forgetConfirmed(space)
+	if !a.confirmed || e.now.Sub(a.asked) > e.cfg.OperationTimeout {
+		return nil // not asked, or this process stood still: what was told then is old by now
+	}
+	for _, key := range a.keys {
+		if e.expires(key) && e.routes.SpaceOf(key) == space {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // askExpiry asks a majority what it has of the keys that are due.
 func (m *Machine) askExpiry() {
 	m.expiry.tryAt = m.now.Add(m.cfg.RetryInterval)
-	if m.pending+int(spaces) > m.cfg.PendingMax {
+	if m.ops.pending+int(spaces) > m.cfg.PendingMax {
 		return
 	}
-	var due [spaces][]string
-	n := 0
-	for _, r := range m.expiry.rules {
-		for k := r.first; k != nil && n < tidyKeys && m.expiry.expires(m.now, k.key); k = k.next {
-			due[m.SpaceOf(k.key)] = append(due[m.SpaceOf(k.key)], k.key)
-			n++
-		}
-	}
-	for i, s := range m.spaces {
-		if len(due[i]) == 0 {
+	for i, keys := range m.expiry.due() {
+		if len(keys) == 0 {
 			continue
 		}
-		s.expiring, s.askedExpiry = due[i], m.now
+		space := Space(i)
+		m.expiry.asked[space] = expiring{keys: keys, asked: m.now}
+		confirm := func(err error) { m.confirmExpiry(space, err) }
 		if m.cfg.Defects.ExpireUnasked {
-			s.confirmExpiry(nil)
+			confirm(nil)
 		} else {
-			s.beginRead(&op{key: due[i][0], level: quorum.Majority, s: s, read: true, then: s.confirmExpiry}, 0)
+			o := &op{key: keys[0], level: quorum.Majority, space: space, read: true, then: confirm}
+			m.spaces[space].reads.beginRead(o, 0)
 		}
 	}
 }
 
 // confirmExpiry says that a majority has been heard, or not in time. The keys go with the next
 // tick.
-func (s *space) confirmExpiry(err error) {
-	if s.confirmed = err == nil; !s.confirmed {
-		s.expiring = nil
+func (m *Machine) confirmExpiry(space Space, err error) {
+	a := &m.expiry.asked[space]
+	if a.confirmed = err == nil; !a.confirmed {
+		a.keys = nil
 		return
 	}
-	s.m.tidyAt = s.m.now
-}
-
-// forgetConfirmed lets what a majority has been asked about be asked anew.
-func (s *space) forgetConfirmed() {
-	if s.confirmed {
-		s.expiring, s.confirmed = nil, false
-	}
+	m.tidyAt = m.now
 }
 
 // expireConfirmed removes the keys of which no majority knows a later change either.
-func (s *space) expireConfirmed() {
-	if !s.confirmed {
-		return
-	}
-	keys := s.expiring
-	s.forgetConfirmed()
-	if s.m.now.Sub(s.askedExpiry) > s.m.cfg.OperationTimeout {
-		return // this process stood still: what was told then is old by now
-	}
-	for _, key := range keys {
-		if !s.m.expiry.expires(s.m.now, key) || s.m.movesKey(key) || s.m.SpaceOf(key) != s.id {
-			continue
+func (m *Machine) expireConfirmed(s *space) {
+	for _, key := range m.expiry.confirmed(s.id) {
+		if !m.move.movesKey(key) && s.took(s.rep.Update(key, 0, removeAll, &s.ch)) {
+			m.stats.Expired++
 		}
-		g, err := s.rep.Update(key, 0, removeAll, &s.ch)
-		if err != nil || g == nil {
-			s.ch.Reset()
-			continue
-		}
-		s.m.stats.Expired++
-		s.absorb()
-		s.made(g)
 	}
 }

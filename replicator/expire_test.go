@@ -14,7 +14,7 @@ var fleeting = Config{DurableKeys: []string{"d/*"}, Expire: map[string]time.Dura
 	"x/long/not": time.Minute}}
 
 func TestTheMostSpecialRuleCounts(t *testing.T) {
-	e := newExpiry(map[string]time.Duration{"a*": 1, "ab*": 2, "*c": 3, "abc": 4, "b*": 5, "*b": 6})
+	e := newExpiry(&site{cfg: Config{Expire: map[string]time.Duration{"a*": 1, "ab*": 2, "*c": 3, "abc": 4, "b*": 5, "*b": 6}}})
 	for key, want := range map[string]time.Duration{"a": 1, "abd": 2, "abc": 4, "abcc": 2, "xc": 3, "ac": 3, "bb": 6, "ba": 5, "z": 0} {
 		got := time.Duration(0)
 		if r := e.ruleOf(key); r != nil {
@@ -313,8 +313,8 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 		}
 	}
 	a.step(Tick{})
-	if a.m.heardOf != 2 || a.m.spaces[Volatile].expiring != nil {
-		t.Fatalf("it has heard of view %d, and has plans for %q", a.m.heardOf, a.m.spaces[Volatile].expiring)
+	if a.m.heardOf != 2 || a.m.expiry.asked[Volatile].keys != nil {
+		t.Fatalf("it has heard of view %d, and has plans for %q", a.m.heardOf, a.m.expiry.asked[Volatile].keys)
 	}
 	a.wantSet("x/1", "e")
 	w.drop = func(packet) bool { return false }

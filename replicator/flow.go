@@ -15,58 +15,13 @@ import (
 // clocksMax bounds the bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit.
 const clocksMax = 64 << 20
 
-// flowMax bounds the bytes of a flow: one group or the clocks of one message, and what goes around
-// it.
-func (m *Machine) flowMax() int { return max(m.cfg.GroupMax, clocksMax) + push.FlowExtra }
-
-// groupCargo is a group on its way.
-func (s *space) groupCargo(g crdt.Group) push.Cargo { return push.GroupCargo(kindPush, uint8(s.id), g) }
-
-// sendLarge sends a message that is larger than a frame, unless it is on its way to the peer
-// already. It reports whether it is; else there is no place, and the caller tries again when a flow
-// has ended.
-func (m *Machine) sendLarge(p *peer, c push.Cargo, msg Message, size int) bool {
-	switch p.flows.PlaceFor(c, size, m.cfg.GroupMax) {
-	case push.NoPlace:
-		return false
-	case push.OnItsWay:
-		return true
-	}
-	if p.flows.Put(c, m.largeOf(c, msg, size)) {
-		m.pumpFlow(p)
-	}
-	return true
-}
-
-// largeOf returns the encoding of a group that goes to another peer already, or a new message.
-func (m *Machine) largeOf(c push.Cargo, msg Message, size int) *push.Large {
-	if c.Group != (crdt.Range{}) {
-		for _, p := range m.peers {
-			if l := p.flows.Carrying(c, msg.epochOf()); l != nil {
-				return l
-			}
-		}
-	}
-	return push.NewLarge(size, msg.epochOf(), func(dst []byte) []byte { return AppendMessage(dst, msg) })
-}
-
-// pumpFlow sends the parts of the first flow that the window allows.
-func (m *Machine) pumpFlow(p *peer) {
-	p.flows.Pump(m.cfg.FrameMax, m.cfg.PieceWindow, func(part push.Part) {
-		m.send(p, Bulk, &Part{Epoch: m.view.Epoch, Flow: part.Flow, Index: part.Index, Total: part.Total, Data: part.Data})
-	})
-	if p.flows.Arm(m.now.Add(m.backoff(p.flows.Tries()))) {
-		m.arm(p.flows.RetryAt())
-	}
-}
-
 // endFlow makes place for the next flow, and goes on with what found no place.
 func (m *Machine) endFlow(p *peer) {
 	p.flows.End()
 	m.pumpFlow(p)
 	for _, s := range m.spaces {
-		p.link(s).window.Rest() // what it carried is about to be acknowledged
-		s.pushTo(p)
+		p.link(s.id).window.Rest() // what it carried is about to be acknowledged
+		s.pusher.pushTo(p)
 	}
 }
 

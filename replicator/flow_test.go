@@ -109,7 +109,7 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	a := w.nodes[0]
 	a.big("big", 200)
 	s := a.m.spaces[Volatile]
-	c := s.groupCargo(s.own.After(0)[0].Events)
+	c := s.groupCargo(s.pusher.own.After(0)[0].Events)
 	p, q := a.m.peers[0].flows.Carrying(c, 1), a.m.peers[1].flows.Carrying(c, 1)
 	if p == nil || p != q {
 		t.Fatal("two encodings")

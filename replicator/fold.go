@@ -1,7 +1,7 @@
 package replicator
 
 import (
-	"slices"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 )
@@ -27,34 +27,40 @@ import (
 // A member that cannot be reached delays folding until it is removed. The durable space never
 // folds: a disk may return that knows more than all present members.
 type folding struct {
-	todo  []crdt.Origin // removed members that may have counted, the next first
-	at    uint64        // the seq from which on to look
-	ready bool          // all members have told, under the installed view, what they have to
-	last  uint64        // the last own fold
-	tries int
-	done  map[crdt.Origin]bool // nothing of them is left to fold
+	*space
+	census census
+	todo   []crdt.Origin        // removed members that may have counted, the next first
+	at     uint64               // the seq from which on to look
+	ready  bool                 // all members have told, under the installed view, what they have to
+	last   uint64               // the last own fold
+	done   map[crdt.Origin]bool // nothing of them is left to fold
 }
+
+func newFolding(s *space) folding { return folding{space: s, census: census{replica: s.replica}} }
 
 func (f *folding) pending() bool { return len(f.todo) > 0 }
 
-// startFolding finds the removed members, after a view was installed.
-func (m *Machine) startFolding() {
-	f := &m.folding
-	f.todo, f.at, f.ready, f.tries = nil, 0, false, 0
-	if m.oldest != m.cfg.Self || !m.voter {
+// listens reports whether it waits for what the members tell. This ends when all have told enough:
+// what is folded must have been here and there at one time.
+func (f *folding) listens() bool { return f.pending() && !f.ready }
+
+// start finds the removed members, after a view was installed.
+func (f *folding) start() {
+	f.todo, f.at, f.ready, f.census.tries = nil, 0, false, 0
+	if f.oldest != f.cfg.Self || !f.voter {
 		f.done = nil // the replica that folds now leaves other items behind
 		return
 	}
-	f.look(m)
+	f.look()
 }
 
 // look finds the removed members that something still lives of.
-func (f *folding) look(m *Machine) {
+func (f *folding) look() {
 	done := map[crdt.Origin]bool{}
 	f.todo, f.at = nil, 0
-	for _, o := range m.spaces[Volatile].store.Authors() {
+	for _, o := range f.store.Authors() {
 		switch {
-		case !m.removed(o):
+		case !f.removed(o):
 		case f.done[o]:
 			done[o] = true
 		default:
@@ -64,88 +70,62 @@ func (f *folding) look(m *Machine) {
 	f.done = done
 }
 
-// removed reports whether an origin is no longer a member.
-func (m *Machine) removed(o crdt.Origin) bool { return o != m.cfg.Self && m.peer(o) == nil }
+// agreed reports whether all members have told enough. If not, it asks them, and returns when to
+// look again.
+func (f *folding) agreed() (again time.Time, ok bool) {
+	enough := f.enough()
+	if f.cfg.Defects.FoldUnasked || f.census.all(enough) {
+		return again, true
+	}
+	return f.census.ask(enough), false
+}
 
-// fold does a part of the work, and reports whether to go on at once.
-func (m *Machine) fold() (more bool) {
-	f, s := &m.folding, m.spaces[Volatile]
-	if !f.pending() || s.crowded() || m.move.number != 0 { // a move must find the counts as all have them
-		return false
+// enough returns what a member must have told: all that is here of the removed members and of the
+// own earlier folds, and nothing that is not here.
+func (f *folding) enough() func(told *crdt.Clock) bool {
+	removed := &crdt.Clock{}
+	for _, o := range f.store.Authors() {
+		if f.removed(o) {
+			removed.Join(f.content().Of(o))
+		}
+	}
+	return func(told *crdt.Clock) bool {
+		return told.Includes(removed) && told.Base(f.cfg.Self) >= f.last && f.content().Includes(told)
+	}
+}
+
+// toldByAll reports whether all members had an event when they told what they have.
+func (f *folding) toldByAll(d crdt.Dot) bool {
+	return f.cfg.Defects.FoldUnasked || f.census.all(func(told *crdt.Clock) bool { return told.Has(d) })
+}
+
+// fold does a part of the work, and reports whether to go on at once. If it has to wait for members,
+// it returns when to look again.
+func (f *folding) fold() (more bool, again time.Time) {
+	if !f.pending() || f.holding.crowded() {
+		return false, again
 	}
 	if !f.ready {
-		if !s.agreedToFold() && !m.cfg.Defects.FoldUnasked {
-			m.tidyAt = m.now.Add(m.backoff(f.tries))
-			f.tries++
-			return false
+		var ok bool
+		if again, ok = f.agreed(); !ok {
+			return false, again
 		}
 		f.ready = true
-		f.look(m) // the others may have told of more
-		return f.pending()
+		f.look() // the others may have told of more
+		return f.pending(), again
 	}
-	gs, next, err := s.rep.FoldOf(f.todo[0], f.at, tidyScan, m.removed, s.toldByAll, &s.ch)
+	gs, next, err := f.rep.FoldOf(f.todo[0], f.at, tidyScan, f.removed, f.toldByAll, &f.ch)
 	if len(gs) > 0 {
-		s.absorb()
+		f.absorb()
 		for _, g := range gs {
-			s.made(g)
+			f.pusher.made(g)
 			f.last = g.Last().Seq
 		}
-		m.stats.Folded += uint64(len(gs))
+		f.stats.Folded += uint64(len(gs))
 	}
 	if f.at = next; next == 0 || err != nil {
 		f.done[f.todo[0]] = true
 		f.todo = f.todo[1:]
 	}
-	return f.pending()
-}
-
-// agreedToFold reports whether all members have told enough, and asks those that have not.
-func (s *space) agreedToFold() bool {
-	removed := &crdt.Clock{}
-	for _, o := range s.store.Authors() {
-		if s.m.removed(o) {
-			removed.Join(s.content().Of(o))
-		}
-	}
-	all := true
-	for _, p := range s.m.peers {
-		t := p.link(s).stated
-		if t == nil || !t.Includes(removed) || t.Base(s.m.cfg.Self) < s.m.folding.last || !s.content().Includes(t) {
-			all = false
-			s.tellClock(p, true)
-		}
-	}
-	return all
-}
-
-// toldByAll reports whether all members had an event when they told what they have.
-func (s *space) toldByAll(d crdt.Dot) bool {
-	lacks := func(p *peer) bool { return p.link(s).stated == nil || !p.link(s).stated.Has(d) }
-	return s.m.cfg.Defects.FoldUnasked || !slices.ContainsFunc(s.m.peers, lacks)
-}
-
-// heedTold keeps what a peer tells under the installed view, as long as a fold or a move waits for
-// that. For a fold this ends when all have told enough: what is folded must have been here and
-// there at one time.
-func (s *space) heedTold(p *peer, msg *Clock) {
-	f, mv := &s.m.folding, &s.m.move
-	if s.id != Volatile || msg.Epoch != s.m.view.Epoch {
-		return
-	}
-	if mv.waits() || f.pending() && !f.ready {
-		p.link(s).stated = msg.Content
-		mv.changed = true
-	}
-}
-
-// forgetRemoved drops groups of removed members that wait for others. If they were applied later,
-// no other member would have been told of them.
-func (s *space) forgetRemoved() {
-	for _, p := range s.m.peers {
-		p.link(s).stated = nil
-	}
-	if s.id == Durable {
-		return
-	}
-	s.waiting.Forget(s.m.removed)
+	return f.pending(), again
 }

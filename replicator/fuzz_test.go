@@ -342,8 +342,8 @@ func (p *stepPlay) change() {
 func (p *stepPlay) bounded(n *node) {
 	m := n.m
 	for _, s := range m.spaces {
-		if s.waiting.Bytes() > m.cfg.PushWindow && s.waiting.Len() > 1 || s.store.LogLen() > m.cfg.LogMax {
-			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.waiting.Bytes(), s.store.LogLen(), m)
+		if s.intake.waiting.Bytes() > m.cfg.PushWindow && s.intake.waiting.Len() > 1 || s.store.LogLen() > m.cfg.LogMax {
+			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.waiting.Bytes(), s.store.LogLen(), m)
 		}
 	}
 	for _, o := range m.peers {

@@ -26,7 +26,7 @@ type callKind int
 const (
 	adds callKind = iota
 	removes
-	reads
+	observe
 )
 
 const never = 1 << 30
@@ -46,7 +46,7 @@ func (h history) anomalies() (regular, monotone, comparable bool) {
 	}
 	regular, monotone, comparable = true, true, true
 	for i, r := range h {
-		if r.kind != reads {
+		if r.kind != observe {
 			continue
 		}
 		for j, c := range h {
@@ -55,7 +55,7 @@ func (h history) anomalies() (regular, monotone, comparable bool) {
 				if bit := uint64(1) << c.elem; c.to < r.from && r.saw&bit == 0 && gone&bit == 0 {
 					regular = false
 				}
-			case reads:
+			case observe:
 				if i == j {
 					continue
 				}
@@ -102,7 +102,7 @@ func (h history) linearizable() bool {
 				if added&bit != 0 && place(done|1<<i, set&^bit, added) { // another call may have removed it too
 					return true
 				}
-			case reads:
+			case observe:
 				if set == c.saw && place(done|1<<i, set, added) {
 					return true
 				}
@@ -117,7 +117,7 @@ func TestTheHistoryCheckerSeesWhatItShould(t *testing.T) {
 	add := func(e, from, to int) call { return call{kind: adds, elem: e, from: from, to: to} }
 	rem := func(e, from, to int) call { return call{kind: removes, elem: e, from: from, to: to} }
 	read := func(from, to int, es ...int) call {
-		c := call{kind: reads, from: from, to: to}
+		c := call{kind: observe, from: from, to: to}
 		for _, e := range es {
 			c.saw |= 1 << e
 		}
@@ -175,7 +175,7 @@ func play(t *testing.T, seed uint64, nodes int, level quorum.Level, key string, 
 				continue // it may still happen
 			}
 			h[i].to = now
-			if h[i].kind == reads {
+			if h[i].kind == observe {
 				for _, e := range elems(t, r.Reader) {
 					var k int
 					fmt.Sscan(e, &k)
@@ -194,7 +194,7 @@ func play(t *testing.T, seed uint64, nodes int, level quorum.Level, key string, 
 			i := len(h)
 			switch seen := n.set(key); {
 			case k == 0:
-				h = append(h, call{kind: reads, from: now, to: never})
+				h = append(h, call{kind: observe, from: now, to: never})
 				ids[i] = n.get(key, level)
 			case k == 1 && removal && len(seen) > 0:
 				e := seen[w.rng.IntN(len(seen))]
@@ -207,7 +207,7 @@ func play(t *testing.T, seed uint64, nodes int, level quorum.Level, key string, 
 				ids[i] = n.put(key, fmt.Sprint(next), quorum.Majority)
 				next++
 			}
-			if busy[c] = i; h[i].kind != reads && w.rng.IntN(100) < 15 {
+			if busy[c] = i; h[i].kind != observe && w.rng.IntN(100) < 15 {
 				delete(busy, c) // the client gives up on it
 			}
 		case k == 3 && w.rng.IntN(3) == 0:
@@ -229,11 +229,11 @@ func play(t *testing.T, seed uint64, nodes int, level quorum.Level, key string, 
 	w.advance(10 * time.Second)
 	finish(2501)
 	for _, c := range h {
-		if c.kind == reads && c.to == never {
+		if c.kind == observe && c.to == never {
 			t.Fatalf("seed %d: a read is not answered\n%s", seed, w.dump())
 		}
 	}
-	return slices.DeleteFunc(h, func(c call) bool { return c.kind == reads && c.to == never })
+	return slices.DeleteFunc(h, func(c call) bool { return c.kind == observe && c.to == never })
 }
 
 // What reads give together with writes at Majority, by histories of random interleavings: at
@@ -342,7 +342,7 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 		t.Errorf("a question of %d bytes", largest)
 	}
 	// A member that has lost what it was told gets the whole clock once.
-	w.node(2).m.peer(1).link(w.node(2).m.spaces[Volatile]).theirs = crdt.Clock{}
+	w.node(2).m.peer(1).link(Volatile).theirs = crdt.Clock{}
 	w.isolate(3)
 	asked = 0
 	r := a.get("s", quorum.Linearizable)
@@ -486,7 +486,7 @@ func TestLinearizableReadAsksAnewWhenAViewIsSettled(t *testing.T) {
 	r := n.get("s", quorum.Linearizable)
 	w.advance(300 * time.Millisecond) // 5, 6 and 7 have nothing either
 	n.wantOpen(r)
-	c := n.m.spaces[Volatile].comparing
+	c := n.m.spaces[Volatile].compares.comparing
 	old := c.asked[slices.IndexFunc(c.asked, func(p *peer) bool { return p.id <= 3 })]
 	n.step(Receive{5, &Status{Epoch: 3, Spaces: [spaces]Summary{{Settled: 3}, {Settled: 3}}}})
 	late := &crdt.Clock{}

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/push"
 )
 
 // holding keeps the updates that are held back. They have not happened yet, and their callers wait.
@@ -18,10 +17,14 @@ import (
 // Invariants: held holds no operation that is done, except those that timed out in this step; of
 // counts the operations in held of each key.
 type holding struct {
-	held   []*op // in order of arrival
+	*replica
+	ops    *inflight
+	own    *push.Outbox // of the space
+	held   []*op        // in order of arrival
 	of     map[string]int
 	frozen []freeze // by key
 	thawAt time.Time
+	sayAt  time.Time // nothing is told of them before this
 }
 
 // freeze keeps updates of a key back until a time, and admits no other freeze until twice as late:
@@ -36,43 +39,43 @@ type freeze struct {
 const frozenMax = 64
 
 // hold reports whether an update has to wait. If so, it holds the update back.
-func (s *space) hold(o *op, timeout time.Duration) bool {
-	if !s.crowded() && !s.isFrozen(o.key) && s.of[o.key] == 0 {
+func (h *holding) hold(o *op, timeout time.Duration) bool {
+	if !h.crowded() && !h.isFrozen(o.key) && h.of[o.key] == 0 {
 		return false
 	}
-	s.m.stats.Held++
-	s.m.begin(o, timeout)
-	s.keepHeld(o)
-	s.tellHolding()
+	h.stats.Held++
+	h.ops.begin(o, timeout)
+	h.keepHeld(o)
+	h.tellHolding()
 	return true
 }
 
 // keepHeld enters an update among those that wait.
-func (s *space) keepHeld(o *op) {
-	s.held = append(s.held, o)
-	if s.of == nil {
-		s.of = map[string]int{}
+func (h *holding) keepHeld(o *op) {
+	h.held = append(h.held, o)
+	if h.of == nil {
+		h.of = map[string]int{}
 	}
-	s.of[o.key]++
+	h.of[o.key]++
 }
 
 // crowded reports whether updates have to wait for a peer.
-func (s *space) crowded() bool { return s.laggard() != nil }
+func (h *holding) crowded() bool { return h.laggard() != nil }
 
 // laggard returns a peer that answers and is as far behind as allowed, nil if there is none. After
 // a silence, a peer may have fallen out of what is kept for pushing. Such a peer does not hold
 // updates back: it gets what it needs from the log, or by a repair.
-func (s *space) laggard() *peer {
-	if s.own.Bytes() < s.m.cfg.BacklogMax {
+func (h *holding) laggard() *peer {
+	if h.own.Bytes() < h.cfg.BacklogMax {
 		return nil
 	}
-	for _, p := range s.m.peers {
-		w := &p.link(s).window
+	for _, p := range h.peers {
+		w := &p.link(h.id).window
 		if !p.reachable || w.Tries() > 0 || !w.InReach() {
 			continue
 		}
 		// Groups that go in parts are left out: no update waits for one large group.
-		if bytes, kept := s.own.Backlog(w.Applied(), &p.flows, uint8(s.id), s.m.cfg.Self); kept && bytes >= s.m.cfg.BacklogMax {
+		if bytes, kept := h.own.Backlog(w.Applied(), &p.flows, uint8(h.id), h.cfg.Self); kept && bytes >= h.cfg.BacklogMax {
 			return p
 		}
 	}
@@ -81,105 +84,99 @@ func (s *space) laggard() *peer {
 
 // admit carries out the updates that need not wait any more, in order; those of a frozen key let
 // others pass.
-func (s *space) admit() {
-	if len(s.held) == 0 {
+func (h *holding) admit(update func(o *op)) {
+	if len(h.held) == 0 {
 		return
 	}
-	all := s.held
-	s.held = nil
+	all := h.held
+	h.held = nil
 	for i, o := range all {
 		switch {
 		case o.done():
-			s.unhold(o)
-		case s.crowded():
-			s.held = append(s.held, slices.DeleteFunc(all[i:], s.expired)...)
+			h.unhold(o)
+		case h.crowded():
+			h.held = append(h.held, slices.DeleteFunc(all[i:], h.expired)...)
 			return
-		case s.isFrozen(o.key):
-			s.held = append(s.held, o)
+		case h.isFrozen(o.key):
+			h.held = append(h.held, o)
 		default:
-			s.unhold(o)
-			s.update(o, 0)
+			h.unhold(o)
+			update(o)
 		}
 	}
 }
 
-func (s *space) expired(o *op) bool {
+func (h *holding) expired(o *op) bool {
 	if o.done() {
-		s.unhold(o)
+		h.unhold(o)
 	}
 	return o.done()
 }
 
-func (s *space) unhold(o *op) {
-	if s.of[o.key]--; s.of[o.key] == 0 {
-		delete(s.of, o.key)
+func (h *holding) unhold(o *op) {
+	if h.of[o.key]--; h.of[o.key] == 0 {
+		delete(h.of, o.key)
 	}
 }
 
 // freeze holds updates of a key back for a while, unless they were held back for one just now.
-func (s *space) freeze(key string, d time.Duration) {
-	now := s.m.now
-	d = min(d, s.m.cfg.RetryInterval)
-	s.thaw()
-	if d <= 0 || len(s.frozen) == frozenMax || slices.ContainsFunc(s.frozen, func(f freeze) bool { return f.key == key }) {
+func (h *holding) freeze(key string, d time.Duration) {
+	now := h.now
+	d = min(d, h.cfg.RetryInterval)
+	h.thaw()
+	if d <= 0 || len(h.frozen) == frozenMax || slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key }) {
 		return
 	}
-	s.frozen = append(s.frozen, freeze{key: key, until: now.Add(d), again: now.Add(2 * d)})
-	s.thawAt = earlier(s.thawAt, now.Add(d))
+	h.frozen = append(h.frozen, freeze{key: key, until: now.Add(d), again: now.Add(2 * d)})
+	h.thawAt = earlier(h.thawAt, now.Add(d))
 }
 
-func (s *space) isFrozen(key string) bool {
-	return slices.ContainsFunc(s.frozen, func(f freeze) bool { return f.key == key && s.m.now.Before(f.until) })
+func (h *holding) isFrozen(key string) bool {
+	return slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key && h.now.Before(f.until) })
 }
 
 // thaw forgets the freezes that are over, and says when to look again.
-func (s *space) thaw() {
-	s.thawAt = zeroTime
-	s.frozen = slices.DeleteFunc(s.frozen, func(f freeze) bool { return !s.m.now.Before(f.again) })
-	for _, f := range s.frozen {
+func (h *holding) thaw() {
+	h.thawAt = zeroTime
+	h.frozen = slices.DeleteFunc(h.frozen, func(f freeze) bool { return !h.now.Before(f.again) })
+	for _, f := range h.frozen {
 		at := f.until
-		if !s.m.now.Before(at) {
+		if !h.now.Before(at) {
 			at = f.again
 		}
-		s.thawAt = earlier(s.thawAt, at)
+		h.thawAt = earlier(h.thawAt, at)
 	}
 }
 
-// dropHeld forgets everything that is held; the operations have been answered.
-func (s *space) dropHeld() { s.holding = holding{} }
-
-// update carries out an update whose turn has come.
-func (s *space) update(o *op, timeout time.Duration) {
-	m := s.m
-	mutate := o.mutate
-	o.mutate = nil
-	var g crdt.Group
-	var err error
-	if o.forever {
-		g, err = s.rep.DeleteForever(o.key, &s.ch)
-	} else {
-		g, err = s.rep.Update(o.key, m.now.UnixNano(), mutate, &s.ch)
-	}
-	if err != nil {
-		s.ch.Reset()
-		m.finishOp(o, err)
-		return
-	}
-	if len(g) == 0 {
-		o.goal = s.content().Clone()
-		s.awaitGoal(o, timeout)
-		return
-	}
-	s.absorb()
-	s.made(g)
-	o.seq = g.Last().Seq
-	if s.id == Volatile && o.level == quorum.Local {
-		m.finishOp(o, nil)
-		return
-	}
-	m.begin(o, timeout)
-	s.enqueue(o)
-}
+// drop forgets everything that is held; the operations have been answered.
+func (h *holding) drop() { h.held, h.of, h.frozen, h.thawAt = nil, nil, nil, zeroTime }
 
 // heldBack reports whether an update never had its turn.
 func (o *op) heldBack() bool { return o.mutate != nil }
+
+// holdingEach spaces out what is told of updates that wait.
+const holdingEach = time.Minute
+
+// tellHolding tells which peer updates wait for, unless it has just told so.
+func (h *holding) tellHolding() {
+	if h.now.Before(h.sayAt) {
+		return
+	}
+	if p := h.laggard(); p != nil {
+		h.sayAt = h.now.Add(holdingEach)
+		h.eff.Holding = append(h.eff.Holding, Holding{h.id, p.id, len(h.held)})
+	}
+}
+
+// take takes away the waiting updates that satisfy goes.
+func (h *holding) take(goes func(*op) bool) (taken []*op) {
+	h.held = slices.DeleteFunc(h.held, func(o *op) bool {
+		is := goes(o)
+		if is {
+			h.unhold(o)
+			taken = append(taken, o)
+		}
+		return is
+	})
+	return taken
+}

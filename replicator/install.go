@@ -3,7 +3,6 @@ package replicator
 import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
-	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
 
@@ -14,14 +13,12 @@ func (m *Machine) onInstall(v View) {
 		m.stats.StaleViews++
 		return
 	}
-	prev := m.view
-	m.view = v.normal()
-	m.voter = hasPeer(m.view.Voters, m.cfg.Self)
-	was, wasOldest := m.member, m.oldest
-	m.member = m.voter || hasPeer(m.view.Learners, m.cfg.Self)
-	m.oldest = oldestOf(m.view)
+	prev, was, wasOldest := m.view, m.member, m.oldest
+	m.roster.install(v.normal(), m.newPeer)
+	for _, s := range m.spaces {
+		s.pusher.oweNone()
+	}
 	routes := m.installRoutes(prev)
-	m.refreshPeers()
 	if !m.member {
 		m.becomeStranger()
 		return
@@ -33,69 +30,42 @@ func (m *Machine) onInstall(v View) {
 		m.gossipAt = m.now.Add(m.cfg.GossipInterval)
 	}
 	m.showLiving(membersOf(m.view)...)
+	m.folding.census.forget()
+	m.spaces[Volatile].intake.forgetRemoved()
 	for _, s := range m.spaces {
 		if !was {
-			m.expiry.prime(s)
+			m.expiry.prime(s.replica)
 		}
-		s.forgetRemoved()
-		s.installView(prev, m.view)
+		s.settlement.installView(prev, m.view)
 	}
-	m.startFolding()
+	m.folding.start()
 	m.installMove(routes, wasOldest)
 	for _, s := range m.spaces {
-		s.restartRounds()
-		s.pushAll()
-		s.puller.Forget(m.left)
+		s.restart()
+		s.pusher.pushAll()
+		s.repairs.puller.Forget(m.left)
 	}
 }
 
-// refreshPeers keeps what is known of the peers that stay, and forgets the others.
-func (m *Machine) refreshPeers() {
-	old := m.peers
-	m.peers = nil
-	voters, learners := m.view.Voters, m.view.Learners
-	for len(voters)+len(learners) > 0 {
-		var p Peer
-		voter := len(learners) == 0 || len(voters) > 0 && voters[0].ID < learners[0].ID
-		if voter {
-			p, voters = voters[0], voters[1:]
-		} else {
-			p, learners = learners[0], learners[1:]
-		}
-		if p.ID != m.cfg.Self {
-			m.peers = append(m.peers, m.keepPeer(old, p, voter))
-		}
+// newPeer begins to keep what is known of a member that has come.
+func (m *Machine) newPeer(p Peer) *peer {
+	n := &peer{id: p.ID, reachable: true}
+	for i, s := range m.spaces {
+		n.links[i] = link{content: &crdt.Clock{}, acked: &crdt.Clock{}, window: push.NewWindow(s.rep.Seq())}
 	}
-	for _, s := range m.spaces {
-		s.owed = s.owed[:0]
-		for _, p := range m.peers {
-			p.link(s).owes = false
-		}
-	}
-}
-
-func (m *Machine) keepPeer(old []*peer, p Peer, voter bool) *peer {
-	for _, o := range old {
-		if o.id == p.ID {
-			o.up, o.disk, o.voter = p.UpNumber, p.Disk, voter
-			return o
-		}
-	}
-	return newPeer(m, p, voter)
+	return n
 }
 
 // becomeStranger ends a membership: this replica gives no answers and counts for nothing any more.
 func (m *Machine) becomeStranger() {
-	m.serves = false
-	m.peers, m.donors = nil, repair.Donors{}
+	m.roster.leave()
+	m.donating.donors = repair.Donors{}
 	m.dropOps(ErrNoView)
-	m.move = move{}
+	m.move.end()
+	m.move.leftover, m.move.clearAt = false, ""
 	m.gossipAt, m.linkAt, m.tidyAt = zeroTime, zeroTime, zeroTime
 	for _, s := range m.spaces {
-		s.puller.Stop()
-		s.waiting, s.wanted, s.learned = push.WaitList{}, crdt.Clock{}, false
-		s.settlement = settlement{}
-		s.expiring, s.confirmed = nil, false
-		s.sets = quorum.Joint[*peer]{}
+		s.leave()
+		m.expiry.asked[s.id] = expiring{}
 	}
 }

@@ -15,28 +15,33 @@ func (l LargeKey) String() string {
 	return fmt.Sprintf("large %v %q %d bytes", l.Space, l.Key, l.Bytes)
 }
 
-// weighKeys looks at the sizes of the keys that a call of the store has changed. What was said of a
-// key is forgotten when it holds nothing.
-func (s *space) weighKeys() {
-	most := s.m.cfg.LargeKey
+// largeKeys looks at the sizes of the keys that the calls of a store change.
+type largeKeys struct {
+	*site
+	said map[string]int // by key, its size when that was last said to be large
+}
+
+// touch says which keys have grown large. What was said of a key is forgotten when it holds nothing.
+func (k *largeKeys) touch(r *replica) {
+	most := k.cfg.LargeKey
 	if most < 0 {
 		return
 	}
-	for _, key := range s.ch.Keys {
-		if s.m.SpaceOf(key) != s.id {
+	for _, key := range r.ch.Keys {
+		if k.routes.SpaceOf(key) != r.id {
 			continue // it moves, or has moved
 		}
-		n := s.store.Bytes(key)
-		was, said := s.m.large[key]
+		n := r.store.Bytes(key)
+		was, said := k.said[key]
 		switch {
 		case n == 0 && said:
-			delete(s.m.large, key)
+			delete(k.said, key)
 		case n >= most && (!said || n >= was+was/10):
-			if s.m.large == nil {
-				s.m.large = map[string]int{}
+			if k.said == nil {
+				k.said = map[string]int{}
 			}
-			s.m.large[key] = n
-			s.m.eff.Large = append(s.m.eff.Large, LargeKey{s.id, key, n})
+			k.said[key] = n
+			k.eff.Large = append(k.eff.Large, LargeKey{r.id, key, n})
 		}
 	}
 }

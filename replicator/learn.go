@@ -11,13 +11,12 @@ package replicator
 func (m *Machine) startLearning() {
 	if m.view.Founded && m.voter || len(m.view.Voters) == 0 || m.cfg.Defects.JoinWithoutCatchUp {
 		for _, s := range m.spaces {
-			s.learned = true
+			s.reads.learned = true
 		}
 		return
 	}
 	for _, s := range m.spaces {
-		s.roundID++
-		s.rounds = append(s.rounds, &round{id: s.roundID, learn: true, sent: true})
+		s.reads.startLearning()
 	}
 }
 
@@ -27,24 +26,14 @@ func (m *Machine) maybeCaughtUp() {
 		return
 	}
 	for _, s := range m.spaces {
-		if !s.learned {
+		if !s.reads.learned {
 			return
 		}
 	}
-	m.serves = true
+	m.becomeCaughtUp()
 	m.eff.CaughtUp = true
 	for _, s := range m.spaces {
-		s.oweAcked()
-		s.settle()
+		s.pusher.oweAcked()
+		s.settlement.settle()
 	}
-}
-
-// oweAcked tells the peers what of theirs counts here, now that this replica may say so.
-func (s *space) oweAcked() {
-	for _, p := range s.m.peers {
-		if s.acked().Base(p.id) > p.link(s).toldAcked {
-			s.owe(p)
-		}
-	}
-	s.acksMoved = true
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // Loaded is what the rows of the durable space held at start; the zero value is an empty disk.
@@ -34,36 +33,19 @@ type PartialBatch struct {
 //	no view ──Install──► learner ──all that a majority had──► serving ──Install without self──► no view
 //	                        └────────── Install{Founded} ────────┘
 type Machine struct {
-	cfg    Config
-	rng    *rand.Rand
-	now    time.Time
-	eff    Effects
-	routes *Routes
+	site
 	spaces [spaces]*space
 
-	view   View
-	voter  bool    // self is a voter of the view
-	member bool    // self is in the view at all
-	serves bool    // caught up: may serve quorum operations, ack and donate (R4, R11)
-	peers  []*peer // the other members, by id
-
-	pending  int // operations that wait
-	timeouts timeouts
-	spare    []*op // for operations to come
+	ops      inflight
 	subs     subscriptions
-	large    map[string]int // by key, its size when that was last said to be large
+	large    largeKeys
 	expiry   expiry
 	folding  folding
 	move     move
-	donors   repair.Donors
-
-	oldest  crdt.Origin // of the voters
-	heardOf uint64      // the newest epoch that a member has named
+	donating donating
 
 	gossipAt time.Time // next gossip
 	tidyAt   time.Time // next round of tidying
-	linkAt   time.Time // the earliest of what the links wait for
-	stats    Stats
 }
 
 // New makes a machine without a view. It fails when the config is wrong, or when the loaded rows do
@@ -74,10 +56,17 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	}
 	cfg = cfg.withDefaults()
 	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
-	m := &Machine{cfg: cfg, rng: rng, routes: newRoutes(cfg.DurableKeys), expiry: newExpiry(cfg.Expire)}
+	m := &Machine{site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: newRoutes(cfg.DurableKeys)}}
+	m.summarize = m.summary
+	m.ops.site, m.large.site, m.subs.site, m.donating.site = &m.site, &m.site, &m.site, &m.site
+	m.expiry = newExpiry(&m.site)
 	for i := range m.spaces {
-		m.spaces[i] = newSpace(m, Space(i))
+		s := newSpace(&m.site, Space(i), &m.ops)
+		s.watchers = []watcher{&m.subs, &m.large, &m.expiry}
+		m.spaces[i], m.donating.spaces[i], m.subs.replicas[i] = s, s, s.replica
 	}
+	m.folding = newFolding(m.spaces[Volatile])
+	m.move = newMove(m.spaces[Volatile], m.spaces[Durable], &m.ops)
 	if loaded.Clock != nil {
 		if err := m.spaces[Durable].load(loaded); err != nil {
 			return nil, fmt.Errorf("replicator: %w", err)
@@ -101,7 +90,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	case Get:
 		m.onGet(in)
 	case Subscribe:
-		m.onSubscribe(in)
+		m.subs.add(in)
 	case Cancel:
 		m.onCancel(in.IDs)
 	case Unsubscribe:
@@ -133,48 +122,55 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 		m.malformed(p)
 		return
 	}
-	m.heard(p, msg.epochOf())
+	if m.heard(p, msg.epochOf()) { // the peer's acks count only while its view is our own (V7)
+		for _, s := range m.spaces {
+			s.acksMoved = true
+		}
+	}
 	switch msg := msg.(type) {
 	case *Push:
-		m.spaces[msg.Space].onPush(p, msg)
+		m.spaces[msg.Space].intake.onPush(p, msg)
 	case *Ack:
-		m.spaces[msg.Space].onAck(p, msg)
+		m.spaces[msg.Space].pusher.onAck(p, msg)
 	case *Status:
 		m.onStatus(p, msg)
 	case *Clock:
+		m.heed(p, msg)
 		m.spaces[msg.Space].onClock(p, msg)
 	case *Fetch:
-		m.spaces[msg.Space].onFetch(p, msg)
+		m.spaces[msg.Space].gaps.onFetch(p, msg)
 	case *LogTruncated:
-		m.spaces[msg.Space].onLogTruncated(p)
+		if !m.donating.donors.Reconciling(p.id, uint8(msg.Space)) { // else less differs after that repair
+			m.spaces[msg.Space].repairs.onLogTruncated(p)
+		}
 	case *Ask:
-		m.spaces[msg.Space].onAsk(p, msg)
+		m.spaces[msg.Space].reads.onAsk(p, msg)
 	case *Answer:
-		m.spaces[msg.Space].onAnswer(p, msg)
+		m.spaces[msg.Space].reads.onAnswer(p, msg)
 	case *Compare:
-		m.spaces[msg.Space].onCompare(p, msg)
+		m.spaces[msg.Space].compares.onCompare(p, msg)
 	case *Compared:
-		m.spaces[msg.Space].onCompared(p, msg)
+		m.spaces[msg.Space].compares.onCompared(p, msg)
 	case *Unstored:
-		m.spaces[Durable].onUnstored(p, msg)
+		m.spaces[Durable].writes.onUnstored(p, msg)
 	case *Report:
-		m.spaces[msg.Space].onReport(p, msg)
+		m.spaces[msg.Space].settlement.onReport(p, msg)
 	case *Pull:
-		m.onPull(p, msg)
+		m.donating.onPull(p, msg)
 	case *Head:
-		m.spaces[msg.Space].onHead(p, msg)
+		m.spaces[msg.Space].repairs.onHead(p, msg)
 	case *MoreCells:
-		m.onMoreCells(p, msg)
+		m.donating.onMoreCells(p, msg)
 	case *Cells:
-		m.spaces[msg.Space].onCells(p, msg)
+		m.spaces[msg.Space].repairs.onCells(p, msg)
 	case *FetchItems:
-		m.onFetchItems(p, msg)
+		m.donating.onFetchItems(p, msg)
 	case *Items:
-		m.spaces[msg.Space].onItems(p, msg)
+		m.spaces[msg.Space].repairs.onItems(p, msg)
 	case *Done:
-		m.onDone(p, msg)
+		m.donating.onDone(p, msg)
 	case *Refuse:
-		m.spaces[msg.Space].onRefuse(p, msg)
+		m.spaces[msg.Space].repairs.onRefuse(p, msg)
 	case *Part:
 		m.onPart(p, msg)
 	case *PartAck:
@@ -182,24 +178,9 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 	}
 }
 
-// heard notes which view the peer has installed. The peer's acks count only while that view is our
-// own (V7).
-func (m *Machine) heard(p *peer, epoch uint64) {
-	if epoch <= p.epoch {
-		return
-	}
-	p.epoch = epoch
-	m.heardOf = max(m.heardOf, epoch)
-	if epoch == m.view.Epoch {
-		for _, s := range m.spaces {
-			s.acksMoved = true
-		}
-	}
-}
-
 // onTime does what has fallen due.
 func (m *Machine) onTime() {
-	for o := m.timeouts.first(); o != nil && !m.now.Before(o.deadline); o = m.timeouts.first() {
+	for o := m.ops.timeouts.first(); o != nil && !m.now.Before(o.deadline); o = m.ops.timeouts.first() {
 		m.expire(o)
 	}
 	if !m.member {
@@ -211,35 +192,26 @@ func (m *Machine) onTime() {
 	for _, s := range m.spaces {
 		s.onTime()
 	}
-	m.onDonorTime()
+	m.donating.onTime()
 	if m.due(&m.gossipAt) {
 		m.gossip()
 	}
 	if m.due(&m.move.at) {
-		m.askMove()
+		m.move.ask()
 	}
 	if m.due(&m.tidyAt) {
 		m.tidy()
 	}
-	if at := m.expiry.next(m); !at.IsZero() && !m.now.Before(at) {
+	if at := m.expiry.next(); !at.IsZero() && !m.now.Before(at) {
 		m.askExpiry()
 	}
 }
 
-// due reports whether a time has come, and clears it.
-func (m *Machine) due(t *time.Time) bool {
-	if t.IsZero() || m.now.Before(*t) {
-		return false
-	}
-	*t = time.Time{}
-	return true
-}
-
 // finish draws the consequences of the step that come once, whatever caused them.
 func (m *Machine) finish() {
-	m.advanceMove()
+	m.move.advance()
 	for _, s := range m.spaces {
-		s.admit()
+		s.holding.admit(func(o *op) { s.update(o, 0) })
 		s.evaluate()
 	}
 	m.maybeCaughtUp()
@@ -247,13 +219,13 @@ func (m *Machine) finish() {
 		s.finish()
 	}
 	m.planTidying()
-	m.notify()
+	m.subs.notify()
 }
 
 // Deadline is when to step a Tick at the latest; zero: never.
 func (m *Machine) Deadline() time.Time {
 	var d time.Time
-	if o := m.timeouts.first(); o != nil {
+	if o := m.ops.timeouts.first(); o != nil {
 		d = o.deadline
 	}
 	if at, ok := m.spaces[Durable].disk.due(); ok {
@@ -264,11 +236,11 @@ func (m *Machine) Deadline() time.Time {
 	}
 	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), earlier(m.move.at, m.tidyDeadline()))
 	for _, s := range m.spaces {
-		d = earlier(earlier(d, s.waiting.AskAt()), earlier(earlier(s.roundAt, s.compareAt), s.settlement.at))
-		d = earlier(d, s.thawAt)
-		d = earlier(d, s.puller.Deadline())
+		d = earlier(earlier(d, s.intake.waiting.AskAt()), earlier(earlier(s.reads.roundAt, s.compares.compareAt), s.settlement.at))
+		d = earlier(d, s.holding.thawAt)
+		d = earlier(d, s.repairs.puller.Deadline())
 	}
-	return earlier(d, m.donors.Deadline(m.now))
+	return earlier(d, m.donating.donors.Deadline(m.now))
 }
 
 // earlier returns the earlier of two times, of which a zero one means never.
@@ -284,20 +256,6 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// send sends a message: in parts if its clocks are larger than a frame, and behind what it must not
-// overtake.
-func (m *Machine) send(p *peer, lane Lane, msg Message) {
-	size := clockBytes(msg)
-	c, compares := msg.(*Compare)
-	if size > m.cfg.FrameMax || compares && p.flows.CarriesKind(kindCompare, uint8(c.Space)) {
-		if !m.sendLarge(p, cargoOf(msg), msg, size) {
-			m.stats.FlowsDropped++ // it is asked for again
-		}
-		return
-	}
-	m.eff.Send = append(m.eff.Send, Envelope{To: p.id, Lane: lane, Msg: msg})
 }
 
 // Snapshot returns the state of a space at this moment; any number of goroutines may read it.
@@ -325,9 +283,29 @@ func (m *Machine) Stats() Stats { return m.stats }
 // String prints the state on a few lines.
 func (m *Machine) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n", short(m.cfg.Self), m.view, flags("voter", m.voter, "serves", m.serves), m.pending)
+	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n", short(m.cfg.Self), m.view, flags("voter", m.voter, "serves", m.serves), m.ops.pending)
 	for _, s := range m.spaces {
 		fmt.Fprintf(&b, "  %v\n", s)
 	}
 	return b.String()
+}
+
+// dropOps ends everything that waits, when the node is no longer a member.
+func (m *Machine) dropOps(err error) {
+	for o := m.ops.timeouts.first(); o != nil; o = m.ops.timeouts.first() {
+		m.ops.end(o, err)
+	}
+	for _, s := range m.spaces {
+		s.writes.drop()
+		s.reads.drop()
+		s.holding.drop()
+		s.compares.drop()
+	}
+}
+
+// heed keeps what a peer tells under the installed view, as long as a fold or a move waits for that.
+func (m *Machine) heed(p *peer, msg *Clock) {
+	if (m.move.waits() || m.folding.listens()) && m.move.census.heed(p, msg) {
+		m.move.changed = true
+	}
 }

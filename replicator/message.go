@@ -121,13 +121,6 @@ type Compared struct {
 	Differ []uint32    // the keys, by their index, of which Extra may hold events
 }
 
-// PastView is a view that may not be settled: what a joint quorum still counts.
-type PastView struct {
-	Epoch  uint64
-	Voters []crdt.Origin // sorted
-	Disks  []uint64      // instead of voters: one of View.LastDisks, sorted; its epoch is just one of those before the founding
-}
-
 // Report tells the acked clock as it was when the sender had installed the epoch, or later. From
 // then on the sender acks nothing older (V7).
 type Report struct {

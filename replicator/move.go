@@ -30,6 +30,19 @@ import (
 // answer counts in its own epoch only (V7), so no quorum mixes members with different routes. The
 // oldest voter removes the volatile items when all members have named the second view.
 type move struct {
+	*site
+	from, to *space
+	ops      *inflight
+	census   census
+
+	moving
+	held     []*op  // updates that wait for the second view
+	leftover bool   // there may be volatile items of keys that have become durable
+	clearAt  string // the key at which to go on looking for them
+}
+
+// moving is what is known of one move until it ends.
+type moving struct {
 	number uint16   // of the move that runs, 0: none
 	keys   patterns // that become durable
 	step   moveStep
@@ -38,11 +51,10 @@ type move struct {
 
 	changed bool // others have told more since the last look
 	at      time.Time
-	tries   int
+}
 
-	held     []*op  // updates that wait for the second view
-	leftover bool   // there may be volatile items of keys that have become durable
-	clearAt  string // the key at which to go on looking for them
+func newMove(from, to *space, ops *inflight) move {
+	return move{site: from.site, from: from, to: to, ops: ops, census: census{replica: from.replica}}
 }
 
 // moveStep is how far a move has come at this replica.
@@ -56,21 +68,21 @@ const (
 )
 
 // movesKey reports whether a key is frozen because it becomes durable.
-func (m *Machine) movesKey(key string) bool {
-	return m.move.number != 0 && m.SpaceOf(key) == Volatile && m.move.keys.match(key)
+func (mv *move) movesKey(key string) bool {
+	return mv.number != 0 && mv.routes.SpaceOf(key) == Volatile && mv.keys.match(key)
 }
 
-// holdForMove lets an update wait for the view that makes its key durable.
-func (m *Machine) holdForMove(o *op, timeout time.Duration) bool {
-	if !m.movesKey(o.key) || m.cfg.Defects.MoveUnfrozen {
+// hold lets an update wait for the view that makes its key durable. It reports whether it does.
+func (mv *move) hold(o *op, timeout time.Duration) bool {
+	if !mv.movesKey(o.key) || mv.cfg.Defects.MoveUnfrozen {
 		return false
 	}
-	m.stats.Held++
-	m.begin(o, timeout)
-	if len(m.move.held) > 2*m.pending+64 {
-		m.move.held = slices.DeleteFunc(m.move.held, (*op).done)
+	mv.stats.Held++
+	mv.ops.begin(o, timeout)
+	if len(mv.held) > 2*mv.ops.pending+64 {
+		mv.held = slices.DeleteFunc(mv.held, (*op).done)
 	}
-	m.move.held = append(m.move.held, o)
+	mv.held = append(mv.held, o)
 	return true
 }
 
@@ -96,105 +108,84 @@ func (m *Machine) installMove(was *Routes, oldest crdt.Origin) {
 	}
 	switch {
 	case len(v.Moving) == 0:
-		*mv = move{leftover: mv.leftover, clearAt: mv.clearAt}
+		mv.end()
 		return
 	case mv.number != v.Moves:
-		*mv = move{leftover: mv.leftover, clearAt: mv.clearAt, number: v.Moves, keys: newPatterns(v.Moving)}
-		m.holdMoving()
+		mv.end()
+		mv.number, mv.keys = v.Moves, newPatterns(v.Moving)
+		mv.holdMoving()
 	case !mv.waits():
 		return // this replica has done its part under an earlier view
 	}
-	mv.step, mv.goal, mv.changed, mv.tries = moveGathers, nil, true, 0
-	m.askMove()
+	mv.step, mv.goal, mv.changed = moveGathers, nil, true
+	mv.census.tries = 0
+	mv.ask()
 }
+
+// end ends the move that runs, if one does.
+func (mv *move) end() { mv.moving, mv.held = moving{}, nil }
 
 // waits reports whether the move waits for what others tell.
 func (mv *move) waits() bool { return mv.number != 0 && mv.step <= moveSpreads }
 
 // holdMoving takes the updates that wait in the volatile space for something else.
-func (m *Machine) holdMoving() {
-	s := m.spaces[Volatile]
-	s.held = slices.DeleteFunc(s.held, func(o *op) bool {
-		if o.done() || !m.movesKey(o.key) {
-			return false
-		}
-		s.unhold(o)
-		m.move.held = append(m.move.held, o)
-		return true
-	})
+func (mv *move) holdMoving() {
+	mv.held = append(mv.held, mv.from.holding.take(func(o *op) bool { return !o.done() && mv.movesKey(o.key) })...)
 }
 
-// askMove asks the members that have not told enough.
-func (m *Machine) askMove() {
-	s, mv := m.spaces[Volatile], &m.move
-	for _, p := range m.peers {
-		if !m.toldForMove(p) {
-			s.tellClock(p, true)
-		}
+// ask asks the members that have not told enough.
+func (mv *move) ask() { mv.at = mv.census.ask(mv.enough()) }
+
+// enough returns what a member must have told for this step of the move.
+func (mv *move) enough() func(told *crdt.Clock) bool {
+	if mv.step == moveSpreads {
+		return func(told *crdt.Clock) bool { return told.Includes(mv.goal) }
 	}
-	mv.at = m.now.Add(m.backoff(mv.tries))
-	mv.tries++
+	return func(told *crdt.Clock) bool { return mv.from.content().Includes(told) }
 }
 
-// toldForMove reports whether a member has told what this step of the move needs of it.
-func (m *Machine) toldForMove(p *peer) bool {
-	t := p.link(m.spaces[Volatile]).stated
-	switch {
-	case t == nil:
-		return false
-	case m.move.step == moveSpreads:
-		return t.Includes(m.move.goal)
-	}
-	return m.spaces[Volatile].content().Includes(t)
-}
-
-// advanceMove takes the steps of a move that have become possible.
-func (m *Machine) advanceMove() {
-	mv := &m.move
-	if mv.number == 0 || !m.member {
+// advance takes the steps of a move that have become possible.
+func (mv *move) advance() {
+	if mv.number == 0 || !mv.member {
 		return
 	}
-	if s := m.spaces[Volatile]; mv.changed || s.moved {
+	if mv.changed || mv.from.moved {
 		mv.changed = false
-		if mv.step == moveGathers && m.allToldForMove() {
-			mv.step, mv.goal, mv.tries = moveSpreads, s.content().Clone(), 0
-			for _, p := range m.peers {
-				p.link(s).stated = nil
-			}
-			m.askMove()
+		if mv.step == moveGathers && mv.allTold() {
+			mv.step, mv.goal = moveSpreads, mv.from.content().Clone()
+			mv.census.tries = 0
+			mv.census.forget()
+			mv.ask()
 		}
-		if mv.step == moveSpreads && m.allToldForMove() {
-			m.adoptMoved()
+		if mv.step == moveSpreads && mv.allTold() {
+			mv.adopt()
 		}
 	}
-	if mv.step == moveWrites && m.spaces[Durable].committed().Includes(mv.copied) {
-		mv.step, m.eff.Moved = moveDone, mv.number
+	if mv.step == moveWrites && mv.to.committed().Includes(mv.copied) {
+		mv.step, mv.eff.Moved = moveDone, mv.number
 	}
 }
 
-func (m *Machine) allToldForMove() bool {
-	return m.cfg.Defects.MoveUnasked || !slices.ContainsFunc(m.peers, func(p *peer) bool { return !m.toldForMove(p) })
-}
+func (mv *move) allTold() bool { return mv.cfg.Defects.MoveUnasked || mv.census.all(mv.enough()) }
 
-// adoptMoved copies the items into the durable space, in one step.
-func (m *Machine) adoptMoved() {
-	s, mv := m.spaces[Durable], &m.move
-	copied, err := s.rep.Adopt(mv.number, m.movingItems(), &s.ch)
+// adopt copies the items into the durable space, in one step.
+func (mv *move) adopt() {
+	copied, err := mv.to.rep.Adopt(mv.number, mv.items(), &mv.to.ch)
 	if err != nil {
 		panic(fmt.Sprintf("replicator: items of the volatile space cannot be moved: %v", err))
 	}
 	mv.step, mv.copied, mv.goal, mv.at = moveWrites, copied, nil, zeroTime
-	s.absorb()
-	m.stats.Moved++
+	mv.to.absorb()
+	mv.stats.Moved++
 }
 
-// movingItems yields the volatile items of the keys that become durable.
-func (m *Machine) movingItems() iter.Seq[*crdt.Item] {
+// items yields the volatile items of the keys that become durable.
+func (mv *move) items() iter.Seq[*crdt.Item] {
 	return func(yield func(*crdt.Item) bool) {
 		key, moves := "", false
-		for it := range m.spaces[Volatile].store.Snapshot().Items() {
+		for it := range mv.from.store.Snapshot().Items() {
 			if it.Key != key {
-				key, moves = it.Key, m.movesKey(it.Key)
+				key, moves = it.Key, mv.movesKey(it.Key)
 			}
 			if moves && !yield(it) {
 				return
@@ -208,54 +199,36 @@ func (m *Machine) reroute(was *Routes) {
 	from, to := m.spaces[Volatile], m.spaces[Durable]
 	for _, o := range m.move.held {
 		if !o.done() {
-			o.s = m.spaces[m.SpaceOf(o.key)]
-			o.s.keepHeld(o)
+			o.space = m.SpaceOf(o.key)
+			m.spaces[o.space].holding.keepHeld(o)
 		}
 	}
 	m.move.held = nil
-	if from.comparing != nil {
-		from.compareSoon(from.giveUp())
-	}
-	var reads, linear []*op
-	for _, r := range from.rounds {
-		r.ops, reads = m.splitMoved(r.ops, reads)
-	}
-	from.linear, linear = m.splitMoved(from.linear, nil)
-	for _, o := range reads {
-		o.s = to
-		to.beginRead(o, 0)
+	goes := func(o *op) bool { return !o.done() && o.then == nil && m.SpaceOf(o.key) == Durable }
+	linear := from.compares.take(goes)
+	for _, o := range from.reads.take(goes) {
+		o.space = Durable
+		to.reads.beginRead(o, 0)
 	}
 	for _, o := range linear {
-		o.s = to
-		to.compareLater(o)
+		o.space = Durable
+		to.compares.compareLater(o)
 	}
-	m.expiry.prime(to) // of what came there before, nothing was counted
-	m.tellMoved(was)
+	m.expiry.prime(to.replica) // of what came there before, nothing was counted
+	m.subs.moved(was)
 }
 
-// splitMoved takes the callers' reads of keys that have become durable out of ops.
-func (m *Machine) splitMoved(ops, moved []*op) (rest, all []*op) {
-	rest = slices.DeleteFunc(ops, func(o *op) bool {
-		goes := !o.done() && o.then == nil && m.SpaceOf(o.key) == Durable
-		if goes {
-			moved = append(moved, o)
-		}
-		return goes
-	})
-	return rest, moved
+// mayClear reports whether this replica is the one that removes volatile items of durable keys, and
+// no member reads them any more.
+func (mv *move) mayClear() bool {
+	behind := func(p *peer) bool { return p.epoch < mv.view.Epoch }
+	return mv.leftover && mv.tidies() && !slices.ContainsFunc(mv.peers, behind)
 }
 
-// mayClearMoved reports whether this replica is the one that removes volatile items of durable
-// keys, and no member reads them any more.
-func (m *Machine) mayClearMoved() bool {
-	behind := func(p *peer) bool { return p.epoch < m.view.Epoch }
-	return m.move.leftover && m.tidies() && !slices.ContainsFunc(m.peers, behind)
-}
-
-// clearMoved removes some of them, and reports whether there may be more.
-func (m *Machine) clearMoved() (more bool) {
-	s, mv := m.spaces[Volatile], &m.move
-	if !m.mayClearMoved() || s.crowded() {
+// clear removes some of them, and reports whether there may be more.
+func (mv *move) clear() (more bool) {
+	s := mv.from
+	if !mv.mayClear() || s.holding.crowded() {
 		return false
 	}
 	var keys []string
@@ -269,66 +242,26 @@ func (m *Machine) clearMoved() (more bool) {
 			mv.leftover, mv.clearAt = true, last
 			break
 		}
-		if m.SpaceOf(last) == Durable {
+		if mv.routes.SpaceOf(last) == Durable {
 			keys = append(keys, last)
 		}
 	}
 	for _, key := range keys {
-		g, err := s.rep.Clear(key, &s.ch)
-		if err != nil || g == nil {
-			s.ch.Reset()
-			continue
-		}
-		s.absorb()
-		s.made(g)
+		s.took(s.rep.Clear(key, &s.ch))
 	}
 	return mv.leftover
 }
 
-// tellMoved tells the subscriptions of keys whose durable state differs from the volatile one:
-// another member had this view earlier, and what was written there came before it.
-func (m *Machine) tellMoved(was *Routes) {
-	from, to := m.spaces[Volatile].store, m.spaces[Durable].store
-	if !m.subs.any() {
-		return
-	}
-	for _, s := range []*crdt.Store{from, to} {
-		for key := range s.Snapshot().Keys("") {
-			if m.SpaceOf(key) != was.SpaceOf(key) && m.subs.follows(key) && !sameItems(from, to, key) {
-				m.subs.mark(key).other = true
-			}
-		}
-	}
-}
-
-// sameItems reports whether a key holds in both stores what a reader cannot tell apart.
-func sameItems(a, b *crdt.Store, key string) bool {
-	x, y := itemsOf(a, key), itemsOf(b, key)
-	return len(x) > 0 && slices.EqualFunc(x, y, func(i, j *crdt.Item) bool {
-		return i.Dot.Origin == j.Dot.Origin && i.Path == j.Path && i.Payload == j.Payload
-	})
-}
-
-func itemsOf(s *crdt.Store, key string) (items []*crdt.Item) {
-	for it := range s.Snapshot().ItemsFrom(key, "") {
-		if it.Key != key {
-			break
-		}
-		items = append(items, it)
-	}
-	return items
-}
-
 // check returns a broken invariant.
-func (mv *move) check(m *Machine) error {
+func (mv *move) check() error {
 	switch {
 	case mv.number == 0 && len(mv.held) > 0:
 		return fmt.Errorf("%d updates wait for a move, and none runs", len(mv.held))
-	case mv.number != 0 && mv.number != m.view.Moves:
-		return fmt.Errorf("move %d runs, the view has %d", mv.number, m.view.Moves)
+	case mv.number != 0 && mv.number != mv.view.Moves:
+		return fmt.Errorf("move %d runs, the view has %d", mv.number, mv.view.Moves)
 	case mv.waits() && mv.at.IsZero():
 		return fmt.Errorf("move %d waits and no timer runs", mv.number)
-	case slices.ContainsFunc(m.spaces[Volatile].held, func(o *op) bool { return !o.done() && m.movesKey(o.key) }):
+	case slices.ContainsFunc(mv.from.holding.held, func(o *op) bool { return !o.done() && mv.movesKey(o.key) }):
 		return fmt.Errorf("move %d: an update of its keys waits for something else", mv.number)
 	}
 	return nil

@@ -64,21 +64,3 @@ type Holding struct {
 func (h Holding) String() string {
 	return fmt.Sprintf("holding %v %d updates for %s", h.Space, h.Held, short(h.Peer))
 }
-
-// holdingEach spaces out what is told of updates that wait.
-const holdingEach = time.Minute
-
-func (s *space) tellRepair(peer crdt.Origin, state RepairState, items uint64, since time.Time) {
-	s.m.eff.Repairs = append(s.m.eff.Repairs, Repair{s.id, peer, state, items, s.m.now.Sub(since)})
-}
-
-// tellHolding tells which peer updates wait for, unless it has just told so.
-func (s *space) tellHolding() {
-	if s.m.now.Before(s.sayHeldAt) {
-		return
-	}
-	if p := s.laggard(); p != nil {
-		s.sayHeldAt = s.m.now.Add(holdingEach)
-		s.m.eff.Holding = append(s.m.eff.Holding, Holding{s.id, p.id, len(s.held)})
-	}
-}

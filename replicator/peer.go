@@ -1,7 +1,6 @@
 package replicator
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -50,71 +49,7 @@ type link struct {
 	toldContent uint64
 }
 
-func newPeer(m *Machine, p Peer, voter bool) *peer {
-	n := &peer{id: p.ID, up: p.UpNumber, disk: p.Disk, voter: voter, reachable: true}
-	for i, s := range m.spaces {
-		seq := s.rep.Seq()
-		n.links[i] = link{content: &crdt.Clock{}, acked: &crdt.Clock{}, window: push.NewWindow(seq)}
-	}
-	return n
-}
-
-func (p *peer) link(s *space) *link { return &p.links[s.id] }
-
-// peer returns the member with this id, nil when there is none or it is the machine itself.
-func (m *Machine) peer(id crdt.Origin) *peer {
-	i, ok := slices.BinarySearchFunc(m.peers, id, func(p *peer, id crdt.Origin) int { return cmpOrigin(p.id, id) })
-	if !ok {
-		return nil
-	}
-	return m.peers[i]
-}
-
-// counts reports whether the peer's acks count for operations of the installed view (V7).
-func (m *Machine) counts(p *peer) bool {
-	return p.epoch == m.view.Epoch || m.cfg.Defects.CountAnyEpoch
-}
-
-// learnContent notes that the peer has applied c.
-func (s *space) learnContent(p *peer, c *crdt.Clock) {
-	l := p.link(s)
-	l.content.Join(c)
-	if l.window.SetApplied(l.content.Base(s.m.cfg.Self)) {
-		s.watch(p)
-	}
-}
-
-// learnAcked notes that c counts at the peer.
-func (s *space) learnAcked(p *peer, c *crdt.Clock) {
-	l := p.link(s)
-	l.acked.Join(c)
-	s.learnContent(p, c)
-	l.window.SetCounted(l.acked.Base(s.m.cfg.Self))
-	l.refuses = false
-	s.acksMoved = true
-}
-
-// learnOwn notes what the peer has of the own events.
-func (s *space) learnOwn(p *peer, content, acked uint64) {
-	l, self := p.link(s), s.m.cfg.Self
-	if content > l.window.Applied() {
-		l.content.AddRange(self, 1, content)
-		l.window.SetApplied(l.content.Base(self))
-	}
-	if acked > l.window.Counted() {
-		l.acked.AddRange(self, 1, acked)
-		l.window.SetCounted(l.acked.Base(self))
-		l.refuses = false
-		s.acksMoved = true
-	}
-}
-
-func (s *space) owe(p *peer) {
-	if l := p.link(s); !l.owes {
-		l.owes = true
-		s.owed = append(s.owed, p)
-	}
-}
+func (p *peer) link(s Space) *link { return &p.links[s] }
 
 // onReachable notes whether a peer can be reached. Reachable peers are asked first, and nothing is
 // pushed to the others. A peer that comes back is asked what it lacks.
@@ -129,27 +64,18 @@ func (m *Machine) onReachable(id crdt.Origin, is bool) {
 	}
 	m.sendStatus(p, true)
 	for _, s := range m.spaces {
-		p.link(s).window.SetTries(0)
-		s.pushTo(p)
+		p.link(s.id).window.SetTries(0)
+		s.pusher.pushTo(p)
 	}
-}
-
-// arm makes sure that the links are looked at not later than t; zero: never.
-func (m *Machine) arm(t time.Time) { m.linkAt = earlier(m.linkAt, t) }
-
-// backoff is how long to wait before the next try.
-func (m *Machine) backoff(tries int) time.Duration {
-	d := m.cfg.RetryInterval << min(tries, 16)
-	return max(m.cfg.RetryInterval, min(d, m.cfg.GossipInterval))
 }
 
 // retryLinks goes through what was unacknowledged for too long.
 func (m *Machine) retryLinks() {
 	for _, p := range m.peers {
 		for _, s := range m.spaces {
-			w := &p.link(s).window
+			w := &p.link(s.id).window
 			if w.Due(m.now) {
-				s.retryPush(p)
+				s.pusher.retryPush(p)
 			}
 			m.arm(w.RetryAt())
 		}

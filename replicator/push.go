@@ -5,25 +5,35 @@ import (
 	"github.com/coterie-go/coterie/replicator/push"
 )
 
+// pusher brings the own events to the peers, and tells the peers what has come of theirs.
+type pusher struct {
+	*replica
+	own   push.Outbox // own groups that a peer may still need
+	fresh bool        // own groups were made in this step
+	owed  []*peer     // the peers to which an ack is due
+}
+
 // made takes a group that an Update has just applied here.
-func (s *space) made(g crdt.Group) {
-	s.own.Add(g, 2*s.m.cfg.BacklogMax)
-	s.ownMoved = true
+func (u *pusher) made(g crdt.Group) {
+	u.own.Add(g, 2*u.cfg.BacklogMax)
+	u.fresh = true
 }
 
-func (s *space) pushAll() {
+// pushAll pushes to every peer.
+func (u *pusher) pushAll() {
 	var shared pushed
-	for _, p := range s.m.peers {
-		s.push(p, &shared)
+	for _, p := range u.peers {
+		u.push(p, &shared)
 	}
-	if len(s.m.peers) == 0 {
-		s.own.Forget(s.rep.Seq())
+	if len(u.peers) == 0 {
+		u.own.Forget(u.rep.Seq())
 	}
 }
 
-func (s *space) pushTo(p *peer) {
+// pushTo pushes to one peer.
+func (u *pusher) pushTo(p *peer) {
 	var shared pushed
-	s.push(p, &shared)
+	u.push(p, &shared)
 }
 
 // pushed is the last message of a round of pushes, for the next peer that needs the same.
@@ -36,23 +46,23 @@ type pushed struct {
 
 // push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups
 // gather and then go together.
-func (s *space) push(p *peer, shared *pushed) {
-	w := &p.link(s).window
-	for p.reachable && w.Open(s.m.cfg.PushFlight, s.m.cfg.PushWindow) {
-		todo := s.own.After(w.Sent())
+func (u *pusher) push(p *peer, shared *pushed) {
+	w := &p.link(u.id).window
+	for p.reachable && w.Open(u.cfg.PushFlight, u.cfg.PushWindow) {
+		todo := u.own.After(w.Sent())
 		if len(todo) == 0 {
 			break
 		}
 		if shared.msg == nil || shared.after != w.Sent() {
-			*shared = s.bundle(todo, w.Sent())
+			*shared = u.bundle(todo, w.Sent())
 		}
 		switch {
-		case shared.bytes > s.m.cfg.GroupMax:
-			s.m.sendStatus(p, false) // the peer finds that it lacks it, and is told to repair
-		case shared.bytes <= s.m.cfg.FrameMax:
-			s.m.send(p, Prompt, shared.msg)
-		case !s.m.sendLarge(p, s.groupCargo(shared.msg.Groups[0]), shared.msg, shared.bytes):
-			s.watch(p)
+		case shared.bytes > u.cfg.GroupMax:
+			u.sendStatus(p, false) // the peer finds that it lacks it, and is told to repair
+		case shared.bytes <= u.cfg.FrameMax:
+			u.send(p, Prompt, shared.msg)
+		case !u.sendLarge(p, u.groupCargo(shared.msg.Groups[0]), shared.msg, shared.bytes):
+			u.watch(p)
 			return // the end of a flow makes place
 		default:
 			w.PushFlow(shared.last)
@@ -60,24 +70,7 @@ func (s *space) push(p *peer, shared *pushed) {
 		}
 		w.Push(shared.last, shared.bytes)
 	}
-	s.watch(p)
-}
-
-// bundle makes a message of as many groups as fit into one frame.
-func (s *space) bundle(todo []push.Group, after uint64) pushed {
-	b := push.Bundled(todo, s.m.cfg.FrameMax)
-	msg := &Push{Epoch: s.m.view.Epoch, Space: s.id, Groups: b.Groups, enc: b.Enc}
-	return pushed{after: after, msg: msg, last: b.Last, bytes: b.Bytes}
-}
-
-// watch arms the timer of a link on which something is unacknowledged.
-func (s *space) watch(p *peer) {
-	w := &p.link(s).window
-	if !w.Pending(p.voter) {
-		w.Rest()
-	} else if w.Arm(s.m.now.Add(s.m.backoff(w.Tries()))) {
-		s.m.arm(w.RetryAt())
-	}
+	u.watch(p)
 }
 
 // pushTries is how often a push is repeated before the peer is only asked what it has.
@@ -87,73 +80,99 @@ const pushTries = 2
 // does not answer, one that has the events and only owes the commit, one whose place has left the
 // window. What such a peer lacks then comes from the log. While a flow to a peer is under way, that
 // peer gets the question about what is beside the flow; it answers as long as the flow gets on.
-func (s *space) retryPush(p *peer) {
-	w := &p.link(s).window
+func (u *pusher) retryPush(p *peer) {
+	w := &p.link(u.id).window
 	if !w.Pending(p.voter) {
 		return
 	}
 	lost := w.Lost()
-	if s.flowing(p) {
+	if u.flowing(p) {
 		w.SetTries(p.flows.Tries())
-		if s.pushTo(p); lost {
-			s.m.sendStatus(p, true)
+		if u.pushTo(p); lost {
+			u.sendStatus(p, true)
 		}
 		return
 	}
-	first, ok := s.own.First()
+	first, ok := u.own.First()
 	if !ok {
-		first = s.rep.Seq() + 1
+		first = u.rep.Seq() + 1
 	}
 	if w.Try() <= pushTries && p.reachable && w.Rewind(first) {
-		s.m.stats.Repushes++
-		s.pushTo(p)
+		u.stats.Repushes++
+		u.pushTo(p)
 		return
 	}
-	s.m.sendStatus(p, true)
-	s.watch(p)
+	u.sendStatus(p, true)
+	u.watch(p)
 }
 
 // flowing reports whether an own group is on its way to the peer in parts.
-func (s *space) flowing(p *peer) bool {
+func (u *pusher) flowing(p *peer) bool {
 	found := false
-	p.flows.Groups(uint8(s.id), s.m.cfg.Self, func(crdt.Range, int) { found = true })
+	p.flows.Groups(uint8(u.id), u.cfg.Self, func(crdt.Range, int) { found = true })
 	return found
 }
 
 // onAck takes what a peer has of the own events.
-func (s *space) onAck(p *peer, a *Ack) {
-	w := &p.link(s).window
-	if max(a.Echo, a.Content, a.Acked) > s.rep.Seq() || a.Acked > a.Content {
-		s.m.malformed(p)
+func (u *pusher) onAck(p *peer, a *Ack) {
+	w := &p.link(u.id).window
+	if max(a.Echo, a.Content, a.Acked) > u.rep.Seq() || a.Acked > a.Content {
+		u.malformed(p)
 		return
 	}
 	progress := a.Content > w.Applied() || a.Acked > w.Counted()
 	progress = w.Arrived(max(a.Echo, a.Content)) || progress
-	s.learnOwn(p, a.Content, a.Acked)
+	u.learnOwn(p, a.Content, a.Acked)
 	if progress {
 		w.SetTries(0)
 		w.Rest()
-		s.forgetOwn()
+		u.forgetOwn()
 	}
-	s.pushTo(p)
+	u.pushTo(p)
 }
 
 // forgetOwn drops own groups that all peers have applied.
-func (s *space) forgetOwn() {
-	least := s.rep.Seq()
-	for _, p := range s.m.peers {
-		least = min(least, p.link(s).window.Applied())
+func (u *pusher) forgetOwn() {
+	least := u.rep.Seq()
+	for _, p := range u.peers {
+		least = min(least, p.link(u.id).window.Applied())
 	}
-	s.own.Forget(least)
+	u.own.Forget(least)
 }
 
 // sendAcks tells the peers what this replica has of them: after a push, and after a commit.
-func (s *space) sendAcks() {
-	for _, p := range s.owed {
-		l := p.link(s)
+func (u *pusher) sendAcks() {
+	for _, p := range u.owed {
+		l := p.link(u.id)
 		l.owes = false
-		l.toldContent, l.toldAcked = s.content().Base(p.id), min(s.content().Base(p.id), s.acked().Base(p.id))
-		s.m.send(p, Prompt, &Ack{Epoch: s.m.view.Epoch, Space: s.id, Echo: max(l.echo, l.toldContent), Content: l.toldContent, Acked: l.toldAcked})
+		l.toldContent, l.toldAcked = u.content().Base(p.id), min(u.content().Base(p.id), u.acked().Base(p.id))
+		u.send(p, Prompt, &Ack{Epoch: u.view.Epoch, Space: u.id, Echo: max(l.echo, l.toldContent), Content: l.toldContent, Acked: l.toldAcked})
 	}
-	s.owed = s.owed[:0]
+	u.owed = u.owed[:0]
+}
+
+// owe makes an ack to the peer due.
+func (u *pusher) owe(p *peer) {
+	if l := p.link(u.id); !l.owes {
+		l.owes = true
+		u.owed = append(u.owed, p)
+	}
+}
+
+// oweNone forgets the acks that are due, when the peers change.
+func (u *pusher) oweNone() {
+	u.owed = u.owed[:0]
+	for _, p := range u.peers {
+		p.link(u.id).owes = false
+	}
+}
+
+// oweAcked tells the peers what of theirs counts here, now that this replica may say so.
+func (u *pusher) oweAcked() {
+	for _, p := range u.peers {
+		if u.acked().Base(p.id) > p.link(u.id).toldAcked {
+			u.owe(p)
+		}
+	}
+	u.acksMoved = true
 }

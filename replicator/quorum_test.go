@@ -211,8 +211,7 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	b := w.start(8, nil, 8)
 	b.step(Install{viewOf(4, 1, 8)}) // it has never heard of the views before
 	b.step(Receive{1, &Report{Epoch: 4}})
-	s := b.m.spaces[Volatile]
-	if e := s.timedOut(&op{key: "s", level: quorum.Majority, s: s, seq: 1}); !strings.Contains(e.Error(), "not known here yet") {
+	if e := b.m.timedOut(&op{key: "s", level: quorum.Majority, seq: 1}); !strings.Contains(e.Error(), "not known here yet") {
 		t.Errorf("%v", e)
 	}
 }

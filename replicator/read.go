@@ -1,7 +1,6 @@
 package replicator
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -27,65 +26,47 @@ type answer struct {
 	extra *crdt.Clock // what the peer has and this replica may lack; nil: nothing is missing any more
 }
 
+// reads is the quorum reads of one space, and the first catching up of this replica, which is one.
+type reads struct {
+	*replica
+	ops     *inflight
+	sets    *quorum.Joint[*peer] // whose quorums count
+	gaps    *gaps
+	idle    func() bool // whether nothing else waits for the timer
+	rounds  []*round
+	roundAt time.Time // when to ask again
+	learned bool      // a majority's clocks, as they were when the first view came, are contained
+}
+
 // roundsMax bounds the rounds that are out; the reads of one that is not out yet share it.
 const roundsMax = 4
 
-func (m *Machine) onGet(in Get) {
-	s := m.spaces[m.SpaceOf(in.Key)]
-	if err := crdt.CheckKey(in.Key); err != nil {
-		m.reply(in.ID, err)
-		return
-	}
-	if in.Read == quorum.Local {
-		m.replyReader(in.ID, s.store.View(in.Key))
-		return
-	}
-	if err := m.mayAsk(in.Read); err != nil {
-		m.reply(in.ID, err)
-		return
-	}
-	if !m.serves {
-		m.reply(in.ID, ErrLearner)
-		return
-	}
-	if in.Read == quorum.Linearizable && m.cfg.Defects.ReadWithoutAgreement {
-		in.Read = quorum.Majority
-	}
-	o := &op{id: in.ID, key: in.Key, level: in.Read, s: s, read: true}
-	if in.Read == quorum.Linearizable {
-		m.begin(o, in.Timeout)
-		s.compareLater(o)
-		return
-	}
-	s.beginRead(o, in.Timeout)
-}
-
 // beginRead begins a quorum read.
-func (s *space) beginRead(o *op, timeout time.Duration) {
-	s.m.begin(o, timeout)
-	r := s.openRound()
+func (q *reads) beginRead(o *op, timeout time.Duration) {
+	q.ops.begin(o, timeout)
+	r := q.openRound()
 	r.ops = append(r.ops, o)
-	if !r.sent && s.roundsOut() < roundsMax {
-		s.askRound(r)
+	if !r.sent && q.roundsOut() < roundsMax {
+		q.askRound(r)
 	}
-	s.checkRound(r)
-	s.dropRounds()
+	q.checkRound(r)
+	q.dropRounds()
 }
 
 // openRound returns the round that has not been sent, a new one when there is none.
-func (s *space) openRound() *round {
-	if n := len(s.rounds); n > 0 && !s.rounds[n-1].sent {
-		return s.rounds[n-1]
+func (q *reads) openRound() *round {
+	if n := len(q.rounds); n > 0 && !q.rounds[n-1].sent {
+		return q.rounds[n-1]
 	}
-	s.roundID++
-	r := &round{id: s.roundID}
-	s.rounds = append(s.rounds, r)
+	q.questions++
+	r := &round{id: q.questions}
+	q.rounds = append(q.rounds, r)
 	return r
 }
 
-func (s *space) roundsOut() int {
+func (q *reads) roundsOut() int {
 	n := 0
-	for _, r := range s.rounds {
+	for _, r := range q.rounds {
 		if r.sent {
 			n++
 		}
@@ -95,14 +76,14 @@ func (s *space) roundsOut() int {
 
 // askRound sends the question to as many as are needed and one more; to all when that has been
 // tried for RetryInterval.
-func (s *space) askRound(r *round) {
+func (q *reads) askRound(r *round) {
 	r.sent = true
-	for _, p := range s.sets.Choose(r.levels(), r.tries > 0 || r.learn, s.m.toRead) {
+	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.toRead) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
-			s.m.send(p, Prompt, &Ask{Epoch: s.m.view.Epoch, Space: s.id, ID: r.id, Hash: s.contentHash()})
+			q.send(p, Prompt, &Ask{Epoch: q.view.Epoch, Space: q.id, ID: r.id, Hash: q.contentHash()})
 		}
 	}
-	s.roundAt = earlier(s.roundAt, s.m.now.Add(s.m.backoff(r.tries)))
+	q.roundAt = earlier(q.roundAt, q.now.Add(q.backoff(r.tries)))
 }
 
 // levels are those of the reads that it serves.
@@ -116,117 +97,81 @@ func (r *round) levels() []quorum.Level {
 	return out
 }
 
-// toRead returns the peers in the order in which reads ask them.
-func (m *Machine) toRead(ps []*peer) []*peer { return m.favoured(ps, m.cfg.PreferOldest) }
-
-// favoured returns the peers with the reachable first, then by age or in random order.
-func (m *Machine) favoured(ps []*peer, byAge bool) []*peer {
-	out := slices.Clone(ps)
-	m.rng.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	slices.SortStableFunc(out, func(a, b *peer) int {
-		if c := cmp.Compare(rankOf(a), rankOf(b)); c != 0 || !byAge {
-			return c
-		}
-		return cmp.Or(cmp.Compare(a.up, b.up), cmp.Compare(a.id, b.id))
-	})
-	return out
-}
-
-func rankOf(p *peer) int {
-	if p.reachable {
-		return 0
-	}
-	return 1
-}
-
 // onAsk answers with what counts here and the asker may lack. One that has not caught up does not
 // answer (R4).
-func (s *space) onAsk(p *peer, ask *Ask) {
-	if !s.answers() {
+func (q *reads) onAsk(p *peer, ask *Ask) {
+	if !q.answers() {
 		return
 	}
-	reply := &Answer{Epoch: s.m.view.Epoch, Space: s.id, ID: ask.ID}
-	if ask.Hash == s.contentHash() {
-		s.learnContent(p, s.content())
+	reply := &Answer{Epoch: q.view.Epoch, Space: q.id, ID: ask.ID}
+	if ask.Hash == q.contentHash() {
+		q.learnContent(p, q.content())
 	} else {
-		reply.Extra = s.acked().Minus(p.link(s).content)
+		reply.Extra = q.acked().Minus(p.link(q.id).content)
 	}
-	s.m.send(p, Prompt, reply)
+	q.send(p, Prompt, reply)
 }
 
 // onAnswer takes a peer's clock, and fetches from the peer what is missing.
-func (s *space) onAnswer(p *peer, a *Answer) {
+func (q *reads) onAnswer(p *peer, a *Answer) {
 	if a.Extra != nil {
-		s.learnAcked(p, a.Extra)
+		q.learnAcked(p, a.Extra)
 	}
-	if a.Epoch != s.m.view.Epoch {
+	if a.Epoch != q.view.Epoch {
 		return // the round is asked again when the epoch is the same for both (V7)
 	}
-	i := slices.IndexFunc(s.rounds, func(r *round) bool { return r.id == a.ID })
+	i := slices.IndexFunc(q.rounds, func(r *round) bool { return r.id == a.ID })
 	if i < 0 {
 		return
 	}
-	r := s.rounds[i]
+	r := q.rounds[i]
 	extra := a.Extra
-	if extra != nil && s.has(r, extra) {
+	if extra != nil && q.has(r, extra) {
 		extra = nil
 	}
 	r.answers = slices.DeleteFunc(r.answers, func(x answer) bool { return x.from == p })
 	r.answers = append(r.answers, answer{from: p, extra: extra})
 	if extra != nil {
-		s.fetch(p, extra)
+		q.gaps.fetch(p, extra)
 	}
-	s.checkRound(r)
-	s.dropRounds()
+	q.checkRound(r)
+	q.dropRounds()
 }
 
 // has reports whether a peer's clock is contained here. Learning wants it on disk as well.
-func (s *space) has(r *round, extra *crdt.Clock) bool {
+func (q *reads) has(r *round, extra *crdt.Clock) bool {
 	if r.learn {
-		return s.committed().Includes(extra)
+		return q.committed().Includes(extra)
 	}
-	return s.content().Includes(extra)
-}
-
-// fetch asks a peer for what the peer has and is neither here nor already asked for.
-func (s *space) fetch(p *peer, extra *crdt.Clock) {
-	if s.puller.Running() {
-		return // the repair that is running brings it, or the next try does
-	}
-	missing := extra.Minus(s.content()).Minus(&s.wanted)
-	if missing.Empty() {
-		return
-	}
-	s.wanted.Join(missing)
-	s.m.send(p, Prompt, &Fetch{Epoch: s.m.view.Epoch, Space: s.id, Dots: missing})
+	return q.content().Includes(extra)
 }
 
 // checkRounds answers the reads whose clocks are contained by now.
-func (s *space) checkRounds() {
-	if len(s.rounds) == 0 {
+func (q *reads) checkRounds() {
+	if len(q.rounds) == 0 {
 		return
 	}
-	for _, r := range s.rounds {
-		s.checkRound(r)
+	for _, r := range q.rounds {
+		q.checkRound(r)
 	}
-	s.dropRounds()
+	q.dropRounds()
 }
 
-func (s *space) checkRound(r *round) {
+func (q *reads) checkRound(r *round) {
 	for i, a := range r.answers {
-		if a.extra != nil && s.has(r, a.extra) {
+		if a.extra != nil && q.has(r, a.extra) {
 			r.answers[i].extra = nil
 		}
 	}
-	answered := func(p *peer) bool { return s.answered(r, p) }
+	answered := func(p *peer) bool { return q.answered(r, p) }
 	if r.learn {
-		s.learned = s.learned || s.sets.Taught(answered)
+		q.learned = q.learned || q.sets.Taught(answered)
 		return
 	}
 	keep := r.ops[:0]
 	for _, o := range r.ops {
-		if !o.done() && s.sets.Agreed(o.level, answered) {
-			s.m.end(o, nil)
+		if !o.done() && q.sets.Agreed(o.level, answered) {
+			q.ops.endRead(o, q.store.View(o.key))
 		}
 		if !o.done() {
 			keep = append(keep, o)
@@ -238,38 +183,38 @@ func (s *space) checkRound(r *round) {
 
 // answered reports whether what a peer has told is contained here by now. The own replica is asked
 // as nil.
-func (s *space) answered(r *round, p *peer) bool {
+func (q *reads) answered(r *round, p *peer) bool {
 	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
-		return a.from == p && (a.extra == nil || !r.learn && s.m.cfg.Defects.ReadWithoutCatchUp)
+		return a.from == p && (a.extra == nil || !r.learn && q.cfg.Defects.ReadWithoutCatchUp)
 	})
 }
 
 // roundOf is the round that serves a read.
-func (s *space) roundOf(o *op) *round {
-	i := slices.IndexFunc(s.rounds, func(r *round) bool { return slices.Contains(r.ops, o) })
+func (q *reads) roundOf(o *op) *round {
+	i := slices.IndexFunc(q.rounds, func(r *round) bool { return slices.Contains(r.ops, o) })
 	if i < 0 {
 		return &round{}
 	}
-	return s.rounds[i]
+	return q.rounds[i]
 }
 
 // dropRounds forgets the rounds that serve no read any more, and sends the one that waited for a
 // place.
-func (s *space) dropRounds() {
-	s.rounds = slices.DeleteFunc(s.rounds, func(r *round) bool { return len(r.ops) == 0 && (!r.learn || s.learned) })
-	if n := len(s.rounds); n > 0 && !s.rounds[n-1].sent && s.roundsOut() < roundsMax {
-		s.askRound(s.rounds[n-1])
+func (q *reads) dropRounds() {
+	q.rounds = slices.DeleteFunc(q.rounds, func(r *round) bool { return len(r.ops) == 0 && (!r.learn || q.learned) })
+	if n := len(q.rounds); n > 0 && !q.rounds[n-1].sent && q.roundsOut() < roundsMax {
+		q.askRound(q.rounds[n-1])
 	}
-	if len(s.rounds)+len(s.goals) == 0 {
-		s.roundAt, s.wanted = zeroTime, crdt.Clock{}
+	if len(q.rounds) == 0 && q.idle() {
+		q.roundAt, q.gaps.wanted = zeroTime, crdt.Clock{}
 	}
 }
 
 // retryRounds asks again. It asks all peers now, also a peer whose answer is not contained yet:
 // when the only peer that holds a dot dies, another peer's clock takes the place of its clock.
-func (s *space) retryRounds() {
-	s.wanted = crdt.Clock{}
-	for _, r := range s.rounds {
+func (q *reads) retryRounds() {
+	q.gaps.wanted = crdt.Clock{}
+	for _, r := range q.rounds {
 		for _, o := range r.ops {
 			if o.done() { // it has timed out
 				r.ops = slices.DeleteFunc(r.ops, (*op).done)
@@ -277,20 +222,13 @@ func (s *space) retryRounds() {
 			}
 		}
 	}
-	s.dropRounds()
-	for _, r := range s.rounds {
+	q.dropRounds()
+	for _, r := range q.rounds {
 		if r.sent {
 			r.tries++
 			r.answers = slices.DeleteFunc(r.answers, func(a answer) bool { return a.extra != nil })
-			s.askRound(r)
+			q.askRound(r)
 		}
-	}
-	if len(s.goals) > 0 {
-		s.goals = slices.DeleteFunc(s.goals, (*op).done)
-	}
-	if len(s.goals) > 0 {
-		s.m.askAll()
-		s.roundAt = earlier(s.roundAt, s.m.now.Add(s.m.cfg.RetryInterval))
 	}
 }
 
@@ -298,14 +236,44 @@ func (s *space) retryRounds() {
 // count (V7). When a view is settled, the older ones need not answer any more. But a peer that has
 // answered may have had none of their content then. The question gets a new number, so that late
 // answers to the old one are not taken for answers to it.
-func (s *space) restartRounds() {
-	for _, r := range s.rounds {
+func (q *reads) restartRounds() {
+	for _, r := range q.rounds {
 		if r.sent {
-			s.roundID++
-			r.id, r.answers, r.tries = s.roundID, nil, 0
-			s.askRound(r)
+			q.questions++
+			r.id, r.answers, r.tries = q.questions, nil, 0
+			q.askRound(r)
 		}
 	}
-	s.checkRounds()
-	s.restartCompare()
+	q.checkRounds()
 }
+
+// take takes away the waiting reads that satisfy goes.
+func (q *reads) take(goes func(*op) bool) (taken []*op) {
+	for _, r := range q.rounds {
+		var some []*op
+		r.ops, some = split(r.ops, goes)
+		taken = append(taken, some...)
+	}
+	return taken
+}
+
+// split takes the operations that satisfy goes out of ops.
+func split(ops []*op, goes func(*op) bool) (rest, taken []*op) {
+	rest = slices.DeleteFunc(ops, func(o *op) bool {
+		is := goes(o)
+		if is {
+			taken = append(taken, o)
+		}
+		return is
+	})
+	return rest, taken
+}
+
+// startLearning begins to catch up, by a round that asks all.
+func (q *reads) startLearning() {
+	q.questions++
+	q.rounds = append(q.rounds, &round{id: q.questions, learn: true, sent: true})
+}
+
+// drop forgets the reads; they have been answered.
+func (q *reads) drop() { q.rounds, q.roundAt = nil, zeroTime }

@@ -7,35 +7,43 @@ import (
 	"github.com/coterie-go/coterie/replicator/repair"
 )
 
-// repairHost is a space as package repair sees it: a host and a line.
-type repairHost struct{ s *space }
+// repairs is the repairs of one space by which this replica gets what no log has any more.
+type repairs struct {
+	*replica
+	intake  *intake
+	puller  *repair.Puller
+	alarmAt time.Time // digest alarms before this are not acted upon
+}
+
+// repairHost is a replica as package repair sees it: a host and a line.
+type repairHost struct{ r *repairs }
 
 var (
 	_ repair.Host = repairHost{}
 	_ repair.Line = repairHost{}
 )
 
-func newPuller(s *space) *repair.Puller {
-	cfg, st := &s.m.cfg, &s.m.stats
+func newPuller(r *repairs) *repair.Puller {
+	cfg, st := &r.cfg, &r.stats
 	return repair.NewPuller(repair.Env{
 		Limits: repair.Limits{FrameMax: cfg.FrameMax, PieceWindow: cfg.PieceWindow, SuppliersMax: cfg.SuppliersMax, SketchMax: cfg.SketchMax},
 		Counters: repair.Counters{
 			DonorsReplaced: &st.DonorsReplaced, RepairAlarms: &st.RepairAlarms, SketchCells: &st.SketchCells,
 			SketchesFailed: &st.SketchesFailed, RangeRepairs: &st.RangeRepairs,
 		},
-		Host: repairHost{s}, Line: repairHost{s}, Rand: s.m.rng, Store: s.store, TrustSketch: cfg.Defects.TrustSketch,
+		Host: repairHost{r}, Line: repairHost{r}, Rand: r.rng, Store: r.store, TrustSketch: cfg.Defects.TrustSketch,
 	})
 }
 
 // Now is the time of the step.
-func (h repairHost) Now() time.Time { return h.s.m.now }
+func (h repairHost) Now() time.Time { return h.r.now }
 
 // RetryAt is when to ask again after so many vain tries.
-func (h repairHost) RetryAt(tries int) time.Time { return h.s.m.now.Add(h.s.m.backoff(tries)) }
+func (h repairHost) RetryAt(tries int) time.Time { return h.r.now.Add(h.r.backoff(tries)) }
 
 // Suppliers are the voters among the peers, the reachable ones first.
 func (h repairHost) Suppliers() (out []repair.Supplier) {
-	for _, p := range h.s.m.favoured(h.s.m.peers, false) {
+	for _, p := range h.r.favoured(h.r.peers, false) {
 		if p.voter {
 			out = append(out, repair.Supplier{ID: p.id, Reachable: p.reachable})
 		}
@@ -45,7 +53,7 @@ func (h repairHost) Suppliers() (out []repair.Supplier) {
 
 // Progress is how messages in parts get on between a peer and this replica.
 func (h repairHost) Progress(of crdt.Origin, session uint64) repair.Progress {
-	p := h.s.m.peer(of)
+	p := h.r.peer(of)
 	if p == nil {
 		return repair.Progress{}
 	}
@@ -55,121 +63,156 @@ func (h repairHost) Progress(of crdt.Origin, session uint64) repair.Progress {
 
 // Malformed notes that what a peer sent makes no sense.
 func (h repairHost) Malformed(from crdt.Origin) {
-	if p := h.s.m.peer(from); p != nil {
-		h.s.m.malformed(p)
+	if p := h.r.peer(from); p != nil {
+		h.r.malformed(p)
 	}
 }
 
 // Broken notes that a repair has ended without its end.
 func (h repairHost) Broken(from crdt.Origin, began time.Time) {
-	h.s.m.stats.RepairsBroken++
-	h.s.tellRepair(from, RepairBroken, 0, began)
+	h.r.stats.RepairsBroken++
+	h.r.tell(from, RepairBroken, 0, began)
 }
 
 // Pull asks a donor to begin.
 func (h repairHost) Pull(to crdt.Origin, session uint64, content *crdt.Clock) {
-	h.send(to, &Pull{Epoch: h.s.m.view.Epoch, Space: h.s.id, Session: session, Content: content})
+	h.send(to, &Pull{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Content: content})
 }
 
 // MoreCells asks for cells of the donor's sketch.
 func (h repairHost) MoreCells(to crdt.Origin, session, key uint64, from, count uint32) {
-	h.send(to, &MoreCells{Epoch: h.s.m.view.Epoch, Space: h.s.id, Session: session, Key: key, From: from, Count: count})
+	h.send(to, &MoreCells{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Key: key, From: from, Count: count})
 }
 
 // Ask asks about dots.
 func (h repairHost) Ask(to crdt.Origin, session uint64, id uint32, kind repair.Kind, dots *crdt.Clock, sizes []uint64) {
-	h.send(to, &FetchItems{Epoch: h.s.m.view.Epoch, Space: h.s.id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes})
+	h.send(to, &FetchItems{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes})
 }
 
 // Done tells a donor that it need not keep the session any more.
 func (h repairHost) Done(to crdt.Origin, session uint64) {
-	h.send(to, &Done{Epoch: h.s.m.view.Epoch, Space: h.s.id, Session: session})
+	h.send(to, &Done{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session})
 }
 
 func (h repairHost) send(to crdt.Origin, msg Message) {
-	if p := h.s.m.peer(to); p != nil {
-		h.s.m.send(p, Prompt, msg)
+	if p := h.r.peer(to); p != nil {
+		h.r.send(p, Prompt, msg)
 	}
 }
 
-// beginPull begins a repair; union: the clocks are equal and the digests are not.
-func (s *space) beginPull(p *peer, union bool) {
-	s.puller.Begin(p.id, union)
-	s.tellRepair(p.id, RepairBegan, 0, s.m.now)
+// begin begins a repair; union: the clocks are equal and the digests are not.
+func (r *repairs) begin(p *peer, union bool) {
+	r.puller.Begin(p.id, union)
+	r.tell(p.id, RepairBegan, 0, r.now)
 }
 
-func (s *space) onHead(p *peer, msg *Head) {
-	s.takeRepair(s.puller.OnHead(p.id, msg.Session, msg.Clock, msg.Digest, msg.Items))
+func (r *repairs) onHead(p *peer, msg *Head) {
+	r.take(r.puller.OnHead(p.id, msg.Session, msg.Clock, msg.Digest, msg.Items))
 }
 
-func (s *space) onCells(p *peer, msg *Cells) {
-	s.takeRepair(s.puller.OnCells(p.id, msg.Session, repair.Cells{Key: msg.Key, From: msg.From, Cells: msg.Cells}))
+func (r *repairs) onCells(p *peer, msg *Cells) {
+	r.take(r.puller.OnCells(p.id, msg.Session, repair.Cells{Key: msg.Key, From: msg.From, Cells: msg.Cells}))
 }
 
-func (s *space) onItems(p *peer, msg *Items) {
+func (r *repairs) onItems(p *peer, msg *Items) {
 	a := repair.Answer{ID: msg.ID, UpTo: msg.UpTo, Names: msg.Names, Sums: msg.Sums, Items: msg.Items}
-	s.takeRepair(s.puller.OnItems(p.id, msg.Session, a))
+	r.take(r.puller.OnItems(p.id, msg.Session, a))
 }
 
-func (s *space) onRefuse(p *peer, msg *Refuse) { s.takeRepair(s.puller.OnRefuse(p.id, msg.Session)) }
+func (r *repairs) onRefuse(p *peer, msg *Refuse) { r.take(r.puller.OnRefuse(p.id, msg.Session)) }
 
-// takeRepair makes what adds up part of the store.
-func (s *space) takeRepair(g *repair.Staged) {
+// onTime goes on with the repair that runs.
+func (r *repairs) onTime() {
+	if at := r.puller.Deadline(); r.puller.Running() && !r.now.Before(at) {
+		r.take(r.puller.OnTime())
+	}
+}
+
+// take makes what adds up part of the store.
+func (r *repairs) take(g *repair.Staged) {
 	if g == nil {
 		return
 	}
-	p := s.m.peer(g.From)
+	p := r.peer(g.From)
 	if g.Union {
-		s.unite(p, g)
+		r.unite(p, g)
 		return
 	}
-	if g.Merge(s.rep, &s.ch) != nil {
-		s.ch.Reset()
-		s.m.malformed(p)
-		repairHost{s}.Broken(g.From, g.Since)
+	if g.Merge(r.rep, &r.ch) != nil {
+		r.ch.Reset()
+		r.malformed(p)
+		repairHost{r}.Broken(g.From, g.Since)
 		return
 	}
-	s.repaired(g)
-	s.absorb()
-	s.learnContent(p, g.Clock)
-	s.release()
+	r.repaired(g)
+	r.absorb()
+	r.learnContent(p, g.Clock)
+	r.intake.release()
 	// What the donor has got since comes from its log. The donor may lack what is here.
-	s.tellClock(p, true)
+	r.tellClock(p, true)
 }
 
-func (s *space) repaired(g *repair.Staged) {
-	s.m.stats.Repairs++
-	s.tellRepair(g.From, RepairDone, g.Count, g.Since)
+func (r *repairs) repaired(g *repair.Staged) {
+	r.stats.Repairs++
+	r.tell(g.From, RepairDone, g.Count, g.Since)
 }
 
 // unite adds what an equal clock's store has and this one lost. If this replica has moved on, lost
 // items cannot be told from removed ones any more: then the next alarm tries again.
-func (s *space) unite(p *peer, g *repair.Staged) {
+func (r *repairs) unite(p *peer, g *repair.Staged) {
 	items := g.Items()
-	s.agree(p, items)
-	if !g.Clock.Equal(s.content()) {
-		repairHost{s}.Broken(g.From, g.Since)
+	r.agree(p, items)
+	if !g.Clock.Equal(r.content()) {
+		repairHost{r}.Broken(g.From, g.Since)
 		return
 	}
-	s.rep.Union(items, &s.ch)
-	s.repaired(g)
-	s.absorb()
+	r.rep.Union(items, &r.ch)
+	r.repaired(g)
+	r.absorb()
 }
 
 // agree sees that one dot stands for one item: of two that differ, both sides keep the one whose
 // hash is lower. It is right whatever has happened since, for both are alive.
-func (s *space) agree(from *peer, items []crdt.Item) {
-	lower, differ := s.store.Yield(items, &s.ch)
-	s.absorb() // first out, then in: for the disk they are one row
-	s.rep.Union(lower, &s.ch)
-	s.absorb()
-	s.m.stats.Diverged += uint64(len(differ))
+func (r *repairs) agree(from *peer, items []crdt.Item) {
+	lower, differ := r.store.Yield(items, &r.ch)
+	r.absorb() // first out, then in: for the disk they are one row
+	r.rep.Union(lower, &r.ch)
+	r.absorb()
+	r.stats.Diverged += uint64(len(differ))
 	for _, d := range differ[:min(len(differ), divergedMax)] {
-		if it, ok := s.store.Item(d); ok {
-			s.m.eff.Diverged = append(s.m.eff.Diverged, Divergence{Space: s.id, Peer: from.id, Dot: d, Key: it.Key, Dots: len(differ)})
+		if it, ok := r.store.Item(d); ok {
+			r.eff.Diverged = append(r.eff.Diverged, Divergence{Space: r.id, Peer: from.id, Dot: d, Key: it.Key, Dots: len(differ)})
 		}
 	}
 }
 
-// left reports whether an origin is no other member of the installed view.
-func (m *Machine) left(id crdt.Origin) bool { return m.peer(id) == nil }
+// onLogTruncated starts a repair from the peer, because the peer's log cannot help.
+func (r *repairs) onLogTruncated(p *peer) {
+	if !r.puller.Running() {
+		r.begin(p, false)
+	}
+}
+
+// alarm counts a state that should be impossible, and repairs it by union (R5). It tells the peer,
+// so that the peer does the same.
+func (r *repairs) alarm(p *peer) {
+	if r.now.Before(r.alarmAt) {
+		return
+	}
+	l := p.link(r.id)
+	if r.now.Before(l.alarmAt) {
+		return
+	}
+	r.alarmAt = r.now.Add(2 * r.cfg.GossipInterval)
+	l.alarmAt = r.now.Add(2 * r.cfg.GossipInterval << min(l.alarms, alarmsMax)) // what did not help is tried ever more rarely
+	l.alarms++
+	r.stats.DigestAlarms++
+	r.sendStatus(p, false)
+	if !r.puller.Running() {
+		r.begin(p, true)
+	}
+}
+
+func (r *repairs) tell(peer crdt.Origin, state RepairState, items uint64, since time.Time) {
+	r.eff.Repairs = append(r.eff.Repairs, Repair{r.id, peer, state, items, r.now.Sub(since)})
+}

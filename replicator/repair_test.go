@@ -42,7 +42,7 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 	w.net = nil
 	for _, n := range w.nodes {
 		n.m.stats = Stats{}
-		n.m.peers[0].flows, n.m.spaces[Volatile].own = push.Flows{}, push.Outbox{} // what was to be pushed would come after all
+		n.m.peers[0].flows, n.m.spaces[Volatile].pusher.own = push.Flows{}, push.Outbox{} // what was to be pushed would come after all
 	}
 	return w
 }
@@ -159,7 +159,7 @@ func lie(t *testing.T, w *world, to *node, d crdt.Dot) func(packet) bool {
 	t.Helper()
 	return func(p packet) bool {
 		cells, ok := p.msg.(*Cells)
-		pull := to.m.spaces[Volatile].puller
+		pull := to.m.spaces[Volatile].repairs.puller
 		if !ok || p.to != to.id || !pull.Running() || cells.From != 0 || cells.Key != 0 {
 			return false
 		}
@@ -305,7 +305,7 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 			if ok && p.to == j.id {
 				sent += len(g.Items)
 			}
-			pull := j.m.spaces[Volatile].puller
+			pull := j.m.spaces[Volatile].repairs.puller
 			if helpers := pull.Helpers(); killed == 0 && sent > 3000 && len(helpers) > 0 {
 				if killed = helpers[0]; donor {
 					killed = pull.Donor()
@@ -332,7 +332,7 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	spoilt := 0
 	w.drop = func(p packet) bool {
 		g, ok := p.msg.(*Items)
-		pull := j.m.spaces[Volatile].puller
+		pull := j.m.spaces[Volatile].repairs.puller
 		if ok && p.to == j.id && pull.Running() && p.from != pull.Donor() && len(g.Items) > 0 {
 			spoilt++
 			g.Items[0].Payload += "!"
@@ -389,7 +389,7 @@ func TestHostileDonorIsLeft(t *testing.T) {
 		w.drop = func(p packet) bool {
 			if g, ok := p.msg.(*Items); ok && p.to == j.id && len(g.Items) > 0 && (hostile == 0 || hostile == p.from) {
 				if g.ID > 0 || name != "not all" {
-					if pull := j.m.spaces[Volatile].puller; pull.Running() && pull.Donor() == p.from && spoil(g) {
+					if pull := j.m.spaces[Volatile].repairs.puller; pull.Running() && pull.Donor() == p.from && spoil(g) {
 						hostile = p.from
 					}
 				}
@@ -436,7 +436,7 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	w.mendAll()
 	for i, n := range w.nodes {
 		s := n.m.spaces[Volatile]
-		s.puller.Begin(n.m.peers[0].id, false)
+		s.repairs.puller.Begin(n.m.peers[0].id, false)
 		w.net = append(w.net, packet{n.id, w.nodes[1-i].id, Prompt, n.m.eff.Send[len(n.m.eff.Send)-1].Msg})
 	}
 	w.quiet()
@@ -456,7 +456,7 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 		return cells || p.to == 2 && strings.HasPrefix(p.msg.String(), "more")
 	}
 	w.mendAll()
-	pull := b.m.spaces[Volatile].puller
+	pull := b.m.spaces[Volatile].repairs.puller
 	for i := 0; ; i++ {
 		if _, begun := pull.Session(); begun {
 			break
@@ -503,11 +503,11 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 			t.Errorf("%v: refused %v", m, refused)
 		}
 	}
-	if d := &a.m.donors; d.Len() != 1 || d.All()[0].Sketches() != 2 {
+	if d := &a.m.donating.donors; d.Len() != 1 || d.All()[0].Sketches() != 2 {
 		t.Fatalf("%d donations", d.Len())
 	}
 	a.step(Receive{2, &Done{Epoch: 1, Session: 9}})
-	if a.m.donors.Len() != 0 || a.m.stats.Donated != 1 {
+	if a.m.donating.donors.Len() != 0 || a.m.stats.Donated != 1 {
 		t.Fatal("it is kept")
 	}
 }

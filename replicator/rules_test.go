@@ -85,7 +85,7 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	// The puller learns of the last element's event and of its removal while the repair is on its
 	// way.
 	w.drop = func(packet) bool { return false }
-	if !b.m.spaces[Volatile].puller.Running() {
+	if !b.m.spaces[Volatile].repairs.puller.Running() {
 		t.Fatal("no repair is running")
 	}
 	groups := []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 60}, Key: "s", Path: a.path("s", last), Puts: true}}}
@@ -126,7 +126,7 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 			continue
 		}
 		w.deliver(0)
-		if a.m.donors.Len() > 0 && b.m.stats.Repairs == 0 && changes < 20 {
+		if a.m.donating.donors.Len() > 0 && b.m.stats.Repairs == 0 && changes < 20 {
 			a.take("s", elem(59-changes), quorum.Local) // the donor tells this element last
 			a.put("s", elem(60+changes), quorum.Local)
 			changes++

@@ -7,145 +7,78 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
-	"github.com/coterie-go/coterie/replicator/repair"
 )
 
-// space is one of the two halves of a machine, with what the subjects of the protocol keep for it.
+// space is one of the two halves of a machine: a replica, and the owners of what is under way for
+// it.
 type space struct {
-	m     *Machine
-	id    Space
-	rep   *crdt.Replica
-	store *crdt.Store
-	ch    crdt.Changes // of the call that is being made; absorbed at once
-
-	own     push.Outbox   // own groups that a peer may still need
-	waiting push.WaitList // groups that came too early
-	writes  []*opQueue    // operations waiting for acks, per level
-	goals   []*op         // writes that changed nothing: they wait for a whole clock
-	rounds  []*round      // quorum reads
-	roundAt time.Time
-	roundID uint64
-	compares
-	holding
-	sayHeldAt  time.Time      // updates that wait are not told of before this
-	wanted     crdt.Clock     // fetched, not here yet; forgotten when roundAt or settlement.at comes
-	puller     *repair.Puller // the repair that is running
-	alarmAt    time.Time      // digest alarms before this are not acted upon
-	disk       disk
+	*replica
+	pusher     pusher
+	gaps       gaps
+	intake     intake
+	repairs    repairs
 	settlement settlement
-
-	expiring    []string            // keys of which a majority is being asked before they expire
-	confirmed   bool                // it has answered
-	askedExpiry time.Time           // when it was asked
-	learned     bool                // a majority's clocks, as they were when the first view came, are contained
-	sets        quorum.Joint[*peer] // whose quorums count
-
-	hash   [16]byte // of the content clock, while hashed
-	hashed bool
-
-	// What this step has moved; finish looks at it and clears it.
-	moved     bool // the content clock
-	ownMoved  bool // own groups, to be pushed
-	acksMoved bool // the acks of a peer, or the set of peers that count
-	owed      []*peer
+	writes     writes
+	reads      reads
+	compares   compares
+	holding    holding
 }
 
-func newSpace(m *Machine, id Space) *space {
-	s := &space{m: m, id: id}
-	s.rep = crdt.NewReplica(m.cfg.Self, crdt.StoreOptions{DigestSeed: m.cfg.DigestSeed, LogMax: m.cfg.LogMax, LogBytesMax: m.cfg.LogBytesMax,
-		Defects: m.cfg.Defects.Store, SketchCells: max(0, m.cfg.SketchCells), SketchFrom: m.cfg.SketchFrom,
-	})
-	s.store = s.rep.Store()
-	s.puller = newPuller(s)
-	s.disk.clock = &crdt.Clock{}
+func newSpace(t *site, id Space, ops *inflight) *space {
+	s := &space{}
+	s.replica = newReplica(t, id, &s.settlement.chain)
+	r, sets := s.replica, &s.settlement.sets
+	s.pusher = pusher{replica: r}
+	s.intake = intake{replica: r, acks: &s.pusher}
+	s.repairs = repairs{replica: r, intake: &s.intake}
+	s.repairs.puller = newPuller(&s.repairs)
+	s.intake.puller = s.repairs.puller
+	s.gaps = gaps{replica: r, puller: s.repairs.puller}
+	s.settlement = settlement{replica: r, acks: &s.pusher, gaps: &s.gaps, restart: s.restart}
+	s.writes = writes{replica: r, ops: ops, sets: sets}
+	s.reads = reads{replica: r, ops: ops, sets: sets, gaps: &s.gaps, idle: s.writes.idle}
+	s.holding = holding{replica: r, ops: ops, own: &s.pusher.own}
+	s.compares = compares{replica: r, ops: ops, sets: sets, gaps: &s.gaps, hold: &s.holding}
 	return s
 }
 
-func (s *space) load(l Loaded) error {
-	items := l.Items
-	if items == nil {
-		items = func(func(crdt.Item, error) bool) {}
-	}
-	if err := s.rep.Load(l.Clock, l.Digest, items); err != nil {
-		return err
-	}
-	s.disk.clock, s.disk.digest = s.content().Clone(), s.store.Digest()
-	s.resume(l.Partial)
-	return nil
-}
-
-// content is the clock that goes with the items: what has been applied. It changes with the store.
-func (s *space) content() *crdt.Clock { return s.store.Clock() }
-
-// committed is what a crash leaves to the cluster: in the volatile space all of the content, in the
-// durable one what is on disk (R7).
-func (s *space) committed() *crdt.Clock {
-	if s.id == Volatile || s.m.cfg.Defects.AckBeforeCommit {
-		return s.content()
-	}
-	return s.disk.clock
-}
-
-// answers reports whether others may count on what this replica has. Either it has caught up (R4),
-// or what its disk brought must be heard after a cold start: perhaps no other disk has it.
-func (s *space) answers() bool { return s.m.serves || s.settlement.chain.Wants(s.m.cfg.Disk) }
-
-// acked is what this replica answers for.
-func (s *space) acked() *crdt.Clock {
-	if !s.answers() {
-		return &noClock
-	}
-	return s.committed()
-}
-
-// noClock is empty and must stay so.
-var noClock crdt.Clock
-
-// ackedAll reports whether all of the content counts.
-func (s *space) ackedAll() bool {
-	c := s.acked()
-	return c == s.content() || c.Equal(s.content())
-}
-
-func (s *space) contentHash() [16]byte {
-	if !s.hashed {
-		s.hash, s.hashed = s.content().Hash(), true
-	}
-	return s.hash
-}
-
-// absorb follows every call that may have changed the store.
-func (s *space) absorb() {
-	s.moved, s.hashed = true, false
-	s.m.subs.touch(s)
-	s.weighKeys()
-	s.m.expiry.touch(s, s.ch.Keys)
-	s.m.eff.Changed = s.m.eff.Changed || len(s.ch.Keys) > 0
-	if s.id == Durable {
-		s.disk.next.fold(s.ch.Put, s.ch.Dropped)
-	}
-	s.ch.Reset()
-}
-
 func (s *space) onTime() {
-	if s.waiting.Due(s.m.now) {
-		s.askGap()
+	if s.intake.waiting.Due(s.now) {
+		s.intake.askGap()
 	}
-	if s.m.due(&s.roundAt) {
-		s.retryRounds()
+	if s.due(&s.reads.roundAt) {
+		s.retryReads()
 	}
-	if s.m.due(&s.compareAt) {
-		s.compare()
+	if s.due(&s.compares.compareAt) {
+		s.compares.compare()
 	}
-	if s.m.due(&s.thawAt) {
-		s.thaw()
+	if s.due(&s.holding.thawAt) {
+		s.holding.thaw()
 	}
-	if s.m.due(&s.settlement.at) {
-		s.retrySettle()
+	if s.due(&s.settlement.at) {
+		s.settlement.retrySettle()
 	}
-	if at := s.puller.Deadline(); s.puller.Running() && !s.m.now.Before(at) {
-		s.takeRepair(s.puller.OnTime())
+	s.repairs.onTime()
+}
+
+// retryReads asks again for what reads, and writes that changed nothing, wait for.
+func (s *space) retryReads() {
+	s.reads.retryRounds()
+	if s.writes.dropGoals(); !s.writes.idle() {
+		s.askForGoals()
 	}
+}
+
+// askForGoals asks the peers what they hold, for the writes that changed nothing.
+func (s *space) askForGoals() {
+	s.askAll()
+	s.reads.roundAt = earlier(s.reads.roundAt, s.now.Add(s.cfg.RetryInterval))
+}
+
+// restart asks everything again, because the quorums that count have changed.
+func (s *space) restart() {
+	s.reads.restartRounds()
+	s.compares.restartCompare()
 }
 
 // evaluate looks at what waits for clocks, after the step has moved some.
@@ -154,29 +87,99 @@ func (s *space) evaluate() {
 		s.acksMoved = true // the own replica's
 	}
 	if s.moved || s.acksMoved {
-		s.settle()
-		s.checkRounds()
+		s.settlement.settle()
+		s.reads.checkRounds()
 	}
 	if s.moved {
-		s.compareWhenHere()
+		s.compares.compareWhenHere()
 	}
 }
 
 // finish sends what the step has made due.
 func (s *space) finish() {
 	s.persist()
-	if s.ownMoved {
-		s.pushAll()
+	if s.pusher.fresh {
+		s.pusher.pushAll()
 	}
 	if s.acksMoved {
-		s.completeWrites()
+		s.writes.completeWrites()
 	}
-	s.sendAcks()
-	s.moved, s.ownMoved, s.acksMoved = false, false, false
+	s.pusher.sendAcks()
+	s.moved, s.pusher.fresh, s.acksMoved = false, false, false
 }
 
 // String prints the state on one line.
 func (s *space) String() string {
-	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
-		s.id, clockName(s.content()), clockName(s.committed()), s.store.Len(), s.waiting.Len(), len(s.rounds), s.settlement.chain.Settled())
+	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d", s.id, clockName(s.content()),
+		clockName(s.committed()), s.store.Len(), s.intake.waiting.Len(), len(s.reads.rounds), s.chain.Settled())
+}
+
+// update carries out an update whose turn has come.
+func (s *space) update(o *op, timeout time.Duration) {
+	mutate := o.mutate
+	o.mutate = nil
+	var g crdt.Group
+	var err error
+	if o.forever {
+		g, err = s.rep.DeleteForever(o.key, &s.ch)
+	} else {
+		g, err = s.rep.Update(o.key, s.now.UnixNano(), mutate, &s.ch)
+	}
+	if err != nil {
+		s.ch.Reset()
+		s.writes.ops.finishOp(o, err)
+		return
+	}
+	if len(g) == 0 {
+		o.goal = s.content().Clone()
+		if s.writes.awaitGoal(o, timeout) {
+			s.askForGoals()
+		}
+		return
+	}
+	s.absorb()
+	s.pusher.made(g)
+	o.seq = g.Last().Seq
+	if s.id == Volatile && o.level == quorum.Local {
+		s.writes.ops.finishOp(o, nil)
+		return
+	}
+	s.writes.ops.begin(o, timeout)
+	s.writes.enqueue(o)
+}
+
+// onPersisted takes the disk's answer. Only now does what the batch held count (R7).
+func (s *space) onPersisted(id uint64, err error) {
+	if err != nil {
+		s.stats.StoreFailures++
+		clock, own := s.disk.failed(s.now, id)
+		s.writes.failLocal(own, err)
+		s.writes.tellUnstored(clock, err)
+		return
+	}
+	if !s.disk.written(id) {
+		return
+	}
+	s.acksMoved = true
+	s.compares.compareNow()
+	s.pusher.oweAcked()
+}
+
+// took takes what a call of the store has made. It reports whether that is
+// anything.
+func (s *space) took(g crdt.Group, err error) bool {
+	if err != nil || g == nil {
+		s.ch.Reset()
+		return false
+	}
+	s.absorb()
+	s.pusher.made(g)
+	return true
+}
+
+// leave forgets what is under way, when this replica is no member any more.
+func (s *space) leave() {
+	s.repairs.puller.Stop()
+	s.intake.waiting, s.gaps.wanted, s.reads.learned = push.WaitList{}, crdt.Clock{}, false
+	s.settlement.leave()
 }

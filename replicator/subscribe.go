@@ -10,6 +10,8 @@ import (
 
 // subscriptions holds the subscriptions, and what this step has changed.
 type subscriptions struct {
+	*site
+	replicas [spaces]*replica
 	byKey    map[string][]uint64 // ids, sorted
 	prefixes []prefixSub         // by id
 	keyOf    map[uint64]string   // of the subscriptions by key
@@ -22,9 +24,8 @@ type prefixSub struct {
 	prefix string
 }
 
-// onSubscribe registers, and tells what there is already.
-func (m *Machine) onSubscribe(in Subscribe) {
-	b := &m.subs
+// add registers, and tells what there is already.
+func (b *subscriptions) add(in Subscribe) {
 	b.remove(in.ID)
 	if !in.All {
 		if b.byKey == nil {
@@ -33,22 +34,22 @@ func (m *Machine) onSubscribe(in Subscribe) {
 		ids := b.byKey[in.Key]
 		i, _ := slices.BinarySearch(ids, in.ID)
 		b.byKey[in.Key], b.keyOf[in.ID] = slices.Insert(ids, i, in.ID), in.Key
-		m.tell(in.ID, in.Key, false)
+		b.tell(in.ID, in.Key, false)
 		return
 	}
 	i, _ := slices.BinarySearchFunc(b.prefixes, in.ID, func(a prefixSub, id uint64) int { return cmp.Compare(a.id, id) })
 	b.prefixes = slices.Insert(b.prefixes, i, prefixSub{in.ID, in.Prefix})
 	var keys []string
-	for _, s := range m.spaces {
+	for _, s := range b.replicas {
 		for k := range s.store.Snapshot().Keys(in.Prefix) {
-			if m.SpaceOf(k) == s.id {
+			if b.routes.SpaceOf(k) == s.id {
 				keys = append(keys, k)
 			}
 		}
 	}
 	slices.Sort(keys)
 	for _, k := range keys {
-		m.tell(in.ID, k, false)
+		b.tell(in.ID, k, false)
 	}
 }
 
@@ -96,13 +97,13 @@ func (b *subscriptions) mark(key string) *keyChange {
 
 // touch notes what a call of a store has changed. A key is followed in the space in which it lives;
 // the other one may hold a copy while it moves.
-func (b *subscriptions) touch(s *space) {
+func (b *subscriptions) touch(r *replica) {
 	if !b.any() {
 		return
 	}
-	ch, some := &s.ch, false
+	ch, some := &r.ch, false
 	for _, k := range ch.Keys {
-		if b.follows(k) && s.m.SpaceOf(k) == s.id {
+		if b.follows(k) && b.routes.SpaceOf(k) == r.id {
 			b.mark(k).items, some = 0, true
 		}
 	}
@@ -110,27 +111,27 @@ func (b *subscriptions) touch(s *space) {
 		return
 	}
 	for _, it := range ch.Put {
-		if c := b.markedIn(s, it.Key); c != nil {
-			c.sum = c.sum.Plus(s.store.Hash(it))
+		if c := b.markedIn(r.id, it.Key); c != nil {
+			c.sum = c.sum.Plus(r.store.Hash(it))
 			c.items++
 		}
 	}
 	for _, it := range ch.Dropped {
-		if c := b.markedIn(s, it.Key); c != nil {
-			c.sum = c.sum.Minus(s.store.Hash(it))
+		if c := b.markedIn(r.id, it.Key); c != nil {
+			c.sum = c.sum.Minus(r.store.Hash(it))
 			c.items++
 		}
 	}
 	for _, k := range ch.Keys {
-		if c := b.markedIn(s, k); c != nil && c.items == 0 {
+		if c := b.markedIn(r.id, k); c != nil && c.items == 0 {
 			c.other = true
 		}
 	}
 }
 
 // markedIn returns what was noted of a key that lives in a space, nil if that is nothing.
-func (b *subscriptions) markedIn(s *space, key string) *keyChange {
-	if c := b.changed[key]; c != nil && s.m.SpaceOf(key) == s.id {
+func (b *subscriptions) markedIn(space Space, key string) *keyChange {
+	if c := b.changed[key]; c != nil && b.routes.SpaceOf(key) == space {
 		return c
 	}
 	return nil
@@ -138,8 +139,7 @@ func (b *subscriptions) markedIn(s *space, key string) *keyChange {
 
 // notify tells each subscription once what the step has changed, in the order of keys, then of
 // subscriptions.
-func (m *Machine) notify() {
-	b := &m.subs
+func (b *subscriptions) notify() {
 	if len(b.keys) == 0 {
 		return
 	}
@@ -149,11 +149,11 @@ func (m *Machine) notify() {
 			continue
 		}
 		for _, id := range b.byKey[k] {
-			m.tell(id, k, true)
+			b.tell(id, k, true)
 		}
 		for _, p := range b.prefixes {
 			if strings.HasPrefix(k, p.prefix) {
-				m.tell(p.id, k, true)
+				b.tell(p.id, k, true)
 			}
 		}
 	}
@@ -164,9 +164,43 @@ func (m *Machine) notify() {
 
 // tell hands the value of a key to a subscription; of one that holds nothing only that it came to
 // that.
-func (m *Machine) tell(id uint64, key string, changed bool) {
-	r := m.spaces[m.SpaceOf(key)].store.View(key)
+func (b *subscriptions) tell(id uint64, key string, changed bool) {
+	r := b.replicas[b.routes.SpaceOf(key)].store.View(key)
 	if gone := r.Empty(); !gone || changed {
-		m.eff.Notify = append(m.eff.Notify, Change{Sub: id, Key: key, Reader: r, Deleted: gone})
+		b.eff.Notify = append(b.eff.Notify, Change{Sub: id, Key: key, Reader: r, Deleted: gone})
 	}
+}
+
+// moved tells the subscriptions of keys whose durable state differs from the volatile one:
+// another member had this view earlier, and what was written there came before it.
+func (b *subscriptions) moved(was *Routes) {
+	from, to := b.replicas[Volatile].store, b.replicas[Durable].store
+	if !b.any() {
+		return
+	}
+	for _, s := range []*crdt.Store{from, to} {
+		for key := range s.Snapshot().Keys("") {
+			if b.routes.SpaceOf(key) != was.SpaceOf(key) && b.follows(key) && !sameItems(from, to, key) {
+				b.mark(key).other = true
+			}
+		}
+	}
+}
+
+// sameItems reports whether a key holds in both stores what a reader cannot tell apart.
+func sameItems(a, b *crdt.Store, key string) bool {
+	x, y := itemsOf(a, key), itemsOf(b, key)
+	return len(x) > 0 && slices.EqualFunc(x, y, func(i, j *crdt.Item) bool {
+		return i.Dot.Origin == j.Dot.Origin && i.Path == j.Path && i.Payload == j.Payload
+	})
+}
+
+func itemsOf(s *crdt.Store, key string) (items []*crdt.Item) {
+	for it := range s.Snapshot().ItemsFrom(key, "") {
+		if it.Key != key {
+			break
+		}
+		items = append(items, it)
+	}
+	return items
 }

@@ -24,25 +24,9 @@ const (
 	tidyScan  = 4096 // items looked at for counts to fold
 )
 
-// tidies reports whether this replica is the one that tidies up now.
-func (m *Machine) tidies() bool {
-	return m.serves && m.voter && m.oldest == m.cfg.Self && (m.heardOf <= m.view.Epoch || m.cfg.Defects.TidyInOldView)
-}
-
-// oldestOf returns the voter with the lowest up number, of several the one with the lowest id.
-func oldestOf(v View) (id crdt.Origin) {
-	var up uint32
-	for i, p := range v.Voters {
-		if i == 0 || p.UpNumber < up {
-			id, up = p.ID, p.UpNumber
-		}
-	}
-	return id
-}
-
 // planTidying sees that there is a time for what there is to do.
 func (m *Machine) planTidying() {
-	if m.tidyAt.IsZero() && m.tidies() && (m.spaces[Volatile].store.Littered() || m.spaces[Durable].store.Littered() || m.folding.pending() || m.mayClearMoved()) {
+	if m.tidyAt.IsZero() && m.tidies() && (m.spaces[Volatile].store.Littered() || m.spaces[Durable].store.Littered() || m.folding.pending() || m.move.mayClear()) {
 		m.tidyAt = m.now.Add(m.cfg.RetryInterval)
 	}
 }
@@ -51,21 +35,27 @@ func (m *Machine) planTidying() {
 func (m *Machine) tidy() {
 	if !m.tidies() {
 		for _, s := range m.spaces {
-			s.forgetConfirmed()
+			m.expiry.forgetConfirmed(s.id)
 		}
 		return
 	}
-	more := m.fold()
-	more = m.clearMoved() || more
+	more := false
+	if m.move.number == 0 { // else a move must find the counts as all have them
+		var again time.Time
+		if more, again = m.folding.fold(); !again.IsZero() {
+			m.tidyAt = again
+		}
+	}
+	more = m.move.clear() || more
 	for _, s := range m.spaces {
-		if s.crowded() { // a peer that answers is far behind already
+		if s.holding.crowded() { // a peer that answers is far behind already
 			more = true
 			continue
 		}
 		if s.id == Durable || m.move.number == 0 { // else it might change what is being moved
 			more = s.sweep() || more
 		}
-		s.expireConfirmed()
+		m.expireConfirmed(s)
 	}
 	if more {
 		m.tidyAt = m.now.Add(m.cfg.GapDelay) // time for others to get a word in
@@ -76,14 +66,10 @@ func (m *Machine) tidy() {
 func (s *space) sweep() (more bool) {
 	before := s.store.Len()
 	g, more, err := s.rep.Sweep(tidyItems, &s.ch)
-	if err != nil || g == nil {
-		s.ch.Reset()
-		return more && err == nil
+	if s.took(g, err) {
+		s.stats.Swept += uint64(before - s.store.Len())
 	}
-	s.m.stats.Swept += uint64(before - s.store.Len())
-	s.absorb()
-	s.made(g)
-	return more
+	return more && err == nil
 }
 
 // showLiving hides what belongs to members that are not in the view, and shows what belongs to
@@ -92,23 +78,11 @@ func (m *Machine) showLiving(ids ...crdt.Origin) {
 	l := crdt.NewLiving(ids...)
 	for _, s := range m.spaces {
 		s.rep.SetLiving(l, &s.ch)
-		m.subs.touch(s)
+		m.subs.touch(s.replica)
 		m.eff.Changed = m.eff.Changed || len(s.ch.Keys) > 0
 		s.ch.Reset()
 	}
 }
 
-// membersOf returns the ids of all members of a view.
-func membersOf(v View) []crdt.Origin {
-	ids := make([]crdt.Origin, 0, len(v.Voters)+len(v.Learners))
-	for _, p := range v.Voters {
-		ids = append(ids, p.ID)
-	}
-	for _, p := range v.Learners {
-		ids = append(ids, p.ID)
-	}
-	return ids
-}
-
 // tidyDeadline is when there is something to do, zero: nothing that is known yet.
-func (m *Machine) tidyDeadline() time.Time { return earlier(m.tidyAt, m.expiry.next(m)) }
+func (m *Machine) tidyDeadline() time.Time { return earlier(m.tidyAt, m.expiry.next()) }

@@ -67,54 +67,60 @@ func (e *TimeoutError) Unwrap() []error {
 	return []error{ErrTimeout}
 }
 
-// timedOut tells how far an operation has come: in the installed view, or, if that has enough, in
-// the first older one that has not.
-func (s *space) timedOut(o *op) error {
-	if o.heldBack() {
-		return s.neverBegun(o)
+// timedOut tells how far an operation has come.
+func (m *Machine) timedOut(o *op) error {
+	s := m.spaces[o.space]
+	switch {
+	case o.heldBack():
+		o.mutate = nil
+		if m.move.movesKey(o.key) {
+			return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrKeyMoving, o.key, o.level)
+		}
+		return s.holding.neverBegun(o)
+	case o.level == quorum.Linearizable:
+		return s.writes.timedOut(o, s.compares.agreed(o))
+	case o.read:
+		r := s.reads.roundOf(o)
+		return s.writes.timedOut(o, func(p *peer) bool { return s.reads.answered(r, p) })
 	}
-	has := func(p *peer) bool { return s.hasWrite(p, o) }
-	if o.level == quorum.Linearizable {
-		has = o.agreed
-	} else if o.read {
-		r := s.roundOf(o)
-		has = func(p *peer) bool { return s.answered(r, p) }
-	}
+	return s.writes.timedOut(o, func(p *peer) bool { return s.writes.hasWrite(p, o) })
+}
+
+// timedOut tells which members satisfy has: in the installed view, or, if that has enough, in the
+// first older one that has not.
+func (w *writes) timedOut(o *op, has func(p *peer) bool) error {
 	e := &TimeoutError{Key: o.key, Level: o.level, Read: o.read, Cause: o.failed}
 	if o.level == quorum.Local { // it waited for the own disk
-		e.Epoch, e.Need, e.Missing = s.m.view.Epoch, 1, []crdt.Origin{s.m.cfg.Self}
+		e.Epoch, e.Need, e.Missing = w.view.Epoch, 1, []crdt.Origin{w.cfg.Self}
 		return e
 	}
-	if !s.sets.Complete() {
+	if !w.sets.Complete() {
 		return e
 	}
-	v := s.sets.Lacking(o.level, has)
+	v := w.sets.Lacking(o.level, has)
 	if v == nil {
-		v = s.sets.Newest()
+		v = w.sets.Newest()
 	}
-	e.Epoch, e.Need, e.Have, e.Missing, e.Refused = v.Epoch, v.Need(o.level), v.Tally(has), s.idsOf(v.Without(has)), s.refusals(v, o)
+	e.Epoch, e.Need, e.Have = v.Epoch, v.Need(o.level), v.Tally(has)
+	e.Missing, e.Refused = w.idsOf(v.Without(has)), w.refusals(v, o)
 	return e
 }
 
 // neverBegun tells why an update was held back until its time was up.
-func (s *space) neverBegun(o *op) error {
-	o.mutate = nil
-	if s.m.movesKey(o.key) {
-		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrKeyMoving, o.key, o.level)
-	}
-	if p := s.laggard(); p != nil {
-		bytes, _ := s.own.Behind(p.link(s).window.Applied())
-		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind (Config.BacklogMax)", ErrOverloaded, o.key, o.level,
-			short(p.id), bytes)
+func (h *holding) neverBegun(o *op) error {
+	if p := h.laggard(); p != nil {
+		bytes, _ := h.own.Behind(p.link(h.id).window.Applied())
+		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind (Config.BacklogMax)",
+			ErrOverloaded, o.key, o.level, short(p.id), bytes)
 	}
 	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)
 }
 
 // idsOf lists replicas, the own one as nil, by id.
-func (s *space) idsOf(ps []*peer) (ids []crdt.Origin) {
+func (w *writes) idsOf(ps []*peer) (ids []crdt.Origin) {
 	for _, p := range ps {
 		if p == nil {
-			ids = append(ids, s.m.cfg.Self)
+			ids = append(ids, w.cfg.Self)
 		} else {
 			ids = append(ids, p.id)
 		}

@@ -18,16 +18,16 @@ func TestTimeoutsComeByDeadlineThenID(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
 				id++
-				o := m.newOp(id, "k", quorum.Majority)
+				o := m.ops.newOp(id, "k", quorum.Majority)
 				o.deadline = start.Add(time.Duration(rapid.IntRange(0, 20).Draw(t, "deadline")))
-				m.timeouts.add(o)
+				m.ops.timeouts.add(o)
 				want = append(want, o)
 			},
 			"add in order": func(t *rapid.T) {
 				id++
-				o := m.newOp(id, "k", quorum.Majority)
+				o := m.ops.newOp(id, "k", quorum.Majority)
 				o.deadline = start.Add(time.Duration(20 + id))
-				m.timeouts.add(o)
+				m.ops.timeouts.add(o)
 				want = append(want, o)
 			},
 			"end": func(t *rapid.T) {
@@ -36,12 +36,12 @@ func TestTimeoutsComeByDeadlineThenID(t *testing.T) {
 				}
 				i := rapid.IntRange(0, len(want)-1).Draw(t, "which")
 				o := want[i]
-				m.timeouts.remove(o)
+				m.ops.timeouts.remove(o)
 				if !o.done() {
 					t.Fatal("it still waits")
 				}
 				if rapid.Bool().Draw(t, "recycle") {
-					m.recycle(o)
+					m.ops.recycle(o)
 				}
 				want = slices.Delete(want, i, i+1)
 			},
@@ -52,11 +52,11 @@ func TestTimeoutsComeByDeadlineThenID(t *testing.T) {
 						first = o
 					}
 				}
-				if got := m.timeouts.first(); got != first || m.timeouts.len() != len(want) {
-					t.Fatalf("first of %d is %+v, want %+v of %d", m.timeouts.len(), got, first, len(want))
+				if got := m.ops.timeouts.first(); got != first || m.ops.timeouts.len() != len(want) {
+					t.Fatalf("first of %d is %+v, want %+v of %d", m.ops.timeouts.len(), got, first, len(want))
 				}
-				if most := 2*len(want) + 2*overMax + 2; m.timeouts.line.Len() > most {
-					t.Fatalf("%d in line for %d that wait", m.timeouts.line.Len(), len(want))
+				if most := 2*len(want) + 2*overMax + 2; m.ops.timeouts.line.Len() > most {
+					t.Fatalf("%d in line for %d that wait", m.ops.timeouts.line.Len(), len(want))
 				}
 			},
 		})

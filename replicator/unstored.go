@@ -67,81 +67,81 @@ func describeRefusals(b *strings.Builder, own error, others []Refusal, name func
 
 // tellUnstored tells the peers that a batch with a clock was refused. They learn how far the
 // commits before it came, so that a lost ack is not taken for a refusal.
-func (s *space) tellUnstored(clock *crdt.Clock, cause error) {
-	if !s.answers() {
+func (w *writes) tellUnstored(clock *crdt.Clock, cause error) {
+	if !w.answers() {
 		return
 	}
 	why := cause.Error()
 	why = strings.ToValidUTF8(why[:min(len(why), whyMax)], "")
-	for _, p := range s.m.peers {
-		msg := &Unstored{Epoch: s.m.view.Epoch, Acked: s.acked().Base(p.id), Why: why}
+	for _, p := range w.peers {
+		msg := &Unstored{Epoch: w.view.Epoch, Acked: w.acked().Base(p.id), Why: why}
 		if upTo := clock.Base(p.id); upTo > msg.Acked {
 			msg.UpTo = upTo
 		}
-		s.m.send(p, Prompt, msg)
+		w.send(p, Prompt, msg)
 	}
 }
 
 // onUnstored notes what the peer's disk has refused, and ends the writes that cannot reach their
 // levels any more.
-func (s *space) onUnstored(p *peer, msg *Unstored) {
-	if max(msg.UpTo, msg.Acked) > s.rep.Seq() {
-		s.m.malformed(p)
+func (w *writes) onUnstored(p *peer, msg *Unstored) {
+	if max(msg.UpTo, msg.Acked) > w.rep.Seq() {
+		w.malformed(p)
 		return
 	}
-	s.learnOwn(p, max(msg.UpTo, msg.Acked), msg.Acked)
-	l := p.link(s)
+	w.learnOwn(p, max(msg.UpTo, msg.Acked), msg.Acked)
+	l := p.link(w.id)
 	l.unstored, l.refuses, l.why = max(l.unstored, msg.UpTo), true, msg.Why
-	for _, q := range s.writes {
+	for _, q := range w.queues {
 		for _, o := range q.ops.Items() {
 			if o.seq > l.unstored {
 				break
 			}
-			s.endHopeless(o)
+			w.endHopeless(o)
 		}
 	}
-	for _, o := range s.goals {
-		s.endHopeless(o)
+	for _, o := range w.goals {
+		w.endHopeless(o)
 	}
 }
 
 // refused reports whether a replica, the own one as nil, lacks a write because its disk has refused
 // it.
-func (s *space) refused(p *peer, o *op) bool {
+func (w *writes) refused(p *peer, o *op) bool {
 	switch {
-	case s.id != Durable || o.read || s.hasWrite(p, o):
+	case w.id != Durable || o.read || w.hasWrite(p, o):
 		return false
 	case p == nil:
 		return o.failed != nil
 	case o.goal != nil:
-		return p.link(s).refuses
+		return p.link(w.id).refuses
 	}
-	return p.link(s).unstored >= o.seq && p.link(s).window.Counted() < o.seq
+	return p.link(w.id).unstored >= o.seq && p.link(w.id).window.Counted() < o.seq
 }
 
 // endHopeless ends a write if so many disks have refused it that the others are too few for its
 // level.
-func (s *space) endHopeless(o *op) {
+func (w *writes) endHopeless(o *op) {
 	if o.done() {
 		return
 	}
 	if o.level == quorum.Local {
-		if s.refused(nil, o) {
-			s.m.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: s.m.view.Epoch, Need: 1, Cause: o.failed})
+		if w.refused(nil, o) {
+			w.ops.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: w.view.Epoch, Need: 1, Cause: o.failed})
 		}
 		return
 	}
-	if v := s.sets.Lacking(o.level, func(p *peer) bool { return !s.refused(p, o) }); v != nil {
-		s.m.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: v.Epoch, Need: v.Need(o.level),
-			Have: v.Tally(func(p *peer) bool { return s.hasWrite(p, o) }), Refused: s.refusals(v, o), Cause: o.failed})
+	if v := w.sets.Lacking(o.level, func(p *peer) bool { return !w.refused(p, o) }); v != nil {
+		w.ops.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: v.Epoch, Need: v.Need(o.level),
+			Have: v.Tally(func(p *peer) bool { return w.hasWrite(p, o) }), Refused: w.refusals(v, o), Cause: o.failed})
 	}
 }
 
 // refusals lists the peers of a set whose disks have refused a write.
-func (s *space) refusals(v *quorum.Set[*peer], o *op) (rs []Refusal) {
+func (w *writes) refusals(v *quorum.Set[*peer], o *op) (rs []Refusal) {
 	for _, p := range v.Peers { // by id
-		if s.refused(p, o) {
-			rs = append(rs, Refusal{p.id, p.link(s).why})
+		if w.refused(p, o) {
+			rs = append(rs, Refusal{p.id, p.link(w.id).why})
 		}
 	}
 	return rs

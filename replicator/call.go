@@ -1,0 +1,96 @@
+package replicator
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
+)
+
+func (m *Machine) onUpdate(in Update) {
+	o := m.ops.newOp(in.ID, in.Key, in.Write)
+	o.mutate = in.Mutate
+	m.write(o, in.Timeout)
+}
+
+func (m *Machine) onDelete(in Delete) {
+	o := m.ops.newOp(in.ID, in.Key, in.Write)
+	o.mutate = removeAll
+	m.write(o, in.Timeout)
+}
+
+func (m *Machine) onDeleteForever(in DeleteForever) {
+	o := m.ops.newOp(in.ID, in.Key, in.Write)
+	o.mutate, o.forever = removeAll, true
+	m.write(o, in.Timeout)
+}
+
+func removeAll(t *crdt.Tx) error {
+	_, err := t.RemoveAll("")
+	return err
+}
+
+// write begins an update, or holds it back.
+func (m *Machine) write(o *op, timeout time.Duration) {
+	if err := m.ops.mayWrite(o.level); err != nil {
+		m.reply(o.id, err)
+		return
+	}
+	o.space = m.SpaceOf(o.key)
+	if s := m.spaces[o.space]; !m.move.hold(o, timeout) && !s.holding.hold(o, timeout) {
+		s.update(o, timeout)
+	}
+}
+
+func (m *Machine) onGet(in Get) {
+	s := m.spaces[m.SpaceOf(in.Key)]
+	if err := crdt.CheckKey(in.Key); err != nil {
+		m.reply(in.ID, err)
+		return
+	}
+	if in.Read == quorum.Local {
+		m.replyReader(in.ID, s.store.View(in.Key))
+		return
+	}
+	if err := m.ops.mayAsk(in.Read); err != nil {
+		m.reply(in.ID, err)
+		return
+	}
+	if !m.serves {
+		m.reply(in.ID, ErrLearner)
+		return
+	}
+	if in.Read == quorum.Linearizable && m.cfg.Defects.ReadWithoutAgreement {
+		in.Read = quorum.Majority
+	}
+	o := &op{id: in.ID, key: in.Key, level: in.Read, space: s.id, read: true}
+	if in.Read == quorum.Linearizable {
+		m.ops.begin(o, in.Timeout)
+		s.compares.compareLater(o)
+		return
+	}
+	s.reads.beginRead(o, in.Timeout)
+}
+
+// onCancel ends operations whose callers have gone. It walks once over what waits, however many
+// they are.
+func (m *Machine) onCancel(ids []uint64) {
+	wanted := make(map[uint64]struct{}, len(ids))
+	for _, id := range ids {
+		wanted[id] = struct{}{}
+	}
+	var ops []*op
+	for o := range m.ops.timeouts.all() {
+		if _, ok := wanted[o.id]; ok && o.then == nil {
+			ops = append(ops, o)
+		}
+	}
+	for _, o := range ops {
+		o.mutate = nil
+		m.spaces[o.space].acksMoved = true // what waited with it is looked at again
+		m.ops.end(o, ErrCancelled)
+	}
+}
+
+// expire ends an operation whose time is up, and says what is known of it.
+func (m *Machine) expire(o *op) { m.ops.end(o, m.timedOut(o)) }

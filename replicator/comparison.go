@@ -1,0 +1,74 @@
+package replicator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+)
+
+// comparison is one such question, for all reads that began before it.
+//
+//	asked ──a quorum agrees──► answered
+//	  └──── it does not, or it does not answer in time ────► the next one, of all, after a while
+type comparison struct {
+	id    uint64
+	clock *crdt.Clock // the own content when it was asked
+	hash  [16]byte    // of clock
+	began time.Time
+	hold  time.Duration
+	keys  []comparedKey
+	asked []*peer
+	votes []vote
+
+	retold []*peer // the peers that have been told the whole clock
+}
+
+// comparedKey is one key's part of a comparison.
+type comparedKey struct {
+	key    string
+	state  crdt.Reader // pinned when it was asked
+	own    bool        // all events of it count at the own replica
+	ops    []*op
+	agreed bool
+}
+
+// vote is what one peer said: agrees has an entry per key.
+type vote struct {
+	from   *peer
+	agrees []bool
+	lacks  bool // some event of the keys
+}
+
+// comparedMax bounds the keys of one comparison; more wait for the next one. Their names must fit
+// half a frame.
+const comparedMax = 64
+
+// sort sorts operations by their keys, as far as there is room, and returns the others.
+func (c *comparison) sort(ops []*op, bytes int) (rest []*op) {
+	for _, o := range ops {
+		i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == o.key })
+		if i < 0 {
+			if bytes -= len(o.key) + 8; len(c.keys) == comparedMax || bytes < 0 && len(c.keys) > 0 {
+				rest = append(rest, o)
+				continue
+			}
+			i = len(c.keys)
+			c.keys = append(c.keys, comparedKey{key: o.key})
+		}
+		c.keys[i].ops = append(c.keys[i].ops, o)
+	}
+	return rest
+}
+
+func (c *comparison) voted(p *peer) bool {
+	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p })
+}
+
+// agrees reports whether a replica, the own one as nil, holds the same state of the i-th key.
+func (c *comparison) agrees(p *peer, i int) bool {
+	if p == nil {
+		return c.keys[i].own
+	}
+	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p && v.agrees[i] })
+}

@@ -1,0 +1,125 @@
+package replicator
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/quorum"
+)
+
+// inflight is the operations that wait, whatever they wait for, and their time-outs.
+//
+// Invariants: pending counts the operations of timeouts; none of spare is among them.
+type inflight struct {
+	*site
+	pending  int // operations that wait
+	timeouts timeouts
+	spare    []*op // for operations to come
+}
+
+// opsKeep bounds the ops that are kept for the next operations.
+const opsKeep = 1024
+
+// newOp returns an op for a new operation: one that has been recycled, if there is one.
+func (f *inflight) newOp(id uint64, key string, l quorum.Level) *op {
+	if n := len(f.spare); n > 0 {
+		o := f.spare[n-1]
+		f.spare = f.spare[:n-1]
+		*o = op{serial: o.serial, id: id, key: key, level: l}
+		return o
+	}
+	return &op{id: id, key: key, level: l}
+}
+
+// recycle takes an op to which nothing refers any more, except its place in the line of the
+// timeouts.
+func (f *inflight) recycle(o *op) {
+	o.serial++
+	o.release()
+	if len(f.spare) < opsKeep {
+		f.spare = append(f.spare, o)
+	}
+}
+
+// begin lets an operation wait.
+func (f *inflight) begin(o *op, timeout time.Duration) {
+	if o.waits {
+		return // it was held back, and its time counts from then
+	}
+	o.waits = true
+	if timeout <= 0 {
+		timeout = f.cfg.OperationTimeout
+	}
+	o.deadline = f.now.Add(timeout)
+	f.pending++
+	f.timeouts.add(o)
+}
+
+// end answers an operation that waited.
+func (f *inflight) end(o *op, err error) {
+	if o.done() {
+		return
+	}
+	f.timeouts.remove(o)
+	f.pending--
+	if o.then != nil {
+		o.then(err)
+	} else {
+		f.reply(o.id, err)
+	}
+}
+
+// finishOp answers an operation, whether it waited or not.
+func (f *inflight) finishOp(o *op, err error) {
+	if o.waits {
+		f.end(o, err)
+	} else {
+		f.reply(o.id, err)
+	}
+}
+
+// endRead answers a read with a state of its key.
+func (f *inflight) endRead(o *op, r crdt.Reader) {
+	if o.done() {
+		return
+	}
+	f.timeouts.remove(o)
+	f.pending--
+	if o.then != nil {
+		o.then(nil)
+	} else {
+		f.replyReader(o.id, r)
+	}
+}
+
+// mayAsk says why an operation of this level cannot begin.
+func (f *inflight) mayAsk(l quorum.Level) error {
+	if !l.Valid() {
+		return fmt.Errorf("%w: %v", ErrLevel, l)
+	}
+	if !f.member {
+		return ErrNoView
+	}
+	if n := len(f.view.Voters); l != quorum.Local && l.Need(n) > n {
+		return fmt.Errorf("%w: %v, the view has %d voters", ErrNotEnoughReplicas, l, n)
+	}
+	if f.pending >= f.cfg.PendingMax {
+		return fmt.Errorf("%w: %d operations wait (Config.PendingMax)", ErrOverloaded, f.pending)
+	}
+	return nil
+}
+
+// mayWrite says why an update cannot even begin. Nothing has happened then.
+func (f *inflight) mayWrite(l quorum.Level) error {
+	if l == quorum.Linearizable {
+		return fmt.Errorf("%w: %v is for reads; write at Majority", ErrLevel, l)
+	}
+	if err := f.mayAsk(l); err != nil {
+		return err
+	}
+	if !f.serves {
+		return ErrLearner // R11: what it removes it must have observed
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package replicator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/push"
+)
+
+// site is what the owners of one machine share: its settings, the time of the step, the members,
+// and what the step brings about.
+type site struct {
+	roster
+	cfg       Config
+	rng       *rand.Rand
+	now       time.Time
+	eff       Effects
+	stats     Stats
+	routes    *Routes
+	summarize func() [spaces]Summary // what this replica holds
+
+	linkAt time.Time // the earliest of what the links wait for
+}
+
+// send sends a message: in parts if its clocks are larger than a frame, and behind what it must not
+// overtake.
+func (t *site) send(p *peer, lane Lane, msg Message) {
+	size := clockBytes(msg)
+	c, compares := msg.(*Compare)
+	if size > t.cfg.FrameMax || compares && p.flows.CarriesKind(kindCompare, uint8(c.Space)) {
+		if !t.sendLarge(p, cargoOf(msg), msg, size) {
+			t.stats.FlowsDropped++ // it is asked for again
+		}
+		return
+	}
+	t.eff.Send = append(t.eff.Send, Envelope{To: p.id, Lane: lane, Msg: msg})
+}
+
+// due reports whether a time has come, and clears it.
+func (t *site) due(at *time.Time) bool {
+	if at.IsZero() || t.now.Before(*at) {
+		return false
+	}
+	*at = zeroTime
+	return true
+}
+
+// flowMax bounds the bytes of a flow: one group or the clocks of one message, and what goes around
+// it.
+func (t *site) flowMax() int { return max(t.cfg.GroupMax, clocksMax) + push.FlowExtra }
+
+// sendLarge sends a message that is larger than a frame, unless it is on its way to the peer
+// already. It reports whether it is; else there is no place, and the caller tries again when a flow
+// has ended.
+func (t *site) sendLarge(p *peer, c push.Cargo, msg Message, size int) bool {
+	switch p.flows.PlaceFor(c, size, t.cfg.GroupMax) {
+	case push.NoPlace:
+		return false
+	case push.OnItsWay:
+		return true
+	}
+	if p.flows.Put(c, t.largeOf(c, msg, size)) {
+		t.pumpFlow(p)
+	}
+	return true
+}
+
+// largeOf returns the encoding of a group that goes to another peer already, or a new message.
+func (t *site) largeOf(c push.Cargo, msg Message, size int) *push.Large {
+	if c.Group != (crdt.Range{}) {
+		for _, p := range t.peers {
+			if l := p.flows.Carrying(c, msg.epochOf()); l != nil {
+				return l
+			}
+		}
+	}
+	return push.NewLarge(size, msg.epochOf(), func(dst []byte) []byte { return AppendMessage(dst, msg) })
+}
+
+// pumpFlow sends the parts of the first flow that the window allows.
+func (t *site) pumpFlow(p *peer) {
+	p.flows.Pump(t.cfg.FrameMax, t.cfg.PieceWindow, func(part push.Part) {
+		t.send(p, Bulk, &Part{Epoch: t.view.Epoch, Flow: part.Flow, Index: part.Index, Total: part.Total, Data: part.Data})
+	})
+	if p.flows.Arm(t.now.Add(t.backoff(p.flows.Tries()))) {
+		t.arm(p.flows.RetryAt())
+	}
+}
+
+// arm makes sure that the links are looked at not later than a time; zero: never.
+func (t *site) arm(at time.Time) { t.linkAt = earlier(t.linkAt, at) }
+
+// backoff is how long to wait before the next try.
+func (t *site) backoff(tries int) time.Duration {
+	d := t.cfg.RetryInterval << min(tries, 16)
+	return max(t.cfg.RetryInterval, min(d, t.cfg.GossipInterval))
+}
+
+// askAll asks all peers what they hold.
+func (t *site) askAll() {
+	for _, p := range t.peers {
+		t.sendStatus(p, true)
+	}
+}
+
+// sendStatus tells a peer the hashes of what this replica holds.
+func (t *site) sendStatus(p *peer, ask bool) {
+	t.send(p, Prompt, &Status{Epoch: t.view.Epoch, Ask: ask, Spaces: t.summarize()})
+}
+
+// reply answers an operation.
+func (t *site) reply(id uint64, err error) {
+	t.eff.Reply = append(t.eff.Reply, Result{ID: id, Err: err})
+}
+
+// replyReader answers a read.
+func (t *site) replyReader(id uint64, r crdt.Reader) {
+	if r.Deleted() {
+		t.reply(id, fmt.Errorf("%w: %q", crdt.ErrDeleted, r.Key()))
+		return
+	}
+	t.eff.Reply = append(t.eff.Reply, Result{ID: id, Reader: r})
+}
