@@ -31,11 +31,12 @@ const (
 	connectionReset
 	wallJump
 	flap
+	diskFull
 	faultKinds
 )
 
 var faultNames = [faultKinds]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash", "crash-oldest", "crash-all", "freeze",
-	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset", "wall-jump", "flap"}
+	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset", "wall-jump", "flap", "disk-full"}
 
 func (f fault) String() string { return faultNames[f] }
 
@@ -158,6 +159,7 @@ func (c *chaos) injectInProcess(f fault) {
 	case suspend:
 		d := time.Duration(between(c.rng, int64(2*time.Second), int64(30*time.Second)))
 		if !p.frozen {
+			p.mem.step(membership.Tick{}) // the last step before it, after any wall jump
 			p.pause(d)
 			p.clock.suspended += int64(d)
 		}
@@ -169,12 +171,18 @@ func (c *chaos) injectInProcess(f fault) {
 		}
 	case diskStall:
 		slot.disk.slowTil = w.now + between(c.rng, int64(time.Second), int64(10*time.Second))
+	case diskFull:
+		slot.disk.fullTil = w.now + between(c.rng, int64(100*time.Millisecond), int64(10*time.Second))
 	case connectionReset:
 		if q := c.slot().proc; q != nil && q != p {
 			w.net.resetBetween(p, q)
 		}
 	case wallJump:
-		p.clock.skew += between(c.rng, -int64(10*time.Second), int64(10*time.Second))
+		d := between(c.rng, -int64(10*time.Second), int64(10*time.Second))
+		if p.frozen { // back, it might hide a suspend: the one assumption is that either clock shows how much time has passed
+			d = max(d, -d)
+		}
+		p.clock.skew += d
 	}
 }
 
@@ -300,7 +308,7 @@ func (w *World) heal() {
 	w.leases.down, w.leases.cut = false, 0
 	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still, w.net.slow = 0, 0, 0, nil, nil, nil
 	for _, s := range w.slots {
-		s.disk.slowTil = 0
+		s.disk.slowTil, s.disk.fullTil = 0, 0
 		if s.proc != nil {
 			s.proc.resume()
 		} else if s.started > 0 {

@@ -8,8 +8,11 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// errDisk is what a failing commit answers.
-var errDisk = errors.New("simulated disk failure")
+// These are what failing commits answer.
+var (
+	errDisk = errors.New("simulated disk failure")
+	errFull = errors.New("simulated full disk")
+)
 
 // disk is the durable memory of a slot: it survives incarnations, and forgets what was not
 // committed when one ends. A commit takes a while, and all that waits then is committed together.
@@ -19,6 +22,7 @@ type disk struct {
 	env     *durable.Memory
 	armed   bool
 	slowTil int64 // a stall: commits take far longer until then
+	fullTil int64 // no commit succeeds until then, nor does the membership's record
 	mark    int64 // when the last incarnation may still have done something as a member; 0: never
 }
 
@@ -57,7 +61,12 @@ func (d *disk) arm(p *Process) {
 		}
 		d.armed = false
 		n := env.Pending()
-		if !d.w.healed && chance(d.rng, d.w.opt.DiskFail) {
+		switch {
+		case d.w.now < d.fullTil:
+			for range n {
+				env.FailNext(errFull)
+			}
+		case !d.w.healed && chance(d.rng, d.w.opt.DiskFail):
 			env.FailNext(errDisk)
 		}
 		env.FlushN(n)

@@ -13,7 +13,8 @@
 //   - the network loses, repeats, reorders and delays on the control lane, with stragglers of
 //     seconds; the data lanes are FIFO until their connection breaks; cuts are total, partial or
 //     one-way;
-//   - disks forget what was not committed, are slow, stall, and fail commits;
+//   - disks forget what was not committed, are slow, stall, fail commits, and are full for a while:
+//     then not even the membership's record is written;
 //   - views lag: in two of three worlds what was committed comes late on single links, and so do
 //     the data lanes and what sharding says (lag.go); in a sixth of the worlds of plain chaos that
 //     is the scenario, under a load whose order is judged;
@@ -28,7 +29,8 @@
 //   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps
 //     some nodes out, is down, and gives leases to somebody outside; its sessions run out, or holds
 //     last as long as their process;
-//   - clocks differ in rate by up to a per cent, and in wall time by any amount;
+//   - clocks differ in rate by almost as much as Epsilon allows, and in wall time by any amount,
+//     which jumps;
 //   - all nodes are restarted in turn, with and without a delay before the balance is looked at,
 //     and the whole cluster is shut down in order and started again (script_restart.go);
 //   - all nodes are stopped at once, in order, and started again (script_stops.go);

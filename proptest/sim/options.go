@@ -195,11 +195,8 @@ func drawOptions(rs streams, plan Plan) Options {
 		PromptLossy: r.IntN(3) == 0,
 		FrameMax:    pick(r, 0, 0, 0, smallFrame),
 	}
-	for i := range o.Weights[:flap] { // that one is drawn later
+	for i := range o.Weights[:flap] { // the others are drawn later
 		o.Weights[i] = pick(r, 0, 0, 1, 2, 5)
-	}
-	if o.Weights[suspend] > 0 { // together they would break the one assumption: that either clock shows how much time has passed
-		o.Weights[wallJump] = 0
 	}
 	o.Scenario = drawScenario(r)
 	o.drawRestarts(rs.stream("restarts", 0))
@@ -215,8 +212,25 @@ func drawOptions(rs streams, plan Plan) Options {
 	o.drawPassivation(rs.stream("passivation", 0))
 	o.drawLag(rs)
 	o.drawKeys(rs)
+	o.drawHarm(rs.stream("harm", 0))
 	return o
 }
+
+// drawHarm draws what few worlds have: disks without room, and clocks as far apart as Epsilon lets
+// them be.
+func (o *Options) drawHarm(r *rand.Rand) {
+	full, apart := pick(r, 0, 0, 0, 1, 3), r.IntN(3) == 0
+	if o.Scenario == plainChaos || o.Scenario == coldRestarts {
+		o.Weights[diskFull] = full
+	}
+	if apart && o.ClockDrift > 0 {
+		o.ClockDrift = farApart
+	}
+}
+
+// farApart is a deviation from true time that makes two clocks differ by less than 0.03, the usual
+// Epsilon: 1.0145 / 0.9855 is 1.0294.
+const farApart = 0.0145
 
 // fromPlan takes over what the plan says.
 func (o *Options) fromPlan(plan Plan) {

@@ -72,13 +72,10 @@ func drawCluster(rs streams, plan Plan) Options {
 		FalseHints:  r.IntN(2) == 0,
 		PromptLossy: r.IntN(3) == 0,
 	}
-	for i := range o.Weights {
+	for i := range o.Weights[:diskFull] { // that one is drawn later
 		o.Weights[i] = pick(r, 0, 0, 1, 2, 5)
 	}
 	o.Weights[join], o.Weights[leave] = pick(r, 2, 5, 8), pick(r, 1, 3, 5)
-	if o.Weights[suspend] > 0 {
-		o.Weights[wallJump] = 0 // as in drawOptions
-	}
 	o.Timing = pick(r, usualTiming, usualTiming, hostileTiming, recklessTiming)
 	o.Scenario = pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, lostKinds,
 		rollingMoves)
@@ -93,6 +90,7 @@ func drawCluster(rs streams, plan Plan) Options {
 	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
 	o.drawPassivation(rs.stream("passivation", 0))
 	o.drawLag(rs)
+	o.drawHarm(rs.stream("harm", 0))
 	return o
 }
 

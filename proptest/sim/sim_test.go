@@ -48,7 +48,7 @@ func TestClusterPlanDrawsAll(t *testing.T) {
 		for s, n := range o.Weights {
 			seen[fault(s).String()] = seen[fault(s).String()] || n > 0
 		}
-		if scripts[o.Scenario] == nil && (o.Weights[join] == 0 || o.Weights[leave] == 0) || o.ClockDrift > 0.01 || o.WriteGap < 300*time.Millisecond {
+		if scripts[o.Scenario] == nil && (o.Weights[join] == 0 || o.Weights[leave] == 0) || o.ClockDrift > farApart || o.WriteGap < 300*time.Millisecond {
 			t.Errorf("seed %d: %v", seed, o)
 		}
 	}
