@@ -32,12 +32,6 @@ func (w *World) startLoad() {
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
 
-// counts reports whether what a process is told by a quorum at this moment counts. Without its
-// lease it may live in a view that the others have left behind. The majority of that view may go on
-// to acknowledge what no other process will ever see; so a node must tell its clients only under
-// its lease.
-func (p *Process) counts() bool { return p.mem.holds(p.time()) }
-
 // update runs a typed update through the Replicator of a process.
 func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, fn func(T) error, done func(error)) {
 	var v V
@@ -128,7 +122,7 @@ func (l *load) add(p *Process, b *setBook) {
 		if p.stores(b) {
 			e.local = l.w.now
 		}
-		if quorum && p.counts() {
+		if quorum {
 			e.acked = l.w.now
 		}
 	})
@@ -160,7 +154,7 @@ func (l *load) addMany(p *Process, b *setBook) {
 			if p.stores(b) {
 				e.local = l.w.now
 			}
-			if quorum && p.counts() {
+			if quorum {
 				e.acked = l.w.now
 			}
 		}
@@ -186,7 +180,7 @@ func (l *load) remove(p *Process, b *setBook) {
 	}, func(err error) {
 		if err == nil {
 			l.w.counts.Acked++
-			if quorum && seen && p.counts() {
+			if quorum && seen {
 				e.gone = l.w.now
 			}
 		}
@@ -201,7 +195,7 @@ func (l *load) count(p *Process, b *sumBook) {
 	update[crdt.GCounter](p.rep, b.key, level, func(c *crdt.GCounterTx) error { return c.Increment(n) }, func(err error) {
 		if err == nil {
 			l.w.counts.Acked++
-			if quorum && p.counts() {
+			if quorum {
 				b.floor += n
 				b.acked = append(b.acked, ackedSum{l.w.now, n})
 			}
@@ -245,7 +239,7 @@ func (l *load) read(p *Process, space, key string) {
 	if l.rng.IntN(4) == 0 {
 		b := l.l.counter(space + "sum/" + key)
 		read[crdt.GCounter](p.rep, b.key, level, func(c crdt.GCounter, err error) {
-			if err == nil && p.counts() {
+			if err == nil {
 				checkSum(w, p, b, c.Value(), start)
 				if linear {
 					checkLinearSum(w, p, b, c.Value(), start)
@@ -256,7 +250,7 @@ func (l *load) read(p *Process, space, key string) {
 	}
 	b := l.l.set(space + "set/" + key)
 	read[crdt.ORSet[string]](p.rep, b.key, level, func(s crdt.ORSet[string], err error) {
-		if err == nil && p.counts() {
+		if err == nil {
 			checkSet(w, p, b, s.Contains, start, l.some(len(b.entries)))
 			checkGroups(w, p, b, s.Contains)
 			if linear {
@@ -293,7 +287,7 @@ func (l *load) probe() {
 		l.l.nextElem++
 		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
 		update[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
-			if err != nil || !p.counts() {
+			if err != nil {
 				return
 			}
 			e.acked, e.local = w.now, w.now

@@ -106,7 +106,7 @@ func (l tidyLoad) removeOwned(p *Process, b *setBook) {
 		}
 		l.w.counts.Acked++
 		for _, e := range seen {
-			if quorum && p.counts() {
+			if quorum {
 				e.gone = l.w.now
 			}
 		}
@@ -117,7 +117,7 @@ func (l tidyLoad) readOwned(p *Process, b *setBook) {
 	l.w.counts.Reads++
 	start := l.w.now
 	read[crdt.NodeSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.NodeSet[string], err error) {
-		if err == nil && p.counts() {
+		if err == nil {
 			checkOwned(l.w, p, b, s.Contains, start, l.some(len(b.entries)))
 		}
 	})
@@ -127,7 +127,7 @@ func (l tidyLoad) readOwnedMap(p *Process, b *setBook) {
 	l.w.counts.Reads++
 	start := l.w.now
 	read[crdt.NodeMap[string, int]](p.rep, b.key, quorum.Majority, func(m crdt.NodeMap[string, int], err error) {
-		if err == nil && p.counts() {
+		if err == nil {
 			checkOwnedMap(l.w, p, b, m, start)
 		}
 	})
@@ -148,7 +148,7 @@ func (l tidyLoad) fleeting(p *Process, space string) {
 	b, start := key(l.rng.Int64N(fleetingKeys)), w.now
 	w.counts.Reads++
 	read[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
-		if err == nil && p.counts() {
+		if err == nil {
 			checkFleeting(w, p, b, s.Contains, start, l.some(len(b.entries)))
 		}
 	})
@@ -178,7 +178,7 @@ func (l tidyLoad) readFinal(p *Process, b *finalBook) {
 	start := l.w.now
 	read[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
 		checkTold(l.w, p, b, err, start)
-		if err == nil && p.counts() {
+		if err == nil {
 			checkFinal(l.w, p, b, start)
 			if b.asked == 0 {
 				checkSet(l.w, p, &b.setBook, s.Contains, start, l.some(len(b.entries)))
@@ -207,7 +207,7 @@ func (l tidyLoad) deleteForever(p *Process, b *finalBook) {
 		if p.stores(&b.setBook) {
 			b.on = append(b.on, p.slot.index)
 		}
-		if quorum && p.counts() && b.gone == 0 {
+		if quorum && b.gone == 0 {
 			b.gone = w.now
 		}
 	})
@@ -235,7 +235,7 @@ func (l *load) writeThen(p *Process, key string, e *entry, mutate func(*crdt.Tx)
 		if r.Err == nil {
 			l.w.counts.Acked++
 			e.local = l.w.now
-			if quorum && p.counts() {
+			if quorum {
 				e.acked = l.w.now
 			}
 		}
