@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // replicateWindow is how many writes may be unacknowledged before the caller is held back.
@@ -122,7 +123,7 @@ func sustain(ctx context.Context, data host.Data, key string, fn func(i int) fun
 			now = time.Now()
 		}
 		began[place] = now
-		data.Update(key, ddata.WriteAll, 0, fn(s.load.ops+1), func(err error) {
+		data.Update(key, quorum.All, 0, fn(s.load.ops+1), func(err error) {
 			if err != nil {
 				fail.Store(&err)
 			}

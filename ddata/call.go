@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // ticket names an operation in the machine. It belongs to the loop's goroutine while the operation
@@ -72,7 +73,7 @@ const callGrace = time.Second
 // of an update, the fn that runs unless the caller has gone before. The machine's own time-out
 // comes at the deadline and knows how far the operation got, so a caller waits a little longer than
 // that. Its wait is bounded, because the replica's goroutine may be held up.
-func (r *Replicator) call(ctx context.Context, level Level, fn func(*crdt.Tx) error,
+func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt.Tx) error,
 	in func(id uint64, timeout time.Duration, fn func(*crdt.Tx) error) replicator.Input,
 ) replicator.Result {
 	timeout := r.n.cfg.RequestTimeout

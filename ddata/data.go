@@ -8,17 +8,20 @@ import (
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
-// Level says how many replicas a read or a write must reach: Local, Majority, All, To(n),
-// MajorityPlus(k, atLeast). A majority counts the voters of the installed view, those that do not
-// answer included.
-type Level = quorum.Level
+// ReadLevel says how many replicas a read asks. A majority is counted of the voters of the installed
+// view; voters that do not answer count too.
+type ReadLevel quorum.Level
 
-// The levels of writes. A write that times out is not rolled back: the error says how far it got,
+// WriteLevel says how many replicas have a write before its caller hears of success. A majority is
+// counted as for reads. A write that times out is not rolled back: the error says how far it got,
 // and it goes on spreading.
+type WriteLevel quorum.Level
+
+// The levels of writes.
 const (
-	WriteLocal    = quorum.Local
-	WriteMajority = quorum.Majority
-	WriteAll      = quorum.All
+	WriteLocal    = WriteLevel(quorum.Local)
+	WriteMajority = WriteLevel(quorum.Majority)
+	WriteAll      = WriteLevel(quorum.All)
 )
 
 // The levels of reads. A majority read sees every write that was acknowledged by a majority before
@@ -31,25 +34,33 @@ const (
 // update's function sees, which is this replica's state. It takes one round trip while the key does
 // not change, whatever happens to other keys, and more while the key changes.
 const (
-	ReadLocal    = quorum.Local
-	ReadMajority = quorum.Majority
-	ReadAll      = quorum.All
+	ReadLocal    = ReadLevel(quorum.Local)
+	ReadMajority = ReadLevel(quorum.Majority)
+	ReadAll      = ReadLevel(quorum.All)
 
-	ReadLinearizable = quorum.Linearizable
+	ReadLinearizable = ReadLevel(quorum.Linearizable)
 )
 
 // WriteTo asks for n replicas, this one included; with fewer members than that the write fails at
 // once.
-func WriteTo(n int) Level { return quorum.To(n) }
+func WriteTo(n int) WriteLevel { return WriteLevel(quorum.To(n)) }
 
 // WriteMajorityPlus asks for a majority and k more, for at least atLeast and at most all.
-func WriteMajorityPlus(k, atLeast int) Level { return quorum.MajorityPlus(k, atLeast) }
+func WriteMajorityPlus(k, atLeast int) WriteLevel {
+	return WriteLevel(quorum.MajorityPlus(k, atLeast))
+}
 
 // ReadFrom asks n replicas, this one included; with fewer members than that the read fails at once.
-func ReadFrom(n int) Level { return quorum.To(n) }
+func ReadFrom(n int) ReadLevel { return ReadLevel(quorum.To(n)) }
 
 // ReadMajorityPlus asks a majority and k more, at least atLeast and at most all.
-func ReadMajorityPlus(k, atLeast int) Level { return quorum.MajorityPlus(k, atLeast) }
+func ReadMajorityPlus(k, atLeast int) ReadLevel { return ReadLevel(quorum.MajorityPlus(k, atLeast)) }
+
+// String prints the level.
+func (l ReadLevel) String() string { return quorum.Level(l).String() }
+
+// String prints the level.
+func (l WriteLevel) String() string { return quorum.Level(l).String() }
 
 // Key names replicated data and says what type it has. The same name with another type is an error
 // (crdt.ErrTypeClash) when it is used.
@@ -77,14 +88,14 @@ func (k Key[V]) Name() string { return k.name }
 //     type of yours has panicked
 //   - how the node ended, such as ErrClosed, also at ReadLocal; ctx's error when it is over before
 //     the call, or cancelled
-func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level) (V, error) {
+func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level ReadLevel) (V, error) {
 	var v V
 	reader, err := r.Get(ctx, key.name, level)
 	if err != nil {
 		return v, err
 	}
 	v, err = crdt.ViewOf[V](reader)
-	return v, r.wrap("get", key.name, level, err)
+	return v, r.wrap("get", key.name, quorum.Level(level), err)
 }
 
 // Update changes the value of a key: fn calls the mutators of what it is given. fn runs on the
@@ -101,21 +112,20 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 // behind with what this node wrote (replicator.Config.BacklogMax). A member that does not answer
 // holds up no caller.
 //
-// Errors: those of Get, but that ErrLevel is also for ReadLinearizable, and that with ErrNoLease
-// the write has happened here. replicator.ErrOverloaded when it was held back until its time was
+// Errors: those of Get, but that with ErrNoLease the write has happened here. replicator.ErrOverloaded when it was held back until its time was
 // up, or too many wait: nothing happened. replicator.ErrStoreFailure for a durable key that too
 // many disks refuse: errors.As a *replicator.StoreError says whose and why; the write still
 // spreads. Of the mutators, crdt.ErrElement, ErrTooLarge (also for too many changes), ErrOverflow,
 // ErrNested and ErrTxDone, and crdt.ErrPanic; fn's own. Those of crdt and fn's own mean that
 // nothing happened.
-func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level Level, fn func(T) error) error {
+func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level WriteLevel, fn func(T) error) error {
 	return r.Update(ctx, key.name, level, crdt.Mutate[V](fn))
 }
 
 // Delete removes everything that this replica has seen under a key. What others write at the same
 // time survives, and the key can be used again. When ctx is cancelled, nothing waits any more; the
 // deletion may have happened, or may not. Errors: those of Update.
-func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
+func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level WriteLevel) error {
 	return r.Delete(ctx, key.name, level)
 }
 
@@ -123,7 +133,7 @@ func Delete[V any](ctx context.Context, r *Replicator, key Key[V], level Level) 
 // crdt.ErrDeleted, on every node, and what others write at the same time is hidden and goes. One
 // item stays permanently. To delete a key again is no error, so that a call that timed out can be
 // repeated.
-func DeleteForever[V any](ctx context.Context, r *Replicator, key Key[V], level Level) error {
+func DeleteForever[V any](ctx context.Context, r *Replicator, key Key[V], level WriteLevel) error {
 	return r.DeleteForever(ctx, key.name, level)
 }
 

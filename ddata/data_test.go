@@ -276,7 +276,4 @@ func TestLinearizableReadSeesWhatWasAcknowledgedAnywhere(t *testing.T) {
 			t.Fatalf("%d elements after %d writes (%v)", set.Len(), i+1, err)
 		}
 	}
-	if err := ddata.Update(ctx, replica(t, nodes[0]), names, ddata.ReadLinearizable, add("x")); !errors.Is(err, replicator.ErrLevel) {
-		t.Fatalf("a write at a level of reads: %v", err)
-	}
 }

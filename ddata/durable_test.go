@@ -225,14 +225,14 @@ func TestAFailingStoreCountsTheOwnReplicaAsFailed(t *testing.T) {
 	unblock := block(t, dirs[0])
 	ctx := testContext(t)
 	r := replica(t, nodes[0])
-	refused := func(level ddata.Level, element string) {
+	refused := func(level ddata.WriteLevel, element string) {
 		t.Helper()
 		err := ddata.Update(ctx, r, kept, level, add(element))
 		if !errors.Is(err, replicator.ErrStoreFailure) || !errors.Is(err, durable.ErrCorrupt) || !strings.Contains(err.Error(), dirs[0]) {
 			t.Errorf("%v: %v", level, err)
 		}
 	}
-	accepted := func(level ddata.Level, element string) {
+	accepted := func(level ddata.WriteLevel, element string) {
 		t.Helper()
 		if err := ddata.Update(ctx, r, kept, level, add(element)); err != nil {
 			t.Errorf("%v: %v", level, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Errors of a node's life; match them with errors.Is.
@@ -63,7 +64,7 @@ func (e *storeError) Error() string { return e.text }
 func (e *storeError) Unwrap() error { return e.StoreError }
 
 // wrap says what was tried of which key.
-func (r *Replicator) wrap(op, key string, level Level, err error) error {
+func (r *Replicator) wrap(op, key string, level quorum.Level, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -71,7 +71,7 @@ func TestQuorumOperationsNeedTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	key, ctx := NewKey[crdt.ORSet[string]]("s"), t.Context()
-	add := func(s string, level Level) error {
+	add := func(s string, level WriteLevel) error {
 		return Update(ctx, r, key, level, func(tx *crdt.ORSetTx[string]) error { return tx.Add(s) })
 	}
 	if err := add("under the lease", WriteMajority); err != nil {
@@ -79,12 +79,12 @@ func TestQuorumOperationsNeedTheLease(t *testing.T) {
 	}
 	n.members.on(func() { // which publishes no other meanwhile
 		n.lease.set(membership.Lease{})
-		for _, level := range []Level{WriteMajority, WriteAll} {
+		for _, level := range []WriteLevel{WriteMajority, WriteAll} {
 			if err := add("without it", level); !errors.Is(err, ErrNoLease) {
 				t.Errorf("a write at %v without the lease: %v", level, err)
 			}
 		}
-		for _, level := range []Level{ReadMajority, ReadAll, ReadLinearizable} {
+		for _, level := range []ReadLevel{ReadMajority, ReadAll, ReadLinearizable} {
 			if _, err := Get(ctx, r, key, level); !errors.Is(err, ErrNoLease) {
 				t.Errorf("a read at %v without the lease: %v", level, err)
 			}

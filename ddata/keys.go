@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // ReplicaCount is how many replicas the quorums of this role count in the installed view: its
@@ -28,7 +29,7 @@ func (r *Replicator) ReplicaCount() int {
 func (r *Replicator) Keys(ctx context.Context, prefix string) (iter.Seq[string], error) {
 	state, err := r.state(ctx)
 	if err != nil {
-		return nil, r.wrap("keys", prefix, ReadLocal, err)
+		return nil, r.wrap("keys", prefix, quorum.Local, err)
 	}
 	return func(yield func(string) bool) {
 		next, stop := iter.Pull(state.keysOf(replicator.Durable, prefix))

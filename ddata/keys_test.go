@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Keys lists what holds something, of both spaces in one order, as it was when it was asked.
@@ -67,8 +68,8 @@ func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 	_ = nodes[1].Close()
 	first, second := make(chan error, 1), make(chan error, 1)
 	one := crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) })
-	data.Update("hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { first <- err })
-	data.Update("hits", ddata.WriteMajority, 100*time.Millisecond, one, func(err error) { second <- err })
+	data.Update("hits", quorum.Majority, 100*time.Millisecond, one, func(err error) { first <- err })
+	data.Update("hits", quorum.Majority, 100*time.Millisecond, one, func(err error) { second <- err })
 	if err := <-second; !errors.Is(err, replicator.ErrOverloaded) {
 		t.Errorf("a second write that waits: %v", err)
 	}

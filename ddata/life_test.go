@@ -20,7 +20,7 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, level := range []ddata.Level{ddata.ReadLocal, ddata.ReadLocal, ddata.ReadMajority} {
+		for _, level := range []ddata.ReadLevel{ddata.ReadLocal, ddata.ReadLocal, ddata.ReadMajority} {
 			if _, err := ddata.Get(ctx, r, key, level); !errors.Is(err, crdt.ErrDeleted) {
 				t.Fatalf("get at %v: %v", level, err)
 			}

@@ -38,7 +38,7 @@ func TestMergePanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, level := range []ddata.Level{ddata.ReadLocal, ddata.ReadMajority, ddata.ReadLinearizable} {
+	for _, level := range []ddata.ReadLevel{ddata.ReadLocal, ddata.ReadMajority, ddata.ReadLinearizable} {
 		_, err = ddata.Get(ctx, r, key, level)
 		demand("a read", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // The metrics of a node; the table in package events explains them.
@@ -171,7 +172,7 @@ type times struct {
 
 type operation struct {
 	op    string
-	level Level
+	level quorum.Level
 }
 
 func newTimes(meter events.Meter, role string) *times {
@@ -182,7 +183,7 @@ func newTimes(meter events.Meter, role string) *times {
 }
 
 // of is where the time of an operation goes; nil without a Meter.
-func (t *times) of(in replicator.Input, level Level) drivers.Observer {
+func (t *times) of(in replicator.Input, level quorum.Level) drivers.Observer {
 	if t == nil {
 		return nil
 	}

@@ -64,7 +64,7 @@ type request struct {
 	in    replicator.Input
 	from  runloop.Permit          // of another node's message
 	id    uint64                  // of an operation, by Replicator.number
-	level Level                   // of it
+	level quorum.Level            // of it
 	done  func(replicator.Result) // of Update, Delete, Get
 	call  *ticket                 // of a request that can be withdrawn
 	do    func(*replicaHost)      // runs on the loop's goroutine instead of a step

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Change is what a subscription delivers: the state of a key at that moment. V is crdt.Reader where
@@ -48,7 +49,7 @@ func typed[V crdt.Value[V, T], T any](r *Replicator, changes iter.Seq2[Change[cr
 			t := Change[V]{Key: c.Key, Deleted: c.Deleted, Ended: c.Ended}
 			if err == nil && !c.Ended { // a key that is deleted for good has nothing to read
 				t.Value, err = crdt.ViewOf[V](c.Value)
-				err = r.wrap("subscribe", c.Key, ReadLocal, err)
+				err = r.wrap("subscribe", c.Key, quorum.Local, err)
 			}
 			if !yield(t, err) {
 				return
@@ -70,7 +71,7 @@ func (r *Replicator) SubscribePrefix(ctx context.Context, prefix string) iter.Se
 func (r *Replicator) changes(ctx context.Context, key string, prefix bool) iter.Seq2[Change[crdt.Reader], error] {
 	return func(yield func(Change[crdt.Reader], error) bool) {
 		if err := checkSubscription(key, prefix); err != nil {
-			yield(Change[crdt.Reader]{}, r.wrap("subscribe", key, ReadLocal, err))
+			yield(Change[crdt.Reader]{}, r.wrap("subscribe", key, quorum.Local, err))
 			return
 		}
 		s := &subscription{latest: map[string]replicator.Change{}, wake: make(chan struct{}, 1)}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -71,7 +71,7 @@ func (c *ExternalClient) set(ctx context.Context, shards []int, at map[int]strin
 	done := make(chan error, 1)
 	ctx, timeout, cancel := bounded(ctx)
 	defer cancel()
-	c.state.Update(c.key(), ddata.WriteMajority, timeout, func(tx *crdt.Tx) error {
+	c.state.Update(c.key(), quorum.Majority, timeout, func(tx *crdt.Tx) error {
 		m := protocol.LocationsMap{}.Mutator(tx)
 		for _, s := range shards {
 			put := m.Put
@@ -106,7 +106,7 @@ func (c *ExternalClient) ShardLocations(ctx context.Context) (map[int]string, er
 	done := make(chan answer, 1)
 	ctx, timeout, cancel := bounded(ctx)
 	defer cancel()
-	c.state.Get(c.key(), ddata.ReadMajority, timeout, func(v crdt.Reader, err error) { done <- answer{v, err} })
+	c.state.Get(c.key(), quorum.Majority, timeout, func(v crdt.Reader, err error) { done <- answer{v, err} })
 	var a answer
 	select {
 	case a = <-done:

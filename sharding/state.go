@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // StateSettings say how the replicated state of a type is read and written: the table of homes, the
@@ -78,12 +78,12 @@ func longer(limit time.Duration, failed uint) time.Duration {
 	return limit
 }
 
-func (s StateSettings) write() ddata.Level { return s.level(s.WritePlus, ddata.WriteAll) }
-func (s StateSettings) read() ddata.Level  { return s.level(s.ReadPlus, ddata.ReadAll) }
+func (s StateSettings) write() quorum.Level { return s.level(s.WritePlus, quorum.All) }
+func (s StateSettings) read() quorum.Level  { return s.level(s.ReadPlus, quorum.All) }
 
-func (s StateSettings) level(plus int, all ddata.Level) ddata.Level {
+func (s StateSettings) level(plus int, all quorum.Level) quorum.Level {
 	if plus == All {
 		return all
 	}
-	return ddata.WriteMajorityPlus(plus, s.AtLeast) // of reads too: the arithmetic is the same
+	return quorum.MajorityPlus(plus, s.AtLeast) // of reads too: the arithmetic is the same
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // TestStateSettings: what is asked of the replicated state, and for how long, is what
@@ -17,14 +17,14 @@ func TestStateSettings(t *testing.T) {
 		write, read asked
 	}{
 		"defaults": {
-			StateSettings{}, asked{ddata.WriteMajorityPlus(0, 0), 5 * time.Second}, asked{ddata.ReadMajorityPlus(0, 0), 2 * time.Second},
+			StateSettings{}, asked{quorum.MajorityPlus(0, 0), 5 * time.Second}, asked{quorum.MajorityPlus(0, 0), 2 * time.Second},
 		},
 		"the reference's": {
 			StateSettings{WritePlus: 3, ReadPlus: 5, AtLeast: 5, WriteTimeout: time.Minute, ReadTimeout: time.Hour},
-			asked{ddata.WriteMajorityPlus(3, 5), time.Minute}, asked{ddata.ReadMajorityPlus(5, 5), time.Hour},
+			asked{quorum.MajorityPlus(3, 5), time.Minute}, asked{quorum.MajorityPlus(5, 5), time.Hour},
 		},
 		"all": {
-			StateSettings{WritePlus: All, ReadPlus: All}, asked{ddata.WriteAll, 5 * time.Second}, asked{ddata.ReadAll, 2 * time.Second},
+			StateSettings{WritePlus: All, ReadPlus: All}, asked{quorum.All, 5 * time.Second}, asked{quorum.All, 2 * time.Second},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 		w.store.mu.Lock()
 		defer w.store.mu.Unlock()
 		for _, limit := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} { // for each of the four
-			if n := w.store.asked[asked{ddata.ReadMajorityPlus(0, 0), limit}]; n != 4 {
+			if n := w.store.asked[asked{quorum.MajorityPlus(0, 0), limit}]; n != 4 {
 				t.Errorf("%d reads with %v: %v", n, limit, w.store.asked)
 			}
 		}

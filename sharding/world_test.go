@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // world is a cluster of fake nodes in one process: real machines, real transport over memory, a
@@ -257,7 +257,7 @@ type sharedState struct {
 }
 
 type asked struct {
-	level   ddata.Level
+	level   quorum.Level
 	timeout time.Duration
 }
 
@@ -286,7 +286,7 @@ func (s *sharedState) stall(key string) (goOn func()) {
 	}
 }
 
-func (s *sharedState) Update(key string, level ddata.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
+func (s *sharedState) Update(key string, level quorum.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[asked{level, timeout}]++
@@ -314,7 +314,7 @@ func (s *sharedState) Update(key string, level ddata.Level, timeout time.Duratio
 	}
 }
 
-func (s *sharedState) Get(key string, level ddata.Level, timeout time.Duration, done func(crdt.Reader, error)) {
+func (s *sharedState) Get(key string, level quorum.Level, timeout time.Duration, done func(crdt.Reader, error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[asked{level, timeout}]++

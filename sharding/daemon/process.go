@@ -98,7 +98,7 @@ func (p *Process) State(ctx context.Context) (s State, ok bool, err error) {
 	return p.read(ctx, ddata.ReadMajority)
 }
 
-func (p *Process) read(ctx context.Context, level ddata.Level) (State, bool, error) {
+func (p *Process) read(ctx context.Context, level ddata.ReadLevel) (State, bool, error) {
 	r, err := ddata.Get(ctx, p.data, p.keys.state, level)
 	if err != nil {
 		return State{}, false, err
