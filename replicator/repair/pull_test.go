@@ -162,6 +162,33 @@ func TestRepairBringsWhatDiffers(t *testing.T) {
 	}
 }
 
+// A repair of stores that differ in much leaves the sketches out, and goes on at once: no time passes
+// that no answer is waited for.
+func TestRangesAreAskedForAtOnce(t *testing.T) {
+	p := newPair(t)
+	var ch crdt.Changes
+	put(t, p.from, 0, 6000)
+	p.u.Begin(donorID, false)
+	if err := p.run().Merge(p.rep, &ch); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2500 {
+		ch.Reset()
+		_, err := p.from.Update(fmt.Sprintf("k%05d", i), 0, func(tx *crdt.Tx) error { _, err := tx.RemoveAll(""); return err }, &ch)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	began := p.now
+	p.u.Begin(donorID, false)
+	if p.run() == nil || p.counts[4] != 1 {
+		t.Fatalf("%v", p.counts)
+	}
+	if took := p.now.Sub(began); took > 0 {
+		t.Errorf("%v passed", took)
+	}
+}
+
 // A repair without any donor left breaks, and leaves the puller idle.
 func TestRepairWithoutADonorBreaks(t *testing.T) {
 	p := newPair(t)

@@ -119,7 +119,7 @@ func (d *difference) growSketch() (busy bool) {
 	if n, ok := k.dec.Estimate(); ok {
 		if n > WorkItems/16 && uint64(n) > (d.theirs+uint64(d.own.Len()))/8 {
 			d.goByRanges() // an eighth of all: then names cost less than cells, and so does making them
-			return false
+			return true
 		}
 		want = max(n+n/2+16, have+have/4)
 	}
