@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // applyBatch is how many events come in one message, each in a group of its own: what gathers while
@@ -42,8 +43,8 @@ func runApply(_ context.Context, o options) error {
 			start func() func(gs []crdt.Group, c *cost) error
 		}{
 			{"store", intoStore},
-			{"machine", func() func([]crdt.Group, *cost) error { return intoMachine(replicator.Volatile) }},
-			{"machine-durable", func() func([]crdt.Group, *cost) error { return intoMachine(replicator.Durable) }},
+			{"machine", func() func([]crdt.Group, *cost) error { return intoMachine(keyspace.Volatile) }},
+			{"machine-durable", func() func([]crdt.Group, *cost) error { return intoMachine(keyspace.Durable) }},
 		} {
 			cost, err := applied(n, c.maker(), to.start())
 			if err != nil {
@@ -111,7 +112,7 @@ func counts() func() (crdt.Group, error) {
 }
 
 // pushFrames encodes groups as the messages that carry them.
-func pushFrames(gs []crdt.Group, space replicator.Space) [][]byte {
+func pushFrames(gs []crdt.Group, space keyspace.Space) [][]byte {
 	var frames [][]byte
 	for len(gs) > 0 {
 		k := min(applyBatch, len(gs))
@@ -157,9 +158,9 @@ func intoStore() func([]crdt.Group, *cost) error {
 }
 
 // intoMachine sends messages to a machine whose keys are of one space.
-func intoMachine(space replicator.Space) func([]crdt.Group, *cost) error {
+func intoMachine(space keyspace.Space) func([]crdt.Group, *cost) error {
 	a := &appliedTo{machine: machineWithPeer()}
-	if space == replicator.Durable {
+	if space == keyspace.Durable {
 		a = &appliedTo{machine: machineWithPeer("*"), table: memoryTable()}
 	}
 	return func(gs []crdt.Group, c *cost) error { return a.frames(pushFrames(gs, space), len(gs), c) }

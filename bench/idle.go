@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -209,4 +210,4 @@ func (p *pair) changeOne() error {
 }
 
 // digest returns the digest of what one of the two holds.
-func (p *pair) digest(i int) crdt.Digest { return p.m[i].Snapshot(replicator.Durable).Digest() }
+func (p *pair) digest(i int) crdt.Digest { return p.m[i].Snapshot(keyspace.Durable).Digest() }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -32,10 +32,10 @@ func (r *Replicator) Keys(ctx context.Context, prefix string) (iter.Seq[string],
 		return nil, r.wrap("keys", prefix, quorum.Local, err)
 	}
 	return func(yield func(string) bool) {
-		next, stop := iter.Pull(state.keysOf(replicator.Durable, prefix))
+		next, stop := iter.Pull(state.keysOf(keyspace.Durable, prefix))
 		defer stop()
 		other, more := next()
-		for key := range state.keysOf(replicator.Volatile, prefix) {
+		for key := range state.keysOf(keyspace.Volatile, prefix) {
 			for ; more && other < key; other, more = next() {
 				if !yield(other) {
 					return
@@ -54,7 +54,7 @@ func (r *Replicator) Keys(ctx context.Context, prefix string) (iter.Seq[string],
 }
 
 // keysOf yields the keys that live in a space. The other one may hold items of a key that moves.
-func (p *published) keysOf(s replicator.Space, prefix string) iter.Seq[string] {
+func (p *published) keysOf(s keyspace.Space, prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for key := range p.snaps[s].Keys(prefix) {
 			if p.routes.SpaceOf(key) == s && !yield(key) {

@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Each thing that a step of a Replicator shows is told.
@@ -31,7 +32,7 @@ func TestEffectsAreTold(t *testing.T) {
 		Diverged:  []replicator.Divergence{{Key: "k", Peer: 7, Dots: 2, Dot: crdt.Dot{Origin: 3, Seq: 4}}},
 		Malformed: []replicator.Malformed{{Peer: 7, Count: 5}},
 		Repairs: []replicator.Repair{
-			{Space: replicator.Durable, Peer: 7}, {Peer: 7, State: replicator.RepairDone, Items: 3, Took: time.Second}, {Peer: 7, State: replicator.RepairBroken},
+			{Space: keyspace.Durable, Peer: 7}, {Peer: 7, State: replicator.RepairDone, Items: 3, Took: time.Second}, {Peer: 7, State: replicator.RepairBroken},
 		},
 		Holding:  []replicator.Holding{{Peer: 7, Held: 4}},
 		CaughtUp: true,
@@ -72,7 +73,7 @@ func TestEffectsAreTold(t *testing.T) {
 		events.KeyLarge{Role: r, Key: "k", Bytes: 9},
 		events.Diverged{Role: r, Key: "k", Dot: crdt.Dot{Origin: 3, Seq: 4}, Peer: peer, Dots: 2},
 		events.PeerMalformed{Role: r, Peer: peer, Count: 5},
-		events.RepairBegan{Role: r, Space: replicator.Durable, Peer: peer},
+		events.RepairBegan{Role: r, Space: keyspace.Durable, Peer: peer},
 		events.RepairEnded{Role: r, Peer: peer, State: replicator.RepairDone, Items: 3, Took: time.Second},
 		events.RepairEnded{Role: r, Peer: peer, State: replicator.RepairBroken},
 		events.WritersHeld{Role: r, Peer: peer, Held: 4},

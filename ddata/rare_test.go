@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // A cut parts two nodes, and no node is removed. Each is unreachable for the other, writers wait
@@ -47,7 +48,7 @@ func TestACutIsSeen(t *testing.T) {
 	defer writer.Wait()
 	defer cancel()
 	has(t, seen[0], func(e events.WritersHeld) bool {
-		return e.Role == "backend" && e.Space == replicator.Volatile && e.Peer == nodes[1].UID() && e.Held == 1
+		return e.Role == "backend" && e.Space == keyspace.Volatile && e.Peer == nodes[1].UID() && e.Held == 1
 	})
 	has(t, seen[0], func(e events.MemberUnreachable) bool { return e.Member.UID == nodes[1].UID() })
 	has(t, seen[1], func(e events.MemberUnreachable) bool { return e.Member.UID == nodes[0].UID() })
@@ -199,7 +200,7 @@ func TestARepairIsSeen(t *testing.T) {
 	w := watch(&c)
 	startAll(t, c)
 	has(t, w, func(e events.RepairBegan) bool {
-		return e.Role == "backend" && e.Space == replicator.Volatile && e.Peer == first.UID()
+		return e.Role == "backend" && e.Space == keyspace.Volatile && e.Peer == first.UID()
 	})
 	var took []float64
 	has(t, w, func(e events.RepairEnded) bool {

@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -52,7 +53,7 @@ type Replicator struct {
 // published is the state of both spaces at one version.
 type published struct {
 	version uint64
-	routes  *replicator.Routes
+	routes  *keyspace.Routes
 	snaps   [2]*crdt.Snapshot // by space
 }
 
@@ -215,7 +216,7 @@ func (r *Replicator) publish(h *replicaHost) {
 func (h *replicaHost) state(version uint64) *published {
 	m := h.d.Machine()
 	return &published{
-		version: version, routes: m.Routes(), snaps: [2]*crdt.Snapshot{m.Snapshot(replicator.Volatile), m.Snapshot(replicator.Durable)},
+		version: version, routes: m.Routes(), snaps: [2]*crdt.Snapshot{m.Snapshot(keyspace.Volatile), m.Snapshot(keyspace.Durable)},
 	}
 }
 

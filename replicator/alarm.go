@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Divergence says that this replica and a peer held different items at one dot, which no correct
 // run makes, and that both now keep the one with the lower hash.
 type Divergence struct {
-	Space Space
+	Space keyspace.Space
 	Peer  crdt.Origin
 	Dot   crdt.Dot
 	Key   string

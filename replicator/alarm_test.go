@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -25,7 +26,7 @@ func TestOneDotStandsForOneItem(t *testing.T) {
 			it.Payload += "?"
 		}
 		damaged.items[d] = it
-		damaged.digest = damaged.digest.Plus(first.m.spaces[Durable].store.Hash(&it))
+		damaged.digest = damaged.digest.Plus(first.m.spaces[keyspace.Durable].store.Hash(&it))
 	}
 	sound := first.disk
 	first.crash()

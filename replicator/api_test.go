@@ -10,31 +10,9 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
-
-func TestPatternsOfDurableKeys(t *testing.T) {
-	p := newPatterns([]string{"one", "two*", "sharding/*/ids/*", "*end"})
-	for key, want := range map[string]bool{
-		"one": true, "one1": false, "two": true, "two/x": true, "tw": false, "sharding/Cart/ids/7": true, "sharding/Cart/homes": false,
-		"sharding/a/b/ids/": true, "sharding/ids/7": false, "the end": true, "end": true, "ende": false, "": false,
-	} {
-		if got := p.match(key); got != want {
-			t.Errorf("%q: %v", key, got)
-		}
-	}
-	for pattern, want := range map[string]bool{"one": false, "one/x": true, "one/*": true, "*": true, "*y": false} {
-		if MatchKey(pattern, "one/x") != want {
-			t.Errorf("%q: want %v", pattern, want)
-		}
-	}
-	if all := newPatterns([]string{"*"}); !all.match("x") || !all.match("") {
-		t.Error("* is not everything")
-	}
-	if ab := newPatterns([]string{"ab*ba"}); ab.match("aba") || !ab.match("abba") {
-		t.Error("prefix and suffix overlap")
-	}
-}
 
 func TestConfigFaultsAreReportedTogether(t *testing.T) {
 	err := Config{DurableKeys: []string{""}, FrameMax: 1, RetryInterval: -1, PendingMax: -1}.Validate()
@@ -214,7 +192,7 @@ func TestTypeClashIsAnErrorToTheCaller(t *testing.T) {
 	w.mendAll()
 	w.advance(time.Second)
 	w.same()
-	if _, err := (crdt.ORSet[string]{}).View(a.m.Snapshot(Volatile).View("n")); !errors.Is(err, crdt.ErrTypeClash) {
+	if _, err := (crdt.ORSet[string]{}).View(a.m.Snapshot(keyspace.Volatile).View("n")); !errors.Is(err, crdt.ErrTypeClash) {
 		t.Fatalf("a mixed key reads as %v", err)
 	}
 }
@@ -285,8 +263,8 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 		}
 	}
 	w.advance(time.Second)
-	s := a.m.spaces[Volatile]
-	if s.store.LogLen() > 100 || s.pusher.own.Bytes() > 2*16384 || s.peers[1].links[Volatile].window.Flight() > 2 {
+	s := a.m.spaces[keyspace.Volatile]
+	if s.store.LogLen() > 100 || s.pusher.own.Bytes() > 2*16384 || s.peers[1].links[keyspace.Volatile].window.Flight() > 2 {
 		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.pusher.own.Bytes())
 	}
 	if sent > 20 {
@@ -310,7 +288,7 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 	w.quiet()
 	w.isolate(3)
 	w.advance(30 * time.Second)
-	if n := w.nodes[0].m.spaces[Durable].store.LogLen(); n == 0 {
+	if n := w.nodes[0].m.spaces[keyspace.Durable].store.LogLen(); n == 0 {
 		t.Fatal("trimmed, though one peer has not said that it has the log")
 	}
 	w.mendAll()
@@ -355,7 +333,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 		for i := range 50 {
 			w.nodes[0].put("s", fmt.Sprintf("%0400d", i), quorum.Local)
 		}
-		if n := w.nodes[0].m.spaces[Volatile].store.LogLen(); n < r.least || n > r.most {
+		if n := w.nodes[0].m.spaces[keyspace.Volatile].store.LogLen(); n < r.least || n > r.most {
 			t.Errorf("with LogBytesMax %d the log holds %d events, want %d to %d", r.bytesMax, n, r.least, r.most)
 		}
 	}

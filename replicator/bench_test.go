@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -154,7 +155,7 @@ func BenchmarkRepairEmpty(b *testing.B) {
 		l.step(1, Install{v})
 		l.step(next, Install{v})
 		l.drain()
-		if l.ms[next].Snapshot(Volatile).Len() != 100_000 {
+		if l.ms[next].Snapshot(keyspace.Volatile).Len() != 100_000 {
 			b.Fatal(l.ms[next])
 		}
 		delete(l.ms, next)

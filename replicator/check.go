@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
@@ -15,55 +16,55 @@ import (
 func (m *Machine) wellFormed(msg Message) bool {
 	switch msg := msg.(type) {
 	case *Push:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *Ack:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *Status:
 		return true
 	case *Unstored:
 		return len(msg.Why) <= whyMax
 	case *Clock:
-		return msg.Space < spaces && msg.Content != nil && m.sane(msg.Space, msg.Content, msg.Acked) &&
+		return msg.Space < keyspace.Count && msg.Content != nil && m.sane(msg.Space, msg.Content, msg.Acked) &&
 			(msg.Acked == nil || msg.Content.Includes(msg.Acked))
 	case *Fetch:
-		return msg.Space < spaces && msg.Dots != nil
+		return msg.Space < keyspace.Count && msg.Dots != nil
 	case *LogTruncated:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *Ask:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *Answer:
-		return msg.Space < spaces && m.sane(msg.Space, msg.Extra)
+		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
 	case *Compare:
-		return msg.Space < spaces && msg.More != nil && len(msg.Keys) <= comparedMax && m.sane(msg.Space, msg.More)
+		return msg.Space < keyspace.Count && msg.More != nil && len(msg.Keys) <= comparedMax && m.sane(msg.Space, msg.More)
 	case *Compared:
-		return msg.Space < spaces && m.sane(msg.Space, msg.Extra)
+		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
 	case *Report:
-		return msg.Space < spaces && m.sane(msg.Space, msg.Acked)
+		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Acked)
 	case *Pull:
-		return msg.Space < spaces && msg.Content != nil && m.sane(msg.Space, msg.Content)
+		return msg.Space < keyspace.Count && msg.Content != nil && m.sane(msg.Space, msg.Content)
 	case *Head:
-		return msg.Space < spaces && msg.Clock != nil && m.sane(msg.Space, msg.Clock)
+		return msg.Space < keyspace.Count && msg.Clock != nil && m.sane(msg.Space, msg.Clock)
 	case *MoreCells:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *Cells:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *FetchItems:
-		return msg.Space < spaces && msg.Kind < repair.Kinds && msg.Dots != nil
+		return msg.Space < keyspace.Count && msg.Kind < repair.Kinds && msg.Dots != nil
 	case *Items:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *Done:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *Refuse:
-		return msg.Space < spaces
+		return msg.Space < keyspace.Count
 	case *Part, *PartAck:
 		return true
 	}
 	return false
 }
 
-func (m *Machine) sane(s Space, clocks ...*crdt.Clock) bool {
+func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
 	for _, c := range clocks {
-		if c != nil && (c.LastEvent(m.cfg.Self) > m.spaces[s].rep.Seq() || s == Volatile && c.HasMoved()) {
+		if c != nil && (c.LastEvent(m.cfg.Self) > m.spaces[s].rep.Seq() || s == keyspace.Volatile && c.HasMoved()) {
 			return false
 		}
 	}
@@ -108,7 +109,7 @@ func (s *space) check() error {
 	if err := s.store.Check(); err != nil {
 		return err
 	}
-	if err := s.disk.check(s.content()); s.id == Durable && err != nil {
+	if err := s.disk.check(s.content()); s.id == keyspace.Durable && err != nil {
 		return err
 	}
 	if err := s.settlement.check(); err != nil {

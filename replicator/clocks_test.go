@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
@@ -65,7 +66,7 @@ func TestClocksOfAnySize(t *testing.T) {
 	w.install(v)
 	w.advance(5 * time.Second)
 	w.same()
-	if got := behind.m.Snapshot(Durable).Len(); got != n/1000 || behind.m.Settled() != 2 {
+	if got := behind.m.Snapshot(keyspace.Durable).Len(); got != n/1000 || behind.m.Settled() != 2 {
 		t.Fatalf("%d items of %d, settled %d", got, n/1000, behind.m.Settled())
 	}
 	for i, level := range []quorum.Level{quorum.Majority, quorum.All, quorum.Linearizable} {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // disk is how the durable space gets to its rows: one batch is out at a time, what happens
@@ -113,7 +114,7 @@ func (d *disk) advance(now time.Time, state func() diskState) (out Batch, ok boo
 		out = d.part(b)
 	}
 	d.id++
-	out.ID, out.Space = d.id, Durable
+	out.ID, out.Space = d.id, keyspace.Durable
 	b.own, d.sent = st.seq, true
 	return out, true
 }

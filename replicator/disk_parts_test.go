@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -99,7 +100,7 @@ func TestRepairLargerThanABatch(t *testing.T) {
 					if b.disk.digest != was {
 						t.Fatalf("after %d parts another digest with the old clock", kill)
 					}
-				case b.disk.clock.Equal(a.m.Snapshot(Durable).Clock()):
+				case b.disk.clock.Equal(a.m.Snapshot(keyspace.Durable).Clock()):
 					news++
 				default:
 					t.Fatalf("after %d parts the clock on disk is %v", kill, b.disk.clock)
@@ -121,7 +122,7 @@ func TestRepairLargerThanABatch(t *testing.T) {
 // checkRows fails unless a node's disk holds what the node does, and nothing else.
 func checkRows(t *testing.T, n *node) {
 	t.Helper()
-	snap := n.m.Snapshot(Durable)
+	snap := n.m.Snapshot(keyspace.Durable)
 	if len(n.disk.items) != snap.Len() || n.disk.counts != AllRows || len(n.disk.marks) != 0 || !n.disk.clock.Equal(snap.Clock()) ||
 		n.disk.digest != snap.Digest() {
 		t.Fatalf("%d rows and %d marks, %v count, of %d items", len(n.disk.items), len(n.disk.marks), n.disk.counts, snap.Len())
@@ -214,7 +215,7 @@ func TestUnionLargerThanABatch(t *testing.T) {
 	for d, it := range full.disk.items {
 		if d.Seq%2 == 0 {
 			half.items[d] = it
-			half.digest = half.digest.Plus(full.m.spaces[Durable].store.Hash(&it))
+			half.digest = half.digest.Plus(full.m.spaces[keyspace.Durable].store.Hash(&it))
 		}
 	}
 	whole := newRows()
@@ -229,7 +230,7 @@ func TestUnionLargerThanABatch(t *testing.T) {
 		small(n)
 		var sum crdt.Digest
 		for _, it := range b.disk.items {
-			sum = sum.Plus(full.m.spaces[Durable].store.Hash(&it))
+			sum = sum.Plus(full.m.spaces[keyspace.Durable].store.Hash(&it))
 		}
 		if had[len(b.disk.items)] = true; sum != b.disk.digest {
 			t.Fatalf("%d rows do not sum to their digest", len(b.disk.items))

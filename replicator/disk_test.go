@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -100,7 +101,7 @@ func (n *node) untilBatch() {
 
 func commits(w *world) (n []uint64) {
 	for _, x := range w.nodes {
-		n = append(n, x.m.spaces[Durable].disk.id)
+		n = append(n, x.m.spaces[keyspace.Durable].disk.id)
 	}
 	return n
 }

@@ -4,8 +4,8 @@
 //
 // # Nouns
 //
-// A [Machine] is one Replicator: one role on one node. It has two spaces, [Volatile] and [Durable].
-// [Config].DurableKeys and [View].Durable say which keys live where ([Routes]). Each space is a
+// A [Machine] is one Replicator: one role on one node. It has two spaces, [keyspace.Volatile] and [keyspace.Durable].
+// [Config].DurableKeys and [View].Durable say which keys live where ([keyspace.Routes]). Each space is a
 // replica of package crdt, with its own clock, log and digest. The spaces are separate because a
 // restart that loses only the volatile half must not claim to have seen it. A [Peer] is another
 // member of the installed [View]. It is named by its origin, the random id of its process

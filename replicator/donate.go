@@ -2,14 +2,14 @@ package replicator
 
 import (
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
 
 // donating is the repairs of other replicas from here.
 type donating struct {
 	*site
-	spaces [spaces]*space
+	spaces [keyspace.Count]*space
 	donors repair.Donors
 }
 
@@ -43,7 +43,7 @@ func (d *donating) onPull(p *peer, msg *Pull) {
 	}
 }
 
-func (d *donating) refuse(p *peer, s Space, session uint64) {
+func (d *donating) refuse(p *peer, s keyspace.Space, session uint64) {
 	d.send(p, Prompt, &Refuse{Epoch: d.view.Epoch, Space: s, Session: session})
 }
 
@@ -51,7 +51,7 @@ func (d *donating) refuse(p *peer, s Space, session uint64) {
 func (d *donating) workFor(n *repair.Donation) {
 	p := d.peer(n.To)
 	n.Work(d.cfg.FrameMax, func(c repair.Cells) {
-		d.send(p, Bulk, &Cells{Epoch: d.view.Epoch, Space: Space(n.Space), Session: n.Session, Key: c.Key, From: c.From, Cells: c.Cells})
+		d.send(p, Bulk, &Cells{Epoch: d.view.Epoch, Space: keyspace.Space(n.Space), Session: n.Session, Key: c.Key, From: c.From, Cells: c.Cells})
 	})
 }
 
@@ -107,13 +107,13 @@ func (d *donating) onFetchItems(p *peer, msg *FetchItems) {
 }
 
 // sendItems sends an answer whose items take about so many bytes.
-func (d *donating) sendItems(p *peer, s Space, session uint64, a repair.Answer, bytes int) {
+func (d *donating) sendItems(p *peer, s keyspace.Space, session uint64, a repair.Answer, bytes int) {
 	msg := &Items{Epoch: d.view.Epoch, Space: s, Session: session, ID: a.ID, UpTo: a.UpTo, Names: a.Names, Sums: a.Sums, Items: a.Items}
 	if bytes <= d.cfg.FrameMax {
 		d.send(p, Bulk, msg)
 		return
 	}
-	if !d.sendLarge(p, push.Cargo{Kind: kindItems, Space: uint8(s), Session: session, About: uint64(a.ID)}, msg, bytes) {
+	if !d.sendLarge(p, msg, bytes) {
 		d.stats.FlowsDropped++ // the peer asks again
 	}
 }

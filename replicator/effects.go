@@ -5,28 +5,8 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
-
-// Space is one of the two halves of a Replicator. Each has its own clock, log and digest.
-type Space uint8
-
-// The spaces.
-const (
-	Volatile Space = iota // in memory only
-	Durable               // an ack means: committed to disk
-	spaces
-)
-
-// String prints the space's name.
-func (s Space) String() string {
-	switch s {
-	case Volatile:
-		return "volatile"
-	case Durable:
-		return "durable"
-	}
-	return fmt.Sprintf("space(%d)", uint8(s))
-}
 
 // Lane is the connection that a message should take, so that bulk never delays acks.
 type Lane uint8
@@ -73,7 +53,7 @@ func (c Counts) String() string {
 // nothing (R3). At most one is out at a time; Persisted answers it. Its parts must not be modified.
 type Batch struct {
 	ID     uint64
-	Space  Space
+	Space  keyspace.Space
 	Drop   []crdt.Dot   // rows to delete; a row that is not there is no error
 	Put    []*crdt.Item // rows to write, at most one per dot
 	Clock  *crdt.Clock  // the content clock that goes with the rows
@@ -147,7 +127,7 @@ func (c Change) String() string {
 // Settlement says that everything acknowledged before Epoch is known to a majority of the view of
 // Epoch.
 type Settlement struct {
-	Space Space
+	Space keyspace.Space
 	Epoch uint64
 	Lost  bool // a majority of an older view was gone for good: what only they held is lost
 }

@@ -16,9 +16,3 @@ var (
 	ErrCancelled         = errors.New("replicator: cancelled")                  // a Cancel; a write that was not held back has happened, and spreads
 	ErrNoView            = errors.New("replicator: no view installed")          // this node is not a member yet, or no longer
 )
-
-// Errors of DecodeMessage.
-var (
-	ErrMalformed = errors.New("replicator: malformed message")          // bytes that no correct replica sends
-	ErrVersion   = errors.New("replicator: message of another version") // the peer runs a program that speaks another protocol
-)

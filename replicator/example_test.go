@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -55,7 +56,7 @@ func Example() {
 	}})
 	deliver()
 
-	set, err := crdt.ORSet[string]{}.View(nodes[2].Snapshot(replicator.Volatile).View("fruit"))
+	set, err := crdt.ORSet[string]{}.View(nodes[2].Snapshot(keyspace.Volatile).View("fruit"))
 	fmt.Println(slices.Collect(set.All()), err)
 	// Output:
 	// notify #1 "fruit" items 1

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -29,7 +30,7 @@ type expiry struct {
 	rules []*expireRule // all
 	keys  map[string]*idleKey
 	tryAt time.Time // not before
-	asked [spaces]expiring
+	asked [keyspace.Count]expiring
 }
 
 // expiring is the keys of one space of which a majority is being asked before they expire.
@@ -64,7 +65,7 @@ func newExpiry(t *site) expiry {
 		return cmp.Or(cmp.Compare(len(b.pattern), len(a.pattern)), cmp.Compare(a.pattern, b.pattern))
 	})
 	for _, r := range e.rules {
-		if isGlob(r.pattern) {
+		if keyspace.IsPattern(r.pattern) {
 			e.globs = append(e.globs, r)
 		} else {
 			e.exact[r.pattern] = r
@@ -80,7 +81,7 @@ func (e *expiry) ruleOf(key string) *expireRule {
 		return r
 	}
 	for _, r := range e.globs {
-		if glob(r.pattern, key) {
+		if keyspace.Match(r.pattern, key) {
 			return r
 		}
 	}
@@ -156,7 +157,7 @@ func (r *expireRule) remove(k *idleKey) {
 
 // next is when the next key expires, as far as this replica is the one to see to it.
 func (e *expiry) next() (at time.Time) {
-	if len(e.keys) == 0 || !e.tidies() || e.asked[Volatile].keys != nil || e.asked[Durable].keys != nil {
+	if len(e.keys) == 0 || !e.tidies() || e.asked[keyspace.Volatile].keys != nil || e.asked[keyspace.Durable].keys != nil {
 		return zeroTime
 	}
 	for _, r := range e.rules {
@@ -174,7 +175,7 @@ func (e *expiry) expires(key string) bool {
 }
 
 // due returns the keys that are due, by space.
-func (e *expiry) due() (due [spaces][]string) {
+func (e *expiry) due() (due [keyspace.Count][]string) {
 	n := 0
 	for _, r := range e.rules {
 		for k := r.first; k != nil && n < tidyKeys && e.expires(k.key); k = k.next {
@@ -187,14 +188,14 @@ func (e *expiry) due() (due [spaces][]string) {
 }
 
 // forgetConfirmed lets what a majority has been asked about be asked anew.
-func (e *expiry) forgetConfirmed(space Space) {
+func (e *expiry) forgetConfirmed(space keyspace.Space) {
 	if e.asked[space].confirmed {
 		e.asked[space] = expiring{}
 	}
 }
 
 // confirmed returns the keys of which no majority knows a later change either.
-func (e *expiry) confirmed(space Space) (keys []string) {
+func (e *expiry) confirmed(space keyspace.Space) (keys []string) {
 	a := e.asked[space]
 	e.forgetConfirmed(space)
 	if !a.confirmed || e.now.Sub(a.asked) > e.cfg.OperationTimeout {
@@ -211,14 +212,14 @@ func (e *expiry) confirmed(space Space) (keys []string) {
 // askExpiry asks a majority what it has of the keys that are due.
 func (m *Machine) askExpiry() {
 	m.expiry.tryAt = m.now.Add(m.cfg.RetryInterval)
-	if m.ops.pending+int(spaces) > m.cfg.PendingMax {
+	if m.ops.pending+int(keyspace.Count) > m.cfg.PendingMax {
 		return
 	}
 	for i, keys := range m.expiry.due() {
 		if len(keys) == 0 {
 			continue
 		}
-		space := Space(i)
+		space := keyspace.Space(i)
 		m.expiry.asked[space] = expiring{keys: keys, asked: m.now}
 		confirm := func(err error) { m.confirmExpiry(space, err) }
 		if m.cfg.Defects.ExpireUnasked {
@@ -232,7 +233,7 @@ func (m *Machine) askExpiry() {
 
 // confirmExpiry says that a majority has been heard, or not in time. The keys go with the next
 // tick.
-func (m *Machine) confirmExpiry(space Space, err error) {
+func (m *Machine) confirmExpiry(space keyspace.Space, err error) {
 	a := &m.expiry.asked[space]
 	if a.confirmed = err == nil; !a.confirmed {
 		a.keys = nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -92,14 +93,14 @@ func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
 	}
 	w.quiet()
 	w.advance(2 * time.Minute)
-	if !c.m.Snapshot(Volatile).View("x/c").Empty() {
+	if !c.m.Snapshot(keyspace.Volatile).View("x/c").Empty() {
 		t.Fatal("it has not expired")
 	}
 	id := count(b, 1, quorum.All)
 	w.quiet()
 	b.want(id, nil)
 	for _, n := range w.nodes {
-		if v, err := crdt.ViewOf[crdt.GCounter](n.m.Snapshot(Volatile).View("x/c")); err != nil || v.Value() != 1 {
+		if v, err := crdt.ViewOf[crdt.GCounter](n.m.Snapshot(keyspace.Volatile).View("x/c")); err != nil || v.Value() != 1 {
 			t.Fatalf("%s counts %d: %v", short(n.id), v.Value(), err)
 		}
 	}
@@ -243,7 +244,7 @@ func TestManyKeysExpireInTurns(t *testing.T) {
 	}
 	w.quiet()
 	w.advance(time.Minute + 5*time.Second)
-	if n := len(slices.Collect(a.m.Snapshot(Volatile).Keys(""))); n != 0 || a.m.stats.Expired != 3*tidyKeys {
+	if n := len(slices.Collect(a.m.Snapshot(keyspace.Volatile).Keys(""))); n != 0 || a.m.stats.Expired != 3*tidyKeys {
 		t.Fatalf("%d are left, %d expired", n, a.m.stats.Expired)
 	}
 }
@@ -313,8 +314,8 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 		}
 	}
 	a.step(Tick{})
-	if a.m.heardOf != 2 || a.m.expiry.asked[Volatile].keys != nil {
-		t.Fatalf("it has heard of view %d, and has plans for %q", a.m.heardOf, a.m.expiry.asked[Volatile].keys)
+	if a.m.heardOf != 2 || a.m.expiry.asked[keyspace.Volatile].keys != nil {
+		t.Fatalf("it has heard of view %d, and has plans for %q", a.m.heardOf, a.m.expiry.asked[keyspace.Volatile].keys)
 	}
 	a.wantSet("x/1", "e")
 	w.drop = func(packet) bool { return false }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // BenchmarkFlip says how long the longest step of a replica lasts that repairs a million items: the
@@ -55,10 +56,10 @@ func BenchmarkFlip(b *testing.B) {
 						l.step(2, Install{v})
 					}
 					b.StartTimer()
-					want := l.ms[1].Snapshot(Volatile).Len() + l.ms[1].Snapshot(Durable).Len()
+					want := l.ms[1].Snapshot(keyspace.Volatile).Len() + l.ms[1].Snapshot(keyspace.Durable).Len()
 					for i := 0; ; i++ {
 						l.drain()
-						if l.ms[2].Snapshot(Volatile).Len()+l.ms[2].Snapshot(Durable).Len() == want {
+						if l.ms[2].Snapshot(keyspace.Volatile).Len()+l.ms[2].Snapshot(keyspace.Durable).Len() == want {
 							break
 						}
 						if i > 10_000 {

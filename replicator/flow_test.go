@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -68,7 +70,7 @@ func TestLargeGroupIsSentOnce(t *testing.T) {
 	}
 	a.take("big0", fmt.Sprintf("big0-%037d", 7), quorum.Local) // builds on what is under way
 	began := w.now
-	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.spaces[Volatile].store.Len() == 599 })
+	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.spaces[keyspace.Volatile].store.Len() == 599 })
 	if took := w.now.Sub(began); took < 5*slowLine.RetryInterval {
 		t.Fatalf("three large groups took %v: nothing could have been repeated", took)
 	}
@@ -90,10 +92,10 @@ func TestSmallGoesBesideLarge(t *testing.T) {
 	}
 	came := func() bool {
 		r, ok := b.results[small]
-		return ok && r.Err == nil && b.m.Snapshot(Volatile).View("small").Len() == 20
+		return ok && r.Err == nil && b.m.Snapshot(keyspace.Volatile).View("small").Len() == 20
 	}
 	w.hops(2*time.Millisecond, time.Minute, came)
-	if !came() || b.m.Snapshot(Volatile).View("big").Len() > 0 || len(a.results) != 21 {
+	if !came() || b.m.Snapshot(keyspace.Volatile).View("big").Len() > 0 || len(a.results) != 21 {
 		t.Fatalf("small writes wait for a large one: %d of %d answered\n%s", len(a.results), big, w.dump())
 	}
 	if held := a.m.stats.Held; held > 0 {
@@ -108,8 +110,8 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	w := cluster(t, 3, slowLine)
 	a := w.nodes[0]
 	a.big("big", 200)
-	s := a.m.spaces[Volatile]
-	c := s.groupCargo(s.pusher.own.After(0)[0].Events)
+	s := a.m.spaces[keyspace.Volatile]
+	c := push.GroupCargo(kindPush, uint8(s.id), s.pusher.own.After(0)[0].Events)
 	p, q := a.m.peers[0].flows.Carrying(c, 1), a.m.peers[1].flows.Carrying(c, 1)
 	if p == nil || p != q {
 		t.Fatal("two encodings")
@@ -159,7 +161,7 @@ func TestFlowGoesOnAfterItWasGivenUp(t *testing.T) {
 	a.big("big", 200)
 	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.peers[0].coming.Bytes() > 2000 })
 	b.m.peers[0].coming.GiveUp()
-	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.Snapshot(Volatile).View("big").Len() == 200 })
+	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.Snapshot(keyspace.Volatile).View("big").Len() == 200 })
 	w.advance(time.Second)
 	w.same()
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -75,7 +76,7 @@ func (w *countWorld) check(n *node) {
 	if n.down {
 		return
 	}
-	s := n.m.spaces[Volatile].store
+	s := n.m.spaces[keyspace.Volatile].store
 	for _, key := range countKeys {
 		want := uint64(0)
 		for _, op := range w.live(key, s.Clock()) {
@@ -93,7 +94,7 @@ func (w *countWorld) do(n *node, key string, by uint64) {
 		return
 	}
 	op := &countOp{key: key}
-	s := n.m.spaces[Volatile]
+	s := n.m.spaces[keyspace.Volatile]
 	for _, o := range w.live(key, s.content()) {
 		switch {
 		case by == 0:
@@ -306,7 +307,7 @@ func (w *countWorld) heal() {
 	w.same()
 	for _, n := range w.alive() {
 		for _, key := range countKeys {
-			if items := n.m.Snapshot(Volatile).View(key).Len(); n.m.member && items > len(w.newest().Voters)+2 {
+			if items := n.m.Snapshot(keyspace.Volatile).View(key).Len(); n.m.member && items > len(w.newest().Voters)+2 {
 				w.t.Fatalf("%d items in %s, %d voters: the counts of the removed are not folded\n%s", items, key, len(w.newest().Voters), w.dump())
 			}
 		}
@@ -412,7 +413,7 @@ func TestFoldingWaitsForEveryMember(t *testing.T) {
 	}
 	w.install(viewOf(2, 1, 2, 6))
 	w.advance(time.Minute)
-	if a.m.stats.Folded > 0 || a.m.Snapshot(Volatile).View("c").Len() != 6 {
+	if a.m.stats.Folded > 0 || a.m.Snapshot(keyspace.Volatile).View("c").Len() != 6 {
 		t.Fatal("folded without 6")
 	}
 	w.mendAll()

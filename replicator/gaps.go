@@ -58,7 +58,7 @@ func (g *gaps) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool) 
 		part.msg.Fill = true
 		todo = todo[len(part.msg.Groups):]
 		if part.bytes > g.cfg.FrameMax {
-			ok = g.sendLarge(p, g.groupCargo(part.msg.Groups[0]), part.msg, part.bytes)
+			ok = g.sendLarge(p, part.msg, part.bytes)
 			continue
 		}
 		g.send(p, Bulk, part.msg)

@@ -1,5 +1,7 @@
 package replicator
 
+import "github.com/coterie-go/coterie/replicator/keyspace"
+
 // gossip trims the logs, tells one random peer what this replica holds, and comes again.
 func (m *Machine) gossip() {
 	m.gossipAt = m.now.Add(m.cfg.GossipInterval)
@@ -12,7 +14,7 @@ func (m *Machine) gossip() {
 }
 
 // summary is what gossip says of both spaces.
-func (m *Machine) summary() (out [spaces]Summary) {
+func (m *Machine) summary() (out [keyspace.Count]Summary) {
 	for i, s := range m.spaces {
 		out[i] = Summary{Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.chain.Settled()}
 	}

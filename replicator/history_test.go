@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -286,7 +287,7 @@ func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
 	y.want(b, nil)
 	w.isolate(2)
 	z.take("s", "b", quorum.Local)
-	if x.m.Snapshot(Volatile).View("s").Digest() != z.m.Snapshot(Volatile).View("s").Digest() {
+	if x.m.Snapshot(keyspace.Volatile).View("s").Digest() != z.m.Snapshot(keyspace.Volatile).View("s").Digest() {
 		t.Fatal("both hold nothing")
 	}
 	w.mend(1, 3)
@@ -342,7 +343,7 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 		t.Errorf("a question of %d bytes", largest)
 	}
 	// A member that has lost what it was told gets the whole clock once.
-	w.node(2).m.peer(1).link(Volatile).theirs = crdt.Clock{}
+	w.node(2).m.peer(1).link(keyspace.Volatile).theirs = crdt.Clock{}
 	w.isolate(3)
 	asked = 0
 	r := a.get("s", quorum.Linearizable)
@@ -486,9 +487,9 @@ func TestLinearizableReadAsksAnewWhenAViewIsSettled(t *testing.T) {
 	r := n.get("s", quorum.Linearizable)
 	w.advance(300 * time.Millisecond) // 5, 6 and 7 have nothing either
 	n.wantOpen(r)
-	c := n.m.spaces[Volatile].compares.comparing
+	c := n.m.spaces[keyspace.Volatile].compares.comparing
 	old := c.asked[slices.IndexFunc(c.asked, func(p *peer) bool { return p.id <= 3 })]
-	n.step(Receive{5, &Status{Epoch: 3, Spaces: [spaces]Summary{{Settled: 3}, {Settled: 3}}}})
+	n.step(Receive{5, &Status{Epoch: 3, Spaces: [keyspace.Count]Summary{{Settled: 3}, {Settled: 3}}}})
 	late := &crdt.Clock{}
 	late.AddRange(1, 1, 1)
 	n.step(Receive{old.id, &Compared{Epoch: 3, ID: c.id, Known: true, Extra: late, Differ: []uint32{0}}})

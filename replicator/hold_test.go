@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // behind is how many of the own bytes of n a peer has not got.
-func (n *node) behind(s Space, id crdt.Origin) int {
+func (n *node) behind(s keyspace.Space, id crdt.Origin) int {
 	sp := n.m.spaces[s]
 	bytes, _ := sp.pusher.own.Behind(n.m.peer(id).link(sp.id).window.Applied())
 	return bytes
@@ -106,8 +107,8 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 		t.Fatal("no write waits for a peer that may just be slow")
 	}
 	w.advance(100 * time.Millisecond)
-	if a.want(first, nil); len(a.m.spaces[Volatile].holding.held) > 0 {
-		t.Fatalf("%d are still held back", len(a.m.spaces[Volatile].holding.held))
+	if a.want(first, nil); len(a.m.spaces[keyspace.Volatile].holding.held) > 0 {
+		t.Fatalf("%d are still held back", len(a.m.spaces[keyspace.Volatile].holding.held))
 	}
 	// Node 3 comes back far behind. It holds up no update while it is repaired.
 	w.mendAll()
@@ -152,7 +153,7 @@ func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 	if ran || slices.Contains(a.set("s"), "late") {
 		t.Error("it happened")
 	}
-	if len(a.m.spaces[Volatile].holding.of) > 0 {
+	if len(a.m.spaces[keyspace.Volatile].holding.of) > 0 {
 		t.Error("something is left")
 	}
 	w.same()

@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
@@ -31,7 +32,7 @@ func (m *Machine) onInstall(v View) {
 	}
 	m.showLiving(membersOf(m.view)...)
 	m.folding.census.forget()
-	m.spaces[Volatile].intake.forgetRemoved()
+	m.spaces[keyspace.Volatile].intake.forgetRemoved()
 	for _, s := range m.spaces {
 		if !was {
 			m.expiry.prime(s.replica)

@@ -1,11 +1,15 @@
 package replicator
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/replicator/keyspace"
+)
 
 // LargeKey says that a key has grown beyond Config.LargeKey, or by a tenth since that was last said
 // of it.
 type LargeKey struct {
-	Space Space
+	Space keyspace.Space
 	Key   string
 	Bytes int // estimated encoded size of what it holds
 }

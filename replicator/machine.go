@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Loaded is what the rows of the durable space held at start; the zero value is an empty disk.
@@ -34,7 +35,7 @@ type PartialBatch struct {
 //	                        └────────── Install{Founded} ────────┘
 type Machine struct {
 	site
-	spaces [spaces]*space
+	spaces [keyspace.Count]*space
 
 	ops      inflight
 	subs     subscriptions
@@ -56,19 +57,19 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	}
 	cfg = cfg.withDefaults()
 	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
-	m := &Machine{site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: newRoutes(cfg.DurableKeys)}}
+	m := &Machine{site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)}}
 	m.summarize = m.summary
 	m.ops.site, m.large.site, m.subs.site, m.donating.site = &m.site, &m.site, &m.site, &m.site
 	m.expiry = newExpiry(&m.site)
 	for i := range m.spaces {
-		s := newSpace(&m.site, Space(i), &m.ops)
+		s := newSpace(&m.site, keyspace.Space(i), &m.ops)
 		s.watchers = []watcher{&m.subs, &m.large, &m.expiry}
 		m.spaces[i], m.donating.spaces[i], m.subs.replicas[i] = s, s, s.replica
 	}
-	m.folding = newFolding(m.spaces[Volatile])
-	m.move = newMove(m.spaces[Volatile], m.spaces[Durable], &m.ops)
+	m.folding = newFolding(m.spaces[keyspace.Volatile])
+	m.move = newMove(m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable], &m.ops)
 	if loaded.Clock != nil {
-		if err := m.spaces[Durable].load(loaded); err != nil {
+		if err := m.spaces[keyspace.Durable].load(loaded); err != nil {
 			return nil, fmt.Errorf("replicator: %w", err)
 		}
 	}
@@ -98,7 +99,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	case Receive:
 		m.onReceive(in.From, in.Msg)
 	case Persisted:
-		m.spaces[Durable].onPersisted(in.ID, in.Err)
+		m.spaces[keyspace.Durable].onPersisted(in.ID, in.Err)
 	case Install:
 		m.onInstall(in.View)
 	case Reachable:
@@ -152,7 +153,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 	case *Compared:
 		m.spaces[msg.Space].compares.onCompared(p, msg)
 	case *Unstored:
-		m.spaces[Durable].writes.onUnstored(p, msg)
+		m.spaces[keyspace.Durable].writes.onUnstored(p, msg)
 	case *Report:
 		m.spaces[msg.Space].settlement.onReport(p, msg)
 	case *Pull:
@@ -228,7 +229,7 @@ func (m *Machine) Deadline() time.Time {
 	if o := m.ops.timeouts.first(); o != nil {
 		d = o.deadline
 	}
-	if at, ok := m.spaces[Durable].disk.due(); ok {
+	if at, ok := m.spaces[keyspace.Durable].disk.due(); ok {
 		d = earlier(d, at)
 	}
 	if !m.member {
@@ -259,14 +260,14 @@ func later(a, b time.Time) time.Time {
 }
 
 // Snapshot returns the state of a space at this moment; any number of goroutines may read it.
-func (m *Machine) Snapshot(s Space) *crdt.Snapshot { return m.spaces[s].store.Snapshot() }
+func (m *Machine) Snapshot(s keyspace.Space) *crdt.Snapshot { return m.spaces[s].store.Snapshot() }
 
 // SpaceOf says in which space a key lives.
-func (m *Machine) SpaceOf(key string) Space { return m.routes.SpaceOf(key) }
+func (m *Machine) SpaceOf(key string) keyspace.Space { return m.routes.SpaceOf(key) }
 
 // Routes returns what SpaceOf answers from, for other goroutines. It goes with a Snapshot that was
 // taken between the same two Steps.
-func (m *Machine) Routes() *Routes { return m.routes }
+func (m *Machine) Routes() *keyspace.Routes { return m.routes }
 
 // CaughtUp reports whether this replica may serve quorum operations, acknowledge and donate.
 func (m *Machine) CaughtUp() bool { return m.serves }
@@ -274,7 +275,7 @@ func (m *Machine) CaughtUp() bool { return m.serves }
 // Settled returns the newest epoch, at most that of the installed view, whose view is known to be
 // settled in both spaces; 0: none.
 func (m *Machine) Settled() uint64 {
-	return min(m.view.Epoch, m.spaces[Volatile].settlement.chain.Newest(), m.spaces[Durable].settlement.chain.Newest())
+	return min(m.view.Epoch, m.spaces[keyspace.Volatile].settlement.chain.Newest(), m.spaces[keyspace.Durable].settlement.chain.Newest())
 }
 
 // Stats returns the counters.

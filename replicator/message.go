@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -17,7 +18,7 @@ type Message interface {
 // Push carries groups of events, in an order in which they can be applied.
 type Push struct {
 	Epoch  uint64
-	Space  Space
+	Space  keyspace.Space
 	Fill   bool // an answer to Clock or Fetch; else the sender's own new groups
 	More   bool // Fill: there is more; tell your clock again
 	Groups []crdt.Group
@@ -28,7 +29,7 @@ type Push struct {
 // Ack tells the sender of pushes what it wants to know of its own origin.
 type Ack struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Echo    uint64 // highest event of yours that a push brought, applied or not: it is no longer on its way
 	Content uint64 // your events up to here are applied
 	Acked   uint64 // your events up to here count: applied, committed if durable, and this replica serves
@@ -55,13 +56,13 @@ type Summary struct {
 type Status struct {
 	Epoch  uint64
 	Ask    bool // answer in any case
-	Spaces [spaces]Summary
+	Spaces [keyspace.Count]Summary
 }
 
 // Clock tells whole clocks. The receiver pushes what the sender lacks.
 type Clock struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Ask     bool        // answer with your Clock
 	Content *crdt.Clock // what the sender has applied
 	Acked   *crdt.Clock // what of it counts; nil: all of it
@@ -70,21 +71,21 @@ type Clock struct {
 // Fetch asks for the groups of some dots.
 type Fetch struct {
 	Epoch uint64
-	Space Space
+	Space keyspace.Space
 	Dots  *crdt.Clock
 }
 
 // LogTruncated answers Clock or Fetch when the log does not reach back far enough: repair from me.
 type LogTruncated struct {
 	Epoch uint64
-	Space Space
+	Space keyspace.Space
 }
 
 // Ask is the question of a quorum read: what counts at your side that is not in the clock with this
 // hash?
 type Ask struct {
 	Epoch uint64
-	Space Space
+	Space keyspace.Space
 	ID    uint64
 	Hash  [16]byte
 }
@@ -93,7 +94,7 @@ type Ask struct {
 // the clocks are the same.
 type Answer struct {
 	Epoch uint64
-	Space Space
+	Space keyspace.Space
 	ID    uint64
 	Extra *crdt.Clock
 }
@@ -102,7 +103,7 @@ type Answer struct {
 // as at mine?
 type Compare struct {
 	Epoch uint64
-	Space Space
+	Space keyspace.Space
 	ID    uint64      // increasing per sender
 	Hash  [16]byte    // of the asker's content clock
 	More  *crdt.Clock // the part of it that the asker has not told the receiver before
@@ -113,7 +114,7 @@ type Compare struct {
 // Compared answers Compare.
 type Compared struct {
 	Epoch  uint64
-	Space  Space
+	Space  keyspace.Space
 	ID     uint64
 	Known  bool        // the clock behind the hash is known; else ask again, with all of it
 	Extra  *crdt.Clock // what counts at the responder and is not in the asker's clock; nil: nothing
@@ -125,7 +126,7 @@ type Compared struct {
 // then on the sender acks nothing older (V7).
 type Report struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Ask     bool   // report too
 	Serves  bool   // the sender may be counted on: its clock is an ack as well
 	Disk    uint64 // the stable id of the sender's disk

@@ -3,6 +3,7 @@ package replicator
 import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
 
@@ -14,7 +15,7 @@ import (
 // sketch with key 0.
 type Pull struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Session uint64
 	Content *crdt.Clock // the puller's own at its own pinned moment
 }
@@ -22,7 +23,7 @@ type Pull struct {
 // Head tells what was pinned.
 type Head struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Session uint64
 	Clock   *crdt.Clock
 	Digest  crdt.Digest // of the live items
@@ -33,7 +34,7 @@ type Head struct {
 // puller's have.
 type MoreCells struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Session uint64
 	Key     uint64
 	From    uint32 // the first cell wanted
@@ -43,7 +44,7 @@ type MoreCells struct {
 // Cells are some of those wanted, in order.
 type Cells struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Session uint64
 	Key     uint64
 	From    uint32
@@ -53,7 +54,7 @@ type Cells struct {
 // FetchItems asks for what is alive among some dots.
 type FetchItems struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Session uint64
 	ID      uint32 // of the question, from 1
 	Kind    repair.Kind
@@ -65,7 +66,7 @@ type FetchItems struct {
 // asks again.
 type Items struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Session uint64
 	ID      uint32        // of the question; 0: of Pull, for all dots that are in the donor's clock and not in the puller's
 	UpTo    crdt.Dot      // the zero Dot: all of the dots
@@ -77,14 +78,14 @@ type Items struct {
 // Done tells a donor that it need not keep the session any more.
 type Done struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Session uint64
 }
 
 // Refuse tells a puller to go elsewhere, or to come later.
 type Refuse struct {
 	Epoch   uint64
-	Space   Space
+	Space   keyspace.Space
 	Session uint64
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"pgregory.net/rapid"
 )
@@ -58,7 +59,7 @@ var modelMoves = []string{"1/*", "2/*"}
 
 // durable reports whether what is acknowledged at a key outlives a cold start.
 func (v View) durable(key string) bool {
-	return newRoutes([]string{"d/*"}, v.Durable).SpaceOf(key) == Durable
+	return keyspace.NewRoutes([]string{"d/*"}, v.Durable).SpaceOf(key) == keyspace.Durable
 }
 
 // after returns the view that follows one, without members.
@@ -198,7 +199,7 @@ func witnessed(sets [][]uint64, disks []uint64) bool {
 func (m *model) check() {
 	m.note()
 	alive := m.alive()
-	for s := range spaces {
+	for s := range keyspace.Count {
 		for i, a := range alive {
 			for _, b := range alive[i+1:] {
 				x, y := a.m.spaces[s].store, b.m.spaces[s].store

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // A move makes keys durable that have been volatile, while the cluster runs. Two views frame it:
@@ -43,8 +44,8 @@ type move struct {
 
 // moving is what is known of one move until it ends.
 type moving struct {
-	number uint16   // of the move that runs, 0: none
-	keys   patterns // that become durable
+	number uint16            // of the move that runs, 0: none
+	keys   keyspace.Patterns // that become durable
 	step   moveStep
 	goal   *crdt.Clock // of the volatile space, what all must have
 	copied *crdt.Clock // of the durable space, the dots of what was adopted
@@ -69,7 +70,7 @@ const (
 
 // movesKey reports whether a key is frozen because it becomes durable.
 func (mv *move) movesKey(key string) bool {
-	return mv.number != 0 && mv.routes.SpaceOf(key) == Volatile && mv.keys.match(key)
+	return mv.number != 0 && mv.routes.SpaceOf(key) == keyspace.Volatile && mv.keys.Match(key)
 }
 
 // hold lets an update wait for the view that makes its key durable. It reports whether it does.
@@ -88,17 +89,17 @@ func (mv *move) hold(o *op, timeout time.Duration) bool {
 
 // installRoutes takes from a view which keys are durable. It returns the routes that held until
 // now, nil if they go on to hold.
-func (m *Machine) installRoutes(prev View) (was *Routes) {
+func (m *Machine) installRoutes(prev View) (was *keyspace.Routes) {
 	if prev.Epoch != 0 && slices.Equal(prev.Durable, m.view.Durable) {
 		return nil
 	}
-	was, m.routes = m.routes, newRoutes(m.cfg.DurableKeys, m.view.Durable)
+	was, m.routes = m.routes, keyspace.NewRoutes(m.cfg.DurableKeys, m.view.Durable)
 	m.eff.Changed = true
 	return was
 }
 
 // installMove follows the view: it begins a move, goes on with it, or ends it.
-func (m *Machine) installMove(was *Routes, oldest crdt.Origin) {
+func (m *Machine) installMove(was *keyspace.Routes, oldest crdt.Origin) {
 	v, mv := m.view, &m.move
 	if was != nil || oldest != m.oldest {
 		mv.leftover, mv.clearAt = v.Moves > 0, ""
@@ -112,7 +113,7 @@ func (m *Machine) installMove(was *Routes, oldest crdt.Origin) {
 		return
 	case mv.number != v.Moves:
 		mv.end()
-		mv.number, mv.keys = v.Moves, newPatterns(v.Moving)
+		mv.number, mv.keys = v.Moves, keyspace.NewPatterns(v.Moving)
 		mv.holdMoving()
 	case !mv.waits():
 		return // this replica has done its part under an earlier view
@@ -195,8 +196,8 @@ func (mv *move) items() iter.Seq[*crdt.Item] {
 }
 
 // reroute lets what waits for a key that has become durable wait in the durable space.
-func (m *Machine) reroute(was *Routes) {
-	from, to := m.spaces[Volatile], m.spaces[Durable]
+func (m *Machine) reroute(was *keyspace.Routes) {
+	from, to := m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable]
 	for _, o := range m.move.held {
 		if !o.done() {
 			o.space = m.SpaceOf(o.key)
@@ -204,14 +205,14 @@ func (m *Machine) reroute(was *Routes) {
 		}
 	}
 	m.move.held = nil
-	goes := func(o *op) bool { return !o.done() && o.then == nil && m.SpaceOf(o.key) == Durable }
+	goes := func(o *op) bool { return !o.done() && o.then == nil && m.SpaceOf(o.key) == keyspace.Durable }
 	linear := from.compares.take(goes)
 	for _, o := range from.reads.take(goes) {
-		o.space = Durable
+		o.space = keyspace.Durable
 		to.reads.beginRead(o, 0)
 	}
 	for _, o := range linear {
-		o.space = Durable
+		o.space = keyspace.Durable
 		to.compares.compareLater(o)
 	}
 	m.expiry.prime(to.replica) // of what came there before, nothing was counted
@@ -242,7 +243,7 @@ func (mv *move) clear() (more bool) {
 			mv.leftover, mv.clearAt = true, last
 			break
 		}
-		if mv.routes.SpaceOf(last) == Durable {
+		if mv.routes.SpaceOf(last) == keyspace.Durable {
 			keys = append(keys, last)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -93,7 +94,7 @@ func TestKeysBecomeDurable(t *testing.T) {
 	for _, n := range w.nodes {
 		n.wantSet("m/set", "late", "of1", "of2", "of3")
 		n.wantCount("m/n", 4)
-		if items := n.m.spaces[Volatile].store.Len(); items > 0 {
+		if items := n.m.spaces[keyspace.Volatile].store.Len(); items > 0 {
 			t.Errorf("%s keeps %d volatile items of durable keys", short(n.id), items)
 		}
 	}
@@ -272,7 +273,7 @@ func TestADeletedKeyMoves(t *testing.T) {
 	w.advance(time.Second)
 	w.install(movedView(3, 1, 2, 3))
 	w.advance(30 * time.Second)
-	if n := a.m.spaces[Volatile].store.Len(); n > 0 {
+	if n := a.m.spaces[keyspace.Volatile].store.Len(); n > 0 {
 		t.Errorf("%d volatile items stay", n)
 	}
 	b.want(b.get("m/set", quorum.Local), crdt.ErrDeleted)
@@ -283,11 +284,11 @@ func TestADeletedKeyMoves(t *testing.T) {
 // the next move would find items that cannot be moved.
 func TestMovedItemsInTheVolatileSpaceAreRefused(t *testing.T) {
 	w, a, _, _ := threeWith(t, Config{})
-	hostile := a.m.spaces[Volatile].content().Clone()
+	hostile := a.m.spaces[keyspace.Volatile].content().Clone()
 	hostile.Add(crdt.Dot{Origin: 2, Seq: 1}.Moved(1))
 	before := a.m.Stats().Malformed
-	a.step(Receive{From: 2, Msg: &Clock{Epoch: 1, Space: Volatile, Content: hostile}})
-	a.step(Receive{From: 2, Msg: &Head{Epoch: 1, Space: Volatile, Clock: hostile}})
+	a.step(Receive{From: 2, Msg: &Clock{Epoch: 1, Space: keyspace.Volatile, Content: hostile}})
+	a.step(Receive{From: 2, Msg: &Head{Epoch: 1, Space: keyspace.Volatile, Clock: hostile}})
 	if got := a.m.Stats().Malformed - before; got != 2 {
 		t.Errorf("%d of 2 messages are malformed", got)
 	}

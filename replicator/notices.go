@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // RepairState is how far a repair has come.
@@ -36,7 +37,7 @@ func (s RepairState) String() string {
 // Repair tells that this replica begins to fetch from a peer what it lacks and the log does not
 // cover, or ends that.
 type Repair struct {
-	Space Space
+	Space keyspace.Space
 	Peer  crdt.Origin // the peer that is asked; at the end, the last one: another may have replaced the first
 	State RepairState
 	Items uint64        // that were fetched, of a RepairDone
@@ -55,7 +56,7 @@ func (r Repair) String() string {
 // Holding tells that updates wait for a peer that is Config.BacklogMax bytes behind. Each space
 // tells it at most once a minute.
 type Holding struct {
-	Space Space
+	Space keyspace.Space
 	Peer  crdt.Origin
 	Held  int // that wait now
 }

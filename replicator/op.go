@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -12,7 +13,7 @@ type op struct {
 	id       uint64
 	key      string
 	level    quorum.Level
-	space    Space
+	space    keyspace.Space
 	read     bool
 	seq      uint64               // write: last event of its group; 0: it changed nothing
 	goal     *crdt.Clock          // write that changed nothing: what must be known to enough

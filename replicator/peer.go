@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 )
 
@@ -15,7 +16,7 @@ type peer struct {
 	voter     bool
 	reachable bool
 	epoch     uint64 // the newest view that the peer is known to have installed
-	links     [spaces]link
+	links     [keyspace.Count]link
 	flows     push.Flows
 	coming    push.Assembly
 	malformed uint64    // messages and groups that made no sense
@@ -49,7 +50,7 @@ type link struct {
 	toldContent uint64
 }
 
-func (p *peer) link(s Space) *link { return &p.links[s] }
+func (p *peer) link(s keyspace.Space) *link { return &p.links[s] }
 
 // onReachable notes whether a peer can be reached. Reachable peers are asked first, and nothing is
 // pushed to the others. A peer that comes back is asked what it lacks.

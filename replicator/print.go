@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -45,7 +46,7 @@ func (m *Status) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "status@%d%s", m.Epoch, flags("ask", m.Ask))
 	for i, s := range m.Spaces {
-		fmt.Fprintf(&b, " %v{%x %x settled %d%s}", Space(i), s.Hash[:2], s.Digest[0]>>48, s.Settled, flags("acked", s.Acked))
+		fmt.Fprintf(&b, " %v{%x %x settled %d%s}", keyspace.Space(i), s.Hash[:2], s.Digest[0]>>48, s.Settled, flags("acked", s.Acked))
 	}
 	return b.String()
 }
@@ -192,4 +193,13 @@ func clockName(c *crdt.Clock) string {
 		}
 	}
 	return "{" + strings.Join(parts, " ") + "}"
+}
+
+// short prints an id as the logs do: the first eight hexadecimal digits of a random one, a small
+// one as it is.
+func short(o crdt.Origin) string {
+	if o > 0xffffffff {
+		return fmt.Sprintf("%08x", uint64(o)>>32)
+	}
+	return fmt.Sprintf("%x", uint64(o))
 }

@@ -61,7 +61,7 @@ func (u *pusher) push(p *peer, shared *pushed) {
 			u.sendStatus(p, false) // the peer finds that it lacks it, and is told to repair
 		case shared.bytes <= u.cfg.FrameMax:
 			u.send(p, Prompt, shared.msg)
-		case !u.sendLarge(p, u.groupCargo(shared.msg.Groups[0]), shared.msg, shared.bytes):
+		case !u.sendLarge(p, shared.msg, shared.bytes):
 			u.watch(p)
 			return // the end of a flow makes place
 		default:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/repair"
@@ -42,7 +43,7 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 	w.net = nil
 	for _, n := range w.nodes {
 		n.m.stats = Stats{}
-		n.m.peers[0].flows, n.m.spaces[Volatile].pusher.own = push.Flows{}, push.Outbox{} // what was to be pushed would come after all
+		n.m.peers[0].flows, n.m.spaces[keyspace.Volatile].pusher.own = push.Flows{}, push.Outbox{} // what was to be pushed would come after all
 	}
 	return w
 }
@@ -159,7 +160,7 @@ func lie(t *testing.T, w *world, to *node, d crdt.Dot) func(packet) bool {
 	t.Helper()
 	return func(p packet) bool {
 		cells, ok := p.msg.(*Cells)
-		pull := to.m.spaces[Volatile].repairs.puller
+		pull := to.m.spaces[keyspace.Volatile].repairs.puller
 		if !ok || p.to != to.id || !pull.Running() || cells.From != 0 || cells.Key != 0 {
 			return false
 		}
@@ -191,13 +192,13 @@ func TestSketchThatLiesIsFoundOut(t *testing.T) {
 		w := apart(t, Config{Defects: Defects{TrustSketch: trust}}, 300, 6)
 		b := w.nodes[1]
 		victim := crdt.Dot{Origin: 1, Seq: 250} // alive on both sides
-		if !b.m.Snapshot(Volatile).Live(victim) {
+		if !b.m.Snapshot(keyspace.Volatile).Live(victim) {
 			t.Fatal("it is not alive")
 		}
 		w.drop = lie(t, w, b, victim)
 		w.mendAll()
 		w.advance(20 * time.Second)
-		lost := !b.m.Snapshot(Volatile).Live(victim)
+		lost := !b.m.Snapshot(keyspace.Volatile).Live(victim)
 		if lost != trust || (w.repairs().RepairAlarms == 0) != trust {
 			t.Fatalf("trust %v: lost %v, %+v", trust, lost, w.repairs())
 		}
@@ -305,7 +306,7 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 			if ok && p.to == j.id {
 				sent += len(g.Items)
 			}
-			pull := j.m.spaces[Volatile].repairs.puller
+			pull := j.m.spaces[keyspace.Volatile].repairs.puller
 			if helpers := pull.Helpers(); killed == 0 && sent > 3000 && len(helpers) > 0 {
 				if killed = helpers[0]; donor {
 					killed = pull.Donor()
@@ -316,7 +317,7 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 		w.let(j, 3)
 		w.advance(4 * time.Second)
 		st := j.m.stats
-		if got := j.m.Snapshot(Volatile).Len(); got != 6000 || st.Repairs != 1 {
+		if got := j.m.Snapshot(keyspace.Volatile).Len(); got != 6000 || st.Repairs != 1 {
 			t.Fatalf("donor %v: %d items, %+v", donor, got, st)
 		}
 		if donor != (st.DonorsReplaced > 0) || sent > 6600 {
@@ -332,7 +333,7 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	spoilt := 0
 	w.drop = func(p packet) bool {
 		g, ok := p.msg.(*Items)
-		pull := j.m.spaces[Volatile].repairs.puller
+		pull := j.m.spaces[keyspace.Volatile].repairs.puller
 		if ok && p.to == j.id && pull.Running() && p.from != pull.Donor() && len(g.Items) > 0 {
 			spoilt++
 			g.Items[0].Payload += "!"
@@ -361,7 +362,7 @@ func TestRepairThatBreaksIsTold(t *testing.T) {
 	if n := len(j.fetched); n < 2 || j.fetched[0].State != RepairBegan || j.fetched[1].State != RepairBroken {
 		t.Fatalf("told %v", j.fetched)
 	}
-	if b := j.fetched[1]; b.Space != Volatile || b.Peer != 1 || b.Items != 0 || b.Took <= 0 {
+	if b := j.fetched[1]; b.Space != keyspace.Volatile || b.Peer != 1 || b.Items != 0 || b.Took <= 0 {
 		t.Errorf("told %+v", b)
 	}
 	silent = false
@@ -389,7 +390,7 @@ func TestHostileDonorIsLeft(t *testing.T) {
 		w.drop = func(p packet) bool {
 			if g, ok := p.msg.(*Items); ok && p.to == j.id && len(g.Items) > 0 && (hostile == 0 || hostile == p.from) {
 				if g.ID > 0 || name != "not all" {
-					if pull := j.m.spaces[Volatile].repairs.puller; pull.Running() && pull.Donor() == p.from && spoil(g) {
+					if pull := j.m.spaces[keyspace.Volatile].repairs.puller; pull.Running() && pull.Donor() == p.from && spoil(g) {
 						hostile = p.from
 					}
 				}
@@ -435,7 +436,7 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	}
 	w.mendAll()
 	for i, n := range w.nodes {
-		s := n.m.spaces[Volatile]
+		s := n.m.spaces[keyspace.Volatile]
 		s.repairs.puller.Begin(n.m.peers[0].id, false)
 		w.net = append(w.net, packet{n.id, w.nodes[1-i].id, Prompt, n.m.eff.Send[len(n.m.eff.Send)-1].Msg})
 	}
@@ -456,7 +457,7 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 		return cells || p.to == 2 && strings.HasPrefix(p.msg.String(), "more")
 	}
 	w.mendAll()
-	pull := b.m.spaces[Volatile].repairs.puller
+	pull := b.m.spaces[keyspace.Volatile].repairs.puller
 	for i := 0; ; i++ {
 		if _, begun := pull.Session(); begun {
 			break
@@ -471,7 +472,7 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 		w.quiet()
 	}
 	session, _ := pull.Session()
-	before := b.m.Snapshot(Volatile).Digest()
+	before := b.m.Snapshot(keyspace.Volatile).Digest()
 	cells := make([]iblt.Cell, repair.FirstCells+1)
 	for _, msg := range []Message{
 		&Cells{Epoch: 1, Session: session, Key: 0, Cells: cells}, &Cells{Epoch: 1, Session: session, Key: 7, Cells: cells[:9]},
@@ -481,7 +482,7 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	} {
 		b.step(Receive{2, msg})
 	}
-	if got, _ := pull.Session(); got != session || b.m.stats.SketchCells > 0 || b.m.Snapshot(Volatile).Digest() != before {
+	if got, _ := pull.Session(); got != session || b.m.stats.SketchCells > 0 || b.m.Snapshot(keyspace.Volatile).Digest() != before {
 		t.Fatalf("%v took it: %d cells", b.m, b.m.stats.SketchCells)
 	}
 	w.drop = func(packet) bool { return false }
@@ -494,7 +495,7 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 	w := apart(t, Config{}, 300, 6)
 	a := w.nodes[0]
 	w.mendAll()
-	a.step(Receive{2, &Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(Volatile).Clock()}})
+	a.step(Receive{2, &Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(keyspace.Volatile).Clock()}})
 	for i, m := range []*MoreCells{{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1}} {
 		m.Epoch, m.Session = 1, 9
 		before := a.m.stats.Malformed

@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
@@ -10,7 +11,7 @@ import (
 // stand on it.
 type replica struct {
 	*site
-	id       Space
+	id       keyspace.Space
 	rep      *crdt.Replica
 	store    *crdt.Store
 	ch       crdt.Changes // of the call that is being made; absorbed at once
@@ -32,7 +33,7 @@ type replica struct {
 type watcher interface{ touch(r *replica) }
 
 // newReplica makes an empty one.
-func newReplica(t *site, id Space, chain *quorum.Chain) *replica {
+func newReplica(t *site, id keyspace.Space, chain *quorum.Chain) *replica {
 	r := &replica{site: t, id: id, chain: chain}
 	r.rep = crdt.NewReplica(t.cfg.Self, crdt.StoreOptions{
 		DigestSeed: t.cfg.DigestSeed, LogMax: t.cfg.LogMax, LogBytesMax: t.cfg.LogBytesMax,
@@ -66,7 +67,7 @@ func (r *replica) content() *crdt.Clock { return r.store.Clock() }
 // committed is what a crash leaves to the cluster: in the volatile space all of the content, in the
 // durable one what is on disk (R7).
 func (r *replica) committed() *crdt.Clock {
-	if r.id == Volatile || r.cfg.Defects.AckBeforeCommit {
+	if r.id == keyspace.Volatile || r.cfg.Defects.AckBeforeCommit {
 		return r.content()
 	}
 	return r.disk.clock
@@ -108,7 +109,7 @@ func (r *replica) absorb() {
 		w.touch(r)
 	}
 	r.eff.Changed = r.eff.Changed || len(r.ch.Keys) > 0
-	if r.id == Durable {
+	if r.id == keyspace.Durable {
 		r.disk.next.fold(r.ch.Put, r.ch.Dropped)
 	}
 	r.ch.Reset()
@@ -116,7 +117,7 @@ func (r *replica) absorb() {
 
 // persist sends to the disk what is due.
 func (r *replica) persist() {
-	if r.id != Durable {
+	if r.id != keyspace.Durable {
 		return
 	}
 	now := func() diskState { return diskState{clock: r.content(), digest: r.store.Digest(), seq: r.rep.Seq()} }
@@ -174,11 +175,6 @@ func (r *replica) watch(p *peer) {
 	} else if w.Arm(r.now.Add(r.backoff(w.Tries()))) {
 		r.arm(w.RetryAt())
 	}
-}
-
-// groupCargo is a group on its way.
-func (r *replica) groupCargo(g crdt.Group) push.Cargo {
-	return push.GroupCargo(kindPush, uint8(r.id), g)
 }
 
 // tellClock sends the own clock to a peer; the peer answers with what the clock lacks.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -85,7 +86,7 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	// The puller learns of the last element's event and of its removal while the repair is on its
 	// way.
 	w.drop = func(packet) bool { return false }
-	if !b.m.spaces[Volatile].repairs.puller.Running() {
+	if !b.m.spaces[keyspace.Volatile].repairs.puller.Running() {
 		t.Fatal("no repair is running")
 	}
 	groups := []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 60}, Key: "s", Path: a.path("s", last), Puts: true}}}
@@ -182,7 +183,7 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 	}
 	j.step(Receive{1, &Pull{Epoch: 2, Session: 5, Content: &crdt.Clock{}}})
 	j.step(Receive{1, &Ask{Epoch: 2, ID: 5}})
-	j.step(Receive{1, &Fetch{Epoch: 2, Dots: j.m.Snapshot(Volatile).Clock()}})
+	j.step(Receive{1, &Fetch{Epoch: 2, Dots: j.m.Snapshot(keyspace.Volatile).Clock()}})
 	if !slices.Equal(acks, []string{"3 -> send to 2 prompt: ack@2 volatile 0 content 1"}) {
 		t.Fatalf("acks %q", acks)
 	}
@@ -209,7 +210,7 @@ func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
 		for d, it := range full.disk.items {
 			if !strings.Contains(it.Path, elem) {
 				r.items[d] = it
-				r.digest = r.digest.Plus(full.m.spaces[Durable].store.Hash(&it))
+				r.digest = r.digest.Plus(full.m.spaces[keyspace.Durable].store.Hash(&it))
 			}
 		}
 		return r

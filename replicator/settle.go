@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -91,7 +92,7 @@ func (t *settlement) installView(prev, v View) {
 		// for.
 		t.becomeSettled(v.Epoch)
 	case prev.Epoch != 0:
-	case v.Founded && t.id == Durable && len(v.LastDisks) > 0:
+	case v.Founded && t.id == keyspace.Durable && len(v.LastDisks) > 0:
 		c.Found(v.LastDisks)
 	case v.Founded:
 		t.becomeSettled(v.Epoch)
@@ -106,7 +107,7 @@ func (t *settlement) installView(prev, v View) {
 	switch {
 	case c.Unsettled():
 		t.at = t.now.Add(t.cfg.RetryInterval)
-	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.id == Durable): // another has said so before this replica had the view
+	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.id == keyspace.Durable): // another has said so before this replica had the view
 		t.at = zeroTime
 		t.eff.Settled = append(t.eff.Settled, Settlement{Space: t.id, Epoch: v.Epoch})
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 )
 
@@ -18,8 +19,8 @@ type site struct {
 	now       time.Time
 	eff       Effects
 	stats     Stats
-	routes    *Routes
-	summarize func() [spaces]Summary // what this replica holds
+	routes    *keyspace.Routes
+	summarize func() [keyspace.Count]Summary // what this replica holds
 
 	linkAt time.Time // the earliest of what the links wait for
 }
@@ -28,9 +29,9 @@ type site struct {
 // overtake.
 func (t *site) send(p *peer, lane Lane, msg Message) {
 	size := clockBytes(msg)
-	c, compares := msg.(*Compare)
-	if size > t.cfg.FrameMax || compares && p.flows.CarriesKind(kindCompare, uint8(c.Space)) {
-		if !t.sendLarge(p, cargoOf(msg), msg, size) {
+	_, compares := msg.(*Compare)
+	if size > t.cfg.FrameMax || compares && p.flows.CarriesLike(cargoOf(msg)) {
+		if !t.sendLarge(p, msg, size) {
 			t.stats.FlowsDropped++ // it is asked for again
 		}
 		return
@@ -54,7 +55,8 @@ func (t *site) flowMax() int { return max(t.cfg.GroupMax, clocksMax) + push.Flow
 // sendLarge sends a message that is larger than a frame, unless it is on its way to the peer
 // already. It reports whether it is; else there is no place, and the caller tries again when a flow
 // has ended.
-func (t *site) sendLarge(p *peer, c push.Cargo, msg Message, size int) bool {
+func (t *site) sendLarge(p *peer, msg Message, size int) bool {
+	c := cargoOf(msg)
 	switch p.flows.PlaceFor(c, size, t.cfg.GroupMax) {
 	case push.NoPlace:
 		return false

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
@@ -24,7 +25,7 @@ type space struct {
 	holding    holding
 }
 
-func newSpace(t *site, id Space, ops *inflight) *space {
+func newSpace(t *site, id keyspace.Space, ops *inflight) *space {
 	s := &space{}
 	s.replica = newReplica(t, id, &s.settlement.chain)
 	r, sets := s.replica, &s.settlement.sets
@@ -140,7 +141,7 @@ func (s *space) update(o *op, timeout time.Duration) {
 	s.absorb()
 	s.pusher.made(g)
 	o.seq = g.Last().Seq
-	if s.id == Volatile && o.level == quorum.Local {
+	if s.id == keyspace.Volatile && o.level == quorum.Local {
 		s.writes.ops.finishOp(o, nil)
 		return
 	}

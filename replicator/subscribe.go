@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // subscriptions holds the subscriptions, and what this step has changed.
 type subscriptions struct {
 	*site
-	replicas [spaces]*replica
+	replicas [keyspace.Count]*replica
 	byKey    map[string][]uint64 // ids, sorted
 	prefixes []prefixSub         // by id
 	keyOf    map[uint64]string   // of the subscriptions by key
@@ -130,7 +131,7 @@ func (b *subscriptions) touch(r *replica) {
 }
 
 // markedIn returns what was noted of a key that lives in a space, nil if that is nothing.
-func (b *subscriptions) markedIn(space Space, key string) *keyChange {
+func (b *subscriptions) markedIn(space keyspace.Space, key string) *keyChange {
 	if c := b.changed[key]; c != nil && b.routes.SpaceOf(key) == space {
 		return c
 	}
@@ -173,8 +174,8 @@ func (b *subscriptions) tell(id uint64, key string, changed bool) {
 
 // moved tells the subscriptions of keys whose durable state differs from the volatile one:
 // another member had this view earlier, and what was written there came before it.
-func (b *subscriptions) moved(was *Routes) {
-	from, to := b.replicas[Volatile].store, b.replicas[Durable].store
+func (b *subscriptions) moved(was *keyspace.Routes) {
+	from, to := b.replicas[keyspace.Volatile].store, b.replicas[keyspace.Durable].store
 	if !b.any() {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // One replica, the oldest voter, tidies up for all. It uses ordinary events. It removes items that
@@ -26,7 +27,7 @@ const (
 
 // planTidying sees that there is a time for what there is to do.
 func (m *Machine) planTidying() {
-	if m.tidyAt.IsZero() && m.tidies() && (m.spaces[Volatile].store.Littered() || m.spaces[Durable].store.Littered() || m.folding.pending() || m.move.mayClear()) {
+	if m.tidyAt.IsZero() && m.tidies() && (m.spaces[keyspace.Volatile].store.Littered() || m.spaces[keyspace.Durable].store.Littered() || m.folding.pending() || m.move.mayClear()) {
 		m.tidyAt = m.now.Add(m.cfg.RetryInterval)
 	}
 }
@@ -52,7 +53,7 @@ func (m *Machine) tidy() {
 			more = true
 			continue
 		}
-		if s.id == Durable || m.move.number == 0 { // else it might change what is being moved
+		if s.id == keyspace.Durable || m.move.number == 0 { // else it might change what is being moved
 			more = s.sweep() || more
 		}
 		m.expireConfirmed(s)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -72,7 +73,9 @@ func (n *node) wantTold(want ...string) {
 }
 
 // items counts the items of a node in both spaces.
-func (n *node) items() int { return n.m.Snapshot(Volatile).Len() + n.m.Snapshot(Durable).Len() }
+func (n *node) items() int {
+	return n.m.Snapshot(keyspace.Volatile).Len() + n.m.Snapshot(keyspace.Durable).Len()
+}
 
 // R8: node ownership hides items in the view at once; one sweeper, the oldest, emits the removes.
 func TestElementsOfARemovedMemberVanishAtOnceAndAreSweptByTheOldest(t *testing.T) {
@@ -87,11 +90,11 @@ func TestElementsOfARemovedMemberVanishAtOnceAndAreSweptByTheOldest(t *testing.T
 	b.step(Subscribe{ID: 1, Prefix: "", All: true})
 	b.changes = nil
 	c.crash()
-	made := a.m.spaces[Volatile].rep.Seq() + b.m.spaces[Volatile].rep.Seq()
+	made := a.m.spaces[keyspace.Volatile].rep.Seq() + b.m.spaces[keyspace.Volatile].rep.Seq()
 	w.install(viewOf(2, 1, 2))
 	w.wantOwned("s", "a", "all", "b")
 	b.wantTold("[] true", "[a all b] false")
-	if made != a.m.spaces[Volatile].rep.Seq()+b.m.spaces[Volatile].rep.Seq() || a.items() != 7 {
+	if made != a.m.spaces[keyspace.Volatile].rep.Seq()+b.m.spaces[keyspace.Volatile].rep.Seq() || a.items() != 7 {
 		t.Fatal("somebody made an event for it")
 	}
 	w.advance(5 * time.Second)
@@ -271,10 +274,10 @@ func TestSweepIsCutIntoGroups(t *testing.T) {
 	}
 	w.quiet()
 	b.crash()
-	before := a.m.spaces[Volatile].rep.Seq()
+	before := a.m.spaces[keyspace.Volatile].rep.Seq()
 	w.install(viewOf(2, 1))
 	w.advance(time.Second)
-	if got := a.m.spaces[Volatile].rep.Seq() - before; a.items() != 0 || got != 3 {
+	if got := a.m.spaces[keyspace.Volatile].rep.Seq() - before; a.items() != 0 || got != 3 {
 		t.Fatalf("%d items left after %d events", a.items(), got)
 	}
 }

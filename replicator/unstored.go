@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -109,7 +110,7 @@ func (w *writes) onUnstored(p *peer, msg *Unstored) {
 // it.
 func (w *writes) refused(p *peer, o *op) bool {
 	switch {
-	case w.id != Durable || o.read || w.hasWrite(p, o):
+	case w.id != keyspace.Durable || o.read || w.hasWrite(p, o):
 		return false
 	case p == nil:
 		return o.failed != nil

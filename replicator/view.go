@@ -68,15 +68,6 @@ func peerNames(ps []Peer) string {
 	return "[" + strings.Join(names, " ") + "]"
 }
 
-// short prints an id as the logs do: the first eight hexadecimal digits of a random one, a small
-// one as it is.
-func short(o crdt.Origin) string {
-	if o > 0xffffffff {
-		return fmt.Sprintf("%08x", uint64(o)>>32)
-	}
-	return fmt.Sprintf("%x", uint64(o))
-}
-
 // normal returns a copy of the view with members sorted by id and doubles dropped.
 func (v View) normal() View {
 	v.Voters = sortedPeers(v.Voters)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -216,7 +217,7 @@ func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 	w.isolate(12)
 	w.install(v)
 	w.advance(5 * time.Second)
-	if n := w.node(13); n.m.spaces[Durable].settlement.chain.Settled() >= 2 || n.m.spaces[Volatile].settlement.chain.Settled() != 2 {
+	if n := w.node(13); n.m.spaces[keyspace.Durable].settlement.chain.Settled() >= 2 || n.m.spaces[keyspace.Volatile].settlement.chain.Settled() != 2 {
 		t.Fatalf("one disk of three has reported\n%s", w.dump())
 	}
 	g := w.node(14).get("d/s", quorum.Majority)
@@ -306,7 +307,7 @@ func TestFoundingWithoutAnUnsettledViewRaisesTheAlarm(t *testing.T) {
 		w.install(v)
 		w.advance(5 * time.Second)
 		for _, n := range w.nodes[5:] {
-			if s := n.settled[len(n.settled)-1]; n.m.Settled() != 4 || !s.Lost || s.Space != Durable {
+			if s := n.settled[len(n.settled)-1]; n.m.Settled() != 4 || !s.Lost || s.Space != keyspace.Durable {
 				t.Fatalf("%v: %s: %v", disks, short(n.id), n.settled)
 			}
 			if disks[0] == 2 {
@@ -328,7 +329,7 @@ func TestWhoJoinsAnUnsettledFoundingKnowsItsDisks(t *testing.T) {
 	w.install(next)
 	w.advance(5 * time.Second)
 	n := w.node(16)
-	if c := &n.m.spaces[Durable].settlement.chain; len(c.Pasts()) < 2 || n.m.Settled() != 0 {
+	if c := &n.m.spaces[keyspace.Durable].settlement.chain; len(c.Pasts()) < 2 || n.m.Settled() != 0 {
 		t.Fatalf("settled %d\n%s", n.m.Settled(), w.dump())
 	}
 	w.mendAll()
@@ -369,7 +370,7 @@ func TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm(t *testing.T) {
 	w.install(v)
 	w.advance(5 * time.Second)
 	for _, n := range w.nodes[3:] {
-		if s := n.settled[len(n.settled)-1]; n.m.Settled() != 2 || !s.Lost || s.Space != Durable {
+		if s := n.settled[len(n.settled)-1]; n.m.Settled() != 2 || !s.Lost || s.Space != keyspace.Durable {
 			t.Fatalf("%s: %v", short(n.id), n.settled)
 		}
 	}
@@ -388,7 +389,7 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	w.advance(2 * time.Second)
 	last := viewOf(4, 1, 2, 3)
 	w.node(3).step(Install{last})
-	if w.node(3).m.spaces[Volatile].settlement.chain.Complete() {
+	if w.node(3).m.spaces[keyspace.Volatile].settlement.chain.Complete() {
 		t.Fatal("it knows nothing of the third view")
 	}
 	x := w.node(3).put("s", "x", quorum.Majority)

@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -31,6 +32,12 @@ import (
 //
 // Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them.
 const wireVersion = 1
+
+// Errors of DecodeMessage.
+var (
+	ErrMalformed = errors.New("replicator: malformed message")          // bytes that no correct replica sends
+	ErrVersion   = errors.New("replicator: message of another version") // the peer runs a program that speaks another protocol
+)
 
 const (
 	kindStatus = 1 + iota

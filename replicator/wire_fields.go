@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // The fields that several messages have.
@@ -46,4 +47,6 @@ func readClockOrNull(r *cbor.Reader) *crdt.Clock {
 	return crdt.ReadClock(r)
 }
 
-func readSpace(r *cbor.Reader) Space { return Space(r.UintMax(uint64(spaces) - 1)) }
+func readSpace(r *cbor.Reader) keyspace.Space {
+	return keyspace.Space(r.UintMax(uint64(keyspace.Count) - 1))
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
 	"github.com/coterie-go/coterie/proptest/golden"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/repair"
 	library "github.com/fxamacker/cbor/v2"
@@ -27,12 +28,12 @@ func samples() []Message {
 	}
 	it := &crdt.Item{Dot: crdt.Dot{Origin: 2, Seq: 9}, Key: "k", Path: "\x02a", Payload: "p"}
 	return []Message{
-		&Status{Epoch: 3, Ask: true, Spaces: [spaces]Summary{{Hash: c.Hash(), Digest: crdt.Digest{1, 2}, Acked: true, Settled: 2}, {Settled: 1}}},
-		&Push{Epoch: 3, Space: Durable, Fill: true, More: true, Groups: []crdt.Group{g, g}}, &Push{},
-		&Ack{Epoch: 3, Space: Volatile, Echo: 1 << 63, Content: 24, Acked: 255},
+		&Status{Epoch: 3, Ask: true, Spaces: [keyspace.Count]Summary{{Hash: c.Hash(), Digest: crdt.Digest{1, 2}, Acked: true, Settled: 2}, {Settled: 1}}},
+		&Push{Epoch: 3, Space: keyspace.Durable, Fill: true, More: true, Groups: []crdt.Group{g, g}}, &Push{},
+		&Ack{Epoch: 3, Space: keyspace.Volatile, Echo: 1 << 63, Content: 24, Acked: 255},
 		&Clock{Epoch: 3, Ask: true, Content: c, Acked: &crdt.Clock{}}, &Clock{Content: c},
-		&Fetch{Epoch: 1, Space: Durable, Dots: c}, &LogTruncated{Epoch: 1}, &Ask{ID: 65536, Hash: c.Hash()}, &Answer{ID: 1, Extra: c}, &Answer{ID: 1 << 32},
-		&Compare{Epoch: 2, Space: Durable, ID: 300, Hash: c.Hash(), More: c, Hold: 70_000, Keys: []string{"k", "d/\u00e9"}}, &Compare{More: &crdt.Clock{}},
+		&Fetch{Epoch: 1, Space: keyspace.Durable, Dots: c}, &LogTruncated{Epoch: 1}, &Ask{ID: 65536, Hash: c.Hash()}, &Answer{ID: 1, Extra: c}, &Answer{ID: 1 << 32},
+		&Compare{Epoch: 2, Space: keyspace.Durable, ID: 300, Hash: c.Hash(), More: c, Hold: 70_000, Keys: []string{"k", "d/\u00e9"}}, &Compare{More: &crdt.Clock{}},
 		&Compared{Epoch: 2, ID: 7, Known: true, Extra: c, Lacks: c, Differ: []uint32{0, 1 << 20}}, &Compared{},
 		&Report{Epoch: 9, Ask: true, Serves: true, Whole: true, Disk: 7, Hash: c.Hash(), Acked: c, Settled: 8,
 			Known: []quorum.PastView{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},

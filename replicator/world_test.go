@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // world is a few machines, the network between them and their disks, in virtual time. Everything
@@ -390,7 +391,7 @@ func (w *world) same() {
 		case first == nil:
 			first = n
 		default:
-			for s := range spaces {
+			for s := range keyspace.Count {
 				a, b := first.m.Snapshot(s), n.m.Snapshot(s)
 				if !a.Clock().Equal(b.Clock()) {
 					w.t.Fatalf("%v clocks differ:\n%v%v", s, first.m, n.m)

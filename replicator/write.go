@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/fifo"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -118,7 +119,7 @@ func (w *writes) dropGoals() { w.goals = slices.DeleteFunc(w.goals, (*op).done) 
 
 func (w *writes) goalReached(o *op) bool {
 	if o.level == quorum.Local {
-		return w.id == Volatile || w.committed().Includes(o.goal)
+		return w.id == keyspace.Volatile || w.committed().Includes(o.goal)
 	}
 	return w.sets.Agreed(o.level, func(p *peer) bool { return w.hasWrite(p, o) })
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Events of a Replicator. Role is the role whose data it is.
@@ -22,14 +23,14 @@ type (
 	// not cover.
 	RepairBegan struct {
 		Role  string
-		Space replicator.Space
+		Space keyspace.Space
 		Peer  membership.UID
 	}
 	// RepairEnded: it has ended: done, broken off, or put off until the member has repaired itself
 	// from here.
 	RepairEnded struct {
 		Role  string
-		Space replicator.Space
+		Space keyspace.Space
 		Peer  membership.UID
 		State replicator.RepairState
 		Items uint64 // that were fetched, if it is done
@@ -38,7 +39,7 @@ type (
 	// WritersHeld: writers wait because a member is far behind; said at most once a minute.
 	WritersHeld struct {
 		Role  string
-		Space replicator.Space
+		Space keyspace.Space
 		Peer  membership.UID
 		Held  int // writers that wait now
 	}

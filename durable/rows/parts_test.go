@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -213,7 +214,7 @@ func testParts(t *testing.T, every int, open func(*testing.T) (durable.Env, func
 		p.start(1, 3, l)
 		p.install(2, false)
 		p.run(1 << 20)
-		a, b := p.nodes[0].Snapshot(replicator.Durable), p.nodes[1].Snapshot(replicator.Durable)
+		a, b := p.nodes[0].Snapshot(keyspace.Durable), p.nodes[1].Snapshot(keyspace.Durable)
 		if !a.Clock().Equal(b.Clock()) || a.Digest() != b.Digest() {
 			t.Fatalf("after %d transactions it does not catch up:\n%v\n%v", kill, p.nodes[0], p.nodes[1])
 		}

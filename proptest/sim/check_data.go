@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // checkSet holds a quorum read of a set against its history.
@@ -53,7 +54,7 @@ func checkSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
 // been handed on. In the durable one it is gone only when the others go on without it; when all
 // have stopped, the disks count, which come back.
 type dataChecker struct {
-	space replicator.Space
+	space keyspace.Space
 	books map[membership.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
 }
 
@@ -75,13 +76,13 @@ func (j *dataChecker) installed(w *World, _ *Process, v *membership.View) {
 		return
 	}
 	for _, b := range books {
-		b.disks = b.disks || v.Founded && j.space == replicator.Durable
+		b.disks = b.disks || v.Founded && j.space == keyspace.Durable
 		b.keep(w, v)
 		j.check(w, b)
 	}
 	b := &viewBook{epoch: v.Epoch, voters: map[uint64]bool{}}
 	for _, m := range v.Full() {
-		b.voters[uint64(m.UID)] = j.space == replicator.Durable || w.procs[uint64(m.UID)].alive
+		b.voters[uint64(m.UID)] = j.space == keyspace.Durable || w.procs[uint64(m.UID)].alive
 	}
 	j.books[v.Cluster] = append(books, b)
 }
@@ -107,7 +108,7 @@ func (b *viewBook) keep(w *World, v *membership.View) {
 }
 
 func (j *dataChecker) gone(w *World, p *Process) {
-	if j.space == replicator.Durable {
+	if j.space == keyspace.Durable {
 		return
 	}
 	for _, books := range j.books { // order: each view is judged by itself, and excusing twice changes nothing
@@ -131,7 +132,7 @@ func (j *dataChecker) check(w *World, b *viewBook) {
 		}
 	}
 	if gone := len(b.voters) - there; gone > len(b.voters)/2 && b.torn {
-		n := w.history.excuse(j.space == replicator.Durable)
+		n := w.history.excuse(j.space == keyspace.Durable)
 		w.counts.Excused += n
 		w.trace.line(w, "EXCUSED %d writes, %v: %d of %d voters of view %v are left", n, j.space, there, len(b.voters), b.epoch)
 	}
@@ -154,7 +155,7 @@ func (j *dataChecker) settled(w *World) bool { return true }
 
 // finish looks into every live process for every write that must have survived.
 func (j *dataChecker) finish(w *World) {
-	if j.space != replicator.Volatile {
+	if j.space != keyspace.Volatile {
 		return // one of the two looks into both
 	}
 	for _, p := range w.live {
@@ -221,14 +222,14 @@ func (j *equalChecker) stepped(w *World, p *Process) {
 	}
 	deep := j.steps >= j.nextDeep
 	if deep {
-		j.nextDeep = j.steps + 256 + (p.rep.m.Snapshot(replicator.Volatile).Len()+p.rep.m.Snapshot(replicator.Durable).Len())/4
+		j.nextDeep = j.steps + 256 + (p.rep.m.Snapshot(keyspace.Volatile).Len()+p.rep.m.Snapshot(keyspace.Durable).Len())/4
 	}
 	j.look(w, p, deep)
 }
 
 func (j *equalChecker) look(w *World, p *Process, deep bool) {
 	for space := range j.seen {
-		snap := p.rep.m.Snapshot(replicator.Space(space))
+		snap := p.rep.m.Snapshot(keyspace.Space(space))
 		now := sighting{who: p, digest: snap.Digest()}
 		if deep {
 			now.items = hashItems(snap)
@@ -240,7 +241,7 @@ func (j *equalChecker) look(w *World, p *Process, deep bool) {
 			continue
 		}
 		if was.digest != now.digest || deep && was.items != now.items {
-			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v", p, replicator.Space(space), now.digest,
+			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v", p, keyspace.Space(space), now.digest,
 				now.items, was.digest, was.items, was.who, snap.Clock())
 		}
 	}
@@ -276,12 +277,12 @@ func (j *equalChecker) differing(w *World) string {
 	for space := range j.seen {
 		var first *crdt.Snapshot
 		for _, p := range w.live {
-			s := p.rep.m.Snapshot(replicator.Space(space))
+			s := p.rep.m.Snapshot(keyspace.Space(space))
 			if first == nil {
 				first = s
 			}
 			if !s.Clock().Equal(first.Clock()) || s.Digest() != first.Digest() {
-				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v", w.live[0], p, replicator.Space(space), first.Clock(), first.Digest(),
+				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v", w.live[0], p, keyspace.Space(space), first.Clock(), first.Digest(),
 					s.Clock(), s.Digest())
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // newJudges are all checkers of a world.
@@ -14,8 +14,8 @@ func newJudges(w *World) []checker {
 	return []checker{
 		&actingChecker{},
 		&viewChecker{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}, eras: map[membership.ClusterID]membership.Era{}},
-		&dataChecker{space: replicator.Volatile, books: map[membership.ClusterID][]*viewBook{}},
-		&dataChecker{space: replicator.Durable, books: map[membership.ClusterID][]*viewBook{}},
+		&dataChecker{space: keyspace.Volatile, books: map[membership.ClusterID][]*viewBook{}},
+		&dataChecker{space: keyspace.Durable, books: map[membership.ClusterID][]*viewBook{}},
 		&equalChecker{seen: [2]map[[2]uint64]sighting{{}, {}}},
 		w.shardChecker,
 		&livenessChecker{},

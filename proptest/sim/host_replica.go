@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // replicaHost is the simulated host of the driver of a process's replicator.
@@ -168,7 +169,7 @@ func (d *replicaHost) check() {
 	if d.steps++; every < 0 || d.steps < d.nextCheck {
 		return
 	}
-	items := d.m.Snapshot(replicator.Volatile).Len() + d.m.Snapshot(replicator.Durable).Len()
+	items := d.m.Snapshot(keyspace.Volatile).Len() + d.m.Snapshot(keyspace.Durable).Len()
 	d.nextCheck = d.steps + every*(1+items/8)
 	if err := d.m.Check(); err != nil {
 		d.p.w.violate("replicator.Check", "%v: %v", d.p, err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // keyStage adds to the durable keys of the processes that are started from a time on.
@@ -56,7 +56,7 @@ func (w *World) durableKeys(uid uint64) (patterns []string) {
 // isDurable reports whether a key is durable, by the simulator's rule for its own keys and for
 // those that have become durable.
 func (l *history) isDurable(key string) bool {
-	named := func(p string) bool { return replicator.MatchKey(p, key) }
+	named := func(p string) bool { return keyspace.Match(p, key) }
 	return strings.HasPrefix(key, "d/") || slices.ContainsFunc(l.patterns, named)
 }
 
@@ -99,5 +99,5 @@ func (b *setBook) becomeDurable() {
 // It need not while its view does not have the key as durable: it was left behind, and others have
 // a view that does.
 func (p *Process) stores(b *setBook) bool {
-	return !b.durable || p.rep.m.SpaceOf(b.key) == replicator.Durable
+	return !b.durable || p.rep.m.SpaceOf(b.key) == keyspace.Durable
 }

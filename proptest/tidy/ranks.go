@@ -20,6 +20,7 @@ var ranks = []rankRow{
 	{"crdt/cbor", -9, true, "data items of CBOR know nothing of what is encoded"},
 	{"crdt", -1, true, "items, clock, store and types know nothing of nodes"},
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
+	{"replicator/keyspace", -1, true, "which keys live where is a matter of names"},
 	{"replicator/fifo", -1, true, "a queue knows nothing of what it holds"},
 	{"replicator/push", 0, true, "what is on its way is bookkeeping; it knows no view and sends nothing"},
 	{"replicator/repair", 0, true, "a repair compares two stores and says what to ask; it knows no view and no message"},

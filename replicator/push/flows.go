@@ -171,10 +171,10 @@ func (f *Flows) Carries(session uint64) bool {
 	return slices.ContainsFunc(f.out, func(o flow) bool { return o.Session == session })
 }
 
-// CarriesKind reports whether a flow carries a message of a kind in a space.
-func (f *Flows) CarriesKind(kind int, space uint8) bool {
+// CarriesLike reports whether a flow carries a message of the kind of c, in its space.
+func (f *Flows) CarriesLike(c Cargo) bool {
 	for i := range f.out {
-		if o := &f.out[i]; o.Kind == kind && o.Space == space {
+		if o := &f.out[i]; o.Kind == c.Kind && o.Space == c.Space {
 			return true
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -41,7 +41,7 @@ type what struct {
 
 func (w *what) match(key string) bool {
 	return slices.ContainsFunc(w.types, func(typ string) bool { return strings.HasPrefix(key, protocol.DurablePrefix(typ)) }) ||
-		slices.ContainsFunc(w.keys, func(pattern string) bool { return replicator.MatchKey(pattern, key) })
+		slices.ContainsFunc(w.keys, func(pattern string) bool { return keyspace.Match(pattern, key) })
 }
 
 // entityType is the type whose remembered entities a key holds, "" when it is another key.
@@ -117,7 +117,7 @@ func (w *what) tellMissing(e *lmdb.Env, c lmdb.Contents, out io.Writer) error {
 	err := eachReplica(e, c, func(role string, t durable.Table) error {
 		s, err := rows.Inspect(t)
 		for _, k := range s.Keys {
-			missing = slices.DeleteFunc(missing, func(pattern string) bool { return replicator.MatchKey(pattern, k.Name) })
+			missing = slices.DeleteFunc(missing, func(pattern string) bool { return keyspace.Match(pattern, k.Name) })
 			if typ := entityType(k); typ != "" && !slices.Contains(there, typ) {
 				there = append(there, typ)
 			}

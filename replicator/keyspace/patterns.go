@@ -1,27 +1,24 @@
-package replicator
+package keyspace
 
 import (
 	"slices"
 	"strings"
 )
 
-// MatchKey reports whether a pattern of Config.DurableKeys names a key: it is the key itself, or
-// has stars that each stand for any run of bytes.
-func MatchKey(pattern, key string) bool { return glob(pattern, key) }
+// IsPattern reports whether a pattern stands for more than the key of its own name.
+func IsPattern(pattern string) bool { return strings.Contains(pattern, "*") }
 
-// isGlob reports whether a pattern stands for more than the key of its own name.
-func isGlob(pattern string) bool { return strings.Contains(pattern, "*") }
-
-// patterns says which keys are durable.
-type patterns struct {
+// Patterns names keys. It never changes.
+type Patterns struct {
 	exact map[string]bool
 	globs [][]string // the pieces between stars, of each pattern with at least one
 }
 
-func newPatterns(lists ...[]string) patterns {
-	p := patterns{exact: map[string]bool{}}
+// NewPatterns makes one of several lists of patterns.
+func NewPatterns(lists ...[]string) Patterns {
+	p := Patterns{exact: map[string]bool{}}
 	for _, s := range slices.Concat(lists...) {
-		if isGlob(s) {
+		if IsPattern(s) {
 			p.globs = append(p.globs, strings.Split(s, "*"))
 		} else {
 			p.exact[s] = true
@@ -30,14 +27,17 @@ func newPatterns(lists ...[]string) patterns {
 	return p
 }
 
-func (p *patterns) match(key string) bool {
+// Match reports whether one of them names a key.
+func (p *Patterns) Match(key string) bool {
 	return len(p.exact) > 0 && p.exact[key] || slices.ContainsFunc(p.globs, func(g []string) bool { return globbed(g, key) })
 }
 
-// glob matches key against a pattern whose stars each stand for any run of bytes. Taking each inner
-// piece at its first place is right, because the star before the next piece can stretch.
-func glob(pattern, key string) bool { return globbed(strings.Split(pattern, "*"), key) }
+// Match reports whether a pattern names a key: it is the key itself, or has stars that each stand
+// for any run of bytes.
+func Match(pattern, key string) bool { return globbed(strings.Split(pattern, "*"), key) }
 
+// globbed takes each inner piece at its first place. That is right, because the star before the next
+// piece can stretch.
 func globbed(pieces []string, key string) bool {
 	first, last := pieces[0], pieces[len(pieces)-1]
 	if len(pieces) == 1 {
