@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // applyBatch is how many events come in one message, each in a group of its own: what gathers while
@@ -116,7 +117,7 @@ func pushFrames(gs []crdt.Group, space keyspace.Space) [][]byte {
 	var frames [][]byte
 	for len(gs) > 0 {
 		k := min(applyBatch, len(gs))
-		frames = append(frames, replicator.AppendMessage(nil, &replicator.Push{Epoch: 1, Space: space, Groups: gs[:k]}))
+		frames = append(frames, wire.Append(nil, &wire.Push{Epoch: 1, Space: space, Groups: gs[:k]}))
 		gs = gs[k:]
 	}
 	return frames
@@ -177,7 +178,7 @@ type appliedTo struct {
 func (a *appliedTo) frames(frames [][]byte, events int, c *cost) error {
 	err := c.measure(events, func() error {
 		for _, b := range frames {
-			msg, err := replicator.DecodeMessage(b)
+			msg, err := wire.Decode(b)
 			if err != nil {
 				return err
 			}
@@ -204,7 +205,7 @@ func (a *appliedTo) carry(fx *replicator.Effects) {
 		})
 	}
 	for _, e := range fx.Send {
-		a.acks = replicator.AppendMessage(a.acks[:0], e.Msg)
+		a.acks = wire.Append(a.acks[:0], e.Msg)
 	}
 	for _, id := range committed {
 		a.carry(a.machine.Step(time.Now(), replicator.Persisted{ID: id}))

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // runIdle counts what two replicas of many keys say to each other when nothing changes, and when
@@ -144,7 +145,7 @@ func itemsOf(snap *crdt.Snapshot, but crdt.Dot) iter.Seq2[crdt.Item, error] {
 func (p *pair) step(i int, in replicator.Input) {
 	fx := p.m[i].Step(p.now, in)
 	for _, e := range fx.Send {
-		b := replicator.AppendMessage(nil, e.Msg)
+		b := wire.Append(nil, e.Msg)
 		p.bytes += len(b)
 		p.payload += payloadOf(e.Msg)
 		p.messages++
@@ -164,7 +165,7 @@ func (p *pair) settle() error {
 		flying := p.queue
 		p.queue = nil
 		for _, x := range flying {
-			msg, err := replicator.DecodeMessage(x.body)
+			msg, err := wire.Decode(x.body)
 			if err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // runReconcile lets two replicas of a large set find in what they differ and repair each other,
@@ -192,8 +193,8 @@ func wholeState(r *crdt.Replica, snap *crdt.Snapshot) (spent cost, bytes int, er
 
 // payloadOf counts the bytes of the items that a message of a repair brings: the keys once per run,
 // the paths and the payloads.
-func payloadOf(m replicator.Message) int {
-	give, ok := m.(*replicator.Items)
+func payloadOf(m wire.Message) int {
+	give, ok := m.(*wire.Items)
 	if !ok {
 		return 0
 	}

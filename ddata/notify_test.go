@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Each thing that a step of a Replicator shows is told.
@@ -47,7 +48,7 @@ func TestEffectsAreTold(t *testing.T) {
 	n.reports.listeners = []events.Listener{{Any: func(e events.Event) { got = append(got, e) }}}
 	h := n.replicas[DefaultRole].h
 	h.Tell(fx)
-	h.Send(replicator.Envelope{To: 12345, Msg: &replicator.Done{}}, nil)
+	h.Send(replicator.Envelope{To: 12345, Msg: &wire.Done{}}, nil)
 	h.Commit(replicator.Batch{})
 	var all []events.Event
 	for _, e := range got {

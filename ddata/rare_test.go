@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // A cut parts two nodes, and no node is removed. Each is unreachable for the other, writers wait
@@ -107,7 +108,7 @@ func TestDamageIsSeen(t *testing.T) {
 	has(t, seen[0], func(e events.Forked) bool { return e.Own == v.String() && e.Other == forged.String() })
 
 	dot := crdt.Dot{Origin: crdt.Origin(nodes[1].UID()), Seq: 1}
-	say("replicator/backend", replicator.AppendMessage(nil, &replicator.Push{
+	say("replicator/backend", wire.Append(nil, &wire.Push{
 		Epoch: uint64(v.Epoch), Groups: []crdt.Group{{{Dot: dot, Key: names.Name(), Path: "?", Puts: true, Payload: "?"}}},
 	}))
 	if err := ddata.Update(testContext(t), replica(t, nodes[1]), names, ddata.WriteLocal, add("true")); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Replicator is this node's replica of the data of one role. Its methods, and the functions Get,
@@ -149,7 +150,7 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	if !ok {
 		return
 	}
-	msg, err := replicator.DecodeMessage(payload)
+	msg, err := wire.Decode(payload)
 	if err != nil {
 		r.n.reports.emit(events.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
 		msg = nil // the machine counts it

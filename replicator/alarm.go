@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Divergence says that this replica and a peer held different items at one dot, which no correct
@@ -20,7 +21,7 @@ type Divergence struct {
 
 // String prints it on one line.
 func (d Divergence) String() string {
-	return fmt.Sprintf("diverged from %s %v %q %s:%d of %d", short(d.Peer), d.Space, d.Key, short(d.Dot.Origin), d.Dot.Seq, d.Dots)
+	return fmt.Sprintf("diverged from %s %v %q %s:%d of %d", wire.Short(d.Peer), d.Space, d.Key, wire.Short(d.Dot.Origin), d.Dot.Seq, d.Dots)
 }
 
 // Malformed says that messages of a peer, or groups in them, make no sense. It is told at most once
@@ -32,7 +33,7 @@ type Malformed struct {
 
 // String prints it on one line.
 func (m Malformed) String() string {
-	return fmt.Sprintf("malformed from %s %d", short(m.Peer), m.Count)
+	return fmt.Sprintf("malformed from %s %d", wire.Short(m.Peer), m.Count)
 }
 
 // Bounds of alarms.

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // R5: Of two items at one dot, which damage alone can bring about, all keep the same one, on their
@@ -55,7 +56,7 @@ func TestMalformedMessagesAreTold(t *testing.T) {
 	a := w.nodes[0]
 	for range 5 {
 		a.step(Receive{From: 2})
-		a.step(Receive{From: 2, Msg: &Fetch{Epoch: 1}})
+		a.step(Receive{From: 2, Msg: &wire.Fetch{Epoch: 1}})
 	}
 	if a.m.stats.Malformed != 10 || !slices.Equal(a.odd, []Malformed{{2, 1}}) {
 		t.Fatalf("counted %d, told %v", a.m.stats.Malformed, a.odd)

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 func TestConfigFaultsAreReportedTogether(t *testing.T) {
@@ -66,7 +67,7 @@ func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	w.mendAll()
 	w.advance(time.Second)
 	expect("2 absent [u]false", "3 absent [u]false", "1 fruit [x y z]false", "3 fruit [x y z]false")
-	b.step(Receive{1, &Push{Epoch: 1, Groups: []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "fruit", Path: "\x02x", Puts: true}}}}})
+	b.step(Receive{1, &wire.Push{Epoch: 1, Groups: []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "fruit", Path: "\x02x", Puts: true}}}}})
 	expect() // it was known
 	b.step(Unsubscribe{ID: 3})
 	b.step(Unsubscribe{ID: 1})
@@ -296,7 +297,7 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 	for _, n := range w.nodes {
 		for _, s := range n.m.spaces {
 			if s.store.LogLen() > 0 {
-				t.Fatalf("%s: %d events in the %v log", short(n.id), s.store.LogLen(), s.id)
+				t.Fatalf("%s: %d events in the %v log", wire.Short(n.id), s.store.LogLen(), s.id)
 			}
 		}
 	}

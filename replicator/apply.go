@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // intake applies the groups of others, in the order in which they build on each other.
@@ -15,7 +16,7 @@ type intake struct {
 }
 
 // onPush applies groups, and owes the sender an ack.
-func (n *intake) onPush(p *peer, msg *Push) {
+func (n *intake) onPush(p *peer, msg *wire.Push) {
 	applied := false
 	for _, g := range msg.Groups {
 		applied = n.apply(p, g) || applied

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // lab is three machines without checks, encoded messages between them, and a clock that stands
@@ -66,7 +67,7 @@ func (l *lab) step(id crdt.Origin, in Input) {
 		if l.mute {
 			break
 		}
-		l.net = append(l.net, packetBytes{id, env.To, AppendMessage(nil, env.Msg)})
+		l.net = append(l.net, packetBytes{id, env.To, wire.Append(nil, env.Msg)})
 	}
 	for _, r := range e.Reply {
 		if r.Err == nil {
@@ -80,7 +81,7 @@ func (l *lab) drain() {
 		l.net, l.buf = l.buf[:0], l.net
 		for _, p := range l.buf {
 			l.msg++
-			m, err := DecodeMessage(p.b)
+			m, err := wire.Decode(p.b)
 			if err != nil {
 				panic(err)
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // census asks all members, under the installed view, what they hold of one space, until each has
@@ -37,7 +38,7 @@ func (c *census) ask(enough func(told *crdt.Clock) bool) time.Time {
 }
 
 // heed keeps what a member tells under the installed view, and reports whether it does.
-func (c *census) heed(p *peer, msg *Clock) bool {
+func (c *census) heed(p *peer, msg *wire.Clock) bool {
 	if msg.Space != c.id || msg.Epoch != c.view.Epoch {
 		return false
 	}

@@ -8,55 +8,56 @@ import (
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // wellFormed reports whether a message can be taken. What it must carry is there. No clock of a
 // peer holds events of this replica that this replica has not made, and no clock of the volatile
 // space holds moved items.
-func (m *Machine) wellFormed(msg Message) bool {
+func (m *Machine) wellFormed(msg wire.Message) bool {
 	switch msg := msg.(type) {
-	case *Push:
+	case *wire.Push:
 		return msg.Space < keyspace.Count
-	case *Ack:
+	case *wire.Ack:
 		return msg.Space < keyspace.Count
-	case *Status:
+	case *wire.Status:
 		return true
-	case *Unstored:
+	case *wire.Unstored:
 		return len(msg.Why) <= whyMax
-	case *Clock:
+	case *wire.Clock:
 		return msg.Space < keyspace.Count && msg.Content != nil && m.sane(msg.Space, msg.Content, msg.Acked) &&
 			(msg.Acked == nil || msg.Content.Includes(msg.Acked))
-	case *Fetch:
+	case *wire.Fetch:
 		return msg.Space < keyspace.Count && msg.Dots != nil
-	case *LogTruncated:
+	case *wire.LogTruncated:
 		return msg.Space < keyspace.Count
-	case *Ask:
+	case *wire.Ask:
 		return msg.Space < keyspace.Count
-	case *Answer:
+	case *wire.Answer:
 		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
-	case *Compare:
+	case *wire.Compare:
 		return msg.Space < keyspace.Count && msg.More != nil && len(msg.Keys) <= comparedMax && m.sane(msg.Space, msg.More)
-	case *Compared:
+	case *wire.Compared:
 		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
-	case *Report:
+	case *wire.Report:
 		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Acked)
-	case *Pull:
+	case *wire.Pull:
 		return msg.Space < keyspace.Count && msg.Content != nil && m.sane(msg.Space, msg.Content)
-	case *Head:
+	case *wire.Head:
 		return msg.Space < keyspace.Count && msg.Clock != nil && m.sane(msg.Space, msg.Clock)
-	case *MoreCells:
+	case *wire.MoreCells:
 		return msg.Space < keyspace.Count
-	case *Cells:
+	case *wire.Cells:
 		return msg.Space < keyspace.Count
-	case *FetchItems:
+	case *wire.FetchItems:
 		return msg.Space < keyspace.Count && msg.Kind < repair.Kinds && msg.Dots != nil
-	case *Items:
+	case *wire.Items:
 		return msg.Space < keyspace.Count
-	case *Done:
+	case *wire.Done:
 		return msg.Space < keyspace.Count
-	case *Refuse:
+	case *wire.Refuse:
 		return msg.Space < keyspace.Count
-	case *Part, *PartAck:
+	case *wire.Part, *wire.PartAck:
 		return true
 	}
 	return false
@@ -75,17 +76,17 @@ func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
 func (m *Machine) Check() error {
 	for _, s := range m.spaces {
 		if err := s.check(); err != nil {
-			return fmt.Errorf("replicator %s: %v: %w", short(m.cfg.Self), s.id, err)
+			return fmt.Errorf("replicator %s: %v: %w", wire.Short(m.cfg.Self), s.id, err)
 		}
 	}
 	if err := m.move.check(); err != nil {
-		return fmt.Errorf("replicator %s: %w", short(m.cfg.Self), err)
+		return fmt.Errorf("replicator %s: %w", wire.Short(m.cfg.Self), err)
 	}
 	if m.ops.pending != m.ops.timeouts.len() || m.ops.pending > m.cfg.PendingMax {
-		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", short(m.cfg.Self), m.ops.pending, m.ops.timeouts.len(), m.cfg.PendingMax)
+		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", wire.Short(m.cfg.Self), m.ops.pending, m.ops.timeouts.len(), m.cfg.PendingMax)
 	}
 	if m.donating.donors.Len() > m.cfg.DonorsMax {
-		return fmt.Errorf("replicator %s: %d donations, at most %d", short(m.cfg.Self), m.donating.donors.Len(), m.cfg.DonorsMax)
+		return fmt.Errorf("replicator %s: %d donations, at most %d", wire.Short(m.cfg.Self), m.donating.donors.Len(), m.cfg.DonorsMax)
 	}
 	return nil
 }
@@ -124,14 +125,14 @@ func (s *space) checkLinks() error {
 		l := p.link(s.id)
 		switch {
 		case !l.content.Includes(l.acked):
-			return fmt.Errorf("peer %s has acked %s beyond its content %s", short(p.id), clockName(l.acked), clockName(l.content))
+			return fmt.Errorf("peer %s has acked %s beyond its content %s", wire.Short(p.id), wire.ClockName(l.acked), wire.ClockName(l.content))
 		case l.content.LastEvent(s.cfg.Self) > seq:
-			return fmt.Errorf("peer %s is at %s, of own %d", short(p.id), clockName(l.content), seq)
+			return fmt.Errorf("peer %s is at %s, of own %d", wire.Short(p.id), wire.ClockName(l.content), seq)
 		case l.window.Applied() != l.content.Base(s.cfg.Self) || l.window.Counted() != l.acked.Base(s.cfg.Self):
-			return fmt.Errorf("peer %s: applied %d, counted %d of %s", short(p.id), l.window.Applied(), l.window.Counted(), clockName(l.content))
+			return fmt.Errorf("peer %s: applied %d, counted %d of %s", wire.Short(p.id), l.window.Applied(), l.window.Counted(), wire.ClockName(l.content))
 		}
 		if err := errors.Join(l.window.Check(seq, s.cfg.PushFlight, p.voter), p.flows.Check(), p.coming.Check()); err != nil {
-			return fmt.Errorf("peer %s: %w", short(p.id), err)
+			return fmt.Errorf("peer %s: %w", wire.Short(p.id), err)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // aged is a disk that many incarnations have written to, of which one in a thousand has left an
@@ -92,7 +93,7 @@ func TestClocksOfAnySize(t *testing.T) {
 	for _, n := range w.nodes {
 		n.check()
 		if st := n.m.stats; st.Malformed+st.FlowsDropped+st.RepairsBroken+st.DonorsReplaced > 0 {
-			t.Errorf("%s: %+v", short(n.id), st)
+			t.Errorf("%s: %+v", wire.Short(n.id), st)
 		}
 	}
 }
@@ -115,7 +116,7 @@ func TestLargeClocksFindAPlaceBesideGroups(t *testing.T) {
 		clock.AddRange(i+1, 1, 1000)
 	}
 	dropped := a.m.stats.FlowsDropped
-	a.m.send(p, Bulk, &Head{Epoch: 1, Session: 7, Clock: clock})
+	a.m.send(p, Bulk, &wire.Head{Epoch: 1, Session: 7, Clock: clock})
 	if a.m.stats.FlowsDropped != dropped || !p.flows.Carries(7) {
 		t.Fatalf("the clock found no place: %d dropped", a.m.stats.FlowsDropped-dropped)
 	}

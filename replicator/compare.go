@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // A linearizable read is answered when a quorum holds the same state of the key. The same state
@@ -127,7 +128,7 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 // yet. If an earlier message was lost, the peer says so.
 func (x *compares) sendCompare(p *peer) {
 	c, l := x.comparing, p.link(x.id)
-	msg := &Compare{Epoch: x.view.Epoch, Space: x.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds())}
+	msg := &wire.Compare{Epoch: x.view.Epoch, Space: x.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds())}
 	if l.told != nil {
 		msg.More = c.clock.Minus(l.told)
 	}
@@ -140,7 +141,7 @@ func (x *compares) sendCompare(p *peer) {
 
 // onCompare answers with what counts at one side only. One that has not caught up does not answer
 // (R4).
-func (x *compares) onCompare(p *peer, msg *Compare) {
+func (x *compares) onCompare(p *peer, msg *wire.Compare) {
 	l := p.link(x.id)
 	if !x.answers() || msg.ID < l.theirsID {
 		return
@@ -152,7 +153,7 @@ func (x *compares) onCompare(p *peer, msg *Compare) {
 			x.hold.freeze(k, time.Duration(msg.Hold)*time.Microsecond)
 		}
 	}
-	reply := &Compared{Epoch: x.view.Epoch, Space: x.id, ID: msg.ID}
+	reply := &wire.Compared{Epoch: x.view.Epoch, Space: x.id, ID: msg.ID}
 	if l.theirs.Hash() != msg.Hash { // something that was told is lost, or still on its way
 		l.theirs = crdt.Clock{}
 		x.send(p, Prompt, reply)
@@ -179,7 +180,7 @@ func (x *compares) onCompare(p *peer, msg *Compare) {
 }
 
 // onCompared takes a vote, and fetches what the voter has beyond this replica.
-func (x *compares) onCompared(p *peer, msg *Compared) {
+func (x *compares) onCompared(p *peer, msg *wire.Compared) {
 	c := x.comparing
 	if !msg.Known {
 		p.link(x.id).told = nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // disk is how the durable space gets to its rows: one batch is out at a time, what happens
@@ -183,12 +184,12 @@ func (d *disk) keep(now time.Time, b *batch) {
 func (d *disk) check(content *crdt.Clock) error {
 	switch {
 	case !content.Includes(d.clock):
-		return fmt.Errorf("committed %s is not in the content %s", clockName(d.clock), clockName(content))
+		return fmt.Errorf("committed %s is not in the content %s", wire.ClockName(d.clock), wire.ClockName(content))
 	case d.out == nil && !d.next.dirty && !d.clock.Equal(content):
-		return fmt.Errorf("committed %s, content %s, and nothing is on its way", clockName(d.clock), clockName(content))
+		return fmt.Errorf("committed %s, content %s, and nothing is on its way", wire.ClockName(d.clock), wire.ClockName(content))
 	case d.out != nil && (!d.out.clock.Includes(d.clock) || !content.Includes(d.out.clock)):
 		return fmt.Errorf("batch with clock %s between committed %s and content %s",
-			clockName(d.out.clock), clockName(d.clock), clockName(content))
+			wire.ClockName(d.out.clock), wire.ClockName(d.clock), wire.ClockName(content))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // donating is the repairs of other replicas from here.
@@ -14,7 +15,7 @@ type donating struct {
 }
 
 // onPull pins the store and begins to tell. A replica that has not caught up does not donate (R4).
-func (d *donating) onPull(p *peer, msg *Pull) {
+func (d *donating) onPull(p *peer, msg *wire.Pull) {
 	s := d.spaces[msg.Space]
 	d.donors.Supersede(p.id, uint8(s.id), msg.Session)
 	n := d.donors.Find(p.id, uint8(s.id), msg.Session)
@@ -32,7 +33,7 @@ func (d *donating) onPull(p *peer, msg *Pull) {
 		}
 	}
 	n.Touch(d.now.Add(d.cfg.DonorExpiry))
-	d.send(p, Bulk, &Head{
+	d.send(p, Bulk, &wire.Head{
 		Epoch: d.view.Epoch, Space: s.id, Session: n.Session, Clock: n.Pin.Clock(), Digest: n.Pin.Digest(), Items: uint64(n.Pin.Len()),
 	})
 	first, bytes := repair.FirstItems(n.Items(n.News), d.cfg.FrameMax)
@@ -44,19 +45,19 @@ func (d *donating) onPull(p *peer, msg *Pull) {
 }
 
 func (d *donating) refuse(p *peer, s keyspace.Space, session uint64) {
-	d.send(p, Prompt, &Refuse{Epoch: d.view.Epoch, Space: s, Session: session})
+	d.send(p, Prompt, &wire.Refuse{Epoch: d.view.Epoch, Space: s, Session: session})
 }
 
 // workFor makes cells that a puller wants, and sends them.
 func (d *donating) workFor(n *repair.Donation) {
 	p := d.peer(n.To)
 	n.Work(d.cfg.FrameMax, func(c repair.Cells) {
-		d.send(p, Bulk, &Cells{Epoch: d.view.Epoch, Space: keyspace.Space(n.Space), Session: n.Session, Key: c.Key, From: c.From, Cells: c.Cells})
+		d.send(p, Bulk, &wire.Cells{Epoch: d.view.Epoch, Space: keyspace.Space(n.Space), Session: n.Session, Key: c.Key, From: c.From, Cells: c.Cells})
 	})
 }
 
 // onMoreCells sends cells, now or when they are made.
-func (d *donating) onMoreCells(p *peer, msg *MoreCells) {
+func (d *donating) onMoreCells(p *peer, msg *wire.MoreCells) {
 	n := d.donors.Find(p.id, uint8(msg.Space), msg.Session)
 	if n == nil {
 		d.refuse(p, msg.Space, msg.Session)
@@ -73,7 +74,7 @@ func (d *donating) onMoreCells(p *peer, msg *MoreCells) {
 
 // onFetchItems answers a question about dots. KindSpares come from the store as it is now: an item
 // is the same wherever its dot is alive.
-func (d *donating) onFetchItems(p *peer, msg *FetchItems) {
+func (d *donating) onFetchItems(p *peer, msg *wire.FetchItems) {
 	s := d.spaces[msg.Space]
 	if msg.Kind == repair.KindSpares {
 		if !s.answers() {
@@ -108,7 +109,7 @@ func (d *donating) onFetchItems(p *peer, msg *FetchItems) {
 
 // sendItems sends an answer whose items take about so many bytes.
 func (d *donating) sendItems(p *peer, s keyspace.Space, session uint64, a repair.Answer, bytes int) {
-	msg := &Items{Epoch: d.view.Epoch, Space: s, Session: session, ID: a.ID, UpTo: a.UpTo, Names: a.Names, Sums: a.Sums, Items: a.Items}
+	msg := &wire.Items{Epoch: d.view.Epoch, Space: s, Session: session, ID: a.ID, UpTo: a.UpTo, Names: a.Names, Sums: a.Sums, Items: a.Items}
 	if bytes <= d.cfg.FrameMax {
 		d.send(p, Bulk, msg)
 		return
@@ -119,7 +120,7 @@ func (d *donating) sendItems(p *peer, s keyspace.Space, session uint64, a repair
 }
 
 // onDone forgets what is not needed any more.
-func (d *donating) onDone(p *peer, msg *Done) {
+func (d *donating) onDone(p *peer, msg *wire.Done) {
 	if d.donors.Close(p.id, uint8(msg.Space), msg.Session) {
 		d.stats.Donated++
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Lane is the connection that a message should take, so that bulk never delays acks.
@@ -84,12 +85,12 @@ func (b Batch) String() string {
 type Envelope struct {
 	To   crdt.Origin
 	Lane Lane
-	Msg  Message
+	Msg  wire.Message
 }
 
 // String prints the envelope on one line.
 func (e Envelope) String() string {
-	return fmt.Sprintf("send to %s %v: %v", short(e.To), e.Lane, e.Msg)
+	return fmt.Sprintf("send to %s %v: %v", wire.Short(e.To), e.Lane, e.Msg)
 }
 
 // Result answers one Update, Delete, DeleteForever or Get.

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 var fleeting = Config{DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour,
@@ -68,7 +69,7 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 	}
 	for _, n := range w.nodes {
 		if len(n.m.expiry.keys) != 0 {
-			t.Fatalf("%s remembers %d keys", short(n.id), len(n.m.expiry.keys))
+			t.Fatalf("%s remembers %d keys", wire.Short(n.id), len(n.m.expiry.keys))
 		}
 		for _, r := range n.m.expiry.rules {
 			if r.first != nil || r.last != nil {
@@ -101,7 +102,7 @@ func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
 	b.want(id, nil)
 	for _, n := range w.nodes {
 		if v, err := crdt.ViewOf[crdt.GCounter](n.m.Snapshot(keyspace.Volatile).View("x/c")); err != nil || v.Value() != 1 {
-			t.Fatalf("%s counts %d: %v", short(n.id), v.Value(), err)
+			t.Fatalf("%s counts %d: %v", wire.Short(n.id), v.Value(), err)
 		}
 	}
 }
@@ -178,9 +179,9 @@ func keptByAMajority(t *testing.T, f Defects) bool {
 	w.now = w.now.Add(4900 * time.Millisecond)
 	w.mendAll()
 	w.drop = func(p packet) bool { // nothing but what it asks for reaches the oldest
-		push, ok := p.msg.(*Push)
-		_, status := p.msg.(*Status)
-		_, clock := p.msg.(*Clock)
+		push, ok := p.msg.(*wire.Push)
+		_, status := p.msg.(*wire.Status)
+		_, clock := p.msg.(*wire.Clock)
 		return p.to == 1 && (ok && !push.Fill || status || clock)
 	}
 	w.advance(3 * time.Second)
@@ -282,7 +283,7 @@ func TestAnswersFromLongAgoLetNothingExpire(t *testing.T) {
 func holdAnswers(w *world) *[]packet {
 	var held []packet
 	w.drop = func(p packet) bool {
-		_, is := p.msg.(*Answer)
+		_, is := p.msg.(*wire.Answer)
 		if is && p.to == 1 {
 			held = append(held, p)
 		}
@@ -307,7 +308,7 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 	next := viewOf(2, 1, 2, 3)
 	b.step(Install{next})
 	w.quiet()
-	a.step(Receive{2, &Ack{Epoch: 2}})
+	a.step(Receive{2, &wire.Ack{Epoch: 2}})
 	for _, p := range *held {
 		if p.from == c.id {
 			a.step(Receive{p.from, p.msg})

@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // A message that is larger than a frame goes as a flow (push.Flows): a group, items, or clocks. A
@@ -34,7 +35,7 @@ func (m *Machine) retryFlow(p *peer) {
 	}
 }
 
-func (m *Machine) onPartAck(p *peer, msg *PartAck) {
+func (m *Machine) onPartAck(p *peer, msg *wire.PartAck) {
 	switch moved, whole := p.flows.Acked(msg.Flow, msg.Next, m.cfg.FrameMax); {
 	case whole:
 		m.endFlow(p)
@@ -44,7 +45,7 @@ func (m *Machine) onPartAck(p *peer, msg *PartAck) {
 }
 
 // onPart puts a message together again, and takes it when it is whole.
-func (m *Machine) onPart(p *peer, msg *Part) {
+func (m *Machine) onPart(p *peer, msg *wire.Part) {
 	part := push.Part{Flow: msg.Flow, Index: msg.Index, Total: msg.Total, Data: msg.Data}
 	dropAt := m.now.Add(m.cfg.DonorExpiry)
 	data, arrival, err := p.coming.Add(part, m.flowMax(), dropAt)
@@ -59,12 +60,12 @@ func (m *Machine) onPart(p *peer, msg *Part) {
 		m.arm(dropAt)
 	}
 	flow, next := p.coming.Next()
-	m.send(p, Prompt, &PartAck{Epoch: m.view.Epoch, Flow: flow, Next: next})
+	m.send(p, Prompt, &wire.PartAck{Epoch: m.view.Epoch, Flow: flow, Next: next})
 	if arrival != push.Complete {
 		return
 	}
-	whole, err := DecodeMessage(data)
-	if _, nested := whole.(*Part); err != nil || nested {
+	whole, err := wire.Decode(data)
+	if _, nested := whole.(*wire.Part); err != nil || nested {
 		m.malformed(p)
 		return
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // hops lets time pass in steps, in each of which what is on its way arrives, until stop says so or
@@ -45,7 +45,7 @@ func (w *world) begun() map[[2]crdt.Origin]int {
 	all, drop := map[[2]crdt.Origin]int{}, w.drop
 	newest := map[[2]crdt.Origin]uint64{}
 	w.drop = func(p packet) bool {
-		if part, ok := p.msg.(*Part); ok && part.Flow > newest[[2]crdt.Origin{p.from, p.to}] {
+		if part, ok := p.msg.(*wire.Part); ok && part.Flow > newest[[2]crdt.Origin{p.from, p.to}] {
 			newest[[2]crdt.Origin{p.from, p.to}] = part.Flow
 			all[[2]crdt.Origin{p.from, p.to}]++
 		}
@@ -111,7 +111,7 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	a := w.nodes[0]
 	a.big("big", 200)
 	s := a.m.spaces[keyspace.Volatile]
-	c := push.GroupCargo(kindPush, uint8(s.id), s.pusher.own.After(0)[0].Events)
+	c := wire.CargoOf(&wire.Push{Space: s.id, Groups: []crdt.Group{s.pusher.own.After(0)[0].Events}})
 	p, q := a.m.peers[0].flows.Carrying(c, 1), a.m.peers[1].flows.Carrying(c, 1)
 	if p == nil || p != q {
 		t.Fatal("two encodings")

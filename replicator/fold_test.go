@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // countWorld is a world in which counters are counted, cleared and folded, and what each replica
@@ -83,7 +84,7 @@ func (w *countWorld) check(n *node) {
 			want += op.total
 		}
 		if got, err := crdt.ViewOf[crdt.GCounter](s.View(key)); err != nil || got.Value() != want {
-			w.t.Fatalf("%s counts %d in %s, must count %d: %v\n%s", short(n.id), got.Value(), key, want, err, w.dump())
+			w.t.Fatalf("%s counts %d in %s, must count %d: %v\n%s", wire.Short(n.id), got.Value(), key, want, err, w.dump())
 		}
 	}
 }
@@ -392,7 +393,7 @@ func TestFoldingWaitsForEveryMember(t *testing.T) {
 		for _, n := range w.nodes {
 			r := n.m.Snapshot(n.m.SpaceOf(key)).View(key)
 			if c, err := crdt.ViewOf[crdt.GCounter](r); !n.down && (err != nil || c.Value() != want || r.Len() != items) {
-				t.Fatalf("%s counts %d in %d items in %s, want %d in %d: %v", short(n.id), c.Value(), r.Len(), key, want, items, err)
+				t.Fatalf("%s counts %d in %d items in %s, want %d in %d: %v", wire.Short(n.id), c.Value(), r.Len(), key, want, items, err)
 			}
 		}
 	}

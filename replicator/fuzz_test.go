@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // FuzzStep drives a small world whose bounds are narrow: what the users of its machines ask, what
@@ -281,9 +282,9 @@ func (p *stepPlay) arrive(hand func([]byte) []byte) {
 	if n == nil || p.cut[[2]crdt.Origin{from, n.id}] {
 		return
 	}
-	b := hand(AppendMessage(nil, k.msg))
+	b := hand(wire.Append(nil, k.msg))
 	p.sent += len(b)
-	msg, err := DecodeMessage(b)
+	msg, err := wire.Decode(b)
 	if err != nil {
 		msg = nil
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // gaps asks peers for groups that are missing here, and sends peers what they lack, from the log.
@@ -14,7 +15,7 @@ type gaps struct {
 }
 
 // onFetch sends the groups of the dots that a peer asks for.
-func (g *gaps) onFetch(p *peer, msg *Fetch) {
+func (g *gaps) onFetch(p *peer, msg *wire.Fetch) {
 	g.fill(p, g.content().Minus(msg.Dots))
 }
 
@@ -37,7 +38,7 @@ func (g *gaps) fill(p *peer, clock *crdt.Clock) {
 			covered = covered && len(todo[i].Enc) <= g.cfg.GroupMax
 		}
 		if !covered { // or a group is too large to be put together there: a repair brings its items one by one, and takes them whole
-			g.send(p, Prompt, &LogTruncated{Epoch: g.view.Epoch, Space: g.id})
+			g.send(p, Prompt, &wire.LogTruncated{Epoch: g.view.Epoch, Space: g.id})
 			return
 		}
 		if !filled {
@@ -52,7 +53,7 @@ func (g *gaps) fill(p *peer, clock *crdt.Clock) {
 // fillWith sends groups. It reports whether one of them was small enough for a message, and whether
 // there was place for all.
 func (g *gaps) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool) {
-	var last *Push
+	var last *wire.Push
 	for ok = true; ok && len(todo) > 0; {
 		part := g.bundle(todo, 0)
 		part.msg.Fill = true
@@ -80,5 +81,5 @@ func (g *gaps) fetch(p *peer, extra *crdt.Clock) {
 		return
 	}
 	g.wanted.Join(missing)
-	g.send(p, Prompt, &Fetch{Epoch: g.view.Epoch, Space: g.id, Dots: missing})
+	g.send(p, Prompt, &wire.Fetch{Epoch: g.view.Epoch, Space: g.id, Dots: missing})
 }

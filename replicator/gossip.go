@@ -1,6 +1,9 @@
 package replicator
 
-import "github.com/coterie-go/coterie/replicator/keyspace"
+import (
+	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
+)
 
 // gossip trims the logs, tells one random peer what this replica holds, and comes again.
 func (m *Machine) gossip() {
@@ -14,16 +17,16 @@ func (m *Machine) gossip() {
 }
 
 // summary is what gossip says of both spaces.
-func (m *Machine) summary() (out [keyspace.Count]Summary) {
+func (m *Machine) summary() (out [keyspace.Count]wire.Summary) {
 	for i, s := range m.spaces {
-		out[i] = Summary{Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.chain.Settled()}
+		out[i] = wire.Summary{Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.chain.Settled()}
 	}
 	return out
 }
 
 // onStatus compares. Equal: stop. Other clocks: tell the own, so that each sends what the other
 // lacks. Equal clocks and other digests: an alarm (R5).
-func (m *Machine) onStatus(p *peer, msg *Status) {
+func (m *Machine) onStatus(p *peer, msg *wire.Status) {
 	equal := true
 	for i, s := range m.spaces {
 		sum := &msg.Spaces[i]
@@ -50,7 +53,7 @@ func (m *Machine) onStatus(p *peer, msg *Status) {
 }
 
 // onClock learns what a peer has, and sends what the peer lacks.
-func (s *space) onClock(p *peer, msg *Clock) {
+func (s *space) onClock(p *peer, msg *wire.Clock) {
 	s.learnContent(p, msg.Content)
 	if msg.Acked != nil {
 		s.learnAcked(p, msg.Acked)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Hazard 1: a process that comes back with its durable rows has seen nothing volatile. If it
@@ -23,7 +24,7 @@ func TestComingBackWithDurableRowsDeletesNothingVolatile(t *testing.T) {
 	}
 	a.crash()
 	back := w.start(9, a.disk, 1)
-	w.drop = func(p packet) bool { _, gossip := p.msg.(*Status); return gossip } // which would raise the alarm of R5, and mend it
+	w.drop = func(p packet) bool { _, gossip := p.msg.(*wire.Status); return gossip } // which would raise the alarm of R5, and mend it
 	w.install(viewOf(2, 2, 3).with(9))
 	for range 500 {
 		if !back.joined {

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // call is one operation of a history of one set. It adds an element that no other call adds,
@@ -293,7 +294,7 @@ func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
 	w.mend(1, 3)
 	w.drop = func(p packet) bool { // they only talk of reads
 		switch p.msg.(type) {
-		case *Compare, *Compared:
+		case *wire.Compare, *wire.Compared:
 			return false
 		}
 		return true
@@ -321,11 +322,11 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 			n.take(fmt.Sprint("other", i%7), fmt.Sprint(i-1), quorum.Local)
 		}
 		w.drop = func(p packet) bool { // the writes are on their way all the time
-			if c, ok := p.msg.(*Compare); ok {
+			if c, ok := p.msg.(*wire.Compare); ok {
 				asked++
-				largest = max(largest, len(AppendMessage(nil, c)))
+				largest = max(largest, len(wire.Append(nil, c)))
 			}
-			_, push := p.msg.(*Push)
+			_, push := p.msg.(*wire.Push)
 			return push && i%2 == 0
 		}
 		r := a.get("s", quorum.Linearizable)
@@ -398,7 +399,7 @@ func TestLinearizableReadsShareQuestions(t *testing.T) {
 	a := w.nodes[0]
 	asked := 0
 	w.drop = func(p packet) bool {
-		if _, ok := p.msg.(*Compare); ok {
+		if _, ok := p.msg.(*wire.Compare); ok {
 			asked++
 		}
 		return false
@@ -489,9 +490,9 @@ func TestLinearizableReadAsksAnewWhenAViewIsSettled(t *testing.T) {
 	n.wantOpen(r)
 	c := n.m.spaces[keyspace.Volatile].compares.comparing
 	old := c.asked[slices.IndexFunc(c.asked, func(p *peer) bool { return p.id <= 3 })]
-	n.step(Receive{5, &Status{Epoch: 3, Spaces: [keyspace.Count]Summary{{Settled: 3}, {Settled: 3}}}})
+	n.step(Receive{5, &wire.Status{Epoch: 3, Spaces: [keyspace.Count]wire.Summary{{Settled: 3}, {Settled: 3}}}})
 	late := &crdt.Clock{}
 	late.AddRange(1, 1, 1)
-	n.step(Receive{old.id, &Compared{Epoch: 3, ID: c.id, Known: true, Extra: late, Differ: []uint32{0}}})
+	n.step(Receive{old.id, &wire.Compared{Epoch: 3, ID: c.id, Known: true, Extra: late, Differ: []uint32{0}}})
 	n.wantOpen(r)
 }

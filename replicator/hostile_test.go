@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 	library "github.com/fxamacker/cbor/v2"
 )
 
@@ -23,7 +24,7 @@ func TestExtremeFieldsCostLittle(t *testing.T) {
 	w, a, taken := hostileWorld(t), (*node)(nil), 0
 	for _, m := range append(recorded(t), samples()...) {
 		var tree any
-		if err := library.Unmarshal(AppendMessage(nil, m)[1:], &tree); err != nil {
+		if err := library.Unmarshal(wire.Append(nil, m)[1:], &tree); err != nil {
 			t.Fatal(err)
 		}
 		extremes(tree, func(x any) {
@@ -31,7 +32,7 @@ func TestExtremeFieldsCostLittle(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			hostile, err := DecodeMessage(append([]byte{wireVersion}, body...))
+			hostile, err := wire.Decode(append([]byte{wire.Version}, body...))
 			if err != nil {
 				return
 			}
@@ -74,7 +75,7 @@ var hostileConfig = Config{DurableKeys: durableD.DurableKeys, LogMax: 8, FrameMa
 
 // recorded are a few messages of each kind of a run with reads, large groups, a cut, repairs and a
 // joiner.
-func recorded(t *testing.T) (all []Message) {
+func recorded(t *testing.T) (all []wire.Message) {
 	w := cluster(t, 3, hostileConfig)
 	seen := map[string]int{}
 	w.drop = func(p packet) bool {

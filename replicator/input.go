@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Input is what Step takes: one of the structs of this file.
@@ -76,7 +77,7 @@ type Unsubscribe struct{ ID uint64 }
 // keeps parts of Msg, so the caller must not modify it afterwards.
 type Receive struct {
 	From crdt.Origin
-	Msg  Message
+	Msg  wire.Message
 }
 
 // Persisted reports the end of the Batch with this ID. An error means that nothing of it was
@@ -120,9 +121,11 @@ func (i DeleteForever) String() string {
 func (i Get) String() string         { return fmt.Sprintf("get #%d %q %v", i.ID, i.Key, i.Read) }
 func (i Unsubscribe) String() string { return fmt.Sprintf("unsubscribe #%d", i.ID) }
 func (i Cancel) String() string      { return fmt.Sprintf("cancel %d", i.IDs) }
-func (i Receive) String() string     { return fmt.Sprintf("receive from %s: %v", short(i.From), i.Msg) }
-func (i Install) String() string     { return "install " + i.View.String() }
-func (Tick) String() string          { return "tick" }
+func (i Receive) String() string {
+	return fmt.Sprintf("receive from %s: %v", wire.Short(i.From), i.Msg)
+}
+func (i Install) String() string { return "install " + i.View.String() }
+func (Tick) String() string      { return "tick" }
 
 func (i Subscribe) String() string {
 	if i.All {
@@ -140,7 +143,7 @@ func (i Persisted) String() string {
 
 func (i Reachable) String() string {
 	if i.Is {
-		return "reachable " + short(i.Origin)
+		return "reachable " + wire.Short(i.Origin)
 	}
-	return "unreachable " + short(i.Origin)
+	return "unreachable " + wire.Short(i.Origin)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Loaded is what the rows of the durable space held at start; the zero value is an empty disk.
@@ -113,7 +114,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 
 // onReceive drops messages from strangers and malformed ones, and hands each other message to its
 // handler.
-func (m *Machine) onReceive(from crdt.Origin, msg Message) {
+func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 	p := m.peer(from)
 	if p == nil {
 		m.stats.Strangers++
@@ -123,58 +124,58 @@ func (m *Machine) onReceive(from crdt.Origin, msg Message) {
 		m.malformed(p)
 		return
 	}
-	if m.heard(p, msg.epochOf()) { // the peer's acks count only while its view is our own (V7)
+	if m.heard(p, wire.EpochOf(msg)) { // the peer's acks count only while its view is our own (V7)
 		for _, s := range m.spaces {
 			s.acksMoved = true
 		}
 	}
 	switch msg := msg.(type) {
-	case *Push:
+	case *wire.Push:
 		m.spaces[msg.Space].intake.onPush(p, msg)
-	case *Ack:
+	case *wire.Ack:
 		m.spaces[msg.Space].pusher.onAck(p, msg)
-	case *Status:
+	case *wire.Status:
 		m.onStatus(p, msg)
-	case *Clock:
+	case *wire.Clock:
 		m.heed(p, msg)
 		m.spaces[msg.Space].onClock(p, msg)
-	case *Fetch:
+	case *wire.Fetch:
 		m.spaces[msg.Space].gaps.onFetch(p, msg)
-	case *LogTruncated:
+	case *wire.LogTruncated:
 		if !m.donating.donors.Reconciling(p.id, uint8(msg.Space)) { // else less differs after that repair
 			m.spaces[msg.Space].repairs.onLogTruncated(p)
 		}
-	case *Ask:
+	case *wire.Ask:
 		m.spaces[msg.Space].reads.onAsk(p, msg)
-	case *Answer:
+	case *wire.Answer:
 		m.spaces[msg.Space].reads.onAnswer(p, msg)
-	case *Compare:
+	case *wire.Compare:
 		m.spaces[msg.Space].compares.onCompare(p, msg)
-	case *Compared:
+	case *wire.Compared:
 		m.spaces[msg.Space].compares.onCompared(p, msg)
-	case *Unstored:
+	case *wire.Unstored:
 		m.spaces[keyspace.Durable].writes.onUnstored(p, msg)
-	case *Report:
+	case *wire.Report:
 		m.spaces[msg.Space].settlement.onReport(p, msg)
-	case *Pull:
+	case *wire.Pull:
 		m.donating.onPull(p, msg)
-	case *Head:
+	case *wire.Head:
 		m.spaces[msg.Space].repairs.onHead(p, msg)
-	case *MoreCells:
+	case *wire.MoreCells:
 		m.donating.onMoreCells(p, msg)
-	case *Cells:
+	case *wire.Cells:
 		m.spaces[msg.Space].repairs.onCells(p, msg)
-	case *FetchItems:
+	case *wire.FetchItems:
 		m.donating.onFetchItems(p, msg)
-	case *Items:
+	case *wire.Items:
 		m.spaces[msg.Space].repairs.onItems(p, msg)
-	case *Done:
+	case *wire.Done:
 		m.donating.onDone(p, msg)
-	case *Refuse:
+	case *wire.Refuse:
 		m.spaces[msg.Space].repairs.onRefuse(p, msg)
-	case *Part:
+	case *wire.Part:
 		m.onPart(p, msg)
-	case *PartAck:
+	case *wire.PartAck:
 		m.onPartAck(p, msg)
 	}
 }
@@ -284,7 +285,7 @@ func (m *Machine) Stats() Stats { return m.stats }
 // String prints the state on a few lines.
 func (m *Machine) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n", short(m.cfg.Self), m.view, flags("voter", m.voter, "serves", m.serves), m.ops.pending)
+	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n", wire.Short(m.cfg.Self), m.view, wire.Flags("voter", m.voter, "serves", m.serves), m.ops.pending)
 	for _, s := range m.spaces {
 		fmt.Fprintf(&b, "  %v\n", s)
 	}
@@ -305,7 +306,7 @@ func (m *Machine) dropOps(err error) {
 }
 
 // heed keeps what a peer tells under the installed view, as long as a fold or a move waits for that.
-func (m *Machine) heed(p *peer, msg *Clock) {
+func (m *Machine) heed(p *peer, msg *wire.Clock) {
 	if (m.move.waits() || m.folding.listens()) && m.move.census.heed(p, msg) {
 		m.move.changed = true
 	}

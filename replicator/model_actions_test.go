@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 	"pgregory.net/rapid"
 )
 
@@ -93,7 +94,7 @@ func (m *model) note() {
 		for _, e := range r.must {
 			if !slices.Contains(got, e) {
 				m.rt.Fatalf("read #%d of %s at %v at %s does not see %.8q, which was acknowledged or read before\n%s", r.id, r.key, r.level,
-					short(r.by.id), e, m.dump())
+					wire.Short(r.by.id), e, m.dump())
 			}
 		}
 		if r.level == quorum.Linearizable {
@@ -113,7 +114,7 @@ func (m *model) compare(r *read, got []string) {
 		}
 		for _, e := range small {
 			if !slices.Contains(large, e) {
-				m.rt.Fatalf("linearizable read #%d of %s at %s saw %.8q, another %.8q\n%s", r.id, r.key, short(r.by.id), got, was, m.dump())
+				m.rt.Fatalf("linearizable read #%d of %s at %s saw %.8q, another %.8q\n%s", r.id, r.key, wire.Short(r.by.id), got, was, m.dump())
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 	"pgregory.net/rapid"
 )
 
@@ -204,7 +205,7 @@ func (m *model) check() {
 			for _, b := range alive[i+1:] {
 				x, y := a.m.spaces[s].store, b.m.spaces[s].store
 				if x.Clock().Equal(y.Clock()) && x.Digest() != y.Digest() {
-					m.rt.Fatalf("%v of %s and %s: equal clocks %s, different digests", s, short(a.id), short(b.id), clockName(x.Clock()))
+					m.rt.Fatalf("%v of %s and %s: equal clocks %s, different digests", s, wire.Short(a.id), wire.Short(b.id), wire.ClockName(x.Clock()))
 				}
 			}
 		}
@@ -260,16 +261,16 @@ func (m *model) verify() {
 	for _, p := range v.Voters {
 		n := m.node(p.ID)
 		if n.m.Settled() != v.Epoch || !n.m.CaughtUp() {
-			m.rt.Fatalf("%s has settled %d of %d\n%s", short(n.id), n.m.Settled(), v.Epoch, m.dump())
+			m.rt.Fatalf("%s has settled %d of %d\n%s", wire.Short(n.id), n.m.Settled(), v.Epoch, m.dump())
 		}
 		for _, s := range n.settled {
 			if s.Lost {
-				m.rt.Fatalf("%s says %v, but a majority was always there", short(n.id), s)
+				m.rt.Fatalf("%s says %v, but a majority was always there", wire.Short(n.id), s)
 			}
 		}
 		for _, w := range m.writes {
 			if w.acked && w.kept() && !slices.Contains(n.set(w.key), w.elem) {
-				m.rt.Fatalf("%.8q in %s, acknowledged to %s at %v, is lost at %s\n%s", w.elem, w.key, short(w.by.id), w.level, short(n.id), m.dump())
+				m.rt.Fatalf("%.8q in %s, acknowledged to %s at %v, is lost at %s\n%s", w.elem, w.key, wire.Short(w.by.id), w.level, wire.Short(n.id), m.dump())
 			}
 		}
 		alarms := n.m.stats.RepairAlarms
@@ -277,7 +278,7 @@ func (m *model) verify() {
 			alarms = 0 // they are what saves it
 		}
 		if n.m.stats.DigestAlarms+alarms+n.m.stats.Malformed > 0 {
-			m.rt.Fatalf("%s: %+v", short(n.id), n.m.stats)
+			m.rt.Fatalf("%s: %+v", wire.Short(n.id), n.m.stats)
 		}
 	}
 }
@@ -299,7 +300,7 @@ func (m *model) verifyCounts(v View) {
 			n := m.node(p.ID)
 			r, err := aCount.View(n.m.Snapshot(n.m.SpaceOf(key)).View(key))
 			if err != nil || r.Value() < least || r.Value() > most {
-				m.rt.Fatalf("%s counts %d in %s, acknowledged %d, tried %d (%v)\n%s", short(n.id), r.Value(), key, least, most, err, m.dump())
+				m.rt.Fatalf("%s counts %d in %s, acknowledged %d, tried %d (%v)\n%s", wire.Short(n.id), r.Value(), key, least, most, err, m.dump())
 			}
 		}
 	}

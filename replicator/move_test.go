@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // increment begins an increment by one.
@@ -21,7 +22,7 @@ func (n *node) wantCount(key string, want uint64) {
 	n.w.t.Helper()
 	c, err := aCount.View(n.m.Snapshot(n.m.SpaceOf(key)).View(key))
 	if err != nil || c.Value() != want {
-		n.w.t.Fatalf("%s counts %d in %q, want %d (%v)", short(n.id), c.Value(), key, want, err)
+		n.w.t.Fatalf("%s counts %d in %q, want %d (%v)", wire.Short(n.id), c.Value(), key, want, err)
 	}
 }
 
@@ -32,7 +33,7 @@ func threeWith(t *testing.T, cfg Config) (w *world, a, b, c *node) {
 	w.install(founded(1, 1, 2, 3))
 	w.quiet()
 	for _, n := range w.nodes {
-		n.put("m/set", "of"+short(n.id), quorum.Majority)
+		n.put("m/set", "of"+wire.Short(n.id), quorum.Majority)
 		n.increment("m/n", quorum.Majority)
 		w.quiet()
 	}
@@ -64,7 +65,7 @@ func TestKeysBecomeDurable(t *testing.T) {
 	}
 	for _, n := range w.nodes {
 		if n.moved != 0 {
-			t.Fatalf("%s says that it has moved before anything is on its disk", short(n.id))
+			t.Fatalf("%s says that it has moved before anything is on its disk", wire.Short(n.id))
 		}
 	}
 	w.quiet()
@@ -72,7 +73,7 @@ func TestKeysBecomeDurable(t *testing.T) {
 	c.wantOpen(local)
 	for _, n := range w.nodes {
 		if n.moved != 1 {
-			t.Fatalf("%s has not moved\n%s", short(n.id), w.dump())
+			t.Fatalf("%s has not moved\n%s", wire.Short(n.id), w.dump())
 		}
 		n.wantSet("m/set", "of1", "of2", "of3")
 		n.wantCount("m/n", 3)
@@ -95,7 +96,7 @@ func TestKeysBecomeDurable(t *testing.T) {
 		n.wantSet("m/set", "late", "of1", "of2", "of3")
 		n.wantCount("m/n", 4)
 		if items := n.m.spaces[keyspace.Volatile].store.Len(); items > 0 {
-			t.Errorf("%s keeps %d volatile items of durable keys", short(n.id), items)
+			t.Errorf("%s keeps %d volatile items of durable keys", wire.Short(n.id), items)
 		}
 	}
 	w.same()
@@ -287,8 +288,8 @@ func TestMovedItemsInTheVolatileSpaceAreRefused(t *testing.T) {
 	hostile := a.m.spaces[keyspace.Volatile].content().Clone()
 	hostile.Add(crdt.Dot{Origin: 2, Seq: 1}.Moved(1))
 	before := a.m.Stats().Malformed
-	a.step(Receive{From: 2, Msg: &Clock{Epoch: 1, Space: keyspace.Volatile, Content: hostile}})
-	a.step(Receive{From: 2, Msg: &Head{Epoch: 1, Space: keyspace.Volatile, Clock: hostile}})
+	a.step(Receive{From: 2, Msg: &wire.Clock{Epoch: 1, Space: keyspace.Volatile, Content: hostile}})
+	a.step(Receive{From: 2, Msg: &wire.Head{Epoch: 1, Space: keyspace.Volatile, Clock: hostile}})
 	if got := a.m.Stats().Malformed - before; got != 2 {
 		t.Errorf("%d of 2 messages are malformed", got)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 var addOne = crdt.ORSet[string]{}
@@ -56,10 +57,10 @@ func (n *node) want(id uint64, err error) Result {
 	n.w.t.Helper()
 	r, ok := n.results[id]
 	if !ok {
-		n.w.t.Fatalf("operation #%d of %s is not answered, want %v\n%v", id, short(n.id), err, n.m)
+		n.w.t.Fatalf("operation #%d of %s is not answered, want %v\n%v", id, wire.Short(n.id), err, n.m)
 	}
 	if !errors.Is(r.Err, err) {
-		n.w.t.Fatalf("operation #%d of %s: %v, want %v", id, short(n.id), r.Err, err)
+		n.w.t.Fatalf("operation #%d of %s: %v, want %v", id, wire.Short(n.id), r.Err, err)
 	}
 	return r
 }
@@ -67,7 +68,7 @@ func (n *node) want(id uint64, err error) Result {
 func (n *node) wantOpen(id uint64) {
 	n.w.t.Helper()
 	if r, ok := n.results[id]; ok {
-		n.w.t.Fatalf("operation #%d of %s is answered: %v", id, short(n.id), r)
+		n.w.t.Fatalf("operation #%d of %s is answered: %v", id, wire.Short(n.id), r)
 	}
 }
 
@@ -75,6 +76,6 @@ func (n *node) wantSet(key string, want ...string) {
 	n.w.t.Helper()
 	slices.Sort(want)
 	if got := n.set(key); !slices.Equal(got, want) {
-		n.w.t.Fatalf("%s holds %v in %q, want %v", short(n.id), got, key, want)
+		n.w.t.Fatalf("%s holds %v in %q, want %v", wire.Short(n.id), got, key, want)
 	}
 }

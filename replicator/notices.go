@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // RepairState is how far a repair has come.
@@ -46,7 +47,7 @@ type Repair struct {
 
 // String prints it on one line.
 func (r Repair) String() string {
-	s := fmt.Sprintf("repair %v %v from %s", r.State, r.Space, short(r.Peer))
+	s := fmt.Sprintf("repair %v %v from %s", r.State, r.Space, wire.Short(r.Peer))
 	if r.State == RepairDone {
 		s += fmt.Sprintf(" items %d", r.Items)
 	}
@@ -63,5 +64,5 @@ type Holding struct {
 
 // String prints it on one line.
 func (h Holding) String() string {
-	return fmt.Sprintf("holding %v %d updates for %s", h.Space, h.Held, short(h.Peer))
+	return fmt.Sprintf("holding %v %d updates for %s", h.Space, h.Held, wire.Short(h.Peer))
 }

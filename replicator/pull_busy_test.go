@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // A question or an answer of a repair that gets lost is asked for again, also while large groups
 // come from the donor without a pause.
 func TestRepairAsksAgainBesideLargeGroups(t *testing.T) {
-	for name, is := range map[string]func(Message) bool{
-		"pull":  func(m Message) bool { _, ok := m.(*Pull); return ok },
-		"head":  func(m Message) bool { _, ok := m.(*Head); return ok },
-		"cells": func(m Message) bool { _, ok := m.(*Cells); return ok },
-		"want":  func(m Message) bool { _, ok := m.(*FetchItems); return ok },
-		"give":  func(m Message) bool { _, ok := m.(*Items); return ok },
+	for name, is := range map[string]func(wire.Message) bool{
+		"pull":  func(m wire.Message) bool { _, ok := m.(*wire.Pull); return ok },
+		"head":  func(m wire.Message) bool { _, ok := m.(*wire.Head); return ok },
+		"cells": func(m wire.Message) bool { _, ok := m.(*wire.Cells); return ok },
+		"want":  func(m wire.Message) bool { _, ok := m.(*wire.FetchItems); return ok },
+		"give":  func(m wire.Message) bool { _, ok := m.(*wire.Items); return ok },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := apart(t, slowLine, 200, 100)
@@ -50,7 +51,7 @@ func TestRepairAsksAgainBesideLargeGroups(t *testing.T) {
 func TestRepairGivesUpABusyDonor(t *testing.T) {
 	w := apart(t, slowLine, 200, 100)
 	w.unchecked = true
-	w.drop = func(p packet) bool { _, ok := p.msg.(*FetchItems); return ok }
+	w.drop = func(p packet) bool { _, ok := p.msg.(*wire.FetchItems); return ok }
 	w.mendAll()
 	began := w.now
 	w.hops(2*time.Millisecond, 10*time.Second, func() bool {

@@ -3,6 +3,7 @@ package replicator
 import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // pusher brings the own events to the peers, and tells the peers what has come of theirs.
@@ -39,7 +40,7 @@ func (u *pusher) pushTo(p *peer) {
 // pushed is the last message of a round of pushes, for the next peer that needs the same.
 type pushed struct {
 	after uint64
-	msg   *Push
+	msg   *wire.Push
 	last  uint64
 	bytes int
 }
@@ -114,7 +115,7 @@ func (u *pusher) flowing(p *peer) bool {
 }
 
 // onAck takes what a peer has of the own events.
-func (u *pusher) onAck(p *peer, a *Ack) {
+func (u *pusher) onAck(p *peer, a *wire.Ack) {
 	w := &p.link(u.id).window
 	if max(a.Echo, a.Content, a.Acked) > u.rep.Seq() || a.Acked > a.Content {
 		u.malformed(p)
@@ -146,7 +147,7 @@ func (u *pusher) sendAcks() {
 		l := p.link(u.id)
 		l.owes = false
 		l.toldContent, l.toldAcked = u.content().Base(p.id), min(u.content().Base(p.id), u.acked().Base(p.id))
-		u.send(p, Prompt, &Ack{Epoch: u.view.Epoch, Space: u.id, Echo: max(l.echo, l.toldContent), Content: l.toldContent, Acked: l.toldAcked})
+		u.send(p, Prompt, &wire.Ack{Epoch: u.view.Epoch, Space: u.id, Echo: max(l.echo, l.toldContent), Content: l.toldContent, Acked: l.toldAcked})
 	}
 	u.owed = u.owed[:0]
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // asked runs a read and returns the peers that it asks before any peer answers.
@@ -17,7 +18,7 @@ func (n *node) asked(l quorum.Level) (ids []crdt.Origin) {
 	w := n.w
 	w.quiet()
 	w.drop = func(p packet) bool {
-		if _, ask := p.msg.(*Ask); ask && p.from == n.id {
+		if _, ask := p.msg.(*wire.Ask); ask && p.from == n.id {
 			ids = append(ids, p.to)
 		}
 		return false
@@ -46,7 +47,7 @@ func TestReadAsksNoMoreThanItNeedsAndASpare(t *testing.T) {
 	id := w.seq
 	var late []crdt.Origin
 	w.drop = func(p packet) bool {
-		if _, ask := p.msg.(*Ask); ask {
+		if _, ask := p.msg.(*wire.Ask); ask {
 			late = append(late, p.to)
 		}
 		return slices.Contains(silent, p.to)
@@ -210,7 +211,7 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	}
 	b := w.start(8, nil, 8)
 	b.step(Install{viewOf(4, 1, 8)}) // it has never heard of the views before
-	b.step(Receive{1, &Report{Epoch: 4}})
+	b.step(Receive{1, &wire.Report{Epoch: 4}})
 	if e := b.m.timedOut(&op{key: "s", level: quorum.Majority, seq: 1}); !strings.Contains(e.Error(), "not known here yet") {
 		t.Errorf("%v", e)
 	}
@@ -303,11 +304,11 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 	for _, r := range reads {
 		res, ok := r.by.results[r.id]
 		if !ok {
-			t.Fatalf("seed %d: read #%d of %s is not answered", seed, r.id, short(r.by.id))
+			t.Fatalf("seed %d: read #%d of %s is not answered", seed, r.id, wire.Short(r.by.id))
 		}
 		for _, e := range r.must {
 			if res.Err == nil && !slices.Contains(elems(t, res.Reader), e) {
-				t.Fatalf("seed %d: read #%d at %s misses %s", seed, r.id, short(r.by.id), e)
+				t.Fatalf("seed %d: read #%d at %s misses %s", seed, r.id, wire.Short(r.by.id), e)
 			}
 		}
 	}
@@ -317,7 +318,7 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 			acked++
 			for _, id := range to {
 				if !slices.Contains(w.node(id).set(x.key), x.elem) {
-					t.Fatalf("seed %d: %s lacks %s, acknowledged to %s", seed, short(id), x.elem, short(x.by.id))
+					t.Fatalf("seed %d: %s lacks %s, acknowledged to %s", seed, wire.Short(id), x.elem, wire.Short(x.by.id))
 				}
 			}
 		}

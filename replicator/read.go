@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // round is one question to the replicas: what counts at your side? It serves all reads that began
@@ -80,7 +81,7 @@ func (q *reads) askRound(r *round) {
 	r.sent = true
 	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.toRead) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
-			q.send(p, Prompt, &Ask{Epoch: q.view.Epoch, Space: q.id, ID: r.id, Hash: q.contentHash()})
+			q.send(p, Prompt, &wire.Ask{Epoch: q.view.Epoch, Space: q.id, ID: r.id, Hash: q.contentHash()})
 		}
 	}
 	q.roundAt = earlier(q.roundAt, q.now.Add(q.backoff(r.tries)))
@@ -99,11 +100,11 @@ func (r *round) levels() []quorum.Level {
 
 // onAsk answers with what counts here and the asker may lack. One that has not caught up does not
 // answer (R4).
-func (q *reads) onAsk(p *peer, ask *Ask) {
+func (q *reads) onAsk(p *peer, ask *wire.Ask) {
 	if !q.answers() {
 		return
 	}
-	reply := &Answer{Epoch: q.view.Epoch, Space: q.id, ID: ask.ID}
+	reply := &wire.Answer{Epoch: q.view.Epoch, Space: q.id, ID: ask.ID}
 	if ask.Hash == q.contentHash() {
 		q.learnContent(p, q.content())
 	} else {
@@ -113,7 +114,7 @@ func (q *reads) onAsk(p *peer, ask *Ask) {
 }
 
 // onAnswer takes a peer's clock, and fetches from the peer what is missing.
-func (q *reads) onAnswer(p *peer, a *Answer) {
+func (q *reads) onAnswer(p *peer, a *wire.Answer) {
 	if a.Extra != nil {
 		q.learnAcked(p, a.Extra)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // repairs is the repairs of one space by which this replica gets what no log has any more.
@@ -76,25 +77,25 @@ func (h repairHost) Broken(from crdt.Origin, began time.Time) {
 
 // Pull asks a donor to begin.
 func (h repairHost) Pull(to crdt.Origin, session uint64, content *crdt.Clock) {
-	h.send(to, &Pull{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Content: content})
+	h.send(to, &wire.Pull{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Content: content})
 }
 
 // MoreCells asks for cells of the donor's sketch.
 func (h repairHost) MoreCells(to crdt.Origin, session, key uint64, from, count uint32) {
-	h.send(to, &MoreCells{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Key: key, From: from, Count: count})
+	h.send(to, &wire.MoreCells{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Key: key, From: from, Count: count})
 }
 
 // Ask asks about dots.
 func (h repairHost) Ask(to crdt.Origin, session uint64, id uint32, kind repair.Kind, dots *crdt.Clock, sizes []uint64) {
-	h.send(to, &FetchItems{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes})
+	h.send(to, &wire.FetchItems{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes})
 }
 
 // Done tells a donor that it need not keep the session any more.
 func (h repairHost) Done(to crdt.Origin, session uint64) {
-	h.send(to, &Done{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session})
+	h.send(to, &wire.Done{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session})
 }
 
-func (h repairHost) send(to crdt.Origin, msg Message) {
+func (h repairHost) send(to crdt.Origin, msg wire.Message) {
 	if p := h.r.peer(to); p != nil {
 		h.r.send(p, Prompt, msg)
 	}
@@ -106,20 +107,20 @@ func (r *repairs) begin(p *peer, union bool) {
 	r.tell(p.id, RepairBegan, 0, r.now)
 }
 
-func (r *repairs) onHead(p *peer, msg *Head) {
+func (r *repairs) onHead(p *peer, msg *wire.Head) {
 	r.take(r.puller.OnHead(p.id, msg.Session, msg.Clock, msg.Digest, msg.Items))
 }
 
-func (r *repairs) onCells(p *peer, msg *Cells) {
+func (r *repairs) onCells(p *peer, msg *wire.Cells) {
 	r.take(r.puller.OnCells(p.id, msg.Session, repair.Cells{Key: msg.Key, From: msg.From, Cells: msg.Cells}))
 }
 
-func (r *repairs) onItems(p *peer, msg *Items) {
+func (r *repairs) onItems(p *peer, msg *wire.Items) {
 	a := repair.Answer{ID: msg.ID, UpTo: msg.UpTo, Names: msg.Names, Sums: msg.Sums, Items: msg.Items}
 	r.take(r.puller.OnItems(p.id, msg.Session, a))
 }
 
-func (r *repairs) onRefuse(p *peer, msg *Refuse) { r.take(r.puller.OnRefuse(p.id, msg.Session)) }
+func (r *repairs) onRefuse(p *peer, msg *wire.Refuse) { r.take(r.puller.OnRefuse(p.id, msg.Session)) }
 
 // onTime goes on with the repair that runs.
 func (r *repairs) onTime() {

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // apart is two nodes that share many elements, have no log that would help, and differ: each has
@@ -89,12 +90,12 @@ func (w *world) repairs() (st Stats) {
 }
 
 // reconciliation is what a repair costs beside the items themselves.
-func reconciliation(m Message) int {
+func reconciliation(m wire.Message) int {
 	switch m := m.(type) {
-	case *Pull, *Head, *MoreCells, *Cells, *FetchItems, *Done, *Refuse:
-		return len(AppendMessage(nil, m))
-	case *Items:
-		n := len(AppendMessage(nil, m))
+	case *wire.Pull, *wire.Head, *wire.MoreCells, *wire.Cells, *wire.FetchItems, *wire.Done, *wire.Refuse:
+		return len(wire.Append(nil, m))
+	case *wire.Items:
+		n := len(wire.Append(nil, m))
 		for _, it := range m.Items {
 			n -= len(it.Path) + len(it.Payload)
 		}
@@ -159,7 +160,7 @@ func TestStoresThatDifferMuchGoByRanges(t *testing.T) {
 func lie(t *testing.T, w *world, to *node, d crdt.Dot) func(packet) bool {
 	t.Helper()
 	return func(p packet) bool {
-		cells, ok := p.msg.(*Cells)
+		cells, ok := p.msg.(*wire.Cells)
 		pull := to.m.spaces[keyspace.Volatile].repairs.puller
 		if !ok || p.to != to.id || !pull.Running() || cells.From != 0 || cells.Key != 0 {
 			return false
@@ -212,7 +213,7 @@ func TestSketchThatLiesIsFoundOut(t *testing.T) {
 func TestCellsThatAreGarbageCostAnotherWay(t *testing.T) {
 	w := apart(t, Config{SketchMax: 256}, 400, 20)
 	w.drop = func(p packet) bool {
-		if cells, ok := p.msg.(*Cells); ok {
+		if cells, ok := p.msg.(*wire.Cells); ok {
 			for i := range cells.Cells {
 				cells.Cells[i].ID ^= w.rng.Uint64()
 			}
@@ -268,7 +269,7 @@ func TestJoinerIsServedBySeveral(t *testing.T) {
 	gave := map[crdt.Origin]int{}
 	named := map[crdt.Origin]bool{}
 	w.drop = func(p packet) bool {
-		if g, ok := p.msg.(*Items); ok {
+		if g, ok := p.msg.(*wire.Items); ok {
 			gave[p.from] += len(g.Items)
 			named[p.from] = named[p.from] || g.Names != nil
 		}
@@ -302,7 +303,7 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 		w, j := joiner(t, 3, 6000, Config{FrameMax: 4096, PieceWindow: 2, RetryInterval: 50 * time.Millisecond})
 		sent, killed := 0, crdt.Origin(0)
 		w.drop = func(p packet) bool {
-			g, ok := p.msg.(*Items)
+			g, ok := p.msg.(*wire.Items)
 			if ok && p.to == j.id {
 				sent += len(g.Items)
 			}
@@ -332,7 +333,7 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	w, j := joiner(t, 3, 6000, Config{FrameMax: 4096, PieceWindow: 2})
 	spoilt := 0
 	w.drop = func(p packet) bool {
-		g, ok := p.msg.(*Items)
+		g, ok := p.msg.(*wire.Items)
 		pull := j.m.spaces[keyspace.Volatile].repairs.puller
 		if ok && p.to == j.id && pull.Running() && p.from != pull.Donor() && len(g.Items) > 0 {
 			spoilt++
@@ -354,7 +355,7 @@ func TestRepairThatBreaksIsTold(t *testing.T) {
 	w, j := joiner(t, 1, 2500, Config{FrameMax: 4096})
 	silent := true
 	w.drop = func(p packet) bool {
-		_, gives := p.msg.(*Items)
+		_, gives := p.msg.(*wire.Items)
 		return gives && silent && p.to == j.id
 	}
 	w.let(j, 1)
@@ -378,17 +379,17 @@ func TestRepairThatBreaksIsTold(t *testing.T) {
 
 // Whatever a donor sends: nothing is lost, the repair ends, and others are asked.
 func TestHostileDonorIsLeft(t *testing.T) {
-	for name, spoil := range map[string]func(*Items) bool{
-		"other dots":      func(g *Items) bool { g.Items[0].Dot.Seq += 1 << 40; return true },
-		"out of order":    func(g *Items) bool { slices.Reverse(g.Items); return len(g.Items) > 1 },
-		"not all":         func(g *Items) bool { g.Items = g.Items[:len(g.Items)-1]; return g.ID > 0 },
-		"no progress":     func(g *Items) bool { g.UpTo, g.Items = g.Items[0].Dot, nil; return true },
-		"up to elsewhere": func(g *Items) bool { g.UpTo = crdt.Dot{Origin: 99, Seq: 1}; return true },
+	for name, spoil := range map[string]func(*wire.Items) bool{
+		"other dots":      func(g *wire.Items) bool { g.Items[0].Dot.Seq += 1 << 40; return true },
+		"out of order":    func(g *wire.Items) bool { slices.Reverse(g.Items); return len(g.Items) > 1 },
+		"not all":         func(g *wire.Items) bool { g.Items = g.Items[:len(g.Items)-1]; return g.ID > 0 },
+		"no progress":     func(g *wire.Items) bool { g.UpTo, g.Items = g.Items[0].Dot, nil; return true },
+		"up to elsewhere": func(g *wire.Items) bool { g.UpTo = crdt.Dot{Origin: 99, Seq: 1}; return true },
 	} {
 		w, j := joiner(t, 3, 2500, Config{FrameMax: 4096})
 		hostile := crdt.Origin(0)
 		w.drop = func(p packet) bool {
-			if g, ok := p.msg.(*Items); ok && p.to == j.id && len(g.Items) > 0 && (hostile == 0 || hostile == p.from) {
+			if g, ok := p.msg.(*wire.Items); ok && p.to == j.id && len(g.Items) > 0 && (hostile == 0 || hostile == p.from) {
 				if g.ID > 0 || name != "not all" {
 					if pull := j.m.spaces[keyspace.Volatile].repairs.puller; pull.Running() && pull.Donor() == p.from && spoil(g) {
 						hostile = p.from
@@ -411,7 +412,7 @@ func TestDonorThatSaysLessThanItGivesIsLeft(t *testing.T) {
 	w, j := joiner(t, 2, 2500, Config{FrameMax: 4096})
 	lied := false
 	w.drop = func(p packet) bool {
-		if h, ok := p.msg.(*Head); ok && !lied {
+		if h, ok := p.msg.(*wire.Head); ok && !lied {
 			lied, h.Items = true, 10
 		}
 		return false
@@ -429,7 +430,7 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	w := apart(t, Config{}, 500, 100)
 	var heads []crdt.Origin
 	w.drop = func(p packet) bool {
-		if g, ok := p.msg.(*Cells); ok && g.From > 0 {
+		if g, ok := p.msg.(*wire.Cells); ok && g.From > 0 {
 			heads = append(heads, p.to)
 		}
 		return false
@@ -453,7 +454,7 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	w := apart(t, Config{}, 300, 20)
 	b := w.nodes[0]
 	w.drop = func(p packet) bool {
-		_, cells := p.msg.(*Cells)
+		_, cells := p.msg.(*wire.Cells)
 		return cells || p.to == 2 && strings.HasPrefix(p.msg.String(), "more")
 	}
 	w.mendAll()
@@ -474,11 +475,11 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	session, _ := pull.Session()
 	before := b.m.Snapshot(keyspace.Volatile).Digest()
 	cells := make([]iblt.Cell, repair.FirstCells+1)
-	for _, msg := range []Message{
-		&Cells{Epoch: 1, Session: session, Key: 0, Cells: cells}, &Cells{Epoch: 1, Session: session, Key: 7, Cells: cells[:9]},
-		&Cells{Epoch: 1, Session: session, From: 5, Cells: cells[:9]}, &Cells{Epoch: 1, Session: session},
-		&Items{Epoch: 1, Session: session, ID: 77, Items: []*crdt.Item{{Dot: crdt.Dot{Origin: 2, Seq: 1}, Key: "s", Path: "x"}}},
-		&Items{Epoch: 1, Session: session + 1}, &Head{Epoch: 1, Session: session, Clock: &crdt.Clock{}}, &Refuse{Epoch: 1, Session: 3},
+	for _, msg := range []wire.Message{
+		&wire.Cells{Epoch: 1, Session: session, Key: 0, Cells: cells}, &wire.Cells{Epoch: 1, Session: session, Key: 7, Cells: cells[:9]},
+		&wire.Cells{Epoch: 1, Session: session, From: 5, Cells: cells[:9]}, &wire.Cells{Epoch: 1, Session: session},
+		&wire.Items{Epoch: 1, Session: session, ID: 77, Items: []*crdt.Item{{Dot: crdt.Dot{Origin: 2, Seq: 1}, Key: "s", Path: "x"}}},
+		&wire.Items{Epoch: 1, Session: session + 1}, &wire.Head{Epoch: 1, Session: session, Clock: &crdt.Clock{}}, &wire.Refuse{Epoch: 1, Session: 3},
 	} {
 		b.step(Receive{2, msg})
 	}
@@ -495,8 +496,8 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 	w := apart(t, Config{}, 300, 6)
 	a := w.nodes[0]
 	w.mendAll()
-	a.step(Receive{2, &Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(keyspace.Volatile).Clock()}})
-	for i, m := range []*MoreCells{{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1}} {
+	a.step(Receive{2, &wire.Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(keyspace.Volatile).Clock()}})
+	for i, m := range []*wire.MoreCells{{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1}} {
 		m.Epoch, m.Session = 1, 9
 		before := a.m.stats.Malformed
 		a.step(Receive{2, m})
@@ -507,7 +508,7 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 	if d := &a.m.donating.donors; d.Len() != 1 || d.All()[0].Sketches() != 2 {
 		t.Fatalf("%d donations", d.Len())
 	}
-	a.step(Receive{2, &Done{Epoch: 1, Session: 9}})
+	a.step(Receive{2, &wire.Done{Epoch: 1, Session: 9}})
 	if a.m.donating.donors.Len() != 0 || a.m.stats.Donated != 1 {
 		t.Fatal("it is kept")
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // replica is what one space holds, and what its peers are known to hold. The owners of the space
@@ -163,7 +164,7 @@ func (r *replica) learnOwn(p *peer, content, acked uint64) {
 // bundle makes a message of as many groups as fit into one frame.
 func (r *replica) bundle(todo []push.Group, after uint64) pushed {
 	b := push.Bundled(todo, r.cfg.FrameMax)
-	msg := &Push{Epoch: r.view.Epoch, Space: r.id, Groups: b.Groups, enc: b.Enc}
+	msg := &wire.Push{Epoch: r.view.Epoch, Space: r.id, Groups: b.Groups, Encoded: b.Enc}
 	return pushed{after: after, msg: msg, last: b.Last, bytes: b.Bytes}
 }
 
@@ -179,7 +180,7 @@ func (r *replica) watch(p *peer) {
 
 // tellClock sends the own clock to a peer; the peer answers with what the clock lacks.
 func (r *replica) tellClock(p *peer, ask bool) {
-	msg := &Clock{Epoch: r.view.Epoch, Space: r.id, Ask: ask, Content: r.content().Clone()}
+	msg := &wire.Clock{Epoch: r.view.Epoch, Space: r.id, Ask: ask, Content: r.content().Clone()}
 	if !r.ackedAll() {
 		msg.Acked = r.acked().Clone()
 	}

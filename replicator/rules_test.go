@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 var durableD = Config{DurableKeys: []string{"d/*"}}
@@ -76,7 +77,7 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 	w.advance(10 * time.Millisecond)
 	var held []packet // the pieces, while a group overtakes them
 	w.drop = func(p packet) bool {
-		if _, ok := p.msg.(*Items); ok {
+		if _, ok := p.msg.(*wire.Items); ok {
 			held = append(held, p)
 		}
 		return len(held) > 0 && held[len(held)-1] == p
@@ -90,10 +91,10 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 		t.Fatal("no repair is running")
 	}
 	groups := []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 60}, Key: "s", Path: a.path("s", last), Puts: true}}}
-	b.step(Receive{1, &Push{Epoch: 1, Groups: groups}})
+	b.step(Receive{1, &wire.Push{Epoch: 1, Groups: groups}})
 	a.take("s", last, quorum.Local)
 	b.take("s", last, quorum.Local)
-	w.net = slices.DeleteFunc(w.net, func(p packet) bool { _, push := p.msg.(*Push); return push })
+	w.net = slices.DeleteFunc(w.net, func(p packet) bool { _, push := p.msg.(*wire.Push); return push })
 	for _, p := range held {
 		b.step(Receive{p.from, p.msg})
 	}
@@ -118,7 +119,7 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 		pinned = append(pinned, elem(i))
 	}
 	w.mendAll()
-	w.drop = func(p packet) bool { _, push := p.msg.(*Push); return push } // what happens now is not told otherwise
+	w.drop = func(p packet) bool { _, push := p.msg.(*wire.Push); return push } // what happens now is not told otherwise
 	a.step(Reachable{2, true})
 	changes := 0
 	for i := 0; i < 10_000 && b.m.stats.Repairs == 0; i++ {
@@ -164,7 +165,7 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 	a.put("s", "y", quorum.All)
 	w.quiet()
 	j := w.start(3, nil, 3)
-	w.drop = func(p packet) bool { _, piece := p.msg.(*Items); return piece }
+	w.drop = func(p packet) bool { _, piece := p.msg.(*wire.Items); return piece }
 	w.install(viewOf(2, 1, 2).with(3))
 	w.advance(2 * time.Second)
 	var acks []string
@@ -181,9 +182,9 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 	for len(w.net) > 0 {
 		w.deliver(0)
 	}
-	j.step(Receive{1, &Pull{Epoch: 2, Session: 5, Content: &crdt.Clock{}}})
-	j.step(Receive{1, &Ask{Epoch: 2, ID: 5}})
-	j.step(Receive{1, &Fetch{Epoch: 2, Dots: j.m.Snapshot(keyspace.Volatile).Clock()}})
+	j.step(Receive{1, &wire.Pull{Epoch: 2, Session: 5, Content: &crdt.Clock{}}})
+	j.step(Receive{1, &wire.Ask{Epoch: 2, ID: 5}})
+	j.step(Receive{1, &wire.Fetch{Epoch: 2, Dots: j.m.Snapshot(keyspace.Volatile).Clock()}})
 	if !slices.Equal(acks, []string{"3 -> send to 2 prompt: ack@2 volatile 0 content 1"}) {
 		t.Fatalf("acks %q", acks)
 	}
@@ -242,7 +243,7 @@ func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
 	a.step(Reachable{2, true})
 	spoilt := 0
 	w.drop = func(p packet) bool {
-		if head, ok := p.msg.(*Head); ok && spoilt == 0 {
+		if head, ok := p.msg.(*wire.Head); ok && spoilt == 0 {
 			spoilt++
 			head.Digest[1]++
 		}
@@ -293,11 +294,11 @@ func TestGroupLargerThanAFrameIsAppliedWhole(t *testing.T) {
 	a, b := w.nodes[0], w.nodes[1]
 	parts := 0
 	w.drop = func(p packet) bool {
-		if _, ok := p.msg.(*Part); ok {
+		if _, ok := p.msg.(*wire.Part); ok {
 			parts++
 			return parts%5 == 0
 		}
-		if push, ok := p.msg.(*Push); ok {
+		if push, ok := p.msg.(*wire.Push); ok {
 			t.Fatalf("not cut: %v", push)
 		}
 		return false

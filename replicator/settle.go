@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // settlement is what one space knows of the views that may not be settled, and how far it has come
@@ -117,7 +118,7 @@ func (t *settlement) installView(prev, v View) {
 // that has another one, and that asks for it with whole.
 func (t *settlement) sendReport(p *peer, ask, whole bool) {
 	c := &t.chain
-	msg := &Report{
+	msg := &wire.Report{
 		Epoch: t.view.Epoch, Space: t.id, Ask: ask, Serves: t.answers(), Disk: t.cfg.Disk, Hash: t.committed().Hash(), Settled: c.Settled(),
 	}
 	if whole {
@@ -130,7 +131,7 @@ func (t *settlement) sendReport(p *peer, ask, whole bool) {
 }
 
 // onReport takes what a member of an older view had acknowledged when it installed this one.
-func (t *settlement) onReport(p *peer, msg *Report) {
+func (t *settlement) onReport(p *peer, msg *wire.Report) {
 	t.claim(msg.Settled)
 	before := len(t.chain.Known())
 	for _, k := range msg.Known {
@@ -161,7 +162,7 @@ func (t *settlement) onReport(p *peer, msg *Report) {
 // that is unknown here.
 func (t *settlement) answerReport(p *peer, asked, whole, wonder bool) {
 	c := &t.chain
-	msg := &Report{
+	msg := &wire.Report{
 		Epoch: t.view.Epoch, Space: t.id, Ask: wonder, Whole: wonder, Serves: t.answers(), Disk: t.cfg.Disk,
 		Hash: t.committed().Hash(), Settled: c.Settled(),
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // site is what the owners of one machine share: its settings, the time of the step, the members,
@@ -20,17 +21,17 @@ type site struct {
 	eff       Effects
 	stats     Stats
 	routes    *keyspace.Routes
-	summarize func() [keyspace.Count]Summary // what this replica holds
+	summarize func() [keyspace.Count]wire.Summary // what this replica holds
 
 	linkAt time.Time // the earliest of what the links wait for
 }
 
 // send sends a message: in parts if its clocks are larger than a frame, and behind what it must not
 // overtake.
-func (t *site) send(p *peer, lane Lane, msg Message) {
-	size := clockBytes(msg)
-	_, compares := msg.(*Compare)
-	if size > t.cfg.FrameMax || compares && p.flows.CarriesLike(cargoOf(msg)) {
+func (t *site) send(p *peer, lane Lane, msg wire.Message) {
+	size := wire.ClockBytes(msg)
+	_, compares := msg.(*wire.Compare)
+	if size > t.cfg.FrameMax || compares && p.flows.CarriesLike(wire.CargoOf(msg)) {
 		if !t.sendLarge(p, msg, size) {
 			t.stats.FlowsDropped++ // it is asked for again
 		}
@@ -55,8 +56,8 @@ func (t *site) flowMax() int { return max(t.cfg.GroupMax, clocksMax) + push.Flow
 // sendLarge sends a message that is larger than a frame, unless it is on its way to the peer
 // already. It reports whether it is; else there is no place, and the caller tries again when a flow
 // has ended.
-func (t *site) sendLarge(p *peer, msg Message, size int) bool {
-	c := cargoOf(msg)
+func (t *site) sendLarge(p *peer, msg wire.Message, size int) bool {
+	c := wire.CargoOf(msg)
 	switch p.flows.PlaceFor(c, size, t.cfg.GroupMax) {
 	case push.NoPlace:
 		return false
@@ -70,21 +71,21 @@ func (t *site) sendLarge(p *peer, msg Message, size int) bool {
 }
 
 // largeOf returns the encoding of a group that goes to another peer already, or a new message.
-func (t *site) largeOf(c push.Cargo, msg Message, size int) *push.Large {
+func (t *site) largeOf(c push.Cargo, msg wire.Message, size int) *push.Large {
 	if c.Group != (crdt.Range{}) {
 		for _, p := range t.peers {
-			if l := p.flows.Carrying(c, msg.epochOf()); l != nil {
+			if l := p.flows.Carrying(c, wire.EpochOf(msg)); l != nil {
 				return l
 			}
 		}
 	}
-	return push.NewLarge(size, msg.epochOf(), func(dst []byte) []byte { return AppendMessage(dst, msg) })
+	return push.NewLarge(size, wire.EpochOf(msg), func(dst []byte) []byte { return wire.Append(dst, msg) })
 }
 
 // pumpFlow sends the parts of the first flow that the window allows.
 func (t *site) pumpFlow(p *peer) {
 	p.flows.Pump(t.cfg.FrameMax, t.cfg.PieceWindow, func(part push.Part) {
-		t.send(p, Bulk, &Part{Epoch: t.view.Epoch, Flow: part.Flow, Index: part.Index, Total: part.Total, Data: part.Data})
+		t.send(p, Bulk, &wire.Part{Epoch: t.view.Epoch, Flow: part.Flow, Index: part.Index, Total: part.Total, Data: part.Data})
 	})
 	if p.flows.Arm(t.now.Add(t.backoff(p.flows.Tries()))) {
 		t.arm(p.flows.RetryAt())
@@ -109,7 +110,7 @@ func (t *site) askAll() {
 
 // sendStatus tells a peer the hashes of what this replica holds.
 func (t *site) sendStatus(p *peer, ask bool) {
-	t.send(p, Prompt, &Status{Epoch: t.view.Epoch, Ask: ask, Spaces: t.summarize()})
+	t.send(p, Prompt, &wire.Status{Epoch: t.view.Epoch, Ask: ask, Spaces: t.summarize()})
 }
 
 // reply answers an operation.

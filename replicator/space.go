@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // space is one of the two halves of a machine: a replica, and the owners of what is under way for
@@ -111,8 +112,8 @@ func (s *space) finish() {
 
 // String prints the state on one line.
 func (s *space) String() string {
-	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d", s.id, clockName(s.content()),
-		clockName(s.committed()), s.store.Len(), s.intake.waiting.Len(), len(s.reads.rounds), s.chain.Settled())
+	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d", s.id, wire.ClockName(s.content()),
+		wire.ClockName(s.committed()), s.store.Len(), s.intake.waiting.Len(), len(s.reads.rounds), s.chain.Settled())
 }
 
 // update carries out an update whose turn has come.

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // add adds elements to a node-owned set.
@@ -42,7 +43,7 @@ func ownedElems(t tb, r crdt.Reader) []string {
 func (n *node) wantOwned(key string, want ...string) {
 	n.w.t.Helper()
 	if got := n.owned(key); !slices.Equal(got, want) {
-		n.w.t.Fatalf("%s holds %q in %q, want %q\n%s", short(n.id), got, key, want, n.w.dump())
+		n.w.t.Fatalf("%s holds %q in %q, want %q\n%s", wire.Short(n.id), got, key, want, n.w.dump())
 	}
 }
 
@@ -68,7 +69,7 @@ func (n *node) told() (got []string) {
 func (n *node) wantTold(want ...string) {
 	n.w.t.Helper()
 	if got := n.told(); !slices.Equal(got, want) {
-		n.w.t.Fatalf("%s is told %q, want %q", short(n.id), got, want)
+		n.w.t.Fatalf("%s is told %q, want %q", wire.Short(n.id), got, want)
 	}
 }
 

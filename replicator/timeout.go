@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // TimeoutError tells how far an operation came before its time was up; it wraps ErrTimeout. A write
@@ -25,7 +26,7 @@ type TimeoutError struct {
 }
 
 // Error implements error.
-func (e *TimeoutError) Error() string { return e.Describe(short) }
+func (e *TimeoutError) Error() string { return e.Describe(wire.Short) }
 
 // Describe is Error with the caller's names of the members.
 func (e *TimeoutError) Describe(name func(crdt.Origin) string) string {
@@ -111,7 +112,7 @@ func (h *holding) neverBegun(o *op) error {
 	if p := h.laggard(); p != nil {
 		bytes, _ := h.own.Behind(p.link(h.id).window.Applied())
 		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind (Config.BacklogMax)",
-			ErrOverloaded, o.key, o.level, short(p.id), bytes)
+			ErrOverloaded, o.key, o.level, wire.Short(p.id), bytes)
 	}
 	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)
 }

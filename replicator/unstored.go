@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // A disk that refuses a batch fails the writes in it at this replica. The replica tells the peers.
@@ -37,7 +38,7 @@ type StoreError struct {
 }
 
 // Error implements error.
-func (e *StoreError) Error() string { return e.Describe(short) }
+func (e *StoreError) Error() string { return e.Describe(wire.Short) }
 
 // Describe is Error with the caller's names of the members.
 func (e *StoreError) Describe(name func(crdt.Origin) string) string {
@@ -75,7 +76,7 @@ func (w *writes) tellUnstored(clock *crdt.Clock, cause error) {
 	why := cause.Error()
 	why = strings.ToValidUTF8(why[:min(len(why), whyMax)], "")
 	for _, p := range w.peers {
-		msg := &Unstored{Epoch: w.view.Epoch, Acked: w.acked().Base(p.id), Why: why}
+		msg := &wire.Unstored{Epoch: w.view.Epoch, Acked: w.acked().Base(p.id), Why: why}
 		if upTo := clock.Base(p.id); upTo > msg.Acked {
 			msg.UpTo = upTo
 		}
@@ -85,7 +86,7 @@ func (w *writes) tellUnstored(clock *crdt.Clock, cause error) {
 
 // onUnstored notes what the peer's disk has refused, and ends the writes that cannot reach their
 // levels any more.
-func (w *writes) onUnstored(p *peer, msg *Unstored) {
+func (w *writes) onUnstored(p *peer, msg *wire.Unstored) {
 	if max(msg.UpTo, msg.Acked) > w.rep.Seq() {
 		w.malformed(p)
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // storeError takes what a write was refused with. The write must not have waited for its time-out.
@@ -100,7 +101,7 @@ func TestATimeOutTellsOfRefusals(t *testing.T) {
 func TestALostAckIsNoRefusal(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	a, b := w.nodes[0], w.nodes[1]
-	w.drop = func(p packet) bool { _, ack := p.msg.(*Ack); return ack && p.from == 2 }
+	w.drop = func(p packet) bool { _, ack := p.msg.(*wire.Ack); return ack && p.from == 2 }
 	id := a.put("d/s", "x", quorum.All)
 	w.quiet()
 	a.wantOpen(id)
@@ -115,7 +116,7 @@ func TestRefusalsOfTheFutureAreMalformed(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	a := w.nodes[0]
 	id := a.put("d/s", "x", quorum.All)
-	for _, m := range []*Unstored{{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", whyMax+1)}} {
+	for _, m := range []*wire.Unstored{{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", whyMax+1)}} {
 		was := a.m.stats.Malformed
 		a.step(Receive{From: crdt.Origin(2), Msg: m})
 		if a.m.stats.Malformed == was {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Peer is one member of a view, as far as replication is concerned.
@@ -63,7 +64,7 @@ func (v View) String() string {
 func peerNames(ps []Peer) string {
 	names := make([]string, len(ps))
 	for i, p := range ps {
-		names[i] = short(p.ID)
+		names[i] = wire.Short(p.ID)
 	}
 	return "[" + strings.Join(names, " ") + "]"
 }

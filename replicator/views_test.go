@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // grown is a cluster of five of which two are about to be joined by two learners that have caught
@@ -82,12 +83,12 @@ func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 	w, next := grown(t)
 	// Words get through, groups do not.
 	w.mendAll()
-	w.drop = func(p packet) bool { _, push := p.msg.(*Push); return push }
+	w.drop = func(p packet) bool { _, push := p.msg.(*wire.Push); return push }
 	w.install(next)
 	w.advance(5 * time.Second)
 	for _, n := range w.nodes {
 		if n.m.Settled() == 3 {
-			t.Fatalf("%s says that it is settled\n%s", short(n.id), w.dump())
+			t.Fatalf("%s says that it is settled\n%s", wire.Short(n.id), w.dump())
 		}
 	}
 	for _, a := range []crdt.Origin{1, 2, 3} {
@@ -168,7 +169,7 @@ func TestMajorityGoneForGoodIsSettledFromTheSurvivorsWithAnAlarm(t *testing.T) {
 		n.wantSet("s", "x", "y")
 		last := n.settled[len(n.settled)-1]
 		if n.m.Settled() != 2 || !last.Lost {
-			t.Fatalf("%s: settled %v", short(n.id), n.settled)
+			t.Fatalf("%s: settled %v", wire.Short(n.id), n.settled)
 		}
 	}
 }
@@ -283,7 +284,7 @@ func TestAfterAColdStartAMajorityOfEachUnsettledViewMustReport(t *testing.T) {
 	w.node(14).wantOpen(g)
 	for _, n := range w.nodes[5:] {
 		if n.m.Settled() != 0 {
-			t.Fatalf("%s has settled %d\n%s", short(n.id), n.m.Settled(), w.dump())
+			t.Fatalf("%s has settled %d\n%s", wire.Short(n.id), n.m.Settled(), w.dump())
 		}
 	}
 	w.mendAll()
@@ -294,7 +295,7 @@ func TestAfterAColdStartAMajorityOfEachUnsettledViewMustReport(t *testing.T) {
 	for _, n := range w.nodes[5:] {
 		n.wantSet("d/s", "x")
 		if n.m.Settled() != 4 || slices.ContainsFunc(n.settled, func(s Settlement) bool { return s.Lost }) {
-			t.Fatalf("%s: %v\n%s", short(n.id), n.settled, w.dump())
+			t.Fatalf("%s: %v\n%s", wire.Short(n.id), n.settled, w.dump())
 		}
 	}
 }
@@ -308,7 +309,7 @@ func TestFoundingWithoutAnUnsettledViewRaisesTheAlarm(t *testing.T) {
 		w.advance(5 * time.Second)
 		for _, n := range w.nodes[5:] {
 			if s := n.settled[len(n.settled)-1]; n.m.Settled() != 4 || !s.Lost || s.Space != keyspace.Durable {
-				t.Fatalf("%v: %s: %v", disks, short(n.id), n.settled)
+				t.Fatalf("%v: %s: %v", disks, wire.Short(n.id), n.settled)
 			}
 			if disks[0] == 2 {
 				n.wantSet("d/s", "x")
@@ -358,7 +359,7 @@ func TestJoinerTellsWhatHasToBeHeard(t *testing.T) {
 		n := w.node(id)
 		n.wantSet("d/s", "x")
 		if !n.m.CaughtUp() || n.m.Settled() != 5 || slices.ContainsFunc(n.settled, func(s Settlement) bool { return s.Lost }) {
-			t.Fatalf("%s: %v\n%s", short(n.id), n.settled, w.dump())
+			t.Fatalf("%s: %v\n%s", wire.Short(n.id), n.settled, w.dump())
 		}
 	}
 }
@@ -371,7 +372,7 @@ func TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm(t *testing.T) {
 	w.advance(5 * time.Second)
 	for _, n := range w.nodes[3:] {
 		if s := n.settled[len(n.settled)-1]; n.m.Settled() != 2 || !s.Lost || s.Space != keyspace.Durable {
-			t.Fatalf("%s: %v", short(n.id), n.settled)
+			t.Fatalf("%s: %v", wire.Short(n.id), n.settled)
 		}
 	}
 }

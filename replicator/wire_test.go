@@ -14,11 +14,12 @@ import (
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/wire"
 	library "github.com/fxamacker/cbor/v2"
 )
 
 // samples holds one message of each kind, and the odd ones.
-func samples() []Message {
+func samples() []wire.Message {
 	c := &crdt.Clock{}
 	c.AddRange(1, 1, 7)
 	c.AddRange(2, 3, 1<<40)
@@ -27,55 +28,55 @@ func samples() []Message {
 		{Dot: crdt.Dot{Origin: 2, Seq: 10}, Key: "k", Path: "\x02b", Removes: []crdt.Dot{{Origin: 1, Seq: 3}}},
 	}
 	it := &crdt.Item{Dot: crdt.Dot{Origin: 2, Seq: 9}, Key: "k", Path: "\x02a", Payload: "p"}
-	return []Message{
-		&Status{Epoch: 3, Ask: true, Spaces: [keyspace.Count]Summary{{Hash: c.Hash(), Digest: crdt.Digest{1, 2}, Acked: true, Settled: 2}, {Settled: 1}}},
-		&Push{Epoch: 3, Space: keyspace.Durable, Fill: true, More: true, Groups: []crdt.Group{g, g}}, &Push{},
-		&Ack{Epoch: 3, Space: keyspace.Volatile, Echo: 1 << 63, Content: 24, Acked: 255},
-		&Clock{Epoch: 3, Ask: true, Content: c, Acked: &crdt.Clock{}}, &Clock{Content: c},
-		&Fetch{Epoch: 1, Space: keyspace.Durable, Dots: c}, &LogTruncated{Epoch: 1}, &Ask{ID: 65536, Hash: c.Hash()}, &Answer{ID: 1, Extra: c}, &Answer{ID: 1 << 32},
-		&Compare{Epoch: 2, Space: keyspace.Durable, ID: 300, Hash: c.Hash(), More: c, Hold: 70_000, Keys: []string{"k", "d/\u00e9"}}, &Compare{More: &crdt.Clock{}},
-		&Compared{Epoch: 2, ID: 7, Known: true, Extra: c, Lacks: c, Differ: []uint32{0, 1 << 20}}, &Compared{},
-		&Report{Epoch: 9, Ask: true, Serves: true, Whole: true, Disk: 7, Hash: c.Hash(), Acked: c, Settled: 8,
+	return []wire.Message{
+		&wire.Status{Epoch: 3, Ask: true, Spaces: [keyspace.Count]wire.Summary{{Hash: c.Hash(), Digest: crdt.Digest{1, 2}, Acked: true, Settled: 2}, {Settled: 1}}},
+		&wire.Push{Epoch: 3, Space: keyspace.Durable, Fill: true, More: true, Groups: []crdt.Group{g, g}}, &wire.Push{},
+		&wire.Ack{Epoch: 3, Space: keyspace.Volatile, Echo: 1 << 63, Content: 24, Acked: 255},
+		&wire.Clock{Epoch: 3, Ask: true, Content: c, Acked: &crdt.Clock{}}, &wire.Clock{Content: c},
+		&wire.Fetch{Epoch: 1, Space: keyspace.Durable, Dots: c}, &wire.LogTruncated{Epoch: 1}, &wire.Ask{ID: 65536, Hash: c.Hash()}, &wire.Answer{ID: 1, Extra: c}, &wire.Answer{ID: 1 << 32},
+		&wire.Compare{Epoch: 2, Space: keyspace.Durable, ID: 300, Hash: c.Hash(), More: c, Hold: 70_000, Keys: []string{"k", "d/\u00e9"}}, &wire.Compare{More: &crdt.Clock{}},
+		&wire.Compared{Epoch: 2, ID: 7, Known: true, Extra: c, Lacks: c, Differ: []uint32{0, 1 << 20}}, &wire.Compared{},
+		&wire.Report{Epoch: 9, Ask: true, Serves: true, Whole: true, Disk: 7, Hash: c.Hash(), Acked: c, Settled: 8,
 			Known: []quorum.PastView{{Epoch: 8, Voters: []crdt.Origin{1, 2}}, {Epoch: 7, Disks: []uint64{4, 5}}}},
-		&Report{}, &Pull{Session: 1, Content: c}, &Head{Session: 1, Clock: c, Digest: crdt.Digest{3, 4}, Items: 5},
-		&MoreCells{Session: 1, Key: 1 << 50, From: 64, Count: 3},
-		&Cells{Session: 1, Key: 9, From: 64, Cells: []iblt.Cell{{ID: 1, Check: 2}, {ID: 3 << 60, Check: 4 << 20}}}, &Cells{},
-		&FetchItems{Session: 1, ID: 2, Kind: repair.KindSums, Dots: c, Sizes: []uint64{3, 400}}, &FetchItems{Kind: repair.KindSpares, Dots: c}, &Done{Session: 4},
-		&Items{Session: 1, ID: 2, UpTo: crdt.Dot{Origin: 3, Seq: 4}, Names: c, Sums: []crdt.Digest{{1, 2}, {3, 4}}, Items: []*crdt.Item{it, it}}, &Items{},
-		&Refuse{Session: 4}, &Part{Flow: 1, Index: 2, Total: 3, Data: []byte("abc")}, &PartAck{Flow: 1, Next: 2},
-		&Unstored{Epoch: 3, UpTo: 1 << 40, Acked: 7, Why: "no space left"}, &Unstored{},
+		&wire.Report{}, &wire.Pull{Session: 1, Content: c}, &wire.Head{Session: 1, Clock: c, Digest: crdt.Digest{3, 4}, Items: 5},
+		&wire.MoreCells{Session: 1, Key: 1 << 50, From: 64, Count: 3},
+		&wire.Cells{Session: 1, Key: 9, From: 64, Cells: []iblt.Cell{{ID: 1, Check: 2}, {ID: 3 << 60, Check: 4 << 20}}}, &wire.Cells{},
+		&wire.FetchItems{Session: 1, ID: 2, Kind: repair.KindSums, Dots: c, Sizes: []uint64{3, 400}}, &wire.FetchItems{Kind: repair.KindSpares, Dots: c}, &wire.Done{Session: 4},
+		&wire.Items{Session: 1, ID: 2, UpTo: crdt.Dot{Origin: 3, Seq: 4}, Names: c, Sums: []crdt.Digest{{1, 2}, {3, 4}}, Items: []*crdt.Item{it, it}}, &wire.Items{},
+		&wire.Refuse{Session: 4}, &wire.Part{Flow: 1, Index: 2, Total: 3, Data: []byte("abc")}, &wire.PartAck{Flow: 1, Next: 2},
+		&wire.Unstored{Epoch: 3, UpTo: 1 << 40, Acked: 7, Why: "no space left"}, &wire.Unstored{},
 	}
 }
 
 func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	for _, m := range samples() {
-		b := AppendMessage(nil, m)
-		got, err := DecodeMessage(b)
+		b := wire.Append(nil, m)
+		got, err := wire.Decode(b)
 		if err != nil {
 			t.Fatalf("%v: %v", m, err)
 		}
-		if got.String() != m.String() || !bytes.Equal(AppendMessage(nil, got), b) || reflect.TypeOf(got) != reflect.TypeOf(m) {
+		if got.String() != m.String() || !bytes.Equal(wire.Append(nil, got), b) || reflect.TypeOf(got) != reflect.TypeOf(m) {
 			t.Errorf("sent %v, got %v", m, got)
 		}
 		lent := bytes.Clone(b)
-		kept, _ := DecodeMessage(lent)
+		kept, _ := wire.Decode(lent)
 		scribble(lent)
-		if !bytes.Equal(AppendMessage(nil, kept), b) {
+		if !bytes.Equal(wire.Append(nil, kept), b) {
 			t.Errorf("%v keeps bytes that are not its own", m)
 		}
 		if err := library.Wellformed(b[1:]); err != nil {
 			t.Errorf("%v is no CBOR: %v", m, err)
 		}
 		for n := range b {
-			if _, err := DecodeMessage(b[:n]); err == nil {
+			if _, err := wire.Decode(b[:n]); err == nil {
 				t.Errorf("%v cut to %d of %d bytes decodes", m, n, len(b))
 			}
 		}
-		if _, err := DecodeMessage(append(b, 0)); !errors.Is(err, ErrMalformed) {
+		if _, err := wire.Decode(append(b, 0)); !errors.Is(err, wire.ErrMalformed) {
 			t.Errorf("%v with a byte more: %v", m, err)
 		}
 	}
-	if _, err := DecodeMessage([]byte{wireVersion + 1}); !errors.Is(err, ErrVersion) {
+	if _, err := wire.Decode([]byte{wire.Version + 1}); !errors.Is(err, wire.ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}
 }
@@ -84,7 +85,8 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 func TestGoldenMessages(t *testing.T) {
 	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
 		for _, m := range samples() {
-			if !yield(fmt.Sprintf("%T", m), AppendMessage(nil, m)) {
+			name := reflect.TypeOf(m).Elem().Name()
+			if !yield("*replicator."+name, wire.Append(nil, m)) { // the file names them by their first package
 				return
 			}
 		}
@@ -113,9 +115,9 @@ func TestIdleGossipIsSmall(t *testing.T) {
 	w.advance(time.Minute)
 	var bytes, exchanges, messages int
 	w.drop = func(p packet) bool {
-		bytes += len(AppendMessage(nil, p.msg))
+		bytes += len(wire.Append(nil, p.msg))
 		messages++
-		if _, ok := p.msg.(*Status); ok {
+		if _, ok := p.msg.(*wire.Status); ok {
 			exchanges++
 		}
 		return false
@@ -129,17 +131,17 @@ func TestIdleGossipIsSmall(t *testing.T) {
 
 func FuzzDecodeMessage(f *testing.F) {
 	for _, m := range samples() {
-		f.Add(AppendMessage(nil, m))
+		f.Add(wire.Append(nil, m))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := DecodeMessage(b)
+		m, err := wire.Decode(b)
 		if err != nil {
-			if !errors.Is(err, ErrMalformed) && !errors.Is(err, ErrVersion) {
+			if !errors.Is(err, wire.ErrMalformed) && !errors.Is(err, wire.ErrVersion) {
 				t.Fatalf("an error of no kind: %v", err)
 			}
 			return
 		}
-		if again := AppendMessage(nil, m); !bytes.Equal(again, b) {
+		if again := wire.Append(nil, m); !bytes.Equal(again, b) {
 			t.Fatalf("%v has two encodings: %x and %x", m, b, again)
 		}
 		// A machine takes whatever decodes.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // world is a few machines, the network between them and their disks, in virtual time. Everything
@@ -108,7 +109,7 @@ func (r *rows) commit(b Batch) {
 type packet struct {
 	from, to crdt.Origin
 	lane     Lane
-	msg      Message
+	msg      wire.Message
 }
 
 func newWorld(t tb, seed uint64, cfg Config) *world {
@@ -137,7 +138,7 @@ func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
 	}}
 	m, err := New(cfg, rand.New(rand.NewPCG(uint64(id), w.rng.Uint64())), loaded)
 	if err != nil {
-		w.t.Fatalf("node %s does not start: %v", short(id), err)
+		w.t.Fatalf("node %s does not start: %v", wire.Short(id), err)
 	}
 	n := &node{w: w, id: id, m: m, disk: disk, diskID: diskID, results: map[uint64]Result{}}
 	w.nodes = append(w.nodes, n)
@@ -157,32 +158,32 @@ func (w *world) node(id crdt.Origin) *node {
 func (n *node) step(in Input) {
 	w := n.w
 	w.t.Helper()
-	w.log("%s <- %v", short(n.id), in)
+	w.log("%s <- %v", wire.Short(n.id), in)
 	e := n.m.Step(w.now, in)
 	for _, b := range e.Persist {
-		w.log("%s -> %v", short(n.id), b)
+		w.log("%s -> %v", wire.Short(n.id), b)
 		n.batches = append(n.batches, b)
 	}
 	for _, env := range e.Send {
-		w.log("%s -> %v", short(n.id), env)
+		w.log("%s -> %v", wire.Short(n.id), env)
 		p := packet{n.id, env.To, env.Lane, w.carried(env.Msg)}
 		if !w.cut[[2]crdt.Origin{n.id, env.To}] && !w.drop(p) {
 			w.net = append(w.net, p)
 		}
 	}
 	for _, r := range e.Reply {
-		w.log("%s -> %v", short(n.id), r)
+		w.log("%s -> %v", wire.Short(n.id), r)
 		if _, twice := n.results[r.ID]; twice {
-			w.t.Fatalf("operation #%d of %s is answered twice", r.ID, short(n.id))
+			w.t.Fatalf("operation #%d of %s is answered twice", r.ID, wire.Short(n.id))
 		}
 		n.results[r.ID] = r
 	}
 	for _, c := range e.Notify {
-		w.log("%s -> %v", short(n.id), c)
+		w.log("%s -> %v", wire.Short(n.id), c)
 		n.changes = append(n.changes, c)
 	}
 	for _, s := range e.Settled {
-		w.log("%s -> %v", short(n.id), s)
+		w.log("%s -> %v", wire.Short(n.id), s)
 		n.settled = append(n.settled, s)
 	}
 	n.large = append(n.large, e.Large...)
@@ -190,18 +191,18 @@ func (n *node) step(in Input) {
 	n.odd = append(n.odd, e.Malformed...)
 	n.fetched = append(n.fetched, e.Repairs...)
 	for _, r := range e.Repairs {
-		w.log("%s -> %v", short(n.id), r)
+		w.log("%s -> %v", wire.Short(n.id), r)
 	}
 	for _, h := range e.Holding {
-		w.log("%s -> %v", short(n.id), h)
+		w.log("%s -> %v", wire.Short(n.id), h)
 		n.holds++
 	}
 	if e.CaughtUp {
-		w.log("%s -> caught up", short(n.id))
+		w.log("%s -> caught up", wire.Short(n.id))
 		n.joined = true
 	}
 	if e.Moved != 0 {
-		w.log("%s -> moved #%d", short(n.id), e.Moved)
+		w.log("%s -> moved #%d", wire.Short(n.id), e.Moved)
 		n.moved = e.Moved
 	}
 	if !w.unchecked {
@@ -220,12 +221,12 @@ func (n *node) check() {
 
 // carried takes a message over the wire. The bytes are used again after that, as the transport
 // does.
-func (w *world) carried(m Message) Message {
-	b := AppendMessage(nil, m)
+func (w *world) carried(m wire.Message) wire.Message {
+	b := wire.Append(nil, m)
 	if most := 2 * w.cfg.withDefaults().FrameMax; len(b) > most {
 		w.t.Fatalf("a message of %d bytes, a transport takes %d: %.200v", len(b), most, m)
 	}
-	out, err := DecodeMessage(b)
+	out, err := wire.Decode(b)
 	if err != nil {
 		w.t.Fatalf("%v does not decode: %v", m, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // ReplicaHost is the world around a Replica. Its methods are called by Step. They must not call
@@ -118,7 +119,7 @@ func (d *Replica) Step(now time.Time, in replicator.Input) {
 		d.host.Commit(b)
 	}
 	for _, e := range fx.Send {
-		d.scratch = replicator.AppendMessage(d.scratch[:0], e.Msg)
+		d.scratch = wire.Append(d.scratch[:0], e.Msg)
 		d.host.Send(e, d.scratch)
 	}
 	leased := len(fx.Reply) > 0 && d.host.HoldsLease()

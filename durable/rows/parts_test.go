@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // partRows is small, so that a repair of some hundred items takes many parts.
@@ -52,10 +53,10 @@ func (p *pair) step(i int, in replicator.Input) {
 	}
 	for _, e := range fx.Send {
 		if to := 1 - i; e.To == p.ids[to] {
-			raw := replicator.AppendMessage(nil, e.Msg)
+			raw := wire.Append(nil, e.Msg)
 			from, uid := p.ids[i], e.To
 			p.net = append(p.net, func() {
-				if msg, err := replicator.DecodeMessage(raw); err != nil {
+				if msg, err := wire.Decode(raw); err != nil {
 					p.t.Fatal(err)
 				} else if uid == p.ids[to] {
 					p.step(to, replicator.Receive{From: from, Msg: msg})

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // replicaHost is the simulated host of the driver of a process's replicator.
@@ -177,7 +178,7 @@ func (d *replicaHost) check() {
 }
 
 func (d *replicaHost) receive(pk packet) {
-	m, err := replicator.DecodeMessage(pk.payload)
+	m, err := wire.Decode(pk.payload)
 	if err != nil {
 		d.p.w.violate("wire", "replicator message does not decode: %v", err)
 		return

@@ -16,15 +16,16 @@ type rankRow struct {
 // ranks is the architecture: a package imports only packages of a lower rank. Tests are exempt, for
 // a test may use the simulator or the laws.
 var ranks = []rankRow{
-	{"crdt/iblt", -2, true, "a sketch of numbers knows nothing of what they name"},
+	{"crdt/iblt", -3, true, "a sketch of numbers knows nothing of what they name"},
 	{"crdt/cbor", -9, true, "data items of CBOR know nothing of what is encoded"},
-	{"crdt", -1, true, "items, clock, store and types know nothing of nodes"},
+	{"crdt", -2, true, "items, clock, store and types know nothing of nodes"},
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
 	{"replicator/keyspace", -1, true, "which keys live where is a matter of names"},
-	{"replicator/fifo", -1, true, "a queue knows nothing of what it holds"},
-	{"replicator/push", 0, true, "what is on its way is bookkeeping; it knows no view and sends nothing"},
-	{"replicator/repair", 0, true, "a repair compares two stores and says what to ask; it knows no view and no message"},
-	{"replicator/quorum", 0, true, "which members count is a matter of views and levels; it knows no message and no store"},
+	{"replicator/fifo", -2, true, "a queue knows nothing of what it holds"},
+	{"replicator/push", -1, true, "what is on its way is bookkeeping; it knows no view and sends nothing"},
+	{"replicator/repair", -1, true, "a repair compares two stores and says what to ask; it knows no view and no message"},
+	{"replicator/quorum", -1, true, "which members count is a matter of views and levels; it knows no message and no store"},
+	{"replicator/wire", 0, true, "a message is a value with one encoding; whether it makes sense is known to the machine"},
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
 	{"ddata/membership/view", -8, true, "ids, members and views are values, whatever is decided about them"},
 	{"ddata/membership/paxos", -7, true, "ballots decide one view after another, whatever stands in it"},

@@ -1,4 +1,4 @@
-package replicator
+package wire
 
 import (
 	"fmt"
@@ -13,13 +13,13 @@ import (
 // String prints the message on one line.
 func (m *Push) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "push@%d %v%s", m.Epoch, m.Space, flags("fill", m.Fill, "more", m.More))
+	fmt.Fprintf(&b, "push@%d %v%s", m.Epoch, m.Space, Flags("fill", m.Fill, "more", m.More))
 	for i, g := range m.Groups {
 		if i == 4 && len(m.Groups) > 5 {
 			fmt.Fprintf(&b, " …%d groups", len(m.Groups)-i)
 			break
 		}
-		b.WriteString(" " + groupName(g))
+		b.WriteString(" " + GroupName(g))
 	}
 	return b.String()
 }
@@ -44,25 +44,25 @@ func (m *Unstored) String() string {
 // String prints the message on one line.
 func (m *Status) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "status@%d%s", m.Epoch, flags("ask", m.Ask))
+	fmt.Fprintf(&b, "status@%d%s", m.Epoch, Flags("ask", m.Ask))
 	for i, s := range m.Spaces {
-		fmt.Fprintf(&b, " %v{%x %x settled %d%s}", keyspace.Space(i), s.Hash[:2], s.Digest[0]>>48, s.Settled, flags("acked", s.Acked))
+		fmt.Fprintf(&b, " %v{%x %x settled %d%s}", keyspace.Space(i), s.Hash[:2], s.Digest[0]>>48, s.Settled, Flags("acked", s.Acked))
 	}
 	return b.String()
 }
 
 // String prints the message on one line.
 func (m *Clock) String() string {
-	s := fmt.Sprintf("clock@%d %v%s %s", m.Epoch, m.Space, flags("ask", m.Ask), clockName(m.Content))
+	s := fmt.Sprintf("clock@%d %v%s %s", m.Epoch, m.Space, Flags("ask", m.Ask), ClockName(m.Content))
 	if m.Acked != nil {
-		s += " acked " + clockName(m.Acked)
+		s += " acked " + ClockName(m.Acked)
 	}
 	return s
 }
 
 // String prints the message on one line.
 func (m *Fetch) String() string {
-	return fmt.Sprintf("fetch@%d %v %s", m.Epoch, m.Space, clockName(m.Dots))
+	return fmt.Sprintf("fetch@%d %v %s", m.Epoch, m.Space, ClockName(m.Dots))
 }
 
 // String prints the message on one line.
@@ -78,12 +78,12 @@ func (m *Answer) String() string {
 	if m.Extra == nil {
 		return fmt.Sprintf("answer@%d %v #%d same", m.Epoch, m.Space, m.ID)
 	}
-	return fmt.Sprintf("answer@%d %v #%d extra %s", m.Epoch, m.Space, m.ID, clockName(m.Extra))
+	return fmt.Sprintf("answer@%d %v #%d extra %s", m.Epoch, m.Space, m.ID, ClockName(m.Extra))
 }
 
 // String prints the message on one line.
 func (m *Compare) String() string {
-	s := fmt.Sprintf("compare@%d %v #%d %x more %s keys %q", m.Epoch, m.Space, m.ID, m.Hash[:2], clockName(m.More), m.Keys)
+	s := fmt.Sprintf("compare@%d %v #%d %x more %s keys %q", m.Epoch, m.Space, m.ID, m.Hash[:2], ClockName(m.More), m.Keys)
 	if m.Hold > 0 {
 		s += fmt.Sprintf(" hold %v", time.Duration(m.Hold)*time.Microsecond)
 	}
@@ -100,10 +100,10 @@ func (m *Compared) String() string {
 		return s + " same"
 	}
 	if m.Extra != nil {
-		s += " extra " + clockName(m.Extra)
+		s += " extra " + ClockName(m.Extra)
 	}
 	if m.Lacks != nil {
-		s += " lacks " + clockName(m.Lacks)
+		s += " lacks " + ClockName(m.Lacks)
 	}
 	if len(m.Differ) > 0 {
 		s += fmt.Sprintf(" differ %v", m.Differ)
@@ -114,12 +114,12 @@ func (m *Compared) String() string {
 // String prints the message on one line.
 func (m *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "report@%d %v%s", m.Epoch, m.Space, flags("ask", m.Ask, "whole", m.Whole, "serves", m.Serves))
+	fmt.Fprintf(&b, "report@%d %v%s", m.Epoch, m.Space, Flags("ask", m.Ask, "whole", m.Whole, "serves", m.Serves))
 	if m.Disk != 0 {
 		fmt.Fprintf(&b, " disk %x", m.Disk)
 	}
 	if m.Acked != nil {
-		fmt.Fprintf(&b, " %s", clockName(m.Acked))
+		fmt.Fprintf(&b, " %s", ClockName(m.Acked))
 	} else {
 		fmt.Fprintf(&b, " %x", m.Hash[:2])
 	}
@@ -137,7 +137,7 @@ func pastName(p quorum.PastView) string {
 	}
 	names := make([]string, len(p.Voters))
 	for i, v := range p.Voters {
-		names[i] = short(v)
+		names[i] = Short(v)
 	}
 	return fmt.Sprintf("%d:[%s]", p.Epoch, strings.Join(names, " "))
 }
@@ -152,9 +152,9 @@ func (m *PartAck) String() string {
 	return fmt.Sprintf("partack@%d flow %d %d", m.Epoch, m.Flow, m.Next)
 }
 
-// flags prints the names, each preceded by a space, whose flag is set; it takes name, flag, name,
+// Flags prints the names, each preceded by a space, whose flag is set; it takes name, flag, name,
 // flag and so on.
-func flags(pairs ...any) string {
+func Flags(pairs ...any) string {
 	s := ""
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if on, _ := pairs[i+1].(bool); on {
@@ -164,19 +164,19 @@ func flags(pairs ...any) string {
 	return s
 }
 
-// groupName prints the dots of a group: origin:first or origin:first-last.
-func groupName(g crdt.Group) string {
+// GroupName prints the dots of a group: origin:first or origin:first-last.
+func GroupName(g crdt.Group) string {
 	if len(g) == 0 {
 		return "empty"
 	}
 	if len(g) == 1 {
-		return fmt.Sprintf("%s:%d", short(g[0].Dot.Origin), g[0].Dot.Seq)
+		return fmt.Sprintf("%s:%d", Short(g[0].Dot.Origin), g[0].Dot.Seq)
 	}
-	return fmt.Sprintf("%s:%d-%d", short(g[0].Dot.Origin), g[0].Dot.Seq, g.Last().Seq)
+	return fmt.Sprintf("%s:%d-%d", Short(g[0].Dot.Origin), g[0].Dot.Seq, g.Last().Seq)
 }
 
-// clockName prints a clock as origin:first-last, short ids, nil as none.
-func clockName(c *crdt.Clock) string {
+// ClockName prints a clock as origin:first-last, short ids, nil as none.
+func ClockName(c *crdt.Clock) string {
 	if c == nil {
 		return "none"
 	}
@@ -187,17 +187,17 @@ func clockName(c *crdt.Clock) string {
 			break
 		}
 		if r.First == r.Last {
-			parts = append(parts, fmt.Sprintf("%s:%d", short(r.Origin), r.First))
+			parts = append(parts, fmt.Sprintf("%s:%d", Short(r.Origin), r.First))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s:%d-%d", short(r.Origin), r.First, r.Last))
+			parts = append(parts, fmt.Sprintf("%s:%d-%d", Short(r.Origin), r.First, r.Last))
 		}
 	}
 	return "{" + strings.Join(parts, " ") + "}"
 }
 
-// short prints an id as the logs do: the first eight hexadecimal digits of a random one, a small
+// Short prints an id as the logs do: the first eight hexadecimal digits of a random one, a small
 // one as it is.
-func short(o crdt.Origin) string {
+func Short(o crdt.Origin) string {
 	if o > 0xffffffff {
 		return fmt.Sprintf("%08x", uint64(o)>>32)
 	}

@@ -1,4 +1,4 @@
-package replicator
+package wire
 
 import (
 	"github.com/coterie-go/coterie/crdt"

@@ -1,4 +1,4 @@
-package replicator
+package wire
 
 import (
 	"encoding/binary"
@@ -8,9 +8,9 @@ import (
 	"github.com/coterie-go/coterie/replicator/push"
 )
 
-// clockBytes is about how many bytes a message with clocks takes; 0 of one that has a bound of its
+// ClockBytes is about how many bytes a message with clocks takes; 0 of one that has a bound of its
 // own.
-func clockBytes(msg Message) int {
+func ClockBytes(msg Message) int {
 	switch msg := msg.(type) {
 	case *Clock:
 		return sizeOf(msg.Content, msg.Acked)
@@ -50,8 +50,8 @@ func sizeOf(clocks ...*crdt.Clock) (size int) {
 	return size
 }
 
-// cargoOf says what a message that is larger than a frame is as a cargo.
-func cargoOf(msg Message) push.Cargo {
+// CargoOf says what a message that is larger than a frame is as a cargo.
+func CargoOf(msg Message) push.Cargo {
 	switch msg := msg.(type) {
 	case *Clock:
 		return push.Cargo{Kind: kindClock, Space: uint8(msg.Space), State: true}

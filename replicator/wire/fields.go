@@ -1,4 +1,4 @@
-package replicator
+package wire
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package replicator
+package wire
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ import (
 //	answer   [8, epoch, space, id, extra|null]
 //	report   [9, epoch, space, ask, serves, whole, disk, hash, acked|null, settled, [past…]]
 //	past     [epoch, [voter…], [disk…]]
-//	10 to 17 are those of a repair, in wire_repair.go
+//	10 to 17 are those of a repair, in encode_repair.go
 //	part     [18, epoch, flow, index, total, bytes]
 //	partack  [19, epoch, flow, next]
 //	compare  [20, epoch, space, id, hash, more, hold, [key…]]
@@ -31,9 +31,9 @@ import (
 //	unstored [22, epoch, upTo, acked, why]
 //
 // Hashes and digests are 16 bytes. Groups, clocks and items are as the package crdt has them.
-const wireVersion = 1
+const Version = 1
 
-// Errors of DecodeMessage.
+// Errors of Decode.
 var (
 	ErrMalformed = errors.New("replicator: malformed message")          // bytes that no correct replica sends
 	ErrVersion   = errors.New("replicator: message of another version") // the peer runs a program that speaks another protocol
@@ -75,10 +75,10 @@ var fields = [...]int{
 // pastsMax bounds the views of one report.
 const pastsMax = 1 << 12
 
-// AppendMessage appends the encoding of a message.
-func AppendMessage(dst []byte, m Message) []byte {
+// Append appends the encoding of a message.
+func Append(dst []byte, m Message) []byte {
 	begin := func(kind int) []byte {
-		b := cbor.AppendArray(append(dst, wireVersion), fields[kind])
+		b := cbor.AppendArray(append(dst, Version), fields[kind])
 		return cbor.AppendUints(b, uint64(kind), m.epochOf())
 	}
 	switch m := m.(type) {
@@ -129,8 +129,8 @@ func appendPush(dst []byte, m *Push) []byte {
 	dst = cbor.AppendBools(cbor.AppendUint(dst, m.Space), m.Fill, m.More)
 	dst = cbor.AppendArray(dst, len(m.Groups))
 	for i, g := range m.Groups {
-		if i < len(m.enc) {
-			dst = append(dst, m.enc[i]...)
+		if i < len(m.Encoded) {
+			dst = append(dst, m.Encoded[i]...)
 		} else {
 			dst = crdt.AppendGroup(dst, g)
 		}
@@ -174,15 +174,15 @@ func appendReport(dst []byte, m *Report) []byte {
 	return dst
 }
 
-// DecodeMessage decodes what AppendMessage made. It fails with ErrVersion or ErrMalformed on
+// Decode decodes what Append made. It fails with ErrVersion or ErrMalformed on
 // anything else, and never costs more than in proportion to the length of b. The message shares
 // nothing with b, which the transport uses again.
-func DecodeMessage(b []byte) (Message, error) {
+func Decode(b []byte) (Message, error) {
 	if len(b) == 0 {
 		return nil, fmt.Errorf("%w: empty", ErrMalformed)
 	}
-	if b[0] != wireVersion {
-		return nil, fmt.Errorf("%w: %d, this program speaks %d", ErrVersion, b[0], wireVersion)
+	if b[0] != Version {
+		return nil, fmt.Errorf("%w: %d, this program speaks %d", ErrVersion, b[0], Version)
 	}
 	r := cbor.NewReader(b[1:])
 	n := r.Array(cbor.Any)

@@ -1,4 +1,4 @@
-package replicator
+package wire
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 
 // String prints the message on one line.
 func (m *Pull) String() string {
-	return fmt.Sprintf("pull@%d %v session %x content %s", m.Epoch, m.Space, m.Session, clockName(m.Content))
+	return fmt.Sprintf("pull@%d %v session %x content %s", m.Epoch, m.Space, m.Session, ClockName(m.Content))
 }
 
 // String prints the message on one line.
 func (m *Head) String() string {
-	return fmt.Sprintf("head@%d %v session %x clock %s items %d", m.Epoch, m.Space, m.Session, clockName(m.Clock), m.Items)
+	return fmt.Sprintf("head@%d %v session %x clock %s items %d", m.Epoch, m.Space, m.Session, ClockName(m.Clock), m.Items)
 }
 
 // String prints the message on one line.
@@ -28,7 +28,7 @@ func (m *Cells) String() string {
 
 // String prints the message on one line.
 func (m *FetchItems) String() string {
-	s := fmt.Sprintf("want@%d %v session %x.%d %v %s", m.Epoch, m.Space, m.Session, m.ID, m.Kind, clockName(m.Dots))
+	s := fmt.Sprintf("want@%d %v session %x.%d %v %s", m.Epoch, m.Space, m.Session, m.ID, m.Kind, ClockName(m.Dots))
 	if len(m.Sizes) > 0 {
 		s += fmt.Sprintf(" in %d runs", len(m.Sizes)+1)
 	}
@@ -39,7 +39,7 @@ func (m *FetchItems) String() string {
 func (m *Items) String() string {
 	s := fmt.Sprintf("give@%d %v session %x.%d", m.Epoch, m.Space, m.Session, m.ID)
 	if m.Names != nil {
-		s += " names " + clockName(m.Names)
+		s += " names " + ClockName(m.Names)
 	}
 	if len(m.Sums) > 0 {
 		s += fmt.Sprintf(" sums %d", len(m.Sums))
@@ -48,7 +48,7 @@ func (m *Items) String() string {
 		s += fmt.Sprintf(" items %d", len(m.Items))
 	}
 	if m.UpTo != (crdt.Dot{}) {
-		s += fmt.Sprintf(" up to %s:%d", short(m.UpTo.Origin), m.UpTo.Seq)
+		s += fmt.Sprintf(" up to %s:%d", Short(m.UpTo.Origin), m.UpTo.Seq)
 	}
 	return s
 }

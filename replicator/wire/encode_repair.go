@@ -1,4 +1,4 @@
-package replicator
+package wire
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/repair"
 )
 
-// The messages of a repair; what comes first in each is as in wire.go:
+// The messages of a repair; what comes first in each is as in encode.go:
 //
 //	pull     [10, epoch, space, session, content]
 //	head     [11, epoch, space, session, clock, digest, items]

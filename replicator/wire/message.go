@@ -1,4 +1,4 @@
-package replicator
+package wire
 
 import (
 	"fmt"
@@ -8,12 +8,15 @@ import (
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
-// Message is what one Replicator sends to another: a pointer to one of the structs of this file. It
+// Message is what one Replicator sends to another: a pointer to one of the structs of this package. It
 // is immutable once sent. Every message names the epoch of the view that its sender has installed.
 type Message interface {
 	fmt.Stringer
 	epochOf() uint64
 }
+
+// EpochOf returns the epoch that a message names.
+func EpochOf(m Message) uint64 { return m.epochOf() }
 
 // Push carries groups of events, in an order in which they can be applied.
 type Push struct {
@@ -23,7 +26,7 @@ type Push struct {
 	More   bool // Fill: there is more; tell your clock again
 	Groups []crdt.Group
 
-	enc [][]byte // Groups encoded, when the sender has that at hand
+	Encoded [][]byte // Groups encoded, when the sender has that at hand
 }
 
 // Ack tells the sender of pushes what it wants to know of its own origin.
