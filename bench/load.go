@@ -16,7 +16,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/storage"
 )
 
 // runLoad measures the start of a node whose directory holds a million rows, in a process of its
@@ -97,7 +97,7 @@ func fillStore(dir string, size int) error {
 			return nil
 		}), &ch)
 		if err == nil {
-			err = commitRows(t, rows.Of(replicator.Batch{Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest()}))
+			err = commitRows(t, rows.Of(storage.Batch{Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest()}))
 		}
 	}
 	return errors.Join(err, e.Close())

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -49,7 +50,7 @@ func TestEffectsAreTold(t *testing.T) {
 	h := n.replicas[DefaultRole].h
 	h.Tell(fx)
 	h.Send(replicator.Envelope{To: 12345, Msg: &wire.Done{}}, nil)
-	h.Commit(replicator.Batch{})
+	h.Commit(storage.Batch{})
 	var all []events.Event
 	for _, e := range got {
 		if u, ok := e.(events.MessageUnsent); ok {

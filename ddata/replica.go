@@ -20,6 +20,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -297,7 +298,7 @@ func (h *replicaHost) Reached(caughtUp bool, settled membership.Epoch) {
 func (h *replicaHost) Moved(number uint16) { h.n.progress.moved(h.role, number) }
 
 // Commit implements drivers.ReplicaHost.
-func (h *replicaHost) Commit(b replicator.Batch) {
+func (h *replicaHost) Commit(b storage.Batch) {
 	done := func(err error) {
 		h.r.storeFault.Store(nil)
 		if err != nil {

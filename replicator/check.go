@@ -110,7 +110,7 @@ func (s *space) check() error {
 	if err := s.store.Check(); err != nil {
 		return err
 	}
-	if err := s.disk.check(s.content()); s.id == keyspace.Durable && err != nil {
+	if err := s.disk.Check(s.content()); s.id == keyspace.Durable && err != nil {
 		return err
 	}
 	if err := s.settlement.check(); err != nil {

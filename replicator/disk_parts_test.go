@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/storage"
 )
 
 // inParts is a cluster of two of which the second lacks the first one's puts and removals, no log
@@ -43,7 +44,7 @@ func smallParts(t *testing.T, w *world) {
 		for _, b := range n.batches {
 			bytes := 0
 			for _, it := range b.Put {
-				bytes += costOf(it)
+				bytes += storage.Cost(it)
 			}
 			if rows := len(b.Put) + len(b.Drop); rows > w.cfg.BatchRowsMax || bytes > w.cfg.withDefaults().BatchBytesMax ||
 				b.Mark != nil && b.Mark.Len() > uint64(w.cfg.BatchRowsMax) {
@@ -123,7 +124,7 @@ func TestRepairLargerThanABatch(t *testing.T) {
 func checkRows(t *testing.T, n *node) {
 	t.Helper()
 	snap := n.m.Snapshot(keyspace.Durable)
-	if len(n.disk.items) != snap.Len() || n.disk.counts != AllRows || len(n.disk.marks) != 0 || !n.disk.clock.Equal(snap.Clock()) ||
+	if len(n.disk.items) != snap.Len() || n.disk.counts != storage.AllRows || len(n.disk.marks) != 0 || !n.disk.clock.Equal(snap.Clock()) ||
 		n.disk.digest != snap.Digest() {
 		t.Fatalf("%d rows and %d marks, %v count, of %d items", len(n.disk.items), len(n.disk.marks), n.disk.counts, snap.Len())
 	}
@@ -146,12 +147,12 @@ func TestCrashWhileClearingAway(t *testing.T) {
 		a.step(Tick{})
 		b.step(Tick{})
 	}
-	for b.disk.counts != Unmarked {
+	for b.disk.counts != storage.Unmarked {
 		b.persist()
 	}
 	w.net = nil
 	crashes := 0
-	for ; b.disk.counts != AllRows; crashes++ {
+	for ; b.disk.counts != storage.AllRows; crashes++ {
 		b.crash()
 		b = w.start(crdt.Origin(10+crashes), b.disk, 2)
 		b.step(Tick{})
@@ -183,7 +184,7 @@ func TestPartThatFails(t *testing.T) {
 	a.persist()
 	a.disk.bad = true
 	late := a.put("d/s", "late", quorum.Local)
-	if a.disk.counts != Covered || len(a.batches) != 1 {
+	if a.disk.counts != storage.Covered || len(a.batches) != 1 {
 		t.Fatalf("rows %v count, batches %v", a.disk.counts, a.batches)
 	}
 	a.persist()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -18,15 +19,7 @@ type Loaded struct {
 	Clock   *crdt.Clock // nil: empty
 	Digest  crdt.Digest
 	Items   iter.Seq2[crdt.Item, error] // those that count; read once, and not kept; nil: none. An error ends them, and fails New
-	Partial PartialBatch
-}
-
-// Partial is what a crash has left of a batch that was written in parts; the zero value says that
-// there was none.
-type PartialBatch struct {
-	Counts Counts     // as the last part said
-	Drop   []crdt.Dot // the rows that do not count
-	Marks  int        // the number of the last mark
+	Partial storage.PartialBatch
 }
 
 // Machine is one Replicator: the state of one role on one node, and its part in the protocol. It
@@ -230,7 +223,7 @@ func (m *Machine) Deadline() time.Time {
 	if o := m.ops.timeouts.first(); o != nil {
 		d = o.deadline
 	}
-	if at, ok := m.spaces[keyspace.Durable].disk.due(); ok {
+	if at, ok := m.spaces[keyspace.Durable].disk.Due(); ok {
 		d = earlier(d, at)
 	}
 	if !m.member {

@@ -5,6 +5,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -16,7 +17,7 @@ type replica struct {
 	rep      *crdt.Replica
 	store    *crdt.Store
 	ch       crdt.Changes // of the call that is being made; absorbed at once
-	disk     disk
+	disk     storage.Writer
 	chain    *quorum.Chain // of the views that may not be settled, which the settlement keeps
 	watchers []watcher
 
@@ -41,10 +42,10 @@ func newReplica(t *site, id keyspace.Space, chain *quorum.Chain) *replica {
 		Defects: t.cfg.Defects.Store, SketchCells: max(0, t.cfg.SketchCells), SketchFrom: t.cfg.SketchFrom,
 	})
 	r.store = r.rep.Store()
-	r.disk = disk{limits: diskLimits{
-		rowsMax: t.cfg.BatchRowsMax, bytesMax: t.cfg.BatchBytesMax,
-		writeBehind: t.cfg.WriteBehind, retryInterval: t.cfg.RetryInterval,
-	}, sum: r.store.Hash, clock: &crdt.Clock{}}
+	r.disk = storage.NewWriter(storage.Limits{
+		RowsMax: t.cfg.BatchRowsMax, BytesMax: t.cfg.BatchBytesMax,
+		WriteBehind: t.cfg.WriteBehind, RetryInterval: t.cfg.RetryInterval,
+	}, r.store.Hash)
 	return r
 }
 
@@ -57,8 +58,7 @@ func (r *replica) load(l Loaded) error {
 	if err := r.rep.Load(l.Clock, l.Digest, items); err != nil {
 		return err
 	}
-	r.disk.clock, r.disk.digest = r.content().Clone(), r.store.Digest()
-	r.disk.resume(l.Partial)
+	r.disk.Load(r.content().Clone(), r.store.Digest(), l.Partial)
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (r *replica) committed() *crdt.Clock {
 	if r.id == keyspace.Volatile || r.cfg.Defects.AckBeforeCommit {
 		return r.content()
 	}
-	return r.disk.clock
+	return r.disk.Committed()
 }
 
 // answers reports whether others may count on what this replica has. Either it has caught up (R4),
@@ -111,7 +111,7 @@ func (r *replica) absorb() {
 	}
 	r.eff.Changed = r.eff.Changed || len(r.ch.Keys) > 0
 	if r.id == keyspace.Durable {
-		r.disk.next.fold(r.ch.Put, r.ch.Dropped)
+		r.disk.Fold(r.ch.Put, r.ch.Dropped)
 	}
 	r.ch.Reset()
 }
@@ -121,8 +121,10 @@ func (r *replica) persist() {
 	if r.id != keyspace.Durable {
 		return
 	}
-	now := func() diskState { return diskState{clock: r.content(), digest: r.store.Digest(), seq: r.rep.Seq()} }
-	if b, ok := r.disk.advance(r.now, now); ok {
+	now := func() storage.State {
+		return storage.State{Clock: r.content(), Digest: r.store.Digest(), Seq: r.rep.Seq()}
+	}
+	if b, ok := r.disk.Advance(r.now, now); ok {
 		r.eff.Persist = append(r.eff.Persist, b)
 	}
 }

@@ -154,12 +154,12 @@ func (s *space) update(o *op, timeout time.Duration) {
 func (s *space) onPersisted(id uint64, err error) {
 	if err != nil {
 		s.stats.StoreFailures++
-		clock, own := s.disk.failed(s.now, id)
+		clock, own := s.disk.Failed(s.now, id)
 		s.writes.failLocal(own, err)
 		s.writes.tellUnstored(clock, err)
 		return
 	}
-	if !s.disk.written(id) {
+	if !s.disk.Written(id) {
 		return
 	}
 	s.acksMoved = true

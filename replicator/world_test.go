@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -38,7 +39,7 @@ type node struct {
 	m       *Machine
 	disk    *rows
 	diskID  uint64
-	batches []Batch // asked for and not yet answered
+	batches []storage.Batch // asked for and not yet answered
 	results map[uint64]Result
 	changes []Change
 	settled []Settlement
@@ -57,7 +58,7 @@ type rows struct {
 	items  map[crdt.Dot]crdt.Item
 	clock  *crdt.Clock
 	digest crdt.Digest
-	counts Counts
+	counts storage.Counts
 	marks  map[int]*crdt.Clock
 	bad    bool // the disk fails every commit
 }
@@ -65,9 +66,9 @@ type rows struct {
 // counting reports whether an item's row counts, as the comments of Counts have it.
 func (r *rows) counting(d crdt.Dot) bool {
 	switch r.counts {
-	case Covered:
+	case storage.Covered:
 		return r.clock.Has(d)
-	case Unmarked:
+	case storage.Unmarked:
 		for _, m := range r.marks {
 			if m.Has(d) {
 				return false
@@ -78,8 +79,8 @@ func (r *rows) counting(d crdt.Dot) bool {
 }
 
 // torn is what a crash has left.
-func (r *rows) torn() PartialBatch {
-	t := PartialBatch{Counts: r.counts, Marks: len(r.marks)}
+func (r *rows) torn() storage.PartialBatch {
+	t := storage.PartialBatch{Counts: r.counts, Marks: len(r.marks)}
 	for d := range r.items {
 		if !r.counting(d) {
 			t.Drop = append(t.Drop, d)
@@ -90,7 +91,7 @@ func (r *rows) torn() PartialBatch {
 }
 
 // commit writes a batch.
-func (r *rows) commit(b Batch) {
+func (r *rows) commit(b storage.Batch) {
 	for _, d := range b.Drop {
 		delete(r.items, d)
 	}

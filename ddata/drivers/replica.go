@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -16,7 +17,7 @@ type ReplicaHost interface {
 	// Changed says that the content may have changed, before any reply of the step.
 	Changed()
 	// Commit has a batch stored, and answers later with replicator.Persisted.
-	Commit(replicator.Batch)
+	Commit(storage.Batch)
 	// Send sends a message, encoded in payload, which is valid until Send returns. It may be lost.
 	Send(e replicator.Envelope, payload []byte)
 	// HoldsLease reports whether the node holds its lease at this moment.

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -28,7 +29,7 @@ type pair struct {
 	ids   [2]crdt.Origin
 	net   []func()
 	table durable.Table
-	out   []replicator.Batch // of the second
+	out   []storage.Batch // of the second
 }
 
 func (p *pair) start(i int, id crdt.Origin, l replicator.Loaded) {
@@ -42,7 +43,7 @@ func (p *pair) start(i int, id crdt.Origin, l replicator.Loaded) {
 }
 
 func (p *pair) step(i int, in replicator.Input) {
-	var sync []replicator.Batch
+	var sync []storage.Batch
 	fx := p.nodes[i].Step(p.now, in)
 	for _, b := range fx.Persist {
 		if i == 1 {
@@ -209,7 +210,7 @@ func testParts(t *testing.T, every int, open func(*testing.T) (durable.Env, func
 		default:
 			t.Fatalf("after %d transactions %d items count", kill, s.Items)
 		}
-		if l.Partial.Counts != replicator.AllRows {
+		if l.Partial.Counts != storage.AllRows {
 			unfinished++
 		}
 		p.start(1, 3, l)

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/storage"
 )
 
 // The rows of one table, in their order:
@@ -17,7 +18,7 @@ import (
 //	'd' number(8)         →  format, clock                         a mark: rows that do not count, when counts says so
 //	'i' origin(8) seq(8)  →  format, item                          one per live item, and those that do not count
 //
-// Integers outside of the clock and the item are big-endian. counts is replicator.Counts.
+// Integers outside of the clock and the item are big-endian. counts is storage.Counts.
 const (
 	format  = 2
 	headRow = 'c'
@@ -50,7 +51,7 @@ func Role(table string) (string, bool) { return strings.CutPrefix(table, tablePr
 
 // head is what the head row holds.
 type head struct {
-	counts replicator.Counts
+	counts storage.Counts
 	clock  *crdt.Clock
 	digest crdt.Digest
 }
@@ -63,7 +64,7 @@ func (h head) row() durable.Row {
 }
 
 // Of turns a batch into rows.
-func Of(b replicator.Batch) []durable.Row {
+func Of(b storage.Batch) []durable.Row {
 	rows := make([]durable.Row, 0, len(b.Drop)+len(b.Put)+b.Unmark+2)
 	keys := make([]byte, 0, itemKeyLen*(len(b.Drop)+len(b.Put)))
 	key := func(d crdt.Dot) []byte {
@@ -115,9 +116,9 @@ func Load(t durable.Table) (replicator.Loaded, error) {
 }
 
 // loadTorn finds what does not count, where a crash has cut a large batch.
-func loadTorn(t durable.Table, h head) (replicator.PartialBatch, error) {
-	out := replicator.PartialBatch{Counts: h.counts}
-	if h.counts == replicator.AllRows {
+func loadTorn(t durable.Table, h head) (storage.PartialBatch, error) {
+	out := storage.PartialBatch{Counts: h.counts}
+	if h.counts == storage.AllRows {
 		return out, nil
 	}
 	err := eachRow(t, h, func(r row) error {
@@ -145,8 +146,8 @@ func loadHead(t durable.Table) (h head, err error) {
 		if len(body) < 1+digestLen {
 			return fmt.Errorf("row %x: %d bytes are too few", r.Key, len(body))
 		}
-		h.counts, body = replicator.Counts(body[0]), body[1:]
-		if h.counts > replicator.Unmarked {
+		h.counts, body = storage.Counts(body[0]), body[1:]
+		if h.counts > storage.Unmarked {
 			return fmt.Errorf("row %x says that %v rows count", r.Key, h.counts)
 		}
 		h.digest = crdt.Digest{binary.BigEndian.Uint64(body), binary.BigEndian.Uint64(body[8:])}
@@ -184,7 +185,7 @@ func eachRow(t durable.Table, h head, fn func(row) error) error {
 		switch {
 		case dr.Key[0] == headRow && len(dr.Key) == len(headKey):
 			return nil
-		case dr.Key[0] == markRow && len(dr.Key) == markKeyLen && h.counts != replicator.AllRows:
+		case dr.Key[0] == markRow && len(dr.Key) == markKeyLen && h.counts != storage.AllRows:
 			names, err := crdt.DecodeClock(r.body)
 			if err != nil {
 				return fmt.Errorf("row %x: %w", dr.Key, err)
@@ -196,8 +197,8 @@ func eachRow(t durable.Table, h head, fn func(row) error) error {
 			r.mark, r.no = true, marks
 		case dr.Key[0] == itemRow && len(dr.Key) == itemKeyLen:
 			r.dot = crdt.Dot{Origin: crdt.Origin(binary.BigEndian.Uint64(dr.Key[1:])), Seq: binary.BigEndian.Uint64(dr.Key[9:])}
-			r.counts = h.counts == replicator.AllRows || h.counts == replicator.Covered && h.clock.Has(r.dot) ||
-				h.counts == replicator.Unmarked && !marked.Has(r.dot)
+			r.counts = h.counts == storage.AllRows || h.counts == storage.Covered && h.clock.Has(r.dot) ||
+				h.counts == storage.Unmarked && !marked.Has(r.dot)
 		default:
 			return fmt.Errorf("row %x is none of a replica's", dr.Key)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/durable"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/storage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,7 +40,7 @@ func (w *writer) update(t testing.TB, key string, fn func(*crdt.ORSetTx[string])
 	if _, err := w.rep.Update(key, 0, crdt.Mutate[crdt.ORSet[string]](fn), &ch); err != nil {
 		t.Fatal(err)
 	}
-	b := replicator.Batch{Put: slices.Clone(ch.Put), Clock: w.rep.Store().Clock().Clone(), Digest: w.rep.Store().Digest()}
+	b := storage.Batch{Put: slices.Clone(ch.Put), Clock: w.rep.Store().Clock().Clone(), Digest: w.rep.Store().Digest()}
 	for _, it := range ch.Dropped {
 		b.Drop = append(b.Drop, it.Dot)
 	}

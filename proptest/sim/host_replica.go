@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -211,8 +212,8 @@ func (d *replicaHost) subscribe(s replicator.Subscribe, changed func(replicator.
 }
 
 // Commit implements drivers.ReplicaHost.
-func (d *replicaHost) Commit(b replicator.Batch) {
-	if b.Counts != replicator.AllRows {
+func (d *replicaHost) Commit(b storage.Batch) {
+	if b.Counts != storage.AllRows {
 		d.p.w.counts.Parts++
 	}
 	d.p.slot.disk.commit(d.p, d.table, rows.Of(b), func(err error) {

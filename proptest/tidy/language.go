@@ -27,7 +27,7 @@ var terms = []term{
 	{"FetchItems", "replicator/wire", "the question of a repair for the items among some dots"},
 	{"MoreCells", "replicator/wire", "the question of a repair for more cells of a sketch"},
 	{"LogTruncated", "replicator/wire", "the answer that the log does not reach back so far"},
-	{"PartialBatch", "replicator", "what a crash has left of a batch that was written in parts"},
+	{"PartialBatch", "replicator/storage", "what a crash has left of a batch that was written in parts"},
 	{"shardState", "sharding/protocol/coordinator", "what the coordinator knows of one shard"},
 	{"LeaseState", "sharding/protocol", "how far a machine has come with its lease in an outside store"},
 	{"Predecessor", "sharding/protocol", "what an earlier region of the same type and node has promised"},

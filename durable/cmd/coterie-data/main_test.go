@@ -18,7 +18,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/durable/storetest"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/storage"
 )
 
 // command runs the command and checks its exit code.
@@ -60,7 +60,7 @@ func node(t *testing.T) string {
 		if _, err := rep.Update(key, 0, fn, &ch); err != nil {
 			t.Fatal(err)
 		}
-		commit(t, table, rows.Of(replicator.Batch{Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest()})...)
+		commit(t, table, rows.Of(storage.Batch{Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest()})...)
 	}
 	for i := range 20 {
 		add := crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(fmt.Sprint("element", i)) })

@@ -1,4 +1,4 @@
-package replicator
+package storage
 
 import (
 	"fmt"
@@ -7,16 +7,15 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// disk is how the durable space gets to its rows: one batch is out at a time, what happens
+// Writer is how the durable space gets to its rows: one batch is out at a time, what happens
 // meanwhile gathers in the next.
 //
 // Invariants: clock ⊆ out.clock ⊆ the content clock; next holds all that the content has and out,
 // or without one clock, has not.
-type disk struct {
-	limits diskLimits
+type Writer struct {
+	limits Limits
 	sum    func(*crdt.Item) crdt.Digest // the store's hash of an item
 
 	clock  *crdt.Clock // what is committed; it is replaced, never changed
@@ -29,17 +28,37 @@ type disk struct {
 	again  time.Time // no part of out goes out before: the last has failed
 }
 
-// diskLimits are the settings of a disk; Config names them.
-type diskLimits struct {
-	rowsMax, bytesMax          int
-	writeBehind, retryInterval time.Duration
+// NewWriter makes a writer of an empty disk. sum is the hash by which the digest counts an item.
+func NewWriter(limits Limits, sum func(*crdt.Item) crdt.Digest) Writer {
+	return Writer{limits: limits, sum: sum, clock: &crdt.Clock{}}
 }
 
-// diskState is what a batch is to bring to the disk, at the moment at which it goes out.
-type diskState struct {
-	clock  *crdt.Clock
-	digest crdt.Digest
-	seq    uint64 // of the last own event
+// Load takes over what the rows held at start. If a crash has cut a batch, it goes on there.
+func (d *Writer) Load(clock *crdt.Clock, digest crdt.Digest, partial PartialBatch) {
+	d.clock, d.digest = clock, digest
+	d.resume(partial)
+}
+
+// Committed returns the clock that is on disk. It is replaced, never changed.
+func (d *Writer) Committed() *crdt.Clock { return d.clock }
+
+// LastID returns the number of the last batch, or part of one, that went out.
+func (d *Writer) LastID() uint64 { return d.id }
+
+// Fold adds what one call of the store did to the next batch.
+func (d *Writer) Fold(put, dropped []*crdt.Item) { d.next.fold(put, dropped) }
+
+// Limits are the settings of a Writer; replicator.Config names them.
+type Limits struct {
+	RowsMax, BytesMax          int
+	WriteBehind, RetryInterval time.Duration
+}
+
+// State is what a batch is to bring to the disk, at the moment at which it goes out.
+type State struct {
+	Clock  *crdt.Clock
+	Digest crdt.Digest
+	Seq    uint64 // of the last own event
 }
 
 // batch gathers what becomes one transaction.
@@ -91,18 +110,18 @@ func (b *batch) follow(next *batch) {
 	b.fold(put, nil)
 }
 
-// due says when there is something for the disk to do, if there is.
-func (d *disk) due() (time.Time, bool) {
+// Due says when there is something for the disk to do, if there is.
+func (d *Writer) Due() (time.Time, bool) {
 	if d.out != nil {
 		return d.again, !d.sent
 	}
 	return d.hold, d.next.dirty
 }
 
-// advance returns the next batch for the disk, or the next part of the one that is being written, if
+// Advance returns the next batch for the disk, or the next part of the one that is being written, if
 // it is time for one. state is asked once.
-func (d *disk) advance(now time.Time, state func() diskState) (out Batch, ok bool) {
-	if at, any := d.due(); !any || now.Before(at) {
+func (d *Writer) Advance(now time.Time, state func() State) (out Batch, ok bool) {
+	if at, any := d.Due(); !any || now.Before(at) {
 		return out, false
 	}
 	st := state()
@@ -116,12 +135,12 @@ func (d *disk) advance(now time.Time, state func() diskState) (out Batch, ok boo
 	}
 	d.id++
 	out.ID, out.Space = d.id, keyspace.Durable
-	b.own, d.sent = st.seq, true
+	b.own, d.sent = st.Seq, true
 	return out, true
 }
 
 // begin makes a batch of what has gathered.
-func (d *disk) begin(now time.Time, st diskState) {
+func (d *Writer) begin(now time.Time, st State) {
 	b := d.next
 	d.next = batch{}
 	b.put = slices.DeleteFunc(b.put, func(it *crdt.Item) bool { return it == nil })
@@ -129,14 +148,14 @@ func (d *disk) begin(now time.Time, st diskState) {
 		d.cut(&b)
 	}
 	b.place = nil
-	b.clock, b.digest = st.clock.Clone(), st.digest
+	b.clock, b.digest = st.Clock.Clone(), st.Digest
 	d.out = &b
-	d.hold, d.again = now.Add(d.limits.writeBehind), zeroTime
+	d.hold, d.again = now.Add(d.limits.WriteBehind), time.Time{}
 }
 
-// written takes the news that what is out is on disk, and reports whether a clock was committed by
+// Written takes the news that what is out is on disk, and reports whether a clock was committed by
 // that.
-func (d *disk) written(id uint64) (committed bool) {
+func (d *Writer) Written(id uint64) (committed bool) {
 	b := d.answered(id)
 	if b.parts == nil {
 		d.out = nil
@@ -146,21 +165,21 @@ func (d *disk) written(id uint64) (committed bool) {
 	return d.wrotePart(b)
 }
 
-// failed takes the news that what is out is not on disk, and will be tried again. It returns the
+// Failed takes the news that what is out is not on disk, and will be tried again. It returns the
 // clock of the batch and the last own event in it.
-func (d *disk) failed(now time.Time, id uint64) (clock *crdt.Clock, own uint64) {
+func (d *Writer) Failed(now time.Time, id uint64) (clock *crdt.Clock, own uint64) {
 	b := d.answered(id)
 	if b.parts == nil {
 		d.out = nil
 		d.keep(now, b)
 	} else {
-		d.again = now.Add(d.limits.retryInterval)
+		d.again = now.Add(d.limits.RetryInterval)
 	}
 	return b.clock, b.own
 }
 
 // answered returns the batch that the disk's answer is about.
-func (d *disk) answered(id uint64) *batch {
+func (d *Writer) answered(id uint64) *batch {
 	if d.out == nil || id != d.id {
 		panic(fmt.Sprintf("replicator: batch #%d persisted, #%d is out", id, d.id))
 	}
@@ -169,7 +188,7 @@ func (d *disk) answered(id uint64) *batch {
 }
 
 // keep makes a failed batch the prefix of the next one, which waits a while.
-func (d *disk) keep(now time.Time, b *batch) {
+func (d *Writer) keep(now time.Time, b *batch) {
 	kept := batch{dirty: true, drop: slices.Clone(b.drop), place: make(map[crdt.Dot]int, len(b.put))}
 	kept.put = slices.Clone(b.put)
 	for i, it := range kept.put {
@@ -177,19 +196,21 @@ func (d *disk) keep(now time.Time, b *batch) {
 	}
 	kept.follow(&d.next)
 	d.next = kept
-	d.hold = later(d.hold, now.Add(d.limits.retryInterval))
+	if at := now.Add(d.limits.RetryInterval); d.hold.Before(at) {
+		d.hold = at
+	}
 }
 
-// check returns a broken invariant. The content clock is content.
-func (d *disk) check(content *crdt.Clock) error {
+// Check returns a broken invariant. The content clock is content.
+func (d *Writer) Check(content *crdt.Clock) error {
 	switch {
 	case !content.Includes(d.clock):
-		return fmt.Errorf("committed %s is not in the content %s", wire.ClockName(d.clock), wire.ClockName(content))
+		return fmt.Errorf("committed %v is not in the content %v", d.clock, content)
 	case d.out == nil && !d.next.dirty && !d.clock.Equal(content):
-		return fmt.Errorf("committed %s, content %s, and nothing is on its way", wire.ClockName(d.clock), wire.ClockName(content))
+		return fmt.Errorf("committed %v, content %v, and nothing is on its way", d.clock, content)
 	case d.out != nil && (!d.out.clock.Includes(d.clock) || !content.Includes(d.out.clock)):
-		return fmt.Errorf("batch with clock %s between committed %s and content %s",
-			wire.ClockName(d.out.clock), wire.ClockName(d.clock), wire.ClockName(content))
+		return fmt.Errorf("batch with clock %v between committed %v and content %v",
+			d.out.clock, d.clock, content)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package replicator
+package storage
 
 import (
 	"slices"
@@ -31,22 +31,23 @@ type parts struct {
 // itemCost is what an item's row costs beside key, path and payload, more or less.
 const itemCost = 64
 
-func costOf(it *crdt.Item) int { return itemCost + len(it.Key) + len(it.Path) + len(it.Payload) }
+// Cost is about what the row of an item takes, in bytes.
+func Cost(it *crdt.Item) int { return itemCost + len(it.Key) + len(it.Path) + len(it.Payload) }
 
 // large reports whether a batch has to be cut.
-func (d *disk) large(b *batch) bool {
-	if len(b.put)+len(b.drop) > d.limits.rowsMax {
+func (d *Writer) large(b *batch) bool {
+	if len(b.put)+len(b.drop) > d.limits.RowsMax {
 		return true
 	}
 	bytes := 0
 	for _, it := range b.put {
-		bytes += costOf(it)
+		bytes += Cost(it)
 	}
-	return bytes > d.limits.bytesMax && len(b.put) > 1
+	return bytes > d.limits.BytesMax && len(b.put) > 1
 }
 
 // cut makes a batch go in parts.
-func (d *disk) cut(b *batch) {
+func (d *Writer) cut(b *batch) {
 	put := b.place
 	b.drop = slices.DeleteFunc(b.drop, func(dot crdt.Dot) bool { // a union has brought it back
 		_, again := put[dot]
@@ -56,23 +57,23 @@ func (d *disk) cut(b *batch) {
 }
 
 // resume goes on where a crash has cut a batch: what does not count is dropped.
-func (d *disk) resume(t PartialBatch) {
+func (d *Writer) resume(t PartialBatch) {
 	if t.Counts == AllRows {
 		return
 	}
 	d.out = &batch{drop: t.Drop, clock: d.clock, digest: d.digest, parts: &parts{marks: t.Marks, counts: t.Counts}}
-	d.out.parts.put = committed
+	d.out.parts.put = isCommitted
 }
 
-// committed in place of the puts says that the clock is on disk.
-const committed = -1
+// isCommitted in place of the puts says that the clock is on disk.
+const isCommitted = -1
 
 // part makes the next part.
-func (d *disk) part(b *batch) Batch {
-	p, most := *b.parts, d.limits.rowsMax
+func (d *Writer) part(b *batch) Batch {
+	p, most := *b.parts, d.limits.RowsMax
 	defer func() { b.after = p }()
 	switch {
-	case p.put == committed:
+	case p.put == isCommitted:
 		return p.clear(b, most)
 	case p.marked < len(b.drop) && len(b.drop) > most:
 		names := slices.Clone(b.drop[p.marked:min(len(b.drop), p.marked+most)])
@@ -98,9 +99,9 @@ func (d *disk) part(b *batch) Batch {
 		out.Clock, out.Digest, out.Counts = d.clock, p.sum, Covered
 	case p.marks == 0:
 		out.Drop = b.drop
-		p.put, p.dropped = committed, len(b.drop)
+		p.put, p.dropped = isCommitted, len(b.drop)
 	default:
-		out.Counts, p.counts, p.put = Unmarked, Unmarked, committed
+		out.Counts, p.counts, p.put = Unmarked, Unmarked, isCommitted
 	}
 	return out
 }
@@ -117,10 +118,10 @@ func (p *parts) clear(b *batch, most int) Batch {
 }
 
 // fitting says how many of these items fit in one part, at least one if there is any.
-func (d *disk) fitting(items []*crdt.Item) int {
+func (d *Writer) fitting(items []*crdt.Item) int {
 	n, bytes := 0, 0
-	for n < min(len(items), d.limits.rowsMax) {
-		if bytes += costOf(items[n]); bytes > d.limits.bytesMax && n > 0 {
+	for n < min(len(items), d.limits.RowsMax) {
+		if bytes += Cost(items[n]); bytes > d.limits.BytesMax && n > 0 {
 			break
 		}
 		n++
@@ -129,13 +130,13 @@ func (d *disk) fitting(items []*crdt.Item) int {
 }
 
 // wrotePart goes on after a part that was written, and reports whether that was the commit.
-func (d *disk) wrotePart(b *batch) (commit bool) {
+func (d *Writer) wrotePart(b *batch) (commit bool) {
 	was := b.parts.put
 	*b.parts = b.after
-	if commit = was != committed && b.parts.put == committed; commit {
+	if commit = was != isCommitted && b.parts.put == isCommitted; commit {
 		d.clock, d.digest = b.clock, b.digest
 	}
-	if b.parts.put == committed && b.parts.dropped == len(b.drop) && b.parts.marks == 0 {
+	if b.parts.put == isCommitted && b.parts.dropped == len(b.drop) && b.parts.marks == 0 {
 		d.out = nil
 	}
 	return commit
