@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // A key expires when no write to it has come for the time that Config.Expire gives it. Every
@@ -207,46 +206,4 @@ func (e *expiry) confirmed(space keyspace.Space) (keys []string) {
 		}
 	}
 	return keys
-}
-
-// askExpiry asks a majority what it has of the keys that are due.
-func (m *Machine) askExpiry() {
-	m.expiry.tryAt = m.now.Add(m.cfg.RetryInterval)
-	if m.ops.pending+int(keyspace.Count) > m.cfg.PendingMax {
-		return
-	}
-	for i, keys := range m.expiry.due() {
-		if len(keys) == 0 {
-			continue
-		}
-		space := keyspace.Space(i)
-		m.expiry.asked[space] = expiring{keys: keys, asked: m.now}
-		confirm := func(err error) { m.confirmExpiry(space, err) }
-		if m.cfg.Defects.ExpireUnasked {
-			confirm(nil)
-		} else {
-			o := &op{key: keys[0], level: quorum.Majority, space: space, read: true, then: confirm}
-			m.spaces[space].reads.beginRead(o, 0)
-		}
-	}
-}
-
-// confirmExpiry says that a majority has been heard, or not in time. The keys go with the next
-// tick.
-func (m *Machine) confirmExpiry(space keyspace.Space, err error) {
-	a := &m.expiry.asked[space]
-	if a.confirmed = err == nil; !a.confirmed {
-		a.keys = nil
-		return
-	}
-	m.tidyAt = m.now
-}
-
-// expireConfirmed removes the keys of which no majority knows a later change either.
-func (m *Machine) expireConfirmed(s *space) {
-	for _, key := range m.expiry.confirmed(s.id) {
-		if !m.move.movesKey(key) && s.took(s.rep.Update(key, 0, removeAll, &s.ch)) {
-			m.stats.Expired++
-		}
-	}
 }

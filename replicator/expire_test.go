@@ -68,10 +68,10 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 		t.Fatalf("deleted %q", deleted)
 	}
 	for _, n := range w.nodes {
-		if len(n.m.expiry.keys) != 0 {
-			t.Fatalf("%s remembers %d keys", wire.Short(n.id), len(n.m.expiry.keys))
+		if len(n.m.tidying.expiry.keys) != 0 {
+			t.Fatalf("%s remembers %d keys", wire.Short(n.id), len(n.m.tidying.expiry.keys))
 		}
-		for _, r := range n.m.expiry.rules {
+		for _, r := range n.m.tidying.expiry.rules {
 			if r.first != nil || r.last != nil {
 				t.Fatalf("the list of %q is not empty", r.pattern)
 			}
@@ -231,7 +231,7 @@ func TestDeletedForeverDoesNotExpire(t *testing.T) {
 	w.quiet()
 	w.advance(2 * time.Minute)
 	a.want(a.put("x/1", "e", quorum.Local), crdt.ErrDeleted)
-	if len(a.m.expiry.keys) != 0 {
+	if len(a.m.tidying.expiry.keys) != 0 {
 		t.Fatal("remembered")
 	}
 }
@@ -315,8 +315,8 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 		}
 	}
 	a.step(Tick{})
-	if a.m.heardOf != 2 || a.m.expiry.asked[keyspace.Volatile].keys != nil {
-		t.Fatalf("it has heard of view %d, and has plans for %q", a.m.heardOf, a.m.expiry.asked[keyspace.Volatile].keys)
+	if a.m.heardOf != 2 || a.m.tidying.expiry.asked[keyspace.Volatile].keys != nil {
+		t.Fatalf("it has heard of view %d, and has plans for %q", a.m.heardOf, a.m.tidying.expiry.asked[keyspace.Volatile].keys)
 	}
 	a.wantSet("x/1", "e")
 	w.drop = func(packet) bool { return false }

@@ -1,6 +1,8 @@
 package replicator
 
 import (
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -13,61 +15,107 @@ import (
 // clocksMax bounds the bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit.
 const clocksMax = 64 << 20
 
+// transit is what is on its way to the peers and from them, and when it is tried again.
+type transit struct {
+	*site
+	spaces [keyspace.Count]*space
+}
+
 // endFlow makes place for the next flow, and goes on with what found no place.
-func (m *Machine) endFlow(p *peer) {
+func (f *transit) endFlow(p *peer) {
 	p.flows.End()
-	m.pumpFlow(p)
-	for _, s := range m.spaces {
+	f.pumpFlow(p)
+	for _, s := range f.spaces {
 		p.link(s.id).window.Rest() // what it carried is about to be acknowledged
 		s.pusher.pushTo(p)
 	}
 }
 
 // retryFlow sends again what was not acknowledged.
-func (m *Machine) retryFlow(p *peer) {
+func (f *transit) retryFlow(p *peer) {
 	switch {
 	case p.flows.Len() == 0:
 	case p.flows.Retry():
-		m.stats.FlowsDropped++
-		m.endFlow(p)
+		f.stats.FlowsDropped++
+		f.endFlow(p)
 	default:
-		m.pumpFlow(p)
+		f.pumpFlow(p)
 	}
 }
 
-func (m *Machine) onPartAck(p *peer, msg *wire.PartAck) {
-	switch moved, whole := p.flows.Acked(msg.Flow, msg.Next, m.cfg.FrameMax); {
+func (f *transit) onPartAck(p *peer, msg *wire.PartAck) {
+	switch moved, whole := p.flows.Acked(msg.Flow, msg.Next, f.cfg.FrameMax); {
 	case whole:
-		m.endFlow(p)
+		f.endFlow(p)
 	case moved:
-		m.pumpFlow(p)
+		f.pumpFlow(p)
 	}
 }
 
-// onPart puts a message together again, and takes it when it is whole.
-func (m *Machine) onPart(p *peer, msg *wire.Part) {
+// onPart puts a message together again, and returns it when it is whole.
+func (f *transit) onPart(p *peer, msg *wire.Part) wire.Message {
 	part := push.Part{Flow: msg.Flow, Index: msg.Index, Total: msg.Total, Data: msg.Data}
-	dropAt := m.now.Add(m.cfg.DonorExpiry)
-	data, arrival, err := p.coming.Add(part, m.flowMax(), dropAt)
+	dropAt := f.now.Add(f.cfg.DonorExpiry)
+	data, arrival, err := p.coming.Add(part, f.flowMax(), dropAt)
 	if err != nil {
-		m.malformed(p)
-		return
+		f.malformed(p)
+		return nil
 	}
 	if arrival == push.Foreign {
-		return
+		return nil
 	}
 	if arrival == push.Complete || p.coming.DropAt().Equal(dropAt) {
-		m.arm(dropAt)
+		f.arm(dropAt)
 	}
 	flow, next := p.coming.Next()
-	m.send(p, Prompt, &wire.PartAck{Epoch: m.view.Epoch, Flow: flow, Next: next})
+	f.send(p, Prompt, &wire.PartAck{Epoch: f.view.Epoch, Flow: flow, Next: next})
 	if arrival != push.Complete {
-		return
+		return nil
 	}
 	whole, err := wire.Decode(data)
 	if _, nested := whole.(*wire.Part); err != nil || nested {
-		m.malformed(p)
+		f.malformed(p)
+		return nil
+	}
+	return whole
+}
+
+// onReachable notes whether a peer can be reached. Reachable peers are asked first, and nothing is
+// pushed to the others. A peer that comes back is asked what it lacks.
+func (f *transit) onReachable(id crdt.Origin, is bool) {
+	p := f.peer(id)
+	if p == nil || p.reachable == is {
 		return
 	}
-	m.onReceive(p.id, whole)
+	p.reachable = is
+	if !is {
+		return
+	}
+	f.sendStatus(p, true)
+	for _, s := range f.spaces {
+		p.link(s.id).window.SetTries(0)
+		s.pusher.pushTo(p)
+	}
+}
+
+// retry goes through what was unacknowledged for too long.
+func (f *transit) retry() {
+	for _, p := range f.peers {
+		for _, s := range f.spaces {
+			w := &p.link(s.id).window
+			if w.Due(f.now) {
+				s.pusher.retryPush(p)
+			}
+			f.arm(w.RetryAt())
+		}
+		if p.flows.Due(f.now) {
+			f.retryFlow(p)
+		}
+		f.arm(p.flows.RetryAt())
+		if p.coming.Due(f.now) {
+			f.stats.FlowsDropped++
+			p.coming.GiveUp()
+		}
+		f.arm(p.coming.DropAt())
+	}
 }

@@ -31,15 +31,15 @@ func (m *Machine) onInstall(v View) {
 		m.gossipAt = m.now.Add(m.cfg.GossipInterval)
 	}
 	m.showLiving(membersOf(m.view)...)
-	m.folding.census.forget()
+	m.tidying.folding.census.forget()
 	m.spaces[keyspace.Volatile].intake.forgetRemoved()
 	for _, s := range m.spaces {
 		if !was {
-			m.expiry.prime(s.replica)
+			m.tidying.expiry.prime(s.replica)
 		}
 		s.settlement.installView(prev, m.view)
 	}
-	m.folding.start()
+	m.tidying.folding.start()
 	m.installMove(routes, wasOldest)
 	for _, s := range m.spaces {
 		s.restart()
@@ -64,9 +64,21 @@ func (m *Machine) becomeStranger() {
 	m.dropOps(ErrNoView)
 	m.move.end()
 	m.move.leftover, m.move.clearAt = false, ""
-	m.gossipAt, m.linkAt, m.tidyAt = zeroTime, zeroTime, zeroTime
+	m.gossipAt, m.linkAt = zeroTime, zeroTime
+	m.tidying.leave()
 	for _, s := range m.spaces {
 		s.leave()
-		m.expiry.asked[s.id] = expiring{}
+	}
+}
+
+// showLiving hides what belongs to members that are not in the view, and shows what belongs to
+// members that have come.
+func (m *Machine) showLiving(ids ...crdt.Origin) {
+	l := crdt.NewLiving(ids...)
+	for _, s := range m.spaces {
+		s.rep.SetLiving(l, &s.ch)
+		m.subs.touch(s.replica)
+		m.eff.Changed = m.eff.Changed || len(s.ch.Keys) > 0
+		s.ch.Reset()
 	}
 }

@@ -34,13 +34,12 @@ type Machine struct {
 	ops      inflight
 	subs     subscriptions
 	large    largeKeys
-	expiry   expiry
-	folding  folding
+	tidying  tidying
 	move     move
 	donating donating
+	transit  transit
 
 	gossipAt time.Time // next gossip
-	tidyAt   time.Time // next round of tidying
 }
 
 // New makes a machine without a view. It fails when the config is wrong, or when the loaded rows do
@@ -54,14 +53,14 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	m := &Machine{site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)}}
 	m.summarize = m.summary
 	m.ops.site, m.large.site, m.subs.site, m.donating.site = &m.site, &m.site, &m.site, &m.site
-	m.expiry = newExpiry(&m.site)
 	for i := range m.spaces {
 		s := newSpace(&m.site, keyspace.Space(i), &m.ops)
-		s.watchers = []watcher{&m.subs, &m.large, &m.expiry}
+		s.watchers = []watcher{&m.subs, &m.large, &m.tidying.expiry}
 		m.spaces[i], m.donating.spaces[i], m.subs.replicas[i] = s, s, s.replica
 	}
-	m.folding = newFolding(m.spaces[keyspace.Volatile])
 	m.move = newMove(m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable], &m.ops)
+	m.tidying = newTidying(&m.site, m.spaces, &m.ops, &m.move)
+	m.transit = transit{site: &m.site, spaces: m.spaces}
 	if loaded.Clock != nil {
 		if err := m.spaces[keyspace.Durable].load(loaded); err != nil {
 			return nil, fmt.Errorf("replicator: %w", err)
@@ -97,7 +96,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	case Install:
 		m.onInstall(in.View)
 	case Reachable:
-		m.onReachable(in.Origin, in.Is)
+		m.transit.onReachable(in.Origin, in.Is)
 	case Tick:
 	}
 	m.onTime()
@@ -167,9 +166,11 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 	case *wire.Refuse:
 		m.spaces[msg.Space].repairs.onRefuse(p, msg)
 	case *wire.Part:
-		m.onPart(p, msg)
+		if whole := m.transit.onPart(p, msg); whole != nil {
+			m.onReceive(p.id, whole)
+		}
 	case *wire.PartAck:
-		m.onPartAck(p, msg)
+		m.transit.onPartAck(p, msg)
 	}
 }
 
@@ -182,7 +183,7 @@ func (m *Machine) onTime() {
 		return
 	}
 	if m.due(&m.linkAt) {
-		m.retryLinks()
+		m.transit.retry()
 	}
 	for _, s := range m.spaces {
 		s.onTime()
@@ -194,12 +195,7 @@ func (m *Machine) onTime() {
 	if m.due(&m.move.at) {
 		m.move.ask()
 	}
-	if m.due(&m.tidyAt) {
-		m.tidy()
-	}
-	if at := m.expiry.next(); !at.IsZero() && !m.now.Before(at) {
-		m.askExpiry()
-	}
+	m.tidying.onTime()
 }
 
 // finish draws the consequences of the step that come once, whatever caused them.
@@ -213,7 +209,7 @@ func (m *Machine) finish() {
 	for _, s := range m.spaces {
 		s.finish()
 	}
-	m.planTidying()
+	m.tidying.plan()
 	m.subs.notify()
 }
 
@@ -229,7 +225,7 @@ func (m *Machine) Deadline() time.Time {
 	if !m.member {
 		return d
 	}
-	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), earlier(m.move.at, m.tidyDeadline()))
+	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), earlier(m.move.at, m.tidying.deadline()))
 	for _, s := range m.spaces {
 		d = earlier(earlier(d, s.intake.waiting.AskAt()), earlier(earlier(s.reads.roundAt, s.compares.compareAt), s.settlement.at))
 		d = earlier(d, s.holding.thawAt)
@@ -300,7 +296,7 @@ func (m *Machine) dropOps(err error) {
 
 // heed keeps what a peer tells under the installed view, as long as a fold or a move waits for that.
 func (m *Machine) heed(p *peer, msg *wire.Clock) {
-	if (m.move.waits() || m.folding.listens()) && m.move.census.heed(p, msg) {
+	if (m.move.waits() || m.tidying.folding.listens()) && m.move.census.heed(p, msg) {
 		m.move.changed = true
 	}
 }

@@ -215,7 +215,7 @@ func (m *Machine) reroute(was *keyspace.Routes) {
 		o.space = keyspace.Durable
 		to.compares.compareLater(o)
 	}
-	m.expiry.prime(to.replica) // of what came there before, nothing was counted
+	m.tidying.expiry.prime(to.replica) // of what came there before, nothing was counted
 	m.subs.moved(was)
 }
 

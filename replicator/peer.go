@@ -52,45 +52,5 @@ type link struct {
 
 func (p *peer) link(s keyspace.Space) *link { return &p.links[s] }
 
-// onReachable notes whether a peer can be reached. Reachable peers are asked first, and nothing is
-// pushed to the others. A peer that comes back is asked what it lacks.
-func (m *Machine) onReachable(id crdt.Origin, is bool) {
-	p := m.peer(id)
-	if p == nil || p.reachable == is {
-		return
-	}
-	p.reachable = is
-	if !is {
-		return
-	}
-	m.sendStatus(p, true)
-	for _, s := range m.spaces {
-		p.link(s.id).window.SetTries(0)
-		s.pusher.pushTo(p)
-	}
-}
-
-// retryLinks goes through what was unacknowledged for too long.
-func (m *Machine) retryLinks() {
-	for _, p := range m.peers {
-		for _, s := range m.spaces {
-			w := &p.link(s.id).window
-			if w.Due(m.now) {
-				s.pusher.retryPush(p)
-			}
-			m.arm(w.RetryAt())
-		}
-		if p.flows.Due(m.now) {
-			m.retryFlow(p)
-		}
-		m.arm(p.flows.RetryAt())
-		if p.coming.Due(m.now) {
-			m.stats.FlowsDropped++
-			p.coming.GiveUp()
-		}
-		m.arm(p.coming.DropAt())
-	}
-}
-
 // zeroTime means never.
 var zeroTime time.Time

@@ -185,3 +185,13 @@ func (s *space) leave() {
 	s.intake.waiting, s.gaps.wanted, s.reads.learned = push.WaitList{}, crdt.Clock{}, false
 	s.settlement.leave()
 }
+
+// sweep removes some of what no reader is shown, and reports whether there is more.
+func (s *space) sweep() (more bool) {
+	before := s.store.Len()
+	g, more, err := s.rep.Sweep(tidyItems, &s.ch)
+	if s.took(g, err) {
+		s.stats.Swept += uint64(before - s.store.Len())
+	}
+	return more && err == nil
+}

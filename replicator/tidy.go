@@ -3,8 +3,8 @@ package replicator
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // One replica, the oldest voter, tidies up for all. It uses ordinary events. It removes items that
@@ -25,65 +25,122 @@ const (
 	tidyScan  = 4096 // items looked at for counts to fold
 )
 
-// planTidying sees that there is a time for what there is to do.
-func (m *Machine) planTidying() {
-	if m.tidyAt.IsZero() && m.tidies() && (m.spaces[keyspace.Volatile].store.Littered() || m.spaces[keyspace.Durable].store.Littered() || m.folding.pending() || m.move.mayClear()) {
-		m.tidyAt = m.now.Add(m.cfg.RetryInterval)
+// tidying is the work of the replica that tidies up, and the rounds in which it does it.
+type tidying struct {
+	*site
+	spaces  [keyspace.Count]*space
+	ops     *inflight
+	move    *move
+	expiry  expiry
+	folding folding
+	at      time.Time // next round
+}
+
+func newTidying(t *site, spaces [keyspace.Count]*space, ops *inflight, mv *move) tidying {
+	return tidying{
+		site: t, spaces: spaces, ops: ops, move: mv, expiry: newExpiry(t), folding: newFolding(spaces[keyspace.Volatile]),
+	}
+}
+
+// onTime does what has fallen due.
+func (t *tidying) onTime() {
+	if t.due(&t.at) {
+		t.tidy()
+	}
+	if at := t.expiry.next(); !at.IsZero() && !t.now.Before(at) {
+		t.askExpiry()
+	}
+}
+
+// leave forgets what is planned, when this replica is no member any more.
+func (t *tidying) leave() {
+	t.at = zeroTime
+	t.expiry.asked = [keyspace.Count]expiring{}
+}
+
+// plan sees that there is a time for what there is to do.
+func (t *tidying) plan() {
+	if !t.at.IsZero() || !t.tidies() {
+		return
+	}
+	litter := t.spaces[keyspace.Volatile].store.Littered() || t.spaces[keyspace.Durable].store.Littered()
+	if litter || t.folding.pending() || t.move.mayClear() {
+		t.at = t.now.Add(t.cfg.RetryInterval)
 	}
 }
 
 // tidy does one round.
-func (m *Machine) tidy() {
-	if !m.tidies() {
-		for _, s := range m.spaces {
-			m.expiry.forgetConfirmed(s.id)
+func (t *tidying) tidy() {
+	if !t.tidies() {
+		for _, s := range t.spaces {
+			t.expiry.forgetConfirmed(s.id)
 		}
 		return
 	}
 	more := false
-	if m.move.number == 0 { // else a move must find the counts as all have them
+	if t.move.number == 0 { // else a move must find the counts as all have them
 		var again time.Time
-		if more, again = m.folding.fold(); !again.IsZero() {
-			m.tidyAt = again
+		if more, again = t.folding.fold(); !again.IsZero() {
+			t.at = again
 		}
 	}
-	more = m.move.clear() || more
-	for _, s := range m.spaces {
+	more = t.move.clear() || more
+	for _, s := range t.spaces {
 		if s.holding.crowded() { // a peer that answers is far behind already
 			more = true
 			continue
 		}
-		if s.id == keyspace.Durable || m.move.number == 0 { // else it might change what is being moved
+		if s.id == keyspace.Durable || t.move.number == 0 { // else it might change what is being moved
 			more = s.sweep() || more
 		}
-		m.expireConfirmed(s)
+		t.expireConfirmed(s)
 	}
 	if more {
-		m.tidyAt = m.now.Add(m.cfg.GapDelay) // time for others to get a word in
+		t.at = t.now.Add(t.cfg.GapDelay) // time for others to get a word in
 	}
 }
 
-// sweep removes some of what no reader is shown, and reports whether there is more.
-func (s *space) sweep() (more bool) {
-	before := s.store.Len()
-	g, more, err := s.rep.Sweep(tidyItems, &s.ch)
-	if s.took(g, err) {
-		s.stats.Swept += uint64(before - s.store.Len())
+// deadline is when there is something to do, zero: nothing that is known yet.
+func (t *tidying) deadline() time.Time { return earlier(t.at, t.expiry.next()) }
+
+// askExpiry asks a majority what it has of the keys that are due.
+func (t *tidying) askExpiry() {
+	t.expiry.tryAt = t.now.Add(t.cfg.RetryInterval)
+	if t.ops.pending+int(keyspace.Count) > t.cfg.PendingMax {
+		return
 	}
-	return more && err == nil
+	for i, keys := range t.expiry.due() {
+		if len(keys) == 0 {
+			continue
+		}
+		space := keyspace.Space(i)
+		t.expiry.asked[space] = expiring{keys: keys, asked: t.now}
+		confirm := func(err error) { t.confirmExpiry(space, err) }
+		if t.cfg.Defects.ExpireUnasked {
+			confirm(nil)
+		} else {
+			o := &op{key: keys[0], level: quorum.Majority, space: space, read: true, then: confirm}
+			t.spaces[space].reads.beginRead(o, 0)
+		}
+	}
 }
 
-// showLiving hides what belongs to members that are not in the view, and shows what belongs to
-// members that have come.
-func (m *Machine) showLiving(ids ...crdt.Origin) {
-	l := crdt.NewLiving(ids...)
-	for _, s := range m.spaces {
-		s.rep.SetLiving(l, &s.ch)
-		m.subs.touch(s.replica)
-		m.eff.Changed = m.eff.Changed || len(s.ch.Keys) > 0
-		s.ch.Reset()
+// confirmExpiry says that a majority has been heard, or not in time. The keys go with the next
+// tick.
+func (t *tidying) confirmExpiry(space keyspace.Space, err error) {
+	a := &t.expiry.asked[space]
+	if a.confirmed = err == nil; !a.confirmed {
+		a.keys = nil
+		return
 	}
+	t.at = t.now
 }
 
-// tidyDeadline is when there is something to do, zero: nothing that is known yet.
-func (m *Machine) tidyDeadline() time.Time { return earlier(m.tidyAt, m.expiry.next()) }
+// expireConfirmed removes the keys of which no majority knows a later change either.
+func (t *tidying) expireConfirmed(s *space) {
+	for _, key := range t.expiry.confirmed(s.id) {
+		if !t.move.movesKey(key) && s.took(s.rep.Update(key, 0, removeAll, &s.ch)) {
+			t.stats.Expired++
+		}
+	}
+}
