@@ -24,7 +24,7 @@
 // a replica (the store, the disk, what the peers are known to hold) and the owners of what is under
 // way for it: pusher, intake, gaps, repairs, settlement, writes, reads, compares and holding. The
 // Machine also has the owners of what concerns both spaces: the operations in flight,
-// subscriptions, expiry, folding, a move, and the repairs of others.
+// subscriptions, a move, tidying (expiry and folding), the repairs of others, and what is in transit.
 //
 // # How it works
 //
@@ -56,12 +56,9 @@
 // queue, and an ack ends a prefix of it. A write that changed nothing waits likewise until
 // everything it found is acknowledged.
 //
-// Disk (disk.go): one batch of the durable space is on its way to the disk at a time. What happens
-// meanwhile gathers in the next. A batch that failed is tried again, with what has gathered.
-// WriteBehind spaces the batches out; it delays acks and never gives one early. A batch can be
-// larger than one transaction should be, after a repair or when the disk has failed for long. Then
-// it is written in parts, and each part says which rows count. So a crash between two parts leaves
-// the state before the batch or the one after it (disk_parts.go).
+// Disk (package storage): one batch of the durable space is on its way to the disk at a time. What
+// happens meanwhile gathers in the next. Acks are given when a batch is committed. Writes that a
+// disk has refused fail when too many disks have (unstored.go).
 //
 // Reads (read.go): a quorum read asks with the hash of the content clock. The answer is "same", or
 // the dots that the asker may lack. What is missing is fetched, and the read is answered when the
@@ -78,7 +75,7 @@
 // what is missing is fetched, and the question is asked again. After some vain tries the voters
 // hold updates of the key back for a few round trips, so that writers do not starve readers.
 //
-// Views (settle.go, install.go, learn.go): every message names its sender's epoch, and only acks of
+// Views (settle.go, install.go): every message names its sender's epoch, and only acks of
 // the own epoch count (V7). After a change of the voters, a quorum means a quorum of every view
 // that is not settled. Each member reports its acked clock when it has installed the new view. What
 // a majority of each older view reported is the goal. The new view is settled when a majority of it

@@ -1,24 +1,5 @@
 package replicator
 
-import (
-	"fmt"
-
-	"github.com/coterie-go/coterie/replicator/keyspace"
-)
-
-// LargeKey says that a key has grown beyond Config.LargeKey, or by a tenth since that was last said
-// of it.
-type LargeKey struct {
-	Space keyspace.Space
-	Key   string
-	Bytes int // estimated encoded size of what it holds
-}
-
-// String prints it on one line.
-func (l LargeKey) String() string {
-	return fmt.Sprintf("large %v %q %d bytes", l.Space, l.Key, l.Bytes)
-}
-
 // largeKeys looks at the sizes of the keys that the calls of a store change.
 type largeKeys struct {
 	*site

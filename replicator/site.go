@@ -126,3 +126,14 @@ func (t *site) replyReader(id uint64, r crdt.Reader) {
 	}
 	t.eff.Reply = append(t.eff.Reply, Result{ID: id, Reader: r})
 }
+
+// malformed counts what a peer has sent and makes no sense.
+func (t *site) malformed(p *peer) {
+	t.stats.Malformed++
+	p.malformed++
+	if t.now.Before(p.warnAt) {
+		return
+	}
+	p.warnAt = t.now.Add(malformedEach)
+	t.eff.Malformed = append(t.eff.Malformed, Malformed{p.id, p.malformed})
+}
