@@ -126,3 +126,6 @@ func (n *intake) askGap() {
 // forgetRemoved drops groups of removed members that wait for others. If they were applied later,
 // no other member would have been told of them.
 func (n *intake) forgetRemoved() { n.waiting.Forget(n.removed) }
+
+// leave drops what waits, when this replica is no member any more.
+func (n *intake) leave() { n.waiting = push.WaitList{} }

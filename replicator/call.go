@@ -66,10 +66,10 @@ func (m *Machine) onGet(in Get) {
 	o := &op{id: in.ID, key: in.Key, level: in.Read, space: s.id, read: true}
 	if in.Read == quorum.Linearizable {
 		m.ops.begin(o, in.Timeout)
-		s.compares.compareLater(o)
+		s.compares.add(o)
 		return
 	}
-	s.reads.beginRead(o, in.Timeout)
+	s.reads.begin(o, in.Timeout)
 }
 
 // onCancel ends operations whose callers have gone. It walks once over what waits, however many
@@ -87,7 +87,7 @@ func (m *Machine) onCancel(ids []uint64) {
 	}
 	for _, o := range ops {
 		o.mutate = nil
-		m.spaces[o.space].acksMoved = true // what waited with it is looked at again
+		m.spaces[o.space].noteAcks() // what waited with it is looked at again
 		m.ops.end(o, ErrCancelled)
 	}
 }

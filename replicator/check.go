@@ -98,9 +98,9 @@ func (s *space) check() error {
 		return fmt.Errorf("%d bytes of own groups", s.pusher.own.Bytes())
 	case len(h.held) > 0 && !h.crowded() && len(h.frozen) == 0:
 		return fmt.Errorf("%d updates are held back for nothing", len(h.held))
-	case x.comparing != nil && (len(x.comparing.votes) > len(x.comparing.asked) || x.compareAt.IsZero()):
-		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(x.comparing.votes), len(x.comparing.asked), x.compareAt)
-	case x.comparing == nil && len(x.linear) > 0 && x.compareAt.IsZero():
+	case x.comparing != nil && (len(x.comparing.votes) > len(x.comparing.asked) || x.at.IsZero()):
+		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(x.comparing.votes), len(x.comparing.asked), x.at)
+	case x.comparing == nil && len(x.linear) > 0 && x.at.IsZero():
 		return fmt.Errorf("%d linearizable reads wait for nothing", len(x.linear))
 	case s.intake.waiting.Len() > push.WaitingMax:
 		return fmt.Errorf("%d groups wait", s.intake.waiting.Len())

@@ -35,13 +35,13 @@ type compares struct {
 
 // underway is what waits for comparisons, and the one that is out.
 type underway struct {
-	linear      []*op         // those that wait for the next comparison
-	comparing   *comparison   // the one that is out, nil: none
-	compareAt   time.Time     // when to begin the next one, or to give this one up
-	compareFrom time.Time     // not earlier than this, whatever comes
-	behind      *crdt.Clock   // what the last one found missing here; nil: nothing
-	holdUntil   time.Time     // until then updates are held back
-	trip        time.Duration // how long the last one took
+	linear    []*op         // those that wait for the next comparison
+	comparing *comparison   // the one that is out, nil: none
+	at        time.Time     // when to begin the next one, or to give this one up
+	from      time.Time     // not earlier than this, whatever comes
+	behind    *crdt.Clock   // what the last one found missing here; nil: nothing
+	holdUntil time.Time     // until then updates are held back
+	trip      time.Duration // how long the last one took
 }
 
 // Comparisons follow each other at once up to eagerTries. Then the voters are asked to hold updates
@@ -53,10 +53,10 @@ const (
 	holdLeast  = time.Millisecond
 )
 
-// compareLater lets a linearizable read wait for the next comparison.
-func (x *compares) compareLater(o *op) {
+// add lets a linearizable read wait for the next comparison.
+func (x *compares) add(o *op) {
 	x.linear = append(x.linear, o)
-	if x.comparing == nil && x.compareAt.IsZero() {
+	if x.comparing == nil && x.at.IsZero() {
 		x.compare()
 	}
 }
@@ -64,7 +64,7 @@ func (x *compares) compareLater(o *op) {
 // compare begins a comparison of the keys that are waited for. One that is still out has taken too
 // long, or has to be asked anew.
 func (x *compares) compare() {
-	x.compareAt, x.compareFrom = zeroTime, zeroTime
+	x.at, x.from = zeroTime, zeroTime
 	if x.comparing != nil {
 		x.giveUp()
 	}
@@ -91,9 +91,9 @@ func (x *compares) compare() {
 	x.comparing = c
 	c.asked = x.sets.Choose([]quorum.Level{quorum.Majority}, tries > 0, x.toRead)
 	for _, p := range c.asked {
-		x.sendCompare(p)
+		x.ask(p)
 	}
-	x.compareAt = x.now.Add(x.cfg.RetryInterval)
+	x.at = x.now.Add(x.cfg.RetryInterval)
 	x.checkComparison()
 }
 
@@ -124,9 +124,9 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 	return out
 }
 
-// sendCompare asks a peer. The message has the part of the clock that the peer has not been told
+// ask asks a peer. The message has the part of the clock that the peer has not been told
 // yet. If an earlier message was lost, the peer says so.
-func (x *compares) sendCompare(p *peer) {
+func (x *compares) ask(p *peer) {
 	c, l := x.comparing, p.link(x.id)
 	msg := &wire.Compare{Epoch: x.view.Epoch, Space: x.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds())}
 	if l.told != nil {
@@ -191,7 +191,7 @@ func (x *compares) onCompared(p *peer, msg *wire.Compared) {
 	if !msg.Known {
 		if !slices.Contains(c.retold, p) {
 			c.retold = append(c.retold, p)
-			x.sendCompare(p)
+			x.ask(p)
 		}
 		return
 	}
@@ -243,9 +243,9 @@ func (x *compares) checkComparison() {
 	}
 	switch {
 	case open == 0 || len(c.votes) == len(c.asked):
-		x.compareSoon(x.giveUp())
+		x.plan(x.giveUp())
 	case x.sets.Agreed(quorum.Majority, func(p *peer) bool { return p == nil || c.voted(p) }): // others may make up for them
-		x.compareAt = earlier(x.compareAt, x.now.Add(x.cfg.GapDelay))
+		x.at = earlier(x.at, x.now.Add(x.cfg.GapDelay))
 	}
 }
 
@@ -274,11 +274,11 @@ func (x *compares) giveUp() (tries int) {
 	return tries
 }
 
-// compareSoon arms the next comparison: when what the last one missed is here, and after several
+// plan arms the next comparison: when what the last one missed is here, and after several
 // vain ones not before a while has passed.
-func (x *compares) compareSoon(tries int) {
+func (x *compares) plan(tries int) {
 	if len(x.linear) == 0 {
-		x.compareAt, x.compareFrom, x.behind = zeroTime, zeroTime, nil
+		x.at, x.from, x.behind = zeroTime, zeroTime, nil
 		return
 	}
 	wait := time.Duration(0)
@@ -289,33 +289,33 @@ func (x *compares) compareSoon(tries int) {
 	default:
 		wait = min(x.cfg.GapDelay<<min(tries-eagerTries-1, 16), x.cfg.RetryInterval)
 	}
-	x.compareFrom = x.now.Add(wait)
-	x.compareAt = x.compareFrom
+	x.from = x.now.Add(wait)
+	x.at = x.from
 	if x.behind != nil && !x.content().Includes(x.behind) {
-		x.compareAt = x.now.Add(x.cfg.RetryInterval)
+		x.at = x.now.Add(x.cfg.RetryInterval)
 	}
 }
 
-// compareWhenHere begins the next comparison as soon as what the last one missed has come.
-func (x *compares) compareWhenHere() {
+// resume begins the next comparison as soon as what the last one missed has come.
+func (x *compares) resume() {
 	if x.comparing == nil && x.behind != nil && x.content().Includes(x.behind) {
-		x.behind, x.compareAt = nil, x.compareFrom
-		if !x.now.Before(x.compareFrom) {
+		x.behind, x.at = nil, x.from
+		if !x.now.Before(x.from) {
 			x.compare()
 		}
 	}
 }
 
-// compareNow begins the next comparison at once: the own replica has committed what it did not
+// hurry begins the next comparison at once: the own replica has committed what it did not
 // count for in the last one.
-func (x *compares) compareNow() {
+func (x *compares) hurry() {
 	if x.comparing == nil && len(x.linear) > 0 {
-		x.compareAt, x.compareFrom = x.now, x.now
+		x.at, x.from = x.now, x.now
 	}
 }
 
-// restartCompare asks anew, because the quorums have changed.
-func (x *compares) restartCompare() {
+// restart asks anew, because the quorums have changed.
+func (x *compares) restart() {
 	if x.comparing != nil || len(x.linear) > 0 {
 		x.compare()
 	}
@@ -334,7 +334,7 @@ func (x *compares) agreed(o *op) func(p *peer) bool {
 // that satisfy goes.
 func (x *compares) take(goes func(*op) bool) (taken []*op) {
 	if x.comparing != nil {
-		x.compareSoon(x.giveUp())
+		x.plan(x.giveUp())
 	}
 	x.linear, taken = split(x.linear, goes)
 	return taken

@@ -4,13 +4,13 @@
 //
 // # Nouns
 //
-// A [Machine] is one Replicator: one role on one node. It has two spaces, [keyspace.Volatile] and [keyspace.Durable].
-// [Config].DurableKeys and [View].Durable say which keys live where ([keyspace.Routes]). Each space is a
-// replica of package crdt, with its own clock, log and digest. The spaces are separate because a
-// restart that loses only the volatile half must not claim to have seen it. A [Peer] is another
-// member of the installed [View]. It is named by its origin, the random id of its process
-// incarnation. Quorums count voters whether they can be reached or not. Learners are pushed to and
-// never counted.
+// A [Machine] is one Replicator: one role on one node. It has two spaces, [keyspace.Volatile] and
+// [keyspace.Durable]. [Config].DurableKeys and [View].Durable say which keys live where
+// ([keyspace.Routes]). Each space is a replica of package crdt, with its own clock, log and digest.
+// The spaces are separate because a restart that loses only the volatile half must not claim to
+// have seen it. A [Peer] is another member of the installed [View]. It is named by its origin, the
+// random id of its process incarnation. Quorums count voters whether they can be reached or not.
+// Learners are pushed to and never counted.
 //
 // Two clocks have two names (R7): the content clock goes with the items, the acked clock goes with
 // the promises. In the volatile space they are the same. In the durable space the acked clock is
@@ -24,7 +24,8 @@
 // a replica (the store, the disk, what the peers are known to hold) and the owners of what is under
 // way for it: pusher, intake, gaps, repairs, settlement, writes, reads, compares and holding. The
 // Machine also has the owners of what concerns both spaces: the operations in flight,
-// subscriptions, a move, tidying (expiry and folding), the repairs of others, and what is in transit.
+// subscriptions, a move, tidying (expiry and folding), the repairs of others, and what is in
+// transit.
 //
 // # How it works
 //
@@ -35,10 +36,10 @@
 // remove something that has not come yet. It then waits for that a moment; after that the receiver
 // sends its clock to the sender, and the sender fills the gap in the order of its log.
 //
-// Large groups (package push, flow.go): a group that is larger than a frame goes in parts, one group at a time to
-// each peer. Small groups pass it. It is in flight as long as its parts make progress, so that it
-// is not sent to that peer a second time. It holds no updates back. The peers share the encoding.
-// GroupMax bounds what waits for one peer, and what comes from one.
+// Large groups (package push, flow.go): a group that is larger than a frame goes in parts, one
+// group at a time to each peer. Small groups pass it. It is in flight as long as its parts make
+// progress, so that it is not sent to that peer a second time. It holds no updates back. The peers
+// share the encoding. GroupMax bounds what waits for one peer, and what comes from one.
 //
 // Large clocks (flow.go): a clock has an interval for every incarnation that has ever made
 // an event, and this package sets no bound on it. A message whose clocks are larger than a frame
@@ -51,9 +52,9 @@
 // RetryInterval, does not hold updates back. The log bounds what is kept for that peer, and a
 // repair helps it later.
 //
-// Writes (write.go, package quorum): a write is done when enough acked clocks contain its last event.
-// Own events are consecutive, so one number per peer is enough: the writes of one level form a
-// queue, and an ack ends a prefix of it. A write that changed nothing waits likewise until
+// Writes (write.go, package quorum): a write is done when enough acked clocks contain its last
+// event. Own events are consecutive, so one number per peer is enough: the writes of one level form
+// a queue, and an ack ends a prefix of it. A write that changed nothing waits likewise until
 // everything it found is acknowledged.
 //
 // Disk (package storage): one batch of the durable space is on its way to the disk at a time. What
@@ -96,15 +97,17 @@
 // everywhere. The view after that changes the routes: from then on reads and writes of these keys
 // go to the durable space, and what waited goes with them.
 //
-// Gossip (gossip.go, gaps.go): now and then a peer is sent the hash of the clock and the digest, some 80
-// bytes for both spaces. If they are equal, nothing follows, and both know what can be trimmed.
-// Otherwise both exchange clocks and each fills what the other lacks. A peer whose log does not
-// reach back so far says so, and the other begins a repair. Equal clocks with different digests
-// should be impossible; if they occur, they are counted and repaired by a union that drops nothing.
-// Two items at one dot should be impossible too: all replicas keep the item whose hash is lower,
-// and Effects.Diverged tells of it. A repair that does not help is repeated ever more rarely.
+// Gossip (gossip.go, gaps.go): now and then a peer is sent the hash of the clock and the digest,
+// some 80 bytes for both spaces. If they are equal, nothing follows, and both know what can be
+// trimmed. Otherwise both exchange clocks and each fills what the other lacks. A peer whose log
+// does not reach back so far says so, and the other begins a repair. Equal clocks with different
+// digests should be impossible; if they occur, they are counted and repaired by a union that drops
+// nothing. Two items at one dot should be impossible too: all replicas keep the item whose hash is
+// lower, and Effects.Diverged tells of it. A repair that does not help is repeated ever more
+// rarely.
 //
-// Repair (package repair, repair.go, donate.go) costs what differs. Both sides pin one moment of their store.
+// Repair (package repair, repair.go, donate.go) costs what differs. Both sides pin one moment of
+// their store.
 //
 //   - The dots that only the donor's clock has are found by ranges. The donor gives the items that
 //     are alive among them, at once if a frame holds them. Otherwise it names them and the puller

@@ -186,6 +186,24 @@ func (e *expiry) due() (due [keyspace.Count][]string) {
 	return due
 }
 
+// ask notes that a majority is asked about keys of a space.
+func (e *expiry) ask(space keyspace.Space, keys []string) {
+	e.asked[space] = expiring{keys: keys, asked: e.now}
+}
+
+// confirm notes whether a majority has answered, and returns that.
+func (e *expiry) confirm(space keyspace.Space, is bool) bool {
+	if a := &e.asked[space]; is {
+		a.confirmed = true
+	} else {
+		*a = expiring{}
+	}
+	return is
+}
+
+// leave forgets what is asked, when this replica is no member any more.
+func (e *expiry) leave() { e.asked = [keyspace.Count]expiring{} }
+
 // forgetConfirmed lets what a majority has been asked about be asked anew.
 func (e *expiry) forgetConfirmed(space keyspace.Space) {
 	if e.asked[space].confirmed {

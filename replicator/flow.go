@@ -104,7 +104,7 @@ func (f *transit) retry() {
 		for _, s := range f.spaces {
 			w := &p.link(s.id).window
 			if w.Due(f.now) {
-				s.pusher.retryPush(p)
+				s.pusher.retry(p)
 			}
 			f.arm(w.RetryAt())
 		}

@@ -99,8 +99,8 @@ func (f *folding) toldByAll(d crdt.Dot) bool {
 	return f.cfg.Defects.FoldUnasked || f.census.all(func(told *crdt.Clock) bool { return told.Has(d) })
 }
 
-// fold does a part of the work, and reports whether to go on at once. If it has to wait for members,
-// it returns when to look again.
+// fold does a part of the work, and reports whether to go on at once. If it has to wait for
+// members, it returns when to look again.
 func (f *folding) fold() (more bool, again time.Time) {
 	if !f.pending() || f.holding.crowded() {
 		return false, again

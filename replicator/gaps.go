@@ -83,3 +83,6 @@ func (g *gaps) fetch(p *peer, extra *crdt.Clock) {
 	g.wanted.Join(missing)
 	g.send(p, Prompt, &wire.Fetch{Epoch: g.view.Epoch, Space: g.id, Dots: missing})
 }
+
+// askAgain forgets what was fetched and has not come: it may be fetched again.
+func (g *gaps) askAgain() { g.wanted = crdt.Clock{} }

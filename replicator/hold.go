@@ -45,13 +45,13 @@ func (h *holding) hold(o *op, timeout time.Duration) bool {
 	}
 	h.stats.Held++
 	h.ops.begin(o, timeout)
-	h.keepHeld(o)
-	h.tellHolding()
+	h.keep(o)
+	h.tell()
 	return true
 }
 
-// keepHeld enters an update among those that wait.
-func (h *holding) keepHeld(o *op) {
+// keep enters an update among those that wait.
+func (h *holding) keep(o *op) {
 	h.held = append(h.held, o)
 	if h.of == nil {
 		h.of = map[string]int{}
@@ -157,8 +157,8 @@ func (o *op) heldBack() bool { return o.mutate != nil }
 // holdingEach spaces out what is told of updates that wait.
 const holdingEach = time.Minute
 
-// tellHolding tells which peer updates wait for, unless it has just told so.
-func (h *holding) tellHolding() {
+// tell tells which peer updates wait for, unless it has just told so.
+func (h *holding) tell() {
 	if h.now.Before(h.sayAt) {
 		return
 	}

@@ -71,8 +71,8 @@ func (f *inflight) end(o *op, err error) {
 	}
 }
 
-// finishOp answers an operation, whether it waited or not.
-func (f *inflight) finishOp(o *op, err error) {
+// finish answers an operation, whether it waited or not.
+func (f *inflight) finish(o *op, err error) {
 	if o.waits {
 		f.end(o, err)
 	} else {

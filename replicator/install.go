@@ -37,7 +37,7 @@ func (m *Machine) onInstall(v View) {
 		if !was {
 			m.tidying.expiry.prime(s.replica)
 		}
-		s.settlement.installView(prev, m.view)
+		s.settlement.follow(prev, m.view)
 	}
 	m.tidying.folding.start()
 	m.installMove(routes, wasOldest)
@@ -94,12 +94,12 @@ func (m *Machine) showLiving(ids ...crdt.Origin) {
 func (m *Machine) startLearning() {
 	if m.view.Founded && m.voter || len(m.view.Voters) == 0 || m.cfg.Defects.JoinWithoutCatchUp {
 		for _, s := range m.spaces {
-			s.reads.learned = true
+			s.reads.skipLearning()
 		}
 		return
 	}
 	for _, s := range m.spaces {
-		s.reads.startLearning()
+		s.reads.learn()
 	}
 }
 

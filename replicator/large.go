@@ -6,7 +6,8 @@ type largeKeys struct {
 	said map[string]int // by key, its size when that was last said to be large
 }
 
-// touch says which keys have grown large. What was said of a key is forgotten when it holds nothing.
+// touch says which keys have grown large. What was said of a key is forgotten when it holds
+// nothing.
 func (k *largeKeys) touch(r *replica) {
 	most := k.cfg.LargeKey
 	if most < 0 {

@@ -118,7 +118,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 	}
 	if m.heard(p, wire.EpochOf(msg)) { // the peer's acks count only while its view is our own (V7)
 		for _, s := range m.spaces {
-			s.acksMoved = true
+			s.noteAcks()
 		}
 	}
 	switch msg := msg.(type) {
@@ -227,7 +227,7 @@ func (m *Machine) Deadline() time.Time {
 	}
 	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), earlier(m.move.at, m.tidying.deadline()))
 	for _, s := range m.spaces {
-		d = earlier(earlier(d, s.intake.waiting.AskAt()), earlier(earlier(s.reads.roundAt, s.compares.compareAt), s.settlement.at))
+		d = earlier(earlier(d, s.intake.waiting.AskAt()), earlier(earlier(s.reads.at, s.compares.at), s.settlement.at))
 		d = earlier(d, s.holding.thawAt)
 		d = earlier(d, s.repairs.puller.Deadline())
 	}
@@ -294,9 +294,10 @@ func (m *Machine) dropOps(err error) {
 	}
 }
 
-// heed keeps what a peer tells under the installed view, as long as a fold or a move waits for that.
+// heed keeps what a peer tells under the installed view, as long as a fold or a move waits for
+// that.
 func (m *Machine) heed(p *peer, msg *wire.Clock) {
-	if (m.move.waits() || m.tidying.folding.listens()) && m.move.census.heed(p, msg) {
-		m.move.changed = true
+	if m.move.waits() || m.tidying.folding.listens() {
+		m.move.heed(p, msg)
 	}
 }

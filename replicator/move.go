@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // A move makes keys durable that have been volatile, while the cluster runs. Two views frame it:
@@ -134,6 +135,9 @@ func (mv *move) holdMoving() {
 	mv.held = append(mv.held, mv.from.holding.take(func(o *op) bool { return !o.done() && mv.movesKey(o.key) })...)
 }
 
+// heed keeps what a member tells.
+func (mv *move) heed(p *peer, msg *wire.Clock) { mv.changed = mv.census.heed(p, msg) || mv.changed }
+
 // ask asks the members that have not told enough.
 func (mv *move) ask() { mv.at = mv.census.ask(mv.enough()) }
 
@@ -201,7 +205,7 @@ func (m *Machine) reroute(was *keyspace.Routes) {
 	for _, o := range m.move.held {
 		if !o.done() {
 			o.space = m.SpaceOf(o.key)
-			m.spaces[o.space].holding.keepHeld(o)
+			m.spaces[o.space].holding.keep(o)
 		}
 	}
 	m.move.held = nil
@@ -209,11 +213,11 @@ func (m *Machine) reroute(was *keyspace.Routes) {
 	linear := from.compares.take(goes)
 	for _, o := range from.reads.take(goes) {
 		o.space = keyspace.Durable
-		to.reads.beginRead(o, 0)
+		to.reads.begin(o, 0)
 	}
 	for _, o := range linear {
 		o.space = keyspace.Durable
-		to.compares.compareLater(o)
+		to.compares.add(o)
 	}
 	m.tidying.expiry.prime(to.replica) // of what came there before, nothing was counted
 	m.subs.moved(was)

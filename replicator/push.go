@@ -20,6 +20,14 @@ func (u *pusher) made(g crdt.Group) {
 	u.fresh = true
 }
 
+// pushFresh pushes what was made in this step.
+func (u *pusher) pushFresh() {
+	if u.fresh {
+		u.pushAll()
+	}
+	u.fresh = false
+}
+
 // pushAll pushes to every peer.
 func (u *pusher) pushAll() {
 	var shared pushed
@@ -77,11 +85,11 @@ func (u *pusher) push(p *peer, shared *pushed) {
 // pushTries is how often a push is repeated before the peer is only asked what it has.
 const pushTries = 2
 
-// retryPush repeats what was not acknowledged. Some peers get a small question instead: one that
+// retry repeats what was not acknowledged. Some peers get a small question instead: one that
 // does not answer, one that has the events and only owes the commit, one whose place has left the
 // window. What such a peer lacks then comes from the log. While a flow to a peer is under way, that
 // peer gets the question about what is beside the flow; it answers as long as the flow gets on.
-func (u *pusher) retryPush(p *peer) {
+func (u *pusher) retry(p *peer) {
 	w := &p.link(u.id).window
 	if !w.Pending(p.voter) {
 		return
@@ -175,5 +183,5 @@ func (u *pusher) oweAcked() {
 			u.owe(p)
 		}
 	}
-	u.acksMoved = true
+	u.noteAcks()
 }

@@ -35,15 +35,15 @@ type reads struct {
 	gaps    *gaps
 	idle    func() bool // whether nothing else waits for the timer
 	rounds  []*round
-	roundAt time.Time // when to ask again
+	at      time.Time // when to ask again
 	learned bool      // a majority's clocks, as they were when the first view came, are contained
 }
 
 // roundsMax bounds the rounds that are out; the reads of one that is not out yet share it.
 const roundsMax = 4
 
-// beginRead begins a quorum read.
-func (q *reads) beginRead(o *op, timeout time.Duration) {
+// begin begins a quorum read.
+func (q *reads) begin(o *op, timeout time.Duration) {
 	q.ops.begin(o, timeout)
 	r := q.openRound()
 	r.ops = append(r.ops, o)
@@ -84,7 +84,7 @@ func (q *reads) askRound(r *round) {
 			q.send(p, Prompt, &wire.Ask{Epoch: q.view.Epoch, Space: q.id, ID: r.id, Hash: q.contentHash()})
 		}
 	}
-	q.roundAt = earlier(q.roundAt, q.now.Add(q.backoff(r.tries)))
+	q.arm(q.now.Add(q.backoff(r.tries)))
 }
 
 // levels are those of the reads that it serves.
@@ -207,14 +207,15 @@ func (q *reads) dropRounds() {
 		q.askRound(q.rounds[n-1])
 	}
 	if len(q.rounds) == 0 && q.idle() {
-		q.roundAt, q.gaps.wanted = zeroTime, crdt.Clock{}
+		q.at = zeroTime
+		q.gaps.askAgain()
 	}
 }
 
-// retryRounds asks again. It asks all peers now, also a peer whose answer is not contained yet:
+// retry asks again. It asks all peers now, also a peer whose answer is not contained yet:
 // when the only peer that holds a dot dies, another peer's clock takes the place of its clock.
-func (q *reads) retryRounds() {
-	q.gaps.wanted = crdt.Clock{}
+func (q *reads) retry() {
+	q.gaps.askAgain()
 	for _, r := range q.rounds {
 		for _, o := range r.ops {
 			if o.done() { // it has timed out
@@ -233,11 +234,11 @@ func (q *reads) retryRounds() {
 	}
 }
 
-// restartRounds asks everything again. Under a new view, answers given under an older one do not
+// restart asks everything again. Under a new view, answers given under an older one do not
 // count (V7). When a view is settled, the older ones need not answer any more. But a peer that has
 // answered may have had none of their content then. The question gets a new number, so that late
 // answers to the old one are not taken for answers to it.
-func (q *reads) restartRounds() {
+func (q *reads) restart() {
 	for _, r := range q.rounds {
 		if r.sent {
 			q.questions++
@@ -270,11 +271,20 @@ func split(ops []*op, goes func(*op) bool) (rest, taken []*op) {
 	return rest, taken
 }
 
-// startLearning begins to catch up, by a round that asks all.
-func (q *reads) startLearning() {
+// learn begins to catch up, by a round that asks all.
+func (q *reads) learn() {
 	q.questions++
 	q.rounds = append(q.rounds, &round{id: q.questions, learn: true, sent: true})
 }
 
 // drop forgets the reads; they have been answered.
-func (q *reads) drop() { q.rounds, q.roundAt = nil, zeroTime }
+func (q *reads) drop() { q.rounds, q.at = nil, zeroTime }
+
+// arm makes sure that it is asked again at a time or earlier.
+func (q *reads) arm(at time.Time) { q.at = earlier(q.at, at) }
+
+// leave forgets that this replica has caught up, when it is no member any more.
+func (q *reads) leave() { q.learned = false }
+
+// skipLearning says that there is nothing to catch up with.
+func (q *reads) skipLearning() { q.learned = true }

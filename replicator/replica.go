@@ -129,6 +129,12 @@ func (r *replica) persist() {
 	}
 }
 
+// noteAcks notes that the acks of a peer or of this replica, or whose acks count, have changed.
+func (r *replica) noteAcks() { r.acksMoved = true }
+
+// rest ends a step: what it has moved has been looked at.
+func (r *replica) rest() { r.moved, r.acksMoved = false, false }
+
 // learnContent notes that the peer has applied c.
 func (r *replica) learnContent(p *peer, c *crdt.Clock) {
 	l := p.link(r.id)
@@ -145,7 +151,7 @@ func (r *replica) learnAcked(p *peer, c *crdt.Clock) {
 	r.learnContent(p, c)
 	l.window.SetCounted(l.acked.Base(r.cfg.Self))
 	l.refuses = false
-	r.acksMoved = true
+	r.noteAcks()
 }
 
 // learnOwn notes what the peer has of the own events.
@@ -159,7 +165,7 @@ func (r *replica) learnOwn(p *peer, content, acked uint64) {
 		l.acked.AddRange(self, 1, acked)
 		l.window.SetCounted(l.acked.Base(self))
 		l.refuses = false
-		r.acksMoved = true
+		r.noteAcks()
 	}
 }
 

@@ -22,8 +22,8 @@ type roster struct {
 	heardOf uint64      // the newest epoch that a member has named
 }
 
-// install takes the next view. It keeps what is known of the peers that stay, forgets the others, and
-// makes those that have come by fresh.
+// install takes the next view. It keeps what is known of the peers that stay, forgets the others,
+// and makes those that have come by fresh.
 func (r *roster) install(v View, fresh func(Peer) *peer) {
 	r.view, r.oldest = v, oldestOf(v)
 	r.voter = hasPeer(v.Voters, r.self)

@@ -77,11 +77,11 @@ func (t *settlement) refreshSets() {
 		sets = append(sets, quorum.Resolve(past, t.peer))
 	}
 	t.sets.Replace(t.chain.Complete(), sets)
-	t.acksMoved = true
+	t.noteAcks()
 }
 
-// installView follows the machine's view. prev is the one before, with Epoch 0 when there was none.
-func (t *settlement) installView(prev, v View) {
+// follow follows the machine's view. prev is the one before, with Epoch 0 when there was none.
+func (t *settlement) follow(prev, v View) {
 	c := &t.chain
 	c.Install(v.Epoch, votersOf(v))
 	if prev.Epoch != 0 {
@@ -155,7 +155,7 @@ func (t *settlement) onReport(p *peer, msg *wire.Report) {
 	if wonder := clock == nil && t.chain.Unsettled(); msg.Ask || wonder {
 		t.answerReport(p, msg.Ask, msg.Whole, wonder)
 	}
-	t.acksMoved = true
+	t.noteAcks()
 }
 
 // answerReport tells the own report to the peer that asked. It asks for the clock behind a hash
@@ -249,13 +249,13 @@ func (t *settlement) fetchGoal() {
 	}
 }
 
-// retrySettle asks those whose reports or whose acks are missing.
-func (t *settlement) retrySettle() {
+// retry asks those whose reports or whose acks are missing.
+func (t *settlement) retry() {
 	a := &t.attempt
 	if !t.chain.Unsettled() {
 		return
 	}
-	t.gaps.wanted = crdt.Clock{}
+	t.gaps.askAgain()
 	for _, p := range t.peers {
 		if t.reports.Of(p.id) == nil || !t.chain.Complete() || a.goal == nil || !t.counts(p) || !p.link(t.id).acked.Includes(a.goal) {
 			t.sendReport(p, true, true)

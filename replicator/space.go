@@ -6,7 +6,6 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -48,24 +47,24 @@ func (s *space) onTime() {
 	if s.intake.waiting.Due(s.now) {
 		s.intake.askGap()
 	}
-	if s.due(&s.reads.roundAt) {
+	if s.due(&s.reads.at) {
 		s.retryReads()
 	}
-	if s.due(&s.compares.compareAt) {
+	if s.due(&s.compares.at) {
 		s.compares.compare()
 	}
 	if s.due(&s.holding.thawAt) {
 		s.holding.thaw()
 	}
 	if s.due(&s.settlement.at) {
-		s.settlement.retrySettle()
+		s.settlement.retry()
 	}
 	s.repairs.onTime()
 }
 
 // retryReads asks again for what reads, and writes that changed nothing, wait for.
 func (s *space) retryReads() {
-	s.reads.retryRounds()
+	s.reads.retry()
 	if s.writes.dropGoals(); !s.writes.idle() {
 		s.askForGoals()
 	}
@@ -74,40 +73,38 @@ func (s *space) retryReads() {
 // askForGoals asks the peers what they hold, for the writes that changed nothing.
 func (s *space) askForGoals() {
 	s.askAll()
-	s.reads.roundAt = earlier(s.reads.roundAt, s.now.Add(s.cfg.RetryInterval))
+	s.reads.arm(s.now.Add(s.cfg.RetryInterval))
 }
 
 // restart asks everything again, because the quorums that count have changed.
 func (s *space) restart() {
-	s.reads.restartRounds()
-	s.compares.restartCompare()
+	s.reads.restart()
+	s.compares.restart()
 }
 
 // evaluate looks at what waits for clocks, after the step has moved some.
 func (s *space) evaluate() {
 	if s.moved && s.committed() == s.content() {
-		s.acksMoved = true // the own replica's
+		s.noteAcks() // the own replica's
 	}
 	if s.moved || s.acksMoved {
 		s.settlement.settle()
 		s.reads.checkRounds()
 	}
 	if s.moved {
-		s.compares.compareWhenHere()
+		s.compares.resume()
 	}
 }
 
 // finish sends what the step has made due.
 func (s *space) finish() {
 	s.persist()
-	if s.pusher.fresh {
-		s.pusher.pushAll()
-	}
+	s.pusher.pushFresh()
 	if s.acksMoved {
-		s.writes.completeWrites()
+		s.writes.complete()
 	}
 	s.pusher.sendAcks()
-	s.moved, s.pusher.fresh, s.acksMoved = false, false, false
+	s.rest()
 }
 
 // String prints the state on one line.
@@ -129,7 +126,7 @@ func (s *space) update(o *op, timeout time.Duration) {
 	}
 	if err != nil {
 		s.ch.Reset()
-		s.writes.ops.finishOp(o, err)
+		s.writes.ops.finish(o, err)
 		return
 	}
 	if len(g) == 0 {
@@ -143,7 +140,7 @@ func (s *space) update(o *op, timeout time.Duration) {
 	s.pusher.made(g)
 	o.seq = g.Last().Seq
 	if s.id == keyspace.Volatile && o.level == quorum.Local {
-		s.writes.ops.finishOp(o, nil)
+		s.writes.ops.finish(o, nil)
 		return
 	}
 	s.writes.ops.begin(o, timeout)
@@ -162,8 +159,8 @@ func (s *space) onPersisted(id uint64, err error) {
 	if !s.disk.Written(id) {
 		return
 	}
-	s.acksMoved = true
-	s.compares.compareNow()
+	s.noteAcks()
+	s.compares.hurry()
 	s.pusher.oweAcked()
 }
 
@@ -182,7 +179,9 @@ func (s *space) took(g crdt.Group, err error) bool {
 // leave forgets what is under way, when this replica is no member any more.
 func (s *space) leave() {
 	s.repairs.puller.Stop()
-	s.intake.waiting, s.gaps.wanted, s.reads.learned = push.WaitList{}, crdt.Clock{}, false
+	s.intake.leave()
+	s.gaps.askAgain()
+	s.reads.leave()
 	s.settlement.leave()
 }
 

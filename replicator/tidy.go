@@ -55,7 +55,7 @@ func (t *tidying) onTime() {
 // leave forgets what is planned, when this replica is no member any more.
 func (t *tidying) leave() {
 	t.at = zeroTime
-	t.expiry.asked = [keyspace.Count]expiring{}
+	t.expiry.leave()
 }
 
 // plan sees that there is a time for what there is to do.
@@ -114,13 +114,13 @@ func (t *tidying) askExpiry() {
 			continue
 		}
 		space := keyspace.Space(i)
-		t.expiry.asked[space] = expiring{keys: keys, asked: t.now}
+		t.expiry.ask(space, keys)
 		confirm := func(err error) { t.confirmExpiry(space, err) }
 		if t.cfg.Defects.ExpireUnasked {
 			confirm(nil)
 		} else {
 			o := &op{key: keys[0], level: quorum.Majority, space: space, read: true, then: confirm}
-			t.spaces[space].reads.beginRead(o, 0)
+			t.spaces[space].reads.begin(o, 0)
 		}
 	}
 }
@@ -128,12 +128,9 @@ func (t *tidying) askExpiry() {
 // confirmExpiry says that a majority has been heard, or not in time. The keys go with the next
 // tick.
 func (t *tidying) confirmExpiry(space keyspace.Space, err error) {
-	a := &t.expiry.asked[space]
-	if a.confirmed = err == nil; !a.confirmed {
-		a.keys = nil
-		return
+	if t.expiry.confirm(space, err == nil) {
+		t.at = t.now
 	}
-	t.at = t.now
 }
 
 // expireConfirmed removes the keys of which no majority knows a later change either.

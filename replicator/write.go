@@ -27,7 +27,7 @@ type writes struct {
 }
 
 func (w *writes) enqueue(o *op) {
-	w.acksMoved = true
+	w.noteAcks()
 	for _, q := range w.queues {
 		if q.level == o.level {
 			q.ops.Push(o)
@@ -39,8 +39,8 @@ func (w *writes) enqueue(o *op) {
 	w.queues = append(w.queues, q)
 }
 
-// completeWrites answers the writes that have reached their level.
-func (w *writes) completeWrites() {
+// complete answers the writes that have reached their level.
+func (w *writes) complete() {
 	keep := w.queues[:0]
 	for _, q := range w.queues {
 		if q.ops.Len() == 0 {

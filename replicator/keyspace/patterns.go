@@ -36,8 +36,8 @@ func (p *Patterns) Match(key string) bool {
 // for any run of bytes.
 func Match(pattern, key string) bool { return globbed(strings.Split(pattern, "*"), key) }
 
-// globbed takes each inner piece at its first place. That is right, because the star before the next
-// piece can stretch.
+// globbed takes each inner piece at its first place. That is right, because the star before the
+// next piece can stretch.
 func globbed(pieces []string, key string) bool {
 	first, last := pieces[0], pieces[len(pieces)-1]
 	if len(pieces) == 1 {

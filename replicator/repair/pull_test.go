@@ -162,8 +162,8 @@ func TestRepairBringsWhatDiffers(t *testing.T) {
 	}
 }
 
-// A repair of stores that differ in much leaves the sketches out, and goes on at once: no time passes
-// that no answer is waited for.
+// A repair of stores that differ in much leaves the sketches out, and goes on at once: no time
+// passes that no answer is waited for.
 func TestRangesAreAskedForAtOnce(t *testing.T) {
 	p := newPair(t)
 	var ch crdt.Changes

@@ -5,9 +5,10 @@
 // the prefix of the next one and is tried again (rule R3 of package replicator). Batches are spaced
 // out by Limits.WriteBehind: that delays acks and never gives one early.
 //
-// A batch is one transaction. One that is larger than a transaction should be goes in parts, and each
-// part says which rows count ([Counts]). So a crash between two parts leaves the state before the
-// batch or the one after it. What a crash has left is a [PartialBatch], and the Writer goes on there.
+// A batch is one transaction. One that is larger than a transaction should be goes in parts, and
+// each part says which rows count ([Counts]). So a crash between two parts leaves the state before
+// the batch or the one after it. What a crash has left is a [PartialBatch], and the Writer goes on
+// there.
 //
 // The Writer knows the clock that is committed: acks are given from it, and from no other.
 package storage

@@ -118,8 +118,8 @@ func (d *Writer) Due() (time.Time, bool) {
 	return d.hold, d.next.dirty
 }
 
-// Advance returns the next batch for the disk, or the next part of the one that is being written, if
-// it is time for one. state is asked once.
+// Advance returns the next batch for the disk, or the next part of the one that is being written,
+// if it is time for one. state is asked once.
 func (d *Writer) Advance(now time.Time, state func() State) (out Batch, ok bool) {
 	if at, any := d.Due(); !any || now.Before(at) {
 		return out, false

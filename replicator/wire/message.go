@@ -8,8 +8,9 @@ import (
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
-// Message is what one Replicator sends to another: a pointer to one of the structs of this package. It
-// is immutable once sent. Every message names the epoch of the view that its sender has installed.
+// Message is what one Replicator sends to another: a pointer to one of the structs of this package.
+// It is immutable once sent. Every message names the epoch of the view that its sender has
+// installed.
 type Message interface {
 	fmt.Stringer
 	epochOf() uint64
