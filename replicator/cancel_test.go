@@ -33,14 +33,14 @@ func TestCancelFreesWhatWaits(t *testing.T) {
 	if len(s.holding.held) == 0 || len(s.writes.queues) == 0 || len(s.writes.goals) == 0 || len(s.reads.rounds) == 0 || len(s.compares.linear) == 0 && s.compares.comparing == nil {
 		t.Fatalf("%d held, %d levels, %d goals, %d rounds, %d linear", len(s.holding.held), len(s.writes.queues), len(s.writes.goals), len(s.reads.rounds), len(s.compares.linear))
 	}
-	waited := a.m.ops.pending
+	waited := a.m.ops.pending()
 	a.step(Cancel{IDs: append(ids, 1<<40)})
-	if a.m.ops.pending != 0 || len(s.holding.held)+len(s.writes.goals)+len(s.holding.of) != 0 {
-		t.Fatalf("%d of %d wait, %d held of %d keys, %d goals", a.m.ops.pending, waited, len(s.holding.held), len(s.holding.of), len(s.writes.goals))
+	if a.m.ops.pending() != 0 || len(s.holding.held)+len(s.writes.goals)+len(s.holding.of) != 0 {
+		t.Fatalf("%d of %d wait, %d held of %d keys, %d goals", a.m.ops.pending(), waited, len(s.holding.held), len(s.holding.of), len(s.writes.goals))
 	}
 	for _, q := range append(s.writes.queues, a.m.spaces[keyspace.Durable].writes.queues...) {
 		for _, o := range q.ops.Items() {
-			if !o.done() {
+			if !o.Done() {
 				t.Errorf("%v waits in the queue of %v", o, q.level)
 			}
 		}

@@ -82,8 +82,8 @@ func (m *Machine) Check() error {
 	if err := m.move.check(); err != nil {
 		return fmt.Errorf("replicator %s: %w", wire.Short(m.cfg.Self), err)
 	}
-	if m.ops.pending != m.ops.timeouts.len() || m.ops.pending > m.cfg.PendingMax {
-		return fmt.Errorf("replicator %s: %d pending, %d wait, at most %d", wire.Short(m.cfg.Self), m.ops.pending, m.ops.timeouts.len(), m.cfg.PendingMax)
+	if n := m.ops.pending(); n > m.cfg.PendingMax {
+		return fmt.Errorf("replicator %s: %d pending, at most %d", wire.Short(m.cfg.Self), n, m.cfg.PendingMax)
 	}
 	if m.donating.donors.Len() > m.cfg.DonorsMax {
 		return fmt.Errorf("replicator %s: %d donations, at most %d", wire.Short(m.cfg.Self), m.donating.donors.Len(), m.cfg.DonorsMax)

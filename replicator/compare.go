@@ -69,7 +69,7 @@ func (x *compares) compare() {
 		x.giveUp()
 	}
 	x.behind = nil
-	if x.linear = slices.DeleteFunc(x.linear, (*op).done); len(x.linear) == 0 {
+	if x.linear = slices.DeleteFunc(x.linear, (*op).Done); len(x.linear) == 0 {
 		return
 	}
 	x.questions++
@@ -257,7 +257,7 @@ func (x *compares) giveUp() (tries int) {
 	x.comparing, x.trip = nil, x.now.Sub(c.began)
 	for i := range c.keys {
 		for _, o := range c.keys[i].ops {
-			if !o.done() {
+			if !o.Done() {
 				o.tries++
 				tries = max(tries, o.tries)
 				x.linear = append(x.linear, o)

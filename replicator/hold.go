@@ -92,7 +92,7 @@ func (h *holding) admit(update func(o *op)) {
 	h.held = nil
 	for i, o := range all {
 		switch {
-		case o.done():
+		case o.Done():
 			h.unhold(o)
 		case h.crowded():
 			h.held = append(h.held, slices.DeleteFunc(all[i:], h.expired)...)
@@ -107,10 +107,10 @@ func (h *holding) admit(update func(o *op)) {
 }
 
 func (h *holding) expired(o *op) bool {
-	if o.done() {
+	if o.Done() {
 		h.unhold(o)
 	}
-	return o.done()
+	return o.Done()
 }
 
 func (h *holding) unhold(o *op) {

@@ -5,17 +5,17 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // inflight is the operations that wait, whatever they wait for, and their time-outs.
 //
-// Invariants: pending counts the operations of timeouts; none of spare is among them.
+// Invariant: none of spare is among timeouts.
 type inflight struct {
 	*site
-	pending  int // operations that wait
-	timeouts timeouts
+	timeouts deadline.Queue[*op]
 	spare    []*op // for operations to come
 }
 
@@ -27,7 +27,7 @@ func (f *inflight) newOp(id uint64, key string, l quorum.Level) *op {
 	if n := len(f.spare); n > 0 {
 		o := f.spare[n-1]
 		f.spare = f.spare[:n-1]
-		*o = op{serial: o.serial, id: id, key: key, level: l}
+		*o = op{Entry: o.Renewed(), id: id, key: key, level: l}
 		return o
 	}
 	return &op{id: id, key: key, level: l}
@@ -36,8 +36,7 @@ func (f *inflight) newOp(id uint64, key string, l quorum.Level) *op {
 // recycle takes an op to which nothing refers any more, except its place in the line of the
 // timeouts.
 func (f *inflight) recycle(o *op) {
-	o.serial++
-	o.release()
+	*o = op{Entry: o.Retired()}
 	if len(f.spare) < opsKeep {
 		f.spare = append(f.spare, o)
 	}
@@ -52,18 +51,15 @@ func (f *inflight) begin(o *op, timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = f.cfg.OperationTimeout
 	}
-	o.deadline = f.now.Add(timeout)
-	f.pending++
-	f.timeouts.add(o)
+	f.timeouts.Add(o, o.id, f.now.Add(timeout))
 }
 
 // end answers an operation that waited.
 func (f *inflight) end(o *op, err error) {
-	if o.done() {
+	if o.Done() {
 		return
 	}
-	f.timeouts.remove(o)
-	f.pending--
+	f.timeouts.Remove(o)
 	if o.then != nil {
 		o.then(err)
 	} else {
@@ -82,17 +78,19 @@ func (f *inflight) finish(o *op, err error) {
 
 // endRead answers a read with a state of its key.
 func (f *inflight) endRead(o *op, r crdt.Reader) {
-	if o.done() {
+	if o.Done() {
 		return
 	}
-	f.timeouts.remove(o)
-	f.pending--
+	f.timeouts.Remove(o)
 	if o.then != nil {
 		o.then(nil)
 	} else {
 		f.replyReader(o.id, r)
 	}
 }
+
+// pending returns how many operations wait.
+func (f *inflight) pending() int { return f.timeouts.Len() }
 
 // mayAsk says why an operation of this level cannot begin.
 func (f *inflight) mayAsk(l quorum.Level) error {
@@ -105,8 +103,8 @@ func (f *inflight) mayAsk(l quorum.Level) error {
 	if n := len(f.view.Voters); l != quorum.Local && l.Need(n) > n {
 		return fmt.Errorf("%w: %v, the view has %d voters", ErrNotEnoughReplicas, l, n)
 	}
-	if f.pending >= f.cfg.PendingMax {
-		return fmt.Errorf("%w: %d operations wait (Config.PendingMax)", ErrOverloaded, f.pending)
+	if f.pending() >= f.cfg.PendingMax {
+		return fmt.Errorf("%w: %d operations wait (Config.PendingMax)", ErrOverloaded, f.pending())
 	}
 	return nil
 }
@@ -127,37 +125,19 @@ func (f *inflight) mayWrite(l quorum.Level) error {
 
 // op is an operation that waits: for acks, for the disk, or for clocks.
 type op struct {
-	id       uint64
-	key      string
-	level    quorum.Level
-	space    keyspace.Space
-	read     bool
-	seq      uint64               // write: last event of its group; 0: it changed nothing
-	goal     *crdt.Clock          // write that changed nothing: what must be known to enough
-	failed   error                // of the own disk
-	mutate   func(*crdt.Tx) error // of an update that has not happened yet
-	forever  bool                 // it also leaves the marker that nothing outlives
-	waits    bool                 // it is among the timeouts, or was
-	deadline time.Time
-	asked    *comparison // linearizable read: the last one that it took part in
-	tries    int         // of them
-	place    int         // among the timeouts, -1: no longer
-	serial   uint64      // of the operation, among those that used this op
-	then     func(error) // of the machine's own operations: takes the place of an answer
+	deadline.Entry
+	id      uint64
+	key     string
+	level   quorum.Level
+	space   keyspace.Space
+	read    bool
+	seq     uint64               // write: last event of its group; 0: it changed nothing
+	goal    *crdt.Clock          // write that changed nothing: what must be known to enough
+	failed  error                // of the own disk
+	mutate  func(*crdt.Tx) error // of an update that has not happened yet
+	forever bool                 // it also leaves the marker that nothing outlives
+	waits   bool                 // it is among the timeouts, or was
+	asked   *comparison          // linearizable read: the last one that it took part in
+	tries   int                  // of them
+	then    func(error)          // of the machine's own operations: takes the place of an answer
 }
-
-// before orders by deadline, then by id.
-func (o *op) before(p *op) bool {
-	if !o.deadline.Equal(p.deadline) {
-		return o.deadline.Before(p.deadline)
-	}
-	return o.id < p.id
-}
-
-// release lets go of what an op that has ended refers to.
-func (o *op) release() {
-	*o = op{serial: o.serial, place: -1}
-}
-
-// done reports whether the operation has been answered.
-func (o *op) done() bool { return o.place < 0 }

@@ -176,7 +176,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 
 // onTime does what has fallen due.
 func (m *Machine) onTime() {
-	for o := m.ops.timeouts.first(); o != nil && !m.now.Before(o.deadline); o = m.ops.timeouts.first() {
+	for o, ok := m.ops.timeouts.First(); ok && !m.now.Before(o.Deadline()); o, ok = m.ops.timeouts.First() {
 		m.expire(o)
 	}
 	if !m.member {
@@ -216,8 +216,8 @@ func (m *Machine) finish() {
 // Deadline is when to step a Tick at the latest; zero: never.
 func (m *Machine) Deadline() time.Time {
 	var d time.Time
-	if o := m.ops.timeouts.first(); o != nil {
-		d = o.deadline
+	if o, ok := m.ops.timeouts.First(); ok {
+		d = o.Deadline()
 	}
 	if at, ok := m.spaces[keyspace.Durable].disk.Due(); ok {
 		d = earlier(d, at)
@@ -274,7 +274,7 @@ func (m *Machine) Stats() Stats { return m.stats }
 // String prints the state on a few lines.
 func (m *Machine) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n", wire.Short(m.cfg.Self), m.view, wire.Flags("voter", m.voter, "serves", m.serves), m.ops.pending)
+	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n", wire.Short(m.cfg.Self), m.view, wire.Flags("voter", m.voter, "serves", m.serves), m.ops.pending())
 	for _, s := range m.spaces {
 		fmt.Fprintf(&b, "  %v\n", s)
 	}
@@ -283,7 +283,7 @@ func (m *Machine) String() string {
 
 // dropOps ends everything that waits, when the node is no longer a member.
 func (m *Machine) dropOps(err error) {
-	for o := m.ops.timeouts.first(); o != nil; o = m.ops.timeouts.first() {
+	for o, ok := m.ops.timeouts.First(); ok; o, ok = m.ops.timeouts.First() {
 		m.ops.end(o, err)
 	}
 	for _, s := range m.spaces {

@@ -81,8 +81,8 @@ func (mv *move) hold(o *op, timeout time.Duration) bool {
 	}
 	mv.stats.Held++
 	mv.ops.begin(o, timeout)
-	if len(mv.held) > 2*mv.ops.pending+64 {
-		mv.held = slices.DeleteFunc(mv.held, (*op).done)
+	if len(mv.held) > 2*mv.ops.pending()+64 {
+		mv.held = slices.DeleteFunc(mv.held, (*op).Done)
 	}
 	mv.held = append(mv.held, o)
 	return true
@@ -132,7 +132,7 @@ func (mv *move) waits() bool { return mv.number != 0 && mv.step <= moveSpreads }
 
 // holdMoving takes the updates that wait in the volatile space for something else.
 func (mv *move) holdMoving() {
-	mv.held = append(mv.held, mv.from.holding.take(func(o *op) bool { return !o.done() && mv.movesKey(o.key) })...)
+	mv.held = append(mv.held, mv.from.holding.take(func(o *op) bool { return !o.Done() && mv.movesKey(o.key) })...)
 }
 
 // heed keeps what a member tells.
@@ -203,13 +203,13 @@ func (mv *move) items() iter.Seq[*crdt.Item] {
 func (m *Machine) reroute(was *keyspace.Routes) {
 	from, to := m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable]
 	for _, o := range m.move.held {
-		if !o.done() {
+		if !o.Done() {
 			o.space = m.SpaceOf(o.key)
 			m.spaces[o.space].holding.keep(o)
 		}
 	}
 	m.move.held = nil
-	goes := func(o *op) bool { return !o.done() && o.then == nil && m.SpaceOf(o.key) == keyspace.Durable }
+	goes := func(o *op) bool { return !o.Done() && o.then == nil && m.SpaceOf(o.key) == keyspace.Durable }
 	linear := from.compares.take(goes)
 	for _, o := range from.reads.take(goes) {
 		o.space = keyspace.Durable
@@ -266,7 +266,7 @@ func (mv *move) check() error {
 		return fmt.Errorf("move %d runs, the view has %d", mv.number, mv.view.Moves)
 	case mv.waits() && mv.at.IsZero():
 		return fmt.Errorf("move %d waits and no timer runs", mv.number)
-	case slices.ContainsFunc(mv.from.holding.held, func(o *op) bool { return !o.done() && mv.movesKey(o.key) }):
+	case slices.ContainsFunc(mv.from.holding.held, func(o *op) bool { return !o.Done() && mv.movesKey(o.key) }):
 		return fmt.Errorf("move %d: an update of its keys waits for something else", mv.number)
 	}
 	return nil

@@ -171,10 +171,10 @@ func (q *reads) checkRound(r *round) {
 	}
 	keep := r.ops[:0]
 	for _, o := range r.ops {
-		if !o.done() && q.sets.Agreed(o.level, answered) {
+		if !o.Done() && q.sets.Agreed(o.level, answered) {
 			q.ops.endRead(o, q.store.View(o.key))
 		}
-		if !o.done() {
+		if !o.Done() {
 			keep = append(keep, o)
 		}
 	}
@@ -218,8 +218,8 @@ func (q *reads) retry() {
 	q.gaps.askAgain()
 	for _, r := range q.rounds {
 		for _, o := range r.ops {
-			if o.done() { // it has timed out
-				r.ops = slices.DeleteFunc(r.ops, (*op).done)
+			if o.Done() { // it has timed out
+				r.ops = slices.DeleteFunc(r.ops, (*op).Done)
 				break
 			}
 		}

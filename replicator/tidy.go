@@ -106,7 +106,7 @@ func (t *tidying) deadline() time.Time { return earlier(t.at, t.expiry.next()) }
 // askExpiry asks a majority what it has of the keys that are due.
 func (t *tidying) askExpiry() {
 	t.expiry.tryAt = t.now.Add(t.cfg.RetryInterval)
-	if t.ops.pending+int(keyspace.Count) > t.cfg.PendingMax {
+	if t.ops.pending()+int(keyspace.Count) > t.cfg.PendingMax {
 		return
 	}
 	for i, keys := range t.expiry.due() {

@@ -124,7 +124,7 @@ func (w *writes) refused(p *peer, o *op) bool {
 // endHopeless ends a write if so many disks have refused it that the others are too few for its
 // level.
 func (w *writes) endHopeless(o *op) {
-	if o.done() {
+	if o.Done() {
 		return
 	}
 	if o.level == quorum.Local {

@@ -48,14 +48,14 @@ func (w *writes) complete() {
 		}
 		keep = append(keep, q)
 		ops, reach, n := q.ops.Items(), w.reachOf(q.level), 0
-		for n < len(ops) && (ops[n].done() || ops[n].seq <= reach) {
+		for n < len(ops) && (ops[n].Done() || ops[n].seq <= reach) {
 			w.ops.end(ops[n], nil)
 			w.ops.recycle(ops[n])
 			n++
 		}
 		q.ops.Pop(n)
-		if q.ops.Len() > 2*w.ops.pending+64 {
-			q.ops.Drop((*op).done) // they have timed out behind one that still waits
+		if q.ops.Len() > 2*w.ops.pending()+64 {
+			q.ops.Drop((*op).Done) // they have timed out behind one that still waits
 		}
 	}
 	clear(w.queues[len(keep):])
@@ -115,7 +115,7 @@ func (w *writes) idle() bool { return len(w.goals) == 0 }
 func (w *writes) drop() { w.queues, w.goals = nil, nil }
 
 // dropGoals forgets those that have ended.
-func (w *writes) dropGoals() { w.goals = slices.DeleteFunc(w.goals, (*op).done) }
+func (w *writes) dropGoals() { w.goals = slices.DeleteFunc(w.goals, (*op).Done) }
 
 func (w *writes) goalReached(o *op) bool {
 	if o.level == quorum.Local {
@@ -130,10 +130,10 @@ func (w *writes) completeGoals() {
 	}
 	keep := w.goals[:0]
 	for _, o := range w.goals {
-		if !o.done() && w.goalReached(o) {
+		if !o.Done() && w.goalReached(o) {
 			w.ops.end(o, nil)
 		}
-		if !o.done() {
+		if !o.Done() {
 			keep = append(keep, o)
 		}
 	}
@@ -159,7 +159,7 @@ func (w *writes) failLocal(upTo uint64, cause error) {
 }
 
 func (w *writes) fail(o *op, cause error) {
-	if o.done() {
+	if o.Done() {
 		return
 	}
 	o.failed = cause
