@@ -82,6 +82,9 @@ func (m *Machine) Check() error {
 	if err := m.move.check(); err != nil {
 		return fmt.Errorf("replicator %s: %w", wire.Short(m.cfg.Self), err)
 	}
+	if err := m.tidying.expiry.keys.Check(); err != nil {
+		return fmt.Errorf("replicator %s: %w", wire.Short(m.cfg.Self), err)
+	}
 	if n := m.ops.pending(); n > m.cfg.PendingMax {
 		return fmt.Errorf("replicator %s: %d pending, at most %d", wire.Short(m.cfg.Self), n, m.cfg.PendingMax)
 	}

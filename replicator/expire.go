@@ -1,10 +1,9 @@
 package replicator
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/replicator/idle"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -24,10 +23,7 @@ import (
 // key is removed sooner than the rules of the replica that removes it say.
 type expiry struct {
 	*site
-	exact map[string]*expireRule
-	globs []*expireRule // the most special first
-	rules []*expireRule // all
-	keys  map[string]*idleKey
+	keys  idle.Keys
 	tryAt time.Time // not before
 	asked [keyspace.Count]expiring
 }
@@ -39,149 +35,50 @@ type expiring struct {
 	asked     time.Time // when
 }
 
-// expireRule is one entry of Config.Expire, with the keys that it rules over by the time of their
-// last change.
-type expireRule struct {
-	pattern     string
-	after       time.Duration
-	first, last *idleKey
-}
-
-// idleKey is a key that can expire.
-type idleKey struct {
-	key        string
-	since      time.Time
-	rule       *expireRule
-	prev, next *idleKey
-}
-
-func newExpiry(t *site) expiry {
-	e := expiry{site: t, exact: map[string]*expireRule{}, keys: map[string]*idleKey{}}
-	for pattern, d := range t.cfg.Expire { // order: sorted below
-		e.rules = append(e.rules, &expireRule{pattern: pattern, after: d})
-	}
-	slices.SortFunc(e.rules, func(a, b *expireRule) int {
-		return cmp.Or(cmp.Compare(len(b.pattern), len(a.pattern)), cmp.Compare(a.pattern, b.pattern))
-	})
-	for _, r := range e.rules {
-		if keyspace.IsPattern(r.pattern) {
-			e.globs = append(e.globs, r)
-		} else {
-			e.exact[r.pattern] = r
-		}
-	}
-	return e
-}
-
-// ruleOf returns the rule for a key: the one that names it, else the longest pattern that matches;
-// nil when it never expires.
-func (e *expiry) ruleOf(key string) *expireRule {
-	if r := e.exact[key]; r != nil {
-		return r
-	}
-	for _, r := range e.globs {
-		if keyspace.Match(r.pattern, key) {
-			return r
-		}
-	}
-	return nil
-}
+func newExpiry(t *site) expiry { return expiry{site: t, keys: idle.New(t.cfg.Expire)} }
 
 // touch notes that keys of a store have changed.
 func (e *expiry) touch(r *replica) { e.seen(r, r.ch.Keys) }
 
 func (e *expiry) seen(r *replica, keys []string) {
-	if len(e.rules) == 0 {
+	if !e.keys.Ruled() {
 		return
 	}
 	for _, key := range keys {
-		if e.routes.SpaceOf(key) != r.id {
-			continue // it moves, or has moved
-		}
-		k, holds := e.keys[key], r.store.Holds(key)
-		switch {
-		case k != nil && !holds:
-			k.rule.remove(k)
-			delete(e.keys, key)
-		case k != nil:
-			k.rule.remove(k)
-			k.since = e.now
-			k.rule.add(k)
-		case holds:
-			if rule := e.ruleOf(key); rule != nil {
-				k = &idleKey{key: key, since: e.now, rule: rule}
-				e.keys[key] = k
-				rule.add(k)
-			}
+		if e.routes.SpaceOf(key) == r.id { // else it moves, or has moved
+			e.keys.Note(key, r.store.Holds(key), e.now)
 		}
 	}
 }
 
 // prime begins to count for what the store holds already, and is not counted for.
 func (e *expiry) prime(r *replica) {
-	if len(e.rules) == 0 {
+	if !e.keys.Ruled() {
 		return
 	}
 	var keys []string
 	for key := range r.store.Snapshot().Keys("") {
-		if e.keys[key] == nil {
+		if !e.keys.Has(key) {
 			keys = append(keys, key)
 		}
 	}
 	e.seen(r, keys)
 }
 
-func (r *expireRule) add(k *idleKey) {
-	if k.prev = r.last; k.prev == nil {
-		r.first = k
-	} else {
-		k.prev.next = k
-	}
-	r.last = k
-}
-
-func (r *expireRule) remove(k *idleKey) {
-	if k.prev == nil {
-		r.first = k.next
-	} else {
-		k.prev.next = k.next
-	}
-	if k.next == nil {
-		r.last = k.prev
-	} else {
-		k.next.prev = k.prev
-	}
-	k.prev, k.next = nil, nil
-}
-
 // next is when the next key expires, as far as this replica is the one to see to it.
-func (e *expiry) next() (at time.Time) {
-	if len(e.keys) == 0 || !e.tidies() || e.asked[keyspace.Volatile].keys != nil || e.asked[keyspace.Durable].keys != nil {
+func (e *expiry) next() time.Time {
+	asks := e.asked[keyspace.Volatile].keys != nil || e.asked[keyspace.Durable].keys != nil
+	if e.keys.Len() == 0 || !e.tidies() || asks {
 		return zeroTime
 	}
-	for _, r := range e.rules {
-		if r.first != nil {
-			at = earlier(at, r.first.since.Add(r.after))
-		}
-	}
-	return later(at, e.tryAt)
-}
-
-// expires reports whether a key is due.
-func (e *expiry) expires(key string) bool {
-	k := e.keys[key]
-	return k != nil && !e.now.Before(k.since.Add(k.rule.after))
+	return later(e.keys.Next(), e.tryAt)
 }
 
 // due returns the keys that are due, by space.
 func (e *expiry) due() (due [keyspace.Count][]string) {
-	n := 0
-	for _, r := range e.rules {
-		for k := r.first; k != nil && n < tidyKeys && e.expires(k.key); k = k.next {
-			space := e.routes.SpaceOf(k.key)
-			due[space] = append(due[space], k.key)
-			n++
-		}
+	for _, key := range e.keys.Due(e.now, tidyKeys) {
+		space := e.routes.SpaceOf(key)
+		due[space] = append(due[space], key)
 	}
 	return due
 }
@@ -219,7 +116,7 @@ func (e *expiry) confirmed(space keyspace.Space) (keys []string) {
 		return nil // not asked, or this process stood still: what was told then is old by now
 	}
 	for _, key := range a.keys {
-		if e.expires(key) && e.routes.SpaceOf(key) == space {
+		if e.keys.Expired(key, e.now) && e.routes.SpaceOf(key) == space {
 			keys = append(keys, key)
 		}
 	}

@@ -15,19 +15,6 @@ import (
 var fleeting = Config{DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour,
 	"x/long/not": time.Minute}}
 
-func TestTheMostSpecialRuleCounts(t *testing.T) {
-	e := newExpiry(&site{cfg: Config{Expire: map[string]time.Duration{"a*": 1, "ab*": 2, "*c": 3, "abc": 4, "b*": 5, "*b": 6}}})
-	for key, want := range map[string]time.Duration{"a": 1, "abd": 2, "abc": 4, "abcc": 2, "xc": 3, "ac": 3, "bb": 6, "ba": 5, "z": 0} {
-		got := time.Duration(0)
-		if r := e.ruleOf(key); r != nil {
-			got = r.after
-		}
-		if got != want {
-			t.Errorf("%q expires after %d, want %d", key, got, want)
-		}
-	}
-}
-
 // The oldest removes a key after its time without writes. Subscribers hear that the key is deleted,
 // its rows go, and the key can be used again.
 func TestKeysExpireAfterInactivity(t *testing.T) {
@@ -68,13 +55,8 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 		t.Fatalf("deleted %q", deleted)
 	}
 	for _, n := range w.nodes {
-		if len(n.m.tidying.expiry.keys) != 0 {
-			t.Fatalf("%s remembers %d keys", wire.Short(n.id), len(n.m.tidying.expiry.keys))
-		}
-		for _, r := range n.m.tidying.expiry.rules {
-			if r.first != nil || r.last != nil {
-				t.Fatalf("the list of %q is not empty", r.pattern)
-			}
+		if k := &n.m.tidying.expiry.keys; k.Len() != 0 || k.Check() != nil {
+			t.Fatalf("%s remembers %d keys, %v", wire.Short(n.id), k.Len(), k.Check())
 		}
 	}
 }
@@ -231,7 +213,7 @@ func TestDeletedForeverDoesNotExpire(t *testing.T) {
 	w.quiet()
 	w.advance(2 * time.Minute)
 	a.want(a.put("x/1", "e", quorum.Local), crdt.ErrDeleted)
-	if len(a.m.tidying.expiry.keys) != 0 {
+	if a.m.tidying.expiry.keys.Len() != 0 {
 		t.Fatal("remembered")
 	}
 }
