@@ -45,7 +45,7 @@ func (e *expiry) seen(r *replica, keys []string) {
 		return
 	}
 	for _, key := range keys {
-		if e.routes.SpaceOf(key) == r.id { // else it moves, or has moved
+		if r.owns(key) { // else it moves, or has moved
 			e.keys.Note(key, r.store.Holds(key), e.now)
 		}
 	}

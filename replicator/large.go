@@ -14,7 +14,7 @@ func (k *largeKeys) touch(r *replica) {
 		return
 	}
 	for _, key := range r.ch.Keys {
-		if k.routes.SpaceOf(key) != r.id {
+		if !r.owns(key) {
 			continue // it moves, or has moved
 		}
 		n := r.store.Bytes(key)

@@ -88,7 +88,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	case Cancel:
 		m.onCancel(in.IDs)
 	case Unsubscribe:
-		m.subs.remove(in.ID)
+		m.subs.Remove(in.ID)
 	case Receive:
 		m.onReceive(in.From, in.Msg)
 	case Persisted:

@@ -62,6 +62,10 @@ func (r *replica) load(l Loaded) error {
 	return nil
 }
 
+// owns reports whether a key lives in this space. The other one may hold items of it while it moves,
+// and after that.
+func (r *replica) owns(key string) bool { return r.routes.SpaceOf(key) == r.id }
+
 // content is the clock that goes with the items: what has been applied. It changes with the store.
 func (r *replica) content() *crdt.Clock { return r.store.Clock() }
 

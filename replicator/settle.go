@@ -103,7 +103,7 @@ func (t *settlement) follow(prev, v View) {
 	t.reports.Forget(c.Since())
 	t.reports.Set(t.cfg.Self, v.Epoch, t.committed().Clone())
 	for _, p := range t.peers {
-		t.sendReport(p, !c.Complete(), false)
+		t.report(p, wire.Report{Ask: !c.Complete()}, false, false)
 	}
 	switch {
 	case c.Unsettled():
@@ -114,20 +114,19 @@ func (t *settlement) follow(prev, v View) {
 	}
 }
 
-// sendReport tells what this replica has acknowledged. It sends the clock itself only to a peer
-// that has another one, and that asks for it with whole.
-func (t *settlement) sendReport(p *peer, ask, whole bool) {
-	c := &t.chain
-	msg := &wire.Report{
-		Epoch: t.view.Epoch, Space: t.id, Ask: ask, Serves: t.answers(), Disk: t.cfg.Disk, Hash: t.committed().Hash(), Settled: c.Settled(),
-	}
+// report tells what this replica has acknowledged, and with msg what it asks. It sends the clock
+// itself only to a peer that has another one, and that asks for it: whole. known says that the peer
+// asks for the views, too.
+func (t *settlement) report(p *peer, msg wire.Report, whole, known bool) {
+	msg.Epoch, msg.Space, msg.Disk = t.view.Epoch, t.id, t.cfg.Disk
+	msg.Serves, msg.Hash, msg.Settled = t.answers(), t.committed().Hash(), t.chain.Settled()
 	if whole {
 		msg.Acked = t.committed().Clone()
 	}
-	if c.Unsettled() {
-		msg.Known = slices.Clone(c.Known())
+	if t.chain.Unsettled() || known {
+		msg.Known = slices.Clone(t.chain.Known())
 	}
-	t.send(p, Prompt, msg)
+	t.send(p, Prompt, &msg)
 }
 
 // onReport takes what a member of an older view had acknowledged when it installed this one.
@@ -153,26 +152,10 @@ func (t *settlement) onReport(p *peer, msg *wire.Report) {
 		}
 	}
 	if wonder := clock == nil && t.chain.Unsettled(); msg.Ask || wonder {
-		t.answerReport(p, msg.Ask, msg.Whole, wonder)
+		// The clock behind a hash that is unknown here is asked for.
+		t.report(p, wire.Report{Ask: wonder, Whole: wonder}, msg.Ask && msg.Whole, msg.Ask)
 	}
 	t.noteAcks()
-}
-
-// answerReport tells the own report to the peer that asked. It asks for the clock behind a hash
-// that is unknown here.
-func (t *settlement) answerReport(p *peer, asked, whole, wonder bool) {
-	c := &t.chain
-	msg := &wire.Report{
-		Epoch: t.view.Epoch, Space: t.id, Ask: wonder, Whole: wonder, Serves: t.answers(), Disk: t.cfg.Disk,
-		Hash: t.committed().Hash(), Settled: c.Settled(),
-	}
-	if asked && whole {
-		msg.Acked = t.committed().Clone()
-	}
-	if c.Unsettled() || asked {
-		msg.Known = slices.Clone(c.Known())
-	}
-	t.send(p, Prompt, msg)
 }
 
 // claim takes another's word for an epoch being settled.
@@ -232,7 +215,7 @@ func (t *settlement) settle() {
 		if !a.told {
 			a.told = true
 			for _, p := range t.peers {
-				t.sendReport(p, false, false)
+				t.report(p, wire.Report{}, false, false)
 			}
 		}
 		return
@@ -258,7 +241,7 @@ func (t *settlement) retry() {
 	t.gaps.askAgain()
 	for _, p := range t.peers {
 		if t.reports.Of(p.id) == nil || !t.chain.Complete() || a.goal == nil || !t.counts(p) || !p.link(t.id).acked.Includes(a.goal) {
-			t.sendReport(p, true, true)
+			t.report(p, wire.Report{Ask: true}, true, false)
 		}
 	}
 	t.at = t.now.Add(t.backoff(a.tries))

@@ -25,6 +25,7 @@ var ranks = []rankRow{
 	{"replicator/storage", 0, true, "which rows to write next depends on what changed and what is written, whatever a disk is"},
 	{"replicator/deadline", -1, true, "what waits is ordered by time, whatever it waits for"},
 	{"replicator/idle", 0, true, "how long a key may be idle is a matter of names and times"},
+	{"replicator/subscription", 0, true, "which keys are listened to, and which have changed, needs hashes of items only"},
 	{"replicator/push", -1, true, "what is on its way is bookkeeping; it knows no view and sends nothing"},
 	{"replicator/repair", -1, true, "a repair compares two stores and says what to ask; it knows no view and no message"},
 	{"replicator/quorum", -1, true, "which members count is a matter of views and levels; it knows no message and no store"},
