@@ -139,7 +139,9 @@ func TestNameThatMoves(t *testing.T) {
 	server := dnstest.Start(t)
 	wire := &byName{Network: transport.TCP(), resolver: server.Resolver()}
 	a := listen(t, transport.Config{Self: 1, Bind: "127.0.0.1:0", Network: wire, BackoffMin: time.Millisecond})
-	b, err := transport.Listen(t.Context(), transport.Config{Cluster: "c", Self: 2, Bind: "0.0.0.0:0", Advertise: "pod.test.:0"})
+	b, err := transport.Listen(t.Context(), transport.Config{
+		Cluster: "c", Self: 2, Bind: "0.0.0.0:0", Advertise: "pod.test.:0",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +181,9 @@ func TestNameThatMoves(t *testing.T) {
 func TestBackoffAndNewAddress(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		hub := memory.NewHub()
-		a, err := hub.Start(memory.Addr(1), transport.Config{BackoffMin: 100 * time.Millisecond, BackoffMax: 2 * time.Second})
+		a, err := hub.Start(memory.Addr(1), transport.Config{
+			BackoffMin: 100 * time.Millisecond, BackoffMax: 2 * time.Second,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +238,9 @@ func TestBackoffAndNewAddress(t *testing.T) {
 func TestPauseAfterARefusal(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		hub := memory.NewHub()
-		a, err := hub.Start(memory.Addr(1), transport.Config{Self: 1, BackoffMin: 100 * time.Millisecond, BackoffMax: 2 * time.Second})
+		a, err := hub.Start(memory.Addr(1), transport.Config{
+			Self: 1, BackoffMin: 100 * time.Millisecond, BackoffMax: 2 * time.Second,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

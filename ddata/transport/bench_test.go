@@ -64,7 +64,8 @@ func oneWay(b *testing.B, senders, stripes int) {
 				if err := a.Send(2, transport.Data, uint32(s%stripes), benchChannel, payload); err == nil {
 					continue
 				}
-				if err := a.AppendWait(context.Background(), 2, transport.Data, uint32(s%stripes), benchChannel, fill, nil); err != nil {
+				if err := a.AppendWait(context.Background(), 2, transport.Data, uint32(s%stripes), benchChannel,
+					fill, nil); err != nil {
 					b.Error(err)
 					return
 				}

@@ -107,7 +107,8 @@ func (c *Config) Validate() error {
 		}
 	}
 	fault(c.Cluster == "", "Cluster is empty; give every cluster a name")
-	fault(len(c.Cluster) > nameMax || !utf8.ValidString(c.Cluster), "Cluster must be at most %d bytes of UTF-8", nameMax)
+	fault(len(c.Cluster) > nameMax || !utf8.ValidString(c.Cluster),
+		"Cluster must be at most %d bytes of UTF-8", nameMax)
 	fault(c.Self == 0, "Self is zero; draw a random uid at every start")
 	if err := CheckTLS(c.TLS); err != nil {
 		errs = append(errs, fmt.Errorf("transport: config: TLS: %w", err))
@@ -133,10 +134,12 @@ func (c *Config) Validate() error {
 	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
 	fault(d.DataKeepMax < 4*receipt.Every, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receipt.Every)
 	fault(d.ConnsMax < 1, "ConnsMax is negative")
-	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin, d.AddrIdle, d.Linger) < 0,
+	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin,
+		d.AddrIdle, d.Linger) < 0,
 		"a duration is negative")
 	fault(d.BackoffMax < d.BackoffMin, "BackoffMax %v is below BackoffMin %v", d.BackoffMax, d.BackoffMin)
-	fault(d.HelloTimeout <= d.DrainTimeout, "HelloTimeout %v must exceed DrainTimeout %v", d.HelloTimeout, d.DrainTimeout)
+	fault(d.HelloTimeout <= d.DrainTimeout, "HelloTimeout %v must exceed DrainTimeout %v",
+		d.HelloTimeout, d.DrainTimeout)
 	return errors.Join(errs...)
 }
 

@@ -17,7 +17,10 @@ func TestValidateReportsAllFaults(t *testing.T) {
 	if !errors.Is(err, ErrBadAddr) {
 		t.Errorf("no ErrBadAddr in %v", err)
 	}
-	for _, want := range []string{"Cluster", "Self", "Bind", "Advertise", "FrameMax", "DataStripes", "queue", "duration", "BackoffMax", "HelloTimeout"} {
+	for _, want := range []string{
+		"Cluster", "Self", "Bind", "Advertise", "FrameMax", "DataStripes", "queue", "duration",
+		"BackoffMax", "HelloTimeout",
+	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not reported", want)
 		}
@@ -51,7 +54,8 @@ func TestListenErrors(t *testing.T) {
 			t.Errorf("no address to dial: %v", err)
 		}
 		_, err = Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", Advertise: all})
-		if !errors.Is(err, ErrBadAddr) || !strings.Contains(err.Error(), "Advertise: ") || !strings.Contains(err.Error(), strconv.Quote(all)) {
+		if !errors.Is(err, ErrBadAddr) || !strings.Contains(err.Error(), "Advertise: ") ||
+			!strings.Contains(err.Error(), strconv.Quote(all)) {
 			t.Errorf("an address that means nothing to others is advertised: %v", err)
 		}
 	}

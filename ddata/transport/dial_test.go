@@ -29,7 +29,8 @@ func TestDialTimeout(t *testing.T) {
 	d := deafNetwork{TCP(), make(chan time.Duration)}
 	faults := make(chan Fault, 100)
 	m, err := Listen(t.Context(), Config{
-		Cluster: "c", Self: 1, Bind: "127.0.0.1:0", Network: d, DialTimeout: 50 * time.Millisecond, BackoffMax: 20 * time.Millisecond,
+		Cluster: "c", Self: 1, Bind: "127.0.0.1:0",
+		Network: d, DialTimeout: 50 * time.Millisecond, BackoffMax: 20 * time.Millisecond,
 		OnFault: func(f Fault) {
 			select {
 			case faults <- f:
@@ -49,7 +50,8 @@ func TestDialTimeout(t *testing.T) {
 			t.Errorf("an attempt may last %v", may)
 		}
 	}
-	if f := <-faults; f.Kind != FaultDial || f.Peer != 9 || f.Addr != "10.0.0.1:1" || !errors.Is(f.Err, context.DeadlineExceeded) {
+	if f := <-faults; f.Kind != FaultDial || f.Peer != 9 || f.Addr != "10.0.0.1:1" ||
+		!errors.Is(f.Err, context.DeadlineExceeded) {
 		t.Errorf("told %v", f)
 	}
 }

@@ -11,7 +11,9 @@ import (
 func Example() {
 	hub := memory.NewHub() // leave Config.Network out for TCP
 	start := func(id transport.NodeID, addr string) *transport.Mesh {
-		m, err := transport.Listen(context.Background(), transport.Config{Cluster: "shop", Self: id, Bind: addr, Network: hub.At(addr)})
+		m, err := transport.Listen(context.Background(), transport.Config{
+			Cluster: "shop", Self: id, Bind: addr, Network: hub.At(addr),
+		})
 		if err != nil {
 			panic(err)
 		}

@@ -12,7 +12,9 @@ import (
 func TestDecodingIsFrugal(t *testing.T) {
 	var seeds [][]byte
 	for _, k := range []kind{kindLink, kindAddr, kindStream} {
-		b, err := appendHandshake(nil, k, hello{Cluster: "c", From: 1, To: 2, Addr: "a:1", Lane: Data, Stripe: 1, Generation: 9})
+		b, err := appendHandshake(nil, k, hello{
+			Cluster: "c", From: 1, To: 2, Addr: "a:1", Lane: Data, Stripe: 1, Generation: 9,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,7 +109,9 @@ func (b *besieged) eventually(what string, cond func() bool) {
 
 func hi(i int, k kind, to NodeID) []byte {
 	addr := fmt.Sprintf("10.0.%d.%d:1", i>>8&255, i&255)
-	h := hello{Cluster: "c", From: NodeID(1000 + i), To: to, Addr: addr, Generation: 1, Lane: Data, FrameMax: DefaultFrameMax}
+	h := hello{
+		Cluster: "c", From: NodeID(1000 + i), To: to, Addr: addr, Generation: 1, Lane: Data, FrameMax: DefaultFrameMax,
+	}
 	b, err := appendHandshake(nil, k, h)
 	if err != nil {
 		panic(err)
@@ -143,7 +145,10 @@ func TestSlowHellosKeepNobodyOut(t *testing.T) {
 func TestConnsMax(t *testing.T) {
 	b := besiege(t, func(c *Config) { c.ConnsMax = 200 })
 	b.come(300, func(i int) []byte { return hi(i, kindAddr, 0) })
-	b.eventually("as many as may", func() bool { s := b.m.Stats(); return s.Readers == 200 && s.Dropped[DropOverload] == 100 })
+	b.eventually("as many as may", func() bool {
+		s := b.m.Stats()
+		return s.Readers == 200 && s.Dropped[DropOverload] == 100
+	})
 	b.disperse()
 	b.serves(2)
 }
@@ -167,7 +172,8 @@ func TestHugeLengthsCostNothing(t *testing.T) {
 	})
 	b.eventually("all are read", func() bool { return b.m.Stats().Readers == n })
 	if cost := int64(heap()) - int64(before); cost > n*40<<10 {
-		t.Errorf("%d connections of half a frame cost %d bytes each; together they announced %d MB", n, cost/n, n*DefaultFrameMax>>20)
+		t.Errorf("%d connections of half a frame cost %d bytes each; together they announced %d MB",
+			n, cost/n, n*DefaultFrameMax>>20)
 	}
 	b.serves(2)
 	b.disperse()
@@ -207,7 +213,10 @@ func TestStreamsAreBounded(t *testing.T) {
 		conn.Close()
 	})
 	b.come(80, func(i int) []byte { return hi(i, kindStream, 0) })
-	b.eventually("as many as may", func() bool { s := b.m.Stats(); return s.Streams == 50 && s.Dropped[DropOverload] == 30 })
+	b.eventually("as many as may", func() bool {
+		s := b.m.Stats()
+		return s.Streams == 50 && s.Dropped[DropOverload] == 30
+	})
 	cancel()
 	b.eventually("ended", func() bool { return b.m.Stats().Streams == 0 })
 	b.serves(2)

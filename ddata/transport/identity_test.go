@@ -79,12 +79,16 @@ func TestCertificateOfALaterPeer(t *testing.T) {
 	if err := a.AddPeer(victim, victimAddr); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "cut off", func() bool { return a.Stats().Readers == 0 && a.Stats().Dropped[transport.DropRefusedIn] > 0 })
+	eventually(t, "cut off", func() bool {
+		return a.Stats().Readers == 0 && a.Stats().Dropped[transport.DropRefusedIn] > 0
+	})
 }
 
 // A certificate that is good for both addresses speaks for both: its holders cannot be told apart.
 func TestCertificateOfBothPeers(t *testing.T) {
-	shared := pkitest.NewAuthority(t).Identity(pkitest.Node{IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(127, 0, 0, 2)}})
+	shared := pkitest.NewAuthority(t).Identity(pkitest.Node{
+		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(127, 0, 0, 2)},
+	})
 	a := listen(t, transport.Config{Self: 1, Bind: "127.0.0.1:0", TLS: shared})
 	if err := a.AddPeer(victim, victimAddr); err != nil {
 		t.Fatal(err)

@@ -59,16 +59,17 @@ func TestBrokenParts(t *testing.T) {
 		return b
 	}
 	for what, bad := range map[string][]byte{
-		"another frame within":        append(bytes.Clone(message[:first]), appendFrame(nil, 1, []byte("x"))...),
-		"another message within":      append(bytes.Clone(message[:first]), message...),
-		"of another channel":          edit(message, first+4, 2),
-		"goes on and has not begun":   message[first:],
-		"both bits at once":           edit(message, 0, most|firstPart|nextPart),
-		"above MessageMax":            edit(message, frame.HeaderSize, limit+1),
-		"4 GiB":                       edit(message, frame.HeaderSize, 1<<32-1),
-		"more than it said":           edit(message, frame.HeaderSize, 200),
-		"of no bytes":                 edit(message, frame.HeaderSize, 0),
-		"a part of no bytes":          append(bytes.Clone(message[:first]), edit(message[first:first+frame.HeaderSize], 0, nextPart)...),
+		"another frame within":      append(bytes.Clone(message[:first]), appendFrame(nil, 1, []byte("x"))...),
+		"another message within":    append(bytes.Clone(message[:first]), message...),
+		"of another channel":        edit(message, first+4, 2),
+		"goes on and has not begun": message[first:],
+		"both bits at once":         edit(message, 0, most|firstPart|nextPart),
+		"above MessageMax":          edit(message, frame.HeaderSize, limit+1),
+		"4 GiB":                     edit(message, frame.HeaderSize, 1<<32-1),
+		"more than it said":         edit(message, frame.HeaderSize, 200),
+		"of no bytes":               edit(message, frame.HeaderSize, 0),
+		"a part of no bytes": append(bytes.Clone(message[:first]),
+			edit(message[first:first+frame.HeaderSize], 0, nextPart)...),
 		"a first part without a size": edit(message[:frame.HeaderSize+3], 0, 3|firstPart),
 		"a first part with no more":   edit(message[:frame.HeaderSize+4], 0, 4|firstPart),
 	} {
@@ -78,10 +79,13 @@ func TestBrokenParts(t *testing.T) {
 		m.Handle(1, HandlerFunc(func(NodeID, []byte) { handled++ }))
 		m.Handle(2, HandlerFunc(func(NodeID, []byte) { handled++ }))
 		good := append(inParts(nil, 1, make([]byte, 333), most), appendFrame(nil, 1, nil)...)
-		err := m.in.reader.read(&script{data: append(bytes.Clone(good), bad...), portion: func() int { return 70 }}, 9, turn)
+		err := m.in.reader.read(&script{
+			data: append(bytes.Clone(good), bad...), portion: func() int { return 70 },
+		}, 9, turn)
 		turn.receipts.End(false)
 		if !errors.Is(err, ErrProtocol) || handled != 2 || turn.receipts.Received() != uint64(frame.Count(good)) {
-			t.Errorf("%s: %v; %d handled, %d frames received of %d", what, err, handled, turn.receipts.Received(), frame.Count(good))
+			t.Errorf("%s: %v; %d handled, %d frames received of %d",
+				what, err, handled, turn.receipts.Received(), frame.Count(good))
 		}
 		if taken(turn) != 0 {
 			t.Errorf("%s: %d bytes of room are never given back", what, taken(turn))
@@ -91,7 +95,8 @@ func TestBrokenParts(t *testing.T) {
 	m := bare(most)
 	_ = dataTurn(m, limit)
 	for _, turn := range []*turn{nil, {}} {
-		if err := m.in.reader.read(&script{data: message, portion: func() int { return 1000 }}, 9, turn); !errors.Is(err, ErrProtocol) {
+		conn := &script{data: message, portion: func() int { return 1000 }}
+		if err := m.in.reader.read(conn, 9, turn); !errors.Is(err, ErrProtocol) {
 			t.Errorf("parts beside the Data lane: %v", err)
 		}
 	}
@@ -140,7 +145,10 @@ func TestHostileParts(t *testing.T) {
 		}
 		return 0, 0
 	}
-	b.eventually("one has room and the others wait", func() bool { taken, wait := waiting(); return taken == DefaultMessageMax && wait == n-1 })
+	b.eventually("one has room and the others wait", func() bool {
+		taken, wait := waiting()
+		return taken == DefaultMessageMax && wait == n-1
+	})
 	if cost := int64(heap()) - int64(before); cost > n*4*partMax {
 		t.Errorf("%d connections cost %d bytes each, having sent %d", n, cost/n, partMax)
 	}
@@ -153,7 +161,10 @@ func TestHostileParts(t *testing.T) {
 		b.crowd = append(b.crowd, c)
 		_, _ = c.Write(append(greet(i, 2), appendFrame(nil, 1, []byte("hello"))...))
 	}
-	b.eventually("the room is free again", func() bool { taken, wait := waiting(); return taken == 0 && wait == 0 && b.m.Stats().Readers == n })
+	b.eventually("the room is free again", func() bool {
+		taken, wait := waiting()
+		return taken == 0 && wait == 0 && b.m.Stats().Readers == n
+	})
 	b.serves(3)
 }
 
@@ -201,7 +212,8 @@ func TestLostParts(t *testing.T) {
 
 func skipToNext(b []byte) int {
 	for at := range b {
-		if len(b)-at >= frame.HeaderSize && frame.Channel(b[at:]) == 1 && binary.LittleEndian.Uint32(b[at:])>>30 == nextPart>>30 {
+		if len(b)-at >= frame.HeaderSize && frame.Channel(b[at:]) == 1 &&
+			binary.LittleEndian.Uint32(b[at:])>>30 == nextPart>>30 {
 			return at
 		}
 	}

@@ -116,7 +116,9 @@ func TestRequeue(t *testing.T) {
 	m := bare(1000)
 	defer m.cancel()
 	size := len(appendFrame(nil, 1, []byte("abc")))
-	for _, c := range []struct{ written, lost int }{{0, 0}, {1, 1}, {size - 1, 1}, {size, 1}, {size + 1, 2}, {3 * size, 3}} {
+	for _, c := range []struct{ written, lost int }{
+		{0, 0}, {1, 1}, {size - 1, 1}, {size, 1}, {size + 1, 2}, {3 * size, 3},
+	} {
 		before := m.Stats().Dropped[DropConnLost]
 		q := newLink(&m.out.ports, 3, "a:1", Bulk, 0).q
 		var batch []byte

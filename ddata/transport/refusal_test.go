@@ -26,7 +26,9 @@ func TestRefusalsAreSaidOnce(t *testing.T) {
 	for i := range 5 {
 		for _, r := range []Reason{RefusedCluster, RefusedStream, RefusedIncarnation, RefusedSelf, RefusedGeneration} {
 			m.report.warned.Store(0) // as if a second had passed
-			m.report.refused(Refusal{Inbound: true, Peer: NodeID(i + 10), Addr: "127.0.0.1:1", Cause: ErrRefused{Reason: r}})
+			m.report.refused(Refusal{
+				Inbound: true, Peer: NodeID(i + 10), Addr: "127.0.0.1:1", Cause: ErrRefused{Reason: r},
+			})
 		}
 	}
 	if len(loud) != 1 {
@@ -94,7 +96,8 @@ func TestNothingGetsPastARefusal(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
-			if k, body, err := readHandshake(conn); err == nil { // a reset may overtake the answer, because not all was read
+			// a reset may overtake the answer, because not all was read
+			if k, body, err := readHandshake(conn); err == nil {
 				if _, err := decodeAnswer(k, body); k != kindRefusal || err == nil {
 					t.Errorf("answer %d: %v", k, err)
 				}
@@ -102,7 +105,8 @@ func TestNothingGetsPastARefusal(t *testing.T) {
 			if rest, _ := io.ReadAll(conn); len(rest) > 0 {
 				t.Errorf("it hears %q behind the refusal", rest)
 			}
-			if s := m.Stats(); handled.Load() != 0 || s.FramesIn != 0 || s.Readers != 0 || s.Dropped[DropRefusedIn] != 1 {
+			if s := m.Stats(); handled.Load() != 0 || s.FramesIn != 0 || s.Readers != 0 ||
+				s.Dropped[DropRefusedIn] != 1 {
 				t.Errorf("%d frames handled; %v", handled.Load(), s)
 			}
 		})

@@ -33,12 +33,15 @@ func TestKernelIsToldTimes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range []struct{ level, name, want int }{
-			{syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, 7}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, 7},
+			{syscall.SOL_SOCKET, syscall.SO_KEEPALIVE, 1}, {syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, 7},
+			{syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL, 7},
 			{syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT, 3}, {syscall.IPPROTO_TCP, userTimeout, 11_000},
 		} {
 			var got int
 			var failed error
-			if err := raw.Control(func(fd uintptr) { got, failed = syscall.GetsockoptInt(int(fd), o.level, o.name) }); err != nil || failed != nil {
+			if err := raw.Control(func(fd uintptr) {
+				got, failed = syscall.GetsockoptInt(int(fd), o.level, o.name)
+			}); err != nil || failed != nil {
 				t.Fatal(err, failed)
 			}
 			if got != o.want {

@@ -63,8 +63,8 @@ func checkOwn(t TLS, addr string) error {
 		err = goodFor(t, shown, addr)
 	}
 	if err != nil {
-		return fmt.Errorf("transport: config: TLS: this node's certificate is not good for %s, which it advertises: %w; "+
-			"give it one for that host, or another Advertise", addr, err)
+		return fmt.Errorf("transport: config: TLS: this node's certificate is not good for %s, which it advertises: "+
+			"%w; give it one for that host, or another Advertise", addr, err)
 	}
 	return nil
 }

@@ -38,7 +38,10 @@ func TestTLSStranger(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			told := make(chan transport.Refusal, 10)
 			start := func(id transport.NodeID, secure transport.TLS) *transport.Mesh {
-				cfg := transport.Config{Cluster: "c", Self: id, Bind: "127.0.0.1:0", TLS: secure, OnRefused: func(r transport.Refusal) { told <- r }}
+				cfg := transport.Config{
+					Cluster: "c", Self: id, Bind: "127.0.0.1:0",
+					TLS: secure, OnRefused: func(r transport.Refusal) { told <- r },
+				}
 				m, err := transport.Listen(t.Context(), cfg)
 				if err != nil {
 					t.Fatal(err)
@@ -64,7 +67,8 @@ func TestTLSStranger(t *testing.T) {
 func TestTLSOfNoUse(t *testing.T) {
 	authority := pkitest.NewAuthority(t)
 	_, err := transport.Listen(t.Context(), transport.Config{
-		Cluster: "c", Self: 1, Bind: "127.0.0.1:0", TLS: authority.Identity(pkitest.Node{IPs: []net.IP{net.IPv4(10, 9, 9, 9)}}),
+		Cluster: "c", Self: 1, Bind: "127.0.0.1:0",
+		TLS: authority.Identity(pkitest.Node{IPs: []net.IP{net.IPv4(10, 9, 9, 9)}}),
 	})
 	if err == nil || !strings.Contains(err.Error(), "10.9.9.9") || !strings.Contains(err.Error(), "another Advertise") {
 		t.Errorf("started with %v", err)
@@ -77,7 +81,9 @@ func TestTLSOfAnotherName(t *testing.T) {
 	authority := pkitest.NewAuthority(t)
 	told := make(chan transport.Refusal, 10)
 	hears := func(r transport.Refusal) { told <- r }
-	a := listen(t, transport.Config{Self: 1, Bind: "127.0.0.1:0", TLS: authority.Identity(pkitest.Node{}), OnRefused: hears})
+	a := listen(t, transport.Config{
+		Self: 1, Bind: "127.0.0.1:0", TLS: authority.Identity(pkitest.Node{}), OnRefused: hears,
+	})
 	var elsewhere renewing
 	elsewhere.Store(authority.Identity(pkitest.Node{}))
 	b := listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: &elsewhere, OnRefused: hears})
@@ -86,7 +92,8 @@ func TestTLSOfAnotherName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if r := <-told; r.Cause.Reason != transport.RefusedTLS || !strings.Contains(r.Cause.Text, b.Addr()) || !strings.Contains(r.Cause.Text, "10.9.9.9") {
+		if r := <-told; r.Cause.Reason != transport.RefusedTLS || !strings.Contains(r.Cause.Text, b.Addr()) ||
+			!strings.Contains(r.Cause.Text, "10.9.9.9") {
 			t.Errorf("refused because of %v", r)
 		}
 	}
@@ -106,7 +113,8 @@ func TestTLSIsRenewedWhileRunning(t *testing.T) {
 	old, next := pkitest.NewAuthority(t).Identity(pkitest.Node{}), pkitest.NewAuthority(t).Identity(pkitest.Node{})
 	var now renewing
 	now.Store(old)
-	a, b := listen(t, transport.Config{Self: 1, Bind: "127.0.0.1:0", TLS: &now}), listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: &now})
+	a, b := listen(t, transport.Config{Self: 1, Bind: "127.0.0.1:0", TLS: &now}),
+		listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: &now})
 	if err := a.AddPeer(b.Self(), b.Addr()); err != nil {
 		t.Fatal(err)
 	}

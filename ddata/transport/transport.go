@@ -171,7 +171,10 @@ type Sender interface {
 	// AppendWait is Append that waits for room. When ctx ends before there is
 	// room, the error is ErrQueueFull and wraps ctx's error too. check runs after
 	// the wait, at the moment of the append.
-	AppendWait(ctx context.Context, to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error) error
+	AppendWait(
+		ctx context.Context,
+		to NodeID, lane Lane, stripe uint32, ch Channel, fill func(dst []byte) []byte, check func() error,
+	) error
 }
 
 // Peers is the set of nodes that links are kept to.
@@ -283,15 +286,17 @@ type FaultKind uint8
 
 // The kinds of faults.
 const (
-	FaultAccept   FaultKind = iota // no connections can be accepted at present: file descriptors are missing, most likely
-	FaultStranger                  // a process that connects is no node of this cluster
-	FaultProtocol                  // the other side broke the protocol
-	FaultEnded                     // a connection that the other side had made has ended
-	FaultDial                      // a link cannot connect, and tries again
+	// no connections can be accepted at present: file descriptors are missing, most likely
+	FaultAccept   FaultKind = iota
+	FaultStranger           // a process that connects is no node of this cluster
+	FaultProtocol           // the other side broke the protocol
+	FaultEnded              // a connection that the other side had made has ended
+	FaultDial               // a link cannot connect, and tries again
 )
 
 var faultNames = [...]string{
-	"cannot accept connections at present", "not a Coterie node", "connection broke the protocol", "connection ended", "link cannot connect",
+	"cannot accept connections at present", "not a Coterie node", "connection broke the protocol",
+	"connection ended", "link cannot connect",
 }
 
 // String names the kind.

@@ -7,7 +7,9 @@ import (
 
 // What a node does not take, and why.
 func TestVet(t *testing.T) {
-	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", FrameMax: 1 << 10, MessageMax: 1 << 12})
+	m, err := Listen(t.Context(), Config{
+		Cluster: "c", Self: 2, Bind: "127.0.0.1:0", FrameMax: 1 << 10, MessageMax: 1 << 12,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,8 @@ type answer struct {
 	Text   string `cbor:"3,keyasint,omitempty"`
 
 	Received uint64 `cbor:"4,keyasint,omitempty"` // frames of the link that were received on earlier connections
-	Fresh    bool   `cbor:"5,keyasint,omitempty"` // nothing is known of the frames between the hello's Acked and Received
+	// nothing is known of the frames between the hello's Acked and Received
+	Fresh bool `cbor:"5,keyasint,omitempty"`
 }
 
 // errVersion says that a handshake is of another protocol version; the rest of it was read.

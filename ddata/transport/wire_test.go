@@ -82,7 +82,8 @@ func TestOtherVersion(t *testing.T) {
 func TestGoldenHandshakes(t *testing.T) {
 	golden.Bytes(t, "testdata/handshakes.hex", func(yield func(string, []byte) bool) {
 		for _, v := range []any{
-			hello{}, hello{Cluster: "c", From: 1, To: 1 << 63, Addr: "a:1", Lane: Data, Stripe: 3, Generation: 300, Channel: 1 << 40, FrameMax: 1 << 20,
+			hello{}, hello{Cluster: "c", From: 1, To: 1 << 63, Addr: "a:1",
+				Lane: Data, Stripe: 3, Generation: 300, Channel: 1 << 40, FrameMax: 1 << 20,
 				Written: 9, MessageMax: 1 << 31, Acked: 8},
 			answer{}, answer{From: 3, Reason: RefusedSelf, Text: "own", Received: 7, Fresh: true},
 		} {
@@ -122,7 +123,9 @@ func TestBadHello(t *testing.T) {
 // announces, and what was decoded encodes to the same again.
 func FuzzHandshake(f *testing.F) {
 	for _, k := range []kind{kindLink, kindAddr, kindStream} {
-		b, _ := appendHandshake(nil, k, hello{Cluster: "c", From: 1, To: 2, Addr: "a:1", Lane: Data, Stripe: 1, Generation: 9})
+		b, _ := appendHandshake(nil, k, hello{
+			Cluster: "c", From: 1, To: 2, Addr: "a:1", Lane: Data, Stripe: 1, Generation: 9,
+		})
 		f.Add(b)
 	}
 	b, _ := appendHandshake(nil, kindRefusal, answer{From: 3, Reason: RefusedSelf, Text: "own"})

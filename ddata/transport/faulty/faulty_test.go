@@ -64,7 +64,9 @@ func weathers(short string) map[string]faulty.Weather {
 func TestSuiteOverTCP(t *testing.T) {
 	for name, now := range weathers("late") {
 		t.Run(name, func(t *testing.T) {
-			transporttest.Run(t, transporttest.World{Start: func(t *testing.T) transporttest.Universe { return overTCP{wires(t, 1, now)} }})
+			transporttest.Run(t, transporttest.World{Start: func(t *testing.T) transporttest.Universe {
+				return overTCP{wires(t, 1, now)}
+			}})
 		})
 	}
 }
@@ -288,7 +290,8 @@ func TestBreaksLoseNoData(t *testing.T) {
 	w := wires(t, 7, faulty.Weather{})
 	start := func(id transport.NodeID) *transport.Mesh {
 		m, err := transport.Listen(t.Context(), transport.Config{
-			Cluster: "c", Self: id, Bind: "127.0.0.1:0", Network: w.At("", transport.TCP()), BackoffMin: time.Millisecond,
+			Cluster: "c", Self: id, Bind: "127.0.0.1:0",
+			Network: w.At("", transport.TCP()), BackoffMin: time.Millisecond,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -315,7 +318,9 @@ func TestBreaksLoseNoData(t *testing.T) {
 	w.Set(a.Addr(), b.Addr(), faulty.Weather{BreakEvery: 30, Jitter: 200 * time.Microsecond})
 	w.Set(b.Addr(), a.Addr(), faulty.Weather{BreakEvery: 100})
 	for n := uint64(1); n <= last; n++ {
-		fill := func(dst []byte) []byte { return append(binary.LittleEndian.AppendUint64(dst, n), make([]byte, 200)...) }
+		fill := func(dst []byte) []byte {
+			return append(binary.LittleEndian.AppendUint64(dst, n), make([]byte, 200)...)
+		}
 		if err := a.AppendWait(t.Context(), b.Self(), transport.Data, 0, 1, fill, nil); err != nil {
 			t.Fatal(err)
 		}

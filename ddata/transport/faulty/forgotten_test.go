@@ -70,7 +70,8 @@ func forget(t *testing.T, seed uint64) (lost int) {
 	hub := memory.NewHub()
 	start := func(id transport.NodeID, addr string) *transport.Mesh {
 		m, err := transport.Listen(t.Context(), transport.Config{
-			Cluster: "c", Self: id, Bind: addr, Network: w.At(addr, hub.At(addr)), BackoffMin: time.Millisecond, BackoffMax: 2 * time.Millisecond,
+			Cluster: "c", Self: id, Bind: addr, Network: w.At(addr, hub.At(addr)), BackoffMin: time.Millisecond,
+			BackoffMax: 2 * time.Millisecond,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +104,8 @@ func forget(t *testing.T, seed uint64) (lost int) {
 	w.HealAll()
 	<-time.After(time.Minute)
 	if missing, twice := got.uncounted(last); len(missing) > 0 || twice {
-		t.Errorf("seed %d: %d frames were lost without a word: %v; twice or out of order: %v", seed, len(missing), missing, twice)
+		t.Errorf("seed %d: %d frames were lost without a word: %v; twice or out of order: %v",
+			seed, len(missing), missing, twice)
 	}
 	if n := a.Stats().Dropped[transport.DropConnLost]; n != uint64(len(got.lost)) {
 		t.Errorf("seed %d: %d frames were told lost, %d counted", seed, len(got.lost), n)

@@ -17,7 +17,9 @@ func TestACrowdDoesNotEndSlowHandshakes(t *testing.T) {
 		w := wires(t, 1, faulty.Weather{})
 		hub := memory.NewHub()
 		start := func(id transport.NodeID, addr string) *transport.Mesh {
-			m, err := transport.Listen(t.Context(), transport.Config{Cluster: "c", Self: id, Bind: addr, Network: w.At(addr, hub.At(addr))})
+			m, err := transport.Listen(t.Context(), transport.Config{
+				Cluster: "c", Self: id, Bind: addr, Network: w.At(addr, hub.At(addr)),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

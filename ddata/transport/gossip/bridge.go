@@ -27,8 +27,10 @@ type bridge struct {
 	ctx     context.Context
 	stop    context.CancelFunc
 	packets chan *memberlist.Packet // that others sent
-	reads   chan *memberlist.Packet // memberlist's next one; without a buffer, so that taking one shows that it is done with the one before
-	read    chan struct{}           // closed when nothing more is passed on
+	// memberlist's next one; without a buffer, so that taking one shows that it is done with the
+	// one before
+	reads   chan *memberlist.Packet
+	read    chan struct{} // closed when nothing more is passed on
 	streams chan net.Conn
 
 	held     atomic.Int64  // bytes for what is being read from streams
@@ -45,7 +47,8 @@ var _ memberlist.NodeAwareTransport = (*bridge)(nil)
 func newBridge(ctx context.Context, t transport.Transport, cfg Config, ip net.IP, port int, n *counters) *bridge {
 	b := &bridge{
 		t: t, label: cfg.Cluster, note: cfg.OnNote, ip: ip, port: port, n: n, conns: map[*stream]struct{}{},
-		packets: make(chan *memberlist.Packet, packetsWaiting), reads: make(chan *memberlist.Packet), read: make(chan struct{}),
+		packets: make(chan *memberlist.Packet, packetsWaiting), reads: make(chan *memberlist.Packet),
+		read:    make(chan struct{}),
 		streams: make(chan net.Conn),
 	}
 	b.ctx, b.stop = context.WithCancel(ctx)

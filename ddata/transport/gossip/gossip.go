@@ -111,7 +111,8 @@ func New(t transport.Transport, cfg Config) (*Gossip, error) {
 	}
 	g.bridge = newBridge(g.ctx, t, cfg, ip, port, &g.n)
 	g.conf = cfg.memberlist(self, port)
-	g.conf.Transport, g.conf.Delegate, g.conf.Events, g.conf.Alive = g.bridge, &delegate{meta: meta}, (*events)(g), (*vetting)(g)
+	g.conf.Transport, g.conf.Delegate, g.conf.Events, g.conf.Alive = g.bridge, &delegate{meta: meta},
+		(*events)(g), (*vetting)(g)
 	g.bridge.patience = time.Duration(g.conf.AwarenessMaxMultiplier+1) * g.conf.ProbeInterval
 	g.conf.Logger = log.New(logWriter(cfg.OnNote), "", 0)
 	g.ml, err = memberlist.Create(g.conf)
@@ -144,7 +145,10 @@ func (g *Gossip) resolveOwn(addr string) (net.IP, int, error) {
 	defer cancel()
 	found, err := resolve(ctx, addr)
 	if err != nil {
-		g.cfg.OnNote(Note{Text: "the own address does not resolve; others have to resolve it to reach this node", Addr: addr, Err: err, Warn: true})
+		g.cfg.OnNote(Note{
+			Text: "the own address does not resolve; others have to resolve it to reach this node",
+			Addr: addr, Err: err, Warn: true,
+		})
 		return unresolved, n, nil
 	}
 	host, _, err := net.SplitHostPort(found[0])

@@ -148,7 +148,9 @@ func TestJoinKillRestart(t *testing.T) {
 					return !slices.ContainsFunc(w.nodes, func(n *node) bool { return !n.lists(0xBB) })
 				}))
 				took := w.within(c.detect, "the victim found dead", func() bool {
-					return !slices.ContainsFunc(w.nodes, func(n *node) bool { return n != next && !n.told(gone) || n.lists(gone.UID) })
+					return !slices.ContainsFunc(w.nodes, func(n *node) bool {
+						return n != next && !n.told(gone) || n.lists(gone.UID)
+					})
 				})
 				t.Logf("the victim was found dead after %v more", took)
 			})
@@ -160,7 +162,9 @@ func TestJoinKillRestart(t *testing.T) {
 // What still runs in a bubble when its test has ended fails the test.
 func TestShutdownEndsTheProbe(t *testing.T) {
 	for _, preset := range []Preset{LAN, Local} {
-		for _, stage := range []time.Duration{0, 20 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond} {
+		for _, stage := range []time.Duration{
+			0, 20 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond,
+		} {
 			t.Run(fmt.Sprint(preset, stage), func(t *testing.T) {
 				inBubble(t, Config{Preset: preset}, func(w *world) {
 					w.startAll(3)
@@ -287,7 +291,8 @@ func TestPeerLinks(t *testing.T) {
 			if up := n.mesh.Stats().LinksUp; up != 2 {
 				t.Errorf("%s has %d links up, want those to its 2 peers", n.addr, up)
 			}
-			if s := n.Stats(); s.PacketsLost+s.PacketsDropped+s.TurnedAway != 0 || s.PacketsIn == 0 || s.Refused != [Refusals]uint64{} {
+			if s := n.Stats(); s.PacketsLost+s.PacketsDropped+s.TurnedAway != 0 || s.PacketsIn == 0 ||
+				s.Refused != [Refusals]uint64{} {
 				t.Errorf("%s: %+v", n.addr, s)
 			}
 		}
@@ -306,7 +311,8 @@ func TestOneWayCut(t *testing.T) {
 			}
 		}
 		w.within(10*time.Second, "found dead", func() bool {
-			return !w.nodes[0].lists(mute.self.UID) && !w.nodes[1].lists(mute.self.UID) && !w.nodes[3].lists(mute.self.UID)
+			return !w.nodes[0].lists(mute.self.UID) && !w.nodes[1].lists(mute.self.UID) &&
+				!w.nodes[3].lists(mute.self.UID)
 		})
 		for _, n := range w.nodes {
 			if n != mute {
@@ -322,7 +328,9 @@ func TestTCP(t *testing.T) {
 	var meshes []*transport.Mesh
 	var all []*Gossip
 	for i := 1; i <= 3; i++ {
-		mesh, err := transport.Listen(t.Context(), transport.Config{Cluster: "test", Self: transport.NodeID(i), Bind: "127.0.0.1:0"})
+		mesh, err := transport.Listen(t.Context(), transport.Config{
+			Cluster: "test", Self: transport.NodeID(i), Bind: "127.0.0.1:0",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +353,8 @@ func TestTCP(t *testing.T) {
 		select {
 		case <-tick.C:
 		case <-limit.C:
-			t.Fatalf("not joined, or bytes are held for streams that have ended: %+v, %d bytes", all[0].Stats(), all[0].bridge.held.Load())
+			t.Fatalf("not joined, or bytes are held for streams that have ended: %+v, %d bytes",
+				all[0].Stats(), all[0].bridge.held.Load())
 		}
 	}
 	for i, g := range all {

@@ -26,7 +26,8 @@ const metaVersion = 1
 func (m member) encode() ([]byte, error) {
 	b := cbor.Records.MustAppend([]byte{metaVersion}, m)
 	if len(b) > memberlist.MetaMaxSize {
-		return nil, fmt.Errorf("gossip: cluster name and address are too long: the meta has %d bytes, memberlist takes %d", len(b), memberlist.MetaMaxSize)
+		return nil, fmt.Errorf("gossip: cluster name and address are too long: the meta has %d bytes, memberlist "+
+			"takes %d", len(b), memberlist.MetaMaxSize)
 	}
 	return b, nil
 }

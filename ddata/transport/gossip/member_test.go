@@ -11,7 +11,10 @@ import (
 )
 
 func TestNames(t *testing.T) {
-	for _, m := range []member{{UID: 1, Addr: "127.0.0.1:7946"}, {UID: ^transport.NodeID(0), Addr: "[::1]:1"}, {UID: 0xABC, Addr: "node-1.svc:7946"}} {
+	for _, m := range []member{
+		{UID: 1, Addr: "127.0.0.1:7946"}, {UID: ^transport.NodeID(0), Addr: "[::1]:1"},
+		{UID: 0xABC, Addr: "node-1.svc:7946"},
+	} {
 		addr, id, ok := parseName(m.name())
 		if !ok || addr != m.Addr || id != m.UID {
 			t.Errorf("%s: %q %v %v", m.name(), addr, id, ok)
@@ -25,7 +28,8 @@ func TestNames(t *testing.T) {
 }
 
 func TestMeta(t *testing.T) {
-	if _, err := (member{Cluster: strings.Repeat("c", 255), UID: 1, Addr: strings.Repeat("a", 260)}).encode(); err == nil {
+	m := member{Cluster: strings.Repeat("c", 255), UID: 1, Addr: strings.Repeat("a", 260)}
+	if _, err := m.encode(); err == nil {
 		t.Error("a meta above memberlist's limit would make it panic")
 	}
 	want := member{Cluster: strings.Repeat("c", 200), UID: ^transport.NodeID(0), Addr: strings.Repeat("a", 250)}
@@ -48,7 +52,8 @@ func TestVetting(t *testing.T) {
 		}
 		return &memberlist.Node{Name: name, Meta: b}
 	}
-	peer, foreign := member{Cluster: "test", UID: 8, Addr: "10.0.0.2:1"}, member{Cluster: "prod", UID: 9, Addr: "10.0.0.3:1"}
+	peer, foreign := member{Cluster: "test", UID: 8, Addr: "10.0.0.2:1"},
+		member{Cluster: "prod", UID: 9, Addr: "10.0.0.3:1"}
 	for _, c := range []struct {
 		what string
 		n    *memberlist.Node

@@ -202,7 +202,8 @@ func (s *screen) syncHeader() (nodes uint64, err error) {
 		}
 	})
 	if err == nil && (nodes > syncNodesMax || user > 0) {
-		err = screened(RefusedSize, "a sync of %d nodes and %d bytes of a user; at most %d and none are taken", nodes, user, syncNodesMax)
+		err = screened(RefusedSize, "a sync of %d nodes and %d bytes of a user; at most %d and none are taken",
+			nodes, user, syncNodesMax)
 	}
 	return nodes, err
 }

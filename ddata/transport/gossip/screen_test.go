@@ -39,7 +39,8 @@ func labelled(label string, b []byte) []byte {
 }
 
 var (
-	aNode    = fields("Name", "127.0.0.1:1/a1", "Addr", "\x7f\x00\x00\x01", "Port", uint32(7), "Meta", "meta", "Incarnation", 1, "State", 0, "Vsn", "\x01\x05\x02\x00\x00\x00")
+	aNode = fields("Name", "127.0.0.1:1/a1", "Addr", "\x7f\x00\x00\x01", "Port", uint32(7), "Meta", "meta",
+		"Incarnation", 1, "State", 0, "Vsn", "\x01\x05\x02\x00\x00\x00")
 	aPing    = of(0, fields("SeqNo", uint32(70000), "Node", "127.0.0.1:1/a1"))
 	twoNodes = of(typeSync, fields("Nodes", 2, "UserStateLen", 0, "Join", false), aNode, aNode)
 )
@@ -67,13 +68,16 @@ func TestScreenPacket(t *testing.T) {
 		{"no label", aPing, RefusedLabel},
 		{"two labels", labelled("test", labelled("test", aPing)), RefusedType},
 		{"compressed", labelled("test", of(9, fields("Algo", 0, "Buf", "x"))), RefusedType},
-		{"compressed in a compound", labelled("test", compound(aPing, of(9, fields("Algo", 0, "Buf", "x")))), RefusedType},
+		{"compressed in a compound", labelled("test", compound(aPing, of(9, fields("Algo", 0, "Buf", "x")))),
+			RefusedType},
 		{"a compound in a compound", labelled("test", compound(compound(aPing))), RefusedType},
 		{"of a user", labelled("test", of(8, []byte("anything"))), RefusedType},
 		{"encrypted", labelled("test", of(10, []byte("anything"))), RefusedType},
 		{"a sync", labelled("test", twoNodes), RefusedType},
-		{"a claim of 4 GiB", labelled("test", of(4, []byte{0x81, 0xa4}, []byte("Meta"), []byte{0xdb, 0xff, 0xff, 0xff, 0xff})), RefusedForm},
-		{"a claim of 60 KiB", labelled("test", of(4, []byte{0x81, 0xa4}, []byte("Meta"), []byte{0xda, 0xf0, 0})), RefusedSize},
+		{"a claim of 4 GiB", labelled("test",
+			of(4, []byte{0x81, 0xa4}, []byte("Meta"), []byte{0xdb, 0xff, 0xff, 0xff, 0xff})), RefusedForm},
+		{"a claim of 60 KiB", labelled("test", of(4, []byte{0x81, 0xa4}, []byte("Meta"), []byte{0xda, 0xf0, 0})),
+			RefusedSize},
 		{"a map in a map", labelled("test", of(0, []byte{0x81, 0xa1, 'a', 0x80})), RefusedForm},
 		{"a number for a key", labelled("test", of(0, []byte{0x81, 1, 1})), RefusedForm},
 		{"an array", labelled("test", of(0, []byte{0x91, 1})), RefusedForm},
@@ -118,7 +122,8 @@ func TestScreenSync(t *testing.T) {
 		{"of a user", labelled("test", of(8, fields("UserMsgLen", uint32(20<<20)))), false, RefusedType},
 		{"compressed", of(9, fields("Algo", 0, "Buf", "x")), true, RefusedType},
 		{"a million nodes", header("Nodes", uint32(1<<20), "UserStateLen", 0, "Join", false), false, RefusedSize},
-		{"less than none", []byte{typeSync, 0x83, 0xa5, 'N', 'o', 'd', 'e', 's', 0xd0, 0x80, 0xa4, 'J', 'o', 'i', 'n', 0xc2,
+		{"less than none", []byte{typeSync, 0x83, 0xa5, 'N', 'o', 'd', 'e', 's', 0xd0, 0x80, 0xa4,
+			'J', 'o', 'i', 'n', 0xc2,
 			0xac, 'U', 's', 'e', 'r', 'S', 't', 'a', 't', 'e', 'L', 'e', 'n', 0}, true, RefusedSize},
 		{"20 MiB of a user", header("Nodes", 0, "UserStateLen", uint32(20<<20), "Join", false), false, RefusedSize},
 		{"the count twice", header("Nodes", 1, "Nodes", uint32(1<<20), "UserStateLen", 0), false, RefusedForm},
@@ -138,7 +143,8 @@ func TestScreenIsBounded(t *testing.T) {
 	long := strings.Repeat("m", scalarMax)
 	node := fields("Name", long, "Addr", long, "Port", 1, "Meta", long, "Incarnation", 1, "State", 0, "Vsn", long)
 	endless := func() io.Reader {
-		return io.MultiReader(bytes.NewReader(labelled("test", of(typeSync, fields("Nodes", uint32(syncNodesMax), "UserStateLen", 0, "Join", false)))),
+		return io.MultiReader(bytes.NewReader(labelled("test",
+			of(typeSync, fields("Nodes", uint32(syncNodesMax), "UserStateLen", 0, "Join", false)))),
 			bytes.NewReader(bytes.Repeat(node, syncNodesMax)))
 	}
 	var held atomic.Int64
@@ -212,7 +218,8 @@ func FuzzScreenSync(f *testing.F) {
 		if cap(s.b) > 3*len(b)+1024 {
 			t.Fatalf("room for %d bytes, %d have come", cap(s.b), len(b))
 		}
-		if one, errOne := screenOf(iotest.OneByteReader(bytes.NewReader(b)), answer); (err == nil) != (errOne == nil) || one.at != s.at {
+		if one, errOne := screenOf(iotest.OneByteReader(bytes.NewReader(b)), answer); (err == nil) != (errOne == nil) ||
+			one.at != s.at {
 			t.Fatalf("%v after %d bytes; one at a time %v after %d", err, s.at, errOne, one.at)
 		}
 		if err == nil {

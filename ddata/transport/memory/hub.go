@@ -37,7 +37,10 @@ type state struct {
 
 // NewHub makes a hub without nodes, cuts or delays.
 func NewHub() *Hub {
-	return &Hub{listeners: map[string]*listener{}, wires: map[wire]*state{}, conns: map[*conn]struct{}{}, nodes: map[*node]struct{}{}, nextPort: 40000}
+	return &Hub{
+		listeners: map[string]*listener{}, wires: map[wire]*state{}, conns: map[*conn]struct{}{},
+		nodes: map[*node]struct{}{}, nextPort: 40000,
+	}
 }
 
 // Start runs a mesh over the hub at addr, which should be an IP and a port (10.0.0.1:7946). It sets
@@ -108,7 +111,8 @@ func (h *Hub) Kill(addr string) {
 	l := h.listeners[addr]
 	delete(h.listeners, addr)
 	broken := h.connsLocked(func(c *conn) bool {
-		return c.local == addr && !h.wireLocked(addr, c.remote).cut || c.remote == addr && !h.wireLocked(addr, c.local).cut
+		return c.local == addr && !h.wireLocked(addr, c.remote).cut ||
+			c.remote == addr && !h.wireLocked(addr, c.local).cut
 	})
 	h.mu.Unlock()
 	if l != nil {

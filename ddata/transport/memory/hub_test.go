@@ -102,7 +102,8 @@ func TestDialThroughCut(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		began := time.Now()
-		if _, err := h.At(Addr(1)).Dial(ctx, Addr(2)); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+		if _, err := h.At(Addr(1)).Dial(ctx, Addr(2)); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(began) != time.Minute {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		if _, err := h.At(Addr(1)).Dial(t.Context(), Addr(3)); !errors.Is(err, syscall.ECONNREFUSED) {

@@ -111,7 +111,8 @@ func (id *Identity) fresh() *identity {
 	}
 	id.fault = ""
 	id.current.Store(read)
-	id.files.Logger.Info("certificates renewed", "file", id.files.Cert, "until", read.client.Certificates[0].Leaf.NotAfter)
+	id.files.Logger.Info("certificates renewed", "file", id.files.Cert, "until",
+		read.client.Certificates[0].Leaf.NotAfter)
 	return read
 }
 
@@ -153,9 +154,13 @@ func (f Files) read() (*identity, error) {
 		return nil, err
 	}
 	certs := []tls.Certificate{cert}
-	server := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: certs, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}
+	server := &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: certs, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool,
+	}
 	if f.Name != "" {
-		server.VerifyConnection = func(s tls.ConnectionState) error { return s.PeerCertificates[0].VerifyHostname(f.Name) }
+		server.VerifyConnection = func(s tls.ConnectionState) error {
+			return s.PeerCertificates[0].VerifyHostname(f.Name)
+		}
 	}
 	client := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: certs, RootCAs: pool, ServerName: f.Name}
 	return &identity{server: server, client: client, stamps: stamps}, nil
@@ -173,8 +178,12 @@ func (f Files) fits(cert tls.Certificate, pool *x509.CertPool) error {
 		between.AddCert(c)
 	}
 	// order: each is looked at by itself
-	for use, name := range map[x509.ExtKeyUsage]string{x509.ExtKeyUsageServerAuth: f.Name, x509.ExtKeyUsageClientAuth: ""} {
-		_, err := cert.Leaf.Verify(x509.VerifyOptions{Roots: pool, Intermediates: between, DNSName: name, KeyUsages: []x509.ExtKeyUsage{use}})
+	for use, name := range map[x509.ExtKeyUsage]string{
+		x509.ExtKeyUsageServerAuth: f.Name, x509.ExtKeyUsageClientAuth: "",
+	} {
+		_, err := cert.Leaf.Verify(x509.VerifyOptions{
+			Roots: pool, Intermediates: between, DNSName: name, KeyUsages: []x509.ExtKeyUsage{use},
+		})
 		if err != nil {
 			return fmt.Errorf("pki: the other nodes would refuse Files.Cert %s: %w", f.Cert, err)
 		}

@@ -39,7 +39,9 @@ func large(c *cluster) {
 	a, b := c.pair(func(cfg *transport.Config) { cfg.FrameMax, cfg.MessageMax = frame, most })
 	r, bad := newRecorder(), make(chan string, 1)
 	b.Handle(ch, whole(r, bad))
-	sizes := []int{16, frame - 1, frame, frame + 1, 2*frame - 5, 2*frame - 4, 2*frame - 3, 3*frame - 4, 16, most - 1, most}
+	sizes := []int{
+		16, frame - 1, frame, frame + 1, 2*frame - 5, 2*frame - 4, 2*frame - 3, 3*frame - 4, 16, most - 1, most,
+	}
 	var wg sync.WaitGroup
 	for stripe := range uint32(2) {
 		wg.Go(func() {
@@ -92,7 +94,8 @@ func largeReconnect(c *cluster) {
 	go func() {
 		for n := uint64(1); n <= count; n++ {
 			m := patterned(n, 150_000)
-			err := a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, m...) }, nil)
+			err := a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch,
+				func(dst []byte) []byte { return append(dst, m...) }, nil)
 			if err != nil {
 				done <- err
 				return

@@ -21,7 +21,8 @@ func reconnect(c *cluster) {
 	go func() {
 		for n := uint64(1); ; n++ {
 			m := message(0, 0, n, 200)
-			err := a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, m...) }, nil)
+			err := a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch,
+				func(dst []byte) []byte { return append(dst, m...) }, nil)
 			if err != nil {
 				done <- err
 				return
@@ -163,10 +164,12 @@ func incarnation(c *cluster) {
 		c.t.Errorf("got %v", refused)
 	}
 	mine := func(r transport.Refusal) bool {
-		return r.Meant == old.Self() && r.Cause.Reason == transport.RefusedIncarnation && r.Addr == addr && r.Peer == next.Self() && !r.Inbound
+		return r.Meant == old.Self() && r.Cause.Reason == transport.RefusedIncarnation && r.Addr == addr &&
+			r.Peer == next.Self() && !r.Inbound
 	}
 	theirs := func(r transport.Refusal) bool {
-		return r.Meant == old.Self() && r.Cause.Reason == transport.RefusedIncarnation && r.Addr == a.Addr() && r.Peer == a.Self() && r.Inbound
+		return r.Meant == old.Self() && r.Cause.Reason == transport.RefusedIncarnation && r.Addr == a.Addr() &&
+			r.Peer == a.Self() && r.Inbound
 	}
 	c.eventually("both sides report", func() bool { return a.refused(mine) && next.refused(theirs) })
 	c.must(a.AddPeer(next.Self(), addr))
@@ -185,8 +188,11 @@ func otherCluster(c *cluster) {
 	is := func(r transport.Refusal) bool { return r.Cause.Reason == transport.RefusedCluster }
 	c.eventually("both sides report", func() bool { return a.refused(is) && b.refused(is) })
 	var refused transport.ErrRefused
-	c.eventually("the sender is told", func() bool { return errors.As(a.Send(b.Self(), transport.Control, 0, ch, nil), &refused) })
-	if a.Stats().Dropped[transport.DropRefusedOut] == 0 || b.Stats().Dropped[transport.DropRefusedIn] == 0 || b.Stats().FramesIn != 0 {
+	c.eventually("the sender is told", func() bool {
+		return errors.As(a.Send(b.Self(), transport.Control, 0, ch, nil), &refused)
+	})
+	if a.Stats().Dropped[transport.DropRefusedOut] == 0 || b.Stats().Dropped[transport.DropRefusedIn] == 0 ||
+		b.Stats().FramesIn != 0 {
 		c.t.Errorf("a: %v\nb: %v", a.Stats(), b.Stats())
 	}
 }

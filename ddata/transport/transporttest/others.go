@@ -126,7 +126,8 @@ func addedAgain(c *cluster) {
 	put := func(first, last uint64) {
 		for n := first; n <= last; n++ {
 			m := message(0, 0, n, 10<<10)
-			c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, m...) }, nil))
+			c.must(a.AppendWait(c.t.Context(), b.Self(), transport.Data, 0, ch,
+				func(dst []byte) []byte { return append(dst, m...) }, nil))
 		}
 		c.progress(r, "the last", func() bool { return r.last(0) == last })
 	}
@@ -212,7 +213,8 @@ func closeWithTraffic(c *cluster) {
 		wg.Go(func() {
 			for n := uint64(1); ; n++ {
 				m := message(0, 0, n, 100)
-				if way[0].AppendWait(c.t.Context(), way[1].Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, m...) }, nil) != nil {
+				if way[0].AppendWait(c.t.Context(), way[1].Self(), transport.Data, 0, ch,
+					func(dst []byte) []byte { return append(dst, m...) }, nil) != nil {
 					return
 				}
 			}
@@ -256,7 +258,8 @@ func garbage(c *cluster) {
 		return // under TLS all of it is a failed TLS handshake
 	}
 	s := b.Stats()
-	if s.Dropped[transport.DropProtocol] != 2 || s.Dropped[transport.DropHandshake] != 2 || s.Dropped[transport.DropRefusedIn] != 2 {
+	if s.Dropped[transport.DropProtocol] != 2 || s.Dropped[transport.DropHandshake] != 2 ||
+		s.Dropped[transport.DropRefusedIn] != 2 {
 		c.t.Errorf("counted %v", s)
 	}
 	// A frame of 4 GiB, behind a proper hello.

@@ -152,10 +152,12 @@ func sendErrors(c *cluster) {
 	want(a.Send(b.Self(), 9, 0, ch, nil), transport.ErrBadLane)
 	want(a.AddPeer(7, "nowhere"), transport.ErrBadAddr)
 	want(a.SendAddr("nowhere:0", ch, nil), transport.ErrBadAddr)
-	want(a.Send(b.Self(), transport.Control, 0, ch, make([]byte, transport.DefaultFrameMax+1)), transport.ErrFrameTooLarge)
+	want(a.Send(b.Self(), transport.Control, 0, ch, make([]byte, transport.DefaultFrameMax+1)),
+		transport.ErrFrameTooLarge)
 	huge := make([]byte, transport.DefaultMessageMax+1)
 	want(a.Send(b.Self(), transport.Data, 0, ch, huge), transport.ErrFrameTooLarge)
-	want(a.Append(b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, huge...) }, nil), transport.ErrFrameTooLarge)
+	want(a.Append(b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, huge...) }, nil),
+		transport.ErrFrameTooLarge)
 	c.must(a.Close())
 	c.must(a.Close())
 	want(a.Send(b.Self(), transport.Data, 0, ch, nil), transport.ErrClosed)
@@ -179,12 +181,16 @@ func queueFull(c *cluster) {
 				break
 			}
 		}
-		if want := map[transport.Lane]int{transport.Control: 20, transport.Data: 10, transport.Bulk: 10}[lane]; n != want {
+		if want := map[transport.Lane]int{
+			transport.Control: 20, transport.Data: 10, transport.Bulk: 10,
+		}[lane]; n != want {
 			c.t.Errorf("%v took %d frames, want %d", lane, n, want)
 		}
 	}
 	s := a.Stats()
-	for _, d := range []transport.Drop{transport.DropQueueFullControl, transport.DropQueueFullData, transport.DropQueueFullBulk} {
+	for _, d := range []transport.Drop{
+		transport.DropQueueFullControl, transport.DropQueueFullData, transport.DropQueueFullBulk,
+	} {
 		if s.Dropped[d] != 1 {
 			c.t.Errorf("%v counted %d times, want 1", d, s.Dropped[d])
 		}
@@ -198,7 +204,9 @@ func appendWait(c *cluster) {
 	a.wire.Down(errors.New("the suite says no"))
 	c.join(a, b)
 	put := func(ctx context.Context, n uint64) error {
-		return a.AppendWait(ctx, b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, message(0, 0, n, 92)...) }, nil)
+		return a.AppendWait(ctx, b.Self(), transport.Data, 0, ch, func(dst []byte) []byte {
+			return append(dst, message(0, 0, n, 92)...)
+		}, nil)
 	}
 	for n := uint64(1); n <= 10; n++ {
 		c.must(put(c.t.Context(), n))
@@ -238,7 +246,9 @@ func check(c *cluster) {
 	b.Handle(ch, r)
 	no := errors.New("no")
 	put := func(n uint64, check func() error) error {
-		return a.Append(b.Self(), transport.Data, 0, ch, func(dst []byte) []byte { return append(dst, message(0, 0, n, 0)...) }, check)
+		return a.Append(b.Self(), transport.Data, 0, ch, func(dst []byte) []byte {
+			return append(dst, message(0, 0, n, 0)...)
+		}, check)
 	}
 	c.must(put(1, func() error { return nil }))
 	if err := put(2, func() error { return no }); err != no {

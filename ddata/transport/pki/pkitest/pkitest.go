@@ -32,8 +32,9 @@ func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t)}
 	a.cert = sign(t, &x509.Certificate{
-		Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "authority"}, NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign,
 	}, nil, a.key, a.key)
 	return a
 }
@@ -56,14 +57,19 @@ func (a *Authority) Issue(dir string, n Node) pki.Files {
 	}
 	key := newKey(a.t)
 	cert := sign(a.t, &x509.Certificate{
-		Subject: pkix.Name{CommonName: "node"}, DNSNames: n.Names, IPAddresses: n.IPs, NotAfter: time.Now().Add(n.ValidFor),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		Subject: pkix.Name{CommonName: "node"}, DNSNames: n.Names, IPAddresses: n.IPs,
+		NotAfter: time.Now().Add(n.ValidFor),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{
+			x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth,
+		},
 	}, a.cert, key, a.key)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	f := pki.Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: filepath.Join(dir, "ca.pem")}
+	f := pki.Files{
+		Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: filepath.Join(dir, "ca.pem"),
+	}
 	for _, x := range []struct {
 		path, kind string
 		der        []byte
