@@ -18,10 +18,10 @@ func (m *Machine) takeArbiter() {
 	out := m.arbiter.Output()
 	m.fx.Arbiter = append(m.fx.Arbiter, out.Ops...)
 	if out.Given != "" {
-		m.event(ArbiterGiven{out.Given})
+		m.fx.event(ArbiterGiven{out.Given})
 	}
 	if out.Failing != "" {
-		m.event(ArbiterFailing{out.Failing})
+		m.fx.event(ArbiterFailing{out.Failing})
 	}
 	if out.Tell {
 		m.tell()
@@ -60,7 +60,7 @@ func (m *Machine) onArbiterAcquired(in ArbiterAcquired) {
 	if r.Epoch == m.view.Epoch {
 		m.voter.Bind(r.Promised)
 	}
-	m.event(ArbiterTaken{m.view.Epoch})
+	m.fx.event(ArbiterTaken{m.view.Epoch})
 }
 
 // onArbiterSaved says what the arbiter has done, now that it is certain. What it accepted stays
@@ -83,7 +83,7 @@ func (m *Machine) onArbiterLost(in ArbiterLost) {
 		return
 	}
 	m.holder.LoseArbiter()
-	m.event(ArbiterGiven{in.Err})
+	m.fx.event(ArbiterGiven{in.Err})
 	m.renewLease()
 	m.takeArbiter()
 }
@@ -96,7 +96,7 @@ func (m *Machine) onDecided(v *view.View) {
 		return
 	}
 	if v.Cluster == m.view.Cluster && v.Epoch > m.view.Epoch {
-		m.announce(v)
+		m.fx.announce(m.cfg.UID, m.view, v)
 		m.install(v)
 	}
 }

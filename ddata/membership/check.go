@@ -26,7 +26,7 @@ func (m *Machine) checkStore() error {
 	if m.done != nil { // nothing is written any more
 		return nil
 	}
-	return errors.Join(m.store.Check(), m.notices.check(m.view.View, m.store.IsStored))
+	return errors.Join(m.store.Check(), m.fx.notices.check(m.view.View, m.store.IsStored))
 }
 
 func (m *Machine) checkChain() error {

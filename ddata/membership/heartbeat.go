@@ -48,9 +48,9 @@ func (m *Machine) beat() {
 		if !m.beats(o) {
 			continue
 		}
-		m.send(o.UID, o.Addr, hb)
+		m.fx.send(o.UID, o.Addr, hb)
 		if lost && !m.Reachable(o.UID) { // a new incarnation there may know what has become of the cluster
-			m.send(0, o.Addr, message.Fetch{Cluster: m.view.Cluster})
+			m.fx.send(0, o.Addr, message.Fetch{Cluster: m.view.Cluster})
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (m *Machine) farewell() {
 	hb := m.heartbeat()
 	for _, o := range m.view.Members {
 		if o.UID != m.cfg.UID {
-			m.send(o.UID, o.Addr, hb)
+			m.fx.send(o.UID, o.Addr, hb)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func (m *Machine) onHeartbeat(r Receive, hb message.Heartbeat) {
 		return
 	}
 	if hb.Flags&report.Arbiter > m.reports.Flags(r.From)&report.Arbiter {
-		m.sendMember(r.From, m.heartbeat()) // the lease may hang on its answer
+		m.fx.send(r.From, m.view.Addr(r.From), m.heartbeat()) // the lease may hang on its answer
 	}
 	m.learn(r.From, hb)
 	granted := (!m.view.Capped || m.view.IsVoter(m.cfg.UID)) && m.mayGrant(r.From)
@@ -102,9 +102,9 @@ func (m *Machine) onHeartbeat(r Receive, hb message.Heartbeat) {
 	} else {
 		m.stats.GrantsWithheld++
 	}
-	m.sendMember(r.From, message.Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.ToldClosing()})
+	m.fx.send(r.From, m.view.Addr(r.From), message.Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.ToldClosing()})
 	if m.reports.Arrive(r.From, hb.Epoch) && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.view.Capped || m.view.IsVoter(r.From)) {
-		m.sendMember(r.From, m.heartbeat()) // V6: it answers for this epoch only now
+		m.fx.send(r.From, m.view.Addr(r.From), m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }
 
@@ -141,7 +141,7 @@ func (m *Machine) tellVoters() {
 	hb := m.heartbeat()
 	for _, v := range m.view.Voters {
 		if v.UID != m.cfg.UID {
-			m.send(v.UID, v.Addr, hb)
+			m.fx.send(v.UID, v.Addr, hb)
 		}
 	}
 	m.wake = true
@@ -154,7 +154,7 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 	case m.view == nil:
 		m.seeker.HeardCluster(m.now, cluster)
 		m.takeOutput()
-		m.send(r.From, r.FromAddr, message.Fetch{Cluster: cluster})
+		m.fx.send(r.From, r.FromAddr, message.Fetch{Cluster: cluster})
 	case cluster != m.view.Cluster:
 		m.otherCluster(r, cluster)
 	case epoch < m.view.Epoch:
@@ -163,7 +163,7 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 		m.stats.DroppedStale++
 		if !m.now.Before(m.fetchAt) { // one answer is enough: a view goes to all members at about the same time
 			m.fetchAt = m.now.Add(m.cfg.HeartbeatInterval / 4)
-			m.send(r.From, m.addrOf(r), message.Fetch{Cluster: cluster})
+			m.fx.send(r.From, m.addrOf(r), message.Fetch{Cluster: cluster})
 		}
 	default:
 		return true
@@ -179,9 +179,9 @@ func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
 	}
 	switch {
 	case !m.view.Has(r.From):
-		m.send(r.From, r.FromAddr, message.Commit{View: m.view.View})
+		m.fx.send(r.From, r.FromAddr, message.Commit{View: m.view.View})
 	case !m.now.Before(m.view.At.Add(m.cfg.HeartbeatInterval / 2)):
-		m.sendMember(r.From, m.heartbeat()) // it fetches the view, from the first of all that tell it so
+		m.fx.send(r.From, m.view.Addr(r.From), m.heartbeat()) // it fetches the view, from the first of all that tell it so
 	}
 }
 
@@ -201,6 +201,6 @@ func (m *Machine) onFetch(r Receive, f message.Fetch) {
 	case f.Cluster != m.view.Cluster:
 		m.otherCluster(r, f.Cluster)
 	default:
-		m.send(r.From, m.addrOf(r), message.Commit{View: m.view.View})
+		m.fx.send(r.From, m.addrOf(r), message.Commit{View: m.view.View})
 	}
 }

@@ -35,7 +35,7 @@ func (m *Machine) onCommit(r Receive, c message.Commit) {
 // fork reports what rule 1 of the chain excludes: two views of one epoch. The own view stays.
 func (m *Machine) fork(other string) {
 	m.stats.Forks++
-	m.event(Forked{Own: m.view.String(), Other: other})
+	m.fx.event(Forked{Own: m.view.String(), Other: other})
 }
 
 // install makes a decided view the current one. The layers above hear of it when it is stored.
@@ -47,7 +47,7 @@ func (m *Machine) install(v *View) {
 		m.becomeAbsent(v)
 		return
 	}
-	if m.notices.isFull() {
+	if m.fx.notices.isFull() {
 		m.becomeDone(fmt.Errorf("%w: the disk has not answered while %d views were decided", ErrStore, heldMax))
 		return
 	}
@@ -63,7 +63,7 @@ func (m *Machine) install(v *View) {
 	m.watchMembers()
 	m.downs.Follow(v)
 	m.joiners.Follow(m.now, old, v)
-	m.notices.hold(v, m.persist(record.Record{Last: v}))
+	m.fx.notices.hold(v, m.persist(record.Record{Last: v}))
 	m.countSettled()
 	m.noteSettled()
 	m.announceEvents(old, v)
@@ -91,16 +91,16 @@ func (m *Machine) watchMembers() {
 
 func (m *Machine) announceEvents(old, v *View) {
 	if old != nil && len(old.Durable) != len(v.Durable) {
-		m.event(KeysDurable{v})
+		m.fx.event(KeysDurable{v})
 	}
 	if len(v.Moving) > 0 && (old == nil || old.Moves != v.Moves) {
 		m.slowMoveAt = m.now.Add(slowMove)
-		m.event(KeysMoving{v})
+		m.fx.event(KeysMoving{v})
 	}
 	if old != nil {
 		for _, o := range old.Members {
 			if !v.Has(o.UID) {
-				m.event(MemberRemoved{o})
+				m.fx.event(MemberRemoved{o})
 			}
 		}
 	}
@@ -111,13 +111,13 @@ func (m *Machine) announceEvents(old, v *View) {
 			before = was.Status
 		}
 		if before == 0 {
-			m.event(MemberJoined{o})
+			m.fx.event(MemberJoined{o})
 		}
 		if before < Up && o.Status >= Up {
-			m.event(MemberUp{o})
+			m.fx.event(MemberUp{o})
 		}
 		if before < Leaving && o.Status == Leaving {
-			m.event(MemberLeaving{o})
+			m.fx.event(MemberLeaving{o})
 		}
 	}
 }

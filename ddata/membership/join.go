@@ -17,7 +17,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		return
 	}
 	if m.view.Has(r.From) {
-		m.send(r.From, p.Self.Addr, message.Commit{View: m.view.View})
+		m.fx.send(r.From, p.Self.Addr, message.Commit{View: m.view.View})
 		return
 	}
 	if m.parting.Begun() {
@@ -26,9 +26,9 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
-		m.send(p.Self.UID, p.Self.Addr, Refuse{To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text})
+		m.fx.send(p.Self.UID, p.Self.Addr, Refuse{To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text})
 		if reason != ReasonGone && m.joiners.MayTell(m.now, p.Self.Addr, text) {
-			m.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
+			m.fx.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		}
 		return
 	}
@@ -37,7 +37,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	if full {
 		m.stats.DroppedFull++
 	}
-	m.send(r.From, p.Self.Addr, JoinReply{
+	m.fx.send(r.From, p.Self.Addr, JoinReply{
 		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view.View),
 	})
 }
@@ -72,7 +72,7 @@ func (m *Machine) tellJoiners() {
 	here := JoinReply{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing}
 	for _, j := range m.joiners.Asking(m.now) {
 		if j.Heard > 0 && j.Heard < m.view.Epoch {
-			m.send(j.Member.UID, j.Member.Addr, here)
+			m.fx.send(j.Member.UID, j.Member.Addr, here)
 		}
 	}
 }

@@ -56,10 +56,10 @@ func (m *Machine) renewLease() {
 	c := m.holder.Renew(m.leaseScene())
 	if c.Lost {
 		m.stats.LeasesLost++
-		m.event(LeaseLost{m.view.Epoch, m.lossCause(c)})
+		m.fx.event(LeaseLost{m.view.Epoch, m.lossCause(c)})
 	}
 	if c.Regained {
-		m.event(LeaseRegained{m.view.Epoch})
+		m.fx.event(LeaseRegained{m.view.Epoch})
 	}
 }
 

@@ -58,11 +58,6 @@ func (m *Machine) onSettled(e Epoch) {
 	}
 }
 
-// tell sends what has changed about this node at once.
-func (m *Machine) tell() {
-	m.beatAt, m.wake = m.now, true
-}
-
 // onDown takes an operator's verdict; heartbeats spread it, and the proposer carries it out.
 func (m *Machine) onDown(u UID) {
 	if m.view == nil {

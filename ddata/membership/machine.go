@@ -3,7 +3,6 @@ package membership
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,20 +30,16 @@ import (
 type Machine struct {
 	cfg   Config
 	rng   *rand.Rand
-	fx    Effects
+	fx    outbox
 	stats Stats
 
-	now    time.Time // of the step in progress
-	start  time.Time // of the first step; monotonic times on the wire count from it
-	nextAt time.Time // when something is due
-	wake   bool      // something may be due at once
-	done   error
+	clock
+	done error
 
 	common bootstrap.Common // what all nodes must have alike
 
 	self    report.Own
-	store   *record.Store // what the disk holds, or is about to
-	notices notices
+	store   *record.Store     // what the disk holds, or is about to
 	seeker  *bootstrap.Seeker // nil once there is a view
 	view    *view.Installed   // nil while seeking
 	reports *report.Table
@@ -57,7 +52,6 @@ type Machine struct {
 	downs   downing.Verdicts
 	debts   parting.Debts // nodes that have to hear from this one what was decided
 	parting *parting.Parting
-	beatAt  time.Time
 
 	settlement     settlement
 	fetchAt        time.Time // no newer view is asked for before
@@ -111,7 +105,7 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	m.fx.reset()
 	m.stats.Steps++
 	if m.done != nil {
-		return &m.fx
+		return &m.fx.Effects
 	}
 	if m.start.IsZero() {
 		m.start, m.now, m.wake = now, now, true
@@ -125,11 +119,11 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	} else {
 		m.takeParting(in)
 	}
-	for m.done == nil && (m.wake || !m.now.Before(m.nextAt)) {
+	for m.done == nil && m.isDue() {
 		m.advance()
 	}
 	m.fx.Persist = m.store.Write()
-	return &m.fx
+	return &m.fx.Effects
 }
 
 func (m *Machine) take(in Input) {
@@ -171,7 +165,7 @@ func (m *Machine) take(in Input) {
 	case Suspended:
 		m.holder.Suspend()
 		m.onArbiterLost(ArbiterLost{Err: "this node was suspended"}) // its Until may be on a clock that stood still: asking again tells
-		m.beatAt, m.wake = m.now, true
+		m.tell()
 	}
 }
 
@@ -218,8 +212,7 @@ func (m *Machine) onReceive(r Receive) {
 
 // advance does what time has made due, and finds out when something will be due next.
 func (m *Machine) advance() {
-	m.wake = false
-	m.nextAt = m.now.Add(m.cfg.HeartbeatInterval)
+	m.rest(m.cfg.HeartbeatInterval)
 	if m.view == nil {
 		m.seeker.Advance(m.now)
 		m.takeOutput()
@@ -240,16 +233,6 @@ func (m *Machine) advance() {
 		m.voter.Advance(m.scene())
 		m.takeVoter()
 		m.tellSlowMove()
-	}
-}
-
-// dueAt takes a time into account for the next deadline.
-func (m *Machine) dueAt(t time.Time) {
-	if !t.After(m.now) {
-		t = m.now.Add(time.Millisecond)
-	}
-	if t.Before(m.nextAt) {
-		m.nextAt = t
 	}
 }
 
@@ -334,7 +317,7 @@ func (m *Machine) String() string {
 // becomeDone ends the machine: nothing runs under its lease any more.
 func (m *Machine) becomeDone(err error) {
 	if downed, ok := err.(*DownedError); ok {
-		m.event(Downed{downed.Cause})
+		m.fx.event(Downed{downed.Cause})
 	}
 	m.done = err
 	m.fx.Done = err
@@ -343,22 +326,3 @@ func (m *Machine) becomeDone(err error) {
 
 // becomeDowned ends a node that is out.
 func (m *Machine) becomeDowned(cause string) { m.becomeDone(&DownedError{Cause: cause}) }
-
-func (m *Machine) send(to UID, addr string, msg message.Message) {
-	m.fx.Send = append(m.fx.Send, message.Envelope{To: to, Addr: addr, Msg: msg})
-}
-
-// sendMember sends to a member of the view other than this node.
-func (m *Machine) sendMember(to UID, msg message.Message) {
-	o, _ := m.view.Member(to)
-	m.send(to, o.Addr, msg)
-}
-
-func sortedKeys[V any](set map[UID]V) []UID {
-	us := make([]UID, 0, len(set))
-	for u := range set { // order: sorted below
-		us = append(us, u)
-	}
-	slices.Sort(us)
-	return us
-}

@@ -43,7 +43,7 @@ func (m *Machine) tellSlowMove() {
 		}
 	}
 	if len(missing) > 0 {
-		m.event(KeysWaiting{m.view.View, bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")})
+		m.fx.event(KeysWaiting{m.view.View, bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")})
 	}
 }
 

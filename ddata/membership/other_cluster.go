@@ -23,13 +23,13 @@ func (m *Machine) otherCluster(r Receive, c ClusterID) {
 		return
 	}
 	m.otherClusterAt = m.now.Add(otherClusterPause)
-	m.event(SecondCluster{UID: r.From, Addr: r.FromAddr, Cluster: c})
+	m.fx.event(SecondCluster{UID: r.From, Addr: r.FromAddr, Cluster: c})
 }
 
 // introduce tells a node that gossip has found, and that is not a member, of this cluster. One that
 // seeks probes anyhow, and one that is in another cluster learns that there are two.
 func (m *Machine) introduce(h Hint) {
 	if h.UID != 0 && h.UID != m.cfg.UID && !m.view.Has(h.UID) {
-		m.send(h.UID, h.Addr, message.Fetch{Cluster: m.view.Cluster})
+		m.fx.send(h.UID, h.Addr, message.Fetch{Cluster: m.view.Cluster})
 	}
 }

@@ -31,7 +31,7 @@ func (m *Machine) answerCommit(r Receive, v *view.View) {
 	if without := m.parting.Without(); without != nil {
 		known = max(known, without.Epoch)
 	}
-	m.send(r.From, m.addrOf(r), message.Learned{Cluster: v.Cluster, Epoch: known})
+	m.fx.send(r.From, m.addrOf(r), message.Learned{Cluster: v.Cluster, Epoch: known})
 }
 
 // answerParting tells a node that parts that its word has come. Nothing is owed to it any more.
@@ -40,7 +40,7 @@ func (m *Machine) answerParting(r Receive, hb message.Heartbeat) {
 		if m.debts.Drop(r.From) {
 			m.wake = true
 		}
-		m.send(r.From, m.addrOf(r), message.Learned{Cluster: hb.Cluster, Epoch: m.view.Epoch, Stopped: true})
+		m.fx.send(r.From, m.addrOf(r), message.Learned{Cluster: hb.Cluster, Epoch: m.view.Epoch, Stopped: true})
 	}
 }
 
@@ -71,7 +71,7 @@ func (m *Machine) takeParting(in Input) {
 	case message.Learned:
 		m.onLearned(r, msg)
 	case message.Fetch:
-		m.send(r.From, m.addrOf(r), message.Commit{View: m.parting.Without()})
+		m.fx.send(r.From, m.addrOf(r), message.Commit{View: m.parting.Without()})
 	case message.Heartbeat:
 		m.answerParting(r, msg)
 	case message.Commit:
@@ -86,10 +86,10 @@ func (m *Machine) advanceParting() {
 	round := p.Advance(parting.Scene{Now: m.now, View: m.view, Debts: &m.debts, Reports: m.reports, Reach: m.reach})
 	for _, w := range round.Words {
 		if w.View != nil {
-			m.send(w.To, w.Addr, message.Commit{View: w.View})
+			m.fx.send(w.To, w.Addr, message.Commit{View: w.View})
 		}
 		if w.Beat {
-			m.send(w.To, w.Addr, m.heartbeat())
+			m.fx.send(w.To, w.Addr, m.heartbeat())
 		}
 	}
 	if !round.Due.IsZero() {
@@ -114,7 +114,7 @@ func (m *Machine) advanceParting() {
 // record that every node has stopped that this one granted a lease, if that is so.
 func (m *Machine) sayFarewell() {
 	for _, j := range m.joiners.Remembered() {
-		m.send(j.Member.UID, j.Member.Addr, Refuse{To: j.Member.UID, Cluster: m.view.Cluster, Reason: ReasonGone,
+		m.fx.send(j.Member.UID, j.Member.Addr, Refuse{To: j.Member.UID, Cluster: m.view.Cluster, Reason: ReasonGone,
 			Text: "the cluster has been stopped"})
 	}
 	m.farewell()

@@ -5,9 +5,9 @@ func (m *Machine) advanceReach() {
 	changes, again := m.reach.Look(m.now, m.view.Members)
 	for _, c := range changes {
 		if c.Reachable {
-			m.event(MemberReachable{c.Member})
+			m.fx.event(MemberReachable{c.Member})
 		} else {
-			m.event(MemberUnreachable{c.Member})
+			m.fx.event(MemberUnreachable{c.Member})
 		}
 	}
 	m.dueAt(again)
@@ -35,7 +35,7 @@ func (m *Machine) onHint(h Hint) {
 			return
 		}
 		m.reach.Suspect(o.UID, m.now)
-		m.sendMember(o.UID, m.heartbeat())
+		m.fx.send(o.UID, m.view.Addr(o.UID), m.heartbeat())
 		m.wake = true
 	}
 }
@@ -51,7 +51,7 @@ func (m *Machine) removeByHint(u UID) {
 		}
 	}
 	if next.Check() == nil {
-		m.announce(next)
+		m.fx.announce(m.cfg.UID, m.view, next)
 		m.install(next)
 	}
 }

@@ -46,10 +46,10 @@ func (m *Machine) takeOutput() {
 	m.stats.DroppedStale += out.Dropped.Stale
 	m.stats.DroppedOtherCluster += out.Dropped.OtherCluster
 	for _, e := range out.Send {
-		m.send(e.To, e.Addr, e.Msg)
+		m.fx.send(e.To, e.Addr, e.Msg)
 	}
 	for _, reason := range out.Waiting {
-		m.event(Waiting{reason})
+		m.fx.event(Waiting{reason})
 	}
 	m.wake = m.wake || out.Wake
 	if !out.Due.IsZero() {
@@ -108,9 +108,9 @@ func (m *Machine) onDiscovered(in Discovered) {
 func (m *Machine) onLateLock(r Receive, l Lock) {
 	switch {
 	case m.view.Has(r.From):
-		m.send(r.From, m.addrOf(r), message.Commit{View: m.view.View})
+		m.fx.send(r.From, m.addrOf(r), message.Commit{View: m.view.View})
 	case l.View.Cluster == m.view.Cluster && l.View.Epoch <= m.view.Epoch:
-		m.send(r.From, r.FromAddr, Refuse{To: r.From, Cluster: m.view.Cluster, Reason: ReasonGone,
+		m.fx.send(r.From, r.FromAddr, Refuse{To: r.From, Cluster: m.view.Cluster, Reason: ReasonGone,
 			Text: "the cluster was founded and goes on without it"})
 	default:
 		m.stats.DroppedOtherCluster++

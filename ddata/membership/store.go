@@ -1,34 +1,10 @@
 package membership
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/record"
 )
-
-// notices are the views that wait for the disk before the layers above hear of them, and what
-// happened to members meanwhile.
-//
-// Nothing else waits for the disk: heartbeats, grants and the machine's own view go on while a
-// record is written. So a slow disk costs no lease.
-//
-// What waits is bounded. All views that were decided meanwhile are kept for the replicators: a
-// chain that lacks one may not settle. A disk that has not answered while heldMax views were
-// decided counts as one that has failed: the node ends, as by a crash, and the others go on. Of a
-// member only the last change of its reachability waits behind each view.
-//
-// Invariant: views has at most heldMax elements, oldest first, and none that is stored.
-type notices struct{ views []heldView }
-
-// heldView is a view that the layers above hear of when it is stored, with what happened to members
-// since.
-type heldView struct {
-	record uint64
-	view   *View
-	events []Event
-}
 
 // persist makes r the record, and returns its number.
 func (m *Machine) persist(r record.Record) (number uint64) {
@@ -63,81 +39,9 @@ func (m *Machine) onPersisted(in Persisted) {
 
 // tellViews tells what is stored.
 func (m *Machine) tellViews() {
-	for _, h := range m.notices.release(m.store.IsStored) {
-		if m.fx.Install = append(m.fx.Install, h.view); h.view.Closing && m.self.TellClosing() {
+	for _, v := range m.fx.tellStored(m.store.IsStored) {
+		if v.Closing && m.self.TellClosing() {
 			m.beatAt = m.now // a node that was asked waits for the grants that it gets
 		}
-		m.fx.Events = append(m.fx.Events, h.events...)
 	}
-}
-
-// event tells something. What concerns a member stays behind the view that lists it.
-func (m *Machine) event(e Event) {
-	if !m.notices.keep(e) {
-		m.fx.Events = append(m.fx.Events, e)
-	}
-}
-
-// isFull reports whether there is no room for one more view that waits for the disk.
-func (n *notices) isFull() bool { return len(n.views) >= heldMax }
-
-// hold has the layers above hear of an installed view when its record is stored.
-func (n *notices) hold(v *View, number uint64) {
-	n.views = append(n.views, heldView{record: number, view: v})
-}
-
-// release returns the views that are stored, oldest first, and holds them no more.
-func (n *notices) release(stored func(record uint64) bool) (hs []heldView) {
-	i := slices.IndexFunc(n.views, func(h heldView) bool { return !stored(h.record) })
-	if i < 0 {
-		i = len(n.views)
-	}
-	hs, n.views = n.views[:i:i], n.views[i:]
-	return hs
-}
-
-// keep holds an event that concerns a member back, behind the last view that waits. It reports
-// false if the event has to be told now.
-func (n *notices) keep(e Event) bool {
-	if len(n.views) == 0 {
-		return false
-	}
-	last := &n.views[len(n.views)-1]
-	switch e := e.(type) {
-	case MemberJoined, MemberUp, MemberLeaving, MemberRemoved:
-		last.events = append(last.events, e)
-	case MemberUnreachable:
-		last.reach(e.Member.UID, e)
-	case MemberReachable:
-		last.reach(e.Member.UID, e)
-	default:
-		return false
-	}
-	return true
-}
-
-// check verifies the invariant, and that the last view that waits is the installed one.
-func (n *notices) check(installed *View, stored func(record uint64) bool) error {
-	switch {
-	case len(n.views) > heldMax:
-		return fmt.Errorf("%d views wait for the disk", len(n.views))
-	case len(n.views) > 0 && (stored(n.views[0].record) || n.views[len(n.views)-1].view != installed):
-		return errors.New("a stored view is held back, or one that is not installed")
-	}
-	return nil
-}
-
-// reach notes the reachability of a member in place of what was noted of it before, because that
-// was not told yet.
-func (h *heldView) reach(u UID, e Event) {
-	h.events = slices.DeleteFunc(h.events, func(x Event) bool {
-		switch x := x.(type) {
-		case MemberUnreachable:
-			return x.Member.UID == u
-		case MemberReachable:
-			return x.Member.UID == u
-		}
-		return false
-	})
-	h.events = append(h.events, e)
 }

@@ -159,7 +159,7 @@ func stuck(t *testing.T) *node {
 	}
 	w.base.BootstrapExpect = 0
 	w.start("x", nil)
-	if !w.until(10*time.Second, func() bool { return len(third.m.notices.views) > 0 }) {
+	if !w.until(10*time.Second, func() bool { return len(third.m.fx.notices.views) > 0 }) {
 		t.Fatalf("no view waits: %v", third.m)
 	}
 	return third
@@ -176,10 +176,10 @@ func decide(n *node) *Effects {
 // answers. With one more the node ends, as one whose disk fails.
 func TestViewsWaitForAStuckDisk(t *testing.T) {
 	n := stuck(t)
-	first := n.m.notices.views[0].view.Epoch
-	for len(n.m.notices.views) < heldMax {
+	first := n.m.fx.notices.views[0].view.Epoch
+	for len(n.m.fx.notices.views) < heldMax {
 		if fx := decide(n); fx.Done != nil || len(fx.Install) > 0 {
-			t.Fatalf("with %d views: %v", len(n.m.notices.views), fx)
+			t.Fatalf("with %d views: %v", len(n.m.fx.notices.views), fx)
 		}
 	}
 	var told []*View
@@ -191,17 +191,17 @@ func TestViewsWaitForAStuckDisk(t *testing.T) {
 			t.Errorf("view %d is %v", i, v)
 		}
 	}
-	if len(told) != heldMax || len(n.m.notices.views) != 0 {
-		t.Errorf("told %d views, %d wait", len(told), len(n.m.notices.views))
+	if len(told) != heldMax || len(n.m.fx.notices.views) != 0 {
+		t.Errorf("told %d views, %d wait", len(told), len(n.m.fx.notices.views))
 	}
 	for range heldMax {
 		if fx := decide(n); fx.Done != nil {
-			t.Fatalf("ended with %d views: %v", len(n.m.notices.views), fx.Done)
+			t.Fatalf("ended with %d views: %v", len(n.m.fx.notices.views), fx.Done)
 		}
 	}
 	fx := decide(n)
-	if !errors.Is(fx.Done, ErrStore) || n.m.Lease().Holds(n.local()) || len(n.m.notices.views) != heldMax {
-		t.Errorf("ended with %v, %d views wait; %v", fx.Done, len(n.m.notices.views), n.m.Lease())
+	if !errors.Is(fx.Done, ErrStore) || n.m.Lease().Holds(n.local()) || len(n.m.fx.notices.views) != heldMax {
+		t.Errorf("ended with %v, %d views wait; %v", fx.Done, len(n.m.fx.notices.views), n.m.Lease())
 	}
 }
 
@@ -209,15 +209,15 @@ func TestViewsWaitForAStuckDisk(t *testing.T) {
 // words.
 func TestReachabilityWaitsForAStuckDisk(t *testing.T) {
 	n := stuck(t)
-	h := &n.m.notices.views[len(n.m.notices.views)-1]
+	h := &n.m.fx.notices.views[len(n.m.fx.notices.views)-1]
 	h.events = nil
 	a, b := n.m.view.Members[0], n.m.view.Members[1]
 	for range 1000 {
-		n.m.event(MemberUnreachable{a})
-		n.m.event(MemberUnreachable{b})
-		n.m.event(MemberReachable{a})
+		n.m.fx.event(MemberUnreachable{a})
+		n.m.fx.event(MemberUnreachable{b})
+		n.m.fx.event(MemberReachable{a})
 	}
-	n.m.event(MemberLeaving{a})
+	n.m.fx.event(MemberLeaving{a})
 	want := []Event{MemberUnreachable{b}, MemberReachable{a}, MemberLeaving{a}}
 	if !reflect.DeepEqual(h.events, want) {
 		t.Errorf("%d events wait; %v", len(h.events), h.events[:min(10, len(h.events))])

@@ -4,7 +4,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/report"
-	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/membership/voting"
 )
 
@@ -84,21 +83,7 @@ func (m *Machine) takeVoter() {
 	m.takeArbiter()
 	if v := out.Decided; v != nil {
 		m.debts.Decide(m.cfg.UID, m.view, v, m.reach)
-		m.announce(v)
+		m.fx.announce(m.cfg.UID, m.view, v)
 		m.install(v)
-	}
-}
-
-// announce tells a decided view to all members and nodes that it concerns.
-func (m *Machine) announce(v *view.View) {
-	for _, o := range v.Members {
-		if o.UID != m.cfg.UID {
-			m.send(o.UID, o.Addr, message.Commit{View: v})
-		}
-	}
-	for _, o := range m.view.Members {
-		if o.UID != m.cfg.UID && !v.Has(o.UID) {
-			m.send(o.UID, o.Addr, message.Commit{View: v})
-		}
 	}
 }

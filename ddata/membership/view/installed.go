@@ -38,6 +38,12 @@ func (i *Installed) Votes(o Member) bool {
 	return found
 }
 
+// Addr returns the address of a member.
+func (i *Installed) Addr(u UID) string {
+	o, _ := i.Member(u)
+	return o.Addr
+}
+
 // MayHoldLease reports whether a member can have held a lease. A member that is Joining never held
 // one in this cluster.
 func (i *Installed) MayHoldLease(u UID) bool {

@@ -1,0 +1,31 @@
+package membership
+
+import "time"
+
+// clock says when a step is, and when the next one is due.
+type clock struct {
+	now    time.Time // of the step in progress
+	start  time.Time // of the first step; monotonic times on the wire count from it
+	nextAt time.Time // when something is due
+	wake   bool      // something may be due at once
+	beatAt time.Time // when heartbeats are due
+}
+
+// isDue reports whether something is due.
+func (c *clock) isDue() bool { return c.wake || !c.now.Before(c.nextAt) }
+
+// rest begins to find out when something will be due next: after most at the latest.
+func (c *clock) rest(most time.Duration) { c.wake, c.nextAt = false, c.now.Add(most) }
+
+// dueAt takes a time into account for the next deadline.
+func (c *clock) dueAt(t time.Time) {
+	if !t.After(c.now) {
+		t = c.now.Add(time.Millisecond)
+	}
+	if t.Before(c.nextAt) {
+		c.nextAt = t
+	}
+}
+
+// tell sends heartbeats at once: what this node says of itself has changed.
+func (c *clock) tell() { c.beatAt, c.wake = c.now, true }
