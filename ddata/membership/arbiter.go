@@ -32,15 +32,6 @@ func (m *Machine) takeArbiter() {
 	}
 }
 
-// advanceArbiter tries for the arbiter's lease, or gives it back.
-func (m *Machine) advanceArbiter() {
-	if m.arbiter.Expired(m.now) {
-		m.onArbiterLost(ArbiterLost{Err: "it has expired"})
-	}
-	m.arbiter.Advance(m.arbiterScene())
-	m.takeArbiter()
-}
-
 // onArbiterAcquired makes this node the arbiter's mouth. What the arbiter has decided is installed;
 // what it has promised binds this node.
 func (m *Machine) onArbiterAcquired(in ArbiterAcquired) {

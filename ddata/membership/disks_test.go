@@ -189,12 +189,12 @@ func TestEveryRoleMustSettle(t *testing.T) {
 	a, b := w.livingAt("a"), w.livingAt("b")
 	a.step(Settled{1})
 	w.run(time.Second + 100*time.Millisecond) // a heartbeat of each
-	if got := a.m.settled(); got != 0 {
+	if got := a.m.settlement.Settled(); got != 0 {
 		t.Errorf("settled %v without a word on role s", got)
 	}
 	w.livingAt("c").step(Settled{1})
 	w.run(time.Second + 100*time.Millisecond)
-	if got := b.m.settled(); got != 1 {
+	if got := b.m.settlement.Settled(); got != 1 {
 		t.Errorf("settled %v with the words of both", got)
 	}
 	v := b.m.View()
@@ -215,8 +215,8 @@ func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
 	}
 	n.m.view.Epoch = view.SetsMax
 	n.m.view.Digest = n.m.view.Hash()
-	n.m.countSettled()
-	room := func() bool { return view.RoomForSets(view.SetsSince(n.m.view.Unsettled, n.m.settled())) }
+	n.m.settlement = view.Settle(n.m.view.View, n.m.reports.Settled)
+	room := func() bool { return view.RoomForSets(view.SetsSince(n.m.view.Unsettled, n.m.settlement.Settled())) }
 	if room() {
 		t.Error("there is room")
 	}

@@ -175,3 +175,37 @@ func (e KeysDurable) String() string { return fmt.Sprintf("keys durable %q", e.V
 
 // String prints the event.
 func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }
+
+// changes returns what a view changes for the members and the keys; old is nil before the first.
+func changes(old, v *View) (es []Event) {
+	if old != nil && len(old.Durable) != len(v.Durable) {
+		es = append(es, KeysDurable{v})
+	}
+	if len(v.Moving) > 0 && (old == nil || old.Moves != v.Moves) {
+		es = append(es, KeysMoving{v})
+	}
+	if old != nil {
+		for _, o := range old.Members {
+			if !v.Has(o.UID) {
+				es = append(es, MemberRemoved{o})
+			}
+		}
+	}
+	for _, o := range v.Members {
+		var before Status
+		if old != nil {
+			was, _ := old.Member(o.UID)
+			before = was.Status
+		}
+		if before == 0 {
+			es = append(es, MemberJoined{o})
+		}
+		if before < Up && o.Status >= Up {
+			es = append(es, MemberUp{o})
+		}
+		if before < Leaving && o.Status == Leaving {
+			es = append(es, MemberLeaving{o})
+		}
+	}
+	return es
+}

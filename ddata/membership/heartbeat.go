@@ -3,6 +3,7 @@ package membership
 import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // flags are those of this node's heartbeats.
@@ -34,13 +35,10 @@ func (m *Machine) beats(o Member) bool {
 
 // advanceBeat sends heartbeats when they are due.
 func (m *Machine) advanceBeat() {
-	if !m.now.Before(m.beatAt) {
-		m.beat()
+	if m.now.Before(m.beatAt) {
+		m.dueAt(m.beatAt)
+		return
 	}
-	m.dueAt(m.beatAt)
-}
-
-func (m *Machine) beat() {
 	m.beatAt = m.now.Add(m.cfg.HeartbeatInterval)
 	hb := m.heartbeat()
 	lost := !m.holder.Votes().Holds(m.now)
@@ -53,15 +51,24 @@ func (m *Machine) beat() {
 			m.fx.send(0, o.Addr, message.Fetch{Cluster: m.view.Cluster})
 		}
 	}
+	m.dueAt(m.beatAt)
 }
 
-// farewell tells all members that this node goes, also those that get no heartbeats.
-func (m *Machine) farewell() {
+// sendHeartbeat sends a heartbeat to others, also to those that get none otherwise.
+func (m *Machine) sendHeartbeat(to []Member) {
 	hb := m.heartbeat()
-	for _, o := range m.view.Members {
+	for _, o := range to {
 		if o.UID != m.cfg.UID {
 			m.fx.send(o.UID, o.Addr, hb)
 		}
+	}
+}
+
+// tellVoters tells the voters what this node says of itself: they decide what follows.
+func (m *Machine) tellVoters() {
+	if m.view != nil {
+		m.sendHeartbeat(m.view.Voters)
+		m.wake = true
 	}
 }
 
@@ -80,7 +87,7 @@ func (m *Machine) onHeartbeat(r Receive, hb message.Heartbeat) {
 		if m.view != nil && hb.Cluster == m.view.Cluster && m.reports.HearForGood(r.From, hb.Flags) {
 			m.wake = true
 		}
-		if !m.anyEpoch(hb.Cluster) {
+		if !m.cfg.Defects.AnyEpoch || m.view == nil || hb.Cluster != m.view.Cluster {
 			return
 		}
 	} else if hb.Tag != m.view.Digest.Tag() {
@@ -123,11 +130,6 @@ func (m *Machine) learn(u UID, hb message.Heartbeat) {
 	}
 }
 
-// anyEpoch is the planted defect AnyEpoch: what is no message of this epoch is taken for one.
-func (m *Machine) anyEpoch(cluster ClusterID) bool {
-	return m.cfg.Defects.AnyEpoch && m.view != nil && cluster == m.view.Cluster
-}
-
 // mayGrant reports whether a member may be granted a lease now: R2 freezes all grants, V2 those to
 // members that a refused proposal would drop. A node whose disk says that nothing it granted is in
 // use grants none.
@@ -136,24 +138,13 @@ func (m *Machine) mayGrant(u UID) bool {
 	return !frozen && m.parting.Closed() == 0 && !m.granter.HoldsBack(u, m.now) && !m.downs.On(u)
 }
 
-// tellVoters tells the voters what this node says of itself: they decide what follows.
-func (m *Machine) tellVoters() {
-	hb := m.heartbeat()
-	for _, v := range m.view.Voters {
-		if v.UID != m.cfg.UID {
-			m.fx.send(v.UID, v.Addr, hb)
-		}
-	}
-	m.wake = true
-}
-
 // sameEpoch sorts out what belongs to another cluster or epoch, and asks for a newer view when one
 // is heard of (V6: installing it sends heartbeats at once).
 func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 	switch {
 	case m.view == nil:
 		m.seeker.HeardCluster(m.now, cluster)
-		m.takeOutput()
+		m.takeSeeker()
 		m.fx.send(r.From, r.FromAddr, message.Fetch{Cluster: cluster})
 	case cluster != m.view.Cluster:
 		m.otherCluster(r, cluster)
@@ -163,7 +154,7 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 		m.stats.DroppedStale++
 		if !m.now.Before(m.fetchAt) { // one answer is enough: a view goes to all members at about the same time
 			m.fetchAt = m.now.Add(m.cfg.HeartbeatInterval / 4)
-			m.fx.send(r.From, m.addrOf(r), message.Fetch{Cluster: cluster})
+			m.fx.send(r.From, addrOf(m.view, r), message.Fetch{Cluster: cluster})
 		}
 	default:
 		return true
@@ -185,9 +176,10 @@ func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
 	}
 }
 
-func (m *Machine) addrOf(r Receive) string {
-	if m.view != nil {
-		if o, ok := m.view.Member(r.From); ok {
+// addrOf returns the address of the sender: that of the view, nil = none, if it is a member.
+func addrOf(v *view.Installed, r Receive) string {
+	if v != nil {
+		if o, ok := v.Member(r.From); ok {
 			return o.Addr
 		}
 	}
@@ -201,6 +193,6 @@ func (m *Machine) onFetch(r Receive, f message.Fetch) {
 	case f.Cluster != m.view.Cluster:
 		m.otherCluster(r, f.Cluster)
 	default:
-		m.fx.send(r.From, m.addrOf(r), message.Commit{View: m.view.View})
+		m.fx.send(r.From, addrOf(m.view, r), message.Commit{View: m.view.View})
 	}
 }

@@ -14,7 +14,7 @@ func (m *Machine) onCommit(r Receive, c message.Commit) {
 	switch {
 	case m.view == nil:
 		m.seeker.OnFirstView(m.now, v)
-		m.takeOutput()
+		m.takeSeeker()
 	case v.Cluster != m.view.Cluster:
 		m.otherCluster(r, v.Cluster)
 	case !v.Has(r.From) && !m.view.Has(r.From): // a node that tells of a view is in it, or was here
@@ -60,13 +60,19 @@ func (m *Machine) install(v *View) {
 	m.granter.Install(m.now, m.view)
 	m.arbiter.Install()
 	m.reports.Follow(v)
-	m.watchMembers()
+	all := !m.view.Capped || m.view.IsVoter(m.cfg.UID) // heartbeats pass between any two members, except two that do not vote
+	m.reach.Follow(m.now, m.view.Others(m.cfg.UID), func(o Member) bool { return all || m.view.Votes(o) })
 	m.downs.Follow(v)
 	m.joiners.Follow(m.now, old, v)
 	m.fx.notices.hold(v, m.persist(record.Record{Last: v}))
-	m.countSettled()
+	m.settlement = view.Settle(v, m.reports.Settled)
 	m.noteSettled()
-	m.announceEvents(old, v)
+	for _, e := range changes(old, v) {
+		if _, moves := e.(KeysMoving); moves {
+			m.slowMoveAt = m.now.Add(slowMove)
+		}
+		m.fx.event(e)
+	}
 	m.tellViews()
 	m.renewLease()
 	m.wake = true
@@ -76,58 +82,29 @@ func (m *Machine) install(v *View) {
 	if old == nil {
 		m.holder.Begin(m.now)
 		m.parting.Accompany(m.now)
-		m.takeJoiners(m.seeker.Candidates(m.now))
+		candidates := m.seeker.Candidates(m.now)
 		m.seeker = nil
-	}
-	m.tellJoiners()
-}
-
-// watchMembers follows the members of the view. Heartbeats pass between any two of them but two that
-// do not vote.
-func (m *Machine) watchMembers() {
-	all := !m.view.Capped || m.view.IsVoter(m.cfg.UID)
-	m.reach.Follow(m.now, m.view.Others(m.cfg.UID), func(o Member) bool { return all || m.view.Votes(o) })
-}
-
-func (m *Machine) announceEvents(old, v *View) {
-	if old != nil && len(old.Durable) != len(v.Durable) {
-		m.fx.event(KeysDurable{v})
-	}
-	if len(v.Moving) > 0 && (old == nil || old.Moves != v.Moves) {
-		m.slowMoveAt = m.now.Add(slowMove)
-		m.fx.event(KeysMoving{v})
-	}
-	if old != nil {
-		for _, o := range old.Members {
-			if !v.Has(o.UID) {
-				m.fx.event(MemberRemoved{o})
+		for _, p := range candidates { // a founder has not founded with these
+			p.Heard = 0 // which was of another cluster, or is old
+			if v.Founded && !v.Has(p.Self.UID) {
+				m.onProbe(Receive{From: p.Self.UID, FromAddr: p.Self.Addr}, p)
 			}
 		}
 	}
-	for _, o := range v.Members {
-		var before Status
-		if old != nil {
-			was, _ := old.Member(o.UID)
-			before = was.Status
-		}
-		if before == 0 {
-			m.fx.event(MemberJoined{o})
-		}
-		if before < Up && o.Status >= Up {
-			m.fx.event(MemberUp{o})
-		}
-		if before < Leaving && o.Status == Leaving {
-			m.fx.event(MemberLeaving{o})
-		}
-	}
+	m.tellJoiners()
 }
 
 // becomeAbsent ends a node that the others have decided to go on without.
 func (m *Machine) becomeAbsent(v *View) {
 	m.parting.Exclude(v)
-	if m.mayGo() {
-		m.part(m.goneAs())
-		return
+	switch {
+	case !m.mayGo():
+		m.becomeDone(&DownedError{Cause: fmt.Sprintf("view %v/%v was decided without it", v.Cluster, v.Epoch)})
+	case m.debts.Empty() || m.cfg.Defects.GoesUntold:
+		m.becomeDone(m.goneAs())
+	default: // it ends when the nodes that it owes the word have it
+		m.parting.End(m.goneAs())
+		m.holder.End()
+		m.wake = true
 	}
-	m.becomeDowned(fmt.Sprintf("view %v/%v was decided without it", v.Cluster, v.Epoch))
 }

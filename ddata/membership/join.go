@@ -13,7 +13,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	if m.view == nil {
 		m.seeker.OnProbe(m.now, p)
-		m.takeOutput()
+		m.takeSeeker()
 		return
 	}
 	if m.view.Has(r.From) {
@@ -38,7 +38,7 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		m.stats.DroppedFull++
 	}
 	m.fx.send(r.From, p.Self.Addr, JoinReply{
-		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view.View),
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: contacts(m.view.Voters, m.Reachable), Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view.View),
 	})
 }
 
@@ -49,19 +49,6 @@ func (m *Machine) refusal(p Probe) (Reason, string) {
 	}, p)
 }
 
-// takeJoiners takes for joiners the nodes that a founder has heard and has not founded with.
-func (m *Machine) takeJoiners(candidates []Probe) {
-	if !m.view.Founded {
-		return
-	}
-	for _, p := range candidates {
-		p.Heard = 0 // which was of another cluster, or is old
-		if !m.view.Has(p.Self.UID) {
-			m.onProbe(Receive{From: p.Self.UID, FromAddr: p.Self.Addr}, p)
-		}
-	}
-}
-
 // tellJoiners tells the waiting joiners of the view that was just installed: they are let in when
 // they say that they have heard of it. The node that will propose does so; the others are asked
 // again soon enough.
@@ -69,7 +56,7 @@ func (m *Machine) tellJoiners() {
 	if !m.leads() {
 		return
 	}
-	here := JoinReply{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: m.contacts(), Closing: m.view.Closing}
+	here := JoinReply{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: contacts(m.view.Voters, m.Reachable), Closing: m.view.Closing}
 	for _, j := range m.joiners.Asking(m.now) {
 		if j.Heard > 0 && j.Heard < m.view.Epoch {
 			m.fx.send(j.Member.UID, j.Member.Addr, here)
@@ -84,9 +71,9 @@ const goneAfter = 2
 const contactsTold = 5
 
 // contacts are the oldest voters that this node hears, itself included: the proposer is among them.
-func (m *Machine) contacts() (cs []Contact) {
-	for _, v := range m.view.Voters {
-		if len(cs) < contactsTold && m.Reachable(v.UID) {
+func contacts(voters []Member, reachable func(UID) bool) (cs []Contact) {
+	for _, v := range voters {
+		if len(cs) < contactsTold && reachable(v.UID) {
 			cs = append(cs, Contact{UID: v.UID, Addr: v.Addr})
 		}
 	}

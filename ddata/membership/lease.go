@@ -13,7 +13,7 @@ import (
 func (m *Machine) leaseScene() nodelease.Scene {
 	me, listed := m.view.Member(m.cfg.UID)
 	s := nodelease.Scene{
-		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: m.quorum,
+		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: func(has func(UID) bool) bool { return m.cfg.Strategy.Quorum(m.view.Voters, has) },
 		May:    listed && me.Status != Joining && (!m.self.Has(report.Stopped) || m.cfg.Defects.StoppedHolds),
 		Speaks: m.speaks() && !m.voter.Frozen(),
 	}
@@ -23,11 +23,8 @@ func (m *Machine) leaseScene() nodelease.Scene {
 	return s
 }
 
-// quorum asks the strategy about the voters of the view.
-func (m *Machine) quorum(has func(UID) bool) bool { return m.cfg.Strategy.Quorum(m.view.Voters, has) }
-
 func (m *Machine) onGrant(r Receive, g message.Grant) {
-	if !m.sameEpoch(r, g.Cluster, g.Epoch) && !m.anyEpoch(g.Cluster) {
+	if !m.sameEpoch(r, g.Cluster, g.Epoch) && (!m.cfg.Defects.AnyEpoch || m.view == nil || g.Cluster != m.view.Cluster) {
 		return
 	}
 	sent := m.start.Add(time.Duration(g.Mono))
@@ -56,7 +53,7 @@ func (m *Machine) renewLease() {
 	c := m.holder.Renew(m.leaseScene())
 	if c.Lost {
 		m.stats.LeasesLost++
-		m.fx.event(LeaseLost{m.view.Epoch, m.lossCause(c)})
+		m.fx.event(LeaseLost{m.view.Epoch, lossCause(c, m.self.Has(report.Stopped))})
 	}
 	if c.Regained {
 		m.fx.event(LeaseRegained{m.view.Epoch})
@@ -64,9 +61,9 @@ func (m *Machine) renewLease() {
 }
 
 // lossCause says why the lease is lost at this moment.
-func (m *Machine) lossCause(c nodelease.Change) LeaseLoss {
+func lossCause(c nodelease.Change, stopped bool) LeaseLoss {
 	switch {
-	case m.self.Has(report.Stopped):
+	case stopped:
 		return LeaseStopped
 	case c.Suspended:
 		return LeaseSuspended
@@ -90,8 +87,8 @@ func (m *Machine) advanceLease() {
 		return
 	}
 	if m.mayGo() {
-		m.becomeGone()
+		m.becomeDone(m.goneAs())
 		return
 	}
-	m.becomeDowned(fmt.Sprintf("no lease for %v: too few of the members of view %v answered", m.cfg.SelfDownAfter, m.view.Epoch))
+	m.becomeDone(&DownedError{Cause: fmt.Sprintf("no lease for %v: too few of the members of view %v answered", m.cfg.SelfDownAfter, m.view.Epoch)})
 }

@@ -36,14 +36,8 @@ func (m *Machine) onStopped() {
 	m.parting.Accompany(m.now)
 	m.tell()
 	if m.cfg.Defects.GoesUnseen {
-		m.farewell()
-		m.becomeGone()
-	}
-}
-
-func (m *Machine) onCaughtUp(yes bool) {
-	if m.self.CatchUp(yes) && m.view != nil {
-		m.tellVoters()
+		m.sendHeartbeat(m.view.Members)
+		m.becomeDone(m.goneAs())
 	}
 }
 
@@ -87,11 +81,6 @@ func (m *Machine) down(u UID) bool {
 	return true
 }
 
-func (m *Machine) onCloseCluster() {
-	m.self.AskToClose()
-	m.close()
-}
-
 // AllClose reports whether a view that is Closing has been told to the layers of this node, and of
 // all members that it reaches. The machine finds out after a CloseCluster.
 func (m *Machine) AllClose() bool {
@@ -114,11 +103,6 @@ func (m *Machine) close() {
 	if !m.view.Closing {
 		m.tell()
 	}
-}
-
-// becomeGone ends a node that has stopped: it left, or was downed.
-func (m *Machine) becomeGone() {
-	m.becomeDone(m.goneAs())
 }
 
 // goneAs is how a node that has stopped ends.
@@ -154,8 +138,8 @@ func (m *Machine) advanceLeave() {
 	}
 	limit := m.parting.Company().Add(m.cfg.SelfDownAfter)
 	if !m.now.Before(limit) {
-		m.farewell() // so that the others learn of it in time
-		m.becomeGone()
+		m.sendHeartbeat(m.view.Members) // so that the others learn of it in time
+		m.becomeDone(m.goneAs())
 		return
 	}
 	m.dueAt(limit)

@@ -53,7 +53,7 @@ type Machine struct {
 	debts   parting.Debts // nodes that have to hear from this one what was decided
 	parting *parting.Parting
 
-	settlement     settlement
+	settlement     *view.Settlement
 	fetchAt        time.Time // no newer view is asked for before
 	slowMoveAt     time.Time // a move is not said to wait before
 	otherClusterAt time.Time // nothing is said of another cluster before
@@ -94,7 +94,8 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	})
 	m.granter = voting.NewGranter(cfg.voting())
 	m.voter = voting.New(cfg.voting(), rng, disk{m}, m.arbiter, m.granter)
-	m.seeker = m.newSeeker()
+	r := m.store.Record()
+	m.seeker = bootstrap.New(cfg.seeking(m.common), rng, disk{m}, bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free})
 	m.wake = true
 	return m, nil
 }
@@ -134,7 +135,10 @@ func (m *Machine) take(in Input) {
 	case Hint:
 		m.onHint(in)
 	case Discovered:
-		m.onDiscovered(in)
+		if m.view == nil {
+			m.seeker.Discovered(m.now, in.Found, in.Err)
+			m.takeSeeker()
+		}
 	case Leave:
 		m.onLeave()
 	case Stopped:
@@ -142,13 +146,18 @@ func (m *Machine) take(in Input) {
 	case Down:
 		m.onDown(in.UID)
 	case CloseCluster:
-		m.onCloseCluster()
+		m.self.AskToClose()
+		m.close()
 	case CaughtUp:
-		m.onCaughtUp(in.Yes)
+		if m.self.CatchUp(in.Yes) {
+			m.tellVoters()
+		}
 	case Settled:
 		m.onSettled(in.Epoch)
 	case Moved:
-		m.onMoved(in.Number)
+		if m.self.Move(in.Number) {
+			m.tellVoters()
+		}
 	case Persisted:
 		m.onPersisted(in)
 	case ArbiterAcquired:
@@ -181,12 +190,8 @@ func (m *Machine) onReceive(r Receive) {
 	switch msg := r.Msg.(type) {
 	case Probe:
 		m.onProbe(r, msg)
-	case JoinReply:
-		m.onJoinReply(r, msg)
-	case Refuse:
-		m.onRefuse(r, msg)
-	case Lock:
-		m.onLock(r, msg)
+	case JoinReply, Refuse, Lock:
+		m.onBootstrap(r)
 	case message.Heartbeat:
 		m.onHeartbeat(r, msg)
 	case message.Grant:
@@ -215,7 +220,7 @@ func (m *Machine) advance() {
 	m.rest(m.cfg.HeartbeatInterval)
 	if m.view == nil {
 		m.seeker.Advance(m.now)
-		m.takeOutput()
+		m.takeSeeker()
 		return
 	}
 	if m.parting.Err() != nil {
@@ -229,7 +234,11 @@ func (m *Machine) advance() {
 		m.advanceLeave()
 	}
 	if m.done == nil {
-		m.advanceArbiter()
+		if m.arbiter.Expired(m.now) {
+			m.onArbiterLost(ArbiterLost{Err: "it has expired"})
+		}
+		m.arbiter.Advance(m.arbiterScene())
+		m.takeArbiter()
 		m.voter.Advance(m.scene())
 		m.takeVoter()
 		m.tellSlowMove()
@@ -323,6 +332,3 @@ func (m *Machine) becomeDone(err error) {
 	m.fx.Done = err
 	m.holder.End()
 }
-
-// becomeDowned ends a node that is out.
-func (m *Machine) becomeDowned(cause string) { m.becomeDone(&DownedError{Cause: cause}) }

@@ -46,10 +46,3 @@ func (m *Machine) tellSlowMove() {
 		m.fx.event(KeysWaiting{m.view.View, bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")})
 	}
 }
-
-// onMoved takes the word of this node's replicators.
-func (m *Machine) onMoved(number uint16) {
-	if m.self.Move(number) && m.view != nil {
-		m.tellVoters()
-	}
-}

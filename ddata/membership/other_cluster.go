@@ -2,8 +2,6 @@ package membership
 
 import (
 	"time"
-
-	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
 // This file notices another cluster of the same name: two that were founded beside each other by
@@ -15,7 +13,7 @@ const otherClusterPause = time.Minute
 // otherCluster takes note of a message that speaks of another cluster.
 //
 // None is taken for a cluster before a member of it says so itself: an alive node that is in no
-// view of ours is told which cluster this is (introduce), and says the same of itself when it was
+// view of ours is told which cluster this is (onHint), and says the same of itself when it was
 // told by its own gossip.
 func (m *Machine) otherCluster(r Receive, c ClusterID) {
 	m.stats.DroppedOtherCluster++
@@ -24,12 +22,4 @@ func (m *Machine) otherCluster(r Receive, c ClusterID) {
 	}
 	m.otherClusterAt = m.now.Add(otherClusterPause)
 	m.fx.event(SecondCluster{UID: r.From, Addr: r.FromAddr, Cluster: c})
-}
-
-// introduce tells a node that gossip has found, and that is not a member, of this cluster. One that
-// seeks probes anyhow, and one that is in another cluster learns that there are two.
-func (m *Machine) introduce(h Hint) {
-	if h.UID != 0 && h.UID != m.cfg.UID && !m.view.Has(h.UID) {
-		m.fx.send(h.UID, h.Addr, message.Fetch{Cluster: m.view.Cluster})
-	}
 }

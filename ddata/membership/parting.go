@@ -31,7 +31,7 @@ func (m *Machine) answerCommit(r Receive, v *view.View) {
 	if without := m.parting.Without(); without != nil {
 		known = max(known, without.Epoch)
 	}
-	m.fx.send(r.From, m.addrOf(r), message.Learned{Cluster: v.Cluster, Epoch: known})
+	m.fx.send(r.From, addrOf(m.view, r), message.Learned{Cluster: v.Cluster, Epoch: known})
 }
 
 // answerParting tells a node that parts that its word has come. Nothing is owed to it any more.
@@ -40,20 +40,8 @@ func (m *Machine) answerParting(r Receive, hb message.Heartbeat) {
 		if m.debts.Drop(r.From) {
 			m.wake = true
 		}
-		m.fx.send(r.From, m.addrOf(r), message.Learned{Cluster: hb.Cluster, Epoch: m.view.Epoch, Stopped: true})
+		m.fx.send(r.From, addrOf(m.view, r), message.Learned{Cluster: hb.Cluster, Epoch: m.view.Epoch, Stopped: true})
 	}
-}
-
-// part ends a node that has stopped and is in no view any more: at once, or when the nodes that it
-// owes the word have it.
-func (m *Machine) part(err error) {
-	if m.debts.Empty() || m.cfg.Defects.GoesUntold {
-		m.becomeDone(err)
-		return
-	}
-	m.parting.End(err)
-	m.holder.End()
-	m.wake = true
 }
 
 // takeParting takes an input when this node is in no view any more.
@@ -71,7 +59,7 @@ func (m *Machine) takeParting(in Input) {
 	case message.Learned:
 		m.onLearned(r, msg)
 	case message.Fetch:
-		m.fx.send(r.From, m.addrOf(r), message.Commit{View: m.parting.Without()})
+		m.fx.send(r.From, addrOf(m.view, r), message.Commit{View: m.parting.Without()})
 	case message.Heartbeat:
 		m.answerParting(r, msg)
 	case message.Commit:
@@ -105,7 +93,7 @@ func (m *Machine) advanceParting() {
 		m.sayFarewell()
 	}
 	if m.store.IsStored(p.Closed()) {
-		m.becomeGone()
+		m.becomeDone(m.goneAs())
 	}
 }
 
@@ -117,22 +105,12 @@ func (m *Machine) sayFarewell() {
 		m.fx.send(j.Member.UID, j.Member.Addr, Refuse{To: j.Member.UID, Cluster: m.view.Cluster, Reason: ReasonGone,
 			Text: "the cluster has been stopped"})
 	}
-	m.farewell()
+	m.sendHeartbeat(m.view.Members)
 	last := m.store.Stored()
-	if m.isFree() {
+	if m.granter.IsFree(m.now, m.view, m.reports) {
 		r := m.store.Record()
 		r.Free = true
 		last = m.persist(r)
 	}
 	m.parting.Close(last)
-}
-
-// isFree reports whether no node runs under a lease that a promise of this node covers.
-func (m *Machine) isFree() bool {
-	for _, o := range m.view.Others(m.cfg.UID) {
-		if u := o.UID; !m.reports.Stopped(u) && m.view.MayHoldLease(u) && m.now.Before(m.granter.Until(u)) || m.cfg.Defects.GoesUntold {
-			return false
-		}
-	}
-	return true
 }

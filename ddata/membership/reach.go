@@ -1,5 +1,7 @@
 package membership
 
+import "github.com/coterie-go/coterie/ddata/membership/message"
+
 // advanceReach tells which members fell silent, and which are heard again.
 func (m *Machine) advanceReach() {
 	changes, again := m.reach.Look(m.now, m.view.Members)
@@ -18,12 +20,15 @@ func (m *Machine) onHint(h Hint) {
 	if m.view == nil {
 		if h.Alive {
 			m.seeker.Hint(m.now, h.Addr)
-			m.takeOutput()
+			m.takeSeeker()
 		}
 		return
 	}
 	if h.Alive {
-		m.introduce(h)
+		// One that seeks probes anyhow, and one that is in another cluster learns that there are two.
+		if h.UID != 0 && h.UID != m.cfg.UID && !m.view.Has(h.UID) {
+			m.fx.send(h.UID, h.Addr, message.Fetch{Cluster: m.view.Cluster})
+		}
 		return
 	}
 	for _, o := range m.view.Members {

@@ -8,15 +8,14 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/voting"
 )
 
-// newSeeker returns what looks for a cluster while this node has no view.
-func (m *Machine) newSeeker() *bootstrap.Seeker {
-	c, r := &m.cfg, m.store.Record()
-	return bootstrap.New(bootstrap.Config{
-		Common: m.common, Self: c.self(), Seeds: c.Seeds, Discovers: c.Discovers, Expect: c.BootstrapExpect, AnyDisks: c.BootstrapAnyDisks,
+// seeking is what the configuration says of looking for a cluster.
+func (c *Config) seeking(common bootstrap.Common) bootstrap.Config {
+	return bootstrap.Config{
+		Common: common, Self: c.self(), Seeds: c.Seeds, Discovers: c.Discovers, Expect: c.BootstrapExpect, AnyDisks: c.BootstrapAnyDisks,
 		Durable: c.DurableKeys, VotersMax: c.VotersMax, DiskSince: c.DiskSince, Strategy: c.Strategy, Enough: c.enough,
 		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout, TTL: c.joinerTTL(), Promise: c.promise(),
 		OnlyLastDisks: c.Defects.OnlyLastDisks,
-	}, m.rng, disk{m}, bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free})
+	}
 }
 
 // disk is where the seeker's lock and the voter's accepted view are stored: in the machine's record.
@@ -38,8 +37,8 @@ func (d disk) IsStored(number uint64) bool { return d.m.store.IsStored(number) }
 // Pending returns the view that was locked last.
 func (d disk) Pending() *view.View { return d.m.store.Record().Pending }
 
-// takeOutput carries out what a call of the seeker wants done.
-func (m *Machine) takeOutput() {
+// takeSeeker carries out what a call of the seeker wants done.
+func (m *Machine) takeSeeker() {
 	out := m.seeker.Output()
 	m.stats.DroppedFull += out.Dropped.Full
 	m.stats.DroppedBad += out.Dropped.Bad
@@ -68,47 +67,21 @@ func (m *Machine) takeOutput() {
 	}
 }
 
-func (m *Machine) onJoinReply(r Receive, h JoinReply) {
-	if m.view != nil {
-		m.stats.DroppedStale++
-		return
-	}
-	m.seeker.OnJoinReply(m.now, r.FromAddr, h)
-	m.takeOutput()
-}
-
-func (m *Machine) onRefuse(r Receive, f Refuse) {
-	if m.view != nil {
-		m.stats.DroppedStale++
-		return
-	}
-	m.seeker.OnRefuse(m.now, r.FromAddr, f)
-	m.takeOutput()
-}
-
-func (m *Machine) onLock(r Receive, l Lock) {
-	if m.view != nil {
-		m.onLateLock(r, l)
-		return
-	}
-	m.seeker.OnLock(m.now, r.From, l)
-	m.takeOutput()
-}
-
-func (m *Machine) onDiscovered(in Discovered) {
+// onBootstrap takes what is said to a node that looks for a cluster. A node with a view tells one
+// that has locked itself what has become of that founding. If the cluster has gone on without it,
+// because it was founded anew or has dropped it, it has to start again as another.
+func (m *Machine) onBootstrap(r Receive) {
 	if m.view == nil {
-		m.seeker.Discovered(m.now, in.Found, in.Err)
-		m.takeOutput()
+		m.seeker.Receive(m.now, r.From, r.FromAddr, r.Msg)
+		m.takeSeeker()
+		return
 	}
-}
-
-// onLateLock tells a node that has locked itself what has become of that founding. If the cluster
-// has gone on without it, because it was founded anew or has dropped it, it has to start again as
-// another.
-func (m *Machine) onLateLock(r Receive, l Lock) {
+	l, ok := r.Msg.(Lock)
 	switch {
+	case !ok:
+		m.stats.DroppedStale++
 	case m.view.Has(r.From):
-		m.fx.send(r.From, m.addrOf(r), message.Commit{View: m.view.View})
+		m.fx.send(r.From, m.view.Addr(r.From), message.Commit{View: m.view.View})
 	case l.View.Cluster == m.view.Cluster && l.View.Epoch <= m.view.Epoch:
 		m.fx.send(r.From, r.FromAddr, Refuse{To: r.From, Cluster: m.view.Cluster, Reason: ReasonGone,
 			Text: "the cluster was founded and goes on without it"})

@@ -9,7 +9,7 @@ import (
 // persist makes r the record, and returns its number.
 func (m *Machine) persist(r record.Record) (number uint64) {
 	if m.parting.Closed() != 0 && m.store.Record().Free { // it grants nothing any more, but a view that it installs may bind it (R3)
-		r.Free = m.isFree()
+		r.Free = m.granter.IsFree(m.now, m.view, m.reports)
 	}
 	return m.store.Put(r)
 }
@@ -29,7 +29,7 @@ func (m *Machine) onPersisted(in Persisted) {
 	m.wake = true
 	if m.view == nil {
 		m.seeker.LockStored(m.now)
-		m.takeOutput()
+		m.takeSeeker()
 		return
 	}
 	m.tellViews()

@@ -16,7 +16,7 @@ func (c *Config) voting() voting.Config {
 		},
 		LeaseDuration: c.LeaseDuration,
 		NoPromise:     c.Defects.NoPromise, NoInstallPromise: c.Defects.NoInstallPromise, NoV2: c.Defects.NoV2,
-		StoppedProposes: c.Defects.StoppedProposes,
+		NeverFree: c.Defects.GoesUntold, StoppedProposes: c.Defects.StoppedProposes,
 	}
 }
 
@@ -24,7 +24,7 @@ func (c *Config) voting() voting.Config {
 func (m *Machine) scene() *voting.Scene {
 	return &voting.Scene{
 		Scene: nextview.Scene{
-			Now: m.now, View: m.view, Settled: m.settled(), Closing: m.self.Has(report.Closing),
+			Now: m.now, View: m.view, Settled: m.settlement.Settled(), Closing: m.self.Has(report.Closing),
 			Joiners: m.joiners.Asking(m.now), Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable,
 		},
 		Consents: m.mayGo(), Parts: m.parting.Begun(),
@@ -34,9 +34,14 @@ func (m *Machine) scene() *voting.Scene {
 // leads reports whether it is the turn of this node to propose.
 func (m *Machine) leads() bool { return m.voter.Leads(m.scene()) }
 
-// onBallot hands a message of a ballot to the voter.
+// onBallot hands a message of a ballot in the current epoch, from one of its voters, to the voter.
 func (m *Machine) onBallot(r Receive, cluster ClusterID, epoch Epoch) {
-	if !m.fromVoter(r, cluster, epoch) {
+	if !m.sameEpoch(r, cluster, epoch) {
+		m.tellView(r, cluster, epoch)
+		return
+	}
+	if !m.view.IsVoter(r.From) || !m.view.IsVoter(m.cfg.UID) {
+		m.stats.DroppedBad++
 		return
 	}
 	s := m.scene()
@@ -53,19 +58,6 @@ func (m *Machine) onBallot(r Receive, cluster ClusterID, epoch Epoch) {
 		m.voter.OnRejected(s, msg)
 	}
 	m.takeVoter()
-}
-
-// fromVoter reports whether a message for the current epoch came from one of its voters.
-func (m *Machine) fromVoter(r Receive, cluster ClusterID, epoch Epoch) bool {
-	if !m.sameEpoch(r, cluster, epoch) {
-		m.tellView(r, cluster, epoch)
-		return false
-	}
-	if !m.view.IsVoter(r.From) || !m.view.IsVoter(m.cfg.UID) {
-		m.stats.DroppedBad++
-		return false
-	}
-	return true
 }
 
 // takeVoter carries out what a call of the voter wants done.

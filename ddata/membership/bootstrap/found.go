@@ -309,8 +309,8 @@ func (s *Seeker) sendLock() {
 	}
 }
 
-// OnLock takes another founder's lock, and locks this node to the same view if it may.
-func (s *Seeker) OnLock(now time.Time, from view.UID, l Lock) {
+// onLock takes another founder's lock, and locks this node to the same view if it may.
+func (s *Seeker) onLock(now time.Time, from view.UID, l Lock) {
 	s.enter(now)
 	if !l.View.Founded || !l.View.Has(from) || !l.View.Has(s.cfg.Self.UID) {
 		s.out.Dropped.Bad++

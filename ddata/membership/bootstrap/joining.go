@@ -31,8 +31,8 @@ func (s *Seeker) HeardCluster(now time.Time, c view.ClusterID) {
 	}
 }
 
-// OnJoinReply takes the answer of a member, which came from that address.
-func (s *Seeker) OnJoinReply(now time.Time, from string, h JoinReply) {
+// onJoinReply takes the answer of a member, which came from that address.
+func (s *Seeker) onJoinReply(now time.Time, from string, h JoinReply) {
 	s.enter(now)
 	if s.isStranger(h.Cluster) {
 		s.wait(s.strangerText(h.Cluster, from))
@@ -68,8 +68,8 @@ func (s *Seeker) OnJoinReply(now time.Time, from string, h JoinReply) {
 	}
 }
 
-// OnRefuse takes the refusal of a member, which came from that address.
-func (s *Seeker) OnRefuse(now time.Time, from string, f Refuse) {
+// onRefuse takes the refusal of a member, which came from that address.
+func (s *Seeker) onRefuse(now time.Time, from string, f Refuse) {
 	s.enter(now)
 	if f.To != s.cfg.Self.UID {
 		s.out.Dropped.Stale++

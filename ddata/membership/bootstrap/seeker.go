@@ -115,6 +115,18 @@ func (f founder) hears(u view.UID) bool {
 	return slices.ContainsFunc(f.probe.Peers, func(c Contact) bool { return c.UID == u })
 }
 
+// Receive takes what a node at an address says: a JoinReply, a Refuse or a Lock.
+func (s *Seeker) Receive(now time.Time, from view.UID, addr string, msg fmt.Stringer) {
+	switch msg := msg.(type) {
+	case JoinReply:
+		s.onJoinReply(now, addr, msg)
+	case Refuse:
+		s.onRefuse(now, addr, msg)
+	case Lock:
+		s.onLock(now, from, msg)
+	}
+}
+
 // Hint takes an address at which a node may be.
 func (s *Seeker) Hint(now time.Time, addr string) {
 	s.enter(now)

@@ -56,7 +56,7 @@ func TestTwoFound(t *testing.T) {
 			case Probe:
 				ss[j].OnProbe(now, msg)
 			case Lock:
-				ss[j].OnLock(now, ss[i].cfg.Self.UID, msg)
+				ss[j].onLock(now, ss[i].cfg.Self.UID, msg)
 			}
 			take(j)
 		}

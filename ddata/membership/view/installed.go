@@ -2,6 +2,8 @@ package view
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -54,4 +56,21 @@ func (i *Installed) MayHoldLease(u UID) bool {
 // Others returns the members except one, by UID. The slice is the caller's.
 func (i *Installed) Others(self UID) []Member {
 	return slices.DeleteFunc(slices.Clone(i.Members), func(o Member) bool { return o.UID == self })
+}
+
+// Check holds the view to its bounds, and verifies the invariants. The node that installed it is in
+// it.
+func (i *Installed) Check(self UID) error {
+	if !i.Has(self) {
+		return errors.New("this node is not in its view")
+	}
+	if i.Digest != i.Hash() {
+		return errors.New("the installed view was modified")
+	}
+	for n, v := range i.Voters {
+		if n > 0 && i.Voters[n-1].UpNumber >= v.UpNumber {
+			return fmt.Errorf("voters are not in the order of age at %v", v)
+		}
+	}
+	return i.View.Check()
 }

@@ -1,9 +1,11 @@
 package voting
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -39,6 +41,13 @@ func (g *Granter) Grant(u view.UID, now time.Time) { g.promises.Make(u, now.Add(
 
 // Until is when the promise to a member runs out; zero = there is none.
 func (g *Granter) Until(u view.UID) time.Time { return g.promises.Until(u) }
+
+// IsFree reports whether no node runs under a lease that a promise of this node covers.
+func (g *Granter) IsFree(now time.Time, in *view.Installed, reports *report.Table) bool {
+	return !slices.ContainsFunc(in.Others(g.cfg.Self), func(o view.Member) bool {
+		return g.cfg.NeverFree || !reports.Stopped(o.UID) && in.MayHoldLease(o.UID) && now.Before(g.Until(o.UID))
+	})
+}
 
 // HoldsBack reports whether a member is granted nothing, because a refused proposal would drop it
 // (V2).

@@ -22,6 +22,7 @@ type Config struct {
 	NoPromise        bool // R4 off: a proposal is accepted although a promise to a dropped member runs
 	NoInstallPromise bool // R3 off: installing a view promises nothing
 	NoV2             bool // a refusing acceptor goes on granting to those that it would drop
+	NeverFree        bool // a node never finds that what it granted is not in use any more
 	StoppedProposes  bool // V3 off: a node that has stopped goes on proposing
 }
 
