@@ -17,6 +17,20 @@
 //	                                                                          ▼
 //	 Heartbeat ─► Grant: the lease       view e ──Prepare, Accept, Commit──► view e+1 …
 //
+// # The packages below
+//
+// The Machine sorts out inputs and messages, calls the owners of its state, and gathers effects.
+// What they own, they alone write:
+//
+//   - view: members, views and what follows from an installed one.
+//   - report: what this node and the other members say of themselves. downing: which of them are
+//     heard, what operators have said, and which side of a partition goes on.
+//   - joiners: the nodes that ask to be let in. bootstrap: looking for a cluster.
+//   - nextview: composes the next view. voting: promises, accepts and proposes it, by the ballots of
+//     paxos. arbitration: carries the vote of an arbiter.
+//   - nodelease: grants and promises. parting: the end of a node. record: what the disk keeps.
+//   - message: what machines say to each other. singleton: what runs on the oldest.
+//
 // # How it decides
 //
 // The view after e is one single-decree Paxos decision whose acceptors are the voters of e; a

@@ -136,3 +136,6 @@ func (h *heldView) reach(u UID, e Event) {
 	})
 	h.events = append(h.events, e)
 }
+
+// heldMax is how many installed views may wait for the disk; one more, and the node ends.
+const heldMax = 256

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/record"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // persist makes r the record, and returns its number.
@@ -43,5 +44,22 @@ func (m *Machine) tellViews() {
 		if v.Closing && m.self.TellClosing() {
 			m.beatAt = m.now // a node that was asked waits for the grants that it gets
 		}
+	}
+}
+
+// settledUpTo takes the word of a member of the view, and puts on disk what it makes history.
+func (m *Machine) settledUpTo(u UID, e Epoch) {
+	if o, ok := m.view.Member(u); ok {
+		m.settlement.Say(o, e)
+		m.noteSettled()
+	}
+}
+
+// noteSettled puts on disk that sets which the view lists are history.
+func (m *Machine) noteSettled() {
+	r, settled := m.store.Record(), m.settlement.Settled()
+	if len(view.SetsSince(m.view.Unsettled, settled)) < len(view.SetsSince(m.view.Unsettled, r.Settled)) {
+		r.Settled = settled
+		m.persist(r)
 	}
 }

@@ -1,6 +1,10 @@
 package membership
 
-import "github.com/coterie-go/coterie/ddata/membership/message"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/message"
+)
 
 // advanceReach tells which members fell silent, and which are heard again.
 func (m *Machine) advanceReach() {
@@ -59,4 +63,22 @@ func (m *Machine) removeByHint(u UID) {
 		m.fx.announce(m.cfg.UID, m.view, next)
 		m.install(next)
 	}
+}
+
+// otherClusterPause is how long nothing more is said of another cluster of the same name. Two that
+// were founded beside each other by mistake, nothing merges.
+const otherClusterPause = time.Minute
+
+// otherCluster takes note of a message that speaks of another cluster.
+//
+// None is taken for a cluster before a member of it says so itself: an alive node that is in no
+// view of ours is told which cluster this is (onHint), and says the same of itself when it was
+// told by its own gossip.
+func (m *Machine) otherCluster(r Receive, c ClusterID) {
+	m.stats.DroppedOtherCluster++
+	if m.now.Before(m.otherClusterAt) {
+		return
+	}
+	m.otherClusterAt = m.now.Add(otherClusterPause)
+	m.fx.event(SecondCluster{UID: r.From, Addr: r.FromAddr, Cluster: c})
 }
