@@ -7,7 +7,6 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
-	"github.com/coterie-go/coterie/ddata/membership/paxos"
 )
 
 // arbitratedWorld founds n nodes that LeaseMajority decides for, and returns them by age. The
@@ -248,21 +247,6 @@ func TestSuspendedHolderAsksAgain(t *testing.T) {
 		t.Error("no node has asked again:", h)
 	}
 	w.verdict()
-}
-
-func FuzzDecodeArbiter(f *testing.F) {
-	f.Add([]byte{})
-	f.Add(arbitration.Record{}.Encode())
-	f.Add(arbitration.Record{Cluster: 1, Epoch: 2, Promised: paxos.Ballot{Round: 3, UID: 4}, View: sampleView()}.Encode())
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := arbitration.Decode(b)
-		if err != nil {
-			return
-		}
-		if again, err := arbitration.Decode(r.Encode()); err != nil || again.String() != r.String() {
-			t.Errorf("%v became %v, %v", r, again, err)
-		}
-	})
 }
 
 // TestArbiterOfAFoundingByWord: one of two dies, the other goes on through the arbiter for many

@@ -118,22 +118,6 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-func TestRecordSurvivesTheDisk(t *testing.T) {
-	pending := sampleView()
-	pending.Epoch++
-	for _, r := range []record.Record{{}, {Last: sampleView()}, {Pending: pending}, {Last: sampleView(), Pending: pending}} {
-		got, err := record.Decode(r.Encode())
-		if err != nil || !reflect.DeepEqual(got, r) {
-			t.Errorf("got %v, %v; want %v", got, err, r)
-		}
-	}
-	for _, b := range [][]byte{{9, 9}, {1, 0x80}, {1, 0x82, 0x01, 0xf6}} {
-		if _, err := record.Decode(b); !errors.Is(err, record.ErrUnreadable) {
-			t.Errorf("% x: %v", b, err)
-		}
-	}
-}
-
 // The bytes are a promise to peers of other versions, to disks and to arbiters.
 func TestGoldenBytes(t *testing.T) {
 	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
@@ -166,23 +150,6 @@ func FuzzDecodeMessage(f *testing.F) {
 			t.Fatalf("%v became %v", m, again)
 		}
 	})
-}
-
-func FuzzDecodeRecord(f *testing.F) {
-	f.Add(record.Record{Last: sampleView(), Pending: sampleView()}.Encode())
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := record.Decode(b)
-		if err == nil && !bytes.Equal(r.Encode(), must(record.Decode(r.Encode())).Encode()) {
-			t.Fatalf("%v does not survive", r)
-		}
-	})
-}
-
-func must(r record.Record, err error) record.Record {
-	if err != nil {
-		panic(err)
-	}
-	return r
 }
 
 // FuzzStep: whatever decodes, a machine takes it and keeps its invariants.
