@@ -40,9 +40,7 @@ type Scene struct {
 //	  ▲                 │ Denied             │ Save ─ ─ Saved: speak
 //	  └─────────────────┘                    ▼
 //
-// Invariants: one Acquire or Save is out at a time (busy). record is what the store holds, or will
-// hold when the saves that are due are done. accepting and answer are set only with a save that is
-// out or due.
+// Invariant: one Acquire or Save is out at a time (busy).
 type Carrier struct {
 	cfg      Config
 	strategy downing.LeaseMajority
@@ -53,13 +51,8 @@ type Carrier struct {
 	since time.Time // when it was acquired
 	until time.Time // the end of holding it, unless it is prolonged
 
-	busy      bool // an Acquire or a Save has not been answered
-	again     bool // record has changed since the Save that is out
-	record    Record
-	sent      Record   // of the Save that was sent last
-	accepting bool     // record.View is decided as soon as it is saved
-	answer    *Promise // said when the record is saved, to the proposer of its ballot
-
+	busy bool // an Acquire or a Save has not been answered
+	vote
 	attempt
 }
 
@@ -93,15 +86,6 @@ func (c *Carrier) Output() Output {
 	out := c.out
 	c.out = Output{}
 	return out
-}
-
-func (c *Carrier) do(op Op) { c.out.Ops = append(c.out.Ops, op) }
-
-// dueAt takes a time into account for Output.Due.
-func (c *Carrier) dueAt(t time.Time) {
-	if c.out.Due.IsZero() || t.Before(c.out.Due) {
-		c.out.Due = t
-	}
 }
 
 // Since returns when this node acquired the lease that it holds, or held last.
@@ -143,9 +127,7 @@ func (c *Carrier) Promise(now time.Time, installed *view.Installed, p Promise) {
 	if !c.Speaks(now, installed) || c.accepting {
 		return
 	}
-	p.Answer.Arbiter = true
-	c.answer = &p
-	c.record.Cluster, c.record.Epoch, c.record.Promised = p.Cluster, p.Epoch, p.Ballot
+	c.vote.promise(p)
 	c.save()
 }
 
@@ -154,8 +136,7 @@ func (c *Carrier) Accept(now time.Time, installed *view.Installed, e view.Epoch,
 	if !c.Speaks(now, installed) || c.accepting {
 		return
 	}
-	c.answer, c.accepting = nil, true
-	c.record = Record{Cluster: v.Cluster, Epoch: e, Promised: b, View: v}
+	c.vote.accept(Record{Cluster: v.Cluster, Epoch: e, Promised: b, View: v})
 	c.save()
 }
 
@@ -164,30 +145,20 @@ func (c *Carrier) save() {
 		c.again = true
 		return
 	}
-	c.busy, c.again, c.sent = true, false, c.record
-	c.do(Op{Do: Save, Record: c.record.Encode()})
+	c.busy = true
+	c.out.do(Op{Do: Save, Record: c.vote.send()})
 }
 
 // Install takes back what the arbiter would have said in the epoch whose view was replaced.
 func (c *Carrier) Install() {
-	c.forgetUnsaved()
-	c.accepting = false
-}
-
-// forgetUnsaved takes back what the arbiter would have said once a Save that was not sent yet had
-// been made.
-func (c *Carrier) forgetUnsaved() {
-	c.answer = nil
-	if c.again {
-		c.again, c.accepting, c.record = false, false, c.sent
-	}
+	c.vote.withdraw()
 }
 
 // Saved takes the answer to a Save; failure is empty if the record is durable. It returns what the
 // arbiter has done, now that it is certain: the view that it has accepted, which is decided, or what
 // it promised. The latter is said only while this node holds the lease, because it does not know
 // what a successor promises.
-func (c *Carrier) Saved(s Scene, failure string) (decided *view.View, promised *Promise) {
+func (c *Carrier) Saved(s Scene, failure string) (*view.View, *Promise) {
 	c.busy = false
 	switch {
 	case failure != "":
@@ -198,12 +169,11 @@ func (c *Carrier) Saved(s Scene, failure string) (decided *view.View, promised *
 		c.save()
 		return nil, nil
 	}
-	answer, accepting := c.answer, c.accepting
-	c.answer, c.accepting = nil, false
+	decided, answer := c.vote.take()
 	switch {
 	case s.View == nil:
-	case accepting:
-		return c.record.View, nil
+	case decided != nil:
+		return decided, nil
 	case answer != nil && c.Speaks(s.Now, s.View) && answer.Epoch == s.View.Epoch:
 		return nil, answer
 	}

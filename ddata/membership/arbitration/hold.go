@@ -25,7 +25,7 @@ func (c *Carrier) Advance(s Scene) {
 	}
 	switch {
 	case c.held:
-		c.dueAt(c.until)
+		c.out.dueAt(c.until)
 		c.maybeYield(s)
 	case !c.busy:
 		c.maybeAcquire(s, rank)
@@ -68,11 +68,11 @@ func (c *Carrier) maybeAcquire(s Scene, rank int) {
 		at = c.tryAt
 	}
 	if s.Now.Before(at) {
-		c.dueAt(at)
+		c.out.dueAt(at)
 		return
 	}
 	c.busy = true
-	c.do(Op{Do: Acquire})
+	c.out.do(Op{Do: Acquire})
 }
 
 func (c *Carrier) minorityDelay() time.Duration {
@@ -96,7 +96,7 @@ func (c *Carrier) maybeYield(s Scene) {
 		c.wantedAt = s.Now
 		c.release()
 		c.tryAt = s.Now.Add(c.minorityDelay())
-		c.dueAt(c.tryAt)
+		c.out.dueAt(c.tryAt)
 		c.out.Given = "less than half of the voters are here"
 	}
 }
@@ -104,9 +104,9 @@ func (c *Carrier) maybeYield(s Scene) {
 // release gives the lease back. What it has granted to this node itself counts on like what it
 // granted to others: the next holder waits for that.
 func (c *Carrier) release() {
-	c.forgetUnsaved()
-	c.held, c.accepting = false, false
-	c.do(Op{Do: Release})
+	c.vote.withdraw()
+	c.held = false
+	c.out.do(Op{Do: Release})
 	c.out.Tell = true
 }
 
@@ -160,7 +160,7 @@ func (c *Carrier) Lost(now time.Time) bool {
 	if !c.held {
 		return false
 	}
-	c.forgetUnsaved()
+	c.vote.forgetUnsaved()
 	c.held = false
 	c.tryAt = now.Add(c.cfg.Beat)
 	c.out.Tell = true

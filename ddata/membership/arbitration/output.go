@@ -12,6 +12,16 @@ type Output struct {
 	Due     time.Time // when to call Advance again at the latest; zero = no matter
 }
 
+// do asks for an operation.
+func (o *Output) do(op Op) { o.Ops = append(o.Ops, op) }
+
+// dueAt takes a time into account for Due.
+func (o *Output) dueAt(t time.Time) {
+	if o.Due.IsZero() || t.Before(o.Due) {
+		o.Due = t
+	}
+}
+
 // Op is something to be done with the arbiter's lease. Acquire and Save are answered; Release is
 // not.
 type Op struct {

@@ -65,32 +65,13 @@ func (v *Voter) plan(s *Scene) nextview.Plan {
 }
 
 // mustFinish reports whether an undecided proposal, whose proposer may have died, keeps a node
-// frozen (R2) for longer than a decision takes. The oldest tries first; the others follow, each a
-// little later.
+// frozen (R2) for longer than a decision takes.
 func (v *Voter) mustFinish(s *Scene) bool {
-	if s.Reports.Stopped(v.cfg.Self) {
+	at, ok := s.finishAt(v.cfg.Self, v.acceptor.FrozenAt(), v.cfg.Beat)
+	switch {
+	case !ok:
 		return false
-	}
-	rank := 0
-	for _, o := range s.View.Voters {
-		if o.UID == v.cfg.Self {
-			break
-		}
-		if s.Reachable(o.UID) && !s.Reports.Stopped(o.UID) {
-			rank++
-		}
-	}
-	since := v.acceptor.FrozenAt()
-	for _, o := range s.View.Voters {
-		if at := s.Reports.FrozenAt(o.UID); !at.IsZero() && (since.IsZero() || at.Before(since)) {
-			since = at
-		}
-	}
-	if since.IsZero() {
-		return false
-	}
-	at := since.Add(time.Duration(1+rank) * 2 * v.cfg.Beat)
-	if s.Now.Before(at) {
+	case s.Now.Before(at):
 		v.out.dueAt(at)
 		return false
 	}
@@ -103,7 +84,7 @@ func (v *Voter) startBallot(s *Scene, drops []view.UID) {
 	ballot := v.proposer.Start(s.Now, v.acceptor.Promised())
 	msg := message.Prepare{Cluster: s.View.Cluster, Epoch: s.View.Epoch, Ballot: ballot, Drops: drops}
 	v.out.toVoters(s, msg)
-	v.takePrepared(s, v.cfg.Self, v.prepare(s, msg).Answer)
+	v.takePrepared(s, v.cfg.Self, v.acceptor.prepare(s, msg).Answer)
 }
 
 // OnPrepared takes another voter's answer to the first phase.

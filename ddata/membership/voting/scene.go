@@ -22,6 +22,29 @@ func (s *Scene) quorum(strategy downing.Strategy) paxos.Quorum {
 	return func(has func(view.UID) bool) bool { return strategy.Quorum(s.View.Voters, has) }
 }
 
+// finishAt returns when this node finishes what keeps a voter frozen; false = nothing does, or it has
+// stopped. The oldest tries first; the others follow, each a little later.
+func (s *Scene) finishAt(self view.UID, frozenAt time.Time, beat time.Duration) (time.Time, bool) {
+	if s.Reports.Stopped(self) {
+		return time.Time{}, false
+	}
+	rank := 0
+	for _, o := range s.View.Voters {
+		if o.UID == self {
+			break
+		}
+		if s.Reachable(o.UID) && !s.Reports.Stopped(o.UID) {
+			rank++
+		}
+	}
+	for _, o := range s.View.Voters {
+		if at := s.Reports.FrozenAt(o.UID); !at.IsZero() && (frozenAt.IsZero() || at.Before(frozenAt)) {
+			frozenAt = at
+		}
+	}
+	return frozenAt.Add(time.Duration(1+rank) * 2 * beat), !frozenAt.IsZero()
+}
+
 // Output is what a call of the Voter wants done, in the order of the fields.
 type Output struct {
 	Send       []message.Envelope

@@ -26,33 +26,20 @@ type Config struct {
 	StoppedProposes  bool // V3 off: a node that has stopped goes on proposing
 }
 
-// Disk is where a voter's accepted view is stored.
-type Disk interface {
-	// Lock has it stored that a view may be decided, and returns the number of the record.
-	Lock(v *view.View) (record uint64)
-	// IsStored reports whether a record, or one that replaced it, is on disk.
-	IsStored(record uint64) bool
-	// Pending returns the view that was locked last, nil when there is none.
-	Pending() *view.View
-}
-
 // Voter is one member's part in deciding the next view.
 //
 // Invariant: what the acceptor and the proposer hold belongs to the epoch of the installed view.
 type Voter struct {
 	cfg      Config
-	disk     Disk
-	arbiter  *arbitration.Carrier
-	acceptor paxos.Acceptor
+	acceptor acceptance
 	proposer *paxos.Proposer
-	granter  *Granter
 	out      outbox
 }
 
 // New returns a Voter that has promised nothing. The granter is that of the same node.
 func New(cfg Config, rng *rand.Rand, disk Disk, arbiter *arbitration.Carrier, granter *Granter) *Voter {
 	return &Voter{
-		cfg: cfg, disk: disk, arbiter: arbiter, granter: granter, out: outbox{self: cfg.Self},
+		cfg: cfg, out: outbox{self: cfg.Self}, acceptor: acceptance{self: cfg.Self, disk: disk, arbiter: arbiter, granter: granter},
 		proposer: paxos.NewProposer(paxos.Config{Self: cfg.Self, Arbiter: downing.Arbiter, Beat: cfg.Beat, WaitMax: cfg.Promise}, rng),
 	}
 }
@@ -62,7 +49,7 @@ func (v *Voter) Output() Output { return v.out.take() }
 
 // Install takes a view that was just installed: what belonged to the epoch before is over.
 func (v *Voter) Install() {
-	v.acceptor = paxos.Acceptor{}
+	v.acceptor.Acceptor = paxos.Acceptor{}
 	v.proposer.Reset()
 }
 
@@ -97,16 +84,9 @@ func (v *Voter) String() string { return v.proposer.String() }
 
 // Check verifies the invariants. Tests call it after every step.
 func (v *Voter) Check(in *view.Installed) error {
-	a, p := &v.acceptor, v.proposer
-	accepted, at := a.Accepted()
-	if accepted != nil && (accepted.View.Epoch != in.Epoch+1 || accepted.View.Parent != in.Digest || a.Promised().Less(at)) {
-		return fmt.Errorf("accepted %v is no child of the view", accepted)
-	}
-	if accepted != nil && !v.notesAccepted() {
-		return errors.New("the accepted view is not on disk, nor one of a later ballot")
-	}
-	if p.Idle() {
-		return nil
+	p := v.proposer
+	if err := v.acceptor.check(in); err != nil || p.Idle() {
+		return err
 	}
 	if b := p.Ballot(); b.UID != v.cfg.Self || b.Round > p.Round() {
 		return fmt.Errorf("foreign ballot %v", b)
@@ -115,15 +95,4 @@ func (v *Voter) Check(in *view.Installed) error {
 		return errors.New("a value in no chain is being decided")
 	}
 	return nil
-}
-
-// notesAccepted reports whether the disk has the view that was accepted, or one of a later ballot
-// that took its place (storesPending).
-func (v *Voter) notesAccepted() bool {
-	a, p := &v.acceptor, v.disk.Pending()
-	if a.Holds() {
-		return p != nil
-	}
-	accepted, at := a.Accepted()
-	return p != nil && v.disk.IsStored(a.Record()) && (p.Hash() == accepted.View.Hash() || at.Less(a.Noted()))
 }
