@@ -62,7 +62,7 @@ func (s *Seeker) retarget() {
 	d := &s.discovered
 	var ours []string
 	for _, a := range d.ours {
-		if d.names(a) || s.heardAt(Contact{Addr: a}) {
+		if d.names(a) || s.candidates.heardAt(Contact{Addr: a}) {
 			ours = append(ours, a)
 		} else {
 			s.targets = slices.DeleteFunc(s.targets, func(t string) bool { return t == a })
@@ -92,7 +92,7 @@ func (s *Seeker) unsure() string {
 	}
 	var silent []string
 	for _, c := range d.found {
-		if !s.heardAt(c) {
+		if !s.candidates.heardAt(c) {
 			silent = append(silent, c.Addr)
 		}
 	}
@@ -106,12 +106,12 @@ func (s *Seeker) unsure() string {
 		return "discovery has not answered yet"
 	case len(d.found) < s.cfg.Expect:
 		return fmt.Sprintf("discovery names %d of the %d nodes that found a cluster (BootstrapExpect)%s; it is asked again",
-			len(d.found), s.cfg.Expect, listed(": ", s.namedAddrs()))
+			len(d.found), s.cfg.Expect, listed(": ", d.addrs()))
 	case len(silent) > 0:
 		return fmt.Sprintf("discovery names %s, and no node without a cluster was heard there: perhaps one is in a cluster; nothing is founded until all "+
 			"answer, or it names them no more", listed("", silent))
 	case s.now.Before(stable):
-		s.dueAt(stable)
+		s.out.dueAt(stable)
 		return "the answer of discovery has changed just now"
 	}
 	return ""
@@ -125,25 +125,9 @@ func join(text, more string) string {
 	return text + "; " + more
 }
 
-func (s *Seeker) namedAddrs() (addrs []string) {
-	for _, c := range s.discovered.found {
+func (d *discovered) addrs() (addrs []string) {
+	for _, c := range d.found {
 		addrs = append(addrs, c.Addr)
 	}
 	return addrs
-}
-
-// heardAt reports whether a contact is this node, or another that seeks and was heard lately.
-func (s *Seeker) heardAt(c Contact) bool {
-	if c.Addr == s.cfg.Self.Addr || c.UID == s.cfg.Self.UID {
-		return true
-	}
-	if _, ok := s.candidates[c.UID]; ok {
-		return true
-	}
-	for _, u := range sortedKeys(s.candidates) {
-		if s.candidates[u].probe.Self.Addr == c.Addr {
-			return true
-		}
-	}
-	return false
 }

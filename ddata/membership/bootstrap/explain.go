@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -12,10 +13,10 @@ import (
 // what to do.
 
 // tooFew: not all that found the cluster were heard.
-func (s *Seeker) tooFew(probes []Probe) string {
-	text := fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s", s.cfg.Expect, len(probes),
-		listed(": ", addrsOf(probes)), listed("; no answer from ", s.silent()), unlike(probes))
-	if one := s.oneWay(probes); one != "" {
+func (c *candidates) tooFew(now time.Time, probes []Probe, targets []string) string {
+	text := fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s", c.cfg.Expect, len(probes),
+		listed(": ", addrsOf(probes)), listed("; no answer from ", c.silent(targets)), unlike(probes))
+	if one := c.oneWay(now, probes); one != "" {
 		return text + one
 	}
 	return text + "; start the others, or check Seeds and that each can dial the others' addresses"
@@ -23,22 +24,22 @@ func (s *Seeker) tooFew(probes []Probe) string {
 
 // oneWay names the nodes that were heard and do not count, because one of the two does not reach
 // the other at the address that it advertises.
-func (s *Seeker) oneWay(probes []Probe) (text string) {
+func (c *candidates) oneWay(now time.Time, probes []Probe) (text string) {
 	var astray, deaf []string
 	for _, p := range probes {
-		f, other := s.candidates[p.Self.UID]
+		f, other := c.of[p.Self.UID]
 		switch {
-		case !other || s.hardlyCame(f):
+		case !other || c.hardlyCame(now, f):
 		case !f.direct:
 			astray = append(astray, p.Self.Addr)
-		case !f.hears(s.cfg.Self.UID):
-			deaf = append(deaf, fmt.Sprintf("%s does not hear %s", p.Self.Addr, s.cfg.Self.Addr))
+		case !f.hears(c.cfg.Self.UID):
+			deaf = append(deaf, fmt.Sprintf("%s does not hear %s", p.Self.Addr, c.cfg.Self.Addr))
 		}
 	}
 	slices.Sort(astray)
 	slices.Sort(deaf)
 	if len(astray) > 0 {
-		text = fmt.Sprintf("; but this node is not reached at the address that it advertises, %s%s: check that the others can dial it", s.cfg.Self.Addr,
+		text = fmt.Sprintf("; but this node is not reached at the address that it advertises, %s%s: check that the others can dial it", c.cfg.Self.Addr,
 			listed(", by ", astray))
 	}
 	if len(deaf) > 0 {
@@ -47,63 +48,31 @@ func (s *Seeker) oneWay(probes []Probe) (text string) {
 	return text
 }
 
-// awaitLocks says whose lock is missing, when that takes longer than a lock and its answer.
-func (s *Seeker) awaitLocks() {
-	if !s.now.Before(s.locking.at.Add(2 * s.cfg.Beat)) {
-		s.wait(s.unlocked())
-	}
-}
-
-// unlocked names the nodes that have not locked to the founding to which this node is locked.
-func (s *Seeker) unlocked() string {
-	var missing []string
-	for _, o := range s.locking.view.Members {
-		switch h, locked := s.locking.said[o.UID]; {
-		case !locked && o.UID == s.cfg.Self.UID:
-			missing = append(missing, "this node's own lock is not on its disk yet")
-		case !locked:
-			missing = append(missing, fmt.Sprintf("no lock from %v at %s", o.UID, o.Addr))
-		case h != s.locking.hash:
-			missing = append(missing, fmt.Sprintf("%v at %s is locked to another", o.UID, o.Addr))
-		}
-	}
-	return fmt.Sprintf("locked to the founding %v/%v of %d nodes%s; each must hear all, check that they run and can dial each other's addresses",
-		s.locking.view.Cluster, s.locking.view.Epoch, len(s.locking.view.Members), listed("; ", missing))
-}
-
-// stalled names what a founding or a joining waited for that does not come to its end.
-func (s *Seeker) stalled() string {
-	if s.locking.view != nil {
-		return s.unlocked()
-	}
-	return fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v", s.joining.cluster, s.cfg.Timeout)
-}
-
 // nothingToJoin: this node founds no cluster, and has heard of none.
-func (s *Seeker) nothingToJoin() string {
+func (c *candidates) nothingToJoin(targets []string) string {
 	var seeking []Probe
-	for _, u := range sortedKeys(s.candidates) {
-		seeking = append(seeking, s.candidates[u].probe)
+	for _, u := range sortedKeys(c.of) {
+		seeking = append(seeking, c.of[u].probe)
 	}
 	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds, that their addresses "+
 		"can be dialled, and that they can dial this node at %s", listed("; heard nodes without one: ", addrsOf(seeking)),
-		listed("; no answer from ", s.silent()), s.cfg.Self.Addr)
+		listed("; no answer from ", c.silent(targets)), c.cfg.Self.Addr)
 }
 
 // unheard says why the nodes with which this node would found a cluster do not choose as it does:
 // they expect other numbers, or do not hear each other. It is empty when neither shows.
-func (s *Seeker) unheard(choice []view.UID) string {
-	probes := s.eligible()
+func (c *candidates) unheard(now time.Time, choice []view.UID) string {
+	probes := c.eligible()
 	if text := unlike(probes); text != "" {
 		return "the nodes do not agree on how many found the cluster" + text
 	}
 	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return !slices.Contains(choice, p.Self.UID) })
 	var deaf []string
 	for _, p := range chosen {
-		if p.Self.UID == s.cfg.Self.UID || slices.Equal(p.Choice, choice) {
+		if p.Self.UID == c.cfg.Self.UID || slices.Equal(p.Choice, choice) {
 			continue
 		}
-		if s.hardlyCame(s.candidates[p.Self.UID]) {
+		if c.hardlyCame(now, c.of[p.Self.UID]) {
 			return ""
 		}
 		if not := deafTo(p, chosen); len(not) > 0 {
@@ -118,27 +87,27 @@ func (s *Seeker) unheard(choice []view.UID) string {
 		len(choice), len(chosen), listed(": ", addrsOf(chosen)), strings.Join(atMost(deaf), "; "))
 }
 
-// deafTo are the addresses of the nodes that p does not count as heard.
-func deafTo(p Probe, chosen []Probe) (addrs []string) {
-	for _, o := range chosen {
-		hears := func(c Contact) bool { return c.UID == o.Self.UID }
-		if o.Self.UID != p.Self.UID && !slices.ContainsFunc(p.Peers, hears) {
-			addrs = append(addrs, o.Self.Addr)
+// silent are the addresses that are probed and from which no seeking node was heard.
+func (c *candidates) silent(targets []string) (addrs []string) {
+	heard := make(map[string]bool)
+	for _, u := range sortedKeys(c.of) {
+		heard[c.of[u].probe.Self.Addr] = true
+	}
+	for _, a := range targets {
+		if !heard[a] {
+			addrs = append(addrs, a)
 		}
 	}
 	slices.Sort(addrs)
 	return addrs
 }
 
-// silent are the addresses that are probed and from which no seeking node was heard.
-func (s *Seeker) silent() (addrs []string) {
-	heard := make(map[string]bool)
-	for _, u := range sortedKeys(s.candidates) {
-		heard[s.candidates[u].probe.Self.Addr] = true
-	}
-	for _, a := range s.targets {
-		if !heard[a] {
-			addrs = append(addrs, a)
+// deafTo are the addresses of the nodes that p does not count as heard.
+func deafTo(p Probe, chosen []Probe) (addrs []string) {
+	for _, o := range chosen {
+		hears := func(c Contact) bool { return c.UID == o.Self.UID }
+		if o.Self.UID != p.Self.UID && !slices.ContainsFunc(p.Peers, hears) {
+			addrs = append(addrs, o.Self.Addr)
 		}
 	}
 	slices.Sort(addrs)

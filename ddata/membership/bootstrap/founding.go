@@ -8,7 +8,7 @@ import (
 
 // foundingView is the view that this node proposes to the chosen.
 func (s *Seeker) foundingView(choice []view.UID) *view.View {
-	probes := s.eligible()
+	probes := s.candidates.eligible()
 	v := &view.View{
 		Cluster: view.ClusterID(s.rng.Uint64() | 1), Era: view.EraAt(s.now), Epoch: 1, ConfigHash: s.cfg.ConfigHash,
 		VotersMax: uint32(s.cfg.VotersMax), Founded: true,
@@ -18,8 +18,8 @@ func (s *Seeker) foundingView(choice []view.UID) *view.View {
 			v.Epoch = max(v.Epoch, k.Epoch+1)
 		}
 	}
-	needs, _ := s.needs(probes)       // choice has seen that they are consistent
-	_ = agreeOnKeys(v, probes, needs) // choice has seen that there is room
+	needs, _ := s.candidates.needs(probes) // choice has seen that they are consistent
+	_ = agreeOnKeys(v, probes, needs)      // choice has seen that there is room
 	for _, k := range needs {
 		v.Cluster, v.Era = k.Cluster, k.Era
 		if !k.Pending {

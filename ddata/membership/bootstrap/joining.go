@@ -35,7 +35,7 @@ func (s *Seeker) HeardCluster(now time.Time, c view.ClusterID) {
 func (s *Seeker) onJoinReply(now time.Time, from string, h JoinReply) {
 	s.enter(now)
 	if s.isStranger(h.Cluster) {
-		s.wait(s.strangerText(h.Cluster, from))
+		s.wait(strangerText(h.Cluster, from, s.memory.Last.Cluster))
 		return
 	}
 	s.HeardCluster(now, h.Cluster)
@@ -75,8 +75,8 @@ func (s *Seeker) onRefuse(now time.Time, from string, f Refuse) {
 		s.out.Dropped.Stale++
 		return
 	}
-	if s.isStranger(f.Cluster) && !s.allSeedsAreStrangers(f) {
-		s.wait(s.strangerText(f.Cluster, from))
+	if s.isStranger(f.Cluster) && !s.strangers.refuse(&s.cfg, f.At) {
+		s.wait(strangerText(f.Cluster, from, s.memory.Last.Cluster))
 		return
 	}
 	if f.Reason == ReasonGone { // it never ran anything, and another uid will be taken

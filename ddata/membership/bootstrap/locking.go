@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -18,6 +19,28 @@ type locking struct {
 	record uint64                 // which has the lock
 	at     time.Time              // when; moved by Awake
 	said   map[view.UID]view.Hash // the founders that have locked themselves, and to what
+}
+
+// unlocked names the nodes that have not locked to the founding to which this node is locked.
+func (l *locking) unlocked(self view.UID) string {
+	var missing []string
+	for _, o := range l.view.Members {
+		switch h, locked := l.said[o.UID]; {
+		case !locked && o.UID == self:
+			missing = append(missing, "this node's own lock is not on its disk yet")
+		case !locked:
+			missing = append(missing, fmt.Sprintf("no lock from %v at %s", o.UID, o.Addr))
+		case h != l.hash:
+			missing = append(missing, fmt.Sprintf("%v at %s is locked to another", o.UID, o.Addr))
+		}
+	}
+	return fmt.Sprintf("locked to the founding %v/%v of %d nodes%s; each must hear all, check that they run and can dial each other's addresses",
+		l.view.Cluster, l.view.Epoch, len(l.view.Members), listed("; ", missing))
+}
+
+// isComplete reports whether all members of the founding have locked themselves to it.
+func (l *locking) isComplete() bool {
+	return l.view != nil && !slices.ContainsFunc(l.view.Members, func(o view.Member) bool { return l.said[o.UID] != l.hash })
 }
 
 // Check verifies the invariants. Tests call it after every step.
@@ -44,14 +67,7 @@ func (s *Seeker) Joins() view.ClusterID { return s.joining.cluster }
 func (s *Seeker) Targets() []string { return s.targets }
 
 // Candidates returns the last probes of the nodes that were heard lately, by uid.
-func (s *Seeker) Candidates(now time.Time) (probes []Probe) {
-	for _, u := range sortedKeys(s.candidates) {
-		if f := s.candidates[u]; now.Before(f.until) {
-			probes = append(probes, f.probe)
-		}
-	}
-	return probes
-}
+func (s *Seeker) Candidates(now time.Time) []Probe { return s.candidates.probes(now) }
 
 func sortedKeys[V any](set map[view.UID]V) []view.UID {
 	return slices.Sorted(maps.Keys(set))

@@ -19,6 +19,17 @@ type Output struct {
 	Dropped Dropped
 }
 
+// dueAt takes a time into account for Due.
+func (o *Output) dueAt(t time.Time) {
+	if o.Due.IsZero() || t.Before(o.Due) {
+		o.Due = t
+	}
+}
+
+func (o *Output) send(to view.UID, addr string, msg fmt.Stringer) {
+	o.Send = append(o.Send, Envelope{To: to, Addr: addr, Msg: msg})
+}
+
 // Refusal says by which address a node was refused, and why.
 type Refusal struct {
 	By     string

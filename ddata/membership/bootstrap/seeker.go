@@ -38,23 +38,23 @@ type Seeker struct {
 	now        time.Time // of the call in progress
 	start      time.Time // of the first call
 	targets    []string  // addresses to probe, in the order in which they became known
-	candidates map[view.UID]founder
+	candidates candidates
 	discovered discovered
 	probeAt    time.Time
 	pause      time.Duration // between two rounds; doubles: nodes that start together do not listen at once
 	turn       int           // which target that is no seed was asked last
 	joining    joining
 	locking    locking
-	strangers  map[string]bool // seeds at which a member of another cluster than that of this node's disk refused it
-	waiting    string          // why nothing goes on, as last said
+	strangers  strangers
+	waiting    string // why nothing goes on, as last said
 }
 
 // New returns a Seeker that probes its seeds, and the members that its disk remembers.
 func New(cfg Config, rng *rand.Rand, disk Disk, memory Memory) *Seeker {
 	s := &Seeker{
 		cfg: cfg, rng: rng, disk: disk, memory: memory,
-		candidates: make(map[view.UID]founder), strangers: make(map[string]bool),
 	}
+	s.candidates = candidates{cfg: &s.cfg, memory: &s.memory, of: make(map[view.UID]founder)}
 	s.locking.said = make(map[view.UID]view.Hash)
 	for _, a := range cfg.Seeds {
 		s.addTarget(a)
@@ -85,34 +85,10 @@ func (s *Seeker) enter(now time.Time) {
 	s.now = now
 }
 
-func (s *Seeker) dueAt(t time.Time) {
-	if s.out.Due.IsZero() || t.Before(s.out.Due) {
-		s.out.Due = t
-	}
-}
-
-func (s *Seeker) send(to view.UID, addr string, msg fmt.Stringer) {
-	s.out.Send = append(s.out.Send, Envelope{To: to, Addr: addr, Msg: msg})
-}
-
 // Awake keeps time during which the process stood still out of what it gives up after.
 func (s *Seeker) Awake(gap time.Duration) {
 	s.joining.heardAt = s.joining.heardAt.Add(gap)
 	s.locking.at = s.locking.at.Add(gap)
-}
-
-// founder is another seeking node, as it last described itself.
-type founder struct {
-	probe  Probe
-	since  time.Time // when it was first heard
-	until  time.Time
-	direct bool // it reaches this node at the address that this node advertises
-}
-
-// hears reports whether the founder counts a node as heard, which it does when that node reaches it
-// at its own address.
-func (f founder) hears(u view.UID) bool {
-	return slices.ContainsFunc(f.probe.Peers, func(c Contact) bool { return c.UID == u })
 }
 
 // Receive takes what a node at an address says: a JoinReply, a Refuse or a Lock.
@@ -159,15 +135,18 @@ func (s *Seeker) String() string {
 	case s.joining.cluster != 0:
 		return fmt.Sprintf("joining %v", s.joining.cluster)
 	}
-	return fmt.Sprintf("%d candidates", len(s.candidates))
+	return fmt.Sprintf("%d candidates", len(s.candidates.of))
 }
 
 // Advance probes, and founds when it is time.
 func (s *Seeker) Advance(now time.Time) {
 	s.enter(now)
-	s.dropSilentCandidates()
+	s.candidates.dropSilent(s.now)
 	if s.isStalled() {
-		s.out.Stalled = s.stalled()
+		s.out.Stalled = fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v", s.joining.cluster, s.cfg.Timeout)
+		if s.locking.view != nil {
+			s.out.Stalled = s.locking.unlocked(s.cfg.Self.UID)
+		}
 		return
 	}
 	if s.locking.view == nil && s.joining.cluster == 0 {
@@ -181,20 +160,14 @@ func (s *Seeker) Advance(now time.Time) {
 		s.probeAt = s.now.Add(s.pause)
 		if s.locking.view != nil { // it is taken: no node may count on it or let it join
 			s.sendLock()
-			s.awaitLocks()
+			if !s.now.Before(s.locking.at.Add(2 * s.cfg.Beat)) { // longer than a lock and its answer take
+				s.wait(s.locking.unlocked(s.cfg.Self.UID))
+			}
 		} else {
 			s.probe()
 		}
 	}
-	s.dueAt(s.probeAt)
-}
-
-func (s *Seeker) dropSilentCandidates() {
-	for _, u := range sortedKeys(s.candidates) {
-		if !s.now.Before(s.candidates[u].until) {
-			delete(s.candidates, u)
-		}
-	}
+	s.out.dueAt(s.probeAt)
 }
 
 // isStalled: what was begun has not come to an end. A new incarnation can safely start from
@@ -213,7 +186,7 @@ func (s *Seeker) isStalled() bool {
 	if !s.now.Before(limit) {
 		return true
 	}
-	s.dueAt(limit)
+	s.out.dueAt(limit)
 	return false
 }
 
@@ -251,20 +224,14 @@ func (s *Seeker) sendProbes(to []string) {
 	msg := Probe{
 		Protocol: Protocol, Name: s.cfg.Name, Settings: s.cfg.Settings, Durable: s.cfg.Durable, Self: s.cfg.Self,
 		Expect: uint32(s.cfg.Expect), AnyDisks: s.cfg.AnyDisks, Heard: s.joining.heard, First: s.joining.first, Knows: s.memory.Knows(),
-		Waits: s.now.Before(s.leasesOver()),
-	}
-	for _, u := range sortedKeys(s.candidates) {
-		f := s.candidates[u]
-		if len(msg.Peers) < ContactsMax && f.direct && f.probe.Expect > 0 { // only founders help to find a cluster
-			msg.Peers = append(msg.Peers, Contact{UID: u, Addr: f.probe.Self.Addr})
-		}
+		Waits: s.now.Before(s.leasesOver()), Peers: s.candidates.contacts(),
 	}
 	if s.joining.cluster == 0 {
 		msg.Choice = s.choice()
 	}
 	for _, a := range to {
 		msg.At = a
-		s.send(0, a, msg)
+		s.out.send(0, a, msg)
 	}
 }
 
@@ -289,22 +256,11 @@ func (s *Seeker) OnProbe(now time.Time, p Probe) {
 	if p.Self.Addr == s.cfg.Self.Addr {
 		return
 	}
-	for _, u := range sortedKeys(s.candidates) {
-		if u != p.Self.UID && s.candidates[u].probe.Self.Addr == p.Self.Addr {
-			delete(s.candidates, u)
-		}
-	}
-	before, known := s.candidates[p.Self.UID]
-	if !known && (len(s.candidates) >= ContactsMax || p.Expect == 0 && len(s.candidates) >= ContactsMax/2) { // founders must find room
+	news, ok := s.candidates.hear(s.now, p)
+	if !ok {
 		s.out.Dropped.Full++
 		return
 	}
-	if !known {
-		before.since = s.now
-	}
-	f := founder{probe: p, since: before.since, until: s.now.Add(s.cfg.TTL), direct: before.direct || p.At == s.cfg.Self.Addr}
-	s.candidates[p.Self.UID] = f
-	news := !known || f.direct != before.direct || f.hears(s.cfg.Self.UID) != before.hears(s.cfg.Self.UID) || !slices.Equal(before.probe.Choice, p.Choice)
 	if news && !joins {
 		s.out.Wake = true
 		s.probeSoon(s.now.Add(s.cfg.Beat / 8)) // let it know, too
