@@ -40,7 +40,7 @@ func TestFirstHeartbeatOfAnEpochIsAnswered(t *testing.T) {
 	}
 	later := o.m.heartbeat()
 	later.Epoch++
-	n.m.fetchAt = n.m.start
+	n.m.fetches = pause{}
 	if got := sends[message.Fetch](n.hear(o, later), o); len(got) != 1 {
 		t.Errorf("a view that others have is asked for %d times", len(got))
 	}

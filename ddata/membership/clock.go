@@ -30,6 +30,21 @@ func (c *clock) dueAt(t time.Time) {
 // tell sends heartbeats at once: what this node says of itself has changed.
 func (c *clock) tell() { c.beatAt, c.wake = c.now, true }
 
+// pause lets something happen once in a while. The zero pause is over.
+type pause struct{ until time.Time }
+
+// begin begins a pause.
+func (p *pause) begin(now time.Time, d time.Duration) { p.until = now.Add(d) }
+
+// over reports whether the pause is over, and then begins the next one.
+func (p *pause) over(now time.Time, d time.Duration) bool {
+	if now.Before(p.until) {
+		return false
+	}
+	p.begin(now, d)
+	return true
+}
+
 // countAwake keeps the time during which this process stood still out of what it gives up after: a
 // step that comes long after its deadline shows that nothing ran here, and while nothing ran this
 // node could neither hear the others nor ask them. A cluster whose nodes are all stopped together

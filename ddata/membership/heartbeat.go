@@ -152,8 +152,7 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 		m.stats.DroppedStale++
 	case epoch > m.view.Epoch:
 		m.stats.DroppedStale++
-		if !m.now.Before(m.fetchAt) { // one answer is enough: a view goes to all members at about the same time
-			m.fetchAt = m.now.Add(m.cfg.HeartbeatInterval / 4)
+		if m.fetches.over(m.now, m.cfg.HeartbeatInterval/4) { // one answer is enough: a view goes to all members at about the same time
 			m.fx.send(r.From, addrOf(m.view, r), message.Fetch{Cluster: cluster})
 		}
 	default:

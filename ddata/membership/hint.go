@@ -76,9 +76,7 @@ const otherClusterPause = time.Minute
 // told by its own gossip.
 func (m *Machine) otherCluster(r Receive, c ClusterID) {
 	m.stats.DroppedOtherCluster++
-	if m.now.Before(m.otherClusterAt) {
-		return
+	if m.second.over(m.now, otherClusterPause) {
+		m.fx.event(SecondCluster{UID: r.From, Addr: r.FromAddr, Cluster: c})
 	}
-	m.otherClusterAt = m.now.Add(otherClusterPause)
-	m.fx.event(SecondCluster{UID: r.From, Addr: r.FromAddr, Cluster: c})
 }

@@ -69,7 +69,7 @@ func (m *Machine) install(v *View) {
 	m.noteSettled()
 	for _, e := range changes(old, v) {
 		if _, moves := e.(KeysMoving); moves {
-			m.slowMoveAt = m.now.Add(slowMove)
+			m.slowMove.begin(m.now, slowMove)
 		}
 		m.fx.event(e)
 	}

@@ -30,7 +30,6 @@ import (
 // Invariants: view is nil exactly while seeking.
 type Machine struct {
 	cfg   Config
-	rng   *rand.Rand
 	fx    outbox
 	stats Stats
 
@@ -54,10 +53,11 @@ type Machine struct {
 	debts   parting.Debts // nodes that have to hear from this one what was decided
 	parting *parting.Parting
 
-	settlement     *view.Settlement
-	fetchAt        time.Time // no newer view is asked for before
-	slowMoveAt     time.Time // a move is not said to wait before
-	otherClusterAt time.Time // nothing is said of another cluster before
+	settlement *view.Settlement // of the view
+
+	fetches  pause // between questions for a newer view
+	second   pause // between words of another cluster
+	slowMove pause // between words that a move waits
 }
 
 // New returns a machine that knows nothing but its configuration and the record that the last
@@ -67,7 +67,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		return nil, fmt.Errorf("membership: configuration: %w", err)
 	}
 	cfg.setDefaults()
-	m := &Machine{cfg: cfg, rng: rng, common: bootstrap.Common{Name: cfg.Name, Addr: cfg.Addr, Settings: cfg.settings(), ConfigHash: cfg.hash()}}
+	m := &Machine{cfg: cfg, common: bootstrap.Common{Name: cfg.Name, Addr: cfg.Addr, Settings: cfg.settings(), ConfigHash: cfg.hash()}}
 	m.store = record.NewStore(cfg.Name, cfg.Disk != 0, cfg.Defects.ToldUnstored)
 	if len(loaded) > 0 {
 		r, err := record.Decode(loaded)

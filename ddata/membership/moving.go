@@ -31,11 +31,10 @@ func (m *Machine) tellSlowMove() {
 	if !m.leads() {
 		return
 	}
-	if m.now.Before(m.slowMoveAt) {
-		m.dueAt(m.slowMoveAt)
+	if !m.slowMove.over(m.now, slowMoveEach) {
+		m.dueAt(m.slowMove.until)
 		return
 	}
-	m.slowMoveAt = m.now.Add(slowMoveEach)
 	var missing []string
 	for _, o := range m.view.Members {
 		if m.reports.Moved(o.UID) != m.view.Moves {
