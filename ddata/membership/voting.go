@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/report"
@@ -25,7 +26,7 @@ func (m *Machine) scene() *voting.Scene {
 	return &voting.Scene{
 		Scene: nextview.Scene{
 			Now: m.now, View: m.view, Settled: m.settlement.Settled(), Closing: m.self.Has(report.Closing),
-			Joiners: m.joiners.Asking(m.now), Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable,
+			Joiners: func() []joiners.Joiner { return m.joiners.Asking(m.now) }, Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable,
 		},
 		Consents: m.mayGo(), Parts: m.parting.Begun(),
 	}

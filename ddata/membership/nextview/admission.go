@@ -21,7 +21,7 @@ func (c *composer) gathers() bool {
 
 // awaitsSome reports whether a joiner has yet to hear of this view, or a learner to catch up.
 func (c *composer) awaitsSome() bool {
-	for _, j := range c.Joiners {
+	for _, j := range c.asking {
 		if !c.View.Closing && j.Heard < c.View.Epoch && !c.View.Has(j.Member.UID) {
 			return true
 		}
@@ -54,7 +54,7 @@ func (c *composer) admit() {
 		take(o)
 	}
 	used, _ := view.RoomFor(next.Members)
-	for _, j := range c.Joiners {
+	for _, j := range c.asking {
 		if next.Closing || j.Heard < c.View.Epoch || taken[j.Member.Addr] || held[j.Member.Disk] || c.View.Has(j.Member.UID) {
 			continue
 		}

@@ -30,10 +30,10 @@ type Config struct {
 type Scene struct {
 	Now       time.Time
 	View      *view.Installed
-	Settled   view.Epoch       // the newest one that is settled in every role
-	Closing   bool             // the whole cluster is to shut down
-	Idle      bool             // no ballot is in progress
-	Joiners   []joiners.Joiner // those that have asked lately, by uid
+	Settled   view.Epoch              // the newest one that is settled in every role
+	Closing   bool                    // the whole cluster is to shut down
+	Idle      bool                    // no ballot is in progress
+	Joiners   func() []joiners.Joiner // returns those that have asked lately, by uid; called once, by Compose
 	Reports   *report.Table
 	Verdicts  *downing.Verdicts
 	Reach     *downing.Reach
@@ -53,13 +53,14 @@ type Plan struct {
 type composer struct {
 	Config
 	Scene
-	plan Plan
+	asking []joiners.Joiner
+	plan   Plan
 }
 
 // Compose composes the next view from what a node knows: removals that are due, joiners, members
 // that may become Up or Leaving. All in one decision.
 func Compose(cfg Config, s Scene) Plan {
-	c := &composer{Config: cfg, Scene: s}
+	c := &composer{Config: cfg, Scene: s, asking: s.Joiners()}
 	next := s.View.Next(s.View.Digest)
 	next.Closing = s.View.Closing || s.Closing
 	c.begin(next)

@@ -158,5 +158,5 @@ func (c *composer) removalAfterStopped(o view.Member) removal {
 
 // superseded reports whether a new incarnation waits, at the member's address or with its disk.
 func (c *composer) superseded(o view.Member) bool {
-	return slices.ContainsFunc(c.Joiners, func(j joiners.Joiner) bool { return j.Member.Replaces(o) })
+	return slices.ContainsFunc(c.asking, func(j joiners.Joiner) bool { return j.Member.Replaces(o) })
 }
