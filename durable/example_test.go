@@ -14,7 +14,9 @@ func ExampleMemory() {
 		panic(err)
 	}
 	for _, name := range []string{"apple", "pear"} {
-		table.Commit([]durable.Row{{Key: []byte(name), Value: []byte{1}}}, func(err error) { fmt.Println(name, "answered:", err) })
+		table.Commit([]durable.Row{{Key: []byte(name), Value: []byte{1}}}, func(err error) {
+			fmt.Println(name, "answered:", err)
+		})
 	}
 	m.FlushN(1)
 

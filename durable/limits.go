@@ -37,10 +37,12 @@ func CheckRows(path string, rows []Row) error {
 	}
 	for i, r := range rows {
 		if len(r.Key) == 0 || len(r.Key) > KeyMax {
-			return badRow(path, fmt.Sprintf("row %d: a key of %d bytes, from 1 to %d are allowed", i, len(r.Key), KeyMax))
+			return badRow(path, fmt.Sprintf("row %d: a key of %d bytes, from 1 to %d are allowed",
+				i, len(r.Key), KeyMax))
 		}
 		if r.Value != nil && len(r.Value) == 0 {
-			return badRow(path, fmt.Sprintf("row %d: an empty value; nil deletes, anything else starts with a format byte", i))
+			return badRow(path, fmt.Sprintf("row %d: an empty value; nil deletes, anything else starts with a "+
+				"format byte", i))
 		}
 	}
 	return nil
@@ -52,7 +54,10 @@ func CheckName(path, name string) error {
 	if n := len(name); n > 0 && n <= NameMax && !strings.Contains(name, "\x00") {
 		return nil
 	}
-	return &Error{Kind: ErrBadName, Path: path, Detail: fmt.Sprintf("%q", name), Remedy: fmt.Sprintf("use 1 to %d bytes, none of them zero", NameMax)}
+	return &Error{
+		Kind: ErrBadName, Path: path, Detail: fmt.Sprintf("%q", name),
+		Remedy: fmt.Sprintf("use 1 to %d bytes, none of them zero", NameMax),
+	}
 }
 
 func tooLarge(path, detail string) error {
@@ -60,5 +65,7 @@ func tooLarge(path, detail string) error {
 }
 
 func badRow(path, detail string) error {
-	return &Error{Kind: ErrBadRow, Path: path, Detail: detail, Remedy: "this is a mistake of the caller; nothing was written"}
+	return &Error{
+		Kind: ErrBadRow, Path: path, Detail: detail, Remedy: "this is a mistake of the caller; nothing was written",
+	}
 }

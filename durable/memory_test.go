@@ -34,7 +34,10 @@ func TestMemoryLaws(t *testing.T) {
 	})
 	t.Run("flushing by itself", func(t *testing.T) {
 		storetest.Run(t, func(testing.TB) *storetest.Store {
-			return &storetest.Store{Env: durable.NewMemory().AutoFlush(true), Reopen: func(env durable.Env) durable.Env { return reopened(env) }}
+			return &storetest.Store{
+				Env:    durable.NewMemory().AutoFlush(true),
+				Reopen: func(env durable.Env) durable.Env { return reopened(env) },
+			}
 		})
 	})
 }
@@ -59,7 +62,9 @@ func newLog(t *testing.T, m *durable.Memory) *log {
 func (l *log) commit() {
 	l.n++
 	n := l.n
-	l.table.Commit([]durable.Row{{Key: fmt.Append(nil, n), Value: []byte{1}}}, func(err error) { l.answers = append(l.answers, fmt.Sprint(n, err)) })
+	l.table.Commit([]durable.Row{{Key: fmt.Append(nil, n), Value: []byte{1}}}, func(err error) {
+		l.answers = append(l.answers, fmt.Sprint(n, err))
+	})
 }
 
 func (l *log) answered(want ...string) {
@@ -160,7 +165,10 @@ func TestMemoryAutoFlush(t *testing.T) {
 
 func TestErrorSaysWhatAndWhereAndWhatToDo(t *testing.T) {
 	cause := errors.New("permission denied")
-	err := error(&durable.Error{Kind: durable.ErrUnwritable, Path: "/var/lib/shop", Detail: "it is a file", Cause: cause, Remedy: "name another one"})
+	err := error(&durable.Error{
+		Kind: durable.ErrUnwritable, Path: "/var/lib/shop", Detail: "it is a file",
+		Cause: cause, Remedy: "name another one",
+	})
 	const text = "durable: directory is not writable: /var/lib/shop: it is a file: permission denied; name another one"
 	if err.Error() != text {
 		t.Errorf("got  %s\nwant %s", err, text)

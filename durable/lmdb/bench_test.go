@@ -69,7 +69,9 @@ func BenchmarkCallers(b *testing.B) {
 				b.Fatal(err)
 			}
 			callersOf(b, callers, func(key []byte) {
-				if err := h.env.Update(func(txn *lmdb.Txn) error { return txn.Put(dbi, key, value100, 0) }); err != nil {
+				if err := h.env.Update(func(txn *lmdb.Txn) error {
+					return txn.Put(dbi, key, value100, 0)
+				}); err != nil {
 					b.Error(err)
 				}
 			})

@@ -59,7 +59,10 @@ func Open(dir string, opts Options) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{dir: dir, opts: opts, lock: lock, mark: mark{path: filepath.Join(dir, markName), clock: kernelClock}, tables: make(map[string]*table), loads: make(chan struct{}, loadsMax)}
+	e := &Env{
+		dir: dir, opts: opts, lock: lock, mark: mark{path: filepath.Join(dir, markName), clock: kernelClock},
+		tables: make(map[string]*table), loads: make(chan struct{}, loadsMax),
+	}
 	if err := e.open(); err != nil {
 		if e.node != nil {
 			e.node.close()
@@ -80,7 +83,8 @@ func OpenExisting(dir string, opts Options) (*Env, error) {
 
 func openExisting(dir string, opts Options) (*Env, error) {
 	if !Exists(dir) {
-		return nil, &durable.Error{Kind: durable.ErrForeign, Path: dir, Detail: "no node has used it: it has no " + nodeName,
+		return nil, &durable.Error{Kind: durable.ErrForeign, Path: dir,
+			Detail: "no node has used it: it has no " + nodeName,
 			Remedy: "give the directory that the node has as its Config.Dir"}
 	}
 	return Open(dir, opts)
@@ -186,7 +190,8 @@ func (e *Env) Table(name string) (durable.Table, error) {
 		return t, nil
 	}
 	if len(e.tables) == e.opts.MaxTables {
-		return nil, &durable.Error{Kind: durable.ErrTables, Path: e.dir, Detail: fmt.Sprintf("%d are open", e.opts.MaxTables),
+		return nil, &durable.Error{Kind: durable.ErrTables, Path: e.dir,
+			Detail: fmt.Sprintf("%d are open", e.opts.MaxTables),
 			Remedy: "raise Options.MaxTables"}
 	}
 	t := &table{env: e, name: name}
@@ -214,7 +219,8 @@ func (e *Env) Note() []byte { return e.node.get().Note }
 // The bytes belong to the Env from then on.
 func (e *Env) SetNote(note []byte) error {
 	if len(note) > NoteMax {
-		return &durable.Error{Kind: durable.ErrTooLarge, Path: e.node.path, Detail: fmt.Sprintf("a note of %d bytes, at most %d fit", len(note), NoteMax),
+		return &durable.Error{Kind: durable.ErrTooLarge, Path: e.node.path,
+			Detail: fmt.Sprintf("a note of %d bytes, at most %d fit", len(note), NoteMax),
 			Remedy: "this is a mistake of the caller; nothing was written"}
 	}
 	return e.node.put(func(s *nodeState) { s.Note = note })

@@ -14,8 +14,10 @@ import (
 // durable.Error with a path and a remedy.
 
 const (
-	remedyFull    = "make room on the disk or raise the limit; what was acknowledged is safe, and commits succeed again once there is room"
-	remedyCorrupt = "put back a copy of the directory, or remove it so that this node starts from empty and fetches everything from its peers"
+	remedyFull = "make room on the disk or raise the limit; what was acknowledged is safe, and commits succeed " +
+		"again once there is room"
+	remedyCorrupt = "put back a copy of the directory, or remove it so that this node starts from empty and " +
+		"fetches everything from its peers"
 	remedyVersion = "use the program that wrote it, or move the directory away to start from empty"
 	remedyIO      = "look at the disk and the kernel's log; if it stays, restart this process"
 )
@@ -56,9 +58,12 @@ var faultKinds = []struct {
 	{lmdb.VersionMismatch, durable.ErrVersion, remedyVersion},
 	{lmdb.TxnFull, durable.ErrTooLarge, "commit in smaller batches"},
 	{lmdb.DBsFull, durable.ErrTables, "raise Options.MaxTables"},
-	{syscall.EACCES, durable.ErrUnwritable, "give this node a directory that it may make, read and write, on a local disk"},
-	{syscall.EPERM, durable.ErrUnwritable, "give this node a directory that it may make, read and write, on a local disk"},
-	{syscall.EROFS, durable.ErrUnwritable, "give this node a directory that it may make, read and write, on a local disk"},
+	{syscall.EACCES, durable.ErrUnwritable,
+		"give this node a directory that it may make, read and write, on a local disk"},
+	{syscall.EPERM, durable.ErrUnwritable,
+		"give this node a directory that it may make, read and write, on a local disk"},
+	{syscall.EROFS, durable.ErrUnwritable,
+		"give this node a directory that it may make, read and write, on a local disk"},
 }
 
 // noRoom reports whether an error is that of a full disk, a quota or a limit.

@@ -20,7 +20,9 @@ import (
 func TestTheMapGrowsUnnoticed(t *testing.T) {
 	dir := t.TempDir()
 	var grown []MapGrown // on the writer's goroutine; read after Close
-	e := mustOpen(t, dir, Options{MapSize: 64 << 10, Observer: Observer{MapGrown: func(g MapGrown) { grown = append(grown, g) }}})
+	e := mustOpen(t, dir, Options{
+		MapSize: 64 << 10, Observer: Observer{MapGrown: func(g MapGrown) { grown = append(grown, g) }},
+	})
 	tbl := mustTable(t, e, "t")
 	n := 0
 	for range 300 {
@@ -61,7 +63,8 @@ func TestAMapThatCanNotGrowFailsCleanly(t *testing.T) {
 	e.h.Load().mapSize = mapSizeMax
 	e.h.Load().gate.Unlock()
 	for range 2 {
-		if err := commit(tbl, row("b", 1<<20)); !errors.Is(err, durable.ErrIO) || !strings.Contains(err.Error(), "can not grow") {
+		if err := commit(tbl, row("b", 1<<20)); !errors.Is(err, durable.ErrIO) ||
+			!strings.Contains(err.Error(), "can not grow") {
 			t.Errorf("commit: %v", err)
 		}
 	}
@@ -79,7 +82,9 @@ func TestAMapThatCanNotGrowFailsCleanly(t *testing.T) {
 // The map is never changed under a load.
 func TestGrowthWaitsForLoads(t *testing.T) {
 	grown := make(chan MapGrown, 20)
-	e := mustOpen(t, t.TempDir(), Options{MapSize: 64 << 10, Observer: Observer{MapGrown: func(g MapGrown) { grown <- g }}})
+	e := mustOpen(t, t.TempDir(), Options{
+		MapSize: 64 << 10, Observer: Observer{MapGrown: func(g MapGrown) { grown <- g }},
+	})
 	tbl := mustTable(t, e, "t")
 	mustCommit(t, tbl, row("a", 1000), row("b", 1000))
 	answer := make(chan error, 1)
@@ -167,12 +172,14 @@ func TestCompaction(t *testing.T) {
 		if size := check(Options{Observer: obs, CompactMin: 1, test: knobs}); size < before {
 			t.Errorf("a failed %s left %d of %d bytes", fails, size, before)
 		}
-		if len(seen) != i+1 || !errors.Is(seen[i].Err, durable.ErrFull) || !strings.Contains(seen[i].String(), "the file is as it was") {
+		if len(seen) != i+1 || !errors.Is(seen[i].Err, durable.ErrFull) ||
+			!strings.Contains(seen[i].String(), "the file is as it was") {
 			t.Errorf("observed %v", seen)
 		}
 	}
 	size := check(Options{Observer: obs, CompactMin: 1})
-	if size > before/3 || len(seen) != 3 || seen[2].Err != nil || seen[2].Before < before || !strings.Contains(seen[2].String(), "compacted from") {
+	if size > before/3 || len(seen) != 3 || seen[2].Err != nil || seen[2].Before < before ||
+		!strings.Contains(seen[2].String(), "compacted from") {
 		t.Errorf("%d bytes before and %d after: %v", before, size, seen)
 	}
 	if check(Options{Observer: obs, CompactMin: 1}); len(seen) != 3 {
@@ -312,7 +319,8 @@ func TestWhatLMDBIs(t *testing.T) {
 	if n := e.h.Load().env.MaxKeySize(); n != durable.KeyMax {
 		t.Errorf("keys of %d bytes fit, the port says %d", n, durable.KeyMax)
 	}
-	if flags, err := e.h.Load().env.Flags(); err != nil || flags&(lmdb.NoSync|lmdb.NoMetaSync|lmdb.WriteMap|lmdb.MapAsync) != 0 {
+	if flags, err := e.h.Load().env.Flags(); err != nil ||
+		flags&(lmdb.NoSync|lmdb.NoMetaSync|lmdb.WriteMap|lmdb.MapAsync) != 0 {
 		t.Errorf("flags %x (%v): commits would not be durable", flags, err)
 	}
 }

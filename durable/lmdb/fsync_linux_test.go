@@ -68,7 +68,10 @@ func TestFailingSync(t *testing.T) {
 			t.Log(c.finish(t))
 			e := mustOpen(t, store, Options{})
 			var keys []string
-			if err := mustTable(t, e, "t").Load(func(r durable.Row) error { keys = append(keys, string(r.Key)); return nil }); err != nil {
+			if err := mustTable(t, e, "t").Load(func(r durable.Row) error {
+				keys = append(keys, string(r.Key))
+				return nil
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if want := map[string]string{"fsync": "[a c]", "meta": "[a]"}[role]; fmt.Sprint(keys) != want {
@@ -134,7 +137,8 @@ func withRow(dir string) (*Env, durable.Table, error) {
 // refusedByDisk commits a row that must not be acknowledged.
 func refusedByDisk(tbl durable.Table) error {
 	err := commit(tbl, row("b", 10))
-	if de := (*durable.Error)(nil); !errors.Is(err, durable.ErrIO) || !errors.As(err, &de) || filepath.Base(de.Path) != dataName || de.Remedy == "" {
+	if de := (*durable.Error)(nil); !errors.Is(err, durable.ErrIO) || !errors.As(err, &de) ||
+		filepath.Base(de.Path) != dataName || de.Remedy == "" {
 		return fmt.Errorf("a commit on a broken disk was answered: %w", err)
 	}
 	fmt.Println(err)

@@ -75,8 +75,9 @@ func openHandle(store string, opts Options) (*handle, error) {
 // locked, so what it says is stale. LMDB writes to it through a map: were its blocks not there
 // before, the first load on a full disk would kill the process.
 func resetReaders(store string) error {
-	const size = 16 << 10                           // slots for more than 200 views at a time
-	reserved := func(*os.File) error { return nil } // the file system has set the blocks aside; what they hold is worth nothing after a cut
+	const size = 16 << 10 // slots for more than 200 views at a time
+	// the file system has set the blocks aside; what they hold is worth nothing after a cut
+	reserved := func(*os.File) error { return nil }
 	return write(filepath.Join(store, readerName), make([]byte, size), reserved)
 }
 
@@ -224,13 +225,15 @@ func (h *handle) grow() {
 	defer h.gate.Unlock()
 	from, to := h.mapSize, h.mapSize*2
 	if to > mapSizeMax {
-		h.lost = &durable.Error{Kind: durable.ErrIO, Path: h.file, Detail: fmt.Sprintf("the map of %d bytes is full and can not grow", from),
+		h.lost = &durable.Error{Kind: durable.ErrIO, Path: h.file,
+			Detail: fmt.Sprintf("the map of %d bytes is full and can not grow", from),
 			Remedy: "nothing larger can be mapped on this machine; restart this process with less data"}
 		return
 	}
 	if err := h.env.SetMapSize(to); err != nil {
 		// LMDB has let go of the old map by now.
-		h.lost = &durable.Error{Kind: durable.ErrIO, Path: h.file, Detail: fmt.Sprintf("the map can not grow from %d to %d bytes", from, to), Cause: err,
+		h.lost = &durable.Error{Kind: durable.ErrIO, Path: h.file,
+			Detail: fmt.Sprintf("the map can not grow from %d to %d bytes", from, to), Cause: err,
 			Remedy: "raise the limit of address space (ulimit -v) and restart this process"}
 		return
 	}

@@ -99,7 +99,8 @@ func killState(tbl durable.Table) (last uint64, err error) {
 			}
 			want++
 			if !bytes.Equal(rows[string(r.Key)], r.Value) {
-				return last, fmt.Errorf("batch %d of %d is torn: row %x has %d bytes, want %d", n, last, r.Key, len(rows[string(r.Key)]), len(r.Value))
+				return last, fmt.Errorf("batch %d of %d is torn: row %x has %d bytes, want %d",
+					n, last, r.Key, len(rows[string(r.Key)]), len(r.Value))
 			}
 		}
 	}

@@ -104,7 +104,8 @@ func makeDir(dir string) error {
 		}
 	}
 	if foreign != "" {
-		return &durable.Error{Kind: durable.ErrForeign, Path: dir, Detail: fmt.Sprintf("it holds %q and no %s", foreign, nodeName),
+		return &durable.Error{Kind: durable.ErrForeign, Path: dir,
+			Detail: fmt.Sprintf("it holds %q and no %s", foreign, nodeName),
 			Remedy: "give this node an empty directory or the one that it had"}
 	}
 	return nil
@@ -160,7 +161,8 @@ func checkFormat(store string) error {
 		return corrupt(path, fmt.Sprintf("it does not begin with %q", formatTitle), nil)
 	}
 	if want := fmt.Sprintf("format %d", formatVersion); version != want {
-		return &durable.Error{Kind: durable.ErrVersion, Path: path, Detail: fmt.Sprintf("it says %q and this program knows %q", version, want),
+		return &durable.Error{Kind: durable.ErrVersion, Path: path,
+			Detail: fmt.Sprintf("it says %q and this program knows %q", version, want),
 			Remedy: remedyVersion}
 	}
 	return nil
@@ -210,7 +212,8 @@ func syncDir(dir string) error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // EINVAL: a file system whose directories need no sync
+	// EINVAL: a file system whose directories need no sync
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
 		return err
 	}
 	return nil

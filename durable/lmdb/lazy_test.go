@@ -49,7 +49,8 @@ func TestTheFirstRowsMakeTheStore(t *testing.T) {
 		t.Errorf("%d and %d rows", n, m)
 	}
 	c, err := e.Contents()
-	if err != nil || !c.Store || c.Format != formatVersion || !slices.Equal(c.Tables, []string{"t"}) || c.File < 16<<10 || c.Free > c.File {
+	if err != nil || !c.Store || c.Format != formatVersion || !slices.Equal(c.Tables, []string{"t"}) ||
+		c.File < 16<<10 || c.Free > c.File {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if err := e.Close(); err != nil {
@@ -134,7 +135,8 @@ func TestNotes(t *testing.T) {
 			}
 		}
 	}
-	if err := e.SetNote(make([]byte, NoteMax+1)); !errors.Is(err, durable.ErrTooLarge) || !strings.Contains(err.Error(), nodeName) {
+	if err := e.SetNote(make([]byte, NoteMax+1)); !errors.Is(err, durable.ErrTooLarge) ||
+		!strings.Contains(err.Error(), nodeName) {
 		t.Errorf("too long: %v", err)
 	}
 }

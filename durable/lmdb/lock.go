@@ -59,7 +59,8 @@ func lockDir(dir string) (*dirLock, error) {
 		return nil, unwritable(path, "the file system has no working locks", err)
 	}
 	l := &dirLock{file: f, id: id}
-	if err := l.sign(); err != nil && !noRoom(err) { // the lock holds without a signature, and a full disk is no reason not to start
+	// the lock holds without a signature, and a full disk is no reason not to start
+	if err := l.sign(); err != nil && !noRoom(err) {
 		f.Close()
 		return nil, unwritable(path, "", err)
 	}
@@ -128,7 +129,10 @@ func inUse(dir string, pid int, who string) error {
 
 func unwritable(path, detail string, cause error) error {
 	if noRoom(cause) {
-		return &durable.Error{Kind: durable.ErrFull, Path: path, Detail: detail, Cause: cause, Remedy: "make room on the disk or raise the limit, and start again"}
+		return &durable.Error{
+			Kind: durable.ErrFull, Path: path, Detail: detail, Cause: cause,
+			Remedy: "make room on the disk or raise the limit, and start again",
+		}
 	}
 	return &durable.Error{Kind: durable.ErrUnwritable, Path: path, Detail: detail, Cause: cause,
 		Remedy: "give this node a directory that it may make, read and write, on a local disk"}

@@ -65,7 +65,9 @@ func (m marked) encode() []byte {
 	b = append(b, markTitle...)
 	b = append(b, make([]byte, 8)...)
 	b = append(b, m.until.clock[:]...)
-	for _, n := range []uint64{m.id, m.change, m.file.device, m.file.inode, uint64(m.until.since), uint64(m.until.wall)} {
+	for _, n := range []uint64{
+		m.id, m.change, m.file.device, m.file.inode, uint64(m.until.since), uint64(m.until.wall),
+	} {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
 	binary.BigEndian.PutUint64(b[16:], markSum(b))

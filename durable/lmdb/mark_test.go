@@ -37,7 +37,7 @@ func marksIn(t *testing.T, ahead time.Duration) (dir string) {
 	if known, err := e.Mark(ahead); err != nil {
 		t.Fatal(err)
 	} else if !known {
-		t.Skip("no clock of this system outlives a process") // skip: there is no mark then, as TestNoClockNoMark plays it
+		t.Skip("no clock of this system outlives a process") // skip: then there is no mark, see TestNoClockNoMark
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)

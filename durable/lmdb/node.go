@@ -134,7 +134,8 @@ func decodeNode(path string, content []byte) (s nodeState, count uint64, err err
 	case string(title) != nodeTitle:
 		return s, 0, corrupt(path, fmt.Sprintf("it does not begin with %q", nodeTitle), nil)
 	case string(version) != want:
-		return s, 0, &durable.Error{Kind: durable.ErrVersion, Path: path, Detail: fmt.Sprintf("it says %.40q and this program knows %q", version, want),
+		return s, 0, &durable.Error{Kind: durable.ErrVersion, Path: path,
+			Detail: fmt.Sprintf("it says %.40q and this program knows %q", version, want),
 			Remedy: remedyVersion}
 	case len(content) != nodeSize:
 		return s, 0, corrupt(path, fmt.Sprintf("it has %d bytes and should have %d", len(content), nodeSize), nil)

@@ -63,7 +63,8 @@ func TestSecondOpenInOneProcessIsRefused(t *testing.T) {
 			t.Errorf("the error says process %d: %v", err.PID, err)
 		}
 	}
-	if err := syscall.Flock(int(e.lock.file.Fd()), syscall.LOCK_UN); err != nil { // as if flocks were the whole process's
+	// as if flocks were the whole process's
+	if err := syscall.Flock(int(e.lock.file.Fd()), syscall.LOCK_UN); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, dir, durable.ErrInUse, dir)
@@ -167,22 +168,31 @@ func TestDamageIsRefused(t *testing.T) {
 	}{
 		{"no data", dataName, "missing", durable.ErrCorrupt, os.Remove},
 		{"empty data", dataName, "0 bytes", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 0) }},
-		{"half a head", dataName, "5000 bytes", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 5000) }},
-		{"half of the rows", dataName, "should have", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 40<<10) }},
+		{"half a head", dataName, "5000 bytes",
+			durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 5000) }},
+		{"half of the rows", dataName, "should have",
+			durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 40<<10) }},
 		{"garbage", dataName, "MDB_INVALID", durable.ErrCorrupt, func(p string) error {
 			return os.WriteFile(p, []byte(strings.Repeat("garbage\n", 5000)), 0o600)
 		}},
 		{"another program's data", dataName, "not made by this library", durable.ErrCorrupt, anotherEnvironment},
 		{"no format", formatName, "missing", durable.ErrCorrupt, os.Remove},
-		{"garbage for a format", formatName, "does not begin", durable.ErrCorrupt, func(p string) error { return os.WriteFile(p, []byte("x"), 0o600) }},
+		{"garbage for a format", formatName, "does not begin", durable.ErrCorrupt, func(p string) error {
+			return os.WriteFile(p, []byte("x"), 0o600)
+		}},
 		{"another directory's data", dataName, "another directory", durable.ErrCorrupt, anotherDirectory},
 		{"no store", ".", "missing", durable.ErrCorrupt, os.RemoveAll},
 		{"no node file", nodeName, "missing", durable.ErrCorrupt, os.Remove},
-		{"an empty node file", nodeName, "does not begin", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 0) }},
-		{"half a node file", nodeName, "should have", durable.ErrCorrupt, func(p string) error { return os.Truncate(p, nodeSize/2) }},
-		{"garbage behind the head of the node file", nodeName, "neither of its halves", durable.ErrCorrupt, func(p string) error {
-			return os.WriteFile(p, append([]byte(nodeTitle+"\nformat 1\n"), make([]byte, nodeSize-len(nodeTitle)-10)...), 0o600)
+		{"an empty node file", nodeName, "does not begin",
+			durable.ErrCorrupt, func(p string) error { return os.Truncate(p, 0) }},
+		{"half a node file", nodeName, "should have", durable.ErrCorrupt, func(p string) error {
+			return os.Truncate(p, nodeSize/2)
 		}},
+		{"garbage behind the head of the node file", nodeName, "neither of its halves",
+			durable.ErrCorrupt, func(p string) error {
+				return os.WriteFile(p, append([]byte(nodeTitle+"\nformat 1\n"),
+					make([]byte, nodeSize-len(nodeTitle)-10)...), 0o600)
+			}},
 		{"a node file of a later format", nodeName, "format 7", durable.ErrVersion,
 			func(p string) error { return os.WriteFile(p, []byte(nodeTitle+"\nformat 7\n"), 0o600) }},
 		{"a later format", formatName, "format 2", durable.ErrVersion,
@@ -254,7 +264,8 @@ func anotherDirectory(path string) error {
 
 func TestALostLockFileIsMadeAgain(t *testing.T) {
 	dir, store := made(t)
-	if err := os.WriteFile(filepath.Join(store, readerName), []byte(strings.Repeat("garbage\n", 5000)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(store, readerName),
+		[]byte(strings.Repeat("garbage\n", 5000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	e := mustOpen(t, dir, Options{})

@@ -70,10 +70,12 @@ func (o Options) Validate() error {
 	bad("QueueMax", int64(o.QueueMax))
 	bad("CompactMin", o.CompactMin)
 	if !(o.CompactFree <= 1) { // nor is it no number
-		faults = append(faults, fmt.Errorf("lmdb: Options.CompactFree is %v; it is a part of the file, at most 1", o.CompactFree))
+		faults = append(faults, fmt.Errorf("lmdb: Options.CompactFree is %v; it is a part of the file, at most 1",
+			o.CompactFree))
 	}
 	if o.MapSize > mapSizeMax {
-		faults = append(faults, fmt.Errorf("lmdb: Options.MapSize is %d; at most %d can be mapped", o.MapSize, int64(mapSizeMax)))
+		faults = append(faults, fmt.Errorf("lmdb: Options.MapSize is %d; at most %d can be mapped",
+			o.MapSize, int64(mapSizeMax)))
 	}
 	return errors.Join(faults...)
 }

@@ -54,7 +54,8 @@ func TestANoteThatIsNotSyncedIsRefused(t *testing.T) {
 	}
 	onBrokenDisk(t, func() {
 		err := e.SetNote([]byte("second"))
-		if !errors.Is(err, durable.ErrIO) || !errors.Is(err, syscall.EIO) || !strings.Contains(err.Error(), filepath.Join(dir, nodeName)) {
+		if !errors.Is(err, durable.ErrIO) || !errors.Is(err, syscall.EIO) ||
+			!strings.Contains(err.Error(), filepath.Join(dir, nodeName)) {
 			t.Errorf("a note that was not synced: %v", err)
 		}
 	})

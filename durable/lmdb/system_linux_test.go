@@ -98,7 +98,8 @@ func fill(dir string, takeRest, makeRoom func() error) error {
 	}
 	acked, refusals := 0, 0
 	for try := 0; refusals < 20; try++ {
-		switch err := commit(tbl, row(fmt.Sprintf("%06d", acked), 1000*(1+try%9)), row(fmt.Sprintf("%06d", acked+1), 10)); {
+		switch err := commit(tbl, row(fmt.Sprintf("%06d", acked), 1000*(1+try%9)),
+			row(fmt.Sprintf("%06d", acked+1), 10)); {
 		case err == nil:
 			acked += 2
 		case errors.Is(err, durable.ErrFull) && strings.Contains(err.Error(), dataName):

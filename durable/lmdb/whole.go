@@ -91,7 +91,8 @@ func checkFile(path string) error {
 		return fault(path, err)
 	}
 	if err != nil && p.have <= p.last {
-		return corrupt(path, fmt.Sprintf("it has %d bytes and should have up to %d", info.Size(), (p.last+1)*uint64(p.size)), err)
+		return corrupt(path, fmt.Sprintf("it has %d bytes and should have up to %d",
+			info.Size(), (p.last+1)*uint64(p.size)), err)
 	}
 	if err != nil {
 		return corrupt(path, "", err)
@@ -127,7 +128,8 @@ func (p *pages) check(size int64) error {
 }
 
 func ours(head []byte) bool {
-	return binary.NativeEndian.Uint16(head[10:])&pageMeta != 0 && binary.NativeEndian.Uint32(head[headMagic:]) == magic &&
+	return binary.NativeEndian.Uint16(head[10:])&pageMeta != 0 &&
+		binary.NativeEndian.Uint32(head[headMagic:]) == magic &&
 		binary.NativeEndian.Uint32(head[headMagic+4:]) == version
 }
 

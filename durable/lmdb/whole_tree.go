@@ -107,7 +107,8 @@ func (t *tree) read(number uint64, depth int) ([]byte, error) {
 		flags = pageLeaf
 	}
 	if got := binary.NativeEndian.Uint16(b[10:]); binary.NativeEndian.Uint64(b) != number || got != flags {
-		return nil, fmt.Errorf("%s: page %d calls itself page %d with the flags %#x", t.name, number, binary.NativeEndian.Uint64(b), got)
+		return nil, fmt.Errorf("%s: page %d calls itself page %d with the flags %#x",
+			t.name, number, binary.NativeEndian.Uint64(b), got)
 	}
 	return b, nil
 }

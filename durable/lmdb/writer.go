@@ -82,7 +82,8 @@ func (w *writer) commit(t *table, rows []durable.Row, done func(error)) {
 func (w *writer) overloadedLocked() error {
 	return &durable.Error{Kind: durable.ErrOverloaded, Path: w.env.dir,
 		Detail: fmt.Sprintf("%d bytes wait for the disk, at most %d may", w.bytes, w.env.opts.QueueMax),
-		Remedy: "commit again when earlier batches have been answered; if it stays, the disk stands still or is too slow"}
+		Remedy: "commit again when earlier batches have been answered; if it stays, the disk stands still or is " +
+			"too slow"}
 }
 
 func (w *writer) pushLocked(r request) {

@@ -51,7 +51,8 @@ func TestWhatWaitsGoesInOneTransaction(t *testing.T) {
 	if commits := after.Commits - before.Commits; commits != 1 {
 		t.Errorf("%d transactions for what waited, want 1", commits)
 	}
-	if after.Batches-before.Batches != 101 || after.Rows-before.Rows != 200 || after.Bytes-before.Bytes != 6540 || after.Failed+after.Refused > 0 {
+	if after.Batches-before.Batches != 101 || after.Rows-before.Rows != 200 || after.Bytes-before.Bytes != 6540 ||
+		after.Failed+after.Refused > 0 {
 		t.Errorf("counts before %+v and after %+v", before, after)
 	}
 	if n := count(t, tbl); n != 102 {
@@ -118,7 +119,9 @@ func TestAFullQueueRefusesAndNeverWaits(t *testing.T) {
 
 func TestABatchThatChangesTooMuchFailsAlone(t *testing.T) {
 	failed := make(chan CommitFailed, 10)
-	e := mustOpen(t, t.TempDir(), Options{Observer: Observer{CommitFailed: func(c CommitFailed) { failed <- c }}, test: testKnobs{pagesMax: 200}})
+	e := mustOpen(t, t.TempDir(), Options{
+		Observer: Observer{CommitFailed: func(c CommitFailed) { failed <- c }}, test: testKnobs{pagesMax: 200},
+	})
 	tbl := mustTable(t, e, "t")
 	var large []durable.Row
 	for i := range groupRows + 1 {
@@ -139,7 +142,8 @@ func TestABatchThatChangesTooMuchFailsAlone(t *testing.T) {
 	if err := <-answers; err != nil {
 		t.Error(err)
 	}
-	if c := <-failed; c.Batches != 1 || !errors.Is(c.Err, durable.ErrTooLarge) || !strings.Contains(c.String(), "1 batches failed") {
+	if c := <-failed; c.Batches != 1 || !errors.Is(c.Err, durable.ErrTooLarge) ||
+		!strings.Contains(c.String(), "1 batches failed") {
 		t.Errorf("observed %v", c)
 	}
 	if n := count(t, tbl); n != 2 {

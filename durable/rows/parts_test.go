@@ -124,7 +124,9 @@ func (p *pair) change(id uint64, fn func(*crdt.ORSetTx[string]) error) {
 func TestCrashWhileARepairIsWrittenInParts(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		testParts(t, 1, func(*testing.T) (durable.Env, func(durable.Env) durable.Env) {
-			return durable.NewMemory().AutoFlush(true), func(e durable.Env) durable.Env { return e.(*durable.Memory).Crash() }
+			return durable.NewMemory().AutoFlush(true), func(e durable.Env) durable.Env {
+				return e.(*durable.Memory).Crash()
+			}
 		})
 	})
 	t.Run("lmdb", func(t *testing.T) {
@@ -235,6 +237,7 @@ func testParts(t *testing.T, every int, open func(*testing.T) (durable.Env, func
 		}
 	}
 	if before == 0 || after == 0 || unfinished < 2 {
-		t.Fatalf("%d crashes left the state before, %d the state after, %d rows that do not count", before, after, unfinished)
+		t.Fatalf("%d crashes left the state before, %d the state after, %d rows that do not count",
+			before, after, unfinished)
 	}
 }

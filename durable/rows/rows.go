@@ -196,7 +196,9 @@ func eachRow(t durable.Table, h head, fn func(row) error) error {
 			}
 			r.mark, r.no = true, marks
 		case dr.Key[0] == itemRow && len(dr.Key) == itemKeyLen:
-			r.dot = crdt.Dot{Origin: crdt.Origin(binary.BigEndian.Uint64(dr.Key[1:])), Seq: binary.BigEndian.Uint64(dr.Key[9:])}
+			r.dot = crdt.Dot{
+				Origin: crdt.Origin(binary.BigEndian.Uint64(dr.Key[1:])), Seq: binary.BigEndian.Uint64(dr.Key[9:]),
+			}
 			r.counts = h.counts == storage.AllRows || h.counts == storage.Covered && h.clock.Has(r.dot) ||
 				h.counts == storage.Unmarked && !marked.Has(r.dot)
 		default:

@@ -187,7 +187,9 @@ func TestDamageIsFound(t *testing.T) {
 		row        func(*testing.T, *writer) durable.Row
 	}{
 		{"an item is gone", "sum to", func(*testing.T, *writer) durable.Row { return durable.Row{Key: item(1, 2)} }},
-		{"the head is gone", "stands where the clock should be", func(*testing.T, *writer) durable.Row { return durable.Row{Key: headKey} }},
+		{"the head is gone", "stands where the clock should be", func(*testing.T, *writer) durable.Row {
+			return durable.Row{Key: headKey}
+		}},
 		{"a later format", "format 3", func(t *testing.T, w *writer) durable.Row {
 			r := whole(item(1, 2))(t, w)
 			r.Value[0] = 3
@@ -235,7 +237,9 @@ func TestDamageIsFound(t *testing.T) {
 			it := crdt.Item{Dot: crdt.Dot{Origin: 7, Seq: 7}, Key: "k", Path: "p"}
 			return durable.Row{Key: itemKey(nil, it.Dot), Value: crdt.AppendItem([]byte{format}, &it)}
 		}},
-		{"a row of no table", "row 7a", func(*testing.T, *writer) durable.Row { return durable.Row{Key: []byte("zz"), Value: []byte{format, 1}} }},
+		{"a row of no table", "row 7a", func(*testing.T, *writer) durable.Row {
+			return durable.Row{Key: []byte("zz"), Value: []byte{format, 1}}
+		}},
 	}
 	for _, d := range damages {
 		t.Run(d.name, func(t *testing.T) {
@@ -251,7 +255,8 @@ func TestDamageIsFound(t *testing.T) {
 				t.Errorf("verifying said %v, want %q in it", err, d.says)
 			}
 			before := rowsIn(t, w.table)
-			if _, err := Remove(w.table, 9, func(string) bool { return true }); err == nil || !slices.Equal(before, rowsIn(t, w.table)) {
+			if _, err := Remove(w.table, 9, func(string) bool { return true }); err == nil ||
+				!slices.Equal(before, rowsIn(t, w.table)) {
 				t.Errorf("removed from a damaged table: %v", err)
 			}
 		})
@@ -260,7 +265,10 @@ func TestDamageIsFound(t *testing.T) {
 
 func rowsIn(t testing.TB, table durable.Table) (rows []string) {
 	t.Helper()
-	if err := table.Load(func(r durable.Row) error { rows = append(rows, fmt.Sprintf("%x=%x", r.Key, r.Value)); return nil }); err != nil {
+	if err := table.Load(func(r durable.Row) error {
+		rows = append(rows, fmt.Sprintf("%x=%x", r.Key, r.Value))
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return rows
@@ -285,7 +293,8 @@ func TestInspectCounts(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	if s.Items != 20 || s.Bytes != bytes || bytes < 20*20 || s.Clock.Len() != 31 || !slices.Equal(names, []string{"a", "b"}) {
+	if s.Items != 20 || s.Bytes != bytes || bytes < 20*20 || s.Clock.Len() != 31 ||
+		!slices.Equal(names, []string{"a", "b"}) {
 		t.Errorf("%+v, keys of %d bytes", s, bytes)
 	}
 }
@@ -336,7 +345,8 @@ func TestRemoveSpreads(t *testing.T) {
 			t.Errorf("%s: %d others, %v", name, n, rep.Store())
 		}
 	}
-	if touched.Store().Digest() != untouched.Store().Digest() || !touched.Store().Clock().Equal(untouched.Store().Clock()) {
+	if touched.Store().Digest() != untouched.Store().Digest() ||
+		!touched.Store().Clock().Equal(untouched.Store().Clock()) {
 		t.Errorf("%v and %v differ", touched.Store(), untouched.Store())
 	}
 }

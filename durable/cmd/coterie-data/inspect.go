@@ -19,7 +19,8 @@ func inspectVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 	keys := flags.Int("keys", 10, "how many keys to list, the largest first; negative: all")
 	return func(dir string, out io.Writer) error {
 		return withDir(dir, func(e *lmdb.Env, c lmdb.Contents) error {
-			fmt.Fprintf(out, "dir=%s disk=%016x format=%d store=%v file_bytes=%d free_bytes=%d\n", e.Dir(), c.ID, c.Format, c.Store, c.File, c.Free)
+			fmt.Fprintf(out, "dir=%s disk=%016x format=%d store=%v file_bytes=%d free_bytes=%d\n",
+				e.Dir(), c.ID, c.Format, c.Store, c.File, c.Free)
 			describeRecord(out, e.Note())
 			for _, name := range c.Tables {
 				if _, ours := rows.Role(name); !ours {
@@ -66,7 +67,9 @@ func describeTable(out io.Writer, role string, s rows.Summary, keys int) {
 		rows.Table(role), role, s.Items, s.Bytes, len(s.Keys), s.Clock.Len(), origins, s.Digest)
 	describeGroups(out, "type", s.Keys, func(k rows.Key) string { return kindsOf(k) })
 	describeGroups(out, "remembered", s.Keys, entityType)
-	largest := slices.SortedStableFunc(slices.Values(s.Keys), func(a, b rows.Key) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	largest := slices.SortedStableFunc(slices.Values(s.Keys), func(a, b rows.Key) int {
+		return cmp.Compare(b.Bytes, a.Bytes)
+	})
 	if keys >= 0 && len(largest) > keys {
 		largest = largest[:keys]
 	}

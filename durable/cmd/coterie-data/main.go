@@ -2,7 +2,7 @@
 // the process id, while a process holds the directory.
 //
 //	coterie-data inspect [-keys N] DIR           the node's identity, its last view, its tables, and what they hold
-//	coterie-data verify DIR                      every row is read, clock and digest must agree; exit code 1 when they do not
+//	coterie-data verify DIR                      read every row; exit code 1 when clock and digest do not agree
 //	coterie-data compact DIR                     write the file anew without its free pages
 //	coterie-data remove [-n] -type NAME… -key PATTERN… DIR
 //	                                             forget the remembered entities of the types, and what is under the keys
@@ -34,10 +34,11 @@ import (
 const usage = `coterie-data looks after the directory of a node that is not running.
 
   coterie-data inspect [-keys N] DIR           the node, its last view, its tables, and what they hold
-  coterie-data verify DIR                      every row is read, clock and digest must agree; exit code 1 when they do not
+  coterie-data verify DIR                      read every row; exit code 1 when clock and digest do not agree
   coterie-data compact DIR                     write the file anew without its free pages
   coterie-data remove [-n] -type NAME... -key PATTERN... DIR
-                                               forget the remembered entities of the types, and what is under the keys; -n only counts
+                                               forget the remembered entities of the types, and what is
+                                               under the keys; -n only counts
   coterie-data help                            this text
 
 For example: coterie-data remove -type Cart Shop DIR

@@ -60,10 +60,14 @@ func node(t *testing.T) string {
 		if _, err := rep.Update(key, 0, fn, &ch); err != nil {
 			t.Fatal(err)
 		}
-		commit(t, table, rows.Of(storage.Batch{Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest()})...)
+		commit(t, table, rows.Of(storage.Batch{
+			Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest(),
+		})...)
 	}
 	for i := range 20 {
-		add := crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(fmt.Sprint("element", i)) })
+		add := crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+			return s.Add(fmt.Sprint("element", i))
+		})
 		for _, key := range []string{fmt.Sprint("sharding/Cart/ids/", i%4), "sharding/Order/ids/1", "kept/set"} {
 			update(key, add)
 		}
@@ -93,10 +97,12 @@ func TestInspect(t *testing.T) {
 	dir := node(t)
 	out, _ := command(t, exitOK, "inspect", dir)
 	says(t, out,
-		`dir=`+dir+` disk=[0-9a-f]{16} format=1 store=true file_bytes=\d{5} free_bytes=\d+`, `view: the node was in no cluster`,
+		`dir=`+dir+` disk=[0-9a-f]{16} format=1 store=true file_bytes=\d{5} free_bytes=\d+`,
+		`view: the node was in no cluster`,
 		`table=letters of another program`,
 		`table=replica/backend role=backend space=durable rows=61 row_bytes=\d{4} keys=7 events=61 origins=1 digest=[0-9a-f]{32}`,
-		`  type=GCounter keys=1 rows=1 `, `  type=ORSet keys=6 rows=60 `, `  remembered=Cart keys=4 rows=20 `, `  remembered=Order keys=1 rows=20 `,
+		`  type=GCounter keys=1 rows=1 `, `  type=ORSet keys=6 rows=60 `, `  remembered=Cart keys=4 rows=20 `,
+		`  remembered=Order keys=1 rows=20 `,
 		`  key="kept/counter" type=GCounter rows=1 bytes=\d\d\n`)
 	out, _ = command(t, exitOK, "inspect", "-keys", "1", dir)
 	says(t, out, `key="sharding/Order/ids/1"`, `and 6 smaller keys`)
@@ -119,7 +125,8 @@ func TestVerify(t *testing.T) {
 	out, errs := command(t, exitFailed, "verify", dir)
 	says(t, out, `role=backend damaged: .*60 rows sum to`)
 	says(t, errs, regexp.QuoteMeta(dir), `put back a copy`)
-	if _, errs := command(t, exitFailed, "remove", "-type", "Cart", dir); !strings.Contains(errs, crdt.ErrDigest.Error()) {
+	if _, errs := command(t, exitFailed, "remove", "-type", "Cart",
+		dir); !strings.Contains(errs, crdt.ErrDigest.Error()) {
 		t.Errorf("a damaged table was changed: %s", errs)
 	}
 }
@@ -137,7 +144,8 @@ func TestRemove(t *testing.T) {
 	if strings.Contains(out, "Cart") || strings.Contains(out, "kept/counter") {
 		t.Errorf("not removed:\n%s", out)
 	}
-	out, _ = command(t, exitOK, "remove", "-key", "no*", "-key", "kept/c*", dir) // the second of them was removed before
+	// the second of them was removed before
+	out, _ = command(t, exitOK, "remove", "-key", "no*", "-key", "kept/c*", dir)
 	says(t, out, `key="no\*" nothing matches`, `key="kept/c\*" nothing matches`, `role=backend keys=0 rows=0 removed`)
 }
 
@@ -158,7 +166,9 @@ func TestRemoveOfSeveralAndUnknownTypes(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"inspect", "-h"}, {"remove", "-type", "Cart", "--help"}} {
+	for _, args := range [][]string{
+		{"help"}, {"-h"}, {"--help"}, {"inspect", "-h"}, {"remove", "-type", "Cart", "--help"},
+	} {
 		out, errs := command(t, exitOK, args...)
 		says(t, out, `coterie-data inspect`, `coterie-data remove`)
 		if errs != "" || strings.Contains(out, "help requested") {
@@ -250,7 +260,8 @@ func TestRemoveTakesPatternsOff(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"destroy", "x"}, {"inspect"}, {"inspect", "a", "b"}, {"verify", "-loud", "x"}, {"remove", "x"},
+	for _, args := range [][]string{{}, {"destroy", "x"}, {"inspect"}, {"inspect", "a", "b"},
+		{"verify", "-loud", "x"}, {"remove", "x"},
 		{"remove", "-type", "", "x"}} {
 		_, errs := command(t, exitUsage, args...)
 		says(t, errs, `coterie-data inspect`, `usage`)

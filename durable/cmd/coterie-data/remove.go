@@ -40,7 +40,9 @@ type what struct {
 }
 
 func (w *what) match(key string) bool {
-	return slices.ContainsFunc(w.types, func(typ string) bool { return strings.HasPrefix(key, protocol.DurablePrefix(typ)) }) ||
+	return slices.ContainsFunc(w.types, func(typ string) bool {
+		return strings.HasPrefix(key, protocol.DurablePrefix(typ))
+	}) ||
 		slices.ContainsFunc(w.keys, func(pattern string) bool { return keyspace.Match(pattern, key) })
 }
 
@@ -104,7 +106,8 @@ func (w *what) forgetPatterns(e *lmdb.Env, dry bool, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "patterns=%q %s; durable until every directory of the cluster is without them, and no Config.DurableKeys names them\n", found, done(dry))
+	fmt.Fprintf(out, "patterns=%q %s; durable until every directory of the cluster is without them, and no "+
+		"Config.DurableKeys names them\n", found, done(dry))
 	return nil
 }
 
@@ -133,7 +136,8 @@ func (w *what) tellMissing(e *lmdb.Env, c lmdb.Contents, out io.Writer) error {
 	slices.Sort(there)
 	for _, typ := range w.types {
 		if !slices.Contains(there, typ) {
-			fmt.Fprintf(out, "type=%s no entity of it is remembered here; there are %s\n", typ, cmp.Or(strings.Join(there, ", "), "none"))
+			fmt.Fprintf(out, "type=%s no entity of it is remembered here; there are %s\n",
+				typ, cmp.Or(strings.Join(there, ", "), "none"))
 		}
 	}
 	for _, pattern := range missing {
