@@ -166,7 +166,8 @@ func BenchmarkMergeDelta(b *testing.B) {
 func BenchmarkGet(b *testing.B) {
 	r := benchSet(b, 1, 100_000)
 	for i := range 10_000 {
-		mustUpdate(b, r, fmt.Sprintf("counter-%d", i), Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(1) }))
+		mustUpdate(b, r, fmt.Sprintf("counter-%d", i),
+			Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(1) }))
 	}
 	snap := r.Store().Snapshot()
 	b.Run("view", func(b *testing.B) {
@@ -199,7 +200,9 @@ func BenchmarkMissing(b *testing.B) {
 	eachSize(b, func(b *testing.B, n int) {
 		r := NewReplica(1, StoreOptions{LogMax: 1 << 20})
 		for i := range n {
-			mustUpdate(b, r, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(benchElement(i)) }))
+			mustUpdate(b, r, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error {
+				return s.Add(benchElement(i))
+			}))
 		}
 		var peer Clock
 		peer.AddRange(1, 1, uint64(n-10))

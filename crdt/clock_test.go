@@ -54,7 +54,8 @@ func (m clockModel) minus(o clockModel) clockModel {
 
 func mustBe(t *rapid.T, what string, c *Clock, m clockModel) {
 	t.Helper()
-	if want := m.clock(); !c.Equal(want) || c.Hash() != want.Hash() || c.Len() != uint64(len(m)) || c.Empty() != (len(m) == 0) {
+	if want := m.clock(); !c.Equal(want) || c.Hash() != want.Hash() || c.Len() != uint64(len(m)) ||
+		c.Empty() != (len(m) == 0) {
 		t.Fatalf("%s: %v, must be %v", what, c, want)
 	}
 	var dots clockModel = map[Dot]bool{}

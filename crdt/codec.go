@@ -22,7 +22,8 @@ import (
 // it drops the fields that it does not know. While both run, put under another key what the older
 // one must not change. Whole refuses such a Put by itself.
 func AppendValue[V any](dst []byte, v V) ([]byte, error) {
-	switch any((*V)(nil)).(type) { // the static type, by which DecodeValue goes too: an interface that holds a string is CBOR
+	// the static type, by which DecodeValue goes too: an interface that holds a string is CBOR
+	switch any((*V)(nil)).(type) {
 	case *string:
 		return append(dst, any(v).(string)...), nil
 	case *[]byte:
@@ -36,9 +37,11 @@ func AppendValue[V any](dst []byte, v V) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("%w: %T: %w", ErrElement, v, err)
 	}
-	if bytes.IndexByte(b, emptyMap) >= 0 || bytes.IndexByte(b, emptyArray) >= 0 { // only such a struct may have lost something
+	// only such a struct may have lost something
+	if bytes.IndexByte(b, emptyMap) >= 0 || bytes.IndexByte(b, emptyArray) >= 0 {
 		if t := unstored(reflect.ValueOf(v)); t != nil {
-			return dst, fmt.Errorf("%w: %T: no field of %v is exported, so that it would read back as zero; export its fields, or give it a MarshalCBOR and an UnmarshalCBOR",
+			return dst, fmt.Errorf("%w: %T: no field of %v is exported, so that it would read back as zero; export "+
+				"its fields, or give it a MarshalCBOR and an UnmarshalCBOR",
 				ErrElement, v, t)
 		}
 	}

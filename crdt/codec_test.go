@@ -64,12 +64,15 @@ func TestValuesThatCouldNotBeReadAreRefused(t *testing.T) {
 		deep = []any{deep}
 	}
 	for name, refused := range map[string]func() bool{
-		"not UTF-8":          func() bool { _, ok := written(t, userID("\xff")); return !ok },
-		"a field not UTF-8":  func() bool { _, ok := written(t, struct{ Name string }{"\xff"}); return !ok },
-		"a tagged number":    func() bool { _, ok := written(t, huge); return !ok },
-		"nested too deep":    func() bool { _, ok := written(t, deep); return !ok },
-		"a channel":          func() bool { _, ok := written(t, make(chan int)); return !ok },
-		"a method set":       func() bool { _, ok := written[interface{ String() string }](t, big.NewInt(1)); return !ok },
+		"not UTF-8":         func() bool { _, ok := written(t, userID("\xff")); return !ok },
+		"a field not UTF-8": func() bool { _, ok := written(t, struct{ Name string }{"\xff"}); return !ok },
+		"a tagged number":   func() bool { _, ok := written(t, huge); return !ok },
+		"nested too deep":   func() bool { _, ok := written(t, deep); return !ok },
+		"a channel":         func() bool { _, ok := written(t, make(chan int)); return !ok },
+		"a method set": func() bool {
+			_, ok := written[interface{ String() string }](t, big.NewInt(1))
+			return !ok
+		},
 		"one way marshalled": func() bool { _, ok := written(t, oneWay{}); return !ok },
 		"no field exported":  func() bool { _, ok := written(t, opaque{n: 1}); return !ok },
 		"a field of those":   func() bool { _, ok := written(t, struct{ A, B any }{A: 1, B: &opaque{1}}); return !ok },
@@ -111,10 +114,12 @@ func TestStructsWithHiddenFields(t *testing.T) {
 	if got, ok := written(t, embedding{opaque{1}, 2}); !ok || got.N != 2 {
 		t.Errorf("embedded: %+v, %t", got, ok)
 	}
-	if got, ok := written(t, []any{map[string]int{}, big.NewInt(5), time.Unix(5, 0), point{1, 2}}); !ok || len(got) != 4 {
+	if got, ok := written(t, []any{map[string]int{}, big.NewInt(5), time.Unix(5, 0), point{1, 2}}); !ok ||
+		len(got) != 4 {
 		t.Errorf("with codecs: %+v, %t", got, ok)
 	}
-	if got, ok := written(t, struct{ M map[string]*big.Int }{map[string]*big.Int{"": big.NewInt(5)}}); !ok || got.M[""].Int64() != 5 {
+	if got, ok := written(t, struct{ M map[string]*big.Int }{map[string]*big.Int{"": big.NewInt(5)}}); !ok ||
+		got.M[""].Int64() != 5 {
 		t.Errorf("a known type: %+v, %t", got, ok)
 	}
 }
@@ -135,9 +140,15 @@ func TestGoldenValues(t *testing.T) {
 		N  []byte
 	}
 	at := time.Date(2026, 2, 3, 4, 5, 6, 7, time.UTC)
-	full := outer{At: at, F: 1.5, In: inner{A: -300, B: []string{"x", ""}}, M: map[string]uint16{"bb": 2, "a": 70, "c": 3}, N: []byte{9}}
+	full := outer{
+		At: at, F: 1.5, In: inner{A: -300, B: []string{"x", ""}},
+		M: map[string]uint16{"bb": 2, "a": 70, "c": 3}, N: []byte{9},
+	}
 	golden.Bytes(t, "testdata/values.hex", func(yield func(string, []byte) bool) {
-		for _, v := range []any{nil, true, -1, uint64(1 << 63), 1e300, "text", []int(nil), map[string]int(nil), []any{1, "a", nil}, outer{At: at}, full} {
+		for _, v := range []any{
+			nil, true, -1, uint64(1 << 63), 1e300, "text",
+			[]int(nil), map[string]int(nil), []any{1, "a", nil}, outer{At: at}, full,
+		} {
 			b, err := AppendValue(nil, v)
 			if err != nil || !yield(fmt.Sprintf("%T", v), b) {
 				t.Fatal(v, err)

@@ -201,7 +201,8 @@ func (c *contents) check(clock *Clock) error {
 		return failed
 	}
 	if sum != c.digest || items != c.count {
-		return fmt.Errorf("crdt: store counts %d items with digest %v, its keys %d with %v", c.count, c.digest, items, sum)
+		return fmt.Errorf("crdt: store counts %d items with digest %v, its keys %d with %v",
+			c.count, c.digest, items, sum)
 	}
 	if n := c.index.count(); n != items {
 		return fmt.Errorf("crdt: %d dots in the index, %d items", n, items)
@@ -248,7 +249,8 @@ func (c *contents) checkKey(ks *keyState, clock *Clock) error {
 	case failed != nil:
 		return failed
 	case items == 0 || items != int(ks.items) || paths != int(ks.paths):
-		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d", key, ks.items, ks.paths, items, paths)
+		return fmt.Errorf("crdt: key %q counts %d items at %d paths, has %d at %d",
+			key, ks.items, ks.paths, items, paths)
 	case sum.bytes != ks.bytes:
 		return fmt.Errorf("crdt: key %q counts %d bytes, its items have %d", key, ks.bytes, sum.bytes)
 	case sum.digest != ks.digest || !reflect.DeepEqual(sum.marks, ks.marks):

@@ -158,7 +158,8 @@ func pnCounterMapLaws() proptest.Laws[crdt.PNCounterMap[string], *crdt.PNCounter
 				}
 			}
 			after, _ := m.Value(keyName(op.Key))
-			if after != before+op.N || m.Contains(keyName(op.Key)) != (op.What == add) || len(maps.Collect(m.All())) != m.Len() {
+			if after != before+op.N || m.Contains(keyName(op.Key)) != (op.What == add) ||
+				len(maps.Collect(m.All())) != m.Len() {
 				return fmt.Errorf("the transaction read %d before it and %d after it", before, after)
 			}
 			return err

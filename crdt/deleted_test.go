@@ -37,7 +37,8 @@ func wantDeleted(t testing.TB, s *Store, key string) {
 	t.Helper()
 	snap := s.Snapshot()
 	for _, r := range []Reader{s.View(key), snap.View(key)} {
-		if _, err := ViewOf[ORSet[string]](r); !errors.Is(err, ErrDeleted) || !r.Deleted() || !r.Empty() || r.Len() != 0 || r.First() != nil {
+		if _, err := ViewOf[ORSet[string]](r); !errors.Is(err, ErrDeleted) || !r.Deleted() || !r.Empty() ||
+			r.Len() != 0 || r.First() != nil {
 			t.Fatalf("%q reads %v, %d items", key, err, r.Len())
 		}
 		if err := r.CheckKind(KindGCounter); !errors.Is(err, ErrDeleted) {

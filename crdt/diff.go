@@ -57,7 +57,8 @@ func hasDot(items []*Item, d Dot) bool {
 func differingPaths(before, now Reader) (paths []string) {
 	note := func(path string) { paths = append(paths, path) }
 	a, b := before.ks, now.ks
-	if a != nil && b != nil && before.prefix == now.prefix && a.big != nil && b.big != nil && !before.hides && !now.hides {
+	if a != nil && b != nil && before.prefix == now.prefix && a.big != nil && b.big != nil &&
+		!before.hides && !now.hides {
 		diffTrees(&a.big.firsts, &b.big.firsts, note)
 		diffTrees(&a.big.rest, &b.big.rest, note)
 	} else {

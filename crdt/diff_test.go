@@ -62,7 +62,8 @@ func TestDiffIsTheNaiveComparison(t *testing.T) {
 		var moments []Reader
 		for range rapid.IntRange(1, 12).Draw(rt, "ops") {
 			r := reps[rapid.IntRange(0, 1).Draw(rt, "replica")]
-			from, count := rapid.IntRange(0, 6000).Draw(rt, "from"), rapid.SampledFrom([]int{1, 3, 40, 500, 5000}).Draw(rt, "count")
+			from, count := rapid.IntRange(0, 6000).Draw(rt, "from"),
+				rapid.SampledFrom([]int{1, 3, 40, 500, 5000}).Draw(rt, "count")
 			switch op := rapid.IntRange(0, 7).Draw(rt, "op"); op {
 			case 0, 1, 2, 3, 4:
 				_, err := r.Update("k", 0, func(tx *Tx) error {
@@ -80,7 +81,9 @@ func TestDiffIsTheNaiveComparison(t *testing.T) {
 					rt.Fatal(err)
 				}
 			case 5:
-				_, err := r.Update("own", 0, func(tx *Tx) error { return (NodeSet[string]{}).Mutator(tx).Add(fmt.Sprint(from)) }, &ch)
+				_, err := r.Update("own", 0, func(tx *Tx) error {
+					return (NodeSet[string]{}).Mutator(tx).Add(fmt.Sprint(from))
+				}, &ch)
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -147,8 +150,10 @@ func TestDiffLooksAtWhatChangedOnly(t *testing.T) {
 			if places != changed {
 				t.Fatalf("size %d: %d places differ, want %d", size, places, changed)
 			}
-			if most := 9*changed + 4; opened > most || back != opened { // two paths of three nodes, and their neighbours when one splits
-				t.Errorf("size %d: %d nodes were opened (%d the other way) for %d changes, at most %d", size, opened, back, changed, most)
+			// two paths of three nodes, and their neighbours when one splits
+			if most := 9*changed + 4; opened > most || back != opened {
+				t.Errorf("size %d: %d nodes were opened (%d the other way) for %d changes, at most %d",
+					size, opened, back, changed, most)
 			}
 			before = now
 		}

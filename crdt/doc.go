@@ -132,7 +132,7 @@
 //   - LWW ties: the higher origin, then the higher bytes; there the lower address, and two values
 //     of one node with one timestamp never converge. The timestamp takes nanoseconds and counts on,
 //     so that writes of one millisecond have an order.
-//   - First writer wins is a type whose Put says whether it won. There it is a clock that runs
+//   - First writer wins is a type whose Put reports whether it won. There it is a clock that runs
 //     backwards, handed to every write.
 //   - EWFlag, MVRegister, NodeSet and NodeMap are not there.
 //   - A removal that arrives before what it removes waits for it. There the delta of a removal can

@@ -53,7 +53,9 @@ func TestElementsOfFixedWidthAndOwnCodecs(t *testing.T) {
 // Segments come back, sort as their elements do, and none begins like another: or the entries of
 // one key would be taken for those of another.
 func TestSegments(t *testing.T) {
-	segmentsSort(t, []string{"", "\x00", "\x00\x00", "\x00\x01", "\x00\xff", "a", "a\x00", "a\x00b", "a\x01", "ab", "\xff"})
+	segmentsSort(t, []string{
+		"", "\x00", "\x00\x00", "\x00\x01", "\x00\xff", "a", "a\x00", "a\x00b", "a\x01", "ab", "\xff",
+	})
 	segmentsSort(t, []int{math.MinInt, -256, -1, 0, 1, 256, math.MaxInt})
 	segmentsSort(t, []uint16{0, 1, 256, math.MaxUint16})
 	segmentsSort(t, []bool{false, true})
@@ -64,7 +66,8 @@ func TestSegments(t *testing.T) {
 		a, b := word.Draw(t, "a"), word.Draw(t, "b")
 		sa, _ := AppendSegment(nil, a)
 		sb, _ := AppendSegment(nil, b)
-		if strings.Compare(a, b) != strings.Compare(string(sa), string(sb)) || a != b && strings.HasPrefix(string(sa), string(sb)) {
+		if strings.Compare(a, b) != strings.Compare(string(sa), string(sb)) ||
+			a != b && strings.HasPrefix(string(sa), string(sb)) {
 			t.Fatalf("%q is %q, %q is %q", a, sa, b, sb)
 		}
 	})
@@ -145,7 +148,8 @@ func TestWhatCannotBeReadIsNamed(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
 	mustUpdate(t, r, "names", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add("a") }))
 	_, err := ViewOf[ORSet[int]](r.Store().View("names"))
-	if !errors.Is(err, ErrTypeClash) || !errors.Is(err, ErrDecode) || !strings.Contains(err.Error(), `"a" (1 bytes) is no int (8)`) {
+	if !errors.Is(err, ErrTypeClash) || !errors.Is(err, ErrDecode) ||
+		!strings.Contains(err.Error(), `"a" (1 bytes) is no int (8)`) {
 		t.Error(err)
 	}
 	if errors.Is(err, ErrElement) {

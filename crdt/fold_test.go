@@ -201,12 +201,14 @@ func TestFoldOfWalksTheKeysOfAnOrigin(t *testing.T) {
 	for o := Origin(1); o <= 3; o++ {
 		r := NewReplica(o, StoreOptions{})
 		for k := range keys {
-			mustApply(t, a.Store(), mustUpdate(t, r, fmt.Sprint("k", k), Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(uint64(o)) })))
+			mustApply(t, a.Store(), mustUpdate(t, r, fmt.Sprint("k", k),
+				Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(uint64(o)) })))
 			mustApply(t, a.Store(), add(t, r, "s", fmt.Sprint(o, k)))
 		}
 	}
 	deleteForever(t, a, "k5")
-	mustApply(t, a.Store(), mustUpdate(t, NewReplica(4, StoreOptions{}), "k5", Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(1) })))
+	mustApply(t, a.Store(), mustUpdate(t, NewReplica(4, StoreOptions{}), "k5",
+		Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(1) })))
 	groups, slices, next := 0, 0, uint64(0)
 	for more := true; more; slices++ {
 		gs, at, err := a.FoldOf(2, next, 7, retiredUpTo(4), everyone, nil)
@@ -220,7 +222,8 @@ func TestFoldOfWalksTheKeysOfAnOrigin(t *testing.T) {
 	}
 	for k := range keys {
 		key := fmt.Sprint("k", k)
-		if c, err := ViewOf[GCounter](a.Store().View(key)); key != "k5" && (err != nil || c.Value() != 6 || a.Store().View(key).Len() != 2) {
+		if c, err := ViewOf[GCounter](a.Store().View(key)); key != "k5" &&
+			(err != nil || c.Value() != 6 || a.Store().View(key).Len() != 2) {
 			t.Fatal(key, c, err)
 		}
 	}
@@ -235,7 +238,8 @@ func TestFoldOfWalksTheKeysOfAnOrigin(t *testing.T) {
 func TestCountPathsAreTakenApart(t *testing.T) {
 	origin := "\x00\x00\x00\x00\x00\x00\x00\x07"
 	for path, place := range map[string]string{
-		"\x01" + origin: "\x01", "\x07" + origin: "\x07", "\x0dkey\x00\x01" + origin: "\x0dkey\x00\x01", "\x0d" + origin + origin: "\x0d" + origin,
+		"\x01" + origin: "\x01", "\x07" + origin: "\x07", "\x0dkey\x00\x01" + origin: "\x0dkey\x00\x01",
+		"\x0d" + origin + origin: "\x0d" + origin,
 	} {
 		got, o, ok := countPath(path)
 		if !ok || o != 7 || got != place {
@@ -245,7 +249,8 @@ func TestCountPathsAreTakenApart(t *testing.T) {
 			t.Errorf("%q: the dot tells a folded count from a count", path)
 		}
 	}
-	for _, path := range []string{"", "\x01", "\x02" + origin, "\x01" + origin[1:], "\x01" + origin + "x", "\x0d" + origin,
+	for _, path := range []string{"", "\x01", "\x02" + origin, "\x01" + origin[1:],
+		"\x01" + origin + "x", "\x0d" + origin,
 		"\x0bkey\x00\x01/\x01" + origin} {
 		if place, o, ok := countPath(path); ok || isFold(&Item{Dot: Dot{8, 1}, Path: path}) {
 			t.Errorf("%q is %q of %v", path, place, o)
@@ -257,7 +262,9 @@ func TestCountPathsAreTakenApart(t *testing.T) {
 // removed.
 func TestFoldOfAMapOfCounters(t *testing.T) {
 	count := func(r *Replica, k string, n int64) Group {
-		return mustUpdate(t, r, "c", Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error { return m.Increment(k, n) }))
+		return mustUpdate(t, r, "c", Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error {
+			return m.Increment(k, n)
+		}))
 	}
 	a, b := NewReplica(5, StoreOptions{}), NewReplica(6, StoreOptions{})
 	for o := Origin(1); o <= 4; o++ {
@@ -289,7 +296,9 @@ func TestFoldOfAMapOfCounters(t *testing.T) {
 	all := map[string]int64{"x": 101, "y": -10, "few": 15}
 	want(a.Store(), all)
 	want(b.Store(), all)
-	gone := mustUpdate(t, b, "c", Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error { return m.Remove("y") }))
+	gone := mustUpdate(t, b, "c", Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error {
+		return m.Remove("y")
+	}))
 	mustApply(t, a.Store(), gone)
 	mustApply(t, b.Store(), g)
 	delete(all, "y")

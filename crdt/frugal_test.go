@@ -11,7 +11,8 @@ import (
 // values of items.
 func TestDecodingIsFrugal(t *testing.T) {
 	r := crdt.NewReplica(0xa1, crdt.StoreOptions{})
-	put := crdt.Mutate[crdt.LWWMap[[2]string, map[string][]int]](func(m *crdt.LWWMapTx[[2]string, map[string][]int]) error {
+	put := crdt.Mutate[crdt.LWWMap[[2]string,
+		map[string][]int]](func(m *crdt.LWWMapTx[[2]string, map[string][]int]) error {
 		return m.Put([2]string{"a", "b"}, map[string][]int{"c": {1, 2}, "d": nil})
 	})
 	g, err := r.Update("k", 1000, put, nil)

@@ -20,12 +20,15 @@ func FuzzValue(f *testing.F) {
 	f.Add("\x09", "\x01\x01\x00v", "\x0a", "\x83\x01\x02\x03")
 	f.Add("\x02e", "", "\x02f", "")
 	f.Add("\x12e", "", "\x13k\x00\x01", "v")
-	f.Add("\x01\x00\x00\x00\x00\x00\x00\x00\x01", "\x05", "\x01\x00\x00\x00\x00\x00\x00\x00\x02", "\x06") // counts that can be folded
+	// counts that can be folded
+	f.Add("\x01\x00\x00\x00\x00\x00\x00\x00\x01", "\x05", "\x01\x00\x00\x00\x00\x00\x00\x00\x02", "\x06")
 	f.Add("\x07\x00\x00\x00\x00\x00\x00\x00\x01", "\x05", "\x07\x00\x00\x00\x00\x00\x00\x00\x02", "\x06")
 	f.Fuzz(func(t *testing.T, path1, payload1, path2, payload2 string) {
 		s := NewStore(StoreOptions{})
 		for i, p := range [][2]string{{path1, payload1}, {path2, payload2}} {
-			if _, err := s.Apply(Group{{Dot: Dot{Origin(i + 1), 1}, Key: "k", Path: p[0], Puts: true, Payload: p[1]}}, nil); err != nil {
+			if _, err := s.Apply(Group{
+				{Dot: Dot{Origin(i + 1), 1}, Key: "k", Path: p[0], Puts: true, Payload: p[1]},
+			}, nil); err != nil {
 				return
 			}
 		}
@@ -99,15 +102,23 @@ func fuzzOwned(r Reader) {
 
 // fuzzMutators writes to what each of a few types makes of the items.
 func fuzzMutators(t *testing.T, donor *Store) {
-	fuzzMutator[ORSet[string]](t, donor, func(s *ORSetTx[string]) error { return errors.Join(s.Add("e"), s.Remove("f")) })
+	fuzzMutator[ORSet[string]](t, donor, func(s *ORSetTx[string]) error {
+		return errors.Join(s.Add("e"), s.Remove("f"))
+	})
 	fuzzMutator[GCounter](t, donor, func(c *GCounterTx) error { return c.Increment(2) })
-	fuzzMutator[PNCounterMap[string]](t, donor, func(c *PNCounterMapTx[string]) error { return errors.Join(c.Increment("k", -2), c.Remove("l")) })
+	fuzzMutator[PNCounterMap[string]](t, donor, func(c *PNCounterMapTx[string]) error {
+		return errors.Join(c.Increment("k", -2), c.Remove("l"))
+	})
 	fuzzMutator[LWWRegister[string]](t, donor, func(r *LWWRegisterTx[string]) error { return r.Put("v") })
-	fuzzMutator[LWWMap[string, string]](t, donor, func(m *LWWMapTx[string, string]) error { return errors.Join(m.Put("k", "v"), m.Remove("l")) })
+	fuzzMutator[LWWMap[string, string]](t, donor, func(m *LWWMapTx[string, string]) error {
+		return errors.Join(m.Put("k", "v"), m.Remove("l"))
+	})
 	fuzzMutator[ORMultiMap[string, string]](t, donor, func(m *ORMultiMapTx[string, string]) error {
 		return errors.Join(m.Add("k", "v"), m.RemoveKey("l"))
 	})
-	fuzzMutator[NodeSet[string]](t, donor, func(s *NodeSetTx[string]) error { return errors.Join(s.Add("e"), s.Remove("f")) })
+	fuzzMutator[NodeSet[string]](t, donor, func(s *NodeSetTx[string]) error {
+		return errors.Join(s.Add("e"), s.Remove("f"))
+	})
 	fuzzMutator[EWFlag](t, donor, func(f *EWFlagTx) error { return f.Enable() })
 }
 
@@ -122,7 +133,8 @@ func fuzzMutator[V Value[V, T], T any](t *testing.T, donor *Store, fn func(T) er
 	if err == nil && readable == nil {
 		_, readable = ViewOf[V](r.Store().View("k"))
 	}
-	if err == nil && readable != nil && !r.Store().View("k").hides { // what is hidden counts for the kind only beside what is shown
+	// what is hidden counts for the kind only beside what is shown
+	if err == nil && readable != nil && !r.Store().View("k").hides {
 		t.Fatalf("%T was written to, and can not be read: %v", *new(V), readable)
 	}
 	if err := r.Store().Check(); err != nil {

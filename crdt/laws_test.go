@@ -108,7 +108,9 @@ func orsetLaws(size int) proptest.Laws[crdt.ORSet[string], *crdt.ORSetTx[string]
 		},
 		Model: func(h proptest.History[setOp]) any {
 			var es []string
-			for _, e := range h.Live(func(later, earlier *proptest.Event[setOp]) bool { return later.Op.takes(earlier.Op) }) {
+			for _, e := range h.Live(func(later, earlier *proptest.Event[setOp]) bool {
+				return later.Op.takes(earlier.Op)
+			}) {
 				if e.Op.What == add {
 					es = append(es, e.Op.Elem)
 				}
@@ -127,7 +129,8 @@ func gsetLaws() proptest.Laws[crdt.GSet[string], *crdt.GSetTx[string], string] {
 			before, there := s.Len(), s.Contains(e)
 			err := s.Add(e)
 			if !s.Contains(e) || there != (s.Len() == before) || !slices.Contains(slices.Collect(s.All()), e) {
-				return fmt.Errorf("after it, the transaction reads Contains(%q) = %v, Len %d", e, s.Contains(e), s.Len())
+				return fmt.Errorf("after it, the transaction reads Contains(%q) = %v, Len %d",
+					e, s.Contains(e), s.Len())
 			}
 			return err
 		},

@@ -7,7 +7,7 @@ const (
 	ElementMax = PathMax - 1 // bytes of an encoded set element or map key, with the keys of the maps around it
 	PayloadMax = 1 << 20     // bytes of a payload
 	RemovesMax = 1 << 16     // dots that one event removes
-	EventsMax  = 1 << 16     // events of one Update, which travel and apply whole: an Add, Put, Increment or Remove is one each, a Clear one or few
+	EventsMax  = 1 << 16     // events of one Update; an Add, Put, Increment or Remove is one, a Clear one or few
 
 	ClockOriginsMax = 1 << 20 // origins of a decoded clock
 	ClockRunsMax    = 1 << 20 // runs above the base of one origin of a decoded clock

@@ -26,12 +26,15 @@ func TestElementsAndKeysAreBounded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		err := put(strings.Repeat("x", 5000))
-		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "element or map key takes 5000 bytes") || !strings.Contains(err.Error(), "at most 4095") {
+		if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "element or map key takes 5000 bytes") ||
+			!strings.Contains(err.Error(), "at most 4095") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	_, err := nested.Update(func(tx *ORMapTx[string, ORSet[string], *ORSetTx[string]]) error {
-		return tx.Update(strings.Repeat("k", 3000), func(s *ORSetTx[string]) error { return s.Add(strings.Repeat("e", 3000)) })
+		return tx.Update(strings.Repeat("k", 3000), func(s *ORSetTx[string]) error {
+			return s.Add(strings.Repeat("e", 3000))
+		})
 	})
 	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "with the keys of the maps around it") {
 		t.Errorf("nested: %v", err)

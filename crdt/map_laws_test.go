@@ -100,14 +100,17 @@ func multiMapLaws() proptest.Laws[crdt.ORMultiMap[string, int], *crdt.ORMultiMap
 	return proptest.Laws[crdt.ORMultiMap[string, int], *crdt.ORMultiMapTx[string, int], bindOp]{
 		Op: rapid.Custom(func(t *rapid.T) bindOp {
 			return bindOp{
-				What: rapid.SampledFrom([]what{add, add, add, remove, remove, replace, put, update, clearAll}).Draw(t, "what"),
-				Key:  rapid.SampledFrom([]string{"k", "k0", "l"}).Draw(t, "key"),
-				E:    rapid.IntRange(0, 2).Draw(t, "e"), F: rapid.IntRange(0, 2).Draw(t, "f"),
+				What: rapid.SampledFrom([]what{
+					add, add, add, remove, remove, replace, put, update, clearAll,
+				}).Draw(t, "what"),
+				Key: rapid.SampledFrom([]string{"k", "k0", "l"}).Draw(t, "key"),
+				E:   rapid.IntRange(0, 2).Draw(t, "e"), F: rapid.IntRange(0, 2).Draw(t, "f"),
 			}
 		}),
 		Do: doBinding,
 		Value: func(m crdt.ORMultiMap[string, int]) any {
-			b := bindings{Keys: slices.Collect(m.Keys()), OfK: slices.Collect(m.Get("k")), Len: m.Len(), KeyCount: m.KeyCount(),
+			b := bindings{Keys: slices.Collect(m.Keys()), OfK: slices.Collect(m.Get("k")),
+				Len: m.Len(), KeyCount: m.KeyCount(),
 				Has: m.Contains("k", 1), HasKey: m.ContainsKey("k0")}
 			for k, e := range m.All() {
 				b.All = append(b.All, binding{k, e})
@@ -145,7 +148,8 @@ func doBinding(m *crdt.ORMultiMapTx[string, int], op bindOp) (err error) {
 	case clearAll:
 		err = m.Clear()
 	}
-	if there := m.Contains(op.Key, op.E); there != op.puts(binding{op.Key, op.E}) || there != m.Value().Contains(op.Key, op.E) {
+	if there := m.Contains(op.Key, op.E); there != op.puts(binding{op.Key, op.E}) ||
+		there != m.Value().Contains(op.Key, op.E) {
 		return fmt.Errorf("after it, the transaction reads Contains(%s, %d) = %v", op.Key, op.E, there)
 	}
 	return err
@@ -186,7 +190,8 @@ func (s spot) up(depth int) spot {
 func (s spot) within(o spot) bool { return s.Depth >= o.Depth && s.up(o.Depth) == o }
 
 func (s spot) compare(o spot) int {
-	return cmp.Or(cmp.Compare(s.K, o.K), cmp.Compare(min(s.Depth, 2), min(o.Depth, 2)), cmp.Compare(s.L, o.L), cmp.Compare(s.Depth, o.Depth),
+	return cmp.Or(cmp.Compare(s.K, o.K), cmp.Compare(min(s.Depth, 2), min(o.Depth, 2)), cmp.Compare(s.L, o.L),
+		cmp.Compare(s.Depth, o.Depth),
 		cmp.Compare(s.E, o.E))
 }
 
@@ -266,7 +271,10 @@ func nestedLaws() proptest.Laws[outerMap, *outerMapTx, nestedOp] {
 	spots = slices.Compact(spots)
 	return proptest.Laws[outerMap, *outerMapTx, nestedOp]{
 		Op: rapid.Custom(func(t *rapid.T) nestedOp {
-			op := nestedOp{rapid.SampledFrom([]what{add, add, add, update, remove, remove, remove}).Draw(t, "what"), rapid.SampledFrom(spots).Draw(t, "spot")}
+			op := nestedOp{
+				rapid.SampledFrom([]what{add, add, add, update, remove, remove, remove}).Draw(t, "what"),
+				rapid.SampledFrom(spots).Draw(t, "spot"),
+			}
 			switch {
 			case op.What == add && op.Depth < 3:
 				op.spot = spots[len(spots)-1]

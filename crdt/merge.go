@@ -67,7 +67,8 @@ func checkItem(it *Item, donor *Clock) error {
 	case len(it.Path) > PathMax:
 		return fmt.Errorf("%w: key %q: path of %d bytes, at most %d", ErrTooLarge, it.Key, len(it.Path), PathMax)
 	case len(it.Payload) > PayloadMax:
-		return fmt.Errorf("%w: key %q: payload of %d bytes, at most %d", ErrTooLarge, it.Key, len(it.Payload), PayloadMax)
+		return fmt.Errorf("%w: key %q: payload of %d bytes, at most %d",
+			ErrTooLarge, it.Key, len(it.Payload), PayloadMax)
 	case !donor.Has(it.Dot):
 		return fmt.Errorf("%w: key %q: item %v is not in its store's clock", ErrMalformed, it.Key, it.Dot)
 	}

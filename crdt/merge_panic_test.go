@@ -36,12 +36,14 @@ func updating[V crdt.Value[V, T], T any](fn func(T) error) func(*crdt.Tx) error 
 func TestMergePanics(t *testing.T) {
 	demand := func(what string, err error, of string) {
 		t.Helper()
-		if !errors.Is(err, crdt.ErrPanic) || !errors.Is(err, errRash) || !strings.Contains(err.Error(), `key "k"`) || !strings.Contains(err.Error(), of) {
+		if !errors.Is(err, crdt.ErrPanic) || !errors.Is(err, errRash) || !strings.Contains(err.Error(), `key "k"`) ||
+			!strings.Contains(err.Error(), of) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	put := func(r *crdt.Replica, x int) (crdt.Group, error) {
-		return r.Update("k", 0, updating[crdt.Whole[rash]](func(w *crdt.WholeTx[rash]) error { return w.Put(rash{x}) }), nil)
+		put := func(w *crdt.WholeTx[rash]) error { return w.Put(rash{x}) }
+		return r.Update("k", 0, updating[crdt.Whole[rash]](put), nil)
 	}
 	a, b := crdt.NewReplica(1, crdt.StoreOptions{}), crdt.NewReplica(2, crdt.StoreOptions{})
 	if _, err := put(a, 1); err != nil {

@@ -84,7 +84,8 @@ func TestAdoptedItemsAreOneState(t *testing.T) {
 func TestMovedNumbersAreNoEvents(t *testing.T) {
 	r, ch := NewReplica(1, StoreOptions{}), &Changes{}
 	far := Dot{2, SeqMax}
-	if _, err := r.Apply(Group{{Dot: far.Moved(1), Key: "k", Path: "\x02p", Puts: true}}, ch); !errors.Is(err, ErrMalformed) {
+	event := Group{{Dot: far.Moved(1), Key: "k", Path: "\x02p", Puts: true}}
+	if _, err := r.Apply(event, ch); !errors.Is(err, ErrMalformed) {
 		t.Errorf("an event with the number of a moved item: %v", err)
 	}
 	moved := []*Item{{Dot: Dot{2, 3}.Moved(1), Key: "k", Path: "\x02p"}}

@@ -65,7 +65,9 @@ func TestWhatAConcurrentUpdateLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustChange(t, a, func(m *setMapTx) error { return m.Remove("k") })
-	mustChange(t, b, func(m *setMapTx) error { return m.Update("k", func(s *ORSetTx[string]) error { return s.Remove("e") }) })
+	mustChange(t, b, func(m *setMapTx) error {
+		return m.Update("k", func(s *ORSetTx[string]) error { return s.Remove("e") })
+	})
 	if err := a.Merge(b); err != nil {
 		t.Fatal(err)
 	}
@@ -132,15 +134,18 @@ func TestTypeClashWithinAMap(t *testing.T) {
 	if _, err := ViewOf[counters](r.Store().View("m")); !errors.Is(err, ErrTypeClash) {
 		t.Fatal("a map of sets is read as one of counters:", err)
 	}
-	if _, err := ViewOf[ORMap[int, ORSet[string], *ORSetTx[string]]](r.Store().View("m")); !errors.Is(err, ErrTypeClash) {
+	_, err := ViewOf[ORMap[int, ORSet[string], *ORSetTx[string]]](r.Store().View("m"))
+	if !errors.Is(err, ErrTypeClash) {
 		t.Fatal("keys are read as numbers:", err)
 	}
 	o := NewReplica(2, StoreOptions{})
-	mustApply(t, r.Store(), mustUpdate(t, o, "m", Mutate[counters](func(m *ORMapTx[string, GCounter, *GCounterTx]) error {
-		return m.Update("z", func(c *GCounterTx) error { return c.Increment(1) })
-	})))
+	mustApply(t, r.Store(), mustUpdate(t, o, "m",
+		Mutate[counters](func(m *ORMapTx[string, GCounter, *GCounterTx]) error {
+			return m.Update("z", func(c *GCounterTx) error { return c.Increment(1) })
+		})))
 	m, err := ViewOf[setMap](r.Store().View("m"))
-	if _, ok := m.Get("z"); err != nil || ok || !errors.Is(m.Err("z"), ErrTypeClash) || m.Err("a") != nil || !m.Contains("z") {
+	if _, ok := m.Get("z"); err != nil || ok || !errors.Is(m.Err("z"), ErrTypeClash) ||
+		m.Err("a") != nil || !m.Contains("z") {
 		t.Fatal(ok, err, m.Err("z"), m.Err("a"))
 	}
 	ran := false
@@ -149,7 +154,9 @@ func TestTypeClashWithinAMap(t *testing.T) {
 	}); !errors.Is(err, ErrTypeClash) || ran {
 		t.Fatal(err, ran)
 	}
-	if err := sets(func(m *setMapTx) error { return errors.Join(m.Remove("z"), addWithin("z", "again")(m)) }); err != nil {
+	if err := sets(func(m *setMapTx) error {
+		return errors.Join(m.Remove("z"), addWithin("z", "again")(m))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	m, _ = ViewOf[setMap](r.Store().View("m"))
@@ -254,7 +261,9 @@ func (a newerReading) Merge(b newerReading) newerReading {
 // While two versions of a program run, the older one reads what it knows, and never drops what it
 // does not.
 func TestWholeKeepsFieldsThatAnOlderProgramLacks(t *testing.T) {
-	for name, put := range map[string]newerReading{"field": {nested2{At: 5}, 7}, "field of a field": {nested2{5, 3}, 0}} {
+	for name, put := range map[string]newerReading{
+		"field": {nested2{At: 5}, 7}, "field of a field": {nested2{5, 3}, 0},
+	} {
 		newer, older := New[Whole[newerReading]](1), New[Whole[reading]](2)
 		write := func(v reading) (Group, error) {
 			return older.Update(func(tx *WholeTx[reading]) error { return tx.Put(v) })
@@ -278,7 +287,8 @@ func TestWholeKeepsFieldsThatAnOlderProgramLacks(t *testing.T) {
 			t.Error(name, "the older program reads", got, ok, err)
 		}
 		_, err = write(reading{nested{6}})
-		if !errors.Is(err, ErrTypeClash) || !strings.Contains(err.Error(), "crdt.reading lacks a field that a newer program has written") {
+		if !errors.Is(err, ErrTypeClash) ||
+			!strings.Contains(err.Error(), "crdt.reading lacks a field that a newer program has written") {
 			t.Error(name, "would be dropped:", err)
 		}
 		if w, err := newer.Value(); err != nil || w.state != put {

@@ -39,7 +39,8 @@ func nodeSetLaws() proptest.Laws[crdt.NodeSet[string], *crdt.NodeSetTx[string], 
 			for _, e := range v.All {
 				v.Owners[e] = slices.Collect(s.Owners(e))
 				for _, o := range v.Owners[e] {
-					if own := slices.Collect(s.Of(o)); !slices.Contains(own, e) || !slices.IsSorted(own) || len(slices.Compact(own)) < len(own) {
+					if own := slices.Collect(s.Of(o)); !slices.Contains(own, e) || !slices.IsSorted(own) ||
+						len(slices.Compact(own)) < len(own) {
 						return fmt.Sprintf("Of(%v) is %v, and it owns %s", o, own, e)
 					}
 				}
@@ -98,7 +99,8 @@ func nodeMapLaws() proptest.Laws[crdt.NodeMap[int64, string], *crdt.NodeMapTx[in
 				es.Each[k] = map[crdt.Origin]string{}
 				for o, v := range m.Each(int64(k)) {
 					if _, twice := es.Each[k][o]; twice || maps.Collect(m.Of(o))[int64(k)] != v {
-						return fmt.Sprintf("Each(%d) yields %v with %q once more, or Of does not: %v", k, o, v, maps.Collect(m.Of(o)))
+						return fmt.Sprintf("Each(%d) yields %v with %q once more, or Of does not: %v",
+							k, o, v, maps.Collect(m.Of(o)))
 					}
 					es.Each[k][o] = v
 				}
@@ -117,7 +119,8 @@ func nodeMapLaws() proptest.Laws[crdt.NodeMap[int64, string], *crdt.NodeMapTx[in
 				}
 				last := map[crdt.Origin]*write{}
 				for _, e := range h.Live(spec.takes) {
-					if e.Op.What == put && e.Op.Key == int64(k) && (last[e.Origin] == nil || spec.beats(e, last[e.Origin])) {
+					if e.Op.What == put && e.Op.Key == int64(k) &&
+						(last[e.Origin] == nil || spec.beats(e, last[e.Origin])) {
 						last[e.Origin] = e
 						es.Each[k][e.Origin] = e.Op.Value
 					}

@@ -61,7 +61,8 @@ func TestElementsVanishWithTheirNode(t *testing.T) {
 		digest, old := a.Store().Digest(), a.Store().Snapshot()
 		var ch Changes
 		a.SetLiving(NewLiving(1, 3), &ch)
-		if !slices.Equal(ch.Keys, []string{"s"}) || len(ch.Put)+len(ch.Dropped) > 0 || a.Store().Digest() != digest || a.Store().Len() != 4 {
+		if !slices.Equal(ch.Keys, []string{"s"}) || len(ch.Put)+len(ch.Dropped) > 0 ||
+			a.Store().Digest() != digest || a.Store().Len() != 4 {
 			t.Fatalf("changes %+v, %v", ch, a.Store())
 		}
 		if v, err := ViewOf[NodeSet[string]](old.View("s")); err != nil || v.Len() != 3 {
@@ -85,7 +86,8 @@ func TestLateEventsOfARemovedNodeAreHiddenAndSwept(t *testing.T) {
 		t.Fatalf("readers are told of what they are not shown: %q, %d items", ch.Keys, len(ch.Put))
 	}
 	wantSet(t, a.Store(), "s")
-	if !a.Store().View("s").Empty() || a.Store().Snapshot().KeyCount() != 0 || len(slices.Collect(a.Store().Snapshot().Keys(""))) != 0 {
+	if !a.Store().View("s").Empty() || a.Store().Snapshot().KeyCount() != 0 ||
+		len(slices.Collect(a.Store().Snapshot().Keys(""))) != 0 {
 		t.Fatal("a key of which all is hidden is shown")
 	}
 	if a.Store().Holds("s") || !a.Store().Littered() {
@@ -156,7 +158,9 @@ func TestNodeOwnedTypesAreRefusedInMaps(t *testing.T) {
 	if !errors.Is(err, ErrNested) {
 		t.Fatal(err)
 	}
-	_, err = r.Update("k", 0, func(tx *Tx) error { return NodeMap[string, int]{}.Mutator(tx.Under("p")).Put("x", 1) }, nil)
+	_, err = r.Update("k", 0, func(tx *Tx) error {
+		return NodeMap[string, int]{}.Mutator(tx.Under("p")).Put("x", 1)
+	}, nil)
 	if !errors.Is(err, ErrNested) {
 		t.Fatal(err)
 	}
@@ -172,7 +176,8 @@ func TestNodeMapShowsTheLastWriterAmongTheLiving(t *testing.T) {
 	a, b := NewReplica(1, StoreOptions{}), NewReplica(2, StoreOptions{})
 	put := func(r *Replica, wall int64, k string, v int) Group {
 		t.Helper()
-		g, err := r.Update("m", wall, Mutate[NodeMap[string, int]](func(m *NodeMapTx[string, int]) error { return m.Put(k, v) }), nil)
+		g, err := r.Update("m", wall, Mutate[NodeMap[string,
+			int]](func(m *NodeMapTx[string, int]) error { return m.Put(k, v) }), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,9 +316,12 @@ func agree(st *Store, owned map[string]map[Origin]bool, living *Living) error {
 		}
 		first := r.First()
 		switch {
-		case !slices.Equal(slices.Collect(v.All()), want), v.Len() != len(want), r.Len() != items, r.Paths() != len(want):
-			return fmt.Errorf("%q, %d elements, %d items; want %q of %d", slices.Collect(v.All()), v.Len(), r.Len(), want, items)
-		case r.Empty() != (len(want) == 0), (first == nil) != (len(want) == 0), first != nil && first.Path[1:] != want[0]:
+		case !slices.Equal(slices.Collect(v.All()), want), v.Len() != len(want),
+			r.Len() != items, r.Paths() != len(want):
+			return fmt.Errorf("%q, %d elements, %d items; want %q of %d",
+				slices.Collect(v.All()), v.Len(), r.Len(), want, items)
+		case r.Empty() != (len(want) == 0), (first == nil) != (len(want) == 0),
+			first != nil && first.Path[1:] != want[0]:
 			return fmt.Errorf("empty %v, first %v, want %q", r.Empty(), first, want)
 		case sum != r.Digest():
 			return fmt.Errorf("digest %v, shown items sum to %v", r.Digest(), sum)

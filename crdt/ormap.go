@@ -17,7 +17,8 @@ import (
 // that counted.
 type ORMap[K comparable, V Value[V, T], T any] struct{ r Reader }
 
-var _ Value[ORMap[string, GCounter, *GCounterTx], *ORMapTx[string, GCounter, *GCounterTx]] = ORMap[string, GCounter, *GCounterTx]{}
+var _ Value[ORMap[string, GCounter, *GCounterTx], *ORMapTx[string, GCounter, *GCounterTx]] = ORMap[string,
+	GCounter, *GCounterTx]{}
 
 // valueMark follows the segment of a key where its value begins.
 const valueMark = "/"

@@ -41,7 +41,10 @@ func drawWrites(keys int64, kinds ...what) *rapid.Generator[writeOp] {
 			op.Value = fmt.Sprint("v", rapid.IntRange(0, 2).Draw(t, "value"))
 		}
 		if op.What == putAt {
-			op.At = stamp{rapid.SampledFrom([]uint64{0, 1, 1000, 1010, 1020}).Draw(t, "high"), rapid.Uint64Range(0, 1).Draw(t, "low")}
+			op.At = stamp{
+				rapid.SampledFrom([]uint64{0, 1, 1000, 1010, 1020}).Draw(t, "high"),
+				rapid.Uint64Range(0, 1).Draw(t, "low"),
+			}
 		}
 		return op
 	})
@@ -63,7 +66,8 @@ func newLastWriter() *lastWriter {
 // winner returns the write that a place shows.
 func (l *lastWriter) winner(h proptest.History[writeOp], key int64) (win *write) {
 	for _, e := range h.Live(l.takes) {
-		if (e.Op.What == put || e.Op.What == putAt) && e.Op.Key == key && !l.isNone(e) && (win == nil || l.beats(e, win)) {
+		if (e.Op.What == put || e.Op.What == putAt) && e.Op.Key == key && !l.isNone(e) &&
+			(win == nil || l.beats(e, win)) {
 			win = e
 		}
 	}
@@ -185,7 +189,8 @@ func fwwRegisterLaws() proptest.Laws[crdt.FWWRegister[string], *crdt.FWWRegister
 			case putAt:
 				won, err := r.PutAt(op.Value, crdt.Timestamp(op.At))
 				v, ts, _ := r.At()
-				if now := (shown{v, stamp(ts), true}); won && now != (shown{op.Value, op.At, true}) || !won && stamp(ts).compare(op.At) > 0 {
+				if now := (shown{v, stamp(ts), true}); won && now != (shown{op.Value, op.At, true}) ||
+					!won && stamp(ts).compare(op.At) > 0 {
 					return errors.Join(err, fmt.Errorf("PutAt answered %v, and the transaction reads %+v", won, now))
 				}
 				return err

@@ -47,7 +47,8 @@ func ewFlagLaws() proptest.Laws[crdt.EWFlag, *crdt.EWFlagTx, what] {
 		},
 		Value: func(f crdt.EWFlag) any { return f.Enabled() },
 		Model: func(h proptest.History[what]) any {
-			return slices.ContainsFunc(h.Live(takesAll[what]), func(e *proptest.Event[what]) bool { return e.Op == add })
+			return slices.ContainsFunc(h.Live(takesAll[what]),
+				func(e *proptest.Event[what]) bool { return e.Op == add })
 		},
 	}
 }
@@ -134,13 +135,16 @@ func wholeLaws() proptest.Laws[crdt.Whole[Deployed], *crdt.WholeTx[Deployed], sc
 			if rapid.IntRange(0, 4).Draw(t, "remove") == 0 {
 				return scoreOp{What: remove}
 			}
-			return scoreOp{put, fmt.Sprint("s", rapid.IntRange(0, 2).Draw(t, "service")), rapid.IntRange(1, 5).Draw(t, "version")}
+			return scoreOp{
+				put, fmt.Sprint("s", rapid.IntRange(0, 2).Draw(t, "service")), rapid.IntRange(1, 5).Draw(t, "version"),
+			}
 		}),
 		Do: func(w *crdt.WholeTx[Deployed], op scoreOp) error {
 			if op.What == remove {
 				return w.Remove()
 			}
-			if err := w.Put(Deployed{op.Service: op.Version}); err != nil { // without what is there, which must not be lost
+			// without what is there, which must not be lost
+			if err := w.Put(Deployed{op.Service: op.Version}); err != nil {
 				return err
 			}
 			d, err := w.Get()

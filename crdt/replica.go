@@ -114,7 +114,8 @@ func (r *Replica) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Change
 
 func (r *Replica) checkDonor(donor *Clock) error {
 	if m := donor.LastEvent(r.origin); m > r.seq {
-		return fmt.Errorf("%w: a donor knows event %d of %v, the last one made here is %d", ErrOwnFuture, m, r.origin, r.seq)
+		return fmt.Errorf("%w: a donor knows event %d of %v, the last one made here is %d",
+			ErrOwnFuture, m, r.origin, r.seq)
 	}
 	return nil
 }

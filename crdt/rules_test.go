@@ -51,7 +51,8 @@ func TestApplyNeverDropsASiblingByItself(t *testing.T) {
 		low := putRegister(t, NewReplica(1, StoreOptions{}), "low", Timestamp{High: 5})
 		winner := NewReplica(2, StoreOptions{})
 		high := putRegister(t, winner, "high", Timestamp{High: 9})
-		gone := mustUpdate(t, winner, "k", Mutate[LWWRegister[string]](func(l *LWWRegisterTx[string]) error { return l.Remove() }))
+		gone := mustUpdate(t, winner, "k",
+			Mutate[LWWRegister[string]](func(l *LWWRegisterTx[string]) error { return l.Remove() }))
 		one, two := NewStore(StoreOptions{Defects: f}), NewStore(StoreOptions{Defects: f})
 		mustApply(t, one, low, high, gone)
 		mustApply(t, two, high, gone, low)
@@ -118,7 +119,8 @@ func TestMergeUsesTheCurrentClock(t *testing.T) {
 	donor := a.Store().Snapshot()
 	staged := itemsOf(donor)
 	b := NewStore(StoreOptions{})
-	mustApply(t, b, add, mustUpdate(t, a, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Clear() })))
+	mustApply(t, b, add, mustUpdate(t, a, "s",
+		Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Clear() })))
 	if err := b.Merge(donor.Clock(), donor.Live, staged, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,8 @@ func TestLoadVerifies(t *testing.T) {
 			t.Errorf("%s: the store is not empty: %v", name, s)
 		}
 	}
-	if err := NewReplica(1, StoreOptions{}).Load(snap.Clock(), snap.Digest(), asRows(items, nil)); !errors.Is(err, ErrOwnFuture) {
+	if err := NewReplica(1, StoreOptions{}).Load(snap.Clock(), snap.Digest(),
+		asRows(items, nil)); !errors.Is(err, ErrOwnFuture) {
 		t.Error("an origin was used twice:", err)
 	}
 }

@@ -18,7 +18,9 @@ func newTwins(tb testing.TB, rng *rand.Rand, opt StoreOptions, same, differ int)
 	w := twins{NewStore(opt), NewStore(opt)}
 	old := NewReplica(Origin(rng.Uint64()|1), opt)
 	for i := range same {
-		g := mustUpdate(tb, old, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(fmt.Sprint(i)) }))
+		g := mustUpdate(tb, old, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error {
+			return s.Add(fmt.Sprint(i))
+		}))
 		w.apply(tb, g, w.a, w.b)
 	}
 	for _, s := range []*Store{w.a, w.b} {
@@ -69,7 +71,9 @@ func TestSketchesOfTwoStoresGiveTheirDifference(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		cells := 900
-		opt := StoreOptions{DigestSeed: seed, SketchCells: []int{0, 64, cells, 2000}[rng.IntN(4)], SketchFrom: 1 + rng.IntN(200)}
+		opt := StoreOptions{
+			DigestSeed: seed, SketchCells: []int{0, 64, cells, 2000}[rng.IntN(4)], SketchFrom: 1 + rng.IntN(200),
+		}
 		w := newTwins(t, rng, opt, rng.IntN(400), rng.IntN(60))
 		within := w.a.Clock().And(w.b.Clock())
 		key := uint64(rng.IntN(2))
@@ -203,7 +207,8 @@ func BenchmarkSketchedApply(b *testing.B) {
 	from := NewReplica(2, StoreOptions{})
 	gs := make([]Group, 400_000)
 	for i := range gs {
-		gs[i] = mustUpdate(b, from, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(benchElement(i)) }))
+		gs[i] = mustUpdate(b, from, "s",
+			Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(benchElement(i)) }))
 	}
 	for _, cells := range []int{0, 1024, 16384} {
 		b.Run(fmt.Sprintf("cells=%d", cells), func(b *testing.B) {

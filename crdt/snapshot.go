@@ -20,7 +20,8 @@ type Snapshot struct {
 func (s *Snapshot) Keys(prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		s.keys.ascend(prefix, func(ks *keyState) bool {
-			return strings.HasPrefix(ks.key, prefix) && (ks.marks != nil && readerOf(ks, s.living).Len() == 0 || yield(ks.key))
+			return strings.HasPrefix(ks.key, prefix) &&
+				(ks.marks != nil && readerOf(ks, s.living).Len() == 0 || yield(ks.key))
 		})
 	}
 }

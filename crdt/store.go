@@ -4,12 +4,21 @@ import "fmt"
 
 // StoreOptions configure a Store; the zero value means defaults.
 type StoreOptions struct {
-	DigestSeed  uint64  // key of the digest's hash, the same on all replicas
-	LogMax      int     // events that the log keeps at most, default 65,536; a peer that lags further is repaired, which costs more
-	LogBytesMax int     // bytes that the log keeps at most, default 64 MiB
-	SketchCells int     // cells of the sketch of live dots that is kept current, at most iblt.CellsMax; 0: none is kept
-	SketchFrom  int     // live items from which on it is kept, default 8,192; for fewer it is made when it is needed
-	Defects     Defects // planted errors; only the simulator's self-test sets it
+	// DigestSeed is the key of the digest's hash, the same on all replicas.
+	DigestSeed uint64
+	// LogMax is how many events the log keeps at most. A peer that lags further is repaired, which
+	// costs more. Default 65,536.
+	LogMax int
+	// LogBytesMax is how many bytes the log keeps at most. Default 64 MiB.
+	LogBytesMax int
+	// SketchCells is the number of cells of the sketch of live dots that is kept current, at most
+	// iblt.CellsMax. Default: none is kept.
+	SketchCells int
+	// SketchFrom is from how many live items on it is kept; for fewer it is made when it is needed.
+	// Default 8,192.
+	SketchFrom int
+	// Defects are planted errors. Only the simulator's self-test sets them.
+	Defects Defects
 }
 
 // Store holds the live items, the clock of applied events, the log and the digest of one space. It

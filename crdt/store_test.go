@@ -51,7 +51,9 @@ func TestMergeRefusesWhatIsNotTheDonors(t *testing.T) {
 	var donor Clock
 	donor.AddRange(1, 1, 2)
 	good := Item{Dot: Dot{1, 1}, Key: "k", Path: "p"}
-	for _, bad := range []Item{{Dot: Dot{1, 3}, Key: "k"}, {Dot: Dot{1, 2}}, {Dot: Dot{1, 2}, Key: "k", Path: strings.Repeat("p", PathMax+1)}} {
+	for _, bad := range []Item{
+		{Dot: Dot{1, 3}, Key: "k"}, {Dot: Dot{1, 2}}, {Dot: Dot{1, 2}, Key: "k", Path: strings.Repeat("p", PathMax+1)},
+	} {
 		if err := s.MergeDiff(&donor, nil, []Item{good, bad}, nil); err == nil {
 			t.Errorf("merged %v", &bad)
 		}
@@ -207,13 +209,15 @@ func TestReaderUnderAPrefix(t *testing.T) {
 	})
 	in := r.Store().View("k").Under("\x50in/")
 	s, err := ViewOf[ORSet[string]](in)
-	if err != nil || !slices.Equal(slices.Collect(s.All()), []string{"a", "b"}) || s.Len() != 2 || !s.Contains("a") || in.Len() != 2 {
+	if err != nil || !slices.Equal(slices.Collect(s.All()), []string{"a", "b"}) || s.Len() != 2 ||
+		!s.Contains("a") || in.Len() != 2 {
 		t.Fatal(s, err)
 	}
 	if _, err := ViewOf[GCounter](in); !errors.Is(err, ErrTypeClash) {
 		t.Fatal(err)
 	}
-	if s, err := ViewOf[ORSet[string]](r.Store().View("k").Under("\x50no/")); err != nil || s.Len() != 0 || !in.Under("\xff").Empty() {
+	if s, err := ViewOf[ORSet[string]](r.Store().View("k").Under("\x50no/")); err != nil || s.Len() != 0 ||
+		!in.Under("\xff").Empty() {
 		t.Fatal(s, err)
 	}
 }
@@ -229,7 +233,8 @@ func TestMetadataOfAddRemovePairsIsConstant(t *testing.T) {
 	st := r.Store()
 	st.Trim(st.Clock().Clone())
 	snap := st.Snapshot()
-	if n := len(AppendClock(nil, st.Clock())); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 || len(st.live.index.rows) != 0 {
+	if n := len(AppendClock(nil, st.Clock())); n > 8 || st.LogLen() != 0 || snap.Len() != 0 || snap.KeyCount() != 0 ||
+		len(st.live.index.rows) != 0 {
 		t.Fatalf("clock of %d bytes, %v", n, st)
 	}
 	if st.log.groups.len() != 0 || len(st.log.origins) != 0 || st.Digest() != (Digest{}) {
@@ -246,7 +251,9 @@ func TestBytesFollowsWhatAKeyHolds(t *testing.T) {
 	st := r.Store()
 	for i := range 100 {
 		before := st.Bytes("k")
-		if _, err := r.Update("k", 0, func(tx *Tx) error { return tx.Put(fmt.Sprintf("\x02%03d", i), "payload", nil) }, nil); err != nil {
+		if _, err := r.Update("k", 0, func(tx *Tx) error {
+			return tx.Put(fmt.Sprintf("\x02%03d", i), "payload", nil)
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := st.Bytes("k") - before; got != itemOverhead+4+7 {

@@ -25,7 +25,9 @@ func TestTouchedNamesTheKeysOfTheEventsAskedFor(t *testing.T) {
 		}
 		rng.Shuffle(len(made), func(i, j int) { made[i], made[j] = made[j], made[i] })
 		for _, e := range made {
-			if _, err := s.Apply(Group{{Dot: e.dot, Key: e.key, Path: "\x02x", Puts: rng.IntN(2) == 0}}, nil); err != nil {
+			if _, err := s.Apply(Group{
+				{Dot: e.dot, Key: e.key, Path: "\x02x", Puts: rng.IntN(2) == 0},
+			}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}

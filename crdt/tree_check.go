@@ -20,7 +20,8 @@ func (t *tree[E]) check() error {
 // check holds the node against the places that it may have: those that begin with prefix, from its
 // low on, and below high unless that is empty.
 func (n *node[E]) check(prefix, high string) error {
-	if n.n == 0 || n.n > nodeMax || (n.kids == nil) == (n.entries == nil) || !slices.Equal(n.leads[n.n:], blankLeads[n.n:]) {
+	if n.n == 0 || n.n > nodeMax || (n.kids == nil) == (n.entries == nil) ||
+		!slices.Equal(n.leads[n.n:], blankLeads[n.n:]) {
 		return fmt.Errorf("a node of %d has leads %x", n.n, n.leads)
 	}
 	if int(n.skip) > len(prefix) {

@@ -25,10 +25,14 @@ const nodeMax = 64
 
 // way is how a place that will be entered comes to a node.
 type way struct {
-	place  string
-	shared int          // how many leading bytes it shares with the node's low; never less than is true of the first skip of them
-	below  bool         // it is below the node's low
-	steps  []cursorStep // what match says of this node and of those below it, on the way to a place that fits them all; nil: not known
+	place string
+	// how many leading bytes it shares with the node's low; never less than is true of the first
+	// skip of them
+	shared int
+	below  bool // it is below the node's low
+	// what match says of this node and of those below it, on the way to a place that fits them all;
+	// nil: not known
+	steps []cursorStep
 }
 
 // blankLeads are those of an empty node.

@@ -15,8 +15,11 @@ import (
 // drawPath draws paths that share beginnings of different lengths, with zeros and ends within the
 // four bytes that a node keeps.
 func drawPath(t *rapid.T) string {
-	head := rapid.SampledFrom([]string{"", "\x02", "\x02element-", "\x02element-long-common-beginning-", "\xff"}).Draw(t, "head")
-	return head + strings.Repeat("\x00", rapid.IntRange(0, 2).Draw(t, "zeros")) + rapid.StringMatching(`[a-c]{0,12}`).Draw(t, "tail")
+	head := rapid.SampledFrom([]string{
+		"", "\x02", "\x02element-", "\x02element-long-common-beginning-", "\xff",
+	}).Draw(t, "head")
+	return head + strings.Repeat("\x00",
+		rapid.IntRange(0, 2).Draw(t, "zeros")) + rapid.StringMatching(`[a-c]{0,12}`).Draw(t, "tail")
 }
 
 // forked is a tree that was forked off, and what it must always hold.

@@ -191,10 +191,12 @@ func (t *Tx) add(e Event) error {
 
 func (c *txCore) checkEvent(e *Event) error {
 	if len(c.events) == EventsMax {
-		return fmt.Errorf("%w: key %q: more than %d changes in one update; spread them over several", ErrTooLarge, c.key, EventsMax)
+		return fmt.Errorf("%w: key %q: more than %d changes in one update; spread them over several",
+			ErrTooLarge, c.key, EventsMax)
 	}
 	if len(e.Path) > PathMax { // in the terms of the caller, whose element or key it is
-		return fmt.Errorf("%w: key %q: an element or map key takes %d bytes, encoded and with the keys of the maps around it, at most %d; "+
+		return fmt.Errorf("%w: key %q: an element or map key takes %d bytes, encoded and with the keys of the maps "+
+			"around it, at most %d; "+
 			"keep it as a value under a short key", ErrTooLarge, c.key, len(e.Path)-1, ElementMax)
 	}
 	if err := e.check(); err != nil {

@@ -31,7 +31,10 @@ var errGivenUp = errors.New("given up")
 func TestTxAgainstAMap(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		w := &txWorld{rng: rng, rep: NewReplica(1, StoreOptions{DigestSeed: seed}), paths: []int{3, 40, 400}[seed%3], want: map[string]string{}}
+		w := &txWorld{
+			rng: rng, rep: NewReplica(1, StoreOptions{DigestSeed: seed}), paths: []int{3, 40, 400}[seed%3],
+			want: map[string]string{},
+		}
 		for i := range 60 {
 			if err := w.update(); err != nil {
 				t.Fatalf("seed %d, update %d: %v", seed, i, err)
@@ -118,7 +121,8 @@ func sameItems(r Reader, want map[string]string) error {
 			return fmt.Errorf("%v, at its path %v, must be %q", it, at, want[it.Path])
 		}
 	}
-	if !slices.Equal(paths, slices.Sorted(maps.Keys(want))) || r.Paths() != len(want) || r.Len() != len(want) || r.Empty() != (len(want) == 0) {
+	if !slices.Equal(paths, slices.Sorted(maps.Keys(want))) || r.Paths() != len(want) || r.Len() != len(want) ||
+		r.Empty() != (len(want) == 0) {
 		return fmt.Errorf("%d paths, counts %d, %d items, must be %d", len(paths), r.Paths(), r.Len(), len(want))
 	}
 	if r.Len() > 0 && r.ks.big != nil {

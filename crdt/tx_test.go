@@ -46,10 +46,13 @@ func TestFailedUpdateLeavesNoTrace(t *testing.T) {
 		fn   func(s *ORSetTx[string]) error
 		want error
 	}{
-		"error":         {func(*ORSetTx[string]) error { return boom }, boom},
-		"panic":         {func(*ORSetTx[string]) error { panic("boom") }, ErrPanic},
-		"panic error":   {func(*ORSetTx[string]) error { panic(boom) }, boom},
-		"ignored error": {func(s *ORSetTx[string]) error { _ = s.Add(string(make([]byte, PathMax))); return nil }, ErrTooLarge},
+		"error":       {func(*ORSetTx[string]) error { return boom }, boom},
+		"panic":       {func(*ORSetTx[string]) error { panic("boom") }, ErrPanic},
+		"panic error": {func(*ORSetTx[string]) error { panic(boom) }, boom},
+		"ignored error": {func(s *ORSetTx[string]) error {
+			_ = s.Add(string(make([]byte, PathMax)))
+			return nil
+		}, ErrTooLarge},
 	} {
 		r := NewReplica(1, StoreOptions{})
 		addAll(t, r, "s", "x")
@@ -84,10 +87,14 @@ func TestTxIsDeadAfterItsUpdate(t *testing.T) {
 
 func TestTxRemovesOnlyWhatItObserved(t *testing.T) {
 	r := NewReplica(1, StoreOptions{})
-	if _, err := r.Update("k", 0, func(tx *Tx) error { return tx.Put("p", "", []Dot{{2, 1}}) }, nil); !errors.Is(err, ErrMalformed) {
+	if _, err := r.Update("k", 0, func(tx *Tx) error {
+		return tx.Put("p", "", []Dot{{2, 1}})
+	}, nil); !errors.Is(err, ErrMalformed) {
 		t.Fatal(err)
 	}
-	if _, err := r.Update("k", 0, func(tx *Tx) error { return tx.Put("p", "", []Dot{{1, 1}}) }, nil); !errors.Is(err, ErrMalformed) {
+	if _, err := r.Update("k", 0, func(tx *Tx) error {
+		return tx.Put("p", "", []Dot{{1, 1}})
+	}, nil); !errors.Is(err, ErrMalformed) {
 		t.Fatal(err)
 	}
 }

@@ -60,7 +60,8 @@ func TestElementsThatCannotBeFoundAgainAreRefused(t *testing.T) {
 func refuse[E comparable](t *testing.T, e E) {
 	t.Helper()
 	s := New[ORSet[E]](1)
-	if _, err := s.Update(func(tx *ORSetTx[E]) error { return tx.Add(e) }); e == e && !errors.Is(err, ErrElement) && any(e) != any("x") {
+	if _, err := s.Update(func(tx *ORSetTx[E]) error { return tx.Add(e) }); e == e &&
+		!errors.Is(err, ErrElement) && any(e) != any("x") {
 		t.Errorf("%T: %v", e, err)
 	}
 }
@@ -92,7 +93,10 @@ func TestGCounterOverflows(t *testing.T) {
 	if err := add(b, 1); !errors.Is(err, ErrOverflow) {
 		t.Fatal("counted on:", err)
 	}
-	if _, err := b.r.Update(standaloneKey, 0, func(tx *Tx) error { _, err := tx.RemoveAll(""); return err }, nil); err != nil {
+	if _, err := b.r.Update(standaloneKey, 0, func(tx *Tx) error {
+		_, err := tx.RemoveAll("")
+		return err
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := add(b, 1); err != nil {
@@ -159,7 +163,8 @@ func TestTimestampsAreAboveWhatWasObserved(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, err := b.Value()
-		if got, ts, _ := v.At(); err != nil || got != "beyond" || ts != (Timestamp{math.MaxUint64, math.MaxUint64}) || b.Replica().Store().Len() != 1 {
+		if got, ts, _ := v.At(); err != nil || got != "beyond" || ts != (Timestamp{math.MaxUint64, math.MaxUint64}) ||
+			b.Replica().Store().Len() != 1 {
 			t.Fatal(got, ts, err)
 		}
 	}
@@ -191,7 +196,10 @@ func TestTimestampBytesSortLikeTimestamps(t *testing.T) {
 func TestEqualTimestampsBreakByOriginThenBytes(t *testing.T) {
 	put := func(o Origin, v string) *Standalone[LWWRegister[string], *LWWRegisterTx[string]] {
 		s := New[LWWRegister[string]](o)
-		if _, err := s.Update(func(tx *LWWRegisterTx[string]) error { _, err := tx.PutAt(v, Timestamp{High: 5}); return err }); err != nil {
+		if _, err := s.Update(func(tx *LWWRegisterTx[string]) error {
+			_, err := tx.PutAt(v, Timestamp{High: 5})
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return s
@@ -241,27 +249,34 @@ func TestStandaloneMergesWithoutALog(t *testing.T) {
 // would keep it.
 func TestNothingToDoMakesNoEvent(t *testing.T) {
 	for name, update := range map[string]func(*Tx) error{
-		"increment by 0":       Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(0) }),
-		"remove from a set":    Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Remove("x") }),
-		"clear a set":          Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Clear() }),
-		"remove from a map":    Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Remove("x") }),
-		"clear a map":          Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Clear() }),
-		"increment by nought":  Mutate[PNCounter](func(c *PNCounterTx) error { return c.Decrement(0) }),
-		"disable a flag":       Mutate[EWFlag](func(f *EWFlagTx) error { return f.Disable() }),
-		"remove a key":         Mutate[setMap](func(m *setMapTx) error { return m.Remove("x") }),
-		"clear a map of sets":  Mutate[setMap](func(m *setMapTx) error { return m.Clear() }),
-		"remove a binding":     Mutate[ORMultiMap[string, int]](func(m *ORMultiMapTx[string, int]) error { return m.Remove("x", 1) }),
-		"remove all bindings":  Mutate[ORMultiMap[string, int]](func(m *ORMultiMapTx[string, int]) error { return m.RemoveKey("x") }),
-		"remove a counter":     Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error { return m.Remove("x") }),
+		"increment by 0":    Mutate[GCounter](func(c *GCounterTx) error { return c.Increment(0) }),
+		"remove from a set": Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Remove("x") }),
+		"clear a set":       Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Clear() }),
+		"remove from a map": Mutate[LWWMap[string,
+			int]](func(m *LWWMapTx[string, int]) error { return m.Remove("x") }),
+		"clear a map":         Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { return m.Clear() }),
+		"increment by nought": Mutate[PNCounter](func(c *PNCounterTx) error { return c.Decrement(0) }),
+		"disable a flag":      Mutate[EWFlag](func(f *EWFlagTx) error { return f.Disable() }),
+		"remove a key":        Mutate[setMap](func(m *setMapTx) error { return m.Remove("x") }),
+		"clear a map of sets": Mutate[setMap](func(m *setMapTx) error { return m.Clear() }),
+		"remove a binding": Mutate[ORMultiMap[string,
+			int]](func(m *ORMultiMapTx[string, int]) error { return m.Remove("x", 1) }),
+		"remove all bindings": Mutate[ORMultiMap[string,
+			int]](func(m *ORMultiMapTx[string, int]) error { return m.RemoveKey("x") }),
+		"remove a counter": Mutate[PNCounterMap[string]](func(m *PNCounterMapTx[string]) error {
+			return m.Remove("x")
+		}),
 		"remove many values":   Mutate[MVRegister[int]](func(r *MVRegisterTx[int]) error { return r.Remove() }),
 		"remove the first":     Mutate[FWWRegister[int]](func(r *FWWRegisterTx[int]) error { return r.Remove() }),
 		"remove a whole value": Mutate[Whole[tally]](func(w *WholeTx[tally]) error { return w.Remove() }),
 		"remove a register":    Mutate[LWWRegister[int]](func(r *LWWRegisterTx[int]) error { return r.Remove() }),
 		"nothing at all":       Mutate[ORSet[string]](func(*ORSetTx[string]) error { return nil }),
-		"look without change":  Mutate[LWWMap[string, int]](func(m *LWWMapTx[string, int]) error { m.Len(); m.Get("x"); return nil }),
+		"look without change": Mutate[LWWMap[string,
+			int]](func(m *LWWMapTx[string, int]) error { m.Len(); m.Get("x"); return nil }),
 	} {
 		r := NewReplica(1, StoreOptions{})
-		if g, err := r.Update("k", 0, update, nil); g != nil || err != nil || !r.Store().Clock().Empty() || r.Seq() != 0 {
+		if g, err := r.Update("k", 0, update, nil); g != nil || err != nil ||
+			!r.Store().Clock().Empty() || r.Seq() != 0 {
 			t.Errorf("%s: %v, %v", name, g, err)
 		}
 	}

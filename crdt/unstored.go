@@ -90,7 +90,8 @@ func encodesItself(t reflect.Type) bool {
 		return true
 	}
 	for _, p := range []reflect.Type{t, reflect.PointerTo(t)} {
-		if p.Implements(reflect.TypeFor[cbor.Marshaler]()) || p.Implements(reflect.TypeFor[encoding.BinaryMarshaler]()) {
+		if p.Implements(reflect.TypeFor[cbor.Marshaler]()) ||
+			p.Implements(reflect.TypeFor[encoding.BinaryMarshaler]()) {
 			return true
 		}
 	}

@@ -32,9 +32,12 @@ const (
 const KindUser Kind = 0x80
 
 var kindNames = [...]string{
-	KindGCounter: "GCounter", KindORSet: "ORSet", KindLWWRegister: "LWWRegister", KindLWWMap: "LWWMap", KindFlag: "Flag", KindEWFlag: "EWFlag",
-	KindPNCounter: "PNCounter", KindGSet: "GSet", KindFWWRegister: "FWWRegister", KindMVRegister: "MVRegister", KindORMap: "ORMap",
-	KindORMultiMap: "ORMultiMap", KindPNCounterMap: "PNCounterMap", KindNodeSet: "NodeSet", KindNodeMap: "NodeMap", KindDeleted: "deleted",
+	KindGCounter: "GCounter", KindORSet: "ORSet", KindLWWRegister: "LWWRegister", KindLWWMap: "LWWMap",
+	KindFlag: "Flag", KindEWFlag: "EWFlag",
+	KindPNCounter: "PNCounter", KindGSet: "GSet", KindFWWRegister: "FWWRegister",
+	KindMVRegister: "MVRegister", KindORMap: "ORMap",
+	KindORMultiMap: "ORMultiMap", KindPNCounterMap: "PNCounterMap", KindNodeSet: "NodeSet",
+	KindNodeMap: "NodeMap", KindDeleted: "deleted",
 }
 
 func (k Kind) String() string {

@@ -51,7 +51,8 @@ func (Whole[S]) View(r Reader) (Whole[S], error) { return readWhole(r, DecodeVal
 func readWhole[S State[S]](r Reader, decode func(string) (S, error)) (w Whole[S], err error) {
 	kind := w.Kind()
 	if kind < KindUser {
-		return Whole[S]{}, fmt.Errorf("%w: %T has the kind %v, users' own begin at %#x", ErrTypeClash, w.state, kind, byte(KindUser))
+		return Whole[S]{}, fmt.Errorf("%w: %T has the kind %v, users' own begin at %#x",
+			ErrTypeClash, w.state, kind, byte(KindUser))
 	}
 	if err := r.CheckKind(kind); err != nil {
 		return Whole[S]{}, err
@@ -134,7 +135,8 @@ func decodeExactly[S any](payload string) (S, error) {
 		return s, err
 	}
 	if err := decodeByUser(cbor.Values.DecodeExactly, payload, new(S)); errors.Is(err, cbor.ErrUnknownField) {
-		return s, fmt.Errorf("%T lacks a field that a newer program has written here, and to put it would drop that field: use the newer type", s)
+		return s, fmt.Errorf("%T lacks a field that a newer program has written here, and to put it would drop that "+
+			"field: use the newer type", s)
 	}
 	return s, nil
 }

@@ -50,7 +50,9 @@ func TestGoldenWire(t *testing.T) {
 			"84" + "4463617274" + "46026170706c65" + "40" + "84000401" + "19012c" +
 			"84" + "f6" + "450270656172" + "f6" + "820101" +
 			"84" + "45746f74616c" + "4101" + "4105" + "80"},
-		"item": {AppendItem(nil, goldenItems()[1]), "85" + "18b2" + "1903e8" + "4463617274" + "450270656172" + "4472697065"},
+		"item": {
+			AppendItem(nil, goldenItems()[1]), "85" + "18b2" + "1903e8" + "4463617274" + "450270656172" + "4472697065",
+		},
 		"items": {AppendItems(nil, goldenItems()), "85" + "8218a118b2" +
 			"4463617274" + "87" + "000746026170706c65" + "031903e8450270656172" + "4472697065" +
 			"45746f74616c" + "84" + "03" + "29" + "4101" + "4105"},
@@ -68,7 +70,8 @@ func TestGoldenWire(t *testing.T) {
 func TestGoldenWireComesBack(t *testing.T) {
 	raw := AppendGroup(nil, goldenGroup())
 	r := cbor.NewReader(append(append(raw, raw...), 0xff))
-	if gs := ReadGroups(r, 2); r.Err() != nil || r.Len() != 1 || fmt.Sprint(gs) != fmt.Sprint([]Group{goldenGroup(), goldenGroup()}) {
+	if gs := ReadGroups(r, 2); r.Err() != nil || r.Len() != 1 ||
+		fmt.Sprint(gs) != fmt.Sprint([]Group{goldenGroup(), goldenGroup()}) {
 		t.Fatal(gs, r.Len(), r.Err())
 	}
 	r = cbor.NewReader(raw)

@@ -12,8 +12,8 @@ import (
 // Work that takes seconds, such as a repair of millions of items, is not.
 const stuckAfter = 30 * time.Second
 
-// Health says whether the node is alive and whether it may be sent requests, with the reasons why
-// not, in words that say what to do. It returns without waiting. A liveness probe reads
+// Health reports whether the node is alive and whether it may be sent requests, with the reasons
+// why not, in words that say what to do. It returns without waiting. A liveness probe reads
 // Health().Live, a readiness probe Health().Ready; events.HealthHandler answers both:
 //
 //   - Live is false when the node has ended, or one of its goroutines has stood still for half a

@@ -15,7 +15,8 @@ var majors = []byte{majorUint, majorInt, majorBytes, majorText, majorArray, majo
 // What is written is what another encoder of CBOR writes, and is read again. A head that is cut
 // off, of another type or longer than needed is not.
 func TestHeads(t *testing.T) {
-	for _, n := range []uint64{0, 1, 23, 24, math.MaxUint8, math.MaxUint8 + 1, math.MaxUint16, math.MaxUint16 + 1, math.MaxUint32,
+	for _, n := range []uint64{0, 1, 23, 24, math.MaxUint8, math.MaxUint8 + 1, math.MaxUint16,
+		math.MaxUint16 + 1, math.MaxUint32,
 		math.MaxUint32 + 1, math.MaxUint64} {
 		b := AppendUint(nil, n)
 		if want, err := library.Marshal(n); err != nil || !bytes.Equal(b, want) || HeadLen(n) != len(b) {
@@ -65,7 +66,8 @@ func TestItemsComeBack(t *testing.T) {
 		t.Error(v)
 	}
 	r.Tuple(11)
-	if a, b, c, d := r.Int(), r.Int(), r.Uint(), r.Uint(); a != math.MinInt64 || b != math.MaxInt64 || c != 1 || d != math.MaxUint64 {
+	if a, b, c, d := r.Int(), r.Int(), r.Uint(), r.Uint(); a != math.MinInt64 || b != math.MaxInt64 ||
+		c != 1 || d != math.MaxUint64 {
 		t.Error(a, b, c, d)
 	}
 	if a, b, c, d := r.Bool(), r.Bool(), r.Null(), r.Null(); !a || b || !c || d {
@@ -117,7 +119,8 @@ func TestFaults(t *testing.T) {
 			continue
 		}
 		r.Fail("another")
-		if r.Uint() != 0 || r.Int() != 0 || r.Bool() || r.Null() || len(r.Bytes(Any)) > 0 || r.Text(Any) != "" || r.Array(Any) != 0 || r.Byte() != 0 ||
+		if r.Uint() != 0 || r.Int() != 0 || r.Bool() || r.Null() || len(r.Bytes(Any)) > 0 || r.Text(Any) != "" ||
+			r.Array(Any) != 0 || r.Byte() != 0 ||
 			r.Len() != 0 || len(r.Rest()) > 0 || r.Skip([]byte{0}) || r.Err() != first || r.End() != first {
 			t.Errorf("%s: more is read, or the fault is another: %v", name, r.Err())
 		}
@@ -174,7 +177,8 @@ func TestModes(t *testing.T) {
 
 // FuzzReader: what a Reader takes is well-formed, and has one encoding.
 func FuzzReader(f *testing.F) {
-	for _, digits := range []string{"00", "1817", "1818", "1900ff", "1a0000ffff", "1b00000000ffffffff", "1c", "1f", "3b7fffffffffffffff",
+	for _, digits := range []string{"00", "1817", "1818", "1900ff", "1a0000ffff", "1b00000000ffffffff", "1c",
+		"1f", "3b7fffffffffffffff",
 		"83820102f6f5", "8443000102" + "6161" + "f4" + "81f6", "5b7fffffffffffffff", "9b7fffffffffffffff"} {
 		f.Add(bytesOf(f, digits))
 	}

@@ -21,7 +21,9 @@ type Mode struct {
 var (
 	// Values is for values of users that are replicated. A nil slice or map is an empty one, so that
 	// equal values have equal bytes. Times keep their nanoseconds.
-	Values = newMode(library.EncOptions{NilContainers: library.NilContainerAsEmpty}, limits{nesting: 16, elements: 1 << 20, pairs: 1 << 19})
+	Values = newMode(library.EncOptions{NilContainers: library.NilContainerAsEmpty}, limits{
+		nesting: 16, elements: 1 << 20, pairs: 1 << 19,
+	})
 
 	// Messages is for messages of users. A nil slice or map is null. Times keep their nanoseconds.
 	Messages = newMode(library.EncOptions{IndefLength: library.IndefLengthForbidden, TagsMd: library.TagsForbidden},
@@ -53,7 +55,8 @@ func newMode(own library.EncOptions, max limits) *Mode {
 	enc.NilContainers, enc.IndefLength, enc.TagsMd = own.NilContainers, own.IndefLength, own.TagsMd
 	enc.Time = library.TimeRFC3339Nano // the default drops what is below a second, silently
 	dec := library.DecOptions{
-		DupMapKey: library.DupMapKeyEnforcedAPF, IndefLength: library.IndefLengthForbidden, TagsMd: library.TagsForbidden,
+		DupMapKey: library.DupMapKeyEnforcedAPF, IndefLength: library.IndefLengthForbidden,
+		TagsMd:          library.TagsForbidden,
 		MaxNestedLevels: max.nesting, MaxArrayElements: max.elements, MaxMapPairs: max.pairs,
 	}
 	exact := dec

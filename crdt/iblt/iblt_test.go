@@ -66,7 +66,10 @@ func TestCellsPerDifference(t *testing.T) {
 	for _, c := range []struct {
 		differ, runs int
 		most         float64 // mean cells per difference
-	}{{1, 100, 1}, {2, 200, 2.2}, {8, 200, 2.1}, {32, 100, 1.75}, {100, 100, 1.6}, {1000, 20, 1.48}, {10_000, 3, 1.45}, {40_000, 1, 1.45}} {
+	}{
+		{1, 100, 1}, {2, 200, 2.2}, {8, 200, 2.1}, {32, 100, 1.75}, {100, 100, 1.6}, {1000, 20, 1.48},
+		{10_000, 3, 1.45}, {40_000, 1, 1.45},
+	} {
 		sum := 0.0
 		for range c.runs {
 			sum += float64(newPair(rng, 100, c.differ, 3*c.differ+60).needed(t, max(1, c.differ/100)))
@@ -102,7 +105,8 @@ func TestTogglingTwiceIsNothingAndAPrefixIsASketch(t *testing.T) {
 				again.Toggle(id)
 			}
 		}
-		if !slices.Equal(long.Cells(), again.Cells()) || !slices.Equal(long.Prefix(short.Len()).Cells(), short.Cells()) {
+		if !slices.Equal(long.Cells(), again.Cells()) ||
+			!slices.Equal(long.Prefix(short.Len()).Cells(), short.Cells()) {
 			t.Fatal("cells differ")
 		}
 	})
@@ -159,7 +163,9 @@ func FuzzDecode(f *testing.F) {
 		if again := AppendCells(nil, a); err == nil && !bytes.Equal(again, x) {
 			t.Fatalf("%x comes back as %x", x, again)
 		}
-		for _, real := range []func(uint64) bool{func(uint64) bool { return true }, func(id uint64) bool { return id&1 == 0 }} {
+		for _, real := range []func(uint64) bool{
+			func(uint64) bool { return true }, func(id uint64) bool { return id&1 == 0 },
+		} {
 			d := NewDecoder(NewKey(seed), real)
 			for range 3 {
 				d.Add(a, b)
