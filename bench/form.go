@@ -139,23 +139,15 @@ func allUp(v *membership.View, n int) bool {
 
 // awaitView waits until a node has installed a view that fulfils want.
 func awaitView(ctx context.Context, n *ddata.Node, want func(*membership.View) bool) error {
-	seen := make(chan struct{}, 1)
-	defer n.Watch(ddata.Watcher{View: func(v *membership.View) {
-		if want(v) {
-			select {
-			case seen <- struct{}{}:
-			default:
-			}
+	for v, err := range n.Watch(ctx) {
+		if err != nil {
+			return fmt.Errorf("%w; view %v", err, n.View())
 		}
-	}})()
-	select {
-	case <-seen:
-		return nil
-	case <-n.Done():
-		return n.Err()
-	case <-ctx.Done():
-		return fmt.Errorf("%w; view %v", ctx.Err(), n.View())
+		if want(v) {
+			break
+		}
 	}
+	return nil
 }
 
 // pass lets time go by.

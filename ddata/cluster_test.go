@@ -124,19 +124,14 @@ func send(from, to *ddata.Node, channel string, payload []byte) error {
 // until waits for a view that fulfils want.
 func until(t *testing.T, n *ddata.Node, what string, want func(*membership.View) bool) {
 	t.Helper()
-	seen := make(chan struct{}, 1)
-	cancel := n.Watch(ddata.Watcher{View: func(v *membership.View) {
-		if want(v) {
-			select {
-			case seen <- struct{}{}:
-			default:
-			}
-		}
-	}})
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	select {
-	case <-seen:
-	case <-time.After(limit):
-		t.Fatalf("%s: not in time; view %v", what, n.View())
+	for v, err := range n.Watch(ctx) {
+		if err != nil {
+			t.Fatalf("%s: %v; view %v", what, err, n.View())
+		}
+		if want(v) {
+			return
+		}
 	}
 }

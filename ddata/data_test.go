@@ -50,7 +50,7 @@ func TestLocalReadSeesOwnWrite(t *testing.T) {
 	}
 }
 
-func TestSubscribeDeliversTheLatest(t *testing.T) {
+func TestWatchYieldsTheLatest(t *testing.T) {
 	nodes := startCluster(t, 2, nil)
 	ctx := testContext(t)
 	const last = 50
@@ -62,7 +62,7 @@ func TestSubscribeDeliversTheLatest(t *testing.T) {
 		}
 	}()
 	seen := uint64(0)
-	for c, err := range ddata.Subscribe(ctx, replica(t, nodes[1]), hits) {
+	for c, err := range ddata.Watch(ctx, replica(t, nodes[1]), hits) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +139,7 @@ func TestUnknownRoleAndBadKeys(t *testing.T) {
 		if _, err := ddata.Get(t.Context(), replica(t, n), k, ddata.ReadLocal); !errors.Is(err, crdt.ErrKey) && !errors.Is(err, crdt.ErrTooLarge) {
 			t.Errorf("get of key %.10q: %v", key, err)
 		}
-		for _, err := range ddata.Subscribe(testContext(t), replica(t, n), k) {
+		for _, err := range ddata.Watch(testContext(t), replica(t, n), k) {
 			if !errors.Is(err, crdt.ErrKey) && !errors.Is(err, crdt.ErrTooLarge) {
 				t.Errorf("subscription to key %.10q: %v", key, err)
 			}
@@ -183,11 +183,11 @@ func TestMinorityAnswersOnlyLocally(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := make(chan struct{}, 1)
-	nodes[0].Watch(ddata.Watcher{Lease: func(held bool) {
+	nodes[0].Host().Lease.OnLease(func(held bool) {
 		if !held {
 			lost <- struct{}{}
 		}
-	}})
+	})
 	_ = nodes[1].Close()
 	_ = nodes[2].Close()
 	select {

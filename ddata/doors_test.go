@@ -58,7 +58,7 @@ func TestTimeoutsAreDeadlinesAndNameMembers(t *testing.T) {
 
 // A typed subscription to a prefix tells these apart: the key, an empty key, a key ended by
 // DeleteForever, and a key of another type.
-func TestTypedSubscriptionsTellEverything(t *testing.T) {
+func TestTypedWatchTellsEverything(t *testing.T) {
 	n := alone(t, "", nil)
 	r := replica(t, n)
 	for _, key := range []string{"p/gone", "p/ended", "p/stays", "other"} {
@@ -70,7 +70,7 @@ func TestTypedSubscriptionsTellEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]string{}
-	for c, err := range ddata.SubscribePrefix[crdt.ORSet[string]](ctx, r, "p/") {
+	for c, err := range ddata.WatchPrefix[crdt.ORSet[string]](ctx, r, "p/") {
 		if ctx.Err() != nil {
 			t.Fatal(err, seen)
 		}

@@ -26,14 +26,14 @@ func ExampleUpdate() {
 }
 
 // A subscription yields the latest value of a key, first the present one.
-func ExampleSubscribe() {
+func ExampleWatch() {
 	open := ddata.NewKey[crdt.Flag]("open")
 	withData(func(ctx context.Context, data *ddata.Replicator) error {
 		err := ddata.Update(ctx, data, open, ddata.WriteLocal, func(f *crdt.FlagTx) error { return f.Enable() })
 		if err != nil {
 			return err
 		}
-		for change, err := range ddata.Subscribe(ctx, data, open) {
+		for change, err := range ddata.Watch(ctx, data, open) {
 			if err != nil {
 				return err
 			}

@@ -91,7 +91,7 @@ func TestReplicationFaultsAreReported(t *testing.T) {
 }
 
 // A busy subscriber holds up no writer, and finds the latest value when it comes back.
-func TestBusySubscriberFindsTheLatest(t *testing.T) {
+func TestBusyWatcherFindsTheLatest(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	ctx := testContext(t)
 	const last = 2000
@@ -102,7 +102,7 @@ func TestBusySubscriberFindsTheLatest(t *testing.T) {
 	}
 	increment()
 	seen, values := 0, []uint64{}
-	for c, err := range ddata.SubscribePrefix[crdt.GCounter](ctx, r, "hit") {
+	for c, err := range ddata.WatchPrefix[crdt.GCounter](ctx, r, "hit") {
 		if err != nil {
 			t.Fatal(err)
 		}

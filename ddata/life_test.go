@@ -35,7 +35,7 @@ func TestKeysExpire(t *testing.T) {
 	n := alone(t, "", func(c *ddata.Config) { c.Expire = map[string]time.Duration{"brief/*": time.Second} })
 	mustAdd(t, n, "brief/s", "x")
 	mustAdd(t, n, "s", "x")
-	for c, err := range replica(t, n).Subscribe(testContext(t), "brief/s") {
+	for c, err := range replica(t, n).Watch(testContext(t), "brief/s") {
 		if err != nil {
 			t.Fatal(err)
 		}

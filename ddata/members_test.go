@@ -1,6 +1,7 @@
 package ddata_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -83,9 +84,9 @@ func TestClosedNodeAnswersWithItsEnd(t *testing.T) {
 func TestWatchersHearOfTheEndOnce(t *testing.T) {
 	n := startCluster(t, 1, nil)[0]
 	ends := make(chan error, 4)
-	n.Watch(ddata.Watcher{End: func(err error) { ends <- err }})
+	n.Host().Lifecycle.OnEnd(func(err error) { ends <- err })
 	_ = n.Close()
-	n.Watch(ddata.Watcher{End: func(err error) { ends <- err }}) // after the end
+	n.Host().Lifecycle.OnEnd(func(err error) { ends <- err }) // after the end
 	for range 2 {
 		select {
 		case err := <-ends:
@@ -143,5 +144,32 @@ func TestOnlyNodeOfARoleComesBack(t *testing.T) {
 	}
 	if err := ddata.Update(testContext(t), r, names, ddata.WriteMajority, add("x")); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Watch yields the present view at once, and its last error says why there are no more.
+func TestWatchYieldsViewsUntilTheEnd(t *testing.T) {
+	n := startCluster(t, 1, nil)[0]
+	gone := errors.New("the caller has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	last := func(ctx context.Context, stop func()) (why error) {
+		for v, err := range n.Watch(ctx) {
+			if err != nil {
+				return err
+			}
+			if v != n.View() || len(v.Members) != 1 {
+				t.Errorf("it yields %v", v)
+			}
+			stop()
+		}
+		return nil
+	}
+	if err := last(ctx, func() { cancel(gone) }); !errors.Is(err, gone) {
+		t.Errorf("when the caller goes: %v", err)
+	}
+	for range 2 { // and after the end
+		if err := last(testContext(t), func() { _ = n.Close() }); !errors.Is(err, ddata.ErrClosed) {
+			t.Errorf("when the node ends: %v", err)
+		}
 	}
 }

@@ -43,7 +43,7 @@ func TestMergePanics(t *testing.T) {
 		demand("a read", err)
 	}
 	demand("an update", ddata.Update(ctx, r, key, ddata.WriteMajority, func(*crdt.WholeTx[rash]) error { return nil }))
-	for c, err := range ddata.Subscribe(ctx, r, key) {
+	for c, err := range ddata.Watch(ctx, r, key) {
 		if c.Deleted {
 			break
 		}

@@ -47,12 +47,12 @@ func (c clusterPort) View() *membership.View {
 
 // OnView implements host.Cluster.
 func (c clusterPort) OnView(fn func(*membership.View)) (cancel func()) {
-	return c.n.Watch(Watcher{View: fn, End: func(error) { fn(nil) }})
+	return c.n.watch(watcher{view: fn, end: func(error) { fn(nil) }})
 }
 
 // OnReachable implements host.Cluster.
 func (c clusterPort) OnReachable(fn func(membership.UID, bool)) (cancel func()) {
-	return c.n.Watch(Watcher{Reachable: fn})
+	return c.n.watch(watcher{reachable: fn})
 }
 
 type leasePort struct{ n *Node }
@@ -63,7 +63,7 @@ var _ host.Lease = leasePort{}
 func (l leasePort) Holds() bool { return l.n.HoldsLease() }
 
 // OnLease implements host.Lease.
-func (l leasePort) OnLease(fn func(bool)) (cancel func()) { return l.n.Watch(Watcher{Lease: fn}) }
+func (l leasePort) OnLease(fn func(bool)) (cancel func()) { return l.n.watch(watcher{lease: fn}) }
 
 // channelsPort is the node's transport, without what belongs to the node: its peers and its end.
 type channelsPort struct {
@@ -80,7 +80,7 @@ func (c channelsPort) Claim(ch transport.Channel) (promised []byte) {
 
 // OnLink implements host.Channels.
 func (c channelsPort) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
-	return c.n.Watch(Watcher{Link: fn})
+	return c.n.watch(watcher{link: fn})
 }
 
 type lifecyclePort struct{ n *Node }
@@ -98,7 +98,7 @@ func (l lifecyclePort) OnHealth(check func() []string) (cancel func()) {
 }
 
 // OnEnd implements host.Lifecycle.
-func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.Watch(Watcher{End: fn}) }
+func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.watch(watcher{end: fn}) }
 
 // Broken implements host.Lifecycle.
 func (l lifecyclePort) Broken(name string, b runloop.Broken, state fmt.Stringer) {
@@ -135,8 +135,8 @@ func (p dataPort) post(level quorum.Level, timeout time.Duration, in func(uint64
 	}
 }
 
-// Subscribe implements host.Data.
-func (p dataPort) Subscribe(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
+// Watch implements host.Data.
+func (p dataPort) Watch(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
 	s := &subscription{follow: fn}
 	s.open(p.r, prefix, true)
 	return func() { s.close(p.r) }

@@ -25,7 +25,7 @@ import (
 )
 
 // Replicator is this node's replica of the data of one role. Its methods, and the functions Get,
-// Update, Delete and Subscribe, may be called from any goroutine.
+// Update, Delete and Watch, may be called from any goroutine.
 //
 // Values that were handed out never change. A local Get of a value that does not change at that
 // moment takes no lock and asks no other goroutine.

@@ -103,13 +103,13 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	}
 	s.loop.Start()
 	n.OnShutdown(shutdown.ClusterExiting, "singleton "+cfg.Name, s.handOver)
-	n.Watch(Watcher{
-		View: func(v *membership.View) {
+	n.watch(watcher{
+		view: func(v *membership.View) {
 			s.post(singleton.Lease{Held: n.HoldsLease()})
 			s.post(singleton.ViewChanged{View: v})
 		},
-		Lease: func(held bool) { s.post(singleton.Lease{Held: held}) },
-		End:   s.end,
+		lease: func(held bool) { s.post(singleton.Lease{Held: held}) },
+		end:   s.end,
 	})
 	return s, nil
 }

@@ -71,7 +71,7 @@ func (s *stateStore) follow(on stateChanges) (cancel func()) {
 	locations := protocol.StateKey(s.typ, protocol.StateLocations, 0)
 	remembered := protocol.StateKey(s.typ, protocol.StateRemembered, 0)
 	ids := protocol.DurablePrefix(s.typ)
-	return s.data.Subscribe("sharding/"+s.typ+"/", func(key string, v crdt.Reader) {
+	return s.data.Watch("sharding/"+s.typ+"/", func(key string, v crdt.Reader) {
 		switch {
 		case key == homes:
 			on.homes(v)

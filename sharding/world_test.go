@@ -328,7 +328,7 @@ func (s *sharedState) Get(key string, level quorum.Level, timeout time.Duration,
 	}
 }
 
-func (s *sharedState) Subscribe(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
+func (s *sharedState) Watch(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key := range s.r.Store().Snapshot().Keys(prefix) {

@@ -70,9 +70,9 @@ type Data interface {
 	Update(key string, level quorum.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error))
 	// Get reads a key from as many replicas as level says.
 	Get(key string, level quorum.Level, timeout time.Duration, done func(crdt.Reader, error))
-	// Subscribe calls fn with the state of every key that has the prefix, now and after changes;
+	// Watch calls fn with the state of every key that has the prefix, now and after changes;
 	// intermediate states may be left out.
-	Subscribe(prefix string, fn func(key string, r crdt.Reader)) (cancel func())
+	Watch(prefix string, fn func(key string, r crdt.Reader)) (cancel func())
 }
 
 // Channels carry frames to other nodes. The errors are those of transport.Sender.

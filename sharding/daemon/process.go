@@ -78,7 +78,7 @@ func (p *Process) coordinate(ctx context.Context, token ddata.Token) error {
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() {
-		for range p.data.Subscribe(following, p.keys.wish.Name()) { // its last error is the end
+		for range p.data.Watch(following, p.keys.wish.Name()) { // its last error is the end
 			select {
 			case changed <- struct{}{}:
 			default:

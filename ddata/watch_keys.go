@@ -11,35 +11,35 @@ import (
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
-// Change is what a subscription delivers: the state of a key at that moment. V is crdt.Reader where
-// the subscription has no type.
+// Change is what Watch yields: the state of a key at that moment. V is crdt.Reader where Watch has
+// no type.
 type Change[V any] struct {
 	Key   string
 	Value V
 	// Deleted: the key holds nothing any more. It was deleted, has expired, or its last element was
 	// removed, which is one and the same to a replica: what is empty takes no room. Only a change
-	// says so; a subscription begins with keys that hold something.
+	// says so; Watch begins with keys that hold something.
 	Deleted bool
 	// Ended: the key is deleted for good. Deleted is set too, Value is empty, and there is no
 	// error.
 	Ended bool
 }
 
-// Subscribe yields the value of a key, if it has one, and then each change of it, until ctx ends,
+// Watch yields the value of a key, if it has one, and then each change of it, until ctx ends,
 // the node ends (the error says why), or the loop breaks. A loop that is slower than the changes
-// sees the latest value and misses those between: it never holds up anybody.
+// sees the latest value and misses those between: it never holds up the node.
 //
 // A value that cannot be read (crdt.ErrTypeClash, crdt.ErrOverflow, crdt.ErrPanic) is yielded with
 // its key and the error, and the loop may go on; every other error is the last.
-func Subscribe[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V]) iter.Seq2[Change[V], error] {
-	return typed[V](r, r.Subscribe(ctx, key.name))
+func Watch[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V]) iter.Seq2[Change[V], error] {
+	return typed[V](r, r.Watch(ctx, key.name))
 }
 
-// SubscribePrefix is Subscribe for all keys that begin with a prefix, "" for all of the role. Each
+// WatchPrefix is Watch for all keys that begin with a prefix, "" for all of the role. Each
 // that changed is delivered with its latest state; the order between keys is that of their first
 // change not yet delivered.
-func SubscribePrefix[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, prefix string) iter.Seq2[Change[V], error] {
-	return typed[V](r, r.SubscribePrefix(ctx, prefix))
+func WatchPrefix[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, prefix string) iter.Seq2[Change[V], error] {
+	return typed[V](r, r.WatchPrefix(ctx, prefix))
 }
 
 // typed reads what changes yields as V.
@@ -49,7 +49,7 @@ func typed[V crdt.Value[V, T], T any](r *Replicator, changes iter.Seq2[Change[cr
 			t := Change[V]{Key: c.Key, Deleted: c.Deleted, Ended: c.Ended}
 			if err == nil && !c.Ended { // a key that is deleted for good has nothing to read
 				t.Value, err = crdt.ViewOf[V](c.Value)
-				err = r.wrap("subscribe", c.Key, quorum.Local, err)
+				err = r.wrap("watch", c.Key, quorum.Local, err)
 			}
 			if !yield(t, err) {
 				return
@@ -58,20 +58,20 @@ func typed[V crdt.Value[V, T], T any](r *Replicator, changes iter.Seq2[Change[cr
 	}
 }
 
-// Subscribe is the function Subscribe without a type.
-func (r *Replicator) Subscribe(ctx context.Context, key string) iter.Seq2[Change[crdt.Reader], error] {
+// Watch is the function Watch without a type.
+func (r *Replicator) Watch(ctx context.Context, key string) iter.Seq2[Change[crdt.Reader], error] {
 	return r.changes(ctx, key, false)
 }
 
-// SubscribePrefix is the function SubscribePrefix without a type.
-func (r *Replicator) SubscribePrefix(ctx context.Context, prefix string) iter.Seq2[Change[crdt.Reader], error] {
+// WatchPrefix is the function WatchPrefix without a type.
+func (r *Replicator) WatchPrefix(ctx context.Context, prefix string) iter.Seq2[Change[crdt.Reader], error] {
 	return r.changes(ctx, prefix, true)
 }
 
 func (r *Replicator) changes(ctx context.Context, key string, prefix bool) iter.Seq2[Change[crdt.Reader], error] {
 	return func(yield func(Change[crdt.Reader], error) bool) {
 		if err := checkSubscription(key, prefix); err != nil {
-			yield(Change[crdt.Reader]{}, r.wrap("subscribe", key, quorum.Local, err))
+			yield(Change[crdt.Reader]{}, r.wrap("watch", key, quorum.Local, err))
 			return
 		}
 		s := &subscription{latest: map[string]replicator.Change{}, wake: make(chan struct{}, 1)}
