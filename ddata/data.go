@@ -112,12 +112,12 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 // behind with what this node wrote (replicator.Config.BacklogMax). A member that does not answer
 // holds up no caller.
 //
-// Errors: those of Get, but that with ErrNoLease the write has happened here. replicator.ErrOverloaded when it was held back until its time was
-// up, or too many wait: nothing happened. replicator.ErrStoreFailure for a durable key that too
-// many disks refuse: errors.As a *replicator.StoreError says whose and why; the write still
-// spreads. Of the mutators, crdt.ErrElement, ErrTooLarge (also for too many changes), ErrOverflow,
-// ErrNested and ErrTxDone, and crdt.ErrPanic; fn's own. Those of crdt and fn's own mean that
-// nothing happened.
+// Errors: those of Get, but that with ErrNoLease the write has happened here.
+// replicator.ErrOverloaded when it was held back until its time was up, or too many wait: nothing
+// happened. replicator.ErrStoreFailure for a durable key that too many disks refuse: errors.As a
+// *replicator.StoreError says whose and why; the write still spreads. Of the mutators,
+// crdt.ErrElement, ErrTooLarge (also for too many changes), ErrOverflow, ErrNested and ErrTxDone,
+// and crdt.ErrPanic; fn's own. Those of crdt and fn's own mean that nothing happened.
 func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level WriteLevel, fn func(T) error) error {
 	return r.Update(ctx, key.name, level, crdt.Mutate[V](fn))
 }
