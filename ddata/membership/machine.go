@@ -56,8 +56,8 @@ type Machine struct {
 	settlement *view.Settlement // of the view
 
 	fetches  pause // between questions for a newer view
-	second   pause // between words of another cluster
-	slowMove pause // between words that a move waits
+	second   pause // between events that there is a second cluster
+	slowMove pause // between events that a move waits
 }
 
 // New returns a machine that knows nothing but its configuration and the record that the last

@@ -6,6 +6,9 @@
 // first, so all nodes that have it agree on them. A DiskSet names disks that a cold start has to
 // hear, and the patterns of a view say which keys are durable.
 //
+// Installed is a view as a node has installed it, with its voters and its hash computed once. A
+// Settlement counts up to which epoch its roles are settled.
+//
 // Views are bounded in bytes, because they have to be stored and sent: Check holds a view to its
 // invariants, and Room counts what its members take. Views and members are values that are not
 // modified once they were handed out.
