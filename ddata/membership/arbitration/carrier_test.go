@@ -1,0 +1,75 @@
+package arbitration
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/paxos"
+	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+func twoVoters(now time.Time) (*Carrier, Scene) {
+	v := &view.View{Cluster: 1, Epoch: 5, LastUp: 2, Members: []view.Member{
+		{UID: 1, Addr: "a", Status: view.Up, UpNumber: 1}, {UID: 2, Addr: "b", Status: view.Up, UpNumber: 2},
+	}}
+	s := Scene{
+		Now: now, View: view.Install(v, now), Reports: report.NewTable(1, &report.Own{}), Verdicts: &downing.Verdicts{},
+		Reach: downing.NewReach(4*time.Second, time.Second), Reachable: func(view.UID) bool { return true },
+	}
+	s.Reports.Follow(v)
+	return New(Config{Self: 1, Strategy: downing.LeaseMajority{}, Beat: time.Second, Promise: 6 * time.Second, SelfDownAfter: 20 * time.Second}), s
+}
+
+// TestArbiterSpeaksWhenSaved: what the arbiter promises is said when it is saved, and what it
+// accepts is decided then. One save is out at a time.
+func TestArbiterSpeaksWhenSaved(t *testing.T) {
+	now := time.Unix(1000, 0)
+	c, s := twoVoters(now)
+	c.Advance(s)
+	if out := c.Output(); len(out.Ops) != 1 || out.Ops[0].Do != Acquire {
+		t.Fatalf("the oldest does not try for the lease: %+v", out)
+	}
+	r, ok := c.Acquired(s, nil, now.Add(time.Hour))
+	if !ok || !c.Bound(r, 5) || !c.Speaks(now, s.View) {
+		t.Fatal("it does not speak for the arbiter")
+	}
+	if got := c.Wait(now, s.View); got != 6*time.Second {
+		t.Errorf("a new holder waits for %v", got)
+	}
+	c.Output()
+	b := paxos.Ballot{Round: 1, UID: 2}
+	c.Promise(now, s.View, Promise{Cluster: 1, Epoch: 5, Ballot: b})
+	next := s.View.Next(s.View.Digest)
+	next.Members = s.View.Members
+	c.Accept(now, s.View, 5, b, next)
+	if out := c.Output(); len(out.Ops) != 1 || out.Ops[0].Do != Save {
+		t.Errorf("two saves are out: %+v", out)
+	}
+	if decided, p := c.Saved(s, ""); decided != nil || p != nil {
+		t.Errorf("said before the last state was saved: %v, %v", decided, p)
+	}
+	if decided, p := c.Saved(s, ""); decided != next || p != nil {
+		t.Errorf("what was accepted is decided: %v, %v", decided, p)
+	}
+	if err := c.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFailureOfTheStoreIsToldOnce, and the lease is given back.
+func TestFailureOfTheStoreIsToldOnce(t *testing.T) {
+	c, s := twoVoters(time.Unix(1000, 0))
+	c.Denied(s.Now, "down")
+	if out := c.Output(); out.Failing != "acquire: down" {
+		t.Errorf("told %q", out.Failing)
+	}
+	c.Denied(s.Now, "down")
+	if out := c.Output(); out.Failing != "" {
+		t.Errorf("told again: %q", out.Failing)
+	}
+	if _, ok := c.Acquired(s, []byte("no record"), s.Now); ok || c.Output().Ops[0].Do != Release {
+		t.Error("a record that cannot be read is taken")
+	}
+}
