@@ -105,7 +105,8 @@ func (w *world) prefixes() error {
 			return w.broken(disksHoldStates, "%s, the first %d commits: %v", n.name, kept-1, err)
 		}
 		if want := w.past.reads(key, last.seen); !alike(got, want) {
-			return w.broken(disksHoldStates, "%s, the first %d commits hold %s as\n  %+v\nand the model says\n  %+v", n.name, kept-1, key, got, want)
+			return w.broken(disksHoldStates, "%s, the first %d commits hold %s as\n  %+v\nand the model says\n  %+v",
+				n.name, kept-1, key, got, want)
 		}
 	}
 	return nil

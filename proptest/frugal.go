@@ -27,7 +27,8 @@ func Frugal(t testing.TB, perByte int, decode func([]byte), seeds ...[]byte) {
 				return
 			}
 		}
-		t.Errorf("%d bytes of input cost more than %d bytes of memory: %s…", len(b), limit, hex.EncodeToString(b[:min(len(b), 120)]))
+		t.Errorf("%d bytes of input cost more than %d bytes of memory: %s…",
+			len(b), limit, hex.EncodeToString(b[:min(len(b), 120)]))
 	}
 	for _, seed := range seeds {
 		try(seed)
@@ -59,7 +60,8 @@ var greedyHeads = func() (heads [][]byte) {
 			heads = append(heads, h)
 		}
 	}
-	return append(heads, []byte("\xff\xff\xff\xff\x0f"), []byte("\x7f\xff\xff\xff"), []byte("\x00\x00\x00\x01\x00\x00\x00\x00"))
+	return append(heads, []byte("\xff\xff\xff\xff\x0f"), []byte("\x7f\xff\xff\xff"),
+		[]byte("\x00\x00\x00\x01\x00\x00\x00\x00"))
 }()
 
 // spent returns how many bytes decoding allocates.

@@ -12,8 +12,9 @@ import (
 type Event[O any] struct {
 	Op     O
 	Origin crdt.Origin // of the replica that did it; a replica that restarts takes a new one
-	Wall   int64       // the wall time that its Update was given: clocks of replicas differ and may stand still; 0: none
-	Seen   History[O]  // what that replica had seen before, earlier operations of the same Update too
+	// the wall time that its Update was given, 0: none; clocks of replicas differ and may stand still
+	Wall int64
+	Seen History[O] // what that replica had seen before, earlier operations of the same Update too
 
 	id int
 }

@@ -46,7 +46,9 @@ func TestLive(t *testing.T) {
 		{seen(0, 4, 5, 6), "[5]"},
 	} {
 		var ids []int
-		for _, e := range (History[toyOp]{p, "k", c.seen}).Live(func(later, earlier *Event[toyOp]) bool { return later.Op.takes(earlier.Op) }) {
+		for _, e := range (History[toyOp]{p, "k", c.seen}).Live(func(later, earlier *Event[toyOp]) bool {
+			return later.Op.takes(earlier.Op)
+		}) {
 			ids = append(ids, e.id)
 		}
 		if got := fmt.Sprint(ids); got != c.want {

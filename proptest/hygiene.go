@@ -17,7 +17,8 @@ func (w *world) orderly(n *node) error {
 	keys, seats := map[crdt.Dot]string{}, map[seat]crdt.Dot{}
 	for it := range n.rep.Store().Snapshot().Items() {
 		if key, ok := keys[it.Dot]; ok || !n.rep.Store().Clock().Has(it.Dot) {
-			return w.broken(itemsAreInPlace, "%s holds %v; its dot is also in %q; in the clock: %v", w.who(n), it, key, n.rep.Store().Clock().Has(it.Dot))
+			return w.broken(itemsAreInPlace, "%s holds %v; its dot is also in %q; in the clock: %v",
+				w.who(n), it, key, n.rep.Store().Clock().Has(it.Dot))
 		}
 		keys[it.Dot] = it.Key
 		if it.Path == "" || crdt.Kind(it.Path[0]) != w.kind {
@@ -28,7 +29,8 @@ func (w *world) orderly(n *node) error {
 		}
 		s := seat{it.Key, it.Path}
 		if d, ok := seats[s]; ok {
-			return w.broken(itemsAreInPlace, "%s has put %v and %v at one path: a put must remove what it observed there", w.who(n), it, d)
+			return w.broken(itemsAreInPlace,
+				"%s has put %v and %v at one path: a put must remove what it observed there", w.who(n), it, d)
 		}
 		seats[s] = it.Dot
 	}
@@ -45,7 +47,10 @@ func (w *world) strangers() error {
 	if len(s.items) > 0 {
 		own = s.items[w.pick("item", len(s.items))]
 	}
-	foreign := crdt.Item{Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "k", Path: string([]byte{byte(w.kind) ^ 0x40}) + own.Path[1:], Payload: own.Payload}
+	foreign := crdt.Item{
+		Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "k",
+		Path: string([]byte{byte(w.kind) ^ 0x40}) + own.Path[1:], Payload: own.Payload,
+	}
 	err := w.meet(state{&clock, []crdt.Item{foreign}})
 	if !errors.Is(err, crdt.ErrTypeClash) {
 		return w.broken(strangersAreRefused, "an item of another kind, %v, answers %v, not ErrTypeClash", &foreign, err)
@@ -91,7 +96,8 @@ func (w *world) meet(s state) error {
 	_, viewed := w.valueAt(r.Store().View("k"))
 	ops := []any{w.op(w.t)}
 	g, updated := r.Update("k", 0, w.subject.update(ops, nil), nil)
-	if errors.Is(viewed, crdt.ErrTypeClash) && (!errors.Is(updated, crdt.ErrTypeClash) || g != nil) && !errors.Is(updated, crdt.ErrPanic) {
+	if errors.Is(viewed, crdt.ErrTypeClash) && (!errors.Is(updated, crdt.ErrTypeClash) || g != nil) &&
+		!errors.Is(updated, crdt.ErrPanic) {
 		return errors.New("the view says ErrTypeClash, but an update does not")
 	}
 	return errors.Join(viewed, updated)
@@ -135,7 +141,8 @@ func (w *world) bounded() error {
 	}
 	const width = 24 // what the numbers of an item may grow by
 	if items[1] > items[0] || after[1] > after[0]+width*(items[0]+2) {
-		return w.broken(metadataIsBounded, "%v, each time again: %d items of %d bytes after 6 rounds, %d of %d after 46", list(ops), items[0], after[0],
+		return w.broken(metadataIsBounded, "%v, each time again: %d items of %d bytes after 6 rounds, %d of %d "+
+			"after 46", list(ops), items[0], after[0],
 			items[1], after[1])
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 // stateLaws holds what a history has reached, its replicas still apart, to the laws of states.
 func (w *world) stateLaws() error {
 	for _, l := range []func(*world) error{
-		(*world).semilattice, (*world).anyOrder, (*world).decomposes, (*world).survivesTheWire, (*world).incremental, (*world).since, (*world).prefixes,
+		(*world).semilattice, (*world).anyOrder, (*world).decomposes, (*world).survivesTheWire, (*world).incremental,
+		(*world).since, (*world).prefixes,
 		(*world).trimmed, (*world).strangers,
 	} {
 		if err := l(w); err != nil {
@@ -79,7 +80,8 @@ func (w *world) anyOrder() error {
 	for _, key := range w.keys {
 		got, err := w.valueAt(s.View(key))
 		if want := w.past.reads(key, seen); err != nil || !alike(got, want) {
-			return w.broken(groupsAreDeltas, "all groups read %s as\n  %+v (%v)\nand the model says\n  %+v", key, got, err, want)
+			return w.broken(groupsAreDeltas,
+				"all groups read %s as\n  %+v (%v)\nand the model says\n  %+v", key, got, err, want)
 		}
 	}
 	return nil
@@ -191,7 +193,8 @@ func (w *world) incremental() error {
 	}
 	for _, key := range w.keys {
 		if got := n.rep.Store().View(key).Digest(); got != byKey[key] {
-			return w.broken(digestsAgree, "%s keeps digest %v of %s, its items sum to %v:\n%v", w.who(n), got, key, byKey[key], s)
+			return w.broken(digestsAgree, "%s keeps digest %v of %s, its items sum to %v:\n%v",
+				w.who(n), got, key, byKey[key], s)
 		}
 	}
 	return nil
@@ -211,11 +214,13 @@ func (w *world) since() error {
 	from, to := w.nodes[0], w.nodes[1]
 	a, b := from.rep.Store(), to.rep.Store()
 	if gs, more, covered := w.plant.missing(a, a.Clock(), 0); len(gs) > 0 || more || !covered {
-		return w.broken(logsShipDifferences, "%s lacks something of its own: %v, %v, %v", w.who(from), gs, more, covered)
+		return w.broken(logsShipDifferences, "%s lacks something of its own: %v, %v, %v",
+			w.who(from), gs, more, covered)
 	}
 	gs, more, covered := w.plant.missing(a, b.Clock(), 1<<30)
 	if covered != b.Clock().Includes(a.Floor()) || more {
-		return w.broken(logsShipDifferences, "the log of %s for %s: covered %v, more %v", w.who(from), w.who(to), covered, more)
+		return w.broken(logsShipDifferences, "the log of %s for %s: covered %v, more %v",
+			w.who(from), w.who(to), covered, more)
 	}
 	if !covered {
 		return nil
@@ -227,7 +232,8 @@ func (w *world) since() error {
 			return w.broken(logsShipDifferences, "%s ships %s, which %s has", w.who(from), w.dots(g), w.who(to))
 		}
 		if out, err := s.Apply(g, nil); out != crdt.Applied || err != nil {
-			return w.broken(logsShipDifferences, "%s ships %s to %s, which is %v there (%v)", w.who(from), w.dots(g), w.who(to), out, err)
+			return w.broken(logsShipDifferences, "%s ships %s to %s, which is %v there (%v)",
+				w.who(from), w.dots(g), w.who(to), out, err)
 		}
 	}
 	sum, err := w.join(sb, sa)
@@ -248,7 +254,8 @@ func (w *world) trimmed() error {
 		return err
 	}
 	if n.rep.Store().LogLen() > 0 || !n.rep.Store().Floor().Equal(n.rep.Store().Clock()) {
-		return w.broken(trimmingChangesNothing, "trimmed of all, %s keeps %d events and the floor %v", w.who(n), n.rep.Store().LogLen(),
+		return w.broken(trimmingChangesNothing, "trimmed of all, %s keeps %d events and the floor %v",
+			w.who(n), n.rep.Store().LogLen(),
 			n.rep.Store().Floor())
 	}
 	for _, o := range w.nodes {
@@ -259,7 +266,8 @@ func (w *world) trimmed() error {
 			if err := w.plant.merge(n.rep, p.state.clock, p.state.live, p.state.items, nil); err != nil {
 				return w.broken(trimmingChangesNothing, "an old copy of %s is refused: %v", o.name, err)
 			}
-			if err := w.same(trimmingChangesNothing, "before and after the merge of an old copy of "+o.name, before, w.stateOf(n)); err != nil {
+			if err := w.same(trimmingChangesNothing,
+				"before and after the merge of an old copy of "+o.name, before, w.stateOf(n)); err != nil {
 				return err
 			}
 		}

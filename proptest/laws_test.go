@@ -31,11 +31,13 @@ func TestEachDefectBreaksItsLaw(t *testing.T) {
 		"trusting":   {toyLaws[trusting]().subject(), []law{strangersAreRefused}},
 		"shuffled":   {toyLaws[shuffled]().subject(), []law{updatesAreRepeatable}},
 		"leaking":    {toyLaws[leaking]().subject(), []law{valuesAreTheModels, updatesInflate}},
-		"moody":      {toyLaws[moody]().subject(), []law{mergesAgree, updatesInflate, groupsAreDeltas, valuesAreTheModels}},
-		"lent":       {toyLaws[lent]().subject(), []law{viewsNeverChange, valuesAreTheModels}},
-		"stale":      {toyLaws[stale]().subject(), []law{valuesAreTheModels, updatesInflate}},
-		"refusing":   {toyLaws[refusing]().subject(), []law{updatesInflate}},
-		"panicking":  {toyLaws[panicking]().subject(), []law{updatesInflate}},
+		"moody": {
+			toyLaws[moody]().subject(), []law{mergesAgree, updatesInflate, groupsAreDeltas, valuesAreTheModels},
+		},
+		"lent":      {toyLaws[lent]().subject(), []law{viewsNeverChange, valuesAreTheModels}},
+		"stale":     {toyLaws[stale]().subject(), []law{valuesAreTheModels, updatesInflate}},
+		"refusing":  {toyLaws[refusing]().subject(), []law{updatesInflate}},
+		"panicking": {toyLaws[panicking]().subject(), []law{updatesInflate}},
 	} {
 		t.Run(name, func(t *testing.T) { mustBreak(t, c.laws, c.s.history) })
 	}
@@ -47,9 +49,15 @@ func TestEachDefectOfTheStoreIsFound(t *testing.T) {
 		defects crdt.Defects
 		laws    []law
 	}{
-		"ClockBeforeItems":       {crdt.Defects{ClockBeforeItems: true}, []law{mergesAgree, valuesAreTheModels}},
-		"DropLosingSibling":      {crdt.Defects{DropLosingSibling: true}, []law{groupsAreDeltas, valuesAreTheModels, digestsAgree}},
-		"BareFactWithoutRemover": {crdt.Defects{BareFactWithoutRemover: true}, []law{mergesAgree, valuesAreTheModels, digestsAgree, logsShipDifferences}},
+		"ClockBeforeItems": {crdt.Defects{ClockBeforeItems: true}, []law{mergesAgree, valuesAreTheModels}},
+		"DropLosingSibling": {
+			crdt.Defects{DropLosingSibling: true}, []law{groupsAreDeltas, valuesAreTheModels, digestsAgree},
+		},
+		"BareFactWithoutRemover": {
+			crdt.Defects{BareFactWithoutRemover: true}, []law{
+				mergesAgree, valuesAreTheModels, digestsAgree, logsShipDifferences,
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := toyLaws[sound]().subject()
@@ -68,13 +76,19 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 		plant func(*port)
 	}{
 		"merges keep what was removed": {mergesAgree, (*world).semilattice, func(p *port) {
-			p.merge = func(s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes) error {
+			p.merge = func(
+				s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes,
+			) error {
 				return s.Merge(donor, func(crdt.Dot) bool { return true }, items, ch)
 			}
 		}},
-		"groups depend on their order": {groupsAreDeltas, (*world).anyOrder, func(p *port) { p.defects.DropLosingSibling = true }},
+		"groups depend on their order": {groupsAreDeltas, (*world).anyOrder, func(p *port) {
+			p.defects.DropLosingSibling = true
+		}},
 		"merges of one item are lost": {statesDecompose, (*world).decomposes, func(p *port) {
-			p.merge = func(s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes) error {
+			p.merge = func(
+				s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes,
+			) error {
 				if len(items) == 1 {
 					return nil
 				}
@@ -82,7 +96,9 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 			}
 		}},
 		"a redundant dot": {statesDecompose, (*world).decomposes, func(p *port) {
-			p.merge = func(s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes) error {
+			p.merge = func(
+				s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes,
+			) error {
 				more := donor.Clone()
 				for r := range donor.Ranges() {
 					more.AddRange(r.Origin, 1, r.Last)
@@ -122,7 +138,9 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 				return gs[:len(gs)/2], more, covered
 			}
 		}},
-		"trimming that does nothing": {trimmingChangesNothing, (*world).trimmed, func(p *port) { p.trim = func(*crdt.Replica, *crdt.Clock) {} }},
+		"trimming that does nothing": {trimmingChangesNothing, (*world).trimmed, func(p *port) {
+			p.trim = func(*crdt.Replica, *crdt.Clock) {}
+		}},
 		"trimming of more than the log": {trimmingChangesNothing, (*world).trimmed, func(p *port) {
 			p.trim = func(r *crdt.Replica, c *crdt.Clock) {
 				r.Trim(c)
@@ -130,7 +148,9 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 			}
 		}},
 		"an old copy that comes back": {trimmingChangesNothing, (*world).trimmed, func(p *port) {
-			p.merge = func(s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes) error {
+			p.merge = func(
+				s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes,
+			) error {
 				var absent crdt.Clock
 				for _, it := range items {
 					absent.Add(it.Dot)

@@ -111,7 +111,8 @@ func (w *world) sameValues(l law, what string, a, b state) error {
 		va, erra := w.valueAt(sa.View(key))
 		vb, errb := w.valueAt(sb.View(key))
 		if erra != nil || errb != nil || !alike(va, vb) {
-			return w.broken(l, "%s: equal items of %s read as\n  %+v (%v)\nand\n  %+v (%v)\n%v", what, key, va, erra, vb, errb, a)
+			return w.broken(l, "%s: equal items of %s read as\n  %+v (%v)\nand\n  %+v (%v)\n%v",
+				what, key, va, erra, vb, errb, a)
 		}
 	}
 	return nil

@@ -52,7 +52,8 @@ func (w *world) apply(n *node, g crdt.Group) (crdt.Outcome, error) {
 	}
 	w.tell("%s gets %s: %v", w.who(n), w.dots(g), out)
 	if err != nil || (out == crdt.Duplicate) != known || (out == crdt.Waiting) != needs {
-		return out, w.broken(groupsAreDeltas, "apply answered %v, %v; it was known: %v; missing: %v", out, err, known, ch.Missing)
+		return out, w.broken(groupsAreDeltas, "apply answered %v, %v; it was known: %v; missing: %v",
+			out, err, known, ch.Missing)
 	}
 	if out == crdt.Applied {
 		for _, id := range w.ids[g.First()] {

@@ -81,7 +81,8 @@ func (w *world) outcome(g crdt.Group) string {
 
 // makeGroup runs the update. With peek, the transaction must read after each operation what the
 // model says of it.
-func (w *world) makeGroup(n *node, key string, wall int64, ops []any, peek bool, known int, ch *crdt.Changes) (crdt.Group, error) {
+func (w *world) makeGroup(n *node, key string, wall int64, ops []any, peek bool, known int,
+	ch *crdt.Changes) (crdt.Group, error) {
 	if n.one != nil {
 		return n.one.update(wall, ops)
 	}
@@ -94,7 +95,8 @@ func (w *world) makeGroup(n *node, key string, wall int64, ops []any, peek bool,
 			seen = seen.with(known + i)
 		}
 		if want := w.past.reads(key, seen); !alike(value, want) {
-			return fmt.Errorf("after %d operations the transaction reads\n  %+v\nand the model says\n  %+v", done, value, want)
+			return fmt.Errorf("after %d operations the transaction reads\n  %+v\nand the model says\n  %+v", done,
+				value, want)
 		}
 		return nil
 	}), ch)
@@ -111,11 +113,13 @@ func (w *world) failing(n *node, key string, wall int64, ops []any) error {
 		return errors.Join(w.subject.update(ops, nil)(tx), errOnPurpose)
 	}, &ch)
 	if !errors.Is(err, errOnPurpose) || errors.Is(err, crdt.ErrPanic) {
-		return w.broken(updatesInflate, "%s updates %s with %v and fails in the end, but the update answers %v", w.who(n), key, list(ops), err)
+		return w.broken(updatesInflate, "%s updates %s with %v and fails in the end, but the update answers %v",
+			w.who(n), key, list(ops), err)
 	}
 	w.tell("%s updates %s: %v, which fails", w.who(n), key, list(ops))
 	if after := w.stateOf(n); g != nil || len(ch.Keys) > 0 || !after.equal(before) || n.rep.Seq() != seq {
-		return w.broken(updatesInflate, "an update that failed left a trace: %v\nbefore %v\nafter  %v", g, before, after)
+		return w.broken(updatesInflate, "an update that failed left a trace: %v\nbefore %v\nafter  %v", g, before,
+			after)
 	}
 	return w.check(n)
 }
@@ -131,7 +135,8 @@ func (w *world) silent(n *node, key string, before, after state, known int, seen
 		return err
 	}
 	if want := w.past.reads(key, seen); !alike(r.value, want) {
-		return w.broken(valuesAreTheModels, "%s made no event, reads %s as\n  %+v\nand the model says\n  %+v", w.who(n), key, r.value, want)
+		return w.broken(valuesAreTheModels, "%s made no event, reads %s as\n  %+v\nand the model says\n  %+v",
+			w.who(n), key, r.value, want)
 	}
 	w.past.cut(known)
 	return w.check(n)
@@ -152,7 +157,8 @@ func (w *world) delta(key string, before state, g crdt.Group, after state) error
 		return w.broken(updatesInflate, "an update with events took the clock from %v to %v", before.clock, after.clock)
 	}
 	if sum, err := w.join(before, after); err != nil || !sum.equal(after) {
-		return w.broken(updatesInflate, "before ⊔ after is not after: %v\nbefore %v\nafter  %v\nsum    %v", err, before, after, sum)
+		return w.broken(updatesInflate, "before ⊔ after is not after: %v\nbefore %v\nafter  %v\nsum    %v",
+			err, before, after, sum)
 	}
 	s := w.storeOf(before)
 	got, err := w.plant.group(g)
@@ -160,7 +166,8 @@ func (w *world) delta(key string, before state, g crdt.Group, after state) error
 		return w.broken(encodingsComeBack, "%v: %v", g, err)
 	}
 	if out, err := s.Apply(got, nil); out != crdt.Applied || err != nil || !snapState(s.Snapshot()).equal(after) {
-		return w.broken(groupsAreDeltas, "before and the group do not make after: %v, %v\nbefore %v\ngroup  %v\nafter  %v\ngot    %v", out, err, before, g,
+		return w.broken(groupsAreDeltas, "before and the group do not make after: %v, %v\nbefore %v\ngroup  "+
+			"%v\nafter  %v\ngot    %v", out, err, before, g,
 			after, snapState(s.Snapshot()))
 	}
 	return w.sameValues(groupsAreDeltas, "after an update, and from its group", after, snapState(s.Snapshot()))

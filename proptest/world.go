@@ -68,7 +68,10 @@ type flight struct {
 }
 
 func (s *subject) newWorld(t *rapid.T, where place) *world {
-	w := &world{subject: s, t: t, where: where, past: s.newPast(), ids: map[crdt.Dot][]int{}, names: map[crdt.Origin]string{}, wall: 1000}
+	w := &world{
+		subject: s, t: t, where: where, past: s.newPast(), ids: map[crdt.Dot][]int{},
+		names: map[crdt.Origin]string{}, wall: 1000,
+	}
 	w.keys = []string{"k", "l"}
 	if where == alone {
 		w.keys = []string{standaloneKey}
@@ -97,7 +100,8 @@ func (w *world) begin(n *node) {
 		n.rep = n.one.replica()
 		return
 	}
-	n.rep = crdt.NewReplica(o, crdt.StoreOptions{DigestSeed: digestSeed, LogMax: 8 + w.pick("log", 40), SketchCells: 40, SketchFrom: 5,
+	n.rep = crdt.NewReplica(o, crdt.StoreOptions{DigestSeed: digestSeed, LogMax: 8 + w.pick("log", 40),
+		SketchCells: 40, SketchFrom: 5,
 		Defects: w.plant.defects})
 }
 
@@ -196,7 +200,8 @@ func (w *world) settle() error {
 	first := w.stateOf(w.nodes[0])
 	for _, n := range w.nodes[1:] {
 		if s := w.stateOf(n); !s.equal(first) || s.clock.Hash() != first.clock.Hash() {
-			return w.broken(mergesAgree, "%s and %s have told each other everything and differ:\n%v\n%v", w.who(w.nodes[0]), w.who(n), first, s)
+			return w.broken(mergesAgree, "%s and %s have told each other everything and differ:\n%v\n%v",
+				w.who(w.nodes[0]), w.who(n), first, s)
 		}
 	}
 	return w.checkPins()
@@ -264,10 +269,12 @@ func (w *world) check(n *node) error {
 			return err
 		}
 		if want := w.past.reads(key, n.seen); !alike(r.value, want) {
-			return w.broken(valuesAreTheModels, "%s reads %s as\n  %+v\nand the model says\n  %+v", w.who(n), key, r.value, want)
+			return w.broken(valuesAreTheModels, "%s reads %s as\n  %+v\nand the model says\n  %+v",
+				w.who(n), key, r.value, want)
 		}
 		if again := r.reread(); !alike(r.value, again) {
-			return w.broken(valuesAreTheModels, "%s reads one view of %s as\n  %+v\nand then as\n  %+v", w.who(n), key, r.value, again)
+			return w.broken(valuesAreTheModels, "%s reads one view of %s as\n  %+v\nand then as\n  %+v",
+				w.who(n), key, r.value, again)
 		}
 	}
 	if err := w.orderly(n); err != nil {
@@ -290,7 +297,8 @@ func (w *world) checkPins() error {
 			}
 			for _, key := range w.keys {
 				if now := p.reads[key].reread(); !alike(now, p.reads[key].value) {
-					return w.broken(viewsNeverChange, "a view of %s at %s read\n  %+v\nand reads\n  %+v", key, n.name, p.reads[key].value, now)
+					return w.broken(viewsNeverChange, "a view of %s at %s read\n  %+v\nand reads\n  %+v",
+						key, n.name, p.reads[key].value, now)
 				}
 			}
 			if i := slices.IndexFunc(p.state.items, func(it crdt.Item) bool { return !p.snap.Live(it.Dot) }); i >= 0 {

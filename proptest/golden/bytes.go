@@ -22,7 +22,8 @@ func Bytes(t *testing.T, file string, encodings iter.Seq2[string, []byte]) {
 	case *update:
 		err = os.WriteFile(file, []byte(got.String()), 0o644)
 	case err == nil && got.String() != string(want):
-		t.Errorf("%s:%s\nthe format has changed; -update rewrites the file", file, difference(string(want), got.String()))
+		t.Errorf("%s:%s\nthe format has changed; -update rewrites the file",
+			file, difference(string(want), got.String()))
 	}
 	if err != nil {
 		t.Fatal(err)

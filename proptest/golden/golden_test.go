@@ -45,7 +45,8 @@ func TestPlay(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	if _, err := play("# p\n> add a\n> spoil it\n", &out, counter(&out)); err == nil || !strings.HasPrefix(err.Error(), "3: spoil it: unknown") {
+	if _, err := play("# p\n> add a\n> spoil it\n", &out, counter(&out)); err == nil ||
+		!strings.HasPrefix(err.Error(), "3: spoil it: unknown") {
 		t.Error(err)
 	}
 }
@@ -64,7 +65,9 @@ func TestDifference(t *testing.T) {
 
 // Whatever is in a script, playing it ends, and what it was rewritten to stays as it is.
 func FuzzPlay(f *testing.F) {
-	for _, s := range []string{"", "# p\n\n> add a\n  x\n\n# q", "> add\n  stale\n> add b c\n", "> \nstale\n", ">add\n> add \r\n \t\n"} {
+	for _, s := range []string{
+		"", "# p\n\n> add a\n  x\n\n# q", "> add\n  stale\n> add b c\n", "> \nstale\n", ">add\n> add \r\n \t\n",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, script string) {

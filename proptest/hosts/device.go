@@ -29,7 +29,9 @@ func (d *device) carry(route func(packet []byte) *device) {
 			return
 		}
 		if to := route(packet[:n]); to != nil {
-			_, _ = to.file.Write(packet[:n]) // a receiver whose process has just ended, or whose queue is full, loses it, as on any network
+			// a receiver whose process has just ended, or whose queue is full, loses it, as on any
+			// network
+			_, _ = to.file.Write(packet[:n])
 		}
 	}
 }
@@ -56,7 +58,8 @@ func receiveDevice(socket *os.File) (*device, error) {
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
 	if err != nil || len(fds) != 1 {
-		return nil, fmt.Errorf("hosts: the process handed over %d devices: %w", len(fds), errors.Join(err, syscall.EBADMSG))
+		return nil, fmt.Errorf("hosts: the process handed over %d devices: %w",
+			len(fds), errors.Join(err, syscall.EBADMSG))
 	}
 	if err := unix.SetNonblock(fds[0], true); err != nil { // so that close ends a read
 		return nil, err

@@ -67,11 +67,22 @@ func plug(addr netip.Addr) (tun int, err error) {
 		device  string
 		set     func(*unix.Ifreq) error
 	}{
-		{"make " + name, tun, unix.TUNSETIFF, name, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI); return nil }},
-		{"set the address of " + name, control, unix.SIOCSIFADDR, name, func(r *unix.Ifreq) error { return r.SetInet4Addr(ip[:]) }},
-		{"set the mask of " + name, control, unix.SIOCSIFNETMASK, name, func(r *unix.Ifreq) error { return r.SetInet4Addr(mask[:]) }},
-		{"bring " + name + " up", control, unix.SIOCSIFFLAGS, name, func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP); return nil }},
-		{"bring lo up", control, unix.SIOCSIFFLAGS, "lo", func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP); return nil }},
+		{"make " + name, tun, unix.TUNSETIFF, name, func(r *unix.Ifreq) error {
+			r.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+			return nil
+		}},
+		{"set the address of " + name, control, unix.SIOCSIFADDR, name,
+			func(r *unix.Ifreq) error { return r.SetInet4Addr(ip[:]) }},
+		{"set the mask of " + name, control, unix.SIOCSIFNETMASK, name,
+			func(r *unix.Ifreq) error { return r.SetInet4Addr(mask[:]) }},
+		{"bring " + name + " up", control, unix.SIOCSIFFLAGS, name, func(r *unix.Ifreq) error {
+			r.SetUint16(unix.IFF_UP)
+			return nil
+		}},
+		{"bring lo up", control, unix.SIOCSIFFLAGS, "lo", func(r *unix.Ifreq) error {
+			r.SetUint16(unix.IFF_UP)
+			return nil
+		}},
 	} {
 		request, err := unix.NewIfreq(step.device)
 		if err == nil {

@@ -227,7 +227,8 @@ func TestProgramsThatDoNotEnter(t *testing.T) {
 	if err := n.Host().Start(exec.Command("/bin/true")); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Error(err)
 	}
-	if err := n.Host().Start(exec.Command("/nowhere/program")); !errors.Is(err, syscall.ENOENT) || errors.Is(err, hosts.ErrUnavailable) {
+	if err := n.Host().Start(exec.Command("/nowhere/program")); !errors.Is(err, syscall.ENOENT) ||
+		errors.Is(err, hosts.ErrUnavailable) {
 		t.Error(err)
 	}
 	if entered, err := hosts.Enter(); entered || err != nil {

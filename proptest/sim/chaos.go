@@ -35,8 +35,10 @@ const (
 	faultKinds
 )
 
-var faultNames = [faultKinds]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash", "crash-oldest", "crash-all", "freeze",
-	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset", "wall-jump", "flap", "disk-full"}
+var faultNames = [faultKinds]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash",
+	"crash-oldest", "crash-all", "freeze",
+	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset",
+	"wall-jump", "flap", "disk-full"}
 
 func (f fault) String() string { return faultNames[f] }
 
@@ -179,7 +181,9 @@ func (c *chaos) injectInProcess(f fault) {
 		}
 	case wallJump:
 		d := between(c.rng, -int64(10*time.Second), int64(10*time.Second))
-		if p.frozen { // back, it might hide a suspend: the one assumption is that either clock shows how much time has passed
+		// back, it might hide a suspend: the one assumption is that either clock shows how much
+		// time has passed
+		if p.frozen {
 			d = max(d, -d)
 		}
 		p.clock.skew += d

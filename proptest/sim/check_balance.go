@@ -45,8 +45,10 @@ func (w *World) unbalanced() string {
 			}
 		case allocation.ConsistentHashing:
 			_, most, hosts := w.hosted(t)
-			if room := int(math.Ceil(cmp.Or(s.LoadBound, 1.25) * float64(w.opt.Shards) / float64(max(1, hosts)))); most > room {
-				why = fmt.Sprintf("somebody hosts %d shards of T%d, and may host %d of %d on %d", most, t, room, w.opt.Shards, hosts)
+			even := float64(w.opt.Shards) / float64(max(1, hosts))
+			if room := int(math.Ceil(cmp.Or(s.LoadBound, 1.25) * even)); most > room {
+				why = fmt.Sprintf("somebody hosts %d shards of T%d, and may host %d of %d on %d",
+					most, t, room, w.opt.Shards, hosts)
 			}
 		case allocation.External:
 			why = w.mislocated(t)
@@ -78,7 +80,8 @@ func (w *World) mislocated(t int) string {
 	if len(w.live) == 0 {
 		return ""
 	}
-	m, err := protocol.LocationsMap{}.View(w.live[0].rep.view(protocol.StateKey(typeName(t), protocol.StateLocations, 0)))
+	m, err := protocol.LocationsMap{}.View(w.live[0].rep.view(protocol.StateKey(typeName(t),
+		protocol.StateLocations, 0)))
 	if err != nil {
 		return err.Error()
 	}

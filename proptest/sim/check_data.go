@@ -15,10 +15,12 @@ func checkSet(w *World, p *Process, b *setBook, has func(string) bool, start int
 		e := b.entries[i]
 		switch found := has(e.elem); {
 		case !found && e.must(start):
-			w.violate("acknowledged writes", "%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", p, b.key, e.elem,
+			w.violate("acknowledged writes",
+				"%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", p, b.key, e.elem,
 				float64(e.acked)/1e9, float64(start)/1e9)
 		case found && e.mustNot(start):
-			w.violate("acknowledged removes", "%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", p, b.key,
+			w.violate("acknowledged removes",
+				"%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", p, b.key,
 				e.elem, float64(e.gone)/1e9, float64(start)/1e9)
 		}
 	}
@@ -34,7 +36,8 @@ func checkGroups(w *World, p *Process, b *setBook, has func(string) bool) {
 		}
 		for _, other := range e.group {
 			if !other.removed && has(e.elem) && !has(other.elem) {
-				w.violate("whole groups", "%v reads %s with %.12s and without %.12s, which were added together", p, b.key, e.elem, other.elem)
+				w.violate("whole groups", "%v reads %s with %.12s and without %.12s, which were added together",
+					p, b.key, e.elem, other.elem)
 			}
 		}
 	}
@@ -43,7 +46,8 @@ func checkGroups(w *World, p *Process, b *setBook, has func(string) bool) {
 // checkSum holds a quorum read of a counter against its history.
 func checkSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
 	if least := b.least(start); got < least || got > b.invoked {
-		w.violate("acknowledged sums", "%v read %s of a majority: %d, not within %d acknowledged and %d asked for", p, b.key, got, least, b.invoked)
+		w.violate("acknowledged sums", "%v read %s of a majority: %d, not within %d acknowledged and %d asked for",
+			p, b.key, got, least, b.invoked)
 	}
 }
 
@@ -63,7 +67,8 @@ type viewBook struct {
 	epoch  membership.Epoch
 	voters map[uint64]bool // by uid: still there?
 	disks  bool            // everything has stopped since: a voter is there when its disk is
-	torn   bool            // some voter that is not there did not leave as it should: with a view that the others decided
+	// some voter that is not there did not leave as it should: with a view that the others decided
+	torn bool
 }
 
 func (*dataChecker) name() string { return "data" }
@@ -134,7 +139,8 @@ func (j *dataChecker) check(w *World, b *viewBook) {
 	if gone := len(b.voters) - there; gone > len(b.voters)/2 && b.torn {
 		n := w.history.excuse(j.space == keyspace.Durable)
 		w.counts.Excused += n
-		w.trace.line(w, "EXCUSED %d writes, %v: %d of %d voters of view %v are left", n, j.space, there, len(b.voters), b.epoch)
+		w.trace.line(w, "EXCUSED %d writes, %v: %d of %d voters of view %v are left",
+			n, j.space, there, len(b.voters), b.epoch)
 	}
 }
 
@@ -166,7 +172,8 @@ func (j *dataChecker) finish(w *World) {
 			b := w.history.counters[key]
 			c, err := crdt.GCounter{}.View(p.rep.view(key))
 			if err != nil || c.Value() < b.floor || c.Value() > b.invoked {
-				w.violate("final sums", "%v: %s is %d, not within %d acknowledged and %d asked for (%v)", p, key, c.Value(), b.floor, b.invoked, err)
+				w.violate("final sums", "%v: %s is %d, not within %d acknowledged and %d asked for (%v)",
+					p, key, c.Value(), b.floor, b.invoked, err)
 			}
 		}
 	}
@@ -184,7 +191,8 @@ func finishSet(w *World, p *Process, b *setBook) {
 		kept := b.durable && e.local != 0 && !e.removed && !w.slots[e.slot].retired
 		switch found := s.Contains(e.elem); {
 		case !found && (kept || e.must(w.now)):
-			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f", p, b.key, e.elem, float64(max(e.acked, e.local))/1e9)
+			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f",
+				p, b.key, e.elem, float64(max(e.acked, e.local))/1e9)
 		case found && e.mustNot(w.now):
 			w.violate("final sets", "%v: %s holds %s, removed at %.6f", p, b.key, e.elem, float64(e.gone)/1e9)
 		}
@@ -222,7 +230,8 @@ func (j *equalChecker) stepped(w *World, p *Process) {
 	}
 	deep := j.steps >= j.nextDeep
 	if deep {
-		j.nextDeep = j.steps + 256 + (p.rep.m.Snapshot(keyspace.Volatile).Len()+p.rep.m.Snapshot(keyspace.Durable).Len())/4
+		volatile, kept := p.rep.m.Snapshot(keyspace.Volatile), p.rep.m.Snapshot(keyspace.Durable)
+		j.nextDeep = j.steps + 256 + (volatile.Len()+kept.Len())/4
 	}
 	j.look(w, p, deep)
 }
@@ -241,7 +250,8 @@ func (j *equalChecker) look(w *World, p *Process, deep bool) {
 			continue
 		}
 		if was.digest != now.digest || deep && was.items != now.items {
-			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v", p, keyspace.Space(space), now.digest,
+			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v",
+				p, keyspace.Space(space), now.digest,
 				now.items, was.digest, was.items, was.who, snap.Clock())
 		}
 	}
@@ -282,7 +292,8 @@ func (j *equalChecker) differing(w *World) string {
 				first = s
 			}
 			if !s.Clock().Equal(first.Clock()) || s.Digest() != first.Digest() {
-				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v", w.live[0], p, keyspace.Space(space), first.Clock(), first.Digest(),
+				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v",
+					w.live[0], p, keyspace.Space(space), first.Clock(), first.Digest(),
 					s.Clock(), s.Digest())
 			}
 		}

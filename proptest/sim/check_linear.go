@@ -34,7 +34,8 @@ func checkLinearSet(w *World, p *Process, b *setBook, has func(string) bool, sta
 	}
 	for _, o := range b.linear {
 		if only, other := beyond(r.saw, o.saw, stays), beyond(o.saw, r.saw, stays); only >= 0 && other >= 0 {
-			w.violate("linearizable reads", "of %s, %v saw %s and not %s, %v the other way round", b.key, p, b.entries[only].elem,
+			w.violate("linearizable reads", "of %s, %v saw %s and not %s, %v the other way round",
+				b.key, p, b.entries[only].elem,
 				b.entries[other].elem, o.who)
 		}
 	}
@@ -49,10 +50,12 @@ func (e *entry) linear(w *World, p *Process, b *setBook, found bool, start int64
 	before := e.seen != 0 && e.seen < start
 	switch {
 	case found && e.missed != 0 && e.missed < start:
-		w.violate("linearizable reads", "%v reads %s with %s, which a read missed that ended at %.6f, after another had seen it (read began %.6f)",
+		w.violate("linearizable reads", "%v reads %s with %s, which a read missed that ended at %.6f, after another "+
+			"had seen it (read began %.6f)",
 			p, b.key, e.elem, float64(e.missed)/1e9, float64(start)/1e9)
 	case !found && before && !e.removed:
-		w.violate("linearizable reads", "%v reads %s without %s, which a read saw that ended at %.6f (read began %.6f)", p, b.key, e.elem,
+		w.violate("linearizable reads", "%v reads %s without %s, which a read saw that ended at %.6f (read began %.6f)",
+			p, b.key, e.elem,
 			float64(e.seen)/1e9, float64(start)/1e9)
 	case !found && before && e.missed == 0:
 		e.missed = w.now

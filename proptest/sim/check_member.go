@@ -13,7 +13,10 @@ func newJudges(w *World) []checker {
 	w.tidy = &tidyChecker{newest: map[membership.ClusterID]*membership.View{}}
 	return []checker{
 		&actingChecker{},
-		&viewChecker{views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{}, eras: map[membership.ClusterID]membership.Era{}},
+		&viewChecker{
+			views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{},
+			eras: map[membership.ClusterID]membership.Era{},
+		},
 		&dataChecker{space: keyspace.Volatile, books: map[membership.ClusterID][]*viewBook{}},
 		&dataChecker{space: keyspace.Durable, books: map[membership.ClusterID][]*viewBook{}},
 		&equalChecker{seen: [2]map[[2]uint64]sighting{{}, {}}},

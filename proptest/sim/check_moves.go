@@ -28,7 +28,8 @@ func (d *typeDriver) checkUnable(m protocol.Message) {
 	w := d.p.w
 	for _, s := range u.Shards {
 		if !d.cfg.Lease || d.shards[s] == nil || d.shards[s].term.open() {
-			w.violate("only a waiting shard complains", "%v says of shard %v of T%d that it waits for a lease", d.p, s, d.index)
+			w.violate("only a waiting shard complains",
+				"%v says of shard %v of T%d that it waits for a lease", d.p, s, d.index)
 		}
 		w.shardChecker.unable[complaint{d.index, s, d.cfg.Self}] = true
 	}
@@ -43,7 +44,8 @@ func (d *typeDriver) checkBegins(sent []protocol.Envelope) {
 		}
 	}
 	if w := d.p.w; balance > w.opt.budget() {
-		w.violate("moves stay in the budget", "%v begins to move %d shards of T%d at once, %T allows for %d", d.p, balance, d.index, w.opt.Allocation,
+		w.violate("moves stay in the budget", "%v begins to move %d shards of T%d at once, %T allows for %d",
+			d.p, balance, d.index, w.opt.Allocation,
 			w.opt.budget())
 	}
 }
@@ -71,9 +73,11 @@ func (d *typeDriver) checkBegin(b protocol.Begin) (balance int) {
 		least := int64(float64(w.opt.RebalanceDelay) * (1 - 2*w.opt.ClockDrift))
 		switch {
 		case s.view.Closing:
-			w.violate("a shutdown moves nothing", "%v begins to move shard %v of T%d away from %v in %v", d.p, mv.Shard, d.index, owner, s.view)
+			w.violate("a shutdown moves nothing", "%v begins to move shard %v of T%d away from %v in %v",
+				d.p, mv.Shard, d.index, owner, s.view)
 		case w.now-s.membersAt < least && stays:
-			w.violate("nothing moves before its time", "%v begins to move shard %v of T%d away from %v %.3f s after the members were %v", d.p, mv.Shard,
+			w.violate("nothing moves before its time",
+				"%v begins to move shard %v of T%d away from %v %.3f s after the members were %v", d.p, mv.Shard,
 				d.index, owner, float64(w.now-s.membersAt)/1e9, s.view)
 		}
 	}
@@ -88,7 +92,8 @@ func (d *typeDriver) checkStart(s protocol.ShardID) {
 		return
 	}
 	if at := k.homes[home{d.index, s}]; at != nil && (at != d.p || !d.cfg.Lease) {
-		d.p.w.violate("a shutdown moves nothing", "shard %v of T%d, which was at home on %v when all began to leave, starts on %v", s, d.index, at, d.p)
+		d.p.w.violate("a shutdown moves nothing",
+			"shard %v of T%d, which was at home on %v when all began to leave, starts on %v", s, d.index, at, d.p)
 	}
 }
 

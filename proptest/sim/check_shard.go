@@ -23,7 +23,8 @@ func (r *shardRun) checkAlone(b *box, handles bool) {
 			continue
 		}
 		if o := other.byID[b.id]; o != nil && (o.active || o.running) {
-			w.violate("no entity twice", "T%d/%s of shard %v runs on %v (%v) and on %v (%v)", r.d.index, b.id, r.shard, p, p.mem.m.Lease(), q, q.mem.m.Lease())
+			w.violate("no entity twice", "T%d/%s of shard %v runs on %v (%v) and on %v (%v)",
+				r.d.index, b.id, r.shard, p, p.mem.m.Lease(), q, q.mem.m.Lease())
 		}
 	}
 }
@@ -31,13 +32,15 @@ func (r *shardRun) checkAlone(b *box, handles bool) {
 // checkLease holds a handler that starts to: its shard holds its lease, by what the store has.
 func (r *shardRun) checkLease(b *box) {
 	if w := r.d.p.w; r.d.cfg.Lease && !w.leases.heldBy(leaseName{typ: r.d.index, shard: r.shard}, r.term) {
-		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v", r.d.index, b.id, r.shard, r.d.p)
+		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v",
+			r.d.index, b.id, r.shard, r.d.p)
 	}
 }
 
 // checkReign holds a coordinator that acts to: it holds its lease, by what the store has.
 func (d *typeDriver) checkReign() {
-	if w := d.p.w; d.cfg.CoordinatorLease && d.coord.Acts() && !w.leases.heldBy(leaseName{typ: d.index, coord: true}, d.coordTerm) {
+	if w := d.p.w; d.cfg.CoordinatorLease && d.coord.Acts() &&
+		!w.leases.heldBy(leaseName{typ: d.index, coord: true}, d.coordTerm) {
 		w.violate("no coordinator without its lease", "that of T%d acts on %v", d.index, d.p)
 	}
 }

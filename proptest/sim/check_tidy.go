@@ -94,12 +94,15 @@ func checkOwned(w *World, p *Process, b *setBook, has func(string) bool, start i
 		may, must := w.shows(p, e.owner)
 		switch found := has(e.elem); {
 		case found && !may:
-			w.violate("elements vanish with their node", "%v reads %s with %s of %v, which is not in %v", p, b.key, e.elem, e.owner, p.rep.installed)
+			w.violate("elements vanish with their node", "%v reads %s with %s of %v, which is not in %v",
+				p, b.key, e.elem, e.owner, p.rep.installed)
 		case !found && must && e.must(start):
-			w.violate("acknowledged writes", "%v read %s of a majority without %s of %v, which is a member, acknowledged at %.6f (read began %.6f)", p, b.key,
+			w.violate("acknowledged writes", "%v read %s of a majority without %s of %v, which is a member, "+
+				"acknowledged at %.6f (read began %.6f)", p, b.key,
 				e.elem, e.owner, float64(e.acked)/1e9, float64(start)/1e9)
 		case found && e.mustNot(start):
-			w.violate("acknowledged removes", "%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", p, b.key,
+			w.violate("acknowledged removes",
+				"%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", p, b.key,
 				e.elem, float64(e.gone)/1e9, float64(start)/1e9)
 		}
 	}
@@ -115,15 +118,18 @@ func checkOwnedMap(w *World, p *Process, b *setBook, m crdt.NodeMap[string, int]
 		for o, n := range m.Each(field) {
 			shown[field][o] = n
 			if may, _ := w.shows(p, w.procs[uint64(o)]); !may {
-				w.violate("elements vanish with their node", "%v reads %s of %s of %v, which is not in %v", p, field, b.key, w.procs[uint64(o)], p.rep.installed)
+				w.violate("elements vanish with their node", "%v reads %s of %s of %v, which is not in %v",
+					p, field, b.key, w.procs[uint64(o)], p.rep.installed)
 			}
 		}
 	}
 	for i := max(0, len(b.entries)-64); i < len(b.entries); i++ {
 		e := b.entries[i]
 		if _, must := w.shows(p, e.owner); must && e.must(start) && shown[e.field][crdt.Origin(e.owner.uid)] < e.n {
-			w.violate("acknowledged writes", "%v read %d at %s of %s of %v, which is a member and was told at %.6f that %d is there (read began %.6f)", p,
-				shown[e.field][crdt.Origin(e.owner.uid)], e.field, b.key, e.owner, float64(e.acked)/1e9, e.n, float64(start)/1e9)
+			w.violate("acknowledged writes", "%v read %d at %s of %s of %v, which is a member and was told at %.6f "+
+				"that %d is there (read began %.6f)", p,
+				shown[e.field][crdt.Origin(e.owner.uid)], e.field, b.key, e.owner, float64(e.acked)/1e9,
+				e.n, float64(start)/1e9)
 		}
 	}
 }
@@ -150,9 +156,11 @@ func finishOwned(w *World, p *Process, b *setBook) {
 		}
 		switch {
 		case found && !e.owner.alive:
-			w.violate("elements vanish with their node", "%v: %s holds %s of %v, which is gone", p, b.key, e.elem, e.owner)
+			w.violate("elements vanish with their node", "%v: %s holds %s of %v, which is gone",
+				p, b.key, e.elem, e.owner)
 		case !found && e.owner.alive && e.local != 0 && !e.removed:
-			w.violate("final sets", "%v: %s lacks %s of %v, which runs, written at %.6f", p, b.key, e.elem, e.owner, float64(e.local)/1e9)
+			w.violate("final sets", "%v: %s lacks %s of %v, which runs, written at %.6f",
+				p, b.key, e.elem, e.owner, float64(e.local)/1e9)
 		case found && e.field == "" && e.mustNot(w.now):
 			w.violate("final sets", "%v: %s holds %s, removed at %.6f", p, b.key, e.elem, float64(e.gone)/1e9)
 		}
@@ -165,8 +173,10 @@ func finishOwned(w *World, p *Process, b *setBook) {
 func checkFleeting(w *World, p *Process, b *setBook, has func(string) bool, start int64, which []int) {
 	for _, i := range which {
 		if e := b.entries[i]; !has(e.elem) && e.must(start) && b.mayExpire(i, w.opt.ExpireAfter) > w.now {
-			w.violate("expires in its time", "%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f); the key cannot expire before %.6f",
-				p, b.key, e.elem, float64(e.acked)/1e9, float64(start)/1e9, float64(b.mayExpire(i, w.opt.ExpireAfter))/1e9)
+			w.violate("expires in its time", "%v read %s of a majority without %s, acknowledged at %.6f (read began "+
+				"%.6f); the key cannot expire before %.6f",
+				p, b.key, e.elem, float64(e.acked)/1e9, float64(start)/1e9,
+				float64(b.mayExpire(i, w.opt.ExpireAfter))/1e9)
 		}
 	}
 }
@@ -196,7 +206,8 @@ const expireTimeout = 2 * time.Second
 func checkTold(w *World, p *Process, b *finalBook, err error, start int64) {
 	switch at, told := b.told[p.uid]; {
 	case err == nil && told && at < start:
-		w.violate("deleted forever", "%v is told at %.6f that %s is deleted forever, and finds or writes something at %.6f", p, float64(at)/1e9, b.key,
+		w.violate("deleted forever", "%v is told at %.6f that %s is deleted forever, and finds or writes something "+
+			"at %.6f", p, float64(at)/1e9, b.key,
 			float64(start)/1e9)
 	case !errors.Is(err, crdt.ErrDeleted):
 	case b.asked == 0:
@@ -209,7 +220,8 @@ func checkTold(w *World, p *Process, b *finalBook, err error, start int64) {
 // checkFinal holds a quorum read that found no deletion against the history.
 func checkFinal(w *World, p *Process, b *finalBook, start int64) {
 	if b.gone != 0 && b.gone < start && !b.excused {
-		w.violate("deleted forever", "%v reads %s of a majority, whose deletion was acknowledged at %.6f (read began %.6f)", p, b.key, float64(b.gone)/1e9,
+		w.violate("deleted forever", "%v reads %s of a majority, whose deletion was acknowledged at %.6f (read "+
+			"began %.6f)", p, b.key, float64(b.gone)/1e9,
 			float64(start)/1e9)
 	}
 }

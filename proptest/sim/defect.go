@@ -47,13 +47,23 @@ type defects struct {
 
 // required are the planted defects that every run of the self-test must catch.
 var required = []plantedDefect{
-	{"ack-before-commit", "a durable write is acknowledged before it is committed", func(f *defects) { f.replica.AckBeforeCommit = true }},
-	{"clock-before-items", "a repair joins the clocks before it inserts the items", func(f *defects) { f.store.ClockBeforeItems = true }},
-	{"sibling-dropped", "apply drops the lesser of two concurrent puts", func(f *defects) { f.store.DropLosingSibling = true }},
-	{"bare-fact", "a superseded put is shipped without the event that removed it", func(f *defects) { f.store.BareFactWithoutRemover = true }},
-	{"no-promise", "a member is dropped although its lease may still run", func(f *defects) { f.member.NoPromise = true }},
+	{"ack-before-commit", "a durable write is acknowledged before it is committed", func(f *defects) {
+		f.replica.AckBeforeCommit = true
+	}},
+	{"clock-before-items", "a repair joins the clocks before it inserts the items",
+		func(f *defects) { f.store.ClockBeforeItems = true }},
+	{"sibling-dropped", "apply drops the lesser of two concurrent puts", func(f *defects) {
+		f.store.DropLosingSibling = true
+	}},
+	{"bare-fact", "a superseded put is shipped without the event that removed it", func(f *defects) {
+		f.store.BareFactWithoutRemover = true
+	}},
+	{"no-promise", "a member is dropped although its lease may still run",
+		func(f *defects) { f.member.NoPromise = true }},
 	{"no-v1", "the own vote counts for the own lease without end", func(f *defects) { f.member.NoV1 = true }},
-	{"dead-is-removed", "what memberlist calls dead is removed without a decision", func(f *defects) { f.member.DeadMeansRemoved = true }},
+	{"dead-is-removed", "what memberlist calls dead is removed without a decision", func(f *defects) {
+		f.member.DeadMeansRemoved = true
+	}},
 	{"unfenced", "handlers start without a lease (V8)", func(f *defects) { f.unfenced = true }},
 	{"thirds", "quorums of a third do not intersect", func(f *defects) { f.thirds = true }},
 	{"no-fence", "a hand-off does not wait for the fences", func(f *defects) { f.shard.NoFence = true }},
@@ -65,15 +75,25 @@ var further = []plantedDefect{
 	{"no-freeze", "grants go on after a proposal was accepted", func(f *defects) { f.member.NoFreeze = true }},
 	{"lease-from-reply", "the lease counts from the answer", func(f *defects) { f.member.LeaseFromReply = true }},
 	{"no-v2", "a refusing acceptor goes on granting", func(f *defects) { f.member.NoV2 = true }},
-	{"stopped-holds", "a node that has said that it stopped keeps its lease (V3)", func(f *defects) { f.member.StoppedHolds = true }},
-	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", func(f *defects) { f.member.LeaveUnsettled = true }},
-	{"told-unstored", "views and acceptances are told before they are on disk (V5)", func(f *defects) { f.member.ToldUnstored = true }},
-	{"goes-untold", "a node that decides, or sees that all have stopped, goes before the others know", func(f *defects) { f.member.GoesUntold = true }},
-	{"stale-mark", "founders wait for less than what their last incarnations may have granted", func(f *defects) { f.staleMark = true }},
-	{"only-last-disks", "a cold start hears the disks of the last view only", func(f *defects) { f.member.OnlyLastDisks = true }},
+	{"stopped-holds", "a node that has said that it stopped keeps its lease (V3)",
+		func(f *defects) { f.member.StoppedHolds = true }},
+	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)",
+		func(f *defects) { f.member.LeaveUnsettled = true }},
+	{"told-unstored", "views and acceptances are told before they are on disk (V5)",
+		func(f *defects) { f.member.ToldUnstored = true }},
+	{"goes-untold", "a node that decides, or sees that all have stopped, goes before the others know",
+		func(f *defects) { f.member.GoesUntold = true }},
+	{"stale-mark", "founders wait for less than what their last incarnations may have granted",
+		func(f *defects) { f.staleMark = true }},
+	{"only-last-disks", "a cold start hears the disks of the last view only",
+		func(f *defects) { f.member.OnlyLastDisks = true }},
 	{"join-without-catch-up", "a learner serves at once", func(f *defects) { f.replica.JoinWithoutCatchUp = true }},
-	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *defects) { f.replica.ReadWithoutCatchUp = true }},
-	{"read-without-agreement", "a linearizable read takes what the first majority answers", func(f *defects) { f.replica.ReadWithoutAgreement = true }},
+	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *defects) {
+		f.replica.ReadWithoutCatchUp = true
+	}},
+	{"read-without-agreement", "a linearizable read takes what the first majority answers", func(f *defects) {
+		f.replica.ReadWithoutAgreement = true
+	}},
 	{"no-token-check", "a region obeys deposed coordinators", func(f *defects) { f.shard.NoTokenCheck = true }},
 	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *defects) { f.hasty = true }},
 	{"unaware", "sharding does not hear that the cluster is closing", func(f *defects) { f.unaware = true }},
@@ -83,20 +103,27 @@ var further = []plantedDefect{
 	{"unlocated", "a coordinator is not told where shards are wanted", func(f *defects) { f.unlocated = true }},
 	{"overfull", "entities are not passivated although too many are active", func(f *defects) { f.overfull = true }},
 	{"unwoken", "what waits for a passivated entity does not wake it", func(f *defects) { f.unwoken = true }},
-	{"keep-lost-lease", "a shard goes on after it has lost its lease", func(f *defects) { f.shard.KeepLostLease = true }},
+	{"keep-lost-lease", "a shard goes on after it has lost its lease",
+		func(f *defects) { f.shard.KeepLostLease = true }},
 	{"ungated", "handlers start without a look at their shard's lease", func(f *defects) { f.ungated = true }},
-	{"late-expelled", "a coordinator acts on until it is told that its lease is lost", func(f *defects) { f.lateExpelled = true }},
-	{"no-remember-wait", "a shard reports stopped while it still writes", func(f *defects) { f.shard.NoRememberWait = true }},
+	{"late-expelled", "a coordinator acts on until it is told that its lease is lost",
+		func(f *defects) { f.lateExpelled = true }},
+	{"no-remember-wait", "a shard reports stopped while it still writes",
+		func(f *defects) { f.shard.NoRememberWait = true }},
 	{"trust-sketch", "a repair is taken though it does not add up", func(f *defects) { f.replica.TrustSketch = true }},
 	{"fold-unasked", "what removed members counted is folded before all have said what they have of it",
 		func(f *defects) { f.replica.FoldUnasked = true }},
-	{"expire-unasked", "a key expires without a look at what a majority has of it", func(f *defects) { f.replica.ExpireUnasked = true }},
+	{"expire-unasked", "a key expires without a look at what a majority has of it",
+		func(f *defects) { f.replica.ExpireUnasked = true }},
 	{"tidy-in-old-view", "the oldest sweeps by a view of which it has heard that there is a newer one",
 		func(f *defects) { f.replica.TidyInOldView = true }},
-	{"move-unasked", "what becomes durable is what a replica has of it, whatever the others have", func(f *defects) { f.replica.MoveUnasked = true }},
+	{"move-unasked", "what becomes durable is what a replica has of it, whatever the others have",
+		func(f *defects) { f.replica.MoveUnasked = true }},
 	{"move-unfrozen", "keys are written while they become durable", func(f *defects) { f.replica.MoveUnfrozen = true }},
-	{"durable-unmoved", "keys are durable before all members have moved them", func(f *defects) { f.member.MoveUnasked = true }},
-	{"show-removed", "what belongs to removed nodes is shown until it is swept", func(f *defects) { f.store.ShowRemoved = true }},
+	{"durable-unmoved", "keys are durable before all members have moved them",
+		func(f *defects) { f.member.MoveUnasked = true }},
+	{"show-removed", "what belongs to removed nodes is shown until it is swept",
+		func(f *defects) { f.store.ShowRemoved = true }},
 }
 
 // huntedIn is the plan in which a defect is looked for that the drawn worlds show too rarely: some
@@ -144,12 +171,17 @@ var huntedIn = map[string]Plan{
 // TestUnionDropsNothing of package crdt plants it in two such stores and sees it, and
 // TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the way there.
 var unseen = []plantedDefect{
-	{"stopped-proposes", "a node that has said that it stopped goes on proposing (V3)", func(f *defects) { f.member.StoppedProposes = true }},
+	{"stopped-proposes", "a node that has said that it stopped goes on proposing (V3)",
+		func(f *defects) { f.member.StoppedProposes = true }},
 	{"any-epoch", "heartbeats of another epoch are granted", func(f *defects) { f.member.AnyEpoch = true }},
-	{"no-arbiter-record", "a node that acquires the arbiter's lease forgets what the arbiter accepted", func(f *defects) { f.member.NoArbiterRecord = true }},
-	{"no-arbiter-wait", "and does not wait for what was granted in its name", func(f *defects) { f.member.NoArbiterWait = true }},
-	{"count-any-epoch", "acks count in whichever view they were given (V7)", func(f *defects) { f.replica.CountAnyEpoch = true }},
-	{"goes-unseen", "a node that has said that it stopped goes before it sees a view without itself (V3)", func(f *defects) { f.member.GoesUnseen = true }},
+	{"no-arbiter-record", "a node that acquires the arbiter's lease forgets what the arbiter accepted",
+		func(f *defects) { f.member.NoArbiterRecord = true }},
+	{"no-arbiter-wait", "and does not wait for what was granted in its name",
+		func(f *defects) { f.member.NoArbiterWait = true }},
+	{"count-any-epoch", "acks count in whichever view they were given (V7)",
+		func(f *defects) { f.replica.CountAnyEpoch = true }},
+	{"goes-unseen", "a node that has said that it stopped goes before it sees a view without itself (V3)",
+		func(f *defects) { f.member.GoesUnseen = true }},
 	{"up-unasked", "a joiner comes up before it has caught up (V4)", func(f *defects) { f.member.UpUnasked = true }},
 	{"no-v6", "a new view's heartbeats wait for the next", func(f *defects) { f.member.NoV6 = true }},
 	{"union-drops", "a union drops what the other side lacks", func(f *defects) { f.store.UnionDrops = true }},

@@ -101,7 +101,8 @@ func (r *shardRun) checkKept() {
 	}
 	share := max(1, r.d.limit/max(1, len(r.d.shards)))
 	if n > share && r.policy.Limit() == share { // else the limit is about to be divided anew
-		r.d.p.w.violate("entities are held below the limit", "%v: shard %v of T%d keeps %d, and may keep %d", r.d.p, r.shard, r.d.index, n, share)
+		r.d.p.w.violate("entities are held below the limit", "%v: shard %v of T%d keeps %d, and may keep %d",
+			r.d.p, r.shard, r.d.index, n, share)
 	}
 }
 
@@ -112,7 +113,8 @@ func (w *World) overfull() string {
 		for _, d := range p.shard.types {
 			for s := range protocol.ShardID(d.cfg.Shards) {
 				if r := d.shards[s]; r != nil && r.policy != nil && r.entities() > r.policy.Limit() {
-					return fmt.Sprintf("%v: shard %v of T%d has %d active entities, and may have %d", p, s, d.index, r.entities(), r.policy.Limit())
+					return fmt.Sprintf("%v: shard %v of T%d has %d active entities, and may have %d",
+						p, s, d.index, r.entities(), r.policy.Limit())
 				}
 			}
 		}

@@ -71,7 +71,8 @@ func newShardDriver(p *Process) *shardDriver {
 func newTypeDriver(p *Process, index int) *typeDriver {
 	d := &typeDriver{
 		p: p, index: index, table: map[protocol.ShardID]protocol.Entry{}, known: map[protocol.ShardID]bool{},
-		routes: map[protocol.ShardID]protocol.Route{}, buffers: map[protocol.ShardID][]*tell{}, shards: map[protocol.ShardID]*shardRun{},
+		routes: map[protocol.ShardID]protocol.Route{}, buffers: map[protocol.ShardID][]*tell{},
+		shards: map[protocol.ShardID]*shardRun{},
 	}
 	o := p.w.opt
 	d.defects = o.planted()
@@ -80,9 +81,11 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 	}
 	d.coordLeaser, d.leasers = p.newLeaser(leaseName{typ: index, coord: true}), map[protocol.ShardID]*leaser{}
 	d.cfg = protocol.Config{
-		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards, Remember: o.Remember && index == 0,
+		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards,
+		Remember:          o.Remember && index == 0,
 		Proxy:             o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
-		RebalanceInterval: o.Rebalance, RebalanceDelay: o.delay(), Strategy: p.w.allocator(), StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
+		RebalanceInterval: o.Rebalance, RebalanceDelay: o.delay(), Strategy: p.w.allocator(),
+		StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
 		HandOffTimeout: 5 * o.StopTimeout, BeginTimeout: 3 * o.StopTimeout,
 		Lease: o.ShardLeases, CoordinatorLease: o.CoordLeases, LeaseRetryInterval: o.LeaseRetry,
 		Defects: o.shardDefects(),
@@ -119,7 +122,8 @@ func (d *typeDriver) start() {
 	d.stepRegion(protocol.Tick{})
 	d.subscribe(protocol.StateRead{Kind: protocol.StateHomes}, func(r protocol.DidRead) { d.tableChanged(r.Homes) })
 	if d.cfg.Remember {
-		d.subscribe(protocol.StateRead{Kind: protocol.StateRemembered}, func(r protocol.DidRead) { d.rememberedChanged(r.Shards) })
+		d.subscribe(protocol.StateRead{Kind: protocol.StateRemembered},
+			func(r protocol.DidRead) { d.rememberedChanged(r.Shards) })
 	}
 }
 
@@ -293,7 +297,8 @@ func (d *typeDriver) read(rd protocol.StateRead, done func(protocol.DidRead)) {
 // send puts a message of a machine on the control lane; one to the own process is looped back in a
 // later event.
 func (d *typeDriver) send(env protocol.Envelope) {
-	d.p.w.net.send(d.p, uint64(env.To), control, 0, toShard, protocol.AppendMessage([]byte{packMessage, byte(d.index)}, env.Msg))
+	d.p.w.net.send(d.p, uint64(env.To), control, 0, toShard,
+		protocol.AppendMessage([]byte{packMessage, byte(d.index)}, env.Msg))
 }
 
 // The first byte of a sharding packet.

@@ -108,7 +108,9 @@ func (d *typeDriver) measure() {
 			continue
 		}
 		if r.whole {
-			in.Shards = append(in.Shards, protocol.ShardLoad{Shard: s, Messages: r.messages, HandlerTime: r.busy, Entities: uint32(r.entities())})
+			in.Shards = append(in.Shards, protocol.ShardLoad{
+				Shard: s, Messages: r.messages, HandlerTime: r.busy, Entities: uint32(r.entities()),
+			})
 		}
 		r.whole, r.messages, r.busy = true, 0, 0
 	}
@@ -203,20 +205,21 @@ func (l *shardLoad) locate() {
 	w.counts.Located++
 	w.trace.line(p, "CLIENT wants shards of T%d at %v", typ, at)
 	p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Update{ID: id, Key: protocol.StateKey(typeName(typ), protocol.StateLocations, 0), Write: quorum.Majority, Mutate: func(tx *crdt.Tx) error {
-			m := protocol.LocationsMap{}.Mutator(tx)
-			for _, s := range shards {
-				err := error(nil)
-				if at[s] == "" {
-					err = m.Remove(s)
-				} else {
-					err = m.Put(s, at[s])
+		return replicator.Update{ID: id, Key: protocol.StateKey(typeName(typ), protocol.StateLocations, 0),
+			Write: quorum.Majority, Mutate: func(tx *crdt.Tx) error {
+				m := protocol.LocationsMap{}.Mutator(tx)
+				for _, s := range shards {
+					err := error(nil)
+					if at[s] == "" {
+						err = m.Remove(s)
+					} else {
+						err = m.Put(s, at[s])
+					}
+					if err != nil {
+						return fmt.Errorf("location of shard %v: %w", s, err)
+					}
 				}
-				if err != nil {
-					return fmt.Errorf("location of shard %v: %w", s, err)
-				}
-			}
-			return nil
-		}}
+				return nil
+			}}
 	}, func(replicator.Result) {})
 }

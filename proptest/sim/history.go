@@ -82,7 +82,8 @@ type ackedSum struct {
 }
 
 func newHistory() *history {
-	return &history{sets: shelf{}, counters: map[string]*sumBook{}, owns: shelf{}, fleetings: shelf{}, finals: map[string]*finalBook{},
+	return &history{sets: shelf{}, counters: map[string]*sumBook{}, owns: shelf{}, fleetings: shelf{},
+		finals:    map[string]*finalBook{},
 		lastFinal: map[string]int{}}
 }
 

@@ -55,9 +55,11 @@ func (d *memberHost) config(known bool) membership.Config {
 	c := membership.LAN()
 	switch o.Timing {
 	case hostileTiming:
-		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 8*time.Second, 6300*time.Millisecond, 25*time.Second
+		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 8*time.Second,
+			6300*time.Millisecond, 25*time.Second
 	case recklessTiming:
-		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 10*time.Second, time.Millisecond, 25*time.Second
+		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 10*time.Second,
+			time.Millisecond, 25*time.Second
 	}
 	c.UID, c.Addr, c.Name, c.Roles = membership.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
 	c.Disk, c.DiskSince = membership.DiskID(d.p.slot.index+1), d.p.slot.disk.since(d.p)

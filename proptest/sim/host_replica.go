@@ -57,8 +57,10 @@ func (d *replicaHost) config() replicator.Config {
 	o := d.p.w.opt
 	return replicator.Config{
 		Expire: o.expireRules(d.p.uid), OperationTimeout: o.Timeout,
-		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1), DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
-		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32, SuppliersMax: 2, Defects: o.replicaDefects(),
+		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1),
+		DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
+		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
+		SuppliersMax: 2, Defects: o.replicaDefects(),
 	}
 }
 
@@ -78,7 +80,8 @@ func (d *replicaHost) run(step func()) {
 		d.todo = d.todo[1:]
 		next()
 		if got := membership.Epoch(d.m.Settled()); got != d.settled {
-			d.p.w.violate("what is settled is told", "%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
+			d.p.w.violate("what is settled is told",
+				"%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
 		}
 		if d.p.alive {
 			d.p.w.tell(func(j checker) {
@@ -228,7 +231,8 @@ const frameRoom = 2
 func (d *replicaHost) Send(e replicator.Envelope, payload []byte) {
 	p, w := d.p, d.p.w
 	if most := frameRoom * cmp.Or(w.opt.FrameMax, defaultFrame); len(payload) > most {
-		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v", len(payload), e.To, most, e.Msg)
+		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",
+			len(payload), e.To, most, e.Msg)
 	}
 	w.net.send(p, uint64(e.To), w.opt.laneOf(e.Lane), 0, toReplica, bytes.Clone(payload))
 }

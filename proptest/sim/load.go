@@ -26,23 +26,30 @@ type load struct {
 const afterHeal = 4 * time.Second
 
 func (w *World) startLoad() {
-	l := &load{w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), bulk: w.rs.stream("bulk", 0), l: w.history}
+	l := &load{
+		w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), bulk: w.rs.stream("bulk", 0), l: w.history,
+	}
 	l.tidy = tidyLoad{l, w.rs.stream("tidy", 0)}
 	w.after(2*time.Second, nil, l.next)
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
 
 // update runs a typed update through the Replicator of a process.
-func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, fn func(T) error, done func(error)) {
+func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level,
+	fn func(T) error, done func(error)) {
 	var v V
 	d.call(func(id uint64) replicator.Input {
-		return replicator.Update{ID: id, Key: key, Write: level, Mutate: func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) }}
+		return replicator.Update{
+			ID: id, Key: key, Write: level, Mutate: func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) },
+		}
 	}, func(r replicator.Result) { done(r.Err) })
 }
 
 // read runs a typed read.
 func read[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, done func(V, error)) {
-	d.call(func(id uint64) replicator.Input { return replicator.Get{ID: id, Key: key, Read: level} }, func(r replicator.Result) {
+	d.call(func(id uint64) replicator.Input {
+		return replicator.Get{ID: id, Key: key, Read: level}
+	}, func(r replicator.Result) {
 		var v V
 		if r.Err == nil {
 			v, r.Err = v.View(r.Reader)
@@ -114,18 +121,19 @@ func (l *load) add(p *Process, b *setBook) {
 	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](p.rep, b.key, level, func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
-		if err != nil {
-			return
-		}
-		l.w.counts.Acked++
-		if p.stores(b) {
-			e.local = l.w.now
-		}
-		if quorum {
-			e.acked = l.w.now
-		}
-	})
+	update[crdt.ORSet[string]](p.rep, b.key, level,
+		func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
+			if err != nil {
+				return
+			}
+			l.w.counts.Acked++
+			if p.stores(b) {
+				e.local = l.w.now
+			}
+			if quorum {
+				e.acked = l.w.now
+			}
+		})
 }
 
 // addMany adds large elements in one update, whose group is larger than a frame.
@@ -133,7 +141,8 @@ func (l *load) addMany(p *Process, b *setBook) {
 	group := make([]*entry, 2+l.bulk.IntN(5))
 	for i := range group {
 		l.l.nextElem++
-		group[i] = b.add(fmt.Sprintf("e%d%s", l.l.nextElem, strings.Repeat(".", smallFrame/2+l.bulk.IntN(smallFrame))), p.slot.index)
+		group[i] = b.add(fmt.Sprintf("e%d%s", l.l.nextElem, strings.Repeat(".", smallFrame/2+l.bulk.IntN(smallFrame))),
+			p.slot.index)
 		group[i].group = group
 	}
 	level, quorum := l.level()
@@ -192,15 +201,16 @@ func (l *load) count(p *Process, b *sumBook) {
 	b.invoked += n
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.GCounter](p.rep, b.key, level, func(c *crdt.GCounterTx) error { return c.Increment(n) }, func(err error) {
-		if err == nil {
-			l.w.counts.Acked++
-			if quorum {
-				b.floor += n
-				b.acked = append(b.acked, ackedSum{l.w.now, n})
+	update[crdt.GCounter](p.rep, b.key, level,
+		func(c *crdt.GCounterTx) error { return c.Increment(n) }, func(err error) {
+			if err == nil {
+				l.w.counts.Acked++
+				if quorum {
+					b.floor += n
+					b.acked = append(b.acked, ackedSum{l.w.now, n})
+				}
 			}
-		}
-	})
+		})
 }
 
 // scribble writes to keys of which only equality is judged: registers and maps whose concurrent
@@ -212,11 +222,15 @@ func (l *load) scribble(p *Process, key string) {
 	l.w.counts.Writes++
 	switch l.rng.IntN(8) {
 	case 0:
-		p.rep.call(func(id uint64) replicator.Input { return replicator.Delete{ID: id, Key: key, Write: level} }, func(replicator.Result) {})
+		p.rep.call(func(id uint64) replicator.Input {
+			return replicator.Delete{ID: id, Key: key, Write: level}
+		}, func(replicator.Result) {})
 	case 1:
-		update[crdt.LWWMap[string, string]](p.rep, key, level, func(m *crdt.LWWMapTx[string, string]) error { return m.Remove(field) }, ignore)
+		update[crdt.LWWMap[string, string]](p.rep, key, level,
+			func(m *crdt.LWWMapTx[string, string]) error { return m.Remove(field) }, ignore)
 	case 2, 3:
-		update[crdt.LWWRegister[string]](p.rep, key+"/r", level, func(r *crdt.LWWRegisterTx[string]) error { return r.Put(value) }, ignore)
+		update[crdt.LWWRegister[string]](p.rep, key+"/r",
+			level, func(r *crdt.LWWRegisterTx[string]) error { return r.Put(value) }, ignore)
 	case 4:
 		ts := crdt.Timestamp{High: l.rng.Uint64N(50), Low: l.rng.Uint64N(3)}
 		update[crdt.LWWMap[string, string]](p.rep, key, level, func(m *crdt.LWWMapTx[string, string]) error {
@@ -224,7 +238,8 @@ func (l *load) scribble(p *Process, key string) {
 			return err
 		}, ignore)
 	default:
-		update[crdt.LWWMap[string, string]](p.rep, key, level, func(m *crdt.LWWMapTx[string, string]) error { return m.Put(field, value) }, ignore)
+		update[crdt.LWWMap[string, string]](p.rep, key, level,
+			func(m *crdt.LWWMapTx[string, string]) error { return m.Put(field, value) }, ignore)
 	}
 }
 
@@ -286,15 +301,16 @@ func (l *load) probe() {
 		b := l.l.set("v/set/probe")
 		l.l.nextElem++
 		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
-		update[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
-			if err != nil {
-				return
-			}
-			e.acked, e.local = w.now, w.now
-			read[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
-				p.probed = p.probed || err == nil && s.Contains(e.elem)
+		update[crdt.ORSet[string]](p.rep, b.key, quorum.Majority,
+			func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
+				if err != nil {
+					return
+				}
+				e.acked, e.local = w.now, w.now
+				read[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
+					p.probed = p.probed || err == nil && s.Contains(e.elem)
+				})
 			})
-		})
 	}
 	w.after(3*time.Second, nil, l.probe)
 }

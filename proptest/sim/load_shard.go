@@ -91,7 +91,10 @@ func (l *shardLoad) tell(p *Process, typ int, id protocol.EntityID) {
 	w := l.w
 	k := order{p.uid, typ, id}
 	l.next[k]++
-	m := &tell{id: len(w.tells), typ: typ, shard: protocol.ShardOf(id, w.opt.Shards), entity: id, from: p, seq: l.next[k], at: w.now}
+	m := &tell{
+		id: len(w.tells), typ: typ, shard: protocol.ShardOf(id, w.opt.Shards), entity: id, from: p,
+		seq: l.next[k], at: w.now,
+	}
 	w.tells = append(w.tells, m)
 	w.addressed[m.shard] = true
 	w.counts.Tells++

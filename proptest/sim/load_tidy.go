@@ -57,7 +57,9 @@ func (l tidyLoad) own(p *Process, space, key string) {
 
 func (l tidyLoad) addOwned(p *Process, b *setBook) {
 	e := l.newEntry(p, b)
-	l.write(p, b.key, e, crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error { return s.Add(e.elem) }))
+	l.write(p, b.key, e, crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error {
+		return s.Add(e.elem)
+	}))
 }
 
 // fields is how many fields the maps that belong to nodes have.
@@ -67,7 +69,8 @@ const fields = 3
 func (l tidyLoad) putOwned(p *Process, b *setBook) {
 	e := l.newEntry(p, b)
 	e.field, e.n = fmt.Sprintf("f%d", l.rng.IntN(fields)), l.l.nextElem
-	l.write(p, b.key, e, crdt.Mutate[crdt.NodeMap[string, int]](func(m *crdt.NodeMapTx[string, int]) error { return m.Put(e.field, e.n) }))
+	l.write(p, b.key, e, crdt.Mutate[crdt.NodeMap[string,
+		int]](func(m *crdt.NodeMapTx[string, int]) error { return m.Put(e.field, e.n) }))
 }
 
 // removeOwned takes out one of the elements of a process, now and then all.
@@ -142,7 +145,9 @@ func (l tidyLoad) fleeting(p *Process, space string) {
 	if l.rng.IntN(3) > 0 && !w.healed { // when the world has healed, all of them are left alone
 		b := key(phase + l.rng.Int64N(2))
 		e := l.newEntry(p, b)
-		l.write(p, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }))
+		l.write(p, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+			return s.Add(e.elem)
+		}))
 		return
 	}
 	b, start := key(l.rng.Int64N(fleetingKeys)), w.now
@@ -167,7 +172,9 @@ func (l tidyLoad) final(p *Process, space string) {
 		l.deleteForever(p, b)
 	default:
 		e, start := l.newEntry(p, &b.setBook), l.w.now
-		l.writeThen(p, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }), func(err error) {
+		l.writeThen(p, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+			return s.Add(e.elem)
+		}), func(err error) {
 			checkTold(l.w, p, b, err, start)
 		})
 	}
@@ -194,7 +201,9 @@ func (l tidyLoad) deleteForever(p *Process, b *finalBook) {
 	if b.asked == 0 {
 		b.asked = w.now
 	}
-	p.rep.call(func(id uint64) replicator.Input { return replicator.DeleteForever{ID: id, Key: b.key, Write: level} }, func(r replicator.Result) {
+	p.rep.call(func(id uint64) replicator.Input {
+		return replicator.DeleteForever{ID: id, Key: b.key, Write: level}
+	}, func(r replicator.Result) {
 		if errors.Is(r.Err, crdt.ErrDeleted) {
 			w.violate("deleted forever", "%v: deleting %s again is %v", p, b.key, r.Err)
 		}

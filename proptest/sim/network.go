@@ -75,7 +75,10 @@ type link struct {
 const heldMax = 4096
 
 func newNetwork(w *World) *network {
-	return &network{w: w, rng: w.rs.stream("network", 0), links: map[linkKey]*link{}, loss: w.opt.Loss, dup: w.opt.Duplicate, straggle: w.opt.Straggle}
+	return &network{
+		w: w, rng: w.rs.stream("network", 0), links: map[linkKey]*link{}, loss: w.opt.Loss, dup: w.opt.Duplicate,
+		straggle: w.opt.Straggle,
+	}
 }
 
 // cut sets which slots cannot reach which; nil heals.

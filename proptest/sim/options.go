@@ -74,7 +74,9 @@ type Options struct {
 	Final    float64       // part that is on keys that are permanently deleted
 	LogMax   int           // events that a replica keeps; 0 the default
 	FrameMax int           // of the Replicator; 0 the default
-	Bulk     float64       // part of the additions to sets that puts large elements in one group, which is larger than a frame
+	// part of the additions to sets that puts large elements in one group, which is larger than a
+	// frame
+	Bulk float64
 	// BatchRows is above how many rows a batch goes to the disk in parts; 0 the default.
 	BatchRows int
 	// WeakSketch makes the sketches of repairs mix up dots, so that they must find out and take
@@ -110,9 +112,10 @@ type Options struct {
 	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the
 	// cluster.
 	ShardLeases, CoordLeases bool
-	LeaseTTL                 time.Duration // after which a process that is not heard of loses them; 0: they last as long as it
-	LeaseRetry               time.Duration // the pause between two tries
-	NewKeys                  []keyStage    // which keys become durable, in order of time
+	// after which a process that is not heard of loses them; 0: they last as long as it
+	LeaseTTL   time.Duration
+	LeaseRetry time.Duration // the pause between two tries
+	NewKeys    []keyStage    // which keys become durable, in order of time
 	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be
 	// handled, in the order of its sender.
 	Calm bool
@@ -283,8 +286,10 @@ func (o *Options) drawArbiter(r *rand.Rand) {
 
 // drawAllocation draws the strategy that chooses the homes of shards, likewise.
 func (o *Options) drawAllocation(r *rand.Rand) {
-	o.Allocation = pick[allocation.Strategy](r, allocation.LeastShard{}, allocation.LeastShard{}, allocation.Threshold{},
-		allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{}, allocation.LoadAware{RestAfterMove: 5 * time.Second})
+	o.Allocation = pick[allocation.Strategy](r, allocation.LeastShard{},
+		allocation.LeastShard{}, allocation.Threshold{},
+		allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{},
+		allocation.LoadAware{RestAfterMove: 5 * time.Second})
 }
 
 // drawLeases draws leases of shards and coordinators, likewise. A calm world has none, nor one that
@@ -302,7 +307,9 @@ func (o *Options) drawPassivation(r *rand.Rand) {
 	limited := r.IntN(3) == 0
 	levels := passivation.DefaultStrategy()
 	levels.Admission.Window.HillClimbing = r.IntN(2) == 0
-	o.Passivation = pick(r, passivation.Strategy{}, passivation.Strategy{Levels: 3}, passivation.Strategy{Replacement: passivation.MostRecentlyUsed},
+	o.Passivation = pick(r, passivation.Strategy{}, passivation.Strategy{Levels: 3}, passivation.Strategy{
+		Replacement: passivation.MostRecentlyUsed,
+	},
 		passivation.Strategy{Replacement: passivation.LeastFrequentlyUsed, DynamicAging: true}, levels)
 	n := pick(r, 1, 2, 4)
 	if limited {
@@ -328,9 +335,12 @@ func (o *Options) drawTidy(r *rand.Rand) {
 
 func (o Options) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v+%v fail=%g", o.Scenario, o.Nodes, o.Spare,
-		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax, o.WriteBehind, o.DiskFail)
-	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d remember=%v", o.Timing,
+	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v+%v "+
+		"fail=%g", o.Scenario, o.Nodes, o.Spare,
+		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax,
+		o.WriteBehind, o.DiskFail)
+	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d "+
+		"remember=%v", o.Timing,
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	if o.Lag > 0 {
 		fmt.Fprintf(&b, " lag=%v", o.Lag)

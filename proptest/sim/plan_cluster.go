@@ -77,7 +77,8 @@ func drawCluster(rs streams, plan Plan) Options {
 	}
 	o.Weights[join], o.Weights[leave] = pick(r, 2, 5, 8), pick(r, 1, 3, 5)
 	o.Timing = pick(r, usualTiming, usualTiming, hostileTiming, recklessTiming)
-	o.Scenario = pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, lostKinds,
+	o.Scenario = pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos,
+		growingView, growingView, lostKinds,
 		rollingMoves)
 	o.drawRestarts(rs.stream("restarts", 0))
 	o.drawLagging(rs)
@@ -101,7 +102,8 @@ func (o *Options) drawStrategy(r *rand.Rand) {
 		return // those are about a majority
 	}
 	o.Strategy = pick[downing.Strategy](r, downing.KeepMajority{}, downing.KeepMajority{}, downing.Manual{},
-		downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{}, downing.KeepOldest{DownIfAlone: true}, downing.DownAll{},
+		downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{},
+		downing.KeepOldest{DownIfAlone: true}, downing.DownAll{},
 		downing.LeaseMajority{})
 	o.VotersMax = pick(r, 0, 0, 0, 1, 3, 5)
 }

@@ -147,7 +147,8 @@ func (p *Process) done(why error) {
 		s.retired = true
 		return
 	}
-	w.after(time.Duration(between(w.chaos.rng, int64(200*time.Millisecond), int64(5*time.Second))), nil, func() { w.restart(s) })
+	w.after(time.Duration(between(w.chaos.rng, int64(200*time.Millisecond), int64(5*time.Second))), nil,
+		func() { w.restart(s) })
 }
 
 // pause freezes the process for a while, as SIGSTOP does; its clock goes on. What arrives waits.

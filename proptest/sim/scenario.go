@@ -56,12 +56,13 @@ const (
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, laggingViews, rollingRestarts, newKeys,
-	closings, stops, oldLeases, lostKinds, smallLogs, tidying, lateCounts, manyLeave, inserts, closedTypes}
+var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, laggingViews,
+	rollingRestarts, newKeys, closings, stops, oldLeases, lostKinds, smallLogs, tidying, lateCounts, manyLeave,
+	inserts, closedTypes}
 
 func drawScenario(r *rand.Rand) string {
-	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts, stoppedGrowing, rollingMoves, rollingMoves,
-		lostKinds, lostKinds, smallLogs, tidying)
+	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts,
+		stoppedGrowing, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs, tidying)
 }
 
 // drawRestarts makes some of the worlds of plain chaos ones of restarts, from a stream of its own.
@@ -95,21 +96,21 @@ func applyScenario(r *rand.Rand, o *Options) {
 	quiet := [faultKinds]int{}
 	switch o.Scenario {
 	case growingView:
-		o.Nodes, o.Spare, o.Safety = pick(r, 3, 3, 4), 10, 150*time.Second
-		o.Shards = 0
+		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 3, 4), 10, 0, 150*time.Second
 		if t := hostileIf(r.IntN(4) > 0); o.Timing != recklessTiming {
 			o.Timing = t
 		}
 		o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 10*time.Millisecond), 0.6
 	case coldRestarts:
-		o.Nodes, o.Durable, o.DiskMax, o.Shards = pick(r, 1, 3, 3, 5), true, pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond), 0
+		o.Nodes, o.Durable, o.Shards, o.Weights = pick(r, 1, 3, 3, 5), true, 0, quiet
+		o.DiskMax = pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond)
 		o.WriteGap = pick(r, 5*time.Millisecond, 20*time.Millisecond)
-		o.Weights = quiet
 		o.Weights[crash], o.Weights[crashAll], o.Weights[diskStall], o.Weights[mend] = 4, 2, 2, 1
 	case stoppedGrowing:
 		o.Nodes, o.Spare, o.Durable, o.Shards, o.Safety = pick(r, 1, 2, 3, 3), 4, true, 0, 200*time.Second
 		o.DiskMax, o.DiskFail = pick(r, 5*time.Millisecond, 40*time.Millisecond), 0
-		o.WriteGap, o.Reads, o.Loss, o.PromptLossy = pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.5, pick(r, 0, 0.01), true
+		o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.5
+		o.Loss, o.PromptLossy = pick(r, 0, 0.01), true
 	case rollingMoves, laggingViews:
 		o.applyMoves(r)
 	case closedTypes:
@@ -140,7 +141,8 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.LogMax, o.Removes, o.Keys = pick(r, 3, 5), pick(r, 1, 4, 16), 0.4, pick(r, 1, 3)
 		o.WriteGap, o.Shards = pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
 		o.Weights = quiet
-		o.Weights[split], o.Weights[isolate], o.Weights[mend], o.Weights[freeze], o.Weights[partial], o.Weights[connectionReset] = 3, 3, 3, 1, 2, 2
+		o.Weights[split], o.Weights[isolate], o.Weights[mend] = 3, 3, 3
+		o.Weights[freeze], o.Weights[partial], o.Weights[connectionReset] = 1, 2, 2
 		o.WeakSketch = r.IntN(2) == 0
 	case tidying:
 		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 5, 5), 4, 0, 150*time.Second

@@ -79,7 +79,8 @@ func (s *insertSpec) begin() {
 
 func (s *insertSpec) formed() bool {
 	for _, p := range s.c.w.live {
-		if p.mem.view == nil || len(p.mem.view.Voters()) != insertNodes || p.rep.m.Settled() != uint64(p.mem.view.Epoch) {
+		if p.mem.view == nil || len(p.mem.view.Voters()) != insertNodes ||
+			p.rep.m.Settled() != uint64(p.mem.view.Epoch) {
 			return false
 		}
 	}
@@ -104,7 +105,9 @@ func (s *insertSpec) next() {
 		w.after(time.Second+insertSplit, nil, s.mend)
 	}
 	for i, k := range s.c.rng.Perm(w.opt.Inserts) {
-		w.after(spread*time.Duration(i)/time.Duration(w.opt.Inserts), nil, func() { s.insert(w.slots[k%insertNodes].proc) })
+		w.after(spread*time.Duration(i)/time.Duration(w.opt.Inserts), nil, func() {
+			s.insert(w.slots[k%insertNodes].proc)
+		})
 	}
 	w.after(spread, nil, s.answered)
 }
@@ -131,7 +134,8 @@ func (s *insertSpec) insert(p *Process) {
 			if s.phase.level == quorum.Majority {
 				e.acked = w.now
 			}
-		case errors.Is(r.Err, replicator.ErrTimeout) && s.phase.split && s.phase.level == quorum.Majority && smaller(p.slot.index):
+		case errors.Is(r.Err, replicator.ErrTimeout) && s.phase.split &&
+			s.phase.level == quorum.Majority && smaller(p.slot.index):
 			s.failed[p.slot.index]++
 		default:
 			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.elem, s.phase.key, s.phase.level, r.Err)
@@ -168,7 +172,8 @@ func (s *insertSpec) ask(p *Process, then func()) {
 		}
 		for _, e := range book.entries[:known] {
 			if err == nil && !v.Contains(e.elem) && (e.must(start) || e.slot == p.slot.index) {
-				w.violate("inserts", "%v reads %s of a majority without %s of n%d, acknowledged at %v", p, book.key, e.elem, e.slot, time.Duration(e.acked))
+				w.violate("inserts", "%v reads %s of a majority without %s of n%d, acknowledged at %v",
+					p, book.key, e.elem, e.slot, time.Duration(e.acked))
 			}
 		}
 		then()
@@ -190,7 +195,8 @@ func (s *insertSpec) answered() {
 	s.open = len(w.live)
 	for _, p := range w.live {
 		if s.phase.split && smaller(p.slot.index) != (s.failed[p.slot.index] > 0) {
-			w.violate("inserts", "%v: %d inserts at Majority failed in a split of three and two", p, s.failed[p.slot.index])
+			w.violate("inserts", "%v: %d inserts at Majority failed in a split of three and two",
+				p, s.failed[p.slot.index])
 		}
 		s.ask(p, func() {
 			if s.open--; s.open == 0 {
@@ -210,7 +216,8 @@ func (s *insertSpec) spread() {
 			all = v.Contains(s.book.entries[i].elem)
 		}
 		if !all && w.now > s.until {
-			w.violate("inserts", "%v holds %d of %d in %s after %v (%v)", p, v.Len(), w.opt.Inserts, s.phase.key, insertSettle, err)
+			w.violate("inserts", "%v holds %d of %d in %s after %v (%v)",
+				p, v.Len(), w.opt.Inserts, s.phase.key, insertSettle, err)
 			return
 		}
 		if !all {

@@ -91,8 +91,10 @@ type closing struct {
 	c *chaos
 	// quiet: nothing is sent from before the nodes leave until they are back.
 	quiet bool
-	homes map[home]*Process // where shards were at home when the nodes began to leave, unless they were about to move; only looked up
-	alive []closed          // remembered entities that ran then
+	// where shards were at home when the nodes began to leave, unless they were about to move; only
+	// looked up
+	homes map[home]*Process
+	alive []closed // remembered entities that ran then
 }
 
 type home struct {
@@ -114,7 +116,9 @@ func (c *chaos) closings() {
 	next = func() {
 		if w := c.w; !w.healed && w.now < int64(w.opt.Safety-closingMost) {
 			k := &closing{c: c, quiet: c.rng.IntN(2) == 0}
-			k.begin(func() { w.after(time.Duration(between(c.rng, int64(5*time.Second), int64(15*time.Second))), nil, next) })
+			k.begin(func() {
+				w.after(time.Duration(between(c.rng, int64(5*time.Second), int64(15*time.Second))), nil, next)
+			})
 		}
 	}
 	c.w.after(time.Duration(between(c.rng, int64(8*time.Second), int64(15*time.Second))), nil, next)
@@ -173,7 +177,8 @@ func (k *closing) leave(done func()) {
 		for _, d := range p.shard.types {
 			for s := range protocol.ShardID(w.opt.Shards) {
 				if r := d.shards[s]; r != nil {
-					moves := d.routes[s].State == protocol.RouteDraining || d.routes[s].State == protocol.RouteMoving // since before the word
+					// since before the word
+					moves := d.routes[s].State == protocol.RouteDraining || d.routes[s].State == protocol.RouteMoving
 					if !moves {
 						k.homes[home{d.index, s}] = p
 					}

@@ -31,7 +31,9 @@ func (c *chaos) stops() {
 	next = func() {
 		if w := c.w; !w.healed && w.now < int64(w.opt.Safety-2*stopMost) {
 			s := &stopping{c: c, mute: c.rng.IntN(2) == 0}
-			s.begin(func() { w.after(time.Duration(between(c.rng, int64(3*time.Second), int64(10*time.Second))), nil, next) })
+			s.begin(func() {
+				w.after(time.Duration(between(c.rng, int64(3*time.Second), int64(10*time.Second))), nil, next)
+			})
 		}
 	}
 	c.w.after(time.Duration(between(c.rng, int64(8*time.Second), int64(12*time.Second))), nil, next)

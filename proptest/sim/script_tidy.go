@@ -79,7 +79,8 @@ func (c *chaos) lateWords() time.Duration {
 	w := c.w
 	oldest, victim, friend := c.oldest(), c.slot(), c.slot()
 	p := victim.proc
-	if p == nil || friend.proc == nil || victim == friend || victim == oldest || friend == oldest || p.mem.view == nil ||
+	if p == nil || friend.proc == nil || victim == friend || victim == oldest ||
+		friend == oldest || p.mem.view == nil ||
 		!p.mem.view.Has(membership.UID(p.uid)) {
 		return 100 * time.Millisecond
 	}

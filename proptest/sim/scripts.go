@@ -181,7 +181,8 @@ func (c *chaos) drawLosses() func(from, to int, pk *packet) bool {
 	}
 	return func(from, to int, pk *packet) bool {
 		for _, r := range rules {
-			if (r.from < 0 || r.from == from) && (r.to < 0 || r.to == to) && pk.ch == toMember && len(pk.payload) > 1 && pk.payload[1] == r.kind {
+			if (r.from < 0 || r.from == from) && (r.to < 0 || r.to == to) && pk.ch == toMember && len(pk.payload) > 1 &&
+				pk.payload[1] == r.kind {
 				return true
 			}
 		}

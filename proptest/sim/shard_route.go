@@ -117,7 +117,8 @@ func (d *typeDriver) act(a protocol.RegionAction) {
 		}
 		delete(d.buffers, a.Shard)
 	case protocol.SendFence:
-		b := protocol.AppendMessage([]byte{packMessage, byte(d.index)}, protocol.Fence{Shard: a.Shard, HandOff: a.HandOff})
+		b := protocol.AppendMessage([]byte{packMessage, byte(d.index)},
+			protocol.Fence{Shard: a.Shard, HandOff: a.HandOff})
 		d.p.w.net.send(d.p, uint64(a.To), data, uint32(a.Shard)%stripes, toShard, b)
 	case protocol.StartShard:
 		d.startShard(a.Shard, a.Wait)

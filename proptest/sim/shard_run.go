@@ -135,7 +135,8 @@ func (r *shardRun) step(in protocol.ShardInput) {
 	}
 	e := r.m.Step(p.time(), in)
 	if w.trace.watching() {
-		w.trace.line(p, "%s S%v -> write%d read%d reply%v region%v", r.d.cfg.Type, r.shard, len(e.Write), len(e.Read), e.Reply, e.Region)
+		w.trace.line(p, "%s S%v -> write%d read%d reply%v region%v",
+			r.d.cfg.Type, r.shard, len(e.Write), len(e.Read), e.Reply, e.Region)
 	}
 	r.d.check(r.m)
 	do, up := slices.Clone(e.Do), slices.Clone(e.Region)
@@ -207,7 +208,8 @@ func (r *shardRun) box(id protocol.EntityID) *box {
 func (d *typeDriver) deliver(m *tell) {
 	r := d.shards[m.shard]
 	if r == nil {
-		d.p.w.violate("sharding", "%v %s: route %v leads to shard %v, which is not here", d.p, d.cfg.Type, d.routes[m.shard], m.shard)
+		d.p.w.violate("sharding", "%v %s: route %v leads to shard %v, which is not here",
+			d.p, d.cfg.Type, d.routes[m.shard], m.shard)
 		return
 	}
 	b := r.box(m.entity)

@@ -17,7 +17,8 @@ func TestSeeds(t *testing.T) {
 	t.Log(s)
 	t.Logf("%+v", s.Counts)
 	if c := s.Counts; c.Acked == 0 || c.Reads == 0 || c.Linear == 0 || c.Crashes == 0 || c.Views == 0 ||
-		c.Swept == 0 || c.Expired == 0 || c.Folded == 0 || c.Deleted == 0 || c.Bulk == 0 || c.Parts == 0 || c.Leased == 0 || c.LeasesLost == 0 {
+		c.Swept == 0 || c.Expired == 0 || c.Folded == 0 || c.Deleted == 0 || c.Bulk == 0 || c.Parts == 0 ||
+		c.Leased == 0 || c.LeasesLost == 0 {
 		t.Errorf("the worlds did next to nothing: %+v", c)
 	}
 }
@@ -32,7 +33,8 @@ func TestClusterSeeds(t *testing.T) {
 	s := b.Run()
 	t.Log(s)
 	t.Logf("%+v", s.Counts)
-	if c := s.Counts; c.Flaps == 0 || c.Crashes == 0 || c.Pauses == 0 || c.Cuts == 0 || c.Joins == 0 || c.Leaves == 0 || c.Acked == 0 || c.Told == 0 ||
+	if c := s.Counts; c.Flaps == 0 || c.Crashes == 0 || c.Pauses == 0 || c.Cuts == 0 || c.Joins == 0 || c.Leaves == 0 ||
+		c.Acked == 0 || c.Told == 0 ||
 		c.Consulted == 0 || c.Located == 0 || c.Evicted == 0 {
 		t.Errorf("the worlds did next to nothing: %+v", c)
 	}
@@ -44,16 +46,20 @@ func TestClusterPlanDrawsAll(t *testing.T) {
 	for seed := uint64(1); seed <= 400; seed++ {
 		o := drawOptions(streams{seed: seed}, Plan{Swarm: Cluster})
 		seen[fmt.Sprint("nodes ", o.Nodes)], seen[o.Strategy.String()], seen[o.Timing.String()] = true, true, true
-		seen[fmt.Sprint("voters ", o.VotersMax)], seen[fmt.Sprint(o.Scenario, " of ", o.Nodes, " ", o.Timing)] = true, true
+		seen[fmt.Sprint("voters ", o.VotersMax)], seen[fmt.Sprint(o.Scenario, " of ", o.Nodes, " ", o.Timing)] = true,
+			true
 		for s, n := range o.Weights {
 			seen[fault(s).String()] = seen[fault(s).String()] || n > 0
 		}
-		if scripts[o.Scenario] == nil && (o.Weights[join] == 0 || o.Weights[leave] == 0) || o.ClockDrift > farApart || o.WriteGap < 300*time.Millisecond {
+		if scripts[o.Scenario] == nil && (o.Weights[join] == 0 || o.Weights[leave] == 0) || o.ClockDrift > farApart ||
+			o.WriteGap < 300*time.Millisecond {
 			t.Errorf("seed %d: %v", seed, o)
 		}
 	}
-	want := []string{"nodes 3", "nodes 5", "nodes 7", "nodes 20", "keep-majority", "manual", "keep-oldest", "keep-oldest down-if-alone", "down-all", "lease-majority",
-		"static-quorum 3", "voters 0", "voters 1", "voters 3", "voters 5", "growing-view of 3 reckless", "growing-view of 4 reckless", "growing-view of 3 hostile",
+	want := []string{"nodes 3", "nodes 5", "nodes 7", "nodes 20", "keep-majority", "manual", "keep-oldest",
+		"keep-oldest down-if-alone", "down-all", "lease-majority",
+		"static-quorum 3", "voters 0", "voters 1", "voters 3", "voters 5", "growing-view of 3 reckless",
+		"growing-view of 4 reckless", "growing-view of 3 hostile",
 		"rolling-restarts of 3 usual", "closings of 3 usual"}
 	for _, w := range append(want, faultNames[:]...) {
 		if !seen[w] {
@@ -141,12 +147,16 @@ func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 		} else {
 			t.Logf("%s is caught at seed %d by %q", defect, caught.Seed, caught.Violation.Check)
 		}
-		sound := Batch{First: 1, Seeds: 1, Plan: plan, Failed: func(r Result) { t.Errorf("seed %d: %v", r.Seed, r.Violation) }}.Run()
+		sound := Batch{First: 1, Seeds: 1, Plan: plan, Failed: func(r Result) {
+			t.Errorf("seed %d: %v", r.Seed, r.Violation)
+		}}.Run()
 		if plan.Scenario == lateCounts && sound.Counts.Folded == 0 {
 			t.Errorf("%s: nothing is folded: %+v", defect, sound.Counts)
 		}
-		if c := sound.Counts; plan.Scenario == closings && (c.Closings == 0 || c.Returned == 0) || plan.Scenario == rollingRestarts && c.HandOffs == 0 ||
-			plan.Scenario == closedTypes && c.TypesClosed == 0 || plan.Scenario == stops && c.Stops == 0 || plan.Scenario == oldLeases && c.Crashes == 0 {
+		if c := sound.Counts; plan.Scenario == closings && (c.Closings == 0 || c.Returned == 0) ||
+			plan.Scenario == rollingRestarts && c.HandOffs == 0 ||
+			plan.Scenario == closedTypes && c.TypesClosed == 0 || plan.Scenario == stops && c.Stops == 0 ||
+			plan.Scenario == oldLeases && c.Crashes == 0 {
 			t.Errorf("%s: nothing came back: %+v", defect, c)
 		}
 	}
@@ -181,7 +191,8 @@ func TestInstant(t *testing.T) {
 	if b.Sub(a) != 7 || !a.Before(b) || b.UnixNano() >= a.UnixNano() {
 		t.Errorf("sub %v, before %v", b.Sub(a), a.Before(b))
 	}
-	if c := a.Add(time.Minute); monotonic(c) != mono+int64(time.Minute) || c.UnixNano() != wall+int64(time.Minute) || c.Sub(a) != time.Minute {
+	if c := a.Add(time.Minute); monotonic(c) != mono+int64(time.Minute) || c.UnixNano() != wall+int64(time.Minute) ||
+		c.Sub(a) != time.Minute {
 		t.Errorf("add: %v", c)
 	}
 }

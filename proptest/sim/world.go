@@ -158,13 +158,15 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 		w.counts.tidied(p)
 	}
 	return Result{
-		Seed: seed, Options: w.opt, Hash: w.trace.hash, Events: w.events, Virtual: time.Duration(w.now), Violation: w.failed, Counts: w.counts,
+		Seed: seed, Options: w.opt, Hash: w.trace.hash, Events: w.events, Virtual: time.Duration(w.now),
+		Violation: w.failed, Counts: w.counts,
 	}
 }
 
 func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	rs := streams{seed: seed}
-	w := &World{opt: drawOptions(rs, plan), rs: rs, procs: map[uint64]*Process{}, nextID: rs.stream("ids", 0), history: newHistory(),
+	w := &World{opt: drawOptions(rs, plan), rs: rs, procs: map[uint64]*Process{},
+		nextID: rs.stream("ids", 0), history: newHistory(),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace{w: watch, now: &w.now}
 	w.net = newNetwork(w)

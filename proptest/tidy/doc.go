@@ -21,9 +21,12 @@
 //   - names: no util, common or helpers;
 //   - size: files and functions stay short enough to be read at a sitting, the median ones much
 //     shorter;
+//   - width: lines of code have at most 120 columns, except in packages that are not there yet;
 //   - tests: no sleeping, and no skipped test without a comment that says what a machine may lack;
 //     a package that starts goroutines looks for leaks;
 //   - toplevel: the fixed list of names in the root of the module;
+//   - language: comments and texts use no refused word, comments are not wide, and a term has one
+//     meaning;
 //   - words: nothing in the tree speaks of the machine or the room it was written in.
 //
 // What it does not see: dependencies that break purity from within (a library with a lock inside is

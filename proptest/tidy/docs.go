@@ -36,11 +36,15 @@ func (p *Package) story() []Finding {
 		case p.Name == "main" || path.Base(f.Name) == "doc.go":
 			told = true
 		default:
-			out = append(out, Finding{File: f.Name, Line: 1, Rule: "docs", Text: "a second package comment; the story is told in doc.go"})
+			out = append(out, Finding{
+				File: f.Name, Line: 1, Rule: "docs", Text: "a second package comment; the story is told in doc.go",
+			})
 		}
 	}
 	if !told {
-		return []Finding{{File: p.Dir, Rule: "docs", Text: "no doc.go with a package comment (a command may have it in any file)"}}
+		return []Finding{
+			{File: p.Dir, Rule: "docs", Text: "no doc.go with a package comment (a command may have it in any file)"},
+		}
 	}
 	return out
 }

@@ -23,7 +23,8 @@ type term struct {
 var terms = []term{
 	{"Permit", "ddata/runloop", "the right of one message to wait in front of a loop"},
 	{"JoinReply", "ddata/membership/bootstrap", "the answer of a member to a node that looks for a cluster"},
-	{"View", "ddata/membership/view", "one link of the chain of memberships; the replicator has its part of it as View too"},
+	{"View", "ddata/membership/view",
+		"one link of the chain of memberships; the replicator has its part of it as View too"},
 	{"FetchItems", "replicator/wire", "the question of a repair for the items among some dots"},
 	{"MoreCells", "replicator/wire", "the question of a repair for more cells of a sketch"},
 	{"LogTruncated", "replicator/wire", "the answer that the log does not reach back so far"},
@@ -109,7 +110,8 @@ func (m *Module) homonyms(p *Package, f *File) (out []Finding) {
 			name := spec.Name
 			for _, t := range terms {
 				if t.Word == name.Name && p.Dir != t.Package && !slices.Contains(shared[t.Word], p.Dir) {
-					out = append(out, m.at(name.Pos(), "language", "%s is a term of %s: %s", t.Word, t.Package, t.Meaning))
+					out = append(out, m.at(name.Pos(), "language", "%s is a term of %s: %s",
+						t.Word, t.Package, t.Meaning))
 				}
 			}
 		}

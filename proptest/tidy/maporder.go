@@ -122,7 +122,8 @@ type checker struct {
 func newChecker(m *Module) *checker {
 	c := &checker{m: m, done: map[string]*types.Package{}, infos: map[string]*types.Info{}}
 	exports := c.exports()
-	c.ext = importer.ForCompiler(m.Fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	c.ext = importer.ForCompiler(m.Fset, "gc",
+		func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	return c
 }
 

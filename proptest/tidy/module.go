@@ -179,7 +179,10 @@ func (p *Package) imports(path string) bool {
 
 // uses reports whether the file imports path.
 func (f *File) uses(path string) bool {
-	return slices.ContainsFunc(f.AST.Imports, func(s *ast.ImportSpec) bool { _, at := importName(s); return at == path })
+	return slices.ContainsFunc(f.AST.Imports, func(s *ast.ImportSpec) bool {
+		_, at := importName(s)
+		return at == path
+	})
 }
 
 // imports maps the names under which a file uses its imports to their paths.

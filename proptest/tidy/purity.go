@@ -10,15 +10,20 @@ import (
 // pureImports are what a pure package may use beside lower packages of this module, each with the
 // reason that it is harmless.
 var pureImports = map[string]string{
-	"bytes": "values", "cmp": "values", "errors": "values", "fmt": "printing to strings", "iter": "values", "maps": "values; see maporder",
-	"math": "values", "math/bits": "values", "slices": "values", "sort": "values", "strconv": "values", "strings": "values",
-	"unicode/utf8": "values", "encoding": "interfaces", "encoding/binary": "values", "encoding/hex": "values", "container/heap": "values",
-	"crypto/sha256": "a hash, no randomness", "hash/crc32": "a hash", "hash/fnv": "a hash",
+	"bytes": "values", "cmp": "values", "errors": "values", "fmt": "printing to strings", "iter": "values",
+	"maps": "values; see maporder",
+	"math": "values", "math/bits": "values", "slices": "values", "sort": "values",
+	"strconv": "values", "strings": "values",
+	"unicode/utf8": "values", "encoding": "interfaces", "encoding/binary": "values", "encoding/hex": "values",
+	"container/heap": "values",
+	"crypto/sha256":  "a hash, no randomness", "hash/crc32": "a hash", "hash/fnv": "a hash",
 	"reflect":                      "kinds of type parameters; no state",
 	"math/rand/v2":                 "for *rand.Rand, which is handed in; its global functions are forbidden below",
 	"time":                         "for the values Time and Duration; its clock and timers are forbidden below",
-	"github.com/fxamacker/cbor/v2": "the encoding of every wire and disk format", "github.com/tidwall/btree": "the copy-on-write tree",
-	"github.com/google/btree": "a tree", "github.com/zeebo/xxh3": "a hash", "github.com/cespare/xxhash/v2": "a hash",
+	"github.com/fxamacker/cbor/v2": "the encoding of every wire and disk format",
+	"github.com/tidwall/btree":     "the copy-on-write tree",
+	"github.com/google/btree":      "a tree", "github.com/zeebo/xxh3": "a hash",
+	"github.com/cespare/xxhash/v2": "a hash",
 }
 
 // clockNames are the names of package time that read a clock or wait for one.
@@ -120,7 +125,8 @@ func (m *Module) sharedRandom(d ast.Decl, names map[string]string) []Finding {
 			return false
 		}
 		if x, sel := selector(n); names[x] == "math/rand/v2" && slices.Contains(randNames, sel) {
-			out = append(out, m.at(n.Pos(), "purity", "a generator that all machines share; use the *rand.Rand handed in"))
+			out = append(out, m.at(n.Pos(), "purity",
+				"a generator that all machines share; use the *rand.Rand handed in"))
 			return false
 		}
 		return true

@@ -22,34 +22,46 @@ var ranks = []rankRow{
 	{"durable", 1, false, "the port to a disk knows rows, not what they mean"},
 	{"replicator/keyspace", -1, true, "which keys live where is a matter of names"},
 	{"replicator/fifo", -2, true, "a queue knows nothing of what it holds"},
-	{"replicator/storage", 0, true, "which rows to write next depends on what changed and what is written, whatever a disk is"},
+	{"replicator/storage", 0, true,
+		"which rows to write next depends on what changed and what is written, whatever a disk is"},
 	{"replicator/deadline", -1, true, "what waits is ordered by time, whatever it waits for"},
 	{"replicator/idle", 0, true, "how long a key may be idle is a matter of names and times"},
-	{"replicator/subscription", 0, true, "which keys are listened to, and which have changed, needs hashes of items only"},
+	{"replicator/subscription", 0, true,
+		"which keys are listened to, and which have changed, needs hashes of items only"},
 	{"replicator/push", -1, true, "what is on its way is bookkeeping; it knows no view and sends nothing"},
-	{"replicator/repair", -1, true, "a repair compares two stores and says what to ask; it knows no view and no message"},
-	{"replicator/quorum", -1, true, "which members count is a matter of views and levels; it knows no message and no store"},
-	{"replicator/wire", 0, true, "a message is a value with one encoding; whether it makes sense is known to the machine"},
+	{"replicator/repair", -1, true,
+		"a repair compares two stores and says what to ask; it knows no view and no message"},
+	{"replicator/quorum", -1, true,
+		"which members count is a matter of views and levels; it knows no message and no store"},
+	{"replicator/wire", 0, true,
+		"a message is a value with one encoding; whether it makes sense is known to the machine"},
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
 	{"ddata/membership/view", -8, true, "ids, members and views are values, whatever is decided about them"},
 	{"ddata/membership/paxos", -7, true, "ballots decide one view after another, whatever stands in it"},
-	{"ddata/membership/nodelease", -7, true, "what a node may rely on and has promised is a matter of times and voters"},
-	{"ddata/membership/downing", -6, true, "which side of a partition goes on depends on the nodes that it hears, and on rules"},
-	{"ddata/membership/bootstrap", -5, true, "looking for a cluster needs views and a rule of quorums, and nothing of what comes after"},
+	{"ddata/membership/nodelease", -7, true,
+		"what a node may rely on and has promised is a matter of times and voters"},
+	{"ddata/membership/downing", -6, true,
+		"which side of a partition goes on depends on the nodes that it hears, and on rules"},
+	{"ddata/membership/bootstrap", -5, true,
+		"looking for a cluster needs views and a rule of quorums, and nothing of what comes after"},
 	{"ddata/membership/report", -7, true, "what members say of themselves is remembered, whatever follows from it"},
 	{"ddata/membership/joiners", -4, true, "which nodes ask to be let in, and why not, is said without letting any in"},
 	{"ddata/membership/nextview", -3, true, "the next view is computed from what a node knows, whatever decides it"},
-	{"ddata/membership/arbitration", -3, true, "the vote of an arbiter is carried by what a node knows, whatever is decided with it"},
+	{"ddata/membership/arbitration", -3, true,
+		"the vote of an arbiter is carried by what a node knows, whatever is decided with it"},
 	{"ddata/membership/message", -4, true, "messages are values with a form on the wire, whatever follows from them"},
-	{"ddata/membership/voting", -2, true, "a member takes part in decisions by what it knows, and neither sends nor installs"},
+	{"ddata/membership/voting", -2, true,
+		"a member takes part in decisions by what it knows, and neither sends nor installs"},
 	{"ddata/membership/record", -7, true, "what a disk keeps of the membership, for nodes and for tools"},
 	{"ddata/membership/parting", -3, true, "what a node still owes to others when it ends is told from what it knows"},
-	{"ddata/membership/singleton", -5, true, "what runs on the oldest of a role needs the views and the lease, and not how they are decided"},
+	{"ddata/membership/singleton", -5, true,
+		"what runs on the oldest of a role needs the views and the lease, and not how they are decided"},
 	{"ddata/membership", 1, true, "the members and the oldest of them are decided without data"},
 	{"ddata/discovery", 0, false, "it lists addresses where nodes may be, and knows nothing of the nodes"},
 	{"ddata/discovery/dnstest", 1, false, "a name server for the tests of whatever asks names"},
 	{"ddata/transport/frame", -1, false, "frames and their memory know no node and no connection"},
-	{"ddata/transport/receipt", 0, false, "what is kept until a receipt comes is frames, whatever link and node they are of"},
+	{"ddata/transport/receipt", 0, false,
+		"what is kept until a receipt comes is frames, whatever link and node they are of"},
 	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
 	{"ddata/transport/pki/pkitest", 3, false, "certificates for the tests of whatever uses them"},
@@ -65,14 +77,17 @@ var ranks = []rankRow{
 	{"sharding/passivation", 0, true, "which entities go when too many are active is a matter of numbers"},
 	{"sharding/delivery/protocol", 1, true, "producer and consumer know numbers and bytes, not what carries them"},
 	{"sharding/allocation", 2, true, "the choice of a home needs the members, and no machine"},
-	{"sharding/protocol", 3, true, "ids, tokens, messages and settings stand on views, on replicated state and on strategies"},
+	{"sharding/protocol", 3, true,
+		"ids, tokens, messages and settings stand on views, on replicated state and on strategies"},
 	{"sharding/protocol/coordinator", 4, true, "it decides where shards live, and talks with regions by messages only"},
-	{"sharding/protocol/region", 4, true, "it routes and hosts on one node, and knows the other machines by messages and inputs only"},
+	{"sharding/protocol/region", 4, true,
+		"it routes and hosts on one node, and knows the other machines by messages and inputs only"},
 	{"sharding/protocol/shard", 4, true, "the life of one shard's entities needs no other machine"},
 	{"sharding/codec", 4, false, "bytes of messages and frames know nothing of where they go"},
 	{"sharding/remember", 4, false, "the port to where ids are kept knows ids and shards, not what runs"},
 	{"sharding/remember/remembertest", 5, false, "the laws of that port, for every implementation"},
-	{"ddata/host", 3, false, "what a node lends to its extensions names the ports, and neither the node nor an extension"},
+	{"ddata/host", 3, false,
+		"what a node lends to its extensions names the ports, and neither the node nor an extension"},
 	{"ddata/drivers", 2, true, "what a machine wants is carried out by whatever host there is, running or simulated"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"ddata/ddatatest", 5, false, "clusters of real nodes for the tests of whatever runs on them"},
@@ -99,7 +114,8 @@ func rowOf(dir string) (rankRow, bool) {
 		if r.dir == dir {
 			return r, true
 		}
-		if base, wild := strings.CutSuffix(r.dir, "/..."); wild && strings.HasPrefix(dir, base+"/") && len(r.dir) > len(best.dir) {
+		if base, wild := strings.CutSuffix(r.dir, "/..."); wild && strings.HasPrefix(dir, base+"/") &&
+			len(r.dir) > len(best.dir) {
 			best, found = r, true
 		}
 	}
@@ -117,7 +133,9 @@ func checkRanks(m *Module) []Finding {
 	for _, p := range m.Packages {
 		row, ok := rowOf(p.Dir)
 		if !ok {
-			out = append(out, Finding{File: p.Dir, Rule: "ranks", Text: "package has no row in the table of ranks; add one with its reason"})
+			out = append(out, Finding{
+				File: p.Dir, Rule: "ranks", Text: "package has no row in the table of ranks; add one with its reason",
+			})
 			continue
 		}
 		for _, f := range p.Files {
@@ -130,7 +148,8 @@ func checkRanks(m *Module) []Finding {
 				target, ok := rowOf(dir)
 				switch {
 				case !ok || target.rank >= row.rank:
-					out = append(out, m.at(spec.Pos(), "ranks", "%s (rank %d) imports %s (rank %d): %s", p.Dir, row.rank, dir, target.rank, row.reason))
+					out = append(out, m.at(spec.Pos(), "ranks", "%s (rank %d) imports %s (rank %d): %s",
+						p.Dir, row.rank, dir, target.rank, row.reason))
 				case row.pure && !target.pure:
 					out = append(out, m.at(spec.Pos(), "ranks", "%s is pure and imports %s, which is not", p.Dir, dir))
 				}
@@ -142,7 +161,8 @@ func checkRanks(m *Module) []Finding {
 
 // topLevel is the root of the module as its users fixed it; hidden names are free.
 var topLevel = []string{
-	"go.mod", "go.sum", "ddata", "replicator", "crdt", "sharding", "durable", "examples", "proptest", "bench", "Makefile", "README.md", "LICENSE",
+	"go.mod", "go.sum", "ddata", "replicator", "crdt", "sharding", "durable", "examples", "proptest", "bench",
+	"Makefile", "README.md", "LICENSE",
 }
 
 func checkTopLevel(m *Module) []Finding {

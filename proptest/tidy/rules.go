@@ -22,9 +22,12 @@ func Rules() []Rule {
 		{"docs", "an exported name without a comment has a contract that only its author knows", checkDocs},
 		{"names", "util, common and helpers are where a subject was not found", checkNames},
 		{"size", "what does not fit on a few screens is not read before it is changed", checkSize},
-		{"tests", "a sleeping test is slow when it passes and wrong when it fails; a skipped one proves nothing; a leak fails another test", checkTests},
+		{"width", "what does not fit beside another window is read in two halves", checkWidth},
+		{"tests", "a sleeping test is slow when it passes and wrong when it fails; a skipped one proves nothing; " +
+			"a leak fails another test", checkTests},
 		{"toplevel", "the root of the module is fixed", checkTopLevel},
-		{"language", "a comment is read by people whose second language is English, and a word has one meaning", checkLanguage},
+		{"language", "a comment is read by people whose second language is English, and a word has one meaning",
+			checkLanguage},
 		{"words", "the tree must read the same wherever it is checked out", checkWords},
 	}
 }

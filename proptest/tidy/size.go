@@ -56,7 +56,8 @@ func (m *Module) medians() []Finding {
 			}
 		}
 	}
-	return slices.Concat(median(files, fileMedianMax, "the median file"), median(funcs, funcMedianMax, "the median function"))
+	return slices.Concat(median(files, fileMedianMax, "the median file"),
+		median(funcs, funcMedianMax, "the median function"))
 }
 
 func median(sizes []int, limit int, what string) []Finding {

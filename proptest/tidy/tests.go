@@ -54,7 +54,8 @@ func (m *Module) lazyTests(f *File) []Finding {
 			out = append(out, m.at(n.Pos(), "tests", "time.Sleep in a test"))
 		case slices.Contains([]string{"t", "b", "tb"}, x) && strings.HasPrefix(sel, "Skip"):
 			if !marked(lines, m.Fset.Position(n.Pos()).Line, skipMark) {
-				out = append(out, m.at(n.Pos(), "tests", "%s.%s without %q and a reason: a skipped test proves nothing", x, sel, skipMark))
+				out = append(out, m.at(n.Pos(), "tests",
+					"%s.%s without %q and a reason: a skipped test proves nothing", x, sel, skipMark))
 			}
 		}
 		return true
@@ -110,7 +111,8 @@ func (m *Module) leaks(p *Package) []Finding {
 	for _, f := range p.Files {
 		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if _, ok := n.(*ast.GoStmt); ok {
-				out = append(out, m.at(n.Pos(), "tests", "a goroutine starts here, and no test of the package looks for leaks"))
+				out = append(out, m.at(n.Pos(), "tests",
+					"a goroutine starts here, and no test of the package looks for leaks"))
 			}
 			return true
 		})

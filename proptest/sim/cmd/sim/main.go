@@ -43,7 +43,10 @@ func main() {
 	flag.Parse()
 	debug.SetGCPercent(400) // worlds are small and short-lived: memory is cheaper than a fifth of the time
 	stop := startProfile(*profile)
-	plan := sim.Plan{Swarm: *swarm, Scenario: *scenario, Defect: *defect, CheckEvery: *check, FaultsMax: *faultsMax, Inserts: *inserts}
+	plan := sim.Plan{
+		Swarm: *swarm, Scenario: *scenario, Defect: *defect, CheckEvery: *check,
+		FaultsMax: *faultsMax, Inserts: *inserts,
+	}
 	if err := plan.Validate(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
@@ -107,7 +110,8 @@ func one(seed uint64, plan sim.Plan, verbose bool, tail int) bool {
 		last.WriteTo(os.Stdout)
 	}
 	again := sim.Run(seed, plan, nil)
-	fmt.Printf("seed %d: %v\n  %+v\n  events=%d virtual=%v trace=%016x\n", seed, r.Options, r.Counts, r.Events, r.Virtual, r.Hash)
+	fmt.Printf("seed %d: %v\n  %+v\n  events=%d virtual=%v trace=%016x\n",
+		seed, r.Options, r.Counts, r.Events, r.Virtual, r.Hash)
 	if again.Hash != r.Hash {
 		fmt.Printf("  NOT DETERMINISTIC: a second run has trace=%016x\n", again.Hash)
 	}
