@@ -26,7 +26,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 			region:      func(do func(time.Time)) { c.inbox.do(func(_ *control, now time.Time) { do(now) }) },
 			coordinator: func(do func(time.Time)) { c.coord.do(do) },
 		}
-		lost := func() int { return int(g.core.drops.counts[DropInbox].Load()) }
+		lost := func() int { return int(g.plane.drops.counts[DropInbox].Load()) }
 		for _, msg := range []protocol.Message{region, coordinator} {
 			frame := codec.AppendControl(nil, protocol.AppendMessage(nil, msg))
 			const crowd = 10_000
@@ -37,7 +37,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 				<-held
 				was := lost()
 				for range crowd {
-					g.core.Receive(transport.NodeID(4711), frame)
+					g.plane.Receive(transport.NodeID(4711), frame)
 				}
 				before = append(before, lost()-was)
 				close(free)
@@ -57,7 +57,7 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g := start(w.join("backend"), cartType(&cartLog{}))
 		w.install()
-		c, r := g.run.control, g.core
+		c, r := g.run.control, g.plane
 		for _, wire := range []uint32{codec.PassivateWireID, codec.StartWireID} {
 			frame := cbor.AppendMap(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: r.routes.shardOf("a"), Typ: wire}, "a"), 0)
 			const crowd = 10_000

@@ -156,7 +156,7 @@ func TestLoadsAreMeasured(t *testing.T) {
 // TestNothingIsMeasured: where no strategy looks at loads, shards note nothing.
 func TestNothingIsMeasured(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if s := newShard(g.core, 0, protocol.Token{}); s.work != nil {
+	if s := newShard(g.plane, 0, protocol.Token{}); s.work != nil {
 		t.Error("it is measured")
 	}
 }

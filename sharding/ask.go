@@ -16,26 +16,26 @@ import (
 // Errors: those of Region.Tell, and ErrTimeout, ErrNoReply, ErrHandler, ErrReplyType,
 // ErrTooManyAsks, ErrMoving, ErrNodeGone, and ErrUnsent, which is one of these.
 func Ask[R, M any](ctx context.Context, to *Region[M], id string, req Request[R]) (R, error) {
-	q := &question[R]{r: to.core}
+	q := &question[R]{r: to.plane}
 	c, env, err := q.open(ctx, req, accepts[M](req))
 	if err == nil {
-		err = q.wait(ctx, c, to.core.send(ctx, id, env))
+		err = q.wait(ctx, c, to.plane.send(ctx, id, env))
 	}
 	if err != nil {
-		err = to.core.explained(id, err)
+		err = to.plane.explained(id, err)
 	}
 	return q.value, err
 }
 
 // AskRef is Ask through a reference.
 func AskRef[R, M any](ctx context.Context, to *EntityRef[M], req Request[R]) (R, error) {
-	q := &question[R]{r: to.region.core}
+	q := &question[R]{r: to.region.plane}
 	c, env, err := q.open(ctx, req, accepts[M](req))
 	if err == nil {
-		err = q.wait(ctx, c, to.send(ctx, env))
+		err = q.wait(ctx, c, to.region.plane.sendTo(ctx, &to.to, env))
 	}
 	if err != nil {
-		err = to.region.core.explained(to.id, err)
+		err = to.region.plane.explained(to.to.id, err)
 	}
 	return q.value, err
 }

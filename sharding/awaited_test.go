@@ -80,7 +80,7 @@ func TestARefusalEndsWithItsCoordinator(t *testing.T) {
 		demand := func(n *fakeNode, refused bool) {
 			t.Helper()
 			synctest.Wait()
-			why := fmt.Sprint(g.core.standing.uncoordinated())
+			why := fmt.Sprint(g.plane.standing.uncoordinated())
 			if !strings.Contains(why, n.member.Addr) || strings.Contains(why, "has refused this node") != refused {
 				t.Error(why)
 			}

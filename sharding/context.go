@@ -50,7 +50,7 @@ func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.id) }
 // stopped by force. A Tell or an Ask that is given it, or a context derived from it, sees that it
 // is inside a handler. Tell then never waits. Ask fails with ErrMoving rather than wait for a move
 // that waits for this handler.
-func (c *Context[M]) Context() context.Context { return c.e.context(c.r.core) }
+func (c *Context[M]) Context() context.Context { return c.e.context(c.r.plane) }
 
 // Fence is the token of this hosting of the shard, for writes to an outside store.
 func (c *Context[M]) Fence() (Token, error) {
@@ -116,7 +116,7 @@ func (c *Context[M]) take() (Responder, error) {
 	if c.call == 0 {
 		return Responder{}, ErrNotAsked
 	}
-	l := Responder{r: c.r.core, s: c.e.shard, call: c.call, origin: c.origin, question: c.question}
+	l := Responder{r: c.r.plane, s: c.e.shard, call: c.call, origin: c.origin, question: c.question}
 	if !l.s.holds() {
 		return Responder{}, ErrNoLease
 	}
@@ -130,25 +130,22 @@ func (c *Context[M]) Tell(id string, msg M) error {
 	if !c.e.shard.holds() {
 		return ErrNoLease
 	}
-	return c.r.core.send(inHandler, id, envelope{msg: msg})
+	return c.r.plane.send(inHandler, id, envelope{msg: msg})
 }
-
-// inHandler is a context for sends that must not wait.
-var inHandler context.Context = &handlerContext{Context: context.Background()}
 
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What
 // the mailbox holds is handled first; what comes later is for a new incarnation. Without the lease
 // it does nothing.
 func (c *Context[M]) Passivate() {
 	if c.e.shard.holds() {
-		c.r.core.passivate(c.e.shard, c.e.id, protocol.CauseRequest)
+		c.r.plane.passivate(c.e.shard, c.e.id, protocol.CauseRequest)
 	}
 }
 
 // SetReceiveTimeout arranges for msg to be handled whenever no other message was for d; d ≤ 0 ends
 // that. It does not keep an entity from being passivated.
 func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) {
-	c.e.setReceiveTimeout(c.r.core, d, msg)
+	c.e.setReceiveTimeout(c.r.plane, d, msg)
 }
 
 // Responder is the duty to answer one question. While the node does not hold its lease it answers
@@ -244,20 +241,20 @@ func (c *Context[M]) receive(env envelope) error {
 		return c.carry(b.Body)
 	}
 	if !ok {
-		c.r.core.out.replyError(env, codec.StatusUnregistered, fmt.Sprintf("%T", env.msg))
+		c.r.plane.out.replyError(env, codec.StatusUnregistered, fmt.Sprintf("%T", env.msg))
 		return fmt.Errorf("%w: %T", ErrUnregisteredMessage, env.msg)
 	}
 	if env.call == 0 || env.call == timerCall {
 		return c.user.Receive(c, msg)
 	}
 	c.call, c.origin = env.call, env.origin
-	c.question = c.r.core.reg.Like(env.msg)
+	c.question = c.r.plane.reg.Like(env.msg)
 	err := c.user.Receive(c, msg)
 	if c.call != 0 {
 		if err != nil {
 			c.fail(err)
 		} else {
-			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.core.name, c.e.id, env.msg))
+			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.plane.name, c.e.id, env.msg))
 		}
 	}
 	return err
@@ -271,7 +268,7 @@ func (c *Context[M]) fail(err error) {
 	}
 	env := envelope{call: c.call, origin: c.origin}
 	c.call = 0
-	c.r.core.out.fail(env, err)
+	c.r.plane.out.fail(env, err)
 }
 
 // unanswered ends the question that the handler left open. Without the lease nothing that the
@@ -282,7 +279,7 @@ func (c *Context[M]) unanswered(status codec.Status, text string) {
 	if !c.e.shard.holds() {
 		status, text = codec.StatusNoLease, "it ended while the handler ran"
 	}
-	c.r.core.out.replyError(env, status, text)
+	c.r.plane.out.replyError(env, status, text)
 }
 
 // stop calls the user's Stop, if there is one.

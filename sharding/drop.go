@@ -101,14 +101,15 @@ func (d Drop) String() string {
 
 // drops counts by reason and tells the user's hook.
 type drops struct {
+	typ    string // the entity type's name
 	counts [dropReasons]atomic.Uint64
-	hook   func(reason DropReason, shard int, id string, msg any) // nil: no hook
+	hook   func(Drop) // the user's; nil: no hook
 }
 
 func (d *drops) drop(reason DropReason, shard int, id string, msg any) {
 	d.counts[reason].Add(1)
 	if d.hook != nil {
-		d.hook(reason, shard, id, msg)
+		d.hook(Drop{Type: d.typ, ID: id, Shard: shard, Reason: reason, Message: msg})
 	}
 }
 

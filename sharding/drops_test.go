@@ -51,7 +51,7 @@ func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
 	} {
 		g, _ := localRegion(t, cartType(&cartLog{}))
 		n := &scriptNet{}
-		r := g.core
+		r := g.plane
 		r.out.net = n
 		if c.id == "b" {
 			number := r.routes.shardOf(c.id)
@@ -80,7 +80,7 @@ func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
 		"no room to wait":       {func(r *core, _ *scriptNet, number uint32) { r.routes.buffering(number); r.routes.limit.countMax = 0 }, "buffer full 1"},
 	} {
 		g, n := scripted(t)
-		r := g.core
+		r := g.plane
 		mt, _ := r.reg.Of(total{})
 		c.set(r, n, r.routes.shardOf("a"))
 		r.Receive(7, asksFrame(r, "a", mt.ID, []byte{0xa0}))
@@ -99,9 +99,9 @@ func TestFullMailboxWhenTheLaneOpens(t *testing.T) {
 	l := newLane(t, 1)
 	l.brings("a", 0)
 	l.brings("a", 1)
-	l.g.core.routes.openLanes(0, l.s)
+	l.g.plane.routes.openLanes(0, l.s)
 	l.took("a", 0)
-	if got := counted(l.g.core); fmt.Sprint(got) != "[mailbox full 1]" {
+	if got := counted(l.g.plane); fmt.Sprint(got) != "[mailbox full 1]" {
 		t.Error(got)
 	}
 }
@@ -130,9 +130,9 @@ func TestUnsentRepliesAreCounted(t *testing.T) {
 			"the node has gone": func(r *core) { r.Lost(7, append(codec.AppendReplyHead(nil, 5, codec.StatusOK), 1), true) },
 		} {
 			g, _ := localRegion(t, cartType(&cartLog{}))
-			reply(g.core)
-			if synctest.Wait(); fmt.Sprint(counted(g.core)) != "[reply unsent 1]" {
-				t.Errorf("%s: %v", name, counted(g.core))
+			reply(g.plane)
+			if synctest.Wait(); fmt.Sprint(counted(g.plane)) != "[reply unsent 1]" {
+				t.Errorf("%s: %v", name, counted(g.plane))
 			}
 		}
 	})
@@ -166,7 +166,7 @@ func TestUselessPostsAndCarriesAreCounted(t *testing.T) {
 	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrNoReply) { // all before is done
 		t.Error(err)
 	}
-	if got := counted(g.core); fmt.Sprint(got) != "[undecodable 1 post unsent 1]" {
+	if got := counted(g.plane); fmt.Sprint(got) != "[undecodable 1 post unsent 1]" {
 		t.Error(got)
 	}
 }
@@ -181,7 +181,7 @@ func (busyControl) admit(uint64, int) (runloop.Permit, bool) { return runloop.Pe
 func TestRefusedStartsAreAnswered(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	n := &scriptNet{}
-	r := g.core
+	r := g.plane
 	r.out.net = n
 	r.steeredBy(busyControl{&fakeControl{r: r}})
 	mt, _ := r.reg.Of(codec.Start{})
@@ -223,7 +223,7 @@ func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 		g, ended, goOn := startThatWaits(t, w, time.Minute)
 		controlOf(g, func(c *control) { c.closeShard(c.hosted.of(0)) })
 		synctest.Wait()
-		b := g.core.routes.buffering(0)
+		b := g.plane.routes.buffering(0)
 		b.mu.Lock()
 		if len(b.messages) != 1 || b.messages[0].id != "second" || b.messages[0].env.msg != (codec.Start{}) {
 			t.Errorf("for the next home wait %+v", b.messages)

@@ -67,7 +67,7 @@ func TestQuestionMakesRoom(t *testing.T) {
 		asked := ask(t, g, weigh{})
 		<-taken // else it is not the oldest
 		for i := range uint64(dutiesMax - 1) {
-			g.core.out.owe(duty{call: i + 1, origin: 77})
+			g.plane.out.owe(duty{call: i + 1, origin: 77})
 		}
 		if err := <-ask(t, g, weigh{}); err != nil || !errors.Is(<-refused, ErrBufferFull) {
 			t.Errorf("a question without room: %v", err)
@@ -121,14 +121,14 @@ func TestFarewellsAreBounded(t *testing.T) {
 		start(b, cartType(&cartLog{}))
 		w.install()
 		kept := func() (n int) {
-			g.core.departed.Range(func(any, any) bool { n++; return true })
+			g.plane.departed.Range(func(any, any) bool { n++; return true })
 			return n
 		}
-		g.core.Receive(77, codec.AppendFarewell(nil))
+		g.plane.Receive(77, codec.AppendFarewell(nil))
 		if n := kept(); n != 0 {
 			t.Errorf("%d farewells of strangers are kept", n)
 		}
-		g.core.Receive(transport.NodeID(b.UID()), codec.AppendFarewell(nil))
+		g.plane.Receive(transport.NodeID(b.UID()), codec.AppendFarewell(nil))
 		if n := kept(); n != 1 {
 			t.Errorf("%d farewells of members are kept, want 1", n)
 		}
@@ -137,7 +137,7 @@ func TestFarewellsAreBounded(t *testing.T) {
 		if n := kept(); n != 0 {
 			t.Errorf("%d farewells are kept of a node that is gone", n)
 		}
-		if d := stats(g.core).Drops; len(d) > 0 {
+		if d := stats(g.plane).Drops; len(d) > 0 {
 			t.Errorf("dropped %v", d)
 		}
 	})

@@ -43,7 +43,7 @@ func TestDeadShardRefuses(t *testing.T) {
 	if _, err := AskRef(t.Context(), ref, total{}); err != nil {
 		t.Fatal(err)
 	}
-	s := g.core.routes.slots[ref.number].Load().local
+	s := g.plane.routes.slots[ref.to.number].Load().local
 	e := s.find("a")
 	s.shut(func(*entity, envelope, uint32) {})
 	soon(t, "deliver", func() {
@@ -121,7 +121,7 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 // entity.
 func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	s := newShard(g.core, 0, protocol.Token{})
+	s := newShard(g.plane, 0, protocol.Token{})
 	e := s.addLocked("a")
 	e.phase = running
 	e.push(envelope{msg: addItem{}}, 0, 10)
@@ -195,17 +195,17 @@ func TestReservedCallIDs(t *testing.T) {
 		failures := 0
 		typ.OnFailure = func(Failure) { failures++ }
 		g, _ := localRegion(t, typ)
-		mt, _ := g.core.reg.Of(addItem{})
+		mt, _ := g.plane.reg.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
 		for _, call := range []uint64{controlCall, timerCall} {
-			m := codec.Message{Kind: codec.Ask, Shard: g.core.routes.shardOf("a"), Typ: mt.ID, Call: call}
-			g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
+			m := codec.Message{Kind: codec.Ask, Shard: g.plane.routes.shardOf("a"), Typ: mt.ID, Call: call}
+			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		synctest.Wait()
 		if n, err := Ask(t.Context(), g, "a", total{}); n != 0 || err != nil || failures > 0 {
 			t.Errorf("total %d, %v, %d failures", n, err, failures)
 		}
-		if n := g.core.drops.counts[DropUndecodable].Load(); n != 2 {
+		if n := g.plane.drops.counts[DropUndecodable].Load(); n != 2 {
 			t.Errorf("%d malformed frames", n)
 		}
 	})
@@ -244,7 +244,7 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g := start(w.join("frontend"), cartType(&cartLog{}))
 		w.install()
-		r := g.core
+		r := g.plane
 		if err := g.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +314,7 @@ func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
 func TestStopThatComesTooLate(t *testing.T) {
 	log := &cartLog{}
 	g, _ := localRegion(t, cartType(log))
-	s := newShard(g.core, 0, protocol.Token{})
+	s := newShard(g.plane, 0, protocol.Token{})
 	s.mu.Lock()
 	e := s.addLocked("a")
 	s.mu.Unlock()
@@ -357,7 +357,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 				if took := time.Since(began); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "cluster shuts down") || took > time.Second {
 					t.Errorf("%s, node %d: %v after %v", when, i, err, took)
 				}
-				if n := g.core.routes.limit.count.Load(); n != 0 {
+				if n := g.plane.routes.limit.count.Load(); n != 0 {
 					t.Errorf("%s, node %d: %d messages wait", when, i, n)
 				}
 			}
@@ -374,7 +374,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 			w.install()
 			refused("its node has gone", id, regions[i+1:]...)
 		}
-		if n := regions[2].core.drops.counts[DropEnded].Load(); n == 0 {
+		if n := regions[2].plane.drops.counts[DropEnded].Load(); n == 0 {
 			t.Error("no drop is counted")
 		}
 	})

@@ -25,14 +25,14 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 	select {
 	case <-run.control.departure.left:
 		return nil
-	case <-run.core.ended:
+	case <-run.plane.ended:
 		return nil
 	case <-ctx.Done():
-		err := fmt.Errorf("sharding %q: shards are still here: %w", run.core.name, context.Cause(ctx))
-		if running := run.core.slow.stillRunning(); running != "" {
+		err := fmt.Errorf("sharding %q: shards are still here: %w", run.plane.name, context.Cause(ctx))
+		if running := run.plane.slow.stillRunning(); running != "" {
 			err = fmt.Errorf("%w (%s)", err, running)
 		}
-		if why := run.core.standing.uncoordinated(); why != nil {
+		if why := run.plane.standing.uncoordinated(); why != nil {
 			err = fmt.Errorf("%w (%w)", err, why)
 		}
 		return err
@@ -47,7 +47,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 		return run.end(ctx)
 	}
 	run.closing.Store(true)
-	if run.core.standing.isNew() || run.leave(ctx) != nil {
+	if run.plane.standing.isNew() || run.leave(ctx) != nil {
 		err = run.quit(ctx)
 	}
 	run.closeOnce.Do(func() {
@@ -66,8 +66,8 @@ func (run *engine) quit(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if n := len(run.core.routes.shards()); n > 0 {
-		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.core.name, n, err)
+	if n := len(run.plane.routes.shards()); n > 0 {
+		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.plane.name, n, err)
 	}
 	return err
 }
@@ -79,8 +79,8 @@ const quitGrace = 100 * time.Millisecond
 // refuseUsers closes the region for its users.
 func (run *engine) refuseUsers() {
 	run.refuseOnce.Do(func() {
-		close(run.core.closed)
-		run.core.asks.failAll(ErrStopped)
+		close(run.plane.closed)
+		run.plane.asks.failAll(ErrStopped)
 		if run.unmeter != nil {
 			run.unmeter()
 		}
@@ -113,7 +113,7 @@ func (run *engine) unregister() {
 // then what is left is dropped.
 func (run *engine) end(ctx context.Context) (err error) {
 	run.endOnce.Do(func() {
-		r, c := run.core, run.control
+		r, c := run.plane, run.control
 		run.refuseUsers()
 		close(r.ended)
 		run.asides.end()
@@ -167,7 +167,7 @@ func (f stoppedRegion) Lost(to transport.NodeID, payload []byte, sent bool) {
 // rests waits until no handler runs any more and no store of leases is at work. What has ended may
 // have been given up on before.
 func (run *engine) rests(ctx context.Context) error {
-	return errors.Join(run.core.pool.drain(ctx), run.control.leases.rest(ctx))
+	return errors.Join(run.plane.pool.drain(ctx), run.control.leases.rest(ctx))
 }
 
 // predecessor is what the region and the coordinator, when they have ended, leave to the next of
@@ -182,7 +182,7 @@ func (run *engine) predecessor() protocol.Predecessor {
 
 // leaveForGood is what Node.Leave waits for.
 func (run *engine) leaveForGood(ctx context.Context) error {
-	r := run.core
+	r := run.plane
 	if err := run.leave(ctx); err != nil || r.proxy {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // engine is what has to be stopped.
 type engine struct {
-	core    *core
+	plane   *core
 	control *control
 	asides  *asides
 	// A region is closed for its users first, and may end much later: when its node does, or when
@@ -55,7 +55,7 @@ func newEngine(p Ports, r *core, t controlSettings) (*engine, error) {
 	}
 	r.idleScan.shards = r.routes.shards
 	r.steeredBy(c.inbox)
-	return &engine{core: r, control: c, asides: c.inbox.asides}, nil
+	return &engine{plane: r, control: c, asides: c.inbox.asides}, nil
 }
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
@@ -113,7 +113,7 @@ func (c *control) coordinate(m *coordinator.Coordinator) {
 
 // start lets everything loose, in the order in which one thing needs the other.
 func (run *engine) start(p Ports) {
-	r, c := run.core, run.control
+	r, c := run.plane, run.control
 	c.inbox.loop.Start()
 	if c.coord != nil {
 		c.coord.loop.Start()
@@ -138,14 +138,17 @@ func (run *engine) start(p Ports) {
 		on(p.BeforeExit(c.coord.resign))
 	}
 	if p.Meter != nil {
-		run.unmeter = p.Meter.Read(func(report func(*events.Metric, float64, ...string)) { reportMetrics(r, c.notices, report) })
+		run.unmeter = p.Meter.Read(func(report func(*events.Metric, float64, ...string)) {
+			reportMetrics(r, report)
+			c.notices.report(report)
+		})
 	}
 	r.idleScan.start()
 }
 
 // observe has the machines hear of what happens around the region.
 func (run *engine) observe(p Ports) {
-	r, c, on := run.core, run.control, run.onCancel
+	r, c, on := run.plane, run.control, run.onCancel
 	o := &observer{inbox: c.inbox, coord: c.coord, state: c.state, table: c.table, lease: &r.lease, removed: r.removed}
 	on(p.Network.OnLink(o.linkChanged))
 	on(p.Lease.OnLease(o.leaseChanged))

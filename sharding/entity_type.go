@@ -181,10 +181,8 @@ type Failure struct {
 	Outcome  Supervision // what was done about it
 }
 
-const (
-	idMax   = 512
-	nameMax = 128
-)
+// nameMax is how many bytes a name has.
+const nameMax = 128
 
 func (t EntityType[M]) withDefaults() EntityType[M] {
 	def := func(d *time.Duration, v time.Duration) {

@@ -116,7 +116,7 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 // here, why it was passivated when it was, and which entity goes next. It starts nothing, does not
 // wait, and is no use of the entity. Of the passivations of a region the latest 256 are known.
 func (g *Region[M]) ExplainPassivation(id string) PassivationState {
-	r := g.core
+	r := g.plane
 	number := r.routes.shardOf(id)
 	st := PassivationState{ID: id, Shard: int(number)}
 	for _, p := range r.passivations.latest.of(id) {

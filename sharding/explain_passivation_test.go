@@ -75,9 +75,9 @@ func TestExplainPassivation(t *testing.T) {
 			t.Error(got)
 		}
 		for i := range 2 * historyMax {
-			g.core.passivations.latest.note(passivated{id: fmt.Sprint(i)})
+			g.plane.passivations.latest.note(passivated{id: fmt.Sprint(i)})
 		}
-		if n := len(g.core.passivations.latest.ring); n != historyMax || g.core.passivations.latest.of("b") != nil || len(g.core.passivations.latest.of(fmt.Sprint(2*historyMax-1))) != 1 {
+		if n := len(g.plane.passivations.latest.ring); n != historyMax || g.plane.passivations.latest.of("b") != nil || len(g.plane.passivations.latest.of(fmt.Sprint(2*historyMax-1))) != 1 {
 			t.Errorf("%d passivations are kept", n)
 		}
 	})

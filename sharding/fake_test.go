@@ -180,7 +180,7 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 	}
 	t = t.withDefaults()
 	lease := &fakeLease{}
-	g := &Region[message_]{core: newCore(fakePorts(1, noNet{}, lease), t)}
+	g := &Region[message_]{plane: newCore(planeSettings(fakePorts(1, noNet{}, lease), t))}
 	shards := hostAll(tb, g, t)
 	closing(tb, g, shards)
 	return g, lease
@@ -192,7 +192,7 @@ func fakePorts(uid membership.UID, net host.Channels, lease host.Lease) Ports {
 
 // hostAll puts all shards of a region here.
 func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*shard {
-	r := g.core
+	r := g.plane
 	r.newBody = g.incarnate(t.New)
 	r.steeredBy(&fakeControl{r: r})
 	var shards []*shard
@@ -208,7 +208,7 @@ func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*shar
 }
 
 func closing(tb testing.TB, g *Region[message_], shards []*shard) {
-	r := g.core
+	r := g.plane
 	tb.Cleanup(func() {
 		close(r.closed)
 		r.idleScan.stop()

@@ -24,10 +24,10 @@ func TestFirstMessageIsOneUse(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Passivation = passivation.Strategy{ActiveEntityLimit: 100, Replacement: passivation.LeastRecentlyUsed, Levels: 2}
 		g, _ := localRegion(t, typ)
-		g.core.steeredBy(promptControl{&fakeControl{r: g.core}})
+		g.plane.steeredBy(promptControl{&fakeControl{r: g.plane}})
 		level := func(id string) int {
 			synctest.Wait()
-			s := g.core.routes.hosted[g.core.routes.shardOf(id)].Load()
+			s := g.plane.routes.hosted[g.plane.routes.shardOf(id)].Load()
 			return s.passivator.policy.Standing(s.find(id).slot).Level
 		}
 		for uses := range 2 {

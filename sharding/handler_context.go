@@ -30,3 +30,6 @@ func handlerOf(ctx context.Context) *handlerContext {
 	h, _ := ctx.Value(handlerKey{}).(*handlerContext)
 	return h
 }
+
+// inHandler is a context for sends that must not wait.
+var inHandler context.Context = &handlerContext{Context: context.Background()}

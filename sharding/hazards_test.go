@@ -57,10 +57,10 @@ func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane tran
 // scripted is a region over a scriptNet whose shards all live on node 2.
 func scripted(t *testing.T) (*Region[message_], *scriptNet) {
 	n := &scriptNet{}
-	g := &Region[message_]{core: newCore(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults())}
-	g.core.steeredBy(&fakeControl{r: g.core})
-	for i := range g.core.routes.slots {
-		g.core.routes.slots[i].Store(&route{remote: 2})
+	g := &Region[message_]{plane: newCore(planeSettings(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults()))}
+	g.plane.steeredBy(&fakeControl{r: g.plane})
+	for i := range g.plane.routes.slots {
+		g.plane.routes.slots[i].Store(&route{remote: 2})
 	}
 	closing(t, g, nil)
 	return g, n
@@ -70,15 +70,15 @@ func scripted(t *testing.T) (*Region[message_], *scriptNet) {
 func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 	for name, ctx := range map[string]context.Context{"outside": context.Background(), "handler": inHandler} {
 		g, n := scripted(t)
-		number := g.core.routes.shardOf("a")
-		n.before = func() { g.core.routes.buffering(number) }
+		number := g.plane.routes.shardOf("a")
+		n.before = func() { g.plane.routes.buffering(number) }
 		if err := g.Tell(ctx, "a", addItem{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(n.frames) != 0 {
 			t.Errorf("%s: a message was appended along a route that had changed", name)
 		}
-		if b := g.core.routes.slots[number].Load().buffer; len(b.messages) != 1 {
+		if b := g.plane.routes.slots[number].Load().buffer; len(b.messages) != 1 {
 			t.Errorf("%s: %d messages wait", name, len(b.messages))
 		}
 	}
@@ -88,10 +88,10 @@ func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 // what waits there.
 func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 	g, n := scripted(t)
-	mt, _ := g.core.reg.Of(addItem{})
-	n.before = func() { g.core.routes.buffering(1) }
-	g.core.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 1, Typ: mt.ID}, "a"), 0xa0))
-	if b := g.core.routes.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.messages) != 1 {
+	mt, _ := g.plane.reg.Of(addItem{})
+	n.before = func() { g.plane.routes.buffering(1) }
+	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 1, Typ: mt.ID}, "a"), 0xa0))
+	if b := g.plane.routes.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.messages) != 1 {
 		t.Errorf("%d frames went along a route that had changed", len(n.frames))
 	}
 }
@@ -99,31 +99,31 @@ func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 // The fast path opens only when the buffer is empty, or a new message would overtake.
 func TestRouteOpensWhenTheBufferIsEmpty(t *testing.T) {
 	g, n := scripted(t)
-	number := g.core.routes.shardOf("a")
-	g.core.routes.buffering(number)
+	number := g.plane.routes.shardOf("a")
+	g.plane.routes.buffering(number)
 	for range 5 {
 		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n.before = func() {
-		if g.core.routes.slots[number].Load().buffer == nil {
+		if g.plane.routes.slots[number].Load().buffer == nil {
 			t.Error("the route is open while messages wait")
 		}
 		n.full = len(n.frames) == 2
 	}
 	to := &route{remote: 3}
-	if g.core.routes.setRoute(number, to) {
+	if g.plane.routes.setRoute(number, to) {
 		t.Error("flushed into a full lane")
 	}
 	if err := g.Tell(within(t, time.Second), "a", addItem{}); err != nil {
 		t.Fatalf("a message that has to wait behind others: %v", err) // the lane is full: it was sent past them
 	}
 	n.full, n.before = false, nil
-	if !g.core.routes.flush(number) || g.core.routes.slots[number].Load() != to || len(n.frames) != 6 {
-		t.Errorf("%d frames, route %+v", len(n.frames), g.core.routes.slots[number].Load())
+	if !g.plane.routes.flush(number) || g.plane.routes.slots[number].Load() != to || len(n.frames) != 6 {
+		t.Errorf("%d frames, route %+v", len(n.frames), g.plane.routes.slots[number].Load())
 	}
-	if c := g.core.routes.limit.count.Load(); c != 0 {
+	if c := g.plane.routes.limit.count.Load(); c != 0 {
 		t.Errorf("%d messages are still counted as waiting", c)
 	}
 }
@@ -139,7 +139,7 @@ func TestSealedShardRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := g.core.routes.slots[ref.number].Load().local
+		s := g.plane.routes.slots[ref.to.number].Load().local
 		<-stuck.entered
 		empty := make(chan struct{})
 		s.drain(func() { close(empty) })
@@ -159,7 +159,7 @@ func TestSealedShardRefuses(t *testing.T) {
 		if err := ref.Tell(t.Context(), addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		if b := g.core.routes.slots[ref.number].Load().buffer; b == nil || len(b.messages) != 1 {
+		if b := g.plane.routes.slots[ref.to.number].Load().buffer; b == nil || len(b.messages) != 1 {
 			t.Error("what a sealed shard refuses does not wait for the next home")
 		}
 		s.resume()
@@ -173,7 +173,7 @@ func TestSealedShardRefuses(t *testing.T) {
 // one, for which another handler runs.
 func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	s := newShard(g.core, 0, protocol.Token{})
+	s := newShard(g.plane, 0, protocol.Token{})
 	a, b := s.addLocked("a"), s.addLocked("b")
 	a.phase, b.phase = running, running
 	var ended []string
@@ -202,18 +202,18 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 		typ.OnDrop = func(d Drop) { drops = append(drops, d) }
 		g, _ := localRegion(t, typ)
 		n := &scriptNet{}
-		g.core.out.net = n
+		g.plane.out.net = n
 		stuck := newGate()
 		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
 			t.Fatal(err)
 		}
 		<-stuck.entered
-		mt, _ := g.core.reg.Of(addItem{})
+		mt, _ := g.plane.reg.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
-		number := g.core.routes.shardOf("a")
+		number := g.plane.routes.shardOf("a")
 		for i := range 5 {
 			m := codec.Message{Kind: codec.Ask, Shard: number, Typ: mt.ID, Call: uint64(i + 1)}
-			g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
+			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		if len(drops) != 2 || drops[0].Reason != DropMailboxFull || drops[0].ID != "a" || drops[0].Shard != int(number) {
 			t.Errorf("drops: %v", drops)
@@ -249,20 +249,20 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 		n := &roomNet{}
 		n.full.L = &n.mu
 		n.isFull = true
-		g.core.out.net = n
-		mt, _ := g.core.reg.Of(total{})
+		g.plane.out.net = n
+		mt, _ := g.plane.reg.Of(total{})
 		body, _ := mt.Append(nil, total{})
 		for i := range 100 {
 			id := fmt.Sprint("e", i)
-			m := codec.Message{Kind: codec.Ask, Shard: g.core.routes.shardOf(id), Typ: mt.ID, Call: uint64(i + 1)}
-			g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
+			m := codec.Message{Kind: codec.Ask, Shard: g.plane.routes.shardOf(id), Typ: mt.ID, Call: uint64(i + 1)}
+			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
 		}
 		synctest.Wait()
-		g.core.out.overflow.mu.Lock()
-		if q := g.core.out.overflow.peers[7]; q == nil || len(q.frames) != 99 { // one is being tried
+		g.plane.out.overflow.mu.Lock()
+		if q := g.plane.out.overflow.peers[7]; q == nil || len(q.frames) != 99 { // one is being tried
 			t.Errorf("replies wait elsewhere, where they hold workers: %+v", q)
 		}
-		g.core.out.overflow.mu.Unlock()
+		g.plane.out.overflow.mu.Unlock()
 		n.mu.Lock()
 		n.isFull = false
 		n.full.Broadcast()
@@ -306,13 +306,13 @@ func (n *roomNet) AppendWait(context.Context, transport.NodeID, transport.Lane, 
 // A message that goes round in circles is dropped and counted.
 func TestHops(t *testing.T) {
 	g, n := scripted(t)
-	mt, _ := g.core.reg.Of(addItem{})
+	mt, _ := g.plane.reg.Of(addItem{})
 	m := codec.Message{Kind: codec.Tell, Hops: codec.HopsMax - 1, Shard: 1, Typ: mt.ID}
-	g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
+	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
 	m.Hops++
-	g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
-	if len(n.frames) != 1 || g.core.drops.counts[DropTooManyHops].Load() != 1 {
-		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.core.drops.counts[DropTooManyHops].Load())
+	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
+	if len(n.frames) != 1 || g.plane.drops.counts[DropTooManyHops].Load() != 1 {
+		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.plane.drops.counts[DropTooManyHops].Load())
 	}
 }
 
@@ -320,9 +320,9 @@ func TestHops(t *testing.T) {
 // it moved from.
 func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	g, n := scripted(t)
-	number := g.core.routes.shardOf("a")
-	g.core.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: total{}, call: 5, origin: 7}, size: bufferedOverhead}})
-	g.core.routes.setRoute(number, &route{remote: 3})
+	number := g.plane.routes.shardOf("a")
+	g.plane.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: total{}, call: 5, origin: 7}, size: bufferedOverhead}})
+	g.plane.routes.setRoute(number, &route{remote: 3})
 	if len(n.frames) != 1 {
 		t.Fatalf("%d frames", len(n.frames))
 	}
@@ -339,11 +339,11 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	g, n := scripted(t)
 	var got []DropReason
-	g.core.drops.hook = func(reason DropReason, _ int, _ string, _ any) { got = append(got, reason) }
-	number := g.core.routes.shardOf("a")
+	g.plane.drops.hook = func(d Drop) { got = append(got, d.Reason) }
+	number := g.plane.routes.shardOf("a")
 	n.fail = transport.ErrFrameTooLarge
-	g.core.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})
-	g.core.routes.setRoute(number, &route{remote: 3})
+	g.plane.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})
+	g.plane.routes.setRoute(number, &route{remote: 3})
 	if fmt.Sprint(got) != "[too large unregistered type]" {
 		t.Error(got)
 	}

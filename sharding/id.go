@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 )
 
+// idMax is how many bytes an id has.
+const idMax = 512
+
 // checkID accepts 1 to 512 bytes of UTF-8.
 func checkID(id string) error {
 	if id == "" {

@@ -122,7 +122,7 @@ func (s ClusterStats) String() string {
 //
 // Errors: ErrTimeout, ErrNodeGone, ErrStopped, ErrBufferFull, ErrTooManyAsks.
 func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState, error) {
-	return inspectNode(g.core, ctx, node, codec.InspectIDs, "")
+	return inspectNode(g.plane, ctx, node, codec.InspectIDs, "")
 }
 
 // ClusterStats asks every member of the view that has the type's role, whether or not this
@@ -130,20 +130,20 @@ func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState
 // member that did not answer by then is in Failed. So is a member that has not started the type,
 // with ErrStopped.
 func (g *Region[M]) ClusterStats(ctx context.Context) ClusterStats {
-	return inspectAll(g.core, ctx, codec.InspectCounts, "")
+	return inspectAll(g.plane, ctx, codec.InspectCounts, "")
 }
 
 // TotalActive is how many entities are active in the cluster, and which members did not answer, so
 // that theirs are not counted.
 func (g *Region[M]) TotalActive(ctx context.Context) (int, []Unanswered) {
-	s := inspectAll(g.core, ctx, codec.InspectTotals, "")
+	s := inspectAll(g.plane, ctx, codec.InspectTotals, "")
 	return s.Active(), s.Failed
 }
 
 // CurrentRegions is the addresses of the nodes whose regions are registered with the coordinator,
 // and which members did not answer.
 func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered) {
-	s := inspectAll(g.core, ctx, codec.InspectTotals, "")
+	s := inspectAll(g.plane, ctx, codec.InspectTotals, "")
 	return s.Current(), s.Failed
 }
 
@@ -152,7 +152,7 @@ func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered)
 //
 // Errors: ErrInvalidID; with Node 0, the first reason why a member did not answer.
 func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
-	r := g.core
+	r := g.plane
 	loc := Location{}
 	if err := checkID(id); err != nil {
 		return loc, err
@@ -181,7 +181,24 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 func inspectNode(r *core, ctx context.Context, node membership.UID, what codec.Inspection, id string) (RegionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.queryTimeout)
 	defer cancel()
-	return inquire(r, uint64(node), what, id).wait(ctx)
+	w, err := r.inquire(uint64(node), what, id).wait(ctx)
+	if err != nil {
+		return RegionState{}, err
+	}
+	return stateOf(r, node, w), nil
+}
+
+// stateOf is what a node has answered.
+func stateOf(r *core, node membership.UID, w codec.State) RegionState {
+	s := RegionState{Node: node, Proxy: w.Proxy, Registered: w.Registered, Entities: int(w.Entities), Active: int(w.Active), Cut: w.Cut}
+	if v := r.cluster.View(); v != nil {
+		m, _ := v.Member(s.Node)
+		s.Addr = m.Addr
+	}
+	for _, sh := range w.Shards {
+		s.Shards = append(s.Shards, ShardState{Shard: int(sh.Number), Entities: int(sh.Entities), Active: int(sh.Alive), IDs: sh.IDs})
+	}
+	return s
 }
 
 // inspectAll asks all at one time, then waits for one after the other.
@@ -195,15 +212,15 @@ func inspectAll(r *core, ctx context.Context, what codec.Inspection, id string) 
 	members := v.ByRole(r.role)
 	asked := make([]*inquiry, len(members))
 	for i := range members {
-		asked[i] = inquire(r, uint64(members[i].UID), what, id)
+		asked[i] = r.inquire(uint64(members[i].UID), what, id)
 	}
 	for i, q := range asked {
-		state, err := q.wait(ctx)
+		w, err := q.wait(ctx)
 		if err != nil {
 			s.Failed = append(s.Failed, Unanswered{members[i].UID, members[i].Addr, err})
 			continue
 		}
-		s.Regions = append(s.Regions, state)
+		s.Regions = append(s.Regions, stateOf(r, members[i].UID, w))
 	}
 	return s
 }

@@ -104,7 +104,7 @@ func TestInspectionIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := g.State(t.Context(), membership.UID(g.core.self))
+	s, err := g.State(t.Context(), membership.UID(g.plane.self))
 	ids := 0
 	for _, sh := range s.Shards {
 		ids += len(sh.IDs)
@@ -119,14 +119,14 @@ func FuzzInspect(f *testing.F) {
 	g, _ := localRegion(f, cartType(&cartLog{}))
 	f.Add(codec.AppendInspect(nil, 7, codec.InspectIDs, "cart"))
 	f.Add(codec.AppendInspect(nil, 7, codec.InspectEnd, ""))
-	body, err := cbor.Messages.Append(nil, g.core.inspect(codec.InspectCounts, ""))
+	body, err := cbor.Messages.Append(nil, g.plane.inspect(codec.InspectCounts, ""))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(body)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		g.core.Receive(2, b)
-		q := question[codec.State]{r: g.core, plain: true}
+		g.plane.Receive(2, b)
+		q := question[codec.State]{r: g.plane, plain: true}
 		_ = q.decode(b)
 	})
 }

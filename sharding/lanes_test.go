@@ -24,9 +24,9 @@ type lane struct {
 func newLane(t *testing.T, mailboxMax int) *lane {
 	typ := cartType(&cartLog{})
 	typ.Shards, typ.MailboxMax = 1, mailboxMax
-	g := &Region[message_]{core: newCore(fakePorts(1, noNet{}, &fakeLease{}), typ.withDefaults())}
-	g.core.steeredBy(sleepyControl{&fakeControl{r: g.core}})
-	l := &lane{t, g, newShard(g.core, 0, protocol.Token{Epoch: 1})}
+	g := &Region[message_]{plane: newCore(planeSettings(fakePorts(1, noNet{}, &fakeLease{}), typ.withDefaults()))}
+	g.plane.steeredBy(sleepyControl{&fakeControl{r: g.plane}})
+	l := &lane{t, g, newShard(g.plane, 0, protocol.Token{Epoch: 1})}
 	closing(t, g, []*shard{l.s})
 	return l
 }
@@ -39,7 +39,7 @@ func (sleepyControl) wake(*shard, string) {}
 // brings delivers what node 7 told an entity.
 func (l *lane) brings(id string, n int) {
 	l.t.Helper()
-	mt, err := l.g.core.reg.Of(addItem{})
+	mt, err := l.g.plane.reg.Of(addItem{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (l *lane) brings(id string, n int) {
 		l.t.Fatal(err)
 	}
 	m := codec.Message{Kind: codec.Tell, Typ: mt.ID}
-	l.g.core.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
+	l.g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
 }
 
 // took empties the mailbox of an entity.
@@ -76,7 +76,7 @@ func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 		l.brings("a", n)
 	}
 	l.brings("b", 0)
-	if l.g.core.routes.setRoute(0, &route{local: l.s}) {
+	if l.g.plane.routes.setRoute(0, &route{local: l.s}) {
 		t.Fatal("flushed into a full mailbox")
 	}
 	l.took("a", 0)
@@ -84,14 +84,14 @@ func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 	l.brings("a", 3)
 	l.took("a")
 	for n := 1; n <= 3; n++ {
-		if l.g.core.routes.flush(0) != (n == 3) {
+		if l.g.plane.routes.flush(0) != (n == 3) {
 			t.Errorf("message %d: open too early or too late", n)
 		}
 		l.took("a", n)
 	}
 	l.brings("a", 4)
 	l.took("a", 4)
-	if c := l.g.core.routes.limit.count.Load(); c != 0 {
+	if c := l.g.plane.routes.limit.count.Load(); c != 0 {
 		t.Errorf("%d messages are still counted as waiting", c)
 	}
 }
@@ -105,11 +105,11 @@ func TestLanesOpenForAShardThatMovesAtOnce(t *testing.T) {
 	if err := l.g.Tell(t.Context(), "a", addItem{"x", 100}); err != nil {
 		t.Fatal(err)
 	}
-	l.g.core.routes.openLanes(0, l.s)
+	l.g.plane.routes.openLanes(0, l.s)
 	l.took("a", 0, 1)
 	l.brings("a", 2)
 	l.took("a", 2)
-	if b := l.g.core.routes.slots[0].Load().buffer; b == nil || len(b.messages) != 1 || b.messages[0].raw != nil {
+	if b := l.g.plane.routes.slots[0].Load().buffer; b == nil || len(b.messages) != 1 || b.messages[0].raw != nil {
 		t.Errorf("not just the own message waits: %+v", b)
 	}
 }
@@ -134,14 +134,14 @@ func (n *laneNet) AppendWait(_ context.Context, to transport.NodeID, l transport
 func TestFencesGoTheWayOfTheMessages(t *testing.T) {
 	g, _ := scripted(t)
 	n := &laneNet{}
-	g.core.out.net = n
-	again := newRetries(g.core)
+	g.plane.out.net = n
+	again := newRetries(g.plane)
 	for _, id := range []string{"a", "b", "c"} {
 		n.lanes = nil
 		if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		again.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: protocol.ShardID(g.core.routes.shardOf(id))})
+		again.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: protocol.ShardID(g.plane.routes.shardOf(id))})
 		if len(n.lanes) != 2 || n.lanes[0] != n.lanes[1] {
 			t.Errorf("a message and its fence: %v", n.lanes)
 		}

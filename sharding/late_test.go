@@ -69,7 +69,7 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 			t.Errorf("the asker is told %v", err)
 		}
 		msg := codec.AppendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: 0}))
-		if err := sendRaw(nodes[1], nodes[0], asker.core.out.channel, msg); err != nil {
+		if err := sendRaw(nodes[1], nodes[0], asker.plane.out.channel, msg); err != nil {
 			t.Error(err)
 		}
 		eventually(t, "the machine's message is counted", func() bool { return noHandler(nodes[0]) > before })

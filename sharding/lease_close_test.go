@@ -111,7 +111,7 @@ func TestCloseSaysWhatItDoesNotGiveBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = g.Close(within(t, time.Second))
-				want := shardLeaseName("", "Cart", g.core.routes.shardOf("a"))
+				want := shardLeaseName("", "Cart", g.plane.routes.shardOf("a"))
 				if !errors.Is(err, c.want) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 leases") {
 					t.Errorf("%v", err)
 				}

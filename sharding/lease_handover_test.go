@@ -173,7 +173,7 @@ func TestLaterAfterTheLease(t *testing.T) {
 				}()
 				l := <-duty
 				if lost {
-					store.Take(shardLeaseName("", "Cart", g.core.routes.shardOf("a")))
+					store.Take(shardLeaseName("", "Cart", g.plane.routes.shardOf("a")))
 					synctest.Wait()
 				} else if err := g.StopShards(within(t, time.Minute), g.ShardOf("a")); err != nil {
 					t.Fatal(err)

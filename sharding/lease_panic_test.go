@@ -34,7 +34,7 @@ func TestLeaseStoreThatPanics(t *testing.T) {
 			}
 		}
 		demand("after panics of each call", 5)
-		name := shardLeaseName("", "Cart", g.core.routes.shardOf("a"))
+		name := shardLeaseName("", "Cart", g.plane.routes.shardOf("a"))
 		other, err := store.Memory.Lock(name, "another")
 		if err != nil {
 			t.Fatal(err)

@@ -90,7 +90,7 @@ func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want
 	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
 		t.Errorf("a question there is told %v, not %q", err, want)
 	}
-	if why := b.core.standing.uncoordinated(); why == nil || !strings.Contains(why.Error(), want) {
+	if why := b.plane.standing.uncoordinated(); why == nil || !strings.Contains(why.Error(), want) {
 		t.Errorf("Health says %v", why)
 	}
 	if seen.count(protocol.TypeMismatch) != 1 || alsoSeen.count(protocol.TypeMismatch) != 1 {
@@ -198,7 +198,7 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 		typ, seen := rudeType(store)
 		g := start(w.join("backend"), typ)
 		w.install()
-		name := shardLeaseName("", "Cart", g.core.routes.shardOf("a"))
+		name := shardLeaseName("", "Cart", g.plane.routes.shardOf("a"))
 		m := rude{gate: newGate(), said: make(chan error, rudeWords)}
 		ctx := within(t, time.Minute)
 		rudeDone := make(chan error)
@@ -224,7 +224,7 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		<-time.After(30 * time.Second) // longer than the pause
-		if why := g.core.awaitsLease(g.core.routes.shardOf("a")); !strings.Contains(why, "a handler that ran here") {
+		if why := g.plane.awaitsLease(g.plane.routes.shardOf("a")); !strings.Contains(why, "a handler that ran here") {
 			t.Errorf("the shard says it waits for %q", why)
 		}
 		if g.Stats().Awaiting != 1 {
@@ -267,13 +267,13 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 		}
 		<-stuck.entered
 		quiet := "b"
-		for g.core.routes.shardOf(quiet) == g.core.routes.shardOf("a") {
+		for g.plane.routes.shardOf(quiet) == g.plane.routes.shardOf("a") {
 			quiet += "b"
 		}
 		if _, err := Ask(within(t, time.Minute), g, quiet, total{}); err != nil {
 			t.Fatal(err)
 		}
-		name := func(id string) string { return shardLeaseName("", "Cart", g.core.routes.shardOf(id)) }
+		name := func(id string) string { return shardLeaseName("", "Cart", g.plane.routes.shardOf(id)) }
 		if free(t, store, name("a")) || free(t, store, name(quiet)) || free(t, store, coordinatorLeaseName("", "Cart")) {
 			t.Error("a lease of what runs is free")
 		}
@@ -325,14 +325,14 @@ func TestStoreThatStandsStill(t *testing.T) {
 		typ, seen := leased(store)
 		a := w.join("backend")
 		one := start(a, typ)
-		store.name = shardLeaseName("", "Cart", one.core.routes.shardOf("a"))
+		store.name = shardLeaseName("", "Cart", one.plane.routes.shardOf("a"))
 		w.install()
 		if err := one.Tell(t.Context(), "a", addItem{"x", 5}); err != nil {
 			t.Fatal(err)
 		}
 		<-store.gate.entered
 		far := "b"
-		for one.core.routes.shardOf(far) == one.core.routes.shardOf("a") {
+		for one.plane.routes.shardOf(far) == one.plane.routes.shardOf("a") {
 			far += "b"
 		}
 		if _, err := Ask(within(t, time.Second), one, far, total{}); err != nil {

@@ -63,7 +63,7 @@ func newCrowd(t *testing.T, mailbox, region int) *crowd {
 // brings delivers a message that counts so many bytes.
 func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	c.t.Helper()
-	r := c.g.core
+	r := c.g.plane
 	mt, err := r.reg.Of(msg(nil))
 	if err != nil {
 		c.t.Fatal(err)
@@ -95,7 +95,7 @@ func (c *crowd) want(held int, drops ...string) {
 	if got := c.g.Stats().Held; got < held || got > held+64 {
 		c.t.Errorf("%d bytes are held, want %d", got, held)
 	}
-	if got := counted(c.g.core); !slices.Equal(got, drops) {
+	if got := counted(c.g.plane); !slices.Equal(got, drops) {
 		c.t.Errorf("%v were dropped, want %v", got, drops)
 	}
 }
@@ -115,8 +115,8 @@ func TestMailboxBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				k := newCrowd(t, c.mailbox, c.region)
-				k.g.core.held.node = &nodeBytes{}
-				k.g.core.held.node.max.Store(int64(c.node))
+				k.g.plane.held.node = &nodeBytes{}
+				k.g.plane.held.node.max.Store(int64(c.node))
 				for i := range 4 { // three have room
 					k.brings(c.ids[i%len(c.ids)], 1200, aBlob)
 				}
@@ -165,7 +165,7 @@ func TestNoRoomStartsNothing(t *testing.T) {
 		k.brings("a", 900, aBlob)
 		k.brings("b", 900, aBlob)
 		k.want(900, "mailboxes of the region hold too many bytes 1")
-		r := k.g.core
+		r := k.g.plane
 		if e := r.routes.hosted[r.routes.shardOf("b")].Load().entities.find("b"); e != nil {
 			t.Error("b was started")
 		}
@@ -182,18 +182,18 @@ func TestMailboxBytesComeBack(t *testing.T) {
 	for name, end := range map[string]func(*crowd){
 		"handled": func(c *crowd) { c.goOn() },
 		"killed": func(c *crowd) {
-			for i := range c.g.core.routes.hosted {
-				c.g.core.routes.hosted[i].Load().shut(func(*entity, envelope, uint32) {})
+			for i := range c.g.plane.routes.hosted {
+				c.g.plane.routes.hosted[i].Load().shut(func(*entity, envelope, uint32) {})
 			}
 			c.goOn()
 		},
 		"held for a lease": func(c *crowd) {
-			lease := c.g.core.lease.node.(*fakeLease)
+			lease := c.g.plane.lease.node.(*fakeLease)
 			lease.lost.Store(true)
 			c.goOn()
 			synctest.Wait()
 			lease.lost.Store(false)
-			c.g.core.lease.changed(true)
+			c.g.plane.lease.changed(true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,13 +201,13 @@ func TestMailboxBytesComeBack(t *testing.T) {
 				k := newCrowd(t, 1<<20, 1<<20)
 				node := &nodeBytes{}
 				node.max.Store(1 << 30)
-				k.g.core.held.node = node
+				k.g.plane.held.node = node
 				for i := range 500 {
 					k.brings(fmt.Sprint("e", i%7), 400+i, aBlob)
 				}
 				end(k)
 				k.want(0)
-				k.g.core.held.end()
+				k.g.plane.held.end()
 				if n := node.used.Load(); n != 0 {
 					t.Errorf("%d bytes of the node are still taken", n)
 				}
@@ -263,7 +263,7 @@ func TestHeldBytesUnderContention(t *testing.T) {
 // The bounds have the defaults that EntityType names.
 func TestMailboxBytesDefaults(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if r := g.core; r.mailboxBytes != 32<<20 || r.held.max != 256<<20 {
+	if r := g.plane; r.mailboxBytes != 32<<20 || r.held.max != 256<<20 {
 		t.Errorf("MailboxBytes %d, RegionBytes %d", r.mailboxBytes, r.held.max)
 	}
 }
@@ -284,7 +284,7 @@ func TestLimitMailboxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := g.core.held.node; b == nil || b != &typesOf(n).mailboxes || b.max.Load() != 1<<20 {
+		if b := g.plane.held.node; b == nil || b != &typesOf(n).mailboxes || b.max.Load() != 1<<20 {
 			t.Errorf("%s is not under the node's limit", name)
 		}
 	}
@@ -295,7 +295,7 @@ func TestLimitMailboxes(t *testing.T) {
 func TestBufferWaitsForMailboxBytes(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		k := newCrowd(t, 1000, 1<<20)
-		r := k.g.core
+		r := k.g.plane
 		number := r.routes.shardOf("a")
 		s := r.routes.lanes[number].Swap(nil)
 		r.routes.buffering(number)

@@ -33,7 +33,6 @@ var (
 	mForced      = counter("coterie_sharding_passivations_forced_total", "Passivations whose entity did not stop in time.")
 	mRestored    = counter("coterie_sharding_remembered_starts_total", "Entities that were started because they are remembered.")
 	mLeasesLost  = counter("coterie_sharding_shard_leases_lost_total", "Leases of shards that were lost while they were held.")
-	mNoted       = counter("coterie_sharding_events_total", "What the control plane has noted.", "event")
 	mMachine     = counter("coterie_sharding_machine_total", "What else the machines count.", "machine", "count")
 
 	// mMachines are counts of the machines with a metric of their own, by machine and name.
@@ -58,7 +57,7 @@ func counter(name, help string, labels ...string) *events.Metric {
 }
 
 // reportMetrics tells a Meter of all counters and gauges of the type.
-func reportMetrics(r *core, n *notices, report func(*events.Metric, float64, ...string)) {
+func reportMetrics(r *core, report func(*events.Metric, float64, ...string)) {
 	say := func(m *events.Metric, v int, labels ...string) {
 		report(m, float64(v), append([]string{r.name}, labels...)...)
 	}
@@ -94,11 +93,6 @@ func reportMetrics(r *core, n *notices, report func(*events.Metric, float64, ...
 	say(mForced, int(s.Forced))
 	say(mRestored, int(s.Restored))
 	say(mLeasesLost, int(s.LeasesLost))
-	for kind := range n.counts {
-		if kind > 0 {
-			say(mNoted, int(n.counts[kind].Load()), protocol.EventKind(kind).String())
-		}
-	}
 	r.meters.mu.Lock()
 	machines := maps.Clone(r.meters.machines)
 	r.meters.mu.Unlock()

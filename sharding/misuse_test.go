@@ -85,7 +85,7 @@ func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(50 * time.Second)
-		e := g.core.routes.slots[g.core.routes.shardOf("a")].Load().local.find("a")
+		e := g.plane.routes.slots[g.plane.routes.shardOf("a")].Load().local.find("a")
 		e.mu.Lock()
 		if n := e.waiting.len; n != 1 {
 			t.Errorf("%d timeouts wait", n)

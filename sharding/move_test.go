@@ -305,7 +305,7 @@ func TestConnectionBound(t *testing.T) {
 		_, err = Ask(within(t, time.Second), g, "a", total{})
 		took("an ask", err, time.Second, ErrBufferFull, ErrTimeout)
 		_, err = Ask(t.Context(), g, "a", total{})
-		took("an ask without a deadline", err, g.core.askTimeout, ErrBufferFull, ErrTimeout)
+		took("an ask without a deadline", err, g.plane.askTimeout, ErrBufferFull, ErrTimeout)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		took("a tell that is withdrawn", g.Tell(ctx, "a", large), time.Second, ErrBufferFull, context.Canceled)

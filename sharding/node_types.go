@@ -66,7 +66,7 @@ func (t *nodeTypes) names() []string {
 func (t *nodeTypes) add(name string, s startedType) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !s.run.core.hasEnded() {
+	if !s.run.plane.hasEnded() {
 		t.started[name] = s
 	}
 	delete(t.draining, name)
@@ -77,7 +77,7 @@ func (t *nodeTypes) closed(name string, run *engine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.started, name)
-	if !run.core.hasEnded() {
+	if !run.plane.hasEnded() {
 		t.draining[name] = run
 	}
 }
@@ -94,7 +94,7 @@ func (t *nodeTypes) gone(name string) {
 func (t *nodeTypes) bind(a *absence, run *engine) {
 	name := a.name
 	run.absence = a
-	unwatch := t.health.watch(name, run.core)
+	unwatch := t.health.watch(name, run.plane)
 	run.onCancel(unwatch)
 	run.onClose = func() {
 		unwatch()
@@ -120,11 +120,11 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 	if !isDone(run.control.departure.left) {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, name)
 	}
-	if err := inEndTime(run.core.pool.drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
+	if err := inEndTime(run.plane.pool.drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, name, err)
 	}
 	var err error
-	if !run.core.hasEnded() {
+	if !run.plane.hasEnded() {
 		run.successor.Store(a)
 		err = inEndTime(run.end)
 		a.resume(run.predecessor())
@@ -149,7 +149,7 @@ func inEndTime(do func(context.Context) error) error {
 
 func (run *engine) endWithNode() {
 	if err := inEndTime(run.end); err != nil {
-		run.core.log.Warn("sharding: not everything has ended with the node", "type", run.core.name, "error", err)
+		run.plane.log.Warn("sharding: not everything has ended with the node", "type", run.plane.name, "error", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package sharding
 
 import (
-	"encoding/binary"
 	"fmt"
 	"sync"
 
@@ -16,52 +15,6 @@ import (
 // A node answers for the types that it has not started, see protocol.NotStarted. Before the first
 // Start of a type the node does so itself, and knows nothing of sharding: what is asked of a type
 // is a host.Question. Afterwards the type's absence answers, while no machine of the type does.
-
-func channelOf(name string) transport.Channel { return transport.ChannelOf("sharding/" + name) }
-
-// appendQuestion appends a control frame, and before it what a node answers that has not started
-// the type.
-func appendQuestion(dst []byte, m protocol.Message) []byte {
-	q := host.Question{Lane: transport.Control}
-	if answer := (&protocol.NotStarted{}).Answer(m); answer != nil {
-		q.Otherwise = codec.AppendControl(nil, protocol.AppendMessage(nil, answer))
-	}
-	if in, ok := m.(protocol.Inquire); ok {
-		q.Promise = appendFloor(nil, in.Floor)
-	}
-	return codec.AppendControl(q.Append(dst), protocol.AppendMessage(nil, m))
-}
-
-// notStartedReply is what an inspection hears of a node that has not started the type.
-func notStartedReply(call uint64) []byte {
-	return codec.AppendErrorReply(nil, call, codec.StatusStopped, "the type is not started there")
-}
-
-// frameOf is a payload without the question before it.
-func frameOf(payload []byte) []byte {
-	_, frame, _ := host.CutQuestion(payload)
-	return frame
-}
-
-// floorSize is the size of a floor as a promise.
-const floorSize = 20
-
-// appendFloor appends a floor as a promise: bytes.Compare orders them as Token.Compare does.
-func appendFloor(dst []byte, t protocol.Token) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, t.Epoch)
-	dst = binary.BigEndian.AppendUint32(dst, t.Up)
-	return binary.BigEndian.AppendUint64(dst, t.Seq)
-}
-
-// floorOf is the floor that was promised, zero if none was. What is no floor was no type's question.
-func floorOf(promised []byte) protocol.Token {
-	if len(promised) != floorSize {
-		return protocol.Token{}
-	}
-	return protocol.Token{
-		Epoch: binary.BigEndian.Uint64(promised), Up: binary.BigEndian.Uint32(promised[8:]), Seq: binary.BigEndian.Uint64(promised[12:]),
-	}
-}
 
 // absence is a type on a node on which it was started once. It answers other nodes' machines while
 // no machine of the type runs there.

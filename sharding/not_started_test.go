@@ -46,7 +46,7 @@ func askThirty(t *testing.T, what string, g *Region[message_]) {
 	t.Helper()
 	for i := range 30 {
 		if _, err := Ask(within(t, 20*time.Second), g, fmt.Sprint("e", i), total{}); err != nil {
-			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.core.standing.uncoordinated())
+			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.plane.standing.uncoordinated())
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestNewTypeIsRolledBack(t *testing.T) {
 	if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new type waits for the oldest node", g.core.standing.coordinatorAbsent.Load)
+	eventually(t, "the new type waits for the oldest node", g.plane.standing.coordinatorAbsent.Load)
 	if h := nodes[1].Health(); !h.Ready {
 		t.Errorf("the node is not ready: %v", h)
 	}
@@ -163,7 +163,7 @@ func TestCloseEverywhere(t *testing.T) {
 		if err := g.Close(within(t, 20*time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if !old.core.standing.coordinates.Load() {
+		if !old.plane.standing.coordinates.Load() {
 			t.Error("the coordinator has ended with its region")
 		}
 	}
@@ -182,7 +182,7 @@ func TestCloseEverywhere(t *testing.T) {
 	askThirty(t, "one is started again", young)
 	old = begin(t, nodes[0], typ)
 	askThirty(t, "both are", old)
-	eventually(t, "the new coordinator acts", func() bool { return old.core.standing.coordinates.Load() })
+	eventually(t, "the new coordinator acts", func() bool { return old.plane.standing.coordinates.Load() })
 }
 
 // A type cannot be started again, because its coordinator's lease is not given back: the node
@@ -224,7 +224,7 @@ func TestLeaveNamesWhoIsMissing(t *testing.T) {
 	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is known that the coordinator is missing", func() bool { return young.core.standing.coordinatorAbsent.Load() })
+	eventually(t, "it is known that the coordinator is missing", func() bool { return young.plane.standing.coordinatorAbsent.Load() })
 	err := young.run.leave(within(t, 100*time.Millisecond))
 	if err == nil || !strings.Contains(err.Error(), "the type is not started on") || !strings.Contains(err.Error(), nodes[1].Addr()) {
 		t.Errorf("%v", err)
@@ -362,13 +362,13 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 	if err := young.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	young.core.pool.ended.Add(1) // a worker that does not end
+	young.plane.pool.ended.Add(1) // a worker that does not end
 	for range 2 {
 		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) || !strings.Contains(err.Error(), "handlers still run") {
 			t.Fatalf("started again: %v", err)
 		}
 		p := &bufferedMessage{id: "late", env: envelope{msg: addItem{"x", 1}}}
-		if err := old.core.routes.dispatch(old.core.routes.shardOf("late"), &route{remote: uint64(nodes[1].UID())}, p); err != nil {
+		if err := old.plane.routes.dispatch(old.plane.routes.shardOf("late"), &route{remote: uint64(nodes[1].UID())}, p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -381,7 +381,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 	}
 	old = begin(t, nodes[0], typ)
 	askThirty(t, "another coordinator has begun", old)
-	young.core.pool.ended.Done()
+	young.plane.pool.ended.Done()
 	askThirty(t, "started again", begin(t, nodes[1], typ))
 }
 
@@ -443,7 +443,7 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 	}
 	p := bufferedMessage{id: "late", env: envelope{msg: addItem{"x", 1}}, size: bufferedOverhead}
 	eventually(t, "it waits", func() bool {
-		return g.core.routes.hold(g.core.routes.shardOf("late"), p) == nil
+		return g.plane.routes.hold(g.plane.routes.shardOf("late"), p) == nil
 	})
 	again := make(chan error, 1)
 	go func() {

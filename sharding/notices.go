@@ -39,3 +39,15 @@ func (n *notices) tell(e events.Event) {
 	l := e.Line()
 	n.log.LogAttrs(context.Background(), l.Level, l.Message, l.Attrs...)
 }
+
+// mNoted counts events by kind.
+var mNoted = &events.Metric{Name: "coterie_sharding_events_total", Help: "What the control plane has noted.", Labels: []string{"type", "event"}}
+
+// report tells a Meter of the events.
+func (n *notices) report(report func(*events.Metric, float64, ...string)) {
+	for kind := range n.counts {
+		if kind > 0 {
+			report(mNoted, float64(n.counts[kind].Load()), n.typ, protocol.EventKind(kind).String())
+		}
+	}
+}

@@ -24,7 +24,7 @@ func waitingFor(r *core, number uint32) (ns []int) {
 // before it.
 func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	l := newLane(t, 10)
-	r := l.g.core
+	r := l.g.plane
 	l.s = newShard(r, 0, protocol.Token{Epoch: 1})
 	r.routes.setRoute(0, &route{local: l.s})
 	tell := func(n int) {
@@ -63,7 +63,7 @@ func loses(t *testing.T, r *core, number uint32, n int) {
 // was told later has gone there: after that it would come late, and is dropped.
 func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 	g, n := scripted(t)
-	r := g.core
+	r := g.plane
 	number := r.routes.shardOf("a")
 	r.routes.buffering(number) // node 2 was the home, and is gone
 	loses(t, r, number, 1)
@@ -85,7 +85,7 @@ func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 // comes back now.
 func TestUnsentMessageDuringAFlush(t *testing.T) {
 	g, n := scripted(t)
-	r := g.core
+	r := g.plane
 	number := r.routes.shardOf("a")
 	r.routes.buffering(number)
 	for k := range 2 {

@@ -45,6 +45,18 @@ func (b *outbox) send(to uint64, o *outgoing) error {
 	return b.net.Append(transport.NodeID(to), transport.Data, b.replyStripe(), b.channel, o.fillBody, nil)
 }
 
+// post sends bytes to a box of another node.
+func (b *outbox) post(to uint64, box string, body []byte) error {
+	o := b.frame()
+	defer o.release()
+	o.body = codec.AppendPost(o.body[:0], box, body)
+	err := b.send(to, o)
+	if err != nil {
+		b.drops.drop(DropPostUnsent, -1, "", nil)
+	}
+	return err
+}
+
 // sendControl sends a frame of a machine in a lane. It never waits.
 func (b *outbox) sendControl(to protocol.UID, lane transport.Lane, stripe uint32, frame []byte) error {
 	fill := func(dst []byte) []byte { return append(dst, frame...) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/coterie-go/coterie/sharding/codec"
 
@@ -15,8 +14,8 @@ import (
 
 // Region is one entity type on one node. All methods may be called concurrently.
 type Region[M any] struct {
-	core *core
-	run  *engine
+	plane *core
+	run   *engine
 }
 
 // StartOn starts an entity type over ports of one's own. Start is the way for a ddata.Node.
@@ -30,10 +29,10 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	if p.Log == nil {
 		p.Log = slog.Default()
 	}
-	reg := &Region[M]{core: newCore(p, t)}
-	reg.core.newBody = reg.incarnate(t.New)
-	run, err := newEngine(p, reg.core, controlSettings{
-		machines: machineConfig(p, t), store: t.RememberStore, quorums: t.State, onEvent: guardHook(&reg.core.panics, "OnEvent", t.OnEvent),
+	reg := &Region[M]{plane: newCore(planeSettings(p, t))}
+	reg.plane.newBody = reg.incarnate(t.New)
+	run, err := newEngine(p, reg.plane, controlSettings{
+		machines: machineConfig(p, t), store: t.RememberStore, quorums: t.State, onEvent: guardHook(&reg.plane.panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -68,50 +67,30 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 	}
 }
 
-func newCore[M any](p Ports, t EntityType[M]) *core {
-	r := &core{
-		name: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, self: uint64(p.Cluster.UID()), cluster: p.Cluster, reg: t.Messages.reg,
-		queryTimeout: t.QueryTimeout,
-		routes:       newRoutes(t.Shards, t.Hash), asks: newAsks(t.AsksMax),
-		pool: newPool(t.Workers, t.WorkersMax), log: p.Log,
-		mailboxMax: t.MailboxMax, mailboxBytes: uint32(t.MailboxBytes), askTimeout: t.AskTimeout,
-		start: time.Now(), closed: make(chan struct{}), ended: make(chan struct{}), meters: newMeters(p.Meter, t.Name),
+// planeSettings are what the data plane needs to know of a type.
+func planeSettings[M any](p Ports, t EntityType[M]) settings {
+	x := settings{
+		typ: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, shards: t.Shards, hash: t.Hash,
+		cluster: p.Cluster, clusterName: p.ClusterName, addr: p.Addr, lease: p.Lease, network: p.Network, log: p.Log, meter: p.Meter,
+		messages: t.Messages.reg, errors: t.Errors, onDrop: t.OnDrop,
+		askTimeout: t.AskTimeout, queryTimeout: t.QueryTimeout, slowAfter: t.HandlerSlowAfter, passivation: t.Passivation,
+		supervision: supervisor{policy: policies[t.Supervision], backoff: t.RestartBackoff, backoffMax: t.RestartBackoffMax},
+		shardLeases: t.Lease, coordinatorLeases: t.CoordinatorLease,
+		limits: limits{
+			mailboxMax: t.MailboxMax, mailboxBytes: t.MailboxBytes, regionBytes: t.RegionBytes, nodeBytes: p.mailboxes,
+			bufferMax: t.BufferMax, bufferBytes: t.BufferBytes, asksMax: t.AsksMax, workers: t.Workers, workersMax: t.WorkersMax,
+		},
 	}
-	r.standing.cluster, r.standing.role, r.standing.self = p.Cluster, t.Role, r.self
-	r.attached.drops, r.attached.panics = &r.drops, &r.panics
-	r.out.self, r.out.net, r.out.channel, r.out.reg, r.out.errors = r.self, p.Network, channelOf(t.Name), r.reg, t.Errors
-	r.out.asks, r.out.drops, r.out.panics, r.out.clock = r.asks, &r.drops, &r.panics, r.clock
-	r.out.start(t.AskTimeout)
-	r.decoder = decoder{r.reg, &r.panics}
-	r.routes.self, r.routes.out, r.routes.asks, r.routes.decoder, r.routes.ended = r.self, &r.out, r.asks, r.decoder, r.ended
-	r.panics.typ, r.panics.log = t.Name, p.Log
-	r.lease.node, r.lease.pool, r.lease.scan = p.Lease, r.pool, &r.idleScan
-	if hook := guardHook(&r.panics, "OnDrop", t.OnDrop); hook != nil {
-		r.drops.hook = func(reason DropReason, shard int, id string, msg any) {
-			hook(Drop{Type: t.Name, ID: id, Shard: shard, Reason: reason, Message: msg})
+	if hook := t.OnFailure; hook != nil {
+		x.supervision.onFailure = func(f failedHandler) {
+			hook(Failure{Type: t.Name, ID: f.id, Err: f.err, Stack: f.stack, Outcome: supervisionOf(f.done)})
 		}
 	}
-	r.supervisor = supervisor{
-		typ: t.Name, log: p.Log, policy: policies[t.Supervision], backoff: t.RestartBackoff, backoffMax: t.RestartBackoffMax,
-	}
-	if hook := guardHook(&r.panics, "OnFailure", t.OnFailure); hook != nil {
-		r.supervisor.onFailure = func(id string, err error, stack []byte, done policy) {
-			hook(Failure{Type: t.Name, ID: id, Err: err, Stack: stack, Outcome: supervisionOf(done)})
-		}
-	}
-	r.leases.shards, r.leases.coordinator = r.panics.guardLeases("Lease", t.Lease), r.panics.guardLeases("CoordinatorLease", t.CoordinatorLease)
-	r.leases.cluster = p.ClusterName
-	r.leases.owner = fmt.Sprintf("%v of %s", p.Cluster.UID(), p.Addr)
-	r.held.max, r.held.node = int64(t.RegionBytes), p.mailboxes
-	r.routes.limit.countMax, r.routes.limit.bytesMax = int64(t.BufferMax), int64(t.BufferBytes)
-	r.slow.pool, r.slow.clock = r.pool, r.clock
-	r.slow.note = func(e protocol.Event) { r.ctl.note(e) }
-	r.slow.watch(t.HandlerSlowAfter)
-	r.idleScan.asks, r.idleScan.lease, r.idleScan.slow, r.idleScan.clock = r.asks, &r.lease, &r.slow, r.clock
-	r.idleScan.idleBy(t.Passivation)
-	r.passivations.start(t.Passivation)
-	return r
+	return x
 }
+
+// Stats counts. It looks at every hosted shard, so call it now and then.
+func (g *Region[M]) Stats() Stats { return stats(g.plane) }
 
 // Tell sends a message to an entity: a nil error says that it is on its way, not that it was
 // handled. Outside a handler Tell waits for room, until ctx ends; inside (ctx from Context.Context)
@@ -125,25 +104,23 @@ func newCore[M any](p Ports, t EntityType[M]) *core {
 // Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull,
 // ErrStopped, ErrNoLease (inside a handler), ctx's.
 func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
-	if h := handlerOf(ctx); h != nil && !h.holds(g.core) {
+	if h := handlerOf(ctx); h != nil && !h.holds(g.plane) {
 		return ErrNoLease
 	}
-	return g.core.send(ctx, id, envelope{msg: msg})
+	return g.plane.send(ctx, id, envelope{msg: msg})
 }
 
 // Ref is the address of an entity. An invalid id is reported by its use.
 func (g *Region[M]) Ref(id string) *EntityRef[M] {
-	f := &EntityRef[M]{region: g, id: id, err: checkID(id)}
-	if f.err == nil {
-		f.number = g.core.routes.shardOf(id)
-	}
+	f := &EntityRef[M]{region: g}
+	g.plane.addressTo(&f.to, id)
 	return f
 }
 
 // Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered
 // entity to be forgotten. What its mailbox holds is handled first.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
-	return g.core.send(ctx, id, envelope{msg: codec.Passivate{}})
+	return g.plane.send(ctx, id, envelope{msg: codec.Passivate{}})
 }
 
 // SetActiveEntityLimit changes the limit on entities that are active in this region of the type. It
@@ -151,7 +128,7 @@ func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 //
 // Errors: ErrConfig.
 func (g *Region[M]) SetActiveEntityLimit(n int) error {
-	r := g.core
+	r := g.plane
 	if !r.passivations.strategy.Limited() {
 		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered", ErrConfig, r.name)
 	}
@@ -167,7 +144,7 @@ func (g *Region[M]) SetActiveEntityLimit(n int) error {
 // ordered and, if the type remembers entities, its id is remembered. It does not wait for New: a
 // failure of that goes to EntityType.OnFailure.
 func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error) {
-	r := g.core
+	r := g.plane
 	node, err := r.startEntity(ctx, id)
 	if err != nil {
 		return Location{}, err
@@ -183,18 +160,11 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 // Locate says on which node the entity's shard lives, as far as this region knows; ok is false
 // while the home is unknown or moving.
 func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
-	rt := g.core.routes.slots[g.core.routes.shardOf(id)].Load()
-	switch {
-	case rt == nil || rt.buffer != nil:
-		return 0, false
-	case rt.local != nil:
-		return membership.UID(g.core.self), true
-	}
-	return membership.UID(rt.remote), true
+	return g.plane.routes.home(g.plane.routes.shardOf(id))
 }
 
 // Name is the entity type's name.
-func (g *Region[M]) Name() string { return g.core.name }
+func (g *Region[M]) Name() string { return g.plane.name }
 
 // Close closes the region for its users while its node stays a member: it hands its shards over as
 // Node.Leave does, as long as ctx allows, and stops by force what is left then: what waits for

@@ -41,18 +41,18 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 	}
 	regions := make([]*Region[message_], 2)
 	for i, m := range meshes {
-		g := &Region[message_]{core: newCore(fakePorts(membership.UID(i+1), meshNet{m}, &fakeLease{}), typ)}
+		g := &Region[message_]{plane: newCore(planeSettings(fakePorts(membership.UID(i+1), meshNet{m}, &fakeLease{}), typ))}
 		regions[i] = g
 		var shards []*shard
 		if i == 1 {
 			shards = hostAll(tb, g, typ)
 		} else {
-			g.core.steeredBy(&fakeControl{r: g.core})
-			for n := range g.core.routes.slots {
-				g.core.routes.slots[n].Store(&route{remote: 2})
+			g.plane.steeredBy(&fakeControl{r: g.plane})
+			for n := range g.plane.routes.slots {
+				g.plane.routes.slots[n].Store(&route{remote: 2})
 			}
 		}
-		m.Handle(g.core.out.channel, g.core)
+		m.Handle(g.plane.out.channel, g.plane)
 		closing(tb, g, shards)
 	}
 	return regions[0], regions[1]
@@ -121,8 +121,8 @@ func remoteBench(b *testing.B) (near *Region[message_], seen *atomic.Int64) {
 	}
 	near, far := remotePair(b, typ)
 	b.Cleanup(func() {
-		for i := range far.core.drops.counts {
-			if n := far.core.drops.counts[i].Load(); n > 0 {
+		for i := range far.plane.drops.counts {
+			if n := far.plane.drops.counts[i].Load(); n > 0 {
 				b.Log(DropReason(i), n)
 			}
 		}
@@ -193,12 +193,12 @@ func BenchmarkReceive(b *testing.B) {
 	}
 	g, _ := localRegion(b, typ)
 	m := payload{Seq: 1, Data: make([]byte, 90)}
-	mt, _ := g.core.reg.Of(m)
-	head := codec.Message{Kind: codec.Tell, Shard: g.core.routes.shardOf("cart-42"), Typ: mt.ID}
+	mt, _ := g.plane.reg.Of(m)
+	head := codec.Message{Kind: codec.Tell, Shard: g.plane.routes.shardOf("cart-42"), Typ: mt.ID}
 	frame, _ := mt.Append(codec.AppendMessageHead(nil, &head, "cart-42"), m)
 	b.ReportAllocs()
 	for range b.N {
-		g.core.Receive(7, frame)
+		g.plane.Receive(7, frame)
 	}
 }
 
@@ -206,12 +206,12 @@ func BenchmarkReceive(b *testing.B) {
 func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], mesh *transport.Mesh, node transport.NodeID) {
 	t.Helper()
 	near, _ = remotePair(t, typ)
-	mesh, node = near.core.out.net.(meshNet).Mesh, 9
+	mesh, node = near.plane.out.net.(meshNet).Mesh, 9
 	if err := mesh.AddPeer(node, "127.0.0.1:1"); err != nil {
 		t.Fatal(err)
 	}
-	for n := range near.core.routes.slots {
-		near.core.routes.slots[n].Store(&route{remote: uint64(node)})
+	for n := range near.plane.routes.slots {
+		near.plane.routes.slots[n].Store(&route{remote: uint64(node)})
 	}
 	return near, mesh, node
 }
@@ -232,17 +232,17 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 		}
 	}
 	tell(1, each)
-	q := &question[int]{r: near.core}
+	q := &question[int]{r: near.plane}
 	c, env, err := q.open(t.Context(), total{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := near.core.send(t.Context(), "cart-0", env)
+	sent := near.plane.send(t.Context(), "cart-0", env)
 	mesh.RemovePeer(nobody)
-	near.core.asks.sweep(near.core.clock(), func(n uint64) bool { return n == uint64(nobody) }) // as with the view
+	near.plane.asks.sweep(near.plane.clock(), func(n uint64) bool { return n == uint64(nobody) }) // as with the view
 	tell(each+1, 2*each)
-	for n := range near.core.routes.slots {
-		near.core.routes.setRoute(uint32(n), &route{remote: 2})
+	for n := range near.plane.routes.slots {
+		near.plane.routes.setRoute(uint32(n), &route{remote: 2})
 	}
 	if err := q.wait(t.Context(), c, sent); err != nil {
 		t.Errorf("the question ended with %v", err)
@@ -258,7 +258,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	for _, f := range rec.faults() {
 		t.Error(f)
 	}
-	if n, lost := near.core.routes.limit.count.Load(), near.core.drops.counts[DropUnsent].Load()+near.core.drops.counts[DropNodeLost].Load(); n != 0 || lost != 0 {
+	if n, lost := near.plane.routes.limit.count.Load(), near.plane.drops.counts[DropUnsent].Load()+near.plane.drops.counts[DropNodeLost].Load(); n != 0 || lost != 0 {
 		t.Errorf("%d messages still wait, %d were lost", n, lost)
 	}
 }
@@ -275,8 +275,8 @@ func TestLostWithTheNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n := range near.core.routes.slots {
-		near.core.routes.slots[n].Store(&route{remote: 2})
+	for n := range near.plane.routes.slots {
+		near.plane.routes.slots[n].Store(&route{remote: 2})
 	}
 	mesh.RemovePeer(nobody)
 	for i := range 3 {
@@ -300,7 +300,7 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 	typ.OnDrop = func(d Drop) { drops <- d }
 	near, far := remotePair(t, typ)
 	frames := make(chan []byte, 1)
-	far.core.out.net.(meshNet).Handle(far.core.out.channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
+	far.plane.out.net.(meshNet).Handle(far.plane.out.channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
 	asked := make(chan error, 1)
 	go func() {
 		_, err := Ask(t.Context(), near, "cart", total{})
@@ -308,11 +308,11 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 	}()
 	frame := <-frames
 	if !sent { // what was told later has found the next home
-		for n := range near.core.routes.slots {
-			near.core.routes.slots[n].Store(&route{remote: 3})
+		for n := range near.plane.routes.slots {
+			near.plane.routes.slots[n].Store(&route{remote: 3})
 		}
 	}
-	near.core.Lost(2, frame, sent)
+	near.plane.Lost(2, frame, sent)
 	if err := <-asked; !errors.Is(err, ErrNodeGone) || errors.Is(err, ErrUnsent) != (want == ErrUnsent) {
 		t.Errorf("the question ended with %v, want %v", err, want)
 	}

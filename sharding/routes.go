@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -64,6 +65,18 @@ func (t *routes) unhost(s *shard) {
 // shardOf is the shard of an id.
 func (t *routes) shardOf(id string) uint32 {
 	return uint32(t.hash.ShardOf(protocol.EntityID(id), len(t.slots)))
+}
+
+// home is the node that a shard's route leads to; ok is false while messages wait.
+func (t *routes) home(number uint32) (home membership.UID, ok bool) {
+	rt := t.slots[number].Load()
+	switch {
+	case rt == nil || rt.buffer != nil:
+		return 0, false
+	case rt.local != nil:
+		return membership.UID(t.self), true
+	}
+	return membership.UID(rt.remote), true
 }
 
 // buffering makes the shard's messages wait, if they do not already, and returns their buffer. A

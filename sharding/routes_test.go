@@ -19,7 +19,7 @@ import (
 // because nothing would look there. For the same reason an open buffer cannot be turned elsewhere.
 func TestOpenBufferTakesNothing(t *testing.T) {
 	g, _ := scripted(t)
-	r := g.core
+	r := g.plane
 	b := r.routes.buffering(1)
 	old := r.routes.slots[1].Load()
 	if !r.routes.setRoute(1, &route{remote: 3}) {
@@ -38,8 +38,8 @@ func TestOpenBufferTakesNothing(t *testing.T) {
 func TestLocalRouteOpensTheLane(t *testing.T) {
 	for name, old := range map[string]*route{"none": nil, "remote": {remote: 2}, "buffer": {buffer: new(buffer)}} {
 		l := newLane(t, 10)
-		l.g.core.routes.slots[0].Store(old)
-		if !l.g.core.routes.setRoute(0, &route{local: l.s}) || l.g.core.routes.lanes[0].Load() != l.s {
+		l.g.plane.routes.slots[0].Store(old)
+		if !l.g.plane.routes.setRoute(0, &route{local: l.s}) || l.g.plane.routes.lanes[0].Load() != l.s {
 			t.Errorf("before %s: the lane is not open", name)
 		}
 	}
@@ -49,7 +49,7 @@ func TestLocalRouteOpensTheLane(t *testing.T) {
 // next one of its sender goes that way.
 func TestLaneThatOpensBesideAMessage(t *testing.T) {
 	l := newLane(t, 10)
-	r := l.g.core
+	r := l.g.plane
 	mt, _ := r.reg.Of(addItem{})
 	m := &codec.Message{Kind: codec.Tell, Typ: mt.ID, ID: []byte("a"), Body: []byte{0xa0}}
 	seen := r.routes.lanes[0].Load()
@@ -68,18 +68,18 @@ func TestLaneThatOpensBesideAMessage(t *testing.T) {
 func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l := newLane(t, 10)
 	l.brings("a", 0)
-	mt, _ := l.g.core.reg.Of(codec.Passivate{})
+	mt, _ := l.g.plane.reg.Of(codec.Passivate{})
 	body, _ := mt.Append(nil, codec.Passivate{})
-	l.g.core.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Typ: mt.ID}, "a"), body...))
+	l.g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Typ: mt.ID}, "a"), body...))
 	l.s.drain(func() {})
-	l.g.core.routes.openLanes(0, l.s)
-	if b := l.g.core.routes.slots[0].Load().buffer; len(b.messages) != 2 {
+	l.g.plane.routes.openLanes(0, l.s)
+	if b := l.g.plane.routes.slots[0].Load().buffer; len(b.messages) != 2 {
 		t.Errorf("%d messages wait", len(b.messages))
 	}
 	l.s.resume()
 	l.brings("a", 1)
 	l.took("a")
-	l.g.core.routes.setRoute(0, &route{local: l.s})
+	l.g.plane.routes.setRoute(0, &route{local: l.s})
 	l.took("a", 0, 1)
 }
 
@@ -121,7 +121,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 			outside <- err
 		}()
 		synctest.Wait()
-		if n := ra.core.routes.limit.count.Load(); n != 2 {
+		if n := ra.plane.routes.limit.count.Load(); n != 2 {
 			t.Fatalf("%d questions wait", n)
 		}
 		left := make(chan error, 1)
@@ -135,7 +135,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 		default:
 			t.Error("the handler's question waits on")
 		}
-		if n := ra.core.routes.limit.count.Load(); n != 1 {
+		if n := ra.plane.routes.limit.count.Load(); n != 1 {
 			t.Errorf("%d questions wait", n)
 		}
 		goOn()
@@ -165,7 +165,7 @@ func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.L
 func TestFullLane(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g, _ := scripted(t)
-		g.core.out.net = fullNet{}
+		g.plane.out.net = fullNet{}
 		for name, c := range map[string]struct {
 			send func() error
 			want error
@@ -186,7 +186,7 @@ func TestFullLane(t *testing.T) {
 			"a question": {func() error {
 				_, err := Ask(context.Background(), g, "a", total{})
 				return err
-			}, ErrTimeout, g.core.askTimeout},
+			}, ErrTimeout, g.plane.askTimeout},
 		} {
 			began := time.Now()
 			if err := c.send(); !errors.Is(err, c.want) || time.Since(began) != c.took {
@@ -204,9 +204,9 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 		"closeRoutes": func(r *core, _ uint32) { r.routes.close() },
 	} {
 		g, n := scripted(t)
-		r := g.core
+		r := g.plane
 		var got []string
-		r.drops.hook = func(reason DropReason, _ int, id string, _ any) { got = append(got, fmt.Sprint(id, " ", reason)) }
+		r.drops.hook = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
 		number := r.routes.shardOf("a")
 		r.routes.buffering(number)
 		for range 2 {
@@ -250,7 +250,7 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 		default:
 			t.Error("the waiting caller hears nothing")
 		}
-		if n := g.core.drops.counts[DropForced].Load(); n != 1 {
+		if n := g.plane.drops.counts[DropForced].Load(); n != 1 {
 			t.Errorf("%d drops are counted", n)
 		}
 		goOn()
@@ -262,7 +262,7 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 func TestLateReplies(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
-		late := func() uint64 { return g.core.drops.counts[DropLateReply].Load() }
+		late := func() uint64 { return g.plane.drops.counts[DropLateReply].Load() }
 		stuck := newGate()
 		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
 			t.Fatal(err)
@@ -279,7 +279,7 @@ func TestLateReplies(t *testing.T) {
 		for i, frame := range [][]byte{
 			append(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), 1), codec.AppendErrorReply(nil, 1<<32, codec.StatusHandler, "x"), codec.AppendErrorReply(nil, 1<<32, codec.StatusKnown, "x\x00y"),
 		} {
-			if g.core.Receive(7, frame); late() != uint64(4+i) {
+			if g.plane.Receive(7, frame); late() != uint64(4+i) {
 				t.Errorf("frame %d: %d late replies", i, late())
 			}
 		}
@@ -289,7 +289,7 @@ func TestLateReplies(t *testing.T) {
 // H6: a node has not left while a message or a fence that found no room is still here.
 func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	g, n := scripted(t)
-	c := &control{r: g.core, retries: newRetries(g.core), departure: departure{left: make(chan struct{})}}
+	c := &control{r: g.plane, retries: newRetries(g.plane), departure: departure{left: make(chan struct{})}}
 	retry := func() {
 		c.retries.retry(time.Now(), nil)
 		c.departure.maybeEnd(c.retries.empty())
@@ -299,8 +299,8 @@ func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 		t.Error("it did not want to")
 	}
 	n.full = true
-	g.core.routes.buffering(1)
-	g.core.routes.putBack(1, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}, size: bufferedOverhead}})
+	g.plane.routes.buffering(1)
+	g.plane.routes.putBack(1, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}, size: bufferedOverhead}})
 	c.retries.open(time.Now(), 1, &route{remote: 3})
 	c.regionEffects(time.Now(), &protocol.RegionEffects{Left: true})
 	if left() {

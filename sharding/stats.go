@@ -46,9 +46,6 @@ func (p PassivationCount) String() string { return fmt.Sprintf("%v: %d", p.Cause
 
 func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Count) }
 
-// Stats counts. It looks at every hosted shard, so call it now and then.
-func (g *Region[M]) Stats() Stats { return stats(g.core) }
-
 // stats counts what one region has.
 func stats(r *core) Stats {
 	s := Stats{

@@ -38,7 +38,7 @@ func TestStopShards(t *testing.T) {
 		tell()
 		before := hosted(ra)
 		var all []int
-		for s := range len(ra.core.routes.slots) {
+		for s := range len(ra.plane.routes.slots) {
 			all = append(all, s)
 		}
 		if err := proxy.StopShards(ctx, all...); err != nil {

@@ -25,8 +25,16 @@ type supervisor struct {
 	typ                 string // the entity type's name
 	log                 *slog.Logger
 	policy              policy
-	backoff, backoffMax time.Duration                                         // of restarts
-	onFailure           func(id string, err error, stack []byte, done policy) // nil: no hook
+	backoff, backoffMax time.Duration       // of restarts
+	onFailure           func(failedHandler) // the user's; nil: no hook
+}
+
+// failedHandler is one failed handler.
+type failedHandler struct {
+	id    string
+	err   error  // what Receive returned, or the panic as an error
+	stack []byte // of a panic
+	done  policy // what was done about it
 }
 
 // supervise deals with a failed handler; true: the worker goes on with the next message.
@@ -164,6 +172,6 @@ func (e *entity) setReceiveTimeout(r *core, d time.Duration, msg any) {
 func (s *supervisor) report(e *entity, err error, stack []byte, done policy) {
 	s.log.Error("entity failed", "type", s.typ, "id", e.id, "error", err, "outcome", done.String(), "stack", string(stack))
 	if s.onFailure != nil {
-		s.onFailure(e.id, err, stack, done)
+		s.onFailure(failedHandler{e.id, err, stack, done})
 	}
 }

@@ -172,7 +172,7 @@ func TestIdlePassivation(t *testing.T) {
 		typ := cartType(log)
 		typ.Passivation.IdleTimeout = time.Minute
 		g, _ := localRegion(t, typ)
-		g.core.idleScan.start()
+		g.plane.idleScan.start()
 		tell := func(id string) {
 			if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 				t.Fatal(err)
@@ -216,10 +216,10 @@ func TestEffectsNeedTheLease(t *testing.T) {
 			defer close(done)
 			<-time.After(time.Second)
 			lease.lost.Store(true)
-			g.core.lease.changed(false)
+			g.plane.lease.changed(false)
 			<-time.After(time.Second)
 			lease.lost.Store(false)
-			g.core.lease.changed(true)
+			g.plane.lease.changed(true)
 		}()
 		if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrNoLease) {
 			t.Errorf("asked a handler that outlived the lease: %v", err)
@@ -410,9 +410,9 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 		close(stuck.open)
 		synctest.Wait()
 		lease.lost.Store(false)
-		g.core.lease.changed(true)
+		g.plane.lease.changed(true)
 		synctest.Wait()
-		if s := g.Stats(); s.Entities != 1 || !g.core.routes.slots[g.core.routes.shardOf("a")].Load().local.find("a").isStarted() {
+		if s := g.Stats(); s.Entities != 1 || !g.plane.routes.slots[g.plane.routes.shardOf("a")].Load().local.find("a").isStarted() {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -424,7 +424,7 @@ func TestStopWaitsForTheLease(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		log := &cartLog{}
 		g, lease := localRegion(t, cartType(log))
-		s := g.core.routes.slots[g.core.routes.shardOf("a")].Load().local
+		s := g.plane.routes.slots[g.plane.routes.shardOf("a")].Load().local
 		for look := range int64(10) {
 			for name, stop := range map[string]func(*entity){"asked": func(e *entity) { s.command(e, stopNow) }, "forced": (*entity).force} {
 				log.made.Store(0)
@@ -456,7 +456,7 @@ func TestStopWaitsForTheLease(t *testing.T) {
 			t.Error("Stop was called without the lease")
 		}
 		lease.lost.Store(false)
-		g.core.lease.changed(true)
+		g.plane.lease.changed(true)
 		if synctest.Wait(); log.stopped.Load() != 1 || s.find("a") != nil {
 			t.Errorf("with the lease back Stop was called %d times", log.stopped.Load())
 		}

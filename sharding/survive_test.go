@@ -77,7 +77,7 @@ func TestCodecPanics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, n := scriptedType(t, c.typ())
-			r := g.core
+			r := g.plane
 			mt, err := r.reg.Of(c.of)
 			if err != nil {
 				t.Fatal(err)
@@ -103,7 +103,7 @@ func TestCodecPanics(t *testing.T) {
 func scriptedType(t *testing.T, typ EntityType[message_]) (*Region[message_], *scriptNet) {
 	g, _ := localRegion(t, typ)
 	n := &scriptNet{}
-	g.core.out.net = n
+	g.plane.out.net = n
 	return g, n
 }
 
@@ -124,7 +124,7 @@ func TestCodecPanicsAcrossNodes(t *testing.T) {
 	if v, err := Ask(ctx, near, "a", brittleAsk{X: 10}); err != nil || v.X != 10 {
 		t.Errorf("a sound question after it: %v %v", v, err)
 	}
-	if near, far := near.core.panics.count.Load(), far.Stats().Panics; near != 2 || far != 1 {
+	if near, far := near.plane.panics.count.Load(), far.Stats().Panics; near != 2 || far != 1 {
 		t.Errorf("%d and %d panics, want 2 and 1", near, far)
 	}
 }
@@ -146,11 +146,11 @@ func TestHookPanics(t *testing.T) {
 				if _, err := Ask(ctx, g, "a", failing{}); !errors.Is(err, ErrHandler) {
 					t.Fatal(err)
 				}
-				g.core.Receive(7, []byte{0xff})
+				g.plane.Receive(7, []byte{0xff})
 				if _, err := Ask(ctx, g, "a", total{}); err != nil {
 					t.Fatal(err)
 				}
-				if got := fmt.Sprint(counted(g.core)); got != "[undecodable 1]" {
+				if got := fmt.Sprint(counted(g.plane)); got != "[undecodable 1]" {
 					t.Error(got)
 				}
 				if n := g.Stats().Panics; name == "panic" && n < 3 {

@@ -40,5 +40,5 @@ func FuzzReceive(f *testing.F) {
 	f.Add(codec.AppendControl(nil, []byte{1, 2, 3}))
 	f.Add(codec.AppendPost(nil, "box", []byte{1, 2, 3}))
 	g, _ := localRegion(f, cartType(&cartLog{}))
-	f.Fuzz(func(t *testing.T, b []byte) { g.core.Receive(7, b) })
+	f.Fuzz(func(t *testing.T, b []byte) { g.plane.Receive(7, b) })
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -21,7 +20,7 @@ type inquiry struct {
 }
 
 // inquire asks a node and does not wait. The region's own node is asked without a frame.
-func inquire(r *core, node uint64, what codec.Inspection, id string) *inquiry {
+func (r *core) inquire(node uint64, what codec.Inspection, id string) *inquiry {
 	q := &inquiry{question: question[codec.State]{r: r, plain: true}, node: node}
 	if r.isClosed() {
 		q.err = ErrStopped
@@ -54,26 +53,10 @@ func inquire(r *core, node uint64, what codec.Inspection, id string) *inquiry {
 }
 
 // wait waits for the answer.
-func (q *inquiry) wait(ctx context.Context) (s RegionState, err error) {
-	switch {
-	case q.call != nil:
-		err = q.question.wait(ctx, q.call, q.err)
-	default:
-		err = q.err
+func (q *inquiry) wait(ctx context.Context) (codec.State, error) {
+	if q.call == nil {
+		return q.value, q.err
 	}
-	if err != nil {
-		return s, err
-	}
-	w := &q.value
-	s = RegionState{
-		Node: membership.UID(q.node), Proxy: w.Proxy, Registered: w.Registered, Entities: int(w.Entities), Active: int(w.Active), Cut: w.Cut,
-	}
-	if v := q.r.cluster.View(); v != nil {
-		m, _ := v.Member(s.Node)
-		s.Addr = m.Addr
-	}
-	for _, sh := range w.Shards {
-		s.Shards = append(s.Shards, ShardState{Shard: int(sh.Number), Entities: int(sh.Entities), Active: int(sh.Alive), IDs: sh.IDs})
-	}
-	return s, nil
+	err := q.question.wait(ctx, q.call, q.err)
+	return q.value, err
 }
