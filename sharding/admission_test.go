@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -26,7 +28,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 			region:      func(do func(time.Time)) { c.inbox.do(func(_ *control, now time.Time) { do(now) }) },
 			coordinator: func(do func(time.Time)) { c.coord.do(do) },
 		}
-		lost := func() int { return int(g.plane.drops.counts[DropInbox].Load()) }
+		lost := func() int { return int(g.plane.Drops.Counts[DropInbox].Load()) }
 		for _, msg := range []protocol.Message{region, coordinator} {
 			frame := codec.AppendControl(nil, protocol.AppendMessage(nil, msg))
 			const crowd = 10_000
@@ -59,7 +61,7 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 		w.install()
 		c, r := g.run.control, g.plane
 		for _, wire := range []uint32{codec.PassivateWireID, codec.StartWireID} {
-			frame := cbor.AppendMap(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: r.routes.shardOf("a"), Typ: wire}, "a"), 0)
+			frame := cbor.AppendMap(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: r.Routes.ShardOf("a"), Typ: wire}, "a"), 0)
 			const crowd = 10_000
 			var lost []uint64
 			for range 2 {
@@ -69,22 +71,22 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 				held, free := make(chan struct{}), make(chan struct{})
 				c.inbox.do(func(*control, time.Time) { close(held); <-free })
 				<-held
-				was := r.drops.counts[DropInbox].Load()
+				was := r.Drops.Counts[DropInbox].Load()
 				for range crowd {
 					r.Receive(transport.NodeID(4711), frame)
 				}
-				lost = append(lost, r.drops.counts[DropInbox].Load()-was)
+				lost = append(lost, r.Drops.Counts[DropInbox].Load()-was)
 				close(free)
 				<-time.After(time.Second)
 			}
 			if lost[0] == 0 || lost[0] >= crowd || lost[1] != lost[0] {
 				t.Errorf("%d: of twice %d that waited, %v were given up", wire, crowd, lost)
 			}
-			if n := r.drops.counts[DropUndecodable].Load(); n > 0 {
+			if n := r.Drops.Counts[DropUndecodable].Load(); n > 0 {
 				t.Fatalf("%d were not understood", n)
 			}
 		}
-		if statusOf(DropInbox) != codec.StatusFull {
+		if dataplane.StatusOf(DropInbox) != codec.StatusFull {
 			t.Error("a question above the limit is not told that the queue is full")
 		}
 	})

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -156,7 +158,7 @@ func TestLoadsAreMeasured(t *testing.T) {
 // TestNothingIsMeasured: where no strategy looks at loads, shards note nothing.
 func TestNothingIsMeasured(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if s := newShard(g.plane, 0, protocol.Token{}); s.work != nil {
+	if s := dataplane.NewShard(g.plane, 0, protocol.Token{}); s.Work != nil {
 		t.Error("it is measured")
 	}
 }

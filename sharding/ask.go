@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no
@@ -16,28 +18,28 @@ import (
 // Errors: those of Region.Tell, and ErrTimeout, ErrNoReply, ErrHandler, ErrReplyType,
 // ErrTooManyAsks, ErrMoving, ErrNodeGone, and ErrUnsent, which is one of these.
 func Ask[R, M any](ctx context.Context, to *Region[M], id string, req Request[R]) (R, error) {
-	q := &question[R]{r: to.plane}
-	c, env, err := q.open(ctx, req, accepts[M](req))
+	q := &dataplane.Question[R]{R: to.plane}
+	c, env, err := q.Open(ctx, req, accepts[M](req))
 	if err == nil {
-		err = q.wait(ctx, c, to.plane.send(ctx, id, env))
+		err = q.Wait(ctx, c, to.plane.Send(ctx, id, env))
 	}
 	if err != nil {
-		err = to.plane.explained(id, err)
+		err = to.plane.Explained(id, err)
 	}
-	return q.value, err
+	return q.Value, err
 }
 
 // AskRef is Ask through a reference.
 func AskRef[R, M any](ctx context.Context, to *EntityRef[M], req Request[R]) (R, error) {
-	q := &question[R]{r: to.region.plane}
-	c, env, err := q.open(ctx, req, accepts[M](req))
+	q := &dataplane.Question[R]{R: to.region.plane}
+	c, env, err := q.Open(ctx, req, accepts[M](req))
 	if err == nil {
-		err = q.wait(ctx, c, to.region.plane.sendTo(ctx, &to.to, env))
+		err = q.Wait(ctx, c, to.region.plane.SendTo(ctx, &to.to, env))
 	}
 	if err != nil {
-		err = to.region.plane.explained(to.to.id, err)
+		err = to.region.plane.Explained(to.to.Id, err)
 	}
-	return q.value, err
+	return q.Value, err
 }
 
 func accepts[M any](req any) error {

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -24,7 +26,7 @@ func (deafHandler) Receive(transport.NodeID, []byte) {}
 func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	nodes := byAge(t, 3)
 	typ := cartType(&cartLog{})
-	nodes[2].Host().Channels.Handle(channelOf(typ.Name), deafHandler{})
+	nodes[2].Host().Channels.Handle(dataplane.ChannelOf(typ.Name), deafHandler{})
 	var said atomic.Int64
 	typ.OnEvent = func(e protocol.Event) {
 		if e.Kind == protocol.ReportAwaited && e.Peer == nodes[2].UID() && e.Count == 1 && e.Alarm() {
@@ -80,7 +82,7 @@ func TestARefusalEndsWithItsCoordinator(t *testing.T) {
 		demand := func(n *fakeNode, refused bool) {
 			t.Helper()
 			synctest.Wait()
-			why := fmt.Sprint(g.plane.standing.uncoordinated())
+			why := fmt.Sprint(g.plane.Standing.Uncoordinated())
 			if !strings.Contains(why, n.member.Addr) || strings.Contains(why, "has refused this node") != refused {
 				t.Error(why)
 			}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 )
 
@@ -49,7 +51,7 @@ func TestSecondTypeOfOneChannel(t *testing.T) {
 	typ := cartType(&cartLog{})
 	types := typesOf(n)
 	types.mu.Lock()
-	types.absences[channelOf(typ.Name)] = &absence{name: "Other"}
+	types.absences[dataplane.ChannelOf(typ.Name)] = &absence{name: "Other"}
 	types.mu.Unlock()
 	_, err := Start(n, typ)
 	if !errors.Is(err, ErrConfig) || !strings.Contains(fmt.Sprint(err), `"Other"`) || !strings.Contains(fmt.Sprint(err), `"Cart"`) {

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -26,7 +28,7 @@ type Token = ddata.Token
 // Every effect happens only while the node holds its lease; without it the methods return
 // ErrNoLease.
 type Context[M any] struct {
-	e        *entity
+	e        *dataplane.Entity
 	r        *Region[M]
 	user     Entity[M]
 	call     uint64 // the question being handled; 0: told, or answered
@@ -35,35 +37,35 @@ type Context[M any] struct {
 }
 
 // ID is the entity's id.
-func (c *Context[M]) ID() string { return c.e.id }
+func (c *Context[M]) ID() string { return c.e.Id }
 
 // Shard is the number of the entity's shard.
-func (c *Context[M]) Shard() int { return int(c.e.shard.number) }
+func (c *Context[M]) Shard() int { return int(c.e.Shard.Number) }
 
 // Region is the region that runs the entity.
 func (c *Context[M]) Region() *Region[M] { return c.r }
 
 // Self is a reference to this entity, to be given to others on this node.
-func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.id) }
+func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.Id) }
 
 // Context ends when the lease is lost, when the incarnation ends, and when the entity must be
 // stopped by force. A Tell or an Ask that is given it, or a context derived from it, sees that it
 // is inside a handler. Tell then never waits. Ask fails with ErrMoving rather than wait for a move
 // that waits for this handler.
-func (c *Context[M]) Context() context.Context { return c.e.context(c.r.plane) }
+func (c *Context[M]) Context() context.Context { return c.e.Context(c.r.plane) }
 
 // Fence is the token of this hosting of the shard, for writes to an outside store.
 func (c *Context[M]) Fence() (Token, error) {
-	if !c.e.shard.holds() {
+	if !c.e.Shard.Holds() {
 		return Token{}, ErrNoLease
 	}
-	return fenceOf(c.e.shard), nil
+	return fenceOf(c.e.Shard), nil
 }
 
 // fenceOf is the token of a hosting for outside stores. Within the cluster the era is the same for
 // all, and protocol tokens go without it.
-func fenceOf(s *shard) Token {
-	return Token{Era: s.era, Epoch: membership.Epoch(s.token.Epoch), Up: s.token.Up, Seq: s.token.Seq}
+func fenceOf(s *dataplane.Shard) Token {
+	return Token{Era: s.Era, Epoch: membership.Epoch(s.Token.Epoch), Up: s.Token.Up, Seq: s.Token.Seq}
 }
 
 // Asked reports whether a caller waits for a reply to the message being handled.
@@ -105,9 +107,9 @@ func (c *Context[M]) Responder() (Responder, error) {
 		return l, err
 	}
 	l.owed = true
-	if !l.r.out.owe(duty{l.call, l.origin}) {
+	if !l.r.Out.Owe(dataplane.Duty{Call: l.call, Origin: l.origin}) {
 		c.call = l.call
-		return Responder{}, fmt.Errorf("%w: %d questions are open that handlers have taken by Context.Responder", ErrBufferFull, dutiesMax)
+		return Responder{}, fmt.Errorf("%w: %d questions are open that handlers have taken by Context.Responder", ErrBufferFull, dataplane.DutiesMax)
 	}
 	return l, nil
 }
@@ -116,8 +118,8 @@ func (c *Context[M]) take() (Responder, error) {
 	if c.call == 0 {
 		return Responder{}, ErrNotAsked
 	}
-	l := Responder{r: c.r.plane, s: c.e.shard, call: c.call, origin: c.origin, question: c.question}
-	if !l.s.holds() {
+	l := Responder{r: c.r.plane, s: c.e.Shard, call: c.call, origin: c.origin, question: c.question}
+	if !l.s.Holds() {
 		return Responder{}, ErrNoLease
 	}
 	c.call = 0
@@ -127,25 +129,25 @@ func (c *Context[M]) take() (Responder, error) {
 // Tell sends a message to an entity of the same type. It never waits: what does not fit is
 // ErrBufferFull. For other types use their Region.Tell with Context().
 func (c *Context[M]) Tell(id string, msg M) error {
-	if !c.e.shard.holds() {
+	if !c.e.Shard.Holds() {
 		return ErrNoLease
 	}
-	return c.r.plane.send(inHandler, id, envelope{msg: msg})
+	return c.r.plane.Send(dataplane.InHandler, id, dataplane.Envelope{Msg: msg})
 }
 
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What
 // the mailbox holds is handled first; what comes later is for a new incarnation. Without the lease
 // it does nothing.
 func (c *Context[M]) Passivate() {
-	if c.e.shard.holds() {
-		c.r.plane.passivate(c.e.shard, c.e.id, protocol.CauseRequest)
+	if c.e.Shard.Holds() {
+		c.r.plane.Passivate(c.e.Shard, c.e.Id, protocol.CauseRequest)
 	}
 }
 
 // SetReceiveTimeout arranges for msg to be handled whenever no other message was for d; d ≤ 0 ends
 // that. It does not keep an entity from being passivated.
 func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) {
-	c.e.setReceiveTimeout(c.r.plane, d, msg)
+	c.e.SetReceiveTimeout(c.r.plane, d, msg)
 }
 
 // Responder is the duty to answer one question. While the node does not hold its lease it answers
@@ -153,8 +155,8 @@ func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) {
 // lease was lost nothing that its entities say counts any more: the asker is told so in place of
 // the answer.
 type Responder struct {
-	r            *core
-	s            *shard
+	r            *dataplane.Plane
+	s            *dataplane.Shard
 	call, origin uint64
 	question     *codec.Type
 	owed         bool // it is among the region's duties
@@ -163,7 +165,7 @@ type Responder struct {
 // settle ends the duty: the answer is on its way.
 func (l Responder) settle() {
 	if l.owed {
-		l.r.out.duties.settle(duty{l.call, l.origin})
+		l.r.Out.Duties.Settle(dataplane.Duty{Call: l.call, Origin: l.origin})
 	}
 }
 
@@ -172,10 +174,10 @@ func (l Responder) allowed() error {
 	switch {
 	case l.r == nil:
 		return ErrNotAsked
-	case !l.r.lease.Holds():
+	case !l.r.Lease.Holds():
 		return ErrNoLease
-	case l.s.expelled() && !l.s.lease.returned.Load():
-		l.r.out.replyError(envelope{call: l.call, origin: l.origin}, codec.StatusNoLease, "the shard's was lost before the answer came")
+	case l.s.Expelled() && !l.s.Lease.Returned.Load():
+		l.r.Out.ReplyError(dataplane.Envelope{Call: l.call, Origin: l.origin}, codec.StatusNoLease, "the shard's was lost before the answer came")
 		l.settle()
 		return ErrNoLease
 	}
@@ -192,10 +194,10 @@ func (l Responder) Reply(v any) error {
 		if cause, is := v.(error); is {
 			return l.Fail(cause)
 		}
-		l.r.out.replyError(envelope{call: l.call, origin: l.origin}, codec.StatusReplyType, wrong)
+		l.r.Out.ReplyError(dataplane.Envelope{Call: l.call, Origin: l.origin}, codec.StatusReplyType, wrong)
 		return fmt.Errorf("%w: %s", ErrReplyType, wrong)
 	}
-	return l.r.out.reply(l.call, l.origin, v, l.question)
+	return l.r.Out.Reply(l.call, l.origin, v, l.question)
 }
 
 // Fail answers with an error.
@@ -204,7 +206,7 @@ func (l Responder) Fail(cause error) error {
 		return err
 	}
 	defer l.settle()
-	l.r.out.fail(envelope{call: l.call, origin: l.origin}, cause)
+	l.r.Out.Fail(dataplane.Envelope{Call: l.call, Origin: l.origin}, cause)
 	return nil
 }
 
@@ -223,38 +225,38 @@ func (l Responder) checkType(v any) string {
 // body is the incarnation of the user's entity that a Context belongs to.
 type body[M any] struct{ c *Context[M] }
 
-var _ incarnation = body[int]{}
+var _ dataplane.Incarnation = body[int]{}
 
-// receive implements incarnation.
-func (b body[M]) receive(env envelope) error { return b.c.receive(env) }
+// Receive implements incarnation.
+func (b body[M]) Receive(env dataplane.Envelope) error { return b.c.receive(env) }
 
-// fail implements incarnation.
-func (b body[M]) fail(err error) { b.c.fail(err) }
+// Fail implements incarnation.
+func (b body[M]) Fail(err error) { b.c.fail(err) }
 
-// stop implements incarnation.
-func (b body[M]) stop() error { return b.c.stop() }
+// Stop implements incarnation.
+func (b body[M]) Stop() error { return b.c.stop() }
 
 // receive hands an envelope to the user's entity.
-func (c *Context[M]) receive(env envelope) error {
-	msg, ok := env.msg.(M)
-	if b, is := env.msg.(codec.Raw); is {
+func (c *Context[M]) receive(env dataplane.Envelope) error {
+	msg, ok := env.Msg.(M)
+	if b, is := env.Msg.(codec.Raw); is {
 		return c.carry(b.Body)
 	}
 	if !ok {
-		c.r.plane.out.replyError(env, codec.StatusUnregistered, fmt.Sprintf("%T", env.msg))
-		return fmt.Errorf("%w: %T", ErrUnregisteredMessage, env.msg)
+		c.r.plane.Out.ReplyError(env, codec.StatusUnregistered, fmt.Sprintf("%T", env.Msg))
+		return fmt.Errorf("%w: %T", ErrUnregisteredMessage, env.Msg)
 	}
-	if env.call == 0 || env.call == timerCall {
+	if env.Call == 0 || env.Call == dataplane.TimerCall {
 		return c.user.Receive(c, msg)
 	}
-	c.call, c.origin = env.call, env.origin
-	c.question = c.r.plane.reg.Like(env.msg)
+	c.call, c.origin = env.Call, env.Origin
+	c.question = c.r.plane.Reg.Like(env.Msg)
 	err := c.user.Receive(c, msg)
 	if c.call != 0 {
 		if err != nil {
 			c.fail(err)
 		} else {
-			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.plane.name, c.e.id, env.msg))
+			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.plane.Name, c.e.Id, env.Msg))
 		}
 	}
 	return err
@@ -262,24 +264,24 @@ func (c *Context[M]) receive(env envelope) error {
 
 // fail answers the question that is being handled, if it still waits.
 func (c *Context[M]) fail(err error) {
-	if !c.e.shard.holds() {
+	if !c.e.Shard.Holds() {
 		c.unanswered(codec.StatusHandler, "")
 		return
 	}
-	env := envelope{call: c.call, origin: c.origin}
+	env := dataplane.Envelope{Call: c.call, Origin: c.origin}
 	c.call = 0
-	c.r.plane.out.fail(env, err)
+	c.r.plane.Out.Fail(env, err)
 }
 
 // unanswered ends the question that the handler left open. Without the lease nothing that the
 // handler said may be passed on.
 func (c *Context[M]) unanswered(status codec.Status, text string) {
-	env := envelope{call: c.call, origin: c.origin}
+	env := dataplane.Envelope{Call: c.call, Origin: c.origin}
 	c.call = 0
-	if !c.e.shard.holds() {
+	if !c.e.Shard.Holds() {
 		status, text = codec.StatusNoLease, "it ended while the handler ran"
 	}
-	c.r.plane.out.replyError(env, status, text)
+	c.r.plane.Out.ReplyError(env, status, text)
 }
 
 // stop calls the user's Stop, if there is one.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -18,7 +20,7 @@ import (
 // except what says that any goroutine may use it. Machines never step each other: what one says to
 // another waits in todo.
 type control struct {
-	r      *core
+	r      *dataplane.Plane
 	cfg    protocol.Config
 	rng    *rand.Rand
 	region *region.Region
@@ -45,7 +47,7 @@ type control struct {
 }
 
 func (c *control) toRegion(in protocol.RegionInput) { c.todo = append(c.todo, ctlInput{region: in}) }
-func (c *control) toShard(s *shard, in protocol.ShardInput) {
+func (c *control) toShard(s *dataplane.Shard, in protocol.ShardInput) {
 	c.todo = append(c.todo, ctlInput{shard: in, s: s})
 }
 
@@ -81,13 +83,13 @@ func (c *control) String() string {
 func (c *control) noteCoordinator() {
 	registered, ever := c.region.Registered()
 	coordinator, absent := c.region.Coordinator()
-	c.r.standing.regionSteps(registered, ever, uint64(coordinator), absent)
+	c.r.Standing.RegionSteps(registered, ever, uint64(coordinator), absent)
 }
 
 // Flush implements runloop.Machine.
 func (c *control) Flush() {
-	c.r.meters.machine("region", c.region.Stats)
-	c.hosted.reshare(&c.r.passivations)
+	c.r.Meters.Machine("region", c.region.Stats)
+	c.hosted.reshare(&c.r.Passivations)
 }
 
 // Deadline implements runloop.Machine.
@@ -162,7 +164,7 @@ func (c *control) compareIDs(h *hosting) {
 	if !ok {
 		return
 	}
-	c.inbox.aside(func() {
+	c.inbox.Aside(func() {
 		in := protocol.DiffIDs(before, now)
 		c.inbox.do(func(c *control, _ time.Time) {
 			if len(in.Added)+len(in.Removed) > 0 {
@@ -180,22 +182,22 @@ func (c *control) startShard(number uint32, token protocol.Token, wait time.Dura
 	if err != nil {
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
 	}
-	h := &hosting{s: newShard(c.r, number, token), m: m, starts: map[uint64]bufferedMessage{}}
-	h.s.era = c.view.Era // a region hosts in a view only
+	h := &hosting{s: dataplane.NewShard(c.r, number, token), m: m, starts: map[uint64]dataplane.BufferedMessage{}}
+	h.s.Era = c.view.Era // a region hosts in a view only
 	c.hosted.add(h)
-	c.r.routes.hosted[number].Store(h.s)
+	c.r.Routes.Hosted[number].Store(h.s)
 	c.toShard(h.s, protocol.Open{Wait: wait})
 }
 
 // startEntity has an entity start; env is answered when it runs. A StartEntity whose shard has moved
 // is sent after it.
-func (c *control) startEntity(s *shard, id string, env envelope) {
+func (c *control) startEntity(s *dataplane.Shard, id string, env dataplane.Envelope) {
 	if h := c.hosted.at(s); h != nil {
 		c.toShard(s, protocol.StartEntity{ID: protocol.EntityID(id), Req: h.ask(id, env)})
 		return
 	}
-	if err := c.r.send(inHandler, id, env); err != nil {
-		c.r.out.replyError(env, codec.StatusLost, err.Error())
+	if err := c.r.Send(dataplane.InHandler, id, env); err != nil {
+		c.r.Out.ReplyError(env, codec.StatusLost, err.Error())
 	}
 }
 
@@ -203,29 +205,31 @@ func (c *control) startEntity(s *shard, id string, env envelope) {
 // before everything that waits for the next home.
 func (c *control) closeShard(h *hosting) {
 	front := c.forget(h)
-	h.s.shut(func(e *entity, env envelope, size uint32) {
-		front = append(front, bufferedMessage{id: e.id, env: env, size: max(bufferedOverhead, int(size))})
+	h.s.Shut(func(e *dataplane.Entity, env dataplane.Envelope, size uint32) {
+		front = append(front, dataplane.BufferedMessage{Id: e.Id, Env: env, Size: max(dataplane.BufferedOverhead, int(size))})
 	})
-	c.r.routes.putBack(h.s.number, front)
+	c.r.Routes.PutBack(h.s.Number, front)
 }
 
 func (c *control) killShard(h *hosting, reason DropReason) {
 	if reason == DropLeaseLost {
-		c.r.leases.lost.Add(1)
-		h.s.cancelContexts(ErrNoLease)
+		c.r.Leases.Lost.Add(1)
+		h.s.CancelContexts(ErrNoLease)
 	}
 	for _, p := range c.forget(h) {
-		c.r.out.discard(reason, h.s.number, p.id, p.env)
+		c.r.Out.Discard(reason, h.s.Number, p.Id, p.Env)
 	}
-	h.s.shut(func(e *entity, env envelope, _ uint32) { c.r.out.discard(reason, h.s.number, e.id, env) })
+	h.s.Shut(func(e *dataplane.Entity, env dataplane.Envelope, _ uint32) {
+		c.r.Out.Discard(reason, h.s.Number, e.Id, env)
+	})
 	c.leases.retire(h.s, reason == DropStopped)
 }
 
 // forget lets go of a hosting. It returns what waited for its machine.
-func (c *control) forget(h *hosting) (starts []bufferedMessage) {
+func (c *control) forget(h *hosting) (starts []dataplane.BufferedMessage) {
 	c.hosted.remove(h)
-	c.r.storeFailure.forget(h.s.number)
-	c.r.routes.unhost(h.s)
+	c.r.StoreFailure.Forget(h.s.Number)
+	c.r.Routes.Unhost(h.s)
 	return h.waiting()
 }
 
@@ -235,7 +239,7 @@ func (c *control) killAll() {
 	for _, h := range c.hosted.byShard {
 		c.killShard(h, DropStopped)
 	}
-	c.r.routes.close()
+	c.r.Routes.Close()
 	c.retries.clear()
 }
 

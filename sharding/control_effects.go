@@ -3,6 +3,8 @@ package sharding
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -18,7 +20,7 @@ func (c *control) regionEffects(now time.Time, fx *protocol.RegionEffects) {
 	}
 	for _, e := range fx.Notify {
 		if e.Kind == protocol.TypeMismatch {
-			c.r.standing.refused(e.Text)
+			c.r.Standing.Refused(e.Text)
 		}
 		c.notices.notify(e)
 	}
@@ -27,7 +29,7 @@ func (c *control) regionEffects(now time.Time, fx *protocol.RegionEffects) {
 	}
 	if fx.Left {
 		c.departure.wanted = true
-		c.r.standing.leaves()
+		c.r.Standing.Leaves()
 		c.departure.maybeEnd(c.retries.empty())
 	}
 }
@@ -39,7 +41,7 @@ func (c *control) regionAction(now time.Time, a protocol.RegionAction) {
 	case protocol.FlushBuffer:
 		c.retries.flush(now, uint32(a.Shard))
 	case protocol.DropBuffer:
-		c.r.routes.dropBuffer(uint32(a.Shard), reasonOf(a.Reason))
+		c.r.Routes.DropBuffer(uint32(a.Shard), reasonOf(a.Reason))
 	case protocol.SendFence:
 		c.retries.fence(now, c.view, a)
 	case protocol.StartShard:
@@ -50,9 +52,9 @@ func (c *control) regionAction(now time.Time, a protocol.RegionAction) {
 		c.toHosted(protocol.Stop{HandOff: a.HandOff, Force: a.Force}, a.Shard)
 	case protocol.ResumeShard:
 		if h := c.hosted.of(a.Shard); h != nil {
-			h.s.resume()
+			h.s.Resume()
 			c.toShard(h.s, protocol.Resume{})
-			for _, id := range h.s.leaving() {
+			for _, id := range h.s.Leaving() {
 				c.toShard(h.s, protocol.Passivate{ID: id, Cause: protocol.CauseLimit})
 			}
 		}
@@ -72,8 +74,8 @@ func (c *control) regionAction(now time.Time, a protocol.RegionAction) {
 func (c *control) setRoute(now time.Time, number uint32, rt protocol.Route) {
 	c.publish(now, number, rt)
 	gone := func(node uint64) bool { return c.view != nil && !c.view.Has(membership.UID(node)) }
-	if c.homes.note(number, rt, c.r.self, gone) {
-		c.r.attached.moved(number)
+	if c.homes.note(number, rt, c.r.Self, gone) {
+		c.r.Attached.Moved(number)
 	}
 }
 
@@ -81,18 +83,18 @@ func (c *control) publish(now time.Time, number uint32, rt protocol.Route) {
 	h := c.hosted.of(protocol.ShardID(number))
 	switch {
 	case rt.State == protocol.RouteLocal && h != nil:
-		c.retries.open(now, number, &route{local: h.s})
+		c.retries.open(now, number, &dataplane.Route{Local: h.s})
 		return
 	case rt.State == protocol.RouteDraining && h != nil:
-		c.r.routes.openLanes(number, h.s)
+		c.r.Routes.OpenLanes(number, h.s)
 	case rt.State == protocol.RouteRemote:
-		c.r.routes.lanes[number].Store(nil)
-		c.retries.open(now, number, &route{remote: uint64(rt.Home)})
+		c.r.Routes.Lanes[number].Store(nil)
+		c.retries.open(now, number, &dataplane.Route{Remote: uint64(rt.Home)})
 		return
 	default:
-		c.r.routes.lanes[number].Store(nil)
+		c.r.Routes.Lanes[number].Store(nil)
 	}
-	if c.r.routes.buffering(number).waits() { // for a route that is gone; the machine believes them sent
+	if c.r.Routes.Buffering(number).Waits() { // for a route that is gone; the machine believes them sent
 		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(number)})
 	}
 }
@@ -121,26 +123,26 @@ func (c *control) shardEffects(now time.Time, h *hosting, fx *protocol.ShardEffe
 	}
 	for _, req := range fx.Reply {
 		if p, ok := h.answered(req); ok {
-			_ = c.r.out.reply(p.env.call, p.env.origin, c.r.self, nil) // counted when it cannot be sent
+			_ = c.r.Out.Reply(p.Env.Call, p.Env.Origin, c.r.Self, nil) // counted when it cannot be sent
 		}
 	}
 	for _, in := range fx.Region {
 		c.toRegion(in)
 	}
 	for _, e := range fx.Notify {
-		c.r.storeFailure.note(e)
+		c.r.StoreFailure.Note(e)
 		c.notices.notify(e)
 	}
 }
 
 // writeUnder writes for a shard, under its lease if it has one.
-func (c *control) writeUnder(s *shard, w protocol.StateWrite) {
-	if s.lease != nil {
-		s.lease.enter()
+func (c *control) writeUnder(s *dataplane.Shard, w protocol.StateWrite) {
+	if s.Lease != nil {
+		s.Lease.Enter()
 	}
 	c.state.write(w, func(err error) {
-		if s.lease != nil {
-			s.lease.exit()
+		if s.Lease != nil {
+			s.Lease.Exit()
 		}
 		c.inbox.toShard(s, protocol.Wrote{ID: w.ID, Err: err})
 	})
@@ -153,37 +155,37 @@ func (c *control) leaseOp(h *hosting, op protocol.LeaseOp) {
 		c.leases.release(h.s, func() { c.inbox.toShard(h.s, protocol.LeaseReleased{Gen: op.Gen}) })
 		return
 	}
-	c.leases.acquire(h.s, op.Gen, func(g *leaseHold, in protocol.ShardInput) {
+	c.leases.acquire(h.s, op.Gen, func(g *dataplane.LeaseHold, in protocol.ShardInput) {
 		c.inbox.do(func(c *control, _ time.Time) {
 			if g != nil && c.hosted.at(h.s) == h {
-				h.s.lease.returned.Store(false)
-				h.s.lease.hold.Store(g)
+				h.s.Lease.Returned.Store(false)
+				h.s.Lease.Hold.Store(g)
 			}
 			c.toShard(h.s, in)
 		})
 	})
 }
 
-func (c *control) shardAction(now time.Time, s *shard, a protocol.ShardAction) {
+func (c *control) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardAction) {
 	switch a := a.(type) {
 	case protocol.StartEntities:
-		c.r.restored.Add(uint64(a.Remembered))
-		s.start(a.IDs)
+		c.r.Restored.Add(uint64(a.Remembered))
+		s.Start(a.IDs)
 	case protocol.StopEntity:
-		c.r.passivations.byCause[a.Cause].Add(1)
-		c.r.passivations.latest.note(passivated{string(a.ID), int(s.number), a.Cause, now, s.limit()})
-		stopEntity(s, a.ID, func(e *entity) { s.command(e, stopNow) })
+		c.r.Passivations.ByCause[a.Cause].Add(1)
+		c.r.Passivations.Latest.Note(dataplane.Passivated{Id: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit()})
+		stopEntity(s, a.ID, func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) })
 	case protocol.ForceStop:
-		c.r.passivations.forced.Add(1)
-		stopEntity(s, a.ID, (*entity).force)
+		c.r.Passivations.Forced.Add(1)
+		stopEntity(s, a.ID, (*dataplane.Entity).Force)
 	case protocol.DrainMailboxes:
-		c.r.routes.lanes[s.number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes
-		s.drain(func() { c.inbox.toShard(s, protocol.MailboxesEmpty(a)) })
-		c.r.routes.failBuffered(s)
+		c.r.Routes.Lanes[s.Number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes
+		s.Drain(func() { c.inbox.toShard(s, protocol.MailboxesEmpty(a)) })
+		c.r.Routes.FailBuffered(s)
 	case protocol.StopEntities:
-		s.each(func(e *entity) { s.command(e, stopNow) })
+		s.Each(func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) })
 	case protocol.ForceStopEntities:
-		s.each((*entity).force)
+		s.Each((*dataplane.Entity).Force)
 	case protocol.ForwardStart:
 		c.forwards.run(a.IDs, func(ids []protocol.EntityID) { c.inbox.toShard(s, protocol.StartedElsewhere{IDs: ids}) })
 	}
@@ -191,8 +193,8 @@ func (c *control) shardAction(now time.Time, s *shard, a protocol.ShardAction) {
 
 // stopEntity stops an entity that runs. One that does not has just ended, and the machine is about
 // to hear of it.
-func stopEntity(s *shard, id protocol.EntityID, stop func(*entity)) {
-	if e := s.find(string(id)); e != nil && e.isStarted() {
+func stopEntity(s *dataplane.Shard, id protocol.EntityID, stop func(*dataplane.Entity)) {
+	if e := s.Find(string(id)); e != nil && e.IsStarted() {
 		stop(e)
 	}
 }

@@ -49,7 +49,7 @@ func TestBufferThatIsTakenBackIsWanted(t *testing.T) {
 		n := w.join("frontend")
 		g := start(n, cartType(&cartLog{}))
 		w.install()
-		number := g.plane.routes.shardOf("a")
+		number := g.plane.Routes.ShardOf("a")
 		controlOf(g, func(c *control) {
 			c.setRoute(time.Now(), number, protocol.Route{State: protocol.RouteRemote, Home: 99}) // unknown to the transport: nothing can leave
 		})

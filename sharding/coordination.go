@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/allocation"
@@ -22,8 +24,8 @@ type coordination struct {
 	notices  *notices
 	state    *stateStore
 	forwards *forwards
-	standing *standing
-	meters   *meters
+	standing *dataplane.Standing
+	meters   *dataplane.Meters
 	unlisted func([]protocol.ShardID) // tells hosted shards that they have vanished from the set of those with remembered ids
 
 	lease coordinatorLease
@@ -122,8 +124,8 @@ func (d *coordination) consult(q *allocation.Consultation) {
 
 // Flush implements runloop.Machine.
 func (d *coordination) Flush() {
-	d.standing.coordinatorSteps(d.m.Acts(), slices.Clone(d.m.Awaits()))
-	d.meters.machine("coordinator", d.m.Stats)
+	d.standing.CoordinatorSteps(d.m.Acts(), slices.Clone(d.m.Awaits()))
+	d.meters.Machine("coordinator", d.m.Stats)
 }
 
 // Deadline implements runloop.Machine.

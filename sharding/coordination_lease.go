@@ -4,22 +4,24 @@ import (
 	"context"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // coordinatorLease is the lease of a type's coordinator on this node.
 type coordinatorLease struct {
-	client *leaseClient // nil: it needs none
-	hold   *leaseHold   // nil: it holds none
-	gen    uint64       // of the hold
+	client *leaseClient         // nil: it needs none
+	hold   *dataplane.LeaseHold // nil: it holds none
+	gen    uint64               // of the hold
 }
 
 // granted takes a hold.
-func (l *coordinatorLease) granted(g *leaseHold, gen uint64) { l.hold, l.gen = g, gen }
+func (l *coordinatorLease) granted(g *dataplane.LeaseHold, gen uint64) { l.hold, l.gen = g, gen }
 
 // lost reports whether the hold has ended, once.
 func (l *coordinatorLease) lost() bool {
-	if l.hold == nil || l.hold.open() {
+	if l.hold == nil || l.hold.Open() {
 		return false
 	}
 	l.hold = nil
@@ -31,7 +33,7 @@ func (l *coordinatorLease) release() {
 	if l.client == nil {
 		return
 	}
-	l.hold.close()
+	l.hold.Close()
 	l.hold = nil
 	l.client.release(nil, nil)
 }
@@ -42,7 +44,7 @@ func (d *coordination) leaseOp(op protocol.LeaseOp) {
 		d.lease.release()
 		return
 	}
-	d.lease.client.acquire(op.Gen, func(g *leaseHold, in any) {
+	d.lease.client.acquire(op.Gen, func(g *dataplane.LeaseHold, in any) {
 		d.do(func(now time.Time) {
 			if g != nil {
 				d.lease.granted(g, op.Gen)

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -17,9 +19,9 @@ import (
 )
 
 // counted is what a region has dropped, by reason.
-func counted(r *core) (all []string) {
-	for i := range r.drops.counts {
-		if n := r.drops.counts[i].Load(); n > 0 {
+func counted(r *dataplane.Plane) (all []string) {
+	for i := range r.Drops.Counts {
+		if n := r.Drops.Counts[i].Load(); n > 0 {
 			all = append(all, fmt.Sprint(DropReason(i), " ", n))
 		}
 	}
@@ -27,8 +29,8 @@ func counted(r *core) (all []string) {
 }
 
 // asksFrame makes the frame of a question of another node.
-func asksFrame(r *core, id string, typ uint32, body []byte) []byte {
-	m := codec.Message{Kind: codec.Ask, Shard: r.routes.shardOf(id), Typ: typ, Call: 5}
+func asksFrame(r *dataplane.Plane, id string, typ uint32, body []byte) []byte {
+	m := codec.Message{Kind: codec.Ask, Shard: r.Routes.ShardOf(id), Typ: typ, Call: 5}
 	return append(codec.AppendMessageHead(nil, &m, id), body...)
 }
 
@@ -52,16 +54,16 @@ func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
 		n := &scriptNet{}
 		r := g.plane
-		r.out.net = n
+		r.Out.Net = n
 		if c.id == "b" {
-			number := r.routes.shardOf(c.id)
-			s := r.routes.lanes[number].Swap(nil)
-			r.routes.buffering(number)
-			defer r.routes.openLanes(number, s)
+			number := r.Routes.ShardOf(c.id)
+			s := r.Routes.Lanes[number].Swap(nil)
+			r.Routes.Buffering(number)
+			defer r.Routes.OpenLanes(number, s)
 		}
 		r.Receive(7, asksFrame(r, c.id, c.typ, c.body))
 		if c.id == "b" {
-			r.routes.openLanes(r.routes.shardOf(c.id), r.routes.hosted[r.routes.shardOf(c.id)].Load())
+			r.Routes.OpenLanes(r.Routes.ShardOf(c.id), r.Routes.Hosted[r.Routes.ShardOf(c.id)].Load())
 		}
 		if got := counted(r); !slices.Equal(got, []string{c.want}) || len(n.frames) != 1 {
 			t.Errorf("%s: %v with %d answers, want %s with 1", name, got, len(n.frames), c.want)
@@ -73,16 +75,19 @@ func TestUselessMessagesOfOthersAreCounted(t *testing.T) {
 // told.
 func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
 	for name, c := range map[string]struct {
-		set  func(*core, *scriptNet, uint32)
+		set  func(*dataplane.Plane, *scriptNet, uint32)
 		want string
 	}{
-		"too large for a frame": {func(_ *core, n *scriptNet, _ uint32) { n.fail = transport.ErrFrameTooLarge }, "too large 1"},
-		"no room to wait":       {func(r *core, _ *scriptNet, number uint32) { r.routes.buffering(number); r.routes.limit.countMax = 0 }, "buffer full 1"},
+		"too large for a frame": {func(_ *dataplane.Plane, n *scriptNet, _ uint32) { n.fail = transport.ErrFrameTooLarge }, "too large 1"},
+		"no room to wait": {func(r *dataplane.Plane, _ *scriptNet, number uint32) {
+			r.Routes.Buffering(number)
+			r.Routes.Limit.CountMax = 0
+		}, "buffer full 1"},
 	} {
 		g, n := scripted(t)
 		r := g.plane
-		mt, _ := r.reg.Of(total{})
-		c.set(r, n, r.routes.shardOf("a"))
+		mt, _ := r.Reg.Of(total{})
+		c.set(r, n, r.Routes.ShardOf("a"))
 		r.Receive(7, asksFrame(r, "a", mt.ID, []byte{0xa0}))
 		if got := counted(r); !slices.Contains(got, c.want) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
@@ -99,7 +104,7 @@ func TestFullMailboxWhenTheLaneOpens(t *testing.T) {
 	l := newLane(t, 1)
 	l.brings("a", 0)
 	l.brings("a", 1)
-	l.g.plane.routes.openLanes(0, l.s)
+	l.g.plane.Routes.OpenLanes(0, l.s)
 	l.took("a", 0)
 	if got := counted(l.g.plane); fmt.Sprint(got) != "[mailbox full 1]" {
 		t.Error(got)
@@ -116,18 +121,18 @@ func (deafNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channe
 // H8: a reply that does not leave is counted, wherever it ends.
 func TestUnsentRepliesAreCounted(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		for name, reply := range map[string]func(*core){
-			"no connection": func(r *core) { _ = r.out.reply(5, 7, 1, nil) },
-			"no connection while it waited": func(r *core) {
-				r.out.net = deafNet{}
-				_ = r.out.reply(5, 7, 1, nil)
+		for name, reply := range map[string]func(*dataplane.Plane){
+			"no connection": func(r *dataplane.Plane) { _ = r.Out.Reply(5, 7, 1, nil) },
+			"no connection while it waited": func(r *dataplane.Plane) {
+				r.Out.Net = deafNet{}
+				_ = r.Out.Reply(5, 7, 1, nil)
 			},
-			"no room any more": func(r *core) {
-				r.out.net = deafNet{}
-				r.out.overflow.cancel()
-				_ = r.out.reply(5, 7, 1, nil)
+			"no room any more": func(r *dataplane.Plane) {
+				r.Out.Net = deafNet{}
+				r.Out.Overflow.Cancel()
+				_ = r.Out.Reply(5, 7, 1, nil)
 			},
-			"the node has gone": func(r *core) { r.Lost(7, append(codec.AppendReplyHead(nil, 5, codec.StatusOK), 1), true) },
+			"the node has gone": func(r *dataplane.Plane) { r.Lost(7, append(codec.AppendReplyHead(nil, 5, codec.StatusOK), 1), true) },
 		} {
 			g, _ := localRegion(t, cartType(&cartLog{}))
 			reply(g.plane)
@@ -174,7 +179,7 @@ func TestUselessPostsAndCarriesAreCounted(t *testing.T) {
 // busyControl has no room for what other nodes want of single entities.
 type busyControl struct{ *fakeControl }
 
-func (busyControl) admit(uint64, int) (runloop.Permit, bool) { return runloop.Permit{}, false }
+func (busyControl) Admit(uint64, int) (runloop.Permit, bool) { return runloop.Permit{}, false }
 
 // H8: a caller that asks for a start is told when there is no room for it, and when its shard has
 // moved and it cannot follow.
@@ -182,16 +187,16 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	n := &scriptNet{}
 	r := g.plane
-	r.out.net = n
-	r.steeredBy(busyControl{&fakeControl{r: r}})
-	mt, _ := r.reg.Of(codec.Start{})
+	r.Out.Net = n
+	r.SteeredBy(busyControl{&fakeControl{r: r}})
+	mt, _ := r.Reg.Of(codec.Start{})
 	body, _ := mt.Append(nil, codec.Start{})
 	if r.Receive(7, asksFrame(r, "a", mt.ID, body)); len(n.frames) != 1 {
 		t.Errorf("%d answers to a question that found no room", len(n.frames))
 	}
 	c := &control{r: r}
-	gone := &shard{number: 0}
-	if c.startEntity(gone, "", envelope{msg: codec.Start{}, call: 5, origin: 7}); len(n.frames) != 2 {
+	gone := &dataplane.Shard{Number: 0}
+	if c.startEntity(gone, "", dataplane.Envelope{Msg: codec.Start{}, Call: 5, Origin: 7}); len(n.frames) != 2 {
 		t.Errorf("%d answers, want one more", len(n.frames))
 	}
 }
@@ -223,12 +228,12 @@ func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 		g, ended, goOn := startThatWaits(t, w, time.Minute)
 		controlOf(g, func(c *control) { c.closeShard(c.hosted.of(0)) })
 		synctest.Wait()
-		b := g.plane.routes.buffering(0)
-		b.mu.Lock()
-		if len(b.messages) != 1 || b.messages[0].id != "second" || b.messages[0].env.msg != (codec.Start{}) {
-			t.Errorf("for the next home wait %+v", b.messages)
+		b := g.plane.Routes.Buffering(0)
+		b.Mu.Lock()
+		if len(b.Messages) != 1 || b.Messages[0].Id != "second" || b.Messages[0].Env.Msg != (codec.Start{}) {
+			t.Errorf("for the next home wait %+v", b.Messages)
 		}
-		b.mu.Unlock()
+		b.Mu.Unlock()
 		goOn()
 		<-ended // no node gives it a home, as no hand-off was under way
 	})

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -15,33 +17,33 @@ import (
 // Questions that handlers have taken and forgotten are bounded: the oldest makes room if it is old,
 // and else there is none.
 func TestDutiesAreBounded(t *testing.T) {
-	d := duties{slowAfter: time.Second}
-	for i := range uint64(dutiesMax) {
-		if old, ok := d.take(duty{call: i + 1}, time.Duration(i)); old != (duty{}) || !ok {
+	d := dataplane.Duties{SlowAfter: time.Second}
+	for i := range uint64(dataplane.DutiesMax) {
+		if old, ok := d.Take(dataplane.Duty{Call: i + 1}, time.Duration(i)); old != (dataplane.Duty{}) || !ok {
 			t.Fatalf("%d: %v made room; taken: %t", i+1, old, ok)
 		}
 	}
-	if _, ok := d.take(duty{call: dutiesMax + 1}, time.Second-1); ok {
+	if _, ok := d.Take(dataplane.Duty{Call: dataplane.DutiesMax + 1}, time.Second-1); ok {
 		t.Error("one more was taken, though all are young")
 	}
-	d.settle(duty{call: 1})
-	if old, ok := d.take(duty{call: dutiesMax + 1}, time.Second); old != (duty{}) || !ok {
+	d.Settle(dataplane.Duty{Call: 1})
+	if old, ok := d.Take(dataplane.Duty{Call: dataplane.DutiesMax + 1}, time.Second); old != (dataplane.Duty{}) || !ok {
 		t.Errorf("with room for one: %v made room; taken: %t", old, ok)
 	}
-	if _, ok := d.take(duty{call: dutiesMax + 2}, time.Second); ok {
+	if _, ok := d.Take(dataplane.Duty{Call: dataplane.DutiesMax + 2}, time.Second); ok {
 		t.Error("one more was taken, though the oldest is young")
 	}
 	for i := range uint64(10) {
 		now := time.Second + time.Duration(1+i)
-		if old, ok := d.take(duty{call: dutiesMax + 2 + i}, now); old != (duty{call: 2 + i}) || !ok {
+		if old, ok := d.Take(dataplane.Duty{Call: dataplane.DutiesMax + 2 + i}, now); old != (dataplane.Duty{Call: 2 + i}) || !ok {
 			t.Errorf("%v made room; taken: %t", old, ok)
 		}
 	}
-	if n := len(d.open); n != dutiesMax || d.byAge.Len() != n {
+	if n := len(d.Open); n != dataplane.DutiesMax || d.ByAge.Len() != n {
 		t.Errorf("%d are kept", n)
 	}
-	if old, _ := d.sweepLocked(time.Hour); len(old) != dutiesMax || len(d.open)+d.byAge.Len() > 0 {
-		t.Errorf("%d of %d were old", len(old), dutiesMax)
+	if old, _ := d.SweepLocked(time.Hour); len(old) != dataplane.DutiesMax || len(d.Open)+d.ByAge.Len() > 0 {
+		t.Errorf("%d of %d were old", len(old), dataplane.DutiesMax)
 	}
 }
 
@@ -66,8 +68,8 @@ func TestQuestionMakesRoom(t *testing.T) {
 		w.install()
 		asked := ask(t, g, weigh{})
 		<-taken // else it is not the oldest
-		for i := range uint64(dutiesMax - 1) {
-			g.plane.out.owe(duty{call: i + 1, origin: 77})
+		for i := range uint64(dataplane.DutiesMax - 1) {
+			g.plane.Out.Owe(dataplane.Duty{Call: i + 1, Origin: 77})
 		}
 		if err := <-ask(t, g, weigh{}); err != nil || !errors.Is(<-refused, ErrBufferFull) {
 			t.Errorf("a question without room: %v", err)
@@ -77,7 +79,7 @@ func TestQuestionMakesRoom(t *testing.T) {
 		if err := <-asked; !errors.Is(err, ErrBufferFull) {
 			t.Errorf("the asker of the oldest hears %v", err)
 		}
-		if d := g.Stats().Drops; len(d) != 1 || d[0] != (DropCount{DropUnanswered, 1}) {
+		if d := g.Stats().Drops; len(d) != 1 || d[0] != (DropCount{Reason: DropUnanswered, Count: 1}) {
 			t.Errorf("dropped %v", d)
 		}
 	})
@@ -88,25 +90,25 @@ func TestAwaitDuties(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		began := time.Now()
 		clock := func() time.Duration { return time.Since(began) }
-		d := duties{slowAfter: time.Minute}
-		if old, err := d.await(t.Context(), clock); len(old) > 0 || err != nil {
+		d := dataplane.Duties{SlowAfter: time.Minute}
+		if old, err := d.Await(t.Context(), clock); len(old) > 0 || err != nil {
 			t.Errorf("none is open: %v, %v", old, err)
 		}
-		d.take(duty{1, 7}, 0)
-		d.take(duty{2, 7}, 0)
-		time.AfterFunc(time.Second, func() { d.settle(duty{1, 7}) })
-		time.AfterFunc(2*time.Second, func() { d.settle(duty{2, 7}) })
-		if old, err := d.await(t.Context(), clock); len(old) > 0 || err != nil || clock() != 2*time.Second {
+		d.Take(dataplane.Duty{Call: 1, Origin: 7}, 0)
+		d.Take(dataplane.Duty{Call: 2, Origin: 7}, 0)
+		time.AfterFunc(time.Second, func() { d.Settle(dataplane.Duty{Call: 1, Origin: 7}) })
+		time.AfterFunc(2*time.Second, func() { d.Settle(dataplane.Duty{Call: 2, Origin: 7}) })
+		if old, err := d.Await(t.Context(), clock); len(old) > 0 || err != nil || clock() != 2*time.Second {
 			t.Errorf("after %v: %v, %v", clock(), old, err)
 		}
-		d.take(duty{3, 7}, clock())
+		d.Take(dataplane.Duty{Call: 3, Origin: 7}, clock())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := d.await(ctx, clock); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := d.Await(ctx, clock); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the context has ended: %v", err)
 		}
-		old, err := d.await(t.Context(), clock)
-		if len(old) != 1 || old[0] != (duty{3, 7}) || err != nil || clock() != 62*time.Second {
+		old, err := d.Await(t.Context(), clock)
+		if len(old) != 1 || old[0] != (dataplane.Duty{Call: 3, Origin: 7}) || err != nil || clock() != 62*time.Second {
 			t.Errorf("after %v: %v, %v", clock(), old, err)
 		}
 	})
@@ -121,7 +123,7 @@ func TestFarewellsAreBounded(t *testing.T) {
 		start(b, cartType(&cartLog{}))
 		w.install()
 		kept := func() (n int) {
-			g.plane.departed.Range(func(any, any) bool { n++; return true })
+			g.plane.Departed.Range(func(any, any) bool { n++; return true })
 			return n
 		}
 		g.plane.Receive(77, codec.AppendFarewell(nil))
@@ -137,7 +139,7 @@ func TestFarewellsAreBounded(t *testing.T) {
 		if n := kept(); n != 0 {
 			t.Errorf("%d farewells are kept of a node that is gone", n)
 		}
-		if d := stats(g.plane).Drops; len(d) > 0 {
+		if d := dataplane.CountStats(g.plane).Drops; len(d) > 0 {
 			t.Errorf("dropped %v", d)
 		}
 	})

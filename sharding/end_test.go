@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/ddatatest"
@@ -43,17 +45,17 @@ func TestDeadShardRefuses(t *testing.T) {
 	if _, err := AskRef(t.Context(), ref, total{}); err != nil {
 		t.Fatal(err)
 	}
-	s := g.plane.routes.slots[ref.to.number].Load().local
-	e := s.find("a")
-	s.shut(func(*entity, envelope, uint32) {})
+	s := g.plane.Routes.Slots[ref.to.Number].Load().Local
+	e := s.Find("a")
+	s.Shut(func(*dataplane.Entity, dataplane.Envelope, uint32) {})
 	soon(t, "deliver", func() {
-		for !e.isClosed() {
+		for !e.IsClosed() {
 			runtime.Gosched()
 		}
-		if v, _ := s.deliver("a", envelope{msg: addItem{}}, 0); v != refused {
+		if v, _ := s.Deliver("a", dataplane.Envelope{Msg: addItem{}}, 0); v != dataplane.Refused {
 			t.Errorf("verdict %d", v)
 		}
-		if v, _ := s.deliverBytes([]byte("a"), envelope{msg: addItem{}}, 0); v != refused {
+		if v, _ := s.DeliverBytes([]byte("a"), dataplane.Envelope{Msg: addItem{}}, 0); v != dataplane.Refused {
 			t.Errorf("verdict %d", v)
 		}
 	})
@@ -121,15 +123,15 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 // entity.
 func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	s := newShard(g.plane, 0, protocol.Token{})
-	e := s.addLocked("a")
-	e.phase = running
-	e.push(envelope{msg: addItem{}}, 0, 10)
-	var dropped []envelope
-	s.shut(func(_ *entity, env envelope, _ uint32) { dropped = append(dropped, env) })
-	e.pause(forLease)
-	if len(dropped) != 1 || !e.isClosed() {
-		t.Errorf("%d handed out, closed %v", len(dropped), e.isClosed())
+	s := dataplane.NewShard(g.plane, 0, protocol.Token{})
+	e := s.AddLocked("a")
+	e.Phase = dataplane.Running
+	e.Push(dataplane.Envelope{Msg: addItem{}}, 0, 10)
+	var dropped []dataplane.Envelope
+	s.Shut(func(_ *dataplane.Entity, env dataplane.Envelope, _ uint32) { dropped = append(dropped, env) })
+	e.Pause(dataplane.ForLease)
+	if len(dropped) != 1 || !e.IsClosed() {
+		t.Errorf("%d handed out, closed %v", len(dropped), e.IsClosed())
 	}
 }
 
@@ -195,17 +197,17 @@ func TestReservedCallIDs(t *testing.T) {
 		failures := 0
 		typ.OnFailure = func(Failure) { failures++ }
 		g, _ := localRegion(t, typ)
-		mt, _ := g.plane.reg.Of(addItem{})
+		mt, _ := g.plane.Reg.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
-		for _, call := range []uint64{controlCall, timerCall} {
-			m := codec.Message{Kind: codec.Ask, Shard: g.plane.routes.shardOf("a"), Typ: mt.ID, Call: call}
+		for _, call := range []uint64{dataplane.ControlCall, dataplane.TimerCall} {
+			m := codec.Message{Kind: codec.Ask, Shard: g.plane.Routes.ShardOf("a"), Typ: mt.ID, Call: call}
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		synctest.Wait()
 		if n, err := Ask(t.Context(), g, "a", total{}); n != 0 || err != nil || failures > 0 {
 			t.Errorf("total %d, %v, %d failures", n, err, failures)
 		}
-		if n := g.plane.drops.counts[DropUndecodable].Load(); n != 2 {
+		if n := g.plane.Drops.Counts[DropUndecodable].Load(); n != 2 {
 			t.Errorf("%d malformed frames", n)
 		}
 	})
@@ -232,7 +234,7 @@ func TestUnknownRoleOnARealNode(t *testing.T) {
 		if err := g.Tell(ctx, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("tell: %v", err)
 		}
-		if err := g.Tell(inHandler, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {
+		if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("tell in a handler: %v", err)
 		}
 	})
@@ -248,18 +250,18 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 		if err := g.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		number := r.routes.shardOf("a")
-		if err := r.routes.hold(number, bufferedMessage{id: "a", size: 1}); err == nil {
-			if err = r.routes.hold(number, bufferedMessage{id: "a", size: 1}); err == nil {
+		number := r.Routes.ShardOf("a")
+		if err := r.Routes.Hold(number, dataplane.BufferedMessage{Id: "a", Size: 1}); err == nil {
+			if err = r.Routes.Hold(number, dataplane.BufferedMessage{Id: "a", Size: 1}); err == nil {
 				t.Error("a message waits in a region that has stopped")
 			}
 		}
-		mt, _ := r.reg.Of(addItem{})
+		mt, _ := r.Reg.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
 		soon(t, "the reader of a lane", func() {
 			r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: number, Typ: mt.ID}, "a"), body...))
 		})
-		if n := r.drops.counts[DropStopped].Load(); n != 1 {
+		if n := r.Drops.Counts[DropStopped].Load(); n != 1 {
 			t.Errorf("%d drops counted", n)
 		}
 	})
@@ -314,15 +316,15 @@ func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
 func TestStopThatComesTooLate(t *testing.T) {
 	log := &cartLog{}
 	g, _ := localRegion(t, cartType(log))
-	s := newShard(g.plane, 0, protocol.Token{})
-	s.mu.Lock()
-	e := s.addLocked("a")
-	s.mu.Unlock()
-	for name, stop := range map[string]func(){"in order": func() { s.command(e, stopNow) }, "by force": e.force} {
-		if stop(); e.waiting.len != 0 {
+	s := dataplane.NewShard(g.plane, 0, protocol.Token{})
+	s.Mu.Lock()
+	e := s.AddLocked("a")
+	s.Mu.Unlock()
+	for name, stop := range map[string]func(){"in order": func() { s.Command(e, dataplane.StopNow) }, "by force": e.Force} {
+		if stop(); e.Waiting.Len != 0 {
 			t.Errorf("%s: a stop waits for the next incarnation", name)
 		}
-		if x := e.extra.Load(); x != nil && x.forced.Load() {
+		if x := e.Extra.Load(); x != nil && x.Forced.Load() {
 			t.Errorf("%s: the next incarnation is stopped", name)
 		}
 	}
@@ -357,7 +359,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 				if took := time.Since(began); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "cluster shuts down") || took > time.Second {
 					t.Errorf("%s, node %d: %v after %v", when, i, err, took)
 				}
-				if n := g.plane.routes.limit.count.Load(); n != 0 {
+				if n := g.plane.Routes.Limit.Count.Load(); n != 0 {
 					t.Errorf("%s, node %d: %d messages wait", when, i, n)
 				}
 			}
@@ -374,7 +376,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 			w.install()
 			refused("its node has gone", id, regions[i+1:]...)
 		}
-		if n := regions[2].plane.drops.counts[DropEnded].Load(); n == 0 {
+		if n := regions[2].plane.Drops.Counts[DropEnded].Load(); n == 0 {
 			t.Error("no drop is counted")
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -25,14 +27,14 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 	select {
 	case <-run.control.departure.left:
 		return nil
-	case <-run.plane.ended:
+	case <-run.plane.Ended:
 		return nil
 	case <-ctx.Done():
-		err := fmt.Errorf("sharding %q: shards are still here: %w", run.plane.name, context.Cause(ctx))
-		if running := run.plane.slow.stillRunning(); running != "" {
+		err := fmt.Errorf("sharding %q: shards are still here: %w", run.plane.Name, context.Cause(ctx))
+		if running := run.plane.Slow.StillRunning(); running != "" {
 			err = fmt.Errorf("%w (%s)", err, running)
 		}
-		if why := run.plane.standing.uncoordinated(); why != nil {
+		if why := run.plane.Standing.Uncoordinated(); why != nil {
 			err = fmt.Errorf("%w (%w)", err, why)
 		}
 		return err
@@ -47,7 +49,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 		return run.end(ctx)
 	}
 	run.closing.Store(true)
-	if run.plane.standing.isNew() || run.leave(ctx) != nil {
+	if run.plane.Standing.IsNew() || run.leave(ctx) != nil {
 		err = run.quit(ctx)
 	}
 	run.closeOnce.Do(func() {
@@ -66,8 +68,8 @@ func (run *engine) quit(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	if n := len(run.plane.routes.shards()); n > 0 {
-		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.plane.name, n, err)
+	if n := len(run.plane.Routes.Shards()); n > 0 {
+		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.plane.Name, n, err)
 	}
 	return err
 }
@@ -79,8 +81,8 @@ const quitGrace = 100 * time.Millisecond
 // refuseUsers closes the region for its users.
 func (run *engine) refuseUsers() {
 	run.refuseOnce.Do(func() {
-		close(run.plane.closed)
-		run.plane.asks.failAll(ErrStopped)
+		close(run.plane.Closed)
+		run.plane.Asks.FailAll(ErrStopped)
 		if run.unmeter != nil {
 			run.unmeter()
 		}
@@ -115,10 +117,10 @@ func (run *engine) end(ctx context.Context) (err error) {
 	run.endOnce.Do(func() {
 		r, c := run.plane, run.control
 		run.refuseUsers()
-		close(r.ended)
+		close(r.Ended)
 		run.asides.end()
 		run.unregister()
-		r.idleScan.stop()
+		r.IdleScan.Stop()
 		if c.coord != nil {
 			select {
 			case <-c.coord.stepDown(): // if it acts, it says that it does not any more
@@ -127,14 +129,14 @@ func (run *engine) end(ctx context.Context) (err error) {
 			c.coord.stop()
 		}
 		c.endHosting()
-		r.lease.end(ErrStopped)
-		r.asks.failAll(ErrStopped)
-		r.lease.resume()
-		err = errors.Join(r.pool.drain(ctx), c.leases.settled(ctx))
-		r.held.end()
+		r.Lease.End(ErrStopped)
+		r.Asks.FailAll(ErrStopped)
+		r.Lease.Resume()
+		err = errors.Join(r.Pool.Drain(ctx), c.leases.settled(ctx))
+		r.Held.End()
 		c.inbox.loop.Stop()
-		r.out.overflow.cancel()
-		r.out.overflow.ended.Wait()
+		r.Out.Overflow.Cancel()
+		r.Out.Overflow.Ended.Wait()
 		run.asides.await()
 	})
 	return err
@@ -143,7 +145,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 // stoppedRegion takes what comes for a region that has ended, until the next one has started on the
 // node or the node has ended: messages are dropped with a reason.
 type stoppedRegion struct {
-	r        *core
+	r        *dataplane.Plane
 	machines *absence
 }
 
@@ -151,7 +153,7 @@ var _ transport.LossHandler = stoppedRegion{}
 
 // Receive implements transport.Handler.
 func (f stoppedRegion) Receive(from transport.NodeID, payload []byte) {
-	rd := cbor.NewReader(frameOf(payload))
+	rd := cbor.NewReader(dataplane.FrameOf(payload))
 	if kind, _ := codec.OpenFrame(rd); kind == codec.Control && rd.Err() == nil {
 		f.machines.Receive(from, payload)
 		return
@@ -167,7 +169,7 @@ func (f stoppedRegion) Lost(to transport.NodeID, payload []byte, sent bool) {
 // rests waits until no handler runs any more and no store of leases is at work. What has ended may
 // have been given up on before.
 func (run *engine) rests(ctx context.Context) error {
-	return errors.Join(run.plane.pool.drain(ctx), run.control.leases.rest(ctx))
+	return errors.Join(run.plane.Pool.Drain(ctx), run.control.leases.rest(ctx))
 }
 
 // predecessor is what the region and the coordinator, when they have ended, leave to the next of
@@ -183,24 +185,24 @@ func (run *engine) predecessor() protocol.Predecessor {
 // leaveForGood is what Node.Leave waits for.
 func (run *engine) leaveForGood(ctx context.Context) error {
 	r := run.plane
-	if err := run.leave(ctx); err != nil || r.proxy {
+	if err := run.leave(ctx); err != nil || r.Proxy {
 		return err
 	}
-	old, err := r.out.duties.await(ctx, r.clock)
+	old, err := r.Out.Duties.Await(ctx, r.Clock)
 	if err != nil {
-		return fmt.Errorf("sharding %q: %w", r.name, err)
+		return fmt.Errorf("sharding %q: %w", r.Name, err)
 	}
 	for _, q := range old {
-		r.out.replyError(envelope{call: q.call, origin: q.origin}, codec.StatusLost, "")
+		r.Out.ReplyError(dataplane.Envelope{Call: q.Call, Origin: q.Origin}, codec.StatusLost, "")
 	}
-	if v := r.cluster.View(); v != nil {
+	if v := r.Cluster.View(); v != nil {
 		for _, m := range v.Members {
-			if uint64(m.UID) != r.self {
-				r.out.sendFarewell(uint64(m.UID))
+			if uint64(m.UID) != r.Self {
+				r.Out.SendFarewell(uint64(m.UID))
 			}
 		}
 	}
-	r.out.overflow.await(ctx, farewellPatience)
+	r.Out.Overflow.Await(ctx, farewellPatience)
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -17,7 +19,7 @@ import (
 
 // engine is what has to be stopped.
 type engine struct {
-	plane   *core
+	plane   *dataplane.Plane
 	control *control
 	asides  *asides
 	// A region is closed for its users first, and may end much later: when its node does, or when
@@ -42,25 +44,25 @@ type controlSettings struct {
 	onEvent  func(protocol.Event) // nil: no hook
 }
 
-func newEngine(p Ports, r *core, t controlSettings) (*engine, error) {
+func newEngine(p Ports, r *dataplane.Plane, t controlSettings) (*engine, error) {
 	c, err := newControl(p, r, t)
 	if err != nil {
 		return nil, err
 	}
 	if p.Broken != nil {
-		c.inbox.loop.WhenBroken(func(b runloop.Broken) { p.Broken("region of entity type "+r.name, b, c) })
+		c.inbox.loop.WhenBroken(func(b runloop.Broken) { p.Broken("region of entity type "+r.Name, b, c) })
 		if c.coord != nil {
-			c.coord.loop.WhenBroken(func(b runloop.Broken) { p.Broken("coordinator of entity type "+r.name, b, c.coord.m) })
+			c.coord.loop.WhenBroken(func(b runloop.Broken) { p.Broken("coordinator of entity type "+r.Name, b, c.coord.m) })
 		}
 	}
-	r.idleScan.shards = r.routes.shards
-	r.steeredBy(c.inbox)
+	r.IdleScan.Shards = r.Routes.Shards
+	r.SteeredBy(c.inbox)
 	return &engine{plane: r, control: c, asides: c.inbox.asides}, nil
 }
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
 
-func newControl(p Ports, r *core, t controlSettings) (*control, error) {
+func newControl(p Ports, r *dataplane.Plane, t controlSettings) (*control, error) {
 	machine, err := region.New(t.machines, newRand())
 	if err != nil {
 		return nil, err
@@ -68,20 +70,20 @@ func newControl(p Ports, r *core, t controlSettings) (*control, error) {
 	work := newAsides()
 	c := &control{
 		r: r, cfg: t.machines, rng: newRand(), region: machine,
-		mail:      &machineMail{typ: r.name, log: r.log, self: r.self, out: &r.out},
-		notices:   &notices{typ: r.name, log: r.log, emit: p.Emit, hook: t.onEvent, meters: r.meters},
-		state:     &stateStore{typ: r.name, data: p.State, quorums: t.quorums, remembered: newRemembered(t.store), asides: work},
+		mail:      &machineMail{typ: r.Name, log: r.Log, self: r.Self, out: &r.Out},
+		notices:   &notices{typ: r.Name, log: r.Log, emit: p.Emit, hook: t.onEvent, meters: r.Meters},
+		state:     &stateStore{typ: r.Name, data: p.State, quorums: t.quorums, remembered: newRemembered(t.store), asides: work},
 		table:     &tableFeed{},
-		forwards:  &forwards{asides: work, timeout: r.askTimeout, start: r.startEntity},
+		forwards:  &forwards{asides: work, timeout: r.AskTimeout, start: r.StartEntity},
 		leases:    newLeaseClients(work.ctx, r),
 		hosted:    hostings{byShard: map[uint32]*hosting{}},
 		homes:     make(homes, t.machines.Shards),
 		retries:   newRetries(r),
-		unhosted:  unhostedWatch{typ: r.name, role: r.role, log: r.log, limit: &r.routes.limit, standing: &r.standing},
+		unhosted:  unhostedWatch{typ: r.Name, role: r.Role, log: r.Log, limit: &r.Routes.Limit, standing: &r.Standing},
 		departure: departure{left: make(chan struct{})},
 	}
 	c.inbox = &inbox{
-		typ: r.name, log: r.log, loop: runloop.New[ctlInput](c, inboxMax), mail: c.mail, admin: newAdmission(r), asides: work,
+		typ: r.Name, log: r.Log, loop: runloop.New[ctlInput](c, inboxMax), mail: c.mail, admin: newAdmission(r), asides: work,
 	}
 	c.mail.region = mailbag{newAdmission(r), func(in protocol.Receive, from runloop.Permit) { c.inbox.put(ctlInput{region: in, from: from}) }}
 	if p.State == nil {
@@ -93,7 +95,7 @@ func newControl(p Ports, r *core, t controlSettings) (*control, error) {
 	}
 	c.coordinate(m)
 	c.load = newLoadMeter(t.machines, time.Now())
-	r.measures = c.load.every > 0
+	r.Measures = c.load.every > 0
 	return c, nil
 }
 
@@ -101,7 +103,7 @@ func newControl(p Ports, r *core, t controlSettings) (*control, error) {
 func (c *control) coordinate(m *coordinator.Coordinator) {
 	d := &coordination{
 		m: m, strategy: c.cfg.Strategy, mail: c.mail, notices: c.notices, state: c.state, forwards: c.forwards,
-		standing: &c.r.standing, meters: c.r.meters, lease: coordinatorLease{client: c.leases.ofCoordinator()},
+		standing: &c.r.Standing, meters: c.r.Meters, lease: coordinatorLease{client: c.leases.ofCoordinator()},
 		unlisted: func(shards []protocol.ShardID) {
 			c.inbox.do(func(c *control, _ time.Time) { c.toHosted(protocol.Unlisted{}, shards...) })
 		},
@@ -119,15 +121,15 @@ func (run *engine) start(p Ports) {
 		c.coord.loop.Start()
 	}
 	on := run.onCancel
-	r.out.net.Handle(r.out.channel, r)
+	r.Out.Net.Handle(r.Out.Channel, r)
 	on(func() {
 		switch next := run.successor.Load(); {
 		case next != nil:
-			r.out.net.Handle(r.out.channel, stoppedRegion{r, next})
+			r.Out.Net.Handle(r.Out.Channel, stoppedRegion{r, next})
 		case run.absence != nil: // the transport ends a little later, and calls lost what it has not brought
-			r.out.net.Handle(r.out.channel, transport.HandlerFunc(stoppedRegion{r, run.absence}.Receive))
+			r.Out.Net.Handle(r.Out.Channel, transport.HandlerFunc(stoppedRegion{r, run.absence}.Receive))
 		default:
-			r.out.net.Handle(r.out.channel, nil)
+			r.Out.Net.Handle(r.Out.Channel, nil)
 		}
 	})
 	run.observe(p)
@@ -139,17 +141,17 @@ func (run *engine) start(p Ports) {
 	}
 	if p.Meter != nil {
 		run.unmeter = p.Meter.Read(func(report func(*events.Metric, float64, ...string)) {
-			reportMetrics(r, report)
+			dataplane.ReportMetrics(r, report)
 			c.notices.report(report)
 		})
 	}
-	r.idleScan.start()
+	r.IdleScan.Start()
 }
 
 // observe has the machines hear of what happens around the region.
 func (run *engine) observe(p Ports) {
 	r, c, on := run.plane, run.control, run.onCancel
-	o := &observer{inbox: c.inbox, coord: c.coord, state: c.state, table: c.table, lease: &r.lease, removed: r.removed}
+	o := &observer{inbox: c.inbox, coord: c.coord, state: c.state, table: c.table, lease: &r.Lease, removed: r.Removed}
 	on(p.Network.OnLink(o.linkChanged))
 	on(p.Lease.OnLease(o.leaseChanged))
 	o.leaseChanged(p.Lease.Holds())

@@ -1,5 +1,7 @@
 package sharding
 
+import "github.com/coterie-go/coterie/sharding/dataplane"
+
 // Entity is what users write: the state of one id and its behaviour. Receive is called for one
 // message at a time. An error, like a panic, is a failure and meets EntityType.Supervision; an
 // error that only concerns the caller belongs into the reply.
@@ -65,12 +67,12 @@ const (
 )
 
 // policies are what Supervisions ask for. The default was replaced before.
-var policies = map[Supervision]policy{
-	SuperviseStop: stopFailed, SuperviseRestart: restartFailed, SuperviseResume: resumeFailed, SuperviseEscalate: escalateFailed,
+var policies = map[Supervision]dataplane.Policy{
+	SuperviseStop: dataplane.StopFailed, SuperviseRestart: dataplane.RestartFailed, SuperviseResume: dataplane.ResumeFailed, SuperviseEscalate: dataplane.EscalateFailed,
 }
 
 // supervisionOf is the Supervision that asks for a policy.
-func supervisionOf(p policy) Supervision {
+func supervisionOf(p dataplane.Policy) Supervision {
 	for s, asked := range policies { // order: one has it
 		if asked == p {
 			return s

@@ -3,6 +3,8 @@ package sharding
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -203,8 +205,8 @@ func (t EntityType[M]) withDefaults() EntityType[M] {
 	def(&t.QueryTimeout, defaultQueryTimeout)
 	def(&t.StopTimeout, 10*time.Second)
 	num(&t.MailboxMax, 100_000)
-	num(&t.MailboxBytes, defaultMailboxBytes)
-	num(&t.RegionBytes, defaultRegionBytes)
+	num(&t.MailboxBytes, dataplane.DefaultMailboxBytes)
+	num(&t.RegionBytes, dataplane.DefaultRegionBytes)
 	num(&t.BufferMax, 100_000)
 	num(&t.BufferBytes, 64<<20)
 	num(&t.AsksMax, 1<<16)

@@ -1,68 +1,63 @@
 package sharding
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-)
+import "github.com/coterie-go/coterie/sharding/dataplane"
 
 // Errors of a message before it leaves the caller.
 var (
 	// ErrInvalidID: an entity id is 1 to 512 bytes of UTF-8; the message says which of these it is
 	// not.
-	ErrInvalidID = errors.New("sharding: invalid entity id")
+	ErrInvalidID = dataplane.ErrInvalidID
 	// ErrUnregisteredMessage: the concrete type of the message was not among the examples given to
 	// CBOR.
-	ErrUnregisteredMessage = codec.ErrUnregistered
+	ErrUnregisteredMessage = dataplane.ErrUnregisteredMessage
 	// ErrMessageTooLarge: the encoded message is larger than transport.DefaultMessageMax, 16 MiB.
-	ErrMessageTooLarge = errors.New("sharding: message too large")
+	ErrMessageTooLarge = dataplane.ErrMessageTooLarge
 	// ErrEncoding: the message could not be encoded or decoded.
-	ErrEncoding = codec.ErrEncoding
+	ErrEncoding = dataplane.ErrEncoding
 )
 
 // Errors of delivery. The message was not handled, unless the text of the constant says otherwise.
 var (
 	// ErrBufferFull: a bounded mailbox, buffer or connection queue has no room. Inside a handler at
 	// once, outside when the context ends, whose error it wraps then.
-	ErrBufferFull = errors.New("sharding: buffer full")
+	ErrBufferFull = dataplane.ErrBufferFull
 	// ErrMoving: a handler of a shard that is being handed off asked an entity whose shard is
 	// moving too; waiting could never end.
-	ErrMoving = errors.New("sharding: shard is moving")
+	ErrMoving = dataplane.ErrMoving
 	// ErrUnknownRole: the message waited for a home until its context ended, and no member of the
 	// view has the type's role, so no node can host it. Usual cause: a misspelt Role.
-	ErrUnknownRole = errors.New("sharding: unknown role")
+	ErrUnknownRole = dataplane.ErrUnknownRole
 	// ErrRemembering: the shard cannot read or write its remembered ids, and goes on trying; what
 	// waits for it is kept. The usual cause is that no majority of the role's nodes answers, or
 	// that the RememberStore fails.
-	ErrRemembering = errors.New("sharding: remembered ids cannot be read or written")
+	ErrRemembering = dataplane.ErrRemembering
 	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was
 	// called), or the shard has, because the whole cluster shuts down.
-	ErrStopped = errors.New("sharding: region stopped")
+	ErrStopped = dataplane.ErrStopped
 	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.
-	ErrNoLease = errors.New("sharding: lease not held")
+	ErrNoLease = dataplane.ErrNoLease
 	// ErrNodeGone: the node that was asked has been removed from the cluster, and had not left in
 	// order; or it has left, and the handler that had taken the question by Context.Responder did
 	// not answer it. Whether the message was handled is unknown.
-	ErrNodeGone = errors.New("sharding: node left before it answered")
+	ErrNodeGone = dataplane.ErrNodeGone
 	// ErrUnsent is an ErrNodeGone of a message that was never sent to that node: no entity has
 	// handled it, so it can be sent again.
-	ErrUnsent = fmt.Errorf("%w: the message was not sent", ErrNodeGone)
+	ErrUnsent = dataplane.ErrUnsent
 )
 
 // Errors of an Ask. Whether the message was handled is unknown, except where said.
 var (
 	// ErrTimeout: no answer within the deadline.
-	ErrTimeout = errors.New("sharding: no reply in time")
+	ErrTimeout = dataplane.ErrTimeout
 	// ErrNoReply: the handler ended without Reply and without Responder.
-	ErrNoReply = errors.New("sharding: handler gave no reply")
+	ErrNoReply = dataplane.ErrNoReply
 	// ErrHandler: the handler returned an error or panicked; the text follows.
-	ErrHandler = errors.New("sharding: handler failed")
+	ErrHandler = dataplane.ErrHandler
 	// ErrReplyType: Reply was called with a value that is not of the request's reply type.
-	ErrReplyType = errors.New("sharding: wrong reply type")
+	ErrReplyType = dataplane.ErrReplyType
 	// ErrTooManyAsks: the region's bound on questions under way is reached.
-	ErrTooManyAsks = errors.New("sharding: too many questions under way")
+	ErrTooManyAsks = dataplane.ErrTooManyAsks
 	// ErrNotAsked: Reply, Fail or Responder in a handler of a message that was told, or whose
 	// question was answered, or taken by Responder, before.
-	ErrNotAsked = errors.New("sharding: no question is open: the message was told, or was answered before")
+	ErrNotAsked = dataplane.ErrNotAsked
 )

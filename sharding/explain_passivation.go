@@ -117,28 +117,28 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 // wait, and is no use of the entity. Of the passivations of a region the latest 256 are known.
 func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	r := g.plane
-	number := r.routes.shardOf(id)
+	number := r.Routes.ShardOf(id)
 	st := PassivationState{ID: id, Shard: int(number)}
-	for _, p := range r.passivations.latest.of(id) {
-		st.Last = append(st.Last, Passivated{ID: p.id, Shard: p.shard, Cause: p.cause, At: p.at, Limit: p.limit})
+	for _, p := range r.Passivations.Latest.Of(id) {
+		st.Last = append(st.Last, Passivated{ID: p.Id, Shard: p.Shard, Cause: p.Cause, At: p.At, Limit: p.Limit})
 	}
 	st.Home, _ = g.Locate(id)
-	s := r.routes.hosted[number].Load()
+	s := r.Routes.Hosted[number].Load()
 	if s == nil {
 		return st
 	}
 	st.Hosted = true
-	if w := &r.idleScan; w.interval > 0 {
-		st.IdleTimeout = r.passivations.strategy.IdleTimeout
+	if w := &r.IdleScan; w.Interval > 0 {
+		st.IdleTimeout = r.Passivations.Strategy.IdleTimeout
 	}
-	e := s.find(id)
-	if e != nil && e.isStarted() {
+	e := s.Find(id)
+	if e != nil && e.IsStarted() {
 		st.Active = true
-		st.Idle = time.Duration(r.idleScan.tick.Load()-e.seen.Load()) * r.idleScan.interval
+		st.Idle = time.Duration(r.IdleScan.Tick.Load()-e.Seen.Load()) * r.IdleScan.Interval
 	}
-	if s.passivator != nil {
-		p := s.passivator.explain(e)
-		st.Limit, st.Kept, st.Leaving, st.Standing, st.Next, st.Fresh = p.limit, p.kept, p.leaving, p.standing, p.next, p.fresh
+	if s.Passivator != nil {
+		p := s.Passivator.Explain(e)
+		st.Limit, st.Kept, st.Leaving, st.Standing, st.Next, st.Fresh = p.Limit, p.Kept, p.Leaving, p.Standing, p.Next, p.Fresh
 	}
 	return st
 }

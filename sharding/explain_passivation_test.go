@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -74,10 +76,10 @@ func TestExplainPassivation(t *testing.T) {
 		if got := other.ExplainPassivation("a").String(); !strings.Contains(got, fmt.Sprintf("which lives on %v: ask there", g.UID())) {
 			t.Error(got)
 		}
-		for i := range 2 * historyMax {
-			g.plane.passivations.latest.note(passivated{id: fmt.Sprint(i)})
+		for i := range 2 * dataplane.HistoryMax {
+			g.plane.Passivations.Latest.Note(dataplane.Passivated{Id: fmt.Sprint(i)})
 		}
-		if n := len(g.plane.passivations.latest.ring); n != historyMax || g.plane.passivations.latest.of("b") != nil || len(g.plane.passivations.latest.of(fmt.Sprint(2*historyMax-1))) != 1 {
+		if n := len(g.plane.Passivations.Latest.Ring); n != dataplane.HistoryMax || g.plane.Passivations.Latest.Of("b") != nil || len(g.plane.Passivations.Latest.Of(fmt.Sprint(2*dataplane.HistoryMax-1))) != 1 {
 			t.Errorf("%d passivations are kept", n)
 		}
 	})

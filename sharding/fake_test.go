@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -116,38 +118,40 @@ func (l *fakeLease) OnLease(func(bool)) (cancel func()) { return func() {} }
 
 // fakeControl hosts every shard here and starts entities at once: the data plane alone.
 type fakeControl struct {
-	r       *core
+	r       *dataplane.Plane
 	mu      sync.Mutex
 	wanted_ []uint32
 	notes   []protocol.Event
 }
 
-func (f *fakeControl) wanted(n uint32) {
+func (f *fakeControl) Wanted(n uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.wanted_ = append(f.wanted_, n)
 }
-func (f *fakeControl) flushLater(uint32)                                    {}
-func (f *fakeControl) misrouted(uint64, uint32)                             {}
-func (f *fakeControl) wake(s *shard, id string)                             { s.start([]protocol.EntityID{protocol.EntityID(id)}) }
-func (f *fakeControl) entityStopped(*shard, string)                         {}
-func (f *fakeControl) admit(uint64, int) (runloop.Permit, bool)             { return runloop.Permit{}, true }
-func (f *fakeControl) startEntity(*shard, string, envelope, runloop.Permit) {}
-func (f *fakeControl) receive(uint64, protocol.Message, int)                {}
-func (f *fakeControl) rejected(uint64, error)                               {}
-func (f *fakeControl) note(e protocol.Event) {
+func (f *fakeControl) FlushLater(uint32)        {}
+func (f *fakeControl) Misrouted(uint64, uint32) {}
+func (f *fakeControl) Wake(s *dataplane.Shard, id string) {
+	s.Start([]protocol.EntityID{protocol.EntityID(id)})
+}
+func (f *fakeControl) EntityStopped(*dataplane.Shard, string)                                   {}
+func (f *fakeControl) Admit(uint64, int) (runloop.Permit, bool)                                 { return runloop.Permit{}, true }
+func (f *fakeControl) StartEntity(*dataplane.Shard, string, dataplane.Envelope, runloop.Permit) {}
+func (f *fakeControl) Receive(uint64, protocol.Message, int)                                    {}
+func (f *fakeControl) Rejected(uint64, error)                                                   {}
+func (f *fakeControl) Note(e protocol.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.notes = append(f.notes, e)
 }
-func (f *fakeControl) aside(fn func()) bool { fn(); return true }
-func (f *fakeControl) reshare() {
-	shards := f.r.idleScan.shards()
-	f.r.passivations.reshare(len(shards), slices.Values(shards))
+func (f *fakeControl) Aside(fn func()) bool { fn(); return true }
+func (f *fakeControl) Reshare() {
+	shards := f.r.IdleScan.Shards()
+	f.r.Passivations.Reshare(len(shards), slices.Values(shards))
 }
-func (f *fakeControl) passivate(s *shard, id string, _ protocol.Cause, _ runloop.Permit) {
-	if e := s.find(id); e != nil {
-		s.command(e, stopNow)
+func (f *fakeControl) Passivate(s *dataplane.Shard, id string, _ protocol.Cause, _ runloop.Permit) {
+	if e := s.Find(id); e != nil {
+		s.Command(e, dataplane.StopNow)
 	}
 }
 
@@ -180,7 +184,7 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 	}
 	t = t.withDefaults()
 	lease := &fakeLease{}
-	g := &Region[message_]{plane: newCore(planeSettings(fakePorts(1, noNet{}, lease), t))}
+	g := &Region[message_]{plane: dataplane.New(planeSettings(fakePorts(1, noNet{}, lease), t))}
 	shards := hostAll(tb, g, t)
 	closing(tb, g, shards)
 	return g, lease
@@ -191,34 +195,34 @@ func fakePorts(uid membership.UID, net host.Channels, lease host.Lease) Ports {
 }
 
 // hostAll puts all shards of a region here.
-func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*shard {
+func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*dataplane.Shard {
 	r := g.plane
-	r.newBody = g.incarnate(t.New)
-	r.steeredBy(&fakeControl{r: r})
-	var shards []*shard
-	for n := range r.routes.slots {
-		s := newShard(r, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
+	r.NewBody = g.incarnate(t.New)
+	r.SteeredBy(&fakeControl{r: r})
+	var shards []*dataplane.Shard
+	for n := range r.Routes.Slots {
+		s := dataplane.NewShard(r, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
 		shards = append(shards, s)
-		r.routes.slots[n].Store(&route{local: s})
-		r.routes.lanes[n].Store(s)
-		r.routes.hosted[n].Store(s)
+		r.Routes.Slots[n].Store(&dataplane.Route{Local: s})
+		r.Routes.Lanes[n].Store(s)
+		r.Routes.Hosted[n].Store(s)
 	}
-	r.idleScan.shards = func() []*shard { return shards }
+	r.IdleScan.Shards = func() []*dataplane.Shard { return shards }
 	return shards
 }
 
-func closing(tb testing.TB, g *Region[message_], shards []*shard) {
+func closing(tb testing.TB, g *Region[message_], shards []*dataplane.Shard) {
 	r := g.plane
 	tb.Cleanup(func() {
-		close(r.closed)
-		r.idleScan.stop()
+		close(r.Closed)
+		r.IdleScan.Stop()
 		for _, s := range shards {
-			s.shut(func(*entity, envelope, uint32) {})
+			s.Shut(func(*dataplane.Entity, dataplane.Envelope, uint32) {})
 		}
-		if err := r.pool.drain(context.Background()); err != nil {
+		if err := r.Pool.Drain(context.Background()); err != nil {
 			tb.Error(err)
 		}
-		r.out.overflow.cancel()
-		r.out.overflow.ended.Wait()
+		r.Out.Overflow.Cancel()
+		r.Out.Overflow.Ended.Wait()
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -12,8 +14,8 @@ import (
 // goes on.
 type promptControl struct{ *fakeControl }
 
-func (p promptControl) wake(s *shard, id string) {
-	p.fakeControl.wake(s, id)
+func (p promptControl) Wake(s *dataplane.Shard, id string) {
+	p.fakeControl.Wake(s, id)
 	synctest.Wait()
 }
 
@@ -24,11 +26,11 @@ func TestFirstMessageIsOneUse(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Passivation = passivation.Strategy{ActiveEntityLimit: 100, Replacement: passivation.LeastRecentlyUsed, Levels: 2}
 		g, _ := localRegion(t, typ)
-		g.plane.steeredBy(promptControl{&fakeControl{r: g.plane}})
+		g.plane.SteeredBy(promptControl{&fakeControl{r: g.plane}})
 		level := func(id string) int {
 			synctest.Wait()
-			s := g.plane.routes.hosted[g.plane.routes.shardOf(id)].Load()
-			return s.passivator.policy.Standing(s.find(id).slot).Level
+			s := g.plane.Routes.Hosted[g.plane.Routes.ShardOf(id)].Load()
+			return s.Passivator.Policy.Standing(s.Find(id).Slot).Level
 		}
 		for uses := range 2 {
 			if err := g.Tell(t.Context(), "a", addItem{}); err != nil {

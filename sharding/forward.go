@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/events"
@@ -42,20 +44,20 @@ var ErrBox = errors.New("sharding: box")
 //
 // Errors: ErrInvalidID, ErrMessageTooLarge, ErrBufferFull, ErrStopped.
 func (g *Region[M]) SendRaw(id string, body []byte) error {
-	return g.plane.send(inHandler, id, envelope{msg: codec.Raw{Body: body}})
+	return g.plane.Send(dataplane.InHandler, id, dataplane.Envelope{Msg: codec.Raw{Body: body}})
 }
 
 // CheckID says what is wrong with an entity id, as ErrInvalidID; nil: nothing.
-func CheckID(id string) error { return checkID(id) }
+func CheckID(id string) error { return dataplane.CheckID(id) }
 
 // UID is the node's.
-func (g *Region[M]) UID() membership.UID { return membership.UID(g.plane.self) }
+func (g *Region[M]) UID() membership.UID { return membership.UID(g.plane.Self) }
 
 // Messages is the codec of the type.
-func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.plane.reg} }
+func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.plane.Reg} }
 
 // Stopped is closed when the region has stopped.
-func (g *Region[M]) Stopped() <-chan struct{} { return g.plane.closed }
+func (g *Region[M]) Stopped() <-chan struct{} { return g.plane.Closed }
 
 // HandleRaw has fn called with what entities of the type post to a box of this node, perhaps by
 // several goroutines at a time; it must be quick, and must not keep body. A name is 1 to 128 bytes
@@ -64,30 +66,30 @@ func (g *Region[M]) HandleRaw(name string, fn func(from membership.UID, body []b
 	if name == "" || len(name) > boxMax {
 		return nil, fmt.Errorf("%w: its name has %d bytes, want 1 to %d", ErrBox, len(name), boxMax)
 	}
-	if _, used := g.plane.attached.boxes.LoadOrStore(name, fn); used {
+	if _, used := g.plane.Attached.Boxes.LoadOrStore(name, fn); used {
 		return nil, fmt.Errorf("%w: %q is in use on this region", ErrBox, name)
 	}
-	return sync.OnceFunc(func() { g.plane.attached.boxes.Delete(name) }), nil
+	return sync.OnceFunc(func() { g.plane.Attached.Boxes.Delete(name) }), nil
 }
 
 // ShardOf is the shard of an entity id.
-func (g *Region[M]) ShardOf(id string) int { return int(g.plane.routes.shardOf(id)) }
+func (g *Region[M]) ShardOf(id string) int { return int(g.plane.Routes.ShardOf(id)) }
 
 // OnMove has fn called when what was under way to a shard may be gone: when the node that was its
 // home is removed, and when it has a home again, the same or another. The first home that the
 // region learns of is no move. fn must be quick; it may be called while it is being cancelled.
 func (g *Region[M]) OnMove(fn func(shard int)) (cancel func()) {
 	key := new(byte)
-	g.plane.attached.movers.Store(key, fn)
-	return func() { g.plane.attached.movers.Delete(key) }
+	g.plane.Attached.Movers.Store(key, fn)
+	return func() { g.plane.Attached.Movers.Delete(key) }
 }
 
 // OnReport has fn called whenever the node's Meter is read, as events.Meter says of Read,
 // until the region has stopped. Its metrics should have the type among their labels.
 func (g *Region[M]) OnReport(fn func(report func(m *events.Metric, value float64, labels ...string))) (cancel func()) {
 	key := new(byte)
-	g.plane.attached.reports.Store(key, fn)
-	return func() { g.plane.attached.reports.Delete(key) }
+	g.plane.Attached.Reports.Store(key, fn)
+	return func() { g.plane.Attached.Reports.Delete(key) }
 }
 
 // Emit hands an event of a protocol that stands on the region to the node's listeners and log.
@@ -96,9 +98,9 @@ func (g *Region[M]) Emit(e events.Event) { g.run.control.notices.tell(e) }
 // Attach is what a protocol keeps for all entities of a region under a key of its own: the first
 // call makes it, and it lives as long as the region.
 func (g *Region[M]) Attach(key any, make func() any) any {
-	once, ok := g.plane.attached.kept.Load(key)
+	once, ok := g.plane.Attached.Kept.Load(key)
 	if !ok {
-		once, _ = g.plane.attached.kept.LoadOrStore(key, sync.OnceValue(make))
+		once, _ = g.plane.Attached.Kept.LoadOrStore(key, sync.OnceValue(make))
 	}
 	return once.(func() any)()
 }
@@ -107,26 +109,26 @@ func (g *Region[M]) Attach(key any, make func() any) any {
 // needs the lease.
 func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 	r := c.r.plane
-	if !c.e.shard.holds() {
+	if !c.e.Shard.Holds() {
 		return ErrNoLease
 	}
-	if uint64(to) == r.self {
-		r.attached.posted(to, box, body)
+	if uint64(to) == r.Self {
+		r.Attached.Posted(to, box, body)
 		return nil
 	}
-	return r.out.post(uint64(to), box, body)
+	return r.Out.Post(uint64(to), box, body)
 }
 
 // carry hands what was carried to the user's entity.
 func (c *Context[M]) carry(body []byte) error {
 	k, ok := c.user.(Carrier[M])
 	if !ok {
-		c.r.plane.drops.drop(DropUnregistered, c.Shard(), c.e.id, nil)
+		c.r.plane.Drops.Drop(DropUnregistered, c.Shard(), c.e.Id, nil)
 		return nil
 	}
 	err := k.Carried(c, body)
 	if u, bad := err.(Undecodable); bad {
-		c.r.plane.drops.drop(dropOf(u.Cause), c.Shard(), c.e.id, nil)
+		c.r.plane.Drops.Drop(dataplane.DropOf(u.Cause), c.Shard(), c.e.Id, nil)
 		return nil
 	}
 	return err

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -57,10 +59,10 @@ func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane tran
 // scripted is a region over a scriptNet whose shards all live on node 2.
 func scripted(t *testing.T) (*Region[message_], *scriptNet) {
 	n := &scriptNet{}
-	g := &Region[message_]{plane: newCore(planeSettings(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults()))}
-	g.plane.steeredBy(&fakeControl{r: g.plane})
-	for i := range g.plane.routes.slots {
-		g.plane.routes.slots[i].Store(&route{remote: 2})
+	g := &Region[message_]{plane: dataplane.New(planeSettings(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults()))}
+	g.plane.SteeredBy(&fakeControl{r: g.plane})
+	for i := range g.plane.Routes.Slots {
+		g.plane.Routes.Slots[i].Store(&dataplane.Route{Remote: 2})
 	}
 	closing(t, g, nil)
 	return g, n
@@ -68,18 +70,18 @@ func scripted(t *testing.T) (*Region[message_], *scriptNet) {
 
 // H1: a sender that took its route before the hand-off began must not append after the fence.
 func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
-	for name, ctx := range map[string]context.Context{"outside": context.Background(), "handler": inHandler} {
+	for name, ctx := range map[string]context.Context{"outside": context.Background(), "handler": dataplane.InHandler} {
 		g, n := scripted(t)
-		number := g.plane.routes.shardOf("a")
-		n.before = func() { g.plane.routes.buffering(number) }
+		number := g.plane.Routes.ShardOf("a")
+		n.before = func() { g.plane.Routes.Buffering(number) }
 		if err := g.Tell(ctx, "a", addItem{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(n.frames) != 0 {
 			t.Errorf("%s: a message was appended along a route that had changed", name)
 		}
-		if b := g.plane.routes.slots[number].Load().buffer; len(b.messages) != 1 {
-			t.Errorf("%s: %d messages wait", name, len(b.messages))
+		if b := g.plane.Routes.Slots[number].Load().Buffer; len(b.Messages) != 1 {
+			t.Errorf("%s: %d messages wait", name, len(b.Messages))
 		}
 	}
 }
@@ -88,10 +90,10 @@ func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 // what waits there.
 func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 	g, n := scripted(t)
-	mt, _ := g.plane.reg.Of(addItem{})
-	n.before = func() { g.plane.routes.buffering(1) }
+	mt, _ := g.plane.Reg.Of(addItem{})
+	n.before = func() { g.plane.Routes.Buffering(1) }
 	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 1, Typ: mt.ID}, "a"), 0xa0))
-	if b := g.plane.routes.slots[1].Load().buffer; len(n.frames) != 0 || b == nil || len(b.messages) != 1 {
+	if b := g.plane.Routes.Slots[1].Load().Buffer; len(n.frames) != 0 || b == nil || len(b.Messages) != 1 {
 		t.Errorf("%d frames went along a route that had changed", len(n.frames))
 	}
 }
@@ -99,31 +101,31 @@ func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 // The fast path opens only when the buffer is empty, or a new message would overtake.
 func TestRouteOpensWhenTheBufferIsEmpty(t *testing.T) {
 	g, n := scripted(t)
-	number := g.plane.routes.shardOf("a")
-	g.plane.routes.buffering(number)
+	number := g.plane.Routes.ShardOf("a")
+	g.plane.Routes.Buffering(number)
 	for range 5 {
 		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n.before = func() {
-		if g.plane.routes.slots[number].Load().buffer == nil {
+		if g.plane.Routes.Slots[number].Load().Buffer == nil {
 			t.Error("the route is open while messages wait")
 		}
 		n.full = len(n.frames) == 2
 	}
-	to := &route{remote: 3}
-	if g.plane.routes.setRoute(number, to) {
+	to := &dataplane.Route{Remote: 3}
+	if g.plane.Routes.SetRoute(number, to) {
 		t.Error("flushed into a full lane")
 	}
 	if err := g.Tell(within(t, time.Second), "a", addItem{}); err != nil {
 		t.Fatalf("a message that has to wait behind others: %v", err) // the lane is full: it was sent past them
 	}
 	n.full, n.before = false, nil
-	if !g.plane.routes.flush(number) || g.plane.routes.slots[number].Load() != to || len(n.frames) != 6 {
-		t.Errorf("%d frames, route %+v", len(n.frames), g.plane.routes.slots[number].Load())
+	if !g.plane.Routes.Flush(number) || g.plane.Routes.Slots[number].Load() != to || len(n.frames) != 6 {
+		t.Errorf("%d frames, route %+v", len(n.frames), g.plane.Routes.Slots[number].Load())
 	}
-	if c := g.plane.routes.limit.count.Load(); c != 0 {
+	if c := g.plane.Routes.Limit.Count.Load(); c != 0 {
 		t.Errorf("%d messages are still counted as waiting", c)
 	}
 }
@@ -139,12 +141,12 @@ func TestSealedShardRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := g.plane.routes.slots[ref.to.number].Load().local
+		s := g.plane.Routes.Slots[ref.to.Number].Load().Local
 		<-stuck.entered
 		empty := make(chan struct{})
-		s.drain(func() { close(empty) })
+		s.Drain(func() { close(empty) })
 		for _, id := range []string{"a", "new"} {
-			if v, _ := s.deliver(id, envelope{msg: addItem{}}, 0); v != refused {
+			if v, _ := s.Deliver(id, dataplane.Envelope{Msg: addItem{}}, 0); v != dataplane.Refused {
 				t.Errorf("%s: verdict %d", id, v)
 			}
 		}
@@ -159,11 +161,11 @@ func TestSealedShardRefuses(t *testing.T) {
 		if err := ref.Tell(t.Context(), addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		if b := g.plane.routes.slots[ref.to.number].Load().buffer; b == nil || len(b.messages) != 1 {
+		if b := g.plane.Routes.Slots[ref.to.Number].Load().Buffer; b == nil || len(b.Messages) != 1 {
 			t.Error("what a sealed shard refuses does not wait for the next home")
 		}
-		s.resume()
-		if v, _ := s.deliver("a", envelope{msg: addItem{}}, 0); v != accepted {
+		s.Resume()
+		if v, _ := s.Deliver("a", dataplane.Envelope{Msg: addItem{}}, 0); v != dataplane.Accepted {
 			t.Errorf("after resume: verdict %d", v)
 		}
 	})
@@ -173,21 +175,21 @@ func TestSealedShardRefuses(t *testing.T) {
 // one, for which another handler runs.
 func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	s := newShard(g.plane, 0, protocol.Token{})
-	a, b := s.addLocked("a"), s.addLocked("b")
-	a.phase, b.phase = running, running
+	s := dataplane.NewShard(g.plane, 0, protocol.Token{})
+	a, b := s.AddLocked("a"), s.AddLocked("b")
+	a.Phase, b.Phase = dataplane.Running, dataplane.Running
 	var ended []string
-	s.drain(func() { ended = append(ended, "first") })
-	_, rested := a.refill(10)
-	s.resume()
-	s.drain(func() { ended = append(ended, "second") })
-	if rested.settled(); len(ended) > 0 {
+	s.Drain(func() { ended = append(ended, "first") })
+	_, rested := a.Refill(10)
+	s.Resume()
+	s.Drain(func() { ended = append(ended, "second") })
+	if rested.Settled(); len(ended) > 0 {
 		t.Errorf("%v ended while a handler runs", ended)
 	}
-	if _, rested = b.refill(10); fmt.Sprint(ended) != "[]" {
+	if _, rested = b.Refill(10); fmt.Sprint(ended) != "[]" {
 		t.Error(ended)
 	}
-	if rested.settled(); fmt.Sprint(ended) != "[second]" {
+	if rested.Settled(); fmt.Sprint(ended) != "[second]" {
 		t.Error(ended)
 	}
 }
@@ -202,15 +204,15 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 		typ.OnDrop = func(d Drop) { drops = append(drops, d) }
 		g, _ := localRegion(t, typ)
 		n := &scriptNet{}
-		g.plane.out.net = n
+		g.plane.Out.Net = n
 		stuck := newGate()
 		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
 			t.Fatal(err)
 		}
 		<-stuck.entered
-		mt, _ := g.plane.reg.Of(addItem{})
+		mt, _ := g.plane.Reg.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
-		number := g.plane.routes.shardOf("a")
+		number := g.plane.Routes.ShardOf("a")
 		for i := range 5 {
 			m := codec.Message{Kind: codec.Ask, Shard: number, Typ: mt.ID, Call: uint64(i + 1)}
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
@@ -229,7 +231,7 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 		if err := g.Tell(ctx, "a", addItem{}); !errors.Is(err, ErrBufferFull) || time.Since(began) != time.Second {
 			t.Errorf("outside: %v after %v", err, time.Since(began))
 		}
-		if err := g.Tell(inHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+		if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
 			t.Errorf("inside: %v", err)
 		}
 		blocked := make(chan error, 1)
@@ -249,20 +251,20 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 		n := &roomNet{}
 		n.full.L = &n.mu
 		n.isFull = true
-		g.plane.out.net = n
-		mt, _ := g.plane.reg.Of(total{})
+		g.plane.Out.Net = n
+		mt, _ := g.plane.Reg.Of(total{})
 		body, _ := mt.Append(nil, total{})
 		for i := range 100 {
 			id := fmt.Sprint("e", i)
-			m := codec.Message{Kind: codec.Ask, Shard: g.plane.routes.shardOf(id), Typ: mt.ID, Call: uint64(i + 1)}
+			m := codec.Message{Kind: codec.Ask, Shard: g.plane.Routes.ShardOf(id), Typ: mt.ID, Call: uint64(i + 1)}
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
 		}
 		synctest.Wait()
-		g.plane.out.overflow.mu.Lock()
-		if q := g.plane.out.overflow.peers[7]; q == nil || len(q.frames) != 99 { // one is being tried
+		g.plane.Out.Overflow.Mu.Lock()
+		if q := g.plane.Out.Overflow.Peers[7]; q == nil || len(q.Frames) != 99 { // one is being tried
 			t.Errorf("replies wait elsewhere, where they hold workers: %+v", q)
 		}
-		g.plane.out.overflow.mu.Unlock()
+		g.plane.Out.Overflow.Mu.Unlock()
 		n.mu.Lock()
 		n.isFull = false
 		n.full.Broadcast()
@@ -306,13 +308,13 @@ func (n *roomNet) AppendWait(context.Context, transport.NodeID, transport.Lane, 
 // A message that goes round in circles is dropped and counted.
 func TestHops(t *testing.T) {
 	g, n := scripted(t)
-	mt, _ := g.plane.reg.Of(addItem{})
+	mt, _ := g.plane.Reg.Of(addItem{})
 	m := codec.Message{Kind: codec.Tell, Hops: codec.HopsMax - 1, Shard: 1, Typ: mt.ID}
 	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
 	m.Hops++
 	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
-	if len(n.frames) != 1 || g.plane.drops.counts[DropTooManyHops].Load() != 1 {
-		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.plane.drops.counts[DropTooManyHops].Load())
+	if len(n.frames) != 1 || g.plane.Drops.Counts[DropTooManyHops].Load() != 1 {
+		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.plane.Drops.Counts[DropTooManyHops].Load())
 	}
 }
 
@@ -320,9 +322,9 @@ func TestHops(t *testing.T) {
 // it moved from.
 func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	g, n := scripted(t)
-	number := g.plane.routes.shardOf("a")
-	g.plane.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: total{}, call: 5, origin: 7}, size: bufferedOverhead}})
-	g.plane.routes.setRoute(number, &route{remote: 3})
+	number := g.plane.Routes.ShardOf("a")
+	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{{Id: "a", Env: dataplane.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: dataplane.BufferedOverhead}})
+	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if len(n.frames) != 1 {
 		t.Fatalf("%d frames", len(n.frames))
 	}
@@ -339,11 +341,11 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	g, n := scripted(t)
 	var got []DropReason
-	g.plane.drops.hook = func(d Drop) { got = append(got, d.Reason) }
-	number := g.plane.routes.shardOf("a")
+	g.plane.Drops.Hook = func(d Drop) { got = append(got, d.Reason) }
+	number := g.plane.Routes.ShardOf("a")
 	n.fail = transport.ErrFrameTooLarge
-	g.plane.routes.putBack(number, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}}, {id: "a", env: envelope{msg: unknown{}}}})
-	g.plane.routes.setRoute(number, &route{remote: 3})
+	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{{Id: "a", Env: dataplane.Envelope{Msg: addItem{}}}, {Id: "a", Env: dataplane.Envelope{Msg: unknown{}}}})
+	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if fmt.Sprint(got) != "[too large unregistered type]" {
 		t.Error(got)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -58,13 +60,13 @@ func Health(node *ddata.Node, names ...string) {
 // nodeHealth is what sharding tells of one node.
 type nodeHealth struct {
 	mu    sync.Mutex
-	types map[string]*core // that run
+	types map[string]*dataplane.Plane // that run
 	names []string
 	named bool
 }
 
 // watch counts a type until the result is called.
-func (h *nodeHealth) watch(name string, r *core) (cancel func()) {
+func (h *nodeHealth) watch(name string, r *dataplane.Plane) (cancel func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.types[name] = r
@@ -89,8 +91,8 @@ func (h *nodeHealth) missing() (reasons []string) {
 		switch r := h.types[name]; {
 		case r == nil:
 			reasons = append(reasons, fmt.Sprintf("entity type %q is not started on this node", name))
-		case r.standing.isNew() && (h.named || !r.standing.coordinatorAbsent.Load()):
-			if why := r.standing.uncoordinated(); why != nil { // nil: it is being registered
+		case r.Standing.IsNew() && (h.named || !r.Standing.CoordinatorAbsent.Load()):
+			if why := r.Standing.Uncoordinated(); why != nil { // nil: it is being registered
 				reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: %v", name, why))
 			}
 		}

@@ -3,6 +3,8 @@ package sharding
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"log/slog"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -39,8 +41,8 @@ const (
 type unhostedWatch struct {
 	typ, role string
 	log       *slog.Logger
-	limit     *bufferLimit
-	standing  *standing
+	limit     *dataplane.BufferLimit
+	standing  *dataplane.Standing
 
 	at time.Time // of the next look; zero: there is none
 }
@@ -55,12 +57,12 @@ func (w *unhostedWatch) wanted(now time.Time) {
 // look warns if there is reason to.
 func (w *unhostedWatch) look(now time.Time) {
 	w.at = time.Time{}
-	waiting := w.limit.count.Load()
+	waiting := w.limit.Count.Load()
 	if waiting == 0 {
 		return
 	}
 	w.at = now.Add(noHostAgain)
-	if why := w.standing.unhosted(); why != nil {
+	if why := w.standing.Unhosted(); why != nil {
 		w.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
 			"type", w.typ, "role", w.role, "buffered", waiting, "error", why)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
@@ -15,10 +17,10 @@ import (
 
 // hosting is one Shard machine and what it steers.
 type hosting struct {
-	s       *shard
+	s       *dataplane.Shard
 	m       *shardmachine.Shard
 	ids     knownIDs
-	starts  map[uint64]bufferedMessage // StartEntity that wait, by request
+	starts  map[uint64]dataplane.BufferedMessage // StartEntity that wait, by request
 	lastReq uint64
 
 	// deadline is the one in due; zero: there is none. That of a hosting that is over is dueNever.
@@ -26,21 +28,21 @@ type hosting struct {
 }
 
 // ask notes a StartEntity that waits for its answer, and returns the request's number.
-func (h *hosting) ask(id string, env envelope) uint64 {
+func (h *hosting) ask(id string, env dataplane.Envelope) uint64 {
 	h.lastReq++
-	h.starts[h.lastReq] = bufferedMessage{id: id, env: env, size: bufferedOverhead}
+	h.starts[h.lastReq] = dataplane.BufferedMessage{Id: id, Env: env, Size: dataplane.BufferedOverhead}
 	return h.lastReq
 }
 
 // answered returns the StartEntity of a request, which waits no more.
-func (h *hosting) answered(req uint64) (p bufferedMessage, ok bool) {
+func (h *hosting) answered(req uint64) (p dataplane.BufferedMessage, ok bool) {
 	p, ok = h.starts[req]
 	delete(h.starts, req)
 	return p, ok
 }
 
 // waiting lists the StartEntity that wait, in order.
-func (h *hosting) waiting() (starts []bufferedMessage) {
+func (h *hosting) waiting() (starts []dataplane.BufferedMessage) {
 	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
 		starts = append(starts, h.starts[req])
 	}
@@ -62,12 +64,12 @@ var dueNever = time.Unix(1, 0)
 const printedMax = 256
 
 func (t *hostings) add(h *hosting) {
-	t.byShard[h.s.number] = h
+	t.byShard[h.s.Number] = h
 	t.unshared = true
 }
 
 func (t *hostings) remove(h *hosting) {
-	delete(t.byShard, h.s.number)
+	delete(t.byShard, h.s.Number)
 	t.unshared = true
 	h.deadline = dueNever
 }
@@ -76,16 +78,16 @@ func (t *hostings) remove(h *hosting) {
 func (t *hostings) of(n protocol.ShardID) *hosting { return t.byShard[uint32(n)] }
 
 // at finds the hosting that runs s; nil: it is over, and perhaps there is another of its number.
-func (t *hostings) at(s *shard) *hosting {
-	if h := t.byShard[s.number]; h != nil && h.s == s {
+func (t *hostings) at(s *dataplane.Shard) *hosting {
+	if h := t.byShard[s.Number]; h != nil && h.s == s {
 		return h
 	}
 	return nil
 }
 
 // all lists the shards, in no order.
-func (t *hostings) all() iter.Seq[*shard] {
-	return func(yield func(*shard) bool) {
+func (t *hostings) all() iter.Seq[*dataplane.Shard] {
+	return func(yield func(*dataplane.Shard) bool) {
 		for _, h := range t.byShard { // order: the caller takes none
 			if !yield(h.s) {
 				return
@@ -96,10 +98,10 @@ func (t *hostings) all() iter.Seq[*shard] {
 
 // reshare divides the limit on active entities anew if that is needed: once, however many shards
 // have come and gone.
-func (t *hostings) reshare(p *passivations) {
+func (t *hostings) reshare(p *dataplane.Passivations) {
 	if t.unshared {
 		t.unshared = false
-		p.reshare(len(t.byShard), t.all())
+		p.Reshare(len(t.byShard), t.all())
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -15,7 +17,7 @@ import (
 type ctlInput struct {
 	region protocol.RegionInput
 	shard  protocol.ShardInput
-	s      *shard
+	s      *dataplane.Shard
 	do     func(c *control, now time.Time)
 	from   runloop.Permit // of another node's message
 }
@@ -33,74 +35,76 @@ type inbox struct {
 	asides *asides
 }
 
-var _ controller = (*inbox)(nil)
+var _ dataplane.Controller = (*inbox)(nil)
 
-func (b *inbox) put(in ctlInput)                          { b.loop.Force(in) }
-func (b *inbox) toRegion(in protocol.RegionInput)         { b.put(ctlInput{region: in}) }
-func (b *inbox) toShard(s *shard, in protocol.ShardInput) { b.put(ctlInput{s: s, shard: in}) }
+func (b *inbox) put(in ctlInput)                                    { b.loop.Force(in) }
+func (b *inbox) toRegion(in protocol.RegionInput)                   { b.put(ctlInput{region: in}) }
+func (b *inbox) toShard(s *dataplane.Shard, in protocol.ShardInput) { b.put(ctlInput{s: s, shard: in}) }
 
 // do has fn called in the control loop.
 func (b *inbox) do(fn func(c *control, now time.Time)) { b.put(ctlInput{do: fn}) }
 
-// wanted implements controller.
-func (b *inbox) wanted(shard uint32) {
+// Wanted implements controller.
+func (b *inbox) Wanted(shard uint32) {
 	b.do(func(c *control, now time.Time) {
 		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(shard)})
 		c.unhosted.wanted(now)
 	})
 }
 
-// flushLater implements controller.
-func (b *inbox) flushLater(shard uint32) {
+// FlushLater implements controller.
+func (b *inbox) FlushLater(shard uint32) {
 	b.do(func(c *control, now time.Time) { c.retries.later(now, shard) })
 }
 
-// misrouted implements controller. It is a hint that comes once per message, so it may be lost.
-func (b *inbox) misrouted(from uint64, shard uint32) {
+// Misrouted implements controller. It is a hint that comes once per message, so it may be lost.
+func (b *inbox) Misrouted(from uint64, shard uint32) {
 	b.loop.Post(ctlInput{region: protocol.Misrouted{From: protocol.UID(from), Shard: protocol.ShardID(shard)}})
 }
 
-// wake implements controller.
-func (b *inbox) wake(s *shard, id string) { b.toShard(s, protocol.Wake{ID: protocol.EntityID(id)}) }
+// Wake implements controller.
+func (b *inbox) Wake(s *dataplane.Shard, id string) {
+	b.toShard(s, protocol.Wake{ID: protocol.EntityID(id)})
+}
 
-// passivate implements controller.
-func (b *inbox) passivate(s *shard, id string, why protocol.Cause, place runloop.Permit) {
+// Passivate implements controller.
+func (b *inbox) Passivate(s *dataplane.Shard, id string, why protocol.Cause, place runloop.Permit) {
 	b.put(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}, from: place})
 }
 
-// admit implements controller.
-func (b *inbox) admit(from uint64, bytes int) (runloop.Permit, bool) {
+// Admit implements controller.
+func (b *inbox) Admit(from uint64, bytes int) (runloop.Permit, bool) {
 	return b.admin.Admit(from, bytes)
 }
 
-// reshare implements controller.
-func (b *inbox) reshare() {
+// Reshare implements controller.
+func (b *inbox) Reshare() {
 	b.do(func(c *control, _ time.Time) { c.hosted.unshared = true })
 }
 
-// entityStopped implements controller.
-func (b *inbox) entityStopped(s *shard, id string) {
+// EntityStopped implements controller.
+func (b *inbox) EntityStopped(s *dataplane.Shard, id string) {
 	b.toShard(s, protocol.EntityStopped{ID: protocol.EntityID(id)})
 }
 
-// startEntity implements controller.
-func (b *inbox) startEntity(s *shard, id string, env envelope, place runloop.Permit) {
+// StartEntity implements controller.
+func (b *inbox) StartEntity(s *dataplane.Shard, id string, env dataplane.Envelope, place runloop.Permit) {
 	b.put(ctlInput{from: place, do: func(c *control, _ time.Time) { c.startEntity(s, id, env) }})
 }
 
-// receive implements controller.
-func (b *inbox) receive(from uint64, m protocol.Message, bytes int) { b.mail.receive(from, m, bytes) }
+// Receive implements controller.
+func (b *inbox) Receive(from uint64, m protocol.Message, bytes int) { b.mail.receive(from, m, bytes) }
 
-// note implements controller.
-func (b *inbox) note(e protocol.Event) {
+// Note implements controller.
+func (b *inbox) Note(e protocol.Event) {
 	b.do(func(c *control, _ time.Time) { c.notices.notify(e) })
 }
 
-// aside implements controller.
-func (b *inbox) aside(fn func()) (runs bool) { return b.asides.run(fn) }
+// Aside implements controller.
+func (b *inbox) Aside(fn func()) (runs bool) { return b.asides.run(fn) }
 
-// rejected implements controller.
-func (b *inbox) rejected(from uint64, err error) {
+// Rejected implements controller.
+func (b *inbox) Rejected(from uint64, err error) {
 	b.log.Debug("sharding message rejected", "type", b.typ, "from", protocol.UID(from), "error", err)
 }
 
@@ -109,7 +113,7 @@ type machineMail struct {
 	typ  string // the entity type's name
 	log  *slog.Logger
 	self uint64
-	out  *outbox
+	out  *dataplane.Outbox
 
 	region, coordinator mailbag
 }
@@ -136,7 +140,7 @@ func (x *machineMail) send(e protocol.Envelope) {
 		x.deliver(e.To, e.Msg, runloop.Permit{})
 		return
 	}
-	if err := x.out.sendControl(e.To, transport.Control, 0, appendQuestion(nil, e.Msg)); err != nil {
+	if err := x.out.SendControl(e.To, transport.Control, 0, dataplane.AppendQuestion(nil, e.Msg)); err != nil {
 		x.log.Debug("sharding message not sent", "type", x.typ, "to", e.To, "message", e.Msg.String(), "error", err)
 	}
 }
@@ -159,10 +163,10 @@ func (x *machineMail) deliver(from protocol.UID, m protocol.Message, place runlo
 }
 
 // newAdmission bounds what other nodes have waiting in front of one machine.
-func newAdmission(r *core) *runloop.Admission {
+func newAdmission(r *dataplane.Plane) *runloop.Admission {
 	member := func(node uint64) bool {
-		v := r.cluster.View()
+		v := r.Cluster.View()
 		return v != nil && v.Has(membership.UID(node))
 	}
-	return runloop.NewAdmission(member, func() { r.drops.drop(DropInbox, -1, "", nil) })
+	return runloop.NewAdmission(member, func() { r.Drops.Drop(DropInbox, -1, "", nil) })
 }

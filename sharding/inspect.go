@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -154,10 +156,10 @@ func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered)
 func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 	r := g.plane
 	loc := Location{}
-	if err := checkID(id); err != nil {
+	if err := dataplane.CheckID(id); err != nil {
 		return loc, err
 	}
-	loc.Shard = int(r.routes.shardOf(id))
+	loc.Shard = int(r.Routes.ShardOf(id))
 	found := func(s RegionState) bool {
 		if len(s.Shards) != 1 {
 			return false
@@ -178,10 +180,10 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 }
 
 // inspectNode asks one node.
-func inspectNode(r *core, ctx context.Context, node membership.UID, what codec.Inspection, id string) (RegionState, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.queryTimeout)
+func inspectNode(r *dataplane.Plane, ctx context.Context, node membership.UID, what codec.Inspection, id string) (RegionState, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.QueryTimeout)
 	defer cancel()
-	w, err := r.inquire(uint64(node), what, id).wait(ctx)
+	w, err := r.Inquire(uint64(node), what, id).Wait(ctx)
 	if err != nil {
 		return RegionState{}, err
 	}
@@ -189,9 +191,9 @@ func inspectNode(r *core, ctx context.Context, node membership.UID, what codec.I
 }
 
 // stateOf is what a node has answered.
-func stateOf(r *core, node membership.UID, w codec.State) RegionState {
+func stateOf(r *dataplane.Plane, node membership.UID, w codec.State) RegionState {
 	s := RegionState{Node: node, Proxy: w.Proxy, Registered: w.Registered, Entities: int(w.Entities), Active: int(w.Active), Cut: w.Cut}
-	if v := r.cluster.View(); v != nil {
+	if v := r.Cluster.View(); v != nil {
 		m, _ := v.Member(s.Node)
 		s.Addr = m.Addr
 	}
@@ -202,20 +204,20 @@ func stateOf(r *core, node membership.UID, w codec.State) RegionState {
 }
 
 // inspectAll asks all at one time, then waits for one after the other.
-func inspectAll(r *core, ctx context.Context, what codec.Inspection, id string) (s ClusterStats) {
-	v := r.cluster.View()
+func inspectAll(r *dataplane.Plane, ctx context.Context, what codec.Inspection, id string) (s ClusterStats) {
+	v := r.Cluster.View()
 	if v == nil {
 		return s
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.queryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.QueryTimeout)
 	defer cancel()
-	members := v.ByRole(r.role)
-	asked := make([]*inquiry, len(members))
+	members := v.ByRole(r.Role)
+	asked := make([]*dataplane.Inquiry, len(members))
 	for i := range members {
-		asked[i] = r.inquire(uint64(members[i].UID), what, id)
+		asked[i] = r.Inquire(uint64(members[i].UID), what, id)
 	}
 	for i, q := range asked {
-		w, err := q.wait(ctx)
+		w, err := q.Wait(ctx)
 		if err != nil {
 			s.Failed = append(s.Failed, Unanswered{members[i].UID, members[i].Addr, err})
 			continue

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -104,12 +106,12 @@ func TestInspectionIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := g.State(t.Context(), membership.UID(g.plane.self))
+	s, err := g.State(t.Context(), membership.UID(g.plane.Self))
 	ids := 0
 	for _, sh := range s.Shards {
 		ids += len(sh.IDs)
 	}
-	if err != nil || !s.Cut || s.Active != n || ids != inspectIDBytes/500 {
+	if err != nil || !s.Cut || s.Active != n || ids != dataplane.InspectIDBytes/500 {
 		t.Errorf("cut %v, %d active, %d ids, %v", s.Cut, s.Active, ids, err)
 	}
 }
@@ -119,15 +121,15 @@ func FuzzInspect(f *testing.F) {
 	g, _ := localRegion(f, cartType(&cartLog{}))
 	f.Add(codec.AppendInspect(nil, 7, codec.InspectIDs, "cart"))
 	f.Add(codec.AppendInspect(nil, 7, codec.InspectEnd, ""))
-	body, err := cbor.Messages.Append(nil, g.plane.inspect(codec.InspectCounts, ""))
+	body, err := cbor.Messages.Append(nil, g.plane.Inspect(codec.InspectCounts, ""))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(body)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		g.plane.Receive(2, b)
-		q := question[codec.State]{r: g.plane, plain: true}
-		_ = q.decode(b)
+		q := dataplane.Question[codec.State]{R: g.plane, Plain: true}
+		_ = q.Decode(b)
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -18,28 +20,28 @@ import (
 type lane struct {
 	t *testing.T
 	g *Region[message_]
-	s *shard
+	s *dataplane.Shard
 }
 
 func newLane(t *testing.T, mailboxMax int) *lane {
 	typ := cartType(&cartLog{})
 	typ.Shards, typ.MailboxMax = 1, mailboxMax
-	g := &Region[message_]{plane: newCore(planeSettings(fakePorts(1, noNet{}, &fakeLease{}), typ.withDefaults()))}
-	g.plane.steeredBy(sleepyControl{&fakeControl{r: g.plane}})
-	l := &lane{t, g, newShard(g.plane, 0, protocol.Token{Epoch: 1})}
-	closing(t, g, []*shard{l.s})
+	g := &Region[message_]{plane: dataplane.New(planeSettings(fakePorts(1, noNet{}, &fakeLease{}), typ.withDefaults()))}
+	g.plane.SteeredBy(sleepyControl{&fakeControl{r: g.plane}})
+	l := &lane{t, g, dataplane.NewShard(g.plane, 0, protocol.Token{Epoch: 1})}
+	closing(t, g, []*dataplane.Shard{l.s})
 	return l
 }
 
 // sleepyControl starts no entity.
 type sleepyControl struct{ *fakeControl }
 
-func (sleepyControl) wake(*shard, string) {}
+func (sleepyControl) Wake(*dataplane.Shard, string) {}
 
 // brings delivers what node 7 told an entity.
 func (l *lane) brings(id string, n int) {
 	l.t.Helper()
-	mt, err := l.g.plane.reg.Of(addItem{})
+	mt, err := l.g.plane.Reg.Of(addItem{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -55,12 +57,12 @@ func (l *lane) brings(id string, n int) {
 func (l *lane) took(id string, want ...int) {
 	l.t.Helper()
 	var got []int
-	if e := l.s.find(id); e != nil {
-		e.mu.Lock()
-		all := e.waiting.take()
-		e.mu.Unlock()
-		for env, _, ok := all.pop(&e.first); ok; env, _, ok = all.pop(&e.first) {
-			got = append(got, env.msg.(addItem).N)
+	if e := l.s.Find(id); e != nil {
+		e.Mu.Lock()
+		all := e.Waiting.Take()
+		e.Mu.Unlock()
+		for env, _, ok := all.Pop(&e.First); ok; env, _, ok = all.Pop(&e.First) {
+			got = append(got, env.Msg.(addItem).N)
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -76,7 +78,7 @@ func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 		l.brings("a", n)
 	}
 	l.brings("b", 0)
-	if l.g.plane.routes.setRoute(0, &route{local: l.s}) {
+	if l.g.plane.Routes.SetRoute(0, &dataplane.Route{Local: l.s}) {
 		t.Fatal("flushed into a full mailbox")
 	}
 	l.took("a", 0)
@@ -84,14 +86,14 @@ func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 	l.brings("a", 3)
 	l.took("a")
 	for n := 1; n <= 3; n++ {
-		if l.g.plane.routes.flush(0) != (n == 3) {
+		if l.g.plane.Routes.Flush(0) != (n == 3) {
 			t.Errorf("message %d: open too early or too late", n)
 		}
 		l.took("a", n)
 	}
 	l.brings("a", 4)
 	l.took("a", 4)
-	if c := l.g.plane.routes.limit.count.Load(); c != 0 {
+	if c := l.g.plane.Routes.Limit.Count.Load(); c != 0 {
 		t.Errorf("%d messages are still counted as waiting", c)
 	}
 }
@@ -105,11 +107,11 @@ func TestLanesOpenForAShardThatMovesAtOnce(t *testing.T) {
 	if err := l.g.Tell(t.Context(), "a", addItem{"x", 100}); err != nil {
 		t.Fatal(err)
 	}
-	l.g.plane.routes.openLanes(0, l.s)
+	l.g.plane.Routes.OpenLanes(0, l.s)
 	l.took("a", 0, 1)
 	l.brings("a", 2)
 	l.took("a", 2)
-	if b := l.g.plane.routes.slots[0].Load().buffer; b == nil || len(b.messages) != 1 || b.messages[0].raw != nil {
+	if b := l.g.plane.Routes.Slots[0].Load().Buffer; b == nil || len(b.Messages) != 1 || b.Messages[0].Raw != nil {
 		t.Errorf("not just the own message waits: %+v", b)
 	}
 }
@@ -134,14 +136,14 @@ func (n *laneNet) AppendWait(_ context.Context, to transport.NodeID, l transport
 func TestFencesGoTheWayOfTheMessages(t *testing.T) {
 	g, _ := scripted(t)
 	n := &laneNet{}
-	g.plane.out.net = n
+	g.plane.Out.Net = n
 	again := newRetries(g.plane)
 	for _, id := range []string{"a", "b", "c"} {
 		n.lanes = nil
 		if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		again.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: protocol.ShardID(g.plane.routes.shardOf(id))})
+		again.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: protocol.ShardID(g.plane.Routes.ShardOf(id))})
 		if len(n.lanes) != 2 || n.lanes[0] != n.lanes[1] {
 			t.Errorf("a message and its fence: %v", n.lanes)
 		}

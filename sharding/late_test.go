@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -69,7 +71,7 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 			t.Errorf("the asker is told %v", err)
 		}
 		msg := codec.AppendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: 0}))
-		if err := sendRaw(nodes[1], nodes[0], asker.plane.out.channel, msg); err != nil {
+		if err := sendRaw(nodes[1], nodes[0], asker.plane.Out.Channel, msg); err != nil {
 			t.Error(err)
 		}
 		eventually(t, "the machine's message is counted", func() bool { return noHandler(nodes[0]) > before })
@@ -90,7 +92,7 @@ func TestMessagesForAnAbsentTypeAreCounted(t *testing.T) {
 	nodes := byAge(t, 2)
 	msg := codec.Message{Kind: codec.Tell}
 	send := func() {
-		err := sendRaw(nodes[1], nodes[0], channelOf("Other"), codec.AppendMessageHead(nil, &msg, "a"))
+		err := sendRaw(nodes[1], nodes[0], dataplane.ChannelOf("Other"), codec.AppendMessageHead(nil, &msg, "a"))
 		if err != nil {
 			t.Error(err)
 		}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -32,20 +34,20 @@ type leaseClient struct {
 	failed error       // of the last release; nil: it was given back
 	behind atomic.Bool // a release waits for what goes on under the lease, and everything else for that
 
-	lock locks.Lock // of the goroutine; nil: none is open
-	hold *leaseHold // of the goroutine: the present hold
+	lock locks.Lock           // of the goroutine; nil: none is open
+	hold *dataplane.LeaseHold // of the goroutine: the present hold
 }
 
 // leaseOp is one thing to do: an acquisition tells what came of it, and, if it was granted, with
 // its term; without tell it is a release, which may have to wait for something.
 type leaseOp struct {
 	gen   uint64
-	tell  func(*leaseHold, any)
+	tell  func(*dataplane.LeaseHold, any)
 	after <-chan struct{} // nil: nothing
 	done  func()          // of a release; nil: not asked for
 }
 
-func (l *leaseClient) acquire(gen uint64, tell func(*leaseHold, any)) {
+func (l *leaseClient) acquire(gen uint64, tell func(*dataplane.LeaseHold, any)) {
 	l.put(leaseOp{gen: gen, tell: tell})
 }
 
@@ -156,15 +158,15 @@ func heldBy(who string) string {
 	return "held by " + who
 }
 
-func (l *leaseClient) try(ctx context.Context, op leaseOp) (g *leaseHold, ok bool, err error) {
+func (l *leaseClient) try(ctx context.Context, op leaseOp) (g *dataplane.LeaseHold, ok bool, err error) {
 	if l.lock == nil {
 		if l.lock, err = l.store.Lock(l.name, l.owner); err != nil {
 			l.lock = nil
 			return nil, false, err
 		}
 	}
-	g = &leaseHold{lock: l.lock, onLost: func(err error) { op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()}) }}
-	ok, err = l.lock.Acquire(ctx, g.lose)
+	g = &dataplane.LeaseHold{Lock: l.lock, OnLost: func(err error) { op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()}) }}
+	ok, err = l.lock.Acquire(ctx, g.Lose)
 	return g, ok, err
 }
 
@@ -179,7 +181,7 @@ func (l *leaseClient) waitsFor() string {
 // giveBack ends the present hold and closes the door. If that fails the lease ends with the
 // process, or when its time has run out.
 func (l *leaseClient) giveBack() {
-	l.hold.close()
+	l.hold.Close()
 	l.hold = nil
 	if l.lock == nil {
 		return

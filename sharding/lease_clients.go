@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -19,24 +21,24 @@ type leaseClients struct {
 	ctx    context.Context // ends with the region: nothing is acquired any more
 	typ    string          // the entity type's name
 	log    *slog.Logger
-	stores *leases
+	stores *dataplane.Leases
 
 	shards      map[uint32]*leaseClient
 	coordinator *leaseClient // nil: it needs none
 }
 
-func newLeaseClients(ctx context.Context, r *core) *leaseClients {
-	return &leaseClients{ctx: ctx, typ: r.name, log: r.log, stores: &r.leases, shards: map[uint32]*leaseClient{}}
+func newLeaseClients(ctx context.Context, r *dataplane.Plane) *leaseClients {
+	return &leaseClients{ctx: ctx, typ: r.Name, log: r.Log, stores: &r.Leases, shards: map[uint32]*leaseClient{}}
 }
 
 func (l *leaseClients) open(store locks.Store, name string) *leaseClient {
-	return &leaseClient{ctx: l.ctx, store: store, name: name, owner: l.stores.owner, log: l.log}
+	return &leaseClient{ctx: l.ctx, store: store, name: name, owner: l.stores.Owner, log: l.log}
 }
 
 // ofCoordinator is the client of the coordinator's lease; nil: it needs none.
 func (l *leaseClients) ofCoordinator() *leaseClient {
-	if l.stores.coordinator != nil && l.coordinator == nil {
-		l.coordinator = l.open(l.stores.coordinator, coordinatorLeaseName(l.stores.cluster, l.typ))
+	if l.stores.Coordinator != nil && l.coordinator == nil {
+		l.coordinator = l.open(l.stores.Coordinator, dataplane.CoordinatorLeaseName(l.stores.Cluster, l.typ))
 	}
 	return l.coordinator
 }
@@ -45,7 +47,7 @@ func (l *leaseClients) ofCoordinator() *leaseClient {
 func (l *leaseClients) of(number uint32) *leaseClient {
 	x := l.shards[number]
 	if x == nil {
-		x = l.open(l.stores.shards, shardLeaseName(l.stores.cluster, l.typ, number))
+		x = l.open(l.stores.Shards, dataplane.ShardLeaseName(l.stores.Cluster, l.typ, number))
 		l.shards[number] = x
 	}
 	return x
@@ -53,44 +55,44 @@ func (l *leaseClients) of(number uint32) *leaseClient {
 
 // acquire asks for the lease of a shard. tell gets what the machine must hear, with the hold if it
 // was granted; the contexts of handlers end before.
-func (l *leaseClients) acquire(s *shard, gen uint64, tell func(*leaseHold, protocol.ShardInput)) {
-	x := l.of(s.number)
+func (l *leaseClients) acquire(s *dataplane.Shard, gen uint64, tell func(*dataplane.LeaseHold, protocol.ShardInput)) {
+	x := l.of(s.Number)
 	waitsFor := x.waitsFor
-	s.lease.waits.Store(&waitsFor)
-	x.acquire(gen, func(g *leaseHold, in any) {
+	s.Lease.Waits.Store(&waitsFor)
+	x.acquire(gen, func(g *dataplane.LeaseHold, in any) {
 		switch in := in.(type) {
 		case protocol.LeaseRefused:
 			why := cmp.Or(in.Text, "another holds it")
-			s.lease.awaiting.Store(&why)
+			s.Lease.Awaiting.Store(&why)
 		case protocol.LeaseLost:
-			s.cancelContexts(fmt.Errorf("%w: %s", ErrNoLease, in.Text))
+			s.CancelContexts(fmt.Errorf("%w: %s", ErrNoLease, in.Text))
 		}
 		tell(g, in.(protocol.ShardInput))
 	})
 }
 
 // release gives back the lease of a shard in which nothing goes on any more.
-func (l *leaseClients) release(s *shard, done func()) {
-	s.lease.returned.Store(true)
-	s.lease.hold.Load().close()
-	l.of(s.number).release(nil, done)
+func (l *leaseClients) release(s *dataplane.Shard, done func()) {
+	s.Lease.Returned.Store(true)
+	s.Lease.Hold.Load().Close()
+	l.of(s.Number).release(nil, done)
 }
 
 // retire gives back the lease of a shard that was killed, when none of its handlers runs and none
 // of its writes is under way. ends: what runs may come to its end under the lease.
-func (l *leaseClients) retire(s *shard, ends bool) {
-	t := s.lease
+func (l *leaseClients) retire(s *dataplane.Shard, ends bool) {
+	t := s.Lease
 	if t == nil {
 		return
 	}
-	x := l.of(s.number)
+	x := l.of(s.Number)
 	if !ends {
-		t.hold.Load().close()
+		t.Hold.Load().Close()
 	}
 	quiet := make(chan struct{})
-	t.whenQuiet(func() {
-		t.hold.Load().close()
-		t.whenQuiet(func() { close(quiet) }) // work may have begun in between
+	t.WhenQuiet(func() {
+		t.Hold.Load().Close()
+		t.WhenQuiet(func() { close(quiet) }) // work may have begun in between
 	})
 	x.release(quiet, nil)
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
@@ -59,7 +61,7 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 					t.Error(err)
 				}
 				for s := range uint32(16) {
-					if !free(t, store, shardLeaseName("", "Cart", s)) {
+					if !free(t, store, dataplane.ShardLeaseName("", "Cart", s)) {
 						t.Errorf("the lease of shard %d is held", s)
 					}
 				}
@@ -111,7 +113,7 @@ func TestCloseSaysWhatItDoesNotGiveBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = g.Close(within(t, time.Second))
-				want := shardLeaseName("", "Cart", g.plane.routes.shardOf("a"))
+				want := dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a"))
 				if !errors.Is(err, c.want) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 leases") {
 					t.Errorf("%v", err)
 				}

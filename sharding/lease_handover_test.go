@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -37,7 +39,7 @@ func TestCoordinatorLease(t *testing.T) {
 		if err := two.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		store.Take(coordinatorLeaseName("", "Cart"))
+		store.Take(dataplane.CoordinatorLeaseName("", "Cart"))
 		synctest.Wait()
 		if seen.count(protocol.CoordinatorLeaseLost) != 1 || seen.count(protocol.CoordinatorStopped) != 1 {
 			t.Errorf("%v", seen.events)
@@ -173,7 +175,7 @@ func TestLaterAfterTheLease(t *testing.T) {
 				}()
 				l := <-duty
 				if lost {
-					store.Take(shardLeaseName("", "Cart", g.plane.routes.shardOf("a")))
+					store.Take(dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a")))
 					synctest.Wait()
 				} else if err := g.StopShards(within(t, time.Minute), g.ShardOf("a")); err != nil {
 					t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
 )
@@ -34,7 +36,7 @@ func TestLeaseStoreThatPanics(t *testing.T) {
 			}
 		}
 		demand("after panics of each call", 5)
-		name := shardLeaseName("", "Cart", g.plane.routes.shardOf("a"))
+		name := dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a"))
 		other, err := store.Memory.Lock(name, "another")
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/locks"
@@ -90,7 +92,7 @@ func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want
 	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
 		t.Errorf("a question there is told %v, not %q", err, want)
 	}
-	if why := b.plane.standing.uncoordinated(); why == nil || !strings.Contains(why.Error(), want) {
+	if why := b.plane.Standing.Uncoordinated(); why == nil || !strings.Contains(why.Error(), want) {
 		t.Errorf("Health says %v", why)
 	}
 	if seen.count(protocol.TypeMismatch) != 1 || alsoSeen.count(protocol.TypeMismatch) != 1 {
@@ -198,7 +200,7 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 		typ, seen := rudeType(store)
 		g := start(w.join("backend"), typ)
 		w.install()
-		name := shardLeaseName("", "Cart", g.plane.routes.shardOf("a"))
+		name := dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a"))
 		m := rude{gate: newGate(), said: make(chan error, rudeWords)}
 		ctx := within(t, time.Minute)
 		rudeDone := make(chan error)
@@ -224,7 +226,7 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		<-time.After(30 * time.Second) // longer than the pause
-		if why := g.plane.awaitsLease(g.plane.routes.shardOf("a")); !strings.Contains(why, "a handler that ran here") {
+		if why := g.plane.AwaitsLease(g.plane.Routes.ShardOf("a")); !strings.Contains(why, "a handler that ran here") {
 			t.Errorf("the shard says it waits for %q", why)
 		}
 		if g.Stats().Awaiting != 1 {
@@ -243,7 +245,7 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 		if seen.count(protocol.ShardLeaseLost) != 1 {
 			t.Errorf("%v", seen.events)
 		}
-		if d := g.Stats().Drops; len(d) != 1 || d[0] != (DropCount{DropLeaseLost, 1}) {
+		if d := g.Stats().Drops; len(d) != 1 || d[0] != (DropCount{Reason: DropLeaseLost, Count: 1}) {
 			t.Errorf("%v", d)
 		}
 	})
@@ -267,20 +269,20 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 		}
 		<-stuck.entered
 		quiet := "b"
-		for g.plane.routes.shardOf(quiet) == g.plane.routes.shardOf("a") {
+		for g.plane.Routes.ShardOf(quiet) == g.plane.Routes.ShardOf("a") {
 			quiet += "b"
 		}
 		if _, err := Ask(within(t, time.Minute), g, quiet, total{}); err != nil {
 			t.Fatal(err)
 		}
-		name := func(id string) string { return shardLeaseName("", "Cart", g.plane.routes.shardOf(id)) }
-		if free(t, store, name("a")) || free(t, store, name(quiet)) || free(t, store, coordinatorLeaseName("", "Cart")) {
+		name := func(id string) string { return dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf(id)) }
+		if free(t, store, name("a")) || free(t, store, name(quiet)) || free(t, store, dataplane.CoordinatorLeaseName("", "Cart")) {
 			t.Error("a lease of what runs is free")
 		}
 		if err := g.Close(within(t, time.Second)); err == nil {
 			t.Error("closed while a handler runs")
 		}
-		if free(t, store, name("a")) || !free(t, store, name(quiet)) || !free(t, store, coordinatorLeaseName("", "Cart")) {
+		if free(t, store, name("a")) || !free(t, store, name(quiet)) || !free(t, store, dataplane.CoordinatorLeaseName("", "Cart")) {
 			t.Error("closing gave back what is in use, or did not what is not")
 		}
 		close(stuck.open)
@@ -325,14 +327,14 @@ func TestStoreThatStandsStill(t *testing.T) {
 		typ, seen := leased(store)
 		a := w.join("backend")
 		one := start(a, typ)
-		store.name = shardLeaseName("", "Cart", one.plane.routes.shardOf("a"))
+		store.name = dataplane.ShardLeaseName("", "Cart", one.plane.Routes.ShardOf("a"))
 		w.install()
 		if err := one.Tell(t.Context(), "a", addItem{"x", 5}); err != nil {
 			t.Fatal(err)
 		}
 		<-store.gate.entered
 		far := "b"
-		for one.plane.routes.shardOf(far) == one.plane.routes.shardOf("a") {
+		for one.plane.Routes.ShardOf(far) == one.plane.Routes.ShardOf("a") {
 			far += "b"
 		}
 		if _, err := Ask(within(t, time.Second), one, far, total{}); err != nil {
@@ -373,7 +375,7 @@ func TestStoreThatFails(t *testing.T) {
 }
 
 func TestLeaseNames(t *testing.T) {
-	if got := shardLeaseName("shop", "Cart", 7); got != "shard/shop/Cart/7" {
+	if got := dataplane.ShardLeaseName("shop", "Cart", 7); got != "shard/shop/Cart/7" {
 		t.Error(got)
 	}
 	long := strings.Repeat("ü", 64)
@@ -381,7 +383,7 @@ func TestLeaseNames(t *testing.T) {
 	for _, cluster := range []string{"a", long, long + "x", "a/" + long} {
 		for _, typ := range []string{long, long[2:] + "yy", long[:126]} {
 			for _, n := range []uint32{0, 1, 999_999} {
-				name := shardLeaseName(cluster, typ, n)
+				name := dataplane.ShardLeaseName(cluster, typ, n)
 				if err := locks.CheckName(name); err != nil || seen[name] {
 					t.Errorf("%q: %v, again %t", name, err, seen[name])
 				}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -187,7 +189,7 @@ func TestLeaverWaitsForAnswersThatAreOwed(t *testing.T) {
 		if err := <-asked; err != nil {
 			t.Errorf("the asker hears %v after %v", err, time.Since(began))
 		}
-		if d := stats(asker.plane).Drops; len(d) > 0 {
+		if d := dataplane.CountStats(asker.plane).Drops; len(d) > 0 {
 			t.Errorf("the asker has dropped %v", d)
 		}
 	})
@@ -279,7 +281,7 @@ func TestQuestionThatALeaverPassesOn(t *testing.T) {
 		if err := w.handsOver(home, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		asker.plane.routes.slots[0].Store(&route{remote: uint64(home.UID())}) // as if it knew no better
+		asker.plane.Routes.Slots[0].Store(&dataplane.Route{Remote: uint64(home.UID())}) // as if it knew no better
 		asked := ask(t, asker, weigh{})
 		<-entered
 		home.gone = true

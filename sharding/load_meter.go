@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -30,16 +32,16 @@ func newLoadMeter(cfg protocol.Config, now time.Time) loadMeter {
 
 // measure returns what the shards have done since the last look. One that came meanwhile is told of
 // the next time, when a whole period is known.
-func (m *loadMeter) measure(now time.Time, shards iter.Seq[*shard]) protocol.Measured {
+func (m *loadMeter) measure(now time.Time, shards iter.Seq[*dataplane.Shard]) protocol.Measured {
 	in := protocol.Measured{Period: now.Sub(m.last)}
 	m.last, m.at = now, now.Add(m.every)
 	for s := range shards {
-		w := s.work
-		n, t, whole := w.messages.Swap(0), w.nanos.Swap(0), w.whole
-		w.whole = true
+		w := s.Work
+		n, t, whole := w.Messages.Swap(0), w.Nanos.Swap(0), w.Whole
+		w.Whole = true
 		if whole {
 			in.Shards = append(in.Shards, protocol.ShardLoad{
-				Shard: protocol.ShardID(s.number), Messages: uint64(n), HandlerTime: time.Duration(t), Entities: uint32(s.count()),
+				Shard: protocol.ShardID(s.Number), Messages: uint64(n), HandlerTime: time.Duration(t), Entities: uint32(s.Count()),
 			})
 		}
 	}

@@ -218,7 +218,7 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 		}
 		synctest.Wait()
 		lease.lost.Store(true)
-		g.plane.lease.changed(false)
+		g.plane.Lease.Changed(false)
 		answer := make(chan int, 1)
 		go func() {
 			n, err := Ask(context.Background(), g, "a", total{})
@@ -234,7 +234,7 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 		default:
 		}
 		lease.lost.Store(false)
-		g.plane.lease.changed(true)
+		g.plane.Lease.Changed(true)
 		if n := <-answer; n != 1 {
 			t.Errorf("total %d", n)
 		}

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/ddatatest"
@@ -64,7 +66,7 @@ func newCrowd(t *testing.T, mailbox, region int) *crowd {
 func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	c.t.Helper()
 	r := c.g.plane
-	mt, err := r.reg.Of(msg(nil))
+	mt, err := r.Reg.Of(msg(nil))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -72,12 +74,12 @@ func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	pad := size - bufferedOverhead - len(none)
+	pad := size - dataplane.BufferedOverhead - len(none)
 	body, err := mt.Append(nil, msg(make([]byte, pad)))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	m := codec.Message{Kind: codec.Tell, Shard: r.routes.shardOf(id), Typ: mt.ID}
+	m := codec.Message{Kind: codec.Tell, Shard: r.Routes.ShardOf(id), Typ: mt.ID}
 	if _, asks := msg(nil).(askBlob); asks {
 		m.Kind, m.Call = codec.Ask, 5
 	}
@@ -115,8 +117,8 @@ func TestMailboxBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				k := newCrowd(t, c.mailbox, c.region)
-				k.g.plane.held.node = &nodeBytes{}
-				k.g.plane.held.node.max.Store(int64(c.node))
+				k.g.plane.Held.Node = &dataplane.NodeBytes{}
+				k.g.plane.Held.Node.Max.Store(int64(c.node))
 				for i := range 4 { // three have room
 					k.brings(c.ids[i%len(c.ids)], 1200, aBlob)
 				}
@@ -166,7 +168,7 @@ func TestNoRoomStartsNothing(t *testing.T) {
 		k.brings("b", 900, aBlob)
 		k.want(900, "mailboxes of the region hold too many bytes 1")
 		r := k.g.plane
-		if e := r.routes.hosted[r.routes.shardOf("b")].Load().entities.find("b"); e != nil {
+		if e := r.Routes.Hosted[r.Routes.ShardOf("b")].Load().Entities.Find("b"); e != nil {
 			t.Error("b was started")
 		}
 		k.goOn()
@@ -182,33 +184,33 @@ func TestMailboxBytesComeBack(t *testing.T) {
 	for name, end := range map[string]func(*crowd){
 		"handled": func(c *crowd) { c.goOn() },
 		"killed": func(c *crowd) {
-			for i := range c.g.plane.routes.hosted {
-				c.g.plane.routes.hosted[i].Load().shut(func(*entity, envelope, uint32) {})
+			for i := range c.g.plane.Routes.Hosted {
+				c.g.plane.Routes.Hosted[i].Load().Shut(func(*dataplane.Entity, dataplane.Envelope, uint32) {})
 			}
 			c.goOn()
 		},
 		"held for a lease": func(c *crowd) {
-			lease := c.g.plane.lease.node.(*fakeLease)
+			lease := c.g.plane.Lease.Node.(*fakeLease)
 			lease.lost.Store(true)
 			c.goOn()
 			synctest.Wait()
 			lease.lost.Store(false)
-			c.g.plane.lease.changed(true)
+			c.g.plane.Lease.Changed(true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				k := newCrowd(t, 1<<20, 1<<20)
-				node := &nodeBytes{}
-				node.max.Store(1 << 30)
-				k.g.plane.held.node = node
+				node := &dataplane.NodeBytes{}
+				node.Max.Store(1 << 30)
+				k.g.plane.Held.Node = node
 				for i := range 500 {
 					k.brings(fmt.Sprint("e", i%7), 400+i, aBlob)
 				}
 				end(k)
 				k.want(0)
-				k.g.plane.held.end()
-				if n := node.used.Load(); n != 0 {
+				k.g.plane.Held.End()
+				if n := node.Used.Load(); n != 0 {
 					t.Errorf("%d bytes of the node are still taken", n)
 				}
 			})
@@ -218,44 +220,44 @@ func TestMailboxBytesComeBack(t *testing.T) {
 
 // Senders and workers that meet at the bounds never pass them, and leave nothing behind.
 func TestHeldBytesUnderContention(t *testing.T) {
-	node := &nodeBytes{}
-	node.max.Store(3 * nodeStep)
-	regions := []*heldBytes{{max: 2 * nodeStep, node: node}, {max: 2 * nodeStep, node: node}}
+	node := &dataplane.NodeBytes{}
+	node.Max.Store(3 * dataplane.NodeStep)
+	regions := []*dataplane.HeldBytes{{Max: 2 * dataplane.NodeStep, Node: node}, {Max: 2 * dataplane.NodeStep, Node: node}}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			h, rng := regions[i%2], rand.New(rand.NewPCG(uint64(i), 1))
 			var mine []int64
 			for range 20_000 {
-				if n := rng.Int64N(nodeStep / 4); h.take(n) == accepted {
+				if n := rng.Int64N(dataplane.NodeStep / 4); h.Take(n) == dataplane.Accepted {
 					mine = append(mine, n)
 				}
-				if used := node.used.Load(); used > 3*nodeStep+8*nodeStep { // those that are about to be refused count for a moment
+				if used := node.Used.Load(); used > 3*dataplane.NodeStep+8*dataplane.NodeStep { // those that are about to be refused count for a moment
 					t.Errorf("%d bytes are taken", used)
 				}
 				for len(mine) > rng.IntN(8) {
-					h.release(mine[0])
+					h.Release(mine[0])
 					mine = mine[1:]
 				}
 			}
 			for _, n := range mine {
-				h.release(n)
+				h.Release(n)
 			}
 		})
 	}
 	wg.Wait()
 	for _, h := range regions {
-		if h.used.Load() != 0 || h.take(nodeStep) != accepted {
-			t.Errorf("%d bytes are left, or no room is", h.used.Load())
+		if h.Used.Load() != 0 || h.Take(dataplane.NodeStep) != dataplane.Accepted {
+			t.Errorf("%d bytes are left, or no room is", h.Used.Load())
 		}
-		h.release(nodeStep)
-		h.end()
-		if v := h.take(nodeStep); v != accepted { // of a reader that has met the end
+		h.Release(dataplane.NodeStep)
+		h.End()
+		if v := h.Take(dataplane.NodeStep); v != dataplane.Accepted { // of a reader that has met the end
 			t.Errorf("verdict %d after the end", v)
 		}
-		h.release(nodeStep)
+		h.Release(dataplane.NodeStep)
 	}
-	if n := node.used.Load(); n != 0 {
+	if n := node.Used.Load(); n != 0 {
 		t.Errorf("%d bytes of the node are left", n)
 	}
 }
@@ -263,8 +265,8 @@ func TestHeldBytesUnderContention(t *testing.T) {
 // The bounds have the defaults that EntityType names.
 func TestMailboxBytesDefaults(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if r := g.plane; r.mailboxBytes != 32<<20 || r.held.max != 256<<20 {
-		t.Errorf("MailboxBytes %d, RegionBytes %d", r.mailboxBytes, r.held.max)
+	if r := g.plane; r.MailboxBytes != 32<<20 || r.Held.Max != 256<<20 {
+		t.Errorf("MailboxBytes %d, RegionBytes %d", r.MailboxBytes, r.Held.Max)
 	}
 }
 
@@ -284,7 +286,7 @@ func TestLimitMailboxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := g.plane.held.node; b == nil || b != &typesOf(n).mailboxes || b.max.Load() != 1<<20 {
+		if b := g.plane.Held.Node; b == nil || b != &typesOf(n).mailboxes || b.Max.Load() != 1<<20 {
 			t.Errorf("%s is not under the node's limit", name)
 		}
 	}
@@ -296,18 +298,18 @@ func TestBufferWaitsForMailboxBytes(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		k := newCrowd(t, 1000, 1<<20)
 		r := k.g.plane
-		number := r.routes.shardOf("a")
-		s := r.routes.lanes[number].Swap(nil)
-		r.routes.buffering(number)
+		number := r.Routes.ShardOf("a")
+		s := r.Routes.Lanes[number].Swap(nil)
+		r.Routes.Buffering(number)
 		for range 3 {
 			k.brings("a", 600, aBlob)
 		}
-		if r.routes.setRoute(number, &route{local: s}) {
+		if r.Routes.SetRoute(number, &dataplane.Route{Local: s}) {
 			t.Error("everything was flushed")
 		}
 		k.want(600)
 		k.goOn()
-		for deadline := time.Now().Add(time.Second); !r.routes.flush(number); <-time.After(time.Millisecond) {
+		for deadline := time.Now().Add(time.Second); !r.Routes.Flush(number); <-time.After(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the buffer is never flushed")
 			}

@@ -85,12 +85,12 @@ func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(50 * time.Second)
-		e := g.plane.routes.slots[g.plane.routes.shardOf("a")].Load().local.find("a")
-		e.mu.Lock()
-		if n := e.waiting.len; n != 1 {
+		e := g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a")
+		e.Mu.Lock()
+		if n := e.Waiting.Len; n != 1 {
 			t.Errorf("%d timeouts wait", n)
 		}
-		e.mu.Unlock()
+		e.Mu.Unlock()
 		<-time.After(time.Hour)
 		if want := "[1s]"; fmt.Sprint(at) != want {
 			t.Errorf("%v, want %s", at, want)

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -247,7 +249,7 @@ func TestBufferBound(t *testing.T) {
 		if err := g.Tell(within(t, time.Second), "a", addItem{}); !errors.Is(err, ErrBufferFull) || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		if err := g.Tell(inHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+		if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
 			t.Errorf("%v", err)
 		}
 		blocked := make(chan error, 1)
@@ -282,7 +284,7 @@ func TestConnectionBound(t *testing.T) {
 		for fresh := true; fresh; synctest.Wait() { // the connection takes what is queued until it holds all that it may
 			fresh = false
 			for err = nil; err == nil; fresh = fresh || err == nil {
-				err = g.Tell(inHandler, "a", large)
+				err = g.Tell(dataplane.InHandler, "a", large)
 			}
 			if !errors.Is(err, ErrBufferFull) {
 				t.Errorf("in a handler: %v", err)
@@ -305,7 +307,7 @@ func TestConnectionBound(t *testing.T) {
 		_, err = Ask(within(t, time.Second), g, "a", total{})
 		took("an ask", err, time.Second, ErrBufferFull, ErrTimeout)
 		_, err = Ask(t.Context(), g, "a", total{})
-		took("an ask without a deadline", err, g.plane.askTimeout, ErrBufferFull, ErrTimeout)
+		took("an ask without a deadline", err, g.plane.AskTimeout, ErrBufferFull, ErrTimeout)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		took("a tell that is withdrawn", g.Tell(ctx, "a", large), time.Second, ErrBufferFull, context.Canceled)
@@ -325,11 +327,11 @@ func TestSmallestBuffer(t *testing.T) {
 			g := start(w.join("frontend"), typ)
 			w.install()
 			for i := range most {
-				if err := g.Tell(inHandler, "a", addItem{"x", 1}); err != nil {
+				if err := g.Tell(dataplane.InHandler, "a", addItem{"x", 1}); err != nil {
 					t.Errorf("message %d of %d: %v", i+1, most, err)
 				}
 			}
-			if err := g.Tell(inHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+			if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
 				t.Errorf("beyond %d: %v", most, err)
 			}
 		}

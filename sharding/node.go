@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -75,7 +77,7 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 		return nil, fmt.Errorf("%w: the node has ended: %w", ErrStopped, node.Err())
 	default:
 	}
-	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, storeID(t.Lease), storeID(t.CoordinatorLease), proxy}
+	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, dataplane.StoreID(t.Lease), dataplane.StoreID(t.CoordinatorLease), proxy}
 	types := typesOf(node)
 	types.startMu.Lock()
 	defer types.startMu.Unlock()

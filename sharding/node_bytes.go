@@ -3,6 +3,8 @@ package sharding
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata"
 )
 
@@ -13,9 +15,9 @@ import (
 //
 // Errors: ErrConfig.
 func LimitMailboxes(node *ddata.Node, bytes int) error {
-	if bytes < nodeStep {
-		return fmt.Errorf("%w: LimitMailboxes: %d bytes, want %d at least", ErrConfig, bytes, nodeStep)
+	if bytes < dataplane.NodeStep {
+		return fmt.Errorf("%w: LimitMailboxes: %d bytes, want %d at least", ErrConfig, bytes, dataplane.NodeStep)
 	}
-	typesOf(node).mailboxes.max.Store(int64(bytes))
+	typesOf(node).mailboxes.Max.Store(int64(bytes))
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/shutdown"
@@ -23,7 +25,7 @@ import (
 type nodeTypes struct {
 	host      host.Host
 	health    nodeHealth
-	mailboxes nodeBytes
+	mailboxes dataplane.NodeBytes
 
 	startMu sync.Mutex // one Start at a time; held while a region ends, whose hooks may look types up
 
@@ -38,10 +40,10 @@ func typesOf(node *ddata.Node) *nodeTypes {
 	h := node.Host()
 	return host.Attach(h, func() *nodeTypes {
 		t := &nodeTypes{
-			host: h, health: nodeHealth{types: map[string]*core{}},
+			host: h, health: nodeHealth{types: map[string]*dataplane.Plane{}},
 			started: map[string]startedType{}, draining: map[string]*engine{}, absences: map[transport.Channel]*absence{},
 		}
-		t.mailboxes.max.Store(defaultNodeBytes)
+		t.mailboxes.Max.Store(dataplane.DefaultNodeBytes)
 		h.Lifecycle.OnHealth(t.health.missing)
 		return t
 	})
@@ -66,7 +68,7 @@ func (t *nodeTypes) names() []string {
 func (t *nodeTypes) add(name string, s startedType) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !s.run.plane.hasEnded() {
+	if !s.run.plane.HasEnded() {
 		t.started[name] = s
 	}
 	delete(t.draining, name)
@@ -77,7 +79,7 @@ func (t *nodeTypes) closed(name string, run *engine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.started, name)
-	if !run.plane.hasEnded() {
+	if !run.plane.HasEnded() {
 		t.draining[name] = run
 	}
 }
@@ -117,14 +119,14 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 	if run == nil {
 		return a.start(), nil
 	}
-	if !isDone(run.control.departure.left) {
+	if !dataplane.IsDone(run.control.departure.left) {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, name)
 	}
-	if err := inEndTime(run.plane.pool.drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
+	if err := inEndTime(run.plane.Pool.Drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, name, err)
 	}
 	var err error
-	if !run.plane.hasEnded() {
+	if !run.plane.HasEnded() {
 		run.successor.Store(a)
 		err = inEndTime(run.end)
 		a.resume(run.predecessor())
@@ -149,7 +151,7 @@ func inEndTime(do func(context.Context) error) error {
 
 func (run *engine) endWithNode() {
 	if err := inEndTime(run.end); err != nil {
-		run.plane.log.Warn("sharding: not everything has ended with the node", "type", run.plane.name, "error", err)
+		run.plane.Log.Warn("sharding: not everything has ended with the node", "type", run.plane.Name, "error", err)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -35,11 +37,11 @@ var _ transport.Handler = (*absence)(nil)
 func (t *nodeTypes) absence(name string) (*absence, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	ch := channelOf(name)
+	ch := dataplane.ChannelOf(name)
 	a := t.absences[ch]
 	if a == nil {
 		a = &absence{host: t.host, channel: ch, name: name}
-		a.who.Predecessor.Floor = floorOf(t.host.Channels.Claim(ch))
+		a.who.Predecessor.Floor = dataplane.FloorOf(t.host.Channels.Claim(ch))
 		t.absences[ch] = a
 		t.host.Channels.Handle(ch, a)
 	}
@@ -67,7 +69,7 @@ func (t *absence) resume(past protocol.Predecessor) {
 // Receive implements transport.Handler. What it does not answer is counted as a frame without a
 // handler.
 func (t *absence) Receive(from transport.NodeID, payload []byte) {
-	rd := cbor.NewReader(frameOf(payload))
+	rd := cbor.NewReader(dataplane.FrameOf(payload))
 	taken := false
 	switch kind, _ := codec.OpenFrame(rd); {
 	case rd.Err() != nil:
@@ -78,7 +80,7 @@ func (t *absence) Receive(from transport.NodeID, payload []byte) {
 	case kind == codec.Inspect:
 		call := rd.Uint()
 		if taken = rd.Err() == nil; taken {
-			t.send(from, transport.Data, notStartedReply(call))
+			t.send(from, transport.Data, dataplane.NotStartedReply(call))
 		}
 	}
 	if !taken {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -46,7 +48,7 @@ func askThirty(t *testing.T, what string, g *Region[message_]) {
 	t.Helper()
 	for i := range 30 {
 		if _, err := Ask(within(t, 20*time.Second), g, fmt.Sprint("e", i), total{}); err != nil {
-			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.plane.standing.uncoordinated())
+			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.plane.Standing.Uncoordinated())
 		}
 	}
 }
@@ -133,7 +135,7 @@ func TestNewTypeIsRolledBack(t *testing.T) {
 	if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the new type waits for the oldest node", g.plane.standing.coordinatorAbsent.Load)
+	eventually(t, "the new type waits for the oldest node", g.plane.Standing.CoordinatorAbsent.Load)
 	if h := nodes[1].Health(); !h.Ready {
 		t.Errorf("the node is not ready: %v", h)
 	}
@@ -163,7 +165,7 @@ func TestCloseEverywhere(t *testing.T) {
 		if err := g.Close(within(t, 20*time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		if !old.plane.standing.coordinates.Load() {
+		if !old.plane.Standing.Coordinates.Load() {
 			t.Error("the coordinator has ended with its region")
 		}
 	}
@@ -182,7 +184,7 @@ func TestCloseEverywhere(t *testing.T) {
 	askThirty(t, "one is started again", young)
 	old = begin(t, nodes[0], typ)
 	askThirty(t, "both are", old)
-	eventually(t, "the new coordinator acts", func() bool { return old.plane.standing.coordinates.Load() })
+	eventually(t, "the new coordinator acts", func() bool { return old.plane.Standing.Coordinates.Load() })
 }
 
 // A type cannot be started again, because its coordinator's lease is not given back: the node
@@ -224,7 +226,7 @@ func TestLeaveNamesWhoIsMissing(t *testing.T) {
 	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is known that the coordinator is missing", func() bool { return young.plane.standing.coordinatorAbsent.Load() })
+	eventually(t, "it is known that the coordinator is missing", func() bool { return young.plane.Standing.CoordinatorAbsent.Load() })
 	err := young.run.leave(within(t, 100*time.Millisecond))
 	if err == nil || !strings.Contains(err.Error(), "the type is not started on") || !strings.Contains(err.Error(), nodes[1].Addr()) {
 		t.Errorf("%v", err)
@@ -362,13 +364,13 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 	if err := young.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	young.plane.pool.ended.Add(1) // a worker that does not end
+	young.plane.Pool.Ended.Add(1) // a worker that does not end
 	for range 2 {
 		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) || !strings.Contains(err.Error(), "handlers still run") {
 			t.Fatalf("started again: %v", err)
 		}
-		p := &bufferedMessage{id: "late", env: envelope{msg: addItem{"x", 1}}}
-		if err := old.plane.routes.dispatch(old.plane.routes.shardOf("late"), &route{remote: uint64(nodes[1].UID())}, p); err != nil {
+		p := &dataplane.BufferedMessage{Id: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}}
+		if err := old.plane.Routes.Dispatch(old.plane.Routes.ShardOf("late"), &dataplane.Route{Remote: uint64(nodes[1].UID())}, p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -381,7 +383,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 	}
 	old = begin(t, nodes[0], typ)
 	askThirty(t, "another coordinator has begun", old)
-	young.plane.pool.ended.Done()
+	young.plane.Pool.Ended.Done()
 	askThirty(t, "started again", begin(t, nodes[1], typ))
 }
 
@@ -441,9 +443,9 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 	if err := g.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	p := bufferedMessage{id: "late", env: envelope{msg: addItem{"x", 1}}, size: bufferedOverhead}
+	p := dataplane.BufferedMessage{Id: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}, Size: dataplane.BufferedOverhead}
 	eventually(t, "it waits", func() bool {
-		return g.plane.routes.hold(g.plane.routes.shardOf("late"), p) == nil
+		return g.plane.Routes.Hold(g.plane.Routes.ShardOf("late"), p) == nil
 	})
 	again := make(chan error, 1)
 	go func() {
@@ -465,10 +467,10 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
 	nodes := byAge(t, 2)
 	typ := cartType(&cartLog{})
-	ch := channelOf(typ.Name)
+	ch := dataplane.ChannelOf(typ.Name)
 	answers := make(chan protocol.Message, 8)
 	nodes[1].Host().Channels.Handle(ch, transport.HandlerFunc(func(_ transport.NodeID, payload []byte) {
-		rd := cbor.NewReader(frameOf(payload))
+		rd := cbor.NewReader(dataplane.FrameOf(payload))
 		if kind, _ := codec.OpenFrame(rd); kind == codec.Control {
 			m, err := protocol.DecodeMessage(rd.Bytes(cbor.Any))
 			if err != nil {
@@ -479,7 +481,7 @@ func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
 	}))
 	low, high := protocol.Token{Epoch: 1, Up: 1, Seq: 1}, protocol.Token{Epoch: 1, Up: 1, Seq: 2}
 	for _, m := range []protocol.Message{protocol.Inquire{Floor: high}, protocol.Inquire{Floor: low}, protocol.Register{}, protocol.Compare{}} {
-		if err := sendRaw(nodes[1], nodes[0], ch, appendQuestion(nil, m)); err != nil {
+		if err := sendRaw(nodes[1], nodes[0], ch, dataplane.AppendQuestion(nil, m)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -503,16 +505,16 @@ func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
 func TestPromisesHaveTheOrderOfTokens(t *testing.T) {
 	tokens := []protocol.Token{{}, {Seq: 1}, {Seq: 256}, {Up: 1}, {Up: 1, Seq: 1}, {Up: 300}, {Epoch: 1}, {Epoch: 1 << 40}}
 	for i, a := range tokens {
-		if back := floorOf(appendFloor(nil, a)); back != a {
+		if back := dataplane.FloorOf(dataplane.AppendFloor(nil, a)); back != a {
 			t.Errorf("%v is read as %v", a, back)
 		}
 		for j, b := range tokens {
-			if got := bytes.Compare(appendFloor(nil, a), appendFloor(nil, b)); got != cmp.Compare(i, j) || got != a.Compare(b) {
+			if got := bytes.Compare(dataplane.AppendFloor(nil, a), dataplane.AppendFloor(nil, b)); got != cmp.Compare(i, j) || got != a.Compare(b) {
 				t.Errorf("%v and %v compare as %d", a, b, got)
 			}
 		}
 	}
-	if got := floorOf([]byte("another's")); !got.IsZero() {
+	if got := dataplane.FloorOf([]byte("another's")); !got.IsZero() {
 		t.Errorf("%v", got)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -15,7 +17,7 @@ type notices struct {
 	log    *slog.Logger
 	emit   func(events.Event)   // nil: the log takes it
 	hook   func(protocol.Event) // the user's; nil: none
-	meters *meters              // nil: there is no Meter
+	meters *dataplane.Meters    // nil: there is no Meter
 
 	counts [protocol.EventEnd]atomic.Uint64
 }
@@ -23,7 +25,7 @@ type notices struct {
 // notify counts an event and tells of it.
 func (n *notices) notify(e protocol.Event) {
 	n.counts[e.Kind].Add(1)
-	n.meters.noted(e)
+	n.meters.Noted(e)
 	n.tell(Event{n.typ, e})
 	if n.hook != nil {
 		n.hook(e)

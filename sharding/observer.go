@@ -3,6 +3,8 @@ package sharding
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -16,7 +18,7 @@ type observer struct {
 	coord   *coordination // nil on a proxy
 	state   *stateStore
 	table   *tableFeed
-	lease   *handlerLease
+	lease   *dataplane.HandlerLease
 	removed func(*membership.View) // ends what waits for nodes that the view does not list
 }
 
@@ -29,7 +31,7 @@ func (o *observer) linkChanged(e transport.LinkEvent) {
 
 // leaseChanged tells handlers and machines of the node's lease.
 func (o *observer) leaseChanged(held bool) {
-	o.lease.changed(held)
+	o.lease.Changed(held)
 	in := protocol.Lease{Held: held}
 	o.inbox.toRegion(in)
 	if o.coord != nil {
@@ -47,7 +49,7 @@ func (o *observer) reachable(uid membership.UID, ok bool) {
 // viewInstalled passes a view on; nil, or one without this node, ends everything that runs here.
 func (o *observer) viewInstalled(v *membership.View) {
 	if v == nil {
-		o.lease.end(ErrStopped)
+		o.lease.End(ErrStopped)
 		o.inbox.toRegion(protocol.Dropped{})
 		return
 	}

@@ -4,18 +4,20 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // waitingFor lists what waits in the buffer of a shard.
-func waitingFor(r *core, number uint32) (ns []int) {
-	b := r.routes.slots[number].Load().buffer
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, p := range append(slices.Clone(b.returned), b.messages...) {
-		ns = append(ns, p.env.msg.(addItem).N)
+func waitingFor(r *dataplane.Plane, number uint32) (ns []int) {
+	b := r.Routes.Slots[number].Load().Buffer
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	for _, p := range append(slices.Clone(b.Returned), b.Messages...) {
+		ns = append(ns, p.Env.Msg.(addItem).N)
 	}
 	return ns
 }
@@ -25,8 +27,8 @@ func waitingFor(r *core, number uint32) (ns []int) {
 func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.plane
-	l.s = newShard(r, 0, protocol.Token{Epoch: 1})
-	r.routes.setRoute(0, &route{local: l.s})
+	l.s = dataplane.NewShard(r, 0, protocol.Token{Epoch: 1})
+	r.Routes.SetRoute(0, &dataplane.Route{Local: l.s})
 	tell := func(n int) {
 		t.Helper()
 		if err := l.g.Tell(t.Context(), "a", addItem{N: n}); err != nil {
@@ -35,7 +37,7 @@ func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	}
 	tell(1)
 	tell(2)
-	l.s.drain(func() {})
+	l.s.Drain(func() {})
 	tell(3) // waits: the shard moves
 	c := &control{r: r, hosted: hostings{byShard: map[uint32]*hosting{0: {s: l.s}}}}
 	c.closeShard(c.hosted.of(0))
@@ -45,9 +47,9 @@ func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 }
 
 // loses has node 2 lose a message of this node that was never sent.
-func loses(t *testing.T, r *core, number uint32, n int) {
+func loses(t *testing.T, r *dataplane.Plane, number uint32, n int) {
 	t.Helper()
-	mt, err := r.reg.Of(addItem{})
+	mt, err := r.Reg.Of(addItem{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,17 +66,17 @@ func loses(t *testing.T, r *core, number uint32, n int) {
 func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 	g, n := scripted(t)
 	r := g.plane
-	number := r.routes.shardOf("a")
-	r.routes.buffering(number) // node 2 was the home, and is gone
+	number := r.Routes.ShardOf("a")
+	r.Routes.Buffering(number) // node 2 was the home, and is gone
 	loses(t, r, number, 1)
 	if got := counted(r); len(got) != 0 {
 		t.Fatalf("%v", got)
 	}
-	r.routes.setRoute(number, &route{remote: 3})
+	r.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if err := g.Tell(t.Context(), "a", addItem{N: 3}); err != nil {
 		t.Fatal(err)
 	}
-	r.routes.buffering(number) // node 3 is gone, too
+	r.Routes.Buffering(number) // node 3 is gone, too
 	loses(t, r, number, 2)
 	if got := counted(r); !slices.Equal(got, []string{"unsent 1"}) || len(n.frames) != 2 {
 		t.Errorf("%v were dropped and %d sent, want 1 unsent and 2", got, len(n.frames))
@@ -86,15 +88,15 @@ func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 func TestUnsentMessageDuringAFlush(t *testing.T) {
 	g, n := scripted(t)
 	r := g.plane
-	number := r.routes.shardOf("a")
-	r.routes.buffering(number)
+	number := r.Routes.ShardOf("a")
+	r.Routes.Buffering(number)
 	for k := range 2 {
 		if err := g.Tell(t.Context(), "a", addItem{N: k + 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n.before = func() { n.full = true } // room for one
-	if r.routes.setRoute(number, &route{remote: 3}) {
+	if r.Routes.SetRoute(number, &dataplane.Route{Remote: 3}) {
 		t.Fatal("everything was flushed")
 	}
 	loses(t, r, number, 0)

@@ -136,8 +136,8 @@ func TestActiveEntityLimit(t *testing.T) {
 		start(w.join("backend"), typ)
 		w.install()
 		<-time.After(time.Minute)
-		if n := g.Stats().Shards; n != 2 || g.plane.passivations.share.Load() != 6 {
-			t.Errorf("with %d shards each has %d of 12", n, g.plane.passivations.share.Load())
+		if n := g.Stats().Shards; n != 2 || g.plane.Passivations.Share.Load() != 6 {
+			t.Errorf("with %d shards each has %d of 12", n, g.plane.Passivations.Share.Load())
 		}
 	})
 }
@@ -282,7 +282,7 @@ func TestLimitAndIdleTimeout(t *testing.T) {
 			return made(c)
 		}
 		g, _ := localRegion(t, typ)
-		g.plane.idleScan.start()
+		g.plane.IdleScan.Start()
 		askIDs(t, g, "timer", "a", "b")
 		<-time.After(10 * time.Second)
 		askIDs(t, g, "c")
@@ -335,8 +335,8 @@ func TestLimitIsRefused(t *testing.T) {
 		if err := g.SetActiveEntityLimit(5); !errors.Is(err, ErrConfig) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if g.plane.idleScan.interval != 0 && typ.RememberEntities {
-			t.Errorf("%s: looks for idle ones every %v", name, g.plane.idleScan.interval)
+		if g.plane.IdleScan.Interval != 0 && typ.RememberEntities {
+			t.Errorf("%s: looks for idle ones every %v", name, g.plane.IdleScan.Interval)
 		}
 	}
 	typ := cartType(&cartLog{})

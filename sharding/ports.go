@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -49,5 +51,5 @@ type Ports struct {
 	// Meter takes metrics. May be nil.
 	Meter events.Meter
 
-	mailboxes *nodeBytes // of the node; nil: no bound holds for the node
+	mailboxes *dataplane.NodeBytes // of the node; nil: no bound holds for the node
 }

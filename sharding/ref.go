@@ -1,22 +1,26 @@
 package sharding
 
-import "context"
+import (
+	"context"
+
+	"github.com/coterie-go/coterie/sharding/dataplane"
+)
 
 // EntityRef is an entity's address with the way to it: telling through it saves the checks and
 // look-ups of Region.Tell. It follows the entity wherever it moves, may be kept permanently, and is
 // safe for concurrent use. It belongs to this process; send the id to others.
 type EntityRef[M any] struct {
 	region *Region[M]
-	to     address
+	to     dataplane.Address
 }
 
 // ID is the entity's id.
-func (f *EntityRef[M]) ID() string { return f.to.id }
+func (f *EntityRef[M]) ID() string { return f.to.Id }
 
 // Tell is Region.Tell.
 func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
-	if h := handlerOf(ctx); h != nil && !h.holds(f.region.plane) {
+	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(f.region.plane) {
 		return ErrNoLease
 	}
-	return f.region.plane.sendTo(ctx, &f.to, envelope{msg: msg})
+	return f.region.plane.SendTo(ctx, &f.to, dataplane.Envelope{Msg: msg})
 }

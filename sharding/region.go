@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -14,7 +16,7 @@ import (
 
 // Region is one entity type on one node. All methods may be called concurrently.
 type Region[M any] struct {
-	plane *core
+	plane *dataplane.Plane
 	run   *engine
 }
 
@@ -29,10 +31,10 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	if p.Log == nil {
 		p.Log = slog.Default()
 	}
-	reg := &Region[M]{plane: newCore(planeSettings(p, t))}
-	reg.plane.newBody = reg.incarnate(t.New)
+	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t))}
+	reg.plane.NewBody = reg.incarnate(t.New)
 	run, err := newEngine(p, reg.plane, controlSettings{
-		machines: machineConfig(p, t), store: t.RememberStore, quorums: t.State, onEvent: guardHook(&reg.plane.panics, "OnEvent", t.OnEvent),
+		machines: machineConfig(p, t), store: t.RememberStore, quorums: t.State, onEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -43,8 +45,8 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 }
 
 // incarnate is how an entity gets its body.
-func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*entity) incarnation {
-	return func(e *entity) incarnation {
+func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*dataplane.Entity) dataplane.Incarnation {
+	return func(e *dataplane.Entity) dataplane.Incarnation {
 		c := &Context[M]{e: e, r: g}
 		if c.user = make(c); c.user == nil {
 			panic("it has returned nil")
@@ -63,34 +65,34 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 		PassivationTimeout: t.Passivation.StopTimeout,
 		BufferMax:          t.BufferMax, RestartBackoff: t.EntityRestartBackoff, Recovery: t.Recovery, Turns: &protocol.Turns{},
 		Lease: t.Lease != nil, CoordinatorLease: t.CoordinatorLease != nil, LeaseRetryInterval: t.LeaseRetryInterval,
-		Predecessor: p.Predecessor, LeaseStore: storeID(t.Lease), CoordinatorLeaseStore: storeID(t.CoordinatorLease),
+		Predecessor: p.Predecessor, LeaseStore: dataplane.StoreID(t.Lease), CoordinatorLeaseStore: dataplane.StoreID(t.CoordinatorLease),
 	}
 }
 
 // planeSettings are what the data plane needs to know of a type.
-func planeSettings[M any](p Ports, t EntityType[M]) settings {
-	x := settings{
-		typ: t.Name, role: t.Role, proxy: p.State == nil || p.Proxy, shards: t.Shards, hash: t.Hash,
-		cluster: p.Cluster, clusterName: p.ClusterName, addr: p.Addr, lease: p.Lease, network: p.Network, log: p.Log, meter: p.Meter,
-		messages: t.Messages.reg, errors: t.Errors, onDrop: t.OnDrop,
-		askTimeout: t.AskTimeout, queryTimeout: t.QueryTimeout, slowAfter: t.HandlerSlowAfter, passivation: t.Passivation,
-		supervision: supervisor{policy: policies[t.Supervision], backoff: t.RestartBackoff, backoffMax: t.RestartBackoffMax},
-		shardLeases: t.Lease, coordinatorLeases: t.CoordinatorLease,
-		limits: limits{
-			mailboxMax: t.MailboxMax, mailboxBytes: t.MailboxBytes, regionBytes: t.RegionBytes, nodeBytes: p.mailboxes,
-			bufferMax: t.BufferMax, bufferBytes: t.BufferBytes, asksMax: t.AsksMax, workers: t.Workers, workersMax: t.WorkersMax,
+func planeSettings[M any](p Ports, t EntityType[M]) dataplane.Settings {
+	x := dataplane.Settings{
+		Typ: t.Name, Role: t.Role, Proxy: p.State == nil || p.Proxy, Shards: t.Shards, Hash: t.Hash,
+		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log, Meter: p.Meter,
+		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
+		AskTimeout: t.AskTimeout, QueryTimeout: t.QueryTimeout, SlowAfter: t.HandlerSlowAfter, Passivation: t.Passivation,
+		Supervision: dataplane.Supervisor{Policy: policies[t.Supervision], Backoff: t.RestartBackoff, BackoffMax: t.RestartBackoffMax},
+		ShardLeases: t.Lease, CoordinatorLeases: t.CoordinatorLease,
+		Limits: dataplane.Limits{
+			MailboxMax: t.MailboxMax, MailboxBytes: t.MailboxBytes, RegionBytes: t.RegionBytes, NodeBytes: p.mailboxes,
+			BufferMax: t.BufferMax, BufferBytes: t.BufferBytes, AsksMax: t.AsksMax, Workers: t.Workers, WorkersMax: t.WorkersMax,
 		},
 	}
 	if hook := t.OnFailure; hook != nil {
-		x.supervision.onFailure = func(f failedHandler) {
-			hook(Failure{Type: t.Name, ID: f.id, Err: f.err, Stack: f.stack, Outcome: supervisionOf(f.done)})
+		x.Supervision.OnFailure = func(f dataplane.FailedHandler) {
+			hook(Failure{Type: t.Name, ID: f.Id, Err: f.Err, Stack: f.Stack, Outcome: supervisionOf(f.Done)})
 		}
 	}
 	return x
 }
 
 // Stats counts. It looks at every hosted shard, so call it now and then.
-func (g *Region[M]) Stats() Stats { return stats(g.plane) }
+func (g *Region[M]) Stats() Stats { return dataplane.CountStats(g.plane) }
 
 // Tell sends a message to an entity: a nil error says that it is on its way, not that it was
 // handled. Outside a handler Tell waits for room, until ctx ends; inside (ctx from Context.Context)
@@ -104,23 +106,23 @@ func (g *Region[M]) Stats() Stats { return stats(g.plane) }
 // Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull,
 // ErrStopped, ErrNoLease (inside a handler), ctx's.
 func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
-	if h := handlerOf(ctx); h != nil && !h.holds(g.plane) {
+	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(g.plane) {
 		return ErrNoLease
 	}
-	return g.plane.send(ctx, id, envelope{msg: msg})
+	return g.plane.Send(ctx, id, dataplane.Envelope{Msg: msg})
 }
 
 // Ref is the address of an entity. An invalid id is reported by its use.
 func (g *Region[M]) Ref(id string) *EntityRef[M] {
 	f := &EntityRef[M]{region: g}
-	g.plane.addressTo(&f.to, id)
+	g.plane.AddressTo(&f.to, id)
 	return f
 }
 
 // Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered
 // entity to be forgotten. What its mailbox holds is handled first.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
-	return g.plane.send(ctx, id, envelope{msg: codec.Passivate{}})
+	return g.plane.Send(ctx, id, dataplane.Envelope{Msg: codec.Passivate{}})
 }
 
 // SetActiveEntityLimit changes the limit on entities that are active in this region of the type. It
@@ -129,14 +131,14 @@ func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 // Errors: ErrConfig.
 func (g *Region[M]) SetActiveEntityLimit(n int) error {
 	r := g.plane
-	if !r.passivations.strategy.Limited() {
-		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered", ErrConfig, r.name)
+	if !r.Passivations.Strategy.Limited() {
+		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered", ErrConfig, r.Name)
 	}
 	if n < 1 || n > passivation.LimitMax {
-		return fmt.Errorf("%w %q: ActiveEntityLimit is %d, want 1 to %d", ErrConfig, r.name, n, passivation.LimitMax)
+		return fmt.Errorf("%w %q: ActiveEntityLimit is %d, want 1 to %d", ErrConfig, r.Name, n, passivation.LimitMax)
 	}
-	r.passivations.limit.Store(int64(n))
-	r.ctl.reshare()
+	r.Passivations.Limit.Store(int64(n))
+	r.Ctl.Reshare()
 	return nil
 }
 
@@ -145,12 +147,12 @@ func (g *Region[M]) SetActiveEntityLimit(n int) error {
 // failure of that goes to EntityType.OnFailure.
 func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error) {
 	r := g.plane
-	node, err := r.startEntity(ctx, id)
+	node, err := r.StartEntity(ctx, id)
 	if err != nil {
 		return Location{}, err
 	}
-	loc := Location{Shard: int(r.routes.shardOf(id)), Node: membership.UID(node), Active: true}
-	if v := r.cluster.View(); v != nil {
+	loc := Location{Shard: int(r.Routes.ShardOf(id)), Node: membership.UID(node), Active: true}
+	if v := r.Cluster.View(); v != nil {
 		m, _ := v.Member(loc.Node)
 		loc.Addr = m.Addr
 	}
@@ -160,11 +162,11 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 // Locate says on which node the entity's shard lives, as far as this region knows; ok is false
 // while the home is unknown or moving.
 func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
-	return g.plane.routes.home(g.plane.routes.shardOf(id))
+	return g.plane.Routes.Home(g.plane.Routes.ShardOf(id))
 }
 
 // Name is the entity type's name.
-func (g *Region[M]) Name() string { return g.plane.name }
+func (g *Region[M]) Name() string { return g.plane.Name }
 
 // Close closes the region for its users while its node stays a member: it hands its shards over as
 // Node.Leave does, as long as ctx allows, and stops by force what is left then: what waits for

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -41,18 +43,18 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 	}
 	regions := make([]*Region[message_], 2)
 	for i, m := range meshes {
-		g := &Region[message_]{plane: newCore(planeSettings(fakePorts(membership.UID(i+1), meshNet{m}, &fakeLease{}), typ))}
+		g := &Region[message_]{plane: dataplane.New(planeSettings(fakePorts(membership.UID(i+1), meshNet{m}, &fakeLease{}), typ))}
 		regions[i] = g
-		var shards []*shard
+		var shards []*dataplane.Shard
 		if i == 1 {
 			shards = hostAll(tb, g, typ)
 		} else {
-			g.plane.steeredBy(&fakeControl{r: g.plane})
-			for n := range g.plane.routes.slots {
-				g.plane.routes.slots[n].Store(&route{remote: 2})
+			g.plane.SteeredBy(&fakeControl{r: g.plane})
+			for n := range g.plane.Routes.Slots {
+				g.plane.Routes.Slots[n].Store(&dataplane.Route{Remote: 2})
 			}
 		}
-		m.Handle(g.plane.out.channel, g.plane)
+		m.Handle(g.plane.Out.Channel, g.plane)
 		closing(tb, g, shards)
 	}
 	return regions[0], regions[1]
@@ -121,8 +123,8 @@ func remoteBench(b *testing.B) (near *Region[message_], seen *atomic.Int64) {
 	}
 	near, far := remotePair(b, typ)
 	b.Cleanup(func() {
-		for i := range far.plane.drops.counts {
-			if n := far.plane.drops.counts[i].Load(); n > 0 {
+		for i := range far.plane.Drops.Counts {
+			if n := far.plane.Drops.Counts[i].Load(); n > 0 {
 				b.Log(DropReason(i), n)
 			}
 		}
@@ -193,8 +195,8 @@ func BenchmarkReceive(b *testing.B) {
 	}
 	g, _ := localRegion(b, typ)
 	m := payload{Seq: 1, Data: make([]byte, 90)}
-	mt, _ := g.plane.reg.Of(m)
-	head := codec.Message{Kind: codec.Tell, Shard: g.plane.routes.shardOf("cart-42"), Typ: mt.ID}
+	mt, _ := g.plane.Reg.Of(m)
+	head := codec.Message{Kind: codec.Tell, Shard: g.plane.Routes.ShardOf("cart-42"), Typ: mt.ID}
 	frame, _ := mt.Append(codec.AppendMessageHead(nil, &head, "cart-42"), m)
 	b.ReportAllocs()
 	for range b.N {
@@ -206,12 +208,12 @@ func BenchmarkReceive(b *testing.B) {
 func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], mesh *transport.Mesh, node transport.NodeID) {
 	t.Helper()
 	near, _ = remotePair(t, typ)
-	mesh, node = near.plane.out.net.(meshNet).Mesh, 9
+	mesh, node = near.plane.Out.Net.(meshNet).Mesh, 9
 	if err := mesh.AddPeer(node, "127.0.0.1:1"); err != nil {
 		t.Fatal(err)
 	}
-	for n := range near.plane.routes.slots {
-		near.plane.routes.slots[n].Store(&route{remote: uint64(node)})
+	for n := range near.plane.Routes.Slots {
+		near.plane.Routes.Slots[n].Store(&dataplane.Route{Remote: uint64(node)})
 	}
 	return near, mesh, node
 }
@@ -232,19 +234,19 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 		}
 	}
 	tell(1, each)
-	q := &question[int]{r: near.plane}
-	c, env, err := q.open(t.Context(), total{}, nil)
+	q := &dataplane.Question[int]{R: near.plane}
+	c, env, err := q.Open(t.Context(), total{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := near.plane.send(t.Context(), "cart-0", env)
+	sent := near.plane.Send(t.Context(), "cart-0", env)
 	mesh.RemovePeer(nobody)
-	near.plane.asks.sweep(near.plane.clock(), func(n uint64) bool { return n == uint64(nobody) }) // as with the view
+	near.plane.Asks.Sweep(near.plane.Clock(), func(n uint64) bool { return n == uint64(nobody) }) // as with the view
 	tell(each+1, 2*each)
-	for n := range near.plane.routes.slots {
-		near.plane.routes.setRoute(uint32(n), &route{remote: 2})
+	for n := range near.plane.Routes.Slots {
+		near.plane.Routes.SetRoute(uint32(n), &dataplane.Route{Remote: 2})
 	}
-	if err := q.wait(t.Context(), c, sent); err != nil {
+	if err := q.Wait(t.Context(), c, sent); err != nil {
 		t.Errorf("the question ended with %v", err)
 	}
 	for i := range 7 {
@@ -258,7 +260,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	for _, f := range rec.faults() {
 		t.Error(f)
 	}
-	if n, lost := near.plane.routes.limit.count.Load(), near.plane.drops.counts[DropUnsent].Load()+near.plane.drops.counts[DropNodeLost].Load(); n != 0 || lost != 0 {
+	if n, lost := near.plane.Routes.Limit.Count.Load(), near.plane.Drops.Counts[DropUnsent].Load()+near.plane.Drops.Counts[DropNodeLost].Load(); n != 0 || lost != 0 {
 		t.Errorf("%d messages still wait, %d were lost", n, lost)
 	}
 }
@@ -275,8 +277,8 @@ func TestLostWithTheNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for n := range near.plane.routes.slots {
-		near.plane.routes.slots[n].Store(&route{remote: 2})
+	for n := range near.plane.Routes.Slots {
+		near.plane.Routes.Slots[n].Store(&dataplane.Route{Remote: 2})
 	}
 	mesh.RemovePeer(nobody)
 	for i := range 3 {
@@ -300,7 +302,7 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 	typ.OnDrop = func(d Drop) { drops <- d }
 	near, far := remotePair(t, typ)
 	frames := make(chan []byte, 1)
-	far.plane.out.net.(meshNet).Handle(far.plane.out.channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
+	far.plane.Out.Net.(meshNet).Handle(far.plane.Out.Channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
 	asked := make(chan error, 1)
 	go func() {
 		_, err := Ask(t.Context(), near, "cart", total{})
@@ -308,8 +310,8 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 	}()
 	frame := <-frames
 	if !sent { // what was told later has found the next home
-		for n := range near.plane.routes.slots {
-			near.plane.routes.slots[n].Store(&route{remote: 3})
+		for n := range near.plane.Routes.Slots {
+			near.plane.Routes.Slots[n].Store(&dataplane.Route{Remote: 3})
 		}
 	}
 	near.plane.Lost(2, frame, sent)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -17,16 +19,16 @@ const retryPause = 5 * time.Millisecond
 
 // retries are the fences and the buffers that found no room.
 type retries struct {
-	routes *routes
-	out    *outbox
+	routes *dataplane.Routes
+	out    *dataplane.Outbox
 
 	at      time.Time // of the next try; zero: there is none
 	flushes map[uint32]bool
 	fences  map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
 }
 
-func newRetries(r *core) retries {
-	return retries{routes: r.routes, out: &r.out, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}}
+func newRetries(r *dataplane.Plane) retries {
+	return retries{routes: r.Routes, out: &r.Out, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}}
 }
 
 // empty reports whether nothing waits for room.
@@ -47,14 +49,14 @@ func (t *retries) later(now time.Time, number uint32) {
 
 // flush sends what waits for a shard.
 func (t *retries) flush(now time.Time, number uint32) {
-	if !t.routes.flush(number) {
+	if !t.routes.Flush(number) {
 		t.later(now, number)
 	}
 }
 
 // open publishes a route that does not buffer.
-func (t *retries) open(now time.Time, number uint32, rt *route) {
-	if !t.routes.setRoute(number, rt) {
+func (t *retries) open(now time.Time, number uint32, rt *dataplane.Route) {
+	if !t.routes.SetRoute(number, rt) {
 		t.later(now, number)
 	}
 }
@@ -64,7 +66,7 @@ func (t *retries) open(now time.Time, number uint32, rt *route) {
 func (t *retries) fence(now time.Time, v *membership.View, f protocol.SendFence) {
 	delete(t.fences, f.Shard)
 	frame := codec.AppendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff}))
-	err := t.out.sendControl(f.To, transport.Data, uint32(f.Shard), frame)
+	err := t.out.SendControl(f.To, transport.Data, uint32(f.Shard), frame)
 	notYet := errors.Is(err, transport.ErrNoPeer) && v != nil && v.Has(f.To)
 	if notYet || errors.Is(err, transport.ErrQueueFull) {
 		t.fences[f.Shard] = f
@@ -79,7 +81,7 @@ func (t *retries) retry(now time.Time, v *membership.View) {
 		t.fence(now, v, f)
 	}
 	for number := range t.flushes {
-		if t.routes.flush(number) {
+		if t.routes.Flush(number) {
 			delete(t.flushes, number)
 		}
 	}
@@ -96,7 +98,7 @@ type departure struct {
 
 // maybeEnd ends the departure once the region has left and nothing waits for room any more.
 func (d *departure) maybeEnd(empty bool) {
-	if d.wanted && empty && !isDone(d.left) {
+	if d.wanted && empty && !dataplane.IsDone(d.left) {
 		close(d.left)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/codec"
 
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -20,26 +22,26 @@ import (
 func TestOpenBufferTakesNothing(t *testing.T) {
 	g, _ := scripted(t)
 	r := g.plane
-	b := r.routes.buffering(1)
-	old := r.routes.slots[1].Load()
-	if !r.routes.setRoute(1, &route{remote: 3}) {
+	b := r.Routes.Buffering(1)
+	old := r.Routes.Slots[1].Load()
+	if !r.Routes.SetRoute(1, &dataplane.Route{Remote: 3}) {
 		t.Fatal("an empty buffer is not flushed")
 	}
-	if b.retarget(&route{remote: 4}) || b.target.remote != 3 {
+	if b.Retarget(&dataplane.Route{Remote: 4}) || b.Target.Remote != 3 {
 		t.Error("an open buffer is turned elsewhere")
 	}
-	r.routes.slots[1].Store(old)
-	if err := r.routes.hold(1, bufferedMessage{id: "a", size: 1}); err != errRouteChanged || b.waits() || r.routes.limit.count.Load() != 0 {
-		t.Errorf("%v, %d wait", err, len(b.messages))
+	r.Routes.Slots[1].Store(old)
+	if err := r.Routes.Hold(1, dataplane.BufferedMessage{Id: "a", Size: 1}); err != dataplane.ErrRouteChanged || b.Waits() || r.Routes.Limit.Count.Load() != 0 {
+		t.Errorf("%v, %d wait", err, len(b.Messages))
 	}
 }
 
 // A shard that opens here opens for other nodes in the same moment, whatever its route was.
 func TestLocalRouteOpensTheLane(t *testing.T) {
-	for name, old := range map[string]*route{"none": nil, "remote": {remote: 2}, "buffer": {buffer: new(buffer)}} {
+	for name, old := range map[string]*dataplane.Route{"none": nil, "remote": {Remote: 2}, "buffer": {Buffer: new(dataplane.Buffer)}} {
 		l := newLane(t, 10)
-		l.g.plane.routes.slots[0].Store(old)
-		if !l.g.plane.routes.setRoute(0, &route{local: l.s}) || l.g.plane.routes.lanes[0].Load() != l.s {
+		l.g.plane.Routes.Slots[0].Store(old)
+		if !l.g.plane.Routes.SetRoute(0, &dataplane.Route{Local: l.s}) || l.g.plane.Routes.Lanes[0].Load() != l.s {
 			t.Errorf("before %s: the lane is not open", name)
 		}
 	}
@@ -50,15 +52,15 @@ func TestLocalRouteOpensTheLane(t *testing.T) {
 func TestLaneThatOpensBesideAMessage(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.plane
-	mt, _ := r.reg.Of(addItem{})
+	mt, _ := r.Reg.Of(addItem{})
 	m := &codec.Message{Kind: codec.Tell, Typ: mt.ID, ID: []byte("a"), Body: []byte{0xa0}}
-	seen := r.routes.lanes[0].Load()
-	b := r.routes.buffering(0)
-	r.routes.openLanes(0, l.s)
-	if r.passOn(7, m, seen) || b.waits() {
+	seen := r.Routes.Lanes[0].Load()
+	b := r.Routes.Buffering(0)
+	r.Routes.OpenLanes(0, l.s)
+	if r.PassOn(7, m, seen) || b.Waits() {
 		t.Error("it waits, and the next one overtakes it")
 	}
-	if !r.passOn(7, m, l.s) || !b.waits() { // but it waits if the shard has refused it
+	if !r.PassOn(7, m, l.s) || !b.Waits() { // but it waits if the shard has refused it
 		t.Error("it does not wait for the next home")
 	}
 }
@@ -68,18 +70,18 @@ func TestLaneThatOpensBesideAMessage(t *testing.T) {
 func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l := newLane(t, 10)
 	l.brings("a", 0)
-	mt, _ := l.g.plane.reg.Of(codec.Passivate{})
+	mt, _ := l.g.plane.Reg.Of(codec.Passivate{})
 	body, _ := mt.Append(nil, codec.Passivate{})
 	l.g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Typ: mt.ID}, "a"), body...))
-	l.s.drain(func() {})
-	l.g.plane.routes.openLanes(0, l.s)
-	if b := l.g.plane.routes.slots[0].Load().buffer; len(b.messages) != 2 {
-		t.Errorf("%d messages wait", len(b.messages))
+	l.s.Drain(func() {})
+	l.g.plane.Routes.OpenLanes(0, l.s)
+	if b := l.g.plane.Routes.Slots[0].Load().Buffer; len(b.Messages) != 2 {
+		t.Errorf("%d messages wait", len(b.Messages))
 	}
-	l.s.resume()
+	l.s.Resume()
 	l.brings("a", 1)
 	l.took("a")
-	l.g.plane.routes.setRoute(0, &route{local: l.s})
+	l.g.plane.Routes.SetRoute(0, &dataplane.Route{Local: l.s})
 	l.took("a", 0, 1)
 }
 
@@ -121,7 +123,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 			outside <- err
 		}()
 		synctest.Wait()
-		if n := ra.plane.routes.limit.count.Load(); n != 2 {
+		if n := ra.plane.Routes.Limit.Count.Load(); n != 2 {
 			t.Fatalf("%d questions wait", n)
 		}
 		left := make(chan error, 1)
@@ -135,7 +137,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 		default:
 			t.Error("the handler's question waits on")
 		}
-		if n := ra.plane.routes.limit.count.Load(); n != 1 {
+		if n := ra.plane.Routes.Limit.Count.Load(); n != 1 {
 			t.Errorf("%d questions wait", n)
 		}
 		goOn()
@@ -165,7 +167,7 @@ func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.L
 func TestFullLane(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g, _ := scripted(t)
-		g.plane.out.net = fullNet{}
+		g.plane.Out.Net = fullNet{}
 		for name, c := range map[string]struct {
 			send func() error
 			want error
@@ -179,14 +181,14 @@ func TestFullLane(t *testing.T) {
 				return err
 			}, context.DeadlineExceeded, time.Minute},
 			"a handler": {func() error {
-				ctx, cancel := context.WithTimeout(inHandler, time.Minute)
+				ctx, cancel := context.WithTimeout(dataplane.InHandler, time.Minute)
 				defer cancel()
 				return g.Tell(ctx, "a", addItem{})
 			}, ErrBufferFull, 0},
 			"a question": {func() error {
 				_, err := Ask(context.Background(), g, "a", total{})
 				return err
-			}, ErrTimeout, g.plane.askTimeout},
+			}, ErrTimeout, g.plane.AskTimeout},
 		} {
 			began := time.Now()
 			if err := c.send(); !errors.Is(err, c.want) || time.Since(began) != c.took {
@@ -199,38 +201,38 @@ func TestFullLane(t *testing.T) {
 // H8: what waits in a buffer that is dropped, or when the region ends, is reported, each message,
 // and its asker is told.
 func TestBufferedIsDroppedWithAReason(t *testing.T) {
-	for name, drop := range map[string]func(*core, uint32){
-		"dropBuffer":  func(r *core, number uint32) { r.routes.dropBuffer(number, DropStopped) },
-		"closeRoutes": func(r *core, _ uint32) { r.routes.close() },
+	for name, drop := range map[string]func(*dataplane.Plane, uint32){
+		"dropBuffer":  func(r *dataplane.Plane, number uint32) { r.Routes.DropBuffer(number, DropStopped) },
+		"closeRoutes": func(r *dataplane.Plane, _ uint32) { r.Routes.Close() },
 	} {
 		g, n := scripted(t)
 		r := g.plane
 		var got []string
-		r.drops.hook = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
-		number := r.routes.shardOf("a")
-		r.routes.buffering(number)
+		r.Drops.Hook = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
+		number := r.Routes.ShardOf("a")
+		r.Routes.Buffering(number)
 		for range 2 {
 			if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		q := &question[int]{r: r}
-		c, env, err := q.open(t.Context(), total{}, nil)
+		q := &dataplane.Question[int]{R: r}
+		c, env, err := q.Open(t.Context(), total{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sent := r.send(t.Context(), "a", env)
-		mt, _ := r.reg.Of(total{})
+		sent := r.Send(t.Context(), "a", env)
+		mt, _ := r.Reg.Of(total{})
 		r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: number, Typ: mt.ID, Call: 5}, "a"), 0xa0))
 		drop(r, number)
 		if want := "[a stopped a stopped a stopped a stopped]"; fmt.Sprint(got) != want {
 			t.Errorf("%s: dropped %v, want %s", name, got, want)
 		}
-		if err := q.wait(t.Context(), c, sent); !errors.Is(err, ErrStopped) {
+		if err := q.Wait(t.Context(), c, sent); !errors.Is(err, ErrStopped) {
 			t.Errorf("%s: a caller here hears %v", name, err)
 		}
-		if len(n.frames) != 1 || r.routes.limit.count.Load() != 0 || r.routes.limit.bytes.Load() != 0 {
-			t.Errorf("%s: %d answers to the other node, %d messages of %d bytes are counted as waiting", name, len(n.frames), r.routes.limit.count.Load(), r.routes.limit.bytes.Load())
+		if len(n.frames) != 1 || r.Routes.Limit.Count.Load() != 0 || r.Routes.Limit.Bytes.Load() != 0 {
+			t.Errorf("%s: %d answers to the other node, %d messages of %d bytes are counted as waiting", name, len(n.frames), r.Routes.Limit.Count.Load(), r.Routes.Limit.Bytes.Load())
 		}
 	}
 }
@@ -250,7 +252,7 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 		default:
 			t.Error("the waiting caller hears nothing")
 		}
-		if n := g.plane.drops.counts[DropForced].Load(); n != 1 {
+		if n := g.plane.Drops.Counts[DropForced].Load(); n != 1 {
 			t.Errorf("%d drops are counted", n)
 		}
 		goOn()
@@ -262,7 +264,7 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 func TestLateReplies(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
-		late := func() uint64 { return g.plane.drops.counts[DropLateReply].Load() }
+		late := func() uint64 { return g.plane.Drops.Counts[DropLateReply].Load() }
 		stuck := newGate()
 		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
 			t.Fatal(err)
@@ -294,14 +296,14 @@ func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 		c.retries.retry(time.Now(), nil)
 		c.departure.maybeEnd(c.retries.empty())
 	}
-	left := func() bool { return isDone(c.departure.left) }
+	left := func() bool { return dataplane.IsDone(c.departure.left) }
 	if retry(); left() {
 		t.Error("it did not want to")
 	}
 	n.full = true
-	g.plane.routes.buffering(1)
-	g.plane.routes.putBack(1, []bufferedMessage{{id: "a", env: envelope{msg: addItem{}}, size: bufferedOverhead}})
-	c.retries.open(time.Now(), 1, &route{remote: 3})
+	g.plane.Routes.Buffering(1)
+	g.plane.Routes.PutBack(1, []dataplane.BufferedMessage{{Id: "a", Env: dataplane.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead}})
+	c.retries.open(time.Now(), 1, &dataplane.Route{Remote: 3})
 	c.regionEffects(time.Now(), &protocol.RegionEffects{Left: true})
 	if left() {
 		t.Error("a message is still here")

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -157,7 +159,7 @@ func TestHungHandlerIsNamed(t *testing.T) {
 		_, err := Ask(within(t, time.Second), g, "a", total{})
 		says(err, ErrTimeout, `Cart "a" in shard 0 on this node: a handler of it has run for`, where)
 		_, err = Ask(within(t, time.Second), other, "a", total{})
-		says(err, ErrTimeout, `Cart "a" in shard 0 on `+nameIn(n.View(), n.member.UID))
+		says(err, ErrTimeout, `Cart "a" in shard 0 on `+dataplane.NameIn(n.View(), n.member.UID))
 		err = w.handsOver(n, time.Second)
 		says(err, nil, "shards are still here", `shard 0, entity "a": a handler of it has run for`, where)
 		close(gate)
@@ -183,16 +185,16 @@ func TestHandlerInStacks(t *testing.T) {
 		user, _, _ := strings.Cut(want, " at ")
 		stack := "goroutine 7 [chan receive]:\nruntime.chanrecv1(0x1)\n\t/go/chan.go:1 +0x2\nexample.com/" + user + "(0x1)\n\t/src/shop/cart.go:7 +0x9\n" +
 			frame + "\n\t/x.go:1 +0x1\nmain.main()\n\t/y.go:1"
-		if got := handlerIn(stack); got != want {
+		if got := dataplane.HandlerIn(stack); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := handlerIn("goroutine 7 [running]:\nmain.main()\n\t/y.go:1"); got != "" {
+	if got := dataplane.HandlerIn("goroutine 7 [running]:\nmain.main()\n\t/y.go:1"); got != "" {
 		t.Errorf("%q", got)
 	}
 	all := []byte("goroutine 1 [running]:\na\n\ngoroutine 71 [running]:\nb\n\ngoroutine 7 [select]:\nc\n")
 	for id, want := range map[string]string{"1": "goroutine 1 [running]:\na", "7": "goroutine 7 [select]:\nc\n", "8": ""} {
-		if got := stackOf(all, id); got != want {
+		if got := dataplane.StackOf(all, id); got != want {
 			t.Errorf("%s: %q", id, got)
 		}
 	}

@@ -41,7 +41,7 @@ func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
 	select {
 	case <-w.done:
 		return nil
-	case <-c.r.closed:
+	case <-c.r.Closed:
 		return ErrStopped
 	case <-ctx.Done():
 		c.inbox.do(func(c *control, _ time.Time) { c.stops.forget(w) })

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -38,7 +40,7 @@ func TestStopShards(t *testing.T) {
 		tell()
 		before := hosted(ra)
 		var all []int
-		for s := range len(ra.plane.routes.slots) {
+		for s := range len(ra.plane.Routes.Slots) {
 			all = append(all, s)
 		}
 		if err := proxy.StopShards(ctx, all...); err != nil {
@@ -90,7 +92,7 @@ func TestStopShardsWaitsForItsOwn(t *testing.T) {
 		c.add(w)
 		return w
 	}
-	ended := func(w *stopWait) bool { return isDone(w.done) }
+	ended := func(w *stopWait) bool { return dataplane.IsDone(w.done) }
 	one, two, gone := wait(1, 2), wait(2, 3), wait(1)
 	c.forget(gone)
 	for _, x := range []struct {

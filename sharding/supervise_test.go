@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
@@ -172,7 +174,7 @@ func TestIdlePassivation(t *testing.T) {
 		typ := cartType(log)
 		typ.Passivation.IdleTimeout = time.Minute
 		g, _ := localRegion(t, typ)
-		g.plane.idleScan.start()
+		g.plane.IdleScan.Start()
 		tell := func(id string) {
 			if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 				t.Fatal(err)
@@ -216,10 +218,10 @@ func TestEffectsNeedTheLease(t *testing.T) {
 			defer close(done)
 			<-time.After(time.Second)
 			lease.lost.Store(true)
-			g.plane.lease.changed(false)
+			g.plane.Lease.Changed(false)
 			<-time.After(time.Second)
 			lease.lost.Store(false)
-			g.plane.lease.changed(true)
+			g.plane.Lease.Changed(true)
 		}()
 		if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrNoLease) {
 			t.Errorf("asked a handler that outlived the lease: %v", err)
@@ -410,9 +412,9 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 		close(stuck.open)
 		synctest.Wait()
 		lease.lost.Store(false)
-		g.plane.lease.changed(true)
+		g.plane.Lease.Changed(true)
 		synctest.Wait()
-		if s := g.Stats(); s.Entities != 1 || !g.plane.routes.slots[g.plane.routes.shardOf("a")].Load().local.find("a").isStarted() {
+		if s := g.Stats(); s.Entities != 1 || !g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a").IsStarted() {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -424,9 +426,9 @@ func TestStopWaitsForTheLease(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		log := &cartLog{}
 		g, lease := localRegion(t, cartType(log))
-		s := g.plane.routes.slots[g.plane.routes.shardOf("a")].Load().local
+		s := g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local
 		for look := range int64(10) {
-			for name, stop := range map[string]func(*entity){"asked": func(e *entity) { s.command(e, stopNow) }, "forced": (*entity).force} {
+			for name, stop := range map[string]func(*dataplane.Entity){"asked": func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) }, "forced": (*dataplane.Entity).Force} {
 				log.made.Store(0)
 				log.stopped.Store(0)
 				stuck := newGate()
@@ -434,7 +436,7 @@ func TestStopWaitsForTheLease(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-stuck.entered
-				stop(s.find("a"))
+				stop(s.Find("a"))
 				lease.lapse.Store(look)
 				close(stuck.open)
 				synctest.Wait()
@@ -449,15 +451,15 @@ func TestStopWaitsForTheLease(t *testing.T) {
 		}
 		<-stuck.entered
 		log.stopped.Store(0)
-		s.find("a").force()
+		s.Find("a").Force()
 		lease.lost.Store(true)
 		close(stuck.open)
 		if synctest.Wait(); log.stopped.Load() != 0 {
 			t.Error("Stop was called without the lease")
 		}
 		lease.lost.Store(false)
-		g.plane.lease.changed(true)
-		if synctest.Wait(); log.stopped.Load() != 1 || s.find("a") != nil {
+		g.plane.Lease.Changed(true)
+		if synctest.Wait(); log.stopped.Load() != 1 || s.Find("a") != nil {
 			t.Errorf("with the lease back Stop was called %d times", log.stopped.Load())
 		}
 	})

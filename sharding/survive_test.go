@@ -78,13 +78,13 @@ func TestCodecPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, n := scriptedType(t, c.typ())
 			r := g.plane
-			mt, err := r.reg.Of(c.of)
+			mt, err := r.Reg.Of(c.of)
 			if err != nil {
 				t.Fatal(err)
 			}
 			body := c.body
-			if r.reg.Encoding != nil {
-				body = []byte{codec.Mark(r.reg.Encoding)}
+			if r.Reg.Encoding != nil {
+				body = []byte{codec.Mark(r.Reg.Encoding)}
 			}
 			for range 2 {
 				r.Receive(7, asksFrame(r, "a", mt.ID, body))
@@ -103,7 +103,7 @@ func TestCodecPanics(t *testing.T) {
 func scriptedType(t *testing.T, typ EntityType[message_]) (*Region[message_], *scriptNet) {
 	g, _ := localRegion(t, typ)
 	n := &scriptNet{}
-	g.plane.out.net = n
+	g.plane.Out.Net = n
 	return g, n
 }
 
@@ -124,7 +124,7 @@ func TestCodecPanicsAcrossNodes(t *testing.T) {
 	if v, err := Ask(ctx, near, "a", brittleAsk{X: 10}); err != nil || v.X != 10 {
 		t.Errorf("a sound question after it: %v %v", v, err)
 	}
-	if near, far := near.plane.panics.count.Load(), far.Stats().Panics; near != 2 || far != 1 {
+	if near, far := near.plane.Panics.Count.Load(), far.Stats().Panics; near != 2 || far != 1 {
 		t.Errorf("%d and %d panics, want 2 and 1", near, far)
 	}
 }

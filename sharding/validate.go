@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -57,17 +59,17 @@ func (t EntityType[M]) faults() (f faultList) {
 	f.add(t.StateStoreMode != DData, "StateStoreMode %d is not known: sharding.DData is the only one", t.StateStoreMode)
 	f.add(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
 	f.add(t.Messages.err != nil, "Messages: %v", t.Messages.err)
-	f.of("Errors", checkErrors(t.Errors))
+	f.of("Errors", dataplane.CheckErrors(t.Errors))
 	f.add(d.Supervision > SuperviseEscalate, "Supervision %d is not known", d.Supervision)
 	f.add(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
 	f.add(d.RestartBackoffMax < max(0, d.RestartBackoff), "RestartBackoffMax %v is negative or below RestartBackoff %v", d.RestartBackoffMax, d.RestartBackoff)
 	f.of("Passivation", t.Passivation.Validate())
 	f.of("State", t.State.validate())
 	f.add(d.AskTimeout < 0, "AskTimeout %v is negative", d.AskTimeout)
-	f.add(d.HandlerSlowAfter > 0 && d.HandlerSlowAfter < slowLeast, "HandlerSlowAfter %v is below %v", d.HandlerSlowAfter, slowLeast)
+	f.add(d.HandlerSlowAfter > 0 && d.HandlerSlowAfter < dataplane.SlowLeast, "HandlerSlowAfter %v is below %v", d.HandlerSlowAfter, dataplane.SlowLeast)
 	f.add(d.QueryTimeout < 0, "QueryTimeout %v is negative", d.QueryTimeout)
 	f.add(d.MailboxMax < 1, "MailboxMax %d is not positive", d.MailboxMax)
-	f.add(d.MailboxBytes < 1 || d.MailboxBytes > mailboxBytesMost, "MailboxBytes is %d, want 1 to %d", d.MailboxBytes, mailboxBytesMost)
+	f.add(d.MailboxBytes < 1 || d.MailboxBytes > dataplane.MailboxBytesMost, "MailboxBytes is %d, want 1 to %d", d.MailboxBytes, dataplane.MailboxBytesMost)
 	f.add(d.RegionBytes < 1, "RegionBytes %d is not positive", d.RegionBytes)
 	f.add(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
 	f.add(d.BufferBytes < 1, "BufferBytes %d is not positive", d.BufferBytes)
@@ -85,8 +87,8 @@ func (t EntityType[M]) faults() (f faultList) {
 		f.add(isNil(p.value), "%s is a %T that is nil", p.field, p.value)
 		usable[p.field] = p.value != nil && !isNil(p.value)
 	}
-	f.add(usable["Lease"] && storeID(t.Lease) == "", "Lease: the store has no ID")
-	f.add(usable["CoordinatorLease"] && storeID(t.CoordinatorLease) == "", "CoordinatorLease: the store has no ID")
+	f.add(usable["Lease"] && dataplane.StoreID(t.Lease) == "", "Lease: the store has no ID")
+	f.add(usable["CoordinatorLease"] && dataplane.StoreID(t.CoordinatorLease) == "", "CoordinatorLease: the store has no ID")
 	return append(f, t.machineFaults(usable["Strategy"])...)
 }
 

@@ -35,12 +35,12 @@ var terms = []term{
 	{"NotStarted", "sharding/protocol", "answers for a type that this node has not started"},
 	{"Responder", "sharding", "the duty to answer a question later"},
 	{"Extractor", "sharding", "takes values that name their entity themselves"},
-	{"bufferedMessage", "sharding", "a message that waits for the home of its shard"},
-	{"passivator", "sharding", "says which entities of a shard go when there are too many"},
-	{"idleScan", "sharding", "looks for idle entities and for questions without an answer"},
+	{"BufferedMessage", "sharding/dataplane", "a message that waits for the home of its shard"},
+	{"passivator", "sharding/dataplane", "says which entities of a shard go when there are too many"},
+	{"idleScan", "sharding/dataplane", "looks for idle entities and for questions without an answer"},
 	{"leaseClient", "sharding", "asks an outside store for one lease"},
-	{"leaseHold", "sharding", "one time of holding a lease"},
-	{"shardLease", "sharding", "the lease of one shard, with the handlers that run under it"},
+	{"LeaseHold", "sharding/dataplane", "one time of holding a lease"},
+	{"shardLease", "sharding/dataplane", "the lease of one shard, with the handlers that run under it"},
 }
 
 // shared are the terms that a second package may have, because one is a part of the other.

@@ -1,0 +1,55 @@
+package dataplane
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// Address is the id of an entity with the way to it.
+type Address struct {
+	Id     string
+	Number uint32 // of its shard
+	err    error  // the id is invalid
+	found  atomic.Pointer[found]
+}
+
+// found is where the entity was last.
+type found struct {
+	rt *Route
+	e  *Entity
+}
+
+// AddressTo readies an address. An invalid id is reported by its use.
+func (r *Plane) AddressTo(a *Address, id string) {
+	a.Id, a.err = id, CheckID(id)
+	if a.err == nil {
+		a.Number = r.Routes.ShardOf(id)
+	}
+}
+
+// SendTo is send to an address that is kept.
+func (r *Plane) SendTo(ctx context.Context, a *Address, env Envelope) error {
+	if err := ctx.Err(); err != nil {
+		return r.explain(a.Number, err)
+	}
+	if _, err := r.Reg.Of(env.Msg); err != nil {
+		return err
+	}
+	if at := a.found.Load(); at != nil && r.Routes.Slots[a.Number].Load() == at.rt {
+		if at.e.accept(env, 0) == Accepted {
+			return nil
+		}
+	}
+	if a.err != nil {
+		return a.err
+	}
+	rt := r.Routes.Slots[a.Number].Load()
+	if rt != nil && rt.Local != nil {
+		switch v, e := rt.Local.Deliver(a.Id, env, 0); v {
+		case Accepted:
+			a.found.Store(&found{rt, e})
+			return nil
+		}
+	}
+	return r.sendSlow(ctx, a.Number, a.Id, env)
+}

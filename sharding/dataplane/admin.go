@@ -1,0 +1,59 @@
+package dataplane
+
+import (
+	"context"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// administer takes an administrative message; false: it is none. place is that of another node's,
+// and is given back unless it is refused.
+func (s *Shard) administer(id string, env Envelope, place runloop.Permit) (verdict, bool) {
+	switch env.Msg.(type) {
+	case codec.Passivate:
+		if s.Find(id) == nil {
+			place.Release()
+			break
+		}
+		s.region.Ctl.Passivate(s, id, protocol.CauseRequest, place)
+	case codec.Start:
+		s.Mu.RLock()
+		no := s.sealed || s.dead
+		s.Mu.RUnlock()
+		if no {
+			return Refused, true
+		}
+		s.region.Ctl.StartEntity(s, id, env, place)
+	default:
+		return Accepted, false
+	}
+	return Accepted, true
+}
+
+// administerInbound is administer for what has just come from another node, of which so many may
+// wait for the machines and no more. false: the shard takes nothing any more.
+func (r *Plane) administerInbound(s *Shard, from uint64, m *codec.Message, env Envelope) bool {
+	place, ok := r.Ctl.Admit(from, len(m.ID)+BufferedOverhead)
+	if !ok {
+		r.Out.ReplyError(env, StatusOf(DropInbox), DropInbox.String())
+		return true
+	}
+	if v, _ := s.administer(string(m.ID), env, place); v == Refused {
+		place.Release()
+		return false
+	}
+	return true
+}
+
+// StartEntity has an entity started, wherever its shard lives, and says on which node that is.
+func (r *Plane) StartEntity(ctx context.Context, id string) (node uint64, err error) {
+	q := &Question[uint64]{R: r, Plain: true}
+	c, env, err := q.Open(ctx, codec.Start{}, nil)
+	if err == nil {
+		err = q.Wait(ctx, c, r.Send(ctx, id, env))
+	}
+	return q.Value, r.Explained(id, err)
+}

@@ -1,0 +1,47 @@
+package dataplane
+
+import (
+	"sync"
+
+	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// attachments are what protocols that stand on entities have attached to a region.
+type attachments struct {
+	drops  *drops
+	panics *panics
+
+	Boxes   sync.Map // by name: func(membership.UID, []byte)
+	Movers  sync.Map // of OnMove: func(int)
+	Reports sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
+	Kept    sync.Map // of Attach: what once made, by key
+}
+
+// Moved tells of a shard whose messages under way may be gone.
+func (a *attachments) Moved(number uint32) {
+	a.Movers.Range(func(_, fn any) bool {
+		fn.(func(int))(int(number))
+		return true
+	})
+}
+
+// Posted hands bytes to a box of this node.
+func (a *attachments) Posted(from membership.UID, box string, body []byte) {
+	fn, ok := a.Boxes.Load(box)
+	if !ok {
+		a.drops.Drop(DropNoBox, -1, "", nil)
+		return
+	}
+	defer a.panics.survive("a box")
+	fn.(func(membership.UID, []byte))(from, body)
+}
+
+func (r *Plane) receivePost(from uint64, rd *cbor.Reader) {
+	box, body := rd.RawText(cbor.Any), rd.Bytes(cbor.Any)
+	if rd.Err() != nil {
+		r.malformed(from)
+		return
+	}
+	r.Attached.Posted(membership.UID(from), string(box), body)
+}

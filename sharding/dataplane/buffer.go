@@ -1,0 +1,332 @@
+package dataplane
+
+import (
+	"errors"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// Hold puts a message into the shard's buffer. It returns errRouteChanged when the shard has a
+// route again, or for one of another node when the lane has opened: what comes after it would
+// overtake it.
+func (t *Routes) Hold(number uint32, p BufferedMessage) error {
+	slot := &t.Slots[number]
+	rt := slot.Load()
+	if rt == nil {
+		slot.CompareAndSwap(nil, &Route{Buffer: new(Buffer)})
+		return ErrRouteChanged
+	}
+	b := rt.Buffer
+	if b == nil {
+		return ErrRouteChanged
+	}
+	b.Mu.Lock()
+	if b.open || p.Raw != nil && t.Lanes[number].Load() != p.lane {
+		b.Mu.Unlock()
+		return ErrRouteChanged
+	}
+	if p.from != nil && p.from.isSealed() {
+		b.Mu.Unlock()
+		return ErrMoving
+	}
+	if !t.Limit.take(p.Size) {
+		b.Mu.Unlock()
+		return ErrBufferFull
+	}
+	b.Messages = append(b.Messages, p)
+	first := b.lenLocked() == 1
+	b.Mu.Unlock()
+	if first {
+		t.ctl.Wanted(number)
+	}
+	return nil
+}
+
+// takeBack lets a message that never left for a node, which is gone, wait for the next home of its
+// shard, before what was told later. false: there is no place for it any more.
+func (t *Routes) takeBack(node uint64, m *codec.Message) bool {
+	if int(m.Shard) >= len(t.Slots) {
+		return false
+	}
+	slot := &t.Slots[m.Shard]
+	for !IsDone(t.ended) {
+		rt := slot.Load()
+		if rt != nil && rt.Remote == node {
+			t.divert(m.Shard, rt)
+			continue
+		}
+		if rt == nil || rt.Buffer == nil {
+			return false
+		}
+		p, b := bufferedCopy(m), rt.Buffer
+		b.Mu.Lock()
+		if b.open {
+			b.Mu.Unlock()
+			continue
+		}
+		if b.after != node || !t.Limit.take(p.Size) {
+			b.Mu.Unlock()
+			return false
+		}
+		b.Returned = append(b.Returned, p)
+		first := b.lenLocked() == 1
+		b.Mu.Unlock()
+		if m.Origin == t.self {
+			t.asks.asked(m.Call, 0) // no node, again: the end of the node is not the end of the question
+		}
+		if first {
+			t.ctl.Wanted(m.Shard)
+		}
+		return true
+	}
+	return false
+}
+
+// SetRoute publishes a route that does not buffer: at once if nothing waits, else when what waits
+// has been sent. A local route opens through a buffer always: only under its lock can the lanes
+// open together with it.
+func (t *Routes) SetRoute(number uint32, rt *Route) (flushed bool) {
+	slot := &t.Slots[number]
+	if rt.Local != nil {
+		t.Buffering(number)
+	}
+	for {
+		old := slot.Load()
+		if old == nil || old.Buffer == nil {
+			if slot.CompareAndSwap(old, rt) {
+				return true
+			}
+			continue
+		}
+		if old.Buffer.Retarget(rt) {
+			return t.Flush(number)
+		}
+	}
+}
+
+// Flush sends what waits along the buffer's target, in order, and opens the route when nothing is
+// left. Senders wait meanwhile, and what the lanes bring waits behind, so no message overtakes
+// another. false: there was no room, the rest has to be flushed later.
+func (t *Routes) Flush(number uint32) bool {
+	slot := &t.Slots[number]
+	old := slot.Load()
+	if old == nil || old.Buffer == nil {
+		return true
+	}
+	b := old.Buffer
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	if b.open || b.Target == nil {
+		return true
+	}
+	var full map[string]bool // mailboxes: a handler that hangs must not hold up the other entities of its shard
+	stuck := false           // the lane is full, or the target does not work now
+	t.sendBufferedLocked(b, func(p *BufferedMessage) (sent bool) {
+		if stuck || full[p.Id] {
+			return false
+		}
+		switch err := t.Dispatch(number, b.Target, p); {
+		case err == nil:
+		case errors.Is(err, ErrBufferFull) && b.Target.Local != nil:
+			if full == nil {
+				full = map[string]bool{}
+			}
+			full[p.Id] = true
+			return false
+		case errors.Is(err, ErrBufferFull), err == ErrRouteChanged:
+			stuck = true
+			return false
+		default:
+			t.discardBuffered(DropOf(err), number, p)
+		}
+		return true
+	})
+	if b.lenLocked() > 0 {
+		return false
+	}
+	b.open = true
+	t.Lanes[number].Store(b.Target.Local)
+	slot.CompareAndSwap(old, b.Target)
+	return true
+}
+
+// OpenLanes lets a shard whose route is not open take what other nodes have sent: first what waits
+// of it, then what comes. A full mailbox drops, as it does for what comes.
+func (t *Routes) OpenLanes(number uint32, s *Shard) {
+	b := t.Buffering(number)
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	refused := false
+	t.sendBufferedLocked(b, func(p *BufferedMessage) (sent bool) {
+		if p.Raw == nil || refused {
+			return false
+		}
+		switch err := t.dispatchLocal(number, s, p); {
+		case err == nil:
+		case err == ErrRouteChanged:
+			refused = true
+			return false
+		default:
+			t.discardBuffered(DropOf(err), number, p)
+		}
+		return true
+	})
+	if !refused {
+		t.Lanes[number].Store(s)
+	}
+}
+
+// sendBufferedLocked offers what waits to send, in order, and keeps what that does not take.
+func (t *Routes) sendBufferedLocked(b *Buffer, send func(*BufferedMessage) (sent bool)) {
+	if sent, size := b.keepLocked(func(p *BufferedMessage) bool { return !send(p) }); sent > 0 {
+		if b.Target == nil || b.Target.Remote != b.after {
+			b.after = 0
+		}
+		t.Limit.release(sent, size)
+	}
+}
+
+// Dispatch sends one buffered message along a route, without waiting.
+func (t *Routes) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
+	if rt.Local != nil {
+		return t.dispatchLocal(number, rt.Local, p)
+	}
+	if p.Raw != nil {
+		return t.forward(number, rt, p.Raw, nil)
+	}
+	o := t.out.frame()
+	defer o.release()
+	if err := o.encode(number, &t.Slots[number], rt, p.Id, p.Env); err != nil {
+		return err
+	}
+	return flushError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number, t.out.Channel, o.fill, o.goes))
+}
+
+func (t *Routes) dispatchLocal(number uint32, s *Shard, p *BufferedMessage) error {
+	env, size := p.Env, uint32(0)
+	if p.Raw != nil {
+		var err error
+		if env, err = t.decoder.decode(p.Raw); err != nil {
+			return err
+		}
+		size = bytesOf(p.Raw)
+	}
+	switch v, _ := s.Deliver(p.Id, env, size); v {
+	case Accepted:
+		return nil
+	case full, heavy, heavyRegion, heavyNode:
+		return &noRoom{v}
+	default:
+		return ErrRouteChanged
+	}
+}
+
+// forward passes an encoded message on.
+func (t *Routes) forward(number uint32, rt *Route, m *codec.Message, check func() error) error {
+	goes := func() error {
+		if check != nil {
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		if m.Kind == codec.Ask && m.Origin == t.self {
+			t.asks.asked(m.Call, rt.Remote)
+		}
+		return nil
+	}
+	fill := func(dst []byte) []byte { return append(codec.AppendMessageHead(dst, m, string(m.ID)), m.Body...) }
+	return flushError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number, t.out.Channel, fill, goes))
+}
+
+func flushError(err error) error {
+	switch {
+	case err == nil || err == ErrRouteChanged:
+		return err
+	case errors.Is(err, transport.ErrQueueFull):
+		return ErrBufferFull
+	case errors.Is(err, transport.ErrFrameTooLarge):
+		return ErrMessageTooLarge
+	}
+	return ErrRouteChanged
+}
+
+// DropBuffer drops what waits for the shard.
+func (t *Routes) DropBuffer(number uint32, reason DropReason) {
+	rt := t.Slots[number].Load()
+	if rt == nil || rt.Buffer == nil {
+		return
+	}
+	b := rt.Buffer
+	b.Mu.Lock()
+	parked := b.takeLocked()
+	b.Mu.Unlock()
+	t.dropBuffered(number, reason, parked)
+}
+
+// dropBuffered drops messages that waited. Their room is free before their senders hear of it.
+func (t *Routes) dropBuffered(number uint32, reason DropReason, parked []BufferedMessage) {
+	size := 0
+	for i := range parked {
+		size += parked[i].Size
+	}
+	t.Limit.release(len(parked), size)
+	for i := range parked {
+		t.discardBuffered(reason, number, &parked[i])
+	}
+}
+
+// Close ends every route: a sender that comes later finds a buffer that takes nothing, and
+// sees that the region is closed.
+func (t *Routes) Close() {
+	for i := range t.Slots {
+		shut := &Buffer{open: true}
+		if old := t.Slots[i].Swap(&Route{Buffer: shut}); old != nil && old.Buffer != nil {
+			t.dropBuffered(uint32(i), DropStopped, old.Buffer.close())
+		}
+	}
+}
+
+func (t *Routes) discardBuffered(reason DropReason, number uint32, p *BufferedMessage) {
+	env := p.Env
+	if p.Raw != nil {
+		env = Envelope{Call: p.Raw.Call, Origin: p.Raw.Origin}
+	}
+	t.out.Discard(reason, number, p.Id, env)
+}
+
+// PutBack puts messages that a mailbox held when its shard was closed before everything that waits
+// for the shard's next home.
+func (t *Routes) PutBack(number uint32, front []BufferedMessage) {
+	if len(front) == 0 {
+		return
+	}
+	b := t.Buffering(number)
+	b.Mu.Lock()
+	b.Messages = append(front, b.Messages...)
+	size := 0
+	for i := range front {
+		size += front[i].Size
+	}
+	t.Limit.force(len(front), size)
+	b.Mu.Unlock()
+	t.ctl.Wanted(number)
+}
+
+// FailBuffered ends the questions of a sealed shard's handlers that wait for a home: the handlers
+// have to return before the shard can move, and what they wait for may wait for that.
+func (t *Routes) FailBuffered(s *Shard) {
+	for i := range t.Slots {
+		rt := t.Slots[i].Load()
+		if rt == nil || rt.Buffer == nil {
+			continue
+		}
+		b := rt.Buffer
+		b.Mu.Lock()
+		if gone, size := b.keepLocked(func(p *BufferedMessage) bool { return p.from != s || !t.asks.answer(p.Env.Call, nil, ErrMoving) }); gone > 0 {
+			t.Limit.release(gone, size)
+		}
+		b.Mu.Unlock()
+	}
+}

@@ -1,0 +1,110 @@
+package dataplane
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Plane is a region without its type parameter: the data plane of one entity type on one node.
+type Plane struct {
+	Name     string
+	Role     string
+	Proxy    bool
+	Self     uint64
+	Cluster  host.Cluster
+	Reg      *codec.Registry
+	decoder  decoder
+	Routes   *Routes
+	Asks     *asks
+	Drops    drops
+	Panics   panics
+	Pool     *pool
+	Out      Outbox
+	Lease    HandlerLease
+	Leases   Leases
+	Log      *slog.Logger
+	Ctl      Controller
+	Departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
+	Slow     slowWatch
+
+	mailboxMax   int
+	MailboxBytes uint32
+	Held         HeldBytes
+	AskTimeout   time.Duration
+	supervisor   Supervisor
+	NewBody      func(e *Entity) Incarnation
+
+	StoreFailure storeFailure
+	Passivations Passivations
+	Restored     atomic.Uint64 // entities started because they are remembered
+	Meters       *Meters       // nil: there is no Meter
+
+	QueryTimeout time.Duration
+	Standing     Standing
+	Attached     attachments
+	inspections  atomic.Int32 // being answered
+
+	start time.Time // of the region's clock
+
+	Measures bool // what shards do is measured
+	IdleScan idleScan
+
+	Closed chan struct{} // it refuses its users
+	Ended  chan struct{} // nor does it pass on what others send
+}
+
+// Controller is what the data plane tells the control plane. Its methods do not wait.
+type Controller interface {
+	Wanted(shard uint32)                                      // the shard's buffer has got a message
+	FlushLater(shard uint32)                                  // the shard's buffer could not be flushed now
+	Misrouted(from uint64, shard uint32)                      // another node's route is wrong
+	Wake(s *Shard, id string)                                 // a message waits for an entity that is not active
+	Passivate(*Shard, string, protocol.Cause, runloop.Permit) // the entity shall stop and be forgotten
+	Admit(from uint64, bytes int) (runloop.Permit, bool)      // room for what another node wants of an entity
+	Reshare()                                                 // the region's limit on active entities has changed
+	EntityStopped(s *Shard, id string)                        // its incarnation is over
+	StartEntity(*Shard, string, Envelope, runloop.Permit)     // it shall run; env is answered when it does
+	Receive(from uint64, msg protocol.Message, bytes int)     // of a machine on another node, and what it came in
+	Rejected(from uint64, err error)                          // bytes that are no such message
+	Note(e protocol.Event)                                    // something worth an event
+	Aside(fn func()) bool                                     // runs it on a goroutine that is awaited by the end; false: not any more, the region ends
+}
+
+// SteeredBy says which control plane hears of what happens here.
+func (r *Plane) SteeredBy(c Controller) { r.Ctl, r.Routes.ctl = c, c }
+
+// Clock is the time since the region began.
+func (r *Plane) Clock() time.Duration { return time.Since(r.start) }
+
+func (r *Plane) wake(s *Shard, id string) { r.Ctl.Wake(s, id) }
+// Passivate asks for the end of an entity's incarnation.
+func (r *Plane) Passivate(s *Shard, id string, why protocol.Cause) {
+	r.Ctl.Passivate(s, id, why, runloop.Permit{})
+}
+func (r *Plane) entityStopped(s *Shard, id string) { r.Ctl.EntityStopped(s, id) }
+
+func (r *Plane) isClosed() bool { return IsDone(r.Closed) }
+// HasEnded reports whether nothing is passed on any more.
+func (r *Plane) HasEnded() bool { return IsDone(r.Ended) }
+
+// IsDone reports whether a channel is closed.
+func IsDone(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// ErrRouteChanged is returned by the check under the lane's lock: load the route again.
+var ErrRouteChanged = errors.New("sharding: route changed")

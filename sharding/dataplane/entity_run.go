@@ -1,0 +1,360 @@
+package dataplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/passivation"
+)
+
+// Entity is one id that is active, starting or stopping on this node. Everything that few entities
+// need stands in extra.
+type Entity struct {
+	mailbox
+	next    *Entity               // in the run queue
+	body    Incarnation           // nil: none; touched by the worker only
+	Extra   atomic.Pointer[extra] // nil for most
+	Shard   *Shard
+	Id      string
+	hash    uint32                 // of id, the index's
+	Slot    passivation.Slot       // the passivator's, under its lock
+	sibling atomic.Pointer[Entity] // in the shard's index
+}
+
+// extra is what most entities never need.
+type extra struct {
+	Forced      atomic.Bool  // end as soon as the handler returns
+	lastHandled atomic.Int64 // on the region's clock; kept while there is a receive timeout
+	failures    int          // in a row; the worker's
+	restart     *time.Timer  // the backoff; the worker's
+
+	mu      sync.Mutex
+	timeout time.Duration // receive timeout, 0 = none
+	message any           // of the timeout
+	timer   *time.Timer
+	elapsed bool // it has, and waits in the mailbox for its turn
+	ctx     *handlerContext
+	cancel  context.CancelCauseFunc
+	lease   context.Context // that ctx was derived from
+}
+
+// Incarnation is the user's entity behind its type parameter.
+type Incarnation interface {
+	Receive(env Envelope) error
+	Stop() error
+	Fail(err error) // answers the question that was being handled, if it still waits
+}
+
+// sliceMax is how many messages one entity handles while others wait for a worker.
+const sliceMax = 256
+
+// outcome is why a worker stopped handling messages of an entity.
+type outcome uint8
+
+const (
+	emptied   outcome = iota // everything that was taken is handled
+	yielded                  // others wait
+	suspended                // the node's lease, or the shard's, is not held
+	failed                   // the handler returned an error or panicked
+	stopped                  // a stop was asked for, in order or by force
+)
+
+// accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the
+// bounds in bytes; 0: nothing, it is of this node.
+func (e *Entity) accept(env Envelope, size uint32) verdict {
+	r := e.Shard.region
+	if size > 0 {
+		if v := e.reserve(size); v != Accepted {
+			return v
+		}
+	}
+	v, schedule := e.Push(env, size, r.mailboxMax)
+	if v != Accepted {
+		e.released(size)
+	}
+	if schedule {
+		r.Pool.submit(e)
+	}
+	return v
+}
+
+// run is a worker's turn with the entity. When it returns, the entity is idle, queued again, held
+// or closed.
+func (e *Entity) run(p *pool, w *worker) {
+	if t := e.Shard.Lease; t != nil {
+		t.Enter()
+		defer t.Exit()
+	}
+	e.slice(p, w)
+}
+
+func (e *Entity) slice(p *pool, w *worker) {
+	r := e.Shard.region
+	e.fresh = e.Shard.Passivator != nil
+	for e.more() {
+		o, stack, failure := e.measured(r, p, w)
+		switch {
+		case o == emptied && p.queued.Load() > 0:
+			o = yielded
+		case o == stopped && e.body != nil && !e.Shard.Holds(): // Stop is a handler, too
+			e.again(StopNow)
+			o = suspended
+		}
+		switch o {
+		case yielded:
+			e.giveBack()
+			p.submit(e)
+			return
+		case suspended:
+			e.Pause(ForLease)
+			if !e.Shard.Expelled() { // else the shard is about to be killed
+				r.Lease.suspend(e)
+			}
+			return
+		case failed:
+			if !e.supervise(r, failure, stack) {
+				return
+			}
+		case stopped:
+			e.finish(nil)
+			e.end(r)
+			return
+		}
+	}
+}
+
+// handle works through what was taken.
+func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, stack []byte, failure error) {
+	ended := false
+	var env Envelope
+	var size, handled uint32
+	defer func() {
+		if e.released(handled + size); ended {
+			return
+		}
+		cause := recover()
+		o, stack, failure = failed, debug.Stack(), fmt.Errorf("panic: %v", cause)
+		if cause == nil {
+			failure = ErrGoexit
+		}
+		if e.body != nil {
+			e.body.Fail(failure)
+		} else { // it was being made
+			failure = fmt.Errorf("in New: %w", failure)
+			r.Out.Fail(env, failure)
+		}
+		if cause == nil { // this goroutine ends here
+			e.resumeElsewhere(r, p, failure, stack)
+		}
+	}()
+	look := w.begun.Load()
+	for n := 0; e.taken.Len > 0; n++ {
+		if x := e.Extra.Load(); x != nil && x.Forced.Load() {
+			o = stopped
+			break
+		}
+		if !e.Shard.Holds() {
+			o = suspended
+			break
+		}
+		if n >= sliceMax && p.queued.Load() > 0 {
+			o = yielded
+			break
+		}
+		if handled += size; handled >= releaseStep {
+			e.released(handled)
+			handled = 0
+		}
+		env, size, _ = e.taken.Pop(&e.First)
+		if now := r.Slow.look.Load(); now != look {
+			look = now
+			w.begun.Store(now)
+		}
+		if env.Call == ControlCall {
+			if e.obey(r, env.Msg.(command)) {
+				o = stopped
+				break
+			}
+			continue
+		}
+		if failure = e.receive(r, env); failure != nil {
+			o = failed
+			break
+		}
+	}
+	ended = true
+	return o, nil, failure
+}
+
+// ErrGoexit is the failure of a handler that has ended its goroutine.
+var ErrGoexit = errors.New("the handler ended its goroutine")
+
+// resumeElsewhere ends the turn of a worker whose goroutine a handler has ended.
+func (e *Entity) resumeElsewhere(r *Plane, p *pool, failure error, stack []byte) {
+	p.Ended.Go(func() {
+		if e.supervise(r, failure, stack) {
+			e.giveBack()
+			p.submit(e)
+		}
+	})
+}
+
+func (e *Entity) receive(r *Plane, env Envelope) error {
+	if env.Call == TimerCall {
+		var over bool
+		if env.Msg, over = e.timedOut(r); !over {
+			return nil
+		}
+	}
+	if e.fresh && env.Call != TimerCall {
+		e.Shard.keep(e)
+	}
+	if e.body == nil {
+		e.body = r.NewBody(e)
+	}
+	if err := e.body.Receive(env); err != nil {
+		return err
+	}
+	if tick := r.IdleScan.Tick.Load(); e.Seen.Load() != tick && env.Call != TimerCall {
+		e.Seen.Store(tick)
+	}
+	if x := e.Extra.Load(); x != nil {
+		x.failures = 0
+		if env.Call != TimerCall {
+			x.lastHandled.Store(int64(r.Clock()))
+		}
+	}
+	return nil
+}
+
+// obey carries a control envelope out; true: the incarnation has to end.
+func (e *Entity) obey(r *Plane, c command) (stop bool) {
+	switch c {
+	case startNow:
+		if e.body == nil {
+			if e.fresh {
+				e.Shard.keep(e)
+			}
+			e.body = r.NewBody(e)
+			e.Seen.Store(r.IdleScan.Tick.Load())
+		}
+	case StopNow:
+		return true
+	}
+	return false
+}
+
+// finish ends the incarnation, in order when failure is nil.
+func (e *Entity) finish(failure error) {
+	b := e.body
+	e.body = nil
+	if b != nil && failure == nil {
+		e.stopBody(b)
+	}
+	e.resetExtra()
+}
+
+func (e *Entity) resetExtra() {
+	if x := e.Extra.Load(); x != nil {
+		x.reset()
+	}
+}
+
+// stopBody calls the user's Stop. If that ends its goroutine, another one ends the turn of the
+// worker.
+func (e *Entity) stopBody(b Incarnation) {
+	r, returned := e.Shard.region, false
+	defer func() {
+		if returned {
+			return
+		}
+		stack := debug.Stack()
+		if p := recover(); p != nil {
+			r.supervisor.report(e, fmt.Errorf("panic in Stop: %v", p), stack, StopFailed)
+			return
+		}
+		r.Pool.Ended.Go(func() {
+			r.supervisor.report(e, fmt.Errorf("in Stop: %w", ErrGoexit), stack, StopFailed)
+			e.resetExtra()
+			e.end(r)
+		})
+	}()
+	err := b.Stop()
+	returned = true
+	if err != nil {
+		r.supervisor.report(e, fmt.Errorf("stop: %w", err), nil, StopFailed)
+	}
+}
+
+// reset takes back what belonged to the incarnation that has ended.
+func (x *extra) reset() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.timer != nil {
+		x.timer.Stop()
+	}
+	if x.cancel != nil {
+		x.cancel(ErrStopped)
+	}
+	x.timer, x.timeout, x.message, x.elapsed = nil, 0, nil, false
+	x.ctx, x.cancel, x.lease = nil, nil, nil
+	x.Forced.Store(false)
+}
+
+// more takes what waits. When nothing does, the entity is idle and no longer the worker's.
+func (e *Entity) more() bool {
+	if e.taken.Len > 0 { // a failure came between
+		return true
+	}
+	ok, rested := e.Refill(e.Shard.region.mailboxMax)
+	rested.Settled()
+	return ok
+}
+
+// Pause holds the entity. A kill of the shard that found a worker here has left the mailbox to it.
+func (e *Entity) Pause(why holdReason) {
+	e.hold(why).Settled()
+	if e.Shard.isDead() {
+		e.bury()
+	}
+}
+
+// end tells the shard's machine that the incarnation is over. What waits is for the next one. The
+// machine hears of the end before the id can be woken again, because only then is the entity
+// taken out of the shard.
+func (e *Entity) end(r *Plane) {
+	s := e.Shard
+	e.Pause(forStart)
+	if x := e.Extra.Load(); x != nil {
+		x.Forced.Store(false) // since finish it may have been set again, from here on it cannot
+	}
+	s.active.Add(-1)
+	if s.Passivator != nil {
+		s.Passivator.ended(e)
+	}
+	r.entityStopped(s, e.Id)
+	if !s.remove(e) {
+		r.wake(s, e.Id)
+	}
+}
+
+// bury hands what is left in the mailbox of a dead shard's entity to the shard's taker, unless a
+// worker is about to.
+func (e *Entity) bury() {
+	rest, rested := e.shut()
+	for env, size, ok := rest.Pop(&e.First); ok; env, size, ok = rest.Pop(&e.First) {
+		e.released(size)
+		if !env.internal() {
+			e.Shard.out(e, env, size)
+		}
+	}
+	rested.Settled()
+	if x := e.Extra.Load(); x != nil && e.IsClosed() {
+		x.reset()
+	}
+}

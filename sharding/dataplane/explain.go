@@ -1,0 +1,63 @@
+package dataplane
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// explain adds to an error of a message that did not get through what the region knows of its
+// shard.
+func (r *Plane) explain(number uint32, err error) error {
+	if why := r.StoreFailure.of(number); why != nil {
+		return fmt.Errorf("%w: %w", err, why)
+	}
+	rt := r.Routes.Slots[number].Load()
+	if rt != nil && rt.Buffer == nil {
+		return err
+	}
+	if why := r.AwaitsLease(number); why != "" {
+		return fmt.Errorf("%w (shard %d does not start: %s)", err, number, why)
+	}
+	if why := r.Standing.Unhosted(); why != nil {
+		return fmt.Errorf("%w: %w", err, why)
+	}
+	if why := r.Standing.Uncoordinated(); why != nil {
+		return fmt.Errorf("%w (the home of shard %d is unknown or moving: %w)", err, number, why)
+	}
+	return fmt.Errorf("%w (the home of shard %d is unknown or moving)", err, number)
+}
+
+// Explained is explain for the outcome of a question.
+func (r *Plane) Explained(id string, err error) error {
+	if err == nil || !errors.Is(err, ErrTimeout) {
+		return err
+	}
+	return r.explain(r.Routes.ShardOf(id), fmt.Errorf("%w: %s", err, r.whereAsked(id)))
+}
+
+// whereAsked says where the question of a caller that has waited in vain is, as far as this node
+// knows: its entity, its shard, its home, and what the entity does.
+func (r *Plane) whereAsked(id string) string {
+	number := r.Routes.ShardOf(id)
+	text := fmt.Sprintf("%s %q in shard %d", r.Name, id, number)
+	rt := r.Routes.Slots[number].Load()
+	switch {
+	case rt == nil || rt.Buffer != nil:
+		return text
+	case rt.Local == nil:
+		if v := r.Cluster.View(); v != nil {
+			text += " on " + NameIn(v, membership.UID(rt.Remote))
+		}
+		return text
+	}
+	e := rt.Local.Entities.Find(id)
+	if e == nil {
+		return text + " on this node: it is not active"
+	}
+	if running := r.Slow.runningHandler(e); running != "" {
+		return text + " on this node: " + running
+	}
+	return text + " on this node: no handler of it runs"
+}

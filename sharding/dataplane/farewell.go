@@ -1,0 +1,41 @@
+package dataplane
+
+import (
+	"context"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+)
+
+// A region whose node leaves answers for every question that it has taken. When it has handed its
+// shards over it waits for the answers that handlers still owe, then tells the other nodes so. The
+// frame goes behind all answers on their connection, and the node says that it has stopped only
+// when the others have received it. So another node that installs the view without this one knows
+// what became of a question that went here: it was answered, or it was passed on to the next home,
+// which will answer. Of a node that crashes no such word comes, and its questions fail with
+// ErrNodeGone.
+
+// receiveFarewell notes that a node has answered, or passed on, all that it will ever take.
+func (r *Plane) receiveFarewell(from uint64) {
+	if v := r.Cluster.View(); v != nil && v.Has(membership.UID(from)) {
+		r.Departed.Store(from, struct{}{})
+	}
+}
+
+// Removed ends what waits for nodes that the view does not list: questions that one has passed on
+// wait for their answer, the others fail.
+func (r *Plane) Removed(v *membership.View) {
+	r.Departed.Range(func(node, _ any) bool {
+		if u := node.(uint64); !v.Has(membership.UID(u)) {
+			r.Asks.passedOn(u)
+			r.Departed.Delete(u)
+		}
+		return true
+	})
+	r.Asks.Sweep(r.Clock(), func(n uint64) bool { return !v.Has(membership.UID(n)) })
+}
+
+// Await waits until no reply waits for room, or none has got any for patience.
+func (o *replyQueueOverflow) Await(ctx context.Context, patience time.Duration) {
+	_ = o.moved.Await(ctx, &o.Mu, patience, func() bool { return len(o.Peers) == 0 }) // what is left has no room
+}

@@ -1,0 +1,166 @@
+package dataplane
+
+import (
+	"hash/maphash"
+	"iter"
+	"math/bits"
+	"sync/atomic"
+)
+
+// index finds the entities of a shard by id. A look-up takes no lock; a change of the index holds
+// the shard's lock. It is a linear hash table, which grows by one bucket when an entity is added,
+// so that no addition waits for more than one chain to be divided. The chains run through the
+// entities.
+//
+// While a chain is divided find may miss an entity that is in it. A caller that misses one looks
+// again under the lock. What is found has the id. And find ends. An entity is only ever linked to
+// one that was linked into its chain before it. A division turns links round, and takes one entity
+// at a time out of the old chain. So from an entity that the division has not reached, a link leads
+// on. From one that it has reached, a link leads only to an entity that it had reached before.
+type index struct {
+	buckets atomic.Pointer[buckets] // nil: empty
+	len     int
+}
+
+// buckets are kept in segments, the first two of firstBuckets, each further one as large as all
+// before it, so that they never move.
+type buckets struct {
+	segments [][]atomic.Pointer[Entity]
+	n        atomic.Uint32 // in use
+}
+
+const firstBuckets = 8
+
+var idSeed = maphash.MakeSeed()
+
+func (b *buckets) at(i uint32) *atomic.Pointer[Entity] {
+	k := bits.Len32(i / firstBuckets)
+	if k > 0 {
+		i -= firstBuckets << (k - 1)
+	}
+	return &b.segments[k][i]
+}
+
+// of is the bucket of a hash: its lowest bits, one fewer if the bucket that they name has not been
+// split off yet.
+func (b *buckets) of(hash uint32) *atomic.Pointer[Entity] {
+	n := b.n.Load()
+	mask := uint32(1)<<bits.Len32(n-1) - 1
+	if hash&mask >= n {
+		mask >>= 1
+	}
+	return b.at(hash & mask)
+}
+
+// chain is the entities among which one with that hash is.
+func (x *index) chain(hash uint32) *Entity {
+	b := x.buckets.Load()
+	if b == nil {
+		return nil
+	}
+	return b.of(hash).Load()
+}
+
+func (x *index) Find(id string) *Entity {
+	hash := uint32(maphash.String(idSeed, id))
+	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
+		if e.hash == hash && e.Id == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// findBytes is find for an id in a frame.
+func (x *index) findBytes(id []byte) *Entity {
+	hash := uint32(maphash.Bytes(idSeed, id))
+	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
+		if e.hash == hash && e.Id == string(id) {
+			return e
+		}
+	}
+	return nil
+}
+
+// add takes an entity whose id is not there yet.
+func (x *index) add(e *Entity) {
+	b := x.buckets.Load()
+	if b == nil {
+		b = &buckets{segments: [][]atomic.Pointer[Entity]{make([]atomic.Pointer[Entity], firstBuckets)}}
+		b.n.Store(firstBuckets)
+		x.buckets.Store(b)
+	}
+	e.hash = uint32(maphash.String(idSeed, e.Id))
+	head := b.of(e.hash)
+	e.sibling.Store(head.Load())
+	head.Store(e)
+	if x.len++; x.len > int(b.n.Load()) {
+		x.split(b)
+	}
+}
+
+// split divides one chain into that of its bucket and that of the next bucket.
+func (x *index) split(b *buckets) {
+	n := b.n.Load()
+	bit := uint32(1) << (bits.Len32(n) - 1)
+	if n == bit { // as many as the segments have
+		b = &buckets{segments: append(b.segments[:len(b.segments):len(b.segments)], make([]atomic.Pointer[Entity], n))}
+		b.n.Store(n)
+		x.buckets.Store(b)
+	}
+	from := b.at(n &^ bit)
+	var stay, move *Entity
+	for e := from.Load(); e != nil; {
+		next := e.sibling.Load()
+		if e.hash&bit == 0 {
+			e.sibling.Store(stay)
+			stay = e
+		} else {
+			e.sibling.Store(move)
+			move = e
+		}
+		e = next
+	}
+	from.Store(stay)
+	b.at(n).Store(move)
+	b.n.Store(n + 1)
+}
+
+// remove takes an entity out, if it is there.
+func (x *index) remove(e *Entity) {
+	b := x.buckets.Load()
+	if b == nil {
+		return
+	}
+	for at := b.of(e.hash); at.Load() != nil; at = &at.Load().sibling {
+		if at.Load() == e {
+			at.Store(e.sibling.Load())
+			e.sibling.Store(nil) // what is kept of it keeps no others
+			x.len--
+			return
+		}
+	}
+}
+
+// all lists the entities, in no order. The shard's lock is held meanwhile.
+func (x *index) all() iter.Seq[*Entity] {
+	return func(yield func(*Entity) bool) {
+		b := x.buckets.Load()
+		if b == nil {
+			return
+		}
+		for i := range b.n.Load() {
+			for e := b.at(i).Load(); e != nil; e = e.sibling.Load() {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// clear takes all entities out.
+func (x *index) clear() {
+	x.buckets.Store(nil)
+	x.len = 0
+}

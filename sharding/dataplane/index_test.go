@@ -1,0 +1,125 @@
+package dataplane
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestIndexAgainstMap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var x index
+		model := map[string]*Entity{}
+		id := func(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, 300).Draw(t, "id")) }
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				for range rapid.IntRange(1, 50).Draw(t, "n") {
+					if id := id(t); model[id] == nil {
+						model[id] = &Entity{Id: id}
+						x.add(model[id])
+					}
+				}
+			},
+			"remove": func(t *rapid.T) {
+				for range rapid.IntRange(1, 50).Draw(t, "n") {
+					if e := model[id(t)]; e != nil {
+						delete(model, e.Id)
+						x.remove(e)
+						x.remove(e) // that it is not there any more is no harm
+						if e.sibling.Load() != nil {
+							t.Fatal("what is out of the index keeps another")
+						}
+					}
+				}
+			},
+			"clear": func(t *rapid.T) {
+				x.clear()
+				clear(model)
+			},
+			"": func(t *rapid.T) {
+				for id := range 301 {
+					id := strconv.Itoa(id)
+					if x.Find(id) != model[id] || x.findBytes([]byte(id)) != model[id] {
+						t.Fatalf("%q: found %p and %p, want %p", id, x.Find(id), x.findBytes([]byte(id)), model[id])
+					}
+				}
+				all := slices.Collect(x.all())
+				if len(all) != len(model) || x.len != len(model) {
+					t.Fatalf("%d listed, %d counted, want %d", len(all), x.len, len(model))
+				}
+				for _, e := range all {
+					if model[e.Id] != e {
+						t.Fatalf("%q is listed and not there", e.Id)
+					}
+				}
+			},
+		})
+	})
+}
+
+// The longest chain stays short while the index grows, so that finding does not come to cost more.
+func TestIndexGrows(t *testing.T) {
+	var x index
+	for i := range 100_000 {
+		x.add(&Entity{Id: "entity-" + strconv.Itoa(i)})
+	}
+	longest := 0
+	b := x.buckets.Load()
+	for i := range b.n.Load() {
+		n := 0
+		for e := b.at(i).Load(); e != nil; e = e.sibling.Load() {
+			n++
+		}
+		longest = max(longest, n)
+	}
+	if longest > 30 { // e⁻²·2³⁰/30! of one bucket has so many by chance
+		t.Errorf("a chain has %d entities", longest)
+	}
+}
+
+// Entities that stay are found while others come and go and chains are divided, and nothing is
+// found under an id that is not its own.
+func TestFindWhileIndexChanges(t *testing.T) {
+	const stay, finders, churn = 40, 4, 20_000
+	var s Shard
+	ids := make([]string, stay)
+	for i := range ids {
+		ids[i] = "stays-" + strconv.Itoa(i)
+		s.Entities.add(&Entity{Id: ids[i]})
+	}
+	var wg sync.WaitGroup
+	var ended atomic.Bool
+	for f := range finders {
+		wg.Go(func() {
+			for i := f; !ended.Load(); i++ {
+				id := ids[i%stay]
+				if e := s.Find(id); e == nil || e.Id != id {
+					t.Errorf("%q was missed", id)
+					return
+				}
+				come := strconv.Itoa(i % churn)
+				if e := s.Find(come); e != nil && e.Id != come {
+					t.Errorf("%q was found under %q", e.Id, come)
+					return
+				}
+			}
+		})
+	}
+	var come []*Entity
+	for i := range churn {
+		e := &Entity{Id: strconv.Itoa(i)}
+		s.Mu.Lock()
+		s.Entities.add(e)
+		if come = append(come, e); i%2 == 1 {
+			s.Entities.remove(come[0])
+			come = come[1:]
+		}
+		s.Mu.Unlock()
+	}
+	ended.Store(true)
+	wg.Wait()
+}

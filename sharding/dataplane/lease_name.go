@@ -1,0 +1,48 @@
+package dataplane
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// StoreID is what nodes compare of a store: its ID, or as much of it as fits, and a hash of the
+// whole.
+func StoreID(s locks.Store) string {
+	if s == nil {
+		return ""
+	}
+	return fit(s.ID(), "", protocol.StoreMax)
+}
+
+// fit is a name and what follows it, if that has at most so many bytes; else the name is cut and
+// made different by a hash of the whole.
+func fit(name, rest string, most int) string {
+	if len(name)+len(rest) <= most && utf8.ValidString(name) {
+		return name + rest
+	}
+	sum := sha256.Sum256([]byte(name + rest))
+	tail := "…" + hex.EncodeToString(sum[:16]) + rest
+	return strings.ToValidUTF8(name[:min(len(name), most-len(tail))], "") + tail
+}
+
+// leaseName names a lease after the cluster, the type, and what it is for. A type has no '/', so no
+// two are alike; what is too long is cut and made different by a hash of the whole.
+func leaseName(kind, cluster, typ, rest string) string {
+	return fit(kind+"/"+cluster+"/"+typ, rest, locks.NameMax)
+}
+
+// ShardLeaseName is the name of the lease of a shard.
+func ShardLeaseName(cluster, typ string, number uint32) string {
+	return leaseName("shard", cluster, typ, fmt.Sprintf("/%d", number))
+}
+
+// CoordinatorLeaseName is the name of the lease of a type's coordinator.
+func CoordinatorLeaseName(cluster, typ string) string {
+	return leaseName("coordinator", cluster, typ, "")
+}

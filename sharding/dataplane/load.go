@@ -1,0 +1,43 @@
+package dataplane
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// work is what a shard has done since it was last measured. It is noted once per turn of a worker,
+// not per message.
+type work struct {
+	Messages, Nanos atomic.Int64
+	Whole           bool // it has been here all of that time; the control loop's
+}
+
+// measured is handle, with what it costs noted for the shard if it counts its work. The time is
+// that of the clock: a handler that waits is busy too.
+func (e *Entity) measured(r *Plane, p *pool, worker *worker) (o outcome, stack []byte, failure error) {
+	w := e.Shard.Work
+	if w == nil && r.Meters == nil {
+		return e.handle(r, p, worker)
+	}
+	n, began := int(e.taken.Len), time.Duration(0)
+	if w != nil {
+		began = r.Clock()
+	}
+	o, stack, failure = e.handle(r, p, worker)
+	n -= int(e.taken.Len)
+	r.Meters.handledBy(e.Shard.Number, n)
+	if w != nil {
+		took := r.Clock() - began
+		w.Messages.Add(int64(n))
+		w.Nanos.Add(int64(took))
+		r.Meters.sliced(took)
+	}
+	return o, stack, failure
+}
+
+// Count is how many entities the shard has.
+func (s *Shard) Count() int {
+	s.Mu.RLock()
+	defer s.Mu.RUnlock()
+	return s.Entities.len
+}

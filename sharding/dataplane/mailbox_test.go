@@ -1,0 +1,235 @@
+package dataplane
+
+import (
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+)
+
+// sizeOf is what message n counts in bytes; some count nothing.
+func sizeOf(n int) uint32 { return uint32(n % 3) }
+
+// A queue is a FIFO whatever the sizes of its chunks.
+func TestQueueAgainstSlice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q queue
+		var place Envelope
+		var model []int
+		next := 0
+		push := func(q *queue) {
+			q.push(Envelope{Msg: next}, sizeOf(next), nil)
+			next++
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				for range rapid.IntRange(1, 200).Draw(t, "n") {
+					model = append(model, next)
+					push(&q)
+				}
+			},
+			"pop": func(t *rapid.T) {
+				for range rapid.IntRange(1, 200).Draw(t, "n") {
+					e, size, ok := q.Pop(&place)
+					if ok != (len(model) > 0) {
+						t.Fatalf("pop %v with %d queued", ok, len(model))
+					}
+					if ok {
+						if e.Msg != model[0] || size != sizeOf(model[0]) {
+							t.Fatalf("got %v of %d bytes, want %d of %d", e.Msg, size, model[0], sizeOf(model[0]))
+						}
+						model = model[1:]
+					}
+				}
+			},
+			"push to the place": func(t *rapid.T) {
+				q.push(Envelope{Msg: next}, sizeOf(next), &place)
+				model = append(model, next)
+				next++
+			},
+			"prepend": func(t *rapid.T) {
+				var front queue
+				var fresh []int
+				for range rapid.IntRange(0, 10).Draw(t, "n") {
+					fresh = append(fresh, next)
+					push(&front)
+				}
+				q.prepend(&front, &place)
+				model = append(fresh, model...)
+			},
+			"take": func(t *rapid.T) {
+				front := q.Take()
+				if q.head != nil || q.lead > 0 || q.Len != 0 {
+					t.Fatal("take left something")
+				}
+				q.prepend(&front, &place)
+			},
+			"": func(t *rapid.T) {
+				if int(q.Len) != len(model) || (q.head == nil && q.lead == 0) != (len(model) == 0) || q.lead == 0 && place != (Envelope{}) {
+					t.Fatalf("len %d, want %d", q.Len, len(model))
+				}
+			},
+		})
+	})
+}
+
+// What a mailbox hands to its workers is what was pushed, in order, however their turns end.
+func TestMailboxAgainstSlices(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const limit = 1000
+		var m mailbox
+		var waiting, taken []any
+		next := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				for range rapid.IntRange(1, 6).Draw(t, "n") {
+					if v, _ := m.Push(Envelope{Msg: next}, 0, limit); v == Accepted {
+						waiting = append(waiting, next)
+					}
+					next++
+				}
+			},
+			"refill": func(*rapid.T) {
+				if len(taken) == 0 && (m.Phase == queued || m.Phase == Running) {
+					if ok, _ := m.Refill(limit); ok != (len(waiting) > 0) {
+						t.Fatalf("refill %v with %d waiting", ok, len(waiting))
+					}
+					taken, waiting = waiting, nil
+				}
+			},
+			"pop": func(t *rapid.T) {
+				for range rapid.IntRange(1, 6).Draw(t, "n") {
+					if m.Phase == Running && len(taken) > 0 {
+						if e, _, ok := m.taken.Pop(&m.First); !ok || e.Msg != taken[0] {
+							t.Fatalf("took %v %v, want %v", e.Msg, ok, taken[0])
+						}
+						taken = taken[1:]
+					}
+				}
+			},
+			"turn ends": func(t *rapid.T) {
+				if m.Phase != Running {
+					return
+				}
+				switch rapid.IntRange(0, 2).Draw(t, "how") {
+				case 0:
+					m.giveBack()
+				case 1:
+					m.hold(forBackoff)
+				case 2:
+					m.again(StopNow)
+					m.hold(ForLease)
+					taken = append([]any{StopNow}, taken...)
+				}
+				waiting, taken = append(taken, waiting...), nil
+			},
+			"release": func(*rapid.T) { m.release(m.why) },
+			"": func(t *rapid.T) {
+				if int(m.Waiting.Len) != len(waiting) || int(m.taken.Len) != len(taken) {
+					t.Fatalf("%d wait and %d are taken, want %d and %d", m.Waiting.Len, m.taken.Len, len(waiting), len(taken))
+				}
+				if m.Waiting.lead == 0 && m.taken.lead == 0 && m.First != (Envelope{}) {
+					t.Fatal("a message that is gone is kept")
+				}
+			},
+		})
+	})
+}
+
+func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
+	var m mailbox
+	m.Phase = held
+	m.Push(Envelope{Msg: 1}, 0, 10)
+	if !m.begin() {
+		t.Fatal("not scheduled")
+	}
+	if ok, _ := m.Refill(10); !ok {
+		t.Fatal("empty")
+	}
+	m.command(StopNow)
+	m.Push(Envelope{Msg: 2}, 0, 10)
+	m.hold(forStart)
+	m.Waiting.Pop(&m.First)
+	e, _, ok := m.Waiting.Pop(&m.First)
+	if !ok || e.Msg != 2 || m.Waiting.Len != 0 || m.started {
+		t.Errorf("%v %v, %d left", e, ok, m.Waiting.Len)
+	}
+}
+
+// An entity whose turns end early, as after a failure, does not make its mailbox grow: each turn
+// takes more, and leaves room for less.
+func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
+	const limit = 10
+	var m mailbox
+	for range 5 * limit {
+		for {
+			if v, _ := m.Push(Envelope{}, 0, limit); v != Accepted {
+				break
+			}
+		}
+		if n := m.taken.Len + m.Waiting.Len; n > 2*limit {
+			t.Fatalf("%d messages", n)
+		}
+		if m.Phase == Running {
+			m.taken.Pop(&m.First)
+			m.hold(forBackoff)
+			m.release(forBackoff)
+		}
+		m.Refill(limit)
+	}
+	if m.roomAfter(limit) == nil != (m.Waiting.Len+m.over < limit) {
+		t.Error("a sender that waits for room and one that pushes see different room")
+	}
+}
+
+// What goes from the sender's processor to the worker's and back for each message is one cache
+// line, and idle entities are many.
+func TestEntityIsSmall(t *testing.T) {
+	var e Entity
+	if at := unsafe.Offsetof(e.mailbox.Waiting) + unsafe.Offsetof(e.mailbox.Waiting.head); at > 64 {
+		t.Errorf("what a message needs ends %d bytes behind the begin", at)
+	}
+	if size := unsafe.Sizeof(e); size > 192 { // the size class, which has its objects at the begin of cache lines
+		t.Errorf("an entity has %d bytes", size)
+	}
+}
+
+// A worker may have more messages than may wait. A sender that waits for room meanwhile is told
+// when these have been handled, also if nothing else has come meanwhile.
+func TestRoomAfterExcess(t *testing.T) {
+	for name, end := range map[string]func(*mailbox){
+		"handled": func(m *mailbox) { m.Refill(2) },
+		"failed":  func(m *mailbox) { m.hold(forBackoff) },
+		"stopped": func(m *mailbox) { m.hold(forStart) },
+	} {
+		t.Run(name, func(t *testing.T) { roomAfterExcess(t, end) })
+	}
+}
+
+func roomAfterExcess(t *testing.T, end func(*mailbox)) {
+	const limit = 2
+	var m mailbox
+	fill := func() {
+		for range limit {
+			m.Push(Envelope{}, 0, limit)
+		}
+	}
+	fill()
+	m.Refill(limit)
+	fill()
+	m.giveBack()
+	m.Refill(limit)
+	room := m.roomAfter(limit)
+	if room == nil {
+		t.Fatal("there is room beside twice as many as may wait")
+	}
+	for m.taken.Len > 0 {
+		m.taken.Pop(&m.First)
+	}
+	end(&m)
+	select {
+	case <-room:
+	default:
+		t.Error("the channel does not say that there is room")
+	}
+}

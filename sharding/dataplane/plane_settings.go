@@ -1,0 +1,90 @@
+package dataplane
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/passivation"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Settings are what a data plane is made of. Those of the type are explained by
+// sharding.EntityType, those of the node by sharding.Ports.
+type Settings struct {
+	Typ, Role string
+	Proxy     bool // it never hosts
+	Shards    int
+	Hash      protocol.Hash
+
+	Cluster           host.Cluster
+	ClusterName, Addr string
+	Lease             host.Lease
+	Network           host.Channels
+	Log               *slog.Logger
+	Meter             events.Meter // nil: there is none
+
+	Messages *codec.Registry
+	Errors   []error // of handlers, which travel as themselves
+	OnDrop   func(Drop)
+
+	AskTimeout, QueryTimeout time.Duration
+	SlowAfter                time.Duration // of a handler
+	Passivation              passivation.Strategy
+	Supervision              Supervisor
+	ShardLeases              locks.Store // nil: none is asked
+	CoordinatorLeases        locks.Store // nil: none is asked
+	Limits                   Limits
+}
+
+// Limits bound what a data plane holds.
+type Limits struct {
+	MailboxMax, BufferMax, AsksMax int
+	// in bytes
+	MailboxBytes, RegionBytes, BufferBytes int
+
+	NodeBytes           *NodeBytes // of the node; nil: no bound holds for it
+	Workers, WorkersMax int
+}
+
+// New makes a data plane. It needs a control plane, and the bodies of entities, before it is
+// used.
+func New(t Settings) *Plane {
+	self := t.Cluster.UID()
+	r := &Plane{
+		Name: t.Typ, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Reg: t.Messages,
+		QueryTimeout: t.QueryTimeout,
+		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax),
+		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax), Log: t.Log,
+		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.AskTimeout,
+		start: time.Now(), Closed: make(chan struct{}), Ended: make(chan struct{}), Meters: newMeters(t.Meter, t.Typ),
+	}
+	r.Panics.typ, r.Panics.log = t.Typ, t.Log
+	r.Drops.typ, r.Drops.Hook = t.Typ, GuardHook(&r.Panics, "OnDrop", t.OnDrop)
+	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
+	r.Attached.drops, r.Attached.panics = &r.Drops, &r.Panics
+	r.decoder = decoder{r.Reg, &r.Panics}
+	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.errors = r.Self, t.Network, ChannelOf(t.Typ), r.Reg, t.Errors
+	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, &r.Drops, &r.Panics, r.Clock
+	r.Out.start(t.AskTimeout)
+	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out, r.Asks, r.decoder, r.Ended
+	r.Routes.Limit.CountMax, r.Routes.Limit.bytesMax = int64(t.Limits.BufferMax), int64(t.Limits.BufferBytes)
+	r.Lease.Node, r.Lease.pool, r.Lease.scan = t.Lease, r.Pool, &r.IdleScan
+	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.Limits.NodeBytes
+	r.supervisor = t.Supervision
+	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Typ, t.Log, GuardHook(&r.Panics, "OnFailure", t.Supervision.OnFailure)
+	r.Leases.Shards = r.Panics.guardLeases("Lease", t.ShardLeases)
+	r.Leases.Coordinator = r.Panics.guardLeases("CoordinatorLease", t.CoordinatorLeases)
+	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)
+	r.Slow.pool, r.Slow.clock = r.Pool, r.Clock
+	r.Slow.note = func(e protocol.Event) { r.Ctl.Note(e) }
+	r.Slow.watch(t.SlowAfter)
+	r.IdleScan.asks, r.IdleScan.lease, r.IdleScan.slow, r.IdleScan.clock = r.Asks, &r.Lease, &r.Slow, r.Clock
+	r.IdleScan.idleBy(t.Passivation)
+	r.Passivations.start(t.Passivation)
+	return r
+}

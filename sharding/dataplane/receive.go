@@ -1,0 +1,233 @@
+package dataplane
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+
+	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Receive takes one frame. It never waits: the reader of the connection serves all shards of the
+// peer.
+func (r *Plane) Receive(from transport.NodeID, payload []byte) {
+	rd := cbor.NewReader(FrameOf(payload))
+	kind, fields := codec.OpenFrame(rd)
+	switch {
+	case rd.Err() != nil:
+		r.malformed(uint64(from))
+	case kind == codec.Tell || kind == codec.Ask:
+		var m codec.Message
+		m.Read(rd, kind, fields)
+		if rd.Err() != nil || int(m.Shard) >= len(r.Routes.Slots) {
+			r.malformed(uint64(from))
+			return
+		}
+		if m.Origin == 0 {
+			m.Origin = uint64(from)
+		}
+		r.inbound(uint64(from), &m)
+	case kind == codec.Reply:
+		r.receiveReply(uint64(from), rd)
+	case kind == codec.Control:
+		r.receiveControl(uint64(from), rd)
+	case kind == codec.Post:
+		r.receivePost(uint64(from), rd)
+	case kind == codec.Inspect:
+		r.receiveInspect(uint64(from), rd)
+	case kind == codec.Farewell:
+		r.receiveFarewell(uint64(from))
+	default:
+		r.malformed(uint64(from))
+	}
+}
+
+var _ transport.LossHandler = (*Plane)(nil)
+
+// Lost takes a frame that was on its way to a node that is gone. One that was not sent waits for
+// the shard's next home; whether another arrived is unknown.
+func (r *Plane) Lost(to transport.NodeID, payload []byte, sent bool) {
+	rd := cbor.NewReader(payload)
+	switch kind, fields := codec.OpenFrame(rd); {
+	case rd.Err() != nil:
+	case kind == codec.Tell || kind == codec.Ask:
+		var m codec.Message
+		if m.Read(rd, kind, fields); rd.Err() != nil {
+			return
+		}
+		if m.Origin == 0 {
+			m.Origin = r.Self
+		}
+		if !sent && r.Routes.takeBack(uint64(to), &m) {
+			return
+		}
+		reason := DropNodeLost
+		if !sent {
+			reason = DropUnsent
+		}
+		r.Drops.Drop(reason, int(m.Shard), string(m.ID), nil)
+		if m.Origin == r.Self {
+			r.Asks.answer(m.Call, nil, statusError(StatusOf(reason), "")) // unless it has ended already
+		} else {
+			r.Out.ReplyError(Envelope{Call: m.Call, Origin: m.Origin}, StatusOf(reason), "")
+		}
+	case kind == codec.Reply:
+		r.Drops.Drop(DropReplyUnsent, -1, "", nil)
+	}
+}
+
+func (r *Plane) malformed(from uint64) {
+	r.Drops.Drop(DropUndecodable, -1, "", nil)
+	r.Ctl.Rejected(from, fmt.Errorf("%w: malformed frame", ErrEncoding))
+}
+
+func (r *Plane) receiveReply(from uint64, rd *cbor.Reader) {
+	call, status := rd.Uint(), codec.Status(rd.UintMax(255))
+	if rd.Err() != nil {
+		r.malformed(from)
+		return
+	}
+	if status == codec.StatusOK {
+		r.Out.answered(r.Asks.answerBody(call, rd.Rest(), nil))
+		return
+	}
+	text := string(rd.RawText(cbor.Any))
+	if status == codec.StatusKnown {
+		r.Out.answered(r.Asks.answerBody(call, nil, r.Out.failureOf(text)))
+		return
+	}
+	r.Out.answered(r.Asks.answerBody(call, nil, statusError(status, text)))
+}
+
+func (r *Plane) receiveControl(from uint64, rd *cbor.Reader) {
+	body := rd.Bytes(cbor.Any)
+	if rd.Err() != nil {
+		r.malformed(from)
+		return
+	}
+	msg, err := protocol.DecodeMessage(body)
+	if err != nil {
+		r.Ctl.Rejected(from, err)
+		return
+	}
+	r.Ctl.Receive(from, msg, len(body))
+}
+
+// inbound delivers a message of another node, or passes it on, or lets it wait. m points into the
+// frame, and does not escape on the fast path.
+func (r *Plane) inbound(from uint64, m *codec.Message) {
+	if len(m.ID) == 0 || len(m.ID) > idMax || !utf8.Valid(m.ID) {
+		r.Out.discardRaw(DropInvalidID, m)
+		return
+	}
+	for {
+		s := r.Routes.Lanes[m.Shard].Load()
+		if s != nil && r.deliverInbound(s, from, m) {
+			return
+		}
+		if r.HasEnded() {
+			r.Out.discardRaw(DropStopped, m)
+			return
+		}
+		slow := *m
+		if r.PassOn(from, &slow, s) {
+			return
+		}
+	}
+}
+
+// deliverInbound delivers to a shard of this node; false: it takes nothing any more.
+func (r *Plane) deliverInbound(s *Shard, from uint64, m *codec.Message) bool {
+	env, err := r.decoder.decode(m)
+	if err != nil {
+		r.Out.discardRaw(DropOf(err), m)
+		return true
+	}
+	if codec.Administrative(env.Msg) {
+		return r.administerInbound(s, from, m, env)
+	}
+	v, _ := s.DeliverBytes(m.ID, env, bytesOf(m))
+	reason, is := v.drop()
+	if is {
+		r.Out.Discard(reason, m.Shard, string(m.ID), env)
+	}
+	return is || v == Accepted
+}
+
+// PassOn is inbound for a shard that does not run here: s is what the lane had, which did not take
+// the message. false: something has changed, look again.
+func (r *Plane) PassOn(from uint64, m *codec.Message, s *Shard) bool {
+	slot := &r.Routes.Slots[m.Shard]
+	rt := slot.Load()
+	if rt != nil && rt.Local != nil { // sealed or closed just now
+		r.Routes.divert(m.Shard, rt)
+		return false
+	}
+	if m.Hops >= codec.HopsMax {
+		r.Out.discardRaw(DropTooManyHops, m)
+		return true
+	}
+	if rt != nil && rt.Buffer == nil && rt.Remote != from {
+		m.Hops++
+		check := func() error {
+			if slot.Load() != rt {
+				return ErrRouteChanged
+			}
+			return nil
+		}
+		switch err := r.Routes.forward(m.Shard, rt, m, check); err {
+		case nil:
+			r.Ctl.Misrouted(from, m.Shard)
+			return true
+		case ErrRouteChanged:
+			if slot.Load() == rt {
+				r.Routes.divert(m.Shard, rt)
+			}
+		case ErrBufferFull:
+			r.Routes.divert(m.Shard, rt)
+		default:
+			r.Out.discardRaw(DropOf(err), m)
+			return true
+		}
+		return false
+	}
+	if rt != nil && rt.Buffer == nil { // we would send it back where it comes from: one of the two is about to learn better
+		r.Routes.divert(m.Shard, rt)
+	}
+	p := bufferedCopy(m)
+	p.lane = s
+	p.Raw.Hops++
+	switch err := r.Routes.Hold(m.Shard, p); err {
+	case nil:
+		r.Ctl.Misrouted(from, m.Shard)
+		return true
+	case ErrRouteChanged:
+		return false
+	default:
+		r.Out.discardRaw(DropBufferFull, m)
+		return true
+	}
+}
+
+// decoder reads the user's messages.
+type decoder struct {
+	reg    *codec.Registry
+	panics *panics
+}
+
+// decode makes an envelope of a message from another node.
+func (d decoder) decode(m *codec.Message) (Envelope, error) {
+	mt := d.reg.WithID(m.Typ)
+	if mt == nil {
+		return Envelope{}, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, m.Typ)
+	}
+	msg, err := mt.Decode(m.Body)
+	if err != nil {
+		d.panics.noteCodec(err)
+		return Envelope{}, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.Name, err)
+	}
+	return Envelope{Msg: msg, Call: m.Call, Origin: m.Origin}, nil
+}

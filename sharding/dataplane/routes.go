@@ -1,0 +1,255 @@
+package dataplane
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/codec"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Routes says where the messages of each shard go. Senders read it without a lock; the control loop
+// changes it.
+type Routes struct {
+	self    uint64
+	ctl     Controller
+	out     *Outbox
+	asks    *asks
+	decoder decoder
+	ended   chan struct{} // closed when nothing is passed on any more
+
+	hash   protocol.Hash
+	Slots  []atomic.Pointer[Route]
+	Lanes  []atomic.Pointer[Shard] // takes what other nodes have sent here, which a local hand-off does not hold back; nil: that waits too
+	Hosted []atomic.Pointer[Shard] // runs here, whatever its messages do
+
+	Limit BufferLimit
+}
+
+// Route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is
+// like one with an empty buffer.
+type Route struct {
+	Local  *Shard  // hosted here
+	Remote uint64  // the node that hosts it
+	Buffer *Buffer // the home is unknown or moving: messages wait
+}
+
+func newRoutes(shards int, hash protocol.Hash) *Routes {
+	return &Routes{
+		hash:   hash,
+		Slots:  make([]atomic.Pointer[Route], shards),
+		Lanes:  make([]atomic.Pointer[Shard], shards),
+		Hosted: make([]atomic.Pointer[Shard], shards),
+	}
+}
+
+// Shards lists those that run here.
+func (t *Routes) Shards() []*Shard {
+	all := make([]*Shard, 0, 16)
+	for i := range t.Hosted {
+		if s := t.Hosted[i].Load(); s != nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Unhost takes out a shard that runs here no more. Its messages go where the route says.
+func (t *Routes) Unhost(s *Shard) {
+	t.Lanes[s.Number].CompareAndSwap(s, nil)
+	t.Hosted[s.Number].CompareAndSwap(s, nil)
+}
+
+// ShardOf is the shard of an id.
+func (t *Routes) ShardOf(id string) uint32 {
+	return uint32(t.hash.ShardOf(protocol.EntityID(id), len(t.Slots)))
+}
+
+// Home is the node that a shard's route leads to; ok is false while messages wait.
+func (t *Routes) Home(number uint32) (home membership.UID, ok bool) {
+	rt := t.Slots[number].Load()
+	switch {
+	case rt == nil || rt.Buffer != nil:
+		return 0, false
+	case rt.Local != nil:
+		return membership.UID(t.self), true
+	}
+	return membership.UID(rt.Remote), true
+}
+
+// Buffering makes the shard's messages wait, if they do not already, and returns their buffer. A
+// buffer that was about to be flushed is told to stop.
+func (t *Routes) Buffering(number uint32) *Buffer {
+	slot := &t.Slots[number]
+	for {
+		old := slot.Load()
+		if old != nil && old.Buffer != nil {
+			if old.Buffer.Retarget(nil) {
+				return old.Buffer
+			}
+			continue // opened meanwhile
+		}
+		b := bufferAfter(old)
+		if slot.CompareAndSwap(old, &Route{Buffer: b}) {
+			return b
+		}
+	}
+}
+
+// Buffer holds the messages of one shard, in order. Its lock orders senders against the flush: a
+// sender that finds it open loads the route again, so no message overtakes those that waited.
+type Buffer struct {
+	Mu       sync.Mutex
+	open     bool   // emptied and replaced in the table; never takes messages again
+	Target   *Route // where to flush to; nil: not yet
+	Messages []BufferedMessage
+	// returned goes before parked: what was on its way to the node after, and never left this one.
+	// Once something else has been sent it would come too late: then after is 0.
+	Returned []BufferedMessage
+	after    uint64
+}
+
+// bufferAfter is the buffer that takes the place of a route.
+func bufferAfter(old *Route) *Buffer {
+	if old == nil {
+		return new(Buffer)
+	}
+	return &Buffer{after: old.Remote}
+}
+
+// Retarget sets where the buffer is flushed to, unless it is open already.
+func (b *Buffer) Retarget(to *Route) bool {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	if b.open {
+		return false
+	}
+	b.Target = to
+	return true
+}
+
+// Waits reports whether a message is in the buffer.
+func (b *Buffer) Waits() bool {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	return b.lenLocked() > 0
+}
+
+func (b *Buffer) lenLocked() int { return len(b.Returned) + len(b.Messages) }
+
+// takeLocked empties the buffer.
+func (b *Buffer) takeLocked() []BufferedMessage {
+	all := append(b.Returned, b.Messages...)
+	b.Returned, b.Messages = nil, nil
+	return all
+}
+
+// keepLocked has keep look at all that waits, in order, and forgets what it does not want kept: how
+// many messages, of what size.
+func (b *Buffer) keepLocked(keep func(*BufferedMessage) bool) (gone, size int) {
+	for _, list := range []*[]BufferedMessage{&b.Returned, &b.Messages} {
+		kept := (*list)[:0]
+		for i := range *list {
+			p := &(*list)[i]
+			if keep(p) {
+				kept = append(kept, *p)
+				continue
+			}
+			gone++
+			size += p.Size
+		}
+		clear((*list)[len(kept):])
+		*list = kept
+	}
+	return gone, size
+}
+
+// close returns what waited. The buffer never takes messages again.
+func (b *Buffer) close() []BufferedMessage {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	b.open = true
+	return b.takeLocked()
+}
+
+// BufferedMessage is a message that waits for a home: of this node, or encoded, of another.
+type BufferedMessage struct {
+	Id   string
+	Env  Envelope
+	from *Shard         // the shard whose handler waits for the answer; nil: none
+	Raw  *codec.Message // with a body of its own; nil for a message of this node
+	lane *Shard         // of raw: what the shard's lane had when it came to wait; nil: nothing
+	Size int
+}
+
+// bufferedCopy copies a message out of its frame.
+func bufferedCopy(m *codec.Message) BufferedMessage {
+	raw := *m
+	raw.Body = append([]byte(nil), m.Body...)
+	raw.ID = append([]byte(nil), m.ID...)
+	return BufferedMessage{Id: string(m.ID), Raw: &raw, Size: BufferedOverhead + len(m.Body)}
+}
+
+// BufferLimit bounds all buffers of a region together.
+type BufferLimit struct {
+	Count, Bytes       atomic.Int64
+	CountMax, bytesMax int64
+
+	mu   sync.Mutex
+	room chan struct{}
+}
+
+// BufferedOverhead is what a waiting message is taken to cost beside its bytes.
+const BufferedOverhead = 128
+
+func (l *BufferLimit) take(size int) bool {
+	if l.Count.Add(1) > l.CountMax {
+		l.Count.Add(-1)
+		return false
+	}
+	if l.Bytes.Add(int64(size)) > l.bytesMax {
+		l.Bytes.Add(int64(-size))
+		l.Count.Add(-1)
+		return false
+	}
+	return true
+}
+
+// force takes room for what must not be lost, whatever the bounds say.
+func (l *BufferLimit) force(count, size int) {
+	l.Count.Add(int64(count))
+	l.Bytes.Add(int64(size))
+}
+
+func (l *BufferLimit) release(count, size int) {
+	l.Bytes.Add(int64(-size))
+	l.Count.Add(int64(-count))
+	l.mu.Lock()
+	if l.room != nil {
+		close(l.room)
+		l.room = nil
+	}
+	l.mu.Unlock()
+}
+
+// roomAfter returns a channel that is closed when something was released.
+func (l *BufferLimit) roomAfter() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.room == nil {
+		l.room = make(chan struct{})
+	}
+	return l.room
+}
+
+// divert makes the messages of senders whose route does not work now wait, to be flushed along it
+// later; it does nothing when the route has changed meanwhile.
+func (t *Routes) divert(number uint32, rt *Route) {
+	b := bufferAfter(rt)
+	b.Target = rt
+	if t.Slots[number].CompareAndSwap(rt, &Route{Buffer: b}) {
+		t.ctl.FlushLater(number)
+	}
+}

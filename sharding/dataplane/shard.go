@@ -1,0 +1,262 @@
+package dataplane
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Shard is one hosted shard: its entities by id. What happens to them is decided by a
+// shard.Shard of package protocol; this is what runs them.
+type Shard struct {
+	region     *Plane
+	Number     uint32
+	Era        membership.Era // of the cluster
+	Token      protocol.Token // of the command by which it is hosted
+	Passivator *passivator    // nil: no limit on active entities
+	active     atomic.Int64   // entities that the machine counts as active, or that have not stopped yet
+
+	Entities index // changed under mu; empty once dead
+
+	Mu     sync.RWMutex
+	sealed bool  // draining: refuses new messages, what is there is handled
+	dead   bool  // closed or killed: refuses everything
+	out    taker // once dead: takes what was left
+
+	Work *work // nil: not asked for
+
+	Lease *shardLease // nil: the shard has no lease of its own
+}
+
+// taker takes what a mailbox held, and what that counted of the bounds in bytes.
+type taker func(e *Entity, env Envelope, size uint32)
+
+// drain is one attempt to let the mailboxes of a shard run empty. It ends with a call of done, or
+// it is taken back, and then another may begin while a worker is still about to say that its
+// mailbox rests: each says so to the drain that asked.
+type drain struct {
+	busy atomic.Int64 // entities that still have to rest, plus one while they are counted
+	done func()
+}
+
+// Settled is called for each entity that was busy when the shard was sealed and rests now. d is nil
+// if no caller asked.
+func (d *drain) Settled() {
+	if d != nil && d.busy.Add(-1) == 0 {
+		d.done()
+	}
+}
+
+// NewShard makes a shard without entities.
+func NewShard(r *Plane, number uint32, token protocol.Token) *Shard {
+	s := &Shard{region: r, Number: number, Token: token}
+	if r.Passivations.Strategy.Limited() {
+		s.Passivator = newPassivator(r.Passivations.Strategy, int(r.Passivations.Share.Load()))
+	}
+	if r.Measures {
+		s.Work = &work{}
+	}
+	if r.Leases.Shards != nil {
+		s.Lease = &shardLease{}
+	}
+	return s
+}
+
+// Find looks an entity up; nil when there is none.
+func (s *Shard) Find(id string) *Entity {
+	if e := s.Entities.Find(id); e != nil {
+		return e
+	}
+	s.Mu.RLock()
+	defer s.Mu.RUnlock()
+	return s.Entities.Find(id)
+}
+
+// Deliver puts an envelope into the mailbox of an entity, which is made when there is none. It
+// returns the entity for senders that wait for room.
+func (s *Shard) Deliver(id string, env Envelope, size uint32) (verdict, *Entity) {
+	if v, ok := s.administer(id, env, runloop.Permit{}); ok {
+		return v, nil
+	}
+	for {
+		e, made := s.Entities.Find(id), false
+		if e == nil {
+			if e, made = s.admit(id); e == nil {
+				return Refused, nil
+			}
+		}
+		v := e.accept(env, size)
+		// Only now is it started: a start that found no message would count as a use beside the
+		// message's. One whose message found no room is not, unless another message came meanwhile.
+		if made && (v == Accepted || !s.remove(e)) {
+			s.region.wake(s, e.Id)
+		}
+		if v != gone {
+			return v, e
+		}
+		runtime.Gosched() // it is being taken out of the map
+	}
+}
+
+// DeliverBytes is deliver for an id that was read from a frame.
+func (s *Shard) DeliverBytes(id []byte, env Envelope, size uint32) (verdict, *Entity) {
+	if e := s.Entities.findBytes(id); e != nil && !codec.Administrative(env.Msg) {
+		if v := e.accept(env, size); v != gone {
+			return v, e
+		}
+	}
+	return s.Deliver(string(id), env, size)
+}
+
+// admit makes the entity, held until the shard's machine starts it. nil: the shard takes no new
+// ones. made: it did, and the caller has to wake the entity, or to remove it if it is empty.
+func (s *Shard) admit(id string) (e *Entity, made bool) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if e := s.Entities.Find(id); e != nil {
+		return e, false
+	}
+	if s.sealed || s.dead {
+		return nil, false
+	}
+	return s.AddLocked(strings.Clone(id)), true
+}
+
+// AddLocked makes an entity, held until the shard's machine starts it. The shard's lock is held.
+func (s *Shard) AddLocked(id string) *Entity {
+	e := &Entity{Shard: s, Id: id}
+	e.Phase = held
+	s.Entities.add(e)
+	return e
+}
+
+// Start opens the mailboxes of entities, and makes those that are remembered without a message.
+func (s *Shard) Start(ids []protocol.EntityID) {
+	p := s.region.Pool
+	for _, id := range ids {
+		s.Mu.Lock()
+		e := s.Entities.Find(string(id))
+		if s.dead {
+			s.Mu.Unlock()
+			return
+		}
+		if e == nil {
+			e = s.AddLocked(string(id))
+		}
+		scheduled := e.begin() // under the lock, or the entity might be taken out of the shard before
+		s.Mu.Unlock()
+		if scheduled {
+			s.active.Add(1)
+			p.submit(e)
+		}
+	}
+}
+
+// remove takes an entity that has ended out of the shard, unless messages wait for its next
+// incarnation (then false).
+func (s *Shard) remove(e *Entity) bool {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if !e.closeEmpty() {
+		return false
+	}
+	s.Entities.remove(e)
+	return true
+}
+
+// snapshot lists the entities, in no order.
+func (s *Shard) snapshot() []*Entity {
+	s.Mu.RLock()
+	defer s.Mu.RUnlock()
+	return s.listLocked()
+}
+
+func (s *Shard) listLocked() []*Entity {
+	return slices.AppendSeq(make([]*Entity, 0, s.Entities.len), s.Entities.all())
+}
+
+// Drain refuses new messages from now on and calls done when no message waits and no handler runs.
+func (s *Shard) Drain(done func()) {
+	s.Mu.Lock()
+	s.sealed = true
+	s.Mu.Unlock()
+	d := &drain{done: done}
+	d.busy.Store(1)
+	for _, e := range s.snapshot() {
+		d.busy.Add(1)
+		if e.seal(d) {
+			d.busy.Add(-1)
+		}
+	}
+	d.Settled()
+}
+
+// Each calls fn for the entities that run.
+func (s *Shard) Each(fn func(*Entity)) {
+	for _, e := range s.snapshot() {
+		if e.IsStarted() {
+			fn(e)
+		}
+	}
+}
+
+func (s *Shard) isDead() bool {
+	s.Mu.RLock()
+	defer s.Mu.RUnlock()
+	return s.dead
+}
+
+func (s *Shard) isSealed() bool {
+	s.Mu.RLock()
+	defer s.Mu.RUnlock()
+	return s.sealed
+}
+
+// Resume takes drain back.
+func (s *Shard) Resume() {
+	s.Mu.Lock()
+	s.sealed = false
+	s.Mu.Unlock()
+	for _, e := range s.snapshot() {
+		e.unseal()
+	}
+}
+
+// Command gives the entity a control envelope.
+func (s *Shard) Command(e *Entity, c command) {
+	if e.command(c) {
+		s.region.Pool.submit(e)
+	}
+}
+
+// endOthers ends the incarnations of all entities but one, whatever waits in their mailboxes.
+func (s *Shard) endOthers(but *Entity) {
+	for _, e := range s.snapshot() {
+		if e != but {
+			e.Force()
+		}
+	}
+}
+
+// Shut closes every mailbox and hands what was in them to out, in order per entity. Handlers that
+// run cannot be stopped: their contexts are cancelled, and what their mailboxes hold is handed to
+// out when they return.
+func (s *Shard) Shut(out taker) {
+	s.Mu.Lock()
+	all := s.listLocked()
+	s.dead, s.out = true, out
+	s.Entities.clear() // found no more, or senders would look without end for one that is not closed
+	s.Mu.Unlock()
+	for _, e := range all {
+		e.Force()
+		e.bury()
+	}
+}

@@ -1,0 +1,104 @@
+package dataplane
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Standing is how the region stands with its coordinator, and the coordinator of this node with the
+// regions. The control plane writes it after each step; any goroutine reads it.
+type Standing struct {
+	cluster host.Cluster
+	role    string
+	self    uint64
+
+	registered        atomic.Bool                    // with the coordinator of the view
+	everRegistered    atomic.Bool                    // some coordinator has registered it
+	hasLeft           atomic.Bool                    // it has handed everything over, and gets nothing any more
+	Coordinates       atomic.Bool                    // the coordinator of this node acts
+	coordinator       atomic.Uint64                  // the node whose coordinator is the one that acts; 0: none
+	CoordinatorAbsent atomic.Bool                    // it has not started the type
+	awaits            atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
+	mismatch          atomic.Pointer[string]         // why that coordinator has refused this node; nil: it has not
+}
+
+// RegionSteps notes what the Region machine knows after a step.
+func (s *Standing) RegionSteps(registered, ever bool, coordinator uint64, absent bool) {
+	s.registered.Store(registered)
+	s.everRegistered.Store(ever)
+	s.CoordinatorAbsent.Store(absent)
+	another := s.coordinator.Swap(coordinator) != coordinator
+	if (registered || another) && s.mismatch.Load() != nil {
+		s.mismatch.Store(nil)
+	}
+}
+
+// CoordinatorSteps notes what the Coordinator machine of this node knows after a step.
+func (s *Standing) CoordinatorSteps(acts bool, awaits []protocol.UID) {
+	s.Coordinates.Store(acts)
+	s.awaits.Store(&awaits)
+}
+
+// Refused notes why the coordinator has refused this node.
+func (s *Standing) Refused(why string) { s.mismatch.Store(&why) }
+
+// Leaves notes that the region has handed everything over.
+func (s *Standing) Leaves() { s.hasLeft.Store(true) }
+
+// serves reports whether the region is registered and may get shards.
+func (s *Standing) serves() bool { return s.registered.Load() && !s.hasLeft.Load() }
+
+// IsNew reports whether no coordinator has registered the region yet.
+func (s *Standing) IsNew() bool { return !s.everRegistered.Load() }
+
+// Unhosted returns the reason why no node can host the type; nil: some node can.
+func (s *Standing) Unhosted() error {
+	v := s.cluster.View()
+	if v == nil || len(v.ByRole(s.role)) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: no member of view %v has role %q", ErrUnknownRole, v.Epoch, s.role)
+}
+
+// Uncoordinated returns the reason why no coordinator gives homes to this region, and names the
+// nodes on which it depends; nil: one does.
+func (s *Standing) Uncoordinated() error {
+	v := s.cluster.View()
+	if v == nil {
+		return errors.New("there is no view yet")
+	}
+	if awaits := s.awaits.Load(); awaits != nil && len(*awaits) > 0 {
+		var names []string
+		for _, u := range (*awaits)[:min(len(*awaits), 5)] {
+			names = append(names, NameIn(v, u))
+		}
+		return fmt.Errorf("the coordinator, on this node, waits until %d members have said what they host: %s", len(*awaits), strings.Join(names, ", "))
+	}
+	u, why := membership.UID(s.coordinator.Load()), s.mismatch.Load()
+	switch {
+	case s.registered.Load():
+		return nil
+	case u == 0:
+		return cmp.Or(s.Unhosted(), fmt.Errorf("no member of view %v with role %q is up", v.Epoch, s.role))
+	case why != nil:
+		return fmt.Errorf("the coordinator, on %s, has refused this node: %s", NameIn(v, u), *why)
+	case s.CoordinatorAbsent.Load():
+		return fmt.Errorf("the type is not started on %s, where its coordinator would be: it is the oldest member with role %q", NameIn(v, u), s.role)
+	case uint64(u) == s.self:
+		return errors.New("the coordinator, on this node, begins")
+	}
+	return fmt.Errorf("the coordinator, on %s, has not answered", NameIn(v, u))
+}
+
+// NameIn names a node as a view has it.
+func NameIn(v *membership.View, u membership.UID) string {
+	m, _ := v.Member(u)
+	return fmt.Sprintf("%v %s", u, m.Addr)
+}

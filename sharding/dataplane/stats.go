@@ -1,0 +1,79 @@
+package dataplane
+
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Stats is a snapshot of what a region counts.
+type Stats struct {
+	Entities int         // active, starting or stopping here
+	Active   int         // of these, those that run, or stop
+	Limit    int         // on active entities here, 0: none
+	Shards   int         // hosted here
+	Held     int         // bytes of other nodes' messages in mailboxes, which MailboxBytes and RegionBytes bound
+	Buffered int         // messages that wait for a home
+	Workers  int         // goroutines that run handlers or are ready to
+	Queued   int         // entities with messages that wait for a worker
+	Slow     int         // handlers that run for longer than HandlerSlowAfter
+	Awaiting int         // of the shards, those that wait for a lease
+	Asks     int         // questions under way
+	Drops    []DropCount // by reason; those that never happened are left out
+
+	Panics       uint64 // of the type's codecs, hooks (OnDrop, OnFailure, OnEvent, boxes) and stores of leases, which were survived
+	AsksTimedOut uint64 // questions whose time was over before an answer came
+	Restored     uint64 // entities that were started because they are remembered, and not by a message
+
+	Passivated []PassivationCount // by cause; those that never happened are left out
+	LeasesLost uint64             // leases of shards that were lost while they were held
+	Forced     uint64             // passivations whose entity did not stop in time, so that it was stopped by force
+}
+
+// DropCount is how many messages were lost for one reason.
+type DropCount struct {
+	Reason DropReason
+	Count  uint64
+}
+
+// PassivationCount is how many entities were told to stop for one cause.
+type PassivationCount struct {
+	Cause protocol.Cause
+	Count uint64
+}
+
+func (p PassivationCount) String() string { return fmt.Sprintf("%v: %d", p.Cause, p.Count) }
+
+func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Count) }
+
+// CountStats counts what one region has.
+func CountStats(r *Plane) Stats {
+	s := Stats{
+		Buffered: int(r.Routes.Limit.Count.Load()), Queued: int(r.Pool.queued.Load()),
+		Asks: r.Asks.open(), AsksTimedOut: r.Asks.late.Load(), Restored: r.Restored.Load(), Panics: r.Panics.Count.Load(), Held: int(r.Held.Used.Load()), Slow: int(r.Slow.now.Load()),
+	}
+	r.Pool.mu.Lock()
+	s.Workers = r.Pool.workers
+	r.Pool.mu.Unlock()
+	for _, h := range r.IdleScan.Shards() {
+		s.Shards++
+		s.Active += int(h.active.Load())
+		if r.AwaitsLease(h.Number) != "" {
+			s.Awaiting++
+		}
+		s.Entities += h.Count()
+	}
+	s.LeasesLost = r.Leases.Lost.Load()
+	s.Limit, s.Forced = int(r.Passivations.Limit.Load()), r.Passivations.Forced.Load()
+	for cause := range r.Passivations.ByCause {
+		if n := r.Passivations.ByCause[cause].Load(); n > 0 {
+			s.Passivated = append(s.Passivated, PassivationCount{protocol.Cause(cause), n})
+		}
+	}
+	for reason := range r.Drops.Counts {
+		if n := r.Drops.Counts[reason].Load(); n > 0 {
+			s.Drops = append(s.Drops, DropCount{DropReason(reason), n})
+		}
+	}
+	return s
+}

@@ -1,0 +1,77 @@
+package dataplane
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+
+	"github.com/coterie-go/coterie/ddata/locks"
+)
+
+// The user's codecs, hooks and stores of leases run on goroutines that serve many: readers of
+// connections, workers, the control loop. A panic of one of them costs a message or a call, is
+// counted in Stats.Panics and logged, and the goroutine goes on.
+
+var _ error = (*codec.Panic)(nil)
+
+// panics counts and logs what the region has survived of the user's code.
+type panics struct {
+	typ   string // the entity type's name
+	log   *slog.Logger
+	Count atomic.Uint64
+}
+
+// noteCodec counts a panic of a codec, if that is what err says.
+func (s *panics) noteCodec(err error) {
+	var p *codec.Panic
+	if errors.As(err, &p) {
+		s.panicked("the "+p.What+" of a message", p.Text, p.Stack)
+	}
+}
+
+// panicked counts and logs a panic of the user's code: the first, the second, the fourth and so on,
+// for one message may come a million times.
+func (s *panics) panicked(in, text string, stack []byte) {
+	if n := s.Count.Add(1); n&(n-1) == 0 {
+		s.log.Error("user code panicked", "type", s.typ, "in", in, "panic", text, "so_far", n, "stack", string(stack))
+	}
+}
+
+// survive is deferred around a call of the user's code.
+func (s *panics) survive(in string) {
+	if p := recover(); p != nil {
+		s.panicked(in, fmt.Sprint(p), debug.Stack())
+	}
+}
+
+// GuardHook is a hook of the user's that cannot end the goroutine that calls it, neither by a panic
+// nor by runtime.Goexit, as a test's Fatal does.
+func GuardHook[T any](s *panics, name string, hook func(T)) func(T) {
+	if hook == nil {
+		return nil
+	}
+	return func(v T) {
+		returned := make(chan struct{})
+		go func() {
+			defer close(returned)
+			defer s.survive(name)
+			hook(v)
+		}()
+		<-returned
+	}
+}
+
+// guardLeases is a store of leases whose panics are errors of the call. field is the one of
+// EntityType that it is in.
+func (s *panics) guardLeases(field string, store locks.Store) locks.Store {
+	if store == nil {
+		return nil
+	}
+	return locks.Guarded(store, func(p locks.Panic) {
+		s.panicked(fmt.Sprintf("%s of EntityType.%s for %q", p.Call, field, p.Name), fmt.Sprint(p.Value), p.Stack)
+	})
+}
