@@ -18,14 +18,14 @@ import (
 
 // leave hands all shards over.
 func (run *engine) leave(ctx context.Context) error {
-	run.control.inbox.toRegion(protocol.Leave{})
+	run.control.tell(protocol.Leave{})
 	return run.awaitLeft(ctx)
 }
 
 // awaitLeft waits until nothing is here any more.
 func (run *engine) awaitLeft(ctx context.Context) error {
 	select {
-	case <-run.control.departure.left:
+	case <-run.control.left():
 		return nil
 	case <-run.plane.Ended:
 		return nil
@@ -61,7 +61,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 
 // quit stops by force what is here. Where nothing is, that takes no time worth the name.
 func (run *engine) quit(ctx context.Context) error {
-	run.control.inbox.toRegion(protocol.Quit{})
+	run.control.tell(protocol.Quit{})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
 	defer cancel()
 	err := run.awaitLeft(ctx)
@@ -118,26 +118,19 @@ func (run *engine) end(ctx context.Context) (err error) {
 		r, c := run.plane, run.control
 		run.refuseUsers()
 		close(r.Ended)
-		run.asides.end()
+		c.refuse()
 		run.unregister()
 		r.IdleScan.Stop()
-		if c.coord != nil {
-			select {
-			case <-c.coord.stepDown(): // if it acts, it says that it does not any more
-			case <-c.coord.loop.Stopped(): // it has broken
-			}
-			c.coord.stop()
-		}
-		c.endHosting()
+		c.endMachines()
 		r.Lease.End(ErrStopped)
 		r.Asks.FailAll(ErrStopped)
 		r.Lease.Resume()
-		err = errors.Join(r.Pool.Drain(ctx), c.leases.settled(ctx))
+		err = errors.Join(r.Pool.Drain(ctx), c.leasesSettled(ctx))
 		r.Held.End()
-		c.inbox.loop.Stop()
+		c.stop()
 		r.Out.Overflow.Cancel()
 		r.Out.Overflow.Ended.Wait()
-		run.asides.await()
+		c.awaitWork()
 	})
 	return err
 }
@@ -169,17 +162,7 @@ func (f stoppedRegion) Lost(to transport.NodeID, payload []byte, sent bool) {
 // rests waits until no handler runs any more and no store of leases is at work. What has ended may
 // have been given up on before.
 func (run *engine) rests(ctx context.Context) error {
-	return errors.Join(run.plane.Pool.Drain(ctx), run.control.leases.rest(ctx))
-}
-
-// predecessor is what the region and the coordinator, when they have ended, leave to the next of
-// their node.
-func (run *engine) predecessor() protocol.Predecessor {
-	p := run.control.region.Predecessor()
-	if c := run.control.coord; c != nil {
-		p.Seq = c.m.Predecessor().Seq
-	}
-	return p
+	return errors.Join(run.plane.Pool.Drain(ctx), run.control.leasesRest(ctx))
 }
 
 // leaveForGood is what Node.Leave waits for.

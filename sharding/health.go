@@ -2,7 +2,6 @@ package sharding
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -10,35 +9,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
-
-// Event is what the control plane of a type notes. It goes to the node's log, and to Any of
-// ddata.Config.EventListener: an alarm, and what becomes one if it goes on, as a warning, others at
-// debug.
-type Event struct {
-	Type string
-	What protocol.Event
-}
-
-var _ events.Event = Event{}
-
-// Line implements events.Event.
-func (e Event) Line() events.Line {
-	level := slog.LevelDebug
-	if e.What.Warning() {
-		level = slog.LevelWarn
-	}
-	attrs := []slog.Attr{slog.String("type", e.Type), slog.String("event", e.What.String())}
-	if e.What.Stack != "" {
-		attrs = append(attrs, slog.String("stack", e.What.Stack))
-	}
-	return events.Line{Level: level, Message: "sharding", Attrs: attrs}
-}
-
-// String prints the line.
-func (e Event) String() string { return e.Line().String() }
 
 // Health says which types must be registered with a coordinator before the node is ready
 // (ddata.Node.Health).

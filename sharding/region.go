@@ -34,7 +34,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t))}
 	reg.plane.NewBody = reg.incarnate(t.New)
 	run, err := newEngine(p, reg.plane, controlSettings{
-		machines: machineConfig(p, t), store: t.RememberStore, quorums: t.State, onEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
+		machines: machineConfig(p, t), store: t.RememberStore, quorums: t.State.quorums(), onEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

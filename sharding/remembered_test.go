@@ -74,7 +74,7 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return dataStore{&stateStore{typ: typ, data: data, quorums: StateSettings{}.withDefaults(), asides: newAsides()}}
+			return dataStore{&stateStore{typ: typ, data: data, quorums: StateSettings{}.withDefaults().quorums(), asides: newAsides()}}
 		}
 		return open(0), open(1)
 	})

@@ -3,7 +3,6 @@ package sharding
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -66,24 +65,17 @@ func (s StateSettings) validate() error {
 	return errors.Join(faults...)
 }
 
-// readLimit and writeLimit are how long a read and a write may take that have failed so often in a
-// row.
-func (s StateSettings) readLimit(failed uint) time.Duration  { return longer(s.ReadTimeout, failed) }
-func (s StateSettings) writeLimit(failed uint) time.Duration { return longer(s.WriteTimeout, failed) }
-
-func longer(limit time.Duration, failed uint) time.Duration {
-	for range min(failed, 5) {
-		limit += min(limit, math.MaxInt64-limit)
+// quorums are the levels and times that the settings stand for.
+func (s StateSettings) quorums() quorums {
+	return quorums{
+		write: s.level(s.WritePlus), writeTimeout: s.WriteTimeout,
+		read: s.level(s.ReadPlus), readTimeout: s.ReadTimeout,
 	}
-	return limit
 }
 
-func (s StateSettings) write() quorum.Level { return s.level(s.WritePlus, quorum.All) }
-func (s StateSettings) read() quorum.Level  { return s.level(s.ReadPlus, quorum.All) }
-
-func (s StateSettings) level(plus int, all quorum.Level) quorum.Level {
+func (s StateSettings) level(plus int) quorum.Level {
 	if plus == All {
-		return all
+		return quorum.All
 	}
-	return quorum.MajorityPlus(plus, s.AtLeast) // of reads too: the arithmetic is the same
+	return quorum.MajorityPlus(plus, s.AtLeast)
 }

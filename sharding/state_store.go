@@ -18,7 +18,7 @@ var errNoState = errors.New("sharding: this node has no replica of the role's da
 type stateStore struct {
 	typ        string    // the entity type's name
 	data       host.Data // nil: the node has no replica of the role's data
-	quorums    StateSettings
+	quorums    quorums
 	remembered *remembered // nil: the ids are in data, too
 	asides     *asides
 }
@@ -34,7 +34,7 @@ func (s *stateStore) write(w protocol.StateWrite, done func(error)) {
 		done(errNoState)
 		return
 	}
-	s.data.Update(w.Key(s.typ), s.quorums.write(), s.quorums.writeLimit(w.Failed), w.Mutate, done)
+	s.data.Update(w.Key(s.typ), s.quorums.write, s.quorums.writeLimit(w.Failed), w.Mutate, done)
 }
 
 // read decodes what was read on a goroutine of its own: a set may be large, and done comes on the
@@ -50,7 +50,7 @@ func (s *stateStore) read(r protocol.StateRead, done func(crdt.Reader, protocol.
 		done(crdt.Reader{}, r.Result(crdt.Reader{}, errNoState))
 		return
 	}
-	s.data.Get(r.Key(s.typ), s.quorums.read(), s.quorums.readLimit(r.Failed), func(v crdt.Reader, err error) {
+	s.data.Get(r.Key(s.typ), s.quorums.read, s.quorums.readLimit(r.Failed), func(v crdt.Reader, err error) {
 		s.asides.run(func() { done(v, r.Result(v, err)) })
 	})
 }

@@ -3,7 +3,6 @@ package sharding
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -23,28 +22,24 @@ func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
 	if c.cfg.Remember {
 		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate the entities", ErrConfig, c.cfg.Type)
 	}
-	in := protocol.StopShards{Shards: make([]protocol.ShardID, len(shards))}
+	numbers := make([]protocol.ShardID, len(shards))
 	for i, s := range shards {
 		if s < 0 || s >= c.cfg.Shards {
 			return fmt.Errorf("%w %q: shard %d of %d", ErrConfig, c.cfg.Type, s, c.cfg.Shards)
 		}
-		in.Shards[i] = protocol.ShardID(s)
+		numbers[i] = protocol.ShardID(s)
 	}
 	if len(shards) == 0 {
 		return nil
 	}
-	w := newStopWait(in.Shards)
-	c.inbox.do(func(c *control, _ time.Time) {
-		c.stops.add(w)
-		c.toRegion(in)
-	})
+	done, forget := c.stopShards(numbers)
 	select {
-	case <-w.done:
+	case <-done:
 		return nil
-	case <-c.r.Closed:
+	case <-g.plane.Closed:
 		return ErrStopped
 	case <-ctx.Done():
-		c.inbox.do(func(c *control, _ time.Time) { c.stops.forget(w) })
+		forget()
 		return context.Cause(ctx)
 	}
 }

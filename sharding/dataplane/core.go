@@ -86,6 +86,7 @@ func (r *Plane) SteeredBy(c Controller) { r.Ctl, r.Routes.ctl = c, c }
 func (r *Plane) Clock() time.Duration { return time.Since(r.start) }
 
 func (r *Plane) wake(s *Shard, id string) { r.Ctl.Wake(s, id) }
+
 // Passivate asks for the end of an entity's incarnation.
 func (r *Plane) Passivate(s *Shard, id string, why protocol.Cause) {
 	r.Ctl.Passivate(s, id, why, runloop.Permit{})
@@ -93,6 +94,7 @@ func (r *Plane) Passivate(s *Shard, id string, why protocol.Cause) {
 func (r *Plane) entityStopped(s *Shard, id string) { r.Ctl.EntityStopped(s, id) }
 
 func (r *Plane) isClosed() bool { return IsDone(r.Closed) }
+
 // HasEnded reports whether nothing is passed on any more.
 func (r *Plane) HasEnded() bool { return IsDone(r.Ended) }
 
