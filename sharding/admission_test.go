@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -25,8 +27,8 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 			t.Fatal("the messages go another way than the test means")
 		}
 		hold := map[protocol.Message]func(func(time.Time)){
-			region:      func(do func(time.Time)) { c.inbox.do(func(_ *control, now time.Time) { do(now) }) },
-			coordinator: func(do func(time.Time)) { c.coord.do(do) },
+			region:      func(do func(time.Time)) { c.Inbox.Do(func(_ *control.Plane, now time.Time) { do(now) }) },
+			coordinator: func(do func(time.Time)) { c.Coord.Do(do) },
 		}
 		lost := func() int { return int(g.plane.Drops.Counts[DropInbox].Load()) }
 		for _, msg := range []protocol.Message{region, coordinator} {
@@ -69,7 +71,7 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 					t.Fatal(err)
 				}
 				held, free := make(chan struct{}), make(chan struct{})
-				c.inbox.do(func(*control, time.Time) { close(held); <-free })
+				c.Inbox.Do(func(*control.Plane, time.Time) { close(held); <-free })
 				<-held
 				was := r.Drops.Counts[DropInbox].Load()
 				for range crowd {

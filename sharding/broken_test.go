@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/events"
@@ -14,9 +16,9 @@ import (
 // A machine of an entity type that panics ends its node, without the lease, and the process goes
 // on: the other nodes take over.
 func TestBrokenMachineEndsItsNode(t *testing.T) {
-	for name, breaks := range map[string]func(c *control){
-		"region of entity type Cart":      func(c *control) { c.inbox.do(func(*control, time.Time) { panic("an invariant") }) },
-		"coordinator of entity type Cart": func(c *control) { c.coord.do(func(time.Time) { panic("an invariant") }) },
+	for name, breaks := range map[string]func(c *control.Plane){
+		"region of entity type Cart":      func(c *control.Plane) { c.Inbox.Do(func(*control.Plane, time.Time) { panic("an invariant") }) },
+		"coordinator of entity type Cart": func(c *control.Plane) { c.Coord.Do(func(time.Time) { panic("an invariant") }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := make(chan events.MachineBroken, 2)

@@ -5,14 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // controlOf runs fn in the control loop of a region.
-func controlOf(g *Region[message_], fn func(c *control)) {
+func controlOf(g *Region[message_], fn func(c *control.Plane)) {
 	done := make(chan struct{})
-	g.run.control.inbox.do(func(c *control, _ time.Time) {
+	g.run.control.Inbox.Do(func(c *control.Plane, _ time.Time) {
 		fn(c)
 		close(done)
 	})
@@ -27,16 +29,16 @@ func TestWaitingFencesAreBounded(t *testing.T) {
 		g := start(n, cartType(&cartLog{}))
 		w.install()
 		far := membership.Member{UID: 99, Status: membership.Up, Roles: []string{"backend"}}
-		controlOf(g, func(c *control) {
-			c.view = &membership.View{Epoch: 9, Members: []membership.Member{far}}
+		controlOf(g, func(c *control.Plane) {
+			c.View = &membership.View{Epoch: 9, Members: []membership.Member{far}}
 			for seq := range uint64(100) {
-				c.retries.fence(time.Now(), c.view, protocol.SendFence{To: 99, Shard: 3, HandOff: protocol.Token{Epoch: 1, Seq: seq}})
+				c.Retries.Fence(time.Now(), c.View, protocol.SendFence{To: 99, Shard: 3, HandOff: protocol.Token{Epoch: 1, Seq: seq}})
 			}
 		})
 		<-time.After(time.Second)
-		controlOf(g, func(c *control) {
-			if len(c.retries.fences) != 1 || c.retries.fences[3].HandOff.Seq != 99 {
-				t.Errorf("%v wait", c.retries.fences)
+		controlOf(g, func(c *control.Plane) {
+			if len(c.Retries.Fences) != 1 || c.Retries.Fences[3].HandOff.Seq != 99 {
+				t.Errorf("%v wait", c.Retries.Fences)
 			}
 		})
 	})
@@ -50,16 +52,16 @@ func TestBufferThatIsTakenBackIsWanted(t *testing.T) {
 		g := start(n, cartType(&cartLog{}))
 		w.install()
 		number := g.plane.Routes.ShardOf("a")
-		controlOf(g, func(c *control) {
-			c.setRoute(time.Now(), number, protocol.Route{State: protocol.RouteRemote, Home: 99}) // unknown to the transport: nothing can leave
+		controlOf(g, func(c *control.Plane) {
+			c.SetRoute(time.Now(), number, protocol.Route{State: protocol.RouteRemote, Home: 99}) // unknown to the transport: nothing can leave
 		})
 		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Second)
-		controlOf(g, func(c *control) {
-			c.setRoute(time.Now(), number, protocol.Route{})
-			if got := c.todo[len(c.todo)-1].region; got != (protocol.Wanted{Shard: protocol.ShardID(number)}) {
+		controlOf(g, func(c *control.Plane) {
+			c.SetRoute(time.Now(), number, protocol.Route{})
+			if got := c.Todo[len(c.Todo)-1].Region; got != (protocol.Wanted{Shard: protocol.ShardID(number)}) {
 				t.Errorf("the home of a shard with messages is not asked for: %v", got)
 			}
 		})

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -194,9 +196,9 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	if r.Receive(7, asksFrame(r, "a", mt.ID, body)); len(n.frames) != 1 {
 		t.Errorf("%d answers to a question that found no room", len(n.frames))
 	}
-	c := &control{r: r}
+	c := &control.Plane{R: r}
 	gone := &dataplane.Shard{Number: 0}
-	if c.startEntity(gone, "", dataplane.Envelope{Msg: codec.Start{}, Call: 5, Origin: 7}); len(n.frames) != 2 {
+	if c.StartEntity(gone, "", dataplane.Envelope{Msg: codec.Start{}, Call: 5, Origin: 7}); len(n.frames) != 2 {
 		t.Errorf("%d answers, want one more", len(n.frames))
 	}
 }
@@ -226,7 +228,7 @@ func startThatWaits(t *testing.T, w *world, limit time.Duration) (g *Region[mess
 func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g, ended, goOn := startThatWaits(t, w, time.Minute)
-		controlOf(g, func(c *control) { c.closeShard(c.hosted.of(0)) })
+		controlOf(g, func(c *control.Plane) { c.CloseShard(c.Hosted.Of(0)) })
 		synctest.Wait()
 		b := g.plane.Routes.Buffering(0)
 		b.Mu.Lock()

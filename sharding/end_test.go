@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -167,8 +169,8 @@ func TestKilledShardReports(t *testing.T) {
 			asked <- err
 		}()
 		synctest.Wait()
-		controlOf(g, func(c *control) {
-			c.regionAction(time.Now(), protocol.KillShard{Shard: 0, Reason: protocol.DropHomeElsewhere})
+		controlOf(g, func(c *control.Plane) {
+			c.RegionAction(time.Now(), protocol.KillShard{Shard: 0, Reason: protocol.DropHomeElsewhere})
 		})
 		synctest.Wait()
 		close(stuck.open)

@@ -18,14 +18,14 @@ import (
 
 // leave hands all shards over.
 func (run *engine) leave(ctx context.Context) error {
-	run.control.tell(protocol.Leave{})
+	run.control.Tell(protocol.Leave{})
 	return run.awaitLeft(ctx)
 }
 
 // awaitLeft waits until nothing is here any more.
 func (run *engine) awaitLeft(ctx context.Context) error {
 	select {
-	case <-run.control.left():
+	case <-run.control.Left():
 		return nil
 	case <-run.plane.Ended:
 		return nil
@@ -61,7 +61,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 
 // quit stops by force what is here. Where nothing is, that takes no time worth the name.
 func (run *engine) quit(ctx context.Context) error {
-	run.control.tell(protocol.Quit{})
+	run.control.Tell(protocol.Quit{})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
 	defer cancel()
 	err := run.awaitLeft(ctx)
@@ -118,19 +118,19 @@ func (run *engine) end(ctx context.Context) (err error) {
 		r, c := run.plane, run.control
 		run.refuseUsers()
 		close(r.Ended)
-		c.refuse()
+		c.Refuse()
 		run.unregister()
 		r.IdleScan.Stop()
-		c.endMachines()
+		c.EndMachines()
 		r.Lease.End(ErrStopped)
 		r.Asks.FailAll(ErrStopped)
 		r.Lease.Resume()
-		err = errors.Join(r.Pool.Drain(ctx), c.leasesSettled(ctx))
+		err = errors.Join(r.Pool.Drain(ctx), c.LeasesSettled(ctx))
 		r.Held.End()
-		c.stop()
+		c.Stop()
 		r.Out.Overflow.Cancel()
 		r.Out.Overflow.Ended.Wait()
-		c.awaitWork()
+		c.AwaitWork()
 	})
 	return err
 }
@@ -162,7 +162,7 @@ func (f stoppedRegion) Lost(to transport.NodeID, payload []byte, sent bool) {
 // rests waits until no handler runs any more and no store of leases is at work. What has ended may
 // have been given up on before.
 func (run *engine) rests(ctx context.Context) error {
-	return errors.Join(run.plane.Pool.Drain(ctx), run.control.leasesRest(ctx))
+	return errors.Join(run.plane.Pool.Drain(ctx), run.control.LeasesRest(ctx))
 }
 
 // leaveForGood is what Node.Leave waits for.

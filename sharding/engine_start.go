@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/ddata/events"
@@ -13,7 +15,7 @@ import (
 // engine is what has to be stopped.
 type engine struct {
 	plane   *dataplane.Plane
-	control *control
+	control *control.Plane
 	// A region is closed for its users first, and may end much later: when its node does, or when
 	// its type is started there again.
 	closing                        atomic.Bool // Close was called
@@ -28,14 +30,14 @@ type engine struct {
 	absence      *absence                // of the type on the node; nil: there is no node
 }
 
-func newEngine(p Ports, r *dataplane.Plane, t controlSettings) (*engine, error) {
-	t.data, t.emit = p.State, p.Emit
-	c, err := newControl(r, t)
+func newEngine(p Ports, r *dataplane.Plane, t control.Settings) (*engine, error) {
+	t.Data, t.Emit = p.State, p.Emit
+	c, err := control.New(r, t)
 	if err != nil {
 		return nil, err
 	}
 	if p.Broken != nil {
-		c.whenBroken(p.Broken)
+		c.WhenBroken(p.Broken)
 	}
 	return &engine{plane: r, control: c}, nil
 }
@@ -43,7 +45,7 @@ func newEngine(p Ports, r *dataplane.Plane, t controlSettings) (*engine, error) 
 // start lets everything loose, in the order in which one thing needs the other.
 func (run *engine) start(p Ports) {
 	r, c := run.plane, run.control
-	c.start()
+	c.Start()
 	on := run.onCancel
 	r.Out.Net.Handle(r.Out.Channel, r)
 	on(func() {
@@ -56,19 +58,19 @@ func (run *engine) start(p Ports) {
 			r.Out.Net.Handle(r.Out.Channel, nil)
 		}
 	})
-	for _, cancel := range c.observe(p.Network, p.Lease, p.Cluster) {
+	for _, cancel := range c.Observe(p.Network, p.Lease, p.Cluster) {
 		on(cancel)
 	}
 	if p.BeforeLeave != nil {
 		on(p.BeforeLeave(run.leaveForGood))
 	}
-	if p.BeforeExit != nil && c.leases.coordinator != nil {
-		on(p.BeforeExit(c.coord.resign))
+	if p.BeforeExit != nil && c.Leases.Coordinator != nil {
+		on(p.BeforeExit(c.Coord.Resign))
 	}
 	if p.Meter != nil {
 		run.unmeter = p.Meter.Read(func(report func(*events.Metric, float64, ...string)) {
 			dataplane.ReportMetrics(r, report)
-			c.notices.report(report)
+			c.Notices.Report(report)
 		})
 	}
 	r.IdleScan.Start()

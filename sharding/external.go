@@ -38,13 +38,13 @@ const locationsBatch = 1024
 // Errors: ErrUnknownRole, ErrConfig.
 func (g *Region[M]) External() (*ExternalClient, error) {
 	c := g.run.control
-	if c.state.data == nil {
-		return nil, fmt.Errorf("%w: where shards shall live is said on a node with role %q", ErrUnknownRole, c.cfg.Role)
+	if c.State.Data == nil {
+		return nil, fmt.Errorf("%w: where shards shall live is said on a node with role %q", ErrUnknownRole, c.Cfg.Role)
 	}
-	if needy, ok := c.cfg.Strategy.(allocation.Needy); !ok || !needy.Needs().Locations {
-		return nil, fmt.Errorf("%w %q: its Strategy looks at no locations: use allocation.External", ErrConfig, c.cfg.Type)
+	if needy, ok := c.Cfg.Strategy.(allocation.Needy); !ok || !needy.Needs().Locations {
+		return nil, fmt.Errorf("%w %q: its Strategy looks at no locations: use allocation.External", ErrConfig, c.Cfg.Type)
 	}
-	return &ExternalClient{state: c.state.data, typ: c.cfg.Type, shards: c.cfg.Shards}, nil
+	return &ExternalClient{state: c.State.Data, typ: c.Cfg.Type, shards: c.Cfg.Shards}, nil
 }
 
 // SetShardLocations says where shards shall live, by the address of the node as Member.Addr has it;

@@ -93,7 +93,7 @@ func (g *Region[M]) OnReport(fn func(report func(m *events.Metric, value float64
 }
 
 // Emit hands an event of a protocol that stands on the region to the node's listeners and log.
-func (g *Region[M]) Emit(e events.Event) { g.run.control.notices.tell(e) }
+func (g *Region[M]) Emit(e events.Event) { g.run.control.Notices.Tell(e) }
 
 // Attach is what a protocol keeps for all entities of a region under a key of its own: the first
 // call makes it, and it lives as long as the region.

@@ -6,10 +6,17 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/ddata"
 )
+
+// Event is what the control plane of a type notes. It goes to the node's log, and to Any of
+// ddata.Config.EventListener: an alarm, and what becomes one if it goes on, as a warning, others at
+// debug.
+type Event = control.Event
 
 // Health says which types must be registered with a coordinator before the node is ready
 // (ddata.Node.Health).

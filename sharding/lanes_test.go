@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -137,13 +139,13 @@ func TestFencesGoTheWayOfTheMessages(t *testing.T) {
 	g, _ := scripted(t)
 	n := &laneNet{}
 	g.plane.Out.Net = n
-	again := newRetries(g.plane)
+	again := control.NewRetries(g.plane)
 	for _, id := range []string{"a", "b", "c"} {
 		n.lanes = nil
 		if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 			t.Fatal(err)
 		}
-		again.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: protocol.ShardID(g.plane.Routes.ShardOf(id))})
+		again.Fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: protocol.ShardID(g.plane.Routes.ShardOf(id))})
 		if len(n.lanes) != 2 || n.lanes[0] != n.lanes[1] {
 			t.Errorf("a message and its fence: %v", n.lanes)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/ddata/locks"
@@ -47,7 +49,7 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 					}
 				}
 				goOn := make(chan struct{})
-				g.run.control.inbox.do(func(*control, time.Time) { <-goOn })
+				g.run.control.Inbox.Do(func(*control.Plane, time.Time) { <-goOn })
 				for i := range 100 {
 					if err := g.Tell(t.Context(), fmt.Sprint("b", i), addItem{"x", 1}); err != nil {
 						t.Fatal(err)
@@ -117,7 +119,7 @@ func TestCloseSaysWhatItDoesNotGiveBack(t *testing.T) {
 				if !errors.Is(err, c.want) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 leases") {
 					t.Errorf("%v", err)
 				}
-				<-time.After(leaseTimeout)
+				<-time.After(control.LeaseTimeout)
 			})
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/ddata/locks"
@@ -79,7 +81,7 @@ func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
 				if err := w.leaves(a, time.Minute); err != nil {
 					t.Fatal(err)
 				}
-				if took := time.Since(began); took > 2*resignTimeout {
+				if took := time.Since(began); took > 2*control.ResignTimeout {
 					t.Errorf("leaving took %v", took)
 				}
 				began = time.Now()

@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -219,14 +221,14 @@ func TestNobodyHasTheRoleIsLogged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		<-time.After(noHostFirst + noHostAgain + time.Second)
+		<-time.After(control.NoHostFirst + control.NoHostAgain + time.Second)
 		said := log.String()
 		if n := strings.Count(said, "type=Cart role=backend buffered=7"); n != 2 {
 			t.Errorf("%d warnings: %s", n, said)
 		}
 		start(w.join("backend"), cartType(&cartLog{}))
 		w.install()
-		<-time.After(3 * noHostAgain)
+		<-time.After(3 * control.NoHostAgain)
 		if again := log.String(); again != said {
 			t.Errorf("warned of a type that is hosted: %s", again[len(said):])
 		}

@@ -119,7 +119,7 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 	if run == nil {
 		return a.start(), nil
 	}
-	if !dataplane.IsDone(run.control.left()) {
+	if !dataplane.IsDone(run.control.Left()) {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, name)
 	}
 	if err := inEndTime(run.plane.Pool.Drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
@@ -129,7 +129,7 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 	if !run.plane.HasEnded() {
 		run.successor.Store(a)
 		err = inEndTime(run.end)
-		a.resume(run.control.predecessor())
+		a.resume(run.control.Predecessor())
 	} else {
 		err = inEndTime(run.rests)
 	}

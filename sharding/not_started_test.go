@@ -211,7 +211,7 @@ func TestTypeNotStartedAgain(t *testing.T) {
 	}
 	away.Store(false)
 	a, err := typesOf(node).absence(typ.Name)
-	if err != nil || a.started || a.who.Predecessor != g.run.control.predecessor() || a.who.Predecessor.Incarnation != 1 {
+	if err != nil || a.started || a.who.Predecessor != g.run.control.Predecessor() || a.who.Predecessor.Incarnation != 1 {
 		t.Errorf("answered by: %+v", a)
 	}
 	askThirty(t, "started again", begin(t, node, typ))

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -39,8 +41,8 @@ func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	tell(2)
 	l.s.Drain(func() {})
 	tell(3) // waits: the shard moves
-	c := &control{r: r, hosted: hostings{byShard: map[uint32]*hosting{0: {s: l.s}}}}
-	c.closeShard(c.hosted.of(0))
+	c := &control.Plane{R: r, Hosted: control.Hostings{ByShard: map[uint32]*control.Hosting{0: {S: l.s}}}}
+	c.CloseShard(c.Hosted.Of(0))
 	if got := waitingFor(r, 0); !slices.Equal(got, []int{1, 2, 3}) {
 		t.Errorf("for the next home wait %v, want 1, 2 and 3", got)
 	}

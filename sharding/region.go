@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -33,8 +35,8 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	}
 	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t))}
 	reg.plane.NewBody = reg.incarnate(t.New)
-	run, err := newEngine(p, reg.plane, controlSettings{
-		machines: machineConfig(p, t), store: t.RememberStore, quorums: t.State.quorums(), onEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
+	run, err := newEngine(p, reg.plane, control.Settings{
+		Machines: machineConfig(p, t), Store: t.RememberStore, Quorums: t.State.quorums(), OnEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
@@ -21,7 +23,7 @@ import (
 )
 
 // dataStore is the replicated data of a region as a store, for the laws.
-type dataStore struct{ s *stateStore }
+type dataStore struct{ s *control.StateStore }
 
 var _ remember.Store = dataStore{}
 
@@ -48,7 +50,7 @@ func (d dataStore) write(ctx context.Context, w protocol.StateWrite) error {
 		return ctx.Err()
 	}
 	done := make(chan error, 1)
-	d.s.write(w, func(err error) { done <- err })
+	d.s.Write(w, func(err error) { done <- err })
 	return <-done
 }
 
@@ -57,7 +59,7 @@ func (d dataStore) read(ctx context.Context, r protocol.StateRead) (protocol.Did
 		return protocol.DidRead{}, ctx.Err()
 	}
 	done := make(chan protocol.DidRead, 1)
-	d.s.read(r, func(_ crdt.Reader, in protocol.DidRead) { done <- in })
+	d.s.Read(r, func(_ crdt.Reader, in protocol.DidRead) { done <- in })
 	in := <-done
 	return in, in.Err
 }
@@ -74,7 +76,7 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return dataStore{&stateStore{typ: typ, data: data, quorums: StateSettings{}.withDefaults().quorums(), asides: newAsides()}}
+			return dataStore{&control.StateStore{Typ: typ, Data: data, Quorums: StateSettings{}.withDefaults().quorums(), Asides: control.NewAsides()}}
 		}
 		return open(0), open(1)
 	})
@@ -303,7 +305,7 @@ func TestVanishedIDsComeBack(t *testing.T) {
 					}
 				}
 				<-time.After(time.Second) // a late removal knows what was there before the shard was loaded, not what is being added
-				var store remember.Store = dataStore{g.run.control.state}
+				var store remember.Store = dataStore{g.run.control.State}
 				if s != nil {
 					store = s
 				}

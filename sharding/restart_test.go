@@ -68,7 +68,7 @@ func (r *restarted) until(what string, so func() bool) {
 // remembered returns the shards that are listed, and the sets of the shards below the given number.
 func (r *restarted) remembered(shards int) (listed []protocol.ShardID, sets [][]protocol.EntityID) {
 	r.t.Helper()
-	store := dataStore{r.carts[0].run.control.state}
+	store := dataStore{r.carts[0].run.control.State}
 	listed, err := store.Shards(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)

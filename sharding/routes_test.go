@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/control"
+
 	"github.com/coterie-go/coterie/sharding/dataplane"
 
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -242,7 +244,7 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 func TestKilledShardAnswersStarts(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g, answer, goOn := startThatWaits(t, w, time.Hour)
-		controlOf(g, func(c *control) { c.killShard(c.hosted.of(0), DropForced) })
+		controlOf(g, func(c *control.Plane) { c.KillShard(c.Hosted.Of(0), DropForced) })
 		synctest.Wait()
 		select {
 		case err := <-answer:
@@ -291,33 +293,33 @@ func TestLateReplies(t *testing.T) {
 // H6: a node has not left while a message or a fence that found no room is still here.
 func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	g, n := scripted(t)
-	c := &control{r: g.plane, retries: newRetries(g.plane), departure: departure{left: make(chan struct{})}}
+	c := &control.Plane{R: g.plane, Retries: control.NewRetries(g.plane), Departure: control.Departure{Left: make(chan struct{})}}
 	retry := func() {
-		c.retries.retry(time.Now(), nil)
-		c.departure.maybeEnd(c.retries.empty())
+		c.Retries.Retry(time.Now(), nil)
+		c.Departure.MaybeEnd(c.Retries.Empty())
 	}
-	left := func() bool { return dataplane.IsDone(c.departure.left) }
+	left := func() bool { return dataplane.IsDone(c.Departure.Left) }
 	if retry(); left() {
 		t.Error("it did not want to")
 	}
 	n.full = true
 	g.plane.Routes.Buffering(1)
 	g.plane.Routes.PutBack(1, []dataplane.BufferedMessage{{Id: "a", Env: dataplane.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead}})
-	c.retries.open(time.Now(), 1, &dataplane.Route{Remote: 3})
-	c.regionEffects(time.Now(), &protocol.RegionEffects{Left: true})
+	c.Retries.Open(time.Now(), 1, &dataplane.Route{Remote: 3})
+	c.RegionEffects(time.Now(), &protocol.RegionEffects{Left: true})
 	if left() {
 		t.Error("a message is still here")
 	}
 	n.full = false
-	c.retries.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: 2})
+	c.Retries.Fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: 2})
 	n.full = true
-	c.retries.fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: 3})
+	c.Retries.Fence(time.Now(), nil, protocol.SendFence{To: 2, Shard: 3})
 	n.full = false
-	delete(c.retries.flushes, 1)
-	if c.departure.maybeEnd(c.retries.empty()); left() {
+	delete(c.Retries.Flushes, 1)
+	if c.Departure.MaybeEnd(c.Retries.Empty()); left() {
 		t.Error("a fence is still here")
 	}
-	c.retries.flushes[1] = true
+	c.Retries.Flushes[1] = true
 	if retry(); !left() || len(n.frames) != 3 {
 		t.Errorf("left %v with %d frames on their way", left(), len(n.frames))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/sharding/control"
 )
 
 // StateSettings say how the replicated state of a type is read and written: the table of homes, the
@@ -66,10 +67,10 @@ func (s StateSettings) validate() error {
 }
 
 // quorums are the levels and times that the settings stand for.
-func (s StateSettings) quorums() quorums {
-	return quorums{
-		write: s.level(s.WritePlus), writeTimeout: s.WriteTimeout,
-		read: s.level(s.ReadPlus), readTimeout: s.ReadTimeout,
+func (s StateSettings) quorums() control.Quorums {
+	return control.Quorums{
+		Write: s.level(s.WritePlus), WriteTimeout: s.WriteTimeout,
+		Read: s.level(s.ReadPlus), ReadTimeout: s.ReadTimeout,
 	}
 }
 

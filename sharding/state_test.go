@@ -75,7 +75,7 @@ func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 func TestSlowWritesAreGivenMoreTime(t *testing.T) {
 	settings := StateSettings{WriteTimeout: time.Second}.withDefaults()
 	for failed, want := range []time.Duration{1, 2, 4, 8, 16, 32, 32} {
-		if got := settings.quorums().writeLimit(uint(failed)); got != want*time.Second {
+		if got := settings.quorums().WriteLimit(uint(failed)); got != want*time.Second {
 			t.Errorf("after %d failures a write may take %v, want %v", failed, got, want*time.Second)
 		}
 	}

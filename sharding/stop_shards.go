@@ -19,20 +19,20 @@ import (
 // Errors: ErrConfig (RememberEntities, or a shard that the type does not have), ErrStopped, ctx's.
 func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
 	c := g.run.control
-	if c.cfg.Remember {
-		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate the entities", ErrConfig, c.cfg.Type)
+	if c.Cfg.Remember {
+		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate the entities", ErrConfig, c.Cfg.Type)
 	}
 	numbers := make([]protocol.ShardID, len(shards))
 	for i, s := range shards {
-		if s < 0 || s >= c.cfg.Shards {
-			return fmt.Errorf("%w %q: shard %d of %d", ErrConfig, c.cfg.Type, s, c.cfg.Shards)
+		if s < 0 || s >= c.Cfg.Shards {
+			return fmt.Errorf("%w %q: shard %d of %d", ErrConfig, c.Cfg.Type, s, c.Cfg.Shards)
 		}
 		numbers[i] = protocol.ShardID(s)
 	}
 	if len(shards) == 0 {
 		return nil
 	}
-	done, forget := c.stopShards(numbers)
+	done, forget := c.StopShards(numbers)
 	select {
 	case <-done:
 		return nil

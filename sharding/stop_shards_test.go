@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/control"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -77,34 +77,9 @@ func TestStopShards(t *testing.T) {
 
 // What is remembered lives, so its shards are not stopped.
 func TestStopShardsRefusesRemembered(t *testing.T) {
-	g := &Region[message_]{run: &engine{control: &control{cfg: protocol.Config{Type: "t", Shards: 4, Remember: true}}}}
+	g := &Region[message_]{run: &engine{control: &control.Plane{Cfg: protocol.Config{Type: "t", Shards: 4, Remember: true}}}}
 	if err := g.StopShards(t.Context(), 1); !errors.Is(err, ErrConfig) {
 		t.Error(err)
-	}
-}
-
-// Each StopShards ends when all of its shards rest, not before, and not because another's do; one
-// whose context has ended is forgotten.
-func TestStopShardsWaitsForItsOwn(t *testing.T) {
-	var c stops
-	wait := func(shards ...protocol.ShardID) *stopWait {
-		w := newStopWait(shards)
-		c.add(w)
-		return w
-	}
-	ended := func(w *stopWait) bool { return dataplane.IsDone(w.done) }
-	one, two, gone := wait(1, 2), wait(2, 3), wait(1)
-	c.forget(gone)
-	for _, x := range []struct {
-		rests    protocol.ShardID
-		one, two bool
-	}{{2, false, false}, {1, true, false}, {3, true, true}} {
-		if c.atRest([]protocol.ShardID{x.rests}); ended(one) != x.one || ended(two) != x.two {
-			t.Errorf("with %d at rest the first has ended: %v, the second: %v", x.rests, ended(one), ended(two))
-		}
-	}
-	if ended(gone) || len(c.waits) != 0 {
-		t.Errorf("%d wait", len(c.waits))
 	}
 }
 
@@ -122,10 +97,10 @@ func TestStopShardsThatNobodyAnswers(t *testing.T) {
 		}
 		synctest.Wait()
 		waits := func() (n int) {
-			controlOf(g, func(c *control) { n = len(c.stops.waits) })
+			controlOf(g, func(c *control.Plane) { n = len(c.Stops.Waits) })
 			return n
 		}
-		controlOf(g, func(c *control) { c.stops.atRest([]protocol.ShardID{2}) })
+		controlOf(g, func(c *control.Plane) { c.Stops.AtRest([]protocol.ShardID{2}) })
 		if n := waits(); n != 2 {
 			t.Errorf("%d wait for shard 1", n)
 		}

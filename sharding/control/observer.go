@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"time"
@@ -16,7 +16,7 @@ import (
 type observer struct {
 	inbox   *inbox
 	coord   *coordination // nil on a proxy
-	state   *stateStore
+	state   *StateStore
 	table   *tableFeed
 	lease   *dataplane.HandlerLease
 	removed func(*membership.View) // ends what waits for nodes that the view does not list
@@ -49,13 +49,13 @@ func (o *observer) reachable(uid membership.UID, ok bool) {
 // viewInstalled passes a view on; nil, or one without this node, ends everything that runs here.
 func (o *observer) viewInstalled(v *membership.View) {
 	if v == nil {
-		o.lease.End(ErrStopped)
+		o.lease.End(dataplane.ErrStopped)
 		o.inbox.toRegion(protocol.Dropped{})
 		return
 	}
 	in := protocol.Install{View: v}
-	o.inbox.do(func(c *control, _ time.Time) {
-		c.view = v
+	o.inbox.Do(func(c *Plane, _ time.Time) {
+		c.View = v
 		c.toRegion(in)
 	})
 	if o.coord != nil {
@@ -69,14 +69,14 @@ func (o *observer) follow() (cancel func()) {
 	return o.state.follow(stateChanges{
 		homes: func(v crdt.Reader) {
 			if o.table.put(v) {
-				o.inbox.do(func(c *control, _ time.Time) { c.tableChanged() })
+				o.inbox.Do(func(c *Plane, _ time.Time) { c.tableChanged() })
 			}
 		},
 		locations:  func(v crdt.Reader) { o.coord.locationsChanged(v) },
 		remembered: func(v crdt.Reader) { o.coord.rememberedChanged(v) },
 		ids: func(number uint32, v crdt.Reader) {
-			o.inbox.do(func(c *control, _ time.Time) {
-				if h := c.hosted.of(protocol.ShardID(number)); h != nil {
+			o.inbox.Do(func(c *Plane, _ time.Time) {
+				if h := c.Hosted.Of(protocol.ShardID(number)); h != nil {
 					h.ids.changed(v)
 					c.compareIDs(h)
 				}
@@ -88,6 +88,6 @@ func (o *observer) follow() (cancel func()) {
 // watch tells shards that are hosted here of changes of their sets in a RememberStore.
 func (o *observer) watch() (cancel func()) {
 	return o.state.watch(func(shard protocol.ShardID, in protocol.IDsChanged) {
-		o.inbox.do(func(c *control, _ time.Time) { c.toHosted(in, shard) })
+		o.inbox.Do(func(c *Plane, _ time.Time) { c.toHosted(in, shard) })
 	})
 }

@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"errors"
@@ -23,27 +23,28 @@ type retries struct {
 	out    *dataplane.Outbox
 
 	at      time.Time // of the next try; zero: there is none
-	flushes map[uint32]bool
-	fences  map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
+	Flushes map[uint32]bool
+	Fences  map[protocol.ShardID]protocol.SendFence // the latest of each shard counts
 }
 
-func newRetries(r *dataplane.Plane) retries {
-	return retries{routes: r.Routes, out: &r.Out, flushes: map[uint32]bool{}, fences: map[protocol.ShardID]protocol.SendFence{}}
+// NewRetries makes those of a data plane.
+func NewRetries(r *dataplane.Plane) retries {
+	return retries{routes: r.Routes, out: &r.Out, Flushes: map[uint32]bool{}, Fences: map[protocol.ShardID]protocol.SendFence{}}
 }
 
-// empty reports whether nothing waits for room.
-func (t *retries) empty() bool { return len(t.flushes) == 0 && len(t.fences) == 0 }
+// Empty reports whether nothing waits for room.
+func (t *retries) Empty() bool { return len(t.Flushes) == 0 && len(t.Fences) == 0 }
 
 // clear forgets what waits.
 func (t *retries) clear() {
-	clear(t.flushes)
-	clear(t.fences)
+	clear(t.Flushes)
+	clear(t.Fences)
 	t.at = time.Time{}
 }
 
 // later has the buffer of a shard flushed again after a pause.
 func (t *retries) later(now time.Time, number uint32) {
-	t.flushes[number] = true
+	t.Flushes[number] = true
 	t.at = earlier(t.at, now.Add(retryPause))
 }
 
@@ -54,51 +55,51 @@ func (t *retries) flush(now time.Time, number uint32) {
 	}
 }
 
-// open publishes a route that does not buffer.
-func (t *retries) open(now time.Time, number uint32, rt *dataplane.Route) {
+// Open publishes a route that does not buffer.
+func (t *retries) Open(now time.Time, number uint32, rt *dataplane.Route) {
 	if !t.routes.SetRoute(number, rt) {
 		t.later(now, number)
 	}
 }
 
-// fence appends a fence to the data lane of its shard. One that finds no room is tried again: it
+// Fence appends a fence to the data lane of its shard. One that finds no room is tried again: it
 // may be late, but not before a message that was appended earlier. v is the view; nil: none.
-func (t *retries) fence(now time.Time, v *membership.View, f protocol.SendFence) {
-	delete(t.fences, f.Shard)
+func (t *retries) Fence(now time.Time, v *membership.View, f protocol.SendFence) {
+	delete(t.Fences, f.Shard)
 	frame := codec.AppendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff}))
 	err := t.out.SendControl(f.To, transport.Data, uint32(f.Shard), frame)
 	notYet := errors.Is(err, transport.ErrNoPeer) && v != nil && v.Has(f.To)
 	if notYet || errors.Is(err, transport.ErrQueueFull) {
-		t.fences[f.Shard] = f
+		t.Fences[f.Shard] = f
 		t.at = earlier(t.at, now.Add(retryPause))
 	}
 }
 
-// retry tries what found no room.
-func (t *retries) retry(now time.Time, v *membership.View) {
+// Retry tries what found no room.
+func (t *retries) Retry(now time.Time, v *membership.View) {
 	t.at = time.Time{}
-	for _, f := range maps.Clone(t.fences) {
-		t.fence(now, v, f)
+	for _, f := range maps.Clone(t.Fences) {
+		t.Fence(now, v, f)
 	}
-	for number := range t.flushes {
+	for number := range t.Flushes {
 		if t.routes.Flush(number) {
-			delete(t.flushes, number)
+			delete(t.Flushes, number)
 		}
 	}
-	if len(t.flushes) > 0 {
+	if len(t.Flushes) > 0 {
 		t.at = earlier(t.at, now.Add(retryPause))
 	}
 }
 
-// departure says when nothing of a region is left on its node.
-type departure struct {
+// Departure says when nothing of a region is left on its node.
+type Departure struct {
 	wanted bool          // the region has handed everything over
-	left   chan struct{} // closed when nothing is left here
+	Left   chan struct{} // closed when nothing is left here
 }
 
-// maybeEnd ends the departure once the region has left and nothing waits for room any more.
-func (d *departure) maybeEnd(empty bool) {
-	if d.wanted && empty && !dataplane.IsDone(d.left) {
-		close(d.left)
+// MaybeEnd ends the departure once the region has left and nothing waits for room any more.
+func (d *Departure) MaybeEnd(empty bool) {
+	if d.wanted && empty && !dataplane.IsDone(d.Left) {
+		close(d.Left)
 	}
 }

@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"cmp"
@@ -24,7 +24,7 @@ type leaseClients struct {
 	stores *dataplane.Leases
 
 	shards      map[uint32]*leaseClient
-	coordinator *leaseClient // nil: it needs none
+	Coordinator *leaseClient // nil: it needs none
 }
 
 func newLeaseClients(ctx context.Context, r *dataplane.Plane) *leaseClients {
@@ -37,10 +37,10 @@ func (l *leaseClients) open(store locks.Store, name string) *leaseClient {
 
 // ofCoordinator is the client of the coordinator's lease; nil: it needs none.
 func (l *leaseClients) ofCoordinator() *leaseClient {
-	if l.stores.Coordinator != nil && l.coordinator == nil {
-		l.coordinator = l.open(l.stores.Coordinator, dataplane.CoordinatorLeaseName(l.stores.Cluster, l.typ))
+	if l.stores.Coordinator != nil && l.Coordinator == nil {
+		l.Coordinator = l.open(l.stores.Coordinator, dataplane.CoordinatorLeaseName(l.stores.Cluster, l.typ))
 	}
-	return l.coordinator
+	return l.Coordinator
 }
 
 // of is the client of a shard's lease.
@@ -65,7 +65,7 @@ func (l *leaseClients) acquire(s *dataplane.Shard, gen uint64, tell func(*datapl
 			why := cmp.Or(in.Text, "another holds it")
 			s.Lease.Awaiting.Store(&why)
 		case protocol.LeaseLost:
-			s.CancelContexts(fmt.Errorf("%w: %s", ErrNoLease, in.Text))
+			s.CancelContexts(fmt.Errorf("%w: %s", dataplane.ErrNoLease, in.Text))
 		}
 		tell(g, in.(protocol.ShardInput))
 	})
@@ -102,8 +102,8 @@ func (l *leaseClients) all() (all []*leaseClient) {
 	for _, number := range slices.Sorted(maps.Keys(l.shards)) {
 		all = append(all, l.shards[number])
 	}
-	if l.coordinator != nil {
-		all = append(all, l.coordinator)
+	if l.Coordinator != nil {
+		all = append(all, l.Coordinator)
 	}
 	return all
 }

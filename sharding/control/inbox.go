@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"log/slog"
@@ -12,13 +12,13 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// ctlInput is one input of the control loop: for the Region machine, for the Shard machine of s, or
+// Input is one input of the control loop: for the Region machine, for the Shard machine of s, or
 // a function to run.
-type ctlInput struct {
-	region protocol.RegionInput
+type Input struct {
+	Region protocol.RegionInput
 	shard  protocol.ShardInput
 	s      *dataplane.Shard
-	do     func(c *control, now time.Time)
+	do     func(c *Plane, now time.Time)
 	from   runloop.Permit // of another node's message
 }
 
@@ -29,7 +29,7 @@ const inboxMax = 1 << 16
 type inbox struct {
 	typ    string // the entity type's name
 	log    *slog.Logger
-	loop   *runloop.Loop[ctlInput]
+	loop   *runloop.Loop[Input]
 	mail   *machineMail
 	admin  *runloop.Admission // of what other nodes want of single entities
 	asides *asides
@@ -37,16 +37,16 @@ type inbox struct {
 
 var _ dataplane.Controller = (*inbox)(nil)
 
-func (b *inbox) put(in ctlInput)                                    { b.loop.Force(in) }
-func (b *inbox) toRegion(in protocol.RegionInput)                   { b.put(ctlInput{region: in}) }
-func (b *inbox) toShard(s *dataplane.Shard, in protocol.ShardInput) { b.put(ctlInput{s: s, shard: in}) }
+func (b *inbox) put(in Input)                                       { b.loop.Force(in) }
+func (b *inbox) toRegion(in protocol.RegionInput)                   { b.put(Input{Region: in}) }
+func (b *inbox) toShard(s *dataplane.Shard, in protocol.ShardInput) { b.put(Input{s: s, shard: in}) }
 
-// do has fn called in the control loop.
-func (b *inbox) do(fn func(c *control, now time.Time)) { b.put(ctlInput{do: fn}) }
+// Do has fn called in the control loop.
+func (b *inbox) Do(fn func(c *Plane, now time.Time)) { b.put(Input{do: fn}) }
 
 // Wanted implements controller.
 func (b *inbox) Wanted(shard uint32) {
-	b.do(func(c *control, now time.Time) {
+	b.Do(func(c *Plane, now time.Time) {
 		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(shard)})
 		c.unhosted.wanted(now)
 	})
@@ -54,12 +54,12 @@ func (b *inbox) Wanted(shard uint32) {
 
 // FlushLater implements controller.
 func (b *inbox) FlushLater(shard uint32) {
-	b.do(func(c *control, now time.Time) { c.retries.later(now, shard) })
+	b.Do(func(c *Plane, now time.Time) { c.Retries.later(now, shard) })
 }
 
 // Misrouted implements controller. It is a hint that comes once per message, so it may be lost.
 func (b *inbox) Misrouted(from uint64, shard uint32) {
-	b.loop.Post(ctlInput{region: protocol.Misrouted{From: protocol.UID(from), Shard: protocol.ShardID(shard)}})
+	b.loop.Post(Input{Region: protocol.Misrouted{From: protocol.UID(from), Shard: protocol.ShardID(shard)}})
 }
 
 // Wake implements controller.
@@ -69,7 +69,7 @@ func (b *inbox) Wake(s *dataplane.Shard, id string) {
 
 // Passivate implements controller.
 func (b *inbox) Passivate(s *dataplane.Shard, id string, why protocol.Cause, place runloop.Permit) {
-	b.put(ctlInput{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}, from: place})
+	b.put(Input{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}, from: place})
 }
 
 // Admit implements controller.
@@ -79,7 +79,7 @@ func (b *inbox) Admit(from uint64, bytes int) (runloop.Permit, bool) {
 
 // Reshare implements controller.
 func (b *inbox) Reshare() {
-	b.do(func(c *control, _ time.Time) { c.hosted.unshared = true })
+	b.Do(func(c *Plane, _ time.Time) { c.Hosted.unshared = true })
 }
 
 // EntityStopped implements controller.
@@ -89,7 +89,7 @@ func (b *inbox) EntityStopped(s *dataplane.Shard, id string) {
 
 // StartEntity implements controller.
 func (b *inbox) StartEntity(s *dataplane.Shard, id string, env dataplane.Envelope, place runloop.Permit) {
-	b.put(ctlInput{from: place, do: func(c *control, _ time.Time) { c.startEntity(s, id, env) }})
+	b.put(Input{from: place, do: func(c *Plane, _ time.Time) { c.StartEntity(s, id, env) }})
 }
 
 // Receive implements controller.
@@ -97,7 +97,7 @@ func (b *inbox) Receive(from uint64, m protocol.Message, bytes int) { b.mail.rec
 
 // Note implements controller.
 func (b *inbox) Note(e protocol.Event) {
-	b.do(func(c *control, _ time.Time) { c.notices.notify(e) })
+	b.Do(func(c *Plane, _ time.Time) { c.Notices.notify(e) })
 }
 
 // Aside implements controller.
@@ -168,5 +168,5 @@ func newAdmission(r *dataplane.Plane) *runloop.Admission {
 		v := r.Cluster.View()
 		return v != nil && v.Has(membership.UID(node))
 	}
-	return runloop.NewAdmission(member, func() { r.Drops.Drop(DropInbox, -1, "", nil) })
+	return runloop.NewAdmission(member, func() { r.Drops.Drop(dataplane.DropInbox, -1, "", nil) })
 }

@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"container/heap"
@@ -15,9 +15,9 @@ import (
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
 )
 
-// hosting is one Shard machine and what it steers.
-type hosting struct {
-	s       *dataplane.Shard
+// Hosting is one Shard machine and what it steers.
+type Hosting struct {
+	S       *dataplane.Shard
 	m       *shardmachine.Shard
 	ids     knownIDs
 	starts  map[uint64]dataplane.BufferedMessage // StartEntity that wait, by request
@@ -28,30 +28,30 @@ type hosting struct {
 }
 
 // ask notes a StartEntity that waits for its answer, and returns the request's number.
-func (h *hosting) ask(id string, env dataplane.Envelope) uint64 {
+func (h *Hosting) ask(id string, env dataplane.Envelope) uint64 {
 	h.lastReq++
 	h.starts[h.lastReq] = dataplane.BufferedMessage{Id: id, Env: env, Size: dataplane.BufferedOverhead}
 	return h.lastReq
 }
 
 // answered returns the StartEntity of a request, which waits no more.
-func (h *hosting) answered(req uint64) (p dataplane.BufferedMessage, ok bool) {
+func (h *Hosting) answered(req uint64) (p dataplane.BufferedMessage, ok bool) {
 	p, ok = h.starts[req]
 	delete(h.starts, req)
 	return p, ok
 }
 
 // waiting lists the StartEntity that wait, in order.
-func (h *hosting) waiting() (starts []dataplane.BufferedMessage) {
+func (h *Hosting) waiting() (starts []dataplane.BufferedMessage) {
 	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
 		starts = append(starts, h.starts[req])
 	}
 	return starts
 }
 
-// hostings are the shards that run here, and the times at which their machines want to be stepped.
-type hostings struct {
-	byShard map[uint32]*hosting
+// Hostings are the shards that run here, and the times at which their machines want to be stepped.
+type Hostings struct {
+	ByShard map[uint32]*Hosting
 	due     dueHeap
 	// unshared: shards, or the limit on active entities, have changed since that was divided
 	unshared bool
@@ -63,33 +63,33 @@ var dueNever = time.Unix(1, 0)
 // printedMax is how many shards String prints.
 const printedMax = 256
 
-func (t *hostings) add(h *hosting) {
-	t.byShard[h.s.Number] = h
+func (t *Hostings) add(h *Hosting) {
+	t.ByShard[h.S.Number] = h
 	t.unshared = true
 }
 
-func (t *hostings) remove(h *hosting) {
-	delete(t.byShard, h.s.Number)
+func (t *Hostings) remove(h *Hosting) {
+	delete(t.ByShard, h.S.Number)
 	t.unshared = true
 	h.deadline = dueNever
 }
 
-// of finds the hosting of a shard; nil: it does not run here.
-func (t *hostings) of(n protocol.ShardID) *hosting { return t.byShard[uint32(n)] }
+// Of finds the hosting of a shard; nil: it does not run here.
+func (t *Hostings) Of(n protocol.ShardID) *Hosting { return t.ByShard[uint32(n)] }
 
 // at finds the hosting that runs s; nil: it is over, and perhaps there is another of its number.
-func (t *hostings) at(s *dataplane.Shard) *hosting {
-	if h := t.byShard[s.Number]; h != nil && h.s == s {
+func (t *Hostings) at(s *dataplane.Shard) *Hosting {
+	if h := t.ByShard[s.Number]; h != nil && h.S == s {
 		return h
 	}
 	return nil
 }
 
 // all lists the shards, in no order.
-func (t *hostings) all() iter.Seq[*dataplane.Shard] {
+func (t *Hostings) all() iter.Seq[*dataplane.Shard] {
 	return func(yield func(*dataplane.Shard) bool) {
-		for _, h := range t.byShard { // order: the caller takes none
-			if !yield(h.s) {
+		for _, h := range t.ByShard { // order: the caller takes none
+			if !yield(h.S) {
 				return
 			}
 		}
@@ -98,15 +98,15 @@ func (t *hostings) all() iter.Seq[*dataplane.Shard] {
 
 // reshare divides the limit on active entities anew if that is needed: once, however many shards
 // have come and gone.
-func (t *hostings) reshare(p *dataplane.Passivations) {
+func (t *Hostings) reshare(p *dataplane.Passivations) {
 	if t.unshared {
 		t.unshared = false
-		p.Reshare(len(t.byShard), t.all())
+		p.Reshare(len(t.ByShard), t.all())
 	}
 }
 
 // schedule takes the deadline of a machine that was stepped.
-func (t *hostings) schedule(h *hosting) {
+func (t *Hostings) schedule(h *Hosting) {
 	if d := h.m.Deadline(); !d.Equal(h.deadline) {
 		h.deadline = d
 		if !d.IsZero() {
@@ -116,7 +116,7 @@ func (t *hostings) schedule(h *hosting) {
 }
 
 // next is the earliest deadline; zero: there is none.
-func (t *hostings) next() time.Time {
+func (t *Hostings) next() time.Time {
 	if len(t.due) == 0 {
 		return time.Time{}
 	}
@@ -124,7 +124,7 @@ func (t *hostings) next() time.Time {
 }
 
 // expired takes the hostings whose deadlines have come.
-func (t *hostings) expired(now time.Time) (all []*hosting) {
+func (t *Hostings) expired(now time.Time) (all []*Hosting) {
 	for len(t.due) > 0 && !now.Before(t.due[0].at) {
 		d := heap.Pop(&t.due).(dueShard)
 		if d.h.deadline.Equal(d.at) {
@@ -136,12 +136,12 @@ func (t *hostings) expired(now time.Time) (all []*hosting) {
 }
 
 // lines print the machines, each in a line.
-func (t *hostings) lines() (lines []string) {
-	for i, number := range slices.Sorted(maps.Keys(t.byShard)) {
+func (t *Hostings) lines() (lines []string) {
+	for i, number := range slices.Sorted(maps.Keys(t.ByShard)) {
 		if i == printedMax {
-			return append(lines, fmt.Sprintf("and %d shards more", len(t.byShard)-i))
+			return append(lines, fmt.Sprintf("and %d shards more", len(t.ByShard)-i))
 		}
-		lines = append(lines, t.byShard[number].m.String())
+		lines = append(lines, t.ByShard[number].m.String())
 	}
 	return lines
 }
@@ -149,7 +149,7 @@ func (t *hostings) lines() (lines []string) {
 // dueShard is a deadline of a Shard machine; it counts only while it is the hosting's latest.
 type dueShard struct {
 	at time.Time
-	h  *hosting
+	h  *Hosting
 }
 
 type dueHeap []dueShard

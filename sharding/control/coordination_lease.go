@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func (d *coordination) leaseOp(op protocol.LeaseOp) {
 		return
 	}
 	d.lease.client.acquire(op.Gen, func(g *dataplane.LeaseHold, in any) {
-		d.do(func(now time.Time) {
+		d.Do(func(now time.Time) {
 			if g != nil {
 				d.lease.granted(g, op.Gen)
 			}
@@ -65,21 +65,21 @@ func (d *coordination) expelled(now time.Time) {
 // stepDown has the coordinator act no more. The result is closed when it has stepped down.
 func (d *coordination) stepDown() <-chan struct{} {
 	stepped := make(chan struct{})
-	d.do(func(now time.Time) {
+	d.Do(func(now time.Time) {
 		defer close(stepped)
 		d.Step(now, coordInput{in: protocol.Resign{}})
 	})
 	return stepped
 }
 
-// resignTimeout bounds how long the node waits with saying that it has stopped. A store that takes
+// ResignTimeout bounds how long the node waits with saying that it has stopped. A store that takes
 // longer is asked again by the next coordinator.
-const resignTimeout = time.Second
+const ResignTimeout = time.Second
 
-// resign has the coordinator step down and give its lease back before the members decide a view
+// Resign has the coordinator step down and give its lease back before the members decide a view
 // without this node: the next finds it free.
-func (d *coordination) resign(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, resignTimeout)
+func (d *coordination) Resign(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ResignTimeout)
 	defer cancel()
 	select {
 	case <-d.stepDown():

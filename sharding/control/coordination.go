@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"slices"
@@ -22,7 +22,7 @@ type coordination struct {
 
 	mail     *machineMail
 	notices  *notices
-	state    *stateStore
+	state    *StateStore
 	forwards *forwards
 	standing *dataplane.Standing
 	meters   *dataplane.Meters
@@ -44,8 +44,8 @@ type coordInput struct {
 
 func (d *coordination) post(in protocol.CoordinatorInput) { d.loop.Force(coordInput{in: in}) }
 
-// do has fn called in the loop.
-func (d *coordination) do(fn func(now time.Time)) { d.loop.Force(coordInput{do: fn}) }
+// Do has fn called in the loop.
+func (d *coordination) Do(fn func(now time.Time)) { d.loop.Force(coordInput{do: fn}) }
 
 // Step implements runloop.Machine.
 func (d *coordination) Step(now time.Time, in coordInput) {
@@ -59,10 +59,10 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 	}
 	fx := d.m.Step(now, in.in)
 	for _, w := range fx.Write {
-		d.state.write(w, func(err error) { d.post(protocol.Wrote{ID: w.ID, Err: err}) })
+		d.state.Write(w, func(err error) { d.post(protocol.Wrote{ID: w.ID, Err: err}) })
 	}
 	for _, r := range fx.Read {
-		d.state.read(r, func(v crdt.Reader, in protocol.DidRead) { d.didRead(r.Kind, v, in) })
+		d.state.Read(r, func(v crdt.Reader, in protocol.DidRead) { d.didRead(r.Kind, v, in) })
 	}
 	for _, op := range fx.Lease {
 		d.leaseOp(op)
@@ -88,7 +88,7 @@ func (d *coordination) didRead(k protocol.StateKind, v crdt.Reader, in protocol.
 		d.post(in)
 		return
 	}
-	d.do(func(now time.Time) {
+	d.Do(func(now time.Time) {
 		d.locations = v
 		d.Step(now, coordInput{in: in})
 		d.compareLocations(now)
@@ -97,7 +97,7 @@ func (d *coordination) didRead(k protocol.StateKind, v crdt.Reader, in protocol.
 
 // locationsChanged tells the machine what an outside client has changed.
 func (d *coordination) locationsChanged(v crdt.Reader) {
-	d.do(func(now time.Time) {
+	d.Do(func(now time.Time) {
 		d.wanted = &v
 		d.compareLocations(now)
 	})
@@ -138,7 +138,7 @@ func (d *coordination) Tick() coordInput { return coordInput{in: protocol.Tick{}
 // ids, and the shards that are hosted here that they have vanished from it. That costs as much as
 // what has changed.
 func (d *coordination) rememberedChanged(v crdt.Reader) {
-	d.do(func(now time.Time) {
+	d.Do(func(now time.Time) {
 		added, removed := protocol.DiffShards(d.listed, v)
 		d.listed = v
 		if len(removed) > 0 {

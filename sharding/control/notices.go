@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"context"
@@ -26,14 +26,14 @@ type notices struct {
 func (n *notices) notify(e protocol.Event) {
 	n.counts[e.Kind].Add(1)
 	n.meters.Noted(e)
-	n.tell(Event{n.typ, e})
+	n.Tell(Event{n.typ, e})
 	if n.hook != nil {
 		n.hook(e)
 	}
 }
 
-// tell hands an event to the node, or to the log where there is no way to.
-func (n *notices) tell(e events.Event) {
+// Tell hands an event to the node, or to the log where there is no way to.
+func (n *notices) Tell(e events.Event) {
 	if n.emit != nil {
 		n.emit(e)
 		return
@@ -45,8 +45,8 @@ func (n *notices) tell(e events.Event) {
 // mNoted counts events by kind.
 var mNoted = &events.Metric{Name: "coterie_sharding_events_total", Help: "What the control plane has noted.", Labels: []string{"type", "event"}}
 
-// report tells a Meter of the events.
-func (n *notices) report(report func(*events.Metric, float64, ...string)) {
+// Report tells a Meter of the events.
+func (n *notices) Report(report func(*events.Metric, float64, ...string)) {
 	for kind := range n.counts {
 		if kind > 0 {
 			report(mNoted, float64(n.counts[kind].Load()), n.typ, protocol.EventKind(kind).String())

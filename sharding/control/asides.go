@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"context"
@@ -15,7 +15,8 @@ type asides struct {
 	work sync.WaitGroup
 }
 
-func newAsides() *asides {
+// NewAsides makes what runs until its end.
+func NewAsides() *asides {
 	a := &asides{}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a

@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// leaseTimeout bounds one call of a store of leases.
-const leaseTimeout = 5 * time.Second
+// LeaseTimeout bounds one call of a store of leases.
+const LeaseTimeout = 5 * time.Second
 
 // leaseClient carries out what one machine wants of one lease: in order, and on a goroutine of its
 // own, for which nothing waits. A store that stands still holds up nothing except this lease.
@@ -130,7 +130,7 @@ func (l *leaseClient) run() {
 
 // take tries once. After an error the lease may be held or not, so it is given back.
 func (l *leaseClient) take(op leaseOp) {
-	ctx, cancel := context.WithTimeout(l.ctx, leaseTimeout)
+	ctx, cancel := context.WithTimeout(l.ctx, LeaseTimeout)
 	defer cancel()
 	g, ok, err := l.try(ctx, op)
 	if err == nil && ok {
@@ -186,7 +186,7 @@ func (l *leaseClient) giveBack() {
 	if l.lock == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), leaseTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), LeaseTimeout)
 	defer cancel()
 	err := errors.Join(l.lock.Release(ctx), l.lock.Close())
 	l.lock = nil

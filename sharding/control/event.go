@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"log/slog"

@@ -1,4 +1,4 @@
-package sharding
+package control
 
 import (
 	"time"
@@ -32,8 +32,8 @@ func (h homes) note(number uint32, rt protocol.Route, self uint64, gone func(nod
 // When messages wait and no member has the type's role, a warning says so: first after a time in
 // which a host may well come up, then again and again.
 const (
-	noHostFirst = time.Second
-	noHostAgain = 30 * time.Second
+	NoHostFirst = time.Second
+	NoHostAgain = 30 * time.Second
 )
 
 // unhostedWatch warns of messages that wait for a home that no node can give. Tell has accepted
@@ -50,7 +50,7 @@ type unhostedWatch struct {
 // wanted notes that a message waits.
 func (w *unhostedWatch) wanted(now time.Time) {
 	if w.at.IsZero() {
-		w.at = now.Add(noHostFirst)
+		w.at = now.Add(NoHostFirst)
 	}
 }
 
@@ -61,7 +61,7 @@ func (w *unhostedWatch) look(now time.Time) {
 	if waiting == 0 {
 		return
 	}
-	w.at = now.Add(noHostAgain)
+	w.at = now.Add(NoHostAgain)
 	if why := w.standing.Unhosted(); why != nil {
 		w.log.Warn("sharding: messages wait, and no member can host the type: is its Role misspelt?",
 			"type", w.typ, "role", w.role, "buffered", waiting, "error", why)

@@ -1,0 +1,260 @@
+package control
+
+import (
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/region"
+	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
+)
+
+// Plane is the control plane of one region: it steps the Region and the Shard machines of one
+// entity type and carries out their effects. Everything here belongs to the goroutine of its Loop,
+// except what says that any goroutine may use it. Machines never step each other: what one says to
+// another waits in todo.
+type Plane struct {
+	R      *dataplane.Plane
+	Cfg    protocol.Config
+	rng    *rand.Rand
+	region *region.Region
+	Todo   []Input
+	View   *membership.View
+	ended  bool // no machine is stepped any more
+
+	Inbox    *inbox        // any goroutine's
+	mail     *machineMail  // any goroutine's
+	Notices  *notices      // any goroutine's
+	State    *StateStore   // any goroutine's
+	Coord    *coordination // it has a loop of its own; nil on a proxy
+	table    *tableFeed
+	forwards *forwards
+	Leases   *leaseClients
+
+	Hosted    Hostings
+	homes     homes
+	load      loadMeter
+	Retries   retries
+	unhosted  unhostedWatch
+	Stops     Stops
+	Departure Departure
+}
+
+func (c *Plane) toRegion(in protocol.RegionInput) { c.Todo = append(c.Todo, Input{Region: in}) }
+func (c *Plane) toShard(s *dataplane.Shard, in protocol.ShardInput) {
+	c.Todo = append(c.Todo, Input{shard: in, s: s})
+}
+
+// Step implements runloop.Machine.
+func (c *Plane) Step(now time.Time, in Input) {
+	in.from.Release()
+	c.Todo = append(c.Todo, in)
+	for i := 0; i < len(c.Todo); i++ {
+		switch in := c.Todo[i]; {
+		case in.do != nil:
+			in.do(c, now)
+		case c.ended:
+		case in.Region != nil:
+			c.RegionEffects(now, c.region.Step(now, in.Region))
+			c.noteCoordinator()
+		case in.shard != nil:
+			if h := c.Hosted.at(in.s); h != nil { // else it is about an earlier hosting
+				c.shardEffects(now, h, h.m.Step(now, in.shard))
+				c.Hosted.schedule(h)
+			}
+		}
+	}
+	clear(c.Todo)
+	c.Todo = c.Todo[:0]
+}
+
+// String prints the machines that it steps, each in a line.
+func (c *Plane) String() string {
+	return strings.Join(append([]string{c.region.String()}, c.Hosted.lines()...), "\n")
+}
+
+// noteCoordinator makes known how the region and its coordinator stand.
+func (c *Plane) noteCoordinator() {
+	registered, ever := c.region.Registered()
+	coordinator, absent := c.region.Coordinator()
+	c.R.Standing.RegionSteps(registered, ever, uint64(coordinator), absent)
+}
+
+// Flush implements runloop.Machine.
+func (c *Plane) Flush() {
+	c.R.Meters.Machine("region", c.region.Stats)
+	c.Hosted.reshare(&c.R.Passivations)
+}
+
+// Deadline implements runloop.Machine.
+func (c *Plane) Deadline() time.Time {
+	if c.ended {
+		return time.Time{}
+	}
+	d := c.region.Deadline()
+	for _, at := range [...]time.Time{c.Hosted.next(), c.unhosted.at, c.Retries.at, c.load.at} {
+		d = earlier(d, at)
+	}
+	return d
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Tick implements runloop.Machine.
+func (c *Plane) Tick() Input { return Input{do: (*Plane).tick} }
+
+func (c *Plane) tick(now time.Time) {
+	if c.ended {
+		return
+	}
+	due := func(at time.Time) bool { return !at.IsZero() && !now.Before(at) }
+	if due(c.region.Deadline()) {
+		c.toRegion(protocol.Tick{})
+	}
+	for _, h := range c.Hosted.expired(now) {
+		c.toShard(h.S, protocol.Tick{})
+	}
+	if due(c.unhosted.at) {
+		c.unhosted.look(now)
+	}
+	if due(c.load.at) {
+		c.toRegion(c.load.measure(now, c.Hosted.all()))
+	}
+	if due(c.Retries.at) {
+		c.Retries.Retry(now, c.View)
+		c.Departure.MaybeEnd(c.Retries.Empty())
+	}
+}
+
+// toHosted has the machines of shards step that are hosted here.
+func (c *Plane) toHosted(in protocol.ShardInput, shards ...protocol.ShardID) {
+	for _, n := range shards {
+		if h := c.Hosted.Of(n); h != nil {
+			c.toShard(h.S, in)
+		}
+	}
+}
+
+func (c *Plane) tableChanged() {
+	in := c.table.take()
+	if len(in.Entries) == 0 {
+		return
+	}
+	c.toRegion(in)
+	c.Coord.post(in)
+}
+
+// compareIDs has newer remembered ids of a shard compared with those that its machine knows of.
+func (c *Plane) compareIDs(h *Hosting) {
+	if c.Hosted.at(h.S) == nil {
+		return
+	}
+	before, now, ok := h.ids.begin()
+	if !ok {
+		return
+	}
+	c.Inbox.Aside(func() {
+		in := protocol.DiffIDs(before, now)
+		c.Inbox.Do(func(c *Plane, _ time.Time) {
+			if len(in.Added)+len(in.Removed) > 0 {
+				c.toShard(h.S, in)
+			}
+			h.ids.end()
+			c.compareIDs(h)
+		})
+	})
+}
+
+// startShard hosts a shard.
+func (c *Plane) startShard(number uint32, token protocol.Token, wait time.Duration) {
+	m, err := shardmachine.New(c.Cfg, c.rng, protocol.ShardID(number))
+	if err != nil {
+		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
+	}
+	h := &Hosting{S: dataplane.NewShard(c.R, number, token), m: m, starts: map[uint64]dataplane.BufferedMessage{}}
+	h.S.Era = c.View.Era // a region hosts in a view only
+	c.Hosted.add(h)
+	c.R.Routes.Hosted[number].Store(h.S)
+	c.toShard(h.S, protocol.Open{Wait: wait})
+}
+
+// StartEntity has an entity start; env is answered when it runs. A StartEntity whose shard has moved
+// is sent after it.
+func (c *Plane) StartEntity(s *dataplane.Shard, id string, env dataplane.Envelope) {
+	if h := c.Hosted.at(s); h != nil {
+		c.toShard(s, protocol.StartEntity{ID: protocol.EntityID(id), Req: h.ask(id, env)})
+		return
+	}
+	if err := c.R.Send(dataplane.InHandler, id, env); err != nil {
+		c.R.Out.ReplyError(env, codec.StatusLost, err.Error())
+	}
+}
+
+// CloseShard lets go of a shard that has stopped in order. What is left in its mailboxes goes
+// before everything that waits for the next home.
+func (c *Plane) CloseShard(h *Hosting) {
+	front := c.forget(h)
+	h.S.Shut(func(e *dataplane.Entity, env dataplane.Envelope, size uint32) {
+		front = append(front, dataplane.BufferedMessage{Id: e.Id, Env: env, Size: max(dataplane.BufferedOverhead, int(size))})
+	})
+	c.R.Routes.PutBack(h.S.Number, front)
+}
+
+// KillShard drops a shard at once, with what its mailboxes hold.
+func (c *Plane) KillShard(h *Hosting, reason dataplane.DropReason) {
+	if reason == dataplane.DropLeaseLost {
+		c.R.Leases.Lost.Add(1)
+		h.S.CancelContexts(dataplane.ErrNoLease)
+	}
+	for _, p := range c.forget(h) {
+		c.R.Out.Discard(reason, h.S.Number, p.Id, p.Env)
+	}
+	h.S.Shut(func(e *dataplane.Entity, env dataplane.Envelope, _ uint32) {
+		c.R.Out.Discard(reason, h.S.Number, e.Id, env)
+	})
+	c.Leases.retire(h.S, reason == dataplane.DropStopped)
+}
+
+// forget lets go of a hosting. It returns what waited for its machine.
+func (c *Plane) forget(h *Hosting) (starts []dataplane.BufferedMessage) {
+	c.Hosted.remove(h)
+	c.R.StoreFailure.Forget(h.S.Number)
+	c.R.Routes.Unhost(h.S)
+	return h.waiting()
+}
+
+// killAll drops everything that is hosted or buffered.
+func (c *Plane) killAll() {
+	c.ended = true
+	for _, h := range c.Hosted.ByShard {
+		c.KillShard(h, dataplane.DropStopped)
+	}
+	c.R.Routes.Close()
+	c.Retries.clear()
+}
+
+// endHosting runs killAll on the goroutine of the loop. A loop that has broken has none; then
+// nothing else touches what belongs to it.
+func (c *Plane) endHosting() {
+	killed := make(chan struct{})
+	c.Inbox.Do(func(c *Plane, _ time.Time) {
+		c.killAll()
+		close(killed)
+	})
+	select {
+	case <-killed:
+	case <-c.Inbox.loop.Stopped():
+		c.killAll()
+	}
+}

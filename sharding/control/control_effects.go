@@ -1,0 +1,213 @@
+package control
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// RegionEffects carries out what a step of the Region asks for.
+func (c *Plane) RegionEffects(now time.Time, fx *protocol.RegionEffects) {
+	for _, a := range fx.Do {
+		c.RegionAction(now, a)
+	}
+	for _, e := range fx.Send {
+		c.mail.send(e)
+	}
+	for _, e := range fx.Notify {
+		if e.Kind == protocol.TypeMismatch {
+			c.R.Standing.Refused(e.Text)
+		}
+		c.Notices.notify(e)
+	}
+	if len(fx.AtRest) > 0 {
+		c.Stops.AtRest(fx.AtRest)
+	}
+	if fx.Left {
+		c.Departure.wanted = true
+		c.R.Standing.Leaves()
+		c.Departure.MaybeEnd(c.Retries.Empty())
+	}
+}
+
+// RegionAction carries out one action that a step of the Region asks for.
+func (c *Plane) RegionAction(now time.Time, a protocol.RegionAction) {
+	switch a := a.(type) {
+	case protocol.SetRoute:
+		c.SetRoute(now, uint32(a.Shard), a.Route)
+	case protocol.FlushBuffer:
+		c.Retries.flush(now, uint32(a.Shard))
+	case protocol.DropBuffer:
+		c.R.Routes.DropBuffer(uint32(a.Shard), reasonOf(a.Reason))
+	case protocol.SendFence:
+		c.Retries.Fence(now, c.View, a)
+	case protocol.StartShard:
+		c.startShard(uint32(a.Shard), a.Token, a.Wait)
+	case protocol.DrainShard:
+		c.toHosted(protocol.Drain{HandOff: a.HandOff}, a.Shard)
+	case protocol.StopShard:
+		c.toHosted(protocol.Stop{HandOff: a.HandOff, Force: a.Force}, a.Shard)
+	case protocol.ResumeShard:
+		if h := c.Hosted.Of(a.Shard); h != nil {
+			h.S.Resume()
+			c.toShard(h.S, protocol.Resume{})
+			for _, id := range h.S.Leaving() {
+				c.toShard(h.S, protocol.Passivate{ID: id, Cause: protocol.CauseLimit})
+			}
+		}
+	case protocol.CloseShard:
+		if h := c.Hosted.Of(a.Shard); h != nil {
+			c.CloseShard(h)
+		}
+	case protocol.KillShard:
+		if h := c.Hosted.Of(a.Shard); h != nil {
+			c.KillShard(h, reasonOf(a.Reason))
+		}
+	}
+}
+
+// SetRoute publishes a route. Lanes deliver here in the states local and draining; own senders only
+// in local.
+func (c *Plane) SetRoute(now time.Time, number uint32, rt protocol.Route) {
+	c.publish(now, number, rt)
+	gone := func(node uint64) bool { return c.View != nil && !c.View.Has(membership.UID(node)) }
+	if c.homes.note(number, rt, c.R.Self, gone) {
+		c.R.Attached.Moved(number)
+	}
+}
+
+func (c *Plane) publish(now time.Time, number uint32, rt protocol.Route) {
+	h := c.Hosted.Of(protocol.ShardID(number))
+	switch {
+	case rt.State == protocol.RouteLocal && h != nil:
+		c.Retries.Open(now, number, &dataplane.Route{Local: h.S})
+		return
+	case rt.State == protocol.RouteDraining && h != nil:
+		c.R.Routes.OpenLanes(number, h.S)
+	case rt.State == protocol.RouteRemote:
+		c.R.Routes.Lanes[number].Store(nil)
+		c.Retries.Open(now, number, &dataplane.Route{Remote: uint64(rt.Home)})
+		return
+	default:
+		c.R.Routes.Lanes[number].Store(nil)
+	}
+	if c.R.Routes.Buffering(number).Waits() { // for a route that is gone; the machine believes them sent
+		c.toRegion(protocol.Wanted{Shard: protocol.ShardID(number)})
+	}
+}
+
+// shardEffects carries out what a step of a Shard asks for.
+func (c *Plane) shardEffects(now time.Time, h *Hosting, fx *protocol.ShardEffects) {
+	for _, w := range fx.Write {
+		c.writeUnder(h.S, w)
+	}
+	for _, rd := range fx.Read {
+		c.State.Read(rd, func(v crdt.Reader, in protocol.DidRead) {
+			if rd.Kind == protocol.StateIDs && in.Err == nil && c.State.remembered == nil {
+				c.Inbox.Do(func(c *Plane, _ time.Time) {
+					h.ids.read(v)
+					c.compareIDs(h)
+				})
+			}
+			c.Inbox.toShard(h.S, in)
+		})
+	}
+	for _, op := range fx.Lease {
+		c.leaseOp(h, op)
+	}
+	for _, a := range fx.Do {
+		c.shardAction(now, h.S, a)
+	}
+	for _, req := range fx.Reply {
+		if p, ok := h.answered(req); ok {
+			_ = c.R.Out.Reply(p.Env.Call, p.Env.Origin, c.R.Self, nil) // counted when it cannot be sent
+		}
+	}
+	for _, in := range fx.Region {
+		c.toRegion(in)
+	}
+	for _, e := range fx.Notify {
+		c.R.StoreFailure.Note(e)
+		c.Notices.notify(e)
+	}
+}
+
+// writeUnder writes for a shard, under its lease if it has one.
+func (c *Plane) writeUnder(s *dataplane.Shard, w protocol.StateWrite) {
+	if s.Lease != nil {
+		s.Lease.Enter()
+	}
+	c.State.Write(w, func(err error) {
+		if s.Lease != nil {
+			s.Lease.Exit()
+		}
+		c.Inbox.toShard(s, protocol.Wrote{ID: w.ID, Err: err})
+	})
+}
+
+// leaseOp carries out what a Shard machine wants of its lease. Its release comes when nothing goes
+// on any more.
+func (c *Plane) leaseOp(h *Hosting, op protocol.LeaseOp) {
+	if !op.Acquire {
+		c.Leases.release(h.S, func() { c.Inbox.toShard(h.S, protocol.LeaseReleased{Gen: op.Gen}) })
+		return
+	}
+	c.Leases.acquire(h.S, op.Gen, func(g *dataplane.LeaseHold, in protocol.ShardInput) {
+		c.Inbox.Do(func(c *Plane, _ time.Time) {
+			if g != nil && c.Hosted.at(h.S) == h {
+				h.S.Lease.Returned.Store(false)
+				h.S.Lease.Hold.Store(g)
+			}
+			c.toShard(h.S, in)
+		})
+	})
+}
+
+func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardAction) {
+	switch a := a.(type) {
+	case protocol.StartEntities:
+		c.R.Restored.Add(uint64(a.Remembered))
+		s.Start(a.IDs)
+	case protocol.StopEntity:
+		c.R.Passivations.ByCause[a.Cause].Add(1)
+		c.R.Passivations.Latest.Note(dataplane.Passivated{Id: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit()})
+		stopEntity(s, a.ID, func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) })
+	case protocol.ForceStop:
+		c.R.Passivations.Forced.Add(1)
+		stopEntity(s, a.ID, (*dataplane.Entity).Force)
+	case protocol.DrainMailboxes:
+		c.R.Routes.Lanes[s.Number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes
+		s.Drain(func() { c.Inbox.toShard(s, protocol.MailboxesEmpty(a)) })
+		c.R.Routes.FailBuffered(s)
+	case protocol.StopEntities:
+		s.Each(func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) })
+	case protocol.ForceStopEntities:
+		s.Each((*dataplane.Entity).Force)
+	case protocol.ForwardStart:
+		c.forwards.run(a.IDs, func(ids []protocol.EntityID) { c.Inbox.toShard(s, protocol.StartedElsewhere{IDs: ids}) })
+	}
+}
+
+// stopEntity stops an entity that runs. One that does not has just ended, and the machine is about
+// to hear of it.
+func stopEntity(s *dataplane.Shard, id protocol.EntityID, stop func(*dataplane.Entity)) {
+	if e := s.Find(string(id)); e != nil && e.IsStarted() {
+		stop(e)
+	}
+}
+
+func reasonOf(r protocol.Reason) dataplane.DropReason {
+	switch r {
+	case protocol.DropLeaseLost:
+		return dataplane.DropLeaseLost
+	case protocol.DropEnded:
+		return dataplane.DropEnded
+	case protocol.DropNodeLost, protocol.DropHomeElsewhere:
+		return dataplane.DropForced
+	}
+	return dataplane.DropStopped
+}

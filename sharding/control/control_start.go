@@ -1,0 +1,165 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
+	"github.com/coterie-go/coterie/sharding/protocol/region"
+	"github.com/coterie-go/coterie/sharding/remember"
+)
+
+// Settings are what a control plane is made of.
+type Settings struct {
+	Machines protocol.Config
+	Store    remember.Store // nil: the ids are in the replicated data
+	Quorums  Quorums
+	OnEvent  func(protocol.Event) // the user's; nil: no hook
+	Data     host.Data            // nil: the node has no replica of the role's data, and no coordinator
+	Emit     func(events.Event)   // nil: the log takes events
+}
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+
+// New makes the control plane of a data plane, which hears of it at once.
+func New(r *dataplane.Plane, t Settings) (*Plane, error) {
+	machine, err := region.New(t.Machines, newRand())
+	if err != nil {
+		return nil, err
+	}
+	work := NewAsides()
+	c := &Plane{
+		R: r, Cfg: t.Machines, rng: newRand(), region: machine,
+		mail:      &machineMail{typ: r.Name, log: r.Log, self: r.Self, out: &r.Out},
+		Notices:   &notices{typ: r.Name, log: r.Log, emit: t.Emit, hook: t.OnEvent, meters: r.Meters},
+		State:     &StateStore{Typ: r.Name, Data: t.Data, Quorums: t.Quorums, remembered: newRemembered(t.Store), Asides: work},
+		table:     &tableFeed{},
+		forwards:  &forwards{asides: work, timeout: r.AskTimeout, start: r.StartEntity},
+		Leases:    newLeaseClients(work.ctx, r),
+		Hosted:    Hostings{ByShard: map[uint32]*Hosting{}},
+		homes:     make(homes, t.Machines.Shards),
+		Retries:   NewRetries(r),
+		unhosted:  unhostedWatch{typ: r.Name, role: r.Role, log: r.Log, limit: &r.Routes.Limit, standing: &r.Standing},
+		Departure: Departure{Left: make(chan struct{})},
+	}
+	c.Inbox = &inbox{
+		typ: r.Name, log: r.Log, loop: runloop.New[Input](c, inboxMax), mail: c.mail, admin: newAdmission(r), asides: work,
+	}
+	c.mail.region = mailbag{newAdmission(r), func(in protocol.Receive, from runloop.Permit) { c.Inbox.put(Input{Region: in, from: from}) }}
+	r.IdleScan.Shards = r.Routes.Shards
+	r.SteeredBy(c.Inbox)
+	if t.Data == nil {
+		return c, nil
+	}
+	m, err := coordinator.New(t.Machines, newRand())
+	if err != nil {
+		return nil, err
+	}
+	c.coordinate(m)
+	c.load = newLoadMeter(t.Machines, time.Now())
+	r.Measures = c.load.every > 0
+	return c, nil
+}
+
+// coordinate has a Coordinator run beside the region.
+func (c *Plane) coordinate(m *coordinator.Coordinator) {
+	d := &coordination{
+		m: m, strategy: c.Cfg.Strategy, mail: c.mail, notices: c.Notices, state: c.State, forwards: c.forwards,
+		standing: &c.R.Standing, meters: c.R.Meters, lease: coordinatorLease{client: c.Leases.ofCoordinator()},
+		unlisted: func(shards []protocol.ShardID) {
+			c.Inbox.Do(func(c *Plane, _ time.Time) { c.toHosted(protocol.Unlisted{}, shards...) })
+		},
+	}
+	d.loop = runloop.New[coordInput](d, inboxMax)
+	c.Coord = d
+	c.mail.coordinator = mailbag{newAdmission(c.R), func(in protocol.Receive, from runloop.Permit) { d.loop.Force(coordInput{in: in, from: from}) }}
+}
+
+// WhenBroken has fn called when a machine has panicked: name says which, and state prints itself.
+// It must be called before start.
+func (c *Plane) WhenBroken(fn func(name string, b runloop.Broken, state fmt.Stringer)) {
+	c.Inbox.loop.WhenBroken(func(b runloop.Broken) { fn("region of entity type "+c.R.Name, b, c) })
+	if d := c.Coord; d != nil {
+		d.loop.WhenBroken(func(b runloop.Broken) { fn("coordinator of entity type "+c.R.Name, b, d.m) })
+	}
+}
+
+// Start lets the machines run.
+func (c *Plane) Start() {
+	c.Inbox.loop.Start()
+	if c.Coord != nil {
+		c.Coord.loop.Start()
+	}
+}
+
+// Observe has the machines hear of what happens around the region. Each result ends one part of it.
+func (c *Plane) Observe(network host.Channels, lease host.Lease, cluster host.Cluster) (cancel []func()) {
+	o := &observer{inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: &c.R.Lease, removed: c.R.Removed}
+	cancel = append(cancel, network.OnLink(o.linkChanged), lease.OnLease(o.leaseChanged))
+	o.leaseChanged(lease.Holds())
+	cancel = append(cancel, cluster.OnReachable(o.reachable), o.follow(), o.watch(), cluster.OnView(o.viewInstalled))
+	if v := cluster.View(); v != nil {
+		o.viewInstalled(v)
+	}
+	return cancel
+}
+
+// Left is closed when nothing of the region is left here.
+func (c *Plane) Left() <-chan struct{} { return c.Departure.Left }
+
+// Tell has the Region machine step. Any goroutine may call it.
+func (c *Plane) Tell(in protocol.RegionInput) { c.Inbox.toRegion(in) }
+
+// Refuse ends the work beside the loops: what comes from now on is not begun.
+func (c *Plane) Refuse() { c.Inbox.asides.end() }
+
+// EndMachines stops the coordinator, and then everything that is hosted.
+func (c *Plane) EndMachines() {
+	if c.Coord != nil {
+		select {
+		case <-c.Coord.stepDown(): // if it acts, it says that it does not any more
+		case <-c.Coord.loop.Stopped(): // it has broken
+		}
+		c.Coord.stop()
+	}
+	c.endHosting()
+}
+
+// Stop ends the loop. Nothing may be told any more.
+func (c *Plane) Stop() { c.Inbox.loop.Stop() }
+
+// AwaitWork waits until nothing is at work beside the loops.
+func (c *Plane) AwaitWork() { c.Inbox.asides.await() }
+
+// LeasesSettled waits until what was held is given back. The machines must have ended.
+func (c *Plane) LeasesSettled(ctx context.Context) error { return c.Leases.settled(ctx) }
+
+// LeasesRest waits until no store of leases is at work. The machines must have ended.
+func (c *Plane) LeasesRest(ctx context.Context) error { return c.Leases.rest(ctx) }
+
+// Predecessor is what the region and the coordinator, when they have ended, leave to the next of
+// their node.
+func (c *Plane) Predecessor() protocol.Predecessor {
+	p := c.region.Predecessor()
+	if c.Coord != nil {
+		p.Seq = c.Coord.m.Predecessor().Seq
+	}
+	return p
+}
+
+// StopShards asks for shards to stop for good. done is closed when they have; forget ends the wait.
+func (c *Plane) StopShards(shards []protocol.ShardID) (done <-chan struct{}, forget func()) {
+	w := NewStopWait(shards)
+	c.Inbox.Do(func(c *Plane, _ time.Time) {
+		c.Stops.Add(w)
+		c.toRegion(protocol.StopShards{Shards: shards})
+	})
+	return w.Done, func() { c.Inbox.Do(func(c *Plane, _ time.Time) { c.Stops.Forget(w) }) }
+}

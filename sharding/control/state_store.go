@@ -1,0 +1,100 @@
+package control
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/coterie-go/coterie/sharding/dataplane"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// errNoState answers reads and writes of a region without a Replicator; no machine of a proxy asks
+// for any.
+var errNoState = errors.New("sharding: this node has no replica of the role's data")
+
+// StateStore reads and writes what the machines of a type keep. Any goroutine may use it.
+type StateStore struct {
+	Typ        string    // the entity type's name
+	Data       host.Data // nil: the node has no replica of the role's data
+	Quorums    Quorums
+	remembered *remembered // nil: the ids are in data, too
+	Asides     *asides
+}
+
+// Write writes a piece of the state.
+func (s *StateStore) Write(w protocol.StateWrite, done func(error)) {
+	if s.remembered.of(w.Kind) {
+		if !s.Asides.run(func() { done(s.remembered.write(s.Asides.ctx, s.Quorums.WriteLimit(w.Failed), w)) }) {
+			done(dataplane.ErrStopped)
+		}
+		return
+	}
+	if s.Data == nil {
+		done(errNoState)
+		return
+	}
+	s.Data.Update(w.Key(s.Typ), s.Quorums.Write, s.Quorums.WriteLimit(w.Failed), w.Mutate, done)
+}
+
+// Read decodes what was read on a goroutine of its own: a set may be large, and done comes on the
+// Replicator's.
+func (s *StateStore) Read(r protocol.StateRead, done func(crdt.Reader, protocol.DidRead)) {
+	if s.remembered.of(r.Kind) {
+		if !s.Asides.run(func() { done(crdt.Reader{}, s.remembered.read(s.Asides.ctx, s.Quorums.readLimit(r.Failed), r)) }) {
+			done(crdt.Reader{}, r.Result(crdt.Reader{}, dataplane.ErrStopped))
+		}
+		return
+	}
+	if s.Data == nil {
+		done(crdt.Reader{}, r.Result(crdt.Reader{}, errNoState))
+		return
+	}
+	s.Data.Get(r.Key(s.Typ), s.Quorums.Read, s.Quorums.readLimit(r.Failed), func(v crdt.Reader, err error) {
+		s.Asides.run(func() { done(v, r.Result(v, err)) })
+	})
+}
+
+// stateChanges take what has changed in the replicated state, each its own part.
+type stateChanges struct {
+	homes, locations func(crdt.Reader)
+	remembered       func(crdt.Reader) // the set of shards with remembered ids
+	ids              func(shard uint32, v crdt.Reader)
+}
+
+// follow passes changes of the replicated state on. What a RememberStore keeps does not stand there.
+func (s *StateStore) follow(on stateChanges) (cancel func()) {
+	if s.Data == nil {
+		return func() {}
+	}
+	homes := protocol.StateKey(s.Typ, protocol.StateHomes, 0)
+	locations := protocol.StateKey(s.Typ, protocol.StateLocations, 0)
+	remembered := protocol.StateKey(s.Typ, protocol.StateRemembered, 0)
+	ids := protocol.DurablePrefix(s.Typ)
+	return s.Data.Watch("sharding/"+s.Typ+"/", func(key string, v crdt.Reader) {
+		switch {
+		case key == homes:
+			on.homes(v)
+		case key == locations:
+			on.locations(v)
+		case s.remembered != nil:
+		case key == remembered:
+			on.remembered(v)
+		case strings.HasPrefix(key, ids):
+			if n, err := strconv.ParseUint(key[len(ids):], 10, 32); err == nil {
+				on.ids(uint32(n), v)
+			}
+		}
+	})
+}
+
+// watch passes changes of a RememberStore on, if it tells of them.
+func (s *StateStore) watch(changed func(protocol.ShardID, protocol.IDsChanged)) (cancel func()) {
+	if s.remembered == nil {
+		return func() {}
+	}
+	return s.remembered.watch(changed)
+}
