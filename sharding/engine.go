@@ -18,7 +18,7 @@ import (
 
 // leave hands all shards over.
 func (run *engine) leave(ctx context.Context) error {
-	run.control.Tell(protocol.Leave{})
+	run.control.Inbox.ToRegion(protocol.Leave{})
 	return run.awaitLeft(ctx)
 }
 
@@ -61,7 +61,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 
 // quit stops by force what is here. Where nothing is, that takes no time worth the name.
 func (run *engine) quit(ctx context.Context) error {
-	run.control.Tell(protocol.Quit{})
+	run.control.Inbox.ToRegion(protocol.Quit{})
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
 	defer cancel()
 	err := run.awaitLeft(ctx)
@@ -125,7 +125,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 		r.Lease.End(ErrStopped)
 		r.Asks.FailAll(ErrStopped)
 		r.Lease.Resume()
-		err = errors.Join(r.Pool.Drain(ctx), c.LeasesSettled(ctx))
+		err = errors.Join(r.Pool.Drain(ctx), c.Leases.Settled(ctx))
 		r.Held.End()
 		c.Stop()
 		r.Out.Overflow.Cancel()
@@ -162,7 +162,7 @@ func (f stoppedRegion) Lost(to transport.NodeID, payload []byte, sent bool) {
 // rests waits until no handler runs any more and no store of leases is at work. What has ended may
 // have been given up on before.
 func (run *engine) rests(ctx context.Context) error {
-	return errors.Join(run.plane.Pool.Drain(ctx), run.control.LeasesRest(ctx))
+	return errors.Join(run.plane.Pool.Drain(ctx), run.control.Leases.Rest(ctx))
 }
 
 // leaveForGood is what Node.Leave waits for.

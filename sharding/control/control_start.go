@@ -1,7 +1,6 @@
 package control
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -114,9 +113,6 @@ func (c *Plane) Observe(network host.Channels, lease host.Lease, cluster host.Cl
 // Left is closed when nothing of the region is left here.
 func (c *Plane) Left() <-chan struct{} { return c.Departure.Left }
 
-// Tell has the Region machine step. Any goroutine may call it.
-func (c *Plane) Tell(in protocol.RegionInput) { c.Inbox.toRegion(in) }
-
 // Refuse ends the work beside the loops: what comes from now on is not begun.
 func (c *Plane) Refuse() { c.Inbox.asides.end() }
 
@@ -137,12 +133,6 @@ func (c *Plane) Stop() { c.Inbox.loop.Stop() }
 
 // AwaitWork waits until nothing is at work beside the loops.
 func (c *Plane) AwaitWork() { c.Inbox.asides.await() }
-
-// LeasesSettled waits until what was held is given back. The machines must have ended.
-func (c *Plane) LeasesSettled(ctx context.Context) error { return c.Leases.settled(ctx) }
-
-// LeasesRest waits until no store of leases is at work. The machines must have ended.
-func (c *Plane) LeasesRest(ctx context.Context) error { return c.Leases.rest(ctx) }
 
 // Predecessor is what the region and the coordinator, when they have ended, leave to the next of
 // their node.

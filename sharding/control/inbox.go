@@ -38,7 +38,7 @@ type inbox struct {
 var _ dataplane.Controller = (*inbox)(nil)
 
 func (b *inbox) put(in Input)                                       { b.loop.Force(in) }
-func (b *inbox) toRegion(in protocol.RegionInput)                   { b.put(Input{Region: in}) }
+func (b *inbox) ToRegion(in protocol.RegionInput)                   { b.put(Input{Region: in}) }
 func (b *inbox) toShard(s *dataplane.Shard, in protocol.ShardInput) { b.put(Input{s: s, shard: in}) }
 
 // Do has fn called in the control loop.

@@ -108,9 +108,9 @@ func (l *leaseClients) all() (all []*leaseClient) {
 	return all
 }
 
-// settled waits until what was held is given back. The error names one that was not, and says how
+// Settled waits until what was held is given back. The error names one that was not, and says how
 // many there are. The control loop must not run.
-func (l *leaseClients) settled(ctx context.Context) error {
+func (l *leaseClients) Settled(ctx context.Context) error {
 	var first error
 	left := 0
 	for _, x := range l.all() {
@@ -125,8 +125,8 @@ func (l *leaseClients) settled(ctx context.Context) error {
 	return fmt.Errorf("sharding %q: %d leases were not given back, and may be held until their time has passed: %w", l.typ, left, first)
 }
 
-// rest waits until no store of leases is at work. The control loop must not run.
-func (l *leaseClients) rest(ctx context.Context) (err error) {
+// Rest waits until no store of leases is at work. The control loop must not run.
+func (l *leaseClients) Rest(ctx context.Context) (err error) {
 	for _, x := range l.all() {
 		err = errors.Join(err, x.rests(ctx))
 	}

@@ -25,7 +25,7 @@ type observer struct {
 // linkChanged tells the Region of a connection that is there again.
 func (o *observer) linkChanged(e transport.LinkEvent) {
 	if e.Up && e.Lane == transport.Data && e.Generation > 1 {
-		o.inbox.toRegion(protocol.LinkUp{Peer: protocol.UID(e.Peer)})
+		o.inbox.ToRegion(protocol.LinkUp{Peer: protocol.UID(e.Peer)})
 	}
 }
 
@@ -33,7 +33,7 @@ func (o *observer) linkChanged(e transport.LinkEvent) {
 func (o *observer) leaseChanged(held bool) {
 	o.lease.Changed(held)
 	in := protocol.Lease{Held: held}
-	o.inbox.toRegion(in)
+	o.inbox.ToRegion(in)
 	if o.coord != nil {
 		o.coord.post(in)
 	}
@@ -50,7 +50,7 @@ func (o *observer) reachable(uid membership.UID, ok bool) {
 func (o *observer) viewInstalled(v *membership.View) {
 	if v == nil {
 		o.lease.End(dataplane.ErrStopped)
-		o.inbox.toRegion(protocol.Dropped{})
+		o.inbox.ToRegion(protocol.Dropped{})
 		return
 	}
 	in := protocol.Install{View: v}
