@@ -75,7 +75,7 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 func planeSettings[M any](p Ports, t EntityType[M]) dataplane.Settings {
 	x := dataplane.Settings{
 		Typ: t.Name, Role: t.Role, Proxy: p.State == nil || p.Proxy, Shards: t.Shards, Hash: t.Hash,
-		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log, Meter: p.Meter,
+		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log, Clock: dataplane.WallClock{}, Meter: p.Meter,
 		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
 		AskTimeout: t.AskTimeout, QueryTimeout: t.QueryTimeout, SlowAfter: t.HandlerSlowAfter, Passivation: t.Passivation,
 		Supervision: dataplane.Supervisor{Policy: policies[t.Supervision], Backoff: t.RestartBackoff, BackoffMax: t.RestartBackoffMax},

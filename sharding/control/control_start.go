@@ -62,7 +62,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		return nil, err
 	}
 	c.coordinate(m)
-	c.load = newLoadMeter(t.Machines, time.Now())
+	c.load = newLoadMeter(t.Machines, r.Time.Now())
 	r.Measures = c.load.every > 0
 	return c, nil
 }

@@ -26,6 +26,7 @@ type leaseClient struct {
 	store       locks.Store
 	name, owner string
 	log         *slog.Logger
+	clock       dataplane.Clock
 
 	mu   sync.Mutex
 	ops  []leaseOp
@@ -165,7 +166,7 @@ func (l *leaseClient) try(ctx context.Context, op leaseOp) (g *dataplane.LeaseHo
 			return nil, false, err
 		}
 	}
-	g = &dataplane.LeaseHold{Lock: l.lock, OnLost: func(err error) { op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()}) }}
+	g = &dataplane.LeaseHold{Now: l.clock.Now, Lock: l.lock, OnLost: func(err error) { op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()}) }}
 	ok, err = l.lock.Acquire(ctx, g.Lose)
 	return g, ok, err
 }

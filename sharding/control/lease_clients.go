@@ -22,17 +22,18 @@ type leaseClients struct {
 	typ    string          // the entity type's name
 	log    *slog.Logger
 	stores *dataplane.Leases
+	clock  dataplane.Clock
 
 	shards      map[uint32]*leaseClient
 	Coordinator *leaseClient // nil: it needs none
 }
 
 func newLeaseClients(ctx context.Context, r *dataplane.Plane) *leaseClients {
-	return &leaseClients{ctx: ctx, typ: r.Name, log: r.Log, stores: &r.Leases, shards: map[uint32]*leaseClient{}}
+	return &leaseClients{ctx: ctx, clock: r.Time, typ: r.Name, log: r.Log, stores: &r.Leases, shards: map[uint32]*leaseClient{}}
 }
 
 func (l *leaseClients) open(store locks.Store, name string) *leaseClient {
-	return &leaseClient{ctx: l.ctx, store: store, name: name, owner: l.stores.Owner, log: l.log}
+	return &leaseClient{ctx: l.ctx, store: store, name: name, owner: l.stores.Owner, log: l.log, clock: l.clock}
 }
 
 // ofCoordinator is the client of the coordinator's lease; nil: it needs none.

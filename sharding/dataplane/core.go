@@ -53,6 +53,7 @@ type Plane struct {
 	Attached     attachments
 	inspections  atomic.Int32 // being answered
 
+	Time  Clock
 	start time.Time // of the region's clock
 
 	Measures bool // what shards do is measured
@@ -83,7 +84,7 @@ type Controller interface {
 func (r *Plane) SteeredBy(c Controller) { r.Ctl, r.Routes.ctl = c, c }
 
 // Clock is the time since the region began.
-func (r *Plane) Clock() time.Duration { return time.Since(r.start) }
+func (r *Plane) Clock() time.Duration { return r.Time.Now().Sub(r.start) }
 
 func (r *Plane) wake(s *Shard, id string) { r.Ctl.Wake(s, id) }
 

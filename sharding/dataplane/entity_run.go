@@ -31,13 +31,13 @@ type extra struct {
 	Forced      atomic.Bool  // end as soon as the handler returns
 	lastHandled atomic.Int64 // on the region's clock; kept while there is a receive timeout
 	failures    int          // in a row; the worker's
-	restart     *time.Timer  // the backoff; the worker's
+	restart     Timer        // the backoff; the worker's; nil: none
 
 	mu      sync.Mutex
 	timeout time.Duration // receive timeout, 0 = none
 	message any           // of the timeout
-	timer   *time.Timer
-	elapsed bool // it has, and waits in the mailbox for its turn
+	timer   Timer         // nil: none
+	elapsed bool          // it has, and waits in the mailbox for its turn
 	ctx     *handlerContext
 	cancel  context.CancelCauseFunc
 	lease   context.Context // that ctx was derived from

@@ -16,6 +16,7 @@ type idleScan struct {
 	asks      *asks
 	lease     *HandlerLease
 	slow      *slowWatch
+	time      Clock
 	clock     func() time.Duration // of the region
 	Interval  time.Duration        // of the looks for idle entities; 0: never
 	Tick      atomic.Uint32        // counts the looks for idle entities
@@ -26,7 +27,7 @@ type idleScan struct {
 
 	mu                         sync.Mutex
 	stopped                    bool
-	askT, leaseT, idleT, slowT *time.Timer
+	askT, leaseT, idleT, slowT Timer // nil: not made yet
 }
 
 const (
@@ -38,10 +39,10 @@ func (w *idleScan) Start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.Interval > 0 {
-		w.idleT = time.AfterFunc(w.Interval, w.idle)
+		w.idleT = w.time.AfterFunc(w.Interval, w.idle)
 	}
 	if every := w.slow.every; every > 0 {
-		w.slowT = time.AfterFunc(every, w.handlers)
+		w.slowT = w.time.AfterFunc(every, w.handlers)
 	}
 }
 
@@ -53,7 +54,7 @@ func (w *idleScan) arm() { w.once(&w.askArmed, &w.askT, askSweep, w.questions) }
 func (w *idleScan) awaitLease() { w.once(&w.leaseArmed, &w.leaseT, leaseSweep, w.held) }
 
 // once has fn called after d, unless it is about to be.
-func (w *idleScan) once(armed *atomic.Bool, t **time.Timer, d time.Duration, fn func()) {
+func (w *idleScan) once(armed *atomic.Bool, t *Timer, d time.Duration, fn func()) {
 	if armed.Load() || !armed.CompareAndSwap(false, true) {
 		return
 	}
@@ -62,7 +63,7 @@ func (w *idleScan) once(armed *atomic.Bool, t **time.Timer, d time.Duration, fn 
 	switch {
 	case w.stopped:
 	case *t == nil:
-		*t = time.AfterFunc(d, fn)
+		*t = w.time.AfterFunc(d, fn)
 	default:
 		(*t).Reset(d)
 	}
@@ -109,7 +110,7 @@ func (w *idleScan) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
-	for _, t := range [...]*time.Timer{w.askT, w.leaseT, w.idleT, w.slowT} {
+	for _, t := range [...]Timer{w.askT, w.leaseT, w.idleT, w.slowT} {
 		if t != nil {
 			t.Stop()
 		}

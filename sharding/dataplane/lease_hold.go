@@ -10,6 +10,7 @@ import (
 // LeaseHold is one hold of a lease, as those see it that act under it. It closes once and never opens
 // again.
 type LeaseHold struct {
+	Now    func() time.Time
 	Lock   locks.Lock
 	closed atomic.Bool
 	OnLost func(error)
@@ -20,7 +21,7 @@ func (g *LeaseHold) Open() bool {
 	if g == nil || g.closed.Load() {
 		return false
 	}
-	if time.Now().Before(g.Lock.Until()) {
+	if g.Now().Before(g.Lock.Until()) {
 		return true
 	}
 	g.Lose(locks.ErrNotHeld)

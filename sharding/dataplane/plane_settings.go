@@ -26,6 +26,7 @@ type Settings struct {
 	Lease             host.Lease
 	Network           host.Channels
 	Log               *slog.Logger
+	Clock             Clock        // that of the process is WallClock
 	Meter             events.Meter // nil: there is none
 
 	Messages *codec.Registry
@@ -59,9 +60,9 @@ func New(t Settings) *Plane {
 		Name: t.Typ, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Reg: t.Messages,
 		QueryTimeout: t.QueryTimeout,
 		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax),
-		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax), Log: t.Log,
+		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Clock), Log: t.Log,
 		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.AskTimeout,
-		start: time.Now(), Closed: make(chan struct{}), Ended: make(chan struct{}), Meters: newMeters(t.Meter, t.Typ),
+		Time: t.Clock, start: t.Clock.Now(), Closed: make(chan struct{}), Ended: make(chan struct{}), Meters: newMeters(t.Meter, t.Typ),
 	}
 	r.Panics.typ, r.Panics.log = t.Typ, t.Log
 	r.Drops.typ, r.Drops.Hook = t.Typ, GuardHook(&r.Panics, "OnDrop", t.OnDrop)
@@ -84,6 +85,7 @@ func New(t Settings) *Plane {
 	r.Slow.note = func(e protocol.Event) { r.Ctl.Note(e) }
 	r.Slow.watch(t.SlowAfter)
 	r.IdleScan.asks, r.IdleScan.lease, r.IdleScan.slow, r.IdleScan.clock = r.Asks, &r.Lease, &r.Slow, r.Clock
+	r.IdleScan.time = t.Clock
 	r.IdleScan.idleBy(t.Passivation)
 	r.Passivations.start(t.Passivation)
 	return r

@@ -33,7 +33,7 @@ type pool struct {
 	closing    bool      // workers end when the queue is empty
 
 	queued  atomic.Int64 // length of the run queue, for readers that do not hold mu
-	monitor *time.Timer
+	monitor Timer
 	Ended   sync.WaitGroup
 }
 
@@ -56,12 +56,12 @@ const (
 	searchRounds = 32
 )
 
-func newPool(base, max int) *pool {
+func newPool(base, max int, clock Clock) *pool {
 	if base == 0 {
 		base = runtime.GOMAXPROCS(0)
 	}
 	p := &pool{base: base, max: max, alive: map[*worker]struct{}{}}
-	p.monitor = time.AfterFunc(time.Hour, p.tick)
+	p.monitor = clock.AfterFunc(time.Hour, p.tick)
 	p.monitor.Stop()
 	return p
 }

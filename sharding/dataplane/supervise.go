@@ -69,7 +69,7 @@ func (e *Entity) backoff(r *Plane) {
 		x.restart.Stop()
 	}
 	e.Pause(forBackoff)
-	x.restart = time.AfterFunc(pause, func() {
+	x.restart = r.Time.AfterFunc(pause, func() {
 		if e.awaits(forBackoff) {
 			e.Shard.Command(e, startNow)
 		}
@@ -151,8 +151,8 @@ func (e *Entity) SetReceiveTimeout(r *Plane, d time.Duration, msg any) {
 		return
 	}
 	x.lastHandled.Store(int64(r.Clock()))
-	var t *time.Timer
-	t = time.AfterFunc(d, func() {
+	var t Timer
+	t = r.Time.AfterFunc(d, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if x.timer != t {
