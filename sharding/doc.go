@@ -13,10 +13,11 @@
 //   - The coordinator, one per type, on the oldest node of the role, decides which region is the
 //     home of which shard.
 //
-// The decisions are made by the pure machines in sharding/protocol. This package is what runs them,
-// and the data plane, which no machine touches: a message looks up its shard in a table that is
-// read without a lock and goes to a local mailbox, into the connection to the home, or, while the
-// home is unknown or moving, into the shard's bounded buffer.
+// The decisions are made by the pure machines in sharding/protocol, and carried out by package
+// control. No machine touches the data plane, package dataplane: a message looks up its shard in a
+// table that is read without a lock and goes to a local mailbox, into the connection to the home,
+// or, while the home is unknown or moving, into the shard's bounded buffer. What travels is made
+// and read by package codec. This package is what users see of all that.
 //
 // # Guarantees
 //
