@@ -45,8 +45,8 @@ func (w *World) unbalanced() string {
 			}
 		case allocation.ConsistentHashing:
 			_, most, hosts := w.hosted(t)
-			even := float64(w.opt.Shards) / float64(max(1, hosts))
-			if room := int(math.Ceil(cmp.Or(s.LoadBound, 1.25) * even)); most > room {
+			bound := cmp.Or(s.LoadBound, 1.25)
+			if room := int(math.Ceil(bound * float64(w.opt.Shards) / float64(max(1, hosts)))); most > room {
 				why = fmt.Sprintf("somebody hosts %d shards of T%d, and may host %d of %d on %d",
 					most, t, room, w.opt.Shards, hosts)
 			}
