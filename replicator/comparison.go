@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// comparison is one such question, for all reads that began before it.
+// comparison is one question whether others hold the same state of some keys. It serves all
+// linearizable reads that began before it.
 //
 //	asked ──a quorum agrees──► answered
 //	  └──── it does not, or it does not answer in time ────► the next one, of all, after a while

@@ -97,7 +97,7 @@
 // everywhere. The view after that changes the routes: from then on reads and writes of these keys
 // go to the durable space, and what waited goes with them.
 //
-// Gossip (gossip.go, gaps.go): now and then a peer is sent the hash of the clock and the digest,
+// Gossip (gossip.go): now and then a peer is sent the hash of the clock and the digest,
 // some 80 bytes for both spaces. If they are equal, nothing follows, and both know what can be
 // trimmed. Otherwise both exchange clocks and each fills what the other lacks. A peer whose log
 // does not reach back so far says so, and the other begins a repair. Equal clocks with different
