@@ -92,7 +92,7 @@ var ranks = []rankRow{
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"ddata/ddatatest", 5, false, "clusters of real nodes for the tests of whatever runs on them"},
 	{"sharding/dataplane", 4, false, "messages meet routes, mailboxes and workers, whatever decides about shards"},
-	{"sharding/control", 5, false, "machines are stepped, and their effects reach the data plane, the disks and other nodes"},
+	{"sharding/control", 5, false, "machines are stepped, and their effects carried out, whatever users see"},
 	{"sharding", 6, false, "entities live on a running node"},
 	{"sharding/daemon", 7, false, "workers are entities, kept alive by a singleton"},
 	{"sharding/delivery", 7, false, "producers stand on a region, and consumers before an entity"},
