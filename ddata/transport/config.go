@@ -12,6 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/transport/frame"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
+	"github.com/coterie-go/coterie/ddata/transport/tcp"
 )
 
 // Config configures a Mesh. It is copied; zero fields take their defaults.
@@ -163,7 +164,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.AddrIdle, defaultAddrIdle)
 	setDefault(&c.Linger, defaultLinger)
 	if c.Network == nil {
-		c.Network = tcpNetwork{keepAlive: c.KeepAlive, userTimeout: c.WriteTimeout}
+		c.Network = tcp.Network{KeepAlive: c.KeepAlive, UserTimeout: c.WriteTimeout}
 	}
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport/tcp"
 )
 
 func TestValidateReportsAllFaults(t *testing.T) {
@@ -100,5 +102,13 @@ func TestStrings(t *testing.T) {
 	e := LinkEvent{Peer: 0xAB, Lane: Data, Stripe: 2, Generation: 4, Err: errLost}
 	if got := e.String(); got != "ab/data/2 down generation 4: transport: connection closed by the other side" {
 		t.Errorf("%s", got)
+	}
+}
+
+// The times of Config are those of the connections.
+func TestNetworkHasTheTimesOfConfig(t *testing.T) {
+	n := Config{KeepAlive: 7 * time.Second, WriteTimeout: 11 * time.Second}.withDefaults().Network
+	if want := (tcp.Network{KeepAlive: 7 * time.Second, UserTimeout: 11 * time.Second}); n != want {
+		t.Errorf("%+v, want %+v", n, want)
 	}
 }

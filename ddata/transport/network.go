@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"net"
 	"syscall"
-	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport/tcp"
 )
 
 // Network makes the byte connections that a Mesh runs over. TCP is the default; package memory
@@ -21,36 +22,9 @@ type Network interface {
 }
 
 // TCP is the default Network with default times, for a caller that wraps it.
-func TCP() Network { return tcpNetwork{keepAlive: defaultKeepAlive, userTimeout: defaultWriteTimeout} }
+func TCP() Network { return tcp.Network{KeepAlive: defaultKeepAlive, UserTimeout: defaultWriteTimeout} }
 
-// tcpNetwork is TCP with keep-alive and, where the kernel has it, a bound on unacknowledged bytes.
-type tcpNetwork struct {
-	keepAlive, userTimeout time.Duration
-}
-
-var _ Network = tcpNetwork{}
-
-func (n tcpNetwork) keepAliveConfig() net.KeepAliveConfig {
-	return net.KeepAliveConfig{Enable: true, Idle: n.keepAlive, Interval: n.keepAlive, Count: 3}
-}
-
-func (n tcpNetwork) control(_, _ string, c syscall.RawConn) error {
-	var err error
-	if e := c.Control(func(fd uintptr) { err = setUserTimeout(fd, n.userTimeout) }); e != nil {
-		return e
-	}
-	return err
-}
-
-func (n tcpNetwork) Listen(ctx context.Context, addr string) (net.Listener, error) {
-	lc := net.ListenConfig{Control: n.control, KeepAliveConfig: n.keepAliveConfig()}
-	return lc.Listen(ctx, "tcp", addr)
-}
-
-func (n tcpNetwork) Dial(ctx context.Context, addr string) (net.Conn, error) {
-	d := net.Dialer{Control: n.control, KeepAliveConfig: n.keepAliveConfig()}
-	return d.DialContext(ctx, "tcp", addr)
-}
+var _ Network = tcp.Network{}
 
 // listenError says what to do about a listener that could not be opened.
 func listenError(addr string, err error) error {

@@ -154,7 +154,7 @@ func TestHostileParts(t *testing.T) {
 	}
 	b.serves(2)
 	for i := range uint32(n) { // whichever holds the room, its successor takes its place
-		c, err := (tcpNetwork{}).Dial(t.Context(), b.m.Addr())
+		c, err := TCP().Dial(t.Context(), b.m.Addr())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,6 +62,7 @@ var ranks = []rankRow{
 	{"ddata/transport/frame", -1, false, "frames and their memory know no node and no connection"},
 	{"ddata/transport/receipt", 0, false,
 		"what is kept until a receipt comes is frames, whatever link and node they are of"},
+	{"ddata/transport/tcp", 0, false, "connections that end when the other side is gone, whatever they carry"},
 	{"ddata/transport", 1, false, "frames between node ids, whatever they carry"},
 	{"ddata/transport/...", 2, false, "adapters on the transport, such as gossip over the same port"},
 	{"ddata/transport/pki/pkitest", 3, false, "certificates for the tests of whatever uses them"},

@@ -1,4 +1,4 @@
-package transport
+package tcp
 
 import (
 	"net"
@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// What Config says of an idle connection, and of one whose other side is gone, is what the kernel
+// What a Network says of an idle connection, and of one whose other side is gone, is what the kernel
 // is told, at both ends.
 func TestKernelIsToldTimes(t *testing.T) {
-	n := Config{KeepAlive: 7 * time.Second, WriteTimeout: 11 * time.Second}.withDefaults().Network
+	n := Network{KeepAlive: 7 * time.Second, UserTimeout: 11 * time.Second}
 	l, err := n.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
