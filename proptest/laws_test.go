@@ -34,8 +34,8 @@ func TestEachDefectBreaksItsLaw(t *testing.T) {
 		"moody": {
 			toyLaws[moody]().subject(), []law{mergesAgree, updatesInflate, groupsAreDeltas, valuesAreTheModels},
 		},
-		"lent":      {toyLaws[lent]().subject(), []law{viewsNeverChange, valuesAreTheModels}},
-		"stale":     {toyLaws[stale]().subject(), []law{valuesAreTheModels, updatesInflate}},
+		"lent":  {toyLaws[lent]().subject(), []law{viewsNeverChange, valuesAreTheModels}},
+		"stale": {toyLaws[stale]().subject(), []law{valuesAreTheModels, updatesInflate}},
 		// An update that fails is seen in the history itself. If it has none of that kind, it is
 		// seen when operations are repeated.
 		"refusing":  {toyLaws[refusing]().subject(), []law{updatesInflate, metadataIsBounded}},
