@@ -15,11 +15,11 @@ type inner struct {
 	B string
 }
 
-// returns is as sharding.Returns: it has no size and nothing of it travels.
-type returns struct{}
+// Returns is as sharding.Returns: it has no size and nothing of it travels.
+type Returns struct{}
 
 type mapped struct {
-	returns
+	Returns
 	Yes    bool
 	Text   string
 	Data   []byte
