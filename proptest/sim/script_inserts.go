@@ -134,13 +134,18 @@ func (s *insertSpec) insert(p *Process) {
 			if s.phase.level == quorum.Majority {
 				e.acked = w.now
 			}
-		case errors.Is(r.Err, replicator.ErrTimeout) && s.phase.split &&
-			s.phase.level == quorum.Majority && smaller(p.slot.index):
+		case s.mayFail(p) && (errors.Is(r.Err, replicator.ErrTimeout) || errors.Is(r.Err, errNoLease)):
 			s.failed[p.slot.index]++
 		default:
 			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.elem, s.phase.key, s.phase.level, r.Err)
 		}
 	})
+}
+
+// mayFail reports whether an insert may fail at a process. On the side of two it finds no majority
+// during the split, and may have lost the lease when it finds one afterwards.
+func (s *insertSpec) mayFail(p *Process) bool {
+	return s.phase.split && s.phase.level == quorum.Majority && smaller(p.slot.index)
 }
 
 // mend ends the split, and demands that there was one: neither side has heard of all that the other
