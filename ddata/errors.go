@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -20,7 +21,7 @@ var (
 	// ErrNoLease: enough replicas answered, but this node holds no lease now, so the cluster may
 	// have gone on without it. A write was applied here and spreads if the node comes back; a read
 	// may be stale. Usual causes: the node is cut off, or was paused. Try again.
-	ErrNoLease = errors.New("ddata: this node holds no lease")
+	ErrNoLease = drivers.ErrNoLease
 	// ErrDowned: the others decided to go on without this node, an operator downed it, or it had no
 	// lease for long because most of the others are gone or cut off. The error says which. It has
 	// stopped; start it anew.

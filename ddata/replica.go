@@ -278,9 +278,6 @@ func (h *replicaHost) Changed() { h.r.version.Add(1) }
 // HoldsLease implements drivers.ReplicaHost.
 func (h *replicaHost) HoldsLease() bool { return h.n.HoldsLease() }
 
-// NoLease implements drivers.ReplicaHost.
-func (h *replicaHost) NoLease() error { return ErrNoLease }
-
 // Notify implements drivers.ReplicaHost.
 func (h *replicaHost) Notify(c replicator.Change) {
 	if s := h.subs[c.Sub]; s != nil {

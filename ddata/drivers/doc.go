@@ -13,6 +13,5 @@
 //     changes.
 //   - Progress folds what the replicators of all roles report into what the membership must know.
 //
-// A driver reads no clock and starts no goroutine. One goroutine at a time may use it; Progress may
-// be used by several.
+// They read no clock and start no goroutine. One goroutine at a time may use each of them.
 package drivers

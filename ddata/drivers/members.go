@@ -8,8 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 )
 
-// MembersHost is the world around a Members. Its methods are called by Step. They must not call Step again:
-// what they have for the machine comes later, as an input.
+// MembersHost is the world around a Members. Its methods are called by Step. They must not call
+// Step again: what they have for the machine comes later, as an input.
 type MembersHost interface {
 	// Publish gets the lease after each step, before anything that the step wants is carried out.
 	Publish(membership.Lease)

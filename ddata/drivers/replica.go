@@ -1,6 +1,7 @@
 package drivers
 
 import (
+	"errors"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -30,9 +31,10 @@ type ReplicaHost interface {
 	Reached(caughtUp bool, settled membership.Epoch)
 	// Moved tells that the replica has done its part of a move of keys.
 	Moved(number uint16)
-	// NoLease is the error of an operation that needed other nodes and has lost the lease.
-	NoLease() error
 }
+
+// ErrNoLease is the error of an operation that needed other nodes, when the node holds no lease.
+var ErrNoLease = errors.New("ddata: this node holds no lease")
 
 // Observer gets the seconds that an operation took.
 type Observer interface{ Observe(seconds float64) }
@@ -156,7 +158,7 @@ func (d *Replica) reply(now time.Time, res replicator.Result, leased bool) {
 	}
 	delete(d.waiting, res.ID)
 	if res.Err == nil && !p.alone && !leased {
-		res = replicator.Result{ID: res.ID, Err: d.host.NoLease()}
+		res = replicator.Result{ID: res.ID, Err: ErrNoLease}
 	}
 	p.done(res)
 	if p.took != nil {

@@ -3,7 +3,6 @@ package sim
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"iter"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -115,11 +114,6 @@ func (d *replicaHost) Changed() {}
 
 // HoldsLease implements drivers.ReplicaHost.
 func (d *replicaHost) HoldsLease() bool { return d.p.mem.holds(d.p.time()) }
-
-// NoLease implements drivers.ReplicaHost.
-func (d *replicaHost) NoLease() error { return errNoLease }
-
-var errNoLease = errors.New("the process holds no lease")
 
 // Notify implements drivers.ReplicaHost.
 func (d *replicaHost) Notify(c replicator.Change) {

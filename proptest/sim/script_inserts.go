@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
@@ -134,7 +135,7 @@ func (s *insertSpec) insert(p *Process) {
 			if s.phase.level == quorum.Majority {
 				e.acked = w.now
 			}
-		case s.mayFail(p) && (errors.Is(r.Err, replicator.ErrTimeout) || errors.Is(r.Err, errNoLease)):
+		case s.mayFail(p) && (errors.Is(r.Err, replicator.ErrTimeout) || errors.Is(r.Err, drivers.ErrNoLease)):
 			s.failed[p.slot.index]++
 		default:
 			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.elem, s.phase.key, s.phase.level, r.Err)
