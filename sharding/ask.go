@@ -37,7 +37,7 @@ func AskRef[R, M any](ctx context.Context, to *EntityRef[M], req Request[R]) (R,
 		err = q.Wait(ctx, c, to.region.plane.SendTo(ctx, &to.to, env))
 	}
 	if err != nil {
-		err = to.region.plane.Explained(to.to.Id, err)
+		err = to.region.plane.Explained(to.to.ID, err)
 	}
 	return q.Value, err
 }

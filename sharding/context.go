@@ -37,7 +37,7 @@ type Context[M any] struct {
 }
 
 // ID is the entity's id.
-func (c *Context[M]) ID() string { return c.e.Id }
+func (c *Context[M]) ID() string { return c.e.ID }
 
 // Shard is the number of the entity's shard.
 func (c *Context[M]) Shard() int { return int(c.e.Shard.Number) }
@@ -46,7 +46,7 @@ func (c *Context[M]) Shard() int { return int(c.e.Shard.Number) }
 func (c *Context[M]) Region() *Region[M] { return c.r }
 
 // Self is a reference to this entity, to be given to others on this node.
-func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.Id) }
+func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.ID) }
 
 // Context ends when the lease is lost, when the incarnation ends, and when the entity must be
 // stopped by force. A Tell or an Ask that is given it, or a context derived from it, sees that it
@@ -140,7 +140,7 @@ func (c *Context[M]) Tell(id string, msg M) error {
 // it does nothing.
 func (c *Context[M]) Passivate() {
 	if c.e.Shard.Holds() {
-		c.r.plane.Passivate(c.e.Shard, c.e.Id, protocol.CauseRequest)
+		c.r.plane.Passivate(c.e.Shard, c.e.ID, protocol.CauseRequest)
 	}
 }
 
@@ -250,13 +250,13 @@ func (c *Context[M]) receive(env dataplane.Envelope) error {
 		return c.user.Receive(c, msg)
 	}
 	c.call, c.origin = env.Call, env.Origin
-	c.question = c.r.plane.Reg.Like(env.Msg)
+	c.question = c.r.plane.Registry.Like(env.Msg)
 	err := c.user.Receive(c, msg)
 	if c.call != 0 {
 		if err != nil {
 			c.fail(err)
 		} else {
-			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.plane.Name, c.e.Id, env.Msg))
+			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.plane.Name, c.e.ID, env.Msg))
 		}
 	}
 	return err

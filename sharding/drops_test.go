@@ -32,7 +32,7 @@ func counted(r *dataplane.Plane) (all []string) {
 
 // asksFrame makes the frame of a question of another node.
 func asksFrame(r *dataplane.Plane, id string, typ uint32, body []byte) []byte {
-	m := codec.Message{Kind: codec.Ask, Shard: r.Routes.ShardOf(id), Typ: typ, Call: 5}
+	m := codec.Message{Kind: codec.Ask, Shard: r.Routes.ShardOf(id), Type: typ, Call: 5}
 	return append(codec.AppendMessageHead(nil, &m, id), body...)
 }
 
@@ -88,7 +88,7 @@ func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
 	} {
 		g, n := scripted(t)
 		r := g.plane
-		mt, _ := r.Reg.Of(total{})
+		mt, _ := r.Registry.Of(total{})
 		c.set(r, n, r.Routes.ShardOf("a"))
 		r.Receive(7, asksFrame(r, "a", mt.ID, []byte{0xa0}))
 		if got := counted(r); !slices.Contains(got, c.want) {
@@ -191,7 +191,7 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 	r := g.plane
 	r.Out.Net = n
 	r.SteeredBy(busyControl{&fakeControl{r: r}})
-	mt, _ := r.Reg.Of(codec.Start{})
+	mt, _ := r.Registry.Of(codec.Start{})
 	body, _ := mt.Append(nil, codec.Start{})
 	if r.Receive(7, asksFrame(r, "a", mt.ID, body)); len(n.frames) != 1 {
 		t.Errorf("%d answers to a question that found no room", len(n.frames))
@@ -232,7 +232,7 @@ func TestStartThatWaitsFollowsItsShard(t *testing.T) {
 		synctest.Wait()
 		b := g.plane.Routes.Buffering(0)
 		b.Mu.Lock()
-		if len(b.Messages) != 1 || b.Messages[0].Id != "second" || b.Messages[0].Env.Msg != (codec.Start{}) {
+		if len(b.Messages) != 1 || b.Messages[0].ID != "second" || b.Messages[0].Env.Msg != (codec.Start{}) {
 			t.Errorf("for the next home wait %+v", b.Messages)
 		}
 		b.Mu.Unlock()

@@ -199,10 +199,10 @@ func TestReservedCallIDs(t *testing.T) {
 		failures := 0
 		typ.OnFailure = func(Failure) { failures++ }
 		g, _ := localRegion(t, typ)
-		mt, _ := g.plane.Reg.Of(addItem{})
+		mt, _ := g.plane.Registry.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
 		for _, call := range []uint64{dataplane.ControlCall, dataplane.TimerCall} {
-			m := codec.Message{Kind: codec.Ask, Shard: g.plane.Routes.ShardOf("a"), Typ: mt.ID, Call: call}
+			m := codec.Message{Kind: codec.Ask, Shard: g.plane.Routes.ShardOf("a"), Type: mt.ID, Call: call}
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		synctest.Wait()
@@ -253,15 +253,15 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 			t.Fatal(err)
 		}
 		number := r.Routes.ShardOf("a")
-		if err := r.Routes.Hold(number, dataplane.BufferedMessage{Id: "a", Size: 1}); err == nil {
-			if err = r.Routes.Hold(number, dataplane.BufferedMessage{Id: "a", Size: 1}); err == nil {
+		if err := r.Routes.Hold(number, dataplane.BufferedMessage{ID: "a", Size: 1}); err == nil {
+			if err = r.Routes.Hold(number, dataplane.BufferedMessage{ID: "a", Size: 1}); err == nil {
 				t.Error("a message waits in a region that has stopped")
 			}
 		}
-		mt, _ := r.Reg.Of(addItem{})
+		mt, _ := r.Registry.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
 		soon(t, "the reader of a lane", func() {
-			r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: number, Typ: mt.ID}, "a"), body...))
+			r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: number, Type: mt.ID}, "a"), body...))
 		})
 		if n := r.Drops.Counts[DropStopped].Load(); n != 1 {
 			t.Errorf("%d drops counted", n)

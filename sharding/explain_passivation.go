@@ -120,7 +120,7 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	number := r.Routes.ShardOf(id)
 	st := PassivationState{ID: id, Shard: int(number)}
 	for _, p := range r.Passivations.Latest.Of(id) {
-		st.Last = append(st.Last, Passivated{ID: p.Id, Shard: p.Shard, Cause: p.Cause, At: p.At, Limit: p.Limit})
+		st.Last = append(st.Last, Passivated{ID: p.ID, Shard: p.Shard, Cause: p.Cause, At: p.At, Limit: p.Limit})
 	}
 	st.Home, _ = g.Locate(id)
 	s := r.Routes.Hosted[number].Load()

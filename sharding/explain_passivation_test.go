@@ -77,7 +77,7 @@ func TestExplainPassivation(t *testing.T) {
 			t.Error(got)
 		}
 		for i := range 2 * dataplane.HistoryMax {
-			g.plane.Passivations.Latest.Note(dataplane.Passivated{Id: fmt.Sprint(i)})
+			g.plane.Passivations.Latest.Note(dataplane.Passivated{ID: fmt.Sprint(i)})
 		}
 		if n := len(g.plane.Passivations.Latest.Ring); n != dataplane.HistoryMax || g.plane.Passivations.Latest.Of("b") != nil || len(g.plane.Passivations.Latest.Of(fmt.Sprint(2*dataplane.HistoryMax-1))) != 1 {
 			t.Errorf("%d passivations are kept", n)

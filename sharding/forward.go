@@ -54,7 +54,7 @@ func CheckID(id string) error { return dataplane.CheckID(id) }
 func (g *Region[M]) UID() membership.UID { return membership.UID(g.plane.Self) }
 
 // Messages is the codec of the type.
-func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.plane.Reg} }
+func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.plane.Registry} }
 
 // Stopped is closed when the region has stopped.
 func (g *Region[M]) Stopped() <-chan struct{} { return g.plane.Closed }
@@ -123,12 +123,12 @@ func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
 func (c *Context[M]) carry(body []byte) error {
 	k, ok := c.user.(Carrier[M])
 	if !ok {
-		c.r.plane.Drops.Drop(DropUnregistered, c.Shard(), c.e.Id, nil)
+		c.r.plane.Drops.Drop(DropUnregistered, c.Shard(), c.e.ID, nil)
 		return nil
 	}
 	err := k.Carried(c, body)
 	if u, bad := err.(Undecodable); bad {
-		c.r.plane.Drops.Drop(dataplane.DropOf(u.Cause), c.Shard(), c.e.Id, nil)
+		c.r.plane.Drops.Drop(dataplane.DropOf(u.Cause), c.Shard(), c.e.ID, nil)
 		return nil
 	}
 	return err

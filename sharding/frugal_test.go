@@ -50,8 +50,8 @@ func TestDecodingIsFrugal(t *testing.T) {
 	}
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	proptest.Frugal(t, 200, func(b []byte) { g.plane.Receive(7, b) },
-		cbor.AppendNull(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 3, Typ: 9}, "id")),
-		append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: 3, Typ: 0, Call: 1, Origin: 2}, "id"), 0xa0),
+		cbor.AppendNull(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 3, Type: 9}, "id")),
+		append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: 3, Type: 0, Call: 1, Origin: 2}, "id"), 0xa0),
 		cbor.AppendBool(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), true), codec.AppendErrorReply(nil, 1<<32, 99, "x"), codec.AppendControl(nil, []byte{1, 2, 3}))
 }
 

@@ -90,9 +90,9 @@ func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
 // what waits there.
 func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 	g, n := scripted(t)
-	mt, _ := g.plane.Reg.Of(addItem{})
+	mt, _ := g.plane.Registry.Of(addItem{})
 	n.before = func() { g.plane.Routes.Buffering(1) }
-	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 1, Typ: mt.ID}, "a"), 0xa0))
+	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 1, Type: mt.ID}, "a"), 0xa0))
 	if b := g.plane.Routes.Slots[1].Load().Buffer; len(n.frames) != 0 || b == nil || len(b.Messages) != 1 {
 		t.Errorf("%d frames went along a route that had changed", len(n.frames))
 	}
@@ -210,11 +210,11 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-stuck.entered
-		mt, _ := g.plane.Reg.Of(addItem{})
+		mt, _ := g.plane.Registry.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
 		number := g.plane.Routes.ShardOf("a")
 		for i := range 5 {
-			m := codec.Message{Kind: codec.Ask, Shard: number, Typ: mt.ID, Call: uint64(i + 1)}
+			m := codec.Message{Kind: codec.Ask, Shard: number, Type: mt.ID, Call: uint64(i + 1)}
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		if len(drops) != 2 || drops[0].Reason != DropMailboxFull || drops[0].ID != "a" || drops[0].Shard != int(number) {
@@ -252,11 +252,11 @@ func TestRepliesHaveRoomOfTheirOwn(t *testing.T) {
 		n.full.L = &n.mu
 		n.isFull = true
 		g.plane.Out.Net = n
-		mt, _ := g.plane.Reg.Of(total{})
+		mt, _ := g.plane.Registry.Of(total{})
 		body, _ := mt.Append(nil, total{})
 		for i := range 100 {
 			id := fmt.Sprint("e", i)
-			m := codec.Message{Kind: codec.Ask, Shard: g.plane.Routes.ShardOf(id), Typ: mt.ID, Call: uint64(i + 1)}
+			m := codec.Message{Kind: codec.Ask, Shard: g.plane.Routes.ShardOf(id), Type: mt.ID, Call: uint64(i + 1)}
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
 		}
 		synctest.Wait()
@@ -308,8 +308,8 @@ func (n *roomNet) AppendWait(context.Context, transport.NodeID, transport.Lane, 
 // A message that goes round in circles is dropped and counted.
 func TestHops(t *testing.T) {
 	g, n := scripted(t)
-	mt, _ := g.plane.Reg.Of(addItem{})
-	m := codec.Message{Kind: codec.Tell, Hops: codec.HopsMax - 1, Shard: 1, Typ: mt.ID}
+	mt, _ := g.plane.Registry.Of(addItem{})
+	m := codec.Message{Kind: codec.Tell, Hops: codec.HopsMax - 1, Shard: 1, Type: mt.ID}
 	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
 	m.Hops++
 	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
@@ -323,7 +323,7 @@ func TestHops(t *testing.T) {
 func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	g, n := scripted(t)
 	number := g.plane.Routes.ShardOf("a")
-	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{{Id: "a", Env: dataplane.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: dataplane.BufferedOverhead}})
+	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{{ID: "a", Env: dataplane.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: dataplane.BufferedOverhead}})
 	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if len(n.frames) != 1 {
 		t.Fatalf("%d frames", len(n.frames))
@@ -344,7 +344,7 @@ func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	g.plane.Drops.Hook = func(d Drop) { got = append(got, d.Reason) }
 	number := g.plane.Routes.ShardOf("a")
 	n.fail = transport.ErrFrameTooLarge
-	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{{Id: "a", Env: dataplane.Envelope{Msg: addItem{}}}, {Id: "a", Env: dataplane.Envelope{Msg: unknown{}}}})
+	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{{ID: "a", Env: dataplane.Envelope{Msg: addItem{}}}, {ID: "a", Env: dataplane.Envelope{Msg: unknown{}}}})
 	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if fmt.Sprint(got) != "[too large unregistered type]" {
 		t.Error(got)

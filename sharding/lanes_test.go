@@ -43,7 +43,7 @@ func (sleepyControl) Wake(*dataplane.Shard, string) {}
 // brings delivers what node 7 told an entity.
 func (l *lane) brings(id string, n int) {
 	l.t.Helper()
-	mt, err := l.g.plane.Reg.Of(addItem{})
+	mt, err := l.g.plane.Registry.Of(addItem{})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func (l *lane) brings(id string, n int) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	m := codec.Message{Kind: codec.Tell, Typ: mt.ID}
+	m := codec.Message{Kind: codec.Tell, Type: mt.ID}
 	l.g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, id), body...))
 }
 

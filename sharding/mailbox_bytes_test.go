@@ -66,7 +66,7 @@ func newCrowd(t *testing.T, mailbox, region int) *crowd {
 func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	c.t.Helper()
 	r := c.g.plane
-	mt, err := r.Reg.Of(msg(nil))
+	mt, err := r.Registry.Of(msg(nil))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	m := codec.Message{Kind: codec.Tell, Shard: r.Routes.ShardOf(id), Typ: mt.ID}
+	m := codec.Message{Kind: codec.Tell, Shard: r.Routes.ShardOf(id), Type: mt.ID}
 	if _, asks := msg(nil).(askBlob); asks {
 		m.Kind, m.Call = codec.Ask, 5
 	}

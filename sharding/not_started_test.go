@@ -369,7 +369,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) || !strings.Contains(err.Error(), "handlers still run") {
 			t.Fatalf("started again: %v", err)
 		}
-		p := &dataplane.BufferedMessage{Id: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}}
+		p := &dataplane.BufferedMessage{ID: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}}
 		if err := old.plane.Routes.Dispatch(old.plane.Routes.ShardOf("late"), &dataplane.Route{Remote: uint64(nodes[1].UID())}, p); err != nil {
 			t.Fatal(err)
 		}
@@ -443,7 +443,7 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 	if err := g.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	p := dataplane.BufferedMessage{Id: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}, Size: dataplane.BufferedOverhead}
+	p := dataplane.BufferedMessage{ID: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}, Size: dataplane.BufferedOverhead}
 	eventually(t, "it waits", func() bool {
 		return g.plane.Routes.Hold(g.plane.Routes.ShardOf("late"), p) == nil
 	})

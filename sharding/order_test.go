@@ -51,7 +51,7 @@ func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 // loses has node 2 lose a message of this node that was never sent.
 func loses(t *testing.T, r *dataplane.Plane, number uint32, n int) {
 	t.Helper()
-	mt, err := r.Reg.Of(addItem{})
+	mt, err := r.Registry.Of(addItem{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func loses(t *testing.T, r *dataplane.Plane, number uint32, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := codec.Message{Kind: codec.Tell, Shard: number, Typ: mt.ID}
+	m := codec.Message{Kind: codec.Tell, Shard: number, Type: mt.ID}
 	r.Lost(2, append(codec.AppendMessageHead(nil, &m, "a"), body...), false)
 }
 

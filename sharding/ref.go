@@ -15,7 +15,7 @@ type EntityRef[M any] struct {
 }
 
 // ID is the entity's id.
-func (f *EntityRef[M]) ID() string { return f.to.Id }
+func (f *EntityRef[M]) ID() string { return f.to.ID }
 
 // Tell is Region.Tell.
 func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {

@@ -74,7 +74,7 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 // planeSettings are what the data plane needs to know of a type.
 func planeSettings[M any](p Ports, t EntityType[M]) dataplane.Settings {
 	x := dataplane.Settings{
-		Typ: t.Name, Role: t.Role, Proxy: p.State == nil || p.Proxy, Shards: t.Shards, Hash: t.Hash,
+		Type: t.Name, Role: t.Role, Proxy: p.State == nil || p.Proxy, Shards: t.Shards, Hash: t.Hash,
 		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log, Clock: dataplane.WallClock{}, Meter: p.Meter,
 		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
 		AskTimeout: t.AskTimeout, QueryTimeout: t.QueryTimeout, SlowAfter: t.HandlerSlowAfter, Passivation: t.Passivation,
@@ -87,7 +87,7 @@ func planeSettings[M any](p Ports, t EntityType[M]) dataplane.Settings {
 	}
 	if hook := t.OnFailure; hook != nil {
 		x.Supervision.OnFailure = func(f dataplane.FailedHandler) {
-			hook(Failure{Type: t.Name, ID: f.Id, Err: f.Err, Stack: f.Stack, Outcome: supervisionOf(f.Done)})
+			hook(Failure{Type: t.Name, ID: f.ID, Err: f.Err, Stack: f.Stack, Outcome: supervisionOf(f.Done)})
 		}
 	}
 	return x

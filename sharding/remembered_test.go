@@ -76,7 +76,7 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return dataStore{&control.StateStore{Typ: typ, Data: data, Quorums: StateSettings{}.withDefaults().quorums(), Asides: control.NewAsides()}}
+			return dataStore{&control.StateStore{Type: typ, Data: data, Quorums: StateSettings{}.withDefaults().quorums(), Asides: control.NewAsides()}}
 		}
 		return open(0), open(1)
 	})

@@ -195,8 +195,8 @@ func BenchmarkReceive(b *testing.B) {
 	}
 	g, _ := localRegion(b, typ)
 	m := payload{Seq: 1, Data: make([]byte, 90)}
-	mt, _ := g.plane.Reg.Of(m)
-	head := codec.Message{Kind: codec.Tell, Shard: g.plane.Routes.ShardOf("cart-42"), Typ: mt.ID}
+	mt, _ := g.plane.Registry.Of(m)
+	head := codec.Message{Kind: codec.Tell, Shard: g.plane.Routes.ShardOf("cart-42"), Type: mt.ID}
 	frame, _ := mt.Append(codec.AppendMessageHead(nil, &head, "cart-42"), m)
 	b.ReportAllocs()
 	for range b.N {

@@ -33,7 +33,7 @@ func TestOpenBufferTakesNothing(t *testing.T) {
 		t.Error("an open buffer is turned elsewhere")
 	}
 	r.Routes.Slots[1].Store(old)
-	if err := r.Routes.Hold(1, dataplane.BufferedMessage{Id: "a", Size: 1}); err != dataplane.ErrRouteChanged || b.Waits() || r.Routes.Limit.Count.Load() != 0 {
+	if err := r.Routes.Hold(1, dataplane.BufferedMessage{ID: "a", Size: 1}); err != dataplane.ErrRouteChanged || b.Waits() || r.Routes.Limit.Count.Load() != 0 {
 		t.Errorf("%v, %d wait", err, len(b.Messages))
 	}
 }
@@ -54,8 +54,8 @@ func TestLocalRouteOpensTheLane(t *testing.T) {
 func TestLaneThatOpensBesideAMessage(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.plane
-	mt, _ := r.Reg.Of(addItem{})
-	m := &codec.Message{Kind: codec.Tell, Typ: mt.ID, ID: []byte("a"), Body: []byte{0xa0}}
+	mt, _ := r.Registry.Of(addItem{})
+	m := &codec.Message{Kind: codec.Tell, Type: mt.ID, ID: []byte("a"), Body: []byte{0xa0}}
 	seen := r.Routes.Lanes[0].Load()
 	b := r.Routes.Buffering(0)
 	r.Routes.OpenLanes(0, l.s)
@@ -72,9 +72,9 @@ func TestLaneThatOpensBesideAMessage(t *testing.T) {
 func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l := newLane(t, 10)
 	l.brings("a", 0)
-	mt, _ := l.g.plane.Reg.Of(codec.Passivate{})
+	mt, _ := l.g.plane.Registry.Of(codec.Passivate{})
 	body, _ := mt.Append(nil, codec.Passivate{})
-	l.g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Typ: mt.ID}, "a"), body...))
+	l.g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Type: mt.ID}, "a"), body...))
 	l.s.Drain(func() {})
 	l.g.plane.Routes.OpenLanes(0, l.s)
 	if b := l.g.plane.Routes.Slots[0].Load().Buffer; len(b.Messages) != 2 {
@@ -224,8 +224,8 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		sent := r.Send(t.Context(), "a", env)
-		mt, _ := r.Reg.Of(total{})
-		r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: number, Typ: mt.ID, Call: 5}, "a"), 0xa0))
+		mt, _ := r.Registry.Of(total{})
+		r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: number, Type: mt.ID, Call: 5}, "a"), 0xa0))
 		drop(r, number)
 		if want := "[a stopped a stopped a stopped a stopped]"; fmt.Sprint(got) != want {
 			t.Errorf("%s: dropped %v, want %s", name, got, want)
@@ -304,7 +304,7 @@ func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	}
 	n.full = true
 	g.plane.Routes.Buffering(1)
-	g.plane.Routes.PutBack(1, []dataplane.BufferedMessage{{Id: "a", Env: dataplane.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead}})
+	g.plane.Routes.PutBack(1, []dataplane.BufferedMessage{{ID: "a", Env: dataplane.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead}})
 	c.Retries.Open(time.Now(), 1, &dataplane.Route{Remote: 3})
 	c.RegionEffects(time.Now(), &protocol.RegionEffects{Left: true})
 	if left() {

@@ -78,13 +78,13 @@ func TestCodecPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g, n := scriptedType(t, c.typ())
 			r := g.plane
-			mt, err := r.Reg.Of(c.of)
+			mt, err := r.Registry.Of(c.of)
 			if err != nil {
 				t.Fatal(err)
 			}
 			body := c.body
-			if r.Reg.Encoding != nil {
-				body = []byte{codec.Mark(r.Reg.Encoding)}
+			if r.Registry.Encoding != nil {
+				body = []byte{codec.Mark(r.Registry.Encoding)}
 			}
 			for range 2 {
 				r.Receive(7, asksFrame(r, "a", mt.ID, body))

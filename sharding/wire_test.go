@@ -33,8 +33,8 @@ func TestGoldenMessages(t *testing.T) {
 
 // Whatever another node sends is handled or counted; it never stops a region.
 func FuzzReceive(f *testing.F) {
-	f.Add(cbor.AppendNull(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 3, Typ: 9}, "id")))
-	f.Add(append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: 3, Typ: 0, Call: 1, Origin: 2}, "id"), 0xa0))
+	f.Add(cbor.AppendNull(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 3, Type: 9}, "id")))
+	f.Add(append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: 3, Type: 0, Call: 1, Origin: 2}, "id"), 0xa0))
 	f.Add(cbor.AppendBool(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), true))
 	f.Add(codec.AppendErrorReply(nil, 1<<32, 99, "x"))
 	f.Add(codec.AppendControl(nil, []byte{1, 2, 3}))

@@ -55,7 +55,7 @@ type Message struct {
 	Hops   uint8
 	Shard  uint32
 	ID     []byte // of the frame that was read
-	Typ    uint32
+	Type   uint32
 	Body   []byte
 	Call   uint64
 	Origin uint64
@@ -70,7 +70,7 @@ func AppendMessageHead(dst []byte, m *Message, id string) []byte {
 	}
 	dst = cbor.AppendUint(cbor.AppendUint(beginFrame(dst, m.Kind, fields), m.Hops), m.Shard)
 	dst = cbor.AppendText(dst, id)
-	dst = cbor.AppendUint(dst, m.Typ)
+	dst = cbor.AppendUint(dst, m.Type)
 	if m.Kind == Ask {
 		dst = cbor.AppendUint(cbor.AppendUint(dst, m.Call), m.Origin)
 	}
@@ -116,7 +116,7 @@ func (m *Message) Read(r *cbor.Reader, kind Kind, fields int) {
 	m.Hops = uint8(r.UintMax(math.MaxUint8))
 	m.Shard = r.Uint32()
 	m.ID = r.RawText(cbor.Any)
-	m.Typ = r.Uint32()
+	m.Type = r.Uint32()
 	if kind == Ask {
 		m.Call, m.Origin = r.Uint(), r.Uint()
 		fields -= 2

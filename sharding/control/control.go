@@ -206,7 +206,7 @@ func (c *Plane) StartEntity(s *dataplane.Shard, id string, env dataplane.Envelop
 func (c *Plane) CloseShard(h *Hosting) {
 	front := c.forget(h)
 	h.S.Shut(func(e *dataplane.Entity, env dataplane.Envelope, size uint32) {
-		front = append(front, dataplane.BufferedMessage{Id: e.Id, Env: env, Size: max(dataplane.BufferedOverhead, int(size))})
+		front = append(front, dataplane.BufferedMessage{ID: e.ID, Env: env, Size: max(dataplane.BufferedOverhead, int(size))})
 	})
 	c.R.Routes.PutBack(h.S.Number, front)
 }
@@ -218,10 +218,10 @@ func (c *Plane) KillShard(h *Hosting, reason dataplane.DropReason) {
 		h.S.CancelContexts(dataplane.ErrNoLease)
 	}
 	for _, p := range c.forget(h) {
-		c.R.Out.Discard(reason, h.S.Number, p.Id, p.Env)
+		c.R.Out.Discard(reason, h.S.Number, p.ID, p.Env)
 	}
 	h.S.Shut(func(e *dataplane.Entity, env dataplane.Envelope, _ uint32) {
-		c.R.Out.Discard(reason, h.S.Number, e.Id, env)
+		c.R.Out.Discard(reason, h.S.Number, e.ID, env)
 	})
 	c.Leases.retire(h.S, reason == dataplane.DropStopped)
 }

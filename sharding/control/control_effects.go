@@ -174,7 +174,7 @@ func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardA
 		s.Start(a.IDs)
 	case protocol.StopEntity:
 		c.R.Passivations.ByCause[a.Cause].Add(1)
-		c.R.Passivations.Latest.Note(dataplane.Passivated{Id: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit()})
+		c.R.Passivations.Latest.Note(dataplane.Passivated{ID: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit()})
 		stopEntity(s, a.ID, func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) })
 	case protocol.ForceStop:
 		c.R.Passivations.Forced.Add(1)

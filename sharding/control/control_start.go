@@ -38,7 +38,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		R: r, Cfg: t.Machines, rng: newRand(), region: machine,
 		mail:      &machineMail{typ: r.Name, log: r.Log, self: r.Self, out: &r.Out},
 		Notices:   &notices{typ: r.Name, log: r.Log, emit: t.Emit, hook: t.OnEvent, meters: r.Meters},
-		State:     &StateStore{Typ: r.Name, Data: t.Data, Quorums: t.Quorums, remembered: newRemembered(t.Store), Asides: work},
+		State:     &StateStore{Type: r.Name, Data: t.Data, Quorums: t.Quorums, remembered: newRemembered(t.Store), Asides: work},
 		table:     &tableFeed{},
 		forwards:  &forwards{asides: work, timeout: r.AskTimeout, start: r.StartEntity},
 		Leases:    newLeaseClients(work.ctx, r),

@@ -30,7 +30,7 @@ type Hosting struct {
 // ask notes a StartEntity that waits for its answer, and returns the request's number.
 func (h *Hosting) ask(id string, env dataplane.Envelope) uint64 {
 	h.lastReq++
-	h.starts[h.lastReq] = dataplane.BufferedMessage{Id: id, Env: env, Size: dataplane.BufferedOverhead}
+	h.starts[h.lastReq] = dataplane.BufferedMessage{ID: id, Env: env, Size: dataplane.BufferedOverhead}
 	return h.lastReq
 }
 

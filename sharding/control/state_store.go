@@ -18,7 +18,7 @@ var errNoState = errors.New("sharding: this node has no replica of the role's da
 
 // StateStore reads and writes what the machines of a type keep. Any goroutine may use it.
 type StateStore struct {
-	Typ        string    // the entity type's name
+	Type       string    // the entity type's name
 	Data       host.Data // nil: the node has no replica of the role's data
 	Quorums    Quorums
 	remembered *remembered // nil: the ids are in data, too
@@ -37,7 +37,7 @@ func (s *StateStore) Write(w protocol.StateWrite, done func(error)) {
 		done(errNoState)
 		return
 	}
-	s.Data.Update(w.Key(s.Typ), s.Quorums.Write, s.Quorums.WriteLimit(w.Failed), w.Mutate, done)
+	s.Data.Update(w.Key(s.Type), s.Quorums.Write, s.Quorums.WriteLimit(w.Failed), w.Mutate, done)
 }
 
 // Read decodes what was read on a goroutine of its own: a set may be large, and done comes on the
@@ -53,7 +53,7 @@ func (s *StateStore) Read(r protocol.StateRead, done func(crdt.Reader, protocol.
 		done(crdt.Reader{}, r.Result(crdt.Reader{}, errNoState))
 		return
 	}
-	s.Data.Get(r.Key(s.Typ), s.Quorums.Read, s.Quorums.readLimit(r.Failed), func(v crdt.Reader, err error) {
+	s.Data.Get(r.Key(s.Type), s.Quorums.Read, s.Quorums.readLimit(r.Failed), func(v crdt.Reader, err error) {
 		s.Asides.run(func() { done(v, r.Result(v, err)) })
 	})
 }
@@ -70,11 +70,11 @@ func (s *StateStore) follow(on stateChanges) (cancel func()) {
 	if s.Data == nil {
 		return func() {}
 	}
-	homes := protocol.StateKey(s.Typ, protocol.StateHomes, 0)
-	locations := protocol.StateKey(s.Typ, protocol.StateLocations, 0)
-	remembered := protocol.StateKey(s.Typ, protocol.StateRemembered, 0)
-	ids := protocol.DurablePrefix(s.Typ)
-	return s.Data.Watch("sharding/"+s.Typ+"/", func(key string, v crdt.Reader) {
+	homes := protocol.StateKey(s.Type, protocol.StateHomes, 0)
+	locations := protocol.StateKey(s.Type, protocol.StateLocations, 0)
+	remembered := protocol.StateKey(s.Type, protocol.StateRemembered, 0)
+	ids := protocol.DurablePrefix(s.Type)
+	return s.Data.Watch("sharding/"+s.Type+"/", func(key string, v crdt.Reader) {
 		switch {
 		case key == homes:
 			on.homes(v)

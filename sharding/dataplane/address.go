@@ -7,7 +7,7 @@ import (
 
 // Address is the id of an entity with the way to it.
 type Address struct {
-	Id     string
+	ID     string
 	Number uint32 // of its shard
 	err    error  // the id is invalid
 	found  atomic.Pointer[found]
@@ -21,7 +21,7 @@ type found struct {
 
 // AddressTo readies an address. An invalid id is reported by its use.
 func (r *Plane) AddressTo(a *Address, id string) {
-	a.Id, a.err = id, CheckID(id)
+	a.ID, a.err = id, CheckID(id)
 	if a.err == nil {
 		a.Number = r.Routes.ShardOf(id)
 	}
@@ -32,7 +32,7 @@ func (r *Plane) SendTo(ctx context.Context, a *Address, env Envelope) error {
 	if err := ctx.Err(); err != nil {
 		return r.explain(a.Number, err)
 	}
-	if _, err := r.Reg.Of(env.Msg); err != nil {
+	if _, err := r.Registry.Of(env.Msg); err != nil {
 		return err
 	}
 	if at := a.found.Load(); at != nil && r.Routes.Slots[a.Number].Load() == at.rt {
@@ -45,11 +45,11 @@ func (r *Plane) SendTo(ctx context.Context, a *Address, env Envelope) error {
 	}
 	rt := r.Routes.Slots[a.Number].Load()
 	if rt != nil && rt.Local != nil {
-		switch v, e := rt.Local.Deliver(a.Id, env, 0); v {
+		switch v, e := rt.Local.Deliver(a.ID, env, 0); v {
 		case Accepted:
 			a.found.Store(&found{rt, e})
 			return nil
 		}
 	}
-	return r.sendSlow(ctx, a.Number, a.Id, env)
+	return r.sendSlow(ctx, a.Number, a.ID, env)
 }

@@ -124,7 +124,7 @@ func (t *Routes) Flush(number uint32) bool {
 	var full map[string]bool // mailboxes: a handler that hangs must not hold up the other entities of its shard
 	stuck := false           // the lane is full, or the target does not work now
 	t.sendBufferedLocked(b, func(p *BufferedMessage) (sent bool) {
-		if stuck || full[p.Id] {
+		if stuck || full[p.ID] {
 			return false
 		}
 		switch err := t.Dispatch(number, b.Target, p); {
@@ -133,7 +133,7 @@ func (t *Routes) Flush(number uint32) bool {
 			if full == nil {
 				full = map[string]bool{}
 			}
-			full[p.Id] = true
+			full[p.ID] = true
 			return false
 		case errors.Is(err, ErrBufferFull), err == ErrRouteChanged:
 			stuck = true
@@ -198,7 +198,7 @@ func (t *Routes) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
 	}
 	o := t.out.frame()
 	defer o.release()
-	if err := o.encode(number, &t.Slots[number], rt, p.Id, p.Env); err != nil {
+	if err := o.encode(number, &t.Slots[number], rt, p.ID, p.Env); err != nil {
 		return err
 	}
 	return flushError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number, t.out.Channel, o.fill, o.goes))
@@ -213,7 +213,7 @@ func (t *Routes) dispatchLocal(number uint32, s *Shard, p *BufferedMessage) erro
 		}
 		size = bytesOf(p.Raw)
 	}
-	switch v, _ := s.Deliver(p.Id, env, size); v {
+	switch v, _ := s.Deliver(p.ID, env, size); v {
 	case Accepted:
 		return nil
 	case full, heavy, heavyRegion, heavyNode:
@@ -293,7 +293,7 @@ func (t *Routes) discardBuffered(reason DropReason, number uint32, p *BufferedMe
 	if p.Raw != nil {
 		env = Envelope{Call: p.Raw.Call, Origin: p.Raw.Origin}
 	}
-	t.out.Discard(reason, number, p.Id, env)
+	t.out.Discard(reason, number, p.ID, env)
 }
 
 // PutBack puts messages that a mailbox held when its shard was closed before everything that waits

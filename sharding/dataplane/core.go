@@ -21,7 +21,7 @@ type Plane struct {
 	Proxy    bool
 	Self     uint64
 	Cluster  host.Cluster
-	Reg      *codec.Registry
+	Registry *codec.Registry
 	decoder  decoder
 	Routes   *Routes
 	Asks     *asks

@@ -20,7 +20,7 @@ type Entity struct {
 	body    Incarnation           // nil: none; touched by the worker only
 	Extra   atomic.Pointer[extra] // nil for most
 	Shard   *Shard
-	Id      string
+	ID      string
 	hash    uint32                 // of id, the index's
 	Slot    passivation.Slot       // the passivator's, under its lock
 	sibling atomic.Pointer[Entity] // in the shard's index
@@ -337,9 +337,9 @@ func (e *Entity) end(r *Plane) {
 	if s.Passivator != nil {
 		s.Passivator.ended(e)
 	}
-	r.entityStopped(s, e.Id)
+	r.entityStopped(s, e.ID)
 	if !s.remove(e) {
-		r.wake(s, e.Id)
+		r.wake(s, e.ID)
 	}
 }
 

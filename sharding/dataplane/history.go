@@ -10,7 +10,7 @@ import (
 
 // Passivated is one passivation that the region has seen.
 type Passivated struct {
-	Id    string
+	ID    string
 	Shard int
 	Cause protocol.Cause
 	At    time.Time
@@ -43,7 +43,7 @@ func (h *history) Of(id string) (all []Passivated) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.Ring {
-		if p := h.Ring[(h.next+i)%len(h.Ring)]; p.Id == id {
+		if p := h.Ring[(h.next+i)%len(h.Ring)]; p.ID == id {
 			all = append(all, p)
 		}
 	}

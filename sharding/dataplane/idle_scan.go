@@ -131,7 +131,7 @@ func (s *Shard) passivateIdle(tick, most uint32) {
 	s.Mu.RLock()
 	for e := range s.Entities.all() {
 		if tick-e.Seen.Load() > most && e.isIdle() {
-			idle = append(idle, e.Id)
+			idle = append(idle, e.ID)
 		}
 	}
 	s.Mu.RUnlock()

@@ -64,7 +64,7 @@ func (x *index) chain(hash uint32) *Entity {
 func (x *index) Find(id string) *Entity {
 	hash := uint32(maphash.String(idSeed, id))
 	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
-		if e.hash == hash && e.Id == id {
+		if e.hash == hash && e.ID == id {
 			return e
 		}
 	}
@@ -75,7 +75,7 @@ func (x *index) Find(id string) *Entity {
 func (x *index) findBytes(id []byte) *Entity {
 	hash := uint32(maphash.Bytes(idSeed, id))
 	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
-		if e.hash == hash && e.Id == string(id) {
+		if e.hash == hash && e.ID == string(id) {
 			return e
 		}
 	}
@@ -90,7 +90,7 @@ func (x *index) add(e *Entity) {
 		b.n.Store(firstBuckets)
 		x.buckets.Store(b)
 	}
-	e.hash = uint32(maphash.String(idSeed, e.Id))
+	e.hash = uint32(maphash.String(idSeed, e.ID))
 	head := b.of(e.hash)
 	e.sibling.Store(head.Load())
 	head.Store(e)

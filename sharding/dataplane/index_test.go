@@ -19,7 +19,7 @@ func TestIndexAgainstMap(t *testing.T) {
 			"add": func(t *rapid.T) {
 				for range rapid.IntRange(1, 50).Draw(t, "n") {
 					if id := id(t); model[id] == nil {
-						model[id] = &Entity{Id: id}
+						model[id] = &Entity{ID: id}
 						x.add(model[id])
 					}
 				}
@@ -27,7 +27,7 @@ func TestIndexAgainstMap(t *testing.T) {
 			"remove": func(t *rapid.T) {
 				for range rapid.IntRange(1, 50).Draw(t, "n") {
 					if e := model[id(t)]; e != nil {
-						delete(model, e.Id)
+						delete(model, e.ID)
 						x.remove(e)
 						x.remove(e) // that it is not there any more is no harm
 						if e.sibling.Load() != nil {
@@ -52,8 +52,8 @@ func TestIndexAgainstMap(t *testing.T) {
 					t.Fatalf("%d listed, %d counted, want %d", len(all), x.len, len(model))
 				}
 				for _, e := range all {
-					if model[e.Id] != e {
-						t.Fatalf("%q is listed and not there", e.Id)
+					if model[e.ID] != e {
+						t.Fatalf("%q is listed and not there", e.ID)
 					}
 				}
 			},
@@ -65,7 +65,7 @@ func TestIndexAgainstMap(t *testing.T) {
 func TestIndexGrows(t *testing.T) {
 	var x index
 	for i := range 100_000 {
-		x.add(&Entity{Id: "entity-" + strconv.Itoa(i)})
+		x.add(&Entity{ID: "entity-" + strconv.Itoa(i)})
 	}
 	longest := 0
 	b := x.buckets.Load()
@@ -89,7 +89,7 @@ func TestFindWhileIndexChanges(t *testing.T) {
 	ids := make([]string, stay)
 	for i := range ids {
 		ids[i] = "stays-" + strconv.Itoa(i)
-		s.Entities.add(&Entity{Id: ids[i]})
+		s.Entities.add(&Entity{ID: ids[i]})
 	}
 	var wg sync.WaitGroup
 	var ended atomic.Bool
@@ -97,13 +97,13 @@ func TestFindWhileIndexChanges(t *testing.T) {
 		wg.Go(func() {
 			for i := f; !ended.Load(); i++ {
 				id := ids[i%stay]
-				if e := s.Find(id); e == nil || e.Id != id {
+				if e := s.Find(id); e == nil || e.ID != id {
 					t.Errorf("%q was missed", id)
 					return
 				}
 				come := strconv.Itoa(i % churn)
-				if e := s.Find(come); e != nil && e.Id != come {
-					t.Errorf("%q was found under %q", e.Id, come)
+				if e := s.Find(come); e != nil && e.ID != come {
+					t.Errorf("%q was found under %q", e.ID, come)
 					return
 				}
 			}
@@ -111,7 +111,7 @@ func TestFindWhileIndexChanges(t *testing.T) {
 	}
 	var come []*Entity
 	for i := range churn {
-		e := &Entity{Id: strconv.Itoa(i)}
+		e := &Entity{ID: strconv.Itoa(i)}
 		s.Mu.Lock()
 		s.Entities.add(e)
 		if come = append(come, e); i%2 == 1 {

@@ -69,12 +69,12 @@ func (s *Shard) activeIDs(ids *[]string, room *int) (cut bool) {
 		if !e.IsStarted() {
 			continue
 		}
-		if len(e.Id) > *room {
+		if len(e.ID) > *room {
 			cut = true
 			break
 		}
-		*room -= len(e.Id)
-		*ids = append(*ids, e.Id)
+		*room -= len(e.ID)
+		*ids = append(*ids, e.ID)
 	}
 	slices.Sort(*ids)
 	return cut

@@ -41,7 +41,7 @@ func (k *passivator) used(e *Entity) []*Entity {
 		k.Policy.Touch(e.Slot)
 		return nil
 	}
-	slot, gone := k.Policy.Add(xxhash.Sum64String(e.Id))
+	slot, gone := k.Policy.Add(xxhash.Sum64String(e.ID))
 	for int(slot) >= len(k.owners) {
 		k.owners = append(k.owners, nil)
 	}
@@ -120,7 +120,7 @@ func (s *Shard) Limit() int {
 
 func (s *Shard) release(gone []*Entity) {
 	for _, e := range gone {
-		s.region.Passivate(s, e.Id, protocol.CauseLimit)
+		s.region.Passivate(s, e.ID, protocol.CauseLimit)
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *Shard) Leaving() (ids []protocol.EntityID) {
 	}
 	for _, e := range s.snapshot() {
 		if s.Passivator.isLeaving(e) {
-			ids = append(ids, protocol.EntityID(e.Id))
+			ids = append(ids, protocol.EntityID(e.ID))
 		}
 	}
 	return ids
@@ -178,7 +178,7 @@ func (k *passivator) Explain(e *Entity) (p prospect) {
 	}
 	next, fresh := k.Policy.Next()
 	if p.Fresh = fresh; next != 0 {
-		p.Next = k.owners[next].Id
+		p.Next = k.owners[next].ID
 	}
 	return p
 }

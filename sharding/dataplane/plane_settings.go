@@ -16,10 +16,10 @@ import (
 // Settings are what a data plane is made of. Those of the type are explained by
 // sharding.EntityType, those of the node by sharding.Ports.
 type Settings struct {
-	Typ, Role string
-	Proxy     bool // it never hosts
-	Shards    int
-	Hash      protocol.Hash
+	Type, Role string
+	Proxy      bool // it never hosts
+	Shards     int
+	Hash       protocol.Hash
 
 	Cluster           host.Cluster
 	ClusterName, Addr string
@@ -57,19 +57,19 @@ type Limits struct {
 func New(t Settings) *Plane {
 	self := t.Cluster.UID()
 	r := &Plane{
-		Name: t.Typ, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Reg: t.Messages,
+		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,
 		QueryTimeout: t.QueryTimeout,
 		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax),
 		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Clock), Log: t.Log,
 		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.AskTimeout,
-		Time: t.Clock, start: t.Clock.Now(), Closed: make(chan struct{}), Ended: make(chan struct{}), Meters: newMeters(t.Meter, t.Typ),
+		Time: t.Clock, start: t.Clock.Now(), Closed: make(chan struct{}), Ended: make(chan struct{}), Meters: newMeters(t.Meter, t.Type),
 	}
-	r.Panics.typ, r.Panics.log = t.Typ, t.Log
-	r.Drops.typ, r.Drops.Hook = t.Typ, GuardHook(&r.Panics, "OnDrop", t.OnDrop)
+	r.Panics.typ, r.Panics.log = t.Type, t.Log
+	r.Drops.typ, r.Drops.Hook = t.Type, GuardHook(&r.Panics, "OnDrop", t.OnDrop)
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
 	r.Attached.drops, r.Attached.panics = &r.Drops, &r.Panics
-	r.decoder = decoder{r.Reg, &r.Panics}
-	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.errors = r.Self, t.Network, ChannelOf(t.Typ), r.Reg, t.Errors
+	r.decoder = decoder{r.Registry, &r.Panics}
+	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.errors = r.Self, t.Network, ChannelOf(t.Type), r.Registry, t.Errors
 	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, &r.Drops, &r.Panics, r.Clock
 	r.Out.start(t.AskTimeout)
 	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out, r.Asks, r.decoder, r.Ended
@@ -77,7 +77,7 @@ func New(t Settings) *Plane {
 	r.Lease.Node, r.Lease.pool, r.Lease.scan = t.Lease, r.Pool, &r.IdleScan
 	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.Limits.NodeBytes
 	r.supervisor = t.Supervision
-	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Typ, t.Log, GuardHook(&r.Panics, "OnFailure", t.Supervision.OnFailure)
+	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Type, t.Log, GuardHook(&r.Panics, "OnFailure", t.Supervision.OnFailure)
 	r.Leases.Shards = r.Panics.guardLeases("Lease", t.ShardLeases)
 	r.Leases.Coordinator = r.Panics.guardLeases("CoordinatorLease", t.CoordinatorLeases)
 	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)

@@ -89,7 +89,7 @@ func (q *Question[R]) accept(v any) error {
 // Decode implements sink.
 func (q *Question[R]) Decode(body []byte) error {
 	if reflect.TypeFor[R]().Kind() != reflect.Interface {
-		enc := q.R.Reg.Encoding
+		enc := q.R.Registry.Encoding
 		if q.Plain {
 			enc = nil
 		}
@@ -105,7 +105,7 @@ func (q *Question[R]) Decode(body []byte) error {
 	if rd.Err() != nil {
 		return fmt.Errorf("%w: malformed reply", ErrEncoding)
 	}
-	env, err := q.R.decoder.decode(&codec.Message{Typ: typ, Body: rd.Rest()})
+	env, err := q.R.decoder.decode(&codec.Message{Type: typ, Body: rd.Rest()})
 	if err != nil {
 		return err
 	}

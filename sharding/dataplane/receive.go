@@ -220,9 +220,9 @@ type decoder struct {
 
 // decode makes an envelope of a message from another node.
 func (d decoder) decode(m *codec.Message) (Envelope, error) {
-	mt := d.reg.WithID(m.Typ)
+	mt := d.reg.WithID(m.Type)
 	if mt == nil {
-		return Envelope{}, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, m.Typ)
+		return Envelope{}, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, m.Type)
 	}
 	msg, err := mt.Decode(m.Body)
 	if err != nil {

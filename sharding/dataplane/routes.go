@@ -176,7 +176,7 @@ func (b *Buffer) close() []BufferedMessage {
 
 // BufferedMessage is a message that waits for a home: of this node, or encoded, of another.
 type BufferedMessage struct {
-	Id   string
+	ID   string
 	Env  Envelope
 	from *Shard         // the shard whose handler waits for the answer; nil: none
 	Raw  *codec.Message // with a body of its own; nil for a message of this node
@@ -189,7 +189,7 @@ func bufferedCopy(m *codec.Message) BufferedMessage {
 	raw := *m
 	raw.Body = append([]byte(nil), m.Body...)
 	raw.ID = append([]byte(nil), m.ID...)
-	return BufferedMessage{Id: string(m.ID), Raw: &raw, Size: BufferedOverhead + len(m.Body)}
+	return BufferedMessage{ID: string(m.ID), Raw: &raw, Size: BufferedOverhead + len(m.Body)}
 }
 
 // BufferLimit bounds all buffers of a region together.

@@ -14,7 +14,7 @@ import (
 // Send routes a message of this node. Outside a handler it waits for room until ctx ends; inside,
 // it fails instead. When ctx has ended already, nothing is sent, wherever the entity is.
 func (r *Plane) Send(ctx context.Context, id string, env Envelope) error {
-	if _, err := r.Reg.Of(env.Msg); err != nil { // also for an entity on this node: it may move
+	if _, err := r.Registry.Of(env.Msg); err != nil { // also for an entity on this node: it may move
 		return err
 	}
 	number := r.Routes.ShardOf(id)
@@ -108,7 +108,7 @@ func (r *Plane) sendLocal(number uint32, rt *Route, id string, env Envelope) (<-
 
 // sendBuffer lets the message wait for a home.
 func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string, env Envelope) (<-chan struct{}, error) {
-	p := BufferedMessage{Id: id, Env: env, Size: BufferedOverhead}
+	p := BufferedMessage{ID: id, Env: env, Size: BufferedOverhead}
 	if h := HandlerOf(ctx); h != nil && h.entity != nil && env.Call != 0 {
 		p.from = h.entity.Shard
 	}
@@ -181,7 +181,7 @@ func (o *outgoing) encode(number uint32, slot *atomic.Pointer[Route], rt *Route,
 	if err != nil {
 		return err
 	}
-	o.m = codec.Message{Kind: codec.Tell, Shard: number, Typ: mt.ID}
+	o.m = codec.Message{Kind: codec.Tell, Shard: number, Type: mt.ID}
 	switch {
 	case env.Call == 0:
 	case env.Origin == b.self:

@@ -97,7 +97,7 @@ func (s *Shard) Deliver(id string, env Envelope, size uint32) (verdict, *Entity)
 		// Only now is it started: a start that found no message would count as a use beside the
 		// message's. One whose message found no room is not, unless another message came meanwhile.
 		if made && (v == Accepted || !s.remove(e)) {
-			s.region.wake(s, e.Id)
+			s.region.wake(s, e.ID)
 		}
 		if v != gone {
 			return v, e
@@ -132,7 +132,7 @@ func (s *Shard) admit(id string) (e *Entity, made bool) {
 
 // AddLocked makes an entity, held until the shard's machine starts it. The shard's lock is held.
 func (s *Shard) AddLocked(id string) *Entity {
-	e := &Entity{Shard: s, Id: id}
+	e := &Entity{Shard: s, ID: id}
 	e.Phase = held
 	s.Entities.add(e)
 	return e

@@ -123,7 +123,7 @@ func (w *slowWatch) tell(due []busyWorker) {
 		where := HandlerIn(stack)
 		w.told[b.w] = where
 		w.note(protocol.Event{
-			Kind: protocol.HandlerSlow, Shard: protocol.ShardID(b.e.Shard.Number), Entity: protocol.EntityID(b.e.Id),
+			Kind: protocol.HandlerSlow, Shard: protocol.ShardID(b.e.Shard.Number), Entity: protocol.EntityID(b.e.ID),
 			Took: w.sighted[b.w].told, Text: where, Stack: stack,
 		})
 	}
@@ -159,7 +159,7 @@ func (w *slowWatch) StillRunning() string {
 	var names []string
 	busy := w.pool.busy()
 	for _, b := range busy[:min(len(busy), most)] {
-		names = append(names, fmt.Sprintf("shard %d, entity %q: %s", b.e.Shard.Number, b.e.Id, w.describe(b)))
+		names = append(names, fmt.Sprintf("shard %d, entity %q: %s", b.e.Shard.Number, b.e.ID, w.describe(b)))
 	}
 	if n := len(busy) - len(names); n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))

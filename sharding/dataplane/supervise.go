@@ -31,7 +31,7 @@ type Supervisor struct {
 
 // FailedHandler is one failed handler.
 type FailedHandler struct {
-	Id    string
+	ID    string
 	Err   error  // what Receive returned, or the panic as an error
 	Stack []byte // of a panic
 	Done  Policy // what was done about it
@@ -170,8 +170,8 @@ func (e *Entity) SetReceiveTimeout(r *Plane, d time.Duration, msg any) {
 
 // report logs a failure and tells the user's hook.
 func (s *Supervisor) report(e *Entity, err error, stack []byte, done Policy) {
-	s.log.Error("entity failed", "type", s.typ, "id", e.Id, "error", err, "outcome", done.String(), "stack", string(stack))
+	s.log.Error("entity failed", "type", s.typ, "id", e.ID, "error", err, "outcome", done.String(), "stack", string(stack))
 	if s.OnFailure != nil {
-		s.OnFailure(FailedHandler{e.Id, err, stack, done})
+		s.OnFailure(FailedHandler{e.ID, err, stack, done})
 	}
 }
