@@ -11,10 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/control"
-
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/sharding/control"
 )
 
 // A machine of an entity type that panics ends its node, without the lease, and the process goes

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // The names of these types have one 32-bit FNV-1a hash. Channels are wider, so that both run beside

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // Codec says which concrete types of M travel between nodes, and how. It is made by CBOR and copied

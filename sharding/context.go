@@ -6,12 +6,10 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

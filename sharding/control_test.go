@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/control"
-
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -8,15 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/control"
-
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/control"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -6,12 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // Questions that handlers have taken and forgotten are bounded: the oldest makes room if it is old,

@@ -11,15 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/control"
-
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/control"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -3,10 +3,9 @@ package sharding
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )

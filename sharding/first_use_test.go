@@ -4,9 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 

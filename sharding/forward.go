@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // Protocols that stand on entities, such as package sharding/delivery, speak in bytes that are no

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // courier posts back what it is carried.

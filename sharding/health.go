@@ -6,11 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/coterie-go/coterie/sharding/control"
-
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding/control"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // Event is what the control plane of a type notes. It goes to the node's log, and to Any of

@@ -7,11 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // RegionState is what one region says of itself.

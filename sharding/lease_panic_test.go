@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // A store of leases that panics costs the calls, as one that fails: coordinator and shard get their

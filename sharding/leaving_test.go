@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -14,9 +14,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/control"
-
 	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

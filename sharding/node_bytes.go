@@ -3,9 +3,8 @@ package sharding
 import (
 	"fmt"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // LimitMailboxes bounds what waits in the mailboxes of all regions of a node together: messages of

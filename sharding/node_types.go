@@ -8,12 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -13,15 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -4,12 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coterie-go/coterie/sharding/control"
-
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/sharding/codec"
-
+	"github.com/coterie-go/coterie/sharding/control"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

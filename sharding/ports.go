@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

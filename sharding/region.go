@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/coterie-go/coterie/sharding/control"
-
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/control"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )

@@ -11,12 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/control"
-
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 	"github.com/coterie-go/coterie/sharding/remember/remembertest"

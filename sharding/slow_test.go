@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/control"
-
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

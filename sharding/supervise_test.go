@@ -10,9 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 func TestSupervision(t *testing.T) {

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

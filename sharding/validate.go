@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -3,10 +3,9 @@ package sharding
 import (
 	"testing"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/proptest/golden"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // The bytes of messages are a promise to peers of other versions.

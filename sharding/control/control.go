@@ -5,11 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"

@@ -3,10 +3,9 @@ package control
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -4,11 +4,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 )

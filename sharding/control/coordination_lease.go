@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

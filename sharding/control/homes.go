@@ -1,12 +1,10 @@
 package control
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
-
-	"log/slog"
-
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

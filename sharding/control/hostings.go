@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
 )

@@ -4,11 +4,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

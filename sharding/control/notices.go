@@ -5,9 +5,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -5,10 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
-
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

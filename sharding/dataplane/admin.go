@@ -3,9 +3,8 @@ package dataplane
 import (
 	"context"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -3,9 +3,8 @@ package dataplane
 import (
 	"errors"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // Hold puts a message into the shard's buffer. It returns errRouteChanged when the shard has a

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // Duties are the questions that handlers of this region have left open by Context.Responder. A node

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // Inquiry is one node being asked.

@@ -3,9 +3,8 @@ package dataplane
 import (
 	"slices"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // Bounds of what is answered.

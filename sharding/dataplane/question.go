@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // Question is one Ask, and the place for its reply.

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

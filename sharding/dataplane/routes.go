@@ -6,7 +6,6 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

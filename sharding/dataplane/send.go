@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // Send routes a message of this node. Outside a handler it waits for room until ctx ends; inside,

@@ -7,10 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 

@@ -7,9 +7,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/sharding/codec"
-
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/sharding/codec"
 )
 
 // The user's codecs, hooks and stores of leases run on goroutines that serve many: readers of
