@@ -108,7 +108,8 @@ func counts() func() (crdt.Group, error) {
 	return func() (crdt.Group, error) {
 		key := "counter-" + strconv.Itoa(i%10_000)
 		i++
-		return from.Update(key, 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
+		return from.Update(key, 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }),
+			nil)
 	}
 }
 
@@ -134,11 +135,14 @@ func memoryTable() durable.Table {
 
 // machineWithPeer is a replica that has one peer, the maker of the events.
 func machineWithPeer(durableKeys ...string) *replicator.Machine {
-	m, err := replicator.New(replicator.Config{Self: 1, DurableKeys: durableKeys}, rand.New(rand.NewPCG(1, 2)), replicator.Loaded{})
+	m, err := replicator.New(replicator.Config{Self: 1, DurableKeys: durableKeys},
+		rand.New(rand.NewPCG(1, 2)), replicator.Loaded{})
 	if err != nil {
 		panic(err)
 	}
-	m.Step(time.Now(), replicator.Install{View: replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: 1}, {ID: remoteOrigin}}}})
+	m.Step(time.Now(), replicator.Install{
+		View: replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: 1}, {ID: remoteOrigin}}},
+	})
 	return m
 }
 

@@ -59,8 +59,10 @@ type balance struct {
 var _ allocation.Facts = (*balance)(nil)
 
 func newBalance(shards, nodes int, skew float64) *balance {
-	b := &balance{r: rand.New(rand.NewPCG(1, 2)), now: time.Unix(0, 0), home: make([]allocation.UID, shards), load: make([]float64, shards),
-		seen: make([]allocation.Meter, shards), moved: make([]time.Time, shards), order: map[allocation.UID][]allocation.ShardID{}, nodes: nodes}
+	b := &balance{r: rand.New(rand.NewPCG(1, 2)), now: time.Unix(0, 0), home: make([]allocation.UID, shards),
+		load: make([]float64, shards),
+		seen: make([]allocation.Meter, shards), moved: make([]time.Time, shards),
+		order: map[allocation.UID][]allocation.ShardID{}, nodes: nodes}
 	for s, rank := range b.r.Perm(shards) {
 		b.load[s] = 1000 / math.Pow(float64(rank+1), skew)
 	}
@@ -125,7 +127,8 @@ func (b *balance) settle(s allocation.Strategy, noise float64) (share float64, r
 		}
 		ids := s.Rebalance(b.allocations(), nil)
 		for _, id := range ids {
-			b.order[b.home[id]] = slices.DeleteFunc(b.order[b.home[id]], func(x allocation.ShardID) bool { return x == id })
+			b.order[b.home[id]] = slices.DeleteFunc(b.order[b.home[id]],
+				func(x allocation.ShardID) bool { return x == id })
 			b.moved[id] = b.now
 		}
 		b.place(s, ids)

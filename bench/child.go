@@ -35,7 +35,8 @@ func startChild(ctx context.Context, what ...any) (*child, error) {
 	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(os.Environ(), childEnv+"="+strings.TrimSpace(fmt.Sprintln(what...)))
 	if file := flag.Lookup("cpuprofile").Value.String(); file != "" {
-		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s.%s", childProfileEnv, file, strings.Fields(fmt.Sprint(what[0]))[0]))
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%s.%s",
+			childProfileEnv, file, strings.Fields(fmt.Sprint(what[0]))[0]))
 	}
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -156,7 +156,8 @@ func writeOnce(ctx context.Context, n *ddata.Node) error {
 	if err != nil {
 		return err
 	}
-	return ddata.Update(ctx, r, detectKey, ddata.WriteMajority, func(c *crdt.GCounterTx) error { return c.Increment(1) })
+	return ddata.Update(ctx, r, detectKey, ddata.WriteMajority,
+		func(c *crdt.GCounterTx) error { return c.Increment(1) })
 }
 
 var detectKey = ddata.NewKey[crdt.GCounter]("detect")

@@ -55,7 +55,9 @@ func durableCallers(ctx context.Context, dir string, d time.Duration) error {
 			}); err != nil {
 				return err
 			}
-			if err := l.more(callerCount, d/turns, func(c, i int) error { return insert(ctx, r, key, t<<40|uint64(c)<<24|uint64(i)) }); err != nil {
+			if err := l.more(callerCount, d/turns, func(c, i int) error {
+				return insert(ctx, r, key, t<<40|uint64(c)<<24|uint64(i))
+			}); err != nil {
 				return err
 			}
 		}
@@ -83,7 +85,8 @@ func startDurable(ctx context.Context, dir string) (*ddata.Node, error) {
 		return nil, err
 	}
 	return ddata.Start(ctx, ddata.Config{
-		Name: "bench", Bind: addr, BootstrapExpect: 1, Roles: []string{role}, Preset: ddata.Local, Dir: dir, DurableKeys: []string{"kept/*"},
+		Name: "bench", Bind: addr, BootstrapExpect: 1, Roles: []string{role}, Preset: ddata.Local, Dir: dir,
+		DurableKeys:    []string{"kept/*"},
 		RequestTimeout: time.Minute, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 }
@@ -114,7 +117,8 @@ func scattered(n uint64) string {
 }
 
 func insert(ctx context.Context, r *ddata.Replicator, key ddata.Key[crdt.ORSet[string]], n uint64) error {
-	return ddata.Update(ctx, r, key, ddata.WriteLocal, func(s *crdt.ORSetTx[string]) error { return s.Add(scattered(n)) })
+	return ddata.Update(ctx, r, key, ddata.WriteLocal,
+		func(s *crdt.ORSetTx[string]) error { return s.Add(scattered(n)) })
 }
 
 // rawStore is LMDB without us: a transaction and a sync for each row, which is as long as one of

@@ -115,7 +115,10 @@ func failoverFigures(calls *askLoad, killed, cut, downed time.Time) (f figures) 
 	for _, part := range []struct {
 		name     string
 		from, to time.Time
-	}{{"before_kill", time.Time{}, killed}, {"until_cut", killed, cut}, {"until_downed", cut, downed}, {"after_downed", downed, time.Now()}} {
+	}{
+		{"before_kill", time.Time{}, killed}, {"until_cut", killed, cut}, {"until_downed", cut, downed},
+		{"after_downed", downed, time.Now()},
+	} {
 		asks, failed, first := calls.begun(part.from, part.to)
 		f.add("asks_"+part.name, asks)
 		f.add("failed_"+part.name, failed)
@@ -126,17 +129,20 @@ func failoverFigures(calls *askLoad, killed, cut, downed time.Time) (f figures) 
 	return f
 }
 
-func startFailing(ctx context.Context, bind string, seeds []string, role string, l events.Listener) (*ddata.Node, error) {
+func startFailing(ctx context.Context, bind string, seeds []string, role string,
+	l events.Listener) (*ddata.Node, error) {
 	return ddata.Start(ctx, ddata.Config{
-		Name: "bench", Bind: bind, Seeds: seeds, BootstrapExpect: len(seeds), Roles: []string{role}, Preset: ddata.Local, EventListener: l,
+		Name: "bench", Bind: bind, Seeds: seeds, BootstrapExpect: len(seeds), Roles: []string{role},
+		Preset: ddata.Local, EventListener: l,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 }
 
 func startFailoverType(n *ddata.Node) (*sharding.Region[Message], error) {
 	return sharding.Start(n, sharding.EntityType[Message]{
-		Name: "Failing", Role: role, Shards: failShards, MinRegions: failHosts, Messages: sharding.CBOR[Message](Query{}),
-		New: func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
+		Name: "Failing", Role: role, Shards: failShards, MinRegions: failHosts,
+		Messages: sharding.CBOR[Message](Query{}),
+		New:      func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
 	})
 }
 
@@ -156,7 +162,8 @@ func failoverChild(ctx context.Context, bind string, seeds []string) error {
 
 // victimOf is the oldest node with the role, on which the coordinator is, or another; and entities
 // that live there.
-func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Message], oldest bool) (victim membership.Member, ids []string, err error) {
+func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Message],
+	oldest bool) (victim membership.Member, ids []string, err error) {
 	v := n.View()
 	first, _ := v.Oldest(role)
 	for _, m := range v.ByRole(role) {

@@ -96,7 +96,8 @@ func startTogether(ctx context.Context, nodes []*ddata.Node, again *atomic.Int32
 	errs := make(chan error, len(nodes))
 	for i := range nodes {
 		cfg := ddata.Config{
-			Name: "bench", Bind: "127.0.0.1:0", Seeds: seeds, Roles: []string{role}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Name: "bench", Bind: "127.0.0.1:0",
+			Seeds: seeds, Roles: []string{role}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		}
 		if i < len(seeds) {
 			cfg.Bind, cfg.BootstrapExpect = seeds[i], len(seeds)

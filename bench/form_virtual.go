@@ -16,7 +16,10 @@ import (
 // millisecond and more: all but three join the three that found the cluster within a second, then
 // every tenth crashes.
 func formSimulated(ctx context.Context, n, voters int) error {
-	w := &village{rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[*membership.View]int{}, byUID: map[membership.UID]*virtualNode{}, byAddr: map[string]*virtualNode{}}
+	w := &village{
+		rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[*membership.View]int{},
+		byUID: map[membership.UID]*virtualNode{}, byAddr: map[string]*virtualNode{},
+	}
 	var real cost
 	var joined, crashed time.Duration
 	var joinBytes, idleBytes, crashBytes int
@@ -119,7 +122,8 @@ func (w *village) at(t time.Duration, do func()) {
 func (w *village) until(ctx context.Context, cond func() bool) error {
 	for end := w.now + 10*time.Minute; !cond(); w.events++ {
 		if len(w.queue) == 0 || w.queue[0].at > end {
-			return fmt.Errorf("not together after %v of virtual time: %d of them in %d/%v", w.now, w.has, len(w.newest.Members), w.newest.Epoch)
+			return fmt.Errorf("not together after %v of virtual time: %d of them in %d/%v",
+				w.now, w.has, len(w.newest.Members), w.newest.Epoch)
 		}
 		if w.events%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -134,7 +138,8 @@ func (w *village) until(ctx context.Context, cond func() bool) error {
 func (w *village) start(i, voters int) {
 	addr := func(i int) string { return fmt.Sprintf("10.0.%d.%d:7946", i/250, i%250+1) }
 	cfg := membership.LAN()
-	cfg.UID, cfg.Addr, cfg.Name, cfg.Roles, cfg.VotersMax = membership.UID(w.rng.Uint64()|1), addr(i), "bench", []string{role}, voters
+	cfg.UID, cfg.Addr, cfg.Name, cfg.Roles, cfg.VotersMax = membership.UID(w.rng.Uint64()|1), addr(i),
+		"bench", []string{role}, voters
 	for s := range formFounders {
 		cfg.Seeds = append(cfg.Seeds, addr(s))
 	}

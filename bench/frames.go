@@ -95,7 +95,9 @@ func (m *meshes) pinger(lane transport.Lane, n int) func(ctx context.Context, ca
 		binary.BigEndian.PutUint32(frames[i], uint32(i))
 	}
 	m.b.Handle(ch, transport.HandlerFunc(func(from transport.NodeID, p []byte) { _ = m.b.Send(from, lane, 0, ch, p) }))
-	m.a.Handle(ch, transport.HandlerFunc(func(_ transport.NodeID, p []byte) { answers[binary.BigEndian.Uint32(p)] <- struct{}{} }))
+	m.a.Handle(ch, transport.HandlerFunc(func(_ transport.NodeID, p []byte) {
+		answers[binary.BigEndian.Uint32(p)] <- struct{}{}
+	}))
 	return func(ctx context.Context, c int) error {
 		fill := func(dst []byte) []byte { return append(dst, frames[c]...) }
 		if err := m.a.AppendWait(ctx, m.b.Self(), lane, 0, ch, fill, nil); err != nil {

@@ -40,7 +40,9 @@ var icdeTypes = []struct {
 		}), nil)
 	}},
 	{"gcounter", func(_, _ int, r *crdt.Replica) (crdt.Group, error) {
-		return r.Update("counter", 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
+		return r.Update("counter", 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error {
+			return c.Increment(1)
+		}), nil)
 	}},
 	{"gmap10", mapUpdate(10)}, {"gmap30", mapUpdate(30)}, {"gmap60", mapUpdate(60)}, {"gmap100", mapUpdate(100)},
 }
@@ -127,7 +129,8 @@ type icdeWorld struct {
 func newICDEWorld(neighbours func(i int) []int) *icdeWorld {
 	w := &icdeWorld{neighbours: neighbours, rng: rand.New(rand.NewPCG(1, 2))}
 	for range icdeNodes {
-		w.nodes = append(w.nodes, crdt.NewReplica(crdt.Origin(w.rng.Uint64()), crdt.StoreOptions{LogMax: 1 << 22, LogBytesMax: 1 << 30}))
+		w.nodes = append(w.nodes, crdt.NewReplica(crdt.Origin(w.rng.Uint64()),
+			crdt.StoreOptions{LogMax: 1 << 22, LogBytesMax: 1 << 30}))
 	}
 	return w
 }

@@ -34,7 +34,8 @@ func runIdle(ctx context.Context, o options) error {
 	}{
 		{"equal", crdt.Dot{}, func(p *pair) error { return p.gossip() }},
 		{"one-key-logged", crdt.Dot{}, func(p *pair) error { return p.changeOne() }},
-		{"one-key-unlogged", crdt.Dot{Origin: source.Origin(), Seq: uint64(n/2 + 1)}, func(p *pair) error { return p.gossip() }},
+		{"one-key-unlogged", crdt.Dot{Origin: source.Origin(), Seq: uint64(n/2 + 1)},
+			func(p *pair) error { return p.gossip() }},
 	} {
 		p, err := newPair(snap, c.lack)
 		if err != nil {
@@ -71,7 +72,8 @@ func manyKeys(ctx context.Context, n int) (*crdt.Replica, error) {
 }
 
 func count1(r *crdt.Replica, i int) (crdt.Group, error) {
-	return r.Update("counter-"+strconv.Itoa(i), 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
+	return r.Update("counter-"+strconv.Itoa(i), 0,
+		crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
 }
 
 // pair is two replicas and the wire between them, in a time of its own.
@@ -97,7 +99,9 @@ var pairIDs = [2]crdt.Origin{1, 2}
 func newPair(snap *crdt.Snapshot, lack crdt.Dot) (*pair, error) {
 	var rows [2]replicator.Loaded
 	for i := range rows {
-		rows[i] = replicator.Loaded{Clock: snap.Clock().Clone(), Digest: snap.Digest(), Items: itemsOf(snap, crdt.Dot{})}
+		rows[i] = replicator.Loaded{
+			Clock: snap.Clock().Clone(), Digest: snap.Digest(), Items: itemsOf(snap, crdt.Dot{}),
+		}
 		if it, ok := snap.Item(lack); ok && i == 1 {
 			without := &crdt.Clock{}
 			without.Add(lack)

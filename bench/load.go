@@ -88,16 +88,19 @@ func fillStore(dir string, size int) error {
 	rep := crdt.NewReplica(1, crdt.StoreOptions{LogMax: 1})
 	for from := 0; from < size && err == nil; from += group {
 		var ch crdt.Changes
-		_, err = rep.Update(fmt.Sprint("kept/", from/group%sets), 0, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
-			for i := from; i < min(from+group, size); i++ {
-				if err := s.Add(scattered(uint64(i))); err != nil {
-					return err
+		_, err = rep.Update(fmt.Sprint("kept/", from/group%sets), 0,
+			crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+				for i := from; i < min(from+group, size); i++ {
+					if err := s.Add(scattered(uint64(i))); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		}), &ch)
+				return nil
+			}), &ch)
 		if err == nil {
-			err = commitRows(t, rows.Of(storage.Batch{Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest()}))
+			err = commitRows(t, rows.Of(storage.Batch{
+				Put: slices.Clone(ch.Put), Clock: rep.Store().Clock().Clone(), Digest: rep.Store().Digest(),
+			}))
 		}
 	}
 	return errors.Join(err, e.Close())

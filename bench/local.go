@@ -57,9 +57,10 @@ func runLocal(ctx context.Context, o options) error {
 
 func localGet(ctx context.Context, r *ddata.Replicator, d time.Duration) error {
 	for i := range 100 {
-		err := ddata.Update(ctx, r, ddata.NewKey[crdt.GCounter]("counter-"+strconv.Itoa(i)), ddata.WriteLocal, func(c *crdt.GCounterTx) error {
-			return c.Increment(1)
-		})
+		err := ddata.Update(ctx, r, ddata.NewKey[crdt.GCounter]("counter-"+strconv.Itoa(i)), ddata.WriteLocal,
+			func(c *crdt.GCounterTx) error {
+				return c.Increment(1)
+			})
 		if err != nil {
 			return err
 		}

@@ -32,33 +32,52 @@ func (o options) size(full int) int {
 }
 
 var benches = []bench{
-	{"types", "add, remove and merge in sets and maps of 1 k, 100 k and 1 M, beside a plain map; bytes on the wire and in memory", runTypes},
+	{"types", "add, remove and merge in sets and maps of 1 k, 100 k and 1 M, beside a plain map; bytes on the " +
+		"wire and in memory", runTypes},
 	{"get", "local reads from one and several goroutines, beside a plain map and a sync.Map", runGet},
-	{"apply", "events of others taken by one core, by the store and by the whole machine, beside a plain map", runApply},
+	{"apply", "events of others taken by one core, by the store and by the whole machine, beside a plain map",
+		runApply},
 	{"local", "local reads and writes of replicated data on one node, beside a locked map", runLocal},
-	{"replicate", "changes of one key brought to two other nodes, the caller held back, beside raw framed TCP", runReplicate},
-	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong", runMajority},
+	{"replicate", "changes of one key brought to two other nodes, the caller held back, beside raw framed TCP",
+		runReplicate},
+	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong",
+		runMajority},
 	{"idle", "what two replicas of 1 M keys say to each other when nothing changes, and when one key differs", runIdle},
-	{"reconcile", "two replicas of a set of 1 M that differ in 1 to 10,000 and have no log, beside sending the whole state", runReconcile},
-	{"icde19", "elements and bytes shipped in the mesh and the tree of the ICDE 2019 paper, beside sending whole states", runICDE19},
-	{"join", "an empty node becomes a full member of one with 1 M items, beside encoding and merging them in place", runJoin},
-	{"durable", "durable inserts, 1 to 256 callers beside raw LMDB, and into one set from 1 to 1 M elements", runDurable},
+	{"reconcile", "two replicas of a set of 1 M that differ in 1 to 10,000 and have no log, beside sending the " +
+		"whole state", runReconcile},
+	{"icde19", "elements and bytes shipped in the mesh and the tree of the ICDE 2019 paper, beside sending whole " +
+		"states", runICDE19},
+	{"join", "an empty node becomes a full member of one with 1 M items, beside encoding and merging them in place",
+		runJoin},
+	{"durable", "durable inserts, 1 to 256 callers beside raw LMDB, and into one set from 1 to 1 M elements",
+		runDurable},
 	{"load", "the start of a node with 1 M rows in its directory", runLoad},
-	{"frames", "frames between two transports, one way and ping-pong, 1 and 64 callers, beside raw framed TCP", runFrames},
-	{"lanes", "latency of the control lane beside a flood of data and a snapshot of 100 MB, beside a raw connection", runLanes},
-	{"form", "3, 10 and 50 nodes that start together until all see all Up, idle cost; 100 and 1,000 membership machines in virtual time", runForm},
-	{"detect", "kill -9 of a process of three: until it is unreachable, downed, and the others go on in a view without it", runDetect},
-	{"stopall", "SIGTERM to all processes of clusters of three at once, 50 times, after half a minute of life: until the last has ended", runStopAll},
+	{"frames", "frames between two transports, one way and ping-pong, 1 and 64 callers, beside raw framed TCP",
+		runFrames},
+	{"lanes", "latency of the control lane beside a flood of data and a snapshot of 100 MB, beside a raw connection",
+		runLanes},
+	{"form", "3, 10 and 50 nodes that start together until all see all Up, idle cost; 100 and 1,000 membership " +
+		"machines in virtual time", runForm},
+	{"detect", "kill -9 of a process of three: until it is unreachable, downed, and the others go on in a view " +
+		"without it", runDetect},
+	{"stopall", "SIGTERM to all processes of clusters of three at once, 50 times, after half a minute of life: " +
+		"until the last has ended", runStopAll},
 	{"tell", "entity messages on one node, by id and by reference, beside a mutex-and-slice mailbox", runTell},
 	{"allocate", "homes for 100,000 shards on three nodes, found by one coordinator", runAllocate},
-	{"remember", "1 M remembered entities in one shard and over 1,000 on three nodes: their first start, and a restart of the whole cluster", runRemember},
+	{"remember", "1 M remembered entities in one shard and over 1,000 on three nodes: their first start, and a " +
+		"restart of the whole cluster", runRemember},
 	{"balance", "10,000 shards with Zipf loads on 100 simulated nodes: by load, beside by counts", runBalance},
-	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how long the others did without", runPause},
+	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how " +
+		"long the others did without", runPause},
 	{"remote", "entity messages between two processes, tell and ask, beside raw framed TCP", runRemote},
-	{"askloss", "10 M asks of 256 callers between two processes: replies that are lost, or reach another question", runAskLoss},
-	{"activate", "the first message to entities that are not there yet, and what an idle one takes, beside a goroutine for each", runActivate},
-	{"rebalance", "shards move from node to node while numbered messages come for them: pause per shard, lost, reordered", runRebalance},
-	{"failover", "kill -9 of a process of three under asks: until each of its hundred entities answers elsewhere, and what failed", runFailover},
+	{"askloss", "10 M asks of 256 callers between two processes: replies that are lost, or reach another question",
+		runAskLoss},
+	{"activate", "the first message to entities that are not there yet, and what an idle one takes, beside a " +
+		"goroutine for each", runActivate},
+	{"rebalance", "shards move from node to node while numbered messages come for them: pause per shard, lost, " +
+		"reordered", runRebalance},
+	{"failover", "kill -9 of a process of three under asks: until each of its hundred entities answers elsewhere, " +
+		"and what failed", runFailover},
 }
 
 func main() {

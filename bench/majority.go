@@ -33,7 +33,8 @@ func runMajority(ctx context.Context, o options) error {
 				})
 			},
 			"increment": func(c, i int) error {
-				return ddata.Update(ctx, r, counterKey, ddata.WriteMajority, func(g *crdt.GCounterTx) error { return g.Increment(1) })
+				return ddata.Update(ctx, r, counterKey, ddata.WriteMajority,
+					func(g *crdt.GCounterTx) error { return g.Increment(1) })
 			},
 			"read": func(c, i int) error {
 				_, err := ddata.Get(ctx, r, counterKey, ddata.ReadMajority)

@@ -75,7 +75,8 @@ func newWanderers() *movingEntities {
 // start starts the type on a node; the last one hosts nothing.
 func (w *movingEntities) start(n *ddata.Node, node int) (*sharding.Region[Message], error) {
 	t := sharding.EntityType[Message]{
-		Name: "Wanderer", Role: role, Shards: moveShards, Strategy: allocation.External{}, Messages: sharding.CBOR[Message](Numbered{}, Query{}),
+		Name: "Wanderer", Role: role, Shards: moveShards, Strategy: allocation.External{},
+		Messages: sharding.CBOR[Message](Numbered{}, Query{}),
 		New: func(c *sharding.Context[Message]) sharding.Entity[Message] {
 			return &movingEntity{w: w, shard: &w.shards[c.Shard()], id: c.ID(), node: node}
 		},
@@ -152,7 +153,8 @@ func (w *movingEntities) send(ctx context.Context, regions []*sharding.Region[Me
 	}
 }
 
-func (w *movingEntities) sendFrom(ctx context.Context, sender int, g *sharding.Region[Message]) (sent uint64, err error) {
+func (w *movingEntities) sendFrom(ctx context.Context, sender int,
+	g *sharding.Region[Message]) (sent uint64, err error) {
 	rest := time.NewTicker(wandererRest)
 	defer rest.Stop()
 	for n := uint64(1); ; n++ {
@@ -196,7 +198,8 @@ func (w *movingEntities) arrived(ctx context.Context, shards []int, turn int) er
 			select {
 			case <-look.C:
 			case <-ctx.Done():
-				return fmt.Errorf("shard %d is on node %d and not on %d: %w", n, s.where(), (n+turn)%moveHosts, ctx.Err())
+				return fmt.Errorf("shard %d is on node %d and not on %d: %w",
+					n, s.where(), (n+turn)%moveHosts, ctx.Err())
 			}
 		}
 	}

@@ -25,7 +25,9 @@ import (
 const (
 	pauseNodes    = 3
 	pauseEntities = 100
-	pauseFactor   = 30 // the process stands still for so many times what a case takes elsewhere: a minute, unless -d says otherwise
+	// the process stands still for so many times what a case takes elsewhere: a minute, unless -d
+	// says otherwise
+	pauseFactor = 30
 )
 
 // runPause stops one process of three, continues it after a minute, and has it count what its
@@ -59,7 +61,8 @@ func runPause(ctx context.Context, o options) error {
 		return err
 	}
 	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(victim.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+	if _, err := syscall.Wait4(victim.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil ||
+		!status.Stopped() {
 		return fmt.Errorf("the process did not stop: %w, status %#x", err, status)
 	}
 	stopped := time.Now()
@@ -81,7 +84,9 @@ func runPause(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	report("pause", "sigstop", figures{fmt.Sprintf("stopped_s=%.0f all_answer_again_ms=%d %s", stand.Seconds(), answered.Milliseconds(), said)})
+	report("pause", "sigstop", figures{
+		fmt.Sprintf("stopped_s=%.0f all_answer_again_ms=%d %s", stand.Seconds(), answered.Milliseconds(), said),
+	})
 	return nil
 }
 
@@ -130,7 +135,8 @@ func pauseChild(self int, addrs []string) error {
 	p := &pauseNode{own: map[string]bool{}}
 	var err error
 	p.n, err = ddata.Start(ctx, ddata.Config{
-		Name: "bench", Bind: addrs[self], Seeds: addrs, BootstrapExpect: len(addrs), Roles: []string{role}, Preset: ddata.Local,
+		Name: "bench", Bind: addrs[self], Seeds: addrs, BootstrapExpect: len(addrs),
+		Roles: []string{role}, Preset: ddata.Local,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
@@ -207,7 +213,8 @@ func (p *pauseNode) freeze(ctx context.Context) error {
 	}
 	runtime.LockOSThread()
 	pid, tid := uintptr(os.Getpid()), uintptr(syscall.Gettid())
-	_, _, errno := syscall.RawSyscall(syscall.SYS_TGKILL, pid, tid, uintptr(syscall.SIGSTOP)) // to the own thread: comes back when it is continued
+	// to the own thread: comes back when it is continued
+	_, _, errno := syscall.RawSyscall(syscall.SYS_TGKILL, pid, tid, uintptr(syscall.SIGSTOP))
 	if errno != 0 {
 		return errno
 	}

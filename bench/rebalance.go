@@ -98,7 +98,8 @@ func rebalance(ctx context.Context, d time.Duration, together int) error {
 }
 
 // inTurns moves some shards after the others, and all of them again and again, until d is over.
-func inTurns(all []int, together int, d time.Duration, move func(shards []int, turn int) error) (took time.Duration, err error) {
+func inTurns(all []int, together int, d time.Duration,
+	move func(shards []int, turn int) error) (took time.Duration, err error) {
 	began := time.Now()
 	for turn := 1; ; turn++ {
 		for part := range slices.Chunk(all, together) {

@@ -40,7 +40,8 @@ func runReconcile(ctx context.Context, o options) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := reconcileOne(snap, c.name+"-"+strconv.Itoa(d), diverged(d, c.put, c.remove), whole, state); err != nil {
+			if err := reconcileOne(snap, c.name+"-"+strconv.Itoa(d), diverged(d, c.put, c.remove),
+				whole, state); err != nil {
 				return err
 			}
 		}
@@ -102,7 +103,9 @@ func manyElements(ctx context.Context, n int) (*crdt.Replica, error) {
 
 func addElements(ctx context.Context, r *crdt.Replica, from, to int) error {
 	for i := from; i < to; i++ {
-		_, err := r.Update(reconcileKey, 0, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add(reconcileElement(i)) }), nil)
+		_, err := r.Update(reconcileKey, 0, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+			return s.Add(reconcileElement(i))
+		}), nil)
 		if err != nil || i%4096 == 0 && ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}

@@ -88,7 +88,9 @@ func rememberFirst(ctx context.Context, dirs []string, shards, entities int, f *
 		from, to int
 		cost     *cost
 	}{{0, half, &first}, {half, entities, &second}} {
-		if err := part.cost.measure(part.to-part.from, func() error { return got.tellAll(ctx, regions, part.from, part.to) }); err != nil {
+		if err := part.cost.measure(part.to-part.from, func() error {
+			return got.tellAll(ctx, regions, part.from, part.to)
+		}); err != nil {
 			return err
 		}
 	}
@@ -153,7 +155,8 @@ func (s *started) start(nodes []*ddata.Node, shards int) ([]*sharding.Region[Mes
 	for i, n := range nodes {
 		var err error
 		if regions[i], err = sharding.Start(n, sharding.EntityType[Message]{
-			Name: "Remembered", Role: role, Shards: shards, RememberEntities: true, RebalanceInterval: -1, Messages: sharding.CBOR[Message](Note{}),
+			Name: "Remembered", Role: role, Shards: shards, RememberEntities: true, RebalanceInterval: -1,
+			Messages: sharding.CBOR[Message](Note{}),
 			New: func(*sharding.Context[Message]) sharding.Entity[Message] {
 				s.add()
 				return &sink{}

@@ -210,7 +210,8 @@ func rawOneWay(addr string, d time.Duration) (load, error) {
 
 func startRemote(ctx context.Context, bind, other, withRole string) (*ddata.Node, error) {
 	return ddata.Start(ctx, ddata.Config{
-		Name: "bench", Bind: bind, Seeds: []string{other}, BootstrapExpect: 2, Roles: []string{withRole}, Preset: ddata.Local,
+		Name: "bench", Bind: bind, Seeds: []string{other}, BootstrapExpect: 2,
+		Roles: []string{withRole}, Preset: ddata.Local,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 }

@@ -60,7 +60,8 @@ func runReplicate(ctx context.Context, o options) error {
 			return v.Len(), err
 		}},
 	} {
-		if _, err := sustain(ctx, data, c.key, func(i int) func(*crdt.Tx) error { return c.fn(-i) }, o.d/4); err != nil {
+		if _, err := sustain(ctx, data, c.key,
+			func(i int) func(*crdt.Tx) error { return c.fn(-i) }, o.d/4); err != nil {
 			return err
 		}
 		before, err := c.size(rs[0])
@@ -73,7 +74,8 @@ func runReplicate(ctx context.Context, o options) error {
 		}
 		for i, r := range rs {
 			if n, err := c.size(r); err != nil || n-before != s.load.ops {
-				return fmt.Errorf("%s: node %d holds %d more after %d acknowledged writes, %w", c.name, i, n-before, s.load.ops, err)
+				return fmt.Errorf("%s: node %d holds %d more after %d acknowledged writes, %w",
+					c.name, i, n-before, s.load.ops, err)
 			}
 		}
 		var f figures
@@ -93,7 +95,9 @@ func increment(int) func(*crdt.Tx) error {
 }
 
 func addOne(i int) func(*crdt.Tx) error {
-	return crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Add("element-" + strconv.Itoa(i)) })
+	return crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+		return s.Add("element-" + strconv.Itoa(i))
+	})
 }
 
 type sustained struct {
@@ -104,7 +108,8 @@ type sustained struct {
 
 // sustain writes for d with at most replicateWindow writes under way, and waits for the last of
 // them.
-func sustain(ctx context.Context, data host.Data, key string, fn func(i int) func(*crdt.Tx) error, d time.Duration) (sustained, error) {
+func sustain(ctx context.Context, data host.Data, key string, fn func(i int) func(*crdt.Tx) error,
+	d time.Duration) (sustained, error) {
 	var (
 		s     sustained
 		fail  atomic.Pointer[error]

@@ -32,7 +32,8 @@ func runTell(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	settle := func() error { _, err := counted(ctx, region, ids); return err } // a question is behind every note to the same entity
+	// a question is behind every note to the same entity
+	settle := func() error { _, err := counted(ctx, region, ids); return err }
 	refs := make([]*sharding.EntityRef[Message], len(ids))
 	for i, id := range ids {
 		refs[i] = region.Ref(id)
@@ -50,7 +51,10 @@ func runTell(ctx context.Context, o options) error {
 			tell  func(c, i int) error
 		}{{"id", made, id}, {"ref", made, ref}, {"ref-kept-message", kept, refKept}} {
 			plain := newMailbox()
-			limit, _ := handled(senders, d/2, func(int, int) error { plain.tell(way.plain()); return nil }, plain.settle)
+			limit, _ := handled(senders, d/2, func(int, int) error {
+				plain.tell(way.plain())
+				return nil
+			}, plain.settle)
 			l, err := handled(senders, d, way.tell, settle)
 			if err != nil {
 				return err

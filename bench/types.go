@@ -83,7 +83,8 @@ func mapCosts(n int, d time.Duration) map[string]*cost {
 // typeCosts measures one type at n elements: each batch of adds is undone by one of removes, so
 // that the size stays. The merges are of deltas of one element that another replica made: as a
 // group, as the bytes of one, and as items of a donor's state with its clock.
-func typeCosts[V crdt.Value[V, T], T any](name string, n int, d time.Duration, limit map[string]*cost, add, remove func(T, string) error) error {
+func typeCosts[V crdt.Value[V, T], T any](name string, n int, d time.Duration, limit map[string]*cost, add,
+	remove func(T, string) error) error {
 	here, there := crdt.New[V, T](1), crdt.New[V, T](2)
 	es := make([]string, n)
 	for i := range es {
@@ -241,7 +242,9 @@ func encodedSet(n int) error {
 		for k := range origins {
 			other := crdt.New[crdt.ORSet[string]](crdt.Origin(rand.Uint64()))
 			for i := k; i < n; i += origins {
-				if _, err := other.Update(func(s *crdt.ORSetTx[string]) error { return s.Add(fmt.Sprintf("%016x", rand.Uint64())) }); err != nil {
+				if _, err := other.Update(func(s *crdt.ORSetTx[string]) error {
+					return s.Add(fmt.Sprintf("%016x", rand.Uint64()))
+				}); err != nil {
 					return err
 				}
 			}
@@ -275,7 +278,8 @@ func keyMemory(n int) error {
 	before := heapBytes()
 	r := crdt.NewReplica(1, crdt.StoreOptions{})
 	for _, name := range names {
-		_, err := r.Update(string([]byte(name)), 0, crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
+		_, err := r.Update(string([]byte(name)), 0,
+			crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) }), nil)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,9 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 	}
 	// its loop is not started: its steps are made below
 	s := &Singleton{n: n, cfg: SingletonConfig{Name: "one"}, admission: newAdmission(n)}
-	s.m = singleton.New(singleton.Config{Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second})
+	s.m = singleton.New(singleton.Config{
+		Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second,
+	})
 	s.loop = runloop.New(singletonDriver{s}, inboxMax)
 	if err := n.singletons.add(s); err != nil {
 		t.Fatal(err)

@@ -43,12 +43,17 @@ func startArbiter(n *Node, post func(membership.Input)) (*arbiter, error) {
 	if n.cfg.Leases == nil {
 		return nil, nil
 	}
-	guarded := locks.Guarded(n.cfg.Leases, func(p locks.Panic) { n.reports.panicked(p.Call+" of Config.Leases", p.Value, p.Stack) })
+	guarded := locks.Guarded(n.cfg.Leases, func(p locks.Panic) {
+		n.reports.panicked(p.Call+" of Config.Leases", p.Value, p.Stack)
+	})
 	door, err := guarded.Lock(arbiterName(n.cfg.Name), fmt.Sprintf("%v@%s", n.uid, n.net.Addr()))
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Leases: %w", err)
 	}
-	a := &arbiter{door: door, timeout: n.cfg.RequestTimeout, post: post, ops: make(chan arbitration.Op, opsMax), done: make(chan struct{})}
+	a := &arbiter{
+		door: door, timeout: n.cfg.RequestTimeout, post: post, ops: make(chan arbitration.Op, opsMax),
+		done: make(chan struct{}),
+	}
 	a.ctx, a.stop = context.WithCancel(context.Background())
 	go a.run()
 	return a, nil

@@ -13,9 +13,12 @@ import (
 // which machine, state is what it was in. It is for the loops of this package and of extensions, on
 // whose goroutines it is called; see runloop.Loop.WhenBroken.
 func (n *Node) broken(name string, b runloop.Broken, state fmt.Stringer) {
-	n.finish(fmt.Errorf("%w: %s: %v; the log has its state: report it, and start the node again", ErrBroken, name, b.Value))
+	n.finish(fmt.Errorf("%w: %s: %v; the log has its state: report it, and start the node again",
+		ErrBroken, name, b.Value))
 	defer func() { _ = recover() }() // a listener may be what has panicked, and may do so again
-	n.reports.emit(events.MachineBroken{Machine: name, State: stateOf(state), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack)})
+	n.reports.emit(events.MachineBroken{
+		Machine: name, State: stateOf(state), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack),
+	})
 }
 
 // stateOf prints the state of a machine that may be unable to.

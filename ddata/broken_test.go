@@ -37,7 +37,8 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 				t.Error("a broken node holds its lease")
 			}
 			e := <-told
-			if e.Machine != name || e.Panic != invariant.Error() || !strings.Contains(e.Stack, "broken_test.go") || e.State == "" {
+			if e.Machine != name || e.Panic != invariant.Error() ||
+				!strings.Contains(e.Stack, "broken_test.go") || e.State == "" {
 				t.Errorf("told %v", e)
 			}
 			<-n.Done()
@@ -47,7 +48,8 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 			if res := <-late; name != "membership" && !errors.Is(res.Err, ErrBroken) {
 				t.Errorf("a caller that waited got %v", res.Err)
 			}
-			if _, err := Get(t.Context(), r, NewKey[crdt.ORSet[string]]("s"), ReadMajority); !errors.Is(err, ErrBroken) {
+			if _, err := Get(t.Context(), r, NewKey[crdt.ORSet[string]]("s"),
+				ReadMajority); !errors.Is(err, ErrBroken) {
 				t.Errorf("a caller that came late got %v", err)
 			}
 		})

@@ -62,7 +62,8 @@ func newWaiter() *waiter {
 }
 
 // errHeldUp is what a caller gets that was not answered.
-var errHeldUp = fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome is unknown: %w",
+var errHeldUp = fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome "+
+	"is unknown: %w",
 	replicator.ErrTimeout, context.DeadlineExceeded)
 
 // callGrace is how long a caller waits beyond its deadline for the machine, which knows how far the
@@ -86,7 +87,9 @@ func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt
 		return replicator.Result{Err: w.leave(err)}
 	}
 	id := r.number.Add(1)
-	if !r.loop.Post(request{in: in(id, max(timeout, time.Millisecond), w.run), id: id, level: level, done: w.done, call: &w.ticket}) {
+	if !r.loop.Post(request{
+		in: in(id, max(timeout, time.Millisecond), w.run), id: id, level: level, done: w.done, call: &w.ticket,
+	}) {
 		return replicator.Result{Err: r.refusal()}
 	}
 	w.late.Reset(timeout + callGrace)

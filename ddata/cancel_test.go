@@ -32,8 +32,12 @@ func TestCancelledOperationsDoNotWait(t *testing.T) {
 		do   func(ctx context.Context) error
 	}{
 		{"Delete", func(ctx context.Context) error { return ddata.Delete(ctx, r, names, ddata.WriteMajority) }},
-		{"Update", func(ctx context.Context) error { return ddata.Update(ctx, r, names, ddata.WriteMajority, add("x")) }},
-		{"DeleteForever", func(ctx context.Context) error { return ddata.DeleteForever(ctx, r, hits, ddata.WriteMajority) }},
+		{"Update", func(ctx context.Context) error {
+			return ddata.Update(ctx, r, names, ddata.WriteMajority, add("x"))
+		}},
+		{"DeleteForever", func(ctx context.Context) error {
+			return ddata.DeleteForever(ctx, r, hits, ddata.WriteMajority)
+		}},
 		{"Get", func(ctx context.Context) error { _, err := ddata.Get(ctx, r, names, ddata.ReadMajority); return err }},
 	} {
 		for range 3 { // a place that was not freed would be missed at the second
@@ -41,7 +45,8 @@ func TestCancelledOperationsDoNotWait(t *testing.T) {
 			result := make(chan error, 1)
 			go func() { result <- c.do(ctx) }()
 			for { // until it waits: then there is room for no other
-				err := ddata.Update(t.Context(), r, probe, ddata.WriteLocal, func(*crdt.GCounterTx) error { return errProbe })
+				err := ddata.Update(t.Context(), r, probe, ddata.WriteLocal,
+					func(*crdt.GCounterTx) error { return errProbe })
 				if errors.Is(err, replicator.ErrOverloaded) {
 					break
 				}

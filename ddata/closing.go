@@ -32,7 +32,8 @@ func (n *Node) PrepareForShutdown(ctx context.Context) error {
 	case err := <-end:
 		return fmt.Errorf("ddata: prepare for shutdown: %w", err)
 	case <-ctx.Done():
-		return fmt.Errorf("ddata: prepare for shutdown: the members did not decide in time, or not all that are reached have shown that they know (%s): %w",
+		return fmt.Errorf("ddata: prepare for shutdown: the members did not decide in time, or not all that are "+
+			"reached have shown that they know (%s): %w",
 			n.members.waiting(), context.Cause(ctx))
 	}
 }

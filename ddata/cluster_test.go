@@ -48,7 +48,8 @@ func freeAddrs(t *testing.T, n int) []string {
 
 func config(addr string, seeds []string, expect int) ddata.Config {
 	return ddata.Config{
-		Name: "test", Bind: addr, Seeds: seeds, BootstrapExpect: expect, Roles: []string{"backend"}, Preset: ddata.Local,
+		Name: "test", Bind: addr, Seeds: seeds, BootstrapExpect: expect,
+		Roles: []string{"backend"}, Preset: ddata.Local,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 }

@@ -286,7 +286,9 @@ func (c Config) membership() membership.Config {
 	}
 	return membership.Config{
 		Timing: c.Timing.Or(preset.Timing), Name: c.Name, Roles: c.Roles, AppVersion: c.AppVersion,
-		Seeds: c.Seeds, BootstrapExpect: c.BootstrapExpect, BootstrapAnyDisks: c.BootstrapAnyDisks, Discovers: c.Discovery != nil,
-		MinMembers: c.MinMembers, MinMembersOf: c.MinMembersPerRole, Strategy: c.Downing, VotersMax: c.VotersMax, DurableKeys: c.DurableKeys,
+		Seeds: c.Seeds, BootstrapExpect: c.BootstrapExpect, BootstrapAnyDisks: c.BootstrapAnyDisks,
+		Discovers:  c.Discovery != nil,
+		MinMembers: c.MinMembers, MinMembersOf: c.MinMembersPerRole, Strategy: c.Downing, VotersMax: c.VotersMax,
+		DurableKeys: c.DurableKeys,
 	}
 }

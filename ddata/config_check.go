@@ -52,7 +52,8 @@ func (c Config) Validate() error {
 		}
 	}
 	if c.BootstrapExpect == 0 && len(c.Seeds) == 0 && c.Discovery == nil {
-		fault("Seeds", "is empty, Discovery is not set and BootstrapExpect is 0: the node could neither join nor found a cluster")
+		fault("Seeds", "is empty, Discovery is not set and BootstrapExpect is 0: the node could neither join nor "+
+			"found a cluster")
 	}
 	if err := discovery.Validate(c.Discovery); err != nil {
 		fault("Discovery", "%v", err)
@@ -105,9 +106,11 @@ func (c Config) checkTransport(fault func(field, format string, args ...any)) {
 		fault("TLS", "%v", err)
 	}
 	t := c.Transport
-	if t.Cluster != "" || t.Self != 0 || t.Bind != "" || t.Advertise != "" || t.FrameMax != 0 || t.TLS != nil || t.Network != nil ||
+	if t.Cluster != "" || t.Self != 0 || t.Bind != "" || t.Advertise != "" || t.FrameMax != 0 ||
+		t.TLS != nil || t.Network != nil ||
 		t.OnLink != nil || t.OnRefused != nil || t.OnFault != nil {
-		fault("Transport", "Cluster, Self, Bind, Advertise, FrameMax, TLS, Network and the callbacks are set by the node itself")
+		fault("Transport", "Cluster, Self, Bind, Advertise, FrameMax, TLS, Network and the callbacks are set by the "+
+			"node itself")
 		return
 	}
 	t.Cluster, t.Self, t.Bind = "x", 1, "127.0.0.1:0"
@@ -133,8 +136,10 @@ func (c Config) checkReplication(fault func(field, format string, args ...any)) 
 		fault("RequestTimeout", "is negative")
 	}
 	r := c.Replication
-	if r.Self != 0 || r.Disk != 0 || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 || r.OperationTimeout != 0 {
-		fault("Replication", "Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node itself")
+	if r.Self != 0 || r.Disk != 0 || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 ||
+		r.OperationTimeout != 0 {
+		fault("Replication", "Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node "+
+			"itself")
 	}
 	if r.Defects != (replicator.Defects{}) {
 		fault("Replication", "Defects are planted by the simulator only; a node runs with none")
@@ -144,7 +149,8 @@ func (c Config) checkReplication(fault func(field, format string, args ...any)) 
 		fault("Replication", "%v", err)
 	}
 	if r.FrameMax > transport.DefaultFrameMax/2 {
-		fault("Replication", "FrameMax is %d; the transport takes frames of %d bytes, and messages may be half as large again",
+		fault("Replication", "FrameMax is %d; the transport takes frames of %d bytes, and messages may be half as "+
+			"large again",
 			r.FrameMax, transport.DefaultFrameMax)
 	}
 }
@@ -174,7 +180,8 @@ func (c Config) checkDowning(fault func(field, format string, args ...any)) {
 	_, arbitrated := c.Downing.(downing.LeaseMajority)
 	switch {
 	case arbitrated && c.Leases == nil:
-		fault("Leases", "is nil, and LeaseMajority needs a lease: give the store that all nodes use, for example file.Open of a directory on their host")
+		fault("Leases", "is nil, and LeaseMajority needs a lease: give the store that all nodes use, for example "+
+			"file.Open of a directory on their host")
 	case !arbitrated && c.Leases != nil:
 		fault("Leases", "is set, and Downing does not use it: set Downing to downing.LeaseMajority, or Leases to nil")
 	}
@@ -185,7 +192,8 @@ func (c Config) checkAdvertise(fault func(field, format string, args ...any)) {
 	switch {
 	case c.Advertise == "":
 		if checkAddr(c.Bind) == nil && !transport.NamesHost(c.Bind) {
-			fault("Advertise", "is empty, and Bind %q stands for all interfaces: give the host and port at which others reach this node", c.Bind)
+			fault("Advertise", "is empty, and Bind %q stands for all interfaces: give the host and port at which "+
+				"others reach this node", c.Bind)
 		}
 	case checkAddr(c.Advertise) != nil:
 		fault("Advertise", "%v", checkAddr(c.Advertise))

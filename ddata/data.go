@@ -118,7 +118,8 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 // *replicator.StoreError says whose and why; the write still spreads. Of the mutators,
 // crdt.ErrElement, ErrTooLarge (also for too many changes), ErrOverflow, ErrNested and ErrTxDone,
 // and crdt.ErrPanic; fn's own. Those of crdt and fn's own mean that nothing happened.
-func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level WriteLevel, fn func(T) error) error {
+func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level WriteLevel,
+	fn func(T) error) error {
 	return r.Update(ctx, key.name, level, crdt.Mutate[V](fn))
 }
 

@@ -37,7 +37,8 @@ func TestLocalReadSeesOwnWrite(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	ctx := testContext(t)
 	for i := range uint64(100) {
-		if err := ddata.Update(ctx, r, hits, ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
+		if err := ddata.Update(ctx, r, hits, ddata.WriteLocal,
+			func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
 			t.Fatal(err)
 		}
 		got, err := ddata.Get(ctx, r, hits, ddata.ReadLocal)
@@ -56,7 +57,8 @@ func TestWatchYieldsTheLatest(t *testing.T) {
 	const last = 50
 	go func() {
 		for range last {
-			if ddata.Update(ctx, replica(t, nodes[0]), hits, ddata.WriteAll, func(c *crdt.GCounterTx) error { return c.Increment(1) }) != nil {
+			if ddata.Update(ctx, replica(t, nodes[0]), hits, ddata.WriteAll,
+				func(c *crdt.GCounterTx) error { return c.Increment(1) }) != nil {
 				return
 			}
 		}
@@ -132,11 +134,13 @@ func TestUnknownRoleAndBadKeys(t *testing.T) {
 	}
 	for _, key := range []string{"", "\xff", strings.Repeat("k", 2000)} {
 		k := ddata.NewKey[crdt.GCounter](key)
-		err := ddata.Update(t.Context(), replica(t, n), k, ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) })
+		err := ddata.Update(t.Context(), replica(t, n), k, ddata.WriteLocal,
+			func(c *crdt.GCounterTx) error { return c.Increment(1) })
 		if !errors.Is(err, crdt.ErrKey) && !errors.Is(err, crdt.ErrTooLarge) {
 			t.Errorf("update of key %.10q: %v", key, err)
 		}
-		if _, err := ddata.Get(t.Context(), replica(t, n), k, ddata.ReadLocal); !errors.Is(err, crdt.ErrKey) && !errors.Is(err, crdt.ErrTooLarge) {
+		if _, err := ddata.Get(t.Context(), replica(t, n), k, ddata.ReadLocal); !errors.Is(err, crdt.ErrKey) &&
+			!errors.Is(err, crdt.ErrTooLarge) {
 			t.Errorf("get of key %.10q: %v", key, err)
 		}
 		for _, err := range ddata.Watch(testContext(t), replica(t, n), k) {
@@ -154,7 +158,8 @@ func TestTypeClashIsTheCallersError(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := ddata.NewKey[crdt.GCounter](names.Name())
-	err := ddata.Update(t.Context(), r, wrong, ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) })
+	err := ddata.Update(t.Context(), r, wrong, ddata.WriteLocal,
+		func(c *crdt.GCounterTx) error { return c.Increment(1) })
 	if !errors.Is(err, crdt.ErrTypeClash) {
 		t.Errorf("update: %v", err)
 	}

@@ -137,7 +137,9 @@ func TestNodesFindEachOtherByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range nodes {
-		until(t, n, "one cluster", func(v *membership.View) bool { return len(v.Members) == 4 && v.Cluster == nodes[0].View().Cluster })
+		until(t, n, "one cluster", func(v *membership.View) bool {
+			return len(v.Members) == 4 && v.Cluster == nodes[0].View().Cluster
+		})
 	}
 	if nodes[0].View().Founded {
 		t.Error("the fourth node founded")
@@ -239,11 +241,13 @@ func TestAFailingZoneHidesNoCluster(t *testing.T) {
 	c, d := config(2, discovery.Union{zone, there}), config(3, discovery.Union{zone, there})
 	said := make(chan string, 1)
 	c.EventListener.Waiting = func(e events.Waiting) {
-		if strings.Contains(e.Reason, "may not name all: zone 1: server misbehaving") && down.CompareAndSwap(true, false) {
+		if strings.Contains(e.Reason, "may not name all: zone 1: server misbehaving") &&
+			down.CompareAndSwap(true, false) {
 			said <- e.Reason
 		}
 	}
-	for _, n := range startAll(t, c, d) { // they come up only when the zone answers, which it does once it was said that they wait
+	// they come up only when the zone answers, which it does once it was said that they wait
+	for _, n := range startAll(t, c, d) {
 		if n.View().Cluster != old[0].View().Cluster {
 			t.Error("there are two clusters")
 		}

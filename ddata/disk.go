@@ -102,7 +102,8 @@ func (d *disk) damaged(role string, cause error) error {
 	}
 	return fmt.Errorf("ddata: Config.Dir: %w", &durable.Error{Kind: durable.ErrCorrupt, Path: d.env.Dir(),
 		Detail: fmt.Sprintf("the rows of role %q", role), Cause: cause,
-		Remedy: "put back a copy of the directory, or remove it so that this node starts from empty and fetches everything from its peers; " +
+		Remedy: "put back a copy of the directory, or remove it so that this node starts from empty and fetches " +
+			"everything from its peers; " +
 			"coterie-data verify says more"})
 }
 

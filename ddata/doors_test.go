@@ -28,11 +28,13 @@ func TestInvalidKeysAreRefusedBesideASnapshot(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"", "\xff"} {
-		if _, err := ddata.Get(t.Context(), r, ddata.NewKey[crdt.GCounter](key), ddata.ReadLocal); !errors.Is(err, crdt.ErrKey) {
+		if _, err := ddata.Get(t.Context(), r, ddata.NewKey[crdt.GCounter](key),
+			ddata.ReadLocal); !errors.Is(err, crdt.ErrKey) {
 			t.Errorf("get of key %q: %v", key, err)
 		}
 	}
-	if _, err := ddata.Get(t.Context(), r, ddata.NewKey[crdt.GCounter](strings.Repeat("k", 2000)), ddata.ReadLocal); !errors.Is(err, crdt.ErrTooLarge) {
+	if _, err := ddata.Get(t.Context(), r, ddata.NewKey[crdt.GCounter](strings.Repeat("k", 2000)),
+		ddata.ReadLocal); !errors.Is(err, crdt.ErrTooLarge) {
 		t.Error(err)
 	}
 }
@@ -93,7 +95,8 @@ func TestTypedWatchTellsEverything(t *testing.T) {
 			break
 		}
 	}
-	want := map[string]string{"p/gone": "0 true false false", "p/ended": "0 true true false", "p/stays": "1 false false false",
+	want := map[string]string{"p/gone": "0 true false false", "p/ended": "0 true true false",
+		"p/stays": "1 false false false",
 		"p/count": "0 false false true"}
 	if fmt.Sprint(seen) != fmt.Sprint(want) {
 		t.Errorf("%v\nwant %v", seen, want)
@@ -108,7 +111,8 @@ func TestLargeKeysAreTold(t *testing.T) {
 	})
 	mustAdd(t, n, "small", "x")
 	mustAdd(t, n, "large", strings.Repeat("x", 2000))
-	if l := <-told; l.Role != replica(t, n).Role() || l.Key != "large" || l.Bytes < 2000 || l.Bytes > 3000 || len(told) > 0 {
+	if l := <-told; l.Role != replica(t, n).Role() || l.Key != "large" || l.Bytes < 2000 ||
+		l.Bytes > 3000 || len(told) > 0 {
 		t.Errorf("%+v, and %d more", l, len(told))
 	}
 }

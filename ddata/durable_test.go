@@ -39,7 +39,8 @@ func keeping(patterns ...string) func(*ddata.Config) {
 
 func mustAdd(t *testing.T, n *ddata.Node, key, element string) {
 	t.Helper()
-	if err := ddata.Update(testContext(t), replica(t, n), ddata.NewKey[crdt.ORSet[string]](key), ddata.WriteMajority, add(element)); err != nil {
+	if err := ddata.Update(testContext(t), replica(t, n), ddata.NewKey[crdt.ORSet[string]](key), ddata.WriteMajority,
+		add(element)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -180,7 +181,8 @@ func TestWriteBehind(t *testing.T) {
 	for w := range 30 {
 		writers.Go(func() {
 			for i := range 5 {
-				if err := ddata.Update(testContext(t), replica(t, n), kept, ddata.WriteMajority, add(fmt.Sprint(w, "/", i))); err != nil {
+				if err := ddata.Update(testContext(t), replica(t, n), kept, ddata.WriteMajority,
+					add(fmt.Sprint(w, "/", i))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -192,7 +194,8 @@ func TestWriteBehind(t *testing.T) {
 		t.Errorf("%d commits in %v", commits, took)
 	}
 	if least := 4 * interval; took < least {
-		t.Errorf("5 writes one after the other took %v, less than %v: some were acknowledged before their commit", took, least)
+		t.Errorf("5 writes one after the other took %v, less than %v: some were acknowledged before their commit", took,
+			least)
 	}
 	mustClose(t, n)
 	n = alone(t, dir, behind)
@@ -228,7 +231,8 @@ func TestAFailingStoreCountsTheOwnReplicaAsFailed(t *testing.T) {
 	refused := func(level ddata.WriteLevel, element string) {
 		t.Helper()
 		err := ddata.Update(ctx, r, kept, level, add(element))
-		if !errors.Is(err, replicator.ErrStoreFailure) || !errors.Is(err, durable.ErrCorrupt) || !strings.Contains(err.Error(), dirs[0]) {
+		if !errors.Is(err, replicator.ErrStoreFailure) || !errors.Is(err, durable.ErrCorrupt) ||
+			!strings.Contains(err.Error(), dirs[0]) {
 			t.Errorf("%v: %v", level, err)
 		}
 	}
@@ -273,7 +277,8 @@ func TestAMajorityOfFailingStoresFailsTheWrite(t *testing.T) {
 			t.Errorf("%v does not name %s of %s", err, dirs[i], nodes[i].Addr())
 		}
 	}
-	if set, err := ddata.Get(testContext(t), replica(t, nodes[1]), kept, ddata.ReadLocal); err != nil || !set.Contains("x") {
+	if set, err := ddata.Get(testContext(t), replica(t, nodes[1]), kept, ddata.ReadLocal); err != nil ||
+		!set.Contains("x") {
 		t.Errorf("it did not even arrive: %v %v", set, err)
 	}
 }

@@ -53,7 +53,8 @@ func (n *Node) Leave(ctx context.Context) error {
 // The phases before and after those that hand over.
 var (
 	servicePhases = []shutdown.Phase{
-		shutdown.BeforeServiceUnbind, shutdown.ServiceUnbind, shutdown.ServiceRequestsDone, shutdown.ServiceStop, shutdown.BeforeClusterShutdown,
+		shutdown.BeforeServiceUnbind, shutdown.ServiceUnbind, shutdown.ServiceRequestsDone, shutdown.ServiceStop,
+		shutdown.BeforeClusterShutdown,
 	}
 	handOverPhases = []shutdown.Phase{shutdown.ClusterLeave, shutdown.ShardingShutdownRegion, shutdown.ClusterExiting}
 	lastPhases     = []shutdown.Phase{shutdown.ClusterShutdown, shutdown.BeforeTerminate}

@@ -49,7 +49,8 @@ func TestLocalReadsEndWithTheNode(t *testing.T) {
 			t.Errorf("Down after the end: %v, want %v", err, c.want)
 		}
 	}
-	if err := downed.Err(); !strings.Contains(err.Error(), "operator") || !strings.Contains(err.Error(), "start the node again") {
+	if err := downed.Err(); !strings.Contains(err.Error(), "operator") ||
+		!strings.Contains(err.Error(), "start the node again") {
 		t.Errorf("the end names neither cause nor remedy: %v", err)
 	}
 }
@@ -73,7 +74,8 @@ func TestClusterStartsFromTheDirectoryThatIsLeft(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	nodes := startCluster(t, 3, dirs)
 	mustAdd(t, nodes[0], kept.Name(), "e")
-	if set, err := ddata.Get(testContext(t), replica(t, nodes[2]), kept, ddata.ReadAll); err != nil || !set.Contains("e") {
+	if set, err := ddata.Get(testContext(t), replica(t, nodes[2]), kept, ddata.ReadAll); err != nil ||
+		!set.Contains("e") {
 		t.Fatal(set, err)
 	}
 	for _, n := range nodes {
@@ -118,7 +120,8 @@ func TestFoundersWhoExpectDifferentNumbersAreTold(t *testing.T) {
 		}()
 	}
 	for range addrs {
-		if err := <-errs; err == nil || !strings.Contains(err.Error(), addrs[2]+" expects 2") || !strings.Contains(err.Error(), "BootstrapExpect") {
+		if err := <-errs; err == nil || !strings.Contains(err.Error(), addrs[2]+" expects 2") ||
+			!strings.Contains(err.Error(), "BootstrapExpect") {
 			t.Errorf("the error does not say which node expects what: %v", err)
 		}
 	}
@@ -175,7 +178,9 @@ func TestDataOfAnotherRoleIsNamed(t *testing.T) {
 	mustAdd(t, n, "kept/x", "e")
 	mustClose(t, n)
 	var log bytes.Buffer
-	n = alone(t, dir, func(c *ddata.Config) { c.Roles, c.Logger = []string{"front"}, slog.New(slog.NewTextHandler(&log, nil)) })
+	n = alone(t, dir, func(c *ddata.Config) {
+		c.Roles, c.Logger = []string{"front"}, slog.New(slog.NewTextHandler(&log, nil))
+	})
 	mustClose(t, n)
 	if s := log.String(); !strings.Contains(s, "level=WARN") || !strings.Contains(s, "role=backend") {
 		t.Errorf("the log does not name the role:\n%s", s)

@@ -24,7 +24,8 @@ func TestSightPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ddata.Update(t.Context(), r, key, ddata.WriteAll, func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
+	if err := ddata.Update(t.Context(), r, key, ddata.WriteAll,
+		func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
 		t.Error(err)
 	}
 	for _, n := range nodes {

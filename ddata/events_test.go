@@ -125,7 +125,8 @@ func TestTheLifeOfAClusterIsSeen(t *testing.T) {
 	has(t, seen[2], func(e events.NodeEnded) bool { return e.Err == ddata.ErrClosed && !e.Warn })
 
 	third := startAll(t, configs[3])[0]
-	third.OnShutdown(shutdown.ClusterExiting, "watch", func(context.Context) error { // a leave with nothing to hand over may come to a view without the member at once
+	// a leave with nothing to hand over may come to a view without the member at once
+	third.OnShutdown(shutdown.ClusterExiting, "watch", func(context.Context) error {
 		has(t, w, func(e events.MemberLeaving) bool { return e.Member.UID == third.UID() })
 		return nil
 	})
@@ -168,7 +169,8 @@ func TestTheStoreIsSeen(t *testing.T) {
 	c.Store.MapSize = 1 << 20
 	w := watch(&c)
 	n := startAll(t, c)[0]
-	err := ddata.Update(testContext(t), replica(t, n), ddata.NewKey[crdt.LWWMap[int, []byte]]("kept/files"), ddata.WriteMajority,
+	err := ddata.Update(testContext(t), replica(t, n),
+		ddata.NewKey[crdt.LWWMap[int, []byte]]("kept/files"), ddata.WriteMajority,
 		func(tx *crdt.LWWMapTx[int, []byte]) error {
 			for i := range 40 {
 				if err := tx.Put(i, make([]byte, 100_000)); err != nil {
@@ -197,12 +199,13 @@ func TestTheStoreIsSeen(t *testing.T) {
 func TestTheLogIsTheEvents(t *testing.T) {
 	var log lines
 	c := config(freeAddrs(t, 1)[0], nil, 1)
-	c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	c.Logger = slog.New(slog.NewTextHandler(&log,
+		&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
 	w := watch(&c)
 	n := startAll(t, c)[0]
 	mustClose(t, n)
@@ -210,7 +213,8 @@ func TestTheLogIsTheEvents(t *testing.T) {
 	for _, e := range w.events() {
 		var b bytes.Buffer
 		l := e.Line()
-		slog.New(slog.NewTextHandler(&b, nil)).With("node", n.UID().String()).LogAttrs(t.Context(), slog.LevelError, l.Message, l.Attrs...)
+		slog.New(slog.NewTextHandler(&b, nil)).With("node",
+			n.UID().String()).LogAttrs(t.Context(), slog.LevelError, l.Message, l.Attrs...)
 		_, text, _ := strings.Cut(b.String(), " msg=")
 		want[fmt.Sprintf("level=%v msg=%s", l.Level, text)]++
 	}

@@ -27,7 +27,9 @@ func TestNodesOverFaultyWires(t *testing.T) {
 	for _, i := range []int{0, 1} {
 		wires.CutBoth(addrs[i], addrs[2])
 	}
-	until(t, nodes[0], "two of three go on", func(v *membership.View) bool { return len(v.Members) == 2 && !v.Has(nodes[2].UID()) })
+	until(t, nodes[0], "two of three go on", func(v *membership.View) bool {
+		return len(v.Members) == 2 && !v.Has(nodes[2].UID())
+	})
 	select {
 	case <-nodes[2].Done():
 	case <-testContext(t).Done():
@@ -38,5 +40,7 @@ func TestNodesOverFaultyWires(t *testing.T) {
 	}
 	wires.HealAll()
 	again := startAll(t, at(2))[0]
-	until(t, nodes[0], "three again", func(v *membership.View) bool { return len(v.Members) == 3 && v.Has(again.UID()) })
+	until(t, nodes[0], "three again", func(v *membership.View) bool {
+		return len(v.Members) == 3 && v.Has(again.UID())
+	})
 }

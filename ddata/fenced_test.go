@@ -16,7 +16,8 @@ import (
 func lone(t *testing.T, edit func(*Config)) *Node {
 	t.Helper()
 	c := Config{
-		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: Local, Logger: slog.New(slog.DiscardHandler),
+		Name: "test", Bind: "127.0.0.1:0",
+		BootstrapExpect: 1, Roles: []string{"backend"}, Preset: Local, Logger: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {
 		edit(&c)

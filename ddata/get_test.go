@@ -31,7 +31,8 @@ func TestLocalReadsOfAQuietKeyAllocateNothing(t *testing.T) {
 	r := replica(t, startCluster(t, 1, []string{t.TempDir()})[0])
 	for _, name := range []string{"volatile", "kept/durable"} {
 		key := ddata.NewKey[crdt.GCounter](name)
-		if err := ddata.Update(t.Context(), r, key, ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
+		if err := ddata.Update(t.Context(), r, key, ddata.WriteLocal,
+			func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
 			t.Fatal(err)
 		}
 		quiet(t, r, key)
@@ -43,7 +44,8 @@ func TestLocalReadsOfAQuietKeyAllocateNothing(t *testing.T) {
 func TestLocalReadsWithoutAStepKeepTheirErrors(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	ctx := testContext(t)
-	if err := ddata.Update(ctx, r, hits, ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
+	if err := ddata.Update(ctx, r, hits, ddata.WriteLocal,
+		func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
 		t.Fatal(err)
 	}
 	gone := ddata.NewKey[crdt.GCounter]("gone")
@@ -52,13 +54,16 @@ func TestLocalReadsWithoutAStepKeepTheirErrors(t *testing.T) {
 	}
 	quiet(t, r, hits)
 	for name, want := range map[string]error{
-		"": crdt.ErrKey, strings.Repeat("k", crdt.KeyMax+1): crdt.ErrTooLarge, gone.Name(): crdt.ErrDeleted, "absent": nil,
+		"": crdt.ErrKey, strings.Repeat("k", crdt.KeyMax+1): crdt.ErrTooLarge,
+		gone.Name(): crdt.ErrDeleted, "absent": nil,
 	} {
-		if v, err := ddata.Get(ctx, r, ddata.NewKey[crdt.GCounter](name), ddata.ReadLocal); !errors.Is(err, want) || v.Value() != 0 {
+		if v, err := ddata.Get(ctx, r, ddata.NewKey[crdt.GCounter](name), ddata.ReadLocal); !errors.Is(err, want) ||
+			v.Value() != 0 {
 			t.Errorf("%.10q: %v, %v", name, v, err)
 		}
 	}
-	if _, err := ddata.Get(ctx, r, ddata.NewKey[crdt.ORSet[string]](hits.Name()), ddata.ReadLocal); !errors.Is(err, crdt.ErrTypeClash) {
+	if _, err := ddata.Get(ctx, r, ddata.NewKey[crdt.ORSet[string]](hits.Name()),
+		ddata.ReadLocal); !errors.Is(err, crdt.ErrTypeClash) {
 		t.Errorf("a counter read as a set: %v", err)
 	}
 }
@@ -67,7 +72,8 @@ func TestLocalReadsWithoutAStepKeepTheirErrors(t *testing.T) {
 func TestCallsAllocateLittle(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	update := func() {
-		if err := r.Update(t.Context(), hits.Name(), ddata.WriteLocal, func(*crdt.Tx) error { return nil }); err != nil {
+		if err := r.Update(t.Context(), hits.Name(), ddata.WriteLocal,
+			func(*crdt.Tx) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

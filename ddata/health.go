@@ -34,17 +34,20 @@ func (n *Node) Health() events.Health {
 // stuck names what stands still.
 func (n *Node) stuck(now time.Time) (reasons []string) {
 	if d := n.members.loop.Busy(now); d > stuckAfter {
-		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: a callback of EventListener or of a Watcher does not return", d.Round(time.Second)))
+		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: a callback of EventListener or "+
+			"of a Watcher does not return", d.Round(time.Second)))
 	}
 	if r := n.members.records; r != nil {
 		if d := r.busy(now); d > stuckAfter {
-			reasons = append(reasons, fmt.Sprintf("the disk of Config.Dir %s has been storing the view for %v: the node goes on with the view before; see to the disk",
+			reasons = append(reasons, fmt.Sprintf("the disk of Config.Dir %s has been storing the view for %v: the "+
+				"node goes on with the view before; see to the disk",
 				n.cfg.Dir, d.Round(time.Second)))
 		}
 	}
 	for _, role := range n.cfg.Roles {
 		if d := n.replicas[role].loop.Busy(now); d > stuckAfter {
-			reasons = append(reasons, fmt.Sprintf("the replicator of role %q has stood still for %v: an update function or a callback of EventListener does not return",
+			reasons = append(reasons, fmt.Sprintf("the replicator of role %q has stood still for %v: an update "+
+				"function or a callback of EventListener does not return",
 				role, d.Round(time.Second)))
 		}
 	}
@@ -65,7 +68,8 @@ func (n *Node) missing() (reasons []string) {
 	case !member || me.Status == membership.Joining:
 		add("joining: %s", n.members.waiting())
 	case !n.HoldsLease():
-		add("no lease: too many members do not answer, or this process stood still; look for a cut network and for members that are down")
+		add("no lease: too many members do not answer, or this process stood still; look for a cut network and for " +
+			"members that are down")
 	}
 	for _, role := range n.cfg.Roles {
 		r := n.replicas[role]

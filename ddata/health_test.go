@@ -14,7 +14,8 @@ import (
 // Each thing that a node may lack has its reason.
 func TestHealthNamesWhatIsMissing(t *testing.T) {
 	n, err := Start(t.Context(), Config{
-		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Preset: Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Name: "test", Bind: "127.0.0.1:0",
+		BootstrapExpect: 1, Preset: Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +64,9 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 	}
 	block := make(chan struct{})
 	in := make(chan struct{})
-	for role, loop := range map[string]interface{ Busy(time.Time) time.Duration }{"membership": n.members.loop, "replicator": r.loop} {
+	for role, loop := range map[string]interface{ Busy(time.Time) time.Duration }{
+		"membership": n.members.loop, "replicator": r.loop,
+	} {
 		do := func() { in <- struct{}{}; <-block }
 		if role == "membership" {
 			n.members.loop.Force(memberInput{do: do})
@@ -75,7 +78,8 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: busy for %v", role, d)
 		}
 	}
-	if s := n.stuck(time.Now().Add(time.Minute)); len(s) != 2 || !strings.Contains(s[0], "membership has stood still for 1m") || !strings.Contains(s[1], "replicator of role") {
+	if s := n.stuck(time.Now().Add(time.Minute)); len(s) != 2 ||
+		!strings.Contains(s[0], "membership has stood still for 1m") || !strings.Contains(s[1], "replicator of role") {
 		t.Errorf("stuck: %q", s)
 	}
 	if s := n.stuck(time.Now()); len(s) > 0 {

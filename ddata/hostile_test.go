@@ -30,7 +30,8 @@ func TestHostilePeer(t *testing.T) {
 	target := nodes[0]
 	write := func(round int) {
 		t.Helper()
-		if err := ddata.Update(testContext(t), replica(t, nodes[round%3]), names, ddata.WriteAll, add(fmt.Sprint(round))); err != nil {
+		if err := ddata.Update(testContext(t), replica(t, nodes[round%3]), names, ddata.WriteAll,
+			add(fmt.Sprint(round))); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}
@@ -72,14 +73,16 @@ func TestHostilePeer(t *testing.T) {
 			}
 			for _, name := range []string{"membership", "replicator/backend", "gossip/memberlist", "absent"} {
 				lane := transport.Lane(rng.IntN(3))
-				if err := enemy.Send(transport.NodeID(target.UID()), lane, 0, transport.ChannelOf(name), junk); err == nil {
+				if err := enemy.Send(transport.NodeID(target.UID()), lane, 0,
+					transport.ChannelOf(name), junk); err == nil {
 					sent++
 				} else if !errors.Is(err, transport.ErrQueueFull) {
 					t.Fatal(err)
 				}
 			}
 		}
-		if c, err := enemy.DialStream(t.Context(), target.Addr(), transport.ChannelOf("gossip/memberlist")); err == nil {
+		if c, err := enemy.DialStream(t.Context(), target.Addr(),
+			transport.ChannelOf("gossip/memberlist")); err == nil {
 			defer c.Close()
 			_, _ = c.Write(append([]byte{244, byte(round)}, make([]byte, round*100)...))
 		}
@@ -101,7 +104,8 @@ func TestHostilePeer(t *testing.T) {
 		<-time.After(10 * time.Millisecond)
 	}
 	if h > heap+32<<20 || g > goroutines+700 {
-		t.Errorf("%d bytes and %d goroutines more, for %d connections and %d frames", int64(h)-int64(heap), g-goroutines, len(crowd), sent)
+		t.Errorf("%d bytes and %d goroutines more, for %d connections and %d frames",
+			int64(h)-int64(heap), g-goroutines, len(crowd), sent)
 	}
 	for _, n := range nodes {
 		if got := n.View(); len(got.Members) != 3 || n.Err() != nil {

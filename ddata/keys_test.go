@@ -30,7 +30,8 @@ func TestKeysListsWhatHoldsSomething(t *testing.T) {
 		t.Fatal(err)
 	}
 	for prefix, want := range map[string][]string{
-		"": {"a", "kept/a", "kept/b", "kept/c", "kf", "z"}, "k": {"kept/a", "kept/b", "kept/c", "kf"}, "kept/b": {"kept/b"}, "n": nil,
+		"": {"a", "kept/a", "kept/b", "kept/c", "kf", "z"}, "k": {"kept/a", "kept/b", "kept/c", "kf"},
+		"kept/b": {"kept/b"}, "n": nil,
 	} {
 		for _, n := range nodes {
 			keys, err := replica(t, n).Keys(ctx, prefix)
@@ -74,14 +75,17 @@ func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 		t.Errorf("a second write that waits: %v", err)
 	}
 	var e *replicator.TimeoutError
-	if err := <-first; !errors.As(err, &e) || e.Have != 1 || e.Need != 2 || len(e.Missing) != 1 || uint64(e.Missing[0]) != uint64(gone) {
+	if err := <-first; !errors.As(err, &e) || e.Have != 1 || e.Need != 2 || len(e.Missing) != 1 ||
+		uint64(e.Missing[0]) != uint64(gone) {
 		t.Errorf("a write without its majority: %v, %+v", err, e)
 	}
 }
 
 func TestReplicationFaultsAreReported(t *testing.T) {
 	c := config("127.0.0.1:0", nil, 1)
-	c.Replication = replicator.Config{Self: 7, FrameMax: 1 << 20, LogMax: -1, Defects: replicator.Defects{Store: crdt.Defects{UnionDrops: true}}}
+	c.Replication = replicator.Config{
+		Self: 7, FrameMax: 1 << 20, LogMax: -1, Defects: replicator.Defects{Store: crdt.Defects{UnionDrops: true}},
+	}
 	err := c.Validate()
 	for _, want := range []string{"Self, Disk", "FrameMax is 1048576", "LogMax is -1", "Defects are planted"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -96,7 +100,8 @@ func TestBusyWatcherFindsTheLatest(t *testing.T) {
 	ctx := testContext(t)
 	const last = 2000
 	increment := func() {
-		if err := ddata.Update(ctx, r, hits, ddata.WriteLocal, func(g *crdt.GCounterTx) error { return g.Increment(1) }); err != nil {
+		if err := ddata.Update(ctx, r, hits, ddata.WriteLocal,
+			func(g *crdt.GCounterTx) error { return g.Increment(1) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +135,8 @@ func TestTwoTypesAtOneKeyAtTheSameTime(t *testing.T) {
 	errs := make(chan error, 2)
 	go func() { errs <- ddata.Update(ctx, replica(t, nodes[0]), set, ddata.WriteAll, add("x")) }()
 	go func() {
-		errs <- ddata.Update(ctx, replica(t, nodes[1]), sum, ddata.WriteAll, func(c *crdt.GCounterTx) error { return c.Increment(1) })
+		errs <- ddata.Update(ctx, replica(t, nodes[1]), sum, ddata.WriteAll,
+			func(c *crdt.GCounterTx) error { return c.Increment(1) })
 	}()
 	failed := 0
 	for range 2 {

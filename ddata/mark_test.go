@@ -24,7 +24,8 @@ const markedEnv = "COTERIE_DDATA_TEST_MARKED"
 func longLease(addr, dir string) ddata.Config {
 	c := config(addr, nil, 1)
 	c.Dir = dir
-	c.Timing.LeaseDuration, c.Timing.UnreachableAfter, c.Timing.StableAfter = 4*time.Second, 3*time.Second, 3*time.Second
+	c.Timing.LeaseDuration, c.Timing.UnreachableAfter, c.Timing.StableAfter = 4*time.Second,
+		3*time.Second, 3*time.Second
 	c.Timing.SelfDownAfter = 8 * time.Second
 	return c
 }
@@ -79,7 +80,8 @@ func idle(t *testing.T, dir string) time.Duration {
 // left, it waits for all of it.
 func TestAColdStartWaitsForWhatIsLeft(t *testing.T) {
 	if known, err := markable(t); err != nil || !known {
-		t.Skip("no clock of this system outlives a process:", err) // skip: there is no mark then, and every start waits as in the other tests
+		// skip: there is no mark then, and every start waits as in the other tests
+		t.Skip("no clock of this system outlives a process:", err)
 	}
 	const lease = 4 * time.Second
 	for _, c := range []struct {
@@ -90,13 +92,16 @@ func TestAColdStartWaitsForWhatIsLeft(t *testing.T) {
 		fromNow bool // the whole lease is waited for from the start
 	}{
 		{name: "later", later: true, atOnce: true},
-		{name: "later, with a damaged mark", later: true, harm: func(b []byte) []byte { b[30] ^= 1; return b }, fromNow: true},
+		{name: "later, with a damaged mark",
+			later: true, harm: func(b []byte) []byte { b[30] ^= 1; return b }, fromNow: true},
 		{name: "later, without a mark", later: true, harm: func([]byte) []byte { return nil }, fromNow: true},
 		{name: "at once"}, // the last to be killed is the first to be started
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, killed := killedNode(t)
-			t.Parallel() // no process is forked from here on: it would hold on to a lock of another directory until it executes
+			// no process is forked from here on: it would hold on to a lock of another directory
+			// until it executes
+			t.Parallel()
 			every := time.NewTicker(50 * time.Millisecond)
 			defer every.Stop()
 			for c.later && idle(t, dir) < lease*103/100 {

@@ -25,8 +25,10 @@ type marker struct {
 	ahead  time.Duration
 	warn   func(cause error, kept bool) // the mark could not be written; kept: nor removed
 
-	base  time.Time    // until counts from it
-	until atomic.Int64 // in nanoseconds; 0: there was no mark yet, math.MaxInt64: there is none, and the next node knows that
+	base time.Time // until counts from it
+	// in nanoseconds; 0: there was no mark yet, math.MaxInt64: there is none, and the next node
+	// knows that
+	until atomic.Int64
 
 	mu      sync.Mutex // one mark at a time
 	began   bool
@@ -38,8 +40,11 @@ type marker struct {
 // errUnmarked is why a grant is not sent.
 var errUnmarked = errors.New("the disk of Config.Dir has not taken the mark that has to come before a grant")
 
-func newMarker(put func(time.Duration) (bool, error), remove func() error, lease time.Duration, warn func(error, bool)) *marker {
-	return &marker{put: put, remove: remove, ahead: lease / 2, warn: warn, base: time.Now(), stopped: make(chan struct{})}
+func newMarker(put func(time.Duration) (bool, error), remove func() error, lease time.Duration,
+	warn func(error, bool)) *marker {
+	return &marker{
+		put: put, remove: remove, ahead: lease / 2, warn: warn, base: time.Now(), stopped: make(chan struct{}),
+	}
 }
 
 // covers reports whether the next node on the directory will count what this one computes at a

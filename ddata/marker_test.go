@@ -33,7 +33,8 @@ func TestAMarkCoversWhatItSays(t *testing.T) {
 			marked := *until.Load()
 			for at := time.Now(); at.Before(time.Now().Add(2 * lease)); at = at.Add(100 * time.Millisecond) {
 				if k.covers(at) && at.After(marked) {
-					t.Errorf("%s: %v after now is covered, and the mark says %v", when, time.Until(at), time.Until(marked))
+					t.Errorf("%s: %v after now is covered, and the mark says %v",
+						when, time.Until(at), time.Until(marked))
 				}
 			}
 		}

@@ -61,7 +61,8 @@ func newMembers(n *Node) (*members, error) {
 	}
 	machine, err := membership.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), record)
 	if errors.Is(err, membership.ErrForeign) {
-		return nil, fmt.Errorf("ddata: Config.Dir %s: %w; give this node an empty directory of its own, or set Config.Name right", n.cfg.Dir, err)
+		return nil, fmt.Errorf("ddata: Config.Dir %s: %w; give this node an empty directory of its own, or set "+
+			"Config.Name right", n.cfg.Dir, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ddata: %w", err)
@@ -104,7 +105,8 @@ func compatibility(c Config) []membership.Setting {
 	return []membership.Setting{
 		membership.NewSetting("Dir", dir), membership.NewSetting("Leases", leases),
 		membership.NewSetting("Replication.DigestSeed", c.Replication.DigestSeed),
-		membership.NewSetting("Replication.FrameMax", c.Replication.FrameMax), membership.NewSetting("Replication.GroupMax", c.Replication.GroupMax),
+		membership.NewSetting("Replication.FrameMax", c.Replication.FrameMax),
+		membership.NewSetting("Replication.GroupMax", c.Replication.GroupMax),
 	}
 }
 
@@ -188,13 +190,17 @@ func withAdvice(err error, dir string) error {
 	}
 	switch refused.Reason {
 	case membership.ReasonConfig:
-		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), and the sizes and the seed "+
-			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none, with nothing durable (an empty DurableKeys) on all or on none", err)
+		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), "+
+			"and the sizes and the seed "+
+			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none, "+
+			"with nothing durable (an empty DurableKeys) on all or on none", err)
 	case membership.ReasonDisk:
-		return fmt.Errorf("%w; Config.Seeds name another cluster than the one whose data Config.Dir %s holds: set Seeds right, or, to join that cluster as a "+
+		return fmt.Errorf("%w; Config.Seeds name another cluster than the one whose data Config.Dir %s holds: set "+
+			"Seeds right, or, to join that cluster as a "+
 			"new node, give this node another directory and keep this one", err, dir)
 	case membership.ReasonCopy:
-		return fmt.Errorf("%w; Config.Dir %s is a copy of that node's directory: remove it, this node then starts from empty and fetches everything "+
+		return fmt.Errorf("%w; Config.Dir %s is a copy of that node's directory: remove it, this node then starts "+
+			"from empty and fetches everything "+
 			"from its peers", err, dir)
 	}
 	return err
@@ -271,7 +277,8 @@ func (m *members) tellUnnamed(v *membership.View) {
 	}
 	m.named = true
 	ours := m.n.cfg.DurableKeys
-	unnamed := slices.DeleteFunc(slices.Concat(v.Durable, v.Moving), func(p string) bool { return slices.Contains(ours, p) })
+	unnamed := slices.DeleteFunc(slices.Concat(v.Durable, v.Moving),
+		func(p string) bool { return slices.Contains(ours, p) })
 	if len(unnamed) > 0 {
 		m.n.reports.emit(events.UnnamedKeys{Patterns: unnamed})
 	}

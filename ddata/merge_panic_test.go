@@ -23,7 +23,8 @@ func TestMergePanics(t *testing.T) {
 	key := ddata.NewKey[crdt.Whole[rash]]("k")
 	demand := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, crdt.ErrPanic) || !strings.Contains(err.Error(), `"k"`) || !strings.Contains(err.Error(), "ddata_test.rash.Merge: rash") {
+		if !errors.Is(err, crdt.ErrPanic) || !strings.Contains(err.Error(), `"k"`) ||
+			!strings.Contains(err.Error(), "ddata_test.rash.Merge: rash") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -18,27 +18,30 @@ import (
 
 // The metrics of a node; the table in package events explains them.
 var (
-	mViewEpoch   = gauge("coterie_view_epoch", "Epoch of the installed view.")
-	mMembers     = gauge("coterie_members", "Members of the installed view.", "status")
-	mLeaseHeld   = gauge("coterie_lease_held", "1 while the node may run entities and singletons.")
-	mOldest      = gauge("coterie_oldest", "1 while this node is the oldest of the role.", "role")
-	mSingleton   = gauge("coterie_singleton_running", "1 while the singleton runs on this node.", "name", "role")
-	mEvents      = counter("coterie_events_total", "Events by kind.", "event")
-	mPanics      = counter("coterie_user_panics_total", "Panics of the user's code that were survived.")
-	mLive        = gauge("coterie_live", "1 while the node is live.")
-	mReady       = gauge("coterie_ready", "1 while the node is ready.")
-	mDropped     = counter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
-	mScreened    = counter("coterie_gossip_refused_total", "Packets and streams of gossip that were turned away.", "reason")
+	mViewEpoch = gauge("coterie_view_epoch", "Epoch of the installed view.")
+	mMembers   = gauge("coterie_members", "Members of the installed view.", "status")
+	mLeaseHeld = gauge("coterie_lease_held", "1 while the node may run entities and singletons.")
+	mOldest    = gauge("coterie_oldest", "1 while this node is the oldest of the role.", "role")
+	mSingleton = gauge("coterie_singleton_running", "1 while the singleton runs on this node.", "name", "role")
+	mEvents    = counter("coterie_events_total", "Events by kind.", "event")
+	mPanics    = counter("coterie_user_panics_total", "Panics of the user's code that were survived.")
+	mLive      = gauge("coterie_live", "1 while the node is live.")
+	mReady     = gauge("coterie_ready", "1 while the node is ready.")
+	mDropped   = counter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
+	mScreened  = counter("coterie_gossip_refused_total",
+		"Packets and streams of gossip that were turned away.", "reason")
 	mLinks       = gauge("coterie_transport_links", "Outgoing connections.")
 	mStoreQueue  = gauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
 	mStoreFile   = gauge("coterie_store_file_bytes", "Size of the store's file.")
 	mRequestTime = &events.Metric{
-		Name: "coterie_request_duration_seconds", Help: "Time of reads and writes of replicated data that took the Replicator's goroutine.",
+		Name: "coterie_request_duration_seconds",
+		Help: "Time of reads and writes of replicated data that took the Replicator's goroutine.",
 		Kind: events.Histogram, Labels: []string{"role", "op", "level"},
 		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}
 	mRepairTime = &events.Metric{
-		Name: "coterie_repair_duration_seconds", Help: "Time of repairs that were done.", Kind: events.Histogram, Labels: []string{"role"},
+		Name: "coterie_repair_duration_seconds", Help: "Time of repairs that were done.",
+		Kind: events.Histogram, Labels: []string{"role"},
 		Buckets: []float64{.001, .01, .1, 1, 10, 100, 1000},
 	}
 
@@ -68,7 +71,9 @@ func countersOf[S any](prefix string, labels ...string) (all statCounters) {
 	t := reflect.TypeFor[S]()
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Type.Kind() == reflect.Uint64 {
-			all = append(all, statCounter{i, counter(prefix+snake(f.Name)+"_total", "See "+t.String()+"."+f.Name+".", labels...)})
+			all = append(all, statCounter{
+				i, counter(prefix+snake(f.Name)+"_total", "See "+t.String()+"."+f.Name+".", labels...),
+			})
 		}
 	}
 	return all
@@ -179,7 +184,9 @@ func newTimes(meter events.Meter, role string) *times {
 	if meter == nil {
 		return nil
 	}
-	return &times{meter: meter, role: role, requests: map[operation]events.Observer{}, repair: meter.Histogram(mRepairTime, role)}
+	return &times{
+		meter: meter, role: role, requests: map[operation]events.Observer{}, repair: meter.Histogram(mRepairTime, role),
+	}
 }
 
 // of is where the time of an operation goes; nil without a Meter.

@@ -30,7 +30,8 @@ func TestARollingRestartMakesKeysDurable(t *testing.T) {
 			return err
 		}
 		acked = append(acked, elem)
-		return ddata.Update(t.Context(), replica(t, n), count, ddata.WriteMajority, func(tx *crdt.GCounterTx) error { return tx.Increment(1) })
+		return ddata.Update(t.Context(), replica(t, n), count, ddata.WriteMajority,
+			func(tx *crdt.GCounterTx) error { return tx.Increment(1) })
 	}
 	i := 0
 	for at, n := range nodes {
@@ -72,7 +73,8 @@ func TestARollingRestartMakesKeysDurable(t *testing.T) {
 					t.Errorf("%s: node %d lacks %s, which was acknowledged", when, at, e)
 				}
 			}
-			if c, err := ddata.Get(t.Context(), replica(t, n), count, ddata.ReadMajority); err != nil || int(c.Value()) != len(acked) {
+			if c, err := ddata.Get(t.Context(), replica(t, n), count, ddata.ReadMajority); err != nil ||
+				int(c.Value()) != len(acked) {
 				t.Errorf("%s: node %d counts %d of %d, %v", when, at, c.Value(), len(acked), err)
 			}
 		}

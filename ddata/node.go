@@ -120,7 +120,9 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 	n.refusals = refusals{cfg: &n.cfg, before: before, by: map[string]bool{}}
 	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })
 	n.phases = shutdown.New(cfg.ShutdownTimeouts, func(e shutdown.Ended) {
-		n.reports.emit(events.ShutdownPhase{Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err})
+		n.reports.emit(events.ShutdownPhase{
+			Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err,
+		})
 	})
 	n.view.Store(&membership.View{})
 	n.lease.init()
@@ -189,7 +191,10 @@ func (n *Node) gossipConfig() gossip.Config {
 			n.reports.emit(events.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn})
 		},
 		OnHint: func(h gossip.Hint) {
-			n.members.loop.Post(memberInput{in: membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive}}) // one that is lost is only a hint
+			// one that is lost is only a hint
+			n.members.loop.Post(memberInput{
+				in: membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive},
+			})
 		},
 	}
 }

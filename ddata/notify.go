@@ -17,7 +17,9 @@ func (h *replicaHost) Tell(fx *replicator.Effects) {
 		h.n.reports.emit(events.KeyLarge{Role: h.role, Key: l.Key, Bytes: l.Bytes})
 	}
 	for _, x := range fx.Diverged {
-		h.n.reports.emit(events.Diverged{Role: h.role, Key: x.Key, Dot: x.Dot, Peer: membership.UID(x.Peer), Dots: x.Dots})
+		h.n.reports.emit(events.Diverged{
+			Role: h.role, Key: x.Key, Dot: x.Dot, Peer: membership.UID(x.Peer), Dots: x.Dots,
+		})
 	}
 	for _, x := range fx.Malformed {
 		h.n.reports.emit(events.PeerMalformed{Role: h.role, Peer: membership.UID(x.Peer), Count: x.Count})
@@ -41,5 +43,7 @@ func (h *replicaHost) tellRepair(r replicator.Repair) {
 	if h.times != nil && r.State == replicator.RepairDone {
 		h.times.repair.Observe(r.Took.Seconds())
 	}
-	h.n.reports.emit(events.RepairEnded{Role: h.role, Space: r.Space, Peer: membership.UID(r.Peer), State: r.State, Items: r.Items, Took: r.Took})
+	h.n.reports.emit(events.RepairEnded{
+		Role: h.role, Space: r.Space, Peer: membership.UID(r.Peer), State: r.State, Items: r.Items, Took: r.Took,
+	})
 }

@@ -22,7 +22,8 @@ import (
 // Each thing that a step of a Replicator shows is told.
 func TestEffectsAreTold(t *testing.T) {
 	n, err := Start(t.Context(), Config{
-		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Preset: Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Name: "test", Bind: "127.0.0.1:0",
+		BootstrapExpect: 1, Preset: Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -34,12 +35,14 @@ func TestEffectsAreTold(t *testing.T) {
 		Diverged:  []replicator.Divergence{{Key: "k", Peer: 7, Dots: 2, Dot: crdt.Dot{Origin: 3, Seq: 4}}},
 		Malformed: []replicator.Malformed{{Peer: 7, Count: 5}},
 		Repairs: []replicator.Repair{
-			{Space: keyspace.Durable, Peer: 7}, {Peer: 7, State: replicator.RepairDone, Items: 3, Took: time.Second}, {Peer: 7, State: replicator.RepairBroken},
+			{Space: keyspace.Durable, Peer: 7}, {Peer: 7, State: replicator.RepairDone, Items: 3, Took: time.Second},
+			{Peer: 7, State: replicator.RepairBroken},
 		},
 		Holding:  []replicator.Holding{{Peer: 7, Held: 4}},
 		CaughtUp: true,
 	}
-	carried := []string{"Persist", "Send", "Reply", "Notify", "Changed", "Moved"} // are not told: the driver does as they say
+	// are not told: the driver does as they say
+	carried := []string{"Persist", "Send", "Reply", "Notify", "Changed", "Moved"}
 	for f, v := range reflect.ValueOf(*fx).Fields() {
 		if v.IsZero() != slices.Contains(carried, f.Name) {
 			t.Errorf("Effects.%s: is it told? Then it belongs into this test, and into (*replicaHost).Tell", f.Name)
@@ -91,11 +94,16 @@ func TestEffectsAreTold(t *testing.T) {
 func TestStoreIsObserved(t *testing.T) {
 	var told []events.Event
 	users := 0
-	o := observed(lmdb.Observer{MapGrown: func(lmdb.MapGrown) { users++ }, Compacted: func(lmdb.Compacted) { users++ }}, func(e events.Event) { told = append(told, e) })
+	o := observed(lmdb.Observer{MapGrown: func(lmdb.MapGrown) { users++ }, Compacted: func(lmdb.Compacted) { users++ }},
+		func(e events.Event) { told = append(told, e) })
 	failed := errors.New("failed")
 	o.MapGrown(lmdb.MapGrown{File: "f", From: 1, To: 2})
 	o.Compacted(lmdb.Compacted{File: "f", Before: 2, After: 1, Err: failed})
-	want := []events.Event{events.StoreGrown{File: "f", From: 1, To: 2}, events.StoreCompacted{File: "f", Before: 2, After: 1, Err: failed}}
+	want := []events.Event{
+		events.StoreGrown{File: "f", From: 1, To: 2}, events.StoreCompacted{
+			File: "f", Before: 2, After: 1, Err: failed,
+		},
+	}
 	if !slices.Equal(told, want) || users != 2 {
 		t.Errorf("%v, and the user %d times", told, users)
 	}

@@ -112,7 +112,8 @@ type dataPort struct{ r *Replicator }
 var _ host.Data = dataPort{}
 
 // Update implements host.Data.
-func (p dataPort) Update(key string, level quorum.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
+func (p dataPort) Update(key string, level quorum.Level, timeout time.Duration,
+	mutate func(*crdt.Tx) error, done func(error)) {
 	p.post(level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
 		return replicator.Update{ID: id, Key: key, Mutate: mutate, Write: level, Timeout: timeout}
 	}, func(res replicator.Result) { done(p.r.wrap("update", key, level, res.Err)) })
@@ -125,7 +126,8 @@ func (p dataPort) Get(key string, level quorum.Level, timeout time.Duration, don
 	}, func(res replicator.Result) { done(res.Reader, p.r.wrap("get", key, level, res.Err)) })
 }
 
-func (p dataPort) post(level quorum.Level, timeout time.Duration, in func(uint64, time.Duration) replicator.Input, done func(replicator.Result)) {
+func (p dataPort) post(level quorum.Level, timeout time.Duration, in func(uint64, time.Duration) replicator.Input,
+	done func(replicator.Result)) {
 	if timeout <= 0 {
 		timeout = p.r.n.cfg.RequestTimeout
 	}

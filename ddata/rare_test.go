@@ -43,7 +43,8 @@ func TestACutIsSeen(t *testing.T) {
 	var writer sync.WaitGroup
 	writer.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			_ = ddata.Update(ctx, replica(t, nodes[0]), names, ddata.WriteLocal, add(fmt.Sprint(i, strings.Repeat("x", 1000))))
+			_ = ddata.Update(ctx, replica(t, nodes[0]), names, ddata.WriteLocal,
+				add(fmt.Sprint(i, strings.Repeat("x", 1000))))
 		}
 	})
 	defer writer.Wait()
@@ -78,7 +79,9 @@ func TestALostMajorityIsSeen(t *testing.T) {
 			mustClose(t, n)
 		}
 	}
-	has(t, seen[oldest.Addr], func(e events.MajorityLost) bool { return e.Role == "backend" && e.Settled.Lost && e.Settled.Epoch > 1 })
+	has(t, seen[oldest.Addr], func(e events.MajorityLost) bool {
+		return e.Role == "backend" && e.Settled.Lost && e.Settled.Epoch > 1
+	})
 }
 
 // What damage alone can bring about, a node brings about on purpose: a view beside the chain, and
@@ -109,7 +112,9 @@ func TestDamageIsSeen(t *testing.T) {
 
 	dot := crdt.Dot{Origin: crdt.Origin(nodes[1].UID()), Seq: 1}
 	say("replicator/backend", wire.Append(nil, &wire.Push{
-		Epoch: uint64(v.Epoch), Groups: []crdt.Group{{{Dot: dot, Key: names.Name(), Path: "?", Puts: true, Payload: "?"}}},
+		Epoch: uint64(v.Epoch), Groups: []crdt.Group{
+			{{Dot: dot, Key: names.Name(), Path: "?", Puts: true, Payload: "?"}},
+		},
 	}))
 	if err := ddata.Update(testContext(t), replica(t, nodes[1]), names, ddata.WriteLocal, add("true")); err != nil {
 		t.Fatal(err)
@@ -142,7 +147,9 @@ func TestASecondClusterIsSeen(t *testing.T) {
 	nodes = append(nodes, startAll(t, other)...)
 	for i, n := range nodes {
 		v := nodes[1-i].View()
-		has(t, seen[i], func(e events.SecondCluster) bool { return e.Cluster == v.Cluster && e.UID == nodes[1-i].UID() })
+		has(t, seen[i], func(e events.SecondCluster) bool {
+			return e.Cluster == v.Cluster && e.UID == nodes[1-i].UID()
+		})
 		if now := n.View(); len(now.Members) != 1 || now.Cluster == v.Cluster {
 			t.Errorf("%v and %v have merged", now, v)
 		}
@@ -190,7 +197,8 @@ func TestARepairIsSeen(t *testing.T) {
 	c.Replication.LogMax = 10
 	first := startAll(t, c)[0]
 	for i := range 100 {
-		if err := ddata.Update(testContext(t), replica(t, first), names, ddata.WriteLocal, add(fmt.Sprint(i))); err != nil {
+		if err := ddata.Update(testContext(t), replica(t, first), names, ddata.WriteLocal,
+			add(fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -206,7 +214,8 @@ func TestARepairIsSeen(t *testing.T) {
 	var took []float64
 	has(t, w, func(e events.RepairEnded) bool {
 		took = append(took, e.Took.Seconds())
-		return e.Role == "backend" && e.State == replicator.RepairDone && e.Peer == first.UID() && e.Items == 100 && e.Took > 0
+		return e.Role == "backend" && e.State == replicator.RepairDone && e.Peer == first.UID() &&
+			e.Items == 100 && e.Took > 0
 	})
 	o := meter.of["coterie_repair_duration_seconds[backend]"]
 	o.mu.Lock()

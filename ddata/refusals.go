@@ -37,7 +37,8 @@ const undialedFresh = 10 * time.Second
 // its name or its version is wrong.
 func (r *refusals) refused(x transport.Refusal, joined bool) (text string, vain bool) {
 	text = x.String()
-	if x.Inbound && x.Cause.Reason != transport.RefusedTLS || joined || x.Cause.Reason == transport.RefusedSelf { // discovery may name this node as well
+	// discovery may name this node as well
+	if x.Inbound && x.Cause.Reason != transport.RefusedTLS || joined || x.Cause.Reason == transport.RefusedSelf {
 		return text, false
 	}
 	asked := slices.Contains(r.cfg.Seeds, x.Addr)

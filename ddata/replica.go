@@ -197,9 +197,10 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	if err := crdt.CheckKey(key); err != nil {
 		return crdt.Reader{}, r.wrap("get", key, quorum.Local, err)
 	}
-	res := r.call(ctx, quorum.Local, nil, func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
-		return replicator.Get{ID: id, Key: key, Read: quorum.Local, Timeout: timeout}
-	})
+	res := r.call(ctx, quorum.Local, nil,
+		func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
+			return replicator.Get{ID: id, Key: key, Read: quorum.Local, Timeout: timeout}
+		})
 	if res.Err == nil {
 		r.loop.Post(request{do: r.publish})
 	}
@@ -218,7 +219,9 @@ func (r *Replicator) publish(h *replicaHost) {
 func (h *replicaHost) state(version uint64) *published {
 	m := h.d.Machine()
 	return &published{
-		version: version, routes: m.Routes(), snaps: [2]*crdt.Snapshot{m.Snapshot(keyspace.Volatile), m.Snapshot(keyspace.Durable)},
+		version: version, routes: m.Routes(), snaps: [2]*crdt.Snapshot{
+			m.Snapshot(keyspace.Volatile), m.Snapshot(keyspace.Durable),
+		},
 	}
 }
 

@@ -36,7 +36,8 @@ func (r *reports) emit(e events.Event) {
 func (r *reports) hear(l *events.Listener, e events.Event) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("a callback of Config.EventListener panicked", "event", fmt.Sprintf("%T", e), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			r.log.Error("a callback of Config.EventListener panicked", "event", fmt.Sprintf("%T", e), "panic",
+				fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
 	l.Tell(e)

@@ -33,7 +33,9 @@ func TestDifferencesAreNamedOnBothSides(t *testing.T) {
 		{"Strategy", "keep-majority", "keep-oldest", func(c *ddata.Config) { c.Downing = downing.KeepOldest{} }},
 		{"VotersMax", "0", "5", func(c *ddata.Config) { c.VotersMax = 5 }},
 		{"Dir", "not set", "set", func(c *ddata.Config) { c.Dir = t.TempDir() }},
-		{"Dir", "not set", "set, with DurableKeys empty", func(c *ddata.Config) { c.Dir, c.DurableKeys = t.TempDir(), []string{} }},
+		{"Dir", "not set", "set, with DurableKeys empty", func(c *ddata.Config) {
+			c.Dir, c.DurableKeys = t.TempDir(), []string{}
+		}},
 		{"Replication.DigestSeed", "0", "7", func(c *ddata.Config) { c.Replication.DigestSeed = 7 }},
 		{"Replication.FrameMax", "0", "32768", func(c *ddata.Config) { c.Replication.FrameMax = 32 << 10 }},
 		{"Replication.GroupMax", "0", "1048576", func(c *ddata.Config) { c.Replication.GroupMax = 1 << 20 }},
@@ -68,16 +70,20 @@ func TestTimingReachesTheMembership(t *testing.T) {
 // What does not go together is refused by the name of the field.
 func TestBadTimingAndTransportAreNamed(t *testing.T) {
 	for says, tune := range map[string]func(*ddata.Config){ // order: each is tried by itself
-		"Config.Timing: HeartbeatInterval":             func(c *ddata.Config) { c.Timing.HeartbeatInterval = -1 },
-		"UnreachableAfter: 1ms is less":                func(c *ddata.Config) { c.Timing.UnreachableAfter = time.Millisecond },
-		"LeaseDuration: 10s with Epsilon 0.03 is more": func(c *ddata.Config) { c.Timing.LeaseDuration = 10 * time.Second },
-		"SelfDownAfter: 1s is less":                    func(c *ddata.Config) { c.Timing.SelfDownAfter = time.Second },
-		"RoundTrip of 4s":                              func(c *ddata.Config) { c.Timing.RoundTrip = 4 * time.Second },
-		"Epsilon: 2 is not":                            func(c *ddata.Config) { c.Timing.Epsilon = 2 },
-		"BootstrapTimeout: -1ns is negative":           func(c *ddata.Config) { c.Timing.BootstrapTimeout = -1 },
-		"StableAfter: -1ns is negative":                func(c *ddata.Config) { c.Timing.StableAfter = -1 },
-		"Config.Transport: Cluster, Self":              func(c *ddata.Config) { c.Transport.Bind = "127.0.0.1:0" },
-		"Config.Transport: transport: config: ConnsM":  func(c *ddata.Config) { c.Transport.ConnsMax = -1 },
+		"Config.Timing: HeartbeatInterval": func(c *ddata.Config) { c.Timing.HeartbeatInterval = -1 },
+		"UnreachableAfter: 1ms is less": func(c *ddata.Config) {
+			c.Timing.UnreachableAfter = time.Millisecond
+		},
+		"LeaseDuration: 10s with Epsilon 0.03 is more": func(c *ddata.Config) {
+			c.Timing.LeaseDuration = 10 * time.Second
+		},
+		"SelfDownAfter: 1s is less":                   func(c *ddata.Config) { c.Timing.SelfDownAfter = time.Second },
+		"RoundTrip of 4s":                             func(c *ddata.Config) { c.Timing.RoundTrip = 4 * time.Second },
+		"Epsilon: 2 is not":                           func(c *ddata.Config) { c.Timing.Epsilon = 2 },
+		"BootstrapTimeout: -1ns is negative":          func(c *ddata.Config) { c.Timing.BootstrapTimeout = -1 },
+		"StableAfter: -1ns is negative":               func(c *ddata.Config) { c.Timing.StableAfter = -1 },
+		"Config.Transport: Cluster, Self":             func(c *ddata.Config) { c.Transport.Bind = "127.0.0.1:0" },
+		"Config.Transport: transport: config: ConnsM": func(c *ddata.Config) { c.Transport.ConnsMax = -1 },
 	} {
 		c := config("127.0.0.1:0", nil, 1)
 		c.Preset = ddata.LAN
@@ -96,19 +102,21 @@ func TestEveryFaultIsFoundBeforeTheStart(t *testing.T) {
 		lots[i] = fmt.Sprintf("r%d:1", i)
 	}
 	for says, tune := range map[string]func(*ddata.Config){ // order: each is tried by itself
-		`Config.Seeds: discovery: ":7946" is not`:    func(c *ddata.Config) { c.Seeds = []string{":7946"} },
-		`Config.Seeds: discovery: "a:0" is not`:      func(c *ddata.Config) { c.Seeds = []string{"a:0"} },
-		"Config.Seeds: there are 300":                func(c *ddata.Config) { c.Seeds = lots },
-		"Config.BootstrapExpect: 300 is above":       func(c *ddata.Config) { c.BootstrapExpect = 300 },
-		"Config.BootstrapExpect: -1 is negative":     func(c *ddata.Config) { c.BootstrapExpect = -1 },
-		"Config.Roles: there are 300":                func(c *ddata.Config) { c.Roles = lots },
-		`Config.Roles: "a" is given twice`:           func(c *ddata.Config) { c.Roles = []string{"a", "a"} },
-		"Config.VotersMax: 5000 is not":              func(c *ddata.Config) { c.VotersMax = 5000 },
-		"Config.MinMembers: -1 is negative":          func(c *ddata.Config) { c.MinMembers = -1 },
-		"Config.Downing: StaticQuorum.Size 0":        func(c *ddata.Config) { c.Downing = downing.StaticQuorum{} },
-		"Config.Downing: it is a pointer":            func(c *ddata.Config) { c.Downing = &downing.LeaseMajority{} },
-		"Config.AppVersion: is not UTF-8":            func(c *ddata.Config) { c.AppVersion = "\xff" },
-		"Config.Advertise: is longer than 256 bytes": func(c *ddata.Config) { c.Advertise = strings.Repeat("a", 300) + ":1" },
+		`Config.Seeds: discovery: ":7946" is not`: func(c *ddata.Config) { c.Seeds = []string{":7946"} },
+		`Config.Seeds: discovery: "a:0" is not`:   func(c *ddata.Config) { c.Seeds = []string{"a:0"} },
+		"Config.Seeds: there are 300":             func(c *ddata.Config) { c.Seeds = lots },
+		"Config.BootstrapExpect: 300 is above":    func(c *ddata.Config) { c.BootstrapExpect = 300 },
+		"Config.BootstrapExpect: -1 is negative":  func(c *ddata.Config) { c.BootstrapExpect = -1 },
+		"Config.Roles: there are 300":             func(c *ddata.Config) { c.Roles = lots },
+		`Config.Roles: "a" is given twice`:        func(c *ddata.Config) { c.Roles = []string{"a", "a"} },
+		"Config.VotersMax: 5000 is not":           func(c *ddata.Config) { c.VotersMax = 5000 },
+		"Config.MinMembers: -1 is negative":       func(c *ddata.Config) { c.MinMembers = -1 },
+		"Config.Downing: StaticQuorum.Size 0":     func(c *ddata.Config) { c.Downing = downing.StaticQuorum{} },
+		"Config.Downing: it is a pointer":         func(c *ddata.Config) { c.Downing = &downing.LeaseMajority{} },
+		"Config.AppVersion: is not UTF-8":         func(c *ddata.Config) { c.AppVersion = "\xff" },
+		"Config.Advertise: is longer than 256 bytes": func(c *ddata.Config) {
+			c.Advertise = strings.Repeat("a", 300) + ":1"
+		},
 	} {
 		c := config("127.0.0.1:0", nil, 1)
 		tune(&c)
@@ -130,7 +138,9 @@ func TestTransportSettingsReachThePort(t *testing.T) {
 	w := watch(&c)
 	n := startAll(t, c)[0]
 	for id := range transport.NodeID(2) {
-		guest, err := transport.Listen(t.Context(), transport.Config{Cluster: "test", Self: 100 + id, Bind: "127.0.0.1:0"})
+		guest, err := transport.Listen(t.Context(), transport.Config{
+			Cluster: "test", Self: 100 + id, Bind: "127.0.0.1:0",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,8 @@ func TestSecondSIGTERMEndsAtOnce(t *testing.T) {
 		}
 	}
 	_ = cmd.Wait()
-	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); left || !ok || !s.Signaled() || s.Signal() != syscall.SIGTERM {
+	if s, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); left || !ok || !s.Signaled() ||
+		s.Signal() != syscall.SIGTERM {
 		t.Errorf("the process ended with %v, left %t", cmd.ProcessState, left)
 	}
 }
@@ -183,7 +184,9 @@ func TestEachEndRunsItsPhases(t *testing.T) {
 // ends the leave: the others see a crash.
 func TestTasksThatFail(t *testing.T) {
 	c := config(freeAddrs(t, 1)[0], nil, 1)
-	c.ShutdownTimeouts = map[shutdown.Phase]time.Duration{shutdown.ServiceStop: time.Millisecond, shutdown.ShardingShutdownRegion: time.Second}
+	c.ShutdownTimeouts = map[shutdown.Phase]time.Duration{
+		shutdown.ServiceStop: time.Millisecond, shutdown.ShardingShutdownRegion: time.Second,
+	}
 	w := watch(&c)
 	n := startAll(t, c)[0]
 	hang := make(chan struct{})
@@ -199,14 +202,16 @@ func TestTasksThatFail(t *testing.T) {
 	c.Bind = freeAddrs(t, 1)[0]
 	w = watch(&c)
 	n = startAll(t, c)[0]
-	n.OnShutdown(shutdown.ShardingShutdownRegion, "stubborn", func(context.Context) error { return errors.New("never") })
+	n.OnShutdown(shutdown.ShardingShutdownRegion, "stubborn",
+		func(context.Context) error { return errors.New("never") })
 	err := n.Leave(testContext(t))
 	if err == nil || !strings.Contains(err.Error(), "stubborn: never") || !errors.Is(n.Err(), ddata.ErrClosed) {
 		t.Errorf("%v, ended with %v", err, n.Err())
 	}
 	has(t, w, func(e events.ShutdownPhase) bool { return e.Phase == "leave" && e.Err != nil })
 
-	c.Bind, c.ShutdownTimeouts, c.LeaveOnSIGTERM = freeAddrs(t, 1)[0], map[shutdown.Phase]time.Duration{shutdown.Phases: 0}, -1
+	c.Bind, c.ShutdownTimeouts, c.LeaveOnSIGTERM = freeAddrs(t, 1)[0],
+		map[shutdown.Phase]time.Duration{shutdown.Phases: 0}, -1
 	for _, field := range []string{"ShutdownTimeouts", "LeaveOnSIGTERM"} {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
@@ -251,7 +256,10 @@ func TestHealth(t *testing.T) {
 		t.Errorf("all is well: %v", h)
 	}
 	leaving := make(chan events.Health, 1)
-	nodes[1].OnShutdown(shutdown.ServiceUnbind, "look", func(context.Context) error { leaving <- nodes[1].Health(); return nil })
+	nodes[1].OnShutdown(shutdown.ServiceUnbind, "look", func(context.Context) error {
+		leaving <- nodes[1].Health()
+		return nil
+	})
 	if err := nodes[1].Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,8 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	}
 	s := &Singleton{n: n, cfg: cfg, admission: newAdmission(n), handed: make(chan struct{})}
 	s.m = singleton.New(singleton.Config{
-		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter, AskAgain: n.members.d.Machine().HeartbeatInterval(),
+		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter,
+		AskAgain: n.members.d.Machine().HeartbeatInterval(),
 	})
 	s.loop = runloop.New(singletonDriver{s}, inboxMax)
 	s.loop.WhenBroken(func(b runloop.Broken) { n.broken("singleton "+cfg.Name, b, s) })
@@ -224,7 +225,9 @@ func (s *Singleton) begin(token Token) {
 			return
 		}
 		if err := s.cfg.Run(ctx, token); err != nil && ctx.Err() == nil {
-			s.n.reports.emit(events.SingletonFailed{Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter})
+			s.n.reports.emit(events.SingletonFailed{
+				Name: s.cfg.Name, Role: s.cfg.Role, Err: err, Again: s.cfg.RestartAfter,
+			})
 		}
 	}()
 }

@@ -87,11 +87,12 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 	var mu sync.Mutex
 	var states []string
 	for i, n := range nodes {
-		part, err := n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: s.run(n), OnState: func(st ddata.SingletonState) {
-			mu.Lock()
-			defer mu.Unlock()
-			states = append(states, fmt.Sprintf("%d %v", i, st))
-		}})
+		part, err := n.RunSingleton(ddata.SingletonConfig{Name: "clerk",
+			Run: s.run(n), OnState: func(st ddata.SingletonState) {
+				mu.Lock()
+				defer mu.Unlock()
+				states = append(states, fmt.Sprintf("%d %v", i, st))
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,8 @@ func TestSingletonThatDoesNotStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-entered
-	if err := n.Leave(within(t, 100*time.Millisecond)); err == nil || !strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
+	if err := n.Leave(within(t, 100*time.Millisecond)); err == nil ||
+		!strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
 		t.Errorf("left with %v", err)
 	}
 	has(t, w, func(e events.SingletonOutlived) bool { return e.Name == "stubborn" && e.Role == "backend" })
@@ -157,13 +159,14 @@ func TestSingletonIsCalledAgain(t *testing.T) {
 	w := watch(&c)
 	n := startAll(t, c)[0]
 	calls := make(chan struct{}, 64)
-	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "brief", RestartAfter: time.Millisecond, Run: func(context.Context, ddata.Token) error {
-		select {
-		case calls <- struct{}{}:
-		default:
-		}
-		return errors.New("enough")
-	}})
+	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "brief",
+		RestartAfter: time.Millisecond, Run: func(context.Context, ddata.Token) error {
+			select {
+			case calls <- struct{}{}:
+			default:
+			}
+			return errors.New("enough")
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,11 +237,12 @@ func runSingletonChild(addr string) error {
 	if err != nil {
 		return err
 	}
-	_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: func(ctx context.Context, token ddata.Token) error {
-		fmt.Printf("%x\n", token.Bytes())
-		<-ctx.Done()
-		return nil
-	}})
+	_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk",
+		Run: func(ctx context.Context, token ddata.Token) error {
+			fmt.Printf("%x\n", token.Bytes())
+			<-ctx.Done()
+			return nil
+		}})
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,10 @@ func decodeWord(b []byte) (name string, w singleton.Word, err error) {
 func (s *Singleton) sendWord(e singleton.Envelope) {
 	payload := appendWord(nil, s.cfg.Name, e.Word)
 	if err := s.n.net.Send(transport.NodeID(e.To), transport.Control, 0, singletonChannel, payload); err != nil {
-		s.n.reports.emit(events.MessageUnsent{What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, s.cfg.Name), Err: err}) // a request is repeated
+		// a request is repeated
+		s.n.reports.emit(events.MessageUnsent{
+			What: "singleton", To: fmt.Sprintf("%v: %v of %q", e.To, e.Word, s.cfg.Name), Err: err,
+		})
 	}
 }
 

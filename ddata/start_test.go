@@ -15,10 +15,12 @@ import (
 
 func TestBadConfigNamesEveryField(t *testing.T) {
 	_, err := ddata.Start(t.Context(), ddata.Config{
-		Bind: "nowhere", Advertise: "x", Seeds: []string{""}, Roles: []string{"a", "a"}, DurableKeys: []string{"x"}, BootstrapExpect: -1,
+		Bind: "nowhere", Advertise: "x",
+		Seeds: []string{""}, Roles: []string{"a", "a"}, DurableKeys: []string{"x"}, BootstrapExpect: -1,
 		MinMembers: -1, MinMembersPerRole: map[string]int{"a": -1}, AppVersion: strings.Repeat("v", 100),
 	})
-	for _, field := range []string{"Name", "Bind", "Advertise", "Seeds", "Roles", "Dir", "BootstrapExpect", "MinMembers", "MinMembersPerRole",
+	for _, field := range []string{"Name", "Bind", "Advertise", "Seeds", "Roles", "Dir", "BootstrapExpect",
+		"MinMembers", "MinMembersPerRole",
 		"AppVersion"} {
 		if err == nil || !strings.Contains(err.Error(), "Config."+field) {
 			t.Errorf("the error does not name %s: %v", field, err)
@@ -33,7 +35,8 @@ func TestAnAddressThatNobodyCanDialIsRefused(t *testing.T) {
 			if c.Bind != all {
 				c.Advertise = all
 			}
-			if _, err := ddata.Start(t.Context(), c); err == nil || !strings.Contains(err.Error(), "Config.Advertise: ") ||
+			if _, err := ddata.Start(t.Context(), c); err == nil ||
+				!strings.Contains(err.Error(), "Config.Advertise: ") ||
 				!strings.Contains(err.Error(), strconv.Quote(all)) {
 				t.Errorf("Bind %q, Advertise %q: %v", c.Bind, c.Advertise, err)
 			}
@@ -63,7 +66,8 @@ func TestWrongClusterNameIsRefusedWithTheReason(t *testing.T) {
 	c := config(freeAddrs(t, 1)[0], []string{n.Addr()}, 0)
 	c.Name = "other"
 	_, err := ddata.Start(testContext(t), c)
-	if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), `"test"`) || !strings.Contains(err.Error(), `"other"`) {
+	if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), `"test"`) ||
+		!strings.Contains(err.Error(), `"other"`) {
 		t.Fatalf("want a refusal that names both clusters, got %v", err)
 	}
 }
@@ -103,7 +107,8 @@ func TestDifferentSettingsAreRefusedByName(t *testing.T) {
 	c := config(freeAddrs(t, 1)[0], []string{n.Addr()}, 0)
 	c.Dir = t.TempDir()
 	_, err := ddata.Start(testContext(t), c)
-	if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), "Dir") || !strings.Contains(err.Error(), "DurableKeys") {
+	if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), "Dir") ||
+		!strings.Contains(err.Error(), "DurableKeys") {
 		t.Fatalf("want a refusal that names the settings, got %v", err)
 	}
 }

@@ -17,17 +17,19 @@ func TestSmallWritesBesideLargeUpdate(t *testing.T) {
 	ctx := testContext(t)
 	large := make(chan error, 1)
 	go func() {
-		large <- ddata.Update(ctx, replica(t, nodes[0]), files, ddata.WriteAll, func(tx *crdt.LWWMapTx[int, []byte]) error {
-			for i := range 30 {
-				if err := tx.Put(i, make([]byte, 1_000_000)); err != nil {
-					return err
+		large <- ddata.Update(ctx, replica(t, nodes[0]), files, ddata.WriteAll,
+			func(tx *crdt.LWWMapTx[int, []byte]) error {
+				for i := range 30 {
+					if err := tx.Put(i, make([]byte, 1_000_000)); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
 	}()
 	for i := range 50 {
-		err := ddata.Update(ctx, replica(t, nodes[1]), names, ddata.WriteMajority, func(tx *crdt.ORSetTx[string]) error { return tx.Add(fmt.Sprint(i)) })
+		err := ddata.Update(ctx, replica(t, nodes[1]), names, ddata.WriteMajority,
+			func(tx *crdt.ORSetTx[string]) error { return tx.Add(fmt.Sprint(i)) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,8 @@ func TestAllNodesStopAtOnce(t *testing.T) {
 		for i := range configs {
 			configs[i] = config(addrs[i], addrs, nodes)
 			configs[i].Preset = ddata.LAN
-			configs[i].Transport.AddrIdle = 10 * time.Millisecond // as after 30 s: no connection is left but those to members
+			// as after 30 s: no connection is left but those to members
+			configs[i].Transport.AddrIdle = 10 * time.Millisecond
 		}
 		starting.Go(func() {
 			started := startAll(t, configs...)

@@ -41,7 +41,8 @@ func TestSuspendIsNoticed(t *testing.T) {
 	nodes, errs, lost := make([]*Node, 3), make(chan error, 3), make(chan membership.LeaseLoss, 100)
 	for i, bind := range []string{first, "127.0.0.1:0", "127.0.0.1:0"} {
 		c := Config{
-			Name: "test", Bind: bind, Seeds: []string{first}, BootstrapExpect: 3, Preset: Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Name: "test", Bind: bind, Seeds: []string{first}, BootstrapExpect: 3, Preset: Local,
+			Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		}
 		if i == 0 {
 			c.EventListener.LeaseLost = func(e events.LeaseLost) {

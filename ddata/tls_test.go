@@ -36,7 +36,8 @@ func TestOnlyCertifiedNodesGetIn(t *testing.T) {
 		if err == nil {
 			_ = n.Close()
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "Config.TLS") {
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), "Config.TLS") {
 			t.Errorf("%s: started with %v", name, err)
 		}
 	}

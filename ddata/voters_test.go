@@ -22,7 +22,8 @@ func TestVotersMax(t *testing.T) {
 		t.Errorf("%d of %d vote in %v", len(v.Voters()), len(v.Full()), v)
 	}
 	other := config(addrs[2], addrs[:2], 0)
-	if _, err := ddata.Start(testContext(t), other); !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), "VotersMax") {
+	if _, err := ddata.Start(testContext(t), other); !errors.Is(err, ddata.ErrRefused) ||
+		!strings.Contains(err.Error(), "VotersMax") {
 		t.Errorf("a node without the cap: %v", err)
 	}
 	other.VotersMax = -1

@@ -42,7 +42,8 @@ func (m *members) notUp(v *membership.View) string {
 	}
 	for _, role := range n.cfg.Roles {
 		if !n.progress.hasCaughtUp(role) {
-			lacks = append(lacks, fmt.Sprintf("the data of role %q is not here yet, which takes a majority of its %d members", role, full(v, role)))
+			lacks = append(lacks, fmt.Sprintf("the data of role %q is not here yet, which takes a majority of its %d "+
+				"members", role, full(v, role)))
 		}
 	}
 	if !n.HoldsLease() {
@@ -62,9 +63,11 @@ func (c Config) tooFew(v *membership.View) (lacks []string) {
 	for _, role := range slices.Sorted(maps.Keys(c.MinMembersPerRole)) {
 		switch have, need := len(v.ByRole(role)), c.MinMembersPerRole[role]; {
 		case have == 0 && need > 0:
-			lacks = append(lacks, fmt.Sprintf("no member has the role %q, of which %d are needed (MinMembersPerRole): check its spelling in Roles", role, need))
+			lacks = append(lacks, fmt.Sprintf("no member has the role %q, of which %d are needed (MinMembersPerRole): "+
+				"check its spelling in Roles", role, need))
 		case have < need:
-			lacks = append(lacks, fmt.Sprintf("%d of %d members of role %q are there (MinMembersPerRole)", have, need, role))
+			lacks = append(lacks, fmt.Sprintf("%d of %d members of role %q are there (MinMembersPerRole)", have, need,
+				role))
 		}
 	}
 	return lacks

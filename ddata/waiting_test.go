@@ -73,7 +73,10 @@ func TestStartSaysWhoCannotBeDialled(t *testing.T) {
 	}
 	dead := net.JoinHostPort("127.0.2.33", port)
 	configs[2].Advertise = dead
-	says := []string{dead + " does not hear " + addrs[0], dead + " does not hear " + addrs[1], "not reached at the address that it advertises, " + dead}
+	says := []string{
+		dead + " does not hear " + addrs[0], dead + " does not hear " + addrs[1],
+		"not reached at the address that it advertises, " + dead,
+	}
 	for i, err := range giveUp(t, says, configs...) {
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), says[i]) {
 			t.Errorf("node %d ended with %v, not with %q", i, err, says[i])
@@ -86,7 +89,10 @@ func TestStartSaysWhichMembersAreMissing(t *testing.T) {
 	c := config(freeAddrs(t, 1)[0], nil, 1)
 	c.MinMembers, c.MinMembersPerRole = 3, map[string]int{"backend": 2, "bakcend": 1}
 	err := giveUp(t, []string{"founded"}, c)[0]
-	for _, want := range []string{"1 of 3 members are there (MinMembers)", `1 of 2 members of role "backend" are there`, `no member has the role "bakcend", of which 1`} {
+	for _, want := range []string{
+		"1 of 3 members are there (MinMembers)", `1 of 2 members of role "backend" are there`,
+		`no member has the role "bakcend", of which 1`,
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
@@ -116,7 +122,8 @@ func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
 			cancel()
 		}
 	}))
-	want := "the attempt before broke off: cluster " + membership.ClusterID(5).String() + " was heard of, and nothing more of it for 1s"
+	want := "the attempt before broke off: cluster " + membership.ClusterID(5).String() +
+		" was heard of, and nothing more of it for 1s"
 	if _, err := ddata.Start(ctx, c); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), want) {
 		t.Errorf("it ended with %v, want %q", err, want)
 	}
@@ -133,7 +140,8 @@ func TestStartSaysWhichAttemptFailed(t *testing.T) {
 			cancel()
 		}
 	}
-	if _, err := ddata.Start(ctx, c); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), addrs[1]+": ") ||
+	if _, err := ddata.Start(ctx, c); !errors.Is(err, context.Canceled) ||
+		!strings.Contains(err.Error(), addrs[1]+": ") ||
 		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("ended with %v", err)
 	}

@@ -38,12 +38,14 @@ func Watch[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Ke
 // WatchPrefix is Watch for all keys that begin with a prefix, "" for all of the role. Each
 // that changed is delivered with its latest state; the order between keys is that of their first
 // change not yet delivered.
-func WatchPrefix[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, prefix string) iter.Seq2[Change[V], error] {
+func WatchPrefix[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator,
+	prefix string) iter.Seq2[Change[V], error] {
 	return typed[V](r, r.WatchPrefix(ctx, prefix))
 }
 
 // typed reads what changes yields as V.
-func typed[V crdt.Value[V, T], T any](r *Replicator, changes iter.Seq2[Change[crdt.Reader], error]) iter.Seq2[Change[V], error] {
+func typed[V crdt.Value[V, T], T any](r *Replicator,
+	changes iter.Seq2[Change[crdt.Reader], error]) iter.Seq2[Change[V], error] {
 	return func(yield func(Change[V], error) bool) {
 		for c, err := range changes {
 			t := Change[V]{Key: c.Key, Deleted: c.Deleted, Ended: c.Ended}

@@ -51,9 +51,10 @@ func (n *Node) Watch(ctx context.Context) iter.Seq2[*membership.View, error] {
 type watcher struct {
 	view      func(*membership.View)            // gets each view that is installed
 	reachable func(uid membership.UID, is bool) // gets members that this node stops or begins to hear
-	lease     func(held bool)                   // gets the loss and the return of the lease, perhaps late: Node.HoldsLease decides
-	link      func(transport.LinkEvent)         // gets the transport's links as they go up and down
-	end       func(error)                       // gets the reason, once, when the node ends: it is no member any more
+	// gets the loss and the return of the lease, perhaps late: Node.HoldsLease decides
+	lease func(held bool)
+	link  func(transport.LinkEvent) // gets the transport's links as they go up and down
+	end   func(error)               // gets the reason, once, when the node ends: it is no member any more
 }
 
 // watch registers a watcher. If a view is installed, its view is called with it, perhaps twice. A

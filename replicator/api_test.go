@@ -67,7 +67,13 @@ func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 	w.mendAll()
 	w.advance(time.Second)
 	expect("2 absent [u]false", "3 absent [u]false", "1 fruit [x y z]false", "3 fruit [x y z]false")
-	b.step(Receive{1, &wire.Push{Epoch: 1, Groups: []crdt.Group{{{Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "fruit", Path: "\x02x", Puts: true}}}}})
+	b.step(Receive{
+		1, &wire.Push{
+			Epoch: 1, Groups: []crdt.Group{
+				{{Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "fruit", Path: "\x02x", Puts: true}},
+			},
+		},
+	})
 	expect() // it was known
 	b.step(Unsubscribe{ID: 3})
 	b.step(Unsubscribe{ID: 1})
@@ -172,7 +178,8 @@ func TestLargeKeysAreToldOf(t *testing.T) {
 			}
 			return nil
 		}})
-		if a.want(1, nil); len(a.large) != r.want || r.want > 0 && (a.large[0].Bytes < 300*4000 || a.large[0].Bytes > 300*4100) {
+		if a.want(1, nil); len(a.large) != r.want ||
+			r.want > 0 && (a.large[0].Bytes < 300*4000 || a.large[0].Bytes > 300*4100) {
 			t.Errorf("LargeKey %d: %v", r.most, a.large)
 		}
 	}
@@ -184,16 +191,21 @@ func TestTypeClashIsAnErrorToTheCaller(t *testing.T) {
 	a, b := w.nodes[0], w.nodes[1]
 	a.put("s", "x", quorum.All)
 	w.quiet()
-	b.step(Update{ID: 100, Key: "s", Write: quorum.All, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
+	b.step(Update{ID: 100, Key: "s", Write: quorum.All, Mutate: func(tx *crdt.Tx) error {
+		return crdt.GCounter{}.Mutator(tx).Increment(1)
+	}})
 	b.want(100, crdt.ErrTypeClash)
 	// Two types are used at one key at the same time. Both remain, and every reader gets an error.
 	w.sever(1, 2)
 	a.put("n", "x", quorum.Local)
-	b.step(Update{ID: 101, Key: "n", Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(1) }})
+	b.step(Update{ID: 101, Key: "n", Mutate: func(tx *crdt.Tx) error {
+		return crdt.GCounter{}.Mutator(tx).Increment(1)
+	}})
 	w.mendAll()
 	w.advance(time.Second)
 	w.same()
-	if _, err := (crdt.ORSet[string]{}).View(a.m.Snapshot(keyspace.Volatile).View("n")); !errors.Is(err, crdt.ErrTypeClash) {
+	if _, err := (crdt.ORSet[string]{}).View(a.m.Snapshot(keyspace.Volatile).View("n")); !errors.Is(err,
+		crdt.ErrTypeClash) {
 		t.Fatalf("a mixed key reads as %v", err)
 	}
 }
@@ -265,7 +277,8 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	}
 	w.advance(time.Second)
 	s := a.m.spaces[keyspace.Volatile]
-	if s.store.LogLen() > 100 || s.pusher.own.Bytes() > 2*16384 || s.peers[1].links[keyspace.Volatile].window.Flight() > 2 {
+	if s.store.LogLen() > 100 || s.pusher.own.Bytes() > 2*16384 ||
+		s.peers[1].links[keyspace.Volatile].window.Flight() > 2 {
 		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.pusher.own.Bytes())
 	}
 	if sent > 20 {

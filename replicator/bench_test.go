@@ -126,7 +126,9 @@ func BenchmarkWriteMajority(b *testing.B) {
 // BenchmarkReadMajority reads a key that does not change: only a hash travels.
 func BenchmarkReadMajority(b *testing.B) {
 	l := newLab(b, 3)
-	l.step(1, Update{ID: 1, Key: "s", Write: quorum.All, Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add("x") }})
+	l.step(1, Update{ID: 1, Key: "s", Write: quorum.All, Mutate: func(t *crdt.Tx) error {
+		return addOne.Mutator(t).Add("x")
+	}})
 	l.drain()
 	id := uint64(1)
 	b.ReportAllocs()
@@ -144,7 +146,9 @@ func BenchmarkReadMajority(b *testing.B) {
 func BenchmarkRepairEmpty(b *testing.B) {
 	l := newLab(b, 1)
 	for i := range 100_000 {
-		l.step(1, Update{ID: uint64(i), Key: fmt.Sprint("key", i%1000), Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add(fmt.Sprint(i)) }})
+		l.step(1, Update{ID: uint64(i), Key: fmt.Sprint("key", i%1000), Mutate: func(t *crdt.Tx) error {
+			return addOne.Mutator(t).Add(fmt.Sprint(i))
+		}})
 	}
 	next := crdt.Origin(1)
 	epoch := uint64(1)

@@ -13,15 +13,17 @@ import (
 // Cancel ends what waits for acks, for the own disk, for answers, for agreement, and what is held
 // back, and leaves no trace of it but the write itself.
 func TestCancelFreesWhatWaits(t *testing.T) {
-	cfg := Config{DurableKeys: []string{"d/*"}, BacklogMax: 512, PushWindow: 512, PushFlight: 1, PendingMax: 100, OperationTimeout: time.Hour,
-		RetryInterval: time.Minute}
+	cfg := Config{DurableKeys: []string{"d/*"}, BacklogMax: 512, PushWindow: 512, PushFlight: 1, PendingMax: 100,
+		OperationTimeout: time.Hour,
+		RetryInterval:    time.Minute}
 	w := cluster(t, 3, cfg)
 	a, b := w.nodes[0], w.nodes[1]
 	a.put("s", "seen", quorum.All)
 	w.quiet()
 	w.isolate(1)
 	ids := []uint64{
-		a.put("s", "written", quorum.Majority), a.take("s", "absent", quorum.Majority), a.put("d/s", "disk", quorum.Local), a.put("d/s", "both", quorum.All),
+		a.put("s", "written", quorum.Majority), a.take("s", "absent", quorum.Majority),
+		a.put("d/s", "disk", quorum.Local), a.put("d/s", "both", quorum.All),
 		a.get("s", quorum.Majority), a.get("s", quorum.Linearizable),
 	}
 	for i := range 40 { // until the backlog holds updates back
@@ -30,13 +32,16 @@ func TestCancelFreesWhatWaits(t *testing.T) {
 	held := a.put("s", "held", quorum.Majority)
 	ids = append(ids, held)
 	s := a.m.spaces[keyspace.Volatile]
-	if len(s.holding.held) == 0 || len(s.writes.queues) == 0 || len(s.writes.goals) == 0 || len(s.reads.rounds) == 0 || len(s.compares.linear) == 0 && s.compares.comparing == nil {
-		t.Fatalf("%d held, %d levels, %d goals, %d rounds, %d linear", len(s.holding.held), len(s.writes.queues), len(s.writes.goals), len(s.reads.rounds), len(s.compares.linear))
+	if len(s.holding.held) == 0 || len(s.writes.queues) == 0 || len(s.writes.goals) == 0 || len(s.reads.rounds) == 0 ||
+		len(s.compares.linear) == 0 && s.compares.comparing == nil {
+		t.Fatalf("%d held, %d levels, %d goals, %d rounds, %d linear",
+			len(s.holding.held), len(s.writes.queues), len(s.writes.goals), len(s.reads.rounds), len(s.compares.linear))
 	}
 	waited := a.m.ops.pending()
 	a.step(Cancel{IDs: append(ids, 1<<40)})
 	if a.m.ops.pending() != 0 || len(s.holding.held)+len(s.writes.goals)+len(s.holding.of) != 0 {
-		t.Fatalf("%d of %d wait, %d held of %d keys, %d goals", a.m.ops.pending(), waited, len(s.holding.held), len(s.holding.of), len(s.writes.goals))
+		t.Fatalf("%d of %d wait, %d held of %d keys, %d goals",
+			a.m.ops.pending(), waited, len(s.holding.held), len(s.holding.of), len(s.writes.goals))
 	}
 	for _, q := range append(s.writes.queues, a.m.spaces[keyspace.Durable].writes.queues...) {
 		for _, o := range q.ops.Items() {

@@ -36,7 +36,8 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 	case *wire.Answer:
 		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
 	case *wire.Compare:
-		return msg.Space < keyspace.Count && msg.More != nil && len(msg.Keys) <= comparedMax && m.sane(msg.Space, msg.More)
+		return msg.Space < keyspace.Count && msg.More != nil && len(msg.Keys) <= comparedMax &&
+			m.sane(msg.Space, msg.More)
 	case *wire.Compared:
 		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
 	case *wire.Report:
@@ -89,7 +90,8 @@ func (m *Machine) Check() error {
 		return fmt.Errorf("replicator %s: %d pending, at most %d", wire.Short(m.cfg.Self), n, m.cfg.PendingMax)
 	}
 	if m.donating.donors.Len() > m.cfg.DonorsMax {
-		return fmt.Errorf("replicator %s: %d donations, at most %d", wire.Short(m.cfg.Self), m.donating.donors.Len(), m.cfg.DonorsMax)
+		return fmt.Errorf("replicator %s: %d donations, at most %d",
+			wire.Short(m.cfg.Self), m.donating.donors.Len(), m.cfg.DonorsMax)
 	}
 	return nil
 }
@@ -102,7 +104,8 @@ func (s *space) check() error {
 	case len(h.held) > 0 && !h.crowded() && len(h.frozen) == 0:
 		return fmt.Errorf("%d updates are held back for nothing", len(h.held))
 	case x.comparing != nil && (len(x.comparing.votes) > len(x.comparing.asked) || x.at.IsZero()):
-		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(x.comparing.votes), len(x.comparing.asked), x.at)
+		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v",
+			len(x.comparing.votes), len(x.comparing.asked), x.at)
 	case x.comparing == nil && len(x.linear) > 0 && x.at.IsZero():
 		return fmt.Errorf("%d linearizable reads wait for nothing", len(x.linear))
 	case s.intake.waiting.Len() > push.WaitingMax:
@@ -128,13 +131,16 @@ func (s *space) checkLinks() error {
 		l := p.link(s.id)
 		switch {
 		case !l.content.Includes(l.acked):
-			return fmt.Errorf("peer %s has acked %s beyond its content %s", wire.Short(p.id), wire.ClockName(l.acked), wire.ClockName(l.content))
+			return fmt.Errorf("peer %s has acked %s beyond its content %s",
+				wire.Short(p.id), wire.ClockName(l.acked), wire.ClockName(l.content))
 		case l.content.LastEvent(s.cfg.Self) > seq:
 			return fmt.Errorf("peer %s is at %s, of own %d", wire.Short(p.id), wire.ClockName(l.content), seq)
 		case l.window.Applied() != l.content.Base(s.cfg.Self) || l.window.Counted() != l.acked.Base(s.cfg.Self):
-			return fmt.Errorf("peer %s: applied %d, counted %d of %s", wire.Short(p.id), l.window.Applied(), l.window.Counted(), wire.ClockName(l.content))
+			return fmt.Errorf("peer %s: applied %d, counted %d of %s",
+				wire.Short(p.id), l.window.Applied(), l.window.Counted(), wire.ClockName(l.content))
 		}
-		if err := errors.Join(l.window.Check(seq, s.cfg.PushFlight, p.voter), p.flows.Check(), p.coming.Check()); err != nil {
+		if err := errors.Join(l.window.Check(seq, s.cfg.PushFlight, p.voter), p.flows.Check(),
+			p.coming.Check()); err != nil {
 			return fmt.Errorf("peer %s: %w", wire.Short(p.id), err)
 		}
 	}

@@ -26,7 +26,9 @@ func aged(t *testing.T, incarnations int) *rows {
 		}
 		r := crdt.NewReplica(o, crdt.StoreOptions{})
 		var ch crdt.Changes
-		if _, err := r.Update("d/set", 1, func(t *crdt.Tx) error { return addOne.Mutator(t).Add(fmt.Sprint("e", i)) }, &ch); err != nil {
+		if _, err := r.Update("d/set", 1, func(t *crdt.Tx) error {
+			return addOne.Mutator(t).Add(fmt.Sprint("e", i))
+		}, &ch); err != nil {
 			t.Fatal(err)
 		}
 		for _, it := range ch.Put {

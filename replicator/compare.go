@@ -128,7 +128,9 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 // yet. If an earlier message was lost, the peer says so.
 func (x *compares) ask(p *peer) {
 	c, l := x.comparing, p.link(x.id)
-	msg := &wire.Compare{Epoch: x.view.Epoch, Space: x.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds())}
+	msg := &wire.Compare{
+		Epoch: x.view.Epoch, Space: x.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds()),
+	}
 	if l.told != nil {
 		msg.More = c.clock.Minus(l.told)
 	}
@@ -244,7 +246,8 @@ func (x *compares) checkComparison() {
 	switch {
 	case open == 0 || len(c.votes) == len(c.asked):
 		x.plan(x.giveUp())
-	case x.sets.Agreed(quorum.Majority, func(p *peer) bool { return p == nil || c.voted(p) }): // others may make up for them
+	// others may make up for them
+	case x.sets.Agreed(quorum.Majority, func(p *peer) bool { return p == nil || c.voted(p) }):
 		x.at = earlier(x.at, x.now.Add(x.cfg.GapDelay))
 	}
 }

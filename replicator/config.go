@@ -144,7 +144,8 @@ func (c Config) Validate() error {
 		name string
 		d    time.Duration
 	}{
-		{"GossipInterval", c.GossipInterval}, {"OperationTimeout", c.OperationTimeout}, {"RetryInterval", c.RetryInterval}, {"WriteBehind", c.WriteBehind},
+		{"GossipInterval", c.GossipInterval}, {"OperationTimeout", c.OperationTimeout},
+		{"RetryInterval", c.RetryInterval}, {"WriteBehind", c.WriteBehind},
 		{"GapDelay", c.GapDelay}, {"DonorExpiry", c.DonorExpiry},
 	} {
 		bad(d.d < 0, "%s is negative: %v", d.name, d.d)
@@ -153,10 +154,13 @@ func (c Config) Validate() error {
 		name     string
 		n, least int
 	}{
-		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1}, {"PushWindow", c.PushWindow, 512},
-		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1}, {"LogBytesMax", c.LogBytesMax, 1},
+		{"FrameMax", c.FrameMax, 512}, {"GroupMax", c.GroupMax, 4096}, {"PushFlight", c.PushFlight, 1},
+		{"PushWindow", c.PushWindow, 512},
+		{"BacklogMax", c.BacklogMax, 512}, {"PendingMax", c.PendingMax, 1}, {"LogMax", c.LogMax, 1},
+		{"LogBytesMax", c.LogBytesMax, 1},
 		{"DonorsMax", c.DonorsMax, 1}, {"PieceWindow", c.PieceWindow, 1},
-		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1}, {"SketchMax", c.SketchMax, repair.FirstCells},
+		{"SuppliersMax", c.SuppliersMax, 1}, {"SketchFrom", c.SketchFrom, 1},
+		{"SketchMax", c.SketchMax, repair.FirstCells},
 		{"BatchRowsMax", c.BatchRowsMax, 1}, {"BatchBytesMax", c.BatchBytesMax, 1},
 	} {
 		bad(n.n != 0 && n.n < n.least, "%s is %d, at least %d is needed", n.name, n.n, n.least)
@@ -204,16 +208,18 @@ func def[T comparable](v *T, d T) {
 // notices each. They are exported because it does so from outside, through the Config of a whole
 // node's machines; package ddata refuses a Config that has any.
 type Defects struct {
-	AckBeforeCommit      bool         // breaks R7: the content clock answers where the durable one must
-	JoinWithoutCatchUp   bool         // breaks R11: a learner serves, acks and says that it has caught up at once
-	CountAnyEpoch        bool         // breaks V7: acks of peers in other views count
-	ReadWithoutCatchUp   bool         // a quorum read replies when enough have answered, not when their clocks are contained
-	ReadWithoutAgreement bool         // a linearizable read is answered as one at Majority
-	TrustSketch          bool         // breaks R5: a repair is taken though it does not add up to the donor's digest
-	TidyInOldView        bool         // breaks R8: the oldest tidies in its view although it has heard of a newer one
-	ExpireUnasked        bool         // a key expires without a look at what a majority has of it
-	FoldUnasked          bool         // breaks R6: what removed members counted is folded before all have said what they have of it
-	MoveUnasked          bool         // a replica moves what it has of the keys that become durable, whatever the others have
-	MoveUnfrozen         bool         // updates of keys that are being moved are made at once, in the volatile space
-	Store                crdt.Defects // handed to both spaces
+	AckBeforeCommit    bool // breaks R7: the content clock answers where the durable one must
+	JoinWithoutCatchUp bool // breaks R11: a learner serves, acks and says that it has caught up at once
+	CountAnyEpoch      bool // breaks V7: acks of peers in other views count
+	// a quorum read replies when enough have answered, not when their clocks are contained
+	ReadWithoutCatchUp   bool
+	ReadWithoutAgreement bool // a linearizable read is answered as one at Majority
+	TrustSketch          bool // breaks R5: a repair is taken though it does not add up to the donor's digest
+	TidyInOldView        bool // breaks R8: the oldest tidies in its view although it has heard of a newer one
+	ExpireUnasked        bool // a key expires without a look at what a majority has of it
+	// breaks R6: what removed members counted is folded before all have said what they have of it
+	FoldUnasked  bool
+	MoveUnasked  bool         // a replica moves what it has of the keys that become durable, whatever the others have
+	MoveUnfrozen bool         // updates of keys that are being moved are made at once, in the volatile space
+	Store        crdt.Defects // handed to both spaces
 }

@@ -15,7 +15,10 @@ import (
 // left, with batches of few rows.
 func inParts(t *testing.T, same, added, removed int) (w *world, a, b *node) {
 	t.Helper()
-	w = cluster(t, 2, Config{DurableKeys: []string{"d/*"}, LogMax: 1, PushWindow: 512, PushFlight: 1, BatchRowsMax: 16, BatchBytesMax: 1 << 10})
+	w = cluster(t, 2, Config{
+		DurableKeys: []string{"d/*"}, LogMax: 1, PushWindow: 512, PushFlight: 1,
+		BatchRowsMax: 16, BatchBytesMax: 1 << 10,
+	})
 	a, b = w.nodes[0], w.nodes[1]
 	for i := range same {
 		a.put("d/s", fmt.Sprint("same", i), quorum.Local)
@@ -46,7 +49,8 @@ func smallParts(t *testing.T, w *world) {
 			for _, it := range b.Put {
 				bytes += storage.Cost(it)
 			}
-			if rows := len(b.Put) + len(b.Drop); rows > w.cfg.BatchRowsMax || bytes > w.cfg.withDefaults().BatchBytesMax ||
+			if rows := len(b.Put) + len(b.Drop); rows > w.cfg.BatchRowsMax ||
+				bytes > w.cfg.withDefaults().BatchBytesMax ||
 				b.Mark != nil && b.Mark.Len() > uint64(w.cfg.BatchRowsMax) {
 				t.Fatalf("a batch of %d rows and %d bytes: %v", rows, bytes, b)
 			}
@@ -63,7 +67,8 @@ func TestRepairLargerThanABatch(t *testing.T) {
 		same, added, removed int
 		parts                int // at least
 	}{
-		{"puts", 20, 200, 0, 10}, {"a few drops", 60, 60, 12, 4}, {"drops", 200, 0, 150, 20}, {"both", 150, 150, 140, 30},
+		{"puts", 20, 200, 0, 10}, {"a few drops", 60, 60, 12, 4}, {"drops", 200, 0, 150, 20},
+		{"both", 150, 150, 140, 30},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			olds, news, torn := 0, 0, 0
@@ -89,7 +94,8 @@ func TestRepairLargerThanABatch(t *testing.T) {
 				}
 				if answered < kill {
 					if kill <= c.parts || olds == 0 || news == 0 || torn == 0 {
-						t.Fatalf("%d parts: %d crashes left the old state, %d the new one, %d rows that do not count", kill-1, olds, news, torn)
+						t.Fatalf("%d parts: %d crashes left the old state, %d the new one, %d rows that do not count",
+							kill-1, olds, news, torn)
 					}
 					w.advance(5 * time.Second)
 					w.same()
@@ -124,9 +130,11 @@ func TestRepairLargerThanABatch(t *testing.T) {
 func checkRows(t *testing.T, n *node) {
 	t.Helper()
 	snap := n.m.Snapshot(keyspace.Durable)
-	if len(n.disk.items) != snap.Len() || n.disk.counts != storage.AllRows || len(n.disk.marks) != 0 || !n.disk.clock.Equal(snap.Clock()) ||
+	if len(n.disk.items) != snap.Len() || n.disk.counts != storage.AllRows || len(n.disk.marks) != 0 ||
+		!n.disk.clock.Equal(snap.Clock()) ||
 		n.disk.digest != snap.Digest() {
-		t.Fatalf("%d rows and %d marks, %v count, of %d items", len(n.disk.items), len(n.disk.marks), n.disk.counts, snap.Len())
+		t.Fatalf("%d rows and %d marks, %v count, of %d items",
+			len(n.disk.items), len(n.disk.marks), n.disk.counts, snap.Len())
 	}
 }
 

@@ -34,7 +34,8 @@ func (d *donating) onPull(p *peer, msg *wire.Pull) {
 	}
 	n.Touch(d.now.Add(d.cfg.DonorExpiry))
 	d.send(p, Bulk, &wire.Head{
-		Epoch: d.view.Epoch, Space: s.id, Session: n.Session, Clock: n.Pin.Clock(), Digest: n.Pin.Digest(), Items: uint64(n.Pin.Len()),
+		Epoch: d.view.Epoch, Space: s.id, Session: n.Session, Clock: n.Pin.Clock(), Digest: n.Pin.Digest(),
+		Items: uint64(n.Pin.Len()),
 	})
 	first, bytes := repair.FirstItems(n.Items(n.News), d.cfg.FrameMax)
 	d.sendItems(p, msg.Space, msg.Session, first, bytes)
@@ -52,7 +53,10 @@ func (d *donating) refuse(p *peer, s keyspace.Space, session uint64) {
 func (d *donating) workFor(n *repair.Donation) {
 	p := d.peer(n.To)
 	n.Work(d.cfg.FrameMax, func(c repair.Cells) {
-		d.send(p, Bulk, &wire.Cells{Epoch: d.view.Epoch, Space: keyspace.Space(n.Space), Session: n.Session, Key: c.Key, From: c.From, Cells: c.Cells})
+		d.send(p, Bulk, &wire.Cells{
+			Epoch: d.view.Epoch, Space: keyspace.Space(n.Space), Session: n.Session, Key: c.Key,
+			From: c.From, Cells: c.Cells,
+		})
 	})
 }
 
@@ -109,7 +113,10 @@ func (d *donating) onFetchItems(p *peer, msg *wire.FetchItems) {
 
 // sendItems sends an answer whose items take about so many bytes.
 func (d *donating) sendItems(p *peer, s keyspace.Space, session uint64, a repair.Answer, bytes int) {
-	msg := &wire.Items{Epoch: d.view.Epoch, Space: s, Session: session, ID: a.ID, UpTo: a.UpTo, Names: a.Names, Sums: a.Sums, Items: a.Items}
+	msg := &wire.Items{
+		Epoch: d.view.Epoch, Space: s, Session: session, ID: a.ID, UpTo: a.UpTo, Names: a.Names,
+		Sums: a.Sums, Items: a.Items,
+	}
 	if bytes <= d.cfg.FrameMax {
 		d.send(p, Bulk, msg)
 		return

@@ -116,7 +116,8 @@ func (e *Effects) reset() {
 	clear(e.Malformed)
 	*e = Effects{
 		Diverged: e.Diverged[:0], Malformed: e.Malformed[:0], Repairs: e.Repairs[:0], Holding: e.Holding[:0],
-		Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0], Settled: e.Settled[:0], Large: e.Large[:0],
+		Persist: e.Persist[:0], Send: e.Send[:0], Reply: e.Reply[:0], Notify: e.Notify[:0],
+		Settled: e.Settled[:0], Large: e.Large[:0],
 	}
 }
 
@@ -179,13 +180,15 @@ type Stats struct {
 	RangeRepairs   uint64 // repairs whose difference was looked for by ranges
 	Donated        uint64 // repairs from here that their pullers have ended
 	Helped         uint64 // questions of others' repairs answered with items, as a helper
-	Diverged       uint64 // dots that stood for two items: impossible by construction; all keep the one with the lower hash (R5)
-	DigestAlarms   uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
-	Held           uint64 // updates that were held back for a while
-	StoreFailures  uint64 // batches that the disk refused
-	Swept          uint64 // items removed that were shown to no reader any more
-	Expired        uint64 // keys removed because they were not written to for too long
-	Folded         uint64 // groups made that fold what removed members had counted
-	Moved          uint64 // moves of keys from the volatile to the durable space that this replica took part in
-	FlowsDropped   uint64 // messages larger than a frame given up
+	// dots that stood for two items: impossible by construction; all keep the one with the lower
+	// hash (R5)
+	Diverged      uint64
+	DigestAlarms  uint64 // equal clocks with different digests: impossible by construction, repaired by union (R5)
+	Held          uint64 // updates that were held back for a while
+	StoreFailures uint64 // batches that the disk refused
+	Swept         uint64 // items removed that were shown to no reader any more
+	Expired       uint64 // keys removed because they were not written to for too long
+	Folded        uint64 // groups made that fold what removed members had counted
+	Moved         uint64 // moves of keys from the volatile to the durable space that this replica took part in
+	FlowsDropped  uint64 // messages larger than a frame given up
 }

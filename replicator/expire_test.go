@@ -12,8 +12,9 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-var fleeting = Config{DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour,
-	"x/long/not": time.Minute}}
+var fleeting = Config{DurableKeys: []string{"d/*"},
+	Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour,
+		"x/long/not": time.Minute}}
 
 // The oldest removes a key after its time without writes. Subscribers hear that the key is deleted,
 // its rows go, and the key can be used again.
@@ -51,7 +52,8 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 			deleted = append(deleted, c.Key)
 		}
 	}
-	if fmt.Sprint(deleted) != "[d/x/1 x/1 x/long/not x/long/1]" && fmt.Sprint(deleted) != "[x/1 d/x/1 x/long/not x/long/1]" {
+	if fmt.Sprint(deleted) != "[d/x/1 x/1 x/long/not x/long/1]" &&
+		fmt.Sprint(deleted) != "[x/1 d/x/1 x/long/not x/long/1]" {
 		t.Fatalf("deleted %q", deleted)
 	}
 	for _, n := range w.nodes {
@@ -68,7 +70,9 @@ func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
 	b, c := w.nodes[1], w.nodes[2]
 	count := func(n *node, by uint64, l quorum.Level) uint64 {
 		w.seq++
-		n.step(Update{ID: w.seq, Key: "x/c", Write: l, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(by) }})
+		n.step(Update{ID: w.seq, Key: "x/c", Write: l, Mutate: func(tx *crdt.Tx) error {
+			return crdt.GCounter{}.Mutator(tx).Increment(by)
+		}})
 		return w.seq
 	}
 	for range 57 {
@@ -83,7 +87,8 @@ func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
 	w.quiet()
 	b.want(id, nil)
 	for _, n := range w.nodes {
-		if v, err := crdt.ViewOf[crdt.GCounter](n.m.Snapshot(keyspace.Volatile).View("x/c")); err != nil || v.Value() != 1 {
+		if v, err := crdt.ViewOf[crdt.GCounter](n.m.Snapshot(keyspace.Volatile).View("x/c")); err != nil ||
+			v.Value() != 1 {
 			t.Fatalf("%s counts %d: %v", wire.Short(n.id), v.Value(), err)
 		}
 	}
@@ -298,7 +303,8 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 	}
 	a.step(Tick{})
 	if a.m.heardOf != 2 || a.m.tidying.expiry.asked[keyspace.Volatile].keys != nil {
-		t.Fatalf("it has heard of view %d, and has plans for %q", a.m.heardOf, a.m.tidying.expiry.asked[keyspace.Volatile].keys)
+		t.Fatalf("it has heard of view %d, and has plans for %q",
+			a.m.heardOf, a.m.tidying.expiry.asked[keyspace.Volatile].keys)
 	}
 	a.wantSet("x/1", "e")
 	w.drop = func(packet) bool { return false }

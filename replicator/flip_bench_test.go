@@ -29,14 +29,15 @@ func BenchmarkFlip(b *testing.B) {
 					change := func(fn func(*crdt.ORSetTx[string], string) error) {
 						for i := 0; i < items; i += group {
 							id++
-							l.step(1, Update{ID: id, Key: fmt.Sprint(space, "/", i/group%10), Mutate: func(t *crdt.Tx) error {
-								for j := range group {
-									if err := fn(addOne.Mutator(t), fmt.Sprintf("element%07d", i+j)); err != nil {
-										return err
+							l.step(1, Update{ID: id, Key: fmt.Sprint(space, "/", i/group%10),
+								Mutate: func(t *crdt.Tx) error {
+									for j := range group {
+										if err := fn(addOne.Mutator(t), fmt.Sprintf("element%07d", i+j)); err != nil {
+											return err
+										}
 									}
-								}
-								return nil
-							}})
+									return nil
+								}})
 						}
 					}
 					change(func(s *crdt.ORSetTx[string], e string) error { return s.Add(e) })

@@ -56,7 +56,10 @@ func (w *world) begun() map[[2]crdt.Origin]int {
 
 // slowLine is a configuration in which a large group takes many round trips, and everything that
 // could send it a second time comes often.
-var slowLine = Config{FrameMax: 512, PieceWindow: 2, RetryInterval: 20 * time.Millisecond, GossipInterval: 20 * time.Millisecond, BacklogMax: 4096}
+var slowLine = Config{
+	FrameMax: 512, PieceWindow: 2, RetryInterval: 20 * time.Millisecond,
+	GossipInterval: 20 * time.Millisecond, BacklogMax: 4096,
+}
 
 // A group that is on its way in parts is not sent a second time, however long it takes. A missing
 // ack does not cause it. Neither does the peer when it says that it lacks the group, by gossip or
@@ -145,7 +148,9 @@ func TestFlowOutlivesLoss(t *testing.T) {
 				t.Fatalf("%d flows, %d bytes are kept", a.m.peers[0].flows.Len(), b.m.peers[0].coming.Bytes())
 			}
 			w.mendAll()
-			w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.Snapshot(0).View(key).Len()+b.m.Snapshot(1).View(key).Len() == 200 })
+			w.hops(2*time.Millisecond, time.Minute, func() bool {
+				return b.m.Snapshot(0).View(key).Len()+b.m.Snapshot(1).View(key).Len() == 200
+			})
 			w.drop = func(packet) bool { return false }
 			w.advance(10 * time.Second)
 			w.same()
@@ -161,7 +166,9 @@ func TestFlowGoesOnAfterItWasGivenUp(t *testing.T) {
 	a.big("big", 200)
 	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.peers[0].coming.Bytes() > 2000 })
 	b.m.peers[0].coming.GiveUp()
-	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.Snapshot(keyspace.Volatile).View("big").Len() == 200 })
+	w.hops(2*time.Millisecond, time.Minute, func() bool {
+		return b.m.Snapshot(keyspace.Volatile).View("big").Len() == 200
+	})
 	w.advance(time.Second)
 	w.same()
 }

@@ -84,7 +84,8 @@ func (w *countWorld) check(n *node) {
 			want += op.total
 		}
 		if got, err := crdt.ViewOf[crdt.GCounter](s.View(key)); err != nil || got.Value() != want {
-			w.t.Fatalf("%s counts %d in %s, must count %d: %v\n%s", wire.Short(n.id), got.Value(), key, want, err, w.dump())
+			w.t.Fatalf("%s counts %d in %s, must count %d: %v\n%s",
+				wire.Short(n.id), got.Value(), key, want, err, w.dump())
 		}
 	}
 }
@@ -111,7 +112,9 @@ func (w *countWorld) do(n *node, key string, by uint64) {
 	w.after = func(*node) {} // the operation is not known yet
 	if by > 0 {
 		op.total += by
-		n.step(Update{ID: w.seq, Key: key, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(by) }})
+		n.step(Update{ID: w.seq, Key: key, Mutate: func(tx *crdt.Tx) error {
+			return crdt.GCounter{}.Mutator(tx).Increment(by)
+		}})
 	} else {
 		n.step(Delete{ID: w.seq, Key: key})
 	}
@@ -194,7 +197,8 @@ func (w *countWorld) act() {
 // bring installs the views that a node has not got, or some of them.
 func (w *countWorld) bring(n *node) {
 	for _, v := range w.views {
-		if v = v.normal(); v.Epoch > n.m.view.Epoch && !w.chance(4) && (n.m.member || hasPeer(v.Voters, n.id) || hasPeer(v.Learners, n.id)) {
+		if v = v.normal(); v.Epoch > n.m.view.Epoch && !w.chance(4) &&
+			(n.m.member || hasPeer(v.Voters, n.id) || hasPeer(v.Learners, n.id)) {
 			n.step(Install{v})
 		}
 	}
@@ -308,8 +312,10 @@ func (w *countWorld) heal() {
 	w.same()
 	for _, n := range w.alive() {
 		for _, key := range countKeys {
-			if items := n.m.Snapshot(keyspace.Volatile).View(key).Len(); n.m.member && items > len(w.newest().Voters)+2 {
-				w.t.Fatalf("%d items in %s, %d voters: the counts of the removed are not folded\n%s", items, key, len(w.newest().Voters), w.dump())
+			if items := n.m.Snapshot(keyspace.Volatile).View(key).Len(); n.m.member &&
+				items > len(w.newest().Voters)+2 {
+				w.t.Fatalf("%d items in %s, %d voters: the counts of the removed are not folded\n%s",
+					items, key, len(w.newest().Voters), w.dump())
 			}
 		}
 	}
@@ -380,7 +386,9 @@ func TestFoldsWithoutAskingAreNoticed(t *testing.T) {
 
 func (n *node) count(key string, by uint64) {
 	n.w.seq++
-	n.step(Update{ID: n.w.seq, Key: key, Mutate: func(tx *crdt.Tx) error { return crdt.GCounter{}.Mutator(tx).Increment(by) }})
+	n.step(Update{ID: n.w.seq, Key: key, Mutate: func(tx *crdt.Tx) error {
+		return crdt.GCounter{}.Mutator(tx).Increment(by)
+	}})
 }
 
 // A member that cannot be reached delays folding, because it may have something of the removed
@@ -392,8 +400,10 @@ func TestFoldingWaitsForEveryMember(t *testing.T) {
 		t.Helper()
 		for _, n := range w.nodes {
 			r := n.m.Snapshot(n.m.SpaceOf(key)).View(key)
-			if c, err := crdt.ViewOf[crdt.GCounter](r); !n.down && (err != nil || c.Value() != want || r.Len() != items) {
-				t.Fatalf("%s counts %d in %d items in %s, want %d in %d: %v", wire.Short(n.id), c.Value(), r.Len(), key, want, items, err)
+			if c, err := crdt.ViewOf[crdt.GCounter](r); !n.down &&
+				(err != nil || c.Value() != want || r.Len() != items) {
+				t.Fatalf("%s counts %d in %d items in %s, want %d in %d: %v",
+					wire.Short(n.id), c.Value(), r.Len(), key, want, items, err)
 			}
 		}
 	}

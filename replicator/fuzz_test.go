@@ -89,9 +89,13 @@ type stepPlay struct {
 // newStepPlay begins a world of three.
 func newStepPlay(t *testing.T, b []byte) *stepPlay {
 	cfg := Config{
-		DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"v/x*": 2 * time.Second, "d/x*": 3 * time.Second}, PreferOldest: true,
-		GossipInterval: 500 * time.Millisecond, OperationTimeout: 2 * time.Second, RetryInterval: 100 * time.Millisecond, DonorExpiry: time.Second,
-		BatchRowsMax: 2, FrameMax: 512, GroupMax: 4096, PushFlight: 1, PushWindow: 512, BacklogMax: 1024, LargeKey: 256, PendingMax: 12, LogMax: 12,
+		DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{
+			"v/x*": 2 * time.Second, "d/x*": 3 * time.Second,
+		}, PreferOldest: true,
+		GossipInterval: 500 * time.Millisecond, OperationTimeout: 2 * time.Second,
+		RetryInterval: 100 * time.Millisecond, DonorExpiry: time.Second,
+		BatchRowsMax: 2, FrameMax: 512, GroupMax: 4096, PushFlight: 1, PushWindow: 512, BacklogMax: 1024, LargeKey: 256,
+		PendingMax: 12, LogMax: 12,
 		DonorsMax:    2,
 		SuppliersMax: 2, SketchCells: 70, SketchFrom: 1, SketchMax: 128, PieceWindow: 2,
 	}
@@ -223,12 +227,16 @@ func (p *stepPlay) write(n *node) {
 		up.Mutate = crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error { return s.Remove(elem) })
 	case 7:
 		up.Key += "#"
-		up.Mutate = crdt.Mutate[crdt.PNCounter](func(c *crdt.PNCounterTx) error { return c.Increment(int64(p.below(9)) - 4) })
+		up.Mutate = crdt.Mutate[crdt.PNCounter](func(c *crdt.PNCounterTx) error {
+			return c.Increment(int64(p.below(9)) - 4)
+		})
 	case 8:
 		up.Key += "%"
 		up.Mutate = crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error { return s.Add(elem) })
 	case 9:
-		up.Mutate = crdt.Mutate[crdt.LWWRegister[string]](func(r *crdt.LWWRegisterTx[string]) error { return r.Put(elem) })
+		up.Mutate = crdt.Mutate[crdt.LWWRegister[string]](func(r *crdt.LWWRegisterTx[string]) error {
+			return r.Put(elem)
+		})
 	case 10:
 		n.step(Delete{ID: p.seq, Key: key, Write: level})
 		return
@@ -260,7 +268,9 @@ func (p *stepPlay) key() string {
 }
 
 func (p *stepPlay) level() quorum.Level {
-	return [...]quorum.Level{quorum.Local, quorum.Majority, quorum.All, quorum.To(2), quorum.MajorityPlus(1, 2), quorum.Linearizable}[p.below(6)]
+	return [...]quorum.Level{
+		quorum.Local, quorum.Majority, quorum.All, quorum.To(2), quorum.MajorityPlus(1, 2), quorum.Linearizable,
+	}[p.below(6)]
 }
 
 // arrive takes a packet off the net and hands over what becomes of its bytes: to whom it was sent,
@@ -343,7 +353,8 @@ func (p *stepPlay) change() {
 func (p *stepPlay) bounded(n *node) {
 	m := n.m
 	for _, s := range m.spaces {
-		if s.intake.waiting.Bytes() > m.cfg.PushWindow && s.intake.waiting.Len() > 1 || s.store.LogLen() > m.cfg.LogMax {
+		if s.intake.waiting.Bytes() > m.cfg.PushWindow && s.intake.waiting.Len() > 1 ||
+			s.store.LogLen() > m.cfg.LogMax {
 			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.waiting.Bytes(), s.store.LogLen(), m)
 		}
 	}

@@ -22,7 +22,9 @@ func (m *Machine) gossip() {
 // summary is what gossip says of both spaces.
 func (m *Machine) summary() (out [keyspace.Count]wire.Summary) {
 	for i, s := range m.spaces {
-		out[i] = wire.Summary{Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.chain.Settled()}
+		out[i] = wire.Summary{
+			Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.chain.Settled(),
+		}
 	}
 	return out
 }
@@ -103,7 +105,9 @@ func (g *gaps) fill(p *peer, clock *crdt.Clock) {
 			todo[i] = push.Group{Events: events, Enc: crdt.AppendGroup(nil, events)}
 			covered = covered && len(todo[i].Enc) <= g.cfg.GroupMax
 		}
-		if !covered { // or a group is too large to be put together there: a repair brings its items one by one, and takes them whole
+		// or a group is too large to be put together there: a repair brings its items one by one,
+		// and takes them whole
+		if !covered {
 			g.send(p, Prompt, &wire.LogTruncated{Epoch: g.view.Epoch, Space: g.id})
 			return
 		}

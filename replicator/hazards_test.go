@@ -24,7 +24,8 @@ func TestComingBackWithDurableRowsDeletesNothingVolatile(t *testing.T) {
 	}
 	a.crash()
 	back := w.start(9, a.disk, 1)
-	w.drop = func(p packet) bool { _, gossip := p.msg.(*wire.Status); return gossip } // which would raise the alarm of R5, and mend it
+	// which would raise the alarm of R5, and mend it
+	w.drop = func(p packet) bool { _, gossip := p.msg.(*wire.Status); return gossip }
 	w.install(viewOf(2, 2, 3).with(9))
 	for range 500 {
 		if !back.joined {

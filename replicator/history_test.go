@@ -135,11 +135,13 @@ func TestTheHistoryCheckerSeesWhatItShould(t *testing.T) {
 		{"missed", history{add(0, 1, 2), read(3, 4)}, false, true, true, false},
 		{"went back", history{add(0, 1, never), read(2, 3, 0), read(4, 5)}, true, false, true, false},
 		{"overlapping", history{add(0, 1, never), read(2, 5, 0), read(3, 4)}, true, true, true, true},
-		{"each sees one", history{add(0, 1, never), add(1, 1, never), read(2, 5, 0), read(2, 5, 1)}, true, true, false, false},
+		{"each sees one", history{add(0, 1, never), add(1, 1, never), read(2, 5, 0), read(2, 5, 1)},
+			true, true, false, false},
 		{"not before it began", history{read(1, 2, 0), add(0, 3, 4)}, true, true, true, false},
 		{"removed", history{add(0, 1, 2), rem(0, 3, never), read(4, 5), read(6, 7)}, true, true, true, true},
 		{"came back", history{add(0, 1, 2), rem(0, 3, never), read(4, 5), read(6, 7, 0)}, true, true, true, false},
-		{"later write seen without the earlier", history{add(0, 1, 4), add(1, 5, 6), read(2, 9, 1)}, true, true, true, false},
+		{"later write seen without the earlier",
+			history{add(0, 1, 4), add(1, 5, 6), read(2, 9, 1)}, true, true, true, false},
 	} {
 		r, m, p := c.h.anomalies()
 		if l := c.h.linearizable(); r != c.regular || m != c.monotone || p != c.comparable || l != c.linearizable {
@@ -152,7 +154,8 @@ func TestTheHistoryCheckerSeesWhatItShould(t *testing.T) {
 // them lost, and other keys change.
 func play(t *testing.T, seed uint64, nodes int, level quorum.Level, key string, removal bool) history {
 	w := cluster(t, nodes, Config{
-		DurableKeys: []string{"d/*"}, GossipInterval: 100 * time.Millisecond, RetryInterval: 10 * time.Millisecond, GapDelay: time.Millisecond,
+		DurableKeys: []string{"d/*"}, GossipInterval: 100 * time.Millisecond, RetryInterval: 10 * time.Millisecond,
+		GapDelay: time.Millisecond,
 	})
 	w.rng = rand.New(rand.NewPCG(seed, uint64(nodes)))
 	const clients, most = 4, 20
@@ -263,7 +266,8 @@ func TestLinearizableReadsAreLinearizable(t *testing.T) {
 							}
 						}
 					}
-					t.Logf("of %d histories, not regular, monotone, comparable, linearizable: at Majority %v, at Linearizable %v", histories, bad[0], bad[1])
+					t.Logf("of %d histories, not regular, monotone, comparable, linearizable: at Majority %v, at "+
+						"Linearizable %v", histories, bad[0], bad[1])
 					if plain += bad[0][3]; bad[0][0] != 0 {
 						t.Error("a read at Majority misses what was acknowledged before it began")
 					}
@@ -427,7 +431,8 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 	r := a.get("s", quorum.Linearizable)
 	w.advance(2 * time.Second)
 	var e *TimeoutError
-	if res := a.want(r, ErrTimeout); !errors.As(res.Err, &e) || e.Have != 1 || e.Need != 2 || !slices.Equal(e.Missing, []crdt.Origin{2, 3}) {
+	if res := a.want(r, ErrTimeout); !errors.As(res.Err, &e) || e.Have != 1 || e.Need != 2 ||
+		!slices.Equal(e.Missing, []crdt.Origin{2, 3}) {
 		t.Fatalf("%+v", e)
 	}
 	w.start(4, nil, 4)

@@ -75,7 +75,8 @@ func (h *holding) laggard() *peer {
 			continue
 		}
 		// Groups that go in parts are left out: no update waits for one large group.
-		if bytes, kept := h.own.Backlog(w.Applied(), &p.flows, uint8(h.id), h.cfg.Self); kept && bytes >= h.cfg.BacklogMax {
+		if bytes, kept := h.own.Backlog(w.Applied(), &p.flows, uint8(h.id), h.cfg.Self); kept &&
+			bytes >= h.cfg.BacklogMax {
 			return p
 		}
 	}
@@ -124,7 +125,8 @@ func (h *holding) freeze(key string, d time.Duration) {
 	now := h.now
 	d = min(d, h.cfg.RetryInterval)
 	h.thaw()
-	if d <= 0 || len(h.frozen) == frozenMax || slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key }) {
+	if d <= 0 || len(h.frozen) == frozenMax ||
+		slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key }) {
 		return
 	}
 	h.frozen = append(h.frozen, freeze{key: key, until: now.Add(d), again: now.Add(2 * d)})

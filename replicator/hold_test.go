@@ -25,7 +25,9 @@ func (n *node) behind(s keyspace.Space, id crdt.Origin) int {
 func TestWriterWaitsForASlowPeer(t *testing.T) {
 	const most = 8192
 	for _, key := range []string{"s", "d/s"} {
-		w := cluster(t, 3, Config{DurableKeys: []string{"d/*"}, BacklogMax: most, FrameMax: 1024, LogMax: 200, GossipInterval: time.Hour})
+		w := cluster(t, 3, Config{
+			DurableKeys: []string{"d/*"}, BacklogMax: most, FrameMax: 1024, LogMax: 200, GossipInterval: time.Hour,
+		})
 		a := w.nodes[0]
 		var waits []uint64
 		worst, written, heldAt := 0, 0, 0
@@ -77,7 +79,9 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 // A dead peer holds up no update while it is known to be unreachable. If it just does not answer,
 // it holds up updates for RetryInterval at most.
 func TestDeadPeerHoldsUpNobody(t *testing.T) {
-	w := cluster(t, 3, Config{BacklogMax: 1024, FrameMax: 512, LogMax: 100, GossipInterval: time.Hour, RetryInterval: 100 * time.Millisecond})
+	w := cluster(t, 3, Config{
+		BacklogMax: 1024, FrameMax: 512, LogMax: 100, GossipInterval: time.Hour, RetryInterval: 100 * time.Millisecond,
+	})
 	a := w.nodes[0]
 	w.isolate(3)
 	a.step(Reachable{3, false})
@@ -136,12 +140,18 @@ func crowd(t *testing.T, cfg Config) (w *world, a *node) {
 func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 	w, a := crowd(t, Config{OperationTimeout: time.Second})
 	ran := false
-	a.step(Update{ID: 100, Key: "s", Mutate: func(tx *crdt.Tx) error { ran = true; return addOne.Mutator(tx).Add("late") }})
-	a.step(Update{ID: 101, Key: "s", Write: quorum.Majority, Mutate: func(tx *crdt.Tx) error { return addOne.Mutator(tx).Add("later") }})
+	a.step(Update{ID: 100, Key: "s", Mutate: func(tx *crdt.Tx) error {
+		ran = true
+		return addOne.Mutator(tx).Add("late")
+	}})
+	a.step(Update{ID: 101, Key: "s", Write: quorum.Majority, Mutate: func(tx *crdt.Tx) error {
+		return addOne.Mutator(tx).Add("later")
+	}})
 	a.wantOpen(100)
 	w.advance(2 * time.Second)
 	for _, id := range []uint64{100, 101} {
-		if r := a.want(id, ErrOverloaded); errors.Is(r.Err, ErrTimeout) || !strings.Contains(r.Err.Error(), "nothing happened") ||
+		if r := a.want(id, ErrOverloaded); errors.Is(r.Err, ErrTimeout) ||
+			!strings.Contains(r.Err.Error(), "nothing happened") ||
 			!strings.Contains(r.Err.Error(), "2 is ") {
 			t.Errorf("%v", r.Err)
 		}

@@ -71,7 +71,9 @@ func hostileWorld(t *testing.T) *world {
 	return w
 }
 
-var hostileConfig = Config{DurableKeys: durableD.DurableKeys, LogMax: 8, FrameMax: 512, PushWindow: 512, SketchFrom: 1, SketchCells: 70}
+var hostileConfig = Config{
+	DurableKeys: durableD.DurableKeys, LogMax: 8, FrameMax: 512, PushWindow: 512, SketchFrom: 1, SketchCells: 70,
+}
 
 // recorded are a few messages of each kind of a run with reads, large groups, a cut, repairs and a
 // joiner.
@@ -136,7 +138,9 @@ func (n *node) rest(d time.Duration) {
 func extremes(v any, yield func(any)) {
 	switch v := v.(type) {
 	case uint64:
-		for _, x := range []uint64{0, 1, v - 1, v + 1, 1 << 20, math.MaxUint32, 1 << 40, math.MaxInt64, math.MaxUint64 - 1, math.MaxUint64} {
+		for _, x := range []uint64{
+			0, 1, v - 1, v + 1, 1 << 20, math.MaxUint32, 1 << 40, math.MaxInt64, math.MaxUint64 - 1, math.MaxUint64,
+		} {
 			yield(x)
 		}
 	case bool:

@@ -16,9 +16,10 @@ import (
 
 // Loaded is what the rows of the durable space held at start; the zero value is an empty disk.
 type Loaded struct {
-	Clock   *crdt.Clock // nil: empty
-	Digest  crdt.Digest
-	Items   iter.Seq2[crdt.Item, error] // those that count; read once, and not kept; nil: none. An error ends them, and fails New
+	Clock  *crdt.Clock // nil: empty
+	Digest crdt.Digest
+	// those that count; read once, and not kept; nil: none. An error ends them, and fails New
+	Items   iter.Seq2[crdt.Item, error]
 	Partial storage.PartialBatch
 }
 
@@ -50,7 +51,9 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	}
 	cfg = cfg.withDefaults()
 	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
-	m := &Machine{site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)}}
+	m := &Machine{
+		site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)},
+	}
 	m.summarize = m.summary
 	m.ops.site, m.large.site, m.subs.site, m.donating.site = &m.site, &m.site, &m.site, &m.site
 	for i := range m.spaces {
@@ -265,7 +268,8 @@ func (m *Machine) CaughtUp() bool { return m.serves }
 // Settled returns the newest epoch, at most that of the installed view, whose view is known to be
 // settled in both spaces; 0: none.
 func (m *Machine) Settled() uint64 {
-	return min(m.view.Epoch, m.spaces[keyspace.Volatile].settlement.chain.Newest(), m.spaces[keyspace.Durable].settlement.chain.Newest())
+	return min(m.view.Epoch, m.spaces[keyspace.Volatile].settlement.chain.Newest(),
+		m.spaces[keyspace.Durable].settlement.chain.Newest())
 }
 
 // Stats returns the counters.
@@ -274,7 +278,8 @@ func (m *Machine) Stats() Stats { return m.stats }
 // String prints the state on a few lines.
 func (m *Machine) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n", wire.Short(m.cfg.Self), m.view, wire.Flags("voter", m.voter, "serves", m.serves), m.ops.pending())
+	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n",
+		wire.Short(m.cfg.Self), m.view, wire.Flags("voter", m.voter, "serves", m.serves), m.ops.pending())
 	for _, s := range m.spaces {
 		fmt.Fprintf(&b, "  %v\n", s)
 	}

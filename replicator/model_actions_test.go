@@ -17,7 +17,8 @@ func (m *model) doWrite() {
 	n := m.some("writer")
 	w := &write{
 		by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key"), elem: fmt.Sprintf("e%d", m.seq),
-		level: rapid.SampledFrom([]quorum.Level{quorum.Local, quorum.Majority, quorum.Majority, quorum.All, quorum.To(2), quorum.MajorityPlus(1, 0)}).Draw(m.rt, "level"),
+		level: rapid.SampledFrom([]quorum.Level{quorum.Local, quorum.Majority, quorum.Majority, quorum.All,
+			quorum.To(2), quorum.MajorityPlus(1, 0)}).Draw(m.rt, "level"),
 	}
 	if rapid.IntRange(0, 9).Draw(m.rt, "big") == 0 {
 		w.elem += string(make([]byte, 900))
@@ -63,7 +64,8 @@ func (m *model) doRead() {
 	n := m.some("reader")
 	r := &read{
 		by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key"),
-		level: rapid.SampledFrom([]quorum.Level{quorum.Majority, quorum.All, quorum.Linearizable, quorum.Linearizable}).Draw(m.rt, "level"),
+		level: rapid.SampledFrom([]quorum.Level{quorum.Majority, quorum.All, quorum.Linearizable,
+			quorum.Linearizable}).Draw(m.rt, "level"),
 	}
 	m.note()
 	for _, w := range m.writes {
@@ -93,7 +95,8 @@ func (m *model) note() {
 		got := elems(m.rt, res.Reader)
 		for _, e := range r.must {
 			if !slices.Contains(got, e) {
-				m.rt.Fatalf("read #%d of %s at %v at %s does not see %.8q, which was acknowledged or read before\n%s", r.id, r.key, r.level,
+				m.rt.Fatalf("read #%d of %s at %v at %s does not see %.8q, which was acknowledged or read before\n%s",
+					r.id, r.key, r.level,
 					wire.Short(r.by.id), e, m.dump())
 			}
 		}
@@ -114,7 +117,8 @@ func (m *model) compare(r *read, got []string) {
 		}
 		for _, e := range small {
 			if !slices.Contains(large, e) {
-				m.rt.Fatalf("linearizable read #%d of %s at %s saw %.8q, another %.8q\n%s", r.id, r.key, wire.Short(r.by.id), got, was, m.dump())
+				m.rt.Fatalf("linearizable read #%d of %s at %s saw %.8q, another %.8q\n%s",
+					r.id, r.key, wire.Short(r.by.id), got, was, m.dump())
 			}
 		}
 	}
@@ -210,7 +214,10 @@ func (m *model) doColdStart() {
 	}
 	m.note()
 	old := m.newest()
-	v := View{Epoch: old.Epoch + 1, Founded: true, LastDisks: m.lastDisks(), Durable: slices.Concat(old.Durable, old.Moving), Moves: old.Moves}
+	v := View{
+		Epoch: old.Epoch + 1, Founded: true, LastDisks: m.lastDisks(),
+		Durable: slices.Concat(old.Durable, old.Moving), Moves: old.Moves,
+	}
 	for _, n := range founders {
 		n.crash()
 	}
@@ -326,7 +333,8 @@ func (m *model) doView() {
 func (m *model) doInstall() {
 	for _, n := range m.alive() {
 		for _, v := range m.views {
-			if v.Epoch <= n.m.view.Epoch || m.rng.IntN(3) == 0 || !hasPeer(v.normal().Voters, n.id) && !hasPeer(v.normal().Learners, n.id) && !n.m.member {
+			if v.Epoch <= n.m.view.Epoch || m.rng.IntN(3) == 0 ||
+				!hasPeer(v.normal().Voters, n.id) && !hasPeer(v.normal().Learners, n.id) && !n.m.member {
 				continue
 			}
 			n.step(Install{v.normal()})

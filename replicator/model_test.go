@@ -80,18 +80,20 @@ func (m *model) endMove(v *View) {
 
 func newModel(rt *rapid.T) *model {
 	cfg := Config{
-		DurableKeys:    []string{"d/*"},
-		FrameMax:       rapid.SampledFrom([]int{512, 1 << 16}).Draw(rt, "frame"),
-		PushWindow:     rapid.SampledFrom([]int{512, 1 << 20}).Draw(rt, "window"),
-		PushFlight:     rapid.IntRange(1, 3).Draw(rt, "flight"),
-		LogMax:         rapid.SampledFrom([]int{1, 8, 1 << 18}).Draw(rt, "log"),
-		PieceWindow:    rapid.IntRange(1, 4).Draw(rt, "pieces"),
-		DonorsMax:      rapid.IntRange(1, 3).Draw(rt, "donors"),
-		SuppliersMax:   rapid.IntRange(1, 3).Draw(rt, "suppliers"),
-		SketchCells:    rapid.SampledFrom([]int{-1, 70, 2000}).Draw(rt, "cells"),
-		SketchFrom:     rapid.SampledFrom([]int{1, 20}).Draw(rt, "sketch from"),
-		SketchMax:      rapid.SampledFrom([]int{64, 1 << 16}).Draw(rt, "sketch max"),
-		WriteBehind:    rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond, 300 * time.Millisecond}).Draw(rt, "behind"),
+		DurableKeys:  []string{"d/*"},
+		FrameMax:     rapid.SampledFrom([]int{512, 1 << 16}).Draw(rt, "frame"),
+		PushWindow:   rapid.SampledFrom([]int{512, 1 << 20}).Draw(rt, "window"),
+		PushFlight:   rapid.IntRange(1, 3).Draw(rt, "flight"),
+		LogMax:       rapid.SampledFrom([]int{1, 8, 1 << 18}).Draw(rt, "log"),
+		PieceWindow:  rapid.IntRange(1, 4).Draw(rt, "pieces"),
+		DonorsMax:    rapid.IntRange(1, 3).Draw(rt, "donors"),
+		SuppliersMax: rapid.IntRange(1, 3).Draw(rt, "suppliers"),
+		SketchCells:  rapid.SampledFrom([]int{-1, 70, 2000}).Draw(rt, "cells"),
+		SketchFrom:   rapid.SampledFrom([]int{1, 20}).Draw(rt, "sketch from"),
+		SketchMax:    rapid.SampledFrom([]int{64, 1 << 16}).Draw(rt, "sketch max"),
+		WriteBehind: rapid.SampledFrom([]time.Duration{
+			0, 30 * time.Millisecond, 300 * time.Millisecond,
+		}).Draw(rt, "behind"),
 		GossipInterval: 500 * time.Millisecond, RetryInterval: 100 * time.Millisecond, DonorExpiry: 2 * time.Second,
 	}
 	cfg.Defects.Store.WeakSketch = rapid.IntRange(0, 3).Draw(rt, "weak sketch") == 0
@@ -205,7 +207,8 @@ func (m *model) check() {
 			for _, b := range alive[i+1:] {
 				x, y := a.m.spaces[s].store, b.m.spaces[s].store
 				if x.Clock().Equal(y.Clock()) && x.Digest() != y.Digest() {
-					m.rt.Fatalf("%v of %s and %s: equal clocks %s, different digests", s, wire.Short(a.id), wire.Short(b.id), wire.ClockName(x.Clock()))
+					m.rt.Fatalf("%v of %s and %s: equal clocks %s, different digests",
+						s, wire.Short(a.id), wire.Short(b.id), wire.ClockName(x.Clock()))
 				}
 			}
 		}
@@ -270,7 +273,8 @@ func (m *model) verify() {
 		}
 		for _, w := range m.writes {
 			if w.acked && w.kept() && !slices.Contains(n.set(w.key), w.elem) {
-				m.rt.Fatalf("%.8q in %s, acknowledged to %s at %v, is lost at %s\n%s", w.elem, w.key, wire.Short(w.by.id), w.level, wire.Short(n.id), m.dump())
+				m.rt.Fatalf("%.8q in %s, acknowledged to %s at %v, is lost at %s\n%s",
+					w.elem, w.key, wire.Short(w.by.id), w.level, wire.Short(n.id), m.dump())
 			}
 		}
 		alarms := n.m.stats.RepairAlarms
@@ -300,7 +304,8 @@ func (m *model) verifyCounts(v View) {
 			n := m.node(p.ID)
 			r, err := aCount.View(n.m.Snapshot(n.m.SpaceOf(key)).View(key))
 			if err != nil || r.Value() < least || r.Value() > most {
-				m.rt.Fatalf("%s counts %d in %s, acknowledged %d, tried %d (%v)\n%s", wire.Short(n.id), r.Value(), key, least, most, err, m.dump())
+				m.rt.Fatalf("%s counts %d in %s, acknowledged %d, tried %d (%v)\n%s",
+					wire.Short(n.id), r.Value(), key, least, most, err, m.dump())
 			}
 		}
 	}
@@ -312,10 +317,12 @@ func TestNothingAcknowledgedIsLostWhateverTheNetworkDoes(t *testing.T) {
 		do := func(f func()) func(*rapid.T) { return func(*rapid.T) { f() } }
 		rt.Repeat(map[string]func(*rapid.T){
 			"write": do(m.doWrite), "write2": do(m.doWrite), "churn": do(m.doChurn), "read": do(m.doRead),
-			"deliver": do(m.doDeliver), "deliver2": do(m.doDeliver), "deliver3": do(m.doDeliver), "deliver4": do(m.doDeliver),
-			"quiet": do(m.doQuiet), "time": do(m.doTime), "disk": do(m.doDisk), "disk2": do(m.doDisk),
+			"deliver": do(m.doDeliver), "deliver2": do(m.doDeliver), "deliver3": do(m.doDeliver),
+			"deliver4": do(m.doDeliver),
+			"quiet":    do(m.doQuiet), "time": do(m.doTime), "disk": do(m.doDisk), "disk2": do(m.doDisk),
 			"cut": do(m.doCut), "reachable": do(m.doReachable), "crash": do(m.doCrash), "cold start": do(m.doColdStart),
-			"join": do(func() { m.join(nil, 0) }), "view": do(m.doView), "move": do(m.doMove), "count": do(m.doCount), "install": do(m.doInstall), "install2": do(m.doInstall),
+			"join": do(func() { m.join(nil, 0) }), "view": do(m.doView), "move": do(m.doMove), "count": do(m.doCount),
+			"install": do(m.doInstall), "install2": do(m.doInstall),
 			"": do(m.check),
 		})
 		m.heal()

@@ -92,7 +92,8 @@ type Divergence struct {
 
 // String prints it on one line.
 func (d Divergence) String() string {
-	return fmt.Sprintf("diverged from %s %v %q %s:%d of %d", wire.Short(d.Peer), d.Space, d.Key, wire.Short(d.Dot.Origin), d.Dot.Seq, d.Dots)
+	return fmt.Sprintf("diverged from %s %v %q %s:%d of %d",
+		wire.Short(d.Peer), d.Space, d.Key, wire.Short(d.Dot.Origin), d.Dot.Seq, d.Dots)
 }
 
 // Malformed says that messages of a peer, or groups in them, make no sense. It is told at most once

@@ -58,7 +58,8 @@ func TestRepairGivesUpABusyDonor(t *testing.T) {
 		w.keepFlowing()
 		return w.repairs().RepairsBroken > 0
 	})
-	if st, took := w.repairs(), w.now.Sub(began); st.RepairsBroken == 0 || took < repair.BusyTries*slowLine.RetryInterval {
+	if st, took := w.repairs(), w.now.Sub(began); st.RepairsBroken == 0 ||
+		took < repair.BusyTries*slowLine.RetryInterval {
 		t.Fatalf("after %v: %+v", took, st)
 	}
 }

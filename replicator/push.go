@@ -155,7 +155,10 @@ func (u *pusher) sendAcks() {
 		l := p.link(u.id)
 		l.owes = false
 		l.toldContent, l.toldAcked = u.content().Base(p.id), min(u.content().Base(p.id), u.acked().Base(p.id))
-		u.send(p, Prompt, &wire.Ack{Epoch: u.view.Epoch, Space: u.id, Echo: max(l.echo, l.toldContent), Content: l.toldContent, Acked: l.toldAcked})
+		u.send(p, Prompt, &wire.Ack{
+			Epoch: u.view.Epoch, Space: u.id, Echo: max(l.echo, l.toldContent),
+			Content: l.toldContent, Acked: l.toldAcked,
+		})
 	}
 	u.owed = u.owed[:0]
 }

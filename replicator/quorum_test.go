@@ -36,8 +36,12 @@ func TestReadAsksNoMoreThanItNeedsAndASpare(t *testing.T) {
 	for _, r := range []struct {
 		level quorum.Level
 		want  int
-	}{{quorum.Majority, 4}, {quorum.To(2), 2}, {quorum.MajorityPlus(1, 0), 5}, {quorum.MajorityPlus(1, 7), 6}, {quorum.All, 6}, {quorum.Local, 0}} {
-		if got := a.asked(r.level); len(got) != r.want || len(slices.Compact(slices.Sorted(slices.Values(got)))) != r.want {
+	}{
+		{quorum.Majority, 4}, {quorum.To(2), 2}, {quorum.MajorityPlus(1, 0), 5}, {quorum.MajorityPlus(1, 7), 6},
+		{quorum.All, 6}, {quorum.Local, 0},
+	} {
+		if got := a.asked(r.level); len(got) != r.want ||
+			len(slices.Compact(slices.Sorted(slices.Values(got)))) != r.want {
 			t.Errorf("a read at %v asks %v, want %d", r.level, got, r.want)
 		}
 	}
@@ -132,7 +136,9 @@ func TestWritesWaitForNoOther(t *testing.T) {
 	slow := a.put("d/s", "slow", quorum.Majority)
 	var quick []uint64
 	for i := range 20 {
-		quick = append(quick, a.put("s", fmt.Sprint(i), []quorum.Level{quorum.Majority, quorum.To(2), quorum.MajorityPlus(0, 2), quorum.Local}[i%4]))
+		quick = append(quick, a.put("s", fmt.Sprint(i), []quorum.Level{
+			quorum.Majority, quorum.To(2), quorum.MajorityPlus(0, 2), quorum.Local,
+		}[i%4]))
 	}
 	for len(w.net) > 0 {
 		w.deliver(0) // no disk answers
@@ -168,7 +174,10 @@ func TestTimeoutTellsHowFarItCame(t *testing.T) {
 		}
 		return e
 	}
-	ids := []uint64{a.put("s", "x", quorum.Majority), a.put("s", "y", quorum.All), a.get("s", quorum.Majority), a.take("s", "none", quorum.Majority)}
+	ids := []uint64{
+		a.put("s", "x", quorum.Majority), a.put("s", "y", quorum.All), a.get("s", quorum.Majority),
+		a.take("s", "none", quorum.Majority),
+	}
 	w.advance(4 * time.Second)
 	e := check(ids[0], false, 3, 2, 3, 4, 5)
 	check(ids[1], false, 5, 2, 3, 4, 5)
@@ -206,13 +215,15 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	x := a.put("s", "x", quorum.Majority)
 	w.advance(2 * time.Second)
 	var e *TimeoutError
-	if r := a.want(x, ErrTimeout); !errors.As(r.Err, &e) || e.Epoch != 2 || e.Have != 1 || e.Need != 2 || !slices.Equal(e.Missing, []crdt.Origin{2, 3}) {
+	if r := a.want(x, ErrTimeout); !errors.As(r.Err, &e) || e.Epoch != 2 || e.Have != 1 || e.Need != 2 ||
+		!slices.Equal(e.Missing, []crdt.Origin{2, 3}) {
 		t.Errorf("%+v", e)
 	}
 	b := w.start(8, nil, 8)
 	b.step(Install{viewOf(4, 1, 8)}) // it has never heard of the views before
 	b.step(Receive{1, &wire.Report{Epoch: 4}})
-	if e := b.m.timedOut(&op{key: "s", level: quorum.Majority, seq: 1}); !strings.Contains(e.Error(), "not known here yet") {
+	if e := b.m.timedOut(&op{key: "s", level: quorum.Majority, seq: 1}); !strings.Contains(e.Error(),
+		"not known here yet") {
 		t.Errorf("%v", e)
 	}
 }
@@ -227,7 +238,8 @@ func TestQuorumsMeetWhileTheMembershipChanges(t *testing.T) {
 		return ids
 	}
 	for _, c := range []struct{ from, to []crdt.Origin }{
-		{one(3), one(5)}, {one(5), one(3)}, {one(5), []crdt.Origin{3, 4, 5}}, {one(2), one(4)}, {one(4), one(2)}, {one(3), []crdt.Origin{3, 4, 5}},
+		{one(3), one(5)}, {one(5), one(3)}, {one(5), []crdt.Origin{3, 4, 5}}, {one(2), one(4)}, {one(4), one(2)},
+		{one(3), []crdt.Origin{3, 4, 5}},
 		{one(1), one(3)},
 	} {
 		t.Run(fmt.Sprintf("%v to %v", c.from, c.to), func(t *testing.T) {
@@ -240,7 +252,9 @@ func TestQuorumsMeetWhileTheMembershipChanges(t *testing.T) {
 
 // changing writes and reads while the voters change from one set to another, in random order.
 func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
-	w := newWorld(t, seed, Config{DurableKeys: []string{"d/*"}, GossipInterval: 200 * time.Millisecond, RetryInterval: 20 * time.Millisecond})
+	w := newWorld(t, seed, Config{
+		DurableKeys: []string{"d/*"}, GossipInterval: 200 * time.Millisecond, RetryInterval: 20 * time.Millisecond,
+	})
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(from, to))))
 	for _, id := range all {
 		w.start(id, nil, uint64(id))
@@ -248,7 +262,9 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 	w.install(founded(1, from...))
 	w.quiet()
 	var views []View
-	if learners := slices.DeleteFunc(slices.Clone(to), func(id crdt.Origin) bool { return slices.Contains(from, id) }); len(learners) > 0 {
+	if learners := slices.DeleteFunc(slices.Clone(to), func(id crdt.Origin) bool {
+		return slices.Contains(from, id)
+	}); len(learners) > 0 {
 		w.install(viewOf(2, from...).with(learners...))
 		w.advance(time.Second)
 		views = append(views, viewOf(3, to...))
@@ -318,12 +334,14 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 			acked++
 			for _, id := range to {
 				if !slices.Contains(w.node(id).set(x.key), x.elem) {
-					t.Fatalf("seed %d: %s lacks %s, acknowledged to %s", seed, wire.Short(id), x.elem, wire.Short(x.by.id))
+					t.Fatalf("seed %d: %s lacks %s, acknowledged to %s",
+						seed, wire.Short(id), x.elem, wire.Short(x.by.id))
 				}
 			}
 		}
 	}
 	if acked < 10 || len(reads) < 10 || w.node(to[0]).m.Settled() != views[0].Epoch {
-		t.Fatalf("seed %d: %d writes acknowledged, %d reads, settled %d", seed, acked, len(reads), w.node(to[0]).m.Settled())
+		t.Fatalf("seed %d: %d writes acknowledged, %d reads, settled %d",
+			seed, acked, len(reads), w.node(to[0]).m.Settled())
 	}
 }

@@ -27,7 +27,10 @@ var (
 func newPuller(r *repairs) *repair.Puller {
 	cfg, st := &r.cfg, &r.stats
 	return repair.NewPuller(repair.Env{
-		Limits: repair.Limits{FrameMax: cfg.FrameMax, PieceWindow: cfg.PieceWindow, SuppliersMax: cfg.SuppliersMax, SketchMax: cfg.SketchMax},
+		Limits: repair.Limits{
+			FrameMax: cfg.FrameMax, PieceWindow: cfg.PieceWindow, SuppliersMax: cfg.SuppliersMax,
+			SketchMax: cfg.SketchMax,
+		},
 		Counters: repair.Counters{
 			DonorsReplaced: &st.DonorsReplaced, RepairAlarms: &st.RepairAlarms, SketchCells: &st.SketchCells,
 			SketchesFailed: &st.SketchesFailed, RangeRepairs: &st.RangeRepairs,
@@ -59,7 +62,9 @@ func (h repairHost) Progress(of crdt.Origin, session uint64) repair.Progress {
 		return repair.Progress{}
 	}
 	flow, open := p.coming.Coming()
-	return repair.Progress{Moved: p.flows.Moved() + p.coming.Moved(), Coming: flow, Open: open, Carries: p.flows.Carries(session)}
+	return repair.Progress{
+		Moved: p.flows.Moved() + p.coming.Moved(), Coming: flow, Open: open, Carries: p.flows.Carries(session),
+	}
 }
 
 // Malformed notes that what a peer sent makes no sense.
@@ -82,12 +87,16 @@ func (h repairHost) Pull(to crdt.Origin, session uint64, content *crdt.Clock) {
 
 // MoreCells asks for cells of the donor's sketch.
 func (h repairHost) MoreCells(to crdt.Origin, session, key uint64, from, count uint32) {
-	h.send(to, &wire.MoreCells{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Key: key, From: from, Count: count})
+	h.send(to, &wire.MoreCells{
+		Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Key: key, From: from, Count: count,
+	})
 }
 
 // Ask asks about dots.
 func (h repairHost) Ask(to crdt.Origin, session uint64, id uint32, kind repair.Kind, dots *crdt.Clock, sizes []uint64) {
-	h.send(to, &wire.FetchItems{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes})
+	h.send(to, &wire.FetchItems{
+		Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes,
+	})
 }
 
 // Done tells a donor that it need not keep the session any more.
@@ -182,7 +191,9 @@ func (r *repairs) agree(from *peer, items []crdt.Item) {
 	r.stats.Diverged += uint64(len(differ))
 	for _, d := range differ[:min(len(differ), divergedMax)] {
 		if it, ok := r.store.Item(d); ok {
-			r.eff.Diverged = append(r.eff.Diverged, Divergence{Space: r.id, Peer: from.id, Dot: d, Key: it.Key, Dots: len(differ)})
+			r.eff.Diverged = append(r.eff.Diverged, Divergence{
+				Space: r.id, Peer: from.id, Dot: d, Key: it.Key, Dots: len(differ),
+			})
 		}
 	}
 }
@@ -205,7 +216,8 @@ func (r *repairs) alarm(p *peer) {
 		return
 	}
 	r.alarmAt = r.now.Add(2 * r.cfg.GossipInterval)
-	l.alarmAt = r.now.Add(2 * r.cfg.GossipInterval << min(l.alarms, alarmsMax)) // what did not help is tried ever more rarely
+	// what did not help is tried ever more rarely
+	l.alarmAt = r.now.Add(2 * r.cfg.GossipInterval << min(l.alarms, alarmsMax))
 	l.alarms++
 	r.stats.DigestAlarms++
 	r.sendStatus(p, false)

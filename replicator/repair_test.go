@@ -44,7 +44,8 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 	w.net = nil
 	for _, n := range w.nodes {
 		n.m.stats = Stats{}
-		n.m.peers[0].flows, n.m.spaces[keyspace.Volatile].pusher.own = push.Flows{}, push.Outbox{} // what was to be pushed would come after all
+		// what was to be pushed would come after all
+		n.m.peers[0].flows, n.m.spaces[keyspace.Volatile].pusher.own = push.Flows{}, push.Outbox{}
 	}
 	return w
 }
@@ -52,7 +53,9 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 // write makes one group of many mutations of a set.
 func (n *node) write(key string, fn func(*crdt.ORSetTx[string]) error) {
 	n.w.seq++
-	n.step(Update{ID: n.w.seq, Key: key, Write: quorum.Local, Mutate: func(t *crdt.Tx) error { return fn(addOne.Mutator(t)) }})
+	n.step(Update{
+		ID: n.w.seq, Key: key, Write: quorum.Local, Mutate: func(t *crdt.Tx) error { return fn(addOne.Mutator(t)) },
+	})
 }
 
 func each(n int, fn func(int) error) error {
@@ -131,7 +134,8 @@ func TestSketchGrowsUntilItDecodes(t *testing.T) {
 		w := apart(t, Config{SketchCells: cells, SketchFrom: 100}, 4000, 600)
 		w.meet()
 		st := w.repairs()
-		if st.Repairs != 2 || st.RangeRepairs+st.SketchesFailed+st.RepairAlarms+st.Malformed > 0 || st.SketchCells < 600 || st.SketchCells > 3000 {
+		if st.Repairs != 2 || st.RangeRepairs+st.SketchesFailed+st.RepairAlarms+st.Malformed > 0 ||
+			st.SketchCells < 600 || st.SketchCells > 3000 {
 			t.Fatalf("%d cells kept: %+v", cells, st)
 		}
 	}
@@ -389,9 +393,11 @@ func TestHostileDonorIsLeft(t *testing.T) {
 		w, j := joiner(t, 3, 2500, Config{FrameMax: 4096})
 		hostile := crdt.Origin(0)
 		w.drop = func(p packet) bool {
-			if g, ok := p.msg.(*wire.Items); ok && p.to == j.id && len(g.Items) > 0 && (hostile == 0 || hostile == p.from) {
+			if g, ok := p.msg.(*wire.Items); ok && p.to == j.id && len(g.Items) > 0 &&
+				(hostile == 0 || hostile == p.from) {
 				if g.ID > 0 || name != "not all" {
-					if pull := j.m.spaces[keyspace.Volatile].repairs.puller; pull.Running() && pull.Donor() == p.from && spoil(g) {
+					if pull := j.m.spaces[keyspace.Volatile].repairs.puller; pull.Running() &&
+						pull.Donor() == p.from && spoil(g) {
 						hostile = p.from
 					}
 				}
@@ -476,14 +482,22 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	before := b.m.Snapshot(keyspace.Volatile).Digest()
 	cells := make([]iblt.Cell, repair.FirstCells+1)
 	for _, msg := range []wire.Message{
-		&wire.Cells{Epoch: 1, Session: session, Key: 0, Cells: cells}, &wire.Cells{Epoch: 1, Session: session, Key: 7, Cells: cells[:9]},
+		&wire.Cells{Epoch: 1, Session: session, Key: 0, Cells: cells}, &wire.Cells{
+			Epoch: 1, Session: session, Key: 7, Cells: cells[:9],
+		},
 		&wire.Cells{Epoch: 1, Session: session, From: 5, Cells: cells[:9]}, &wire.Cells{Epoch: 1, Session: session},
-		&wire.Items{Epoch: 1, Session: session, ID: 77, Items: []*crdt.Item{{Dot: crdt.Dot{Origin: 2, Seq: 1}, Key: "s", Path: "x"}}},
-		&wire.Items{Epoch: 1, Session: session + 1}, &wire.Head{Epoch: 1, Session: session, Clock: &crdt.Clock{}}, &wire.Refuse{Epoch: 1, Session: 3},
+		&wire.Items{
+			Epoch: 1, Session: session, ID: 77, Items: []*crdt.Item{
+				{Dot: crdt.Dot{Origin: 2, Seq: 1}, Key: "s", Path: "x"},
+			},
+		},
+		&wire.Items{Epoch: 1, Session: session + 1}, &wire.Head{Epoch: 1, Session: session, Clock: &crdt.Clock{}},
+		&wire.Refuse{Epoch: 1, Session: 3},
 	} {
 		b.step(Receive{2, msg})
 	}
-	if got, _ := pull.Session(); got != session || b.m.stats.SketchCells > 0 || b.m.Snapshot(keyspace.Volatile).Digest() != before {
+	if got, _ := pull.Session(); got != session || b.m.stats.SketchCells > 0 ||
+		b.m.Snapshot(keyspace.Volatile).Digest() != before {
 		t.Fatalf("%v took it: %d cells", b.m, b.m.stats.SketchCells)
 	}
 	w.drop = func(packet) bool { return false }
@@ -497,7 +511,9 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 	a := w.nodes[0]
 	w.mendAll()
 	a.step(Receive{2, &wire.Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(keyspace.Volatile).Clock()}})
-	for i, m := range []*wire.MoreCells{{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1}} {
+	for i, m := range []*wire.MoreCells{
+		{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1},
+	} {
 		m.Epoch, m.Session = 1, 9
 		before := a.m.stats.Malformed
 		a.step(Receive{2, m})

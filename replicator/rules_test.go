@@ -119,7 +119,8 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 		pinned = append(pinned, elem(i))
 	}
 	w.mendAll()
-	w.drop = func(p packet) bool { _, push := p.msg.(*wire.Push); return push } // what happens now is not told otherwise
+	// what happens now is not told otherwise
+	w.drop = func(p packet) bool { _, push := p.msg.(*wire.Push); return push }
 	a.step(Reachable{2, true})
 	changes := 0
 	for i := 0; i < 10_000 && b.m.stats.Repairs == 0; i++ {
@@ -135,7 +136,8 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 		}
 	}
 	if changes < 5 || b.m.stats.Repairs != 1 || b.m.stats.RepairsBroken+b.m.stats.RepairAlarms != 0 {
-		t.Fatalf("%d changes, %d repairs, %d broken, %d alarms", changes, b.m.stats.Repairs, b.m.stats.RepairsBroken, b.m.stats.RepairAlarms)
+		t.Fatalf("%d changes, %d repairs, %d broken, %d alarms",
+			changes, b.m.stats.Repairs, b.m.stats.RepairsBroken, b.m.stats.RepairAlarms)
 	}
 	b.wantSet("s", pinned...)
 	w.drop = func(packet) bool { return false }
@@ -173,7 +175,8 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 		if s := fmt.Sprintf(format, args...); strings.HasPrefix(s, "3 -> send") {
 			if strings.Contains(s, ": ack@") {
 				acks = append(acks, s)
-			} else if strings.Contains(s, ": head@") || strings.Contains(s, ": give@") || strings.Contains(s, ": answer") || strings.Contains(s, "fill") {
+			} else if strings.Contains(s, ": head@") || strings.Contains(s, ": give@") ||
+				strings.Contains(s, ": answer") || strings.Contains(s, "fill") {
 				t.Errorf("a gift of a node that has not caught up: %s", s)
 			}
 		}
@@ -250,7 +253,8 @@ func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
 		return false
 	}
 	w.advance(5 * time.Second)
-	if st := b.m.stats; st.RepairAlarms != 3 || st.RangeRepairs != 1 { // by the kept sketch, by another one, by ranges; then all is fetched
+	// by the kept sketch, by another one, by ranges; then all is fetched
+	if st := b.m.stats; st.RepairAlarms != 3 || st.RangeRepairs != 1 {
 		t.Fatalf("%d spoilt, %+v", spoilt, st)
 	}
 	if b.m.stats.Repairs != 1 || len(b.set("s")) != 41 {

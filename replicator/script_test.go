@@ -42,7 +42,8 @@ func TestScripts(t *testing.T) {
 }
 
 var scripted = Config{
-	DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute}, FrameMax: 512, BacklogMax: 512, GossipInterval: 10 * time.Second,
+	DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute}, FrameMax: 512, BacklogMax: 512,
+	GossipInterval: 10 * time.Second,
 }
 
 type script struct{ *world }
@@ -91,7 +92,8 @@ func (s *script) run(w []string) error {
 		s.node(s.id(w[1])).step(Reachable{s.id(w[2]), cmd == "reach"})
 	case "stats":
 		st := s.node(s.id(w[1])).m.Stats()
-		s.log("repairs %d, donors replaced %d, donated %d, helped %d", st.Repairs, st.DonorsReplaced, st.Donated, st.Helped)
+		s.log("repairs %d, donors replaced %d, donated %d, helped %d",
+			st.Repairs, st.DonorsReplaced, st.Donated, st.Helped)
 	case "show":
 		for line := range strings.Lines(s.node(s.id(w[1])).m.String()) {
 			s.log("%s", strings.TrimSuffix(line, "\n"))
@@ -159,7 +161,10 @@ func (s *script) operate(w []string) error {
 			return err
 		}
 		s.seq++
-		n.step(Update{ID: s.seq, Key: key, Write: level, Mutate: crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(by) })})
+		n.step(Update{
+			ID: s.seq, Key: key, Write: level,
+			Mutate: crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(by) }),
+		})
 	case "delete":
 		s.seq++
 		n.step(Delete{ID: s.seq, Key: key, Write: level})
@@ -183,13 +188,14 @@ func (s *script) operate(w []string) error {
 func (s *script) fill(w []string) error {
 	many, err := strconv.Atoi(w[3])
 	s.seq++
-	s.node(s.id(w[1])).step(Update{ID: s.seq, Key: w[2], Mutate: crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error {
-		var err error
-		for i := range many {
-			err = errors.Join(err, t.Add(strconv.Itoa(i)))
-		}
-		return err
-	})})
+	s.node(s.id(w[1])).step(Update{ID: s.seq, Key: w[2],
+		Mutate: crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error {
+			var err error
+			for i := range many {
+				err = errors.Join(err, t.Add(strconv.Itoa(i)))
+			}
+			return err
+		})})
 	return err
 }
 

@@ -108,7 +108,8 @@ func (t *settlement) follow(prev, v View) {
 	switch {
 	case c.Unsettled():
 		t.at = t.now.Add(t.cfg.RetryInterval)
-	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.id == keyspace.Durable): // another has said so before this replica had the view
+	// another has said so before this replica had the view
+	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.id == keyspace.Durable):
 		t.at = zeroTime
 		t.eff.Settled = append(t.eff.Settled, Settlement{Space: t.id, Epoch: v.Epoch})
 	}
@@ -180,7 +181,9 @@ func (t *settlement) becomeSettled(epoch uint64) {
 // majorityLost reports whether of some view that was unsettled so far less is left than every
 // majority of it must meet.
 func (t *settlement) majorityLost(epoch uint64) bool {
-	return slices.ContainsFunc(t.pastSets(), func(v quorum.Set[crdt.Origin]) bool { return v.Epoch < epoch && v.MajorityGone() })
+	return slices.ContainsFunc(t.pastSets(), func(v quorum.Set[crdt.Origin]) bool {
+		return v.Epoch < epoch && v.MajorityGone()
+	})
 }
 
 // settle tries to find that the installed view is settled: what a majority of each older one has
@@ -240,7 +243,8 @@ func (t *settlement) retry() {
 	}
 	t.gaps.askAgain()
 	for _, p := range t.peers {
-		if t.reports.Of(p.id) == nil || !t.chain.Complete() || a.goal == nil || !t.counts(p) || !p.link(t.id).acked.Includes(a.goal) {
+		if t.reports.Of(p.id) == nil || !t.chain.Complete() || a.goal == nil || !t.counts(p) ||
+			!p.link(t.id).acked.Includes(a.goal) {
 			t.report(p, wire.Report{Ask: true}, true, false)
 		}
 	}

@@ -85,7 +85,9 @@ func (t *site) largeOf(c push.Cargo, msg wire.Message, size int) *push.Large {
 // pumpFlow sends the parts of the first flow that the window allows.
 func (t *site) pumpFlow(p *peer) {
 	p.flows.Pump(t.cfg.FrameMax, t.cfg.PieceWindow, func(part push.Part) {
-		t.send(p, Bulk, &wire.Part{Epoch: t.view.Epoch, Flow: part.Flow, Index: part.Index, Total: part.Total, Data: part.Data})
+		t.send(p, Bulk, &wire.Part{
+			Epoch: t.view.Epoch, Flow: part.Flow, Index: part.Index, Total: part.Total, Data: part.Data,
+		})
 	})
 	if p.flows.Arm(t.now.Add(t.backoff(p.flows.Tries()))) {
 		t.arm(p.flows.RetryAt())

@@ -109,7 +109,8 @@ func (s *space) finish() {
 
 // String prints the state on one line.
 func (s *space) String() string {
-	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d", s.id, wire.ClockName(s.content()),
+	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
+		s.id, wire.ClockName(s.content()),
 		wire.ClockName(s.committed()), s.store.Len(), s.intake.waiting.Len(), len(s.reads.rounds), s.chain.Settled())
 }
 

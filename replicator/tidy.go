@@ -38,7 +38,8 @@ type tidying struct {
 
 func newTidying(t *site, spaces [keyspace.Count]*space, ops *inflight, mv *move) tidying {
 	return tidying{
-		site: t, spaces: spaces, ops: ops, move: mv, expiry: newExpiry(t), folding: newFolding(spaces[keyspace.Volatile]),
+		site: t, spaces: spaces, ops: ops, move: mv, expiry: newExpiry(t),
+		folding: newFolding(spaces[keyspace.Volatile]),
 	}
 }
 

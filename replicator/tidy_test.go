@@ -15,14 +15,15 @@ import (
 // add adds elements to a node-owned set.
 func (n *node) own(key string, elems ...string) uint64 {
 	n.w.seq++
-	n.step(Update{ID: n.w.seq, Key: key, Mutate: crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error {
-		for _, e := range elems {
-			if err := s.Add(e); err != nil {
-				return err
+	n.step(Update{ID: n.w.seq, Key: key,
+		Mutate: crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error {
+			for _, e := range elems {
+				if err := s.Add(e); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})})
+			return nil
+		})})
 	return n.w.seq
 }
 

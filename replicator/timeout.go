@@ -14,12 +14,16 @@ import (
 // is not rolled back: it lives here, and still spreads. What it counts is what this replica knows:
 // more may have the write, whose acks are on their way or were lost.
 type TimeoutError struct {
-	Key     string
-	Level   quorum.Level
-	Read    bool
-	Epoch   uint64        // the view that is counted: the installed one, or one that is not settled and lacks a quorum; 0: not known yet
-	Need    int           // so many of its voters the level asks for
-	Have    int           // so many of them have the write, have answered the read, or agreed when a linearizable one asked last
+	Key   string
+	Level quorum.Level
+	Read  bool
+	// the view that is counted: the installed one, or one that is not settled and lacks a quorum;
+	// 0: not known yet
+	Epoch uint64
+	Need  int // so many of its voters the level asks for
+	// so many of them have the write, have answered the read, or agreed when a linearizable one
+	// asked last
+	Have    int
 	Missing []crdt.Origin // by id, current members not counted in Have; the own id if the own disk lacks it
 	Refused []Refusal     // those of Missing whose disks have refused the write, without the own one
 	Cause   error         // of the own disk, when it has failed
@@ -46,7 +50,8 @@ func (e *TimeoutError) Describe(name func(crdt.Origin) string) string {
 		for i, o := range e.Missing {
 			names[i] = name(o)
 		}
-		fmt.Fprintf(&b, "%d of the %d replicas needed of view %d %s, missing %s", e.Have, e.Need, e.Epoch, did, strings.Join(names, " "))
+		fmt.Fprintf(&b, "%d of the %d replicas needed of view %d %s, missing %s",
+			e.Have, e.Need, e.Epoch, did, strings.Join(names, " "))
 	}
 	b.WriteString(ever)
 	if e.Cause != nil || len(e.Refused) > 0 {
@@ -111,7 +116,8 @@ func (w *writes) timedOut(o *op, has func(p *peer) bool) error {
 func (h *holding) neverBegun(o *op) error {
 	if p := h.laggard(); p != nil {
 		bytes, _ := h.own.Behind(p.link(h.id).window.Applied())
-		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind (Config.BacklogMax)",
+		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind "+
+			"(Config.BacklogMax)",
 			ErrOverloaded, o.key, o.level, wire.Short(p.id), bytes)
 	}
 	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)

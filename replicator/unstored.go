@@ -43,7 +43,8 @@ func (e *StoreError) Error() string { return e.Describe(wire.Short) }
 // Describe is Error with the caller's names of the members.
 func (e *StoreError) Describe(name func(crdt.Origin) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: write of %q at %v: %d of the %d replicas needed of view %d have committed it", ErrStoreFailure, e.Key, e.Level, e.Have,
+	fmt.Fprintf(&b, "%v: write of %q at %v: %d of the %d replicas needed of view %d have committed it",
+		ErrStoreFailure, e.Key, e.Level, e.Have,
 		e.Need, e.Epoch)
 	describeRefusals(&b, e.Cause, e.Refused, name)
 	b.WriteString("; it is not rolled back and still spreads")

@@ -38,7 +38,10 @@ func TestRefusalsOfOtherDisksEndAWrite(t *testing.T) {
 		!reflect.DeepEqual(e.Refused, []Refusal{{2, errDisk.Error()}, {3, errDisk.Error()}}) {
 		t.Errorf("%+v", *e)
 	}
-	for _, says := range []string{"1 of the 2 replicas needed of view 1 have committed it", "the disk of 2: disk full", "the disk of 3: disk full", "not rolled back"} {
+	for _, says := range []string{
+		"1 of the 2 replicas needed of view 1 have committed it", "the disk of 2: disk full",
+		"the disk of 3: disk full", "not rolled back",
+	} {
 		if !strings.Contains(e.Error(), says) {
 			t.Errorf("%v\nlacks %q", e, says)
 		}
@@ -88,7 +91,8 @@ func TestATimeOutTellsOfRefusals(t *testing.T) {
 	a.wantOpen(id)
 	w.advance(2 * time.Second)
 	var e *TimeoutError
-	if r := a.want(id, ErrTimeout); !errors.As(r.Err, &e) || !errors.Is(r.Err, ErrStoreFailure) || !reflect.DeepEqual(e.Refused, []Refusal{{2, errDisk.Error()}}) {
+	if r := a.want(id, ErrTimeout); !errors.As(r.Err, &e) || !errors.Is(r.Err, ErrStoreFailure) ||
+		!reflect.DeepEqual(e.Refused, []Refusal{{2, errDisk.Error()}}) {
 		t.Fatalf("%v", r.Err)
 	}
 	if !strings.Contains(e.Error(), "missing 2 3") || !strings.Contains(e.Error(), "the disk of 2: disk full") {
@@ -116,7 +120,9 @@ func TestRefusalsOfTheFutureAreMalformed(t *testing.T) {
 	w := cluster(t, 2, durableD)
 	a := w.nodes[0]
 	id := a.put("d/s", "x", quorum.All)
-	for _, m := range []*wire.Unstored{{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", whyMax+1)}} {
+	for _, m := range []*wire.Unstored{
+		{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", whyMax+1)},
+	} {
 		was := a.m.stats.Malformed
 		a.step(Receive{From: crdt.Origin(2), Msg: m})
 		if a.m.stats.Malformed == was {

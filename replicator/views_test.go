@@ -218,7 +218,8 @@ func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 	w.isolate(12)
 	w.install(v)
 	w.advance(5 * time.Second)
-	if n := w.node(13); n.m.spaces[keyspace.Durable].settlement.chain.Settled() >= 2 || n.m.spaces[keyspace.Volatile].settlement.chain.Settled() != 2 {
+	if n := w.node(13); n.m.spaces[keyspace.Durable].settlement.chain.Settled() >= 2 ||
+		n.m.spaces[keyspace.Volatile].settlement.chain.Settled() != 2 {
 		t.Fatalf("one disk of three has reported\n%s", w.dump())
 	}
 	g := w.node(14).get("d/s", quorum.Majority)
@@ -358,7 +359,8 @@ func TestJoinerTellsWhatHasToBeHeard(t *testing.T) {
 	for _, id := range []crdt.Origin{11, 12, 13, 14} {
 		n := w.node(id)
 		n.wantSet("d/s", "x")
-		if !n.m.CaughtUp() || n.m.Settled() != 5 || slices.ContainsFunc(n.settled, func(s Settlement) bool { return s.Lost }) {
+		if !n.m.CaughtUp() || n.m.Settled() != 5 ||
+			slices.ContainsFunc(n.settled, func(s Settlement) bool { return s.Lost }) {
 			t.Fatalf("%s: %v\n%s", wire.Short(n.id), n.settled, w.dump())
 		}
 	}

@@ -116,7 +116,8 @@ type packet struct {
 func newWorld(t tb, seed uint64, cfg Config) *world {
 	return &world{
 		t: t, now: time.Unix(1_000_000, 0), rng: rand.New(rand.NewPCG(seed, 7)), cfg: cfg,
-		cut: map[[2]crdt.Origin]bool{}, drop: func(packet) bool { return false }, log: func(string, ...any) {}, after: func(*node) {},
+		cut: map[[2]crdt.Origin]bool{}, drop: func(packet) bool { return false },
+		log: func(string, ...any) {}, after: func(*node) {},
 	}
 }
 
@@ -130,13 +131,14 @@ func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
 	}
 	cfg := w.cfg
 	cfg.Self, cfg.Disk = id, diskID
-	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Partial: disk.torn(), Items: func(yield func(crdt.Item, error) bool) {
-		for d, it := range disk.items {
-			if disk.counting(d) && !yield(it, nil) {
-				return
+	loaded := Loaded{Clock: disk.clock, Digest: disk.digest, Partial: disk.torn(),
+		Items: func(yield func(crdt.Item, error) bool) {
+			for d, it := range disk.items {
+				if disk.counting(d) && !yield(it, nil) {
+					return
+				}
 			}
-		}
-	}}
+		}}
 	m, err := New(cfg, rand.New(rand.NewPCG(uint64(id), w.rng.Uint64())), loaded)
 	if err != nil {
 		w.t.Fatalf("node %s does not start: %v", wire.Short(id), err)

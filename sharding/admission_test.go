@@ -60,7 +60,9 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 		w.install()
 		c, r := g.run.control, g.plane
 		for _, wire := range []uint32{codec.PassivateWireID, codec.StartWireID} {
-			frame := cbor.AppendMap(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: r.Routes.ShardOf("a"), Type: wire}, "a"), 0)
+			frame := cbor.AppendMap(codec.AppendMessageHead(nil, &codec.Message{
+				Kind: codec.Tell, Shard: r.Routes.ShardOf("a"), Type: wire,
+			}, "a"), 0)
 			const crowd = 10_000
 			var lost []uint64
 			for range 2 {

@@ -47,7 +47,8 @@ func TestExternalClient(t *testing.T) {
 		}
 		counting := cartType(&cartLog{})
 		counting.Name = "Counting"
-		if _, err := start(a, counting).External(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "looks at no locations") {
+		if _, err := start(a, counting).External(); !errors.Is(err, ErrConfig) ||
+			!strings.Contains(err.Error(), "looks at no locations") {
 			t.Errorf("a client of a type whose strategy looks at no locations: %v", err)
 		}
 		if err := client.SetShardLocation(ctx, 1, b.member); err != nil {
@@ -99,7 +100,8 @@ func TestExternalClientTimeout(t *testing.T) {
 		}
 		defer w.store.stall(client.key())()
 		began := time.Now()
-		if err := client.SetShardLocations(context.Background(), map[int]string{1: "x"}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := client.SetShardLocations(context.Background(), map[int]string{1: "x"}); !errors.Is(err,
+			context.DeadlineExceeded) {
 			t.Errorf("it ends with %v", err)
 		}
 		if took := time.Since(began); took != ClientTimeout {
@@ -113,7 +115,8 @@ func TestExternalClientTimeout(t *testing.T) {
 func TestLoadsAreMeasured(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.Shards, typ.Strategy, typ.RebalanceInterval = 8, allocation.LoadAware{LoadHalfLife: time.Second}, 2*time.Second
+		typ.Shards, typ.Strategy, typ.RebalanceInterval = 8,
+			allocation.LoadAware{LoadHalfLife: time.Second}, 2*time.Second
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], m message_) error {
 				if _, ok := m.(addItem); ok {
@@ -224,7 +227,8 @@ func TestAllocationSettings(t *testing.T) {
 	typ.Strategy, typ.StrategyTimeout, typ.RebalanceInterval, typ.RebalanceDelay = allocation.Threshold{}, 1, 2, 3
 	typ.RebalanceMixedVersions, typ.RebalanceUnreachable, typ.RebalanceJoining, typ.MinRegions = true, true, true, 4
 	c := machineConfig(fakePorts(1, noNet{}, &fakeLease{}), typ)
-	if c.Strategy != (allocation.Threshold{}) || c.StrategyTimeout != 1 || c.RebalanceInterval != 2 || c.RebalanceDelay != 3 ||
+	if c.Strategy != (allocation.Threshold{}) || c.StrategyTimeout != 1 || c.RebalanceInterval != 2 ||
+		c.RebalanceDelay != 3 ||
 		!c.RebalanceMixedVersions || !c.RebalanceUnreachable || !c.RebalanceJoining || c.MinRegions != 4 {
 		t.Errorf("%+v", c)
 	}
@@ -237,7 +241,8 @@ func TestAllocationSettings(t *testing.T) {
 	} {
 		typ := cartType(&cartLog{})
 		change(&typ)
-		if _, err := StartOn(fakePorts(1, noNet{}, &fakeLease{}), typ); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+		if _, err := StartOn(fakePorts(1, noNet{}, &fakeLease{}), typ); !errors.Is(err, ErrConfig) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

@@ -60,7 +60,9 @@ func BenchmarkTellByRef(b *testing.B) {
 // limited, each of these is told to the policy.
 func BenchmarkTellSpread(b *testing.B) {
 	for name, s := range map[string]passivation.Strategy{
-		"idle": {}, "lru": {ActiveEntityLimit: 1 << 20}, "composite": {ActiveEntityLimit: 1 << 20, Admission: passivation.DefaultStrategy().Admission},
+		"idle": {}, "lru": {ActiveEntityLimit: 1 << 20}, "composite": {
+			ActiveEntityLimit: 1 << 20, Admission: passivation.DefaultStrategy().Admission,
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			typ := cartType(&cartLog{})

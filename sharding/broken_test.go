@@ -16,8 +16,12 @@ import (
 // on: the other nodes take over.
 func TestBrokenMachineEndsItsNode(t *testing.T) {
 	for name, breaks := range map[string]func(c *control.Plane){
-		"region of entity type Cart":      func(c *control.Plane) { c.Inbox.Do(func(*control.Plane, time.Time) { panic("an invariant") }) },
-		"coordinator of entity type Cart": func(c *control.Plane) { c.Coord.Do(func(time.Time) { panic("an invariant") }) },
+		"region of entity type Cart": func(c *control.Plane) {
+			c.Inbox.Do(func(*control.Plane, time.Time) { panic("an invariant") })
+		},
+		"coordinator of entity type Cart": func(c *control.Plane) {
+			c.Coord.Do(func(time.Time) { panic("an invariant") })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := make(chan events.MachineBroken, 2)
@@ -32,7 +36,8 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 			askThirty(t, "all run", regions[0])
 			breaks(regions[0].run.control)
 			<-nodes[0].Done()
-			if err := nodes[0].Err(); !errors.Is(err, ddata.ErrBroken) || !strings.Contains(err.Error(), name) || nodes[0].HoldsLease() {
+			if err := nodes[0].Err(); !errors.Is(err, ddata.ErrBroken) ||
+				!strings.Contains(err.Error(), name) || nodes[0].HoldsLease() {
 				t.Errorf("ended with %v; holds a lease: %t", err, nodes[0].HoldsLease())
 			}
 			if e := <-told; e.Machine != name || e.State == "" || !strings.Contains(e.Stack, "broken_test.go") {

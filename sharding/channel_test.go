@@ -53,7 +53,8 @@ func TestSecondTypeOfOneChannel(t *testing.T) {
 	types.absences[dataplane.ChannelOf(typ.Name)] = &absence{name: "Other"}
 	types.mu.Unlock()
 	_, err := Start(n, typ)
-	if !errors.Is(err, ErrConfig) || !strings.Contains(fmt.Sprint(err), `"Other"`) || !strings.Contains(fmt.Sprint(err), `"Cart"`) {
+	if !errors.Is(err, ErrConfig) || !strings.Contains(fmt.Sprint(err), `"Other"`) ||
+		!strings.Contains(fmt.Sprint(err), `"Cart"`) {
 		t.Error(err)
 	}
 }

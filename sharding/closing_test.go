@@ -43,7 +43,9 @@ func TestShutdownOfTheCluster(t *testing.T) {
 			dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
 			var moves atomic.Int64
 			begin := func() ([]*ddata.Node, []*Region[message_], []cartLog) {
-				nodes := ddatatest.StartWith(t, 3, func(i int, c *ddata.Config) { c.Roles, c.Dir = []string{"backend"}, dirs[i] })
+				nodes := ddatatest.StartWith(t, 3, func(i int, c *ddata.Config) {
+					c.Roles, c.Dir = []string{"backend"}, dirs[i]
+				})
 				logs, regions := make([]cartLog, 3), make([]*Region[message_], 3)
 				for i, n := range nodes {
 					typ := cartType(&logs[i])
@@ -77,7 +79,8 @@ func TestShutdownOfTheCluster(t *testing.T) {
 				t.Fatal(err)
 			}
 			if made, stopped := counts(logs); made != entities || stopped != entities || moves.Load() > 0 {
-				t.Errorf("%d made, %d stopped, %d shards moved; want %d, as many and none", made, stopped, moves.Load(), entities)
+				t.Errorf("%d made, %d stopped, %d shards moved; want %d, as many and none",
+					made, stopped, moves.Load(), entities)
 			}
 			nodes, _, logs = begin()
 			await(t, ctx, logs, entities)

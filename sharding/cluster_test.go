@@ -158,8 +158,11 @@ func TestRememberedEntities(t *testing.T) {
 		ctx := within(t, 5*time.Minute)
 		for i := range 60 {
 			id := fmt.Sprint("cart-", i)
-			if loc, err := regions[1].StartEntity(ctx, id); err != nil || !loc.Active || loc.Shard != ShardOf(id, len(regions[1].plane.Routes.Slots)) ||
-				!slices.ContainsFunc(w.nodes, func(n *fakeNode) bool { return n.UID() == loc.Node && n.member.Addr == loc.Addr }) {
+			if loc, err := regions[1].StartEntity(ctx, id); err != nil || !loc.Active ||
+				loc.Shard != ShardOf(id, len(regions[1].plane.Routes.Slots)) ||
+				!slices.ContainsFunc(w.nodes, func(n *fakeNode) bool {
+					return n.UID() == loc.Node && n.member.Addr == loc.Addr
+				}) {
 				t.Fatal(err)
 			}
 		}

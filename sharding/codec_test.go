@@ -78,7 +78,8 @@ func TestCodecFaults(t *testing.T) {
 		}
 	}
 	_, err := testMessages().reg.Of(unknown{})
-	if !errors.Is(err, ErrUnregisteredMessage) || !strings.Contains(err.Error(), "sharding.unknown") || !strings.Contains(err.Error(), "sharding.CBOR") {
+	if !errors.Is(err, ErrUnregisteredMessage) || !strings.Contains(err.Error(), "sharding.unknown") ||
+		!strings.Contains(err.Error(), "sharding.CBOR") {
 		t.Errorf("the error does not name the type and the remedy: %v", err)
 	}
 }
@@ -95,7 +96,9 @@ func TestValidateReportsAllFaults(t *testing.T) {
 // The wire id of a name never changes.
 func TestWireIDs(t *testing.T) {
 	c := CBOR[message_](renamed{}, addItem{})
-	for name, id := range map[string]uint32{"cart.renamed": 0x6fc4273b, "github.com/coterie-go/coterie/sharding.addItem": 0xa14ffcd8} {
+	for name, id := range map[string]uint32{
+		"cart.renamed": 0x6fc4273b, "github.com/coterie-go/coterie/sharding.addItem": 0xa14ffcd8,
+	} {
 		m := c.reg.WithID(id)
 		if m == nil || m.Name != name {
 			t.Fatalf("%s is not %#08x", name, id)

@@ -107,7 +107,8 @@ func (c *Context[M]) Responder() (Responder, error) {
 	l.owed = true
 	if !l.r.Out.Owe(dataplane.Duty{Call: l.call, Origin: l.origin}) {
 		c.call = l.call
-		return Responder{}, fmt.Errorf("%w: %d questions are open that handlers have taken by Context.Responder", ErrBufferFull, dataplane.DutiesMax)
+		return Responder{}, fmt.Errorf("%w: %d questions are open that handlers have taken by Context.Responder",
+			ErrBufferFull, dataplane.DutiesMax)
 	}
 	return l, nil
 }
@@ -175,7 +176,8 @@ func (l Responder) allowed() error {
 	case !l.r.Lease.Holds():
 		return ErrNoLease
 	case l.s.Expelled() && !l.s.Lease.Returned.Load():
-		l.r.Out.ReplyError(dataplane.Envelope{Call: l.call, Origin: l.origin}, codec.StatusNoLease, "the shard's was lost before the answer came")
+		l.r.Out.ReplyError(dataplane.Envelope{Call: l.call, Origin: l.origin}, codec.StatusNoLease,
+			"the shard's was lost before the answer came")
 		l.settle()
 		return ErrNoLease
 	}

@@ -31,7 +31,9 @@ func TestWaitingFencesAreBounded(t *testing.T) {
 		controlOf(g, func(c *control.Plane) {
 			c.View = &membership.View{Epoch: 9, Members: []membership.Member{far}}
 			for seq := range uint64(100) {
-				c.Retries.Fence(time.Now(), c.View, protocol.SendFence{To: 99, Shard: 3, HandOff: protocol.Token{Epoch: 1, Seq: seq}})
+				c.Retries.Fence(time.Now(), c.View, protocol.SendFence{
+					To: 99, Shard: 3, HandOff: protocol.Token{Epoch: 1, Seq: seq},
+				})
 			}
 		})
 		<-time.After(time.Second)
@@ -52,7 +54,8 @@ func TestBufferThatIsTakenBackIsWanted(t *testing.T) {
 		w.install()
 		number := g.plane.Routes.ShardOf("a")
 		controlOf(g, func(c *control.Plane) {
-			c.SetRoute(time.Now(), number, protocol.Route{State: protocol.RouteRemote, Home: 99}) // unknown to the transport: nothing can leave
+			// unknown to the transport: nothing can leave
+			c.SetRoute(time.Now(), number, protocol.Route{State: protocol.RouteRemote, Home: 99})
 		})
 		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
 			t.Fatal(err)

@@ -77,7 +77,9 @@ func TestWhatCannotBePassedOnIsCounted(t *testing.T) {
 		set  func(*dataplane.Plane, *scriptNet, uint32)
 		want string
 	}{
-		"too large for a frame": {func(_ *dataplane.Plane, n *scriptNet, _ uint32) { n.fail = transport.ErrFrameTooLarge }, "too large 1"},
+		"too large for a frame": {func(_ *dataplane.Plane, n *scriptNet, _ uint32) {
+			n.fail = transport.ErrFrameTooLarge
+		}, "too large 1"},
 		"no room to wait": {func(r *dataplane.Plane, _ *scriptNet, number uint32) {
 			r.Routes.Buffering(number)
 			r.Routes.Limit.CountMax = 0
@@ -113,7 +115,8 @@ func TestFullMailboxWhenTheLaneOpens(t *testing.T) {
 // deafNet has room for nothing, and then no node to send it to.
 type deafNet struct{ noNet }
 
-func (deafNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+func (deafNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
+	func([]byte) []byte, func() error) error {
 	return transport.ErrQueueFull
 }
 
@@ -131,7 +134,9 @@ func TestUnsentRepliesAreCounted(t *testing.T) {
 				r.Out.Overflow.Cancel()
 				_ = r.Out.Reply(5, 7, 1, nil)
 			},
-			"the node has gone": func(r *dataplane.Plane) { r.Lost(7, append(codec.AppendReplyHead(nil, 5, codec.StatusOK), 1), true) },
+			"the node has gone": func(r *dataplane.Plane) {
+				r.Lost(7, append(codec.AppendReplyHead(nil, 5, codec.StatusOK), 1), true)
+			},
 		} {
 			g, _ := localRegion(t, cartType(&cartLog{}))
 			reply(g.plane)
@@ -202,7 +207,8 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 
 // startThatWaits is a region with a StartEntity of "second" that waits for at most limit, for its
 // id is not written before goOn is called.
-func startThatWaits(t *testing.T, w *world, limit time.Duration) (g *Region[message_], ended <-chan error, goOn func()) {
+func startThatWaits(t *testing.T, w *world, limit time.Duration) (g *Region[message_],
+	ended <-chan error, goOn func()) {
 	t.Helper()
 	typ := cartType(&cartLog{})
 	typ.Shards, typ.RememberEntities = 1, true

@@ -33,7 +33,8 @@ func TestDutiesAreBounded(t *testing.T) {
 	}
 	for i := range uint64(10) {
 		now := time.Second + time.Duration(1+i)
-		if old, ok := d.Take(dataplane.Duty{Call: dataplane.DutiesMax + 2 + i}, now); old != (dataplane.Duty{Call: 2 + i}) || !ok {
+		if old, ok := d.Take(dataplane.Duty{Call: dataplane.DutiesMax + 2 + i},
+			now); old != (dataplane.Duty{Call: 2 + i}) || !ok {
 			t.Errorf("%v made room; taken: %t", old, ok)
 		}
 	}

@@ -95,7 +95,9 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 				if !alone {
 					again = b
 				}
-				regions := map[*fakeNode]*Region[message_]{a: start(a, cartType(&cartLog{})), b: start(b, cartType(&cartLog{}))}
+				regions := map[*fakeNode]*Region[message_]{
+					a: start(a, cartType(&cartLog{})), b: start(b, cartType(&cartLog{})),
+				}
 				w.install()
 				ctx := within(t, 5*time.Minute)
 				for i := range 40 {
@@ -109,7 +111,8 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 				again.forget()
 				regions[again] = start(again, cartType(&cartLog{}))
 				for i := range 40 {
-					if _, err := Ask(within(t, 20*time.Second), regions[again], fmt.Sprint("e", i), total{}); err != nil {
+					if _, err := Ask(within(t, 20*time.Second), regions[again],
+						fmt.Sprint("e", i), total{}); err != nil {
 						t.Fatalf("e%d: %v", i, err)
 					}
 				}
@@ -258,7 +261,9 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 		mt, _ := r.Registry.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
 		soon(t, "the reader of a lane", func() {
-			r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: number, Type: mt.ID}, "a"), body...))
+			r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{
+				Kind: codec.Tell, Shard: number, Type: mt.ID,
+			}, "a"), body...))
 		})
 		if n := r.Drops.Counts[DropStopped].Load(); n != 1 {
 			t.Errorf("%d drops counted", n)
@@ -319,7 +324,9 @@ func TestStopThatComesTooLate(t *testing.T) {
 	s.Mu.Lock()
 	e := s.AddLocked("a")
 	s.Mu.Unlock()
-	for name, stop := range map[string]func(){"in order": func() { s.Command(e, dataplane.StopNow) }, "by force": e.Force} {
+	for name, stop := range map[string]func(){
+		"in order": func() { s.Command(e, dataplane.StopNow) }, "by force": e.Force,
+	} {
 		if stop(); e.Waiting.Len != 0 {
 			t.Errorf("%s: a stop waits for the next incarnation", name)
 		}
@@ -355,7 +362,8 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 			for i, g := range by {
 				began := time.Now()
 				_, err := Ask(ctx, g, id, total{})
-				if took := time.Since(began); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "cluster shuts down") || took > time.Second {
+				if took := time.Since(began); !errors.Is(err, ErrStopped) ||
+					!strings.Contains(err.Error(), "cluster shuts down") || took > time.Second {
 					t.Errorf("%s, node %d: %v after %v", when, i, err, took)
 				}
 				if n := g.plane.Routes.Limit.Count.Load(); n != 0 {

@@ -67,7 +67,8 @@ func (run *engine) quit(ctx context.Context) error {
 		return nil
 	}
 	if n := len(run.plane.Routes.Shards()); n > 0 {
-		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w", run.plane.Name, n, err)
+		return fmt.Errorf("sharding %q: handlers still run in %d shards, which stop when these return: %w",
+			run.plane.Name, n, err)
 	}
 	return err
 }

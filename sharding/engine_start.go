@@ -21,11 +21,12 @@ type engine struct {
 
 	mu           sync.Mutex
 	cancels      []func()
-	unregistered bool                    // what is registered from now on is cancelled at once
-	unmeter      func()                  // nil: there is no Meter
-	onClose      func()                  // nil: Close ends it
-	successor    atomic.Pointer[absence] // it answers other nodes' machines when these have ended; nil: the node ends too
-	absence      *absence                // of the type on the node; nil: there is no node
+	unregistered bool   // what is registered from now on is cancelled at once
+	unmeter      func() // nil: there is no Meter
+	onClose      func() // nil: Close ends it
+	// it answers other nodes' machines when these have ended; nil: the node ends too
+	successor atomic.Pointer[absence]
+	absence   *absence // of the type on the node; nil: there is no node
 }
 
 func newEngine(p Ports, r *dataplane.Plane, t control.Settings) (*engine, error) {

@@ -68,7 +68,8 @@ const (
 
 // policies are what Supervisions ask for. The default was replaced before.
 var policies = map[Supervision]dataplane.Policy{
-	SuperviseStop: dataplane.StopFailed, SuperviseRestart: dataplane.RestartFailed, SuperviseResume: dataplane.ResumeFailed, SuperviseEscalate: dataplane.EscalateFailed,
+	SuperviseStop: dataplane.StopFailed, SuperviseRestart: dataplane.RestartFailed,
+	SuperviseResume: dataplane.ResumeFailed, SuperviseEscalate: dataplane.EscalateFailed,
 }
 
 // supervisionOf is the Supervision that asks for a policy.

@@ -26,7 +26,8 @@ func TestInlet(t *testing.T) {
 		wg.Go(func() {
 			id := fmt.Sprint("cart-", i)
 			for range 200 {
-				if err := errors.Join(in.Tell(t.Context(), addItem{id, i}), envelopes.Tell(t.Context(), Envelope[message_]{id, addItem{id, i}})); err != nil {
+				if err := errors.Join(in.Tell(t.Context(), addItem{id, i}),
+					envelopes.Tell(t.Context(), Envelope[message_]{id, addItem{id, i}})); err != nil {
 					t.Error(err)
 				}
 			}
@@ -82,11 +83,13 @@ func TestErrorReplies(t *testing.T) {
 	for name, g := range map[string]*Region[message_]{"remote": near, "local": far} {
 		for _, how := range []string{"reply", "fail", "return"} {
 			_, err := Ask(t.Context(), g, "a", order{How: how})
-			if !errors.Is(err, errSoldOut) || !errors.Is(err, ErrHandler) || errors.Is(err, io.EOF) || !strings.HasSuffix(err.Error(), ": apples: sold out") {
+			if !errors.Is(err, errSoldOut) || !errors.Is(err, ErrHandler) || errors.Is(err, io.EOF) ||
+				!strings.HasSuffix(err.Error(), ": apples: sold out") {
 				t.Errorf("%s %s: %v", name, how, err)
 			}
 		}
-		if _, err := Ask(t.Context(), g, "a", order{How: "other"}); errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, ErrHandler) ||
+		if _, err := Ask(t.Context(), g, "a", order{How: "other"}); errors.Is(err, io.ErrUnexpectedEOF) ||
+			!errors.Is(err, ErrHandler) ||
 			!strings.Contains(err.Error(), "unexpected EOF") {
 			t.Errorf("%s: not listed: %v", name, err)
 		}

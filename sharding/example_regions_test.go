@@ -12,36 +12,38 @@ import (
 
 // A kept reference finds the shard of its entity once.
 func ExampleRegion_Ref() {
-	shop(func(*sharding.EntityType[Command]) {}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
-		cart := carts.Ref("cart-42")
-		if err := cart.Tell(ctx, AddItem{"apple", 2}); err != nil {
+	shop(func(*sharding.EntityType[Command]) {},
+		func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
+			cart := carts.Ref("cart-42")
+			if err := cart.Tell(ctx, AddItem{"apple", 2}); err != nil {
+				return err
+			}
+			total, err := sharding.AskRef(ctx, cart, Total{})
+			fmt.Println(total)
 			return err
-		}
-		total, err := sharding.AskRef(ctx, cart, Total{})
-		fmt.Println(total)
-		return err
-	})
+		})
 	// Output: 2
 }
 
 // An Extractor reads the id of the entity and its message from a value, here a line of text.
 func ExampleNewExtractor() {
-	shop(func(*sharding.EntityType[Command]) {}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
-		lines := sharding.NewExtractor(carts, func(line string) (string, Command, error) {
-			cart, item, ok := strings.Cut(line, " ")
-			if !ok {
-				return "", nil, errors.New("a line has a cart and an item")
+	shop(func(*sharding.EntityType[Command]) {},
+		func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
+			lines := sharding.NewExtractor(carts, func(line string) (string, Command, error) {
+				cart, item, ok := strings.Cut(line, " ")
+				if !ok {
+					return "", nil, errors.New("a line has a cart and an item")
+				}
+				return cart, AddItem{item, 1}, nil
+			})
+			if err := lines.Tell(ctx, "cart-42 pear"); err != nil {
+				return err
 			}
-			return cart, AddItem{item, 1}, nil
-		})
-		if err := lines.Tell(ctx, "cart-42 pear"); err != nil {
+			fmt.Println(lines.Tell(ctx, "cart-42"))
+			total, err := sharding.Ask(ctx, carts, "cart-42", Total{})
+			fmt.Println(total)
 			return err
-		}
-		fmt.Println(lines.Tell(ctx, "cart-42"))
-		total, err := sharding.Ask(ctx, carts, "cart-42", Total{})
-		fmt.Println(total)
-		return err
-	})
+		})
 	// Output:
 	// a line has a cart and an item
 	// 1
@@ -82,15 +84,16 @@ func ExampleEntityType_onDrop() {
 
 // The statistics of the cluster name the members that did not answer.
 func ExampleRegion_ClusterStats() {
-	shop(func(*sharding.EntityType[Command]) {}, func(ctx context.Context, node *ddata.Node, carts *sharding.Region[Command]) error {
-		if _, err := sharding.Ask(ctx, carts, "cart-42", Total{}); err != nil {
-			return err
-		}
-		stats := carts.ClusterStats(ctx)
-		fmt.Println(stats.Active(), "active, ready:", node.Health().Ready)
-		fmt.Println(len(stats.Failed), "did not answer")
-		return nil
-	})
+	shop(func(*sharding.EntityType[Command]) {},
+		func(ctx context.Context, node *ddata.Node, carts *sharding.Region[Command]) error {
+			if _, err := sharding.Ask(ctx, carts, "cart-42", Total{}); err != nil {
+				return err
+			}
+			stats := carts.ClusterStats(ctx)
+			fmt.Println(stats.Active(), "active, ready:", node.Health().Ready)
+			fmt.Println(len(stats.Failed), "did not answer")
+			return nil
+		})
 	// Output:
 	// 1 active, ready: true
 	// 0 did not answer

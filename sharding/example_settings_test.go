@@ -15,7 +15,8 @@ import (
 )
 
 // shop runs carts with some settings on a node of its own.
-func shop(settings func(*sharding.EntityType[Command]), use func(context.Context, *ddata.Node, *sharding.Region[Command]) error) {
+func shop(settings func(*sharding.EntityType[Command]),
+	use func(context.Context, *ddata.Node, *sharding.Region[Command]) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	node, err := ddata.Start(ctx, ddata.Config{

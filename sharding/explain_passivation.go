@@ -138,7 +138,8 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	}
 	if s.Passivator != nil {
 		p := s.Passivator.Explain(e)
-		st.Limit, st.Kept, st.Leaving, st.Standing, st.Next, st.Fresh = p.Limit, p.Kept, p.Leaving, p.Standing, p.Next, p.Fresh
+		st.Limit, st.Kept, st.Leaving, st.Standing, st.Next, st.Fresh = p.Limit, p.Kept, p.Leaving,
+			p.Standing, p.Next, p.Fresh
 	}
 	return st
 }

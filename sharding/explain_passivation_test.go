@@ -17,7 +17,9 @@ func TestExplainPassivation(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
 		typ.Shards = 1
-		typ.Passivation = passivation.Strategy{ActiveEntityLimit: 3, IdleTimeout: time.Minute, IdleInterval: time.Second}
+		typ.Passivation = passivation.Strategy{
+			ActiveEntityLimit: 3, IdleTimeout: time.Minute, IdleInterval: time.Second,
+		}
 		g, other := start(w.join("backend"), typ), start(w.join("frontend"), typ)
 		w.install()
 		ctx := within(t, time.Hour)
@@ -44,10 +46,12 @@ func TestExplainPassivation(t *testing.T) {
 		}
 		use("a", "b")
 		<-time.After(10*time.Second + time.Second/2)
-		if st := g.ExplainPassivation("a"); st.Idle < 9*time.Second || st.Idle > 11*time.Second || st.Next != "" || st.Kept != 2 || st.Limit != 3 {
+		if st := g.ExplainPassivation("a"); st.Idle < 9*time.Second || st.Idle > 11*time.Second || st.Next != "" ||
+			st.Kept != 2 || st.Limit != 3 {
 			t.Errorf("%+v", st)
 		}
-		says("a", `"a" is active`, "no message for about 10s, it goes after 1m0s", "of 2 active in its shard, with room for 3: main area, 2 of 3", "there is room")
+		says("a", `"a" is active`, "no message for about 10s, it goes after 1m0s",
+			"of 2 active in its shard, with room for 3: main area, 2 of 3", "there is room")
 		use("c")
 		says("a", "it goes next")
 		says("b", `"a" goes next`)
@@ -55,7 +59,8 @@ func TestExplainPassivation(t *testing.T) {
 		says("a", `"b" goes next`, "no message for about 0s")
 		use("d") // and b has to go
 		says("b", `"b" is not active`, "passivated at ", "limit because its shard has room for 3")
-		if st := g.ExplainPassivation("b"); st.Active || len(st.Last) != 1 || st.Last[0].Cause != protocol.CauseLimit || st.Next != "c" {
+		if st := g.ExplainPassivation("b"); st.Active || len(st.Last) != 1 ||
+			st.Last[0].Cause != protocol.CauseLimit || st.Next != "c" {
 			t.Errorf("%+v", st)
 		}
 		<-time.After(2 * time.Minute)
@@ -72,13 +77,16 @@ func TestExplainPassivation(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait() // the answer may come before the word where the shard is
-		if got := other.ExplainPassivation("a").String(); !strings.Contains(got, fmt.Sprintf("which lives on %v: ask there", g.UID())) {
+		if got := other.ExplainPassivation("a").String(); !strings.Contains(got,
+			fmt.Sprintf("which lives on %v: ask there", g.UID())) {
 			t.Error(got)
 		}
 		for i := range 2 * dataplane.HistoryMax {
 			g.plane.Passivations.Latest.Note(dataplane.Passivated{ID: fmt.Sprint(i)})
 		}
-		if n := len(g.plane.Passivations.Latest.Ring); n != dataplane.HistoryMax || g.plane.Passivations.Latest.Of("b") != nil || len(g.plane.Passivations.Latest.Of(fmt.Sprint(2*dataplane.HistoryMax-1))) != 1 {
+		if n := len(g.plane.Passivations.Latest.Ring); n != dataplane.HistoryMax ||
+			g.plane.Passivations.Latest.Of("b") != nil ||
+			len(g.plane.Passivations.Latest.Of(fmt.Sprint(2*dataplane.HistoryMax-1))) != 1 {
 			t.Errorf("%d passivations are kept", n)
 		}
 	})

@@ -42,7 +42,8 @@ func (g *Region[M]) External() (*ExternalClient, error) {
 		return nil, fmt.Errorf("%w: where shards shall live is said on a node with role %q", ErrUnknownRole, c.Cfg.Role)
 	}
 	if needy, ok := c.Cfg.Strategy.(allocation.Needy); !ok || !needy.Needs().Locations {
-		return nil, fmt.Errorf("%w %q: its Strategy looks at no locations: use allocation.External", ErrConfig, c.Cfg.Type)
+		return nil, fmt.Errorf("%w %q: its Strategy looks at no locations: use allocation.External", ErrConfig,
+			c.Cfg.Type)
 	}
 	return &ExternalClient{state: c.State.Data, typ: c.Cfg.Type, shards: c.Cfg.Shards}, nil
 }

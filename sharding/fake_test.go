@@ -133,8 +133,11 @@ func (f *fakeControl) Misrouted(uint64, uint32) {}
 func (f *fakeControl) Wake(s *dataplane.Shard, id string) {
 	s.Start([]protocol.EntityID{protocol.EntityID(id)})
 }
-func (f *fakeControl) EntityStopped(*dataplane.Shard, string)                                   {}
-func (f *fakeControl) Admit(uint64, int) (runloop.Permit, bool)                                 { return runloop.Permit{}, true }
+func (f *fakeControl) EntityStopped(*dataplane.Shard, string) {}
+func (f *fakeControl) Admit(uint64, int) (runloop.Permit,
+	bool) {
+	return runloop.Permit{}, true
+}
 func (f *fakeControl) StartEntity(*dataplane.Shard, string, dataplane.Envelope, runloop.Permit) {}
 func (f *fakeControl) Receive(uint64, protocol.Message, int)                                    {}
 func (f *fakeControl) Rejected(uint64, error)                                                   {}
@@ -158,10 +161,12 @@ func (f *fakeControl) Passivate(s *dataplane.Shard, id string, _ protocol.Cause,
 type noNet struct{}
 
 func (noNet) Handle(transport.Channel, transport.Handler) {}
-func (noNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+func (noNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
+	func([]byte) []byte, func() error) error {
 	return transport.ErrNoPeer
 }
-func (noNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+func (noNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel,
+	func([]byte) []byte, func() error) error {
 	return transport.ErrNoPeer
 }
 func (noNet) Claim(transport.Channel) []byte                   { return nil }

@@ -21,7 +21,9 @@ func codecSamples(t testing.TB) (types []*codec.Type, bodies [][]byte) {
 		t.Fatal(c.err)
 	}
 	for _, m := range []message_{
-		addItem{"apple", -3}, &leaveNow{}, renamed{7}, selfMade{9}, echo{Text: "x"}, timed{time.Unix(1, 2).UTC(), map[string]float64{"a": 0.5}},
+		addItem{"apple", -3}, &leaveNow{}, renamed{7}, selfMade{9}, echo{Text: "x"}, timed{
+			time.Unix(1, 2).UTC(), map[string]float64{"a": 0.5},
+		},
 	} {
 		mt, err := c.reg.Of(m)
 		if err != nil {
@@ -50,8 +52,11 @@ func TestDecodingIsFrugal(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	proptest.Frugal(t, 200, func(b []byte) { g.plane.Receive(7, b) },
 		cbor.AppendNull(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 3, Type: 9}, "id")),
-		append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: 3, Type: 0, Call: 1, Origin: 2}, "id"), 0xa0),
-		cbor.AppendBool(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), true), codec.AppendErrorReply(nil, 1<<32, 99, "x"), codec.AppendControl(nil, []byte{1, 2, 3}))
+		append(codec.AppendMessageHead(nil, &codec.Message{
+			Kind: codec.Ask, Shard: 3, Type: 0, Call: 1, Origin: 2,
+		}, "id"), 0xa0),
+		cbor.AppendBool(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), true),
+		codec.AppendErrorReply(nil, 1<<32, 99, "x"), codec.AppendControl(nil, []byte{1, 2, 3}))
 }
 
 // An idle entity takes 400 bytes at most, its machine's part and its id included, with a limit on

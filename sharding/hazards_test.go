@@ -28,7 +28,8 @@ type scriptNet struct {
 	frames [][]byte
 }
 
-func (n *scriptNet) Append(_ transport.NodeID, _ transport.Lane, _ uint32, _ transport.Channel, fill func([]byte) []byte, check func() error) error {
+func (n *scriptNet) Append(_ transport.NodeID, _ transport.Lane, _ uint32, _ transport.Channel,
+	fill func([]byte) []byte, check func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.full {
@@ -57,7 +58,9 @@ func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane tran
 // scripted is a region over a scriptNet whose shards all live on node 2.
 func scripted(t *testing.T) (*Region[message_], *scriptNet) {
 	n := &scriptNet{}
-	g := &Region[message_]{plane: dataplane.New(planeSettings(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults()))}
+	g := &Region[message_]{
+		plane: dataplane.New(planeSettings(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults())),
+	}
 	g.plane.SteeredBy(&fakeControl{r: g.plane})
 	for i := range g.plane.Routes.Slots {
 		g.plane.Routes.Slots[i].Store(&dataplane.Route{Remote: 2})
@@ -90,7 +93,8 @@ func TestRouteOfWhatIsPassedOnIsCheckedToo(t *testing.T) {
 	g, n := scripted(t)
 	mt, _ := g.plane.Registry.Of(addItem{})
 	n.before = func() { g.plane.Routes.Buffering(1) }
-	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 1, Type: mt.ID}, "a"), 0xa0))
+	g.plane.Receive(7, append(codec.AppendMessageHead(nil,
+		&codec.Message{Kind: codec.Tell, Shard: 1, Type: mt.ID}, "a"), 0xa0))
 	if b := g.plane.Routes.Slots[1].Load().Buffer; len(n.frames) != 0 || b == nil || len(b.Messages) != 1 {
 		t.Errorf("%d frames went along a route that had changed", len(n.frames))
 	}
@@ -215,7 +219,8 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 			m := codec.Message{Kind: codec.Ask, Shard: number, Type: mt.ID, Call: uint64(i + 1)}
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
-		if len(drops) != 2 || drops[0].Reason != DropMailboxFull || drops[0].ID != "a" || drops[0].Shard != int(number) {
+		if len(drops) != 2 || drops[0].Reason != DropMailboxFull || drops[0].ID != "a" ||
+			drops[0].Shard != int(number) {
 			t.Errorf("drops: %v", drops)
 		}
 		n.mu.Lock()
@@ -283,7 +288,8 @@ type roomNet struct {
 	frames int
 }
 
-func (n *roomNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+func (n *roomNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
+	func([]byte) []byte, func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.isFull {
@@ -293,7 +299,8 @@ func (n *roomNet) Append(transport.NodeID, transport.Lane, uint32, transport.Cha
 	return nil
 }
 
-func (n *roomNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+func (n *roomNet) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel,
+	func([]byte) []byte, func() error) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for n.isFull {
@@ -321,7 +328,9 @@ func TestHops(t *testing.T) {
 func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	g, n := scripted(t)
 	number := g.plane.Routes.ShardOf("a")
-	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{{ID: "a", Env: dataplane.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: dataplane.BufferedOverhead}})
+	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{
+		{ID: "a", Env: dataplane.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: dataplane.BufferedOverhead},
+	})
 	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if len(n.frames) != 1 {
 		t.Fatalf("%d frames", len(n.frames))
@@ -342,7 +351,9 @@ func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	g.plane.Drops.Hook = func(d Drop) { got = append(got, d.Reason) }
 	number := g.plane.Routes.ShardOf("a")
 	n.fail = transport.ErrFrameTooLarge
-	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{{ID: "a", Env: dataplane.Envelope{Msg: addItem{}}}, {ID: "a", Env: dataplane.Envelope{Msg: unknown{}}}})
+	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{
+		{ID: "a", Env: dataplane.Envelope{Msg: addItem{}}}, {ID: "a", Env: dataplane.Envelope{Msg: unknown{}}},
+	})
 	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if fmt.Sprint(got) != "[too large unregistered type]" {
 		t.Error(got)

@@ -69,7 +69,8 @@ func (h *nodeHealth) missing() (reasons []string) {
 			reasons = append(reasons, fmt.Sprintf("entity type %q is not started on this node", name))
 		case r.Standing.IsNew() && (h.named || !r.Standing.CoordinatorAbsent.Load()):
 			if why := r.Standing.Uncoordinated(); why != nil { // nil: it is being registered
-				reasons = append(reasons, fmt.Sprintf("entity type %q is not registered with a coordinator: %v", name, why))
+				reasons = append(reasons,
+					fmt.Sprintf("entity type %q is not registered with a coordinator: %v", name, why))
 			}
 		}
 	}

@@ -106,7 +106,8 @@ func (s RegionState) String() string {
 
 func (s ClusterStats) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d active entities in %d regions, %d members did not answer", s.Active(), len(s.Regions), len(s.Failed))
+	fmt.Fprintf(&b, "%d active entities in %d regions, %d members did not answer",
+		s.Active(), len(s.Regions), len(s.Failed))
 	for i := range s.Regions {
 		fmt.Fprintf(&b, "\n%v", s.Regions[i])
 	}
@@ -172,13 +173,15 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 	}
 	all := inspectAll(r, ctx, codec.InspectEntity, id)
 	if !slices.ContainsFunc(all.Regions, found) && len(all.Failed) > 0 {
-		return loc, fmt.Errorf("no member that answered hosts shard %d; %v: %w", loc.Shard, all.Failed[0].Node, all.Failed[0].Err)
+		return loc, fmt.Errorf("no member that answered hosts shard %d; %v: %w",
+			loc.Shard, all.Failed[0].Node, all.Failed[0].Err)
 	}
 	return loc, nil
 }
 
 // inspectNode asks one node.
-func inspectNode(r *dataplane.Plane, ctx context.Context, node membership.UID, what codec.Inspection, id string) (RegionState, error) {
+func inspectNode(r *dataplane.Plane, ctx context.Context, node membership.UID, what codec.Inspection,
+	id string) (RegionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.QueryTimeout)
 	defer cancel()
 	w, err := r.Inquire(uint64(node), what, id).Wait(ctx)
@@ -190,13 +193,18 @@ func inspectNode(r *dataplane.Plane, ctx context.Context, node membership.UID, w
 
 // stateOf is what a node has answered.
 func stateOf(r *dataplane.Plane, node membership.UID, w codec.State) RegionState {
-	s := RegionState{Node: node, Proxy: w.Proxy, Registered: w.Registered, Entities: int(w.Entities), Active: int(w.Active), Cut: w.Cut}
+	s := RegionState{
+		Node: node, Proxy: w.Proxy, Registered: w.Registered, Entities: int(w.Entities),
+		Active: int(w.Active), Cut: w.Cut,
+	}
 	if v := r.Cluster.View(); v != nil {
 		m, _ := v.Member(s.Node)
 		s.Addr = m.Addr
 	}
 	for _, sh := range w.Shards {
-		s.Shards = append(s.Shards, ShardState{Shard: int(sh.Number), Entities: int(sh.Entities), Active: int(sh.Alive), IDs: sh.IDs})
+		s.Shards = append(s.Shards, ShardState{
+			Shard: int(sh.Number), Entities: int(sh.Entities), Active: int(sh.Alive), IDs: sh.IDs,
+		})
 	}
 	return s
 }

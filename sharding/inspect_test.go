@@ -36,7 +36,8 @@ func TestInspection(t *testing.T) {
 		made := log.made.Load()
 		for name, g := range map[string]*Region[message_]{"region": ra, "proxy": proxy} {
 			s := g.ClusterStats(ctx)
-			if len(s.Regions) != 2 || len(s.Failed) > 0 || s.Active() != 40 || s.Regions[0].Active == 0 || s.Regions[0].Active == 40 {
+			if len(s.Regions) != 2 || len(s.Failed) > 0 || s.Active() != 40 || s.Regions[0].Active == 0 ||
+				s.Regions[0].Active == 40 {
 				t.Errorf("%s: %v", name, s)
 			}
 			if n, failed := g.TotalActive(ctx); n != 40 || len(failed) > 0 {
@@ -56,7 +57,8 @@ func TestInspection(t *testing.T) {
 						t.Errorf("%s: %v", name, s)
 					}
 					for _, id := range sh.IDs {
-						if loc, err := g.Where(ctx, id); err != nil || loc != (Location{sh.Shard, n.UID(), n.member.Addr, true}) {
+						if loc, err := g.Where(ctx, id); err != nil ||
+							loc != (Location{sh.Shard, n.UID(), n.member.Addr, true}) {
 							t.Errorf("%s: %s is %v %v", name, id, loc, err)
 						}
 					}
@@ -80,7 +82,8 @@ func TestInspection(t *testing.T) {
 		w.install()
 		began := time.Now()
 		s := proxy.ClusterStats(ctx)
-		if len(s.Regions) != 2 || s.Active() != 40 || len(s.Failed) != 1 || s.Failed[0].Node != mute.UID() || !errors.Is(s.Failed[0].Err, ErrTimeout) {
+		if len(s.Regions) != 2 || s.Active() != 40 || len(s.Failed) != 1 || s.Failed[0].Node != mute.UID() ||
+			!errors.Is(s.Failed[0].Err, ErrTimeout) {
 			t.Errorf("with one that is silent: %v", s)
 		}
 		if d := time.Since(began); d != defaultQueryTimeout {
@@ -179,7 +182,8 @@ func TestHashOfType(t *testing.T) {
 		ctx := within(t, time.Hour)
 		for i := range 10 {
 			loc, err := g.StartEntity(ctx, fmt.Sprint(i))
-			if want := int(protocol.HashMurmur2.ShardOf(protocol.EntityID(fmt.Sprint(i)), 16)); err != nil || loc.Shard != want {
+			if want := int(protocol.HashMurmur2.ShardOf(protocol.EntityID(fmt.Sprint(i)), 16)); err != nil ||
+				loc.Shard != want {
 				t.Errorf("%d is in %v, want shard %d: %v", i, loc, want, err)
 			}
 		}
@@ -188,7 +192,8 @@ func TestHashOfType(t *testing.T) {
 		x := start(w.join("backend"), other)
 		w.install()
 		for range 2 { // one of each side
-			if text := <-told; !strings.Contains(text, "Hash is ") || !strings.Contains(text, "murmur2") || !strings.Contains(text, "xxhash") {
+			if text := <-told; !strings.Contains(text, "Hash is ") || !strings.Contains(text, "murmur2") ||
+				!strings.Contains(text, "xxhash") {
 				t.Errorf("told %q", text)
 			}
 		}

@@ -121,12 +121,14 @@ type laneNet struct {
 	lanes []string
 }
 
-func (n *laneNet) Append(to transport.NodeID, l transport.Lane, stripe uint32, _ transport.Channel, _ func([]byte) []byte, _ func() error) error {
+func (n *laneNet) Append(to transport.NodeID, l transport.Lane, stripe uint32, _ transport.Channel,
+	_ func([]byte) []byte, _ func() error) error {
 	n.lanes = append(n.lanes, fmt.Sprint(to, l, stripe))
 	return nil
 }
 
-func (n *laneNet) AppendWait(_ context.Context, to transport.NodeID, l transport.Lane, stripe uint32, c transport.Channel,
+func (n *laneNet) AppendWait(_ context.Context, to transport.NodeID, l transport.Lane,
+	stripe uint32, c transport.Channel,
 	fill func([]byte) []byte, check func() error) error {
 	return n.Append(to, l, stripe, c, fill, check)
 }

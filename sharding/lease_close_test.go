@@ -19,7 +19,9 @@ import (
 // ids that the region is too late for holds none.
 func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *fakeNode, *Region[message_]) error{
-		"closed":        func(t *testing.T, _ *fakeNode, g *Region[message_]) error { return g.Close(within(t, time.Minute)) },
+		"closed": func(t *testing.T, _ *fakeNode, g *Region[message_]) error {
+			return g.Close(within(t, time.Minute))
+		},
 		"with the node": func(_ *testing.T, _ *fakeNode, g *Region[message_]) error { g.run.endWithNode(); return nil },
 		"downed": func(_ *testing.T, n *fakeNode, g *Region[message_]) error {
 			n.holdLease(false)
@@ -114,7 +116,8 @@ func TestCloseSaysWhatItDoesNotGiveBack(t *testing.T) {
 				}
 				err = g.Close(within(t, time.Second))
 				want := dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a"))
-				if !errors.Is(err, c.want) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 leases") {
+				if !errors.Is(err, c.want) || !strings.Contains(err.Error(), want) ||
+					!strings.Contains(err.Error(), "1 leases") {
 					t.Errorf("%v", err)
 				}
 				<-time.After(control.LeaseTimeout)

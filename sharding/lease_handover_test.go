@@ -33,7 +33,8 @@ func TestCoordinatorLease(t *testing.T) {
 		typ2, seen2 := with()
 		two := start(other.join("backend"), typ2)
 		other.install()
-		if _, err := Ask(within(t, 20*time.Second), two, "a", total{}); !errors.Is(err, ErrTimeout) || seen2.count(protocol.CoordinatorLeaseAwaited) != 1 {
+		if _, err := Ask(within(t, 20*time.Second), two, "a", total{}); !errors.Is(err, ErrTimeout) ||
+			seen2.count(protocol.CoordinatorLeaseAwaited) != 1 {
 			t.Errorf("the second cluster: %v, %v", err, seen2.events)
 		}
 		if err := two.Close(t.Context()); err != nil {
@@ -182,7 +183,8 @@ func TestLaterAfterTheLease(t *testing.T) {
 				}
 				err := l.Reply(7)
 				a := <-got
-				if lost && (!errors.Is(err, ErrNoLease) || !errors.Is(a.err, ErrNoLease) || time.Since(began) > 10*time.Second) {
+				if lost && (!errors.Is(err, ErrNoLease) || !errors.Is(a.err, ErrNoLease) ||
+					time.Since(began) > 10*time.Second) {
 					t.Errorf("Reply: %v; the asker got %v after %v", err, a, time.Since(began))
 				}
 				if !lost && (err != nil || a != answer{n: 7}) {

@@ -72,7 +72,8 @@ func TestOtherStoreOfLeasesIsRefused(t *testing.T) {
 		mine, other := locks.NewMemory(), locks.NewMemory()
 		typ, _ := leased(mine)
 		wrong, _ := leased(other)
-		demandRefused(t, w, typ, wrong, fmt.Sprintf("Lease is store %s here and store %s with the coordinator", other.ID(), mine.ID()))
+		demandRefused(t, w, typ, wrong, fmt.Sprintf("Lease is store %s here and store %s with the coordinator",
+			other.ID(), mine.ID()))
 	})
 }
 
@@ -125,7 +126,8 @@ func TestTwoClustersShareAStore(t *testing.T) {
 			}
 		}
 		_, err := Ask(within(t, 20*time.Second), two, "a", total{})
-		if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "waits here for the lease") || !strings.Contains(err.Error(), "held by") {
+		if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "waits here for the lease") ||
+			!strings.Contains(err.Error(), "held by") {
 			t.Errorf("the second cluster: %v", err)
 		}
 		if s := two.Stats(); s.Awaiting != 1 || s.Entities != 0 || s.Buffered == 0 {
@@ -169,7 +171,8 @@ func (k *rudeCart) Receive(c *Context[message_], msg message_) error {
 	_, fence := c.Fence()
 	_, late := c.Responder()
 	for _, err := range []error{
-		context.Cause(ctx), c.Tell("b", addItem{}), c.Region().Tell(ctx, "b", addItem{}), c.Self().Tell(ctx, addItem{}), fence, late, c.Post(1, "b", nil),
+		context.Cause(ctx), c.Tell("b", addItem{}), c.Region().Tell(ctx, "b", addItem{}), c.Self().Tell(ctx, addItem{}),
+		fence, late, c.Post(1, "b", nil),
 	} {
 		m.said <- err
 	}
@@ -275,13 +278,15 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := func(id string) string { return dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf(id)) }
-		if free(t, store, name("a")) || free(t, store, name(quiet)) || free(t, store, dataplane.CoordinatorLeaseName("", "Cart")) {
+		if free(t, store, name("a")) || free(t, store, name(quiet)) ||
+			free(t, store, dataplane.CoordinatorLeaseName("", "Cart")) {
 			t.Error("a lease of what runs is free")
 		}
 		if err := g.Close(within(t, time.Second)); err == nil {
 			t.Error("closed while a handler runs")
 		}
-		if free(t, store, name("a")) || !free(t, store, name(quiet)) || !free(t, store, dataplane.CoordinatorLeaseName("", "Cart")) {
+		if free(t, store, name("a")) || !free(t, store, name(quiet)) ||
+			!free(t, store, dataplane.CoordinatorLeaseName("", "Cart")) {
 			t.Error("closing gave back what is in use, or did not what is not")
 		}
 		close(stuck.open)
@@ -363,7 +368,8 @@ func TestStoreThatFails(t *testing.T) {
 		typ, _ := leased(store)
 		g := start(w.join("backend"), typ)
 		w.install()
-		if _, err := Ask(within(t, 8*time.Second), g, "a", total{}); err == nil || !strings.Contains(err.Error(), "no way there") {
+		if _, err := Ask(within(t, 8*time.Second), g, "a", total{}); err == nil ||
+			!strings.Contains(err.Error(), "no way there") {
 			t.Errorf("%v", err)
 		}
 		store.Fail(nil)
@@ -438,7 +444,8 @@ func TestRealNodesShareADirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Ask(within(t, 500*time.Millisecond), far, "cart-1", total{}); !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "held by") {
+	if _, err := Ask(within(t, 500*time.Millisecond), far, "cart-1", total{}); !errors.Is(err, ErrTimeout) ||
+		!strings.Contains(err.Error(), "held by") {
 		t.Errorf("the second cluster: %v", err)
 	}
 	if err := nodes[1].Close(); err != nil {

@@ -65,7 +65,8 @@ func TestAskTimeoutWithoutDeadline(t *testing.T) {
 		}
 		began := time.Now()
 		_, err := Ask(context.Background(), g, "a", total{})
-		if took := time.Since(began); !errors.Is(err, ErrTimeout) || took < time.Minute || took > time.Minute+time.Second {
+		if took := time.Since(began); !errors.Is(err, ErrTimeout) || took < time.Minute ||
+			took > time.Minute+time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
 		close(stuck.open)

@@ -109,8 +109,10 @@ func TestMailboxBytes(t *testing.T) {
 		want                  string
 	}{
 		"of a mailbox": {4000, 1 << 20, 1 << 30, []string{"a"}, "mailbox holds too many bytes 2"},
-		"of a region":  {1 << 20, 4000, 1 << 30, []string{"a", "b", "c"}, "mailboxes of the region hold too many bytes 2"},
-		"of a node":    {1 << 20, 1 << 20, 1, []string{"a", "b", "c"}, "mailboxes of the node hold too many bytes 5"},
+		"of a region": {
+			1 << 20, 4000, 1 << 30, []string{"a", "b", "c"}, "mailboxes of the region hold too many bytes 2",
+		},
+		"of a node": {1 << 20, 1 << 20, 1, []string{"a", "b", "c"}, "mailboxes of the node hold too many bytes 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
@@ -130,7 +132,8 @@ func TestMailboxBytes(t *testing.T) {
 				if n := len(k.net.frames); n != 1 {
 					t.Errorf("%d answers to the asker, want 1", n)
 				}
-				if err := k.g.Tell(t.Context(), c.ids[0], blob{make([]byte, 1<<16)}); err != nil { // of this node: it counts nothing
+				// of this node: it counts nothing
+				if err := k.g.Tell(t.Context(), c.ids[0], blob{make([]byte, 1<<16)}); err != nil {
 					t.Error(err)
 				}
 				k.goOn()
@@ -220,7 +223,9 @@ func TestMailboxBytesComeBack(t *testing.T) {
 func TestHeldBytesUnderContention(t *testing.T) {
 	node := &dataplane.NodeBytes{}
 	node.Max.Store(3 * dataplane.NodeStep)
-	regions := []*dataplane.HeldBytes{{Max: 2 * dataplane.NodeStep, Node: node}, {Max: 2 * dataplane.NodeStep, Node: node}}
+	regions := []*dataplane.HeldBytes{
+		{Max: 2 * dataplane.NodeStep, Node: node}, {Max: 2 * dataplane.NodeStep, Node: node},
+	}
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -230,7 +235,8 @@ func TestHeldBytesUnderContention(t *testing.T) {
 				if n := rng.Int64N(dataplane.NodeStep / 4); h.Take(n) == dataplane.Accepted {
 					mine = append(mine, n)
 				}
-				if used := node.Used.Load(); used > 3*dataplane.NodeStep+8*dataplane.NodeStep { // those that are about to be refused count for a moment
+				// those that are about to be refused count for a moment
+				if used := node.Used.Load(); used > 3*dataplane.NodeStep+8*dataplane.NodeStep {
 					t.Errorf("%d bytes are taken", used)
 				}
 				for len(mine) > rng.IntN(8) {

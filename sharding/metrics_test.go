@@ -50,7 +50,8 @@ func TestMetrics(t *testing.T) {
 		tell(50)
 		synctest.Wait()
 		coordinator, other := meters[0].Values(), meters[1].Values()
-		if n := coordinator["entities"] + other["entities"]; n != 50 || coordinator["active_entities"]+other["active_entities"] != 50 {
+		if n := coordinator["entities"] + other["entities"]; n != 50 ||
+			coordinator["active_entities"]+other["active_entities"] != 50 {
 			t.Errorf("%d entities", n)
 		}
 		if n := coordinator["handled_total"] + other["handled_total"]; n < 50 || n > 150 {
@@ -64,10 +65,14 @@ func TestMetrics(t *testing.T) {
 			t.Error("no turn was measured")
 		}
 		meters[0].Want(t, map[string]int{
-			"coordinating": 1, "registered": 1, "buffered_messages": 0, "asks": 0, "events_total event=coordinator-started": 1,
-			"active_entity_limit": 1000, "dropped_total reason=mailbox-full": 0, "machine_total machine=coordinator count=state-errors": 0,
+			"coordinating": 1, "registered": 1, "buffered_messages": 0, "asks": 0,
+			"events_total event=coordinator-started": 1,
+			"active_entity_limit":                    1000, "dropped_total reason=mailbox-full": 0,
+			"machine_total machine=coordinator count=state-errors": 0,
 		})
-		meters[1].Want(t, map[string]int{"coordinating": 0, "registered": 1, "hand_offs_begun_total": 0, "asks_timed_out_total": 0})
+		meters[1].Want(t, map[string]int{
+			"coordinating": 0, "registered": 1, "hand_offs_begun_total": 0, "asks_timed_out_total": 0,
+		})
 		if err := regions[1].Passivate(ctx, "e1"); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +93,8 @@ func TestMetrics(t *testing.T) {
 		}
 		close(g.open)
 		synctest.Wait()
-		if n := meters[0].Values()["passivated_total cause=request"] + meters[1].Values()["passivated_total cause=request"]; n != 1 {
+		const passivated = "passivated_total cause=request"
+		if n := meters[0].Values()[passivated] + meters[1].Values()[passivated]; n != 1 {
 			t.Errorf("%d were passivated", n)
 		}
 		meters[1].Want(t, map[string]int{"asks_timed_out_total": 1, "asks": 0})
@@ -107,7 +113,8 @@ func TestMetrics(t *testing.T) {
 		}
 		synctest.Wait()
 		meters[0].Want(t, map[string]int{
-			"hand_offs_begun_total": moves, "hand_offs_done_total": moves, "hand_offs_aborted_total": 0, "events_total event=shard-moved": moves, "shards": shards,
+			"hand_offs_begun_total": moves, "hand_offs_done_total": moves, "hand_offs_aborted_total": 0,
+			"events_total event=shard-moved": moves, "shards": shards,
 		})
 		if meters[0].Values()["move_duration_seconds"] == 0 {
 			t.Error("no move was measured")

@@ -246,7 +246,8 @@ func TestBufferBound(t *testing.T) {
 			}
 		}
 		began := time.Now()
-		if err := g.Tell(within(t, time.Second), "a", addItem{}); !errors.Is(err, ErrBufferFull) || time.Since(began) != time.Second {
+		if err := g.Tell(within(t, time.Second), "a", addItem{}); !errors.Is(err, ErrBufferFull) ||
+			time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
@@ -281,7 +282,8 @@ func TestConnectionBound(t *testing.T) {
 		w.hub.CutBoth(front.member.Addr, back.member.Addr)
 		large := addItem{strings.Repeat("x", 100<<10), 1}
 		var err error
-		for fresh := true; fresh; synctest.Wait() { // the connection takes what is queued until it holds all that it may
+		// the connection takes what is queued until it holds all that it may
+		for fresh := true; fresh; synctest.Wait() {
 			fresh = false
 			for err = nil; err == nil; fresh = fresh || err == nil {
 				err = g.Tell(dataplane.InHandler, "a", large)

@@ -65,9 +65,11 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 	t = withPreset(t, node.Preset())
 	hasRole := slices.Contains(node.Roles(), t.Role)
 	faults := t.faults()
-	faults.add(hasRole && !proxy && t.New == nil, "New is missing: this node has the role %q and hosts entities", t.Role)
-	faults.add(hasRole && t.RememberEntities && t.RememberStore == nil && !node.Durable(), "RememberEntities needs durable data: set ddata.Config.Dir, "+
-		"and do not switch it off with an empty ddata.Config.DurableKeys; or give the type a RememberStore")
+	faults.add(hasRole && !proxy && t.New == nil,
+		"New is missing: this node has the role %q and hosts entities", t.Role)
+	faults.add(hasRole && t.RememberEntities && t.RememberStore == nil && !node.Durable(),
+		"RememberEntities needs durable data: set ddata.Config.Dir, "+
+			"and do not switch it off with an empty ddata.Config.DurableKeys; or give the type a RememberStore")
 	if err := faults.err(t.Name); err != nil {
 		return nil, err
 	}
@@ -76,7 +78,10 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 		return nil, fmt.Errorf("%w: the node has ended: %w", ErrStopped, node.Err())
 	default:
 	}
-	settings := startedSettings{t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, dataplane.StoreID(t.Lease), dataplane.StoreID(t.CoordinatorLease), proxy}
+	settings := startedSettings{
+		t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, dataplane.StoreID(t.Lease),
+		dataplane.StoreID(t.CoordinatorLease), proxy,
+	}
 	types := typesOf(node)
 	types.startMu.Lock()
 	defer types.startMu.Unlock()

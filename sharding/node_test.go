@@ -87,7 +87,8 @@ func TestRememberingNeedsDurableData(t *testing.T) {
 		"a directory and the default": {dir: t.TempDir(), ok: true},
 	} {
 		n, err := ddata.Start(t.Context(), ddata.Config{
-			Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Dir: c.dir, DurableKeys: c.keys,
+			Name: "test", Bind: "127.0.0.1:0",
+			BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Dir: c.dir, DurableKeys: c.keys,
 			Logger: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {
@@ -96,7 +97,8 @@ func TestRememberingNeedsDurableData(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.RememberEntities = true
 		_, err = Start(n, typ)
-		if c.ok && err != nil || !c.ok && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "DurableKeys")) {
+		if c.ok && err != nil || !c.ok &&
+			(!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "DurableKeys")) {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = n.Close()
@@ -109,7 +111,8 @@ func TestStartOnANodeThatHasEnded(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if g, err := Start(n, cartType(&cartLog{})); g != nil || !errors.Is(err, ErrStopped) || !errors.Is(err, ddata.ErrClosed) {
+	if g, err := Start(n, cartType(&cartLog{})); g != nil || !errors.Is(err, ErrStopped) ||
+		!errors.Is(err, ddata.ErrClosed) {
 		t.Errorf("%v %v", g, err)
 	}
 }
@@ -119,7 +122,8 @@ func TestStartOnANodeThatHasEnded(t *testing.T) {
 func TestStartedTypes(t *testing.T) {
 	var seen sync.Map
 	n, err := ddata.Start(t.Context(), ddata.Config{
-		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler),
+		Name: "test", Bind: "127.0.0.1:0",
+		BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler),
 		EventListener: events.Listener{Any: func(e events.Event) {
 			if s, ok := e.(Event); ok {
 				seen.Store(s.Type+" "+s.What.Kind.String(), true)
@@ -148,7 +152,8 @@ func TestStartedTypes(t *testing.T) {
 	if _, err := Lookup[int](n, "Cart"); !errors.Is(err, ErrAlreadyStarted) {
 		t.Errorf("other message type: %v", err)
 	}
-	if _, err := StartProxy(n, cartType(nil)); !errors.Is(err, ErrAlreadyStarted) || !strings.Contains(err.Error(), "proxy false}, not as") {
+	if _, err := StartProxy(n, cartType(nil)); !errors.Is(err, ErrAlreadyStarted) ||
+		!strings.Contains(err.Error(), "proxy false}, not as") {
 		t.Errorf("a proxy of what hosts: %v", err)
 	}
 	if got := fmt.Sprint(Types(n)); got != "[Cart Far]" {
@@ -158,7 +163,8 @@ func TestStartedTypes(t *testing.T) {
 	if _, err := Ask(ctx, carts, "a", total{}); err != nil {
 		t.Fatal(err)
 	}
-	if h := n.Health(); !h.Live || h.Ready || len(h.Reasons) != 1 || !strings.Contains(h.String(), `"Far" is not registered with a coordinator`) {
+	if h := n.Health(); !h.Live || h.Ready || len(h.Reasons) != 1 ||
+		!strings.Contains(h.String(), `"Far" is not registered with a coordinator`) {
 		t.Errorf("health: %v", h)
 	}
 	Health(n, "Cart")

@@ -40,7 +40,8 @@ func typesOf(node *ddata.Node) *nodeTypes {
 	return host.Attach(h, func() *nodeTypes {
 		t := &nodeTypes{
 			host: h, health: nodeHealth{types: map[string]*dataplane.Plane{}},
-			started: map[string]startedType{}, draining: map[string]*engine{}, absences: map[transport.Channel]*absence{},
+			started: map[string]startedType{}, draining: map[string]*engine{},
+			absences: map[transport.Channel]*absence{},
 		}
 		t.mailboxes.Max.Store(dataplane.DefaultNodeBytes)
 		h.Lifecycle.OnHealth(t.health.missing)
@@ -119,9 +120,11 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 		return a.start(), nil
 	}
 	if !dataplane.IsDone(run.control.Left()) {
-		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run", ErrAlreadyStarted, name)
+		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and handlers of it still run",
+			ErrAlreadyStarted, name)
 	}
-	if err := inEndTime(run.plane.Pool.Drain); err != nil { // a handler runs, perhaps of a shard that was killed: its machines go on
+	// a handler runs, perhaps of a shard that was killed: its machines go on
+	if err := inEndTime(run.plane.Pool.Drain); err != nil {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, name, err)
 	}
 	var err error
@@ -133,7 +136,8 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 		err = inEndTime(run.rests)
 	}
 	if err != nil {
-		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w", ErrAlreadyStarted, name, err)
+		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w",
+			ErrAlreadyStarted, name, err)
 	}
 	return a.start(), nil
 }
@@ -158,7 +162,8 @@ func (run *engine) endWithNode() {
 func (t *nodeTypes) ports(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
 	h := t.host
 	p := Ports{
-		Cluster: h.Cluster, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: h.Lease, Proxy: proxy, Network: h.Channels,
+		Cluster: h.Cluster, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: h.Lease,
+		Proxy: proxy, Network: h.Channels,
 		Log: h.Log, Emit: h.Emit, Meter: h.Meter, Broken: h.Lifecycle.Broken, mailboxes: &t.mailboxes,
 	}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {

@@ -44,7 +44,8 @@ func (t *nodeTypes) absence(name string) (*absence, error) {
 		t.host.Channels.Handle(ch, a)
 	}
 	if a.name != name {
-		return nil, fmt.Errorf("%w: the names %q and %q have one channel, %v: rename one of the types", ErrConfig, a.name, name, ch)
+		return nil, fmt.Errorf("%w: the names %q and %q have one channel, %v: rename one of the types",
+			ErrConfig, a.name, name, ch)
 	}
 	return a, nil
 }

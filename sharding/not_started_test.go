@@ -61,7 +61,8 @@ func TestTypeNotStartedEverywhere(t *testing.T) {
 	young := begin(t, nodes[2], cartType(log))
 	askThirty(t, "two run it", young)
 	stats := oldest.ClusterStats(within(t, 20*time.Second))
-	if f := stats.Failed; len(f) != 1 || f[0].Node != nodes[1].UID() || !errors.Is(f[0].Err, ErrStopped) || !strings.Contains(f[0].Err.Error(), "not started there") {
+	if f := stats.Failed; len(f) != 1 || f[0].Node != nodes[1].UID() || !errors.Is(f[0].Err, ErrStopped) ||
+		!strings.Contains(f[0].Err.Error(), "not started there") {
 		t.Errorf("%v", stats)
 	}
 	for _, i := range []int{0, 2} {
@@ -209,7 +210,8 @@ func TestTypeNotStartedAgain(t *testing.T) {
 	}
 	away.Store(false)
 	a, err := typesOf(node).absence(typ.Name)
-	if err != nil || a.started || a.who.Predecessor != g.run.control.Predecessor() || a.who.Predecessor.Incarnation != 1 {
+	if err != nil || a.started || a.who.Predecessor != g.run.control.Predecessor() ||
+		a.who.Predecessor.Incarnation != 1 {
 		t.Errorf("answered by: %+v", a)
 	}
 	askThirty(t, "started again", begin(t, node, typ))
@@ -224,9 +226,12 @@ func TestLeaveNamesWhoIsMissing(t *testing.T) {
 	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is known that the coordinator is missing", func() bool { return young.plane.Standing.CoordinatorAbsent.Load() })
+	eventually(t, "it is known that the coordinator is missing", func() bool {
+		return young.plane.Standing.CoordinatorAbsent.Load()
+	})
 	err := young.run.leave(within(t, 100*time.Millisecond))
-	if err == nil || !strings.Contains(err.Error(), "the type is not started on") || !strings.Contains(err.Error(), nodes[1].Addr()) {
+	if err == nil || !strings.Contains(err.Error(), "the type is not started on") ||
+		!strings.Contains(err.Error(), nodes[1].Addr()) {
 		t.Errorf("%v", err)
 	}
 }
@@ -364,11 +369,13 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 	}
 	young.plane.Pool.Ended.Add(1) // a worker that does not end
 	for range 2 {
-		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) || !strings.Contains(err.Error(), "handlers still run") {
+		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) ||
+			!strings.Contains(err.Error(), "handlers still run") {
 			t.Fatalf("started again: %v", err)
 		}
 		p := &dataplane.BufferedMessage{ID: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}}
-		if err := old.plane.Routes.Dispatch(old.plane.Routes.ShardOf("late"), &dataplane.Route{Remote: uint64(nodes[1].UID())}, p); err != nil {
+		if err := old.plane.Routes.Dispatch(old.plane.Routes.ShardOf("late"),
+			&dataplane.Route{Remote: uint64(nodes[1].UID())}, p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -441,7 +448,9 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 	if err := g.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	p := dataplane.BufferedMessage{ID: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}, Size: dataplane.BufferedOverhead}
+	p := dataplane.BufferedMessage{
+		ID: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}, Size: dataplane.BufferedOverhead,
+	}
 	eventually(t, "it waits", func() bool {
 		return g.plane.Routes.Hold(g.plane.Routes.ShardOf("late"), p) == nil
 	})
@@ -478,12 +487,16 @@ func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
 		}
 	}))
 	low, high := protocol.Token{Epoch: 1, Up: 1, Seq: 1}, protocol.Token{Epoch: 1, Up: 1, Seq: 2}
-	for _, m := range []protocol.Message{protocol.Inquire{Floor: high}, protocol.Inquire{Floor: low}, protocol.Register{}, protocol.Compare{}} {
+	for _, m := range []protocol.Message{
+		protocol.Inquire{Floor: high}, protocol.Inquire{Floor: low}, protocol.Register{}, protocol.Compare{},
+	} {
 		if err := sendRaw(nodes[1], nodes[0], ch, dataplane.AppendQuestion(nil, m)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []protocol.Message{protocol.AbsentReport{Floor: high}, protocol.Absent{}, protocol.Compared{}} {
+	for _, want := range []protocol.Message{
+		protocol.AbsentReport{Floor: high}, protocol.Absent{}, protocol.Compared{},
+	} {
 		select {
 		case m := <-answers:
 			if m.String() != want.String() {
@@ -501,13 +514,16 @@ func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
 
 // Promises are compared as the tokens are.
 func TestPromisesHaveTheOrderOfTokens(t *testing.T) {
-	tokens := []protocol.Token{{}, {Seq: 1}, {Seq: 256}, {Up: 1}, {Up: 1, Seq: 1}, {Up: 300}, {Epoch: 1}, {Epoch: 1 << 40}}
+	tokens := []protocol.Token{
+		{}, {Seq: 1}, {Seq: 256}, {Up: 1}, {Up: 1, Seq: 1}, {Up: 300}, {Epoch: 1}, {Epoch: 1 << 40},
+	}
 	for i, a := range tokens {
 		if back := dataplane.FloorOf(dataplane.AppendFloor(nil, a)); back != a {
 			t.Errorf("%v is read as %v", a, back)
 		}
 		for j, b := range tokens {
-			if got := bytes.Compare(dataplane.AppendFloor(nil, a), dataplane.AppendFloor(nil, b)); got != cmp.Compare(i, j) || got != a.Compare(b) {
+			if got := bytes.Compare(dataplane.AppendFloor(nil, a), dataplane.AppendFloor(nil, b)); got != cmp.Compare(i,
+				j) || got != a.Compare(b) {
 				t.Errorf("%v and %v compare as %d", a, b, got)
 			}
 		}

@@ -124,7 +124,8 @@ func TestActiveEntityLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.want(t, "at least one each", a[:1], b[9:10], c[:1])
-		if st := g.Stats(); st.Active != 3 || st.Limit != 1 || fmt.Sprint(st.Passivated) != "[limit: 29]" || st.Forced != 0 || len(st.Drops) > 0 {
+		if st := g.Stats(); st.Active != 3 || st.Limit != 1 || fmt.Sprint(st.Passivated) != "[limit: 29]" ||
+			st.Forced != 0 || len(st.Drops) > 0 {
 			t.Errorf("%+v", st)
 		}
 		if err := g.SetActiveEntityLimit(12); err != nil {
@@ -326,8 +327,10 @@ func TestATurnIsOneUse(t *testing.T) {
 
 func TestLimitIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*EntityType[message_]){
-		"no limit":   func(*EntityType[message_]) {},
-		"remembered": func(typ *EntityType[message_]) { typ.RememberEntities, typ.Passivation.ActiveEntityLimit = true, 5 },
+		"no limit": func(*EntityType[message_]) {},
+		"remembered": func(typ *EntityType[message_]) {
+			typ.RememberEntities, typ.Passivation.ActiveEntityLimit = true, 5
+		},
 	} {
 		typ := cartType(&cartLog{})
 		change(&typ)
@@ -378,7 +381,8 @@ func TestLimitOnARealNode(t *testing.T) {
 	for ctx.Err() == nil && g.Stats().Active > 64 {
 		<-time.After(5 * time.Millisecond)
 	}
-	if st := g.Stats(); st.Active > 64 || st.Active < 16 || st.Shards != 16 || st.Limit != 64 || len(st.Drops) > 0 || len(st.Passivated) != 1 {
+	if st := g.Stats(); st.Active > 64 || st.Active < 16 || st.Shards != 16 || st.Limit != 64 || len(st.Drops) > 0 ||
+		len(st.Passivated) != 1 {
 		t.Errorf("%+v", st)
 	}
 }

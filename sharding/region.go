@@ -22,7 +22,8 @@ type Region[M any] struct {
 // StartOn starts an entity type over ports of one's own. Start is the way for a ddata.Node.
 func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	faults := t.faults()
-	faults.add(p.State != nil && !p.Proxy && t.New == nil, "New is missing: this node has the role %q and hosts entities", t.Role)
+	faults.add(p.State != nil && !p.Proxy && t.New == nil,
+		"New is missing: this node has the role %q and hosts entities", t.Role)
 	if err := faults.err(t.Name); err != nil {
 		return nil, err
 	}
@@ -33,7 +34,8 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t))}
 	reg.plane.NewBody = reg.incarnate(t.New)
 	run, err := newEngine(p, reg.plane, control.Settings{
-		Machines: machineConfig(p, t), Store: t.RememberStore, Quorums: t.State.quorums(), OnEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
+		Machines: machineConfig(p, t), Store: t.RememberStore, Quorums: t.State.quorums(),
+		OnEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -56,15 +58,20 @@ func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*dataplane.
 
 func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 	return protocol.Config{
-		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Hash: t.Hash, Proxy: p.State == nil || p.Proxy, Remember: t.RememberEntities,
-		Strategy: t.Strategy, MinRegions: t.MinRegions, RebalanceInterval: t.RebalanceInterval, RetryInterval: t.RetryInterval,
-		StrategyTimeout: t.StrategyTimeout, RebalanceDelay: t.RebalanceDelay, RebalanceMixedVersions: t.RebalanceMixedVersions,
-		RebalanceUnreachable: t.RebalanceUnreachable, RebalanceJoining: t.RebalanceJoining,
+		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Hash: t.Hash, Proxy: p.State == nil ||
+			p.Proxy, Remember: t.RememberEntities,
+		Strategy: t.Strategy, MinRegions: t.MinRegions, RebalanceInterval: t.RebalanceInterval,
+		RetryInterval:   t.RetryInterval,
+		StrategyTimeout: t.StrategyTimeout, RebalanceDelay: t.RebalanceDelay,
+		RebalanceMixedVersions: t.RebalanceMixedVersions,
+		RebalanceUnreachable:   t.RebalanceUnreachable, RebalanceJoining: t.RebalanceJoining,
 		BeginTimeout: t.BeginTimeout, HandOffTimeout: t.HandOffTimeout, StopTimeout: t.StopTimeout,
 		PassivationTimeout: t.Passivation.StopTimeout,
-		BufferMax:          t.BufferMax, RestartBackoff: t.EntityRestartBackoff, Recovery: t.Recovery, Turns: &protocol.Turns{},
+		BufferMax:          t.BufferMax, RestartBackoff: t.EntityRestartBackoff, Recovery: t.Recovery,
+		Turns: &protocol.Turns{},
 		Lease: t.Lease != nil, CoordinatorLease: t.CoordinatorLease != nil, LeaseRetryInterval: t.LeaseRetryInterval,
-		Predecessor: p.Predecessor, LeaseStore: dataplane.StoreID(t.Lease), CoordinatorLeaseStore: dataplane.StoreID(t.CoordinatorLease),
+		Predecessor: p.Predecessor, LeaseStore: dataplane.StoreID(t.Lease),
+		CoordinatorLeaseStore: dataplane.StoreID(t.CoordinatorLease),
 	}
 }
 
@@ -72,14 +79,19 @@ func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
 func planeSettings[M any](p Ports, t EntityType[M]) dataplane.Settings {
 	x := dataplane.Settings{
 		Type: t.Name, Role: t.Role, Proxy: p.State == nil || p.Proxy, Shards: t.Shards, Hash: t.Hash,
-		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log, Clock: dataplane.WallClock{}, Meter: p.Meter,
+		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log,
+		Clock: dataplane.WallClock{}, Meter: p.Meter,
 		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
-		AskTimeout: t.AskTimeout, QueryTimeout: t.QueryTimeout, SlowAfter: t.HandlerSlowAfter, Passivation: t.Passivation,
-		Supervision: dataplane.Supervisor{Policy: policies[t.Supervision], Backoff: t.RestartBackoff, BackoffMax: t.RestartBackoffMax},
+		AskTimeout: t.AskTimeout, QueryTimeout: t.QueryTimeout, SlowAfter: t.HandlerSlowAfter,
+		Passivation: t.Passivation,
+		Supervision: dataplane.Supervisor{
+			Policy: policies[t.Supervision], Backoff: t.RestartBackoff, BackoffMax: t.RestartBackoffMax,
+		},
 		ShardLeases: t.Lease, CoordinatorLeases: t.CoordinatorLease,
 		Limits: dataplane.Limits{
 			MailboxMax: t.MailboxMax, MailboxBytes: t.MailboxBytes, RegionBytes: t.RegionBytes, NodeBytes: p.mailboxes,
-			BufferMax: t.BufferMax, BufferBytes: t.BufferBytes, AsksMax: t.AsksMax, Workers: t.Workers, WorkersMax: t.WorkersMax,
+			BufferMax: t.BufferMax, BufferBytes: t.BufferBytes, AsksMax: t.AsksMax, Workers: t.Workers,
+			WorkersMax: t.WorkersMax,
 		},
 	}
 	if hook := t.OnFailure; hook != nil {
@@ -131,7 +143,8 @@ func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 func (g *Region[M]) SetActiveEntityLimit(n int) error {
 	r := g.plane
 	if !r.Passivations.Strategy.Limited() {
-		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered", ErrConfig, r.Name)
+		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered",
+			ErrConfig, r.Name)
 	}
 	if n < 1 || n > passivation.LimitMax {
 		return fmt.Errorf("%w %q: ActiveEntityLimit is %d, want 1 to %d", ErrConfig, r.Name, n, passivation.LimitMax)

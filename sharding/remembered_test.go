@@ -66,7 +66,9 @@ func (d dataStore) read(ctx context.Context, r protocol.StateRead) (protocol.Did
 // The replicated data that keep ids by default obey the laws of a RememberStore, seen from two
 // nodes.
 func TestReplicatedDataIsARememberStore(t *testing.T) {
-	nodes := ddatatest.StartWith(t, 2, func(_ int, c *ddata.Config) { c.Roles, c.Preset = []string{"backend"}, ddata.LAN })
+	nodes := ddatatest.StartWith(t, 2, func(_ int, c *ddata.Config) {
+		c.Roles, c.Preset = []string{"backend"}, ddata.LAN
+	})
 	var stores atomic.Int64
 	remembertest.Run(t, func(t testing.TB) (a, b remember.Store) {
 		typ := fmt.Sprint("Laws", stores.Add(1))
@@ -75,7 +77,12 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return dataStore{&control.StateStore{Type: typ, Data: data, Quorums: StateSettings{}.withDefaults().quorums(), Asides: control.NewAsides()}}
+			return dataStore{
+				&control.StateStore{
+					Type: typ, Data: data, Quorums: StateSettings{}.withDefaults().quorums(),
+					Asides: control.NewAsides(),
+				},
+			}
 		}
 		return open(0), open(1)
 	})
@@ -141,7 +148,8 @@ func TestOtherRememberEntitiesIsRefused(t *testing.T) {
 			if !remembers {
 				typ, wrong = wrong, typ
 			}
-			demandRefused(t, w, typ, wrong, fmt.Sprintf("RememberEntities is %t here and %t with the coordinator", !remembers, remembers))
+			demandRefused(t, w, typ, wrong,
+				fmt.Sprintf("RememberEntities is %t here and %t with the coordinator", !remembers, remembers))
 			proxy := start(w.join(), wrong)
 			w.install()
 			if _, err := Ask(within(t, time.Minute), proxy, "cart-1", total{}); err != nil {
@@ -272,7 +280,8 @@ func TestRememberStoreIsLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 10 {
-			if n, err := Ask(ctx, rb, fmt.Sprint("cart-", i), total{}); n != 1 && logs[0].made.Load() == 1 || err != nil {
+			if n, err := Ask(ctx, rb, fmt.Sprint("cart-", i), total{}); n != 1 && logs[0].made.Load() == 1 ||
+				err != nil {
 				t.Errorf("cart %d holds %d: %v", i, n, err)
 			}
 		}
@@ -303,7 +312,9 @@ func TestVanishedIDsComeBack(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				<-time.After(time.Second) // a late removal knows what was there before the shard was loaded, not what is being added
+				// a late removal knows what was there before the shard was loaded, not what is
+				// being added
+				<-time.After(time.Second)
 				var store remember.Store = dataStore{g.run.control.State}
 				if s != nil {
 					store = s
@@ -340,7 +351,8 @@ func TestRecoverConstant(t *testing.T) {
 		for i := range 100 {
 			id := protocol.EntityID(fmt.Sprintf("cart-%02d", i))
 			shard := protocol.ShardOf(id, shards)
-			if err := errors.Join(store.List(ctx, []protocol.ShardID{shard}, nil), store.Update(ctx, shard, []protocol.EntityID{id}, nil)); err != nil {
+			if err := errors.Join(store.List(ctx, []protocol.ShardID{shard}, nil),
+				store.Update(ctx, shard, []protocol.EntityID{id}, nil)); err != nil {
 				t.Fatal(err)
 			}
 		}

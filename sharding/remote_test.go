@@ -27,7 +27,9 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 	typ = typ.withDefaults()
 	meshes := make([]*transport.Mesh, 2)
 	for i := range meshes {
-		m, err := transport.Listen(context.Background(), transport.Config{Cluster: "test", Self: transport.NodeID(i + 1), Bind: "127.0.0.1:0"})
+		m, err := transport.Listen(context.Background(), transport.Config{
+			Cluster: "test", Self: transport.NodeID(i + 1), Bind: "127.0.0.1:0",
+		})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -41,7 +43,9 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 	}
 	regions := make([]*Region[message_], 2)
 	for i, m := range meshes {
-		g := &Region[message_]{plane: dataplane.New(planeSettings(fakePorts(membership.UID(i+1), meshNet{m}, &fakeLease{}), typ))}
+		g := &Region[message_]{
+			plane: dataplane.New(planeSettings(fakePorts(membership.UID(i+1), meshNet{m}, &fakeLease{}), typ)),
+		}
 		regions[i] = g
 		var shards []*dataplane.Shard
 		if i == 1 {
@@ -203,7 +207,8 @@ func BenchmarkReceive(b *testing.B) {
 }
 
 // lostNode is a region that sends all it has to a node without a connection.
-func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], mesh *transport.Mesh, node transport.NodeID) {
+func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], mesh *transport.Mesh,
+	node transport.NodeID) {
 	t.Helper()
 	near, _ = remotePair(t, typ)
 	mesh, node = near.plane.Out.Net.(meshNet).Mesh, 9
@@ -258,7 +263,8 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	for _, f := range rec.faults() {
 		t.Error(f)
 	}
-	if n, lost := near.plane.Routes.Limit.Count.Load(), near.plane.Drops.Counts[DropUnsent].Load()+near.plane.Drops.Counts[DropNodeLost].Load(); n != 0 || lost != 0 {
+	if n, lost := near.plane.Routes.Limit.Count.Load(),
+		near.plane.Drops.Counts[DropUnsent].Load()+near.plane.Drops.Counts[DropNodeLost].Load(); n != 0 || lost != 0 {
 		t.Errorf("%d messages still wait, %d were lost", n, lost)
 	}
 }
@@ -300,7 +306,8 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 	typ.OnDrop = func(d Drop) { drops <- d }
 	near, far := remotePair(t, typ)
 	frames := make(chan []byte, 1)
-	far.plane.Out.Net.(meshNet).Handle(far.plane.Out.Channel, transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
+	far.plane.Out.Net.(meshNet).Handle(far.plane.Out.Channel,
+		transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
 	asked := make(chan error, 1)
 	go func() {
 		_, err := Ask(t.Context(), near, "cart", total{})

@@ -25,7 +25,9 @@ type restarted struct {
 func restart(t *testing.T, dirs []string, shards int, hash protocol.Hash) *restarted {
 	t.Helper()
 	r := &restarted{t: t, shards: shards}
-	r.nodes = ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) { c.Roles, c.Dir, c.Preset = []string{"backend"}, dirs[i], ddata.LAN })
+	r.nodes = ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) {
+		c.Roles, c.Dir, c.Preset = []string{"backend"}, dirs[i], ddata.LAN
+	})
 	for _, n := range r.nodes {
 		plain := cartType(&cartLog{})
 		plain.Name = "Plain"
@@ -154,8 +156,11 @@ func TestFullRestart(t *testing.T) {
 func TestRestartWithTypesThatRememberAndOneThatDoesNot(t *testing.T) {
 	const each = 15
 	dirs := []string{t.TempDir(), t.TempDir()}
-	life := func(orders ...[]string) (nodes []*ddata.Node, regions map[string]*Region[message_], logs map[string]*cartLog) {
-		nodes = ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) { c.Roles, c.Dir = []string{"backend"}, dirs[i] })
+	life := func(orders ...[]string) (nodes []*ddata.Node, regions map[string]*Region[message_],
+		logs map[string]*cartLog) {
+		nodes = ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) {
+			c.Roles, c.Dir = []string{"backend"}, dirs[i]
+		})
 		regions, logs = map[string]*Region[message_]{}, map[string]*cartLog{"Plain": {}, "Cart": {}, "Wish": {}}
 		for i, n := range nodes {
 			for _, name := range orders[i] {
@@ -231,6 +236,7 @@ func TestStartCostsTheSame(t *testing.T) {
 	lateRows, lateBytes := measure(20_000)
 	t.Logf("%d rows and %d bytes for the second hundred, %d and %d for the last", rows, bytes, lateRows, lateBytes)
 	if lateRows > rows+rows/2 || lateBytes > bytes+bytes/2 || rows < part {
-		t.Errorf("%d rows and %d bytes for the second hundred, %d and %d for one after 20,000", rows, bytes, lateRows, lateBytes)
+		t.Errorf("%d rows and %d bytes for the second hundred, %d and %d for one after 20,000",
+			rows, bytes, lateRows, lateBytes)
 	}
 }

@@ -30,14 +30,17 @@ func TestOpenBufferTakesNothing(t *testing.T) {
 		t.Error("an open buffer is turned elsewhere")
 	}
 	r.Routes.Slots[1].Store(old)
-	if err := r.Routes.Hold(1, dataplane.BufferedMessage{ID: "a", Size: 1}); err != dataplane.ErrRouteChanged || b.Waits() || r.Routes.Limit.Count.Load() != 0 {
+	if err := r.Routes.Hold(1, dataplane.BufferedMessage{ID: "a", Size: 1}); err != dataplane.ErrRouteChanged ||
+		b.Waits() || r.Routes.Limit.Count.Load() != 0 {
 		t.Errorf("%v, %d wait", err, len(b.Messages))
 	}
 }
 
 // A shard that opens here opens for other nodes in the same moment, whatever its route was.
 func TestLocalRouteOpensTheLane(t *testing.T) {
-	for name, old := range map[string]*dataplane.Route{"none": nil, "remote": {Remote: 2}, "buffer": {Buffer: new(dataplane.Buffer)}} {
+	for name, old := range map[string]*dataplane.Route{
+		"none": nil, "remote": {Remote: 2}, "buffer": {Buffer: new(dataplane.Buffer)},
+	} {
 		l := newLane(t, 10)
 		l.g.plane.Routes.Slots[0].Store(old)
 		if !l.g.plane.Routes.SetRoute(0, &dataplane.Route{Local: l.s}) || l.g.plane.Routes.Lanes[0].Load() != l.s {
@@ -71,7 +74,8 @@ func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l.brings("a", 0)
 	mt, _ := l.g.plane.Registry.Of(codec.Passivate{})
 	body, _ := mt.Append(nil, codec.Passivate{})
-	l.g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Type: mt.ID}, "a"), body...))
+	l.g.plane.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Type: mt.ID}, "a"),
+		body...))
 	l.s.Drain(func() {})
 	l.g.plane.Routes.OpenLanes(0, l.s)
 	if b := l.g.plane.Routes.Slots[0].Load().Buffer; len(b.Messages) != 2 {
@@ -152,11 +156,13 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 // fullNet is a network whose lanes never have room.
 type fullNet struct{ noNet }
 
-func (fullNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+func (fullNet) Append(transport.NodeID, transport.Lane, uint32, transport.Channel,
+	func([]byte) []byte, func() error) error {
 	return transport.ErrQueueFull
 }
 
-func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.Lane, _ uint32, _ transport.Channel, _ func([]byte) []byte, _ func() error) error {
+func (fullNet) AppendWait(ctx context.Context, _ transport.NodeID, _ transport.Lane, _ uint32, _ transport.Channel,
+	_ func([]byte) []byte, _ func() error) error {
 	<-ctx.Done()
 	return fmt.Errorf("%w: %w", transport.ErrQueueFull, ctx.Err())
 }
@@ -222,7 +228,9 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 		}
 		sent := r.Send(t.Context(), "a", env)
 		mt, _ := r.Registry.Of(total{})
-		r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: number, Type: mt.ID, Call: 5}, "a"), 0xa0))
+		r.Receive(7, append(codec.AppendMessageHead(nil, &codec.Message{
+			Kind: codec.Ask, Shard: number, Type: mt.ID, Call: 5,
+		}, "a"), 0xa0))
 		drop(r, number)
 		if want := "[a stopped a stopped a stopped a stopped]"; fmt.Sprint(got) != want {
 			t.Errorf("%s: dropped %v, want %s", name, got, want)
@@ -231,7 +239,8 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 			t.Errorf("%s: a caller here hears %v", name, err)
 		}
 		if len(n.frames) != 1 || r.Routes.Limit.Count.Load() != 0 || r.Routes.Limit.Bytes.Load() != 0 {
-			t.Errorf("%s: %d answers to the other node, %d messages of %d bytes are counted as waiting", name, len(n.frames), r.Routes.Limit.Count.Load(), r.Routes.Limit.Bytes.Load())
+			t.Errorf("%s: %d answers to the other node, %d messages of %d bytes are counted as waiting",
+				name, len(n.frames), r.Routes.Limit.Count.Load(), r.Routes.Limit.Bytes.Load())
 		}
 	}
 }
@@ -278,7 +287,9 @@ func TestLateReplies(t *testing.T) {
 			t.Errorf("%d of 3 late replies of this node are counted", late())
 		}
 		for i, frame := range [][]byte{
-			append(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), 1), codec.AppendErrorReply(nil, 1<<32, codec.StatusHandler, "x"), codec.AppendErrorReply(nil, 1<<32, codec.StatusKnown, "x\x00y"),
+			append(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), 1),
+			codec.AppendErrorReply(nil, 1<<32, codec.StatusHandler, "x"),
+			codec.AppendErrorReply(nil, 1<<32, codec.StatusKnown, "x\x00y"),
 		} {
 			if g.plane.Receive(7, frame); late() != uint64(4+i) {
 				t.Errorf("frame %d: %d late replies", i, late())
@@ -290,7 +301,9 @@ func TestLateReplies(t *testing.T) {
 // H6: a node has not left while a message or a fence that found no room is still here.
 func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	g, n := scripted(t)
-	c := &control.Plane{R: g.plane, Retries: control.NewRetries(g.plane), Departure: control.Departure{Left: make(chan struct{})}}
+	c := &control.Plane{
+		R: g.plane, Retries: control.NewRetries(g.plane), Departure: control.Departure{Left: make(chan struct{})},
+	}
 	retry := func() {
 		c.Retries.Retry(time.Now(), nil)
 		c.Departure.MaybeEnd(c.Retries.Empty())
@@ -301,7 +314,9 @@ func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	}
 	n.full = true
 	g.plane.Routes.Buffering(1)
-	g.plane.Routes.PutBack(1, []dataplane.BufferedMessage{{ID: "a", Env: dataplane.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead}})
+	g.plane.Routes.PutBack(1, []dataplane.BufferedMessage{
+		{ID: "a", Env: dataplane.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead},
+	})
 	c.Retries.Open(time.Now(), 1, &dataplane.Route{Remote: 3})
 	c.RegionEffects(time.Now(), &protocol.RegionEffects{Left: true})
 	if left() {

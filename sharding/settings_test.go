@@ -21,9 +21,12 @@ import (
 func TestSettings(t *testing.T) {
 	types := map[string]reflect.Type{
 		"EntityType": reflect.TypeFor[sharding.EntityType[any]](), "ddata.Config": reflect.TypeFor[ddata.Config](),
-		"passivation.Strategy": reflect.TypeFor[passivation.Strategy](), "allocation.LeastShard": reflect.TypeFor[allocation.LeastShard](),
-		"allocation.Threshold": reflect.TypeFor[allocation.Threshold](), "protocol.Config": reflect.TypeFor[protocol.Config](),
-		"daemon.Config": reflect.TypeFor[daemon.Config](), "delivery.Config": reflect.TypeFor[delivery.Config](),
+		"passivation.Strategy":    reflect.TypeFor[passivation.Strategy](),
+		"allocation.LeastShard":   reflect.TypeFor[allocation.LeastShard](),
+		"allocation.Threshold":    reflect.TypeFor[allocation.Threshold](),
+		"protocol.Config":         reflect.TypeFor[protocol.Config](),
+		"daemon.Config":           reflect.TypeFor[daemon.Config](),
+		"delivery.Config":         reflect.TypeFor[delivery.Config](),
 		"delivery.ConsumerConfig": reflect.TypeFor[delivery.ConsumerConfig](),
 	}
 	text, err := os.ReadFile("doc.go")

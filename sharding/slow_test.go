@@ -74,7 +74,8 @@ func TestHungHandlerIsTold(t *testing.T) {
 			if e.Entity != "a" || e.Took < age || e.Took > age+age/2 || !e.Alarm() {
 				t.Errorf("%v", e)
 			}
-			if !strings.Contains(e.Text, "sharding.hung.Receive at slow_test.go:") || !strings.Contains(e.Stack, "hung.Receive") {
+			if !strings.Contains(e.Text, "sharding.hung.Receive at slow_test.go:") ||
+				!strings.Contains(e.Stack, "hung.Receive") {
 				t.Errorf("it does not say where: %q in\n%s", e.Text, e.Stack)
 			}
 		}
@@ -169,7 +170,8 @@ func TestHungHandlerIsNamed(t *testing.T) {
 // The error of a question without an answer names the type and the message.
 func TestNoReplyNamesTheMessage(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if _, err := Ask(t.Context(), g, "a", silent{}); !errors.Is(err, ErrNoReply) || !strings.Contains(fmt.Sprint(err), `Cart "a" to sharding.silent`) {
+	if _, err := Ask(t.Context(), g, "a", silent{}); !errors.Is(err, ErrNoReply) ||
+		!strings.Contains(fmt.Sprint(err), `Cart "a" to sharding.silent`) {
 		t.Error(err)
 	}
 }
@@ -177,12 +179,15 @@ func TestNoReplyNamesTheMessage(t *testing.T) {
 // The handler is found in every form of a stack in which this package calls the user's code.
 func TestHandlerInStacks(t *testing.T) {
 	for want, frame := range map[string]string{
-		"shop.(*Cart).Receive at cart.go:7": "github.com/coterie-go/coterie/sharding.(*Context[...]).receive(0x1, {0x2})",
-		"shop.(*Cart).Stop at cart.go:7":    "github.com/coterie-go/coterie/sharding.(*Context[...]).stop(...)",
-		"shop.New at cart.go:7":             "github.com/coterie-go/coterie/sharding.StartOn[...].(*Region[...]).incarnate.func4(0xc0)",
+		"shop.(*Cart).Receive at cart.go:7": "github.com/coterie-go/coterie/sharding.(*Context[...]).receive(0x1, " +
+			"{0x2})",
+		"shop.(*Cart).Stop at cart.go:7": "github.com/coterie-go/coterie/sharding.(*Context[...]).stop(...)",
+		"shop.New at cart.go:7": "github.com/coterie-go/coterie/sharding.StartOn[...].(*Region[...])." +
+			"incarnate.func4(0xc0)",
 	} {
 		user, _, _ := strings.Cut(want, " at ")
-		stack := "goroutine 7 [chan receive]:\nruntime.chanrecv1(0x1)\n\t/go/chan.go:1 +0x2\nexample.com/" + user + "(0x1)\n\t/src/shop/cart.go:7 +0x9\n" +
+		stack := "goroutine 7 [chan receive]:\nruntime.chanrecv1(0x1)\n\t/go/chan.go:1 +0x2\nexample.com/" + user +
+			"(0x1)\n\t/src/shop/cart.go:7 +0x9\n" +
 			frame + "\n\t/x.go:1 +0x1\nmain.main()\n\t/y.go:1"
 		if got := dataplane.HandlerIn(stack); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -192,7 +197,9 @@ func TestHandlerInStacks(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	all := []byte("goroutine 1 [running]:\na\n\ngoroutine 71 [running]:\nb\n\ngoroutine 7 [select]:\nc\n")
-	for id, want := range map[string]string{"1": "goroutine 1 [running]:\na", "7": "goroutine 7 [select]:\nc\n", "8": ""} {
+	for id, want := range map[string]string{
+		"1": "goroutine 1 [running]:\na", "7": "goroutine 7 [select]:\nc\n", "8": "",
+	} {
 		if got := dataplane.StackOf(all, id); got != want {
 			t.Errorf("%s: %q", id, got)
 		}

@@ -17,14 +17,16 @@ func TestStateSettings(t *testing.T) {
 		write, read asked
 	}{
 		"defaults": {
-			StateSettings{}, asked{quorum.MajorityPlus(0, 0), 5 * time.Second}, asked{quorum.MajorityPlus(0, 0), 2 * time.Second},
+			StateSettings{}, asked{quorum.MajorityPlus(0, 0), 5 * time.Second},
+			asked{quorum.MajorityPlus(0, 0), 2 * time.Second},
 		},
 		"the reference's": {
 			StateSettings{WritePlus: 3, ReadPlus: 5, AtLeast: 5, WriteTimeout: time.Minute, ReadTimeout: time.Hour},
 			asked{quorum.MajorityPlus(3, 5), time.Minute}, asked{quorum.MajorityPlus(5, 5), time.Hour},
 		},
 		"all": {
-			StateSettings{WritePlus: All, ReadPlus: All}, asked{quorum.All, 5 * time.Second}, asked{quorum.All, 2 * time.Second},
+			StateSettings{WritePlus: All, ReadPlus: All}, asked{quorum.All, 5 * time.Second},
+			asked{quorum.All, 2 * time.Second},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +64,8 @@ func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 		}
 		w.store.mu.Lock()
 		defer w.store.mu.Unlock()
-		for _, limit := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} { // for each of the four
+		// for each of the four
+		for _, limit := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} {
 			if n := w.store.asked[asked{quorum.MajorityPlus(0, 0), limit}]; n != 4 {
 				t.Errorf("%d reads with %v: %v", n, limit, w.store.asked)
 			}
@@ -97,7 +100,9 @@ func TestStateSettingsFaults(t *testing.T) {
 	typ := cartType(&cartLog{})
 	typ.State = StateSettings{WritePlus: -2, ReadPlus: -3, AtLeast: -1, WriteTimeout: -1, ReadTimeout: -1}
 	err := typ.Validate()
-	for _, want := range []string{"State: WritePlus is -2", "ReadPlus is -3", "AtLeast is -1", "WriteTimeout is -1ns", "ReadTimeout is -1ns"} {
+	for _, want := range []string{
+		"State: WritePlus is -2", "ReadPlus is -3", "AtLeast is -1", "WriteTimeout is -1ns", "ReadTimeout is -1ns",
+	} {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}

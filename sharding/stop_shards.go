@@ -20,7 +20,8 @@ import (
 func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
 	c := g.run.control
 	if c.Cfg.Remember {
-		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate the entities", ErrConfig, c.Cfg.Type)
+		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate "+
+			"the entities", ErrConfig, c.Cfg.Type)
 	}
 	numbers := make([]protocol.ShardID, len(shards))
 	for i, s := range shards {

@@ -76,7 +76,9 @@ func TestStopShards(t *testing.T) {
 
 // What is remembered lives, so its shards are not stopped.
 func TestStopShardsRefusesRemembered(t *testing.T) {
-	g := &Region[message_]{run: &engine{control: &control.Plane{Cfg: protocol.Config{Type: "t", Shards: 4, Remember: true}}}}
+	g := &Region[message_]{
+		run: &engine{control: &control.Plane{Cfg: protocol.Config{Type: "t", Shards: 4, Remember: true}}},
+	}
 	if err := g.StopShards(t.Context(), 1); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}

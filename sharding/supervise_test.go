@@ -88,7 +88,8 @@ func TestEscalationEndsTheShard(t *testing.T) {
 			t.Errorf("%d have stopped while one handler runs, want the idle one", log.stopped.Load())
 		}
 		close(works.open)
-		for id, want := range map[string]int{failing: 0, idle: 0, busy: 2, unheard: 0, other: 1} { // order: each is asked by itself
+		// order: each is asked by itself
+		for id, want := range map[string]int{failing: 0, idle: 0, busy: 2, unheard: 0, other: 1} {
 			if n, err := Ask(ctx, g, id, total{}); err != nil || n != want {
 				t.Errorf("%s: %d, %v, want %d", id, n, err, want)
 			}
@@ -207,7 +208,8 @@ func TestEffectsNeedTheLease(t *testing.T) {
 				<-c.Context().Done()
 				_, fence := c.Fence()
 				_, ask := Ask(c.Context(), c.Region(), "b", total{})
-				got = append(got, context.Cause(c.Context()), fence, ask, c.Tell("b", addItem{}), c.Region().Tell(c.Context(), "b", addItem{}), c.Reply(1))
+				got = append(got, context.Cause(c.Context()), fence, ask, c.Tell("b", addItem{}),
+					c.Region().Tell(c.Context(), "b", addItem{}), c.Reply(1))
 				return nil
 			})
 		}
@@ -252,7 +254,8 @@ func TestReplyTypes(t *testing.T) {
 	}
 	typ.Supervision = SuperviseResume
 	g, _ := localRegion(t, typ)
-	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrReplyType) || strings.Count(err.Error(), ErrReplyType.Error()) != 1 {
+	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrReplyType) ||
+		strings.Count(err.Error(), ErrReplyType.Error()) != 1 {
 		t.Error(err)
 	}
 	if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
@@ -413,7 +416,8 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 		lease.lost.Store(false)
 		g.plane.Lease.Changed(true)
 		synctest.Wait()
-		if s := g.Stats(); s.Entities != 1 || !g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a").IsStarted() {
+		if s := g.Stats(); s.Entities != 1 ||
+			!g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a").IsStarted() {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -427,7 +431,10 @@ func TestStopWaitsForTheLease(t *testing.T) {
 		g, lease := localRegion(t, cartType(log))
 		s := g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local
 		for look := range int64(10) {
-			for name, stop := range map[string]func(*dataplane.Entity){"asked": func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) }, "forced": (*dataplane.Entity).Force} {
+			for name, stop := range map[string]func(*dataplane.Entity){
+				"asked":  func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) },
+				"forced": (*dataplane.Entity).Force,
+			} {
 				log.made.Store(0)
 				log.stopped.Store(0)
 				stuck := newGate()
@@ -440,7 +447,8 @@ func TestStopWaitsForTheLease(t *testing.T) {
 				close(stuck.open)
 				synctest.Wait()
 				if lease.lapse.Store(0); log.made.Load() != 1 || log.stopped.Load() != 1 {
-					t.Errorf("%s, the lease is away at look %d: %d made, %d stopped", name, look, log.made.Load(), log.stopped.Load())
+					t.Errorf("%s, the lease is away at look %d: %d made, %d stopped",
+						name, look, log.made.Load(), log.stopped.Load())
 				}
 			}
 		}

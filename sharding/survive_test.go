@@ -88,7 +88,8 @@ func TestCodecPanics(t *testing.T) {
 			for range 2 {
 				r.Receive(7, asksFrame(r, "a", mt.ID, body))
 			}
-			if got := counted(r); !slices.Equal(got, []string{"codec panicked 2"}) || len(n.frames) != 2 || g.Stats().Panics != 2 {
+			if got := counted(r); !slices.Equal(got, []string{"codec panicked 2"}) ||
+				len(n.frames) != 2 || g.Stats().Panics != 2 {
 				t.Errorf("%v, %d answers, %d panics; want 2 of each", got, len(n.frames), g.Stats().Panics)
 			}
 			if _, err := Ask(t.Context(), g, "a", total{}); err != nil {
@@ -117,7 +118,8 @@ func TestCodecPanicsAcrossNodes(t *testing.T) {
 	if _, err := Ask(ctx, near, "a", brittleAsk{X: 0}); !errors.Is(err, ErrEncoding) {
 		t.Errorf("Ask that is answered with what cannot be encoded: %v", err)
 	}
-	if _, err := Ask(ctx, near, "a", brittleAsk{X: 101}); !errors.Is(err, ErrEncoding) { // 100/101 is 0, by which the decoder divides
+	// 100/101 is 0, by which the decoder divides
+	if _, err := Ask(ctx, near, "a", brittleAsk{X: 101}); !errors.Is(err, ErrEncoding) {
 		t.Errorf("Ask that is answered with what cannot be decoded: %v", err)
 	}
 	if v, err := Ask(ctx, near, "a", brittleAsk{X: 10}); err != nil || v.X != 10 {

@@ -61,42 +61,53 @@ func (t EntityType[M]) faults() (f faultList) {
 	f.of("Errors", dataplane.CheckErrors(t.Errors))
 	f.add(d.Supervision > SuperviseEscalate, "Supervision %d is not known", d.Supervision)
 	f.add(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
-	f.add(d.RestartBackoffMax < max(0, d.RestartBackoff), "RestartBackoffMax %v is negative or below RestartBackoff %v", d.RestartBackoffMax, d.RestartBackoff)
+	f.add(d.RestartBackoffMax < max(0, d.RestartBackoff), "RestartBackoffMax %v is negative or below RestartBackoff %v",
+		d.RestartBackoffMax, d.RestartBackoff)
 	f.of("Passivation", t.Passivation.Validate())
 	f.of("State", t.State.validate())
 	f.add(d.AskTimeout < 0, "AskTimeout %v is negative", d.AskTimeout)
-	f.add(d.HandlerSlowAfter > 0 && d.HandlerSlowAfter < dataplane.SlowLeast, "HandlerSlowAfter %v is below %v", d.HandlerSlowAfter, dataplane.SlowLeast)
+	f.add(d.HandlerSlowAfter > 0 && d.HandlerSlowAfter < dataplane.SlowLeast, "HandlerSlowAfter %v is below %v",
+		d.HandlerSlowAfter, dataplane.SlowLeast)
 	f.add(d.QueryTimeout < 0, "QueryTimeout %v is negative", d.QueryTimeout)
 	f.add(d.MailboxMax < 1, "MailboxMax %d is not positive", d.MailboxMax)
-	f.add(d.MailboxBytes < 1 || d.MailboxBytes > dataplane.MailboxBytesMost, "MailboxBytes is %d, want 1 to %d", d.MailboxBytes, dataplane.MailboxBytesMost)
+	f.add(d.MailboxBytes < 1 || d.MailboxBytes > dataplane.MailboxBytesMost, "MailboxBytes is %d, want 1 to %d",
+		d.MailboxBytes, dataplane.MailboxBytesMost)
 	f.add(d.RegionBytes < 1, "RegionBytes %d is not positive", d.RegionBytes)
 	f.add(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
 	f.add(d.BufferBytes < 1, "BufferBytes %d is not positive", d.BufferBytes)
 	f.add(d.AsksMax < 1 || d.AsksMax > 16<<20, "AsksMax is %d, want 1 to 16 Mi", d.AsksMax)
 	f.add(d.Workers < 0, "Workers %d is negative", d.Workers)
-	f.add(d.WorkersMax < 1 || d.WorkersMax < d.Workers, "WorkersMax %d is not positive or below Workers %d", d.WorkersMax, d.Workers)
-	f.add(t.RememberStore != nil && !t.RememberEntities, "RememberStore is given, but RememberEntities is not set: nothing would be kept in it")
+	f.add(d.WorkersMax < 1 || d.WorkersMax < d.Workers, "WorkersMax %d is not positive or below Workers %d",
+		d.WorkersMax, d.Workers)
+	f.add(t.RememberStore != nil && !t.RememberEntities,
+		"RememberStore is given, but RememberEntities is not set: nothing would be kept in it")
 	f.add(t.EntityRestartBackoff < 0, "EntityRestartBackoff %v is negative", t.EntityRestartBackoff)
 	ports := []struct {
 		field string
 		value any
-	}{{"RememberStore", t.RememberStore}, {"Strategy", t.Strategy}, {"Lease", t.Lease}, {"CoordinatorLease", t.CoordinatorLease}}
+	}{
+		{"RememberStore", t.RememberStore}, {"Strategy", t.Strategy}, {"Lease", t.Lease},
+		{"CoordinatorLease", t.CoordinatorLease},
+	}
 	usable := map[string]bool{}
 	for _, p := range ports {
 		f.add(isNil(p.value), "%s is a %T that is nil", p.field, p.value)
 		usable[p.field] = p.value != nil && !isNil(p.value)
 	}
 	f.add(usable["Lease"] && dataplane.StoreID(t.Lease) == "", "Lease: the store has no ID")
-	f.add(usable["CoordinatorLease"] && dataplane.StoreID(t.CoordinatorLease) == "", "CoordinatorLease: the store has no ID")
+	f.add(usable["CoordinatorLease"] && dataplane.StoreID(t.CoordinatorLease) == "",
+		"CoordinatorLease: the store has no ID")
 	return append(f, t.machineFaults(usable["Strategy"])...)
 }
 
 // machineFaults are those of the fields that only the machines look at.
 func (t EntityType[M]) machineFaults(strategy bool) []error {
 	c := protocol.Config{
-		Type: "t", Self: 1, Shards: 1, MinRegions: t.MinRegions, StrategyTimeout: t.StrategyTimeout, RebalanceInterval: t.RebalanceInterval,
-		RebalanceDelay: t.RebalanceDelay, RetryInterval: t.RetryInterval, BeginTimeout: t.BeginTimeout, HandOffTimeout: t.HandOffTimeout,
-		StopTimeout: t.StopTimeout, LeaseRetryInterval: t.LeaseRetryInterval, Recovery: t.Recovery,
+		Type: "t", Self: 1, Shards: 1, MinRegions: t.MinRegions, StrategyTimeout: t.StrategyTimeout,
+		RebalanceInterval: t.RebalanceInterval,
+		RebalanceDelay:    t.RebalanceDelay, RetryInterval: t.RetryInterval, BeginTimeout: t.BeginTimeout,
+		HandOffTimeout: t.HandOffTimeout,
+		StopTimeout:    t.StopTimeout, LeaseRetryInterval: t.LeaseRetryInterval, Recovery: t.Recovery,
 	}
 	if strategy {
 		c.Strategy = t.Strategy

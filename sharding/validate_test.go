@@ -19,25 +19,27 @@ import (
 
 // badFields is a fault for each field of EntityType; nil: it has none, for the reason beside it.
 var badFields = map[string]func(*EntityType[message_]){
-	"Name":                   func(t *EntityType[message_]) { t.Name = "a/b" },
-	"Role":                   func(t *EntityType[message_]) { t.Role = "" },
-	"Shards":                 func(t *EntityType[message_]) { t.Shards = -1 },
-	"Hash":                   func(t *EntityType[message_]) { t.Hash = 9 },
-	"RememberEntities":       nil, // what it needs of the node is in TestStartReportsAllFaults
-	"RememberStore":          func(t *EntityType[message_]) { t.RememberStore = &remember.Memory{} },
-	"StateStoreMode":         func(t *EntityType[message_]) { t.StateStoreMode = 7 },
-	"State":                  func(t *EntityType[message_]) { t.State.ReadTimeout = -1 },
-	"Messages":               func(t *EntityType[message_]) { t.Messages = Codec[message_]{} },
-	"Errors":                 func(t *EntityType[message_]) { t.Errors = []error{nil} },
-	"New":                    func(t *EntityType[message_]) { t.New = nil },
-	"Supervision":            func(t *EntityType[message_]) { t.Supervision = 9 },
-	"RestartBackoff":         func(t *EntityType[message_]) { t.RestartBackoff = -1 },
-	"RestartBackoffMax":      func(t *EntityType[message_]) { t.RestartBackoffMax = -1 },
-	"Passivation":            func(t *EntityType[message_]) { t.Passivation = passivation.Strategy{StopTimeout: -1} },
-	"AskTimeout":             func(t *EntityType[message_]) { t.AskTimeout = -1 },
-	"QueryTimeout":           func(t *EntityType[message_]) { t.QueryTimeout = -1 },
-	"StopTimeout":            func(t *EntityType[message_]) { t.StopTimeout = -1 },
-	"Strategy":               func(t *EntityType[message_]) { t.Strategy = allocation.LeastShard{RebalanceRelativeLimit: -1} },
+	"Name":              func(t *EntityType[message_]) { t.Name = "a/b" },
+	"Role":              func(t *EntityType[message_]) { t.Role = "" },
+	"Shards":            func(t *EntityType[message_]) { t.Shards = -1 },
+	"Hash":              func(t *EntityType[message_]) { t.Hash = 9 },
+	"RememberEntities":  nil, // what it needs of the node is in TestStartReportsAllFaults
+	"RememberStore":     func(t *EntityType[message_]) { t.RememberStore = &remember.Memory{} },
+	"StateStoreMode":    func(t *EntityType[message_]) { t.StateStoreMode = 7 },
+	"State":             func(t *EntityType[message_]) { t.State.ReadTimeout = -1 },
+	"Messages":          func(t *EntityType[message_]) { t.Messages = Codec[message_]{} },
+	"Errors":            func(t *EntityType[message_]) { t.Errors = []error{nil} },
+	"New":               func(t *EntityType[message_]) { t.New = nil },
+	"Supervision":       func(t *EntityType[message_]) { t.Supervision = 9 },
+	"RestartBackoff":    func(t *EntityType[message_]) { t.RestartBackoff = -1 },
+	"RestartBackoffMax": func(t *EntityType[message_]) { t.RestartBackoffMax = -1 },
+	"Passivation":       func(t *EntityType[message_]) { t.Passivation = passivation.Strategy{StopTimeout: -1} },
+	"AskTimeout":        func(t *EntityType[message_]) { t.AskTimeout = -1 },
+	"QueryTimeout":      func(t *EntityType[message_]) { t.QueryTimeout = -1 },
+	"StopTimeout":       func(t *EntityType[message_]) { t.StopTimeout = -1 },
+	"Strategy": func(t *EntityType[message_]) {
+		t.Strategy = allocation.LeastShard{RebalanceRelativeLimit: -1}
+	},
 	"StrategyTimeout":        func(t *EntityType[message_]) { t.StrategyTimeout = -1 },
 	"MinRegions":             func(t *EntityType[message_]) { t.MinRegions = -1 },
 	"RebalanceInterval":      func(t *EntityType[message_]) { t.RebalanceInterval = 1 },
@@ -139,7 +141,8 @@ func TestEveryFaultOfAnEntityTypeIsNamed(t *testing.T) {
 // defaults.
 func TestStartReportsAllFaults(t *testing.T) {
 	n, err := ddata.Start(t.Context(), ddata.Config{
-		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler),
+		Name: "test", Bind: "127.0.0.1:0",
+		BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,8 @@ import (
 
 // threeNodes starts a type on three nodes, of which first is a region, and has ask find homes for
 // its shards.
-func threeNodes(t *testing.T, w *world, typ EntityType[message_], ask func(first *Region[message_])) (nodes []*fakeNode) {
+func threeNodes(t *testing.T, w *world, typ EntityType[message_],
+	ask func(first *Region[message_])) (nodes []*fakeNode) {
 	t.Helper()
 	var first *Region[message_]
 	for range 3 {
@@ -46,7 +47,8 @@ func TestNewcomerIsNotReordered(t *testing.T) {
 		owner := threeNodes(t, w, typ, func(g *Region[message_]) { askAll(ctx, t, g) })[1]
 		newcomer := w.join("backend")
 		g := start(newcomer, typ)
-		w.hub.Delay(newcomer.member.Addr, owner.member.Addr, 400*time.Millisecond) // so what it tells is under way for a while
+		// so what it tells is under way for a while
+		w.hub.Delay(newcomer.member.Addr, owner.member.Addr, 400*time.Millisecond)
 		catchUp := w.installBut(owner)
 		time.AfterFunc(3*time.Second, catchUp)
 		end := time.Now().Add(8 * time.Second)

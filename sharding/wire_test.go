@@ -17,11 +17,16 @@ func TestGoldenMessages(t *testing.T) {
 				return
 			}
 		}
-		w := codec.State{Proxy: true, Entities: 300, Shards: []codec.StateShard{{Number: 1, Alive: 2, IDs: []string{"a"}}, {}}}
+		w := codec.State{
+			Proxy: true, Entities: 300, Shards: []codec.StateShard{{Number: 1, Alive: 2, IDs: []string{"a"}}, {}},
+		}
 		for _, x := range []struct {
 			name string
 			v    any
-		}{{"sharding.wireState", w}, {"sharding.wireState", codec.State{}}, {"[]interface {}", []any{nil, 1.5, []byte(nil)}}, {"map[string]int", map[string]int{"b": 1, "a": -1}}} {
+		}{
+			{"sharding.wireState", w}, {"sharding.wireState", codec.State{}},
+			{"[]interface {}", []any{nil, 1.5, []byte(nil)}}, {"map[string]int", map[string]int{"b": 1, "a": -1}},
+		} {
 			b, err := cbor.Messages.Append(nil, x.v)
 			if err != nil || !yield(x.name, b) {
 				t.Fatal(err)
@@ -33,7 +38,9 @@ func TestGoldenMessages(t *testing.T) {
 // Whatever another node sends is handled or counted; it never stops a region.
 func FuzzReceive(f *testing.F) {
 	f.Add(cbor.AppendNull(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Tell, Shard: 3, Type: 9}, "id")))
-	f.Add(append(codec.AppendMessageHead(nil, &codec.Message{Kind: codec.Ask, Shard: 3, Type: 0, Call: 1, Origin: 2}, "id"), 0xa0))
+	f.Add(append(codec.AppendMessageHead(nil, &codec.Message{
+		Kind: codec.Ask, Shard: 3, Type: 0, Call: 1, Origin: 2,
+	}, "id"), 0xa0))
 	f.Add(cbor.AppendBool(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), true))
 	f.Add(codec.AppendErrorReply(nil, 1<<32, 99, "x"))
 	f.Add(codec.AppendControl(nil, []byte{1, 2, 3}))

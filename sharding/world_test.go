@@ -57,12 +57,16 @@ func (w *world) join(roles ...string) *fakeNode {
 	w.lastUp++
 	n := &fakeNode{w: w}
 	addr := memory.Addr(int(w.lastUp))
-	m, err := w.hub.Start(addr, transport.Config{Cluster: "test", Self: transport.NodeID(1000 + w.lastUp), OnLink: n.linkChanged, DataStripes: 2})
+	m, err := w.hub.Start(addr, transport.Config{
+		Cluster: "test", Self: transport.NodeID(1000 + w.lastUp), OnLink: n.linkChanged, DataStripes: 2,
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	n.mesh = m
-	n.member = membership.Member{UID: membership.UID(1000 + w.lastUp), Addr: addr, Roles: roles, Status: membership.Up, UpNumber: w.lastUp}
+	n.member = membership.Member{
+		UID: membership.UID(1000 + w.lastUp), Addr: addr, Roles: roles, Status: membership.Up, UpNumber: w.lastUp,
+	}
 	w.nodes = append(w.nodes, n)
 	w.t.Cleanup(func() { _ = m.Close() })
 	return n
@@ -286,7 +290,8 @@ func (s *sharedState) stall(key string) (goOn func()) {
 	}
 }
 
-func (s *sharedState) Update(key string, level quorum.Level, timeout time.Duration, mutate func(*crdt.Tx) error, done func(error)) {
+func (s *sharedState) Update(key string, level quorum.Level, timeout time.Duration,
+	mutate func(*crdt.Tx) error, done func(error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[asked{level, timeout}]++

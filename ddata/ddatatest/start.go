@@ -34,7 +34,8 @@ func StartWith(t testing.TB, n int, edit func(i int, c *ddata.Config)) []*ddata.
 		k := keep(t)
 		addrs = append(addrs, k.addr)
 		configs[i] = ddata.Config{
-			Name: "test", Bind: k.addr, BootstrapExpect: n, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler), Network: k,
+			Name: "test", Bind: k.addr, BootstrapExpect: n, Preset: ddata.Local,
+			Logger: slog.New(slog.DiscardHandler), Network: k,
 		}
 	}
 	for i := range configs {

@@ -154,7 +154,8 @@ func Ask(ctx context.Context, s Source) Answer {
 	before := len(addrs)
 	addrs = slices.DeleteFunc(addrs, func(a string) bool { return checkAddr(a) != nil })
 	if bad := before - len(addrs); bad > 0 {
-		errs = append(errs, fmt.Errorf("discovery: %d of %d names are left out: they are not host:port with a port above 0", bad, before))
+		errs = append(errs, fmt.Errorf("discovery: %d of %d names are left out: they are not host:port with a port "+
+			"above 0", bad, before))
 	}
 	slices.Sort(addrs)
 	addrs = slices.Compact(addrs)

@@ -34,8 +34,10 @@ func TestRecordsBecomeAddresses(t *testing.T) {
 		source discovery.DNS
 		want   []string
 	}{
-		{discovery.DNS{Host: "shop.test.", Port: 7946, Resolver: r}, []string{"10.0.0.1:7946", "10.0.0.2:7946", "[fd00::1]:7946"}},
-		{discovery.DNS{Host: "shop.test.", Service: "node", Proto: "tcp", Resolver: r}, []string{"a.shop.test:7946", "b.shop.test:7947"}},
+		{discovery.DNS{Host: "shop.test.", Port: 7946, Resolver: r},
+			[]string{"10.0.0.1:7946", "10.0.0.2:7946", "[fd00::1]:7946"}},
+		{discovery.DNS{Host: "shop.test.", Service: "node", Proto: "tcp", Resolver: r},
+			[]string{"a.shop.test:7946", "b.shop.test:7947"}},
 		{discovery.DNS{Host: "_node._tcp.shop.test.", Resolver: r}, []string{"a.shop.test:7946", "b.shop.test:7947"}},
 	} {
 		if err := c.source.Validate(); err != nil {
@@ -79,15 +81,18 @@ func TestNobodyIsNamed(t *testing.T) {
 	r := server.Resolver()
 	server.Set(t, "text.test.", "TXT hello")
 	for _, s := range []discovery.DNS{
-		{Host: "none.test.", Port: 1, Resolver: r}, {Host: "text.test.", Port: 1, Resolver: r}, {Host: "none.test.", Resolver: r},
+		{Host: "none.test.", Port: 1, Resolver: r}, {Host: "text.test.", Port: 1, Resolver: r},
+		{Host: "none.test.", Resolver: r},
 	} {
 		a := ask(t, s)
-		if !errors.Is(a.Err, discovery.ErrNoAddress) || !strings.Contains(a.Err.Error(), s.Host) || !strings.Contains(a.Err.Error(), "publishNotReadyAddresses") {
+		if !errors.Is(a.Err, discovery.ErrNoAddress) || !strings.Contains(a.Err.Error(), s.Host) ||
+			!strings.Contains(a.Err.Error(), "publishNotReadyAddresses") {
 			t.Errorf("%v: %v", s, a)
 		}
 	}
 	server.Fail(dns.RcodeServerFailure)
-	if a := ask(t, discovery.DNS{Host: "none.test.", Port: 1, Resolver: r}); a.Err == nil || errors.Is(a.Err, discovery.ErrNoAddress) {
+	if a := ask(t, discovery.DNS{Host: "none.test.", Port: 1, Resolver: r}); a.Err == nil ||
+		errors.Is(a.Err, discovery.ErrNoAddress) {
 		t.Errorf("a failing server: %v", a)
 	}
 }
@@ -99,10 +104,12 @@ func TestUnion(t *testing.T) {
 	if !errors.Is(a.Err, bad) || !slices.Equal(a.Addrs, []string{"a:1", "b:1"}) {
 		t.Errorf("got %v", a)
 	}
-	if a := ask(t, discovery.Union{discovery.Static{}, discovery.Static{"a:1"}}); a.Err != nil || !slices.Equal(a.Addrs, []string{"a:1"}) {
+	if a := ask(t, discovery.Union{discovery.Static{}, discovery.Static{"a:1"}}); a.Err != nil ||
+		!slices.Equal(a.Addrs, []string{"a:1"}) {
 		t.Errorf("no address in one of two: %v", a)
 	}
-	if a := ask(t, discovery.Union{discovery.Static{}, discovery.Static{}}); !errors.Is(a.Err, discovery.ErrNoAddress) || len(a.Addrs) > 0 {
+	if a := ask(t, discovery.Union{discovery.Static{}, discovery.Static{}}); !errors.Is(a.Err,
+		discovery.ErrNoAddress) || len(a.Addrs) > 0 {
 		t.Errorf("no address in both: %v", a)
 	}
 	if a := ask(t, discovery.Union{discovery.Static{}, fails}); !errors.Is(a.Err, bad) {
@@ -114,11 +121,15 @@ func TestUnion(t *testing.T) {
 }
 
 func TestNoAddressIsLeftOut(t *testing.T) {
-	a := ask(t, discovery.Static{"a:1", "a", "a:0", ":1", "a:x", "a:70000", "[::1]:2", "a:1", "\xff:1", strings.Repeat("a", 300) + ":1"})
-	if !slices.Equal(a.Addrs, []string{"[::1]:2", "a:1"}) || a.Err == nil || !strings.Contains(a.Err.Error(), "7 of 10 names are left out") {
+	a := ask(t, discovery.Static{
+		"a:1", "a", "a:0", ":1", "a:x", "a:70000", "[::1]:2", "a:1", "\xff:1", strings.Repeat("a", 300) + ":1",
+	})
+	if !slices.Equal(a.Addrs, []string{"[::1]:2", "a:1"}) || a.Err == nil ||
+		!strings.Contains(a.Err.Error(), "7 of 10 names are left out") {
 		t.Errorf("got %+v", a)
 	}
-	if a := ask(t, discovery.Static{"a"}); len(a.Addrs) > 0 || a.Err == nil || !strings.Contains(a.Err.Error(), "1 of 1") {
+	if a := ask(t, discovery.Static{"a"}); len(a.Addrs) > 0 || a.Err == nil ||
+		!strings.Contains(a.Err.Error(), "1 of 1") {
 		t.Errorf("got %+v", a)
 	}
 }

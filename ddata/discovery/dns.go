@@ -92,7 +92,8 @@ func (d DNS) partly(err error) error {
 func (d DNS) failed(err error) error {
 	var dns *net.DNSError
 	if err == nil || errors.As(err, &dns) && dns.IsNotFound {
-		return fmt.Errorf("%w: %v: the name has no such records; a headless service names pods that are not ready only with publishNotReadyAddresses",
+		return fmt.Errorf("%w: %v: the name has no such records; a headless service names pods that are not ready "+
+			"only with publishNotReadyAddresses",
 			ErrNoAddress, d)
 	}
 	return fmt.Errorf("discovery: %v: %w", d, err)

@@ -19,7 +19,9 @@ func ExampleDNS() {
 
 // Any source will do, such as the interface of a cloud; several are put together with Union.
 func ExampleUnion() {
-	cloud := discovery.Func(func(context.Context) ([]string, error) { return []string{"10.0.0.2:7946", "10.0.0.1:7946"}, nil })
+	cloud := discovery.Func(func(context.Context) ([]string, error) {
+		return []string{"10.0.0.2:7946", "10.0.0.1:7946"}, nil
+	})
 	fmt.Println(discovery.Ask(context.Background(), discovery.Union{discovery.Static{"10.0.0.1:7946"}, cloud}).Addrs)
 	// Output: [10.0.0.1:7946 10.0.0.2:7946]
 }

@@ -40,7 +40,10 @@ func TestPauses(t *testing.T) {
 		answers := 0
 		discovery.Loop{
 			Source: a.source(time.Now()), Pace: func() (time.Duration, bool) { return 4 * time.Second, true },
-			Found: func(discovery.Answer) { answers++ }, RetryMin: 100 * time.Millisecond, Changed: func(a discovery.Answer) { log = append(log, fmt.Sprint(a)) },
+			Found: func(discovery.Answer) { answers++ }, RetryMin: 100 * time.Millisecond,
+			Changed: func(a discovery.Answer) {
+				log = append(log, fmt.Sprint(a))
+			},
 		}.Run(ctx)
 		if time.Since(time.Unix(946684800, 0)) < time.Minute || answers != len(a.at) {
 			t.Errorf("%d answers to %d questions", answers, len(a.at))

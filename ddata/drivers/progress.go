@@ -21,7 +21,8 @@ type Progress struct {
 // NewProgress returns the Progress of a node with these roles. Its methods call post, in order.
 func NewProgress(roles []string, post func(membership.Input)) *Progress {
 	return &Progress{
-		roles: roles, post: post, caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{}, moved: map[string]uint16{},
+		roles: roles, post: post, caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{},
+		moved: map[string]uint16{},
 	}
 }
 

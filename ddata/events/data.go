@@ -76,35 +76,42 @@ func (e MajorityLost) Line() Line {
 
 // Line implements Event.
 func (e RepairBegan) Line() Line {
-	return line(slog.LevelInfo, "repair began", slog.String("role", e.Role), slog.String("space", e.Space.String()), slog.String("peer", e.Peer.String()))
+	return line(slog.LevelInfo, "repair began",
+		slog.String("role", e.Role), slog.String("space", e.Space.String()), slog.String("peer", e.Peer.String()))
 }
 
 // Line implements Event.
 func (e RepairEnded) Line() Line {
-	return line(slog.LevelInfo, "repair ended", slog.String("role", e.Role), slog.String("space", e.Space.String()), slog.String("peer", e.Peer.String()),
+	return line(slog.LevelInfo, "repair ended",
+		slog.String("role", e.Role), slog.String("space", e.Space.String()), slog.String("peer", e.Peer.String()),
 		slog.String("state", e.State.String()), slog.Uint64("items", e.Items), slog.Duration("took", e.Took))
 }
 
 // Line implements Event.
 func (e WritersHeld) Line() Line {
-	return line(slog.LevelWarn, "writers wait for a member that is far behind", slog.String("role", e.Role), slog.String("space", e.Space.String()),
+	return line(slog.LevelWarn, "writers wait for a member that is far behind",
+		slog.String("role", e.Role), slog.String("space", e.Space.String()),
 		slog.String("peer", e.Peer.String()), slog.Int("held", e.Held))
 }
 
 // Line implements Event.
 func (e KeyLarge) Line() Line {
-	return line(slog.LevelWarn, "a key has grown large", slog.String("role", e.Role), slog.String("key", e.Key), slog.Int("bytes", e.Bytes))
+	return line(slog.LevelWarn, "a key has grown large",
+		slog.String("role", e.Role), slog.String("key", e.Key), slog.Int("bytes", e.Bytes))
 }
 
 // Line implements Event.
 func (e Diverged) Line() Line {
-	return line(slog.LevelError, "two replicas held different values of one write, which only damage in memory, on the wire or on disk can bring about; "+
+	return line(slog.LevelError, "two replicas held different values of one write, which only damage in memory, "+
+		"on the wire or on disk can bring about; "+
 		"all keep the same one now",
-		slog.String("role", e.Role), slog.String("key", e.Key), slog.Any("dot", e.Dot), slog.String("peer", e.Peer.String()), slog.Int("dots", e.Dots))
+		slog.String("role", e.Role), slog.String("key", e.Key), slog.Any("dot", e.Dot),
+		slog.String("peer", e.Peer.String()), slog.Int("dots", e.Dots))
 }
 
 // Line implements Event.
 func (e PeerMalformed) Line() Line {
-	return line(slog.LevelWarn, "messages of a node make no sense and are dropped: it runs another version, or the network damages them",
+	return line(slog.LevelWarn, "messages of a node make no sense and are dropped: it runs another version, or "+
+		"the network damages them",
 		slog.String("role", e.Role), slog.String("peer", e.Peer.String()), slog.Uint64("count", e.Count))
 }

@@ -52,7 +52,8 @@ func (e ShutdownPhase) Line() Line {
 
 // Line implements Event.
 func (e MachineBroken) Line() Line {
-	return line(slog.LevelError, "a machine of the node is broken", slog.String("machine", e.Machine), slog.String("panic", e.Panic),
+	return line(slog.LevelError, "a machine of the node is broken",
+		slog.String("machine", e.Machine), slog.String("panic", e.Panic),
 		slog.String("state", e.State), slog.String("stack", e.Stack))
 }
 

@@ -30,7 +30,8 @@ func (e Discovered) Line() Line {
 	case len(e.Addrs) == 0:
 		return line(slog.LevelWarn, "discovery: no answer; it is asked again", source, slog.Any("err", e.Err))
 	}
-	return line(slog.LevelWarn, "discovery: this may not be all; it is asked again", source, slog.Any("addrs", e.Addrs), slog.Any("err", e.Err))
+	return line(slog.LevelWarn, "discovery: this may not be all; it is asked again",
+		source, slog.Any("addrs", e.Addrs), slog.Any("err", e.Err))
 }
 
 // Line implements Event.

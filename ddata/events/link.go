@@ -62,15 +62,18 @@ func (e ConnectionFault) Line() Line {
 // to arrive does not.
 func (e FramesDropped) Line() Line {
 	loud := e.Reason == transport.DropQueueFullControl || e.Reason == transport.DropTooLarge
-	return line(warnIf(loud, slog.LevelDebug), "frames dropped", slog.String("reason", e.Reason.String()), slog.Uint64("count", e.Count))
+	return line(warnIf(loud, slog.LevelDebug), "frames dropped",
+		slog.String("reason", e.Reason.String()), slog.Uint64("count", e.Count))
 }
 
 // Line implements Event.
 func (e MessageUnsent) Line() Line {
-	return line(slog.LevelDebug, "message not sent", slog.String("of", e.What), slog.String("to", e.To), slog.Any("err", e.Err))
+	return line(slog.LevelDebug, "message not sent",
+		slog.String("of", e.What), slog.String("to", e.To), slog.Any("err", e.Err))
 }
 
 // Line implements Event.
 func (e MessageMalformed) Line() Line {
-	return line(slog.LevelDebug, "malformed message", slog.String("of", e.What), slog.String("peer", e.Peer.String()), slog.Any("err", e.Err))
+	return line(slog.LevelDebug, "malformed message",
+		slog.String("of", e.What), slog.String("peer", e.Peer.String()), slog.Any("err", e.Err))
 }

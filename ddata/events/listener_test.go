@@ -70,7 +70,8 @@ func TestEventsPrintThemselves(t *testing.T) {
 		log := Log(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug})))
 		log.Tell(e)
 		l := e.Line()
-		if !strings.HasPrefix(e.String(), l.Message) || l.Message == "" || !strings.Contains(b.String(), l.Message) || !strings.Contains(b.String(), l.Level.String()) {
+		if !strings.HasPrefix(e.String(), l.Message) || l.Message == "" || !strings.Contains(b.String(), l.Message) ||
+			!strings.Contains(b.String(), l.Level.String()) {
 			t.Errorf("%T prints %q, its line in the log is %q", e, e, b.String())
 		}
 		if was, twice := messages[l.Message]; twice {
@@ -84,13 +85,26 @@ func TestEventsPrintThemselves(t *testing.T) {
 func TestLevels(t *testing.T) {
 	loud := map[slog.Level][]Event{
 		slog.LevelWarn: {
-			MemberUnreachable{}, LeaseLost{}, SingletonFailed{}, SingletonOutlived{}, Discovered{Err: errors.New("x")}, Discovered{Addrs: []string{"a:1"}, Err: errors.New("x")}, Gossiped{Warn: true}, Downed{}, ArbiterGiven{}, ArbiterFailing{}, ConnectionRefused{transport.Refusal{Loud: true}}, ConnectionFault{transport.Fault{Loud: true}},
-			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{}, PeerMalformed{}, StaleRole{},
-			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}}, ShutdownPhase{Err: errors.New("x")}, NodeEnded{Warn: true},
+			MemberUnreachable{}, LeaseLost{}, SingletonFailed{}, SingletonOutlived{}, Discovered{Err: errors.New("x")},
+			Discovered{Addrs: []string{"a:1"}, Err: errors.New("x")}, Gossiped{Warn: true}, Downed{}, ArbiterGiven{},
+			ArbiterFailing{}, ConnectionRefused{transport.Refusal{Loud: true}},
+			ConnectionFault{transport.Fault{Loud: true}},
+			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{},
+			PeerMalformed{}, StaleRole{},
+			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}},
+			ShutdownPhase{Err: errors.New("x")}, NodeEnded{Warn: true},
 		},
-		slog.LevelError: {MachineBroken{}, UserCodePanicked{}, Forked{}, SecondCluster{}, MajorityLost{}, Diverged{}, StoreFailed{}},
-		slog.LevelInfo:  {LeaseLost{Why: membership.LeaseStopped}, NodeEnded{}, ShutdownPhase{}, StoreCompacted{}, MemberReachable{}, SingletonChanged{}, Discovered{}},
-		slog.LevelDebug: {Gossiped{}, ConnectionRefused{}, ConnectionFault{}, FramesDropped{Reason: transport.DropPacket}, LinkUp{}, LinkDown{}},
+		slog.LevelError: {
+			MachineBroken{}, UserCodePanicked{}, Forked{}, SecondCluster{}, MajorityLost{}, Diverged{}, StoreFailed{},
+		},
+		slog.LevelInfo: {
+			LeaseLost{Why: membership.LeaseStopped}, NodeEnded{}, ShutdownPhase{}, StoreCompacted{}, MemberReachable{},
+			SingletonChanged{}, Discovered{},
+		},
+		slog.LevelDebug: {
+			Gossiped{}, ConnectionRefused{}, ConnectionFault{},
+			FramesDropped{Reason: transport.DropPacket}, LinkUp{}, LinkDown{},
+		},
 	}
 	for level, all := range loud {
 		for _, e := range all {
@@ -105,19 +119,25 @@ func TestEventsOfTheMembership(t *testing.T) {
 	m := membership.Member{UID: 1, Addr: "a:1"}
 	known := map[string]bool{}
 	for in, want := range map[membership.Event]string{
-		membership.KeysMoving{View: &membership.View{Moving: []string{"a/*"}}}:                    "keys become durable keys=[a/*]",
-		membership.KeysWaiting{View: &membership.View{Moving: []string{"a/*"}}, Missing: "1@a:1"}: "updates of keys that become durable wait for members that have not done their part keys=[a/*] members=1@a:1",
-		membership.KeysDurable{View: &membership.View{Durable: []string{"a/*"}}}:                  "keys are durable keys=[a/*]",
-		membership.ArbiterTaken{Epoch: 2}:                                                         "arbiter's lease taken epoch=e2",
-		membership.ArbiterGiven{Reason: "r"}:                                                      "arbiter's lease given up reason=r",
-		membership.ArbiterFailing{Reason: "r"}:                                                    "arbiter's lease cannot be used reason=r",
-		membership.Waiting{Reason: "r"}:                                                           "waiting reason=r",
-		membership.Downed{Reason: "r"}:                                                            "downed reason=r",
-		membership.Forked{Own: "a", Other: "b"}:                                                   "forked own=a other=b",
-		membership.SecondCluster{UID: 1, Addr: "a:1", Cluster: 2}:                                 "there is a second cluster of this name: stop the nodes of the one that was founded by mistake, and start them anew without their Dir cluster=" + membership.ClusterID(2).String() + " member=" + membership.UID(1).String() + " addr=a:1",
-		membership.LeaseRegained{Epoch: 2}:                                                        "lease gained epoch=e2",
-		membership.LeaseLost{Epoch: 2, Why: membership.LeaseSuspended}:                            "lease lost epoch=e2 why=suspended",
-		membership.RefusedNode{UID: 1, Addr: "a:1", Text: "t"}:                                    "node refused uid=1 addr=a:1 reason=" + membership.Reason(0).String() + " text=t",
+		membership.KeysMoving{View: &membership.View{Moving: []string{"a/*"}}}: "keys become durable keys=[a/*]",
+		membership.KeysWaiting{View: &membership.View{Moving: []string{"a/*"}},
+			Missing: "1@a:1"}: "updates of keys that become durable wait for members that have not done their part " +
+			"keys=[a/*] members=1@a:1",
+		membership.KeysDurable{View: &membership.View{Durable: []string{"a/*"}}}: "keys are durable keys=[a/*]",
+		membership.ArbiterTaken{Epoch: 2}:                                        "arbiter's lease taken epoch=e2",
+		membership.ArbiterGiven{Reason: "r"}:                                     "arbiter's lease given up reason=r",
+		membership.ArbiterFailing{Reason: "r"}: "arbiter's lease cannot be used " +
+			"reason=r",
+		membership.Waiting{Reason: "r"}:         "waiting reason=r",
+		membership.Downed{Reason: "r"}:          "downed reason=r",
+		membership.Forked{Own: "a", Other: "b"}: "forked own=a other=b",
+		membership.SecondCluster{UID: 1, Addr: "a:1", Cluster: 2}: "there is a second cluster of this name: " +
+			"stop the nodes of the one that was founded by mistake, and start them anew without their Dir cluster=" +
+			membership.ClusterID(2).String() + " member=" + membership.UID(1).String() + " addr=a:1",
+		membership.LeaseRegained{Epoch: 2}:                             "lease gained epoch=e2",
+		membership.LeaseLost{Epoch: 2, Why: membership.LeaseSuspended}: "lease lost epoch=e2 why=suspended",
+		membership.RefusedNode{UID: 1, Addr: "a:1", Text: "t"}: "node refused uid=1 addr=a:1 reason=" +
+			membership.Reason(0).String() + " text=t",
 	} {
 		known[reflect.TypeOf(in).Name()] = true
 		if got := OfMembership(in).String(); got != want {
@@ -129,8 +149,10 @@ func TestEventsOfTheMembership(t *testing.T) {
 		want Event
 	}{
 		{membership.MemberJoined{Member: m}, MemberJoined{m}}, {membership.MemberUp{Member: m}, MemberUp{m}},
-		{membership.MemberLeaving{Member: m}, MemberLeaving{m}}, {membership.MemberRemoved{Member: m}, MemberRemoved{m}},
-		{membership.MemberUnreachable{Member: m}, MemberUnreachable{m}}, {membership.MemberReachable{Member: m}, MemberReachable{m}},
+		{membership.MemberLeaving{Member: m}, MemberLeaving{m}},
+		{membership.MemberRemoved{Member: m}, MemberRemoved{m}},
+		{membership.MemberUnreachable{Member: m}, MemberUnreachable{m}},
+		{membership.MemberReachable{Member: m}, MemberReachable{m}},
 	} {
 		known[reflect.TypeOf(c.in).Name()] = true
 		if got := OfMembership(c.in); !reflect.DeepEqual(got, c.want) {
@@ -155,7 +177,8 @@ func eventsOfTheMembership(t *testing.T) (all []string) {
 			t.Fatal(err)
 		}
 		for _, d := range src.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "event" && f.Type.Params.NumFields() == 0 {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "event" &&
+				f.Type.Params.NumFields() == 0 {
 				if id, ok := f.Recv.List[0].Type.(*ast.Ident); ok {
 					all = append(all, id.Name)
 				}

@@ -145,7 +145,8 @@ func (e MemberReachable) Line() Line { return memberLine(slog.LevelInfo, "member
 
 // Line implements Event.
 func (e OldestChanged) Line() Line {
-	return line(slog.LevelInfo, "oldest changed", slog.String("role", e.Role), slog.String("member", e.Member.String()), slog.Bool("self", e.Self))
+	return line(slog.LevelInfo, "oldest changed",
+		slog.String("role", e.Role), slog.String("member", e.Member.String()), slog.Bool("self", e.Self))
 }
 
 // Line implements Event.
@@ -166,7 +167,8 @@ func (e Waiting) Line() Line {
 
 // Line implements Event.
 func (e NodeRefused) Line() Line {
-	return line(slog.LevelInfo, "node refused", slog.String("uid", e.UID.String()), slog.String("addr", e.Addr), slog.String("reason", e.Reason.String()),
+	return line(slog.LevelInfo, "node refused",
+		slog.String("uid", e.UID.String()), slog.String("addr", e.Addr), slog.String("reason", e.Reason.String()),
 		slog.String("text", e.Text))
 }
 
@@ -205,12 +207,14 @@ func (e KeysDurable) Line() Line {
 
 // Line implements Event.
 func (e KeysWaiting) Line() Line {
-	return line(slog.LevelWarn, "updates of keys that become durable wait for members that have not done their part", slog.Any("keys", e.View.Moving),
+	return line(slog.LevelWarn, "updates of keys that become durable wait for members that have not done their part",
+		slog.Any("keys", e.View.Moving),
 		slog.String("members", e.Missing))
 }
 
 // Line implements Event.
 func (e SecondCluster) Line() Line {
-	return line(slog.LevelError, "there is a second cluster of this name: stop the nodes of the one that was founded by mistake, and start them anew without their Dir",
+	return line(slog.LevelError, "there is a second cluster of this name: stop the nodes of the one that was "+
+		"founded by mistake, and start them anew without their Dir",
 		slog.String("cluster", e.Cluster.String()), slog.String("member", e.UID.String()), slog.String("addr", e.Addr))
 }

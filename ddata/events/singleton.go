@@ -29,16 +29,19 @@ type (
 
 // Line implements Event.
 func (e SingletonChanged) Line() Line {
-	return line(slog.LevelInfo, "singleton", slog.String("name", e.Name), slog.String("role", e.Role), slog.String("state", e.State.String()))
+	return line(slog.LevelInfo, "singleton",
+		slog.String("name", e.Name), slog.String("role", e.Role), slog.String("state", e.State.String()))
 }
 
 // Line implements Event.
 func (e SingletonFailed) Line() Line {
-	return line(slog.LevelWarn, "singleton has ended by itself and is started again", slog.String("name", e.Name), slog.String("role", e.Role), slog.Any("err", e.Err),
+	return line(slog.LevelWarn, "singleton has ended by itself and is started again",
+		slog.String("name", e.Name), slog.String("role", e.Role), slog.Any("err", e.Err),
 		slog.Duration("after", e.Again))
 }
 
 // Line implements Event.
 func (e SingletonOutlived) Line() Line {
-	return line(slog.LevelWarn, "singleton goes on although the node has ended: its Run does not heed ctx", slog.String("name", e.Name), slog.String("role", e.Role))
+	return line(slog.LevelWarn, "singleton goes on although the node has ended: its Run does not heed ctx",
+		slog.String("name", e.Name), slog.String("role", e.Role))
 }

@@ -44,39 +44,47 @@ type (
 
 // Line implements Event.
 func (e StoreFailed) Line() Line {
-	return line(slog.LevelError, "durable data could not be stored", slog.String("role", e.Role), slog.Any("err", e.Err))
+	return line(slog.LevelError, "durable data could not be stored",
+		slog.String("role", e.Role), slog.Any("err", e.Err))
 }
 
 // Line implements Event.
 func (e StoreGrown) Line() Line {
-	return line(slog.LevelDebug, "durable store grown", slog.String("file", e.File), slog.Int64("from", e.From), slog.Int64("to", e.To))
+	return line(slog.LevelDebug, "durable store grown",
+		slog.String("file", e.File), slog.Int64("from", e.From), slog.Int64("to", e.To))
 }
 
 // Line implements Event.
 func (e StoreCompacted) Line() Line {
 	if e.Err != nil {
-		return line(slog.LevelWarn, "durable store: compaction failed, the file is as it was", slog.String("file", e.File), slog.Any("err", e.Err))
+		return line(slog.LevelWarn, "durable store: compaction failed, the file is as it was",
+			slog.String("file", e.File), slog.Any("err", e.Err))
 	}
-	return line(slog.LevelInfo, "durable store compacted", slog.String("file", e.File), slog.Int64("before", e.Before), slog.Int64("after", e.After))
+	return line(slog.LevelInfo, "durable store compacted",
+		slog.String("file", e.File), slog.Int64("before", e.Before), slog.Int64("after", e.After))
 }
 
 // Line implements Event.
 func (e StoreUnmarked) Line() Line {
-	text := "the directory could not be marked as in use; after a kill of all nodes, the next ones wait for leases from their start"
+	text := "the directory could not be marked as in use; after a kill of all nodes, the next ones wait for " +
+		"leases from their start"
 	if e.Kept {
-		text = "the directory could not be marked as in use, nor the mark removed; this node grants no leases until the disk takes it"
+		text = "the directory could not be marked as in use, nor the mark removed; this node grants no leases until " +
+			"the disk takes it"
 	}
 	return line(slog.LevelWarn, text, slog.String("dir", e.Dir), slog.Any("err", e.Err))
 }
 
 // Line implements Event.
 func (e UnnamedKeys) Line() Line {
-	return line(slog.LevelInfo, "keys that Config.DurableKeys does not name are durable; if no node is to name them any more, stop the cluster "+
+	return line(slog.LevelInfo, "keys that Config.DurableKeys does not name are durable; if no node is to name "+
+		"them any more, stop the cluster "+
 		"and run coterie-data remove with the patterns on each directory", slog.Any("keys", e.Patterns))
 }
 
 // Line implements Event.
 func (e StaleRole) Line() Line {
-	return line(slog.LevelWarn, "the directory holds data of a role that Config.Roles does not name; it stays there unread",
+	return line(slog.LevelWarn, "the directory holds data of a role that Config.Roles does not name; it stays "+
+		"there unread",
 		slog.String("role", e.Role), slog.String("dir", e.Dir), slog.Any("roles", e.Roles))
 }

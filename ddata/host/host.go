@@ -84,7 +84,8 @@ type Channels interface {
 	Handle(ch transport.Channel, h transport.Handler)
 	// Append queues a frame if check, run under the lock that orders the lane, allows it; it never
 	// waits. See transport.Sender.
-	Append(to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte, check func() error) error
+	Append(to transport.NodeID, lane transport.Lane, stripe uint32, ch transport.Channel, fill func([]byte) []byte,
+		check func() error) error
 	// AppendWait is Append that waits for room until ctx ends; transport.ErrQueueFull then, which
 	// wraps ctx's error.
 	AppendWait(ctx context.Context, to transport.NodeID, lane transport.Lane, stripe uint32,

@@ -46,7 +46,10 @@ func CutQuestion(payload []byte) (q Question, frame []byte, ok bool) {
 	}
 	r := cbor.NewReader(payload[1:])
 	r.Tuple(3)
-	q = Question{Lane: transport.Lane(r.UintMax(uint64(transport.Bulk))), Promise: r.Bytes(promiseMax), Otherwise: r.Bytes(otherwiseMax)}
+	q = Question{
+		Lane: transport.Lane(r.UintMax(uint64(transport.Bulk))), Promise: r.Bytes(promiseMax),
+		Otherwise: r.Bytes(otherwiseMax),
+	}
 	if r.Err() != nil {
 		return Question{}, payload, false
 	}

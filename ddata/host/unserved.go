@@ -42,7 +42,8 @@ const (
 func NewUnserved(cluster Cluster, channels Channels, log *slog.Logger) *Unserved {
 	return &Unserved{
 		cluster: cluster, channels: channels, log: log,
-		claimed: map[transport.Channel]bool{}, promises: map[transport.Channel]promise{}, shares: map[transport.NodeID]int{},
+		claimed: map[transport.Channel]bool{}, promises: map[transport.Channel]promise{},
+		shares: map[transport.NodeID]int{},
 	}
 }
 
@@ -144,6 +145,7 @@ func (u *Unserved) warn(ch transport.Channel, from transport.NodeID) {
 	u.warned = true
 	u.mu.Unlock()
 	if first {
-		u.log.Warn("frames come on a channel that nothing on this node serves; they are dropped", "channel", ch, "from", from)
+		u.log.Warn("frames come on a channel that nothing on this node serves; they are dropped",
+			"channel", ch, "from", from)
 	}
 }

@@ -41,11 +41,13 @@ func (n *fakeNode) Claim(transport.Channel) []byte                         { ret
 func (n *fakeNode) Handle(transport.Channel, transport.Handler)            {}
 func (n *fakeNode) CountDrop(_ transport.Drop, frames int)                 { n.dropped += frames }
 func (n *fakeNode) OnLink(func(transport.LinkEvent)) (cancel func())       { return func() {} }
-func (n *fakeNode) Append(_ transport.NodeID, lane transport.Lane, _ uint32, _ transport.Channel, fill func([]byte) []byte, _ func() error) error {
+func (n *fakeNode) Append(_ transport.NodeID, lane transport.Lane, _ uint32, _ transport.Channel,
+	fill func([]byte) []byte, _ func() error) error {
 	n.sent, n.lanes = append(n.sent, fill(nil)), append(n.lanes, lane)
 	return nil
 }
-func (n *fakeNode) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel, func([]byte) []byte, func() error) error {
+func (n *fakeNode) AppendWait(context.Context, transport.NodeID, transport.Lane, uint32, transport.Channel,
+	func([]byte) []byte, func() error) error {
 	panic("it waits")
 }
 
@@ -66,7 +68,8 @@ func TestUnservedChannelsAnswerUntilTheyAreClaimed(t *testing.T) {
 	n := newFake(2, 3)
 	u := n.unserved()
 	const ch = transport.Channel(7)
-	if !n.ask(u, 2, ch, "b") || n.ask(u, 3, ch, "a") || !n.ask(u, 3, ch, "b") || !n.ask(u, 3, ch, "c") || !n.ask(u, 3, ch, "") || n.dropped != 0 {
+	if !n.ask(u, 2, ch, "b") || n.ask(u, 3, ch, "a") || !n.ask(u, 3, ch, "b") || !n.ask(u, 3, ch, "c") ||
+		!n.ask(u, 3, ch, "") || n.dropped != 0 {
 		t.Errorf("answers: %q; %d dropped", n.sent, n.dropped)
 	}
 	if string(n.sent[0]) != "nothing here" || n.lanes[0] != transport.Control {
@@ -145,7 +148,8 @@ func TestGoneNodesLeaveRoomForPromises(t *testing.T) {
 func FuzzCutQuestion(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("?"))
-	f.Add(append(Question{Lane: transport.Bulk, Promise: []byte("p"), Otherwise: make([]byte, 300)}.Append(nil), "frame"...))
+	f.Add(append(Question{Lane: transport.Bulk, Promise: []byte("p"), Otherwise: make([]byte, 300)}.Append(nil),
+		"frame"...))
 	f.Add(Question{Promise: make([]byte, promiseMax+1)}.Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		q, frame, ok := CutQuestion(b)
@@ -180,6 +184,8 @@ func TestAttachKeepsOneValuePerType(t *testing.T) {
 
 func TestQuestionsKeepTheirBytes(t *testing.T) {
 	golden.Bytes(t, "testdata/question.hex", maps.All(map[string][]byte{
-		"question": append(Question{Lane: transport.Data, Promise: []byte{1, 2}, Otherwise: []byte{3}}.Append(nil), 4, 5),
+		"question": append(Question{
+			Lane: transport.Data, Promise: []byte{1, 2}, Otherwise: []byte{3},
+		}.Append(nil), 4, 5),
 	}))
 }

@@ -41,7 +41,8 @@ func TestGuarded(t *testing.T) {
 		if !errors.Is(err, locks.ErrPanicked) || !strings.HasPrefix(err.Error(), call) {
 			t.Errorf("%s returns %v", call, err)
 		}
-		if n := len(told); n == 0 || told[n-1].Call != call || !strings.Contains(string(told[n-1].Stack), "guard_test.go") {
+		if n := len(told); n == 0 || told[n-1].Call != call ||
+			!strings.Contains(string(told[n-1].Stack), "guard_test.go") {
 			t.Errorf("%s was not told", call)
 		}
 		told = nil

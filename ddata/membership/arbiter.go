@@ -7,7 +7,9 @@ import (
 
 // arbiterScene is what this node knows at this moment.
 func (m *Machine) arbiterScene() arbitration.Scene {
-	return arbitration.Scene{Now: m.now, View: m.view, Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable}
+	return arbitration.Scene{
+		Now: m.now, View: m.view, Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable,
+	}
 }
 
 // speaks reports whether this node may speak for the arbiter now.

@@ -147,7 +147,9 @@ func TestLargerSideGetsTheLease(t *testing.T) {
 				n.crash()
 			}
 		}
-		if !w.until(25*time.Second, func() bool { return len(goOn[0].m.View().Members) == len(goOn) && goOn[0].acts() }) {
+		if !w.until(25*time.Second, func() bool {
+			return len(goOn[0].m.View().Members) == len(goOn) && goOn[0].acts()
+		}) {
 			t.Fatalf("larger side crashed %t: %v", crash, goOn[0].m)
 		}
 		if !w.until(40*time.Second, func() bool { return len(w.living()) == len(goOn) }) {
@@ -274,7 +276,9 @@ func TestArbiterOfAFoundingByWord(t *testing.T) {
 	stays.crash()
 	w.run(time.Second)
 	back := w.start(goes.addr, func(c *Config) { c.BootstrapExpect, c.BootstrapAnyDisks = 1, true })
-	if !w.until(30*time.Second, func() bool { return w.arbiterStore.holder == back && back.m.speaks() }) || !back.acts() {
+	if !w.until(30*time.Second, func() bool {
+		return w.arbiterStore.holder == back && back.m.speaks()
+	}) || !back.acts() {
 		t.Fatalf("%v, done %v; the arbiter's %v", back.m, back.done, w.arbiterStore.holder)
 	}
 	guest := w.start("y", func(c *Config) { c.Seeds = []string{back.addr} })

@@ -46,7 +46,8 @@ func BenchmarkStep(b *testing.B) {
 				now = now.Add(pace)
 				from := UID(2 + i%(n-1))
 				m.Step(now, Receive{From: from, Msg: hb})
-				m.Step(now, Receive{From: from, Msg: message.Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: int64(now.Sub(start)), Wall: now.UnixNano(),
+				m.Step(now, Receive{From: from, Msg: message.Grant{Cluster: hb.Cluster, Epoch: hb.Epoch,
+					Mono: int64(now.Sub(start)), Wall: now.UnixNano(),
 					Granted: true}})
 			}
 			if n > 5 && !m.Lease().Holds(now) {

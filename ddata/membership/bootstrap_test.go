@@ -41,7 +41,8 @@ func TestFoundExactlyOnce(t *testing.T) {
 			for _, x := range w.living() {
 				t.Logf("%v", x.m)
 			}
-			t.Fatalf("seed %d: %d nodes expecting %d made %d clusters, %d live", seed, all, n, len(clusters), len(w.living()))
+			t.Fatalf("seed %d: %d nodes expecting %d made %d clusters, %d live",
+				seed, all, n, len(clusters), len(w.living()))
 		}
 		w.verdict()
 	}
@@ -65,12 +66,18 @@ func TestRefused(t *testing.T) {
 		tune   func(*Config)
 	}{
 		{ReasonName, `cluster is named "", the node says "other"`, func(c *Config) { c.Name = "other" }},
-		{ReasonConfig, "Shards is 4 at M and 5 at x", func(c *Config) { c.Compatibility = []Setting{NewSetting("Shards", 5)} }},
+		{ReasonConfig, "Shards is 4 at M and 5 at x", func(c *Config) {
+			c.Compatibility = []Setting{NewSetting("Shards", 5)}
+		}},
 		{ReasonConfig, "Shards is 4 at M and unknown at x", func(c *Config) { c.Compatibility = nil }},
-		{ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) { c.Compatibility = append(c.Compatibility, NewSetting("Codec", 1)) }},
+		{ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) {
+			c.Compatibility = append(c.Compatibility, NewSetting("Codec", 1))
+		}},
 		{ReasonConfig, "LeaseDuration is 6s at M and 5s at x", func(c *Config) { c.LeaseDuration = 5 * time.Second }},
 		{ReasonConfig, "Epsilon is 0.03 at M and 0.02 at x", func(c *Config) { c.Epsilon = 0.02 }},
-		{ReasonConfig, "Strategy is keep-majority at M and static-quorum 2 at x", func(c *Config) { c.Strategy = downing.StaticQuorum{Size: 2} }},
+		{ReasonConfig, "Strategy is keep-majority at M and static-quorum 2 at x", func(c *Config) {
+			c.Strategy = downing.StaticQuorum{Size: 2}
+		}},
 		{ReasonConfig, "VotersMax is 0 at M and 3 at x", func(c *Config) { c.VotersMax = 3 }},
 		{ReasonRole, "address b is that of", func(c *Config) { c.Addr = "b" }},
 	} {
@@ -112,7 +119,11 @@ func TestLateRefusalMeetsNobody(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.found(2)
 	n := w.start("x", nil)
-	n.step(Receive{From: w.nodes[0].uid, FromAddr: "a", Msg: Refuse{To: n.uid + 1, Reason: ReasonConfig, Text: "of the one before"}})
+	n.step(Receive{
+		From: w.nodes[0].uid, FromAddr: "a", Msg: Refuse{
+			To: n.uid + 1, Reason: ReasonConfig, Text: "of the one before",
+		},
+	})
 	if !w.until(20*time.Second, w.converged) || !n.alive {
 		t.Errorf("ended with %v: %v", n.done, n.m)
 	}
@@ -142,18 +153,23 @@ func TestFoundersWhoDoNotAllHearEachOther(t *testing.T) {
 		cut  func(from, to string) bool
 		want map[string]string
 	}{
-		{"two do not hear each other", func(from, to string) bool { return from != "a" && to != "a" }, map[string]string{
-			"a": "expected 3 nodes to found a cluster, heard 3: a, b, c; but b does not hear c; c does not hear b: each must hear all",
-			"b": "expected 3 nodes to found a cluster (BootstrapExpect), heard 2: a, b; no answer from c; start the others",
-			"c": "expected 3 nodes to found a cluster (BootstrapExpect), heard 2: a, c; no answer from b; start the others",
-		}},
+		{"two do not hear each other", func(from, to string) bool { return from != "a" && to != "a" },
+			map[string]string{
+				"a": "expected 3 nodes to found a cluster, heard 3: a, b, c; but b does not hear c; c does not hear " +
+					"b: each must hear all",
+				"b": "expected 3 nodes to found a cluster (BootstrapExpect), heard 2: a, b; no answer from c; start " +
+					"the others",
+				"c": "expected 3 nodes to found a cluster (BootstrapExpect), heard 2: a, c; no answer from b; start " +
+					"the others",
+			}},
 		{"one is heard by no other node", func(from, to string) bool { return from == "b" }, map[string]string{
 			"a": "heard 2: a, c; no answer from b",
 			"b": "heard 3: a, b, c; but a does not hear b; c does not hear b",
 			"c": "heard 2: a, c; no answer from b",
 		}},
 		{"none hears another", func(from, to string) bool { return true }, map[string]string{
-			"a": "heard 1: a; no answer from b, c", "b": "heard 1: b; no answer from a, c", "c": "heard 1: c; no answer from a, b",
+			"a": "heard 1: a; no answer from b, c", "b": "heard 1: b; no answer from a, c",
+			"c": "heard 1: c; no answer from a, b",
 		}},
 	} {
 		w := newWorld(t, 1, LAN())
@@ -164,7 +180,8 @@ func TestFoundersWhoDoNotAllHearEachOther(t *testing.T) {
 		}
 		w.run(10 * time.Second)
 		for _, n := range w.living() {
-			if n.m.View() != nil || len(n.waiting) == 0 || !strings.Contains(n.waiting[len(n.waiting)-1], c.want[n.addr]) {
+			if n.m.View() != nil || len(n.waiting) == 0 ||
+				!strings.Contains(n.waiting[len(n.waiting)-1], c.want[n.addr]) {
 				t.Errorf("%s: %s says %q, want %q", c.name, n.addr, n.waiting, c.want[n.addr])
 			}
 		}
@@ -208,7 +225,8 @@ func TestCopiedDiskIsRefused(t *testing.T) {
 		copied := w.start("x", func(c *Config) { c.Disk = diskOf(original) })
 		w.run(12 * time.Second)
 		var refused *RefusedError
-		if !errors.As(copied.done, &refused) || refused.Reason != ReasonCopy || !strings.Contains(refused.Text, original) {
+		if !errors.As(copied.done, &refused) || refused.Reason != ReasonCopy ||
+			!strings.Contains(refused.Text, original) {
 			t.Errorf("a copy of the disk of %s ended with %v", original, copied.done)
 		}
 		if v := ns[0].m.View(); len(v.Members) != 3 {
@@ -305,7 +323,9 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 					case 'l':
 						i = slices.IndexFunc(rest, func(m Member) bool { return m.UID == last.Members[0].UID })
 					case 'x':
-						i = slices.IndexFunc(rest, func(m Member) bool { return m.UID != last.Members[0].UID && m.UID != 0 })
+						i = slices.IndexFunc(rest, func(m Member) bool {
+							return m.UID != last.Members[0].UID && m.UID != 0
+						})
 					}
 					w.start(rest[i].Addr, nil)
 					rest[i].UID = 0
@@ -315,7 +335,8 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 			if c.enough != "" {
 				w.run(30 * time.Second)
 				for _, n := range w.living() {
-					if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "quorum of them is needed ("+c.s.String()) {
+					if n.m.View() != nil ||
+						!strings.Contains(strings.Join(n.waiting, "\n"), "quorum of them is needed ("+c.s.String()) {
 						t.Errorf("%v waits because of %q", n.m, n.waiting)
 					}
 				}
@@ -326,7 +347,8 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 			}
 			v := w.living()[0].m.View()
 			founders := len(c.few) + len(c.enough)
-			if v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !v.Founded || !reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{last.Disks("r")}) ||
+			if v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !v.Founded ||
+				!reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{last.Disks("r")}) ||
 				len(v.Members) != founders {
 				t.Errorf("founded %v after %v", v, last)
 			}
@@ -492,7 +514,8 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	w.found(3)
 	v := sampleView()
 	v.Members = []Member{
-		{UID: 1, Addr: "y", Status: Up, UpNumber: 2, Disk: diskOf("y")}, {UID: 2, Addr: "x", Status: Up, UpNumber: 1, Disk: diskOf("x")},
+		{UID: 1, Addr: "y", Status: Up, UpNumber: 2, Disk: diskOf("y")},
+		{UID: 2, Addr: "x", Status: Up, UpNumber: 1, Disk: diskOf("x")},
 	}
 	w.disks["x"] = record.Record{Pending: v}.Encode()
 	for _, n := range w.living() {

@@ -56,7 +56,9 @@ func TestLateProbeOfARemovedMember(t *testing.T) {
 	if !w.until(w.base.SelfDownAfter, func() bool { return !n.m.View().Has(gone.uid) }) {
 		t.Fatal("not removed:", n.m)
 	}
-	got := sends[Refuse](n.hear(gone, Probe{Protocol: Protocol, Settings: n.m.common.Settings, Self: gone.m.cfg.self()}), gone)
+	got := sends[Refuse](n.hear(gone, Probe{
+		Protocol: Protocol, Settings: n.m.common.Settings, Self: gone.m.cfg.self(),
+	}), gone)
 	if n.m.joiners.Has(gone.uid) || len(got) != 1 || got[0].Reason != ReasonGone {
 		t.Errorf("it is answered with %v, joins %t", got, n.m.joiners.Has(gone.uid))
 	}
@@ -122,7 +124,10 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 	if n.m.View() != three {
 		t.Fatalf("%v has not installed %v", n.m, three)
 	}
-	probe := Probe{Protocol: Protocol, Settings: n.m.common.Settings, Self: joiner.m.cfg.self(), Heard: three.Epoch, First: one.Epoch}
+	probe := Probe{
+		Protocol: Protocol, Settings: n.m.common.Settings, Self: joiner.m.cfg.self(),
+		Heard: three.Epoch, First: one.Epoch,
+	}
 	got := sends[Refuse](n.hear(joiner, probe), joiner)
 	if n.m.joiners.Has(joiner.uid) || len(got) != 1 || got[0].Reason != ReasonGone {
 		t.Errorf("a node that may have been a member: %v, joins %t", got, n.m.joiners.Has(joiner.uid))

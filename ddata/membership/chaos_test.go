@@ -38,7 +38,9 @@ const chaosAddrs = 8
 
 func newChaos(t testing.TB, seed uint64, base Config) *chaos {
 	w := newWorld(t, seed, base)
-	c := &chaos{w: w, seed: seed, rng: w.rng, end: 150 * time.Second, pause: 40 * time.Second, left: make(map[string]bool)}
+	c := &chaos{
+		w: w, seed: seed, rng: w.rng, end: 150 * time.Second, pause: 40 * time.Second, left: make(map[string]bool),
+	}
 	r := c.rng
 	c.founded = 2 + r.IntN(4)
 	w.base.Seeds, w.base.BootstrapExpect = addrs(c.founded), c.founded
@@ -280,7 +282,8 @@ func steady() Config { return LAN() }
 
 func hostile() Config {
 	c := LAN()
-	c.UnreachableAfter, c.StableAfter, c.LeaseDuration, c.Defects.AnyTiming = 2*time.Second, time.Millisecond, 10*time.Second, true
+	c.UnreachableAfter, c.StableAfter, c.LeaseDuration, c.Defects.AnyTiming = 2*time.Second,
+		time.Millisecond, 10*time.Second, true
 	c.SelfDownAfter = 25 * time.Second
 	return c
 }
@@ -306,7 +309,10 @@ func TestRandomWorlds(t *testing.T) {
 // TestRandomWorldsOfStrategies: the rules hold whatever quorum rule decides.
 func TestRandomWorldsOfStrategies(t *testing.T) {
 	kept := map[downing.Strategy][]uint64{downing.Manual{}: {1320}, downing.KeepOldest{}: {422}}
-	for i, s := range []downing.Strategy{downing.StaticQuorum{Size: 3}, downing.KeepOldest{}, downing.KeepOldest{DownIfAlone: true}, downing.DownAll{}, downing.Manual{}, downing.LeaseMajority{}} {
+	for i, s := range []downing.Strategy{
+		downing.StaticQuorum{Size: 3}, downing.KeepOldest{}, downing.KeepOldest{DownIfAlone: true}, downing.DownAll{},
+		downing.Manual{}, downing.LeaseMajority{},
+	} {
 		t.Run(s.String(), func(t *testing.T) {
 			seeds := kept[s]
 			for seed := range uint64(*seedsFlag) / 5 {
@@ -351,7 +357,9 @@ func playAll(t *testing.T, seeds []uint64, base func(seed uint64) Config) {
 	for _, seed := range seeds {
 		c := newChaos(t, seed, base(seed))
 		if *seedFlag != 0 {
-			c.w.log = func(format string, args ...any) { fmt.Printf("%-14v "+format+"\n", append([]any{c.w.now}, args...)...) }
+			c.w.log = func(format string, args ...any) {
+				fmt.Printf("%-14v "+format+"\n", append([]any{c.w.now}, args...)...)
+			}
 		}
 		if *seedFlag != 0 && *stepsFlag {
 			c.w.watch = func(n *node, in Input, fx *Effects) {

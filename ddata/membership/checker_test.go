@@ -81,7 +81,8 @@ func (j *checker) installed(w *world, by *node, v *View) {
 	j.first[p] = w.now
 	w.log("%v installs %v", by, v)
 	for _, n := range w.nodes {
-		if !n.alive || n.stopped || v.Has(n.uid) || n.m.View() == nil || n.m.View().Cluster != v.Cluster || n.m.View().Epoch > v.Epoch {
+		if !n.alive || n.stopped || v.Has(n.uid) || n.m.View() == nil || n.m.View().Cluster != v.Cluster ||
+			n.m.View().Epoch > v.Epoch {
 			continue
 		}
 		if n.m.Lease().Holds(n.local()) {
@@ -169,7 +170,8 @@ func (j *checker) newest() (newest *View) {
 
 // keys: what is agreed of durable keys only grows, and by no more than all members have moved.
 func (j *checker) keys(w *world, before, v *View) {
-	if lost := view.CutPatterns(view.MergePatterns(before.Durable, before.Moving), view.MergePatterns(v.Durable, v.Moving)); len(lost) > 0 || v.Moves < before.Moves {
+	if lost := view.CutPatterns(view.MergePatterns(before.Durable, before.Moving),
+		view.MergePatterns(v.Durable, v.Moving)); len(lost) > 0 || v.Moves < before.Moves {
 		j.fault(w, "%q is neither durable nor moving any more in %v", lost, v)
 	}
 	more := view.CutPatterns(v.Durable, before.Durable)
@@ -177,7 +179,8 @@ func (j *checker) keys(w *world, before, v *View) {
 		return
 	}
 	for _, o := range v.Members {
-		if n := w.byUID[o.UID]; before.Has(o.UID) && n.moved < before.Moves || len(view.CutPatterns(more, before.Moving)) > 0 {
+		if n := w.byUID[o.UID]; before.Has(o.UID) && n.moved < before.Moves ||
+			len(view.CutPatterns(more, before.Moving)) > 0 {
 			j.fault(w, "%q are durable in %v, %v has moved #%d of #%d", more, v, o, n.moved, before.Moves)
 		}
 	}

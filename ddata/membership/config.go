@@ -201,16 +201,20 @@ func (c Config) Validate() error {
 		fault(r == "" || len(r) > view.NameMax, "Roles", "%q is empty or longer than %d bytes", r, view.NameMax)
 		fault(i > 0 && r == c.Roles[i-1], "Roles", "%q is given twice", r)
 	}
-	fault(len(c.Seeds) > bootstrap.ContactsMax, "Seeds", "there are %d, more than %d", len(c.Seeds), bootstrap.ContactsMax)
+	fault(len(c.Seeds) > bootstrap.ContactsMax, "Seeds", "there are %d, more than %d",
+		len(c.Seeds), bootstrap.ContactsMax)
 	for _, s := range c.Seeds {
 		fault(s == "" || len(s) > view.AddrMax, "Seeds", "%q is empty or longer than %d bytes", s, view.AddrMax)
 	}
-	fault(c.BootstrapExpect < 0, "BootstrapExpect", "%d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
-	fault(c.BootstrapExpect > bootstrap.ContactsMax, "BootstrapExpect", "%d is above %d", c.BootstrapExpect, bootstrap.ContactsMax)
+	fault(c.BootstrapExpect < 0, "BootstrapExpect",
+		"%d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
+	fault(c.BootstrapExpect > bootstrap.ContactsMax, "BootstrapExpect", "%d is above %d",
+		c.BootstrapExpect, bootstrap.ContactsMax)
 	if err := downing.CheckStrategy(c.Strategy); err != nil {
 		fault(true, "Strategy", "%w", err)
 	}
-	fault(c.VotersMax < 0 || c.VotersMax > view.MembersMax, "VotersMax", "%d is not between 0 (all vote) and %d", c.VotersMax, view.MembersMax)
+	fault(c.VotersMax < 0 || c.VotersMax > view.MembersMax, "VotersMax", "%d is not between 0 (all vote) and %d",
+		c.VotersMax, view.MembersMax)
 	fault(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
 	if err := bootstrap.CheckSettings(c.settings()); err != nil {
 		fault(true, "Compatibility", "%w", err)
@@ -250,19 +254,24 @@ func (c *Config) validateTiming(fault func(bad bool, field, format string, args 
 		name  string
 		value time.Duration
 	}{
-		{"HeartbeatInterval", c.HeartbeatInterval}, {"UnreachableAfter", c.UnreachableAfter}, {"StableAfter", c.StableAfter},
+		{"HeartbeatInterval", c.HeartbeatInterval}, {"UnreachableAfter", c.UnreachableAfter},
+		{"StableAfter", c.StableAfter},
 		{"LeaseDuration", c.LeaseDuration}, {"RoundTrip", c.RoundTrip}, {"SelfDownAfter", c.SelfDownAfter},
 		{"BootstrapTimeout", c.BootstrapTimeout},
 	} {
 		fault(d.value < 0, d.name, "%v is negative", d.value)
 	}
 	fault(c.Epsilon < 0 || c.Epsilon > 0.5, "Epsilon", "%g is not between 0 and 0.5", c.Epsilon)
-	fault(c.UnreachableAfter < 2*c.HeartbeatInterval, "UnreachableAfter", "%v is less than two heartbeats of %v", c.UnreachableAfter, c.HeartbeatInterval)
-	fault(c.LeaseDuration < 3*c.HeartbeatInterval+c.RoundTrip, "LeaseDuration", "%v is less than three heartbeats of %v and a RoundTrip of %v",
+	fault(c.UnreachableAfter < 2*c.HeartbeatInterval, "UnreachableAfter", "%v is less than two heartbeats of %v",
+		c.UnreachableAfter, c.HeartbeatInterval)
+	fault(c.LeaseDuration < 3*c.HeartbeatInterval+c.RoundTrip, "LeaseDuration",
+		"%v is less than three heartbeats of %v and a RoundTrip of %v",
 		c.LeaseDuration, c.HeartbeatInterval, c.RoundTrip)
-	fault(c.promise() > c.UnreachableAfter+c.StableAfter, "LeaseDuration", "%v with Epsilon %g is more than UnreachableAfter %v and StableAfter %v",
+	fault(c.promise() > c.UnreachableAfter+c.StableAfter, "LeaseDuration",
+		"%v with Epsilon %g is more than UnreachableAfter %v and StableAfter %v",
 		c.LeaseDuration, c.Epsilon, c.UnreachableAfter, c.StableAfter)
-	fault(c.SelfDownAfter < 2*c.LeaseDuration, "SelfDownAfter", "%v is less than two LeaseDurations of %v", c.SelfDownAfter, c.LeaseDuration)
+	fault(c.SelfDownAfter < 2*c.LeaseDuration, "SelfDownAfter", "%v is less than two LeaseDurations of %v",
+		c.SelfDownAfter, c.LeaseDuration)
 }
 
 // promise is how long a granter keeps its word: L measured on the other's clock takes at most that
@@ -304,7 +313,8 @@ func (c *Config) enough(members []Member) bool {
 // voters.
 func (c *Config) settings() []Setting {
 	return append([]Setting{
-		NewSetting("Strategy", c.Strategy), NewSetting("VotersMax", c.VotersMax), NewSetting("LeaseDuration", c.LeaseDuration), NewSetting("Epsilon", c.Epsilon),
+		NewSetting("Strategy", c.Strategy), NewSetting("VotersMax", c.VotersMax),
+		NewSetting("LeaseDuration", c.LeaseDuration), NewSetting("Epsilon", c.Epsilon),
 	}, c.Compatibility...)
 }
 

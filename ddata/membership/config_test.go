@@ -18,8 +18,10 @@ func TestPresetsAreValid(t *testing.T) {
 
 func TestValidateReportsAllFaults(t *testing.T) {
 	c := Config{
-		Roles: []string{"x", "x"}, BootstrapExpect: -1, Name: "\xff", Compatibility: []Setting{{Name: "a"}, {Name: "a"}}, Timing: Timing{
-			HeartbeatInterval: time.Second, UnreachableAfter: time.Second, StableAfter: time.Second, LeaseDuration: 3 * time.Second, SelfDownAfter: 4 * time.Second,
+		Roles: []string{"x", "x"}, BootstrapExpect: -1, Name: "\xff",
+		Compatibility: []Setting{{Name: "a"}, {Name: "a"}}, Timing: Timing{
+			HeartbeatInterval: time.Second, UnreachableAfter: time.Second, StableAfter: time.Second,
+			LeaseDuration: 3 * time.Second, SelfDownAfter: 4 * time.Second,
 		},
 	}
 	_, err := New(c, rand.New(rand.NewPCG(1, 1)), nil)
@@ -27,7 +29,8 @@ func TestValidateReportsAllFaults(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"UID: is zero", "Addr: is empty", "given twice", "BootstrapExpect", "two heartbeats", "three heartbeats", "StableAfter", "SelfDownAfter", "Name", "Compatibility",
+		"UID: is zero", "Addr: is empty", "given twice", "BootstrapExpect", "two heartbeats", "three heartbeats",
+		"StableAfter", "SelfDownAfter", "Name", "Compatibility",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in:\n%v", want, err)

@@ -23,5 +23,6 @@ type Defects struct {
 	OnlyLastDisks    bool // a cold start hears the disks of the last view and no others (V5)
 	ToldUnstored     bool // V5 off: nothing waits until the record is on disk
 	AnyTiming        bool // Validate lets any time-outs pass
-	MoveUnasked      bool // keys that move are durable in the next view, whether its members have done their part or not
+	// keys that move are durable in the next view, whether its members have done their part or not
+	MoveUnasked bool
 }

@@ -127,7 +127,8 @@ func TestDiscoveryNeverMakesTwoClusters(t *testing.T) {
 		if len(w.living()) >= expect { // else some gave up: a founding that broke off ends a process
 			w.until(2*time.Minute, func() bool { return len(w.clusters()) > 0 })
 			if len(w.clusters()) == 0 && len(w.living()) >= expect {
-				t.Fatalf("seed %d: %d of %d processes founded nothing, expecting %d: %v", seed, len(w.living()), processes, expect, w.living()[0].waiting)
+				t.Fatalf("seed %d: %d of %d processes founded nothing, expecting %d: %v",
+					seed, len(w.living()), processes, expect, w.living()[0].waiting)
 			}
 		}
 		if cs := w.clusters(); len(cs) > 1 {
@@ -241,7 +242,8 @@ func TestRestartWithoutMemoryBesideItsCluster(t *testing.T) {
 	diskless := func(c *Config) { c.Discovers, c.Disk = true, 0 }
 	s := &source{w: w, every: time.Second, says: func(n *node) Discovered { return w.names(n, "a", "b", "c") }}
 	w.cut = func(from, to *node) bool { return from.addr == "c" || to.addr == "c" }
-	early := &source{w: w, every: time.Second, says: func(n *node) Discovered { return w.names(n, "a", "b") }} // c is no pod yet
+	// c is no pod yet
+	early := &source{w: w, every: time.Second, says: func(n *node) Discovered { return w.names(n, "a", "b") }}
 	for _, x := range []string{"a", "b"} {
 		early.watch(w.start(x, diskless))
 	}
@@ -306,7 +308,9 @@ func TestFirstNodeRule(t *testing.T) {
 	expect("discovery does not answer: NXDOMAIN", &Discovered{Err: "NXDOMAIN"}, 10*time.Second)
 	expect("names 0 of the 1 nodes", &Discovered{}, 10*time.Second)
 	expect("discovery names b, and no node", &Discovered{Found: []Contact{{Addr: "a"}, {Addr: "b"}}}, 10*time.Second)
-	expect("may not name all: zone 2 fails", &Discovered{Found: []Contact{{Addr: "a"}}, Err: "zone 2 fails"}, 10*time.Second)
+	expect("may not name all: zone 2 fails", &Discovered{
+		Found: []Contact{{Addr: "a"}}, Err: "zone 2 fails",
+	}, 10*time.Second)
 	expect("may not name all: NXDOMAIN", &Discovered{Err: "NXDOMAIN"}, 10*time.Second)
 	expect("changed just now", &Discovered{Found: []Contact{{Addr: "a.other.name", UID: n.uid}}}, 4*time.Second)
 	if !w.until(2*time.Second, w.converged) {

@@ -49,9 +49,11 @@ func TestLoadingCountsIntoTheWait(t *testing.T) {
 	const probes = 2 * time.Second
 	base := LAN()
 	for _, c := range []struct {
-		loaded, wait time.Duration // for how long before the first step; until the leases, and two probes, are over after it
+		// for how long before the first step; until the leases, and two probes, are over after it
+		loaded, wait time.Duration
 	}{
-		{0, base.promise()}, {2 * time.Second, base.promise() - 2*time.Second}, {base.promise() + time.Second, probes}, {-time.Hour, base.promise()},
+		{0, base.promise()}, {2 * time.Second, base.promise() - 2*time.Second}, {base.promise() + time.Second, probes},
+		{-time.Hour, base.promise()},
 	} {
 		w := newWorld(t, 25, LAN())
 		w.found(3)
@@ -138,7 +140,8 @@ func TestSettledViewsAreHistory(t *testing.T) {
 	if !w.until(30*time.Second, w.converged) {
 		t.Fatal("not founded:", w.living()[0].m)
 	}
-	if sets := w.living()[0].m.View().LastDisks("r"); !reflect.DeepEqual(sets, [][]DiskID{disksAt("a", "b", "c", "d", "e")}) {
+	if sets := w.living()[0].m.View().LastDisks("r"); !reflect.DeepEqual(sets,
+		[][]DiskID{disksAt("a", "b", "c", "d", "e")}) {
 		t.Errorf("founded after %v", sets)
 	}
 	w.verdict()
@@ -211,7 +214,9 @@ func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
 	n := w.found(1)[0]
 	w.stuck = true
 	for e := range Epoch(view.SetsMax / 2) {
-		n.m.view.Unsettled = append(n.m.view.Unsettled, DiskSet{Epoch: e + 2, Role: "r", Disks: []DiskID{1, DiskID(e + 2)}})
+		n.m.view.Unsettled = append(n.m.view.Unsettled, DiskSet{
+			Epoch: e + 2, Role: "r", Disks: []DiskID{1, DiskID(e + 2)},
+		})
 	}
 	n.m.view.Epoch = view.SetsMax
 	n.m.view.Digest = n.m.view.Hash()
@@ -244,7 +249,8 @@ func TestFoundersWaitForTheNewestView(t *testing.T) {
 		before := *w.living()[0].m.View()
 		before.Unsettled = nil
 		newest := before
-		newest.Epoch, newest.Parent, newest.Members, newest.Founded = before.Epoch+1, before.Hash(), slices.Clone(before.Members), false
+		newest.Epoch, newest.Parent, newest.Members, newest.Founded = before.Epoch+1, before.Hash(),
+			slices.Clone(before.Members), false
 		learner := slices.IndexFunc(newest.Members, func(o Member) bool { return o.Addr == as[5] })
 		newest.Members[learner].Status, newest.Members[learner].UpNumber = Joining, 0
 		w.stopAll()

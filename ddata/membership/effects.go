@@ -18,10 +18,12 @@ type Effects struct {
 	// below does. The bytes are the caller's.
 	Persist []byte
 	Send    []message.Envelope
-	Install []*View          // views that this node has installed and stored, oldest first
-	Arbiter []arbitration.Op // for the arbiter's lease: one after the other, after those of earlier steps; nothing waits for them
-	Events  []Event          // for the log and for subscribers
-	Done    error            // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled, ErrStore)
+	Install []*View // views that this node has installed and stored, oldest first
+	// for the arbiter's lease: one after the other, after those of earlier steps; nothing waits for
+	// them
+	Arbiter []arbitration.Op
+	Events  []Event // for the log and for subscribers
+	Done    error   // not nil: the machine has ended (ErrDowned, ErrLeft, ErrRefused, ErrStalled, ErrStore)
 }
 
 // String lists the effects, one a line.

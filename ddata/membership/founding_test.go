@@ -27,7 +27,9 @@ func TestFoundersCountWhomTheyReach(t *testing.T) {
 			w.base.Seeds, w.base.BootstrapExpect = addrs(3), expect
 			a, b, c := w.start("a", nil), w.start("b", nil), w.astray("c", "pod")
 			if expect == 2 {
-				if !w.until(20*w.base.HeartbeatInterval, func() bool { return a.m.View() != nil && b.m.View() != nil }) {
+				if !w.until(20*w.base.HeartbeatInterval, func() bool {
+					return a.m.View() != nil && b.m.View() != nil
+				}) {
 					t.Errorf("seed %d: two did not found without the third: %q", seed, a.waiting)
 				}
 				continue
@@ -36,9 +38,11 @@ func TestFoundersCountWhomTheyReach(t *testing.T) {
 			for n, want := range map[*node]string{
 				a: "heard 3: a, b, pod; no answer from c; but pod does not hear a: each must hear all",
 				b: "heard 3: a, b, pod; no answer from c; but pod does not hear b: each must hear all",
-				c: "heard 3: a, b, pod; no answer from c; but this node is not reached at the address that it advertises, pod, by a, b: check",
+				c: "heard 3: a, b, pod; no answer from c; but this node is not reached at the address that it " +
+					"advertises, pod, by a, b: check",
 			} {
-				if n.done != nil || n.m.seeker.IsLocked() || len(n.waiting) == 0 || !strings.Contains(n.waiting[len(n.waiting)-1], want) {
+				if n.done != nil || n.m.seeker.IsLocked() || len(n.waiting) == 0 ||
+					!strings.Contains(n.waiting[len(n.waiting)-1], want) {
 					t.Errorf("seed %d: %v ended with %v, says %q, not %q", seed, n.m, n.done, n.waiting, want)
 				}
 			}
@@ -109,7 +113,9 @@ func TestFoundingThatCannotHaveBeenCompleted(t *testing.T) {
 		w.base.Seeds, w.base.BootstrapExpect = []string{"a", other}, 2
 		v := &View{Cluster: 7, Epoch: 1, Founded: true, LastUp: 5}
 		for i, a := range addrs(5) {
-			v.Members = append(v.Members, Member{UID: UID(i + 1), Addr: a, Status: Up, UpNumber: uint32(i + 1), Disk: diskOf(a)})
+			v.Members = append(v.Members, Member{
+				UID: UID(i + 1), Addr: a, Status: Up, UpNumber: uint32(i + 1), Disk: diskOf(a),
+			})
 		}
 		w.disks["a"] = record.Record{Pending: v}.Encode()
 		a := w.start("a", nil)

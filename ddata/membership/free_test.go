@@ -163,7 +163,8 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	w.run(2 * w.base.LeaseDuration)
 	w.slow = func(*node) time.Duration { return time.Second }
 	next := *last.m.View()
-	w.filter = func(_, _ *node, msg message.Message) bool { _, decides := msg.(message.Accept); return !decides } // the view is made below
+	// the view is made below
+	w.filter = func(_, _ *node, msg message.Message) bool { _, decides := msg.(message.Accept); return !decides }
 	voter.step(Leave{})
 	voter.step(Stopped{})
 	last.step(Leave{})

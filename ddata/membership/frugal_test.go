@@ -15,5 +15,7 @@ func TestDecodingIsFrugal(t *testing.T) {
 		seeds = append(seeds, message.Append(nil, m))
 	}
 	proptest.Frugal(t, 100, func(b []byte) { _, _ = message.Decode(b) }, seeds...)
-	proptest.Frugal(t, 100, func(b []byte) { _, _ = record.Decode(b) }, record.Record{Last: sampleView(), Pending: sampleView()}.Encode())
+	proptest.Frugal(t, 100, func(b []byte) { _, _ = record.Decode(b) }, record.Record{
+		Last: sampleView(), Pending: sampleView(),
+	}.Encode())
 }

@@ -134,7 +134,8 @@ func TestThoseWhoDieTogetherGoTogether(t *testing.T) {
 	epoch := ns[0].m.View().Epoch
 	var dead []*node
 	for _, n := range ns {
-		if len(dead) < 6 && !slices.ContainsFunc(ns[0].m.View().Voters(), func(o Member) bool { return o.UID == n.uid }) {
+		if len(dead) < 6 && !slices.ContainsFunc(ns[0].m.View().Voters(),
+			func(o Member) bool { return o.UID == n.uid }) {
 			dead = append(dead, n)
 		}
 	}
@@ -163,7 +164,11 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 		for i := range 2 * joiners.Max {
 			for _, n := range ns {
 				uid := UID(1_000_000 + i)
-				p := Probe{Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.common.Settings, Self: Member{UID: uid, Addr: uid.String(), Status: Joining}}
+				p := Probe{
+					Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.common.Settings, Self: Member{
+						UID: uid, Addr: uid.String(), Status: Joining,
+					},
+				}
 				n.step(Receive{From: uid, FromAddr: p.Self.Addr, Msg: p})
 			}
 		}

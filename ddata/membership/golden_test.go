@@ -34,7 +34,10 @@ import (
 //	last A                       A dies when the arbiter has next decided through it, before it can say so
 //	show                         what each living node thinks
 func TestGolden(t *testing.T) {
-	golden.Run(t, "testdata/*.script", func(t *testing.T, out *bytes.Buffer) golden.Player { return newStory(t, out).command })
+	golden.Run(t, "testdata/*.script", func(t *testing.T,
+		out *bytes.Buffer) golden.Player {
+		return newStory(t, out).command
+	})
 }
 
 // story is one script in a world whose uids read like the addresses: a1, a2 for the incarnations at
@@ -49,7 +52,10 @@ type story struct {
 }
 
 func newStory(t *testing.T, out *bytes.Buffer) *story {
-	g := &story{w: newWorld(t, 1, LAN()), out: out, starts: make(map[string]int), said: make(map[string]string), cuts: make(map[[2]string]bool)}
+	g := &story{
+		w: newWorld(t, 1, LAN()), out: out, starts: make(map[string]int), said: make(map[string]string),
+		cuts: make(map[[2]string]bool),
+	}
 	g.w.even = true
 	g.w.handOff = 500 * time.Millisecond
 	g.w.watch = g.watch
@@ -182,7 +188,8 @@ func (g *story) watch(n *node, in Input, fx *Effects) {
 	if len(cause) > 100 {
 		cause = cause[:100] + "…"
 	}
-	fmt.Fprintf(g.out, "%v %v: %s\n    %s\n", g.w.now.Round(time.Millisecond), n.uid, cause, strings.ReplaceAll(text, "\n", "\n    "))
+	fmt.Fprintf(g.out, "%v %v: %s\n    %s\n",
+		g.w.now.Round(time.Millisecond), n.uid, cause, strings.ReplaceAll(text, "\n", "\n    "))
 }
 
 // watchLone prints what a step of a Singleton did.
@@ -201,6 +208,7 @@ func (g *story) watchLone(n *node, in singleton.Input, fx *singleton.Effects) {
 		did = append(did, "singleton "+fx.State.String())
 	}
 	if len(did) > 0 {
-		fmt.Fprintf(g.out, "%v %v: singleton: %v\n    %s\n", g.w.now.Round(time.Millisecond), n.uid, in, strings.Join(did, "\n    "))
+		fmt.Fprintf(g.out, "%v %v: singleton: %v\n    %s\n",
+			g.w.now.Round(time.Millisecond), n.uid, in, strings.Join(did, "\n    "))
 	}
 }

@@ -109,8 +109,12 @@ func (m *Machine) onHeartbeat(r Receive, hb message.Heartbeat) {
 	} else {
 		m.stats.GrantsWithheld++
 	}
-	m.fx.send(r.From, m.view.Addr(r.From), message.Grant{Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted, Arbiter: granted && m.speaks(), Closes: m.self.ToldClosing()})
-	if m.reports.Arrive(r.From, hb.Epoch) && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) && (!m.view.Capped || m.view.IsVoter(r.From)) {
+	m.fx.send(r.From, m.view.Addr(r.From), message.Grant{
+		Cluster: hb.Cluster, Epoch: hb.Epoch, Mono: hb.Mono, Wall: hb.Wall, Granted: granted,
+		Arbiter: granted && m.speaks(), Closes: m.self.ToldClosing(),
+	})
+	if m.reports.Arrive(r.From, hb.Epoch) && !m.cfg.Defects.NoV6 && !m.holder.HasGrant(r.From, m.now) &&
+		(!m.view.Capped || m.view.IsVoter(r.From)) {
 		m.fx.send(r.From, m.view.Addr(r.From), m.heartbeat()) // V6: it answers for this epoch only now
 	}
 }
@@ -152,7 +156,8 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 		m.stats.DroppedStale++
 	case epoch > m.view.Epoch:
 		m.stats.DroppedStale++
-		if m.fetches.over(m.now, m.cfg.HeartbeatInterval/4) { // one answer is enough: a view goes to all members at about the same time
+		// one answer is enough: a view goes to all members at about the same time
+		if m.fetches.over(m.now, m.cfg.HeartbeatInterval/4) {
 			m.fx.send(r.From, addrOf(m.view, r), message.Fetch{Cluster: cluster})
 		}
 	default:
@@ -171,7 +176,8 @@ func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
 	case !m.view.Has(r.From):
 		m.fx.send(r.From, r.FromAddr, message.Commit{View: m.view.View})
 	case !m.now.Before(m.view.At.Add(m.cfg.HeartbeatInterval / 2)):
-		m.fx.send(r.From, m.view.Addr(r.From), m.heartbeat()) // it fetches the view, from the first of all that tell it so
+		// it fetches the view, from the first of all that tell it so
+		m.fx.send(r.From, m.view.Addr(r.From), m.heartbeat())
 	}
 }
 

@@ -60,7 +60,8 @@ func (m *Machine) install(v *View) {
 	m.granter.Install(m.now, m.view)
 	m.arbiter.Install()
 	m.reports.Follow(v)
-	all := !m.view.Capped || m.view.IsVoter(m.cfg.UID) // heartbeats pass between any two members, except two that do not vote
+	// heartbeats pass between any two members, except two that do not vote
+	all := !m.view.Capped || m.view.IsVoter(m.cfg.UID)
 	m.reach.Follow(m.now, m.view.Others(m.cfg.UID), func(o Member) bool { return all || m.view.Votes(o) })
 	m.downs.Follow(v)
 	m.joiners.Follow(m.now, old, v)

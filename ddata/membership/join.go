@@ -26,7 +26,9 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
-		m.fx.send(p.Self.UID, p.Self.Addr, Refuse{To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text})
+		m.fx.send(p.Self.UID, p.Self.Addr, Refuse{
+			To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text,
+		})
 		if reason != ReasonGone && m.joiners.MayTell(m.now, p.Self.Addr, text) {
 			m.fx.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		}
@@ -38,7 +40,8 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 		m.stats.DroppedFull++
 	}
 	m.fx.send(r.From, p.Self.Addr, JoinReply{
-		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: contacts(m.view.Voters, m.Reachable), Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view.View),
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: contacts(m.view.Voters, m.Reachable),
+		Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view.View),
 	})
 }
 
@@ -56,7 +59,10 @@ func (m *Machine) tellJoiners() {
 	if !m.leads() {
 		return
 	}
-	here := JoinReply{Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: contacts(m.view.Voters, m.Reachable), Closing: m.view.Closing}
+	here := JoinReply{
+		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: contacts(m.view.Voters, m.Reachable),
+		Closing: m.view.Closing,
+	}
 	for _, j := range m.joiners.Asking(m.now) {
 		if j.Heard > 0 && j.Heard < m.view.Epoch {
 			m.fx.send(j.Member.UID, j.Member.Addr, here)

@@ -13,7 +13,9 @@ import (
 func (m *Machine) leaseScene() nodelease.Scene {
 	me, listed := m.view.Member(m.cfg.UID)
 	s := nodelease.Scene{
-		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: func(has func(UID) bool) bool { return m.cfg.Strategy.Quorum(m.view.Voters, has) },
+		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: func(has func(UID) bool) bool {
+			return m.cfg.Strategy.Quorum(m.view.Voters, has)
+		},
 		May:    listed && me.Status != Joining && (!m.self.Has(report.Stopped) || m.cfg.Defects.StoppedHolds),
 		Speaks: m.speaks() && !m.voter.Frozen(),
 	}
@@ -24,7 +26,8 @@ func (m *Machine) leaseScene() nodelease.Scene {
 }
 
 func (m *Machine) onGrant(r Receive, g message.Grant) {
-	if !m.sameEpoch(r, g.Cluster, g.Epoch) && (!m.cfg.Defects.AnyEpoch || m.view == nil || g.Cluster != m.view.Cluster) {
+	if !m.sameEpoch(r, g.Cluster, g.Epoch) &&
+		(!m.cfg.Defects.AnyEpoch || m.view == nil || g.Cluster != m.view.Cluster) {
 		return
 	}
 	sent := m.start.Add(time.Duration(g.Mono))
@@ -90,5 +93,8 @@ func (m *Machine) advanceLease() {
 		m.becomeDone(m.goneAs())
 		return
 	}
-	m.becomeDone(&DownedError{Cause: fmt.Sprintf("no lease for %v: too few of the members of view %v answered", m.cfg.SelfDownAfter, m.view.Epoch)})
+	m.becomeDone(&DownedError{
+		Cause: fmt.Sprintf("no lease for %v: too few of the members of view %v answered",
+			m.cfg.SelfDownAfter, m.view.Epoch),
+	})
 }

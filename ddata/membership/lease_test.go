@@ -148,7 +148,8 @@ func TestLapseIsTold(t *testing.T) {
 	lost, late := n.m.Stats().LeasesLost, held.Add(10*time.Millisecond)
 	sent := held.Add(-10 * time.Millisecond)
 	fx := n.m.Step(late, Receive{From: other, Msg: message.Grant{
-		Cluster: n.m.view.Cluster, Epoch: n.m.view.Epoch, Mono: int64(sent.Sub(n.m.start)), Wall: sent.UnixNano(), Granted: true,
+		Cluster: n.m.view.Cluster, Epoch: n.m.view.Epoch, Mono: int64(sent.Sub(n.m.start)),
+		Wall: sent.UnixNano(), Granted: true,
 	}})
 	var told []string
 	for _, e := range fx.Events {
@@ -157,7 +158,8 @@ func TestLapseIsTold(t *testing.T) {
 			told = append(told, fmt.Sprint(e))
 		}
 	}
-	if !n.m.Lease().Holds(late) || len(told) != 2 || !strings.HasPrefix(told[0], "lease lost") || n.m.Stats().LeasesLost != lost+1 {
+	if !n.m.Lease().Holds(late) || len(told) != 2 || !strings.HasPrefix(told[0], "lease lost") ||
+		n.m.Stats().LeasesLost != lost+1 {
 		t.Errorf("told %q; %d losses counted", told, n.m.Stats().LeasesLost-lost)
 	}
 }

@@ -56,7 +56,10 @@ func TestAllStopAtOnce(t *testing.T) {
 			w.found(k)
 			w.run(2 * time.Second)
 			for _, n := range w.living() {
-				w.after(time.Duration(w.rng.Int64N(int64(15*time.Millisecond))), func() { n.step(Leave{}); n.step(Stopped{}) })
+				w.after(time.Duration(w.rng.Int64N(int64(15*time.Millisecond))), func() {
+					n.step(Leave{})
+					n.step(Stopped{})
+				})
 			}
 			if !w.until(2*w.base.HeartbeatInterval, func() bool { return len(w.living()) == 0 }) {
 				t.Fatalf("%d nodes, seed %d: %v is still here", k, seed, w.living()[0].m)

@@ -67,7 +67,11 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		return nil, fmt.Errorf("membership: configuration: %w", err)
 	}
 	cfg.setDefaults()
-	m := &Machine{cfg: cfg, common: bootstrap.Common{Name: cfg.Name, Addr: cfg.Addr, Settings: cfg.settings(), ConfigHash: cfg.hash()}}
+	m := &Machine{
+		cfg: cfg, common: bootstrap.Common{
+			Name: cfg.Name, Addr: cfg.Addr, Settings: cfg.settings(), ConfigHash: cfg.hash(),
+		},
+	}
 	m.store = record.NewStore(cfg.Name, cfg.Disk != 0, cfg.Defects.ToldUnstored)
 	if len(loaded) > 0 {
 		r, err := record.Decode(loaded)
@@ -79,16 +83,19 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		}
 		m.store.Load(r)
 	}
-	m.reports, m.reach = report.NewTable(cfg.UID, &m.self), downing.NewReach(cfg.UnreachableAfter, cfg.HeartbeatInterval)
+	m.reports, m.reach = report.NewTable(cfg.UID, &m.self),
+		downing.NewReach(cfg.UnreachableAfter, cfg.HeartbeatInterval)
 	m.joiners = joiners.NewTable(joiners.Config{
 		TTL: cfg.joinerTTL(), Settled: 2 * cfg.UnreachableAfter, GoneFor: goneAfter * cfg.SelfDownAfter,
 	})
 	m.holder = nodelease.NewHolder(nodelease.Config{
-		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval, FromReply: cfg.Defects.LeaseFromReply,
+		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval,
+		FromReply: cfg.Defects.LeaseFromReply,
 	})
 	m.arbiter = arbitration.New(arbitration.Config{
-		Self: cfg.UID, Strategy: cfg.Strategy, Beat: cfg.HeartbeatInterval, Promise: cfg.promise(), SelfDownAfter: cfg.SelfDownAfter,
-		NoRecord: cfg.Defects.NoArbiterRecord, NoWait: cfg.Defects.NoArbiterWait,
+		Self: cfg.UID, Strategy: cfg.Strategy, Beat: cfg.HeartbeatInterval, Promise: cfg.promise(),
+		SelfDownAfter: cfg.SelfDownAfter,
+		NoRecord:      cfg.Defects.NoArbiterRecord, NoWait: cfg.Defects.NoArbiterWait,
 	})
 	m.parting = parting.New(parting.Config{
 		Self: cfg.UID, Beat: cfg.HeartbeatInterval, Most: cfg.UnreachableAfter, Untold: cfg.Defects.GoesUntold,
@@ -96,7 +103,9 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	m.granter = voting.NewGranter(cfg.voting())
 	m.voter = voting.New(cfg.voting(), rng, disk{m}, m.arbiter, m.granter)
 	r := m.store.Record()
-	m.seeker = bootstrap.New(cfg.seeking(m.common), rng, disk{m}, bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free})
+	m.seeker = bootstrap.New(cfg.seeking(m.common), rng, disk{m}, bootstrap.Memory{
+		Last: r.Last, Pending: r.Pending, Settled: r.Settled, Free: r.Free,
+	})
 	m.wake = true
 	return m, nil
 }
@@ -174,7 +183,8 @@ func (m *Machine) take(in Input) {
 		m.arbiter.Prolong(in.Until)
 	case Suspended:
 		m.holder.Suspend()
-		m.onArbiterLost(ArbiterLost{Err: "this node was suspended"}) // its Until may be on a clock that stood still: asking again tells
+		// its Until may be on a clock that stood still: asking again tells
+		m.onArbiterLost(ArbiterLost{Err: "this node was suspended"})
 		m.tell()
 	}
 }

@@ -193,10 +193,13 @@ func TestTooManyKeysAreRefused(t *testing.T) {
 	n := w.start("x", with("one", "two"))
 	w.run(20 * time.Second)
 	var refused *RefusedError
-	if !errors.As(n.done, &refused) || refused.Reason != ReasonRoom || !strings.Contains(n.done.Error(), "257 patterns") {
+	if !errors.As(n.done, &refused) || refused.Reason != ReasonRoom ||
+		!strings.Contains(n.done.Error(), "257 patterns") {
 		t.Fatalf("ended with %v", n.done)
 	}
-	for _, bad := range [][]string{{""}, {"\xff"}, {strings.Repeat("x", view.RoomOfPatterns)}, make([]string, view.PatternsMax+1)} {
+	for _, bad := range [][]string{
+		{""}, {"\xff"}, {strings.Repeat("x", view.RoomOfPatterns)}, make([]string, view.PatternsMax+1),
+	} {
 		for i := range bad {
 			if len(bad) > view.PatternsMax {
 				bad[i] = fmt.Sprint(i)
@@ -223,7 +226,8 @@ func TestViewsOfMovesAreChecked(t *testing.T) {
 	} {
 		v := good
 		spoil(&v)
-		if _, err := message.Decode(message.Append(nil, message.Commit{View: &v})); !errors.Is(err, message.ErrMalformed) {
+		if _, err := message.Decode(message.Append(nil, message.Commit{View: &v})); !errors.Is(err,
+			message.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

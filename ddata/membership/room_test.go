@@ -71,7 +71,10 @@ func TestALegalViewFits(t *testing.T) {
 	for name, kind := range map[string]func(i int) Member{
 		"short": func(i int) Member { return Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"r"}} },
 		"usual": func(i int) Member {
-			return Member{Addr: fmt.Sprintf("shop-%d.shop.default.svc.cluster.local:7946", i), Roles: []string{"backend"}, AppVersion: "1.12.3"}
+			return Member{
+				Addr:  fmt.Sprintf("shop-%d.shop.default.svc.cluster.local:7946", i),
+				Roles: []string{"backend"}, AppVersion: "1.12.3",
+			}
 		},
 		"long": func(i int) Member {
 			m := Member{Addr: fmt.Sprintf("%s%08d", long, i), AppVersion: strings.Repeat("v", view.NameMax)}
@@ -87,20 +90,25 @@ func TestALegalViewFits(t *testing.T) {
 			}
 			return m
 		},
-		"few roles for all": func(i int) Member { return Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"a", "b", "c", "d"}} },
+		"few roles for all": func(i int) Member {
+			return Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"a", "b", "c", "d"}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := fullest(t, kind)
 			r := record.Record{Name: strings.Repeat("n", view.NameMax), Last: v, Pending: v, Settled: math.MaxUint64}
 			size := len(r.Encode())
-			t.Logf("%d members, %d sets: a view of %d bytes, a record of %d", len(v.Members), len(v.Unsettled), len(v.Append(nil)), size)
+			t.Logf("%d members, %d sets: a view of %d bytes, a record of %d",
+				len(v.Members), len(v.Unsettled), len(v.Append(nil)), size)
 			if size > lmdb.NoteMax {
 				t.Errorf("a record of %d bytes, at most %d are stored", size, lmdb.NoteMax)
 			}
 			if _, err := record.Decode(r.Encode()); err != nil {
 				t.Error(err)
 			}
-			if n := len(arbitration.Record{Cluster: v.Cluster, Epoch: v.Epoch, Promised: paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}, View: v}.Encode()); n > locks.RecordMax {
+			if n := len(arbitration.Record{Cluster: v.Cluster, Epoch: v.Epoch,
+				Promised: paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64},
+				View:     v}.Encode()); n > locks.RecordMax {
 				t.Errorf("the arbiter's record of %d bytes, at most %d are kept", n, locks.RecordMax)
 			}
 			var all []UID
@@ -115,13 +123,19 @@ func TestALegalViewFits(t *testing.T) {
 			self := v.Members[0]
 			self.Status, self.UpNumber = Joining, 0
 			probe := Probe{
-				Protocol: Protocol, Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr, Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
-				Knows: bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled}.Knows(), Peers: contacts, Choice: all[:min(len(all), bootstrap.ContactsMax)],
+				Protocol: Protocol, Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr,
+				Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
+				Knows: bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled}.Knows(), Peers: contacts,
+				Choice: all[:min(len(all), bootstrap.ContactsMax)],
 			}
 			ballot := paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
 			for _, msg := range []message.Message{
-				message.Commit{View: v}, Lock{View: v}, probe, message.Accept{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, Proposal: p},
-				message.Prepared{Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, AcceptedBallot: ballot, Accepted: p},
+				message.Commit{View: v}, Lock{View: v}, probe, message.Accept{
+					Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, Proposal: p,
+				},
+				message.Prepared{
+					Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, AcceptedBallot: ballot, Accepted: p,
+				},
 			} {
 				if n := len(message.Append(nil, msg)); n > transport.DefaultFrameMax {
 					t.Errorf("a %T of %d bytes, at most %d are sent", msg, n, transport.DefaultFrameMax)
@@ -137,7 +151,9 @@ func TestNoRoomIsAReason(t *testing.T) {
 	_, oldest, _, _ := scripted(t, Defects{}, nil)
 	v := *oldest.m.View()
 	for i := len(v.Members); i < view.MembersMax; i++ {
-		m := Member{UID: UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i), Roles: []string{"r"}, Status: Joining}
+		m := Member{
+			UID: UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i), Roles: []string{"r"}, Status: Joining,
+		}
 		if v.NoRoom(m) != "" {
 			break
 		}
@@ -145,7 +161,11 @@ func TestNoRoomIsAReason(t *testing.T) {
 	}
 	v.Sort()
 	oldest.m.view = view.Install(&v, oldest.m.view.At)
-	probe := Probe{Protocol: Protocol, Settings: oldest.m.common.Settings, Self: Member{UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: Joining}}
+	probe := Probe{
+		Protocol: Protocol, Settings: oldest.m.common.Settings, Self: Member{
+			UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: Joining,
+		},
+	}
 	if reason, text := oldest.m.refusal(probe); reason != ReasonRoom || !strings.Contains(text, "more than") {
 		t.Errorf("one more is refused with %v: %s", reason, text)
 	}
@@ -156,7 +176,8 @@ func TestNoRoomIsAReason(t *testing.T) {
 	probe.Self.Addr = "late.example:7946"
 	probe.Heard, probe.First = v.Epoch, v.Epoch
 	oldest.m.joiners.Remember(oldest.local(), v.Epoch, probe)
-	if p := nextview.Compose(oldest.m.cfg.voting().Config, oldest.m.scene().Scene); !p.Admits || p.Changed || len(p.Proposal.View.Members) != len(v.Members) {
+	if p := nextview.Compose(oldest.m.cfg.voting().Config, oldest.m.scene().Scene); !p.Admits || p.Changed ||
+		len(p.Proposal.View.Members) != len(v.Members) {
 		t.Error("a candidate lists a node for which it has no room")
 	}
 }

@@ -24,7 +24,8 @@ var scripts = []script{
 	{"growing view, cut right after commit", "NoInstallPromise", Defects{NoInstallPromise: true}, growingView},
 	{"growing view, accepted by the one to be dropped", "NoV1", Defects{NoV1: true}, growingViewOwnVote},
 	{"a voter replaced, its successor knows nothing", "NoFreeze of few voters", Defects{NoFreeze: true}, replacedVoter},
-	{"a voter replaced, its successor knows nothing", "NoInstallPromise of few voters", Defects{NoInstallPromise: true}, replacedVoter},
+	{"a voter replaced, its successor knows nothing", "NoInstallPromise of few voters",
+		Defects{NoInstallPromise: true}, replacedVoter},
 	{"one node between two that cannot hear each other", "NoV2", Defects{NoV2: true}, betweenTwo},
 	{"the side that removes is heard by the removed", "NoPromise", Defects{NoPromise: true}, deafSuccessor},
 	{"grants that come late", "LeaseFromReply", Defects{LeaseFromReply: true}, lateGrants},
@@ -169,7 +170,9 @@ func growingViewOwnVote(t *testing.T, f Defects) *world {
 	}
 	grown := growIsland(w, second, outside)
 	// the joiners are in as learners; from here on the oldest instead of the third decides
-	if !w.until(20*time.Second, func() bool { return len(second.m.View().Members) == 6 && len(third.m.View().Members) == 6 }) {
+	if !w.until(20*time.Second, func() bool {
+		return len(second.m.View().Members) == 6 && len(third.m.View().Members) == 6
+	}) {
 		t.Fatal("no learners:", second.m)
 	}
 	last = true

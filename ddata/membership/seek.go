@@ -11,9 +11,11 @@ import (
 // seeking is what the configuration says of looking for a cluster.
 func (c *Config) seeking(common bootstrap.Common) bootstrap.Config {
 	return bootstrap.Config{
-		Common: common, Self: c.self(), Seeds: c.Seeds, Discovers: c.Discovers, Expect: c.BootstrapExpect, AnyDisks: c.BootstrapAnyDisks,
-		Durable: c.DurableKeys, VotersMax: c.VotersMax, DiskSince: c.DiskSince, Strategy: c.Strategy, Enough: c.enough,
-		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout, TTL: c.joinerTTL(), Promise: c.promise(),
+		Common: common, Self: c.self(), Seeds: c.Seeds, Discovers: c.Discovers, Expect: c.BootstrapExpect,
+		AnyDisks: c.BootstrapAnyDisks,
+		Durable:  c.DurableKeys, VotersMax: c.VotersMax, DiskSince: c.DiskSince, Strategy: c.Strategy, Enough: c.enough,
+		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout,
+		TTL: c.joinerTTL(), Promise: c.promise(),
 		OnlyLastDisks: c.Defects.OnlyLastDisks,
 	}
 }

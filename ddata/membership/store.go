@@ -9,7 +9,8 @@ import (
 
 // persist makes r the record, and returns its number.
 func (m *Machine) persist(r record.Record) (number uint64) {
-	if m.parting.Closed() != 0 && m.store.Record().Free { // it grants nothing any more, but a view that it installs may bind it (R3)
+	// it grants nothing any more, but a view that it installs may bind it (R3)
+	if m.parting.Closed() != 0 && m.store.Record().Free {
 		r.Free = m.granter.IsFree(m.now, m.view, m.reports)
 	}
 	return m.store.Put(r)

@@ -141,7 +141,8 @@ func TestFailedWriteEndsTheNode(t *testing.T) {
 		t.Errorf("after a failed write: %v, and %v", fx, third.m.Lease())
 	}
 	for _, in := range []Input{Tick{}, Persisted{}, Receive{From: w.nodes[0].uid, Msg: w.nodes[0].m.heartbeat()}} {
-		if fx := third.m.Step(third.local().Add(time.Minute), in); fx.String() != "" || third.m.Lease().Holds(third.local()) {
+		if fx := third.m.Step(third.local().Add(time.Minute), in); fx.String() != "" ||
+			third.m.Lease().Holds(third.local()) {
 			t.Errorf("it goes on after its end: %v: %v", in, fx)
 		}
 	}

@@ -106,7 +106,8 @@ func TestHintsAmongThoseWhoDoNotVote(t *testing.T) {
 	a.step(Hint{UID: b.uid, Addr: b.addr})
 	w.run(w.base.UnreachableAfter)
 	if a.m.Reachable(b.uid) || !ns[6].m.Reachable(b.uid) || ns[0].m.Reachable(b.uid) {
-		t.Errorf("want it unreachable for the voters and for the node that got the hint: %v; %v; %v", a.m, ns[6].m, ns[0].m)
+		t.Errorf("want it unreachable for the voters and for the node that got the hint: %v; %v; %v", a.m, ns[6].m,
+			ns[0].m)
 	}
 	w.cut = nil
 	w.run(2 * w.base.HeartbeatInterval)
@@ -175,7 +176,8 @@ func TestLateFoundersFound(t *testing.T) {
 					first = n
 				}
 			}
-			return first == nil || first.m.View().Voters()[0].UID == to.uid // the others do not hear that all are locked
+			// the others do not hear that all are locked
+			return first == nil || first.m.View().Voters()[0].UID == to.uid
 		case message.Commit:
 			return m.View.Epoch > 1
 		}
@@ -186,7 +188,8 @@ func TestLateFoundersFound(t *testing.T) {
 	for _, a := range addrs(5) {
 		w.start(a, nil)
 	}
-	w.after(4*time.Second, func() { w.start("j", func(c *Config) { c.BootstrapExpect = 0 }) }) // a reason for another view
+	// a reason for another view
+	w.after(4*time.Second, func() { w.start("j", func(c *Config) { c.BootstrapExpect = 0 }) })
 	if !w.until(20*time.Second, func() bool { return len(w.living()) == 6 && w.converged() }) {
 		t.Fatal("not founded:", w.living()[0].m, w.living()[0].waiting)
 	}

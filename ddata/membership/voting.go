@@ -12,8 +12,10 @@ import (
 func (c *Config) voting() voting.Config {
 	return voting.Config{
 		Config: nextview.Config{
-			Self: c.UID, Strategy: c.Strategy, Enough: c.enough, Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Promise: c.promise(),
-			MoveUnasked: c.Defects.MoveUnasked, LeaveUnsettled: c.Defects.LeaveUnsettled, UpUnasked: c.Defects.UpUnasked,
+			Self: c.UID, Strategy: c.Strategy, Enough: c.enough, Beat: c.HeartbeatInterval,
+			StableAfter: c.StableAfter, Promise: c.promise(),
+			MoveUnasked: c.Defects.MoveUnasked, LeaveUnsettled: c.Defects.LeaveUnsettled,
+			UpUnasked: c.Defects.UpUnasked,
 		},
 		LeaseDuration: c.LeaseDuration,
 		NoPromise:     c.Defects.NoPromise, NoInstallPromise: c.Defects.NoInstallPromise, NoV2: c.Defects.NoV2,
@@ -26,7 +28,8 @@ func (m *Machine) scene() *voting.Scene {
 	return &voting.Scene{
 		Scene: nextview.Scene{
 			Now: m.now, View: m.view, Settled: m.settlement.Settled(), Closing: m.self.Has(report.Closing),
-			Joiners: func() []joiners.Joiner { return m.joiners.Asking(m.now) }, Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable,
+			Joiners: func() []joiners.Joiner { return m.joiners.Asking(m.now) }, Reports: m.reports, Verdicts: &m.downs,
+			Reach: m.reach, Reachable: m.Reachable,
 		},
 		Consents: m.mayGo(), Parts: m.parting.Begun(),
 	}

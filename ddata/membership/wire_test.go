@@ -32,15 +32,23 @@ func sampleMessages() []message.Message {
 	p := &paxos.Proposal{View: v, Stopped: []UID{8, 9}}
 	return []message.Message{
 		Probe{
-			Protocol: 1, Name: "n", Settings: []Setting{NewSetting("shards", 3)}, Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1", Expect: 3, AnyDisks: true, Heard: 6, First: 5,
-			Knows: []Known{{Cluster: 1, Era: 11, Epoch: 2, Pending: true, Founding: true, Voters: []Member{{UID: 8, Addr: "e:1", Status: Up, UpNumber: 1, Disk: 1},
-				{UID: 5, Addr: "f:1", Status: Leaving, UpNumber: 4, Disk: 2}}, Settled: 1, Sets: []DiskSet{{Epoch: 2, Role: "x", Disks: []DiskID{2}}}}},
+			Protocol: 1, Name: "n", Settings: []Setting{NewSetting("shards", 3)},
+			Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1",
+			Expect: 3, AnyDisks: true, Heard: 6, First: 5,
+			Knows: []Known{{Cluster: 1, Era: 11, Epoch: 2, Pending: true, Founding: true, Voters: []Member{{
+				UID: 8, Addr: "e:1", Status: Up, UpNumber: 1, Disk: 1,
+			},
+				{UID: 5, Addr: "f:1", Status: Leaving, UpNumber: 4, Disk: 2}}, Settled: 1,
+				Sets: []DiskSet{{Epoch: 2, Role: "x", Disks: []DiskID{2}}}}},
 			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4}, Waits: true,
 		},
 		JoinReply{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
 		Refuse{To: 4, Reason: ReasonConfig, Text: "why"},
 		Lock{View: v},
-		message.Heartbeat{Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: report.Frozen | report.Stopped, Settled: 2, Downs: []UID{3}},
+		message.Heartbeat{
+			Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: report.Frozen | report.Stopped,
+			Settled: 2, Downs: []UID{3},
+		},
 		message.Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true, Closes: true},
 		message.Fetch{Cluster: 7},
 		message.Commit{View: v},
@@ -77,7 +85,10 @@ func TestMessagesSurviveTheWire(t *testing.T) {
 }
 
 func TestSmallMessagesAreSmall(t *testing.T) {
-	hb := message.Heartbeat{Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60, Flags: report.CaughtUp, Settled: 1000}
+	hb := message.Heartbeat{
+		Cluster: 1 << 63, Epoch: 1000, Tag: 1 << 63, Mono: 1 << 50, Wall: 1 << 60,
+		Flags: report.CaughtUp, Settled: 1000,
+	}
 	if n := len(message.Append(nil, hb)); n > 60 {
 		t.Errorf("a heartbeat takes %d bytes", n)
 	}
@@ -128,7 +139,8 @@ func TestGoldenBytes(t *testing.T) {
 		}
 		r := record.Record{Name: "n", Last: sampleView(), Pending: sampleView(), Settled: 2, Free: true}
 		a := arbitration.Record{Cluster: 7, Epoch: 3, Promised: paxos.Ballot{Round: 3, UID: 9}, View: sampleView()}
-		_ = yield("view", sampleView().Append(nil)) && yield("record", r.Encode()) && yield("empty record", record.Record{}.Encode()) &&
+		_ = yield("view", sampleView().Append(nil)) && yield("record", r.Encode()) &&
+			yield("empty record", record.Record{}.Encode()) &&
 			yield("arbiter's record", a.Encode())
 	})
 }

@@ -101,8 +101,10 @@ func (q *eventQueue) Pop() any {
 
 func newWorld(t testing.TB, seed uint64, base Config) *world {
 	w := &world{
-		t: t, rng: rand.New(rand.NewPCG(seed, 1)), base: base, byUID: make(map[UID]*node), disks: make(map[string][]byte),
-		latency: time.Millisecond, handOff: 50 * time.Millisecond, settle: 10 * time.Millisecond, moves: func(*node) bool { return true },
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), base: base, byUID: make(map[UID]*node),
+		disks:   make(map[string][]byte),
+		latency: time.Millisecond, handOff: 50 * time.Millisecond, settle: 10 * time.Millisecond,
+		moves: func(*node) bool { return true },
 	}
 	w.nextUID = func() UID { return UID(w.rng.Uint64()>>1 | 1) }
 	w.checker.init()

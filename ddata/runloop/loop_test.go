@@ -163,7 +163,9 @@ func TestStopLeavesTheRestUnstepped(t *testing.T) {
 // A step that panics, or ends its goroutine, ends the Loop: it is told once, nothing is stepped
 // after it, and what was not stepped is there to be answered.
 func TestBrokenMachineEndsItsLoop(t *testing.T) {
-	for _, how := range []func(){func() { panic("an invariant") }, runtime.Goexit, func() { s := []int{}; _ = s[len(s)] }} {
+	for _, how := range []func(){
+		func() { panic("an invariant") }, runtime.Goexit, func() { s := []int{}; _ = s[len(s)] },
+	} {
 		bubble.Test(t, func(t *testing.T) {
 			f := &fragile{breaks: how, hold: make(chan struct{})}
 			l := runloop.New[int](f, 10)

@@ -23,9 +23,13 @@ func TestAwaitProgress(t *testing.T) {
 	}{
 		"nothing to wait for": {every: 7 * time.Second},
 		"in steps":            {every: 7 * time.Second, goal: 5, took: 35 * time.Second},
-		"silent":              {every: 7 * time.Second, until: 20 * time.Second, goal: 5, err: runloop.ErrSilent, took: 24 * time.Second},
-		"silent at once":      {every: 11 * time.Second, goal: 1, err: runloop.ErrSilent, took: 10 * time.Second},
-		"the context ends":    {every: 7 * time.Second, over: 17 * time.Second, goal: 5, err: errOver, took: 17 * time.Second},
+		"silent": {
+			every: 7 * time.Second, until: 20 * time.Second, goal: 5, err: runloop.ErrSilent, took: 24 * time.Second,
+		},
+		"silent at once": {every: 11 * time.Second, goal: 1, err: runloop.ErrSilent, took: 10 * time.Second},
+		"the context ends": {
+			every: 7 * time.Second, over: 17 * time.Second, goal: 5, err: errOver, took: 17 * time.Second,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {

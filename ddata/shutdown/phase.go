@@ -25,7 +25,8 @@ const (
 )
 
 var names = [Phases]string{
-	"before-service-unbind", "service-unbind", "service-requests-done", "service-stop", "before-cluster-shutdown", "cluster-leave",
+	"before-service-unbind", "service-unbind", "service-requests-done", "service-stop",
+	"before-cluster-shutdown", "cluster-leave",
 	"sharding-shutdown-region", "cluster-exiting", "cluster-shutdown", "before-terminate",
 }
 

@@ -97,7 +97,8 @@ func (s *Sequence) run(ctx context.Context, p Phase) error {
 		s.told(e)
 	}
 	if len(e.Unfinished) > 0 {
-		e.Err = errors.Join(fmt.Errorf("%w: %s after %v", ErrUnfinished, strings.Join(e.Unfinished, ", "), e.Took), e.Err)
+		e.Err = errors.Join(fmt.Errorf("%w: %s after %v", ErrUnfinished, strings.Join(e.Unfinished, ", "), e.Took),
+			e.Err)
 	}
 	if e.Err != nil {
 		return fmt.Errorf("phase %v: %w", p, e.Err)

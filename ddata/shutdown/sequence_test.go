@@ -44,17 +44,26 @@ func TestPhases(t *testing.T) {
 			d.note("ended %v %v %v", e.Phase, e.Unfinished, e.Err != nil)
 		})
 		s.Add(shutdown.BeforeTerminate, "last", func(context.Context) error { d.note("last"); return nil })
-		s.Add(shutdown.ServiceUnbind, "failing", func(context.Context) error { d.note("failing"); return errors.New("no port") })
+		s.Add(shutdown.ServiceUnbind, "failing", func(context.Context) error {
+			d.note("failing")
+			return errors.New("no port")
+		})
 		s.Add(shutdown.ServiceUnbind, "slow", func(ctx context.Context) error {
 			<-time.After(3 * time.Second)
 			d.note("slow")
 			return nil
 		})
 		s.Add(shutdown.ServiceStop, "deaf", func(context.Context) error { <-hang; return nil })
-		s.Add(shutdown.ServiceStop, "obedient", func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) })
+		s.Add(shutdown.ServiceStop, "obedient", func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
 		s.Add(shutdown.ServiceStop, "taken back", func(context.Context) error { d.note("taken back"); return nil })()
 		err := s.Run(t.Context(), every()...)
-		for _, want := range []string{"service-unbind", "failing: no port", "service-stop", "deaf after 1.1s", "obedient: context deadline exceeded"} {
+		for _, want := range []string{
+			"service-unbind", "failing: no port", "service-stop", "deaf after 1.1s",
+			"obedient: context deadline exceeded",
+		} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q is not in %v", want, err)
 			}
@@ -63,7 +72,8 @@ func TestPhases(t *testing.T) {
 			t.Error(err)
 		}
 		want := []string{
-			"0s failing", "3s slow", "3s ended service-unbind [] true", "4.1s ended service-stop [deaf] true", "4.1s last", "4.1s ended before-terminate [] false",
+			"0s failing", "3s slow", "3s ended service-unbind [] true", "4.1s ended service-stop [deaf] true",
+			"4.1s last", "4.1s ended before-terminate [] false",
 		}
 		if !slices.Equal(d.lines, want) {
 			t.Errorf("%q", d.lines)

@@ -101,7 +101,8 @@ func (e *counter) Receive(c *sharding.Context[Command], msg Command) error {
 	defer cancel()
 	switch msg.(type) {
 	case Increment:
-		err := ddata.Update(ctx, e.host.data, e.key, ddata.WriteMajority, func(g *crdt.GCounterTx) error { return g.Increment(1) })
+		err := ddata.Update(ctx, e.host.data, e.key, ddata.WriteMajority,
+			func(g *crdt.GCounterTx) error { return g.Increment(1) })
 		if err != nil {
 			return c.Fail(err) // the caller's affair: it does not know whether the increment counts
 		}

@@ -34,7 +34,9 @@ func newDemo(ctx context.Context) (*demo, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &demo{ctx: ctx, dir: dir, nodes: make([]*child, nodesMax), acked: map[string]uint64{}, attempted: map[string]uint64{}}
+	d := &demo{
+		ctx: ctx, dir: dir, nodes: make([]*child, nodesMax), acked: map[string]uint64{}, attempted: map[string]uint64{},
+	}
 	if d.addrs, err = freeAddrs(nodesMax); err != nil {
 		return nil, err
 	}
@@ -80,7 +82,8 @@ func (d *demo) run() error {
 		}
 	}
 	fmt.Printf("demo: entities=%d restarted=%d lost=%d doubled=%d failover_ms=%d rebalance_ms=%d restart_ms=%d\n",
-		entities, d.restarted, d.lost, d.doubled, d.failover.Milliseconds(), d.rebalance.Milliseconds(), d.restart.Milliseconds())
+		entities, d.restarted, d.lost, d.doubled, d.failover.Milliseconds(), d.rebalance.Milliseconds(),
+		d.restart.Milliseconds())
 	if d.restarted != entities || d.lost != 0 || d.doubled != 0 {
 		return errors.New("not as it should be")
 	}

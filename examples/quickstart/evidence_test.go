@@ -127,7 +127,9 @@ func TestEvidenceOfTheKilled(t *testing.T) {
 		return readEvidence(path)
 	}
 	whole := `{"What":"made","PID":1}` + "\n"
-	for text, want := range map[string]int{whole + whole: 2, whole[:9] + whole: 1, whole[:15] + whole + whole + whole[:20]: 2} {
+	for text, want := range map[string]int{
+		whole + whole: 2, whole[:9] + whole: 1, whole[:15] + whole + whole + whole[:20]: 2,
+	} {
 		if lines, err := read(text); err != nil || len(lines) != want {
 			t.Errorf("%q: %v %v", text, lines, err)
 		}
@@ -146,7 +148,8 @@ func TestTheJudgeSeesWhatRanTwice(t *testing.T) {
 		want  string
 		lines []line
 	}{
-		{"", []line{act(1, old, 0), act(1, old, 1), act(2, newer, 0), {What: lineWoke, PID: 1}, {What: lineRefused, PID: 1}, act(2, newer, 1)}},
+		{"", []line{act(1, old, 0), act(1, old, 1), act(2, newer, 0), {What: lineWoke, PID: 1},
+			{What: lineRefused, PID: 1}, act(2, newer, 1)}},
 		{"old hosting", []line{act(1, old, 0), act(2, newer, 0), act(1, old, 1)}},
 		{"one token", []line{act(1, old, 0), act(2, old, 1)}},
 		{"in turn", []line{act(1, old, 0), act(1, old, 0)}},
@@ -154,7 +157,8 @@ func TestTheJudgeSeesWhatRanTwice(t *testing.T) {
 		{"had been stopped", []line{act(1, old, 0), {What: lineWoke, PID: 1}, act(1, old, 1)}},
 		{"after the process woke", []line{{What: lineLate, Entity: "e", PID: 1}}},
 	} {
-		if err := judge(c.lines); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if err := judge(c.lines); c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("want a fault with %q, got %v", c.want, err)
 		}
 	}

@@ -20,7 +20,9 @@ func TestNodesEndWithTheDemo(t *testing.T) {
 		clean  bool // the demo removes its directories
 	}{
 		{"kill -9 of the demo", func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }, false},
-		{"the terminal's Ctrl-C, which all get", func(pid int) error { return syscall.Kill(-pid, syscall.SIGINT) }, true},
+		{"the terminal's Ctrl-C, which all get", func(pid int) error {
+			return syscall.Kill(-pid, syscall.SIGINT)
+		}, true},
 		{"an end of the demo alone", func(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -110,5 +110,6 @@ func TestNumbersWhileShardsMove(t *testing.T) {
 			t.Errorf("%s handled %d messages in %d hostings", id, total[id], hosted)
 		}
 	}
-	t.Logf("moves_ms=%d messages=%d hostings_of_the_first=%d", moved.Milliseconds(), numbersSum(lines)[lineHandled], len(handled[numbersID[0]]))
+	t.Logf("moves_ms=%d messages=%d hostings_of_the_first=%d",
+		moved.Milliseconds(), numbersSum(lines)[lineHandled], len(handled[numbersID[0]]))
 }

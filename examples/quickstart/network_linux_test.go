@@ -56,7 +56,8 @@ func TestCutOffNodeIsReplaced(t *testing.T) {
 			p.start(i)
 			p.all("running", p.nodes...)
 			p.all("mark", p.nodes...)
-			t.Logf("owned=%d ended_after_ms=%d answered_after_ms=%d", len(owned), ended.Milliseconds(), time.Since(begun).Milliseconds())
+			t.Logf("owned=%d ended_after_ms=%d answered_after_ms=%d",
+				len(owned), ended.Milliseconds(), time.Since(begun).Milliseconds())
 			checkDowned(t, p.judge(), victim.cmd.Process.Pid)
 		})
 	}

@@ -70,8 +70,10 @@ func startNode(ctx context.Context) (*node, error) {
 		log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	n, err := ddata.Start(ctx, ddata.Config{
-		Name: "quickstart", Bind: os.Getenv(envAddr), Seeds: strings.Split(os.Getenv(envSeeds), ","), BootstrapExpect: founders,
-		Roles: []string{role}, Dir: os.Getenv(envDir), DurableKeys: []string{"count/*"}, Preset: ddata.Local, Logger: log,
+		Name: "quickstart", Bind: os.Getenv(envAddr), Seeds: strings.Split(os.Getenv(envSeeds), ","),
+		BootstrapExpect: founders,
+		Roles:           []string{role}, Dir: os.Getenv(envDir), DurableKeys: []string{"count/*"},
+		Preset: ddata.Local, Logger: log,
 	})
 	if err != nil {
 		return nil, err
@@ -80,7 +82,11 @@ func startNode(ctx context.Context) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &node{n: n, counters: &counters{data: data, dir: os.Getenv(envLocks), running: map[string]*os.File{}, busy: map[string]bool{}}}
+	x := &node{
+		n: n, counters: &counters{
+			data: data, dir: os.Getenv(envLocks), running: map[string]*os.File{}, busy: map[string]bool{},
+		},
+	}
 	x.region, err = sharding.Start(n, sharding.EntityType[Command]{
 		Name: "Counter", Role: role, Shards: shards, RememberEntities: true,
 		Messages: sharding.CBOR[Command](Increment{}, Total{}),

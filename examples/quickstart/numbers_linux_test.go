@@ -138,7 +138,8 @@ func (w *witnessNode) hostNumbers() error {
 	w.load.at, w.load.moved = map[int]membership.UID{}, make(chan struct{})
 	var err error
 	w.load.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
-		Name: "Numbers", Role: role, Shards: numbersShards, Strategy: allocation.External{}, Messages: sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
+		Name: "Numbers", Role: role, Shards: numbersShards, Strategy: allocation.External{},
+		Messages: sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
 		RebalanceInterval: 100 * time.Millisecond, RetryInterval: 100 * time.Millisecond,
 		OnEvent: w.noteMove,
 		OnDrop: func(d sharding.Drop) {

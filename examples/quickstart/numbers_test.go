@@ -113,8 +113,10 @@ func TestTheJudgeSeesWhatIsLostDoubledOrOutOfOrder(t *testing.T) {
 		lines []line
 	}{
 		{"", []line{handles(old, 1), acked, handles(newer, 2), does(lineAcked, newer, 2)}},
-		{"", []line{failed, handles(old, 1)}},                                                         // a time-out, and it came after all
-		{"", []line{handles(old, 2), handles(newer, 1), failed}},                                      // across the death of a home
+		// a time-out, and it came after all
+		{"", []line{failed, handles(old, 1)}},
+		// across the death of a home
+		{"", []line{handles(old, 2), handles(newer, 1), failed}},
 		{"", []line{handles(old, 1), handles(old, 2), handles(newer, 3), told(3)}},                    //
 		{"twice", []line{handles(old, 1), handles(newer, 1)}},                                         //
 		{"of the same hosting", []line{handles(old, 2), handles(old, 1)}},                             //
@@ -126,7 +128,8 @@ func TestTheJudgeSeesWhatIsLostDoubledOrOutOfOrder(t *testing.T) {
 		{"dropped (stopped)", []line{handles(old, 1), {What: lineDropped, Text: "stopped"}, told(1)}}, //
 		{"refused", []line{failed, told(0)}},
 	} {
-		if err := judgeNumbers(c.lines); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if err := judgeNumbers(c.lines); c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("want a fault with %q, got %v", c.want, err)
 		}
 	}
@@ -137,7 +140,8 @@ func TestTheJudgeSeesWhatIsLostDoubledOrOutOfOrder(t *testing.T) {
 		killed int
 		lines  []line
 	}{
-		{false, 0, []line{made(1), stopped, made(2)}}, {false, 1, []line{made(1), made(2)}}, {true, 0, []line{made(1), made(2), stopped}},
+		{false, 0, []line{made(1), stopped, made(2)}}, {false, 1, []line{made(1), made(2)}},
+		{true, 0, []line{made(1), made(2), stopped}},
 		{true, 2, []line{made(1), made(2)}},
 	} {
 		if err := judgeHandOffs(c.lines, map[int]bool{c.killed: true}); (err != nil) != c.bad {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-var stopFor = flag.Duration("stop", 2500*time.Millisecond, "how long the process of the oldest node stands still, at least")
+var stopFor = flag.Duration("stop", 2500*time.Millisecond,
+	"how long the process of the oldest node stands still, at least")
 
 // A process that owns entities, and the coordinator, is stopped in the middle of its work, as by
 // SIGSTOP from anywhere. The others remove it and run its entities. Continued, it has handlers to
@@ -81,7 +82,8 @@ func checkStopped(t *testing.T, lines []line, pid int, owned []string) {
 		}
 	}
 	if len(refused) != len(owned) || len(elsewhere) != len(owned) {
-		t.Errorf("of %d entities %d ran elsewhere meanwhile, and %d handlers were refused", len(owned), len(elsewhere), len(refused))
+		t.Errorf("of %d entities %d ran elsewhere meanwhile, and %d handlers were refused",
+			len(owned), len(elsewhere), len(refused))
 	}
 	if !ended.Downed || !strings.Contains(ended.Text, "start the node again") {
 		t.Errorf("the node ended so: %+v", ended)

@@ -80,7 +80,8 @@ func (w *witnessNode) write(l line) {
 func monotonic() time.Duration {
 	const clockMonotonic = 1
 	var ts syscall.Timespec
-	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockMonotonic,
+		uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
 		panic(errno)
 	}
 	return time.Duration(ts.Nano())
@@ -200,7 +201,8 @@ func (w *witnessNode) await(ctx context.Context, done func() bool) error {
 func stopThisProcess() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if _, _, errno := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()), uintptr(syscall.SIGSTOP)); errno != 0 {
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(syscall.Gettid()),
+		uintptr(syscall.SIGSTOP)); errno != 0 {
 		return errno
 	}
 	return nil
@@ -251,7 +253,8 @@ func startWitness(ctx context.Context, words []string) (*witnessNode, error) {
 		return nil, err
 	}
 	w.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
-		Name: "Witness", Role: role, Shards: shards, RememberEntities: true, Messages: sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
+		Name: "Witness", Role: role, Shards: shards, RememberEntities: true,
+		Messages: sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
 		MinRegions: len(seeds), RebalanceInterval: -1, // a third of the shards for each, for as long as it lives
 	})
 	return w, err

@@ -89,7 +89,8 @@ func (p *witnessPlay) startAll() {
 func (p *witnessPlay) start(i int) {
 	p.t.Helper()
 	cmd := exec.CommandContext(p.ctx, os.Args[0])
-	words := append([]string{p.preset.String(), p.evidence, filepath.Join(p.dir, fmt.Sprint(i)), p.addrs[i]}, p.addrs[:p.founders]...)
+	words := append([]string{p.preset.String(), p.evidence, filepath.Join(p.dir, fmt.Sprint(i)), p.addrs[i]},
+		p.addrs[:p.founders]...)
 	cmd.Env = append(os.Environ(), envWitness+"="+strings.Join(words, " "))
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

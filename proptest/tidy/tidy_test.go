@@ -181,8 +181,6 @@ var ruleCases = []struct {
 	{"a wide line", "width", "crdt/a.go", "package crdt\nvar x = \"" + strings.Repeat("x", 120) + "\"",
 		[]string{":2: width"}},
 	{"a wide raw string", "width", "crdt/a.go", "package crdt\nvar x = `" + strings.Repeat("x", 120) + "`", nil},
-	{"a wide line elsewhere", "width", "replicator/push/a.go",
-		"package push\nvar x = \"" + strings.Repeat("x", 120) + "\"", nil},
 	{"a second meaning", "language", "crdt/a.go", "package crdt\ntype Permit int", []string{":2: language: Permit"}},
 	{"text", "words", "README.md", "# a\nTO" + "DO: write", []string{":2: words"}},
 }

@@ -4,34 +4,17 @@ import (
 	"bytes"
 	"go/ast"
 	"go/token"
-	"slices"
 	"strings"
 )
 
 // codeColumns is how wide a line of code may be, a tab counted as four. Comments have their own rule.
 const codeColumns = 120
 
-// notYetHeld are the packages, and with a trailing "/..." the folders, that still have wider lines. A
-// row goes when its lines are wrapped, and none comes.
-var notYetHeld = []string{
-	"bench", "ddata", "ddata/ddatatest", "ddata/discovery", "ddata/drivers", "ddata/events/...", "ddata/host",
-	"ddata/locks/...", "ddata/membership/...", "ddata/runloop", "ddata/shutdown", "examples/quickstart",
-	"replicator/...", "sharding/...",
-}
-
-// isHeld reports whether no line of a package may be wider.
-func isHeld(dir string) bool {
-	return !slices.ContainsFunc(notYetHeld, func(row string) bool {
-		folder, wild := strings.CutSuffix(row, "/...")
-		return dir == folder || wild && strings.HasPrefix(dir, folder+"/")
-	})
-}
-
 func checkWidth(m *Module) []Finding {
 	var out []Finding
 	for _, p := range m.Packages {
 		for _, f := range p.all() {
-			if isHeld(p.Dir) && !ast.IsGenerated(f.AST) {
+			if !ast.IsGenerated(f.AST) {
 				out = append(out, m.wide(f)...)
 			}
 		}

@@ -29,7 +29,8 @@ func NewPatterns(lists ...[]string) Patterns {
 
 // Match reports whether one of them names a key.
 func (p *Patterns) Match(key string) bool {
-	return len(p.exact) > 0 && p.exact[key] || slices.ContainsFunc(p.globs, func(g []string) bool { return globbed(g, key) })
+	return len(p.exact) > 0 && p.exact[key] ||
+		slices.ContainsFunc(p.globs, func(g []string) bool { return globbed(g, key) })
 }
 
 // Match reports whether a pattern names a key: it is the key itself, or has stars that each stand

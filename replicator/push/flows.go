@@ -50,7 +50,9 @@ func (c Cargo) isGroup() bool { return c.Group != (crdt.Range{}) }
 
 // GroupCargo is a group on its way.
 func GroupCargo(kind int, space uint8, g crdt.Group) Cargo {
-	return Cargo{Kind: kind, Space: space, Group: crdt.Range{Origin: g.First().Origin, First: g.First().Seq, Last: g.Last().Seq}}
+	return Cargo{
+		Kind: kind, Space: space, Group: crdt.Range{Origin: g.First().Origin, First: g.First().Seq, Last: g.Last().Seq},
+	}
 }
 
 // Large is a message on its way in parts, to one peer or to several. It is encoded once, when the

@@ -41,7 +41,9 @@ func (w *WaitList) Add(g crdt.Group, from crdt.Origin, needs crdt.Dot, bytesMax 
 	if w.at.IsZero() {
 		w.at = askAt
 	}
-	if slices.ContainsFunc(w.groups, func(x waiter) bool { return x.group[0].Dot == g[0].Dot && len(x.group) == len(g) }) {
+	if slices.ContainsFunc(w.groups, func(x waiter) bool {
+		return x.group[0].Dot == g[0].Dot && len(x.group) == len(g)
+	}) {
 		return WaitsAlready
 	}
 	size := weigh(g)

@@ -12,7 +12,9 @@ import (
 type PastView struct {
 	Epoch  uint64
 	Voters []crdt.Origin // sorted
-	Disks  []uint64      // instead of voters: one set of the disks of a cold start, sorted; its epoch is just one of those before the founding
+	// instead of voters: one set of the disks of a cold start, sorted; its epoch is just one of
+	// those before the founding
+	Disks []uint64
 }
 
 func (p PastView) hasVoter(id crdt.Origin) bool {
@@ -28,7 +30,9 @@ type Chain struct {
 	epoch   uint64        // of the installed view
 	voters  []crdt.Origin // of the installed view, sorted
 	settled uint64        // the newest epoch known to be settled, 0: none
-	known   []PastView    // the views before the installed one, as far as known; after a cold start the sets of disks stand for them
+	// the views before the installed one, as far as known; after a cold start the sets of disks
+	// stand for them
+	known []PastView
 }
 
 // Settled returns the newest epoch that is known to be settled; 0: none.
@@ -111,7 +115,8 @@ func (c *Chain) Found(sets [][]uint64) {
 
 // Add enters a view into the known ones, unless it is settled history or known already.
 func (c *Chain) Add(p PastView) {
-	i, ok := slices.BinarySearchFunc(c.known, p.Epoch, func(a PastView, e uint64) int { return cmp.Compare(a.Epoch, e) })
+	i, ok := slices.BinarySearchFunc(c.known, p.Epoch,
+		func(a PastView, e uint64) int { return cmp.Compare(a.Epoch, e) })
 	if !ok && p.Epoch < c.epoch && p.Epoch >= c.settled {
 		c.known = slices.Insert(c.known, i, p)
 	}

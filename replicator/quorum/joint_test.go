@@ -26,7 +26,10 @@ func TestEachSetMustAgree(t *testing.T) {
 	for _, r := range []struct {
 		has  []crdt.Origin
 		want bool
-	}{{[]crdt.Origin{0, 2}, false}, {[]crdt.Origin{0, 3, 4, 5}, true}, {[]crdt.Origin{3, 4, 5}, false}, {[]crdt.Origin{0, 2, 3, 4}, false}} {
+	}{
+		{[]crdt.Origin{0, 2}, false}, {[]crdt.Origin{0, 3, 4, 5}, true}, {[]crdt.Origin{3, 4, 5}, false},
+		{[]crdt.Origin{0, 2, 3, 4}, false},
+	} {
 		if got := j.Agreed(Majority, among(r.has...)); got != r.want {
 			t.Errorf("%v agree: %v", r.has, got)
 		}
@@ -59,7 +62,9 @@ func TestAnOlderViewNeverBlocksItsSurvivors(t *testing.T) {
 // One disk is one vote, that of a voter before that of a learner.
 func TestADiskHasOneCarrier(t *testing.T) {
 	past := PastView{Epoch: 1, Disks: []uint64{70, 80, 90}}
-	v := SetOf(past, Member{ID: 1, Disk: 70}, []Member{{ID: 2, Disk: 80}, {ID: 3, Disk: 80, Voter: true}, {ID: 4, Disk: 70}})
+	v := SetOf(past, Member{ID: 1, Disk: 70}, []Member{
+		{ID: 2, Disk: 80}, {ID: 3, Disk: 80, Voter: true}, {ID: 4, Disk: 70},
+	})
 	if !v.Self || !slices.Equal(v.Peers, []crdt.Origin{3}) || v.Size != 3 {
 		t.Errorf("%+v", v)
 	}

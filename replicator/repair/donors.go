@@ -28,13 +28,18 @@ func (o *Donors) Find(to crdt.Origin, space uint8, session uint64) *Donation {
 
 // Supersede drops the donations to a peer in a space that have another session.
 func (o *Donors) Supersede(to crdt.Origin, space uint8, session uint64) {
-	o.all = slices.DeleteFunc(o.all, func(d *Donation) bool { return d.To == to && d.Space == space && d.Session != session })
+	o.all = slices.DeleteFunc(o.all, func(d *Donation) bool {
+		return d.To == to && d.Space == space && d.Session != session
+	})
 }
 
 // Open pins the store for a puller that has told its clock.
 func (o *Donors) Open(to crdt.Origin, space uint8, session uint64, store *crdt.Store, content *crdt.Clock) *Donation {
 	pin := store.Pin()
-	d := &Donation{To: to, Space: space, Session: session, Pin: pin, News: pin.Clock().Minus(content), within: pin.Clock().And(content)}
+	d := &Donation{
+		To: to, Space: space, Session: session, Pin: pin, News: pin.Clock().Minus(content),
+		within: pin.Clock().And(content),
+	}
 	o.all = append(o.all, d)
 	return d
 }

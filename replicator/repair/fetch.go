@@ -219,7 +219,8 @@ func (f *fetch) keep(old *fetch) {
 func (f *fetch) takePooled(names *crdt.Clock) {
 	var b batch
 	for r := range names.And(&f.pooled).Ranges() {
-		i, _ := slices.BinarySearchFunc(f.pool, crdt.Dot{Origin: r.Origin, Seq: r.First}, func(it crdt.Item, d crdt.Dot) int { return it.Dot.Compare(d) })
+		i, _ := slices.BinarySearchFunc(f.pool, crdt.Dot{Origin: r.Origin, Seq: r.First},
+			func(it crdt.Item, d crdt.Dot) int { return it.Dot.Compare(d) })
 		b.items = append(b.items, f.pool[i:i+int(r.Last-r.First)+1]...)
 	}
 	f.stage(b)

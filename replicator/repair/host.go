@@ -83,11 +83,13 @@ type Kind uint8
 // The kinds of questions. KindItems, KindNames and KindSums are about the donor's pinned moment,
 // KindSpares about whatever replica, of now.
 const (
-	KindItems  Kind = iota // the items that are alive among the dots
-	KindNames              // which of the dots are alive
-	KindSums               // the sums of the hashes of what is alive in each run of dots
-	KindSpares             // the items that are alive among the dots at a replica that is not the donor: it need not have all
-	Kinds                  // how many kinds there are
+	KindItems Kind = iota // the items that are alive among the dots
+	KindNames             // which of the dots are alive
+	KindSums              // the sums of the hashes of what is alive in each run of dots
+	// the items that are alive among the dots at a replica that is not the donor: it need not have
+	// all
+	KindSpares
+	Kinds // how many kinds there are
 )
 
 // String prints the kind.

@@ -208,6 +208,7 @@ func (p *pull) again() {
 // staged is what has come and adds up.
 func (p *pull) staged() *Staged {
 	return &Staged{
-		From: p.from, Clock: p.clock, Union: p.union, Since: p.since, Count: p.fetch.got, asked: p.asked, gone: p.diff.gone, fetch: p.fetch,
+		From: p.from, Clock: p.clock, Union: p.union, Since: p.since, Count: p.fetch.got, asked: p.asked,
+		gone: p.diff.gone, fetch: p.fetch,
 	}
 }

@@ -119,7 +119,8 @@ func (p *pair) run() *Staged {
 func put(t *testing.T, r *crdt.Replica, from, to int) {
 	var ch crdt.Changes
 	for i := from; i < to; i++ {
-		if _, err := r.Update(fmt.Sprintf("k%05d", i), 0, func(tx *crdt.Tx) error { return tx.Put("p", "x", nil) }, &ch); err != nil {
+		if _, err := r.Update(fmt.Sprintf("k%05d", i), 0,
+			func(tx *crdt.Tx) error { return tx.Put("p", "x", nil) }, &ch); err != nil {
 			t.Fatal(err)
 		}
 		ch.Reset()
@@ -134,7 +135,10 @@ func TestRepairBringsWhatDiffers(t *testing.T) {
 		put(t, p.from, []int{0, 3000}[round], n)
 		if round > 0 {
 			for i := range 20 { // removed there, alive here
-				_, err := p.from.Update(fmt.Sprintf("k%05d", i), 0, func(tx *crdt.Tx) error { _, err := tx.RemoveAll(""); return err }, &ch)
+				_, err := p.from.Update(fmt.Sprintf("k%05d", i), 0, func(tx *crdt.Tx) error {
+					_, err := tx.RemoveAll("")
+					return err
+				}, &ch)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -174,7 +178,10 @@ func TestRangesAreAskedForAtOnce(t *testing.T) {
 	}
 	for i := range 2500 {
 		ch.Reset()
-		_, err := p.from.Update(fmt.Sprintf("k%05d", i), 0, func(tx *crdt.Tx) error { _, err := tx.RemoveAll(""); return err }, &ch)
+		_, err := p.from.Update(fmt.Sprintf("k%05d", i), 0, func(tx *crdt.Tx) error {
+			_, err := tx.RemoveAll("")
+			return err
+		}, &ch)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,10 @@ const (
 )
 
 // whatFor is what is asked for, by aim.
-var whatFor = [...]Kind{aimItems: KindItems, aimSpares: KindSpares, aimNames: KindNames, aimDiffSums: KindSums, aimDiffNames: KindNames, aimKeptSum: KindSums}
+var whatFor = [...]Kind{
+	aimItems: KindItems, aimSpares: KindSpares, aimNames: KindNames, aimDiffSums: KindSums,
+	aimDiffNames: KindNames, aimKeptSum: KindSums,
+}
 
 // ask asks a peer about dots; to compare runs of them, with their sizes and own sums.
 func (q *questions) ask(to crdt.Origin, aim aim, dots *crdt.Clock, sizes []uint64, sums []crdt.Digest) {

@@ -58,7 +58,8 @@ func (b Batch) String() string {
 	case b.Counts != AllRows:
 		part = fmt.Sprintf(" counts %v", b.Counts)
 	}
-	return fmt.Sprintf("persist #%d %v drop %d put %d clock %v%s", b.ID, b.Space, len(b.Drop), len(b.Put), b.Clock, part)
+	return fmt.Sprintf("persist #%d %v drop %d put %d clock %v%s",
+		b.ID, b.Space, len(b.Drop), len(b.Put), b.Clock, part)
 }
 
 // Partial is what a crash has left of a batch that was written in parts; the zero value says that

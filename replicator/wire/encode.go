@@ -35,8 +35,9 @@ const Version = 1
 
 // Errors of Decode.
 var (
-	ErrMalformed = errors.New("replicator: malformed message")          // bytes that no correct replica sends
-	ErrVersion   = errors.New("replicator: message of another version") // the peer runs a program that speaks another protocol
+	ErrMalformed = errors.New("replicator: malformed message") // bytes that no correct replica sends
+	// the peer runs a program that speaks another protocol
+	ErrVersion = errors.New("replicator: message of another version")
 )
 
 const (
@@ -66,8 +67,10 @@ const (
 
 // fields is how many elements the array of each kind has, by kind.
 var fields = [...]int{
-	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindLogTruncated: 3, kindAsk: 5, kindAnswer: 5, kindReport: 11,
-	kindPull: 5, kindHead: 7, kindMoreCells: 7, kindCells: 7, kindFetchItems: 8, kindItems: 9, kindDone: 4, kindRefuse: 4, kindPart: 6, kindPartAck: 4,
+	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindLogTruncated: 3, kindAsk: 5,
+	kindAnswer: 5, kindReport: 11,
+	kindPull: 5, kindHead: 7, kindMoreCells: 7, kindCells: 7, kindFetchItems: 8, kindItems: 9, kindDone: 4,
+	kindRefuse: 4, kindPart: 6, kindPartAck: 4,
 	kindCompare: 8, kindCompared: 8,
 	kindUnstored: 5,
 }
@@ -209,11 +212,16 @@ func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {
 		}
 		return m
 	case kindPush:
-		return &Push{Epoch: epoch, Space: readSpace(r), Fill: r.Bool(), More: r.Bool(), Groups: crdt.ReadGroups(r, r.Array(cbor.Any))}
+		return &Push{
+			Epoch: epoch, Space: readSpace(r), Fill: r.Bool(), More: r.Bool(),
+			Groups: crdt.ReadGroups(r, r.Array(cbor.Any)),
+		}
 	case kindAck:
 		return &Ack{Epoch: epoch, Space: readSpace(r), Echo: r.Uint(), Content: r.Uint(), Acked: r.Uint()}
 	case kindClock:
-		return &Clock{Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Content: crdt.ReadClock(r), Acked: readClockOrNull(r)}
+		return &Clock{
+			Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Content: crdt.ReadClock(r), Acked: readClockOrNull(r),
+		}
 	case kindFetch:
 		return &Fetch{Epoch: epoch, Space: readSpace(r), Dots: crdt.ReadClock(r)}
 	case kindLogTruncated:
@@ -231,7 +239,9 @@ func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {
 	case kindReport:
 		return readReport(r, epoch)
 	case kindPart:
-		return &Part{Epoch: epoch, Flow: r.Uint(), Index: r.Uint32(), Total: r.Uint32(), Data: bytes.Clone(r.Bytes(cbor.Any))}
+		return &Part{
+			Epoch: epoch, Flow: r.Uint(), Index: r.Uint32(), Total: r.Uint32(), Data: bytes.Clone(r.Bytes(cbor.Any)),
+		}
 	case kindPartAck:
 		return &PartAck{Epoch: epoch, Flow: r.Uint(), Next: r.Uint32()}
 	}
@@ -239,7 +249,9 @@ func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {
 }
 
 func readCompare(r *cbor.Reader, epoch uint64) *Compare {
-	m := &Compare{Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Hash: readHash(r), More: crdt.ReadClock(r), Hold: r.Uint32()}
+	m := &Compare{
+		Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Hash: readHash(r), More: crdt.ReadClock(r), Hold: r.Uint32(),
+	}
 	for range r.Array(cbor.Any) {
 		if m.Keys = append(m.Keys, string(r.Bytes(cbor.Any))); r.Err() != nil {
 			return m
@@ -250,7 +262,8 @@ func readCompare(r *cbor.Reader, epoch uint64) *Compare {
 
 func readCompared(r *cbor.Reader, epoch uint64) *Compared {
 	m := &Compared{
-		Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Known: r.Bool(), Extra: readClockOrNull(r), Lacks: readClockOrNull(r),
+		Epoch: epoch, Space: readSpace(r), ID: r.Uint(), Known: r.Bool(), Extra: readClockOrNull(r),
+		Lacks: readClockOrNull(r),
 	}
 	for range r.Array(cbor.Any) {
 		if m.Differ = append(m.Differ, r.Uint32()); r.Err() != nil {
@@ -262,7 +275,8 @@ func readCompared(r *cbor.Reader, epoch uint64) *Compared {
 
 func readReport(r *cbor.Reader, epoch uint64) *Report {
 	m := &Report{
-		Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Serves: r.Bool(), Whole: r.Bool(), Disk: r.Uint(), Hash: readHash(r),
+		Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Serves: r.Bool(), Whole: r.Bool(),
+		Disk: r.Uint(), Hash: readHash(r),
 		Acked: readClockOrNull(r), Settled: r.Uint(),
 	}
 	for range r.Array(pastsMax) {

@@ -29,7 +29,8 @@ func appendRepair(m Message, begin func(kind int) []byte) []byte {
 		b := appendClock(cbor.AppendUints(begin(kindHead), uint64(m.Space), m.Session), m.Clock)
 		return cbor.AppendUint(appendDigest(b, m.Digest), m.Items)
 	case *MoreCells:
-		return cbor.AppendUints(begin(kindMoreCells), uint64(m.Space), m.Session, m.Key, uint64(m.From), uint64(m.Count))
+		return cbor.AppendUints(begin(kindMoreCells), uint64(m.Space), m.Session, m.Key,
+			uint64(m.From), uint64(m.Count))
 	case *Cells:
 		b := cbor.AppendUints(begin(kindCells), uint64(m.Space), m.Session, m.Key, uint64(m.From))
 		return iblt.AppendCells(cbor.AppendBytesHead(b, len(m.Cells)*iblt.CellBytes), m.Cells)
@@ -67,9 +68,14 @@ func readRepair(r *cbor.Reader, kind int, epoch uint64) Message {
 	case kindPull:
 		return &Pull{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Content: crdt.ReadClock(r)}
 	case kindHead:
-		return &Head{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Clock: crdt.ReadClock(r), Digest: readDigest(r), Items: r.Uint()}
+		return &Head{
+			Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Clock: crdt.ReadClock(r),
+			Digest: readDigest(r), Items: r.Uint(),
+		}
 	case kindMoreCells:
-		return &MoreCells{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Key: r.Uint(), From: r.Uint32(), Count: r.Uint32()}
+		return &MoreCells{
+			Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Key: r.Uint(), From: r.Uint32(), Count: r.Uint32(),
+		}
 	case kindCells:
 		m := &Cells{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), Key: r.Uint(), From: r.Uint32()}
 		var err error
@@ -97,7 +103,10 @@ func readRepair(r *cbor.Reader, kind int, epoch uint64) Message {
 }
 
 func readItems(r *cbor.Reader, epoch uint64) *Items {
-	m := &Items{Epoch: epoch, Space: readSpace(r), Session: r.Uint(), ID: r.Uint32(), UpTo: readUpTo(r), Names: readClockOrNull(r)}
+	m := &Items{
+		Epoch: epoch, Space: readSpace(r), Session: r.Uint(), ID: r.Uint32(), UpTo: readUpTo(r),
+		Names: readClockOrNull(r),
+	}
 	for range r.Array(cbor.Any) {
 		if m.Sums = append(m.Sums, readDigest(r)); r.Err() != nil {
 			return m

@@ -111,8 +111,10 @@ type Compare struct {
 	ID    uint64      // increasing per sender
 	Hash  [16]byte    // of the asker's content clock
 	More  *crdt.Clock // the part of it that the asker has not told the receiver before
-	Hold  uint32      // microseconds for which updates of the keys must wait: they disturbed the read too often; 0: none
-	Keys  []string
+	// microseconds for which updates of the keys must wait: they disturbed the read too often; 0:
+	// none
+	Hold uint32
+	Keys []string
 }
 
 // Compared answers Compare.

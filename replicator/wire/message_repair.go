@@ -68,11 +68,13 @@ type Items struct {
 	Epoch   uint64
 	Space   keyspace.Space
 	Session uint64
-	ID      uint32        // of the question; 0: of Pull, for all dots that are in the donor's clock and not in the puller's
-	UpTo    crdt.Dot      // the zero Dot: all of the dots
-	Names   *crdt.Clock   // repair.KindNames; else nil
-	Sums    []crdt.Digest // repair.KindSums
-	Items   []*crdt.Item  // repair.KindItems and repair.KindSpares, in order of dots
+	// of the question; 0: of Pull, for all dots that are in the donor's clock and not in the
+	// puller's
+	ID    uint32
+	UpTo  crdt.Dot      // the zero Dot: all of the dots
+	Names *crdt.Clock   // repair.KindNames; else nil
+	Sums  []crdt.Digest // repair.KindSums
+	Items []*crdt.Item  // repair.KindItems and repair.KindSpares, in order of dots
 }
 
 // Done tells a donor that it need not keep the session any more.

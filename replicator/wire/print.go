@@ -46,7 +46,8 @@ func (m *Status) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "status@%d%s", m.Epoch, Flags("ask", m.Ask))
 	for i, s := range m.Spaces {
-		fmt.Fprintf(&b, " %v{%x %x settled %d%s}", keyspace.Space(i), s.Hash[:2], s.Digest[0]>>48, s.Settled, Flags("acked", s.Acked))
+		fmt.Fprintf(&b, " %v{%x %x settled %d%s}",
+			keyspace.Space(i), s.Hash[:2], s.Digest[0]>>48, s.Settled, Flags("acked", s.Acked))
 	}
 	return b.String()
 }
@@ -83,7 +84,8 @@ func (m *Answer) String() string {
 
 // String prints the message on one line.
 func (m *Compare) String() string {
-	s := fmt.Sprintf("compare@%d %v #%d %x more %s keys %q", m.Epoch, m.Space, m.ID, m.Hash[:2], ClockName(m.More), m.Keys)
+	s := fmt.Sprintf("compare@%d %v #%d %x more %s keys %q",
+		m.Epoch, m.Space, m.ID, m.Hash[:2], ClockName(m.More), m.Keys)
 	if m.Hold > 0 {
 		s += fmt.Sprintf(" hold %v", time.Duration(m.Hold)*time.Microsecond)
 	}

@@ -13,7 +13,8 @@ func (m *Pull) String() string {
 
 // String prints the message on one line.
 func (m *Head) String() string {
-	return fmt.Sprintf("head@%d %v session %x clock %s items %d", m.Epoch, m.Space, m.Session, ClockName(m.Clock), m.Items)
+	return fmt.Sprintf("head@%d %v session %x clock %s items %d",
+		m.Epoch, m.Space, m.Session, ClockName(m.Clock), m.Items)
 }
 
 // String prints the message on one line.
@@ -23,7 +24,8 @@ func (m *MoreCells) String() string {
 
 // String prints the message on one line.
 func (m *Cells) String() string {
-	return fmt.Sprintf("cells@%d %v session %x key %x cells %d+%d", m.Epoch, m.Space, m.Session, m.Key, m.From, len(m.Cells))
+	return fmt.Sprintf("cells@%d %v session %x key %x cells %d+%d",
+		m.Epoch, m.Space, m.Session, m.Key, m.From, len(m.Cells))
 }
 
 // String prints the message on one line.

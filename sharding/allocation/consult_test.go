@@ -57,7 +57,8 @@ func TestConsultation(t *testing.T) {
 		{"not now", &odd{not: true}, []Choice{{7, 0}, {8, 0}}, nil},
 		{"a stranger", &odd{home: 9}, []Choice{{7, 2}, {8, 1}}, []Fault{{Shard: 7, Home: 9}, {Shard: 8, Home: 9}}},
 		{"one that leaves", &odd{home: 3}, []Choice{{7, 2}, {8, 1}}, []Fault{{Shard: 7, Home: 3}, {Shard: 8, Home: 3}}},
-		{"a panic", &odd{panic: "boom"}, []Choice{{7, 2}, {8, 1}}, []Fault{{Shard: 7, Panic: "boom"}, {Shard: 8, Panic: "boom"}}},
+		{"a panic", &odd{panic: "boom"}, []Choice{{7, 2}, {8, 1}},
+			[]Fault{{Shard: 7, Panic: "boom"}, {Shard: 8, Panic: "boom"}}},
 	} {
 		w := sizes(2, 1, 0)
 		w.regions[2].Leaving = true
@@ -92,7 +93,8 @@ func TestCopy(t *testing.T) {
 		t.Error("the copy is not one")
 	}
 	l, ok := c.Load(1)
-	if !ok || l != busy(5) || !c.MovedAt(1).Equal(time.Unix(9, 0)) || c.Location(1) != "a:1" || !slices.Equal(c.ShardsOf(2), []ShardID{2, 0}) {
+	if !ok || l != busy(5) || !c.MovedAt(1).Equal(time.Unix(9, 0)) || c.Location(1) != "a:1" ||
+		!slices.Equal(c.ShardsOf(2), []ShardID{2, 0}) {
 		t.Error("something is missing in the copy")
 	}
 	if b := a.Copy(Needs{}); b.Location(1) != "" || !b.MovedAt(1).IsZero() {
@@ -102,17 +104,22 @@ func TestCopy(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for _, s := range []interface{ Validate() error }{
-		LeastShard{RebalanceAbsoluteLimit: -1}, LeastShard{RebalanceRelativeLimit: 1.1}, LeastShard{RebalanceRelativeLimit: -0.1},
+		LeastShard{RebalanceAbsoluteLimit: -1}, LeastShard{RebalanceRelativeLimit: 1.1},
+		LeastShard{RebalanceRelativeLimit: -0.1},
 		Threshold{RebalanceThreshold: -1}, Threshold{MaxSimultaneousRebalance: -1},
-		ConsistentHashing{VirtualNodes: -1}, ConsistentHashing{VirtualNodes: 10_001}, ConsistentHashing{LoadBound: 0.9}, ConsistentHashing{RebalanceLimit: -1},
-		LoadAware{Tolerance: 2}, LoadAware{EntityWeight: -1}, LoadAware{RebalanceAbsoluteLimit: -1}, LoadAware{RebalanceRelativeLimit: 2},
+		ConsistentHashing{VirtualNodes: -1}, ConsistentHashing{VirtualNodes: 10_001}, ConsistentHashing{LoadBound: 0.9},
+		ConsistentHashing{RebalanceLimit: -1},
+		LoadAware{Tolerance: 2}, LoadAware{EntityWeight: -1}, LoadAware{RebalanceAbsoluteLimit: -1},
+		LoadAware{RebalanceRelativeLimit: 2},
 		LoadAware{LoadHalfLife: -1},
 	} {
 		if s.Validate() == nil {
 			t.Errorf("%+v is accepted", s)
 		}
 	}
-	for _, s := range []interface{ Validate() error }{LeastShard{}, Threshold{}, ConsistentHashing{}, LoadAware{}, LoadAware{RestAfterMove: -1}} {
+	for _, s := range []interface{ Validate() error }{
+		LeastShard{}, Threshold{}, ConsistentHashing{}, LoadAware{}, LoadAware{RestAfterMove: -1},
+	} {
 		if err := s.Validate(); err != nil {
 			t.Errorf("%+v: %v", s, err)
 		}

@@ -60,7 +60,8 @@ func (l LeastShard) limit(shards int) int {
 
 // Validate reports every fault of the settings together.
 func (l LeastShard) Validate() error {
-	return errors.Join(atLeast("RebalanceAbsoluteLimit", l.RebalanceAbsoluteLimit, 0), share("RebalanceRelativeLimit", l.RebalanceRelativeLimit))
+	return errors.Join(atLeast("RebalanceAbsoluteLimit", l.RebalanceAbsoluteLimit, 0),
+		share("RebalanceRelativeLimit", l.RebalanceRelativeLimit))
 }
 
 // takeExcess is the first phase: what regions have above the optimum.
@@ -137,7 +138,8 @@ func (t Threshold) Rebalance(a *Allocations, inProgress []ShardID) []ShardID {
 
 // Validate reports every fault of the settings together.
 func (t Threshold) Validate() error {
-	return errors.Join(atLeast("RebalanceThreshold", t.RebalanceThreshold, 0), atLeast("MaxSimultaneousRebalance", t.MaxSimultaneousRebalance, 0))
+	return errors.Join(atLeast("RebalanceThreshold", t.RebalanceThreshold, 0),
+		atLeast("MaxSimultaneousRebalance", t.MaxSimultaneousRebalance, 0))
 }
 
 // atLeast and share check one setting; 0 stands for the default.

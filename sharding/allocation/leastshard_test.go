@@ -26,7 +26,8 @@ func TestLeastShardRounds(t *testing.T) {
 		{"second phase", unlimited, sizes(2, 2, 2, 2, 0), "1 2 2 2 1"}, // optimum 2, one region lacks two
 		{"first, then second phase", unlimited, sizes(4, 2, 0, 0), "2 2 1 1"},
 		{"absolute limit", LeastShard{RebalanceAbsoluteLimit: 2, RebalanceRelativeLimit: 1}, sizes(8, 0), "6 2; 4 4"},
-		{"relative limit", LeastShard{RebalanceAbsoluteLimit: 20, RebalanceRelativeLimit: 0.25}, sizes(8, 0), "6 2; 4 4"},
+		{"relative limit", LeastShard{RebalanceAbsoluteLimit: 20, RebalanceRelativeLimit: 0.25},
+			sizes(8, 0), "6 2; 4 4"},
 		{"at least one", LeastShard{RebalanceAbsoluteLimit: 20, RebalanceRelativeLimit: 0.01}, sizes(3, 1, 0), "2 1 1"},
 		{"defaults: a tenth", LeastShard{}, sizes(50, 0), "45 5; 40 10; 35 15; 30 20; 25 25"},
 		{"defaults: twenty", LeastShard{}, sizes(240, 200), "220 220"},
@@ -76,7 +77,8 @@ func TestThresholdRounds(t *testing.T) {
 		{"defaults: one at a time", Threshold{}, sizes(4, 0), "3 1; 2 2"},
 		{"a difference of the threshold is let be", Threshold{}, sizes(2, 1), ""},
 		{"threshold 2", Threshold{RebalanceThreshold: 2, MaxSimultaneousRebalance: 5}, sizes(7, 1), "5 3"},
-		{"what exceeds it, if that is less", Threshold{RebalanceThreshold: 5, MaxSimultaneousRebalance: 9}, sizes(8, 2), "7 3"},
+		{"what exceeds it, if that is less",
+			Threshold{RebalanceThreshold: 5, MaxSimultaneousRebalance: 9}, sizes(8, 2), "7 3"},
 		{"so many at one time", Threshold{RebalanceThreshold: 4, MaxSimultaneousRebalance: 1}, sizes(9, 1), "8 2; 7 3"},
 		{"alone", Threshold{}, sizes(5), ""},
 	} {
@@ -138,14 +140,23 @@ func TestCompareVersions(t *testing.T) {
 func TestCountsConverge(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := sizes(rapid.SliceOfN(rapid.IntRange(0, 40), 1, 8).Draw(t, "sizes")...)
-		l := LeastShard{RebalanceAbsoluteLimit: rapid.IntRange(1, 30).Draw(t, "abs"), RebalanceRelativeLimit: rapid.Float64Range(0.01, 1).Draw(t, "rel")}
-		old := Threshold{RebalanceThreshold: rapid.IntRange(1, 5).Draw(t, "threshold"), MaxSimultaneousRebalance: rapid.IntRange(1, 5).Draw(t, "max")}
+		l := LeastShard{
+			RebalanceAbsoluteLimit: rapid.IntRange(1, 30).Draw(t, "abs"),
+			RebalanceRelativeLimit: rapid.Float64Range(0.01, 1).Draw(t, "rel"),
+		}
+		old := Threshold{
+			RebalanceThreshold:       rapid.IntRange(1, 5).Draw(t, "threshold"),
+			MaxSimultaneousRebalance: rapid.IntRange(1, 5).Draw(t, "max"),
+		}
 		s, limit, apart := Strategy(l), l.limit(w.shards), 1.0
 		switch rapid.IntRange(0, 2).Draw(t, "strategy") {
 		case 1:
 			s, limit, apart = old, old.MaxSimultaneousRebalance, float64(old.RebalanceThreshold)
 		case 2: // no loads are known
-			s = LoadAware{RebalanceAbsoluteLimit: l.RebalanceAbsoluteLimit, RebalanceRelativeLimit: l.RebalanceRelativeLimit, RestAfterMove: -1}
+			s = LoadAware{
+				RebalanceAbsoluteLimit: l.RebalanceAbsoluteLimit,
+				RebalanceRelativeLimit: l.RebalanceRelativeLimit, RestAfterMove: -1,
+			}
 			apart = max(2, 0.2*float64(w.shards)/float64(len(w.regions))+1)
 		}
 		for round := 0; ; round++ {

@@ -131,7 +131,9 @@ func (l LoadAware) Rebalance(a *Allocations, inProgress []ShardID) []ShardID {
 	for _, r := range a.Regions {
 		shards += r.Count
 	}
-	limit := LeastShard{RebalanceAbsoluteLimit: l.RebalanceAbsoluteLimit, RebalanceRelativeLimit: l.RebalanceRelativeLimit}.limit(shards)
+	limit := LeastShard{
+		RebalanceAbsoluteLimit: l.RebalanceAbsoluteLimit, RebalanceRelativeLimit: l.RebalanceRelativeLimit,
+	}.limit(shards)
 	for len(p.out) < limit && p.step() {
 	}
 	return p.out
@@ -193,7 +195,9 @@ func (p *plan) due(tolerance float64, moving bool) bool {
 	if moving {
 		tolerance = p.near
 	}
-	return slices.ContainsFunc(p.regions, func(r planned) bool { return r.over() > tolerance*p.mean || r.sum < p.mean*(1-tolerance) })
+	return slices.ContainsFunc(p.regions, func(r planned) bool {
+		return r.over() > tolerance*p.mean || r.sum < p.mean*(1-tolerance)
+	})
 }
 
 // step moves one more shard, in the plan; false: no move gains anything any more.
@@ -252,7 +256,8 @@ func (r *planned) pick(p *plan, gap float64) (int, bool) {
 	if gap <= p.mean*p.near {
 		return 0, false
 	}
-	i, _ := slices.BinarySearchFunc(r.shards, gap/2, func(x weighed, half float64) int { return cmp.Compare(x.w, half) })
+	i, _ := slices.BinarySearchFunc(r.shards, gap/2,
+		func(x weighed, half float64) int { return cmp.Compare(x.w, half) })
 	best, gain := -1, p.w.unknown*dust
 	for _, j := range []int{i - 1, i} {
 		if j < 0 || j >= len(r.shards) {
@@ -273,13 +278,15 @@ func (l LoadAware) Validate() error {
 	var weight, half error
 	for _, w := range []float64{l.MessageWeight, l.HandlerTimeWeight, l.EntityWeight} {
 		if !(w >= 0) || math.IsInf(w, 0) {
-			weight = fmt.Errorf("MessageWeight %v, HandlerTimeWeight %v and EntityWeight %v: none may be negative", l.MessageWeight,
+			weight = fmt.Errorf("MessageWeight %v, HandlerTimeWeight %v and EntityWeight %v: none may be negative",
+				l.MessageWeight,
 				l.HandlerTimeWeight, l.EntityWeight)
 		}
 	}
 	if l.LoadHalfLife < 0 {
 		half = fmt.Errorf("LoadHalfLife %v is negative", l.LoadHalfLife)
 	}
-	return errors.Join(weight, half, share("Tolerance", l.Tolerance), share("RebalanceRelativeLimit", l.RebalanceRelativeLimit),
+	return errors.Join(weight, half, share("Tolerance", l.Tolerance),
+		share("RebalanceRelativeLimit", l.RebalanceRelativeLimit),
 		atLeast("RebalanceAbsoluteLimit", l.RebalanceAbsoluteLimit, 0))
 }

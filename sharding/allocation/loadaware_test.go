@@ -181,7 +181,10 @@ func TestLoadAwareConverges(t *testing.T) {
 		for s := range ShardID(w.shards) {
 			w.loads[s] = busy(1000 / math.Pow(float64(rank[s]+1), skew))
 		}
-		l := LoadAware{RebalanceAbsoluteLimit: rapid.IntRange(1, 30).Draw(t, "limit"), RebalanceRelativeLimit: 1, RestAfterMove: -1}
+		l := LoadAware{
+			RebalanceAbsoluteLimit: rapid.IntRange(1, 30).Draw(t, "limit"),
+			RebalanceRelativeLimit: 1, RestAfterMove: -1,
+		}
 		before := map[ShardID]int{}
 		for round := 0; ; round++ {
 			moved := w.round(l)

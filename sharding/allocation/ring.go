@@ -95,7 +95,8 @@ func (c ConsistentHashing) newRing(rs []Region, shards int) *ring {
 		next[i] = (i + 1) % len(points)
 	}
 	for s := range homes {
-		first, _ := slices.BinarySearchFunc(points, hashShard(ShardID(s)), func(p point, h uint64) int { return cmp.Compare(p.at, h) })
+		first, _ := slices.BinarySearchFunc(points, hashShard(ShardID(s)),
+			func(p point, h uint64) int { return cmp.Compare(p.at, h) })
 		first %= len(points)
 		i := first
 		for counts[points[i].region] >= room {
@@ -151,7 +152,9 @@ func (c ConsistentHashing) Validate() error {
 		many = fmt.Errorf("VirtualNodes %d is above %d", c.VirtualNodes, virtualNodesMax)
 	}
 	if !(c.LoadBound == 0 || c.LoadBound >= 1) {
-		low = fmt.Errorf("LoadBound %v is below 1: the regions together would not have room for all shards", c.LoadBound)
+		low = fmt.Errorf("LoadBound %v is below 1: the regions together would not have room for all shards",
+			c.LoadBound)
 	}
-	return errors.Join(atLeast("VirtualNodes", c.VirtualNodes, 0), atLeast("RebalanceLimit", c.RebalanceLimit, 0), many, low)
+	return errors.Join(atLeast("VirtualNodes", c.VirtualNodes, 0),
+		atLeast("RebalanceLimit", c.RebalanceLimit, 0), many, low)
 }

@@ -56,7 +56,8 @@ func TestHashingBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		regions, shards := rapid.IntRange(1, 20).Draw(t, "regions"), rapid.IntRange(1, 500).Draw(t, "shards")
 		c := ConsistentHashing{
-			VirtualNodes: rapid.IntRange(1, 30).Draw(t, "virtual"), LoadBound: rapid.SampledFrom([]float64{1, 1.05, 1.25, 2, math.Inf(1)}).Draw(t, "bound"),
+			VirtualNodes: rapid.IntRange(1, 30).Draw(t, "virtual"),
+			LoadBound:    rapid.SampledFrom([]float64{1, 1.05, 1.25, 2, math.Inf(1)}).Draw(t, "bound"),
 		}
 		w := hashed(c, regions, shards)
 		most, all := math.Ceil(c.LoadBound*float64(shards)/float64(regions)), 0

@@ -32,7 +32,8 @@ func (w *world) Location(s ShardID) string   { return w.locations[s] }
 
 // sizes makes regions 1, 2, … with so many shards each.
 func sizes(ns ...int) *world {
-	w := &world{now: time.Unix(1000, 0), of: map[UID][]ShardID{}, loads: map[ShardID]Load{}, moved: map[ShardID]time.Time{},
+	w := &world{now: time.Unix(1000, 0), of: map[UID][]ShardID{}, loads: map[ShardID]Load{},
+		moved:     map[ShardID]time.Time{},
 		locations: map[ShardID]string{}}
 	for i, n := range ns {
 		w.join(UID(i + 1))
@@ -57,7 +58,9 @@ func lists(all ...[]ShardID) *world {
 }
 
 func (w *world) join(u UID) {
-	w.regions = append(w.regions, Region{UID: u, UpNumber: uint32(u), Addr: fmt.Sprintf("node-%d:25520", u), AppVersion: "1.0.0"})
+	w.regions = append(w.regions, Region{
+		UID: u, UpNumber: uint32(u), Addr: fmt.Sprintf("node-%d:25520", u), AppVersion: "1.0.0",
+	})
 }
 
 // remove takes a region out; its shards have no home then.

@@ -16,8 +16,10 @@ func TestFrames(t *testing.T) {
 	tell := &Message{Kind: Tell, Shard: 300, Type: 0x01020304}
 	ask := &Message{Kind: Ask, Hops: 2, Shard: 5, Type: 7, Call: 1 << 33, Origin: 9}
 	for want, got := range map[string][]byte{
-		"01860100" + "19012c" + "626964" + "1a01020304" + "f6":                 cbor.AppendNull(AppendMessageHead(nil, tell, "id")),
-		"01880202" + "05" + "6161" + "07" + "1b0000000200000000" + "09" + "f6": cbor.AppendNull(AppendMessageHead(nil, ask, "a")),
+		"01860100" + "19012c" + "626964" + "1a01020304" +
+			"f6": cbor.AppendNull(AppendMessageHead(nil, tell, "id")),
+		"01880202" + "05" + "6161" + "07" + "1b0000000200000000" + "09" +
+			"f6": cbor.AppendNull(AppendMessageHead(nil, ask, "a")),
 		"01840307" + "00" + "f5":     cbor.AppendBool(AppendReplyHead(nil, 7, StatusOK), true),
 		"01840307" + "02" + "626f68": AppendErrorReply(nil, 7, StatusNoReply, "oh"),
 		"01820442" + "aabb":          AppendControl(nil, []byte{0xaa, 0xbb}),
@@ -37,7 +39,8 @@ func TestMessagesComeBack(t *testing.T) {
 		m := Message{
 			Kind: rapid.SampledFrom([]Kind{Tell, Ask}).Draw(t, "kind"), Hops: rapid.Uint8Range(0, 23).Draw(t, "hops"),
 			Shard: rapid.Uint32().Draw(t, "shard"), Type: rapid.Uint32().Draw(t, "typ"),
-			ID: []byte(rapid.StringN(1, 40, 512).Draw(t, "id")), Body: rapid.SliceOfN(rapid.Byte(), 1, 50).Draw(t, "body"),
+			ID:   []byte(rapid.StringN(1, 40, 512).Draw(t, "id")),
+			Body: rapid.SliceOfN(rapid.Byte(), 1, 50).Draw(t, "body"),
 		}
 		if m.Kind == Ask {
 			m.Call, m.Origin = rapid.Uint64Range(0, CallMax-1).Draw(t, "call"), rapid.Uint64().Draw(t, "origin")
@@ -47,7 +50,8 @@ func TestMessagesComeBack(t *testing.T) {
 		var got Message
 		got.Read(rd, kind, fields)
 		if rd.Err() != nil || got.Kind != m.Kind || got.Hops != m.Hops || got.Shard != m.Shard || got.Type != m.Type ||
-			!bytes.Equal(got.ID, m.ID) || !bytes.Equal(got.Body, m.Body) || got.Call != m.Call || got.Origin != m.Origin {
+			!bytes.Equal(got.ID, m.ID) || !bytes.Equal(got.Body, m.Body) || got.Call != m.Call ||
+			got.Origin != m.Origin {
 			t.Fatalf("%+v came back as %+v", m, got)
 		}
 	})

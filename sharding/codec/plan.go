@@ -92,7 +92,9 @@ func (p *plan) finish(t reflect.Type, array bool) {
 }
 
 func isSpecial(t reflect.Type) bool {
-	return slices.ContainsFunc(special, func(s reflect.Type) bool { return t.Implements(s) || reflect.PointerTo(t).Implements(s) })
+	return slices.ContainsFunc(special, func(s reflect.Type) bool {
+		return t.Implements(s) || reflect.PointerTo(t).Implements(s)
+	})
 }
 
 // keyOf is the encoded map key of a field. skip: the field does not travel. ok is false for tags

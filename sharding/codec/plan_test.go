@@ -85,9 +85,12 @@ func TestPlansAgreeWithTheLibrary(t *testing.T) {
 	text := rapid.OneOf(rapid.String(), rapid.Just("\xff"))
 	rapid.Check(t, func(t *rapid.T) {
 		check(t, mapped{
-			Yes: rapid.Bool().Draw(t, "yes"), Text: text.Draw(t, "text"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"),
-			I: rapid.Int().Draw(t, "i"), I8: rapid.Int8().Draw(t, "i8"), I16: rapid.Int16().Draw(t, "i16"), I32: rapid.Int32().Draw(t, "i32"),
-			I64: rapid.Int64().Draw(t, "i64"), U: rapid.Uint().Draw(t, "u"), U8: rapid.Uint8().Draw(t, "u8"), U16: rapid.Uint16().Draw(t, "u16"),
+			Yes: rapid.Bool().Draw(t, "yes"), Text: text.Draw(t, "text"),
+			Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"),
+			I:    rapid.Int().Draw(t, "i"), I8: rapid.Int8().Draw(t, "i8"), I16: rapid.Int16().Draw(t, "i16"),
+			I32: rapid.Int32().Draw(t, "i32"),
+			I64: rapid.Int64().Draw(t, "i64"), U: rapid.Uint().Draw(t, "u"), U8: rapid.Uint8().Draw(t, "u8"),
+			U16: rapid.Uint16().Draw(t, "u16"),
 			U32: rapid.Uint32().Draw(t, "u32"), U64: rapid.Uint64().Draw(t, "u64"), Named: rapid.Int().Draw(t, "named"),
 			In: inner{rapid.Uint16().Draw(t, "a"), rapid.String().Draw(t, "b")},
 		})
@@ -102,7 +105,9 @@ func TestPlansAgreeWithTheLibrary(t *testing.T) {
 func FuzzPlanDecode(f *testing.F) {
 	f.Add(planOf(reflect.TypeFor[mapped]()).append(nil, mapped{Text: "x", Data: []byte{1}}))
 	f.Add(planOf(reflect.TypeFor[listed]()).append(nil, listed{S: "x"}))
-	plans := []*plan{planOf(reflect.TypeFor[mapped]()), planOf(reflect.TypeFor[listed]()), planOf(reflect.TypeFor[keyed]())}
+	plans := []*plan{
+		planOf(reflect.TypeFor[mapped]()), planOf(reflect.TypeFor[listed]()), planOf(reflect.TypeFor[keyed]()),
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, p := range plans {
 			v, ok := p.decode(b)

@@ -76,7 +76,8 @@ func (r *Registry) Register(example any) error {
 	}
 	m.ID = uint32(xxh3.HashString(m.Name))
 	if prev := r.byID[m.ID]; prev != nil {
-		return fmt.Errorf("types %v and %v share the wire id of names %q and %q: give one another MessageName", prev.Go, t, prev.Name, m.Name)
+		return fmt.Errorf("types %v and %v share the wire id of names %q and %q: give one another MessageName",
+			prev.Go, t, prev.Name, m.Name)
 	}
 	if reply, ok := t.MethodByName("Reply"); ok && reply.Type.NumIn() == 2 && reply.Type.NumOut() == 0 {
 		m.Answer = reply.Type.In(1)
@@ -127,7 +128,8 @@ func (r *Registry) Of(msg any) (*Type, error) {
 		r.last.Store(m)
 		return m, nil
 	}
-	return nil, fmt.Errorf("%w: %T: add an example of it to sharding.CBOR of this entity type on every node", ErrUnregistered, msg)
+	return nil, fmt.Errorf("%w: %T: add an example of it to sharding.CBOR of this entity type on every node",
+		ErrUnregistered, msg)
 }
 
 // Append appends the CBOR of msg, whose type is m.

@@ -25,7 +25,8 @@ type coordination struct {
 	forwards *forwards
 	standing *dataplane.Standing
 	meters   *dataplane.Meters
-	unlisted func([]protocol.ShardID) // tells hosted shards that they have vanished from the set of those with remembered ids
+	// tells hosted shards that they have vanished from the set of those with remembered ids
+	unlisted func([]protocol.ShardID)
 
 	lease coordinatorLease
 

@@ -173,13 +173,16 @@ func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardA
 		s.Start(a.IDs)
 	case protocol.StopEntity:
 		c.R.Passivations.ByCause[a.Cause].Add(1)
-		c.R.Passivations.Latest.Note(dataplane.Passivated{ID: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit()})
+		c.R.Passivations.Latest.Note(dataplane.Passivated{
+			ID: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit(),
+		})
 		stopEntity(s, a.ID, func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) })
 	case protocol.ForceStop:
 		c.R.Passivations.Forced.Add(1)
 		stopEntity(s, a.ID, (*dataplane.Entity).Force)
 	case protocol.DrainMailboxes:
-		c.R.Routes.Lanes[s.Number].Store(nil) // it would be refused; and what waits must not be overtaken if the shard resumes
+		// it would be refused; and what waits must not be overtaken if the shard resumes
+		c.R.Routes.Lanes[s.Number].Store(nil)
 		s.Drain(func() { c.Inbox.toShard(s, protocol.MailboxesEmpty(a)) })
 		c.R.Routes.FailBuffered(s)
 	case protocol.StopEntities:

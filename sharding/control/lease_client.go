@@ -165,7 +165,9 @@ func (l *leaseClient) try(ctx context.Context, op leaseOp) (g *dataplane.LeaseHo
 			return nil, false, err
 		}
 	}
-	g = &dataplane.LeaseHold{Now: l.clock.Now, Lock: l.lock, OnLost: func(err error) { op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()}) }}
+	g = &dataplane.LeaseHold{Now: l.clock.Now, Lock: l.lock, OnLost: func(err error) {
+		op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()})
+	}}
 	ok, err = l.lock.Acquire(ctx, g.Lose)
 	return g, ok, err
 }

@@ -28,7 +28,9 @@ type leaseClients struct {
 }
 
 func newLeaseClients(ctx context.Context, r *dataplane.Plane) *leaseClients {
-	return &leaseClients{ctx: ctx, clock: r.Time, typ: r.Name, log: r.Log, stores: &r.Leases, shards: map[uint32]*leaseClient{}}
+	return &leaseClients{
+		ctx: ctx, clock: r.Time, typ: r.Name, log: r.Log, stores: &r.Leases, shards: map[uint32]*leaseClient{},
+	}
 }
 
 func (l *leaseClients) open(store locks.Store, name string) *leaseClient {
@@ -122,7 +124,8 @@ func (l *leaseClients) Settled(ctx context.Context) error {
 	if left == 0 {
 		return nil
 	}
-	return fmt.Errorf("sharding %q: %d leases were not given back, and may be held until their time has passed: %w", l.typ, left, first)
+	return fmt.Errorf("sharding %q: %d leases were not given back, and may be held until their time has passed: %w",
+		l.typ, left, first)
 }
 
 // Rest waits until no store of leases is at work. The control loop must not run.

@@ -40,7 +40,8 @@ func (m *loadMeter) measure(now time.Time, shards iter.Seq[*dataplane.Shard]) pr
 		w.Whole = true
 		if whole {
 			in.Shards = append(in.Shards, protocol.ShardLoad{
-				Shard: protocol.ShardID(s.Number), Messages: uint64(n), HandlerTime: time.Duration(t), Entities: uint32(s.Count()),
+				Shard: protocol.ShardID(s.Number), Messages: uint64(n), HandlerTime: time.Duration(t),
+				Entities: uint32(s.Count()),
 			})
 		}
 	}

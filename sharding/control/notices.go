@@ -42,7 +42,9 @@ func (n *notices) Tell(e events.Event) {
 }
 
 // mNoted counts events by kind.
-var mNoted = &events.Metric{Name: "coterie_sharding_events_total", Help: "What the control plane has noted.", Labels: []string{"type", "event"}}
+var mNoted = &events.Metric{
+	Name: "coterie_sharding_events_total", Help: "What the control plane has noted.", Labels: []string{"type", "event"},
+}
 
 // Report tells a Meter of the events.
 func (n *notices) Report(report func(*events.Metric, float64, ...string)) {

@@ -204,7 +204,9 @@ func (c *Plane) StartEntity(s *dataplane.Shard, id string, env dataplane.Envelop
 func (c *Plane) CloseShard(h *Hosting) {
 	front := c.forget(h)
 	h.S.Shut(func(e *dataplane.Entity, env dataplane.Envelope, size uint32) {
-		front = append(front, dataplane.BufferedMessage{ID: e.ID, Env: env, Size: max(dataplane.BufferedOverhead, int(size))})
+		front = append(front, dataplane.BufferedMessage{
+			ID: e.ID, Env: env, Size: max(dataplane.BufferedOverhead, int(size)),
+		})
 	})
 	c.R.Routes.PutBack(h.S.Number, front)
 }

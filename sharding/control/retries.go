@@ -27,7 +27,9 @@ type retries struct {
 
 // NewRetries makes those of a data plane.
 func NewRetries(r *dataplane.Plane) retries {
-	return retries{routes: r.Routes, out: &r.Out, Flushes: map[uint32]bool{}, Fences: map[protocol.ShardID]protocol.SendFence{}}
+	return retries{
+		routes: r.Routes, out: &r.Out, Flushes: map[uint32]bool{}, Fences: map[protocol.ShardID]protocol.SendFence{},
+	}
 }
 
 // Empty reports whether nothing waits for room.

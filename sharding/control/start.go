@@ -36,9 +36,11 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 	work := NewAsides()
 	c := &Plane{
 		R: r, Cfg: t.Machines, rng: newRand(), region: machine,
-		mail:      &machineMail{typ: r.Name, log: r.Log, self: r.Self, out: &r.Out},
-		Notices:   &notices{typ: r.Name, log: r.Log, emit: t.Emit, hook: t.OnEvent, meters: r.Meters},
-		State:     &StateStore{Type: r.Name, Data: t.Data, Quorums: t.Quorums, remembered: newRemembered(t.Store), Asides: work},
+		mail:    &machineMail{typ: r.Name, log: r.Log, self: r.Self, out: &r.Out},
+		Notices: &notices{typ: r.Name, log: r.Log, emit: t.Emit, hook: t.OnEvent, meters: r.Meters},
+		State: &StateStore{
+			Type: r.Name, Data: t.Data, Quorums: t.Quorums, remembered: newRemembered(t.Store), Asides: work,
+		},
 		table:     &tableFeed{},
 		forwards:  &forwards{asides: work, timeout: r.AskTimeout, start: r.StartEntity},
 		Leases:    newLeaseClients(work.ctx, r),
@@ -49,9 +51,12 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		Departure: Departure{Left: make(chan struct{})},
 	}
 	c.Inbox = &inbox{
-		typ: r.Name, log: r.Log, loop: runloop.New[Input](c, inboxMax), mail: c.mail, admin: newAdmission(r), asides: work,
+		typ: r.Name, log: r.Log, loop: runloop.New[Input](c, inboxMax), mail: c.mail,
+		admin: newAdmission(r), asides: work,
 	}
-	c.mail.region = mailbag{newAdmission(r), func(in protocol.Receive, from runloop.Permit) { c.Inbox.put(Input{Region: in, from: from}) }}
+	c.mail.region = mailbag{newAdmission(r), func(in protocol.Receive, from runloop.Permit) {
+		c.Inbox.put(Input{Region: in, from: from})
+	}}
 	r.IdleScan.Shards = r.Routes.Shards
 	r.SteeredBy(c.Inbox)
 	if t.Data == nil {
@@ -78,7 +83,9 @@ func (c *Plane) coordinate(m *coordinator.Coordinator) {
 	}
 	d.loop = runloop.New[coordInput](d, inboxMax)
 	c.Coord = d
-	c.mail.coordinator = mailbag{newAdmission(c.R), func(in protocol.Receive, from runloop.Permit) { d.loop.Force(coordInput{in: in, from: from}) }}
+	c.mail.coordinator = mailbag{newAdmission(c.R), func(in protocol.Receive, from runloop.Permit) {
+		d.loop.Force(coordInput{in: in, from: from})
+	}}
 }
 
 // WhenBroken has fn called when a machine has panicked: name says which, and state prints itself.
@@ -100,7 +107,9 @@ func (c *Plane) Start() {
 
 // Observe has the machines hear of what happens around the region. Each result ends one part of it.
 func (c *Plane) Observe(network host.Channels, lease host.Lease, cluster host.Cluster) (cancel []func()) {
-	o := &observer{inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: &c.R.Lease, removed: c.R.Removed}
+	o := &observer{
+		inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: &c.R.Lease, removed: c.R.Removed,
+	}
 	cancel = append(cancel, network.OnLink(o.linkChanged), lease.OnLease(o.leaseChanged))
 	o.leaseChanged(lease.Holds())
 	cancel = append(cancel, cluster.OnReachable(o.reachable), o.follow(), o.watch(), cluster.OnView(o.viewInstalled))

@@ -43,7 +43,9 @@ func (s *StateStore) Write(w protocol.StateWrite, done func(error)) {
 // Replicator's.
 func (s *StateStore) Read(r protocol.StateRead, done func(crdt.Reader, protocol.DidRead)) {
 	if s.remembered.of(r.Kind) {
-		if !s.Asides.run(func() { done(crdt.Reader{}, s.remembered.read(s.Asides.ctx, s.Quorums.readLimit(r.Failed), r)) }) {
+		if !s.Asides.run(func() {
+			done(crdt.Reader{}, s.remembered.read(s.Asides.ctx, s.Quorums.readLimit(r.Failed), r))
+		}) {
 			done(crdt.Reader{}, r.Result(crdt.Reader{}, dataplane.ErrStopped))
 		}
 		return

@@ -65,7 +65,10 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		d *time.Duration
 		v time.Duration
-	}{{&c.KeepAliveInterval, 10 * time.Second}, {&c.KeepAliveThrottle, 100 * time.Millisecond}, {&c.RequestTimeout, 5 * time.Second}} {
+	}{
+		{&c.KeepAliveInterval, 10 * time.Second}, {&c.KeepAliveThrottle, 100 * time.Millisecond},
+		{&c.RequestTimeout, 5 * time.Second},
+	} {
 		if *d.d == 0 {
 			*d.d = d.v
 		}

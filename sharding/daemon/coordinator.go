@@ -43,9 +43,10 @@ type store interface {
 
 // workers is what is done to them.
 type workers interface {
-	run(ctx context.Context, id string) error       // tells it to run; does not wait for it
-	halt(ctx context.Context, id string) error      // returns when it has stopped
-	empty(ctx context.Context, numbers []int) error // returns when the places of workers that are needed no more are nowhere
+	run(ctx context.Context, id string) error  // tells it to run; does not wait for it
+	halt(ctx context.Context, id string) error // returns when it has stopped
+	// returns when the places of workers that are needed no more are nowhere
+	empty(ctx context.Context, numbers []int) error
 }
 
 // coordinator keeps the workers of one name alive. It runs on one node at a time.

@@ -143,15 +143,20 @@ func TestRescale(t *testing.T) {
 			})
 		}
 		time.AfterFunc(1500*time.Millisecond, func() {
-			demand("while the old ones stop", map[*events.Metric]float64{mWanted: 3, mRescaling: 1, mRescales: 0, mKeepAlives: 2, mUnreached: 0})
+			demand("while the old ones stop", map[*events.Metric]float64{
+				mWanted: 3, mRescaling: 1, mRescales: 0, mKeepAlives: 2, mUnreached: 0,
+			})
 			s.failRun = errors.New("no room")
 		})
 		time.AfterFunc(3500*time.Millisecond, func() {
-			demand("after", map[*events.Metric]float64{mWanted: 3, mRescaling: 0, mRescales: 1, mKeepAlives: 8, mUnreached: 6})
+			demand("after", map[*events.Metric]float64{
+				mWanted: 3, mRescaling: 0, mRescales: 1, mKeepAlives: 8, mUnreached: 6,
+			})
 		})
 		_ = s.play(t, 2, 4*time.Second)
 		demand("when another node follows", map[*events.Metric]float64{mWanted: 0, mRescaling: 0, mRescales: 1})
-		s.want(t, "0s run 0|2|0", "100ms run 0|2|1", "2s halt 0|2|0", "2s halt 0|2|1", "2s run 1|3|0", "2.1s run 1|3|1", "2.2s run 1|3|2",
+		s.want(t, "0s run 0|2|0", "100ms run 0|2|1", "2s halt 0|2|0", "2s halt 0|2|1", "2s run 1|3|0",
+			"2.1s run 1|3|1", "2.2s run 1|3|2",
 			"3s run 1|3|0", "3.1s run 1|3|1", "3.2s run 1|3|2")
 		var got []string
 		for _, x := range s.written {

@@ -87,7 +87,9 @@ func TestConfigFaults(t *testing.T) {
 	if !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}
-	for _, field := range []string{"Name", "Role", "Run", "WorkersMax", "Count", "KeepAliveInterval", "RequestTimeout"} {
+	for _, field := range []string{
+		"Name", "Role", "Run", "WorkersMax", "Count", "KeepAliveInterval", "RequestTimeout",
+	} {
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("no word of %s: %v", field, err)
 		}

@@ -14,14 +14,17 @@ import (
 // What the nodes report together is what runs, and what the table in the package comment lists; a
 // node that has ended reports nothing.
 func TestMetrics(t *testing.T) {
-	meters := []*eventstest.Meter{eventstest.NewMeter("coterie_daemon_", "name"), eventstest.NewMeter("coterie_daemon_", "name")}
+	meters := []*eventstest.Meter{
+		eventstest.NewMeter("coterie_daemon_", "name"), eventstest.NewMeter("coterie_daemon_", "name"),
+	}
 	ns := ddatatest.StartWith(t, 2, func(i int, c *ddata.Config) { c.Roles, c.Meter = []string{"backend"}, meters[i] })
 	w := newWatch()
 	var ps []*Process
 	for i, n := range ns {
 		run := w.run(i + 1)
 		p, err := Start(n, Config{
-			Name: "workers", Role: "backend", Count: 3, WorkersMax: 8, KeepAliveInterval: 50 * time.Millisecond, KeepAliveThrottle: time.Millisecond,
+			Name: "workers", Role: "backend",
+			Count: 3, WorkersMax: 8, KeepAliveInterval: 50 * time.Millisecond, KeepAliveThrottle: time.Millisecond,
 			Run: func(ctx context.Context, x Worker) error {
 				if x.Revision == 1 && x.Number == 4 {
 					return errors.New("it cannot")

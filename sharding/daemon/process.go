@@ -46,15 +46,17 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 		state: ddata.NewKey[crdt.LWWRegister[State]]("daemon/" + cfg.Name + "/state"),
 		wish:  ddata.NewKey[crdt.LWWRegister[wish]]("daemon/" + cfg.Name + "/wish"),
 	}}
-	h := &host{run: cfg.Run, log: node.Host().Log, name: cfg.Name, figures: &p.figures, current: func(ctx context.Context) (State, error) {
-		ctx, cancel := context.WithTimeout(ctx, cfg.RequestTimeout)
-		defer cancel()
-		s, _, err := p.read(ctx, ddata.ReadMajority)
-		return s, err
-	}}
+	h := &host{run: cfg.Run, log: node.Host().Log, name: cfg.Name, figures: &p.figures,
+		current: func(ctx context.Context) (State, error) {
+			ctx, cancel := context.WithTimeout(ctx, cfg.RequestTimeout)
+			defer cancel()
+			s, _, err := p.read(ctx, ddata.ReadMajority)
+			return s, err
+		}}
 	typ := sharding.EntityType[Command]{
-		Name: "sharded-daemon-process-" + cfg.Name, Role: cfg.Role, Shards: cfg.WorkersMax, Messages: sharding.CBOR[Command](Run{}, Halt{}),
-		New: h.newEntity, Passivation: passivation.Strategy{IdleTimeout: -1},
+		Name: "sharded-daemon-process-" + cfg.Name, Role: cfg.Role, Shards: cfg.WorkersMax,
+		Messages: sharding.CBOR[Command](Run{}, Halt{}),
+		New:      h.newEntity, Passivation: passivation.Strategy{IdleTimeout: -1},
 	}
 	if cfg.Adapt != nil {
 		cfg.Adapt(&typ)
@@ -114,10 +116,12 @@ func (p *Process) read(ctx context.Context, level ddata.ReadLevel) (State, bool,
 // Errors: ErrConfig, ErrSuperseded, ErrRescaling, and those of ddata.Update.
 func (p *Process) Rescale(ctx context.Context, count int) error {
 	if count < 1 || count > p.cfg.WorkersMax {
-		return fmt.Errorf("%w %q: rescale to %d, want 1 to WorkersMax %d", ErrConfig, p.cfg.Name, count, p.cfg.WorkersMax)
+		return fmt.Errorf("%w %q: rescale to %d, want 1 to WorkersMax %d",
+			ErrConfig, p.cfg.Name, count, p.cfg.WorkersMax)
 	}
 	w := wish{ID: rand.Uint64()>>1 + 1, Count: count}
-	err := ddata.Update(ctx, p.data, p.keys.wish, ddata.WriteMajority, func(tx *crdt.LWWRegisterTx[wish]) error { return tx.Put(w) })
+	err := ddata.Update(ctx, p.data, p.keys.wish, ddata.WriteMajority,
+		func(tx *crdt.LWWRegisterTx[wish]) error { return tx.Put(w) })
 	if err != nil {
 		return fmt.Errorf("daemon %q: %w", p.cfg.Name, err)
 	}

@@ -96,7 +96,8 @@ func (e *entity) work(ctx context.Context) {
 	defer func() {
 		if p := recover(); p != nil {
 			e.h.figures.failures.Add(1)
-			e.h.log.Error("daemon worker panicked", "name", e.h.name, "worker", e.w.Number, "panic", p, "stack", string(debug.Stack()))
+			e.h.log.Error("daemon worker panicked", "name", e.h.name, "worker", e.w.Number, "panic", p,
+				"stack", string(debug.Stack()))
 		}
 	}()
 	if ctx.Err() != nil {

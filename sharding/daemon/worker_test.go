@@ -24,7 +24,8 @@ func TestWorkerRuns(t *testing.T) {
 	} {
 		ran := 0
 		e := &entity{w: mine, h: &host{
-			figures: &figures{}, log: slog.New(slog.DiscardHandler), current: func(context.Context) (State, error) { return x.s, x.err },
+			figures: &figures{}, log: slog.New(slog.DiscardHandler),
+			current: func(context.Context) (State, error) { return x.s, x.err },
 			run: func(_ context.Context, w Worker) error {
 				ran++
 				if w != mine {
@@ -44,7 +45,8 @@ func TestWorkerRuns(t *testing.T) {
 			t.Errorf("%s: ran %d times, want %d", name, ran, x.ran)
 		}
 		if f := e.h.figures; f.starts.Load() != int64(ran) || f.failures.Load() != int64(ran) || f.running.Load() != 0 {
-			t.Errorf("%s: of %d runs %d are counted, and %d failures; %d run", name, ran, f.starts.Load(), f.failures.Load(), f.running.Load())
+			t.Errorf("%s: of %d runs %d are counted, and %d failures; %d run",
+				name, ran, f.starts.Load(), f.failures.Load(), f.running.Load())
 		}
 	}
 	bad := &entity{bad: true}

@@ -267,7 +267,8 @@ func (a *asks) FailAll(err error) {
 		}
 		for j := range s {
 			c := &s[j]
-			if state := c.state.Load(); state&phaseMask == callWaiting && c.state.CompareAndSwap(state, state-callWaiting+callFilling) {
+			if state := c.state.Load(); state&phaseMask == callWaiting &&
+				c.state.CompareAndSwap(state, state-callWaiting+callFilling) {
 				c.fill(err)
 			}
 		}

@@ -200,7 +200,8 @@ func (t *Routes) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
 	if err := o.encode(number, &t.Slots[number], rt, p.ID, p.Env); err != nil {
 		return err
 	}
-	return flushError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number, t.out.Channel, o.fill, o.goes))
+	return flushError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number,
+		t.out.Channel, o.fill, o.goes))
 }
 
 func (t *Routes) dispatchLocal(number uint32, s *Shard, p *BufferedMessage) error {
@@ -323,7 +324,9 @@ func (t *Routes) FailBuffered(s *Shard) {
 		}
 		b := rt.Buffer
 		b.Mu.Lock()
-		if gone, size := b.keepLocked(func(p *BufferedMessage) bool { return p.from != s || !t.asks.answer(p.Env.Call, nil, ErrMoving) }); gone > 0 {
+		if gone, size := b.keepLocked(func(p *BufferedMessage) bool {
+			return p.from != s || !t.asks.answer(p.Env.Call, nil, ErrMoving)
+		}); gone > 0 {
 			t.Limit.release(gone, size)
 		}
 		b.Mu.Unlock()

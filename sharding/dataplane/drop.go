@@ -41,9 +41,12 @@ const (
 )
 
 var dropNames = [dropReasons]string{
-	"mailbox full", "mailbox holds too many bytes", "mailboxes of the region hold too many bytes", "mailboxes of the node hold too many bytes", "buffer full", "queue full", "stopped", "too many hops", "undecodable", "too large", "unregistered type", "invalid id",
+	"mailbox full", "mailbox holds too many bytes", "mailboxes of the region hold too many bytes",
+	"mailboxes of the node hold too many bytes", "buffer full", "queue full", "stopped", "too many hops", "undecodable",
+	"too large", "unregistered type", "invalid id",
 	"shard given up by force", "node lost", "unsent", "late reply", "reply unsent",
-	"post unsent", "no such box", "inbox full", "shard lost its lease", "the cluster shuts down and the shard has ended",
+	"post unsent", "no such box", "inbox full", "shard lost its lease",
+	"the cluster shuts down and the shard has ended",
 	"codec panicked", "question not answered",
 }
 

@@ -118,7 +118,8 @@ func (b *Outbox) Owe(q Duty) bool {
 	if forgotten != (Duty{}) {
 		b.drops.Drop(DropUnanswered, -1, "", nil)
 		b.ReplyError(Envelope{Call: forgotten.Call, Origin: forgotten.Origin}, codec.StatusFull,
-			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came after it", DutiesMax-1))
+			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came "+
+				"after it", DutiesMax-1))
 	}
 	return ok
 }

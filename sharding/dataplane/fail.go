@@ -64,7 +64,8 @@ func CheckErrors(list []error) error {
 		case err == nil:
 			return fmt.Errorf("number %d is nil", i+1)
 		case err.Error() == "" || len(err.Error()) > textMax || strings.Contains(err.Error(), "\x00"):
-			return fmt.Errorf("number %d has a text of %d bytes, want 1 to %d without a zero byte: it travels by its text", i+1, len(err.Error()), textMax)
+			return fmt.Errorf("number %d has a text of %d bytes, want 1 to %d without a zero byte: it travels by "+
+				"its text", i+1, len(err.Error()), textMax)
 		case seen[err.Error()]:
 			return fmt.Errorf("two have the text %q, by which they travel", err.Error())
 		}

@@ -52,6 +52,7 @@ func FloorOf(promised []byte) protocol.Token {
 		return protocol.Token{}
 	}
 	return protocol.Token{
-		Epoch: binary.BigEndian.Uint64(promised), Up: binary.BigEndian.Uint32(promised[8:]), Seq: binary.BigEndian.Uint64(promised[12:]),
+		Epoch: binary.BigEndian.Uint64(promised), Up: binary.BigEndian.Uint32(promised[8:]),
+		Seq: binary.BigEndian.Uint64(promised[12:]),
 	}
 }

@@ -68,9 +68,11 @@ type waiters struct {
 type holdReason uint8
 
 const (
-	forStart   holdReason = iota // the shard's machine: the id is being remembered or forgotten, or the start has not arrived yet
-	forBackoff                   // the restart after a failure
-	ForLease                     // the return of the lease
+	// the shard's machine: the id is being remembered or forgotten, or the start has not arrived
+	// yet
+	forStart   holdReason = iota
+	forBackoff            // the restart after a failure
+	ForLease              // the return of the lease
 )
 
 // command is what a control envelope asks for.
@@ -312,7 +314,8 @@ func (m *mailbox) unseal() {
 // restsLocked reports whether no message waits and no handler runs. What waits for a restart goes
 // on with the shard, or a handler that keeps failing would hold up the hand-off.
 func (m *mailbox) restsLocked() bool {
-	return m.Phase == held && m.why == forBackoff || m.Waiting.Len == 0 && (m.Phase == idle || m.Phase == held || m.Phase == closed)
+	return m.Phase == held && m.why == forBackoff ||
+		m.Waiting.Len == 0 && (m.Phase == idle || m.Phase == held || m.Phase == closed)
 }
 
 // restLocked returns the drain that must be told that the mailbox has come to rest; nil: none.

@@ -65,7 +65,8 @@ func TestQueueAgainstSlice(t *testing.T) {
 				q.prepend(&front, &place)
 			},
 			"": func(t *rapid.T) {
-				if int(q.Len) != len(model) || (q.head == nil && q.lead == 0) != (len(model) == 0) || q.lead == 0 && place != (Envelope{}) {
+				if int(q.Len) != len(model) || (q.head == nil && q.lead == 0) != (len(model) == 0) ||
+					q.lead == 0 && place != (Envelope{}) {
 					t.Fatalf("len %d, want %d", q.Len, len(model))
 				}
 			},
@@ -126,7 +127,8 @@ func TestMailboxAgainstSlices(t *testing.T) {
 			"release": func(*rapid.T) { m.release(m.why) },
 			"": func(t *rapid.T) {
 				if int(m.Waiting.Len) != len(waiting) || int(m.taken.Len) != len(taken) {
-					t.Fatalf("%d wait and %d are taken, want %d and %d", m.Waiting.Len, m.taken.Len, len(waiting), len(taken))
+					t.Fatalf("%d wait and %d are taken, want %d and %d",
+						m.Waiting.Len, m.taken.Len, len(waiting), len(taken))
 				}
 				if m.Waiting.lead == 0 && m.taken.lead == 0 && m.First != (Envelope{}) {
 					t.Fatal("a message that is gone is kept")

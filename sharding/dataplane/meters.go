@@ -12,11 +12,13 @@ import (
 // The histograms of an entity type on one node.
 var (
 	mSlice = &events.Metric{
-		Name: "coterie_sharding_turn_duration_seconds", Help: "Time of a worker's turns with an entity.", Kind: events.Histogram, Labels: []string{"type"},
+		Name: "coterie_sharding_turn_duration_seconds", Help: "Time of a worker's turns with an entity.",
+		Kind: events.Histogram, Labels: []string{"type"},
 		Buckets: []float64{.00001, .0001, .001, .01, .1, 1, 10, 60},
 	}
 	mMove = &events.Metric{
-		Name: "coterie_sharding_move_duration_seconds", Help: "Time from the begin of a hand-off, or the loss of a home, until the next home has answered.",
+		Name: "coterie_sharding_move_duration_seconds",
+		Help: "Time from the begin of a hand-off, or the loss of a home, until the next home has answered.",
 		Kind: events.Histogram, Labels: []string{"type"},
 		Buckets: []float64{.0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120},
 	}
@@ -41,7 +43,9 @@ func newMeters(m events.Meter, typ string) *Meters {
 	if m == nil {
 		return nil
 	}
-	return &Meters{slice: m.Histogram(mSlice, typ), move: m.Histogram(mMove, typ), machines: map[string][]protocol.Counter{}}
+	return &Meters{
+		slice: m.Histogram(mSlice, typ), move: m.Histogram(mMove, typ), machines: map[string][]protocol.Counter{},
+	}
 }
 
 // handledBy notes what a turn with an entity of a shard has taken from the mailbox.

@@ -30,17 +30,22 @@ var (
 	mDrops       = counter("coterie_sharding_dropped_total", "Messages that were lost.", "reason")
 	mPanics      = counter("coterie_sharding_panics_total", "Panics of the type's codecs, hooks and stores of leases.")
 	mPassivated  = counter("coterie_sharding_passivated_total", "Entities that were told to stop.", "cause")
-	mForced      = counter("coterie_sharding_passivations_forced_total", "Passivations whose entity did not stop in time.")
-	mRestored    = counter("coterie_sharding_remembered_starts_total", "Entities that were started because they are remembered.")
-	mLeasesLost  = counter("coterie_sharding_shard_leases_lost_total", "Leases of shards that were lost while they were held.")
-	mMachine     = counter("coterie_sharding_machine_total", "What else the machines count.", "machine", "count")
+	mForced      = counter("coterie_sharding_passivations_forced_total",
+		"Passivations whose entity did not stop in time.")
+	mRestored = counter("coterie_sharding_remembered_starts_total",
+		"Entities that were started because they are remembered.")
+	mLeasesLost = counter("coterie_sharding_shard_leases_lost_total",
+		"Leases of shards that were lost while they were held.")
+	mMachine = counter("coterie_sharding_machine_total", "What else the machines count.", "machine", "count")
 
 	// mMachines are counts of the machines with a metric of their own, by machine and name.
 	mMachines = map[string]map[string]*events.Metric{
 		"coordinator": {
-			"hand-offs": counter("coterie_sharding_hand_offs_begun_total", "Hand-offs that this node's coordinator has begun."),
-			"moves":     counter("coterie_sharding_hand_offs_done_total", "Hand-offs whose shard has a home again, or was stopped for good."),
-			"aborts":    counter("coterie_sharding_hand_offs_aborted_total", "Hand-offs that it has taken back."),
+			"hand-offs": counter("coterie_sharding_hand_offs_begun_total",
+				"Hand-offs that this node's coordinator has begun."),
+			"moves": counter("coterie_sharding_hand_offs_done_total",
+				"Hand-offs whose shard has a home again, or was stopped for good."),
+			"aborts": counter("coterie_sharding_hand_offs_aborted_total", "Hand-offs that it has taken back."),
 		},
 		"region": {
 			"lookups": counter("coterie_sharding_home_lookups_total", "Shards whose home the region has asked for."),

@@ -9,7 +9,8 @@ import (
 // the region would wait for.
 func TestOverflowRefusesWithoutAQueue(t *testing.T) {
 	o := replyQueueOverflow{ctx: context.Background(), Peers: map[uint64]*replyQueue{}}
-	if q, first := o.put(1, lateFrame{bytes: make([]byte, overflowMax+1)}); q != nil || first || o.has(1) || o.count.Load() != 0 {
+	if q, first := o.put(1, lateFrame{bytes: make([]byte, overflowMax+1)}); q != nil || first ||
+		o.has(1) || o.count.Load() != 0 {
 		t.Fatalf("%v %v, %d queues", q, first, o.count.Load())
 	}
 	o.Ended.Wait() // nothing was begun

@@ -76,7 +76,8 @@ type Controller interface {
 	Receive(from uint64, msg protocol.Message, bytes int)     // of a machine on another node, and what it came in
 	Rejected(from uint64, err error)                          // bytes that are no such message
 	Note(e protocol.Event)                                    // something worth an event
-	Aside(fn func()) bool                                     // runs it on a goroutine that is awaited by the end; false: not any more, the region ends
+	// runs it on a goroutine that is awaited by the end; false: not any more, the region ends
+	Aside(fn func()) bool
 }
 
 // SteeredBy says which control plane hears of what happens here.

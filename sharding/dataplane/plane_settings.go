@@ -62,22 +62,26 @@ func New(t Settings) *Plane {
 		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax),
 		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Clock), Log: t.Log,
 		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.AskTimeout,
-		Time: t.Clock, start: t.Clock.Now(), Closed: make(chan struct{}), Ended: make(chan struct{}), Meters: newMeters(t.Meter, t.Type),
+		Time: t.Clock, start: t.Clock.Now(), Closed: make(chan struct{}), Ended: make(chan struct{}),
+		Meters: newMeters(t.Meter, t.Type),
 	}
 	r.Panics.typ, r.Panics.log = t.Type, t.Log
 	r.Drops.typ, r.Drops.Hook = t.Type, GuardHook(&r.Panics, "OnDrop", t.OnDrop)
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
 	r.Attached.drops, r.Attached.panics = &r.Drops, &r.Panics
 	r.decoder = decoder{r.Registry, &r.Panics}
-	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.errors = r.Self, t.Network, ChannelOf(t.Type), r.Registry, t.Errors
+	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.errors = r.Self, t.Network,
+		ChannelOf(t.Type), r.Registry, t.Errors
 	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, &r.Drops, &r.Panics, r.Clock
 	r.Out.start(t.AskTimeout)
-	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out, r.Asks, r.decoder, r.Ended
+	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out,
+		r.Asks, r.decoder, r.Ended
 	r.Routes.Limit.CountMax, r.Routes.Limit.bytesMax = int64(t.Limits.BufferMax), int64(t.Limits.BufferBytes)
 	r.Lease.Node, r.Lease.pool, r.Lease.scan = t.Lease, r.Pool, &r.IdleScan
 	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.Limits.NodeBytes
 	r.supervisor = t.Supervision
-	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Type, t.Log, GuardHook(&r.Panics, "OnFailure", t.Supervision.OnFailure)
+	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Type, t.Log,
+		GuardHook(&r.Panics, "OnFailure", t.Supervision.OnFailure)
 	r.Leases.Shards = r.Panics.guardLeases("Lease", t.ShardLeases)
 	r.Leases.Coordinator = r.Panics.guardLeases("CoordinatorLease", t.CoordinatorLeases)
 	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)

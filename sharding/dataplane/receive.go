@@ -193,7 +193,8 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *Shard) bool {
 		}
 		return false
 	}
-	if rt != nil && rt.Buffer == nil { // we would send it back where it comes from: one of the two is about to learn better
+	// we would send it back where it comes from: one of the two is about to learn better
+	if rt != nil && rt.Buffer == nil {
 		r.Routes.divert(m.Shard, rt)
 	}
 	p := bufferedCopy(m)

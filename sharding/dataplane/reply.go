@@ -16,7 +16,8 @@ import (
 
 // statusErrors are what the asker gets.
 var statusErrors = [codec.StatusEnd]error{
-	nil, ErrHandler, ErrNoReply, ErrBufferFull, ErrStopped, ErrUnregisteredMessage, ErrInvalidID, ErrEncoding, ErrNodeGone, ErrReplyType,
+	nil, ErrHandler, ErrNoReply, ErrBufferFull, ErrStopped, ErrUnregisteredMessage, ErrInvalidID, ErrEncoding,
+	ErrNodeGone, ErrReplyType,
 	ErrMessageTooLarge, ErrMoving, ErrNoLease, ErrHandler, ErrUnsent,
 }
 
@@ -72,7 +73,8 @@ func (b *Outbox) Reply(call, origin uint64, v any, request *codec.Type) error {
 		if errors.Is(err, ErrUnregisteredMessage) {
 			status = codec.StatusUnregistered
 		}
-		o.body = codec.AppendErrorReply(o.body[:0], call, status, strings.TrimPrefix(err.Error(), statusErrors[status].Error()+": "))
+		o.body = codec.AppendErrorReply(o.body[:0], call, status,
+			strings.TrimPrefix(err.Error(), statusErrors[status].Error()+": "))
 	}
 	if sendErr := b.sendReply(origin, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
 		text := fmt.Sprintf("the reply has %d bytes", len(o.body))
@@ -175,7 +177,8 @@ func (b *Outbox) drainReplies(to uint64, q *replyQueue) {
 			return
 		}
 		fill := func(dst []byte) []byte { return append(dst, f.bytes...) }
-		if err := b.Net.AppendWait(b.Overflow.ctx, transport.NodeID(to), transport.Data, f.stripe, b.Channel, fill, nil); err != nil {
+		if err := b.Net.AppendWait(b.Overflow.ctx, transport.NodeID(to), transport.Data, f.stripe, b.Channel,
+			fill, nil); err != nil {
 			b.drops.Drop(DropReplyUnsent, -1, "", nil)
 		}
 	}

@@ -19,9 +19,11 @@ type Routes struct {
 	decoder decoder
 	ended   chan struct{} // closed when nothing is passed on any more
 
-	hash   protocol.Hash
-	Slots  []atomic.Pointer[Route]
-	Lanes  []atomic.Pointer[Shard] // takes what other nodes have sent here, which a local hand-off does not hold back; nil: that waits too
+	hash  protocol.Hash
+	Slots []atomic.Pointer[Route]
+	// takes what other nodes have sent here, which a local hand-off does not hold back; nil: that
+	// waits too
+	Lanes  []atomic.Pointer[Shard]
 	Hosted []atomic.Pointer[Shard] // runs here, whatever its messages do
 
 	Limit BufferLimit

@@ -35,8 +35,9 @@ func (r *Plane) Send(ctx context.Context, id string, env Envelope) error {
 // sendSlow is send for everything but a local entity with room.
 func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env Envelope) error {
 	slot := &r.Routes.Slots[number]
-	endless := env.Call != 0 && env.Origin == r.Self && !hasDeadline(ctx) // a question's deadline holds for its way, too
-	waited := false                                                       // for room
+	// a question's deadline holds for its way, too
+	endless := env.Call != 0 && env.Origin == r.Self && !hasDeadline(ctx)
+	waited := false // for room
 	for {
 		if err := ctx.Err(); err != nil {
 			if waited {
@@ -119,7 +120,8 @@ func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string, env En
 // again under the lane's lock, so that nothing follows the fence that is appended after the route
 // was changed. It waits for room only outside of handlers, and if told to; ErrBufferFull then says
 // that ctx ended first.
-func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *Route, id string, env Envelope) (<-chan struct{}, error) {
+func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *Route, id string,
+	env Envelope) (<-chan struct{}, error) {
 	o := r.Out.frame()
 	defer o.release()
 	err := o.encode(number, &r.Routes.Slots[number], rt, id, env)

@@ -24,8 +24,10 @@ type slowWatch struct {
 	after time.Duration // a handler that runs for longer is told of; 0: none is
 	every time.Duration // the time between two looks
 
-	look atomic.Uint32 // the number of the last look; a worker stores it with the first message that it begins after that
-	now  atomic.Int64  // handlers that run for longer than after
+	// the number of the last look; a worker stores it with the first message that it begins after
+	// that
+	look atomic.Uint32
+	now  atomic.Int64 // handlers that run for longer than after
 
 	mu      sync.Mutex
 	sighted map[*worker]sighting
@@ -222,7 +224,8 @@ func HandlerIn(stack string) string {
 func callsHandler(frame string) bool {
 	_, method, is := strings.Cut(frame, "/sharding.(*Context[...]).")
 	if is {
-		return strings.HasPrefix(method, "receive(") || strings.HasPrefix(method, "carry(") || strings.HasPrefix(method, "stop(")
+		return strings.HasPrefix(method, "receive(") || strings.HasPrefix(method, "carry(") ||
+			strings.HasPrefix(method, "stop(")
 	}
 	return strings.Contains(frame, "/sharding.") && strings.Contains(frame, ".incarnate.func")
 }

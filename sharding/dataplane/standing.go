@@ -79,7 +79,8 @@ func (s *Standing) Uncoordinated() error {
 		for _, u := range (*awaits)[:min(len(*awaits), 5)] {
 			names = append(names, NameIn(v, u))
 		}
-		return fmt.Errorf("the coordinator, on this node, waits until %d members have said what they host: %s", len(*awaits), strings.Join(names, ", "))
+		return fmt.Errorf("the coordinator, on this node, waits until %d members have said what they host: %s",
+			len(*awaits), strings.Join(names, ", "))
 	}
 	u, why := membership.UID(s.coordinator.Load()), s.mismatch.Load()
 	switch {
@@ -90,7 +91,8 @@ func (s *Standing) Uncoordinated() error {
 	case why != nil:
 		return fmt.Errorf("the coordinator, on %s, has refused this node: %s", NameIn(v, u), *why)
 	case s.CoordinatorAbsent.Load():
-		return fmt.Errorf("the type is not started on %s, where its coordinator would be: it is the oldest member with role %q", NameIn(v, u), s.role)
+		return fmt.Errorf("the type is not started on %s, where its coordinator would be: it is the oldest member "+
+			"with role %q", NameIn(v, u), s.role)
 	case uint64(u) == s.self:
 		return errors.New("the coordinator, on this node, begins")
 	}

@@ -21,7 +21,9 @@ type Stats struct {
 	Asks     int         // questions under way
 	Drops    []DropCount // by reason; those that never happened are left out
 
-	Panics       uint64 // of the type's codecs, hooks (OnDrop, OnFailure, OnEvent, boxes) and stores of leases, which were survived
+	// of the type's codecs, hooks (OnDrop, OnFailure, OnEvent, boxes) and stores of leases, which
+	// were survived
+	Panics       uint64
 	AsksTimedOut uint64 // questions whose time was over before an answer came
 	Restored     uint64 // entities that were started because they are remembered, and not by a message
 
@@ -50,7 +52,8 @@ func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Co
 func CountStats(r *Plane) Stats {
 	s := Stats{
 		Buffered: int(r.Routes.Limit.Count.Load()), Queued: int(r.Pool.queued.Load()),
-		Asks: r.Asks.open(), AsksTimedOut: r.Asks.late.Load(), Restored: r.Restored.Load(), Panics: r.Panics.Count.Load(), Held: int(r.Held.Used.Load()), Slow: int(r.Slow.now.Load()),
+		Asks: r.Asks.open(), AsksTimedOut: r.Asks.late.Load(), Restored: r.Restored.Load(),
+		Panics: r.Panics.Count.Load(), Held: int(r.Held.Used.Load()), Slow: int(r.Slow.now.Load()),
 	}
 	r.Pool.mu.Lock()
 	s.Workers = r.Pool.workers

@@ -170,7 +170,8 @@ func (e *Entity) SetReceiveTimeout(r *Plane, d time.Duration, msg any) {
 
 // report logs a failure and tells the user's hook.
 func (s *Supervisor) report(e *Entity, err error, stack []byte, done Policy) {
-	s.log.Error("entity failed", "type", s.typ, "id", e.ID, "error", err, "outcome", done.String(), "stack", string(stack))
+	s.log.Error("entity failed", "type", s.typ, "id", e.ID, "error", err, "outcome",
+		done.String(), "stack", string(stack))
 	if s.OnFailure != nil {
 		s.OnFailure(FailedHandler{e.ID, err, stack, done})
 	}

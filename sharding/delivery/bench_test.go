@@ -36,7 +36,9 @@ func BenchmarkDelivery(b *testing.B) {
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			p := producer(b, g, delivery.Config{ID: fmt.Sprint(name, b.N, time.Now().UnixNano()), ResendFirst: 10 * time.Second})
+			p := producer(b, g, delivery.Config{
+				ID: fmt.Sprint(name, b.N, time.Now().UnixNano()), ResendFirst: 10 * time.Second,
+			})
 			b.ResetTimer()
 			run(b, p)
 		})

@@ -139,7 +139,8 @@ func TestQueueThatPanics(t *testing.T) {
 	defer p.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if err := p.Deliver(ctx, "e", note{1}); !errors.Is(err, ErrQueue) || !strings.Contains(err.Error(), "panicked: before") {
+	if err := p.Deliver(ctx, "e", note{1}); !errors.Is(err, ErrQueue) ||
+		!strings.Contains(err.Error(), "panicked: before") {
 		t.Errorf("a panic before the answer: %v", err)
 	}
 	if err := p.Deliver(ctx, "e", note{2}); err != nil {
@@ -150,7 +151,8 @@ func TestQueueThatPanics(t *testing.T) {
 	}
 	for i := range 2 {
 		e, ok := next(ctx, told).(events.UserCodePanicked)
-		if !ok || e.SoFar != uint64(i+1) || !strings.Contains(e.In, `producer "p"`) || !strings.Contains(e.Stack, "broken_test.go") {
+		if !ok || e.SoFar != uint64(i+1) || !strings.Contains(e.In, `producer "p"`) ||
+			!strings.Contains(e.Stack, "broken_test.go") {
 			t.Errorf("told %v", e)
 		}
 	}

@@ -68,7 +68,8 @@ func (c Config) withDefaults() Config {
 // machine is the configuration of the producing machine.
 func (c Config) machine(origin, generation uint64) protocol.ProducerConfig {
 	return protocol.ProducerConfig{
-		ID: c.ID, Origin: origin, Generation: generation, Durable: c.Queue != nil, BufferMax: c.BufferMax, ChannelsMax: c.ChannelsMax,
+		ID: c.ID, Origin: origin, Generation: generation, Durable: c.Queue != nil, BufferMax: c.BufferMax,
+		ChannelsMax: c.ChannelsMax,
 		ResendFirst: c.ResendFirst, CleanupUnused: c.CleanupUnusedAfter, StoreRetry: c.StoreRetry,
 	}
 }

@@ -184,7 +184,8 @@ func TestBackPressure(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 30*time.Millisecond)
 	defer cancel()
-	if err := p.Send(short, "e5", step{"p", 5}); !errors.Is(err, delivery.ErrBufferFull) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := p.Send(short, "e5", step{"p", 5}); !errors.Is(err, delivery.ErrBufferFull) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("no room: %v", err)
 	}
 	if err := p.Flush(short); !errors.Is(err, delivery.ErrUnconfirmed) {
@@ -226,10 +227,12 @@ func TestRefusals(t *testing.T) {
 	if _, err := delivery.NewProducer(g, delivery.Config{ID: "p"}); !errors.Is(err, sharding.ErrBox) {
 		t.Errorf("an ID that is in use: %v", err)
 	}
-	if _, err := delivery.NewProducer(g, delivery.Config{BufferBytes: -1, MessageMax: -1}); !errors.Is(err, delivery.ErrConfig) {
+	if _, err := delivery.NewProducer(g,
+		delivery.Config{BufferBytes: -1, MessageMax: -1}); !errors.Is(err, delivery.ErrConfig) {
 		t.Errorf("faults: %v", err)
 	}
-	if _, err := delivery.Consume(l.entityType(t), delivery.ConsumerConfig{Window: -1}); !errors.Is(err, delivery.ErrConfig) {
+	if _, err := delivery.Consume(l.entityType(t),
+		delivery.ConsumerConfig{Window: -1}); !errors.Is(err, delivery.ErrConfig) {
 		t.Errorf("faults: %v", err)
 	}
 	p.Close()
@@ -271,7 +274,9 @@ func TestQueues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, q := range map[string]delivery.Queue{"memory": delivery.NewMemoryQueue(), "table": delivery.NewTableQueue(table)} {
+	for name, q := range map[string]delivery.Queue{
+		"memory": delivery.NewMemoryQueue(), "table": delivery.NewTableQueue(table),
+	} {
 		t.Run(name, func(t *testing.T) {
 			l := newHistory()
 			l.hold = make(chan *delivery.Confirmation, 100)

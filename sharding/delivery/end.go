@@ -76,6 +76,7 @@ func (s *sender) breaks(b runloop.Broken) {
 	s.mu.Unlock()
 	s.letGo()
 	s.emit(ProducerBroken{
-		Type: s.typ, Producer: s.cfg.ID, State: fmt.Sprintf("%+v", s.m.Stats()), Panic: fmt.Sprint(b.Value), Stack: string(b.Stack),
+		Type: s.typ, Producer: s.cfg.ID, State: fmt.Sprintf("%+v", s.m.Stats()),
+		Panic: fmt.Sprint(b.Value), Stack: string(b.Stack),
 	})
 }

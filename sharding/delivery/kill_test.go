@@ -70,7 +70,8 @@ func runProducer(role, dir string, round int) error {
 		return err
 	}
 	n, err := ddata.Start(ctx, ddata.Config{
-		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Preset: ddata.Local, Roles: []string{"backend"}, Logger: slog.New(slog.DiscardHandler),
+		Name: "test", Bind: "127.0.0.1:0",
+		BootstrapExpect: 1, Preset: ddata.Local, Roles: []string{"backend"}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err
@@ -87,7 +88,8 @@ func runProducer(role, dir string, round int) error {
 		return err
 	}
 	p, err := delivery.NewProducer(g, delivery.Config{
-		ID: "p", Queue: delivery.NewTableQueue(table), BufferMax: 1 << 20, ResendFirst: 100 * time.Millisecond, StoreRetry: 10 * time.Millisecond,
+		ID: "p", Queue: delivery.NewTableQueue(table), BufferMax: 1 << 20, ResendFirst: 100 * time.Millisecond,
+		StoreRetry: 10 * time.Millisecond,
 	})
 	if err != nil {
 		return err

@@ -89,7 +89,8 @@ func (w *walker) step(id string, m step) error {
 		return fmt.Errorf("step %d fails", m.N)
 	}
 	if m.N <= w.last[m.By] {
-		w.l.wrong = append(w.l.wrong, fmt.Sprintf("%s: %d of %s after %d in one incarnation", id, m.N, m.By, w.last[m.By]))
+		w.l.wrong = append(w.l.wrong, fmt.Sprintf("%s: %d of %s after %d in one incarnation",
+			id, m.N, m.By, w.last[m.By]))
 	}
 	w.last[m.By] = m.N
 	key := m.By + "/" + id

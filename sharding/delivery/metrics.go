@@ -10,18 +10,25 @@ import (
 
 // The metrics of producers and consumers; the table in the package comment explains them.
 var (
-	mUnconfirmed = ofProducer("coterie_delivery_unconfirmed_messages", "Messages that the producer holds.", events.Gauge)
-	mBytes       = ofProducer("coterie_delivery_unconfirmed_bytes", "What they take of BufferBytes.", events.Gauge)
-	mSent        = ofProducer("coterie_delivery_sent_total", "Messages that were sent, each time.", events.Counter)
-	mResent      = ofProducer("coterie_delivery_resent_total", "Of these, those that had been sent before.", events.Counter)
-	mConfirmed   = ofProducer("coterie_delivery_confirmed_total", "Messages that entities have confirmed.", events.Counter)
-	mWindowFull  = ofProducer("coterie_delivery_window_full_total", "Messages that had to wait because their entity's window was full.", events.Counter)
-	mBufferFull  = ofProducer("coterie_delivery_buffer_full_total", "Calls that had to wait because the producer held all that it may.", events.Counter)
-	mUnstored    = ofProducer("coterie_delivery_queue_failures_total", "Batches that the Queue has failed to store.", events.Counter)
+	mUnconfirmed = ofProducer("coterie_delivery_unconfirmed_messages",
+		"Messages that the producer holds.", events.Gauge)
+	mBytes  = ofProducer("coterie_delivery_unconfirmed_bytes", "What they take of BufferBytes.", events.Gauge)
+	mSent   = ofProducer("coterie_delivery_sent_total", "Messages that were sent, each time.", events.Counter)
+	mResent = ofProducer("coterie_delivery_resent_total",
+		"Of these, those that had been sent before.", events.Counter)
+	mConfirmed = ofProducer("coterie_delivery_confirmed_total",
+		"Messages that entities have confirmed.", events.Counter)
+	mWindowFull = ofProducer("coterie_delivery_window_full_total",
+		"Messages that had to wait because their entity's window was full.", events.Counter)
+	mBufferFull = ofProducer("coterie_delivery_buffer_full_total",
+		"Calls that had to wait because the producer held all that it may.", events.Counter)
+	mUnstored = ofProducer("coterie_delivery_queue_failures_total",
+		"Batches that the Queue has failed to store.", events.Counter)
 
-	mDuplicates = ofConsumers("coterie_delivery_duplicates_total", "Messages that had come before and were not handled again.")
-	mFailed     = ofConsumers("coterie_delivery_failed_total", "Deliveries that handlers have not confirmed.")
-	mRefused    = ofConsumers("coterie_delivery_refused_total", "Messages for which an entity had no room.")
+	mDuplicates = ofConsumers("coterie_delivery_duplicates_total",
+		"Messages that had come before and were not handled again.")
+	mFailed  = ofConsumers("coterie_delivery_failed_total", "Deliveries that handlers have not confirmed.")
+	mRefused = ofConsumers("coterie_delivery_refused_total", "Messages for which an entity had no room.")
 )
 
 func ofProducer(name, help string, kind events.Kind) *events.Metric {
@@ -73,7 +80,10 @@ func (n *intake) add(before, after protocol.ConsumerStats) {
 	for _, c := range [...]struct {
 		all  *atomic.Uint64
 		more uint64
-	}{{&n.duplicates, after.Duplicates - before.Duplicates}, {&n.failed, after.Failed - before.Failed}, {&n.refused, after.Refused - before.Refused}} {
+	}{
+		{&n.duplicates, after.Duplicates - before.Duplicates}, {&n.failed, after.Failed - before.Failed},
+		{&n.refused, after.Refused - before.Refused},
+	} {
 		if c.more > 0 {
 			c.all.Add(c.more)
 		}

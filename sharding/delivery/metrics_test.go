@@ -59,7 +59,8 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("no room: %v", err)
 	}
 	m.Want(t, map[string]int{
-		"unconfirmed_messages producer=p": 60, "buffer_full_total producer=p": 1, "confirmed_total producer=p": 0, "failed_total": 0, "refused_total": 0,
+		"unconfirmed_messages producer=p": 60, "buffer_full_total producer=p": 1, "confirmed_total producer=p": 0,
+		"failed_total": 0, "refused_total": 0,
 		"queue_failures_total producer=p": 0,
 	})
 	if size := m.Values()["unconfirmed_bytes producer=p"]; size < 60 || size > 60*100 {
@@ -88,8 +89,11 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	until("confirmed_total producer=p", 60)
-	m.Want(t, map[string]int{"unconfirmed_messages producer=p": 0, "unconfirmed_bytes producer=p": 0, "failed_total": 1})
-	if all, again := m.Values()["sent_total producer=p"], m.Values()["resent_total producer=p"]; again == 0 || all != 60+again {
+	m.Want(t, map[string]int{
+		"unconfirmed_messages producer=p": 0, "unconfirmed_bytes producer=p": 0, "failed_total": 1,
+	})
+	if all, again := m.Values()["sent_total producer=p"],
+		m.Values()["resent_total producer=p"]; again == 0 || all != 60+again {
 		t.Errorf("%d were sent, %d of them again", all, again)
 	}
 	eventstest.CheckTable(t, m)

@@ -77,7 +77,8 @@ func (p *Producer[M]) encode(id string, msg M) ([]byte, error) {
 	}
 	body, err := p.codec.Append(nil, msg)
 	if err == nil && len(body) > p.s.cfg.MessageMax {
-		err = fmt.Errorf("%w: %T has %d bytes, MessageMax is %d", sharding.ErrMessageTooLarge, msg, len(body), p.s.cfg.MessageMax)
+		err = fmt.Errorf("%w: %T has %d bytes, MessageMax is %d",
+			sharding.ErrMessageTooLarge, msg, len(body), p.s.cfg.MessageMax)
 	}
 	return body, err
 }

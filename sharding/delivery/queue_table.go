@@ -46,7 +46,9 @@ func (q *TableQueue) Load() (generation uint64, rows []Row, err error) {
 func (q *TableQueue) Commit(b Batch, done func(error)) {
 	rows := make([]durable.Row, 0, len(b.Add)+len(b.Remove)+1)
 	if b.Generation > 0 {
-		rows = append(rows, durable.Row{Key: []byte{generationKey}, Value: cbor.AppendUint([]byte{queueFormat}, b.Generation)})
+		rows = append(rows, durable.Row{
+			Key: []byte{generationKey}, Value: cbor.AppendUint([]byte{queueFormat}, b.Generation),
+		})
 	}
 	for i := range b.Add {
 		rows = append(rows, durable.Row{Key: rowKey(b.Add[i].RowKey), Value: encodeRow(&b.Add[i])})

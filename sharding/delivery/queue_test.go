@@ -17,9 +17,15 @@ func TestTableQueue(t *testing.T) {
 	}
 	q := NewTableQueue(table)
 	row := func(channel, seq uint64) Row {
-		return Row{RowKey: RowKey{Session: Session{Generation: 7, Channel: channel}, Seq: seq}, Entity: "entity", Body: []byte{1, 2, 3}}
+		return Row{
+			RowKey: RowKey{Session: Session{Generation: 7, Channel: channel}, Seq: seq},
+			Entity: "entity", Body: []byte{1, 2, 3},
+		}
 	}
-	for _, b := range []Batch{{Generation: 7, Add: []Row{row(1, 1), row(1, 2), row(2, 1)}}, {Remove: []RowKey{row(1, 1).RowKey, row(9, 9).RowKey}}} {
+	for _, b := range []Batch{
+		{Generation: 7, Add: []Row{row(1, 1), row(1, 2), row(2, 1)}},
+		{Remove: []RowKey{row(1, 1).RowKey, row(9, 9).RowKey}},
+	} {
 		q.Commit(b, func(err error) {
 			if err != nil {
 				t.Error(err)
@@ -27,10 +33,13 @@ func TestTableQueue(t *testing.T) {
 		})
 	}
 	generation, rows, err := q.Load()
-	if generation != 7 || len(rows) != 2 || err != nil || rows[0].RowKey != row(1, 2).RowKey || rows[1].Entity != "entity" {
+	if generation != 7 || len(rows) != 2 || err != nil || rows[0].RowKey != row(1, 2).RowKey ||
+		rows[1].Entity != "entity" {
 		t.Errorf("%d %v %v", generation, rows, err)
 	}
-	for _, bad := range []durable.Row{{Key: []byte("x"), Value: []byte{1}}, {Key: []byte{generationKey}, Value: []byte{1, 0x41}}} {
+	for _, bad := range []durable.Row{
+		{Key: []byte("x"), Value: []byte{1}}, {Key: []byte{generationKey}, Value: []byte{1, 0x41}},
+	} {
 		table, _ := env.Table("q" + string(bad.Key))
 		table.Commit([]durable.Row{bad}, func(error) {})
 		if _, _, err := NewTableQueue(table).Load(); !errors.Is(err, errRow) {
@@ -55,7 +64,9 @@ func FuzzRow(f *testing.F) {
 
 // The bytes are a promise to tables that other versions have written.
 func TestGoldenRows(t *testing.T) {
-	r := Row{RowKey: RowKey{Session: Session{Generation: 3, Channel: 300}, Seq: 7}, Entity: "e\u00e9", Body: []byte{1, 2}}
+	r := Row{
+		RowKey: RowKey{Session: Session{Generation: 3, Channel: 300}, Seq: 7}, Entity: "e\u00e9", Body: []byte{1, 2},
+	}
 	golden.Bytes(t, "testdata/rows.hex", func(yield func(string, []byte) bool) {
 		_ = yield("key", rowKey(r.RowKey)) && yield("row", encodeRow(&r)) && yield("empty", encodeRow(&Row{}))
 	})

@@ -52,7 +52,8 @@ const inboxMax = 1 << 16
 // newSender makes everything but the box, and lets nothing loose.
 func newSender(cfg Config, node membership.UID, carry func(string, []byte) error) (*sender, error) {
 	s := &sender{
-		cfg: cfg, carry: carry, emit: func(events.Event) {}, calls: map[uint64]chan protocol.Outcome{}, closed: make(chan struct{}), cause: ErrClosed,
+		cfg: cfg, carry: carry, emit: func(events.Event) {}, calls: map[uint64]chan protocol.Outcome{},
+		closed: make(chan struct{}), cause: ErrClosed,
 	}
 	now := time.Now()
 	generation := uint64(now.UnixNano())

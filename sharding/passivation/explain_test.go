@@ -12,11 +12,18 @@ func TestNextGoesNext(t *testing.T) {
 	window := Window{Policy: LeastRecentlyUsed, Proportion: 0.3}
 	sketch := Sketch{ResetMultiplier: 1e6, WidthMultiplier: 64} // never halved, and hardly ever two in one place
 	for name, s := range map[string]Strategy{                   // order: each is tried by itself
-		"least recently used": {ActiveEntityLimit: 1}, "most recently used": {ActiveEntityLimit: 1, Replacement: MostRecentlyUsed},
-		"least frequently used": {ActiveEntityLimit: 1, Replacement: LeastFrequentlyUsed}, "levels": {ActiveEntityLimit: 1, Levels: 3},
-		"window":            {ActiveEntityLimit: 1, Admission: Admission{Window: window}},
-		"filter":            {ActiveEntityLimit: 1, Admission: Admission{FrequencySketch: true, Sketch: sketch}},
-		"window and filter": {ActiveEntityLimit: 1, Levels: 2, Admission: Admission{Window: window, FrequencySketch: true, Sketch: sketch}},
+		"least recently used": {ActiveEntityLimit: 1}, "most recently used": {
+			ActiveEntityLimit: 1, Replacement: MostRecentlyUsed,
+		},
+		"least frequently used": {ActiveEntityLimit: 1, Replacement: LeastFrequentlyUsed},
+		"levels":                {ActiveEntityLimit: 1, Levels: 3},
+		"window":                {ActiveEntityLimit: 1, Admission: Admission{Window: window}},
+		"filter":                {ActiveEntityLimit: 1, Admission: Admission{FrequencySketch: true, Sketch: sketch}},
+		"window and filter": {
+			ActiveEntityLimit: 1, Levels: 2, Admission: Admission{
+				Window: window, FrequencySketch: true, Sketch: sketch,
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -59,7 +66,8 @@ func TestNextGoesNext(t *testing.T) {
 					}
 				}
 				if window != p.window.n || main != p.main.n {
-					t.Fatalf("%d in the window and %d in the main area, want %d and %d", window, main, p.window.n, p.main.n)
+					t.Fatalf("%d in the window and %d in the main area, want %d and %d",
+						window, main, p.window.n, p.main.n)
 				}
 			})
 		})
@@ -72,7 +80,8 @@ func TestStanding(t *testing.T) {
 	s, _ := p.Add(7)
 	p.Touch(s)
 	p.Touch(s)
-	if st := p.Standing(s); st.Level != 1 || st.Seen != 3 || st.Window || st.String() != "main area, 1 of 8, level 1, seen 3 times" {
+	if st := p.Standing(s); st.Level != 1 || st.Seen != 3 || st.Window ||
+		st.String() != "main area, 1 of 8, level 1, seen 3 times" {
 		t.Errorf("%+v: %v", st, st)
 	}
 }

@@ -225,20 +225,26 @@ func (m *model) setLimit(limit int) (gone []int) {
 func anyStrategy(t *rapid.T) Strategy {
 	s := Strategy{
 		ActiveEntityLimit: 1,
-		Replacement:       rapid.SampledFrom([]Replacement{LeastRecentlyUsed, MostRecentlyUsed, LeastFrequentlyUsed}).Draw(t, "replacement"),
+		Replacement: rapid.SampledFrom([]Replacement{LeastRecentlyUsed, MostRecentlyUsed,
+			LeastFrequentlyUsed}).Draw(t, "replacement"),
 	}
 	switch s.Replacement {
 	case LeastRecentlyUsed:
-		s.Proportions = rapid.SampledFrom([][]float64{nil, {0.2, 0.8}, {0.5, 0.5}, {0.25, 0.25, 0.5}, {0.01, 0.99}}).Draw(t, "proportions")
+		s.Proportions = rapid.SampledFrom([][]float64{nil, {0.2, 0.8}, {0.5, 0.5}, {0.25, 0.25, 0.5},
+			{0.01, 0.99}}).Draw(t, "proportions")
 	case LeastFrequentlyUsed:
 		s.DynamicAging = rapid.Bool().Draw(t, "ageing")
 	}
 	s.Admission = Admission{
 		FrequencySketch: rapid.Bool().Draw(t, "filter"),
-		Sketch:          Sketch{WidthMultiplier: 64, CounterBits: rapid.SampledFrom([]int{2, 4, 8, 32}).Draw(t, "bits"), ResetMultiplier: 3},
+		Sketch: Sketch{
+			WidthMultiplier: 64, CounterBits: rapid.SampledFrom([]int{2, 4, 8, 32}).Draw(t, "bits"), ResetMultiplier: 3,
+		},
 	}
 	w := &s.Admission.Window
-	w.Policy = rapid.SampledFrom([]Replacement{Unset, LeastRecentlyUsed, MostRecentlyUsed, LeastFrequentlyUsed}).Draw(t, "window")
+	w.Policy = rapid.SampledFrom([]Replacement{
+		Unset, LeastRecentlyUsed, MostRecentlyUsed, LeastFrequentlyUsed,
+	}).Draw(t, "window")
 	w.Proportion = rapid.SampledFrom([]float64{0.01, 0.1, 0.5, 1}).Draw(t, "proportion")
 	if w.Policy != Unset {
 		w.HillClimbing = rapid.Bool().Draw(t, "climb")

@@ -57,7 +57,8 @@ func TestSegments(t *testing.T) {
 
 func TestLeastFrequentlyUsed(t *testing.T) {
 	play(t, Strategy{ActiveEntityLimit: region, Replacement: LeastFrequentlyUsed}, region, []act{
-		{access: rising(span(1, 20)), gone: []int{1, 5, 9, 13, 2, 6, 10, 17, 14, 18}, stay: []int{3, 4, 7, 8, 11, 12, 15, 16, 19, 20}},
+		{access: rising(span(1, 20)), gone: []int{1, 5, 9, 13, 2, 6, 10, 17, 14, 18},
+			stay: []int{3, 4, 7, 8, 11, 12, 15, 16, 19, 20}},
 		{limit: 5, gone: []int{3, 7, 11, 15, 19}, stay: []int{4, 8, 12, 16, 20}},
 		// A new entity does not go for itself, although it is the least frequent.
 		{access: rising(span(1, 4)), gone: []int{4, 1, 2, 3}, stay: []int{4, 8, 12, 16, 20}},
@@ -76,7 +77,8 @@ func TestDynamicAging(t *testing.T) {
 		{limit: 5, gone: span(16, 20), stay: span(1, 5)}, // age 3
 		{access: span(6, 10), gone: []int{1, 2, 6, 7, 8}, stay: []int{3, 4, 5, 9, 10}},
 		{access: span(11, 15), gone: []int{9, 10, 11, 12, 13}, stay: []int{3, 4, 5, 14, 15}}, // age 9
-		{access: span(16, 20), gone: []int{3, 4, 5, 14, 15}, stay: span(16, 20)},             // what was popular once has gone
+		// what was popular once has gone
+		{access: span(16, 20), gone: []int{3, 4, 5, 14, 15}, stay: span(16, 20)},
 	})
 }
 
@@ -86,8 +88,10 @@ func TestWindowAndFilter(t *testing.T) {
 		Admission: Admission{FrequencySketch: true, Window: Window{Policy: LeastRecentlyUsed, Proportion: 0.2}},
 	}
 	play(t, s, 20, []act{
-		{access: span(1, 40), gone: span(17, 36), stay: join(span(1, 16), span(37, 40))}, // the same frequency is not enough
-		{access: span(1, 20), gone: span(37, 40), stay: span(1, 20)},                     // 1 to 4 below, 5 to 16 above, 17 to 20 in the window
+		// the same frequency is not enough
+		{access: span(1, 40), gone: span(17, 36), stay: join(span(1, 16), span(37, 40))},
+		// 1 to 4 below, 5 to 16 above, 17 to 20 in the window
+		{access: span(1, 20), gone: span(37, 40), stay: span(1, 20)},
 		{access: each(5, span(17, 20)), stay: span(1, 20)},
 		{access: span(21, 24), gone: span(1, 4), stay: span(5, 24)},                       // 17 to 20 are admitted
 		{access: span(25, 28), gone: span(21, 24), stay: join(span(5, 20), span(25, 28))}, // 21 to 24 are not
@@ -105,17 +109,21 @@ func TestFilterWithoutWindow(t *testing.T) {
 		{access: each(5, span(11, 20)), gone: span(1, 10), stay: span(11, 20)},
 		{access: each(2, span(1, 10)), gone: each(2, span(1, 10)), stay: span(11, 20)},
 		{limit: 5, gone: span(11, 15), stay: span(16, 20)},
-		{access: span(1, 10), gone: join(span(16, 20), span(6, 10)), stay: span(1, 5)}, // all frequencies were forgotten
+		// all frequencies were forgotten
+		{access: span(1, 10), gone: join(span(16, 20), span(6, 10)), stay: span(1, 5)},
 	})
 }
 
 func TestWindowWithoutFilter(t *testing.T) {
 	s := Strategy{
-		ActiveEntityLimit: region, Replacement: LeastFrequentlyUsed, Admission: Admission{Window: Window{Policy: LeastRecentlyUsed, Proportion: 0.3}},
+		ActiveEntityLimit: region, Replacement: LeastFrequentlyUsed, Admission: Admission{
+			Window: Window{Policy: LeastRecentlyUsed, Proportion: 0.3},
+		},
 	}
 	play(t, s, region, []act{
-		{access: join(span(1, 10), span(1, 7)), stay: span(1, 10)},                         // 8 to 10 in the window
-		{access: span(11, 13), gone: []int{1, 8, 9}, stay: join(span(2, 7), span(10, 13))}, // each candidate enters with one access, and is the next to go
+		{access: join(span(1, 10), span(1, 7)), stay: span(1, 10)}, // 8 to 10 in the window
+		// each candidate enters with one access, and is the next to go
+		{access: span(11, 13), gone: []int{1, 8, 9}, stay: join(span(2, 7), span(10, 13))},
 	})
 }
 
@@ -134,14 +142,22 @@ func TestAdaptiveWindow(t *testing.T) {
 		{access: each(10, span(1, 10)), stay: span(1, 10)},
 		// A window of one; fewer accesses meet active entities, so it grows to five and 1 to 4 move
 		// into it.
-		{access: times(4, span(11, 20)), gone: join(span(10, 20), span(11, 20), span(11, 20), span(11, 19)), stay: join(span(1, 9), []int{20})},
-		{access: each(2, span(21, 30)), gone: join([]int{20}, span(1, 4), span(21, 25)), stay: join(span(5, 9), span(26, 30))}, // then to seven
-		{access: each(5, span(21, 24)), gone: span(26, 29), stay: join(span(5, 9), span(21, 24), []int{30})},                   // then to eight
-		{access: times(2, span(31, 40)), gone: join([]int{30, 5, 6}, span(21, 24), []int{7}, span(31, 40), []int{31, 32}),
+		{access: times(4, span(11, 20)), gone: join(span(10, 20), span(11, 20), span(11, 20), span(11, 19)),
+			stay: join(span(1, 9), []int{20})},
+		// then to seven
+		{access: each(2, span(21, 30)), gone: join([]int{20}, span(1, 4), span(21, 25)),
+			stay: join(span(5, 9), span(26, 30))},
+		// then to eight
+		{access: each(5, span(21, 24)), gone: span(26, 29), stay: join(span(5, 9), span(21, 24), []int{30})},
+		{access: times(2, span(31, 40)),
+			gone: join([]int{30, 5, 6}, span(21, 24), []int{7}, span(31, 40), []int{31, 32}),
 			stay: join(span(8, 9), span(33, 40))}, // no access meets an active entity: back to seven
-		{access: each(2, span(41, 50)), gone: span(34, 43), stay: join(span(8, 9), []int{33}, span(44, 50))}, // to three
-		{access: each(2, span(51, 60)), gone: span(48, 57), stay: join(span(8, 9), []int{33}, span(44, 47), span(58, 60))},
-		{access: span(61, 70), gone: span(60, 69), stay: join(span(8, 9), []int{33}, span(44, 47), []int{58, 59, 70})}, // a window of one
+		// to three
+		{access: each(2, span(41, 50)), gone: span(34, 43), stay: join(span(8, 9), []int{33}, span(44, 50))},
+		{access: each(2, span(51, 60)), gone: span(48, 57),
+			stay: join(span(8, 9), []int{33}, span(44, 47), span(58, 60))},
+		// a window of one
+		{access: span(61, 70), gone: span(60, 69), stay: join(span(8, 9), []int{33}, span(44, 47), []int{58, 59, 70})},
 	})
 }
 

@@ -141,8 +141,10 @@ func TestStrategyValidate(t *testing.T) {
 		return s
 	}
 	for _, good := range []Strategy{
-		{}, {None: true}, {IdleTimeout: -1}, {IdleTimeout: time.Minute, IdleInterval: time.Second}, DefaultStrategy(), {ActiveEntityLimit: 1, Levels: 3},
-		{ActiveEntityLimit: 9, Replacement: MostRecentlyUsed}, {ActiveEntityLimit: 9, Replacement: LeastFrequentlyUsed, DynamicAging: true},
+		{}, {None: true}, {IdleTimeout: -1}, {IdleTimeout: time.Minute, IdleInterval: time.Second}, DefaultStrategy(),
+		{ActiveEntityLimit: 1, Levels: 3},
+		{ActiveEntityLimit: 9, Replacement: MostRecentlyUsed},
+		{ActiveEntityLimit: 9, Replacement: LeastFrequentlyUsed, DynamicAging: true},
 		{ActiveEntityLimit: 7, IdleTimeout: time.Second}, {None: true, StopTimeout: time.Second},
 	} {
 		if err := good.Validate(); err != nil {
@@ -153,19 +155,21 @@ func TestStrategyValidate(t *testing.T) {
 		}
 	}
 	for want, bad := range map[string]Strategy{
-		"None is set":                   {None: true, ActiveEntityLimit: 5},
-		"StopTimeout":                   {StopTimeout: -1},
-		"IdleInterval":                  {IdleTimeout: time.Second, IdleInterval: time.Minute},
-		"ActiveEntityLimit is -1":       {ActiveEntityLimit: -1},
-		"ActiveEntityLimit is missing":  {Replacement: MostRecentlyUsed},
-		"Replacement(9)":                {ActiveEntityLimit: 5, Replacement: 9},
-		"Levels is 101":                 {ActiveEntityLimit: 5, Levels: 101},
-		"Levels is -1":                  {ActiveEntityLimit: 5, Levels: -1},
-		"Levels is 2, but":              {ActiveEntityLimit: 5, Levels: 2, Replacement: MostRecentlyUsed},
-		"Proportions has 1 numbers":     {ActiveEntityLimit: 5, Levels: 2, Proportions: []float64{1}},
-		"Proportions add up to 0.9":     {ActiveEntityLimit: 5, Proportions: []float64{0.2, 0.7}},
-		"Proportions has -0.5":          {ActiveEntityLimit: 5, Proportions: []float64{-0.5, 1.5}},
-		"Proportions are given":         {ActiveEntityLimit: 5, Proportions: []float64{1}, Replacement: LeastFrequentlyUsed},
+		"None is set":                  {None: true, ActiveEntityLimit: 5},
+		"StopTimeout":                  {StopTimeout: -1},
+		"IdleInterval":                 {IdleTimeout: time.Second, IdleInterval: time.Minute},
+		"ActiveEntityLimit is -1":      {ActiveEntityLimit: -1},
+		"ActiveEntityLimit is missing": {Replacement: MostRecentlyUsed},
+		"Replacement(9)":               {ActiveEntityLimit: 5, Replacement: 9},
+		"Levels is 101":                {ActiveEntityLimit: 5, Levels: 101},
+		"Levels is -1":                 {ActiveEntityLimit: 5, Levels: -1},
+		"Levels is 2, but":             {ActiveEntityLimit: 5, Levels: 2, Replacement: MostRecentlyUsed},
+		"Proportions has 1 numbers":    {ActiveEntityLimit: 5, Levels: 2, Proportions: []float64{1}},
+		"Proportions add up to 0.9":    {ActiveEntityLimit: 5, Proportions: []float64{0.2, 0.7}},
+		"Proportions has -0.5":         {ActiveEntityLimit: 5, Proportions: []float64{-0.5, 1.5}},
+		"Proportions are given": {
+			ActiveEntityLimit: 5, Proportions: []float64{1}, Replacement: LeastFrequentlyUsed,
+		},
 		"DynamicAging":                  {ActiveEntityLimit: 5, DynamicAging: true},
 		"there is no window":            limited(func(s *Strategy) { s.Admission.Window.Policy = Unset }),
 		"Admission.Window: Minimum 0.5": limited(func(s *Strategy) { s.Admission.Window.Minimum = 0.5 }),
@@ -183,10 +187,12 @@ func TestStrategyValidate(t *testing.T) {
 			t.Errorf("want %q: %v", want, err)
 		}
 	}
-	if d := (Strategy{}).WithDefaults(); d.IdleTimeout != 2*time.Minute || d.IdleInterval != time.Minute || d.StopTimeout != 10*time.Second || d.Limited() {
+	if d := (Strategy{}).WithDefaults(); d.IdleTimeout != 2*time.Minute || d.IdleInterval != time.Minute ||
+		d.StopTimeout != 10*time.Second || d.Limited() {
 		t.Errorf("%+v", d)
 	}
-	if d := DefaultStrategy().WithDefaults(); d.IdleTimeout >= 0 || !d.Limited() || d.Admission.Window.Proportion != 0.01 || d.Admission.Sketch.Depth != 4 {
+	if d := DefaultStrategy().WithDefaults(); d.IdleTimeout >= 0 || !d.Limited() ||
+		d.Admission.Window.Proportion != 0.01 || d.Admission.Sketch.Depth != 4 {
 		t.Errorf("%+v", d)
 	}
 }

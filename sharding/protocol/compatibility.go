@@ -29,7 +29,10 @@ func storeOK(id string) bool { return len(id) <= StoreMax && utf8.ValidString(id
 
 // Compatibility is what this node has.
 func (c *Config) Compatibility() Compatibility {
-	return Compatibility{Role: c.Role, Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember, Lease: c.LeaseStore, CoordinatorLease: c.CoordinatorLeaseStore}
+	return Compatibility{
+		Role: c.Role, Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember, Lease: c.LeaseStore,
+		CoordinatorLease: c.CoordinatorLeaseStore,
+	}
 }
 
 // RoutesAs reports whether ids go to the same shards of the same coordinator.
@@ -54,7 +57,8 @@ func (a Compatibility) ForRegion(region Compatibility, m membership.Member, role
 func (a Compatibility) Differences(o Compatibility, there string) string {
 	var out []string
 	if a.Role != o.Role {
-		out = append(out, fmt.Sprintf("Role is %s here and %s %s", cmp.Or(a.Role, "none"), cmp.Or(o.Role, "none"), there))
+		out = append(out, fmt.Sprintf("Role is %s here and %s %s",
+			cmp.Or(a.Role, "none"), cmp.Or(o.Role, "none"), there))
 	}
 	if a.Shards != o.Shards {
 		out = append(out, fmt.Sprintf("Shards is %d here and %d %s", a.Shards, o.Shards, there))

@@ -187,23 +187,29 @@ func (c Config) Invalid() (faults []error) {
 		err := v.Validate()
 		fault(err != nil, "Strategy: %w", err)
 	}
-	fault(d.RebalanceInterval > 0 && d.RebalanceInterval < time.Millisecond, "RebalanceInterval %v is below 1ms; negative is never", d.RebalanceInterval)
+	fault(d.RebalanceInterval > 0 && d.RebalanceInterval < time.Millisecond,
+		"RebalanceInterval %v is below 1ms; negative is never", d.RebalanceInterval)
 	fault(d.StrategyTimeout < 0, "StrategyTimeout %v is negative", d.StrategyTimeout)
 	fault(d.RebalanceDelay < 0, "RebalanceDelay %v is negative", d.RebalanceDelay)
 	fault(d.RetryInterval < time.Millisecond, "RetryInterval %v is below 1ms", d.RetryInterval)
-	fault(d.BeginTimeout < d.RetryInterval, "BeginTimeout %v is below RetryInterval %v: nothing would be repeated", d.BeginTimeout, d.RetryInterval)
-	fault(d.HandOffTimeout < 2*d.StopTimeout, "HandOffTimeout %v is below twice StopTimeout %v: a forced stop could not finish",
+	fault(d.BeginTimeout < d.RetryInterval, "BeginTimeout %v is below RetryInterval %v: nothing would be repeated",
+		d.BeginTimeout, d.RetryInterval)
+	fault(d.HandOffTimeout < 2*d.StopTimeout,
+		"HandOffTimeout %v is below twice StopTimeout %v: a forced stop could not finish",
 		d.HandOffTimeout, d.StopTimeout)
 	fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
 	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
 	fault(d.PassivationTimeout < 0, "PassivationTimeout %v is negative", d.PassivationTimeout)
 	fault(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
 	fault(d.LeaseRetryInterval < time.Millisecond, "LeaseRetryInterval %v is below 1ms", d.LeaseRetryInterval)
-	fault(!storeOK(c.LeaseStore), "LeaseStore has %d bytes or is not UTF-8, want at most %d", len(c.LeaseStore), StoreMax)
-	fault(!storeOK(c.CoordinatorLeaseStore), "CoordinatorLeaseStore has %d bytes or is not UTF-8, want at most %d", len(c.CoordinatorLeaseStore), StoreMax)
+	fault(!storeOK(c.LeaseStore), "LeaseStore has %d bytes or is not UTF-8, want at most %d",
+		len(c.LeaseStore), StoreMax)
+	fault(!storeOK(c.CoordinatorLeaseStore), "CoordinatorLeaseStore has %d bytes or is not UTF-8, want at most %d",
+		len(c.CoordinatorLeaseStore), StoreMax)
 	fault(d.Recovery.Number < 0, "Recovery.Number %d is negative", d.Recovery.Number)
 	fault(d.Recovery.Interval < 0, "Recovery.Interval %v is negative", d.Recovery.Interval)
-	fault(d.Recovery.Number == 0 && d.Recovery.Interval > 0, "Recovery.Interval is %v, but Number is 0: say how many are started per interval",
+	fault(d.Recovery.Number == 0 && d.Recovery.Interval > 0,
+		"Recovery.Interval is %v, but Number is 0: say how many are started per interval",
 		d.Recovery.Interval)
 	return faults
 }

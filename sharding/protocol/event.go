@@ -11,40 +11,60 @@ type EventKind uint8
 
 // Kinds of events. Those marked as alarms want a person's eye.
 const (
-	CoordinatorStarted      EventKind = iota + 1 // this node's coordinator acts; Count shards have a home
-	CoordinatorStopped                           // it does not act any more
-	ShardMoved                                   // a hand-off has ended: Shard lives on Peer now
-	HandOffAborted                               // alarm: Shard stays with Peer; Count regions had not answered Begin, or 0: the owner has not stopped
-	DoubleHost                                   // alarm: Peer hosts Shard too; it is told to stop
-	HostElsewhere                                // alarm: this node hosts Shard and learns that Peer is its home: it stops the shard at once
-	RememberedBeyondRange                        // Shard has remembered ids, but the type has fewer shards now: they are started in theirs
-	StopForced                                   // alarm: Count entities of Shard did not stop in time and are stopped by force
-	StopStuck                                    // alarm: Count handlers of Shard do not return, so the hand-off cannot end
-	PassivationForced                            // alarm: Entity did not stop in time and is stopped by force
-	StrategyRefused                              // alarm: the strategy named Peer, which is no region that may host, or Shard, which does not exist
-	StrategyFailed                               // alarm: the strategy panicked with Text; the default answers for Shard
-	StrategyStuck                                // alarm: the strategy does not answer; the default does, for Count shards and until it has
-	TypeMismatch                                 // alarm: Text says how the settings of Peer and of this node differ, so that they cannot run the type together
-	LeaseAwaited                                 // alarm: Shard does not start before it gets its lease; Text is what the store says; empty: another holds it
-	ShardLeaseLost                               // alarm: Shard has lost its lease and was stopped at once, with Count entities
-	CoordinatorLeaseAwaited                      // alarm: this node's coordinator does not act before it gets its lease; Text as above
-	CoordinatorLeaseLost                         // alarm: it has lost it and does not act any more
-	RememberFailed                               // alarm: the store of Shard's remembered ids fails or is silent, as Text says; Count entities wait for it
-	RememberResumed                              // it works again
-	ShardAtRest                                  // Shard was handed off without a new home
-	RegionPassedOver                             // Peer has lost leases or cannot get them: for a while it is given no shards that another can take
-	ReportAwaited                                // alarm: this node's coordinator waits until Count members, Peer the first, say what they host; Text names all
-	CoordinatorAbsent                            // alarm: no coordinator acts, because the type is not started on Peer, the oldest member with the role
-	StateDelayed                                 // warning: this node's coordinator could not read or write a piece of its state, as Text says; it tries again
-	StateFailed                                  // alarm: it still cannot, for Took by now
-	StateResumed                                 // it can again, after Took
-	HandlerSlow                                  // alarm: a handler of Entity in Shard runs since Took; Text: where
-	EventEnd                                     // none: the number of kinds, and of no kind
+	CoordinatorStarted EventKind = iota + 1 // this node's coordinator acts; Count shards have a home
+	CoordinatorStopped                      // it does not act any more
+	ShardMoved                              // a hand-off has ended: Shard lives on Peer now
+	// alarm: Shard stays with Peer; Count regions had not answered Begin, or 0: the owner has not
+	// stopped
+	HandOffAborted
+	DoubleHost            // alarm: Peer hosts Shard too; it is told to stop
+	HostElsewhere         // alarm: this node hosts Shard and learns that Peer is its home: it stops the shard at once
+	RememberedBeyondRange // Shard has remembered ids, but the type has fewer shards now: they are started in theirs
+	StopForced            // alarm: Count entities of Shard did not stop in time and are stopped by force
+	StopStuck             // alarm: Count handlers of Shard do not return, so the hand-off cannot end
+	PassivationForced     // alarm: Entity did not stop in time and is stopped by force
+	// alarm: the strategy named Peer, which is no region that may host, or Shard, which does not
+	// exist
+	StrategyRefused
+	StrategyFailed // alarm: the strategy panicked with Text; the default answers for Shard
+	StrategyStuck  // alarm: the strategy does not answer; the default does, for Count shards and until it has
+	// alarm: Text says how the settings of Peer and of this node differ, so that they cannot run
+	// the type together
+	TypeMismatch
+	// alarm: Shard does not start before it gets its lease; Text is what the store says; empty:
+	// another holds it
+	LeaseAwaited
+	ShardLeaseLost          // alarm: Shard has lost its lease and was stopped at once, with Count entities
+	CoordinatorLeaseAwaited // alarm: this node's coordinator does not act before it gets its lease; Text as above
+	CoordinatorLeaseLost    // alarm: it has lost it and does not act any more
+	// alarm: the store of Shard's remembered ids fails or is silent, as Text says; Count entities
+	// wait for it
+	RememberFailed
+	RememberResumed // it works again
+	ShardAtRest     // Shard was handed off without a new home
+	// Peer has lost leases or cannot get them: for a while it is given no shards that another can
+	// take
+	RegionPassedOver
+	// alarm: this node's coordinator waits until Count members, Peer the first, say what they host;
+	// Text names all
+	ReportAwaited
+	// alarm: no coordinator acts, because the type is not started on Peer, the oldest member with
+	// the role
+	CoordinatorAbsent
+	// warning: this node's coordinator could not read or write a piece of its state, as Text says;
+	// it tries again
+	StateDelayed
+	StateFailed  // alarm: it still cannot, for Took by now
+	StateResumed // it can again, after Took
+	HandlerSlow  // alarm: a handler of Entity in Shard runs since Took; Text: where
+	EventEnd     // none: the number of kinds, and of no kind
 )
 
 var eventNames = [EventEnd]string{
-	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted", "double-host", "host-elsewhere",
-	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused", "strategy-failed", "strategy-stuck",
+	"", "coordinator-started", "coordinator-stopped", "shard-moved", "hand-off-aborted",
+	"double-host", "host-elsewhere",
+	"remembered-beyond-range", "stop-forced", "stop-stuck", "passivation-forced", "strategy-refused",
+	"strategy-failed", "strategy-stuck",
 	"type-mismatch", "lease-awaited", "shard-lease-lost", "coordinator-lease-awaited", "coordinator-lease-lost",
 	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over", "report-awaited",
 	"coordinator-absent",
@@ -80,8 +100,10 @@ func (e Event) Warning() bool { return e.Alarm() || e.Kind == StateDelayed }
 // Alarm reports whether the event wants a person's eye.
 func (e Event) Alarm() bool {
 	switch e.Kind {
-	case HandOffAborted, DoubleHost, HostElsewhere, StopForced, StopStuck, PassivationForced, StrategyRefused, StrategyFailed, StrategyStuck,
-		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost, RememberFailed, ReportAwaited,
+	case HandOffAborted, DoubleHost, HostElsewhere, StopForced, StopStuck, PassivationForced, StrategyRefused,
+		StrategyFailed, StrategyStuck,
+		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
+		RememberFailed, ReportAwaited,
 		CoordinatorAbsent, StateFailed, HandlerSlow:
 		return true
 	}
@@ -97,7 +119,8 @@ func (e Event) String() string {
 	switch e.Kind {
 	case CoordinatorStarted:
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
-	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost, ReportAwaited, CoordinatorAbsent,
+	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
+		ReportAwaited, CoordinatorAbsent,
 		StateDelayed, StateFailed, StateResumed:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)

@@ -6,7 +6,9 @@ import (
 
 // The vectors are those of Kafka's partitioner.
 func TestMurmur2(t *testing.T) {
-	for id, want := range map[string]int32{"1": -1993445489, "12": 126087238, "123": -267702483, "1234": -1614185708, "12345": -1188365604} {
+	for id, want := range map[string]int32{
+		"1": -1993445489, "12": 126087238, "123": -267702483, "1234": -1614185708, "12345": -1188365604,
+	} {
 		if got := int32(murmur2(id)); got != want {
 			t.Errorf("murmur2 of %q is %d, want %d", id, got, want)
 		}

@@ -38,7 +38,8 @@ func TestStoreAwayForAll(t *testing.T) {
 		}
 		return n
 	}
-	play("cluster shards=8 leases", "view 1:up 2:up 3:up", "wanted 1 0", "wanted 1 1", "wanted 1 2", "fail lease", "wanted 2 3", "wanted 2 4")
+	play("cluster shards=8 leases", "view 1:up 2:up 3:up", "wanted 1 0", "wanted 1 1", "wanted 1 2", "fail lease",
+		"wanted 2 3", "wanted 2 4")
 	if n := moves(1); n > 4 {
 		t.Errorf("%d moves in the first minute", n)
 	}

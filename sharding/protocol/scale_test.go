@@ -157,7 +157,9 @@ func BenchmarkAllocate100k(b *testing.B) {
 			all[s] = protocol.ShardID(s)
 		}
 		for i := 0; i < len(all); i += protocol.BatchMax {
-			w.coordinator(protocol.Receive{From: protocol.UID(1 + i%3), Msg: protocol.GetHomes{Shards: all[i:min(len(all), i+protocol.BatchMax)]}})
+			w.coordinator(protocol.Receive{
+				From: protocol.UID(1 + i%3), Msg: protocol.GetHomes{Shards: all[i:min(len(all), i+protocol.BatchMax)]},
+			})
 		}
 		w.run()
 		if w.running() != 100_000 {

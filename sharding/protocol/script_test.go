@@ -9,5 +9,8 @@ import (
 
 // TestScripts plays the golden scripts in testdata; see stage.command for what they can say.
 func TestScripts(t *testing.T) {
-	golden.Run(t, "testdata/*.txt", func(_ *testing.T, out *bytes.Buffer) golden.Player { return newStage(out).command })
+	golden.Run(t, "testdata/*.txt", func(_ *testing.T,
+		out *bytes.Buffer) golden.Player {
+		return newStage(out).command
+	})
 }

@@ -93,14 +93,17 @@ func (w *world) startSome() {
 		return
 	}
 	w.run(6 * time.Second) // what ends has ended
-	hosts := slices.DeleteFunc(w.live(), func(n *simNode) bool { return n.proxy || n.leaving || n.cut || w.member(n.uid) == nil })
+	hosts := slices.DeleteFunc(w.live(), func(n *simNode) bool {
+		return n.proxy || n.leaving || n.cut || w.member(n.uid) == nil
+	})
 	serves := func(n *simNode) bool { return n.serves() }
 	oldest, _ := w.view.Oldest("r")
 	for i, n := range hosts {
 		if n.serves() || n.region != nil && !n.closed() {
 			continue
 		}
-		if n.uid == oldest.UID && n.region == nil || w.chance(30) || i == len(hosts)-1 && !slices.ContainsFunc(hosts, serves) {
+		if n.uid == oldest.UID && n.region == nil || w.chance(30) ||
+			i == len(hosts)-1 && !slices.ContainsFunc(hosts, serves) {
 			n.startType()
 		}
 	}
@@ -112,10 +115,14 @@ func (w *world) startSome() {
 func TestSimAbsences(t *testing.T) {
 	t.Parallel()
 	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 8, entities: 24, absences: true, lossy: true})
-	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 8, entities: 24, absences: true, crashes: true, lossy: true, remember: true})
+	simulate(t, simOptions{
+		nodes: 4, proxies: 1, shards: 8, entities: 24, absences: true, crashes: true, lossy: true, remember: true,
+	})
 }
 
 func TestSimFindsForgottenPast(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 4, proxies: 1, shards: 8, entities: 24, absences: true, crashes: true, lossy: true, forgets: true})
+	caught(t, simOptions{
+		nodes: 4, proxies: 1, shards: 8, entities: 24, absences: true, crashes: true, lossy: true, forgets: true,
+	})
 }

@@ -87,12 +87,16 @@ func TestSimClosing(t *testing.T) {
 	t.Parallel()
 	lives, handOffs := 0, uint64(0)
 	for seed := range *simSeeds {
-		opt := simOptions{nodes: 4, proxies: 1, shards: 12, entities: 40, remember: true, lossy: seed%3 > 0, crashes: seed%5 == 0, leases: seed%4 > 1}
+		opt := simOptions{
+			nodes: 4, proxies: 1, shards: 12, entities: 40, remember: true, lossy: seed%3 > 0,
+			crashes: seed%5 == 0, leases: seed%4 > 1,
+		}
 		w := newWorld(seed+1, opt)
 		w.run(500 * time.Millisecond)
 		w.close(seed%2 == 0)
 		handOffs += w.handOffs()
-		w.queue, w.table, w.regions, w.view = nil, map[protocol.ShardID]protocol.Entry{}, map[protocol.UID]bool{}, &membership.View{Epoch: w.view.Epoch}
+		w.queue, w.table, w.regions, w.view = nil, map[protocol.ShardID]protocol.Entry{}, map[protocol.UID]bool{},
+			&membership.View{Epoch: w.view.Epoch}
 		w.healed, w.store = true, newSimStore() // no outside holder keeps anything without end
 		for range 3 {
 			w.join(false)

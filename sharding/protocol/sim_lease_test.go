@@ -122,7 +122,8 @@ func (n *simNode) passesOn(s protocol.ShardID, sh *simShard) {
 	}
 	n.w.unordered[s] = true
 	if phaseOf(sh.m) != "leasing" && n.w.now.Sub(sh.granted) > 2*postTime {
-		n.w.fail("%v: shard %v has had its lease for %v and passes on %d messages without having started", n.uid, s, n.w.now.Sub(sh.granted), len(n.buffers[s]))
+		n.w.fail("%v: shard %v has had its lease for %v and passes on %d messages without having started",
+			n.uid, s, n.w.now.Sub(sh.granted), len(n.buffers[s]))
 	}
 }
 

@@ -67,8 +67,10 @@ type simLane struct {
 
 func newSimNode(w *world, uid protocol.UID, proxy bool) *simNode {
 	n := &simNode{
-		w: w, uid: uid, proxy: proxy, alive: true, shards: map[protocol.ShardID]*simShard{}, routes: make([]protocol.Route, w.opt.shards),
-		buffers: map[protocol.ShardID][]simMsg{}, lanes: map[protocol.UID]*simLane{}, timers: map[string]time.Time{}, rested: map[protocol.ShardID]int{},
+		w: w, uid: uid, proxy: proxy, alive: true, shards: map[protocol.ShardID]*simShard{},
+		routes:  make([]protocol.Route, w.opt.shards),
+		buffers: map[protocol.ShardID][]simMsg{}, lanes: map[protocol.UID]*simLane{}, timers: map[string]time.Time{},
+		rested: map[protocol.ShardID]int{},
 	}
 	if !w.opt.absences || w.chance(60) {
 		n.makeMachines(protocol.Predecessor{})
@@ -81,12 +83,15 @@ func (n *simNode) makeMachines(past protocol.Predecessor) {
 	w := n.w
 	n.left, n.hold = false, simHold{}
 	n.cfg = protocol.Config{
-		Type: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy, Remember: w.opt.remember, Predecessor: past,
+		Type: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy,
+		Remember: w.opt.remember, Predecessor: past,
 		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second,
-		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond, RebalanceInterval: 300 * time.Millisecond,
-		Lease: w.opt.leases, CoordinatorLease: w.opt.leases, LeaseRetryInterval: 150 * time.Millisecond,
-		RestartBackoff: 200 * time.Millisecond, Defects: w.opt.defects, Strategy: w.strategy, StrategyTimeout: time.Second,
-		Turns: &protocol.Turns{},
+		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond,
+		RebalanceInterval: 300 * time.Millisecond,
+		Lease:             w.opt.leases, CoordinatorLease: w.opt.leases, LeaseRetryInterval: 150 * time.Millisecond,
+		RestartBackoff: 200 * time.Millisecond, Defects: w.opt.defects, Strategy: w.strategy,
+		StrategyTimeout: time.Second,
+		Turns:           &protocol.Turns{},
 	}
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(n.uid), w.rng.Uint64())) }
 	var err error

@@ -70,7 +70,9 @@ func addrOf(u protocol.UID) string { return u.String() + ":25520" }
 
 // locate is an outside client that changes its mind.
 func (w *world) locate() {
-	l := protocol.Location{Shard: protocol.ShardID(w.rng.IntN(w.opt.shards)), Addr: addrOf(w.order[w.rng.IntN(len(w.order))])}
+	l := protocol.Location{
+		Shard: protocol.ShardID(w.rng.IntN(w.opt.shards)), Addr: addrOf(w.order[w.rng.IntN(len(w.order))]),
+	}
 	for _, n := range w.live() {
 		n.stepCoordinator(protocol.LocationsChanged{Put: []protocol.Location{l}})
 	}
@@ -84,5 +86,7 @@ func (w *world) locate() {
 func TestSimStrategies(t *testing.T) {
 	t.Parallel()
 	simulate(t, simOptions{nodes: 4, proxies: 1, shards: 10, entities: 24, lossy: true, strategies: true})
-	simulate(t, simOptions{nodes: 5, proxies: 1, shards: 10, entities: 24, lossy: true, crashes: true, remember: true, strategies: true})
+	simulate(t, simOptions{
+		nodes: 5, proxies: 1, shards: 10, entities: 24, lossy: true, crashes: true, remember: true, strategies: true,
+	})
 }

@@ -96,7 +96,8 @@ func (w *world) heal() {
 		}
 	}
 	w.run(8 * time.Second)
-	for end, rest := w.now.Add(5*time.Second), w.now; w.err == nil && w.now.Sub(rest) < 100*time.Millisecond && w.now.Before(end); {
+	for end, rest := w.now.Add(5*time.Second), w.now; w.err == nil &&
+		w.now.Sub(rest) < 100*time.Millisecond && w.now.Before(end); {
 		if w.run(5 * time.Millisecond); w.moves() { // what moves just now lives nowhere
 			rest = w.now
 		}
@@ -133,7 +134,8 @@ func (w *world) demandDelivery() {
 			missing, example = missing+k, st
 		}
 	}
-	known := w.lost[protocol.DropLeaseLost.String()] + w.lost[protocol.DropNoHome.String()] // all may have been closed at one time
+	// all may have been closed at one time
+	known := w.lost[protocol.DropLeaseLost.String()] + w.lost[protocol.DropNoHome.String()]
 	if w.opt.absences {
 		known += w.lost[protocol.DropStopped.String()]    // what waited in a region that left before it was registered
 		known += w.lost["left"] + w.lost["started again"] // what waited in a closed region when that, or its node, went
@@ -172,7 +174,8 @@ func (w *world) demandAgreement() {
 			acting++
 		}
 		for s := range n.routes {
-			if r := n.routes[s]; r.State == protocol.RouteRemote && w.nodes[r.Home].routes[s].State != protocol.RouteLocal {
+			if r := n.routes[s]; r.State == protocol.RouteRemote &&
+				w.nodes[r.Home].routes[s].State != protocol.RouteLocal {
 				w.fail("%v routes shard %d to %v, where it is %v", n.uid, s, r.Home, w.nodes[r.Home].routes[s])
 			}
 		}
@@ -257,7 +260,8 @@ func TestSimFullRestart(t *testing.T) {
 		for _, n := range w.live() {
 			n.die("restart")
 		}
-		w.queue, w.table, w.regions, w.view.Members = nil, map[protocol.ShardID]protocol.Entry{}, map[protocol.UID]bool{}, nil
+		w.queue, w.table, w.regions, w.view.Members = nil, map[protocol.ShardID]protocol.Entry{},
+			map[protocol.UID]bool{}, nil
 		for range 3 {
 			w.join(false)
 		}
@@ -290,10 +294,15 @@ func TestSimFindsNoFence(t *testing.T) {
 
 func TestSimFindsNoTokenCheck(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, defects: protocol.Defects{NoTokenCheck: true}})
+	caught(t, simOptions{
+		nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, defects: protocol.Defects{NoTokenCheck: true},
+	})
 }
 
 func TestSimFindsNoRememberWait(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30, defects: protocol.Defects{NoRememberWait: true}})
+	caught(t, simOptions{
+		nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30,
+		defects: protocol.Defects{NoRememberWait: true},
+	})
 }

@@ -41,8 +41,10 @@ type world struct {
 	healed  bool
 	lags    bool // views come late to single nodes, and some lanes are slow
 
-	store     simStore
-	unordered map[protocol.ShardID]bool // shards whose messages may have overtaken each other: a lease was lost, or not to be had before they moved on
+	store simStore
+	// shards whose messages may have overtaken each other: a lease was lost, or not to be had
+	// before they moved on
+	unordered map[protocol.ShardID]bool
 
 	strategy allocation.Strategy
 	verbose  func(string, ...any)
@@ -68,13 +70,14 @@ type simOptions struct {
 	crashes                          bool // nodes die, so messages may be lost
 	slow                             bool // handlers that stall beyond the stop timeout
 	strategies                       bool // the seed draws one of all strategies, a user's wild one among them
-	passivate                        int  // percent of handled messages after which an idle entity passivates; default 2
-	leases                           bool // of shards and the coordinator, some of which somebody outside takes
-	stops                            bool // shards are stopped for good, amid all else
-	absences                         bool // the type is not started on some nodes, and closed and started again on others
-	forgets                          bool // a node forgets what it has promised before it started the type
-	noGate                           bool // the runtime does not look at leases
-	defects                          protocol.Defects
+	// percent of handled messages after which an idle entity passivates; default 2
+	passivate int
+	leases    bool // of shards and the coordinator, some of which somebody outside takes
+	stops     bool // shards are stopped for good, amid all else
+	absences  bool // the type is not started on some nodes, and closed and started again on others
+	forgets   bool // a node forgets what it has promised before it started the type
+	noGate    bool // the runtime does not look at leases
+	defects   protocol.Defects
 }
 
 type simEvent struct {
@@ -101,8 +104,9 @@ func (q *eventQueue) Pop() any {
 func newWorld(seed uint64, opt simOptions) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1_000_000, 0), opt: opt,
-		nodes: map[protocol.UID]*simNode{}, nextUID: 1, table: map[protocol.ShardID]protocol.Entry{}, regions: map[protocol.UID]bool{},
-		ids: map[protocol.ShardID]*simSet[protocol.EntityID]{}, lives: map[protocol.EntityID]protocol.UID{},
+		nodes: map[protocol.UID]*simNode{}, nextUID: 1, table: map[protocol.ShardID]protocol.Entry{},
+		regions: map[protocol.UID]bool{},
+		ids:     map[protocol.ShardID]*simSet[protocol.EntityID]{}, lives: map[protocol.EntityID]protocol.UID{},
 		sent: map[stream]int{}, handled: map[stream]int{}, got: map[stream]map[int]bool{}, lost: map[string]int{},
 		lags: seed%3 == 0, store: newSimStore(), unordered: map[protocol.ShardID]bool{},
 		verbose: func(string, ...any) {}, view: &membership.View{Epoch: 1},

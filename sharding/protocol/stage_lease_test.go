@@ -39,7 +39,9 @@ func (st *stage) leaseOp(who, name string, op protocol.LeaseOp, tell func(grante
 	case taken && l.who != who:
 		tell(nil, protocol.LeaseRefused{Gen: op.Gen}, nil)
 	default:
-		st.lent[name] = lent{who: who, lose: func() { tell(nil, nil, protocol.LeaseLost{Gen: op.Gen, Text: "it was taken away"}) }}
+		st.lent[name] = lent{who: who, lose: func() {
+			tell(nil, nil, protocol.LeaseLost{Gen: op.Gen, Text: "it was taken away"})
+		}}
 		tell(protocol.LeaseGranted{Gen: op.Gen}, nil, nil)
 	}
 }

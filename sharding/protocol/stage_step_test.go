@@ -40,7 +40,8 @@ func describe(in any) string {
 		if in.Err != nil {
 			return fmt.Sprintf("did-read #%d: %v", in.ID, in.Err)
 		}
-		return fmt.Sprintf("did-read #%d%s%s%s%s", in.ID, protocol.ListText(in.Homes), protocol.ListText(in.Regions), protocol.ListText(in.Shards), protocol.ListText(in.IDs))
+		return fmt.Sprintf("did-read #%d%s%s%s%s", in.ID, protocol.ListText(in.Homes), protocol.ListText(in.Regions),
+			protocol.ListText(in.Shards), protocol.ListText(in.IDs))
 	case protocol.TableChanged:
 		return "table" + protocol.ListText(in.Entries)
 	case fmt.Stringer:
@@ -68,7 +69,8 @@ func (st *stage) coordinator(a *actor, in protocol.CoordinatorInput) {
 func (st *stage) sendAll(a *actor, es []protocol.Envelope) {
 	for _, e := range es {
 		from := a.uid
-		st.offer(strings.Fields(e.Msg.String())[0], fmt.Sprintf("%v %v", from, e), func() { st.deliver(from, e.To, e.Msg) })
+		st.offer(strings.Fields(e.Msg.String())[0], fmt.Sprintf("%v %v", from, e),
+			func() { st.deliver(from, e.To, e.Msg) })
 	}
 }
 
@@ -107,7 +109,9 @@ func (st *stage) apply(w protocol.StateWrite) {
 	if len(w.Homes) > 0 {
 		for _, a := range st.all() {
 			if !a.cfg.Proxy {
-				st.offer("table", fmt.Sprintf("table of %v", a.uid), func() { st.region(a, protocol.TableChanged{Entries: w.Homes}) })
+				st.offer("table", fmt.Sprintf("table of %v", a.uid), func() {
+					st.region(a, protocol.TableChanged{Entries: w.Homes})
+				})
 				st.later(func() { st.coordinator(a, protocol.TableChanged{Entries: w.Homes}) })
 			}
 		}
@@ -245,6 +249,8 @@ func (st *stage) shardAct(a *actor, s protocol.ShardID, act protocol.ShardAction
 			stopped(id)
 		}
 	case protocol.DrainMailboxes:
-		st.offer("mailboxes-empty", fmt.Sprintf("%v mailboxes of %v empty", a.uid, s), func() { mine(protocol.MailboxesEmpty(act)) })
+		st.offer("mailboxes-empty", fmt.Sprintf("%v mailboxes of %v empty", a.uid, s), func() {
+			mine(protocol.MailboxesEmpty(act))
+		})
 	}
 }

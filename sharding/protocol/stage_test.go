@@ -55,9 +55,13 @@ type actor struct {
 
 func newStage(out *bytes.Buffer) *stage {
 	return &stage{
-		out: out, now: time.Unix(0, 0), cfg: protocol.Config{Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit},
+		out: out, now: time.Unix(0, 0), cfg: protocol.Config{
+			Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit,
+		},
 		nodes: map[protocol.UID]*actor{}, hold: map[string]bool{},
-		fail: map[string]bool{}, table: map[protocol.ShardID]protocol.Entry{}, lent: map[string]lent{}, set: map[protocol.UID]bool{}, index: map[protocol.ShardID]bool{}, ids: map[protocol.ShardID]map[protocol.EntityID]bool{},
+		fail: map[string]bool{}, table: map[protocol.ShardID]protocol.Entry{}, lent: map[string]lent{},
+		set: map[protocol.UID]bool{}, index: map[protocol.ShardID]bool{},
+		ids: map[protocol.ShardID]map[protocol.EntityID]bool{},
 	}
 }
 
@@ -112,10 +116,14 @@ func (st *stage) command(f []string) error {
 		st.shard(st.node(args[0]), number32(args[1]), protocol.Unlisted{})
 	case "vanish": // an id; no coordinator orders it
 		delete(st.ids[number32(args[1])], protocol.EntityID(args[2]))
-		st.shard(st.node(args[0]), number32(args[1]), protocol.IDsChanged{Removed: []protocol.EntityID{protocol.EntityID(args[2])}})
+		st.shard(st.node(args[0]), number32(args[1]), protocol.IDsChanged{
+			Removed: []protocol.EntityID{protocol.EntityID(args[2])},
+		})
 	case "remember":
 		for _, id := range args[1:] {
-			st.apply(protocol.StateWrite{Kind: protocol.StateIDs, Shard: number32(args[0]), AddIDs: []protocol.EntityID{protocol.EntityID(id)}})
+			st.apply(protocol.StateWrite{
+				Kind: protocol.StateIDs, Shard: number32(args[0]), AddIDs: []protocol.EntityID{protocol.EntityID(id)},
+			})
 		}
 		st.index[number32(args[0])] = true
 	case "reachable":
@@ -133,7 +141,11 @@ func (st *stage) command(f []string) error {
 	case "entry": // of the table, without a coordinator: "entry 2→3@1.1.99"
 		shard, rest, _ := strings.Cut(args[0], "→")
 		home, tok, _ := strings.Cut(rest, "@")
-		st.apply(protocol.StateWrite{Kind: protocol.StateHomes, Homes: []protocol.Entry{{Shard: number32(shard), Home: protocol.UID(number32(home)), Token: tokenOf(tok)}}})
+		st.apply(protocol.StateWrite{
+			Kind: protocol.StateHomes, Homes: []protocol.Entry{
+				{Shard: number32(shard), Home: protocol.UID(number32(home)), Token: tokenOf(tok)},
+			},
+		})
 	case "occupy":
 		st.occupy(args)
 	case "vacate":
@@ -225,11 +237,15 @@ func (st *stage) view(args []string) error {
 		name, status, _ := strings.Cut(a, ":")
 		status, version, _ := strings.Cut(status, ":")
 		id, proxy := strings.CutPrefix(name, "p")
-		m := membership.Member{UID: protocol.UID(number32(id)), UpNumber: uint32(number32(id)), AppVersion: cmp.Or(version, "1")}
+		m := membership.Member{
+			UID: protocol.UID(number32(id)), UpNumber: uint32(number32(id)), AppVersion: cmp.Or(version, "1"),
+		}
 		if !proxy {
 			m.Roles = []string{"r"}
 		}
-		m.Status = map[string]membership.Status{"joining": membership.Joining, "up": membership.Up, "leaving": membership.Leaving}[status]
+		m.Status = map[string]membership.Status{
+			"joining": membership.Joining, "up": membership.Up, "leaving": membership.Leaving,
+		}[status]
 		if m.Status == 0 {
 			return fmt.Errorf("status %q", status)
 		}
@@ -251,7 +267,10 @@ func nil2(f func()) error { f(); return nil }
 func (st *stage) add(u protocol.UID, proxy bool) {
 	cfg := st.cfg
 	cfg.Self, cfg.Proxy, cfg.Turns = u, proxy, &protocol.Turns{}
-	a := &actor{uid: u, cfg: cfg, shards: map[protocol.ShardID]*shard.Shard{}, alive: map[protocol.ShardID]map[protocol.EntityID]bool{}, timers: map[string]time.Time{}}
+	a := &actor{
+		uid: u, cfg: cfg, shards: map[protocol.ShardID]*shard.Shard{},
+		alive: map[protocol.ShardID]map[protocol.EntityID]bool{}, timers: map[string]time.Time{},
+	}
 	var err error
 	if a.region, err = region.New(cfg, rand.New(rand.NewPCG(1, uint64(u)))); err != nil {
 		panic(err)
@@ -353,9 +372,14 @@ func (st *stage) inject(args []string) error {
 	shard, tok, _ := strings.Cut(args[2], "@")
 	t := protocol.ShardToken{Shard: number32(shard), Token: tokenOf(tok)}
 	m := map[string]protocol.Message{
-		"stopped": protocol.ShardsStopped{Shards: []protocol.ShardToken{t}}, "started": protocol.Started{Shards: []protocol.ShardToken{t}}, "host": protocol.HostShards{Shards: []protocol.ShardToken{t}},
-		"begin-ack": protocol.BeginAck{Shards: []protocol.ShardToken{t}}, "fence": protocol.Fence{Shard: t.Shard, HandOff: t.Token},
-		"home": protocol.Homes{Sure: true, Entries: []protocol.Entry{{Shard: t.Shard, Home: protocol.UID(number32(from)), Token: t.Token}}},
+		"stopped":   protocol.ShardsStopped{Shards: []protocol.ShardToken{t}},
+		"started":   protocol.Started{Shards: []protocol.ShardToken{t}},
+		"host":      protocol.HostShards{Shards: []protocol.ShardToken{t}},
+		"begin-ack": protocol.BeginAck{Shards: []protocol.ShardToken{t}},
+		"fence":     protocol.Fence{Shard: t.Shard, HandOff: t.Token},
+		"home": protocol.Homes{
+			Sure: true, Entries: []protocol.Entry{{Shard: t.Shard, Home: protocol.UID(number32(from)), Token: t.Token}},
+		},
 	}[args[1]]
 	if m == nil {
 		return fmt.Errorf("cannot inject %q", args[1])

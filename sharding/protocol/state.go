@@ -219,11 +219,15 @@ func (w StateWrite) String() string {
 	if w.Failed > 0 {
 		s += fmt.Sprintf(" failed=%d", w.Failed)
 	}
-	s += signed("+", w.AddRegions) + signed("-", w.RemoveRegions) + signed("+", w.AddShards) + signed("-", w.RemoveShards)
+	s += signed("+", w.AddRegions) + signed("-", w.RemoveRegions) + signed("+",
+		w.AddShards) + signed("-", w.RemoveShards)
 	return s + signed("+", w.AddIDs) + signed("-", w.RemoveIDs)
 }
 
-var stateNames = [...]string{StateHomes: "homes", StateRegions: "regions", StateRemembered: "remembered", StateIDs: "ids", StateLocations: "locations"}
+var stateNames = [...]string{
+	StateHomes: "homes", StateRegions: "regions", StateRemembered: "remembered", StateIDs: "ids",
+	StateLocations: "locations",
+}
 
 // String is the name of the piece.
 func (k StateKind) String() string {

@@ -42,7 +42,8 @@ func (r *replica) read(k StateKind, s ShardID) DidRead {
 func TestStateRoundTrip(t *testing.T) {
 	r := newReplica(t, 1)
 	r.write(StateWrite{Kind: StateHomes, Homes: []Entry{{5, 77, Token{1, 2, 3}}, {1, 78, Token{1, 2, 4}}}})
-	if got, want := r.read(StateHomes, 0).Homes, []Entry{{1, 78, Token{1, 2, 4}}, {5, 77, Token{1, 2, 3}}}; !slices.Equal(got, want) {
+	if got, want := r.read(StateHomes, 0).Homes,
+		[]Entry{{1, 78, Token{1, 2, 4}}, {5, 77, Token{1, 2, 3}}}; !slices.Equal(got, want) {
 		t.Errorf("homes %v, want %v", got, want)
 	}
 	r.write(StateWrite{Kind: StateRegions, AddRegions: []UID{9, 3, 5}, RemoveRegions: []UID{3, 4}})
@@ -90,7 +91,8 @@ func TestStateReadError(t *testing.T) {
 	}
 	r := newReplica(t, 1)
 	r.write(StateWrite{Kind: StateIDs, Shard: 1, AddIDs: []EntityID{"x"}})
-	if in := (StateRead{ID: 4, Kind: StateHomes}).Result(r.view(StateIDs, 1), nil); !errors.Is(in.Err, crdt.ErrTypeClash) {
+	if in := (StateRead{ID: 4, Kind: StateHomes}).Result(r.view(StateIDs, 1),
+		nil); !errors.Is(in.Err, crdt.ErrTypeClash) {
 		t.Errorf("a set read as the table: %+v", in)
 	}
 }
@@ -228,9 +230,12 @@ func TestConfigValidate(t *testing.T) {
 		t.Errorf("a minimal config: %v", err)
 	}
 	err := Config{
-		Type: "a/b", Shards: ShardsMax + 1, MinRegions: -1, BufferMax: -1, HandOffTimeout: time.Second, BeginTimeout: time.Millisecond, Recovery: Recovery{Number: -1},
+		Type: "a/b", Shards: ShardsMax + 1, MinRegions: -1, BufferMax: -1, HandOffTimeout: time.Second,
+		BeginTimeout: time.Millisecond, Recovery: Recovery{Number: -1},
 	}.Validate()
-	for _, part := range []string{"Type", "Self", "Shards", "MinRegions", "BufferMax", "HandOffTimeout", "BeginTimeout", "Recovery.Number"} {
+	for _, part := range []string{
+		"Type", "Self", "Shards", "MinRegions", "BufferMax", "HandOffTimeout", "BeginTimeout", "Recovery.Number",
+	} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not among the faults: %v", part, err)
 		}

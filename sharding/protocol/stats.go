@@ -35,7 +35,8 @@ const (
 )
 
 var countedNames = [countedEnd]string{
-	"stale", "late", "foreign", "not-acting", "out-of-range", "no-lease", "retries", "hand-offs", "moves", "aborts", "ignored", "strategy-faults", "state-errors",
+	"stale", "late", "foreign", "not-acting", "out-of-range", "no-lease", "retries", "hand-offs", "moves", "aborts",
+	"ignored", "strategy-faults", "state-errors",
 	"lease-refused", "lease-lost", "lookups",
 }
 

@@ -96,7 +96,8 @@ func DiffShards(before, now crdt.Reader) (added, removed []ShardID) {
 		}
 		n := ShardID(binary.BigEndian.Uint64([]byte(it.Path[1:])))
 		switch {
-		case put && !before.Has(it.Path) && !slices.Contains(added[max(0, len(added)-1):], n): // siblings follow each other
+		// siblings follow each other
+		case put && !before.Has(it.Path) && !slices.Contains(added[max(0, len(added)-1):], n):
 			added = append(added, n)
 		case !put && !now.Has(it.Path) && !slices.Contains(removed[max(0, len(removed)-1):], n):
 			removed = append(removed, n)

@@ -39,9 +39,12 @@ var ErrDecode = errors.New("sharding/protocol: malformed message")
 
 // fields is how many elements the array of each kind has.
 var fields = [kindEnd]int{
-	kindRegister: 5, kindGetHomes: 2, kindStarted: 1, kindBeginAck: 1, kindShardsStopped: 1, kindReport: 9, kindLoads: 2, kindLeaveRequest: 3,
-	kindLeaveReply: 4, kindRegistered: 3, kindRefused: 1, kindHomes: 2, kindHostShards: 1, kindBegin: 2, kindStopShards: 1, kindAtRest: 1,
-	kindEnded: 1, kindUnable: 1, kindFence: 1, kindInquire: 2, kindAbsent: 1, kindAbsentReport: 1, kindConfirm: 1, kindCompare: 1, kindCompared: 4,
+	kindRegister: 5, kindGetHomes: 2, kindStarted: 1, kindBeginAck: 1, kindShardsStopped: 1, kindReport: 9,
+	kindLoads: 2, kindLeaveRequest: 3,
+	kindLeaveReply: 4, kindRegistered: 3, kindRefused: 1, kindHomes: 2, kindHostShards: 1, kindBegin: 2,
+	kindStopShards: 1, kindAtRest: 1,
+	kindEnded: 1, kindUnable: 1, kindFence: 1, kindInquire: 2, kindAbsent: 1, kindAbsentReport: 1, kindConfirm: 1,
+	kindCompare: 1, kindCompared: 4,
 }
 
 // AppendMessage appends the encoded message to dst.

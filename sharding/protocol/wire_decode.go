@@ -32,7 +32,9 @@ func DecodeMessage(b []byte) (Message, error) {
 func readMessage(r *cbor.Reader, k kind) Message {
 	switch k {
 	case kindRegister:
-		return Register{Proxy: r.Bool(), Leaving: r.Bool(), Joined: r.Bool(), Life: r.Uint32(), Compatibility: readCompatibility(r)}
+		return Register{
+			Proxy: r.Bool(), Leaving: r.Bool(), Joined: r.Bool(), Life: r.Uint32(), Compatibility: readCompatibility(r),
+		}
 	case kindRefused:
 		return Refused{Compatibility: readCompatibility(r)}
 	case kindLeaveRequest:
@@ -97,14 +99,16 @@ func readShards(r *cbor.Reader, k kind) Message {
 func readCompatibility(r *cbor.Reader) Compatibility {
 	r.Tuple(6)
 	return Compatibility{
-		Role: r.Text(roleMax), Shards: r.Uint32(), Hash: Hash(r.UintMax(math.MaxUint8)), Remember: r.Bool(), Lease: r.Text(StoreMax),
+		Role: r.Text(roleMax), Shards: r.Uint32(), Hash: Hash(r.UintMax(math.MaxUint8)), Remember: r.Bool(),
+		Lease:            r.Text(StoreMax),
 		CoordinatorLease: r.Text(StoreMax),
 	}
 }
 
 func readReport(r *cbor.Reader) Report {
 	m := Report{
-		Floor: tokenList.readOne(r), Proxy: r.Bool(), Leaving: r.Bool(), Left: r.Bool(), Life: r.Uint32(), Part: r.Uint32(), Parts: r.Uint32(),
+		Floor: tokenList.readOne(r), Proxy: r.Bool(), Leaving: r.Bool(), Left: r.Bool(), Life: r.Uint32(),
+		Part: r.Uint32(), Parts: r.Uint32(),
 		Compatibility: readCompatibility(r), Shards: hostedList.read(r, BatchMax),
 	}
 	if m.Parts == 0 || m.Parts > ShardsMax/BatchMax || m.Part >= m.Parts {

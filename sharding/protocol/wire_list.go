@@ -97,7 +97,8 @@ func readEntry(r *cbor.Reader) Entry {
 }
 
 func appendLoad(dst []byte, l ShardLoad) []byte {
-	return cbor.AppendUints(dst, uint64(l.Shard), l.Messages, uint64(l.HandlerTime/time.Microsecond), uint64(l.Entities))
+	return cbor.AppendUints(dst, uint64(l.Shard), l.Messages,
+		uint64(l.HandlerTime/time.Microsecond), uint64(l.Entities))
 }
 
 // LoadPeriodMax bounds the time that was measured, and handlerTimeMax what was spent in it: as much
@@ -120,5 +121,7 @@ func appendHosted(dst []byte, h Hosted) []byte {
 }
 
 func readHosted(r *cbor.Reader) Hosted {
-	return Hosted{Shard: readShard(r), Phase: Phase(r.UintMax(uint64(PhaseStopped))), Token: readToken(r), Barrier: readToken(r)}
+	return Hosted{
+		Shard: readShard(r), Phase: Phase(r.UintMax(uint64(PhaseStopped))), Token: readToken(r), Barrier: readToken(r),
+	}
 }

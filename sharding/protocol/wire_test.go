@@ -18,7 +18,8 @@ import (
 
 func drawToken(t *rapid.T) Token {
 	return Token{
-		Epoch: rapid.Uint64().Draw(t, "epoch"), Up: rapid.Uint32Max(UpMax).Draw(t, "up"), Seq: rapid.Uint64Max(SeqMax).Draw(t, "seq"),
+		Epoch: rapid.Uint64().Draw(t, "epoch"), Up: rapid.Uint32Max(UpMax).Draw(t, "up"),
+		Seq: rapid.Uint64Max(SeqMax).Draw(t, "seq"),
 	}
 }
 
@@ -44,7 +45,8 @@ func drawEntry(t *rapid.T) Entry {
 }
 func drawHosted(t *rapid.T) Hosted {
 	return Hosted{
-		Shard: drawShard(t), Token: drawToken(t), Phase: Phase(rapid.Uint8Max(uint8(PhaseStopped)).Draw(t, "phase")), Barrier: drawToken(t),
+		Shard: drawShard(t), Token: drawToken(t),
+		Phase: Phase(rapid.Uint8Max(uint8(PhaseStopped)).Draw(t, "phase")), Barrier: drawToken(t),
 	}
 }
 
@@ -58,8 +60,9 @@ func drawLoad(t *rapid.T) ShardLoad {
 func drawCompatibility(t *rapid.T) Compatibility {
 	id := func(label string) string { return rapid.StringN(0, -1, StoreMax).Draw(t, label) }
 	return Compatibility{
-		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")), Remember: rapid.Bool().Draw(t, "remember"),
-		Lease: id("lease"), CoordinatorLease: id("coordinator lease"),
+		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")),
+		Remember: rapid.Bool().Draw(t, "remember"),
+		Lease:    id("lease"), CoordinatorLease: id("coordinator lease"),
 	}
 }
 
@@ -68,7 +71,10 @@ func drawMessage(t *rapid.T) Message {
 	life := func() uint32 { return rapid.Uint32().Draw(t, "life") }
 	switch kind(rapid.Uint8Range(1, uint8(kindEnd)-1).Draw(t, "kind")) {
 	case kindRegister:
-		return Register{Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Life: life(), Compatibility: drawCompatibility(t)}
+		return Register{
+			Proxy: yes("proxy"), Leaving: yes("leaving"), Joined: yes("joined"), Life: life(),
+			Compatibility: drawCompatibility(t),
+		}
 	case kindRefused:
 		return Refused{Compatibility: drawCompatibility(t)}
 	case kindGetHomes:
@@ -91,7 +97,8 @@ func drawMessage(t *rapid.T) Message {
 		parts := rapid.Uint32Range(1, 256).Draw(t, "parts")
 		return Report{
 			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Left: yes("left"), Life: life(),
-			Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts, Compatibility: drawCompatibility(t), Shards: drawList(t, drawHosted),
+			Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts, Compatibility: drawCompatibility(t),
+			Shards: drawList(t, drawHosted),
 		}
 	case kindLeaveRequest:
 		return LeaveRequest{Left: yes("left"), Closing: yes("closing"), Life: life()}
@@ -114,11 +121,15 @@ func drawMessage(t *rapid.T) Message {
 	case kindCompare:
 		return Compare{}
 	case kindCompared:
-		return Compared{Runs: yes("runs"), Role: rapid.StringN(0, -1, roleMax).Draw(t, "role"), Joined: yes("joined"), Coordinator: drawUID(t)}
+		return Compared{
+			Runs: yes("runs"), Role: rapid.StringN(0, -1, roleMax).Draw(t, "role"), Joined: yes("joined"),
+			Coordinator: drawUID(t),
+		}
 	case kindConfirm:
 		return Confirm{Life: life()}
 	case kindLoads:
-		period := time.Duration(rapid.IntRange(1, int(LoadPeriodMax/time.Millisecond)).Draw(t, "period")) * time.Millisecond
+		period := time.Duration(rapid.IntRange(1, int(LoadPeriodMax/time.Millisecond)).Draw(t,
+			"period")) * time.Millisecond
 		return Loads{Period: period, Shards: drawList(t, drawLoad)}
 	default:
 		return LeaveReply{Done: yes("done"), Alone: yes("alone"), Life: life(), Floor: drawToken(t)}
@@ -149,23 +160,34 @@ func TestWireRefuses(t *testing.T) {
 	}
 	many := make([]uint64, BatchMax+1)
 	for name, b := range map[string][]byte{
-		"empty":            {},
-		"version":          append([]byte{9}, AppendMessage(nil, Register{})[1:]...),
-		"kind 0":           array(0, []bool{true, false, true}),
-		"kind beyond":      array(kindEnd, []bool{true, false, true}),
-		"short":            AppendMessage(nil, Fence{Shard: 1, HandOff: Token{1, 1, 1}})[:7],
-		"long role":        AppendMessage(nil, Refused{Compatibility: Compatibility{Role: strings.Repeat("a", roleMax+1)}}),
-		"long store":       AppendMessage(nil, Refused{Compatibility: Compatibility{Lease: strings.Repeat("a", StoreMax+1)}}),
-		"trailing":         append(AppendMessage(nil, Register{}), 0),
-		"wrong type":       array(kindRegister, []string{"a", "b", "c"}),
-		"too few fields":   array(kindReport, []any{[]uint64{1, 1, 1}}),
-		"half a record":    array(kindStarted, []any{[]uint64{1, 2, 3}}),
-		"shard beyond":     array(kindStarted, []any{[]uint64{ShardsMax, 1, 1, 1}}),
-		"up beyond":        array(kindStarted, []any{[]uint64{1, 1, UpMax + 1, 1}}),
-		"seq beyond":       array(kindInquire, []any{[]uint64{1, 1, SeqMax + 1}, ""}),
-		"phase beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 0, 1, []any{"", 1, 0, false, "", ""}, []uint64{1, 9, 1, 1, 1, 1, 1, 1}}),
-		"no part":          array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1, []any{"", 1, 0, false, "", ""}, []uint64{}}),
-		"parts beyond":     array(kindReport, []any{[]uint64{1, 1, 1}, false, false, false, 0, 1, 1 << 20, []any{"", 1, 0, false, "", ""}, []uint64{}}),
+		"empty":       {},
+		"version":     append([]byte{9}, AppendMessage(nil, Register{})[1:]...),
+		"kind 0":      array(0, []bool{true, false, true}),
+		"kind beyond": array(kindEnd, []bool{true, false, true}),
+		"short":       AppendMessage(nil, Fence{Shard: 1, HandOff: Token{1, 1, 1}})[:7],
+		"long role": AppendMessage(nil, Refused{
+			Compatibility: Compatibility{Role: strings.Repeat("a", roleMax+1)},
+		}),
+		"long store": AppendMessage(nil, Refused{
+			Compatibility: Compatibility{Lease: strings.Repeat("a", StoreMax+1)},
+		}),
+		"trailing":       append(AppendMessage(nil, Register{}), 0),
+		"wrong type":     array(kindRegister, []string{"a", "b", "c"}),
+		"too few fields": array(kindReport, []any{[]uint64{1, 1, 1}}),
+		"half a record":  array(kindStarted, []any{[]uint64{1, 2, 3}}),
+		"shard beyond":   array(kindStarted, []any{[]uint64{ShardsMax, 1, 1, 1}}),
+		"up beyond":      array(kindStarted, []any{[]uint64{1, 1, UpMax + 1, 1}}),
+		"seq beyond":     array(kindInquire, []any{[]uint64{1, 1, SeqMax + 1}, ""}),
+		"phase beyond": array(kindReport, []any{
+			[]uint64{1, 1, 1}, false, false, false, 0, 0, 1, []any{"", 1, 0, false, "", ""},
+			[]uint64{1, 9, 1, 1, 1, 1, 1, 1},
+		}),
+		"no part": array(kindReport, []any{
+			[]uint64{1, 1, 1}, false, false, false, 0, 1, 1, []any{"", 1, 0, false, "", ""}, []uint64{},
+		}),
+		"parts beyond": array(kindReport, []any{
+			[]uint64{1, 1, 1}, false, false, false, 0, 1, 1 << 20, []any{"", 1, 0, false, "", ""}, []uint64{},
+		}),
 		"no period":        array(kindLoads, []any{0, []uint64{1, 1, 1, 1}}),
 		"period beyond":    array(kindLoads, []any{3_600_001, []uint64{1, 1, 1, 1}}),
 		"time beyond":      array(kindLoads, []any{1000, []uint64{1, 1, 1 << 60, 1}}),
@@ -184,11 +206,15 @@ func TestWireRefuses(t *testing.T) {
 func sampleMessages() []Message {
 	tok := Token{Epoch: 7, Up: 2, Seq: 9}
 	return []Message{
-		Register{Proxy: true, Compatibility: Compatibility{Shards: 100, Hash: HashMurmur2, Remember: true, Lease: "a", CoordinatorLease: "b"}}, Refused{Compatibility: Compatibility{Shards: 100}}, GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
+		Register{Proxy: true, Compatibility: Compatibility{Shards: 100, Hash: HashMurmur2, Remember: true, Lease: "a",
+			CoordinatorLease: "b"}}, Refused{Compatibility: Compatibility{Shards: 100}},
+		GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
-		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}}, Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
+		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}},
+		Homes{Entries: []Entry{{1, 5, tok}}}, Inquire{Floor: tok},
 		Begin{Moves: []Move{{1, tok, 5}}, Regions: []UID{1, 2, 1 << 60}}, Fence{Shard: 1, HandOff: tok}, LeaveRequest{},
-		StopShards{Shards: []ShardID{1, 2}}, AtRest{Shards: []ShardID{3}}, Ended{Shards: []ShardID{4, 5}}, Unable{Shards: []ShardID{6}},
+		StopShards{Shards: []ShardID{1, 2}}, AtRest{Shards: []ShardID{3}}, Ended{Shards: []ShardID{4, 5}},
+		Unable{Shards: []ShardID{6}},
 		Loads{Period: time.Second, Shards: []ShardLoad{{1, 1000, time.Second, 10}}},
 	}
 }
@@ -198,12 +224,17 @@ func TestGoldenMessages(t *testing.T) {
 	tok := Token{Epoch: 1 << 40, Up: UpMax, Seq: SeqMax}
 	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
 		for _, m := range append(sampleMessages(),
-			Register{Leaving: true, Joined: true, Life: 300, Compatibility: Compatibility{Role: "r\u00e9"}}, GetHomes{Region: true},
-			BeginAck{Shards: []ShardToken{{300, tok}, {ShardsMax - 1, tok}}}, ShardsStopped{}, HostShards{Shards: []ShardToken{{3, tok}}},
+			Register{Leaving: true, Joined: true, Life: 300, Compatibility: Compatibility{Role: "r\u00e9"}},
+			GetHomes{Region: true},
+			BeginAck{Shards: []ShardToken{{300, tok}, {ShardsMax - 1, tok}}}, ShardsStopped{},
+			HostShards{Shards: []ShardToken{{3, tok}}},
 			Report{Proxy: true, Leaving: true, Left: true, Life: 1 << 31, Part: 2, Parts: 3}, Homes{Sure: true},
 			Inquire{Floor: tok, Role: "back"}, Absent{}, AbsentReport{Floor: tok}, Confirm{Life: 70_000}, Compare{},
-			Compared{Runs: true, Role: "back", Joined: true, Coordinator: 1 << 63}, LeaveRequest{Left: true, Closing: true, Life: 24},
-			LeaveReply{Alone: true, Life: 9, Floor: tok}, Loads{Period: LoadPeriodMax}, Refused{Compatibility{Lease: strings.Repeat("l", StoreMax)}},
+			Compared{Runs: true, Role: "back", Joined: true, Coordinator: 1 << 63},
+			LeaveRequest{Left: true, Closing: true, Life: 24},
+			LeaveReply{Alone: true, Life: 9, Floor: tok}, Loads{Period: LoadPeriodMax}, Refused{
+				Compatibility{Lease: strings.Repeat("l", StoreMax)},
+			},
 		) {
 			if !yield(fmt.Sprintf("%T", m), AppendMessage(nil, m)) {
 				return

@@ -29,7 +29,8 @@ var _ events.Meter = (*Meter)(nil)
 // the hidden ones: "dropped_total reason=mailbox-full".
 func NewMeter(prefix string, hidden ...string) *Meter {
 	return &Meter{
-		prefix: prefix, hidden: hidden, reads: map[int]func(func(*events.Metric, float64, ...string)){}, observed: map[string]int{}, metrics: map[*events.Metric]bool{},
+		prefix: prefix, hidden: hidden, reads: map[int]func(func(*events.Metric, float64, ...string)){},
+		observed: map[string]int{}, metrics: map[*events.Metric]bool{},
 	}
 }
 

@@ -11,8 +11,12 @@ import (
 // another kind or label, differs.
 func TestMeter(t *testing.T) {
 	m := NewMeter("coterie_x_", "type")
-	things := &events.Metric{Name: "coterie_x_things", Help: "Things.", Kind: events.Gauge, Labels: []string{"type", "how"}}
-	took := &events.Metric{Name: "coterie_x_took_seconds", Help: "Time.", Kind: events.Histogram, Labels: []string{"type"}}
+	things := &events.Metric{
+		Name: "coterie_x_things", Help: "Things.", Kind: events.Gauge, Labels: []string{"type", "how"},
+	}
+	took := &events.Metric{
+		Name: "coterie_x_took_seconds", Help: "Time.", Kind: events.Histogram, Labels: []string{"type"},
+	}
 	cancel := m.Read(func(report func(*events.Metric, float64, ...string)) {
 		report(things, 3, "t", "well")
 		report(&events.Metric{Name: "coterie_y_things"}, 5) // of another package
@@ -22,11 +26,13 @@ func TestMeter(t *testing.T) {
 	o.Observe(.7)
 	m.Want(t, map[string]int{"things how=well": 3, "took_seconds": 2})
 	for doc, same := range map[string]bool{ // order: each is looked at by itself
-		"//\tcoterie_x_things{type,how}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: time\n":                                     true,
-		"//\tcoterie_x_things{type,how}  gauge: things\n":                                                                                         false,
-		"//\tcoterie_x_things{type}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: time\n":                                         false,
-		"//\tcoterie_x_things{type,how}  things\n//\tcoterie_x_took_seconds{type}   histogram: time\n":                                            false,
-		"//\tcoterie_x_things{type,how}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: time\n//\tcoterie_x_more{type}   another\n": false,
+		"//\tcoterie_x_things{type,how}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: " +
+			"time\n": true,
+		"//\tcoterie_x_things{type,how}  gauge: things\n":                                                 false,
+		"//\tcoterie_x_things{type}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: time\n": false,
+		"//\tcoterie_x_things{type,how}  things\n//\tcoterie_x_took_seconds{type}   histogram: time\n":    false,
+		"//\tcoterie_x_things{type,how}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: " +
+			"time\n//\tcoterie_x_more{type}   another\n": false,
 	} {
 		if faults := compare(doc, []*Meter{m}); (len(faults) == 0) != same {
 			t.Errorf("%s\n%s", doc, strings.Join(faults, "\n"))

@@ -48,7 +48,8 @@ func compare(doc string, meters []*Meter) (faults []string) {
 	slices.Sort(listed)
 	slices.Sort(reported)
 	if reported = slices.Compact(reported); !slices.Equal(listed, reported) {
-		faults = append(faults, fmt.Sprintf("listed:\n%s\nreported:\n%s", strings.Join(listed, "\n"), strings.Join(reported, "\n")))
+		faults = append(faults, fmt.Sprintf("listed:\n%s\nreported:\n%s",
+			strings.Join(listed, "\n"), strings.Join(reported, "\n")))
 	}
 	slices.Sort(faults)
 	return faults

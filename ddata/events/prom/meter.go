@@ -53,7 +53,9 @@ func (m *Meter) Histogram(x *events.Metric, labels ...string) events.Observer {
 	defer m.mu.Unlock()
 	v, ok := m.histograms[x.Name]
 	if !ok {
-		v = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: x.Name, Help: x.Help, ConstLabels: m.labels, Buckets: x.Buckets}, x.Labels)
+		v = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: x.Name, Help: x.Help, ConstLabels: m.labels, Buckets: x.Buckets,
+		}, x.Labels)
 		m.histograms[x.Name] = v
 	}
 	return v.WithLabelValues(labels...)

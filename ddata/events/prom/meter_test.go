@@ -35,7 +35,8 @@ func scrape(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 			for _, l := range m.GetLabel() {
 				labels = append(labels, l.GetName()+"="+l.GetValue())
 			}
-			got[fmt.Sprint(f.GetName(), labels)] = m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			got[fmt.Sprint(f.GetName(), labels)] = m.GetCounter().GetValue() + m.GetGauge().GetValue() +
+				float64(m.GetHistogram().GetSampleCount())
 		}
 	}
 	return got
@@ -49,7 +50,8 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 	reg.MustRegister(meter)
 	for range 2 {
 		n, err := ddata.Start(t.Context(), ddata.Config{
-			Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Preset: ddata.Local, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Meter: meter,
+			Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Preset: ddata.Local,
+			Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Meter: meter,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +63,8 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 		key := ddata.NewKey[crdt.GCounter]("hits")
 		before := scrape(t, reg)["coterie_request_duration_seconds[at=here level=Majority op=update role=default]"]
 		for range 7 {
-			if err := ddata.Update(t.Context(), r, key, ddata.WriteMajority, func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
+			if err := ddata.Update(t.Context(), r, key, ddata.WriteMajority,
+				func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,22 +72,28 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 			t.Fatal("a stranger is sent to")
 		}
 		running := make(chan struct{})
-		_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk", Run: func(ctx context.Context, _ ddata.Token) error {
-			close(running)
-			<-ctx.Done()
-			return nil
-		}})
+		_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk",
+			Run: func(ctx context.Context, _ ddata.Token) error {
+				close(running)
+				<-ctx.Done()
+				return nil
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		<-running
 		got := scrape(t, reg)
 		for name, want := range map[string]float64{
-			"coterie_view_epoch[at=here]": float64(n.View().Epoch), "coterie_members[at=here status=up]": 1, "coterie_members[at=here status=joining]": 0,
-			"coterie_lease_held[at=here]": 1, "coterie_oldest[at=here role=default]": 1, "coterie_live[at=here]": 1, "coterie_ready[at=here]": 1,
-			"coterie_membership_views_installed_total[at=here]": 1, "coterie_transport_dropped_total[at=here reason=no-peer]": 1,
-			"coterie_singleton_running[at=here name=clerk role=default]": 1, "coterie_events_total[at=here event=ViewInstalled]": 1,
-			"coterie_events_total[at=here event=SingletonChanged]": 1, "coterie_events_total[at=here event=Forked]": 0,
+			"coterie_view_epoch[at=here]": float64(n.View().Epoch), "coterie_members[at=here status=up]": 1,
+			"coterie_members[at=here status=joining]": 0,
+			"coterie_lease_held[at=here]":             1, "coterie_oldest[at=here role=default]": 1,
+			"coterie_live[at=here]": 1, "coterie_ready[at=here]": 1,
+			"coterie_membership_views_installed_total[at=here]":                               1,
+			"coterie_transport_dropped_total[at=here reason=no-peer]":                         1,
+			"coterie_singleton_running[at=here name=clerk role=default]":                      1,
+			"coterie_events_total[at=here event=ViewInstalled]":                               1,
+			"coterie_events_total[at=here event=SingletonChanged]":                            1,
+			"coterie_events_total[at=here event=Forked]":                                      0,
 			"coterie_replicator_malformed_total[at=here role=default]":                        0,
 			"coterie_request_duration_seconds[at=here level=Majority op=update role=default]": before + 7,
 		} {

@@ -65,7 +65,10 @@ func (d *Dir) Lock(name, owner string) (locks.Lock, error) {
 		return nil, err
 	}
 	file := fileName(name)
-	return &door{dir: d.path, lock: filepath.Join(d.path, file+".lock"), state: filepath.Join(d.path, file+".state"), owner: owner}, nil
+	return &door{
+		dir: d.path, lock: filepath.Join(d.path, file+".lock"),
+		state: filepath.Join(d.path, file+".state"), owner: owner,
+	}, nil
 }
 
 // fileName returns the name of the file for a lease. Two leases never share one, even if the file
@@ -156,11 +159,13 @@ func syncDir(dir string) error {
 }
 
 func unusable(path, detail string, cause error) error {
-	remedy := "give all nodes of the host one directory on a local disk that their user owns, and that no other user may write"
+	remedy := "give all nodes of the host one directory on a local disk that their user owns, and that no other " +
+		"user may write"
 	switch {
 	case errors.Is(cause, syscall.EMFILE):
 		detail = "the process has as many open files as it may, and each lease that is held is one"
-		remedy = "raise its limit on open files (ulimit -n, LimitNOFILE) beyond the leases that a node may hold, or have fewer shards"
+		remedy = "raise its limit on open files (ulimit -n, LimitNOFILE) beyond the leases that a node may hold, or " +
+			"have fewer shards"
 	case errors.Is(cause, syscall.ENFILE):
 		detail, remedy = "the host has as many open files as it may", "raise the limit of the system (fs.file-max)"
 	}
@@ -168,5 +173,8 @@ func unusable(path, detail string, cause error) error {
 }
 
 func foreign(path, detail string) error {
-	return &locks.Error{Kind: locks.ErrForeign, Path: path, Detail: detail, Remedy: "give an empty directory, or one that was made for leases"}
+	return &locks.Error{
+		Kind: locks.ErrForeign, Path: path, Detail: detail,
+		Remedy: "give an empty directory, or one that was made for leases",
+	}
 }

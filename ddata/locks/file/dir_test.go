@@ -12,8 +12,10 @@ import (
 func TestFileNames(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{
-		"x", "X", "x/y", "x%2fy", "x%2Fy", "X/y", "x.lock", "x y", "x_y", ".", "..", "../x", "~", "\u00fc", "u\u0308", "\u00dc", "id", "ID",
-		strings.Repeat("x", locks.NameMax), strings.Repeat("X", locks.NameMax), strings.Repeat("X", locks.NameMax-1) + "x",
+		"x", "X", "x/y", "x%2fy", "x%2Fy", "X/y", "x.lock", "x y", "x_y", ".", "..", "../x", "~", "\u00fc",
+		"u\u0308", "\u00dc", "id", "ID",
+		strings.Repeat("x", locks.NameMax), strings.Repeat("X", locks.NameMax),
+		strings.Repeat("X", locks.NameMax-1) + "x",
 	} {
 		f := fileName(name)
 		if f != strings.ToLower(f) || strings.ContainsAny(f, "/\\:") || len(f) > 200 {

@@ -115,7 +115,8 @@ func (d *door) same(f *os.File) error {
 	}
 	named, err := os.Stat(d.lock)
 	if err != nil || !os.SameFile(locked, named) {
-		return &locks.Error{Kind: locks.ErrReplaced, Path: d.lock, Detail: "it is not the file that was locked", Cause: err,
+		return &locks.Error{Kind: locks.ErrReplaced, Path: d.lock,
+			Detail: "it is not the file that was locked", Cause: err,
 			Remedy: "leave the files of the directory alone while nodes run"}
 	}
 	return nil

@@ -94,7 +94,8 @@ func TestKilledHolder(t *testing.T) {
 	if ok, err := l.Acquire(context.Background(), nil); ok || err != nil {
 		t.Fatalf("while the child lives: %t, %v", ok, err)
 	}
-	if who, _ := os.ReadFile(filepath.Join(dir, "x.lock")); !strings.Contains(string(who), fmt.Sprintf("child, process %d on ", child.Process.Pid)) {
+	if who, _ := os.ReadFile(filepath.Join(dir, "x.lock")); !strings.Contains(string(who),
+		fmt.Sprintf("child, process %d on ", child.Process.Pid)) {
 		t.Errorf("the lock file says %q", who)
 	}
 	_ = child.Process.Kill()
@@ -134,7 +135,8 @@ func TestReplacedFile(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "x.lock")); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Save(context.Background(), nil); !errors.Is(err, locks.ErrNotHeld) || !errors.Is(err, locks.ErrReplaced) {
+	if err := l.Save(context.Background(), nil); !errors.Is(err, locks.ErrNotHeld) ||
+		!errors.Is(err, locks.ErrReplaced) {
 		t.Error("noticed when saving:", err)
 	}
 	<-told
@@ -180,7 +182,8 @@ func TestUnusable(t *testing.T) {
 	}
 	l, _ := d.Lock("x", "a")
 	defer l.Close()
-	if ok, err := l.Acquire(context.Background(), nil); ok || !errors.Is(err, locks.ErrUnusable) || !strings.Contains(err.Error(), "x.lock") {
+	if ok, err := l.Acquire(context.Background(), nil); ok || !errors.Is(err, locks.ErrUnusable) ||
+		!strings.Contains(err.Error(), "x.lock") {
 		t.Error(ok, err)
 	}
 }
@@ -203,7 +206,9 @@ func TestDamagedRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range good {
-		for _, bad := range [][]byte{good[:i], append(append([]byte{}, good[:i]...), append([]byte{good[i] ^ 1}, good[i+1:]...)...)} {
+		for _, bad := range [][]byte{
+			good[:i], append(append([]byte{}, good[:i]...), append([]byte{good[i] ^ 1}, good[i+1:]...)...),
+		} {
 			if err := os.WriteFile(path, bad, 0o644); err != nil {
 				t.Fatal(err)
 			}

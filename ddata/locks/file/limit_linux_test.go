@@ -44,7 +44,8 @@ func TestTooManyOpenFiles(t *testing.T) {
 	for err == nil && len(held) < most {
 		err = acquire()
 	}
-	if !errors.Is(err, locks.ErrUnusable) || !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "ulimit -n") || len(held) < most/2 {
+	if !errors.Is(err, locks.ErrUnusable) || !errors.Is(err, syscall.EMFILE) ||
+		!strings.Contains(err.Error(), "ulimit -n") || len(held) < most/2 {
 		t.Fatalf("with %d leases: %v", len(held), err)
 	}
 	for _, l := range held {

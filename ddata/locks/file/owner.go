@@ -15,7 +15,8 @@ func checkDir(path string) error {
 		return unusable(path, "", err)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return unusable(path, fmt.Sprintf("its mode is %04o, so other users may write it (chmod 0700 makes it safe)", mode), nil)
+		return unusable(path, fmt.Sprintf("its mode is %04o, so other users may write it (chmod 0700 makes it safe)",
+			mode), nil)
 	}
 	return checkOwner(path, info)
 }
@@ -26,7 +27,8 @@ func checkOwner(path string, info os.FileInfo) error {
 		return unusable(path, "the system does not tell which user owns it", nil)
 	}
 	if int64(st.Uid) != int64(os.Geteuid()) {
-		return unusable(path, fmt.Sprintf("it belongs to user %d, and this process runs as user %d", st.Uid, os.Geteuid()), nil)
+		return unusable(path, fmt.Sprintf("it belongs to user %d, and this process runs as user %d",
+			st.Uid, os.Geteuid()), nil)
 	}
 	return nil
 }

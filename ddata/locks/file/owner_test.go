@@ -73,7 +73,8 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 		}
 	}
 	for path, says := range map[string]string{writable: "0770", foreign: "belongs to user"} {
-		if _, err := Open(path); !errors.Is(err, locks.ErrUnusable) || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), path) {
+		if _, err := Open(path); !errors.Is(err, locks.ErrUnusable) || !strings.Contains(err.Error(), says) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -98,7 +99,8 @@ func TestLockFileOfAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if ok, err := l.Acquire(t.Context(), nil); ok || !errors.Is(err, locks.ErrUnusable) || !strings.Contains(err.Error(), lock) {
+	if ok, err := l.Acquire(t.Context(), nil); ok || !errors.Is(err, locks.ErrUnusable) ||
+		!strings.Contains(err.Error(), lock) {
 		t.Error(ok, err)
 	}
 }

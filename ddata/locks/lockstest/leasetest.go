@@ -111,7 +111,9 @@ func again(w *world) {
 
 func apart(w *world) {
 	ctx := context.Background()
-	names := []string{"x", "X", "x/y", "x.lock", "x y", ".", "..", "../x", "%2F", "ü", strings.Repeat("/", locks.NameMax)}
+	names := []string{
+		"x", "X", "x/y", "x.lock", "x y", ".", "..", "../x", "%2F", "ü", strings.Repeat("/", locks.NameMax),
+	}
 	doors := make([]locks.Lock, len(names))
 	for i, name := range names {
 		doors[i] = w.door(w.one, name)
@@ -154,7 +156,9 @@ func record(w *world) {
 	a, b := w.door(w.one, "x"), w.door(w.other, "x")
 	w.acquire(a, true)
 	w.loads(a, nil)
-	for _, r := range [][]byte{[]byte("first"), []byte("second, longer"), {}, []byte("s"), bytes.Repeat([]byte{7}, locks.RecordMax)} {
+	for _, r := range [][]byte{
+		[]byte("first"), []byte("second, longer"), {}, []byte("s"), bytes.Repeat([]byte{7}, locks.RecordMax),
+	} {
 		w.must(a.Save(ctx, r))
 		w.loads(a, r)
 		w.must(a.Release(ctx))

@@ -108,7 +108,8 @@ func (c *Carrier) counts(v *view.Installed, u view.UID) bool {
 // hearsOther reports whether another node that speaks for the arbiter is reachable.
 func (c *Carrier) hearsOther(s Scene) bool {
 	return c.on && s.View != nil && slices.ContainsFunc(s.View.Members, func(o view.Member) bool {
-		return o.UID != c.cfg.Self && s.Reports.Flags(o.UID)&report.Arbiter != 0 && s.Reach.Hears(o.UID) && c.counts(s.View, o.UID)
+		return o.UID != c.cfg.Self && s.Reports.Flags(o.UID)&report.Arbiter != 0 &&
+			s.Reach.Hears(o.UID) && c.counts(s.View, o.UID)
 	})
 }
 

@@ -19,7 +19,10 @@ func twoVoters(now time.Time) (*Carrier, Scene) {
 		Reach: downing.NewReach(4*time.Second, time.Second), Reachable: func(view.UID) bool { return true },
 	}
 	s.Reports.Follow(v)
-	return New(Config{Self: 1, Strategy: downing.LeaseMajority{}, Beat: time.Second, Promise: 6 * time.Second, SelfDownAfter: 20 * time.Second}), s
+	return New(Config{
+		Self: 1, Strategy: downing.LeaseMajority{}, Beat: time.Second, Promise: 6 * time.Second,
+		SelfDownAfter: 20 * time.Second,
+	}), s
 }
 
 // TestArbiterSpeaksWhenSaved: what the arbiter promises is said when it is saved, and what it

@@ -8,7 +8,9 @@ import (
 )
 
 func FuzzDecode(f *testing.F) {
-	v := view.View{Cluster: 1, Epoch: 3, LastUp: 1, Members: []view.Member{{UID: 5, Addr: "a:1", Status: view.Up, UpNumber: 1}}}
+	v := view.View{
+		Cluster: 1, Epoch: 3, LastUp: 1, Members: []view.Member{{UID: 5, Addr: "a:1", Status: view.Up, UpNumber: 1}},
+	}
 	f.Add([]byte{})
 	f.Add(Record{}.Encode())
 	f.Add(Record{Cluster: 1, Epoch: 2, Promised: paxos.Ballot{Round: 3, UID: 4}, View: &v}.Encode())

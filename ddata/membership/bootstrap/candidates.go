@@ -48,10 +48,13 @@ func (c *candidates) hear(now time.Time, p Probe) (news, ok bool) {
 	if !known {
 		before.since = now
 	}
-	f := founder{probe: p, since: before.since, until: now.Add(c.cfg.TTL), direct: before.direct || p.At == c.cfg.Self.Addr}
+	f := founder{
+		probe: p, since: before.since, until: now.Add(c.cfg.TTL), direct: before.direct || p.At == c.cfg.Self.Addr,
+	}
 	c.of[p.Self.UID] = f
 	self := c.cfg.Self.UID
-	return !known || f.direct != before.direct || f.hears(self) != before.hears(self) || !slices.Equal(before.probe.Choice, p.Choice), true
+	return !known || f.direct != before.direct || f.hears(self) != before.hears(self) ||
+		!slices.Equal(before.probe.Choice, p.Choice), true
 }
 
 // contacts are the founders that reach this node at its own address: only these help to find a
@@ -107,7 +110,8 @@ func (c *candidates) eligible() []Probe { return c.kin(c.present()) }
 // present are this node and the candidates that may found, by uid.
 func (c *candidates) present() []Probe {
 	probes := []Probe{{
-		Self: c.cfg.Self, Expect: uint32(c.cfg.Expect), Knows: c.memory.Knows(), AnyDisks: c.cfg.AnyDisks, Durable: c.cfg.Durable,
+		Self: c.cfg.Self, Expect: uint32(c.cfg.Expect), Knows: c.memory.Knows(),
+		AnyDisks: c.cfg.AnyDisks, Durable: c.cfg.Durable,
 	}}
 	for _, u := range sortedKeys(c.of) {
 		if p := c.of[u].probe; p.Expect > 0 {
@@ -222,5 +226,6 @@ func (c *candidates) unwaited(choice []view.UID) string {
 	if waited {
 		return ""
 	}
-	return fmt.Sprintf("view %v is known from %s alone, which waits until leases from before it have run out", newest, by.Self.Addr)
+	return fmt.Sprintf("view %v is known from %s alone, which waits until leases from before it have run out", newest,
+		by.Self.Addr)
 }

@@ -41,7 +41,9 @@ func (s *Seeker) Discovered(now time.Time, all []Contact, failed string) {
 			return
 		}
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(c Contact) bool { return c.Addr == "" || len(c.Addr) > view.AddrMax })
+	found := slices.DeleteFunc(slices.Clone(all), func(c Contact) bool {
+		return c.Addr == "" || len(c.Addr) > view.AddrMax
+	})
 	slices.SortFunc(found, func(a, b Contact) int { return strings.Compare(a.Addr, b.Addr) })
 	found = slices.CompactFunc(found, func(a, b Contact) bool { return a.Addr == b.Addr })
 	s.out.Dropped.Full += uint64(max(0, len(found)-ContactsMax))
@@ -69,7 +71,8 @@ func (s *Seeker) retarget() {
 		}
 	}
 	for _, c := range d.found {
-		if c.UID == s.cfg.Self.UID || slices.Contains(s.targets, c.Addr) { // this node under another name, or nothing new
+		// this node under another name, or nothing new
+		if c.UID == s.cfg.Self.UID || slices.Contains(s.targets, c.Addr) {
 			continue
 		}
 		if s.addTarget(c.Addr); slices.Contains(s.targets, c.Addr) {
@@ -105,10 +108,12 @@ func (s *Seeker) unsure() string {
 	case d.since.IsZero():
 		return "discovery has not answered yet"
 	case len(d.found) < s.cfg.Expect:
-		return fmt.Sprintf("discovery names %d of the %d nodes that found a cluster (BootstrapExpect)%s; it is asked again",
+		return fmt.Sprintf("discovery names %d of the %d nodes that found a cluster (BootstrapExpect)%s; it is "+
+			"asked again",
 			len(d.found), s.cfg.Expect, listed(": ", d.addrs()))
 	case len(silent) > 0:
-		return fmt.Sprintf("discovery names %s, and no node without a cluster was heard there: perhaps one is in a cluster; nothing is founded until all "+
+		return fmt.Sprintf("discovery names %s, and no node without a cluster was heard there: perhaps one is in a "+
+			"cluster; nothing is founded until all "+
 			"answer, or it names them no more", listed("", silent))
 	case s.now.Before(stable):
 		s.out.dueAt(stable)

@@ -14,7 +14,8 @@ import (
 
 // tooFew: not all that found the cluster were heard.
 func (c *candidates) tooFew(now time.Time, probes []Probe, targets []string) string {
-	text := fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s", c.cfg.Expect, len(probes),
+	text := fmt.Sprintf("expected %d nodes to found a cluster (BootstrapExpect), heard %d%s%s%s",
+		c.cfg.Expect, len(probes),
 		listed(": ", addrsOf(probes)), listed("; no answer from ", c.silent(targets)), unlike(probes))
 	if one := c.oneWay(now, probes); one != "" {
 		return text + one
@@ -39,11 +40,13 @@ func (c *candidates) oneWay(now time.Time, probes []Probe) (text string) {
 	slices.Sort(astray)
 	slices.Sort(deaf)
 	if len(astray) > 0 {
-		text = fmt.Sprintf("; but this node is not reached at the address that it advertises, %s%s: check that the others can dial it", c.cfg.Self.Addr,
+		text = fmt.Sprintf("; but this node is not reached at the address that it advertises, %s%s: check that the "+
+			"others can dial it", c.cfg.Self.Addr,
 			listed(", by ", astray))
 	}
 	if len(deaf) > 0 {
-		text += "; but " + strings.Join(atMost(deaf), "; ") + ": each must hear all, check that they can dial each other's addresses"
+		text += "; but " + strings.Join(atMost(deaf), "; ") +
+			": each must hear all, check that they can dial each other's addresses"
 	}
 	return text
 }
@@ -54,8 +57,10 @@ func (c *candidates) nothingToJoin(targets []string) string {
 	for _, u := range sortedKeys(c.of) {
 		seeking = append(seeking, c.of[u].probe)
 	}
-	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or check Seeds, that their addresses "+
-		"can be dialled, and that they can dial this node at %s", listed("; heard nodes without one: ", addrsOf(seeking)),
+	return fmt.Sprintf("no cluster was heard of, and BootstrapExpect 0 founds none%s%s; start the founders, or "+
+		"check Seeds, that their addresses "+
+		"can be dialled, and that they can dial this node at %s",
+		listed("; heard nodes without one: ", addrsOf(seeking)),
 		listed("; no answer from ", c.silent(targets)), c.cfg.Self.Addr)
 }
 
@@ -66,7 +71,9 @@ func (c *candidates) unheard(now time.Time, choice []view.UID) string {
 	if text := unlike(probes); text != "" {
 		return "the nodes do not agree on how many found the cluster" + text
 	}
-	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return !slices.Contains(choice, p.Self.UID) })
+	chosen := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
+		return !slices.Contains(choice, p.Self.UID)
+	})
 	var deaf []string
 	for _, p := range chosen {
 		if p.Self.UID == c.cfg.Self.UID || slices.Equal(p.Choice, choice) {
@@ -83,7 +90,8 @@ func (c *candidates) unheard(now time.Time, choice []view.UID) string {
 		return ""
 	}
 	slices.Sort(deaf)
-	return fmt.Sprintf("expected %d nodes to found a cluster, heard %d%s; but %s: each must hear all, check that they can dial each other's addresses",
+	return fmt.Sprintf("expected %d nodes to found a cluster, heard %d%s; but %s: each must hear all, check that "+
+		"they can dial each other's addresses",
 		len(choice), len(chosen), listed(": ", addrsOf(chosen)), strings.Join(atMost(deaf), "; "))
 }
 

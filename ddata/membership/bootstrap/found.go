@@ -103,7 +103,9 @@ func (s *Seeker) choice() []view.UID {
 		s.wait("the nodes together have " + err.Error())
 		return nil
 	}
-	counted := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool { return !s.candidates.twoWay(s.now, p.Self.UID) })
+	counted := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
+		return !s.candidates.twoWay(s.now, p.Self.UID)
+	})
 	chosen := slices.DeleteFunc(slices.Clone(counted), func(p Probe) bool {
 		return !slices.ContainsFunc(needs, func(k Known) bool { return k.names(p.Self.Disk) })
 	})

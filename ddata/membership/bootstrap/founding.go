@@ -57,7 +57,9 @@ const epochsGivenUp = 1 << 32
 // among leaves of each set what is there.
 func among(sets []view.DiskSet, there []view.DiskID) (out []view.DiskSet) {
 	for _, s := range sets {
-		s.Disks = slices.DeleteFunc(slices.Clone(s.Disks), func(d view.DiskID) bool { return !slices.Contains(there, d) })
+		s.Disks = slices.DeleteFunc(slices.Clone(s.Disks), func(d view.DiskID) bool {
+			return !slices.Contains(there, d)
+		})
 		if len(s.Disks) > 0 {
 			out = append(out, s)
 		}

@@ -46,11 +46,14 @@ func (s *Seeker) onJoinReply(now time.Time, from string, h JoinReply) {
 	switch {
 	case s.locking.view != nil:
 	case h.Closing:
-		s.wait(fmt.Sprintf("cluster %v is being shut down, and no node can join; this node will found it anew with the others", h.Cluster))
+		s.wait(fmt.Sprintf("cluster %v is being shut down, and no node can join; this node will found it anew with "+
+			"the others", h.Cluster))
 	case h.Moving:
-		s.wait(fmt.Sprintf("cluster %v lets this node join when the keys of another node have become durable (event KeysWaiting there)", h.Cluster))
+		s.wait(fmt.Sprintf("cluster %v lets this node join when the keys of another node have become durable (event "+
+			"KeysWaiting there)", h.Cluster))
 	default:
-		s.wait(fmt.Sprintf("cluster %v was asked to let this node join and has not decided it yet; it needs a majority of its members", h.Cluster))
+		s.wait(fmt.Sprintf("cluster %v was asked to let this node join and has not decided it yet; it needs a "+
+			"majority of its members", h.Cluster))
 	}
 	s.joining.contacts = s.joining.contacts[:0]
 	for _, c := range h.Contacts {

@@ -17,7 +17,8 @@ func copied(probes []Probe) string {
 	for _, p := range probes {
 		other, twice := at[p.Self.Disk]
 		if p.Self.Disk != 0 && twice {
-			return fmt.Sprintf("%s and %s have the same disk %v: the directory of one is a copy of the other's, remove it there", other, p.Self.Addr, p.Self.Disk)
+			return fmt.Sprintf("%s and %s have the same disk %v: the directory of one is a copy of the other's, "+
+				"remove it there", other, p.Self.Addr, p.Self.Disk)
 		}
 		at[p.Self.Disk] = p.Self.Addr
 	}
@@ -66,11 +67,13 @@ func (k Known) missing(here []view.DiskID, s downing.Strategy) string {
 		among[v.UID] = slices.Contains(here, v.Disk)
 	}
 	if len(k.Voters) > 0 && !s.Quorum(k.Voters, func(u view.UID) bool { return among[u] }) {
-		return fmt.Sprintf("view %v/%v had the disks %v, a quorum of them is needed (%v)", k.Cluster, k.Epoch, k.disks(), s)
+		return fmt.Sprintf("view %v/%v had the disks %v, a quorum of them is needed (%v)",
+			k.Cluster, k.Epoch, k.disks(), s)
 	}
 	for _, s := range k.Sets {
 		if 2*overlap(s.Disks, here) < len(s.Disks) {
-			return fmt.Sprintf("view %v/%v, perhaps not settled, had the disks %v of role %q, at least half of them are needed", k.Cluster, s.Epoch,
+			return fmt.Sprintf("view %v/%v, perhaps not settled, had the disks %v of role %q, at least half of them "+
+				"are needed", k.Cluster, s.Epoch,
 				s.Disks, s.Role)
 		}
 	}
@@ -110,7 +113,9 @@ func (k Known) compare(o Known) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(k.Epoch, o.Epoch), cmp.Compare(k.Cluster, o.Cluster),
-		cmp.Compare(pending(k), pending(o)), slices.CompareFunc(k.Voters, o.Voters, func(a, b view.Member) int { return cmp.Compare(a.UID, b.UID) }))
+		cmp.Compare(pending(k), pending(o)), slices.CompareFunc(k.Voters, o.Voters, func(a, b view.Member) int {
+			return cmp.Compare(a.UID, b.UID)
+		}))
 }
 
 // agreeOnKeys fills in a founding view what the founders have configured, and what was agreed on

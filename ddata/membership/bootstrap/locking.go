@@ -34,13 +34,15 @@ func (l *locking) unlocked(self view.UID) string {
 			missing = append(missing, fmt.Sprintf("%v at %s is locked to another", o.UID, o.Addr))
 		}
 	}
-	return fmt.Sprintf("locked to the founding %v/%v of %d nodes%s; each must hear all, check that they run and can dial each other's addresses",
+	return fmt.Sprintf("locked to the founding %v/%v of %d nodes%s; each must hear all, check that they run and "+
+		"can dial each other's addresses",
 		l.view.Cluster, l.view.Epoch, len(l.view.Members), listed("; ", missing))
 }
 
 // isComplete reports whether all members of the founding have locked themselves to it.
 func (l *locking) isComplete() bool {
-	return l.view != nil && !slices.ContainsFunc(l.view.Members, func(o view.Member) bool { return l.said[o.UID] != l.hash })
+	return l.view != nil && !slices.ContainsFunc(l.view.Members,
+		func(o view.Member) bool { return l.said[o.UID] != l.hash })
 }
 
 // Check verifies the invariants. Tests call it after every step.

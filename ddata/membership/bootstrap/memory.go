@@ -4,8 +4,10 @@ import "github.com/coterie-go/coterie/ddata/membership/view"
 
 // Memory is what the disk of a node remembers of a cluster.
 type Memory struct {
-	Last    *view.View // that was installed last; nil = none
-	Pending *view.View // that was accepted since, or to which the node locked itself, and may have been decided; nil = none
+	Last *view.View // that was installed last; nil = none
+	// that was accepted since, or to which the node locked itself, and may have been decided; nil =
+	// none
+	Pending *view.View
 	Settled view.Epoch // up to which all is settled
 	Free    bool       // no node runs under a lease that the last incarnation answers for
 }
@@ -20,7 +22,8 @@ func (r Memory) Knows() (ks []Known) {
 	}
 	if p := r.Pending; p != nil {
 		ks = append(ks, Known{
-			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded, Voters: p.OnDisk(), Sets: p.Own(),
+			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded,
+			Voters: p.OnDisk(), Sets: p.Own(),
 			Durable: view.MergePatterns(p.Durable, p.Moving), Moves: p.Moves,
 		})
 	}

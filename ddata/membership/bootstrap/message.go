@@ -20,13 +20,15 @@ type Known struct {
 	Cluster  view.ClusterID
 	Era      view.Era // of the cluster
 	Epoch    view.Epoch
-	Pending  bool           // accepted there, perhaps never decided
-	Founding bool           // pending: it would have founded the cluster, by all its members
-	Voters   []view.Member  // those with a disk, oldest first
-	Settled  view.Epoch     // the newest epoch that was known to be settled
-	Sets     []view.DiskSet // its own role by role, and before them those of the views that were not settled when it was decided
-	Durable  []string       // its patterns of durable keys, and those that were moving
-	Moves    uint16         // its View.Moves
+	Pending  bool          // accepted there, perhaps never decided
+	Founding bool          // pending: it would have founded the cluster, by all its members
+	Voters   []view.Member // those with a disk, oldest first
+	Settled  view.Epoch    // the newest epoch that was known to be settled
+	// its own role by role, and before them those of the views that were not settled when it was
+	// decided
+	Sets    []view.DiskSet
+	Durable []string // its patterns of durable keys, and those that were moving
+	Moves   uint16   // its View.Moves
 }
 
 // Probe is what a node without a cluster says to any node that may know of one. A member takes it

@@ -143,7 +143,8 @@ func (s *Seeker) Advance(now time.Time) {
 	s.enter(now)
 	s.candidates.dropSilent(s.now)
 	if s.isStalled() {
-		s.out.Stalled = fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v", s.joining.cluster, s.cfg.Timeout)
+		s.out.Stalled = fmt.Sprintf("cluster %v was heard of, and nothing more of it for %v",
+			s.joining.cluster, s.cfg.Timeout)
 		if s.locking.view != nil {
 			s.out.Stalled = s.locking.unlocked(s.cfg.Self.UID)
 		}
@@ -223,7 +224,8 @@ func (s *Seeker) asked() []string {
 func (s *Seeker) sendProbes(to []string) {
 	msg := Probe{
 		Protocol: Protocol, Name: s.cfg.Name, Settings: s.cfg.Settings, Durable: s.cfg.Durable, Self: s.cfg.Self,
-		Expect: uint32(s.cfg.Expect), AnyDisks: s.cfg.AnyDisks, Heard: s.joining.heard, First: s.joining.first, Knows: s.memory.Knows(),
+		Expect: uint32(s.cfg.Expect), AnyDisks: s.cfg.AnyDisks, Heard: s.joining.heard, First: s.joining.first,
+		Knows: s.memory.Knows(),
 		Waits: s.now.Before(s.leasesOver()), Peers: s.candidates.contacts(),
 	}
 	if s.joining.cluster == 0 {

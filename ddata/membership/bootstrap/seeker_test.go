@@ -26,7 +26,8 @@ func seeker(u view.UID, disk Disk, tune func(*Config)) *Seeker {
 	cfg := Config{
 		Common: Common{Name: "c", Addr: self.Addr, ConfigHash: 5}, Self: self, Seeds: []string{"n1", "n2"}, Expect: 2,
 		Strategy: downing.KeepMajority{}, Enough: func([]view.Member) bool { return true },
-		Beat: time.Second, StableAfter: 5 * time.Second, Timeout: 20 * time.Second, TTL: 8 * time.Second, Promise: 6 * time.Second,
+		Beat: time.Second, StableAfter: 5 * time.Second, Timeout: 20 * time.Second, TTL: 8 * time.Second,
+		Promise: 6 * time.Second,
 	}
 	if tune != nil {
 		tune(&cfg)
@@ -75,7 +76,8 @@ func TestTwoFound(t *testing.T) {
 		}
 	}
 	for i, vs := range installed {
-		if len(vs) != 1 || len(vs[0].Members) != 2 || !vs[0].Founded || len(disks[i].locked) != 1 || vs[0].Hash() != installed[0][0].Hash() {
+		if len(vs) != 1 || len(vs[0].Members) != 2 || !vs[0].Founded || len(disks[i].locked) != 1 ||
+			vs[0].Hash() != installed[0][0].Hash() {
 			t.Errorf("%d installs %v, locked to %v", i+1, vs, disks[i].locked)
 		}
 	}
@@ -115,7 +117,9 @@ func TestDiscoveredIsBounded(t *testing.T) {
 		s.Discovered(now, nil, strings.Repeat("ü", 4*ReasonMax))
 	}
 	d := s.discovered
-	if len(d.found) != ContactsMax || len(s.Targets()) != ContactsMax || len(d.ours) != ContactsMax || len(d.err) > ReasonMax {
-		t.Errorf("%d found, %d probed, %d from discovery, error of %d bytes", len(d.found), len(s.Targets()), len(d.ours), len(d.err))
+	if len(d.found) != ContactsMax || len(s.Targets()) != ContactsMax || len(d.ours) != ContactsMax ||
+		len(d.err) > ReasonMax {
+		t.Errorf("%d found, %d probed, %d from discovery, error of %d bytes",
+			len(d.found), len(s.Targets()), len(d.ours), len(d.err))
 	}
 }

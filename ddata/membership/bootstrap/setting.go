@@ -72,7 +72,8 @@ func CheckSettings(ss []Setting) error {
 	}
 	seen := make(map[string]bool, len(ss))
 	for _, s := range ss {
-		if s.Name == "" || len(s.Name) > view.NameMax || len(s.Value) > settingMax || !utf8.ValidString(s.Name+s.Value) || seen[s.Name] {
+		if s.Name == "" || len(s.Name) > view.NameMax || len(s.Value) > settingMax ||
+			!utf8.ValidString(s.Name+s.Value) || seen[s.Name] {
 			return fmt.Errorf("setting %.40q is given twice, too long or not UTF-8", s.Name)
 		}
 		seen[s.Name] = true

@@ -24,10 +24,14 @@ func TestSettingsAreShortened(t *testing.T) {
 	if err := errors.Join(CheckSettings(ours), CheckSettings(theirs)); err != nil {
 		t.Error(err)
 	}
-	if text := differences("a", ours, "b", theirs); len(text) > ReasonMax || !utf8.ValidString(text) || !strings.HasSuffix(text, "…") {
+	if text := differences("a", ours, "b", theirs); len(text) > ReasonMax || !utf8.ValidString(text) ||
+		!strings.HasSuffix(text, "…") {
 		t.Errorf("%d bytes: %q", len(text), text)
 	}
-	for _, bad := range [][]Setting{append(ours, NewSetting("more", 1)), {a, a}, {{Name: "x", Value: long}}, {{Value: "x"}}, {{Name: "x", Value: "\xff"}}} {
+	for _, bad := range [][]Setting{
+		append(ours, NewSetting("more", 1)), {a, a}, {{Name: "x", Value: long}}, {{Value: "x"}},
+		{{Name: "x", Value: "\xff"}},
+	} {
 		if CheckSettings(bad) == nil {
 			t.Errorf("%v is taken", bad)
 		}

@@ -38,5 +38,6 @@ func (s *Seeker) isStranger(c view.ClusterID) bool {
 
 // strangerText says why a member of another cluster is passed over; own is that of the disk.
 func strangerText(c view.ClusterID, addr string, own view.ClusterID) string {
-	return fmt.Sprintf("at %s is a member of another cluster of this name, %v; the disk is of cluster %v, and this node looks for that one", addr, c, own)
+	return fmt.Sprintf("at %s is a member of another cluster of this name, %v; the disk is of cluster %v, and "+
+		"this node looks for that one", addr, c, own)
 }

@@ -19,9 +19,11 @@ import (
 func TestStrategiesIntersect(t *testing.T) {
 	for _, s := range []Strategy{
 		KeepMajority{}, KeepMajority{Role: "core"}, Manual{}, DownAll{},
-		StaticQuorum{Size: 1}, StaticQuorum{Size: 2}, StaticQuorum{Size: 3}, StaticQuorum{Size: 5}, StaticQuorum{Size: 9},
+		StaticQuorum{Size: 1}, StaticQuorum{Size: 2}, StaticQuorum{Size: 3},
+		StaticQuorum{Size: 5}, StaticQuorum{Size: 9},
 		StaticQuorum{Size: 2, Role: "core"},
-		KeepOldest{}, KeepOldest{DownIfAlone: true}, KeepOldest{Role: "core"}, KeepOldest{DownIfAlone: true, Role: "core"},
+		KeepOldest{}, KeepOldest{DownIfAlone: true}, KeepOldest{Role: "core"},
+		KeepOldest{DownIfAlone: true, Role: "core"},
 		LeaseMajority{}, LeaseMajority{Role: "core"},
 	} {
 		t.Run(s.String(), func(t *testing.T) {
@@ -95,13 +97,15 @@ func checkLaws(t *testing.T, s Strategy, voters []view.Member) {
 // The arbiter is on one side at most.
 func TestCappedVotersIntersect(t *testing.T) {
 	for _, s := range []Strategy{
-		KeepMajority{}, KeepMajority{Role: "core"}, Manual{}, DownAll{}, StaticQuorum{Size: 3}, KeepOldest{}, KeepOldest{DownIfAlone: true},
+		KeepMajority{}, KeepMajority{Role: "core"}, Manual{}, DownAll{}, StaticQuorum{Size: 3}, KeepOldest{},
+		KeepOldest{DownIfAlone: true},
 		LeaseMajority{}, LeaseMajority{Role: "core"},
 	} {
 		for n := 1; n <= 8; n++ {
 			for limit := range n + 2 {
 				for lowest := range n {
-					core := (limit*37 + lowest*11 + n) & (1<<n - 1) // some have the role; TestStrategiesIntersect has all sets
+					// some have the role; TestStrategiesIntersect has all sets
+					core := (limit*37 + lowest*11 + n) & (1<<n - 1)
 					v := &view.View{VotersMax: uint32(limit), Members: electorate(n, lowest, core)}
 					slices.SortFunc(v.Members, func(a, b view.Member) int { return cmp.Compare(a.UID, b.UID) })
 					v.Members = append(v.Members, view.Member{UID: view.UID(n + 1), Status: view.Joining})

@@ -31,7 +31,8 @@ func (t *Table) Refusal(s Scene, p bootstrap.Probe) (bootstrap.Reason, string) {
 		if o.Addr == p.Self.Addr {
 			return bootstrap.ReasonRole, fmt.Sprintf("address %s is that of %v, which is running", p.Self.Addr, o.UID)
 		}
-		return bootstrap.ReasonCopy, fmt.Sprintf("its disk %v is that of %v@%s, which is running", o.Disk, o.UID, o.Addr)
+		return bootstrap.ReasonCopy, fmt.Sprintf("its disk %v is that of %v@%s, which is running", o.Disk, o.UID,
+			o.Addr)
 	}
 	if text := s.View.NoRoom(p.Self); text != "" {
 		return bootstrap.ReasonRoom, "a view has to be stored and sent, and with this node it has " + text
@@ -41,7 +42,8 @@ func (t *Table) Refusal(s Scene, p bootstrap.Probe) (bootstrap.Reason, string) {
 	}
 	for _, k := range p.Knows {
 		if k.Cluster != s.View.Cluster && !k.Founding && !p.AnyDisks {
-			return bootstrap.ReasonDisk, fmt.Sprintf("its disk belongs to cluster %v, this is %v", k.Cluster, s.View.Cluster)
+			return bootstrap.ReasonDisk,
+				fmt.Sprintf("its disk belongs to cluster %v, this is %v", k.Cluster, s.View.Cluster)
 		}
 	}
 	return 0, ""
@@ -56,7 +58,8 @@ func (t *Table) goneFor(leads bool, p bootstrap.Probe) string {
 	if !leads || !t.mayHaveBeenIn(p) {
 		return ""
 	}
-	return fmt.Sprintf("it has asked since %v, and may have been let in and removed before %v, from which on this member knows all views", p.First, t.since)
+	return fmt.Sprintf("it has asked since %v, and may have been let in and removed before %v, from which on this "+
+		"member knows all views", p.First, t.since)
 }
 
 // living finds the member at a joiner's address, or with its disk, that runs beside it: this node,

@@ -39,7 +39,10 @@ type Table struct {
 
 // NewTable returns an empty Table.
 func NewTable(cfg Config) *Table {
-	return &Table{cfg: cfg, waiting: make(map[view.UID]Joiner), gone: make(map[view.UID]time.Time), told: make(map[told]time.Time)}
+	return &Table{
+		cfg: cfg, waiting: make(map[view.UID]Joiner), gone: make(map[view.UID]time.Time),
+		told: make(map[told]time.Time),
+	}
 }
 
 // Has reports whether a node is remembered as a joiner.
@@ -96,12 +99,16 @@ func (t *Table) Remember(now time.Time, installed view.Epoch, p bootstrap.Probe)
 		return false, false // the lead knows more, or sends it away
 	}
 	n := p.Self
-	maps.DeleteFunc(t.waiting, func(u view.UID, j Joiner) bool { return u != n.UID && j.Member.Addr == n.Addr }) // an earlier incarnation
+	// an earlier incarnation
+	maps.DeleteFunc(t.waiting, func(u view.UID, j Joiner) bool { return u != n.UID && j.Member.Addr == n.Addr })
 	before, known := t.waiting[n.UID]
 	if full = !known && len(t.waiting) >= Max; full && !t.forgetUnheard(installed) {
 		return false, true
 	}
-	j := Joiner{Member: n, Durable: p.Durable, Heard: max(before.Heard, p.Heard), since: before.since, until: now.Add(t.cfg.TTL)}
+	j := Joiner{
+		Member: n, Durable: p.Durable, Heard: max(before.Heard, p.Heard), since: before.since,
+		until: now.Add(t.cfg.TTL),
+	}
 	if !known {
 		j.since = now
 	}

@@ -193,15 +193,18 @@ func checkProbe(p bootstrap.Probe) error {
 	if p.Self.Status != view.Joining || p.Self.UpNumber != 0 {
 		return errors.New("probe of a member")
 	}
-	if len(p.Name) > view.NameMax || len(p.At) > view.AddrMax || len(p.Knows) > bootstrap.KnownMax || len(p.Choice) > bootstrap.ContactsMax {
+	if len(p.Name) > view.NameMax || len(p.At) > view.AddrMax || len(p.Knows) > bootstrap.KnownMax ||
+		len(p.Choice) > bootstrap.ContactsMax {
 		return errors.New("probe above limits")
 	}
 	for _, k := range p.Knows {
-		if err := errors.Join(checkVoters(k.Voters), view.CheckSets(k.Sets, view.MembersMax), view.CheckPatterns(k.Durable)); err != nil {
+		if err := errors.Join(checkVoters(k.Voters), view.CheckSets(k.Sets, view.MembersMax),
+			view.CheckPatterns(k.Durable)); err != nil {
 			return err
 		}
 	}
-	return errors.Join(bootstrap.CheckSettings(p.Settings), view.CheckPatterns(p.Durable), p.Self.Check(), checkContacts(p.Peers), view.CheckSorted(p.Choice, bootstrap.ContactsMax))
+	return errors.Join(bootstrap.CheckSettings(p.Settings), view.CheckPatterns(p.Durable), p.Self.Check(),
+		checkContacts(p.Peers), view.CheckSorted(p.Choice, bootstrap.ContactsMax))
 }
 
 // checkVoters holds what a disk remembers of a view's voters to their order.

@@ -55,10 +55,12 @@ func (c *composer) admit() {
 	}
 	used, _ := view.RoomFor(next.Members)
 	for _, j := range c.asking {
-		if next.Closing || j.Heard < c.View.Epoch || taken[j.Member.Addr] || held[j.Member.Disk] || c.View.Has(j.Member.UID) {
+		if next.Closing || j.Heard < c.View.Epoch || taken[j.Member.Addr] || held[j.Member.Disk] ||
+			c.View.Has(j.Member.UID) {
 			continue
 		}
-		if !next.TakesPatterns(j.Durable, c.View.View) || used.Add(j.Member) != "" { // it waits for a move, or was refused, or will be
+		// it waits for a move, or was refused, or will be
+		if !next.TakesPatterns(j.Durable, c.View.View) || used.Add(j.Member) != "" {
 			continue
 		}
 		next.BeginMove(j.Durable, c.View.View)

@@ -32,7 +32,8 @@ func newNode() *node {
 			Self: 1, Strategy: downing.KeepMajority{}, Enough: func([]view.Member) bool { return true },
 			Beat: time.Second, StableAfter: 5 * time.Second, Promise: 6 * time.Second,
 		},
-		now: time.Unix(1000, 0), reports: report.NewTable(1, &report.Own{}), reach: downing.NewReach(4*time.Second, time.Second),
+		now: time.Unix(1000, 0), reports: report.NewTable(1, &report.Own{}),
+		reach:   downing.NewReach(4*time.Second, time.Second),
 		joiners: joiners.NewTable(joiners.Config{TTL: 4 * time.Second}),
 	}
 	n.in = view.Install(v, n.now)
@@ -43,7 +44,8 @@ func newNode() *node {
 
 func (n *node) compose() Plan {
 	return Compose(n.cfg, Scene{
-		Now: n.now, View: n.in, Settled: n.in.Epoch, Idle: true, Reports: n.reports, Verdicts: &downing.Verdicts{}, Reach: n.reach,
+		Now: n.now, View: n.in, Settled: n.in.Epoch, Idle: true, Reports: n.reports,
+		Verdicts: &downing.Verdicts{}, Reach: n.reach,
 		Joiners:   func() []joiners.Joiner { return n.joiners.Asking(n.now) },
 		Reachable: func(u view.UID) bool { return u == 1 || n.reach.Hears(u) },
 	})

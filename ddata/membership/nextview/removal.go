@@ -143,7 +143,8 @@ func (c *composer) removalDue(o view.Member) removal {
 // their own removal they would be gone before any other member knows of it, and no other could
 // decide.
 func (c *composer) votesUntilLeaving(o view.Member) bool {
-	return c.View.Capped && o.Status == view.Up && c.View.IsVoter(o.UID) && !c.Verdicts.On(o.UID) && (o.UID == c.Self || c.Reachable(o.UID))
+	return c.View.Capped && o.Status == view.Up && c.View.IsVoter(o.UID) && !c.Verdicts.On(o.UID) &&
+		(o.UID == c.Self || c.Reachable(o.UID))
 }
 
 // removalAfterStopped is removalDue while the others could not go on without the voters that have

@@ -32,7 +32,8 @@ func TestSilencesDoNotWaitForEver(t *testing.T) {
 		}
 	}
 	slices.Sort(dues)
-	if len(dues) != 8 || dues[0] != beat*9/10 || dues[1] != dues[0] || dues[2] != 2*beat*9/10 || dues[7] != 7*beat*9/10 {
+	if len(dues) != 8 || dues[0] != beat*9/10 || dues[1] != dues[0] || dues[2] != 2*beat*9/10 ||
+		dues[7] != 7*beat*9/10 {
 		t.Errorf("due after the first silence: %v", dues)
 	}
 }

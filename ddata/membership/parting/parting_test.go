@@ -15,7 +15,10 @@ func TestPartingWaitsForAnswers(t *testing.T) {
 	const beat = time.Second
 	now := time.Unix(1000, 0)
 	v := &view.View{Epoch: 5, Members: []view.Member{{UID: 1}, {UID: 2, Addr: "b"}, {UID: 3, Addr: "c"}}}
-	s := Scene{Now: now, View: view.Install(v, now), Debts: &Debts{}, Reports: report.NewTable(1, &report.Own{}), Reach: downing.NewReach(4*beat, beat)}
+	s := Scene{
+		Now: now, View: view.Install(v, now), Debts: &Debts{}, Reports: report.NewTable(1, &report.Own{}),
+		Reach: downing.NewReach(4*beat, beat),
+	}
 	s.Reports.Follow(v)
 	s.Reach.Follow(now, s.View.Others(1), func(view.Member) bool { return true })
 	p := New(Config{Self: 1, Beat: beat, Most: 4 * beat})

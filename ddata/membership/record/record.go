@@ -102,7 +102,8 @@ func ForgetKeys(encoded []byte, patterns []string) (without []byte, found []stri
 		}
 		next := **v
 		next.Durable, next.Moving = view.CutPatterns(next.Durable, patterns), view.CutPatterns(next.Moving, patterns)
-		found = view.MergePatterns(found, view.CutPatterns(view.MergePatterns((*v).Durable, (*v).Moving), view.MergePatterns(next.Durable, next.Moving)))
+		found = view.MergePatterns(found, view.CutPatterns(view.MergePatterns((*v).Durable, (*v).Moving),
+			view.MergePatterns(next.Durable, next.Moving)))
 		*v = &next
 	}
 	return r.Encode(), found, nil

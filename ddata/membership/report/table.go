@@ -67,7 +67,8 @@ func (t *Table) Has(u view.UID) bool { return t.peers[u] != nil }
 // something may wait for it, and settled that it has settled more views.
 func (t *Table) Hear(u view.UID, now time.Time, s Said) (news, settled bool) {
 	p := t.peers[u]
-	news = p.flags != s.Flags || p.moved != s.Moved || p.settled < s.Settled && s.Flags&Stopped != 0 // else nothing waits for it (V4)
+	// else nothing waits for it (V4)
+	news = p.flags != s.Flags || p.moved != s.Moved || p.settled < s.Settled && s.Flags&Stopped != 0
 	p.flags = s.Flags | p.flags&forGood
 	p.moved = s.Moved
 	if settled = p.settled < s.Settled; settled {

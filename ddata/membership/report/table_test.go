@@ -41,10 +41,12 @@ func TestWhatIsSaidForGoodStays(t *testing.T) {
 func TestTableAnswersForThisNode(t *testing.T) {
 	own := &Own{}
 	table := NewTable(1, own)
-	if !own.Leave() || own.Leave() || !own.CatchUp(true) || own.CatchUp(true) || !own.Settle(4) || own.Settle(3) || !own.Move(2) {
+	if !own.Leave() || own.Leave() || !own.CatchUp(true) || own.CatchUp(true) || !own.Settle(4) ||
+		own.Settle(3) || !own.Move(2) {
 		t.Error("what is new is told wrongly")
 	}
-	if got := table.Flags(1); got != Leaving|CaughtUp || table.Settled(1) != 4 || table.Moved(1) != 2 || table.Stopped(1) {
+	if got := table.Flags(1); got != Leaving|CaughtUp || table.Settled(1) != 4 ||
+		table.Moved(1) != 2 || table.Stopped(1) {
 		t.Errorf("%v, settled %v, moved %d", got, table.Settled(1), table.Moved(1))
 	}
 }

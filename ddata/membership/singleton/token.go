@@ -31,7 +31,8 @@ const TokenSize = 28
 
 // Compare returns -1 when t is below o, 1 when it is above o, and 0 when they are equal.
 func (t Token) Compare(o Token) int {
-	return cmp.Or(cmp.Compare(t.Era, o.Era), cmp.Compare(t.Epoch, o.Epoch), cmp.Compare(t.Up, o.Up), cmp.Compare(t.Seq, o.Seq))
+	return cmp.Or(cmp.Compare(t.Era, o.Era), cmp.Compare(t.Epoch, o.Epoch), cmp.Compare(t.Up, o.Up),
+		cmp.Compare(t.Seq, o.Seq))
 }
 
 // Less reports whether t is below o.

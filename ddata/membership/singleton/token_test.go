@@ -13,7 +13,9 @@ import (
 
 // anyToken draws tokens that often agree in their first fields.
 func anyToken(r *rapid.T, label string) Token {
-	number := rapid.OneOf(rapid.Uint64Range(0, 2), rapid.SampledFrom([]uint64{255, 256, 1 << 31, 1<<32 - 1, 1 << 63, 1<<64 - 1}), rapid.Uint64())
+	number := rapid.OneOf(rapid.Uint64Range(0, 2), rapid.SampledFrom([]uint64{
+		255, 256, 1 << 31, 1<<32 - 1, 1 << 63, 1<<64 - 1,
+	}), rapid.Uint64())
 	return Token{
 		Era:   view.Era(number.Draw(r, label+" era")),
 		Epoch: view.Epoch(number.Draw(r, label+" epoch")),
@@ -43,7 +45,8 @@ func TestTokenBytesSortAsTokens(t *testing.T) {
 func TestTokenOrder(t *testing.T) {
 	const most = 1<<64 - 1
 	tokens := []Token{
-		{}, {Seq: 1}, {Up: 1}, {Up: 1, Seq: most}, {Epoch: 1}, {Epoch: 1, Up: 1<<32 - 1, Seq: most}, {Era: 1}, {Era: 1, Epoch: most}, {Era: 2},
+		{}, {Seq: 1}, {Up: 1}, {Up: 1, Seq: most}, {Epoch: 1}, {Epoch: 1, Up: 1<<32 - 1, Seq: most}, {Era: 1},
+		{Era: 1, Epoch: most}, {Era: 2},
 	}
 	for i, a := range tokens {
 		for j, b := range tokens {

@@ -5,7 +5,11 @@ import "testing"
 // TestSetsAreBounded: sets that a later one repeats go, then the oldest. Joiners wait before it
 // comes to that.
 func TestSetsAreBounded(t *testing.T) {
-	v := &View{Cluster: 1, Epoch: 1000, LastUp: 1, Members: []Member{{UID: 1, Addr: "a", Roles: []string{"r"}, Status: Up, UpNumber: 1, Disk: 7}}}
+	v := &View{
+		Cluster: 1, Epoch: 1000, LastUp: 1, Members: []Member{
+			{UID: 1, Addr: "a", Roles: []string{"r"}, Status: Up, UpNumber: 1, Disk: 7},
+		},
+	}
 	var sets []DiskSet
 	for e := range Epoch(3 * SetsMax) {
 		sets = append(sets, DiskSet{Epoch: e + 1, Role: "r", Disks: []DiskID{DiskID(e/2 + 1)}})

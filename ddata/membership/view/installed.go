@@ -36,7 +36,9 @@ func (i *Installed) Votes(o Member) bool {
 	if !i.Capped {
 		return o.Full()
 	}
-	_, found := slices.BinarySearchFunc(i.Voters, o.UpNumber, func(v Member, n uint32) int { return cmp.Compare(v.UpNumber, n) })
+	_, found := slices.BinarySearchFunc(i.Voters, o.UpNumber, func(v Member, n uint32) int {
+		return cmp.Compare(v.UpNumber, n)
+	})
 	return found
 }
 

@@ -28,7 +28,8 @@ func CheckPatterns(ps []string) error {
 		}
 	}
 	if len(ps) > PatternsMax || bytes > RoomOfPatterns {
-		return fmt.Errorf("%d patterns of durable keys with %d bytes, at most %d with %d", len(ps), bytes, PatternsMax, RoomOfPatterns)
+		return fmt.Errorf("%d patterns of durable keys with %d bytes, at most %d with %d",
+			len(ps), bytes, PatternsMax, RoomOfPatterns)
 	}
 	return nil
 }

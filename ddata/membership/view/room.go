@@ -65,9 +65,11 @@ func (r *Room) Add(m Member) (why string) {
 	case r.count >= MembersMax:
 		return fmt.Sprintf("more than %d members", MembersMax)
 	case members > roomOfMembers:
-		return fmt.Sprintf("%d members with addresses, roles and versions of %d bytes together, more than %d", r.count+1, members, roomOfMembers)
+		return fmt.Sprintf("%d members with addresses, roles and versions of %d bytes together, more than %d",
+			r.count+1, members, roomOfMembers)
 	case disks > roomOfDisks:
-		return fmt.Sprintf("%d members with roles whose lists of disks take %d bytes, more than %d", r.count+1, disks, roomOfDisks)
+		return fmt.Sprintf("%d members with roles whose lists of disks take %d bytes, more than %d",
+			r.count+1, disks, roomOfDisks)
 	}
 	r.count, r.members, r.disks = r.count+1, members, disks
 	for _, role := range m.Roles {

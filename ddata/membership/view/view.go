@@ -19,18 +19,20 @@ type View struct {
 	_          struct{} `cbor:",toarray"`
 	Cluster    ClusterID
 	Epoch      Epoch
-	Parent     Hash      // hash of the view that this one was decided in; zero for a founding view
-	Members    []Member  // by UID
-	LastUp     uint32    // the highest UpNumber ever assigned, so that none is used twice
-	ConfigHash uint64    // what all members must have configured alike
-	Founded    bool      // this view founds the cluster, or founds it anew after a cold start
-	Unsettled  []DiskSet // of earlier views that may not be settled, by epoch, then by role; what a cold start has to hear
-	VotersMax  uint32    // how many of the oldest decide what comes next; 0 = all that are Up or Leaving
-	Closing    bool      // the whole cluster shuts down: no node joins, nothing is handed over; ends with the cluster
-	Era        Era       // of the cluster: the same in all its views
-	Durable    []string  // the patterns of durable keys, sorted
-	Moving     []string  // those that become durable next, sorted; none is in Durable
-	Moves      uint16    // the number of the last move that was begun; goes on over foundings; 0: none yet
+	Parent     Hash     // hash of the view that this one was decided in; zero for a founding view
+	Members    []Member // by UID
+	LastUp     uint32   // the highest UpNumber ever assigned, so that none is used twice
+	ConfigHash uint64   // what all members must have configured alike
+	Founded    bool     // this view founds the cluster, or founds it anew after a cold start
+	// of earlier views that may not be settled, by epoch, then by role; what a cold start has to
+	// hear
+	Unsettled []DiskSet
+	VotersMax uint32   // how many of the oldest decide what comes next; 0 = all that are Up or Leaving
+	Closing   bool     // the whole cluster shuts down: no node joins, nothing is handed over; ends with the cluster
+	Era       Era      // of the cluster: the same in all its views
+	Durable   []string // the patterns of durable keys, sorted
+	Moving    []string // those that become durable next, sorted; none is in Durable
+	Moves     uint16   // the number of the last move that was begun; goes on over foundings; 0: none yet
 }
 
 // Hash is a 128-bit hash of the encoded view.

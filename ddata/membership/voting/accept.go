@@ -12,7 +12,9 @@ func (v *Voter) OnPrepare(s *Scene, from view.UID, p message.Prepare) {
 	a := &v.acceptor
 	if a.Outbids(p.Ballot) {
 		v.out.Counts.RejectsBallot++
-		v.out.send(s, from, message.Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised()})
+		v.out.send(s, from, message.Rejected{
+			Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised(),
+		})
 		return
 	}
 	v.out.send(s, from, prepared(v.acceptor.prepare(s, p)))
@@ -22,7 +24,8 @@ func (v *Voter) OnPrepare(s *Scene, from view.UID, p message.Prepare) {
 func prepared(p arbitration.Promise) message.Prepared {
 	return message.Prepared{
 		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot,
-		AcceptedBallot: p.Answer.AcceptedBallot, Accepted: p.Answer.Accepted, Wait: int64(p.Answer.Wait), Arbiter: p.Answer.Arbiter,
+		AcceptedBallot: p.Answer.AcceptedBallot, Accepted: p.Answer.Accepted, Wait: int64(p.Answer.Wait),
+		Arbiter: p.Answer.Arbiter,
 	}
 }
 
@@ -58,7 +61,9 @@ func (v *Voter) Stored(s *Scene) {
 		return
 	}
 	if h, ok := v.acceptor.Release(); ok {
-		v.takeAccept(s, h.From, message.Accept{Cluster: s.View.Cluster, Epoch: s.View.Epoch, Ballot: h.Ballot, Proposal: h.Proposal})
+		v.takeAccept(s, h.From, message.Accept{
+			Cluster: s.View.Cluster, Epoch: s.View.Epoch, Ballot: h.Ballot, Proposal: h.Proposal,
+		})
 	}
 }
 

@@ -41,7 +41,9 @@ func (a *acceptance) prepare(s *Scene, p message.Prepare) arbitration.Promise {
 	}
 	accepted, at := a.Accepted()
 	answer := arbitration.Promise{
-		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Answer: paxos.Prepared{AcceptedBallot: at, Accepted: accepted, Wait: wait},
+		Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Answer: paxos.Prepared{
+			AcceptedBallot: at, Accepted: accepted, Wait: wait,
+		},
 	}
 	a.arbiter.Promise(s.Now, s.View, answer)
 	return answer
@@ -63,7 +65,9 @@ func (a *acceptance) accept(s *Scene, from view.UID, p message.Accept, out *Outp
 	if wait := a.granter.wait(s, drops, a.arbiter.Wait(s.Now, s.View)); wait > 0 {
 		out.Counts.RejectsPromise++
 		a.granter.holdBack(s, drops)
-		return message.Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised(), Wait: int64(wait)}
+		return message.Rejected{
+			Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised(), Wait: int64(wait),
+		}
 	}
 	a.Promise(p.Ballot)
 	if !a.storesPending(p) {

@@ -39,8 +39,12 @@ type Voter struct {
 // New returns a Voter that has promised nothing. The granter is that of the same node.
 func New(cfg Config, rng *rand.Rand, disk Disk, arbiter *arbitration.Carrier, granter *Granter) *Voter {
 	return &Voter{
-		cfg: cfg, out: outbox{self: cfg.Self}, acceptor: acceptance{self: cfg.Self, disk: disk, arbiter: arbiter, granter: granter},
-		proposer: paxos.NewProposer(paxos.Config{Self: cfg.Self, Arbiter: downing.Arbiter, Beat: cfg.Beat, WaitMax: cfg.Promise}, rng),
+		cfg: cfg, out: outbox{self: cfg.Self}, acceptor: acceptance{
+			self: cfg.Self, disk: disk, arbiter: arbiter, granter: granter,
+		},
+		proposer: paxos.NewProposer(paxos.Config{
+			Self: cfg.Self, Arbiter: downing.Arbiter, Beat: cfg.Beat, WaitMax: cfg.Promise,
+		}, rng),
 	}
 }
 

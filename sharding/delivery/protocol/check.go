@@ -13,7 +13,8 @@ func (p *Producer) check() {
 			panic(fmt.Sprintf("delivery: %s: confirmed %d, sent %d, top %d, ready %d, last %d, %d in queue",
 				c.entity, c.confirmed, c.sent, c.top, c.ready, c.last, len(c.queue)))
 		case c.settled() != (c.in == &p.idle):
-			panic(fmt.Sprintf("delivery: %s is settled: %v, and stands among the idle: %v", c.entity, c.settled(), c.in == &p.idle))
+			panic(fmt.Sprintf("delivery: %s is settled: %v, and stands among the idle: %v",
+				c.entity, c.settled(), c.in == &p.idle))
 		case c.sent > c.confirmed && c.in != &p.waiting && !c.dirty:
 			panic(fmt.Sprintf("delivery: %s has messages sent and unconfirmed, and no resend is due", c.entity))
 		case c.ready > c.confirmed && c.sent == c.confirmed && !c.dirty:
@@ -42,7 +43,8 @@ func (c *Consumer) check() {
 			panic(fmt.Sprintf("delivery: %s waits for nothing", f.producer))
 		}
 	}
-	if sum != c.buffered || len(c.order) != len(c.flows) || len(c.order) > c.cfg.ProducersMax || c.buffered > c.cfg.BufferMax {
+	if sum != c.buffered || len(c.order) != len(c.flows) || len(c.order) > c.cfg.ProducersMax ||
+		c.buffered > c.cfg.BufferMax {
 		panic("delivery: a consumer has lost count")
 	}
 }

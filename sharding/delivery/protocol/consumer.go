@@ -231,7 +231,10 @@ func (c *Consumer) forgetOne(now time.Time) bool {
 // become starts a session with what its producer knows to be unconfirmed.
 func (c *Consumer) become(f *flow, p Packet) {
 	c.empty(f)
-	*f = flow{producer: f.producer, place: f.place, session: p.Session, expected: p.Base, handled: p.Base - 1, acked: p.Base - 1}
+	*f = flow{
+		producer: f.producer, place: f.place, session: p.Session, expected: p.Base,
+		handled: p.Base - 1, acked: p.Base - 1,
+	}
 }
 
 func (c *Consumer) skip(f *flow, base uint64) {
@@ -278,7 +281,8 @@ func (c *Consumer) reportGap(f *flow, p Packet) {
 // flowOf finds what a handler's word is about; nil: about something that is over.
 func (c *Consumer) flowOf(in Handled) *flow {
 	f := c.flows[in.Producer]
-	if in.Incarnation != c.incarnation || f == nil || f.session != in.Session || f.handling == 0 || f.handling != in.Seq {
+	if in.Incarnation != c.incarnation || f == nil || f.session != in.Session ||
+		f.handling == 0 || f.handling != in.Seq {
 		c.stats.Stale++
 		return nil
 	}
@@ -323,12 +327,14 @@ func (c *Consumer) onHeld(in Held) {
 func (c *Consumer) ack(f *flow, v Verdict) {
 	f.acked, f.granted = f.handled, true
 	c.fx.Send = append(c.fx.Send, AckSend{To: f.origin, Box: f.producer, Ack: Ack{
-		Entity: c.entity, Session: f.session, Verdict: v, Confirmed: f.handled, Expected: f.expected, Window: uint32(c.cfg.Window), Round: f.round,
+		Entity: c.entity, Session: f.session, Verdict: v, Confirmed: f.handled, Expected: f.expected,
+		Window: uint32(c.cfg.Window), Round: f.round,
 	}})
 }
 
 func (c *Consumer) refuse(p Packet, v Verdict) {
 	c.fx.Send = append(c.fx.Send, AckSend{To: p.Origin, Box: p.Producer, Ack: Ack{
-		Entity: c.entity, Session: p.Session, Verdict: v, Confirmed: p.Base - 1, Expected: p.Base, Window: 1, Round: p.Round,
+		Entity: c.entity, Session: p.Session, Verdict: v, Confirmed: p.Base - 1, Expected: p.Base,
+		Window: 1, Round: p.Round,
 	}})
 }

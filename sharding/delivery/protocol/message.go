@@ -36,7 +36,8 @@ func (p Packet) String() string {
 	if p.AckNow {
 		now = " ack"
 	}
-	return fmt.Sprintf("packet %s %v #%d base %d round %d%s %q", p.Producer, p.Session, p.Seq, p.Base, p.Round, now, p.Body)
+	return fmt.Sprintf("packet %s %v #%d base %d round %d%s %q",
+		p.Producer, p.Session, p.Seq, p.Base, p.Round, now, p.Body)
 }
 
 // Verdict is what a consumer says of a packet.

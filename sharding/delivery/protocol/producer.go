@@ -195,7 +195,8 @@ func (p *Producer) pump(now time.Time, c *channel) {
 		}
 		c.top = max(c.top, c.sent)
 		p.fx.Send = append(p.fx.Send, PacketSend{Entity: c.entity, Packet: Packet{
-			Origin: p.cfg.Origin, Producer: p.cfg.ID, Session: c.session, Seq: c.sent, Base: c.confirmed + 1, Round: c.round,
+			Origin: p.cfg.Origin, Producer: p.cfg.ID, Session: c.session, Seq: c.sent,
+			Base: c.confirmed + 1, Round: c.round,
 			Body: c.queue[c.sent-c.confirmed-1].body,
 		}})
 	}

@@ -42,7 +42,10 @@ func (s *sender) submit(op uint64, entity string, confirm bool) {
 }
 
 func (s *sender) ack(entity string, channel uint64, v Verdict, confirmed uint64) {
-	s.step(Ack{Entity: entity, Session: Session{9, channel}, Verdict: v, Confirmed: confirmed, Expected: confirmed + 1, Window: 5})
+	s.step(Ack{
+		Entity: entity, Session: Session{9, channel}, Verdict: v, Confirmed: confirmed,
+		Expected: confirmed + 1, Window: 5,
+	})
 }
 
 // A producer that meets its successor ends everything, and sends nothing any more.
@@ -138,9 +141,11 @@ func TestUnsentIsTriedSooner(t *testing.T) {
 func TestRestoreRefusesHoles(t *testing.T) {
 	row := func(gen, seq uint64) Row { return Row{RowKey{Session{gen, 1}, seq}, "e", []byte("x")} }
 	for name, rows := range map[string][]Row{
-		"hole": {row(1, 2), row(1, 4)}, "own generation": {row(9, 1)}, "no number": {row(1, 0)}, "twice": {row(1, 1), row(1, 1)},
+		"hole": {row(1, 2), row(1, 4)}, "own generation": {row(9, 1)}, "no number": {row(1, 0)},
+		"twice": {row(1, 1), row(1, 1)},
 	} {
-		if _, err := NewProducer(time.Unix(0, 0), ProducerConfig{ID: "web", Generation: 9, Durable: true}, rows); err == nil {
+		if _, err := NewProducer(time.Unix(0, 0),
+			ProducerConfig{ID: "web", Generation: 9, Durable: true}, rows); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -170,7 +175,9 @@ func TestProducersMax(t *testing.T) {
 	c := NewConsumer(ConsumerConfig{ProducersMax: 2, ForgetAfter: time.Minute}, "e", 1)
 	now := time.Unix(0, 0)
 	send := func(id string, after time.Duration) *ConsumerEffects {
-		fx := c.Step(now.Add(after), Packet{Producer: id, Session: Session{1, 1}, Seq: 1, Base: 1, Body: []byte("x"), AckNow: true})
+		fx := c.Step(now.Add(after), Packet{
+			Producer: id, Session: Session{1, 1}, Seq: 1, Base: 1, Body: []byte("x"), AckNow: true,
+		})
 		c.check()
 		return fx
 	}
@@ -198,7 +205,9 @@ func TestWordOfAnEarlierIncarnation(t *testing.T) {
 	if fx := c.Step(timeZero, p); fx.Deliver == nil {
 		t.Fatal("not delivered")
 	}
-	for _, h := range []Handled{{1, "a", Session{1, 1}, 3}, {2, "a", Session{1, 1}, 2}, {2, "a", Session{1, 2}, 3}, {2, "b", Session{1, 1}, 3}} {
+	for _, h := range []Handled{
+		{1, "a", Session{1, 1}, 3}, {2, "a", Session{1, 1}, 2}, {2, "a", Session{1, 2}, 3}, {2, "b", Session{1, 1}, 3},
+	} {
 		if fx := c.Step(timeZero, h); len(fx.Send) != 0 {
 			t.Errorf("%+v: %v", h, fx.Strings())
 		}

@@ -13,7 +13,10 @@ import (
 
 // TestScripts plays the golden scripts in testdata; see stage.command for what they can say.
 func TestScripts(t *testing.T) {
-	golden.Run(t, "testdata/*.txt", func(t *testing.T, out *bytes.Buffer) golden.Player { return newStage(t, out).command })
+	golden.Run(t, "testdata/*.txt", func(t *testing.T,
+		out *bytes.Buffer) golden.Player {
+		return newStage(t, out).command
+	})
 }
 
 // stage is one producer and its entities, whose wires wait until the script moves them.

@@ -46,7 +46,9 @@ func (p *Producer) store(now time.Time) {
 	for _, in := range s.staged {
 		c := p.channelOf(now, in.Entity)
 		p.enqueue(c, in)
-		batch.Add = append(batch.Add, Row{RowKey: RowKey{Session: c.session, Seq: c.last}, Entity: in.Entity, Body: in.Body})
+		batch.Add = append(batch.Add, Row{
+			RowKey: RowKey{Session: c.session, Seq: c.last}, Entity: in.Entity, Body: in.Body,
+		})
 	}
 	s.storing, s.staged, s.removing, s.busy, s.since = s.staged, nil, len(s.removed), true, time.Time{}
 	p.fx.Store = batch
@@ -101,7 +103,8 @@ func (p *Producer) restore(now time.Time, rows []Row) error {
 	})
 	for _, r := range rows {
 		if r.Session.Generation >= p.cfg.Generation || r.Seq == 0 || r.Entity == "" {
-			return fmt.Errorf("stored message %v #%d does not precede generation %d", r.Session, r.Seq, p.cfg.Generation)
+			return fmt.Errorf("stored message %v #%d does not precede generation %d",
+				r.Session, r.Seq, p.cfg.Generation)
 		}
 		c := p.channels[r.Entity]
 		if c != nil && c.session != r.Session {
@@ -110,7 +113,10 @@ func (p *Producer) restore(now time.Time, rows []Row) error {
 			c = nil
 		}
 		if c == nil {
-			c = &channel{entity: r.Entity, session: r.Session, window: 1, confirmed: r.Seq - 1, sent: r.Seq - 1, top: r.Seq - 1, last: r.Seq - 1}
+			c = &channel{
+				entity: r.Entity, session: r.Session, window: 1, confirmed: r.Seq - 1, sent: r.Seq - 1,
+				top: r.Seq - 1, last: r.Seq - 1,
+			}
 			p.channels[r.Entity] = c
 		}
 		if r.Seq != c.last+1 {

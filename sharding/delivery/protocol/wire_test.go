@@ -12,9 +12,11 @@ import (
 
 var (
 	timeZero = time.Unix(0, 0)
-	aPacket  = Packet{Origin: 300, Producer: "w", Session: Session{1, 2}, Seq: 5, Base: 4, Round: 1, AckNow: true, Body: []byte{0xaa}}
-	aWord    = Handled{Incarnation: 7, Producer: "w", Session: Session{1, 2}, Seq: 5}
-	anAck    = Ack{Entity: "e", Session: Session{1, 2}, Verdict: Gap, Confirmed: 3, Expected: 5, Window: 50, Round: 1}
+	aPacket  = Packet{
+		Origin: 300, Producer: "w", Session: Session{1, 2}, Seq: 5, Base: 4, Round: 1, AckNow: true, Body: []byte{0xaa},
+	}
+	aWord = Handled{Incarnation: 7, Producer: "w", Session: Session{1, 2}, Seq: 5}
+	anAck = Ack{Entity: "e", Session: Session{1, 2}, Verdict: Gap, Confirmed: 3, Expected: 5, Window: 50, Round: 1}
 )
 
 // The bytes, as they are drawn at the top of wire.go, and back.
@@ -22,8 +24,9 @@ func TestWire(t *testing.T) {
 	for want, got := range map[string][]byte{
 		"018a01" + "19012c" + "6177" + "01" + "02" + "05" + "04" + "01" + "01" + "41aa": AppendPacket(nil, &aPacket),
 		"018602" + "07" + "6177" + "01" + "02" + "05":                                   AppendHandled(nil, &aWord),
-		"018604" + "07" + "6177" + "01" + "02" + "05":                                   AppendFailed(nil, (*Failed)(&aWord)),
-		"018903" + "6165" + "01" + "02" + "01" + "03" + "05" + "1832" + "01":            AppendAck(nil, &anAck),
+		"018604" + "07" + "6177" + "01" + "02" +
+			"05": AppendFailed(nil, (*Failed)(&aWord)),
+		"018903" + "6165" + "01" + "02" + "01" + "03" + "05" + "1832" + "01": AppendAck(nil, &anAck),
 	} {
 		if hex.EncodeToString(got) != want {
 			t.Errorf("\nwant %s\ngot  %x", want, got)

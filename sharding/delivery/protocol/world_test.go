@@ -61,13 +61,18 @@ type testEntity struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, rng: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1000, 0), handled: map[string]bool{}, accepted: map[string]bool{},
-		judged: map[string]int{},
+		t: t, rng: rand.New(rand.NewPCG(seed, 7)), now: time.Unix(1000, 0), handled: map[string]bool{},
+		accepted: map[string]bool{},
+		judged:   map[string]int{},
 	}
-	w.cfg = ConsumerConfig{Window: 1 + w.rng.IntN(8), BufferMax: 1 + w.rng.IntN(20), ProducersMax: 2 + w.rng.IntN(3), ForgetAfter: time.Hour}
+	w.cfg = ConsumerConfig{
+		Window: 1 + w.rng.IntN(8), BufferMax: 1 + w.rng.IntN(20),
+		ProducersMax: 2 + w.rng.IntN(3), ForgetAfter: time.Hour,
+	}
 	for i := range 1 + w.rng.IntN(3) {
-		p := &testProducer{w: w, id: fmt.Sprint("p", i), durable: w.rng.IntN(2) == 0, bodies: map[uint64]string{}, confirm: map[uint64]bool{},
-			sent: map[string]int{}, open: map[string]bool{}}
+		p := &testProducer{w: w, id: fmt.Sprint("p", i), durable: w.rng.IntN(2) == 0, bodies: map[uint64]string{},
+			confirm: map[uint64]bool{},
+			sent:    map[string]int{}, open: map[string]bool{}}
 		p.start()
 		w.producers = append(w.producers, p)
 	}

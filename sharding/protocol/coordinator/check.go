@@ -13,8 +13,10 @@ import (
 func (c *Coordinator) Check() error {
 	var f protocol.Violations
 	h := &c.term.homes
-	f.Check((c.term.mode <= leaseWaiting) == (h.shards == nil), "mode %s with the states of %d shards", modeNames[c.term.mode], len(h.shards))
-	f.Check(c.term.mode <= leaseWaiting || !c.cfg.CoordinatorLease || c.leaseState.Held(), "a term while the lease is %s", c.leaseState)
+	f.Check((c.term.mode <= leaseWaiting) == (h.shards == nil), "mode %s with the states of %d shards",
+		modeNames[c.term.mode], len(h.shards))
+	f.Check(c.term.mode <= leaseWaiting || !c.cfg.CoordinatorLease || c.leaseState.Held(),
+		"a term while the lease is %s", c.leaseState)
 	f.Check(c.term.mode == idle || c.view != nil && c.me.UID == c.cfg.Self, "a term without a view")
 	counts := map[protocol.UID]int{}
 	unallocated := map[protocol.ShardID]bool{}
@@ -23,7 +25,8 @@ func (c *Coordinator) Check() error {
 	}
 	for i := range h.shards {
 		h.checkShard(&f, protocol.ShardID(i), &h.shards[i])
-		f.Check(h.shards[i].state != stateWanted || unallocated[protocol.ShardID(i)], "shard %d is wanted and not among the unallocated", i)
+		f.Check(h.shards[i].state != stateWanted || unallocated[protocol.ShardID(i)],
+			"shard %d is wanted and not among the unallocated", i)
 		if h.shards[i].counts() {
 			counts[h.shards[i].home]++
 		}
@@ -34,10 +37,12 @@ func (c *Coordinator) Check() error {
 	}
 	if h.picture.alloc != nil {
 		for _, r := range h.picture.alloc.Regions {
-			f.Check(r.Count == counts[r.UID], "the strategy sees %d shards of %v, it has %d", r.Count, r.UID, counts[r.UID])
+			f.Check(r.Count == counts[r.UID], "the strategy sees %d shards of %v, it has %d",
+				r.Count, r.UID, counts[r.UID])
 		}
 	}
-	f.Check(h.picture.needs.Loads == (h.picture.records != nil) || c.term.mode <= leaseWaiting, "records of %d shards", len(h.picture.records))
+	f.Check(h.picture.needs.Loads == (h.picture.records != nil) || c.term.mode <= leaseWaiting,
+		"records of %d shards", len(h.picture.records))
 	for _, s := range slices.Sorted(maps.Keys(h.departed)) {
 		f.Check(h.shards[s].moved, "shard %v is on its way, and did not move", s)
 	}
@@ -49,13 +54,16 @@ func (c *Coordinator) Check() error {
 }
 
 func (h *homes) checkShard(f *protocol.Violations, s protocol.ShardID, st *shardState) {
-	f.Check((st.home != 0) == (st.state > stateEnded), "shard %v is %s with home %v", s, shardStepNames[st.state], st.home)
+	f.Check((st.home != 0) == (st.state > stateEnded), "shard %v is %s with home %v",
+		s, shardStepNames[st.state], st.home)
 	f.Check(st.state <= stateEnded || !st.token.IsZero(), "shard %v is %s without a token", s, shardStepNames[st.state])
 	moving := st.state == stateFencing || st.state == stateStopping
-	f.Check(moving == (h.moves[s] != nil), "shard %v is %s, hand-off %v", s, shardStepNames[st.state], h.moves[s] != nil)
+	f.Check(moving == (h.moves[s] != nil), "shard %v is %s, hand-off %v",
+		s, shardStepNames[st.state], h.moves[s] != nil)
 	if m := h.moves[s]; m != nil {
 		f.Check(st.token.Less(m.id), "shard %v: hand-off %v is not above the entry's %v", s, m.id, st.token)
-		f.Check(st.state == stateFencing || len(m.waiting) == 0, "shard %v is stopping and waits for answers to Begin", s)
+		f.Check(st.state == stateFencing || len(m.waiting) == 0,
+			"shard %v is stopping and waits for answers to Begin", s)
 	}
 	f.Check(st.home == 0 || h.view.Has(st.home), "shard %v lives on %v, which is no member", s, st.home)
 }

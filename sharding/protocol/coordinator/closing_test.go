@@ -12,8 +12,10 @@ import (
 // one for a message. A shard that had a home gets no other one, whether its home left, died, or
 // said so before the coordinator knew. Nothing that is remembered starts.
 func TestClosingCoordinator(t *testing.T) {
-	l := acting(t, protocol.Config{Shards: 8}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2}, 3: {3, 4}}, 1, 2, 3)
-	l.step(protocol.Receive{From: 2, Msg: protocol.LeaveRequest{Left: true, Closing: true}}) // it has heard of it before the coordinator
+	l := acting(t, protocol.Config{Shards: 8},
+		map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2}, 3: {3, 4}}, 1, 2, 3)
+	// it has heard of it before the coordinator
+	l.step(protocol.Receive{From: 2, Msg: protocol.LeaveRequest{Left: true, Closing: true}})
 	l.step(protocol.Install{View: closing(viewOf(2, 1, 2, 3))})
 	l.expect(l.step(protocol.Receive{From: 3, Msg: protocol.LeaveRequest{}}), "alone")
 	l.step(protocol.Install{View: closing(viewOf(3, 1, 2))}) // 3 has died

@@ -72,7 +72,11 @@ func (l *lone) step(in protocol.CoordinatorInput) string {
 }
 
 func (l *lone) report(from protocol.UID, hs ...protocol.Hosted) string {
-	return l.step(protocol.Receive{From: from, Msg: protocol.Report{Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: l.c.cfg.Compatibility(), Shards: hs}})
+	return l.step(protocol.Receive{
+		From: from, Msg: protocol.Report{
+			Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: l.c.cfg.Compatibility(), Shards: hs,
+		},
+	})
 }
 
 func (l *lone) expect(got string, parts ...string) {
@@ -89,7 +93,9 @@ func (l *lone) expect(got string, parts ...string) {
 func TestRestartInTheSameView(t *testing.T) {
 	l := newLone(t, nil, 1, 2)
 	l.report(1, protocol.Hosted{Shard: 0, Phase: protocol.PhaseNone, Barrier: protocol.Token{Epoch: 1, Up: 1, Seq: 40}})
-	l.report(2, protocol.Hosted{Shard: 1, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 50}})
+	l.report(2, protocol.Hosted{
+		Shard: 1, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 50},
+	})
 	for s := range protocol.ShardID(2) {
 		if tok := l.c.term.homes.shards[s].token; !(protocol.Token{Epoch: 1, Up: 1, Seq: 50}).Less(tok) {
 			t.Errorf("shard %d: token %v", s, tok)
@@ -121,10 +127,12 @@ func TestRegionStartedAgain(t *testing.T) {
 	l.c.term.takeover.table = []protocol.Entry{{Shard: 3, Home: 2, Token: tok}}
 	l.report(1)
 	l.report(2, protocol.Hosted{Shard: 3, Phase: protocol.PhaseRunning, Token: tok})
-	if got := l.step(protocol.Receive{From: 2, Msg: protocol.Register{Joined: true, Compatibility: protocol.Compatibility{Shards: 4}}}); strings.Contains(got, "homes") {
+	if got := l.step(protocol.Receive{From: 2, Msg: protocol.Register{Joined: true,
+		Compatibility: protocol.Compatibility{Shards: 4}}}); strings.Contains(got, "homes") {
 		t.Errorf("a region that runs is commanded again:\n%s", got)
 	}
-	l.expect(l.step(protocol.Receive{From: 2, Msg: protocol.Register{Compatibility: protocol.Compatibility{Shards: 4}}}), "homes 3→2@1.1.6")
+	l.expect(l.step(protocol.Receive{From: 2,
+		Msg: protocol.Register{Compatibility: protocol.Compatibility{Shards: 4}}}), "homes 3→2@1.1.6")
 }
 
 // TestDoubleHost: two nodes say that they host a shard. That cannot happen; if it does, the one
@@ -132,7 +140,9 @@ func TestRegionStartedAgain(t *testing.T) {
 func TestDoubleHost(t *testing.T) {
 	l := newLone(t, nil, 1, 2)
 	l.report(1, protocol.Hosted{Shard: 3, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}})
-	got := l.report(2, protocol.Hosted{Shard: 3, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 6}})
+	got := l.report(2, protocol.Hosted{
+		Shard: 3, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 6},
+	})
 	l.expect(got, "double-host! 3 peer=1", "homes 3→2")
 }
 
@@ -145,7 +155,13 @@ func TestTakeoverOfAnotherLease(t *testing.T) {
 	l.report(1)
 	other := l.c.cfg.Compatibility()
 	other.Lease = "elsewhere"
-	got := l.step(protocol.Receive{From: 2, Msg: protocol.Report{Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: other, Shards: []protocol.Hosted{{Shard: 3, Phase: protocol.PhaseRunning, Token: tok}}}})
+	got := l.step(protocol.Receive{
+		From: 2, Msg: protocol.Report{
+			Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: other, Shards: []protocol.Hosted{
+				{Shard: 3, Phase: protocol.PhaseRunning, Token: tok},
+			},
+		},
+	})
 	l.expect(got, "type-mismatch! peer=2")
 	got = l.step(protocol.Receive{From: 1, Msg: protocol.GetHomes{Shards: []protocol.ShardID{0, 1, 2, 3}}})
 	l.expect(got, "0→1", "1→1", "2→1", "3→2")
@@ -157,7 +173,12 @@ func TestReportInParts(t *testing.T) {
 	l := newLone(t, nil, 1)
 	part := func(i uint32, s protocol.ShardID) string {
 		h := protocol.Hosted{Shard: s, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 1}}
-		return l.step(protocol.Receive{From: 1, Msg: protocol.Report{Floor: l.c.term.registrar.floor, Part: i, Parts: 3, Compatibility: l.c.cfg.Compatibility(), Shards: []protocol.Hosted{h}}})
+		return l.step(protocol.Receive{
+			From: 1, Msg: protocol.Report{
+				Floor: l.c.term.registrar.floor, Part: i, Parts: 3, Compatibility: l.c.cfg.Compatibility(),
+				Shards: []protocol.Hosted{h},
+			},
+		})
 	}
 	for _, i := range []uint32{2, 0, 0, 2} {
 		if got := part(i, protocol.ShardID(i)); strings.Contains(got, "started") {
@@ -201,7 +222,9 @@ func TestReadsAreRepeated(t *testing.T) {
 	l.step(protocol.DidRead{ID: 4})
 	l.step(protocol.DidRead{ID: 5})
 	l.report(1)
-	l.expect(l.step(protocol.DidRead{ID: 6, Shards: []protocol.ShardID{2, 9}}), "homes 2→1", "remembered-beyond-range 9") // late, but not lost
+	// late, but not lost
+	l.expect(l.step(protocol.DidRead{ID: 6, Shards: []protocol.ShardID{2, 9}}), "homes 2→1",
+		"remembered-beyond-range 9")
 	if !slices.ContainsFunc(c.Stats(), func(c protocol.Counter) bool { return c.String() == "state-errors=3" }) {
 		t.Errorf("stats %v", c.Stats())
 	}
@@ -212,7 +235,9 @@ func TestOutOfRange(t *testing.T) {
 	l.report(1)
 	l.step(protocol.Receive{From: 1, Msg: protocol.GetHomes{Shards: []protocol.ShardID{4, protocol.ShardsMax - 1}}})
 	l.step(protocol.Receive{From: 1, Msg: protocol.Started{Shards: []protocol.ShardToken{{Shard: 9}}}})
-	l.step(protocol.TableChanged{Entries: []protocol.Entry{{Shard: 77, Home: 1, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 1}}}})
+	l.step(protocol.TableChanged{
+		Entries: []protocol.Entry{{Shard: 77, Home: 1, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 1}}},
+	})
 	if l.c.counts[protocol.CountOutOfRange] != 4 {
 		t.Errorf("counted %d", l.c.counts[protocol.CountOutOfRange])
 	}
@@ -245,16 +270,22 @@ func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
 	tok := func(seq uint64) protocol.Token { return protocol.Token{Epoch: 1, Up: 1, Seq: seq} }
 	var fx *protocol.RegionEffects
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok(1), Since: tok(1)}},
-		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0, Token: tok(2)}}}}, protocol.ShardStarted{Shard: 0}, protocol.Leave{},
-		protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: tok(3), Owner: 2}}}}, protocol.ShardDrained{Shard: 0, HandOff: tok(3)}, protocol.ShardStopped{Shard: 0, HandOff: tok(3)},
+		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{
+			From: 1, Msg: protocol.Registered{Floor: tok(1), Since: tok(1)},
+		},
+		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0, Token: tok(2)}}}},
+		protocol.ShardStarted{Shard: 0}, protocol.Leave{},
+		protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: tok(3), Owner: 2}}}},
+		protocol.ShardDrained{Shard: 0, HandOff: tok(3)}, protocol.ShardStopped{Shard: 0, HandOff: tok(3)},
 		protocol.Receive{From: 1, Msg: protocol.LeaveReply{Done: true, Floor: tok(1)}},
 	} {
 		if fx = r.Step(time.Unix(0, 0), in); fx.Left {
 			t.Errorf("%v: it has left", in)
 		}
 	}
-	if fx = r.Step(time.Unix(0, 0), protocol.TableChanged{Entries: []protocol.Entry{{Shard: 0, Home: 1, Token: tok(4)}}}); !fx.Left {
+	if fx = r.Step(time.Unix(0, 0), protocol.TableChanged{
+		Entries: []protocol.Entry{{Shard: 0, Home: 1, Token: tok(4)}},
+	}); !fx.Left {
 		t.Error("it has not left")
 	}
 }
@@ -268,13 +299,19 @@ func TestProxyLeavesAtOnce(t *testing.T) {
 	}
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 1}
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok, Since: tok}}, protocol.Wanted{Shard: 0}, protocol.Leave{},
+		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)},
+		protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok, Since: tok}},
+		protocol.Wanted{Shard: 0}, protocol.Leave{},
 	} {
 		if fx := r.Step(time.Unix(0, 0), in); fx.Left {
 			t.Errorf("%v: it has left", in)
 		}
 	}
-	if fx := r.Step(time.Unix(0, 0), protocol.Receive{From: 1, Msg: protocol.Homes{Entries: []protocol.Entry{{Shard: 0, Home: 1, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 2}}}}}); !fx.Left {
+	if fx := r.Step(time.Unix(0, 0), protocol.Receive{
+		From: 1, Msg: protocol.Homes{
+			Entries: []protocol.Entry{{Shard: 0, Home: 1, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 2}}},
+		},
+	}); !fx.Left {
 		t.Error("it has not left")
 	}
 }

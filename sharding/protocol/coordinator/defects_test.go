@@ -32,9 +32,14 @@ func TestA1RememberedLate(t *testing.T) {
 // the table names and that no region hosts goes to the home in the table.
 func TestA2RememberedKnown(t *testing.T) {
 	l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true}, 1, 2)
-	l.c.term.takeover.table = []protocol.Entry{{Shard: 0, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}}, {Shard: 1, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 6}}}
+	l.c.term.takeover.table = []protocol.Entry{
+		{Shard: 0, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}},
+		{Shard: 1, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 6}},
+	}
 	l.report(1)
-	got := l.report(2, protocol.Hosted{Shard: 0, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}})
+	got := l.report(2, protocol.Hosted{
+		Shard: 0, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5},
+	})
 	got += l.step(protocol.DidRead{ID: 3, Shards: []protocol.ShardID{0, 1, 2}})
 	if strings.Contains(got, "0→") {
 		t.Errorf("shard 0, which is hosted, is allocated again:\n%s", got)
@@ -46,7 +51,8 @@ func TestA2RememberedKnown(t *testing.T) {
 // first one ended, and when it has passed the home is settled: the owner's late report does not
 // count any more.
 func TestA3PhasesHaveTimers(t *testing.T) {
-	l := acting(t, protocol.Config{BeginTimeout: 10 * time.Second, HandOffTimeout: 60 * time.Second}, map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
+	l := acting(t, protocol.Config{BeginTimeout: 10 * time.Second, HandOffTimeout: 60 * time.Second},
+		map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
 	l.expect(l.after(11*time.Second), "begin 0@")
 	id := l.c.term.homes.moves[0].id
 	l.now = l.now.Add(9 * time.Second)
@@ -57,7 +63,9 @@ func TestA3PhasesHaveTimers(t *testing.T) {
 		t.Fatalf("the first phase shortened the second:\n%s", got)
 	}
 	l.expect(l.after(2*time.Second), "hand-off-aborted! 0 peer=1", "homes 0→1@")
-	if got := l.step(protocol.Receive{From: 1, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: 0, Token: id}}}}); got != "" {
+	if got := l.step(protocol.Receive{
+		From: 1, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: 0, Token: id}}},
+	}); got != "" {
 		t.Errorf("a report about a hand-off that is over:\n%s", got)
 	}
 }

@@ -31,7 +31,8 @@ type env struct {
 // begin begins a Step.
 func (e *env) begin(now time.Time) {
 	e.fx = protocol.CoordinatorEffects{
-		Write: e.fx.Write[:0], Read: e.fx.Read[:0], Lease: e.fx.Lease[:0], Send: e.fx.Send[:0], Forward: e.fx.Forward[:0],
+		Write: e.fx.Write[:0], Read: e.fx.Read[:0], Lease: e.fx.Lease[:0], Send: e.fx.Send[:0],
+		Forward: e.fx.Forward[:0],
 		Consult: e.fx.Consult[:0], Notify: e.fx.Notify[:0],
 	}
 	e.now = now

@@ -174,11 +174,14 @@ func (h *homes) onStarted(from protocol.UID, sts []protocol.ShardToken) {
 		}
 		st.state = stateHosted
 		if st.moved {
-			h.notify(protocol.Event{Kind: protocol.ShardMoved, Shard: t.Shard, Peer: from, Token: t.Token, Took: h.arrives(t.Shard)})
+			h.notify(protocol.Event{
+				Kind: protocol.ShardMoved, Shard: t.Shard, Peer: from, Token: t.Token, Took: h.arrives(t.Shard),
+			})
 		}
 		if len(h.stops[t.Shard]) > 0 && !h.view.Closing {
 			h.startMove(t.Shard)
-		} else if p := h.regions.peers[from]; p != nil && p.leaving && !h.view.Closing && !h.now.Before(p.drainAt) && h.regions.mayAllocate() {
+		} else if p := h.regions.peers[from]; p != nil && p.leaving && !h.view.Closing && !h.now.Before(p.drainAt) &&
+			h.regions.mayAllocate() {
 			h.startMove(t.Shard)
 		}
 	}

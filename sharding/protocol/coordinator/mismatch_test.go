@@ -18,7 +18,11 @@ func TestMismatchIsRefused(t *testing.T) {
 		wrong := protocol.Register{Compatibility: of}
 		l := newLone(t, nil, 1, 2)
 		l.report(1)
-		hosts := protocol.Report{Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: of, Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning}}}
+		hosts := protocol.Report{
+			Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: of, Shards: []protocol.Hosted{
+				{Shard: 1, Phase: protocol.PhaseRunning},
+			},
+		}
 		l.expect(l.step(protocol.Receive{From: 2, Msg: hosts}), "type-mismatch! peer=2")
 		if l.c.term.mode == active {
 			t.Errorf("%s: the coordinator acts while entities run in other shards", name)
@@ -30,21 +34,26 @@ func TestMismatchIsRefused(t *testing.T) {
 		if strings.Contains(got, "registered") {
 			t.Errorf("%s: registered all the same:\n%s", name, got)
 		}
-		if got := l.step(protocol.Receive{From: 2, Msg: wrong}); strings.Contains(got, "type-mismatch") || !strings.Contains(got, "refused") {
+		if got := l.step(protocol.Receive{From: 2, Msg: wrong}); strings.Contains(got, "type-mismatch") ||
+			!strings.Contains(got, "refused") {
 			t.Errorf("%s: said twice, or not answered:\n%s", name, got)
 		}
 		if l.c.term.homes.regions.peers[2] != nil {
 			t.Errorf("%s: it is a peer", name)
 		}
 
-		r, err := region.New(protocol.Config{Type: "t", Self: 2, Shards: int(of.Shards), Hash: of.Hash}, rand.New(rand.NewPCG(1, 1)))
+		r, err := region.New(protocol.Config{Type: "t", Self: 2, Shards: int(of.Shards), Hash: of.Hash},
+			rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Step(time.Unix(0, 0), protocol.Install{View: viewOf(1, 1, 2)})
 		for i := range 2 {
-			fx := r.Step(time.Unix(0, 0), protocol.Receive{From: 1, Msg: protocol.Refused{Compatibility: protocol.Compatibility{Shards: 4}}})
-			if told := len(fx.Notify) == 1 && fx.Notify[0].Kind == protocol.TypeMismatch && fx.Notify[0].Peer == 1; told != (i == 0) {
+			fx := r.Step(time.Unix(0, 0), protocol.Receive{
+				From: 1, Msg: protocol.Refused{Compatibility: protocol.Compatibility{Shards: 4}},
+			})
+			if told := len(fx.Notify) == 1 && fx.Notify[0].Kind == protocol.TypeMismatch &&
+				fx.Notify[0].Peer == 1; told != (i == 0) {
 				t.Errorf("%s: the region tells %v", name, fx.Notify)
 			}
 		}
@@ -65,18 +74,51 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 		proxy, noRole bool
 		want          []string
 	}{
-		"the same":                 {theirs: both},
-		"another for shards":       {theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "c", CoordinatorLease: "b"}, want: []string{`Lease is store a here and store c there`}},
-		"none for shards":          {theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "", CoordinatorLease: "b"}, want: []string{`Lease is store a here and not set there`}},
-		"another for coordinators": {theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "a", CoordinatorLease: "c"}, want: []string{`CoordinatorLease is store b here and store c there`}},
-		"a proxy, none for shards": {theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "", CoordinatorLease: "b"}, proxy: true},
-		"a proxy, none at all":     {theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "", CoordinatorLease: ""}, proxy: true, want: []string{`CoordinatorLease is store b here and not set there`}},
-		"another role":             {theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "", CoordinatorLease: ""}, proxy: true, noRole: true},
-		"under another role":       {theirs: protocol.Compatibility{Role: "q", Shards: 4, Hash: 0, Remember: true, Lease: "a", CoordinatorLease: "b"}, want: []string{`Role is r here and q there`}},
-		"one that forgets":         {theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "a", CoordinatorLease: "b"}, want: []string{"RememberEntities is true here and false there"}},
-		"a proxy that coordinates": {theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "a", CoordinatorLease: "b"}, proxy: true, want: []string{"RememberEntities is true here and false there"}},
-		"everything": {theirs: protocol.Compatibility{Role: "r", Shards: 5, Hash: protocol.HashMurmur2, Remember: false, Lease: "c", CoordinatorLease: ""}, want: []string{
-			"Shards is 4 here and 5 there", "Hash is xxhash here and murmur2 there", "RememberEntities is true", `Lease is store a`, `CoordinatorLease is store b`,
+		"the same": {theirs: both},
+		"another for shards": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "c",
+				CoordinatorLease: "b"}, want: []string{`Lease is store a here and store c there`},
+		},
+		"none for shards": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "",
+				CoordinatorLease: "b"}, want: []string{`Lease is store a here and not set there`},
+		},
+		"another for coordinators": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "a",
+				CoordinatorLease: "c"}, want: []string{`CoordinatorLease is store b here and store c there`},
+		},
+		"a proxy, none for shards": {
+			theirs: protocol.Compatibility{
+				Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "", CoordinatorLease: "b",
+			}, proxy: true,
+		},
+		"a proxy, none at all": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "",
+				CoordinatorLease: ""}, proxy: true, want: []string{
+				`CoordinatorLease is store b here and not set there`,
+			},
+		},
+		"another role": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "",
+				CoordinatorLease: ""}, proxy: true, noRole: true,
+		},
+		"under another role": {
+			theirs: protocol.Compatibility{Role: "q", Shards: 4, Hash: 0, Remember: true, Lease: "a",
+				CoordinatorLease: "b"}, want: []string{`Role is r here and q there`},
+		},
+		"one that forgets": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "a",
+				CoordinatorLease: "b"}, want: []string{"RememberEntities is true here and false there"},
+		},
+		"a proxy that coordinates": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "a",
+				CoordinatorLease: "b"}, proxy: true, want: []string{"RememberEntities is true here and false there"},
+		},
+		"everything": {theirs: protocol.Compatibility{
+			Role: "r", Shards: 5, Hash: protocol.HashMurmur2, Remember: false, Lease: "c", CoordinatorLease: "",
+		}, want: []string{
+			"Shards is 4 here and 5 there", "Hash is xxhash here and murmur2 there", "RememberEntities is true",
+			`Lease is store a`, `CoordinatorLease is store b`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -86,32 +128,40 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 				v.Members[1].Roles = []string{"r", "q"}
 			}
 			cfg := protocol.Config{
-				Type: "t", Role: "r", Self: 1, Shards: 4, Lease: true, CoordinatorLease: true, LeaseStore: both.Lease, CoordinatorLeaseStore: both.CoordinatorLease,
-				Remember: both.Remember,
+				Type: "t", Role: "r", Self: 1, Shards: 4, Lease: true, CoordinatorLease: true, LeaseStore: both.Lease,
+				CoordinatorLeaseStore: both.CoordinatorLease,
+				Remember:              both.Remember,
 			}
 			m, err := New(cfg, rand.New(rand.NewPCG(1, 1)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			l := &lone{t: t, c: m, now: time.Unix(0, 0)}
-			for _, in := range []protocol.CoordinatorInput{protocol.Lease{Held: true}, protocol.Install{View: v}, protocol.LeaseGranted{Gen: 1}, protocol.DidRead{ID: 1}, protocol.DidRead{ID: 2}} {
+			for _, in := range []protocol.CoordinatorInput{
+				protocol.Lease{Held: true}, protocol.Install{View: v}, protocol.LeaseGranted{Gen: 1},
+				protocol.DidRead{ID: 1}, protocol.DidRead{ID: 2},
+			} {
 				l.step(in)
 			}
 			l.step(protocol.Receive{From: 2, Msg: protocol.Compared{Runs: true, Role: "r", Coordinator: 1}})
 			l.report(1)
 			if l.c.term.mode == inquiring { // it runs here already
-				l.expect(l.step(protocol.Receive{From: 2, Msg: protocol.Report{Floor: m.term.registrar.floor, Parts: 1, Compatibility: both, Proxy: c.proxy}}), "coordinator-started")
+				l.expect(l.step(protocol.Receive{From: 2, Msg: protocol.Report{Floor: m.term.registrar.floor, Parts: 1,
+					Compatibility: both, Proxy: c.proxy}}), "coordinator-started")
 				delete(m.term.homes.regions.peers, 2)
 			}
 			got := l.step(protocol.Receive{From: 2, Msg: protocol.Register{Compatibility: c.theirs, Proxy: c.proxy}})
 			l.expect(got, c.want...)
-			if refused := strings.Contains(got, "refused "); refused != (len(c.want) > 0) || refused != (m.term.homes.regions.peers[2] == nil) {
+			if refused := strings.Contains(got, "refused "); refused != (len(c.want) > 0) ||
+				refused != (m.term.homes.regions.peers[2] == nil) {
 				t.Errorf("refused: %t, it is %v:\n%s", refused, m.term.homes.regions.peers[2], got)
 			}
 
 			cfg = protocol.Config{
-				Type: "t", Role: c.theirs.Role, Self: 2, Shards: int(c.theirs.Shards), Hash: c.theirs.Hash, Proxy: c.proxy,
-				Remember: c.theirs.Remember, LeaseStore: c.theirs.Lease, CoordinatorLeaseStore: c.theirs.CoordinatorLease,
+				Type: "t", Role: c.theirs.Role, Self: 2, Shards: int(c.theirs.Shards),
+				Hash: c.theirs.Hash, Proxy: c.proxy,
+				Remember: c.theirs.Remember, LeaseStore: c.theirs.Lease,
+				CoordinatorLeaseStore: c.theirs.CoordinatorLease,
 			}
 			r, err := region.New(cfg, rand.New(rand.NewPCG(1, 1)))
 			if err != nil {
@@ -122,7 +172,9 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 				return
 			}
 			fx := r.Step(l.now, protocol.Receive{From: 1, Msg: protocol.Refused{Compatibility: both}})
-			if len(fx.Notify) != 1 || strings.Count(fx.Notify[0].Text, ";") != len(c.want)-1 || strings.Contains(fx.Notify[0].Text, `Lease is not set here`) != (c.theirs.Lease == "" || c.theirs.CoordinatorLease == "") {
+			if len(fx.Notify) != 1 || strings.Count(fx.Notify[0].Text, ";") != len(c.want)-1 ||
+				strings.Contains(fx.Notify[0].Text,
+					`Lease is not set here`) != (c.theirs.Lease == "" || c.theirs.CoordinatorLease == "") {
 				t.Errorf("the region tells %v", fx.Notify)
 			}
 		})
@@ -135,8 +187,12 @@ func TestOtherStoresOfLeasesHoldUpNoTakeover(t *testing.T) {
 	l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Lease: true, LeaseStore: "a"}, 1, 2)
 	l.report(1)
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 9}
-	hosts := protocol.Report{Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: protocol.Compatibility{Shards: 4, Lease: "b"}, Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning, Token: tok}}}
-	l.expect(l.step(protocol.Receive{From: 2, Msg: hosts}), `type-mismatch! peer=2 "Lease is store a here and store b there"`, "coordinator-started")
+	hosts := protocol.Report{
+		Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: protocol.Compatibility{Shards: 4, Lease: "b"},
+		Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning, Token: tok}},
+	}
+	l.expect(l.step(protocol.Receive{From: 2, Msg: hosts}),
+		`type-mismatch! peer=2 "Lease is store a here and store b there"`, "coordinator-started")
 	if l.c.term.homes.shards[1].home != 2 {
 		t.Errorf("shard 1 lives on %v", l.c.term.homes.shards[1].home)
 	}

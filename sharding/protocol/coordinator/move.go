@@ -35,7 +35,8 @@ func (h *homes) startMove(s protocol.ShardID) {
 		h.out.cohort = &cohort{seq: h.seq, regions: h.regions.audience()}
 	}
 	m := &move{
-		id: h.next(), cohort: h.out.cohort, waiting: slices.Clone(h.out.cohort.regions), sent: h.ticks, deadline: h.now.Add(h.cfg.BeginTimeout),
+		id: h.next(), cohort: h.out.cohort, waiting: slices.Clone(h.out.cohort.regions), sent: h.ticks,
+		deadline: h.now.Add(h.cfg.BeginTimeout),
 	}
 	h.moves[s] = m
 	h.counts[protocol.CountHandOffs]++

@@ -92,7 +92,8 @@ func (o *outbox) flush(e *env, sr *store) {
 	*o = outbox{puts: o.puts}
 }
 
-func (o *outbox) flushShards(e *env, of map[protocol.UID][]protocol.ShardID, say func([]protocol.ShardID) protocol.Message) {
+func (o *outbox) flushShards(e *env, of map[protocol.UID][]protocol.ShardID,
+	say func([]protocol.ShardID) protocol.Message) {
 	for _, to := range slices.Sorted(maps.Keys(of)) {
 		for part := range slices.Chunk(of[to], protocol.BatchMax) {
 			e.fx.Send = append(e.fx.Send, protocol.Envelope{To: to, Msg: say(part)})
@@ -112,7 +113,9 @@ func (o *outbox) flushWrites(sr *store) {
 		o.puts = o.puts[n:]
 	}
 	if len(o.addRegions)+len(o.removeRegions) > 0 {
-		sr.write(protocol.StateWrite{Kind: protocol.StateRegions, AddRegions: o.addRegions, RemoveRegions: o.removeRegions})
+		sr.write(protocol.StateWrite{
+			Kind: protocol.StateRegions, AddRegions: o.addRegions, RemoveRegions: o.removeRegions,
+		})
 	}
 }
 

@@ -137,7 +137,8 @@ func (h *homes) onLoads(from protocol.UID, m protocol.Loads) {
 			continue
 		}
 		h.picture.report(l.Shard, allocation.Load{
-			Messages: float64(l.Messages) * per, HandlerTime: l.HandlerTime.Seconds() * per, Entities: float64(l.Entities),
+			Messages: float64(l.Messages) * per, HandlerTime: l.HandlerTime.Seconds() * per,
+			Entities: float64(l.Entities),
 		}, h.now)
 	}
 	if h.picture.alloc != nil {

@@ -28,7 +28,10 @@ func (rg *registrar) onRegister(h *homes, from protocol.UID, r protocol.Register
 		return false
 	}
 	delete(rg.absent, from)
-	said := peer{uid: from, life: r.Life, joined: r.Joined, proxy: r.Proxy || !m.HasRole(rg.cfg.Role), leaving: r.Leaving || m.Status == membership.Leaving}
+	said := peer{
+		uid: from, life: r.Life, joined: r.Joined, proxy: r.Proxy || !m.HasRole(rg.cfg.Role), leaving: r.Leaving ||
+			m.Status == membership.Leaving,
+	}
 	if p := h.regions.peers[from]; p != nil {
 		return rg.registerAgain(h, p, said)
 	}
@@ -76,7 +79,11 @@ func (rg *registrar) onRegionWritten(h *homes, u protocol.UID) (changed bool) {
 // them than a message takes it has to ask again. One that joins for the first time learns of all
 // homes.
 func (rg *registrar) welcome(h *homes, p *peer) {
-	m := protocol.Registered{Floor: rg.floor, Since: protocol.Token{Epoch: uint64(rg.view.Epoch), Up: rg.me.UpNumber, Seq: rg.seq}, Life: p.life}
+	m := protocol.Registered{
+		Floor: rg.floor, Since: protocol.Token{
+			Epoch: uint64(rg.view.Epoch), Up: rg.me.UpNumber, Seq: rg.seq,
+		}, Life: p.life,
+	}
 	for _, s := range slices.Sorted(maps.Keys(h.moves)) {
 		if h.shards[s].home != p.uid {
 			m.Moves = append(m.Moves, h.asMove(s))
@@ -178,7 +185,8 @@ func (rg *registrar) drainLeaving(h *homes) {
 // registration.
 func (rg *registrar) rehost(h *homes, p *peer) {
 	for i := range h.shards {
-		if st := &h.shards[i]; st.home == p.uid && (st.state == stateHosted || p.life > 0 && (st.state == stateHosting || st.state == stateWriting)) {
+		if st := &h.shards[i]; st.home == p.uid &&
+			(st.state == stateHosted || p.life > 0 && (st.state == stateHosting || st.state == stateWriting)) {
 			h.place(protocol.ShardID(i), p.uid)
 		}
 	}

@@ -102,7 +102,9 @@ func (c *Coordinator) onCompared(from protocol.UID, m protocol.Compared) {
 	c.sayOtherRole(from, m.Role)
 	c.term.disown(from)
 	if coordinates && c.term.mode == active { // it did not hear of this one in time
-		c.term.homes.out.send(m.Coordinator, protocol.Compared{Runs: true, Role: c.cfg.Role, Joined: true, Coordinator: c.cfg.Self})
+		c.term.homes.out.send(m.Coordinator, protocol.Compared{
+			Runs: true, Role: c.cfg.Role, Joined: true, Coordinator: c.cfg.Self,
+		})
 	}
 	c.term.maybeActivate()
 }

@@ -16,7 +16,9 @@ func ofRoles(e membership.Epoch, roles ...string) *membership.View {
 	v := &membership.View{Epoch: e}
 	for i, role := range roles {
 		if role != "" {
-			v.Members = append(v.Members, membership.Member{UID: protocol.UID(i + 1), Status: membership.Up, UpNumber: uint32(i + 1), Roles: []string{role}})
+			v.Members = append(v.Members, membership.Member{
+				UID: protocol.UID(i + 1), Status: membership.Up, UpNumber: uint32(i + 1), Roles: []string{role},
+			})
 		}
 	}
 	return v
@@ -31,7 +33,9 @@ func begun(t *testing.T, self protocol.UID, v *membership.View) (l *lone, said s
 		t.Fatal(err)
 	}
 	l = &lone{t: t, c: c, now: time.Unix(0, 0)}
-	for _, in := range []protocol.CoordinatorInput{protocol.Lease{Held: true}, protocol.Install{View: v}, protocol.DidRead{ID: 1}, protocol.DidRead{ID: 2}} {
+	for _, in := range []protocol.CoordinatorInput{
+		protocol.Lease{Held: true}, protocol.Install{View: v}, protocol.DidRead{ID: 1}, protocol.DidRead{ID: 2},
+	} {
 		said += l.step(in)
 	}
 	return l, said
@@ -48,14 +52,30 @@ func TestRolesAreCompared(t *testing.T) {
 		stands  bool // down
 		differs bool
 	}{
-		"absent":                    {self: 1, answer: protocol.Compared{}},
-		"the same role":             {self: 1, answer: protocol.Compared{Runs: true, Role: "r", Joined: true, Coordinator: 1}},
-		"in service there":          {self: 1, answer: protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, stands: true, differs: true},
-		"begun there, by a younger": {self: 1, answer: protocol.Compared{Runs: true, Role: "q", Coordinator: 2}, differs: true},
-		"begun there, by an older":  {self: 3, answer: protocol.Compared{Runs: true, Role: "q", Coordinator: 2}, stands: true, differs: true},
-		"no coordinator there":      {self: 3, answer: protocol.Compared{Runs: true, Role: "q"}, differs: true},
-		"both act, this is older":   {self: 1, acts: true, answer: protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, differs: true},
-		"both act, this is younger": {self: 3, acts: true, answer: protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2}, stands: true, differs: true},
+		"absent": {self: 1, answer: protocol.Compared{}},
+		"the same role": {
+			self: 1, answer: protocol.Compared{Runs: true, Role: "r", Joined: true, Coordinator: 1},
+		},
+		"in service there": {
+			self: 1, answer: protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2},
+			stands: true, differs: true,
+		},
+		"begun there, by a younger": {
+			self: 1, answer: protocol.Compared{Runs: true, Role: "q", Coordinator: 2}, differs: true,
+		},
+		"begun there, by an older": {
+			self: 3, answer: protocol.Compared{Runs: true, Role: "q", Coordinator: 2}, stands: true, differs: true,
+		},
+		"no coordinator there": {self: 3, answer: protocol.Compared{Runs: true, Role: "q"}, differs: true},
+		"both act, this is older": {
+			self: 1, acts: true, answer: protocol.Compared{
+				Runs: true, Role: "q", Joined: true, Coordinator: 2,
+			}, differs: true,
+		},
+		"both act, this is younger": {
+			self: 3, acts: true, answer: protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: 2},
+			stands: true, differs: true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			roles := []string{"", "q", ""}
@@ -83,7 +103,8 @@ func TestRolesAreCompared(t *testing.T) {
 			if down := l.c.term.mode == idle; down != c.stands || !down && l.c.term.mode != active {
 				t.Fatalf("stands down: %t, acts: %t", down, l.c.term.mode == active)
 			}
-			if told := strings.Contains(got, `→2 compared role="r" coordinator=1 joined`); told != (c.acts && !c.stands) {
+			if told := strings.Contains(got,
+				`→2 compared role="r" coordinator=1 joined`); told != (c.acts && !c.stands) {
 				t.Errorf("the younger coordinator is told: %t", told)
 			}
 			l.now = l.now.Add(time.Minute)
@@ -93,7 +114,8 @@ func TestRolesAreCompared(t *testing.T) {
 			if !c.stands {
 				return
 			}
-			l.expect(l.step(protocol.Receive{From: c.self, Msg: protocol.Register{Compatibility: l.c.cfg.Compatibility()}}), `refused shards=4 hash=xxhash role="q"`)
+			register := protocol.Register{Compatibility: l.c.cfg.Compatibility()}
+			l.expect(l.step(protocol.Receive{From: c.self, Msg: register}), `refused shards=4 hash=xxhash role="q"`)
 			roles[1] = "" // it is gone
 			l.expect(l.step(protocol.Install{View: ofRoles(2, roles...)}), "read ")
 		})
@@ -163,12 +185,16 @@ func TestNodeWithBothRoles(t *testing.T) {
 			step(protocol.Lease{Held: true})
 			step(protocol.Install{View: both})
 			if joined {
-				step(protocol.Receive{From: 2, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 3}}})
+				step(protocol.Receive{
+					From: 2, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 3}},
+				})
 			}
 			l, said := begun(t, 1, both)
 			l.expect(said, "→2 inquire 2.1.1")
 			l.report(1)
-			fx := q.Step(time.Unix(0, 0), protocol.Receive{From: 1, Msg: protocol.Inquire{Floor: l.c.term.registrar.floor, Role: "r"}})
+			fx := q.Step(time.Unix(0, 0), protocol.Receive{
+				From: 1, Msg: protocol.Inquire{Floor: l.c.term.registrar.floor, Role: "r"},
+			})
 			if len(fx.Send) != 1 {
 				t.Fatalf("it answers:\n%s", fx)
 			}
@@ -177,7 +203,8 @@ func TestNodeWithBothRoles(t *testing.T) {
 			if down := l.c.term.mode == idle; down != joined || !down && l.c.term.mode != active {
 				t.Errorf("stands down: %t, acts: %t:\n%s", down, l.c.term.mode == active, got)
 			}
-			if got := step(protocol.Receive{From: 2, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0, Token: protocol.Token{Epoch: 1, Up: 2, Seq: 8}}}}}); !strings.Contains(got, "start-shard 0") {
+			if got := step(protocol.Receive{From: 2, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0,
+				Token: protocol.Token{Epoch: 1, Up: 2, Seq: 8}}}}}); !strings.Contains(got, "start-shard 0") {
 				t.Errorf("its own coordinator is refused:\n%s", got)
 			}
 		})

@@ -19,7 +19,9 @@ const (
 	stateStopping
 )
 
-var shardStepNames = [...]string{"unallocated", "wanted", "clearing", "ended", "writing", "hosting", "hosted", "fencing", "stopping"}
+var shardStepNames = [...]string{
+	"unallocated", "wanted", "clearing", "ended", "writing", "hosting", "hosted", "fencing", "stopping",
+}
 
 // shardState is what the coordinator knows of one shard.
 type shardState struct {

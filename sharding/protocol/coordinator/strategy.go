@@ -174,7 +174,8 @@ func (ch *chooser) moveAll(h *homes, shards []protocol.ShardID) {
 
 // mayRebalance reports whether it is a good time to move what could as well stay.
 func (ch *chooser) mayRebalance(h *homes) bool {
-	return ch.lease && !ch.view.Closing && h.regions.mayAllocate() && !ch.now.Before(h.picture.regionsAt.Add(ch.cfg.RebalanceDelay)) && ch.steady(h)
+	return ch.lease && !ch.view.Closing && h.regions.mayAllocate() &&
+		!ch.now.Before(h.picture.regionsAt.Add(ch.cfg.RebalanceDelay)) && ch.steady(h)
 }
 
 // steady reports whether rebalancing is allowed: all regions have one app version, and no member is
@@ -224,7 +225,8 @@ func (ch *chooser) allocations(h *homes) *allocation.Allocations {
 		for _, p := range h.regions.byUID() {
 			if m, ok := h.view.Member(p.uid); ok && p.acked && !p.proxy && m.HasRole(h.cfg.Role) {
 				rs = append(rs, allocation.Region{
-					UID: p.uid, UpNumber: m.UpNumber, Addr: m.Addr, AppVersion: m.AppVersion, Leaving: !h.regions.mayHost(p.uid), Count: p.count,
+					UID: p.uid, UpNumber: m.UpNumber, Addr: m.Addr, AppVersion: m.AppVersion,
+					Leaving: !h.regions.mayHost(p.uid), Count: p.count,
 				})
 			}
 		}

@@ -25,7 +25,8 @@ func (panics) Rebalance(*allocation.Allocations, []protocol.ShardID) []protocol.
 }
 
 // acting is a coordinator that acts, with members that have reported what they host.
-func acting(t *testing.T, cfg protocol.Config, hosted map[protocol.UID][]protocol.ShardID, members ...protocol.UID) *lone {
+func acting(t *testing.T, cfg protocol.Config, hosted map[protocol.UID][]protocol.ShardID,
+	members ...protocol.UID) *lone {
 	cfg.Type, cfg.Self = "t", 1
 	if cfg.Shards == 0 {
 		cfg.Shards = 4
@@ -124,7 +125,8 @@ func TestStrategyRebalancesNonsense(t *testing.T) {
 	got := l.answer()
 	l.expect(got, "strategy-refused! 99")
 	if n := strings.Count(got, "begin"); n != 2 || len(l.c.term.homes.moves) != 1 {
-		t.Errorf("%d Begin and %d hand-offs for a shard named twice and one that does not exist", n, len(l.c.term.homes.moves))
+		t.Errorf("%d Begin and %d hand-offs for a shard named twice and one that does not exist",
+			n, len(l.c.term.homes.moves))
 	}
 	l = acting(t, protocol.Config{Strategy: panics{}}, map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
 	l.after(time.Minute)
@@ -137,13 +139,16 @@ func TestStrategyRebalancesNonsense(t *testing.T) {
 // TestStrategyStuck: a strategy that does not answer delays nothing. While it is out the default
 // answers; then it is asked again.
 func TestStrategyStuck(t *testing.T) {
-	l := acting(t, protocol.Config{Strategy: fixed(2), StrategyTimeout: 3 * time.Second, RebalanceInterval: -1}, nil, 1, 2)
+	l := acting(t, protocol.Config{
+		Strategy: fixed(2), StrategyTimeout: 3 * time.Second, RebalanceInterval: -1,
+	}, nil, 1, 2)
 	l.get(0)
 	if got := l.after(2 * time.Second); strings.Contains(got, "stuck") {
 		t.Fatalf("too soon: %s", got)
 	}
 	l.expect(l.after(2*time.Second), "strategy-stuck! 0 count=1", "homes 0→1")
-	if got := l.get(1); strings.Contains(got, "consult") || !strings.Contains(got, "homes 1→2") { // the one with fewer shards
+	// the one with fewer shards
+	if got := l.get(1); strings.Contains(got, "consult") || !strings.Contains(got, "homes 1→2") {
 		t.Errorf("while it is out: %s", got)
 	}
 	if got := l.answer(); strings.Contains(got, "homes") {
@@ -187,9 +192,13 @@ func TestGates(t *testing.T) {
 		shut func(*lone)
 		open protocol.Config
 	}{
-		{"mixed versions", view(func(m *membership.Member) { m.AppVersion = "2" }), protocol.Config{RebalanceMixedVersions: true}},
-		{"joining", view(func(m *membership.Member) { m.Status = membership.Joining }), protocol.Config{RebalanceJoining: true}},
-		{"unreachable", func(l *lone) { l.step(protocol.Reachable{UID: 3}) }, protocol.Config{RebalanceUnreachable: true}},
+		{"mixed versions", view(func(m *membership.Member) { m.AppVersion = "2" }),
+			protocol.Config{RebalanceMixedVersions: true}},
+		{"joining", view(func(m *membership.Member) { m.Status = membership.Joining }),
+			protocol.Config{RebalanceJoining: true}},
+		{"unreachable", func(l *lone) {
+			l.step(protocol.Reachable{UID: 3})
+		}, protocol.Config{RebalanceUnreachable: true}},
 	} {
 		for _, open := range []bool{false, true} {
 			cfg := protocol.Config{}
@@ -207,7 +216,8 @@ func TestGates(t *testing.T) {
 
 // TestRebalanceDelay: members that come and go put the look at the balance off.
 func TestRebalanceDelay(t *testing.T) {
-	l := acting(t, protocol.Config{RebalanceDelay: 30 * time.Second}, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
+	l := acting(t, protocol.Config{RebalanceDelay: 30 * time.Second},
+		map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
 	for range 2 {
 		if got := l.after(10 * time.Second); strings.Contains(got, "begin") {
 			t.Fatalf("too soon: %s", got)
@@ -248,7 +258,8 @@ func TestPendingChoicesCount(t *testing.T) {
 // TestRehomedAtOnce: the shards of a node that is gone have new homes in the step that takes it
 // out, with no traffic, and its gates do not count.
 func TestRehomedAtOnce(t *testing.T) {
-	l := acting(t, protocol.Config{RebalanceDelay: time.Hour}, map[protocol.UID][]protocol.ShardID{1: {0}, 2: {1, 2}, 3: {3}}, 1, 2, 3)
+	l := acting(t, protocol.Config{RebalanceDelay: time.Hour},
+		map[protocol.UID][]protocol.ShardID{1: {0}, 2: {1, 2}, 3: {3}}, 1, 2, 3)
 	l.step(protocol.Reachable{UID: 3})
 	l.expect(l.step(protocol.Install{View: viewOf(2, 1, 3)}), "homes 1→1", "2→3")
 }
@@ -256,14 +267,17 @@ func TestRehomedAtOnce(t *testing.T) {
 // TestLoadsSteer: what regions report decides what moves and where to; reports about others' shards
 // do not count.
 func TestLoadsSteer(t *testing.T) {
-	l := acting(t, protocol.Config{Strategy: allocation.LoadAware{}, Shards: 8}, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2}, 2: {3, 4, 5}}, 1, 2)
+	l := acting(t, protocol.Config{Strategy: allocation.LoadAware{}, Shards: 8},
+		map[protocol.UID][]protocol.ShardID{1: {0, 1, 2}, 2: {3, 4, 5}}, 1, 2)
 	report := func(from protocol.UID, ls ...protocol.ShardLoad) {
 		l.step(protocol.Receive{From: from, Msg: protocol.Loads{Period: 5 * time.Second, Shards: ls}})
 	}
 	late := l.c.counts[protocol.CountLate]
-	report(1, protocol.ShardLoad{Shard: 0, Messages: 9000, HandlerTime: time.Second}, protocol.ShardLoad{Shard: 1, Messages: 8000, HandlerTime: time.Second},
+	report(1, protocol.ShardLoad{Shard: 0, Messages: 9000, HandlerTime: time.Second},
+		protocol.ShardLoad{Shard: 1, Messages: 8000, HandlerTime: time.Second},
 		protocol.ShardLoad{Shard: 2, Messages: 10})
-	report(2, protocol.ShardLoad{Shard: 3, Messages: 10}, protocol.ShardLoad{Shard: 4, Messages: 10}, protocol.ShardLoad{Shard: 5, Messages: 10},
+	report(2, protocol.ShardLoad{Shard: 3, Messages: 10}, protocol.ShardLoad{Shard: 4, Messages: 10},
+		protocol.ShardLoad{Shard: 5, Messages: 10},
 		protocol.ShardLoad{Shard: 0, Messages: 1e9}, protocol.ShardLoad{Shard: 88})
 	if got := l.c.counts[protocol.CountLate] - late; got != 1 {
 		t.Errorf("%d reports of shards of others counted", got)
@@ -287,7 +301,10 @@ func TestLoadsSteer(t *testing.T) {
 // RestAfterMove.
 func TestLoadAwareTakesItsTime(t *testing.T) {
 	const rest = 5 * time.Minute
-	cfg := protocol.Config{Strategy: allocation.LoadAware{RestAfterMove: rest, RebalanceAbsoluteLimit: 1}, Shards: 4, BeginTimeout: time.Hour, HandOffTimeout: time.Hour}
+	cfg := protocol.Config{
+		Strategy: allocation.LoadAware{RestAfterMove: rest, RebalanceAbsoluteLimit: 1}, Shards: 4,
+		BeginTimeout: time.Hour, HandOffTimeout: time.Hour,
+	}
 	l := acting(t, cfg, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
 	load := map[protocol.UID]uint64{1: 1000, 2: 1000}
 	round := func() (moves []protocol.ShardID) {
@@ -295,7 +312,9 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 			report := protocol.Loads{Period: time.Second}
 			for s := range protocol.ShardID(4) {
 				if l.c.term.homes.shards[s].home == u {
-					report.Shards = append(report.Shards, protocol.ShardLoad{Shard: s, Messages: load[u], HandlerTime: time.Duration(load[u]) * time.Microsecond})
+					report.Shards = append(report.Shards, protocol.ShardLoad{
+						Shard: s, Messages: load[u], HandlerTime: time.Duration(load[u]) * time.Microsecond,
+					})
 				}
 			}
 			l.step(protocol.Receive{From: u, Msg: report})
@@ -310,11 +329,19 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 		return moves
 	}
 	arrive := func(s protocol.ShardID) {
-		l.step(protocol.Receive{From: l.c.term.homes.shards[s].home, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.moves[s].id}}}})
+		l.step(protocol.Receive{
+			From: l.c.term.homes.shards[s].home, Msg: protocol.ShardsStopped{
+				Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.moves[s].id}},
+			},
+		})
 		for id := range uint64(90) {
 			l.step(protocol.Wrote{ID: id})
 		}
-		l.step(protocol.Receive{From: l.c.term.homes.shards[s].home, Msg: protocol.Started{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.shards[s].token}}}})
+		l.step(protocol.Receive{
+			From: l.c.term.homes.shards[s].home, Msg: protocol.Started{
+				Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.shards[s].token}},
+			},
+		})
 	}
 	for i := range 2 {
 		moves := round()
@@ -349,14 +376,19 @@ func TestLocationsSteer(t *testing.T) {
 	for i := range view.Members {
 		view.Members[i].Addr = fmt.Sprint("n", view.Members[i].UID, ":1")
 	}
-	l := acting(t, protocol.Config{Strategy: allocation.External{}}, map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
+	l := acting(t, protocol.Config{Strategy: allocation.External{}},
+		map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
 	l.step(protocol.Install{View: view})
 	l.step(protocol.LocationsChanged{Put: []protocol.Location{{Shard: 3, Addr: "n2:1"}, {Shard: 0, Addr: "n2:1"}}})
 	l.expect(l.get(2, 3), "2→1@", "3→2@")
 	got := l.after(11 * time.Second)
 	l.expect(got, "begin 0@")
 	l.step(protocol.LocationsChanged{Removed: []protocol.ShardID{0}})
-	l.step(protocol.Receive{From: 1, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: 0, Token: l.c.term.homes.moves[0].id}}}})
+	l.step(protocol.Receive{
+		From: 1, Msg: protocol.ShardsStopped{
+			Shards: []protocol.ShardToken{{Shard: 0, Token: l.c.term.homes.moves[0].id}},
+		},
+	})
 	if l.c.term.homes.shards[0].home != 2 { // no region asks, so the one with fewer
 		t.Errorf("shard 0 lives on %v", l.c.term.homes.shards[0].home)
 	}
@@ -385,17 +417,24 @@ func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 // TestLeaveMovesNothingElse: a region that leaves gives its own shards away, once, and nothing else
 // moves, while it goes and after.
 func TestLeaveMovesNothingElse(t *testing.T) {
-	l := acting(t, protocol.Config{Shards: 6}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2, 3}, 3: {4, 5}}, 1, 2, 3)
+	l := acting(t, protocol.Config{Shards: 6},
+		map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2, 3}, 3: {4, 5}}, 1, 2, 3)
 	l.step(protocol.Receive{From: 2, Msg: protocol.LeaveRequest{}})
 	for s := protocol.ShardID(2); s < 4; s++ {
-		l.step(protocol.Receive{From: 2, Msg: protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.moves[s].id}}}})
+		l.step(protocol.Receive{
+			From: 2, Msg: protocol.ShardsStopped{
+				Shards: []protocol.ShardToken{{Shard: s, Token: l.c.term.homes.moves[s].id}},
+			},
+		})
 	}
 	for id := range uint64(30) {
 		l.step(protocol.Wrote{ID: id})
 	}
 	for s := protocol.ShardID(2); s < 4; s++ {
 		st := l.c.term.homes.shards[s]
-		l.step(protocol.Receive{From: st.home, Msg: protocol.Started{Shards: []protocol.ShardToken{{Shard: s, Token: st.token}}}})
+		l.step(protocol.Receive{
+			From: st.home, Msg: protocol.Started{Shards: []protocol.ShardToken{{Shard: s, Token: st.token}}},
+		})
 	}
 	l.step(protocol.Install{View: viewOf(2, 1, 3)})
 	for range 3 {
@@ -414,7 +453,8 @@ func TestAllLeave(t *testing.T) {
 	v.Members[0].Status, v.Members[1].Status = membership.Leaving, membership.Leaving
 	l.step(protocol.Install{View: v})
 	for _, u := range []protocol.UID{2, 1} {
-		if got := l.step(protocol.Receive{From: u, Msg: protocol.LeaveRequest{}}); !strings.Contains(got, "alone") || strings.Contains(got, "begin") {
+		if got := l.step(protocol.Receive{From: u, Msg: protocol.LeaveRequest{}}); !strings.Contains(got, "alone") ||
+			strings.Contains(got, "begin") {
 			t.Errorf("to %d: %s", u, got)
 		}
 	}

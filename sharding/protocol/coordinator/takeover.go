@@ -112,7 +112,10 @@ func (tm *term) retryTakeover() {
 		tm.registrar.inquire(&tm.homes, u)
 	}
 	if tm.takeover.tries++; tm.takeover.tries == reportTries && len(tm.takeover.awaiting) > 0 {
-		tm.notify(protocol.Event{Kind: protocol.ReportAwaited, Peer: tm.takeover.awaiting[0], Count: len(tm.takeover.awaiting), Text: fmt.Sprint(tm.takeover.awaiting)})
+		tm.notify(protocol.Event{
+			Kind: protocol.ReportAwaited, Peer: tm.takeover.awaiting[0], Count: len(tm.takeover.awaiting),
+			Text: fmt.Sprint(tm.takeover.awaiting),
+		})
 	}
 	tm.maybeActivate()
 }
@@ -163,7 +166,9 @@ func (tm *term) onReport(from protocol.UID, m protocol.Report) {
 // nothing is no peer, and takes no part. One that hosts holds the takeover up: its entities run,
 // and a coordinator that acted would have them run a second time in other shards.
 func (tm *term) onReportOfOtherRole(from protocol.UID, m protocol.Report) {
-	if m.Parts == 1 && !slices.ContainsFunc(m.Shards, func(h protocol.Hosted) bool { return h.Phase != protocol.PhaseNone }) {
+	if m.Parts == 1 && !slices.ContainsFunc(m.Shards, func(h protocol.Hosted) bool {
+		return h.Phase != protocol.PhaseNone
+	}) {
 		tm.takeover.reported(from)
 		tm.maybeActivate()
 	}
@@ -211,7 +216,8 @@ func (tm *term) adoptPeers(t takeover) {
 		g := t.reports[u]
 		m, _ := tm.view.Member(u)
 		tm.homes.regions.peers[u] = &peer{
-			uid: u, life: g.life, proxy: g.proxy, leaving: g.leaving || m.Status == membership.Leaving, left: g.left, acked: true, sure: true,
+			uid: u, life: g.life, proxy: g.proxy, leaving: g.leaving || m.Status == membership.Leaving, left: g.left,
+			acked: true, sure: true,
 		}
 		if !slices.Contains(t.listed, u) {
 			add = append(add, u)
@@ -243,7 +249,9 @@ func (f *finding) add(u protocol.UID, h protocol.Hosted) (double protocol.Event,
 	switch {
 	case h.Phase == protocol.PhaseStopped || h.Phase == protocol.PhaseNone:
 	case f.host == 0 || f.token.Less(h.Token):
-		double, is = protocol.Event{Kind: protocol.DoubleHost, Shard: h.Shard, Peer: f.host, Token: f.token}, f.host != 0
+		double, is = protocol.Event{
+			Kind: protocol.DoubleHost, Shard: h.Shard, Peer: f.host, Token: f.token,
+		}, f.host != 0
 		f.host, f.phase, f.token = u, h.Phase, h.Token
 	default:
 		return protocol.Event{Kind: protocol.DoubleHost, Shard: h.Shard, Peer: u, Token: h.Token}, true
@@ -270,7 +278,8 @@ func (tm *term) resolve(t takeover) {
 	}
 	for s := range found {
 		f := &found[s]
-		tm.homes.regions.opened = tm.homes.regions.opened || f.host != 0 || !f.entry.Token.IsZero() // the gate of MinRegions was passed under an earlier coordinator
+		// the gate of MinRegions was passed under an earlier coordinator
+		tm.homes.regions.opened = tm.homes.regions.opened || f.host != 0 || !f.entry.Token.IsZero()
 		tm.surpass(f.entry.Token)
 		tm.surpass(f.token)
 		tm.surpass(f.barrier)

@@ -45,7 +45,8 @@ var modeNames = [...]string{"idle", "lease-waiting", "reading", "inquiring", "ac
 func newTerm(e *env) term {
 	return term{
 		env: e, homes: newHomes(e), chooser: chooser{env: e}, registrar: registrar{env: e},
-		store: store{env: e, writes: map[uint64]protocol.StateWrite{}}, roles: roles{env: e}, outOfRange: outOfRange{env: e},
+		store: store{env: e, writes: map[uint64]protocol.StateWrite{}}, roles: roles{env: e},
+		outOfRange: outOfRange{env: e},
 	}
 }
 
@@ -214,7 +215,9 @@ func (tm *term) onUnable(from protocol.UID, shards []protocol.ShardID) {
 	tm.homes.passOver(from)
 	for _, s := range shards {
 		st, ok := tm.homes.at(s)
-		if ok && st.state == stateHosted && st.home == from && !tm.view.Closing && tm.homes.regions.mayAllocate() && !tm.homes.regions.mayHost(from) && tm.homes.regions.mayTry(s, &tm.homes.shards[tm.homes.regions.leaseBackoff.shard]) {
+		if ok && st.state == stateHosted && st.home == from && !tm.view.Closing && tm.homes.regions.mayAllocate() &&
+			!tm.homes.regions.mayHost(from) &&
+			tm.homes.regions.mayTry(s, &tm.homes.shards[tm.homes.regions.leaseBackoff.shard]) {
 			tm.homes.startMove(s)
 		}
 	}

@@ -72,7 +72,9 @@ func (a *asker) askAll(ps *places, regionToo bool) {
 		return
 	}
 	if peer, ok := a.nextRegion(); ok && regionToo {
-		a.send(peer, protocol.GetHomes{Region: true, Shards: append([]protocol.ShardID(nil), a.asks[:min(len(a.asks), protocol.BatchMax)]...)})
+		a.send(peer, protocol.GetHomes{
+			Region: true, Shards: append([]protocol.ShardID(nil), a.asks[:min(len(a.asks), protocol.BatchMax)]...),
+		})
 	}
 	if a.registration.known {
 		a.sendAsks(ps)

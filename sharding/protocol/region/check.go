@@ -17,13 +17,16 @@ func (r *Region) Check() error {
 		wanted += count(p.wanted)
 		hosted += count(p.hosts())
 		stopped += count(p.phase == protocol.PhaseStopped)
-		f.Check(r.dropped || p.route == r.places.routeOf(p), "shard %v: published route %v, should be %v", s, p.route, r.places.routeOf(p))
+		f.Check(r.dropped || p.route == r.places.routeOf(p), "shard %v: published route %v, should be %v",
+			s, p.route, r.places.routeOf(p))
 		f.Check(!p.wanted || p.route.State.Buffers(), "shard %v: messages wait although the route is %v", s, p.route)
 		gives := p.phase >= protocol.PhaseFencing
 		f.Check(!gives || r.places.moves[s] != nil, "shard %v is %v without a hand-off", s, p.phase)
-		f.Check(r.places.moves[s] == nil || gives || p.phase == protocol.PhaseStarting, "shard %v is %v with a hand-off", s, p.phase)
+		f.Check(r.places.moves[s] == nil || gives || p.phase == protocol.PhaseStarting,
+			"shard %v is %v with a hand-off", s, p.phase)
 		f.Check(!p.hosts() || !r.cfg.Proxy, "a proxy hosts shard %v", s)
-		f.Check(p.phase != protocol.PhaseFencing || len(r.places.moves[s].need) > 0, "shard %v is fencing and waits for no region", s)
+		f.Check(p.phase != protocol.PhaseFencing || len(r.places.moves[s].need) > 0,
+			"shard %v is fencing and waits for no region", s)
 	}
 	f.Check(wanted == r.places.wanted, "%d shards are wanted, counted %d", wanted, r.places.wanted)
 	f.Check(hosted == r.places.hosted, "%d shards are hosted, counted %d", hosted, r.places.hosted)
@@ -35,7 +38,8 @@ func (r *Region) Check() error {
 // String prints the state of the region; shards with an ordinary remote route are only counted.
 func (r *Region) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "region of %v coordinator=%v floor=%v known=%v joined=%v", r.self(), r.registration.coordinator, r.registration.floor, r.registration.known, r.registration.joined)
+	fmt.Fprintf(&b, "region of %v coordinator=%v floor=%v known=%v joined=%v",
+		r.self(), r.registration.coordinator, r.registration.floor, r.registration.known, r.registration.joined)
 	remote := 0
 	for i := range r.places.shards {
 		p := &r.places.shards[i]

@@ -29,15 +29,26 @@ func TestClosingRegion(t *testing.T) {
 	}
 	sent := func(fx *protocol.RegionEffects, want string) {
 		t.Helper()
-		if !slices.ContainsFunc(fx.Send, func(e protocol.Envelope) bool { return e.To == 1 && e.Msg.String() == want }) {
+		if !slices.ContainsFunc(fx.Send, func(e protocol.Envelope) bool {
+			return e.To == 1 && e.Msg.String() == want
+		}) {
 			t.Errorf("%v is sent, want %q", fx.Send, want)
 		}
 	}
 	tok := func(seq uint64) protocol.Token { return protocol.Token{Epoch: 1, Up: 1, Seq: seq} }
+	begin := func(shard protocol.ShardID, handOff uint64) protocol.Receive {
+		return protocol.Receive{From: 1, Msg: protocol.Begin{
+			Moves: []protocol.Move{{Shard: shard, HandOff: tok(handOff), Owner: 2}}, Regions: []protocol.UID{1, 3},
+		}}
+	}
 	step(protocol.Lease{Held: true})
 	step(protocol.Install{View: viewOf(1, 1, 2, 3)})
 	step(protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok(1), Since: tok(1)}})
-	step(protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0, Token: tok(2)}, {Shard: 1, Token: tok(3)}}}})
+	step(protocol.Receive{
+		From: 1, Msg: protocol.HostShards{
+			Shards: []protocol.ShardToken{{Shard: 0, Token: tok(2)}, {Shard: 1, Token: tok(3)}},
+		},
+	})
 	step(protocol.ShardStarted{Shard: 0})
 	step(protocol.ShardStarted{Shard: 1})
 	step(protocol.Install{View: closing(viewOf(2, 1, 2, 3))})
@@ -48,10 +59,9 @@ func TestClosingRegion(t *testing.T) {
 	id := r.places.moves[0].id
 	step(protocol.ShardDrained{Shard: 0, HandOff: id})
 	step(protocol.ShardStopped{Shard: 0, HandOff: id})
-	sent(step(protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: tok(9), Owner: 2}}, Regions: []protocol.UID{1, 3}}}), "begin-ack 0@1.1.9")
-	fx = step(protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: tok(9), Owner: 2}}, Regions: []protocol.UID{1, 3}}})
-	sent(fx, "stopped 0@1.1.9")
-	sent(step(protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 1, HandOff: tok(10), Owner: 2}}, Regions: []protocol.UID{1, 3}}}), "begin-ack 1@1.1.10")
+	sent(step(begin(0, 9)), "begin-ack 0@1.1.9")
+	sent(step(begin(0, 9)), "stopped 0@1.1.9")
+	sent(step(begin(1, 10)), "begin-ack 1@1.1.10")
 	id = r.places.moves[1].id
 	step(protocol.ShardDrained{Shard: 1, HandOff: id})
 	fx = step(protocol.ShardStopped{Shard: 1, HandOff: id})
@@ -70,7 +80,11 @@ func TestDroppedRegionWantsNothing(t *testing.T) {
 	}
 	now := time.Unix(0, 0)
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{From: 1, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 1}, Since: protocol.Token{Epoch: 1, Up: 1, Seq: 1}}},
+		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{
+			From: 1, Msg: protocol.Registered{
+				Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 1}, Since: protocol.Token{Epoch: 1, Up: 1, Seq: 1},
+			},
+		},
 		protocol.Wanted{Shard: 0}, protocol.Wanted{Shard: 1}, // the second question waits for the first
 	} {
 		r.Step(now, in)
@@ -106,7 +120,11 @@ func TestEndedRegion(t *testing.T) {
 		return v
 	}
 	step(protocol.Install{View: proxied(1, 1, 2)}, "[]")
-	step(protocol.Receive{From: 1, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 1}, Since: protocol.Token{Epoch: 1, Up: 1, Seq: 1}}}, "[]")
+	step(protocol.Receive{
+		From: 1, Msg: protocol.Registered{
+			Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 1}, Since: protocol.Token{Epoch: 1, Up: 1, Seq: 1},
+		},
+	}, "[]")
 	step(protocol.Wanted{Shard: 0}, "[]")
 	step(protocol.Wanted{Shard: 1}, "[]")
 	step(protocol.Receive{From: 2, Msg: protocol.Ended{Shards: []protocol.ShardID{0}}}, "[]") // not its affair
@@ -128,8 +146,13 @@ func TestQuestionsThatAreOver(t *testing.T) {
 	}
 	now, tok := time.Unix(0, 0), protocol.Token{Epoch: 1, Up: 1, Seq: 1}
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok, Since: tok}}, protocol.Wanted{Shard: 0}, protocol.Wanted{Shard: 1}, protocol.Wanted{Shard: 2}, protocol.Wanted{Shard: 3},
-		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 1, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 2}}}}}, protocol.TableChanged{Entries: []protocol.Entry{{Shard: 3, Home: 1, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 3}}}},
+		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)},
+		protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok, Since: tok}}, protocol.Wanted{Shard: 0},
+		protocol.Wanted{Shard: 1}, protocol.Wanted{Shard: 2}, protocol.Wanted{Shard: 3},
+		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 1,
+			Token: protocol.Token{Epoch: 1, Up: 1, Seq: 2}}}}}, protocol.TableChanged{
+			Entries: []protocol.Entry{{Shard: 3, Home: 1, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 3}}},
+		},
 	} {
 		r.Step(now, in)
 	}

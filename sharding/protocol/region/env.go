@@ -22,7 +22,9 @@ type env struct {
 
 // begin begins a Step.
 func (e *env) begin(now time.Time) {
-	e.fx = protocol.RegionEffects{Do: e.fx.Do[:0], Send: e.fx.Send[:0], Notify: e.fx.Notify[:0], AtRest: e.fx.AtRest[:0]}
+	e.fx = protocol.RegionEffects{
+		Do: e.fx.Do[:0], Send: e.fx.Send[:0], Notify: e.fx.Notify[:0], AtRest: e.fx.AtRest[:0],
+	}
 	e.now = now
 }
 

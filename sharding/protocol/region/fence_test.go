@@ -31,7 +31,9 @@ func TestEarlyAndLateFences(t *testing.T) {
 	receive(2, protocol.Registered{Floor: tok(3)})
 
 	begin := func(id uint64, owner protocol.UID) string {
-		return receive(2, protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: tok(id), Owner: owner}}, Regions: []protocol.UID{1, 2, 3}})
+		return receive(2, protocol.Begin{
+			Moves: []protocol.Move{{Shard: 0, HandOff: tok(id), Owner: owner}}, Regions: []protocol.UID{1, 2, 3},
+		})
 	}
 	late := func(why string, from protocol.UID, id protocol.Token, as protocol.Counted) {
 		t.Helper()
@@ -56,7 +58,8 @@ func TestEarlyAndLateFences(t *testing.T) {
 	if got := begin(11, 1); strings.Contains(got, "drain-shard") {
 		t.Fatalf("it does not wait for node 2:\n%s", got)
 	}
-	if got := receive(2, protocol.Fence{Shard: 0, HandOff: tok(11)}); !strings.Contains(got, "drain-shard 0 "+tok(11).String()) {
+	if got := receive(2, protocol.Fence{Shard: 0, HandOff: tok(11)}); !strings.Contains(got,
+		"drain-shard 0 "+tok(11).String()) {
 		t.Errorf("the early fence of node 3 does not count:\n%s", got)
 	}
 	if len(r.places.early) > 0 {
@@ -74,17 +77,25 @@ func TestFloorRefuses(t *testing.T) {
 	now := time.Unix(0, 0)
 	r.Step(now, protocol.Lease{Held: true})
 	r.Step(now, protocol.Install{View: viewOf(1, 1, 2, 3)})
-	r.Step(now, protocol.Receive{From: 2, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}}}}})
+	r.Step(now, protocol.Receive{
+		From: 2, Msg: protocol.HostShards{
+			Shards: []protocol.ShardToken{{Shard: 0, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}}},
+		},
+	})
 	r.Step(now, protocol.ShardStarted{Shard: 0})
 	r.Step(now, protocol.Receive{From: 3, Msg: protocol.Inquire{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 1}}})
 	for _, m := range []protocol.Message{
-		protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: protocol.Token{Epoch: 1, Up: 1, Seq: 6}, Owner: 1}}, Regions: []protocol.UID{1, 2, 3}},
+		protocol.Begin{
+			Moves:   []protocol.Move{{Shard: 0, HandOff: protocol.Token{Epoch: 1, Up: 1, Seq: 6}, Owner: 1}},
+			Regions: []protocol.UID{1, 2, 3},
+		},
 		protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 1, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 7}}}},
 		protocol.Inquire{Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 8}},
 		protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 8}},
 	} {
 		was := r.counts[protocol.CountStale]
-		if got := r.Step(now, protocol.Receive{From: 2, Msg: m}).String(); got != "" || r.counts[protocol.CountStale] != was+1 {
+		if got := r.Step(now, protocol.Receive{From: 2, Msg: m}).String(); got != "" ||
+			r.counts[protocol.CountStale] != was+1 {
 			t.Errorf("%v is obeyed:\n%s", m, got)
 		}
 	}
@@ -108,7 +119,11 @@ func fencing(t *testing.T) (r *Region, step func(in protocol.RegionInput) string
 	step(protocol.Lease{Held: true})
 	step(protocol.Install{View: viewOf(1, 1, 2, 3)})
 	step(protocol.Receive{From: 2, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 3}}})
-	step(protocol.Receive{From: 2, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0, Token: protocol.Token{Epoch: 1, Up: 2, Seq: 8}}}}})
+	step(protocol.Receive{
+		From: 2, Msg: protocol.HostShards{
+			Shards: []protocol.ShardToken{{Shard: 0, Token: protocol.Token{Epoch: 1, Up: 2, Seq: 8}}},
+		},
+	})
 	step(protocol.ShardStarted{Shard: 0})
 	return r, step
 }
@@ -118,9 +133,14 @@ func fencing(t *testing.T) (r *Region, step func(in protocol.RegionInput) string
 // later one, ends the wait for a region that is gone.
 func TestFencesOfNewcomers(t *testing.T) {
 	id := protocol.Token{Epoch: 3, Up: 2, Seq: 9}
-	begin := protocol.Receive{From: 2, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []protocol.UID{1, 4}}}
+	begin := protocol.Receive{
+		From: 2, Msg: protocol.Begin{
+			Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []protocol.UID{1, 4},
+		},
+	}
 	fence := protocol.Receive{From: 4, Msg: protocol.Fence{Shard: 0, HandOff: id}}
-	older, without, with := protocol.Install{View: viewOf(2, 1, 2, 3)}, protocol.Install{View: viewOf(3, 1, 2, 3)}, protocol.Install{View: viewOf(3, 1, 2, 3, 4)}
+	older, without, with := protocol.Install{View: viewOf(2, 1, 2, 3)}, protocol.Install{View: viewOf(3, 1, 2, 3)},
+		protocol.Install{View: viewOf(3, 1, 2, 3, 4)}
 	for name, ins := range map[string][]protocol.RegionInput{
 		"before the view":          {begin, fence},
 		"after an older view":      {begin, older, fence},
@@ -148,11 +168,16 @@ func TestEarlyFenceOfAnotherHandOff(t *testing.T) {
 	_, step := fencing(t)
 	step(protocol.Receive{From: 3, Msg: protocol.Fence{Shard: 0, HandOff: protocol.Token{Epoch: 1, Up: 2, Seq: 10}}})
 	id := protocol.Token{Epoch: 1, Up: 2, Seq: 11}
-	got := step(protocol.Receive{From: 2, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []protocol.UID{1, 3}}})
+	got := step(protocol.Receive{
+		From: 2, Msg: protocol.Begin{
+			Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []protocol.UID{1, 3},
+		},
+	})
 	if strings.Contains(got, "drain-shard") {
 		t.Fatalf("the fence of an earlier hand-off counts:\n%s", got)
 	}
-	if got := step(protocol.Receive{From: 3, Msg: protocol.Fence{Shard: 0, HandOff: id}}); !strings.Contains(got, "drain-shard 0 "+id.String()) {
+	if got := step(protocol.Receive{From: 3, Msg: protocol.Fence{Shard: 0, HandOff: id}}); !strings.Contains(got,
+		"drain-shard 0 "+id.String()) {
 		t.Errorf("its own fence does not count:\n%s", got)
 	}
 }
@@ -163,11 +188,17 @@ func TestEarlyFenceOfAnotherHandOff(t *testing.T) {
 func TestEntryBelowTheHandOff(t *testing.T) {
 	r, step := fencing(t)
 	id := protocol.Token{Epoch: 1, Up: 2, Seq: 11}
-	step(protocol.Receive{From: 2, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []protocol.UID{1}}})
+	step(protocol.Receive{
+		From: 2, Msg: protocol.Begin{
+			Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []protocol.UID{1},
+		},
+	})
 	step(protocol.ShardDrained{Shard: 0, HandOff: id})
 	step(protocol.ShardStopped{Shard: 0, HandOff: id})
 	entry := func(seq uint64) string {
-		return step(protocol.TableChanged{Entries: []protocol.Entry{{Shard: 0, Home: 3, Token: protocol.Token{Epoch: 1, Up: 2, Seq: seq}}}})
+		return step(protocol.TableChanged{
+			Entries: []protocol.Entry{{Shard: 0, Home: 3, Token: protocol.Token{Epoch: 1, Up: 2, Seq: seq}}},
+		})
 	}
 	entry(10)
 	if p := r.places.shards[0].phase; p != protocol.PhaseStopped {
@@ -176,7 +207,8 @@ func TestEntryBelowTheHandOff(t *testing.T) {
 	if got := r.Step(time.Unix(60, 0), protocol.Tick{}).String(); !strings.Contains(got, "stopped 0@"+id.String()) {
 		t.Errorf("the end is not reported again:\n%s", got)
 	}
-	if got := entry(12); !strings.Contains(got, "route 0 remote 3@1.2.12") || r.places.shards[0].phase != protocol.PhaseNone {
+	if got := entry(12); !strings.Contains(got, "route 0 remote 3@1.2.12") ||
+		r.places.shards[0].phase != protocol.PhaseNone {
 		t.Errorf("an entry above the hand-off does not release the shard:\n%s", got)
 	}
 }
@@ -185,7 +217,11 @@ func TestEntryBelowTheHandOff(t *testing.T) {
 // repeated. Its sender has answered the coordinator, which therefore does not ask it again.
 func TestLostFenceIsAskedFor(t *testing.T) {
 	id := protocol.Token{Epoch: 1, Up: 2, Seq: 11}
-	begin := protocol.Receive{From: 2, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []protocol.UID{1, 2, 3}}}
+	begin := protocol.Receive{
+		From: 2, Msg: protocol.Begin{
+			Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}, Regions: []protocol.UID{1, 2, 3},
+		},
+	}
 	_, step := fencing(t)
 	if got := step(begin); strings.Contains(got, "→3 begin") {
 		t.Errorf("asked at once:\n%s", got)

@@ -210,7 +210,9 @@ func (ps *places) becomeStopped(s protocol.ShardID, p *place, id protocol.Token)
 	ps.setPhase(p, protocol.PhaseStopped)
 	ps.publish(s, p)
 	if ps.registration.coordinator != 0 {
-		ps.send(ps.registration.coordinator, protocol.ShardsStopped{Shards: []protocol.ShardToken{{Shard: s, Token: id}}})
+		ps.send(ps.registration.coordinator, protocol.ShardsStopped{
+			Shards: []protocol.ShardToken{{Shard: s, Token: id}},
+		})
 	}
 }
 

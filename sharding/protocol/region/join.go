@@ -65,7 +65,8 @@ func (r *Region) onAbsent(from protocol.UID) {
 // maybeGiveUp drops what waits in a leaving region that was never registered, if no coordinator
 // will register it now.
 func (r *Region) maybeGiveUp() {
-	if !r.departure.leaving || r.registration.joined || !r.registration.absent && (r.registration.coordinator == 0 || r.registration.refusedBy != r.registration.coordinator) {
+	if !r.departure.leaving || r.registration.joined || !r.registration.absent &&
+		(r.registration.coordinator == 0 || r.registration.refusedBy != r.registration.coordinator) {
 		return
 	}
 	for i := range r.places.shards {
@@ -84,7 +85,8 @@ func (r *Region) onRegistered(from protocol.UID, m protocol.Registered) {
 	if len(m.Moves) > 0 {
 		r.places.onBegin(from, m.Moves, nil)
 	}
-	if r.departure.left && !r.registration.counted { // it left before it heard this, so it has not confirmed and was given nothing
+	// it left before it heard this, so it has not confirmed and was given nothing
+	if r.departure.left && !r.registration.counted {
 		r.send(from, r.departure.leaveRequest())
 		return
 	}
@@ -109,7 +111,10 @@ func (r *Region) onRefused(from protocol.UID, m protocol.Refused) {
 	if r.view != nil {
 		me, _ = r.view.Member(r.self())
 	}
-	r.notify(protocol.Event{Kind: protocol.TypeMismatch, Peer: from, Text: own.Differences(m.Compatibility.ForRegion(own, me, r.cfg.Role, r.cfg.Proxy), "with the coordinator")})
+	r.notify(protocol.Event{
+		Kind: protocol.TypeMismatch, Peer: from,
+		Text: own.Differences(m.Compatibility.ForRegion(own, me, r.cfg.Role, r.cfg.Proxy), "with the coordinator"),
+	})
 	r.maybeGiveUp()
 }
 
@@ -179,7 +184,8 @@ func (r *Region) onInquire(from protocol.UID, m protocol.Inquire) {
 	for i := range parts {
 		part := hs[i*protocol.BatchMax : min(len(hs), (i+1)*protocol.BatchMax)]
 		r.send(from, protocol.Report{
-			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Left: r.departure.left, Life: r.registration.life, Part: uint32(i), Parts: uint32(parts),
+			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Left: r.departure.left,
+			Life: r.registration.life, Part: uint32(i), Parts: uint32(parts),
 			Compatibility: r.cfg.Compatibility(), Shards: part,
 		})
 	}
@@ -266,7 +272,8 @@ func (r *Region) becomeAlone() {
 // maybeEmpty tells the coordinator without delay that a leaving region seems to have nothing left.
 func (r *Region) maybeEmpty() {
 	empty := r.places.hosted == 0 && r.places.stopped == 0
-	if r.departure.leaving && r.registration.known && empty && !r.departure.wasEmpty && !r.departure.released && !r.departure.alone {
+	if r.departure.leaving && r.registration.known && empty && !r.departure.wasEmpty &&
+		!r.departure.released && !r.departure.alone {
 		r.send(r.registration.coordinator, r.departure.leaveRequest())
 	}
 	r.departure.wasEmpty = empty && r.departure.leaving
@@ -275,7 +282,8 @@ func (r *Region) maybeEmpty() {
 // maybeLeft ends a leaving region that has nothing left to give. It stays, to answer. A region on
 // which no coordinator counts asks none: it was given nothing, and will not be.
 func (r *Region) maybeLeft() {
-	if !r.departure.leaving || r.departure.left || r.dropped || r.places.hosted > 0 || r.places.stopped > 0 || r.places.wanted > 0 {
+	if !r.departure.leaving || r.departure.left || r.dropped || r.places.hosted > 0 ||
+		r.places.stopped > 0 || r.places.wanted > 0 {
 		return
 	}
 	if !r.departure.released && !r.departure.alone && !r.cfg.Proxy && r.registration.counted {
@@ -303,7 +311,10 @@ func (r *Region) retry() {
 	r.retryAt = time.Time{}
 	r.asker.asking = false
 	if r.registration.mayRegister(r.departure.left) {
-		r.send(r.registration.coordinator, protocol.Register{Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Joined: r.registration.joined, Life: r.registration.life, Compatibility: r.cfg.Compatibility()})
+		r.send(r.registration.coordinator, protocol.Register{
+			Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Joined: r.registration.joined, Life: r.registration.life,
+			Compatibility: r.cfg.Compatibility(),
+		})
 	}
 	if r.places.wanted > 0 {
 		r.asker.askAll(&r.places, true)
@@ -335,7 +346,8 @@ func (ps *places) sendStopped() {
 // arm sets the time of the next repetition while something is unanswered. The pauses double up to
 // RetryInterval, with a little jitter so that a thousand regions do not speak at once.
 func (r *Region) arm() {
-	waits := r.registration.mayRegister(r.departure.left) || r.places.wanted > 0 || r.places.stopped > 0 || len(r.stopper.stops) > 0 || r.departure.leaving && !r.departure.left || r.departure.owesLeft()
+	waits := r.registration.mayRegister(r.departure.left) || r.places.wanted > 0 || r.places.stopped > 0 ||
+		len(r.stopper.stops) > 0 || r.departure.leaving && !r.departure.left || r.departure.owesLeft()
 	switch {
 	case !waits || r.dropped:
 		r.retryAt, r.backoff = time.Time{}, r.cfg.RetryInterval/8

@@ -16,10 +16,12 @@ func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 		t.Errorf("the word of a node that is no coordinator counts:\n%s", got)
 	}
 	coordinator := protocol.Receive{From: 1, Msg: refused} // of a region of role "", the oldest member
-	if got := step(coordinator); !strings.Contains(got, "kill-shard 0") || !strings.Contains(got, "Role is none here and q with the coordinator") {
+	if got := step(coordinator); !strings.Contains(got, "kill-shard 0") ||
+		!strings.Contains(got, "Role is none here and q with the coordinator") {
 		t.Errorf("it goes on:\n%s", got)
 	}
-	if got := step(protocol.Receive{From: 2, Msg: protocol.Compare{}}); !strings.Contains(got, `→2 compared role="" coordinator=1 joined`) {
+	if got := step(protocol.Receive{From: 2, Msg: protocol.Compare{}}); !strings.Contains(got,
+		`→2 compared role="" coordinator=1 joined`) {
 		t.Errorf("it answers:\n%s", got)
 	}
 }
@@ -32,9 +34,14 @@ func TestRegionOutOfRange(t *testing.T) {
 	}
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 9}
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Wanted{Shard: 4}, protocol.TableChanged{Entries: []protocol.Entry{{Shard: 4, Home: 1, Token: tok}}}, protocol.ShardStarted{Shard: 4}, protocol.ShardStopped{Shard: 4},
-		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 4, Token: tok}}}}, protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 4, HandOff: tok, Owner: 1}}}},
-		protocol.Receive{From: 1, Msg: protocol.Fence{Shard: 4, HandOff: tok}}, protocol.Receive{From: 1, Msg: protocol.GetHomes{Region: true, Shards: []protocol.ShardID{4}}},
+		protocol.Lease{Held: true}, protocol.Wanted{Shard: 4},
+		protocol.TableChanged{Entries: []protocol.Entry{{Shard: 4, Home: 1, Token: tok}}},
+		protocol.ShardStarted{Shard: 4}, protocol.ShardStopped{Shard: 4},
+		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 4, Token: tok}}}},
+		protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 4, HandOff: tok, Owner: 1}}}},
+		protocol.Receive{From: 1, Msg: protocol.Fence{Shard: 4, HandOff: tok}}, protocol.Receive{
+			From: 1, Msg: protocol.GetHomes{Region: true, Shards: []protocol.ShardID{4}},
+		},
 		protocol.Misrouted{From: 2, Shard: 4}, protocol.ShardDrained{Shard: 4},
 	} {
 		if s := r.Step(time.Unix(0, 0), in).String(); s != "" {

@@ -75,7 +75,8 @@ func TestUnregisteredLeavesWithMessages(t *testing.T) {
 	step(protocol.Wanted{Shard: 1})
 	step(protocol.Leave{})
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 1}
-	if got := step(protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok, Since: tok}}).String(); !strings.Contains(got, "→1 get-homes 1") {
+	if got := step(protocol.Receive{From: 1,
+		Msg: protocol.Registered{Floor: tok, Since: tok}}).String(); !strings.Contains(got, "→1 get-homes 1") {
 		t.Errorf("it does not ask for a home:\n%s", got)
 	}
 }
@@ -85,10 +86,14 @@ func TestUnregisteredLeavesWithMessages(t *testing.T) {
 // to count on it.
 func TestCountedAsksBeforeItLeaves(t *testing.T) {
 	old, tok := protocol.Token{Epoch: 1, Up: 1, Seq: 1}, protocol.Token{Epoch: 2, Up: 3, Seq: 1}
-	for name, m := range map[string]protocol.Message{"confirmed": protocol.Registered{Floor: tok, Since: tok}, "reported": protocol.Inquire{Floor: tok}} {
+	for name, m := range map[string]protocol.Message{
+		"confirmed": protocol.Registered{Floor: tok, Since: tok}, "reported": protocol.Inquire{Floor: tok},
+	} {
 		step := leaver(t)
 		step(protocol.Receive{From: 3, Msg: m})
-		for _, in := range []protocol.RegionInput{protocol.Leave{}, protocol.Receive{From: 1, Msg: protocol.LeaveReply{Done: true, Floor: old}}} {
+		for _, in := range []protocol.RegionInput{
+			protocol.Leave{}, protocol.Receive{From: 1, Msg: protocol.LeaveReply{Done: true, Floor: old}},
+		} {
 			if fx := step(in); fx.Left {
 				t.Errorf("%s: %v: it has left", name, in)
 			}

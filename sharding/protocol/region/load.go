@@ -60,6 +60,7 @@ func differs(l, o protocol.ShardLoad) bool {
 		d := max(x, y) - min(x, y)
 		return d > least && d > max(x, y)/8
 	}
-	return far(l.Messages, o.Messages, 2) || far(uint64(l.HandlerTime), uint64(o.HandlerTime), uint64(time.Millisecond)) ||
+	return far(l.Messages, o.Messages, 2) ||
+		far(uint64(l.HandlerTime), uint64(o.HandlerTime), uint64(time.Millisecond)) ||
 		far(uint64(l.Entities), uint64(o.Entities), 2)
 }

@@ -16,10 +16,11 @@ type places struct {
 	registration *registration
 	departure    *departure
 
-	shards []place                          // by ShardID
-	moves  map[protocol.ShardID]*giveUp     // phases fencing to stopped, and starting after Begin
-	lost   map[protocol.ShardID]time.Time   // when shards have lost their leases here
-	early  map[protocol.ShardID]earlyFences // fences whose Begin has not come yet, the latest hand-off of each shard only
+	shards []place                        // by ShardID
+	moves  map[protocol.ShardID]*giveUp   // phases fencing to stopped, and starting after Begin
+	lost   map[protocol.ShardID]time.Time // when shards have lost their leases here
+	// fences whose Begin has not come yet, the latest hand-off of each shard only
+	early map[protocol.ShardID]earlyFences
 
 	wanted  int // places with messages in their buffers
 	hosted  int // places whose phase is starting to stopping
@@ -28,8 +29,9 @@ type places struct {
 
 func newPlaces(e *env, rg *registration, d *departure) places {
 	return places{
-		env: e, registration: rg, departure: d, shards: make([]place, e.cfg.Shards), moves: map[protocol.ShardID]*giveUp{},
-		lost: map[protocol.ShardID]time.Time{}, early: map[protocol.ShardID]earlyFences{},
+		env: e, registration: rg, departure: d, shards: make([]place, e.cfg.Shards),
+		moves: map[protocol.ShardID]*giveUp{},
+		lost:  map[protocol.ShardID]time.Time{}, early: map[protocol.ShardID]earlyFences{},
 	}
 }
 

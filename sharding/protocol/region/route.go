@@ -26,7 +26,8 @@ func (ps *places) routeOf(p *place) protocol.Route {
 		return protocol.Route{State: protocol.RouteUnknown}
 	case p.held():
 		return protocol.Route{State: protocol.RouteMoving, HandOff: p.barrier}
-	case p.home == 0 || p.home == ps.self() || !ps.registration.joined || !ps.inView(p.home) || ps.ahead(p.token) || p.doubt:
+	case p.home == 0 || p.home == ps.self() || !ps.registration.joined || !ps.inView(p.home) ||
+		ps.ahead(p.token) || p.doubt:
 		return protocol.Route{State: protocol.RouteUnknown}
 	}
 	return protocol.Route{State: protocol.RouteRemote, Home: p.home, Token: p.token}

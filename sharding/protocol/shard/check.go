@@ -18,14 +18,20 @@ func (s *Shard) Check() error {
 			running++
 		}
 		f.Check(e.state != EntityAbsent, "entity %v is kept although it is absent", id)
-		needs := e.state == EntityRemembered || e.state == RememberingStart || e.state == RememberingStop || e.state == WaitingForRestart
+		needs := e.state == EntityRemembered || e.state == RememberingStart || e.state == RememberingStop ||
+			e.state == WaitingForRestart
 		f.Check(s.cfg.Remember || !needs, "entity %v is %v in a shard that remembers nothing", id, e.state)
 	}
-	f.Check(changing == s.population.entities.changing, "%d entities change, counted %d", changing, s.population.entities.changing)
-	f.Check(running == s.population.entities.running, "%d entities run, counted %d", running, s.population.entities.running)
-	f.Check(s.phase < shardReturning || len(s.population.entities.byID) == 0, "stopped with %d entities", len(s.population.entities.byID))
-	f.Check(s.phase != shardDrained || s.population.entities.changing == 0 || s.cfg.Defects.NoRememberWait, "drained while %d entities change", s.population.entities.changing)
-	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.population.entities.running == 0 || s.forced, "stopping without a limit")
+	f.Check(changing == s.population.entities.changing, "%d entities change, counted %d",
+		changing, s.population.entities.changing)
+	f.Check(running == s.population.entities.running, "%d entities run, counted %d",
+		running, s.population.entities.running)
+	f.Check(s.phase < shardReturning || len(s.population.entities.byID) == 0, "stopped with %d entities",
+		len(s.population.entities.byID))
+	f.Check(s.phase != shardDrained || s.population.entities.changing == 0 || s.cfg.Defects.NoRememberWait,
+		"drained while %d entities change", s.population.entities.changing)
+	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.population.entities.running == 0 || s.forced,
+		"stopping without a limit")
 	holds := s.phase >= shardLoading && s.phase < shardReturning
 	f.Check(!holds || !s.cfg.Lease || s.leaseState.Held() || s.cfg.Defects.KeepLostLease, "%s while the lease is %s",
 		shardPhaseNames[s.phase], s.leaseState)
@@ -35,5 +41,7 @@ func (s *Shard) Check() error {
 
 func (s *Shard) String() string {
 	return fmt.Sprintf("shard %v %s entities=%d running=%d changing=%d adds=%d removes=%d writing=%d",
-		s.id, shardPhaseNames[s.phase], len(s.population.entities.byID), s.population.entities.running, s.population.entities.changing, len(s.population.store.adds), len(s.population.store.removes), s.population.store.write.ID)
+		s.id, shardPhaseNames[s.phase], len(s.population.entities.byID), s.population.entities.running,
+		s.population.entities.changing, len(s.population.store.adds), len(s.population.store.removes),
+		s.population.store.write.ID)
 }

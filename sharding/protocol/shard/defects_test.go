@@ -19,7 +19,9 @@ type soloShard struct {
 }
 
 func newSoloShard(t *testing.T) *soloShard {
-	sh, err := New(protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 }}, newRand(), 2)
+	sh, err := New(protocol.Config{
+		Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 },
+	}, newRand(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +89,8 @@ func TestVanishedIDIsAddedAgain(t *testing.T) {
 	if w.ID != 0 {
 		t.Errorf("what it has written itself is written again: %v", w)
 	}
-	if _, w = s.step(protocol.IDsChanged{Removed: []protocol.EntityID{"a", "stranger"}}); !slices.Equal(w.AddIDs, []protocol.EntityID{"a"}) {
+	if _, w = s.step(protocol.IDsChanged{Removed: []protocol.EntityID{"a", "stranger"}}); !slices.Equal(w.AddIDs,
+		[]protocol.EntityID{"a"}) {
 		t.Errorf("it writes %v", w)
 	}
 	s.step(protocol.Wrote{ID: w.ID})
@@ -180,7 +183,9 @@ func TestA13StoreThatComesBack(t *testing.T) {
 // TestA20ShardsAreForgotten: the set of shards with remembered ids shrinks: a shard whose last id
 // went is not started any more.
 func TestA20ShardsAreForgotten(t *testing.T) {
-	sh, err := New(protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 }}, newRand(), 2)
+	sh, err := New(protocol.Config{
+		Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 },
+	}, newRand(), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +207,9 @@ func TestA20ShardsAreForgotten(t *testing.T) {
 	step(protocol.Open{})
 	step(protocol.Passivate{ID: "a"})
 	step(protocol.EntityStopped{ID: "a"})
-	if !slices.ContainsFunc(writes, func(w protocol.StateWrite) bool { return slices.Equal(w.RemoveShards, []protocol.ShardID{2}) }) {
+	if !slices.ContainsFunc(writes, func(w protocol.StateWrite) bool {
+		return slices.Equal(w.RemoveShards, []protocol.ShardID{2})
+	}) {
 		t.Errorf("writes %v: the shard is never taken out", writes)
 	}
 }

@@ -15,13 +15,15 @@ const (
 	EntityActive                         // it runs; messages go to it without asking this machine
 	EntityPassivating                    // it was told to stop and be forgotten; messages wait
 	RememberingStop                      // Remember: its id is being removed; messages wait
-	WaitingForRestart                    // Remember: it ended by itself and is started again after a pause, or by a message
-	EntityStopping                       // it was told to stop because its shard is handed off
+	// Remember: it ended by itself and is started again after a pause, or by a message
+	WaitingForRestart
+	EntityStopping // it was told to stop because its shard is handed off
 	entityStateEnd
 )
 
 var entityStateNames = [entityStateEnd]string{
-	"absent", "remembered", "remembering-start", "active", "passivating", "remembering-stop", "waiting-for-restart", "stopping",
+	"absent", "remembered", "remembering-start", "active", "passivating", "remembering-stop",
+	"waiting-for-restart", "stopping",
 }
 
 func (e EntityState) String() string {

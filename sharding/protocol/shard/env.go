@@ -50,4 +50,6 @@ const (
 	shardStopped
 )
 
-var shardPhaseNames = [...]string{"closed", "leasing", "loading", "open", "draining", "drained", "stopping", "returning", "stopped"}
+var shardPhaseNames = [...]string{
+	"closed", "leasing", "loading", "open", "draining", "drained", "stopping", "returning", "stopped",
+}

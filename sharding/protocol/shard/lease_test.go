@@ -21,7 +21,9 @@ func TestA6HandOffWhileWaiting(t *testing.T) {
 			t.Fatalf("%s: it does not wait for that:\n%v", name, fx)
 		}
 		fx = sh.Step(now, protocol.Stop{HandOff: protocol.Token{Epoch: 1, Up: 1, Seq: 1}})
-		if len(fx.Region) != 1 || fx.Region[0] != (protocol.ShardStopped{Shard: 2, HandOff: protocol.Token{Epoch: 1, Up: 1, Seq: 1}}) {
+		if len(fx.Region) != 1 || fx.Region[0] != (protocol.ShardStopped{
+			Shard: 2, HandOff: protocol.Token{Epoch: 1, Up: 1, Seq: 1},
+		}) {
 			t.Errorf("%s: no answer at once:\n%v", name, fx)
 		}
 	}

@@ -189,5 +189,7 @@ func (p *population) onStartedElsewhere(ids []protocol.EntityID) {
 			p.store.removes = append(p.store.removes, id)
 		}
 	}
-	p.strangers.answered(func(id protocol.EntityID) bool { return !moved[id] && p.entities.byID[id].state == EntityRemembered })
+	p.strangers.answered(func(id protocol.EntityID) bool {
+		return !moved[id] && p.entities.byID[id].state == EntityRemembered
+	})
 }

@@ -45,7 +45,8 @@ func (p *population) onIDsChanged(in protocol.IDsChanged) {
 		switch state := p.entities.byID[id].state; {
 		case state == EntityRemembered && p.cfg.ShardOf(id) != p.id:
 			p.entities.become(id, EntityAbsent) // it runs elsewhere
-		case state == RememberingStart || state == EntityActive || state == EntityRemembered || state == WaitingForRestart:
+		case state == RememberingStart || state == EntityActive || state == EntityRemembered ||
+			state == WaitingForRestart:
 			p.store.adds = append(p.store.adds, id)
 		}
 	}

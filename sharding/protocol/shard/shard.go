@@ -95,7 +95,8 @@ func (s *Shard) Step(now time.Time, in protocol.ShardInput) *protocol.ShardEffec
 func (s *Shard) Deadline() time.Time {
 	var d time.Time
 	p := &s.population
-	for _, t := range [...]time.Time{p.entities.passivating.next(), p.restartDue(), p.recovery.at, s.stopAt, p.store.retryAt, p.store.tidyAt,
+	for _, t := range [...]time.Time{p.entities.passivating.next(), p.restartDue(), p.recovery.at, s.stopAt,
+		p.store.retryAt, p.store.tidyAt,
 		p.store.lateAt, p.strangers.due(), s.leaseState.Deadline()} {
 		if !t.IsZero() && (d.IsZero() || t.Before(d)) {
 			d = t

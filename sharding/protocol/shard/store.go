@@ -51,7 +51,9 @@ func (sr *store) load() {
 	sr.ids++
 	sr.read = sr.ids
 	sr.slowAfter()
-	sr.fx.Read = append(sr.fx.Read, protocol.StateRead{ID: sr.read, Kind: protocol.StateIDs, Shard: sr.id, Failed: sr.misread})
+	sr.fx.Read = append(sr.fx.Read, protocol.StateRead{
+		ID: sr.read, Kind: protocol.StateIDs, Shard: sr.id, Failed: sr.misread,
+	})
 }
 
 // pump begins the next write when none is under way.

@@ -92,7 +92,8 @@ func must(t failer, err error) {
 	}
 }
 
-func compare(ctx context.Context, t failer, s remember.Store, listed map[protocol.ShardID]bool, sets map[protocol.ShardID]map[protocol.EntityID]bool) {
+func compare(ctx context.Context, t failer, s remember.Store, listed map[protocol.ShardID]bool,
+	sets map[protocol.ShardID]map[protocol.EntityID]bool) {
 	shards, err := s.Shards(ctx)
 	must(t, err)
 	for shard, on := range listed { // order: any that is missing fails
@@ -143,7 +144,8 @@ func atOneTime(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 		all.Go(func() {
 			s, store := protocol.ShardID(i), []remember.Store{a, b}[i%2]
 			id := protocol.EntityID(fmt.Sprint(i))
-			errs[i] = errors.Join(store.List(t.Context(), []protocol.ShardID{s}, nil), store.Update(t.Context(), s, []protocol.EntityID{id}, nil))
+			errs[i] = errors.Join(store.List(t.Context(), []protocol.ShardID{s}, nil),
+				store.Update(t.Context(), s, []protocol.EntityID{id}, nil))
 		})
 	}
 	all.Wait()
@@ -167,7 +169,8 @@ func givenUp(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 	_, loaded := a.Load(ended, 1)
 	_, named := a.Shards(ended)
 	for call, err := range map[string]error{
-		"Load": loaded, "Shards": named, "Update": a.Update(ended, 1, ids, nil), "List": a.List(ended, []protocol.ShardID{1}, nil),
+		"Load": loaded, "Shards": named, "Update": a.Update(ended, 1, ids, nil),
+		"List": a.List(ended, []protocol.ShardID{1}, nil),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want the context's error", call, err)
