@@ -149,7 +149,6 @@
 // Extractor takes values that name their entity themselves; it keeps nothing between two of them.
 // Messages and replies are CBOR, or what Encoded is given. An error with which a handler answers
 // reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
-// reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
 //
 // # Stopping shards
 //
