@@ -12,7 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -163,7 +163,7 @@ func failoverChild(ctx context.Context, bind string, seeds []string) error {
 // victimOf is the oldest node with the role, on which the coordinator is, or another; and entities
 // that live there.
 func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Message],
-	oldest bool) (victim membership.Member, ids []string, err error) {
+	oldest bool) (victim view.Member, ids []string, err error) {
 	v := n.View()
 	first, _ := v.Oldest(role)
 	for _, m := range v.ByRole(role) {

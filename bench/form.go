@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // formFounders found a cluster; all others join it.
@@ -56,7 +56,7 @@ func formReal(ctx context.Context, n int, d time.Duration) error {
 			return err
 		}
 		for _, x := range nodes {
-			if err := awaitView(ctx, x, func(v *membership.View) bool { return allUp(v, n) }); err != nil {
+			if err := awaitView(ctx, x, func(v *view.View) bool { return allUp(v, n) }); err != nil {
 				return err
 			}
 		}
@@ -126,12 +126,12 @@ func sentBytes(nodes []*ddata.Node) (sum uint64) {
 	return sum
 }
 
-func allUp(v *membership.View, n int) bool {
+func allUp(v *view.View, n int) bool {
 	if len(v.Members) != n {
 		return false
 	}
 	for _, m := range v.Members {
-		if m.Status != membership.Up {
+		if m.Status != view.Up {
 			return false
 		}
 	}
@@ -139,7 +139,7 @@ func allUp(v *membership.View, n int) bool {
 }
 
 // awaitView waits until a node has installed a view that fulfils want.
-func awaitView(ctx context.Context, n *ddata.Node, want func(*membership.View) bool) error {
+func awaitView(ctx context.Context, n *ddata.Node, want func(*view.View) bool) error {
 	for v, err := range n.Watch(ctx) {
 		if err != nil {
 			return fmt.Errorf("%w; view %v", err, n.View())

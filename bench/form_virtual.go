@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // formSimulated plays membership machines alone, in virtual time over a network of half a
@@ -17,8 +18,8 @@ import (
 // every tenth crashes.
 func formSimulated(ctx context.Context, n, voters int) error {
 	w := &village{
-		rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[*membership.View]int{},
-		byUID: map[membership.UID]*virtualNode{}, byAddr: map[string]*virtualNode{},
+		rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[*view.View]int{},
+		byUID: map[view.UID]*virtualNode{}, byAddr: map[string]*virtualNode{},
 	}
 	var real cost
 	var joined, crashed time.Duration
@@ -73,21 +74,21 @@ type village struct {
 	queue  agenda
 	seq    int
 	folk   []*virtualNode
-	byUID  map[membership.UID]*virtualNode
+	byUID  map[view.UID]*virtualNode
 	byAddr map[string]*virtualNode
 	bytes  int
 	events int
-	newest *membership.View
-	has    int                      // how many have installed the newest view
-	sizes  map[*membership.View]int // of what carries a view
+	newest *view.View
+	has    int                // how many have installed the newest view
+	sizes  map[*view.View]int // of what carries a view
 }
 
 // virtualNode is one machine; m is nil once it has crashed.
 type virtualNode struct {
 	w   *village
-	uid membership.UID
+	uid view.UID
 	m   *membership.Machine
-	on  *membership.View
+	on  *view.View
 	gen int
 }
 
@@ -138,7 +139,7 @@ func (w *village) until(ctx context.Context, cond func() bool) error {
 func (w *village) start(i, voters int) {
 	addr := func(i int) string { return fmt.Sprintf("10.0.%d.%d:7946", i/250, i%250+1) }
 	cfg := membership.LAN()
-	cfg.UID, cfg.Addr, cfg.Name, cfg.Roles, cfg.VotersMax = membership.UID(w.rng.Uint64()|1), addr(i),
+	cfg.UID, cfg.Addr, cfg.Name, cfg.Roles, cfg.VotersMax = view.UID(w.rng.Uint64()|1), addr(i),
 		"bench", []string{role}, voters
 	for s := range formFounders {
 		cfg.Seeds = append(cfg.Seeds, addr(s))
@@ -183,7 +184,7 @@ func (x *virtualNode) step(in membership.Input) {
 }
 
 // installed plays the replicators, which have nothing to catch up with.
-func (x *virtualNode) installed(v *membership.View) {
+func (x *virtualNode) installed(v *view.View) {
 	w := x.w
 	x.on = v
 	switch {

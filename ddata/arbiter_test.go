@@ -16,8 +16,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/file"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // leaseChildEnv makes this test binary a node in a process of its own that LeaseMajority decides
@@ -155,7 +155,7 @@ func TestOneOfTwoProcessesGoesOn(t *testing.T) {
 				t.Fatal("a third does not get in:", err)
 			}
 			defer mustClose(t, n)
-			until(t, n, "both", func(v *membership.View) bool { return len(v.Voters()) == 2 })
+			until(t, n, "both", func(v *view.View) bool { return len(v.Voters()) == 2 })
 			if err := ddata.Update(ctx, replica(t, n), names, ddata.WriteAll, add("x")); err != nil {
 				t.Error("nothing can be written:", err)
 			}
@@ -175,7 +175,7 @@ func TestOneOfTwoGoesOnWhenTheArbiterIsBack(t *testing.T) {
 	mustClose(t, nodes[0])
 	<-failing
 	store.Fail(nil)
-	until(t, nodes[1], "alone", func(v *membership.View) bool { return len(v.Members) == 1 })
+	until(t, nodes[1], "alone", func(v *view.View) bool { return len(v.Members) == 1 })
 	if !nodes[1].HoldsLease() {
 		t.Error("the last member may not run anything")
 	}

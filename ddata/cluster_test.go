@@ -12,7 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -123,7 +123,7 @@ func send(from, to *ddata.Node, channel string, payload []byte) error {
 }
 
 // until waits for a view that fulfils want.
-func until(t *testing.T, n *ddata.Node, what string, want func(*membership.View) bool) {
+func until(t *testing.T, n *ddata.Node, what string, want func(*view.View) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()

@@ -8,6 +8,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -74,10 +76,10 @@ func (f *finder) found(a discovery.Answer) {
 		f.n.members.post(d)
 		return
 	}
-	d.Found = make([]membership.Contact, len(a.Addrs))
+	d.Found = make([]bootstrap.Contact, len(a.Addrs))
 	for i, addr := range a.Addrs {
 		id, _ := f.n.net.AddrPeer(addr)
-		d.Found[i] = membership.Contact{UID: membership.UID(id), Addr: addr}
+		d.Found[i] = bootstrap.Contact{UID: view.UID(id), Addr: addr}
 	}
 	f.n.members.post(d)
 	f.n.swim.SetFound(a.Addrs)

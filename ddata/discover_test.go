@@ -18,8 +18,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/discovery/dnstest"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // pods are nodes at addresses of their own, all at one port, as in a cluster of Kubernetes.
@@ -137,7 +137,7 @@ func TestNodesFindEachOtherByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range nodes {
-		until(t, n, "one cluster", func(v *membership.View) bool {
+		until(t, n, "one cluster", func(v *view.View) bool {
 			return len(v.Members) == 4 && v.Cluster == nodes[0].View().Cluster
 		})
 	}
@@ -160,7 +160,7 @@ func TestDiscoveryRests(t *testing.T) {
 	}
 	server, nodes := service.server, startAll(t, configs...)
 	for _, n := range nodes {
-		until(t, n, "all", func(v *membership.View) bool { return len(v.Members) == members })
+		until(t, n, "all", func(v *view.View) bool { return len(v.Members) == members })
 	}
 	quiet := func() bool { // no question for longer than any pause
 		before := server.Asked()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -71,7 +71,7 @@ func (d *disk) warnRoles(roles []string, emit func(events.Event)) error {
 }
 
 // id names the directory in the view.
-func (d *disk) id() membership.DiskID { return membership.DiskID(d.env.ID()) }
+func (d *disk) id() view.DiskID { return view.DiskID(d.env.ID()) }
 
 // record is the membership's record as the last incarnation left it, nil at first.
 func (d *disk) record() []byte { return d.env.Note() }

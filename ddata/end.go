@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 )
 
@@ -127,7 +128,7 @@ func (n *Node) leaveOnSignal() {
 // Down tells the cluster that a member is gone for good: an operator's word, to be carried out by a
 // decision of the voters. It returns at once; watch the view to see it done. On a node that has
 // ended it returns why that ended.
-func (n *Node) Down(uid membership.UID) error {
+func (n *Node) Down(uid view.UID) error {
 	if err := n.life.why(); err != nil {
 		return fmt.Errorf("ddata: down %v: %w", uid, err)
 	}

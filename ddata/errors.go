@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
@@ -81,9 +82,9 @@ func (r *Replicator) wrap(op, key string, level quorum.Level, err error) error {
 }
 
 // nameIn names members as the logs do, with their addresses where the view has them.
-func nameIn(v *membership.View) func(crdt.Origin) string {
+func nameIn(v *view.View) func(crdt.Origin) string {
 	return func(o crdt.Origin) string {
-		uid := membership.UID(o)
+		uid := view.UID(o)
 		if m, ok := v.Member(uid); ok {
 			return fmt.Sprintf("%v@%s", uid, m.Addr)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -120,7 +121,7 @@ func TestTheLifeOfAClusterIsSeen(t *testing.T) {
 	mustClose(t, silent)
 	has(t, w, func(e events.MemberUnreachable) bool { return e.Member.UID == silent.UID() })
 	has(t, w, func(e events.MemberRemoved) bool { return e.Member.UID == silent.UID() })
-	has(t, w, func(e events.LinkDown) bool { return membership.UID(e.Link.Peer) == silent.UID() })
+	has(t, w, func(e events.LinkDown) bool { return view.UID(e.Link.Peer) == silent.UID() })
 	has(t, w, anyOf[events.ConnectionFault])
 	has(t, seen[2], func(e events.NodeEnded) bool { return e.Err == ddata.ErrClosed && !e.Warn })
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
 )
@@ -27,7 +27,7 @@ func TestNodesOverFaultyWires(t *testing.T) {
 	for _, i := range []int{0, 1} {
 		wires.CutBoth(addrs[i], addrs[2])
 	}
-	until(t, nodes[0], "two of three go on", func(v *membership.View) bool {
+	until(t, nodes[0], "two of three go on", func(v *view.View) bool {
 		return len(v.Members) == 2 && !v.Has(nodes[2].UID())
 	})
 	select {
@@ -40,7 +40,7 @@ func TestNodesOverFaultyWires(t *testing.T) {
 	}
 	wires.HealAll()
 	again := startAll(t, at(2))[0]
-	until(t, nodes[0], "three again", func(v *membership.View) bool {
+	until(t, nodes[0], "three again", func(v *view.View) bool {
 		return len(v.Members) == 3 && v.Has(again.UID())
 	})
 }

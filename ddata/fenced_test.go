@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 )
 
@@ -79,7 +80,7 @@ func TestQuorumOperationsNeedTheLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.members.on(func() { // which publishes no other meanwhile
-		n.lease.set(membership.Lease{})
+		n.lease.set(nodelease.Lease{})
 		for _, level := range []WriteLevel{WriteMajority, WriteAll} {
 			if err := add("without it", level); !errors.Is(err, ErrNoLease) {
 				t.Errorf("a write at %v without the lease: %v", level, err)

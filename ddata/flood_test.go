@@ -8,7 +8,9 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -25,9 +27,9 @@ func TestAFloodOfProbesIsNotRepeatedInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer enemy.Close()
-	probe := message.Append(nil, membership.Probe{
+	probe := message.Append(nil, bootstrap.Probe{
 		Protocol: membership.Protocol, Name: "test",
-		Self: membership.Member{UID: 666, Addr: enemy.Addr(), Status: membership.Joining},
+		Self: view.Member{UID: 666, Addr: enemy.Addr(), Status: view.Joining},
 	})
 	const probes = 50_000
 	pause := time.NewTicker(time.Millisecond)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // stuckAfter is how long a goroutine of the node may be at a few steps before it counts as stuck.
@@ -65,7 +65,7 @@ func (n *Node) missing() (reasons []string) {
 	switch {
 	case v.Epoch == 0:
 		add("no view yet: %s", n.members.waiting())
-	case !member || me.Status == membership.Joining:
+	case !member || me.Status == view.Joining:
 		add("joining: %s", n.members.waiting())
 	case !n.HoldsLease():
 		add("no lease: too many members do not answer, or this process stood still; look for a cut network and for " +

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Each thing that a node may lack has its reason.
@@ -44,10 +44,10 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 	<-looked
 
 	v := n.view.Load()
-	n.view.Store(&membership.View{})
+	n.view.Store(&view.View{})
 	check(true, "no view yet")
 	joining := *v
-	joining.Members = []membership.Member{{UID: n.uid, Status: membership.Joining}}
+	joining.Members = []view.Member{{UID: n.uid, Status: view.Joining}}
 	n.view.Store(&joining)
 	check(true, "joining: ")
 	n.view.Store(v)

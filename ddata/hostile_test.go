@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -55,9 +55,9 @@ func TestHostilePeer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	v := target.View()
 	real := [][]byte{ // messages that are well formed, and lies
-		message.Append(nil, membership.Lock{View: v}), message.Append(nil, message.Commit{View: v}),
+		message.Append(nil, bootstrap.Lock{View: v}), message.Append(nil, message.Commit{View: v}),
 		message.Append(nil, message.Heartbeat{Epoch: v.Epoch + 1}),
-		message.Append(nil, membership.Refuse{Reason: membership.ReasonGone, Text: "gone"}),
+		message.Append(nil, bootstrap.Refuse{Reason: bootstrap.ReasonGone, Text: "gone"}),
 	}
 	sent := 0
 	for round := 1; round <= 20; round++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // A store of leases that panics costs the calls, as one that fails: the node that is left goes on
@@ -27,7 +27,7 @@ func TestLeasesThatPanic(t *testing.T) {
 	store.Panic("Load", 1)
 	store.Panic("Save", 1)
 	mustClose(t, nodes[0])
-	until(t, nodes[1], "alone", func(v *membership.View) bool { return len(v.Members) == 1 })
+	until(t, nodes[1], "alone", func(v *view.View) bool { return len(v.Members) == 1 })
 	if e := <-told; !strings.HasPrefix(e.In, "Lease.") || !strings.HasPrefix(e.Panic, "rash ") || e.SoFar != 1 ||
 		!strings.Contains(e.Stack, "rash.go") {
 		t.Errorf("%+v", e)

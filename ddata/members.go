@@ -13,7 +13,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
@@ -32,7 +35,7 @@ type members struct {
 	reason atomic.Pointer[string] // what the node waits for
 
 	linked  map[transport.NodeID]string // the peers of the transport, and their addresses
-	oldest  map[string]membership.UID   // by role, as it was told
+	oldest  map[string]view.UID         // by role, as it was told
 	named   bool                        // it was told which durable keys this node does not name
 	dropped [transport.Drops]uint64     // as it was told
 	dropsAt time.Time
@@ -52,7 +55,7 @@ type memberInput struct {
 
 func newMembers(n *Node) (*members, error) {
 	m := &members{n: n, admission: newAdmission(n), linked: map[transport.NodeID]string{},
-		oldest: map[string]membership.UID{}, closers: map[chan<- struct{}]bool{}}
+		oldest: map[string]view.UID{}, closers: map[chan<- struct{}]bool{}}
 	cfg := n.cfg.membership()
 	cfg.UID, cfg.Addr, cfg.Compatibility = n.uid, n.net.Addr(), compatibility(n.cfg)
 	var record []byte
@@ -91,7 +94,7 @@ const inboxMax = 64 << 10
 
 // compatibility is what all nodes must have configured alike, beside what the membership itself
 // compares.
-func compatibility(c Config) []membership.Setting {
+func compatibility(c Config) []bootstrap.Setting {
 	dir, leases := "not set", "none"
 	switch {
 	case c.Dir != "" && len(c.DurableKeys) > 0:
@@ -102,11 +105,11 @@ func compatibility(c Config) []membership.Setting {
 	if c.Leases != nil {
 		leases = c.Leases.ID()
 	}
-	return []membership.Setting{
-		membership.NewSetting("Dir", dir), membership.NewSetting("Leases", leases),
-		membership.NewSetting("Replication.DigestSeed", c.Replication.DigestSeed),
-		membership.NewSetting("Replication.FrameMax", c.Replication.FrameMax),
-		membership.NewSetting("Replication.GroupMax", c.Replication.GroupMax),
+	return []bootstrap.Setting{
+		bootstrap.NewSetting("Dir", dir), bootstrap.NewSetting("Leases", leases),
+		bootstrap.NewSetting("Replication.DigestSeed", c.Replication.DigestSeed),
+		bootstrap.NewSetting("Replication.FrameMax", c.Replication.FrameMax),
+		bootstrap.NewSetting("Replication.GroupMax", c.Replication.GroupMax),
 	}
 }
 
@@ -120,11 +123,11 @@ func (m *members) receive(from transport.NodeID, payload []byte) {
 	msg, err := message.Decode(payload)
 	if err != nil {
 		place.Release()
-		m.n.reports.emit(events.MessageMalformed{What: "membership", Peer: membership.UID(from), Err: err})
+		m.n.reports.emit(events.MessageMalformed{What: "membership", Peer: view.UID(from), Err: err})
 		return
 	}
 	addr, _ := m.n.net.PeerAddr(from)
-	m.loop.Force(memberInput{in: membership.Receive{From: membership.UID(from), FromAddr: addr, Msg: msg}, from: place})
+	m.loop.Force(memberInput{in: membership.Receive{From: view.UID(from), FromAddr: addr, Msg: msg}, from: place})
 }
 
 // Step implements runloop.Machine.
@@ -153,7 +156,7 @@ func (m *members) Deadline() time.Time { return m.d.Machine().Deadline() }
 func (m *members) Tick() memberInput { return memberInput{in: membership.Tick{}} }
 
 // Publish implements drivers.MembersHost.
-func (m *members) Publish(l membership.Lease) { m.n.lease.set(l) }
+func (m *members) Publish(l nodelease.Lease) { m.n.lease.set(l) }
 
 // Write implements drivers.MembersHost.
 func (m *members) Write(record []byte) { m.records.write(record) }
@@ -189,16 +192,16 @@ func withAdvice(err error, dir string) error {
 		return err
 	}
 	switch refused.Reason {
-	case membership.ReasonConfig:
+	case bootstrap.ReasonConfig:
 		return fmt.Errorf("%w; Downing (the strategy), VotersMax, LeaseDuration and Epsilon (by Preset or Timing), "+
 			"and the sizes and the seed "+
 			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none, "+
 			"with nothing durable (an empty DurableKeys) on all or on none", err)
-	case membership.ReasonDisk:
+	case bootstrap.ReasonDisk:
 		return fmt.Errorf("%w; Config.Seeds name another cluster than the one whose data Config.Dir %s holds: set "+
 			"Seeds right, or, to join that cluster as a "+
 			"new node, give this node another directory and keep this one", err, dir)
-	case membership.ReasonCopy:
+	case bootstrap.ReasonCopy:
 		return fmt.Errorf("%w; Config.Dir %s is a copy of that node's directory: remove it, this node then starts "+
 			"from empty and fetches everything "+
 			"from its peers", err, dir)
@@ -220,7 +223,7 @@ func (m *members) Send(e message.Envelope, payload []byte) {
 }
 
 // Connect implements drivers.MembersHost.
-func (m *members) Connect(v *membership.View) {
+func (m *members) Connect(v *view.View) {
 	for _, x := range v.Members {
 		if id := transport.NodeID(x.UID); x.UID != m.n.uid {
 			_ = m.n.net.AddPeer(id, x.Addr)
@@ -233,7 +236,7 @@ func (m *members) Connect(v *membership.View) {
 // Disconnect implements drivers.MembersHost. What the links hold is still written.
 func (m *members) Disconnect() {
 	v := m.n.View()
-	maps.DeleteFunc(m.linked, func(id transport.NodeID, _ string) bool { return !v.Has(membership.UID(id)) })
+	maps.DeleteFunc(m.linked, func(id transport.NodeID, _ string) bool { return !v.Has(view.UID(id)) })
 	_ = m.n.net.SetPeers(m.linked)
 	if m.n.swim != nil {
 		m.n.swim.SetWanted(maps.Clone(m.linked))
@@ -241,7 +244,7 @@ func (m *members) Disconnect() {
 }
 
 // Install implements drivers.MembersHost.
-func (m *members) Install(v *membership.View) {
+func (m *members) Install(v *view.View) {
 	m.n.reports.emit(events.ViewInstalled{View: v})
 	m.tellUnnamed(v)
 	m.tellOldest(v)
@@ -271,7 +274,7 @@ func (m *members) Event(e membership.Event) {
 }
 
 // tellUnnamed tells once which durable keys of the cluster this node does not name.
-func (m *members) tellUnnamed(v *membership.View) {
+func (m *members) tellUnnamed(v *view.View) {
 	if m.named {
 		return
 	}
@@ -285,7 +288,7 @@ func (m *members) tellUnnamed(v *membership.View) {
 }
 
 // tellOldest says where the singletons of this node's roles are, when that has changed.
-func (m *members) tellOldest(v *membership.View) {
+func (m *members) tellOldest(v *view.View) {
 	for _, role := range m.n.cfg.Roles {
 		if x, ok := v.Oldest(role); x.UID != m.oldest[role] {
 			m.oldest[role] = x.UID
@@ -313,7 +316,7 @@ func (m *members) tellDrops() {
 	m.dropped = now
 }
 
-func (m *members) reachable(uid membership.UID, yes bool) {
+func (m *members) reachable(uid view.UID, yes bool) {
 	for _, r := range m.n.replicas {
 		r.reachable(uid, yes)
 	}

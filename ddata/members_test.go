@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 func TestJoinLeaveAndCrash(t *testing.T) {
@@ -26,8 +26,8 @@ func TestJoinLeaveAndCrash(t *testing.T) {
 	if !errors.Is(nodes[2].Err(), ddata.ErrLeft) {
 		t.Fatalf("ended with %v", nodes[2].Err())
 	}
-	gone := func(uid membership.UID) func(*membership.View) bool {
-		return func(v *membership.View) bool { return !v.Has(uid) }
+	gone := func(uid view.UID) func(*view.View) bool {
+		return func(v *view.View) bool { return !v.Has(uid) }
 	}
 	until(t, late, "leave", gone(nodes[2].UID()))
 	_ = nodes[0].Close()
@@ -42,7 +42,7 @@ func TestTwoMembersBecomeOneByLeaving(t *testing.T) {
 	if err := nodes[0].Leave(testContext(t)); err != nil {
 		t.Fatal(err)
 	}
-	until(t, nodes[1], "alone", func(v *membership.View) bool { return len(v.Members) == 1 })
+	until(t, nodes[1], "alone", func(v *view.View) bool { return len(v.Members) == 1 })
 	if err := ddata.Update(testContext(t), replica(t, nodes[1]), names, ddata.WriteMajority, add("x")); err != nil {
 		t.Fatal(err)
 	}

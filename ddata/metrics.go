@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/replicator"
@@ -121,11 +122,11 @@ func (l *latest[S]) load() S {
 func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	v := n.View()
 	report(mViewEpoch, float64(v.Epoch))
-	count := map[membership.Status]int{}
+	count := map[view.Status]int{}
 	for _, m := range v.Members {
 		count[m.Status]++
 	}
-	for _, s := range []membership.Status{membership.Joining, membership.Up, membership.Leaving} {
+	for _, s := range []view.Status{view.Joining, view.Up, view.Leaving} {
 		report(mMembers, float64(count[s]), strings.ToLower(s.String()))
 	}
 	is := func(yes bool) float64 {

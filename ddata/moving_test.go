@@ -7,7 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // TestARollingRestartMakesKeysDurable: nodes are restarted one by one with a further pattern, while
@@ -54,7 +54,7 @@ func TestARollingRestartMakesKeysDurable(t *testing.T) {
 			t.Error(err)
 		}
 		nodes[at] = startAll(t, restarted(at, 0))[0]
-		until(t, nodes[at], "durable", func(v *membership.View) bool { return len(v.Moving) == 0 })
+		until(t, nodes[at], "durable", func(v *view.View) bool { return len(v.Moving) == 0 })
 		close(stop)
 		writer.Wait()
 	}

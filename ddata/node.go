@@ -11,6 +11,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
@@ -23,7 +25,7 @@ import (
 //	    └───────────────┴──── downed, refused, Close ──► ended (ErrDowned, ErrRefused, ErrClosed)
 type Node struct {
 	cfg Config
-	uid membership.UID
+	uid view.UID
 
 	reports  *reports
 	life     *life
@@ -40,7 +42,7 @@ type Node struct {
 	replicas map[string]*Replicator // by role; fixed after start
 	progress *progress              // of the replicas
 
-	view  atomic.Pointer[membership.View]
+	view  atomic.Pointer[view.View]
 	lease publishedLease
 
 	singletons singletons
@@ -113,7 +115,7 @@ func brokeOff(err error) (why string, again bool) {
 // start builds one incarnation, from the port upwards. before says why the last one broke off.
 func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) {
 	n := &Node{
-		cfg: cfg, uid: membership.UID(rand.Uint64() | 1),
+		cfg: cfg, uid: view.UID(rand.Uint64() | 1),
 		life: newLife(), replicas: map[string]*Replicator{},
 	}
 	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.EventListener)
@@ -124,7 +126,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 			Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err,
 		})
 	})
-	n.view.Store(&membership.View{})
+	n.view.Store(&view.View{})
 	n.lease.init()
 	defer func() {
 		if err != nil {
@@ -193,7 +195,7 @@ func (n *Node) gossipConfig() gossip.Config {
 		OnHint: func(h gossip.Hint) {
 			// one that is lost is only a hint
 			n.members.loop.Post(memberInput{
-				in: membership.Hint{Addr: h.Addr, UID: membership.UID(h.UID), Alive: h.Alive},
+				in: membership.Hint{Addr: h.Addr, UID: view.UID(h.UID), Alive: h.Alive},
 			})
 		},
 	}
@@ -216,7 +218,7 @@ func (n *Node) faulted(f transport.Fault) {
 }
 
 // UID names this incarnation.
-func (n *Node) UID() membership.UID { return n.uid }
+func (n *Node) UID() view.UID { return n.uid }
 
 // ClusterName is Config.Name, the name of the node's cluster.
 func (n *Node) ClusterName() string { return n.cfg.Name }
@@ -248,15 +250,15 @@ func (n *Node) Preset() Preset { return n.cfg.Preset }
 
 // View is the installed view; before the first one it has no members. It never changes after it was
 // handed out.
-func (n *Node) View() *membership.View { return n.view.Load() }
+func (n *Node) View() *view.View { return n.view.Load() }
 
 // Members lists the members of the installed view, by UID. The caller must not change the slice.
-func (n *Node) Members() []membership.Member { return n.view.Load().Members }
+func (n *Node) Members() []view.Member { return n.view.Load().Members }
 
 // Lease is the node's present right to run entities and singletons. Read it at the moment of
 // acting, and ask it with the time of that moment. A node that ends has none from the beginning of
 // its end.
-func (n *Node) Lease() membership.Lease { return *n.lease.now.Load() }
+func (n *Node) Lease() nodelease.Lease { return *n.lease.now.Load() }
 
 // HoldsLease reports whether the node may run entities and singletons at this moment.
 func (n *Node) HoldsLease() bool {

@@ -2,7 +2,7 @@ package ddata
 
 import (
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
 )
 
@@ -18,17 +18,17 @@ func (h *replicaHost) Tell(fx *replicator.Effects) {
 	}
 	for _, x := range fx.Diverged {
 		h.n.reports.emit(events.Diverged{
-			Role: h.role, Key: x.Key, Dot: x.Dot, Peer: membership.UID(x.Peer), Dots: x.Dots,
+			Role: h.role, Key: x.Key, Dot: x.Dot, Peer: view.UID(x.Peer), Dots: x.Dots,
 		})
 	}
 	for _, x := range fx.Malformed {
-		h.n.reports.emit(events.PeerMalformed{Role: h.role, Peer: membership.UID(x.Peer), Count: x.Count})
+		h.n.reports.emit(events.PeerMalformed{Role: h.role, Peer: view.UID(x.Peer), Count: x.Count})
 	}
 	for _, r := range fx.Repairs {
 		h.tellRepair(r)
 	}
 	for _, x := range fx.Holding {
-		h.n.reports.emit(events.WritersHeld{Role: h.role, Space: x.Space, Peer: membership.UID(x.Peer), Held: x.Held})
+		h.n.reports.emit(events.WritersHeld{Role: h.role, Space: x.Space, Peer: view.UID(x.Peer), Held: x.Held})
 	}
 	if fx.CaughtUp {
 		h.n.reports.emit(events.CaughtUp{Role: h.role})
@@ -37,13 +37,13 @@ func (h *replicaHost) Tell(fx *replicator.Effects) {
 
 func (h *replicaHost) tellRepair(r replicator.Repair) {
 	if r.State == replicator.RepairBegan {
-		h.n.reports.emit(events.RepairBegan{Role: h.role, Space: r.Space, Peer: membership.UID(r.Peer)})
+		h.n.reports.emit(events.RepairBegan{Role: h.role, Space: r.Space, Peer: view.UID(r.Peer)})
 		return
 	}
 	if h.times != nil && r.State == replicator.RepairDone {
 		h.times.repair.Observe(r.Took.Seconds())
 	}
 	h.n.reports.emit(events.RepairEnded{
-		Role: h.role, Space: r.Space, Peer: membership.UID(r.Peer), State: r.State, Items: r.Items, Took: r.Took,
+		Role: h.role, Space: r.Space, Peer: view.UID(r.Peer), State: r.State, Items: r.Items, Took: r.Took,
 	})
 }

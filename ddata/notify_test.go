@@ -11,7 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -72,7 +72,7 @@ func TestEffectsAreTold(t *testing.T) {
 		}
 		all = append(all, e)
 	}
-	const r, peer = DefaultRole, membership.UID(7)
+	const r, peer = DefaultRole, view.UID(7)
 	want := []events.Event{
 		events.MajorityLost{Role: r, Settled: fx.Settled[1]},
 		events.KeyLarge{Role: r, Key: "k", Bytes: 9},

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -35,10 +35,10 @@ type clusterPort struct{ n *Node }
 var _ host.Cluster = clusterPort{}
 
 // UID implements host.Cluster.
-func (c clusterPort) UID() membership.UID { return c.n.uid }
+func (c clusterPort) UID() view.UID { return c.n.uid }
 
 // View implements host.Cluster.
-func (c clusterPort) View() *membership.View {
+func (c clusterPort) View() *view.View {
 	if v := c.n.View(); v.Epoch > 0 {
 		return v
 	}
@@ -46,12 +46,12 @@ func (c clusterPort) View() *membership.View {
 }
 
 // OnView implements host.Cluster.
-func (c clusterPort) OnView(fn func(*membership.View)) (cancel func()) {
+func (c clusterPort) OnView(fn func(*view.View)) (cancel func()) {
 	return c.n.watch(watcher{view: fn, end: func(error) { fn(nil) }})
 }
 
 // OnReachable implements host.Cluster.
-func (c clusterPort) OnReachable(fn func(membership.UID, bool)) (cancel func()) {
+func (c clusterPort) OnReachable(fn func(view.UID, bool)) (cancel func()) {
 	return c.n.watch(watcher{reachable: fn})
 }
 

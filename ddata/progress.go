@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // progress is the drivers.Progress of a running node, under a lock: the goroutines of the
@@ -18,7 +19,7 @@ func newProgress(roles []string, post func(membership.Input)) *progress {
 	return &progress{p: drivers.NewProgress(roles, post)}
 }
 
-func (p *progress) reached(role string, caughtUp bool, settled membership.Epoch) {
+func (p *progress) reached(role string, caughtUp bool, settled view.Epoch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.p.Reached(role, caughtUp, settled)
@@ -47,7 +48,7 @@ func (p *progress) allCaughtUp() bool {
 // maybeUp opens Start's door once the view lists this node as Up, it has the data of its roles, and
 // it holds its first lease.
 func (n *Node) maybeUp() {
-	if m, ok := n.View().Member(n.uid); ok && n.progress.allCaughtUp() && m.Status == membership.Up && n.HoldsLease() {
+	if m, ok := n.View().Member(n.uid); ok && n.progress.allCaughtUp() && m.Status == view.Up && n.HoldsLease() {
 		n.life.becomeUp()
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
@@ -153,17 +153,17 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 	}
 	msg, err := wire.Decode(payload)
 	if err != nil {
-		r.n.reports.emit(events.MessageMalformed{What: "replicator", Peer: membership.UID(from), Err: err})
+		r.n.reports.emit(events.MessageMalformed{What: "replicator", Peer: view.UID(from), Err: err})
 		msg = nil // the machine counts it
 	}
 	r.loop.Force(request{in: replicator.Receive{From: crdt.Origin(from), Msg: msg}, from: place})
 }
 
-func (r *Replicator) install(v *membership.View) {
+func (r *Replicator) install(v *view.View) {
 	r.loop.Force(request{in: replicator.Install{View: drivers.ViewOf(v, r.role, r.n.Durable())}})
 }
 
-func (r *Replicator) reachable(uid membership.UID, yes bool) {
+func (r *Replicator) reachable(uid view.UID, yes bool) {
 	r.loop.Force(request{in: replicator.Reachable{Origin: crdt.Origin(uid), Is: yes}})
 }
 
@@ -289,7 +289,7 @@ func (h *replicaHost) Notify(c replicator.Change) {
 }
 
 // Reached implements drivers.ReplicaHost.
-func (h *replicaHost) Reached(caughtUp bool, settled membership.Epoch) {
+func (h *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
 	h.n.progress.reached(h.role, caughtUp, settled)
 	h.n.maybeUp()
 }

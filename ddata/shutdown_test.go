@@ -17,8 +17,8 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 )
 
@@ -266,7 +266,7 @@ func TestHealth(t *testing.T) {
 	if h := <-leaving; !h.Live || h.Ready || !strings.Contains(h.String(), "leaving") {
 		t.Errorf("leaving: %v", h)
 	}
-	until(t, n, "two are left", func(v *membership.View) bool { return len(v.Members) == 2 })
+	until(t, n, "two are left", func(v *view.View) bool { return len(v.Members) == 2 })
 	mustClose(t, nodes[2])
 	<-blocked // the membership stands still, and the lease runs out
 	for ctx := testContext(t); n.HoldsLease(); runtime.Gosched() {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 )
@@ -105,7 +105,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	s.loop.Start()
 	n.OnShutdown(shutdown.ClusterExiting, "singleton "+cfg.Name, s.handOver)
 	n.watch(watcher{
-		view: func(v *membership.View) {
+		view: func(v *view.View) {
 			s.post(singleton.Lease{Held: n.HoldsLease()})
 			s.post(singleton.ViewChanged{View: v})
 		},

@@ -17,8 +17,8 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // stage is where one singleton runs: it notes the node that is on it, and whether two were.
@@ -100,7 +100,7 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 	}
 	for range nodes {
 		n := s.next(t)
-		if oldest, _ := n.View().Oldest("backend"); oldest.UID != n.UID() && oldest.Status != membership.Leaving {
+		if oldest, _ := n.View().Oldest("backend"); oldest.UID != n.UID() && oldest.Status != view.Leaving {
 			t.Errorf("%v runs it, the oldest is %v", n.UID(), oldest)
 		}
 		if got := parts[n].String(); !strings.Contains(got, "running") {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -56,7 +56,7 @@ func (s *Singleton) sendWord(e singleton.Envelope) {
 func (ss *singletons) hear(from transport.NodeID, payload []byte, r *reports) {
 	name, w, err := decodeWord(payload)
 	if err != nil {
-		r.emit(events.MessageMalformed{What: "singleton", Peer: membership.UID(from), Err: err})
+		r.emit(events.MessageMalformed{What: "singleton", Peer: view.UID(from), Err: err})
 		return
 	}
 	s := ss.find(name)
@@ -64,6 +64,6 @@ func (ss *singletons) hear(from transport.NodeID, payload []byte, r *reports) {
 		return
 	}
 	if place, ok := s.admission.Admit(uint64(from), len(payload)); ok {
-		s.loop.Force(singletonInput{in: singleton.Receive{From: membership.UID(from), Word: w}, from: place})
+		s.loop.Force(singletonInput{in: singleton.Receive{From: view.UID(from), Word: w}, from: place})
 	}
 }

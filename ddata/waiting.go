@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // waiting says what the node waits for, for errors.
@@ -34,10 +34,10 @@ func (m *members) waiting() string {
 
 // notUp says what a member lacks to be Up, with its data and its lease; if that is nothing, its
 // view.
-func (m *members) notUp(v *membership.View) string {
+func (m *members) notUp(v *view.View) string {
 	n := m.n
 	var lacks []string
-	if me, _ := v.Member(n.uid); me.Status == membership.Joining && !v.Open() {
+	if me, _ := v.Member(n.uid); me.Status == view.Joining && !v.Open() {
 		lacks = n.cfg.tooFew(v)
 	}
 	for _, role := range n.cfg.Roles {
@@ -56,7 +56,7 @@ func (m *members) notUp(v *membership.View) string {
 }
 
 // tooFew says which gates of the first Up are not reached, with the numbers.
-func (c Config) tooFew(v *membership.View) (lacks []string) {
+func (c Config) tooFew(v *view.View) (lacks []string) {
 	if have, need := len(v.Members), c.MinMembers; have < need {
 		lacks = append(lacks, fmt.Sprintf("%d of %d members are there (MinMembers)", have, need))
 	}
@@ -74,7 +74,7 @@ func (c Config) tooFew(v *membership.View) (lacks []string) {
 }
 
 // full counts the members of the role whose replicas count.
-func full(v *membership.View, role string) (count int) {
+func full(v *view.View, role string) (count int) {
 	for _, m := range v.ByRole(role) {
 		if m.Full() {
 			count++

@@ -11,8 +11,9 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -111,7 +112,7 @@ func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
 	defer ghost.Close()
 	c := config(freeAddrs(t, 1)[0], []string{ghost.Addr()}, 0)
 	c.Timing.BootstrapTimeout = time.Second
-	here := message.Append(nil, membership.JoinReply{Cluster: 5, Epoch: 1})
+	here := message.Append(nil, bootstrap.JoinReply{Cluster: 5, Epoch: 1})
 	var first atomic.Uint64
 	channel := transport.ChannelOf("membership")
 	ghost.Handle(channel, transport.HandlerFunc(func(from transport.NodeID, _ []byte) {
@@ -122,7 +123,7 @@ func TestStartTriesAgainAndRemembersWhy(t *testing.T) {
 			cancel()
 		}
 	}))
-	want := "the attempt before broke off: cluster " + membership.ClusterID(5).String() +
+	want := "the attempt before broke off: cluster " + view.ClusterID(5).String() +
 		" was heard of, and nothing more of it for 1s"
 	if _, err := ddata.Start(ctx, c); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), want) {
 		t.Errorf("it ended with %v, want %q", err, want)

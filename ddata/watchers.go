@@ -8,24 +8,24 @@ import (
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // Watch yields the installed view, if there is one, and then each view that is installed, until ctx
 // ends, the node ends (the error says why), or the loop breaks. A loop that is slower than the views
 // sees the newest one and misses those between.
-func (n *Node) Watch(ctx context.Context) iter.Seq2[*membership.View, error] {
-	return func(yield func(*membership.View, error) bool) {
+func (n *Node) Watch(ctx context.Context) iter.Seq2[*view.View, error] {
+	return func(yield func(*view.View, error) bool) {
 		wake, end := make(chan struct{}, 1), make(chan error, 1)
-		installed := func(*membership.View) {
+		installed := func(*view.View) {
 			select {
 			case wake <- struct{}{}:
 			default:
 			}
 		}
 		defer n.watch(watcher{view: installed, end: func(err error) { end <- err }})()
-		for told := (*membership.View)(nil); ; {
+		for told := (*view.View)(nil); ; {
 			select {
 			case <-wake:
 				if v := n.View(); v != told {
@@ -49,8 +49,8 @@ func (n *Node) Watch(ctx context.Context) iter.Seq2[*membership.View, error] {
 // node's goroutines, those of one field in order; they must be quick, and must not call Leave or
 // Close.
 type watcher struct {
-	view      func(*membership.View)            // gets each view that is installed
-	reachable func(uid membership.UID, is bool) // gets members that this node stops or begins to hear
+	view      func(*view.View)            // gets each view that is installed
+	reachable func(uid view.UID, is bool) // gets members that this node stops or begins to hear
 	// gets the loss and the return of the lease, perhaps late: Node.HoldsLease decides
 	lease func(held bool)
 	link  func(transport.LinkEvent) // gets the transport's links as they go up and down
@@ -118,7 +118,7 @@ func (ws *watchers) allLocked() []watcher {
 	return all
 }
 
-func (ws *watchers) tellView(v *membership.View) {
+func (ws *watchers) tellView(v *view.View) {
 	for _, w := range ws.all() {
 		if w.view != nil {
 			w.view(v)
@@ -126,7 +126,7 @@ func (ws *watchers) tellView(v *membership.View) {
 	}
 }
 
-func (ws *watchers) tellReachable(uid membership.UID, is bool) {
+func (ws *watchers) tellReachable(uid view.UID, is bool) {
 	for _, w := range ws.all() {
 		if w.reachable != nil {
 			w.reachable(uid, is)

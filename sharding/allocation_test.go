@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -57,7 +57,7 @@ func TestExternalClient(t *testing.T) {
 		if err := client.SetShardLocations(ctx, map[int]string{4: "x"}); !errors.Is(err, ErrConfig) {
 			t.Errorf("a shard that does not exist: %v", err)
 		}
-		homes := func() (at [4]membership.UID) {
+		homes := func() (at [4]view.UID) {
 			for s := range at {
 				if _, err := Ask(ctx, ra, idIn(s, 4), total{}); err != nil {
 					t.Fatal(err)
@@ -66,7 +66,7 @@ func TestExternalClient(t *testing.T) {
 			}
 			return at
 		}
-		if got, want := homes(), [4]membership.UID{a.UID(), b.UID(), a.UID(), a.UID()}; got != want {
+		if got, want := homes(), [4]view.UID{a.UID(), b.UID(), a.UID(), a.UID()}; got != want {
 			t.Errorf("homes %v, want the requester's except for shard 1: %v", got, want)
 		}
 		if err := client.SetShardLocations(ctx, map[int]string{2: b.member.Addr, 1: ""}); err != nil {
@@ -76,7 +76,7 @@ func TestExternalClient(t *testing.T) {
 			t.Errorf("locations %v, %v", got, err)
 		}
 		<-time.After(5 * time.Second)
-		if got, want := homes(), [4]membership.UID{a.UID(), b.UID(), b.UID(), a.UID()}; got != want {
+		if got, want := homes(), [4]view.UID{a.UID(), b.UID(), b.UID(), a.UID()}; got != want {
 			t.Errorf("homes %v, want shard 2 moved and shard 1 left where it is: %v", got, want)
 		}
 		w.kill(a) // the coordinator: the next one knows what the client wants

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -63,7 +63,7 @@ func (c *Context[M]) Fence() (Token, error) {
 // fenceOf is the token of a hosting for outside stores. Within the cluster the era is the same for
 // all, and protocol tokens go without it.
 func fenceOf(s *dataplane.Shard) Token {
-	return Token{Era: s.Era, Epoch: membership.Epoch(s.Token.Epoch), Up: s.Token.Up, Seq: s.Token.Seq}
+	return Token{Era: s.Era, Epoch: view.Epoch(s.Token.Epoch), Up: s.Token.Up, Seq: s.Token.Seq}
 }
 
 // Asked reports whether a caller waits for a reply to the message being handled.

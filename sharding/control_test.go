@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -27,9 +27,9 @@ func TestWaitingFencesAreBounded(t *testing.T) {
 		n := w.join("frontend")
 		g := start(n, cartType(&cartLog{}))
 		w.install()
-		far := membership.Member{UID: 99, Status: membership.Up, Roles: []string{"backend"}}
+		far := view.Member{UID: 99, Status: view.Up, Roles: []string{"backend"}}
 		controlOf(g, func(c *control.Plane) {
-			c.View = &membership.View{Epoch: 9, Members: []membership.Member{far}}
+			c.View = &view.View{Epoch: 9, Members: []view.Member{far}}
 			for seq := range uint64(100) {
 				c.Retries.Fence(time.Now(), c.View, protocol.SendFence{
 					To: 99, Shard: 3, HandOff: protocol.Token{Epoch: 1, Seq: seq},

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
@@ -347,7 +347,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 		}
 		w.install()
 		ctx := within(t, time.Hour)
-		homes := map[membership.UID]string{} // an entity of each node
+		homes := map[view.UID]string{} // an entity of each node
 		for i := 0; len(homes) < 2; i++ {
 			id := fmt.Sprint("cart-", i)
 			if _, err := Ask(ctx, regions[2], id, total{}); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -37,7 +37,7 @@ type PassivationState struct {
 	Shard int
 	// Home is the node whose region knows more, if that is another; 0: the shard has no home that
 	// is known here.
-	Home   membership.UID
+	Home   view.UID
 	Hosted bool // the shard is hosted here; if not, nothing that follows is known but Last
 	Active bool // the entity runs, or stops
 

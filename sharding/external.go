@@ -9,7 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -94,7 +94,7 @@ func (c *ExternalClient) set(ctx context.Context, shards []int, at map[int]strin
 }
 
 // SetShardLocation is SetShardLocations of one shard, for a member of the view.
-func (c *ExternalClient) SetShardLocation(ctx context.Context, shard int, node membership.Member) error {
+func (c *ExternalClient) SetShardLocation(ctx context.Context, shard int, node view.Member) error {
 	return c.SetShardLocations(ctx, map[int]string{shard: node.Addr})
 }
 

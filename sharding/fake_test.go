@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -173,12 +173,12 @@ func (noNet) Claim(transport.Channel) []byte                   { return nil }
 func (noNet) CountDrop(transport.Drop, int)                    {}
 func (noNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
 
-type fakeCluster struct{ uid membership.UID }
+type fakeCluster struct{ uid view.UID }
 
-func (f fakeCluster) UID() membership.UID                                  { return f.uid }
-func (fakeCluster) View() *membership.View                                 { return nil }
-func (fakeCluster) OnView(func(*membership.View)) (cancel func())          { return func() {} }
-func (fakeCluster) OnReachable(func(membership.UID, bool)) (cancel func()) { return func() {} }
+func (f fakeCluster) UID() view.UID                                  { return f.uid }
+func (fakeCluster) View() *view.View                                 { return nil }
+func (fakeCluster) OnView(func(*view.View)) (cancel func())          { return func() {} }
+func (fakeCluster) OnReachable(func(view.UID, bool)) (cancel func()) { return func() {} }
 
 // localRegion is a region with all shards here and no machines.
 func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fakeLease) {
@@ -194,7 +194,7 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 	return g, lease
 }
 
-func fakePorts(uid membership.UID, net host.Channels, lease host.Lease) Ports {
+func fakePorts(uid view.UID, net host.Channels, lease host.Lease) Ports {
 	return Ports{Cluster: fakeCluster{uid}, Lease: lease, Network: net, Log: slog.New(slog.DiscardHandler)}
 }
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 )
@@ -49,7 +49,7 @@ func (g *Region[M]) SendRaw(id string, body []byte) error {
 func CheckID(id string) error { return dataplane.CheckID(id) }
 
 // UID is the node's.
-func (g *Region[M]) UID() membership.UID { return membership.UID(g.plane.Self) }
+func (g *Region[M]) UID() view.UID { return view.UID(g.plane.Self) }
 
 // Messages is the codec of the type.
 func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.plane.Registry} }
@@ -60,7 +60,7 @@ func (g *Region[M]) Stopped() <-chan struct{} { return g.plane.Closed }
 // HandleRaw has fn called with what entities of the type post to a box of this node, perhaps by
 // several goroutines at a time; it must be quick, and must not keep body. A name is 1 to 128 bytes
 // and in use once per region.
-func (g *Region[M]) HandleRaw(name string, fn func(from membership.UID, body []byte)) (cancel func(), err error) {
+func (g *Region[M]) HandleRaw(name string, fn func(from view.UID, body []byte)) (cancel func(), err error) {
 	if name == "" || len(name) > boxMax {
 		return nil, fmt.Errorf("%w: its name has %d bytes, want 1 to %d", ErrBox, len(name), boxMax)
 	}
@@ -105,7 +105,7 @@ func (g *Region[M]) Attach(key any, make func() any) any {
 
 // Post sends bytes to a box of the type's region on a node. It never waits, and like every effect
 // needs the lease.
-func (c *Context[M]) Post(to membership.UID, box string, body []byte) error {
+func (c *Context[M]) Post(to view.UID, box string, body []byte) error {
 	r := c.r.plane
 	if !c.e.Shard.Holds() {
 		return ErrNoLease

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 )
 
@@ -14,7 +14,7 @@ import (
 type courier struct{ cart }
 
 func (k *courier) Carried(c *Context[message_], body []byte) error {
-	return c.Post(membership.UID(body[0])+1000, "box", append([]byte(c.ID()+":"), body...))
+	return c.Post(view.UID(body[0])+1000, "box", append([]byte(c.ID()+":"), body...))
 }
 
 // What is carried arrives at the entity wherever it lives, in order with what is told, and what is
@@ -28,7 +28,7 @@ func TestCarryAndPost(t *testing.T) {
 		start(b, typ)
 		w.install()
 		got := make(chan string, 1)
-		shut, err := ra.HandleRaw("box", func(_ membership.UID, body []byte) { got <- string(body) })
+		shut, err := ra.HandleRaw("box", func(_ view.UID, body []byte) { got <- string(body) })
 		if err != nil {
 			t.Fatal(err)
 		}

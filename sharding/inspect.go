@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // RegionState is what one region says of itself.
 type RegionState struct {
-	Node       membership.UID
+	Node       view.UID
 	Addr       string // of the node; empty if the view has it no more
 	Proxy      bool   // it never hosts
 	Registered bool   // with the coordinator of its view; a region that leaves is until it has handed everything over
@@ -39,7 +39,7 @@ type ClusterStats struct {
 
 // Unanswered is a member that gave no answer in time, and why.
 type Unanswered struct {
-	Node membership.UID
+	Node view.UID
 	Addr string
 	Err  error
 }
@@ -47,7 +47,7 @@ type Unanswered struct {
 // Location is where an entity is.
 type Location struct {
 	Shard  int
-	Node   membership.UID // that hosts the shard; 0: none does now
+	Node   view.UID // that hosts the shard; 0: none does now
 	Addr   string
 	Active bool // the entity runs, or stops
 }
@@ -122,7 +122,7 @@ func (s ClusterStats) String() string {
 // already. A shard is read under its lock, so none can fail; a node can, after QueryTimeout.
 //
 // Errors: ErrTimeout, ErrNodeGone, ErrStopped, ErrBufferFull, ErrTooManyAsks.
-func (g *Region[M]) State(ctx context.Context, node membership.UID) (RegionState, error) {
+func (g *Region[M]) State(ctx context.Context, node view.UID) (RegionState, error) {
 	return inspectNode(g.plane, ctx, node, codec.InspectIDs, "")
 }
 
@@ -180,7 +180,7 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 }
 
 // inspectNode asks one node.
-func inspectNode(r *dataplane.Plane, ctx context.Context, node membership.UID, what codec.Inspection,
+func inspectNode(r *dataplane.Plane, ctx context.Context, node view.UID, what codec.Inspection,
 	id string) (RegionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.QueryTimeout)
 	defer cancel()
@@ -192,7 +192,7 @@ func inspectNode(r *dataplane.Plane, ctx context.Context, node membership.UID, w
 }
 
 // stateOf is what a node has answered.
-func stateOf(r *dataplane.Plane, node membership.UID, w codec.State) RegionState {
+func stateOf(r *dataplane.Plane, node view.UID, w codec.State) RegionState {
 	s := RegionState{
 		Node: node, Proxy: w.Proxy, Registered: w.Registered, Entities: int(w.Entities),
 		Active: int(w.Active), Cut: w.Cut,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -107,7 +107,7 @@ func TestInspectionIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := g.State(t.Context(), membership.UID(g.plane.Self))
+	s, err := g.State(t.Context(), view.UID(g.plane.Self))
 	ids := 0
 	for _, sh := range s.Shards {
 		ids += len(sh.IDs)

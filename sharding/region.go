@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -163,7 +163,7 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 	if err != nil {
 		return Location{}, err
 	}
-	loc := Location{Shard: int(r.Routes.ShardOf(id)), Node: membership.UID(node), Active: true}
+	loc := Location{Shard: int(r.Routes.ShardOf(id)), Node: view.UID(node), Active: true}
 	if v := r.Cluster.View(); v != nil {
 		m, _ := v.Member(loc.Node)
 		loc.Addr = m.Addr
@@ -173,7 +173,7 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 
 // Locate says on which node the entity's shard lives, as far as this region knows; ok is false
 // while the home is unknown or moving.
-func (g *Region[M]) Locate(id string) (home membership.UID, ok bool) {
+func (g *Region[M]) Locate(id string) (home view.UID, ok bool) {
 	return g.plane.Routes.Home(g.plane.Routes.ShardOf(id))
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -44,7 +44,7 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 	regions := make([]*Region[message_], 2)
 	for i, m := range meshes {
 		g := &Region[message_]{
-			plane: dataplane.New(planeSettings(fakePorts(membership.UID(i+1), meshNet{m}, &fakeLease{}), typ)),
+			plane: dataplane.New(planeSettings(fakePorts(view.UID(i+1), meshNet{m}, &fakeLease{}), typ)),
 		}
 		regions[i] = g
 		var shards []*dataplane.Shard

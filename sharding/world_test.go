@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -25,7 +25,7 @@ type world struct {
 	hub    *memory.Hub
 	store  *sharedState
 	nodes  []*fakeNode
-	epoch  membership.Epoch
+	epoch  view.Epoch
 	lastUp uint32
 	closes bool // the cluster shuts down
 }
@@ -33,14 +33,14 @@ type world struct {
 // fakeNode is one node of the world. It has the ports that a region needs.
 type fakeNode struct {
 	w      *world
-	member membership.Member
+	member view.Member
 	mesh   *transport.Mesh
 	lost   atomic.Bool // the lease
 	gone   bool
 
 	mu    sync.Mutex
-	view  *membership.View
-	views []func(*membership.View)
+	view  *view.View
+	views []func(*view.View)
 	lease []func(bool)
 	links []func(transport.LinkEvent)
 	leave []func(context.Context) error
@@ -64,8 +64,8 @@ func (w *world) join(roles ...string) *fakeNode {
 		w.t.Fatal(err)
 	}
 	n.mesh = m
-	n.member = membership.Member{
-		UID: membership.UID(1000 + w.lastUp), Addr: addr, Roles: roles, Status: membership.Up, UpNumber: w.lastUp,
+	n.member = view.Member{
+		UID: view.UID(1000 + w.lastUp), Addr: addr, Roles: roles, Status: view.Up, UpNumber: w.lastUp,
 	}
 	w.nodes = append(w.nodes, n)
 	w.t.Cleanup(func() { _ = m.Close() })
@@ -78,7 +78,7 @@ func (w *world) install() { w.installBut()() }
 // installBut does so, except for some nodes, which get it when the result is called.
 func (w *world) installBut(late ...*fakeNode) (catchUp func()) {
 	w.epoch++
-	v := &membership.View{Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes}
+	v := &view.View{Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes}
 	peers := map[transport.NodeID]string{}
 	for _, n := range w.nodes {
 		if !n.gone {
@@ -86,7 +86,7 @@ func (w *world) installBut(late ...*fakeNode) (catchUp func()) {
 			peers[transport.NodeID(n.member.UID)] = n.member.Addr
 		}
 	}
-	slices.SortFunc(v.Members, func(a, b membership.Member) int { return int(a.UpNumber) - int(b.UpNumber) })
+	slices.SortFunc(v.Members, func(a, b view.Member) int { return int(a.UpNumber) - int(b.UpNumber) })
 	give := func(n *fakeNode) {
 		others := map[transport.NodeID]string{}
 		for id, addr := range peers {
@@ -154,7 +154,7 @@ func (w *world) leaves(n *fakeNode, within time.Duration) error {
 // handsOver is the first half of leaves: the node stays a member, so what it still has to send or
 // to be answered gets through.
 func (w *world) handsOver(n *fakeNode, within time.Duration) error {
-	n.member.Status = membership.Leaving
+	n.member.Status = view.Leaving
 	w.install()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -209,16 +209,16 @@ func register[F any](mu *sync.Mutex, list *[]F, fn F) (cancel func()) {
 	return func() {}
 }
 
-func (n *fakeNode) UID() membership.UID { return n.member.UID }
-func (n *fakeNode) View() *membership.View {
+func (n *fakeNode) UID() view.UID { return n.member.UID }
+func (n *fakeNode) View() *view.View {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.view
 }
-func (n *fakeNode) OnView(fn func(*membership.View)) (cancel func()) {
+func (n *fakeNode) OnView(fn func(*view.View)) (cancel func()) {
 	return register(&n.mu, &n.views, fn)
 }
-func (n *fakeNode) OnReachable(func(membership.UID, bool)) (cancel func()) {
+func (n *fakeNode) OnReachable(func(view.UID, bool)) (cancel func()) {
 	return func() {}
 }
 func (n *fakeNode) Holds() bool                                      { return !n.lost.Load() }

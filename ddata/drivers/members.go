@@ -6,13 +6,15 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // MembersHost is the world around a Members. Its methods are called by Step. They must not call
 // Step again: what they have for the machine comes later, as an input.
 type MembersHost interface {
 	// Publish gets the lease after each step, before anything that the step wants is carried out.
-	Publish(membership.Lease)
+	Publish(nodelease.Lease)
 	// Write has a record written, and answers later with membership.Persisted. The bytes are its
 	// own. There is no second one before the answer.
 	Write(record []byte)
@@ -22,13 +24,13 @@ type MembersHost interface {
 	// Unmarked gets a grant that was not sent because Covers is false.
 	Unmarked(message.Envelope)
 	// Connect makes the members of a view peers, beside those of the views before.
-	Connect(*membership.View)
+	Connect(*view.View)
 	// Send sends a message, encoded in payload, which is not changed later. It may be lost.
 	Send(e message.Envelope, payload []byte)
 	// Disconnect ends the links to nodes that no installed view lists.
 	Disconnect()
 	// Install tells the layers above of a view. Views come in the order of their epochs.
-	Install(*membership.View)
+	Install(*view.View)
 	// Arbitrate does what the machine wants of the arbiter's lease, one after the other.
 	Arbitrate(arbitration.Op)
 	// Prolonged returns until when the arbiter's lease is held, and whether that has changed since
@@ -52,7 +54,7 @@ type Members struct {
 
 	last time.Time // of the last step
 	told struct {  // the view that was sent last, as it is sent
-		view    *membership.View
+		view    *view.View
 		payload []byte
 	}
 }

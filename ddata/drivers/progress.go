@@ -1,6 +1,9 @@
 package drivers
 
-import "github.com/coterie-go/coterie/ddata/membership"
+import (
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
 
 // Progress folds what the replicators of all roles of a node report into what its membership must
 // know: whether all have caught up, up to which epoch all have settled, and the last move of keys
@@ -10,24 +13,24 @@ type Progress struct {
 	post  func(membership.Input)
 
 	caughtUp map[string]bool
-	settled  map[string]membership.Epoch
+	settled  map[string]view.Epoch
 	moved    map[string]uint16
 	said     struct {
 		caughtUp bool
-		settled  membership.Epoch
+		settled  view.Epoch
 	}
 }
 
 // NewProgress returns the Progress of a node with these roles. Its methods call post, in order.
 func NewProgress(roles []string, post func(membership.Input)) *Progress {
 	return &Progress{
-		roles: roles, post: post, caughtUp: map[string]bool{}, settled: map[string]membership.Epoch{},
+		roles: roles, post: post, caughtUp: map[string]bool{}, settled: map[string]view.Epoch{},
 		moved: map[string]uint16{},
 	}
 }
 
 // Reached takes how far a role's replicator is.
-func (p *Progress) Reached(role string, caughtUp bool, settled membership.Epoch) {
+func (p *Progress) Reached(role string, caughtUp bool, settled view.Epoch) {
 	p.caughtUp[role], p.settled[role] = caughtUp, settled
 	all, least := true, settled
 	for _, r := range p.roles {

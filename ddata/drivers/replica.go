@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/storage"
@@ -28,7 +28,7 @@ type ReplicaHost interface {
 	// Tell tells what else a step has shown (Effects.Notable).
 	Tell(*replicator.Effects)
 	// Reached tells how far the replica is, each time that this has changed.
-	Reached(caughtUp bool, settled membership.Epoch)
+	Reached(caughtUp bool, settled view.Epoch)
 	// Moved tells that the replica has done its part of a move of keys.
 	Moved(number uint16)
 }
@@ -52,7 +52,7 @@ type Replica struct {
 // reached is how far the replica is, as the host was told.
 type reached struct {
 	caughtUp bool
-	settled  membership.Epoch
+	settled  view.Epoch
 }
 
 // pending is an operation that is under way.
@@ -144,7 +144,7 @@ func (d *Replica) Step(now time.Time, in replicator.Input) {
 // reach tells how far the replica is. The effects do not show each advance: a view before the
 // installed one that becomes known may be the last that was missing.
 func (d *Replica) reach() {
-	now := reached{d.m.CaughtUp(), membership.Epoch(d.m.Settled())}
+	now := reached{d.m.CaughtUp(), view.Epoch(d.m.Settled())}
 	if now != d.told {
 		d.told = now
 		d.host.Reached(now.caughtUp, now.settled)
@@ -168,7 +168,7 @@ func (d *Replica) reply(now time.Time, res replicator.Result, leased bool) {
 
 // ViewOf is a view of the members as the replicators of a role need it. durable is false on nodes
 // without durable keys, whatever was agreed on before.
-func ViewOf(v *membership.View, role string, durable bool) replicator.View {
+func ViewOf(v *view.View, role string, durable bool) replicator.View {
 	out := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
 	if durable {
 		out.Durable, out.Moving, out.Moves = v.Durable, v.Moving, v.Moves

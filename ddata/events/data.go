@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -24,14 +24,14 @@ type (
 	RepairBegan struct {
 		Role  string
 		Space keyspace.Space
-		Peer  membership.UID
+		Peer  view.UID
 	}
 	// RepairEnded: it has ended: done, broken off, or put off until the member has repaired itself
 	// from here.
 	RepairEnded struct {
 		Role  string
 		Space keyspace.Space
-		Peer  membership.UID
+		Peer  view.UID
 		State replicator.RepairState
 		Items uint64 // that were fetched, if it is done
 		Took  time.Duration
@@ -40,7 +40,7 @@ type (
 	WritersHeld struct {
 		Role  string
 		Space keyspace.Space
-		Peer  membership.UID
+		Peer  view.UID
 		Held  int // writers that wait now
 	}
 	// KeyLarge: a key has grown beyond replicator.Config.LargeKey, or by a tenth since that was
@@ -54,13 +54,13 @@ type (
 	Diverged struct {
 		Role, Key string
 		Dot       crdt.Dot
-		Peer      membership.UID
+		Peer      view.UID
 		Dots      int // that differed, all in all; the first few are told
 	}
 	// PeerMalformed: messages of a member make no sense; said at most once a minute.
 	PeerMalformed struct {
 		Role  string
-		Peer  membership.UID
+		Peer  view.UID
 		Count uint64 // since the member came
 	}
 )

@@ -3,7 +3,7 @@ package events
 import (
 	"log/slog"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -33,7 +33,7 @@ type (
 	// MessageMalformed: bytes from another node are no message.
 	MessageMalformed struct {
 		What string // "membership", "replicator", "singleton"
-		Peer membership.UID
+		Peer view.UID
 		Err  error
 	}
 )

@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -58,13 +60,13 @@ func TestEventsPrintThemselves(t *testing.T) {
 	for _, e := range kinds() {
 		switch e.(type) {
 		case ViewInstalled:
-			e = ViewInstalled{&membership.View{}}
+			e = ViewInstalled{&view.View{}}
 		case KeysMoving:
-			e = KeysMoving{&membership.View{}}
+			e = KeysMoving{&view.View{}}
 		case KeysDurable:
-			e = KeysDurable{&membership.View{}}
+			e = KeysDurable{&view.View{}}
 		case KeysWaiting:
-			e = KeysWaiting{View: &membership.View{}}
+			e = KeysWaiting{View: &view.View{}}
 		}
 		var b bytes.Buffer
 		log := Log(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug})))
@@ -116,16 +118,16 @@ func TestLevels(t *testing.T) {
 }
 
 func TestEventsOfTheMembership(t *testing.T) {
-	m := membership.Member{UID: 1, Addr: "a:1"}
+	m := view.Member{UID: 1, Addr: "a:1"}
 	known := map[string]bool{}
 	for in, want := range map[membership.Event]string{
-		membership.KeysMoving{View: &membership.View{Moving: []string{"a/*"}}}: "keys become durable keys=[a/*]",
-		membership.KeysWaiting{View: &membership.View{Moving: []string{"a/*"}},
+		membership.KeysMoving{View: &view.View{Moving: []string{"a/*"}}}: "keys become durable keys=[a/*]",
+		membership.KeysWaiting{View: &view.View{Moving: []string{"a/*"}},
 			Missing: "1@a:1"}: "updates of keys that become durable wait for members that have not done their part " +
 			"keys=[a/*] members=1@a:1",
-		membership.KeysDurable{View: &membership.View{Durable: []string{"a/*"}}}: "keys are durable keys=[a/*]",
-		membership.ArbiterTaken{Epoch: 2}:                                        "arbiter's lease taken epoch=e2",
-		membership.ArbiterGiven{Reason: "r"}:                                     "arbiter's lease given up reason=r",
+		membership.KeysDurable{View: &view.View{Durable: []string{"a/*"}}}: "keys are durable keys=[a/*]",
+		membership.ArbiterTaken{Epoch: 2}:                                  "arbiter's lease taken epoch=e2",
+		membership.ArbiterGiven{Reason: "r"}:                               "arbiter's lease given up reason=r",
 		membership.ArbiterFailing{Reason: "r"}: "arbiter's lease cannot be used " +
 			"reason=r",
 		membership.Waiting{Reason: "r"}:         "waiting reason=r",
@@ -133,11 +135,11 @@ func TestEventsOfTheMembership(t *testing.T) {
 		membership.Forked{Own: "a", Other: "b"}: "forked own=a other=b",
 		membership.SecondCluster{UID: 1, Addr: "a:1", Cluster: 2}: "there is a second cluster of this name: " +
 			"stop the nodes of the one that was founded by mistake, and start them anew without their Dir cluster=" +
-			membership.ClusterID(2).String() + " member=" + membership.UID(1).String() + " addr=a:1",
+			view.ClusterID(2).String() + " member=" + view.UID(1).String() + " addr=a:1",
 		membership.LeaseRegained{Epoch: 2}:                             "lease gained epoch=e2",
 		membership.LeaseLost{Epoch: 2, Why: membership.LeaseSuspended}: "lease lost epoch=e2 why=suspended",
 		membership.RefusedNode{UID: 1, Addr: "a:1", Text: "t"}: "node refused uid=1 addr=a:1 reason=" +
-			membership.Reason(0).String() + " text=t",
+			bootstrap.Reason(0).String() + " text=t",
 	} {
 		known[reflect.TypeOf(in).Name()] = true
 		if got := OfMembership(in).String(); got != want {

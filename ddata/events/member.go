@@ -4,36 +4,37 @@ import (
 	"log/slog"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Events of the membership.
 type (
 	// ViewInstalled: the members have decided on a view, which counts here from now on.
-	ViewInstalled struct{ View *membership.View }
+	ViewInstalled struct{ View *view.View }
 	// MemberJoined: a view lists a new member, which is Joining: it learns the data, and does not
 	// vote yet.
-	MemberJoined struct{ Member membership.Member }
+	MemberJoined struct{ Member view.Member }
 	// MemberUp: a member became Up.
-	MemberUp struct{ Member membership.Member }
+	MemberUp struct{ Member view.Member }
 	// MemberLeaving: a member is going, and hands over what it runs.
-	MemberLeaving struct{ Member membership.Member }
+	MemberLeaving struct{ Member view.Member }
 	// MemberRemoved: a member is no longer in the view.
-	MemberRemoved struct{ Member membership.Member }
+	MemberRemoved struct{ Member view.Member }
 	// MemberUnreachable: this node hears nothing of a member, which stays one.
-	MemberUnreachable struct{ Member membership.Member }
+	MemberUnreachable struct{ Member view.Member }
 	// MemberReachable: this node hears the member again.
-	MemberReachable struct{ Member membership.Member }
+	MemberReachable struct{ Member view.Member }
 	// OldestChanged: singletons of a role of this node have another place.
 	OldestChanged struct {
 		Role   string
-		Member membership.Member // with uid 0: there is no member that could be it
-		Self   bool              // it is this node
+		Member view.Member // with uid 0: there is no member that could be it
+		Self   bool        // it is this node
 	}
 	// LeaseGained: this node may run entities and singletons.
-	LeaseGained struct{ Epoch membership.Epoch }
+	LeaseGained struct{ Epoch view.Epoch }
 	// LeaseLost: this node may run nothing until LeaseGained.
 	LeaseLost struct {
-		Epoch membership.Epoch
+		Epoch view.Epoch
 		Why   membership.LeaseLoss
 	}
 	// Waiting: why founding or joining does not go on; said when the reason changes.
@@ -44,7 +45,7 @@ type (
 	Downed struct{ Reason string }
 	// ArbiterTaken: this node has got the lease of downing.LeaseMajority, and speaks for the
 	// arbiter from now on.
-	ArbiterTaken struct{ Epoch membership.Epoch }
+	ArbiterTaken struct{ Epoch view.Epoch }
 	// ArbiterGiven: this node speaks for the arbiter no longer.
 	ArbiterGiven struct{ Reason string }
 	// ArbiterFailing: the lease of downing.LeaseMajority cannot be used; said when the reason
@@ -55,13 +56,13 @@ type (
 	// KeysMoving: data that was volatile begins to become durable, of the keys that View.Moving
 	// names, because a node has come whose Config.DurableKeys names them. Updates of them wait
 	// until KeysDurable.
-	KeysMoving struct{ View *membership.View }
+	KeysMoving struct{ View *view.View }
 	// KeysDurable: that has ended. View.Durable names all durable keys of the cluster.
-	KeysDurable struct{ View *membership.View }
+	KeysDurable struct{ View *view.View }
 	// KeysWaiting: KeysMoving lasts, because members cannot be reached, or their disks take
 	// nothing; said once a minute by the oldest member. Missing names them.
 	KeysWaiting struct {
-		View    *membership.View
+		View    *view.View
 		Missing string
 	}
 	// SecondCluster: a node of another cluster has the same name and is in touch with this one: one
@@ -114,7 +115,7 @@ func OfMembership(e membership.Event) Event {
 	panic("events: unknown event of the membership: " + e.String())
 }
 
-func memberLine(level slog.Level, message string, m membership.Member) Line {
+func memberLine(level slog.Level, message string, m view.Member) Line {
 	return line(level, message, slog.String("member", m.String()))
 }
 

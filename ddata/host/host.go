@@ -8,7 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -41,14 +41,14 @@ type Host struct {
 // Cluster is the membership as the node knows it.
 type Cluster interface {
 	// UID is this node's.
-	UID() membership.UID
+	UID() view.UID
 	// View is the installed view, nil before the first.
-	View() *membership.View
+	View() *view.View
 	// OnView registers fn for every view that is installed from now on, and nil when this node is
 	// no member any more.
-	OnView(fn func(*membership.View)) (cancel func())
+	OnView(fn func(*view.View)) (cancel func())
 	// OnReachable registers fn for changes of whether a member can be reached from here.
-	OnReachable(fn func(uid membership.UID, ok bool)) (cancel func())
+	OnReachable(fn func(uid view.UID, ok bool)) (cancel func())
 }
 
 // Lease is the node's permission to run what must run once.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -108,12 +108,12 @@ func (u *Unserved) answer(ch transport.Channel, from transport.NodeID, q Questio
 // their successors ask again.
 func (u *Unserved) keepLocked(ch transport.Channel, peer transport.NodeID, promised []byte) bool {
 	v := u.cluster.View()
-	if v == nil || !v.Has(membership.UID(peer)) || u.shares[peer] >= promisesMax {
+	if v == nil || !v.Has(view.UID(peer)) || u.shares[peer] >= promisesMax {
 		return false
 	}
 	if len(u.promises) >= promisesTotalMax {
 		for old, p := range u.promises { // order: all are looked at
-			if !v.Has(membership.UID(p.peer)) {
+			if !v.Has(view.UID(p.peer)) {
 				u.forgetLocked(old)
 			}
 		}

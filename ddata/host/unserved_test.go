@@ -8,23 +8,23 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
 // fakeNode is a cluster of members, and channels that note what was sent and dropped.
 type fakeNode struct {
-	view    *membership.View
+	view    *view.View
 	sent    [][]byte
 	lanes   []transport.Lane
 	dropped int
 }
 
-func newFake(members ...membership.UID) *fakeNode {
-	n := &fakeNode{view: &membership.View{}}
+func newFake(members ...view.UID) *fakeNode {
+	n := &fakeNode{view: &view.View{}}
 	for _, uid := range members {
-		n.view.Members = append(n.view.Members, membership.Member{UID: uid})
+		n.view.Members = append(n.view.Members, view.Member{UID: uid})
 	}
 	return n
 }
@@ -33,14 +33,14 @@ func (n *fakeNode) unserved() *Unserved {
 	return NewUnserved(n, n, slog.New(slog.NewTextHandler(io.Discard, nil)))
 }
 
-func (n *fakeNode) UID() membership.UID                                    { return 1 }
-func (n *fakeNode) View() *membership.View                                 { return n.view }
-func (n *fakeNode) OnView(func(*membership.View)) (cancel func())          { return func() {} }
-func (n *fakeNode) OnReachable(func(membership.UID, bool)) (cancel func()) { return func() {} }
-func (n *fakeNode) Claim(transport.Channel) []byte                         { return nil }
-func (n *fakeNode) Handle(transport.Channel, transport.Handler)            {}
-func (n *fakeNode) CountDrop(_ transport.Drop, frames int)                 { n.dropped += frames }
-func (n *fakeNode) OnLink(func(transport.LinkEvent)) (cancel func())       { return func() {} }
+func (n *fakeNode) UID() view.UID                                    { return 1 }
+func (n *fakeNode) View() *view.View                                 { return n.view }
+func (n *fakeNode) OnView(func(*view.View)) (cancel func())          { return func() {} }
+func (n *fakeNode) OnReachable(func(view.UID, bool)) (cancel func()) { return func() {} }
+func (n *fakeNode) Claim(transport.Channel) []byte                   { return nil }
+func (n *fakeNode) Handle(transport.Channel, transport.Handler)      {}
+func (n *fakeNode) CountDrop(_ transport.Drop, frames int)           { n.dropped += frames }
+func (n *fakeNode) OnLink(func(transport.LinkEvent)) (cancel func()) { return func() {} }
 func (n *fakeNode) Append(_ transport.NodeID, lane transport.Lane, _ uint32, _ transport.Channel,
 	fill func([]byte) []byte, _ func() error) error {
 	n.sent, n.lanes = append(n.sent, fill(nil)), append(n.lanes, lane)
@@ -132,8 +132,8 @@ func TestGoneNodesLeaveRoomForPromises(t *testing.T) {
 	n := newFake()
 	u := n.unserved()
 	for i := range promisesTotalMax {
-		gone := membership.UID(i%100 + 10)
-		n.view = &membership.View{Members: []membership.Member{{UID: gone}}}
+		gone := view.UID(i%100 + 10)
+		n.view = &view.View{Members: []view.Member{{UID: gone}}}
 		if !n.ask(u, transport.NodeID(gone), transport.Channel(i+1), "a") {
 			t.Fatalf("no place for the %dth", i)
 		}

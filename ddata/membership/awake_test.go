@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 )
@@ -57,7 +58,10 @@ func TestPausedFoundersGoOn(t *testing.T) {
 		w.start(a, nil)
 	}
 	proposer := slices.MinFunc(w.nodes, func(a, b *node) int { return cmp.Compare(a.uid, b.uid) })
-	w.filter = func(from, _ *node, msg message.Message) bool { _, lock := msg.(Lock); return !lock || from == proposer }
+	w.filter = func(from, _ *node, msg message.Message) bool {
+		_, lock := msg.(bootstrap.Lock)
+		return !lock || from == proposer
+	}
 	locked := func() bool {
 		return !slices.ContainsFunc(w.living(), func(n *node) bool { return !n.m.seeker.IsLocked() })
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // big returns a machine that is the oldest of n members, and the time.
@@ -23,7 +24,9 @@ func big(b *testing.B, n int) (*Machine, time.Time) {
 	next.LastUp = uint32(n)
 	next.Members = append(next.Members, m.view.Members[0])
 	for i := 2; i <= n; i++ {
-		next.Members = append(next.Members, Member{UID: UID(i), Addr: fmt.Sprint(i), Status: Up, UpNumber: uint32(i)})
+		next.Members = append(next.Members, view.Member{
+			UID: view.UID(i), Addr: fmt.Sprint(i), Status: view.Up, UpNumber: uint32(i),
+		})
 	}
 	m.Step(now, Receive{From: 2, Msg: message.Commit{View: next}})
 	if m.view.Epoch != 2 {
@@ -44,7 +47,7 @@ func BenchmarkStep(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				now = now.Add(pace)
-				from := UID(2 + i%(n-1))
+				from := view.UID(2 + i%(n-1))
 				m.Step(now, Receive{From: from, Msg: hb})
 				m.Step(now, Receive{From: from, Msg: message.Grant{Cluster: hb.Cluster, Epoch: hb.Epoch,
 					Mono: int64(now.Sub(start)), Wall: now.UnixNano(),

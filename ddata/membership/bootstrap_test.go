@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/record"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // TestFoundExactlyOnce: nodes start at different times, messages get lost, and fewer than twice the
@@ -33,7 +35,7 @@ func TestFoundExactlyOnce(t *testing.T) {
 		}
 		w.run(8 * time.Second)
 		w.until(2*time.Minute, w.converged)
-		clusters := make(map[ClusterID]bool)
+		clusters := make(map[view.ClusterID]bool)
 		for p := range w.checker.views {
 			clusters[p.cluster] = true
 		}
@@ -61,28 +63,30 @@ func TestExpectOfOne(t *testing.T) {
 // TestRefused: the reason is known on both sides, with the name of the setting and both values.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
-		reason Reason
+		reason bootstrap.Reason
 		says   string // on both sides
 		tune   func(*Config)
 	}{
-		{ReasonName, `cluster is named "", the node says "other"`, func(c *Config) { c.Name = "other" }},
-		{ReasonConfig, "Shards is 4 at M and 5 at x", func(c *Config) {
-			c.Compatibility = []Setting{NewSetting("Shards", 5)}
+		{bootstrap.ReasonName, `cluster is named "", the node says "other"`, func(c *Config) { c.Name = "other" }},
+		{bootstrap.ReasonConfig, "Shards is 4 at M and 5 at x", func(c *Config) {
+			c.Compatibility = []bootstrap.Setting{bootstrap.NewSetting("Shards", 5)}
 		}},
-		{ReasonConfig, "Shards is 4 at M and unknown at x", func(c *Config) { c.Compatibility = nil }},
-		{ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) {
-			c.Compatibility = append(c.Compatibility, NewSetting("Codec", 1))
+		{bootstrap.ReasonConfig, "Shards is 4 at M and unknown at x", func(c *Config) { c.Compatibility = nil }},
+		{bootstrap.ReasonConfig, "Codec is unknown at M and 1 at x", func(c *Config) {
+			c.Compatibility = append(c.Compatibility, bootstrap.NewSetting("Codec", 1))
 		}},
-		{ReasonConfig, "LeaseDuration is 6s at M and 5s at x", func(c *Config) { c.LeaseDuration = 5 * time.Second }},
-		{ReasonConfig, "Epsilon is 0.03 at M and 0.02 at x", func(c *Config) { c.Epsilon = 0.02 }},
-		{ReasonConfig, "Strategy is keep-majority at M and static-quorum 2 at x", func(c *Config) {
+		{bootstrap.ReasonConfig, "LeaseDuration is 6s at M and 5s at x", func(c *Config) {
+			c.LeaseDuration = 5 * time.Second
+		}},
+		{bootstrap.ReasonConfig, "Epsilon is 0.03 at M and 0.02 at x", func(c *Config) { c.Epsilon = 0.02 }},
+		{bootstrap.ReasonConfig, "Strategy is keep-majority at M and static-quorum 2 at x", func(c *Config) {
 			c.Strategy = downing.StaticQuorum{Size: 2}
 		}},
-		{ReasonConfig, "VotersMax is 0 at M and 3 at x", func(c *Config) { c.VotersMax = 3 }},
-		{ReasonRole, "address b is that of", func(c *Config) { c.Addr = "b" }},
+		{bootstrap.ReasonConfig, "VotersMax is 0 at M and 3 at x", func(c *Config) { c.VotersMax = 3 }},
+		{bootstrap.ReasonRole, "address b is that of", func(c *Config) { c.Addr = "b" }},
 	} {
 		cfg := LAN()
-		cfg.Compatibility = []Setting{NewSetting("Shards", 4)}
+		cfg.Compatibility = []bootstrap.Setting{bootstrap.NewSetting("Shards", 4)}
 		w := newWorld(t, 1, cfg)
 		w.found(2)
 		var seen []RefusedNode
@@ -120,8 +124,8 @@ func TestLateRefusalMeetsNobody(t *testing.T) {
 	w.found(2)
 	n := w.start("x", nil)
 	n.step(Receive{
-		From: w.nodes[0].uid, FromAddr: "a", Msg: Refuse{
-			To: n.uid + 1, Reason: ReasonConfig, Text: "of the one before",
+		From: w.nodes[0].uid, FromAddr: "a", Msg: bootstrap.Refuse{
+			To: n.uid + 1, Reason: bootstrap.ReasonConfig, Text: "of the one before",
 		},
 	})
 	if !w.until(20*time.Second, w.converged) || !n.alive {
@@ -136,7 +140,7 @@ func TestMisfitsDoNotFound(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(2), 2
 	a := w.start("a", nil)
-	b := w.start("b", func(c *Config) { c.Compatibility = []Setting{NewSetting("Shards", 5)} })
+	b := w.start("b", func(c *Config) { c.Compatibility = []bootstrap.Setting{bootstrap.NewSetting("Shards", 5)} })
 	w.run(10 * time.Second)
 	for _, n := range []*node{a, b} {
 		if n.m.View() != nil || !strings.Contains(strings.Join(n.waiting, "\n"), "configuration") {
@@ -211,7 +215,7 @@ func TestForeignDisk(t *testing.T) {
 	n := w.start("x", nil)
 	w.run(3 * time.Second)
 	var refused *RefusedError
-	if !errors.As(n.done, &refused) || refused.Reason != ReasonDisk {
+	if !errors.As(n.done, &refused) || refused.Reason != bootstrap.ReasonDisk {
 		t.Errorf("ended with %v", n.done)
 	}
 }
@@ -225,7 +229,7 @@ func TestCopiedDiskIsRefused(t *testing.T) {
 		copied := w.start("x", func(c *Config) { c.Disk = diskOf(original) })
 		w.run(12 * time.Second)
 		var refused *RefusedError
-		if !errors.As(copied.done, &refused) || refused.Reason != ReasonCopy ||
+		if !errors.As(copied.done, &refused) || refused.Reason != bootstrap.ReasonCopy ||
 			!strings.Contains(refused.Text, original) {
 			t.Errorf("a copy of the disk of %s ended with %v", original, copied.done)
 		}
@@ -321,9 +325,9 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 					i := int(x - 'a')
 					switch x {
 					case 'l':
-						i = slices.IndexFunc(rest, func(m Member) bool { return m.UID == last.Members[0].UID })
+						i = slices.IndexFunc(rest, func(m view.Member) bool { return m.UID == last.Members[0].UID })
 					case 'x':
-						i = slices.IndexFunc(rest, func(m Member) bool {
+						i = slices.IndexFunc(rest, func(m view.Member) bool {
 							return m.UID != last.Members[0].UID && m.UID != 0
 						})
 					}
@@ -348,7 +352,7 @@ func TestColdStartNeedsQuorumOfDisks(t *testing.T) {
 			v := w.living()[0].m.View()
 			founders := len(c.few) + len(c.enough)
 			if v.Cluster != last.Cluster || v.Epoch <= last.Epoch || !v.Founded ||
-				!reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{last.Disks("r")}) ||
+				!reflect.DeepEqual(v.LastDisks("r"), [][]view.DiskID{last.Disks("r")}) ||
 				len(v.Members) != founders {
 				t.Errorf("founded %v after %v", v, last)
 			}
@@ -376,7 +380,7 @@ func TestColdStartByWordOfOperator(t *testing.T) {
 		t.Fatal("not founded:", w.living()[0].m)
 	}
 	if v := w.living()[0].m.View(); v.Cluster != last.Cluster || v.Epoch <= last.Epoch ||
-		!reflect.DeepEqual(v.LastDisks("r"), [][]DiskID{v.Disks("r")}) {
+		!reflect.DeepEqual(v.LastDisks("r"), [][]view.DiskID{v.Disks("r")}) {
 		t.Errorf("founded %v after %v", v, last)
 	}
 }
@@ -465,7 +469,7 @@ func TestFounderDiesBeforeLocking(t *testing.T) {
 		}
 	}
 	w.filter = func(_, to *node, msg message.Message) bool {
-		if _, lock := msg.(Lock); lock && to == victim && victim.alive {
+		if _, lock := msg.(bootstrap.Lock); lock && to == victim && victim.alive {
 			victim.crash()
 		}
 		return true
@@ -513,9 +517,9 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	w := newWorld(t, 11, LAN())
 	w.found(3)
 	v := sampleView()
-	v.Members = []Member{
-		{UID: 1, Addr: "y", Status: Up, UpNumber: 2, Disk: diskOf("y")},
-		{UID: 2, Addr: "x", Status: Up, UpNumber: 1, Disk: diskOf("x")},
+	v.Members = []view.Member{
+		{UID: 1, Addr: "y", Status: view.Up, UpNumber: 2, Disk: diskOf("y")},
+		{UID: 2, Addr: "x", Status: view.Up, UpNumber: 1, Disk: diskOf("x")},
 	}
 	w.disks["x"] = record.Record{Pending: v}.Encode()
 	for _, n := range w.living() {

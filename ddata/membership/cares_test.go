@@ -4,7 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // This file has what random worlds hardly notice: each care in one step of one machine.
@@ -56,10 +58,10 @@ func TestLateProbeOfARemovedMember(t *testing.T) {
 	if !w.until(w.base.SelfDownAfter, func() bool { return !n.m.View().Has(gone.uid) }) {
 		t.Fatal("not removed:", n.m)
 	}
-	got := sends[Refuse](n.hear(gone, Probe{
+	got := sends[bootstrap.Refuse](n.hear(gone, bootstrap.Probe{
 		Protocol: Protocol, Settings: n.m.common.Settings, Self: gone.m.cfg.self(),
 	}), gone)
-	if n.m.joiners.Has(gone.uid) || len(got) != 1 || got[0].Reason != ReasonGone {
+	if n.m.joiners.Has(gone.uid) || len(got) != 1 || got[0].Reason != bootstrap.ReasonGone {
 		t.Errorf("it is answered with %v, joins %t", got, n.m.joiners.Has(gone.uid))
 	}
 }
@@ -93,7 +95,7 @@ func TestForeignChildIsAFork(t *testing.T) {
 	ns := w.found(3)
 	n, o := ns[0], ns[1]
 	own := n.m.View()
-	v := own.Next(Hash{1})
+	v := own.Next(view.Hash{1})
 	v.Members = slices.Clone(own.Members)
 	fx := n.hear(o, message.Commit{View: v})
 	forked := slices.ContainsFunc(fx.Events, func(e Event) bool { _, is := e.(Forked); return is })
@@ -124,16 +126,16 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 	if n.m.View() != three {
 		t.Fatalf("%v has not installed %v", n.m, three)
 	}
-	probe := Probe{
+	probe := bootstrap.Probe{
 		Protocol: Protocol, Settings: n.m.common.Settings, Self: joiner.m.cfg.self(),
 		Heard: three.Epoch, First: one.Epoch,
 	}
-	got := sends[Refuse](n.hear(joiner, probe), joiner)
-	if n.m.joiners.Has(joiner.uid) || len(got) != 1 || got[0].Reason != ReasonGone {
+	got := sends[bootstrap.Refuse](n.hear(joiner, probe), joiner)
+	if n.m.joiners.Has(joiner.uid) || len(got) != 1 || got[0].Reason != bootstrap.ReasonGone {
 		t.Errorf("a node that may have been a member: %v, joins %t", got, n.m.joiners.Has(joiner.uid))
 	}
 	probe.First = three.Epoch
-	if here := sends[JoinReply](n.hear(joiner, probe), joiner); len(here) != 1 {
+	if here := sends[bootstrap.JoinReply](n.hear(joiner, probe), joiner); len(here) != 1 {
 		t.Errorf("a node that came later: %v", here)
 	}
 	if !n.m.joiners.Has(joiner.uid) {

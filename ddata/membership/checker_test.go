@@ -12,24 +12,24 @@ import (
 // It knows the views that were installed and the nodes that act, not how either came about.
 type checker struct {
 	faults  []string
-	views   map[place]*View
+	views   map[place]*view.View
 	first   map[place]time.Duration
-	actors  map[UID]bool
-	heard   map[UID]Epoch // of the first view that the node itself installed
-	lastAct time.Duration // when a node last acted
-	more    func()        // what else to look at, at every instant; nil = nothing
+	actors  map[view.UID]bool
+	heard   map[view.UID]view.Epoch // of the first view that the node itself installed
+	lastAct time.Duration           // when a node last acted
+	more    func()                  // what else to look at, at every instant; nil = nothing
 }
 
 type place struct {
-	cluster ClusterID
-	epoch   Epoch
+	cluster view.ClusterID
+	epoch   view.Epoch
 }
 
 func (j *checker) init() {
-	j.views = make(map[place]*View)
+	j.views = make(map[place]*view.View)
 	j.first = make(map[place]time.Duration)
-	j.actors = make(map[UID]bool)
-	j.heard = make(map[UID]Epoch)
+	j.actors = make(map[view.UID]bool)
+	j.heard = make(map[view.UID]view.Epoch)
 }
 
 func (j *checker) fault(w *world, format string, args ...any) {
@@ -61,7 +61,7 @@ func (j *checker) instant(w *world) {
 
 // installed: one view per epoch; each node that is missing from it had no lease any more or had
 // stopped.
-func (j *checker) installed(w *world, by *node, v *View) {
+func (j *checker) installed(w *world, by *node, v *view.View) {
 	me, _ := v.Member(by.uid)
 	if by.up != 0 && me.UpNumber != by.up || me.Status < by.status {
 		j.fault(w, "%v was number %d and %v, is %v", by, by.up, by.status, me)
@@ -103,8 +103,8 @@ func (j *checker) history(w *world) {
 		}
 		return int(int64(a.epoch) - int64(b.epoch))
 	})
-	gone := make(map[UID]bool)
-	var before *View
+	gone := make(map[view.UID]bool)
+	var before *view.View
 	for _, p := range places {
 		v := j.views[p]
 		if before != nil && before.Cluster == v.Cluster {
@@ -117,7 +117,7 @@ func (j *checker) history(w *world) {
 // step compares a view with the one before. gone holds the nodes that were removed for good. A
 // learner that never heard that it was one may still be asking, and the nodes that knew it may be
 // gone as well.
-func (j *checker) step(w *world, before, v *View, gone map[UID]bool) {
+func (j *checker) step(w *world, before, v *view.View, gone map[view.UID]bool) {
 	if v.Epoch != before.Epoch+1 || !v.Founded && v.Parent != before.Hash() {
 		if !v.Founded {
 			j.fault(w, "broken chain between %v and %v", before, v)
@@ -159,7 +159,7 @@ func (w *world) verdict() {
 }
 
 // newest is the view with the highest epoch.
-func (j *checker) newest() (newest *View) {
+func (j *checker) newest() (newest *view.View) {
 	for _, v := range j.views {
 		if newest == nil || v.Epoch > newest.Epoch {
 			newest = v
@@ -169,7 +169,7 @@ func (j *checker) newest() (newest *View) {
 }
 
 // keys: what is agreed of durable keys only grows, and by no more than all members have moved.
-func (j *checker) keys(w *world, before, v *View) {
+func (j *checker) keys(w *world, before, v *view.View) {
 	if lost := view.CutPatterns(view.MergePatterns(before.Durable, before.Moving),
 		view.MergePatterns(v.Durable, v.Moving)); len(lost) > 0 || v.Moves < before.Moves {
 		j.fault(w, "%q is neither durable nor moving any more in %v", lost, v)

@@ -23,12 +23,12 @@ const Protocol = bootstrap.Protocol
 // Config configures a machine. It is copied in. Zero fields take their defaults (those of LAN). The
 // driver usually starts from LAN or Local and sets the identity of the node.
 type Config struct {
-	UID        UID      // this incarnation: random, required
-	Addr       string   // host:port under which others reach this node, required
-	Name       string   // name of the cluster; a node of another name is refused
-	Roles      []string // roles of this node
-	AppVersion string   // the application's version, carried in the view
-	Disk       DiskID   // id of the data directory; 0 = the node keeps nothing on disk
+	UID        view.UID    // this incarnation: random, required
+	Addr       string      // host:port under which others reach this node, required
+	Name       string      // name of the cluster; a node of another name is refused
+	Roles      []string    // roles of this node
+	AppVersion string      // the application's version, carried in the view
+	Disk       view.DiskID // id of the data directory; 0 = the node keeps nothing on disk
 
 	// DiskSince is a time since which the last incarnation on that directory has granted nothing
 	// and stored nothing. A founding anew waits from then until what it granted before has run out.
@@ -41,7 +41,7 @@ type Config struct {
 	// beside the strategy, VotersMax and the lease's duration. A node with other values is refused,
 	// and both sides say which differ. At most 16, each name once, values shortened where they are
 	// long.
-	Compatibility []Setting
+	Compatibility []bootstrap.Setting
 
 	// DurableKeys are patterns of the keys whose replicated data must be durable. Nodes may differ:
 	// the views agree on all that some node has brought. At most 256, with 16 KiB together.
@@ -285,13 +285,15 @@ func (c *Config) promise() time.Duration {
 func (c *Config) joinerTTL() time.Duration { return max(c.UnreachableAfter, 4*c.HeartbeatInterval) }
 
 // self is this node as it asks to be listed.
-func (c *Config) self() Member {
-	return Member{UID: c.UID, Addr: c.Addr, Roles: c.Roles, AppVersion: c.AppVersion, Status: Joining, Disk: c.Disk}
+func (c *Config) self() view.Member {
+	return view.Member{
+		UID: c.UID, Addr: c.Addr, Roles: c.Roles, AppVersion: c.AppVersion, Status: view.Joining, Disk: c.Disk,
+	}
 }
 
 // enough reports whether MinMembers is reached, in total and for each role; members in any status
 // count.
-func (c *Config) enough(members []Member) bool {
+func (c *Config) enough(members []view.Member) bool {
 	if len(members) < c.MinMembers {
 		return false
 	}
@@ -311,10 +313,10 @@ func (c *Config) enough(members []Member) bool {
 
 // settings are all that must be alike, the machine's own first. VotersMax alone determines the
 // voters.
-func (c *Config) settings() []Setting {
-	return append([]Setting{
-		NewSetting("Strategy", c.Strategy), NewSetting("VotersMax", c.VotersMax),
-		NewSetting("LeaseDuration", c.LeaseDuration), NewSetting("Epsilon", c.Epsilon),
+func (c *Config) settings() []bootstrap.Setting {
+	return append([]bootstrap.Setting{
+		bootstrap.NewSetting("Strategy", c.Strategy), bootstrap.NewSetting("VotersMax", c.VotersMax),
+		bootstrap.NewSetting("LeaseDuration", c.LeaseDuration), bootstrap.NewSetting("Epsilon", c.Epsilon),
 	}, c.Compatibility...)
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 )
 
 func TestPresetsAreValid(t *testing.T) {
@@ -19,7 +21,7 @@ func TestPresetsAreValid(t *testing.T) {
 func TestValidateReportsAllFaults(t *testing.T) {
 	c := Config{
 		Roles: []string{"x", "x"}, BootstrapExpect: -1, Name: "\xff",
-		Compatibility: []Setting{{Name: "a"}, {Name: "a"}}, Timing: Timing{
+		Compatibility: []bootstrap.Setting{{Name: "a"}, {Name: "a"}}, Timing: Timing{
 			HeartbeatInterval: time.Second, UnreachableAfter: time.Second, StableAfter: time.Second,
 			LeaseDuration: 3 * time.Second, SelfDownAfter: 4 * time.Second,
 		},

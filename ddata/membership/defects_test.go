@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 var huntFlag = flag.Int("hunt", 0, "count how many of so many random worlds show each planted defect")
@@ -61,7 +62,7 @@ func TestRandomWorldsNoticeDefects(t *testing.T) {
 type third struct{ downing.KeepMajority }
 
 // Quorum accepts any third.
-func (third) Quorum(voters []Member, has func(UID) bool) bool {
+func (third) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	n := 0
 	for _, v := range voters {
 		if has(v.UID) {

@@ -31,7 +31,7 @@ func (s *source) watch(n *node) {
 func (w *world) names(asker *node, addrs ...string) Discovered {
 	var d Discovered
 	for _, a := range addrs {
-		c := Contact{Addr: a}
+		c := bootstrap.Contact{Addr: a}
 		if x := w.livingAt(a); x != nil && (w.cut == nil || !w.cut(asker, x)) {
 			c.UID = x.uid
 		}
@@ -53,7 +53,7 @@ func (w *world) livingAddrs() (as []string) {
 	return as
 }
 
-func (w *world) clusters() (cs []ClusterID) {
+func (w *world) clusters() (cs []view.ClusterID) {
 	for p := range w.checker.views { // order: sorted below
 		cs = append(cs, p.cluster)
 	}
@@ -64,7 +64,7 @@ func (w *world) clusters() (cs []ClusterID) {
 // liar answers with some of what is there, with what was there, under other names of the same
 // place, differently at each node, or not at all. What it says to a node lasts for a while.
 func liar(w *world, all []string, about func() int) func(n *node) Discovered {
-	said, until := map[UID][]string{}, map[UID]time.Duration{}
+	said, until := map[view.UID][]string{}, map[view.UID]time.Duration{}
 	return func(n *node) Discovered {
 		if w.now >= until[n.uid] {
 			until[n.uid] = w.now + time.Duration(w.rng.Int64N(int64(20*time.Second)))
@@ -307,12 +307,16 @@ func TestFirstNodeRule(t *testing.T) {
 	expect("discovery has not answered yet", nil, 10*time.Second)
 	expect("discovery does not answer: NXDOMAIN", &Discovered{Err: "NXDOMAIN"}, 10*time.Second)
 	expect("names 0 of the 1 nodes", &Discovered{}, 10*time.Second)
-	expect("discovery names b, and no node", &Discovered{Found: []Contact{{Addr: "a"}, {Addr: "b"}}}, 10*time.Second)
+	expect("discovery names b, and no node", &Discovered{
+		Found: []bootstrap.Contact{{Addr: "a"}, {Addr: "b"}},
+	}, 10*time.Second)
 	expect("may not name all: zone 2 fails", &Discovered{
-		Found: []Contact{{Addr: "a"}}, Err: "zone 2 fails",
+		Found: []bootstrap.Contact{{Addr: "a"}}, Err: "zone 2 fails",
 	}, 10*time.Second)
 	expect("may not name all: NXDOMAIN", &Discovered{Err: "NXDOMAIN"}, 10*time.Second)
-	expect("changed just now", &Discovered{Found: []Contact{{Addr: "a.other.name", UID: n.uid}}}, 4*time.Second)
+	expect("changed just now", &Discovered{
+		Found: []bootstrap.Contact{{Addr: "a.other.name", UID: n.uid}},
+	}, 4*time.Second)
 	if !w.until(2*time.Second, w.converged) {
 		t.Error("a steady answer that names this node only, under another name, did not let it found:", n.waiting)
 	}
@@ -351,9 +355,9 @@ func TestAnswersAreBounded(t *testing.T) {
 	for round := range 20 {
 		var d Discovered
 		for i := range 3000 {
-			d.Found = append(d.Found, Contact{Addr: fmt.Sprintf("%d-%d:1", round, i)})
+			d.Found = append(d.Found, bootstrap.Contact{Addr: fmt.Sprintf("%d-%d:1", round, i)})
 		}
-		d.Found = append(d.Found, Contact{}, Contact{Addr: strings.Repeat("x", view.AddrMax+1)})
+		d.Found = append(d.Found, bootstrap.Contact{}, bootstrap.Contact{Addr: strings.Repeat("x", view.AddrMax+1)})
 		n.step(d)
 		n.step(Discovered{Err: strings.Repeat("ü", 4*bootstrap.ReasonMax)})
 	}

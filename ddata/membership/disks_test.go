@@ -73,7 +73,7 @@ func TestLoadingCountsIntoTheWait(t *testing.T) {
 	}
 }
 
-func disksAt(addrs ...string) (ds []DiskID) {
+func disksAt(addrs ...string) (ds []view.DiskID) {
 	for _, a := range addrs {
 		ds = append(ds, diskOf(a))
 	}
@@ -99,7 +99,7 @@ func TestColdStartNeedsEveryUnsettledView(t *testing.T) {
 		t.Fatal("not founded with two of the first three:", w.living()[0].m)
 	}
 	v := w.living()[0].m.View()
-	want := [][]DiskID{disksAt("a", "b", "c")}
+	want := [][]view.DiskID{disksAt("a", "b", "c")}
 	if sets := v.LastDisks("r"); v.Cluster != last.Cluster || len(sets) < 2 || !reflect.DeepEqual(sets[0], want[0]) ||
 		!reflect.DeepEqual(sets[len(sets)-1], last.Disks("r")) {
 		t.Errorf("founded %v after %v", v, last)
@@ -141,7 +141,7 @@ func TestSettledViewsAreHistory(t *testing.T) {
 		t.Fatal("not founded:", w.living()[0].m)
 	}
 	if sets := w.living()[0].m.View().LastDisks("r"); !reflect.DeepEqual(sets,
-		[][]DiskID{disksAt("a", "b", "c", "d", "e")}) {
+		[][]view.DiskID{disksAt("a", "b", "c", "d", "e")}) {
 		t.Errorf("founded after %v", sets)
 	}
 	w.verdict()
@@ -213,9 +213,9 @@ func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
 	w.base.Roles = []string{"r"}
 	n := w.found(1)[0]
 	w.stuck = true
-	for e := range Epoch(view.SetsMax / 2) {
-		n.m.view.Unsettled = append(n.m.view.Unsettled, DiskSet{
-			Epoch: e + 2, Role: "r", Disks: []DiskID{1, DiskID(e + 2)},
+	for e := range view.Epoch(view.SetsMax / 2) {
+		n.m.view.Unsettled = append(n.m.view.Unsettled, view.DiskSet{
+			Epoch: e + 2, Role: "r", Disks: []view.DiskID{1, view.DiskID(e + 2)},
 		})
 	}
 	n.m.view.Epoch = view.SetsMax
@@ -251,8 +251,8 @@ func TestFoundersWaitForTheNewestView(t *testing.T) {
 		newest := before
 		newest.Epoch, newest.Parent, newest.Members, newest.Founded = before.Epoch+1, before.Hash(),
 			slices.Clone(before.Members), false
-		learner := slices.IndexFunc(newest.Members, func(o Member) bool { return o.Addr == as[5] })
-		newest.Members[learner].Status, newest.Members[learner].UpNumber = Joining, 0
+		learner := slices.IndexFunc(newest.Members, func(o view.Member) bool { return o.Addr == as[5] })
+		newest.Members[learner].Status, newest.Members[learner].UpNumber = view.Joining, 0
 		w.stopAll()
 		w.run(time.Minute)
 		for _, a := range as {

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/record"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Effects is what a step wants done, in the order of the fields. It is reused: valid until the next
@@ -18,7 +19,7 @@ type Effects struct {
 	// below does. The bytes are the caller's.
 	Persist []byte
 	Send    []message.Envelope
-	Install []*View // views that this node has installed and stored, oldest first
+	Install []*view.View // views that this node has installed and stored, oldest first
 	// for the arbiter's lease: one after the other, after those of earlier steps; nothing waits for
 	// them
 	Arbiter []arbitration.Op

@@ -3,6 +3,8 @@ package membership
 import (
 	"errors"
 	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 )
 
 // How a machine ends (Effects.Done).
@@ -56,7 +58,7 @@ var ErrForeign = errors.New("membership: foreign record of the last view")
 // RefusedError is the error of a node that the cluster refused.
 type RefusedError struct {
 	By     string // address of the member that refused
-	Reason Reason
+	Reason bootstrap.Reason
 	Text   string
 }
 

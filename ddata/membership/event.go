@@ -1,6 +1,11 @@
 package membership
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
 
 // Event is something that happened, for the log and for subscribers. Events never decide anything.
 type Event interface {
@@ -10,38 +15,38 @@ type Event interface {
 
 type (
 	// MemberJoined: a view lists a new member, still Joining.
-	MemberJoined struct{ Member Member }
+	MemberJoined struct{ Member view.Member }
 	// MemberUp: a member became Up.
-	MemberUp struct{ Member Member }
+	MemberUp struct{ Member view.Member }
 	// MemberLeaving: a member is going; if it is this node, the driver now hands off and then steps
 	// Stopped.
-	MemberLeaving struct{ Member Member }
+	MemberLeaving struct{ Member view.Member }
 	// MemberRemoved: a member is no longer in the view.
-	MemberRemoved struct{ Member Member }
+	MemberRemoved struct{ Member view.Member }
 	// MemberUnreachable: this node hears nothing of the member.
-	MemberUnreachable struct{ Member Member }
+	MemberUnreachable struct{ Member view.Member }
 	// MemberReachable: this node hears the member again.
-	MemberReachable struct{ Member Member }
+	MemberReachable struct{ Member view.Member }
 	// LeaseLost: this node must not run anything until LeaseRegained.
 	LeaseLost struct {
-		Epoch Epoch
+		Epoch view.Epoch
 		Why   LeaseLoss
 	}
 	// LeaseRegained: this node may run what it hosts (also said when it gets its first lease).
-	LeaseRegained struct{ Epoch Epoch }
+	LeaseRegained struct{ Epoch view.Epoch }
 	// Downed: this node is out and ends.
 	Downed struct{ Reason string }
 	// RefusedNode: this node, a member, refused one that wanted to join.
 	RefusedNode struct {
-		UID    UID
+		UID    view.UID
 		Addr   string
-		Reason Reason
+		Reason bootstrap.Reason
 		Text   string
 	}
 	// Waiting: why founding or joining does not go on; said when the reason changes.
 	Waiting struct{ Reason string }
 	// ArbiterTaken: this node speaks for the arbiter from now on.
-	ArbiterTaken struct{ Epoch Epoch }
+	ArbiterTaken struct{ Epoch view.Epoch }
 	// ArbiterGiven: this node speaks for the arbiter no longer.
 	ArbiterGiven struct{ Reason string }
 	// ArbiterFailing: the arbiter's lease cannot be used; said when the reason changes. Meanwhile
@@ -51,22 +56,22 @@ type (
 	Forked struct{ Own, Other string }
 	// KeysMoving: data that was volatile begins to become durable, of the keys that View.Moving
 	// names. Updates of them wait until KeysDurable.
-	KeysMoving struct{ View *View }
+	KeysMoving struct{ View *view.View }
 	// KeysDurable: that has ended. View.Durable names all durable keys.
-	KeysDurable struct{ View *View }
+	KeysDurable struct{ View *view.View }
 	// KeysWaiting: KeysMoving lasts, because members have not done their part; said by the node
 	// that leads, at most once a minute. Missing names them.
 	KeysWaiting struct {
-		View    *View
+		View    *view.View
 		Missing string
 	}
 	// SecondCluster: a node of another cluster has the same name and is in touch with this one.
 	// Nothing merges them: one of them was founded by mistake, and its nodes have to be started
 	// anew, without what it left on their disks. Said at most once a minute.
 	SecondCluster struct {
-		UID     UID
+		UID     view.UID
 		Addr    string
-		Cluster ClusterID
+		Cluster view.ClusterID
 	}
 )
 
@@ -177,7 +182,7 @@ func (e KeysDurable) String() string { return fmt.Sprintf("keys durable %q", e.V
 func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }
 
 // changes returns what a view changes for the members and the keys; old is nil before the first.
-func changes(old, v *View) (es []Event) {
+func changes(old, v *view.View) (es []Event) {
 	if old != nil && len(old.Durable) != len(v.Durable) {
 		es = append(es, KeysDurable{v})
 	}
@@ -192,7 +197,7 @@ func changes(old, v *View) (es []Event) {
 		}
 	}
 	for _, o := range v.Members {
-		var before Status
+		var before view.Status
 		if old != nil {
 			was, _ := old.Member(o.UID)
 			before = was.Status
@@ -200,10 +205,10 @@ func changes(old, v *View) (es []Event) {
 		if before == 0 {
 			es = append(es, MemberJoined{o})
 		}
-		if before < Up && o.Status >= Up {
+		if before < view.Up && o.Status >= view.Up {
 			es = append(es, MemberUp{o})
 		}
-		if before < Leaving && o.Status == Leaving {
+		if before < view.Leaving && o.Status == view.Leaving {
 			es = append(es, MemberLeaving{o})
 		}
 	}

@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/record"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // astray makes a node known under another address than the one at which it can be reached: seeds
@@ -61,7 +63,7 @@ func TestLockedNodesSayForWhom(t *testing.T) {
 	slices.SortFunc(ns, func(a, b *node) int { return int(int64(a.uid) - int64(b.uid)) })
 	dies := ns[2]
 	w.filter = func(_, to *node, msg message.Message) bool {
-		if _, lock := msg.(Lock); lock && to == dies && dies.alive {
+		if _, lock := msg.(bootstrap.Lock); lock && to == dies && dies.alive {
 			dies.crash()
 		}
 		return to.alive
@@ -82,16 +84,18 @@ func TestLockedNodesSayForWhom(t *testing.T) {
 // TestKinTestifyAgainstOthers: a founding that cannot have been completed, as a disk of another
 // cluster's shows, does not block any node.
 func TestKinTestifyAgainstOthers(t *testing.T) {
-	voters := func(as ...string) (ms []Member) {
+	voters := func(as ...string) (ms []view.Member) {
 		for i, a := range as {
-			ms = append(ms, Member{UID: UID(i + 1), Addr: a, Status: Up, UpNumber: uint32(i + 1), Disk: diskOf(a)})
+			ms = append(ms, view.Member{
+				UID: view.UID(i + 1), Addr: a, Status: view.Up, UpNumber: uint32(i + 1), Disk: diskOf(a),
+			})
 		}
 		return ms
 	}
 	w := newWorld(t, 1, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 2
-	founding := func(c ClusterID, e Epoch, as ...string) *View {
-		return &View{Cluster: c, Epoch: e, Founded: true, LastUp: uint32(len(as)), Members: voters(as...)}
+	founding := func(c view.ClusterID, e view.Epoch, as ...string) *view.View {
+		return &view.View{Cluster: c, Epoch: e, Founded: true, LastUp: uint32(len(as)), Members: voters(as...)}
 	}
 	w.disks["a"] = record.Record{Pending: founding(7, 1, "a", "x")}.Encode()
 	w.disks["b"] = record.Record{Pending: founding(7, 2, "a", "b")}.Encode() // a has not locked to it
@@ -111,10 +115,10 @@ func TestFoundingThatCannotHaveBeenCompleted(t *testing.T) {
 	for other, founds := range map[string]bool{"b": true, "z": false} { // order: each is tried by itself
 		w := newWorld(t, 1, LAN())
 		w.base.Seeds, w.base.BootstrapExpect = []string{"a", other}, 2
-		v := &View{Cluster: 7, Epoch: 1, Founded: true, LastUp: 5}
+		v := &view.View{Cluster: 7, Epoch: 1, Founded: true, LastUp: 5}
 		for i, a := range addrs(5) {
-			v.Members = append(v.Members, Member{
-				UID: UID(i + 1), Addr: a, Status: Up, UpNumber: uint32(i + 1), Disk: diskOf(a),
+			v.Members = append(v.Members, view.Member{
+				UID: view.UID(i + 1), Addr: a, Status: view.Up, UpNumber: uint32(i + 1), Disk: diskOf(a),
 			})
 		}
 		w.disks["a"] = record.Record{Pending: v}.Encode()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/record"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // TestColdStartAfterAnOrderlyStop: nodes that have all stopped in order wait for no lease of theirs
@@ -175,7 +176,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	next.Epoch, next.Parent, next.Members = next.Epoch+1, next.Hash(), slices.Clone(next.Members)
 	for i, o := range next.Members {
 		if o.UID == voter.uid {
-			next.Members[i].Status = Leaving
+			next.Members[i].Status = view.Leaving
 		}
 	}
 	last.step(Receive{From: voter.uid, FromAddr: voter.addr, Msg: message.Commit{View: &next}})

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // TestThoseWhoStartTogetherComeInTogether: one decision lets in all that have been heard by then,
@@ -56,7 +57,7 @@ func TestLateOneIsNotWaitedFor(t *testing.T) {
 	w.run(3 * time.Second)
 	w.settle = 10 * time.Millisecond
 	e := w.start("e", nil)
-	if !w.until(2*w.base.HeartbeatInterval, func() bool { return e.m.Self().Status == Up }) {
+	if !w.until(2*w.base.HeartbeatInterval, func() bool { return e.m.Self().Status == view.Up }) {
 		t.Error("not Up:", e.m)
 	}
 	w.verdict()
@@ -135,7 +136,7 @@ func TestThoseWhoDieTogetherGoTogether(t *testing.T) {
 	var dead []*node
 	for _, n := range ns {
 		if len(dead) < 6 && !slices.ContainsFunc(ns[0].m.View().Voters(),
-			func(o Member) bool { return o.UID == n.uid }) {
+			func(o view.Member) bool { return o.UID == n.uid }) {
 			dead = append(dead, n)
 		}
 	}
@@ -163,10 +164,10 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 	flood := func() {
 		for i := range 2 * joiners.Max {
 			for _, n := range ns {
-				uid := UID(1_000_000 + i)
-				p := Probe{
-					Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.common.Settings, Self: Member{
-						UID: uid, Addr: uid.String(), Status: Joining,
+				uid := view.UID(1_000_000 + i)
+				p := bootstrap.Probe{
+					Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.common.Settings, Self: view.Member{
+						UID: uid, Addr: uid.String(), Status: view.Joining,
 					},
 				}
 				n.step(Receive{From: uid, FromAddr: p.Self.Addr, Msg: p})

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
@@ -159,7 +161,7 @@ func (g *story) start(addr string, options []string) {
 	if err != nil {
 		g.w.t.Fatal(err)
 	}
-	g.w.nextUID = func() UID { return UID(uid) }
+	g.w.nextUID = func() view.UID { return view.UID(uid) }
 	g.w.start(addr, nil)
 }
 
@@ -171,7 +173,7 @@ func (g *story) watch(n *node, in Input, fx *Effects) {
 		switch e.Msg.(type) {
 		case message.Heartbeat, message.Grant:
 			continue
-		case Probe:
+		case bootstrap.Probe:
 			key := n.uid.String() + e.Addr
 			if g.said[key] == e.Msg.String() {
 				continue

@@ -26,7 +26,7 @@ func (m *Machine) flags() report.Flags {
 // there. Else the voters learn it from the members that beat to them. A member without a vote gets
 // a heartbeat only if it seems to be gone, to tell it of an operator's word, or to hear from it
 // whether it closes.
-func (m *Machine) beats(o Member) bool {
+func (m *Machine) beats(o view.Member) bool {
 	if o.UID == m.cfg.UID {
 		return false
 	}
@@ -55,7 +55,7 @@ func (m *Machine) advanceBeat() {
 }
 
 // sendHeartbeat sends a heartbeat to others, also to those that get none otherwise.
-func (m *Machine) sendHeartbeat(to []Member) {
+func (m *Machine) sendHeartbeat(to []view.Member) {
 	hb := m.heartbeat()
 	for _, o := range to {
 		if o.UID != m.cfg.UID {
@@ -120,7 +120,7 @@ func (m *Machine) onHeartbeat(r Receive, hb message.Heartbeat) {
 }
 
 // learn takes over what a heartbeat of this epoch reports.
-func (m *Machine) learn(u UID, hb message.Heartbeat) {
+func (m *Machine) learn(u view.UID, hb message.Heartbeat) {
 	news, settled := m.reports.Hear(u, m.now, report.Said{Flags: hb.Flags, Settled: hb.Settled, Moved: hb.Moved})
 	m.wake = m.wake || news
 	if settled {
@@ -137,14 +137,14 @@ func (m *Machine) learn(u UID, hb message.Heartbeat) {
 // mayGrant reports whether a member may be granted a lease now: R2 freezes all grants, V2 those to
 // members that a refused proposal would drop. A node whose disk says that nothing it granted is in
 // use grants none.
-func (m *Machine) mayGrant(u UID) bool {
+func (m *Machine) mayGrant(u view.UID) bool {
 	frozen := m.voter.Frozen() && !m.cfg.Defects.NoFreeze
 	return !frozen && m.parting.Closed() == 0 && !m.granter.HoldsBack(u, m.now) && !m.downs.On(u)
 }
 
 // sameEpoch sorts out what belongs to another cluster or epoch, and asks for a newer view when one
 // is heard of (V6: installing it sends heartbeats at once).
-func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
+func (m *Machine) sameEpoch(r Receive, cluster view.ClusterID, epoch view.Epoch) bool {
 	switch {
 	case m.view == nil:
 		m.seeker.HeardCluster(m.now, cluster)
@@ -168,7 +168,7 @@ func (m *Machine) sameEpoch(r Receive, cluster ClusterID, epoch Epoch) bool {
 
 // tellView helps a node whose message shows that it has missed a view. Just after installing one,
 // the news is probably on its way already.
-func (m *Machine) tellView(r Receive, cluster ClusterID, epoch Epoch) {
+func (m *Machine) tellView(r Receive, cluster view.ClusterID, epoch view.Epoch) {
 	if m.view == nil || cluster != m.view.Cluster || epoch >= m.view.Epoch {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // advanceReach tells which members fell silent, and which are heard again.
@@ -51,7 +52,7 @@ func (m *Machine) onHint(h Hint) {
 
 // removeByHint is the planted defect DeadMeansRemoved: what a cluster that trusts its failure
 // detector would do.
-func (m *Machine) removeByHint(u UID) {
+func (m *Machine) removeByHint(u view.UID) {
 	next := m.view.Next(m.view.Digest)
 	next.Members = nil
 	for _, o := range m.view.Members {
@@ -74,7 +75,7 @@ const otherClusterPause = time.Minute
 // None is taken for a cluster before a member of it says so itself: an alive node that is in no
 // view of ours is told which cluster this is (onHint), and says the same of itself when it was
 // told by its own gossip.
-func (m *Machine) otherCluster(r Receive, c ClusterID) {
+func (m *Machine) otherCluster(r Receive, c view.ClusterID) {
 	m.stats.DroppedOtherCluster++
 	if m.second.over(m.now, otherClusterPause) {
 		m.fx.event(SecondCluster{UID: r.From, Addr: r.FromAddr, Cluster: c})

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Input is what a machine is stepped with.
@@ -20,8 +22,8 @@ type Tick struct{}
 
 // Receive hands over a message of a peer.
 type Receive struct {
-	From     UID    // as the link's hello named it
-	FromAddr string // the peer's listening address, if the link knows it
+	From     view.UID // as the link's hello named it
+	FromAddr string   // the peer's listening address, if the link knows it
 	Msg      message.Message
 }
 
@@ -29,7 +31,7 @@ type Receive struct {
 // Alive makes the machine suspect a member sooner. No hint changes a view.
 type Hint struct {
 	Addr  string
-	UID   UID // 0 = unknown
+	UID   view.UID // 0 = unknown
 	Alive bool
 }
 
@@ -38,7 +40,7 @@ type Hint struct {
 // known yet. It replaces what was said before. The exception is an Err with nothing Found: the
 // names of before remain. A node that is in a cluster needs it no more.
 type Discovered struct {
-	Found []Contact
+	Found []bootstrap.Contact
 	Err   string // empty when the answer is whole
 }
 
@@ -52,7 +54,7 @@ type Stopped struct{}
 
 // Down is an operator's verdict on a member, to be carried out by a decision of the voters. It is
 // irrevocable.
-type Down struct{ UID UID }
+type Down struct{ UID view.UID }
 
 // CloseCluster is an operator's word that the cluster is about to be shut down as a whole: a view
 // will say so (View.Closing). It is irrevocable, and means nothing to a node without a view.
@@ -65,7 +67,7 @@ type CaughtUp struct{ Yes bool }
 // Settled says that the node's replicators have settled all views before Epoch (or given up on them
 // with an alarm). A leaving node is dropped only when it has settled the current view (V4), and a
 // cold start needs the disks of the views before Epoch no more (V5).
-type Settled struct{ Epoch Epoch }
+type Settled struct{ Epoch view.Epoch }
 
 // Moved says that the node's replicators of all roles have done their part of a move of keys
 // (View.Moves): the data is on this node's disk.

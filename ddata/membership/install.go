@@ -39,7 +39,7 @@ func (m *Machine) fork(other string) {
 }
 
 // install makes a decided view the current one. The layers above hear of it when it is stored.
-func (m *Machine) install(v *View) {
+func (m *Machine) install(v *view.View) {
 	me, listed := v.Member(m.cfg.UID)
 	if was := m.Self().UpNumber; !listed || was != 0 && me.UpNumber != was {
 		// not listed, or dropped in between and taken for a joiner again because of a probe that
@@ -62,7 +62,7 @@ func (m *Machine) install(v *View) {
 	m.reports.Follow(v)
 	// heartbeats pass between any two members, except two that do not vote
 	all := !m.view.Capped || m.view.IsVoter(m.cfg.UID)
-	m.reach.Follow(m.now, m.view.Others(m.cfg.UID), func(o Member) bool { return all || m.view.Votes(o) })
+	m.reach.Follow(m.now, m.view.Others(m.cfg.UID), func(o view.Member) bool { return all || m.view.Votes(o) })
 	m.downs.Follow(v)
 	m.joiners.Follow(m.now, old, v)
 	m.fx.notices.hold(v, m.persist(record.Record{Last: v}))
@@ -96,7 +96,7 @@ func (m *Machine) install(v *View) {
 }
 
 // becomeAbsent ends a node that the others have decided to go on without.
-func (m *Machine) becomeAbsent(v *View) {
+func (m *Machine) becomeAbsent(v *view.View) {
 	m.parting.Exclude(v)
 	switch {
 	case !m.mayGo():

@@ -1,12 +1,14 @@
 package membership
 
 import (
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // onProbe: a member takes it as a request to join, a seeking node as a candidate.
-func (m *Machine) onProbe(r Receive, p Probe) {
+func (m *Machine) onProbe(r Receive, p bootstrap.Probe) {
 	if p.Self.UID != r.From {
 		m.stats.DroppedBad++
 		return
@@ -26,10 +28,10 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	}
 	if reason, text := m.refusal(p); reason != 0 {
 		m.stats.JoinsRefused++
-		m.fx.send(p.Self.UID, p.Self.Addr, Refuse{
+		m.fx.send(p.Self.UID, p.Self.Addr, bootstrap.Refuse{
 			To: p.Self.UID, Cluster: m.view.Cluster, At: p.At, Reason: reason, Text: text,
 		})
-		if reason != ReasonGone && m.joiners.MayTell(m.now, p.Self.Addr, text) {
+		if reason != bootstrap.ReasonGone && m.joiners.MayTell(m.now, p.Self.Addr, text) {
 			m.fx.event(RefusedNode{UID: r.From, Addr: p.Self.Addr, Reason: reason, Text: text})
 		}
 		return
@@ -39,14 +41,14 @@ func (m *Machine) onProbe(r Receive, p Probe) {
 	if full {
 		m.stats.DroppedFull++
 	}
-	m.fx.send(r.From, p.Self.Addr, JoinReply{
+	m.fx.send(r.From, p.Self.Addr, bootstrap.JoinReply{
 		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: contacts(m.view.Voters, m.Reachable),
 		Closing: m.view.Closing, Moving: !m.view.TakesPatterns(p.Durable, m.view.View),
 	})
 }
 
 // refusal says why a node cannot be taken; 0 = it can.
-func (m *Machine) refusal(p Probe) (Reason, string) {
+func (m *Machine) refusal(p bootstrap.Probe) (bootstrap.Reason, string) {
 	return m.joiners.Refusal(joiners.Scene{
 		Now: m.now, View: m.view.View, Self: m.cfg.self(), Common: &m.common, Leads: m.leads(), Reachable: m.Reachable,
 	}, p)
@@ -59,7 +61,7 @@ func (m *Machine) tellJoiners() {
 	if !m.leads() {
 		return
 	}
-	here := JoinReply{
+	here := bootstrap.JoinReply{
 		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Contacts: contacts(m.view.Voters, m.Reachable),
 		Closing: m.view.Closing,
 	}
@@ -77,10 +79,10 @@ const goneAfter = 2
 const contactsTold = 5
 
 // contacts are the oldest voters that this node hears, itself included: the proposer is among them.
-func contacts(voters []Member, reachable func(UID) bool) (cs []Contact) {
+func contacts(voters []view.Member, reachable func(view.UID) bool) (cs []bootstrap.Contact) {
 	for _, v := range voters {
 		if len(cs) < contactsTold && reachable(v.UID) {
-			cs = append(cs, Contact{UID: v.UID, Addr: v.Addr})
+			cs = append(cs, bootstrap.Contact{UID: v.UID, Addr: v.Addr})
 		}
 	}
 	return cs

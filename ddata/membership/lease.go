@@ -7,16 +7,17 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // leaseScene is what the holder of this node's lease has to know of this moment.
 func (m *Machine) leaseScene() nodelease.Scene {
 	me, listed := m.view.Member(m.cfg.UID)
 	s := nodelease.Scene{
-		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: func(has func(UID) bool) bool {
+		Now: m.now, Epoch: m.view.Epoch, Voters: m.view.Voters, Quorum: func(has func(view.UID) bool) bool {
 			return m.cfg.Strategy.Quorum(m.view.Voters, has)
 		},
-		May:    listed && me.Status != Joining && (!m.self.Has(report.Stopped) || m.cfg.Defects.StoppedHolds),
+		May:    listed && me.Status != view.Joining && (!m.self.Has(report.Stopped) || m.cfg.Defects.StoppedHolds),
 		Speaks: m.speaks() && !m.voter.Frozen(),
 	}
 	if !m.cfg.Defects.NoV1 {

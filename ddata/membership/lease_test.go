@@ -11,6 +11,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // trace is a running hash of what happened.
@@ -131,7 +132,7 @@ func TestLearnersHoldNone(t *testing.T) {
 	w.settle = time.Hour
 	n := w.start("c", nil)
 	w.run(60 * time.Second)
-	if me := n.m.Self(); !n.alive || me.Status != Joining || n.m.Lease().Holds(n.local()) {
+	if me := n.m.Self(); !n.alive || me.Status != view.Joining || n.m.Lease().Holds(n.local()) {
 		t.Errorf("want a living learner without lease: %v", n.m)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // onLeave: a node without a view has nothing to hand off. One that is Joining has neither, and is
@@ -23,7 +24,7 @@ func (m *Machine) onLeave() {
 // mayGo reports whether this node runs nothing under a lease, now or later, as far as its own view
 // goes: it may be dropped, and end.
 func (m *Machine) mayGo() bool {
-	return m.self.Has(report.Stopped) || m.self.Has(report.Leaving) && m.Self().Status == Joining
+	return m.self.Has(report.Stopped) || m.self.Has(report.Leaving) && m.Self().Status == view.Joining
 }
 
 func (m *Machine) onStopped() {
@@ -41,7 +42,7 @@ func (m *Machine) onStopped() {
 	}
 }
 
-func (m *Machine) onSettled(e Epoch) {
+func (m *Machine) onSettled(e view.Epoch) {
 	if m.self.Settle(e) {
 		if m.self.Has(report.Stopped) {
 			m.tell() // its removal waits for it (V4); else the next heartbeat is soon enough
@@ -53,7 +54,7 @@ func (m *Machine) onSettled(e Epoch) {
 }
 
 // onDown takes an operator's verdict; heartbeats spread it, and the proposer carries it out.
-func (m *Machine) onDown(u UID) {
+func (m *Machine) onDown(u view.UID) {
 	if m.view == nil {
 		return
 	}
@@ -66,7 +67,7 @@ func (m *Machine) onDown(u UID) {
 // own gives up its lease at once, so that it may say that it has stopped, and its vote counts for
 // its removal: an operator may down more than half of the voters, provided that enough of them
 // still answer.
-func (m *Machine) down(u UID) bool {
+func (m *Machine) down(u view.UID) bool {
 	if m.downs.On(u) || !m.view.Has(u) {
 		return false
 	}
@@ -89,7 +90,7 @@ func (m *Machine) AllClose() bool {
 
 // asksIfCloses reports whether this node was asked to close the cluster and does not know whether
 // the member has heard of it. Its grants tell.
-func (m *Machine) asksIfCloses(o Member) bool {
+func (m *Machine) asksIfCloses(o view.Member) bool {
 	return m.self.AskedToClose() && m.view.Closing && m.Reachable(o.UID) && !m.reports.Closes(o.UID)
 }
 

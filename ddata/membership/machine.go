@@ -199,9 +199,9 @@ func (m *Machine) onReceive(r Receive) {
 	}
 	m.debts.Hear(r.From, m.now)
 	switch msg := r.Msg.(type) {
-	case Probe:
+	case bootstrap.Probe:
 		m.onProbe(r, msg)
-	case JoinReply, Refuse, Lock:
+	case bootstrap.JoinReply, bootstrap.Refuse, bootstrap.Lock:
 		m.onBootstrap(r)
 	case message.Heartbeat:
 		m.onHeartbeat(r, msg)
@@ -268,7 +268,7 @@ func (m *Machine) Deadline() time.Time {
 func (m *Machine) HeartbeatInterval() time.Duration { return m.cfg.HeartbeatInterval }
 
 // View is the installed view, nil before the first. It is immutable.
-func (m *Machine) View() *View {
+func (m *Machine) View() *view.View {
 	if m.view == nil {
 		return nil
 	}
@@ -276,7 +276,7 @@ func (m *Machine) View() *View {
 }
 
 // Self is this node as its view lists it; before the first view, as it asks to be listed.
-func (m *Machine) Self() Member {
+func (m *Machine) Self() view.Member {
 	if m.view != nil {
 		if me, ok := m.view.Member(m.cfg.UID); ok {
 			return me
@@ -287,11 +287,11 @@ func (m *Machine) Self() Member {
 
 // Lease is the permission of this moment. The driver publishes it after each Step, before it
 // carries out the effects.
-func (m *Machine) Lease() Lease { return m.holder.Lease() }
+func (m *Machine) Lease() nodelease.Lease { return m.holder.Lease() }
 
 // Reachable reports whether this node hears the member, and of the Arbiter, whether it hears a node
 // that speaks for it. It always hears itself.
-func (m *Machine) Reachable(u UID) bool {
+func (m *Machine) Reachable(u view.UID) bool {
 	switch u {
 	case m.cfg.UID:
 		return true

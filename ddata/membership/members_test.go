@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // TestJoinersShareADecision: nodes that ask while a decision is held up come in with one view.
@@ -45,7 +46,7 @@ func TestManualKeepsUnreachable(t *testing.T) {
 	d := w.start("d", nil)
 	w.run(5 * time.Second)
 	v := ns[0].m.View()
-	if me, _ := v.Member(d.uid); me.Status != Up || !v.Has(ns[2].uid) {
+	if me, _ := v.Member(d.uid); me.Status != view.Up || !v.Has(ns[2].uid) {
 		t.Errorf("want %v Up and %v kept: %v", d, ns[2], v)
 	}
 	d.step(Down{ns[2].uid})

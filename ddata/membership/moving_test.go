@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -193,7 +194,7 @@ func TestTooManyKeysAreRefused(t *testing.T) {
 	n := w.start("x", with("one", "two"))
 	w.run(20 * time.Second)
 	var refused *RefusedError
-	if !errors.As(n.done, &refused) || refused.Reason != ReasonRoom ||
+	if !errors.As(n.done, &refused) || refused.Reason != bootstrap.ReasonRoom ||
 		!strings.Contains(n.done.Error(), "257 patterns") {
 		t.Fatalf("ended with %v", n.done)
 	}
@@ -217,12 +218,12 @@ func TestTooManyKeysAreRefused(t *testing.T) {
 func TestViewsOfMovesAreChecked(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	good := *w.found(2)[0].m.View()
-	for name, spoil := range map[string]func(v *View){
-		"out of order":     func(v *View) { v.Durable = []string{"b", "a"} },
-		"durable, moving":  func(v *View) { v.Durable, v.Moving, v.Moves = []string{"a"}, []string{"a"}, 1 },
-		"without a number": func(v *View) { v.Moving = []string{"a"} },
-		"empty":            func(v *View) { v.Durable = []string{""} },
-		"too long":         func(v *View) { v.Durable = []string{strings.Repeat("x", view.RoomOfPatterns)} },
+	for name, spoil := range map[string]func(v *view.View){
+		"out of order":     func(v *view.View) { v.Durable = []string{"b", "a"} },
+		"durable, moving":  func(v *view.View) { v.Durable, v.Moving, v.Moves = []string{"a"}, []string{"a"}, 1 },
+		"without a number": func(v *view.View) { v.Moving = []string{"a"} },
+		"empty":            func(v *view.View) { v.Durable = []string{""} },
+		"too long":         func(v *view.View) { v.Durable = []string{strings.Repeat("x", view.RoomOfPatterns)} },
 	} {
 		v := good
 		spoil(&v)

@@ -15,13 +15,13 @@ type outbox struct {
 	notices notices
 }
 
-func (b *outbox) send(to UID, addr string, msg message.Message) {
+func (b *outbox) send(to view.UID, addr string, msg message.Message) {
 	b.Send = append(b.Send, message.Envelope{To: to, Addr: addr, Msg: msg})
 }
 
 // announce tells a view that was decided after the installed one to all members and nodes that it
 // concerns, self excepted.
-func (b *outbox) announce(self UID, installed *view.Installed, next *view.View) {
+func (b *outbox) announce(self view.UID, installed *view.Installed, next *view.View) {
 	for _, o := range next.Members {
 		if o.UID != self {
 			b.send(o.UID, o.Addr, message.Commit{View: next})
@@ -124,7 +124,7 @@ func (n *notices) check(installed *view.View, stored func(record uint64) bool) e
 
 // reach notes the reachability of a member in place of what was noted of it before, because that
 // was not told yet.
-func (h *heldView) reach(u UID, e Event) {
+func (h *heldView) reach(u view.UID, e Event) {
 	h.events = slices.DeleteFunc(h.events, func(x Event) bool {
 		switch x := x.(type) {
 		case MemberUnreachable:

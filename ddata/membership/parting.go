@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/parting"
 	"github.com/coterie-go/coterie/ddata/membership/report"
@@ -102,8 +103,9 @@ func (m *Machine) advanceParting() {
 // record that every node has stopped that this one granted a lease, if that is so.
 func (m *Machine) sayFarewell() {
 	for _, j := range m.joiners.Remembered() {
-		m.fx.send(j.Member.UID, j.Member.Addr, Refuse{To: j.Member.UID, Cluster: m.view.Cluster, Reason: ReasonGone,
-			Text: "the cluster has been stopped"})
+		m.fx.send(j.Member.UID, j.Member.Addr,
+			bootstrap.Refuse{To: j.Member.UID, Cluster: m.view.Cluster, Reason: bootstrap.ReasonGone,
+				Text: "the cluster has been stopped"})
 	}
 	m.sendHeartbeat(m.view.Members)
 	last := m.store.Stored()

@@ -22,10 +22,11 @@ import (
 
 // fullest makes a view that has no room for one more member of its kind, nor for one more set of
 // disks.
-func fullest(t *testing.T, kind func(i int) Member) *View {
+func fullest(t *testing.T, kind func(i int) view.Member) *view.View {
 	t.Helper()
-	v := &View{
-		Cluster: math.MaxUint64, Era: math.MaxUint64, Epoch: math.MaxUint64, Parent: Hash{1}, LastUp: math.MaxUint32,
+	v := &view.View{
+		Cluster: math.MaxUint64, Era: math.MaxUint64, Epoch: math.MaxUint64,
+		Parent: view.Hash{1}, LastUp: math.MaxUint32,
 		ConfigHash: math.MaxUint64, VotersMax: view.MembersMax,
 	}
 	for i := range view.PatternsMax {
@@ -39,20 +40,20 @@ func fullest(t *testing.T, kind func(i int) Member) *View {
 	used, _ := view.RoomFor(nil)
 	for i := 0; ; i++ {
 		m := kind(i)
-		m.UID, m.Disk = UID(rand.Uint64()|1<<63), DiskID(rand.Uint64()|1<<63)
-		m.Status, m.UpNumber = Leaving, math.MaxUint32-uint32(i)
+		m.UID, m.Disk = view.UID(rand.Uint64()|1<<63), view.DiskID(rand.Uint64()|1<<63)
+		m.Status, m.UpNumber = view.Leaving, math.MaxUint32-uint32(i)
 		if used.Add(m) != "" {
 			break
 		}
 		v.Members = append(v.Members, m)
 	}
 	v.Sort()
-	var sets []DiskSet
-	for e := range Epoch(view.SetsMax + 2) {
+	var sets []view.DiskSet
+	for e := range view.Epoch(view.SetsMax + 2) {
 		for _, s := range v.Own() {
 			s.Epoch = math.MaxUint64 - view.SetsMax - 5 + e
 			s.Disks = slices.Clone(s.Disks)
-			s.Disks[0] -= DiskID(e) + 1 // as if others had been in
+			s.Disks[0] -= view.DiskID(e) + 1 // as if others had been in
 			slices.Sort(s.Disks)
 			sets = append(sets, s)
 		}
@@ -68,30 +69,30 @@ func fullest(t *testing.T, kind func(i int) Member) *View {
 // said of it fits into a frame of the Control lane.
 func TestALegalViewFits(t *testing.T) {
 	long := strings.Repeat("x", view.AddrMax-8)
-	for name, kind := range map[string]func(i int) Member{
-		"short": func(i int) Member { return Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"r"}} },
-		"usual": func(i int) Member {
-			return Member{
+	for name, kind := range map[string]func(i int) view.Member{
+		"short": func(i int) view.Member { return view.Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"r"}} },
+		"usual": func(i int) view.Member {
+			return view.Member{
 				Addr:  fmt.Sprintf("shop-%d.shop.default.svc.cluster.local:7946", i),
 				Roles: []string{"backend"}, AppVersion: "1.12.3",
 			}
 		},
-		"long": func(i int) Member {
-			m := Member{Addr: fmt.Sprintf("%s%08d", long, i), AppVersion: strings.Repeat("v", view.NameMax)}
+		"long": func(i int) view.Member {
+			m := view.Member{Addr: fmt.Sprintf("%s%08d", long, i), AppVersion: strings.Repeat("v", view.NameMax)}
 			for r := range view.RolesMax {
 				m.Roles = append(m.Roles, fmt.Sprintf("%02d%s", r, strings.Repeat("r", view.NameMax-2)))
 			}
 			return m
 		},
-		"many roles": func(i int) Member {
-			m := Member{Addr: fmt.Sprintf("%x", i)}
+		"many roles": func(i int) view.Member {
+			m := view.Member{Addr: fmt.Sprintf("%x", i)}
 			for r := range view.RolesMax {
 				m.Roles = append(m.Roles, fmt.Sprintf("%02x%06x", r, i))
 			}
 			return m
 		},
-		"few roles for all": func(i int) Member {
-			return Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"a", "b", "c", "d"}}
+		"few roles for all": func(i int) view.Member {
+			return view.Member{Addr: fmt.Sprintf("%x", i), Roles: []string{"a", "b", "c", "d"}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,18 +112,18 @@ func TestALegalViewFits(t *testing.T) {
 				View:     v}.Encode()); n > locks.RecordMax {
 				t.Errorf("the arbiter's record of %d bytes, at most %d are kept", n, locks.RecordMax)
 			}
-			var all []UID
-			var contacts []Contact
+			var all []view.UID
+			var contacts []bootstrap.Contact
 			for i, m := range v.Members {
 				all = append(all, m.UID)
 				if i < bootstrap.ContactsMax {
-					contacts = append(contacts, Contact{UID: m.UID, Addr: m.Addr})
+					contacts = append(contacts, bootstrap.Contact{UID: m.UID, Addr: m.Addr})
 				}
 			}
 			p := &paxos.Proposal{View: v, Stopped: all}
 			self := v.Members[0]
-			self.Status, self.UpNumber = Joining, 0
-			probe := Probe{
+			self.Status, self.UpNumber = view.Joining, 0
+			probe := bootstrap.Probe{
 				Protocol: Protocol, Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr,
 				Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
 				Knows: bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled}.Knows(), Peers: contacts,
@@ -130,7 +131,7 @@ func TestALegalViewFits(t *testing.T) {
 			}
 			ballot := paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
 			for _, msg := range []message.Message{
-				message.Commit{View: v}, Lock{View: v}, probe, message.Accept{
+				message.Commit{View: v}, bootstrap.Lock{View: v}, probe, message.Accept{
 					Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, Proposal: p,
 				},
 				message.Prepared{
@@ -151,8 +152,9 @@ func TestNoRoomIsAReason(t *testing.T) {
 	_, oldest, _, _ := scripted(t, Defects{}, nil)
 	v := *oldest.m.View()
 	for i := len(v.Members); i < view.MembersMax; i++ {
-		m := Member{
-			UID: UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i), Roles: []string{"r"}, Status: Joining,
+		m := view.Member{
+			UID: view.UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i),
+			Roles: []string{"r"}, Status: view.Joining,
 		}
 		if v.NoRoom(m) != "" {
 			break
@@ -161,16 +163,16 @@ func TestNoRoomIsAReason(t *testing.T) {
 	}
 	v.Sort()
 	oldest.m.view = view.Install(&v, oldest.m.view.At)
-	probe := Probe{
-		Protocol: Protocol, Settings: oldest.m.common.Settings, Self: Member{
-			UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: Joining,
+	probe := bootstrap.Probe{
+		Protocol: Protocol, Settings: oldest.m.common.Settings, Self: view.Member{
+			UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: view.Joining,
 		},
 	}
-	if reason, text := oldest.m.refusal(probe); reason != ReasonRoom || !strings.Contains(text, "more than") {
+	if reason, text := oldest.m.refusal(probe); reason != bootstrap.ReasonRoom || !strings.Contains(text, "more than") {
 		t.Errorf("one more is refused with %v: %s", reason, text)
 	}
 	probe.Self.Addr = v.Members[len(v.Members)-1].Addr
-	if reason, text := oldest.m.refusal(probe); reason == ReasonRoom {
+	if reason, text := oldest.m.refusal(probe); reason == bootstrap.ReasonRoom {
 		t.Errorf("a restarted member has no room: %s", text)
 	}
 	probe.Self.Addr = "late.example:7946"

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // otherEpoch: quorums of different epochs need not meet. Random worlds do not show it: for long
@@ -180,10 +181,13 @@ func lateLearner(t *testing.T, f Defects) *world {
 	w.settle = 8 * time.Second
 	learner := w.start("d", nil)
 	w.run(7 * time.Second)
-	if o, ok := oldest.m.View().Member(learner.uid); !ok || o.Status != Joining {
+	if o, ok := oldest.m.View().Member(learner.uid); !ok || o.Status != view.Joining {
 		w.checker.fault(w, "up before it has caught up: %v", oldest.m)
 	}
-	if !w.until(3*time.Second, func() bool { o, _ := oldest.m.View().Member(learner.uid); return o.Status == Up }) {
+	if !w.until(3*time.Second, func() bool {
+		o, _ := oldest.m.View().Member(learner.uid)
+		return o.Status == view.Up
+	}) {
 		w.checker.fault(w, "not up after it has caught up: %v", oldest.m)
 	}
 	return w
@@ -199,7 +203,7 @@ func newcomer(t *testing.T, f Defects) *world {
 	learner := w.start("d", nil)
 	w.watch = func(n *node, _ Input, fx *Effects) {
 		for _, v := range fx.Install {
-			if o, _ := v.Member(learner.uid); n == learner && o.Status == Up && up == 0 {
+			if o, _ := v.Member(learner.uid); n == learner && o.Status == view.Up && up == 0 {
 				up = w.now
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // script is a worst case: a network that lets through just what hurts most. It plays it and returns
@@ -227,7 +228,7 @@ func replacedVoter(t *testing.T, f Defects) *world {
 	third.step(Leave{})
 	w.watch = func(n *node, _ Input, fx *Effects) {
 		for _, v := range fx.Install {
-			votes := func(o Member) bool { return o.UID == third.uid }
+			votes := func(o view.Member) bool { return o.UID == third.uid }
 			sealed = sealed || !slices.ContainsFunc(v.Voters(), votes)
 		}
 	}

@@ -78,15 +78,16 @@ func (m *Machine) onBootstrap(r Receive) {
 		m.takeSeeker()
 		return
 	}
-	l, ok := r.Msg.(Lock)
+	l, ok := r.Msg.(bootstrap.Lock)
 	switch {
 	case !ok:
 		m.stats.DroppedStale++
 	case m.view.Has(r.From):
 		m.fx.send(r.From, m.view.Addr(r.From), message.Commit{View: m.view.View})
 	case l.View.Cluster == m.view.Cluster && l.View.Epoch <= m.view.Epoch:
-		m.fx.send(r.From, r.FromAddr, Refuse{To: r.From, Cluster: m.view.Cluster, Reason: ReasonGone,
-			Text: "the cluster was founded and goes on without it"})
+		m.fx.send(r.From, r.FromAddr, bootstrap.Refuse{To: r.From, Cluster: m.view.Cluster,
+			Reason: bootstrap.ReasonGone,
+			Text:   "the cluster was founded and goes on without it"})
 	default:
 		m.stats.DroppedOtherCluster++
 	}

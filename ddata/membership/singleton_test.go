@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // lone plays what runs on one node of a role: a Singleton beside each machine, and what it starts,
@@ -28,7 +29,7 @@ type part struct {
 
 func (w *world) playLone(linger time.Duration, early bool) *lone {
 	l := &lone{w: w, parts: make(map[*node]*part), linger: linger, early: early}
-	w.serveMore = func(n *node, v *View) { l.step(n, singleton.ViewChanged{View: v}) }
+	w.serveMore = func(n *node, v *view.View) { l.step(n, singleton.ViewChanged{View: v}) }
 	w.reactMore = func(n *node, e Event) {
 		switch e := e.(type) {
 		case LeaseLost:

@@ -49,7 +49,7 @@ func (m *Machine) tellViews() {
 }
 
 // settledUpTo takes the word of a member of the view, and puts on disk what it makes history.
-func (m *Machine) settledUpTo(u UID, e Epoch) {
+func (m *Machine) settledUpTo(u view.UID, e view.Epoch) {
 	if o, ok := m.view.Member(u); ok {
 		m.settlement.Say(o, e)
 		m.noteSettled()

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 func lostLeases(w *world) (lost uint64) {
@@ -88,7 +90,7 @@ func TestNothingIsSaidBeforeItIsStored(t *testing.T) {
 		}
 		for _, e := range fx.Send {
 			switch e.Msg.(type) {
-			case Lock, message.Accepted:
+			case bootstrap.Lock, message.Accepted:
 				if writing[n] {
 					t.Errorf("%v: %v says %v while its record is being written", w.now, n, e.Msg)
 				}
@@ -183,12 +185,12 @@ func TestViewsWaitForAStuckDisk(t *testing.T) {
 			t.Fatalf("with %d views: %v", len(n.m.fx.notices.views), fx)
 		}
 	}
-	var told []*View
+	var told []*view.View
 	for range 2 { // the record that is being written, and the last one
 		told = append(told, n.m.Step(n.local(), Persisted{}).Install...)
 	}
 	for i, v := range told {
-		if v.Epoch != first+Epoch(i) {
+		if v.Epoch != first+view.Epoch(i) {
 			t.Errorf("view %d is %v", i, v)
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // fewVoters founds seven nodes of which three vote, and returns them by age.
@@ -170,7 +172,7 @@ func TestLateFoundersFound(t *testing.T) {
 	var first *node // the node that has heard first that all are locked
 	w.filter = func(from, to *node, msg message.Message) bool {
 		switch m := msg.(type) {
-		case Lock:
+		case bootstrap.Lock:
 			for _, n := range w.living() {
 				if n.m.View() != nil {
 					first = n
@@ -183,7 +185,7 @@ func TestLateFoundersFound(t *testing.T) {
 		}
 		return true
 	}
-	installed := map[*node][]*View{}
+	installed := map[*node][]*view.View{}
 	w.watch = func(n *node, _ Input, fx *Effects) { installed[n] = append(installed[n], fx.Install...) }
 	for _, a := range addrs(5) {
 		w.start(a, nil)
@@ -227,7 +229,7 @@ func TestVotersWhoLeaveHandOver(t *testing.T) {
 		ns[0].step(Stopped{})
 		w.run(5 * w.base.HeartbeatInterval)
 		if cutOff {
-			if ns[0].done != nil || ns[0].m.Self().Status != Up {
+			if ns[0].done != nil || ns[0].m.Self().Status != view.Up {
 				t.Errorf("the only voter went, though the next one is not heard: %v", ns[0].m)
 			}
 			w.cut = nil

@@ -5,6 +5,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/membership/voting"
 )
 
@@ -39,7 +40,7 @@ func (m *Machine) scene() *voting.Scene {
 func (m *Machine) leads() bool { return m.voter.Leads(m.scene()) }
 
 // onBallot hands a message of a ballot in the current epoch, from one of its voters, to the voter.
-func (m *Machine) onBallot(r Receive, cluster ClusterID, epoch Epoch) {
+func (m *Machine) onBallot(r Receive, cluster view.ClusterID, epoch view.Epoch) {
 	if !m.sameEpoch(r, cluster, epoch) {
 		m.tellView(r, cluster, epoch)
 		return

@@ -12,47 +12,52 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
-func sampleView() *View {
-	return &View{
-		Cluster: 7, Epoch: 3, Parent: Hash{1, 2, 3}, LastUp: 2, ConfigHash: 99, Founded: true, Closing: true, Era: 12,
-		Unsettled: []DiskSet{{Epoch: 1, Role: "x", Disks: []DiskID{4, 5}}, {Epoch: 2, Role: "x", Disks: []DiskID{4}}},
-		Members: []Member{
-			{UID: 1, Addr: "a:1", Roles: []string{"x", "y"}, AppVersion: "1.2", Status: Up, UpNumber: 1, Disk: 4},
-			{UID: 2, Addr: "b:1", Status: Joining},
-			{UID: 3, Addr: "c:1", Status: Leaving, UpNumber: 2, Disk: 5},
+func sampleView() *view.View {
+	return &view.View{
+		Cluster: 7, Epoch: 3, Parent: view.Hash{1, 2, 3}, LastUp: 2, ConfigHash: 99,
+		Founded: true, Closing: true, Era: 12,
+		Unsettled: []view.DiskSet{
+			{Epoch: 1, Role: "x", Disks: []view.DiskID{4, 5}}, {Epoch: 2, Role: "x", Disks: []view.DiskID{4}},
+		},
+		Members: []view.Member{
+			{UID: 1, Addr: "a:1", Roles: []string{"x", "y"}, AppVersion: "1.2", Status: view.Up, UpNumber: 1, Disk: 4},
+			{UID: 2, Addr: "b:1", Status: view.Joining},
+			{UID: 3, Addr: "c:1", Status: view.Leaving, UpNumber: 2, Disk: 5},
 		},
 	}
 }
 
 func sampleMessages() []message.Message {
 	v, b := sampleView(), paxos.Ballot{Round: 3, UID: 9}
-	p := &paxos.Proposal{View: v, Stopped: []UID{8, 9}}
+	p := &paxos.Proposal{View: v, Stopped: []view.UID{8, 9}}
 	return []message.Message{
-		Probe{
-			Protocol: 1, Name: "n", Settings: []Setting{NewSetting("shards", 3)},
-			Self: Member{UID: 4, Addr: "d:1", Status: Joining}, At: "a:1",
+		bootstrap.Probe{
+			Protocol: 1, Name: "n", Settings: []bootstrap.Setting{bootstrap.NewSetting("shards", 3)},
+			Self: view.Member{UID: 4, Addr: "d:1", Status: view.Joining}, At: "a:1",
 			Expect: 3, AnyDisks: true, Heard: 6, First: 5,
-			Knows: []Known{{Cluster: 1, Era: 11, Epoch: 2, Pending: true, Founding: true, Voters: []Member{{
-				UID: 8, Addr: "e:1", Status: Up, UpNumber: 1, Disk: 1,
-			},
-				{UID: 5, Addr: "f:1", Status: Leaving, UpNumber: 4, Disk: 2}}, Settled: 1,
-				Sets: []DiskSet{{Epoch: 2, Role: "x", Disks: []DiskID{2}}}}},
-			Peers: []Contact{{UID: 1, Addr: "a:1"}}, Choice: []UID{1, 4}, Waits: true,
+			Knows: []bootstrap.Known{{Cluster: 1, Era: 11, Epoch: 2, Pending: true,
+				Founding: true, Voters: []view.Member{{
+					UID: 8, Addr: "e:1", Status: view.Up, UpNumber: 1, Disk: 1,
+				},
+					{UID: 5, Addr: "f:1", Status: view.Leaving, UpNumber: 4, Disk: 2}}, Settled: 1,
+				Sets: []view.DiskSet{{Epoch: 2, Role: "x", Disks: []view.DiskID{2}}}}},
+			Peers: []bootstrap.Contact{{UID: 1, Addr: "a:1"}}, Choice: []view.UID{1, 4}, Waits: true,
 		},
-		JoinReply{Cluster: 7, Epoch: 3, Contacts: []Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
-		Refuse{To: 4, Reason: ReasonConfig, Text: "why"},
-		Lock{View: v},
+		bootstrap.JoinReply{Cluster: 7, Epoch: 3, Contacts: []bootstrap.Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
+		bootstrap.Refuse{To: 4, Reason: bootstrap.ReasonConfig, Text: "why"},
+		bootstrap.Lock{View: v},
 		message.Heartbeat{
 			Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: report.Frozen | report.Stopped,
-			Settled: 2, Downs: []UID{3},
+			Settled: 2, Downs: []view.UID{3},
 		},
 		message.Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true, Closes: true},
 		message.Fetch{Cluster: 7},
 		message.Commit{View: v},
-		message.Prepare{Cluster: 7, Epoch: 3, Ballot: b, Drops: []UID{1}},
+		message.Prepare{Cluster: 7, Epoch: 3, Ballot: b, Drops: []view.UID{1}},
 		message.Prepared{Cluster: 7, Epoch: 3, Ballot: b, AcceptedBallot: b, Accepted: p, Wait: 12},
 		message.Prepared{Cluster: 7, Epoch: 3, Ballot: b},
 		message.Accept{Cluster: 7, Epoch: 3, Ballot: b, Proposal: p},
@@ -96,27 +101,27 @@ func TestSmallMessagesAreSmall(t *testing.T) {
 
 // TestDecodeRefuses: what no machine would send.
 func TestDecodeRefuses(t *testing.T) {
-	spoil := func(change func(*View)) message.Message {
+	spoil := func(change func(*view.View)) message.Message {
 		v := sampleView()
 		change(v)
 		return message.Commit{View: v}
 	}
 	for name, m := range map[string]message.Message{
 		"no view":           message.Commit{},
-		"no members":        spoil(func(v *View) { v.Members = nil }),
-		"disorder":          spoil(func(v *View) { v.Members[0].UID = 9 }),
-		"one address twice": spoil(func(v *View) { v.Members[1].Addr = "a:1" }),
-		"one number twice":  spoil(func(v *View) { v.Members[2].UpNumber = 1 }),
-		"number too high":   spoil(func(v *View) { v.LastUp = 1 }),
-		"no voters":         spoil(func(v *View) { v.Members = v.Members[1:2] }),
-		"Up, no number":     spoil(func(v *View) { v.Members[1].Status = Up }),
+		"no members":        spoil(func(v *view.View) { v.Members = nil }),
+		"disorder":          spoil(func(v *view.View) { v.Members[0].UID = 9 }),
+		"one address twice": spoil(func(v *view.View) { v.Members[1].Addr = "a:1" }),
+		"one number twice":  spoil(func(v *view.View) { v.Members[2].UpNumber = 1 }),
+		"number too high":   spoil(func(v *view.View) { v.LastUp = 1 }),
+		"no voters":         spoil(func(v *view.View) { v.Members = v.Members[1:2] }),
+		"Up, no number":     spoil(func(v *view.View) { v.Members[1].Status = view.Up }),
 		"no proposal":       message.Accept{Cluster: 1, Epoch: 1},
 		"unknown flag":      message.Heartbeat{Flags: 1 << 7},
 		"arbiter alone":     message.Grant{Cluster: 1, Epoch: 1, Arbiter: true},
-		"drops in disorder": message.Prepare{Drops: []UID{2, 1}},
-		"uid zero":          message.Heartbeat{Downs: []UID{0}},
-		"long reason":       Refuse{Text: string(make([]byte, bootstrap.ReasonMax+1))},
-		"probe of a voter":  Probe{Self: Member{UID: 1, Addr: "a", Status: Up, UpNumber: 1}},
+		"drops in disorder": message.Prepare{Drops: []view.UID{2, 1}},
+		"uid zero":          message.Heartbeat{Downs: []view.UID{0}},
+		"long reason":       bootstrap.Refuse{Text: string(make([]byte, bootstrap.ReasonMax+1))},
+		"probe of a voter":  bootstrap.Probe{Self: view.Member{UID: 1, Addr: "a", Status: view.Up, UpNumber: 1}},
 	} {
 		if got, err := message.Decode(message.Append(nil, m)); !errors.Is(err, message.ErrMalformed) {
 			t.Errorf("%s: decoded %v, %v", name, got, err)
@@ -175,11 +180,11 @@ func FuzzStep(f *testing.F) {
 			return
 		}
 		w := newWorld(t, 1, LAN())
-		w.base.Compatibility = []Setting{NewSetting("shards", 3)}
+		w.base.Compatibility = []bootstrap.Setting{bootstrap.NewSetting("shards", 3)}
 		ns := w.found(3)
 		seeking := w.start("s", nil)
 		w.cut = func(*node, *node) bool { return true }
-		us := append([]UID{UID(from)}, ns[0].uid, ns[1].uid)
+		us := append([]view.UID{view.UID(from)}, ns[0].uid, ns[1].uid)
 		for _, u := range us {
 			ns[2].step(Receive{From: u, FromAddr: "z", Msg: m})
 			seeking.step(Receive{From: u, FromAddr: "z", Msg: m})

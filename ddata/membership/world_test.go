@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // world runs machines in virtual time over a network that a test controls. It is deterministic for
@@ -22,9 +23,9 @@ type world struct {
 	base  Config
 
 	nodes   []*node
-	byUID   map[UID]*node
+	byUID   map[view.UID]*node
 	disks   map[string][]byte
-	nextUID func() UID
+	nextUID func() view.UID
 
 	// the network
 	cut      func(from, to *node) bool                      // nil = all connected; directed
@@ -46,7 +47,7 @@ type world struct {
 	restart func(n *node)               // after a node has ended; nil = nothing
 
 	// what else stands on a node (singleton_test.go); nil = nothing
-	serveMore    func(n *node, v *View)
+	serveMore    func(n *node, v *view.View)
 	reactMore    func(n *node, e Event)
 	mayStop      func(n *node) bool // before it says that it has stopped
 	arbiterStore arbiterStore       // the arbiter's lease
@@ -59,7 +60,7 @@ type world struct {
 // node is one incarnation of a process.
 type node struct {
 	w       *world
-	uid     UID
+	uid     view.UID
 	addr    string
 	m       *Machine
 	rate    float64
@@ -74,7 +75,7 @@ type node struct {
 	served  bool     // it was told of a view
 	waiting []string // reasons of Waiting events
 	up      uint32   // as its last view lists it
-	status  Status
+	status  view.Status
 }
 
 type happening struct {
@@ -101,12 +102,12 @@ func (q *eventQueue) Pop() any {
 
 func newWorld(t testing.TB, seed uint64, base Config) *world {
 	w := &world{
-		t: t, rng: rand.New(rand.NewPCG(seed, 1)), base: base, byUID: make(map[UID]*node),
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), base: base, byUID: make(map[view.UID]*node),
 		disks:   make(map[string][]byte),
 		latency: time.Millisecond, handOff: 50 * time.Millisecond, settle: 10 * time.Millisecond,
 		moves: func(*node) bool { return true },
 	}
-	w.nextUID = func() UID { return UID(w.rng.Uint64()>>1 | 1) }
+	w.nextUID = func() view.UID { return view.UID(w.rng.Uint64()>>1 | 1) }
 	w.checker.init()
 	w.log = func(string, ...any) {}
 	return w
@@ -167,10 +168,10 @@ func (w *world) start(addr string, tune func(*Config)) *node {
 	return n
 }
 
-func diskOf(addr string) DiskID {
-	var d DiskID
+func diskOf(addr string) view.DiskID {
+	var d view.DiskID
 	for _, c := range []byte(addr) {
-		d = d<<8 | DiskID(c)
+		d = d<<8 | view.DiskID(c)
 	}
 	return d
 }
@@ -272,14 +273,14 @@ func (n *node) end(err error) {
 }
 
 // serve plays the replicators: they catch up and settle some time after a view.
-func (n *node) serve(v *View) {
+func (n *node) serve(v *view.View) {
 	if n.w.serveMore != nil {
 		n.w.serveMore(n, v)
 	}
 	me, _ := v.Member(n.uid)
 	first := !n.served
 	n.served = true
-	if me.Status == Joining && first {
+	if me.Status == view.Joining && first {
 		n.w.after(n.w.settle, func() { n.step(CaughtUp{true}) })
 	}
 	n.w.after(n.w.settle, func() {
@@ -425,7 +426,7 @@ func (w *world) converged() bool {
 		if v == nil || v.Hash() != ns[0].m.View().Hash() || len(v.Members) != len(ns) {
 			return false
 		}
-		if me, _ := v.Member(n.uid); me.Status != Up || !n.m.Lease().Holds(n.local()) {
+		if me, _ := v.Member(n.uid); me.Status != view.Up || !n.m.Lease().Holds(n.local()) {
 			return false
 		}
 	}

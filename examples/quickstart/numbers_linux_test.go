@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -56,7 +56,7 @@ type numbersLoad struct {
 
 	mu    sync.Mutex
 	moved chan struct{} // closed and replaced with every move
-	at    map[int]membership.UID
+	at    map[int]view.UID
 }
 
 // doNumbers answers the requests about numbered messages.
@@ -135,7 +135,7 @@ func (w *witnessNode) askNumbers(from string) {
 
 // hostNumbers starts the type whose shards live where the test says.
 func (w *witnessNode) hostNumbers() error {
-	w.load.at, w.load.moved = map[int]membership.UID{}, make(chan struct{})
+	w.load.at, w.load.moved = map[int]view.UID{}, make(chan struct{})
 	var err error
 	w.load.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
 		Name: "Numbers", Role: role, Shards: numbersShards, Strategy: allocation.External{},
@@ -206,7 +206,7 @@ func (w *witnessNode) moveNumbers(ctx context.Context, k int) error {
 		}
 	}
 	members := w.n.Members()
-	want, to := map[int]membership.UID{}, map[int]string{}
+	want, to := map[int]view.UID{}, map[int]string{}
 	for s, id := range numbersID {
 		m := members[(s+k)%len(members)]
 		to[s] = m.Addr

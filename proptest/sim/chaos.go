@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // fault is one kind of harm that chaos does to the world.
@@ -51,7 +52,7 @@ type chaos struct {
 	injected int // faults so far
 	flaps    int // how often links began to flap; the latest goes on
 	// onInstall, when set by a script, sees every view that is installed.
-	onInstall func(*membership.View)
+	onInstall func(*view.View)
 }
 
 func newChaos(w *World) *chaos {

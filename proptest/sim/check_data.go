@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -59,12 +59,12 @@ func checkSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
 // have stopped, the disks count, which come back.
 type dataChecker struct {
 	space keyspace.Space
-	books map[membership.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
+	books map[view.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
 }
 
 // viewBook follows one view's voters.
 type viewBook struct {
-	epoch  membership.Epoch
+	epoch  view.Epoch
 	voters map[uint64]bool // by uid: still there?
 	disks  bool            // everything has stopped since: a voter is there when its disk is
 	// some voter that is not there did not leave as it should: with a view that the others decided
@@ -75,7 +75,7 @@ func (*dataChecker) name() string { return "data" }
 
 func (*dataChecker) after(*World) {}
 
-func (j *dataChecker) installed(w *World, _ *Process, v *membership.View) {
+func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 	books := j.books[v.Cluster]
 	if n := len(books); n > 0 && books[n-1].epoch >= v.Epoch {
 		return
@@ -95,7 +95,7 @@ func (j *dataChecker) installed(w *World, _ *Process, v *membership.View) {
 // keep marks the voters that a newer view has dropped, and those whose disk it has. A voter of the
 // last view that is not in the view that founds the cluster anew left with no view that the others
 // decided.
-func (b *viewBook) keep(w *World, v *membership.View) {
+func (b *viewBook) keep(w *World, v *view.View) {
 	slots := map[*Slot]bool{}
 	for _, m := range v.Members {
 		slots[w.procs[uint64(m.UID)].slot] = true
@@ -104,7 +104,7 @@ func (b *viewBook) keep(w *World, v *membership.View) {
 		if b.disks {
 			b.voters[u] = slots[w.procs[u].slot]
 		} else {
-			b.voters[u] = there && v.Has(membership.UID(u))
+			b.voters[u] = there && v.Has(view.UID(u))
 		}
 		if s := w.procs[u].slot; there && !b.voters[u] && (v.Founded || !s.leaving && !s.retired) {
 			b.torn = true

@@ -3,22 +3,22 @@ package sim
 import (
 	"fmt"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // newJudges are all checkers of a world.
 func newJudges(w *World) []checker {
 	w.shardChecker = &shardChecker{last: map[order]uint64{}, begun: map[begun]bool{}, unable: map[complaint]bool{}}
-	w.tidy = &tidyChecker{newest: map[membership.ClusterID]*membership.View{}}
+	w.tidy = &tidyChecker{newest: map[view.ClusterID]*view.View{}}
 	return []checker{
 		&actingChecker{},
 		&viewChecker{
-			views: map[viewKey]*membership.View{}, removed: map[uint64]membership.Epoch{},
-			eras: map[membership.ClusterID]membership.Era{},
+			views: map[viewKey]*view.View{}, removed: map[uint64]view.Epoch{},
+			eras: map[view.ClusterID]view.Era{},
 		},
-		&dataChecker{space: keyspace.Volatile, books: map[membership.ClusterID][]*viewBook{}},
-		&dataChecker{space: keyspace.Durable, books: map[membership.ClusterID][]*viewBook{}},
+		&dataChecker{space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
+		&dataChecker{space: keyspace.Durable, books: map[view.ClusterID][]*viewBook{}},
 		&equalChecker{seen: [2]map[[2]uint64]sighting{{}, {}}},
 		w.shardChecker,
 		&livenessChecker{},
@@ -51,21 +51,21 @@ func (*actingChecker) settled(*World) bool { return true }
 
 // viewChecker holds the chain of views together.
 type viewChecker struct {
-	views   map[viewKey]*membership.View
-	removed map[uint64]membership.Epoch // uid → epoch of the first view without it; only looked up
-	eras    map[membership.ClusterID]membership.Era
+	views   map[viewKey]*view.View
+	removed map[uint64]view.Epoch // uid → epoch of the first view without it; only looked up
+	eras    map[view.ClusterID]view.Era
 }
 
 type viewKey struct {
-	cluster membership.ClusterID
-	epoch   membership.Epoch
+	cluster view.ClusterID
+	epoch   view.Epoch
 }
 
 func (*viewChecker) name() string { return "views" }
 
 func (*viewChecker) after(*World) {}
 
-func (j *viewChecker) installed(w *World, p *Process, v *membership.View) {
+func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
 	k := viewKey{v.Cluster, v.Epoch}
 	if w.givenUp(v) {
 		j.forget(v)
@@ -90,7 +90,7 @@ func (j *viewChecker) installed(w *World, p *Process, v *membership.View) {
 }
 
 // sameEra holds all views of a cluster to the time of its first founding.
-func (j *viewChecker) sameEra(w *World, p *Process, v *membership.View) {
+func (j *viewChecker) sameEra(w *World, p *Process, v *view.View) {
 	if was, known := j.eras[v.Cluster]; known && v.Era != was {
 		w.violate("era", "%v installs %v of era %d, the cluster was founded in %d", p, v, v.Era, was)
 	}
@@ -98,7 +98,7 @@ func (j *viewChecker) sameEra(w *World, p *Process, v *membership.View) {
 }
 
 // forget takes back the views that a founding anew gives up: those of its own epoch and later.
-func (j *viewChecker) forget(founding *membership.View) {
+func (j *viewChecker) forget(founding *view.View) {
 	for k, v := range j.views { // order: only deletes
 		if k.cluster == founding.Cluster && k.epoch >= founding.Epoch && v.Hash() != founding.Hash() {
 			delete(j.views, k)
@@ -109,7 +109,7 @@ func (j *viewChecker) forget(founding *membership.View) {
 // givenUp reports whether a view founds the cluster anew by the operator's word, with no process
 // left in any other. Where the oldest alone, or the holder of a lease, may decide, a node that went
 // for good may have taken later views with it. The word gives those up.
-func (w *World) givenUp(v *membership.View) bool {
+func (w *World) givenUp(v *view.View) bool {
 	for _, p := range w.live {
 		if p.mem.view != nil && p.mem.view.Hash() != v.Hash() {
 			return false
@@ -119,7 +119,7 @@ func (w *World) givenUp(v *membership.View) bool {
 }
 
 // follows holds one step of the chain to the rules of statuses.
-func (j *viewChecker) follows(w *World, parent, v *membership.View) {
+func (j *viewChecker) follows(w *World, parent, v *view.View) {
 	for _, m := range parent.Members {
 		now, ok := v.Member(m.UID)
 		switch {
@@ -155,7 +155,7 @@ func (j *livenessChecker) settled(w *World) bool {
 }
 
 func (*livenessChecker) missing(w *World) string {
-	var v *membership.View
+	var v *view.View
 	acting := false
 	for _, s := range w.slots {
 		if s.started > 0 && !s.retired && s.proc == nil {
@@ -171,7 +171,7 @@ func (*livenessChecker) missing(w *World) string {
 		case v.Cluster != p.mem.view.Cluster || v.Epoch != p.mem.view.Epoch:
 			return fmt.Sprintf("%v has %v, %v has %v", w.live[0], v, p, p.mem.view)
 		}
-		if m, _ := p.mem.view.Member(membership.UID(p.uid)); m.Status != membership.Up {
+		if m, _ := p.mem.view.Member(view.UID(p.uid)); m.Status != view.Up {
 			return fmt.Sprintf("%v is %v in %v", p, m.Status, p.mem.view)
 		}
 		acting = acting || p.mem.acting(p.time())

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -98,7 +98,7 @@ func (d *typeDriver) checkStart(s protocol.ShardID) {
 }
 
 // sameMembers reports whether two views have the same members with the same status.
-func sameMembers(a, b *membership.View) bool {
+func sameMembers(a, b *view.View) bool {
 	if len(a.Members) != len(b.Members) {
 		return false
 	}

@@ -7,21 +7,21 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // tidyChecker waits until the healed world is tidy: nothing is left of nodes that are gone, of keys
 // that have expired, and of permanently deleted keys except their markers. It then holds what is
 // left to the history.
 type tidyChecker struct {
-	newest map[membership.ClusterID]*membership.View // of the views that some process has installed
+	newest map[view.ClusterID]*view.View // of the views that some process has installed
 }
 
 func (*tidyChecker) name() string { return "tidy" }
 
 func (*tidyChecker) after(*World) {}
 
-func (j *tidyChecker) installed(_ *World, _ *Process, v *membership.View) {
+func (j *tidyChecker) installed(_ *World, _ *Process, v *view.View) {
 	if n := j.newest[v.Cluster]; n == nil || n.Epoch < v.Epoch {
 		j.newest[v.Cluster] = v
 	}
@@ -77,7 +77,7 @@ func (j *tidyChecker) finish(w *World) {
 // shows reports whether a process may show what belongs to an owner, and whether it must. It must
 // because the owner is in the newest view too.
 func (w *World) shows(p, owner *Process) (may, must bool) {
-	v, o := p.rep.installed, membership.UID(owner.uid)
+	v, o := p.rep.installed, view.UID(owner.uid)
 	if v == nil {
 		return p == owner, false
 	}

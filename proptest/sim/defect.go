@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -237,7 +238,7 @@ func (o *Options) strategy() downing.Strategy {
 type thirds struct{ downing.KeepMajority }
 
 // Quorum accepts any third.
-func (thirds) Quorum(voters []membership.Member, has func(membership.UID) bool) bool {
+func (thirds) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	n := 0
 	for _, v := range voters {
 		if has(v.UID) {

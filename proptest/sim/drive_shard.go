@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -17,7 +17,7 @@ type shardDriver struct {
 	p       *Process
 	types   []*typeDriver
 	leaving bool
-	view    *membership.View // as the machines have it
+	view    *view.View // as the machines have it
 	// membersAt is when its members were last others than before.
 	membersAt int64
 }
@@ -81,7 +81,7 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 	}
 	d.coordLeaser, d.leasers = p.newLeaser(leaseName{typ: index, coord: true}), map[protocol.ShardID]*leaser{}
 	d.cfg = protocol.Config{
-		Type: typeName(index), Role: role, Self: membership.UID(p.uid), Shards: o.Shards,
+		Type: typeName(index), Role: role, Self: view.UID(p.uid), Shards: o.Shards,
 		Remember:          o.Remember && index == 0,
 		Proxy:             o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
 		RebalanceInterval: o.Rebalance, RebalanceDelay: o.delay(), Strategy: p.w.allocator(),
@@ -321,7 +321,7 @@ func (d *shardDriver) receive(pk packet) {
 	if t.defects.mute && t.closing && t.left {
 		return
 	}
-	in := protocol.Receive{From: membership.UID(pk.from), Msg: m}
+	in := protocol.Receive{From: view.UID(pk.from), Msg: m}
 	if m.ToCoordinator() {
 		t.stepCoord(in)
 	} else {
@@ -332,11 +332,11 @@ func (d *shardDriver) receive(pk packet) {
 // linkReset tells the regions that the lanes to a peer are up again after having been down.
 func (d *shardDriver) linkReset(other *Process) {
 	for _, t := range d.types {
-		t.stepRegion(protocol.LinkUp{Peer: membership.UID(other.uid)})
+		t.stepRegion(protocol.LinkUp{Peer: view.UID(other.uid)})
 	}
 }
 
-func (d *shardDriver) install(v *membership.View) {
+func (d *shardDriver) install(v *view.View) {
 	if d.view == nil || !sameMembers(d.view, v) {
 		d.membersAt = d.p.w.now
 	}
@@ -351,7 +351,7 @@ func (d *shardDriver) install(v *membership.View) {
 	}
 }
 
-func (d *shardDriver) reachable(uid membership.UID, ok bool) {
+func (d *shardDriver) reachable(uid view.UID, ok bool) {
 	for _, t := range d.types {
 		t.stepCoord(protocol.Reachable{UID: uid, OK: ok})
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/nodelease"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
 )
 
@@ -22,9 +24,9 @@ type memberHost struct {
 	opFree int64 // until then the arbiter's lease is busy with this process
 	steps  int
 
-	view    *membership.View // installed last
-	oldest  bool             // of view, counted by the simulator itself
-	stopped bool             // said Stopped
+	view    *view.View // installed last
+	oldest  bool       // of view, counted by the simulator itself
+	stopped bool       // said Stopped
 }
 
 var _ drivers.MembersHost = (*memberHost)(nil)
@@ -61,8 +63,8 @@ func (d *memberHost) config(known bool) membership.Config {
 		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 10*time.Second,
 			time.Millisecond, 25*time.Second
 	}
-	c.UID, c.Addr, c.Name, c.Roles = membership.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
-	c.Disk, c.DiskSince = membership.DiskID(d.p.slot.index+1), d.p.slot.disk.since(d.p)
+	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
+	c.Disk, c.DiskSince = view.DiskID(d.p.slot.index+1), d.p.slot.disk.since(d.p)
 	for _, s := range d.p.w.slots[:o.Nodes] {
 		c.Seeds = append(c.Seeds, s.addr())
 	}
@@ -120,7 +122,7 @@ func (d *memberHost) check() {
 }
 
 // Publish implements drivers.MembersHost. The lease is read where it is needed.
-func (d *memberHost) Publish(membership.Lease) {}
+func (d *memberHost) Publish(nodelease.Lease) {}
 
 // Write implements drivers.MembersHost.
 func (d *memberHost) Write(record []byte) {
@@ -137,7 +139,7 @@ func (d *memberHost) Covers(time.Time) bool { return true }
 func (d *memberHost) Unmarked(message.Envelope) {}
 
 // Connect implements drivers.MembersHost. The simulated network knows no peers.
-func (d *memberHost) Connect(*membership.View) {}
+func (d *memberHost) Connect(*view.View) {}
 
 // Disconnect implements drivers.MembersHost.
 func (d *memberHost) Disconnect() {}
@@ -160,17 +162,17 @@ func (d *memberHost) receive(pk packet) {
 		d.p.w.violate("wire", "membership message does not decode: %v", err)
 		return
 	}
-	d.step(membership.Receive{From: membership.UID(pk.from), FromAddr: pk.addr, Msg: m})
+	d.step(membership.Receive{From: view.UID(pk.from), FromAddr: pk.addr, Msg: m})
 }
 
 // Install implements drivers.MembersHost.
-func (d *memberHost) Install(v *membership.View) {
+func (d *memberHost) Install(v *view.View) {
 	d.view = v
-	d.oldest = isOldest(v, membership.UID(d.p.uid))
+	d.oldest = isOldest(v, view.UID(d.p.uid))
 	d.p.w.trace.fold(5, d.p.uid, uint64(v.Epoch))
 	for _, j := range d.p.w.checkers {
 		if i, ok := j.(interface {
-			installed(*World, *Process, *membership.View)
+			installed(*World, *Process, *view.View)
 		}); ok {
 			i.installed(d.p.w, d.p, v)
 		}
@@ -184,15 +186,15 @@ func (d *memberHost) Install(v *membership.View) {
 }
 
 // isOldest reports whether a member is the oldest, by the simulator's own rule.
-func isOldest(v *membership.View, uid membership.UID) bool {
+func isOldest(v *view.View, uid view.UID) bool {
 	var up uint32
 	for _, m := range v.Members {
-		if m.UID == uid && m.Status != membership.Joining {
+		if m.UID == uid && m.Status != view.Joining {
 			up = m.UpNumber
 		}
 	}
 	for _, m := range v.Members {
-		if m.UpNumber != 0 && m.UpNumber < up && m.Status != membership.Joining {
+		if m.UpNumber != 0 && m.UpNumber < up && m.Status != view.Joining {
 			return false
 		}
 	}
@@ -223,7 +225,7 @@ func (d *memberHost) sayStopped() {
 }
 
 // down is an operator's verdict.
-func (d *memberHost) down(uid uint64) { d.step(membership.Down{UID: membership.UID(uid)}) }
+func (d *memberHost) down(uid uint64) { d.step(membership.Down{UID: view.UID(uid)}) }
 
 // holds reports whether the process may run things now, by the machine's word alone.
 func (d *memberHost) holds(now time.Time) bool { return d.m.Lease().Holds(now) }
@@ -246,7 +248,7 @@ func (d *memberHost) hint() {
 		}
 		h := membership.Hint{Addr: other.addr(), Alive: alive}
 		if other.proc != nil {
-			h.UID = membership.UID(other.proc.uid)
+			h.UID = view.UID(other.proc.uid)
 		} else if d.view != nil {
 			for _, m := range d.view.Members {
 				if m.Addr == h.Addr {

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
@@ -22,8 +23,8 @@ type replicaHost struct {
 	d         *drivers.Replica
 	m         *replicator.Machine
 	progress  *drivers.Progress
-	installed *membership.View // installed last
-	settled   membership.Epoch // as the driver has told it
+	installed *view.View // installed last
+	settled   view.Epoch // as the driver has told it
 	timer     timer
 	table     durable.Table
 	nextID    uint64
@@ -78,7 +79,7 @@ func (d *replicaHost) run(step func()) {
 		next := d.todo[0]
 		d.todo = d.todo[1:]
 		next()
-		if got := membership.Epoch(d.m.Settled()); got != d.settled {
+		if got := view.Epoch(d.m.Settled()); got != d.settled {
 			d.p.w.violate("what is settled is told",
 				"%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
 		}
@@ -126,7 +127,7 @@ func (d *replicaHost) Notify(c replicator.Change) {
 func (d *replicaHost) Moved(number uint16) { d.progress.Moved(role, number) }
 
 // Reached implements drivers.ReplicaHost.
-func (d *replicaHost) Reached(caughtUp bool, settled membership.Epoch) {
+func (d *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
 	d.settled = settled
 	d.progress.Reached(role, caughtUp, settled)
 }
@@ -188,7 +189,7 @@ func (d *replicaHost) reachable(uid uint64, is bool) {
 	d.step(replicator.Reachable{Origin: crdt.Origin(uid), Is: is})
 }
 
-func (d *replicaHost) install(v *membership.View) {
+func (d *replicaHost) install(v *view.View) {
 	d.installed = v
 	d.step(replicator.Install{View: drivers.ViewOf(v, role, true)})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -62,7 +62,7 @@ func (l *history) isDurable(key string) bool {
 
 // agreed takes from a view which keys are durable. All that was acknowledged of them before is on
 // the disks of its members.
-func (l *history) agreed(v *membership.View) {
+func (l *history) agreed(v *view.View) {
 	if len(v.Durable) <= len(l.patterns) {
 		return
 	}

@@ -3,8 +3,8 @@ package sim
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // slowLink delays on one way, or on all ways to one slot, what the network otherwise brings soon.
@@ -16,7 +16,7 @@ type slowLink struct {
 }
 
 // commitKind is the second byte of a message that brings a view which was committed.
-var commitKind = message.Append(nil, message.Commit{View: &membership.View{}})[1]
+var commitKind = message.Append(nil, message.Commit{View: &view.View{}})[1]
 
 // lagging sums the delays that meet a packet from slot a to slot b.
 func (n *network) lagging(a, b int, pk *packet) (d int64) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -73,8 +74,8 @@ func (p *Process) up() bool {
 	if p.mem.view == nil {
 		return false
 	}
-	me, ok := p.mem.view.Member(membership.UID(p.uid))
-	return ok && me.Status == membership.Up
+	me, ok := p.mem.view.Member(view.UID(p.uid))
+	return ok && me.Status == view.Up
 }
 
 // startAgain starts a node on a slot whose node has left, or was killed.

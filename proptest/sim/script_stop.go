@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // stoppedGrowing plays, again and again, the worst case of a stop: as soon as joiners have the
@@ -26,7 +26,7 @@ func (c *chaos) growAndStop() {
 	}
 	w.trace.line(w, "CHAOS %d know, %d join", len(knowing), len(joiners))
 	deaf, stopping := false, false
-	c.onInstall = func(v *membership.View) {
+	c.onInstall = func(v *view.View) {
 		switch {
 		case len(v.Learners()) > 0 && !deaf:
 			deaf = true
@@ -54,7 +54,7 @@ func (c *chaos) moment() time.Duration {
 // knowing draws a bare majority of the voters, as slots.
 func (c *chaos) knowing() map[int]bool {
 	know := map[int]bool{}
-	var view *membership.View
+	var view *view.View
 	for _, p := range c.w.live {
 		if v := p.mem.view; v != nil && (view == nil || v.Epoch > view.Epoch) {
 			view = v

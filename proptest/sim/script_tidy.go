@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // tidying plays, again and again, what makes tidying up dangerous: that the oldest, which does it
@@ -81,7 +81,7 @@ func (c *chaos) lateWords() time.Duration {
 	p := victim.proc
 	if p == nil || friend.proc == nil || victim == friend || victim == oldest ||
 		friend == oldest || p.mem.view == nil ||
-		!p.mem.view.Has(membership.UID(p.uid)) {
+		!p.mem.view.Has(view.UID(p.uid)) {
 		return 100 * time.Millisecond
 	}
 	w.trace.line(w, "CHAOS only %v hears of %v", friend.proc, p)

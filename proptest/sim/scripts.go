@@ -3,7 +3,7 @@ package sim
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // growingView plays, again and again, the worst case of a view that grows: the oldest is cut off
@@ -56,8 +56,8 @@ func (c *chaos) growOnce() {
 		return false
 	})
 	epoch := first.mem.view.Epoch
-	c.onInstall = func(v *membership.View) {
-		if w.healed || v.Epoch <= epoch || v.Has(membership.UID(first.uid)) && c.rng.IntN(3) != 0 {
+	c.onInstall = func(v *view.View) {
+		if w.healed || v.Epoch <= epoch || v.Has(view.UID(first.uid)) && c.rng.IntN(3) != 0 {
 			return
 		}
 		c.onInstall = nil

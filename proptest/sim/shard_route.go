@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -101,7 +101,7 @@ func (d *typeDriver) arrive(pk packet) {
 }
 
 func (d *typeDriver) misrouted(pk packet, m *tell) {
-	d.stepRegion(protocol.Misrouted{From: membership.UID(pk.from), Shard: m.shard})
+	d.stepRegion(protocol.Misrouted{From: view.UID(pk.from), Shard: m.shard})
 }
 
 // act carries out one action of the region.

@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // UID names one incarnation of a node.
-type UID = membership.UID
+type UID = view.UID
 
 // ShardID numbers the shards of a type, from 0.
 type ShardID uint32

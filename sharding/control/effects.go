@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -73,7 +73,7 @@ func (c *Plane) RegionAction(now time.Time, a protocol.RegionAction) {
 // in local.
 func (c *Plane) SetRoute(now time.Time, number uint32, rt protocol.Route) {
 	c.publish(now, number, rt)
-	gone := func(node uint64) bool { return c.View != nil && !c.View.Has(membership.UID(node)) }
+	gone := func(node uint64) bool { return c.View != nil && !c.View.Has(view.UID(node)) }
 	if c.homes.note(number, rt, c.R.Self, gone) {
 		c.R.Attached.Moved(number)
 	}

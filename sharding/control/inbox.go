@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -165,7 +165,7 @@ func (x *machineMail) deliver(from protocol.UID, m protocol.Message, place runlo
 func newAdmission(r *dataplane.Plane) *runloop.Admission {
 	member := func(node uint64) bool {
 		v := r.Cluster.View()
-		return v != nil && v.Has(membership.UID(node))
+		return v != nil && v.Has(view.UID(node))
 	}
 	return runloop.NewAdmission(member, func() { r.Drops.Drop(dataplane.DropInbox, -1, "", nil) })
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -18,7 +18,7 @@ type observer struct {
 	state   *StateStore
 	table   *tableFeed
 	lease   *dataplane.HandlerLease
-	removed func(*membership.View) // ends what waits for nodes that the view does not list
+	removed func(*view.View) // ends what waits for nodes that the view does not list
 }
 
 // linkChanged tells the Region of a connection that is there again.
@@ -39,14 +39,14 @@ func (o *observer) leaseChanged(held bool) {
 }
 
 // reachable tells the Coordinator of a node.
-func (o *observer) reachable(uid membership.UID, ok bool) {
+func (o *observer) reachable(uid view.UID, ok bool) {
 	if o.coord != nil {
 		o.coord.post(protocol.Reachable{UID: uid, OK: ok})
 	}
 }
 
 // viewInstalled passes a view on; nil, or one without this node, ends everything that runs here.
-func (o *observer) viewInstalled(v *membership.View) {
+func (o *observer) viewInstalled(v *view.View) {
 	if v == nil {
 		o.lease.End(dataplane.ErrStopped)
 		o.inbox.ToRegion(protocol.Dropped{})

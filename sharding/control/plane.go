@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -23,7 +23,7 @@ type Plane struct {
 	rng    *rand.Rand
 	region *region.Region
 	Todo   []Input
-	View   *membership.View
+	View   *view.View
 	ended  bool // no machine is stepped any more
 
 	Inbox    *inbox        // any goroutine's

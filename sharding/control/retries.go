@@ -5,7 +5,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -64,7 +64,7 @@ func (t *retries) Open(now time.Time, number uint32, rt *dataplane.Route) {
 
 // Fence appends a fence to the data lane of its shard. One that finds no room is tried again: it
 // may be late, but not before a message that was appended earlier. v is the view; nil: none.
-func (t *retries) Fence(now time.Time, v *membership.View, f protocol.SendFence) {
+func (t *retries) Fence(now time.Time, v *view.View, f protocol.SendFence) {
 	delete(t.Fences, f.Shard)
 	frame := codec.AppendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: f.Shard, HandOff: f.HandOff}))
 	err := t.out.SendControl(f.To, transport.Data, uint32(f.Shard), frame)
@@ -76,7 +76,7 @@ func (t *retries) Fence(now time.Time, v *membership.View, f protocol.SendFence)
 }
 
 // Retry tries what found no room.
-func (t *retries) Retry(now time.Time, v *membership.View) {
+func (t *retries) Retry(now time.Time, v *view.View) {
 	t.at = time.Time{}
 	for _, f := range maps.Clone(t.Fences) {
 		t.Fence(now, v, f)

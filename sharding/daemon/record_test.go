@@ -8,14 +8,14 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // drawToken draws what a coordinator may have: epochs and up numbers of any size.
 func drawToken(t *rapid.T) ddata.Token {
 	epoch := rapid.OneOf(rapid.Uint64Range(1, 3), rapid.Uint64Range(1<<32-1, 1<<32+3), rapid.Uint64())
 	up := rapid.OneOf(rapid.Uint32Range(1, 3), rapid.Uint32())
-	return ddata.Token{Era: 7, Epoch: membership.Epoch(epoch.Draw(t, "epoch")), Up: up.Draw(t, "up"), Seq: 1}
+	return ddata.Token{Era: 7, Epoch: view.Epoch(epoch.Draw(t, "epoch")), Up: up.Draw(t, "up"), Seq: 1}
 }
 
 type register = crdt.Standalone[crdt.LWWRegister[State], *crdt.LWWRegisterTx[State]]

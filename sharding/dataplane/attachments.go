@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // attachments are what protocols that stand on entities have attached to a region.
@@ -12,7 +12,7 @@ type attachments struct {
 	drops  *drops
 	panics *panics
 
-	Boxes   sync.Map // by name: func(membership.UID, []byte)
+	Boxes   sync.Map // by name: func(view.UID, []byte)
 	Movers  sync.Map // of OnMove: func(int)
 	Reports sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
 	Kept    sync.Map // of Attach: what once made, by key
@@ -27,14 +27,14 @@ func (a *attachments) Moved(number uint32) {
 }
 
 // Posted hands bytes to a box of this node.
-func (a *attachments) Posted(from membership.UID, box string, body []byte) {
+func (a *attachments) Posted(from view.UID, box string, body []byte) {
 	fn, ok := a.Boxes.Load(box)
 	if !ok {
 		a.drops.Drop(DropNoBox, -1, "", nil)
 		return
 	}
 	defer a.panics.survive("a box")
-	fn.(func(membership.UID, []byte))(from, body)
+	fn.(func(view.UID, []byte))(from, body)
 }
 
 func (r *Plane) receivePost(from uint64, rd *cbor.Reader) {
@@ -43,5 +43,5 @@ func (r *Plane) receivePost(from uint64, rd *cbor.Reader) {
 		r.malformed(from)
 		return
 	}
-	r.Attached.Posted(membership.UID(from), string(box), body)
+	r.Attached.Posted(view.UID(from), string(box), body)
 }

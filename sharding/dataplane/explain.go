@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // explain adds to an error of a message that did not get through what the region knows of its
@@ -48,7 +48,7 @@ func (r *Plane) whereAsked(id string) string {
 		return text
 	case rt.Local == nil:
 		if v := r.Cluster.View(); v != nil {
-			text += " on " + NameIn(v, membership.UID(rt.Remote))
+			text += " on " + NameIn(v, view.UID(rt.Remote))
 		}
 		return text
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // A region whose node leaves answers for every question that it has taken. When it has handed its
@@ -17,22 +17,22 @@ import (
 
 // receiveFarewell notes that a node has answered, or passed on, all that it will ever take.
 func (r *Plane) receiveFarewell(from uint64) {
-	if v := r.Cluster.View(); v != nil && v.Has(membership.UID(from)) {
+	if v := r.Cluster.View(); v != nil && v.Has(view.UID(from)) {
 		r.Departed.Store(from, struct{}{})
 	}
 }
 
 // Removed ends what waits for nodes that the view does not list: questions that one has passed on
 // wait for their answer, the others fail.
-func (r *Plane) Removed(v *membership.View) {
+func (r *Plane) Removed(v *view.View) {
 	r.Departed.Range(func(node, _ any) bool {
-		if u := node.(uint64); !v.Has(membership.UID(u)) {
+		if u := node.(uint64); !v.Has(view.UID(u)) {
 			r.Asks.passedOn(u)
 			r.Departed.Delete(u)
 		}
 		return true
 	})
-	r.Asks.Sweep(r.Clock(), func(n uint64) bool { return !v.Has(membership.UID(n)) })
+	r.Asks.Sweep(r.Clock(), func(n uint64) bool { return !v.Has(view.UID(n)) })
 }
 
 // Await waits until no reply waits for room, or none has got any for patience.

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -69,15 +69,15 @@ func (t *Routes) ShardOf(id string) uint32 {
 }
 
 // Home is the node that a shard's route leads to; ok is false while messages wait.
-func (t *Routes) Home(number uint32) (home membership.UID, ok bool) {
+func (t *Routes) Home(number uint32) (home view.UID, ok bool) {
 	rt := t.Slots[number].Load()
 	switch {
 	case rt == nil || rt.Buffer != nil:
 		return 0, false
 	case rt.Local != nil:
-		return membership.UID(t.self), true
+		return view.UID(t.self), true
 	}
-	return membership.UID(rt.Remote), true
+	return view.UID(rt.Remote), true
 }
 
 // Buffering makes the shard's messages wait, if they do not already, and returns their buffer. A

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -18,7 +18,7 @@ import (
 type Shard struct {
 	region     *Plane
 	Number     uint32
-	Era        membership.Era // of the cluster
+	Era        view.Era       // of the cluster
 	Token      protocol.Token // of the command by which it is hosted
 	Passivator *passivator    // nil: no limit on active entities
 	active     atomic.Int64   // entities that the machine counts as active, or that have not stopped yet

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -82,7 +82,7 @@ func (s *Standing) Uncoordinated() error {
 		return fmt.Errorf("the coordinator, on this node, waits until %d members have said what they host: %s",
 			len(*awaits), strings.Join(names, ", "))
 	}
-	u, why := membership.UID(s.coordinator.Load()), s.mismatch.Load()
+	u, why := view.UID(s.coordinator.Load()), s.mismatch.Load()
 	switch {
 	case s.registered.Load():
 		return nil
@@ -100,7 +100,7 @@ func (s *Standing) Uncoordinated() error {
 }
 
 // NameIn names a node as a view has it.
-func NameIn(v *membership.View, u membership.UID) string {
+func NameIn(v *view.View, u view.UID) string {
 	m, _ := v.Member(u)
 	return fmt.Sprintf("%v %s", u, m.Addr)
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
@@ -150,7 +150,7 @@ func (k *consumer[M]) step(c *sharding.Context[M], in protocol.ConsumerInput) (p
 	fx := k.hear(in)
 	for i := range fx.Send {
 		s := &fx.Send[i]
-		_ = c.Post(membership.UID(s.To), s.Box, protocol.AppendAck(nil, &s.Ack)) // counted, and made up for by the next
+		_ = c.Post(view.UID(s.To), s.Box, protocol.AppendAck(nil, &s.Ack)) // counted, and made up for by the next
 	}
 	if fx.Deliver == nil {
 		return nil, nil

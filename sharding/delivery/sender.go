@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
@@ -50,7 +50,7 @@ type sender struct {
 const inboxMax = 1 << 16
 
 // newSender makes everything but the box, and lets nothing loose.
-func newSender(cfg Config, node membership.UID, carry func(string, []byte) error) (*sender, error) {
+func newSender(cfg Config, node view.UID, carry func(string, []byte) error) (*sender, error) {
 	s := &sender{
 		cfg: cfg, carry: carry, emit: func(events.Event) {}, calls: map[uint64]chan protocol.Outcome{},
 		closed: make(chan struct{}), cause: ErrClosed,
@@ -165,7 +165,7 @@ func (s *sender) takeMoved() protocol.Moved {
 }
 
 // posted takes what entities post to the producer's box.
-func (s *sender) posted(_ membership.UID, body []byte) {
+func (s *sender) posted(_ view.UID, body []byte) {
 	if a, err := protocol.DecodeAck(body); err == nil {
 		s.loop.Post(a)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Compatibility is what the nodes that run a type must have configured alike. With other Shards, or
@@ -43,7 +43,7 @@ func (a Compatibility) RoutesAs(o Compatibility) bool {
 // ForRegion is a without what does not matter to a region, as that has it: the leases of shards to
 // one that hosts none, and the coordinator's, and whether entities are remembered, to a node where
 // none will act.
-func (a Compatibility) ForRegion(region Compatibility, m membership.Member, role string, proxy bool) Compatibility {
+func (a Compatibility) ForRegion(region Compatibility, m view.Member, role string, proxy bool) Compatibility {
 	if proxy || !m.HasRole(role) {
 		a.Lease = region.Lease
 	}

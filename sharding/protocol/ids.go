@@ -7,12 +7,12 @@ import (
 	"strconv"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
 // UID names one incarnation of a node.
-type UID = membership.UID
+type UID = view.UID
 
 // ShardID numbers the shards of a type, from 0.
 type ShardID = allocation.ShardID

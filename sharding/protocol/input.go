@@ -3,7 +3,7 @@ package protocol
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
@@ -23,7 +23,7 @@ type (
 	Tick struct{}
 	// Install is a new view of the membership. The view must not be changed any more. For
 	// Coordinator and Region.
-	Install struct{ View *membership.View }
+	Install struct{ View *view.View }
 	// Lease reports whether this node holds its lease. For Coordinator and Region; until told, it
 	// is not held.
 	Lease struct{ Held bool }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -25,11 +25,11 @@ type crowd struct {
 
 func newCrowd(tb testing.TB, nodes, shards int) *crowd {
 	w := &crowd{now: time.Unix(0, 0)}
-	v := &membership.View{Epoch: 1}
+	v := &view.View{Epoch: 1}
 	for i := range nodes {
 		u := protocol.UID(i + 1)
 		cfg := protocol.Config{Type: "t", Self: u, Shards: shards}
-		v.Members = append(v.Members, membership.Member{UID: u, Status: membership.Up, UpNumber: uint32(u)})
+		v.Members = append(v.Members, view.Member{UID: u, Status: view.Up, UpNumber: uint32(u)})
 		r, err := region.New(cfg, rand.New(rand.NewPCG(1, uint64(u))))
 		if err != nil {
 			tb.Fatal(err)

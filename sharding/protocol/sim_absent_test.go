@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -26,7 +26,7 @@ func (n *simNode) serves() bool { return n.region != nil && !n.absence.closing }
 func (n *simNode) startOrClose() {
 	m := n.w.member(n.uid)
 	switch {
-	case n.cut || n.leaving || m == nil || m.Status != membership.Up:
+	case n.cut || n.leaving || m == nil || m.Status != view.Up:
 	case n.region == nil:
 		n.startType()
 	case n.serves():

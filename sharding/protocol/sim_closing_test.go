@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -42,7 +42,7 @@ func (w *world) close(traffic bool) {
 	}
 	w.run(250 * time.Millisecond)
 	w.lags = false
-	w.change(func(v *membership.View) { v.Closing = true })
+	w.change(func(v *view.View) { v.Closing = true })
 	w.run(50 * time.Millisecond) // all have installed it
 	before := w.handOffs()
 	if !traffic {
@@ -96,7 +96,7 @@ func TestSimClosing(t *testing.T) {
 		w.close(seed%2 == 0)
 		handOffs += w.handOffs()
 		w.queue, w.table, w.regions, w.view = nil, map[protocol.ShardID]protocol.Entry{}, map[protocol.UID]bool{},
-			&membership.View{Epoch: w.view.Epoch}
+			&view.View{Epoch: w.view.Epoch}
 		w.healed, w.store = true, newSimStore() // no outside holder keeps anything without end
 		for range 3 {
 			w.join(false)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -29,7 +29,7 @@ type simNode struct {
 	lanes       map[protocol.UID]*simLane
 	inbox       []protocol.RegionInput
 	timers      map[string]time.Time
-	view        *membership.View
+	view        *view.View
 	absence     simAbsence
 	cfg         protocol.Config
 	left        bool                     // the region has said so
@@ -105,7 +105,7 @@ func (n *simNode) makeMachines(past protocol.Predecessor) {
 	}
 }
 
-func (n *simNode) install(v *membership.View) {
+func (n *simNode) install(v *view.View) {
 	if !n.alive {
 		return
 	}

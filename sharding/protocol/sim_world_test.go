@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -23,7 +23,7 @@ type world struct {
 	seq   int
 	opt   simOptions
 
-	view    *membership.View
+	view    *view.View
 	nodes   map[protocol.UID]*simNode
 	order   []protocol.UID // all nodes that ever were, by age
 	nextUID protocol.UID
@@ -109,7 +109,7 @@ func newWorld(seed uint64, opt simOptions) *world {
 		ids:     map[protocol.ShardID]*simSet[protocol.EntityID]{}, lives: map[protocol.EntityID]protocol.UID{},
 		sent: map[stream]int{}, handled: map[stream]int{}, got: map[stream]map[int]bool{}, lost: map[string]int{},
 		lags: seed%3 == 0, store: newSimStore(), unordered: map[protocol.ShardID]bool{},
-		verbose: func(string, ...any) {}, view: &membership.View{Epoch: 1},
+		verbose: func(string, ...any) {}, view: &view.View{Epoch: 1},
 	}
 	if opt.strategies {
 		all := []allocation.Strategy{
@@ -173,8 +173,8 @@ func (w *world) live() []*simNode {
 	return ns
 }
 
-func (w *world) member(u protocol.UID) *membership.Member {
-	i := slices.IndexFunc(w.view.Members, func(m membership.Member) bool { return m.UID == u })
+func (w *world) member(u protocol.UID) *view.Member {
+	i := slices.IndexFunc(w.view.Members, func(m view.Member) bool { return m.UID == u })
 	if i < 0 {
 		return nil
 	}
@@ -182,12 +182,12 @@ func (w *world) member(u protocol.UID) *membership.Member {
 }
 
 // change decides the next view and lets every node install it in its own time.
-func (w *world) change(f func(v *membership.View)) {
+func (w *world) change(f func(v *view.View)) {
 	v := *w.view
 	v.Epoch++
 	v.Members = slices.Clone(w.view.Members)
 	f(&v)
-	slices.SortFunc(v.Members, func(a, b membership.Member) int { return int(a.UID) - int(b.UID) })
+	slices.SortFunc(v.Members, func(a, b view.Member) int { return int(a.UID) - int(b.UID) })
 	w.view = &v
 	w.verbose("%v", w.view)
 	for _, n := range w.live() {
@@ -209,11 +209,11 @@ func (w *world) join(proxy bool) *simNode {
 	w.nextUID++
 	w.nodes[n.uid] = n
 	w.order = append(w.order, n.uid)
-	m := membership.Member{UID: n.uid, Addr: addrOf(n.uid), Status: membership.Joining}
+	m := view.Member{UID: n.uid, Addr: addrOf(n.uid), Status: view.Joining}
 	if !proxy {
 		m.Roles = []string{"r"}
 	}
-	w.change(func(v *membership.View) { v.Members = append(v.Members, m) })
+	w.change(func(v *view.View) { v.Members = append(v.Members, m) })
 	w.after(w.between(50*time.Millisecond, 200*time.Millisecond), func() { w.up(n) })
 	return n
 }
@@ -222,23 +222,23 @@ func (w *world) up(n *simNode) {
 	if !n.alive || w.member(n.uid) == nil {
 		return
 	}
-	w.change(func(v *membership.View) {
+	w.change(func(v *view.View) {
 		v.LastUp++
-		i := slices.IndexFunc(v.Members, func(m membership.Member) bool { return m.UID == n.uid })
-		v.Members[i].Status, v.Members[i].UpNumber = membership.Up, v.LastUp
+		i := slices.IndexFunc(v.Members, func(m view.Member) bool { return m.UID == n.uid })
+		v.Members[i].Status, v.Members[i].UpNumber = view.Up, v.LastUp
 	})
 	n.setLease(true)
 }
 
 func (w *world) leave(n *simNode) {
-	if !n.alive || n.leaving || w.member(n.uid) == nil || w.member(n.uid).Status != membership.Up {
+	if !n.alive || n.leaving || w.member(n.uid) == nil || w.member(n.uid).Status != view.Up {
 		return
 	}
 	n.leaving = true
 	w.verbose("leave %v", n.uid)
-	w.change(func(v *membership.View) {
-		i := slices.IndexFunc(v.Members, func(m membership.Member) bool { return m.UID == n.uid })
-		v.Members[i].Status = membership.Leaving
+	w.change(func(v *view.View) {
+		i := slices.IndexFunc(v.Members, func(m view.Member) bool { return m.UID == n.uid })
+		v.Members[i].Status = view.Leaving
 	})
 	if n.region == nil || n.closed() {
 		n.goWhenSent()
@@ -251,8 +251,8 @@ func (w *world) remove(n *simNode) {
 	if w.member(n.uid) == nil {
 		return
 	}
-	w.change(func(v *membership.View) {
-		v.Members = slices.DeleteFunc(v.Members, func(m membership.Member) bool { return m.UID == n.uid })
+	w.change(func(v *view.View) {
+		v.Members = slices.DeleteFunc(v.Members, func(m view.Member) bool { return m.UID == n.uid })
 	})
 }
 

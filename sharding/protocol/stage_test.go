@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -35,7 +35,7 @@ type stage struct {
 	lent  map[string]lent       // leases
 	index map[protocol.ShardID]bool
 	ids   map[protocol.ShardID]map[protocol.EntityID]bool
-	epoch membership.Epoch
+	epoch view.Epoch
 }
 
 type heldItem struct {
@@ -228,7 +228,7 @@ func (st *stage) node(s string) *actor {
 // the role, and an app version after the status.
 func (st *stage) view(args []string) error {
 	st.epoch++
-	v := &membership.View{Epoch: st.epoch}
+	v := &view.View{Epoch: st.epoch}
 	for _, a := range args {
 		if a == "closing" {
 			v.Closing = true
@@ -237,14 +237,14 @@ func (st *stage) view(args []string) error {
 		name, status, _ := strings.Cut(a, ":")
 		status, version, _ := strings.Cut(status, ":")
 		id, proxy := strings.CutPrefix(name, "p")
-		m := membership.Member{
+		m := view.Member{
 			UID: protocol.UID(number32(id)), UpNumber: uint32(number32(id)), AppVersion: cmp.Or(version, "1"),
 		}
 		if !proxy {
 			m.Roles = []string{"r"}
 		}
-		m.Status = map[string]membership.Status{
-			"joining": membership.Joining, "up": membership.Up, "leaving": membership.Leaving,
+		m.Status = map[string]view.Status{
+			"joining": view.Joining, "up": view.Up, "leaving": view.Leaving,
 		}[status]
 		if m.Status == 0 {
 			return fmt.Errorf("status %q", status)

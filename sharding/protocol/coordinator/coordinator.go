@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -136,7 +136,7 @@ func (c *Coordinator) onTick() {
 
 // onInstall takes a view. The shards of a member that is gone get new homes at once: the view that
 // dropped it proves that its lease is over.
-func (c *Coordinator) onInstall(v *membership.View) {
+func (c *Coordinator) onInstall(v *view.View) {
 	if c.view != nil && v.Epoch <= c.view.Epoch {
 		c.counts[protocol.CountStale]++
 		return

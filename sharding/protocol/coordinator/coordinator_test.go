@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -52,10 +52,10 @@ func newLoneOf(t *testing.T, cfg protocol.Config, members ...protocol.UID) *lone
 	return l
 }
 
-func viewOf(e membership.Epoch, us ...protocol.UID) *membership.View {
-	v := &membership.View{Epoch: e}
+func viewOf(e view.Epoch, us ...protocol.UID) *view.View {
+	v := &view.View{Epoch: e}
 	for _, u := range us {
-		v.Members = append(v.Members, membership.Member{UID: u, Status: membership.Up, UpNumber: uint32(u)})
+		v.Members = append(v.Members, view.Member{UID: u, Status: view.Up, UpNumber: uint32(u)})
 	}
 	return v
 }

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -16,8 +16,8 @@ type env struct {
 	now    time.Time
 	counts protocol.Counters
 
-	view  *membership.View
-	me    membership.Member // this node in view
+	view  *view.View
+	me    view.Member // this node in view
 	lease bool
 	seq   uint64 // of the last token
 	ids   uint64 // of reads, writes and questions
@@ -39,7 +39,7 @@ func (e *env) begin(now time.Time) {
 }
 
 // install takes a view, and forgets what was said of members that are gone.
-func (e *env) install(v *membership.View) {
+func (e *env) install(v *view.View) {
 	e.view = v
 	gone := func(u protocol.UID, _ bool) bool { return !v.Has(u) }
 	maps.DeleteFunc(e.unreachable, gone)
@@ -81,7 +81,7 @@ func (e *env) nextID() uint64 {
 // sayMismatch reports whether the settings of a region are others than this coordinator's, and
 // tells of it, once for each. Such a region is not registered: it routes nothing to others and is
 // never told to host.
-func (e *env) sayMismatch(m membership.Member, proxy bool, theirs protocol.Compatibility) bool {
+func (e *env) sayMismatch(m view.Member, proxy bool, theirs protocol.Compatibility) bool {
 	own := e.cfg.Compatibility().ForRegion(theirs, m, e.cfg.Role, proxy)
 	if own == theirs {
 		delete(e.refused, m.UID)
@@ -98,5 +98,5 @@ func (e *env) sayMismatch(m membership.Member, proxy bool, theirs protocol.Compa
 // leavesView reports whether a member is leaving or gone.
 func (e *env) leavesView(u protocol.UID) bool {
 	m, ok := e.view.Member(u)
-	return !ok || m.Status == membership.Leaving
+	return !ok || m.Status == view.Leaving
 }

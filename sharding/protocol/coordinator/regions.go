@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -74,7 +74,7 @@ func (rs *regions) eligible(u protocol.UID) bool {
 		return false
 	}
 	m, ok := rs.view.Member(u)
-	return ok && m.Status == membership.Up && m.HasRole(rs.cfg.Role)
+	return ok && m.Status == view.Up && m.HasRole(rs.cfg.Role)
 }
 
 // audience are all regions and proxies that may have routed a message.
@@ -90,8 +90,8 @@ func (rs *regions) audience() []protocol.UID {
 
 // nobodyElse reports whether no member can host that is not leaving, now or when it has joined.
 func (rs *regions) nobodyElse() bool {
-	return !slices.ContainsFunc(rs.view.Members, func(m membership.Member) bool {
-		if !m.HasRole(rs.cfg.Role) || m.Status == membership.Leaving || rs.refused[m.UID] {
+	return !slices.ContainsFunc(rs.view.Members, func(m view.Member) bool {
+		if !m.HasRole(rs.cfg.Role) || m.Status == view.Leaving || rs.refused[m.UID] {
 			return false
 		}
 		p := rs.peers[m.UID]
@@ -110,7 +110,7 @@ func (rs *regions) dropGone() (gone []protocol.UID) {
 		if !ok {
 			gone = append(gone, p.uid)
 			delete(rs.peers, p.uid)
-		} else if m.Status == membership.Leaving {
+		} else if m.Status == view.Leaving {
 			p.leaving = true
 		}
 	}

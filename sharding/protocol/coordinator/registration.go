@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -19,7 +19,7 @@ type registrar struct {
 // it routes: each later coordinator must make it fence. It reports whether more can be allocated now.
 func (rg *registrar) onRegister(h *homes, from protocol.UID, r protocol.Register) (changed bool) {
 	m, ok := rg.view.Member(from)
-	if !ok || m.Status == membership.Joining {
+	if !ok || m.Status == view.Joining {
 		rg.counts[protocol.CountIgnored]++
 		return false
 	}
@@ -30,7 +30,7 @@ func (rg *registrar) onRegister(h *homes, from protocol.UID, r protocol.Register
 	delete(rg.absent, from)
 	said := peer{
 		uid: from, life: r.Life, joined: r.Joined, proxy: r.Proxy || !m.HasRole(rg.cfg.Role), leaving: r.Leaving ||
-			m.Status == membership.Leaving,
+			m.Status == view.Leaving,
 	}
 	if p := h.regions.peers[from]; p != nil {
 		return rg.registerAgain(h, p, said)
@@ -222,7 +222,7 @@ func (rg *registrar) drain(h *homes, p *peer) {
 // askUnheard asks those that could host.
 func (rg *registrar) askUnheard(h *homes) {
 	for _, m := range rg.view.Members {
-		if m.HasRole(rg.cfg.Role) && m.Status == membership.Up && h.regions.unheard(m.UID) {
+		if m.HasRole(rg.cfg.Role) && m.Status == view.Up && h.regions.unheard(m.UID) {
 			rg.inquire(h, m.UID)
 		}
 	}

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"slices"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -138,7 +138,7 @@ func (c *Coordinator) refuseRole(u protocol.UID) {
 }
 
 // mayAct reports whether no coordinator of another role is known that this one stands down before.
-func (c *Coordinator) mayAct(v *membership.View) bool {
+func (c *Coordinator) mayAct(v *view.View) bool {
 	if !v.Has(c.outranked.uid) {
 		c.outranked = other{}
 	}

@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
 )
 
 // ofRoles is a view of members with one role each, in the order of their ages.
-func ofRoles(e membership.Epoch, roles ...string) *membership.View {
-	v := &membership.View{Epoch: e}
+func ofRoles(e view.Epoch, roles ...string) *view.View {
+	v := &view.View{Epoch: e}
 	for i, role := range roles {
 		if role != "" {
-			v.Members = append(v.Members, membership.Member{
-				UID: protocol.UID(i + 1), Status: membership.Up, UpNumber: uint32(i + 1), Roles: []string{role},
+			v.Members = append(v.Members, view.Member{
+				UID: protocol.UID(i + 1), Status: view.Up, UpNumber: uint32(i + 1), Roles: []string{role},
 			})
 		}
 	}
@@ -26,7 +26,7 @@ func ofRoles(e membership.Epoch, roles ...string) *membership.View {
 
 // begun is the coordinator of role "r" on a node, which has begun its term and has only itself
 // to ask.
-func begun(t *testing.T, self protocol.UID, v *membership.View) (l *lone, said string) {
+func begun(t *testing.T, self protocol.UID, v *view.View) (l *lone, said string) {
 	t.Helper()
 	c, err := New(protocol.Config{Type: "t", Role: "r", Self: self, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
@@ -131,7 +131,7 @@ func TestOutrankedCoordinatorComesBack(t *testing.T) {
 		return protocol.Compared{Runs: true, Role: "q", Joined: true, Coordinator: by}
 	}
 	register := protocol.Receive{From: 1, Msg: protocol.Register{Compatibility: l.c.cfg.Compatibility()}}
-	begin := func(e membership.Epoch, reads uint64, roles ...string) (said string) {
+	begin := func(e view.Epoch, reads uint64, roles ...string) (said string) {
 		t.Helper()
 		said = l.step(protocol.Install{View: ofRoles(e, roles...)})
 		return said + l.step(protocol.DidRead{ID: reads}) + l.step(protocol.DidRead{ID: reads + 1})

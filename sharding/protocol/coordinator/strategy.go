@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -182,7 +182,7 @@ func (ch *chooser) mayRebalance(h *homes) bool {
 // unreachable or joining.
 func (ch *chooser) steady(h *homes) bool {
 	for _, m := range ch.view.Members {
-		joins, gone := m.Status == membership.Joining, ch.unreachable[m.UID]
+		joins, gone := m.Status == view.Joining, ch.unreachable[m.UID]
 		if joins && !ch.cfg.RebalanceJoining || gone && !ch.cfg.RebalanceUnreachable {
 			return false
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -180,7 +180,7 @@ func TestStrategyAnswersTooLate(t *testing.T) {
 
 // TestGates: each keeps the balance from being looked at, and each has its switch.
 func TestGates(t *testing.T) {
-	view := func(change func(*membership.Member)) func(*lone) {
+	viewWith := func(change func(*view.Member)) func(*lone) {
 		return func(l *lone) {
 			v := viewOf(2, 1, 2, 3)
 			change(&v.Members[2])
@@ -192,9 +192,9 @@ func TestGates(t *testing.T) {
 		shut func(*lone)
 		open protocol.Config
 	}{
-		{"mixed versions", view(func(m *membership.Member) { m.AppVersion = "2" }),
+		{"mixed versions", viewWith(func(m *view.Member) { m.AppVersion = "2" }),
 			protocol.Config{RebalanceMixedVersions: true}},
-		{"joining", view(func(m *membership.Member) { m.Status = membership.Joining }),
+		{"joining", viewWith(func(m *view.Member) { m.Status = view.Joining }),
 			protocol.Config{RebalanceJoining: true}},
 		{"unreachable", func(l *lone) {
 			l.step(protocol.Reachable{UID: 3})
@@ -407,7 +407,7 @@ func TestLocationsSteer(t *testing.T) {
 }
 
 // closing makes a view one in which the whole cluster shuts down.
-func closing(v *membership.View) *membership.View {
+func closing(v *view.View) *view.View {
 	v.Closing = true
 	return v
 }
@@ -450,7 +450,7 @@ func TestLeaveMovesNothingElse(t *testing.T) {
 func TestAllLeave(t *testing.T) {
 	l := acting(t, protocol.Config{}, map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2, 3}}, 1, 2)
 	v := viewOf(2, 1, 2)
-	v.Members[0].Status, v.Members[1].Status = membership.Leaving, membership.Leaving
+	v.Members[0].Status, v.Members[1].Status = view.Leaving, view.Leaving
 	l.step(protocol.Install{View: v})
 	for _, u := range []protocol.UID{2, 1} {
 		if got := l.step(protocol.Receive{From: u, Msg: protocol.LeaveRequest{}}); !strings.Contains(got, "alone") ||

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -126,7 +126,7 @@ func (tm *term) retryTakeover() {
 func (tm *term) becomeInquiring() {
 	tm.mode = inquiring
 	for _, m := range tm.view.Members {
-		hosts := m.HasRole(tm.cfg.Role) && m.Status != membership.Joining
+		hosts := m.HasRole(tm.cfg.Role) && m.Status != view.Joining
 		if hosts || slices.Contains(tm.takeover.listed, m.UID) {
 			tm.takeover.awaiting = append(tm.takeover.awaiting, m.UID)
 			tm.registrar.inquire(&tm.homes, m.UID)
@@ -216,7 +216,7 @@ func (tm *term) adoptPeers(t takeover) {
 		g := t.reports[u]
 		m, _ := tm.view.Member(u)
 		tm.homes.regions.peers[u] = &peer{
-			uid: u, life: g.life, proxy: g.proxy, leaving: g.leaving || m.Status == membership.Leaving, left: g.left,
+			uid: u, life: g.life, proxy: g.proxy, leaving: g.leaving || m.Status == view.Leaving, left: g.left,
 			acked: true, sure: true,
 		}
 		if !slices.Contains(t.listed, u) {

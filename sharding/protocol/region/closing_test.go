@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -112,7 +112,7 @@ func TestEndedRegion(t *testing.T) {
 			t.Errorf("%v: %v, want %v; %v", in, fx.Do, want, err)
 		}
 	}
-	proxied := func(e membership.Epoch, us ...protocol.UID) *membership.View {
+	proxied := func(e view.Epoch, us ...protocol.UID) *view.View {
 		v := closing(viewOf(e, append(us, 9)...))
 		for i := range us {
 			v.Members[i].Roles = []string{"backend"}

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -15,7 +15,7 @@ type env struct {
 	rng    *rand.Rand
 	fx     protocol.RegionEffects
 	now    time.Time
-	view   *membership.View
+	view   *view.View
 	lease  bool
 	counts protocol.Counters
 }

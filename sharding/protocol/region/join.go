@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // onInstall takes a view. Routes to nodes that are gone are forgotten, and their fences are not
 // awaited any more. A coordinator that does not know this region is told of it at once.
-func (r *Region) onInstall(v *membership.View) {
+func (r *Region) onInstall(v *view.View) {
 	if r.view != nil && v.Epoch <= r.view.Epoch {
 		r.counts[protocol.CountStale]++
 		return
@@ -107,7 +107,7 @@ func (r *Region) onRefused(from protocol.UID, m protocol.Refused) {
 	if outranked {
 		r.onOutranked()
 	}
-	own, me := r.cfg.Compatibility(), membership.Member{}
+	own, me := r.cfg.Compatibility(), view.Member{}
 	if r.view != nil {
 		me, _ = r.view.Member(r.self())
 	}

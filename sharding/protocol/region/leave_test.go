@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -104,17 +104,17 @@ func TestCountedAsksBeforeItLeaves(t *testing.T) {
 	}
 }
 
-func viewOf(e membership.Epoch, members ...protocol.UID) *membership.View {
-	v := &membership.View{Epoch: e}
+func viewOf(e view.Epoch, members ...protocol.UID) *view.View {
+	v := &view.View{Epoch: e}
 	for _, u := range members {
-		v.Members = append(v.Members, membership.Member{UID: u, Status: membership.Up, UpNumber: uint32(u)})
+		v.Members = append(v.Members, view.Member{UID: u, Status: view.Up, UpNumber: uint32(u)})
 	}
 	return v
 }
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 
-func closing(v *membership.View) *membership.View {
+func closing(v *view.View) *view.View {
 	v.Closing = true
 	return v
 }

@@ -1,7 +1,7 @@
 package region
 
 import (
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -23,7 +23,7 @@ type registration struct {
 }
 
 // follow notes the coordinator of a new view, and reports whether it is another one.
-func (rg *registration) follow(v *membership.View) (other bool) {
+func (rg *registration) follow(v *view.View) (other bool) {
 	o, ok := v.Oldest(rg.cfg.Role)
 	if ok && o.UID == rg.coordinator {
 		return false
@@ -50,7 +50,7 @@ func (rg *registration) mayRegister(left bool) bool {
 		return false
 	}
 	m, ok := rg.view.Member(rg.self())
-	return ok && m.Status != membership.Joining
+	return ok && m.Status != view.Joining
 }
 
 // over reports whether the whole cluster has shut down, except nodes without the role. No
