@@ -25,6 +25,10 @@ func (n *Node) Host() host.Host {
 		return dataPort{r}, nil
 	}
 	return host.Host{
+		Self: host.Self{
+			ClusterName: n.ClusterName(), Addr: n.Addr(), Roles: n.Roles(), Durable: n.Durable(),
+			Local: n.Preset() == Local,
+		},
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
 		Attached: &n.extensions.attached, Data: data, Emit: n.reports.emit, Meter: n.cfg.Meter, Log: n.reports.log,
 	}
@@ -99,6 +103,9 @@ func (l lifecyclePort) OnHealth(check func() []string) (cancel func()) {
 
 // OnEnd implements host.Lifecycle.
 func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.watch(watcher{end: fn}) }
+
+// Ended implements host.Lifecycle.
+func (l lifecyclePort) Ended() error { return l.n.Err() }
 
 // Broken implements host.Lifecycle.
 func (l lifecyclePort) Broken(name string, b runloop.Broken, state fmt.Stringer) {

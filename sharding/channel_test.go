@@ -48,7 +48,7 @@ func TestTypesWithOneShortHash(t *testing.T) {
 func TestSecondTypeOfOneChannel(t *testing.T) {
 	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
-	types := typesOf(n)
+	types := typesOf(n.Host())
 	types.mu.Lock()
 	types.absences[dataplane.ChannelOf(typ.Name)] = &absence{name: "Other"}
 	types.mu.Unlock()

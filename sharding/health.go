@@ -27,7 +27,7 @@ type Event = control.Event
 // Once a type was registered it stays so: while a coordinator is replaced known homes are routed
 // to, and a node that is taken out of service then would help no caller.
 func Health(node *ddata.Node, names ...string) {
-	h := &typesOf(node).health
+	h := &typesOf(node.Host()).health
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.names, h.named = slices.Clone(names), true

@@ -290,7 +290,7 @@ func TestLimitMailboxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := g.plane.Held.Node; b == nil || b != &typesOf(n).mailboxes || b.Max.Load() != 1<<20 {
+		if b := g.plane.Held.Node; b == nil || b != &typesOf(n.Host()).mailboxes || b.Max.Load() != 1<<20 {
 			t.Errorf("%s is not under the node's limit", name)
 		}
 	}

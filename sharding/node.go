@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -27,7 +28,7 @@ import (
 // closed, or its handlers still run), and on a node that has ended ErrStopped with the reason of
 // its end.
 func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
-	return startType(node, t, !slices.Contains(node.Roles(), t.Role))
+	return StartAt(node.Host(), t, !slices.Contains(node.Roles(), t.Role))
 }
 
 // StartProxy starts an entity type on a node as a proxy, which sends and asks and never hosts,
@@ -36,14 +37,14 @@ func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 //
 // Errors: those of Start.
 func StartProxy[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
-	return startType(node, t, true)
+	return StartAt(node.Host(), t, true)
 }
 
 // Lookup is the region of a type that was started on the node.
 //
 // Errors: ErrNotStarted, ErrAlreadyStarted if the type has another message type.
 func Lookup[M any](node *ddata.Node, name string) (*Region[M], error) {
-	s, ok := typesOf(node).find(name)
+	s, ok := typesOf(node.Host()).find(name)
 	if !ok {
 		return nil, fmt.Errorf("%w: %q", ErrNotStarted, name)
 	}
@@ -59,30 +60,32 @@ func regionOf[M any](name string, s startedType) (*Region[M], error) {
 }
 
 // Types is the names of the types that were started on the node and run, in order.
-func Types(node *ddata.Node) []string { return typesOf(node).names() }
+func Types(node *ddata.Node) []string { return typesOf(node.Host()).names() }
 
-func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M], error) {
-	t = withPreset(t, node.Preset())
-	hasRole := slices.Contains(node.Roles(), t.Role)
+// StartAt starts an entity type, as Start or StartProxy, on a node that is known by what it lends to
+// extensions. It is for simulations, whose nodes are no ddata.Node.
+func StartAt[M any](h host.Host, t EntityType[M], proxy bool) (*Region[M], error) {
+	if h.Self.Local {
+		t = withShortTimers(t)
+	}
+	hasRole := slices.Contains(h.Self.Roles, t.Role)
 	faults := t.faults()
 	faults.add(hasRole && !proxy && t.New == nil,
 		"New is missing: this node has the role %q and hosts entities", t.Role)
-	faults.add(hasRole && t.RememberEntities && t.RememberStore == nil && !node.Durable(),
+	faults.add(hasRole && t.RememberEntities && t.RememberStore == nil && !h.Self.Durable,
 		"RememberEntities needs durable data: set ddata.Config.Dir, "+
 			"and do not switch it off with an empty ddata.Config.DurableKeys; or give the type a RememberStore")
 	if err := faults.err(t.Name); err != nil {
 		return nil, err
 	}
-	select {
-	case <-node.Done():
-		return nil, fmt.Errorf("%w: the node has ended: %w", ErrStopped, node.Err())
-	default:
+	if err := h.Lifecycle.Ended(); err != nil {
+		return nil, fmt.Errorf("%w: the node has ended: %w", ErrStopped, err)
 	}
 	settings := startedSettings{
 		t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, dataplane.StoreID(t.Lease),
 		dataplane.StoreID(t.CoordinatorLease), proxy,
 	}
-	types := typesOf(node)
+	types := typesOf(h)
 	types.startMu.Lock()
 	defer types.startMu.Unlock()
 	if s, ok := types.find(t.Name); ok {
@@ -97,7 +100,7 @@ func startType[M any](node *ddata.Node, t EntityType[M], proxy bool) (*Region[M]
 		}
 		return g, nil
 	}
-	ports, err := types.ports(node, t.Role, t.Name, proxy)
+	ports, err := types.ports(t.Role, t.Name, proxy)
 	if err != nil {
 		return nil, err
 	}
@@ -141,18 +144,12 @@ func (s startedSettings) String() string {
 		s.role, s.shards, s.hash, s.remember, s.lease, s.coordinatorLease, s.proxy)
 }
 
-// withPreset gives the timers that were left to their defaults values that go with the node's
-// preset.
-func withPreset[M any](t EntityType[M], preset ddata.Preset) EntityType[M] {
-	if preset == ddata.Local {
-		if t.RebalanceInterval == 0 {
-			t.RebalanceInterval = 100 * time.Millisecond
-		}
-		if t.RetryInterval == 0 {
-			t.RetryInterval = 100 * time.Millisecond
-		}
-		if t.LeaseRetryInterval == 0 {
-			t.LeaseRetryInterval = 100 * time.Millisecond
+// withShortTimers gives the timers that were left to their defaults those of the preset
+// ddata.Local.
+func withShortTimers[M any](t EntityType[M]) EntityType[M] {
+	for _, d := range []*time.Duration{&t.RebalanceInterval, &t.RetryInterval, &t.LeaseRetryInterval} {
+		if *d == 0 {
+			*d = 100 * time.Millisecond
 		}
 	}
 	return t

@@ -17,6 +17,6 @@ func LimitMailboxes(node *ddata.Node, bytes int) error {
 	if bytes < dataplane.NodeStep {
 		return fmt.Errorf("%w: LimitMailboxes: %d bytes, want %d at least", ErrConfig, bytes, dataplane.NodeStep)
 	}
-	typesOf(node).mailboxes.Max.Store(int64(bytes))
+	typesOf(node.Host()).mailboxes.Max.Store(int64(bytes))
 	return nil
 }

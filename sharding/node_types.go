@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -35,8 +34,7 @@ type nodeTypes struct {
 }
 
 // typesOf returns the types of a node.
-func typesOf(node *ddata.Node) *nodeTypes {
-	h := node.Host()
+func typesOf(h host.Host) *nodeTypes {
 	return host.Attach(h, func() *nodeTypes {
 		t := &nodeTypes{
 			host: h, health: nodeHealth{types: map[string]*dataplane.Plane{}},
@@ -159,10 +157,10 @@ func (run *engine) endWithNode() {
 }
 
 // ports are those of a type on the node.
-func (t *nodeTypes) ports(n *ddata.Node, role, name string, proxy bool) (Ports, error) {
+func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 	h := t.host
 	p := Ports{
-		Cluster: h.Cluster, ClusterName: n.ClusterName(), Addr: n.Addr(), Lease: h.Lease,
+		Cluster: h.Cluster, ClusterName: h.Self.ClusterName, Addr: h.Self.Addr, Lease: h.Lease,
 		Proxy: proxy, Network: h.Channels,
 		Log: h.Log, Emit: h.Emit, Meter: h.Meter, Broken: h.Lifecycle.Broken, mailboxes: &t.mailboxes,
 	}
@@ -172,7 +170,7 @@ func (t *nodeTypes) ports(n *ddata.Node, role, name string, proxy bool) (Ports, 
 	p.BeforeExit = func(resign func(context.Context) error) (cancel func()) {
 		return h.Lifecycle.OnShutdown(shutdown.ClusterExiting, "coordinator of entity type "+name, resign)
 	}
-	if !slices.Contains(n.Roles(), role) {
+	if !slices.Contains(h.Self.Roles, role) {
 		return p, nil
 	}
 	var err error

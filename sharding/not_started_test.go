@@ -209,7 +209,7 @@ func TestTypeNotStartedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	away.Store(false)
-	a, err := typesOf(node).absence(typ.Name)
+	a, err := typesOf(node.Host()).absence(typ.Name)
 	if err != nil || a.started || a.who.Predecessor != g.run.control.Predecessor() ||
 		a.who.Predecessor.Incarnation != 1 {
 		t.Errorf("answered by: %+v", a)
@@ -506,7 +506,7 @@ func TestPromiseBindsTheTypeThatIsStartedLater(t *testing.T) {
 			t.Fatalf("no %v", want)
 		}
 	}
-	a, err := typesOf(nodes[0]).absence(typ.Name)
+	a, err := typesOf(nodes[0].Host()).absence(typ.Name)
 	if err != nil || a.start() != (protocol.Predecessor{Floor: high}) {
 		t.Errorf("%+v, %v", a, err)
 	}

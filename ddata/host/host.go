@@ -18,6 +18,7 @@ import (
 // Host is what a node lends to its extensions. Its values may be used from any goroutine, for as
 // long as the process runs: after the node's end they do nothing, or return why it has ended.
 type Host struct {
+	Self      Self
 	Cluster   Cluster
 	Lease     Lease
 	Channels  Channels
@@ -36,6 +37,15 @@ type Host struct {
 	Meter events.Meter
 	// Log is the node's logger.
 	Log *slog.Logger
+}
+
+// Self is what the node is, as it was configured. The slice is not to be changed.
+type Self struct {
+	ClusterName string
+	Addr        string   // others dial it there
+	Roles       []string // of which it has data
+	Durable     bool     // durable keys of its roles are on its disk
+	Local       bool     // it has the short timers of the preset ddata.Local
 }
 
 // Cluster is the membership as the node knows it.
@@ -107,6 +117,8 @@ type Lifecycle interface {
 	// OnEnd registers fn for the end of the node: it is no member any more. The node waits until fn
 	// has returned. If the node has ended already, fn is called at once.
 	OnEnd(fn func(error)) (cancel func())
+	// Ended says why the node has ended; nil until then.
+	Ended() error
 	// Broken ends the node because a machine of the extension has panicked: at once without its
 	// lease, as a crash for the others, and with ddata.ErrBroken. name says which machine, state
 	// prints what it was in. It is called on the machine's goroutine (runloop.Loop.WhenBroken).
