@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -36,7 +37,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 	s.m = singleton.New(singleton.Config{
 		Self: n.uid, Role: "backend", RestartAfter: time.Second, AskAgain: time.Second,
 	})
-	s.loop = runloop.New(singletonDriver{s}, inboxMax)
+	s.loop = runloop.New(scheduler.Goroutines{}, singletonDriver{s}, inboxMax)
 	if err := n.singletons.add(s); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -71,7 +72,7 @@ func newMembers(n *Node) (*members, error) {
 		return nil, fmt.Errorf("ddata: %w", err)
 	}
 	m.d = drivers.NewMembers(machine, m, time.Now())
-	m.loop = runloop.New(m, inboxMax)
+	m.loop = runloop.New(scheduler.Goroutines{}, m, inboxMax)
 	m.loop.WhenBroken(func(b runloop.Broken) { n.broken("membership", b, machine) })
 	if m.arbiter, err = startArbiter(n, m.post); err == nil && n.disk != nil {
 		m.records = startRecorder(n.disk.putRecord, m.post)

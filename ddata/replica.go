@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -96,7 +97,7 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 	}
 	r := &Replicator{n: n, role: role, admission: newAdmission(n), ch: transport.ChannelOf("replicator/" + role), h: h}
 	h.d, h.r = drivers.NewReplica(m, h), r
-	r.loop = runloop.New(h, inboxMax)
+	r.loop = runloop.New(scheduler.Goroutines{}, h, inboxMax)
 	r.loop.WhenBroken(func(b runloop.Broken) { n.broken("replicator of role "+role, b, m) })
 	return r, nil
 }

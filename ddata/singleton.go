@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 )
 
@@ -97,7 +98,7 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 		Self: n.uid, Role: cfg.Role, RestartAfter: cfg.RestartAfter,
 		AskAgain: n.members.d.Machine().HeartbeatInterval(),
 	})
-	s.loop = runloop.New(singletonDriver{s}, inboxMax)
+	s.loop = runloop.New(scheduler.Goroutines{}, singletonDriver{s}, inboxMax)
 	s.loop.WhenBroken(func(b runloop.Broken) { n.broken("singleton "+cfg.Name, b, s) })
 	if err := n.singletons.add(s); err != nil {
 		return nil, fmt.Errorf("ddata: singleton %q: %w", cfg.Name, err)

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // Machine is what a Loop runs. Its methods are called by the Loop's goroutine only.
@@ -22,6 +24,7 @@ type Machine[I any] interface {
 
 // Loop owns one machine. Its methods are safe for concurrent use.
 type Loop[I any] struct {
+	s     scheduler.Scheduler
 	m     Machine[I]
 	limit int
 
@@ -34,26 +37,26 @@ type Loop[I any] struct {
 
 	turning atomic.Int64 // when the loop last took up work, in Unix nanoseconds; 0: it waits for some
 
-	timer *time.Timer
-	armed time.Time // when the timer fires; zero: it does not
+	timer scheduler.Timer // nil: not made yet
+	armed time.Time       // when the timer fires; zero: it does not
 
 	broken func(Broken) // nil: a panic ends the process
 	work   []I          // of the batch, what was not taken up
 	over   bool         // turn has returned
 }
 
-// New makes a Loop around m. At most limit inputs wait in the inbox for callers of Post; Force has
+// New makes a Loop around m, which s runs. At most limit inputs wait in the inbox for callers of Post; Force has
 // no limit. Nothing is stepped before Start, so that m's owner can store the Loop first.
-func New[I any](m Machine[I], limit int) *Loop[I] {
+func New[I any](s scheduler.Scheduler, m Machine[I], limit int) *Loop[I] {
 	return &Loop[I]{
-		m: m, limit: limit,
+		s: s, m: m, limit: limit,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
 
 // Start begins with a Tick and then steps what is posted. It is called once, and Stop only after
 // it.
-func (l *Loop[I]) Start() { go l.run() }
+func (l *Loop[I]) Start() { l.s.Go(l.run) }
 
 // Post puts an input into the inbox. It returns false, and drops the input, when the inbox is full
 // or the Loop has stopped. The caller should then push back on its own caller.
@@ -91,7 +94,7 @@ func (l *Loop[I]) Stop() {
 	l.stopped = true
 	l.mu.Unlock()
 	l.signal()
-	<-l.done
+	l.s.Await(l.done, nil, nil)
 }
 
 // Rest returns what was posted and never stepped. A machine that must answer everything may call it
@@ -119,8 +122,7 @@ func (l *Loop[I]) Stopped() <-chan struct{} { return l.done }
 
 func (l *Loop[I]) run() {
 	defer close(l.done)
-	l.timer = time.AfterFunc(time.Hour, l.signal)
-	defer l.timer.Stop()
+	defer l.disarm()
 	if l.broken != nil {
 		defer l.catch()
 	}
@@ -129,15 +131,14 @@ func (l *Loop[I]) run() {
 
 // turn steps until the Loop is stopped.
 func (l *Loop[I]) turn() {
-	l.timer.Stop()
-	l.m.Step(time.Now(), l.m.Tick())
+	l.m.Step(l.s.Now(), l.m.Tick())
 	var spare []I
 	for {
 		l.m.Flush()
 		l.arm()
 		l.turning.Store(0)
-		<-l.wake
-		l.turning.Store(time.Now().UnixNano())
+		l.s.Await(l.wake, nil, nil)
+		l.turning.Store(l.s.Now().UnixNano())
 		work, stopped := l.take(spare)
 		if stopped {
 			l.over = true
@@ -166,11 +167,11 @@ const stepsPerLook = 16
 // batch steps everything that was taken, and a Tick if the timer has fired for one that is due. It
 // returns the emptied slice for the next swap.
 func (l *Loop[I]) batch(work []I) []I {
-	now := time.Now()
+	now := l.s.Now()
 	for i, in := range work {
 		l.work = work[i+1:]
 		if i > 0 && i%stepsPerLook == 0 {
-			now = time.Now()
+			now = l.s.Now()
 			l.turning.Store(now.UnixNano())
 		}
 		l.m.Step(now, in)
@@ -197,7 +198,7 @@ func (l *Loop[I]) tick(now time.Time) {
 // anew. So it is left alone as long as deadlines only move on, which is the usual case.
 func (l *Loop[I]) arm() {
 	d := l.m.Deadline()
-	now := time.Now()
+	now := l.s.Now()
 	if !l.armed.IsZero() && !now.Before(l.armed) {
 		l.armed = time.Time{} // it has fired
 	}
@@ -205,5 +206,16 @@ func (l *Loop[I]) arm() {
 		return
 	}
 	l.armed = d
-	l.timer.Reset(max(0, d.Sub(now)))
+	if l.timer == nil {
+		l.timer = l.s.AfterFunc(max(0, d.Sub(now)), l.signal)
+	} else {
+		l.timer.Reset(max(0, d.Sub(now)))
+	}
+}
+
+// disarm stops the timer.
+func (l *Loop[I]) disarm() {
+	if l.timer != nil {
+		l.timer.Stop()
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
@@ -63,7 +64,7 @@ func (r *recorder) seen() []int {
 func TestStepsInOrderOfPosting(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		r := &recorder{}
-		l := runloop.New[int](r, 10)
+		l := runloop.New[int](scheduler.Goroutines{}, r, 10)
 		l.Start()
 		defer l.Stop()
 		for i := range 5 {
@@ -82,7 +83,7 @@ func TestTicksAtTheDeadlineAndNotBefore(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		start := time.Now()
 		r := &recorder{}
-		l := runloop.New[int](r, 10)
+		l := runloop.New[int](scheduler.Goroutines{}, r, 10)
 		l.Start()
 		defer l.Stop()
 		synctest.Wait()
@@ -103,7 +104,7 @@ func TestTicksAtTheDeadlineAndNotBefore(t *testing.T) {
 func TestPostIsBoundedAndForceIsNot(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		r := &recorder{hold: make(chan struct{})}
-		l := runloop.New[int](r, 2)
+		l := runloop.New[int](scheduler.Goroutines{}, r, 2)
 		l.Start()
 		defer l.Stop()
 		l.Post(holdAt)
@@ -128,7 +129,7 @@ func TestPostIsBoundedAndForceIsNot(t *testing.T) {
 func TestStopLeavesTheRestUnstepped(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		r := &recorder{hold: make(chan struct{})}
-		l := runloop.New[int](r, 10)
+		l := runloop.New[int](scheduler.Goroutines{}, r, 10)
 		l.Start()
 		l.Post(holdAt)
 		synctest.Wait()
@@ -168,7 +169,7 @@ func TestBrokenMachineEndsItsLoop(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			f := &fragile{breaks: how, hold: make(chan struct{})}
-			l := runloop.New[int](f, 10)
+			l := runloop.New[int](scheduler.Goroutines{}, f, 10)
 			var told []runloop.Broken
 			l.WhenBroken(func(b runloop.Broken) {
 				told = append(told, b)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // ErrSilent: nothing got on for as long as the caller of Progress.Await was ready to wait.
@@ -32,11 +34,13 @@ func (p *Progress) Next() <-chan struct{} {
 	return p.next
 }
 
-// Await waits until done, which is called under lock, now and after each change. It gives up with
-// ErrSilent when there is no change for patience, and with the cause of ctx when that ends. lock is
-// the owner's, and not held by the caller.
-func (p *Progress) Await(ctx context.Context, lock sync.Locker, patience time.Duration, done func() bool) error {
-	t := time.NewTimer(patience)
+// Await waits, as s does, until done, which is called under lock, now and after each change. It gives
+// up with ErrSilent when there is no change for patience, and with the cause of ctx when that ends.
+// lock is the owner's, and not held by the caller.
+func (p *Progress) Await(ctx context.Context, s scheduler.Scheduler, lock sync.Locker, patience time.Duration,
+	done func() bool) error {
+	silent, changed := make(chan struct{}, 1), s.Now()
+	t := s.AfterFunc(patience, func() { silent <- struct{}{} })
 	defer t.Stop()
 	for {
 		lock.Lock()
@@ -46,12 +50,16 @@ func (p *Progress) Await(ctx context.Context, lock sync.Locker, patience time.Du
 		}
 		next := p.Next()
 		lock.Unlock()
-		select {
-		case <-next:
-			t.Reset(patience)
-		case <-t.C:
-			return ErrSilent
-		case <-ctx.Done():
+		switch s.Await(next, silent, ctx.Done()) {
+		case 0:
+			changed = s.Now()
+		case 1:
+			left := patience - s.Now().Sub(changed)
+			if left <= 0 {
+				return ErrSilent
+			}
+			t.Reset(left)
+		case 2:
 			return context.Cause(ctx)
 		}
 	}

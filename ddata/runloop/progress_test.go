@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
 
@@ -49,7 +50,7 @@ func TestAwaitProgress(t *testing.T) {
 						p.Made()
 					})
 				}
-				err := p.Await(ctx, &mu, 10*time.Second, func() bool { return made >= c.goal })
+				err := p.Await(ctx, scheduler.Goroutines{}, &mu, 10*time.Second, func() bool { return made >= c.goal })
 				if took := time.Since(began); !errors.Is(err, c.err) || took != c.took {
 					t.Errorf("%v after %v", err, took)
 				}

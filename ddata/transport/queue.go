@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
 )
 
@@ -404,7 +405,7 @@ func (q *queue) awaitReceived(ctx context.Context, patience time.Duration) (gone
 	goal := q.kept.taken() + uint64(q.waiting.frames)
 	lost := q.kept.Lost()
 	q.mu.Unlock()
-	err = q.progress.Await(ctx, &q.mu, patience, func() bool {
+	err = q.progress.Await(ctx, scheduler.Goroutines{}, &q.mu, patience, func() bool {
 		if q.kept.Acked() >= goal && q.kept.Lost() == lost {
 			return true
 		}

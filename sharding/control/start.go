@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
@@ -51,7 +52,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		Departure: Departure{Left: make(chan struct{})},
 	}
 	c.Inbox = &inbox{
-		typ: r.Name, log: r.Log, loop: runloop.New[Input](c, inboxMax), mail: c.mail,
+		typ: r.Name, log: r.Log, loop: runloop.New[Input](scheduler.Goroutines{}, c, inboxMax), mail: c.mail,
 		admin: newAdmission(r), asides: work,
 	}
 	c.mail.region = mailbag{newAdmission(r), func(in protocol.Receive, from runloop.Permit) {
@@ -81,7 +82,7 @@ func (c *Plane) coordinate(m *coordinator.Coordinator) {
 			c.Inbox.Do(func(c *Plane, _ time.Time) { c.toHosted(protocol.Unlisted{}, shards...) })
 		},
 	}
-	d.loop = runloop.New[coordInput](d, inboxMax)
+	d.loop = runloop.New[coordInput](scheduler.Goroutines{}, d, inboxMax)
 	c.Coord = d
 	c.mail.coordinator = mailbag{newAdmission(c.R), func(in protocol.Receive, from runloop.Permit) {
 		d.loop.Force(coordInput{in: in, from: from})

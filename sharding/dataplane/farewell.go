@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // A region whose node leaves answers for every question that it has taken. When it has handed its
@@ -37,5 +38,6 @@ func (r *Plane) Removed(v *view.View) {
 
 // Await waits until no reply waits for room, or none has got any for patience.
 func (o *replyQueueOverflow) Await(ctx context.Context, patience time.Duration) {
-	_ = o.moved.Await(ctx, &o.Mu, patience, func() bool { return len(o.Peers) == 0 }) // what is left has no room
+	none := func() bool { return len(o.Peers) == 0 }
+	_ = o.moved.Await(ctx, scheduler.Goroutines{}, &o.Mu, patience, none) // what is left has no room
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
@@ -75,7 +76,7 @@ func newSender(cfg Config, node view.UID, carry func(string, []byte) error) (*se
 	for _, r := range rows {
 		s.room.count, s.room.bytes = s.room.count+1, s.room.bytes+len(r.Body)
 	}
-	s.loop = runloop.New[protocol.ProducerInput](&machine{s}, inboxMax)
+	s.loop = runloop.New[protocol.ProducerInput](scheduler.Goroutines{}, &machine{s}, inboxMax)
 	s.loop.WhenBroken(s.breaks)
 	return s, nil
 }

@@ -1,0 +1,215 @@
+package routine
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
+)
+
+// Timeline is where a Process has its events. It drops those of a process that has ended, and keeps
+// those of a frozen one back until it goes on.
+type Timeline interface {
+	// Now reads the clock of the process.
+	Now() time.Time
+	// After has fn called when d has passed by that clock.
+	After(d time.Duration, fn func())
+	// Soon has fn called a moment later: after the time in which a process takes up what has become
+	// ready. Several such calls may come in any order.
+	Soon(fn func())
+	// Uint64 is a random number.
+	Uint64() uint64
+}
+
+// Process is the Scheduler of one simulated process.
+type Process struct {
+	line    Timeline
+	running *routine   // nil: none of this process runs
+	all     []*routine // that are not over
+	idle    []*routine // of these, those that run no function now
+	parked  []*routine // of these, those that wait, in the order in which they began to
+	killed  bool
+}
+
+var _ scheduler.Scheduler = (*Process)(nil)
+
+// NewProcess makes a process in which nothing runs.
+func NewProcess(line Timeline) *Process { return &Process{line: line} }
+
+// routine is a coroutine that runs one function after another.
+type routine struct {
+	next  func() (struct{}, bool) // runs it until it waits, or its function has returned
+	stop  func()
+	yield func(struct{}) bool
+
+	fn     func() // nil: it is idle
+	active bool   // it runs, or it has entered the process anew and waits for that
+	waits  [3]<-chan struct{}
+	got    int // the place of the channel that had something
+}
+
+// Enter runs fn as a routine until it waits or returns. Everything that comes to the process from
+// outside enters by it. It does nothing in a process that was killed.
+func (p *Process) Enter(fn func()) {
+	if p.killed {
+		return
+	}
+	var r *routine
+	if n := len(p.idle); n > 0 {
+		r, p.idle = p.idle[n-1], p.idle[:n-1]
+	} else {
+		r = newRoutine()
+		p.all = append(p.all, r)
+	}
+	r.fn = fn
+	p.resume(r)
+}
+
+func newRoutine() *routine {
+	r := &routine{}
+	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
+		r.yield = yield
+		for {
+			r.call()
+			r.fn = nil
+			if !yield(struct{}{}) {
+				return
+			}
+		}
+	})
+	return r
+}
+
+// call calls the function. A panic passes to the world, with the stack where it came up.
+func (r *routine) call() {
+	defer func() {
+		if v := recover(); v != nil {
+			panic(fmt.Sprintf("%v\n\nin a routine:\n%s", v, debug.Stack()))
+		}
+	}()
+	r.fn()
+}
+
+// resume runs a routine until it waits or its function has returned, and then looks for others that
+// can go on.
+func (p *Process) resume(r *routine) {
+	before := p.running
+	p.running, r.active = r, true
+	r.next()
+	p.running, r.active = before, false
+	switch {
+	case p.killed:
+		p.end(r)
+	case r.fn == nil:
+		p.idle = append(p.idle, r)
+	}
+	if before == nil {
+		p.Look()
+	}
+}
+
+// Look lets routines go on that wait for what an event outside of the process has brought. After an
+// event of the process it is not needed.
+func (p *Process) Look() {
+	p.parked = slices.DeleteFunc(p.parked, func(r *routine) bool {
+		if r.got = p.receive(r.waits); r.got < 0 {
+			return false
+		}
+		p.line.Soon(func() {
+			if !p.killed {
+				p.resume(r)
+			}
+		})
+		return true
+	})
+}
+
+// receive takes something from one of the channels, and returns its place; -1: none has anything.
+// Of several that have something any may be the one.
+func (p *Process) receive(from [3]<-chan struct{}) int {
+	first := 0
+	if from[1] != nil || from[2] != nil {
+		first = int(p.line.Uint64() % 3)
+	}
+	for i := range from {
+		at := (first + i) % 3
+		select {
+		case <-from[at]:
+			return at
+		default:
+		}
+	}
+	return -1
+}
+
+// Now implements scheduler.Clock.
+func (p *Process) Now() time.Time { return p.line.Now() }
+
+// Uint64 implements scheduler.Scheduler.
+func (p *Process) Uint64() uint64 { return p.line.Uint64() }
+
+// Go implements scheduler.Scheduler.
+func (p *Process) Go(fn func()) {
+	if !p.killed {
+		p.line.Soon(func() { p.Enter(fn) })
+	}
+}
+
+// Await implements scheduler.Scheduler.
+func (p *Process) Await(a, b, c <-chan struct{}) int {
+	r := p.running
+	if r == nil {
+		panic("routine: Await is called by what no routine runs: let it enter by Process.Enter")
+	}
+	waits := [3]<-chan struct{}{a, b, c}
+	if !p.killed {
+		if got := p.receive(waits); got >= 0 {
+			return got
+		}
+		r.waits = waits
+		p.parked = append(p.parked, r)
+	}
+	if !r.yield(struct{}{}) {
+		runtime.Goexit() // the process was killed
+	}
+	return r.got
+}
+
+// Yield implements scheduler.Scheduler. Nothing else runs, so there is nothing to let run.
+func (p *Process) Yield() {}
+
+// Shield implements scheduler.Scheduler.
+func (p *Process) Shield(fn func()) { fn() }
+
+// Kill ends the process: nothing of it runs any more, except the deferred calls of its routines. One
+// of them may call it; that one ends when it waits or returns.
+func (p *Process) Kill() {
+	if p.killed {
+		return
+	}
+	p.killed, p.parked, p.idle = true, nil, nil
+	for _, r := range slices.Clone(p.all) {
+		if !r.active {
+			p.end(r)
+		}
+	}
+}
+
+// end ends a routine of a process that was killed. It unwinds the routine by runtime.Goexit, which
+// passes on to the goroutine that stops the routine; so a goroutine of its own does that.
+func (p *Process) end(r *routine) {
+	p.all = slices.DeleteFunc(p.all, func(x *routine) bool { return x == r })
+	before := p.running
+	p.running = r
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		r.stop()
+	}()
+	<-over
+	p.running = before
+}
