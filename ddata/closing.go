@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
@@ -21,7 +22,7 @@ import (
 // Errors: the context's with what the node waits for, and why the node ends if it does.
 func (n *Node) PrepareForShutdown(ctx context.Context) error {
 	closed, end := make(chan struct{}, 1), make(chan error, 1)
-	defer n.watch(watcher{end: func(err error) { end <- err }})()
+	defer n.watch(host.Watcher{End: func(err error) { end <- err }})()
 	if err := n.life.why(); err != nil {
 		return fmt.Errorf("ddata: prepare for shutdown: %w", err)
 	}

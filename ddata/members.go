@@ -252,7 +252,7 @@ func (m *members) Install(v *view.View) {
 	for _, r := range m.n.replicas {
 		r.install(v)
 	}
-	m.n.watchers.tellView(v)
+	m.n.watchers.TellView(v)
 	m.n.maybeUp()
 }
 
@@ -264,9 +264,9 @@ func (m *members) Event(e membership.Event) {
 	case membership.MemberReachable:
 		m.reachable(e.Member.UID, true)
 	case membership.LeaseLost:
-		m.n.watchers.tellLease(false)
+		m.n.watchers.TellLease(false)
 	case membership.LeaseRegained:
-		m.n.watchers.tellLease(true)
+		m.n.watchers.TellLease(true)
 		m.n.maybeUp()
 	case membership.Waiting:
 		m.reason.Store(&e.Reason)
@@ -321,5 +321,5 @@ func (m *members) reachable(uid view.UID, yes bool) {
 	for _, r := range m.n.replicas {
 		r.reachable(uid, yes)
 	}
-	m.n.watchers.tellReachable(uid, yes)
+	m.n.watchers.TellReachable(uid, yes)
 }

@@ -30,7 +30,7 @@ type Node struct {
 	reports  *reports
 	life     *life
 	phases   *shutdown.Sequence // of the end
-	watchers watchers
+	watchers host.Watchers
 	refusals refusals
 
 	net  transport.Transport

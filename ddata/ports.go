@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -22,7 +23,7 @@ func (n *Node) Host() host.Host {
 		if err != nil {
 			return nil, err
 		}
-		return dataPort{r}, nil
+		return drivers.Data{Host: dataPort{r}}, nil
 	}
 	return host.Host{
 		Self: host.Self{
@@ -51,12 +52,12 @@ func (c clusterPort) View() *view.View {
 
 // OnView implements host.Cluster.
 func (c clusterPort) OnView(fn func(*view.View)) (cancel func()) {
-	return c.n.watch(watcher{view: fn, end: func(error) { fn(nil) }})
+	return c.n.watch(host.Watcher{View: fn, End: func(error) { fn(nil) }})
 }
 
 // OnReachable implements host.Cluster.
 func (c clusterPort) OnReachable(fn func(view.UID, bool)) (cancel func()) {
-	return c.n.watch(watcher{reachable: fn})
+	return c.n.watch(host.Watcher{Reachable: fn})
 }
 
 type leasePort struct{ n *Node }
@@ -67,7 +68,7 @@ var _ host.Lease = leasePort{}
 func (l leasePort) Holds() bool { return l.n.HoldsLease() }
 
 // OnLease implements host.Lease.
-func (l leasePort) OnLease(fn func(bool)) (cancel func()) { return l.n.watch(watcher{lease: fn}) }
+func (l leasePort) OnLease(fn func(bool)) (cancel func()) { return l.n.watch(host.Watcher{Lease: fn}) }
 
 // channelsPort is the node's transport, without what belongs to the node: its peers and its end.
 type channelsPort struct {
@@ -84,7 +85,7 @@ func (c channelsPort) Claim(ch transport.Channel) (promised []byte) {
 
 // OnLink implements host.Channels.
 func (c channelsPort) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
-	return c.n.watch(watcher{link: fn})
+	return c.n.watch(host.Watcher{Link: fn})
 }
 
 type lifecyclePort struct{ n *Node }
@@ -102,7 +103,7 @@ func (l lifecyclePort) OnHealth(check func() []string) (cancel func()) {
 }
 
 // OnEnd implements host.Lifecycle.
-func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.watch(watcher{end: fn}) }
+func (l lifecyclePort) OnEnd(fn func(error)) (cancel func()) { return l.n.watch(host.Watcher{End: fn}) }
 
 // Ended implements host.Lifecycle.
 func (l lifecyclePort) Ended() error { return l.n.Err() }
@@ -116,25 +117,14 @@ func (l lifecyclePort) Broken(name string, b runloop.Broken, state fmt.Stringer)
 // so, or the node ends.
 type dataPort struct{ r *Replicator }
 
-var _ host.Data = dataPort{}
+var (
+	_ drivers.DataHost = dataPort{}
+	_ host.Data        = drivers.Data{}
+)
 
-// Update implements host.Data.
-func (p dataPort) Update(key string, level quorum.Level, timeout time.Duration,
-	mutate func(*crdt.Tx) error, done func(error)) {
-	p.post(level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
-		return replicator.Update{ID: id, Key: key, Mutate: mutate, Write: level, Timeout: timeout}
-	}, func(res replicator.Result) { done(p.r.wrap("update", key, level, res.Err)) })
-}
-
-// Get implements host.Data.
-func (p dataPort) Get(key string, level quorum.Level, timeout time.Duration, done func(crdt.Reader, error)) {
-	p.post(level, timeout, func(id uint64, timeout time.Duration) replicator.Input {
-		return replicator.Get{ID: id, Key: key, Read: level, Timeout: timeout}
-	}, func(res replicator.Result) { done(res.Reader, p.r.wrap("get", key, level, res.Err)) })
-}
-
-func (p dataPort) post(level quorum.Level, timeout time.Duration, in func(uint64, time.Duration) replicator.Input,
-	done func(replicator.Result)) {
+// Operate implements drivers.DataHost.
+func (p dataPort) Operate(level quorum.Level, timeout time.Duration,
+	in func(uint64, time.Duration) replicator.Input, done func(replicator.Result)) {
 	if timeout <= 0 {
 		timeout = p.r.n.cfg.RequestTimeout
 	}
@@ -144,9 +134,14 @@ func (p dataPort) post(level quorum.Level, timeout time.Duration, in func(uint64
 	}
 }
 
-// Watch implements host.Data.
-func (p dataPort) Watch(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
+// Follow implements drivers.DataHost.
+func (p dataPort) Follow(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
 	s := &subscription{follow: fn}
 	s.open(p.r, prefix, true)
 	return func() { s.close(p.r) }
+}
+
+// Explain implements drivers.DataHost.
+func (p dataPort) Explain(what, key string, level quorum.Level, err error) error {
+	return p.r.wrap(what, key, level, err)
 }

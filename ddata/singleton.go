@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -105,13 +106,13 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	}
 	s.loop.Start()
 	n.OnShutdown(shutdown.ClusterExiting, "singleton "+cfg.Name, s.handOver)
-	n.watch(watcher{
-		view: func(v *view.View) {
+	n.watch(host.Watcher{
+		View: func(v *view.View) {
 			s.post(singleton.Lease{Held: n.HoldsLease()})
 			s.post(singleton.ViewChanged{View: v})
 		},
-		lease: func(held bool) { s.post(singleton.Lease{Held: held}) },
-		end:   s.end,
+		Lease: func(held bool) { s.post(singleton.Lease{Held: held}) },
+		End:   s.end,
 	})
 	return s, nil
 }

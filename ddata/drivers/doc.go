@@ -11,6 +11,7 @@
 //   - Replica drives one replicator (package replicator). In one step the version rises first, so
 //     that a caller with its reply reads its own write; then come the disk, messages, replies and
 //     changes.
+//   - Data is a replica for callers that do not wait, over the loop around a Replica.
 //   - Progress folds what the replicators of all roles report into what the membership must know.
 //
 // They read no clock and start no goroutine. One goroutine at a time may use each of them.
