@@ -20,8 +20,10 @@ import (
 type Memory struct {
 	mu       sync.Mutex
 	tables   map[string]*memoryTable
-	queue    []memoryBatch // in Commit order
-	failures []error       // what the next batches to be flushed get instead
+	queue    []memoryBatch                     // in Commit order
+	failures []error                           // what the next batches to be flushed get instead
+	commits  func(table string) error          // may fail a commit; nil: none does
+	loads    func(table string, row int) error // may fail a load; nil: none does
 	auto     bool
 	flushing bool // a Flush is calling done: a nested one leaves the work to it
 	state    memoryState
@@ -37,6 +39,7 @@ const (
 
 type memoryTable struct {
 	m    *Memory
+	name string
 	rows btree.Map[string, string] // durable
 }
 
@@ -73,6 +76,22 @@ func (m *Memory) FailNext(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failures = append(m.failures, err)
+}
+
+// FailCommits has fn asked for each batch that would become durable. The batch fails with the error
+// that fn returns, if any, and writes nothing. A nil fn ends that. fn must not call m.
+func (m *Memory) FailCommits(fn func(table string) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.commits = fn
+}
+
+// FailLoads has fn asked before each row that a load reads, which it counts from 0, and once more
+// behind the last. The load ends with the error that fn returns, if any. A nil fn ends that.
+func (m *Memory) FailLoads(fn func(table string, row int) error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.loads = fn
 }
 
 // Pending says how many batches wait.
@@ -119,29 +138,65 @@ func (m *Memory) applyLocked(b memoryBatch) error {
 		m.failures = m.failures[1:]
 		return err
 	}
-	for _, r := range b.rows {
-		if r.Value == nil {
-			b.table.rows.Delete(string(r.Key))
-		} else {
-			b.table.rows.Set(string(r.Key), string(r.Value))
+	if m.commits != nil {
+		if err := m.commits(b.table.name); err != nil {
+			return err
 		}
 	}
+	b.table.put(b.rows)
 	return nil
+}
+
+func (t *memoryTable) put(rows []Row) {
+	for _, r := range rows {
+		if r.Value == nil {
+			t.rows.Delete(string(r.Key))
+		} else {
+			t.rows.Set(string(r.Key), string(r.Value))
+		}
+	}
 }
 
 // Crash forgets what was not flushed (its done is never called) and returns a fresh Memory over
 // what was durable, with AutoFlush as it was and without pending failures. The crashed one is dead:
 // it drops commits without an answer, and loads fail.
-func (m *Memory) Crash() *Memory {
+func (m *Memory) Crash() *Memory { return m.CrashWriting(0, 0) }
+
+// CrashWriting is Crash for a machine that dies while it writes. The oldest waiting batches are
+// durable, and no caller hears of that. With rows above 0 the store breaks the law Whole: of the
+// next batch the first rows are durable, too. A refused batch writes nothing.
+func (m *Memory) CrashWriting(batches, rows int) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for i, b := range m.queue {
+		switch {
+		case b.err != nil:
+		case i < batches:
+			b.table.put(b.rows)
+		case i == batches:
+			b.table.put(b.rows[:min(rows, len(b.rows))])
+		}
+	}
+	next := m.copyLocked()
+	m.state = memoryCrashed
+	m.queue, m.failures = nil, nil
+	return next
+}
+
+// Copy returns a Memory of its own over what is durable now. A disk that has lied about every later
+// flush holds that after a cut of power.
+func (m *Memory) Copy() *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.copyLocked()
+}
+
+func (m *Memory) copyLocked() *Memory {
 	next := NewMemory()
 	next.auto = m.auto
 	for name, t := range m.tables {
-		next.tables[name] = &memoryTable{m: next, rows: *t.rows.Copy()}
+		next.tables[name] = &memoryTable{m: next, name: name, rows: *t.rows.Copy()}
 	}
-	m.state = memoryCrashed
-	m.queue, m.failures = nil, nil
 	return next
 }
 
@@ -157,7 +212,7 @@ func (m *Memory) Table(name string) (Table, error) {
 	}
 	t := m.tables[name]
 	if t == nil {
-		t = &memoryTable{m: m}
+		t = &memoryTable{m: m, name: name}
 		m.tables[name] = t
 	}
 	return t, nil
@@ -189,15 +244,24 @@ func (t *memoryTable) Load(fn func(Row) error) error {
 		t.m.mu.Unlock()
 		return t.m.closedError()
 	}
-	rows := t.rows.Copy()
+	rows, check := t.rows.Copy(), t.m.loads
 	t.m.mu.Unlock()
 
-	var err error
+	if check == nil {
+		check = func(string, int) error { return nil }
+	}
 	var row Row
+	n, err := 0, check(t.name, 0)
+	if err != nil {
+		return err
+	}
 	rows.Scan(func(k, v string) bool {
 		row.Key = append(row.Key[:0], k...)
 		row.Value = append(row.Value[:0], v...)
-		err = fn(row)
+		if err = fn(row); err == nil {
+			n++
+			err = check(t.name, n)
+		}
 		return err == nil
 	})
 	return err

@@ -177,3 +177,97 @@ func TestErrorSaysWhatAndWhereAndWhatToDo(t *testing.T) {
 		t.Error("the error does not match what it wraps, or matches more")
 	}
 }
+
+func TestMemoryCrashesWhileItWrites(t *testing.T) {
+	rows := func(keys ...string) (out []durable.Row) {
+		for _, k := range keys {
+			out = append(out, durable.Row{Key: []byte(k), Value: []byte{1}})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		batches, rows int
+		want          []string
+	}{
+		{0, 0, []string{"a"}},
+		{1, 0, []string{"a", "b", "c"}},
+		{1, 1, []string{"a", "b", "c", "d"}},
+		{1, 9, []string{"a", "b", "c", "d", "e"}},
+		{2, 1, []string{"a", "b", "c", "d", "e"}}, // the third was refused
+		{9, 9, []string{"a", "b", "c", "d", "e", "f"}},
+	} {
+		m := durable.NewMemory()
+		l := newLog(t, m)
+		ignore := func(error) {}
+		l.table.Commit(rows("a"), ignore)
+		m.Flush()
+		l.table.Commit(rows("b", "c"), ignore)
+		l.table.Commit(rows("d", "e"), ignore)
+		l.table.Commit(rows("z", ""), ignore)
+		l.table.Commit(rows("f"), ignore)
+		newLog(t, m.CrashWriting(c.batches, c.rows)).holds(c.want...)
+		if n := m.Flush(); n != 0 {
+			t.Errorf("the crashed one flushed %d", n)
+		}
+	}
+}
+
+func TestMemoryCopyIsItsOwn(t *testing.T) {
+	m := durable.NewMemory()
+	l := newLog(t, m)
+	l.commit()
+	m.Flush()
+	was := m.Copy()
+	l.commit()
+	m.Flush()
+	newLog(t, was).holds("1")
+	l.holds("1", "2")
+}
+
+func TestMemoryFailsOneTable(t *testing.T) {
+	m := durable.NewMemory()
+	other, err := m.Table("other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.FailCommits(func(table string) error {
+		if table == "t" {
+			return durable.ErrIO
+		}
+		return nil
+	})
+	l := newLog(t, m)
+	l.commit()
+	answer := errors.New("none")
+	other.Commit(nil, func(err error) { answer = err })
+	m.Flush()
+	m.FailCommits(nil)
+	l.commit()
+	m.Flush()
+	l.answered("1 "+durable.ErrIO.Error(), "2 <nil>")
+	if l.holds("2"); answer != nil {
+		t.Errorf("the other table got %v", answer)
+	}
+}
+
+func TestMemoryFailsLoads(t *testing.T) {
+	m := durable.NewMemory().AutoFlush(true)
+	l := newLog(t, m)
+	l.commit()
+	l.commit()
+	for bad := range 3 {
+		seen := 0
+		m.FailLoads(func(table string, row int) error {
+			if table == "t" && row == bad {
+				return durable.ErrIO
+			}
+			return nil
+		})
+		err := l.table.Load(func(durable.Row) error { seen++; return nil })
+		if !errors.Is(err, durable.ErrIO) || seen != bad {
+			t.Errorf("failing at row %d: %v after %d rows", bad, err, seen)
+		}
+	}
+	m.FailLoads(nil)
+	l.holds("1", "2")
+}

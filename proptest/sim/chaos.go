@@ -33,13 +33,15 @@ const (
 	wallJump
 	flap
 	diskFull
+	diskUnread
+	diskTable
 	faultKinds
 )
 
 var faultNames = [faultKinds]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash",
 	"crash-oldest", "crash-all", "freeze",
 	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset",
-	"wall-jump", "flap", "disk-full"}
+	"wall-jump", "flap", "disk-full", "disk-unread", "disk-table"}
 
 func (f fault) String() string { return faultNames[f] }
 
@@ -176,6 +178,11 @@ func (c *chaos) injectInProcess(f fault) {
 		slot.disk.slowTil = w.now + between(c.rng, int64(time.Second), int64(10*time.Second))
 	case diskFull:
 		slot.disk.fullTil = w.now + between(c.rng, int64(100*time.Millisecond), int64(10*time.Second))
+	case diskUnread: // which a start finds out
+		slot.disk.readTil = w.now + between(slot.disk.faults, int64(100*time.Millisecond), int64(15*time.Second))
+		c.crash(slot)
+	case diskTable:
+		slot.disk.failTable(w.now + between(slot.disk.faults, int64(100*time.Millisecond), int64(10*time.Second)))
 	case connectionReset:
 		if q := c.slot().proc; q != nil && q != p {
 			w.net.resetBetween(p, q)
@@ -313,7 +320,7 @@ func (w *World) heal() {
 	w.leases.down, w.leases.cut = false, 0
 	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still, w.net.slow = 0, 0, 0, nil, nil, nil
 	for _, s := range w.slots {
-		s.disk.slowTil, s.disk.fullTil = 0, 0
+		s.disk.heal()
 		if s.proc != nil {
 			s.proc.resume()
 		} else if s.started > 0 {

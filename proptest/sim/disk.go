@@ -6,13 +6,21 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/durable/rows"
 )
+
+// memberTable is the table of the membership's record.
+const memberTable = "membership"
 
 // These are what failing commits answer.
 var (
-	errDisk = errors.New("simulated disk failure")
-	errFull = errors.New("simulated full disk")
+	errDisk  = errors.New("simulated disk failure")
+	errFull  = errors.New("simulated full disk")
+	errTable = errors.New("simulated failure of one table")
 )
+
+// errRead is what failing loads answer.
+var errRead = errors.New("simulated failure to read")
 
 // disk is the durable memory of a slot: it survives incarnations, and forgets what was not
 // committed when one ends. A commit takes a while, and all that waits then is committed together.
@@ -23,11 +31,19 @@ type disk struct {
 	armed   bool
 	slowTil int64 // a stall: commits take far longer until then
 	fullTil int64 // no commit succeeds until then, nor does the membership's record
-	mark    int64 // when the last incarnation may still have done something as a member; 0: never
+	readTil int64 // no start reads all of it until then
+	badTil  int64 // no commit to badTable succeeds until then
+	// badTable is the one table that badTil is about.
+	badTable string
+	// faults draws what few worlds have, so that the others keep their story.
+	faults *rand.Rand
+	mark   int64 // when the last incarnation may still have done something as a member; 0: never
 }
 
 func newDisk(w *World, slot int) *disk {
-	return &disk{w: w, rng: w.rs.stream("disk", uint64(slot)), env: durable.NewMemory()}
+	d := &disk{w: w, rng: w.rs.stream("disk", uint64(slot)), faults: w.rs.stream("disk faults", uint64(slot))}
+	d.mount(durable.NewMemory())
+	return d
 }
 
 // table opens a table for an incarnation.
@@ -93,7 +109,55 @@ func (d *disk) since(p *Process) time.Time {
 	return p.time().Add(-time.Duration(float64(d.w.now-d.mark) * p.clock.rate))
 }
 
+// crash ends an incarnation. What was not committed is forgotten, or was committed at that moment.
 func (d *disk) crash() {
-	d.env = d.env.Crash()
-	d.armed = false
+	written := 0
+	if chance(d.faults, d.w.opt.Torn) {
+		written = d.faults.IntN(d.env.Pending() + 1)
+		d.w.counts.Torn += uint64(written)
+	}
+	d.mount(d.env.CrashWriting(written, 0))
+}
+
+// mount is what an incarnation does with what is on the disk.
+func (d *disk) mount(env *durable.Memory) {
+	d.env, d.armed = env, false
+	env.FailCommits(d.fails)
+}
+
+// failTable makes all commits to one table fail for a while.
+func (d *disk) failTable(til int64) {
+	d.badTil, d.badTable = til, pick(d.faults, memberTable, rows.Table(role), rows.Table(role))
+}
+
+// fails is the error of a commit to a table, if it has one.
+func (d *disk) fails(table string) error {
+	if d.w.now < d.badTil && table == d.badTable {
+		d.w.counts.TableFaults++
+		return errTable
+	}
+	return nil
+}
+
+// starting has the loads of a start fail as long as the disk cannot be read, each at some row. It
+// returns what to call when the start is over.
+func (d *disk) starting() (done func()) {
+	if d.w.now >= d.readTil {
+		return func() {}
+	}
+	bad := pick(d.faults, memberTable, rows.Table(role), rows.Table(role))
+	at := pick(d.faults, 0, 1, 1+d.faults.IntN(64))
+	d.env.FailLoads(func(table string, row int) error {
+		if table != bad || row < at {
+			return nil
+		}
+		d.w.counts.ReadFaults++
+		return errRead
+	})
+	return func() { d.env.FailLoads(nil) }
+}
+
+// heal makes the disk work.
+func (d *disk) heal() {
+	d.slowTil, d.fullTil, d.readTil, d.badTil = 0, 0, 0, 0
 }

@@ -13,8 +13,9 @@
 //   - the network loses, repeats, reorders and delays on the control lane, with stragglers of
 //     seconds; the data lanes are FIFO until their connection breaks; cuts are total, partial or
 //     one-way;
-//   - disks forget what was not committed, are slow, stall, fail commits, and are full for a while:
-//     then not even the membership's record is written;
+//   - disks forget what was not committed, or have committed some of it when a process ends; they
+//     are slow, stall, fail commits, all of them or those to one table, and are full for a while:
+//     then not even the membership's record is written; at a start some cannot be read for a while;
 //   - views lag: in two of three worlds what was committed comes late on single links, and so do
 //     the data lanes and what sharding says (lag.go); in a sixth of the worlds of plain chaos that
 //     is the scenario, under a load whose order is judged;

@@ -31,23 +31,23 @@ type memberHost struct {
 
 var _ drivers.MembersHost = (*memberHost)(nil)
 
-func newMemberHost(p *Process) *memberHost {
-	d := &memberHost{p: p, table: p.slot.disk.table("membership")}
+func newMemberHost(p *Process) (*memberHost, error) {
+	d := &memberHost{p: p, table: p.slot.disk.table(memberTable)}
 	var record []byte
 	err := d.table.Load(func(r durable.Row) error {
 		record = append(record, r.Value...)
 		return nil
 	})
 	if err != nil {
-		panic(err)
+		return nil, err
 	}
 	d.m, err = membership.New(d.config(record != nil), p.w.rs.stream("membership", p.uid), record)
 	if err != nil {
-		panic(err)
+		return nil, err
 	}
 	d.d = drivers.NewMembers(d.m, d, p.time())
 	d.d.Trace(d.stepped)
-	return d
+	return d, nil
 }
 
 // config is what an operator would write: the first nodes found a cluster, later ones only join,

@@ -37,20 +37,20 @@ type replicaHost struct {
 
 var _ drivers.ReplicaHost = (*replicaHost)(nil)
 
-func newReplicaHost(p *Process) *replicaHost {
+func newReplicaHost(p *Process) (*replicaHost, error) {
 	d := &replicaHost{p: p, table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(replicator.Change){}}
 	loaded, err := rows.Load(d.table)
-	if err == nil {
-		d.m, err = replicator.New(d.config(), p.w.rs.stream("replicator", p.uid), loaded)
-	}
 	if err != nil {
-		p.w.violate("store", "%v does not start: %v", p, err)
-		d.m, _ = replicator.New(d.config(), p.rng, replicator.Loaded{})
+		return nil, err
+	}
+	d.m, err = replicator.New(d.config(), p.w.rs.stream("replicator", p.uid), loaded)
+	if err != nil {
+		return nil, err
 	}
 	d.d = drivers.NewReplica(d.m, d)
 	d.d.Trace(d.stepped)
 	d.progress = drivers.NewProgress([]string{role}, func(in membership.Input) { p.post(func() { p.mem.step(in) }) })
-	return d
+	return d, nil
 }
 
 func (d *replicaHost) config() replicator.Config {

@@ -55,7 +55,7 @@ func (w *World) operate() {
 // wasMember reports whether the disk holds a record of a view.
 func (s *Slot) wasMember() bool {
 	found := false
-	err := s.disk.table("membership").Load(func(durable.Row) error {
+	err := s.disk.table(memberTable).Load(func(durable.Row) error {
 		found = true
 		return nil
 	})

@@ -53,6 +53,7 @@ type Options struct {
 	Lag                       time.Duration // of views on single links at most; 0: none lags
 	DiskMin, DiskMax          time.Duration // of a commit
 	DiskFail                  float64       // per commit
+	Torn                      float64       // part of the ends of processes that commit some of what waits
 
 	ChaosMin, ChaosMax time.Duration   // between two faults of chaos
 	Weights            [faultKinds]int // of each kind of fault
@@ -216,6 +217,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	o.drawLag(rs)
 	o.drawKeys(rs)
 	o.drawHarm(rs.stream("harm", 0))
+	o.drawStorage(rs.stream("storage", 0))
 	return o
 }
 
@@ -229,6 +231,16 @@ func (o *Options) drawHarm(r *rand.Rand) {
 	if apart && o.ClockDrift > 0 {
 		o.ClockDrift = farApart
 	}
+}
+
+// drawStorage draws what goes wrong with disks in some of the worlds of plain chaos and of cold
+// restarts.
+func (o *Options) drawStorage(r *rand.Rand) {
+	torn, unread, table := pick(r, 0, 0.3, 1), pick(r, 0, 1, 4), pick(r, 0, 2, 6)
+	if r.IntN(2) == 0 || o.Scenario != plainChaos && o.Scenario != coldRestarts {
+		return
+	}
+	o.Torn, o.Weights[diskUnread], o.Weights[diskTable] = torn, unread, table
 }
 
 // farApart is a deviation from true time that makes two clocks differ by less than 0.03, the usual
@@ -344,6 +356,9 @@ func (o Options) String() string {
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
 	if o.Lag > 0 {
 		fmt.Fprintf(&b, " lag=%v", o.Lag)
+	}
+	if o.Torn > 0 {
+		fmt.Fprintf(&b, " torn=%g", o.Torn)
 	}
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.Shards > 0 {

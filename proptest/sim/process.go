@@ -54,23 +54,48 @@ func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p
 // time reads the process's clock.
 func (p *Process) time() time.Time { return p.clock.read(p.w.now) }
 
-// startProcess boots a new incarnation on a slot.
+// startProcess boots a new incarnation on a slot. If the disk cannot be read, no process comes to
+// be, and a supervisor tries again.
 func (w *World) startProcess(s *Slot) {
 	s.started++
 	id := w.nextID.Uint64() | 1
 	p := &Process{w: w, slot: s, uid: id, rng: w.rs.stream("process", id), alive: true}
 	p.clock = w.drawClock(p.rng)
+	if err := p.open(); err != nil {
+		w.refused(p, err)
+		return
+	}
 	s.proc = p
 	w.procs[id] = p
 	w.live = append(w.live, p)
 	w.trace.fold(1, id)
 	w.trace.line(p, "START uid=%x rate=%.4f skew=%v", id, p.clock.rate, time.Duration(p.clock.skew))
-	p.mem = newMemberHost(p)
-	p.rep = newReplicaHost(p)
 	p.shard = newShardDriver(p)
 	p.mem.start()
 	p.rep.start()
 	p.shard.start()
+}
+
+// open makes the machines from what the disk holds.
+func (p *Process) open() (err error) {
+	defer p.slot.disk.starting()()
+	if p.mem, err = newMemberHost(p); err == nil {
+		p.rep, err = newReplicaHost(p)
+	}
+	return err
+}
+
+// refused is what becomes of a process that does not start.
+func (w *World) refused(p *Process, err error) {
+	s := p.slot
+	w.trace.fold(7, p.uid)
+	w.trace.line(p, "REFUSED %v", err)
+	if !errors.Is(err, errRead) {
+		w.violate("store", "%v does not start: %v", p, err)
+		return
+	}
+	w.after(time.Duration(between(s.disk.faults, int64(200*time.Millisecond), int64(5*time.Second))), nil,
+		func() { w.restart(s) })
 }
 
 func (w *World) drawClock(r *rand.Rand) localClock {

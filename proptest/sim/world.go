@@ -40,6 +40,8 @@ type Counts struct {
 	Leased, LeasesLost                                           uint64
 	Closings, Returned, TypesClosed, Stops                       uint64
 	Consulted, Located, Evicted                                  uint64
+	// Torn batches were committed by a crash; TableFaults and ReadFaults are commits and loads.
+	Torn, TableFaults, ReadFaults uint64
 }
 
 // add sums the counts of runs.
@@ -79,6 +81,9 @@ func (c *Counts) add(o Counts) {
 	c.Consulted += o.Consulted
 	c.Located += o.Located
 	c.Evicted += o.Evicted
+	c.Torn += o.Torn
+	c.TableFaults += o.TableFaults
+	c.ReadFaults += o.ReadFaults
 }
 
 // tidied counts what a process has tidied up when it ends.
