@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
@@ -121,7 +122,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.EventListener)
 	n.refusals = refusals{cfg: &n.cfg, before: before, by: map[string]bool{}}
 	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })
-	n.phases = shutdown.New(cfg.ShutdownTimeouts, func(e shutdown.Ended) {
+	n.phases = shutdown.New(scheduler.Goroutines{}, cfg.ShutdownTimeouts, func(e shutdown.Ended) {
 		n.reports.emit(events.ShutdownPhase{
 			Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err,
 		})

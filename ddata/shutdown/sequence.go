@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // ErrUnfinished: tasks of a phase did not end in time. They are named, and run on.
@@ -24,9 +26,10 @@ type Ended struct {
 
 // Sequence holds the tasks of a shutdown. Its methods may be called from any goroutine.
 type Sequence struct {
+	s        scheduler.Scheduler
 	timeouts map[Phase]time.Duration
 	told     func(Ended)
-	turn     chan struct{} // capacity 1: one phase runs at a time
+	turn     chan struct{} // capacity 1: has something while no phase runs
 
 	mu     sync.Mutex
 	nextID int
@@ -39,14 +42,15 @@ type task struct {
 	run  func(context.Context) error
 }
 
-// New makes a sequence without tasks. timeouts are those that differ from the default; told, when
+// New makes a sequence without tasks, which s runs. timeouts are those that differ from the default; told, when
 // not nil, hears of each phase that had tasks.
-func New(timeouts map[Phase]time.Duration, told func(Ended)) *Sequence {
-	s := &Sequence{timeouts: maps.Clone(timeouts), told: told, turn: make(chan struct{}, 1)}
-	for p := range s.tasks {
-		s.tasks[p] = map[int]task{}
+func New(s scheduler.Scheduler, timeouts map[Phase]time.Duration, told func(Ended)) *Sequence {
+	q := &Sequence{s: s, timeouts: maps.Clone(timeouts), told: told, turn: make(chan struct{}, 1)}
+	for p := range q.tasks {
+		q.tasks[p] = map[int]task{}
 	}
-	return s
+	q.turn <- struct{}{}
+	return q
 }
 
 // Add registers a task for a phase; name says in errors whose it is. It is not run when the phase
@@ -81,18 +85,18 @@ func (s *Sequence) Run(ctx context.Context, phases ...Phase) error {
 const grace = 100 * time.Millisecond
 
 func (s *Sequence) run(ctx context.Context, p Phase) error {
-	s.turn <- struct{}{}
-	defer func() { <-s.turn }()
+	s.s.Await(s.turn, nil, nil)
+	defer func() { s.turn <- struct{}{} }()
 	tasks := s.take(p)
 	if len(tasks) == 0 {
 		return nil
 	}
-	began := time.Now()
+	began := s.s.Now()
 	ctx, cancel := s.limit(ctx, p)
 	defer cancel()
 	e := Ended{Phase: p}
-	e.Unfinished, e.Err = together(ctx, tasks)
-	e.Took = time.Since(began)
+	e.Unfinished, e.Err = s.together(ctx, tasks)
+	e.Took = s.s.Now().Sub(began)
 	if s.told != nil {
 		s.told(e)
 	}
@@ -130,37 +134,34 @@ func (s *Sequence) limit(ctx context.Context, p Phase) (context.Context, context
 	case !ok:
 		d = DefaultTimeout
 	}
-	return context.WithTimeout(ctx, d)
+	return s.s.WithTimeout(ctx, d)
 }
 
 // together runs tasks side by side until all have ended, or ctx and a little more.
-func together(ctx context.Context, tasks []task) (unfinished []string, err error) {
-	type result struct {
-		i   int
-		err error
-	}
-	results := make(chan result, len(tasks))
-	for i, t := range tasks {
-		go func() { results <- result{i, t.run(ctx)} }()
-	}
+func (s *Sequence) together(ctx context.Context, tasks []task) (unfinished []string, err error) {
+	var mu sync.Mutex
 	ended := make([]bool, len(tasks))
 	var errs []error
-	over := ctx.Done()
-	var late <-chan time.Time
-	for left := len(tasks); left > 0; {
-		select {
-		case r := <-results:
-			left--
-			ended[r.i] = true
-			if r.err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", tasks[r.i].name, r.err))
+	all := scheduler.NewGroup(s.s)
+	for i, t := range tasks {
+		all.Go(func() {
+			err := t.run(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			ended[i] = true
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", t.name, err))
 			}
-		case <-over:
-			over, late = nil, time.After(grace)
-		case <-late:
-			left = 0
-		}
+		})
 	}
+	if over := all.Over(); s.s.Await(over, ctx.Done(), nil) == 1 {
+		late := make(chan struct{})
+		t := s.s.AfterFunc(grace, func() { close(late) })
+		s.s.Await(over, late, nil)
+		t.Stop()
+	}
+	mu.Lock()
+	defer mu.Unlock()
 	for i, t := range tasks {
 		if !ended[i] {
 			unfinished = append(unfinished, t.name)

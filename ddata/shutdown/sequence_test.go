@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/proptest/bubble"
 )
@@ -40,7 +41,9 @@ func TestPhases(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		d := &diary{began: time.Now()}
 		hang := make(chan struct{})
-		s := shutdown.New(map[shutdown.Phase]time.Duration{shutdown.ServiceStop: time.Second}, func(e shutdown.Ended) {
+		s := shutdown.New(scheduler.Goroutines{}, map[shutdown.Phase]time.Duration{
+			shutdown.ServiceStop: time.Second,
+		}, func(e shutdown.Ended) {
 			d.note("ended %v %v %v", e.Phase, e.Unfinished, e.Err != nil)
 		})
 		s.Add(shutdown.BeforeTerminate, "last", func(context.Context) error { d.note("last"); return nil })
@@ -90,7 +93,7 @@ func TestPhases(t *testing.T) {
 func TestDefaultTimeouts(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		for p := range shutdown.Phases {
-			s := shutdown.New(nil, nil)
+			s := shutdown.New(scheduler.Goroutines{}, nil, nil)
 			s.Add(p, "obedient", func(ctx context.Context) error { <-ctx.Done(); return nil })
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			began := time.Now()
@@ -113,7 +116,7 @@ func TestDefaultTimeouts(t *testing.T) {
 func TestTwoAtATime(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		d := &diary{began: time.Now()}
-		s := shutdown.New(nil, nil)
+		s := shutdown.New(scheduler.Goroutines{}, nil, nil)
 		for p := range shutdown.Phases {
 			s.Add(p, "t", func(context.Context) error {
 				<-time.After(time.Second)
