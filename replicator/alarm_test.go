@@ -58,8 +58,8 @@ func TestMalformedMessagesAreTold(t *testing.T) {
 		a.step(Receive{From: 2})
 		a.step(Receive{From: 2, Msg: &wire.Fetch{Epoch: 1}})
 	}
-	if a.m.stats.Malformed != 10 || !slices.Equal(a.odd, []Malformed{{2, 1}}) {
-		t.Fatalf("counted %d, told %v", a.m.stats.Malformed, a.odd)
+	if a.m.site.stats.Malformed != 10 || !slices.Equal(a.odd, []Malformed{{2, 1}}) {
+		t.Fatalf("counted %d, told %v", a.m.site.stats.Malformed, a.odd)
 	}
 	w.advance(malformedEach)
 	a.step(Receive{From: 2})

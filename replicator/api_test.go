@@ -287,7 +287,7 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	w.mendAll()
 	w.advance(10 * time.Second)
 	w.same()
-	if c.m.stats.Repairs == 0 {
+	if c.m.site.stats.Repairs == 0 {
 		t.Fatal("no repair was needed?")
 	}
 }

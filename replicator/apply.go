@@ -9,7 +9,7 @@ import (
 
 // intake applies the groups of others, in the order in which they build on each other.
 type intake struct {
-	*replica
+	r       *replica
 	acks    *pusher
 	puller  *repair.Puller
 	waiting push.WaitList // groups that came too early
@@ -26,25 +26,25 @@ func (n *intake) onPush(p *peer, msg *wire.Push) {
 	}
 	n.acks.owe(p)
 	if msg.Fill && msg.More && applied {
-		n.tellClock(p, false)
+		n.r.tellClock(p, false)
 	}
 }
 
 // apply applies one group of others, whole or not at all (R9), and reports whether it did.
 func (n *intake) apply(p *peer, g crdt.Group) bool {
-	outcome, err := n.rep.Apply(g, &n.ch)
+	outcome, err := n.r.rep.Apply(g, &n.r.ch)
 	if err != nil {
-		n.malformed(p)
+		n.r.malformed(p)
 		return false
 	}
 	n.seen(p, g)
 	switch outcome {
 	case crdt.Applied:
-		n.stats.Applied++
-		n.absorb()
+		n.r.stats.Applied++
+		n.r.absorb()
 		return true
 	case crdt.Duplicate:
-		n.stats.Duplicates++
+		n.r.stats.Duplicates++
 	case crdt.Waiting:
 		n.wait(p, g)
 	}
@@ -55,10 +55,10 @@ func (n *intake) apply(p *peer, g crdt.Group) bool {
 // made the group, the group is no longer on its way.
 func (n *intake) seen(p *peer, g crdt.Group) {
 	first, last := g.First(), g.Last()
-	if first.Origin == n.cfg.Self {
+	if first.Origin == n.r.cfg.Self {
 		return
 	}
-	l := p.link(n.id)
+	l := p.link(n.r.id)
 	l.content.AddRange(first.Origin, first.Seq, last.Seq)
 	if first.Origin == p.id {
 		l.echo = max(l.echo, last.Seq)
@@ -67,33 +67,33 @@ func (n *intake) seen(p *peer, g crdt.Group) {
 
 // wait keeps a group for later, and sees that the gap is asked for unless it fills by itself soon.
 func (n *intake) wait(p *peer, g crdt.Group) {
-	needs := n.ch.Missing[0]
-	n.ch.Reset()
-	switch n.waiting.Add(g, p.id, needs, n.cfg.PushWindow, n.now.Add(n.cfg.GapDelay)) {
+	needs := n.r.ch.Missing[0]
+	n.r.ch.Reset()
+	switch n.waiting.Add(g, p.id, needs, n.r.cfg.PushWindow, n.r.now.Add(n.r.cfg.GapDelay)) {
 	case push.WaitsNow:
-		n.stats.Waited++
+		n.r.stats.Waited++
 	case push.WaitsNot:
-		n.stats.WaitingDropped++
+		n.r.stats.WaitingDropped++
 	}
 }
 
 // release applies the waiting groups that have got what they waited for.
 func (n *intake) release() {
-	n.waiting.Release(func(d crdt.Dot) bool { return n.content().Has(d) }, n.retry)
+	n.waiting.Release(func(d crdt.Dot) bool { return n.r.content().Has(d) }, n.retry)
 }
 
 // retry applies a group that has waited, and returns what it lacks now.
 func (n *intake) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
-	outcome, err := n.rep.Apply(g, &n.ch)
+	outcome, err := n.r.rep.Apply(g, &n.r.ch)
 	if err == nil && outcome == crdt.Waiting {
-		needs = n.ch.Missing[0]
-		n.ch.Reset()
+		needs = n.r.ch.Missing[0]
+		n.r.ch.Reset()
 		return needs, true
 	}
 	if err == nil && outcome == crdt.Applied {
-		n.stats.Applied++
-		n.absorb()
-		if p := n.peer(g[0].Dot.Origin); p != nil {
+		n.r.stats.Applied++
+		n.r.absorb()
+		if p := n.r.peer(g[0].Dot.Origin); p != nil {
 			n.acks.owe(p)
 		}
 	}
@@ -107,17 +107,17 @@ func (n *intake) askGap() {
 	if waits == 0 {
 		return
 	}
-	n.waiting.AskAgainAt(n.now.Add(n.cfg.RetryInterval))
+	n.waiting.AskAgainAt(n.r.now.Add(n.r.cfg.RetryInterval))
 	if n.puller.Running() {
 		return // the repair brings it
 	}
-	if p := n.peer(n.waiting.From(n.rng.IntN(waits))); p != nil {
-		n.tellClock(p, false)
+	if p := n.r.peer(n.waiting.From(n.r.rng.IntN(waits))); p != nil {
+		n.r.tellClock(p, false)
 		return
 	}
-	for _, p := range n.favoured(n.peers, false) {
+	for _, p := range n.r.favoured(n.r.peers, false) {
 		if p.voter {
-			n.tellClock(p, false)
+			n.r.tellClock(p, false)
 			return
 		}
 	}
@@ -125,7 +125,7 @@ func (n *intake) askGap() {
 
 // forgetRemoved drops groups of removed members that wait for others. If they were applied later,
 // no other member would have been told of them.
-func (n *intake) forgetRemoved() { n.waiting.Forget(n.removed) }
+func (n *intake) forgetRemoved() { n.waiting.Forget(n.r.removed) }
 
 // leave drops what waits, when this replica is no member any more.
 func (n *intake) leave() { n.waiting = push.WaitList{} }

@@ -33,7 +33,7 @@ func removeAll(t *crdt.Tx) error {
 // write begins an update, or holds it back.
 func (m *Machine) write(o *op, timeout time.Duration) {
 	if err := m.ops.mayWrite(o.level); err != nil {
-		m.reply(o.id, err)
+		m.site.reply(o.id, err)
 		return
 	}
 	o.space = m.SpaceOf(o.key)
@@ -45,22 +45,22 @@ func (m *Machine) write(o *op, timeout time.Duration) {
 func (m *Machine) onGet(in Get) {
 	s := m.spaces[m.SpaceOf(in.Key)]
 	if err := crdt.CheckKey(in.Key); err != nil {
-		m.reply(in.ID, err)
+		m.site.reply(in.ID, err)
 		return
 	}
 	if in.Read == quorum.Local {
-		m.replyReader(in.ID, s.store.View(in.Key))
+		m.site.replyReader(in.ID, s.store.View(in.Key))
 		return
 	}
 	if err := m.ops.mayAsk(in.Read); err != nil {
-		m.reply(in.ID, err)
+		m.site.reply(in.ID, err)
 		return
 	}
-	if !m.serves {
-		m.reply(in.ID, ErrLearner)
+	if !m.site.serves {
+		m.site.reply(in.ID, ErrLearner)
 		return
 	}
-	if in.Read == quorum.Linearizable && m.cfg.Defects.ReadWithoutAgreement {
+	if in.Read == quorum.Linearizable && m.site.cfg.Defects.ReadWithoutAgreement {
 		in.Read = quorum.Majority
 	}
 	o := &op{id: in.ID, key: in.Key, level: in.Read, space: s.id, read: true}

@@ -66,7 +66,7 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 
 func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
 	for _, c := range clocks {
-		if c != nil && (c.LastEvent(m.cfg.Self) > m.spaces[s].rep.Seq() || s == keyspace.Volatile && c.HasMoved()) {
+		if c != nil && (c.LastEvent(m.site.cfg.Self) > m.spaces[s].rep.Seq() || s == keyspace.Volatile && c.HasMoved()) {
 			return false
 		}
 	}
@@ -77,21 +77,21 @@ func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
 func (m *Machine) Check() error {
 	for _, s := range m.spaces {
 		if err := s.check(); err != nil {
-			return fmt.Errorf("replicator %s: %v: %w", wire.Short(m.cfg.Self), s.id, err)
+			return fmt.Errorf("replicator %s: %v: %w", wire.Short(m.site.cfg.Self), s.id, err)
 		}
 	}
 	if err := m.move.check(); err != nil {
-		return fmt.Errorf("replicator %s: %w", wire.Short(m.cfg.Self), err)
+		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.cfg.Self), err)
 	}
 	if err := m.tidying.expiry.keys.Check(); err != nil {
-		return fmt.Errorf("replicator %s: %w", wire.Short(m.cfg.Self), err)
+		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.cfg.Self), err)
 	}
-	if n := m.ops.pending(); n > m.cfg.PendingMax {
-		return fmt.Errorf("replicator %s: %d pending, at most %d", wire.Short(m.cfg.Self), n, m.cfg.PendingMax)
+	if n := m.ops.pending(); n > m.site.cfg.PendingMax {
+		return fmt.Errorf("replicator %s: %d pending, at most %d", wire.Short(m.site.cfg.Self), n, m.site.cfg.PendingMax)
 	}
-	if m.donating.donors.Len() > m.cfg.DonorsMax {
+	if m.donating.donors.Len() > m.site.cfg.DonorsMax {
 		return fmt.Errorf("replicator %s: %d donations, at most %d",
-			wire.Short(m.cfg.Self), m.donating.donors.Len(), m.cfg.DonorsMax)
+			wire.Short(m.site.cfg.Self), m.donating.donors.Len(), m.site.cfg.DonorsMax)
 	}
 	return nil
 }

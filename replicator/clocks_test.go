@@ -94,7 +94,7 @@ func TestClocksOfAnySize(t *testing.T) {
 	w.same()
 	for _, n := range w.nodes {
 		n.check()
-		if st := n.m.stats; st.Malformed+st.FlowsDropped+st.RepairsBroken+st.DonorsReplaced > 0 {
+		if st := n.m.site.stats; st.Malformed+st.FlowsDropped+st.RepairsBroken+st.DonorsReplaced > 0 {
 			t.Errorf("%s: %+v", wire.Short(n.id), st)
 		}
 	}
@@ -109,7 +109,7 @@ func TestLargeClocksFindAPlaceBesideGroups(t *testing.T) {
 	for i := range 2 * push.FlowsMax {
 		a.big(fmt.Sprint("big", i), 50)
 	}
-	p := a.m.peers[0]
+	p := a.m.site.peers[0]
 	if p.flows.Len() != push.FlowsMax {
 		t.Fatalf("%d groups wait", p.flows.Len())
 	}
@@ -117,9 +117,9 @@ func TestLargeClocksFindAPlaceBesideGroups(t *testing.T) {
 	for i := range crdt.Origin(200) {
 		clock.AddRange(i+1, 1, 1000)
 	}
-	dropped := a.m.stats.FlowsDropped
-	a.m.send(p, Bulk, &wire.Head{Epoch: 1, Session: 7, Clock: clock})
-	if a.m.stats.FlowsDropped != dropped || !p.flows.Carries(7) {
-		t.Fatalf("the clock found no place: %d dropped", a.m.stats.FlowsDropped-dropped)
+	dropped := a.m.site.stats.FlowsDropped
+	a.m.site.send(p, Bulk, &wire.Head{Epoch: 1, Session: 7, Clock: clock})
+	if a.m.site.stats.FlowsDropped != dropped || !p.flows.Carries(7) {
+		t.Fatalf("the clock found no place: %d dropped", a.m.site.stats.FlowsDropped-dropped)
 	}
 }

@@ -25,7 +25,7 @@ import (
 
 // compares are the linearizable reads of one space.
 type compares struct {
-	*replica
+	r    *replica
 	ops  *inflight
 	sets *quorum.Joint[*peer] // whose quorums count
 	gaps *gaps
@@ -72,35 +72,35 @@ func (x *compares) compare() {
 	if x.linear = slices.DeleteFunc(x.linear, (*op).Done); len(x.linear) == 0 {
 		return
 	}
-	x.questions++
-	c := &comparison{id: x.questions, clock: x.content().Clone(), hash: x.contentHash(), began: x.now}
-	x.linear = c.sort(x.linear, x.cfg.FrameMax/2)
-	own := x.untouched(c, c.clock.Minus(x.acked()))
+	x.r.questions++
+	c := &comparison{id: x.r.questions, clock: x.r.content().Clone(), hash: x.r.contentHash(), began: x.r.now}
+	x.linear = c.sort(x.linear, x.r.cfg.FrameMax/2)
+	own := x.untouched(c, c.clock.Minus(x.r.acked()))
 	tries := 0
 	for i := range c.keys {
 		k := &c.keys[i]
-		k.state, k.own = x.store.View(k.key), own[i]
+		k.state, k.own = x.r.store.View(k.key), own[i]
 		for _, o := range k.ops {
 			o.asked = c
 			tries = max(tries, o.tries)
 		}
 	}
-	if tries >= eagerTries && !x.now.Before(x.holdUntil) {
+	if tries >= eagerTries && !x.r.now.Before(x.holdUntil) {
 		x.holdBack(c)
 	}
 	x.comparing = c
-	c.asked = x.sets.Choose([]quorum.Level{quorum.Majority}, tries > 0, x.toRead)
+	c.asked = x.sets.Choose([]quorum.Level{quorum.Majority}, tries > 0, x.r.toRead)
 	for _, p := range c.asked {
 		x.ask(p)
 	}
-	x.at = x.now.Add(x.cfg.RetryInterval)
+	x.at = x.r.now.Add(x.r.cfg.RetryInterval)
 	x.checkComparison()
 }
 
 // holdBack asks for a rest of the keys, here too.
 func (x *compares) holdBack(c *comparison) {
-	c.hold = min(holdTrips*x.trip+holdLeast, x.cfg.RetryInterval)
-	x.holdUntil = x.now.Add(c.hold)
+	c.hold = min(holdTrips*x.trip+holdLeast, x.r.cfg.RetryInterval)
+	x.holdUntil = x.r.now.Add(c.hold)
 	for i := range c.keys {
 		x.hold.freeze(c.keys[i].key, c.hold)
 	}
@@ -113,7 +113,7 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 	for i := range out {
 		out[i] = true
 	}
-	all := dots == nil || x.store.Touched(dots, func(key string) {
+	all := dots == nil || x.r.store.Touched(dots, func(key string) {
 		if i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == key }); i >= 0 {
 			out[i] = false
 		}
@@ -127,9 +127,9 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 // ask asks a peer. The message has the part of the clock that the peer has not been told
 // yet. If an earlier message was lost, the peer says so.
 func (x *compares) ask(p *peer) {
-	c, l := x.comparing, p.link(x.id)
+	c, l := x.comparing, p.link(x.r.id)
 	msg := &wire.Compare{
-		Epoch: x.view.Epoch, Space: x.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds()),
+		Epoch: x.r.view.Epoch, Space: x.r.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds()),
 	}
 	if l.told != nil {
 		msg.More = c.clock.Minus(l.told)
@@ -138,14 +138,14 @@ func (x *compares) ask(p *peer) {
 	for i := range c.keys {
 		msg.Keys = append(msg.Keys, c.keys[i].key)
 	}
-	x.send(p, Prompt, msg)
+	x.r.send(p, Prompt, msg)
 }
 
 // onCompare answers with what counts at one side only. One that has not caught up does not answer
 // (R4).
 func (x *compares) onCompare(p *peer, msg *wire.Compare) {
-	l := p.link(x.id)
-	if !x.answers() || msg.ID < l.theirsID {
+	l := p.link(x.r.id)
+	if !x.r.answers() || msg.ID < l.theirsID {
 		return
 	}
 	l.theirsID = msg.ID
@@ -155,18 +155,18 @@ func (x *compares) onCompare(p *peer, msg *wire.Compare) {
 			x.hold.freeze(k, time.Duration(msg.Hold)*time.Microsecond)
 		}
 	}
-	reply := &wire.Compared{Epoch: x.view.Epoch, Space: x.id, ID: msg.ID}
+	reply := &wire.Compared{Epoch: x.r.view.Epoch, Space: x.r.id, ID: msg.ID}
 	if l.theirs.Hash() != msg.Hash { // something that was told is lost, or still on its way
 		l.theirs = crdt.Clock{}
-		x.send(p, Prompt, reply)
+		x.r.send(p, Prompt, reply)
 		return
 	}
-	x.learnContent(p, &l.theirs)
+	x.r.learnContent(p, &l.theirs)
 	reply.Known = true
-	if extra := x.acked().Minus(&l.theirs); !extra.Empty() {
+	if extra := x.r.acked().Minus(&l.theirs); !extra.Empty() {
 		reply.Extra = extra
 	}
-	if lacks := l.theirs.Minus(x.acked()); !lacks.Empty() {
+	if lacks := l.theirs.Minus(x.r.acked()); !lacks.Empty() {
 		reply.Lacks = lacks
 	}
 	at := comparison{}
@@ -178,16 +178,16 @@ func (x *compares) onCompare(p *peer, msg *wire.Compare) {
 			reply.Differ = append(reply.Differ, uint32(i))
 		}
 	}
-	x.send(p, Prompt, reply)
+	x.r.send(p, Prompt, reply)
 }
 
 // onCompared takes a vote, and fetches what the voter has beyond this replica.
 func (x *compares) onCompared(p *peer, msg *wire.Compared) {
 	c := x.comparing
 	if !msg.Known {
-		p.link(x.id).told = nil
+		p.link(x.r.id).told = nil
 	}
-	if c == nil || msg.ID != c.id || msg.Epoch != x.view.Epoch || !slices.Contains(c.asked, p) || c.voted(p) {
+	if c == nil || msg.ID != c.id || msg.Epoch != x.r.view.Epoch || !slices.Contains(c.asked, p) || c.voted(p) {
 		return // of an older question, or of an older view (V7)
 	}
 	if !msg.Known {
@@ -201,7 +201,7 @@ func (x *compares) onCompared(p *peer, msg *wire.Compared) {
 	if msg.Lacks != nil {
 		has = c.clock.Minus(msg.Lacks)
 	}
-	x.learnAcked(p, has)
+	x.r.learnAcked(p, has)
 	v := vote{from: p, agrees: x.untouched(c, msg.Lacks)}
 	v.lacks = slices.Contains(v.agrees, false)
 	for _, i := range msg.Differ {
@@ -210,7 +210,7 @@ func (x *compares) onCompared(p *peer, msg *wire.Compared) {
 		}
 	}
 	if msg.Extra != nil {
-		x.learnAcked(p, msg.Extra)
+		x.r.learnAcked(p, msg.Extra)
 	}
 	if msg.Extra != nil && len(msg.Differ) > 0 {
 		x.gaps.fetch(p, msg.Extra)
@@ -248,7 +248,7 @@ func (x *compares) checkComparison() {
 		x.plan(x.giveUp())
 	// others may make up for them
 	case x.sets.Agreed(quorum.Majority, func(p *peer) bool { return p == nil || c.voted(p) }):
-		x.at = earlier(x.at, x.now.Add(x.cfg.GapDelay))
+		x.at = earlier(x.at, x.r.now.Add(x.r.cfg.GapDelay))
 	}
 }
 
@@ -257,7 +257,7 @@ func (x *compares) checkComparison() {
 // sends a peer that lacks something what it lacks: perhaps no other peer does.
 func (x *compares) giveUp() (tries int) {
 	c := x.comparing
-	x.comparing, x.trip = nil, x.now.Sub(c.began)
+	x.comparing, x.trip = nil, x.r.now.Sub(c.began)
 	for i := range c.keys {
 		for _, o := range c.keys[i].ops {
 			if !o.Done() {
@@ -269,8 +269,8 @@ func (x *compares) giveUp() (tries int) {
 	}
 	if tries >= eagerTries {
 		for _, v := range c.votes {
-			if v.lacks && x.peer(v.from.id) == v.from {
-				x.gaps.fill(v.from, v.from.link(x.id).content)
+			if v.lacks && x.r.peer(v.from.id) == v.from {
+				x.gaps.fill(v.from, v.from.link(x.r.id).content)
 			}
 		}
 	}
@@ -287,23 +287,23 @@ func (x *compares) plan(tries int) {
 	wait := time.Duration(0)
 	switch {
 	case tries <= eagerTries:
-	case x.now.Before(x.holdUntil):
+	case x.r.now.Before(x.holdUntil):
 		wait = x.trip/2 + holdLeast/8 // nothing new comes, only what is on its way
 	default:
-		wait = min(x.cfg.GapDelay<<min(tries-eagerTries-1, 16), x.cfg.RetryInterval)
+		wait = min(x.r.cfg.GapDelay<<min(tries-eagerTries-1, 16), x.r.cfg.RetryInterval)
 	}
-	x.from = x.now.Add(wait)
+	x.from = x.r.now.Add(wait)
 	x.at = x.from
-	if x.behind != nil && !x.content().Includes(x.behind) {
-		x.at = x.now.Add(x.cfg.RetryInterval)
+	if x.behind != nil && !x.r.content().Includes(x.behind) {
+		x.at = x.r.now.Add(x.r.cfg.RetryInterval)
 	}
 }
 
 // resume begins the next comparison as soon as what the last one missed has come.
 func (x *compares) resume() {
-	if x.comparing == nil && x.behind != nil && x.content().Includes(x.behind) {
+	if x.comparing == nil && x.behind != nil && x.r.content().Includes(x.behind) {
 		x.behind, x.at = nil, x.from
-		if !x.now.Before(x.from) {
+		if !x.r.now.Before(x.from) {
 			x.compare()
 		}
 	}
@@ -313,7 +313,7 @@ func (x *compares) resume() {
 // count for in the last one.
 func (x *compares) hurry() {
 	if x.comparing == nil && len(x.linear) > 0 {
-		x.at, x.from = x.now, x.now
+		x.at, x.from = x.r.now, x.r.now
 	}
 }
 

@@ -43,8 +43,8 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 	a.wantSet("x/long/not")
 	a.wantSet("y", "e")
 	w.same()
-	if a.m.stats.Expired != 4 || b.m.stats.Expired != 0 || len(a.disk.items)+len(b.disk.items) != 0 {
-		t.Fatalf("%d and %d expired, %d rows", a.m.stats.Expired, b.m.stats.Expired, len(a.disk.items))
+	if a.m.site.stats.Expired != 4 || b.m.site.stats.Expired != 0 || len(a.disk.items)+len(b.disk.items) != 0 {
+		t.Fatalf("%d and %d expired, %d rows", a.m.site.stats.Expired, b.m.site.stats.Expired, len(a.disk.items))
 	}
 	var deleted []string
 	for _, c := range b.changes {
@@ -232,8 +232,8 @@ func TestManyKeysExpireInTurns(t *testing.T) {
 	}
 	w.quiet()
 	w.advance(time.Minute + 5*time.Second)
-	if n := len(slices.Collect(a.m.Snapshot(keyspace.Volatile).Keys(""))); n != 0 || a.m.stats.Expired != 3*tidyKeys {
-		t.Fatalf("%d are left, %d expired", n, a.m.stats.Expired)
+	if n := len(slices.Collect(a.m.Snapshot(keyspace.Volatile).Keys(""))); n != 0 || a.m.site.stats.Expired != 3*tidyKeys {
+		t.Fatalf("%d are left, %d expired", n, a.m.site.stats.Expired)
 	}
 }
 
@@ -302,9 +302,9 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 		}
 	}
 	a.step(Tick{})
-	if a.m.heardOf != 2 || a.m.tidying.expiry.asked[keyspace.Volatile].keys != nil {
+	if a.m.site.heardOf != 2 || a.m.tidying.expiry.asked[keyspace.Volatile].keys != nil {
 		t.Fatalf("it has heard of view %d, and has plans for %q",
-			a.m.heardOf, a.m.tidying.expiry.asked[keyspace.Volatile].keys)
+			a.m.site.heardOf, a.m.tidying.expiry.asked[keyspace.Volatile].keys)
 	}
 	a.wantSet("x/1", "e")
 	w.drop = func(packet) bool { return false }

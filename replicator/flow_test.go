@@ -79,8 +79,8 @@ func TestLargeGroupIsSentOnce(t *testing.T) {
 	}
 	w.advance(time.Second)
 	w.same()
-	if n := begun[[2]crdt.Origin{1, 2}]; n != 3 || b.m.stats.Duplicates > 1 {
-		t.Fatalf("three large groups went in %d flows, %d duplicates", n, b.m.stats.Duplicates)
+	if n := begun[[2]crdt.Origin{1, 2}]; n != 3 || b.m.site.stats.Duplicates > 1 {
+		t.Fatalf("three large groups went in %d flows, %d duplicates", n, b.m.site.stats.Duplicates)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestSmallGoesBesideLarge(t *testing.T) {
 	if !came() || b.m.Snapshot(keyspace.Volatile).View("big").Len() > 0 || len(a.results) != 21 {
 		t.Fatalf("small writes wait for a large one: %d of %d answered\n%s", len(a.results), big, w.dump())
 	}
-	if held := a.m.stats.Held; held > 0 {
+	if held := a.m.site.stats.Held; held > 0 {
 		t.Fatalf("%d updates were held back because of one large group", held)
 	}
 	w.advance(time.Minute)
@@ -115,7 +115,7 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	a.big("big", 200)
 	s := a.m.spaces[keyspace.Volatile]
 	c := wire.CargoOf(&wire.Push{Space: s.id, Groups: []crdt.Group{s.pusher.own.After(0)[0].Events}})
-	p, q := a.m.peers[0].flows.Carrying(c, 1), a.m.peers[1].flows.Carrying(c, 1)
+	p, q := a.m.site.peers[0].flows.Carrying(c, 1), a.m.site.peers[1].flows.Carrying(c, 1)
 	if p == nil || p != q {
 		t.Fatal("two encodings")
 	}
@@ -137,15 +137,15 @@ func TestFlowOutlivesLoss(t *testing.T) {
 				key = "d/big"
 			}
 			a.big(key, 200)
-			half := func() bool { return b.m.peers[0].coming.Bytes() > 2000 }
+			half := func() bool { return b.m.site.peers[0].coming.Bytes() > 2000 }
 			w.hops(2*time.Millisecond, time.Minute, half)
 			if !half() {
 				t.Fatal("the flow does not get on")
 			}
 			w.sever(1, 2)
 			w.hops(10*time.Millisecond, time.Minute, func() bool { return false })
-			if a.m.peers[0].flows.Len() > 0 || b.m.peers[0].coming.Bytes() > 0 {
-				t.Fatalf("%d flows, %d bytes are kept", a.m.peers[0].flows.Len(), b.m.peers[0].coming.Bytes())
+			if a.m.site.peers[0].flows.Len() > 0 || b.m.site.peers[0].coming.Bytes() > 0 {
+				t.Fatalf("%d flows, %d bytes are kept", a.m.site.peers[0].flows.Len(), b.m.site.peers[0].coming.Bytes())
 			}
 			w.mendAll()
 			w.hops(2*time.Millisecond, time.Minute, func() bool {
@@ -164,8 +164,8 @@ func TestFlowGoesOnAfterItWasGivenUp(t *testing.T) {
 	w := cluster(t, 2, slowLine)
 	a, b := w.nodes[0], w.nodes[1]
 	a.big("big", 200)
-	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.peers[0].coming.Bytes() > 2000 })
-	b.m.peers[0].coming.GiveUp()
+	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.site.peers[0].coming.Bytes() > 2000 })
+	b.m.site.peers[0].coming.GiveUp()
 	w.hops(2*time.Millisecond, time.Minute, func() bool {
 		return b.m.Snapshot(keyspace.Volatile).View("big").Len() == 200
 	})

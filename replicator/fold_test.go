@@ -92,7 +92,7 @@ func (w *countWorld) check(n *node) {
 
 // do makes one operation.
 func (w *countWorld) do(n *node, key string, by uint64) {
-	if !n.m.member || !n.m.serves {
+	if !n.m.site.member || !n.m.site.serves {
 		return
 	}
 	op := &countOp{key: key}
@@ -197,8 +197,8 @@ func (w *countWorld) act() {
 // bring installs the views that a node has not got, or some of them.
 func (w *countWorld) bring(n *node) {
 	for _, v := range w.views {
-		if v = v.normal(); v.Epoch > n.m.view.Epoch && !w.chance(4) &&
-			(n.m.member || hasPeer(v.Voters, n.id) || hasPeer(v.Learners, n.id)) {
+		if v = v.normal(); v.Epoch > n.m.site.view.Epoch && !w.chance(4) &&
+			(n.m.site.member || hasPeer(v.Voters, n.id) || hasPeer(v.Learners, n.id)) {
 			n.step(Install{v})
 		}
 	}
@@ -251,7 +251,7 @@ func (w *countWorld) join() {
 func (w *countWorld) installed() bool {
 	v, n := w.newest(), 0
 	for _, p := range v.Voters {
-		if x := w.node(p.ID); x != nil && x.m.view.Epoch == v.Epoch {
+		if x := w.node(p.ID); x != nil && x.m.site.view.Epoch == v.Epoch {
 			n++
 		}
 	}
@@ -303,7 +303,7 @@ func (w *countWorld) heal() {
 			w.decideHealed()
 		}
 		for _, n := range w.alive() {
-			if v := w.newest().normal(); n.m.view.Epoch < v.Epoch {
+			if v := w.newest().normal(); n.m.site.view.Epoch < v.Epoch {
 				n.step(Install{v})
 			}
 		}
@@ -312,7 +312,7 @@ func (w *countWorld) heal() {
 	w.same()
 	for _, n := range w.alive() {
 		for _, key := range countKeys {
-			if items := n.m.Snapshot(keyspace.Volatile).View(key).Len(); n.m.member &&
+			if items := n.m.Snapshot(keyspace.Volatile).View(key).Len(); n.m.site.member &&
 				items > len(w.newest().Voters)+2 {
 				w.t.Fatalf("%d items in %s, %d voters: the counts of the removed are not folded\n%s",
 					items, key, len(w.newest().Voters), w.dump())
@@ -352,7 +352,7 @@ func runCounts(seed uint64, f Defects, steps int) (folded uint64, err error) {
 		w.act()
 	}
 	for _, n := range w.nodes {
-		folded += n.m.stats.Folded
+		folded += n.m.site.stats.Folded
 	}
 	w.heal()
 	return folded, nil
@@ -424,15 +424,15 @@ func TestFoldingWaitsForEveryMember(t *testing.T) {
 	}
 	w.install(viewOf(2, 1, 2, 6))
 	w.advance(time.Minute)
-	if a.m.stats.Folded > 0 || a.m.Snapshot(keyspace.Volatile).View("c").Len() != 6 {
+	if a.m.site.stats.Folded > 0 || a.m.Snapshot(keyspace.Volatile).View("c").Len() != 6 {
 		t.Fatal("folded without 6")
 	}
 	w.mendAll()
 	w.advance(10 * time.Second)
 	sum("c", 121, 5)
 	sum("d/c", 21, 6)
-	if a.m.stats.Folded != 1 || f.m.stats.Folded != 0 {
-		t.Fatalf("%d and %d folds", a.m.stats.Folded, f.m.stats.Folded)
+	if a.m.site.stats.Folded != 1 || f.m.site.stats.Folded != 0 {
+		t.Fatalf("%d and %d folds", a.m.site.stats.Folded, f.m.site.stats.Folded)
 	}
 	// The oldest goes. The next one folds the count of the oldest into what that one left.
 	a.crash()

@@ -353,14 +353,14 @@ func (p *stepPlay) change() {
 func (p *stepPlay) bounded(n *node) {
 	m := n.m
 	for _, s := range m.spaces {
-		if s.intake.waiting.Bytes() > m.cfg.PushWindow && s.intake.waiting.Len() > 1 ||
-			s.store.LogLen() > m.cfg.LogMax {
+		if s.intake.waiting.Bytes() > m.site.cfg.PushWindow && s.intake.waiting.Len() > 1 ||
+			s.store.LogLen() > m.site.cfg.LogMax {
 			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.waiting.Bytes(), s.store.LogLen(), m)
 		}
 	}
-	for _, o := range m.peers {
+	for _, o := range m.site.peers {
 		for _, groups := range []bool{true, false} {
-			if n, bytes := o.flows.Waiting(groups); o.coming.Bytes() > m.flowMax() || bytes > m.cfg.GroupMax && n > 1 {
+			if n, bytes := o.flows.Waiting(groups); o.coming.Bytes() > m.site.flowMax() || bytes > m.site.cfg.GroupMax && n > 1 {
 				p.t.Fatalf("%d bytes have come, %d wait\n%v", o.coming.Bytes(), bytes, m)
 			}
 		}

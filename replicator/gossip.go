@@ -10,12 +10,12 @@ import (
 
 // gossip trims the logs, tells one random peer what this replica holds, and comes again.
 func (m *Machine) gossip() {
-	m.gossipAt = m.now.Add(m.cfg.GossipInterval)
+	m.gossipAt = m.site.now.Add(m.site.cfg.GossipInterval)
 	for _, s := range m.spaces {
 		s.trim()
 	}
-	if len(m.peers) > 0 {
-		m.sendStatus(m.peers[m.rng.IntN(len(m.peers))], false)
+	if len(m.site.peers) > 0 {
+		m.site.sendStatus(m.site.peers[m.site.rng.IntN(len(m.site.peers))], false)
 	}
 }
 
@@ -38,7 +38,7 @@ func (m *Machine) onStatus(p *peer, msg *wire.Status) {
 		s.settlement.claim(sum.Settled)
 		switch {
 		case sum.Hash != s.contentHash():
-			if !s.repairs.puller.Running() && (m.serves || msg.Ask) {
+			if !s.repairs.puller.Running() && (m.site.serves || msg.Ask) {
 				equal = false
 				s.tellClock(p, true)
 			}
@@ -53,7 +53,7 @@ func (m *Machine) onStatus(p *peer, msg *wire.Status) {
 		}
 	}
 	if msg.Ask && equal {
-		m.sendStatus(p, false)
+		m.site.sendStatus(p, false)
 	}
 }
 
@@ -77,42 +77,42 @@ func (s *space) onClock(p *peer, msg *wire.Clock) {
 
 // gaps asks peers for groups that are missing here, and sends peers what they lack, from the log.
 type gaps struct {
-	*replica
+	r      *replica
 	puller *repair.Puller
 	wanted crdt.Clock // fetched, not here yet; forgotten when it is asked for again
 }
 
 // onFetch sends the groups of the dots that a peer asks for.
 func (g *gaps) onFetch(p *peer, msg *wire.Fetch) {
-	g.fill(p, g.content().Minus(msg.Dots))
+	g.fill(p, g.r.content().Minus(msg.Dots))
 }
 
 // fill sends, in the order in which they were applied here, the groups that a clock lacks and that
 // are not on their way to the peer in parts; or says that the log does not reach back so far.
 func (g *gaps) fill(p *peer, clock *crdt.Clock) {
-	if !g.answers() || clock.Includes(g.content()) {
+	if !g.r.answers() || clock.Includes(g.r.content()) {
 		return
 	}
 	clock = clock.Clone()
 	for filled := false; ; filled = true {
-		p.flows.Join(uint8(g.id), clock)
-		if clock.Includes(g.content()) {
+		p.flows.Join(uint8(g.r.id), clock)
+		if clock.Includes(g.r.content()) {
 			return
 		}
-		groups, more, covered := g.store.Missing(clock, g.cfg.PushWindow)
+		groups, more, covered := g.r.store.Missing(clock, g.r.cfg.PushWindow)
 		todo := make([]push.Group, len(groups))
 		for i, events := range groups {
 			todo[i] = push.Group{Events: events, Enc: crdt.AppendGroup(nil, events)}
-			covered = covered && len(todo[i].Enc) <= g.cfg.GroupMax
+			covered = covered && len(todo[i].Enc) <= g.r.cfg.GroupMax
 		}
 		// or a group is too large to be put together there: a repair brings its items one by one,
 		// and takes them whole
 		if !covered {
-			g.send(p, Prompt, &wire.LogTruncated{Epoch: g.view.Epoch, Space: g.id})
+			g.r.send(p, Prompt, &wire.LogTruncated{Epoch: g.r.view.Epoch, Space: g.r.id})
 			return
 		}
 		if !filled {
-			g.stats.Fills++
+			g.r.stats.Fills++
 		}
 		if small, ok := g.fillWith(p, todo, more); small || !more || !ok {
 			return // the peer asks for more when it has this, or by gossip
@@ -125,14 +125,14 @@ func (g *gaps) fill(p *peer, clock *crdt.Clock) {
 func (g *gaps) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool) {
 	var last *wire.Push
 	for ok = true; ok && len(todo) > 0; {
-		part := g.bundle(todo, 0)
+		part := g.r.bundle(todo, 0)
 		part.msg.Fill = true
 		todo = todo[len(part.msg.Groups):]
-		if part.bytes > g.cfg.FrameMax {
-			ok = g.sendLarge(p, part.msg, part.bytes)
+		if part.bytes > g.r.cfg.FrameMax {
+			ok = g.r.sendLarge(p, part.msg, part.bytes)
 			continue
 		}
-		g.send(p, Bulk, part.msg)
+		g.r.send(p, Bulk, part.msg)
 		last = part.msg
 	}
 	if last != nil {
@@ -146,12 +146,12 @@ func (g *gaps) fetch(p *peer, extra *crdt.Clock) {
 	if g.puller.Running() {
 		return // the repair that is running brings it, or the next try does
 	}
-	missing := extra.Minus(g.content()).Minus(&g.wanted)
+	missing := extra.Minus(g.r.content()).Minus(&g.wanted)
 	if missing.Empty() {
 		return
 	}
 	g.wanted.Join(missing)
-	g.send(p, Prompt, &wire.Fetch{Epoch: g.view.Epoch, Space: g.id, Dots: missing})
+	g.r.send(p, Prompt, &wire.Fetch{Epoch: g.r.view.Epoch, Space: g.r.id, Dots: missing})
 }
 
 // askAgain forgets what was fetched and has not come: it may be fetched again.

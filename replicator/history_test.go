@@ -348,7 +348,7 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 		t.Errorf("a question of %d bytes", largest)
 	}
 	// A member that has lost what it was told gets the whole clock once.
-	w.node(2).m.peer(1).link(keyspace.Volatile).theirs = crdt.Clock{}
+	w.node(2).m.site.peer(1).link(keyspace.Volatile).theirs = crdt.Clock{}
 	w.isolate(3)
 	asked = 0
 	r := a.get("s", quorum.Linearizable)

@@ -17,7 +17,7 @@ import (
 // Invariants: held holds no operation that is done, except those that timed out in this step; of
 // counts the operations in held of each key.
 type holding struct {
-	*replica
+	r      *replica
 	ops    *inflight
 	own    *push.Outbox // of the space
 	held   []*op        // in order of arrival
@@ -43,7 +43,7 @@ func (h *holding) hold(o *op, timeout time.Duration) bool {
 	if !h.crowded() && !h.isFrozen(o.key) && h.of[o.key] == 0 {
 		return false
 	}
-	h.stats.Held++
+	h.r.stats.Held++
 	h.ops.begin(o, timeout)
 	h.keep(o)
 	h.tell()
@@ -66,17 +66,17 @@ func (h *holding) crowded() bool { return h.laggard() != nil }
 // a silence, a peer may have fallen out of what is kept for pushing. Such a peer does not hold
 // updates back: it gets what it needs from the log, or by a repair.
 func (h *holding) laggard() *peer {
-	if h.own.Bytes() < h.cfg.BacklogMax {
+	if h.own.Bytes() < h.r.cfg.BacklogMax {
 		return nil
 	}
-	for _, p := range h.peers {
-		w := &p.link(h.id).window
+	for _, p := range h.r.peers {
+		w := &p.link(h.r.id).window
 		if !p.reachable || w.Tries() > 0 || !w.InReach() {
 			continue
 		}
 		// Groups that go in parts are left out: no update waits for one large group.
-		if bytes, kept := h.own.Backlog(w.Applied(), &p.flows, uint8(h.id), h.cfg.Self); kept &&
-			bytes >= h.cfg.BacklogMax {
+		if bytes, kept := h.own.Backlog(w.Applied(), &p.flows, uint8(h.r.id), h.r.cfg.Self); kept &&
+			bytes >= h.r.cfg.BacklogMax {
 			return p
 		}
 	}
@@ -122,8 +122,8 @@ func (h *holding) unhold(o *op) {
 
 // freeze holds updates of a key back for a while, unless they were held back for one just now.
 func (h *holding) freeze(key string, d time.Duration) {
-	now := h.now
-	d = min(d, h.cfg.RetryInterval)
+	now := h.r.now
+	d = min(d, h.r.cfg.RetryInterval)
 	h.thaw()
 	if d <= 0 || len(h.frozen) == frozenMax ||
 		slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key }) {
@@ -134,16 +134,16 @@ func (h *holding) freeze(key string, d time.Duration) {
 }
 
 func (h *holding) isFrozen(key string) bool {
-	return slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key && h.now.Before(f.until) })
+	return slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key && h.r.now.Before(f.until) })
 }
 
 // thaw forgets the freezes that are over, and says when to look again.
 func (h *holding) thaw() {
 	h.thawAt = zeroTime
-	h.frozen = slices.DeleteFunc(h.frozen, func(f freeze) bool { return !h.now.Before(f.again) })
+	h.frozen = slices.DeleteFunc(h.frozen, func(f freeze) bool { return !h.r.now.Before(f.again) })
 	for _, f := range h.frozen {
 		at := f.until
-		if !h.now.Before(at) {
+		if !h.r.now.Before(at) {
 			at = f.again
 		}
 		h.thawAt = earlier(h.thawAt, at)
@@ -161,12 +161,12 @@ const holdingEach = time.Minute
 
 // tell tells which peer updates wait for, unless it has just told so.
 func (h *holding) tell() {
-	if h.now.Before(h.sayAt) {
+	if h.r.now.Before(h.sayAt) {
 		return
 	}
 	if p := h.laggard(); p != nil {
-		h.sayAt = h.now.Add(holdingEach)
-		h.eff.Holding = append(h.eff.Holding, Holding{h.id, p.id, len(h.held)})
+		h.sayAt = h.r.now.Add(holdingEach)
+		h.r.eff.Holding = append(h.r.eff.Holding, Holding{h.r.id, p.id, len(h.held)})
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // behind is how many of the own bytes of n a peer has not got.
 func (n *node) behind(s keyspace.Space, id crdt.Origin) int {
 	sp := n.m.spaces[s]
-	bytes, _ := sp.pusher.own.Behind(n.m.peer(id).link(sp.id).window.Applied())
+	bytes, _ := sp.pusher.own.Behind(n.m.site.peer(id).link(sp.id).window.Applied())
 	return bytes
 }
 
@@ -55,7 +55,7 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 			}
 			worst = max(worst, a.behind(a.m.SpaceOf(key), 3))
 			waits = slices.DeleteFunc(waits, func(id uint64) bool { _, ok := a.results[id]; return ok })
-			if heldAt == 0 && a.m.stats.Held > 0 {
+			if heldAt == 0 && a.m.site.stats.Held > 0 {
 				heldAt = written
 			}
 		}
@@ -65,13 +65,13 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 		if a.holds != 1 { // once a minute
 			t.Errorf("%s: %d times it was said that updates wait", key, a.holds)
 		}
-		if a.m.stats.Held == 0 || heldAt > 200 {
-			t.Errorf("%s: no write was held back: %+v, first at %d", key, a.m.stats, heldAt)
+		if a.m.site.stats.Held == 0 || heldAt > 200 {
+			t.Errorf("%s: no write was held back: %+v, first at %d", key, a.m.site.stats, heldAt)
 		}
 		w.advance(time.Second)
 		w.same()
-		if n := len(w.node(3).set(key)); n != written || written < 150 || w.node(3).m.stats.Repairs > 0 {
-			t.Errorf("%s: 3 has %d elements of %d, repairs %d", key, n, written, w.node(3).m.stats.Repairs)
+		if n := len(w.node(3).set(key)); n != written || written < 150 || w.node(3).m.site.stats.Repairs > 0 {
+			t.Errorf("%s: 3 has %d elements of %d, repairs %d", key, n, written, w.node(3).m.site.stats.Repairs)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func crowd(t *testing.T, cfg Config) (w *world, a *node) {
 	for i := range 20 {
 		a.put("s", fmt.Sprint("elem", i), quorum.Local)
 	}
-	if a.m.stats.Held == 0 {
+	if a.m.site.stats.Held == 0 {
 		t.Fatal("no write waits")
 	}
 	return w, a

@@ -14,7 +14,7 @@ import (
 //
 // Invariant: none of spare is among timeouts.
 type inflight struct {
-	*site
+	site     *site
 	timeouts deadline.Queue[*op]
 	spare    []*op // for operations to come
 }
@@ -49,9 +49,9 @@ func (f *inflight) begin(o *op, timeout time.Duration) {
 	}
 	o.waits = true
 	if timeout <= 0 {
-		timeout = f.cfg.OperationTimeout
+		timeout = f.site.cfg.OperationTimeout
 	}
-	f.timeouts.Add(o, o.id, f.now.Add(timeout))
+	f.timeouts.Add(o, o.id, f.site.now.Add(timeout))
 }
 
 // end answers an operation that waited.
@@ -63,7 +63,7 @@ func (f *inflight) end(o *op, err error) {
 	if o.then != nil {
 		o.then(err)
 	} else {
-		f.reply(o.id, err)
+		f.site.reply(o.id, err)
 	}
 }
 
@@ -72,7 +72,7 @@ func (f *inflight) finish(o *op, err error) {
 	if o.waits {
 		f.end(o, err)
 	} else {
-		f.reply(o.id, err)
+		f.site.reply(o.id, err)
 	}
 }
 
@@ -85,7 +85,7 @@ func (f *inflight) endRead(o *op, r crdt.Reader) {
 	if o.then != nil {
 		o.then(nil)
 	} else {
-		f.replyReader(o.id, r)
+		f.site.replyReader(o.id, r)
 	}
 }
 
@@ -97,13 +97,13 @@ func (f *inflight) mayAsk(l quorum.Level) error {
 	if !l.Valid() {
 		return fmt.Errorf("%w: %v", ErrLevel, l)
 	}
-	if !f.member {
+	if !f.site.member {
 		return ErrNoView
 	}
-	if n := len(f.view.Voters); l != quorum.Local && l.Need(n) > n {
+	if n := len(f.site.view.Voters); l != quorum.Local && l.Need(n) > n {
 		return fmt.Errorf("%w: %v, the view has %d voters", ErrNotEnoughReplicas, l, n)
 	}
-	if f.pending() >= f.cfg.PendingMax {
+	if f.pending() >= f.site.cfg.PendingMax {
 		return fmt.Errorf("%w: %d operations wait (Config.PendingMax)", ErrOverloaded, f.pending())
 	}
 	return nil
@@ -117,7 +117,7 @@ func (f *inflight) mayWrite(l quorum.Level) error {
 	if err := f.mayAsk(l); err != nil {
 		return err
 	}
-	if !f.serves {
+	if !f.site.serves {
 		return ErrLearner // R11: what it removes it must have observed
 	}
 	return nil

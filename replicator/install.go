@@ -10,17 +10,17 @@ import (
 // onInstall takes the next view. What is waiting goes on under it: joint with the older views while
 // they are not settled.
 func (m *Machine) onInstall(v View) {
-	if v.Epoch == 0 || v.Epoch <= m.view.Epoch {
-		m.stats.StaleViews++
+	if v.Epoch == 0 || v.Epoch <= m.site.view.Epoch {
+		m.site.stats.StaleViews++
 		return
 	}
-	prev, was, wasOldest := m.view, m.member, m.oldest
-	m.roster.install(v.normal(), m.newPeer)
+	prev, was, wasOldest := m.site.view, m.site.member, m.site.oldest
+	m.site.roster.install(v.normal(), m.newPeer)
 	for _, s := range m.spaces {
 		s.pusher.oweNone()
 	}
 	routes := m.installRoutes(prev)
-	if !m.member {
+	if !m.site.member {
 		m.becomeStranger()
 		return
 	}
@@ -28,23 +28,23 @@ func (m *Machine) onInstall(v View) {
 		prev = View{} // what was decided while this replica was outside is not known
 		m.startLearning()
 		m.maybeCaughtUp()
-		m.gossipAt = m.now.Add(m.cfg.GossipInterval)
+		m.gossipAt = m.site.now.Add(m.site.cfg.GossipInterval)
 	}
-	m.showLiving(membersOf(m.view)...)
+	m.showLiving(membersOf(m.site.view)...)
 	m.tidying.folding.census.forget()
 	m.spaces[keyspace.Volatile].intake.forgetRemoved()
 	for _, s := range m.spaces {
 		if !was {
 			m.tidying.expiry.prime(s.replica)
 		}
-		s.settlement.follow(prev, m.view)
+		s.settlement.follow(prev, m.site.view)
 	}
 	m.tidying.folding.start()
 	m.installMove(routes, wasOldest)
 	for _, s := range m.spaces {
 		s.restart()
 		s.pusher.pushAll()
-		s.repairs.puller.Forget(m.left)
+		s.repairs.puller.Forget(m.site.left)
 	}
 }
 
@@ -59,12 +59,12 @@ func (m *Machine) newPeer(p Peer) *peer {
 
 // becomeStranger ends a membership: this replica gives no answers and counts for nothing any more.
 func (m *Machine) becomeStranger() {
-	m.roster.leave()
+	m.site.roster.leave()
 	m.donating.donors = repair.Donors{}
 	m.dropOps(ErrNoView)
 	m.move.end()
 	m.move.leftover, m.move.clearAt = false, ""
-	m.gossipAt, m.linkAt = zeroTime, zeroTime
+	m.gossipAt, m.site.linkAt = zeroTime, zeroTime
 	m.tidying.leave()
 	for _, s := range m.spaces {
 		s.leave()
@@ -78,7 +78,7 @@ func (m *Machine) showLiving(ids ...crdt.Origin) {
 	for _, s := range m.spaces {
 		s.rep.SetLiving(l, &s.ch)
 		m.subs.touch(s.replica)
-		m.eff.Changed = m.eff.Changed || len(s.ch.Keys) > 0
+		m.site.eff.Changed = m.site.eff.Changed || len(s.ch.Keys) > 0
 		s.ch.Reset()
 	}
 }
@@ -92,7 +92,7 @@ func (m *Machine) showLiving(ids ...crdt.Origin) {
 
 // startLearning begins to catch up, unless there is nothing to catch up with.
 func (m *Machine) startLearning() {
-	if m.view.Founded && m.voter || len(m.view.Voters) == 0 || m.cfg.Defects.JoinWithoutCatchUp {
+	if m.site.view.Founded && m.site.voter || len(m.site.view.Voters) == 0 || m.site.cfg.Defects.JoinWithoutCatchUp {
 		for _, s := range m.spaces {
 			s.reads.skipLearning()
 		}
@@ -105,7 +105,7 @@ func (m *Machine) startLearning() {
 
 // maybeCaughtUp makes a learner serve.
 func (m *Machine) maybeCaughtUp() {
-	if m.serves || !m.member {
+	if m.site.serves || !m.site.member {
 		return
 	}
 	for _, s := range m.spaces {
@@ -113,8 +113,8 @@ func (m *Machine) maybeCaughtUp() {
 			return
 		}
 	}
-	m.becomeCaughtUp()
-	m.eff.CaughtUp = true
+	m.site.becomeCaughtUp()
+	m.site.eff.CaughtUp = true
 	for _, s := range m.spaces {
 		s.pusher.oweAcked()
 		s.settlement.settle()

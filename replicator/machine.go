@@ -29,7 +29,7 @@ type Loaded struct {
 //	no view ──Install──► learner ──all that a majority had──► serving ──Install without self──► no view
 //	                        └────────── Install{Founded} ────────┘
 type Machine struct {
-	site
+	site   site
 	spaces [keyspace.Count]*space
 
 	ops      inflight
@@ -54,7 +54,7 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	m := &Machine{
 		site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)},
 	}
-	m.summarize = m.summary
+	m.site.summarize = m.summary
 	m.ops.site, m.large.site, m.subs.site, m.donating.site = &m.site, &m.site, &m.site, &m.site
 	for i := range m.spaces {
 		s := newSpace(&m.site, keyspace.Space(i), &m.ops)
@@ -75,8 +75,8 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 
 // Step takes one input and returns what to do. The Effects are valid until the next Step.
 func (m *Machine) Step(now time.Time, in Input) *Effects {
-	m.now = now
-	m.eff.reset()
+	m.site.now = now
+	m.site.eff.reset()
 	switch in := in.(type) {
 	case Update:
 		m.onUpdate(in)
@@ -104,22 +104,22 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	}
 	m.onTime()
 	m.finish()
-	return &m.eff
+	return &m.site.eff
 }
 
 // onReceive drops messages from strangers and malformed ones, and hands each other message to its
 // handler.
 func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
-	p := m.peer(from)
+	p := m.site.peer(from)
 	if p == nil {
-		m.stats.Strangers++
+		m.site.stats.Strangers++
 		return
 	}
 	if msg == nil || !m.wellFormed(msg) {
-		m.malformed(p)
+		m.site.malformed(p)
 		return
 	}
-	if m.heard(p, wire.EpochOf(msg)) { // the peer's acks count only while its view is our own (V7)
+	if m.site.heard(p, wire.EpochOf(msg)) { // the peer's acks count only while its view is our own (V7)
 		for _, s := range m.spaces {
 			s.noteAcks()
 		}
@@ -179,23 +179,23 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 
 // onTime does what has fallen due.
 func (m *Machine) onTime() {
-	for o, ok := m.ops.timeouts.First(); ok && !m.now.Before(o.Deadline()); o, ok = m.ops.timeouts.First() {
+	for o, ok := m.ops.timeouts.First(); ok && !m.site.now.Before(o.Deadline()); o, ok = m.ops.timeouts.First() {
 		m.expire(o)
 	}
-	if !m.member {
+	if !m.site.member {
 		return
 	}
-	if m.due(&m.linkAt) {
+	if m.site.due(&m.site.linkAt) {
 		m.transit.retry()
 	}
 	for _, s := range m.spaces {
 		s.onTime()
 	}
 	m.donating.onTime()
-	if m.due(&m.gossipAt) {
+	if m.site.due(&m.gossipAt) {
 		m.gossip()
 	}
-	if m.due(&m.move.at) {
+	if m.site.due(&m.move.at) {
 		m.move.ask()
 	}
 	m.tidying.onTime()
@@ -225,16 +225,16 @@ func (m *Machine) Deadline() time.Time {
 	if at, ok := m.spaces[keyspace.Durable].disk.Due(); ok {
 		d = earlier(d, at)
 	}
-	if !m.member {
+	if !m.site.member {
 		return d
 	}
-	d = earlier(earlier(earlier(d, m.linkAt), m.gossipAt), earlier(m.move.at, m.tidying.deadline()))
+	d = earlier(earlier(earlier(d, m.site.linkAt), m.gossipAt), earlier(m.move.at, m.tidying.deadline()))
 	for _, s := range m.spaces {
 		d = earlier(earlier(d, s.intake.waiting.AskAt()), earlier(earlier(s.reads.at, s.compares.at), s.settlement.at))
 		d = earlier(d, s.holding.thawAt)
 		d = earlier(d, s.repairs.puller.Deadline())
 	}
-	return earlier(d, m.donating.donors.Deadline(m.now))
+	return earlier(d, m.donating.donors.Deadline(m.site.now))
 }
 
 // earlier returns the earlier of two times, of which a zero one means never.
@@ -256,30 +256,30 @@ func later(a, b time.Time) time.Time {
 func (m *Machine) Snapshot(s keyspace.Space) *crdt.Snapshot { return m.spaces[s].store.Snapshot() }
 
 // SpaceOf says in which space a key lives.
-func (m *Machine) SpaceOf(key string) keyspace.Space { return m.routes.SpaceOf(key) }
+func (m *Machine) SpaceOf(key string) keyspace.Space { return m.site.routes.SpaceOf(key) }
 
 // Routes returns what SpaceOf answers from, for other goroutines. It goes with a Snapshot that was
 // taken between the same two Steps.
-func (m *Machine) Routes() *keyspace.Routes { return m.routes }
+func (m *Machine) Routes() *keyspace.Routes { return m.site.routes }
 
 // CaughtUp reports whether this replica may serve quorum operations, acknowledge and donate.
-func (m *Machine) CaughtUp() bool { return m.serves }
+func (m *Machine) CaughtUp() bool { return m.site.serves }
 
 // Settled returns the newest epoch, at most that of the installed view, whose view is known to be
 // settled in both spaces; 0: none.
 func (m *Machine) Settled() uint64 {
-	return min(m.view.Epoch, m.spaces[keyspace.Volatile].settlement.chain.Newest(),
+	return min(m.site.view.Epoch, m.spaces[keyspace.Volatile].settlement.chain.Newest(),
 		m.spaces[keyspace.Durable].settlement.chain.Newest())
 }
 
 // Stats returns the counters.
-func (m *Machine) Stats() Stats { return m.stats }
+func (m *Machine) Stats() Stats { return m.site.stats }
 
 // String prints the state on a few lines.
 func (m *Machine) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n",
-		wire.Short(m.cfg.Self), m.view, wire.Flags("voter", m.voter, "serves", m.serves), m.ops.pending())
+		wire.Short(m.site.cfg.Self), m.site.view, wire.Flags("voter", m.site.voter, "serves", m.site.serves), m.ops.pending())
 	for _, s := range m.spaces {
 		fmt.Fprintf(&b, "  %v\n", s)
 	}

@@ -287,7 +287,7 @@ func (m *model) join(disk *rows, diskID uint64) {
 func (m *model) mayDecide() bool {
 	v, n := m.newest(), 0
 	for _, p := range v.Voters {
-		if x := m.node(p.ID); x != nil && x.m.view.Epoch == v.Epoch {
+		if x := m.node(p.ID); x != nil && x.m.site.view.Epoch == v.Epoch {
 			n++
 		}
 	}
@@ -333,8 +333,8 @@ func (m *model) doView() {
 func (m *model) doInstall() {
 	for _, n := range m.alive() {
 		for _, v := range m.views {
-			if v.Epoch <= n.m.view.Epoch || m.rng.IntN(3) == 0 ||
-				!hasPeer(v.normal().Voters, n.id) && !hasPeer(v.normal().Learners, n.id) && !n.m.member {
+			if v.Epoch <= n.m.site.view.Epoch || m.rng.IntN(3) == 0 ||
+				!hasPeer(v.normal().Voters, n.id) && !hasPeer(v.normal().Learners, n.id) && !n.m.site.member {
 				continue
 			}
 			n.step(Install{v.normal()})

@@ -227,7 +227,7 @@ func (m *model) heal() {
 			for _, o := range m.alive() {
 				n.step(Reachable{o.id, true})
 			}
-			if n.m.view.Epoch < m.newest().Epoch {
+			if n.m.site.view.Epoch < m.newest().Epoch {
 				n.step(Install{m.newest().normal()})
 			}
 		}
@@ -277,12 +277,12 @@ func (m *model) verify() {
 					w.elem, w.key, wire.Short(w.by.id), w.level, wire.Short(n.id), m.dump())
 			}
 		}
-		alarms := n.m.stats.RepairAlarms
+		alarms := n.m.site.stats.RepairAlarms
 		if m.cfg.Defects.Store.WeakSketch {
 			alarms = 0 // they are what saves it
 		}
-		if n.m.stats.DigestAlarms+alarms+n.m.stats.Malformed > 0 {
-			m.rt.Fatalf("%s: %+v", wire.Short(n.id), n.m.stats)
+		if n.m.site.stats.DigestAlarms+alarms+n.m.site.stats.Malformed > 0 {
+			m.rt.Fatalf("%s: %+v", wire.Short(n.id), n.m.site.stats)
 		}
 	}
 }

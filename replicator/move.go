@@ -91,18 +91,18 @@ func (mv *move) hold(o *op, timeout time.Duration) bool {
 // installRoutes takes from a view which keys are durable. It returns the routes that held until
 // now, nil if they go on to hold.
 func (m *Machine) installRoutes(prev View) (was *keyspace.Routes) {
-	if prev.Epoch != 0 && slices.Equal(prev.Durable, m.view.Durable) {
+	if prev.Epoch != 0 && slices.Equal(prev.Durable, m.site.view.Durable) {
 		return nil
 	}
-	was, m.routes = m.routes, keyspace.NewRoutes(m.cfg.DurableKeys, m.view.Durable)
-	m.eff.Changed = true
+	was, m.site.routes = m.site.routes, keyspace.NewRoutes(m.site.cfg.DurableKeys, m.site.view.Durable)
+	m.site.eff.Changed = true
 	return was
 }
 
 // installMove follows the view: it begins a move, goes on with it, or ends it.
 func (m *Machine) installMove(was *keyspace.Routes, oldest crdt.Origin) {
-	v, mv := m.view, &m.move
-	if was != nil || oldest != m.oldest {
+	v, mv := m.site.view, &m.move
+	if was != nil || oldest != m.site.oldest {
 		mv.leftover, mv.clearAt = v.Moves > 0, ""
 	}
 	if was != nil {

@@ -8,7 +8,7 @@ import (
 
 // pusher brings the own events to the peers, and tells the peers what has come of theirs.
 type pusher struct {
-	*replica
+	r     *replica
 	own   push.Outbox // own groups that a peer may still need
 	fresh bool        // own groups were made in this step
 	owed  []*peer     // the peers to which an ack is due
@@ -16,7 +16,7 @@ type pusher struct {
 
 // made takes a group that an Update has just applied here.
 func (u *pusher) made(g crdt.Group) {
-	u.own.Add(g, 2*u.cfg.BacklogMax)
+	u.own.Add(g, 2*u.r.cfg.BacklogMax)
 	u.fresh = true
 }
 
@@ -31,11 +31,11 @@ func (u *pusher) pushFresh() {
 // pushAll pushes to every peer.
 func (u *pusher) pushAll() {
 	var shared pushed
-	for _, p := range u.peers {
+	for _, p := range u.r.peers {
 		u.push(p, &shared)
 	}
-	if len(u.peers) == 0 {
-		u.own.Forget(u.rep.Seq())
+	if len(u.r.peers) == 0 {
+		u.own.Forget(u.r.rep.Seq())
 	}
 }
 
@@ -56,22 +56,22 @@ type pushed struct {
 // push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups
 // gather and then go together.
 func (u *pusher) push(p *peer, shared *pushed) {
-	w := &p.link(u.id).window
-	for p.reachable && w.Open(u.cfg.PushFlight, u.cfg.PushWindow) {
+	w := &p.link(u.r.id).window
+	for p.reachable && w.Open(u.r.cfg.PushFlight, u.r.cfg.PushWindow) {
 		todo := u.own.After(w.Sent())
 		if len(todo) == 0 {
 			break
 		}
 		if shared.msg == nil || shared.after != w.Sent() {
-			*shared = u.bundle(todo, w.Sent())
+			*shared = u.r.bundle(todo, w.Sent())
 		}
 		switch {
-		case shared.bytes > u.cfg.GroupMax:
-			u.sendStatus(p, false) // the peer finds that it lacks it, and is told to repair
-		case shared.bytes <= u.cfg.FrameMax:
-			u.send(p, Prompt, shared.msg)
-		case !u.sendLarge(p, shared.msg, shared.bytes):
-			u.watch(p)
+		case shared.bytes > u.r.cfg.GroupMax:
+			u.r.sendStatus(p, false) // the peer finds that it lacks it, and is told to repair
+		case shared.bytes <= u.r.cfg.FrameMax:
+			u.r.send(p, Prompt, shared.msg)
+		case !u.r.sendLarge(p, shared.msg, shared.bytes):
+			u.r.watch(p)
 			return // the end of a flow makes place
 		default:
 			w.PushFlow(shared.last)
@@ -79,7 +79,7 @@ func (u *pusher) push(p *peer, shared *pushed) {
 		}
 		w.Push(shared.last, shared.bytes)
 	}
-	u.watch(p)
+	u.r.watch(p)
 }
 
 // pushTries is how often a push is repeated before the peer is only asked what it has.
@@ -90,7 +90,7 @@ const pushTries = 2
 // window. What such a peer lacks then comes from the log. While a flow to a peer is under way, that
 // peer gets the question about what is beside the flow; it answers as long as the flow gets on.
 func (u *pusher) retry(p *peer) {
-	w := &p.link(u.id).window
+	w := &p.link(u.r.id).window
 	if !w.Pending(p.voter) {
 		return
 	}
@@ -98,40 +98,40 @@ func (u *pusher) retry(p *peer) {
 	if u.flowing(p) {
 		w.SetTries(p.flows.Tries())
 		if u.pushTo(p); lost {
-			u.sendStatus(p, true)
+			u.r.sendStatus(p, true)
 		}
 		return
 	}
 	first, ok := u.own.First()
 	if !ok {
-		first = u.rep.Seq() + 1
+		first = u.r.rep.Seq() + 1
 	}
 	if w.Try() <= pushTries && p.reachable && w.Rewind(first) {
-		u.stats.Repushes++
+		u.r.stats.Repushes++
 		u.pushTo(p)
 		return
 	}
-	u.sendStatus(p, true)
-	u.watch(p)
+	u.r.sendStatus(p, true)
+	u.r.watch(p)
 }
 
 // flowing reports whether an own group is on its way to the peer in parts.
 func (u *pusher) flowing(p *peer) bool {
 	found := false
-	p.flows.Groups(uint8(u.id), u.cfg.Self, func(crdt.Range, int) { found = true })
+	p.flows.Groups(uint8(u.r.id), u.r.cfg.Self, func(crdt.Range, int) { found = true })
 	return found
 }
 
 // onAck takes what a peer has of the own events.
 func (u *pusher) onAck(p *peer, a *wire.Ack) {
-	w := &p.link(u.id).window
-	if max(a.Echo, a.Content, a.Acked) > u.rep.Seq() || a.Acked > a.Content {
-		u.malformed(p)
+	w := &p.link(u.r.id).window
+	if max(a.Echo, a.Content, a.Acked) > u.r.rep.Seq() || a.Acked > a.Content {
+		u.r.malformed(p)
 		return
 	}
 	progress := a.Content > w.Applied() || a.Acked > w.Counted()
 	progress = w.Arrived(max(a.Echo, a.Content)) || progress
-	u.learnOwn(p, a.Content, a.Acked)
+	u.r.learnOwn(p, a.Content, a.Acked)
 	if progress {
 		w.SetTries(0)
 		w.Rest()
@@ -142,9 +142,9 @@ func (u *pusher) onAck(p *peer, a *wire.Ack) {
 
 // forgetOwn drops own groups that all peers have applied.
 func (u *pusher) forgetOwn() {
-	least := u.rep.Seq()
-	for _, p := range u.peers {
-		least = min(least, p.link(u.id).window.Applied())
+	least := u.r.rep.Seq()
+	for _, p := range u.r.peers {
+		least = min(least, p.link(u.r.id).window.Applied())
 	}
 	u.own.Forget(least)
 }
@@ -152,11 +152,11 @@ func (u *pusher) forgetOwn() {
 // sendAcks tells the peers what this replica has of them: after a push, and after a commit.
 func (u *pusher) sendAcks() {
 	for _, p := range u.owed {
-		l := p.link(u.id)
+		l := p.link(u.r.id)
 		l.owes = false
-		l.toldContent, l.toldAcked = u.content().Base(p.id), min(u.content().Base(p.id), u.acked().Base(p.id))
-		u.send(p, Prompt, &wire.Ack{
-			Epoch: u.view.Epoch, Space: u.id, Echo: max(l.echo, l.toldContent),
+		l.toldContent, l.toldAcked = u.r.content().Base(p.id), min(u.r.content().Base(p.id), u.r.acked().Base(p.id))
+		u.r.send(p, Prompt, &wire.Ack{
+			Epoch: u.r.view.Epoch, Space: u.r.id, Echo: max(l.echo, l.toldContent),
 			Content: l.toldContent, Acked: l.toldAcked,
 		})
 	}
@@ -165,7 +165,7 @@ func (u *pusher) sendAcks() {
 
 // owe makes an ack to the peer due.
 func (u *pusher) owe(p *peer) {
-	if l := p.link(u.id); !l.owes {
+	if l := p.link(u.r.id); !l.owes {
 		l.owes = true
 		u.owed = append(u.owed, p)
 	}
@@ -174,17 +174,17 @@ func (u *pusher) owe(p *peer) {
 // oweNone forgets the acks that are due, when the peers change.
 func (u *pusher) oweNone() {
 	u.owed = u.owed[:0]
-	for _, p := range u.peers {
-		p.link(u.id).owes = false
+	for _, p := range u.r.peers {
+		p.link(u.r.id).owes = false
 	}
 }
 
 // oweAcked tells the peers what of theirs counts here, now that this replica may say so.
 func (u *pusher) oweAcked() {
-	for _, p := range u.peers {
-		if u.acked().Base(p.id) > p.link(u.id).toldAcked {
+	for _, p := range u.r.peers {
+		if u.r.acked().Base(p.id) > p.link(u.r.id).toldAcked {
 			u.owe(p)
 		}
 	}
-	u.noteAcks()
+	u.r.noteAcks()
 }

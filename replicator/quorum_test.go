@@ -301,7 +301,7 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 			r.id = n.get(key, quorum.Majority)
 			reads = append(reads, r)
 		case 4:
-			if v := views[0]; i > 100 && n.m.view.Epoch < v.Epoch {
+			if v := views[0]; i > 100 && n.m.site.view.Epoch < v.Epoch {
 				n.step(Install{v})
 			}
 		case 5:

@@ -29,7 +29,7 @@ type answer struct {
 
 // reads is the quorum reads of one space, and the first catching up of this replica, which is one.
 type reads struct {
-	*replica
+	r       *replica
 	ops     *inflight
 	sets    *quorum.Joint[*peer] // whose quorums count
 	gaps    *gaps
@@ -59,8 +59,8 @@ func (q *reads) openRound() *round {
 	if n := len(q.rounds); n > 0 && !q.rounds[n-1].sent {
 		return q.rounds[n-1]
 	}
-	q.questions++
-	r := &round{id: q.questions}
+	q.r.questions++
+	r := &round{id: q.r.questions}
 	q.rounds = append(q.rounds, r)
 	return r
 }
@@ -79,12 +79,12 @@ func (q *reads) roundsOut() int {
 // tried for RetryInterval.
 func (q *reads) askRound(r *round) {
 	r.sent = true
-	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.toRead) {
+	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.toRead) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
-			q.send(p, Prompt, &wire.Ask{Epoch: q.view.Epoch, Space: q.id, ID: r.id, Hash: q.contentHash()})
+			q.r.send(p, Prompt, &wire.Ask{Epoch: q.r.view.Epoch, Space: q.r.id, ID: r.id, Hash: q.r.contentHash()})
 		}
 	}
-	q.arm(q.now.Add(q.backoff(r.tries)))
+	q.arm(q.r.now.Add(q.r.backoff(r.tries)))
 }
 
 // levels are those of the reads that it serves.
@@ -101,24 +101,24 @@ func (r *round) levels() []quorum.Level {
 // onAsk answers with what counts here and the asker may lack. One that has not caught up does not
 // answer (R4).
 func (q *reads) onAsk(p *peer, ask *wire.Ask) {
-	if !q.answers() {
+	if !q.r.answers() {
 		return
 	}
-	reply := &wire.Answer{Epoch: q.view.Epoch, Space: q.id, ID: ask.ID}
-	if ask.Hash == q.contentHash() {
-		q.learnContent(p, q.content())
+	reply := &wire.Answer{Epoch: q.r.view.Epoch, Space: q.r.id, ID: ask.ID}
+	if ask.Hash == q.r.contentHash() {
+		q.r.learnContent(p, q.r.content())
 	} else {
-		reply.Extra = q.acked().Minus(p.link(q.id).content)
+		reply.Extra = q.r.acked().Minus(p.link(q.r.id).content)
 	}
-	q.send(p, Prompt, reply)
+	q.r.send(p, Prompt, reply)
 }
 
 // onAnswer takes a peer's clock, and fetches from the peer what is missing.
 func (q *reads) onAnswer(p *peer, a *wire.Answer) {
 	if a.Extra != nil {
-		q.learnAcked(p, a.Extra)
+		q.r.learnAcked(p, a.Extra)
 	}
-	if a.Epoch != q.view.Epoch {
+	if a.Epoch != q.r.view.Epoch {
 		return // the round is asked again when the epoch is the same for both (V7)
 	}
 	i := slices.IndexFunc(q.rounds, func(r *round) bool { return r.id == a.ID })
@@ -142,9 +142,9 @@ func (q *reads) onAnswer(p *peer, a *wire.Answer) {
 // has reports whether a peer's clock is contained here. Learning wants it on disk as well.
 func (q *reads) has(r *round, extra *crdt.Clock) bool {
 	if r.learn {
-		return q.committed().Includes(extra)
+		return q.r.committed().Includes(extra)
 	}
-	return q.content().Includes(extra)
+	return q.r.content().Includes(extra)
 }
 
 // checkRounds answers the reads whose clocks are contained by now.
@@ -172,7 +172,7 @@ func (q *reads) checkRound(r *round) {
 	keep := r.ops[:0]
 	for _, o := range r.ops {
 		if !o.Done() && q.sets.Agreed(o.level, answered) {
-			q.ops.endRead(o, q.store.View(o.key))
+			q.ops.endRead(o, q.r.store.View(o.key))
 		}
 		if !o.Done() {
 			keep = append(keep, o)
@@ -186,7 +186,7 @@ func (q *reads) checkRound(r *round) {
 // as nil.
 func (q *reads) answered(r *round, p *peer) bool {
 	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
-		return a.from == p && (a.extra == nil || !r.learn && q.cfg.Defects.ReadWithoutCatchUp)
+		return a.from == p && (a.extra == nil || !r.learn && q.r.cfg.Defects.ReadWithoutCatchUp)
 	})
 }
 
@@ -241,8 +241,8 @@ func (q *reads) retry() {
 func (q *reads) restart() {
 	for _, r := range q.rounds {
 		if r.sent {
-			q.questions++
-			r.id, r.answers, r.tries = q.questions, nil, 0
+			q.r.questions++
+			r.id, r.answers, r.tries = q.r.questions, nil, 0
 			q.askRound(r)
 		}
 	}
@@ -273,8 +273,8 @@ func split(ops []*op, goes func(*op) bool) (rest, taken []*op) {
 
 // learn begins to catch up, by a round that asks all.
 func (q *reads) learn() {
-	q.questions++
-	q.rounds = append(q.rounds, &round{id: q.questions, learn: true, sent: true})
+	q.r.questions++
+	q.rounds = append(q.rounds, &round{id: q.r.questions, learn: true, sent: true})
 }
 
 // drop forgets the reads; they have been answered.

@@ -43,9 +43,9 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 	}
 	w.net = nil
 	for _, n := range w.nodes {
-		n.m.stats = Stats{}
+		n.m.site.stats = Stats{}
 		// what was to be pushed would come after all
-		n.m.peers[0].flows, n.m.spaces[keyspace.Volatile].pusher.own = push.Flows{}, push.Outbox{}
+		n.m.site.peers[0].flows, n.m.spaces[keyspace.Volatile].pusher.own = push.Flows{}, push.Outbox{}
 	}
 	return w
 }
@@ -252,7 +252,7 @@ func joiner(t *testing.T, n, items int, cfg Config) (*world, *node) {
 	w.advance(20 * time.Second)
 	w.same()
 	for _, x := range w.nodes {
-		x.m.stats = Stats{}
+		x.m.site.stats = Stats{}
 	}
 	return w, w.start(crdt.Origin(n+1), nil, uint64(n+1))
 }
@@ -264,7 +264,7 @@ func (w *world) let(j *node, n int) {
 			ids = append(ids, crdt.Origin(i+1))
 		}
 	}
-	w.install(viewOf(j.m.view.Epoch+2, ids...).with(j.id))
+	w.install(viewOf(j.m.site.view.Epoch+2, ids...).with(j.id))
 }
 
 // R4: one donor names the dots, others supply payloads too.
@@ -321,7 +321,7 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 		}
 		w.let(j, 3)
 		w.advance(4 * time.Second)
-		st := j.m.stats
+		st := j.m.site.stats
 		if got := j.m.Snapshot(keyspace.Volatile).Len(); got != 6000 || st.Repairs != 1 {
 			t.Fatalf("donor %v: %d items, %+v", donor, got, st)
 		}
@@ -348,7 +348,7 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	w.let(j, 3)
 	w.advance(20 * time.Second)
 	w.same()
-	if st := j.m.stats; spoilt == 0 || st.RepairAlarms != 1 || st.Repairs == 0 || st.RangeRepairs > 0 {
+	if st := j.m.site.stats; spoilt == 0 || st.RepairAlarms != 1 || st.Repairs == 0 || st.RangeRepairs > 0 {
 		t.Fatalf("%d spoilt, %+v", spoilt, st)
 	}
 }
@@ -376,7 +376,7 @@ func TestRepairThatBreaksIsTold(t *testing.T) {
 	if last := j.fetched[len(j.fetched)-1]; last.State != RepairDone || last.Items != 2500 || last.Peer != 1 {
 		t.Errorf("told %+v", last)
 	}
-	if st := j.m.stats; st.RepairsBroken == 0 || st.Repairs != 1 {
+	if st := j.m.site.stats; st.RepairsBroken == 0 || st.Repairs != 1 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -407,7 +407,7 @@ func TestHostileDonorIsLeft(t *testing.T) {
 		w.let(j, 3)
 		w.advance(10 * time.Second)
 		w.same()
-		if st := j.m.stats; hostile == 0 || st.Malformed == 0 || st.DonorsReplaced == 0 || st.Repairs == 0 {
+		if st := j.m.site.stats; hostile == 0 || st.Malformed == 0 || st.DonorsReplaced == 0 || st.Repairs == 0 {
 			t.Errorf("%s: %+v", name, st)
 		}
 	}
@@ -426,7 +426,7 @@ func TestDonorThatSaysLessThanItGivesIsLeft(t *testing.T) {
 	w.let(j, 2)
 	w.advance(10 * time.Second)
 	w.same()
-	if st := j.m.stats; st.Malformed == 0 || st.DonorsReplaced == 0 {
+	if st := j.m.site.stats; st.Malformed == 0 || st.DonorsReplaced == 0 {
 		t.Fatalf("%+v", st)
 	}
 }
@@ -444,8 +444,8 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	w.mendAll()
 	for i, n := range w.nodes {
 		s := n.m.spaces[keyspace.Volatile]
-		s.repairs.puller.Begin(n.m.peers[0].id, false)
-		w.net = append(w.net, packet{n.id, w.nodes[1-i].id, Prompt, n.m.eff.Send[len(n.m.eff.Send)-1].Msg})
+		s.repairs.puller.Begin(n.m.site.peers[0].id, false)
+		w.net = append(w.net, packet{n.id, w.nodes[1-i].id, Prompt, n.m.site.eff.Send[len(n.m.site.eff.Send)-1].Msg})
 	}
 	w.quiet()
 	w.same()
@@ -496,9 +496,9 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	} {
 		b.step(Receive{2, msg})
 	}
-	if got, _ := pull.Session(); got != session || b.m.stats.SketchCells > 0 ||
+	if got, _ := pull.Session(); got != session || b.m.site.stats.SketchCells > 0 ||
 		b.m.Snapshot(keyspace.Volatile).Digest() != before {
-		t.Fatalf("%v took it: %d cells", b.m, b.m.stats.SketchCells)
+		t.Fatalf("%v took it: %d cells", b.m, b.m.site.stats.SketchCells)
 	}
 	w.drop = func(packet) bool { return false }
 	w.meet()
@@ -515,9 +515,9 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 		{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1},
 	} {
 		m.Epoch, m.Session = 1, 9
-		before := a.m.stats.Malformed
+		before := a.m.site.stats.Malformed
 		a.step(Receive{2, m})
-		if refused := a.m.stats.Malformed > before; refused != (i > 0) {
+		if refused := a.m.site.stats.Malformed > before; refused != (i > 0) {
 			t.Errorf("%v: refused %v", m, refused)
 		}
 	}
@@ -525,7 +525,7 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 		t.Fatalf("%d donations", d.Len())
 	}
 	a.step(Receive{2, &wire.Done{Epoch: 1, Session: 9}})
-	if a.m.donating.donors.Len() != 0 || a.m.stats.Donated != 1 {
+	if a.m.donating.donors.Len() != 0 || a.m.site.stats.Donated != 1 {
 		t.Fatal("it is kept")
 	}
 }

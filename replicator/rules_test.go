@@ -123,21 +123,21 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 	w.drop = func(p packet) bool { _, push := p.msg.(*wire.Push); return push }
 	a.step(Reachable{2, true})
 	changes := 0
-	for i := 0; i < 10_000 && b.m.stats.Repairs == 0; i++ {
+	for i := 0; i < 10_000 && b.m.site.stats.Repairs == 0; i++ {
 		if len(w.net) == 0 {
 			w.advance(50 * time.Millisecond)
 			continue
 		}
 		w.deliver(0)
-		if a.m.donating.donors.Len() > 0 && b.m.stats.Repairs == 0 && changes < 20 {
+		if a.m.donating.donors.Len() > 0 && b.m.site.stats.Repairs == 0 && changes < 20 {
 			a.take("s", elem(59-changes), quorum.Local) // the donor tells this element last
 			a.put("s", elem(60+changes), quorum.Local)
 			changes++
 		}
 	}
-	if changes < 5 || b.m.stats.Repairs != 1 || b.m.stats.RepairsBroken+b.m.stats.RepairAlarms != 0 {
+	if changes < 5 || b.m.site.stats.Repairs != 1 || b.m.site.stats.RepairsBroken+b.m.site.stats.RepairAlarms != 0 {
 		t.Fatalf("%d changes, %d repairs, %d broken, %d alarms",
-			changes, b.m.stats.Repairs, b.m.stats.RepairsBroken, b.m.stats.RepairAlarms)
+			changes, b.m.site.stats.Repairs, b.m.site.stats.RepairsBroken, b.m.site.stats.RepairAlarms)
 	}
 	b.wantSet("s", pinned...)
 	w.drop = func(packet) bool { return false }
@@ -226,8 +226,8 @@ func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
 	a.wantSet("d/s", "x", "y")
 	b.wantSet("d/s", "x", "y")
 	w.same()
-	if a.m.stats.DigestAlarms == 0 || b.m.stats.DigestAlarms == 0 {
-		t.Fatalf("no alarm: %+v", a.m.stats)
+	if a.m.site.stats.DigestAlarms == 0 || b.m.site.stats.DigestAlarms == 0 {
+		t.Fatalf("no alarm: %+v", a.m.site.stats)
 	}
 }
 
@@ -254,11 +254,11 @@ func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
 	}
 	w.advance(5 * time.Second)
 	// by the kept sketch, by another one, by ranges; then all is fetched
-	if st := b.m.stats; st.RepairAlarms != 3 || st.RangeRepairs != 1 {
+	if st := b.m.site.stats; st.RepairAlarms != 3 || st.RangeRepairs != 1 {
 		t.Fatalf("%d spoilt, %+v", spoilt, st)
 	}
-	if b.m.stats.Repairs != 1 || len(b.set("s")) != 41 {
-		t.Fatalf("%d elements, %+v", len(b.set("s")), b.m.stats)
+	if b.m.site.stats.Repairs != 1 || len(b.set("s")) != 41 {
+		t.Fatalf("%d elements, %+v", len(b.set("s")), b.m.site.stats)
 	}
 	w.same()
 }
@@ -345,8 +345,8 @@ func TestGroupLargerThanAPeerTakesComesWholeByRepair(t *testing.T) {
 	id := w.seq
 	w.advance(4 * time.Second)
 	a.want(id, nil)
-	if len(b.changes) != 1 || len(elems(t, b.changes[0].Reader)) != 300 || b.m.stats.Repairs != 1 {
-		t.Fatalf("%d changes seen, %+v", len(b.changes), b.m.stats)
+	if len(b.changes) != 1 || len(elems(t, b.changes[0].Reader)) != 300 || b.m.site.stats.Repairs != 1 {
+		t.Fatalf("%d changes seen, %+v", len(b.changes), b.m.site.stats)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 // Invariants: there is no goal once the installed view is settled; reports are of epochs above the
 // newest unsettled view's (V7).
 type settlement struct {
-	*replica
+	r       *replica
 	acks    *pusher
 	gaps    *gaps
 	restart func() // asks anew what quorums are asked: they have changed
@@ -56,7 +56,7 @@ func (t *settlement) check() error {
 
 // pastSets returns the sets of the unsettled views, the newest first.
 func (t *settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
-	self, others := quorum.Member{ID: t.cfg.Self, Disk: t.cfg.Disk}, t.members()
+	self, others := quorum.Member{ID: t.r.cfg.Self, Disk: t.r.cfg.Disk}, t.r.members()
 	for _, past := range t.chain.Pasts() {
 		out = append(out, quorum.SetOf(past, self, others))
 	}
@@ -66,18 +66,18 @@ func (t *settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
 // refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has
 // changed.
 func (t *settlement) refreshSets() {
-	newest := quorum.Set[*peer]{Epoch: t.view.Epoch, Size: len(t.view.Voters), Self: t.voter, Newest: true}
-	for _, p := range t.peers {
+	newest := quorum.Set[*peer]{Epoch: t.r.view.Epoch, Size: len(t.r.view.Voters), Self: t.r.voter, Newest: true}
+	for _, p := range t.r.peers {
 		if p.voter {
 			newest.Peers = append(newest.Peers, p)
 		}
 	}
 	sets := []quorum.Set[*peer]{newest}
 	for _, past := range t.pastSets() {
-		sets = append(sets, quorum.Resolve(past, t.peer))
+		sets = append(sets, quorum.Resolve(past, t.r.peer))
 	}
 	t.sets.Replace(t.chain.Complete(), sets)
-	t.noteAcks()
+	t.r.noteAcks()
 }
 
 // follow follows the machine's view. prev is the one before, with Epoch 0 when there was none.
@@ -93,7 +93,7 @@ func (t *settlement) follow(prev, v View) {
 		// for.
 		t.becomeSettled(v.Epoch)
 	case prev.Epoch != 0:
-	case v.Founded && t.id == keyspace.Durable && len(v.LastDisks) > 0:
+	case v.Founded && t.r.id == keyspace.Durable && len(v.LastDisks) > 0:
 		c.Found(v.LastDisks)
 	case v.Founded:
 		t.becomeSettled(v.Epoch)
@@ -101,17 +101,17 @@ func (t *settlement) follow(prev, v View) {
 	t.attempt = attempt{}
 	t.refreshSets()
 	t.reports.Forget(c.Since())
-	t.reports.Set(t.cfg.Self, v.Epoch, t.committed().Clone())
-	for _, p := range t.peers {
+	t.reports.Set(t.r.cfg.Self, v.Epoch, t.r.committed().Clone())
+	for _, p := range t.r.peers {
 		t.report(p, wire.Report{Ask: !c.Complete()}, false, false)
 	}
 	switch {
 	case c.Unsettled():
-		t.at = t.now.Add(t.cfg.RetryInterval)
+		t.at = t.r.now.Add(t.r.cfg.RetryInterval)
 	// another has said so before this replica had the view
-	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.id == keyspace.Durable):
+	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.r.id == keyspace.Durable):
 		t.at = zeroTime
-		t.eff.Settled = append(t.eff.Settled, Settlement{Space: t.id, Epoch: v.Epoch})
+		t.r.eff.Settled = append(t.r.eff.Settled, Settlement{Space: t.r.id, Epoch: v.Epoch})
 	}
 }
 
@@ -119,15 +119,15 @@ func (t *settlement) follow(prev, v View) {
 // itself only to a peer that has another one, and that asks for it: whole. known says that the peer
 // asks for the views, too.
 func (t *settlement) report(p *peer, msg wire.Report, whole, known bool) {
-	msg.Epoch, msg.Space, msg.Disk = t.view.Epoch, t.id, t.cfg.Disk
-	msg.Serves, msg.Hash, msg.Settled = t.answers(), t.committed().Hash(), t.chain.Settled()
+	msg.Epoch, msg.Space, msg.Disk = t.r.view.Epoch, t.r.id, t.r.cfg.Disk
+	msg.Serves, msg.Hash, msg.Settled = t.r.answers(), t.r.committed().Hash(), t.chain.Settled()
 	if whole {
-		msg.Acked = t.committed().Clone()
+		msg.Acked = t.r.committed().Clone()
 	}
 	if t.chain.Unsettled() || known {
 		msg.Known = slices.Clone(t.chain.Known())
 	}
-	t.send(p, Prompt, &msg)
+	t.r.send(p, Prompt, &msg)
 }
 
 // onReport takes what a member of an older view had acknowledged when it installed this one.
@@ -143,25 +143,25 @@ func (t *settlement) onReport(p *peer, msg *wire.Report) {
 		t.acks.oweAcked()
 	}
 	clock := msg.Acked
-	if clock == nil && msg.Hash == t.contentHash() {
-		clock = t.content().Clone()
+	if clock == nil && msg.Hash == t.r.contentHash() {
+		clock = t.r.content().Clone()
 	}
 	if clock != nil {
 		t.reports.Add(p.id, msg.Epoch, clock)
 		if msg.Serves {
-			t.learnAcked(p, clock)
+			t.r.learnAcked(p, clock)
 		}
 	}
 	if wonder := clock == nil && t.chain.Unsettled(); msg.Ask || wonder {
 		// The clock behind a hash that is unknown here is asked for.
 		t.report(p, wire.Report{Ask: wonder, Whole: wonder}, msg.Ask && msg.Whole, msg.Ask)
 	}
-	t.noteAcks()
+	t.r.noteAcks()
 }
 
 // claim takes another's word for an epoch being settled.
 func (t *settlement) claim(epoch uint64) {
-	if epoch > t.chain.Settled() && t.member {
+	if epoch > t.chain.Settled() && t.r.member {
 		t.becomeSettled(epoch)
 	}
 }
@@ -174,7 +174,7 @@ func (t *settlement) becomeSettled(epoch uint64) {
 	t.restart()
 	if ended {
 		t.attempt.goal, t.at = nil, zeroTime
-		t.eff.Settled = append(t.eff.Settled, Settlement{Space: t.id, Epoch: t.view.Epoch, Lost: lost})
+		t.r.eff.Settled = append(t.r.eff.Settled, Settlement{Space: t.r.id, Epoch: t.r.view.Epoch, Lost: lost})
 	}
 }
 
@@ -189,16 +189,16 @@ func (t *settlement) majorityLost(epoch uint64) bool {
 // settle tries to find that the installed view is settled: what a majority of each older one has
 // reported, or all that are left of it (V4), is contained in a majority of the newest.
 func (t *settlement) settle() {
-	if !t.chain.Unsettled() || !t.chain.Complete() || !t.member {
+	if !t.chain.Unsettled() || !t.chain.Complete() || !t.r.member {
 		return
 	}
 	if len(t.chain.Pasts()) == 0 {
-		t.becomeSettled(t.view.Epoch) // the voters are those of a settled view
+		t.becomeSettled(t.r.view.Epoch) // the voters are those of a settled view
 		return
 	}
 	a := &t.attempt
 	if a.goal == nil {
-		goal, ok := t.reports.Find(t.pastSets(), t.chain.Since(), t.cfg.Self)
+		goal, ok := t.reports.Find(t.pastSets(), t.chain.Since(), t.r.cfg.Self)
 		if !ok {
 			return
 		}
@@ -206,18 +206,18 @@ func (t *settlement) settle() {
 	}
 	contains := func(p *peer) bool {
 		if p == nil {
-			return t.acked().Includes(a.goal)
+			return t.r.acked().Includes(a.goal)
 		}
-		return t.counts(p) && p.link(t.id).acked.Includes(a.goal)
+		return t.r.counts(p) && p.link(t.r.id).acked.Includes(a.goal)
 	}
 	if v := t.sets.Newest(); v.Tally(contains) >= v.Need(quorum.Majority) {
-		t.becomeSettled(t.view.Epoch)
+		t.becomeSettled(t.r.view.Epoch)
 		return
 	}
 	if contains(nil) {
 		if !a.told {
 			a.told = true
-			for _, p := range t.peers {
+			for _, p := range t.r.peers {
 				t.report(p, wire.Report{}, false, false)
 			}
 		}
@@ -228,7 +228,7 @@ func (t *settlement) settle() {
 
 // fetchGoal asks the peers that reported it for what is missing here.
 func (t *settlement) fetchGoal() {
-	for _, p := range t.peers {
+	for _, p := range t.r.peers {
 		if clock := t.reports.Of(p.id); clock != nil {
 			t.gaps.fetch(p, t.attempt.goal.Minus(t.attempt.goal.Minus(clock)))
 		}
@@ -242,12 +242,12 @@ func (t *settlement) retry() {
 		return
 	}
 	t.gaps.askAgain()
-	for _, p := range t.peers {
-		if t.reports.Of(p.id) == nil || !t.chain.Complete() || a.goal == nil || !t.counts(p) ||
-			!p.link(t.id).acked.Includes(a.goal) {
+	for _, p := range t.r.peers {
+		if t.reports.Of(p.id) == nil || !t.chain.Complete() || a.goal == nil || !t.r.counts(p) ||
+			!p.link(t.r.id).acked.Includes(a.goal) {
 			t.report(p, wire.Report{Ask: true}, true, false)
 		}
 	}
-	t.at = t.now.Add(t.backoff(a.tries))
+	t.at = t.r.now.Add(t.r.backoff(a.tries))
 	a.tries++
 }

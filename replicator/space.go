@@ -29,17 +29,17 @@ func newSpace(t *site, id keyspace.Space, ops *inflight) *space {
 	s := &space{}
 	s.replica = newReplica(t, id, &s.settlement.chain)
 	r, sets := s.replica, &s.settlement.sets
-	s.pusher = pusher{replica: r}
-	s.intake = intake{replica: r, acks: &s.pusher}
+	s.pusher = pusher{r: r}
+	s.intake = intake{r: r, acks: &s.pusher}
 	s.repairs = repairs{replica: r, intake: &s.intake}
 	s.repairs.puller = newPuller(&s.repairs)
 	s.intake.puller = s.repairs.puller
-	s.gaps = gaps{replica: r, puller: s.repairs.puller}
-	s.settlement = settlement{replica: r, acks: &s.pusher, gaps: &s.gaps, restart: s.restart}
-	s.writes = writes{replica: r, ops: ops, sets: sets}
-	s.reads = reads{replica: r, ops: ops, sets: sets, gaps: &s.gaps, idle: s.writes.idle}
-	s.holding = holding{replica: r, ops: ops, own: &s.pusher.own}
-	s.compares = compares{replica: r, ops: ops, sets: sets, gaps: &s.gaps, hold: &s.holding}
+	s.gaps = gaps{r: r, puller: s.repairs.puller}
+	s.settlement = settlement{r: r, acks: &s.pusher, gaps: &s.gaps, restart: s.restart}
+	s.writes = writes{r: r, ops: ops, sets: sets}
+	s.reads = reads{r: r, ops: ops, sets: sets, gaps: &s.gaps, idle: s.writes.idle}
+	s.holding = holding{r: r, ops: ops, own: &s.pusher.own}
+	s.compares = compares{r: r, ops: ops, sets: sets, gaps: &s.gaps, hold: &s.holding}
 	return s
 }
 

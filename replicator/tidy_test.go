@@ -101,8 +101,8 @@ func TestElementsOfARemovedMemberVanishAtOnceAndAreSweptByTheOldest(t *testing.T
 	}
 	w.advance(5 * time.Second)
 	w.same()
-	if a.items() != 4 || len(b.disk.items) != 0 || a.m.stats.Swept != 3 || b.m.stats.Swept != 0 {
-		t.Fatalf("%d items, %d rows, %d and %d swept", a.items(), len(b.disk.items), a.m.stats.Swept, b.m.stats.Swept)
+	if a.items() != 4 || len(b.disk.items) != 0 || a.m.site.stats.Swept != 3 || b.m.site.stats.Swept != 0 {
+		t.Fatalf("%d items, %d rows, %d and %d swept", a.items(), len(b.disk.items), a.m.site.stats.Swept, b.m.site.stats.Swept)
 	}
 	b.wantTold() // of what was not shown
 	w.wantOwned("s", "a", "all", "b")
@@ -123,7 +123,7 @@ func TestLateEventsOfARemovedMemberStayHidden(t *testing.T) {
 	w.install(viewOf(2, 1, 2))
 	w.mendAll()
 	w.advance(time.Second)
-	if a.m.stats.Applied == 0 {
+	if a.m.site.stats.Applied == 0 {
 		t.Fatal("it did not come")
 	}
 	w.wantOwned("s")
@@ -155,7 +155,7 @@ func TestMemberWhoIsCutOffKeepsWhatHeOwns(t *testing.T) {
 	}
 	w.advance(10 * time.Second)
 	w.wantOwned("s", "c", "more")
-	if w.nodes[0].m.stats.Swept != 0 {
+	if w.nodes[0].m.site.stats.Swept != 0 {
 		t.Fatal("swept")
 	}
 }
@@ -243,8 +243,8 @@ func TestNextOldestGoesOnTidying(t *testing.T) {
 	w.mendAll()
 	w.advance(20 * time.Second)
 	w.same()
-	if c, d := w.nodes[2], w.nodes[3]; c.items() != 4 || c.m.stats.Swept != 6 || d.m.stats.Swept != 0 {
-		t.Fatalf("%d items, %d and %d swept", c.items(), c.m.stats.Swept, d.m.stats.Swept)
+	if c, d := w.nodes[2], w.nodes[3]; c.items() != 4 || c.m.site.stats.Swept != 6 || d.m.site.stats.Swept != 0 {
+		t.Fatalf("%d items, %d and %d swept", c.items(), c.m.site.stats.Swept, d.m.site.stats.Swept)
 	}
 }
 
@@ -325,8 +325,8 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 		if len(c.changes) != 2 || !c.changes[1].Deleted || !c.changes[1].Reader.Deleted() {
 			t.Fatalf("changes %v", c.changes)
 		}
-		if a.m.stats.Swept != 1 || len(a.disk.items) > 1 {
-			t.Fatalf("%d swept, %d rows", a.m.stats.Swept, len(a.disk.items))
+		if a.m.site.stats.Swept != 1 || len(a.disk.items) > 1 {
+			t.Fatalf("%d swept, %d rows", a.m.site.stats.Swept, len(a.disk.items))
 		}
 		// Once more is no error, and waits for its level.
 		w.isolate(1)

@@ -97,7 +97,7 @@ func (m *Machine) timedOut(o *op) error {
 func (w *writes) timedOut(o *op, has func(p *peer) bool) error {
 	e := &TimeoutError{Key: o.key, Level: o.level, Read: o.read, Cause: o.failed}
 	if o.level == quorum.Local { // it waited for the own disk
-		e.Epoch, e.Need, e.Missing = w.view.Epoch, 1, []crdt.Origin{w.cfg.Self}
+		e.Epoch, e.Need, e.Missing = w.r.view.Epoch, 1, []crdt.Origin{w.r.cfg.Self}
 		return e
 	}
 	if !w.sets.Complete() {
@@ -115,7 +115,7 @@ func (w *writes) timedOut(o *op, has func(p *peer) bool) error {
 // neverBegun tells why an update was held back until its time was up.
 func (h *holding) neverBegun(o *op) error {
 	if p := h.laggard(); p != nil {
-		bytes, _ := h.own.Behind(p.link(h.id).window.Applied())
+		bytes, _ := h.own.Behind(p.link(h.r.id).window.Applied())
 		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind "+
 			"(Config.BacklogMax)",
 			ErrOverloaded, o.key, o.level, wire.Short(p.id), bytes)
@@ -127,7 +127,7 @@ func (h *holding) neverBegun(o *op) error {
 func (w *writes) idsOf(ps []*peer) (ids []crdt.Origin) {
 	for _, p := range ps {
 		if p == nil {
-			ids = append(ids, w.cfg.Self)
+			ids = append(ids, w.r.cfg.Self)
 		} else {
 			ids = append(ids, p.id)
 		}

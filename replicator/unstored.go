@@ -71,29 +71,29 @@ func describeRefusals(b *strings.Builder, own error, others []Refusal, name func
 // tellUnstored tells the peers that a batch with a clock was refused. They learn how far the
 // commits before it came, so that a lost ack is not taken for a refusal.
 func (w *writes) tellUnstored(clock *crdt.Clock, cause error) {
-	if !w.answers() {
+	if !w.r.answers() {
 		return
 	}
 	why := cause.Error()
 	why = strings.ToValidUTF8(why[:min(len(why), whyMax)], "")
-	for _, p := range w.peers {
-		msg := &wire.Unstored{Epoch: w.view.Epoch, Acked: w.acked().Base(p.id), Why: why}
+	for _, p := range w.r.peers {
+		msg := &wire.Unstored{Epoch: w.r.view.Epoch, Acked: w.r.acked().Base(p.id), Why: why}
 		if upTo := clock.Base(p.id); upTo > msg.Acked {
 			msg.UpTo = upTo
 		}
-		w.send(p, Prompt, msg)
+		w.r.send(p, Prompt, msg)
 	}
 }
 
 // onUnstored notes what the peer's disk has refused, and ends the writes that cannot reach their
 // levels any more.
 func (w *writes) onUnstored(p *peer, msg *wire.Unstored) {
-	if max(msg.UpTo, msg.Acked) > w.rep.Seq() {
-		w.malformed(p)
+	if max(msg.UpTo, msg.Acked) > w.r.rep.Seq() {
+		w.r.malformed(p)
 		return
 	}
-	w.learnOwn(p, max(msg.UpTo, msg.Acked), msg.Acked)
-	l := p.link(w.id)
+	w.r.learnOwn(p, max(msg.UpTo, msg.Acked), msg.Acked)
+	l := p.link(w.r.id)
 	l.unstored, l.refuses, l.why = max(l.unstored, msg.UpTo), true, msg.Why
 	for _, q := range w.queues {
 		for _, o := range q.ops.Items() {
@@ -112,14 +112,14 @@ func (w *writes) onUnstored(p *peer, msg *wire.Unstored) {
 // it.
 func (w *writes) refused(p *peer, o *op) bool {
 	switch {
-	case w.id != keyspace.Durable || o.read || w.hasWrite(p, o):
+	case w.r.id != keyspace.Durable || o.read || w.hasWrite(p, o):
 		return false
 	case p == nil:
 		return o.failed != nil
 	case o.goal != nil:
-		return p.link(w.id).refuses
+		return p.link(w.r.id).refuses
 	}
-	return p.link(w.id).unstored >= o.seq && p.link(w.id).window.Counted() < o.seq
+	return p.link(w.r.id).unstored >= o.seq && p.link(w.r.id).window.Counted() < o.seq
 }
 
 // endHopeless ends a write if so many disks have refused it that the others are too few for its
@@ -130,7 +130,7 @@ func (w *writes) endHopeless(o *op) {
 	}
 	if o.level == quorum.Local {
 		if w.refused(nil, o) {
-			w.ops.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: w.view.Epoch, Need: 1, Cause: o.failed})
+			w.ops.end(o, &StoreError{Key: o.key, Level: o.level, Epoch: w.r.view.Epoch, Need: 1, Cause: o.failed})
 		}
 		return
 	}
@@ -144,7 +144,7 @@ func (w *writes) endHopeless(o *op) {
 func (w *writes) refusals(v *quorum.Set[*peer], o *op) (rs []Refusal) {
 	for _, p := range v.Peers { // by id
 		if w.refused(p, o) {
-			rs = append(rs, Refusal{p.id, p.link(w.id).why})
+			rs = append(rs, Refusal{p.id, p.link(w.r.id).why})
 		}
 	}
 	return rs

@@ -405,7 +405,7 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	if w.node(3).m.Settled() != 4 {
 		t.Fatalf("not settled\n%s", w.dump())
 	}
-	if n := w.node(4); n.m.member {
+	if n := w.node(4); n.m.site.member {
 		t.Fatal("4 was dropped")
 	}
 	w.node(4).want(w.node(4).put("s", "y", quorum.Local), ErrNoView)

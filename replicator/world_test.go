@@ -391,7 +391,7 @@ func (w *world) same() {
 	var first *node
 	for _, n := range w.nodes {
 		switch {
-		case n.down || !n.m.member:
+		case n.down || !n.m.site.member:
 		case first == nil:
 			first = n
 		default:

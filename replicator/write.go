@@ -19,7 +19,7 @@ type opQueue struct {
 
 // writes is the updates that have happened here, and wait until enough replicas have them.
 type writes struct {
-	*replica
+	r      *replica
 	ops    *inflight
 	sets   *quorum.Joint[*peer] // whose quorums count
 	queues []*opQueue           // per level
@@ -27,7 +27,7 @@ type writes struct {
 }
 
 func (w *writes) enqueue(o *op) {
-	w.noteAcks()
+	w.r.noteAcks()
 	for _, q := range w.queues {
 		if q.level == o.level {
 			q.ops.Push(o)
@@ -66,7 +66,7 @@ func (w *writes) complete() {
 // reachOf is reach, for all levels: Local asks the own replica only.
 func (w *writes) reachOf(l quorum.Level) uint64 {
 	if l == quorum.Local {
-		return w.committed().Base(w.cfg.Self)
+		return w.r.committed().Base(w.r.cfg.Self)
 	}
 	return w.sets.Reach(l, w.ackedBase)
 }
@@ -75,9 +75,9 @@ func (w *writes) reachOf(l quorum.Level) uint64 {
 // whether its acks count.
 func (w *writes) ackedBase(p *peer) (uint64, bool) {
 	if p == nil {
-		return w.acked().Base(w.cfg.Self), true
+		return w.r.acked().Base(w.r.cfg.Self), true
 	}
-	return p.link(w.id).window.Counted(), w.counts(p)
+	return p.link(w.r.id).window.Counted(), w.r.counts(p)
 }
 
 // hasWrite reports whether a replica, the own one as nil, has acknowledged what a write did or
@@ -85,15 +85,15 @@ func (w *writes) ackedBase(p *peer) (uint64, bool) {
 func (w *writes) hasWrite(p *peer, o *op) bool {
 	switch {
 	case p == nil && o.goal != nil:
-		return w.acked().Includes(o.goal)
+		return w.r.acked().Includes(o.goal)
 	case p == nil:
-		return w.acked().Base(w.cfg.Self) >= o.seq
-	case !w.counts(p):
+		return w.r.acked().Base(w.r.cfg.Self) >= o.seq
+	case !w.r.counts(p):
 		return false
 	case o.goal != nil:
-		return p.link(w.id).acked.Includes(o.goal)
+		return p.link(w.r.id).acked.Includes(o.goal)
 	}
-	return p.link(w.id).window.Counted() >= o.seq
+	return p.link(w.r.id).window.Counted() >= o.seq
 }
 
 // awaitGoal begins a write that changed nothing: what it found must be as safe as a change would
@@ -119,7 +119,7 @@ func (w *writes) dropGoals() { w.goals = slices.DeleteFunc(w.goals, (*op).Done) 
 
 func (w *writes) goalReached(o *op) bool {
 	if o.level == quorum.Local {
-		return w.id == keyspace.Volatile || w.committed().Includes(o.goal)
+		return w.r.id == keyspace.Volatile || w.r.committed().Includes(o.goal)
 	}
 	return w.sets.Agreed(o.level, func(p *peer) bool { return w.hasWrite(p, o) })
 }
