@@ -1,6 +1,7 @@
 package replicator
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -92,5 +93,21 @@ func (m *Machine) onCancel(ids []uint64) {
 	}
 }
 
-// expire ends an operation whose time is up, and says what is known of it.
-func (m *Machine) expire(o *op) { m.ops.end(o, m.timedOut(o)) }
+// timedOut tells how far an operation has come.
+func (m *Machine) timedOut(o *op) error {
+	s := m.spaces[o.space]
+	switch {
+	case o.heldBack():
+		o.mutate = nil
+		if m.move.movesKey(o.key) {
+			return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrKeyMoving, o.key, o.level)
+		}
+		return s.holding.neverBegun(o)
+	case o.level == quorum.Linearizable:
+		return s.writes.timedOut(o, o.agreed)
+	case o.read:
+		r := s.reads.roundOf(o)
+		return s.writes.timedOut(o, func(p *peer) bool { return s.reads.answered(r, p) })
+	}
+	return s.writes.timedOut(o, func(p *peer) bool { return s.writes.hasWrite(p, o) })
+}

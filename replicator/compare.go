@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -64,7 +65,7 @@ func (x *compares) add(o *op) {
 // compare begins a comparison of the keys that are waited for. One that is still out has taken too
 // long, or has to be asked anew.
 func (x *compares) compare() {
-	x.at, x.from = zeroTime, zeroTime
+	x.at, x.from = time.Time{}, time.Time{}
 	if x.comparing != nil {
 		x.giveUp()
 	}
@@ -248,7 +249,7 @@ func (x *compares) checkComparison() {
 		x.plan(x.giveUp())
 	// others may make up for them
 	case x.sets.Agreed(quorum.Majority, func(p *peer) bool { return p == nil || c.voted(p) }):
-		x.at = earlier(x.at, x.r.now.Add(x.r.cfg.GapDelay))
+		x.at = deadline.Earliest(x.at, x.r.now.Add(x.r.cfg.GapDelay))
 	}
 }
 
@@ -281,7 +282,7 @@ func (x *compares) giveUp() (tries int) {
 // vain ones not before a while has passed.
 func (x *compares) plan(tries int) {
 	if len(x.linear) == 0 {
-		x.at, x.from, x.behind = zeroTime, zeroTime, nil
+		x.at, x.from, x.behind = time.Time{}, time.Time{}, nil
 		return
 	}
 	wait := time.Duration(0)
@@ -322,15 +323,6 @@ func (x *compares) restart() {
 	if x.comparing != nil || len(x.linear) > 0 {
 		x.compare()
 	}
-}
-
-// agreed returns which peers agreed when a linearizable read was compared last.
-func (x *compares) agreed(o *op) func(p *peer) bool {
-	i := -1
-	if o.asked != nil {
-		i = slices.IndexFunc(o.asked.keys, func(k comparedKey) bool { return k.key == o.key })
-	}
-	return func(p *peer) bool { return i >= 0 && o.asked.agrees(p, i) }
 }
 
 // take ends the comparison that is out, and takes away the waiting reads

@@ -73,3 +73,9 @@ func (c *comparison) agrees(p *peer, i int) bool {
 	}
 	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p && v.agrees[i] })
 }
+
+// agreed reports whether a replica, the own one as nil, holds the same state of a key.
+func (c *comparison) agreed(p *peer, key string) bool {
+	i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == key })
+	return i >= 0 && c.agrees(p, i)
+}

@@ -3,6 +3,7 @@ package replicator
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/idle"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -69,9 +70,9 @@ func (e *expiry) prime(r *replica) {
 func (e *expiry) next() time.Time {
 	asks := e.asked[keyspace.Volatile].keys != nil || e.asked[keyspace.Durable].keys != nil
 	if e.keys.Len() == 0 || !e.tidies() || asks {
-		return zeroTime
+		return time.Time{}
 	}
-	return later(e.keys.Next(), e.tryAt)
+	return deadline.Latest(e.keys.Next(), e.tryAt)
 }
 
 // due returns the keys that are due, by space.

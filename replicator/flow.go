@@ -12,9 +12,6 @@ import (
 // bulk lane delay no ack. Questions about dots are cut instead (package repair),
 // because their answers come piece by piece in any case.
 
-// clocksMax bounds the bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit.
-const clocksMax = 64 << 20
-
 // transit is what is on its way to the peers and from them, and when it is tried again.
 type transit struct {
 	*site

@@ -1,10 +1,9 @@
 package replicator
 
 import (
-	"github.com/coterie-go/coterie/crdt"
+	"time"
+
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/push"
-	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -45,7 +44,7 @@ func (m *Machine) onStatus(p *peer, msg *wire.Status) {
 		case sum.Digest != s.store.Digest():
 			s.repairs.alarm(p)
 		default:
-			p.link(s.id).alarms, p.link(s.id).alarmAt = 0, zeroTime
+			p.link(s.id).alarms, p.link(s.id).alarmAt = 0, time.Time{}
 			s.learnContent(p, s.content())
 			if sum.Acked {
 				s.learnAcked(p, s.content())
@@ -74,85 +73,3 @@ func (s *space) onClock(p *peer, msg *wire.Clock) {
 		s.tellClock(p, false)
 	}
 }
-
-// gaps asks peers for groups that are missing here, and sends peers what they lack, from the log.
-type gaps struct {
-	r      *replica
-	puller *repair.Puller
-	wanted crdt.Clock // fetched, not here yet; forgotten when it is asked for again
-}
-
-// onFetch sends the groups of the dots that a peer asks for.
-func (g *gaps) onFetch(p *peer, msg *wire.Fetch) {
-	g.fill(p, g.r.content().Minus(msg.Dots))
-}
-
-// fill sends, in the order in which they were applied here, the groups that a clock lacks and that
-// are not on their way to the peer in parts; or says that the log does not reach back so far.
-func (g *gaps) fill(p *peer, clock *crdt.Clock) {
-	if !g.r.answers() || clock.Includes(g.r.content()) {
-		return
-	}
-	clock = clock.Clone()
-	for filled := false; ; filled = true {
-		p.flows.Join(uint8(g.r.id), clock)
-		if clock.Includes(g.r.content()) {
-			return
-		}
-		groups, more, covered := g.r.store.Missing(clock, g.r.cfg.PushWindow)
-		todo := make([]push.Group, len(groups))
-		for i, events := range groups {
-			todo[i] = push.Group{Events: events, Enc: crdt.AppendGroup(nil, events)}
-			covered = covered && len(todo[i].Enc) <= g.r.cfg.GroupMax
-		}
-		// or a group is too large to be put together there: a repair brings its items one by one,
-		// and takes them whole
-		if !covered {
-			g.r.send(p, Prompt, &wire.LogTruncated{Epoch: g.r.view.Epoch, Space: g.r.id})
-			return
-		}
-		if !filled {
-			g.r.stats.Fills++
-		}
-		if small, ok := g.fillWith(p, todo, more); small || !more || !ok {
-			return // the peer asks for more when it has this, or by gossip
-		}
-	}
-}
-
-// fillWith sends groups. It reports whether one of them was small enough for a message, and whether
-// there was place for all.
-func (g *gaps) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool) {
-	var last *wire.Push
-	for ok = true; ok && len(todo) > 0; {
-		part := g.r.bundle(todo, 0)
-		part.msg.Fill = true
-		todo = todo[len(part.msg.Groups):]
-		if part.bytes > g.r.cfg.FrameMax {
-			ok = g.r.sendLarge(p, part.msg, part.bytes)
-			continue
-		}
-		g.r.send(p, Bulk, part.msg)
-		last = part.msg
-	}
-	if last != nil {
-		last.More = more || !ok
-	}
-	return last != nil, ok
-}
-
-// fetch asks a peer for what the peer has and is neither here nor already asked for.
-func (g *gaps) fetch(p *peer, extra *crdt.Clock) {
-	if g.puller.Running() {
-		return // the repair that is running brings it, or the next try does
-	}
-	missing := extra.Minus(g.r.content()).Minus(&g.wanted)
-	if missing.Empty() {
-		return
-	}
-	g.wanted.Join(missing)
-	g.r.send(p, Prompt, &wire.Fetch{Epoch: g.r.view.Epoch, Space: g.r.id, Dots: missing})
-}
-
-// askAgain forgets what was fetched and has not come: it may be fetched again.
-func (g *gaps) askAgain() { g.wanted = crdt.Clock{} }

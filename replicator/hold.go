@@ -1,10 +1,13 @@
 package replicator
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // holding keeps the updates that are held back. They have not happened yet, and their callers wait.
@@ -130,7 +133,7 @@ func (h *holding) freeze(key string, d time.Duration) {
 		return
 	}
 	h.frozen = append(h.frozen, freeze{key: key, until: now.Add(d), again: now.Add(2 * d)})
-	h.thawAt = earlier(h.thawAt, now.Add(d))
+	h.thawAt = deadline.Earliest(h.thawAt, now.Add(d))
 }
 
 func (h *holding) isFrozen(key string) bool {
@@ -139,22 +142,19 @@ func (h *holding) isFrozen(key string) bool {
 
 // thaw forgets the freezes that are over, and says when to look again.
 func (h *holding) thaw() {
-	h.thawAt = zeroTime
+	h.thawAt = time.Time{}
 	h.frozen = slices.DeleteFunc(h.frozen, func(f freeze) bool { return !h.r.now.Before(f.again) })
 	for _, f := range h.frozen {
 		at := f.until
 		if !h.r.now.Before(at) {
 			at = f.again
 		}
-		h.thawAt = earlier(h.thawAt, at)
+		h.thawAt = deadline.Earliest(h.thawAt, at)
 	}
 }
 
 // drop forgets everything that is held; the operations have been answered.
-func (h *holding) drop() { h.held, h.of, h.frozen, h.thawAt = nil, nil, nil, zeroTime }
-
-// heldBack reports whether an update never had its turn.
-func (o *op) heldBack() bool { return o.mutate != nil }
+func (h *holding) drop() { h.held, h.of, h.frozen, h.thawAt = nil, nil, nil, time.Time{} }
 
 // holdingEach spaces out what is told of updates that wait.
 const holdingEach = time.Minute
@@ -181,4 +181,15 @@ func (h *holding) take(goes func(*op) bool) (taken []*op) {
 		return is
 	})
 	return taken
+}
+
+// neverBegun tells why an update was held back until its time was up.
+func (h *holding) neverBegun(o *op) error {
+	if p := h.laggard(); p != nil {
+		bytes, _ := h.own.Behind(p.link(h.r.id).window.Applied())
+		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind "+
+			"(Config.BacklogMax)",
+			ErrOverloaded, o.key, o.level, wire.Short(p.id), bytes)
+	}
+	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)
 }

@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -137,7 +138,31 @@ type op struct {
 	mutate  func(*crdt.Tx) error // of an update that has not happened yet
 	forever bool                 // it also leaves the marker that nothing outlives
 	waits   bool                 // it is among the timeouts, or was
-	asked   *comparison          // linearizable read: the last one that it took part in
+	asked   question             // linearizable read: the last one that it took part in; nil: none
 	tries   int                  // of them
 	then    func(error)          // of the machine's own operations: takes the place of an answer
+}
+
+// question is what the peers were asked of keys, and what they have said.
+type question interface {
+	// agreed reports whether a replica, the own one as nil, holds the same state of a key.
+	agreed(p *peer, key string) bool
+}
+
+// agreed reports whether a peer agreed when a linearizable read was compared last.
+func (o *op) agreed(p *peer) bool { return o.asked != nil && o.asked.agreed(p, o.key) }
+
+// heldBack reports whether an update never had its turn.
+func (o *op) heldBack() bool { return o.mutate != nil }
+
+// split takes the operations that satisfy goes out of ops.
+func split(ops []*op, goes func(*op) bool) (rest, taken []*op) {
+	rest = slices.DeleteFunc(ops, func(o *op) bool {
+		is := goes(o)
+		if is {
+			taken = append(taken, o)
+		}
+		return is
+	})
+	return rest, taken
 }

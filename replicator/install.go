@@ -1,9 +1,10 @@
 package replicator
 
 import (
+	"time"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
 
@@ -15,7 +16,9 @@ func (m *Machine) onInstall(v View) {
 		return
 	}
 	prev, was, wasOldest := m.site.view, m.site.member, m.site.oldest
-	m.site.roster.install(v.normal(), m.newPeer)
+	m.site.roster.install(v.normal(), [keyspace.Count]uint64{
+		m.spaces[keyspace.Volatile].rep.Seq(), m.spaces[keyspace.Durable].rep.Seq(),
+	})
 	for _, s := range m.spaces {
 		s.pusher.oweNone()
 	}
@@ -30,7 +33,7 @@ func (m *Machine) onInstall(v View) {
 		m.maybeCaughtUp()
 		m.gossipAt = m.site.now.Add(m.site.cfg.GossipInterval)
 	}
-	m.showLiving(membersOf(m.site.view)...)
+	m.showLiving(m.site.view.memberIDs()...)
 	m.tidying.folding.census.forget()
 	m.spaces[keyspace.Volatile].intake.forgetRemoved()
 	for _, s := range m.spaces {
@@ -48,15 +51,6 @@ func (m *Machine) onInstall(v View) {
 	}
 }
 
-// newPeer begins to keep what is known of a member that has come.
-func (m *Machine) newPeer(p Peer) *peer {
-	n := &peer{id: p.ID, reachable: true}
-	for i, s := range m.spaces {
-		n.links[i] = link{content: &crdt.Clock{}, acked: &crdt.Clock{}, window: push.NewWindow(s.rep.Seq())}
-	}
-	return n
-}
-
 // becomeStranger ends a membership: this replica gives no answers and counts for nothing any more.
 func (m *Machine) becomeStranger() {
 	m.site.roster.leave()
@@ -64,7 +58,7 @@ func (m *Machine) becomeStranger() {
 	m.dropOps(ErrNoView)
 	m.move.end()
 	m.move.leftover, m.move.clearAt = false, ""
-	m.gossipAt, m.site.linkAt = zeroTime, zeroTime
+	m.gossipAt, m.site.linkAt = time.Time{}, time.Time{}
 	m.tidying.leave()
 	for _, s := range m.spaces {
 		s.leave()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -65,7 +66,7 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	m.tidying = newTidying(&m.site, m.spaces, &m.ops, &m.move)
 	m.transit = transit{site: &m.site, spaces: m.spaces}
 	if loaded.Clock != nil {
-		if err := m.spaces[keyspace.Durable].load(loaded); err != nil {
+		if err := m.spaces[keyspace.Durable].load(loaded.Clock, loaded.Digest, loaded.Items, loaded.Partial); err != nil {
 			return nil, fmt.Errorf("replicator: %w", err)
 		}
 	}
@@ -180,7 +181,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 // onTime does what has fallen due.
 func (m *Machine) onTime() {
 	for o, ok := m.ops.timeouts.First(); ok && !m.site.now.Before(o.Deadline()); o, ok = m.ops.timeouts.First() {
-		m.expire(o)
+		m.ops.end(o, m.timedOut(o))
 	}
 	if !m.site.member {
 		return
@@ -223,33 +224,16 @@ func (m *Machine) Deadline() time.Time {
 		d = o.Deadline()
 	}
 	if at, ok := m.spaces[keyspace.Durable].disk.Due(); ok {
-		d = earlier(d, at)
+		d = deadline.Earliest(d, at)
 	}
 	if !m.site.member {
 		return d
 	}
-	d = earlier(earlier(earlier(d, m.site.linkAt), m.gossipAt), earlier(m.move.at, m.tidying.deadline()))
+	d = deadline.Earliest(d, m.site.linkAt, m.gossipAt, m.move.at, m.tidying.deadline())
 	for _, s := range m.spaces {
-		d = earlier(earlier(d, s.intake.waiting.AskAt()), earlier(earlier(s.reads.at, s.compares.at), s.settlement.at))
-		d = earlier(d, s.holding.thawAt)
-		d = earlier(d, s.repairs.puller.Deadline())
+		d = deadline.Earliest(d, s.deadline())
 	}
-	return earlier(d, m.donating.donors.Deadline(m.site.now))
-}
-
-// earlier returns the earlier of two times, of which a zero one means never.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
+	return deadline.Earliest(d, m.donating.donors.Deadline(m.site.now))
 }
 
 // Snapshot returns the state of a space at this moment; any number of goroutines may read it.

@@ -179,7 +179,7 @@ func (mv *move) adopt() {
 	if err != nil {
 		panic(fmt.Sprintf("replicator: items of the volatile space cannot be moved: %v", err))
 	}
-	mv.step, mv.copied, mv.goal, mv.at = moveWrites, copied, nil, zeroTime
+	mv.step, mv.copied, mv.goal, mv.at = moveWrites, copied, nil, time.Time{}
 	mv.to.absorb()
 	mv.stats.Moved++
 }

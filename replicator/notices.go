@@ -107,10 +107,3 @@ type Malformed struct {
 func (m Malformed) String() string {
 	return fmt.Sprintf("malformed from %s %d", wire.Short(m.Peer), m.Count)
 }
-
-// Bounds of alarms.
-const (
-	divergedMax   = 8           // dots told of one repair
-	alarmsMax     = 6           // doublings of the time between two repairs that do not help
-	malformedEach = time.Minute // per peer
-)

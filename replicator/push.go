@@ -63,7 +63,7 @@ func (u *pusher) push(p *peer, shared *pushed) {
 			break
 		}
 		if shared.msg == nil || shared.after != w.Sent() {
-			*shared = u.r.bundle(todo, w.Sent())
+			*shared = bundle(u.r, todo, w.Sent())
 		}
 		switch {
 		case shared.bytes > u.r.cfg.GroupMax:
@@ -187,4 +187,11 @@ func (u *pusher) oweAcked() {
 		}
 	}
 	u.r.noteAcks()
+}
+
+// bundle makes a message of as many groups as fit into one frame.
+func bundle(r *replica, todo []push.Group, after uint64) pushed {
+	b := push.Bundled(todo, r.cfg.FrameMax)
+	msg := &wire.Push{Epoch: r.view.Epoch, Space: r.id, Groups: b.Groups, Encoded: b.Enc}
+	return pushed{after: after, msg: msg, last: b.Last, bytes: b.Bytes}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -207,7 +208,7 @@ func (q *reads) dropRounds() {
 		q.askRound(q.rounds[n-1])
 	}
 	if len(q.rounds) == 0 && q.idle() {
-		q.at = zeroTime
+		q.at = time.Time{}
 		q.gaps.askAgain()
 	}
 }
@@ -259,18 +260,6 @@ func (q *reads) take(goes func(*op) bool) (taken []*op) {
 	return taken
 }
 
-// split takes the operations that satisfy goes out of ops.
-func split(ops []*op, goes func(*op) bool) (rest, taken []*op) {
-	rest = slices.DeleteFunc(ops, func(o *op) bool {
-		is := goes(o)
-		if is {
-			taken = append(taken, o)
-		}
-		return is
-	})
-	return rest, taken
-}
-
 // learn begins to catch up, by a round that asks all.
 func (q *reads) learn() {
 	q.r.questions++
@@ -278,10 +267,10 @@ func (q *reads) learn() {
 }
 
 // drop forgets the reads; they have been answered.
-func (q *reads) drop() { q.rounds, q.at = nil, zeroTime }
+func (q *reads) drop() { q.rounds, q.at = nil, time.Time{} }
 
 // arm makes sure that it is asked again at a time or earlier.
-func (q *reads) arm(at time.Time) { q.at = earlier(q.at, at) }
+func (q *reads) arm(at time.Time) { q.at = deadline.Earliest(q.at, at) }
 
 // leave forgets that this replica has caught up, when it is no member any more.
 func (q *reads) leave() { q.learned = false }

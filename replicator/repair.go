@@ -229,3 +229,9 @@ func (r *repairs) alarm(p *peer) {
 func (r *repairs) tell(peer crdt.Origin, state RepairState, items uint64, since time.Time) {
 	r.eff.Repairs = append(r.eff.Repairs, Repair{r.id, peer, state, items, r.now.Sub(since)})
 }
+
+// Bounds of alarms.
+const (
+	divergedMax = 8 // dots told of one repair
+	alarmsMax   = 6 // doublings of the time between two repairs that do not help
+)

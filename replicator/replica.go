@@ -1,9 +1,10 @@
 package replicator
 
 import (
+	"iter"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -50,15 +51,16 @@ func newReplica(t *site, id keyspace.Space, chain *quorum.Chain) *replica {
 }
 
 // load takes what the disk held at start.
-func (r *replica) load(l Loaded) error {
-	items := l.Items
+func (r *replica) load(
+	clock *crdt.Clock, digest crdt.Digest, items iter.Seq2[crdt.Item, error], partial storage.PartialBatch,
+) error {
 	if items == nil {
 		items = func(func(crdt.Item, error) bool) {}
 	}
-	if err := r.rep.Load(l.Clock, l.Digest, items); err != nil {
+	if err := r.rep.Load(clock, digest, items); err != nil {
 		return err
 	}
-	r.disk.Load(r.content().Clone(), r.store.Digest(), l.Partial)
+	r.disk.Load(r.content().Clone(), r.store.Digest(), partial)
 	return nil
 }
 
@@ -171,13 +173,6 @@ func (r *replica) learnOwn(p *peer, content, acked uint64) {
 		l.refuses = false
 		r.noteAcks()
 	}
-}
-
-// bundle makes a message of as many groups as fit into one frame.
-func (r *replica) bundle(todo []push.Group, after uint64) pushed {
-	b := push.Bundled(todo, r.cfg.FrameMax)
-	msg := &wire.Push{Epoch: r.view.Epoch, Space: r.id, Groups: b.Groups, Encoded: b.Enc}
-	return pushed{after: after, msg: msg, last: b.Last, bytes: b.Bytes}
 }
 
 // watch arms the timer of a link on which something is unacknowledged.

@@ -3,11 +3,9 @@ package replicator
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -26,9 +24,9 @@ type roster struct {
 }
 
 // install takes the next view. It keeps what is known of the peers that stay, forgets the others,
-// and makes those that have come by fresh.
-func (r *roster) install(v View, fresh func(Peer) *peer) {
-	r.view, r.oldest = v, oldestOf(v)
+// and begins to keep it of those that have come. seqs are the last own events of each space.
+func (r *roster) install(v View, seqs [keyspace.Count]uint64) {
+	r.view, r.oldest = v, v.oldest()
 	r.voter = hasPeer(v.Voters, r.self)
 	r.member = r.voter || hasPeer(v.Learners, r.self)
 	old := roster{peers: r.peers}
@@ -47,7 +45,7 @@ func (r *roster) install(v View, fresh func(Peer) *peer) {
 		}
 		n := old.peer(p.ID)
 		if n == nil {
-			n = fresh(p)
+			n = newPeer(p.ID, seqs)
 		}
 		n.up, n.disk, n.voter = p.UpNumber, p.Disk, voter
 		r.peers = append(r.peers, n)
@@ -72,7 +70,7 @@ func (r *roster) heard(p *peer, epoch uint64) bool {
 
 // peer returns the member with this id, nil when there is none or it is the machine itself.
 func (r *roster) peer(id crdt.Origin) *peer {
-	i, ok := slices.BinarySearchFunc(r.peers, id, func(p *peer, id crdt.Origin) int { return cmpOrigin(p.id, id) })
+	i, ok := slices.BinarySearchFunc(r.peers, id, func(p *peer, id crdt.Origin) int { return cmp.Compare(p.id, id) })
 	if !ok {
 		return nil
 	}
@@ -126,82 +124,3 @@ func rankOf(p *peer) int {
 	}
 	return 1
 }
-
-// oldestOf returns the voter with the lowest up number, of several the one with the lowest id.
-func oldestOf(v View) (id crdt.Origin) {
-	var up uint32
-	for i, p := range v.Voters {
-		if i == 0 || p.UpNumber < up {
-			id, up = p.ID, p.UpNumber
-		}
-	}
-	return id
-}
-
-// membersOf returns the ids of all members of a view.
-func membersOf(v View) []crdt.Origin {
-	ids := make([]crdt.Origin, 0, len(v.Voters)+len(v.Learners))
-	for _, p := range v.Voters {
-		ids = append(ids, p.ID)
-	}
-	for _, p := range v.Learners {
-		ids = append(ids, p.ID)
-	}
-	return ids
-}
-
-// votersOf returns the ids of the voters of a view, sorted.
-func votersOf(v View) []crdt.Origin {
-	ids := make([]crdt.Origin, len(v.Voters))
-	for i, p := range v.Voters {
-		ids[i] = p.ID
-	}
-	return ids
-}
-
-// peer is another member of the view.
-type peer struct {
-	id        crdt.Origin
-	up        uint32
-	disk      uint64
-	voter     bool
-	reachable bool
-	epoch     uint64 // the newest view that the peer is known to have installed
-	links     [keyspace.Count]link
-	flows     push.Flows
-	coming    push.Assembly
-	malformed uint64    // messages and groups that made no sense
-	warnAt    time.Time // when to tell of the next
-}
-
-// link is what one space knows of one peer, and what is on its way there.
-//
-// Invariants: content and acked hold only what the peer has (they may lag, they never lead); acked
-// ⊆ content; what the window has as applied and counted are theirs for the own origin.
-type link struct {
-	content *crdt.Clock // applied there
-	acked   *crdt.Clock // counts there
-	window  push.Window // how far the peer is with the own events, and what is on its way there
-	stated  *crdt.Clock // content that the peer told under the installed view; kept while there is something to fold
-
-	told     *crdt.Clock // of the own content, what Compare told the peer; nil: nothing, or the peer has lost it
-	theirs   crdt.Clock  // of the peer's content, what its Compares have told
-	theirsID uint64      // of the last one
-
-	unstored uint64 // own events up to here, those that do not count yet, were refused by the peer's disk
-	refuses  bool   // the peer's disk has refused its last batch, as far as known
-	why      string // what the disk said
-
-	alarms  int       // digest alarms since the digests were last equal
-	alarmAt time.Time // those before this are not acted upon
-
-	owes        bool   // an Ack is due to the peer
-	echo        uint64 // highest event of the peer that one of its pushes brought
-	toldAcked   uint64 // of the last Ack to the peer
-	toldContent uint64
-}
-
-func (p *peer) link(s keyspace.Space) *link { return &p.links[s] }
-
-// zeroTime means never.
-var zeroTime time.Time

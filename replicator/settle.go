@@ -43,7 +43,7 @@ type attempt struct {
 
 // leave forgets everything, when this replica is no member any more.
 func (t *settlement) leave() {
-	t.chain, t.reports, t.attempt, t.at = quorum.Chain{}, quorum.Reports{}, attempt{}, zeroTime
+	t.chain, t.reports, t.attempt, t.at = quorum.Chain{}, quorum.Reports{}, attempt{}, time.Time{}
 	t.sets = quorum.Joint[*peer]{}
 }
 
@@ -83,9 +83,9 @@ func (t *settlement) refreshSets() {
 // follow follows the machine's view. prev is the one before, with Epoch 0 when there was none.
 func (t *settlement) follow(prev, v View) {
 	c := &t.chain
-	c.Install(v.Epoch, votersOf(v))
+	c.Install(v.Epoch, v.voterIDs())
 	if prev.Epoch != 0 {
-		c.Add(quorum.PastView{Epoch: prev.Epoch, Voters: votersOf(prev)})
+		c.Add(quorum.PastView{Epoch: prev.Epoch, Voters: prev.voterIDs()})
 	}
 	switch {
 	case len(v.Voters) == 0:
@@ -110,7 +110,7 @@ func (t *settlement) follow(prev, v View) {
 		t.at = t.r.now.Add(t.r.cfg.RetryInterval)
 	// another has said so before this replica had the view
 	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.r.id == keyspace.Durable):
-		t.at = zeroTime
+		t.at = time.Time{}
 		t.r.eff.Settled = append(t.r.eff.Settled, Settlement{Space: t.r.id, Epoch: v.Epoch})
 	}
 }
@@ -173,7 +173,7 @@ func (t *settlement) becomeSettled(epoch uint64) {
 	t.refreshSets()
 	t.restart()
 	if ended {
-		t.attempt.goal, t.at = nil, zeroTime
+		t.attempt.goal, t.at = nil, time.Time{}
 		t.r.eff.Settled = append(t.r.eff.Settled, Settlement{Space: t.r.id, Epoch: t.r.view.Epoch, Lost: lost})
 	}
 }

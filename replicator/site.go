@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -41,13 +42,7 @@ func (t *site) send(p *peer, lane Lane, msg wire.Message) {
 }
 
 // due reports whether a time has come, and clears it.
-func (t *site) due(at *time.Time) bool {
-	if at.IsZero() || t.now.Before(*at) {
-		return false
-	}
-	*at = zeroTime
-	return true
-}
+func (t *site) due(at *time.Time) bool { return deadline.Due(at, t.now) }
 
 // flowMax bounds the bytes of a flow: one group or the clocks of one message, and what goes around
 // it.
@@ -95,7 +90,7 @@ func (t *site) pumpFlow(p *peer) {
 }
 
 // arm makes sure that the links are looked at not later than a time; zero: never.
-func (t *site) arm(at time.Time) { t.linkAt = earlier(t.linkAt, at) }
+func (t *site) arm(at time.Time) { t.linkAt = deadline.Earliest(t.linkAt, at) }
 
 // backoff is how long to wait before the next try.
 func (t *site) backoff(tries int) time.Duration {
@@ -139,3 +134,9 @@ func (t *site) malformed(p *peer) {
 	p.warnAt = t.now.Add(malformedEach)
 	t.eff.Malformed = append(t.eff.Malformed, Malformed{p.id, p.malformed})
 }
+
+// clocksMax bounds the bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit.
+const clocksMax = 64 << 20
+
+// malformedEach spaces out what is told of a peer whose messages make no sense.
+const malformedEach = time.Minute

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -60,6 +61,12 @@ func (s *space) onTime() {
 		s.settlement.retry()
 	}
 	s.repairs.onTime()
+}
+
+// deadline is when there is something to do, zero: nothing that is known yet.
+func (s *space) deadline() time.Time {
+	return deadline.Earliest(s.intake.waiting.AskAt(), s.reads.at, s.compares.at, s.settlement.at,
+		s.holding.thawAt, s.repairs.puller.Deadline())
 }
 
 // retryReads asks again for what reads, and writes that changed nothing, wait for.

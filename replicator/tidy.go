@@ -3,6 +3,7 @@ package replicator
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
@@ -55,7 +56,7 @@ func (t *tidying) onTime() {
 
 // leave forgets what is planned, when this replica is no member any more.
 func (t *tidying) leave() {
-	t.at = zeroTime
+	t.at = time.Time{}
 	t.expiry.leave()
 }
 
@@ -102,7 +103,7 @@ func (t *tidying) tidy() {
 }
 
 // deadline is when there is something to do, zero: nothing that is known yet.
-func (t *tidying) deadline() time.Time { return earlier(t.at, t.expiry.next()) }
+func (t *tidying) deadline() time.Time { return deadline.Earliest(t.at, t.expiry.next()) }
 
 // askExpiry asks a majority what it has of the keys that are due.
 func (t *tidying) askExpiry() {

@@ -2,7 +2,6 @@ package replicator
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -71,67 +70,4 @@ func (e *TimeoutError) Unwrap() []error {
 		return []error{ErrTimeout, ErrStoreFailure}
 	}
 	return []error{ErrTimeout}
-}
-
-// timedOut tells how far an operation has come.
-func (m *Machine) timedOut(o *op) error {
-	s := m.spaces[o.space]
-	switch {
-	case o.heldBack():
-		o.mutate = nil
-		if m.move.movesKey(o.key) {
-			return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrKeyMoving, o.key, o.level)
-		}
-		return s.holding.neverBegun(o)
-	case o.level == quorum.Linearizable:
-		return s.writes.timedOut(o, s.compares.agreed(o))
-	case o.read:
-		r := s.reads.roundOf(o)
-		return s.writes.timedOut(o, func(p *peer) bool { return s.reads.answered(r, p) })
-	}
-	return s.writes.timedOut(o, func(p *peer) bool { return s.writes.hasWrite(p, o) })
-}
-
-// timedOut tells which members satisfy has: in the installed view, or, if that has enough, in the
-// first older one that has not.
-func (w *writes) timedOut(o *op, has func(p *peer) bool) error {
-	e := &TimeoutError{Key: o.key, Level: o.level, Read: o.read, Cause: o.failed}
-	if o.level == quorum.Local { // it waited for the own disk
-		e.Epoch, e.Need, e.Missing = w.r.view.Epoch, 1, []crdt.Origin{w.r.cfg.Self}
-		return e
-	}
-	if !w.sets.Complete() {
-		return e
-	}
-	v := w.sets.Lacking(o.level, has)
-	if v == nil {
-		v = w.sets.Newest()
-	}
-	e.Epoch, e.Need, e.Have = v.Epoch, v.Need(o.level), v.Tally(has)
-	e.Missing, e.Refused = w.idsOf(v.Without(has)), w.refusals(v, o)
-	return e
-}
-
-// neverBegun tells why an update was held back until its time was up.
-func (h *holding) neverBegun(o *op) error {
-	if p := h.laggard(); p != nil {
-		bytes, _ := h.own.Behind(p.link(h.r.id).window.Applied())
-		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind "+
-			"(Config.BacklogMax)",
-			ErrOverloaded, o.key, o.level, wire.Short(p.id), bytes)
-	}
-	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)
-}
-
-// idsOf lists replicas, the own one as nil, by id.
-func (w *writes) idsOf(ps []*peer) (ids []crdt.Origin) {
-	for _, p := range ps {
-		if p == nil {
-			ids = append(ids, w.r.cfg.Self)
-		} else {
-			ids = append(ids, p.id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }

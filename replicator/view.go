@@ -1,6 +1,7 @@
 package replicator
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,21 +87,35 @@ func (v View) normal() View {
 
 func sortedPeers(ps []Peer) []Peer {
 	out := slices.Clone(ps)
-	slices.SortFunc(out, func(a, b Peer) int { return cmpOrigin(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(out, func(a, b Peer) bool { return a.ID == b.ID })
 }
 
 func hasPeer(ps []Peer, id crdt.Origin) bool {
-	_, ok := slices.BinarySearchFunc(ps, id, func(p Peer, id crdt.Origin) int { return cmpOrigin(p.ID, id) })
+	_, ok := slices.BinarySearchFunc(ps, id, func(p Peer, id crdt.Origin) int { return cmp.Compare(p.ID, id) })
 	return ok
 }
 
-func cmpOrigin(a, b crdt.Origin) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
+// oldest returns the voter with the lowest up number, of several the one with the lowest id.
+func (v View) oldest() (id crdt.Origin) {
+	var up uint32
+	for i, p := range v.Voters {
+		if i == 0 || p.UpNumber < up {
+			id, up = p.ID, p.UpNumber
+		}
 	}
-	return 0
+	return id
+}
+
+// voterIDs returns the ids of the voters, sorted.
+func (v View) voterIDs() []crdt.Origin { return idsOf(nil, v.Voters) }
+
+// memberIDs returns the ids of all members.
+func (v View) memberIDs() []crdt.Origin { return idsOf(idsOf(nil, v.Voters), v.Learners) }
+
+func idsOf(ids []crdt.Origin, ps []Peer) []crdt.Origin {
+	for _, p := range ps {
+		ids = append(ids, p.ID)
+	}
+	return ids
 }

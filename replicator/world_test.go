@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/fifo"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -164,4 +165,37 @@ func (w *writes) fail(o *op, cause error) {
 	}
 	o.failed = cause
 	w.endHopeless(o)
+}
+
+// timedOut tells which members satisfy has: in the installed view, or, if that has enough, in the
+// first older one that has not.
+func (w *writes) timedOut(o *op, has func(p *peer) bool) error {
+	e := &TimeoutError{Key: o.key, Level: o.level, Read: o.read, Cause: o.failed}
+	if o.level == quorum.Local { // it waited for the own disk
+		e.Epoch, e.Need, e.Missing = w.r.view.Epoch, 1, []crdt.Origin{w.r.cfg.Self}
+		return e
+	}
+	if !w.sets.Complete() {
+		return e
+	}
+	v := w.sets.Lacking(o.level, has)
+	if v == nil {
+		v = w.sets.Newest()
+	}
+	e.Epoch, e.Need, e.Have = v.Epoch, v.Need(o.level), v.Tally(has)
+	e.Missing, e.Refused = w.idsOf(v.Without(has)), w.refusals(v, o)
+	return e
+}
+
+// idsOf lists replicas, the own one as nil, by id.
+func (w *writes) idsOf(ps []*peer) (ids []crdt.Origin) {
+	for _, p := range ps {
+		if p == nil {
+			ids = append(ids, w.r.cfg.Self)
+		} else {
+			ids = append(ids, p.id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }

@@ -3,6 +3,8 @@ package push
 import (
 	"fmt"
 	"time"
+
+	"github.com/coterie-go/coterie/replicator/deadline"
 )
 
 // Window is how far a peer is with the own events of a space, and what is on its way there.
@@ -132,7 +134,7 @@ func (w *Window) Arm(at time.Time) bool {
 func (w *Window) Rest() { w.retryAt = time.Time{} }
 
 // Due reports whether the timer has run out, and stops it if so.
-func (w *Window) Due(now time.Time) bool { return due(&w.retryAt, now) }
+func (w *Window) Due(now time.Time) bool { return deadline.Due(&w.retryAt, now) }
 
 // Check returns a broken invariant. The own events have reached seq.
 func (w *Window) Check(seq uint64, flightMax int, voter bool) error {
@@ -145,13 +147,4 @@ func (w *Window) Check(seq uint64, flightMax int, voter bool) error {
 		return fmt.Errorf("it owes an ack and no timer runs")
 	}
 	return nil
-}
-
-// due reports whether a time has come, and clears it.
-func due(t *time.Time, now time.Time) bool {
-	if t.IsZero() || now.Before(*t) {
-		return false
-	}
-	*t = time.Time{}
-	return true
 }
