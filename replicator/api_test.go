@@ -277,9 +277,9 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	}
 	w.advance(time.Second)
 	s := a.m.spaces[keyspace.Volatile]
-	if s.store.LogLen() > 100 || s.pusher.own.Bytes() > 2*16384 ||
+	if s.store.LogLen() > 100 || s.pusher.outbox().Bytes() > 2*16384 ||
 		s.peers[1].links[keyspace.Volatile].window.Flight() > 2 {
-		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.pusher.own.Bytes())
+		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.pusher.outbox().Bytes())
 	}
 	if sent > 20 {
 		t.Fatalf("%d messages for no peer", sent)

@@ -1,6 +1,9 @@
 package replicator
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
@@ -13,6 +16,34 @@ type intake struct {
 	acks    *pusher
 	puller  *repair.Puller
 	waiting push.WaitList // groups that came too early
+}
+
+func newIntake(r *replica, acks *pusher, puller *repair.Puller) intake {
+	return intake{r: r, acks: acks, puller: puller}
+}
+
+// onTime asks for what the waiting groups lack, when it is time to.
+func (n *intake) onTime() {
+	if n.waiting.Due(n.r.now) {
+		n.askGap()
+	}
+}
+
+// deadline is when to ask for what the waiting groups lack; zero: never.
+func (n *intake) deadline() time.Time { return n.waiting.AskAt() }
+
+// waits returns how many groups wait for what they build on.
+func (n *intake) waits() int { return n.waiting.Len() }
+
+// bytes returns what the waiting groups hold.
+func (n *intake) bytes() int { return n.waiting.Bytes() }
+
+// check returns a broken invariant.
+func (n *intake) check() error {
+	if n.waiting.Len() > push.WaitingMax {
+		return fmt.Errorf("%d groups wait", n.waiting.Len())
+	}
+	return nil
 }
 
 // onPush applies groups, and owes the sender an ack.

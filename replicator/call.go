@@ -81,7 +81,7 @@ func (m *Machine) onCancel(ids []uint64) {
 		wanted[id] = struct{}{}
 	}
 	var ops []*op
-	for o := range m.ops.timeouts.All() {
+	for o := range m.ops.waiting() {
 		if _, ok := wanted[o.id]; ok && o.then == nil {
 			ops = append(ops, o)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
-	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -97,29 +96,20 @@ func (m *Machine) Check() error {
 }
 
 func (s *space) check() error {
-	h, x := &s.holding, &s.compares
-	switch {
-	case s.pusher.own.Bytes() > 2*s.cfg.BacklogMax && s.pusher.own.Len() > 1:
-		return fmt.Errorf("%d bytes of own groups", s.pusher.own.Bytes())
-	case len(h.held) > 0 && !h.crowded() && len(h.frozen) == 0:
-		return fmt.Errorf("%d updates are held back for nothing", len(h.held))
-	case x.comparing != nil && (len(x.comparing.votes) > len(x.comparing.asked) || x.at.IsZero()):
-		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v",
-			len(x.comparing.votes), len(x.comparing.asked), x.at)
-	case x.comparing == nil && len(x.linear) > 0 && x.at.IsZero():
-		return fmt.Errorf("%d linearizable reads wait for nothing", len(x.linear))
-	case s.intake.waiting.Len() > push.WaitingMax:
-		return fmt.Errorf("%d groups wait", s.intake.waiting.Len())
-	case len(s.pusher.owed) > 0 || s.moved || s.pusher.fresh || s.acksMoved:
-		return fmt.Errorf("the step was not finished")
+	if s.moved || s.acksMoved {
+		return errors.New("the step was not finished")
+	}
+	for _, err := range []error{
+		s.pusher.check(), s.intake.check(), s.holding.check(), s.compares.check(), s.settlement.check(),
+	} {
+		if err != nil {
+			return err
+		}
 	}
 	if err := s.store.Check(); err != nil {
 		return err
 	}
 	if err := s.disk.Check(s.content()); s.id == keyspace.Durable && err != nil {
-		return err
-	}
-	if err := s.settlement.check(); err != nil {
 		return err
 	}
 	return s.checkLinks()

@@ -1,6 +1,7 @@
 package replicator
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +31,8 @@ type compares struct {
 	ops  *inflight
 	sets *quorum.Joint[*peer] // whose quorums count
 	gaps *gaps
-	hold *holding
+	// holds updates of a key back for a while
+	freeze func(key string, d time.Duration)
 	underway
 }
 
@@ -53,6 +55,12 @@ const (
 	holdTrips  = 4
 	holdLeast  = time.Millisecond
 )
+
+func newCompares(
+	r *replica, ops *inflight, sets *quorum.Joint[*peer], gaps *gaps, freeze func(key string, d time.Duration),
+) compares {
+	return compares{r: r, ops: ops, sets: sets, gaps: gaps, freeze: freeze}
+}
 
 // add lets a linearizable read wait for the next comparison.
 func (x *compares) add(o *op) {
@@ -103,7 +111,7 @@ func (x *compares) holdBack(c *comparison) {
 	c.hold = min(holdTrips*x.trip+holdLeast, x.r.cfg.RetryInterval)
 	x.holdUntil = x.r.now.Add(c.hold)
 	for i := range c.keys {
-		x.hold.freeze(c.keys[i].key, c.hold)
+		x.freeze(c.keys[i].key, c.hold)
 	}
 }
 
@@ -153,7 +161,7 @@ func (x *compares) onCompare(p *peer, msg *wire.Compare) {
 	l.theirs.Join(msg.More)
 	if msg.Hold > 0 {
 		for _, k := range msg.Keys {
-			x.hold.freeze(k, time.Duration(msg.Hold)*time.Microsecond)
+			x.freeze(k, time.Duration(msg.Hold)*time.Microsecond)
 		}
 	}
 	reply := &wire.Compared{Epoch: x.r.view.Epoch, Space: x.r.id, ID: msg.ID}
@@ -337,3 +345,35 @@ func (x *compares) take(goes func(*op) bool) (taken []*op) {
 
 // drop forgets the reads; they have been answered.
 func (x *compares) drop() { x.underway = underway{} }
+
+// onTime begins a comparison when it is time to.
+func (x *compares) onTime() {
+	if x.r.due(&x.at) {
+		x.compare()
+	}
+}
+
+// deadline is when to begin the next comparison, or to give one up; zero: never.
+func (x *compares) deadline() time.Time { return x.at }
+
+// len returns how many reads wait for the next comparison, or for the one that is out.
+func (x *compares) len() int {
+	n := len(x.linear)
+	if x.comparing != nil {
+		for i := range x.comparing.keys {
+			n += len(x.comparing.keys[i].ops)
+		}
+	}
+	return n
+}
+
+// check returns a broken invariant.
+func (x *compares) check() error {
+	switch c := x.comparing; {
+	case c != nil && (len(c.votes) > len(c.asked) || x.at.IsZero()):
+		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(c.votes), len(c.asked), x.at)
+	case c == nil && len(x.linear) > 0 && x.at.IsZero():
+		return fmt.Errorf("%d linearizable reads wait for nothing", len(x.linear))
+	}
+	return nil
+}

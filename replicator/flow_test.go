@@ -114,7 +114,7 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	a := w.nodes[0]
 	a.big("big", 200)
 	s := a.m.spaces[keyspace.Volatile]
-	c := wire.CargoOf(&wire.Push{Space: s.id, Groups: []crdt.Group{s.pusher.own.After(0)[0].Events}})
+	c := wire.CargoOf(&wire.Push{Space: s.id, Groups: []crdt.Group{s.pusher.outbox().After(0)[0].Events}})
 	p, q := a.m.site.peers[0].flows.Carrying(c, 1), a.m.site.peers[1].flows.Carrying(c, 1)
 	if p == nil || p != q {
 		t.Fatal("two encodings")

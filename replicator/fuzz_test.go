@@ -353,9 +353,9 @@ func (p *stepPlay) change() {
 func (p *stepPlay) bounded(n *node) {
 	m := n.m
 	for _, s := range m.spaces {
-		if s.intake.waiting.Bytes() > m.site.cfg.PushWindow && s.intake.waiting.Len() > 1 ||
+		if s.intake.bytes() > m.site.cfg.PushWindow && s.intake.waits() > 1 ||
 			s.store.LogLen() > m.site.cfg.LogMax {
-			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.waiting.Bytes(), s.store.LogLen(), m)
+			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.bytes(), s.store.LogLen(), m)
 		}
 	}
 	for _, o := range m.site.peers {

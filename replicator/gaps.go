@@ -14,6 +14,8 @@ type gaps struct {
 	wanted crdt.Clock // fetched, not here yet; forgotten when it is asked for again
 }
 
+func newGaps(r *replica, puller *repair.Puller) gaps { return gaps{r: r, puller: puller} }
+
 // onFetch sends the groups of the dots that a peer asks for.
 func (g *gaps) onFetch(p *peer, msg *wire.Fetch) {
 	g.fill(p, g.r.content().Minus(msg.Dots))

@@ -490,14 +490,20 @@ func TestLinearizableReadAsksAnewWhenAViewIsSettled(t *testing.T) {
 	w, next := grown(t)
 	w.install(next)
 	n := w.node(4)
+	var old crdt.Origin // the last that was asked of 1, 2 and 3
+	var question uint64
+	w.log = func(_ string, args ...any) {
+		env, _ := args[len(args)-1].(Envelope)
+		if c, ok := env.Msg.(*wire.Compare); ok && env.To <= 3 && args[0] == wire.Short(n.id) {
+			old, question = env.To, c.ID
+		}
+	}
 	r := n.get("s", quorum.Linearizable)
 	w.advance(300 * time.Millisecond) // 5, 6 and 7 have nothing either
 	n.wantOpen(r)
-	c := n.m.spaces[keyspace.Volatile].compares.comparing
-	old := c.asked[slices.IndexFunc(c.asked, func(p *peer) bool { return p.id <= 3 })]
 	n.step(Receive{5, &wire.Status{Epoch: 3, Spaces: [keyspace.Count]wire.Summary{{Settled: 3}, {Settled: 3}}}})
 	late := &crdt.Clock{}
 	late.AddRange(1, 1, 1)
-	n.step(Receive{old.id, &wire.Compared{Epoch: 3, ID: c.id, Known: true, Extra: late, Differ: []uint32{0}}})
+	n.step(Receive{old, &wire.Compared{Epoch: 3, ID: question, Known: true, Extra: late, Differ: []uint32{0}}})
 	n.wantOpen(r)
 }

@@ -41,6 +41,10 @@ type freeze struct {
 // frozenMax bounds the keys that are frozen at a time.
 const frozenMax = 64
 
+func newHolding(r *replica, ops *inflight, own *push.Outbox) holding {
+	return holding{r: r, ops: ops, own: own}
+}
+
 // hold reports whether an update has to wait. If so, it holds the update back.
 func (h *holding) hold(o *op, timeout time.Duration) bool {
 	if !h.crowded() && !h.isFrozen(o.key) && h.of[o.key] == 0 {
@@ -151,6 +155,33 @@ func (h *holding) thaw() {
 		}
 		h.thawAt = deadline.Earliest(h.thawAt, at)
 	}
+}
+
+// onTime thaws the keys whose time is up.
+func (h *holding) onTime() {
+	if h.r.due(&h.thawAt) {
+		h.thaw()
+	}
+}
+
+// deadline is when to thaw a key; zero: never.
+func (h *holding) deadline() time.Time { return h.thawAt }
+
+// len returns how many updates are held back, some of which may have been answered.
+func (h *holding) len() int { return len(h.held) }
+
+// any reports whether some held update satisfies is.
+func (h *holding) any(is func(*op) bool) bool { return slices.ContainsFunc(h.held, is) }
+
+// check returns a broken invariant.
+func (h *holding) check() error {
+	if len(h.held) > 0 && !h.crowded() && len(h.frozen) == 0 {
+		return fmt.Errorf("%d updates are held back for nothing", len(h.held))
+	}
+	if n := len(h.of); n > len(h.held) {
+		return fmt.Errorf("%d updates of %d keys are held back", len(h.held), n)
+	}
+	return nil
 }
 
 // drop forgets everything that is held; the operations have been answered.

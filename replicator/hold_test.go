@@ -16,7 +16,7 @@ import (
 // behind is how many of the own bytes of n a peer has not got.
 func (n *node) behind(s keyspace.Space, id crdt.Origin) int {
 	sp := n.m.spaces[s]
-	bytes, _ := sp.pusher.own.Behind(n.m.site.peer(id).link(sp.id).window.Applied())
+	bytes, _ := sp.pusher.outbox().Behind(n.m.site.peer(id).link(sp.id).window.Applied())
 	return bytes
 }
 
@@ -111,8 +111,8 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 		t.Fatal("no write waits for a peer that may just be slow")
 	}
 	w.advance(100 * time.Millisecond)
-	if a.want(first, nil); len(a.m.spaces[keyspace.Volatile].holding.held) > 0 {
-		t.Fatalf("%d are still held back", len(a.m.spaces[keyspace.Volatile].holding.held))
+	if a.want(first, nil); a.m.spaces[keyspace.Volatile].holding.len() > 0 {
+		t.Fatalf("%d are still held back", a.m.spaces[keyspace.Volatile].holding.len())
 	}
 	// Node 3 comes back far behind. It holds up no update while it is repaired.
 	w.mendAll()
@@ -163,7 +163,7 @@ func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 	if ran || slices.Contains(a.set("s"), "late") {
 		t.Error("it happened")
 	}
-	if len(a.m.spaces[keyspace.Volatile].holding.of) > 0 {
+	if a.m.spaces[keyspace.Volatile].holding.len() > 0 {
 		t.Error("something is left")
 	}
 	w.same()

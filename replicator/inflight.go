@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -19,6 +20,8 @@ type inflight struct {
 	timeouts deadline.Queue[*op]
 	spare    []*op // for operations to come
 }
+
+func newInflight(t *site) inflight { return inflight{site: t} }
 
 // opsKeep bounds the ops that are kept for the next operations.
 const opsKeep = 1024
@@ -89,6 +92,12 @@ func (f *inflight) endRead(o *op, r crdt.Reader) {
 		f.site.replyReader(o.id, r)
 	}
 }
+
+// next returns the operation whose time is up first, and whether there is one.
+func (f *inflight) next() (*op, bool) { return f.timeouts.First() }
+
+// waiting yields the operations that wait, in no order.
+func (f *inflight) waiting() iter.Seq[*op] { return f.timeouts.All() }
 
 // pending returns how many operations wait.
 func (f *inflight) pending() int { return f.timeouts.Len() }

@@ -103,7 +103,7 @@ func (m *Machine) maybeCaughtUp() {
 		return
 	}
 	for _, s := range m.spaces {
-		if !s.reads.learned {
+		if !s.reads.taught() {
 			return
 		}
 	}

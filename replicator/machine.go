@@ -56,7 +56,8 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 		site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)},
 	}
 	m.site.summarize = m.summary
-	m.ops.site, m.large.site, m.subs.site, m.donating.site = &m.site, &m.site, &m.site, &m.site
+	m.ops = newInflight(&m.site)
+	m.large.site, m.subs.site, m.donating.site = &m.site, &m.site, &m.site
 	for i := range m.spaces {
 		s := newSpace(&m.site, keyspace.Space(i), &m.ops)
 		s.watchers = []watcher{&m.subs, &m.large, &m.tidying.expiry}
@@ -180,7 +181,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 
 // onTime does what has fallen due.
 func (m *Machine) onTime() {
-	for o, ok := m.ops.timeouts.First(); ok && !m.site.now.Before(o.Deadline()); o, ok = m.ops.timeouts.First() {
+	for o, ok := m.ops.next(); ok && !m.site.now.Before(o.Deadline()); o, ok = m.ops.next() {
 		m.ops.end(o, m.timedOut(o))
 	}
 	if !m.site.member {
@@ -220,7 +221,7 @@ func (m *Machine) finish() {
 // Deadline is when to step a Tick at the latest; zero: never.
 func (m *Machine) Deadline() time.Time {
 	var d time.Time
-	if o, ok := m.ops.timeouts.First(); ok {
+	if o, ok := m.ops.next(); ok {
 		d = o.Deadline()
 	}
 	if at, ok := m.spaces[keyspace.Durable].disk.Due(); ok {
@@ -252,8 +253,8 @@ func (m *Machine) CaughtUp() bool { return m.site.serves }
 // Settled returns the newest epoch, at most that of the installed view, whose view is known to be
 // settled in both spaces; 0: none.
 func (m *Machine) Settled() uint64 {
-	return min(m.site.view.Epoch, m.spaces[keyspace.Volatile].settlement.chain.Newest(),
-		m.spaces[keyspace.Durable].settlement.chain.Newest())
+	return min(m.site.view.Epoch, m.spaces[keyspace.Volatile].chain.Newest(),
+		m.spaces[keyspace.Durable].chain.Newest())
 }
 
 // Stats returns the counters.
@@ -272,7 +273,7 @@ func (m *Machine) String() string {
 
 // dropOps ends everything that waits, when the node is no longer a member.
 func (m *Machine) dropOps(err error) {
-	for o, ok := m.ops.timeouts.First(); ok; o, ok = m.ops.timeouts.First() {
+	for o, ok := m.ops.next(); ok; o, ok = m.ops.next() {
 		m.ops.end(o, err)
 	}
 	for _, s := range m.spaces {

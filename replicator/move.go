@@ -266,7 +266,7 @@ func (mv *move) check() error {
 		return fmt.Errorf("move %d runs, the view has %d", mv.number, mv.view.Moves)
 	case mv.waits() && mv.at.IsZero():
 		return fmt.Errorf("move %d waits and no timer runs", mv.number)
-	case slices.ContainsFunc(mv.from.holding.held, func(o *op) bool { return !o.Done() && mv.movesKey(o.key) }):
+	case mv.from.holding.any(func(o *op) bool { return !o.Done() && mv.movesKey(o.key) }):
 		return fmt.Errorf("move %d: an update of its keys waits for something else", mv.number)
 	}
 	return nil

@@ -1,6 +1,9 @@
 package replicator
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -12,6 +15,22 @@ type pusher struct {
 	own   push.Outbox // own groups that a peer may still need
 	fresh bool        // own groups were made in this step
 	owed  []*peer     // the peers to which an ack is due
+}
+
+func newPusher(r *replica) pusher { return pusher{r: r} }
+
+// outbox returns the own groups that a peer may still need.
+func (u *pusher) outbox() *push.Outbox { return &u.own }
+
+// check returns a broken invariant, between two steps.
+func (u *pusher) check() error {
+	switch {
+	case u.own.Bytes() > 2*u.r.cfg.BacklogMax && u.own.Len() > 1:
+		return fmt.Errorf("%d bytes of own groups", u.own.Bytes())
+	case len(u.owed) > 0 || u.fresh:
+		return errors.New("acks or pushes of the step were not sent")
+	}
+	return nil
 }
 
 // made takes a group that an Update has just applied here.

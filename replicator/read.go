@@ -43,6 +43,12 @@ type reads struct {
 // roundsMax bounds the rounds that are out; the reads of one that is not out yet share it.
 const roundsMax = 4
 
+func newReads(
+	r *replica, ops *inflight, sets *quorum.Joint[*peer], gaps *gaps, idle func() bool,
+) reads {
+	return reads{r: r, ops: ops, sets: sets, gaps: gaps, idle: idle}
+}
+
 // begin begins a quorum read.
 func (q *reads) begin(o *op, timeout time.Duration) {
 	q.ops.begin(o, timeout)
@@ -277,3 +283,15 @@ func (q *reads) leave() { q.learned = false }
 
 // skipLearning says that there is nothing to catch up with.
 func (q *reads) skipLearning() { q.learned = true }
+
+// taught reports whether this replica contains what a majority told when the first view came.
+func (q *reads) taught() bool { return q.learned }
+
+// due reports whether it is time to ask again.
+func (q *reads) due() bool { return q.r.due(&q.at) }
+
+// deadline is when to ask again; zero: never.
+func (q *reads) deadline() time.Time { return q.at }
+
+// len returns how many rounds are under way.
+func (q *reads) len() int { return len(q.rounds) }

@@ -45,7 +45,7 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 	for _, n := range w.nodes {
 		n.m.site.stats = Stats{}
 		// what was to be pushed would come after all
-		n.m.site.peers[0].flows, n.m.spaces[keyspace.Volatile].pusher.own = push.Flows{}, push.Outbox{}
+		n.m.site.peers[0].flows, *n.m.spaces[keyspace.Volatile].pusher.outbox() = push.Flows{}, push.Outbox{}
 	}
 	return w
 }

@@ -41,6 +41,26 @@ type attempt struct {
 	tries int
 }
 
+func newSettlement(r *replica, acks *pusher, gaps *gaps, restart func()) settlement {
+	return settlement{r: r, acks: acks, gaps: gaps, restart: restart}
+}
+
+// quorums returns whose quorums count. It follows the views.
+func (t *settlement) quorums() *quorum.Joint[*peer] { return &t.sets }
+
+// unsettled returns the views that may not be settled. It follows the views.
+func (t *settlement) unsettled() *quorum.Chain { return &t.chain }
+
+// onTime asks again, when it is time to.
+func (t *settlement) onTime() {
+	if t.r.due(&t.at) {
+		t.retry()
+	}
+}
+
+// deadline is when to ask again; zero: never.
+func (t *settlement) deadline() time.Time { return t.at }
+
 // leave forgets everything, when this replica is no member any more.
 func (t *settlement) leave() {
 	t.chain, t.reports, t.attempt, t.at = quorum.Chain{}, quorum.Reports{}, attempt{}, time.Time{}

@@ -15,6 +15,7 @@ import (
 // it.
 type space struct {
 	*replica
+	ops        *inflight
 	pusher     pusher
 	gaps       gaps
 	intake     intake
@@ -27,46 +28,37 @@ type space struct {
 }
 
 func newSpace(t *site, id keyspace.Space, ops *inflight) *space {
-	s := &space{}
-	s.replica = newReplica(t, id, &s.settlement.chain)
-	r, sets := s.replica, &s.settlement.sets
-	s.pusher = pusher{r: r}
-	s.intake = intake{r: r, acks: &s.pusher}
+	s := &space{ops: ops}
+	s.replica = newReplica(t, id, s.settlement.unsettled())
+	r, sets := s.replica, s.settlement.quorums()
+	s.pusher = newPusher(r)
 	s.repairs = repairs{replica: r, intake: &s.intake}
 	s.repairs.puller = newPuller(&s.repairs)
-	s.intake.puller = s.repairs.puller
-	s.gaps = gaps{r: r, puller: s.repairs.puller}
-	s.settlement = settlement{r: r, acks: &s.pusher, gaps: &s.gaps, restart: s.restart}
-	s.writes = writes{r: r, ops: ops, sets: sets}
-	s.reads = reads{r: r, ops: ops, sets: sets, gaps: &s.gaps, idle: s.writes.idle}
-	s.holding = holding{r: r, ops: ops, own: &s.pusher.own}
-	s.compares = compares{r: r, ops: ops, sets: sets, gaps: &s.gaps, hold: &s.holding}
+	s.intake = newIntake(r, &s.pusher, s.repairs.puller)
+	s.gaps = newGaps(r, s.repairs.puller)
+	s.settlement = newSettlement(r, &s.pusher, &s.gaps, s.restart)
+	s.writes = newWrites(r, ops, sets)
+	s.reads = newReads(r, ops, sets, &s.gaps, s.writes.idle)
+	s.holding = newHolding(r, ops, s.pusher.outbox())
+	s.compares = newCompares(r, ops, sets, &s.gaps, s.holding.freeze)
 	return s
 }
 
 func (s *space) onTime() {
-	if s.intake.waiting.Due(s.now) {
-		s.intake.askGap()
-	}
-	if s.due(&s.reads.at) {
+	s.intake.onTime()
+	if s.reads.due() {
 		s.retryReads()
 	}
-	if s.due(&s.compares.at) {
-		s.compares.compare()
-	}
-	if s.due(&s.holding.thawAt) {
-		s.holding.thaw()
-	}
-	if s.due(&s.settlement.at) {
-		s.settlement.retry()
-	}
+	s.compares.onTime()
+	s.holding.onTime()
+	s.settlement.onTime()
 	s.repairs.onTime()
 }
 
 // deadline is when there is something to do, zero: nothing that is known yet.
 func (s *space) deadline() time.Time {
-	return deadline.Earliest(s.intake.waiting.AskAt(), s.reads.at, s.compares.at, s.settlement.at,
-		s.holding.thawAt, s.repairs.puller.Deadline())
+	return deadline.Earliest(s.intake.deadline(), s.reads.deadline(), s.compares.deadline(), s.settlement.deadline(),
+		s.holding.deadline(), s.repairs.puller.Deadline())
 }
 
 // retryReads asks again for what reads, and writes that changed nothing, wait for.
@@ -118,7 +110,7 @@ func (s *space) finish() {
 func (s *space) String() string {
 	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
 		s.id, wire.ClockName(s.content()),
-		wire.ClockName(s.committed()), s.store.Len(), s.intake.waiting.Len(), len(s.reads.rounds), s.chain.Settled())
+		wire.ClockName(s.committed()), s.store.Len(), s.intake.waits(), s.reads.len(), s.chain.Settled())
 }
 
 // update carries out an update whose turn has come.
@@ -134,7 +126,7 @@ func (s *space) update(o *op, timeout time.Duration) {
 	}
 	if err != nil {
 		s.ch.Reset()
-		s.writes.ops.finish(o, err)
+		s.ops.finish(o, err)
 		return
 	}
 	if len(g) == 0 {
@@ -148,10 +140,10 @@ func (s *space) update(o *op, timeout time.Duration) {
 	s.pusher.made(g)
 	o.seq = g.Last().Seq
 	if s.id == keyspace.Volatile && o.level == quorum.Local {
-		s.writes.ops.finish(o, nil)
+		s.ops.finish(o, nil)
 		return
 	}
-	s.writes.ops.begin(o, timeout)
+	s.ops.begin(o, timeout)
 	s.writes.enqueue(o)
 }
 

@@ -218,8 +218,8 @@ func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 	w.isolate(12)
 	w.install(v)
 	w.advance(5 * time.Second)
-	if n := w.node(13); n.m.spaces[keyspace.Durable].settlement.chain.Settled() >= 2 ||
-		n.m.spaces[keyspace.Volatile].settlement.chain.Settled() != 2 {
+	if n := w.node(13); n.m.spaces[keyspace.Durable].chain.Settled() >= 2 ||
+		n.m.spaces[keyspace.Volatile].chain.Settled() != 2 {
 		t.Fatalf("one disk of three has reported\n%s", w.dump())
 	}
 	g := w.node(14).get("d/s", quorum.Majority)
@@ -331,7 +331,7 @@ func TestWhoJoinsAnUnsettledFoundingKnowsItsDisks(t *testing.T) {
 	w.install(next)
 	w.advance(5 * time.Second)
 	n := w.node(16)
-	if c := &n.m.spaces[keyspace.Durable].settlement.chain; len(c.Pasts()) < 2 || n.m.Settled() != 0 {
+	if c := n.m.spaces[keyspace.Durable].chain; len(c.Pasts()) < 2 || n.m.Settled() != 0 {
 		t.Fatalf("settled %d\n%s", n.m.Settled(), w.dump())
 	}
 	w.mendAll()
@@ -392,7 +392,7 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	w.advance(2 * time.Second)
 	last := viewOf(4, 1, 2, 3)
 	w.node(3).step(Install{last})
-	if w.node(3).m.spaces[keyspace.Volatile].settlement.chain.Complete() {
+	if w.node(3).m.spaces[keyspace.Volatile].chain.Complete() {
 		t.Fatal("it knows nothing of the third view")
 	}
 	x := w.node(3).put("s", "x", quorum.Majority)

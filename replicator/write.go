@@ -27,6 +27,11 @@ type writes struct {
 	goals  []*op                // those that changed nothing: they wait for a whole clock
 }
 
+func newWrites(r *replica, ops *inflight, sets *quorum.Joint[*peer]) writes {
+	return writes{r: r, ops: ops, sets: sets}
+}
+
+// enqueue lets a write wait for the acks of its level.
 func (w *writes) enqueue(o *op) {
 	w.r.noteAcks()
 	for _, q := range w.queues {
@@ -111,6 +116,24 @@ func (w *writes) awaitGoal(o *op, timeout time.Duration) (ask bool) {
 
 // idle reports whether no write that changed nothing waits.
 func (w *writes) idle() bool { return len(w.goals) == 0 }
+
+// len returns how many writes wait: those that have ended, and stand behind one that waits, do not
+// count.
+func (w *writes) len() int {
+	n := 0
+	count := func(ops []*op) {
+		for _, o := range ops {
+			if !o.Done() {
+				n++
+			}
+		}
+	}
+	count(w.goals)
+	for _, q := range w.queues {
+		count(q.ops.Items())
+	}
+	return n
+}
 
 // drop forgets the writes; they have been answered.
 func (w *writes) drop() { w.queues, w.goals = nil, nil }
