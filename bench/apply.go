@@ -12,7 +12,9 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -135,7 +137,7 @@ func memoryTable() durable.Table {
 
 // machineWithPeer is a replica that has one peer, the maker of the events.
 func machineWithPeer(durableKeys ...string) *replicator.Machine {
-	m, err := replicator.New(replicator.Config{Self: 1, DurableKeys: durableKeys},
+	m, err := replicator.New(settings.Config{Self: 1, DurableKeys: durableKeys},
 		rand.New(rand.NewPCG(1, 2)), replicator.Loaded{})
 	if err != nil {
 		panic(err)
@@ -198,7 +200,7 @@ func (a *appliedTo) frames(frames [][]byte, events int, c *cost) error {
 
 // carry commits and encodes what a step asks for. The commit is answered within it, which is a step
 // of its own.
-func (a *appliedTo) carry(fx *replicator.Effects) {
+func (a *appliedTo) carry(fx *effect.Effects) {
 	var committed []uint64
 	for _, b := range fx.Persist {
 		a.table.Commit(rows.Of(b), func(err error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 )
 
 // A machine that panics ends its node and nothing else: without its lease at once, with the
@@ -26,11 +27,11 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 				c.EventListener.MachineBroken = func(e events.MachineBroken) { told <- e; panic("a listener") }
 			})
 			r := n.replicas["backend"]
-			hold, held, late := make(chan struct{}), make(chan struct{}), make(chan replicator.Result, 1)
+			hold, held, late := make(chan struct{}), make(chan struct{}), make(chan effect.Result, 1)
 			r.loop.Force(request{do: func(*replicaHost) { close(held); <-hold }})
 			<-held
 			breaks(n)
-			r.loop.Force(request{in: replicator.Get{ID: 1}, id: 1, done: func(res replicator.Result) { late <- res }})
+			r.loop.Force(request{in: replicator.Get{ID: 1}, id: 1, done: func(res effect.Result) { late <- res }})
 			close(hold)
 			<-n.life.ending
 			if n.HoldsLease() {

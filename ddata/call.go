@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -25,11 +26,11 @@ type ticket struct {
 type waiter struct {
 	ticket
 	turn // of an update
-	ch   chan replicator.Result
+	ch   chan effect.Result
 	late *time.Timer // stopped while in the pool
 
-	done func(replicator.Result) // gives the result
-	run  func(*crdt.Tx) error    // turn.run, made once
+	done func(effect.Result)  // gives the result
+	run  func(*crdt.Tx) error // turn.run, made once
 }
 
 // waiters is a pool of them. Each Replicator has its own: a channel and a timer belong to the
@@ -48,14 +49,14 @@ func (p *waiters) get() *waiter {
 func (p *waiters) put(w *waiter) { p.pool.Put(w) }
 
 func newWaiter() *waiter {
-	w := &waiter{ch: make(chan replicator.Result, 1)}
-	w.done = func(res replicator.Result) {
+	w := &waiter{ch: make(chan effect.Result, 1)}
+	w.done = func(res effect.Result) {
 		select {
 		case w.ch <- res:
 		default:
 		}
 	}
-	w.late = time.AfterFunc(time.Hour, func() { w.done(replicator.Result{Err: errHeldUp}) })
+	w.late = time.AfterFunc(time.Hour, func() { w.done(effect.Result{Err: errHeldUp}) })
 	w.late.Stop()
 	w.run = w.turn.run
 	return w
@@ -76,7 +77,7 @@ const callGrace = time.Second
 // that. Its wait is bounded, because the replica's goroutine may be held up.
 func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt.Tx) error,
 	in func(id uint64, timeout time.Duration, fn func(*crdt.Tx) error) replicator.Input,
-) replicator.Result {
+) effect.Result {
 	timeout := r.n.cfg.RequestTimeout
 	if d, ok := ctx.Deadline(); ok {
 		timeout = time.Until(d)
@@ -84,34 +85,34 @@ func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt
 	w := r.waiters.get()
 	w.set(fn)
 	if err := ctx.Err(); err != nil {
-		return replicator.Result{Err: w.leave(err)}
+		return effect.Result{Err: w.leave(err)}
 	}
 	id := r.number.Add(1)
 	if !r.loop.Post(request{
 		in: in(id, max(timeout, time.Millisecond), w.run), id: id, level: level, done: w.done, call: &w.ticket,
 	}) {
-		return replicator.Result{Err: r.refusal()}
+		return effect.Result{Err: r.refusal()}
 	}
 	w.late.Reset(timeout + callGrace)
 	return r.wait(ctx, w)
 }
 
 // wait returns the result, or takes the operation back when ctx is cancelled.
-func (r *Replicator) wait(ctx context.Context, w *waiter) replicator.Result {
+func (r *Replicator) wait(ctx context.Context, w *waiter) effect.Result {
 	select {
 	case res := <-w.ch:
 		return r.took(w, res)
 	case <-ctx.Done():
 		if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			r.withdraw(&w.ticket)
-			return replicator.Result{Err: w.leave(err)}
+			return effect.Result{Err: w.leave(err)}
 		}
 	}
 	return r.took(w, <-w.ch) // the machine's own time-out is about to come
 }
 
 // took puts a waiter back whose result was taken, unless late may come yet.
-func (r *Replicator) took(w *waiter, res replicator.Result) replicator.Result {
+func (r *Replicator) took(w *waiter, res effect.Result) effect.Result {
 	if w.late.Stop() {
 		w.set(nil)
 		r.waiters.put(w)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 )
 
 // A result that comes after its caller has given up blocks nothing, and the next caller does not
@@ -18,8 +19,8 @@ func TestAResultThatComesTooLateMeetsNobody(t *testing.T) {
 		t.Fatal(res.Err)
 	}
 	r.took(w, res)
-	w.done(replicator.Result{ID: 1})
-	w.done(replicator.Result{ID: 2})
+	w.done(effect.Result{ID: 1})
+	w.done(effect.Result{ID: 2})
 	if next := r.waiters.get(); next == w {
 		t.Error("the next caller waits with the same")
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Preset is a consistent choice of all timers.
@@ -214,7 +214,7 @@ type Config struct {
 	// intervals from Preset. What the node itself sets must be left zero: Self, Disk, DurableKeys,
 	// Expire, WriteBehind and OperationTimeout. DigestSeed, FrameMax and GroupMax must be the same
 	// on all nodes.
-	Replication replicator.Config
+	Replication settings.Config
 
 	// Logger gets a line for each event of package events, those of discovery and gossip among
 	// them. Default: slog.Default().
@@ -268,7 +268,7 @@ func (c Config) withDefaults() Config {
 }
 
 // replication is the configuration of this node's Replicators, except the node's identity.
-func (c Config) replication() replicator.Config {
+func (c Config) replication() settings.Config {
 	r := c.Replication
 	if c.Preset == Local {
 		r.GossipInterval = cmp.Or(r.GossipInterval, 200*time.Millisecond)

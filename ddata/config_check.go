@@ -17,7 +17,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Validate reports everything that is wrong with the config, each fault with the name of its field.
@@ -141,7 +141,7 @@ func (c Config) checkReplication(fault func(field, format string, args ...any)) 
 		fault("Replication", "Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node "+
 			"itself")
 	}
-	if r.Defects != (replicator.Defects{}) {
+	if r.Defects != (settings.Defects{}) {
 		fault("Replication", "Defects are planted by the simulator only; a node runs with none")
 	}
 	r.Self, r.DurableKeys, r.Expire = 1, nil, nil

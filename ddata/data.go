@@ -109,7 +109,7 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 // not taken back and spreads on. The caller does not learn whether it had reached its level.
 //
 // At every level, WriteLocal too, the caller is held back while a member that answers is too far
-// behind with what this node wrote (replicator.Config.BacklogMax). A member that does not answer
+// behind with what this node wrote (settings.Config.BacklogMax). A member that does not answer
 // holds up no caller.
 //
 // Errors: those of Get, but that with ErrNoLease the write has happened here.

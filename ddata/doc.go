@@ -198,7 +198,7 @@
 // Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4
 // MiB), R.PushFlight, R.PushWindow, R.PendingMax, R.LogMax and R.LogBytesMax (what is kept to bring
 // members up to date without a repair, 262,144 events and 64 MiB), R.GapDelay, and those of
-// repairs, each with its default in replicator.Config.
+// repairs, each with its default in settings.Config.
 //
 // # How it is built
 //

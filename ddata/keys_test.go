@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Keys lists what holds something, of both spaces in one order, as it was when it was asked.
@@ -83,8 +84,8 @@ func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 
 func TestReplicationFaultsAreReported(t *testing.T) {
 	c := config("127.0.0.1:0", nil, 1)
-	c.Replication = replicator.Config{
-		Self: 7, FrameMax: 1 << 20, LogMax: -1, Defects: replicator.Defects{Store: crdt.Defects{UnionDrops: true}},
+	c.Replication = settings.Config{
+		Self: 7, FrameMax: 1 << 20, LogMax: -1, Defects: settings.Defects{Store: crdt.Defects{UnionDrops: true}},
 	}
 	err := c.Validate()
 	for _, want := range []string{"Self, Disk", "FrameMax is 1048576", "LogMax is -1", "Defects are planted"} {

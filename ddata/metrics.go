@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -49,7 +50,7 @@ var (
 	mMembership = countersOf[membership.Stats]("coterie_membership_")
 	mTransport  = countersOf[transport.Stats]("coterie_transport_")
 	mGossip     = countersOf[gossip.Stats]("coterie_gossip_")
-	mReplicator = countersOf[replicator.Stats]("coterie_replicator_", "role")
+	mReplicator = countersOf[effect.Stats]("coterie_replicator_", "role")
 )
 
 func gauge(name, help string, labels ...string) *events.Metric {

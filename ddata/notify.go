@@ -3,11 +3,11 @@ package ddata
 import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 )
 
 // Tell implements drivers.ReplicaHost.
-func (h *replicaHost) Tell(fx *replicator.Effects) {
+func (h *replicaHost) Tell(fx *effect.Effects) {
 	for _, s := range fx.Settled {
 		if s.Lost {
 			h.n.reports.emit(events.MajorityLost{Role: h.role, Settled: s})
@@ -35,12 +35,12 @@ func (h *replicaHost) Tell(fx *replicator.Effects) {
 	}
 }
 
-func (h *replicaHost) tellRepair(r replicator.Repair) {
-	if r.State == replicator.RepairBegan {
+func (h *replicaHost) tellRepair(r effect.Repair) {
+	if r.State == effect.RepairBegan {
 		h.n.reports.emit(events.RepairBegan{Role: h.role, Space: r.Space, Peer: view.UID(r.Peer)})
 		return
 	}
-	if h.times != nil && r.State == replicator.RepairDone {
+	if h.times != nil && r.State == effect.RepairDone {
 		h.times.repair.Observe(r.Took.Seconds())
 	}
 	h.n.reports.emit(events.RepairEnded{

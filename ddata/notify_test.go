@@ -13,7 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable/lmdb"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -29,16 +29,16 @@ func TestEffectsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = n.Close() // only this test calls the host from now on
-	fx := &replicator.Effects{
-		Settled:   []replicator.Settlement{{Epoch: 1}, {Epoch: 2, Lost: true}},
-		Large:     []replicator.LargeKey{{Key: "k", Bytes: 9}},
-		Diverged:  []replicator.Divergence{{Key: "k", Peer: 7, Dots: 2, Dot: crdt.Dot{Origin: 3, Seq: 4}}},
-		Malformed: []replicator.Malformed{{Peer: 7, Count: 5}},
-		Repairs: []replicator.Repair{
-			{Space: keyspace.Durable, Peer: 7}, {Peer: 7, State: replicator.RepairDone, Items: 3, Took: time.Second},
-			{Peer: 7, State: replicator.RepairBroken},
+	fx := &effect.Effects{
+		Settled:   []effect.Settlement{{Epoch: 1}, {Epoch: 2, Lost: true}},
+		Large:     []effect.LargeKey{{Key: "k", Bytes: 9}},
+		Diverged:  []effect.Divergence{{Key: "k", Peer: 7, Dots: 2, Dot: crdt.Dot{Origin: 3, Seq: 4}}},
+		Malformed: []effect.Malformed{{Peer: 7, Count: 5}},
+		Repairs: []effect.Repair{
+			{Space: keyspace.Durable, Peer: 7}, {Peer: 7, State: effect.RepairDone, Items: 3, Took: time.Second},
+			{Peer: 7, State: effect.RepairBroken},
 		},
-		Holding:  []replicator.Holding{{Peer: 7, Held: 4}},
+		Holding:  []effect.Holding{{Peer: 7, Held: 4}},
 		CaughtUp: true,
 	}
 	// are not told: the driver does as they say
@@ -52,7 +52,7 @@ func TestEffectsAreTold(t *testing.T) {
 	n.reports.listeners = []events.Listener{{Any: func(e events.Event) { got = append(got, e) }}}
 	h := n.replicas[DefaultRole].h
 	h.Tell(fx)
-	h.Send(replicator.Envelope{To: 12345, Msg: &wire.Done{}}, nil)
+	h.Send(effect.Envelope{To: 12345, Msg: &wire.Done{}}, nil)
 	h.Commit(storage.Batch{})
 	var all []events.Event
 	for _, e := range got {
@@ -79,8 +79,8 @@ func TestEffectsAreTold(t *testing.T) {
 		events.Diverged{Role: r, Key: "k", Dot: crdt.Dot{Origin: 3, Seq: 4}, Peer: peer, Dots: 2},
 		events.PeerMalformed{Role: r, Peer: peer, Count: 5},
 		events.RepairBegan{Role: r, Space: keyspace.Durable, Peer: peer},
-		events.RepairEnded{Role: r, Peer: peer, State: replicator.RepairDone, Items: 3, Took: time.Second},
-		events.RepairEnded{Role: r, Peer: peer, State: replicator.RepairBroken},
+		events.RepairEnded{Role: r, Peer: peer, State: effect.RepairDone, Items: 3, Took: time.Second},
+		events.RepairEnded{Role: r, Peer: peer, State: effect.RepairBroken},
 		events.WritersHeld{Role: r, Peer: peer, Held: 4},
 		events.CaughtUp{Role: r},
 		events.MessageUnsent{What: "replicator"},

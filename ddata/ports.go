@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -124,13 +125,13 @@ var (
 
 // Operate implements drivers.DataHost.
 func (p dataPort) Operate(level quorum.Level, timeout time.Duration,
-	in func(uint64, time.Duration) replicator.Input, done func(replicator.Result)) {
+	in func(uint64, time.Duration) replicator.Input, done func(effect.Result)) {
 	if timeout <= 0 {
 		timeout = p.r.n.cfg.RequestTimeout
 	}
 	id := p.r.number.Add(1)
 	if !p.r.loop.Post(request{in: in(id, timeout), id: id, level: level, done: done}) {
-		done(replicator.Result{Err: p.r.refusal()})
+		done(effect.Result{Err: p.r.refusal()})
 	}
 }
 

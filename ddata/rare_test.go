@@ -16,7 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/faulty"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -214,7 +214,7 @@ func TestARepairIsSeen(t *testing.T) {
 	var took []float64
 	has(t, w, func(e events.RepairEnded) bool {
 		took = append(took, e.Took.Seconds())
-		return e.Role == "backend" && e.State == replicator.RepairDone && e.Peer == first.UID() &&
+		return e.Role == "backend" && e.State == effect.RepairDone && e.Peer == first.UID() &&
 			e.Items == 100 && e.Took > 0
 	})
 	o := meter.of["coterie_repair_duration_seconds[backend]"]

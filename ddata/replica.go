@@ -19,6 +19,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/storage"
@@ -66,12 +67,12 @@ func (p *published) of(key string) *crdt.Snapshot { return p.snaps[p.routes.Spac
 // request is one input, with the caller that waits for its result.
 type request struct {
 	in    replicator.Input
-	from  runloop.Permit          // of another node's message
-	id    uint64                  // of an operation, by Replicator.number
-	level quorum.Level            // of it
-	done  func(replicator.Result) // of Update, Delete, Get
-	call  *ticket                 // of a request that can be withdrawn
-	do    func(*replicaHost)      // runs on the loop's goroutine instead of a step
+	from  runloop.Permit      // of another node's message
+	id    uint64              // of an operation, by Replicator.number
+	level quorum.Level        // of it
+	done  func(effect.Result) // of Update, Delete, Get
+	call  *ticket             // of a request that can be withdrawn
+	do    func(*replicaHost)  // runs on the loop's goroutine instead of a step
 }
 
 func newReplicator(n *Node, role string) (*Replicator, error) {
@@ -107,8 +108,8 @@ func (r *Replicator) Role() string { return r.role }
 
 // Stats returns the counters of this replica since the node was started. It waits for the replica's
 // goroutine, and does not disturb it otherwise.
-func (r *Replicator) Stats() replicator.Stats {
-	got := make(chan replicator.Stats, 1)
+func (r *Replicator) Stats() effect.Stats {
+	got := make(chan effect.Stats, 1)
 	r.loop.Force(request{do: func(h *replicaHost) { got <- h.d.Machine().Stats() }})
 	select {
 	case st := <-got:
@@ -138,7 +139,7 @@ func (r *Replicator) start() {
 // stop ends the loop and answers every caller that still waits.
 func (r *Replicator) stop() {
 	r.loop.Stop()
-	closed := replicator.Result{Err: r.refusal()}
+	closed := effect.Result{Err: r.refusal()}
 	r.h.d.Fail(closed)
 	for _, q := range r.loop.Rest() {
 		if q.done != nil {
@@ -237,7 +238,7 @@ type replicaHost struct {
 	subs  map[uint64]*subscription
 
 	times *times
-	stats latest[replicator.Stats]
+	stats latest[effect.Stats]
 }
 
 var (
@@ -252,7 +253,7 @@ func (h *replicaHost) Step(now time.Time, q request) {
 	case q.do != nil:
 		q.do(h)
 	case q.call != nil && q.call.gone:
-		q.done(replicator.Result{Err: replicator.ErrCancelled})
+		q.done(effect.Result{Err: replicator.ErrCancelled})
 	case q.done != nil:
 		if q.call != nil {
 			q.call.id = q.id
@@ -283,7 +284,7 @@ func (h *replicaHost) Changed() { h.r.version.Add(1) }
 func (h *replicaHost) HoldsLease() bool { return h.n.HoldsLease() }
 
 // Notify implements drivers.ReplicaHost.
-func (h *replicaHost) Notify(c replicator.Change) {
+func (h *replicaHost) Notify(c effect.Change) {
 	if s := h.subs[c.Sub]; s != nil {
 		s.offer(c)
 	}
@@ -316,9 +317,9 @@ func (h *replicaHost) Commit(b storage.Batch) {
 }
 
 // Send implements drivers.ReplicaHost.
-func (h *replicaHost) Send(e replicator.Envelope, payload []byte) {
+func (h *replicaHost) Send(e effect.Envelope, payload []byte) {
 	lane := transport.Control
-	if e.Lane == replicator.Bulk {
+	if e.Lane == effect.Bulk {
 		lane = transport.Bulk
 	}
 	if err := h.n.net.Send(transport.NodeID(e.To), lane, 0, h.r.ch, payload); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -76,7 +77,7 @@ func (r *Replicator) changes(ctx context.Context, key string, prefix bool) iter.
 			yield(Change[crdt.Reader]{}, r.wrap("watch", key, quorum.Local, err))
 			return
 		}
-		s := &subscription{latest: map[string]replicator.Change{}, wake: make(chan struct{}, 1)}
+		s := &subscription{latest: map[string]effect.Change{}, wake: make(chan struct{}, 1)}
 		s.open(r, key, prefix)
 		defer s.close(r)
 		for {
@@ -98,7 +99,7 @@ func (r *Replicator) changes(ctx context.Context, key string, prefix bool) iter.
 	}
 }
 
-func changeOf(c replicator.Change) Change[crdt.Reader] {
+func changeOf(c effect.Change) Change[crdt.Reader] {
 	ended := c.Reader.Deleted()
 	return Change[crdt.Reader]{Key: c.Key, Value: c.Reader, Deleted: c.Deleted || ended, Ended: ended}
 }
@@ -120,7 +121,7 @@ type subscription struct {
 
 	mu     sync.Mutex
 	order  []string
-	latest map[string]replicator.Change
+	latest map[string]effect.Change
 }
 
 func (s *subscription) open(r *Replicator, key string, prefix bool) {
@@ -143,7 +144,7 @@ func (s *subscription) close(r *Replicator) {
 }
 
 // offer takes a change from the driver's goroutine.
-func (s *subscription) offer(c replicator.Change) {
+func (s *subscription) offer(c effect.Change) {
 	if s.follow != nil {
 		s.follow(c.Key, c.Reader)
 		return
@@ -160,10 +161,10 @@ func (s *subscription) offer(c replicator.Change) {
 	}
 }
 
-func (s *subscription) take() []replicator.Change {
+func (s *subscription) take() []effect.Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cs := make([]replicator.Change, len(s.order))
+	cs := make([]effect.Change, len(s.order))
 	for i, k := range s.order {
 		cs[i] = s.latest[k]
 	}

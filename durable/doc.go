@@ -32,7 +32,7 @@
 //
 // A store has one mode: what waited during one sync is committed by the next, together, and an
 // answer comes after the sync. A caller that wants fewer syncs commits less often:
-// replicator.Config.WriteBehind (ddata.Config.WriteBehind) lets a batch gather for an interval.
+// settings.Config.WriteBehind (ddata.Config.WriteBehind) lets a batch gather for an interval.
 // There is no mode in which something is acknowledged and not yet synced, nor one that syncs only
 // now and then: LMDB uses the pages of old versions again at once, so that a cut of power between
 // two syncs can destroy what was synced before, too.

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -52,18 +54,18 @@ func TestOneDotStandsForOneItem(t *testing.T) {
 
 // What a peer sends and makes no sense is counted at once, and told once a minute.
 func TestMalformedMessagesAreTold(t *testing.T) {
-	w := cluster(t, 2, Config{})
+	w := cluster(t, 2, settings.Config{})
 	a := w.nodes[0]
 	for range 5 {
 		a.step(Receive{From: 2})
 		a.step(Receive{From: 2, Msg: &wire.Fetch{Epoch: 1}})
 	}
-	if a.m.site.stats.Malformed != 10 || !slices.Equal(a.odd, []Malformed{{2, 1}}) {
+	if a.m.site.stats.Malformed != 10 || !slices.Equal(a.odd, []effect.Malformed{{Peer: 2, Count: 1}}) {
 		t.Fatalf("counted %d, told %v", a.m.site.stats.Malformed, a.odd)
 	}
 	w.advance(malformedEach)
 	a.step(Receive{From: 2})
-	if !slices.Equal(a.odd, []Malformed{{2, 1}, {2, 11}}) {
+	if !slices.Equal(a.odd, []effect.Malformed{{Peer: 2, Count: 1}, {Peer: 2, Count: 11}}) {
 		t.Fatalf("told %v", a.odd)
 	}
 }

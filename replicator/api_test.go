@@ -12,17 +12,18 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 func TestConfigFaultsAreReportedTogether(t *testing.T) {
-	err := Config{DurableKeys: []string{""}, FrameMax: 1, RetryInterval: -1, PendingMax: -1}.Validate()
+	err := settings.Config{DurableKeys: []string{""}, FrameMax: 1, RetryInterval: -1, PendingMax: -1}.Validate()
 	for _, want := range []string{"Self", "DurableKeys", "FrameMax", "RetryInterval", "PendingMax"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not reported: %v", want, err)
 		}
 	}
-	if _, err := New(Config{}, rand.New(rand.NewPCG(1, 1)), Loaded{}); err == nil {
+	if _, err := New(settings.Config{}, rand.New(rand.NewPCG(1, 1)), Loaded{}); err == nil {
 		t.Error("a machine without a self")
 	}
 }
@@ -30,7 +31,7 @@ func TestConfigFaultsAreReportedTogether(t *testing.T) {
 func TestRowsThatDoNotBelongTogetherAreRefused(t *testing.T) {
 	c := &crdt.Clock{}
 	c.AddRange(1, 1, 1)
-	_, err := New(Config{Self: 2}, rand.New(rand.NewPCG(1, 1)), Loaded{Clock: c, Digest: crdt.Digest{1, 1}})
+	_, err := New(settings.Config{Self: 2}, rand.New(rand.NewPCG(1, 1)), Loaded{Clock: c, Digest: crdt.Digest{1, 1}})
 	if !errors.Is(err, crdt.ErrDigest) {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestSubscriptionsGetTheValueAndThenChanges(t *testing.T) {
 // Nothing is sent when a step leaves a key as it was; prefixes that overlap are all served, and so
 // is the key itself.
 func TestSubscriptionsHearNothingWhenNothingChanged(t *testing.T) {
-	w := cluster(t, 2, Config{})
+	w := cluster(t, 2, settings.Config{})
 	a, b := w.nodes[0], w.nodes[1]
 	for i, prefix := range []string{"", "a", "ab", "abc", "b"} {
 		b.step(Subscribe{ID: uint64(i + 1), Prefix: prefix, All: true})
@@ -133,7 +134,7 @@ func TestSubscriptionsHearNothingWhenNothingChanged(t *testing.T) {
 // itself; a deleted one begins anew.
 func TestLargeKeysAreToldOf(t *testing.T) {
 	for _, key := range []string{"s", "d/s"} {
-		w := cluster(t, 2, Config{DurableKeys: []string{"d/*"}, LargeKey: 1000})
+		w := cluster(t, 2, settings.Config{DurableKeys: []string{"d/*"}, LargeKey: 1000})
 		b, told := w.nodes[1], []int{}
 		fill := func() {
 			for i := range 100 {
@@ -168,7 +169,7 @@ func TestLargeKeysAreToldOf(t *testing.T) {
 		}
 	}
 	for _, r := range []struct{ most, want int }{{-1, 0}, {0, 1}} { // never; the default of 1 MiB
-		w := cluster(t, 1, Config{LargeKey: r.most})
+		w := cluster(t, 1, settings.Config{LargeKey: r.most})
 		a := w.nodes[0]
 		a.step(Update{ID: 1, Key: "s", Mutate: func(tx *crdt.Tx) error {
 			for i := range 300 {
@@ -187,7 +188,7 @@ func TestLargeKeysAreToldOf(t *testing.T) {
 
 // Type clash on one key: an error to the caller, never a crash.
 func TestTypeClashIsAnErrorToTheCaller(t *testing.T) {
-	w := cluster(t, 2, Config{})
+	w := cluster(t, 2, settings.Config{})
 	a, b := w.nodes[0], w.nodes[1]
 	a.put("s", "x", quorum.All)
 	w.quiet()
@@ -211,7 +212,7 @@ func TestTypeClashIsAnErrorToTheCaller(t *testing.T) {
 }
 
 func TestErrorsOfCallersChangeNothing(t *testing.T) {
-	w := cluster(t, 2, Config{PendingMax: 2})
+	w := cluster(t, 2, settings.Config{PendingMax: 2})
 	a := w.nodes[0]
 	mine := errors.New("mine")
 	a.step(Update{ID: 1, Key: "s", Mutate: func(tx *crdt.Tx) error { _ = addOne.Mutator(tx).Add("x"); return mine }})
@@ -259,7 +260,7 @@ func TestWriteThatChangesNothingWaitsForWhatItFound(t *testing.T) {
 
 // A partition must not let the log, a queue or a buffer grow without bound.
 func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
-	w := cluster(t, 3, Config{LogMax: 100, PushWindow: 4096, BacklogMax: 16384, FrameMax: 1024})
+	w := cluster(t, 3, settings.Config{LogMax: 100, PushWindow: 4096, BacklogMax: 16384, FrameMax: 1024})
 	a, c := w.nodes[0], w.nodes[2]
 	w.isolate(3)
 	sent := 0
@@ -342,7 +343,7 @@ func TestLogOfOneAloneIsTrimmed(t *testing.T) {
 // LogBytesMax bounds the log while a peer is away, as LogMax does.
 func TestLogIsBoundedInBytes(t *testing.T) {
 	for _, r := range []struct{ bytesMax, least, most int }{{0, 50, 50}, {2000, 1, 10}} {
-		w := cluster(t, 2, Config{LogBytesMax: r.bytesMax})
+		w := cluster(t, 2, settings.Config{LogBytesMax: r.bytesMax})
 		w.isolate(2)
 		for i := range 50 {
 			w.nodes[0].put("s", fmt.Sprintf("%0400d", i), quorum.Local)

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -38,7 +39,7 @@ func newLab(b *testing.B, n int) *lab {
 	var ids []crdt.Origin
 	for i := range n {
 		id := crdt.Origin(i + 1)
-		m, err := New(Config{Self: id}, rand.New(rand.NewPCG(1, uint64(i))), Loaded{})
+		m, err := New(settings.Config{Self: id}, rand.New(rand.NewPCG(1, uint64(i))), Loaded{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -155,7 +156,7 @@ func BenchmarkRepairEmpty(b *testing.B) {
 	for b.Loop() {
 		next++
 		epoch++
-		l.ms[next], _ = New(Config{Self: next}, rand.New(rand.NewPCG(1, 2)), Loaded{})
+		l.ms[next], _ = New(settings.Config{Self: next}, rand.New(rand.NewPCG(1, 2)), Loaded{})
 		v := viewOf(epoch, 1).with(next)
 		l.step(1, Install{v})
 		l.step(next, Install{v})

@@ -8,12 +8,14 @@ import (
 
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Cancel ends what waits for acks, for the own disk, for answers, for agreement, and what is held
 // back, and leaves no trace of it but the write itself.
 func TestCancelFreesWhatWaits(t *testing.T) {
-	cfg := Config{DurableKeys: []string{"d/*"}, BacklogMax: 512, PushWindow: 512, PushFlight: 1, PendingMax: 100,
+	cfg := settings.Config{DurableKeys: []string{"d/*"}, BacklogMax: 512, PushWindow: 512,
+		PushFlight: 1, PendingMax: 100,
 		OperationTimeout: time.Hour,
 		RetryInterval:    time.Minute}
 	w := cluster(t, 3, cfg)

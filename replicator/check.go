@@ -65,7 +65,8 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 
 func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
 	for _, c := range clocks {
-		if c != nil && (c.LastEvent(m.site.cfg.Self) > m.spaces[s].rep.Seq() || s == keyspace.Volatile && c.HasMoved()) {
+		if c != nil && (c.LastEvent(m.site.cfg.Self) > m.spaces[s].rep.Seq() ||
+			s == keyspace.Volatile && c.HasMoved()) {
 			return false
 		}
 	}
@@ -86,7 +87,8 @@ func (m *Machine) Check() error {
 		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.cfg.Self), err)
 	}
 	if n := m.ops.pending(); n > m.site.cfg.PendingMax {
-		return fmt.Errorf("replicator %s: %d pending, at most %d", wire.Short(m.site.cfg.Self), n, m.site.cfg.PendingMax)
+		return fmt.Errorf("replicator %s: %d pending, at most %d",
+			wire.Short(m.site.cfg.Self), n, m.site.cfg.PendingMax)
 	}
 	if m.donating.donors.Len() > m.site.cfg.DonorsMax {
 		return fmt.Errorf("replicator %s: %d donations, at most %d",

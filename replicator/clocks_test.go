@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -118,7 +119,7 @@ func TestLargeClocksFindAPlaceBesideGroups(t *testing.T) {
 		clock.AddRange(i+1, 1, 1000)
 	}
 	dropped := a.m.site.stats.FlowsDropped
-	a.m.site.send(p, Bulk, &wire.Head{Epoch: 1, Session: 7, Clock: clock})
+	a.m.site.send(p, effect.Bulk, &wire.Head{Epoch: 1, Session: 7, Clock: clock})
 	if a.m.site.stats.FlowsDropped != dropped || !p.flows.Carries(7) {
 		t.Fatalf("the clock found no place: %d dropped", a.m.site.stats.FlowsDropped-dropped)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -138,7 +139,8 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 func (x *compares) ask(p *peer) {
 	c, l := x.comparing, p.link(x.r.id)
 	msg := &wire.Compare{
-		Epoch: x.r.view.Epoch, Space: x.r.id, ID: c.id, Hash: c.hash, More: c.clock, Hold: uint32(c.hold.Microseconds()),
+		Epoch: x.r.view.Epoch, Space: x.r.id, ID: c.id, Hash: c.hash, More: c.clock,
+		Hold: uint32(c.hold.Microseconds()),
 	}
 	if l.told != nil {
 		msg.More = c.clock.Minus(l.told)
@@ -147,7 +149,7 @@ func (x *compares) ask(p *peer) {
 	for i := range c.keys {
 		msg.Keys = append(msg.Keys, c.keys[i].key)
 	}
-	x.r.send(p, Prompt, msg)
+	x.r.send(p, effect.Prompt, msg)
 }
 
 // onCompare answers with what counts at one side only. One that has not caught up does not answer
@@ -167,7 +169,7 @@ func (x *compares) onCompare(p *peer, msg *wire.Compare) {
 	reply := &wire.Compared{Epoch: x.r.view.Epoch, Space: x.r.id, ID: msg.ID}
 	if l.theirs.Hash() != msg.Hash { // something that was told is lost, or still on its way
 		l.theirs = crdt.Clock{}
-		x.r.send(p, Prompt, reply)
+		x.r.send(p, effect.Prompt, reply)
 		return
 	}
 	x.r.learnContent(p, &l.theirs)
@@ -187,7 +189,7 @@ func (x *compares) onCompare(p *peer, msg *wire.Compare) {
 			reply.Differ = append(reply.Differ, uint32(i))
 		}
 	}
-	x.r.send(p, Prompt, reply)
+	x.r.send(p, effect.Prompt, reply)
 }
 
 // onCompared takes a vote, and fetches what the voter has beyond this replica.

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 )
 
@@ -15,7 +16,7 @@ import (
 // left, with batches of few rows.
 func inParts(t *testing.T, same, added, removed int) (w *world, a, b *node) {
 	t.Helper()
-	w = cluster(t, 2, Config{
+	w = cluster(t, 2, settings.Config{
 		DurableKeys: []string{"d/*"}, LogMax: 1, PushWindow: 512, PushFlight: 1,
 		BatchRowsMax: 16, BatchBytesMax: 1 << 10,
 	})
@@ -50,7 +51,7 @@ func smallParts(t *testing.T, w *world) {
 				bytes += storage.Cost(it)
 			}
 			if rows := len(b.Put) + len(b.Drop); rows > w.cfg.BatchRowsMax ||
-				bytes > w.cfg.withDefaults().BatchBytesMax ||
+				bytes > w.cfg.WithDefaults().BatchBytesMax ||
 				b.Mark != nil && b.Mark.Len() > uint64(w.cfg.BatchRowsMax) {
 				t.Fatalf("a batch of %d rows and %d bytes: %v", rows, bytes, b)
 			}
@@ -178,7 +179,9 @@ func TestCrashWhileClearingAway(t *testing.T) {
 // A part that fails is tried again; callers are told, and nothing is acknowledged before the clock
 // is on disk. What happens meanwhile goes with the next batch.
 func TestPartThatFails(t *testing.T) {
-	w := cluster(t, 1, Config{DurableKeys: []string{"d/*"}, BatchRowsMax: 4, RetryInterval: 100 * time.Millisecond})
+	w := cluster(t, 1, settings.Config{
+		DurableKeys: []string{"d/*"}, BatchRowsMax: 4, RetryInterval: 100 * time.Millisecond,
+	})
 	a := w.nodes[0]
 	smallParts(t, w)
 	a.disk.bad = true
@@ -212,7 +215,7 @@ func TestPartThatFails(t *testing.T) {
 
 // A union puts rows within the clock that is on disk: they count at once, one by one.
 func TestUnionLargerThanABatch(t *testing.T) {
-	w := newWorld(t, 1, Config{DurableKeys: []string{"d/*"}, BatchRowsMax: 8})
+	w := newWorld(t, 1, settings.Config{DurableKeys: []string{"d/*"}, BatchRowsMax: 8})
 	full := w.start(1, nil, 1)
 	full.step(Install{founded(1, 1)})
 	for i := range 60 {

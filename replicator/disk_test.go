@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Fewer commits, never an early ack: with WriteBehind a replica sends its disk one batch per
@@ -15,7 +16,7 @@ import (
 // committed.
 func TestWriteBehindCommitsLessOftenAndNeverAcksEarly(t *testing.T) {
 	const interval = 200 * time.Millisecond
-	w := cluster(t, 3, Config{DurableKeys: []string{"d/*"}, WriteBehind: interval})
+	w := cluster(t, 3, settings.Config{DurableKeys: []string{"d/*"}, WriteBehind: interval})
 	a := w.nodes[0]
 	first := a.put("d/s", "first", quorum.Majority)
 	w.quiet()
@@ -59,7 +60,7 @@ func TestWriteBehindCommitsLessOftenAndNeverAcksEarly(t *testing.T) {
 
 // What is put and removed again within the interval is never written.
 func TestWriteBehindDoesNotWriteWhatIsGoneAgain(t *testing.T) {
-	w := cluster(t, 1, Config{DurableKeys: []string{"d/*"}, WriteBehind: time.Second})
+	w := cluster(t, 1, settings.Config{DurableKeys: []string{"d/*"}, WriteBehind: time.Second})
 	a := w.nodes[0]
 	a.put("d/s", "first", quorum.Local)
 	w.quiet()
@@ -77,7 +78,7 @@ func TestWriteBehindDoesNotWriteWhatIsGoneAgain(t *testing.T) {
 // A batch that failed is not tried again before RetryInterval, nor before WriteBehind.
 func TestWriteBehindAndRetryBothHold(t *testing.T) {
 	for _, behind := range []time.Duration{0, 50 * time.Millisecond, time.Second} {
-		cfg := Config{DurableKeys: []string{"d/*"}, WriteBehind: behind, RetryInterval: 100 * time.Millisecond}
+		cfg := settings.Config{DurableKeys: []string{"d/*"}, WriteBehind: behind, RetryInterval: 100 * time.Millisecond}
 		w := cluster(t, 1, cfg)
 		a := w.nodes[0]
 		a.disk.bad = true
@@ -118,7 +119,7 @@ func answered(n *node, ids ...uint64) (count int) {
 // What is dropped while a batch is out is dropped on disk also when that batch fails: an item of
 // the failed batch, and one of an earlier batch.
 func TestFailedBatchKeepsLaterDrops(t *testing.T) {
-	w := cluster(t, 1, Config{DurableKeys: []string{"d/*"}, RetryInterval: 100 * time.Millisecond})
+	w := cluster(t, 1, settings.Config{DurableKeys: []string{"d/*"}, RetryInterval: 100 * time.Millisecond})
 	a := w.nodes[0]
 	a.put("d/s", "earlier", quorum.Local)
 	w.quiet()

@@ -5,7 +5,7 @@
 // # Nouns
 //
 // A [Machine] is one Replicator: one role on one node. It has two spaces, [keyspace.Volatile] and
-// [keyspace.Durable]. [Config].DurableKeys and [View].Durable say which keys live where
+// [keyspace.Durable]. [settings.Config].DurableKeys and [View].Durable say which keys live where
 // ([keyspace.Routes]). Each space is a replica of package crdt, with its own clock, log and digest.
 // The spaces are separate because a restart that loses only the volatile half must not claim to
 // have seen it. A [Peer] is another member of the installed [View]. It is named by its origin, the
@@ -46,9 +46,9 @@
 // goes in parts like a large group. It goes before the groups that wait, so that it never holds up
 // the lane of acks.
 //
-// Back-pressure (hold.go): while a peer that answers is [Config].BacklogMax bytes behind, updates
-// are held back at every level. A held update has not happened yet: its caller waits, or gets
-// [ErrOverloaded] when its time is up. A peer that is unreachable, or has not answered for
+// Back-pressure (hold.go): while a peer that answers is [settings.Config].BacklogMax bytes behind,
+// updates are held back at every level. A held update has not happened yet: its caller waits, or
+// gets [ErrOverloaded] when its time is up. A peer that is unreachable, or has not answered for
 // RetryInterval, does not hold updates back. The log bounds what is kept for that peer, and a
 // repair helps it later.
 //
@@ -64,10 +64,10 @@
 // Reads (read.go): a quorum read asks with the hash of the content clock. The answer is "same", or
 // the dots that the asker may lack. What is missing is fetched, and the read is answered when the
 // own content contains as many answers as the level needs. A read asks as many replicas as it needs
-// and a spare one. It asks reachable ones before the others and, with [Config].PreferOldest, the
-// oldest first. It asks all of them when those have not answered in time. So a responder that dies
-// is replaced by another, which answers with its own clock. Reads that begin while others are out
-// share the next round.
+// and a spare one. It asks reachable ones before the others and, with
+// [settings.Config].PreferOldest, the oldest first. It asks all of them when those have not
+// answered in time. So a responder that dies is replaced by another, which answers with its own
+// clock. Reads that begin while others are out share the next round.
 //
 // Linearizable reads (compare.go): the reader pins its state of the key and sends its clock, as a
 // difference to the clock that it sent before. Each peer that is asked answers with what counts at
@@ -132,11 +132,11 @@
 // ordinary events. What belongs to a node (crdt.NodeSet, crdt.NodeMap) is shown as long as the node
 // is a member of the installed view. A view without the node hides it at once; the oldest then
 // removes it. Beside the marker of a [DeleteForever] nothing is shown, and the oldest removes what
-// comes there. A key that [Config].Expire gives a time is removed when no write to it has come for
-// so long. Replicas do not decide this by a look at the clock, because every replica has another.
-// The oldest decides it, after it has learned what a majority knows of the key. In the volatile
-// space, what members that are permanently gone have counted is folded, when all remaining members
-// have told that they know it.
+// comes there. A key that [settings.Config].Expire gives a time is removed when no write to it has
+// come for so long. Replicas do not decide this by a look at the clock, because every replica has
+// another. The oldest decides it, after it has learned what a majority knows of the key. In the
+// volatile space, what members that are permanently gone have counted is folded, when all remaining
+// members have told that they know it.
 //
 // # Rules
 //
@@ -186,8 +186,8 @@
 //     durable, it is on the disk of every member that was in the view before it.
 //   - Replicas with equal clocks hold equal items; replicas that can talk come to have equal
 //     clocks.
-//   - Nothing that a peer sends makes the machine panic; what makes no sense is counted in [Stats]
-//     and dropped.
+//   - Nothing that a peer sends makes the machine panic; what makes no sense is counted in
+//     [effect.Stats] and dropped.
 //   - Queues, buffers and what is on its way are bounded; past the bounds callers get
 //     [ErrOverloaded] and peers are served from the log.
 //
@@ -218,8 +218,8 @@
 //   - Nothing is promised of To(n) across a change of views beyond the n replicas that acknowledged
 //     it.
 //   - When all nodes of a role are gone while other roles keep the cluster alive, the next node of
-//     the role starts with what its own disk holds ([Settlement].Lost). What only the others had
-//     acknowledged is missing until they return.
+//     the role starts with what its own disk holds ([effect.Settlement].Lost). What only the others
+//     had acknowledged is missing until they return.
 //   - What belongs to a node is shown by the view that is installed. A node with an older view
 //     shows what others hide already, and does not yet show what a joiner has put. A process that
 //     starts again has put nothing.

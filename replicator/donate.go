@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -29,11 +30,11 @@ func (d *donating) onPull(p *peer, msg *wire.Pull) {
 	s.learnContent(p, msg.Content)
 	if p.id < d.cfg.Self {
 		if since, yields := s.repairs.puller.Yield(p.id); yields {
-			s.repairs.tell(p.id, RepairYielded, 0, since)
+			s.repairs.tell(p.id, effect.RepairYielded, 0, since)
 		}
 	}
 	n.Touch(d.now.Add(d.cfg.DonorExpiry))
-	d.send(p, Bulk, &wire.Head{
+	d.send(p, effect.Bulk, &wire.Head{
 		Epoch: d.view.Epoch, Space: s.id, Session: n.Session, Clock: n.Pin.Clock(), Digest: n.Pin.Digest(),
 		Items: uint64(n.Pin.Len()),
 	})
@@ -46,14 +47,14 @@ func (d *donating) onPull(p *peer, msg *wire.Pull) {
 }
 
 func (d *donating) refuse(p *peer, s keyspace.Space, session uint64) {
-	d.send(p, Prompt, &wire.Refuse{Epoch: d.view.Epoch, Space: s, Session: session})
+	d.send(p, effect.Prompt, &wire.Refuse{Epoch: d.view.Epoch, Space: s, Session: session})
 }
 
 // workFor makes cells that a puller wants, and sends them.
 func (d *donating) workFor(n *repair.Donation) {
 	p := d.peer(n.To)
 	n.Work(d.cfg.FrameMax, func(c repair.Cells) {
-		d.send(p, Bulk, &wire.Cells{
+		d.send(p, effect.Bulk, &wire.Cells{
 			Epoch: d.view.Epoch, Space: keyspace.Space(n.Space), Session: n.Session, Key: c.Key,
 			From: c.From, Cells: c.Cells,
 		})
@@ -118,7 +119,7 @@ func (d *donating) sendItems(p *peer, s keyspace.Space, session uint64, a repair
 		Sums: a.Sums, Items: a.Items,
 	}
 	if bytes <= d.cfg.FrameMax {
-		d.send(p, Bulk, msg)
+		d.send(p, effect.Bulk, msg)
 		return
 	}
 	if !d.sendLarge(p, msg, bytes) {

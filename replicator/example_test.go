@@ -8,8 +8,10 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Two machines, and a loop that carries their messages. A real driver also has disks and timers.
@@ -18,7 +20,7 @@ func Example() {
 	view := replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: 1}, {ID: 2}}}
 	type letter struct {
 		from crdt.Origin
-		replicator.Envelope
+		effect.Envelope
 	}
 	var mail []letter
 	step := func(id crdt.Origin, in replicator.Input) {
@@ -42,7 +44,7 @@ func Example() {
 	}
 
 	for id := crdt.Origin(1); id <= 2; id++ {
-		m, err := replicator.New(replicator.Config{Self: id}, rand.New(rand.NewPCG(1, uint64(id))), replicator.Loaded{})
+		m, err := replicator.New(settings.Config{Self: id}, rand.New(rand.NewPCG(1, uint64(id))), replicator.Loaded{})
 		if err != nil {
 			panic(err)
 		}

@@ -9,10 +9,11 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-var fleeting = Config{DurableKeys: []string{"d/*"},
+var fleeting = settings.Config{DurableKeys: []string{"d/*"},
 	Expire: map[string]time.Duration{"x/*": time.Minute, "d/x/*": time.Minute, "x/long/*": time.Hour,
 		"x/long/not": time.Minute}}
 
@@ -113,7 +114,7 @@ func TestConcurrentWriteSurvivesExpiry(t *testing.T) {
 
 // An oldest voter that is cut off removes nothing, because the others may have written.
 func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
-	for _, f := range []Defects{{}, {ExpireUnasked: true}} {
+	for _, f := range []settings.Defects{{}, {ExpireUnasked: true}} {
 		cfg := fleeting
 		cfg.Defects = f
 		w := cluster(t, 3, cfg)
@@ -142,15 +143,15 @@ func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
 // A write that a majority has acknowledged and that the oldest has not heard of keeps the key
 // alive.
 func TestTheOldestAsksBeforeAKeyExpires(t *testing.T) {
-	if !keptByAMajority(t, Defects{}) {
+	if !keptByAMajority(t, settings.Defects{}) {
 		t.Error("it has expired")
 	}
-	if keptByAMajority(t, Defects{ExpireUnasked: true}) {
+	if keptByAMajority(t, settings.Defects{ExpireUnasked: true}) {
 		t.Error("the planted defect went unnoticed")
 	}
 }
 
-func keptByAMajority(t *testing.T, f Defects) bool {
+func keptByAMajority(t *testing.T, f settings.Defects) bool {
 	cfg := fleeting
 	cfg.Defects = f
 	w := cluster(t, 3, cfg)
@@ -232,7 +233,8 @@ func TestManyKeysExpireInTurns(t *testing.T) {
 	}
 	w.quiet()
 	w.advance(time.Minute + 5*time.Second)
-	if n := len(slices.Collect(a.m.Snapshot(keyspace.Volatile).Keys(""))); n != 0 || a.m.site.stats.Expired != 3*tidyKeys {
+	if n := len(slices.Collect(a.m.Snapshot(keyspace.Volatile).Keys(""))); n != 0 ||
+		a.m.site.stats.Expired != 3*tidyKeys {
 		t.Fatalf("%d are left, %d expired", n, a.m.site.stats.Expired)
 	}
 }
@@ -318,7 +320,7 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 // Rules that differ do no harm: those of the oldest voter count, and the next oldest begins with
 // its own.
 func TestTheRulesOfTheOldestCount(t *testing.T) {
-	w := newWorld(t, 1, Config{Expire: map[string]time.Duration{"x": time.Hour}})
+	w := newWorld(t, 1, settings.Config{Expire: map[string]time.Duration{"x": time.Hour}})
 	a := w.start(1, nil, 1)
 	w.cfg.Expire = map[string]time.Duration{"x": time.Minute, "y": time.Minute}
 	b, c := w.start(2, nil, 2), w.start(3, nil, 3)

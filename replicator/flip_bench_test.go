@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // BenchmarkFlip says how long the longest step of a replica lasts that repairs a million items: the
@@ -80,7 +81,7 @@ func BenchmarkFlip(b *testing.B) {
 
 // add starts a machine without a view.
 func (l *lab) add(b *testing.B, id crdt.Origin) {
-	m, err := New(Config{Self: id, DurableKeys: l.durable}, rand.New(rand.NewPCG(1, uint64(id))), Loaded{})
+	m, err := New(settings.Config{Self: id, DurableKeys: l.durable}, rand.New(rand.NewPCG(1, uint64(id))), Loaded{})
 	if err != nil {
 		b.Fatal(err)
 	}

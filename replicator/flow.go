@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -65,7 +66,7 @@ func (f *transit) onPart(p *peer, msg *wire.Part) wire.Message {
 		f.arm(dropAt)
 	}
 	flow, next := p.coming.Next()
-	f.send(p, Prompt, &wire.PartAck{Epoch: f.view.Epoch, Flow: flow, Next: next})
+	f.send(p, effect.Prompt, &wire.PartAck{Epoch: f.view.Epoch, Flow: flow, Next: next})
 	if arrival != push.Complete {
 		return nil
 	}

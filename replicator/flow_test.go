@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -56,7 +57,7 @@ func (w *world) begun() map[[2]crdt.Origin]int {
 
 // slowLine is a configuration in which a large group takes many round trips, and everything that
 // could send it a second time comes often.
-var slowLine = Config{
+var slowLine = settings.Config{
 	FrameMax: 512, PieceWindow: 2, RetryInterval: 20 * time.Millisecond,
 	GossipInterval: 20 * time.Millisecond, BacklogMax: 4096,
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -126,8 +127,8 @@ func (w *countWorld) do(n *node, key string, by uint64) {
 	w.check(n)
 }
 
-func newCountWorld(seed uint64, f Defects) *countWorld {
-	cfg := Config{GossipInterval: 300 * time.Millisecond, RetryInterval: 50 * time.Millisecond, Defects: f}
+func newCountWorld(seed uint64, f settings.Defects) *countWorld {
+	cfg := settings.Config{GossipInterval: 300 * time.Millisecond, RetryInterval: 50 * time.Millisecond, Defects: f}
 	w := &countWorld{world: newWorld(thrower{}, seed, cfg), rng: rand.New(rand.NewPCG(seed, 99))}
 	w.after = w.check
 	if w.chance(3) {
@@ -337,7 +338,7 @@ func (w *countWorld) decideHealed() {
 }
 
 // runCounts plays a world and says what failed.
-func runCounts(seed uint64, f Defects, steps int) (folded uint64, err error) {
+func runCounts(seed uint64, f settings.Defects, steps int) (folded uint64, err error) {
 	w := newCountWorld(seed, f)
 	defer func() {
 		switch p := recover().(type) {
@@ -363,7 +364,7 @@ func runCounts(seed uint64, f Defects, steps int) (folded uint64, err error) {
 func TestFoldsNeverChangeASum(t *testing.T) {
 	folded := uint64(0)
 	for seed := range uint64(20) {
-		n, err := runCounts(seed, Defects{}, 2000)
+		n, err := runCounts(seed, settings.Defects{}, 2000)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -376,7 +377,7 @@ func TestFoldsNeverChangeASum(t *testing.T) {
 
 func TestFoldsWithoutAskingAreNoticed(t *testing.T) {
 	for seed := range uint64(60) {
-		if _, err := runCounts(seed, Defects{FoldUnasked: true}, 2000); err != nil {
+		if _, err := runCounts(seed, settings.Defects{FoldUnasked: true}, 2000); err != nil {
 			t.Logf("seed %d: %.200v", seed, err)
 			return
 		}

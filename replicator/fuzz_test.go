@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -88,7 +89,7 @@ type stepPlay struct {
 
 // newStepPlay begins a world of three.
 func newStepPlay(t *testing.T, b []byte) *stepPlay {
-	cfg := Config{
+	cfg := settings.Config{
 		DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{
 			"v/x*": 2 * time.Second, "d/x*": 3 * time.Second,
 		}, PreferOldest: true,
@@ -360,7 +361,8 @@ func (p *stepPlay) bounded(n *node) {
 	}
 	for _, o := range m.site.peers {
 		for _, groups := range []bool{true, false} {
-			if n, bytes := o.flows.Waiting(groups); o.coming.Bytes() > m.site.flowMax() || bytes > m.site.cfg.GroupMax && n > 1 {
+			if n, bytes := o.flows.Waiting(groups); o.coming.Bytes() > m.site.flowMax() ||
+				bytes > m.site.cfg.GroupMax && n > 1 {
 				p.t.Fatalf("%d bytes have come, %d wait\n%v", o.coming.Bytes(), bytes, m)
 			}
 		}

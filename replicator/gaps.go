@@ -2,6 +2,7 @@ package replicator
 
 import (
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -42,7 +43,7 @@ func (g *gaps) fill(p *peer, clock *crdt.Clock) {
 		// or a group is too large to be put together there: a repair brings its items one by one,
 		// and takes them whole
 		if !covered {
-			g.r.send(p, Prompt, &wire.LogTruncated{Epoch: g.r.view.Epoch, Space: g.r.id})
+			g.r.send(p, effect.Prompt, &wire.LogTruncated{Epoch: g.r.view.Epoch, Space: g.r.id})
 			return
 		}
 		if !filled {
@@ -66,7 +67,7 @@ func (g *gaps) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool) 
 			ok = g.r.sendLarge(p, part.msg, part.bytes)
 			continue
 		}
-		g.r.send(p, Bulk, part.msg)
+		g.r.send(p, effect.Bulk, part.msg)
 		last = part.msg
 	}
 	if last != nil {
@@ -85,7 +86,7 @@ func (g *gaps) fetch(p *peer, extra *crdt.Clock) {
 		return
 	}
 	g.wanted.Join(missing)
-	g.r.send(p, Prompt, &wire.Fetch{Epoch: g.r.view.Epoch, Space: g.r.id, Dots: missing})
+	g.r.send(p, effect.Prompt, &wire.Fetch{Epoch: g.r.view.Epoch, Space: g.r.id, Dots: missing})
 }
 
 // askAgain forgets what was fetched and has not come: it may be fetched again.

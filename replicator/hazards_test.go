@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -13,7 +14,7 @@ import (
 // claimed to (with one clock for both spaces), a repair would take what it lacks for removed, and
 // delete it everywhere. It makes so much while it is cut off that the others must repair from it.
 func TestComingBackWithDurableRowsDeletesNothingVolatile(t *testing.T) {
-	w := cluster(t, 3, Config{DurableKeys: durableD.DurableKeys, LogMax: 1, FrameMax: 512, PushWindow: 512})
+	w := cluster(t, 3, settings.Config{DurableKeys: durableD.DurableKeys, LogMax: 1, FrameMax: 512, PushWindow: 512})
 	a := w.nodes[0]
 	var old []string
 	for i := range 5 {

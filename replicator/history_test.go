@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -153,7 +155,7 @@ func TestTheHistoryCheckerSeesWhatItShould(t *testing.T) {
 // play lets four clients add, remove and read at random while packets arrive in any order, some of
 // them lost, and other keys change.
 func play(t *testing.T, seed uint64, nodes int, level quorum.Level, key string, removal bool) history {
-	w := cluster(t, nodes, Config{
+	w := cluster(t, nodes, settings.Config{
 		DurableKeys: []string{"d/*"}, GossipInterval: 100 * time.Millisecond, RetryInterval: 10 * time.Millisecond,
 		GapDelay: time.Millisecond,
 	})
@@ -284,7 +286,9 @@ func TestLinearizableReadsAreLinearizable(t *testing.T) {
 // that took the two for the same would go before a removal that it has seen; the next one would
 // find the element again.
 func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
-	w := cluster(t, 3, Config{GossipInterval: time.Hour, RetryInterval: time.Hour, OperationTimeout: 24 * time.Hour})
+	w := cluster(t, 3, settings.Config{
+		GossipInterval: time.Hour, RetryInterval: time.Hour, OperationTimeout: 24 * time.Hour,
+	})
 	x, y, z := w.nodes[0], w.nodes[1], w.nodes[2]
 	w.isolate(1)
 	b := y.put("s", "b", quorum.Majority)
@@ -315,7 +319,7 @@ func TestLinearizableReadTellsWhatWentFromWhatNeverCame(t *testing.T) {
 // One round trip is enough while the key does not change, even if other keys change. Clocks travel
 // as differences (R12).
 func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
-	w := cluster(t, 3, Config{GossipInterval: time.Hour, RetryInterval: time.Hour})
+	w := cluster(t, 3, settings.Config{GossipInterval: time.Hour, RetryInterval: time.Hour})
 	a := w.nodes[0]
 	a.put("s", "x", quorum.All)
 	w.quiet()
@@ -399,7 +403,7 @@ func TestLinearizableReadWaitsForTheDisks(t *testing.T) {
 
 // The reads of different keys, and those of one key that begin together, share questions.
 func TestLinearizableReadsShareQuestions(t *testing.T) {
-	w := cluster(t, 3, Config{GossipInterval: time.Hour})
+	w := cluster(t, 3, settings.Config{GossipInterval: time.Hour})
 	a := w.nodes[0]
 	asked := 0
 	w.drop = func(p packet) bool {
@@ -425,7 +429,7 @@ func TestLinearizableReadsShareQuestions(t *testing.T) {
 // A linearizable read is answered under a new view too. Its time-out names the members that do not
 // agree.
 func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
-	w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Second})
+	w := cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Second})
 	a := w.nodes[0]
 	w.isolate(1)
 	r := a.get("s", quorum.Linearizable)
@@ -458,7 +462,7 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 
 // V7: Votes given under another view do not count.
 func TestLinearizableReadCountsNoVoteOfAnotherView(t *testing.T) {
-	w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
+	w := cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
 	w.start(4, nil, 4)
 	w.start(5, nil, 5)
 	w.install(viewOf(2, 1, 2, 3).with(4, 5))
@@ -493,7 +497,7 @@ func TestLinearizableReadAsksAnewWhenAViewIsSettled(t *testing.T) {
 	var old crdt.Origin // the last that was asked of 1, 2 and 3
 	var question uint64
 	w.log = func(_ string, args ...any) {
-		env, _ := args[len(args)-1].(Envelope)
+		env, _ := args[len(args)-1].(effect.Envelope)
 		if c, ok := env.Msg.(*wire.Compare); ok && env.To <= 3 && args[0] == wire.Short(n.id) {
 			old, question = env.To, c.ID
 		}

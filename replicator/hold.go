@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -197,7 +198,7 @@ func (h *holding) tell() {
 	}
 	if p := h.laggard(); p != nil {
 		h.sayAt = h.r.now.Add(holdingEach)
-		h.r.eff.Holding = append(h.r.eff.Holding, Holding{h.r.id, p.id, len(h.held)})
+		h.r.eff.Holding = append(h.r.eff.Holding, effect.Holding{Space: h.r.id, Peer: p.id, Held: len(h.held)})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // behind is how many of the own bytes of n a peer has not got.
@@ -25,7 +26,7 @@ func (n *node) behind(s keyspace.Space, id crdt.Origin) int {
 func TestWriterWaitsForASlowPeer(t *testing.T) {
 	const most = 8192
 	for _, key := range []string{"s", "d/s"} {
-		w := cluster(t, 3, Config{
+		w := cluster(t, 3, settings.Config{
 			DurableKeys: []string{"d/*"}, BacklogMax: most, FrameMax: 1024, LogMax: 200, GossipInterval: time.Hour,
 		})
 		a := w.nodes[0]
@@ -79,7 +80,7 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 // A dead peer holds up no update while it is known to be unreachable. If it just does not answer,
 // it holds up updates for RetryInterval at most.
 func TestDeadPeerHoldsUpNobody(t *testing.T) {
-	w := cluster(t, 3, Config{
+	w := cluster(t, 3, settings.Config{
 		BacklogMax: 1024, FrameMax: 512, LogMax: 100, GossipInterval: time.Hour, RetryInterval: 100 * time.Millisecond,
 	})
 	a := w.nodes[0]
@@ -122,7 +123,7 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 }
 
 // crowd makes a peer fall behind as far as it may.
-func crowd(t *testing.T, cfg Config) (w *world, a *node) {
+func crowd(t *testing.T, cfg settings.Config) (w *world, a *node) {
 	cfg.BacklogMax, cfg.FrameMax, cfg.GossipInterval, cfg.RetryInterval = 1024, 512, time.Hour, time.Hour
 	w = cluster(t, 2, cfg)
 	a = w.nodes[0]
@@ -138,7 +139,7 @@ func crowd(t *testing.T, cfg Config) (w *world, a *node) {
 
 // An update that is held back until its time is up has not happened, and never will.
 func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
-	w, a := crowd(t, Config{OperationTimeout: time.Second})
+	w, a := crowd(t, settings.Config{OperationTimeout: time.Second})
 	ran := false
 	a.step(Update{ID: 100, Key: "s", Mutate: func(tx *crdt.Tx) error {
 		ran = true
@@ -192,7 +193,7 @@ func TestHeldUpdatesHaveTheirTurnInOrder(t *testing.T) {
 	a.wantSet("s", "last")
 	w.same()
 
-	_, a = crowd(t, Config{})
+	_, a = crowd(t, settings.Config{})
 	a.step(Update{ID: 100, Key: "s", Mutate: func(*crdt.Tx) error { return nil }})
 	a.step(Install{viewOf(2, 2)})
 	a.want(100, ErrNoView)
@@ -202,7 +203,7 @@ func TestHeldUpdatesHaveTheirTurnInOrder(t *testing.T) {
 // held back for a moment.
 func TestWritersDoNotStarveLinearizableReads(t *testing.T) {
 	for _, latency := range []time.Duration{100 * time.Microsecond, 20 * time.Millisecond} {
-		w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Hour})
+		w := cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Hour})
 		type late struct {
 			packet
 			at time.Time

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/replicator/quorum"
-	"github.com/coterie-go/coterie/replicator/wire"
 	library "github.com/fxamacker/cbor/v2"
+
+	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
+	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // Hazard 13, beyond the decoder: valid messages of each kind, taken from a run and each with one
@@ -71,7 +73,7 @@ func hostileWorld(t *testing.T) *world {
 	return w
 }
 
-var hostileConfig = Config{
+var hostileConfig = settings.Config{
 	DurableKeys: durableD.DurableKeys, LogMax: 8, FrameMax: 512, PushWindow: 512, SketchFrom: 1, SketchCells: 70,
 }
 

@@ -1,5 +1,7 @@
 package replicator
 
+import "github.com/coterie-go/coterie/replicator/effect"
+
 // largeKeys looks at the sizes of the keys that the calls of a store change.
 type largeKeys struct {
 	*site
@@ -27,7 +29,7 @@ func (k *largeKeys) touch(r *replica) {
 				k.said = map[string]int{}
 			}
 			k.said[key] = n
-			k.eff.Large = append(k.eff.Large, LargeKey{r.id, key, n})
+			k.eff.Large = append(k.eff.Large, effect.LargeKey{Space: r.id, Key: key, Bytes: n})
 		}
 	}
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -46,11 +48,11 @@ type Machine struct {
 
 // New makes a machine without a view. It fails when the config is wrong, or when the loaded rows do
 // not belong together (crdt.ErrDigest). The machine keeps rng for itself.
-func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
+func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
 	m := &Machine{
 		site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)},
@@ -67,7 +69,8 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	m.tidying = newTidying(&m.site, m.spaces, &m.ops, &m.move)
 	m.transit = transit{site: &m.site, spaces: m.spaces}
 	if loaded.Clock != nil {
-		if err := m.spaces[keyspace.Durable].load(loaded.Clock, loaded.Digest, loaded.Items, loaded.Partial); err != nil {
+		if err := m.spaces[keyspace.Durable].load(loaded.Clock, loaded.Digest, loaded.Items,
+			loaded.Partial); err != nil {
 			return nil, fmt.Errorf("replicator: %w", err)
 		}
 	}
@@ -76,9 +79,9 @@ func New(cfg Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 }
 
 // Step takes one input and returns what to do. The Effects are valid until the next Step.
-func (m *Machine) Step(now time.Time, in Input) *Effects {
+func (m *Machine) Step(now time.Time, in Input) *effect.Effects {
 	m.site.now = now
-	m.site.eff.reset()
+	m.site.eff.Reset()
 	switch in := in.(type) {
 	case Update:
 		m.onUpdate(in)
@@ -258,13 +261,14 @@ func (m *Machine) Settled() uint64 {
 }
 
 // Stats returns the counters.
-func (m *Machine) Stats() Stats { return m.site.stats }
+func (m *Machine) Stats() effect.Stats { return m.site.stats }
 
 // String prints the state on a few lines.
 func (m *Machine) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n",
-		wire.Short(m.site.cfg.Self), m.site.view, wire.Flags("voter", m.site.voter, "serves", m.site.serves), m.ops.pending())
+		wire.Short(m.site.cfg.Self), m.site.view,
+		wire.Flags("voter", m.site.voter, "serves", m.site.serves), m.ops.pending())
 	for _, s := range m.spaces {
 		fmt.Fprintf(&b, "  %v\n", s)
 	}

@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
-	"pgregory.net/rapid"
 )
 
 // model drives a world at random and knows what must hold: what was acknowledged by a majority is
@@ -79,7 +81,7 @@ func (m *model) endMove(v *View) {
 }
 
 func newModel(rt *rapid.T) *model {
-	cfg := Config{
+	cfg := settings.Config{
 		DurableKeys:  []string{"d/*"},
 		FrameMax:     rapid.SampledFrom([]int{512, 1 << 16}).Draw(rt, "frame"),
 		PushWindow:   rapid.SampledFrom([]int{512, 1 << 20}).Draw(rt, "window"),

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -27,7 +28,7 @@ func (n *node) wantCount(key string, want uint64) {
 }
 
 // threeWith returns three members of a founded cluster with a set and a counter that are volatile.
-func threeWith(t *testing.T, cfg Config) (w *world, a, b, c *node) {
+func threeWith(t *testing.T, cfg settings.Config) (w *world, a, b, c *node) {
 	w = newWorld(t, 1, cfg)
 	a, b, c = w.start(1, nil, 1), w.start(2, nil, 2), w.start(3, nil, 3)
 	w.install(founded(1, 1, 2, 3))
@@ -55,7 +56,7 @@ func movedView(epoch uint64, voters ...crdt.Origin) View {
 // TestKeysBecomeDurable: data that was volatile is on every disk when the view says that its keys
 // are durable, and outlives a stop of all members from then on.
 func TestKeysBecomeDurable(t *testing.T) {
-	w, a, b, c := threeWith(t, Config{})
+	w, a, b, c := threeWith(t, settings.Config{})
 	b.m.Step(w.now, Subscribe{ID: 1000, Key: "m/set"})
 	w.install(movingView(2, 1, 2, 3))
 	held := c.put("m/set", "late", quorum.Majority)
@@ -118,7 +119,7 @@ func TestKeysBecomeDurable(t *testing.T) {
 // the durable space, and sees what was written there before it began.
 func TestReadsGoOverToTheDurableSpace(t *testing.T) {
 	for _, level := range []quorum.Level{quorum.Majority, quorum.Linearizable} {
-		w, a, b, c := threeWith(t, Config{})
+		w, a, b, c := threeWith(t, settings.Config{})
 		w.install(movingView(2, 1, 2, 3))
 		w.quiet()
 		for _, n := range []*node{a, b} {
@@ -146,7 +147,7 @@ func TestReadsGoOverToTheDurableSpace(t *testing.T) {
 // TestSubscriptionsFollowTheMove: what others wrote under the new view came before this member had
 // it; its subscriptions hear of it with the view.
 func TestSubscriptionsFollowTheMove(t *testing.T) {
-	w, a, b, c := threeWith(t, Config{DurableKeys: []string{"d"}})
+	w, a, b, c := threeWith(t, settings.Config{DurableKeys: []string{"d"}})
 	a.put("d", "e", quorum.Majority)
 	w.quiet()
 	c.step(Subscribe{ID: 1000, Key: "m/set"})
@@ -177,7 +178,7 @@ func TestSubscriptionsFollowTheMove(t *testing.T) {
 // TestMoveWaitsForAllMembers: a member that cannot be reached may have changed the keys. The move
 // goes on when it is back, or is removed.
 func TestMoveWaitsForAllMembers(t *testing.T) {
-	w, a, b, c := threeWith(t, Config{OperationTimeout: 3 * time.Second})
+	w, a, b, c := threeWith(t, settings.Config{OperationTimeout: 3 * time.Second})
 	w.sever(1, 3)
 	w.sever(2, 3)
 	own := c.put("m/set", "own", quorum.Local)
@@ -195,7 +196,7 @@ func TestMoveWaitsForAllMembers(t *testing.T) {
 	w.advance(5 * time.Second)
 	a.wantSet("m/set", "of1", "of2", "of3", "own")
 
-	w, a, b, c = threeWith(t, Config{})
+	w, a, b, c = threeWith(t, settings.Config{})
 	w.sever(1, 3)
 	w.sever(2, 3)
 	w.install(movingView(2, 1, 2, 3))
@@ -211,8 +212,8 @@ func TestMoveWaitsForAllMembers(t *testing.T) {
 // TestMoveFindsWhatOneHas: a removal that only one member knows holds everywhere. A member that
 // moves what it has, without the others, undoes it: the fault shows that the test sees it.
 func TestMoveFindsWhatOneHas(t *testing.T) {
-	for _, f := range []Defects{{}, {MoveUnasked: true}} {
-		w, _, _, c := threeWith(t, Config{Defects: f})
+	for _, f := range []settings.Defects{{}, {MoveUnasked: true}} {
+		w, _, _, c := threeWith(t, settings.Config{Defects: f})
 		w.sever(1, 3)
 		w.sever(2, 3)
 		c.want(c.take("m/set", "of1", quorum.Local), nil)
@@ -232,7 +233,7 @@ func TestMoveFindsWhatOneHas(t *testing.T) {
 // TestARestartExpiresWhatHasMoved: the rules hold at a replica that finds the keys on its disk,
 // before it has a view that calls them durable.
 func TestARestartExpiresWhatHasMoved(t *testing.T) {
-	w, a, b, _ := threeWith(t, Config{Expire: map[string]time.Duration{"m/*": time.Minute}})
+	w, a, b, _ := threeWith(t, settings.Config{Expire: map[string]time.Duration{"m/*": time.Minute}})
 	w.install(movingView(2, 1, 2, 3))
 	w.quiet()
 	w.install(movedView(3, 1, 2, 3))
@@ -252,7 +253,7 @@ func TestARestartExpiresWhatHasMoved(t *testing.T) {
 // TestAnExpiringKeyMoves: a key that becomes durable expires when its time is up, and not because
 // its volatile items go.
 func TestAnExpiringKeyMoves(t *testing.T) {
-	w, a, _, _ := threeWith(t, Config{Expire: map[string]time.Duration{"m/*": time.Minute}})
+	w, a, _, _ := threeWith(t, settings.Config{Expire: map[string]time.Duration{"m/*": time.Minute}})
 	w.install(movingView(2, 1, 2, 3))
 	w.quiet()
 	w.install(movedView(3, 1, 2, 3))
@@ -265,7 +266,7 @@ func TestAnExpiringKeyMoves(t *testing.T) {
 
 // TestADeletedKeyMoves: a key that DeleteForever has ended stays ended, and leaves nothing behind.
 func TestADeletedKeyMoves(t *testing.T) {
-	w, a, b, _ := threeWith(t, Config{})
+	w, a, b, _ := threeWith(t, settings.Config{})
 	w.seq++
 	a.step(DeleteForever{ID: w.seq, Key: "m/set", Write: quorum.Majority})
 	w.quiet()
@@ -284,7 +285,7 @@ func TestADeletedKeyMoves(t *testing.T) {
 // TestMovedItemsInTheVolatileSpaceAreRefused: no correct peer has such a clock. Had it been taken,
 // the next move would find items that cannot be moved.
 func TestMovedItemsInTheVolatileSpaceAreRefused(t *testing.T) {
-	w, a, _, _ := threeWith(t, Config{})
+	w, a, _, _ := threeWith(t, settings.Config{})
 	hostile := a.m.spaces[keyspace.Volatile].content().Clone()
 	hostile.Add(crdt.Dot{Origin: 2, Seq: 1}.Moved(1))
 	before := a.m.Stats().Malformed

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -53,7 +54,7 @@ func (n *node) set(key string) []string {
 }
 
 // want fails unless the operation has been answered like this; nil: without an error.
-func (n *node) want(id uint64, err error) Result {
+func (n *node) want(id uint64, err error) effect.Result {
 	n.w.t.Helper()
 	r, ok := n.results[id]
 	if !ok {

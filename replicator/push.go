@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -88,7 +89,7 @@ func (u *pusher) push(p *peer, shared *pushed) {
 		case shared.bytes > u.r.cfg.GroupMax:
 			u.r.sendStatus(p, false) // the peer finds that it lacks it, and is told to repair
 		case shared.bytes <= u.r.cfg.FrameMax:
-			u.r.send(p, Prompt, shared.msg)
+			u.r.send(p, effect.Prompt, shared.msg)
 		case !u.r.sendLarge(p, shared.msg, shared.bytes):
 			u.r.watch(p)
 			return // the end of a flow makes place
@@ -174,7 +175,7 @@ func (u *pusher) sendAcks() {
 		l := p.link(u.r.id)
 		l.owes = false
 		l.toldContent, l.toldAcked = u.r.content().Base(p.id), min(u.r.content().Base(p.id), u.r.acked().Base(p.id))
-		u.r.send(p, Prompt, &wire.Ack{
+		u.r.send(p, effect.Prompt, &wire.Ack{
 			Epoch: u.r.view.Epoch, Space: u.r.id, Echo: max(l.echo, l.toldContent),
 			Content: l.toldContent, Acked: l.toldAcked,
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -31,7 +32,7 @@ func (n *node) asked(l quorum.Level) (ids []crdt.Origin) {
 // A quorum read asks as many as it needs and a spare one, the others when those have not answered
 // in time.
 func TestReadAsksNoMoreThanItNeedsAndASpare(t *testing.T) {
-	w := cluster(t, 7, Config{GossipInterval: time.Hour})
+	w := cluster(t, 7, settings.Config{GossipInterval: time.Hour})
 	a := w.nodes[0]
 	for _, r := range []struct {
 		level quorum.Level
@@ -69,7 +70,7 @@ func TestReadAsksNoMoreThanItNeedsAndASpare(t *testing.T) {
 
 // A joint quorum is asked with as few messages as its members allow.
 func TestJointReadAsksThoseOfBothViewsFirst(t *testing.T) {
-	w := cluster(t, 3, Config{GossipInterval: time.Hour})
+	w := cluster(t, 3, settings.Config{GossipInterval: time.Hour})
 	for id := crdt.Origin(4); id <= 5; id++ {
 		w.start(id, nil, uint64(id))
 	}
@@ -88,7 +89,7 @@ func TestJointReadAsksThoseOfBothViewsFirst(t *testing.T) {
 // Reachable replicas are asked first, and the read does not wait for the others when they are
 // enough.
 func TestReadAsksTheReachableFirst(t *testing.T) {
-	w := cluster(t, 5, Config{GossipInterval: time.Hour})
+	w := cluster(t, 5, settings.Config{GossipInterval: time.Hour})
 	a := w.nodes[0]
 	for _, id := range []crdt.Origin{2, 4} {
 		w.isolate(id)
@@ -109,7 +110,7 @@ func TestReadAsksTheReachableFirst(t *testing.T) {
 
 // With PreferOldest a read asks by age, the reachable ones first.
 func TestPreferOldestAsksByAge(t *testing.T) {
-	w := newWorld(t, 1, Config{PreferOldest: true, GossipInterval: time.Hour})
+	w := newWorld(t, 1, settings.Config{PreferOldest: true, GossipInterval: time.Hour})
 	v := founded(1)
 	for i, id := range []crdt.Origin{1, 2, 3, 4, 5} {
 		w.start(id, nil, uint64(id))
@@ -158,7 +159,7 @@ func TestWritesWaitForNoOther(t *testing.T) {
 
 // A write that has no quorum blocks nothing, and its error says what is known.
 func TestTimeoutTellsHowFarItCame(t *testing.T) {
-	w := cluster(t, 5, Config{DurableKeys: []string{"d/*"}, OperationTimeout: 3 * time.Second})
+	w := cluster(t, 5, settings.Config{DurableKeys: []string{"d/*"}, OperationTimeout: 3 * time.Second})
 	a := w.nodes[0]
 	w.isolate(3)
 	w.isolate(4)
@@ -202,7 +203,7 @@ func TestTimeoutTellsHowFarItCame(t *testing.T) {
 
 // In a joint quorum the error counts the view that lacks one.
 func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
-	w := cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Second})
+	w := cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Second})
 	for _, id := range []crdt.Origin{4, 5, 6, 7} {
 		w.start(id, nil, uint64(id))
 	}
@@ -252,7 +253,7 @@ func TestQuorumsMeetWhileTheMembershipChanges(t *testing.T) {
 
 // changing writes and reads while the voters change from one set to another, in random order.
 func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
-	w := newWorld(t, seed, Config{
+	w := newWorld(t, seed, settings.Config{
 		DurableKeys: []string{"d/*"}, GossipInterval: 200 * time.Millisecond, RetryInterval: 20 * time.Millisecond,
 	})
 	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(from, to))))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -88,7 +89,9 @@ func (q *reads) askRound(r *round) {
 	r.sent = true
 	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.toRead) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
-			q.r.send(p, Prompt, &wire.Ask{Epoch: q.r.view.Epoch, Space: q.r.id, ID: r.id, Hash: q.r.contentHash()})
+			q.r.send(p, effect.Prompt, &wire.Ask{
+				Epoch: q.r.view.Epoch, Space: q.r.id, ID: r.id, Hash: q.r.contentHash(),
+			})
 		}
 	}
 	q.arm(q.r.now.Add(q.r.backoff(r.tries)))
@@ -117,7 +120,7 @@ func (q *reads) onAsk(p *peer, ask *wire.Ask) {
 	} else {
 		reply.Extra = q.r.acked().Minus(p.link(q.r.id).content)
 	}
-	q.r.send(p, Prompt, reply)
+	q.r.send(p, effect.Prompt, reply)
 }
 
 // onAnswer takes a peer's clock, and fetches from the peer what is missing.

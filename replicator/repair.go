@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -77,7 +78,7 @@ func (h repairHost) Malformed(from crdt.Origin) {
 // Broken notes that a repair has ended without its end.
 func (h repairHost) Broken(from crdt.Origin, began time.Time) {
 	h.r.stats.RepairsBroken++
-	h.r.tell(from, RepairBroken, 0, began)
+	h.r.tell(from, effect.RepairBroken, 0, began)
 }
 
 // Pull asks a donor to begin.
@@ -106,14 +107,14 @@ func (h repairHost) Done(to crdt.Origin, session uint64) {
 
 func (h repairHost) send(to crdt.Origin, msg wire.Message) {
 	if p := h.r.peer(to); p != nil {
-		h.r.send(p, Prompt, msg)
+		h.r.send(p, effect.Prompt, msg)
 	}
 }
 
 // begin begins a repair; union: the clocks are equal and the digests are not.
 func (r *repairs) begin(p *peer, union bool) {
 	r.puller.Begin(p.id, union)
-	r.tell(p.id, RepairBegan, 0, r.now)
+	r.tell(p.id, effect.RepairBegan, 0, r.now)
 }
 
 func (r *repairs) onHead(p *peer, msg *wire.Head) {
@@ -164,7 +165,7 @@ func (r *repairs) take(g *repair.Staged) {
 
 func (r *repairs) repaired(g *repair.Staged) {
 	r.stats.Repairs++
-	r.tell(g.From, RepairDone, g.Count, g.Since)
+	r.tell(g.From, effect.RepairDone, g.Count, g.Since)
 }
 
 // unite adds what an equal clock's store has and this one lost. If this replica has moved on, lost
@@ -191,7 +192,7 @@ func (r *repairs) agree(from *peer, items []crdt.Item) {
 	r.stats.Diverged += uint64(len(differ))
 	for _, d := range differ[:min(len(differ), divergedMax)] {
 		if it, ok := r.store.Item(d); ok {
-			r.eff.Diverged = append(r.eff.Diverged, Divergence{
+			r.eff.Diverged = append(r.eff.Diverged, effect.Divergence{
 				Space: r.id, Peer: from.id, Dot: d, Key: it.Key, Dots: len(differ),
 			})
 		}
@@ -226,8 +227,10 @@ func (r *repairs) alarm(p *peer) {
 	}
 }
 
-func (r *repairs) tell(peer crdt.Origin, state RepairState, items uint64, since time.Time) {
-	r.eff.Repairs = append(r.eff.Repairs, Repair{r.id, peer, state, items, r.now.Sub(since)})
+func (r *repairs) tell(peer crdt.Origin, state effect.RepairState, items uint64, since time.Time) {
+	r.eff.Repairs = append(r.eff.Repairs, effect.Repair{
+		Space: r.id, Peer: peer, State: state, Items: items, Took: r.now.Sub(since),
+	})
 }
 
 // Bounds of alarms.

@@ -9,17 +9,19 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // apart is two nodes that share many elements, have no log that would help, and differ: each has
 // added and removed some that the other has not. The sketches are of the given options; the link is
 // still cut.
-func apart(t *testing.T, cfg Config, same, differ int) *world {
+func apart(t *testing.T, cfg settings.Config, same, differ int) *world {
 	t.Helper()
 	cfg.LogMax, cfg.PushWindow, cfg.PushFlight = 1, 512, 1
 	w := cluster(t, 2, cfg)
@@ -43,7 +45,7 @@ func apart(t *testing.T, cfg Config, same, differ int) *world {
 	}
 	w.net = nil
 	for _, n := range w.nodes {
-		n.m.site.stats = Stats{}
+		n.m.site.stats = effect.Stats{}
 		// what was to be pushed would come after all
 		n.m.site.peers[0].flows, *n.m.spaces[keyspace.Volatile].pusher.outbox() = push.Flows{}, push.Outbox{}
 	}
@@ -75,7 +77,7 @@ func (w *world) meet() {
 	w.same()
 }
 
-func (w *world) repairs() (st Stats) {
+func (w *world) repairs() (st effect.Stats) {
 	for _, n := range w.nodes {
 		s := n.m.Stats()
 		st.Repairs += s.Repairs
@@ -111,7 +113,7 @@ func reconciliation(m wire.Message) int {
 // made.
 func TestRepairCostsWhatDiffers(t *testing.T) {
 	for _, from := range []int{100, 1 << 20} {
-		w := apart(t, Config{SketchFrom: from}, 3000, 50)
+		w := apart(t, settings.Config{SketchFrom: from}, 3000, 50)
 		bytes := 0
 		w.drop = func(p packet) bool {
 			bytes += reconciliation(p.msg)
@@ -131,7 +133,7 @@ func TestRepairCostsWhatDiffers(t *testing.T) {
 // A sketch that is short for the difference grows by questions.
 func TestSketchGrowsUntilItDecodes(t *testing.T) {
 	for _, cells := range []int{64, 1 << 14} {
-		w := apart(t, Config{SketchCells: cells, SketchFrom: 100}, 4000, 600)
+		w := apart(t, settings.Config{SketchCells: cells, SketchFrom: 100}, 4000, 600)
 		w.meet()
 		st := w.repairs()
 		if st.Repairs != 2 || st.RangeRepairs+st.SketchesFailed+st.RepairAlarms+st.Malformed > 0 ||
@@ -144,7 +146,7 @@ func TestSketchGrowsUntilItDecodes(t *testing.T) {
 // Stores that differ in most compare runs of dots at once; so do those whose sketch would be longer
 // than SketchMax.
 func TestStoresThatDifferMuchGoByRanges(t *testing.T) {
-	for _, cfg := range []Config{{SketchMax: 64, FrameMax: 512, PieceWindow: 2}, {SketchMax: 200}} {
+	for _, cfg := range []settings.Config{{SketchMax: 64, FrameMax: 512, PieceWindow: 2}, {SketchMax: 200}} {
 		w := apart(t, cfg, 1500, 1400)
 		w.meet()
 		st := w.repairs()
@@ -152,7 +154,7 @@ func TestStoresThatDifferMuchGoByRanges(t *testing.T) {
 			t.Fatalf("%+v", st)
 		}
 	}
-	w := apart(t, Config{}, 8000, 7900)
+	w := apart(t, settings.Config{}, 8000, 7900)
 	w.meet()
 	if st := w.repairs(); st.RangeRepairs == 0 || st.SketchesFailed+st.RepairAlarms > 0 {
 		t.Fatalf("%+v", st)
@@ -194,7 +196,7 @@ func numbers(f *crdt.DotFinder, d crdt.Dot) func(func(uint64) bool) {
 // nothing is lost. Trusting it loses an item.
 func TestSketchThatLiesIsFoundOut(t *testing.T) {
 	for _, trust := range []bool{false, true} {
-		w := apart(t, Config{Defects: Defects{TrustSketch: trust}}, 300, 6)
+		w := apart(t, settings.Config{Defects: settings.Defects{TrustSketch: trust}}, 300, 6)
 		b := w.nodes[1]
 		victim := crdt.Dot{Origin: 1, Seq: 250} // alive on both sides
 		if !b.m.Snapshot(keyspace.Volatile).Live(victim) {
@@ -215,7 +217,7 @@ func TestSketchThatLiesIsFoundOut(t *testing.T) {
 
 // Cells that are no sketch cost another way, whichever key they claim.
 func TestCellsThatAreGarbageCostAnotherWay(t *testing.T) {
-	w := apart(t, Config{SketchMax: 256}, 400, 20)
+	w := apart(t, settings.Config{SketchMax: 256}, 400, 20)
 	w.drop = func(p packet) bool {
 		if cells, ok := p.msg.(*wire.Cells); ok {
 			for i := range cells.Cells {
@@ -232,7 +234,7 @@ func TestCellsThatAreGarbageCostAnotherWay(t *testing.T) {
 
 // Sketches that mix up dots are survived too.
 func TestWeakSketchesAreSurvived(t *testing.T) {
-	w := apart(t, Config{Defects: Defects{Store: crdt.Defects{WeakSketch: true}}}, 400, 60)
+	w := apart(t, settings.Config{Defects: settings.Defects{Store: crdt.Defects{WeakSketch: true}}}, 400, 60)
 	w.meet()
 	if st := w.repairs(); st.Repairs != 2 || st.RepairAlarms+st.SketchesFailed == 0 {
 		t.Fatalf("%+v", st)
@@ -240,7 +242,7 @@ func TestWeakSketchesAreSurvived(t *testing.T) {
 }
 
 // joiner adds a node without anything to a cluster of n that has many items and no log of them.
-func joiner(t *testing.T, n, items int, cfg Config) (*world, *node) {
+func joiner(t *testing.T, n, items int, cfg settings.Config) (*world, *node) {
 	t.Helper()
 	cfg.LogMax = 1
 	w := cluster(t, n, cfg)
@@ -252,7 +254,7 @@ func joiner(t *testing.T, n, items int, cfg Config) (*world, *node) {
 	w.advance(20 * time.Second)
 	w.same()
 	for _, x := range w.nodes {
-		x.m.site.stats = Stats{}
+		x.m.site.stats = effect.Stats{}
 	}
 	return w, w.start(crdt.Origin(n+1), nil, uint64(n+1))
 }
@@ -269,7 +271,7 @@ func (w *world) let(j *node, n int) {
 
 // R4: one donor names the dots, others supply payloads too.
 func TestJoinerIsServedBySeveral(t *testing.T) {
-	w, j := joiner(t, 3, 9000, Config{FrameMax: 4096, SuppliersMax: 3, PieceWindow: 2})
+	w, j := joiner(t, 3, 9000, settings.Config{FrameMax: 4096, SuppliersMax: 3, PieceWindow: 2})
 	gave := map[crdt.Origin]int{}
 	named := map[crdt.Origin]bool{}
 	w.drop = func(p packet) bool {
@@ -304,7 +306,9 @@ func TestJoinerIsServedBySeveral(t *testing.T) {
 // not the items.
 func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 	for _, donor := range []bool{false, true} {
-		w, j := joiner(t, 3, 6000, Config{FrameMax: 4096, PieceWindow: 2, RetryInterval: 50 * time.Millisecond})
+		w, j := joiner(t, 3, 6000, settings.Config{
+			FrameMax: 4096, PieceWindow: 2, RetryInterval: 50 * time.Millisecond,
+		})
 		sent, killed := 0, crdt.Origin(0)
 		w.drop = func(p packet) bool {
 			g, ok := p.msg.(*wire.Items)
@@ -334,7 +338,7 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 // R5: what a helper brings is weighed like all else, and fetched from the donor when it does not
 // add up.
 func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
-	w, j := joiner(t, 3, 6000, Config{FrameMax: 4096, PieceWindow: 2})
+	w, j := joiner(t, 3, 6000, settings.Config{FrameMax: 4096, PieceWindow: 2})
 	spoilt := 0
 	w.drop = func(p packet) bool {
 		g, ok := p.msg.(*wire.Items)
@@ -356,7 +360,7 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 // A repair whose only donor falls silent is given up and told as broken, with the time that it
 // took; gossip begins another, which is told as done.
 func TestRepairThatBreaksIsTold(t *testing.T) {
-	w, j := joiner(t, 1, 2500, Config{FrameMax: 4096})
+	w, j := joiner(t, 1, 2500, settings.Config{FrameMax: 4096})
 	silent := true
 	w.drop = func(p packet) bool {
 		_, gives := p.msg.(*wire.Items)
@@ -364,7 +368,8 @@ func TestRepairThatBreaksIsTold(t *testing.T) {
 	}
 	w.let(j, 1)
 	w.advance(10 * time.Second)
-	if n := len(j.fetched); n < 2 || j.fetched[0].State != RepairBegan || j.fetched[1].State != RepairBroken {
+	if n := len(j.fetched); n < 2 || j.fetched[0].State != effect.RepairBegan ||
+		j.fetched[1].State != effect.RepairBroken {
 		t.Fatalf("told %v", j.fetched)
 	}
 	if b := j.fetched[1]; b.Space != keyspace.Volatile || b.Peer != 1 || b.Items != 0 || b.Took <= 0 {
@@ -373,7 +378,7 @@ func TestRepairThatBreaksIsTold(t *testing.T) {
 	silent = false
 	w.advance(20 * time.Second)
 	w.same()
-	if last := j.fetched[len(j.fetched)-1]; last.State != RepairDone || last.Items != 2500 || last.Peer != 1 {
+	if last := j.fetched[len(j.fetched)-1]; last.State != effect.RepairDone || last.Items != 2500 || last.Peer != 1 {
 		t.Errorf("told %+v", last)
 	}
 	if st := j.m.site.stats; st.RepairsBroken == 0 || st.Repairs != 1 {
@@ -390,7 +395,7 @@ func TestHostileDonorIsLeft(t *testing.T) {
 		"no progress":     func(g *wire.Items) bool { g.UpTo, g.Items = g.Items[0].Dot, nil; return true },
 		"up to elsewhere": func(g *wire.Items) bool { g.UpTo = crdt.Dot{Origin: 99, Seq: 1}; return true },
 	} {
-		w, j := joiner(t, 3, 2500, Config{FrameMax: 4096})
+		w, j := joiner(t, 3, 2500, settings.Config{FrameMax: 4096})
 		hostile := crdt.Origin(0)
 		w.drop = func(p packet) bool {
 			if g, ok := p.msg.(*wire.Items); ok && p.to == j.id && len(g.Items) > 0 &&
@@ -415,7 +420,7 @@ func TestHostileDonorIsLeft(t *testing.T) {
 
 // A donor that has more to give than it said is left, and so is one that never comes to an end.
 func TestDonorThatSaysLessThanItGivesIsLeft(t *testing.T) {
-	w, j := joiner(t, 2, 2500, Config{FrameMax: 4096})
+	w, j := joiner(t, 2, 2500, settings.Config{FrameMax: 4096})
 	lied := false
 	w.drop = func(p packet) bool {
 		if h, ok := p.msg.(*wire.Head); ok && !lied {
@@ -433,7 +438,7 @@ func TestDonorThatSaysLessThanItGivesIsLeft(t *testing.T) {
 
 // Two that ask each other at the same time repair one after the other: the second has less to find.
 func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
-	w := apart(t, Config{}, 500, 100)
+	w := apart(t, settings.Config{}, 500, 100)
 	var heads []crdt.Origin
 	w.drop = func(p packet) bool {
 		if g, ok := p.msg.(*wire.Cells); ok && g.From > 0 {
@@ -445,7 +450,9 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	for i, n := range w.nodes {
 		s := n.m.spaces[keyspace.Volatile]
 		s.repairs.puller.Begin(n.m.site.peers[0].id, false)
-		w.net = append(w.net, packet{n.id, w.nodes[1-i].id, Prompt, n.m.site.eff.Send[len(n.m.site.eff.Send)-1].Msg})
+		w.net = append(w.net, packet{
+			n.id, w.nodes[1-i].id, effect.Prompt, n.m.site.eff.Send[len(n.m.site.eff.Send)-1].Msg,
+		})
 	}
 	w.quiet()
 	w.same()
@@ -457,7 +464,7 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 // Messages that this replica did not ask for change nothing: cells of another key, too many cells,
 // answers to questions that were not asked.
 func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
-	w := apart(t, Config{}, 300, 20)
+	w := apart(t, settings.Config{}, 300, 20)
 	b := w.nodes[0]
 	w.drop = func(p packet) bool {
 		_, cells := p.msg.(*wire.Cells)
@@ -507,7 +514,7 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 // A puller cannot make a donor work without end: it makes sketches with two keys, and none longer
 // than the longest.
 func TestDonorBoundsWhatItMakes(t *testing.T) {
-	w := apart(t, Config{}, 300, 6)
+	w := apart(t, settings.Config{}, 300, 6)
 	a := w.nodes[0]
 	w.mendAll()
 	a.step(Receive{2, &wire.Pull{Epoch: 1, Session: 9, Content: w.nodes[1].m.Snapshot(keyspace.Volatile).Clock()}})
@@ -533,7 +540,7 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 // A step does a bounded part of the work: a sketch that has to be made of many items takes several,
 // of which none waits for anybody.
 func TestSketchesAreMadeByAndBy(t *testing.T) {
-	w := apart(t, Config{SketchCells: -1}, 2*repair.WorkItems, 40)
+	w := apart(t, settings.Config{SketchCells: -1}, 2*repair.WorkItems, 40)
 	ticks := 0
 	w.log = func(format string, args ...any) {
 		if strings.HasSuffix(fmt.Sprintf(format, args...), "<- tick") {

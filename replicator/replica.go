@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/storage"
@@ -191,7 +192,7 @@ func (r *replica) tellClock(p *peer, ask bool) {
 	if !r.ackedAll() {
 		msg.Acked = r.acked().Clone()
 	}
-	r.send(p, Prompt, msg)
+	r.send(p, effect.Prompt, msg)
 }
 
 // trim drops from the log what every member has acknowledged. A replica that is alone needs no log.

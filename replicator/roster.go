@@ -24,7 +24,7 @@ type roster struct {
 }
 
 // install takes the next view. It keeps what is known of the peers that stay, forgets the others,
-// and begins to keep it of those that have come. seqs are the last own events of each space.
+// and begins with each member that has come. seqs are the last own events of each space.
 func (r *roster) install(v View, seqs [keyspace.Count]uint64) {
 	r.view, r.oldest = v, v.oldest()
 	r.voter = hasPeer(v.Voters, r.self)

@@ -10,10 +10,11 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-var durableD = Config{DurableKeys: []string{"d/*"}}
+var durableD = settings.Config{DurableKeys: []string{"d/*"}}
 
 // R3: A batch whose commit failed stays the prefix of the next commit.
 func TestFailedBatchStaysThePrefixOfTheNextCommit(t *testing.T) {
@@ -64,7 +65,9 @@ func TestOwnStoreFailureCountsTheOwnReplicaAsFailed(t *testing.T) {
 
 // R4: The receiver inserts an item only if its dot is not in the receiver's current clock.
 func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
-	cfg := Config{LogMax: 1, FrameMax: 512, PushWindow: 512, BacklogMax: 512, PieceWindow: 1, GapDelay: time.Hour}
+	cfg := settings.Config{
+		LogMax: 1, FrameMax: 512, PushWindow: 512, BacklogMax: 512, PieceWindow: 1, GapDelay: time.Hour,
+	}
 	w := cluster(t, 2, cfg)
 	a, b := w.nodes[0], w.nodes[1]
 	w.sever(1, 2)
@@ -108,7 +111,7 @@ func TestRepairDoesNotBringBackWhatWasRemovedMeanwhile(t *testing.T) {
 // R4: Set, clock and payloads of a repair come from one pinned moment of the donor, whatever the
 // donor does while it tells them.
 func TestRepairComesFromOnePinnedMoment(t *testing.T) {
-	w := cluster(t, 2, Config{LogMax: 1, FrameMax: 512, PieceWindow: 1})
+	w := cluster(t, 2, settings.Config{LogMax: 1, FrameMax: 512, PieceWindow: 1})
 	a, b := w.nodes[0], w.nodes[1]
 	w.sever(1, 2)
 	a.step(Reachable{2, false})
@@ -161,7 +164,7 @@ func (n *node) path(key, elem string) string {
 
 // R4: A joiner that is not finished neither donates nor acks.
 func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
-	w := cluster(t, 2, Config{LogMax: 1})
+	w := cluster(t, 2, settings.Config{LogMax: 1})
 	a, b := w.nodes[0], w.nodes[1]
 	a.put("s", "x", quorum.Local)
 	a.put("s", "y", quorum.All)
@@ -233,7 +236,7 @@ func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
 
 // R5: Before clocks are joined after a repair, the predicted digests must match.
 func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
-	w := cluster(t, 2, Config{LogMax: 1, PushWindow: 512, BacklogMax: 512})
+	w := cluster(t, 2, settings.Config{LogMax: 1, PushWindow: 512, BacklogMax: 512})
 	a, b := w.nodes[0], w.nodes[1]
 	a.put("s", "x", quorum.All)
 	w.quiet()
@@ -294,7 +297,7 @@ func TestContentClockIsNoAck(t *testing.T) {
 
 // R9: a group larger than a frame is chunked in transit, never in effect.
 func TestGroupLargerThanAFrameIsAppliedWhole(t *testing.T) {
-	w := cluster(t, 2, Config{FrameMax: 512, PieceWindow: 2})
+	w := cluster(t, 2, settings.Config{FrameMax: 512, PieceWindow: 2})
 	a, b := w.nodes[0], w.nodes[1]
 	parts := 0
 	w.drop = func(p packet) bool {
@@ -330,7 +333,7 @@ func TestGroupLargerThanAFrameIsAppliedWhole(t *testing.T) {
 
 // R9, beyond what a peer would put together again: the group comes by repair, and whole as well.
 func TestGroupLargerThanAPeerTakesComesWholeByRepair(t *testing.T) {
-	w := cluster(t, 3, Config{FrameMax: 512, GroupMax: 4096})
+	w := cluster(t, 3, settings.Config{FrameMax: 512, GroupMax: 4096})
 	a, b := w.nodes[0], w.nodes[1]
 	b.step(Subscribe{ID: 1, Key: "s"})
 	w.seq++
@@ -352,7 +355,7 @@ func TestGroupLargerThanAPeerTakesComesWholeByRepair(t *testing.T) {
 
 // R11: A learner refuses updates until it has caught up (its removes would have observed nothing).
 func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
-	w := cluster(t, 2, Config{})
+	w := cluster(t, 2, settings.Config{})
 	a := w.nodes[0]
 	x := a.put("s", "x", quorum.All)
 	w.quiet()
@@ -376,7 +379,7 @@ func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
 
 // R12: Clocks travel as differences or hashes, never whole on every read.
 func TestReadCarriesAHashAndTheAnswerIsSameOrADifference(t *testing.T) {
-	w := cluster(t, 3, Config{})
+	w := cluster(t, 3, settings.Config{})
 	a, b := w.nodes[0], w.nodes[1]
 	a.put("s", "x", quorum.All)
 	w.quiet()

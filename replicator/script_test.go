@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // TestScripts plays the golden scripts in testdata. Commands:
@@ -41,7 +42,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-var scripted = Config{
+var scripted = settings.Config{
 	DurableKeys: []string{"d/*"}, Expire: map[string]time.Duration{"x/*": time.Minute}, FrameMax: 512, BacklogMax: 512,
 	GossipInterval: 10 * time.Second,
 }

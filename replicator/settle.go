@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -131,7 +132,7 @@ func (t *settlement) follow(prev, v View) {
 	// another has said so before this replica had the view
 	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.r.id == keyspace.Durable):
 		t.at = time.Time{}
-		t.r.eff.Settled = append(t.r.eff.Settled, Settlement{Space: t.r.id, Epoch: v.Epoch})
+		t.r.eff.Settled = append(t.r.eff.Settled, effect.Settlement{Space: t.r.id, Epoch: v.Epoch})
 	}
 }
 
@@ -147,7 +148,7 @@ func (t *settlement) report(p *peer, msg wire.Report, whole, known bool) {
 	if t.chain.Unsettled() || known {
 		msg.Known = slices.Clone(t.chain.Known())
 	}
-	t.r.send(p, Prompt, &msg)
+	t.r.send(p, effect.Prompt, &msg)
 }
 
 // onReport takes what a member of an older view had acknowledged when it installed this one.
@@ -194,7 +195,7 @@ func (t *settlement) becomeSettled(epoch uint64) {
 	t.restart()
 	if ended {
 		t.attempt.goal, t.at = nil, time.Time{}
-		t.r.eff.Settled = append(t.r.eff.Settled, Settlement{Space: t.r.id, Epoch: t.r.view.Epoch, Lost: lost})
+		t.r.eff.Settled = append(t.r.eff.Settled, effect.Settlement{Space: t.r.id, Epoch: t.r.view.Epoch, Lost: lost})
 	}
 }
 

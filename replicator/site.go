@@ -7,8 +7,10 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -16,11 +18,11 @@ import (
 // and what the step brings about.
 type site struct {
 	roster
-	cfg       Config
+	cfg       settings.Config
 	rng       *rand.Rand
 	now       time.Time
-	eff       Effects
-	stats     Stats
+	eff       effect.Effects
+	stats     effect.Stats
 	routes    *keyspace.Routes
 	summarize func() [keyspace.Count]wire.Summary // what this replica holds
 
@@ -29,7 +31,7 @@ type site struct {
 
 // send sends a message: in parts if its clocks are larger than a frame, and behind what it must not
 // overtake.
-func (t *site) send(p *peer, lane Lane, msg wire.Message) {
+func (t *site) send(p *peer, lane effect.Lane, msg wire.Message) {
 	size := wire.ClockBytes(msg)
 	_, compares := msg.(*wire.Compare)
 	if size > t.cfg.FrameMax || compares && p.flows.CarriesLike(wire.CargoOf(msg)) {
@@ -38,7 +40,7 @@ func (t *site) send(p *peer, lane Lane, msg wire.Message) {
 		}
 		return
 	}
-	t.eff.Send = append(t.eff.Send, Envelope{To: p.id, Lane: lane, Msg: msg})
+	t.eff.Send = append(t.eff.Send, effect.Envelope{To: p.id, Lane: lane, Msg: msg})
 }
 
 // due reports whether a time has come, and clears it.
@@ -80,7 +82,7 @@ func (t *site) largeOf(c push.Cargo, msg wire.Message, size int) *push.Large {
 // pumpFlow sends the parts of the first flow that the window allows.
 func (t *site) pumpFlow(p *peer) {
 	p.flows.Pump(t.cfg.FrameMax, t.cfg.PieceWindow, func(part push.Part) {
-		t.send(p, Bulk, &wire.Part{
+		t.send(p, effect.Bulk, &wire.Part{
 			Epoch: t.view.Epoch, Flow: part.Flow, Index: part.Index, Total: part.Total, Data: part.Data,
 		})
 	})
@@ -107,12 +109,12 @@ func (t *site) askAll() {
 
 // sendStatus tells a peer the hashes of what this replica holds.
 func (t *site) sendStatus(p *peer, ask bool) {
-	t.send(p, Prompt, &wire.Status{Epoch: t.view.Epoch, Ask: ask, Spaces: t.summarize()})
+	t.send(p, effect.Prompt, &wire.Status{Epoch: t.view.Epoch, Ask: ask, Spaces: t.summarize()})
 }
 
 // reply answers an operation.
 func (t *site) reply(id uint64, err error) {
-	t.eff.Reply = append(t.eff.Reply, Result{ID: id, Err: err})
+	t.eff.Reply = append(t.eff.Reply, effect.Result{ID: id, Err: err})
 }
 
 // replyReader answers a read.
@@ -121,7 +123,7 @@ func (t *site) replyReader(id uint64, r crdt.Reader) {
 		t.reply(id, fmt.Errorf("%w: %q", crdt.ErrDeleted, r.Key()))
 		return
 	}
-	t.eff.Reply = append(t.eff.Reply, Result{ID: id, Reader: r})
+	t.eff.Reply = append(t.eff.Reply, effect.Result{ID: id, Reader: r})
 }
 
 // malformed counts what a peer has sent and makes no sense.
@@ -132,7 +134,7 @@ func (t *site) malformed(p *peer) {
 		return
 	}
 	p.warnAt = t.now.Add(malformedEach)
-	t.eff.Malformed = append(t.eff.Malformed, Malformed{p.id, p.malformed})
+	t.eff.Malformed = append(t.eff.Malformed, effect.Malformed{Peer: p.id, Count: p.malformed})
 }
 
 // clocksMax bounds the bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/subscription"
 )
@@ -75,7 +76,7 @@ func (b *subscriptions) notify() { b.Take(func(id uint64, key string) { b.tell(i
 func (b *subscriptions) tell(id uint64, key string, changed bool) {
 	r := b.replicas[b.routes.SpaceOf(key)].store.View(key)
 	if gone := r.Empty(); !gone || changed {
-		b.eff.Notify = append(b.eff.Notify, Change{Sub: id, Key: key, Reader: r, Deleted: gone})
+		b.eff.Notify = append(b.eff.Notify, effect.Change{Sub: id, Key: key, Reader: r, Deleted: gone})
 	}
 }
 

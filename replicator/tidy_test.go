@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -102,7 +103,8 @@ func TestElementsOfARemovedMemberVanishAtOnceAndAreSweptByTheOldest(t *testing.T
 	w.advance(5 * time.Second)
 	w.same()
 	if a.items() != 4 || len(b.disk.items) != 0 || a.m.site.stats.Swept != 3 || b.m.site.stats.Swept != 0 {
-		t.Fatalf("%d items, %d rows, %d and %d swept", a.items(), len(b.disk.items), a.m.site.stats.Swept, b.m.site.stats.Swept)
+		t.Fatalf("%d items, %d rows, %d and %d swept",
+			a.items(), len(b.disk.items), a.m.site.stats.Swept, b.m.site.stats.Swept)
 	}
 	b.wantTold() // of what was not shown
 	w.wantOwned("s", "a", "all", "b")
@@ -111,7 +113,7 @@ func TestElementsOfARemovedMemberVanishAtOnceAndAreSweptByTheOldest(t *testing.T
 
 // Late events of a removed member, which come by another, are hidden and swept.
 func TestLateEventsOfARemovedMemberStayHidden(t *testing.T) {
-	w := cluster(t, 3, Config{})
+	w := cluster(t, 3, settings.Config{})
 	a, b, c := w.nodes[0], w.nodes[1], w.nodes[2]
 	w.sever(1, 3)
 	w.sever(1, 2)
@@ -138,7 +140,7 @@ func TestLateEventsOfARemovedMemberStayHidden(t *testing.T) {
 // A member that is cut off, and comes back before a view drops it, has lost nothing. All other
 // members still see what it owns.
 func TestMemberWhoIsCutOffKeepsWhatHeOwns(t *testing.T) {
-	w := cluster(t, 3, Config{})
+	w := cluster(t, 3, settings.Config{})
 	c := w.nodes[2]
 	c.own("s", "c")
 	w.quiet()
@@ -189,8 +191,8 @@ func TestColdRestartForgetsWhatTheDeadOwned(t *testing.T) {
 // A joiner is not in the oldest voter's view yet, and another member tells that voter of it. What
 // the joiner owns is shown when the view comes, and never swept.
 func TestWhatIsNotInTheViewYetIsNotSwept(t *testing.T) {
-	for _, f := range []Defects{{}, {TidyInOldView: true}} {
-		w := cluster(t, 3, Config{Defects: f})
+	for _, f := range []settings.Defects{{}, {TidyInOldView: true}} {
+		w := cluster(t, 3, settings.Config{Defects: f})
 		a, b := w.nodes[0], w.nodes[1]
 		j := w.start(4, nil, 4)
 		next := viewOf(2, 1, 2, 3).with(4)
@@ -223,7 +225,7 @@ func TestWhatIsNotInTheViewYetIsNotSwept(t *testing.T) {
 // The next oldest voter takes the role, and finds what the last one left. A view that is not
 // settled hides as well as any other.
 func TestNextOldestGoesOnTidying(t *testing.T) {
-	w := cluster(t, 5, Config{})
+	w := cluster(t, 5, settings.Config{})
 	for _, n := range w.nodes {
 		n.own("s", fmt.Sprint("of ", uint64(n.id)), "all")
 	}
@@ -251,7 +253,7 @@ func TestNextOldestGoesOnTidying(t *testing.T) {
 // Before a view comes, no member is known to live. A member that is left out goes on showing what
 // it showed.
 func TestWithoutAViewOnlyTheOwnIsShown(t *testing.T) {
-	w := cluster(t, 2, Config{})
+	w := cluster(t, 2, settings.Config{})
 	a, b := w.nodes[0], w.nodes[1]
 	a.own("s", "a")
 	b.own("s", "b")
@@ -265,7 +267,7 @@ func TestWithoutAViewOnlyTheOwnIsShown(t *testing.T) {
 
 // A sweep of many goes in bounded groups, and the rest soon after.
 func TestSweepIsCutIntoGroups(t *testing.T) {
-	w := cluster(t, 2, Config{})
+	w := cluster(t, 2, settings.Config{})
 	a, b := w.nodes[0], w.nodes[1]
 	for i := range 6 {
 		elems := make([]string, 500)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -30,7 +31,7 @@ func (w *writes) tellUnstored(clock *crdt.Clock, cause error) {
 		if upTo := clock.Base(p.id); upTo > msg.Acked {
 			msg.UpTo = upTo
 		}
-		w.r.send(p, Prompt, msg)
+		w.r.send(p, effect.Prompt, msg)
 	}
 }
 

@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // grown is a cluster of five of which two are about to be joined by two learners that have caught
 // up. x is acknowledged by 1, 2 and 3 alone.
 func grown(t *testing.T) (w *world, next View) {
-	w = cluster(t, 5, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
+	w = cluster(t, 5, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
 	w.start(6, nil, 6)
 	w.start(7, nil, 7)
 	w.install(viewOf(2, 1, 2, 3, 4, 5).with(6, 7))
@@ -104,7 +106,7 @@ func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 // V7: Only acks of the operation's own epoch count. A member that has reported its clocks for epoch
 // e acks nothing older.
 func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
-	w, next, x := writeInOldView(t, Defects{})
+	w, next, x := writeInOldView(t, settings.Defects{})
 	w.node(1).wantOpen(x)
 	w.sever(2, 3)
 	w.sever(2, 4)
@@ -118,7 +120,7 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 	w.node(1).step(Install{next})
 	w.advance(5 * time.Second)
 	w.node(1).want(x, nil)
-	w, _, x = writeInOldView(t, Defects{CountAnyEpoch: true})
+	w, _, x = writeInOldView(t, settings.Defects{CountAnyEpoch: true})
 	if _, answered := w.node(1).results[x]; !answered {
 		t.Error("nothing is noticed when acks of another epoch count")
 	}
@@ -126,8 +128,8 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 
 // writeInOldView lets a node that has missed a view of five write to what was a majority of three.
 // next is the view, x the write.
-func writeInOldView(t *testing.T, f Defects) (w *world, next View, x uint64) {
-	w = cluster(t, 3, Config{GossipInterval: time.Hour, OperationTimeout: time.Minute, Defects: f})
+func writeInOldView(t *testing.T, f settings.Defects) (w *world, next View, x uint64) {
+	w = cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute, Defects: f})
 	w.start(4, nil, 4)
 	w.start(5, nil, 5)
 	w.install(viewOf(2, 1, 2, 3).with(4, 5))
@@ -151,7 +153,7 @@ func writeInOldView(t *testing.T, f Defects) (w *world, next View, x uint64) {
 // V4: If dropped members make a role's majority impossible: settle from all survivors and raise
 // MajorityLost, never block permanently.
 func TestMajorityGoneForGoodIsSettledFromTheSurvivorsWithAnAlarm(t *testing.T) {
-	w := cluster(t, 5, Config{})
+	w := cluster(t, 5, settings.Config{})
 	y := w.node(4).put("s", "y", quorum.All)
 	w.quiet()
 	w.node(4).want(y, nil)
@@ -176,7 +178,7 @@ func TestMajorityGoneForGoodIsSettledFromTheSurvivorsWithAnAlarm(t *testing.T) {
 
 // Of two, one is every majority's other half: nothing can be lost, and there is no alarm.
 func TestTwoToOneLosesNothing(t *testing.T) {
-	w := cluster(t, 2, Config{})
+	w := cluster(t, 2, settings.Config{})
 	w.node(2).crash()
 	w.install(viewOf(2, 1))
 	w.advance(5 * time.Second)
@@ -295,7 +297,7 @@ func TestAfterAColdStartAMajorityOfEachUnsettledViewMustReport(t *testing.T) {
 	}
 	for _, n := range w.nodes[5:] {
 		n.wantSet("d/s", "x")
-		if n.m.Settled() != 4 || slices.ContainsFunc(n.settled, func(s Settlement) bool { return s.Lost }) {
+		if n.m.Settled() != 4 || slices.ContainsFunc(n.settled, func(s effect.Settlement) bool { return s.Lost }) {
 			t.Fatalf("%s: %v\n%s", wire.Short(n.id), n.settled, w.dump())
 		}
 	}
@@ -360,7 +362,7 @@ func TestJoinerTellsWhatHasToBeHeard(t *testing.T) {
 		n := w.node(id)
 		n.wantSet("d/s", "x")
 		if !n.m.CaughtUp() || n.m.Settled() != 5 ||
-			slices.ContainsFunc(n.settled, func(s Settlement) bool { return s.Lost }) {
+			slices.ContainsFunc(n.settled, func(s effect.Settlement) bool { return s.Lost }) {
 			t.Fatalf("%s: %v\n%s", wire.Short(n.id), n.settled, w.dump())
 		}
 	}
@@ -381,7 +383,7 @@ func TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm(t *testing.T) {
 
 // A node that missed a view learns of it from the others, and counts nothing until then.
 func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
-	w := cluster(t, 3, Config{})
+	w := cluster(t, 3, settings.Config{})
 	w.start(4, nil, 4)
 	w.install(viewOf(2, 1, 2, 3).with(4))
 	w.advance(2 * time.Second)

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -19,7 +21,7 @@ type world struct {
 	t     tb
 	now   time.Time
 	rng   *rand.Rand
-	cfg   Config // of all nodes; Self and Disk are set per node
+	cfg   settings.Config // of all nodes; Self and Disk are set per node
 	nodes []*node
 	net   []packet
 	cut   map[[2]crdt.Origin]bool
@@ -39,13 +41,13 @@ type node struct {
 	disk    *rows
 	diskID  uint64
 	batches []storage.Batch // asked for and not yet answered
-	results map[uint64]Result
-	changes []Change
-	settled []Settlement
-	large   []LargeKey
-	parted  []Divergence
-	odd     []Malformed
-	fetched []Repair
+	results map[uint64]effect.Result
+	changes []effect.Change
+	settled []effect.Settlement
+	large   []effect.LargeKey
+	parted  []effect.Divergence
+	odd     []effect.Malformed
+	fetched []effect.Repair
 	holds   int // times that it told of updates that wait
 	down    bool
 	joined  bool   // it has said that it caught up
@@ -108,11 +110,11 @@ func (r *rows) commit(b storage.Batch) {
 
 type packet struct {
 	from, to crdt.Origin
-	lane     Lane
+	lane     effect.Lane
 	msg      wire.Message
 }
 
-func newWorld(t tb, seed uint64, cfg Config) *world {
+func newWorld(t tb, seed uint64, cfg settings.Config) *world {
 	return &world{
 		t: t, now: time.Unix(1_000_000, 0), rng: rand.New(rand.NewPCG(seed, 7)), cfg: cfg,
 		cut: map[[2]crdt.Origin]bool{}, drop: func(packet) bool { return false },
@@ -142,7 +144,7 @@ func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
 	if err != nil {
 		w.t.Fatalf("node %s does not start: %v", wire.Short(id), err)
 	}
-	n := &node{w: w, id: id, m: m, disk: disk, diskID: diskID, results: map[uint64]Result{}}
+	n := &node{w: w, id: id, m: m, disk: disk, diskID: diskID, results: map[uint64]effect.Result{}}
 	w.nodes = append(w.nodes, n)
 	return n
 }
@@ -225,7 +227,7 @@ func (n *node) check() {
 // does.
 func (w *world) carried(m wire.Message) wire.Message {
 	b := wire.Append(nil, m)
-	if most := 2 * w.cfg.withDefaults().FrameMax; len(b) > most {
+	if most := 2 * w.cfg.WithDefaults().FrameMax; len(b) > most {
 		w.t.Fatalf("a message of %d bytes, a transport takes %d: %.200v", len(b), most, m)
 	}
 	out, err := wire.Decode(b)
@@ -345,7 +347,7 @@ func (v View) with(learners ...crdt.Origin) View {
 }
 
 // cluster starts nodes 1 to n in a founding view.
-func cluster(t tb, n int, cfg Config) *world {
+func cluster(t tb, n int, cfg settings.Config) *world {
 	w := newWorld(t, 1, cfg)
 	var ids []crdt.Origin
 	for i := range n {

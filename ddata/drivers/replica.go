@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -20,13 +21,13 @@ type ReplicaHost interface {
 	// Commit has a batch stored, and answers later with replicator.Persisted.
 	Commit(storage.Batch)
 	// Send sends a message, encoded in payload, which is valid until Send returns. It may be lost.
-	Send(e replicator.Envelope, payload []byte)
+	Send(e effect.Envelope, payload []byte)
 	// HoldsLease reports whether the node holds its lease at this moment.
 	HoldsLease() bool
 	// Notify tells a subscription of a change.
-	Notify(replicator.Change)
+	Notify(effect.Change)
 	// Tell tells what else a step has shown (Effects.Notable).
-	Tell(*replicator.Effects)
+	Tell(*effect.Effects)
 	// Reached tells how far the replica is, each time that this has changed.
 	Reached(caughtUp bool, settled view.Epoch)
 	// Moved tells that the replica has done its part of a move of keys.
@@ -43,7 +44,7 @@ type Observer interface{ Observe(seconds float64) }
 type Replica struct {
 	m       *replicator.Machine
 	host    ReplicaHost
-	trace   func(replicator.Input, *replicator.Effects)
+	trace   func(replicator.Input, *effect.Effects)
 	waiting map[uint64]pending // operations under way
 	told    reached
 	scratch []byte
@@ -57,7 +58,7 @@ type reached struct {
 
 // pending is an operation that is under way.
 type pending struct {
-	done  func(replicator.Result)
+	done  func(effect.Result)
 	alone bool // it needs no other node
 	began time.Time
 	took  Observer // nil: the time is not observed
@@ -70,7 +71,7 @@ func NewReplica(m *replicator.Machine, host ReplicaHost) *Replica {
 
 // Trace has fn called with each input that the machine has taken, and its effects, before they are
 // carried out.
-func (d *Replica) Trace(fn func(replicator.Input, *replicator.Effects)) { d.trace = fn }
+func (d *Replica) Trace(fn func(replicator.Input, *effect.Effects)) { d.trace = fn }
 
 // Machine is the machine, for looking at it between two steps.
 func (d *Replica) Machine() *replicator.Machine { return d.m }
@@ -80,7 +81,7 @@ func (d *Replica) Machine() *replicator.Machine { return d.m }
 //
 // An operation that needs other nodes succeeds only under the lease. A node that was left behind
 // may still find a majority of the view that it knows, while the others have gone on without it.
-func (d *Replica) Call(now time.Time, id uint64, in replicator.Input, done func(replicator.Result), took Observer) {
+func (d *Replica) Call(now time.Time, id uint64, in replicator.Input, done func(effect.Result), took Observer) {
 	d.waiting[id] = pending{done: done, alone: isLocal(in), began: now, took: took}
 	d.Step(now, in)
 }
@@ -102,7 +103,7 @@ func isLocal(in replicator.Input) bool {
 
 // Fail gives all operations under way the same result. It is called when nothing is stepped any
 // more.
-func (d *Replica) Fail(with replicator.Result) {
+func (d *Replica) Fail(with effect.Result) {
 	for _, p := range d.waiting { // order: each caller has its own
 		p.done(with)
 	}
@@ -151,14 +152,14 @@ func (d *Replica) reach() {
 	}
 }
 
-func (d *Replica) reply(now time.Time, res replicator.Result, leased bool) {
+func (d *Replica) reply(now time.Time, res effect.Result, leased bool) {
 	p, ok := d.waiting[res.ID]
 	if !ok {
 		return
 	}
 	delete(d.waiting, res.ID)
 	if res.Err == nil && !p.alone && !leased {
-		res = replicator.Result{ID: res.ID, Err: ErrNoLease}
+		res = effect.Result{ID: res.ID, Err: ErrNoLease}
 	}
 	p.done(res)
 	if p.took != nil {

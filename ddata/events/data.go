@@ -6,7 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -17,7 +17,7 @@ type (
 	// MajorityLost: a majority of an older view is gone for good, and what only it held is lost.
 	MajorityLost struct {
 		Role    string
-		Settled replicator.Settlement
+		Settled effect.Settlement
 	}
 	// RepairBegan: this node begins to fetch from a member what it lacks and that one's log does
 	// not cover.
@@ -32,7 +32,7 @@ type (
 		Role  string
 		Space keyspace.Space
 		Peer  view.UID
-		State replicator.RepairState
+		State effect.RepairState
 		Items uint64 // that were fetched, if it is done
 		Took  time.Duration
 	}
@@ -43,7 +43,7 @@ type (
 		Peer  view.UID
 		Held  int // writers that wait now
 	}
-	// KeyLarge: a key has grown beyond replicator.Config.LargeKey, or by a tenth since that was
+	// KeyLarge: a key has grown beyond settings.Config.LargeKey, or by a tenth since that was
 	// said.
 	KeyLarge struct {
 		Role, Key string

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -34,7 +35,7 @@ type pair struct {
 
 func (p *pair) start(i int, id crdt.Origin, l replicator.Loaded) {
 	p.t.Helper()
-	cfg := replicator.Config{Self: id, DurableKeys: []string{"*"}, LogMax: 1, BatchRowsMax: partRows}
+	cfg := settings.Config{Self: id, DurableKeys: []string{"*"}, LogMax: 1, BatchRowsMax: partRows}
 	m, err := replicator.New(cfg, rand.New(rand.NewPCG(uint64(id), 1)), l)
 	if err != nil {
 		p.t.Fatalf("it does not start: %v", err)

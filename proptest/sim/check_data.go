@@ -5,7 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -146,7 +146,7 @@ func (j *dataChecker) check(w *World, b *viewBook) {
 
 // settledView forgets the views before the one that a Replicator calls settled. If it says so too
 // early, writes will be missed.
-func (j *dataChecker) settledView(_ *World, p *Process, s replicator.Settlement) {
+func (j *dataChecker) settledView(_ *World, p *Process, s effect.Settlement) {
 	if s.Space != j.space || p.mem.view == nil {
 		return
 	}

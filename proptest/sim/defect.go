@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -22,7 +23,7 @@ type plantedDefect struct {
 // defects are the switches of all machines.
 type defects struct {
 	member   membership.Defects
-	replica  replicator.Defects
+	replica  settings.Defects
 	store    crdt.Defects
 	shard    protocol.Defects
 	unfenced bool // V8: the driver starts handlers without a lease
@@ -248,7 +249,7 @@ func (thirds) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return 3*n >= len(voters)
 }
 
-func (o *Options) replicaDefects() replicator.Defects {
+func (o *Options) replicaDefects() settings.Defects {
 	f := o.planted()
 	f.store.WeakSketch = o.WeakSketch
 	f.replica.Store = f.store
@@ -267,9 +268,9 @@ func (o *Options) shardDefects() protocol.Defects { return o.planted().shard }
 
 // laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
 // way: order there is a matter of speed.
-func (o *Options) laneOf(l replicator.Lane) lane {
+func (o *Options) laneOf(l effect.Lane) lane {
 	switch {
-	case l == replicator.Bulk:
+	case l == effect.Bulk:
 		return bulk
 	case o.PromptLossy:
 		return control

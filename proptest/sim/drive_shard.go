@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
@@ -129,7 +130,7 @@ func (d *typeDriver) start() {
 
 // subscribe follows a piece of the type's state; what changed is posted to the machines.
 func (d *typeDriver) subscribe(r protocol.StateRead, changed func(protocol.DidRead)) {
-	d.p.rep.subscribe(replicator.Subscribe{Key: r.Key(d.cfg.Type)}, func(c replicator.Change) {
+	d.p.rep.subscribe(replicator.Subscribe{Key: r.Key(d.cfg.Type)}, func(c effect.Change) {
 		got := r.Result(c.Reader, nil)
 		d.p.post(func() { changed(got) })
 	})
@@ -279,7 +280,7 @@ func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
 	}
 	d.p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: wr.Key(d.cfg.Type), Write: quorum.Majority, Mutate: wr.Mutate}
-	}, func(r replicator.Result) {
+	}, func(r effect.Result) {
 		err := r.Err
 		d.p.post(func() { done(err) })
 	})
@@ -288,7 +289,7 @@ func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
 func (d *typeDriver) read(rd protocol.StateRead, done func(protocol.DidRead)) {
 	d.p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: quorum.Majority}
-	}, func(r replicator.Result) {
+	}, func(r effect.Result) {
 		got := rd.Result(r.Reader, r.Err)
 		d.p.post(func() { done(got) })
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -146,7 +147,7 @@ func (d *typeDriver) locationsChanged() {
 func (d *typeDriver) readLocations(rd protocol.StateRead) {
 	d.p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: quorum.Majority}
-	}, func(r replicator.Result) {
+	}, func(r effect.Result) {
 		v, got := r.Reader, rd.Result(r.Reader, r.Err)
 		d.p.post(func() {
 			if got.Err == nil {
@@ -172,7 +173,7 @@ func (d *typeDriver) startStrategy() {
 	}
 	if needs.Locations {
 		key := protocol.StateKey(d.cfg.Type, protocol.StateLocations, 0)
-		d.p.rep.subscribe(replicator.Subscribe{Key: key}, func(c replicator.Change) {
+		d.p.rep.subscribe(replicator.Subscribe{Key: key}, func(c effect.Change) {
 			v := c.Reader
 			d.p.post(func() {
 				d.wanted = &v
@@ -221,5 +222,5 @@ func (l *shardLoad) locate() {
 				}
 				return nil
 			}}
-	}, func(replicator.Result) {})
+	}, func(effect.Result) {})
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -28,7 +30,7 @@ type replicaHost struct {
 	timer     timer
 	table     durable.Table
 	nextID    uint64
-	subs      map[uint64]func(replicator.Change)
+	subs      map[uint64]func(effect.Change)
 	steps     int
 	nextCheck int      // the step after which the machine is checked again
 	todo      []func() // steps that came up while effects were carried out
@@ -38,7 +40,7 @@ type replicaHost struct {
 var _ drivers.ReplicaHost = (*replicaHost)(nil)
 
 func newReplicaHost(p *Process) (*replicaHost, error) {
-	d := &replicaHost{p: p, table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(replicator.Change){}}
+	d := &replicaHost{p: p, table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(effect.Change){}}
 	loaded, err := rows.Load(d.table)
 	if err != nil {
 		return nil, err
@@ -53,9 +55,9 @@ func newReplicaHost(p *Process) (*replicaHost, error) {
 	return d, nil
 }
 
-func (d *replicaHost) config() replicator.Config {
+func (d *replicaHost) config() settings.Config {
 	o := d.p.w.opt
-	return replicator.Config{
+	return settings.Config{
 		Expire: o.expireRules(d.p.uid), OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1),
 		DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
@@ -98,7 +100,7 @@ func (d *replicaHost) run(step func()) {
 }
 
 // stepped looks at a step before its effects are carried out.
-func (d *replicaHost) stepped(in replicator.Input, e *replicator.Effects) {
+func (d *replicaHost) stepped(in replicator.Input, e *effect.Effects) {
 	p, w := d.p, d.p.w
 	if w.trace.watching() {
 		w.trace.line(p, "R <- %v", in)
@@ -117,7 +119,7 @@ func (d *replicaHost) Changed() {}
 func (d *replicaHost) HoldsLease() bool { return d.p.mem.holds(d.p.time()) }
 
 // Notify implements drivers.ReplicaHost.
-func (d *replicaHost) Notify(c replicator.Change) {
+func (d *replicaHost) Notify(c effect.Change) {
 	if sub := d.subs[c.Sub]; sub != nil {
 		sub(c)
 	}
@@ -133,12 +135,12 @@ func (d *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
 }
 
 // Tell implements drivers.ReplicaHost.
-func (d *replicaHost) Tell(e *replicator.Effects) {
+func (d *replicaHost) Tell(e *effect.Effects) {
 	p, w := d.p, d.p.w
 	for _, s := range e.Settled {
 		w.tell(func(j checker) {
 			if g, ok := j.(interface {
-				settledView(*World, *Process, replicator.Settlement)
+				settledView(*World, *Process, effect.Settlement)
 			}); ok {
 				g.settledView(w, p, s)
 			}
@@ -195,14 +197,14 @@ func (d *replicaHost) install(v *view.View) {
 }
 
 // call steps an operation with an id of its own; done happens once, with its result.
-func (d *replicaHost) call(op func(id uint64) replicator.Input, done func(replicator.Result)) {
+func (d *replicaHost) call(op func(id uint64) replicator.Input, done func(effect.Result)) {
 	d.nextID++
 	id := d.nextID
 	d.run(func() { d.d.Call(d.p.time(), id, op(id), done, nil) })
 }
 
 // subscribe asks for a key or a prefix.
-func (d *replicaHost) subscribe(s replicator.Subscribe, changed func(replicator.Change)) {
+func (d *replicaHost) subscribe(s replicator.Subscribe, changed func(effect.Change)) {
 	d.nextID++
 	s.ID = d.nextID
 	d.subs[s.ID] = changed
@@ -223,7 +225,7 @@ func (d *replicaHost) Commit(b storage.Batch) {
 const frameRoom = 2
 
 // Send implements drivers.ReplicaHost. A message that no transport takes would never arrive.
-func (d *replicaHost) Send(e replicator.Envelope, payload []byte) {
+func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 	p, w := d.p, d.p.w
 	if most := frameRoom * cmp.Or(w.opt.FrameMax, defaultFrame); len(payload) > most {
 		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -42,14 +43,14 @@ func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.
 		return replicator.Update{
 			ID: id, Key: key, Write: level, Mutate: func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) },
 		}
-	}, func(r replicator.Result) { done(r.Err) })
+	}, func(r effect.Result) { done(r.Err) })
 }
 
 // read runs a typed read.
 func read[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, done func(V, error)) {
 	d.call(func(id uint64) replicator.Input {
 		return replicator.Get{ID: id, Key: key, Read: level}
-	}, func(r replicator.Result) {
+	}, func(r effect.Result) {
 		var v V
 		if r.Err == nil {
 			v, r.Err = v.View(r.Reader)
@@ -224,7 +225,7 @@ func (l *load) scribble(p *Process, key string) {
 	case 0:
 		p.rep.call(func(id uint64) replicator.Input {
 			return replicator.Delete{ID: id, Key: key, Write: level}
-		}, func(replicator.Result) {})
+		}, func(effect.Result) {})
 	case 1:
 		update[crdt.LWWMap[string, string]](p.rep, key, level,
 			func(m *crdt.LWWMapTx[string, string]) error { return m.Remove(field) }, ignore)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -203,7 +204,7 @@ func (l tidyLoad) deleteForever(p *Process, b *finalBook) {
 	}
 	p.rep.call(func(id uint64) replicator.Input {
 		return replicator.DeleteForever{ID: id, Key: b.key, Write: level}
-	}, func(r replicator.Result) {
+	}, func(r effect.Result) {
 		if errors.Is(r.Err, crdt.ErrDeleted) {
 			w.violate("deleted forever", "%v: deleting %s again is %v", p, b.key, r.Err)
 		}
@@ -240,7 +241,7 @@ func (l *load) writeThen(p *Process, key string, e *entry, mutate func(*crdt.Tx)
 	l.w.counts.Writes++
 	p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: key, Write: level, Mutate: mutate}
-	}, func(r replicator.Result) {
+	}, func(r effect.Result) {
 		if r.Err == nil {
 			l.w.counts.Acked++
 			e.local = l.w.now

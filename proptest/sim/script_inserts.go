@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -126,7 +127,7 @@ func (s *insertSpec) insert(p *Process) {
 	p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: s.phase.key, Write: s.phase.level, Timeout: insertTimeout,
 			Mutate: crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error { return t.Add(e.elem) })}
-	}, func(r replicator.Result) {
+	}, func(r effect.Result) {
 		s.open--
 		switch {
 		case r.Err == nil:

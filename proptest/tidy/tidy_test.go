@@ -67,7 +67,7 @@ var ruleCases = []struct {
 	want                  []string
 }{
 	{"rank up", "ranks", "crdt/a.go", "package crdt\nimport _ \"example.org/m/replicator\"",
-		[]string{"crdt/a.go:2: ranks: crdt (rank -2) imports replicator (rank 1)"}},
+		[]string{"crdt/a.go:2: ranks: crdt (rank -12) imports replicator (rank 1)"}},
 	{"rank sideways", "ranks", "replicator/a.go", "package replicator\nimport _ \"example.org/m/ddata/membership\"",
 		[]string{"imports ddata/membership"}},
 	{"rank down", "ranks", "sharding/protocol/a.go", "package protocol\nimport _ \"example.org/m/crdt\"", nil},

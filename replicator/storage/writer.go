@@ -48,7 +48,7 @@ func (d *Writer) LastID() uint64 { return d.id }
 // Fold adds what one call of the store did to the next batch.
 func (d *Writer) Fold(put, dropped []*crdt.Item) { d.next.fold(put, dropped) }
 
-// Limits are the settings of a Writer; replicator.Config names them.
+// Limits are the settings of a Writer; settings.Config names them.
 type Limits struct {
 	RowsMax, BytesMax          int
 	WriteBehind, RetryInterval time.Duration

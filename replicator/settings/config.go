@@ -1,4 +1,4 @@
-package replicator
+package settings
 
 import (
 	"errors"
@@ -170,8 +170,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// withDefaults fills in what was left zero.
-func (c Config) withDefaults() Config {
+// WithDefaults fills in what was left zero.
+func (c Config) WithDefaults() Config {
 	def(&c.GossipInterval, time.Second)
 	def(&c.OperationTimeout, 5*time.Second)
 	def(&c.RetryInterval, 250*time.Millisecond)

@@ -1,4 +1,4 @@
-package replicator
+package effect
 
 import (
 	"fmt"
@@ -106,7 +106,8 @@ type Effects struct {
 	Moved     uint16 // not 0: this Step ended this replica's part in the move of that number (View.Moves)
 }
 
-func (e *Effects) reset() {
+// Reset empties them for the next step, and keeps the memory of the slices.
+func (e *Effects) Reset() {
 	clear(e.Persist)
 	clear(e.Send)
 	clear(e.Reply)
