@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/replicator"
@@ -32,7 +33,8 @@ func (n *Node) Host() host.Host {
 			Local: n.Preset() == Local,
 		},
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
-		Attached: &n.extensions.attached, Data: data, Emit: n.reports.emit, Meter: n.cfg.Meter, Log: n.reports.log,
+		Attached: &n.extensions.attached, Data: data, Scheduler: scheduler.Goroutines{},
+		Emit: n.reports.emit, Meter: n.cfg.Meter, Log: n.reports.log,
 	}
 }
 

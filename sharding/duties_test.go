@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -90,23 +91,24 @@ func TestAwaitDuties(t *testing.T) {
 		began := time.Now()
 		clock := func() time.Duration { return time.Since(began) }
 		d := dataplane.Duties{SlowAfter: time.Minute}
-		if old, err := d.Await(t.Context(), clock); len(old) > 0 || err != nil {
+		if old, err := d.Await(t.Context(), scheduler.Goroutines{}, clock); len(old) > 0 || err != nil {
 			t.Errorf("none is open: %v, %v", old, err)
 		}
 		d.Take(dataplane.Duty{Call: 1, Origin: 7}, 0)
 		d.Take(dataplane.Duty{Call: 2, Origin: 7}, 0)
 		time.AfterFunc(time.Second, func() { d.Settle(dataplane.Duty{Call: 1, Origin: 7}) })
 		time.AfterFunc(2*time.Second, func() { d.Settle(dataplane.Duty{Call: 2, Origin: 7}) })
-		if old, err := d.Await(t.Context(), clock); len(old) > 0 || err != nil || clock() != 2*time.Second {
+		if old, err := d.Await(t.Context(), scheduler.Goroutines{}, clock); len(old) > 0 || err != nil ||
+			clock() != 2*time.Second {
 			t.Errorf("after %v: %v, %v", clock(), old, err)
 		}
 		d.Take(dataplane.Duty{Call: 3, Origin: 7}, clock())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := d.Await(ctx, clock); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := d.Await(ctx, scheduler.Goroutines{}, clock); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the context has ended: %v", err)
 		}
-		old, err := d.Await(t.Context(), clock)
+		old, err := d.Await(t.Context(), scheduler.Goroutines{}, clock)
 		if len(old) != 1 || old[0] != (dataplane.Duty{Call: 3, Origin: 7}) || err != nil || clock() != 62*time.Second {
 			t.Errorf("after %v: %v, %v", clock(), old, err)
 		}

@@ -22,21 +22,17 @@ func (run *engine) leave(ctx context.Context) error {
 
 // awaitLeft waits until nothing is here any more.
 func (run *engine) awaitLeft(ctx context.Context) error {
-	select {
-	case <-run.control.Left():
+	if run.plane.Scheduler.Await(run.control.Left(), run.plane.Ended, ctx.Done()) < 2 {
 		return nil
-	case <-run.plane.Ended:
-		return nil
-	case <-ctx.Done():
-		err := fmt.Errorf("sharding %q: shards are still here: %w", run.plane.Name, context.Cause(ctx))
-		if running := run.plane.Slow.StillRunning(); running != "" {
-			err = fmt.Errorf("%w (%s)", err, running)
-		}
-		if why := run.plane.Standing.Uncoordinated(); why != nil {
-			err = fmt.Errorf("%w (%w)", err, why)
-		}
-		return err
 	}
+	err := fmt.Errorf("sharding %q: shards are still here: %w", run.plane.Name, context.Cause(ctx))
+	if running := run.plane.Slow.StillRunning(); running != "" {
+		err = fmt.Errorf("%w (%s)", err, running)
+	}
+	if why := run.plane.Standing.Uncoordinated(); why != nil {
+		err = fmt.Errorf("%w (%w)", err, why)
+	}
+	return err
 }
 
 // close closes the region for its users while its node stays a member: it hands its shards over, as
@@ -60,7 +56,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 // quit stops by force what is here. Where nothing is, that takes no time worth the name.
 func (run *engine) quit(ctx context.Context) error {
 	run.control.Inbox.ToRegion(protocol.Quit{})
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quitGrace)
+	ctx, cancel := run.plane.Scheduler.WithTimeout(context.WithoutCancel(ctx), quitGrace)
 	defer cancel()
 	err := run.awaitLeft(ctx)
 	if err == nil {
@@ -170,7 +166,7 @@ func (run *engine) leaveForGood(ctx context.Context) error {
 	if err := run.leave(ctx); err != nil || r.Proxy {
 		return err
 	}
-	old, err := r.Out.Duties.Await(ctx, r.Clock)
+	old, err := r.Out.Duties.Await(ctx, r.Scheduler, r.Clock)
 	if err != nil {
 		return fmt.Errorf("sharding %q: %w", r.Name, err)
 	}
@@ -184,7 +180,7 @@ func (run *engine) leaveForGood(ctx context.Context) error {
 			}
 		}
 	}
-	r.Out.Overflow.Await(ctx, farewellPatience)
+	r.Out.Overflow.Await(ctx, r.Scheduler, farewellPatience)
 	return nil
 }
 

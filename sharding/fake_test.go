@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -195,7 +196,10 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 }
 
 func fakePorts(uid view.UID, net host.Channels, lease host.Lease) Ports {
-	return Ports{Cluster: fakeCluster{uid}, Lease: lease, Network: net, Log: slog.New(slog.DiscardHandler)}
+	return Ports{
+		Scheduler: scheduler.Goroutines{}, Cluster: fakeCluster{uid}, Lease: lease, Network: net,
+		Log: slog.New(slog.DiscardHandler),
+	}
 }
 
 // hostAll puts all shards of a region here.

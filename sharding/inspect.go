@@ -182,7 +182,7 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 // inspectNode asks one node.
 func inspectNode(r *dataplane.Plane, ctx context.Context, node view.UID, what codec.Inspection,
 	id string) (RegionState, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.QueryTimeout)
+	ctx, cancel := r.Scheduler.WithTimeout(ctx, r.QueryTimeout)
 	defer cancel()
 	w, err := r.Inquire(uint64(node), what, id).Wait(ctx)
 	if err != nil {
@@ -215,7 +215,7 @@ func inspectAll(r *dataplane.Plane, ctx context.Context, what codec.Inspection, 
 	if v == nil {
 		return s
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.QueryTimeout)
+	ctx, cancel := r.Scheduler.WithTimeout(ctx, r.QueryTimeout)
 	defer cancel()
 	members := v.ByRole(r.Role)
 	asked := make([]*dataplane.Inquiry, len(members))

@@ -122,16 +122,16 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 			ErrAlreadyStarted, name)
 	}
 	// a handler runs, perhaps of a shard that was killed: its machines go on
-	if err := inEndTime(run.plane.Pool.Drain); err != nil {
+	if err := run.inEndTime(run.plane.Pool.Drain); err != nil {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, name, err)
 	}
 	var err error
 	if !run.plane.HasEnded() {
 		run.successor.Store(a)
-		err = inEndTime(run.end)
+		err = run.inEndTime(run.end)
 		a.resume(run.control.Predecessor())
 	} else {
-		err = inEndTime(run.rests)
+		err = run.inEndTime(run.rests)
 	}
 	if err != nil {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed, and not everything of it has ended: %w",
@@ -144,14 +144,14 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 // run.
 const nodeEndTimeout = time.Second
 
-func inEndTime(do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), nodeEndTimeout)
+func (run *engine) inEndTime(do func(context.Context) error) error {
+	ctx, cancel := run.plane.Scheduler.WithTimeout(context.Background(), nodeEndTimeout)
 	defer cancel()
 	return do(ctx)
 }
 
 func (run *engine) endWithNode() {
-	if err := inEndTime(run.end); err != nil {
+	if err := run.inEndTime(run.end); err != nil {
 		run.plane.Log.Warn("sharding: not everything has ended with the node", "type", run.plane.Name, "error", err)
 	}
 }
@@ -162,7 +162,8 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 	p := Ports{
 		Cluster: h.Cluster, ClusterName: h.Self.ClusterName, Addr: h.Self.Addr, Lease: h.Lease,
 		Proxy: proxy, Network: h.Channels,
-		Log: h.Log, Emit: h.Emit, Meter: h.Meter, Broken: h.Lifecycle.Broken, mailboxes: &t.mailboxes,
+		Scheduler: h.Scheduler, Log: h.Log, Emit: h.Emit, Meter: h.Meter,
+		Broken: h.Lifecycle.Broken, mailboxes: &t.mailboxes,
 	}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
 		return h.Lifecycle.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)

@@ -367,7 +367,8 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 	if err := young.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	young.plane.Pool.Ended.Add(1) // a worker that does not end
+	ends := make(chan struct{})
+	young.plane.Pool.Ended.Go(func() { <-ends }) // a worker that does not end
 	for range 2 {
 		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) ||
 			!strings.Contains(err.Error(), "handlers still run") {
@@ -388,7 +389,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 	}
 	old = begin(t, nodes[0], typ)
 	askThirty(t, "another coordinator has begun", old)
-	young.plane.Pool.Ended.Done()
+	close(ends)
 	askThirty(t, "started again", begin(t, nodes[1], typ))
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -43,6 +44,9 @@ type Ports struct {
 	// Broken ends the node when a machine of sharding has panicked: name says which, and state
 	// prints itself. Default: the panic ends the process.
 	Broken func(name string, b runloop.Broken, state fmt.Stringer)
+	// Scheduler has the time of the node, and runs what works beside its callers. Default: the
+	// process's.
+	Scheduler scheduler.Scheduler
 	// Log takes failures, and events if Emit is missing. Default: slog.Default.
 	Log *slog.Logger
 	// Emit takes events. May be nil.

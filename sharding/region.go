@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -30,6 +31,9 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	t = t.withDefaults()
 	if p.Log == nil {
 		p.Log = slog.Default()
+	}
+	if p.Scheduler == nil {
+		p.Scheduler = scheduler.Goroutines{}
 	}
 	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t))}
 	reg.plane.NewBody = reg.incarnate(t.New)
@@ -80,7 +84,7 @@ func planeSettings[M any](p Ports, t EntityType[M]) dataplane.Settings {
 	x := dataplane.Settings{
 		Type: t.Name, Role: t.Role, Proxy: p.State == nil || p.Proxy, Shards: t.Shards, Hash: t.Hash,
 		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log,
-		Clock: dataplane.WallClock{}, Meter: p.Meter,
+		Scheduler: p.Scheduler, Meter: p.Meter,
 		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
 		AskTimeout: t.AskTimeout, QueryTimeout: t.QueryTimeout, SlowAfter: t.HandlerSlowAfter,
 		Passivation: t.Passivation,

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
@@ -80,7 +81,7 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 			return dataStore{
 				&control.StateStore{
 					Type: typ, Data: data, Quorums: StateSettings{}.withDefaults().quorums(),
-					Asides: control.NewAsides(),
+					Asides: control.NewAsides(scheduler.Goroutines{}),
 				},
 			}
 		}

@@ -34,13 +34,12 @@ func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
 		return nil
 	}
 	done, forget := c.StopShards(numbers)
-	select {
-	case <-done:
+	switch g.plane.Scheduler.Await(done, g.plane.Closed, ctx.Done()) {
+	case 0:
 		return nil
-	case <-g.plane.Closed:
+	case 1:
 		return ErrStopped
-	case <-ctx.Done():
-		forget()
-		return context.Cause(ctx)
 	}
+	forget()
+	return context.Cause(ctx)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -31,6 +32,8 @@ type Host struct {
 	// have the role.
 	Data func(role string) (Data, error)
 
+	// Scheduler has the time of the node, and runs what the extension wants beside its callers.
+	Scheduler scheduler.Scheduler
 	// Emit tells the log and Config.EventListener of an event.
 	Emit func(events.Event)
 	// Meter takes metrics; nil without Config.Meter.

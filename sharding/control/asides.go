@@ -3,6 +3,8 @@ package control
 import (
 	"context"
 	"sync"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // asides are the goroutines that work for a region beside its loops. The end of the region awaits
@@ -12,12 +14,12 @@ type asides struct {
 	cancel context.CancelFunc
 
 	mu   sync.Mutex // ctx ends under it
-	work sync.WaitGroup
+	work *scheduler.Group
 }
 
 // NewAsides makes what runs until its end.
-func NewAsides() *asides {
-	a := &asides{}
+func NewAsides(s scheduler.Scheduler) *asides {
+	a := &asides{work: scheduler.NewGroup(s)}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	return a
 }

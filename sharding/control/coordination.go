@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -15,9 +16,10 @@ import (
 // coordination runs the Coordinator machine of one entity type on one node. Every node of the role
 // has one; it acts on the oldest only.
 type coordination struct {
-	m        *coordinator.Coordinator
-	loop     *runloop.Loop[coordInput]
-	strategy allocation.Strategy // the user's, which is asked beside the loop
+	m         *coordinator.Coordinator
+	loop      *runloop.Loop[coordInput]
+	scheduler scheduler.Scheduler
+	strategy  allocation.Strategy // the user's, which is asked beside the loop
 
 	mail     *machineMail
 	notices  *notices
@@ -74,7 +76,7 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 		d.forwards.run(f.IDs, func(ids []protocol.EntityID) { d.post(protocol.StartedElsewhere{IDs: ids}) })
 	}
 	for _, q := range fx.Consult {
-		go d.consult(q)
+		d.scheduler.Go(func() { d.consult(q) })
 	}
 	for _, e := range fx.Notify {
 		d.notices.notify(e)

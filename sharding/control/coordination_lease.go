@@ -78,12 +78,10 @@ const ResignTimeout = time.Second
 // Resign has the coordinator step down and give its lease back before the members decide a view
 // without this node: the next finds it free.
 func (d *coordination) Resign(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, ResignTimeout)
+	ctx, cancel := d.scheduler.WithTimeout(ctx, ResignTimeout)
 	defer cancel()
-	select {
-	case <-d.stepDown():
+	if d.scheduler.Await(d.stepDown(), ctx.Done(), nil) == 0 {
 		_ = d.lease.client.settled(ctx) // its failure is logged, and no reason to stay
-	case <-ctx.Done():
 	}
 	return nil
 }

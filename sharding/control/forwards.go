@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -13,9 +14,10 @@ const forwardsMax = 32
 
 // forwards starts remembered entities whose ids belong to other shards now.
 type forwards struct {
-	asides  *asides
-	timeout time.Duration                                        // of one start
-	start   func(ctx context.Context, id string) (uint64, error) // wherever the entity is
+	asides    *asides
+	scheduler scheduler.Scheduler
+	timeout   time.Duration                                        // of one start
+	start     func(ctx context.Context, id string) (uint64, error) // wherever the entity is
 }
 
 // run starts entities, and says which of them run.
@@ -23,7 +25,7 @@ func (f *forwards) run(ids []protocol.EntityID, done func([]protocol.EntityID)) 
 	f.asides.run(func() {
 		var mu sync.Mutex
 		var started []protocol.EntityID
-		var all sync.WaitGroup
+		all := scheduler.NewGroup(f.scheduler)
 		next := make(chan protocol.EntityID, len(ids))
 		for _, id := range ids {
 			next <- id
@@ -32,7 +34,7 @@ func (f *forwards) run(ids []protocol.EntityID, done func([]protocol.EntityID)) 
 		for range min(forwardsMax, len(ids)) {
 			all.Go(func() {
 				for id := range next {
-					ctx, cancel := context.WithTimeout(f.asides.ctx, f.timeout)
+					ctx, cancel := f.scheduler.WithTimeout(f.asides.ctx, f.timeout)
 					_, err := f.start(ctx, string(id))
 					cancel()
 					if err == nil {

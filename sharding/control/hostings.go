@@ -84,11 +84,11 @@ func (t *Hostings) at(s *dataplane.Shard) *Hosting {
 	return nil
 }
 
-// all lists the shards, in no order.
+// all lists the shards, in order.
 func (t *Hostings) all() iter.Seq[*dataplane.Shard] {
 	return func(yield func(*dataplane.Shard) bool) {
-		for _, h := range t.ByShard { // order: the caller takes none
-			if !yield(h.S) {
+		for _, number := range slices.Sorted(maps.Keys(t.ByShard)) {
+			if !yield(t.ByShard[number].S) {
 				return
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -25,7 +26,7 @@ type leaseClient struct {
 	store       locks.Store
 	name, owner string
 	log         *slog.Logger
-	clock       dataplane.Clock
+	scheduler   scheduler.Scheduler
 
 	mu   sync.Mutex
 	ops  []leaseOp
@@ -67,7 +68,7 @@ func (l *leaseClient) put(op leaseOp) {
 	l.ops = append(l.ops, op)
 	if l.busy == nil {
 		l.busy = make(chan struct{})
-		go l.run()
+		l.scheduler.Go(l.run)
 	}
 }
 
@@ -76,12 +77,8 @@ func (l *leaseClient) rests(ctx context.Context) error {
 	l.mu.Lock()
 	busy := l.busy
 	l.mu.Unlock()
-	if busy != nil {
-		select {
-		case <-busy:
-		case <-ctx.Done():
-			return fmt.Errorf("lease %q: %w", l.name, context.Cause(ctx))
-		}
+	if busy != nil && l.scheduler.Await(busy, ctx.Done(), nil) == 1 {
+		return fmt.Errorf("lease %q: %w", l.name, context.Cause(ctx))
 	}
 	return nil
 }
@@ -116,7 +113,7 @@ func (l *leaseClient) run() {
 			l.take(op)
 		case op.after != nil:
 			l.behind.Store(true)
-			<-op.after
+			l.scheduler.Await(op.after, nil, nil)
 			l.behind.Store(false)
 			l.giveBack()
 		default:
@@ -130,7 +127,7 @@ func (l *leaseClient) run() {
 
 // take tries once. After an error the lease may be held or not, so it is given back.
 func (l *leaseClient) take(op leaseOp) {
-	ctx, cancel := context.WithTimeout(l.ctx, LeaseTimeout)
+	ctx, cancel := l.scheduler.WithTimeout(l.ctx, LeaseTimeout)
 	defer cancel()
 	g, ok, err := l.try(ctx, op)
 	if err == nil && ok {
@@ -165,7 +162,7 @@ func (l *leaseClient) try(ctx context.Context, op leaseOp) (g *dataplane.LeaseHo
 			return nil, false, err
 		}
 	}
-	g = &dataplane.LeaseHold{Now: l.clock.Now, Lock: l.lock, OnLost: func(err error) {
+	g = &dataplane.LeaseHold{Now: l.scheduler.Now, Lock: l.lock, OnLost: func(err error) {
 		op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()})
 	}}
 	ok, err = l.lock.Acquire(ctx, g.Lose)
@@ -188,7 +185,7 @@ func (l *leaseClient) giveBack() {
 	if l.lock == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), LeaseTimeout)
+	ctx, cancel := l.scheduler.WithTimeout(context.Background(), LeaseTimeout)
 	defer cancel()
 	err := errors.Join(l.lock.Release(ctx), l.lock.Close())
 	l.lock = nil

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -17,11 +18,11 @@ import (
 // leaseClients are the clients of the leases of one region: of its shards, and of the coordinator.
 // That of a shard outlives hostings, so that what one gives back the next can acquire.
 type leaseClients struct {
-	ctx    context.Context // ends with the region: nothing is acquired any more
-	typ    string          // the entity type's name
-	log    *slog.Logger
-	stores *dataplane.Leases
-	clock  dataplane.Clock
+	ctx       context.Context // ends with the region: nothing is acquired any more
+	typ       string          // the entity type's name
+	log       *slog.Logger
+	stores    *dataplane.Leases
+	scheduler scheduler.Scheduler
 
 	shards      map[uint32]*leaseClient
 	Coordinator *leaseClient // nil: it needs none
@@ -29,12 +30,12 @@ type leaseClients struct {
 
 func newLeaseClients(ctx context.Context, r *dataplane.Plane) *leaseClients {
 	return &leaseClients{
-		ctx: ctx, clock: r.Time, typ: r.Name, log: r.Log, stores: &r.Leases, shards: map[uint32]*leaseClient{},
+		ctx: ctx, scheduler: r.Scheduler, typ: r.Name, log: r.Log, stores: &r.Leases, shards: map[uint32]*leaseClient{},
 	}
 }
 
 func (l *leaseClients) open(store locks.Store, name string) *leaseClient {
-	return &leaseClient{ctx: l.ctx, store: store, name: name, owner: l.stores.Owner, log: l.log, clock: l.clock}
+	return &leaseClient{ctx: l.ctx, store: store, name: name, owner: l.stores.Owner, log: l.log, scheduler: l.scheduler}
 }
 
 // ofCoordinator is the client of the coordinator's lease; nil: it needs none.

@@ -1,7 +1,9 @@
 package control
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -237,8 +239,8 @@ func (c *Plane) forget(h *Hosting) (starts []dataplane.BufferedMessage) {
 // killAll drops everything that is hosted or buffered.
 func (c *Plane) killAll() {
 	c.ended = true
-	for _, h := range c.Hosted.ByShard {
-		c.KillShard(h, dataplane.DropStopped)
+	for _, number := range slices.Sorted(maps.Keys(c.Hosted.ByShard)) {
+		c.KillShard(c.Hosted.ByShard[number], dataplane.DropStopped)
 	}
 	c.R.Routes.Close()
 	c.Retries.clear()
@@ -252,9 +254,7 @@ func (c *Plane) endHosting() {
 		c.killAll()
 		close(killed)
 	})
-	select {
-	case <-killed:
-	case <-c.Inbox.loop.Stopped():
+	if c.R.Scheduler.Await(killed, c.Inbox.loop.Stopped(), nil) == 1 {
 		c.killAll()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
@@ -12,18 +13,23 @@ import (
 // remembered carries out what the machines want of the ids of remembered entities in a store of the
 // user's own.
 type remembered struct {
-	store remember.Store
-	slots chan struct{} // one per call under way
+	store     remember.Store
+	slots     chan struct{} // one token for each call that may begin
+	scheduler scheduler.Scheduler
 }
 
 // rememberedCalls is how many calls of one region are under way at a time.
 const rememberedCalls = 64
 
-func newRemembered(s remember.Store) *remembered {
+func newRemembered(s remember.Store, sched scheduler.Scheduler) *remembered {
 	if s == nil {
 		return nil
 	}
-	return &remembered{store: s, slots: make(chan struct{}, rememberedCalls)}
+	m := &remembered{store: s, slots: make(chan struct{}, rememberedCalls), scheduler: sched}
+	for range rememberedCalls {
+		m.slots <- struct{}{}
+	}
+	return m
 }
 
 // of reports whether the ids are kept outside and this is a piece of them.
@@ -34,18 +40,16 @@ func (m *remembered) of(k protocol.StateKind) bool {
 // call runs fn with a time limit, when it is its turn. A panic is an error like another: the
 // machine repeats what failed.
 func (m *remembered) call(ctx context.Context, limit time.Duration, fn func(context.Context) error) (err error) {
-	select {
-	case m.slots <- struct{}{}:
-	case <-ctx.Done():
+	if m.scheduler.Await(m.slots, ctx.Done(), nil) == 1 {
 		return ctx.Err()
 	}
-	defer func() { <-m.slots }()
+	defer func() { m.slots <- struct{}{} }()
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("sharding: RememberStore panicked: %v", p)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := m.scheduler.WithTimeout(ctx, limit)
 	defer cancel()
 	return fn(ctx)
 }

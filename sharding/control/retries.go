@@ -3,6 +3,7 @@ package control
 import (
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -78,10 +79,10 @@ func (t *retries) Fence(now time.Time, v *view.View, f protocol.SendFence) {
 // Retry tries what found no room.
 func (t *retries) Retry(now time.Time, v *view.View) {
 	t.at = time.Time{}
-	for _, f := range maps.Clone(t.Fences) {
-		t.Fence(now, v, f)
+	for _, number := range slices.Sorted(maps.Keys(t.Fences)) {
+		t.Fence(now, v, t.Fences[number])
 	}
-	for number := range t.Flushes {
+	for _, number := range slices.Sorted(maps.Keys(t.Flushes)) {
 		if t.routes.Flush(number) {
 			delete(t.Flushes, number)
 		}

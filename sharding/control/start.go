@@ -26,24 +26,25 @@ type Settings struct {
 	Emit     func(events.Event)   // nil: the log takes events
 }
 
-func newRand() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }
+func newRand(s scheduler.Scheduler) *rand.Rand { return rand.New(rand.NewPCG(s.Uint64(), s.Uint64())) }
 
 // New makes the control plane of a data plane, which hears of it at once.
 func New(r *dataplane.Plane, t Settings) (*Plane, error) {
-	machine, err := region.New(t.Machines, newRand())
+	machine, err := region.New(t.Machines, newRand(r.Scheduler))
 	if err != nil {
 		return nil, err
 	}
-	work := NewAsides()
+	work := NewAsides(r.Scheduler)
 	c := &Plane{
-		R: r, Cfg: t.Machines, rng: newRand(), region: machine,
+		R: r, Cfg: t.Machines, rng: newRand(r.Scheduler), region: machine,
 		mail:    &machineMail{typ: r.Name, log: r.Log, self: r.Self, out: &r.Out},
 		Notices: &notices{typ: r.Name, log: r.Log, emit: t.Emit, hook: t.OnEvent, meters: r.Meters},
 		State: &StateStore{
-			Type: r.Name, Data: t.Data, Quorums: t.Quorums, remembered: newRemembered(t.Store), Asides: work,
+			Type: r.Name, Data: t.Data, Quorums: t.Quorums,
+			remembered: newRemembered(t.Store, r.Scheduler), Asides: work,
 		},
 		table:     &tableFeed{},
-		forwards:  &forwards{asides: work, timeout: r.AskTimeout, start: r.StartEntity},
+		forwards:  &forwards{asides: work, scheduler: r.Scheduler, timeout: r.AskTimeout, start: r.StartEntity},
 		Leases:    newLeaseClients(work.ctx, r),
 		Hosted:    Hostings{ByShard: map[uint32]*Hosting{}},
 		homes:     make(homes, t.Machines.Shards),
@@ -52,7 +53,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		Departure: Departure{Left: make(chan struct{})},
 	}
 	c.Inbox = &inbox{
-		typ: r.Name, log: r.Log, loop: runloop.New[Input](scheduler.Goroutines{}, c, inboxMax), mail: c.mail,
+		typ: r.Name, log: r.Log, loop: runloop.New[Input](r.Scheduler, c, inboxMax), mail: c.mail,
 		admin: newAdmission(r), asides: work,
 	}
 	c.mail.region = mailbag{newAdmission(r), func(in protocol.Receive, from runloop.Permit) {
@@ -63,12 +64,12 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 	if t.Data == nil {
 		return c, nil
 	}
-	m, err := coordinator.New(t.Machines, newRand())
+	m, err := coordinator.New(t.Machines, newRand(r.Scheduler))
 	if err != nil {
 		return nil, err
 	}
 	c.coordinate(m)
-	c.load = newLoadMeter(t.Machines, r.Time.Now())
+	c.load = newLoadMeter(t.Machines, r.Scheduler.Now())
 	r.Measures = c.load.every > 0
 	return c, nil
 }
@@ -76,13 +77,14 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 // coordinate has a Coordinator run beside the region.
 func (c *Plane) coordinate(m *coordinator.Coordinator) {
 	d := &coordination{
-		m: m, strategy: c.Cfg.Strategy, mail: c.mail, notices: c.Notices, state: c.State, forwards: c.forwards,
+		m: m, scheduler: c.R.Scheduler, strategy: c.Cfg.Strategy, mail: c.mail, notices: c.Notices, state: c.State,
+		forwards: c.forwards,
 		standing: &c.R.Standing, meters: c.R.Meters, lease: coordinatorLease{client: c.Leases.ofCoordinator()},
 		unlisted: func(shards []protocol.ShardID) {
 			c.Inbox.Do(func(c *Plane, _ time.Time) { c.toHosted(protocol.Unlisted{}, shards...) })
 		},
 	}
-	d.loop = runloop.New[coordInput](scheduler.Goroutines{}, d, inboxMax)
+	d.loop = runloop.New[coordInput](d.scheduler, d, inboxMax)
 	c.Coord = d
 	c.mail.coordinator = mailbag{newAdmission(c.R), func(in protocol.Receive, from runloop.Permit) {
 		d.loop.Force(coordInput{in: in, from: from})
@@ -129,10 +131,8 @@ func (c *Plane) Refuse() { c.Inbox.asides.end() }
 // EndMachines stops the coordinator, and then everything that is hosted.
 func (c *Plane) EndMachines() {
 	if c.Coord != nil {
-		select {
-		case <-c.Coord.stepDown(): // if it acts, it says that it does not any more
-		case <-c.Coord.loop.Stopped(): // it has broken
-		}
+		// if it acts, it says that it does not any more; if it has broken, it cannot
+		c.R.Scheduler.Await(c.Coord.stepDown(), c.Coord.loop.Stopped(), nil)
 		c.Coord.stop()
 	}
 	c.endHosting()

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // asks correlates replies with the questions of this region.
@@ -20,8 +22,9 @@ import (
 //   - only the caller frees a slot, after that, so that a slot is never reused while it is
 //     written to.
 type asks struct {
-	limit    int
-	segments []atomic.Pointer[segment] // grows by whole segments, never moves
+	scheduler scheduler.Scheduler
+	limit     int
+	segments  []atomic.Pointer[segment] // grows by whole segments, never moves
 
 	late atomic.Uint64 // that ended because their time was over
 
@@ -60,8 +63,9 @@ type sink interface {
 	Decode(body []byte) error // of a frame
 }
 
-func newAsks(limit int) *asks {
-	return &asks{limit: limit, segments: make([]atomic.Pointer[segment], (limit+segmentSize-1)/segmentSize)}
+func newAsks(limit int, s scheduler.Scheduler) *asks {
+	segments := make([]atomic.Pointer[segment], (limit+segmentSize-1)/segmentSize)
+	return &asks{scheduler: s, limit: limit, segments: segments}
 }
 
 // open is the number of questions under way.
@@ -204,22 +208,15 @@ func (c *call) fill(err error) {
 	c.done <- struct{}{}
 }
 
-// wait blocks until the question is filled in or ctx ends, and returns its error.
-func (c *call) wait(ctx context.Context) error {
-	over := ctx.Done()
-	if over == nil {
-		<-c.done
+// wait waits until a question is filled in or ctx ends, and returns its error.
+func (a *asks) wait(ctx context.Context, c *call) error {
+	if a.scheduler.Await(c.done, ctx.Done(), nil) == 0 {
 		return c.err
-	}
-	select {
-	case <-c.done:
-		return c.err
-	case <-over:
 	}
 	if c.abandon() {
 		return ctx.Err()
 	}
-	<-c.done // a reply is being filled in
+	a.scheduler.Await(c.done, nil, nil) // a reply is being filled in
 	return c.err
 }
 

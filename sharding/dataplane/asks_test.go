@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // intSink takes an int.
@@ -18,7 +20,7 @@ func (s *intSink) Decode([]byte) error { return nil }
 // Questions that end early free their slots at once. Replies that come late find no question, and
 // never the slot's next one.
 func TestLateRepliesReachNobody(t *testing.T) {
-	a := newAsks(4)
+	a := newAsks(4, scheduler.Goroutines{})
 	ids := make(chan uint64, 64)
 	var answering sync.WaitGroup
 	for range 4 {
@@ -43,7 +45,7 @@ func TestLateRepliesReachNobody(t *testing.T) {
 					continue
 				}
 				ids <- id
-				err = c.wait(ctx)
+				err = a.wait(ctx, c)
 				if err == nil && s.v != int(id) {
 					t.Errorf("question %x got the answer of %x", id, s.v)
 				}
@@ -63,7 +65,7 @@ func TestLateRepliesReachNobody(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	a := newAsks(8)
+	a := newAsks(8, scheduler.Goroutines{})
 	late, _, _ := a.begin(&intSink{})
 	late.deadline.Store(int64(time.Second))
 	gone, id, _ := a.begin(&intSink{})
@@ -73,14 +75,14 @@ func TestSweep(t *testing.T) {
 	if !a.Sweep(2*time.Second, func(n uint64) bool { return n == 7 }) {
 		t.Error("nothing is pending")
 	}
-	if err := late.wait(t.Context()); !errors.Is(err, ErrTimeout) {
+	if err := a.wait(t.Context(), late); !errors.Is(err, ErrTimeout) {
 		t.Error(err)
 	}
-	if err := gone.wait(t.Context()); !errors.Is(err, ErrNodeGone) {
+	if err := a.wait(t.Context(), gone); !errors.Is(err, ErrNodeGone) {
 		t.Error(err)
 	}
 	a.FailAll(ErrStopped)
-	if err := kept.wait(t.Context()); !errors.Is(err, ErrStopped) {
+	if err := a.wait(t.Context(), kept); !errors.Is(err, ErrStopped) {
 		t.Error(err)
 	}
 	if a.Sweep(0, nil) {
@@ -91,7 +93,7 @@ func TestSweep(t *testing.T) {
 // A question's node that is noted late is not noted of the slot's next question. Otherwise that
 // question would end when a node goes to which it was never sent.
 func TestWhereAQuestionWentIsNotNotedOfTheNext(t *testing.T) {
-	a := newAsks(1)
+	a := newAsks(1, scheduler.Goroutines{})
 	c, first, err := a.begin(&intSink{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 )
 
@@ -88,7 +89,8 @@ func (d *Duties) SweepLocked(now time.Duration) (old []Duty, left time.Duration)
 }
 
 // Await waits until all are settled, or too old. It returns those that are too old.
-func (d *Duties) Await(ctx context.Context, clock func() time.Duration) (old []Duty, err error) {
+func (d *Duties) Await(ctx context.Context, s scheduler.Scheduler,
+	clock func() time.Duration) (old []Duty, err error) {
 	for {
 		d.mu.Lock()
 		swept, left := d.SweepLocked(clock())
@@ -98,16 +100,14 @@ func (d *Duties) Await(ctx context.Context, clock func() time.Duration) (old []D
 		if open == 0 {
 			return old, nil
 		}
-		t := time.NewTimer(left)
-		select {
-		case <-settled:
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		tooOld := make(chan struct{})
+		t := s.AfterFunc(left, func() { close(tooOld) })
+		over := s.Await(settled, tooOld, ctx.Done()) == 2
+		t.Stop()
+		if over {
 			return old, fmt.Errorf("%d questions that handlers have taken by Context.Responder are not answered: %w",
 				open, context.Cause(ctx))
 		}
-		t.Stop()
 	}
 }
 

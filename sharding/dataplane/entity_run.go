@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
@@ -28,16 +29,16 @@ type Entity struct {
 
 // extra is what most entities never need.
 type extra struct {
-	Forced      atomic.Bool  // end as soon as the handler returns
-	lastHandled atomic.Int64 // on the region's clock; kept while there is a receive timeout
-	failures    int          // in a row; the worker's
-	restart     Timer        // the backoff; the worker's; nil: none
+	Forced      atomic.Bool     // end as soon as the handler returns
+	lastHandled atomic.Int64    // on the region's clock; kept while there is a receive timeout
+	failures    int             // in a row; the worker's
+	restart     scheduler.Timer // the backoff; the worker's; nil: none
 
 	mu      sync.Mutex
-	timeout time.Duration // receive timeout, 0 = none
-	message any           // of the timeout
-	timer   Timer         // nil: none
-	elapsed bool          // it has, and waits in the mailbox for its turn
+	timeout time.Duration   // receive timeout, 0 = none
+	message any             // of the timeout
+	timer   scheduler.Timer // nil: none
+	elapsed bool            // it has, and waits in the mailbox for its turn
 	ctx     *handlerContext
 	cancel  context.CancelCauseFunc
 	lease   context.Context // that ctx was derived from

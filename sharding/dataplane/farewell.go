@@ -37,7 +37,7 @@ func (r *Plane) Removed(v *view.View) {
 }
 
 // Await waits until no reply waits for room, or none has got any for patience.
-func (o *replyQueueOverflow) Await(ctx context.Context, patience time.Duration) {
+func (o *replyQueueOverflow) Await(ctx context.Context, s scheduler.Scheduler, patience time.Duration) {
 	none := func() bool { return len(o.Peers) == 0 }
-	_ = o.moved.Await(ctx, scheduler.Goroutines{}, &o.Mu, patience, none) // what is left has no room
+	_ = o.moved.Await(ctx, s, &o.Mu, patience, none) // what is left has no room
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -16,7 +17,7 @@ type idleScan struct {
 	asks      *asks
 	lease     *HandlerLease
 	slow      *slowWatch
-	time      Clock
+	scheduler scheduler.Scheduler
 	clock     func() time.Duration // of the region
 	Interval  time.Duration        // of the looks for idle entities; 0: never
 	Tick      atomic.Uint32        // counts the looks for idle entities
@@ -27,7 +28,7 @@ type idleScan struct {
 
 	mu                         sync.Mutex
 	stopped                    bool
-	askT, leaseT, idleT, slowT Timer // nil: not made yet
+	askT, leaseT, idleT, slowT scheduler.Timer // nil: not made yet
 }
 
 const (
@@ -39,10 +40,10 @@ func (w *idleScan) Start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.Interval > 0 {
-		w.idleT = w.time.AfterFunc(w.Interval, w.idle)
+		w.idleT = w.scheduler.AfterFunc(w.Interval, w.idle)
 	}
 	if every := w.slow.every; every > 0 {
-		w.slowT = w.time.AfterFunc(every, w.handlers)
+		w.slowT = w.scheduler.AfterFunc(every, w.handlers)
 	}
 }
 
@@ -54,7 +55,7 @@ func (w *idleScan) arm() { w.once(&w.askArmed, &w.askT, askSweep, w.questions) }
 func (w *idleScan) awaitLease() { w.once(&w.leaseArmed, &w.leaseT, leaseSweep, w.held) }
 
 // once has fn called after d, unless it is about to be.
-func (w *idleScan) once(armed *atomic.Bool, t *Timer, d time.Duration, fn func()) {
+func (w *idleScan) once(armed *atomic.Bool, t *scheduler.Timer, d time.Duration, fn func()) {
 	if armed.Load() || !armed.CompareAndSwap(false, true) {
 		return
 	}
@@ -63,7 +64,7 @@ func (w *idleScan) once(armed *atomic.Bool, t *Timer, d time.Duration, fn func()
 	switch {
 	case w.stopped:
 	case *t == nil:
-		*t = w.time.AfterFunc(d, fn)
+		*t = w.scheduler.AfterFunc(d, fn)
 	default:
 		(*t).Reset(d)
 	}
@@ -110,7 +111,7 @@ func (w *idleScan) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stopped = true
-	for _, t := range [...]Timer{w.askT, w.leaseT, w.idleT, w.slowT} {
+	for _, t := range [...]scheduler.Timer{w.askT, w.leaseT, w.idleT, w.slowT} {
 		if t != nil {
 			t.Stop()
 		}

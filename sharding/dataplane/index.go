@@ -1,10 +1,11 @@
 package dataplane
 
 import (
-	"hash/maphash"
 	"iter"
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
 )
 
 // index finds the entities of a shard by id. A look-up takes no lock; a change of the index holds
@@ -19,6 +20,7 @@ import (
 // on. From one that it has reached, a link leads only to an entity that it had reached before.
 type index struct {
 	buckets atomic.Pointer[buckets] // nil: empty
+	seed    uint64
 	len     int
 }
 
@@ -30,8 +32,6 @@ type buckets struct {
 }
 
 const firstBuckets = 8
-
-var idSeed = maphash.MakeSeed()
 
 func (b *buckets) at(i uint32) *atomic.Pointer[Entity] {
 	k := bits.Len32(i / firstBuckets)
@@ -61,8 +61,11 @@ func (x *index) chain(hash uint32) *Entity {
 	return b.of(hash).Load()
 }
 
+// hash is that of an id. The seed is random, so that no peer can choose ids that share a chain.
+func (x *index) hash(id string) uint32 { return uint32(xxh3.HashStringSeed(id, x.seed)) }
+
 func (x *index) Find(id string) *Entity {
-	hash := uint32(maphash.String(idSeed, id))
+	hash := x.hash(id)
 	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
 		if e.hash == hash && e.ID == id {
 			return e
@@ -73,7 +76,7 @@ func (x *index) Find(id string) *Entity {
 
 // findBytes is find for an id in a frame.
 func (x *index) findBytes(id []byte) *Entity {
-	hash := uint32(maphash.Bytes(idSeed, id))
+	hash := uint32(xxh3.HashSeed(id, x.seed))
 	for e := x.chain(hash); e != nil; e = e.sibling.Load() {
 		if e.hash == hash && e.ID == string(id) {
 			return e
@@ -90,7 +93,7 @@ func (x *index) add(e *Entity) {
 		b.n.Store(firstBuckets)
 		x.buckets.Store(b)
 	}
-	e.hash = uint32(maphash.String(idSeed, e.ID))
+	e.hash = x.hash(e.ID)
 	head := b.of(e.hash)
 	e.sibling.Store(head.Load())
 	head.Store(e)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -23,15 +24,17 @@ type Outbox struct {
 	clock   func() time.Duration // of the region
 	errors  []error              // that travel as themselves
 
-	outs     sync.Pool // *outgoing
-	Overflow replyQueueOverflow
-	Duties   Duties
+	outs      sync.Pool // *outgoing
+	scheduler scheduler.Scheduler
+	Overflow  replyQueueOverflow
+	Duties    Duties
 }
 
 // start readies what was empty so far. askTimeout is how long a duty is waited for.
-func (b *Outbox) start(askTimeout time.Duration) {
+func (b *Outbox) start(askTimeout time.Duration, s scheduler.Scheduler) {
 	b.outs.New = func() any { return newOutgoing(b) }
 	b.Duties.SlowAfter = askTimeout
+	b.scheduler, b.Overflow.Ended = s, scheduler.NewGroup(s)
 	b.Overflow.Peers = map[uint64]*replyQueue{}
 	b.Overflow.ctx, b.Overflow.Cancel = context.WithCancel(context.Background())
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -52,8 +53,9 @@ type Plane struct {
 	Attached     attachments
 	inspections  atomic.Int32 // being answered
 
-	Time  Clock
-	start time.Time // of the region's clock
+	Scheduler scheduler.Scheduler
+	start     time.Time // of the region's clock
+	seed      uint64    // of the hashes by which shards find entities
 
 	Measures bool // what shards do is measured
 	IdleScan idleScan
@@ -84,7 +86,7 @@ type Controller interface {
 func (r *Plane) SteeredBy(c Controller) { r.Ctl, r.Routes.ctl = c, c }
 
 // Clock is the time since the region began.
-func (r *Plane) Clock() time.Duration { return r.Time.Now().Sub(r.start) }
+func (r *Plane) Clock() time.Duration { return r.Scheduler.Now().Sub(r.start) }
 
 func (r *Plane) wake(s *Shard, id string) { r.Ctl.Wake(s, id) }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -26,7 +27,7 @@ type Settings struct {
 	Lease             host.Lease
 	Network           host.Channels
 	Log               *slog.Logger
-	Clock             Clock        // that of the process is WallClock
+	Scheduler         scheduler.Scheduler
 	Meter             events.Meter // nil: there is none
 
 	Messages *codec.Registry
@@ -59,13 +60,14 @@ func New(t Settings) *Plane {
 	r := &Plane{
 		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,
 		QueryTimeout: t.QueryTimeout,
-		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax),
-		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Clock), Log: t.Log,
+		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax, t.Scheduler),
+		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Scheduler), Log: t.Log,
 		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.AskTimeout,
-		Time: t.Clock, start: t.Clock.Now(), Closed: make(chan struct{}), Ended: make(chan struct{}),
+		Scheduler: t.Scheduler, start: t.Scheduler.Now(), seed: t.Scheduler.Uint64(),
+		Closed: make(chan struct{}), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
 	}
-	r.Panics.typ, r.Panics.log = t.Type, t.Log
+	r.Panics.typ, r.Panics.log, r.Panics.scheduler = t.Type, t.Log, t.Scheduler
 	r.Drops.typ, r.Drops.Hook = t.Type, GuardHook(&r.Panics, "OnDrop", t.OnDrop)
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
 	r.Attached.drops, r.Attached.panics = &r.Drops, &r.Panics
@@ -73,7 +75,7 @@ func New(t Settings) *Plane {
 	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.errors = r.Self, t.Network,
 		ChannelOf(t.Type), r.Registry, t.Errors
 	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, &r.Drops, &r.Panics, r.Clock
-	r.Out.start(t.AskTimeout)
+	r.Out.start(t.AskTimeout, t.Scheduler)
 	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out,
 		r.Asks, r.decoder, r.Ended
 	r.Routes.Limit.CountMax, r.Routes.Limit.bytesMax = int64(t.Limits.BufferMax), int64(t.Limits.BufferBytes)
@@ -89,7 +91,7 @@ func New(t Settings) *Plane {
 	r.Slow.note = func(e protocol.Event) { r.Ctl.Note(e) }
 	r.Slow.watch(t.SlowAfter)
 	r.IdleScan.asks, r.IdleScan.lease, r.IdleScan.slow, r.IdleScan.clock = r.Asks, &r.Lease, &r.Slow, r.Clock
-	r.IdleScan.time = t.Clock
+	r.IdleScan.scheduler = t.Scheduler
 	r.IdleScan.idleBy(t.Passivation)
 	r.Passivations.start(t.Passivation)
 	return r

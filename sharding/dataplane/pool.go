@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // pool runs entities that have messages. It keeps base workers busy as long as no handler blocks. A
@@ -32,9 +34,10 @@ type pool struct {
 	monitoring bool      // the monitor's timer is armed
 	closing    bool      // workers end when the queue is empty
 
-	queued  atomic.Int64 // length of the run queue, for readers that do not hold mu
-	monitor Timer
-	Ended   sync.WaitGroup
+	queued    atomic.Int64 // length of the run queue, for readers that do not hold mu
+	scheduler scheduler.Scheduler
+	monitor   scheduler.Timer
+	Ended     *scheduler.Group // the workers
 }
 
 // worker is one goroutine of the pool.
@@ -56,12 +59,14 @@ const (
 	searchRounds = 32
 )
 
-func newPool(base, max int, clock Clock) *pool {
+func newPool(base, max int, s scheduler.Scheduler) *pool {
 	if base == 0 {
 		base = runtime.GOMAXPROCS(0)
 	}
-	p := &pool{base: base, max: max, alive: map[*worker]struct{}{}}
-	p.monitor = clock.AfterFunc(time.Hour, p.tick)
+	p := &pool{
+		base: base, max: max, alive: map[*worker]struct{}{}, scheduler: s, Ended: scheduler.NewGroup(s),
+	}
+	p.monitor = s.AfterFunc(time.Hour, p.tick)
 	p.monitor.Stop()
 	return p
 }
@@ -166,7 +171,7 @@ func (p *pool) retireLocked(w *worker, searched bool) (end bool) {
 		p.searching++
 		p.mu.Unlock()
 		for range searchRounds {
-			runtime.Gosched()
+			p.scheduler.Yield()
 			if p.queued.Load() > 0 {
 				break
 			}
@@ -175,7 +180,7 @@ func (p *pool) retireLocked(w *worker, searched bool) (end bool) {
 	}
 	p.parked = append(p.parked, w)
 	p.mu.Unlock()
-	<-w.wake
+	p.scheduler.Await(w.wake, nil, nil)
 	return false
 }
 
@@ -233,17 +238,10 @@ func (p *pool) Drain(ctx context.Context) error {
 	p.closing = true
 	p.endLocked()
 	p.mu.Unlock()
-	ended := make(chan struct{})
-	go func() {
-		p.Ended.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
+	if p.scheduler.Await(p.Ended.Over(), ctx.Done(), nil) == 0 {
 		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("sharding: handlers still run: %w", context.Cause(ctx))
 	}
+	return fmt.Errorf("sharding: handlers still run: %w", context.Cause(ctx))
 }
 
 // endLocked lets parked workers end.

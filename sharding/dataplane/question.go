@@ -45,7 +45,7 @@ func (q *Question[R]) Wait(ctx context.Context, c *call, sent error) error {
 		if c.abandon() {
 			return q.R.Asks.timedOut(sent)
 		}
-		<-c.done // it was answered all the same
+		q.R.Scheduler.Await(c.done, nil, nil) // it was answered all the same
 		return q.R.Asks.timedOut(c.err)
 	}
 	if h := HandlerOf(ctx); h != nil && h.entity != nil {
@@ -53,7 +53,7 @@ func (q *Question[R]) Wait(ctx context.Context, c *call, sent error) error {
 		p.block()
 		defer p.unblock()
 	}
-	return q.R.Asks.timedOut(c.wait(ctx))
+	return q.R.Asks.timedOut(q.R.Asks.wait(ctx, c))
 }
 
 // timedOut counts what took too long, and is timedOut.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 )
@@ -157,20 +158,16 @@ func (b *Outbox) sendReply(to uint64, o *outgoing) error {
 func (b *Outbox) replyStripe() uint32 { return uint32(b.Channel) }
 
 func (b *Outbox) queueReply(to uint64, frame []byte) error {
-	q, first := b.Overflow.put(to, lateFrame{stripe: b.replyStripe(), bytes: append([]byte(nil), frame...)})
-	if q == nil {
+	late := lateFrame{stripe: b.replyStripe(), bytes: append([]byte(nil), frame...)}
+	if !b.Overflow.put(to, late, b.drainReplies) {
 		b.drops.Drop(DropReplyUnsent, -1, "", nil)
 		return ErrBufferFull
-	}
-	if first {
-		go b.drainReplies(to, q)
 	}
 	return nil
 }
 
 // drainReplies sends what waits for one peer and ends when nothing is left.
 func (b *Outbox) drainReplies(to uint64, q *replyQueue) {
-	defer b.Overflow.Ended.Done()
 	for {
 		f, ok := b.Overflow.next(to, q)
 		if !ok {
@@ -189,7 +186,7 @@ func (b *Outbox) drainReplies(to uint64, q *replyQueue) {
 type replyQueueOverflow struct {
 	ctx    context.Context // ends with the region
 	Cancel context.CancelFunc
-	Ended  sync.WaitGroup
+	Ended  *scheduler.Group
 
 	count atomic.Int32 // len(peers)
 	Mu    sync.Mutex
@@ -216,26 +213,26 @@ func (o *replyQueueOverflow) has(to uint64) bool {
 	return o.Peers[to] != nil
 }
 
-// put queues a frame; first: the caller has to start draining. nil: no room, or the region has
-// stopped.
-func (o *replyQueueOverflow) put(to uint64, f lateFrame) (q *replyQueue, first bool) {
+// put queues a frame, and has the first one of a peer begin to drain its queue. It reports false if
+// there is no room, or the region has stopped.
+func (o *replyQueueOverflow) put(to uint64, f lateFrame, drain func(to uint64, q *replyQueue)) bool {
 	o.Mu.Lock()
 	defer o.Mu.Unlock()
 	if o.ctx.Err() != nil || len(f.bytes) > overflowMax { // nothing would drain a queue that it alone opens
-		return nil, false
+		return false
 	}
-	q = o.Peers[to]
+	q := o.Peers[to]
 	if q == nil {
-		q, first = new(replyQueue), true
+		q = new(replyQueue)
 		o.Peers[to] = q
 		o.count.Add(1)
-		o.Ended.Add(1)
+		o.Ended.Go(func() { drain(to, q) })
 	}
 	if q.bytes+len(f.bytes) > overflowMax {
-		return nil, false
+		return false
 	}
 	q.Frames, q.bytes = append(q.Frames, f), q.bytes+len(f.bytes)
-	return q, first
+	return true
 }
 
 func (o *replyQueueOverflow) next(to uint64, q *replyQueue) (lateFrame, bool) {

@@ -70,18 +70,13 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env Enve
 		}
 		if endless {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, r.AskTimeout)
+			ctx, cancel = r.Scheduler.WithTimeout(ctx, r.AskTimeout)
 			defer cancel()
 			endless = false
 		}
 		waited = true
-		if room != nil {
-			select {
-			case <-room:
-			case <-ctx.Done():
-			case <-r.Closed:
-				return ErrStopped
-			}
+		if room != nil && r.Scheduler.Await(room, ctx.Done(), r.Closed) == 2 {
+			return ErrStopped
 		}
 	}
 }

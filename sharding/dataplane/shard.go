@@ -1,7 +1,6 @@
 package dataplane
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -56,7 +55,7 @@ func (d *drain) Settled() {
 
 // NewShard makes a shard without entities.
 func NewShard(r *Plane, number uint32, token protocol.Token) *Shard {
-	s := &Shard{region: r, Number: number, Token: token}
+	s := &Shard{region: r, Number: number, Token: token, Entities: index{seed: r.seed}}
 	if r.Passivations.Strategy.Limited() {
 		s.Passivator = newPassivator(r.Passivations.Strategy, int(r.Passivations.Share.Load()))
 	}
@@ -101,7 +100,7 @@ func (s *Shard) Deliver(id string, env Envelope, size uint32) (verdict, *Entity)
 		if v != gone {
 			return v, e
 		}
-		runtime.Gosched() // it is being taken out of the map
+		s.region.Scheduler.Yield() // it is being taken out of the map
 	}
 }
 

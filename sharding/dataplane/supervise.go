@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
 )
 
 // Policy is what is done about a failed handler.
@@ -69,7 +71,7 @@ func (e *Entity) backoff(r *Plane) {
 		x.restart.Stop()
 	}
 	e.Pause(forBackoff)
-	x.restart = r.Time.AfterFunc(pause, func() {
+	x.restart = r.Scheduler.AfterFunc(pause, func() {
 		if e.awaits(forBackoff) {
 			e.Shard.Command(e, startNow)
 		}
@@ -151,8 +153,8 @@ func (e *Entity) SetReceiveTimeout(r *Plane, d time.Duration, msg any) {
 		return
 	}
 	x.lastHandled.Store(int64(r.Clock()))
-	var t Timer
-	t = r.Time.AfterFunc(d, func() {
+	var t scheduler.Timer
+	t = r.Scheduler.AfterFunc(d, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if x.timer != t {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 )
 
@@ -22,6 +23,8 @@ type panics struct {
 	typ   string // the entity type's name
 	log   *slog.Logger
 	Count atomic.Uint64
+
+	scheduler scheduler.Scheduler
 }
 
 // noteCodec counts a panic of a codec, if that is what err says.
@@ -54,13 +57,10 @@ func GuardHook[T any](s *panics, name string, hook func(T)) func(T) {
 		return nil
 	}
 	return func(v T) {
-		returned := make(chan struct{})
-		go func() {
-			defer close(returned)
+		s.scheduler.Shield(func() {
 			defer s.survive(name)
 			hook(v)
-		}()
-		<-returned
+		})
 	}
 }
 
