@@ -51,12 +51,12 @@ func checkSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
 	}
 }
 
-// dataChecker watches for lost writes in one space. It follows, from outside, how many of the
-// voters that may have witnessed a write are gone: a write that was acknowledged by a majority may
-// be lost only when a majority of a view that was not settled yet is gone. In the volatile space a
-// process takes what it knows with it, unless it left: what a majority of leavers knows must have
-// been handed on. In the durable one it is gone only when the others go on without it; when all
-// have stopped, the disks count, which come back.
+// dataChecker watches for lost writes in one space. It follows, from outside, what becomes of the
+// voters that may have witnessed a write. A write that a majority has acknowledged may be lost only
+// if each witness of it is gone, and not all of them left as they should: see excuse.go. In the
+// volatile space a process takes what it knows with it, unless it left: what a majority of leavers
+// knows must have been handed on. In the durable one it is gone only when the others go on without
+// it; when all have stopped, the disks count, which come back.
 type dataChecker struct {
 	space keyspace.Space
 	books map[view.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
@@ -65,10 +65,8 @@ type dataChecker struct {
 // viewBook follows one view's voters.
 type viewBook struct {
 	epoch  view.Epoch
-	voters map[uint64]bool // by uid: still there?
+	voters map[uint64]fate // by uid
 	disks  bool            // everything has stopped since: a voter is there when its disk is
-	// some voter that is not there did not leave as it should: with a view that the others decided
-	torn bool
 }
 
 func (*dataChecker) name() string { return "data" }
@@ -83,16 +81,19 @@ func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 	for _, b := range books {
 		b.disks = b.disks || v.Founded && j.space == keyspace.Durable
 		b.keep(w, v)
-		j.check(w, b)
 	}
-	b := &viewBook{epoch: v.Epoch, voters: map[uint64]bool{}}
+	j.excuse(w, books)
+	b := &viewBook{epoch: v.Epoch, voters: map[uint64]fate{}}
 	for _, m := range v.Full() {
-		b.voters[uint64(m.UID)] = j.space == keyspace.Durable || w.procs[uint64(m.UID)].alive
+		b.voters[uint64(m.UID)] = there
+		if p := w.procs[uint64(m.UID)]; j.space == keyspace.Volatile && !p.alive {
+			b.voters[p.uid] = endOf(p)
+		}
 	}
 	j.books[v.Cluster] = append(books, b)
 }
 
-// keep marks the voters that a newer view has dropped, and those whose disk it has. A voter of the
+// keep notes the voters that a newer view has dropped, and those whose disk it has. A voter of the
 // last view that is not in the view that founds the cluster anew left with no view that the others
 // decided.
 func (b *viewBook) keep(w *World, v *view.View) {
@@ -100,14 +101,18 @@ func (b *viewBook) keep(w *World, v *view.View) {
 	for _, m := range v.Members {
 		slots[w.procs[uint64(m.UID)].slot] = true
 	}
-	for u, there := range b.voters { // order: each by itself
-		if b.disks {
-			b.voters[u] = slots[w.procs[u].slot]
-		} else {
-			b.voters[u] = there && v.Has(view.UID(u))
-		}
-		if s := w.procs[u].slot; there && !b.voters[u] && (v.Founded || !s.leaving && !s.retired) {
-			b.torn = true
+	for u, f := range b.voters { // order: each by itself
+		s := w.procs[u].slot
+		switch {
+		case b.disks && slots[s]:
+			b.voters[u] = there
+		case b.disks && f == there:
+			b.voters[u] = absent
+		case f != there || v.Has(view.UID(u)):
+		case !v.Founded && (s.leaving || s.retired):
+			b.voters[u] = left
+		default:
+			b.voters[u] = dropped
 		}
 	}
 }
@@ -116,31 +121,21 @@ func (j *dataChecker) gone(w *World, p *Process) {
 	if j.space == keyspace.Durable {
 		return
 	}
-	for _, books := range j.books { // order: each view is judged by itself, and excusing twice changes nothing
-		listed := len(books) > 0 && books[len(books)-1].voters[p.uid] // the last leaver is: no other can decide it
+	for _, books := range j.books { // order: each cluster is judged by itself
+		n := len(books)
+		listed := n > 0 && books[n-1].voters[p.uid] == there // the last leaver is: no other can decide it
+		any := false
 		for _, b := range books {
-			if b.voters[p.uid] {
-				b.voters[p.uid] = false
-				b.torn = b.torn || !p.left || listed
-				j.check(w, b)
+			if f, is := b.voters[p.uid]; is && f == there {
+				any = true
+				if b.voters[p.uid] = crashed; p.left && !listed {
+					b.voters[p.uid] = left
+				}
 			}
 		}
-	}
-}
-
-// checker excuses what was acknowledged so far when a majority of a view may have been lost.
-func (j *dataChecker) check(w *World, b *viewBook) {
-	there := 0
-	for _, is := range b.voters { // order: counts
-		if is {
-			there++
+		if any {
+			j.excuse(w, books)
 		}
-	}
-	if gone := len(b.voters) - there; gone > len(b.voters)/2 && b.torn {
-		n := w.history.excuse(j.space == keyspace.Durable)
-		w.counts.Excused += n
-		w.trace.line(w, "EXCUSED %d writes, %v: %d of %d voters of view %v are left",
-			n, j.space, there, len(b.voters), b.epoch)
 	}
 }
 
@@ -187,8 +182,9 @@ func finishSet(w *World, p *Process, b *setBook) {
 	}
 	for _, e := range b.entries {
 		// A durable write survives whatever happens to processes, for every disk but those of nodes
-		// that left comes back.
+		// that left comes back. What a process says that it knows, it shows.
 		kept := b.durable && e.local != 0 && !e.removed && !w.slots[e.slot].retired
+		kept = kept || !e.removed && p.knows(b.key, e.added)
 		switch found := s.Contains(e.elem); {
 		case !found && (kept || e.must(w.now)):
 			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f",

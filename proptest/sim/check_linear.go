@@ -24,7 +24,7 @@ func checkLinearSet(w *World, p *Process, b *setBook, has func(string) bool, sta
 		if found {
 			r.saw[i/64] |= bit
 		}
-		if e.excused {
+		if e.added.excused() || e.taken.excused() {
 			continue
 		}
 		if !e.removed {

@@ -190,7 +190,7 @@ func (b *setBook) mayExpire(i int, after time.Duration) int64 {
 		if e.asked+asking > at {
 			break // no process knew of this write when the oldest asked; nor of what came later
 		}
-		if e.acked != 0 && !e.excused && e.acked+asking <= at && at < e.asked+int64(after) {
+		if e.acked != 0 && !e.added.excused() && e.acked+asking <= at && at < e.asked+int64(after) {
 			at = e.asked + int64(after)
 		}
 	}
@@ -219,7 +219,7 @@ func checkTold(w *World, p *Process, b *finalBook, err error, start int64) {
 
 // checkFinal holds a quorum read that found no deletion against the history.
 func checkFinal(w *World, p *Process, b *finalBook, start int64) {
-	if b.gone != 0 && b.gone < start && !b.excused {
+	if b.gone != 0 && b.gone < start && !b.deleted.excused() {
 		w.violate("deleted forever", "%v reads %s of a majority, whose deletion was acknowledged at %.6f (read "+
 			"began %.6f)", p, b.key, float64(b.gone)/1e9,
 			float64(start)/1e9)
@@ -230,7 +230,7 @@ func checkFinal(w *World, p *Process, b *finalBook, start int64) {
 // that were never deleted.
 func finishFinal(w *World, p *Process, b *finalBook) {
 	deleted := p.rep.view(b.key).Deleted()
-	must := b.gone != 0 && !b.excused
+	must := b.gone != 0 && !b.deleted.excused()
 	for _, slot := range b.on {
 		must = must || b.durable && !w.slots[slot].retired
 	}

@@ -57,11 +57,13 @@
 //     running);
 //   - views: one view per epoch, an unbroken chain, statuses that only move forward, no return of a
 //     removed member;
-//   - data: no read of a majority misses an acknowledged write, none is missing in the end. A write
-//     in the volatile space is excused when a majority of a view that may have witnessed it is
-//     gone, and not all of it left as it should; one in the durable space when the others go on
-//     without that majority. When all have stopped it is not: disks come back, and until enough of
-//     them have, no process may go on;
+//   - data: no read of a majority misses an acknowledged write, none is missing in the end. What a
+//     writer is told that a majority has, a majority of the voters of its view has, by their own
+//     word. A lost write is excused by what became of its own witnesses, and of no other write's
+//     (excuse.go): processes that crashed, in the volatile space; in the durable one members that
+//     the others dropped, and disks that were not there when the cluster was founded anew. Counts
+//     has the excuses by reason. When all have stopped, disks come back, and until enough of them
+//     have, no process may go on;
 //   - whole groups: of what one update has added to a set, a read sees all or nothing, except what
 //     some process has removed;
 //   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one

@@ -44,7 +44,8 @@ type entry struct {
 	local   int64    // when the own replica had it (its disk, for a durable key)
 	removed bool     // somebody asked to remove it
 	gone    int64    // when a quorum had its removal, which had seen it; 0: not so
-	excused bool     // more than a minority of the voters that may have had it is gone
+	added   fact     // the update that added it
+	taken   fact     // and the one that removed it
 	seen    int64    // when the first linearizable read ended that saw it; 0: none has
 	missed  int64    // when the first one ended that missed it and had begun after that; 0: none has
 	group   []*entry // all that one update has added; nil: only this
@@ -55,7 +56,7 @@ type finalBook struct {
 	setBook
 	asked   int64            // when somebody first asked to delete it
 	gone    int64            // when a quorum had the deletion
-	excused bool             // more than a minority of the voters that may have had it is gone
+	deleted fact             // the deletion that a quorum had
 	on      []int            // slots that had it on their disk, for a durable key
 	told    map[uint64]int64 // by uid: when a process was first told of it; only looked up
 }
@@ -71,9 +72,25 @@ type sumBook struct {
 	key     string
 	durable bool
 	invoked uint64
-	acked   []ackedSum
-	floor   uint64     // of all that a quorum acknowledged and that is not excused
-	read    []ackedSum // what linearizable reads that ended at a time counted, rising
+	asked   []*increment
+	acked   []*increment // those that a quorum acknowledged and that are not excused, in that order
+	floor   uint64       // their sum
+	read    []ackedSum   // what linearizable reads that ended at a time counted, rising
+}
+
+// increment is one update of a counter.
+type increment struct {
+	ackedSum // at: when a quorum acknowledged it; 0: none has
+	added    fact
+}
+
+// acknowledge notes that a quorum has an increment.
+func (b *sumBook) acknowledge(i *increment, at int64) {
+	i.at = at
+	if !i.added.excused() {
+		b.floor += i.n
+		b.acked = append(b.acked, i)
+	}
 }
 
 type ackedSum struct {
@@ -139,11 +156,11 @@ func (b *setBook) add(elem string, slot int) *entry {
 
 // must reports whether a read that began at start must find the element, given what is known now.
 func (e *entry) must(start int64) bool {
-	return e.acked != 0 && e.acked < start && !e.removed && !e.excused
+	return e.acked != 0 && e.acked < start && !e.removed && !e.added.excused()
 }
 
 // mustNot reports whether a read that began at start must not find it.
-func (e *entry) mustNot(start int64) bool { return e.gone != 0 && e.gone < start && !e.excused }
+func (e *entry) mustNot(start int64) bool { return e.gone != 0 && e.gone < start && !e.taken.excused() }
 
 // least is what a quorum read that began at start must count at least.
 func (b *sumBook) least(start int64) uint64 {
@@ -157,41 +174,56 @@ func (b *sumBook) least(start int64) uint64 {
 	return sum
 }
 
-// excuse forgives everything in one space that was acknowledged so far: more than a minority of its
-// witnesses is gone.
-func (l *history) excuse(durable bool) (n uint64) {
+// lose asks of each update in one space that must last whether it is lost now.
+func (l *history) lose(durable bool, lost func(*fact) bool) {
 	for _, s := range []shelf{l.sets, l.owns, l.fleetings} {
 		for _, b := range s { // order: each by itself
-			n += b.excuse(durable)
+			b.lose(durable, lost)
 		}
 	}
 	for _, b := range l.finals { // order: each by itself
+		b.lose(durable, lost)
+		if b.durable == durable && b.gone != 0 && b.deleted.mayBeLost() {
+			lost(&b.deleted)
+		}
+	}
+	for _, b := range l.counters { // order: each by itself
 		if b.durable == durable {
-			n += b.setBook.excuse(durable)
-			b.excused = b.excused || b.asked != 0
+			b.lose(lost)
 		}
 	}
-	for _, b := range l.counters {
-		if b.durable != durable {
-			continue
-		}
-		b.floor, b.acked, b.read = 0, nil, nil
-	}
-	return n
 }
 
-func (b *setBook) excuse(durable bool) (n uint64) {
+func (b *setBook) lose(durable bool, lost func(*fact) bool) {
 	if b.durable != durable {
-		return 0
+		return
 	}
 	for _, e := range b.entries {
-		if !e.excused && (e.acked != 0 || e.gone != 0) {
-			n++
+		gone := (e.acked != 0 || e.seen != 0) && e.added.mayBeLost() && lost(&e.added)
+		if (e.gone != 0 || e.missed != 0) && e.taken.mayBeLost() {
+			gone = lost(&e.taken) || gone
 		}
-		e.excused = true
+		if gone {
+			b.linear = nil
+		}
 	}
-	b.linear = nil
-	return n
+}
+
+// lose forgets what reads counted when one of the increments is lost: they may have counted that.
+func (b *sumBook) lose(lost func(*fact) bool) {
+	any := false
+	for _, i := range b.asked {
+		if i.added.mayBeLost() && lost(&i.added) {
+			any = true
+			if i.at != 0 {
+				b.floor -= i.n
+			}
+		}
+	}
+	if any {
+		b.read = nil
+		b.acked = slices.DeleteFunc(b.acked, func(i *increment) bool { return i.added.excused() })
+	}
 }
 
 // sortedKeys gives a map's keys in order.

@@ -29,6 +29,7 @@ type replicaHost struct {
 	settled   view.Epoch // as the driver has told it
 	timer     timer
 	table     durable.Table
+	stored    *crdt.Clock // what the disk has said that it has
 	nextID    uint64
 	subs      map[uint64]func(effect.Change)
 	steps     int
@@ -44,6 +45,9 @@ func newReplicaHost(p *Process) (*replicaHost, error) {
 	loaded, err := rows.Load(d.table)
 	if err != nil {
 		return nil, err
+	}
+	if d.stored = loaded.Clock; d.stored == nil {
+		d.stored = &crdt.Clock{}
 	}
 	d.m, err = replicator.New(d.config(), p.w.rs.stream("replicator", p.uid), loaded)
 	if err != nil {
@@ -217,6 +221,9 @@ func (d *replicaHost) Commit(b storage.Batch) {
 		d.p.w.counts.Parts++
 	}
 	d.p.slot.disk.commit(d.p, d.table, rows.Of(b), func(err error) {
+		if err == nil {
+			d.stored = b.Clock
+		}
 		d.step(replicator.Persisted{ID: b.ID, Err: err})
 	})
 }

@@ -89,7 +89,7 @@ func (l *history) agreed(v *view.View) {
 func (b *setBook) becomeDurable() {
 	b.durable = true
 	for _, e := range b.entries {
-		if e.acked == 0 || e.excused {
+		if e.acked == 0 || e.added.excused() {
 			e.local = 0
 		}
 	}

@@ -35,14 +35,13 @@ func (w *World) startLoad() {
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
 
-// update runs a typed update through the Replicator of a process.
-func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level,
+// update runs a typed update through the Replicator of a process; f notes when it happens.
+func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, f *fact,
 	fn func(T) error, done func(error)) {
 	var v V
+	mutate := f.noting(d.p, key, func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) })
 	d.call(func(id uint64) replicator.Input {
-		return replicator.Update{
-			ID: id, Key: key, Write: level, Mutate: func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) },
-		}
+		return replicator.Update{ID: id, Key: key, Write: level, Mutate: mutate}
 	}, func(r effect.Result) { done(r.Err) })
 }
 
@@ -122,7 +121,7 @@ func (l *load) add(p *Process, b *setBook) {
 	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](p.rep, b.key, level,
+	update[crdt.ORSet[string]](p.rep, b.key, level, &e.added,
 		func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
 			if err != nil {
 				return
@@ -132,7 +131,7 @@ func (l *load) add(p *Process, b *setBook) {
 				e.local = l.w.now
 			}
 			if quorum {
-				e.acked = l.w.now
+				l.acknowledge(p, b.key, e)
 			}
 		})
 }
@@ -148,10 +147,11 @@ func (l *load) addMany(p *Process, b *setBook) {
 	}
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](p.rep, b.key, level, func(s *crdt.ORSetTx[string]) error {
+	update[crdt.ORSet[string]](p.rep, b.key, level, &group[0].added, func(s *crdt.ORSetTx[string]) error {
 		var err error
 		for _, e := range group {
 			err = errors.Join(err, s.Add(e.elem))
+			e.added.happen(p, b.key)
 		}
 		return err
 	}, func(err error) {
@@ -165,10 +165,16 @@ func (l *load) addMany(p *Process, b *setBook) {
 				e.local = l.w.now
 			}
 			if quorum {
-				e.acked = l.w.now
+				l.acknowledge(p, b.key, e)
 			}
 		}
 	})
+}
+
+// acknowledge notes that a quorum has an element.
+func (l *load) acknowledge(p *Process, key string, e *entry) {
+	e.acked = l.w.now
+	l.w.acknowledged(p, key, e.added)
 }
 
 // remove picks an element that was added, or added and not yet acknowledged, and removes it.
@@ -184,7 +190,7 @@ func (l *load) remove(p *Process, b *setBook) {
 	seen := false
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](p.rep, b.key, level, func(s *crdt.ORSetTx[string]) error {
+	update[crdt.ORSet[string]](p.rep, b.key, level, &e.taken, func(s *crdt.ORSetTx[string]) error {
 		seen = s.Contains(e.elem)
 		return s.Remove(e.elem)
 	}, func(err error) {
@@ -192,6 +198,7 @@ func (l *load) remove(p *Process, b *setBook) {
 			l.w.counts.Acked++
 			if quorum && seen {
 				e.gone = l.w.now
+				l.w.acknowledged(p, b.key, e.taken)
 			}
 		}
 	})
@@ -202,13 +209,15 @@ func (l *load) count(p *Process, b *sumBook) {
 	b.invoked += n
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.GCounter](p.rep, b.key, level,
+	i := &increment{ackedSum: ackedSum{n: n}}
+	b.asked = append(b.asked, i)
+	update[crdt.GCounter](p.rep, b.key, level, &i.added,
 		func(c *crdt.GCounterTx) error { return c.Increment(n) }, func(err error) {
 			if err == nil {
 				l.w.counts.Acked++
 				if quorum {
-					b.floor += n
-					b.acked = append(b.acked, ackedSum{l.w.now, n})
+					b.acknowledge(i, l.w.now)
+					l.w.acknowledged(p, b.key, i.added)
 				}
 			}
 		})
@@ -219,7 +228,7 @@ func (l *load) count(p *Process, b *sumBook) {
 func (l *load) scribble(p *Process, key string) {
 	level, _ := l.level()
 	field, value := fmt.Sprintf("f%d", l.rng.IntN(3)), fmt.Sprintf("%d", l.rng.IntN(1000))
-	ignore := func(error) {}
+	ignore, f := func(error) {}, new(fact)
 	l.w.counts.Writes++
 	switch l.rng.IntN(8) {
 	case 0:
@@ -227,19 +236,19 @@ func (l *load) scribble(p *Process, key string) {
 			return replicator.Delete{ID: id, Key: key, Write: level}
 		}, func(effect.Result) {})
 	case 1:
-		update[crdt.LWWMap[string, string]](p.rep, key, level,
+		update[crdt.LWWMap[string, string]](p.rep, key, level, f,
 			func(m *crdt.LWWMapTx[string, string]) error { return m.Remove(field) }, ignore)
 	case 2, 3:
 		update[crdt.LWWRegister[string]](p.rep, key+"/r",
-			level, func(r *crdt.LWWRegisterTx[string]) error { return r.Put(value) }, ignore)
+			level, f, func(r *crdt.LWWRegisterTx[string]) error { return r.Put(value) }, ignore)
 	case 4:
 		ts := crdt.Timestamp{High: l.rng.Uint64N(50), Low: l.rng.Uint64N(3)}
-		update[crdt.LWWMap[string, string]](p.rep, key, level, func(m *crdt.LWWMapTx[string, string]) error {
+		update[crdt.LWWMap[string, string]](p.rep, key, level, f, func(m *crdt.LWWMapTx[string, string]) error {
 			_, err := m.PutAt(field, value, ts)
 			return err
 		}, ignore)
 	default:
-		update[crdt.LWWMap[string, string]](p.rep, key, level,
+		update[crdt.LWWMap[string, string]](p.rep, key, level, f,
 			func(m *crdt.LWWMapTx[string, string]) error { return m.Put(field, value) }, ignore)
 	}
 }
@@ -302,7 +311,7 @@ func (l *load) probe() {
 		b := l.l.set("v/set/probe")
 		l.l.nextElem++
 		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
-		update[crdt.ORSet[string]](p.rep, b.key, quorum.Majority,
+		update[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, &e.added,
 			func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
 				if err != nil {
 					return

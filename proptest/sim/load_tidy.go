@@ -92,12 +92,13 @@ func (l tidyLoad) removeOwned(p *Process, b *setBook) {
 		change = func(s *crdt.NodeSetTx[string]) error { return s.Remove(e.elem) }
 	}
 	var seen []*entry
+	var taken fact
 	for _, e := range own {
 		e.removed = true
 	}
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.NodeSet[string]](p.rep, b.key, level, func(s *crdt.NodeSetTx[string]) error {
+	update[crdt.NodeSet[string]](p.rep, b.key, level, &taken, func(s *crdt.NodeSetTx[string]) error {
 		for _, e := range own {
 			if s.Owns(e.elem) {
 				seen = append(seen, e)
@@ -111,8 +112,11 @@ func (l tidyLoad) removeOwned(p *Process, b *setBook) {
 		l.w.counts.Acked++
 		for _, e := range seen {
 			if quorum {
-				e.gone = l.w.now
+				e.gone, e.taken = l.w.now, taken
 			}
+		}
+		if quorum && len(seen) > 0 {
+			l.w.acknowledged(p, b.key, taken)
 		}
 	})
 }
@@ -217,10 +221,20 @@ func (l tidyLoad) deleteForever(p *Process, b *finalBook) {
 		if p.stores(&b.setBook) {
 			b.on = append(b.on, p.slot.index)
 		}
-		if quorum && b.gone == 0 {
-			b.gone = w.now
+		if quorum && (b.gone == 0 || b.deleted.excused()) {
+			b.gone, b.deleted = w.now, p.marker(b.key)
 		}
 	})
+}
+
+// marker is the update that has permanently deleted a key, as a process has it.
+func (p *Process) marker(key string) fact {
+	for it := range p.rep.items(key) {
+		if it.Path == string(rune(crdt.KindDeleted)) {
+			return fact{dot: it.Dot, space: p.rep.m.SpaceOf(key)}
+		}
+	}
+	return fact{}
 }
 
 // newEntry is one element that was never added before.
@@ -240,13 +254,13 @@ func (l *load) writeThen(p *Process, key string, e *entry, mutate func(*crdt.Tx)
 	level, quorum := l.level()
 	l.w.counts.Writes++
 	p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Update{ID: id, Key: key, Write: level, Mutate: mutate}
+		return replicator.Update{ID: id, Key: key, Write: level, Mutate: e.added.noting(p, key, mutate)}
 	}, func(r effect.Result) {
 		if r.Err == nil {
 			l.w.counts.Acked++
 			e.local = l.w.now
 			if quorum {
-				e.acked = l.w.now
+				l.acknowledge(p, key, e)
 			}
 		}
 		then(r.Err)

@@ -126,7 +126,9 @@ func (s *insertSpec) insert(p *Process) {
 	s.open++
 	p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: s.phase.key, Write: s.phase.level, Timeout: insertTimeout,
-			Mutate: crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error { return t.Add(e.elem) })}
+			Mutate: e.added.noting(p, s.phase.key, crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error {
+				return t.Add(e.elem)
+			}))}
 	}, func(r effect.Result) {
 		s.open--
 		switch {
@@ -135,6 +137,7 @@ func (s *insertSpec) insert(p *Process) {
 			e.local = w.now
 			if s.phase.level == quorum.Majority {
 				e.acked = w.now
+				w.acknowledged(p, s.phase.key, e.added)
 			}
 		case s.mayFail(p) && (errors.Is(r.Err, replicator.ErrTimeout) || errors.Is(r.Err, drivers.ErrNoLease)):
 			s.failed[p.slot.index]++

@@ -32,7 +32,7 @@ type Result struct {
 // Counts say what a run really did, so that a quiet run is not taken for a good one.
 type Counts struct {
 	Views, Crashes, Restarts, Pauses, Cuts, Flaps, Leaves, Joins uint64
-	Writes, Acked, Reads, Linear, Excused                        uint64
+	Writes, Acked, Reads, Linear                                 uint64
 	Sent, Delivered, Lost                                        uint64
 	Tells, Told, HandOffs, Starts                                uint64
 	Swept, Expired, Folded, Deleted                              uint64
@@ -42,6 +42,7 @@ type Counts struct {
 	Consulted, Located, Evicted                                  uint64
 	// Torn batches were committed by a crash; TableFaults and ReadFaults are commits and loads.
 	Torn, TableFaults, ReadFaults uint64
+	Excused                       Excuses // writes that may be missing
 }
 
 // add sums the counts of runs.
@@ -58,7 +59,7 @@ func (c *Counts) add(o Counts) {
 	c.Acked += o.Acked
 	c.Reads += o.Reads
 	c.Linear += o.Linear
-	c.Excused += o.Excused
+	c.Excused.add(o.Excused)
 	c.Sent += o.Sent
 	c.Delivered += o.Delivered
 	c.Lost += o.Lost
