@@ -63,7 +63,7 @@ func TestMalformedMessagesAreTold(t *testing.T) {
 	if a.m.site.stats.Malformed != 10 || !slices.Equal(a.odd, []effect.Malformed{{Peer: 2, Count: 1}}) {
 		t.Fatalf("counted %d, told %v", a.m.site.stats.Malformed, a.odd)
 	}
-	w.advance(malformedEach)
+	w.advance(time.Minute)
 	a.step(Receive{From: 2})
 	if !slices.Equal(a.odd, []effect.Malformed{{Peer: 2, Count: 1}, {Peer: 2, Count: 11}}) {
 		t.Fatalf("told %v", a.odd)

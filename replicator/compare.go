@@ -82,8 +82,7 @@ func (x *compares) compare() {
 	if x.linear = slices.DeleteFunc(x.linear, (*op).Done); len(x.linear) == 0 {
 		return
 	}
-	x.r.questions++
-	c := &comparison{id: x.r.questions, clock: x.r.content().Clone(), hash: x.r.contentHash(), began: x.r.now}
+	c := &comparison{id: x.r.nextQuestion(), clock: x.r.content().Clone(), hash: x.r.contentHash(), began: x.r.now}
 	x.linear = c.sort(x.linear, x.r.cfg.FrameMax/2)
 	own := x.untouched(c, c.clock.Minus(x.r.acked()))
 	tries := 0

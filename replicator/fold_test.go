@@ -199,7 +199,7 @@ func (w *countWorld) act() {
 func (w *countWorld) bring(n *node) {
 	for _, v := range w.views {
 		if v = v.normal(); v.Epoch > n.m.site.view.Epoch && !w.chance(4) &&
-			(n.m.site.member || hasPeer(v.Voters, n.id) || hasPeer(v.Learners, n.id)) {
+			(n.m.site.member || hasMember(v.Voters, n.id) || hasMember(v.Learners, n.id)) {
 			n.step(Install{v})
 		}
 	}
@@ -287,7 +287,7 @@ func (w *countWorld) decide() {
 	}
 	kept := 0
 	for _, p := range old.Voters {
-		if hasPeer(v.normal().Voters, p.ID) {
+		if hasMember(v.normal().Voters, p.ID) {
 			kept++
 		}
 	}

@@ -55,7 +55,7 @@ func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	cfg = cfg.WithDefaults()
 	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
 	m := &Machine{
-		site: site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)},
+		site: newSite(cfg, rng),
 	}
 	m.site.summarize = m.summary
 	m.ops = newInflight(&m.site)

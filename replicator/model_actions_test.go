@@ -193,7 +193,7 @@ func (m *model) doCrash() {
 	n := m.some("victim")
 	v := m.newest().normal()
 	if !m.bears(func(id crdt.Origin) bool {
-		return id != n.id && m.lives(id) && (hasPeer(v.Voters, id) || hasPeer(v.Learners, id))
+		return id != n.id && m.lives(id) && (hasMember(v.Voters, id) || hasMember(v.Learners, id))
 	}) {
 		return
 	}
@@ -320,8 +320,8 @@ func (m *model) doView() {
 			v.Learners = append(v.Learners, p)
 		}
 	}
-	in := func(id crdt.Origin) bool { return m.lives(id) && (hasPeer(v.Voters, id) || hasPeer(v.Learners, id)) }
-	v.Voters, v.Learners = sortedPeers(v.Voters), sortedPeers(v.Learners)
+	in := func(id crdt.Origin) bool { return m.lives(id) && (hasMember(v.Voters, id) || hasMember(v.Learners, id)) }
+	v.Voters, v.Learners = byID(v.Voters), byID(v.Learners)
 	if len(v.Voters) == 0 || !m.bears(in) {
 		return
 	}
@@ -334,7 +334,7 @@ func (m *model) doInstall() {
 	for _, n := range m.alive() {
 		for _, v := range m.views {
 			if v.Epoch <= n.m.site.view.Epoch || m.rng.IntN(3) == 0 ||
-				!hasPeer(v.normal().Voters, n.id) && !hasPeer(v.normal().Learners, n.id) && !n.m.site.member {
+				!hasMember(v.normal().Voters, n.id) && !hasMember(v.normal().Learners, n.id) && !n.m.site.member {
 				continue
 			}
 			n.step(Install{v.normal()})

@@ -67,8 +67,7 @@ func (q *reads) openRound() *round {
 	if n := len(q.rounds); n > 0 && !q.rounds[n-1].sent {
 		return q.rounds[n-1]
 	}
-	q.r.questions++
-	r := &round{id: q.r.questions}
+	r := &round{id: q.r.nextQuestion()}
 	q.rounds = append(q.rounds, r)
 	return r
 }
@@ -251,8 +250,7 @@ func (q *reads) retry() {
 func (q *reads) restart() {
 	for _, r := range q.rounds {
 		if r.sent {
-			q.r.questions++
-			r.id, r.answers, r.tries = q.r.questions, nil, 0
+			r.id, r.answers, r.tries = q.r.nextQuestion(), nil, 0
 			q.askRound(r)
 		}
 	}
@@ -271,8 +269,7 @@ func (q *reads) take(goes func(*op) bool) (taken []*op) {
 
 // learn begins to catch up, by a round that asks all.
 func (q *reads) learn() {
-	q.r.questions++
-	q.rounds = append(q.rounds, &round{id: q.r.questions, learn: true, sent: true})
+	q.rounds = append(q.rounds, &round{id: q.r.nextQuestion(), learn: true, sent: true})
 }
 
 // drop forgets the reads; they have been answered.

@@ -206,3 +206,9 @@ func (r *replica) trim() {
 	}
 	r.rep.Trim(stable)
 }
+
+// nextQuestion returns a number for a question that no other has had.
+func (r *replica) nextQuestion() uint64 {
+	r.questions++
+	return r.questions
+}

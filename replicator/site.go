@@ -29,6 +29,10 @@ type site struct {
 	linkAt time.Time // the earliest of what the links wait for
 }
 
+func newSite(cfg settings.Config, rng *rand.Rand) site {
+	return site{roster: roster{self: cfg.Self}, cfg: cfg, rng: rng, routes: keyspace.NewRoutes(cfg.DurableKeys)}
+}
+
 // send sends a message: in parts if its clocks are larger than a frame, and behind what it must not
 // overtake.
 func (t *site) send(p *peer, lane effect.Lane, msg wire.Message) {

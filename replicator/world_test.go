@@ -1,6 +1,7 @@
 package replicator
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -425,4 +426,12 @@ type tb interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
+}
+
+func hasMember(ps []Peer, id crdt.Origin) bool {
+	return slices.ContainsFunc(ps, func(p Peer) bool { return p.ID == id })
+}
+
+func byID(ps []Peer) []Peer {
+	return slices.SortedFunc(slices.Values(ps), func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
 }
