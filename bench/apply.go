@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -143,7 +144,7 @@ func machineWithPeer(durableKeys ...string) *replicator.Machine {
 		panic(err)
 	}
 	m.Step(time.Now(), replicator.Install{
-		View: replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: 1}, {ID: remoteOrigin}}},
+		View: replica.View{Epoch: 1, Founded: true, Voters: []replica.Member{{ID: 1}, {ID: remoteOrigin}}},
 	})
 	return m
 }

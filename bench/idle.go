@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -116,7 +117,7 @@ func newPair(snap *crdt.Snapshot, lack crdt.Dot) (*pair, error) {
 // startPair loads both from rows and lets them say what they have to say at the start.
 func startPair(rows [2]replicator.Loaded) (*pair, error) {
 	p := &pair{now: time.Unix(1, 0)}
-	view := replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: pairIDs[0]}, {ID: pairIDs[1]}}}
+	view := replica.View{Epoch: 1, Founded: true, Voters: []replica.Member{{ID: pairIDs[0]}, {ID: pairIDs[1]}}}
 	for i := range p.m {
 		cfg := settings.Config{Self: pairIDs[i], DurableKeys: []string{"*"}}
 		m, err := replicator.New(cfg, rand.New(rand.NewPCG(1, uint64(i))), rows[i])

@@ -29,7 +29,7 @@ func TestOneDotStandsForOneItem(t *testing.T) {
 			it.Payload += "?"
 		}
 		damaged.items[d] = it
-		damaged.digest = damaged.digest.Plus(first.m.spaces[keyspace.Durable].store.Hash(&it))
+		damaged.digest = damaged.digest.Plus(first.m.spaces[keyspace.Durable].Store.Hash(&it))
 	}
 	sound := first.disk
 	first.crash()
@@ -60,8 +60,8 @@ func TestMalformedMessagesAreTold(t *testing.T) {
 		a.step(Receive{From: 2})
 		a.step(Receive{From: 2, Msg: &wire.Fetch{Epoch: 1}})
 	}
-	if a.m.site.stats.Malformed != 10 || !slices.Equal(a.odd, []effect.Malformed{{Peer: 2, Count: 1}}) {
-		t.Fatalf("counted %d, told %v", a.m.site.stats.Malformed, a.odd)
+	if a.m.site.Counters.Malformed != 10 || !slices.Equal(a.odd, []effect.Malformed{{Peer: 2, Count: 1}}) {
+		t.Fatalf("counted %d, told %v", a.m.site.Counters.Malformed, a.odd)
 	}
 	w.advance(time.Minute)
 	a.step(Receive{From: 2})

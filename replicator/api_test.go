@@ -278,9 +278,9 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	}
 	w.advance(time.Second)
 	s := a.m.spaces[keyspace.Volatile]
-	if s.store.LogLen() > 100 || s.pusher.outbox().Bytes() > 2*16384 ||
-		s.peers[1].links[keyspace.Volatile].window.Flight() > 2 {
-		t.Fatalf("log %d, own %d bytes", s.store.LogLen(), s.pusher.outbox().Bytes())
+	if s.Store.LogLen() > 100 || s.pusher.outbox().Bytes() > 2*16384 ||
+		s.Peers[1].Links[keyspace.Volatile].Window.Flight() > 2 {
+		t.Fatalf("log %d, own %d bytes", s.Store.LogLen(), s.pusher.outbox().Bytes())
 	}
 	if sent > 20 {
 		t.Fatalf("%d messages for no peer", sent)
@@ -288,7 +288,7 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	w.mendAll()
 	w.advance(10 * time.Second)
 	w.same()
-	if c.m.site.stats.Repairs == 0 {
+	if c.m.site.Counters.Repairs == 0 {
 		t.Fatal("no repair was needed?")
 	}
 }
@@ -303,15 +303,15 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 	w.quiet()
 	w.isolate(3)
 	w.advance(30 * time.Second)
-	if n := w.nodes[0].m.spaces[keyspace.Durable].store.LogLen(); n == 0 {
+	if n := w.nodes[0].m.spaces[keyspace.Durable].Store.LogLen(); n == 0 {
 		t.Fatal("trimmed, though one peer has not said that it has the log")
 	}
 	w.mendAll()
 	w.advance(60 * time.Second)
 	for _, n := range w.nodes {
 		for _, s := range n.m.spaces {
-			if s.store.LogLen() > 0 {
-				t.Fatalf("%s: %d events in the %v log", wire.Short(n.id), s.store.LogLen(), s.id)
+			if s.Store.LogLen() > 0 {
+				t.Fatalf("%s: %d events in the %v log", wire.Short(n.id), s.Store.LogLen(), s.Id)
 			}
 		}
 	}
@@ -327,12 +327,12 @@ func TestLogOfOneAloneIsTrimmed(t *testing.T) {
 	}
 	w.advance(2 * time.Second)
 	for _, s := range w.nodes[0].m.spaces {
-		if s.store.LogLen() > 0 {
-			t.Errorf("%d events in the %v log", s.store.LogLen(), s.id)
+		if s.Store.LogLen() > 0 {
+			t.Errorf("%d events in the %v log", s.Store.LogLen(), s.Id)
 		}
 	}
 	w.start(2, nil, 2)
-	w.install(founded(2, 1).with(2))
+	w.install(with(founded(2, 1), 2))
 	w.advance(5 * time.Second)
 	w.same()
 	if !w.nodes[1].joined {
@@ -348,7 +348,7 @@ func TestLogIsBoundedInBytes(t *testing.T) {
 		for i := range 50 {
 			w.nodes[0].put("s", fmt.Sprintf("%0400d", i), quorum.Local)
 		}
-		if n := w.nodes[0].m.spaces[keyspace.Volatile].store.LogLen(); n < r.least || n > r.most {
+		if n := w.nodes[0].m.spaces[keyspace.Volatile].Store.LogLen(); n < r.least || n > r.most {
 			t.Errorf("with LogBytesMax %d the log holds %d events, want %d to %d", r.bytesMax, n, r.least, r.most)
 		}
 	}

@@ -7,24 +7,25 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // intake applies the groups of others, in the order in which they build on each other.
 type intake struct {
-	r       *replica
+	r       *replica.Replica
 	acks    *pusher
 	puller  *repair.Puller
 	waiting push.WaitList // groups that came too early
 }
 
-func newIntake(r *replica, acks *pusher, puller *repair.Puller) intake {
+func newIntake(r *replica.Replica, acks *pusher, puller *repair.Puller) intake {
 	return intake{r: r, acks: acks, puller: puller}
 }
 
 // onTime asks for what the waiting groups lack, when it is time to.
 func (n *intake) onTime() {
-	if n.waiting.Due(n.r.now) {
+	if n.waiting.Due(n.r.Now) {
 		n.askGap()
 	}
 }
@@ -47,7 +48,7 @@ func (n *intake) check() error {
 }
 
 // onPush applies groups, and owes the sender an ack.
-func (n *intake) onPush(p *peer, msg *wire.Push) {
+func (n *intake) onPush(p *replica.Peer, msg *wire.Push) {
 	applied := false
 	for _, g := range msg.Groups {
 		applied = n.apply(p, g) || applied
@@ -57,25 +58,25 @@ func (n *intake) onPush(p *peer, msg *wire.Push) {
 	}
 	n.acks.owe(p)
 	if msg.Fill && msg.More && applied {
-		n.r.tellClock(p, false)
+		n.r.TellClock(p, false)
 	}
 }
 
 // apply applies one group of others, whole or not at all (R9), and reports whether it did.
-func (n *intake) apply(p *peer, g crdt.Group) bool {
-	outcome, err := n.r.rep.Apply(g, &n.r.ch)
+func (n *intake) apply(p *replica.Peer, g crdt.Group) bool {
+	outcome, err := n.r.Items.Apply(g, &n.r.Changes)
 	if err != nil {
-		n.r.malformed(p)
+		n.r.Malformed(p)
 		return false
 	}
 	n.seen(p, g)
 	switch outcome {
 	case crdt.Applied:
-		n.r.stats.Applied++
-		n.r.absorb()
+		n.r.Counters.Applied++
+		n.r.Absorb()
 		return true
 	case crdt.Duplicate:
-		n.r.stats.Duplicates++
+		n.r.Counters.Duplicates++
 	case crdt.Waiting:
 		n.wait(p, g)
 	}
@@ -84,47 +85,47 @@ func (n *intake) apply(p *peer, g crdt.Group) bool {
 
 // seen notes what a sound group tells of its sender: the sender has this group. If the sender also
 // made the group, the group is no longer on its way.
-func (n *intake) seen(p *peer, g crdt.Group) {
+func (n *intake) seen(p *replica.Peer, g crdt.Group) {
 	first, last := g.First(), g.Last()
-	if first.Origin == n.r.cfg.Self {
+	if first.Origin == n.r.Cfg.Self {
 		return
 	}
-	l := p.link(n.r.id)
-	l.content.AddRange(first.Origin, first.Seq, last.Seq)
-	if first.Origin == p.id {
-		l.echo = max(l.echo, last.Seq)
+	l := p.Link(n.r.Id)
+	l.Content.AddRange(first.Origin, first.Seq, last.Seq)
+	if first.Origin == p.Id {
+		l.Echo = max(l.Echo, last.Seq)
 	}
 }
 
 // wait keeps a group for later, and sees that the gap is asked for unless it fills by itself soon.
-func (n *intake) wait(p *peer, g crdt.Group) {
-	needs := n.r.ch.Missing[0]
-	n.r.ch.Reset()
-	switch n.waiting.Add(g, p.id, needs, n.r.cfg.PushWindow, n.r.now.Add(n.r.cfg.GapDelay)) {
+func (n *intake) wait(p *replica.Peer, g crdt.Group) {
+	needs := n.r.Changes.Missing[0]
+	n.r.Changes.Reset()
+	switch n.waiting.Add(g, p.Id, needs, n.r.Cfg.PushWindow, n.r.Now.Add(n.r.Cfg.GapDelay)) {
 	case push.WaitsNow:
-		n.r.stats.Waited++
+		n.r.Counters.Waited++
 	case push.WaitsNot:
-		n.r.stats.WaitingDropped++
+		n.r.Counters.WaitingDropped++
 	}
 }
 
 // release applies the waiting groups that have got what they waited for.
 func (n *intake) release() {
-	n.waiting.Release(func(d crdt.Dot) bool { return n.r.content().Has(d) }, n.retry)
+	n.waiting.Release(func(d crdt.Dot) bool { return n.r.Content().Has(d) }, n.retry)
 }
 
 // retry applies a group that has waited, and returns what it lacks now.
 func (n *intake) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
-	outcome, err := n.r.rep.Apply(g, &n.r.ch)
+	outcome, err := n.r.Items.Apply(g, &n.r.Changes)
 	if err == nil && outcome == crdt.Waiting {
-		needs = n.r.ch.Missing[0]
-		n.r.ch.Reset()
+		needs = n.r.Changes.Missing[0]
+		n.r.Changes.Reset()
 		return needs, true
 	}
 	if err == nil && outcome == crdt.Applied {
-		n.r.stats.Applied++
-		n.r.absorb()
-		if p := n.r.peer(g[0].Dot.Origin); p != nil {
+		n.r.Counters.Applied++
+		n.r.Absorb()
+		if p := n.r.Peer(g[0].Dot.Origin); p != nil {
 			n.acks.owe(p)
 		}
 	}
@@ -138,17 +139,17 @@ func (n *intake) askGap() {
 	if waits == 0 {
 		return
 	}
-	n.waiting.AskAgainAt(n.r.now.Add(n.r.cfg.RetryInterval))
+	n.waiting.AskAgainAt(n.r.Now.Add(n.r.Cfg.RetryInterval))
 	if n.puller.Running() {
 		return // the repair brings it
 	}
-	if p := n.r.peer(n.waiting.From(n.r.rng.IntN(waits))); p != nil {
-		n.r.tellClock(p, false)
+	if p := n.r.Peer(n.waiting.From(n.r.Rng.IntN(waits))); p != nil {
+		n.r.TellClock(p, false)
 		return
 	}
-	for _, p := range n.r.favoured(n.r.peers, false) {
-		if p.voter {
-			n.r.tellClock(p, false)
+	for _, p := range n.r.Favoured(n.r.Peers, false) {
+		if p.Voter {
+			n.r.TellClock(p, false)
 			return
 		}
 	}
@@ -156,7 +157,7 @@ func (n *intake) askGap() {
 
 // forgetRemoved drops groups of removed members that wait for others. If they were applied later,
 // no other member would have been told of them.
-func (n *intake) forgetRemoved() { n.waiting.Forget(n.r.removed) }
+func (n *intake) forgetRemoved() { n.waiting.Forget(n.r.Removed) }
 
 // leave drops what waits, when this replica is no member any more.
 func (n *intake) leave() { n.waiting = push.WaitList{} }

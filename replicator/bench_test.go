@@ -157,7 +157,7 @@ func BenchmarkRepairEmpty(b *testing.B) {
 		next++
 		epoch++
 		l.ms[next], _ = New(settings.Config{Self: next}, rand.New(rand.NewPCG(1, 2)), Loaded{})
-		v := viewOf(epoch, 1).with(next)
+		v := with(viewOf(epoch, 1), next)
 		l.step(1, Install{v})
 		l.step(next, Install{v})
 		l.drain()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 func (m *Machine) onUpdate(in Update) {
@@ -34,7 +35,7 @@ func removeAll(t *crdt.Tx) error {
 // write begins an update, or holds it back.
 func (m *Machine) write(o *op, timeout time.Duration) {
 	if err := m.ops.mayWrite(o.level); err != nil {
-		m.site.reply(o.id, err)
+		m.site.Reply(o.id, err)
 		return
 	}
 	o.space = m.SpaceOf(o.key)
@@ -46,25 +47,25 @@ func (m *Machine) write(o *op, timeout time.Duration) {
 func (m *Machine) onGet(in Get) {
 	s := m.spaces[m.SpaceOf(in.Key)]
 	if err := crdt.CheckKey(in.Key); err != nil {
-		m.site.reply(in.ID, err)
+		m.site.Reply(in.ID, err)
 		return
 	}
 	if in.Read == quorum.Local {
-		m.site.replyReader(in.ID, s.store.View(in.Key))
+		m.site.ReplyReader(in.ID, s.Store.View(in.Key))
 		return
 	}
 	if err := m.ops.mayAsk(in.Read); err != nil {
-		m.site.reply(in.ID, err)
+		m.site.Reply(in.ID, err)
 		return
 	}
-	if !m.site.serves {
-		m.site.reply(in.ID, ErrLearner)
+	if !m.site.Serves {
+		m.site.Reply(in.ID, ErrLearner)
 		return
 	}
-	if in.Read == quorum.Linearizable && m.site.cfg.Defects.ReadWithoutAgreement {
+	if in.Read == quorum.Linearizable && m.site.Cfg.Defects.ReadWithoutAgreement {
 		in.Read = quorum.Majority
 	}
-	o := &op{id: in.ID, key: in.Key, level: in.Read, space: s.id, read: true}
+	o := &op{id: in.ID, key: in.Key, level: in.Read, space: s.Id, read: true}
 	if in.Read == quorum.Linearizable {
 		m.ops.begin(o, in.Timeout)
 		s.compares.add(o)
@@ -88,7 +89,7 @@ func (m *Machine) onCancel(ids []uint64) {
 	}
 	for _, o := range ops {
 		o.mutate = nil
-		m.spaces[o.space].noteAcks() // what waited with it is looked at again
+		m.spaces[o.space].NoteAcks() // what waited with it is looked at again
 		m.ops.end(o, ErrCancelled)
 	}
 }
@@ -107,7 +108,7 @@ func (m *Machine) timedOut(o *op) error {
 		return s.writes.timedOut(o, o.agreed)
 	case o.read:
 		r := s.reads.roundOf(o)
-		return s.writes.timedOut(o, func(p *peer) bool { return s.reads.answered(r, p) })
+		return s.writes.timedOut(o, func(p *replica.Peer) bool { return s.reads.answered(r, p) })
 	}
-	return s.writes.timedOut(o, func(p *peer) bool { return s.writes.hasWrite(p, o) })
+	return s.writes.timedOut(o, func(p *replica.Peer) bool { return s.writes.hasWrite(p, o) })
 }

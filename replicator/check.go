@@ -65,7 +65,7 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 
 func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
 	for _, c := range clocks {
-		if c != nil && (c.LastEvent(m.site.cfg.Self) > m.spaces[s].rep.Seq() ||
+		if c != nil && (c.LastEvent(m.site.Cfg.Self) > m.spaces[s].Items.Seq() ||
 			s == keyspace.Volatile && c.HasMoved()) {
 			return false
 		}
@@ -77,28 +77,28 @@ func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
 func (m *Machine) Check() error {
 	for _, s := range m.spaces {
 		if err := s.check(); err != nil {
-			return fmt.Errorf("replicator %s: %v: %w", wire.Short(m.site.cfg.Self), s.id, err)
+			return fmt.Errorf("replicator %s: %v: %w", wire.Short(m.site.Cfg.Self), s.Id, err)
 		}
 	}
 	if err := m.move.check(); err != nil {
-		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.cfg.Self), err)
+		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
 	}
 	if err := m.tidying.expiry.keys.Check(); err != nil {
-		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.cfg.Self), err)
+		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
 	}
-	if n := m.ops.pending(); n > m.site.cfg.PendingMax {
+	if n := m.ops.pending(); n > m.site.Cfg.PendingMax {
 		return fmt.Errorf("replicator %s: %d pending, at most %d",
-			wire.Short(m.site.cfg.Self), n, m.site.cfg.PendingMax)
+			wire.Short(m.site.Cfg.Self), n, m.site.Cfg.PendingMax)
 	}
-	if m.donating.donors.Len() > m.site.cfg.DonorsMax {
+	if m.donating.donors.Len() > m.site.Cfg.DonorsMax {
 		return fmt.Errorf("replicator %s: %d donations, at most %d",
-			wire.Short(m.site.cfg.Self), m.donating.donors.Len(), m.site.cfg.DonorsMax)
+			wire.Short(m.site.Cfg.Self), m.donating.donors.Len(), m.site.Cfg.DonorsMax)
 	}
 	return nil
 }
 
 func (s *space) check() error {
-	if s.moved || s.acksMoved {
+	if s.Moved || s.AcksMoved {
 		return errors.New("the step was not finished")
 	}
 	for _, err := range []error{
@@ -108,32 +108,32 @@ func (s *space) check() error {
 			return err
 		}
 	}
-	if err := s.store.Check(); err != nil {
+	if err := s.Store.Check(); err != nil {
 		return err
 	}
-	if err := s.disk.Check(s.content()); s.id == keyspace.Durable && err != nil {
+	if err := s.Disk.Check(s.Content()); s.Id == keyspace.Durable && err != nil {
 		return err
 	}
 	return s.checkLinks()
 }
 
 func (s *space) checkLinks() error {
-	seq := s.rep.Seq()
-	for _, p := range s.peers {
-		l := p.link(s.id)
+	seq := s.Items.Seq()
+	for _, p := range s.Peers {
+		l := p.Link(s.Id)
 		switch {
-		case !l.content.Includes(l.acked):
+		case !l.Content.Includes(l.Acked):
 			return fmt.Errorf("peer %s has acked %s beyond its content %s",
-				wire.Short(p.id), wire.ClockName(l.acked), wire.ClockName(l.content))
-		case l.content.LastEvent(s.cfg.Self) > seq:
-			return fmt.Errorf("peer %s is at %s, of own %d", wire.Short(p.id), wire.ClockName(l.content), seq)
-		case l.window.Applied() != l.content.Base(s.cfg.Self) || l.window.Counted() != l.acked.Base(s.cfg.Self):
+				wire.Short(p.Id), wire.ClockName(l.Acked), wire.ClockName(l.Content))
+		case l.Content.LastEvent(s.Cfg.Self) > seq:
+			return fmt.Errorf("peer %s is at %s, of own %d", wire.Short(p.Id), wire.ClockName(l.Content), seq)
+		case l.Window.Applied() != l.Content.Base(s.Cfg.Self) || l.Window.Counted() != l.Acked.Base(s.Cfg.Self):
 			return fmt.Errorf("peer %s: applied %d, counted %d of %s",
-				wire.Short(p.id), l.window.Applied(), l.window.Counted(), wire.ClockName(l.content))
+				wire.Short(p.Id), l.Window.Applied(), l.Window.Counted(), wire.ClockName(l.Content))
 		}
-		if err := errors.Join(l.window.Check(seq, s.cfg.PushFlight, p.voter), p.flows.Check(),
-			p.coming.Check()); err != nil {
-			return fmt.Errorf("peer %s: %w", wire.Short(p.id), err)
+		if err := errors.Join(l.Window.Check(seq, s.Cfg.PushFlight, p.Voter), p.Flows.Check(),
+			p.Coming.Check()); err != nil {
+			return fmt.Errorf("peer %s: %w", wire.Short(p.Id), err)
 		}
 	}
 	return nil

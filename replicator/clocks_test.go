@@ -82,7 +82,7 @@ func TestClocksOfAnySize(t *testing.T) {
 		w.nodes[0].done(w.nodes[0].get(key, level))
 	}
 	young := w.start(4, nil, 4)
-	w.install(viewOf(3, 1, 2, 3).with(4))
+	w.install(with(viewOf(3, 1, 2, 3), 4))
 	w.advance(5 * time.Second)
 	if !young.joined {
 		t.Fatalf("the newcomer has not caught up\n%v", young.m)
@@ -95,7 +95,7 @@ func TestClocksOfAnySize(t *testing.T) {
 	w.same()
 	for _, n := range w.nodes {
 		n.check()
-		if st := n.m.site.stats; st.Malformed+st.FlowsDropped+st.RepairsBroken+st.DonorsReplaced > 0 {
+		if st := n.m.site.Counters; st.Malformed+st.FlowsDropped+st.RepairsBroken+st.DonorsReplaced > 0 {
 			t.Errorf("%s: %+v", wire.Short(n.id), st)
 		}
 	}
@@ -110,17 +110,17 @@ func TestLargeClocksFindAPlaceBesideGroups(t *testing.T) {
 	for i := range 2 * push.FlowsMax {
 		a.big(fmt.Sprint("big", i), 50)
 	}
-	p := a.m.site.peers[0]
-	if p.flows.Len() != push.FlowsMax {
-		t.Fatalf("%d groups wait", p.flows.Len())
+	p := a.m.site.Peers[0]
+	if p.Flows.Len() != push.FlowsMax {
+		t.Fatalf("%d groups wait", p.Flows.Len())
 	}
 	clock := &crdt.Clock{}
 	for i := range crdt.Origin(200) {
 		clock.AddRange(i+1, 1, 1000)
 	}
-	dropped := a.m.site.stats.FlowsDropped
-	a.m.site.send(p, effect.Bulk, &wire.Head{Epoch: 1, Session: 7, Clock: clock})
-	if a.m.site.stats.FlowsDropped != dropped || !p.flows.Carries(7) {
-		t.Fatalf("the clock found no place: %d dropped", a.m.site.stats.FlowsDropped-dropped)
+	dropped := a.m.site.Counters.FlowsDropped
+	a.m.site.Send(p, effect.Bulk, &wire.Head{Epoch: 1, Session: 7, Clock: clock})
+	if a.m.site.Counters.FlowsDropped != dropped || !p.Flows.Carries(7) {
+		t.Fatalf("the clock found no place: %d dropped", a.m.site.Counters.FlowsDropped-dropped)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -28,9 +29,9 @@ import (
 
 // compares are the linearizable reads of one space.
 type compares struct {
-	r    *replica
+	r    *replica.Replica
 	ops  *inflight
-	sets *quorum.Joint[*peer] // whose quorums count
+	sets *quorum.Joint[*replica.Peer] // whose quorums count
 	gaps *gaps
 	// holds updates of a key back for a while
 	freeze func(key string, d time.Duration)
@@ -58,7 +59,8 @@ const (
 )
 
 func newCompares(
-	r *replica, ops *inflight, sets *quorum.Joint[*peer], gaps *gaps, freeze func(key string, d time.Duration),
+	r *replica.Replica, ops *inflight, sets *quorum.Joint[*replica.Peer], gaps *gaps,
+	freeze func(key string, d time.Duration),
 ) compares {
 	return compares{r: r, ops: ops, sets: sets, gaps: gaps, freeze: freeze}
 }
@@ -82,34 +84,34 @@ func (x *compares) compare() {
 	if x.linear = slices.DeleteFunc(x.linear, (*op).Done); len(x.linear) == 0 {
 		return
 	}
-	c := &comparison{id: x.r.nextQuestion(), clock: x.r.content().Clone(), hash: x.r.contentHash(), began: x.r.now}
-	x.linear = c.sort(x.linear, x.r.cfg.FrameMax/2)
-	own := x.untouched(c, c.clock.Minus(x.r.acked()))
+	c := &comparison{id: x.r.NextQuestion(), clock: x.r.Content().Clone(), hash: x.r.ContentHash(), began: x.r.Now}
+	x.linear = c.sort(x.linear, x.r.Cfg.FrameMax/2)
+	own := x.untouched(c, c.clock.Minus(x.r.Acked()))
 	tries := 0
 	for i := range c.keys {
 		k := &c.keys[i]
-		k.state, k.own = x.r.store.View(k.key), own[i]
+		k.state, k.own = x.r.Store.View(k.key), own[i]
 		for _, o := range k.ops {
 			o.asked = c
 			tries = max(tries, o.tries)
 		}
 	}
-	if tries >= eagerTries && !x.r.now.Before(x.holdUntil) {
+	if tries >= eagerTries && !x.r.Now.Before(x.holdUntil) {
 		x.holdBack(c)
 	}
 	x.comparing = c
-	c.asked = x.sets.Choose([]quorum.Level{quorum.Majority}, tries > 0, x.r.toRead)
+	c.asked = x.sets.Choose([]quorum.Level{quorum.Majority}, tries > 0, x.r.ToRead)
 	for _, p := range c.asked {
 		x.ask(p)
 	}
-	x.at = x.r.now.Add(x.r.cfg.RetryInterval)
+	x.at = x.r.Now.Add(x.r.Cfg.RetryInterval)
 	x.checkComparison()
 }
 
 // holdBack asks for a rest of the keys, here too.
 func (x *compares) holdBack(c *comparison) {
-	c.hold = min(holdTrips*x.trip+holdLeast, x.r.cfg.RetryInterval)
-	x.holdUntil = x.r.now.Add(c.hold)
+	c.hold = min(holdTrips*x.trip+holdLeast, x.r.Cfg.RetryInterval)
+	x.holdUntil = x.r.Now.Add(c.hold)
 	for i := range c.keys {
 		x.freeze(c.keys[i].key, c.hold)
 	}
@@ -122,7 +124,7 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 	for i := range out {
 		out[i] = true
 	}
-	all := dots == nil || x.r.store.Touched(dots, func(key string) {
+	all := dots == nil || x.r.Store.Touched(dots, func(key string) {
 		if i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == key }); i >= 0 {
 			out[i] = false
 		}
@@ -135,48 +137,48 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 
 // ask asks a peer. The message has the part of the clock that the peer has not been told
 // yet. If an earlier message was lost, the peer says so.
-func (x *compares) ask(p *peer) {
-	c, l := x.comparing, p.link(x.r.id)
+func (x *compares) ask(p *replica.Peer) {
+	c, l := x.comparing, p.Link(x.r.Id)
 	msg := &wire.Compare{
-		Epoch: x.r.view.Epoch, Space: x.r.id, ID: c.id, Hash: c.hash, More: c.clock,
+		Epoch: x.r.View.Epoch, Space: x.r.Id, ID: c.id, Hash: c.hash, More: c.clock,
 		Hold: uint32(c.hold.Microseconds()),
 	}
-	if l.told != nil {
-		msg.More = c.clock.Minus(l.told)
+	if l.Told != nil {
+		msg.More = c.clock.Minus(l.Told)
 	}
-	l.told = c.clock
+	l.Told = c.clock
 	for i := range c.keys {
 		msg.Keys = append(msg.Keys, c.keys[i].key)
 	}
-	x.r.send(p, effect.Prompt, msg)
+	x.r.Send(p, effect.Prompt, msg)
 }
 
 // onCompare answers with what counts at one side only. One that has not caught up does not answer
 // (R4).
-func (x *compares) onCompare(p *peer, msg *wire.Compare) {
-	l := p.link(x.r.id)
-	if !x.r.answers() || msg.ID < l.theirsID {
+func (x *compares) onCompare(p *replica.Peer, msg *wire.Compare) {
+	l := p.Link(x.r.Id)
+	if !x.r.Answers() || msg.ID < l.TheirsID {
 		return
 	}
-	l.theirsID = msg.ID
-	l.theirs.Join(msg.More)
+	l.TheirsID = msg.ID
+	l.Theirs.Join(msg.More)
 	if msg.Hold > 0 {
 		for _, k := range msg.Keys {
 			x.freeze(k, time.Duration(msg.Hold)*time.Microsecond)
 		}
 	}
-	reply := &wire.Compared{Epoch: x.r.view.Epoch, Space: x.r.id, ID: msg.ID}
-	if l.theirs.Hash() != msg.Hash { // something that was told is lost, or still on its way
-		l.theirs = crdt.Clock{}
-		x.r.send(p, effect.Prompt, reply)
+	reply := &wire.Compared{Epoch: x.r.View.Epoch, Space: x.r.Id, ID: msg.ID}
+	if l.Theirs.Hash() != msg.Hash { // something that was told is lost, or still on its way
+		l.Theirs = crdt.Clock{}
+		x.r.Send(p, effect.Prompt, reply)
 		return
 	}
-	x.r.learnContent(p, &l.theirs)
+	x.r.LearnContent(p, &l.Theirs)
 	reply.Known = true
-	if extra := x.r.acked().Minus(&l.theirs); !extra.Empty() {
+	if extra := x.r.Acked().Minus(&l.Theirs); !extra.Empty() {
 		reply.Extra = extra
 	}
-	if lacks := l.theirs.Minus(x.r.acked()); !lacks.Empty() {
+	if lacks := l.Theirs.Minus(x.r.Acked()); !lacks.Empty() {
 		reply.Lacks = lacks
 	}
 	at := comparison{}
@@ -188,16 +190,16 @@ func (x *compares) onCompare(p *peer, msg *wire.Compare) {
 			reply.Differ = append(reply.Differ, uint32(i))
 		}
 	}
-	x.r.send(p, effect.Prompt, reply)
+	x.r.Send(p, effect.Prompt, reply)
 }
 
 // onCompared takes a vote, and fetches what the voter has beyond this replica.
-func (x *compares) onCompared(p *peer, msg *wire.Compared) {
+func (x *compares) onCompared(p *replica.Peer, msg *wire.Compared) {
 	c := x.comparing
 	if !msg.Known {
-		p.link(x.r.id).told = nil
+		p.Link(x.r.Id).Told = nil
 	}
-	if c == nil || msg.ID != c.id || msg.Epoch != x.r.view.Epoch || !slices.Contains(c.asked, p) || c.voted(p) {
+	if c == nil || msg.ID != c.id || msg.Epoch != x.r.View.Epoch || !slices.Contains(c.asked, p) || c.voted(p) {
 		return // of an older question, or of an older view (V7)
 	}
 	if !msg.Known {
@@ -211,7 +213,7 @@ func (x *compares) onCompared(p *peer, msg *wire.Compared) {
 	if msg.Lacks != nil {
 		has = c.clock.Minus(msg.Lacks)
 	}
-	x.r.learnAcked(p, has)
+	x.r.LearnAcked(p, has)
 	v := vote{from: p, agrees: x.untouched(c, msg.Lacks)}
 	v.lacks = slices.Contains(v.agrees, false)
 	for _, i := range msg.Differ {
@@ -220,7 +222,7 @@ func (x *compares) onCompared(p *peer, msg *wire.Compared) {
 		}
 	}
 	if msg.Extra != nil {
-		x.r.learnAcked(p, msg.Extra)
+		x.r.LearnAcked(p, msg.Extra)
 	}
 	if msg.Extra != nil && len(msg.Differ) > 0 {
 		x.gaps.fetch(p, msg.Extra)
@@ -243,7 +245,7 @@ func (x *compares) checkComparison() {
 	open := 0
 	for i := range c.keys {
 		k := &c.keys[i]
-		if !k.agreed && x.sets.Agreed(quorum.Majority, func(p *peer) bool { return c.agrees(p, i) }) {
+		if !k.agreed && x.sets.Agreed(quorum.Majority, func(p *replica.Peer) bool { return c.agrees(p, i) }) {
 			k.agreed = true
 			for _, o := range k.ops {
 				x.ops.endRead(o, k.state)
@@ -257,8 +259,8 @@ func (x *compares) checkComparison() {
 	case open == 0 || len(c.votes) == len(c.asked):
 		x.plan(x.giveUp())
 	// others may make up for them
-	case x.sets.Agreed(quorum.Majority, func(p *peer) bool { return p == nil || c.voted(p) }):
-		x.at = deadline.Earliest(x.at, x.r.now.Add(x.r.cfg.GapDelay))
+	case x.sets.Agreed(quorum.Majority, func(p *replica.Peer) bool { return p == nil || c.voted(p) }):
+		x.at = deadline.Earliest(x.at, x.r.Now.Add(x.r.Cfg.GapDelay))
 	}
 }
 
@@ -267,7 +269,7 @@ func (x *compares) checkComparison() {
 // sends a peer that lacks something what it lacks: perhaps no other peer does.
 func (x *compares) giveUp() (tries int) {
 	c := x.comparing
-	x.comparing, x.trip = nil, x.r.now.Sub(c.began)
+	x.comparing, x.trip = nil, x.r.Now.Sub(c.began)
 	for i := range c.keys {
 		for _, o := range c.keys[i].ops {
 			if !o.Done() {
@@ -279,8 +281,8 @@ func (x *compares) giveUp() (tries int) {
 	}
 	if tries >= eagerTries {
 		for _, v := range c.votes {
-			if v.lacks && x.r.peer(v.from.id) == v.from {
-				x.gaps.fill(v.from, v.from.link(x.r.id).content)
+			if v.lacks && x.r.Peer(v.from.Id) == v.from {
+				x.gaps.fill(v.from, v.from.Link(x.r.Id).Content)
 			}
 		}
 	}
@@ -297,23 +299,23 @@ func (x *compares) plan(tries int) {
 	wait := time.Duration(0)
 	switch {
 	case tries <= eagerTries:
-	case x.r.now.Before(x.holdUntil):
+	case x.r.Now.Before(x.holdUntil):
 		wait = x.trip/2 + holdLeast/8 // nothing new comes, only what is on its way
 	default:
-		wait = min(x.r.cfg.GapDelay<<min(tries-eagerTries-1, 16), x.r.cfg.RetryInterval)
+		wait = min(x.r.Cfg.GapDelay<<min(tries-eagerTries-1, 16), x.r.Cfg.RetryInterval)
 	}
-	x.from = x.r.now.Add(wait)
+	x.from = x.r.Now.Add(wait)
 	x.at = x.from
-	if x.behind != nil && !x.r.content().Includes(x.behind) {
-		x.at = x.r.now.Add(x.r.cfg.RetryInterval)
+	if x.behind != nil && !x.r.Content().Includes(x.behind) {
+		x.at = x.r.Now.Add(x.r.Cfg.RetryInterval)
 	}
 }
 
 // resume begins the next comparison as soon as what the last one missed has come.
 func (x *compares) resume() {
-	if x.comparing == nil && x.behind != nil && x.r.content().Includes(x.behind) {
+	if x.comparing == nil && x.behind != nil && x.r.Content().Includes(x.behind) {
 		x.behind, x.at = nil, x.from
-		if !x.r.now.Before(x.from) {
+		if !x.r.Now.Before(x.from) {
 			x.compare()
 		}
 	}
@@ -323,7 +325,7 @@ func (x *compares) resume() {
 // count for in the last one.
 func (x *compares) hurry() {
 	if x.comparing == nil && len(x.linear) > 0 {
-		x.at, x.from = x.r.now, x.r.now
+		x.at, x.from = x.r.Now, x.r.Now
 	}
 }
 
@@ -349,7 +351,7 @@ func (x *compares) drop() { x.underway = underway{} }
 
 // onTime begins a comparison when it is time to.
 func (x *compares) onTime() {
-	if x.r.due(&x.at) {
+	if x.r.Due(&x.at) {
 		x.compare()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 // comparison is one question whether others hold the same state of some keys. It serves all
@@ -19,10 +20,10 @@ type comparison struct {
 	began time.Time
 	hold  time.Duration
 	keys  []comparedKey
-	asked []*peer
+	asked []*replica.Peer
 	votes []vote
 
-	retold []*peer // the peers that have been told the whole clock
+	retold []*replica.Peer // the peers that have been told the whole clock
 }
 
 // comparedKey is one key's part of a comparison.
@@ -36,7 +37,7 @@ type comparedKey struct {
 
 // vote is what one peer said: agrees has an entry per key.
 type vote struct {
-	from   *peer
+	from   *replica.Peer
 	agrees []bool
 	lacks  bool // some event of the keys
 }
@@ -62,12 +63,12 @@ func (c *comparison) sort(ops []*op, bytes int) (rest []*op) {
 	return rest
 }
 
-func (c *comparison) voted(p *peer) bool {
+func (c *comparison) voted(p *replica.Peer) bool {
 	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p })
 }
 
 // agrees reports whether a replica, the own one as nil, holds the same state of the i-th key.
-func (c *comparison) agrees(p *peer, i int) bool {
+func (c *comparison) agrees(p *replica.Peer, i int) bool {
 	if p == nil {
 		return c.keys[i].own
 	}
@@ -75,7 +76,7 @@ func (c *comparison) agrees(p *peer, i int) bool {
 }
 
 // agreed reports whether a replica, the own one as nil, holds the same state of a key.
-func (c *comparison) agreed(p *peer, key string) bool {
+func (c *comparison) agreed(p *replica.Peer, key string) bool {
 	i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == key })
 	return i >= 0 && c.agrees(p, i)
 }

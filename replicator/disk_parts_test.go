@@ -227,7 +227,7 @@ func TestUnionLargerThanABatch(t *testing.T) {
 	for d, it := range full.disk.items {
 		if d.Seq%2 == 0 {
 			half.items[d] = it
-			half.digest = half.digest.Plus(full.m.spaces[keyspace.Durable].store.Hash(&it))
+			half.digest = half.digest.Plus(full.m.spaces[keyspace.Durable].Store.Hash(&it))
 		}
 	}
 	whole := newRows()
@@ -242,7 +242,7 @@ func TestUnionLargerThanABatch(t *testing.T) {
 		small(n)
 		var sum crdt.Digest
 		for _, it := range b.disk.items {
-			sum = sum.Plus(full.m.spaces[keyspace.Durable].store.Hash(&it))
+			sum = sum.Plus(full.m.spaces[keyspace.Durable].Store.Hash(&it))
 		}
 		if had[len(b.disk.items)] = true; sum != b.disk.digest {
 			t.Fatalf("%d rows do not sum to their digest", len(b.disk.items))

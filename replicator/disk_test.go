@@ -102,7 +102,7 @@ func (n *node) untilBatch() {
 
 func commits(w *world) (n []uint64) {
 	for _, x := range w.nodes {
-		n = append(n, x.m.spaces[keyspace.Durable].disk.LastID())
+		n = append(n, x.m.spaces[keyspace.Durable].Disk.LastID())
 	}
 	return n
 }

@@ -5,12 +5,12 @@
 // # Nouns
 //
 // A [Machine] is one Replicator: one role on one node. It has two spaces, [keyspace.Volatile] and
-// [keyspace.Durable]. [settings.Config].DurableKeys and [View].Durable say which keys live where
-// ([keyspace.Routes]). Each space is a replica of package crdt, with its own clock, log and digest.
-// The spaces are separate because a restart that loses only the volatile half must not claim to
-// have seen it. A [Peer] is another member of the installed [View]. It is named by its origin, the
-// random id of its process incarnation. Quorums count voters whether they can be reached or not.
-// Learners are pushed to and never counted.
+// [keyspace.Durable]. [settings.Config].DurableKeys and [replica.View].Durable say which keys live
+// where ([keyspace.Routes]). Each space is a replica of package crdt, with its own clock, log and
+// digest. The spaces are separate because a restart that loses only the volatile half must not
+// claim to have seen it. A [replica.Peer] is another member of the installed [replica.View]. It is
+// named by its origin, the random id of its process incarnation. Quorums count voters whether they
+// can be reached or not. Learners are pushed to and never counted.
 //
 // Two clocks have two names (R7): the content clock goes with the items, the acked clock goes with
 // the promises. In the volatile space they are the same. In the durable space the acked clock is

@@ -11,13 +11,14 @@ import (
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Two machines, and a loop that carries their messages. A real driver also has disks and timers.
 func Example() {
 	nodes := map[crdt.Origin]*replicator.Machine{}
-	view := replicator.View{Epoch: 1, Founded: true, Voters: []replicator.Peer{{ID: 1}, {ID: 2}}}
+	view := replica.View{Epoch: 1, Founded: true, Voters: []replica.Member{{ID: 1}, {ID: 2}}}
 	type letter struct {
 		from crdt.Origin
 		effect.Envelope

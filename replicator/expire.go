@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/idle"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 // A key expires when no write to it has come for the time that Config.Expire gives it. Every
@@ -23,7 +24,7 @@ import (
 // the oldest has counted by its own rules, from the changes that it has seen since its start. So no
 // key is removed sooner than the rules of the replica that removes it say.
 type expiry struct {
-	*site
+	*replica.Site
 	keys  idle.Keys
 	tryAt time.Time // not before
 	asked [keyspace.Count]expiring
@@ -36,29 +37,29 @@ type expiring struct {
 	asked     time.Time // when
 }
 
-func newExpiry(t *site) expiry { return expiry{site: t, keys: idle.New(t.cfg.Expire)} }
+func newExpiry(t *replica.Site) expiry { return expiry{Site: t, keys: idle.New(t.Cfg.Expire)} }
 
-// touch notes that keys of a store have changed.
-func (e *expiry) touch(r *replica) { e.seen(r, r.ch.Keys) }
+// Touch notes that keys of a store have changed.
+func (e *expiry) Touch(r *replica.Replica) { e.seen(r, r.Changes.Keys) }
 
-func (e *expiry) seen(r *replica, keys []string) {
+func (e *expiry) seen(r *replica.Replica, keys []string) {
 	if !e.keys.Ruled() {
 		return
 	}
 	for _, key := range keys {
-		if r.owns(key) { // else it moves, or has moved
-			e.keys.Note(key, r.store.Holds(key), e.now)
+		if r.Owns(key) { // else it moves, or has moved
+			e.keys.Note(key, r.Store.Holds(key), e.Now)
 		}
 	}
 }
 
 // prime begins to count for what the store holds already, and is not counted for.
-func (e *expiry) prime(r *replica) {
+func (e *expiry) prime(r *replica.Replica) {
 	if !e.keys.Ruled() {
 		return
 	}
 	var keys []string
-	for key := range r.store.Snapshot().Keys("") {
+	for key := range r.Store.Snapshot().Keys("") {
 		if !e.keys.Has(key) {
 			keys = append(keys, key)
 		}
@@ -69,7 +70,7 @@ func (e *expiry) prime(r *replica) {
 // next is when the next key expires, as far as this replica is the one to see to it.
 func (e *expiry) next() time.Time {
 	asks := e.asked[keyspace.Volatile].keys != nil || e.asked[keyspace.Durable].keys != nil
-	if e.keys.Len() == 0 || !e.tidies() || asks {
+	if e.keys.Len() == 0 || !e.Tidies() || asks {
 		return time.Time{}
 	}
 	return deadline.Latest(e.keys.Next(), e.tryAt)
@@ -77,8 +78,8 @@ func (e *expiry) next() time.Time {
 
 // due returns the keys that are due, by space.
 func (e *expiry) due() (due [keyspace.Count][]string) {
-	for _, key := range e.keys.Due(e.now, tidyKeys) {
-		space := e.routes.SpaceOf(key)
+	for _, key := range e.keys.Due(e.Now, tidyKeys) {
+		space := e.Routing.SpaceOf(key)
 		due[space] = append(due[space], key)
 	}
 	return due
@@ -86,7 +87,7 @@ func (e *expiry) due() (due [keyspace.Count][]string) {
 
 // ask notes that a majority is asked about keys of a space.
 func (e *expiry) ask(space keyspace.Space, keys []string) {
-	e.asked[space] = expiring{keys: keys, asked: e.now}
+	e.asked[space] = expiring{keys: keys, asked: e.Now}
 }
 
 // confirm notes whether a majority has answered, and returns that.
@@ -113,11 +114,11 @@ func (e *expiry) forgetConfirmed(space keyspace.Space) {
 func (e *expiry) confirmed(space keyspace.Space) (keys []string) {
 	a := e.asked[space]
 	e.forgetConfirmed(space)
-	if !a.confirmed || e.now.Sub(a.asked) > e.cfg.OperationTimeout {
+	if !a.confirmed || e.Now.Sub(a.asked) > e.Cfg.OperationTimeout {
 		return nil // not asked, or this process stood still: what was told then is old by now
 	}
 	for _, key := range a.keys {
-		if e.keys.Expired(key, e.now) && e.routes.SpaceOf(key) == space {
+		if e.keys.Expired(key, e.Now) && e.Routing.SpaceOf(key) == space {
 			keys = append(keys, key)
 		}
 	}

@@ -44,8 +44,8 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 	a.wantSet("x/long/not")
 	a.wantSet("y", "e")
 	w.same()
-	if a.m.site.stats.Expired != 4 || b.m.site.stats.Expired != 0 || len(a.disk.items)+len(b.disk.items) != 0 {
-		t.Fatalf("%d and %d expired, %d rows", a.m.site.stats.Expired, b.m.site.stats.Expired, len(a.disk.items))
+	if a.m.site.Counters.Expired != 4 || b.m.site.Counters.Expired != 0 || len(a.disk.items)+len(b.disk.items) != 0 {
+		t.Fatalf("%d and %d expired, %d rows", a.m.site.Counters.Expired, b.m.site.Counters.Expired, len(a.disk.items))
 	}
 	var deleted []string
 	for _, c := range b.changes {
@@ -234,8 +234,8 @@ func TestManyKeysExpireInTurns(t *testing.T) {
 	w.quiet()
 	w.advance(time.Minute + 5*time.Second)
 	if n := len(slices.Collect(a.m.Snapshot(keyspace.Volatile).Keys(""))); n != 0 ||
-		a.m.site.stats.Expired != 3*tidyKeys {
-		t.Fatalf("%d are left, %d expired", n, a.m.site.stats.Expired)
+		a.m.site.Counters.Expired != 3*tidyKeys {
+		t.Fatalf("%d are left, %d expired", n, a.m.site.Counters.Expired)
 	}
 }
 
@@ -304,9 +304,9 @@ func TestExpiryGoesOnUnderTheNextView(t *testing.T) {
 		}
 	}
 	a.step(Tick{})
-	if a.m.site.heardOf != 2 || a.m.tidying.expiry.asked[keyspace.Volatile].keys != nil {
+	if a.m.site.HeardOf != 2 || a.m.tidying.expiry.asked[keyspace.Volatile].keys != nil {
 		t.Fatalf("it has heard of view %d, and has plans for %q",
-			a.m.site.heardOf, a.m.tidying.expiry.asked[keyspace.Volatile].keys)
+			a.m.site.HeardOf, a.m.tidying.expiry.asked[keyspace.Volatile].keys)
 	}
 	a.wantSet("x/1", "e")
 	w.drop = func(packet) bool { return false }

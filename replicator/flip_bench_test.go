@@ -43,7 +43,7 @@ func BenchmarkFlip(b *testing.B) {
 					}
 					change(func(s *crdt.ORSetTx[string], e string) error { return s.Add(e) })
 					l.add(b, 2)
-					v := viewOf(2, 1).with(2)
+					v := with(viewOf(2, 1), 2)
 					if kind == "drop" {
 						l.step(1, Install{v})
 						l.step(2, Install{v})

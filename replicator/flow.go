@@ -5,6 +5,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -15,64 +16,64 @@ import (
 
 // transit is what is on its way to the peers and from them, and when it is tried again.
 type transit struct {
-	*site
+	*replica.Site
 	spaces [keyspace.Count]*space
 }
 
 // endFlow makes place for the next flow, and goes on with what found no place.
-func (f *transit) endFlow(p *peer) {
-	p.flows.End()
-	f.pumpFlow(p)
+func (f *transit) endFlow(p *replica.Peer) {
+	p.Flows.End()
+	f.PumpFlow(p)
 	for _, s := range f.spaces {
-		p.link(s.id).window.Rest() // what it carried is about to be acknowledged
+		p.Link(s.Id).Window.Rest() // what it carried is about to be acknowledged
 		s.pusher.pushTo(p)
 	}
 }
 
 // retryFlow sends again what was not acknowledged.
-func (f *transit) retryFlow(p *peer) {
+func (f *transit) retryFlow(p *replica.Peer) {
 	switch {
-	case p.flows.Len() == 0:
-	case p.flows.Retry():
-		f.stats.FlowsDropped++
+	case p.Flows.Len() == 0:
+	case p.Flows.Retry():
+		f.Counters.FlowsDropped++
 		f.endFlow(p)
 	default:
-		f.pumpFlow(p)
+		f.PumpFlow(p)
 	}
 }
 
-func (f *transit) onPartAck(p *peer, msg *wire.PartAck) {
-	switch moved, whole := p.flows.Acked(msg.Flow, msg.Next, f.cfg.FrameMax); {
+func (f *transit) onPartAck(p *replica.Peer, msg *wire.PartAck) {
+	switch moved, whole := p.Flows.Acked(msg.Flow, msg.Next, f.Cfg.FrameMax); {
 	case whole:
 		f.endFlow(p)
 	case moved:
-		f.pumpFlow(p)
+		f.PumpFlow(p)
 	}
 }
 
 // onPart puts a message together again, and returns it when it is whole.
-func (f *transit) onPart(p *peer, msg *wire.Part) wire.Message {
+func (f *transit) onPart(p *replica.Peer, msg *wire.Part) wire.Message {
 	part := push.Part{Flow: msg.Flow, Index: msg.Index, Total: msg.Total, Data: msg.Data}
-	dropAt := f.now.Add(f.cfg.DonorExpiry)
-	data, arrival, err := p.coming.Add(part, f.flowMax(), dropAt)
+	dropAt := f.Now.Add(f.Cfg.DonorExpiry)
+	data, arrival, err := p.Coming.Add(part, f.FlowMax(), dropAt)
 	if err != nil {
-		f.malformed(p)
+		f.Malformed(p)
 		return nil
 	}
 	if arrival == push.Foreign {
 		return nil
 	}
-	if arrival == push.Complete || p.coming.DropAt().Equal(dropAt) {
-		f.arm(dropAt)
+	if arrival == push.Complete || p.Coming.DropAt().Equal(dropAt) {
+		f.Arm(dropAt)
 	}
-	flow, next := p.coming.Next()
-	f.send(p, effect.Prompt, &wire.PartAck{Epoch: f.view.Epoch, Flow: flow, Next: next})
+	flow, next := p.Coming.Next()
+	f.Send(p, effect.Prompt, &wire.PartAck{Epoch: f.View.Epoch, Flow: flow, Next: next})
 	if arrival != push.Complete {
 		return nil
 	}
 	whole, err := wire.Decode(data)
 	if _, nested := whole.(*wire.Part); err != nil || nested {
-		f.malformed(p)
+		f.Malformed(p)
 		return nil
 	}
 	return whole
@@ -81,39 +82,39 @@ func (f *transit) onPart(p *peer, msg *wire.Part) wire.Message {
 // onReachable notes whether a peer can be reached. Reachable peers are asked first, and nothing is
 // pushed to the others. A peer that comes back is asked what it lacks.
 func (f *transit) onReachable(id crdt.Origin, is bool) {
-	p := f.peer(id)
-	if p == nil || p.reachable == is {
+	p := f.Peer(id)
+	if p == nil || p.Reachable == is {
 		return
 	}
-	p.reachable = is
+	p.Reachable = is
 	if !is {
 		return
 	}
-	f.sendStatus(p, true)
+	f.SendStatus(p, true)
 	for _, s := range f.spaces {
-		p.link(s.id).window.SetTries(0)
+		p.Link(s.Id).Window.SetTries(0)
 		s.pusher.pushTo(p)
 	}
 }
 
 // retry goes through what was unacknowledged for too long.
 func (f *transit) retry() {
-	for _, p := range f.peers {
+	for _, p := range f.Peers {
 		for _, s := range f.spaces {
-			w := &p.link(s.id).window
-			if w.Due(f.now) {
+			w := &p.Link(s.Id).Window
+			if w.Due(f.Now) {
 				s.pusher.retry(p)
 			}
-			f.arm(w.RetryAt())
+			f.Arm(w.RetryAt())
 		}
-		if p.flows.Due(f.now) {
+		if p.Flows.Due(f.Now) {
 			f.retryFlow(p)
 		}
-		f.arm(p.flows.RetryAt())
-		if p.coming.Due(f.now) {
-			f.stats.FlowsDropped++
-			p.coming.GiveUp()
+		f.Arm(p.Flows.RetryAt())
+		if p.Coming.Due(f.Now) {
+			f.Counters.FlowsDropped++
+			p.Coming.GiveUp()
 		}
-		f.arm(p.coming.DropAt())
+		f.Arm(p.Coming.DropAt())
 	}
 }

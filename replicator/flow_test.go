@@ -74,14 +74,14 @@ func TestLargeGroupIsSentOnce(t *testing.T) {
 	}
 	a.take("big0", fmt.Sprintf("big0-%037d", 7), quorum.Local) // builds on what is under way
 	began := w.now
-	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.spaces[keyspace.Volatile].store.Len() == 599 })
+	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.spaces[keyspace.Volatile].Store.Len() == 599 })
 	if took := w.now.Sub(began); took < 5*slowLine.RetryInterval {
 		t.Fatalf("three large groups took %v: nothing could have been repeated", took)
 	}
 	w.advance(time.Second)
 	w.same()
-	if n := begun[[2]crdt.Origin{1, 2}]; n != 3 || b.m.site.stats.Duplicates > 1 {
-		t.Fatalf("three large groups went in %d flows, %d duplicates", n, b.m.site.stats.Duplicates)
+	if n := begun[[2]crdt.Origin{1, 2}]; n != 3 || b.m.site.Counters.Duplicates > 1 {
+		t.Fatalf("three large groups went in %d flows, %d duplicates", n, b.m.site.Counters.Duplicates)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestSmallGoesBesideLarge(t *testing.T) {
 	if !came() || b.m.Snapshot(keyspace.Volatile).View("big").Len() > 0 || len(a.results) != 21 {
 		t.Fatalf("small writes wait for a large one: %d of %d answered\n%s", len(a.results), big, w.dump())
 	}
-	if held := a.m.site.stats.Held; held > 0 {
+	if held := a.m.site.Counters.Held; held > 0 {
 		t.Fatalf("%d updates were held back because of one large group", held)
 	}
 	w.advance(time.Minute)
@@ -115,8 +115,8 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	a := w.nodes[0]
 	a.big("big", 200)
 	s := a.m.spaces[keyspace.Volatile]
-	c := wire.CargoOf(&wire.Push{Space: s.id, Groups: []crdt.Group{s.pusher.outbox().After(0)[0].Events}})
-	p, q := a.m.site.peers[0].flows.Carrying(c, 1), a.m.site.peers[1].flows.Carrying(c, 1)
+	c := wire.CargoOf(&wire.Push{Space: s.Id, Groups: []crdt.Group{s.pusher.outbox().After(0)[0].Events}})
+	p, q := a.m.site.Peers[0].Flows.Carrying(c, 1), a.m.site.Peers[1].Flows.Carrying(c, 1)
 	if p == nil || p != q {
 		t.Fatal("two encodings")
 	}
@@ -138,15 +138,15 @@ func TestFlowOutlivesLoss(t *testing.T) {
 				key = "d/big"
 			}
 			a.big(key, 200)
-			half := func() bool { return b.m.site.peers[0].coming.Bytes() > 2000 }
+			half := func() bool { return b.m.site.Peers[0].Coming.Bytes() > 2000 }
 			w.hops(2*time.Millisecond, time.Minute, half)
 			if !half() {
 				t.Fatal("the flow does not get on")
 			}
 			w.sever(1, 2)
 			w.hops(10*time.Millisecond, time.Minute, func() bool { return false })
-			if a.m.site.peers[0].flows.Len() > 0 || b.m.site.peers[0].coming.Bytes() > 0 {
-				t.Fatalf("%d flows, %d bytes are kept", a.m.site.peers[0].flows.Len(), b.m.site.peers[0].coming.Bytes())
+			if a.m.site.Peers[0].Flows.Len() > 0 || b.m.site.Peers[0].Coming.Bytes() > 0 {
+				t.Fatalf("%d flows, %d bytes are kept", a.m.site.Peers[0].Flows.Len(), b.m.site.Peers[0].Coming.Bytes())
 			}
 			w.mendAll()
 			w.hops(2*time.Millisecond, time.Minute, func() bool {
@@ -165,8 +165,8 @@ func TestFlowGoesOnAfterItWasGivenUp(t *testing.T) {
 	w := cluster(t, 2, slowLine)
 	a, b := w.nodes[0], w.nodes[1]
 	a.big("big", 200)
-	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.site.peers[0].coming.Bytes() > 2000 })
-	b.m.site.peers[0].coming.GiveUp()
+	w.hops(2*time.Millisecond, time.Minute, func() bool { return b.m.site.Peers[0].Coming.Bytes() > 2000 })
+	b.m.site.Peers[0].Coming.GiveUp()
 	w.hops(2*time.Millisecond, time.Minute, func() bool {
 		return b.m.Snapshot(keyspace.Volatile).View("big").Len() == 200
 	})

@@ -36,7 +36,7 @@ type folding struct {
 	done   map[crdt.Origin]bool // nothing of them is left to fold
 }
 
-func newFolding(s *space) folding { return folding{space: s, census: census{replica: s.replica}} }
+func newFolding(s *space) folding { return folding{space: s, census: census{Replica: s.Replica}} }
 
 func (f *folding) pending() bool { return len(f.todo) > 0 }
 
@@ -47,7 +47,7 @@ func (f *folding) listens() bool { return f.pending() && !f.ready }
 // start finds the removed members, after a view was installed.
 func (f *folding) start() {
 	f.todo, f.at, f.ready, f.census.tries = nil, 0, false, 0
-	if f.oldest != f.cfg.Self || !f.voter {
+	if f.Oldest != f.Cfg.Self || !f.Voter {
 		f.done = nil // the replica that folds now leaves other items behind
 		return
 	}
@@ -58,9 +58,9 @@ func (f *folding) start() {
 func (f *folding) look() {
 	done := map[crdt.Origin]bool{}
 	f.todo, f.at = nil, 0
-	for _, o := range f.store.Authors() {
+	for _, o := range f.Store.Authors() {
 		switch {
-		case !f.removed(o):
+		case !f.Removed(o):
 		case f.done[o]:
 			done[o] = true
 		default:
@@ -74,7 +74,7 @@ func (f *folding) look() {
 // look again.
 func (f *folding) agreed() (again time.Time, ok bool) {
 	enough := f.enough()
-	if f.cfg.Defects.FoldUnasked || f.census.all(enough) {
+	if f.Cfg.Defects.FoldUnasked || f.census.all(enough) {
 		return again, true
 	}
 	return f.census.ask(enough), false
@@ -84,19 +84,19 @@ func (f *folding) agreed() (again time.Time, ok bool) {
 // own earlier folds, and nothing that is not here.
 func (f *folding) enough() func(told *crdt.Clock) bool {
 	removed := &crdt.Clock{}
-	for _, o := range f.store.Authors() {
-		if f.removed(o) {
-			removed.Join(f.content().Of(o))
+	for _, o := range f.Store.Authors() {
+		if f.Removed(o) {
+			removed.Join(f.Content().Of(o))
 		}
 	}
 	return func(told *crdt.Clock) bool {
-		return told.Includes(removed) && told.Base(f.cfg.Self) >= f.last && f.content().Includes(told)
+		return told.Includes(removed) && told.Base(f.Cfg.Self) >= f.last && f.Content().Includes(told)
 	}
 }
 
 // toldByAll reports whether all members had an event when they told what they have.
 func (f *folding) toldByAll(d crdt.Dot) bool {
-	return f.cfg.Defects.FoldUnasked || f.census.all(func(told *crdt.Clock) bool { return told.Has(d) })
+	return f.Cfg.Defects.FoldUnasked || f.census.all(func(told *crdt.Clock) bool { return told.Has(d) })
 }
 
 // fold does a part of the work, and reports whether to go on at once. If it has to wait for
@@ -114,14 +114,14 @@ func (f *folding) fold() (more bool, again time.Time) {
 		f.look() // the others may have told of more
 		return f.pending(), again
 	}
-	gs, next, err := f.rep.FoldOf(f.todo[0], f.at, tidyScan, f.removed, f.toldByAll, &f.ch)
+	gs, next, err := f.Items.FoldOf(f.todo[0], f.at, tidyScan, f.Removed, f.toldByAll, &f.Changes)
 	if len(gs) > 0 {
-		f.absorb()
+		f.Absorb()
 		for _, g := range gs {
 			f.pusher.made(g)
 			f.last = g.Last().Seq
 		}
-		f.stats.Folded += uint64(len(gs))
+		f.Counters.Folded += uint64(len(gs))
 	}
 	if f.at = next; next == 0 || err != nil {
 		f.done[f.todo[0]] = true

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -24,7 +25,7 @@ type countWorld struct {
 	rng   *rand.Rand
 	ops   []*countOp
 	looks uint64 // calls of live
-	views []View
+	views []replica.View
 	next  crdt.Origin
 }
 
@@ -48,7 +49,7 @@ func (thrower) Helper()                         {}
 func (thrower) Fatal(args ...any)               { panic(failure{errors.New(fmt.Sprint(args...))}) }
 func (thrower) Fatalf(f string, args ...any)    { panic(failure{fmt.Errorf(f, args...)}) }
 func (w *countWorld) chance(one int) bool       { return w.rng.IntN(one) == 0 }
-func (w *countWorld) newest() View              { return w.views[len(w.views)-1] }
+func (w *countWorld) newest() replica.View      { return w.views[len(w.views)-1] }
 func (w *countWorld) lives(id crdt.Origin) bool { return w.node(id) != nil }
 
 // live returns the counts that an operation finds that is made at this clock: those that nothing
@@ -78,7 +79,7 @@ func (w *countWorld) check(n *node) {
 	if n.down {
 		return
 	}
-	s := n.m.spaces[keyspace.Volatile].store
+	s := n.m.spaces[keyspace.Volatile].Store
 	for _, key := range countKeys {
 		want := uint64(0)
 		for _, op := range w.live(key, s.Clock()) {
@@ -93,12 +94,12 @@ func (w *countWorld) check(n *node) {
 
 // do makes one operation.
 func (w *countWorld) do(n *node, key string, by uint64) {
-	if !n.m.site.member || !n.m.site.serves {
+	if !n.m.site.Member || !n.m.site.Serves {
 		return
 	}
 	op := &countOp{key: key}
 	s := n.m.spaces[keyspace.Volatile]
-	for _, o := range w.live(key, s.content()) {
+	for _, o := range w.live(key, s.Content()) {
 		switch {
 		case by == 0:
 			op.over = append(op.over, o)
@@ -107,7 +108,7 @@ func (w *countWorld) do(n *node, key string, by uint64) {
 			op.total += o.total
 		}
 	}
-	before := s.rep.Seq()
+	before := s.Items.Seq()
 	w.seq++
 	after := w.after
 	w.after = func(*node) {} // the operation is not known yet
@@ -120,7 +121,7 @@ func (w *countWorld) do(n *node, key string, by uint64) {
 		n.step(Delete{ID: w.seq, Key: key})
 	}
 	w.after = after
-	if s.rep.Seq() > before { // the machine may tidy up in the same step, after it
+	if s.Items.Seq() > before { // the machine may tidy up in the same step, after it
 		op.dot = crdt.Dot{Origin: n.id, Seq: before + 1}
 		w.ops = append(w.ops, op)
 	}
@@ -140,7 +141,7 @@ func newCountWorld(seed uint64, f settings.Defects) *countWorld {
 		ids = append(ids, w.next)
 		w.start(w.next, nil, uint64(w.next))
 	}
-	w.views = []View{founded(1, ids...)}
+	w.views = []replica.View{founded(1, ids...)}
 	w.install(w.views[0])
 	return w
 }
@@ -198,8 +199,8 @@ func (w *countWorld) act() {
 // bring installs the views that a node has not got, or some of them.
 func (w *countWorld) bring(n *node) {
 	for _, v := range w.views {
-		if v = v.normal(); v.Epoch > n.m.site.view.Epoch && !w.chance(4) &&
-			(n.m.site.member || hasMember(v.Voters, n.id) || hasMember(v.Learners, n.id)) {
+		if v = v.Normal(); v.Epoch > n.m.site.View.Epoch && !w.chance(4) &&
+			(n.m.site.Member || hasMember(v.Voters, n.id) || hasMember(v.Learners, n.id)) {
 			n.step(Install{v})
 		}
 	}
@@ -244,7 +245,9 @@ func (w *countWorld) join() {
 	w.start(w.next, nil, uint64(w.next))
 	v := w.newest()
 	v.Epoch, v.Founded = v.Epoch+1, false
-	v.Learners = append(slices.Clone(v.Learners), Peer{ID: w.next, UpNumber: uint32(w.next), Disk: uint64(w.next)})
+	v.Learners = append(slices.Clone(v.Learners), replica.Member{
+		ID: w.next, UpNumber: uint32(w.next), Disk: uint64(w.next),
+	})
 	w.views = append(w.views, v)
 }
 
@@ -252,7 +255,7 @@ func (w *countWorld) join() {
 func (w *countWorld) installed() bool {
 	v, n := w.newest(), 0
 	for _, p := range v.Voters {
-		if x := w.node(p.ID); x != nil && x.m.site.view.Epoch == v.Epoch {
+		if x := w.node(p.ID); x != nil && x.m.site.View.Epoch == v.Epoch {
 			n++
 		}
 	}
@@ -266,7 +269,7 @@ func (w *countWorld) decide() {
 		return
 	}
 	old := w.newest()
-	v := View{Epoch: old.Epoch + 1}
+	v := replica.View{Epoch: old.Epoch + 1}
 	drop := crdt.Origin(0)
 	if w.chance(3) && len(old.Voters) > 3 {
 		drop = w.some().id
@@ -287,7 +290,7 @@ func (w *countWorld) decide() {
 	}
 	kept := 0
 	for _, p := range old.Voters {
-		if hasMember(v.normal().Voters, p.ID) {
+		if hasMember(v.Normal().Voters, p.ID) {
 			kept++
 		}
 	}
@@ -304,7 +307,7 @@ func (w *countWorld) heal() {
 			w.decideHealed()
 		}
 		for _, n := range w.alive() {
-			if v := w.newest().normal(); n.m.site.view.Epoch < v.Epoch {
+			if v := w.newest().Normal(); n.m.site.View.Epoch < v.Epoch {
 				n.step(Install{v})
 			}
 		}
@@ -313,7 +316,7 @@ func (w *countWorld) heal() {
 	w.same()
 	for _, n := range w.alive() {
 		for _, key := range countKeys {
-			if items := n.m.Snapshot(keyspace.Volatile).View(key).Len(); n.m.site.member &&
+			if items := n.m.Snapshot(keyspace.Volatile).View(key).Len(); n.m.site.Member &&
 				items > len(w.newest().Voters)+2 {
 				w.t.Fatalf("%d items in %s, %d voters: the counts of the removed are not folded\n%s",
 					items, key, len(w.newest().Voters), w.dump())
@@ -324,7 +327,7 @@ func (w *countWorld) heal() {
 
 func (w *countWorld) decideHealed() {
 	old := w.newest()
-	v := View{Epoch: old.Epoch + 1}
+	v := replica.View{Epoch: old.Epoch + 1}
 	for _, p := range append(slices.Clone(old.Voters), old.Learners...) {
 		switch x := w.node(p.ID); {
 		case x == nil:
@@ -353,7 +356,7 @@ func runCounts(seed uint64, f settings.Defects, steps int) (folded uint64, err e
 		w.act()
 	}
 	for _, n := range w.nodes {
-		folded += n.m.site.stats.Folded
+		folded += n.m.site.Counters.Folded
 	}
 	w.heal()
 	return folded, nil
@@ -425,15 +428,15 @@ func TestFoldingWaitsForEveryMember(t *testing.T) {
 	}
 	w.install(viewOf(2, 1, 2, 6))
 	w.advance(time.Minute)
-	if a.m.site.stats.Folded > 0 || a.m.Snapshot(keyspace.Volatile).View("c").Len() != 6 {
+	if a.m.site.Counters.Folded > 0 || a.m.Snapshot(keyspace.Volatile).View("c").Len() != 6 {
 		t.Fatal("folded without 6")
 	}
 	w.mendAll()
 	w.advance(10 * time.Second)
 	sum("c", 121, 5)
 	sum("d/c", 21, 6)
-	if a.m.site.stats.Folded != 1 || f.m.site.stats.Folded != 0 {
-		t.Fatalf("%d and %d folds", a.m.site.stats.Folded, f.m.site.stats.Folded)
+	if a.m.site.Counters.Folded != 1 || f.m.site.Counters.Folded != 0 {
+		t.Fatalf("%d and %d folds", a.m.site.Counters.Folded, f.m.site.Counters.Folded)
 	}
 	// The oldest goes. The next one folds the count of the oldest into what that one left.
 	a.crash()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -150,11 +151,11 @@ func (p *stepPlay) begin(disk *rows, diskID uint64) {
 }
 
 // view makes the next view from all live nodes. Some of them may be learners, or may be left out.
-func (p *stepPlay) view(founded bool) View {
+func (p *stepPlay) view(founded bool) replica.View {
 	p.epoch++
-	v := View{Epoch: p.epoch, Founded: founded}
+	v := replica.View{Epoch: p.epoch, Founded: founded}
 	for _, n := range p.alive() {
-		m := Peer{ID: n.id, UpNumber: uint32(n.id), Disk: n.diskID}
+		m := replica.Member{ID: n.id, UpNumber: uint32(n.id), Disk: n.diskID}
 		switch b := p.below(8); {
 		case founded || b < 5:
 			v.Voters = append(v.Voters, m)
@@ -354,16 +355,16 @@ func (p *stepPlay) change() {
 func (p *stepPlay) bounded(n *node) {
 	m := n.m
 	for _, s := range m.spaces {
-		if s.intake.bytes() > m.site.cfg.PushWindow && s.intake.waits() > 1 ||
-			s.store.LogLen() > m.site.cfg.LogMax {
-			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.bytes(), s.store.LogLen(), m)
+		if s.intake.bytes() > m.site.Cfg.PushWindow && s.intake.waits() > 1 ||
+			s.Store.LogLen() > m.site.Cfg.LogMax {
+			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.bytes(), s.Store.LogLen(), m)
 		}
 	}
-	for _, o := range m.site.peers {
+	for _, o := range m.site.Peers {
 		for _, groups := range []bool{true, false} {
-			if n, bytes := o.flows.Waiting(groups); o.coming.Bytes() > m.site.flowMax() ||
-				bytes > m.site.cfg.GroupMax && n > 1 {
-				p.t.Fatalf("%d bytes have come, %d wait\n%v", o.coming.Bytes(), bytes, m)
+			if n, bytes := o.Flows.Waiting(groups); o.Coming.Bytes() > m.site.FlowMax() ||
+				bytes > m.site.Cfg.GroupMax && n > 1 {
+				p.t.Fatalf("%d bytes have come, %d wait\n%v", o.Coming.Bytes(), bytes, m)
 			}
 		}
 	}

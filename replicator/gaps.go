@@ -5,49 +5,50 @@ import (
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // gaps asks peers for groups that are missing here, and sends peers what they lack, from the log.
 type gaps struct {
-	r      *replica
+	r      *replica.Replica
 	puller *repair.Puller
 	wanted crdt.Clock // fetched, not here yet; forgotten when it is asked for again
 }
 
-func newGaps(r *replica, puller *repair.Puller) gaps { return gaps{r: r, puller: puller} }
+func newGaps(r *replica.Replica, puller *repair.Puller) gaps { return gaps{r: r, puller: puller} }
 
 // onFetch sends the groups of the dots that a peer asks for.
-func (g *gaps) onFetch(p *peer, msg *wire.Fetch) {
-	g.fill(p, g.r.content().Minus(msg.Dots))
+func (g *gaps) onFetch(p *replica.Peer, msg *wire.Fetch) {
+	g.fill(p, g.r.Content().Minus(msg.Dots))
 }
 
 // fill sends, in the order in which they were applied here, the groups that a clock lacks and that
 // are not on their way to the peer in parts; or says that the log does not reach back so far.
-func (g *gaps) fill(p *peer, clock *crdt.Clock) {
-	if !g.r.answers() || clock.Includes(g.r.content()) {
+func (g *gaps) fill(p *replica.Peer, clock *crdt.Clock) {
+	if !g.r.Answers() || clock.Includes(g.r.Content()) {
 		return
 	}
 	clock = clock.Clone()
 	for filled := false; ; filled = true {
-		p.flows.Join(uint8(g.r.id), clock)
-		if clock.Includes(g.r.content()) {
+		p.Flows.Join(uint8(g.r.Id), clock)
+		if clock.Includes(g.r.Content()) {
 			return
 		}
-		groups, more, covered := g.r.store.Missing(clock, g.r.cfg.PushWindow)
+		groups, more, covered := g.r.Store.Missing(clock, g.r.Cfg.PushWindow)
 		todo := make([]push.Group, len(groups))
 		for i, events := range groups {
 			todo[i] = push.Group{Events: events, Enc: crdt.AppendGroup(nil, events)}
-			covered = covered && len(todo[i].Enc) <= g.r.cfg.GroupMax
+			covered = covered && len(todo[i].Enc) <= g.r.Cfg.GroupMax
 		}
 		// or a group is too large to be put together there: a repair brings its items one by one,
 		// and takes them whole
 		if !covered {
-			g.r.send(p, effect.Prompt, &wire.LogTruncated{Epoch: g.r.view.Epoch, Space: g.r.id})
+			g.r.Send(p, effect.Prompt, &wire.LogTruncated{Epoch: g.r.View.Epoch, Space: g.r.Id})
 			return
 		}
 		if !filled {
-			g.r.stats.Fills++
+			g.r.Counters.Fills++
 		}
 		if small, ok := g.fillWith(p, todo, more); small || !more || !ok {
 			return // the peer asks for more when it has this, or by gossip
@@ -57,17 +58,17 @@ func (g *gaps) fill(p *peer, clock *crdt.Clock) {
 
 // fillWith sends groups. It reports whether one of them was small enough for a message, and whether
 // there was place for all.
-func (g *gaps) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool) {
+func (g *gaps) fillWith(p *replica.Peer, todo []push.Group, more bool) (small, ok bool) {
 	var last *wire.Push
 	for ok = true; ok && len(todo) > 0; {
 		part := bundle(g.r, todo, 0)
 		part.msg.Fill = true
 		todo = todo[len(part.msg.Groups):]
-		if part.bytes > g.r.cfg.FrameMax {
-			ok = g.r.sendLarge(p, part.msg, part.bytes)
+		if part.bytes > g.r.Cfg.FrameMax {
+			ok = g.r.SendLarge(p, part.msg, part.bytes)
 			continue
 		}
-		g.r.send(p, effect.Bulk, part.msg)
+		g.r.Send(p, effect.Bulk, part.msg)
 		last = part.msg
 	}
 	if last != nil {
@@ -77,16 +78,16 @@ func (g *gaps) fillWith(p *peer, todo []push.Group, more bool) (small, ok bool) 
 }
 
 // fetch asks a peer for what the peer has and is neither here nor already asked for.
-func (g *gaps) fetch(p *peer, extra *crdt.Clock) {
+func (g *gaps) fetch(p *replica.Peer, extra *crdt.Clock) {
 	if g.puller.Running() {
 		return // the repair that is running brings it, or the next try does
 	}
-	missing := extra.Minus(g.r.content()).Minus(&g.wanted)
+	missing := extra.Minus(g.r.Content()).Minus(&g.wanted)
 	if missing.Empty() {
 		return
 	}
 	g.wanted.Join(missing)
-	g.r.send(p, effect.Prompt, &wire.Fetch{Epoch: g.r.view.Epoch, Space: g.r.id, Dots: missing})
+	g.r.Send(p, effect.Prompt, &wire.Fetch{Epoch: g.r.View.Epoch, Space: g.r.Id, Dots: missing})
 }
 
 // askAgain forgets what was fetched and has not come: it may be fetched again.

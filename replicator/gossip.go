@@ -4,17 +4,18 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // gossip trims the logs, tells one random peer what this replica holds, and comes again.
 func (m *Machine) gossip() {
-	m.gossipAt = m.site.now.Add(m.site.cfg.GossipInterval)
+	m.gossipAt = m.site.Now.Add(m.site.Cfg.GossipInterval)
 	for _, s := range m.spaces {
-		s.trim()
+		s.Trim()
 	}
-	if len(m.site.peers) > 0 {
-		m.site.sendStatus(m.site.peers[m.site.rng.IntN(len(m.site.peers))], false)
+	if len(m.site.Peers) > 0 {
+		m.site.SendStatus(m.site.Peers[m.site.Rng.IntN(len(m.site.Peers))], false)
 	}
 }
 
@@ -22,7 +23,7 @@ func (m *Machine) gossip() {
 func (m *Machine) summary() (out [keyspace.Count]wire.Summary) {
 	for i, s := range m.spaces {
 		out[i] = wire.Summary{
-			Hash: s.contentHash(), Digest: s.store.Digest(), Acked: s.ackedAll(), Settled: s.chain.Settled(),
+			Hash: s.ContentHash(), Digest: s.Store.Digest(), Acked: s.AckedAll(), Settled: s.Chain.Settled(),
 		}
 	}
 	return out
@@ -30,46 +31,46 @@ func (m *Machine) summary() (out [keyspace.Count]wire.Summary) {
 
 // onStatus compares. Equal: stop. Other clocks: tell the own, so that each sends what the other
 // lacks. Equal clocks and other digests: an alarm (R5).
-func (m *Machine) onStatus(p *peer, msg *wire.Status) {
+func (m *Machine) onStatus(p *replica.Peer, msg *wire.Status) {
 	equal := true
 	for i, s := range m.spaces {
 		sum := &msg.Spaces[i]
 		s.settlement.claim(sum.Settled)
 		switch {
-		case sum.Hash != s.contentHash():
-			if !s.repairs.puller.Running() && (m.site.serves || msg.Ask) {
+		case sum.Hash != s.ContentHash():
+			if !s.repairs.puller.Running() && (m.site.Serves || msg.Ask) {
 				equal = false
-				s.tellClock(p, true)
+				s.TellClock(p, true)
 			}
-		case sum.Digest != s.store.Digest():
+		case sum.Digest != s.Store.Digest():
 			s.repairs.alarm(p)
 		default:
-			p.link(s.id).alarms, p.link(s.id).alarmAt = 0, time.Time{}
-			s.learnContent(p, s.content())
+			p.Link(s.Id).Alarms, p.Link(s.Id).AlarmAt = 0, time.Time{}
+			s.LearnContent(p, s.Content())
 			if sum.Acked {
-				s.learnAcked(p, s.content())
+				s.LearnAcked(p, s.Content())
 			}
 		}
 	}
 	if msg.Ask && equal {
-		m.site.sendStatus(p, false)
+		m.site.SendStatus(p, false)
 	}
 }
 
 // onClock learns what a peer has, and sends what the peer lacks.
-func (s *space) onClock(p *peer, msg *wire.Clock) {
-	s.learnContent(p, msg.Content)
+func (s *space) onClock(p *replica.Peer, msg *wire.Clock) {
+	s.LearnContent(p, msg.Content)
 	if msg.Acked != nil {
-		s.learnAcked(p, msg.Acked)
+		s.LearnAcked(p, msg.Acked)
 	} else {
-		s.learnAcked(p, msg.Content)
+		s.LearnAcked(p, msg.Content)
 	}
-	if w := &p.link(s.id).window; w.Tries() > 0 {
+	if w := &p.Link(s.Id).Window; w.Tries() > 0 {
 		w.SetTries(0)
-		s.watch(p)
+		s.Watch(p)
 	}
 	s.gaps.fill(p, msg.Content)
 	if msg.Ask {
-		s.tellClock(p, false)
+		s.TellClock(p, false)
 	}
 }

@@ -27,7 +27,7 @@ func TestComingBackWithDurableRowsDeletesNothingVolatile(t *testing.T) {
 	back := w.start(9, a.disk, 1)
 	// which would raise the alarm of R5, and mend it
 	w.drop = func(p packet) bool { _, gossip := p.msg.(*wire.Status); return gossip }
-	w.install(viewOf(2, 2, 3).with(9))
+	w.install(with(viewOf(2, 2, 3), 9))
 	for range 500 {
 		if !back.joined {
 			w.advance(10 * time.Millisecond)

@@ -352,7 +352,7 @@ func TestLinearizableReadTakesOneRoundTripWhileOtherKeysChange(t *testing.T) {
 		t.Errorf("a question of %d bytes", largest)
 	}
 	// A member that has lost what it was told gets the whole clock once.
-	w.node(2).m.site.peer(1).link(keyspace.Volatile).theirs = crdt.Clock{}
+	w.node(2).m.site.Peer(1).Link(keyspace.Volatile).Theirs = crdt.Clock{}
 	w.isolate(3)
 	asked = 0
 	r := a.get("s", quorum.Linearizable)
@@ -440,7 +440,7 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 	w.start(4, nil, 4)
-	w.install(viewOf(2, 1, 2, 3).with(4))
+	w.install(with(viewOf(2, 1, 2, 3), 4))
 	r = a.get("s", quorum.Linearizable)
 	w.mendAll()
 	w.advance(500 * time.Millisecond)
@@ -465,7 +465,7 @@ func TestLinearizableReadCountsNoVoteOfAnotherView(t *testing.T) {
 	w := cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
 	w.start(4, nil, 4)
 	w.start(5, nil, 5)
-	w.install(viewOf(2, 1, 2, 3).with(4, 5))
+	w.install(with(viewOf(2, 1, 2, 3), 4, 5))
 	w.advance(time.Second)
 	w.isolate(1)
 	for _, id := range []crdt.Origin{2, 3, 4, 5} {

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -21,7 +22,7 @@ import (
 // Invariants: held holds no operation that is done, except those that timed out in this step; of
 // counts the operations in held of each key.
 type holding struct {
-	r      *replica
+	r      *replica.Replica
 	ops    *inflight
 	own    *push.Outbox // of the space
 	held   []*op        // in order of arrival
@@ -42,7 +43,7 @@ type freeze struct {
 // frozenMax bounds the keys that are frozen at a time.
 const frozenMax = 64
 
-func newHolding(r *replica, ops *inflight, own *push.Outbox) holding {
+func newHolding(r *replica.Replica, ops *inflight, own *push.Outbox) holding {
 	return holding{r: r, ops: ops, own: own}
 }
 
@@ -51,7 +52,7 @@ func (h *holding) hold(o *op, timeout time.Duration) bool {
 	if !h.crowded() && !h.isFrozen(o.key) && h.of[o.key] == 0 {
 		return false
 	}
-	h.r.stats.Held++
+	h.r.Counters.Held++
 	h.ops.begin(o, timeout)
 	h.keep(o)
 	h.tell()
@@ -73,18 +74,18 @@ func (h *holding) crowded() bool { return h.laggard() != nil }
 // laggard returns a peer that answers and is as far behind as allowed, nil if there is none. After
 // a silence, a peer may have fallen out of what is kept for pushing. Such a peer does not hold
 // updates back: it gets what it needs from the log, or by a repair.
-func (h *holding) laggard() *peer {
-	if h.own.Bytes() < h.r.cfg.BacklogMax {
+func (h *holding) laggard() *replica.Peer {
+	if h.own.Bytes() < h.r.Cfg.BacklogMax {
 		return nil
 	}
-	for _, p := range h.r.peers {
-		w := &p.link(h.r.id).window
-		if !p.reachable || w.Tries() > 0 || !w.InReach() {
+	for _, p := range h.r.Peers {
+		w := &p.Link(h.r.Id).Window
+		if !p.Reachable || w.Tries() > 0 || !w.InReach() {
 			continue
 		}
 		// Groups that go in parts are left out: no update waits for one large group.
-		if bytes, kept := h.own.Backlog(w.Applied(), &p.flows, uint8(h.r.id), h.r.cfg.Self); kept &&
-			bytes >= h.r.cfg.BacklogMax {
+		if bytes, kept := h.own.Backlog(w.Applied(), &p.Flows, uint8(h.r.Id), h.r.Cfg.Self); kept &&
+			bytes >= h.r.Cfg.BacklogMax {
 			return p
 		}
 	}
@@ -130,8 +131,8 @@ func (h *holding) unhold(o *op) {
 
 // freeze holds updates of a key back for a while, unless they were held back for one just now.
 func (h *holding) freeze(key string, d time.Duration) {
-	now := h.r.now
-	d = min(d, h.r.cfg.RetryInterval)
+	now := h.r.Now
+	d = min(d, h.r.Cfg.RetryInterval)
 	h.thaw()
 	if d <= 0 || len(h.frozen) == frozenMax ||
 		slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key }) {
@@ -142,16 +143,16 @@ func (h *holding) freeze(key string, d time.Duration) {
 }
 
 func (h *holding) isFrozen(key string) bool {
-	return slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key && h.r.now.Before(f.until) })
+	return slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key && h.r.Now.Before(f.until) })
 }
 
 // thaw forgets the freezes that are over, and says when to look again.
 func (h *holding) thaw() {
 	h.thawAt = time.Time{}
-	h.frozen = slices.DeleteFunc(h.frozen, func(f freeze) bool { return !h.r.now.Before(f.again) })
+	h.frozen = slices.DeleteFunc(h.frozen, func(f freeze) bool { return !h.r.Now.Before(f.again) })
 	for _, f := range h.frozen {
 		at := f.until
-		if !h.r.now.Before(at) {
+		if !h.r.Now.Before(at) {
 			at = f.again
 		}
 		h.thawAt = deadline.Earliest(h.thawAt, at)
@@ -160,7 +161,7 @@ func (h *holding) thaw() {
 
 // onTime thaws the keys whose time is up.
 func (h *holding) onTime() {
-	if h.r.due(&h.thawAt) {
+	if h.r.Due(&h.thawAt) {
 		h.thaw()
 	}
 }
@@ -193,12 +194,12 @@ const holdingEach = time.Minute
 
 // tell tells which peer updates wait for, unless it has just told so.
 func (h *holding) tell() {
-	if h.r.now.Before(h.sayAt) {
+	if h.r.Now.Before(h.sayAt) {
 		return
 	}
 	if p := h.laggard(); p != nil {
-		h.sayAt = h.r.now.Add(holdingEach)
-		h.r.eff.Holding = append(h.r.eff.Holding, effect.Holding{Space: h.r.id, Peer: p.id, Held: len(h.held)})
+		h.sayAt = h.r.Now.Add(holdingEach)
+		h.r.Eff.Holding = append(h.r.Eff.Holding, effect.Holding{Space: h.r.Id, Peer: p.Id, Held: len(h.held)})
 	}
 }
 
@@ -218,10 +219,10 @@ func (h *holding) take(goes func(*op) bool) (taken []*op) {
 // neverBegun tells why an update was held back until its time was up.
 func (h *holding) neverBegun(o *op) error {
 	if p := h.laggard(); p != nil {
-		bytes, _ := h.own.Behind(p.link(h.r.id).window.Applied())
+		bytes, _ := h.own.Behind(p.Link(h.r.Id).Window.Applied())
 		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind "+
 			"(Config.BacklogMax)",
-			ErrOverloaded, o.key, o.level, wire.Short(p.id), bytes)
+			ErrOverloaded, o.key, o.level, wire.Short(p.Id), bytes)
 	}
 	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)
 }

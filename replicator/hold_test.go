@@ -17,7 +17,7 @@ import (
 // behind is how many of the own bytes of n a peer has not got.
 func (n *node) behind(s keyspace.Space, id crdt.Origin) int {
 	sp := n.m.spaces[s]
-	bytes, _ := sp.pusher.outbox().Behind(n.m.site.peer(id).link(sp.id).window.Applied())
+	bytes, _ := sp.pusher.outbox().Behind(n.m.site.Peer(id).Link(sp.Id).Window.Applied())
 	return bytes
 }
 
@@ -56,7 +56,7 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 			}
 			worst = max(worst, a.behind(a.m.SpaceOf(key), 3))
 			waits = slices.DeleteFunc(waits, func(id uint64) bool { _, ok := a.results[id]; return ok })
-			if heldAt == 0 && a.m.site.stats.Held > 0 {
+			if heldAt == 0 && a.m.site.Counters.Held > 0 {
 				heldAt = written
 			}
 		}
@@ -66,13 +66,13 @@ func TestWriterWaitsForASlowPeer(t *testing.T) {
 		if a.holds != 1 { // once a minute
 			t.Errorf("%s: %d times it was said that updates wait", key, a.holds)
 		}
-		if a.m.site.stats.Held == 0 || heldAt > 200 {
-			t.Errorf("%s: no write was held back: %+v, first at %d", key, a.m.site.stats, heldAt)
+		if a.m.site.Counters.Held == 0 || heldAt > 200 {
+			t.Errorf("%s: no write was held back: %+v, first at %d", key, a.m.site.Counters, heldAt)
 		}
 		w.advance(time.Second)
 		w.same()
-		if n := len(w.node(3).set(key)); n != written || written < 150 || w.node(3).m.site.stats.Repairs > 0 {
-			t.Errorf("%s: 3 has %d elements of %d, repairs %d", key, n, written, w.node(3).m.site.stats.Repairs)
+		if n := len(w.node(3).set(key)); n != written || written < 150 || w.node(3).m.site.Counters.Repairs > 0 {
+			t.Errorf("%s: 3 has %d elements of %d, repairs %d", key, n, written, w.node(3).m.site.Counters.Repairs)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func crowd(t *testing.T, cfg settings.Config) (w *world, a *node) {
 	for i := range 20 {
 		a.put("s", fmt.Sprint("elem", i), quorum.Local)
 	}
-	if a.m.site.stats.Held == 0 {
+	if a.m.site.Counters.Held == 0 {
 		t.Fatal("no write waits")
 	}
 	return w, a

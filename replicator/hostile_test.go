@@ -110,7 +110,7 @@ func recorded(t *testing.T) (all []wire.Message) {
 	w.mendAll()
 	w.advance(20 * time.Second)
 	w.start(4, nil, 4)
-	w.install(viewOf(2, 1, 2, 3).with(4))
+	w.install(with(viewOf(2, 1, 2, 3), 4))
 	w.advance(20 * time.Second)
 	return all
 }

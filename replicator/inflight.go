@@ -10,18 +10,19 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 // inflight is the operations that wait, whatever they wait for, and their time-outs.
 //
 // Invariant: none of spare is among timeouts.
 type inflight struct {
-	site     *site
+	site     *replica.Site
 	timeouts deadline.Queue[*op]
 	spare    []*op // for operations to come
 }
 
-func newInflight(t *site) inflight { return inflight{site: t} }
+func newInflight(t *replica.Site) inflight { return inflight{site: t} }
 
 // opsKeep bounds the ops that are kept for the next operations.
 const opsKeep = 1024
@@ -53,9 +54,9 @@ func (f *inflight) begin(o *op, timeout time.Duration) {
 	}
 	o.waits = true
 	if timeout <= 0 {
-		timeout = f.site.cfg.OperationTimeout
+		timeout = f.site.Cfg.OperationTimeout
 	}
-	f.timeouts.Add(o, o.id, f.site.now.Add(timeout))
+	f.timeouts.Add(o, o.id, f.site.Now.Add(timeout))
 }
 
 // end answers an operation that waited.
@@ -67,7 +68,7 @@ func (f *inflight) end(o *op, err error) {
 	if o.then != nil {
 		o.then(err)
 	} else {
-		f.site.reply(o.id, err)
+		f.site.Reply(o.id, err)
 	}
 }
 
@@ -76,7 +77,7 @@ func (f *inflight) finish(o *op, err error) {
 	if o.waits {
 		f.end(o, err)
 	} else {
-		f.site.reply(o.id, err)
+		f.site.Reply(o.id, err)
 	}
 }
 
@@ -89,7 +90,7 @@ func (f *inflight) endRead(o *op, r crdt.Reader) {
 	if o.then != nil {
 		o.then(nil)
 	} else {
-		f.site.replyReader(o.id, r)
+		f.site.ReplyReader(o.id, r)
 	}
 }
 
@@ -107,13 +108,13 @@ func (f *inflight) mayAsk(l quorum.Level) error {
 	if !l.Valid() {
 		return fmt.Errorf("%w: %v", ErrLevel, l)
 	}
-	if !f.site.member {
+	if !f.site.Member {
 		return ErrNoView
 	}
-	if n := len(f.site.view.Voters); l != quorum.Local && l.Need(n) > n {
+	if n := len(f.site.View.Voters); l != quorum.Local && l.Need(n) > n {
 		return fmt.Errorf("%w: %v, the view has %d voters", ErrNotEnoughReplicas, l, n)
 	}
-	if f.pending() >= f.site.cfg.PendingMax {
+	if f.pending() >= f.site.Cfg.PendingMax {
 		return fmt.Errorf("%w: %d operations wait (Config.PendingMax)", ErrOverloaded, f.pending())
 	}
 	return nil
@@ -127,7 +128,7 @@ func (f *inflight) mayWrite(l quorum.Level) error {
 	if err := f.mayAsk(l); err != nil {
 		return err
 	}
-	if !f.site.serves {
+	if !f.site.Serves {
 		return ErrLearner // R11: what it removes it must have observed
 	}
 	return nil
@@ -155,11 +156,11 @@ type op struct {
 // question is what the peers were asked of keys, and what they have said.
 type question interface {
 	// agreed reports whether a replica, the own one as nil, holds the same state of a key.
-	agreed(p *peer, key string) bool
+	agreed(p *replica.Peer, key string) bool
 }
 
 // agreed reports whether a peer agreed when a linearizable read was compared last.
-func (o *op) agreed(p *peer) bool { return o.asked != nil && o.asked.agreed(p, o.key) }
+func (o *op) agreed(p *replica.Peer) bool { return o.asked != nil && o.asked.agreed(p, o.key) }
 
 // heldBack reports whether an update never had its turn.
 func (o *op) heldBack() bool { return o.mutate != nil }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -88,7 +89,7 @@ type Persisted struct {
 }
 
 // Install hands over the next view, once each, in the order of epochs. Gaps are allowed.
-type Install struct{ View View }
+type Install struct{ View replica.View }
 
 // Reachable tells what the failure detector thinks. It only orders which peers to ask and when to
 // push; it changes no quorum.

@@ -6,59 +6,60 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 // onInstall takes the next view. What is waiting goes on under it: joint with the older views while
 // they are not settled.
-func (m *Machine) onInstall(v View) {
-	if v.Epoch == 0 || v.Epoch <= m.site.view.Epoch {
-		m.site.stats.StaleViews++
+func (m *Machine) onInstall(v replica.View) {
+	if v.Epoch == 0 || v.Epoch <= m.site.View.Epoch {
+		m.site.Counters.StaleViews++
 		return
 	}
-	prev, was, wasOldest := m.site.view, m.site.member, m.site.oldest
-	m.site.roster.install(v.normal(), [keyspace.Count]uint64{
-		m.spaces[keyspace.Volatile].rep.Seq(), m.spaces[keyspace.Durable].rep.Seq(),
+	prev, was, wasOldest := m.site.View, m.site.Member, m.site.Oldest
+	m.site.Roster.Install(v.Normal(), [keyspace.Count]uint64{
+		m.spaces[keyspace.Volatile].Items.Seq(), m.spaces[keyspace.Durable].Items.Seq(),
 	})
 	for _, s := range m.spaces {
 		s.pusher.oweNone()
 	}
 	routes := m.installRoutes(prev)
-	if !m.site.member {
+	if !m.site.Member {
 		m.becomeStranger()
 		return
 	}
 	if !was {
-		prev = View{} // what was decided while this replica was outside is not known
+		prev = replica.View{} // what was decided while this replica was outside is not known
 		m.startLearning()
 		m.maybeCaughtUp()
-		m.gossipAt = m.site.now.Add(m.site.cfg.GossipInterval)
+		m.gossipAt = m.site.Now.Add(m.site.Cfg.GossipInterval)
 	}
-	m.showLiving(m.site.view.memberIDs()...)
+	m.showLiving(m.site.View.MemberIDs()...)
 	m.tidying.folding.census.forget()
 	m.spaces[keyspace.Volatile].intake.forgetRemoved()
 	for _, s := range m.spaces {
 		if !was {
-			m.tidying.expiry.prime(s.replica)
+			m.tidying.expiry.prime(s.Replica)
 		}
-		s.settlement.follow(prev, m.site.view)
+		s.settlement.follow(prev, m.site.View)
 	}
 	m.tidying.folding.start()
 	m.installMove(routes, wasOldest)
 	for _, s := range m.spaces {
 		s.restart()
 		s.pusher.pushAll()
-		s.repairs.puller.Forget(m.site.left)
+		s.repairs.puller.Forget(m.site.Left)
 	}
 }
 
 // becomeStranger ends a membership: this replica gives no answers and counts for nothing any more.
 func (m *Machine) becomeStranger() {
-	m.site.roster.leave()
+	m.site.Roster.Leave()
 	m.donating.donors = repair.Donors{}
 	m.dropOps(ErrNoView)
 	m.move.end()
 	m.move.leftover, m.move.clearAt = false, ""
-	m.gossipAt, m.site.linkAt = time.Time{}, time.Time{}
+	m.gossipAt, m.site.LinkAt = time.Time{}, time.Time{}
 	m.tidying.leave()
 	for _, s := range m.spaces {
 		s.leave()
@@ -70,10 +71,10 @@ func (m *Machine) becomeStranger() {
 func (m *Machine) showLiving(ids ...crdt.Origin) {
 	l := crdt.NewLiving(ids...)
 	for _, s := range m.spaces {
-		s.rep.SetLiving(l, &s.ch)
-		m.subs.touch(s.replica)
-		m.site.eff.Changed = m.site.eff.Changed || len(s.ch.Keys) > 0
-		s.ch.Reset()
+		s.Items.SetLiving(l, &s.Changes)
+		m.subs.Touch(s.Replica)
+		m.site.Eff.Changed = m.site.Eff.Changed || len(s.Changes.Keys) > 0
+		s.Changes.Reset()
 	}
 }
 
@@ -86,7 +87,7 @@ func (m *Machine) showLiving(ids ...crdt.Origin) {
 
 // startLearning begins to catch up, unless there is nothing to catch up with.
 func (m *Machine) startLearning() {
-	if m.site.view.Founded && m.site.voter || len(m.site.view.Voters) == 0 || m.site.cfg.Defects.JoinWithoutCatchUp {
+	if m.site.View.Founded && m.site.Voter || len(m.site.View.Voters) == 0 || m.site.Cfg.Defects.JoinWithoutCatchUp {
 		for _, s := range m.spaces {
 			s.reads.skipLearning()
 		}
@@ -99,7 +100,7 @@ func (m *Machine) startLearning() {
 
 // maybeCaughtUp makes a learner serve.
 func (m *Machine) maybeCaughtUp() {
-	if m.site.serves || !m.site.member {
+	if m.site.Serves || !m.site.Member {
 		return
 	}
 	for _, s := range m.spaces {
@@ -107,8 +108,8 @@ func (m *Machine) maybeCaughtUp() {
 			return
 		}
 	}
-	m.site.becomeCaughtUp()
-	m.site.eff.CaughtUp = true
+	m.site.BecomeCaughtUp()
+	m.site.Eff.CaughtUp = true
 	for _, s := range m.spaces {
 		s.pusher.oweAcked()
 		s.settlement.settle()

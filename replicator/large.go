@@ -1,25 +1,28 @@
 package replicator
 
-import "github.com/coterie-go/coterie/replicator/effect"
+import (
+	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/replica"
+)
 
 // largeKeys looks at the sizes of the keys that the calls of a store change.
 type largeKeys struct {
-	*site
+	*replica.Site
 	said map[string]int // by key, its size when that was last said to be large
 }
 
-// touch says which keys have grown large. What was said of a key is forgotten when it holds
+// Touch says which keys have grown large. What was said of a key is forgotten when it holds
 // nothing.
-func (k *largeKeys) touch(r *replica) {
-	most := k.cfg.LargeKey
+func (k *largeKeys) Touch(r *replica.Replica) {
+	most := k.Cfg.LargeKey
 	if most < 0 {
 		return
 	}
-	for _, key := range r.ch.Keys {
-		if !r.owns(key) {
+	for _, key := range r.Changes.Keys {
+		if !r.Owns(key) {
 			continue // it moves, or has moved
 		}
-		n := r.store.Bytes(key)
+		n := r.Store.Bytes(key)
 		was, said := k.said[key]
 		switch {
 		case n == 0 && said:
@@ -29,7 +32,7 @@ func (k *largeKeys) touch(r *replica) {
 				k.said = map[string]int{}
 			}
 			k.said[key] = n
-			k.eff.Large = append(k.eff.Large, effect.LargeKey{Space: r.id, Key: key, Bytes: n})
+			k.Eff.Large = append(k.Eff.Large, effect.LargeKey{Space: r.Id, Key: key, Bytes: n})
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -32,7 +33,7 @@ type Loaded struct {
 //	no view ──Install──► learner ──all that a majority had──► serving ──Install without self──► no view
 //	                        └────────── Install{Founded} ────────┘
 type Machine struct {
-	site   site
+	site   replica.Site
 	spaces [keyspace.Count]*space
 
 	ops      inflight
@@ -55,21 +56,21 @@ func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	cfg = cfg.WithDefaults()
 	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
 	m := &Machine{
-		site: newSite(cfg, rng),
+		site: replica.NewSite(cfg, rng),
 	}
-	m.site.summarize = m.summary
+	m.site.Summarize = m.summary
 	m.ops = newInflight(&m.site)
-	m.large.site, m.subs.site, m.donating.site = &m.site, &m.site, &m.site
+	m.large.Site, m.subs.Site, m.donating.Site = &m.site, &m.site, &m.site
 	for i := range m.spaces {
 		s := newSpace(&m.site, keyspace.Space(i), &m.ops)
-		s.watchers = []watcher{&m.subs, &m.large, &m.tidying.expiry}
-		m.spaces[i], m.donating.spaces[i], m.subs.replicas[i] = s, s, s.replica
+		s.Watchers = []replica.Watcher{&m.subs, &m.large, &m.tidying.expiry}
+		m.spaces[i], m.donating.spaces[i], m.subs.replicas[i] = s, s, s.Replica
 	}
 	m.move = newMove(m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable], &m.ops)
 	m.tidying = newTidying(&m.site, m.spaces, &m.ops, &m.move)
-	m.transit = transit{site: &m.site, spaces: m.spaces}
+	m.transit = transit{Site: &m.site, spaces: m.spaces}
 	if loaded.Clock != nil {
-		if err := m.spaces[keyspace.Durable].load(loaded.Clock, loaded.Digest, loaded.Items,
+		if err := m.spaces[keyspace.Durable].Load(loaded.Clock, loaded.Digest, loaded.Items,
 			loaded.Partial); err != nil {
 			return nil, fmt.Errorf("replicator: %w", err)
 		}
@@ -80,8 +81,8 @@ func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 
 // Step takes one input and returns what to do. The Effects are valid until the next Step.
 func (m *Machine) Step(now time.Time, in Input) *effect.Effects {
-	m.site.now = now
-	m.site.eff.Reset()
+	m.site.Now = now
+	m.site.Eff.Reset()
 	switch in := in.(type) {
 	case Update:
 		m.onUpdate(in)
@@ -109,24 +110,24 @@ func (m *Machine) Step(now time.Time, in Input) *effect.Effects {
 	}
 	m.onTime()
 	m.finish()
-	return &m.site.eff
+	return &m.site.Eff
 }
 
 // onReceive drops messages from strangers and malformed ones, and hands each other message to its
 // handler.
 func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
-	p := m.site.peer(from)
+	p := m.site.Peer(from)
 	if p == nil {
-		m.site.stats.Strangers++
+		m.site.Counters.Strangers++
 		return
 	}
 	if msg == nil || !m.wellFormed(msg) {
-		m.site.malformed(p)
+		m.site.Malformed(p)
 		return
 	}
-	if m.site.heard(p, wire.EpochOf(msg)) { // the peer's acks count only while its view is our own (V7)
+	if m.site.Heard(p, wire.EpochOf(msg)) { // the peer's acks count only while its view is our own (V7)
 		for _, s := range m.spaces {
-			s.noteAcks()
+			s.NoteAcks()
 		}
 	}
 	switch msg := msg.(type) {
@@ -142,7 +143,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 	case *wire.Fetch:
 		m.spaces[msg.Space].gaps.onFetch(p, msg)
 	case *wire.LogTruncated:
-		if !m.donating.donors.Reconciling(p.id, uint8(msg.Space)) { // else less differs after that repair
+		if !m.donating.donors.Reconciling(p.Id, uint8(msg.Space)) { // else less differs after that repair
 			m.spaces[msg.Space].repairs.onLogTruncated(p)
 		}
 	case *wire.Ask:
@@ -175,7 +176,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 		m.spaces[msg.Space].repairs.onRefuse(p, msg)
 	case *wire.Part:
 		if whole := m.transit.onPart(p, msg); whole != nil {
-			m.onReceive(p.id, whole)
+			m.onReceive(p.Id, whole)
 		}
 	case *wire.PartAck:
 		m.transit.onPartAck(p, msg)
@@ -184,23 +185,23 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 
 // onTime does what has fallen due.
 func (m *Machine) onTime() {
-	for o, ok := m.ops.next(); ok && !m.site.now.Before(o.Deadline()); o, ok = m.ops.next() {
+	for o, ok := m.ops.next(); ok && !m.site.Now.Before(o.Deadline()); o, ok = m.ops.next() {
 		m.ops.end(o, m.timedOut(o))
 	}
-	if !m.site.member {
+	if !m.site.Member {
 		return
 	}
-	if m.site.due(&m.site.linkAt) {
+	if m.site.Due(&m.site.LinkAt) {
 		m.transit.retry()
 	}
 	for _, s := range m.spaces {
 		s.onTime()
 	}
 	m.donating.onTime()
-	if m.site.due(&m.gossipAt) {
+	if m.site.Due(&m.gossipAt) {
 		m.gossip()
 	}
-	if m.site.due(&m.move.at) {
+	if m.site.Due(&m.move.at) {
 		m.move.ask()
 	}
 	m.tidying.onTime()
@@ -227,48 +228,48 @@ func (m *Machine) Deadline() time.Time {
 	if o, ok := m.ops.next(); ok {
 		d = o.Deadline()
 	}
-	if at, ok := m.spaces[keyspace.Durable].disk.Due(); ok {
+	if at, ok := m.spaces[keyspace.Durable].Disk.Due(); ok {
 		d = deadline.Earliest(d, at)
 	}
-	if !m.site.member {
+	if !m.site.Member {
 		return d
 	}
-	d = deadline.Earliest(d, m.site.linkAt, m.gossipAt, m.move.at, m.tidying.deadline())
+	d = deadline.Earliest(d, m.site.LinkAt, m.gossipAt, m.move.at, m.tidying.deadline())
 	for _, s := range m.spaces {
 		d = deadline.Earliest(d, s.deadline())
 	}
-	return deadline.Earliest(d, m.donating.donors.Deadline(m.site.now))
+	return deadline.Earliest(d, m.donating.donors.Deadline(m.site.Now))
 }
 
 // Snapshot returns the state of a space at this moment; any number of goroutines may read it.
-func (m *Machine) Snapshot(s keyspace.Space) *crdt.Snapshot { return m.spaces[s].store.Snapshot() }
+func (m *Machine) Snapshot(s keyspace.Space) *crdt.Snapshot { return m.spaces[s].Store.Snapshot() }
 
 // SpaceOf says in which space a key lives.
-func (m *Machine) SpaceOf(key string) keyspace.Space { return m.site.routes.SpaceOf(key) }
+func (m *Machine) SpaceOf(key string) keyspace.Space { return m.site.Routing.SpaceOf(key) }
 
 // Routes returns what SpaceOf answers from, for other goroutines. It goes with a Snapshot that was
 // taken between the same two Steps.
-func (m *Machine) Routes() *keyspace.Routes { return m.site.routes }
+func (m *Machine) Routes() *keyspace.Routes { return m.site.Routing }
 
 // CaughtUp reports whether this replica may serve quorum operations, acknowledge and donate.
-func (m *Machine) CaughtUp() bool { return m.site.serves }
+func (m *Machine) CaughtUp() bool { return m.site.Serves }
 
 // Settled returns the newest epoch, at most that of the installed view, whose view is known to be
 // settled in both spaces; 0: none.
 func (m *Machine) Settled() uint64 {
-	return min(m.site.view.Epoch, m.spaces[keyspace.Volatile].chain.Newest(),
-		m.spaces[keyspace.Durable].chain.Newest())
+	return min(m.site.View.Epoch, m.spaces[keyspace.Volatile].Chain.Newest(),
+		m.spaces[keyspace.Durable].Chain.Newest())
 }
 
 // Stats returns the counters.
-func (m *Machine) Stats() effect.Stats { return m.site.stats }
+func (m *Machine) Stats() effect.Stats { return m.site.Counters }
 
 // String prints the state on a few lines.
 func (m *Machine) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n",
-		wire.Short(m.site.cfg.Self), m.site.view,
-		wire.Flags("voter", m.site.voter, "serves", m.site.serves), m.ops.pending())
+		wire.Short(m.site.Cfg.Self), m.site.View,
+		wire.Flags("voter", m.site.Voter, "serves", m.site.Serves), m.ops.pending())
 	for _, s := range m.spaces {
 		fmt.Fprintf(&b, "  %v\n", s)
 	}
@@ -290,7 +291,7 @@ func (m *Machine) dropOps(err error) {
 
 // heed keeps what a peer tells under the installed view, as long as a fold or a move waits for
 // that.
-func (m *Machine) heed(p *peer, msg *wire.Clock) {
+func (m *Machine) heed(p *replica.Peer, msg *wire.Clock) {
 	if m.move.waits() || m.tidying.folding.listens() {
 		m.move.heed(p, msg)
 	}

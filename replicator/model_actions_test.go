@@ -5,10 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
-	"pgregory.net/rapid"
 )
 
 // What the model does at random.
@@ -191,7 +193,7 @@ func (m *model) doCrash() {
 		return
 	}
 	n := m.some("victim")
-	v := m.newest().normal()
+	v := m.newest().Normal()
 	if !m.bears(func(id crdt.Origin) bool {
 		return id != n.id && m.lives(id) && (hasMember(v.Voters, id) || hasMember(v.Learners, id))
 	}) {
@@ -214,7 +216,7 @@ func (m *model) doColdStart() {
 	}
 	m.note()
 	old := m.newest()
-	v := View{
+	v := replica.View{
 		Epoch: old.Epoch + 1, Founded: true, LastDisks: m.lastDisks(),
 		Durable: slices.Concat(old.Durable, old.Moving), Moves: old.Moves,
 	}
@@ -233,17 +235,17 @@ func (m *model) doColdStart() {
 		founders = slices.Delete(founders, i, i+1)
 	}
 	for _, w := range slices.Concat(m.writes, m.counts) {
-		w.forget = w.forget || !old.durable(w.key)
+		w.forget = w.forget || !durable(old, w.key)
 	}
 	for _, key := range modelKeys {
-		if !old.durable(key) {
+		if !durable(old, key) {
 			delete(m.seen, key)
 		}
 	}
 	for _, f := range founders {
 		m.next++
 		m.start(m.next, f.disk, f.diskID)
-		v.Voters = append(v.Voters, Peer{ID: m.next, UpNumber: uint32(m.next), Disk: f.diskID})
+		v.Voters = append(v.Voters, replica.Member{ID: m.next, UpNumber: uint32(m.next), Disk: f.diskID})
 	}
 	m.net, m.views = nil, nil
 	m.decide(v)
@@ -278,7 +280,7 @@ func (m *model) join(disk *rows, diskID uint64) {
 	v := m.newest()
 	v.Epoch++
 	v.Founded = false
-	v.Learners = append(slices.Clone(v.Learners), Peer{ID: m.next, UpNumber: uint32(m.next), Disk: diskID})
+	v.Learners = append(slices.Clone(v.Learners), replica.Member{ID: m.next, UpNumber: uint32(m.next), Disk: diskID})
 	m.decide(v)
 }
 
@@ -287,7 +289,7 @@ func (m *model) join(disk *rows, diskID uint64) {
 func (m *model) mayDecide() bool {
 	v, n := m.newest(), 0
 	for _, p := range v.Voters {
-		if x := m.node(p.ID); x != nil && x.m.site.view.Epoch == v.Epoch {
+		if x := m.node(p.ID); x != nil && x.m.site.View.Epoch == v.Epoch {
 			n++
 		}
 	}
@@ -320,7 +322,9 @@ func (m *model) doView() {
 			v.Learners = append(v.Learners, p)
 		}
 	}
-	in := func(id crdt.Origin) bool { return m.lives(id) && (hasMember(v.Voters, id) || hasMember(v.Learners, id)) }
+	in := func(id crdt.Origin) bool {
+		return m.lives(id) && (hasMember(v.Voters, id) || hasMember(v.Learners, id))
+	}
 	v.Voters, v.Learners = byID(v.Voters), byID(v.Learners)
 	if len(v.Voters) == 0 || !m.bears(in) {
 		return
@@ -333,11 +337,11 @@ func (m *model) doView() {
 func (m *model) doInstall() {
 	for _, n := range m.alive() {
 		for _, v := range m.views {
-			if v.Epoch <= n.m.site.view.Epoch || m.rng.IntN(3) == 0 ||
-				!hasMember(v.normal().Voters, n.id) && !hasMember(v.normal().Learners, n.id) && !n.m.site.member {
+			if v.Epoch <= n.m.site.View.Epoch || m.rng.IntN(3) == 0 ||
+				!hasMember(v.Normal().Voters, n.id) && !hasMember(v.Normal().Learners, n.id) && !n.m.site.Member {
 				continue
 			}
-			n.step(Install{v.normal()})
+			n.step(Install{v.Normal()})
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -21,7 +22,7 @@ import (
 type model struct {
 	*world
 	rt     *rapid.T
-	views  []View // all that were decided, newest last
+	views  []replica.View // all that were decided, newest last
 	next   crdt.Origin
 	writes []*write
 	reads  []*read
@@ -61,17 +62,17 @@ var modelKeys = []string{"v/a", "v/b", "d/a", "d/b", "1/a", "2/a"}
 var modelMoves = []string{"1/*", "2/*"}
 
 // durable reports whether what is acknowledged at a key outlives a cold start.
-func (v View) durable(key string) bool {
+func durable(v replica.View, key string) bool {
 	return keyspace.NewRoutes([]string{"d/*"}, v.Durable).SpaceOf(key) == keyspace.Durable
 }
 
 // after returns the view that follows one, without members.
-func after(old View) View {
-	return View{Epoch: old.Epoch + 1, Durable: old.Durable, Moving: old.Moving, Moves: old.Moves}
+func after(old replica.View) replica.View {
+	return replica.View{Epoch: old.Epoch + 1, Durable: old.Durable, Moving: old.Moving, Moves: old.Moves}
 }
 
 // endMove makes the moving keys durable if all members that stay have done their part.
-func (m *model) endMove(v *View) {
+func (m *model) endMove(v *replica.View) {
 	for _, p := range append(slices.Clone(v.Voters), v.Learners...) {
 		if n := m.node(p.ID); n == nil || n.moved != v.Moves {
 			return
@@ -116,9 +117,9 @@ func newModel(rt *rapid.T) *model {
 	return m
 }
 
-func (m *model) decide(v View) { m.views = append(m.views, v) }
+func (m *model) decide(v replica.View) { m.views = append(m.views, v) }
 
-func (m *model) newest() View { return m.views[len(m.views)-1] }
+func (m *model) newest() replica.View { return m.views[len(m.views)-1] }
 
 func (m *model) alive() []*node {
 	return slices.DeleteFunc(slices.Clone(m.nodes), func(n *node) bool { return n.down })
@@ -152,9 +153,9 @@ func (m *model) settled(there func(crdt.Origin) bool) uint64 {
 
 // unsettled returns the newest view that one of these nodes has found to be settled, and all later
 // views.
-func (m *model) unsettled(there func(crdt.Origin) bool) []View {
+func (m *model) unsettled(there func(crdt.Origin) bool) []replica.View {
 	settled := m.settled(there)
-	return slices.DeleteFunc(slices.Clone(m.views), func(v View) bool { return v.Epoch < settled })
+	return slices.DeleteFunc(slices.Clone(m.views), func(v replica.View) bool { return v.Epoch < settled })
 }
 
 // bears reports whether a majority of every unsettled view would still be there among these.
@@ -207,7 +208,7 @@ func (m *model) check() {
 	for s := range keyspace.Count {
 		for i, a := range alive {
 			for _, b := range alive[i+1:] {
-				x, y := a.m.spaces[s].store, b.m.spaces[s].store
+				x, y := a.m.spaces[s].Store, b.m.spaces[s].Store
 				if x.Clock().Equal(y.Clock()) && x.Digest() != y.Digest() {
 					m.rt.Fatalf("%v of %s and %s: equal clocks %s, different digests",
 						s, wire.Short(a.id), wire.Short(b.id), wire.ClockName(x.Clock()))
@@ -229,8 +230,8 @@ func (m *model) heal() {
 			for _, o := range m.alive() {
 				n.step(Reachable{o.id, true})
 			}
-			if n.m.site.view.Epoch < m.newest().Epoch {
-				n.step(Install{m.newest().normal()})
+			if n.m.site.View.Epoch < m.newest().Epoch {
+				n.step(Install{m.newest().Normal()})
 			}
 		}
 		m.advance(20 * time.Second)
@@ -258,7 +259,7 @@ func (m *model) clean() {
 // lost.
 func (m *model) verify() {
 	m.same()
-	v := m.newest().normal()
+	v := m.newest().Normal()
 	if len(v.Moving) > 0 {
 		m.rt.Fatalf("%v is still moving\n%s", v.Moving, m.dump())
 	}
@@ -279,18 +280,18 @@ func (m *model) verify() {
 					w.elem, w.key, wire.Short(w.by.id), w.level, wire.Short(n.id), m.dump())
 			}
 		}
-		alarms := n.m.site.stats.RepairAlarms
+		alarms := n.m.site.Counters.RepairAlarms
 		if m.cfg.Defects.Store.WeakSketch {
 			alarms = 0 // they are what saves it
 		}
-		if n.m.site.stats.DigestAlarms+alarms+n.m.site.stats.Malformed > 0 {
-			m.rt.Fatalf("%s: %+v", wire.Short(n.id), n.m.site.stats)
+		if n.m.site.Counters.DigestAlarms+alarms+n.m.site.Counters.Malformed > 0 {
+			m.rt.Fatalf("%s: %+v", wire.Short(n.id), n.m.site.Counters)
 		}
 	}
 }
 
 // verifyCounts looks at the counters: they hold what was acknowledged, and no more than was tried.
-func (m *model) verifyCounts(v View) {
+func (m *model) verifyCounts(v replica.View) {
 	for _, key := range []string{"1/n", "2/n"} {
 		least, most := uint64(0), uint64(0)
 		for _, c := range m.counts {

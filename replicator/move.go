@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -32,7 +33,7 @@ import (
 // answer counts in its own epoch only (V7), so no quorum mixes members with different routes. The
 // oldest voter removes the volatile items when all members have named the second view.
 type move struct {
-	*site
+	*replica.Site
 	from, to *space
 	ops      *inflight
 	census   census
@@ -56,7 +57,7 @@ type moving struct {
 }
 
 func newMove(from, to *space, ops *inflight) move {
-	return move{site: from.site, from: from, to: to, ops: ops, census: census{replica: from.replica}}
+	return move{Site: from.Site, from: from, to: to, ops: ops, census: census{Replica: from.Replica}}
 }
 
 // moveStep is how far a move has come at this replica.
@@ -71,15 +72,15 @@ const (
 
 // movesKey reports whether a key is frozen because it becomes durable.
 func (mv *move) movesKey(key string) bool {
-	return mv.number != 0 && mv.routes.SpaceOf(key) == keyspace.Volatile && mv.keys.Match(key)
+	return mv.number != 0 && mv.Routing.SpaceOf(key) == keyspace.Volatile && mv.keys.Match(key)
 }
 
 // hold lets an update wait for the view that makes its key durable. It reports whether it does.
 func (mv *move) hold(o *op, timeout time.Duration) bool {
-	if !mv.movesKey(o.key) || mv.cfg.Defects.MoveUnfrozen {
+	if !mv.movesKey(o.key) || mv.Cfg.Defects.MoveUnfrozen {
 		return false
 	}
-	mv.stats.Held++
+	mv.Counters.Held++
 	mv.ops.begin(o, timeout)
 	if len(mv.held) > 2*mv.ops.pending()+64 {
 		mv.held = slices.DeleteFunc(mv.held, (*op).Done)
@@ -90,19 +91,19 @@ func (mv *move) hold(o *op, timeout time.Duration) bool {
 
 // installRoutes takes from a view which keys are durable. It returns the routes that held until
 // now, nil if they go on to hold.
-func (m *Machine) installRoutes(prev View) (was *keyspace.Routes) {
-	if prev.Epoch != 0 && slices.Equal(prev.Durable, m.site.view.Durable) {
+func (m *Machine) installRoutes(prev replica.View) (was *keyspace.Routes) {
+	if prev.Epoch != 0 && slices.Equal(prev.Durable, m.site.View.Durable) {
 		return nil
 	}
-	was, m.site.routes = m.site.routes, keyspace.NewRoutes(m.site.cfg.DurableKeys, m.site.view.Durable)
-	m.site.eff.Changed = true
+	was, m.site.Routing = m.site.Routing, keyspace.NewRoutes(m.site.Cfg.DurableKeys, m.site.View.Durable)
+	m.site.Eff.Changed = true
 	return was
 }
 
 // installMove follows the view: it begins a move, goes on with it, or ends it.
 func (m *Machine) installMove(was *keyspace.Routes, oldest crdt.Origin) {
-	v, mv := m.site.view, &m.move
-	if was != nil || oldest != m.site.oldest {
+	v, mv := m.site.View, &m.move
+	if was != nil || oldest != m.site.Oldest {
 		mv.leftover, mv.clearAt = v.Moves > 0, ""
 	}
 	if was != nil {
@@ -136,7 +137,9 @@ func (mv *move) holdMoving() {
 }
 
 // heed keeps what a member tells.
-func (mv *move) heed(p *peer, msg *wire.Clock) { mv.changed = mv.census.heed(p, msg) || mv.changed }
+func (mv *move) heed(p *replica.Peer, msg *wire.Clock) {
+	mv.changed = mv.census.heed(p, msg) || mv.changed
+}
 
 // ask asks the members that have not told enough.
 func (mv *move) ask() { mv.at = mv.census.ask(mv.enough()) }
@@ -146,18 +149,18 @@ func (mv *move) enough() func(told *crdt.Clock) bool {
 	if mv.step == moveSpreads {
 		return func(told *crdt.Clock) bool { return told.Includes(mv.goal) }
 	}
-	return func(told *crdt.Clock) bool { return mv.from.content().Includes(told) }
+	return func(told *crdt.Clock) bool { return mv.from.Content().Includes(told) }
 }
 
 // advance takes the steps of a move that have become possible.
 func (mv *move) advance() {
-	if mv.number == 0 || !mv.member {
+	if mv.number == 0 || !mv.Member {
 		return
 	}
-	if mv.changed || mv.from.moved {
+	if mv.changed || mv.from.Moved {
 		mv.changed = false
 		if mv.step == moveGathers && mv.allTold() {
-			mv.step, mv.goal = moveSpreads, mv.from.content().Clone()
+			mv.step, mv.goal = moveSpreads, mv.from.Content().Clone()
 			mv.census.tries = 0
 			mv.census.forget()
 			mv.ask()
@@ -166,29 +169,29 @@ func (mv *move) advance() {
 			mv.adopt()
 		}
 	}
-	if mv.step == moveWrites && mv.to.committed().Includes(mv.copied) {
-		mv.step, mv.eff.Moved = moveDone, mv.number
+	if mv.step == moveWrites && mv.to.Committed().Includes(mv.copied) {
+		mv.step, mv.Eff.Moved = moveDone, mv.number
 	}
 }
 
-func (mv *move) allTold() bool { return mv.cfg.Defects.MoveUnasked || mv.census.all(mv.enough()) }
+func (mv *move) allTold() bool { return mv.Cfg.Defects.MoveUnasked || mv.census.all(mv.enough()) }
 
 // adopt copies the items into the durable space, in one step.
 func (mv *move) adopt() {
-	copied, err := mv.to.rep.Adopt(mv.number, mv.items(), &mv.to.ch)
+	copied, err := mv.to.Items.Adopt(mv.number, mv.items(), &mv.to.Changes)
 	if err != nil {
 		panic(fmt.Sprintf("replicator: items of the volatile space cannot be moved: %v", err))
 	}
 	mv.step, mv.copied, mv.goal, mv.at = moveWrites, copied, nil, time.Time{}
-	mv.to.absorb()
-	mv.stats.Moved++
+	mv.to.Absorb()
+	mv.Counters.Moved++
 }
 
 // items yields the volatile items of the keys that become durable.
 func (mv *move) items() iter.Seq[*crdt.Item] {
 	return func(yield func(*crdt.Item) bool) {
 		key, moves := "", false
-		for it := range mv.from.store.Snapshot().Items() {
+		for it := range mv.from.Store.Snapshot().Items() {
 			if it.Key != key {
 				key, moves = it.Key, mv.movesKey(it.Key)
 			}
@@ -219,15 +222,15 @@ func (m *Machine) reroute(was *keyspace.Routes) {
 		o.space = keyspace.Durable
 		to.compares.add(o)
 	}
-	m.tidying.expiry.prime(to.replica) // of what came there before, nothing was counted
+	m.tidying.expiry.prime(to.Replica) // of what came there before, nothing was counted
 	m.subs.moved(was)
 }
 
 // mayClear reports whether this replica is the one that removes volatile items of durable keys, and
 // no member reads them any more.
 func (mv *move) mayClear() bool {
-	behind := func(p *peer) bool { return p.epoch < mv.view.Epoch }
-	return mv.leftover && mv.tidies() && !slices.ContainsFunc(mv.peers, behind)
+	behind := func(p *replica.Peer) bool { return p.Epoch < mv.View.Epoch }
+	return mv.leftover && mv.Tidies() && !slices.ContainsFunc(mv.Peers, behind)
 }
 
 // clear removes some of them, and reports whether there may be more.
@@ -239,7 +242,7 @@ func (mv *move) clear() (more bool) {
 	var keys []string
 	seen, last := 0, ""
 	mv.leftover = false
-	for it := range s.store.Snapshot().ItemsFrom(mv.clearAt, "") {
+	for it := range s.Store.Snapshot().ItemsFrom(mv.clearAt, "") {
 		if seen++; it.Key == last {
 			continue
 		}
@@ -247,12 +250,12 @@ func (mv *move) clear() (more bool) {
 			mv.leftover, mv.clearAt = true, last
 			break
 		}
-		if mv.routes.SpaceOf(last) == keyspace.Durable {
+		if mv.Routing.SpaceOf(last) == keyspace.Durable {
 			keys = append(keys, last)
 		}
 	}
 	for _, key := range keys {
-		s.took(s.rep.Clear(key, &s.ch))
+		s.took(s.Items.Clear(key, &s.Changes))
 	}
 	return mv.leftover
 }
@@ -262,8 +265,8 @@ func (mv *move) check() error {
 	switch {
 	case mv.number == 0 && len(mv.held) > 0:
 		return fmt.Errorf("%d updates wait for a move, and none runs", len(mv.held))
-	case mv.number != 0 && mv.number != mv.view.Moves:
-		return fmt.Errorf("move %d runs, the view has %d", mv.number, mv.view.Moves)
+	case mv.number != 0 && mv.number != mv.View.Moves:
+		return fmt.Errorf("move %d runs, the view has %d", mv.number, mv.View.Moves)
 	case mv.waits() && mv.at.IsZero():
 		return fmt.Errorf("move %d waits and no timer runs", mv.number)
 	case mv.from.holding.any(func(o *op) bool { return !o.Done() && mv.movesKey(o.key) }):

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -41,13 +42,13 @@ func threeWith(t *testing.T, cfg settings.Config) (w *world, a, b, c *node) {
 	return w, a, b, c
 }
 
-func movingView(epoch uint64, voters ...crdt.Origin) View {
+func movingView(epoch uint64, voters ...crdt.Origin) replica.View {
 	v := viewOf(epoch, voters...)
 	v.Moving, v.Moves = []string{"m/*"}, 1
 	return v
 }
 
-func movedView(epoch uint64, voters ...crdt.Origin) View {
+func movedView(epoch uint64, voters ...crdt.Origin) replica.View {
 	v := viewOf(epoch, voters...)
 	v.Durable, v.Moves = []string{"m/*"}, 1
 	return v
@@ -96,18 +97,20 @@ func TestKeysBecomeDurable(t *testing.T) {
 	for _, n := range w.nodes {
 		n.wantSet("m/set", "late", "of1", "of2", "of3")
 		n.wantCount("m/n", 4)
-		if items := n.m.spaces[keyspace.Volatile].store.Len(); items > 0 {
+		if items := n.m.spaces[keyspace.Volatile].Store.Len(); items > 0 {
 			t.Errorf("%s keeps %d volatile items of durable keys", wire.Short(n.id), items)
 		}
 	}
 	w.same()
 
 	disks := []*rows{a.disk, b.disk, c.disk}
-	v := View{Epoch: 4, Founded: true, LastDisks: [][]uint64{{1, 2, 3}}, Durable: []string{"m/*"}, Moves: 1}
+	v := replica.View{Epoch: 4, Founded: true, LastDisks: [][]uint64{{1, 2, 3}}, Durable: []string{"m/*"}, Moves: 1}
 	for i, n := range []*node{a, b, c} {
 		n.crash()
 		w.start(crdt.Origin(11+i), disks[i], uint64(1+i))
-		v.Voters = append(v.Voters, Peer{ID: crdt.Origin(11 + i), UpNumber: uint32(i + 1), Disk: uint64(1 + i)})
+		v.Voters = append(v.Voters, replica.Member{
+			ID: crdt.Origin(11 + i), UpNumber: uint32(i + 1), Disk: uint64(1 + i),
+		})
 	}
 	w.install(v)
 	w.advance(time.Second)
@@ -240,10 +243,10 @@ func TestARestartExpiresWhatHasMoved(t *testing.T) {
 	w.quiet()
 	b.crash()
 	late := w.start(4, b.disk, 2)
-	w.install(movedView(4, 1, 3).with(4))
+	w.install(with(movedView(4, 1, 3), 4))
 	w.advance(time.Second)
 	v := movedView(5)
-	v.Voters = []Peer{{ID: 4, UpNumber: 4, Disk: 2}}
+	v.Voters = []replica.Member{{ID: 4, UpNumber: 4, Disk: 2}}
 	a.wantSet("m/set", "of1", "of2", "of3")
 	w.install(v) // it alone stays, and is the oldest
 	w.advance(70 * time.Second)
@@ -275,7 +278,7 @@ func TestADeletedKeyMoves(t *testing.T) {
 	w.advance(time.Second)
 	w.install(movedView(3, 1, 2, 3))
 	w.advance(30 * time.Second)
-	if n := a.m.spaces[keyspace.Volatile].store.Len(); n > 0 {
+	if n := a.m.spaces[keyspace.Volatile].Store.Len(); n > 0 {
 		t.Errorf("%d volatile items stay", n)
 	}
 	b.want(b.get("m/set", quorum.Local), crdt.ErrDeleted)
@@ -286,7 +289,7 @@ func TestADeletedKeyMoves(t *testing.T) {
 // the next move would find items that cannot be moved.
 func TestMovedItemsInTheVolatileSpaceAreRefused(t *testing.T) {
 	w, a, _, _ := threeWith(t, settings.Config{})
-	hostile := a.m.spaces[keyspace.Volatile].content().Clone()
+	hostile := a.m.spaces[keyspace.Volatile].Content().Clone()
 	hostile.Add(crdt.Dot{Origin: 2, Seq: 1}.Moved(1))
 	before := a.m.Stats().Malformed
 	a.step(Receive{From: 2, Msg: &wire.Clock{Epoch: 1, Space: keyspace.Volatile, Content: hostile}})

@@ -68,7 +68,7 @@ func TestRepairGivesUpABusyDonor(t *testing.T) {
 // without a pause.
 func (w *world) keepFlowing() {
 	for _, n := range w.nodes {
-		if n.m.site.peers[0].flows.Len() == 0 {
+		if n.m.site.Peers[0].Flows.Len() == 0 {
 			n.big(fmt.Sprint("big", w.seq), 20)
 		}
 	}

@@ -7,18 +7,19 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/push"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // pusher brings the own events to the peers, and tells the peers what has come of theirs.
 type pusher struct {
-	r     *replica
-	own   push.Outbox // own groups that a peer may still need
-	fresh bool        // own groups were made in this step
-	owed  []*peer     // the peers to which an ack is due
+	r     *replica.Replica
+	own   push.Outbox     // own groups that a peer may still need
+	fresh bool            // own groups were made in this step
+	owed  []*replica.Peer // the peers to which an ack is due
 }
 
-func newPusher(r *replica) pusher { return pusher{r: r} }
+func newPusher(r *replica.Replica) pusher { return pusher{r: r} }
 
 // outbox returns the own groups that a peer may still need.
 func (u *pusher) outbox() *push.Outbox { return &u.own }
@@ -26,7 +27,7 @@ func (u *pusher) outbox() *push.Outbox { return &u.own }
 // check returns a broken invariant, between two steps.
 func (u *pusher) check() error {
 	switch {
-	case u.own.Bytes() > 2*u.r.cfg.BacklogMax && u.own.Len() > 1:
+	case u.own.Bytes() > 2*u.r.Cfg.BacklogMax && u.own.Len() > 1:
 		return fmt.Errorf("%d bytes of own groups", u.own.Bytes())
 	case len(u.owed) > 0 || u.fresh:
 		return errors.New("acks or pushes of the step were not sent")
@@ -36,7 +37,7 @@ func (u *pusher) check() error {
 
 // made takes a group that an Update has just applied here.
 func (u *pusher) made(g crdt.Group) {
-	u.own.Add(g, 2*u.r.cfg.BacklogMax)
+	u.own.Add(g, 2*u.r.Cfg.BacklogMax)
 	u.fresh = true
 }
 
@@ -51,16 +52,16 @@ func (u *pusher) pushFresh() {
 // pushAll pushes to every peer.
 func (u *pusher) pushAll() {
 	var shared pushed
-	for _, p := range u.r.peers {
+	for _, p := range u.r.Peers {
 		u.push(p, &shared)
 	}
-	if len(u.r.peers) == 0 {
-		u.own.Forget(u.r.rep.Seq())
+	if len(u.r.Peers) == 0 {
+		u.own.Forget(u.r.Items.Seq())
 	}
 }
 
 // pushTo pushes to one peer.
-func (u *pusher) pushTo(p *peer) {
+func (u *pusher) pushTo(p *replica.Peer) {
 	var shared pushed
 	u.push(p, &shared)
 }
@@ -75,9 +76,9 @@ type pushed struct {
 
 // push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups
 // gather and then go together.
-func (u *pusher) push(p *peer, shared *pushed) {
-	w := &p.link(u.r.id).window
-	for p.reachable && w.Open(u.r.cfg.PushFlight, u.r.cfg.PushWindow) {
+func (u *pusher) push(p *replica.Peer, shared *pushed) {
+	w := &p.Link(u.r.Id).Window
+	for p.Reachable && w.Open(u.r.Cfg.PushFlight, u.r.Cfg.PushWindow) {
 		todo := u.own.After(w.Sent())
 		if len(todo) == 0 {
 			break
@@ -86,12 +87,12 @@ func (u *pusher) push(p *peer, shared *pushed) {
 			*shared = bundle(u.r, todo, w.Sent())
 		}
 		switch {
-		case shared.bytes > u.r.cfg.GroupMax:
-			u.r.sendStatus(p, false) // the peer finds that it lacks it, and is told to repair
-		case shared.bytes <= u.r.cfg.FrameMax:
-			u.r.send(p, effect.Prompt, shared.msg)
-		case !u.r.sendLarge(p, shared.msg, shared.bytes):
-			u.r.watch(p)
+		case shared.bytes > u.r.Cfg.GroupMax:
+			u.r.SendStatus(p, false) // the peer finds that it lacks it, and is told to repair
+		case shared.bytes <= u.r.Cfg.FrameMax:
+			u.r.Send(p, effect.Prompt, shared.msg)
+		case !u.r.SendLarge(p, shared.msg, shared.bytes):
+			u.r.Watch(p)
 			return // the end of a flow makes place
 		default:
 			w.PushFlow(shared.last)
@@ -99,7 +100,7 @@ func (u *pusher) push(p *peer, shared *pushed) {
 		}
 		w.Push(shared.last, shared.bytes)
 	}
-	u.r.watch(p)
+	u.r.Watch(p)
 }
 
 // pushTries is how often a push is repeated before the peer is only asked what it has.
@@ -109,49 +110,49 @@ const pushTries = 2
 // does not answer, one that has the events and only owes the commit, one whose place has left the
 // window. What such a peer lacks then comes from the log. While a flow to a peer is under way, that
 // peer gets the question about what is beside the flow; it answers as long as the flow gets on.
-func (u *pusher) retry(p *peer) {
-	w := &p.link(u.r.id).window
-	if !w.Pending(p.voter) {
+func (u *pusher) retry(p *replica.Peer) {
+	w := &p.Link(u.r.Id).Window
+	if !w.Pending(p.Voter) {
 		return
 	}
 	lost := w.Lost()
 	if u.flowing(p) {
-		w.SetTries(p.flows.Tries())
+		w.SetTries(p.Flows.Tries())
 		if u.pushTo(p); lost {
-			u.r.sendStatus(p, true)
+			u.r.SendStatus(p, true)
 		}
 		return
 	}
 	first, ok := u.own.First()
 	if !ok {
-		first = u.r.rep.Seq() + 1
+		first = u.r.Items.Seq() + 1
 	}
-	if w.Try() <= pushTries && p.reachable && w.Rewind(first) {
-		u.r.stats.Repushes++
+	if w.Try() <= pushTries && p.Reachable && w.Rewind(first) {
+		u.r.Counters.Repushes++
 		u.pushTo(p)
 		return
 	}
-	u.r.sendStatus(p, true)
-	u.r.watch(p)
+	u.r.SendStatus(p, true)
+	u.r.Watch(p)
 }
 
 // flowing reports whether an own group is on its way to the peer in parts.
-func (u *pusher) flowing(p *peer) bool {
+func (u *pusher) flowing(p *replica.Peer) bool {
 	found := false
-	p.flows.Groups(uint8(u.r.id), u.r.cfg.Self, func(crdt.Range, int) { found = true })
+	p.Flows.Groups(uint8(u.r.Id), u.r.Cfg.Self, func(crdt.Range, int) { found = true })
 	return found
 }
 
 // onAck takes what a peer has of the own events.
-func (u *pusher) onAck(p *peer, a *wire.Ack) {
-	w := &p.link(u.r.id).window
-	if max(a.Echo, a.Content, a.Acked) > u.r.rep.Seq() || a.Acked > a.Content {
-		u.r.malformed(p)
+func (u *pusher) onAck(p *replica.Peer, a *wire.Ack) {
+	w := &p.Link(u.r.Id).Window
+	if max(a.Echo, a.Content, a.Acked) > u.r.Items.Seq() || a.Acked > a.Content {
+		u.r.Malformed(p)
 		return
 	}
 	progress := a.Content > w.Applied() || a.Acked > w.Counted()
 	progress = w.Arrived(max(a.Echo, a.Content)) || progress
-	u.r.learnOwn(p, a.Content, a.Acked)
+	u.r.LearnOwn(p, a.Content, a.Acked)
 	if progress {
 		w.SetTries(0)
 		w.Rest()
@@ -162,9 +163,9 @@ func (u *pusher) onAck(p *peer, a *wire.Ack) {
 
 // forgetOwn drops own groups that all peers have applied.
 func (u *pusher) forgetOwn() {
-	least := u.r.rep.Seq()
-	for _, p := range u.r.peers {
-		least = min(least, p.link(u.r.id).window.Applied())
+	least := u.r.Items.Seq()
+	for _, p := range u.r.Peers {
+		least = min(least, p.Link(u.r.Id).Window.Applied())
 	}
 	u.own.Forget(least)
 }
@@ -172,21 +173,21 @@ func (u *pusher) forgetOwn() {
 // sendAcks tells the peers what this replica has of them: after a push, and after a commit.
 func (u *pusher) sendAcks() {
 	for _, p := range u.owed {
-		l := p.link(u.r.id)
-		l.owes = false
-		l.toldContent, l.toldAcked = u.r.content().Base(p.id), min(u.r.content().Base(p.id), u.r.acked().Base(p.id))
-		u.r.send(p, effect.Prompt, &wire.Ack{
-			Epoch: u.r.view.Epoch, Space: u.r.id, Echo: max(l.echo, l.toldContent),
-			Content: l.toldContent, Acked: l.toldAcked,
+		l := p.Link(u.r.Id)
+		l.Owes = false
+		l.ToldContent, l.ToldAcked = u.r.Content().Base(p.Id), min(u.r.Content().Base(p.Id), u.r.Acked().Base(p.Id))
+		u.r.Send(p, effect.Prompt, &wire.Ack{
+			Epoch: u.r.View.Epoch, Space: u.r.Id, Echo: max(l.Echo, l.ToldContent),
+			Content: l.ToldContent, Acked: l.ToldAcked,
 		})
 	}
 	u.owed = u.owed[:0]
 }
 
 // owe makes an ack to the peer due.
-func (u *pusher) owe(p *peer) {
-	if l := p.link(u.r.id); !l.owes {
-		l.owes = true
+func (u *pusher) owe(p *replica.Peer) {
+	if l := p.Link(u.r.Id); !l.Owes {
+		l.Owes = true
 		u.owed = append(u.owed, p)
 	}
 }
@@ -194,24 +195,24 @@ func (u *pusher) owe(p *peer) {
 // oweNone forgets the acks that are due, when the peers change.
 func (u *pusher) oweNone() {
 	u.owed = u.owed[:0]
-	for _, p := range u.r.peers {
-		p.link(u.r.id).owes = false
+	for _, p := range u.r.Peers {
+		p.Link(u.r.Id).Owes = false
 	}
 }
 
 // oweAcked tells the peers what of theirs counts here, now that this replica may say so.
 func (u *pusher) oweAcked() {
-	for _, p := range u.r.peers {
-		if u.r.acked().Base(p.id) > p.link(u.r.id).toldAcked {
+	for _, p := range u.r.Peers {
+		if u.r.Acked().Base(p.Id) > p.Link(u.r.Id).ToldAcked {
 			u.owe(p)
 		}
 	}
-	u.r.noteAcks()
+	u.r.NoteAcks()
 }
 
 // bundle makes a message of as many groups as fit into one frame.
-func bundle(r *replica, todo []push.Group, after uint64) pushed {
-	b := push.Bundled(todo, r.cfg.FrameMax)
-	msg := &wire.Push{Epoch: r.view.Epoch, Space: r.id, Groups: b.Groups, Encoded: b.Enc}
+func bundle(r *replica.Replica, todo []push.Group, after uint64) pushed {
+	b := push.Bundled(todo, r.Cfg.FrameMax)
+	msg := &wire.Push{Epoch: r.View.Epoch, Space: r.Id, Groups: b.Groups, Encoded: b.Enc}
 	return pushed{after: after, msg: msg, last: b.Last, bytes: b.Bytes}
 }

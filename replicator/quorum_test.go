@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -74,7 +75,7 @@ func TestJointReadAsksThoseOfBothViewsFirst(t *testing.T) {
 	for id := crdt.Origin(4); id <= 5; id++ {
 		w.start(id, nil, uint64(id))
 	}
-	w.install(viewOf(2, 1, 2, 3).with(4, 5))
+	w.install(with(viewOf(2, 1, 2, 3), 4, 5))
 	w.advance(time.Second)
 	w.drop = func(packet) bool { return true } // no node settles anything
 	w.install(viewOf(3, 1, 2, 3, 4, 5))
@@ -114,7 +115,7 @@ func TestPreferOldestAsksByAge(t *testing.T) {
 	v := founded(1)
 	for i, id := range []crdt.Origin{1, 2, 3, 4, 5} {
 		w.start(id, nil, uint64(id))
-		v.Voters = append(v.Voters, Peer{ID: id, UpNumber: uint32(10 - i)}) // 5 is the oldest
+		v.Voters = append(v.Voters, replica.Member{ID: id, UpNumber: uint32(10 - i)}) // 5 is the oldest
 	}
 	w.install(v)
 	w.quiet()
@@ -207,7 +208,7 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	for _, id := range []crdt.Origin{4, 5, 6, 7} {
 		w.start(id, nil, uint64(id))
 	}
-	w.install(viewOf(2, 1, 2, 3).with(4, 5, 6, 7))
+	w.install(with(viewOf(2, 1, 2, 3), 4, 5, 6, 7))
 	w.advance(2 * time.Second)
 	w.isolate(2)
 	w.isolate(3)
@@ -262,11 +263,11 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 	}
 	w.install(founded(1, from...))
 	w.quiet()
-	var views []View
+	var views []replica.View
 	if learners := slices.DeleteFunc(slices.Clone(to), func(id crdt.Origin) bool {
 		return slices.Contains(from, id)
 	}); len(learners) > 0 {
-		w.install(viewOf(2, from...).with(learners...))
+		w.install(with(viewOf(2, from...), learners...))
 		w.advance(time.Second)
 		views = append(views, viewOf(3, to...))
 	} else {
@@ -302,7 +303,7 @@ func changing(t *testing.T, seed uint64, from, to []crdt.Origin) {
 			r.id = n.get(key, quorum.Majority)
 			reads = append(reads, r)
 		case 4:
-			if v := views[0]; i > 100 && n.m.site.view.Epoch < v.Epoch {
+			if v := views[0]; i > 100 && n.m.site.View.Epoch < v.Epoch {
 				n.step(Install{v})
 			}
 		case 5:

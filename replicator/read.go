@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -25,15 +26,15 @@ type round struct {
 
 // answer is what one peer has told.
 type answer struct {
-	from  *peer
+	from  *replica.Peer
 	extra *crdt.Clock // what the peer has and this replica may lack; nil: nothing is missing any more
 }
 
 // reads is the quorum reads of one space, and the first catching up of this replica, which is one.
 type reads struct {
-	r       *replica
+	r       *replica.Replica
 	ops     *inflight
-	sets    *quorum.Joint[*peer] // whose quorums count
+	sets    *quorum.Joint[*replica.Peer] // whose quorums count
 	gaps    *gaps
 	idle    func() bool // whether nothing else waits for the timer
 	rounds  []*round
@@ -45,7 +46,7 @@ type reads struct {
 const roundsMax = 4
 
 func newReads(
-	r *replica, ops *inflight, sets *quorum.Joint[*peer], gaps *gaps, idle func() bool,
+	r *replica.Replica, ops *inflight, sets *quorum.Joint[*replica.Peer], gaps *gaps, idle func() bool,
 ) reads {
 	return reads{r: r, ops: ops, sets: sets, gaps: gaps, idle: idle}
 }
@@ -67,7 +68,7 @@ func (q *reads) openRound() *round {
 	if n := len(q.rounds); n > 0 && !q.rounds[n-1].sent {
 		return q.rounds[n-1]
 	}
-	r := &round{id: q.r.nextQuestion()}
+	r := &round{id: q.r.NextQuestion()}
 	q.rounds = append(q.rounds, r)
 	return r
 }
@@ -86,14 +87,14 @@ func (q *reads) roundsOut() int {
 // tried for RetryInterval.
 func (q *reads) askRound(r *round) {
 	r.sent = true
-	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.toRead) {
+	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.ToRead) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
-			q.r.send(p, effect.Prompt, &wire.Ask{
-				Epoch: q.r.view.Epoch, Space: q.r.id, ID: r.id, Hash: q.r.contentHash(),
+			q.r.Send(p, effect.Prompt, &wire.Ask{
+				Epoch: q.r.View.Epoch, Space: q.r.Id, ID: r.id, Hash: q.r.ContentHash(),
 			})
 		}
 	}
-	q.arm(q.r.now.Add(q.r.backoff(r.tries)))
+	q.arm(q.r.Now.Add(q.r.Backoff(r.tries)))
 }
 
 // levels are those of the reads that it serves.
@@ -109,25 +110,25 @@ func (r *round) levels() []quorum.Level {
 
 // onAsk answers with what counts here and the asker may lack. One that has not caught up does not
 // answer (R4).
-func (q *reads) onAsk(p *peer, ask *wire.Ask) {
-	if !q.r.answers() {
+func (q *reads) onAsk(p *replica.Peer, ask *wire.Ask) {
+	if !q.r.Answers() {
 		return
 	}
-	reply := &wire.Answer{Epoch: q.r.view.Epoch, Space: q.r.id, ID: ask.ID}
-	if ask.Hash == q.r.contentHash() {
-		q.r.learnContent(p, q.r.content())
+	reply := &wire.Answer{Epoch: q.r.View.Epoch, Space: q.r.Id, ID: ask.ID}
+	if ask.Hash == q.r.ContentHash() {
+		q.r.LearnContent(p, q.r.Content())
 	} else {
-		reply.Extra = q.r.acked().Minus(p.link(q.r.id).content)
+		reply.Extra = q.r.Acked().Minus(p.Link(q.r.Id).Content)
 	}
-	q.r.send(p, effect.Prompt, reply)
+	q.r.Send(p, effect.Prompt, reply)
 }
 
 // onAnswer takes a peer's clock, and fetches from the peer what is missing.
-func (q *reads) onAnswer(p *peer, a *wire.Answer) {
+func (q *reads) onAnswer(p *replica.Peer, a *wire.Answer) {
 	if a.Extra != nil {
-		q.r.learnAcked(p, a.Extra)
+		q.r.LearnAcked(p, a.Extra)
 	}
-	if a.Epoch != q.r.view.Epoch {
+	if a.Epoch != q.r.View.Epoch {
 		return // the round is asked again when the epoch is the same for both (V7)
 	}
 	i := slices.IndexFunc(q.rounds, func(r *round) bool { return r.id == a.ID })
@@ -151,9 +152,9 @@ func (q *reads) onAnswer(p *peer, a *wire.Answer) {
 // has reports whether a peer's clock is contained here. Learning wants it on disk as well.
 func (q *reads) has(r *round, extra *crdt.Clock) bool {
 	if r.learn {
-		return q.r.committed().Includes(extra)
+		return q.r.Committed().Includes(extra)
 	}
-	return q.r.content().Includes(extra)
+	return q.r.Content().Includes(extra)
 }
 
 // checkRounds answers the reads whose clocks are contained by now.
@@ -173,7 +174,7 @@ func (q *reads) checkRound(r *round) {
 			r.answers[i].extra = nil
 		}
 	}
-	answered := func(p *peer) bool { return q.answered(r, p) }
+	answered := func(p *replica.Peer) bool { return q.answered(r, p) }
 	if r.learn {
 		q.learned = q.learned || q.sets.Taught(answered)
 		return
@@ -181,7 +182,7 @@ func (q *reads) checkRound(r *round) {
 	keep := r.ops[:0]
 	for _, o := range r.ops {
 		if !o.Done() && q.sets.Agreed(o.level, answered) {
-			q.ops.endRead(o, q.r.store.View(o.key))
+			q.ops.endRead(o, q.r.Store.View(o.key))
 		}
 		if !o.Done() {
 			keep = append(keep, o)
@@ -193,9 +194,9 @@ func (q *reads) checkRound(r *round) {
 
 // answered reports whether what a peer has told is contained here by now. The own replica is asked
 // as nil.
-func (q *reads) answered(r *round, p *peer) bool {
+func (q *reads) answered(r *round, p *replica.Peer) bool {
 	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
-		return a.from == p && (a.extra == nil || !r.learn && q.r.cfg.Defects.ReadWithoutCatchUp)
+		return a.from == p && (a.extra == nil || !r.learn && q.r.Cfg.Defects.ReadWithoutCatchUp)
 	})
 }
 
@@ -250,7 +251,7 @@ func (q *reads) retry() {
 func (q *reads) restart() {
 	for _, r := range q.rounds {
 		if r.sent {
-			r.id, r.answers, r.tries = q.r.nextQuestion(), nil, 0
+			r.id, r.answers, r.tries = q.r.NextQuestion(), nil, 0
 			q.askRound(r)
 		}
 	}
@@ -269,7 +270,7 @@ func (q *reads) take(goes func(*op) bool) (taken []*op) {
 
 // learn begins to catch up, by a round that asks all.
 func (q *reads) learn() {
-	q.rounds = append(q.rounds, &round{id: q.r.nextQuestion(), learn: true, sent: true})
+	q.rounds = append(q.rounds, &round{id: q.r.NextQuestion(), learn: true, sent: true})
 }
 
 // drop forgets the reads; they have been answered.
@@ -288,7 +289,7 @@ func (q *reads) skipLearning() { q.learned = true }
 func (q *reads) taught() bool { return q.learned }
 
 // due reports whether it is time to ask again.
-func (q *reads) due() bool { return q.r.due(&q.at) }
+func (q *reads) due() bool { return q.r.Due(&q.at) }
 
 // deadline is when to ask again; zero: never.
 func (q *reads) deadline() time.Time { return q.at }

@@ -6,12 +6,13 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/repair"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // repairs is the repairs of one space by which this replica gets what no log has any more.
 type repairs struct {
-	*replica
+	*replica.Replica
 	intake  *intake
 	puller  *repair.Puller
 	alarmAt time.Time // digest alarms before this are not acted upon
@@ -26,7 +27,7 @@ var (
 )
 
 func newPuller(r *repairs) *repair.Puller {
-	cfg, st := &r.cfg, &r.stats
+	cfg, st := &r.Cfg, &r.Counters
 	return repair.NewPuller(repair.Env{
 		Limits: repair.Limits{
 			FrameMax: cfg.FrameMax, PieceWindow: cfg.PieceWindow, SuppliersMax: cfg.SuppliersMax,
@@ -36,21 +37,21 @@ func newPuller(r *repairs) *repair.Puller {
 			DonorsReplaced: &st.DonorsReplaced, RepairAlarms: &st.RepairAlarms, SketchCells: &st.SketchCells,
 			SketchesFailed: &st.SketchesFailed, RangeRepairs: &st.RangeRepairs,
 		},
-		Host: repairHost{r}, Line: repairHost{r}, Rand: r.rng, Store: r.store, TrustSketch: cfg.Defects.TrustSketch,
+		Host: repairHost{r}, Line: repairHost{r}, Rand: r.Rng, Store: r.Store, TrustSketch: cfg.Defects.TrustSketch,
 	})
 }
 
 // Now is the time of the step.
-func (h repairHost) Now() time.Time { return h.r.now }
+func (h repairHost) Now() time.Time { return h.r.Now }
 
 // RetryAt is when to ask again after so many vain tries.
-func (h repairHost) RetryAt(tries int) time.Time { return h.r.now.Add(h.r.backoff(tries)) }
+func (h repairHost) RetryAt(tries int) time.Time { return h.r.Now.Add(h.r.Backoff(tries)) }
 
 // Suppliers are the voters among the peers, the reachable ones first.
 func (h repairHost) Suppliers() (out []repair.Supplier) {
-	for _, p := range h.r.favoured(h.r.peers, false) {
-		if p.voter {
-			out = append(out, repair.Supplier{ID: p.id, Reachable: p.reachable})
+	for _, p := range h.r.Favoured(h.r.Peers, false) {
+		if p.Voter {
+			out = append(out, repair.Supplier{ID: p.Id, Reachable: p.Reachable})
 		}
 	}
 	return out
@@ -58,83 +59,85 @@ func (h repairHost) Suppliers() (out []repair.Supplier) {
 
 // Progress is how messages in parts get on between a peer and this replica.
 func (h repairHost) Progress(of crdt.Origin, session uint64) repair.Progress {
-	p := h.r.peer(of)
+	p := h.r.Peer(of)
 	if p == nil {
 		return repair.Progress{}
 	}
-	flow, open := p.coming.Coming()
+	flow, open := p.Coming.Coming()
 	return repair.Progress{
-		Moved: p.flows.Moved() + p.coming.Moved(), Coming: flow, Open: open, Carries: p.flows.Carries(session),
+		Moved: p.Flows.Moved() + p.Coming.Moved(), Coming: flow, Open: open, Carries: p.Flows.Carries(session),
 	}
 }
 
 // Malformed notes that what a peer sent makes no sense.
 func (h repairHost) Malformed(from crdt.Origin) {
-	if p := h.r.peer(from); p != nil {
-		h.r.malformed(p)
+	if p := h.r.Peer(from); p != nil {
+		h.r.Malformed(p)
 	}
 }
 
 // Broken notes that a repair has ended without its end.
 func (h repairHost) Broken(from crdt.Origin, began time.Time) {
-	h.r.stats.RepairsBroken++
+	h.r.Counters.RepairsBroken++
 	h.r.tell(from, effect.RepairBroken, 0, began)
 }
 
 // Pull asks a donor to begin.
 func (h repairHost) Pull(to crdt.Origin, session uint64, content *crdt.Clock) {
-	h.send(to, &wire.Pull{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Content: content})
+	h.send(to, &wire.Pull{Epoch: h.r.View.Epoch, Space: h.r.Id, Session: session, Content: content})
 }
 
 // MoreCells asks for cells of the donor's sketch.
 func (h repairHost) MoreCells(to crdt.Origin, session, key uint64, from, count uint32) {
 	h.send(to, &wire.MoreCells{
-		Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, Key: key, From: from, Count: count,
+		Epoch: h.r.View.Epoch, Space: h.r.Id, Session: session, Key: key, From: from, Count: count,
 	})
 }
 
 // Ask asks about dots.
 func (h repairHost) Ask(to crdt.Origin, session uint64, id uint32, kind repair.Kind, dots *crdt.Clock, sizes []uint64) {
 	h.send(to, &wire.FetchItems{
-		Epoch: h.r.view.Epoch, Space: h.r.id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes,
+		Epoch: h.r.View.Epoch, Space: h.r.Id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes,
 	})
 }
 
 // Done tells a donor that it need not keep the session any more.
 func (h repairHost) Done(to crdt.Origin, session uint64) {
-	h.send(to, &wire.Done{Epoch: h.r.view.Epoch, Space: h.r.id, Session: session})
+	h.send(to, &wire.Done{Epoch: h.r.View.Epoch, Space: h.r.Id, Session: session})
 }
 
 func (h repairHost) send(to crdt.Origin, msg wire.Message) {
-	if p := h.r.peer(to); p != nil {
-		h.r.send(p, effect.Prompt, msg)
+	if p := h.r.Peer(to); p != nil {
+		h.r.Send(p, effect.Prompt, msg)
 	}
 }
 
 // begin begins a repair; union: the clocks are equal and the digests are not.
-func (r *repairs) begin(p *peer, union bool) {
-	r.puller.Begin(p.id, union)
-	r.tell(p.id, effect.RepairBegan, 0, r.now)
+func (r *repairs) begin(p *replica.Peer, union bool) {
+	r.puller.Begin(p.Id, union)
+	r.tell(p.Id, effect.RepairBegan, 0, r.Now)
 }
 
-func (r *repairs) onHead(p *peer, msg *wire.Head) {
-	r.take(r.puller.OnHead(p.id, msg.Session, msg.Clock, msg.Digest, msg.Items))
+func (r *repairs) onHead(p *replica.Peer, msg *wire.Head) {
+	r.take(r.puller.OnHead(p.Id, msg.Session, msg.Clock, msg.Digest, msg.Items))
 }
 
-func (r *repairs) onCells(p *peer, msg *wire.Cells) {
-	r.take(r.puller.OnCells(p.id, msg.Session, repair.Cells{Key: msg.Key, From: msg.From, Cells: msg.Cells}))
+func (r *repairs) onCells(p *replica.Peer, msg *wire.Cells) {
+	r.take(r.puller.OnCells(p.Id, msg.Session, repair.Cells{Key: msg.Key, From: msg.From, Cells: msg.Cells}))
 }
 
-func (r *repairs) onItems(p *peer, msg *wire.Items) {
+func (r *repairs) onItems(p *replica.Peer, msg *wire.Items) {
 	a := repair.Answer{ID: msg.ID, UpTo: msg.UpTo, Names: msg.Names, Sums: msg.Sums, Items: msg.Items}
-	r.take(r.puller.OnItems(p.id, msg.Session, a))
+	r.take(r.puller.OnItems(p.Id, msg.Session, a))
 }
 
-func (r *repairs) onRefuse(p *peer, msg *wire.Refuse) { r.take(r.puller.OnRefuse(p.id, msg.Session)) }
+func (r *repairs) onRefuse(p *replica.Peer, msg *wire.Refuse) {
+	r.take(r.puller.OnRefuse(p.Id, msg.Session))
+}
 
 // onTime goes on with the repair that runs.
 func (r *repairs) onTime() {
-	if at := r.puller.Deadline(); r.puller.Running() && !r.now.Before(at) {
+	if at := r.puller.Deadline(); r.puller.Running() && !r.Now.Before(at) {
 		r.take(r.puller.OnTime())
 	}
 }
@@ -144,63 +147,63 @@ func (r *repairs) take(g *repair.Staged) {
 	if g == nil {
 		return
 	}
-	p := r.peer(g.From)
+	p := r.Peer(g.From)
 	if g.Union {
 		r.unite(p, g)
 		return
 	}
-	if g.Merge(r.rep, &r.ch) != nil {
-		r.ch.Reset()
-		r.malformed(p)
+	if g.Merge(r.Items, &r.Changes) != nil {
+		r.Changes.Reset()
+		r.Malformed(p)
 		repairHost{r}.Broken(g.From, g.Since)
 		return
 	}
 	r.repaired(g)
-	r.absorb()
-	r.learnContent(p, g.Clock)
+	r.Absorb()
+	r.LearnContent(p, g.Clock)
 	r.intake.release()
 	// What the donor has got since comes from its log. The donor may lack what is here.
-	r.tellClock(p, true)
+	r.TellClock(p, true)
 }
 
 func (r *repairs) repaired(g *repair.Staged) {
-	r.stats.Repairs++
+	r.Counters.Repairs++
 	r.tell(g.From, effect.RepairDone, g.Count, g.Since)
 }
 
 // unite adds what an equal clock's store has and this one lost. If this replica has moved on, lost
 // items cannot be told from removed ones any more: then the next alarm tries again.
-func (r *repairs) unite(p *peer, g *repair.Staged) {
+func (r *repairs) unite(p *replica.Peer, g *repair.Staged) {
 	items := g.Items()
 	r.agree(p, items)
-	if !g.Clock.Equal(r.content()) {
+	if !g.Clock.Equal(r.Content()) {
 		repairHost{r}.Broken(g.From, g.Since)
 		return
 	}
-	r.rep.Union(items, &r.ch)
+	r.Items.Union(items, &r.Changes)
 	r.repaired(g)
-	r.absorb()
+	r.Absorb()
 }
 
 // agree sees that one dot stands for one item: of two that differ, both sides keep the one whose
 // hash is lower. It is right whatever has happened since, for both are alive.
-func (r *repairs) agree(from *peer, items []crdt.Item) {
-	lower, differ := r.store.Yield(items, &r.ch)
-	r.absorb() // first out, then in: for the disk they are one row
-	r.rep.Union(lower, &r.ch)
-	r.absorb()
-	r.stats.Diverged += uint64(len(differ))
+func (r *repairs) agree(from *replica.Peer, items []crdt.Item) {
+	lower, differ := r.Store.Yield(items, &r.Changes)
+	r.Absorb() // first out, then in: for the disk they are one row
+	r.Items.Union(lower, &r.Changes)
+	r.Absorb()
+	r.Counters.Diverged += uint64(len(differ))
 	for _, d := range differ[:min(len(differ), divergedMax)] {
-		if it, ok := r.store.Item(d); ok {
-			r.eff.Diverged = append(r.eff.Diverged, effect.Divergence{
-				Space: r.id, Peer: from.id, Dot: d, Key: it.Key, Dots: len(differ),
+		if it, ok := r.Store.Item(d); ok {
+			r.Eff.Diverged = append(r.Eff.Diverged, effect.Divergence{
+				Space: r.Id, Peer: from.Id, Dot: d, Key: it.Key, Dots: len(differ),
 			})
 		}
 	}
 }
 
 // onLogTruncated starts a repair from the peer, because the peer's log cannot help.
-func (r *repairs) onLogTruncated(p *peer) {
+func (r *repairs) onLogTruncated(p *replica.Peer) {
 	if !r.puller.Running() {
 		r.begin(p, false)
 	}
@@ -208,28 +211,28 @@ func (r *repairs) onLogTruncated(p *peer) {
 
 // alarm counts a state that should be impossible, and repairs it by union (R5). It tells the peer,
 // so that the peer does the same.
-func (r *repairs) alarm(p *peer) {
-	if r.now.Before(r.alarmAt) {
+func (r *repairs) alarm(p *replica.Peer) {
+	if r.Now.Before(r.alarmAt) {
 		return
 	}
-	l := p.link(r.id)
-	if r.now.Before(l.alarmAt) {
+	l := p.Link(r.Id)
+	if r.Now.Before(l.AlarmAt) {
 		return
 	}
-	r.alarmAt = r.now.Add(2 * r.cfg.GossipInterval)
+	r.alarmAt = r.Now.Add(2 * r.Cfg.GossipInterval)
 	// what did not help is tried ever more rarely
-	l.alarmAt = r.now.Add(2 * r.cfg.GossipInterval << min(l.alarms, alarmsMax))
-	l.alarms++
-	r.stats.DigestAlarms++
-	r.sendStatus(p, false)
+	l.AlarmAt = r.Now.Add(2 * r.Cfg.GossipInterval << min(l.Alarms, alarmsMax))
+	l.Alarms++
+	r.Counters.DigestAlarms++
+	r.SendStatus(p, false)
 	if !r.puller.Running() {
 		r.begin(p, true)
 	}
 }
 
 func (r *repairs) tell(peer crdt.Origin, state effect.RepairState, items uint64, since time.Time) {
-	r.eff.Repairs = append(r.eff.Repairs, effect.Repair{
-		Space: r.id, Peer: peer, State: state, Items: items, Took: r.now.Sub(since),
+	r.Eff.Repairs = append(r.Eff.Repairs, effect.Repair{
+		Space: r.Id, Peer: peer, State: state, Items: items, Took: r.Now.Sub(since),
 	})
 }
 

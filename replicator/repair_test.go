@@ -45,9 +45,9 @@ func apart(t *testing.T, cfg settings.Config, same, differ int) *world {
 	}
 	w.net = nil
 	for _, n := range w.nodes {
-		n.m.site.stats = effect.Stats{}
+		n.m.site.Counters = effect.Stats{}
 		// what was to be pushed would come after all
-		n.m.site.peers[0].flows, *n.m.spaces[keyspace.Volatile].pusher.outbox() = push.Flows{}, push.Outbox{}
+		n.m.site.Peers[0].Flows, *n.m.spaces[keyspace.Volatile].pusher.outbox() = push.Flows{}, push.Outbox{}
 	}
 	return w
 }
@@ -254,7 +254,7 @@ func joiner(t *testing.T, n, items int, cfg settings.Config) (*world, *node) {
 	w.advance(20 * time.Second)
 	w.same()
 	for _, x := range w.nodes {
-		x.m.site.stats = effect.Stats{}
+		x.m.site.Counters = effect.Stats{}
 	}
 	return w, w.start(crdt.Origin(n+1), nil, uint64(n+1))
 }
@@ -266,7 +266,7 @@ func (w *world) let(j *node, n int) {
 			ids = append(ids, crdt.Origin(i+1))
 		}
 	}
-	w.install(viewOf(j.m.site.view.Epoch+2, ids...).with(j.id))
+	w.install(with(viewOf(j.m.site.View.Epoch+2, ids...), j.id))
 }
 
 // R4: one donor names the dots, others supply payloads too.
@@ -325,7 +325,7 @@ func TestDonorsAndHelpersThatDieAreReplaced(t *testing.T) {
 		}
 		w.let(j, 3)
 		w.advance(4 * time.Second)
-		st := j.m.site.stats
+		st := j.m.site.Counters
 		if got := j.m.Snapshot(keyspace.Volatile).Len(); got != 6000 || st.Repairs != 1 {
 			t.Fatalf("donor %v: %d items, %+v", donor, got, st)
 		}
@@ -352,7 +352,7 @@ func TestHelperThatBringsOtherItemsIsFoundOut(t *testing.T) {
 	w.let(j, 3)
 	w.advance(20 * time.Second)
 	w.same()
-	if st := j.m.site.stats; spoilt == 0 || st.RepairAlarms != 1 || st.Repairs == 0 || st.RangeRepairs > 0 {
+	if st := j.m.site.Counters; spoilt == 0 || st.RepairAlarms != 1 || st.Repairs == 0 || st.RangeRepairs > 0 {
 		t.Fatalf("%d spoilt, %+v", spoilt, st)
 	}
 }
@@ -381,7 +381,7 @@ func TestRepairThatBreaksIsTold(t *testing.T) {
 	if last := j.fetched[len(j.fetched)-1]; last.State != effect.RepairDone || last.Items != 2500 || last.Peer != 1 {
 		t.Errorf("told %+v", last)
 	}
-	if st := j.m.site.stats; st.RepairsBroken == 0 || st.Repairs != 1 {
+	if st := j.m.site.Counters; st.RepairsBroken == 0 || st.Repairs != 1 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -412,7 +412,7 @@ func TestHostileDonorIsLeft(t *testing.T) {
 		w.let(j, 3)
 		w.advance(10 * time.Second)
 		w.same()
-		if st := j.m.site.stats; hostile == 0 || st.Malformed == 0 || st.DonorsReplaced == 0 || st.Repairs == 0 {
+		if st := j.m.site.Counters; hostile == 0 || st.Malformed == 0 || st.DonorsReplaced == 0 || st.Repairs == 0 {
 			t.Errorf("%s: %+v", name, st)
 		}
 	}
@@ -431,7 +431,7 @@ func TestDonorThatSaysLessThanItGivesIsLeft(t *testing.T) {
 	w.let(j, 2)
 	w.advance(10 * time.Second)
 	w.same()
-	if st := j.m.site.stats; st.Malformed == 0 || st.DonorsReplaced == 0 {
+	if st := j.m.site.Counters; st.Malformed == 0 || st.DonorsReplaced == 0 {
 		t.Fatalf("%+v", st)
 	}
 }
@@ -449,9 +449,9 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	w.mendAll()
 	for i, n := range w.nodes {
 		s := n.m.spaces[keyspace.Volatile]
-		s.repairs.puller.Begin(n.m.site.peers[0].id, false)
+		s.repairs.puller.Begin(n.m.site.Peers[0].Id, false)
 		w.net = append(w.net, packet{
-			n.id, w.nodes[1-i].id, effect.Prompt, n.m.site.eff.Send[len(n.m.site.eff.Send)-1].Msg,
+			n.id, w.nodes[1-i].id, effect.Prompt, n.m.site.Eff.Send[len(n.m.site.Eff.Send)-1].Msg,
 		})
 	}
 	w.quiet()
@@ -503,9 +503,9 @@ func TestGiftsThatNobodyAskedForAreDropped(t *testing.T) {
 	} {
 		b.step(Receive{2, msg})
 	}
-	if got, _ := pull.Session(); got != session || b.m.site.stats.SketchCells > 0 ||
+	if got, _ := pull.Session(); got != session || b.m.site.Counters.SketchCells > 0 ||
 		b.m.Snapshot(keyspace.Volatile).Digest() != before {
-		t.Fatalf("%v took it: %d cells", b.m, b.m.site.stats.SketchCells)
+		t.Fatalf("%v took it: %d cells", b.m, b.m.site.Counters.SketchCells)
 	}
 	w.drop = func(packet) bool { return false }
 	w.meet()
@@ -522,9 +522,9 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 		{Key: 1, Count: 64}, {Key: 2, Count: 64}, {Key: 1, From: 1 << 31, Count: 1 << 31}, {Key: 1, Count: 1<<20 + 1},
 	} {
 		m.Epoch, m.Session = 1, 9
-		before := a.m.site.stats.Malformed
+		before := a.m.site.Counters.Malformed
 		a.step(Receive{2, m})
-		if refused := a.m.site.stats.Malformed > before; refused != (i > 0) {
+		if refused := a.m.site.Counters.Malformed > before; refused != (i > 0) {
 			t.Errorf("%v: refused %v", m, refused)
 		}
 	}
@@ -532,7 +532,7 @@ func TestDonorBoundsWhatItMakes(t *testing.T) {
 		t.Fatalf("%d donations", d.Len())
 	}
 	a.step(Receive{2, &wire.Done{Epoch: 1, Session: 9}})
-	if a.m.donating.donors.Len() != 0 || a.m.site.stats.Donated != 1 {
+	if a.m.donating.donors.Len() != 0 || a.m.site.Counters.Donated != 1 {
 		t.Fatal("it is kept")
 	}
 }

@@ -126,21 +126,22 @@ func TestRepairComesFromOnePinnedMoment(t *testing.T) {
 	w.drop = func(p packet) bool { _, push := p.msg.(*wire.Push); return push }
 	a.step(Reachable{2, true})
 	changes := 0
-	for i := 0; i < 10_000 && b.m.site.stats.Repairs == 0; i++ {
+	for i := 0; i < 10_000 && b.m.site.Counters.Repairs == 0; i++ {
 		if len(w.net) == 0 {
 			w.advance(50 * time.Millisecond)
 			continue
 		}
 		w.deliver(0)
-		if a.m.donating.donors.Len() > 0 && b.m.site.stats.Repairs == 0 && changes < 20 {
+		if a.m.donating.donors.Len() > 0 && b.m.site.Counters.Repairs == 0 && changes < 20 {
 			a.take("s", elem(59-changes), quorum.Local) // the donor tells this element last
 			a.put("s", elem(60+changes), quorum.Local)
 			changes++
 		}
 	}
-	if changes < 5 || b.m.site.stats.Repairs != 1 || b.m.site.stats.RepairsBroken+b.m.site.stats.RepairAlarms != 0 {
+	if changes < 5 || b.m.site.Counters.Repairs != 1 ||
+		b.m.site.Counters.RepairsBroken+b.m.site.Counters.RepairAlarms != 0 {
 		t.Fatalf("%d changes, %d repairs, %d broken, %d alarms",
-			changes, b.m.site.stats.Repairs, b.m.site.stats.RepairsBroken, b.m.site.stats.RepairAlarms)
+			changes, b.m.site.Counters.Repairs, b.m.site.Counters.RepairsBroken, b.m.site.Counters.RepairAlarms)
 	}
 	b.wantSet("s", pinned...)
 	w.drop = func(packet) bool { return false }
@@ -171,7 +172,7 @@ func TestJoinerThatIsNotFinishedNeitherDonatesNorAcks(t *testing.T) {
 	w.quiet()
 	j := w.start(3, nil, 3)
 	w.drop = func(p packet) bool { _, piece := p.msg.(*wire.Items); return piece }
-	w.install(viewOf(2, 1, 2).with(3))
+	w.install(with(viewOf(2, 1, 2), 3))
 	w.advance(2 * time.Second)
 	var acks []string
 	w.log = func(format string, args ...any) {
@@ -217,7 +218,7 @@ func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
 		for d, it := range full.disk.items {
 			if !strings.Contains(it.Path, elem) {
 				r.items[d] = it
-				r.digest = r.digest.Plus(full.m.spaces[keyspace.Durable].store.Hash(&it))
+				r.digest = r.digest.Plus(full.m.spaces[keyspace.Durable].Store.Hash(&it))
 			}
 		}
 		return r
@@ -229,8 +230,8 @@ func TestEqualClocksWithDifferentDigestsAreRepairedByUnion(t *testing.T) {
 	a.wantSet("d/s", "x", "y")
 	b.wantSet("d/s", "x", "y")
 	w.same()
-	if a.m.site.stats.DigestAlarms == 0 || b.m.site.stats.DigestAlarms == 0 {
-		t.Fatalf("no alarm: %+v", a.m.site.stats)
+	if a.m.site.Counters.DigestAlarms == 0 || b.m.site.Counters.DigestAlarms == 0 {
+		t.Fatalf("no alarm: %+v", a.m.site.Counters)
 	}
 }
 
@@ -257,11 +258,11 @@ func TestRepairThatDoesNotAddUpIsNotTaken(t *testing.T) {
 	}
 	w.advance(5 * time.Second)
 	// by the kept sketch, by another one, by ranges; then all is fetched
-	if st := b.m.site.stats; st.RepairAlarms != 3 || st.RangeRepairs != 1 {
+	if st := b.m.site.Counters; st.RepairAlarms != 3 || st.RangeRepairs != 1 {
 		t.Fatalf("%d spoilt, %+v", spoilt, st)
 	}
-	if b.m.site.stats.Repairs != 1 || len(b.set("s")) != 41 {
-		t.Fatalf("%d elements, %+v", len(b.set("s")), b.m.site.stats)
+	if b.m.site.Counters.Repairs != 1 || len(b.set("s")) != 41 {
+		t.Fatalf("%d elements, %+v", len(b.set("s")), b.m.site.Counters)
 	}
 	w.same()
 }
@@ -348,8 +349,8 @@ func TestGroupLargerThanAPeerTakesComesWholeByRepair(t *testing.T) {
 	id := w.seq
 	w.advance(4 * time.Second)
 	a.want(id, nil)
-	if len(b.changes) != 1 || len(elems(t, b.changes[0].Reader)) != 300 || b.m.site.stats.Repairs != 1 {
-		t.Fatalf("%d changes seen, %+v", len(b.changes), b.m.site.stats)
+	if len(b.changes) != 1 || len(elems(t, b.changes[0].Reader)) != 300 || b.m.site.Counters.Repairs != 1 {
+		t.Fatalf("%d changes seen, %+v", len(b.changes), b.m.site.Counters)
 	}
 }
 
@@ -361,12 +362,12 @@ func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
 	w.quiet()
 	a.want(x, nil)
 	j := w.start(3, nil, 3)
-	j.step(Install{viewOf(2, 1, 2).with(3)})
+	j.step(Install{with(viewOf(2, 1, 2), 3)})
 	j.want(j.take("s", "x", quorum.Local), ErrLearner)
 	j.want(j.put("s", "y", quorum.Local), ErrLearner)
 	j.want(j.get("s", quorum.Majority), ErrLearner)
 	j.want(j.get("s", quorum.Local), nil)
-	w.install(viewOf(2, 1, 2).with(3))
+	w.install(with(viewOf(2, 1, 2), 3))
 	w.advance(5 * time.Second)
 	if !j.joined {
 		t.Fatal("it has not caught up")

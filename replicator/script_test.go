@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
 
@@ -112,7 +113,7 @@ func (s *script) id(word string) crdt.Origin {
 
 func (s *script) view(w []string) error {
 	epoch, err := strconv.ParseUint(w[1], 10, 64)
-	v := View{Epoch: epoch}
+	v := replica.View{Epoch: epoch}
 	for _, word := range w[2:] {
 		disks, isDisks := strings.CutPrefix(word, "disks=")
 		switch {
@@ -138,8 +139,8 @@ func (s *script) view(w []string) error {
 	return err
 }
 
-func (s *script) peerOf(id crdt.Origin) Peer {
-	p := Peer{ID: id}
+func (s *script) peerOf(id crdt.Origin) replica.Member {
+	p := replica.Member{ID: id}
 	for _, n := range s.nodes {
 		if n.id == id {
 			p.Disk = n.diskID

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
@@ -22,14 +23,14 @@ import (
 // Invariants: there is no goal once the installed view is settled; reports are of epochs above the
 // newest unsettled view's (V7).
 type settlement struct {
-	r       *replica
+	r       *replica.Replica
 	acks    *pusher
 	gaps    *gaps
 	restart func() // asks anew what quorums are asked: they have changed
 
 	chain   quorum.Chain
 	reports quorum.Reports
-	sets    quorum.Joint[*peer] // whose quorums count
+	sets    quorum.Joint[*replica.Peer] // whose quorums count
 	attempt attempt
 	at      time.Time // when to ask again
 }
@@ -42,19 +43,19 @@ type attempt struct {
 	tries int
 }
 
-func newSettlement(r *replica, acks *pusher, gaps *gaps, restart func()) settlement {
+func newSettlement(r *replica.Replica, acks *pusher, gaps *gaps, restart func()) settlement {
 	return settlement{r: r, acks: acks, gaps: gaps, restart: restart}
 }
 
 // quorums returns whose quorums count. It follows the views.
-func (t *settlement) quorums() *quorum.Joint[*peer] { return &t.sets }
+func (t *settlement) quorums() *quorum.Joint[*replica.Peer] { return &t.sets }
 
 // unsettled returns the views that may not be settled. It follows the views.
 func (t *settlement) unsettled() *quorum.Chain { return &t.chain }
 
 // onTime asks again, when it is time to.
 func (t *settlement) onTime() {
-	if t.r.due(&t.at) {
+	if t.r.Due(&t.at) {
 		t.retry()
 	}
 }
@@ -65,7 +66,7 @@ func (t *settlement) deadline() time.Time { return t.at }
 // leave forgets everything, when this replica is no member any more.
 func (t *settlement) leave() {
 	t.chain, t.reports, t.attempt, t.at = quorum.Chain{}, quorum.Reports{}, attempt{}, time.Time{}
-	t.sets = quorum.Joint[*peer]{}
+	t.sets = quorum.Joint[*replica.Peer]{}
 }
 
 func (t *settlement) check() error {
@@ -77,7 +78,7 @@ func (t *settlement) check() error {
 
 // pastSets returns the sets of the unsettled views, the newest first.
 func (t *settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
-	self, others := quorum.Member{ID: t.r.cfg.Self, Disk: t.r.cfg.Disk}, t.r.members()
+	self, others := quorum.Member{ID: t.r.Cfg.Self, Disk: t.r.Cfg.Disk}, t.r.Members()
 	for _, past := range t.chain.Pasts() {
 		out = append(out, quorum.SetOf(past, self, others))
 	}
@@ -87,26 +88,28 @@ func (t *settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
 // refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has
 // changed.
 func (t *settlement) refreshSets() {
-	newest := quorum.Set[*peer]{Epoch: t.r.view.Epoch, Size: len(t.r.view.Voters), Self: t.r.voter, Newest: true}
-	for _, p := range t.r.peers {
-		if p.voter {
+	newest := quorum.Set[*replica.Peer]{
+		Epoch: t.r.View.Epoch, Size: len(t.r.View.Voters), Self: t.r.Voter, Newest: true,
+	}
+	for _, p := range t.r.Peers {
+		if p.Voter {
 			newest.Peers = append(newest.Peers, p)
 		}
 	}
-	sets := []quorum.Set[*peer]{newest}
+	sets := []quorum.Set[*replica.Peer]{newest}
 	for _, past := range t.pastSets() {
-		sets = append(sets, quorum.Resolve(past, t.r.peer))
+		sets = append(sets, quorum.Resolve(past, t.r.Peer))
 	}
 	t.sets.Replace(t.chain.Complete(), sets)
-	t.r.noteAcks()
+	t.r.NoteAcks()
 }
 
 // follow follows the machine's view. prev is the one before, with Epoch 0 when there was none.
-func (t *settlement) follow(prev, v View) {
+func (t *settlement) follow(prev, v replica.View) {
 	c := &t.chain
-	c.Install(v.Epoch, v.voterIDs())
+	c.Install(v.Epoch, v.VoterIDs())
 	if prev.Epoch != 0 {
-		c.Add(quorum.PastView{Epoch: prev.Epoch, Voters: prev.voterIDs()})
+		c.Add(quorum.PastView{Epoch: prev.Epoch, Voters: prev.VoterIDs()})
 	}
 	switch {
 	case len(v.Voters) == 0:
@@ -114,7 +117,7 @@ func (t *settlement) follow(prev, v View) {
 		// for.
 		t.becomeSettled(v.Epoch)
 	case prev.Epoch != 0:
-	case v.Founded && t.r.id == keyspace.Durable && len(v.LastDisks) > 0:
+	case v.Founded && t.r.Id == keyspace.Durable && len(v.LastDisks) > 0:
 		c.Found(v.LastDisks)
 	case v.Founded:
 		t.becomeSettled(v.Epoch)
@@ -122,37 +125,37 @@ func (t *settlement) follow(prev, v View) {
 	t.attempt = attempt{}
 	t.refreshSets()
 	t.reports.Forget(c.Since())
-	t.reports.Set(t.r.cfg.Self, v.Epoch, t.r.committed().Clone())
-	for _, p := range t.r.peers {
+	t.reports.Set(t.r.Cfg.Self, v.Epoch, t.r.Committed().Clone())
+	for _, p := range t.r.Peers {
 		t.report(p, wire.Report{Ask: !c.Complete()}, false, false)
 	}
 	switch {
 	case c.Unsettled():
-		t.at = t.r.now.Add(t.r.cfg.RetryInterval)
+		t.at = t.r.Now.Add(t.r.Cfg.RetryInterval)
 	// another has said so before this replica had the view
-	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.r.id == keyspace.Durable):
+	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.r.Id == keyspace.Durable):
 		t.at = time.Time{}
-		t.r.eff.Settled = append(t.r.eff.Settled, effect.Settlement{Space: t.r.id, Epoch: v.Epoch})
+		t.r.Eff.Settled = append(t.r.Eff.Settled, effect.Settlement{Space: t.r.Id, Epoch: v.Epoch})
 	}
 }
 
 // report tells what this replica has acknowledged, and with msg what it asks. It sends the clock
 // itself only to a peer that has another one, and that asks for it: whole. known says that the peer
 // asks for the views, too.
-func (t *settlement) report(p *peer, msg wire.Report, whole, known bool) {
-	msg.Epoch, msg.Space, msg.Disk = t.r.view.Epoch, t.r.id, t.r.cfg.Disk
-	msg.Serves, msg.Hash, msg.Settled = t.r.answers(), t.r.committed().Hash(), t.chain.Settled()
+func (t *settlement) report(p *replica.Peer, msg wire.Report, whole, known bool) {
+	msg.Epoch, msg.Space, msg.Disk = t.r.View.Epoch, t.r.Id, t.r.Cfg.Disk
+	msg.Serves, msg.Hash, msg.Settled = t.r.Answers(), t.r.Committed().Hash(), t.chain.Settled()
 	if whole {
-		msg.Acked = t.r.committed().Clone()
+		msg.Acked = t.r.Committed().Clone()
 	}
 	if t.chain.Unsettled() || known {
 		msg.Known = slices.Clone(t.chain.Known())
 	}
-	t.r.send(p, effect.Prompt, &msg)
+	t.r.Send(p, effect.Prompt, &msg)
 }
 
 // onReport takes what a member of an older view had acknowledged when it installed this one.
-func (t *settlement) onReport(p *peer, msg *wire.Report) {
+func (t *settlement) onReport(p *replica.Peer, msg *wire.Report) {
 	t.claim(msg.Settled)
 	before := len(t.chain.Known())
 	for _, k := range msg.Known {
@@ -164,25 +167,25 @@ func (t *settlement) onReport(p *peer, msg *wire.Report) {
 		t.acks.oweAcked()
 	}
 	clock := msg.Acked
-	if clock == nil && msg.Hash == t.r.contentHash() {
-		clock = t.r.content().Clone()
+	if clock == nil && msg.Hash == t.r.ContentHash() {
+		clock = t.r.Content().Clone()
 	}
 	if clock != nil {
-		t.reports.Add(p.id, msg.Epoch, clock)
+		t.reports.Add(p.Id, msg.Epoch, clock)
 		if msg.Serves {
-			t.r.learnAcked(p, clock)
+			t.r.LearnAcked(p, clock)
 		}
 	}
 	if wonder := clock == nil && t.chain.Unsettled(); msg.Ask || wonder {
 		// The clock behind a hash that is unknown here is asked for.
 		t.report(p, wire.Report{Ask: wonder, Whole: wonder}, msg.Ask && msg.Whole, msg.Ask)
 	}
-	t.r.noteAcks()
+	t.r.NoteAcks()
 }
 
 // claim takes another's word for an epoch being settled.
 func (t *settlement) claim(epoch uint64) {
-	if epoch > t.chain.Settled() && t.r.member {
+	if epoch > t.chain.Settled() && t.r.Member {
 		t.becomeSettled(epoch)
 	}
 }
@@ -195,7 +198,7 @@ func (t *settlement) becomeSettled(epoch uint64) {
 	t.restart()
 	if ended {
 		t.attempt.goal, t.at = nil, time.Time{}
-		t.r.eff.Settled = append(t.r.eff.Settled, effect.Settlement{Space: t.r.id, Epoch: t.r.view.Epoch, Lost: lost})
+		t.r.Eff.Settled = append(t.r.Eff.Settled, effect.Settlement{Space: t.r.Id, Epoch: t.r.View.Epoch, Lost: lost})
 	}
 }
 
@@ -210,35 +213,35 @@ func (t *settlement) majorityLost(epoch uint64) bool {
 // settle tries to find that the installed view is settled: what a majority of each older one has
 // reported, or all that are left of it (V4), is contained in a majority of the newest.
 func (t *settlement) settle() {
-	if !t.chain.Unsettled() || !t.chain.Complete() || !t.r.member {
+	if !t.chain.Unsettled() || !t.chain.Complete() || !t.r.Member {
 		return
 	}
 	if len(t.chain.Pasts()) == 0 {
-		t.becomeSettled(t.r.view.Epoch) // the voters are those of a settled view
+		t.becomeSettled(t.r.View.Epoch) // the voters are those of a settled view
 		return
 	}
 	a := &t.attempt
 	if a.goal == nil {
-		goal, ok := t.reports.Find(t.pastSets(), t.chain.Since(), t.r.cfg.Self)
+		goal, ok := t.reports.Find(t.pastSets(), t.chain.Since(), t.r.Cfg.Self)
 		if !ok {
 			return
 		}
 		a.goal, a.lost = goal.Clock, goal.Lost
 	}
-	contains := func(p *peer) bool {
+	contains := func(p *replica.Peer) bool {
 		if p == nil {
-			return t.r.acked().Includes(a.goal)
+			return t.r.Acked().Includes(a.goal)
 		}
-		return t.r.counts(p) && p.link(t.r.id).acked.Includes(a.goal)
+		return t.r.Counts(p) && p.Link(t.r.Id).Acked.Includes(a.goal)
 	}
 	if v := t.sets.Newest(); v.Tally(contains) >= v.Need(quorum.Majority) {
-		t.becomeSettled(t.r.view.Epoch)
+		t.becomeSettled(t.r.View.Epoch)
 		return
 	}
 	if contains(nil) {
 		if !a.told {
 			a.told = true
-			for _, p := range t.r.peers {
+			for _, p := range t.r.Peers {
 				t.report(p, wire.Report{}, false, false)
 			}
 		}
@@ -249,8 +252,8 @@ func (t *settlement) settle() {
 
 // fetchGoal asks the peers that reported it for what is missing here.
 func (t *settlement) fetchGoal() {
-	for _, p := range t.r.peers {
-		if clock := t.reports.Of(p.id); clock != nil {
+	for _, p := range t.r.Peers {
+		if clock := t.reports.Of(p.Id); clock != nil {
 			t.gaps.fetch(p, t.attempt.goal.Minus(t.attempt.goal.Minus(clock)))
 		}
 	}
@@ -263,12 +266,12 @@ func (t *settlement) retry() {
 		return
 	}
 	t.gaps.askAgain()
-	for _, p := range t.r.peers {
-		if t.reports.Of(p.id) == nil || !t.chain.Complete() || a.goal == nil || !t.r.counts(p) ||
-			!p.link(t.r.id).acked.Includes(a.goal) {
+	for _, p := range t.r.Peers {
+		if t.reports.Of(p.Id) == nil || !t.chain.Complete() || a.goal == nil || !t.r.Counts(p) ||
+			!p.Link(t.r.Id).Acked.Includes(a.goal) {
 			t.report(p, wire.Report{Ask: true}, true, false)
 		}
 	}
-	t.at = t.r.now.Add(t.r.backoff(a.tries))
+	t.at = t.r.Now.Add(t.r.Backoff(a.tries))
 	a.tries++
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // space is one of the two halves of a machine: a replica, and the owners of what is under way for
 // it.
 type space struct {
-	*replica
+	*replica.Replica
 	ops        *inflight
 	pusher     pusher
 	gaps       gaps
@@ -27,12 +28,12 @@ type space struct {
 	holding    holding
 }
 
-func newSpace(t *site, id keyspace.Space, ops *inflight) *space {
+func newSpace(t *replica.Site, id keyspace.Space, ops *inflight) *space {
 	s := &space{ops: ops}
-	s.replica = newReplica(t, id, s.settlement.unsettled())
-	r, sets := s.replica, s.settlement.quorums()
+	s.Replica = replica.New(t, id, s.settlement.unsettled())
+	r, sets := s.Replica, s.settlement.quorums()
 	s.pusher = newPusher(r)
-	s.repairs = repairs{replica: r, intake: &s.intake}
+	s.repairs = repairs{Replica: r, intake: &s.intake}
 	s.repairs.puller = newPuller(&s.repairs)
 	s.intake = newIntake(r, &s.pusher, s.repairs.puller)
 	s.gaps = newGaps(r, s.repairs.puller)
@@ -71,8 +72,8 @@ func (s *space) retryReads() {
 
 // askForGoals asks the peers what they hold, for the writes that changed nothing.
 func (s *space) askForGoals() {
-	s.askAll()
-	s.reads.arm(s.now.Add(s.cfg.RetryInterval))
+	s.AskAll()
+	s.reads.arm(s.Now.Add(s.Cfg.RetryInterval))
 }
 
 // restart asks everything again, because the quorums that count have changed.
@@ -83,34 +84,34 @@ func (s *space) restart() {
 
 // evaluate looks at what waits for clocks, after the step has moved some.
 func (s *space) evaluate() {
-	if s.moved && s.committed() == s.content() {
-		s.noteAcks() // the own replica's
+	if s.Moved && s.Committed() == s.Content() {
+		s.NoteAcks() // the own replica's
 	}
-	if s.moved || s.acksMoved {
+	if s.Moved || s.AcksMoved {
 		s.settlement.settle()
 		s.reads.checkRounds()
 	}
-	if s.moved {
+	if s.Moved {
 		s.compares.resume()
 	}
 }
 
 // finish sends what the step has made due.
 func (s *space) finish() {
-	s.persist()
+	s.Persist()
 	s.pusher.pushFresh()
-	if s.acksMoved {
+	if s.AcksMoved {
 		s.writes.complete()
 	}
 	s.pusher.sendAcks()
-	s.rest()
+	s.Rest()
 }
 
 // String prints the state on one line.
 func (s *space) String() string {
 	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
-		s.id, wire.ClockName(s.content()),
-		wire.ClockName(s.committed()), s.store.Len(), s.intake.waits(), s.reads.len(), s.chain.Settled())
+		s.Id, wire.ClockName(s.Content()),
+		wire.ClockName(s.Committed()), s.Store.Len(), s.intake.waits(), s.reads.len(), s.Chain.Settled())
 }
 
 // update carries out an update whose turn has come.
@@ -120,26 +121,26 @@ func (s *space) update(o *op, timeout time.Duration) {
 	var g crdt.Group
 	var err error
 	if o.forever {
-		g, err = s.rep.DeleteForever(o.key, &s.ch)
+		g, err = s.Items.DeleteForever(o.key, &s.Changes)
 	} else {
-		g, err = s.rep.Update(o.key, s.now.UnixNano(), mutate, &s.ch)
+		g, err = s.Items.Update(o.key, s.Now.UnixNano(), mutate, &s.Changes)
 	}
 	if err != nil {
-		s.ch.Reset()
+		s.Changes.Reset()
 		s.ops.finish(o, err)
 		return
 	}
 	if len(g) == 0 {
-		o.goal = s.content().Clone()
+		o.goal = s.Content().Clone()
 		if s.writes.awaitGoal(o, timeout) {
 			s.askForGoals()
 		}
 		return
 	}
-	s.absorb()
+	s.Absorb()
 	s.pusher.made(g)
 	o.seq = g.Last().Seq
-	if s.id == keyspace.Volatile && o.level == quorum.Local {
+	if s.Id == keyspace.Volatile && o.level == quorum.Local {
 		s.ops.finish(o, nil)
 		return
 	}
@@ -150,16 +151,16 @@ func (s *space) update(o *op, timeout time.Duration) {
 // onPersisted takes the disk's answer. Only now does what the batch held count (R7).
 func (s *space) onPersisted(id uint64, err error) {
 	if err != nil {
-		s.stats.StoreFailures++
-		clock, own := s.disk.Failed(s.now, id)
+		s.Counters.StoreFailures++
+		clock, own := s.Disk.Failed(s.Now, id)
 		s.writes.failLocal(own, err)
 		s.writes.tellUnstored(clock, err)
 		return
 	}
-	if !s.disk.Written(id) {
+	if !s.Disk.Written(id) {
 		return
 	}
-	s.noteAcks()
+	s.NoteAcks()
 	s.compares.hurry()
 	s.pusher.oweAcked()
 }
@@ -168,10 +169,10 @@ func (s *space) onPersisted(id uint64, err error) {
 // anything.
 func (s *space) took(g crdt.Group, err error) bool {
 	if err != nil || g == nil {
-		s.ch.Reset()
+		s.Changes.Reset()
 		return false
 	}
-	s.absorb()
+	s.Absorb()
 	s.pusher.made(g)
 	return true
 }
@@ -187,10 +188,10 @@ func (s *space) leave() {
 
 // sweep removes some of what no reader is shown, and reports whether there is more.
 func (s *space) sweep() (more bool) {
-	before := s.store.Len()
-	g, more, err := s.rep.Sweep(tidyItems, &s.ch)
+	before := s.Store.Len()
+	g, more, err := s.Items.Sweep(tidyItems, &s.Changes)
 	if s.took(g, err) {
-		s.stats.Swept += uint64(before - s.store.Len())
+		s.Counters.Swept += uint64(before - s.Store.Len())
 	}
 	return more && err == nil
 }

@@ -6,15 +6,16 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/subscription"
 )
 
 // subscriptions tells what changes. A key is followed in the space in which it lives; the other one
 // may hold a copy while it moves.
 type subscriptions struct {
-	*site
+	*replica.Site
 	subscription.Registry
-	replicas [keyspace.Count]*replica
+	replicas [keyspace.Count]*replica.Replica
 }
 
 // add registers, and tells what there is already.
@@ -27,8 +28,8 @@ func (b *subscriptions) add(in Subscribe) {
 	b.AddPrefix(in.ID, in.Prefix)
 	var keys []string
 	for _, r := range b.replicas {
-		for k := range r.store.Snapshot().Keys(in.Prefix) {
-			if r.owns(k) {
+		for k := range r.Store.Snapshot().Keys(in.Prefix) {
+			if r.Owns(k) {
 				keys = append(keys, k)
 			}
 		}
@@ -39,30 +40,30 @@ func (b *subscriptions) add(in Subscribe) {
 	}
 }
 
-// touch notes what a call of a store has changed.
-func (b *subscriptions) touch(r *replica) {
+// Touch notes what a call of a store has changed.
+func (b *subscriptions) Touch(r *replica.Replica) {
 	if !b.Any() {
 		return
 	}
 	some := false
-	for _, k := range r.ch.Keys {
-		some = r.owns(k) && b.Begin(k) || some
+	for _, k := range r.Changes.Keys {
+		some = r.Owns(k) && b.Begin(k) || some
 	}
 	if !some {
 		return
 	}
-	for _, it := range r.ch.Put {
-		if b.Marked(it.Key) && r.owns(it.Key) {
-			b.Came(it.Key, r.store.Hash(it))
+	for _, it := range r.Changes.Put {
+		if b.Marked(it.Key) && r.Owns(it.Key) {
+			b.Came(it.Key, r.Store.Hash(it))
 		}
 	}
-	for _, it := range r.ch.Dropped {
-		if b.Marked(it.Key) && r.owns(it.Key) {
-			b.Went(it.Key, r.store.Hash(it))
+	for _, it := range r.Changes.Dropped {
+		if b.Marked(it.Key) && r.Owns(it.Key) {
+			b.Went(it.Key, r.Store.Hash(it))
 		}
 	}
-	for _, k := range r.ch.Keys {
-		if r.owns(k) {
+	for _, k := range r.Changes.Keys {
+		if r.Owns(k) {
 			b.End(k)
 		}
 	}
@@ -74,22 +75,22 @@ func (b *subscriptions) notify() { b.Take(func(id uint64, key string) { b.tell(i
 // tell hands the value of a key to a subscription; of one that holds nothing only that it came to
 // that.
 func (b *subscriptions) tell(id uint64, key string, changed bool) {
-	r := b.replicas[b.routes.SpaceOf(key)].store.View(key)
+	r := b.replicas[b.Routing.SpaceOf(key)].Store.View(key)
 	if gone := r.Empty(); !gone || changed {
-		b.eff.Notify = append(b.eff.Notify, effect.Change{Sub: id, Key: key, Reader: r, Deleted: gone})
+		b.Eff.Notify = append(b.Eff.Notify, effect.Change{Sub: id, Key: key, Reader: r, Deleted: gone})
 	}
 }
 
 // moved tells the subscriptions of keys whose durable state differs from the volatile one:
 // another member had this view earlier, and what was written there came before it.
 func (b *subscriptions) moved(was *keyspace.Routes) {
-	from, to := b.replicas[keyspace.Volatile].store, b.replicas[keyspace.Durable].store
+	from, to := b.replicas[keyspace.Volatile].Store, b.replicas[keyspace.Durable].Store
 	if !b.Any() {
 		return
 	}
 	for _, s := range []*crdt.Store{from, to} {
 		for key := range s.Snapshot().Keys("") {
-			if b.routes.SpaceOf(key) != was.SpaceOf(key) && b.Follows(key) && !sameItems(from, to, key) {
+			if b.Routing.SpaceOf(key) != was.SpaceOf(key) && b.Follows(key) && !sameItems(from, to, key) {
 				b.Changed(key)
 			}
 		}

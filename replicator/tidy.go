@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 // One replica, the oldest voter, tidies up for all. It uses ordinary events. It removes items that
@@ -28,7 +29,7 @@ const (
 
 // tidying is the work of the replica that tidies up, and the rounds in which it does it.
 type tidying struct {
-	*site
+	*replica.Site
 	spaces  [keyspace.Count]*space
 	ops     *inflight
 	move    *move
@@ -37,19 +38,19 @@ type tidying struct {
 	at      time.Time // next round
 }
 
-func newTidying(t *site, spaces [keyspace.Count]*space, ops *inflight, mv *move) tidying {
+func newTidying(t *replica.Site, spaces [keyspace.Count]*space, ops *inflight, mv *move) tidying {
 	return tidying{
-		site: t, spaces: spaces, ops: ops, move: mv, expiry: newExpiry(t),
+		Site: t, spaces: spaces, ops: ops, move: mv, expiry: newExpiry(t),
 		folding: newFolding(spaces[keyspace.Volatile]),
 	}
 }
 
 // onTime does what has fallen due.
 func (t *tidying) onTime() {
-	if t.due(&t.at) {
+	if t.Due(&t.at) {
 		t.tidy()
 	}
-	if at := t.expiry.next(); !at.IsZero() && !t.now.Before(at) {
+	if at := t.expiry.next(); !at.IsZero() && !t.Now.Before(at) {
 		t.askExpiry()
 	}
 }
@@ -62,20 +63,20 @@ func (t *tidying) leave() {
 
 // plan sees that there is a time for what there is to do.
 func (t *tidying) plan() {
-	if !t.at.IsZero() || !t.tidies() {
+	if !t.at.IsZero() || !t.Tidies() {
 		return
 	}
-	litter := t.spaces[keyspace.Volatile].store.Littered() || t.spaces[keyspace.Durable].store.Littered()
+	litter := t.spaces[keyspace.Volatile].Store.Littered() || t.spaces[keyspace.Durable].Store.Littered()
 	if litter || t.folding.pending() || t.move.mayClear() {
-		t.at = t.now.Add(t.cfg.RetryInterval)
+		t.at = t.Now.Add(t.Cfg.RetryInterval)
 	}
 }
 
 // tidy does one round.
 func (t *tidying) tidy() {
-	if !t.tidies() {
+	if !t.Tidies() {
 		for _, s := range t.spaces {
-			t.expiry.forgetConfirmed(s.id)
+			t.expiry.forgetConfirmed(s.Id)
 		}
 		return
 	}
@@ -92,13 +93,13 @@ func (t *tidying) tidy() {
 			more = true
 			continue
 		}
-		if s.id == keyspace.Durable || t.move.number == 0 { // else it might change what is being moved
+		if s.Id == keyspace.Durable || t.move.number == 0 { // else it might change what is being moved
 			more = s.sweep() || more
 		}
 		t.expireConfirmed(s)
 	}
 	if more {
-		t.at = t.now.Add(t.cfg.GapDelay) // time for others to get a word in
+		t.at = t.Now.Add(t.Cfg.GapDelay) // time for others to get a word in
 	}
 }
 
@@ -107,8 +108,8 @@ func (t *tidying) deadline() time.Time { return deadline.Earliest(t.at, t.expiry
 
 // askExpiry asks a majority what it has of the keys that are due.
 func (t *tidying) askExpiry() {
-	t.expiry.tryAt = t.now.Add(t.cfg.RetryInterval)
-	if t.ops.pending()+int(keyspace.Count) > t.cfg.PendingMax {
+	t.expiry.tryAt = t.Now.Add(t.Cfg.RetryInterval)
+	if t.ops.pending()+int(keyspace.Count) > t.Cfg.PendingMax {
 		return
 	}
 	for i, keys := range t.expiry.due() {
@@ -118,7 +119,7 @@ func (t *tidying) askExpiry() {
 		space := keyspace.Space(i)
 		t.expiry.ask(space, keys)
 		confirm := func(err error) { t.confirmExpiry(space, err) }
-		if t.cfg.Defects.ExpireUnasked {
+		if t.Cfg.Defects.ExpireUnasked {
 			confirm(nil)
 		} else {
 			o := &op{key: keys[0], level: quorum.Majority, space: space, read: true, then: confirm}
@@ -131,15 +132,15 @@ func (t *tidying) askExpiry() {
 // tick.
 func (t *tidying) confirmExpiry(space keyspace.Space, err error) {
 	if t.expiry.confirm(space, err == nil) {
-		t.at = t.now
+		t.at = t.Now
 	}
 }
 
 // expireConfirmed removes the keys of which no majority knows a later change either.
 func (t *tidying) expireConfirmed(s *space) {
-	for _, key := range t.expiry.confirmed(s.id) {
-		if !t.move.movesKey(key) && s.took(s.rep.Update(key, 0, removeAll, &s.ch)) {
-			t.stats.Expired++
+	for _, key := range t.expiry.confirmed(s.Id) {
+		if !t.move.movesKey(key) && s.took(s.Items.Update(key, 0, removeAll, &s.Changes)) {
+			t.Counters.Expired++
 		}
 	}
 }

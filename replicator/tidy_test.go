@@ -93,18 +93,18 @@ func TestElementsOfARemovedMemberVanishAtOnceAndAreSweptByTheOldest(t *testing.T
 	b.step(Subscribe{ID: 1, Prefix: "", All: true})
 	b.changes = nil
 	c.crash()
-	made := a.m.spaces[keyspace.Volatile].rep.Seq() + b.m.spaces[keyspace.Volatile].rep.Seq()
+	made := a.m.spaces[keyspace.Volatile].Items.Seq() + b.m.spaces[keyspace.Volatile].Items.Seq()
 	w.install(viewOf(2, 1, 2))
 	w.wantOwned("s", "a", "all", "b")
 	b.wantTold("[] true", "[a all b] false")
-	if made != a.m.spaces[keyspace.Volatile].rep.Seq()+b.m.spaces[keyspace.Volatile].rep.Seq() || a.items() != 7 {
+	if made != a.m.spaces[keyspace.Volatile].Items.Seq()+b.m.spaces[keyspace.Volatile].Items.Seq() || a.items() != 7 {
 		t.Fatal("somebody made an event for it")
 	}
 	w.advance(5 * time.Second)
 	w.same()
-	if a.items() != 4 || len(b.disk.items) != 0 || a.m.site.stats.Swept != 3 || b.m.site.stats.Swept != 0 {
+	if a.items() != 4 || len(b.disk.items) != 0 || a.m.site.Counters.Swept != 3 || b.m.site.Counters.Swept != 0 {
 		t.Fatalf("%d items, %d rows, %d and %d swept",
-			a.items(), len(b.disk.items), a.m.site.stats.Swept, b.m.site.stats.Swept)
+			a.items(), len(b.disk.items), a.m.site.Counters.Swept, b.m.site.Counters.Swept)
 	}
 	b.wantTold() // of what was not shown
 	w.wantOwned("s", "a", "all", "b")
@@ -125,7 +125,7 @@ func TestLateEventsOfARemovedMemberStayHidden(t *testing.T) {
 	w.install(viewOf(2, 1, 2))
 	w.mendAll()
 	w.advance(time.Second)
-	if a.m.site.stats.Applied == 0 {
+	if a.m.site.Counters.Applied == 0 {
 		t.Fatal("it did not come")
 	}
 	w.wantOwned("s")
@@ -157,7 +157,7 @@ func TestMemberWhoIsCutOffKeepsWhatHeOwns(t *testing.T) {
 	}
 	w.advance(10 * time.Second)
 	w.wantOwned("s", "c", "more")
-	if w.nodes[0].m.site.stats.Swept != 0 {
+	if w.nodes[0].m.site.Counters.Swept != 0 {
 		t.Fatal("swept")
 	}
 }
@@ -195,7 +195,7 @@ func TestWhatIsNotInTheViewYetIsNotSwept(t *testing.T) {
 		w := cluster(t, 3, settings.Config{Defects: f})
 		a, b := w.nodes[0], w.nodes[1]
 		j := w.start(4, nil, 4)
-		next := viewOf(2, 1, 2, 3).with(4)
+		next := with(viewOf(2, 1, 2, 3), 4)
 		for _, n := range w.nodes[1:] {
 			n.step(Install{next})
 		}
@@ -245,8 +245,8 @@ func TestNextOldestGoesOnTidying(t *testing.T) {
 	w.mendAll()
 	w.advance(20 * time.Second)
 	w.same()
-	if c, d := w.nodes[2], w.nodes[3]; c.items() != 4 || c.m.site.stats.Swept != 6 || d.m.site.stats.Swept != 0 {
-		t.Fatalf("%d items, %d and %d swept", c.items(), c.m.site.stats.Swept, d.m.site.stats.Swept)
+	if c, d := w.nodes[2], w.nodes[3]; c.items() != 4 || c.m.site.Counters.Swept != 6 || d.m.site.Counters.Swept != 0 {
+		t.Fatalf("%d items, %d and %d swept", c.items(), c.m.site.Counters.Swept, d.m.site.Counters.Swept)
 	}
 }
 
@@ -278,10 +278,10 @@ func TestSweepIsCutIntoGroups(t *testing.T) {
 	}
 	w.quiet()
 	b.crash()
-	before := a.m.spaces[keyspace.Volatile].rep.Seq()
+	before := a.m.spaces[keyspace.Volatile].Items.Seq()
 	w.install(viewOf(2, 1))
 	w.advance(time.Second)
-	if got := a.m.spaces[keyspace.Volatile].rep.Seq() - before; a.items() != 0 || got != 3 {
+	if got := a.m.spaces[keyspace.Volatile].Items.Seq() - before; a.items() != 0 || got != 3 {
 		t.Fatalf("%d items left after %d events", a.items(), got)
 	}
 }
@@ -327,8 +327,8 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 		if len(c.changes) != 2 || !c.changes[1].Deleted || !c.changes[1].Reader.Deleted() {
 			t.Fatalf("changes %v", c.changes)
 		}
-		if a.m.site.stats.Swept != 1 || len(a.disk.items) > 1 {
-			t.Fatalf("%d swept, %d rows", a.m.site.stats.Swept, len(a.disk.items))
+		if a.m.site.Counters.Swept != 1 || len(a.disk.items) > 1 {
+			t.Fatalf("%d swept, %d rows", a.m.site.Counters.Swept, len(a.disk.items))
 		}
 		// Once more is no error, and waits for its level.
 		w.isolate(1)

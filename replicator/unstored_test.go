@@ -123,9 +123,9 @@ func TestRefusalsOfTheFutureAreMalformed(t *testing.T) {
 	for _, m := range []*wire.Unstored{
 		{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", whyMax+1)},
 	} {
-		was := a.m.site.stats.Malformed
+		was := a.m.site.Counters.Malformed
 		a.step(Receive{From: crdt.Origin(2), Msg: m})
-		if a.m.site.stats.Malformed == was {
+		if a.m.site.Counters.Malformed == was {
 			t.Errorf("%v was taken", m)
 		}
 	}

@@ -9,17 +9,18 @@ import (
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // grown is a cluster of five of which two are about to be joined by two learners that have caught
 // up. x is acknowledged by 1, 2 and 3 alone.
-func grown(t *testing.T) (w *world, next View) {
+func grown(t *testing.T) (w *world, next replica.View) {
 	w = cluster(t, 5, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
 	w.start(6, nil, 6)
 	w.start(7, nil, 7)
-	w.install(viewOf(2, 1, 2, 3, 4, 5).with(6, 7))
+	w.install(with(viewOf(2, 1, 2, 3, 4, 5), 6, 7))
 	w.advance(time.Second)
 	for _, n := range w.nodes {
 		if !n.m.CaughtUp() || n.m.Settled() != 2 {
@@ -128,11 +129,11 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 
 // writeInOldView lets a node that has missed a view of five write to what was a majority of three.
 // next is the view, x the write.
-func writeInOldView(t *testing.T, f settings.Defects) (w *world, next View, x uint64) {
+func writeInOldView(t *testing.T, f settings.Defects) (w *world, next replica.View, x uint64) {
 	w = cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute, Defects: f})
 	w.start(4, nil, 4)
 	w.start(5, nil, 5)
-	w.install(viewOf(2, 1, 2, 3).with(4, 5))
+	w.install(with(viewOf(2, 1, 2, 3), 4, 5))
 	w.advance(time.Second)
 	next = viewOf(3, 1, 2, 3, 4, 5)
 	w.isolate(1)
@@ -189,7 +190,7 @@ func TestTwoToOneLosesNothing(t *testing.T) {
 
 // coldStart stops a cluster of three in which 1 and 2 have committed x, and founds it anew with
 // these.
-func coldStart(t *testing.T, disks ...int) (*world, View) {
+func coldStart(t *testing.T, disks ...int) (*world, replica.View) {
 	w := cluster(t, 3, durableD)
 	w.isolate(3)
 	x := w.node(1).put("d/s", "x", quorum.Majority)
@@ -200,7 +201,7 @@ func coldStart(t *testing.T, disks ...int) (*world, View) {
 		n.crash()
 	}
 	w.mendAll()
-	v := View{Epoch: 2, Founded: true, LastDisks: [][]uint64{{1, 2, 3}}}
+	v := replica.View{Epoch: 2, Founded: true, LastDisks: [][]uint64{{1, 2, 3}}}
 	for _, d := range disks {
 		id := crdt.Origin(10 + d)
 		if d > 3 {
@@ -208,7 +209,7 @@ func coldStart(t *testing.T, disks ...int) (*world, View) {
 		} else {
 			w.start(id, old[d-1].disk, uint64(d))
 		}
-		v.Voters = append(v.Voters, Peer{ID: id, Disk: uint64(d)})
+		v.Voters = append(v.Voters, replica.Member{ID: id, Disk: uint64(d)})
 	}
 	return w, v
 }
@@ -220,8 +221,8 @@ func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 	w.isolate(12)
 	w.install(v)
 	w.advance(5 * time.Second)
-	if n := w.node(13); n.m.spaces[keyspace.Durable].chain.Settled() >= 2 ||
-		n.m.spaces[keyspace.Volatile].chain.Settled() != 2 {
+	if n := w.node(13); n.m.spaces[keyspace.Durable].Chain.Settled() >= 2 ||
+		n.m.spaces[keyspace.Volatile].Chain.Settled() != 2 {
 		t.Fatalf("one disk of three has reported\n%s", w.dump())
 	}
 	g := w.node(14).get("d/s", quorum.Majority)
@@ -243,11 +244,11 @@ func TestAfterAColdStartAMajorityOfTheOldDisksMustReport(t *testing.T) {
 
 // unsettledColdStart stops a cluster of three that has grown to five without having settled that: 1
 // and 2 have committed x, the other disks have not. It is founded anew with some of the disks.
-func unsettledColdStart(t *testing.T, disks ...int) (*world, View) {
+func unsettledColdStart(t *testing.T, disks ...int) (*world, replica.View) {
 	w := cluster(t, 3, durableD)
 	w.start(4, nil, 4)
 	w.start(5, nil, 5)
-	w.install(viewOf(2, 1, 2, 3).with(4, 5))
+	w.install(with(viewOf(2, 1, 2, 3), 4, 5))
 	w.advance(time.Second)
 	for _, id := range []crdt.Origin{3, 4, 5} {
 		w.isolate(id)
@@ -266,10 +267,10 @@ func unsettledColdStart(t *testing.T, disks ...int) (*world, View) {
 		n.crash()
 	}
 	w.mendAll()
-	v := View{Epoch: 4, Founded: true, LastDisks: [][]uint64{{1, 2, 3}, {1, 2, 3, 4, 5}}}
+	v := replica.View{Epoch: 4, Founded: true, LastDisks: [][]uint64{{1, 2, 3}, {1, 2, 3, 4, 5}}}
 	for _, d := range disks {
 		w.start(crdt.Origin(10+d), old[d-1].disk, uint64(d))
-		v.Voters = append(v.Voters, Peer{ID: crdt.Origin(10 + d), Disk: uint64(d)})
+		v.Voters = append(v.Voters, replica.Member{ID: crdt.Origin(10 + d), Disk: uint64(d)})
 	}
 	return w, v
 }
@@ -329,11 +330,11 @@ func TestWhoJoinsAnUnsettledFoundingKnowsItsDisks(t *testing.T) {
 	w.install(v)
 	w.start(16, nil, 6)
 	w.sever(12, 16)
-	next := View{Epoch: 5, Voters: v.Voters}.with(16)
+	next := with(replica.View{Epoch: 5, Voters: v.Voters}, 16)
 	w.install(next)
 	w.advance(5 * time.Second)
 	n := w.node(16)
-	if c := n.m.spaces[keyspace.Durable].chain; len(c.Pasts()) < 2 || n.m.Settled() != 0 {
+	if c := n.m.spaces[keyspace.Durable].Chain; len(c.Pasts()) < 2 || n.m.Settled() != 0 {
 		t.Fatalf("settled %d\n%s", n.m.Settled(), w.dump())
 	}
 	w.mendAll()
@@ -354,8 +355,8 @@ func TestJoinerTellsWhatHasToBeHeard(t *testing.T) {
 	w.node(15).crash()
 	w.start(11, w.nodes[0].disk, 1)
 	w.start(12, w.nodes[1].disk, 2)
-	next := View{Epoch: 5, Voters: v.Voters[:2]}
-	next.Learners = []Peer{{ID: 11, Disk: 1}, {ID: 12, Disk: 2}}
+	next := replica.View{Epoch: 5, Voters: v.Voters[:2]}
+	next.Learners = []replica.Member{{ID: 11, Disk: 1}, {ID: 12, Disk: 2}}
 	w.install(next)
 	w.advance(10 * time.Second)
 	for _, id := range []crdt.Origin{11, 12, 13, 14} {
@@ -385,7 +386,7 @@ func TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm(t *testing.T) {
 func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	w := cluster(t, 3, settings.Config{})
 	w.start(4, nil, 4)
-	w.install(viewOf(2, 1, 2, 3).with(4))
+	w.install(with(viewOf(2, 1, 2, 3), 4))
 	w.advance(2 * time.Second)
 	w.isolate(3)
 	for _, id := range []crdt.Origin{1, 2, 4} {
@@ -394,7 +395,7 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	w.advance(2 * time.Second)
 	last := viewOf(4, 1, 2, 3)
 	w.node(3).step(Install{last})
-	if w.node(3).m.spaces[keyspace.Volatile].chain.Complete() {
+	if w.node(3).m.spaces[keyspace.Volatile].Chain.Complete() {
 		t.Fatal("it knows nothing of the third view")
 	}
 	x := w.node(3).put("s", "x", quorum.Majority)
@@ -407,7 +408,7 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	if w.node(3).m.Settled() != 4 {
 		t.Fatalf("not settled\n%s", w.dump())
 	}
-	if n := w.node(4); n.m.site.member {
+	if n := w.node(4); n.m.site.Member {
 		t.Fatal("4 was dropped")
 	}
 	w.node(4).want(w.node(4).put("s", "y", quorum.Local), ErrNoView)

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -317,7 +318,7 @@ func (w *world) advance(d time.Duration) {
 }
 
 // install gives a view to all nodes that run.
-func (w *world) install(v View) {
+func (w *world) install(v replica.View) {
 	for _, n := range slices.Clone(w.nodes) {
 		if !n.down {
 			n.step(Install{v})
@@ -326,23 +327,23 @@ func (w *world) install(v View) {
 }
 
 // viewOf makes a view of running and other nodes.
-func viewOf(epoch uint64, voters ...crdt.Origin) View {
-	v := View{Epoch: epoch}
+func viewOf(epoch uint64, voters ...crdt.Origin) replica.View {
+	v := replica.View{Epoch: epoch}
 	for i, id := range voters {
-		v.Voters = append(v.Voters, Peer{ID: id, UpNumber: uint32(i + 1), Disk: uint64(id)})
+		v.Voters = append(v.Voters, replica.Member{ID: id, UpNumber: uint32(i + 1), Disk: uint64(id)})
 	}
 	return v
 }
 
-func founded(epoch uint64, voters ...crdt.Origin) View {
+func founded(epoch uint64, voters ...crdt.Origin) replica.View {
 	v := viewOf(epoch, voters...)
 	v.Founded = true
 	return v
 }
 
-func (v View) with(learners ...crdt.Origin) View {
+func with(v replica.View, learners ...crdt.Origin) replica.View {
 	for _, id := range learners {
-		v.Learners = append(v.Learners, Peer{ID: id, Disk: uint64(id)})
+		v.Learners = append(v.Learners, replica.Member{ID: id, Disk: uint64(id)})
 	}
 	return v
 }
@@ -393,7 +394,7 @@ func (w *world) same() {
 	var first *node
 	for _, n := range w.nodes {
 		switch {
-		case n.down || !n.m.site.member:
+		case n.down || !n.m.site.Member:
 		case first == nil:
 			first = n
 		default:
@@ -428,10 +429,10 @@ type tb interface {
 	Fatalf(format string, args ...any)
 }
 
-func hasMember(ps []Peer, id crdt.Origin) bool {
-	return slices.ContainsFunc(ps, func(p Peer) bool { return p.ID == id })
+func hasMember(ps []replica.Member, id crdt.Origin) bool {
+	return slices.ContainsFunc(ps, func(p replica.Member) bool { return p.ID == id })
 }
 
-func byID(ps []Peer) []Peer {
-	return slices.SortedFunc(slices.Values(ps), func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
+func byID(ps []replica.Member) []replica.Member {
+	return slices.SortedFunc(slices.Values(ps), func(a, b replica.Member) int { return cmp.Compare(a.ID, b.ID) })
 }

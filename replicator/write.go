@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/fifo"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 // opQueue holds the writes of one level in the order of their events. What counts for one counts
@@ -20,20 +21,20 @@ type opQueue struct {
 
 // writes is the updates that have happened here, and wait until enough replicas have them.
 type writes struct {
-	r      *replica
+	r      *replica.Replica
 	ops    *inflight
-	sets   *quorum.Joint[*peer] // whose quorums count
-	queues []*opQueue           // per level
-	goals  []*op                // those that changed nothing: they wait for a whole clock
+	sets   *quorum.Joint[*replica.Peer] // whose quorums count
+	queues []*opQueue                   // per level
+	goals  []*op                        // those that changed nothing: they wait for a whole clock
 }
 
-func newWrites(r *replica, ops *inflight, sets *quorum.Joint[*peer]) writes {
+func newWrites(r *replica.Replica, ops *inflight, sets *quorum.Joint[*replica.Peer]) writes {
 	return writes{r: r, ops: ops, sets: sets}
 }
 
 // enqueue lets a write wait for the acks of its level.
 func (w *writes) enqueue(o *op) {
-	w.r.noteAcks()
+	w.r.NoteAcks()
 	for _, q := range w.queues {
 		if q.level == o.level {
 			q.ops.Push(o)
@@ -72,34 +73,34 @@ func (w *writes) complete() {
 // reachOf is reach, for all levels: Local asks the own replica only.
 func (w *writes) reachOf(l quorum.Level) uint64 {
 	if l == quorum.Local {
-		return w.r.committed().Base(w.r.cfg.Self)
+		return w.r.Committed().Base(w.r.Cfg.Self)
 	}
 	return w.sets.Reach(l, w.ackedBase)
 }
 
 // ackedBase returns the last own event that a replica, the own one as nil, has acknowledged, and
 // whether its acks count.
-func (w *writes) ackedBase(p *peer) (uint64, bool) {
+func (w *writes) ackedBase(p *replica.Peer) (uint64, bool) {
 	if p == nil {
-		return w.r.acked().Base(w.r.cfg.Self), true
+		return w.r.Acked().Base(w.r.Cfg.Self), true
 	}
-	return p.link(w.r.id).window.Counted(), w.r.counts(p)
+	return p.Link(w.r.Id).Window.Counted(), w.r.Counts(p)
 }
 
 // hasWrite reports whether a replica, the own one as nil, has acknowledged what a write did or
 // found.
-func (w *writes) hasWrite(p *peer, o *op) bool {
+func (w *writes) hasWrite(p *replica.Peer, o *op) bool {
 	switch {
 	case p == nil && o.goal != nil:
-		return w.r.acked().Includes(o.goal)
+		return w.r.Acked().Includes(o.goal)
 	case p == nil:
-		return w.r.acked().Base(w.r.cfg.Self) >= o.seq
-	case !w.r.counts(p):
+		return w.r.Acked().Base(w.r.Cfg.Self) >= o.seq
+	case !w.r.Counts(p):
 		return false
 	case o.goal != nil:
-		return p.link(w.r.id).acked.Includes(o.goal)
+		return p.Link(w.r.Id).Acked.Includes(o.goal)
 	}
-	return p.link(w.r.id).window.Counted() >= o.seq
+	return p.Link(w.r.Id).Window.Counted() >= o.seq
 }
 
 // awaitGoal begins a write that changed nothing: what it found must be as safe as a change would
@@ -143,9 +144,9 @@ func (w *writes) dropGoals() { w.goals = slices.DeleteFunc(w.goals, (*op).Done) 
 
 func (w *writes) goalReached(o *op) bool {
 	if o.level == quorum.Local {
-		return w.r.id == keyspace.Volatile || w.r.committed().Includes(o.goal)
+		return w.r.Id == keyspace.Volatile || w.r.Committed().Includes(o.goal)
 	}
-	return w.sets.Agreed(o.level, func(p *peer) bool { return w.hasWrite(p, o) })
+	return w.sets.Agreed(o.level, func(p *replica.Peer) bool { return w.hasWrite(p, o) })
 }
 
 func (w *writes) completeGoals() {
@@ -192,10 +193,10 @@ func (w *writes) fail(o *op, cause error) {
 
 // timedOut tells which members satisfy has: in the installed view, or, if that has enough, in the
 // first older one that has not.
-func (w *writes) timedOut(o *op, has func(p *peer) bool) error {
+func (w *writes) timedOut(o *op, has func(p *replica.Peer) bool) error {
 	e := &TimeoutError{Key: o.key, Level: o.level, Read: o.read, Cause: o.failed}
 	if o.level == quorum.Local { // it waited for the own disk
-		e.Epoch, e.Need, e.Missing = w.r.view.Epoch, 1, []crdt.Origin{w.r.cfg.Self}
+		e.Epoch, e.Need, e.Missing = w.r.View.Epoch, 1, []crdt.Origin{w.r.Cfg.Self}
 		return e
 	}
 	if !w.sets.Complete() {
@@ -211,12 +212,12 @@ func (w *writes) timedOut(o *op, has func(p *peer) bool) error {
 }
 
 // idsOf lists replicas, the own one as nil, by id.
-func (w *writes) idsOf(ps []*peer) (ids []crdt.Origin) {
+func (w *writes) idsOf(ps []*replica.Peer) (ids []crdt.Origin) {
 	for _, p := range ps {
 		if p == nil {
-			ids = append(ids, w.r.cfg.Self)
+			ids = append(ids, w.r.Cfg.Self)
 		} else {
-			ids = append(ids, p.id)
+			ids = append(ids, p.Id)
 		}
 	}
 	slices.Sort(ids)

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -169,8 +170,8 @@ func (d *Replica) reply(now time.Time, res effect.Result, leased bool) {
 
 // ViewOf is a view of the members as the replicators of a role need it. durable is false on nodes
 // without durable keys, whatever was agreed on before.
-func ViewOf(v *view.View, role string, durable bool) replicator.View {
-	out := replicator.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
+func ViewOf(v *view.View, role string, durable bool) replica.View {
+	out := replica.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
 	if durable {
 		out.Durable, out.Moving, out.Moves = v.Durable, v.Moving, v.Moves
 	}
@@ -178,7 +179,7 @@ func ViewOf(v *view.View, role string, durable bool) replicator.View {
 		if !m.HasRole(role) {
 			continue
 		}
-		p := replicator.Peer{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
+		p := replica.Member{ID: crdt.Origin(m.UID), UpNumber: m.UpNumber, Disk: uint64(m.Disk)}
 		if m.Full() {
 			out.Voters = append(out.Voters, p)
 		} else {

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -73,9 +74,9 @@ func (p *pair) step(i int, in replicator.Input) {
 
 // install gives both a view of both.
 func (p *pair) install(epoch uint64, founded bool) {
-	v := replicator.View{Epoch: epoch, Founded: founded}
+	v := replica.View{Epoch: epoch, Founded: founded}
 	for i, id := range p.ids {
-		v.Voters = append(v.Voters, replicator.Peer{ID: id, UpNumber: uint32(i + 1), Disk: uint64(i + 1)})
+		v.Voters = append(v.Voters, replica.Member{ID: id, UpNumber: uint32(i + 1), Disk: uint64(i + 1)})
 	}
 	p.step(0, replicator.Install{View: v})
 	p.step(1, replicator.Install{View: v})

@@ -44,7 +44,7 @@ var terms = []term{
 }
 
 // shared are the terms that a second package may have, because one is a part of the other.
-var shared = map[string][]string{"View": {"replicator"}}
+var shared = map[string][]string{"View": {"replicator/replica"}}
 
 // refused are words that neither comments nor strings use: a component is no person, and a reader
 // whose second language is English reads them twice.

@@ -37,6 +37,7 @@ var ranks = []rankRow{
 		"a message is a value with one encoding; whether it makes sense is known to the machine"},
 	{"replicator/settings", -10, true, "what can be set is known before anything runs"},
 	{"replicator/effect", -9, true, "what a step asks for is a value, whatever asked for it"},
+	{"replicator/replica", -8, true, "what a replica and its peers hold is known without any operation"},
 	{"replicator", 1, true, "the protocol between replicas knows crdt and names its peers by origin only"},
 	{"ddata/membership/view", -8, true, "ids, members and views are values, whatever is decided about them"},
 	{"ddata/membership/paxos", -7, true, "ballots decide one view after another, whatever stands in it"},

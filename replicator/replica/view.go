@@ -1,4 +1,4 @@
-package replicator
+package replica
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// Peer is one member of a view, as far as replication is concerned.
-type Peer struct {
+// Member is one member of a view, as far as replication is concerned.
+type Member struct {
 	ID       crdt.Origin
 	UpNumber uint32 // age: the lowest is the oldest, which tidies up; else it only tells which to ask first
 	Disk     uint64 // stable id of its directory; 0: it has none
@@ -21,8 +21,8 @@ type Peer struct {
 // caller that hands it in does not modify it afterwards.
 type View struct {
 	Epoch    uint64
-	Voters   []Peer // counted, unreachable ones too
-	Learners []Peer // pushed to, never counted
+	Voters   []Member // counted, unreachable ones too
+	Learners []Member // pushed to, never counted
 
 	// Founded marks the first view of a cluster. After a cold start LastDisks names the disks of
 	// the voters of each view that may not have been settled, oldest first, fewer sets than Epoch:
@@ -62,7 +62,7 @@ func (v View) String() string {
 	return b.String()
 }
 
-func peerNames(ps []Peer) string {
+func peerNames(ps []Member) string {
 	names := make([]string, len(ps))
 	for i, p := range ps {
 		names[i] = wire.Short(p.ID)
@@ -70,11 +70,11 @@ func peerNames(ps []Peer) string {
 	return "[" + strings.Join(names, " ") + "]"
 }
 
-// normal returns a copy of the view with members sorted by id and doubles dropped.
-func (v View) normal() View {
+// Normal returns a copy of the view with members sorted by id and doubles dropped.
+func (v View) Normal() View {
 	v.Voters = sortedPeers(v.Voters)
 	v.Learners = sortedPeers(v.Learners)
-	v.Learners = slices.DeleteFunc(v.Learners, func(p Peer) bool { return hasPeer(v.Voters, p.ID) })
+	v.Learners = slices.DeleteFunc(v.Learners, func(p Member) bool { return hasPeer(v.Voters, p.ID) })
 	sets := v.LastDisks
 	v.LastDisks = nil
 	for _, set := range sets {
@@ -85,14 +85,14 @@ func (v View) normal() View {
 	return v
 }
 
-func sortedPeers(ps []Peer) []Peer {
+func sortedPeers(ps []Member) []Member {
 	out := slices.Clone(ps)
-	slices.SortFunc(out, func(a, b Peer) int { return cmp.Compare(a.ID, b.ID) })
-	return slices.CompactFunc(out, func(a, b Peer) bool { return a.ID == b.ID })
+	slices.SortFunc(out, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(out, func(a, b Member) bool { return a.ID == b.ID })
 }
 
-func hasPeer(ps []Peer, id crdt.Origin) bool {
-	_, ok := slices.BinarySearchFunc(ps, id, func(p Peer, id crdt.Origin) int { return cmp.Compare(p.ID, id) })
+func hasPeer(ps []Member, id crdt.Origin) bool {
+	_, ok := slices.BinarySearchFunc(ps, id, func(p Member, id crdt.Origin) int { return cmp.Compare(p.ID, id) })
 	return ok
 }
 
@@ -107,13 +107,13 @@ func (v View) oldest() (id crdt.Origin) {
 	return id
 }
 
-// voterIDs returns the ids of the voters, sorted.
-func (v View) voterIDs() []crdt.Origin { return idsOf(nil, v.Voters) }
+// VoterIDs returns the ids of the voters, sorted.
+func (v View) VoterIDs() []crdt.Origin { return idsOf(nil, v.Voters) }
 
-// memberIDs returns the ids of all members.
-func (v View) memberIDs() []crdt.Origin { return idsOf(idsOf(nil, v.Voters), v.Learners) }
+// MemberIDs returns the ids of all members.
+func (v View) MemberIDs() []crdt.Origin { return idsOf(idsOf(nil, v.Voters), v.Learners) }
 
-func idsOf(ids []crdt.Origin, ps []Peer) []crdt.Origin {
+func idsOf(ids []crdt.Origin, ps []Member) []crdt.Origin {
 	for _, p := range ps {
 		ids = append(ids, p.ID)
 	}

@@ -1,0 +1,214 @@
+package replica
+
+import (
+	"iter"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/storage"
+	"github.com/coterie-go/coterie/replicator/wire"
+)
+
+// Replica is what one space holds, and what its peers are known to hold. The owners of the space
+// stand on it.
+type Replica struct {
+	*Site
+	Id       keyspace.Space
+	Items    *crdt.Replica
+	Store    *crdt.Store
+	Changes  crdt.Changes // of the call that is being made; absorbed at once
+	Disk     storage.Writer
+	Chain    *quorum.Chain // of the views that may not be settled, which the settlement keeps
+	Watchers []Watcher
+
+	questions uint64 // the number of the last that was asked for reads
+
+	hash   [16]byte // of the content clock, while hashed
+	hashed bool
+
+	// What this step has moved; finish looks at it and clears it.
+	Moved     bool // the content clock
+	AcksMoved bool // the acks of a peer, or the set of peers that count
+}
+
+// Watcher follows what the calls of a store change.
+type Watcher interface{ Touch(r *Replica) }
+
+// New makes an empty one.
+func New(t *Site, id keyspace.Space, chain *quorum.Chain) *Replica {
+	r := &Replica{Site: t, Id: id, Chain: chain}
+	r.Items = crdt.NewReplica(t.Cfg.Self, crdt.StoreOptions{
+		DigestSeed: t.Cfg.DigestSeed, LogMax: t.Cfg.LogMax, LogBytesMax: t.Cfg.LogBytesMax,
+		Defects: t.Cfg.Defects.Store, SketchCells: max(0, t.Cfg.SketchCells), SketchFrom: t.Cfg.SketchFrom,
+	})
+	r.Store = r.Items.Store()
+	r.Disk = storage.NewWriter(storage.Limits{
+		RowsMax: t.Cfg.BatchRowsMax, BytesMax: t.Cfg.BatchBytesMax,
+		WriteBehind: t.Cfg.WriteBehind, RetryInterval: t.Cfg.RetryInterval,
+	}, r.Store.Hash)
+	return r
+}
+
+// Load takes what the disk held at start.
+func (r *Replica) Load(
+	clock *crdt.Clock, digest crdt.Digest, items iter.Seq2[crdt.Item, error], partial storage.PartialBatch,
+) error {
+	if items == nil {
+		items = func(func(crdt.Item, error) bool) {}
+	}
+	if err := r.Items.Load(clock, digest, items); err != nil {
+		return err
+	}
+	r.Disk.Load(r.Content().Clone(), r.Store.Digest(), partial)
+	return nil
+}
+
+// Owns reports whether a key lives in this space. The other one may hold items of it while it
+// moves, and after that.
+func (r *Replica) Owns(key string) bool { return r.Routing.SpaceOf(key) == r.Id }
+
+// Content is the clock that goes with the items: what has been applied. It changes with the store.
+func (r *Replica) Content() *crdt.Clock { return r.Store.Clock() }
+
+// Committed is what a crash leaves to the cluster: in the volatile space all of the content, in the
+// durable one what is on disk (R7).
+func (r *Replica) Committed() *crdt.Clock {
+	if r.Id == keyspace.Volatile || r.Cfg.Defects.AckBeforeCommit {
+		return r.Content()
+	}
+	return r.Disk.Committed()
+}
+
+// Answers reports whether others may count on what this replica has. Either it has caught up (R4),
+// or what its disk brought must be heard after a cold start: perhaps no other disk has it.
+func (r *Replica) Answers() bool { return r.Serves || r.Chain.Wants(r.Cfg.Disk) }
+
+// Acked is what this replica answers for.
+func (r *Replica) Acked() *crdt.Clock {
+	if !r.Answers() {
+		return &noClock
+	}
+	return r.Committed()
+}
+
+// noClock is empty and must stay so.
+var noClock crdt.Clock
+
+// AckedAll reports whether all of the content counts.
+func (r *Replica) AckedAll() bool {
+	c := r.Acked()
+	return c == r.Content() || c.Equal(r.Content())
+}
+
+// ContentHash returns the hash of the content clock.
+func (r *Replica) ContentHash() [16]byte {
+	if !r.hashed {
+		r.hash, r.hashed = r.Content().Hash(), true
+	}
+	return r.hash
+}
+
+// Absorb follows every call that may have changed the store.
+func (r *Replica) Absorb() {
+	r.Moved, r.hashed = true, false
+	for _, w := range r.Watchers {
+		w.Touch(r)
+	}
+	r.Eff.Changed = r.Eff.Changed || len(r.Changes.Keys) > 0
+	if r.Id == keyspace.Durable {
+		r.Disk.Fold(r.Changes.Put, r.Changes.Dropped)
+	}
+	r.Changes.Reset()
+}
+
+// Persist sends to the disk what is due.
+func (r *Replica) Persist() {
+	if r.Id != keyspace.Durable {
+		return
+	}
+	now := func() storage.State {
+		return storage.State{Clock: r.Content(), Digest: r.Store.Digest(), Seq: r.Items.Seq()}
+	}
+	if b, ok := r.Disk.Advance(r.Now, now); ok {
+		r.Eff.Persist = append(r.Eff.Persist, b)
+	}
+}
+
+// NoteAcks notes that the acks of a peer or of this replica, or whose acks count, have changed.
+func (r *Replica) NoteAcks() { r.AcksMoved = true }
+
+// Rest ends a step: what it has moved has been looked at.
+func (r *Replica) Rest() { r.Moved, r.AcksMoved = false, false }
+
+// LearnContent notes that the peer has applied c.
+func (r *Replica) LearnContent(p *Peer, c *crdt.Clock) {
+	l := p.Link(r.Id)
+	l.Content.Join(c)
+	if l.Window.SetApplied(l.Content.Base(r.Cfg.Self)) {
+		r.Watch(p)
+	}
+}
+
+// LearnAcked notes that c counts at the peer.
+func (r *Replica) LearnAcked(p *Peer, c *crdt.Clock) {
+	l := p.Link(r.Id)
+	l.Acked.Join(c)
+	r.LearnContent(p, c)
+	l.Window.SetCounted(l.Acked.Base(r.Cfg.Self))
+	l.Refuses = false
+	r.NoteAcks()
+}
+
+// LearnOwn notes what the peer has of the own events.
+func (r *Replica) LearnOwn(p *Peer, content, acked uint64) {
+	l, self := p.Link(r.Id), r.Cfg.Self
+	if content > l.Window.Applied() {
+		l.Content.AddRange(self, 1, content)
+		l.Window.SetApplied(l.Content.Base(self))
+	}
+	if acked > l.Window.Counted() {
+		l.Acked.AddRange(self, 1, acked)
+		l.Window.SetCounted(l.Acked.Base(self))
+		l.Refuses = false
+		r.NoteAcks()
+	}
+}
+
+// Watch arms the timer of a link on which something is unacknowledged.
+func (r *Replica) Watch(p *Peer) {
+	w := &p.Link(r.Id).Window
+	if !w.Pending(p.Voter) {
+		w.Rest()
+	} else if w.Arm(r.Now.Add(r.Backoff(w.Tries()))) {
+		r.Arm(w.RetryAt())
+	}
+}
+
+// TellClock sends the own clock to a peer; the peer answers with what the clock lacks.
+func (r *Replica) TellClock(p *Peer, ask bool) {
+	msg := &wire.Clock{Epoch: r.View.Epoch, Space: r.Id, Ask: ask, Content: r.Content().Clone()}
+	if !r.AckedAll() {
+		msg.Acked = r.Acked().Clone()
+	}
+	r.Send(p, effect.Prompt, msg)
+}
+
+// Trim drops from the log what every member has acknowledged. A replica that is alone needs no log.
+func (r *Replica) Trim() {
+	if r.Store.LogLen() == 0 {
+		return
+	}
+	stable := r.Acked().Clone()
+	for _, p := range r.Peers {
+		stable = stable.Minus(stable.Minus(p.Link(r.Id).Acked))
+	}
+	r.Items.Trim(stable)
+}
+
+// NextQuestion returns a number for a question that no other has had.
+func (r *Replica) NextQuestion() uint64 {
+	r.questions++
+	return r.questions
+}
