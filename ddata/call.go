@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -65,7 +66,7 @@ func newWaiter() *waiter {
 // errHeldUp is what a caller gets that was not answered.
 var errHeldUp = fmt.Errorf("%w: the replica's goroutine is held up, by an update function perhaps; the outcome "+
 	"is unknown: %w",
-	replicator.ErrTimeout, context.DeadlineExceeded)
+	operation.ErrTimeout, context.DeadlineExceeded)
 
 // callGrace is how long a caller waits beyond its deadline for the machine, which knows how far the
 // operation got.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/operation"
 )
 
 // A result that comes after its caller has given up blocks nothing, and the next caller does not
@@ -15,7 +15,7 @@ func TestAResultThatComesTooLateMeetsNobody(t *testing.T) {
 	w := r.waiters.get()
 	w.late.Reset(0)
 	res := <-w.ch
-	if !errors.Is(res.Err, replicator.ErrTimeout) {
+	if !errors.Is(res.Err, operation.ErrTimeout) {
 		t.Fatal(res.Err)
 	}
 	r.took(w, res)

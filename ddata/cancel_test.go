@@ -8,7 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/operation"
 )
 
 // A cancelled operation waits for nothing: it frees its place among the operations that may wait. A
@@ -47,7 +47,7 @@ func TestCancelledOperationsDoNotWait(t *testing.T) {
 			for { // until it waits: then there is room for no other
 				err := ddata.Update(t.Context(), r, probe, ddata.WriteLocal,
 					func(*crdt.GCounterTx) error { return errProbe })
-				if errors.Is(err, replicator.ErrOverloaded) {
+				if errors.Is(err, operation.ErrOverloaded) {
 					break
 				}
 				select {

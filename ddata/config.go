@@ -154,7 +154,7 @@ type Config struct {
 	// Nodes may differ, so that a rolling restart adds patterns: what one node brings, all agree
 	// on. When the first node with a new pattern joins, the data of its keys moves to the disks of
 	// all members (events KeysMoving, KeysDurable). Meanwhile updates of these keys wait, within
-	// their callers' time (replicator.ErrKeyMoving), at every level, and reads go on; writes and
+	// their callers' time (operation.ErrKeyMoving), at every level, and reads go on; writes and
 	// linearizable reads of other durable keys wait while the data is written. All of it is copied
 	// in one step and one commit, so add a pattern while there is little data. A member that cannot
 	// be reached, or whose disk takes nothing, holds the move up until it is back or removed (event

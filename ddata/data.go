@@ -77,9 +77,9 @@ func (k Key[V]) Name() string { return k.name }
 // changes. It takes its time limit from ctx, else from Config.RequestTimeout.
 //
 // Errors:
-//   - replicator.ErrTimeout, which is context.DeadlineExceeded too, whichever limit it was:
-//     errors.As a *replicator.TimeoutError says how far it came and which members are missing
-//   - replicator.ErrNotEnoughReplicas, ErrLevel (for fewer than one replica), ErrLearner,
+//   - operation.ErrTimeout, which is context.DeadlineExceeded too, whichever limit it was:
+//     errors.As a *operation.TimeoutError says how far it came and which members are missing
+//   - operation.ErrNotEnoughReplicas, ErrLevel (for fewer than one replica), ErrLearner,
 //     ErrNoView, ErrOverloaded
 //   - ErrNoLease at a level above local: enough answered, but the cluster may have gone on without
 //     this node
@@ -113,9 +113,9 @@ func Get[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[
 // holds up no caller.
 //
 // Errors: those of Get, but that with ErrNoLease the write has happened here.
-// replicator.ErrOverloaded when it was held back until its time was up, or too many wait: nothing
-// happened. replicator.ErrStoreFailure for a durable key that too many disks refuse: errors.As a
-// *replicator.StoreError says whose and why; the write still spreads. Of the mutators,
+// operation.ErrOverloaded when it was held back until its time was up, or too many wait: nothing
+// happened. operation.ErrStoreFailure for a durable key that too many disks refuse: errors.As a
+// *operation.StoreError says whose and why; the write still spreads. Of the mutators,
 // crdt.ErrElement, ErrTooLarge (also for too many changes), ErrOverflow, ErrNested and ErrTxDone,
 // and crdt.ErrPanic; fn's own. Those of crdt and fn's own mean that nothing happened.
 func Update[V crdt.Value[V, T], T any](ctx context.Context, r *Replicator, key Key[V], level WriteLevel,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/operation"
 )
 
 func TestMajorityWriteIsSeenByMajorityRead(t *testing.T) {
@@ -171,10 +171,10 @@ func TestTypeClashIsTheCallersError(t *testing.T) {
 func TestWriteToMoreReplicasThanThereAre(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	err := ddata.Update(testContext(t), r, names, ddata.WriteTo(3), add("x"))
-	if !errors.Is(err, replicator.ErrNotEnoughReplicas) {
+	if !errors.Is(err, operation.ErrNotEnoughReplicas) {
 		t.Fatalf("got %v", err)
 	}
-	if err := ddata.Update(testContext(t), r, names, ddata.WriteTo(0), add("x")); !errors.Is(err, replicator.ErrLevel) {
+	if err := ddata.Update(testContext(t), r, names, ddata.WriteTo(0), add("x")); !errors.Is(err, operation.ErrLevel) {
 		t.Fatalf("a write to no replica: %v", err)
 	}
 }
@@ -205,7 +205,7 @@ func TestMinorityAnswersOnlyLocally(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
-	if err := ddata.Update(short, r, names, ddata.WriteMajority, add("y")); !errors.Is(err, replicator.ErrTimeout) {
+	if err := ddata.Update(short, r, names, ddata.WriteMajority, add("y")); !errors.Is(err, operation.ErrTimeout) {
 		t.Errorf("majority write: %v", err)
 	}
 	if _, err := ddata.Get(short, r, names, ddata.ReadMajority); err == nil {
@@ -257,7 +257,7 @@ func TestUpdateInsideAnUpdateFails(t *testing.T) {
 	defer cancel()
 	_ = ddata.Update(ctx, r, names, ddata.WriteLocal, func(*crdt.ORSetTx[string]) error {
 		err := ddata.Update(ctx, r, hits, ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) })
-		if !errors.Is(err, replicator.ErrTimeout) {
+		if !errors.Is(err, operation.ErrTimeout) {
 			t.Errorf("the inner update: %v", err)
 		}
 		return err

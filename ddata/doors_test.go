@@ -11,7 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/operation"
 )
 
 // A local read that needs no step of the machine checks the key as the machine does.
@@ -49,8 +49,8 @@ func TestTimeoutsAreDeadlinesAndNameMembers(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	err := ddata.Update(ctx, r, names, ddata.WriteAll, add("x"))
-	var e *replicator.TimeoutError
-	if !errors.Is(err, replicator.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &e) {
+	var e *operation.TimeoutError
+	if !errors.Is(err, operation.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &e) {
 		t.Fatalf("%v", err)
 	}
 	if !strings.Contains(err.Error(), want) {

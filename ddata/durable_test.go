@@ -19,7 +19,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/durable/storetest"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/operation"
 )
 
 // alone starts the only node of a cluster on a directory.
@@ -231,7 +231,7 @@ func TestAFailingStoreCountsTheOwnReplicaAsFailed(t *testing.T) {
 	refused := func(level ddata.WriteLevel, element string) {
 		t.Helper()
 		err := ddata.Update(ctx, r, kept, level, add(element))
-		if !errors.Is(err, replicator.ErrStoreFailure) || !errors.Is(err, durable.ErrCorrupt) ||
+		if !errors.Is(err, operation.ErrStoreFailure) || !errors.Is(err, durable.ErrCorrupt) ||
 			!strings.Contains(err.Error(), dirs[0]) {
 			t.Errorf("%v: %v", level, err)
 		}
@@ -269,7 +269,7 @@ func TestAMajorityOfFailingStoresFailsTheWrite(t *testing.T) {
 	defer block(t, dirs[1])()
 	defer block(t, dirs[2])()
 	err := ddata.Update(testContext(t), replica(t, nodes[0]), kept, ddata.WriteMajority, add("x"))
-	if !errors.Is(err, replicator.ErrStoreFailure) || errors.Is(err, replicator.ErrTimeout) {
+	if !errors.Is(err, operation.ErrStoreFailure) || errors.Is(err, operation.ErrTimeout) {
 		t.Errorf("acknowledged by one disk: %v", err)
 	}
 	for i := 1; i <= 2; i++ {

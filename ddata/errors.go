@@ -9,7 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -41,9 +41,9 @@ var (
 	ErrRefused = membership.ErrRefused
 )
 
-// timeoutError is a replicator.TimeoutError with the names that the logs give to members.
+// timeoutError is a operation.TimeoutError with the names that the logs give to members.
 type timeoutError struct {
-	*replicator.TimeoutError
+	*operation.TimeoutError
 	text string
 }
 
@@ -53,9 +53,9 @@ func (e *timeoutError) Error() string { return e.text }
 // Unwrap lets a caller that knows only contexts find the error that it looks for.
 func (e *timeoutError) Unwrap() []error { return []error{e.TimeoutError, context.DeadlineExceeded} }
 
-// storeError is a replicator.StoreError with the names that the logs give to members.
+// storeError is a operation.StoreError with the names that the logs give to members.
 type storeError struct {
-	*replicator.StoreError
+	*operation.StoreError
 	text string
 }
 
@@ -70,11 +70,11 @@ func (r *Replicator) wrap(op, key string, level quorum.Level, err error) error {
 	if err == nil {
 		return nil
 	}
-	var late *replicator.TimeoutError
+	var late *operation.TimeoutError
 	if errors.As(err, &late) {
 		err = &timeoutError{late, late.Describe(nameIn(r.n.View()))}
 	}
-	var refused *replicator.StoreError
+	var refused *operation.StoreError
 	if errors.As(err, &refused) {
 		err = &storeError{refused, refused.Describe(nameIn(r.n.View()))}
 	}

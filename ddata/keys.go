@@ -25,7 +25,7 @@ func (r *Replicator) ReplicaCount() int {
 // durable and volatile ones, as they are at this moment. What happens later does not change what is
 // yielded.
 //
-// Errors: how the node ended, such as ErrClosed; replicator.ErrOverloaded; ctx's error.
+// Errors: how the node ended, such as ErrClosed; operation.ErrOverloaded; ctx's error.
 func (r *Replicator) Keys(ctx context.Context, prefix string) (iter.Seq[string], error) {
 	state, err := r.state(ctx)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
@@ -72,10 +72,10 @@ func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 	one := crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) })
 	data.Update("hits", quorum.Majority, 100*time.Millisecond, one, func(err error) { first <- err })
 	data.Update("hits", quorum.Majority, 100*time.Millisecond, one, func(err error) { second <- err })
-	if err := <-second; !errors.Is(err, replicator.ErrOverloaded) {
+	if err := <-second; !errors.Is(err, operation.ErrOverloaded) {
 		t.Errorf("a second write that waits: %v", err)
 	}
-	var e *replicator.TimeoutError
+	var e *operation.TimeoutError
 	if err := <-first; !errors.As(err, &e) || e.Have != 1 || e.Need != 2 || len(e.Missing) != 1 ||
 		uint64(e.Missing[0]) != uint64(gone) {
 		t.Errorf("a write without its majority: %v, %+v", err, e)

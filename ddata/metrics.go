@@ -173,11 +173,11 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 type times struct {
 	meter    events.Meter
 	role     string
-	requests map[operation]events.Observer
+	requests map[requestKind]events.Observer
 	repair   events.Observer
 }
 
-type operation struct {
+type requestKind struct {
 	op    string
 	level quorum.Level
 }
@@ -187,7 +187,8 @@ func newTimes(meter events.Meter, role string) *times {
 		return nil
 	}
 	return &times{
-		meter: meter, role: role, requests: map[operation]events.Observer{}, repair: meter.Histogram(mRepairTime, role),
+		meter: meter, role: role, requests: map[requestKind]events.Observer{},
+		repair: meter.Histogram(mRepairTime, role),
 	}
 }
 
@@ -196,7 +197,7 @@ func (t *times) of(in replicator.Input, level quorum.Level) drivers.Observer {
 	if t == nil {
 		return nil
 	}
-	k := operation{"update", level}
+	k := requestKind{"update", level}
 	switch in.(type) {
 	case replicator.Get:
 		k.op = "get"

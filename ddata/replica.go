@@ -21,6 +21,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/storage"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -174,7 +175,7 @@ func (r *Replicator) refusal() error {
 	if err := r.n.life.why(); err != nil {
 		return err
 	}
-	return replicator.ErrOverloaded
+	return operation.ErrOverloaded
 }
 
 // local reads a key of the present state, without the machine if nothing has changed since the last
@@ -253,7 +254,7 @@ func (h *replicaHost) Step(now time.Time, q request) {
 	case q.do != nil:
 		q.do(h)
 	case q.call != nil && q.call.gone:
-		q.done(effect.Result{Err: replicator.ErrCancelled})
+		q.done(effect.Result{Err: operation.ErrCancelled})
 	case q.done != nil:
 		if q.call != nil {
 			q.call.id = q.id

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -226,11 +227,11 @@ func TestErrorsOfCallersChangeNothing(t *testing.T) {
 	a.wantSet("s")
 	w.sever(1, 2)
 	w.seq = 10
-	a.want(a.put("s", "x", quorum.To(3)), ErrNotEnoughReplicas)
+	a.want(a.put("s", "x", quorum.To(3)), operation.ErrNotEnoughReplicas)
 	a.put("s", "x", quorum.All)
 	a.put("s", "x", quorum.All)
-	a.want(a.put("s", "x", quorum.All), ErrOverloaded)
-	a.want(a.get("s", quorum.All), ErrOverloaded)
+	a.want(a.put("s", "x", quorum.All), operation.ErrOverloaded)
+	a.want(a.get("s", quorum.All), operation.ErrOverloaded)
 	if len(w.net) != 0 {
 		t.Fatal("something was sent")
 	}
@@ -278,9 +279,9 @@ func TestPartitionGrowsNothingWithoutBound(t *testing.T) {
 	}
 	w.advance(time.Second)
 	s := a.m.spaces[keyspace.Volatile]
-	if s.Store.LogLen() > 100 || s.pusher.outbox().Bytes() > 2*16384 ||
+	if s.Store.LogLen() > 100 || s.pusher.Outbox().Bytes() > 2*16384 ||
 		s.Peers[1].Links[keyspace.Volatile].Window.Flight() > 2 {
-		t.Fatalf("log %d, own %d bytes", s.Store.LogLen(), s.pusher.outbox().Bytes())
+		t.Fatalf("log %d, own %d bytes", s.Store.LogLen(), s.pusher.Outbox().Bytes())
 	}
 	if sent > 20 {
 		t.Fatalf("%d messages for no peer", sent)

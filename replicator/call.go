@@ -5,25 +5,26 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 )
 
 func (m *Machine) onUpdate(in Update) {
-	o := m.ops.newOp(in.ID, in.Key, in.Write)
-	o.mutate = in.Mutate
+	o := m.ops.NewOp(in.ID, in.Key, in.Write)
+	o.Mutate = in.Mutate
 	m.write(o, in.Timeout)
 }
 
 func (m *Machine) onDelete(in Delete) {
-	o := m.ops.newOp(in.ID, in.Key, in.Write)
-	o.mutate = removeAll
+	o := m.ops.NewOp(in.ID, in.Key, in.Write)
+	o.Mutate = removeAll
 	m.write(o, in.Timeout)
 }
 
 func (m *Machine) onDeleteForever(in DeleteForever) {
-	o := m.ops.newOp(in.ID, in.Key, in.Write)
-	o.mutate, o.forever = removeAll, true
+	o := m.ops.NewOp(in.ID, in.Key, in.Write)
+	o.Mutate, o.Forever = removeAll, true
 	m.write(o, in.Timeout)
 }
 
@@ -33,13 +34,13 @@ func removeAll(t *crdt.Tx) error {
 }
 
 // write begins an update, or holds it back.
-func (m *Machine) write(o *op, timeout time.Duration) {
-	if err := m.ops.mayWrite(o.level); err != nil {
-		m.site.Reply(o.id, err)
+func (m *Machine) write(o *operation.Op, timeout time.Duration) {
+	if err := m.ops.MayWrite(o.Level); err != nil {
+		m.site.Reply(o.Id, err)
 		return
 	}
-	o.space = m.SpaceOf(o.key)
-	if s := m.spaces[o.space]; !m.move.hold(o, timeout) && !s.holding.hold(o, timeout) {
+	o.Space = m.SpaceOf(o.Key)
+	if s := m.spaces[o.Space]; !m.move.hold(o, timeout) && !s.holding.Hold(o, timeout) {
 		s.update(o, timeout)
 	}
 }
@@ -54,24 +55,24 @@ func (m *Machine) onGet(in Get) {
 		m.site.ReplyReader(in.ID, s.Store.View(in.Key))
 		return
 	}
-	if err := m.ops.mayAsk(in.Read); err != nil {
+	if err := m.ops.MayAsk(in.Read); err != nil {
 		m.site.Reply(in.ID, err)
 		return
 	}
 	if !m.site.Serves {
-		m.site.Reply(in.ID, ErrLearner)
+		m.site.Reply(in.ID, operation.ErrLearner)
 		return
 	}
 	if in.Read == quorum.Linearizable && m.site.Cfg.Defects.ReadWithoutAgreement {
 		in.Read = quorum.Majority
 	}
-	o := &op{id: in.ID, key: in.Key, level: in.Read, space: s.Id, read: true}
+	o := &operation.Op{Id: in.ID, Key: in.Key, Level: in.Read, Space: s.Id, Read: true}
 	if in.Read == quorum.Linearizable {
-		m.ops.begin(o, in.Timeout)
-		s.compares.add(o)
+		m.ops.Begin(o, in.Timeout)
+		s.compares.Add(o)
 		return
 	}
-	s.reads.begin(o, in.Timeout)
+	s.reads.Begin(o, in.Timeout)
 }
 
 // onCancel ends operations whose callers have gone. It walks once over what waits, however many
@@ -81,34 +82,35 @@ func (m *Machine) onCancel(ids []uint64) {
 	for _, id := range ids {
 		wanted[id] = struct{}{}
 	}
-	var ops []*op
-	for o := range m.ops.waiting() {
-		if _, ok := wanted[o.id]; ok && o.then == nil {
+	var ops []*operation.Op
+	for o := range m.ops.Waiting() {
+		if _, ok := wanted[o.Id]; ok && o.Then == nil {
 			ops = append(ops, o)
 		}
 	}
 	for _, o := range ops {
-		o.mutate = nil
-		m.spaces[o.space].NoteAcks() // what waited with it is looked at again
-		m.ops.end(o, ErrCancelled)
+		o.Mutate = nil
+		m.spaces[o.Space].NoteAcks() // what waited with it is looked at again
+		m.ops.End(o, operation.ErrCancelled)
 	}
 }
 
 // timedOut tells how far an operation has come.
-func (m *Machine) timedOut(o *op) error {
-	s := m.spaces[o.space]
+func (m *Machine) timedOut(o *operation.Op) error {
+	s := m.spaces[o.Space]
 	switch {
-	case o.heldBack():
-		o.mutate = nil
-		if m.move.movesKey(o.key) {
-			return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrKeyMoving, o.key, o.level)
+	case o.HeldBack():
+		o.Mutate = nil
+		if m.move.movesKey(o.Key) {
+			return fmt.Errorf("%w: write of %q at %v was held back, nothing happened",
+				operation.ErrKeyMoving, o.Key, o.Level)
 		}
-		return s.holding.neverBegun(o)
-	case o.level == quorum.Linearizable:
-		return s.writes.timedOut(o, o.agreed)
-	case o.read:
-		r := s.reads.roundOf(o)
-		return s.writes.timedOut(o, func(p *replica.Peer) bool { return s.reads.answered(r, p) })
+		return s.holding.NeverBegun(o)
+	case o.Level == quorum.Linearizable:
+		return s.writes.TimedOut(o, o.Agreed)
+	case o.Read:
+		r := s.reads.RoundOf(o)
+		return s.writes.TimedOut(o, func(p *replica.Peer) bool { return s.reads.Answered(r, p) })
 	}
-	return s.writes.timedOut(o, func(p *replica.Peer) bool { return s.writes.hasWrite(p, o) })
+	return s.writes.TimedOut(o, func(p *replica.Peer) bool { return s.writes.HasWrite(p, o) })
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
@@ -34,25 +35,25 @@ func TestCancelFreesWhatWaits(t *testing.T) {
 	held := a.put("s", "held", quorum.Majority)
 	ids = append(ids, held)
 	s := a.m.spaces[keyspace.Volatile]
-	if s.holding.len() == 0 || s.writes.len() < 2 || s.reads.len() == 0 || s.compares.len() == 0 {
+	if s.holding.Len() == 0 || s.writes.Len() < 2 || s.reads.Len() == 0 || s.compares.Len() == 0 {
 		t.Fatalf("%d held, %d writes, %d rounds, %d linear",
-			s.holding.len(), s.writes.len(), s.reads.len(), s.compares.len())
+			s.holding.Len(), s.writes.Len(), s.reads.Len(), s.compares.Len())
 	}
-	waited := a.m.ops.pending()
+	waited := a.m.ops.Pending()
 	a.step(Cancel{IDs: append(ids, 1<<40)})
-	if a.m.ops.pending() != 0 || s.holding.len()+s.writes.len()+a.m.spaces[keyspace.Durable].writes.len() != 0 {
-		t.Fatalf("%d of %d wait, %d held, %d and %d writes", a.m.ops.pending(), waited, s.holding.len(),
-			s.writes.len(), a.m.spaces[keyspace.Durable].writes.len())
+	if a.m.ops.Pending() != 0 || s.holding.Len()+s.writes.Len()+a.m.spaces[keyspace.Durable].writes.Len() != 0 {
+		t.Fatalf("%d of %d wait, %d held, %d and %d writes", a.m.ops.Pending(), waited, s.holding.Len(),
+			s.writes.Len(), a.m.spaces[keyspace.Durable].writes.Len())
 	}
 	cancelled := 0
 	for _, id := range ids {
 		if r, ok := a.results[id]; !ok {
 			t.Errorf("#%d was not answered", id)
-		} else if errors.Is(r.Err, ErrCancelled) {
+		} else if errors.Is(r.Err, operation.ErrCancelled) {
 			cancelled++
 		}
 	}
-	if cancelled != waited || !errors.Is(a.results[held].Err, ErrCancelled) {
+	if cancelled != waited || !errors.Is(a.results[held].Err, operation.ErrCancelled) {
 		t.Fatalf("%d cancelled, %d waited", cancelled, waited)
 	}
 	a.step(Cancel{IDs: ids}) // they are answered: it is nothing
@@ -67,7 +68,7 @@ func TestCancelFreesWhatWaits(t *testing.T) {
 	if !b.has("d/s", "disk") || !b.has("d/s", "both") || b.has("s", "held") {
 		t.Errorf("what was written spreads, what was held back never happened: %v %v", b.set("d/s"), b.has("s", "held"))
 	}
-	if n := s.reads.len() + s.compares.len(); n != 0 {
+	if n := s.reads.Len() + s.compares.Len(); n != 0 {
 		t.Errorf("%d rounds and reads are left", n)
 	}
 }

@@ -6,8 +6,10 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/read"
 	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/wire"
+	"github.com/coterie-go/coterie/replicator/write"
 )
 
 // wellFormed reports whether a message can be taken. What it must carry is there. No clock of a
@@ -22,7 +24,7 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 	case *wire.Status:
 		return true
 	case *wire.Unstored:
-		return len(msg.Why) <= whyMax
+		return len(msg.Why) <= write.WhyMax
 	case *wire.Clock:
 		return msg.Space < keyspace.Count && msg.Content != nil && m.sane(msg.Space, msg.Content, msg.Acked) &&
 			(msg.Acked == nil || msg.Content.Includes(msg.Acked))
@@ -35,7 +37,7 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 	case *wire.Answer:
 		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
 	case *wire.Compare:
-		return msg.Space < keyspace.Count && msg.More != nil && len(msg.Keys) <= comparedMax &&
+		return msg.Space < keyspace.Count && msg.More != nil && len(msg.Keys) <= read.ComparedMax &&
 			m.sane(msg.Space, msg.More)
 	case *wire.Compared:
 		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
@@ -86,7 +88,7 @@ func (m *Machine) Check() error {
 	if err := m.tidying.expiry.keys.Check(); err != nil {
 		return fmt.Errorf("replicator %s: %w", wire.Short(m.site.Cfg.Self), err)
 	}
-	if n := m.ops.pending(); n > m.site.Cfg.PendingMax {
+	if n := m.ops.Pending(); n > m.site.Cfg.PendingMax {
 		return fmt.Errorf("replicator %s: %d pending, at most %d",
 			wire.Short(m.site.Cfg.Self), n, m.site.Cfg.PendingMax)
 	}
@@ -102,7 +104,7 @@ func (s *space) check() error {
 		return errors.New("the step was not finished")
 	}
 	for _, err := range []error{
-		s.pusher.check(), s.intake.check(), s.holding.check(), s.compares.check(), s.settlement.check(),
+		s.pusher.Check(), s.intake.Check(), s.holding.Check(), s.compares.Check(), s.settlement.Check(),
 	} {
 		if err != nil {
 			return err

@@ -20,16 +20,23 @@
 // # Owners
 //
 // The Machine is a tree of owners, each with the fields that only it changes. All of them stand on
-// the site: the settings, the time of the step, the roster of members, and the effects. A space is
-// a replica (the store, the disk, what the peers are known to hold) and the owners of what is under
-// way for it: pusher, intake, gaps, repairs, settlement, writes, reads, compares and holding. The
-// Machine also has the owners of what concerns both spaces: the operations in flight,
-// subscriptions, a move, tidying (expiry and folding), the repairs of others, and what is in
-// transit.
+// the site (package replica): the settings, the time of the step, the roster of members, and the
+// effects. A space is a replica (the store, the disk, what the peers are known to hold) and the
+// owners of what is under way for it:
+//
+//   - package exchange: groups that are pushed, applied, acknowledged and fetched;
+//   - package write: writes that wait for acks, and updates that are held back;
+//   - package read: quorum reads, and linearizable ones;
+//   - package settlement: the views that are not settled, and whose quorums count;
+//   - package repair and repair.go: what no log has any more.
+//
+// The Machine also has the owners of what concerns both spaces: the operations in flight (package
+// operation), subscriptions, a move, tidying (expiry and folding), the repairs of others, and what
+// is in transit. Package settings has the Config, package effect what a step asks of the driver.
 //
 // # How it works
 //
-// Push (push.go, apply.go): a group of own events goes at once to every reachable peer. While
+// Push (package exchange): a group of own events goes at once to every reachable peer. While
 // PushFlight messages are unacknowledged, groups gather and go together, up to PushWindow bytes.
 // What does not fit is fetched from the log later, so that the log is the only queue. The receiver
 // applies a group whole, persists it, and acks how much of the sender's origin it has. A group may
@@ -46,37 +53,37 @@
 // goes in parts like a large group. It goes before the groups that wait, so that it never holds up
 // the lane of acks.
 //
-// Back-pressure (hold.go): while a peer that answers is [settings.Config].BacklogMax bytes behind,
-// updates are held back at every level. A held update has not happened yet: its caller waits, or
-// gets [ErrOverloaded] when its time is up. A peer that is unreachable, or has not answered for
-// RetryInterval, does not hold updates back. The log bounds what is kept for that peer, and a
-// repair helps it later.
+// Back-pressure (package write): while a peer that answers is [settings.Config].BacklogMax bytes
+// behind, updates are held back at every level. A held update has not happened yet: its caller
+// waits, or gets [operation.ErrOverloaded] when its time is up. A peer that is unreachable, or has
+// not answered for RetryInterval, does not hold updates back. The log bounds what is kept for that
+// peer, and a repair helps it later.
 //
-// Writes (write.go, package quorum): a write is done when enough acked clocks contain its last
+// Writes (packages write and quorum): a write is done when enough acked clocks contain its last
 // event. Own events are consecutive, so one number per peer is enough: the writes of one level form
 // a queue, and an ack ends a prefix of it. A write that changed nothing waits likewise until
 // everything it found is acknowledged.
 //
 // Disk (package storage): one batch of the durable space is on its way to the disk at a time. What
 // happens meanwhile gathers in the next. Acks are given when a batch is committed. Writes that a
-// disk has refused fail when too many disks have (unstored.go).
+// disk has refused fail when too many disks have.
 //
-// Reads (read.go): a quorum read asks with the hash of the content clock. The answer is "same", or
-// the dots that the asker may lack. What is missing is fetched, and the read is answered when the
-// own content contains as many answers as the level needs. A read asks as many replicas as it needs
-// and a spare one. It asks reachable ones before the others and, with
+// Reads (package read): a quorum read asks with the hash of the content clock. The answer is
+// "same", or the dots that the asker may lack. What is missing is fetched, and the read is answered
+// when the own content contains as many answers as the level needs. A read asks as many replicas as
+// it needs and a spare one. It asks reachable ones before the others and, with
 // [settings.Config].PreferOldest, the oldest first. It asks all of them when those have not
 // answered in time. So a responder that dies is replaced by another, which answers with its own
 // clock. Reads that begin while others are out share the next round.
 //
-// Linearizable reads (compare.go): the reader pins its state of the key and sends its clock, as a
+// Linearizable reads (package read): the reader pins its state of the key and sends its clock, as a
 // difference to the clock that it sent before. Each peer that is asked answers with what counts at
 // one side only. Each side looks in its log whether its part of that belongs to the key. When a
 // quorum holds the same events of the key, the read is answered with the pinned state. Otherwise
 // what is missing is fetched, and the question is asked again. After some vain tries the voters
 // hold updates of the key back for a few round trips, so that writers do not starve readers.
 //
-// Views (settle.go, install.go): every message names its sender's epoch, and only acks of
+// Views (package settlement, install.go): every message names its sender's epoch, and only acks of
 // the own epoch count (V7). After a change of the voters, a quorum means a quorum of every view
 // that is not settled. Each member reports its acked clock when it has installed the new view. What
 // a majority of each older view reported is the goal. The new view is settled when a majority of it
@@ -189,12 +196,13 @@
 //   - Nothing that a peer sends makes the machine panic; what makes no sense is counted in
 //     [effect.Stats] and dropped.
 //   - Queues, buffers and what is on its way are bounded; past the bounds callers get
-//     [ErrOverloaded] and peers are served from the log.
+//     [operation.ErrOverloaded] and peers are served from the log.
 //
 // # Not guaranteed
 //
-//   - A write that failed with [ErrTimeout] or [ErrStoreFailure] is not rolled back: it lives here
-//     and still spreads. A [TimeoutError] says how far it came and which replicas are missing.
+//   - A write that failed with [operation.ErrTimeout] or [operation.ErrStoreFailure] is not rolled
+//     back: it lives here and still spreads. A [operation.TimeoutError] says how far it came and
+//     which replicas are missing.
 //   - Reads at other levels are not linearizable. Two reads at Majority may each see one of two
 //     writes that are under way. A later read, at another node, may miss a write under way that an
 //     earlier one saw.
@@ -214,7 +222,7 @@
 //     copies are written. The step that copies the items takes longer the more there are. The step
 //     that changes the routes takes longer the more subscriptions there are.
 //   - A level above what the view can give is refused before anything happens
-//     ([ErrNotEnoughReplicas]); the reference keeps and spreads such a write.
+//     ([operation.ErrNotEnoughReplicas]); the reference keeps and spreads such a write.
 //   - Nothing is promised of To(n) across a change of views beyond the n replicas that acknowledged
 //     it.
 //   - When all nodes of a role are gone while other roles keep the cluster alive, the next node of

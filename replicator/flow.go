@@ -26,7 +26,7 @@ func (f *transit) endFlow(p *replica.Peer) {
 	f.PumpFlow(p)
 	for _, s := range f.spaces {
 		p.Link(s.Id).Window.Rest() // what it carried is about to be acknowledged
-		s.pusher.pushTo(p)
+		s.pusher.PushTo(p)
 	}
 }
 
@@ -93,7 +93,7 @@ func (f *transit) onReachable(id crdt.Origin, is bool) {
 	f.SendStatus(p, true)
 	for _, s := range f.spaces {
 		p.Link(s.Id).Window.SetTries(0)
-		s.pusher.pushTo(p)
+		s.pusher.PushTo(p)
 	}
 }
 
@@ -103,7 +103,7 @@ func (f *transit) retry() {
 		for _, s := range f.spaces {
 			w := &p.Link(s.Id).Window
 			if w.Due(f.Now) {
-				s.pusher.retry(p)
+				s.pusher.Retry(p)
 			}
 			f.Arm(w.RetryAt())
 		}

@@ -102,7 +102,7 @@ func (f *folding) toldByAll(d crdt.Dot) bool {
 // fold does a part of the work, and reports whether to go on at once. If it has to wait for
 // members, it returns when to look again.
 func (f *folding) fold() (more bool, again time.Time) {
-	if !f.pending() || f.holding.crowded() {
+	if !f.pending() || f.holding.Crowded() {
 		return false, again
 	}
 	if !f.ready {
@@ -118,7 +118,7 @@ func (f *folding) fold() (more bool, again time.Time) {
 	if len(gs) > 0 {
 		f.Absorb()
 		for _, g := range gs {
-			f.pusher.made(g)
+			f.pusher.Made(g)
 			f.last = g.Last().Seq
 		}
 		f.Counters.Folded += uint64(len(gs))

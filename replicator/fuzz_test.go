@@ -355,9 +355,9 @@ func (p *stepPlay) change() {
 func (p *stepPlay) bounded(n *node) {
 	m := n.m
 	for _, s := range m.spaces {
-		if s.intake.bytes() > m.site.Cfg.PushWindow && s.intake.waits() > 1 ||
+		if s.intake.Bytes() > m.site.Cfg.PushWindow && s.intake.Waits() > 1 ||
 			s.Store.LogLen() > m.site.Cfg.LogMax {
-			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.bytes(), s.Store.LogLen(), m)
+			p.t.Fatalf("%d bytes wait, the log holds %d events\n%v", s.intake.Bytes(), s.Store.LogLen(), m)
 		}
 	}
 	for _, o := range m.site.Peers {

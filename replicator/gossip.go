@@ -35,7 +35,7 @@ func (m *Machine) onStatus(p *replica.Peer, msg *wire.Status) {
 	equal := true
 	for i, s := range m.spaces {
 		sum := &msg.Spaces[i]
-		s.settlement.claim(sum.Settled)
+		s.settlement.Claim(sum.Settled)
 		switch {
 		case sum.Hash != s.ContentHash():
 			if !s.repairs.puller.Running() && (m.site.Serves || msg.Ask) {
@@ -69,7 +69,7 @@ func (s *space) onClock(p *replica.Peer, msg *wire.Clock) {
 		w.SetTries(0)
 		s.Watch(p)
 	}
-	s.gaps.fill(p, msg.Content)
+	s.gaps.Fill(p, msg.Content)
 	if msg.Ask {
 		s.TellClock(p, false)
 	}

@@ -11,7 +11,9 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/read"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -414,7 +416,7 @@ func TestLinearizableReadsShareQuestions(t *testing.T) {
 	}
 	var ids []uint64
 	for i := range 300 {
-		ids = append(ids, a.get(fmt.Sprint("key", i%(comparedMax+10)), quorum.Linearizable))
+		ids = append(ids, a.get(fmt.Sprint("key", i%(read.ComparedMax+10)), quorum.Linearizable))
 	}
 	w.quiet()
 	for _, id := range ids {
@@ -423,7 +425,7 @@ func TestLinearizableReadsShareQuestions(t *testing.T) {
 	if asked != 3*2 { // the first read alone, then 64 keys, then the rest
 		t.Errorf("%d questions", asked)
 	}
-	a.want(a.put("s", "x", quorum.Linearizable), ErrLevel)
+	a.want(a.put("s", "x", quorum.Linearizable), operation.ErrLevel)
 }
 
 // A linearizable read is answered under a new view too. Its time-out names the members that do not
@@ -434,8 +436,8 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 	w.isolate(1)
 	r := a.get("s", quorum.Linearizable)
 	w.advance(2 * time.Second)
-	var e *TimeoutError
-	if res := a.want(r, ErrTimeout); !errors.As(res.Err, &e) || e.Have != 1 || e.Need != 2 ||
+	var e *operation.TimeoutError
+	if res := a.want(r, operation.ErrTimeout); !errors.As(res.Err, &e) || e.Have != 1 || e.Need != 2 ||
 		!slices.Equal(e.Missing, []crdt.Origin{2, 3}) {
 		t.Fatalf("%+v", e)
 	}
@@ -457,7 +459,7 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 	w.isolate(1)
 	r = a.get("s", quorum.Linearizable)
 	a.step(Install{viewOf(4, 2, 3, 4)})
-	a.want(r, ErrNoView)
+	a.want(r, operation.ErrNoView)
 }
 
 // V7: Votes given under another view do not count.

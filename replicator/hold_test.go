@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
@@ -17,7 +18,7 @@ import (
 // behind is how many of the own bytes of n a peer has not got.
 func (n *node) behind(s keyspace.Space, id crdt.Origin) int {
 	sp := n.m.spaces[s]
-	bytes, _ := sp.pusher.outbox().Behind(n.m.site.Peer(id).Link(sp.Id).Window.Applied())
+	bytes, _ := sp.pusher.Outbox().Behind(n.m.site.Peer(id).Link(sp.Id).Window.Applied())
 	return bytes
 }
 
@@ -112,8 +113,8 @@ func TestDeadPeerHoldsUpNobody(t *testing.T) {
 		t.Fatal("no write waits for a peer that may just be slow")
 	}
 	w.advance(100 * time.Millisecond)
-	if a.want(first, nil); a.m.spaces[keyspace.Volatile].holding.len() > 0 {
-		t.Fatalf("%d are still held back", a.m.spaces[keyspace.Volatile].holding.len())
+	if a.want(first, nil); a.m.spaces[keyspace.Volatile].holding.Len() > 0 {
+		t.Fatalf("%d are still held back", a.m.spaces[keyspace.Volatile].holding.Len())
 	}
 	// Node 3 comes back far behind. It holds up no update while it is repaired.
 	w.mendAll()
@@ -151,7 +152,7 @@ func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 	a.wantOpen(100)
 	w.advance(2 * time.Second)
 	for _, id := range []uint64{100, 101} {
-		if r := a.want(id, ErrOverloaded); errors.Is(r.Err, ErrTimeout) ||
+		if r := a.want(id, operation.ErrOverloaded); errors.Is(r.Err, operation.ErrTimeout) ||
 			!strings.Contains(r.Err.Error(), "nothing happened") ||
 			!strings.Contains(r.Err.Error(), "2 is ") {
 			t.Errorf("%v", r.Err)
@@ -164,7 +165,7 @@ func TestUpdateHeldBackTooLongNeverHappens(t *testing.T) {
 	if ran || slices.Contains(a.set("s"), "late") {
 		t.Error("it happened")
 	}
-	if a.m.spaces[keyspace.Volatile].holding.len() > 0 {
+	if a.m.spaces[keyspace.Volatile].holding.Len() > 0 {
 		t.Error("something is left")
 	}
 	w.same()
@@ -196,7 +197,7 @@ func TestHeldUpdatesHaveTheirTurnInOrder(t *testing.T) {
 	_, a = crowd(t, settings.Config{})
 	a.step(Update{ID: 100, Key: "s", Mutate: func(*crdt.Tx) error { return nil }})
 	a.step(Install{viewOf(2, 2)})
-	a.want(100, ErrNoView)
+	a.want(100, operation.ErrNoView)
 }
 
 // Writers do not starve linearizable readers: a read that they disturb again and again has them

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/replica"
 )
@@ -21,7 +22,7 @@ func (m *Machine) onInstall(v replica.View) {
 		m.spaces[keyspace.Volatile].Items.Seq(), m.spaces[keyspace.Durable].Items.Seq(),
 	})
 	for _, s := range m.spaces {
-		s.pusher.oweNone()
+		s.pusher.OweNone()
 	}
 	routes := m.installRoutes(prev)
 	if !m.site.Member {
@@ -36,18 +37,18 @@ func (m *Machine) onInstall(v replica.View) {
 	}
 	m.showLiving(m.site.View.MemberIDs()...)
 	m.tidying.folding.census.forget()
-	m.spaces[keyspace.Volatile].intake.forgetRemoved()
+	m.spaces[keyspace.Volatile].intake.ForgetRemoved()
 	for _, s := range m.spaces {
 		if !was {
 			m.tidying.expiry.prime(s.Replica)
 		}
-		s.settlement.follow(prev, m.site.View)
+		s.settlement.Follow(prev, m.site.View)
 	}
 	m.tidying.folding.start()
 	m.installMove(routes, wasOldest)
 	for _, s := range m.spaces {
 		s.restart()
-		s.pusher.pushAll()
+		s.pusher.PushAll()
 		s.repairs.puller.Forget(m.site.Left)
 	}
 }
@@ -56,7 +57,7 @@ func (m *Machine) onInstall(v replica.View) {
 func (m *Machine) becomeStranger() {
 	m.site.Roster.Leave()
 	m.donating.donors = repair.Donors{}
-	m.dropOps(ErrNoView)
+	m.dropOps(operation.ErrNoView)
 	m.move.end()
 	m.move.leftover, m.move.clearAt = false, ""
 	m.gossipAt, m.site.LinkAt = time.Time{}, time.Time{}
@@ -89,12 +90,12 @@ func (m *Machine) showLiving(ids ...crdt.Origin) {
 func (m *Machine) startLearning() {
 	if m.site.View.Founded && m.site.Voter || len(m.site.View.Voters) == 0 || m.site.Cfg.Defects.JoinWithoutCatchUp {
 		for _, s := range m.spaces {
-			s.reads.skipLearning()
+			s.reads.SkipLearning()
 		}
 		return
 	}
 	for _, s := range m.spaces {
-		s.reads.learn()
+		s.reads.Learn()
 	}
 }
 
@@ -104,14 +105,14 @@ func (m *Machine) maybeCaughtUp() {
 		return
 	}
 	for _, s := range m.spaces {
-		if !s.reads.taught() {
+		if !s.reads.Taught() {
 			return
 		}
 	}
 	m.site.BecomeCaughtUp()
 	m.site.Eff.CaughtUp = true
 	for _, s := range m.spaces {
-		s.pusher.oweAcked()
-		s.settlement.settle()
+		s.pusher.OweAcked()
+		s.settlement.Settle()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/storage"
@@ -36,7 +37,7 @@ type Machine struct {
 	site   replica.Site
 	spaces [keyspace.Count]*space
 
-	ops      inflight
+	ops      operation.Inflight
 	subs     subscriptions
 	large    largeKeys
 	tidying  tidying
@@ -59,7 +60,7 @@ func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 		site: replica.NewSite(cfg, rng),
 	}
 	m.site.Summarize = m.summary
-	m.ops = newInflight(&m.site)
+	m.ops = operation.NewInflight(&m.site)
 	m.large.Site, m.subs.Site, m.donating.Site = &m.site, &m.site, &m.site
 	for i := range m.spaces {
 		s := newSpace(&m.site, keyspace.Space(i), &m.ops)
@@ -132,32 +133,32 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 	}
 	switch msg := msg.(type) {
 	case *wire.Push:
-		m.spaces[msg.Space].intake.onPush(p, msg)
+		m.spaces[msg.Space].intake.OnPush(p, msg)
 	case *wire.Ack:
-		m.spaces[msg.Space].pusher.onAck(p, msg)
+		m.spaces[msg.Space].pusher.OnAck(p, msg)
 	case *wire.Status:
 		m.onStatus(p, msg)
 	case *wire.Clock:
 		m.heed(p, msg)
 		m.spaces[msg.Space].onClock(p, msg)
 	case *wire.Fetch:
-		m.spaces[msg.Space].gaps.onFetch(p, msg)
+		m.spaces[msg.Space].gaps.OnFetch(p, msg)
 	case *wire.LogTruncated:
 		if !m.donating.donors.Reconciling(p.Id, uint8(msg.Space)) { // else less differs after that repair
 			m.spaces[msg.Space].repairs.onLogTruncated(p)
 		}
 	case *wire.Ask:
-		m.spaces[msg.Space].reads.onAsk(p, msg)
+		m.spaces[msg.Space].reads.OnAsk(p, msg)
 	case *wire.Answer:
-		m.spaces[msg.Space].reads.onAnswer(p, msg)
+		m.spaces[msg.Space].reads.OnAnswer(p, msg)
 	case *wire.Compare:
-		m.spaces[msg.Space].compares.onCompare(p, msg)
+		m.spaces[msg.Space].compares.OnCompare(p, msg)
 	case *wire.Compared:
-		m.spaces[msg.Space].compares.onCompared(p, msg)
+		m.spaces[msg.Space].compares.OnCompared(p, msg)
 	case *wire.Unstored:
-		m.spaces[keyspace.Durable].writes.onUnstored(p, msg)
+		m.spaces[keyspace.Durable].writes.OnUnstored(p, msg)
 	case *wire.Report:
-		m.spaces[msg.Space].settlement.onReport(p, msg)
+		m.spaces[msg.Space].settlement.OnReport(p, msg)
 	case *wire.Pull:
 		m.donating.onPull(p, msg)
 	case *wire.Head:
@@ -185,8 +186,8 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 
 // onTime does what has fallen due.
 func (m *Machine) onTime() {
-	for o, ok := m.ops.next(); ok && !m.site.Now.Before(o.Deadline()); o, ok = m.ops.next() {
-		m.ops.end(o, m.timedOut(o))
+	for o, ok := m.ops.Next(); ok && !m.site.Now.Before(o.Deadline()); o, ok = m.ops.Next() {
+		m.ops.End(o, m.timedOut(o))
 	}
 	if !m.site.Member {
 		return
@@ -211,7 +212,7 @@ func (m *Machine) onTime() {
 func (m *Machine) finish() {
 	m.move.advance()
 	for _, s := range m.spaces {
-		s.holding.admit(func(o *op) { s.update(o, 0) })
+		s.holding.Admit(func(o *operation.Op) { s.update(o, 0) })
 		s.evaluate()
 	}
 	m.maybeCaughtUp()
@@ -225,7 +226,7 @@ func (m *Machine) finish() {
 // Deadline is when to step a Tick at the latest; zero: never.
 func (m *Machine) Deadline() time.Time {
 	var d time.Time
-	if o, ok := m.ops.next(); ok {
+	if o, ok := m.ops.Next(); ok {
 		d = o.Deadline()
 	}
 	if at, ok := m.spaces[keyspace.Durable].Disk.Due(); ok {
@@ -269,7 +270,7 @@ func (m *Machine) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "replicator %s %v%s pending %d\n",
 		wire.Short(m.site.Cfg.Self), m.site.View,
-		wire.Flags("voter", m.site.Voter, "serves", m.site.Serves), m.ops.pending())
+		wire.Flags("voter", m.site.Voter, "serves", m.site.Serves), m.ops.Pending())
 	for _, s := range m.spaces {
 		fmt.Fprintf(&b, "  %v\n", s)
 	}
@@ -278,14 +279,14 @@ func (m *Machine) String() string {
 
 // dropOps ends everything that waits, when the node is no longer a member.
 func (m *Machine) dropOps(err error) {
-	for o, ok := m.ops.next(); ok; o, ok = m.ops.next() {
-		m.ops.end(o, err)
+	for o, ok := m.ops.Next(); ok; o, ok = m.ops.Next() {
+		m.ops.End(o, err)
 	}
 	for _, s := range m.spaces {
-		s.writes.drop()
-		s.reads.drop()
-		s.holding.drop()
-		s.compares.drop()
+		s.writes.Drop()
+		s.reads.Drop()
+		s.holding.Drop()
+		s.compares.Drop()
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 func (m *model) doWrite() {
 	n := m.some("writer")
-	w := &write{
+	w := &writeOf{
 		by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key"), elem: fmt.Sprintf("e%d", m.seq),
 		level: rapid.SampledFrom([]quorum.Level{quorum.Local, quorum.Majority, quorum.Majority, quorum.All,
 			quorum.To(2), quorum.MajorityPlus(1, 0)}).Draw(m.rt, "level"),
@@ -34,7 +34,7 @@ var aCount = crdt.GCounter{}
 // doCount counts one.
 func (m *model) doCount() {
 	n := m.some("counter")
-	w := &write{by: n, key: rapid.SampledFrom([]string{"1/n", "2/n"}).Draw(m.rt, "key"), level: quorum.Majority}
+	w := &writeOf{by: n, key: rapid.SampledFrom([]string{"1/n", "2/n"}).Draw(m.rt, "key"), level: quorum.Majority}
 	w.id = n.increment(w.key, w.level)
 	m.counts = append(m.counts, w)
 }
@@ -64,7 +64,7 @@ func (m *model) doChurn() {
 
 func (m *model) doRead() {
 	n := m.some("reader")
-	r := &read{
+	r := &readOf{
 		by: n, key: rapid.SampledFrom(modelKeys).Draw(m.rt, "key"),
 		level: rapid.SampledFrom([]quorum.Level{quorum.Majority, quorum.All, quorum.Linearizable,
 			quorum.Linearizable}).Draw(m.rt, "level"),
@@ -89,7 +89,7 @@ func (m *model) note() {
 			w.acked = true
 		}
 	}
-	m.reads = slices.DeleteFunc(m.reads, func(r *read) bool {
+	m.reads = slices.DeleteFunc(m.reads, func(r *readOf) bool {
 		res, ok := r.by.results[r.id]
 		if !ok || res.Err != nil {
 			return ok
@@ -111,7 +111,7 @@ func (m *model) note() {
 
 // compare holds what a linearizable read saw against those before: of two sets one is part of the
 // other.
-func (m *model) compare(r *read, got []string) {
+func (m *model) compare(r *readOf, got []string) {
 	for _, was := range m.seen[r.key] {
 		small, large := was, got
 		if len(small) > len(large) {

@@ -24,17 +24,17 @@ type model struct {
 	rt     *rapid.T
 	views  []replica.View // all that were decided, newest last
 	next   crdt.Origin
-	writes []*write
-	reads  []*read
+	writes []*writeOf
+	reads  []*readOf
 	seen   map[string][][]string // by key, what linearizable reads saw
 	parted bool
 	mood   int // one packet in so many is lost, and so on
 	calm   int // one chance in so many that the membership changes
-	counts []*write
+	counts []*writeOf
 }
 
 // write is one addition of an element that is never removed.
-type write struct {
+type writeOf struct {
 	by     *node
 	id     uint64
 	key    string
@@ -45,10 +45,10 @@ type write struct {
 }
 
 // kept reports whether the write must never be lost once it is acknowledged.
-func (w *write) kept() bool { return !w.forget && w.level != quorum.Local && w.level != quorum.To(2) }
+func (w *writeOf) kept() bool { return !w.forget && w.level != quorum.Local && w.level != quorum.To(2) }
 
 // read is a quorum read, with what it has to see.
-type read struct {
+type readOf struct {
 	by    *node
 	id    uint64
 	key   string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
@@ -35,13 +36,13 @@ import (
 type move struct {
 	*replica.Site
 	from, to *space
-	ops      *inflight
+	ops      *operation.Inflight
 	census   census
 
 	moving
-	held     []*op  // updates that wait for the second view
-	leftover bool   // there may be volatile items of keys that have become durable
-	clearAt  string // the key at which to go on looking for them
+	held     []*operation.Op // updates that wait for the second view
+	leftover bool            // there may be volatile items of keys that have become durable
+	clearAt  string          // the key at which to go on looking for them
 }
 
 // moving is what is known of one move until it ends.
@@ -56,7 +57,7 @@ type moving struct {
 	at      time.Time
 }
 
-func newMove(from, to *space, ops *inflight) move {
+func newMove(from, to *space, ops *operation.Inflight) move {
 	return move{Site: from.Site, from: from, to: to, ops: ops, census: census{Replica: from.Replica}}
 }
 
@@ -76,14 +77,14 @@ func (mv *move) movesKey(key string) bool {
 }
 
 // hold lets an update wait for the view that makes its key durable. It reports whether it does.
-func (mv *move) hold(o *op, timeout time.Duration) bool {
-	if !mv.movesKey(o.key) || mv.Cfg.Defects.MoveUnfrozen {
+func (mv *move) hold(o *operation.Op, timeout time.Duration) bool {
+	if !mv.movesKey(o.Key) || mv.Cfg.Defects.MoveUnfrozen {
 		return false
 	}
 	mv.Counters.Held++
-	mv.ops.begin(o, timeout)
-	if len(mv.held) > 2*mv.ops.pending()+64 {
-		mv.held = slices.DeleteFunc(mv.held, (*op).Done)
+	mv.ops.Begin(o, timeout)
+	if len(mv.held) > 2*mv.ops.Pending()+64 {
+		mv.held = slices.DeleteFunc(mv.held, (*operation.Op).Done)
 	}
 	mv.held = append(mv.held, o)
 	return true
@@ -133,7 +134,9 @@ func (mv *move) waits() bool { return mv.number != 0 && mv.step <= moveSpreads }
 
 // holdMoving takes the updates that wait in the volatile space for something else.
 func (mv *move) holdMoving() {
-	mv.held = append(mv.held, mv.from.holding.take(func(o *op) bool { return !o.Done() && mv.movesKey(o.key) })...)
+	mv.held = append(mv.held, mv.from.holding.Take(func(o *operation.Op) bool {
+		return !o.Done() && mv.movesKey(o.Key)
+	})...)
 }
 
 // heed keeps what a member tells.
@@ -207,20 +210,20 @@ func (m *Machine) reroute(was *keyspace.Routes) {
 	from, to := m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable]
 	for _, o := range m.move.held {
 		if !o.Done() {
-			o.space = m.SpaceOf(o.key)
-			m.spaces[o.space].holding.keep(o)
+			o.Space = m.SpaceOf(o.Key)
+			m.spaces[o.Space].holding.Keep(o)
 		}
 	}
 	m.move.held = nil
-	goes := func(o *op) bool { return !o.Done() && o.then == nil && m.SpaceOf(o.key) == keyspace.Durable }
-	linear := from.compares.take(goes)
-	for _, o := range from.reads.take(goes) {
-		o.space = keyspace.Durable
-		to.reads.begin(o, 0)
+	goes := func(o *operation.Op) bool { return !o.Done() && o.Then == nil && m.SpaceOf(o.Key) == keyspace.Durable }
+	linear := from.compares.Take(goes)
+	for _, o := range from.reads.Take(goes) {
+		o.Space = keyspace.Durable
+		to.reads.Begin(o, 0)
 	}
 	for _, o := range linear {
-		o.space = keyspace.Durable
-		to.compares.add(o)
+		o.Space = keyspace.Durable
+		to.compares.Add(o)
 	}
 	m.tidying.expiry.prime(to.Replica) // of what came there before, nothing was counted
 	m.subs.moved(was)
@@ -236,7 +239,7 @@ func (mv *move) mayClear() bool {
 // clear removes some of them, and reports whether there may be more.
 func (mv *move) clear() (more bool) {
 	s := mv.from
-	if !mv.mayClear() || s.holding.crowded() {
+	if !mv.mayClear() || s.holding.Crowded() {
 		return false
 	}
 	var keys []string
@@ -269,7 +272,7 @@ func (mv *move) check() error {
 		return fmt.Errorf("move %d runs, the view has %d", mv.number, mv.View.Moves)
 	case mv.waits() && mv.at.IsZero():
 		return fmt.Errorf("move %d waits and no timer runs", mv.number)
-	case mv.from.holding.any(func(o *op) bool { return !o.Done() && mv.movesKey(o.key) }):
+	case mv.from.holding.Any(func(o *operation.Op) bool { return !o.Done() && mv.movesKey(o.Key) }):
 		return fmt.Errorf("move %d: an update of its keys waits for something else", mv.number)
 	}
 	return nil

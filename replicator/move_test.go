@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
@@ -189,7 +190,7 @@ func TestMoveWaitsForAllMembers(t *testing.T) {
 	w.install(movingView(2, 1, 2, 3))
 	held := a.put("m/set", "held", quorum.Majority)
 	w.advance(4 * time.Second)
-	a.want(held, ErrKeyMoving)
+	a.want(held, operation.ErrKeyMoving)
 	if a.moved+b.moved+c.moved != 0 {
 		t.Fatalf("moved without all members")
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
@@ -165,10 +166,10 @@ func TestTimeoutTellsHowFarItCame(t *testing.T) {
 	w.isolate(3)
 	w.isolate(4)
 	w.isolate(5)
-	check := func(id uint64, read bool, need, have int, missing ...crdt.Origin) *TimeoutError {
+	check := func(id uint64, read bool, need, have int, missing ...crdt.Origin) *operation.TimeoutError {
 		t.Helper()
-		var e *TimeoutError
-		if r := a.want(id, ErrTimeout); !errors.As(r.Err, &e) {
+		var e *operation.TimeoutError
+		if r := a.want(id, operation.ErrTimeout); !errors.As(r.Err, &e) {
 			t.Fatalf("%v is no TimeoutError", r.Err)
 		}
 		if e.Read != read || e.Epoch != 1 || e.Need != need || e.Have != have || !slices.Equal(e.Missing, missing) {
@@ -192,7 +193,7 @@ func TestTimeoutTellsHowFarItCame(t *testing.T) {
 	broken := a.put("d/s", "x", quorum.Majority)
 	w.advance(4 * time.Second)
 	e = check(broken, false, 3, 1, 1, 3, 4, 5)
-	if !errors.Is(e, ErrStoreFailure) || !errors.Is(e, errDisk) {
+	if !errors.Is(e, operation.ErrStoreFailure) || !errors.Is(e, errDisk) {
 		t.Errorf("%v does not say that the disk failed", e)
 	}
 	w.mendAll()
@@ -216,15 +217,15 @@ func TestTimeoutOfAJointQuorumNamesTheOlderView(t *testing.T) {
 	a := w.node(1)
 	x := a.put("s", "x", quorum.Majority)
 	w.advance(2 * time.Second)
-	var e *TimeoutError
-	if r := a.want(x, ErrTimeout); !errors.As(r.Err, &e) || e.Epoch != 2 || e.Have != 1 || e.Need != 2 ||
+	var e *operation.TimeoutError
+	if r := a.want(x, operation.ErrTimeout); !errors.As(r.Err, &e) || e.Epoch != 2 || e.Have != 1 || e.Need != 2 ||
 		!slices.Equal(e.Missing, []crdt.Origin{2, 3}) {
 		t.Errorf("%+v", e)
 	}
 	b := w.start(8, nil, 8)
 	b.step(Install{viewOf(4, 1, 8)}) // it has never heard of the views before
 	b.step(Receive{1, &wire.Report{Epoch: 4}})
-	if e := b.m.timedOut(&op{key: "s", level: quorum.Majority, seq: 1}); !strings.Contains(e.Error(),
+	if e := b.m.timedOut(&operation.Op{Key: "s", Level: quorum.Majority, Seq: 1}); !strings.Contains(e.Error(),
 		"not known here yet") {
 		t.Errorf("%v", e)
 	}

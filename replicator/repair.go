@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -13,7 +14,7 @@ import (
 // repairs is the repairs of one space by which this replica gets what no log has any more.
 type repairs struct {
 	*replica.Replica
-	intake  *intake
+	intake  *exchange.Intake
 	puller  *repair.Puller
 	alarmAt time.Time // digest alarms before this are not acted upon
 }
@@ -161,7 +162,7 @@ func (r *repairs) take(g *repair.Staged) {
 	r.repaired(g)
 	r.Absorb()
 	r.LearnContent(p, g.Clock)
-	r.intake.release()
+	r.intake.Release()
 	// What the donor has got since comes from its log. The donor may lack what is here.
 	r.TellClock(p, true)
 }

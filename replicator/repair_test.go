@@ -47,7 +47,7 @@ func apart(t *testing.T, cfg settings.Config, same, differ int) *world {
 	for _, n := range w.nodes {
 		n.m.site.Counters = effect.Stats{}
 		// what was to be pushed would come after all
-		n.m.site.Peers[0].Flows, *n.m.spaces[keyspace.Volatile].pusher.outbox() = push.Flows{}, push.Outbox{}
+		n.m.site.Peers[0].Flows, *n.m.spaces[keyspace.Volatile].pusher.Outbox() = push.Flows{}, push.Outbox{}
 	}
 	return w
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -23,7 +24,7 @@ func TestFailedBatchStaysThePrefixOfTheNextCommit(t *testing.T) {
 	a.disk.bad = true
 	x := a.put("d/s", "x", quorum.Local)
 	w.quiet()
-	a.want(x, ErrStoreFailure)
+	a.want(x, operation.ErrStoreFailure)
 	a.disk.bad = false
 	a.take("d/s", "x", quorum.Local)
 	y := a.put("d/s", "y", quorum.Local)
@@ -50,14 +51,14 @@ func TestOwnStoreFailureCountsTheOwnReplicaAsFailed(t *testing.T) {
 	a.disk.bad = true
 	all, most, one := a.put("d/s", "x", quorum.All), a.put("d/s", "y", quorum.Majority), a.put("d/s", "z", quorum.Local)
 	w.advance(time.Second) // they are of two batches
-	a.want(all, ErrStoreFailure)
+	a.want(all, operation.ErrStoreFailure)
 	a.want(most, nil) // the two others have committed it
-	a.want(one, ErrStoreFailure)
+	a.want(one, operation.ErrStoreFailure)
 	w.sever(1, 2)
 	more := a.put("d/s", "u", quorum.Majority)
 	w.advance(10 * time.Second)
-	r := a.want(more, ErrTimeout)
-	a.want(more, ErrStoreFailure)
+	r := a.want(more, operation.ErrTimeout)
+	a.want(more, operation.ErrStoreFailure)
 	if !strings.Contains(r.Err.Error(), "not rolled back") {
 		t.Fatalf("the error does not say what is known: %v", r.Err)
 	}
@@ -287,7 +288,7 @@ func TestContentClockIsNoAck(t *testing.T) {
 		b.wantSet("d/s", "x")
 		c.wantSet("d/s", "x")
 		if len(a.results) > 0 {
-			a.want(x, ErrTimeout)
+			a.want(x, operation.ErrTimeout)
 			return
 		}
 	}
@@ -363,9 +364,9 @@ func TestLearnerRefusesUpdatesUntilItHasCaughtUp(t *testing.T) {
 	a.want(x, nil)
 	j := w.start(3, nil, 3)
 	j.step(Install{with(viewOf(2, 1, 2), 3)})
-	j.want(j.take("s", "x", quorum.Local), ErrLearner)
-	j.want(j.put("s", "y", quorum.Local), ErrLearner)
-	j.want(j.get("s", quorum.Majority), ErrLearner)
+	j.want(j.take("s", "x", quorum.Local), operation.ErrLearner)
+	j.want(j.put("s", "y", quorum.Local), operation.ErrLearner)
+	j.want(j.get("s", quorum.Majority), operation.ErrLearner)
 	j.want(j.get("s", quorum.Local), nil)
 	w.install(with(viewOf(2, 1, 2), 3))
 	w.advance(5 * time.Second)

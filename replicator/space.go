@@ -6,66 +6,71 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/read"
 	"github.com/coterie-go/coterie/replicator/replica"
+	"github.com/coterie-go/coterie/replicator/settlement"
 	"github.com/coterie-go/coterie/replicator/wire"
+	"github.com/coterie-go/coterie/replicator/write"
 )
 
 // space is one of the two halves of a machine: a replica, and the owners of what is under way for
 // it.
 type space struct {
 	*replica.Replica
-	ops        *inflight
-	pusher     pusher
-	gaps       gaps
-	intake     intake
+	ops        *operation.Inflight
+	pusher     exchange.Pusher
+	gaps       exchange.Gaps
+	intake     exchange.Intake
 	repairs    repairs
-	settlement settlement
-	writes     writes
-	reads      reads
-	compares   compares
-	holding    holding
+	settlement settlement.Settlement
+	writes     write.Queue
+	reads      read.Rounds
+	compares   read.Linear
+	holding    write.Holding
 }
 
-func newSpace(t *replica.Site, id keyspace.Space, ops *inflight) *space {
+func newSpace(t *replica.Site, id keyspace.Space, ops *operation.Inflight) *space {
 	s := &space{ops: ops}
-	s.Replica = replica.New(t, id, s.settlement.unsettled())
-	r, sets := s.Replica, s.settlement.quorums()
-	s.pusher = newPusher(r)
+	s.Replica = replica.New(t, id, s.settlement.Unsettled())
+	r, sets := s.Replica, s.settlement.Quorums()
+	s.pusher = exchange.NewPusher(r)
 	s.repairs = repairs{Replica: r, intake: &s.intake}
 	s.repairs.puller = newPuller(&s.repairs)
-	s.intake = newIntake(r, &s.pusher, s.repairs.puller)
-	s.gaps = newGaps(r, s.repairs.puller)
-	s.settlement = newSettlement(r, &s.pusher, &s.gaps, s.restart)
-	s.writes = newWrites(r, ops, sets)
-	s.reads = newReads(r, ops, sets, &s.gaps, s.writes.idle)
-	s.holding = newHolding(r, ops, s.pusher.outbox())
-	s.compares = newCompares(r, ops, sets, &s.gaps, s.holding.freeze)
+	s.intake = exchange.NewIntake(r, &s.pusher, s.repairs.puller)
+	s.gaps = exchange.NewGaps(r, s.repairs.puller)
+	s.settlement = settlement.New(r, &s.pusher, &s.gaps, s.restart)
+	s.writes = write.NewQueue(r, ops, sets)
+	s.reads = read.NewRounds(r, ops, sets, &s.gaps, s.writes.Idle)
+	s.holding = write.NewHolding(r, ops, s.pusher.Outbox())
+	s.compares = read.NewLinear(r, ops, sets, &s.gaps, s.holding.Freeze)
 	return s
 }
 
 func (s *space) onTime() {
-	s.intake.onTime()
-	if s.reads.due() {
+	s.intake.OnTime()
+	if s.reads.Due() {
 		s.retryReads()
 	}
-	s.compares.onTime()
-	s.holding.onTime()
-	s.settlement.onTime()
+	s.compares.OnTime()
+	s.holding.OnTime()
+	s.settlement.OnTime()
 	s.repairs.onTime()
 }
 
 // deadline is when there is something to do, zero: nothing that is known yet.
 func (s *space) deadline() time.Time {
-	return deadline.Earliest(s.intake.deadline(), s.reads.deadline(), s.compares.deadline(), s.settlement.deadline(),
-		s.holding.deadline(), s.repairs.puller.Deadline())
+	return deadline.Earliest(s.intake.Deadline(), s.reads.Deadline(), s.compares.Deadline(), s.settlement.Deadline(),
+		s.holding.Deadline(), s.repairs.puller.Deadline())
 }
 
 // retryReads asks again for what reads, and writes that changed nothing, wait for.
 func (s *space) retryReads() {
-	s.reads.retry()
-	if s.writes.dropGoals(); !s.writes.idle() {
+	s.reads.Retry()
+	if s.writes.DropGoals(); !s.writes.Idle() {
 		s.askForGoals()
 	}
 }
@@ -73,13 +78,13 @@ func (s *space) retryReads() {
 // askForGoals asks the peers what they hold, for the writes that changed nothing.
 func (s *space) askForGoals() {
 	s.AskAll()
-	s.reads.arm(s.Now.Add(s.Cfg.RetryInterval))
+	s.reads.Arm(s.Now.Add(s.Cfg.RetryInterval))
 }
 
 // restart asks everything again, because the quorums that count have changed.
 func (s *space) restart() {
-	s.reads.restart()
-	s.compares.restart()
+	s.reads.Restart()
+	s.compares.Restart()
 }
 
 // evaluate looks at what waits for clocks, after the step has moved some.
@@ -88,22 +93,22 @@ func (s *space) evaluate() {
 		s.NoteAcks() // the own replica's
 	}
 	if s.Moved || s.AcksMoved {
-		s.settlement.settle()
-		s.reads.checkRounds()
+		s.settlement.Settle()
+		s.reads.CheckRounds()
 	}
 	if s.Moved {
-		s.compares.resume()
+		s.compares.Resume()
 	}
 }
 
 // finish sends what the step has made due.
 func (s *space) finish() {
 	s.Persist()
-	s.pusher.pushFresh()
+	s.pusher.PushFresh()
 	if s.AcksMoved {
-		s.writes.complete()
+		s.writes.Complete()
 	}
-	s.pusher.sendAcks()
+	s.pusher.SendAcks()
 	s.Rest()
 }
 
@@ -111,41 +116,41 @@ func (s *space) finish() {
 func (s *space) String() string {
 	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
 		s.Id, wire.ClockName(s.Content()),
-		wire.ClockName(s.Committed()), s.Store.Len(), s.intake.waits(), s.reads.len(), s.Chain.Settled())
+		wire.ClockName(s.Committed()), s.Store.Len(), s.intake.Waits(), s.reads.Len(), s.Chain.Settled())
 }
 
 // update carries out an update whose turn has come.
-func (s *space) update(o *op, timeout time.Duration) {
-	mutate := o.mutate
-	o.mutate = nil
+func (s *space) update(o *operation.Op, timeout time.Duration) {
+	mutate := o.Mutate
+	o.Mutate = nil
 	var g crdt.Group
 	var err error
-	if o.forever {
-		g, err = s.Items.DeleteForever(o.key, &s.Changes)
+	if o.Forever {
+		g, err = s.Items.DeleteForever(o.Key, &s.Changes)
 	} else {
-		g, err = s.Items.Update(o.key, s.Now.UnixNano(), mutate, &s.Changes)
+		g, err = s.Items.Update(o.Key, s.Now.UnixNano(), mutate, &s.Changes)
 	}
 	if err != nil {
 		s.Changes.Reset()
-		s.ops.finish(o, err)
+		s.ops.Finish(o, err)
 		return
 	}
 	if len(g) == 0 {
-		o.goal = s.Content().Clone()
-		if s.writes.awaitGoal(o, timeout) {
+		o.Goal = s.Content().Clone()
+		if s.writes.AwaitGoal(o, timeout) {
 			s.askForGoals()
 		}
 		return
 	}
 	s.Absorb()
-	s.pusher.made(g)
-	o.seq = g.Last().Seq
-	if s.Id == keyspace.Volatile && o.level == quorum.Local {
-		s.ops.finish(o, nil)
+	s.pusher.Made(g)
+	o.Seq = g.Last().Seq
+	if s.Id == keyspace.Volatile && o.Level == quorum.Local {
+		s.ops.Finish(o, nil)
 		return
 	}
-	s.ops.begin(o, timeout)
-	s.writes.enqueue(o)
+	s.ops.Begin(o, timeout)
+	s.writes.Enqueue(o)
 }
 
 // onPersisted takes the disk's answer. Only now does what the batch held count (R7).
@@ -153,16 +158,16 @@ func (s *space) onPersisted(id uint64, err error) {
 	if err != nil {
 		s.Counters.StoreFailures++
 		clock, own := s.Disk.Failed(s.Now, id)
-		s.writes.failLocal(own, err)
-		s.writes.tellUnstored(clock, err)
+		s.writes.FailLocal(own, err)
+		s.writes.TellUnstored(clock, err)
 		return
 	}
 	if !s.Disk.Written(id) {
 		return
 	}
 	s.NoteAcks()
-	s.compares.hurry()
-	s.pusher.oweAcked()
+	s.compares.Hurry()
+	s.pusher.OweAcked()
 }
 
 // took takes what a call of the store has made. It reports whether that is
@@ -173,17 +178,17 @@ func (s *space) took(g crdt.Group, err error) bool {
 		return false
 	}
 	s.Absorb()
-	s.pusher.made(g)
+	s.pusher.Made(g)
 	return true
 }
 
 // leave forgets what is under way, when this replica is no member any more.
 func (s *space) leave() {
 	s.repairs.puller.Stop()
-	s.intake.leave()
-	s.gaps.askAgain()
-	s.reads.leave()
-	s.settlement.leave()
+	s.intake.Leave()
+	s.gaps.AskAgain()
+	s.reads.Leave()
+	s.settlement.Leave()
 }
 
 // sweep removes some of what no reader is shown, and reports whether there is more.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 )
@@ -31,14 +32,14 @@ const (
 type tidying struct {
 	*replica.Site
 	spaces  [keyspace.Count]*space
-	ops     *inflight
+	ops     *operation.Inflight
 	move    *move
 	expiry  expiry
 	folding folding
 	at      time.Time // next round
 }
 
-func newTidying(t *replica.Site, spaces [keyspace.Count]*space, ops *inflight, mv *move) tidying {
+func newTidying(t *replica.Site, spaces [keyspace.Count]*space, ops *operation.Inflight, mv *move) tidying {
 	return tidying{
 		Site: t, spaces: spaces, ops: ops, move: mv, expiry: newExpiry(t),
 		folding: newFolding(spaces[keyspace.Volatile]),
@@ -89,7 +90,7 @@ func (t *tidying) tidy() {
 	}
 	more = t.move.clear() || more
 	for _, s := range t.spaces {
-		if s.holding.crowded() { // a peer that answers is far behind already
+		if s.holding.Crowded() { // a peer that answers is far behind already
 			more = true
 			continue
 		}
@@ -109,7 +110,7 @@ func (t *tidying) deadline() time.Time { return deadline.Earliest(t.at, t.expiry
 // askExpiry asks a majority what it has of the keys that are due.
 func (t *tidying) askExpiry() {
 	t.expiry.tryAt = t.Now.Add(t.Cfg.RetryInterval)
-	if t.ops.pending()+int(keyspace.Count) > t.Cfg.PendingMax {
+	if t.ops.Pending()+int(keyspace.Count) > t.Cfg.PendingMax {
 		return
 	}
 	for i, keys := range t.expiry.due() {
@@ -122,8 +123,8 @@ func (t *tidying) askExpiry() {
 		if t.Cfg.Defects.ExpireUnasked {
 			confirm(nil)
 		} else {
-			o := &op{key: keys[0], level: quorum.Majority, space: space, read: true, then: confirm}
-			t.spaces[space].reads.begin(o, 0)
+			o := &operation.Op{Key: keys[0], Level: quorum.Majority, Space: space, Read: true, Then: confirm}
+			t.spaces[space].reads.Begin(o, 0)
 		}
 	}
 }

@@ -8,15 +8,17 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/wire"
+	"github.com/coterie-go/coterie/replicator/write"
 )
 
 // storeError takes what a write was refused with. The write must not have waited for its time-out.
-func (n *node) storeError(id uint64) *StoreError {
+func (n *node) storeError(id uint64) *operation.StoreError {
 	n.w.t.Helper()
-	var e *StoreError
-	if r := n.want(id, ErrStoreFailure); !errors.As(r.Err, &e) || errors.Is(r.Err, ErrTimeout) {
+	var e *operation.StoreError
+	if r := n.want(id, operation.ErrStoreFailure); !errors.As(r.Err, &e) || errors.Is(r.Err, operation.ErrTimeout) {
 		n.w.t.Fatalf("it ended with %v", r.Err)
 	}
 	return e
@@ -35,7 +37,9 @@ func TestRefusalsOfOtherDisksEndAWrite(t *testing.T) {
 	a.want(volatile, nil)
 	e := a.storeError(most)
 	if e.Need != 2 || e.Have != 1 || e.Epoch != 1 || e.Cause != nil ||
-		!reflect.DeepEqual(e.Refused, []Refusal{{2, errDisk.Error()}, {3, errDisk.Error()}}) {
+		!reflect.DeepEqual(e.Refused, []operation.Refusal{
+			{Replica: 2, Why: errDisk.Error()}, {Replica: 3, Why: errDisk.Error()},
+		}) {
 		t.Errorf("%+v", *e)
 	}
 	for _, says := range []string{
@@ -74,7 +78,8 @@ func TestTheOwnRefusalCountsWithThoseOfOthers(t *testing.T) {
 	id := a.put("d/s", "x", quorum.Majority)
 	w.advance(time.Second)
 	e := a.storeError(id)
-	if !errors.Is(e, errDisk) || !reflect.DeepEqual(e.Refused, []Refusal{{2, errDisk.Error()}}) {
+	if !errors.Is(e, errDisk) || !reflect.DeepEqual(e.Refused,
+		[]operation.Refusal{{Replica: 2, Why: errDisk.Error()}}) {
 		t.Errorf("%+v", *e)
 	}
 }
@@ -90,9 +95,9 @@ func TestATimeOutTellsOfRefusals(t *testing.T) {
 	w.advance(4 * time.Second)
 	a.wantOpen(id)
 	w.advance(2 * time.Second)
-	var e *TimeoutError
-	if r := a.want(id, ErrTimeout); !errors.As(r.Err, &e) || !errors.Is(r.Err, ErrStoreFailure) ||
-		!reflect.DeepEqual(e.Refused, []Refusal{{2, errDisk.Error()}}) {
+	var e *operation.TimeoutError
+	if r := a.want(id, operation.ErrTimeout); !errors.As(r.Err, &e) || !errors.Is(r.Err, operation.ErrStoreFailure) ||
+		!reflect.DeepEqual(e.Refused, []operation.Refusal{{Replica: 2, Why: errDisk.Error()}}) {
 		t.Fatalf("%v", r.Err)
 	}
 	if !strings.Contains(e.Error(), "missing 2 3") || !strings.Contains(e.Error(), "the disk of 2: disk full") {
@@ -121,7 +126,7 @@ func TestRefusalsOfTheFutureAreMalformed(t *testing.T) {
 	a := w.nodes[0]
 	id := a.put("d/s", "x", quorum.All)
 	for _, m := range []*wire.Unstored{
-		{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", whyMax+1)},
+		{Epoch: 1, UpTo: 2}, {Epoch: 1, Acked: 2}, {Epoch: 1, UpTo: 1, Why: strings.Repeat("x", write.WhyMax+1)},
 	} {
 		was := a.m.site.Counters.Malformed
 		a.step(Receive{From: crdt.Origin(2), Msg: m})

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
@@ -411,5 +412,5 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	if n := w.node(4); n.m.site.Member {
 		t.Fatal("4 was dropped")
 	}
-	w.node(4).want(w.node(4).put("s", "y", quorum.Local), ErrNoView)
+	w.node(4).want(w.node(4).put("s", "y", quorum.Local), operation.ErrNoView)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -139,7 +140,7 @@ func (s *insertSpec) insert(p *Process) {
 				e.acked = w.now
 				w.acknowledged(p, s.phase.key, e.added)
 			}
-		case s.mayFail(p) && (errors.Is(r.Err, replicator.ErrTimeout) || errors.Is(r.Err, drivers.ErrNoLease)):
+		case s.mayFail(p) && (errors.Is(r.Err, operation.ErrTimeout) || errors.Is(r.Err, drivers.ErrNoLease)):
 			s.failed[p.slot.index]++
 		default:
 			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.elem, s.phase.key, s.phase.level, r.Err)

@@ -1,4 +1,4 @@
-package replicator
+package exchange
 
 import (
 	"errors"
@@ -11,21 +11,22 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// pusher brings the own events to the peers, and tells the peers what has come of theirs.
-type pusher struct {
+// Pusher brings the own events to the peers, and tells the peers what has come of theirs.
+type Pusher struct {
 	r     *replica.Replica
 	own   push.Outbox     // own groups that a peer may still need
 	fresh bool            // own groups were made in this step
 	owed  []*replica.Peer // the peers to which an ack is due
 }
 
-func newPusher(r *replica.Replica) pusher { return pusher{r: r} }
+// NewPusher makes a pusher that has nothing to push.
+func NewPusher(r *replica.Replica) Pusher { return Pusher{r: r} }
 
-// outbox returns the own groups that a peer may still need.
-func (u *pusher) outbox() *push.Outbox { return &u.own }
+// Outbox returns the own groups that a peer may still need.
+func (u *Pusher) Outbox() *push.Outbox { return &u.own }
 
-// check returns a broken invariant, between two steps.
-func (u *pusher) check() error {
+// Check returns a broken invariant, between two steps.
+func (u *Pusher) Check() error {
 	switch {
 	case u.own.Bytes() > 2*u.r.Cfg.BacklogMax && u.own.Len() > 1:
 		return fmt.Errorf("%d bytes of own groups", u.own.Bytes())
@@ -35,22 +36,22 @@ func (u *pusher) check() error {
 	return nil
 }
 
-// made takes a group that an Update has just applied here.
-func (u *pusher) made(g crdt.Group) {
+// Made takes a group that an Update has just applied here.
+func (u *Pusher) Made(g crdt.Group) {
 	u.own.Add(g, 2*u.r.Cfg.BacklogMax)
 	u.fresh = true
 }
 
-// pushFresh pushes what was made in this step.
-func (u *pusher) pushFresh() {
+// PushFresh pushes what was made in this step.
+func (u *Pusher) PushFresh() {
 	if u.fresh {
-		u.pushAll()
+		u.PushAll()
 	}
 	u.fresh = false
 }
 
-// pushAll pushes to every peer.
-func (u *pusher) pushAll() {
+// PushAll pushes to every peer.
+func (u *Pusher) PushAll() {
 	var shared pushed
 	for _, p := range u.r.Peers {
 		u.push(p, &shared)
@@ -60,8 +61,8 @@ func (u *pusher) pushAll() {
 	}
 }
 
-// pushTo pushes to one peer.
-func (u *pusher) pushTo(p *replica.Peer) {
+// PushTo pushes to one peer.
+func (u *Pusher) PushTo(p *replica.Peer) {
 	var shared pushed
 	u.push(p, &shared)
 }
@@ -76,7 +77,7 @@ type pushed struct {
 
 // push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups
 // gather and then go together.
-func (u *pusher) push(p *replica.Peer, shared *pushed) {
+func (u *Pusher) push(p *replica.Peer, shared *pushed) {
 	w := &p.Link(u.r.Id).Window
 	for p.Reachable && w.Open(u.r.Cfg.PushFlight, u.r.Cfg.PushWindow) {
 		todo := u.own.After(w.Sent())
@@ -106,11 +107,11 @@ func (u *pusher) push(p *replica.Peer, shared *pushed) {
 // pushTries is how often a push is repeated before the peer is only asked what it has.
 const pushTries = 2
 
-// retry repeats what was not acknowledged. Some peers get a small question instead: one that
+// Retry repeats what was not acknowledged. Some peers get a small question instead: one that
 // does not answer, one that has the events and only owes the commit, one whose place has left the
 // window. What such a peer lacks then comes from the log. While a flow to a peer is under way, that
 // peer gets the question about what is beside the flow; it answers as long as the flow gets on.
-func (u *pusher) retry(p *replica.Peer) {
+func (u *Pusher) Retry(p *replica.Peer) {
 	w := &p.Link(u.r.Id).Window
 	if !w.Pending(p.Voter) {
 		return
@@ -118,7 +119,7 @@ func (u *pusher) retry(p *replica.Peer) {
 	lost := w.Lost()
 	if u.flowing(p) {
 		w.SetTries(p.Flows.Tries())
-		if u.pushTo(p); lost {
+		if u.PushTo(p); lost {
 			u.r.SendStatus(p, true)
 		}
 		return
@@ -129,7 +130,7 @@ func (u *pusher) retry(p *replica.Peer) {
 	}
 	if w.Try() <= pushTries && p.Reachable && w.Rewind(first) {
 		u.r.Counters.Repushes++
-		u.pushTo(p)
+		u.PushTo(p)
 		return
 	}
 	u.r.SendStatus(p, true)
@@ -137,14 +138,14 @@ func (u *pusher) retry(p *replica.Peer) {
 }
 
 // flowing reports whether an own group is on its way to the peer in parts.
-func (u *pusher) flowing(p *replica.Peer) bool {
+func (u *Pusher) flowing(p *replica.Peer) bool {
 	found := false
 	p.Flows.Groups(uint8(u.r.Id), u.r.Cfg.Self, func(crdt.Range, int) { found = true })
 	return found
 }
 
-// onAck takes what a peer has of the own events.
-func (u *pusher) onAck(p *replica.Peer, a *wire.Ack) {
+// OnAck takes what a peer has of the own events.
+func (u *Pusher) OnAck(p *replica.Peer, a *wire.Ack) {
 	w := &p.Link(u.r.Id).Window
 	if max(a.Echo, a.Content, a.Acked) > u.r.Items.Seq() || a.Acked > a.Content {
 		u.r.Malformed(p)
@@ -158,11 +159,11 @@ func (u *pusher) onAck(p *replica.Peer, a *wire.Ack) {
 		w.Rest()
 		u.forgetOwn()
 	}
-	u.pushTo(p)
+	u.PushTo(p)
 }
 
 // forgetOwn drops own groups that all peers have applied.
-func (u *pusher) forgetOwn() {
+func (u *Pusher) forgetOwn() {
 	least := u.r.Items.Seq()
 	for _, p := range u.r.Peers {
 		least = min(least, p.Link(u.r.Id).Window.Applied())
@@ -170,8 +171,8 @@ func (u *pusher) forgetOwn() {
 	u.own.Forget(least)
 }
 
-// sendAcks tells the peers what this replica has of them: after a push, and after a commit.
-func (u *pusher) sendAcks() {
+// SendAcks tells the peers what this replica has of them: after a push, and after a commit.
+func (u *Pusher) SendAcks() {
 	for _, p := range u.owed {
 		l := p.Link(u.r.Id)
 		l.Owes = false
@@ -185,23 +186,23 @@ func (u *pusher) sendAcks() {
 }
 
 // owe makes an ack to the peer due.
-func (u *pusher) owe(p *replica.Peer) {
+func (u *Pusher) owe(p *replica.Peer) {
 	if l := p.Link(u.r.Id); !l.Owes {
 		l.Owes = true
 		u.owed = append(u.owed, p)
 	}
 }
 
-// oweNone forgets the acks that are due, when the peers change.
-func (u *pusher) oweNone() {
+// OweNone forgets the acks that are due, when the peers change.
+func (u *Pusher) OweNone() {
 	u.owed = u.owed[:0]
 	for _, p := range u.r.Peers {
 		p.Link(u.r.Id).Owes = false
 	}
 }
 
-// oweAcked tells the peers what of theirs counts here, now that this replica may say so.
-func (u *pusher) oweAcked() {
+// OweAcked tells the peers what of theirs counts here, now that this replica may say so.
+func (u *Pusher) OweAcked() {
 	for _, p := range u.r.Peers {
 		if u.r.Acked().Base(p.Id) > p.Link(u.r.Id).ToldAcked {
 			u.owe(p)

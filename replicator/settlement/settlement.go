@@ -1,4 +1,4 @@
-package replicator
+package settlement
 
 import (
 	"fmt"
@@ -7,13 +7,14 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// settlement is what one space knows of the views that may not be settled, and how far it has come
+// Settlement is what one space knows of the views that may not be settled, and how far it has come
 // in settling the installed one. A view is settled when a majority of its voters contains all that
 // was acknowledged before it. Every older view is then history. A replica that finds a view settled
 // tells the others: it stays true.
@@ -22,10 +23,10 @@ import (
 //
 // Invariants: there is no goal once the installed view is settled; reports are of epochs above the
 // newest unsettled view's (V7).
-type settlement struct {
+type Settlement struct {
 	r       *replica.Replica
-	acks    *pusher
-	gaps    *gaps
+	acks    *exchange.Pusher
+	gaps    *exchange.Gaps
 	restart func() // asks anew what quorums are asked: they have changed
 
 	chain   quorum.Chain
@@ -43,33 +44,35 @@ type attempt struct {
 	tries int
 }
 
-func newSettlement(r *replica.Replica, acks *pusher, gaps *gaps, restart func()) settlement {
-	return settlement{r: r, acks: acks, gaps: gaps, restart: restart}
+// New makes the settlement of a replica that has no view. restart asks anew what quorums are asked.
+func New(r *replica.Replica, acks *exchange.Pusher, gaps *exchange.Gaps, restart func()) Settlement {
+	return Settlement{r: r, acks: acks, gaps: gaps, restart: restart}
 }
 
-// quorums returns whose quorums count. It follows the views.
-func (t *settlement) quorums() *quorum.Joint[*replica.Peer] { return &t.sets }
+// Quorums returns whose quorums count. It follows the views.
+func (t *Settlement) Quorums() *quorum.Joint[*replica.Peer] { return &t.sets }
 
-// unsettled returns the views that may not be settled. It follows the views.
-func (t *settlement) unsettled() *quorum.Chain { return &t.chain }
+// Unsettled returns the views that may not be settled. It follows the views.
+func (t *Settlement) Unsettled() *quorum.Chain { return &t.chain }
 
-// onTime asks again, when it is time to.
-func (t *settlement) onTime() {
+// OnTime asks again, when it is time to.
+func (t *Settlement) OnTime() {
 	if t.r.Due(&t.at) {
 		t.retry()
 	}
 }
 
-// deadline is when to ask again; zero: never.
-func (t *settlement) deadline() time.Time { return t.at }
+// Deadline is when to ask again; zero: never.
+func (t *Settlement) Deadline() time.Time { return t.at }
 
-// leave forgets everything, when this replica is no member any more.
-func (t *settlement) leave() {
+// Leave forgets everything, when this replica is no member any more.
+func (t *Settlement) Leave() {
 	t.chain, t.reports, t.attempt, t.at = quorum.Chain{}, quorum.Reports{}, attempt{}, time.Time{}
 	t.sets = quorum.Joint[*replica.Peer]{}
 }
 
-func (t *settlement) check() error {
+// Check returns a broken invariant.
+func (t *Settlement) Check() error {
 	if t.attempt.goal != nil && !t.chain.Unsettled() {
 		return fmt.Errorf("settled %d and still a goal", t.chain.Settled())
 	}
@@ -77,7 +80,7 @@ func (t *settlement) check() error {
 }
 
 // pastSets returns the sets of the unsettled views, the newest first.
-func (t *settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
+func (t *Settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
 	self, others := quorum.Member{ID: t.r.Cfg.Self, Disk: t.r.Cfg.Disk}, t.r.Members()
 	for _, past := range t.chain.Pasts() {
 		out = append(out, quorum.SetOf(past, self, others))
@@ -87,7 +90,7 @@ func (t *settlement) pastSets() (out []quorum.Set[crdt.Origin]) {
 
 // refreshSets recomputes whose quorums count, after the view or the chain of unsettled ones has
 // changed.
-func (t *settlement) refreshSets() {
+func (t *Settlement) refreshSets() {
 	newest := quorum.Set[*replica.Peer]{
 		Epoch: t.r.View.Epoch, Size: len(t.r.View.Voters), Self: t.r.Voter, Newest: true,
 	}
@@ -104,8 +107,8 @@ func (t *settlement) refreshSets() {
 	t.r.NoteAcks()
 }
 
-// follow follows the machine's view. prev is the one before, with Epoch 0 when there was none.
-func (t *settlement) follow(prev, v replica.View) {
+// Follow follows the machine's view. prev is the one before, with Epoch 0 when there was none.
+func (t *Settlement) Follow(prev, v replica.View) {
 	c := &t.chain
 	c.Install(v.Epoch, v.VoterIDs())
 	if prev.Epoch != 0 {
@@ -142,7 +145,7 @@ func (t *settlement) follow(prev, v replica.View) {
 // report tells what this replica has acknowledged, and with msg what it asks. It sends the clock
 // itself only to a peer that has another one, and that asks for it: whole. known says that the peer
 // asks for the views, too.
-func (t *settlement) report(p *replica.Peer, msg wire.Report, whole, known bool) {
+func (t *Settlement) report(p *replica.Peer, msg wire.Report, whole, known bool) {
 	msg.Epoch, msg.Space, msg.Disk = t.r.View.Epoch, t.r.Id, t.r.Cfg.Disk
 	msg.Serves, msg.Hash, msg.Settled = t.r.Answers(), t.r.Committed().Hash(), t.chain.Settled()
 	if whole {
@@ -154,9 +157,9 @@ func (t *settlement) report(p *replica.Peer, msg wire.Report, whole, known bool)
 	t.r.Send(p, effect.Prompt, &msg)
 }
 
-// onReport takes what a member of an older view had acknowledged when it installed this one.
-func (t *settlement) onReport(p *replica.Peer, msg *wire.Report) {
-	t.claim(msg.Settled)
+// OnReport takes what a member of an older view had acknowledged when it installed this one.
+func (t *Settlement) OnReport(p *replica.Peer, msg *wire.Report) {
+	t.Claim(msg.Settled)
 	before := len(t.chain.Known())
 	for _, k := range msg.Known {
 		t.chain.Add(k)
@@ -164,7 +167,7 @@ func (t *settlement) onReport(p *replica.Peer, msg *wire.Report) {
 	if len(t.chain.Known()) != before {
 		t.attempt.goal = nil
 		t.refreshSets()
-		t.acks.oweAcked()
+		t.acks.OweAcked()
 	}
 	clock := msg.Acked
 	if clock == nil && msg.Hash == t.r.ContentHash() {
@@ -183,15 +186,15 @@ func (t *settlement) onReport(p *replica.Peer, msg *wire.Report) {
 	t.r.NoteAcks()
 }
 
-// claim takes another's word for an epoch being settled.
-func (t *settlement) claim(epoch uint64) {
+// Claim takes another's word for an epoch being settled.
+func (t *Settlement) Claim(epoch uint64) {
 	if epoch > t.chain.Settled() && t.r.Member {
 		t.becomeSettled(epoch)
 	}
 }
 
 // becomeSettled makes history of all views before an epoch.
-func (t *settlement) becomeSettled(epoch uint64) {
+func (t *Settlement) becomeSettled(epoch uint64) {
 	lost := t.attempt.lost || t.majorityLost(epoch)
 	ended := t.chain.Settle(epoch)
 	t.refreshSets()
@@ -204,15 +207,15 @@ func (t *settlement) becomeSettled(epoch uint64) {
 
 // majorityLost reports whether of some view that was unsettled so far less is left than every
 // majority of it must meet.
-func (t *settlement) majorityLost(epoch uint64) bool {
+func (t *Settlement) majorityLost(epoch uint64) bool {
 	return slices.ContainsFunc(t.pastSets(), func(v quorum.Set[crdt.Origin]) bool {
 		return v.Epoch < epoch && v.MajorityGone()
 	})
 }
 
-// settle tries to find that the installed view is settled: what a majority of each older one has
+// Settle tries to find that the installed view is settled: what a majority of each older one has
 // reported, or all that are left of it (V4), is contained in a majority of the newest.
-func (t *settlement) settle() {
+func (t *Settlement) Settle() {
 	if !t.chain.Unsettled() || !t.chain.Complete() || !t.r.Member {
 		return
 	}
@@ -251,21 +254,21 @@ func (t *settlement) settle() {
 }
 
 // fetchGoal asks the peers that reported it for what is missing here.
-func (t *settlement) fetchGoal() {
+func (t *Settlement) fetchGoal() {
 	for _, p := range t.r.Peers {
 		if clock := t.reports.Of(p.Id); clock != nil {
-			t.gaps.fetch(p, t.attempt.goal.Minus(t.attempt.goal.Minus(clock)))
+			t.gaps.Fetch(p, t.attempt.goal.Minus(t.attempt.goal.Minus(clock)))
 		}
 	}
 }
 
 // retry asks those whose reports or whose acks are missing.
-func (t *settlement) retry() {
+func (t *Settlement) retry() {
 	a := &t.attempt
 	if !t.chain.Unsettled() {
 		return
 	}
-	t.gaps.askAgain()
+	t.gaps.AskAgain()
 	for _, p := range t.r.Peers {
 		if t.reports.Of(p.Id) == nil || !t.chain.Complete() || a.goal == nil || !t.r.Counts(p) ||
 			!p.Link(t.r.Id).Acked.Includes(a.goal) {

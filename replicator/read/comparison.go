@@ -1,10 +1,11 @@
-package replicator
+package read
 
 import (
 	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/replica"
 )
 
@@ -31,7 +32,7 @@ type comparedKey struct {
 	key    string
 	state  crdt.Reader // pinned when it was asked
 	own    bool        // all events of it count at the own replica
-	ops    []*op
+	ops    []*operation.Op
 	agreed bool
 }
 
@@ -42,21 +43,21 @@ type vote struct {
 	lacks  bool // some event of the keys
 }
 
-// comparedMax bounds the keys of one comparison; more wait for the next one. Their names must fit
+// ComparedMax bounds the keys of one comparison; more wait for the next one. Their names must fit
 // half a frame.
-const comparedMax = 64
+const ComparedMax = 64
 
 // sort sorts operations by their keys, as far as there is room, and returns the others.
-func (c *comparison) sort(ops []*op, bytes int) (rest []*op) {
+func (c *comparison) sort(ops []*operation.Op, bytes int) (rest []*operation.Op) {
 	for _, o := range ops {
-		i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == o.key })
+		i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == o.Key })
 		if i < 0 {
-			if bytes -= len(o.key) + 8; len(c.keys) == comparedMax || bytes < 0 && len(c.keys) > 0 {
+			if bytes -= len(o.Key) + 8; len(c.keys) == ComparedMax || bytes < 0 && len(c.keys) > 0 {
 				rest = append(rest, o)
 				continue
 			}
 			i = len(c.keys)
-			c.keys = append(c.keys, comparedKey{key: o.key})
+			c.keys = append(c.keys, comparedKey{key: o.Key})
 		}
 		c.keys[i].ops = append(c.keys[i].ops, o)
 	}
@@ -75,8 +76,8 @@ func (c *comparison) agrees(p *replica.Peer, i int) bool {
 	return slices.ContainsFunc(c.votes, func(v vote) bool { return v.from == p && v.agrees[i] })
 }
 
-// agreed reports whether a replica, the own one as nil, holds the same state of a key.
-func (c *comparison) agreed(p *replica.Peer, key string) bool {
+// Agreed reports whether a replica, the own one as nil, holds the same state of a key.
+func (c *comparison) Agreed(p *replica.Peer, key string) bool {
 	i := slices.IndexFunc(c.keys, func(k comparedKey) bool { return k.key == key })
 	return i >= 0 && c.agrees(p, i)
 }

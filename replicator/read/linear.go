@@ -1,4 +1,4 @@
-package replicator
+package read
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/exchange"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -27,12 +29,12 @@ import (
 // one. A write that a majority acknowledged before the read began is part of the state that is
 // read.
 
-// compares are the linearizable reads of one space.
-type compares struct {
+// Linear are the linearizable reads of one space.
+type Linear struct {
 	r    *replica.Replica
-	ops  *inflight
+	ops  *operation.Inflight
 	sets *quorum.Joint[*replica.Peer] // whose quorums count
-	gaps *gaps
+	gaps *exchange.Gaps
 	// holds updates of a key back for a while
 	freeze func(key string, d time.Duration)
 	underway
@@ -40,13 +42,13 @@ type compares struct {
 
 // underway is what waits for comparisons, and the one that is out.
 type underway struct {
-	linear    []*op         // those that wait for the next comparison
-	comparing *comparison   // the one that is out, nil: none
-	at        time.Time     // when to begin the next one, or to give this one up
-	from      time.Time     // not earlier than this, whatever comes
-	behind    *crdt.Clock   // what the last one found missing here; nil: nothing
-	holdUntil time.Time     // until then updates are held back
-	trip      time.Duration // how long the last one took
+	linear    []*operation.Op // those that wait for the next comparison
+	comparing *comparison     // the one that is out, nil: none
+	at        time.Time       // when to begin the next one, or to give this one up
+	from      time.Time       // not earlier than this, whatever comes
+	behind    *crdt.Clock     // what the last one found missing here; nil: nothing
+	holdUntil time.Time       // until then updates are held back
+	trip      time.Duration   // how long the last one took
 }
 
 // Comparisons follow each other at once up to eagerTries. Then the voters are asked to hold updates
@@ -58,15 +60,17 @@ const (
 	holdLeast  = time.Millisecond
 )
 
-func newCompares(
-	r *replica.Replica, ops *inflight, sets *quorum.Joint[*replica.Peer], gaps *gaps,
+// NewLinear makes a Linear without reads. sets says whose quorums count; freeze holds updates of a
+// key back for a while.
+func NewLinear(
+	r *replica.Replica, ops *operation.Inflight, sets *quorum.Joint[*replica.Peer], gaps *exchange.Gaps,
 	freeze func(key string, d time.Duration),
-) compares {
-	return compares{r: r, ops: ops, sets: sets, gaps: gaps, freeze: freeze}
+) Linear {
+	return Linear{r: r, ops: ops, sets: sets, gaps: gaps, freeze: freeze}
 }
 
-// add lets a linearizable read wait for the next comparison.
-func (x *compares) add(o *op) {
+// Add lets a linearizable read wait for the next comparison.
+func (x *Linear) Add(o *operation.Op) {
 	x.linear = append(x.linear, o)
 	if x.comparing == nil && x.at.IsZero() {
 		x.compare()
@@ -75,13 +79,13 @@ func (x *compares) add(o *op) {
 
 // compare begins a comparison of the keys that are waited for. One that is still out has taken too
 // long, or has to be asked anew.
-func (x *compares) compare() {
+func (x *Linear) compare() {
 	x.at, x.from = time.Time{}, time.Time{}
 	if x.comparing != nil {
 		x.giveUp()
 	}
 	x.behind = nil
-	if x.linear = slices.DeleteFunc(x.linear, (*op).Done); len(x.linear) == 0 {
+	if x.linear = slices.DeleteFunc(x.linear, (*operation.Op).Done); len(x.linear) == 0 {
 		return
 	}
 	c := &comparison{id: x.r.NextQuestion(), clock: x.r.Content().Clone(), hash: x.r.ContentHash(), began: x.r.Now}
@@ -92,8 +96,8 @@ func (x *compares) compare() {
 		k := &c.keys[i]
 		k.state, k.own = x.r.Store.View(k.key), own[i]
 		for _, o := range k.ops {
-			o.asked = c
-			tries = max(tries, o.tries)
+			o.Asked = c
+			tries = max(tries, o.Tries)
 		}
 	}
 	if tries >= eagerTries && !x.r.Now.Before(x.holdUntil) {
@@ -109,7 +113,7 @@ func (x *compares) compare() {
 }
 
 // holdBack asks for a rest of the keys, here too.
-func (x *compares) holdBack(c *comparison) {
+func (x *Linear) holdBack(c *comparison) {
 	c.hold = min(holdTrips*x.trip+holdLeast, x.r.Cfg.RetryInterval)
 	x.holdUntil = x.r.Now.Add(c.hold)
 	for i := range c.keys {
@@ -119,7 +123,7 @@ func (x *compares) holdBack(c *comparison) {
 
 // untouched says of each key whether none of dots is an event of it. What the log does not tell is
 // taken for one.
-func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
+func (x *Linear) untouched(c *comparison, dots *crdt.Clock) []bool {
 	out := make([]bool, len(c.keys))
 	for i := range out {
 		out[i] = true
@@ -137,7 +141,7 @@ func (x *compares) untouched(c *comparison, dots *crdt.Clock) []bool {
 
 // ask asks a peer. The message has the part of the clock that the peer has not been told
 // yet. If an earlier message was lost, the peer says so.
-func (x *compares) ask(p *replica.Peer) {
+func (x *Linear) ask(p *replica.Peer) {
 	c, l := x.comparing, p.Link(x.r.Id)
 	msg := &wire.Compare{
 		Epoch: x.r.View.Epoch, Space: x.r.Id, ID: c.id, Hash: c.hash, More: c.clock,
@@ -153,9 +157,9 @@ func (x *compares) ask(p *replica.Peer) {
 	x.r.Send(p, effect.Prompt, msg)
 }
 
-// onCompare answers with what counts at one side only. One that has not caught up does not answer
+// OnCompare answers with what counts at one side only. One that has not caught up does not answer
 // (R4).
-func (x *compares) onCompare(p *replica.Peer, msg *wire.Compare) {
+func (x *Linear) OnCompare(p *replica.Peer, msg *wire.Compare) {
 	l := p.Link(x.r.Id)
 	if !x.r.Answers() || msg.ID < l.TheirsID {
 		return
@@ -193,8 +197,8 @@ func (x *compares) onCompare(p *replica.Peer, msg *wire.Compare) {
 	x.r.Send(p, effect.Prompt, reply)
 }
 
-// onCompared takes a vote, and fetches what the voter has beyond this replica.
-func (x *compares) onCompared(p *replica.Peer, msg *wire.Compared) {
+// OnCompared takes a vote, and fetches what the voter has beyond this replica.
+func (x *Linear) OnCompared(p *replica.Peer, msg *wire.Compared) {
 	c := x.comparing
 	if !msg.Known {
 		p.Link(x.r.Id).Told = nil
@@ -225,7 +229,7 @@ func (x *compares) onCompared(p *replica.Peer, msg *wire.Compared) {
 		x.r.LearnAcked(p, msg.Extra)
 	}
 	if msg.Extra != nil && len(msg.Differ) > 0 {
-		x.gaps.fetch(p, msg.Extra)
+		x.gaps.Fetch(p, msg.Extra)
 		if x.behind == nil {
 			x.behind = &crdt.Clock{}
 		}
@@ -237,7 +241,7 @@ func (x *compares) onCompared(p *replica.Peer, msg *wire.Compared) {
 
 // checkComparison answers the reads of the keys on which a quorum agrees, and ends the question
 // when there is no more to be had from it.
-func (x *compares) checkComparison() {
+func (x *Linear) checkComparison() {
 	c := x.comparing
 	if c == nil {
 		return
@@ -248,7 +252,7 @@ func (x *compares) checkComparison() {
 		if !k.agreed && x.sets.Agreed(quorum.Majority, func(p *replica.Peer) bool { return c.agrees(p, i) }) {
 			k.agreed = true
 			for _, o := range k.ops {
-				x.ops.endRead(o, k.state)
+				x.ops.EndRead(o, k.state)
 			}
 		}
 		if !k.agreed {
@@ -267,14 +271,14 @@ func (x *compares) checkComparison() {
 // giveUp ends a comparison and returns the largest number of tries that one of its reads has had.
 // The reads that it has not answered wait for the next comparison. After eagerTries tries, giveUp
 // sends a peer that lacks something what it lacks: perhaps no other peer does.
-func (x *compares) giveUp() (tries int) {
+func (x *Linear) giveUp() (tries int) {
 	c := x.comparing
 	x.comparing, x.trip = nil, x.r.Now.Sub(c.began)
 	for i := range c.keys {
 		for _, o := range c.keys[i].ops {
 			if !o.Done() {
-				o.tries++
-				tries = max(tries, o.tries)
+				o.Tries++
+				tries = max(tries, o.Tries)
 				x.linear = append(x.linear, o)
 			}
 		}
@@ -282,7 +286,7 @@ func (x *compares) giveUp() (tries int) {
 	if tries >= eagerTries {
 		for _, v := range c.votes {
 			if v.lacks && x.r.Peer(v.from.Id) == v.from {
-				x.gaps.fill(v.from, v.from.Link(x.r.Id).Content)
+				x.gaps.Fill(v.from, v.from.Link(x.r.Id).Content)
 			}
 		}
 	}
@@ -291,7 +295,7 @@ func (x *compares) giveUp() (tries int) {
 
 // plan arms the next comparison: when what the last one missed is here, and after several
 // vain ones not before a while has passed.
-func (x *compares) plan(tries int) {
+func (x *Linear) plan(tries int) {
 	if len(x.linear) == 0 {
 		x.at, x.from, x.behind = time.Time{}, time.Time{}, nil
 		return
@@ -311,8 +315,8 @@ func (x *compares) plan(tries int) {
 	}
 }
 
-// resume begins the next comparison as soon as what the last one missed has come.
-func (x *compares) resume() {
+// Resume begins the next comparison as soon as what the last one missed has come.
+func (x *Linear) Resume() {
 	if x.comparing == nil && x.behind != nil && x.r.Content().Includes(x.behind) {
 		x.behind, x.at = nil, x.from
 		if !x.r.Now.Before(x.from) {
@@ -321,46 +325,46 @@ func (x *compares) resume() {
 	}
 }
 
-// hurry begins the next comparison at once: the own replica has committed what it did not
+// Hurry begins the next comparison at once: the own replica has committed what it did not
 // count for in the last one.
-func (x *compares) hurry() {
+func (x *Linear) Hurry() {
 	if x.comparing == nil && len(x.linear) > 0 {
 		x.at, x.from = x.r.Now, x.r.Now
 	}
 }
 
-// restart asks anew, because the quorums have changed.
-func (x *compares) restart() {
+// Restart asks anew, because the quorums have changed.
+func (x *Linear) Restart() {
 	if x.comparing != nil || len(x.linear) > 0 {
 		x.compare()
 	}
 }
 
-// take ends the comparison that is out, and takes away the waiting reads
+// Take ends the comparison that is out, and takes away the waiting reads
 // that satisfy goes.
-func (x *compares) take(goes func(*op) bool) (taken []*op) {
+func (x *Linear) Take(goes func(*operation.Op) bool) (taken []*operation.Op) {
 	if x.comparing != nil {
 		x.plan(x.giveUp())
 	}
-	x.linear, taken = split(x.linear, goes)
+	x.linear, taken = operation.Split(x.linear, goes)
 	return taken
 }
 
-// drop forgets the reads; they have been answered.
-func (x *compares) drop() { x.underway = underway{} }
+// Drop forgets the reads; they have been answered.
+func (x *Linear) Drop() { x.underway = underway{} }
 
-// onTime begins a comparison when it is time to.
-func (x *compares) onTime() {
+// OnTime begins a comparison when it is time to.
+func (x *Linear) OnTime() {
 	if x.r.Due(&x.at) {
 		x.compare()
 	}
 }
 
-// deadline is when to begin the next comparison, or to give one up; zero: never.
-func (x *compares) deadline() time.Time { return x.at }
+// Deadline is when to begin the next comparison, or to give one up; zero: never.
+func (x *Linear) Deadline() time.Time { return x.at }
 
-// len returns how many reads wait for the next comparison, or for the one that is out.
-func (x *compares) len() int {
+// Len returns how many reads wait for the next comparison, or for the one that is out.
+func (x *Linear) Len() int {
 	n := len(x.linear)
 	if x.comparing != nil {
 		for i := range x.comparing.keys {
@@ -370,8 +374,8 @@ func (x *compares) len() int {
 	return n
 }
 
-// check returns a broken invariant.
-func (x *compares) check() error {
+// Check returns a broken invariant.
+func (x *Linear) Check() error {
 	switch c := x.comparing; {
 	case c != nil && (len(c.votes) > len(c.asked) || x.at.IsZero()):
 		return fmt.Errorf("a comparison with %d votes of %d asked, next at %v", len(c.votes), len(c.asked), x.at)

@@ -1,4 +1,4 @@
-package replicator
+package exchange
 
 import (
 	"github.com/coterie-go/coterie/crdt"
@@ -9,23 +9,24 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// gaps asks peers for groups that are missing here, and sends peers what they lack, from the log.
-type gaps struct {
+// Gaps asks peers for groups that are missing here, and sends peers what they lack, from the log.
+type Gaps struct {
 	r      *replica.Replica
 	puller *repair.Puller
 	wanted crdt.Clock // fetched, not here yet; forgotten when it is asked for again
 }
 
-func newGaps(r *replica.Replica, puller *repair.Puller) gaps { return gaps{r: r, puller: puller} }
+// NewGaps makes the gaps of a replica. It asks for nothing while puller runs.
+func NewGaps(r *replica.Replica, puller *repair.Puller) Gaps { return Gaps{r: r, puller: puller} }
 
-// onFetch sends the groups of the dots that a peer asks for.
-func (g *gaps) onFetch(p *replica.Peer, msg *wire.Fetch) {
-	g.fill(p, g.r.Content().Minus(msg.Dots))
+// OnFetch sends the groups of the dots that a peer asks for.
+func (g *Gaps) OnFetch(p *replica.Peer, msg *wire.Fetch) {
+	g.Fill(p, g.r.Content().Minus(msg.Dots))
 }
 
-// fill sends, in the order in which they were applied here, the groups that a clock lacks and that
+// Fill sends, in the order in which they were applied here, the groups that a clock lacks and that
 // are not on their way to the peer in parts; or says that the log does not reach back so far.
-func (g *gaps) fill(p *replica.Peer, clock *crdt.Clock) {
+func (g *Gaps) Fill(p *replica.Peer, clock *crdt.Clock) {
 	if !g.r.Answers() || clock.Includes(g.r.Content()) {
 		return
 	}
@@ -58,7 +59,7 @@ func (g *gaps) fill(p *replica.Peer, clock *crdt.Clock) {
 
 // fillWith sends groups. It reports whether one of them was small enough for a message, and whether
 // there was place for all.
-func (g *gaps) fillWith(p *replica.Peer, todo []push.Group, more bool) (small, ok bool) {
+func (g *Gaps) fillWith(p *replica.Peer, todo []push.Group, more bool) (small, ok bool) {
 	var last *wire.Push
 	for ok = true; ok && len(todo) > 0; {
 		part := bundle(g.r, todo, 0)
@@ -77,8 +78,8 @@ func (g *gaps) fillWith(p *replica.Peer, todo []push.Group, more bool) (small, o
 	return last != nil, ok
 }
 
-// fetch asks a peer for what the peer has and is neither here nor already asked for.
-func (g *gaps) fetch(p *replica.Peer, extra *crdt.Clock) {
+// Fetch asks a peer for what the peer has and is neither here nor already asked for.
+func (g *Gaps) Fetch(p *replica.Peer, extra *crdt.Clock) {
 	if g.puller.Running() {
 		return // the repair that is running brings it, or the next try does
 	}
@@ -90,5 +91,5 @@ func (g *gaps) fetch(p *replica.Peer, extra *crdt.Clock) {
 	g.r.Send(p, effect.Prompt, &wire.Fetch{Epoch: g.r.View.Epoch, Space: g.r.Id, Dots: missing})
 }
 
-// askAgain forgets what was fetched and has not come: it may be fetched again.
-func (g *gaps) askAgain() { g.wanted = crdt.Clock{} }
+// AskAgain forgets what was fetched and has not come: it may be fetched again.
+func (g *Gaps) AskAgain() { g.wanted = crdt.Clock{} }

@@ -1,4 +1,4 @@
-package replicator
+package read
 
 import (
 	"slices"
@@ -7,6 +7,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/exchange"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -17,9 +19,9 @@ import (
 // contains what each of them told; no value travels when nothing is missing.
 type round struct {
 	id      uint64
-	ops     []*op // nil entries never
-	learn   bool  // instead of ops: the first catching up of this replica
-	sent    bool  // no: it gathers reads while others are out
+	ops     []*operation.Op // nil entries never
+	learn   bool            // instead of ops: the first catching up of this replica
+	sent    bool            // no: it gathers reads while others are out
 	answers []answer
 	tries   int
 }
@@ -30,12 +32,12 @@ type answer struct {
 	extra *crdt.Clock // what the peer has and this replica may lack; nil: nothing is missing any more
 }
 
-// reads is the quorum reads of one space, and the first catching up of this replica, which is one.
-type reads struct {
+// Rounds is the quorum reads of one space, and the first catching up of this replica, which is one.
+type Rounds struct {
 	r       *replica.Replica
-	ops     *inflight
+	ops     *operation.Inflight
 	sets    *quorum.Joint[*replica.Peer] // whose quorums count
-	gaps    *gaps
+	gaps    *exchange.Gaps
 	idle    func() bool // whether nothing else waits for the timer
 	rounds  []*round
 	at      time.Time // when to ask again
@@ -45,15 +47,18 @@ type reads struct {
 // roundsMax bounds the rounds that are out; the reads of one that is not out yet share it.
 const roundsMax = 4
 
-func newReads(
-	r *replica.Replica, ops *inflight, sets *quorum.Joint[*replica.Peer], gaps *gaps, idle func() bool,
-) reads {
-	return reads{r: r, ops: ops, sets: sets, gaps: gaps, idle: idle}
+// NewRounds makes Rounds without reads. sets says whose quorums count; idle reports whether nothing
+// else waits for the timer.
+func NewRounds(
+	r *replica.Replica, ops *operation.Inflight, sets *quorum.Joint[*replica.Peer],
+	gaps *exchange.Gaps, idle func() bool,
+) Rounds {
+	return Rounds{r: r, ops: ops, sets: sets, gaps: gaps, idle: idle}
 }
 
-// begin begins a quorum read.
-func (q *reads) begin(o *op, timeout time.Duration) {
-	q.ops.begin(o, timeout)
+// Begin begins a quorum read.
+func (q *Rounds) Begin(o *operation.Op, timeout time.Duration) {
+	q.ops.Begin(o, timeout)
 	r := q.openRound()
 	r.ops = append(r.ops, o)
 	if !r.sent && q.roundsOut() < roundsMax {
@@ -64,7 +69,7 @@ func (q *reads) begin(o *op, timeout time.Duration) {
 }
 
 // openRound returns the round that has not been sent, a new one when there is none.
-func (q *reads) openRound() *round {
+func (q *Rounds) openRound() *round {
 	if n := len(q.rounds); n > 0 && !q.rounds[n-1].sent {
 		return q.rounds[n-1]
 	}
@@ -73,7 +78,7 @@ func (q *reads) openRound() *round {
 	return r
 }
 
-func (q *reads) roundsOut() int {
+func (q *Rounds) roundsOut() int {
 	n := 0
 	for _, r := range q.rounds {
 		if r.sent {
@@ -85,7 +90,7 @@ func (q *reads) roundsOut() int {
 
 // askRound sends the question to as many as are needed and one more; to all when that has been
 // tried for RetryInterval.
-func (q *reads) askRound(r *round) {
+func (q *Rounds) askRound(r *round) {
 	r.sent = true
 	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.ToRead) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
@@ -94,23 +99,23 @@ func (q *reads) askRound(r *round) {
 			})
 		}
 	}
-	q.arm(q.r.Now.Add(q.r.Backoff(r.tries)))
+	q.Arm(q.r.Now.Add(q.r.Backoff(r.tries)))
 }
 
 // levels are those of the reads that it serves.
 func (r *round) levels() []quorum.Level {
 	var out []quorum.Level
 	for _, o := range r.ops {
-		if !slices.Contains(out, o.level) {
-			out = append(out, o.level)
+		if !slices.Contains(out, o.Level) {
+			out = append(out, o.Level)
 		}
 	}
 	return out
 }
 
-// onAsk answers with what counts here and the asker may lack. One that has not caught up does not
+// OnAsk answers with what counts here and the asker may lack. One that has not caught up does not
 // answer (R4).
-func (q *reads) onAsk(p *replica.Peer, ask *wire.Ask) {
+func (q *Rounds) OnAsk(p *replica.Peer, ask *wire.Ask) {
 	if !q.r.Answers() {
 		return
 	}
@@ -123,8 +128,8 @@ func (q *reads) onAsk(p *replica.Peer, ask *wire.Ask) {
 	q.r.Send(p, effect.Prompt, reply)
 }
 
-// onAnswer takes a peer's clock, and fetches from the peer what is missing.
-func (q *reads) onAnswer(p *replica.Peer, a *wire.Answer) {
+// OnAnswer takes a peer's clock, and fetches from the peer what is missing.
+func (q *Rounds) OnAnswer(p *replica.Peer, a *wire.Answer) {
 	if a.Extra != nil {
 		q.r.LearnAcked(p, a.Extra)
 	}
@@ -143,22 +148,22 @@ func (q *reads) onAnswer(p *replica.Peer, a *wire.Answer) {
 	r.answers = slices.DeleteFunc(r.answers, func(x answer) bool { return x.from == p })
 	r.answers = append(r.answers, answer{from: p, extra: extra})
 	if extra != nil {
-		q.gaps.fetch(p, extra)
+		q.gaps.Fetch(p, extra)
 	}
 	q.checkRound(r)
 	q.dropRounds()
 }
 
 // has reports whether a peer's clock is contained here. Learning wants it on disk as well.
-func (q *reads) has(r *round, extra *crdt.Clock) bool {
+func (q *Rounds) has(r *round, extra *crdt.Clock) bool {
 	if r.learn {
 		return q.r.Committed().Includes(extra)
 	}
 	return q.r.Content().Includes(extra)
 }
 
-// checkRounds answers the reads whose clocks are contained by now.
-func (q *reads) checkRounds() {
+// CheckRounds answers the reads whose clocks are contained by now.
+func (q *Rounds) CheckRounds() {
 	if len(q.rounds) == 0 {
 		return
 	}
@@ -168,21 +173,21 @@ func (q *reads) checkRounds() {
 	q.dropRounds()
 }
 
-func (q *reads) checkRound(r *round) {
+func (q *Rounds) checkRound(r *round) {
 	for i, a := range r.answers {
 		if a.extra != nil && q.has(r, a.extra) {
 			r.answers[i].extra = nil
 		}
 	}
-	answered := func(p *replica.Peer) bool { return q.answered(r, p) }
+	answered := func(p *replica.Peer) bool { return q.Answered(r, p) }
 	if r.learn {
 		q.learned = q.learned || q.sets.Taught(answered)
 		return
 	}
 	keep := r.ops[:0]
 	for _, o := range r.ops {
-		if !o.Done() && q.sets.Agreed(o.level, answered) {
-			q.ops.endRead(o, q.r.Store.View(o.key))
+		if !o.Done() && q.sets.Agreed(o.Level, answered) {
+			q.ops.EndRead(o, q.r.Store.View(o.Key))
 		}
 		if !o.Done() {
 			keep = append(keep, o)
@@ -192,16 +197,16 @@ func (q *reads) checkRound(r *round) {
 	r.ops = keep
 }
 
-// answered reports whether what a peer has told is contained here by now. The own replica is asked
+// Answered reports whether what a peer has told is contained here by now. The own replica is asked
 // as nil.
-func (q *reads) answered(r *round, p *replica.Peer) bool {
+func (q *Rounds) Answered(r *round, p *replica.Peer) bool {
 	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
 		return a.from == p && (a.extra == nil || !r.learn && q.r.Cfg.Defects.ReadWithoutCatchUp)
 	})
 }
 
-// roundOf is the round that serves a read.
-func (q *reads) roundOf(o *op) *round {
+// RoundOf is the round that serves a read.
+func (q *Rounds) RoundOf(o *operation.Op) *round {
 	i := slices.IndexFunc(q.rounds, func(r *round) bool { return slices.Contains(r.ops, o) })
 	if i < 0 {
 		return &round{}
@@ -211,25 +216,25 @@ func (q *reads) roundOf(o *op) *round {
 
 // dropRounds forgets the rounds that serve no read any more, and sends the one that waited for a
 // place.
-func (q *reads) dropRounds() {
+func (q *Rounds) dropRounds() {
 	q.rounds = slices.DeleteFunc(q.rounds, func(r *round) bool { return len(r.ops) == 0 && (!r.learn || q.learned) })
 	if n := len(q.rounds); n > 0 && !q.rounds[n-1].sent && q.roundsOut() < roundsMax {
 		q.askRound(q.rounds[n-1])
 	}
 	if len(q.rounds) == 0 && q.idle() {
 		q.at = time.Time{}
-		q.gaps.askAgain()
+		q.gaps.AskAgain()
 	}
 }
 
-// retry asks again. It asks all peers now, also a peer whose answer is not contained yet:
+// Retry asks again. It asks all peers now, also a peer whose answer is not contained yet:
 // when the only peer that holds a dot dies, another peer's clock takes the place of its clock.
-func (q *reads) retry() {
-	q.gaps.askAgain()
+func (q *Rounds) Retry() {
+	q.gaps.AskAgain()
 	for _, r := range q.rounds {
 		for _, o := range r.ops {
 			if o.Done() { // it has timed out
-				r.ops = slices.DeleteFunc(r.ops, (*op).Done)
+				r.ops = slices.DeleteFunc(r.ops, (*operation.Op).Done)
 				break
 			}
 		}
@@ -244,55 +249,55 @@ func (q *reads) retry() {
 	}
 }
 
-// restart asks everything again. Under a new view, answers given under an older one do not
+// Restart asks everything again. Under a new view, answers given under an older one do not
 // count (V7). When a view is settled, the older ones need not answer any more. But a peer that has
 // answered may have had none of their content then. The question gets a new number, so that late
 // answers to the old one are not taken for answers to it.
-func (q *reads) restart() {
+func (q *Rounds) Restart() {
 	for _, r := range q.rounds {
 		if r.sent {
 			r.id, r.answers, r.tries = q.r.NextQuestion(), nil, 0
 			q.askRound(r)
 		}
 	}
-	q.checkRounds()
+	q.CheckRounds()
 }
 
-// take takes away the waiting reads that satisfy goes.
-func (q *reads) take(goes func(*op) bool) (taken []*op) {
+// Take takes away the waiting reads that satisfy goes.
+func (q *Rounds) Take(goes func(*operation.Op) bool) (taken []*operation.Op) {
 	for _, r := range q.rounds {
-		var some []*op
-		r.ops, some = split(r.ops, goes)
+		var some []*operation.Op
+		r.ops, some = operation.Split(r.ops, goes)
 		taken = append(taken, some...)
 	}
 	return taken
 }
 
-// learn begins to catch up, by a round that asks all.
-func (q *reads) learn() {
+// Learn begins to catch up, by a round that asks all.
+func (q *Rounds) Learn() {
 	q.rounds = append(q.rounds, &round{id: q.r.NextQuestion(), learn: true, sent: true})
 }
 
-// drop forgets the reads; they have been answered.
-func (q *reads) drop() { q.rounds, q.at = nil, time.Time{} }
+// Drop forgets the reads; they have been answered.
+func (q *Rounds) Drop() { q.rounds, q.at = nil, time.Time{} }
 
-// arm makes sure that it is asked again at a time or earlier.
-func (q *reads) arm(at time.Time) { q.at = deadline.Earliest(q.at, at) }
+// Arm makes sure that it is asked again at a time or earlier.
+func (q *Rounds) Arm(at time.Time) { q.at = deadline.Earliest(q.at, at) }
 
-// leave forgets that this replica has caught up, when it is no member any more.
-func (q *reads) leave() { q.learned = false }
+// Leave forgets that this replica has caught up, when it is no member any more.
+func (q *Rounds) Leave() { q.learned = false }
 
-// skipLearning says that there is nothing to catch up with.
-func (q *reads) skipLearning() { q.learned = true }
+// SkipLearning says that there is nothing to catch up with.
+func (q *Rounds) SkipLearning() { q.learned = true }
 
-// taught reports whether this replica contains what a majority told when the first view came.
-func (q *reads) taught() bool { return q.learned }
+// Taught reports whether this replica contains what a majority told when the first view came.
+func (q *Rounds) Taught() bool { return q.learned }
 
-// due reports whether it is time to ask again.
-func (q *reads) due() bool { return q.r.Due(&q.at) }
+// Due reports whether it is time to ask again.
+func (q *Rounds) Due() bool { return q.r.Due(&q.at) }
 
-// deadline is when to ask again; zero: never.
-func (q *reads) deadline() time.Time { return q.at }
+// Deadline is when to ask again; zero: never.
+func (q *Rounds) Deadline() time.Time { return q.at }
 
-// len returns how many rounds are under way.
-func (q *reads) len() int { return len(q.rounds) }
+// Len returns how many rounds are under way.
+func (q *Rounds) Len() int { return len(q.rounds) }

@@ -1,4 +1,4 @@
-package replicator
+package write
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/push"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// holding keeps the updates that are held back. They have not happened yet, and their callers wait.
+// Holding keeps the updates that are held back. They have not happened yet, and their callers wait.
 //
 // An update waits while a peer that answers is Config.BacklogMax bytes behind. So no replica
 // outruns its peers without bound. A peer that is unreachable, or has not answered for
@@ -21,11 +22,11 @@ import (
 //
 // Invariants: held holds no operation that is done, except those that timed out in this step; of
 // counts the operations in held of each key.
-type holding struct {
+type Holding struct {
 	r      *replica.Replica
-	ops    *inflight
-	own    *push.Outbox // of the space
-	held   []*op        // in order of arrival
+	ops    *operation.Inflight
+	own    *push.Outbox    // of the space
+	held   []*operation.Op // in order of arrival
 	of     map[string]int
 	frozen []freeze // by key
 	thawAt time.Time
@@ -43,38 +44,39 @@ type freeze struct {
 // frozenMax bounds the keys that are frozen at a time.
 const frozenMax = 64
 
-func newHolding(r *replica.Replica, ops *inflight, own *push.Outbox) holding {
-	return holding{r: r, ops: ops, own: own}
+// NewHolding makes a Holding without updates. own has the groups that a peer may still need.
+func NewHolding(r *replica.Replica, ops *operation.Inflight, own *push.Outbox) Holding {
+	return Holding{r: r, ops: ops, own: own}
 }
 
-// hold reports whether an update has to wait. If so, it holds the update back.
-func (h *holding) hold(o *op, timeout time.Duration) bool {
-	if !h.crowded() && !h.isFrozen(o.key) && h.of[o.key] == 0 {
+// Hold reports whether an update has to wait. If so, it holds the update back.
+func (h *Holding) Hold(o *operation.Op, timeout time.Duration) bool {
+	if !h.Crowded() && !h.isFrozen(o.Key) && h.of[o.Key] == 0 {
 		return false
 	}
 	h.r.Counters.Held++
-	h.ops.begin(o, timeout)
-	h.keep(o)
+	h.ops.Begin(o, timeout)
+	h.Keep(o)
 	h.tell()
 	return true
 }
 
-// keep enters an update among those that wait.
-func (h *holding) keep(o *op) {
+// Keep enters an update among those that wait.
+func (h *Holding) Keep(o *operation.Op) {
 	h.held = append(h.held, o)
 	if h.of == nil {
 		h.of = map[string]int{}
 	}
-	h.of[o.key]++
+	h.of[o.Key]++
 }
 
-// crowded reports whether updates have to wait for a peer.
-func (h *holding) crowded() bool { return h.laggard() != nil }
+// Crowded reports whether updates have to wait for a peer.
+func (h *Holding) Crowded() bool { return h.laggard() != nil }
 
 // laggard returns a peer that answers and is as far behind as allowed, nil if there is none. After
 // a silence, a peer may have fallen out of what is kept for pushing. Such a peer does not hold
 // updates back: it gets what it needs from the log, or by a repair.
-func (h *holding) laggard() *replica.Peer {
+func (h *Holding) laggard() *replica.Peer {
 	if h.own.Bytes() < h.r.Cfg.BacklogMax {
 		return nil
 	}
@@ -92,9 +94,9 @@ func (h *holding) laggard() *replica.Peer {
 	return nil
 }
 
-// admit carries out the updates that need not wait any more, in order; those of a frozen key let
+// Admit carries out the updates that need not wait any more, in order; those of a frozen key let
 // others pass.
-func (h *holding) admit(update func(o *op)) {
+func (h *Holding) Admit(update func(o *operation.Op)) {
 	if len(h.held) == 0 {
 		return
 	}
@@ -104,10 +106,10 @@ func (h *holding) admit(update func(o *op)) {
 		switch {
 		case o.Done():
 			h.unhold(o)
-		case h.crowded():
+		case h.Crowded():
 			h.held = append(h.held, slices.DeleteFunc(all[i:], h.expired)...)
 			return
-		case h.isFrozen(o.key):
+		case h.isFrozen(o.Key):
 			h.held = append(h.held, o)
 		default:
 			h.unhold(o)
@@ -116,21 +118,21 @@ func (h *holding) admit(update func(o *op)) {
 	}
 }
 
-func (h *holding) expired(o *op) bool {
+func (h *Holding) expired(o *operation.Op) bool {
 	if o.Done() {
 		h.unhold(o)
 	}
 	return o.Done()
 }
 
-func (h *holding) unhold(o *op) {
-	if h.of[o.key]--; h.of[o.key] == 0 {
-		delete(h.of, o.key)
+func (h *Holding) unhold(o *operation.Op) {
+	if h.of[o.Key]--; h.of[o.Key] == 0 {
+		delete(h.of, o.Key)
 	}
 }
 
-// freeze holds updates of a key back for a while, unless they were held back for one just now.
-func (h *holding) freeze(key string, d time.Duration) {
+// Freeze holds updates of a key back for a while, unless they were held back for one just now.
+func (h *Holding) Freeze(key string, d time.Duration) {
 	now := h.r.Now
 	d = min(d, h.r.Cfg.RetryInterval)
 	h.thaw()
@@ -142,12 +144,12 @@ func (h *holding) freeze(key string, d time.Duration) {
 	h.thawAt = deadline.Earliest(h.thawAt, now.Add(d))
 }
 
-func (h *holding) isFrozen(key string) bool {
+func (h *Holding) isFrozen(key string) bool {
 	return slices.ContainsFunc(h.frozen, func(f freeze) bool { return f.key == key && h.r.Now.Before(f.until) })
 }
 
 // thaw forgets the freezes that are over, and says when to look again.
-func (h *holding) thaw() {
+func (h *Holding) thaw() {
 	h.thawAt = time.Time{}
 	h.frozen = slices.DeleteFunc(h.frozen, func(f freeze) bool { return !h.r.Now.Before(f.again) })
 	for _, f := range h.frozen {
@@ -159,25 +161,25 @@ func (h *holding) thaw() {
 	}
 }
 
-// onTime thaws the keys whose time is up.
-func (h *holding) onTime() {
+// OnTime thaws the keys whose time is up.
+func (h *Holding) OnTime() {
 	if h.r.Due(&h.thawAt) {
 		h.thaw()
 	}
 }
 
-// deadline is when to thaw a key; zero: never.
-func (h *holding) deadline() time.Time { return h.thawAt }
+// Deadline is when to thaw a key; zero: never.
+func (h *Holding) Deadline() time.Time { return h.thawAt }
 
-// len returns how many updates are held back, some of which may have been answered.
-func (h *holding) len() int { return len(h.held) }
+// Len returns how many updates are held back, some of which may have been answered.
+func (h *Holding) Len() int { return len(h.held) }
 
-// any reports whether some held update satisfies is.
-func (h *holding) any(is func(*op) bool) bool { return slices.ContainsFunc(h.held, is) }
+// Any reports whether some held update satisfies is.
+func (h *Holding) Any(is func(*operation.Op) bool) bool { return slices.ContainsFunc(h.held, is) }
 
-// check returns a broken invariant.
-func (h *holding) check() error {
-	if len(h.held) > 0 && !h.crowded() && len(h.frozen) == 0 {
+// Check returns a broken invariant.
+func (h *Holding) Check() error {
+	if len(h.held) > 0 && !h.Crowded() && len(h.frozen) == 0 {
 		return fmt.Errorf("%d updates are held back for nothing", len(h.held))
 	}
 	if n := len(h.of); n > len(h.held) {
@@ -186,14 +188,14 @@ func (h *holding) check() error {
 	return nil
 }
 
-// drop forgets everything that is held; the operations have been answered.
-func (h *holding) drop() { h.held, h.of, h.frozen, h.thawAt = nil, nil, nil, time.Time{} }
+// Drop forgets everything that is held; the operations have been answered.
+func (h *Holding) Drop() { h.held, h.of, h.frozen, h.thawAt = nil, nil, nil, time.Time{} }
 
 // holdingEach spaces out what is told of updates that wait.
 const holdingEach = time.Minute
 
 // tell tells which peer updates wait for, unless it has just told so.
-func (h *holding) tell() {
+func (h *Holding) tell() {
 	if h.r.Now.Before(h.sayAt) {
 		return
 	}
@@ -203,9 +205,9 @@ func (h *holding) tell() {
 	}
 }
 
-// take takes away the waiting updates that satisfy goes.
-func (h *holding) take(goes func(*op) bool) (taken []*op) {
-	h.held = slices.DeleteFunc(h.held, func(o *op) bool {
+// Take takes away the waiting updates that satisfy goes.
+func (h *Holding) Take(goes func(*operation.Op) bool) (taken []*operation.Op) {
+	h.held = slices.DeleteFunc(h.held, func(o *operation.Op) bool {
 		is := goes(o)
 		if is {
 			h.unhold(o)
@@ -216,13 +218,13 @@ func (h *holding) take(goes func(*op) bool) (taken []*op) {
 	return taken
 }
 
-// neverBegun tells why an update was held back until its time was up.
-func (h *holding) neverBegun(o *op) error {
+// NeverBegun tells why an update was held back until its time was up.
+func (h *Holding) NeverBegun(o *operation.Op) error {
 	if p := h.laggard(); p != nil {
 		bytes, _ := h.own.Behind(p.Link(h.r.Id).Window.Applied())
 		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind "+
 			"(Config.BacklogMax)",
-			ErrOverloaded, o.key, o.level, wire.Short(p.Id), bytes)
+			operation.ErrOverloaded, o.Key, o.Level, wire.Short(p.Id), bytes)
 	}
-	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", ErrOverloaded, o.key, o.level)
+	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", operation.ErrOverloaded, o.Key, o.Level)
 }

@@ -1,4 +1,4 @@
-package replicator
+package exchange
 
 import (
 	"fmt"
@@ -11,50 +11,51 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// intake applies the groups of others, in the order in which they build on each other.
-type intake struct {
+// Intake applies the groups of others, in the order in which they build on each other.
+type Intake struct {
 	r       *replica.Replica
-	acks    *pusher
+	acks    *Pusher
 	puller  *repair.Puller
 	waiting push.WaitList // groups that came too early
 }
 
-func newIntake(r *replica.Replica, acks *pusher, puller *repair.Puller) intake {
-	return intake{r: r, acks: acks, puller: puller}
+// NewIntake makes an intake in which nothing waits. It owes acks by way of acks.
+func NewIntake(r *replica.Replica, acks *Pusher, puller *repair.Puller) Intake {
+	return Intake{r: r, acks: acks, puller: puller}
 }
 
-// onTime asks for what the waiting groups lack, when it is time to.
-func (n *intake) onTime() {
+// OnTime asks for what the waiting groups lack, when it is time to.
+func (n *Intake) OnTime() {
 	if n.waiting.Due(n.r.Now) {
 		n.askGap()
 	}
 }
 
-// deadline is when to ask for what the waiting groups lack; zero: never.
-func (n *intake) deadline() time.Time { return n.waiting.AskAt() }
+// Deadline is when to ask for what the waiting groups lack; zero: never.
+func (n *Intake) Deadline() time.Time { return n.waiting.AskAt() }
 
-// waits returns how many groups wait for what they build on.
-func (n *intake) waits() int { return n.waiting.Len() }
+// Waits returns how many groups wait for what they build on.
+func (n *Intake) Waits() int { return n.waiting.Len() }
 
-// bytes returns what the waiting groups hold.
-func (n *intake) bytes() int { return n.waiting.Bytes() }
+// Bytes returns what the waiting groups hold.
+func (n *Intake) Bytes() int { return n.waiting.Bytes() }
 
-// check returns a broken invariant.
-func (n *intake) check() error {
+// Check returns a broken invariant.
+func (n *Intake) Check() error {
 	if n.waiting.Len() > push.WaitingMax {
 		return fmt.Errorf("%d groups wait", n.waiting.Len())
 	}
 	return nil
 }
 
-// onPush applies groups, and owes the sender an ack.
-func (n *intake) onPush(p *replica.Peer, msg *wire.Push) {
+// OnPush applies groups, and owes the sender an ack.
+func (n *Intake) OnPush(p *replica.Peer, msg *wire.Push) {
 	applied := false
 	for _, g := range msg.Groups {
 		applied = n.apply(p, g) || applied
 	}
 	if applied {
-		n.release()
+		n.Release()
 	}
 	n.acks.owe(p)
 	if msg.Fill && msg.More && applied {
@@ -63,7 +64,7 @@ func (n *intake) onPush(p *replica.Peer, msg *wire.Push) {
 }
 
 // apply applies one group of others, whole or not at all (R9), and reports whether it did.
-func (n *intake) apply(p *replica.Peer, g crdt.Group) bool {
+func (n *Intake) apply(p *replica.Peer, g crdt.Group) bool {
 	outcome, err := n.r.Items.Apply(g, &n.r.Changes)
 	if err != nil {
 		n.r.Malformed(p)
@@ -85,7 +86,7 @@ func (n *intake) apply(p *replica.Peer, g crdt.Group) bool {
 
 // seen notes what a sound group tells of its sender: the sender has this group. If the sender also
 // made the group, the group is no longer on its way.
-func (n *intake) seen(p *replica.Peer, g crdt.Group) {
+func (n *Intake) seen(p *replica.Peer, g crdt.Group) {
 	first, last := g.First(), g.Last()
 	if first.Origin == n.r.Cfg.Self {
 		return
@@ -98,7 +99,7 @@ func (n *intake) seen(p *replica.Peer, g crdt.Group) {
 }
 
 // wait keeps a group for later, and sees that the gap is asked for unless it fills by itself soon.
-func (n *intake) wait(p *replica.Peer, g crdt.Group) {
+func (n *Intake) wait(p *replica.Peer, g crdt.Group) {
 	needs := n.r.Changes.Missing[0]
 	n.r.Changes.Reset()
 	switch n.waiting.Add(g, p.Id, needs, n.r.Cfg.PushWindow, n.r.Now.Add(n.r.Cfg.GapDelay)) {
@@ -109,13 +110,13 @@ func (n *intake) wait(p *replica.Peer, g crdt.Group) {
 	}
 }
 
-// release applies the waiting groups that have got what they waited for.
-func (n *intake) release() {
+// Release applies the waiting groups that have got what they waited for.
+func (n *Intake) Release() {
 	n.waiting.Release(func(d crdt.Dot) bool { return n.r.Content().Has(d) }, n.retry)
 }
 
 // retry applies a group that has waited, and returns what it lacks now.
-func (n *intake) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
+func (n *Intake) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
 	outcome, err := n.r.Items.Apply(g, &n.r.Changes)
 	if err == nil && outcome == crdt.Waiting {
 		needs = n.r.Changes.Missing[0]
@@ -134,7 +135,7 @@ func (n *intake) retry(g crdt.Group) (needs crdt.Dot, waits bool) {
 
 // askGap asks a sender of a waiting group for what is missing. It does so by sending the own clock
 // to that sender.
-func (n *intake) askGap() {
+func (n *Intake) askGap() {
 	waits := n.waiting.Len()
 	if waits == 0 {
 		return
@@ -155,9 +156,9 @@ func (n *intake) askGap() {
 	}
 }
 
-// forgetRemoved drops groups of removed members that wait for others. If they were applied later,
+// ForgetRemoved drops groups of removed members that wait for others. If they were applied later,
 // no other member would have been told of them.
-func (n *intake) forgetRemoved() { n.waiting.Forget(n.r.Removed) }
+func (n *Intake) ForgetRemoved() { n.waiting.Forget(n.r.Removed) }
 
-// leave drops what waits, when this replica is no member any more.
-func (n *intake) leave() { n.waiting = push.WaitList{} }
+// Leave drops what waits, when this replica is no member any more.
+func (n *Intake) Leave() { n.waiting = push.WaitList{} }

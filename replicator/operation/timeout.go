@@ -1,4 +1,4 @@
-package replicator
+package operation
 
 import (
 	"fmt"
