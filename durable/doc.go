@@ -25,8 +25,12 @@
 //
 // There are no reads except the load at the start: the live state is in memory, and the table is
 // its shadow. There are no transactions over two tables, and no batch waits for another: a caller
-// that needs "the second only if the first" keeps one batch in flight (see the laws). A disk that
-// lies about having written can not be helped.
+// that needs "the second only if the first" keeps one batch in flight (see the laws).
+//
+// A disk that lies about having written loses, with a cut of power, what was answered nil. No store
+// notices that. The other replicas have what a majority has acknowledged; package replicator says
+// how far that goes. A disk that breaks a batch apart is noticed at the start: its rows do not sum
+// to their digest, and the node refuses to start until its operator has emptied the directory.
 //
 // # Modes
 //

@@ -200,6 +200,10 @@
 //
 // # Not guaranteed
 //
+//   - A disk that has lost what it acknowledged, because it lied or was emptied, is no witness of
+//     that any more. While other members run, nothing is lost by one such disk. If all members have
+//     stopped, it answers as one that never had those writes: reads may miss a write that half of
+//     the other disks do not have, until a disk that has the write brings it back.
 //   - A write that failed with [operation.ErrTimeout] or [operation.ErrStoreFailure] is not rolled
 //     back: it lives here and still spreads. A [operation.TimeoutError] says how far it came and
 //     which replicas are missing.

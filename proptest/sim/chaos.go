@@ -35,13 +35,15 @@ const (
 	diskFull
 	diskUnread
 	diskTable
+	diskLies
+	diskTears
 	faultKinds
 )
 
 var faultNames = [faultKinds]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash",
 	"crash-oldest", "crash-all", "freeze",
 	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset",
-	"wall-jump", "flap", "disk-full", "disk-unread", "disk-table"}
+	"wall-jump", "flap", "disk-full", "disk-unread", "disk-table", "disk-lies", "disk-tears"}
 
 func (f fault) String() string { return faultNames[f] }
 
@@ -146,8 +148,12 @@ func (c *chaos) inject(f fault) {
 // injectInProcess makes the faults happen that need a running process.
 func (c *chaos) injectInProcess(f fault) {
 	w := c.w
-	if f == join {
+	switch f {
+	case join:
 		c.join()
+		return
+	case diskLies, diskTears:
+		c.misbehave(w.slots[w.opt.Bad-1], f)
 		return
 	}
 	slot := c.slot()
@@ -196,6 +202,28 @@ func (c *chaos) injectInProcess(f fault) {
 		}
 		p.clock.skew += d
 	}
+}
+
+// misbehave has the bad disk of the world lie for a while, or tear what it writes. Its power is cut
+// soon, and sometimes that of all.
+func (c *chaos) misbehave(s *Slot, f fault) {
+	r, most := s.disk.faults, 20*time.Second
+	if f == diskTears {
+		s.disk.tear(c.w.now + int64(3*time.Second))
+		most = 3 * time.Second
+	} else {
+		s.disk.lie(c.w.now + between(r, int64(time.Second), int64(30*time.Second)))
+	}
+	all := r.IntN(3) == 0
+	c.w.after(time.Duration(between(r, int64(50*time.Millisecond), int64(most))), nil, func() {
+		switch {
+		case c.w.healed || s.proc == nil:
+		case all:
+			c.crashAll()
+		default:
+			c.crash(s)
+		}
+	})
 }
 
 // freeze pauses a process, and sometimes all that run, as when their one machine is starved or its
@@ -250,6 +278,7 @@ func (c *chaos) crash(s *Slot) {
 		return
 	}
 	c.w.counts.Crashes++
+	s.disk.cutPower()
 	s.proc.end("crash")
 	switch c.rng.IntN(4) {
 	case 0: // stays down until chaos or healing brings it back
@@ -267,6 +296,7 @@ func (c *chaos) crashAll() {
 			continue
 		}
 		c.w.counts.Crashes++
+		s.disk.cutPower()
 		s.proc.end("crash of all")
 		c.w.after(time.Duration(between(c.rng, 0, int64(6*time.Second))), nil, func() { c.w.restart(s) })
 	}

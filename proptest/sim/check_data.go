@@ -104,7 +104,7 @@ func (b *viewBook) keep(w *World, v *view.View) {
 	for u, f := range b.voters { // order: each by itself
 		s := w.procs[u].slot
 		switch {
-		case b.disks && slots[s]:
+		case b.disks && slots[s] && w.procs[u].ruin != wiped:
 			b.voters[u] = there
 		case b.disks && f == there:
 			b.voters[u] = absent

@@ -35,6 +35,9 @@ type defects struct {
 	// unaware: the sharding machines are not told that the cluster is closing; forgetful: what a
 	// shard wants remembered is not written.
 	unaware, forgetful bool
+	// blind: a table that cannot be read is taken for empty; early: a table says that it has what
+	// waits for the disk.
+	blind, early bool
 	// staleMark: what a disk says of when it was last in use is older than that.
 	staleMark bool
 	// mute: the machines of a type that was closed do not answer.
@@ -128,30 +131,46 @@ var further = []plantedDefect{
 		func(f *defects) { f.store.ShowRemoved = true }},
 }
 
+// ofStorage are defects of what stands between a replica and its disk.
+var ofStorage = []plantedDefect{
+	{"torn-start", "a start takes the rows of a torn batch as they are",
+		func(f *defects) { f.store.LoadUnverified = true }},
+	{"unread-is-empty", "a disk that cannot be read is taken for an empty one", func(f *defects) { f.blind = true }},
+	{"failure-is-success", "a commit that failed is taken for one that succeeded",
+		func(f *defects) { f.replica.FailureIsSuccess = true }},
+	{"never-retry", "a commit that failed is not tried again", func(f *defects) { f.replica.NeverRetry = true }},
+	{"early-sync", "a disk says that it has what it will have soon", func(f *defects) { f.early = true }},
+}
+
 // huntedIn is the plan in which a defect is looked for that the drawn worlds show too rarely: some
 // thousand of them may pass. There one of the first thirty must do.
 var huntedIn = map[string]Plan{
-	"fold-unasked":    {Scenario: lateCounts},
-	"move-unasked":    {Scenario: newKeys},
-	"move-unfrozen":   {Scenario: newKeys},
-	"durable-unmoved": {Scenario: newKeys},
-	"keep-lost-lease": {Swarm: Cluster},
-	"ungated":         {Scenario: rollingRestarts},
-	"late-expelled":   {Swarm: Cluster},
-	"overfull":        {Swarm: Cluster},
-	"unwoken":         {Swarm: Cluster},
-	"greedy":          {Swarm: Cluster},
-	"unlocated":       {Swarm: Cluster},
-	"hasty":           {Scenario: rollingRestarts},
-	"unaware":         {Scenario: closings},
-	"forgetful":       {Scenario: closings},
-	"mute":            {Scenario: closedTypes},
-	"stopped-holds":   {Swarm: Cluster, Scenario: rollingMoves},
-	"leave-unsettled": {Scenario: manyLeave},
-	"goes-untold":     {Scenario: stops},
-	"stale-mark":      {Scenario: oldLeases},
-	"thirds":          {Swarm: Cluster},
-	"unfenced":        {Swarm: Cluster},
+	"torn-start":         {Scenario: badDisks},
+	"unread-is-empty":    {Scenario: badDisks},
+	"failure-is-success": {Scenario: badDisks},
+	"never-retry":        {Scenario: badDisks},
+	"early-sync":         {Scenario: badDisks},
+	"fold-unasked":       {Scenario: lateCounts},
+	"move-unasked":       {Scenario: newKeys},
+	"move-unfrozen":      {Scenario: newKeys},
+	"durable-unmoved":    {Scenario: newKeys},
+	"keep-lost-lease":    {Swarm: Cluster},
+	"ungated":            {Scenario: rollingRestarts},
+	"late-expelled":      {Swarm: Cluster},
+	"overfull":           {Swarm: Cluster},
+	"unwoken":            {Swarm: Cluster},
+	"greedy":             {Swarm: Cluster},
+	"unlocated":          {Swarm: Cluster},
+	"hasty":              {Scenario: rollingRestarts},
+	"unaware":            {Scenario: closings},
+	"forgetful":          {Scenario: closings},
+	"mute":               {Scenario: closedTypes},
+	"stopped-holds":      {Swarm: Cluster, Scenario: rollingMoves},
+	"leave-unsettled":    {Scenario: manyLeave},
+	"goes-untold":        {Scenario: stops},
+	"stale-mark":         {Scenario: oldLeases},
+	"thirds":             {Swarm: Cluster},
+	"unfenced":           {Swarm: Cluster},
 }
 
 // unseen are defects that no world shows, or next to none, with the tests that catch them.
@@ -200,6 +219,9 @@ func DefectNames(all bool) []string {
 		for _, f := range further {
 			names = append(names, f.name)
 		}
+		for _, f := range ofStorage {
+			names = append(names, f.name)
+		}
 	}
 	return names
 }
@@ -215,7 +237,7 @@ func allDefectNames() []string {
 // planted are the switches of a run.
 func (o *Options) planted() defects {
 	var fs defects
-	for _, list := range [][]plantedDefect{required, further, unseen} {
+	for _, list := range [][]plantedDefect{required, further, ofStorage, unseen} {
 		for _, f := range list {
 			if f.name == o.Defect {
 				f.set(&fs)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 )
@@ -26,6 +27,8 @@ var errRead = errors.New("simulated failure to read")
 // committed when one ends. A commit takes a while, and all that waits then is committed together.
 type disk struct {
 	w       *World
+	slot    int
+	id      uint64 // of the directory, in the views; one that was made anew has another
 	rng     *rand.Rand
 	env     *durable.Memory
 	armed   bool
@@ -35,13 +38,23 @@ type disk struct {
 	badTil  int64 // no commit to badTable succeeds until then
 	// badTable is the one table that badTil is about.
 	badTable string
+	// What the disk has when its power is cut, although it has said more; nil: all that it said.
+	kept    *durable.Memory
+	liesTil int64 // and until when it goes on saying so
+	tearTil int64 // a cut of power leaves a part of a batch until then
+	torn    bool  // it has, and no start has found out yet
+	noPower bool  // the incarnation ends because its power is cut
+	reset   bool  // the clock of the last mark does not go on: since is the next start
 	// faults draws what few worlds have, so that the others keep their story.
 	faults *rand.Rand
 	mark   int64 // when the last incarnation may still have done something as a member; 0: never
 }
 
 func newDisk(w *World, slot int) *disk {
-	d := &disk{w: w, rng: w.rs.stream("disk", uint64(slot)), faults: w.rs.stream("disk faults", uint64(slot))}
+	d := &disk{
+		w: w, slot: slot, id: uint64(slot + 1),
+		rng: w.rs.stream("disk", uint64(slot)), faults: w.rs.stream("disk faults", uint64(slot)),
+	}
 	d.mount(durable.NewMemory())
 	return d
 }
@@ -57,6 +70,11 @@ func (d *disk) table(name string) durable.Table {
 
 // commit queues rows; done happens to the process once they are durable or have failed.
 func (d *disk) commit(p *Process, t durable.Table, rows []durable.Row, done func(error)) {
+	if d.w.opt.planted().early {
+		answer := done
+		d.w.after(0, p, func() { answer(nil) })
+		done = func(error) {}
+	}
 	t.Commit(rows, done)
 	d.arm(p)
 }
@@ -76,6 +94,9 @@ func (d *disk) arm(p *Process) {
 			return
 		}
 		d.armed = false
+		if d.w.now >= d.liesTil {
+			d.kept = nil
+		}
 		n := env.Pending()
 		switch {
 		case d.w.now < d.fullTil:
@@ -103,6 +124,9 @@ func (d *disk) work() {
 // since is since when nothing has been done, on the clock of the next incarnation; zero: never was
 // anything.
 func (d *disk) since(p *Process) time.Time {
+	if d.reset {
+		return p.time()
+	}
 	if d.mark == 0 {
 		return time.Time{}
 	}
@@ -111,17 +135,75 @@ func (d *disk) since(p *Process) time.Time {
 
 // crash ends an incarnation. What was not committed is forgotten, or was committed at that moment.
 func (d *disk) crash() {
-	written := 0
+	cut := d.noPower
+	d.noPower = false
+	if cut && d.kept != nil {
+		d.w.counts.Lies++
+		d.mount(d.kept)
+		d.lost(lied)
+		return
+	}
+	written, rows := 0, 0
 	if chance(d.faults, d.w.opt.Torn) {
 		written = d.faults.IntN(d.env.Pending() + 1)
 		d.w.counts.Torn += uint64(written)
 	}
-	d.mount(d.env.CrashWriting(written, 0))
+	if cut && d.w.now < d.tearTil && d.env.Pending() > written {
+		rows = 1 + d.faults.IntN(8)
+		d.torn = true
+		d.w.counts.Tears++
+	}
+	d.mount(d.env.CrashWriting(written, rows))
+}
+
+// cutPower says that the incarnation, which ends now, ends by a cut of power.
+func (d *disk) cutPower() {
+	d.noPower = true
+	d.reset = d.reset || d.kept != nil || d.w.now < d.tearTil // its mark is of the time before
+}
+
+// lie has the disk say for a while that it has what it has not.
+func (d *disk) lie(til int64) {
+	if d.kept == nil {
+		d.kept = d.env.Copy()
+	}
+	d.liesTil = til
+}
+
+// tear has the disk stand still until a cut of power, which leaves a part of a batch.
+func (d *disk) tear(til int64) { d.tearTil, d.slowTil = til, til }
+
+// wipe is what an operator does with a directory that is damaged: the node starts from empty.
+func (d *disk) wipe() {
+	d.w.trace.line(d.w, "OPERATOR wipes the disk of n%d", d.slot)
+	d.w.counts.Wipes++
+	d.id += 1000
+	d.mark, d.torn, d.reset = 0, false, true
+	d.mount(durable.NewMemory())
+	d.lost(wiped)
+}
+
+// lost notes what has become of what the disk said that it has.
+func (d *disk) lost(why fate) {
+	loaded, err := rows.Load(d.table(rows.Table(role)))
+	if err != nil {
+		panic(err)
+	}
+	kept := loaded.Clock
+	if kept == nil {
+		kept = &crdt.Clock{}
+	}
+	for _, p := range d.w.procs { // order: each by itself
+		if p.slot.index == d.slot {
+			p.ruin, p.kept = why, kept
+		}
+	}
+	d.w.history.ruined(d.slot, kept)
 }
 
 // mount is what an incarnation does with what is on the disk.
 func (d *disk) mount(env *durable.Memory) {
-	d.env, d.armed = env, false
+	d.env, d.armed, d.kept = env, false, nil
 	env.FailCommits(d.fails)
 }
 
@@ -159,5 +241,6 @@ func (d *disk) starting() (done func()) {
 
 // heal makes the disk work.
 func (d *disk) heal() {
-	d.slowTil, d.fullTil, d.readTil, d.badTil = 0, 0, 0, 0
+	d.slowTil, d.fullTil, d.readTil, d.badTil, d.tearTil = 0, 0, 0, 0, 0
+	d.kept = nil
 }

@@ -15,7 +15,10 @@
 //     one-way;
 //   - disks forget what was not committed, or have committed some of it when a process ends; they
 //     are slow, stall, fail commits, all of them or those to one table, and are full for a while:
-//     then not even the membership's record is written; at a start some cannot be read for a while;
+//     then not even the membership's record is written; at a start some cannot be read for a while.
+//     In some worlds one disk lies: when its power is cut, it goes back to an earlier moment. It
+//     may also tear the batch that it writes then. A start must refuse that, and an operator empties
+//     the disk;
 //   - views lag: in two of three worlds what was committed comes late on single links, and so do
 //     the data lanes and what sharding says (lag.go); in a sixth of the worlds of plain chaos that
 //     is the scenario, under a load whose order is judged;
@@ -61,9 +64,9 @@
 //     writer is told that a majority has, a majority of the voters of its view has, by their own
 //     word. A lost write is excused by what became of its own witnesses, and of no other write's
 //     (excuse.go): processes that crashed, in the volatile space; in the durable one members that
-//     the others dropped, and disks that were not there when the cluster was founded anew. Counts
-//     has the excuses by reason. When all have stopped, disks come back, and until enough of them
-//     have, no process may go on;
+//     the others dropped, disks that were not there when the cluster was founded anew, and disks
+//     that lied or were emptied. Counts has the excuses by reason. When all have stopped, disks
+//     come back, and until enough of them have, no process may go on;
 //   - whole groups: of what one update has added to a set, a read sees all or nothing, except what
 //     some process has removed;
 //   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one

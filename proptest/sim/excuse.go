@@ -27,10 +27,12 @@ const (
 	crashed      // its memory is gone
 	dropped      // the others have gone on without it, and it was not leaving
 	absent       // its disk is not among those with which the cluster was founded anew
+	wiped        // its disk was damaged, and its operator has emptied it
+	lied         // its disk has said that it has more than it has
 	fates
 )
 
-var fateNames = [fates]string{"there", "left", "crashed", "dropped", "absent"}
+var fateNames = [fates]string{"there", "left", "crashed", "dropped", "absent", "wiped", "lied"}
 
 func (f fate) String() string { return fateNames[f] }
 
@@ -123,6 +125,9 @@ func (j *dataChecker) excuse(w *World, books []*viewBook) {
 	broken := false
 	for _, b := range books {
 		broken = broken || b.left() <= len(b.voters)/2
+		for u := range b.voters { // order: any
+			broken = broken || j.space == keyspace.Durable && w.procs[u].ruin != there
+		}
 	}
 	if !broken {
 		return
@@ -194,7 +199,8 @@ func (j *dataChecker) fates(w *World, b *viewBook, f *fact) (with, without, witn
 	for u, is := range b.voters { // order: counts
 		p := w.procs[u]
 		had := p.has(j.space, f.dot)
-		has := had && is == there
+		ruined := j.space == keyspace.Durable && p.ruin != there && !p.kept.Has(f.dot)
+		has := had && is == there && !ruined
 		if b.disks {
 			has = is == there && p.slot.holds(f.dot)
 		}
@@ -206,7 +212,9 @@ func (j *dataChecker) fates(w *World, b *viewBook, f *fact) (with, without, witn
 		}
 		if had || has {
 			witnesses++
-			worst = max(worst, is)
+			if worst = max(worst, is); ruined {
+				worst = max(worst, p.ruin)
+			}
 		}
 	}
 	return with, without, witnesses, worst

@@ -3,6 +3,9 @@ package sim
 import (
 	"fmt"
 	"slices"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // history is what the clients know: what they asked for, and what was acknowledged. It is the
@@ -190,6 +193,27 @@ func (l *history) lose(durable bool, lost func(*fact) bool) {
 	for _, b := range l.counters { // order: each by itself
 		if b.durable == durable {
 			b.lose(lost)
+		}
+	}
+}
+
+// ruined forgets what only the disk of a slot had to keep, of which it has kept less.
+func (l *history) ruined(slot int, kept *crdt.Clock) {
+	for _, s := range []shelf{l.sets, l.owns, l.fleetings} {
+		for _, b := range s { // order: each by itself
+			b.ruined(slot, kept)
+		}
+	}
+	for _, b := range l.finals { // order: each by itself
+		b.ruined(slot, kept)
+		b.on = slices.DeleteFunc(b.on, func(on int) bool { return on == slot })
+	}
+}
+
+func (b *setBook) ruined(slot int, kept *crdt.Clock) {
+	for _, e := range b.entries {
+		if b.durable && e.slot == slot && (e.added.space != keyspace.Durable || !kept.Has(e.added.dot)) {
+			e.local = 0
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (d *memberHost) config(known bool) membership.Config {
 			time.Millisecond, 25*time.Second
 	}
 	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
-	c.Disk, c.DiskSince = view.DiskID(d.p.slot.index+1), d.p.slot.disk.since(d.p)
+	c.Disk, c.DiskSince = view.DiskID(d.p.slot.disk.id), d.p.slot.disk.since(d.p)
 	for _, s := range d.p.w.slots[:o.Nodes] {
 		c.Seeds = append(c.Seeds, s.addr())
 	}

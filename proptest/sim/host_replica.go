@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"iter"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -43,6 +44,9 @@ var _ drivers.ReplicaHost = (*replicaHost)(nil)
 func newReplicaHost(p *Process) (*replicaHost, error) {
 	d := &replicaHost{p: p, table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(effect.Change){}}
 	loaded, err := rows.Load(d.table)
+	if errors.Is(err, errRead) && p.w.opt.planted().blind {
+		loaded, err = replicator.Loaded{}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +67,7 @@ func (d *replicaHost) config() settings.Config {
 	o := d.p.w.opt
 	return settings.Config{
 		Expire: o.expireRules(d.p.uid), OperationTimeout: o.Timeout,
-		Self: crdt.Origin(d.p.uid), Disk: uint64(d.p.slot.index + 1),
+		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.id,
 		DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
 		SuppliersMax: 2, Defects: o.replicaDefects(),

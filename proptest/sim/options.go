@@ -54,6 +54,9 @@ type Options struct {
 	DiskMin, DiskMax          time.Duration // of a commit
 	DiskFail                  float64       // per commit
 	Torn                      float64       // part of the ends of processes that commit some of what waits
+	// Bad is the slot, counted from 1, whose disk tears batches and lies about having written; 0:
+	// none.
+	Bad int
 
 	ChaosMin, ChaosMax time.Duration   // between two faults of chaos
 	Weights            [faultKinds]int // of each kind of fault
@@ -241,6 +244,10 @@ func (o *Options) drawStorage(r *rand.Rand) {
 		return
 	}
 	o.Torn, o.Weights[diskUnread], o.Weights[diskTable] = torn, unread, table
+	if bad := r.IntN(3) == 0; bad && o.Nodes >= 3 {
+		o.Bad = 1 + r.IntN(o.Nodes)
+		o.Weights[diskLies], o.Weights[diskTears] = pick(r, 0, 2, 6), pick(r, 0, 2, 6)
+	}
 }
 
 // farApart is a deviation from true time that makes two clocks differ by less than 0.03, the usual
@@ -359,6 +366,9 @@ func (o Options) String() string {
 	}
 	if o.Torn > 0 {
 		fmt.Fprintf(&b, " torn=%g", o.Torn)
+	}
+	if o.Bad > 0 {
+		fmt.Fprintf(&b, " bad=n%d", o.Bad-1)
 	}
 	fmt.Fprintf(&b, " downing=%q", o.Strategy.String())
 	if o.Shards > 0 {

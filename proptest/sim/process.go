@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
@@ -40,6 +41,10 @@ type Process struct {
 	frozen, behind bool
 	backlog        []func()
 
+	// What became of its disk later: ruin is why that has kept only kept; there: it has all.
+	ruin fate
+	kept *crdt.Clock
+
 	lastPost int64
 	probed   bool // wrote to a majority and read it back after the world healed
 	toldAll  bool // sent something to every entity after the world healed
@@ -65,7 +70,7 @@ func (w *World) startProcess(s *Slot) {
 		w.refused(p, err)
 		return
 	}
-	s.proc = p
+	s.proc, s.disk.torn = p, false
 	w.procs[id] = p
 	w.live = append(w.live, p)
 	w.trace.fold(1, id)
@@ -90,7 +95,11 @@ func (w *World) refused(p *Process, err error) {
 	s := p.slot
 	w.trace.fold(7, p.uid)
 	w.trace.line(p, "REFUSED %v", err)
-	if !errors.Is(err, errRead) {
+	switch {
+	case errors.Is(err, errRead):
+	case s.disk.torn:
+		s.disk.wipe()
+	default:
 		w.violate("store", "%v does not start: %v", p, err)
 		return
 	}

@@ -14,6 +14,8 @@ const (
 	growingView = "growing-view"
 	// coldRestarts stops everything again and again under durable writes.
 	coldRestarts = "cold-restarts"
+	// badDisks does so with disks that misbehave in every way. It is no part of the swarm.
+	badDisks = "bad-disks"
 	// stoppedGrowing stops everything at the moment when a view has grown, and brings back a part
 	// of it first.
 	stoppedGrowing = "stopped-growing"
@@ -56,7 +58,8 @@ const (
 )
 
 // Scenarios are the names of all scenarios.
-var Scenarios = []string{plainChaos, growingView, coldRestarts, stoppedGrowing, rollingMoves, laggingViews,
+var Scenarios = []string{plainChaos, growingView, coldRestarts, badDisks, stoppedGrowing, rollingMoves,
+	laggingViews,
 	rollingRestarts, newKeys, closings, stops, oldLeases, lostKinds, smallLogs, tidying, lateCounts, manyLeave,
 	inserts, closedTypes}
 
@@ -102,10 +105,9 @@ func applyScenario(r *rand.Rand, o *Options) {
 		}
 		o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 10*time.Millisecond), 0.6
 	case coldRestarts:
-		o.Nodes, o.Durable, o.Shards, o.Weights = pick(r, 1, 3, 3, 5), true, 0, quiet
-		o.DiskMax = pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond)
-		o.WriteGap = pick(r, 5*time.Millisecond, 20*time.Millisecond)
-		o.Weights[crash], o.Weights[crashAll], o.Weights[diskStall], o.Weights[mend] = 4, 2, 2, 1
+		o.applyColdRestarts(r)
+	case badDisks:
+		o.applyBadDisks(r)
 	case stoppedGrowing:
 		o.Nodes, o.Spare, o.Durable, o.Shards, o.Safety = pick(r, 1, 2, 3, 3), 4, true, 0, 200*time.Second
 		o.DiskMax, o.DiskFail = pick(r, 5*time.Millisecond, 40*time.Millisecond), 0
@@ -176,4 +178,22 @@ func (o *Options) applyMoves(r *rand.Rand) {
 		o.Weights, o.DiskFail, o.Timing = [faultKinds]int{}, 0, usualTiming
 		o.StopTimeout = 10 * time.Second // longer than the slowest handler
 	}
+}
+
+// applyColdRestarts bends the options to coldRestarts.
+func (o *Options) applyColdRestarts(r *rand.Rand) {
+	o.Nodes, o.Durable, o.Shards, o.Weights = pick(r, 1, 3, 3, 5), true, 0, [faultKinds]int{}
+	o.DiskMax = pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond)
+	o.WriteGap = pick(r, 5*time.Millisecond, 20*time.Millisecond)
+	o.Weights[crash], o.Weights[crashAll], o.Weights[diskStall], o.Weights[mend] = 4, 2, 2, 1
+}
+
+// applyBadDisks bends the options to badDisks.
+func (o *Options) applyBadDisks(r *rand.Rand) {
+	o.Nodes, o.Durable, o.Shards, o.Weights = pick(r, 3, 3, 4, 5), true, 0, [faultKinds]int{}
+	o.DiskMax, o.DiskFail = pick(r, 5*time.Millisecond, 40*time.Millisecond), pick(r, 0, 0.02)
+	o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.3
+	o.Weights[crash], o.Weights[crashAll], o.Weights[diskStall], o.Weights[mend] = 2, 1, 1, 1
+	o.Torn, o.Weights[diskUnread], o.Weights[diskTable], o.Weights[diskFull] = pick(r, 0, 0.5), 2, 2, 1
+	o.Bad, o.Weights[diskLies], o.Weights[diskTears] = 1+r.IntN(o.Nodes), 3, 3
 }

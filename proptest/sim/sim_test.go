@@ -128,6 +128,18 @@ func TestInserts(t *testing.T) {
 	}
 }
 
+// TestBadDisks plays worlds in which disks misbehave in every way.
+func TestBadDisks(t *testing.T) {
+	b := Batch{First: 1, Seeds: 16, Plan: Plan{Scenario: badDisks}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
+	s := b.Run()
+	t.Logf("%+v", s.Counts)
+	if c := s.Counts; c.Torn == 0 || c.TableFaults == 0 || c.ReadFaults == 0 || c.Lies == 0 || c.Tears == 0 ||
+		c.Wipes == 0 {
+		t.Errorf("the disks did too little: %+v", c)
+	}
+}
+
 // TestClosedTypes closes types on nodes that stay, and starts them again, in calm worlds and in
 // others.
 func TestClosedTypes(t *testing.T) {

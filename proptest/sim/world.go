@@ -42,7 +42,9 @@ type Counts struct {
 	Consulted, Located, Evicted                                  uint64
 	// Torn batches were committed by a crash; TableFaults and ReadFaults are commits and loads.
 	Torn, TableFaults, ReadFaults uint64
-	Excused                       Excuses // writes that may be missing
+	// Lies and Tears are cuts of the power of disks that have lied, or leave a part of a batch.
+	Lies, Tears, Wipes uint64
+	Excused            Excuses // writes that may be missing
 }
 
 // add sums the counts of runs.
@@ -85,6 +87,9 @@ func (c *Counts) add(o Counts) {
 	c.Torn += o.Torn
 	c.TableFaults += o.TableFaults
 	c.ReadFaults += o.ReadFaults
+	c.Lies += o.Lies
+	c.Tears += o.Tears
+	c.Wipes += o.Wipes
 }
 
 // tidied counts what a process has tidied up when it ends.

@@ -2,6 +2,8 @@ package replica
 
 import (
 	"iter"
+	"math"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -44,9 +46,13 @@ func New(t *Site, id keyspace.Space, chain *quorum.Chain) *Replica {
 		Defects: t.Cfg.Defects.Store, SketchCells: max(0, t.Cfg.SketchCells), SketchFrom: t.Cfg.SketchFrom,
 	})
 	r.Store = r.Items.Store()
+	retry := t.Cfg.RetryInterval
+	if t.Cfg.Defects.NeverRetry {
+		retry = math.MaxInt32 * time.Second
+	}
 	r.Disk = storage.NewWriter(storage.Limits{
 		RowsMax: t.Cfg.BatchRowsMax, BytesMax: t.Cfg.BatchBytesMax,
-		WriteBehind: t.Cfg.WriteBehind, RetryInterval: t.Cfg.RetryInterval,
+		WriteBehind: t.Cfg.WriteBehind, RetryInterval: retry,
 	}, r.Store.Hash)
 	return r
 }

@@ -209,6 +209,8 @@ func def[T comparable](v *T, d T) {
 // node's machines; package ddata refuses a Config that has any.
 type Defects struct {
 	AckBeforeCommit    bool // breaks R7: the content clock answers where the durable one must
+	FailureIsSuccess   bool // breaks R3: a batch that failed counts as committed
+	NeverRetry         bool // breaks R3: a batch that failed is not tried again
 	JoinWithoutCatchUp bool // breaks R11: a learner serves, acks and says that it has caught up at once
 	CountAnyEpoch      bool // breaks V7: acks of peers in other views count
 	// a quorum read replies when enough have answered, not when their clocks are contained
