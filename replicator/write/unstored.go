@@ -45,6 +45,7 @@ func (w *Queue) OnUnstored(p *replica.Peer, msg *wire.Unstored) {
 		return
 	}
 	w.r.LearnOwn(p, max(msg.UpTo, msg.Acked), msg.Acked)
+	w.r.Watch(p) // the peer owes an ack of what its disk has refused so far
 	l := p.Link(w.r.Id)
 	l.Unstored, l.Refuses, l.Why = max(l.Unstored, msg.UpTo), true, msg.Why
 	for _, q := range w.queues {
