@@ -6,90 +6,73 @@ import (
 )
 
 // arbiterScene is what this node knows at this moment.
-func (m *Machine) arbiterScene() arbitration.Scene {
+func (b *ballots) arbiterScene() arbitration.Scene {
 	return arbitration.Scene{
-		Now: m.now, View: m.view, Reports: m.reports, Verdicts: &m.downs, Reach: m.reach, Reachable: m.Reachable,
+		Now: b.now, View: b.in.view, Reports: b.in.reports, Verdicts: &b.in.downs, Reach: b.in.reach,
+		Reachable: b.reachable,
 	}
 }
 
 // speaks reports whether this node may speak for the arbiter now.
-func (m *Machine) speaks() bool { return m.arbiter.Speaks(m.now, m.view) }
+func (b *ballots) speaks() bool { return b.arbiter.Speaks(b.now, b.in.view) }
 
 // takeArbiter carries out what a call of the arbiter's carrier wants done.
-func (m *Machine) takeArbiter() {
-	out := m.arbiter.Output()
-	m.fx.Arbiter = append(m.fx.Arbiter, out.Ops...)
+func (b *ballots) takeArbiter() {
+	out := b.arbiter.Output()
+	b.fx.Arbiter = append(b.fx.Arbiter, out.Ops...)
 	if out.Given != "" {
-		m.fx.event(ArbiterGiven{out.Given})
+		b.fx.event(ArbiterGiven{out.Given})
 	}
 	if out.Failing != "" {
-		m.fx.event(ArbiterFailing{out.Failing})
+		b.fx.event(ArbiterFailing{out.Failing})
 	}
 	if out.Tell {
-		m.tell()
+		b.pulse.tell()
 	}
-	m.wake = m.wake || out.Wake
-	if !out.Due.IsZero() {
-		m.dueAt(out.Due)
-	}
+	b.goOn(out.Wake, out.Due)
 }
 
-// onArbiterAcquired makes this node the arbiter's mouth. What the arbiter has decided is installed;
-// what it has promised binds this node.
-func (m *Machine) onArbiterAcquired(in ArbiterAcquired) {
-	r, ok := m.arbiter.Acquired(m.arbiterScene(), in.Record, in.Until)
-	defer m.takeArbiter()
-	if !ok {
-		return
-	}
-	if r.View != nil {
-		if m.onDecided(r.View); m.done != nil {
-			return
-		}
-	}
-	if !m.arbiter.Bound(r, m.view.Epoch) { // others have seen more than this node
-		return
-	}
-	if r.Epoch == m.view.Epoch {
-		m.voter.Bind(r.Promised)
-	}
-	m.fx.event(ArbiterTaken{m.view.Epoch})
+// acquired makes this node the arbiter's mouth, and returns the record under the lease. It reports
+// false if the record cannot be read. The caller installs what the arbiter has decided, and then
+// calls bind.
+func (b *ballots) acquired(in ArbiterAcquired) (arbitration.Record, bool) {
+	return b.arbiter.Acquired(b.arbiterScene(), in.Record, in.Until)
 }
 
-// onArbiterSaved says what the arbiter has done, now that it is certain. What it accepted stays
-// decided.
-func (m *Machine) onArbiterSaved(in ArbiterSaved) {
-	decided, p := m.arbiter.Saved(m.arbiterScene(), in.Err)
-	m.takeArbiter()
-	if decided != nil {
-		m.onDecided(decided)
+// bind binds this node to what the arbiter has promised, unless others have seen more than it has.
+func (b *ballots) bind(r arbitration.Record) {
+	if !b.arbiter.Bound(r, b.in.view.Epoch) {
+		return
 	}
+	if r.Epoch == b.in.view.Epoch {
+		b.voter.Bind(r.Promised)
+	}
+	b.fx.event(ArbiterTaken{b.in.view.Epoch})
+}
+
+// denied notes that this node does not hold the arbiter's lease.
+func (b *ballots) denied(in ArbiterDenied) {
+	b.arbiter.Denied(b.now, in.Err)
+	b.takeArbiter()
+}
+
+// saved says what the arbiter has done, now that it is certain. known is a view that it accepted,
+// which therefore is decided. won is one that this node's ballot decided by the arbiter's promise.
+func (b *ballots) saved(in ArbiterSaved) (known, won *view.View) {
+	known, p := b.arbiter.Saved(b.arbiterScene(), in.Err)
+	b.takeArbiter()
 	if p != nil {
-		m.voter.ArbiterPromised(m.scene(), *p)
-		m.takeVoter()
+		b.voter.ArbiterPromised(b.scene(), *p)
+		won = b.take()
 	}
+	return known, won
 }
 
-// onArbiterLost gives up what this node had by the arbiter's word.
-func (m *Machine) onArbiterLost(in ArbiterLost) {
-	if !m.arbiter.Lost(m.now) {
-		return
+// lost notes that another node may have the arbiter's lease, and reports whether this node held it.
+func (b *ballots) lost(why string) bool {
+	if !b.arbiter.Lost(b.now) {
+		return false
 	}
-	m.holder.LoseArbiter()
-	m.fx.event(ArbiterGiven{in.Err})
-	m.renewLease()
-	m.takeArbiter()
-}
-
-// onDecided takes a view of which this node knows that it is decided, and tells all nodes that it
-// concerns.
-func (m *Machine) onDecided(v *view.View) {
-	if v.Cluster == m.view.Cluster && v.Epoch == m.view.Epoch+1 && v.Parent != m.view.Digest && !v.Founded {
-		m.fork(v.String())
-		return
-	}
-	if v.Cluster == m.view.Cluster && v.Epoch > m.view.Epoch {
-		m.fx.announce(m.cfg.UID, m.view, v)
-		m.install(v)
-	}
+	b.fx.event(ArbiterGiven{why})
+	return true
 }

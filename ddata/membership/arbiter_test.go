@@ -239,13 +239,13 @@ func TestArbiterOfRole(t *testing.T) {
 // arbiter only when it has asked again, and as a new holder.
 func TestSuspendedHolderAsksAgain(t *testing.T) {
 	w, ns := arbitratedWorld(t, 2, Defects{})
-	before := ns[0].m.arbiter.Since()
+	before := ns[0].m.member.ballots.arbiter.Since()
 	ns[0].step(Suspended{})
-	if ns[0].m.speaks() {
+	if ns[0].m.member.ballots.speaks() {
 		t.Error("it goes on speaking")
 	}
 	w.run(3 * time.Second)
-	if h := w.arbiterStore.holder.m; !h.speaks() || !h.arbiter.Since().After(before) {
+	if h := w.arbiterStore.holder.m; !h.member.ballots.speaks() || !h.member.ballots.arbiter.Since().After(before) {
 		t.Error("no node has asked again:", h)
 	}
 	w.verdict()
@@ -277,7 +277,7 @@ func TestArbiterOfAFoundingByWord(t *testing.T) {
 	w.run(time.Second)
 	back := w.start(goes.addr, func(c *Config) { c.BootstrapExpect, c.BootstrapAnyDisks = 1, true })
 	if !w.until(30*time.Second, func() bool {
-		return w.arbiterStore.holder == back && back.m.speaks()
+		return w.arbiterStore.holder == back && back.m.member.ballots.speaks()
 	}) || !back.acts() {
 		t.Fatalf("%v, done %v; the arbiter's %v", back.m, back.done, w.arbiterStore.holder)
 	}

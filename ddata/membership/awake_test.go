@@ -101,10 +101,10 @@ func TestPausedLeaverStays(t *testing.T) {
 	w.handOff = time.Millisecond
 	w.filter = func(_, _ *node, msg message.Message) bool {
 		_, accept := msg.(message.Accept)
-		return !accept || !ns[0].m.self.Has(report.Stopped)
+		return !accept || !ns[0].m.member.self.Has(report.Stopped)
 	}
 	ns[0].step(Leave{})
-	if !w.until(10*time.Second, func() bool { return ns[0].m.self.Has(report.Stopped) }) {
+	if !w.until(10*time.Second, func() bool { return ns[0].m.member.self.Has(report.Stopped) }) {
 		t.Fatal("not stopped", ns[0].m)
 	}
 	w.pauseAll(5 * w.base.SelfDownAfter)

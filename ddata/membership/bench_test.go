@@ -20,16 +20,16 @@ func big(b *testing.B, n int) (*Machine, time.Time) {
 	}
 	now := time.Now()
 	m.Step(now, Tick{})
-	next := m.view.Next(m.view.Digest)
+	next := m.member.view.Next(m.member.view.Digest)
 	next.LastUp = uint32(n)
-	next.Members = append(next.Members, m.view.Members[0])
+	next.Members = append(next.Members, m.member.view.Members[0])
 	for i := 2; i <= n; i++ {
 		next.Members = append(next.Members, view.Member{
 			UID: view.UID(i), Addr: fmt.Sprint(i), Status: view.Up, UpNumber: uint32(i),
 		})
 	}
 	m.Step(now, Receive{From: 2, Msg: message.Commit{View: next}})
-	if m.view.Epoch != 2 {
+	if m.member.view.Epoch != 2 {
 		b.Fatal("not installed")
 	}
 	return m, now
@@ -43,7 +43,7 @@ func BenchmarkStep(b *testing.B) {
 			m, now := big(b, n)
 			start := now
 			pace := m.cfg.HeartbeatInterval / time.Duration(n)
-			hb := m.heartbeat()
+			hb := m.member.heartbeat()
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				now = now.Add(pace)

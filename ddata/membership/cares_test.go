@@ -32,17 +32,17 @@ func TestFirstHeartbeatOfAnEpochIsAnswered(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
 	n, o := ns[0], ns[1]
-	n.m.reports.Arrive(o.uid, 0)
-	n.m.holder.Install(n.m.now) // as after the install
-	if got := sends[message.Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 1 {
+	n.m.member.reports.Arrive(o.uid, 0)
+	n.m.member.leasing.holder.Install(n.m.now) // as after the install
+	if got := sends[message.Heartbeat](n.hear(o, o.m.member.heartbeat()), o); len(got) != 1 {
 		t.Errorf("%d heartbeats answer the first one", len(got))
 	}
-	if got := sends[message.Heartbeat](n.hear(o, o.m.heartbeat()), o); len(got) != 0 {
+	if got := sends[message.Heartbeat](n.hear(o, o.m.member.heartbeat()), o); len(got) != 0 {
 		t.Errorf("%d heartbeats answer the second one", len(got))
 	}
-	later := o.m.heartbeat()
+	later := o.m.member.heartbeat()
 	later.Epoch++
-	n.m.fetches = pause{}
+	n.m.member.strays.fetches = pause{}
 	if got := sends[message.Fetch](n.hear(o, later), o); len(got) != 1 {
 		t.Errorf("a view that others have is asked for %d times", len(got))
 	}
@@ -61,8 +61,8 @@ func TestLateProbeOfARemovedMember(t *testing.T) {
 	got := sends[bootstrap.Refuse](n.hear(gone, bootstrap.Probe{
 		Protocol: Protocol, Settings: n.m.common.Settings, Self: gone.m.cfg.self(),
 	}), gone)
-	if n.m.joiners.Has(gone.uid) || len(got) != 1 || got[0].Reason != bootstrap.ReasonGone {
-		t.Errorf("it is answered with %v, joins %t", got, n.m.joiners.Has(gone.uid))
+	if n.m.member.gate.joiners.Has(gone.uid) || len(got) != 1 || got[0].Reason != bootstrap.ReasonGone {
+		t.Errorf("it is answered with %v, joins %t", got, n.m.member.gate.joiners.Has(gone.uid))
 	}
 }
 
@@ -71,17 +71,17 @@ func TestLateProbeOfARemovedMember(t *testing.T) {
 func TestWhoShallGoIsGrantedNothing(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	ns := w.found(3)
-	i := slices.IndexFunc(ns, func(n *node) bool { return !n.m.leads() })
+	i := slices.IndexFunc(ns, func(n *node) bool { return !n.m.member.ballots.leads() })
 	n, goes := ns[i], ns[(i+1)%3]
 	granted := func() bool {
-		got := sends[message.Grant](n.hear(goes, goes.m.heartbeat()), goes)
+		got := sends[message.Grant](n.hear(goes, goes.m.member.heartbeat()), goes)
 		return len(got) == 1 && got[0].Granted
 	}
 	if !granted() {
 		t.Fatal("nothing is granted before")
 	}
 	n.m.Step(n.local(), Down{goes.uid})
-	if n.m.voter.Frozen() || n.m.granter.HoldsBack(goes.uid, n.m.now) {
+	if n.m.member.ballots.voter.Frozen() || n.m.member.ballots.granter.HoldsBack(goes.uid, n.m.now) {
 		t.Fatal("something else holds the grant back:", n.m)
 	}
 	if granted() {
@@ -110,7 +110,7 @@ func TestForeignChildIsAFork(t *testing.T) {
 func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 	w := newWorld(t, 61, LAN())
 	ns := w.found(3)
-	n := ns[slices.IndexFunc(ns, func(n *node) bool { return n.m.leads() })]
+	n := ns[slices.IndexFunc(ns, func(n *node) bool { return n.m.member.ballots.leads() })]
 	other := ns[0]
 	if other == n {
 		other = ns[1]
@@ -131,14 +131,14 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 		Heard: three.Epoch, First: one.Epoch,
 	}
 	got := sends[bootstrap.Refuse](n.hear(joiner, probe), joiner)
-	if n.m.joiners.Has(joiner.uid) || len(got) != 1 || got[0].Reason != bootstrap.ReasonGone {
-		t.Errorf("a node that may have been a member: %v, joins %t", got, n.m.joiners.Has(joiner.uid))
+	if n.m.member.gate.joiners.Has(joiner.uid) || len(got) != 1 || got[0].Reason != bootstrap.ReasonGone {
+		t.Errorf("a node that may have been a member: %v, joins %t", got, n.m.member.gate.joiners.Has(joiner.uid))
 	}
 	probe.First = three.Epoch
 	if here := sends[bootstrap.JoinReply](n.hear(joiner, probe), joiner); len(here) != 1 {
 		t.Errorf("a node that came later: %v", here)
 	}
-	if !n.m.joiners.Has(joiner.uid) {
+	if !n.m.member.gate.joiners.Has(joiner.uid) {
 		t.Error("a node that came later is not remembered")
 	}
 }

@@ -38,7 +38,7 @@ func TestAllCloseAmongManyMembers(t *testing.T) {
 	w.found(6)
 	var asked *node
 	for _, n := range w.nodes {
-		if !n.m.view.IsVoter(n.uid) {
+		if !n.m.member.view.IsVoter(n.uid) {
 			asked = n
 		}
 	}

@@ -192,12 +192,12 @@ func TestEveryRoleMustSettle(t *testing.T) {
 	a, b := w.livingAt("a"), w.livingAt("b")
 	a.step(Settled{1})
 	w.run(time.Second + 100*time.Millisecond) // a heartbeat of each
-	if got := a.m.settlement.Settled(); got != 0 {
+	if got := a.m.member.settlement.Settled(); got != 0 {
 		t.Errorf("settled %v without a word on role s", got)
 	}
 	w.livingAt("c").step(Settled{1})
 	w.run(time.Second + 100*time.Millisecond)
-	if got := b.m.settlement.Settled(); got != 1 {
+	if got := b.m.member.settlement.Settled(); got != 1 {
 		t.Errorf("settled %v with the words of both", got)
 	}
 	v := b.m.View()
@@ -214,14 +214,16 @@ func TestNobodyBecomesUpWithoutRoom(t *testing.T) {
 	n := w.found(1)[0]
 	w.stuck = true
 	for e := range view.Epoch(view.SetsMax / 2) {
-		n.m.view.Unsettled = append(n.m.view.Unsettled, view.DiskSet{
+		n.m.member.view.Unsettled = append(n.m.member.view.Unsettled, view.DiskSet{
 			Epoch: e + 2, Role: "r", Disks: []view.DiskID{1, view.DiskID(e + 2)},
 		})
 	}
-	n.m.view.Epoch = view.SetsMax
-	n.m.view.Digest = n.m.view.Hash()
-	n.m.settlement = view.Settle(n.m.view.View, n.m.reports.Settled)
-	room := func() bool { return view.RoomForSets(view.SetsSince(n.m.view.Unsettled, n.m.settlement.Settled())) }
+	n.m.member.view.Epoch = view.SetsMax
+	n.m.member.view.Digest = n.m.member.view.Hash()
+	n.m.member.settlement = view.Settle(n.m.member.view.View, n.m.member.reports.Settled)
+	room := func() bool {
+		return view.RoomForSets(view.SetsSince(n.m.member.view.Unsettled, n.m.member.settlement.Settled()))
+	}
 	if room() {
 		t.Error("there is room")
 	}

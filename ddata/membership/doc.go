@@ -19,8 +19,11 @@
 //
 // # The packages below
 //
-// The Machine sorts out inputs and messages, calls the owners of its state, and gathers effects.
-// What they own, they alone write:
+// The Machine has a life before its first view, in which it looks for a cluster (seeking.go), and one
+// as a member (member.go). The member sorts out inputs and messages, and calls the owners of its
+// state: cluster has the view and what the members say, pulse the heartbeats, strays what belongs to
+// other epochs, gate the joiners, ballots the votes, leasing the lease, storing the record, ending
+// the end. A step has the time and the effects. What an owner or a package has, it alone writes:
 //
 //   - view: members, views and what follows from an installed one.
 //   - report: what this node and the other members say of themselves. downing: which of them are

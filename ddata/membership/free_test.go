@@ -105,7 +105,7 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 		if r, err := record.Decode(w.disks[late.addr]); err != nil || !r.Free {
 			t.Fatalf("its disk has %v, %v", r, err)
 		}
-		if votes := late.m.view.IsVoter(late.uid); votes != told {
+		if votes := late.m.member.view.IsVoter(late.uid); votes != told {
 			t.Errorf("told early %t: it votes %t: %v", told, votes, late.m)
 		}
 	}
@@ -155,7 +155,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	voter, last := ns[0], ns[1]
 	for _, n := range ns {
 		switch {
-		case n.m.view.IsVoter(n.uid):
+		case n.m.member.view.IsVoter(n.uid):
 			voter = n
 		case n.m.Self().UpNumber == 2:
 			last = n
@@ -170,7 +170,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	voter.step(Stopped{})
 	last.step(Leave{})
 	last.step(Stopped{})
-	if !w.until(10*time.Second, func() bool { return last.m.store.Record().Free }) {
+	if !w.until(10*time.Second, func() bool { return last.m.member.storing.store.Record().Free }) {
 		t.Fatal("it notes nothing:", last.m)
 	}
 	next.Epoch, next.Parent, next.Members = next.Epoch+1, next.Hash(), slices.Clone(next.Members)
@@ -180,10 +180,10 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 		}
 	}
 	last.step(Receive{From: voter.uid, FromAddr: voter.addr, Msg: message.Commit{View: &next}})
-	if last.m.View() != &next || !last.m.view.IsVoter(last.uid) {
+	if last.m.View() != &next || !last.m.member.view.IsVoter(last.uid) {
 		t.Fatalf("it has not installed the view, or does not vote in it: %v", last.m)
 	}
-	if r := last.m.store.Record(); r.Last != &next || r.Free {
+	if r := last.m.member.storing.store.Record(); r.Last != &next || r.Free {
 		t.Errorf("what the disk gets next: %v", r)
 	}
 	if !w.until(10*time.Second, func() bool { return !last.alive }) {

@@ -175,7 +175,7 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 		}
 	}
 	flood()
-	if n := ns[0].m.joiners.Len(); n != joiners.Max {
+	if n := ns[0].m.member.gate.joiners.Len(); n != joiners.Max {
 		t.Fatalf("%d joiners, the bound is %d", n, joiners.Max)
 	}
 	j := w.start("j", nil)

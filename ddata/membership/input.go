@@ -95,6 +95,11 @@ func (Moved) input()        {}
 func (Persisted) input()    {}
 func (Suspended) input()    {}
 
+// isSenseless reports whether a message has no sender other than this node, or no content.
+func (r Receive) isSenseless(self view.UID) bool {
+	return r.From == self || r.From == 0 || r.Msg == nil
+}
+
 // String prints the input.
 func (Tick) String() string { return "tick" }
 

@@ -61,7 +61,7 @@ func TestViewChangesDoNotPause(t *testing.T) {
 		if len(fx.Install) > 0 {
 			since[n] = w.now
 		}
-		if at, ok := since[n]; ok && n.m.holder.Votes().Holds(n.local()) {
+		if at, ok := since[n]; ok && n.m.member.leasing.holder.Votes().Holds(n.local()) {
 			slowest = max(slowest, w.now-at)
 			delete(since, n)
 		}
@@ -95,7 +95,7 @@ func TestSuspended(t *testing.T) {
 	if n.m.Lease().Holds(n.local()) {
 		t.Error("still holds")
 	}
-	if said := n.m.fx.Events; !slices.Contains(said, Event(LeaseLost{n.m.view.Epoch, LeaseSuspended})) {
+	if said := n.m.fx.Events; !slices.Contains(said, Event(LeaseLost{n.m.member.view.Epoch, LeaseSuspended})) {
 		t.Error("said", said)
 	}
 	w.run(100 * time.Millisecond)
@@ -144,12 +144,12 @@ func TestLapseIsTold(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	n := w.found(3)[0]
 	w.run(5 * time.Second)
-	held := n.m.holder.Lease().Until()
-	other := n.m.view.Others(n.uid)[0].UID
+	held := n.m.member.leasing.holder.Lease().Until()
+	other := n.m.member.view.Others(n.uid)[0].UID
 	lost, late := n.m.Stats().LeasesLost, held.Add(10*time.Millisecond)
 	sent := held.Add(-10 * time.Millisecond)
 	fx := n.m.Step(late, Receive{From: other, Msg: message.Grant{
-		Cluster: n.m.view.Cluster, Epoch: n.m.view.Epoch, Mono: int64(sent.Sub(n.m.start)),
+		Cluster: n.m.member.view.Cluster, Epoch: n.m.member.view.Epoch, Mono: int64(sent.Sub(n.m.start)),
 		Wall: sent.UnixNano(), Granted: true,
 	}})
 	var told []string

@@ -23,25 +23,34 @@ const (
 	slowMoveEach = time.Minute
 )
 
-// tellSlowMove says for which nodes a move waits, if it lasts.
-func (m *Machine) tellSlowMove() {
-	if len(m.view.Moving) == 0 {
+// moves tells when a move of keys lasts.
+type moves struct {
+	*step
+	in   *cluster
+	slow pause // between events that a move waits
+}
+
+// begin notes that a view begins a move.
+func (o *moves) begin() { o.slow.begin(o.now, slowMove) }
+
+// advance says for which nodes a move waits, if it lasts. The node that leads says so.
+func (o *moves) advance(leads func() bool) {
+	v := o.in.view
+	if len(v.Moving) == 0 || !leads() {
 		return
 	}
-	if !m.leads() {
-		return
-	}
-	if !m.slowMove.over(m.now, slowMoveEach) {
-		m.dueAt(m.slowMove.until)
+	if !o.slow.over(o.now, slowMoveEach) {
+		o.dueAt(o.slow.until)
 		return
 	}
 	var missing []string
-	for _, o := range m.view.Members {
-		if m.reports.Moved(o.UID) != m.view.Moves {
-			missing = append(missing, fmt.Sprintf("%v@%s", o.UID, o.Addr))
+	for _, m := range v.Members {
+		if o.in.reports.Moved(m.UID) != v.Moves {
+			missing = append(missing, fmt.Sprintf("%v@%s", m.UID, m.Addr))
 		}
 	}
 	if len(missing) > 0 {
-		m.fx.event(KeysWaiting{m.view.View, bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")})
+		text := bootstrap.Shorten(strings.Join(missing, ", "), bootstrap.ReasonMax, "…")
+		o.fx.event(KeysWaiting{v.View, text})
 	}
 }

@@ -162,23 +162,26 @@ func TestNoRoomIsAReason(t *testing.T) {
 		v.Members = append(v.Members, m)
 	}
 	v.Sort()
-	oldest.m.view = view.Install(&v, oldest.m.view.At)
+	oldest.m.member.view = view.Install(&v, oldest.m.member.view.At)
 	probe := bootstrap.Probe{
 		Protocol: Protocol, Settings: oldest.m.common.Settings, Self: view.Member{
 			UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: view.Joining,
 		},
 	}
-	if reason, text := oldest.m.refusal(probe); reason != bootstrap.ReasonRoom || !strings.Contains(text, "more than") {
+	gate, leads := oldest.m.member.gate, oldest.m.member.ballots.leads
+	if reason, text := gate.refusal(probe, leads()); reason != bootstrap.ReasonRoom ||
+		!strings.Contains(text, "more than") {
 		t.Errorf("one more is refused with %v: %s", reason, text)
 	}
 	probe.Self.Addr = v.Members[len(v.Members)-1].Addr
-	if reason, text := oldest.m.refusal(probe); reason == bootstrap.ReasonRoom {
+	if reason, text := gate.refusal(probe, leads()); reason == bootstrap.ReasonRoom {
 		t.Errorf("a restarted member has no room: %s", text)
 	}
 	probe.Self.Addr = "late.example:7946"
 	probe.Heard, probe.First = v.Epoch, v.Epoch
-	oldest.m.joiners.Remember(oldest.local(), v.Epoch, probe)
-	if p := nextview.Compose(oldest.m.cfg.voting().Config, oldest.m.scene().Scene); !p.Admits || p.Changed ||
+	oldest.m.member.gate.joiners.Remember(oldest.local(), v.Epoch, probe)
+	if p := nextview.Compose(oldest.m.cfg.voting().Config, oldest.m.member.ballots.scene().Scene); !p.Admits ||
+		p.Changed ||
 		len(p.Proposal.View.Members) != len(v.Members) {
 		t.Error("a candidate lists a node for which it has no room")
 	}

@@ -89,7 +89,7 @@ func growIsland(w *world, second *node, outside func(*node) bool) (grown func() 
 	}
 	said := func() (n int) { // how many of them the second node knows to have caught up
 		for _, j := range joiners {
-			if second.m.reports.Flags(j.uid)&report.CaughtUp != 0 {
+			if second.m.member.reports.Flags(j.uid)&report.CaughtUp != 0 {
 				n++
 			}
 		}

@@ -1,6 +1,9 @@
 package membership
 
-import "github.com/coterie-go/coterie/ddata/membership/voting"
+import (
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/voting"
+)
 
 // Stats counts what happened since New.
 type Stats struct {
@@ -34,4 +37,12 @@ func (s *Stats) count(c voting.Counts) {
 	s.RejectsPromise += c.RejectsPromise
 	s.DroppedStale += c.Stale
 	s.DroppedBad += c.Bad
+}
+
+// drop adds what the seeker took nothing of.
+func (s *Stats) drop(d bootstrap.Dropped) {
+	s.DroppedFull += d.Full
+	s.DroppedBad += d.Bad
+	s.DroppedStale += d.Stale
+	s.DroppedOtherCluster += d.OtherCluster
 }

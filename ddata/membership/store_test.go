@@ -142,7 +142,9 @@ func TestFailedWriteEndsTheNode(t *testing.T) {
 	if len(fx.Send)+len(fx.Install) > 0 || third.m.Lease().Holds(third.local()) {
 		t.Errorf("after a failed write: %v, and %v", fx, third.m.Lease())
 	}
-	for _, in := range []Input{Tick{}, Persisted{}, Receive{From: w.nodes[0].uid, Msg: w.nodes[0].m.heartbeat()}} {
+	for _, in := range []Input{
+		Tick{}, Persisted{}, Receive{From: w.nodes[0].uid, Msg: w.nodes[0].m.member.heartbeat()},
+	} {
 		if fx := third.m.Step(third.local().Add(time.Minute), in); fx.String() != "" ||
 			third.m.Lease().Holds(third.local()) {
 			t.Errorf("it goes on after its end: %v: %v", in, fx)
@@ -171,7 +173,7 @@ func stuck(t *testing.T) *node {
 // decide has a node hear of a view after its own, with the same members.
 func decide(n *node) *Effects {
 	v := *n.m.View()
-	v.Epoch, v.Parent, v.Founded = v.Epoch+1, n.m.view.Digest, false
+	v.Epoch, v.Parent, v.Founded = v.Epoch+1, n.m.member.view.Digest, false
 	return n.m.Step(n.local(), Receive{From: v.Members[0].UID, Msg: message.Commit{View: &v}})
 }
 
@@ -214,7 +216,7 @@ func TestReachabilityWaitsForAStuckDisk(t *testing.T) {
 	n := stuck(t)
 	h := &n.m.fx.notices.views[len(n.m.fx.notices.views)-1]
 	h.events = nil
-	a, b := n.m.view.Members[0], n.m.view.Members[1]
+	a, b := n.m.member.view.Members[0], n.m.member.view.Members[1]
 	for range 1000 {
 		n.m.fx.event(MemberUnreachable{a})
 		n.m.fx.event(MemberUnreachable{b})

@@ -2,13 +2,35 @@ package membership
 
 import "time"
 
+// step is what a Step works with: the time, the effects, and when the next one is due.
+type step struct {
+	clock
+	fx    outbox
+	stats Stats
+	done  error // how the machine ended; nil = it has not
+}
+
+// end ends the machine.
+func (s *step) end(err error) {
+	if downed, ok := err.(*DownedError); ok {
+		s.fx.event(Downed{downed.Cause})
+	}
+	s.done, s.fx.Done = err, err
+}
+
 // clock says when a step is, and when the next one is due.
 type clock struct {
 	now    time.Time // of the step in progress
 	start  time.Time // of the first step; monotonic times on the wire count from it
 	nextAt time.Time // when something is due
 	wake   bool      // something may be due at once
-	beatAt time.Time // when heartbeats are due
+}
+
+// enter begins a step.
+func (c *clock) enter(now time.Time) {
+	if c.start.IsZero() {
+		c.start, c.now, c.wake = now, now, true
+	}
 }
 
 // isDue reports whether something is due.
@@ -27,8 +49,17 @@ func (c *clock) dueAt(t time.Time) {
 	}
 }
 
-// tell sends heartbeats at once: what this node says of itself has changed.
-func (c *clock) tell() { c.beatAt, c.wake = c.now, true }
+// goOn takes over what a call of another package asks for: that something is done at once, or at
+// due; zero = no matter.
+func (c *clock) goOn(wake bool, due time.Time) {
+	c.wake = c.wake || wake
+	if !due.IsZero() {
+		c.dueAt(due)
+	}
+}
+
+// wakeIf has the machine look again at once, if something is news.
+func (c *clock) wakeIf(news bool) { c.wake = c.wake || news }
 
 // pause lets something happen once in a while. The zero pause is over.
 type pause struct{ until time.Time }
@@ -43,23 +74,4 @@ func (p *pause) over(now time.Time, d time.Duration) bool {
 	}
 	p.begin(now, d)
 	return true
-}
-
-// countAwake keeps the time during which this process stood still out of what it gives up after: a
-// step that comes long after its deadline shows that nothing ran here, and while nothing ran this
-// node could neither hear the others nor ask them. A cluster whose nodes are all stopped together
-// for long goes on when they are woken.
-//
-// It concerns patience alone. What others rely on, leases and promises, ends by the clocks, whether
-// the process runs or not.
-func (m *Machine) countAwake(now time.Time) {
-	gap := now.Sub(m.nextAt)
-	if gap < m.cfg.HeartbeatInterval {
-		return // a busy machine: if it is always this late, it shall give up all the same
-	}
-	m.holder.Awake(gap)
-	m.parting.Awake(gap)
-	if m.view == nil {
-		m.seeker.Awake(gap)
-	}
 }

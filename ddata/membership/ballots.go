@@ -1,0 +1,151 @@
+package membership
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/arbitration"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/joiners"
+	"github.com/coterie-go/coterie/ddata/membership/message"
+	"github.com/coterie-go/coterie/ddata/membership/nextview"
+	"github.com/coterie-go/coterie/ddata/membership/parting"
+	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/membership/voting"
+)
+
+// ballots is this node's part in deciding the next view: its own vote, and the arbiter's while it
+// carries that. A view that a call returns is decided, and has to be announced and installed.
+type ballots struct {
+	*step
+	cfg     *Config
+	in      *cluster
+	joiners *joiners.Table
+	parting *parting.Parting
+	pulse   *pulse
+	voter   *voting.Voter
+	granter *voting.Granter
+	arbiter *arbitration.Carrier
+}
+
+func newBallots(st *step, cfg *Config, rng *rand.Rand, disk *storing, g *gate, p *pulse) *ballots {
+	b := &ballots{
+		step: st, cfg: cfg, in: disk.in, joiners: g.joiners, parting: disk.parting, pulse: p, granter: disk.granter,
+	}
+	b.arbiter = arbitration.New(arbitration.Config{
+		Self: cfg.UID, Strategy: cfg.Strategy, Beat: cfg.HeartbeatInterval, Promise: cfg.promise(),
+		SelfDownAfter: cfg.SelfDownAfter,
+		NoRecord:      cfg.Defects.NoArbiterRecord, NoWait: cfg.Defects.NoArbiterWait,
+	})
+	b.voter = voting.New(cfg.voting(), rng, disk, b.arbiter, b.granter)
+	return b
+}
+
+// voting is what the configuration says of the next view and of voting.
+func (c *Config) voting() voting.Config {
+	return voting.Config{
+		Config: nextview.Config{
+			Self: c.UID, Strategy: c.Strategy, Enough: c.enough, Beat: c.HeartbeatInterval,
+			StableAfter: c.StableAfter, Promise: c.promise(),
+			MoveUnasked: c.Defects.MoveUnasked, LeaveUnsettled: c.Defects.LeaveUnsettled,
+			UpUnasked: c.Defects.UpUnasked,
+		},
+		LeaseDuration: c.LeaseDuration,
+		NoPromise:     c.Defects.NoPromise, NoInstallPromise: c.Defects.NoInstallPromise, NoV2: c.Defects.NoV2,
+		NeverFree: c.Defects.GoesUntold, StoppedProposes: c.Defects.StoppedProposes,
+	}
+}
+
+// scene is what this node knows of the next view at this moment.
+func (b *ballots) scene() *voting.Scene {
+	return &voting.Scene{
+		Scene: nextview.Scene{
+			Now: b.now, View: b.in.view, Settled: b.in.settlement.Settled(), Closing: b.in.self.Has(report.Closing),
+			Joiners: func() []joiners.Joiner { return b.joiners.Asking(b.now) },
+			Reports: b.in.reports, Verdicts: &b.in.downs, Reach: b.in.reach, Reachable: b.reachable,
+		},
+		Consents: b.in.mayGo(), Parts: b.parting.Begun(),
+	}
+}
+
+// reachable reports whether this node hears a member, or one that speaks for the arbiter.
+func (b *ballots) reachable(u view.UID) bool {
+	if u == downing.Arbiter {
+		return b.arbiter.Hears(b.arbiterScene())
+	}
+	return b.in.hears(u)
+}
+
+// leads reports whether it is the turn of this node to propose.
+func (b *ballots) leads() bool { return b.voter.Leads(b.scene()) }
+
+// frozen reports whether this node has accepted a proposal (R2).
+func (b *ballots) frozen() bool { return b.voter.Frozen() }
+
+// frozenAt returns since when it is frozen; zero = it is not.
+func (b *ballots) frozenAt() time.Time { return b.voter.FrozenAt() }
+
+// mayGrant reports whether a member may be granted a lease now: R2 freezes all grants, V2 those to
+// members that a refused proposal would drop. A node whose disk says that nothing it granted is in
+// use grants none.
+func (b *ballots) mayGrant(u view.UID) bool {
+	frozen := b.frozen() && !b.cfg.Defects.NoFreeze
+	return !frozen && b.parting.Closed() == 0 && !b.granter.HoldsBack(u, b.now) && !b.in.downs.On(u)
+}
+
+// install drops what belonged to the epoch before.
+func (b *ballots) install() {
+	b.voter.Install()
+	b.granter.Install(b.now, b.in.view)
+	b.arbiter.Install()
+}
+
+// advance starts, drives and gives up ballots, and tries for the arbiter's lease.
+func (b *ballots) advance() *view.View {
+	b.arbiter.Advance(b.arbiterScene())
+	b.takeArbiter()
+	b.voter.Advance(b.scene())
+	return b.take()
+}
+
+// on takes a message of a ballot in the current epoch. It must come from one of its voters.
+func (b *ballots) on(r Receive) *view.View {
+	if !b.in.view.IsVoter(r.From) || !b.in.view.IsVoter(b.cfg.UID) {
+		b.stats.DroppedBad++
+		return nil
+	}
+	s := b.scene()
+	switch msg := r.Msg.(type) {
+	case message.Prepare:
+		b.voter.OnPrepare(s, r.From, msg)
+	case message.Prepared:
+		b.voter.OnPrepared(s, r.From, msg)
+	case message.Accept:
+		b.voter.OnAccept(s, r.From, msg)
+	case message.Accepted:
+		b.voter.OnAccepted(s, r.From, msg)
+	case message.Rejected:
+		b.voter.OnRejected(s, msg)
+	}
+	return b.take()
+}
+
+// stored goes on with a proposal that waited for the disk.
+func (b *ballots) stored() *view.View {
+	b.voter.Stored(b.scene())
+	return b.take()
+}
+
+// take carries out what a call of the voter wants done.
+func (b *ballots) take() *view.View {
+	out := b.voter.Output()
+	b.stats.count(out.Counts)
+	b.fx.Send = append(b.fx.Send, out.Send...)
+	if out.ForgetLate {
+		b.joiners.ForgetLate(b.now)
+	}
+	b.goOn(out.Wake, out.Due)
+	b.takeArbiter()
+	return out.Decided
+}

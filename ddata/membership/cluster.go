@@ -1,0 +1,125 @@
+package membership
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/report"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// cluster is what this node knows of its cluster: the installed view, what the members say of
+// themselves, this node included, and which of them it hears.
+//
+// Invariant: reports, reach, downs and settlement are those of the members of view.
+type cluster struct {
+	uid        view.UID
+	asked      view.Member     // this node as it asks to be listed
+	view       *view.Installed // nil before the first one
+	self       report.Own
+	reports    *report.Table
+	reach      *downing.Reach
+	downs      downing.Verdicts
+	settlement *view.Settlement
+}
+
+// newCluster returns what a node knows that is in no cluster.
+func newCluster(cfg *Config) *cluster {
+	c := &cluster{
+		uid: cfg.UID, asked: cfg.self(), reach: downing.NewReach(cfg.UnreachableAfter, cfg.HeartbeatInterval),
+	}
+	c.reports = report.NewTable(cfg.UID, &c.self)
+	return c
+}
+
+// install takes the next view. What is known of a member stays known.
+func (c *cluster) install(now time.Time, v *view.View) {
+	c.view = view.Install(v, now)
+	c.reports.Follow(v)
+	// heartbeats pass between any two members, except two that do not vote
+	all := !c.view.Capped || c.view.IsVoter(c.uid)
+	c.reach.Follow(now, c.view.Others(c.uid), func(o view.Member) bool { return all || c.view.Votes(o) })
+	c.downs.Follow(v)
+	c.settlement = view.Settle(v, c.reports.Settled)
+}
+
+// installed is the view; nil before the first one.
+func (c *cluster) installed() *view.View {
+	if c.view == nil {
+		return nil
+	}
+	return c.view.View
+}
+
+// me is this node as its view lists it; before the first view, as it asks to be listed.
+func (c *cluster) me() view.Member {
+	if c.view != nil {
+		if me, ok := c.view.Member(c.uid); ok {
+			return me
+		}
+	}
+	return c.asked
+}
+
+// hears reports whether this node hears the member. It always hears itself.
+func (c *cluster) hears(u view.UID) bool { return u == c.uid || c.reach.Hears(u) }
+
+// addr returns the address of the sender: that of the view if it is a member.
+func (c *cluster) addr(r Receive) string {
+	if c.view != nil {
+		if o, ok := c.view.Member(r.From); ok {
+			return o.Addr
+		}
+	}
+	return r.FromAddr
+}
+
+// others are the members except this node. The slice is the caller's.
+func (c *cluster) others() []view.Member { return c.view.Others(c.uid) }
+
+// mayGo reports whether this node runs nothing under a lease, now or later, as far as its own view
+// goes: it may be dropped, and end.
+func (c *cluster) mayGo() bool {
+	return c.self.Has(report.Stopped) || c.self.Has(report.Leaving) && c.me().Status == view.Joining
+}
+
+// goneAs is how a node that has stopped ends.
+func (c *cluster) goneAs() error {
+	if c.downs.On(c.uid) {
+		return &DownedError{Cause: "an operator has downed it", ByOperator: true}
+	}
+	return ErrLeft
+}
+
+// down notes an operator's verdict on a member, and reports whether it is news. From now on the
+// member is granted nothing. A node that learns of its own verdict stops.
+func (c *cluster) down(u view.UID) bool {
+	if c.downs.On(u) || !c.view.Has(u) {
+		return false
+	}
+	c.downs.Say(u)
+	if u == c.uid {
+		c.self.Stop()
+	}
+	return true
+}
+
+// allClose reports whether a view that is Closing has been told to the layers of this node, and of
+// all members that it reaches.
+func (c *cluster) allClose() bool {
+	return c.self.ToldClosing() && !slices.ContainsFunc(c.others(), c.asksIfCloses)
+}
+
+// asksIfCloses reports whether this node was asked to close the cluster and does not know whether
+// the member has heard of it. Its grants tell.
+func (c *cluster) asksIfCloses(o view.Member) bool {
+	return c.self.AskedToClose() && c.view.Closing && c.hears(o.UID) && !c.reports.Closes(o.UID)
+}
+
+// check verifies the invariants.
+func (c *cluster) check() error {
+	v := c.view.View
+	return errors.Join(c.view.Check(c.uid), c.downs.Check(v), c.reports.Check(v))
+}
