@@ -312,7 +312,7 @@ func TestLogIsTrimmedAtStability(t *testing.T) {
 	for _, n := range w.nodes {
 		for _, s := range n.m.spaces {
 			if s.Store.LogLen() > 0 {
-				t.Fatalf("%s: %d events in the %v log", wire.Short(n.id), s.Store.LogLen(), s.Id)
+				t.Fatalf("%s: %d events in the %v log", wire.Short(n.id), s.Store.LogLen(), s.ID)
 			}
 		}
 	}
@@ -329,7 +329,7 @@ func TestLogOfOneAloneIsTrimmed(t *testing.T) {
 	w.advance(2 * time.Second)
 	for _, s := range w.nodes[0].m.spaces {
 		if s.Store.LogLen() > 0 {
-			t.Errorf("%d events in the %v log", s.Store.LogLen(), s.Id)
+			t.Errorf("%d events in the %v log", s.Store.LogLen(), s.ID)
 		}
 	}
 	w.start(2, nil, 2)

@@ -10,22 +10,22 @@ import (
 	"github.com/coterie-go/coterie/replicator/replica"
 )
 
-func (m *Machine) onUpdate(in Update) {
-	o := m.ops.NewOp(in.ID, in.Key, in.Write)
-	o.Mutate = in.Mutate
-	m.write(o, in.Timeout)
+func (i Update) op(f *operation.Inflight) *operation.Op {
+	o := f.NewOp(i.ID, i.Key, i.Write)
+	o.Mutate = i.Mutate
+	return o
 }
 
-func (m *Machine) onDelete(in Delete) {
-	o := m.ops.NewOp(in.ID, in.Key, in.Write)
+func (i Delete) op(f *operation.Inflight) *operation.Op {
+	o := f.NewOp(i.ID, i.Key, i.Write)
 	o.Mutate = removeAll
-	m.write(o, in.Timeout)
+	return o
 }
 
-func (m *Machine) onDeleteForever(in DeleteForever) {
-	o := m.ops.NewOp(in.ID, in.Key, in.Write)
+func (i DeleteForever) op(f *operation.Inflight) *operation.Op {
+	o := f.NewOp(i.ID, i.Key, i.Write)
 	o.Mutate, o.Forever = removeAll, true
-	m.write(o, in.Timeout)
+	return o
 }
 
 func removeAll(t *crdt.Tx) error {
@@ -36,7 +36,7 @@ func removeAll(t *crdt.Tx) error {
 // write begins an update, or holds it back.
 func (m *Machine) write(o *operation.Op, timeout time.Duration) {
 	if err := m.ops.MayWrite(o.Level); err != nil {
-		m.site.Reply(o.Id, err)
+		m.site.Reply(o.ID, err)
 		return
 	}
 	o.Space = m.SpaceOf(o.Key)
@@ -66,7 +66,7 @@ func (m *Machine) onGet(in Get) {
 	if in.Read == quorum.Linearizable && m.site.Cfg.Defects.ReadWithoutAgreement {
 		in.Read = quorum.Majority
 	}
-	o := &operation.Op{Id: in.ID, Key: in.Key, Level: in.Read, Space: s.Id, Read: true}
+	o := &operation.Op{ID: in.ID, Key: in.Key, Level: in.Read, Space: s.ID, Read: true}
 	if in.Read == quorum.Linearizable {
 		m.ops.Begin(o, in.Timeout)
 		s.compares.Add(o)
@@ -84,7 +84,7 @@ func (m *Machine) onCancel(ids []uint64) {
 	}
 	var ops []*operation.Op
 	for o := range m.ops.Waiting() {
-		if _, ok := wanted[o.Id]; ok && o.Then == nil {
+		if _, ok := wanted[o.ID]; ok && o.Then == nil {
 			ops = append(ops, o)
 		}
 	}

@@ -22,7 +22,7 @@ func (c *census) all(enough func(told *crdt.Clock) bool) bool {
 }
 
 func (c *census) told(p *replica.Peer, enough func(told *crdt.Clock) bool) bool {
-	t := p.Link(c.Id).Stated
+	t := p.Link(c.ID).Stated
 	return t != nil && enough(t)
 }
 
@@ -40,16 +40,16 @@ func (c *census) ask(enough func(told *crdt.Clock) bool) time.Time {
 
 // heed keeps what a member tells under the installed view, and reports whether it does.
 func (c *census) heed(p *replica.Peer, msg *wire.Clock) bool {
-	if msg.Space != c.Id || msg.Epoch != c.View.Epoch {
+	if msg.Space != c.ID || msg.Epoch != c.View.Epoch {
 		return false
 	}
-	p.Link(c.Id).Stated = msg.Content
+	p.Link(c.ID).Stated = msg.Content
 	return true
 }
 
 // forget drops what the members have told.
 func (c *census) forget() {
 	for _, p := range c.Peers {
-		p.Link(c.Id).Stated = nil
+		p.Link(c.ID).Stated = nil
 	}
 }

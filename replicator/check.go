@@ -15,7 +15,7 @@ import (
 // wellFormed reports whether a message can be taken. What it must carry is there. No clock of a
 // peer holds events of this replica that this replica has not made, and no clock of the volatile
 // space holds moved items.
-func (m *Machine) wellFormed(msg wire.Message) bool {
+func wellFormed(spaces *[keyspace.Count]*space, msg wire.Message) bool {
 	switch msg := msg.(type) {
 	case *wire.Push:
 		return msg.Space < keyspace.Count
@@ -26,7 +26,7 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 	case *wire.Unstored:
 		return len(msg.Why) <= write.WhyMax
 	case *wire.Clock:
-		return msg.Space < keyspace.Count && msg.Content != nil && m.sane(msg.Space, msg.Content, msg.Acked) &&
+		return msg.Space < keyspace.Count && msg.Content != nil && spaces[msg.Space].sane(msg.Content, msg.Acked) &&
 			(msg.Acked == nil || msg.Content.Includes(msg.Acked))
 	case *wire.Fetch:
 		return msg.Space < keyspace.Count && msg.Dots != nil
@@ -35,18 +35,18 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 	case *wire.Ask:
 		return msg.Space < keyspace.Count
 	case *wire.Answer:
-		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
+		return msg.Space < keyspace.Count && spaces[msg.Space].sane(msg.Extra)
 	case *wire.Compare:
 		return msg.Space < keyspace.Count && msg.More != nil && len(msg.Keys) <= read.ComparedMax &&
-			m.sane(msg.Space, msg.More)
+			spaces[msg.Space].sane(msg.More)
 	case *wire.Compared:
-		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Extra)
+		return msg.Space < keyspace.Count && spaces[msg.Space].sane(msg.Extra)
 	case *wire.Report:
-		return msg.Space < keyspace.Count && m.sane(msg.Space, msg.Acked)
+		return msg.Space < keyspace.Count && spaces[msg.Space].sane(msg.Acked)
 	case *wire.Pull:
-		return msg.Space < keyspace.Count && msg.Content != nil && m.sane(msg.Space, msg.Content)
+		return msg.Space < keyspace.Count && msg.Content != nil && spaces[msg.Space].sane(msg.Content)
 	case *wire.Head:
-		return msg.Space < keyspace.Count && msg.Clock != nil && m.sane(msg.Space, msg.Clock)
+		return msg.Space < keyspace.Count && msg.Clock != nil && spaces[msg.Space].sane(msg.Clock)
 	case *wire.MoreCells:
 		return msg.Space < keyspace.Count
 	case *wire.Cells:
@@ -65,10 +65,10 @@ func (m *Machine) wellFormed(msg wire.Message) bool {
 	return false
 }
 
-func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
+// sane reports whether clocks of a peer hold what a peer can have of a space.
+func (s *space) sane(clocks ...*crdt.Clock) bool {
 	for _, c := range clocks {
-		if c != nil && (c.LastEvent(m.site.Cfg.Self) > m.spaces[s].Items.Seq() ||
-			s == keyspace.Volatile && c.HasMoved()) {
+		if c != nil && (c.LastEvent(s.Cfg.Self) > s.Items.Seq() || s.ID == keyspace.Volatile && c.HasMoved()) {
 			return false
 		}
 	}
@@ -79,7 +79,7 @@ func (m *Machine) sane(s keyspace.Space, clocks ...*crdt.Clock) bool {
 func (m *Machine) Check() error {
 	for _, s := range m.spaces {
 		if err := s.check(); err != nil {
-			return fmt.Errorf("replicator %s: %v: %w", wire.Short(m.site.Cfg.Self), s.Id, err)
+			return fmt.Errorf("replicator %s: %v: %w", wire.Short(m.site.Cfg.Self), s.ID, err)
 		}
 	}
 	if err := m.move.check(); err != nil {
@@ -113,7 +113,7 @@ func (s *space) check() error {
 	if err := s.Store.Check(); err != nil {
 		return err
 	}
-	if err := s.Disk.Check(s.Content()); s.Id == keyspace.Durable && err != nil {
+	if err := s.Disk.Check(s.Content()); s.ID == keyspace.Durable && err != nil {
 		return err
 	}
 	return s.checkLinks()
@@ -122,20 +122,20 @@ func (s *space) check() error {
 func (s *space) checkLinks() error {
 	seq := s.Items.Seq()
 	for _, p := range s.Peers {
-		l := p.Link(s.Id)
+		l := p.Link(s.ID)
 		switch {
 		case !l.Content.Includes(l.Acked):
 			return fmt.Errorf("peer %s has acked %s beyond its content %s",
-				wire.Short(p.Id), wire.ClockName(l.Acked), wire.ClockName(l.Content))
+				wire.Short(p.ID), wire.ClockName(l.Acked), wire.ClockName(l.Content))
 		case l.Content.LastEvent(s.Cfg.Self) > seq:
-			return fmt.Errorf("peer %s is at %s, of own %d", wire.Short(p.Id), wire.ClockName(l.Content), seq)
+			return fmt.Errorf("peer %s is at %s, of own %d", wire.Short(p.ID), wire.ClockName(l.Content), seq)
 		case l.Window.Applied() != l.Content.Base(s.Cfg.Self) || l.Window.Counted() != l.Acked.Base(s.Cfg.Self):
 			return fmt.Errorf("peer %s: applied %d, counted %d of %s",
-				wire.Short(p.Id), l.Window.Applied(), l.Window.Counted(), wire.ClockName(l.Content))
+				wire.Short(p.ID), l.Window.Applied(), l.Window.Counted(), wire.ClockName(l.Content))
 		}
 		if err := errors.Join(l.Window.Check(seq, s.Cfg.PushFlight, p.Voter), p.Flows.Check(),
 			p.Coming.Check()); err != nil {
-			return fmt.Errorf("peer %s: %w", wire.Short(p.Id), err)
+			return fmt.Errorf("peer %s: %w", wire.Short(p.ID), err)
 		}
 	}
 	return nil

@@ -19,24 +19,24 @@ type donating struct {
 // onPull pins the store and begins to tell. A replica that has not caught up does not donate (R4).
 func (d *donating) onPull(p *replica.Peer, msg *wire.Pull) {
 	s := d.spaces[msg.Space]
-	d.donors.Supersede(p.Id, uint8(s.Id), msg.Session)
-	n := d.donors.Find(p.Id, uint8(s.Id), msg.Session)
+	d.donors.Supersede(p.ID, uint8(s.ID), msg.Session)
+	n := d.donors.Find(p.ID, uint8(s.ID), msg.Session)
 	if n == nil {
 		if !s.Answers() || d.donors.Len() >= d.Cfg.DonorsMax {
 			d.refuse(p, msg.Space, msg.Session)
 			return
 		}
-		n = d.donors.Open(p.Id, uint8(s.Id), msg.Session, s.Store, msg.Content)
+		n = d.donors.Open(p.ID, uint8(s.ID), msg.Session, s.Store, msg.Content)
 	}
 	s.LearnContent(p, msg.Content)
-	if p.Id < d.Cfg.Self {
-		if since, yields := s.repairs.puller.Yield(p.Id); yields {
-			s.repairs.tell(p.Id, effect.RepairYielded, 0, since)
+	if p.ID < d.Cfg.Self {
+		if since, yields := s.repairs.puller.Yield(p.ID); yields {
+			s.repairs.tell(p.ID, effect.RepairYielded, 0, since)
 		}
 	}
 	n.Touch(d.Now.Add(d.Cfg.DonorExpiry))
 	d.Send(p, effect.Bulk, &wire.Head{
-		Epoch: d.View.Epoch, Space: s.Id, Session: n.Session, Clock: n.Pin.Clock(), Digest: n.Pin.Digest(),
+		Epoch: d.View.Epoch, Space: s.ID, Session: n.Session, Clock: n.Pin.Clock(), Digest: n.Pin.Digest(),
 		Items: uint64(n.Pin.Len()),
 	})
 	first, bytes := repair.FirstItems(n.Items(n.News), d.Cfg.FrameMax)
@@ -64,7 +64,7 @@ func (d *donating) workFor(n *repair.Donation) {
 
 // onMoreCells sends cells, now or when they are made.
 func (d *donating) onMoreCells(p *replica.Peer, msg *wire.MoreCells) {
-	n := d.donors.Find(p.Id, uint8(msg.Space), msg.Session)
+	n := d.donors.Find(p.ID, uint8(msg.Space), msg.Session)
 	if n == nil {
 		d.refuse(p, msg.Space, msg.Session)
 		return
@@ -93,7 +93,7 @@ func (d *donating) onFetchItems(p *replica.Peer, msg *wire.FetchItems) {
 		d.sendItems(p, msg.Space, msg.Session, a, bytes)
 		return
 	}
-	n := d.donors.Find(p.Id, uint8(msg.Space), msg.Session)
+	n := d.donors.Find(p.ID, uint8(msg.Space), msg.Session)
 	if n == nil {
 		d.refuse(p, msg.Space, msg.Session)
 		return
@@ -130,7 +130,7 @@ func (d *donating) sendItems(p *replica.Peer, s keyspace.Space, session uint64, 
 
 // onDone forgets what is not needed any more.
 func (d *donating) onDone(p *replica.Peer, msg *wire.Done) {
-	if d.donors.Close(p.Id, uint8(msg.Space), msg.Session) {
+	if d.donors.Close(p.ID, uint8(msg.Space), msg.Session) {
 		d.Counters.Donated++
 	}
 }

@@ -25,7 +25,7 @@ func (f *transit) endFlow(p *replica.Peer) {
 	p.Flows.End()
 	f.PumpFlow(p)
 	for _, s := range f.spaces {
-		p.Link(s.Id).Window.Rest() // what it carried is about to be acknowledged
+		p.Link(s.ID).Window.Rest() // what it carried is about to be acknowledged
 		s.pusher.PushTo(p)
 	}
 }
@@ -92,7 +92,7 @@ func (f *transit) onReachable(id crdt.Origin, is bool) {
 	}
 	f.SendStatus(p, true)
 	for _, s := range f.spaces {
-		p.Link(s.Id).Window.SetTries(0)
+		p.Link(s.ID).Window.SetTries(0)
 		s.pusher.PushTo(p)
 	}
 }
@@ -101,7 +101,7 @@ func (f *transit) onReachable(id crdt.Origin, is bool) {
 func (f *transit) retry() {
 	for _, p := range f.Peers {
 		for _, s := range f.spaces {
-			w := &p.Link(s.Id).Window
+			w := &p.Link(s.ID).Window
 			if w.Due(f.Now) {
 				s.pusher.Retry(p)
 			}

@@ -115,7 +115,7 @@ func TestLargeGroupIsEncodedOnce(t *testing.T) {
 	a := w.nodes[0]
 	a.big("big", 200)
 	s := a.m.spaces[keyspace.Volatile]
-	c := wire.CargoOf(&wire.Push{Space: s.Id, Groups: []crdt.Group{s.pusher.Outbox().After(0)[0].Events}})
+	c := wire.CargoOf(&wire.Push{Space: s.ID, Groups: []crdt.Group{s.pusher.Outbox().After(0)[0].Events}})
 	p, q := a.m.site.Peers[0].Flows.Carrying(c, 1), a.m.site.Peers[1].Flows.Carrying(c, 1)
 	if p == nil || p != q {
 		t.Fatal("two encodings")

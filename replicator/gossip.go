@@ -8,20 +8,40 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// gossip trims the logs, tells one random peer what this replica holds, and comes again.
-func (m *Machine) gossip() {
-	m.gossipAt = m.site.Now.Add(m.site.Cfg.GossipInterval)
-	for _, s := range m.spaces {
+// gossip tells peers now and then what this replica holds, and compares what they tell.
+type gossip struct {
+	*replica.Site
+	spaces [keyspace.Count]*space
+	at     time.Time // when to tell the next peer
+}
+
+// arm sets when to tell the next peer.
+func (g *gossip) arm() { g.at = g.Now.Add(g.Cfg.GossipInterval) }
+
+// onTime tells a peer when it is time to.
+func (g *gossip) onTime() {
+	if g.Due(&g.at) {
+		g.tell()
+	}
+}
+
+// leave ends it, when this replica is no member any more.
+func (g *gossip) leave() { g.at = time.Time{} }
+
+// tell trims the logs, tells one random peer what this replica holds, and comes again.
+func (g *gossip) tell() {
+	g.arm()
+	for _, s := range g.spaces {
 		s.Trim()
 	}
-	if len(m.site.Peers) > 0 {
-		m.site.SendStatus(m.site.Peers[m.site.Rng.IntN(len(m.site.Peers))], false)
+	if len(g.Peers) > 0 {
+		g.SendStatus(g.Peers[g.Rng.IntN(len(g.Peers))], false)
 	}
 }
 
 // summary is what gossip says of both spaces.
-func (m *Machine) summary() (out [keyspace.Count]wire.Summary) {
-	for i, s := range m.spaces {
+func (g *gossip) summary() (out [keyspace.Count]wire.Summary) {
+	for i, s := range g.spaces {
 		out[i] = wire.Summary{
 			Hash: s.ContentHash(), Digest: s.Store.Digest(), Acked: s.AckedAll(), Settled: s.Chain.Settled(),
 		}
@@ -31,21 +51,21 @@ func (m *Machine) summary() (out [keyspace.Count]wire.Summary) {
 
 // onStatus compares. Equal: stop. Other clocks: tell the own, so that each sends what the other
 // lacks. Equal clocks and other digests: an alarm (R5).
-func (m *Machine) onStatus(p *replica.Peer, msg *wire.Status) {
+func (g *gossip) onStatus(p *replica.Peer, msg *wire.Status) {
 	equal := true
-	for i, s := range m.spaces {
+	for i, s := range g.spaces {
 		sum := &msg.Spaces[i]
 		s.settlement.Claim(sum.Settled)
 		switch {
 		case sum.Hash != s.ContentHash():
-			if !s.repairs.puller.Running() && (m.site.Serves || msg.Ask) {
+			if !s.repairs.puller.Running() && (g.Serves || msg.Ask) {
 				equal = false
 				s.TellClock(p, true)
 			}
 		case sum.Digest != s.Store.Digest():
 			s.repairs.alarm(p)
 		default:
-			p.Link(s.Id).Alarms, p.Link(s.Id).AlarmAt = 0, time.Time{}
+			p.Link(s.ID).Alarms, p.Link(s.ID).AlarmAt = 0, time.Time{}
 			s.LearnContent(p, s.Content())
 			if sum.Acked {
 				s.LearnAcked(p, s.Content())
@@ -53,7 +73,7 @@ func (m *Machine) onStatus(p *replica.Peer, msg *wire.Status) {
 		}
 	}
 	if msg.Ask && equal {
-		m.site.SendStatus(p, false)
+		g.SendStatus(p, false)
 	}
 }
 
@@ -65,7 +85,7 @@ func (s *space) onClock(p *replica.Peer, msg *wire.Clock) {
 	} else {
 		s.LearnAcked(p, msg.Content)
 	}
-	if w := &p.Link(s.Id).Window; w.Tries() > 0 {
+	if w := &p.Link(s.ID).Window; w.Tries() > 0 {
 		w.SetTries(0)
 		s.Watch(p)
 	}

@@ -18,7 +18,7 @@ import (
 // behind is how many of the own bytes of n a peer has not got.
 func (n *node) behind(s keyspace.Space, id crdt.Origin) int {
 	sp := n.m.spaces[s]
-	bytes, _ := sp.pusher.Outbox().Behind(n.m.site.Peer(id).Link(sp.Id).Window.Applied())
+	bytes, _ := sp.pusher.Outbox().Behind(n.m.site.Peer(id).Link(sp.ID).Window.Applied())
 	return bytes
 }
 

@@ -33,7 +33,7 @@ func (m *Machine) onInstall(v replica.View) {
 		prev = replica.View{} // what was decided while this replica was outside is not known
 		m.startLearning()
 		m.maybeCaughtUp()
-		m.gossipAt = m.site.Now.Add(m.site.Cfg.GossipInterval)
+		m.gossip.arm()
 	}
 	m.showLiving(m.site.View.MemberIDs()...)
 	m.tidying.folding.census.forget()
@@ -45,7 +45,11 @@ func (m *Machine) onInstall(v replica.View) {
 		s.settlement.Follow(prev, m.site.View)
 	}
 	m.tidying.folding.start()
-	m.installMove(routes, wasOldest)
+	m.move.install(routes != nil, wasOldest)
+	if routes != nil {
+		m.tidying.expiry.prime(m.spaces[keyspace.Durable].Replica) // of what came there before, nothing was counted
+		m.subs.moved(routes)
+	}
 	for _, s := range m.spaces {
 		s.restart()
 		s.pusher.PushAll()
@@ -60,7 +64,8 @@ func (m *Machine) becomeStranger() {
 	m.dropOps(operation.ErrNoView)
 	m.move.end()
 	m.move.leftover, m.move.clearAt = false, ""
-	m.gossipAt, m.site.LinkAt = time.Time{}, time.Time{}
+	m.gossip.leave()
+	m.site.LinkAt = time.Time{}
 	m.tidying.leave()
 	for _, s := range m.spaces {
 		s.leave()

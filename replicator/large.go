@@ -32,7 +32,7 @@ func (k *largeKeys) Touch(r *replica.Replica) {
 				k.said = map[string]int{}
 			}
 			k.said[key] = n
-			k.Eff.Large = append(k.Eff.Large, effect.LargeKey{Space: r.Id, Key: key, Bytes: n})
+			k.Eff.Large = append(k.Eff.Large, effect.LargeKey{Space: r.ID, Key: key, Bytes: n})
 		}
 	}
 }

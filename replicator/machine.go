@@ -44,8 +44,7 @@ type Machine struct {
 	move     move
 	donating donating
 	transit  transit
-
-	gossipAt time.Time // next gossip
+	gossip   gossip
 }
 
 // New makes a machine without a view. It fails when the config is wrong, or when the loaded rows do
@@ -59,7 +58,6 @@ func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	m := &Machine{
 		site: replica.NewSite(cfg, rng),
 	}
-	m.site.Summarize = m.summary
 	m.ops = operation.NewInflight(&m.site)
 	m.large.Site, m.subs.Site, m.donating.Site = &m.site, &m.site, &m.site
 	for i := range m.spaces {
@@ -70,6 +68,8 @@ func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 	m.move = newMove(m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable], &m.ops)
 	m.tidying = newTidying(&m.site, m.spaces, &m.ops, &m.move)
 	m.transit = transit{Site: &m.site, spaces: m.spaces}
+	m.gossip = gossip{Site: &m.site, spaces: m.spaces}
+	m.site.Summarize = m.gossip.summary
 	if loaded.Clock != nil {
 		if err := m.spaces[keyspace.Durable].Load(loaded.Clock, loaded.Digest, loaded.Items,
 			loaded.Partial); err != nil {
@@ -86,11 +86,11 @@ func (m *Machine) Step(now time.Time, in Input) *effect.Effects {
 	m.site.Eff.Reset()
 	switch in := in.(type) {
 	case Update:
-		m.onUpdate(in)
+		m.write(in.op(&m.ops), in.Timeout)
 	case Delete:
-		m.onDelete(in)
+		m.write(in.op(&m.ops), in.Timeout)
 	case DeleteForever:
-		m.onDeleteForever(in)
+		m.write(in.op(&m.ops), in.Timeout)
 	case Get:
 		m.onGet(in)
 	case Subscribe:
@@ -122,7 +122,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 		m.site.Counters.Strangers++
 		return
 	}
-	if msg == nil || !m.wellFormed(msg) {
+	if msg == nil || !wellFormed(&m.spaces, msg) {
 		m.site.Malformed(p)
 		return
 	}
@@ -137,14 +137,14 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 	case *wire.Ack:
 		m.spaces[msg.Space].pusher.OnAck(p, msg)
 	case *wire.Status:
-		m.onStatus(p, msg)
+		m.gossip.onStatus(p, msg)
 	case *wire.Clock:
 		m.heed(p, msg)
 		m.spaces[msg.Space].onClock(p, msg)
 	case *wire.Fetch:
 		m.spaces[msg.Space].gaps.OnFetch(p, msg)
 	case *wire.LogTruncated:
-		if !m.donating.donors.Reconciling(p.Id, uint8(msg.Space)) { // else less differs after that repair
+		if !m.donating.donors.Reconciling(p.ID, uint8(msg.Space)) { // else less differs after that repair
 			m.spaces[msg.Space].repairs.onLogTruncated(p)
 		}
 	case *wire.Ask:
@@ -177,7 +177,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 		m.spaces[msg.Space].repairs.onRefuse(p, msg)
 	case *wire.Part:
 		if whole := m.transit.onPart(p, msg); whole != nil {
-			m.onReceive(p.Id, whole)
+			m.onReceive(p.ID, whole)
 		}
 	case *wire.PartAck:
 		m.transit.onPartAck(p, msg)
@@ -199,9 +199,7 @@ func (m *Machine) onTime() {
 		s.onTime()
 	}
 	m.donating.onTime()
-	if m.site.Due(&m.gossipAt) {
-		m.gossip()
-	}
+	m.gossip.onTime()
 	if m.site.Due(&m.move.at) {
 		m.move.ask()
 	}
@@ -235,7 +233,7 @@ func (m *Machine) Deadline() time.Time {
 	if !m.site.Member {
 		return d
 	}
-	d = deadline.Earliest(d, m.site.LinkAt, m.gossipAt, m.move.at, m.tidying.deadline())
+	d = deadline.Earliest(d, m.site.LinkAt, m.gossip.at, m.move.at, m.tidying.deadline())
 	for _, s := range m.spaces {
 		d = deadline.Earliest(d, s.deadline())
 	}

@@ -101,14 +101,14 @@ func (m *Machine) installRoutes(prev replica.View) (was *keyspace.Routes) {
 	return was
 }
 
-// installMove follows the view: it begins a move, goes on with it, or ends it.
-func (m *Machine) installMove(was *keyspace.Routes, oldest crdt.Origin) {
-	v, mv := m.site.View, &m.move
-	if was != nil || oldest != m.site.Oldest {
+// install follows the view: it begins a move, goes on with it, or ends it.
+func (mv *move) install(rerouted bool, oldest crdt.Origin) {
+	v := mv.View
+	if rerouted || oldest != mv.Oldest {
 		mv.leftover, mv.clearAt = v.Moves > 0, ""
 	}
-	if was != nil {
-		m.reroute(was)
+	if rerouted {
+		mv.reroute()
 	}
 	switch {
 	case len(v.Moving) == 0:
@@ -206,16 +206,18 @@ func (mv *move) items() iter.Seq[*crdt.Item] {
 }
 
 // reroute lets what waits for a key that has become durable wait in the durable space.
-func (m *Machine) reroute(was *keyspace.Routes) {
-	from, to := m.spaces[keyspace.Volatile], m.spaces[keyspace.Durable]
-	for _, o := range m.move.held {
+func (mv *move) reroute() {
+	from, to := mv.from, mv.to
+	for _, o := range mv.held {
 		if !o.Done() {
-			o.Space = m.SpaceOf(o.Key)
-			m.spaces[o.Space].holding.Keep(o)
+			o.Space = mv.Routing.SpaceOf(o.Key)
+			mv.spaceOf(o).holding.Keep(o)
 		}
 	}
-	m.move.held = nil
-	goes := func(o *operation.Op) bool { return !o.Done() && o.Then == nil && m.SpaceOf(o.Key) == keyspace.Durable }
+	mv.held = nil
+	goes := func(o *operation.Op) bool {
+		return !o.Done() && o.Then == nil && mv.Routing.SpaceOf(o.Key) == keyspace.Durable
+	}
 	linear := from.compares.Take(goes)
 	for _, o := range from.reads.Take(goes) {
 		o.Space = keyspace.Durable
@@ -225,8 +227,14 @@ func (m *Machine) reroute(was *keyspace.Routes) {
 		o.Space = keyspace.Durable
 		to.compares.Add(o)
 	}
-	m.tidying.expiry.prime(to.Replica) // of what came there before, nothing was counted
-	m.subs.moved(was)
+}
+
+// spaceOf returns the space in which an operation's key lives.
+func (mv *move) spaceOf(o *operation.Op) *space {
+	if o.Space == keyspace.Durable {
+		return mv.to
+	}
+	return mv.from
 }
 
 // mayClear reports whether this replica is the one that removes volatile items of durable keys, and

@@ -52,7 +52,7 @@ func (h repairHost) RetryAt(tries int) time.Time { return h.r.Now.Add(h.r.Backof
 func (h repairHost) Suppliers() (out []repair.Supplier) {
 	for _, p := range h.r.Favoured(h.r.Peers, false) {
 		if p.Voter {
-			out = append(out, repair.Supplier{ID: p.Id, Reachable: p.Reachable})
+			out = append(out, repair.Supplier{ID: p.ID, Reachable: p.Reachable})
 		}
 	}
 	return out
@@ -85,26 +85,26 @@ func (h repairHost) Broken(from crdt.Origin, began time.Time) {
 
 // Pull asks a donor to begin.
 func (h repairHost) Pull(to crdt.Origin, session uint64, content *crdt.Clock) {
-	h.send(to, &wire.Pull{Epoch: h.r.View.Epoch, Space: h.r.Id, Session: session, Content: content})
+	h.send(to, &wire.Pull{Epoch: h.r.View.Epoch, Space: h.r.ID, Session: session, Content: content})
 }
 
 // MoreCells asks for cells of the donor's sketch.
 func (h repairHost) MoreCells(to crdt.Origin, session, key uint64, from, count uint32) {
 	h.send(to, &wire.MoreCells{
-		Epoch: h.r.View.Epoch, Space: h.r.Id, Session: session, Key: key, From: from, Count: count,
+		Epoch: h.r.View.Epoch, Space: h.r.ID, Session: session, Key: key, From: from, Count: count,
 	})
 }
 
 // Ask asks about dots.
 func (h repairHost) Ask(to crdt.Origin, session uint64, id uint32, kind repair.Kind, dots *crdt.Clock, sizes []uint64) {
 	h.send(to, &wire.FetchItems{
-		Epoch: h.r.View.Epoch, Space: h.r.Id, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes,
+		Epoch: h.r.View.Epoch, Space: h.r.ID, Session: session, ID: id, Kind: kind, Dots: dots, Sizes: sizes,
 	})
 }
 
 // Done tells a donor that it need not keep the session any more.
 func (h repairHost) Done(to crdt.Origin, session uint64) {
-	h.send(to, &wire.Done{Epoch: h.r.View.Epoch, Space: h.r.Id, Session: session})
+	h.send(to, &wire.Done{Epoch: h.r.View.Epoch, Space: h.r.ID, Session: session})
 }
 
 func (h repairHost) send(to crdt.Origin, msg wire.Message) {
@@ -115,25 +115,25 @@ func (h repairHost) send(to crdt.Origin, msg wire.Message) {
 
 // begin begins a repair; union: the clocks are equal and the digests are not.
 func (r *repairs) begin(p *replica.Peer, union bool) {
-	r.puller.Begin(p.Id, union)
-	r.tell(p.Id, effect.RepairBegan, 0, r.Now)
+	r.puller.Begin(p.ID, union)
+	r.tell(p.ID, effect.RepairBegan, 0, r.Now)
 }
 
 func (r *repairs) onHead(p *replica.Peer, msg *wire.Head) {
-	r.take(r.puller.OnHead(p.Id, msg.Session, msg.Clock, msg.Digest, msg.Items))
+	r.take(r.puller.OnHead(p.ID, msg.Session, msg.Clock, msg.Digest, msg.Items))
 }
 
 func (r *repairs) onCells(p *replica.Peer, msg *wire.Cells) {
-	r.take(r.puller.OnCells(p.Id, msg.Session, repair.Cells{Key: msg.Key, From: msg.From, Cells: msg.Cells}))
+	r.take(r.puller.OnCells(p.ID, msg.Session, repair.Cells{Key: msg.Key, From: msg.From, Cells: msg.Cells}))
 }
 
 func (r *repairs) onItems(p *replica.Peer, msg *wire.Items) {
 	a := repair.Answer{ID: msg.ID, UpTo: msg.UpTo, Names: msg.Names, Sums: msg.Sums, Items: msg.Items}
-	r.take(r.puller.OnItems(p.Id, msg.Session, a))
+	r.take(r.puller.OnItems(p.ID, msg.Session, a))
 }
 
 func (r *repairs) onRefuse(p *replica.Peer, msg *wire.Refuse) {
-	r.take(r.puller.OnRefuse(p.Id, msg.Session))
+	r.take(r.puller.OnRefuse(p.ID, msg.Session))
 }
 
 // onTime goes on with the repair that runs.
@@ -197,7 +197,7 @@ func (r *repairs) agree(from *replica.Peer, items []crdt.Item) {
 	for _, d := range differ[:min(len(differ), divergedMax)] {
 		if it, ok := r.Store.Item(d); ok {
 			r.Eff.Diverged = append(r.Eff.Diverged, effect.Divergence{
-				Space: r.Id, Peer: from.Id, Dot: d, Key: it.Key, Dots: len(differ),
+				Space: r.ID, Peer: from.ID, Dot: d, Key: it.Key, Dots: len(differ),
 			})
 		}
 	}
@@ -216,7 +216,7 @@ func (r *repairs) alarm(p *replica.Peer) {
 	if r.Now.Before(r.alarmAt) {
 		return
 	}
-	l := p.Link(r.Id)
+	l := p.Link(r.ID)
 	if r.Now.Before(l.AlarmAt) {
 		return
 	}
@@ -233,7 +233,7 @@ func (r *repairs) alarm(p *replica.Peer) {
 
 func (r *repairs) tell(peer crdt.Origin, state effect.RepairState, items uint64, since time.Time) {
 	r.Eff.Repairs = append(r.Eff.Repairs, effect.Repair{
-		Space: r.Id, Peer: peer, State: state, Items: items, Took: r.Now.Sub(since),
+		Space: r.ID, Peer: peer, State: state, Items: items, Took: r.Now.Sub(since),
 	})
 }
 

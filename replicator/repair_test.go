@@ -449,7 +449,7 @@ func TestTwoThatAskEachOtherGoOneAfterTheOther(t *testing.T) {
 	w.mendAll()
 	for i, n := range w.nodes {
 		s := n.m.spaces[keyspace.Volatile]
-		s.repairs.puller.Begin(n.m.site.Peers[0].Id, false)
+		s.repairs.puller.Begin(n.m.site.Peers[0].ID, false)
 		w.net = append(w.net, packet{
 			n.id, w.nodes[1-i].id, effect.Prompt, n.m.site.Eff.Send[len(n.m.site.Eff.Send)-1].Msg,
 		})

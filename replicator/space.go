@@ -115,7 +115,7 @@ func (s *space) finish() {
 // String prints the state on one line.
 func (s *space) String() string {
 	return fmt.Sprintf("%v content %s committed %s items %d waiting %d rounds %d settled %d",
-		s.Id, wire.ClockName(s.Content()),
+		s.ID, wire.ClockName(s.Content()),
 		wire.ClockName(s.Committed()), s.Store.Len(), s.intake.Waits(), s.reads.Len(), s.Chain.Settled())
 }
 
@@ -145,7 +145,7 @@ func (s *space) update(o *operation.Op, timeout time.Duration) {
 	s.Absorb()
 	s.pusher.Made(g)
 	o.Seq = g.Last().Seq
-	if s.Id == keyspace.Volatile && o.Level == quorum.Local {
+	if s.ID == keyspace.Volatile && o.Level == quorum.Local {
 		s.ops.Finish(o, nil)
 		return
 	}

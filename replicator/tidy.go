@@ -77,7 +77,7 @@ func (t *tidying) plan() {
 func (t *tidying) tidy() {
 	if !t.Tidies() {
 		for _, s := range t.spaces {
-			t.expiry.forgetConfirmed(s.Id)
+			t.expiry.forgetConfirmed(s.ID)
 		}
 		return
 	}
@@ -94,7 +94,7 @@ func (t *tidying) tidy() {
 			more = true
 			continue
 		}
-		if s.Id == keyspace.Durable || t.move.number == 0 { // else it might change what is being moved
+		if s.ID == keyspace.Durable || t.move.number == 0 { // else it might change what is being moved
 			more = s.sweep() || more
 		}
 		t.expireConfirmed(s)
@@ -139,7 +139,7 @@ func (t *tidying) confirmExpiry(space keyspace.Space, err error) {
 
 // expireConfirmed removes the keys of which no majority knows a later change either.
 func (t *tidying) expireConfirmed(s *space) {
-	for _, key := range t.expiry.confirmed(s.Id) {
+	for _, key := range t.expiry.confirmed(s.ID) {
 		if !t.move.movesKey(key) && s.took(s.Items.Update(key, 0, removeAll, &s.Changes)) {
 			t.Counters.Expired++
 		}

@@ -91,9 +91,9 @@ func (n *Intake) seen(p *replica.Peer, g crdt.Group) {
 	if first.Origin == n.r.Cfg.Self {
 		return
 	}
-	l := p.Link(n.r.Id)
+	l := p.Link(n.r.ID)
 	l.Content.AddRange(first.Origin, first.Seq, last.Seq)
-	if first.Origin == p.Id {
+	if first.Origin == p.ID {
 		l.Echo = max(l.Echo, last.Seq)
 	}
 }
@@ -102,7 +102,7 @@ func (n *Intake) seen(p *replica.Peer, g crdt.Group) {
 func (n *Intake) wait(p *replica.Peer, g crdt.Group) {
 	needs := n.r.Changes.Missing[0]
 	n.r.Changes.Reset()
-	switch n.waiting.Add(g, p.Id, needs, n.r.Cfg.PushWindow, n.r.Now.Add(n.r.Cfg.GapDelay)) {
+	switch n.waiting.Add(g, p.ID, needs, n.r.Cfg.PushWindow, n.r.Now.Add(n.r.Cfg.GapDelay)) {
 	case push.WaitsNow:
 		n.r.Counters.Waited++
 	case push.WaitsNot:

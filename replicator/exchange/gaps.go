@@ -32,7 +32,7 @@ func (g *Gaps) Fill(p *replica.Peer, clock *crdt.Clock) {
 	}
 	clock = clock.Clone()
 	for filled := false; ; filled = true {
-		p.Flows.Join(uint8(g.r.Id), clock)
+		p.Flows.Join(uint8(g.r.ID), clock)
 		if clock.Includes(g.r.Content()) {
 			return
 		}
@@ -45,7 +45,7 @@ func (g *Gaps) Fill(p *replica.Peer, clock *crdt.Clock) {
 		// or a group is too large to be put together there: a repair brings its items one by one,
 		// and takes them whole
 		if !covered {
-			g.r.Send(p, effect.Prompt, &wire.LogTruncated{Epoch: g.r.View.Epoch, Space: g.r.Id})
+			g.r.Send(p, effect.Prompt, &wire.LogTruncated{Epoch: g.r.View.Epoch, Space: g.r.ID})
 			return
 		}
 		if !filled {
@@ -88,7 +88,7 @@ func (g *Gaps) Fetch(p *replica.Peer, extra *crdt.Clock) {
 		return
 	}
 	g.wanted.Join(missing)
-	g.r.Send(p, effect.Prompt, &wire.Fetch{Epoch: g.r.View.Epoch, Space: g.r.Id, Dots: missing})
+	g.r.Send(p, effect.Prompt, &wire.Fetch{Epoch: g.r.View.Epoch, Space: g.r.ID, Dots: missing})
 }
 
 // AskAgain forgets what was fetched and has not come: it may be fetched again.

@@ -78,7 +78,7 @@ type pushed struct {
 // push sends what the peer's window allows. While PushFlight messages are unacknowledged, groups
 // gather and then go together.
 func (u *Pusher) push(p *replica.Peer, shared *pushed) {
-	w := &p.Link(u.r.Id).Window
+	w := &p.Link(u.r.ID).Window
 	for p.Reachable && w.Open(u.r.Cfg.PushFlight, u.r.Cfg.PushWindow) {
 		todo := u.own.After(w.Sent())
 		if len(todo) == 0 {
@@ -112,7 +112,7 @@ const pushTries = 2
 // window. What such a peer lacks then comes from the log. While a flow to a peer is under way, that
 // peer gets the question about what is beside the flow; it answers as long as the flow gets on.
 func (u *Pusher) Retry(p *replica.Peer) {
-	w := &p.Link(u.r.Id).Window
+	w := &p.Link(u.r.ID).Window
 	if !w.Pending(p.Voter) {
 		return
 	}
@@ -140,13 +140,13 @@ func (u *Pusher) Retry(p *replica.Peer) {
 // flowing reports whether an own group is on its way to the peer in parts.
 func (u *Pusher) flowing(p *replica.Peer) bool {
 	found := false
-	p.Flows.Groups(uint8(u.r.Id), u.r.Cfg.Self, func(crdt.Range, int) { found = true })
+	p.Flows.Groups(uint8(u.r.ID), u.r.Cfg.Self, func(crdt.Range, int) { found = true })
 	return found
 }
 
 // OnAck takes what a peer has of the own events.
 func (u *Pusher) OnAck(p *replica.Peer, a *wire.Ack) {
-	w := &p.Link(u.r.Id).Window
+	w := &p.Link(u.r.ID).Window
 	if max(a.Echo, a.Content, a.Acked) > u.r.Items.Seq() || a.Acked > a.Content {
 		u.r.Malformed(p)
 		return
@@ -166,7 +166,7 @@ func (u *Pusher) OnAck(p *replica.Peer, a *wire.Ack) {
 func (u *Pusher) forgetOwn() {
 	least := u.r.Items.Seq()
 	for _, p := range u.r.Peers {
-		least = min(least, p.Link(u.r.Id).Window.Applied())
+		least = min(least, p.Link(u.r.ID).Window.Applied())
 	}
 	u.own.Forget(least)
 }
@@ -174,11 +174,11 @@ func (u *Pusher) forgetOwn() {
 // SendAcks tells the peers what this replica has of them: after a push, and after a commit.
 func (u *Pusher) SendAcks() {
 	for _, p := range u.owed {
-		l := p.Link(u.r.Id)
+		l := p.Link(u.r.ID)
 		l.Owes = false
-		l.ToldContent, l.ToldAcked = u.r.Content().Base(p.Id), min(u.r.Content().Base(p.Id), u.r.Acked().Base(p.Id))
+		l.ToldContent, l.ToldAcked = u.r.Content().Base(p.ID), min(u.r.Content().Base(p.ID), u.r.Acked().Base(p.ID))
 		u.r.Send(p, effect.Prompt, &wire.Ack{
-			Epoch: u.r.View.Epoch, Space: u.r.Id, Echo: max(l.Echo, l.ToldContent),
+			Epoch: u.r.View.Epoch, Space: u.r.ID, Echo: max(l.Echo, l.ToldContent),
 			Content: l.ToldContent, Acked: l.ToldAcked,
 		})
 	}
@@ -187,7 +187,7 @@ func (u *Pusher) SendAcks() {
 
 // owe makes an ack to the peer due.
 func (u *Pusher) owe(p *replica.Peer) {
-	if l := p.Link(u.r.Id); !l.Owes {
+	if l := p.Link(u.r.ID); !l.Owes {
 		l.Owes = true
 		u.owed = append(u.owed, p)
 	}
@@ -197,14 +197,14 @@ func (u *Pusher) owe(p *replica.Peer) {
 func (u *Pusher) OweNone() {
 	u.owed = u.owed[:0]
 	for _, p := range u.r.Peers {
-		p.Link(u.r.Id).Owes = false
+		p.Link(u.r.ID).Owes = false
 	}
 }
 
 // OweAcked tells the peers what of theirs counts here, now that this replica may say so.
 func (u *Pusher) OweAcked() {
 	for _, p := range u.r.Peers {
-		if u.r.Acked().Base(p.Id) > p.Link(u.r.Id).ToldAcked {
+		if u.r.Acked().Base(p.ID) > p.Link(u.r.ID).ToldAcked {
 			u.owe(p)
 		}
 	}
@@ -214,6 +214,6 @@ func (u *Pusher) OweAcked() {
 // bundle makes a message of as many groups as fit into one frame.
 func bundle(r *replica.Replica, todo []push.Group, after uint64) pushed {
 	b := push.Bundled(todo, r.Cfg.FrameMax)
-	msg := &wire.Push{Epoch: r.View.Epoch, Space: r.Id, Groups: b.Groups, Encoded: b.Enc}
+	msg := &wire.Push{Epoch: r.View.Epoch, Space: r.ID, Groups: b.Groups, Encoded: b.Enc}
 	return pushed{after: after, msg: msg, last: b.Last, bytes: b.Bytes}
 }

@@ -33,10 +33,10 @@ func (f *Inflight) NewOp(id uint64, key string, l quorum.Level) *Op {
 	if n := len(f.spare); n > 0 {
 		o := f.spare[n-1]
 		f.spare = f.spare[:n-1]
-		*o = Op{Entry: o.Renewed(), Id: id, Key: key, Level: l}
+		*o = Op{Entry: o.Renewed(), ID: id, Key: key, Level: l}
 		return o
 	}
-	return &Op{Id: id, Key: key, Level: l}
+	return &Op{ID: id, Key: key, Level: l}
 }
 
 // Recycle takes an op to which nothing refers any more, except its place in the line of the
@@ -57,7 +57,7 @@ func (f *Inflight) Begin(o *Op, timeout time.Duration) {
 	if timeout <= 0 {
 		timeout = f.site.Cfg.OperationTimeout
 	}
-	f.timeouts.Add(o, o.Id, f.site.Now.Add(timeout))
+	f.timeouts.Add(o, o.ID, f.site.Now.Add(timeout))
 }
 
 // End answers an operation that waited.
@@ -69,7 +69,7 @@ func (f *Inflight) End(o *Op, err error) {
 	if o.Then != nil {
 		o.Then(err)
 	} else {
-		f.site.Reply(o.Id, err)
+		f.site.Reply(o.ID, err)
 	}
 }
 
@@ -78,7 +78,7 @@ func (f *Inflight) Finish(o *Op, err error) {
 	if o.waits {
 		f.End(o, err)
 	} else {
-		f.site.Reply(o.Id, err)
+		f.site.Reply(o.ID, err)
 	}
 }
 
@@ -91,7 +91,7 @@ func (f *Inflight) EndRead(o *Op, r crdt.Reader) {
 	if o.Then != nil {
 		o.Then(nil)
 	} else {
-		f.site.ReplyReader(o.Id, r)
+		f.site.ReplyReader(o.ID, r)
 	}
 }
 
@@ -138,7 +138,7 @@ func (f *Inflight) MayWrite(l quorum.Level) error {
 // Op is an operation that waits: for acks, for the disk, or for clocks.
 type Op struct {
 	deadline.Entry
-	Id      uint64
+	ID      uint64
 	Key     string
 	Level   quorum.Level
 	Space   keyspace.Space

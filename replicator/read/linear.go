@@ -142,9 +142,9 @@ func (x *Linear) untouched(c *comparison, dots *crdt.Clock) []bool {
 // ask asks a peer. The message has the part of the clock that the peer has not been told
 // yet. If an earlier message was lost, the peer says so.
 func (x *Linear) ask(p *replica.Peer) {
-	c, l := x.comparing, p.Link(x.r.Id)
+	c, l := x.comparing, p.Link(x.r.ID)
 	msg := &wire.Compare{
-		Epoch: x.r.View.Epoch, Space: x.r.Id, ID: c.id, Hash: c.hash, More: c.clock,
+		Epoch: x.r.View.Epoch, Space: x.r.ID, ID: c.id, Hash: c.hash, More: c.clock,
 		Hold: uint32(c.hold.Microseconds()),
 	}
 	if l.Told != nil {
@@ -160,7 +160,7 @@ func (x *Linear) ask(p *replica.Peer) {
 // OnCompare answers with what counts at one side only. One that has not caught up does not answer
 // (R4).
 func (x *Linear) OnCompare(p *replica.Peer, msg *wire.Compare) {
-	l := p.Link(x.r.Id)
+	l := p.Link(x.r.ID)
 	if !x.r.Answers() || msg.ID < l.TheirsID {
 		return
 	}
@@ -171,7 +171,7 @@ func (x *Linear) OnCompare(p *replica.Peer, msg *wire.Compare) {
 			x.freeze(k, time.Duration(msg.Hold)*time.Microsecond)
 		}
 	}
-	reply := &wire.Compared{Epoch: x.r.View.Epoch, Space: x.r.Id, ID: msg.ID}
+	reply := &wire.Compared{Epoch: x.r.View.Epoch, Space: x.r.ID, ID: msg.ID}
 	if l.Theirs.Hash() != msg.Hash { // something that was told is lost, or still on its way
 		l.Theirs = crdt.Clock{}
 		x.r.Send(p, effect.Prompt, reply)
@@ -201,7 +201,7 @@ func (x *Linear) OnCompare(p *replica.Peer, msg *wire.Compare) {
 func (x *Linear) OnCompared(p *replica.Peer, msg *wire.Compared) {
 	c := x.comparing
 	if !msg.Known {
-		p.Link(x.r.Id).Told = nil
+		p.Link(x.r.ID).Told = nil
 	}
 	if c == nil || msg.ID != c.id || msg.Epoch != x.r.View.Epoch || !slices.Contains(c.asked, p) || c.voted(p) {
 		return // of an older question, or of an older view (V7)
@@ -285,8 +285,8 @@ func (x *Linear) giveUp() (tries int) {
 	}
 	if tries >= eagerTries {
 		for _, v := range c.votes {
-			if v.lacks && x.r.Peer(v.from.Id) == v.from {
-				x.gaps.Fill(v.from, v.from.Link(x.r.Id).Content)
+			if v.lacks && x.r.Peer(v.from.ID) == v.from {
+				x.gaps.Fill(v.from, v.from.Link(x.r.ID).Content)
 			}
 		}
 	}

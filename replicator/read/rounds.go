@@ -95,7 +95,7 @@ func (q *Rounds) askRound(r *round) {
 	for _, p := range q.sets.Choose(r.levels(), r.tries > 0 || r.learn, q.r.ToRead) {
 		if !slices.ContainsFunc(r.answers, func(a answer) bool { return a.from == p }) {
 			q.r.Send(p, effect.Prompt, &wire.Ask{
-				Epoch: q.r.View.Epoch, Space: q.r.Id, ID: r.id, Hash: q.r.ContentHash(),
+				Epoch: q.r.View.Epoch, Space: q.r.ID, ID: r.id, Hash: q.r.ContentHash(),
 			})
 		}
 	}
@@ -119,11 +119,11 @@ func (q *Rounds) OnAsk(p *replica.Peer, ask *wire.Ask) {
 	if !q.r.Answers() {
 		return
 	}
-	reply := &wire.Answer{Epoch: q.r.View.Epoch, Space: q.r.Id, ID: ask.ID}
+	reply := &wire.Answer{Epoch: q.r.View.Epoch, Space: q.r.ID, ID: ask.ID}
 	if ask.Hash == q.r.ContentHash() {
 		q.r.LearnContent(p, q.r.Content())
 	} else {
-		reply.Extra = q.r.Acked().Minus(p.Link(q.r.Id).Content)
+		reply.Extra = q.r.Acked().Minus(p.Link(q.r.ID).Content)
 	}
 	q.r.Send(p, effect.Prompt, reply)
 }

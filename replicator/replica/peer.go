@@ -10,7 +10,7 @@ import (
 
 // Peer is another member of the view.
 type Peer struct {
-	Id        crdt.Origin
+	ID        crdt.Origin
 	up        uint32
 	disk      uint64
 	Voter     bool
@@ -25,7 +25,7 @@ type Peer struct {
 
 // newPeer begins to keep what is known of a member that has come.
 func newPeer(id crdt.Origin, seqs [keyspace.Count]uint64) *Peer {
-	n := &Peer{Id: id, Reachable: true}
+	n := &Peer{ID: id, Reachable: true}
 	for i, seq := range seqs {
 		n.Links[i] = Link{Content: &crdt.Clock{}, Acked: &crdt.Clock{}, Window: push.NewWindow(seq)}
 	}

@@ -17,7 +17,7 @@ import (
 // stand on it.
 type Replica struct {
 	*Site
-	Id       keyspace.Space
+	ID       keyspace.Space
 	Items    *crdt.Replica
 	Store    *crdt.Store
 	Changes  crdt.Changes // of the call that is being made; absorbed at once
@@ -40,7 +40,7 @@ type Watcher interface{ Touch(r *Replica) }
 
 // New makes an empty one.
 func New(t *Site, id keyspace.Space, chain *quorum.Chain) *Replica {
-	r := &Replica{Site: t, Id: id, Chain: chain}
+	r := &Replica{Site: t, ID: id, Chain: chain}
 	r.Items = crdt.NewReplica(t.Cfg.Self, crdt.StoreOptions{
 		DigestSeed: t.Cfg.DigestSeed, LogMax: t.Cfg.LogMax, LogBytesMax: t.Cfg.LogBytesMax,
 		Defects: t.Cfg.Defects.Store, SketchCells: max(0, t.Cfg.SketchCells), SketchFrom: t.Cfg.SketchFrom,
@@ -73,7 +73,7 @@ func (r *Replica) Load(
 
 // Owns reports whether a key lives in this space. The other one may hold items of it while it
 // moves, and after that.
-func (r *Replica) Owns(key string) bool { return r.Routing.SpaceOf(key) == r.Id }
+func (r *Replica) Owns(key string) bool { return r.Routing.SpaceOf(key) == r.ID }
 
 // Content is the clock that goes with the items: what has been applied. It changes with the store.
 func (r *Replica) Content() *crdt.Clock { return r.Store.Clock() }
@@ -81,7 +81,7 @@ func (r *Replica) Content() *crdt.Clock { return r.Store.Clock() }
 // Committed is what a crash leaves to the cluster: in the volatile space all of the content, in the
 // durable one what is on disk (R7).
 func (r *Replica) Committed() *crdt.Clock {
-	if r.Id == keyspace.Volatile || r.Cfg.Defects.AckBeforeCommit {
+	if r.ID == keyspace.Volatile || r.Cfg.Defects.AckBeforeCommit {
 		return r.Content()
 	}
 	return r.Disk.Committed()
@@ -123,7 +123,7 @@ func (r *Replica) Absorb() {
 		w.Touch(r)
 	}
 	r.Eff.Changed = r.Eff.Changed || len(r.Changes.Keys) > 0
-	if r.Id == keyspace.Durable {
+	if r.ID == keyspace.Durable {
 		r.Disk.Fold(r.Changes.Put, r.Changes.Dropped)
 	}
 	r.Changes.Reset()
@@ -131,7 +131,7 @@ func (r *Replica) Absorb() {
 
 // Persist sends to the disk what is due.
 func (r *Replica) Persist() {
-	if r.Id != keyspace.Durable {
+	if r.ID != keyspace.Durable {
 		return
 	}
 	now := func() storage.State {
@@ -150,7 +150,7 @@ func (r *Replica) Rest() { r.Moved, r.AcksMoved = false, false }
 
 // LearnContent notes that the peer has applied c.
 func (r *Replica) LearnContent(p *Peer, c *crdt.Clock) {
-	l := p.Link(r.Id)
+	l := p.Link(r.ID)
 	l.Content.Join(c)
 	if l.Window.SetApplied(l.Content.Base(r.Cfg.Self)) {
 		r.Watch(p)
@@ -159,7 +159,7 @@ func (r *Replica) LearnContent(p *Peer, c *crdt.Clock) {
 
 // LearnAcked notes that c counts at the peer.
 func (r *Replica) LearnAcked(p *Peer, c *crdt.Clock) {
-	l := p.Link(r.Id)
+	l := p.Link(r.ID)
 	l.Acked.Join(c)
 	r.LearnContent(p, c)
 	l.Window.SetCounted(l.Acked.Base(r.Cfg.Self))
@@ -169,7 +169,7 @@ func (r *Replica) LearnAcked(p *Peer, c *crdt.Clock) {
 
 // LearnOwn notes what the peer has of the own events.
 func (r *Replica) LearnOwn(p *Peer, content, acked uint64) {
-	l, self := p.Link(r.Id), r.Cfg.Self
+	l, self := p.Link(r.ID), r.Cfg.Self
 	if content > l.Window.Applied() {
 		l.Content.AddRange(self, 1, content)
 		l.Window.SetApplied(l.Content.Base(self))
@@ -184,7 +184,7 @@ func (r *Replica) LearnOwn(p *Peer, content, acked uint64) {
 
 // Watch arms the timer of a link on which something is unacknowledged.
 func (r *Replica) Watch(p *Peer) {
-	w := &p.Link(r.Id).Window
+	w := &p.Link(r.ID).Window
 	if !w.Pending(p.Voter) {
 		w.Rest()
 	} else if w.Arm(r.Now.Add(r.Backoff(w.Tries()))) {
@@ -194,7 +194,7 @@ func (r *Replica) Watch(p *Peer) {
 
 // TellClock sends the own clock to a peer; the peer answers with what the clock lacks.
 func (r *Replica) TellClock(p *Peer, ask bool) {
-	msg := &wire.Clock{Epoch: r.View.Epoch, Space: r.Id, Ask: ask, Content: r.Content().Clone()}
+	msg := &wire.Clock{Epoch: r.View.Epoch, Space: r.ID, Ask: ask, Content: r.Content().Clone()}
 	if !r.AckedAll() {
 		msg.Acked = r.Acked().Clone()
 	}
@@ -208,7 +208,7 @@ func (r *Replica) Trim() {
 	}
 	stable := r.Acked().Clone()
 	for _, p := range r.Peers {
-		stable = stable.Minus(stable.Minus(p.Link(r.Id).Acked))
+		stable = stable.Minus(stable.Minus(p.Link(r.ID).Acked))
 	}
 	r.Items.Trim(stable)
 }

@@ -70,7 +70,7 @@ func (r *Roster) Heard(p *Peer, epoch uint64) bool {
 
 // Peer returns the member with this id, nil when there is none or it is the machine itself.
 func (r *Roster) Peer(id crdt.Origin) *Peer {
-	i, ok := slices.BinarySearchFunc(r.Peers, id, func(p *Peer, id crdt.Origin) int { return cmp.Compare(p.Id, id) })
+	i, ok := slices.BinarySearchFunc(r.Peers, id, func(p *Peer, id crdt.Origin) int { return cmp.Compare(p.ID, id) })
 	if !ok {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (r *Roster) Removed(o crdt.Origin) bool { return o != r.self && r.Peer(o) =
 func (r *Roster) Members() []quorum.Member {
 	out := make([]quorum.Member, len(r.Peers))
 	for i, p := range r.Peers {
-		out[i] = quorum.Member{ID: p.Id, Disk: p.disk, Voter: p.Voter}
+		out[i] = quorum.Member{ID: p.ID, Disk: p.disk, Voter: p.Voter}
 	}
 	return out
 }
@@ -108,7 +108,7 @@ func (t *Site) Favoured(ps []*Peer, byAge bool) []*Peer {
 		if c := cmp.Compare(rankOf(a), rankOf(b)); c != 0 || !byAge {
 			return c
 		}
-		return cmp.Or(cmp.Compare(a.up, b.up), cmp.Compare(a.Id, b.Id))
+		return cmp.Or(cmp.Compare(a.up, b.up), cmp.Compare(a.ID, b.ID))
 	})
 	return out
 }

@@ -45,7 +45,7 @@ func (t *Site) Send(p *Peer, lane effect.Lane, msg wire.Message) {
 		}
 		return
 	}
-	t.Eff.Send = append(t.Eff.Send, effect.Envelope{To: p.Id, Lane: lane, Msg: msg})
+	t.Eff.Send = append(t.Eff.Send, effect.Envelope{To: p.ID, Lane: lane, Msg: msg})
 }
 
 // Due reports whether a time has come, and clears it.
@@ -139,7 +139,7 @@ func (t *Site) Malformed(p *Peer) {
 		return
 	}
 	p.warnAt = t.Now.Add(malformedEach)
-	t.Eff.Malformed = append(t.Eff.Malformed, effect.Malformed{Peer: p.Id, Count: p.malformed})
+	t.Eff.Malformed = append(t.Eff.Malformed, effect.Malformed{Peer: p.ID, Count: p.malformed})
 }
 
 // clocksMax bounds the bytes of a message with clocks: two of crdt.ClockOriginsMax origins fit.

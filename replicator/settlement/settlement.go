@@ -120,7 +120,7 @@ func (t *Settlement) Follow(prev, v replica.View) {
 		// for.
 		t.becomeSettled(v.Epoch)
 	case prev.Epoch != 0:
-	case v.Founded && t.r.Id == keyspace.Durable && len(v.LastDisks) > 0:
+	case v.Founded && t.r.ID == keyspace.Durable && len(v.LastDisks) > 0:
 		c.Found(v.LastDisks)
 	case v.Founded:
 		t.becomeSettled(v.Epoch)
@@ -136,9 +136,9 @@ func (t *Settlement) Follow(prev, v replica.View) {
 	case c.Unsettled():
 		t.at = t.r.Now.Add(t.r.Cfg.RetryInterval)
 	// another has said so before this replica had the view
-	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.r.Id == keyspace.Durable):
+	case len(v.Voters) > 0 && (!v.Founded || len(v.LastDisks) > 0 && t.r.ID == keyspace.Durable):
 		t.at = time.Time{}
-		t.r.Eff.Settled = append(t.r.Eff.Settled, effect.Settlement{Space: t.r.Id, Epoch: v.Epoch})
+		t.r.Eff.Settled = append(t.r.Eff.Settled, effect.Settlement{Space: t.r.ID, Epoch: v.Epoch})
 	}
 }
 
@@ -146,7 +146,7 @@ func (t *Settlement) Follow(prev, v replica.View) {
 // itself only to a peer that has another one, and that asks for it: whole. known says that the peer
 // asks for the views, too.
 func (t *Settlement) report(p *replica.Peer, msg wire.Report, whole, known bool) {
-	msg.Epoch, msg.Space, msg.Disk = t.r.View.Epoch, t.r.Id, t.r.Cfg.Disk
+	msg.Epoch, msg.Space, msg.Disk = t.r.View.Epoch, t.r.ID, t.r.Cfg.Disk
 	msg.Serves, msg.Hash, msg.Settled = t.r.Answers(), t.r.Committed().Hash(), t.chain.Settled()
 	if whole {
 		msg.Acked = t.r.Committed().Clone()
@@ -174,7 +174,7 @@ func (t *Settlement) OnReport(p *replica.Peer, msg *wire.Report) {
 		clock = t.r.Content().Clone()
 	}
 	if clock != nil {
-		t.reports.Add(p.Id, msg.Epoch, clock)
+		t.reports.Add(p.ID, msg.Epoch, clock)
 		if msg.Serves {
 			t.r.LearnAcked(p, clock)
 		}
@@ -201,7 +201,7 @@ func (t *Settlement) becomeSettled(epoch uint64) {
 	t.restart()
 	if ended {
 		t.attempt.goal, t.at = nil, time.Time{}
-		t.r.Eff.Settled = append(t.r.Eff.Settled, effect.Settlement{Space: t.r.Id, Epoch: t.r.View.Epoch, Lost: lost})
+		t.r.Eff.Settled = append(t.r.Eff.Settled, effect.Settlement{Space: t.r.ID, Epoch: t.r.View.Epoch, Lost: lost})
 	}
 }
 
@@ -235,7 +235,7 @@ func (t *Settlement) Settle() {
 		if p == nil {
 			return t.r.Acked().Includes(a.goal)
 		}
-		return t.r.Counts(p) && p.Link(t.r.Id).Acked.Includes(a.goal)
+		return t.r.Counts(p) && p.Link(t.r.ID).Acked.Includes(a.goal)
 	}
 	if v := t.sets.Newest(); v.Tally(contains) >= v.Need(quorum.Majority) {
 		t.becomeSettled(t.r.View.Epoch)
@@ -256,7 +256,7 @@ func (t *Settlement) Settle() {
 // fetchGoal asks the peers that reported it for what is missing here.
 func (t *Settlement) fetchGoal() {
 	for _, p := range t.r.Peers {
-		if clock := t.reports.Of(p.Id); clock != nil {
+		if clock := t.reports.Of(p.ID); clock != nil {
 			t.gaps.Fetch(p, t.attempt.goal.Minus(t.attempt.goal.Minus(clock)))
 		}
 	}
@@ -270,8 +270,8 @@ func (t *Settlement) retry() {
 	}
 	t.gaps.AskAgain()
 	for _, p := range t.r.Peers {
-		if t.reports.Of(p.Id) == nil || !t.chain.Complete() || a.goal == nil || !t.r.Counts(p) ||
-			!p.Link(t.r.Id).Acked.Includes(a.goal) {
+		if t.reports.Of(p.ID) == nil || !t.chain.Complete() || a.goal == nil || !t.r.Counts(p) ||
+			!p.Link(t.r.ID).Acked.Includes(a.goal) {
 			t.report(p, wire.Report{Ask: true}, true, false)
 		}
 	}

@@ -81,12 +81,12 @@ func (h *Holding) laggard() *replica.Peer {
 		return nil
 	}
 	for _, p := range h.r.Peers {
-		w := &p.Link(h.r.Id).Window
+		w := &p.Link(h.r.ID).Window
 		if !p.Reachable || w.Tries() > 0 || !w.InReach() {
 			continue
 		}
 		// Groups that go in parts are left out: no update waits for one large group.
-		if bytes, kept := h.own.Backlog(w.Applied(), &p.Flows, uint8(h.r.Id), h.r.Cfg.Self); kept &&
+		if bytes, kept := h.own.Backlog(w.Applied(), &p.Flows, uint8(h.r.ID), h.r.Cfg.Self); kept &&
 			bytes >= h.r.Cfg.BacklogMax {
 			return p
 		}
@@ -201,7 +201,7 @@ func (h *Holding) tell() {
 	}
 	if p := h.laggard(); p != nil {
 		h.sayAt = h.r.Now.Add(holdingEach)
-		h.r.Eff.Holding = append(h.r.Eff.Holding, effect.Holding{Space: h.r.Id, Peer: p.Id, Held: len(h.held)})
+		h.r.Eff.Holding = append(h.r.Eff.Holding, effect.Holding{Space: h.r.ID, Peer: p.ID, Held: len(h.held)})
 	}
 }
 
@@ -221,10 +221,10 @@ func (h *Holding) Take(goes func(*operation.Op) bool) (taken []*operation.Op) {
 // NeverBegun tells why an update was held back until its time was up.
 func (h *Holding) NeverBegun(o *operation.Op) error {
 	if p := h.laggard(); p != nil {
-		bytes, _ := h.own.Behind(p.Link(h.r.Id).Window.Applied())
+		bytes, _ := h.own.Behind(p.Link(h.r.ID).Window.Applied())
 		return fmt.Errorf("%w: write of %q at %v was held back, nothing happened: %s is %d bytes behind "+
 			"(Config.BacklogMax)",
-			operation.ErrOverloaded, o.Key, o.Level, wire.Short(p.Id), bytes)
+			operation.ErrOverloaded, o.Key, o.Level, wire.Short(p.ID), bytes)
 	}
 	return fmt.Errorf("%w: write of %q at %v was held back, nothing happened", operation.ErrOverloaded, o.Key, o.Level)
 }

@@ -86,7 +86,7 @@ func (w *Queue) ackedBase(p *replica.Peer) (uint64, bool) {
 	if p == nil {
 		return w.r.Acked().Base(w.r.Cfg.Self), true
 	}
-	return p.Link(w.r.Id).Window.Counted(), w.r.Counts(p)
+	return p.Link(w.r.ID).Window.Counted(), w.r.Counts(p)
 }
 
 // HasWrite reports whether a replica, the own one as nil, has acknowledged what a write did or
@@ -100,9 +100,9 @@ func (w *Queue) HasWrite(p *replica.Peer, o *operation.Op) bool {
 	case !w.r.Counts(p):
 		return false
 	case o.Goal != nil:
-		return p.Link(w.r.Id).Acked.Includes(o.Goal)
+		return p.Link(w.r.ID).Acked.Includes(o.Goal)
 	}
-	return p.Link(w.r.Id).Window.Counted() >= o.Seq
+	return p.Link(w.r.ID).Window.Counted() >= o.Seq
 }
 
 // AwaitGoal begins a write that changed nothing: what it found must be as safe as a change would
@@ -146,7 +146,7 @@ func (w *Queue) DropGoals() { w.goals = slices.DeleteFunc(w.goals, (*operation.O
 
 func (w *Queue) goalReached(o *operation.Op) bool {
 	if o.Level == quorum.Local {
-		return w.r.Id == keyspace.Volatile || w.r.Committed().Includes(o.Goal)
+		return w.r.ID == keyspace.Volatile || w.r.Committed().Includes(o.Goal)
 	}
 	return w.sets.Agreed(o.Level, func(p *replica.Peer) bool { return w.HasWrite(p, o) })
 }
@@ -219,7 +219,7 @@ func (w *Queue) idsOf(ps []*replica.Peer) (ids []crdt.Origin) {
 		if p == nil {
 			ids = append(ids, w.r.Cfg.Self)
 		} else {
-			ids = append(ids, p.Id)
+			ids = append(ids, p.ID)
 		}
 	}
 	slices.Sort(ids)

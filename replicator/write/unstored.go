@@ -29,8 +29,8 @@ func (w *Queue) TellUnstored(clock *crdt.Clock, cause error) {
 	why := cause.Error()
 	why = strings.ToValidUTF8(why[:min(len(why), WhyMax)], "")
 	for _, p := range w.r.Peers {
-		msg := &wire.Unstored{Epoch: w.r.View.Epoch, Acked: w.r.Acked().Base(p.Id), Why: why}
-		if upTo := clock.Base(p.Id); upTo > msg.Acked {
+		msg := &wire.Unstored{Epoch: w.r.View.Epoch, Acked: w.r.Acked().Base(p.ID), Why: why}
+		if upTo := clock.Base(p.ID); upTo > msg.Acked {
 			msg.UpTo = upTo
 		}
 		w.r.Send(p, effect.Prompt, msg)
@@ -46,7 +46,7 @@ func (w *Queue) OnUnstored(p *replica.Peer, msg *wire.Unstored) {
 	}
 	w.r.LearnOwn(p, max(msg.UpTo, msg.Acked), msg.Acked)
 	w.r.Watch(p) // the peer owes an ack of what its disk has refused so far
-	l := p.Link(w.r.Id)
+	l := p.Link(w.r.ID)
 	l.Unstored, l.Refuses, l.Why = max(l.Unstored, msg.UpTo), true, msg.Why
 	for _, q := range w.queues {
 		for _, o := range q.ops.Items() {
@@ -65,14 +65,14 @@ func (w *Queue) OnUnstored(p *replica.Peer, msg *wire.Unstored) {
 // it.
 func (w *Queue) refused(p *replica.Peer, o *operation.Op) bool {
 	switch {
-	case w.r.Id != keyspace.Durable || o.Read || w.HasWrite(p, o):
+	case w.r.ID != keyspace.Durable || o.Read || w.HasWrite(p, o):
 		return false
 	case p == nil:
 		return o.Failed != nil
 	case o.Goal != nil:
-		return p.Link(w.r.Id).Refuses
+		return p.Link(w.r.ID).Refuses
 	}
-	return p.Link(w.r.Id).Unstored >= o.Seq && p.Link(w.r.Id).Window.Counted() < o.Seq
+	return p.Link(w.r.ID).Unstored >= o.Seq && p.Link(w.r.ID).Window.Counted() < o.Seq
 }
 
 // endHopeless ends a write if so many disks have refused it that the others are too few for its
@@ -100,7 +100,7 @@ func (w *Queue) endHopeless(o *operation.Op) {
 func (w *Queue) refusals(v *quorum.Set[*replica.Peer], o *operation.Op) (rs []operation.Refusal) {
 	for _, p := range v.Peers { // by id
 		if w.refused(p, o) {
-			rs = append(rs, operation.Refusal{Replica: p.Id, Why: p.Link(w.r.Id).Why})
+			rs = append(rs, operation.Refusal{Replica: p.ID, Why: p.Link(w.r.ID).Why})
 		}
 	}
 	return rs
