@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
+	"github.com/coterie-go/coterie/replicator/wire/wiretest"
 )
 
 // Hazard 13, beyond the decoder: valid messages of each kind, taken from a run and each with one
@@ -24,7 +25,7 @@ func TestExtremeFieldsCostLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, a, taken := hostileWorld(t), (*node)(nil), 0
-	for _, m := range append(recorded(t), samples()...) {
+	for _, m := range append(recorded(t), wiretest.Samples()...) {
 		var tree any
 		if err := library.Unmarshal(wire.Append(nil, m)[1:], &tree); err != nil {
 			t.Fatal(err)
@@ -171,4 +172,21 @@ func extremes(v any, yield func(any)) {
 			yield(append(slices.Clone(v), v[len(v)-1]))
 		}
 	}
+}
+
+// A machine takes whatever decodes.
+func FuzzReceive(f *testing.F) {
+	for _, m := range wiretest.Samples() {
+		f.Add(wire.Append(nil, m))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := wire.Decode(b)
+		if err != nil {
+			return
+		}
+		w := cluster(t, 2, durableD)
+		w.nodes[0].put("s", "x", quorum.Local)
+		w.nodes[0].step(Receive{2, m})
+		w.nodes[0].step(Receive{3, m})
+	})
 }

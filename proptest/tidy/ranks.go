@@ -35,6 +35,7 @@ var ranks = []rankRow{
 		"which members count is a matter of views and levels; it knows no message and no store"},
 	{"replicator/wire", -10, true,
 		"a message is a value with one encoding; whether it makes sense is known to the machine"},
+	{"replicator/wire/wiretest", -9, true, "messages for the tests of whatever encodes or takes them"},
 	{"replicator/settings", -10, true, "what can be set is known before anything runs"},
 	{"replicator/effect", -9, true, "what a step asks for is a value, whatever asked for it"},
 	{"replicator/replica", -8, true, "what a replica and its peers hold is known without any operation"},

@@ -1,0 +1,2 @@
+// Package wiretest has messages between replicas, for the tests of what encodes or takes them.
+package wiretest
