@@ -344,6 +344,7 @@ func (w *World) staying() (n int) {
 // heal ends the safety phase: the network is whole and prompt, disks work, everybody runs.
 func (w *World) heal() {
 	w.healed = true
+	w.stalls.begin(w)
 	w.trace.line(w, "HEAL")
 	w.net.cut(nil)
 	w.net.flap(nil)

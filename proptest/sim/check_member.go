@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -155,8 +156,12 @@ func (j *livenessChecker) settled(w *World) bool {
 }
 
 func (*livenessChecker) missing(w *World) string {
+	return cmp.Or(w.divided(), w.unprobed(), w.unled())
+}
+
+// divided says why not all that should run have one view, and are Up in it; empty: they have.
+func (w *World) divided() string {
 	var v *view.View
-	acting := false
 	for _, s := range w.slots {
 		if s.started > 0 && !s.retired && s.proc == nil {
 			return fmt.Sprintf("n%d does not run", s.index)
@@ -174,20 +179,32 @@ func (*livenessChecker) missing(w *World) string {
 		if m, _ := p.mem.view.Member(view.UID(p.uid)); m.Status != view.Up {
 			return fmt.Sprintf("%v is %v in %v", p, m.Status, p.mem.view)
 		}
-		acting = acting || p.mem.acting(p.time())
-	}
-	for _, p := range w.live {
-		if !p.probed {
-			return fmt.Sprintf("%v cannot write to a majority and read it back: %v", p, p.rep.m)
-		}
 	}
 	switch {
 	case v == nil:
 		return "nothing runs"
 	case len(v.Members) != len(w.live):
 		return fmt.Sprintf("%d run, the view is %v", len(w.live), v)
-	case !acting:
-		return fmt.Sprintf("no process acts in %v", v)
+	}
+	return ""
+}
+
+// unled says that no process acts; empty: one does.
+func (w *World) unled() string {
+	for _, p := range w.live {
+		if p.mem.acting(p.time()) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("no process of %d acts", len(w.live))
+}
+
+// unprobed is a process that has not yet written to a majority and read that back.
+func (w *World) unprobed() string {
+	for _, p := range w.live {
+		if !p.probed {
+			return fmt.Sprintf("%v cannot write to a majority and read it back: %v", p, p.rep.m)
+		}
 	}
 	return ""
 }

@@ -101,6 +101,9 @@
 //     order;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store
 //     has the lease as theirs;
+//   - no stall: after the last fault, or the last act of an operator, each kind of wait (for a view,
+//     a lease, an operation, equal replicas, homes of shards, messages) ends within the longest that
+//     the settings of the world allow (stall.go). Tidying and balance have the whole time;
 //   - liveness: the healed world agrees on one view of all that run, somebody coordinates,
 //     everybody reads and writes, all stores are equal, every shard with traffic has a home, every
 //     buffered message was delivered or reported.

@@ -50,10 +50,8 @@ func newMemberHost(p *Process) (*memberHost, error) {
 	return d, nil
 }
 
-// config is what an operator would write: the first nodes found a cluster, later ones only join,
-// unless their disk says that they have been members and may be needed to found it anew.
-func (d *memberHost) config(known bool) membership.Config {
-	o := d.p.w.opt
+// times are the time-outs of all nodes.
+func (o *Options) times() membership.Config {
 	c := membership.LAN()
 	switch o.Timing {
 	case hostileTiming:
@@ -63,6 +61,14 @@ func (d *memberHost) config(known bool) membership.Config {
 		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 10*time.Second,
 			time.Millisecond, 25*time.Second
 	}
+	return c
+}
+
+// config is what an operator would write: the first nodes found a cluster, later ones only join,
+// unless their disk says that they have been members and may be needed to found it anew.
+func (d *memberHost) config(known bool) membership.Config {
+	o := d.p.w.opt
+	c := o.times()
 	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
 	c.Disk, c.DiskSince = view.DiskID(d.p.slot.disk.id), d.p.slot.disk.since(d.p)
 	for _, s := range d.p.w.slots[:o.Nodes] {

@@ -43,6 +43,7 @@ func (w *World) operate() {
 	w.anyDisks = w.expect > 0
 	w.expect = members
 	w.trace.line(w, "OPERATOR expects %d", members)
+	w.stalls.begin(w)
 	for _, s := range w.slots {
 		if s.proc != nil {
 			s.proc.end("restarted by the operator")

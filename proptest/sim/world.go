@@ -45,6 +45,7 @@ type Counts struct {
 	// Lies and Tears are cuts of the power of disks that have lied, or leave a part of a batch.
 	Lies, Tears, Wipes uint64
 	Excused            Excuses // writes that may be missing
+	Longest            Waits   // of healed worlds
 }
 
 // add sums the counts of runs.
@@ -90,6 +91,7 @@ func (c *Counts) add(o Counts) {
 	c.Lies += o.Lies
 	c.Tears += o.Tears
 	c.Wipes += o.Wipes
+	c.Longest.add(o.Longest)
 }
 
 // tidied counts what a process has tidied up when it ends.
@@ -138,6 +140,7 @@ type World struct {
 	stopping     *stopping                 // nil: not all nodes are being stopped at once
 	shardChecker *shardChecker
 	tidy         *tidyChecker
+	stalls       stalls
 }
 
 // checker is a checker. It sees what happened from outside and knows nothing of the machines' own
@@ -223,7 +226,7 @@ func (w *World) over() bool {
 	if !w.healed || w.events%64 != 0 {
 		return false
 	}
-	if w.now > int64(w.opt.Safety+w.opt.Liveness) {
+	if w.stalls.look(w); w.failed != nil || w.now > int64(w.opt.Safety+w.opt.Liveness) {
 		return true
 	}
 	for _, j := range w.checkers {
