@@ -77,9 +77,7 @@ func (g *Region[M]) ShardOf(id string) int { return int(g.plane.Routes.ShardOf(i
 // home is removed, and when it has a home again, the same or another. The first home that the
 // region learns of is no move. fn must be quick; it may be called while it is being cancelled.
 func (g *Region[M]) OnMove(fn func(shard int)) (cancel func()) {
-	key := new(byte)
-	g.plane.Attached.Movers.Store(key, fn)
-	return func() { g.plane.Attached.Movers.Delete(key) }
+	return g.plane.Attached.Movers.Add(fn)
 }
 
 // OnReport has fn called whenever the node's Meter is read, as events.Meter says of Read,

@@ -220,11 +220,10 @@ func (k *virtualCart) Receive(c *Context[message_], msg message_) error {
 	switch m := msg.(type) {
 	case addItem:
 		k.n += m.N
-		text := ""
-		if text, err = Ask[string, message_](c.Context(), c.Region(), "echo/"+c.ID(), echo{Text: m.Name}); text != m.Name {
-			k.node.w.note("%s %s got %q: %v", k.node.member.Addr, c.ID(), text, err)
+		text, failed := Ask[string, message_](c.Context(), c.Region(), "echo/"+c.ID(), echo{Text: m.Name})
+		if text != m.Name {
+			k.node.w.note("%s %s got %q: %v", k.node.member.Addr, c.ID(), text, failed)
 		}
-		err = nil
 	case total:
 		err = c.Reply(k.n)
 	case echo:

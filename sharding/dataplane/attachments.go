@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -13,17 +14,37 @@ type attachments struct {
 	panics *panics
 
 	Boxes   sync.Map // by name: func(view.UID, []byte)
-	Movers  sync.Map // of OnMove: func(int)
+	Movers  Movers
 	Reports sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
 	Kept    sync.Map // of Attach: what once made, by key
 }
 
 // Moved tells of a shard whose messages under way may be gone.
 func (a *attachments) Moved(number uint32) {
-	a.Movers.Range(func(_, fn any) bool {
-		fn.(func(int))(int(number))
-		return true
-	})
+	a.Movers.mu.Lock()
+	all := slices.Clone(a.Movers.all)
+	a.Movers.mu.Unlock()
+	for _, fn := range all {
+		(*fn)(int(number))
+	}
+}
+
+// Movers are the functions of Region.OnMove, in the order in which they came.
+type Movers struct {
+	mu  sync.Mutex
+	all []*func(shard int)
+}
+
+// Add has fn called for each shard that moves, until the result is called.
+func (m *Movers) Add(fn func(shard int)) (cancel func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = append(m.all, &fn)
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.all = slices.DeleteFunc(m.all, func(x *func(int)) bool { return x == &fn })
+	}
 }
 
 // Posted hands bytes to a box of this node.

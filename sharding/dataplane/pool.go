@@ -27,6 +27,7 @@ type pool struct {
 	alive      map[*worker]struct{}
 	parked     []*worker // waiting for work, the latest last: its cache is warm
 	workers    int       // goroutines alive
+	made       uint64    // workers, ever
 	blocked    int       // of these, those that said so
 	searching  int       // of these, those about to look at the queue again without being woken
 	taken      uint64    // entities taken off the queue, ever
@@ -42,8 +43,9 @@ type pool struct {
 
 // worker is one goroutine of the pool.
 type worker struct {
-	wake  chan struct{} // capacity 1
-	begun atomic.Uint32 // see slowWatch
+	wake   chan struct{} // capacity 1
+	number uint64
+	begun  atomic.Uint32 // see slowWatch
 
 	// Under the pool's lock:
 	goroutine string  // its ID, as stacks have it
@@ -111,7 +113,8 @@ func (p *pool) startLocked() {
 func (p *pool) spawnLocked() {
 	p.workers++
 	p.searching++
-	w := &worker{wake: make(chan struct{}, 1)}
+	p.made++
+	w := &worker{wake: make(chan struct{}, 1), number: p.made}
 	p.alive[w] = struct{}{}
 	p.Ended.Go(func() { p.work(w) })
 }

@@ -2,9 +2,11 @@ package dataplane
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -67,15 +69,16 @@ type busyWorker struct {
 	begun     uint32 // the look after which it has begun its latest message
 }
 
-// busy lists the workers that are within a turn.
+// busy lists the workers that are within a turn, in the order in which they were made.
 func (p *pool) busy() (all []busyWorker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for w := range p.alive { // order: each is judged by itself
+	for w := range p.alive { // order: sorted below
 		if w.at != nil {
 			all = append(all, busyWorker{w, w.goroutine, w.at, w.slices, w.begun.Load()})
 		}
 	}
+	slices.SortFunc(all, func(a, b busyWorker) int { return cmp.Compare(a.w.number, b.w.number) })
 	return all
 }
 
@@ -103,7 +106,7 @@ func (w *slowWatch) scan() {
 		}
 		sighted[b.w] = s
 	}
-	for gone := range w.told {
+	for gone := range w.told { // order: each is judged by itself
 		if _, is := sighted[gone]; !is {
 			delete(w.told, gone)
 		}
