@@ -85,7 +85,7 @@ func (c *ExternalClient) set(ctx context.Context, shards []int, at map[int]strin
 		}
 		return nil
 	}, func(err error) { done <- err })
-	select {
+	select { // scheduler: a client of a node, which no region uses
 	case err := <-done:
 		return err
 	case <-ctx.Done():
@@ -109,7 +109,7 @@ func (c *ExternalClient) ShardLocations(ctx context.Context) (map[int]string, er
 	defer cancel()
 	c.state.Get(c.key(), quorum.Majority, timeout, func(v crdt.Reader, err error) { done <- answer{v, err} })
 	var a answer
-	select {
+	select { // scheduler: a client of a node, which no region uses
 	case a = <-done:
 	case <-ctx.Done():
 		a.err = context.Cause(ctx)
@@ -130,8 +130,9 @@ func (c *ExternalClient) key() string { return protocol.StateKey(c.typ, protocol
 // bounded gives a context a deadline, and says how far off it is.
 func bounded(ctx context.Context) (context.Context, time.Duration, context.CancelFunc) {
 	if at, ok := ctx.Deadline(); ok {
+		// scheduler: as above
 		return ctx, max(time.Millisecond, time.Until(at)), func() {}
 	}
-	ctx, cancel := context.WithTimeout(ctx, ClientTimeout)
+	ctx, cancel := context.WithTimeout(ctx, ClientTimeout) // scheduler: as above
 	return ctx, ClientTimeout, cancel
 }

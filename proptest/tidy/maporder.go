@@ -19,7 +19,7 @@ func checkMapOrder(m *Module) []Finding {
 	var out []Finding
 	c := newChecker(m)
 	for _, p := range m.Packages {
-		if !isPure(p.Dir) {
+		if !isPure(p.Dir) && !isScheduled(p.Dir) {
 			continue
 		}
 		info := c.check(p)
@@ -132,9 +132,12 @@ func newChecker(m *Module) *checker {
 func (c *checker) exports() map[string]string {
 	need := map[string]bool{}
 	for _, p := range c.m.Packages {
+		if !isPure(p.Dir) && !isScheduled(p.Dir) {
+			continue
+		}
 		for _, f := range p.Files {
 			for _, s := range f.AST.Imports {
-				if _, path := importName(s); isPure(p.Dir) && !strings.HasPrefix(path, c.m.Path+"/") {
+				if _, path := importName(s); !strings.HasPrefix(path, c.m.Path+"/") {
 					need[path] = true
 				}
 			}

@@ -17,6 +17,8 @@ func Rules() []Rule {
 	return []Rule{
 		{"ranks", "a lower package that knows a higher one cannot be understood or tested alone", checkRanks},
 		{"purity", "a machine that waits, reads a clock or draws global randomness cannot be replayed", checkPurity},
+		{"scheduled", "what starts goroutines and reads the clock by itself cannot run in virtual time",
+			checkScheduled},
 		{"behind", "a library that many packages set up is set up in many ways", checkBehind},
 		{"maporder", "the order of a map must never reach an effect, an encoding, a digest or a String", checkMapOrder},
 		{"docs", "an exported name without a comment has a contract that only its author knows", checkDocs},

@@ -76,6 +76,13 @@ var ruleCases = []struct {
 	{"behind", "behind", "sharding/a.go", "package sharding\nimport x \"github.com/fxamacker/cbor/v2\"",
 		[]string{"stands behind crdt/cbor"}},
 	{"in front", "behind", "crdt/cbor/a.go", "package cbor\nimport x \"github.com/fxamacker/cbor/v2\"", nil},
+	{"beside", "scheduled", "sharding/control/a.go", "package control\nimport tm \"time\"\nimport \"sync\"\n" +
+		"func f(c chan int) {\ngo f(c)\n<-c\nselect {\ncase <-c:\n<-c\n}\ntm.Sleep(1)\nvar w sync.WaitGroup\n}",
+		[]string{":5: scheduled: go statement", ":6: scheduled: receive", ":7: scheduled: select",
+			":9: scheduled: receive", ":11: scheduled: tm.Sleep", ":12: scheduled: sync.WaitGroup"}},
+	{"by the scheduler", "scheduled", "sharding/control/a.go", "package control\nfunc f(c chan int) {\n" +
+		"select {\ncase <-c:\ndefault:\n}\n<-c // scheduler: it is closed\n}", nil},
+	{"go elsewhere", "scheduled", "ddata/a.go", "package ddata\nfunc f() { go f() }", nil},
 	{"go", "purity", "crdt/a.go", "package crdt\nfunc f() { go f() }", []string{"crdt/a.go:2: purity: go statement"}},
 	{"channel", "purity", "crdt/a.go", "package crdt\nfunc f(c chan int) {\nc <- 1\n<-c\nselect {}\n}",
 		[]string{":2: purity: channel", ":3: purity: send", ":4: purity: receive", ":5: purity: select"}},
