@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -139,6 +140,7 @@ func (d *disk) crash() {
 	d.noPower = false
 	if cut && d.kept != nil {
 		d.w.counts.Lies++
+		d.keepRecord()
 		d.mount(d.kept)
 		d.lost(lied)
 		return
@@ -154,6 +156,25 @@ func (d *disk) crash() {
 		d.w.counts.Tears++
 	}
 	d.mount(d.env.CrashWriting(written, rows))
+}
+
+// keepRecord has the disk keep the membership's record, of which it does not lie. No rule stands
+// against a cluster that is founded anew by one disk that has forgotten its last founding.
+func (d *disk) keepRecord() {
+	var rows []durable.Row
+	err := d.table(memberTable).Load(func(r durable.Row) error {
+		rows = append(rows, durable.Row{Key: slices.Clone(r.Key), Value: slices.Clone(r.Value)})
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	t, err := d.kept.Table(memberTable)
+	if err != nil {
+		panic(err)
+	}
+	t.Commit(rows, func(error) {})
+	d.kept.Flush()
 }
 
 // cutPower says that the incarnation, which ends now, ends by a cut of power.

@@ -16,9 +16,9 @@
 //   - disks forget what was not committed, or have committed some of it when a process ends; they
 //     are slow, stall, fail commits, all of them or those to one table, and are full for a while:
 //     then not even the membership's record is written; at a start some cannot be read for a while.
-//     In some worlds one disk lies: when its power is cut, it goes back to an earlier moment. It
-//     may also tear the batch that it writes then. A start must refuse that, and an operator empties
-//     the disk;
+//     In some worlds one disk lies: when its power is cut, its rows go back to an earlier moment
+//     (the membership's record does not). It may also tear the batch that it writes then. A start
+//     must refuse that, and an operator empties the disk;
 //   - views lag: in two of three worlds what was committed comes late on single links, and so do
 //     the data lanes and what sharding says (lag.go); in a sixth of the worlds of plain chaos that
 //     is the scenario, under a load whose order is judged;
