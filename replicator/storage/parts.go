@@ -26,6 +26,8 @@ type parts struct {
 	marks                int         // rows with names
 	counts               Counts      // of the rows, until all is written
 	sum                  crdt.Digest // of the rows that count, before the commit
+
+	under map[crdt.Dot]crdt.Digest // of rows on disk that a put replaces; it does not change
 }
 
 // itemCost is what an item's row costs beside key, path and payload, more or less.
@@ -36,7 +38,7 @@ func Cost(it *crdt.Item) int { return itemCost + len(it.Key) + len(it.Path) + le
 
 // large reports whether a batch has to be cut.
 func (d *Writer) large(b *batch) bool {
-	if len(b.put)+len(b.drop) > d.limits.RowsMax {
+	if len(b.put)+len(b.gone) > d.limits.RowsMax {
 		return true
 	}
 	bytes := 0
@@ -46,14 +48,21 @@ func (d *Writer) large(b *batch) bool {
 	return bytes > d.limits.BytesMax && len(b.put) > 1
 }
 
-// cut makes a batch go in parts.
+// cut makes a batch go in parts. A row that a union has brought back is put over the old one.
 func (d *Writer) cut(b *batch) {
-	put := b.place
-	b.drop = slices.DeleteFunc(b.drop, func(dot crdt.Dot) bool { // a union has brought it back
-		_, again := put[dot]
-		return again
-	})
-	b.parts = &parts{counts: Covered, sum: d.digest}
+	p := &parts{counts: Covered, sum: d.digest}
+	b.drop = b.drop[:0]
+	for _, old := range b.gone {
+		if _, again := b.place[old.Dot]; !again {
+			b.drop = append(b.drop, old.Dot)
+			continue
+		}
+		if p.under == nil {
+			p.under = map[crdt.Dot]crdt.Digest{}
+		}
+		p.under[old.Dot] = d.sum(old)
+	}
+	b.parts = p
 }
 
 // resume goes on where a crash has cut a batch: what does not count is dropped.
@@ -93,7 +102,7 @@ func (d *Writer) part(b *batch) Batch {
 	case p.put < len(b.put) || p.marks == 0 && n+len(b.drop) > most:
 		for _, it := range out.Put {
 			if d.clock.Has(it.Dot) {
-				p.sum = p.sum.Plus(d.sum(it))
+				p.sum = p.sum.Plus(d.sum(it)).Minus(p.under[it.Dot])
 			}
 		}
 		out.Clock, out.Digest, out.Counts = d.clock, p.sum, Covered

@@ -66,9 +66,10 @@ type batch struct {
 	dirty bool             // there is something to write, if only the clock
 	put   []*crdt.Item     // nil: dropped again before it was written
 	place map[crdt.Dot]int // of an item in put
-	drop  []crdt.Dot       // rows of earlier batches
+	gone  []*crdt.Item     // what rows of earlier batches hold, to be dropped
 
 	// Set when it goes out.
+	drop   []crdt.Dot // the rows of gone
 	clock  *crdt.Clock
 	digest crdt.Digest
 	own    uint64 // last own event that fails when it does
@@ -88,23 +89,23 @@ func (b *batch) fold(put, dropped []*crdt.Item) {
 		b.put = append(b.put, it)
 	}
 	for _, it := range dropped {
-		b.dropRow(it.Dot)
+		b.dropRow(it)
 	}
 }
 
-func (b *batch) dropRow(d crdt.Dot) {
-	if i, ok := b.place[d]; ok {
+func (b *batch) dropRow(it *crdt.Item) {
+	if i, ok := b.place[it.Dot]; ok {
 		b.put[i] = nil
-		delete(b.place, d)
+		delete(b.place, it.Dot)
 		return
 	}
-	b.drop = append(b.drop, d)
+	b.gone = append(b.gone, it)
 }
 
 // follow adds a later batch to a failed one, which stays its prefix (R3).
 func (b *batch) follow(next *batch) {
-	for _, d := range next.drop {
-		b.dropRow(d)
+	for _, it := range next.gone {
+		b.dropRow(it)
 	}
 	put := slices.DeleteFunc(next.put, func(it *crdt.Item) bool { return it == nil })
 	b.fold(put, nil)
@@ -144,6 +145,9 @@ func (d *Writer) begin(now time.Time, st State) {
 	b := d.next
 	d.next = batch{}
 	b.put = slices.DeleteFunc(b.put, func(it *crdt.Item) bool { return it == nil })
+	for _, it := range b.gone {
+		b.drop = append(b.drop, it.Dot)
+	}
 	if d.large(&b) {
 		d.cut(&b)
 	}
@@ -189,7 +193,7 @@ func (d *Writer) answered(id uint64) *batch {
 
 // keep makes a failed batch the prefix of the next one, which waits a while.
 func (d *Writer) keep(now time.Time, b *batch) {
-	kept := batch{dirty: true, drop: slices.Clone(b.drop), place: make(map[crdt.Dot]int, len(b.put))}
+	kept := batch{dirty: true, gone: slices.Clone(b.gone), place: make(map[crdt.Dot]int, len(b.put))}
 	kept.put = slices.Clone(b.put)
 	for i, it := range kept.put {
 		kept.place[it.Dot] = i
