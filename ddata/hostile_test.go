@@ -55,7 +55,7 @@ func TestHostilePeer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	v := target.View()
 	real := [][]byte{ // messages that are well formed, and lies
-		message.Append(nil, bootstrap.Lock{View: v}), message.Append(nil, message.Commit{View: v}),
+		message.Append(nil, bootstrap.Locked{View: v}), message.Append(nil, message.Commit{View: v}),
 		message.Append(nil, message.Heartbeat{Epoch: v.Epoch + 1}),
 		message.Append(nil, bootstrap.Refuse{Reason: bootstrap.ReasonGone, Text: "gone"}),
 	}

@@ -59,7 +59,7 @@ func TestPausedFoundersGoOn(t *testing.T) {
 	}
 	proposer := slices.MinFunc(w.nodes, func(a, b *node) int { return cmp.Compare(a.uid, b.uid) })
 	w.filter = func(from, _ *node, msg message.Message) bool {
-		_, lock := msg.(bootstrap.Lock)
+		_, lock := msg.(bootstrap.Locked)
 		return !lock || from == proposer
 	}
 	locked := func() bool {

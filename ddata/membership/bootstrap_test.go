@@ -469,7 +469,7 @@ func TestFounderDiesBeforeLocking(t *testing.T) {
 		}
 	}
 	w.filter = func(_, to *node, msg message.Message) bool {
-		if _, lock := msg.(bootstrap.Lock); lock && to == victim && victim.alive {
+		if _, lock := msg.(bootstrap.Locked); lock && to == victim && victim.alive {
 			victim.crash()
 		}
 		return true

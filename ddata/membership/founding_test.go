@@ -63,7 +63,7 @@ func TestLockedNodesSayForWhom(t *testing.T) {
 	slices.SortFunc(ns, func(a, b *node) int { return int(int64(a.uid) - int64(b.uid)) })
 	dies := ns[2]
 	w.filter = func(_, to *node, msg message.Message) bool {
-		if _, lock := msg.(bootstrap.Lock); lock && to == dies && dies.alive {
+		if _, lock := msg.(bootstrap.Locked); lock && to == dies && dies.alive {
 			dies.crash()
 		}
 		return to.alive

@@ -106,7 +106,7 @@ func (g *gate) close() {
 // onLock tells a node that has locked itself what has become of that founding. If the cluster has
 // gone on without it, because it was founded anew or has dropped it, it has to start again as
 // another.
-func (g *gate) onLock(r Receive, l bootstrap.Lock) {
+func (g *gate) onLock(r Receive, l bootstrap.Locked) {
 	v := g.in.view
 	switch {
 	case v.Has(r.From):

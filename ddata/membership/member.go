@@ -107,7 +107,7 @@ func (m *member) onReceive(r Receive) {
 		m.gate.onProbe(r, msg, m.ballots.leads, m.ending.parting.Begun())
 	case bootstrap.JoinReply, bootstrap.Refuse:
 		m.stats.DroppedStale++
-	case bootstrap.Lock:
+	case bootstrap.Locked:
 		m.gate.onLock(r, msg)
 	case message.Heartbeat:
 		m.onHeartbeat(r, msg)

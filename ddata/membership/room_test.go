@@ -131,7 +131,7 @@ func TestALegalViewFits(t *testing.T) {
 			}
 			ballot := paxos.Ballot{Round: math.MaxUint64, UID: math.MaxUint64}
 			for _, msg := range []message.Message{
-				message.Commit{View: v}, bootstrap.Lock{View: v}, probe, message.Accept{
+				message.Commit{View: v}, bootstrap.Locked{View: v}, probe, message.Accept{
 					Cluster: v.Cluster, Epoch: v.Epoch, Ballot: ballot, Proposal: p,
 				},
 				message.Prepared{

@@ -64,7 +64,7 @@ func (m *Machine) onReceiveSeeking(r Receive) {
 			return
 		}
 		m.seeker.OnProbe(m.now, msg)
-	case bootstrap.JoinReply, bootstrap.Refuse, bootstrap.Lock:
+	case bootstrap.JoinReply, bootstrap.Refuse, bootstrap.Locked:
 		m.seeker.Receive(m.now, r.From, r.FromAddr, r.Msg)
 	case message.Commit:
 		m.seeker.OnFirstView(m.now, msg.View)

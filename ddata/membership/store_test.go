@@ -90,7 +90,7 @@ func TestNothingIsSaidBeforeItIsStored(t *testing.T) {
 		}
 		for _, e := range fx.Send {
 			switch e.Msg.(type) {
-			case bootstrap.Lock, message.Accepted:
+			case bootstrap.Locked, message.Accepted:
 				if writing[n] {
 					t.Errorf("%v: %v says %v while its record is being written", w.now, n, e.Msg)
 				}

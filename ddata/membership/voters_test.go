@@ -172,7 +172,7 @@ func TestLateFoundersFound(t *testing.T) {
 	var first *node // the node that has heard first that all are locked
 	w.filter = func(from, to *node, msg message.Message) bool {
 		switch m := msg.(type) {
-		case bootstrap.Lock:
+		case bootstrap.Locked:
 			for _, n := range w.living() {
 				if n.m.View() != nil {
 					first = n

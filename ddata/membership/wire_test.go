@@ -49,7 +49,7 @@ func sampleMessages() []message.Message {
 		},
 		bootstrap.JoinReply{Cluster: 7, Epoch: 3, Contacts: []bootstrap.Contact{{UID: 1, Addr: "a:1"}}, Closing: true},
 		bootstrap.Refuse{To: 4, Reason: bootstrap.ReasonConfig, Text: "why"},
-		bootstrap.Lock{View: v},
+		bootstrap.Locked{View: v},
 		message.Heartbeat{
 			Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: report.Frozen | report.Stopped,
 			Settled: 2, Downs: []view.UID{3},

@@ -23,6 +23,8 @@ type term struct {
 var terms = []term{
 	{"Permit", "ddata/runloop", "the right of one message to wait in front of a loop"},
 	{"JoinReply", "ddata/membership/bootstrap", "the answer of a member to a node that looks for a cluster"},
+	{"Locked", "ddata/membership/bootstrap", "the word of a founder that it has locked itself to a founding view"},
+	{"Lock", "ddata/locks", "a lock outside of the cluster, which one holder has at a time"},
 	{"View", "ddata/membership/view",
 		"one link of the chain of memberships; the replicator has its part of it as View too"},
 	{"FetchItems", "replicator/wire", "the question of a repair for the items among some dots"},

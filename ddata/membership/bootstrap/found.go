@@ -181,13 +181,13 @@ func (s *Seeker) sendLock() {
 	}
 	for _, o := range s.locking.view.Members {
 		if o.UID != s.cfg.Self.UID {
-			s.out.send(o.UID, o.Addr, Lock{View: s.locking.view})
+			s.out.send(o.UID, o.Addr, Locked{View: s.locking.view})
 		}
 	}
 }
 
 // onLock takes another founder's lock, and locks this node to the same view if it may.
-func (s *Seeker) onLock(now time.Time, from view.UID, l Lock) {
+func (s *Seeker) onLock(now time.Time, from view.UID, l Locked) {
 	s.enter(now)
 	if !l.View.Founded || !l.View.Has(from) || !l.View.Has(s.cfg.Self.UID) {
 		s.out.Dropped.Bad++

@@ -73,9 +73,9 @@ type Refuse struct {
 	Text    string
 }
 
-// Lock says that its sender has locked itself to this founding view. When all members of the view
+// Locked says that its sender has locked itself to this founding view. When all members of the view
 // have said so, it is installed.
-type Lock struct {
+type Locked struct {
 	_    struct{} `cbor:",toarray"`
 	View *view.View
 }
@@ -118,4 +118,4 @@ func (h JoinReply) String() string {
 func (r Refuse) String() string { return fmt.Sprintf("refuse: %s (%v)", r.Text, r.Reason) }
 
 // String prints the message.
-func (l Lock) String() string { return fmt.Sprintf("lock %v", l.View) }
+func (l Locked) String() string { return fmt.Sprintf("lock %v", l.View) }

@@ -91,14 +91,14 @@ func (s *Seeker) Awake(gap time.Duration) {
 	s.locking.at = s.locking.at.Add(gap)
 }
 
-// Receive takes what a node at an address says: a JoinReply, a Refuse or a Lock.
+// Receive takes what a node at an address says: a JoinReply, a Refuse or a Locked.
 func (s *Seeker) Receive(now time.Time, from view.UID, addr string, msg fmt.Stringer) {
 	switch msg := msg.(type) {
 	case JoinReply:
 		s.onJoinReply(now, addr, msg)
 	case Refuse:
 		s.onRefuse(now, addr, msg)
-	case Lock:
+	case Locked:
 		s.onLock(now, from, msg)
 	}
 }

@@ -56,7 +56,7 @@ func TestTwoFound(t *testing.T) {
 			switch msg := e.Msg.(type) {
 			case Probe:
 				ss[j].OnProbe(now, msg)
-			case Lock:
+			case Locked:
 				ss[j].onLock(now, ss[i].cfg.Self.UID, msg)
 			}
 			take(j)

@@ -82,7 +82,7 @@ func kindOf(m Message) kind {
 		return kindJoinReply
 	case bootstrap.Refuse:
 		return kindRefuse
-	case bootstrap.Lock:
+	case bootstrap.Locked:
 		return kindLock
 	case Heartbeat:
 		return kindHeartbeat
@@ -117,7 +117,7 @@ func decodeKind(k kind, b []byte) (Message, error) {
 	case kindRefuse:
 		return decodeAs[bootstrap.Refuse](b)
 	case kindLock:
-		return decodeAs[bootstrap.Lock](b)
+		return decodeAs[bootstrap.Locked](b)
 	case kindHeartbeat:
 		return decodeAs[Heartbeat](b)
 	case kindGrant:
@@ -164,7 +164,7 @@ func checkMessage(m Message) error {
 		if len(m.Text) > bootstrap.ReasonMax || len(m.At) > view.AddrMax {
 			return errors.New("refusal above limits")
 		}
-	case bootstrap.Lock:
+	case bootstrap.Locked:
 		return m.View.Check()
 	case Commit:
 		return m.View.Check()
