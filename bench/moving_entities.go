@@ -75,8 +75,9 @@ func newWanderers() *movingEntities {
 // start starts the type on a node; the last one hosts nothing.
 func (w *movingEntities) start(n *ddata.Node, node int) (*sharding.Region[Message], error) {
 	t := sharding.EntityType[Message]{
-		Name: "Wanderer", Role: role, Shards: moveShards, Strategy: allocation.External{},
-		Messages: sharding.CBOR[Message](Numbered{}, Query{}),
+		Name: "Wanderer", Role: role, Shards: moveShards,
+		Allocation: sharding.Allocation{Strategy: allocation.External{}},
+		Messages:   sharding.CBOR[Message](Numbered{}, Query{}),
 		New: func(c *sharding.Context[Message]) sharding.Entity[Message] {
 			return &movingEntity{w: w, shard: &w.shards[c.Shard()], id: c.ID(), node: node}
 		},

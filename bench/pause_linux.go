@@ -144,7 +144,7 @@ func pauseChild(self int, addrs []string) error {
 	}
 	defer p.n.Close()
 	p.region, err = sharding.Start(p.n, sharding.EntityType[Message]{
-		Name: "Paused", Role: role, Shards: 30, MinRegions: len(addrs),
+		Name: "Paused", Role: role, Shards: 30, Coordination: sharding.Coordination{MinRegions: len(addrs)},
 		Messages: sharding.CBOR[Message](Note{}, Query{}),
 		New: func(c *sharding.Context[Message]) sharding.Entity[Message] {
 			p.mu.Lock()

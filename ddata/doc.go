@@ -191,8 +191,8 @@
 //	secondaries 10, resend at timeout/5   R.RetryInterval              250 ms (Local: 50 ms), then all are asked
 //	majority-min-cap, write-majority-plus, read-majority-plus   WriteMajorityPlus(k, atLeast), ReadMajorityPlus(k, atLeast), per call
 //	unexpected-ask-timeout                RequestTimeout               5 s, or the deadline of ctx
-//	waiting-for-state, updating-state     sharding.EntityType.State   ReadTimeout 2 s, WriteTimeout 5 s; then it tries again
-//	sharding's own replicator             the Replicator of the entities' role; sharding.EntityType.State has the levels
+//	waiting-for-state, updating-state     sharding.EntityType.Quorums   ReadTimeout 2 s, WriteTimeout 5 s; then it tries again
+//	sharding's own replicator             the Replicator of the entities' role; sharding.EntityType.Quorums has the levels
 //	receptionist's replicator             none: there is no receptionist; crdt.NodeSet and crdt.NodeMap hold what lives with a node
 //
 // Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4

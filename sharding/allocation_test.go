@@ -31,7 +31,7 @@ func idIn(shard, shards int) string {
 func TestExternalClient(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.Shards, typ.Strategy, typ.RebalanceInterval = 4, allocation.External{}, time.Second
+		typ.Shards, typ.Allocation.Strategy, typ.Rebalance.Interval = 4, allocation.External{}, time.Second
 		a, b := w.join("backend"), w.join("backend")
 		ra := start(a, typ)
 		start(b, typ)
@@ -91,7 +91,7 @@ func TestExternalClient(t *testing.T) {
 func TestExternalClientTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.Strategy = allocation.External{}
+		typ.Allocation.Strategy = allocation.External{}
 		g := start(w.join("backend"), typ)
 		w.install()
 		client, err := g.External()
@@ -115,7 +115,7 @@ func TestExternalClientTimeout(t *testing.T) {
 func TestLoadsAreMeasured(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.Shards, typ.Strategy, typ.RebalanceInterval = 8,
+		typ.Shards, typ.Allocation.Strategy, typ.Rebalance.Interval = 8,
 			allocation.LoadAware{LoadHalfLife: time.Second}, 2*time.Second
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], m message_) error {
@@ -193,7 +193,7 @@ func TestCustomStrategy(t *testing.T) {
 				}
 				var alarms atomic.Int64
 				typ := cartType(&cartLog{})
-				typ.Strategy, typ.StrategyTimeout, typ.RebalanceInterval = s, 3*time.Second, -1
+				typ.Allocation.Strategy, typ.Allocation.StrategyTimeout, typ.Rebalance.Interval = s, 3*time.Second, -1
 				typ.OnEvent = func(e protocol.Event) {
 					if e.Kind == protocol.StrategyFailed || e.Kind == protocol.StrategyStuck {
 						alarms.Add(1)
@@ -224,20 +224,24 @@ func TestCustomStrategy(t *testing.T) {
 // are reported with the type.
 func TestAllocationSettings(t *testing.T) {
 	typ := cartType(&cartLog{})
-	typ.Strategy, typ.StrategyTimeout, typ.RebalanceInterval, typ.RebalanceDelay = allocation.Threshold{}, 1, 2, 3
-	typ.RebalanceMixedVersions, typ.RebalanceUnreachable, typ.RebalanceJoining, typ.MinRegions = true, true, true, 4
-	c := machineConfig(fakePorts(1, noNet{}, &fakeLease{}), typ)
-	if c.Strategy != (allocation.Threshold{}) || c.StrategyTimeout != 1 || c.RebalanceInterval != 2 ||
-		c.RebalanceDelay != 3 ||
-		!c.RebalanceMixedVersions || !c.RebalanceUnreachable || !c.RebalanceJoining || c.MinRegions != 4 {
+	typ.Allocation = Allocation{Strategy: allocation.Threshold{}, StrategyTimeout: 1}
+	typ.Rebalance.Interval, typ.Rebalance.Delay = 2, 3
+	typ.Rebalance.MixedVersions, typ.Rebalance.Unreachable, typ.Rebalance.Joining, typ.Coordination.MinRegions = true,
+		true, true, 4
+	c := typ.machines(fakePorts(1, noNet{}, &fakeLease{}))
+	if c.Allocation.Strategy != (allocation.Threshold{}) || c.Allocation.StrategyTimeout != 1 ||
+		c.Rebalance.Interval != 2 ||
+		c.Rebalance.Delay != 3 ||
+		!c.Rebalance.MixedVersions || !c.Rebalance.Unreachable || !c.Rebalance.Joining ||
+		c.Coordination.MinRegions != 4 {
 		t.Errorf("%+v", c)
 	}
 	for want, change := range map[string]func(*EntityType[message_]){
 		"RebalanceAbsoluteLimit -1": func(t *EntityType[message_]) {
-			t.Strategy = allocation.LeastShard{RebalanceAbsoluteLimit: -1}
+			t.Allocation.Strategy = allocation.LeastShard{RebalanceAbsoluteLimit: -1}
 		},
-		"StrategyTimeout": func(t *EntityType[message_]) { t.StrategyTimeout = -1 },
-		"RebalanceDelay":  func(t *EntityType[message_]) { t.RebalanceDelay = -1 },
+		"Allocation.StrategyTimeout": func(t *EntityType[message_]) { t.Allocation.StrategyTimeout = -1 },
+		"Rebalance.Delay":            func(t *EntityType[message_]) { t.Rebalance.Delay = -1 },
 	} {
 		typ := cartType(&cartLog{})
 		change(&typ)

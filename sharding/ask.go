@@ -9,8 +9,8 @@ import (
 )
 
 // Ask sends a request to an entity and waits for its reply, until ctx ends or, if it has no
-// deadline, for EntityType.AskTimeout. The reply's type follows from the request's. req must be an
-// M; the compiler cannot see that, so it is an error.
+// deadline, for EntityType.Timeouts.Ask. The reply's type follows from the request's. req must be
+// an M; the compiler cannot see that, so it is an error.
 //
 // A handler that asks its own entity, or one that waits for it, waits for itself until the time is
 // over.

@@ -49,7 +49,7 @@ func TestShutdownOfTheCluster(t *testing.T) {
 				logs, regions := make([]cartLog, 3), make([]*Region[message_], 3)
 				for i, n := range nodes {
 					typ := cartType(&logs[i])
-					typ.Shards, typ.RememberEntities, typ.MinRegions = 100, true, 3
+					typ.Shards, typ.Remember.Entities, typ.Coordination.MinRegions = 100, true, 3
 					typ.OnEvent = func(e protocol.Event) {
 						if e.Kind == protocol.ShardMoved {
 							moves.Add(1)

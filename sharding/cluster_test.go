@@ -150,7 +150,7 @@ func TestRememberedEntities(t *testing.T) {
 		for i := range 3 {
 			n := w.join("backend")
 			typ := cartType(logs[i])
-			typ.RememberEntities = true
+			typ.Remember.Entities = true
 			nodes = append(nodes, n)
 			regions = append(regions, start(n, typ))
 		}

@@ -85,8 +85,8 @@ func TestCodecFaults(t *testing.T) {
 }
 
 func TestValidateReportsAllFaults(t *testing.T) {
-	err := EntityType[message_]{Name: "a/b", Shards: -1, StateStoreMode: 7, MailboxMax: -1}.Validate()
-	for _, want := range []string{"contains '/'", "Role", "Shards", "StateStoreMode 7", "Messages", "MailboxMax"} {
+	err := EntityType[message_]{Name: "a/b", Shards: -1, Limits: Limits{MailboxMax: -1}}.Validate()
+	for _, want := range []string{"contains '/'", "Role", "Shards", "Messages", "MailboxMax"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)
 		}

@@ -93,7 +93,7 @@ func (c *Context[M]) Fail(cause error) error {
 // once, also after the handler has returned, and after the entity has stopped or its shard has
 // moved in order. An entity that ends does not answer for it.
 //
-// A node that leaves waits for the answer, but not longer than EntityType.AskTimeout after the
+// A node that leaves waits for the answer, but not longer than EntityType.Timeouts.Ask after the
 // question was taken: then its asker gets ErrNodeGone.
 //
 // A region keeps 65,536 such questions. One more takes the place of the oldest, if that is older

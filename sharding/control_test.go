@@ -75,7 +75,7 @@ func TestStartEntityWhileTheShardMoves(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a, b := w.join("backend"), w.join("backend")
 		typ := cartType(&cartLog{})
-		typ.Shards, typ.RememberEntities = 1, true
+		typ.Shards, typ.Remember.Entities = 1, true
 		ra := start(a, typ)
 		w.install()
 		start(b, typ)

@@ -36,10 +36,10 @@
 //     before, waits for the shard's next home: questions to it end with the answer from there.
 //   - A node that leaves in order answers for every message that it has taken. Messages in its
 //     mailboxes are handled, or go to the next home; questions that handlers have taken by
-//     Context.Responder are answered first, for at most AskTimeout; and it says that it has stopped
-//     when the others have received all answers. What came to it afterwards it passes on; what it
-//     has not taken is sent to the next home. So a question under way when a node leaves does not
-//     fail because of it, and what was handled is not reported as lost. The others must be
+//     Context.Responder are answered first, for at most Timeouts.Ask; and it says that it has
+//     stopped when the others have received all answers. What came to it afterwards it passes on;
+//     what it has not taken is sent to the next home. So a question under way when a node leaves
+//     does not fail because of it, and what was handled is not reported as lost. The others must be
 //     reachable for that.
 //   - A reply is never given to another question, and none that arrives in time is discarded,
 //     however many callers there are.
@@ -69,18 +69,18 @@
 // messages that other nodes have sent. These bytes are bounded for a region and for the node, too.
 // Tell from outside waits for room until its context ends. Tell inside a handler never waits,
 // because two entities that wait for each other would never stop. A handler that does not return is
-// reported after HandlerSlowAfter, with its entity and its stack. The errors of Ask and Leave,
+// reported after Timeouts.HandlerSlow, with its entity and its stack. The errors of Ask and Leave,
 // which wait for it, name it.
 //
 // # Homes
 //
-// EntityType.Strategy, one of package allocation or the user's own, says which region is the home
-// of a shard, and which shards move when the coordinator looks at the balance. It looks every
-// RebalanceInterval, if no member is joining or unreachable, all run one app version, and they have
-// been the same for RebalanceDelay; a shard that has lost its home gets another at once whatever
-// the gates say. With a strategy that looks at loads, each shard counts its messages and the time
-// of its handlers, once per turn of a worker, and the regions report them. ExternalClient says
-// where shards shall live to types whose strategy is allocation.External.
+// EntityType.Allocation.Strategy, one of package allocation or the user's own, says which region is
+// the home of a shard, and which shards move when the coordinator looks at the balance. It looks
+// every Rebalance.Interval, if no member is joining or unreachable, all run one app version, and
+// they have been the same for Rebalance.Delay; a shard that has lost its home gets another at once
+// whatever the gates say. With a strategy that looks at loads, each shard counts its messages and
+// the time of its handlers, once per turn of a worker, and the regions report them. ExternalClient
+// says where shards shall live to types whose strategy is allocation.External.
 //
 // # Shutting down
 //
@@ -94,19 +94,19 @@
 //
 // # Leases
 //
-// The guarantees above stand on the views of the membership. EntityType.Lease adds a guard outside
-// of it: each shard takes a lease in that store before it starts, and entities act only while it is
-// held, as they do under the node's. A shard whose lease another holds waits, and its messages wait
-// in the region's bounded buffer. A caller that asks meanwhile is told which lease it is and what
-// holds it. A hand-off does not wait for it. A lost lease stops the shard at once. What its
-// mailboxes held is dropped with DropLeaseLost. The shard starts anew, here or elsewhere, when the
-// lease can be had. The lease is given back when the last entity has stopped and the last id is
+// The guarantees above stand on the views of the membership. EntityType.Leases.Shards adds a guard
+// outside of it: each shard takes a lease in that store before it starts, and entities act only
+// while it is held, as they do under the node's. A shard whose lease another holds waits, and its
+// messages wait in the region's bounded buffer. A caller that asks meanwhile is told which lease it
+// is and what holds it. A hand-off does not wait for it. A lost lease stops the shard at once. What
+// its mailboxes held is dropped with DropLeaseLost. The shard starts anew, here or elsewhere, when
+// the lease can be had. The lease is given back when the last entity has stopped and the last id is
 // written, and after a stop by force not before the last handler has returned. A node that cannot
-// use the store, or has lost a lease, gets no shards for twelve LeaseRetryIntervals while another
-// can take them. It hands over those that wait there for leases. If no node can use the store, all
-// shards wait where they are, except one now and then that tries elsewhere.
-// EntityType.CoordinatorLease does the same for the type's coordinator. It is given back before the
-// node says that it has left. Leases are named shard/CLUSTER/TYPE/NUMBER and
+// use the store, or has lost a lease, gets no shards for twelve times Leases.RetryInterval while
+// another can take them. It hands over those that wait there for leases. If no node can use the
+// store, all shards wait where they are, except one now and then that tries elsewhere.
+// EntityType.Leases.Coordinator does the same for the type's coordinator. It is given back before
+// the node says that it has left. Leases are named shard/CLUSTER/TYPE/NUMBER and
 // coordinator/CLUSTER/TYPE. In a name above locks.NameMax bytes the part before the number is cut,
 // and ends with "…" and a hash of the whole. The owner is "UID of ADDRESS". Stores are asked on
 // goroutines of their own, for at most 5 s at a time.
@@ -128,22 +128,22 @@
 //
 // # Remembered entities
 //
-// With EntityType.RememberEntities the ids of entities that were started and not passivated are
-// kept, one set per shard, in the durable space of the role, or in a RememberStore. An entity
+// With EntityType.Remember.Entities the ids of entities that were started and not passivated are
+// kept, one set per shard, in the durable space of the role, or in a Remember.Store. An entity
 // starts when its id is written, to a majority. Writes of a shard travel together, and cost as much
 // as what they change, however large the set is. Remembered entities are started again wherever
-// their shard goes, after a restart of all nodes too, all at once or as EntityType.Recovery says.
-// One that ended without being passivated is started after EntityRestartBackoff. Either is started
-// at once when a message comes. If ids cannot be written, messages wait in the mailbox, and the
-// shard tries again and again. An alarm says so (protocol.RememberFailed), and a caller that asks
-// in vain gets ErrRemembering with the cause. Shards and Hash may change while all nodes are
-// stopped: entities then move to their shards.
+// their shard goes, after a restart of all nodes too, all at once or as
+// EntityType.Remember.Recovery says. One that ended without being passivated is started after
+// Remember.RestartBackoff. Either is started at once when a message comes. If ids cannot be
+// written, messages wait in the mailbox, and the shard tries again and again. An alarm says so
+// (protocol.RememberFailed), and a caller that asks in vain gets ErrRemembering with the cause.
+// Shards and Hash may change while all nodes are stopped: entities then move to their shards.
 //
 // # Entry
 //
 // Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never
 // hosts. Lookup and Types find what was started. Ids go to shards by EntityType.Hash: xxHash, or
-// the murmur2 of Kafka's partitioner. Hash, Shards, RememberEntities and the IDs of the stores of
+// the murmur2 of Kafka's partitioner. Hash, Shards, Remember.Entities and the IDs of the stores of
 // leases are compared when a node joins the type. The coordinator refuses a node that has others.
 // Both tell a protocol.TypeMismatch with both values, and a caller that asks there is told. An
 // Extractor takes values that name their entity themselves; it keeps nothing between two of them.
@@ -173,12 +173,12 @@
 // # Inspection
 //
 // Any region, proxies too, asks others what runs there, past the machines and bounded by
-// EntityType.QueryTimeout and the context. State asks one region, with the ids of active entities:
-// 1 MiB of them and a mark if there are more. ClusterStats and TotalActive ask the cluster.
-// CurrentRegions asks every member of the view that has the role, and names each that did not
-// answer. Where asks for an entity, without starting it. Stats counts what is here. Events go to
-// ddata.Config.EventListener and the log as Event. A type that no coordinator has ever registered
-// keeps ddata.Node.Health from being ready; Health says which types count.
+// EntityType.Timeouts.Query and the context. State asks one region, with the ids of active
+// entities: 1 MiB of them and a mark if there are more. ClusterStats and TotalActive ask the
+// cluster. CurrentRegions asks every member of the view that has the role, and names each that did
+// not answer. Where asks for an entity, without starting it. Stats counts what is here. Events go
+// to ddata.Config.EventListener and the log as Event. A type that no coordinator has ever
+// registered keeps ddata.Node.Health from being ready; Health says which types count.
 //
 // # Metrics
 //
@@ -194,10 +194,10 @@
 //	coterie_sharding_shards_awaiting_lease{type}      gauge: of the shards, those that wait for a lease
 //	coterie_sharding_mailbox_bytes{type}              gauge: bytes of other nodes' messages in mailboxes
 //	coterie_sharding_buffered_messages{type}          gauge: messages that wait for a home
-//	coterie_sharding_buffered_bytes{type}             gauge: what they take of BufferBytes
+//	coterie_sharding_buffered_bytes{type}             gauge: what they take of Limits.BufferBytes
 //	coterie_sharding_queued_entities{type}            gauge: entities with messages that wait for a worker
 //	coterie_sharding_workers{type}                    gauge: goroutines that run handlers or are ready to
-//	coterie_sharding_slow_handlers{type}              gauge: handlers that run for longer than HandlerSlowAfter
+//	coterie_sharding_slow_handlers{type}              gauge: handlers that run for longer than Timeouts.HandlerSlow
 //	coterie_sharding_asks{type}                       gauge: questions under way from here
 //	coterie_sharding_registered{type}                 gauge: 1 while the region is registered with the coordinator
 //	coterie_sharding_coordinating{type}               gauge: 1 while the type's coordinator acts on this node
@@ -225,9 +225,9 @@
 //
 //	guardian-name                            none                                  nothing is addressed by a path
 //	role                                     EntityType.Role                       required
-//	remember-entities                        EntityType.RememberEntities           off
-//	remember-entities-store                  EntityType.RememberStore              the role's durable data: a key per shard, of any size
-//	remember-entities-custom-store           EntityType.RememberStore              none
+//	remember-entities                        EntityType.Remember.Entities           off
+//	remember-entities-store                  EntityType.Remember.Store              the role's durable data: a key per shard, of any size
+//	remember-entities-custom-store           EntityType.Remember.Store              none
 //	passivate-idle-entity-after              passivation.Strategy.IdleTimeout      2 min
 //	passivation.strategy                     EntityType.Passivation                idle; passivation.Strategy.None: off
 //	default-idle-strategy.idle-entity.timeout, interval   passivation.Strategy.IdleTimeout, passivation.Strategy.IdleInterval   2 min, half of it
@@ -251,42 +251,42 @@
 //	frequency-sketch.width-multiplier        passivation.Strategy.Admission.Sketch.WidthMultiplier   4
 //	frequency-sketch.reset-multiplier        passivation.Strategy.Admission.Sketch.ResetMultiplier   10
 //	passivation.stop-timeout                 passivation.Strategy.StopTimeout      10 s
-//	coordinator-failure-backoff              none                                  a coordinator does not crash; what failed is repeated each RetryInterval
-//	retry-interval                           EntityType.RetryInterval              2 s; the first after an eighth
-//	buffer-size                              EntityType.BufferMax, EntityType.BufferBytes   100000, 64 MiB; any from 1
-//	buffer-size, of entities                 EntityType.MailboxMax, EntityType.MailboxBytes, EntityType.RegionBytes   100000 and 32 MiB for each entity, 256 MiB
-//	handoff-timeout                          EntityType.BeginTimeout, EntityType.HandOffTimeout   10 s, 60 s: a limit for each phase
-//	shard-start-timeout                      EntityType.RetryInterval              2 s (there: 10 s): the command is repeated
+//	coordinator-failure-backoff              none                                  a coordinator does not crash; what failed is repeated each Coordination.RetryInterval
+//	retry-interval                           EntityType.Coordination.RetryInterval              2 s; the first after an eighth
+//	buffer-size                              EntityType.Limits.BufferMax, EntityType.Limits.BufferBytes   100000, 64 MiB; any from 1
+//	buffer-size, of entities                 EntityType.Limits.MailboxMax, EntityType.Limits.MailboxBytes, EntityType.Limits.RegionBytes   100000 and 32 MiB for each entity, 256 MiB
+//	handoff-timeout                          EntityType.HandOff.BeginTimeout, EntityType.HandOff.FinishTimeout   10 s, 60 s: a limit for each phase
+//	shard-start-timeout                      EntityType.Coordination.RetryInterval              2 s (there: 10 s): the command is repeated
 //	shard-failure-backoff                    none                                  a shard does not fail: its reads and writes are repeated
-//	entity-restart-backoff                   EntityType.EntityRestartBackoff       10 s
-//	rebalance-interval                       EntityType.RebalanceInterval          10 s
+//	entity-restart-backoff                   EntityType.Remember.RestartBackoff       10 s
+//	rebalance-interval                       EntityType.Rebalance.Interval          10 s
 //	journal-plugin-id, snapshot-plugin-id    none                                  there is no journal
-//	state-store-mode                         EntityType.StateStoreMode             DData
+//	state-store-mode                         none                                  replicated data: there is no other
 //	snapshot-after, keep-nr-of-batches       none                                  there is no journal
 //	least-shard-allocation-strategy.rebalance-absolute-limit   allocation.LeastShard.RebalanceAbsoluteLimit   20 (there: 0, the algorithm of old)
 //	least-shard-allocation-strategy.rebalance-relative-limit   allocation.LeastShard.RebalanceRelativeLimit   0.1
 //	least-shard-allocation-strategy.rebalance-threshold        allocation.Threshold.RebalanceThreshold        1
 //	least-shard-allocation-strategy.max-simultaneous-rebalance   allocation.Threshold.MaxSimultaneousRebalance   3
 //	external-shard-allocation-strategy.client-timeout   none                       the context of the call; without a deadline ClientTimeout, 5 s
-//	waiting-for-state-timeout                EntityType.State.ReadTimeout          2 s
-//	updating-state-timeout                   EntityType.State.WriteTimeout         5 s
-//	shard-region-query-timeout               EntityType.QueryTimeout               3 s
-//	entity-recovery-strategy                 EntityType.Recovery                   protocol.RecoverAll
-//	entity-recovery-constant-rate-strategy.frequency, number-of-entities   EntityType.Recovery   100 ms, 5 in protocol.RecoverConstant
+//	waiting-for-state-timeout                EntityType.Quorums.ReadTimeout          2 s
+//	updating-state-timeout                   EntityType.Quorums.WriteTimeout         5 s
+//	shard-region-query-timeout               EntityType.Timeouts.Query               3 s
+//	entity-recovery-strategy                 EntityType.Remember.Recovery                   protocol.RecoverAll
+//	entity-recovery-constant-rate-strategy.frequency, number-of-entities   EntityType.Remember.Recovery   100 ms, 5 in protocol.RecoverConstant
 //	event-sourced-remember-entities-store.max-updates-per-write   none             a write takes 8192 ids
 //	coordinator-singleton.role, coordinator-singleton-role-override   EntityType.Role   the coordinator is on the oldest node of the role
 //	coordinator-singleton.singleton-name, hand-over-retry-interval, min-number-of-hand-over-retries   none   it asks what runs, whatever ran before it
-//	coordinator-singleton.use-lease          EntityType.CoordinatorLease           none; a locks.Store, not a name
-//	coordinator-state.write-majority-plus    EntityType.State.WritePlus            0 (there: 3); All
-//	coordinator-state.read-majority-plus     EntityType.State.ReadPlus             0 (there: 5); All
-//	use-dispatcher                           EntityType.Workers, EntityType.WorkersMax   GOMAXPROCS, 10000
-//	use-lease, lease-retry-interval          EntityType.Lease, EntityType.LeaseRetryInterval   none, 5 s; a locks.Store, not a name
+//	coordinator-singleton.use-lease          EntityType.Leases.Coordinator           none; a locks.Store, not a name
+//	coordinator-state.write-majority-plus    EntityType.Quorums.WritePlus            0 (there: 3); All
+//	coordinator-state.read-majority-plus     EntityType.Quorums.ReadPlus             0 (there: 5); All
+//	use-dispatcher                           EntityType.Limits.Workers, EntityType.Limits.WorkersMax   GOMAXPROCS, 10000
+//	use-lease, lease-retry-interval          EntityType.Leases.Shards, EntityType.Leases.RetryInterval   none, 5 s; a locks.Store, not a name
 //	verbose-debug-logging                    none                                  the log's level
 //	fail-on-invalid-entity-state-transition  none                                  tests check the invariants of the machines after each step
 //	healthcheck.names                        Health                                every type that was started; with names these, started or not
 //	healthcheck.timeout                      none                                  the check asks no node
 //	healthcheck.disabled-after               none                                  what was registered once stays so, and before that a node is not ready
-//	distributed-data.majority-min-cap        EntityType.State.AtLeast              0 (there: 5)
+//	distributed-data.majority-min-cap        EntityType.Quorums.AtLeast              0 (there: 5)
 //	distributed-data.durable.keys            ddata.Config.DurableKeys              the keys of remembered ids are durable whatever it lists, unless it is empty and not nil
 //	distributed-data.max-delta-elements      ddata.Config.Replication              bounded in bytes
 //	distributed-data.prefer-oldest           none                                  a write goes to all, and the first that answer count
@@ -302,13 +302,13 @@
 //	producer-controller.resend-first-unconfirmed-idle-timeout   delivery.Config.ResendFirst   10 s
 //	durable-queue.request-timeout, retry-attempts, resend-first-interval   delivery.Config.StoreRetry   a store is tried until it has stored
 //	consumer-controller.buffer-size          delivery.ConsumerConfig.Window        50: the flow-control window
-//	min-nr-of-members, role.NAME.min-nr-of-members   EntityType.MinRegions, ddata.Config.MinMembers, ddata.Config.MinMembersPerRole   1
-//	app-version                              ddata.Config.AppVersion               ""; EntityType.RebalanceMixedVersions
+//	min-nr-of-members, role.NAME.min-nr-of-members   EntityType.Coordination.MinRegions, ddata.Config.MinMembers, ddata.Config.MinMembersPerRole   1
+//	app-version                              ddata.Config.AppVersion               ""; EntityType.Rebalance.MixedVersions
 //	down-removal-margin                      none                                  a member goes when its lease is over
 //	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none   those of the locks.Store; a call has 5 s
 //	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts   see package ddata
 //
-// Without a counterpart there: RestartBackoff, RestartBackoffMax, AskTimeout, AsksMax, Errors,
-// Hash, StopTimeout, StrategyTimeout, RebalanceDelay, RebalanceUnreachable, RebalanceJoining,
-// HandlerSlowAfter.
+// Without a counterpart there: RestartBackoff, RestartBackoffMax, Timeouts.Ask, Limits.AsksMax,
+// Errors, Hash, HandOff.StopTimeout, Allocation.StrategyTimeout, Rebalance.Delay,
+// Rebalance.Unreachable, Rebalance.Joining, Timeouts.HandlerSlow.
 package sharding

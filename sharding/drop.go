@@ -10,9 +10,9 @@ const (
 	// DropMailboxFull: the entity's mailbox had no room for a message from another node.
 	DropMailboxFull = dataplane.DropMailboxFull
 	// DropMailboxBytes: the entity's mailbox holds as many bytes of other nodes' messages as it may
-	// (EntityType.MailboxBytes).
+	// (EntityType.Limits.MailboxBytes).
 	DropMailboxBytes = dataplane.DropMailboxBytes
-	// DropRegionFull: all mailboxes of the region together do (EntityType.RegionBytes).
+	// DropRegionFull: all mailboxes of the region together do (EntityType.Limits.RegionBytes).
 	DropRegionFull = dataplane.DropRegionFull
 	// DropNodeFull: all mailboxes of the node together do (LimitMailboxes).
 	DropNodeFull = dataplane.DropNodeFull
@@ -63,7 +63,7 @@ const (
 	// encoder on a message that waited.
 	DropCodecPanic = dataplane.DropCodecPanic
 	// DropUnanswered: a handler had taken a question by Context.Responder for longer than
-	// EntityType.AskTimeout, and newer ones needed its place.
+	// EntityType.Timeouts.Ask, and newer ones needed its place.
 	DropUnanswered = dataplane.DropUnanswered
 )
 

@@ -211,7 +211,7 @@ func startThatWaits(t *testing.T, w *world, limit time.Duration) (g *Region[mess
 	ended <-chan error, goOn func()) {
 	t.Helper()
 	typ := cartType(&cartLog{})
-	typ.Shards, typ.RememberEntities = 1, true
+	typ.Shards, typ.Remember.Entities = 1, true
 	g = start(w.join("backend"), typ)
 	w.install()
 	if _, err := g.StartEntity(within(t, time.Minute), "first"); err != nil {

@@ -52,7 +52,7 @@ func TestDutiesAreBounded(t *testing.T) {
 func TestQuestionMakesRoom(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := scales()
-		typ.AskTimeout = time.Second
+		typ.Timeouts.Ask = time.Second
 		refused, taken := make(chan error, 1), make(chan struct{}, 2)
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], m message_) error {
@@ -74,7 +74,7 @@ func TestQuestionMakesRoom(t *testing.T) {
 		if err := <-ask(t, g, weigh{}); err != nil || !errors.Is(<-refused, ErrBufferFull) {
 			t.Errorf("a question without room: %v", err)
 		}
-		<-time.After(typ.AskTimeout)
+		<-time.After(typ.Timeouts.Ask)
 		ask(t, g, weigh{})
 		if err := <-asked; !errors.Is(err, ErrBufferFull) {
 			t.Errorf("the asker of the oldest hears %v", err)

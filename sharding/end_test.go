@@ -219,7 +219,7 @@ func TestReservedCallIDs(t *testing.T) {
 func TestUnknownRoleOnARealNode(t *testing.T) {
 	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
-	typ.Role, typ.AskTimeout, typ.BufferMax = "absent", 200*time.Millisecond, 1
+	typ.Role, typ.Timeouts.Ask, typ.Limits.BufferMax = "absent", 200*time.Millisecond, 1
 	g, err := Start(n, typ)
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 func TestTimersThatDoNotFit(t *testing.T) {
 	w := newWorld(t)
 	typ := cartType(&cartLog{})
-	typ.StopTimeout = time.Hour
+	typ.HandOff.StopTimeout = time.Hour
 	if _, err := StartOn(w.join("backend").ports(), typ); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}

@@ -31,22 +31,6 @@ type Returns[R any] struct{}
 // Reply implements Request.
 func (Returns[R]) Reply(R) {}
 
-// StateStoreMode selects where the coordinator's table and remembered ids are kept.
-type StateStoreMode uint8
-
-const (
-	// DData keeps them in the role's Replicator: the table in its volatile space, remembered ids in
-	// its durable one. The default.
-	DData StateStoreMode = iota
-)
-
-func (m StateStoreMode) String() string {
-	if m == DData {
-		return "ddata"
-	}
-	return "unknown"
-}
-
 // Supervision says what happens to an entity whose handler failed.
 type Supervision uint8
 
@@ -62,7 +46,7 @@ const (
 	// SuperviseEscalate takes the failure for one of the whole shard: the incarnation is dropped,
 	// as with SuperviseStop, and those of all other entities of the shard end in order as soon as
 	// their handlers, whose contexts are cancelled, return. Messages wait, and make new ones;
-	// remembered entities start again without, after EntityType.EntityRestartBackoff.
+	// remembered entities start again without, after EntityType.Remember.RestartBackoff.
 	SuperviseEscalate
 )
 

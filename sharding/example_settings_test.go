@@ -48,7 +48,7 @@ func shop(settings func(*sharding.EntityType[Command]),
 func ExampleEntityType_lease() {
 	store := locks.NewMemory()
 	shop(func(t *sharding.EntityType[Command]) {
-		t.Lease, t.CoordinatorLease = store, store
+		t.Leases.Shards, t.Leases.Coordinator = store, store
 	}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
 		if err := carts.Tell(ctx, "cart-42", AddItem{"apple", 2}); err != nil {
 			return err
@@ -66,7 +66,7 @@ func ExampleEntityType_rememberStore() {
 	ids := &remember.Memory{}
 	for range 2 { // the cluster stops, and starts anew
 		shop(func(t *sharding.EntityType[Command]) {
-			t.RememberEntities, t.RememberStore = true, ids
+			t.Remember.Entities, t.Remember.Store = true, ids
 		}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
 			shards, err := ids.Shards(ctx)
 			if err != nil {
@@ -101,7 +101,7 @@ func ExampleRegion_ExplainPassivation() {
 // An outside client says where shards shall live.
 func ExampleRegion_External() {
 	shop(func(t *sharding.EntityType[Command]) {
-		t.Strategy = allocation.External{}
+		t.Allocation.Strategy = allocation.External{}
 	}, func(ctx context.Context, node *ddata.Node, carts *sharding.Region[Command]) error {
 		client, err := carts.External()
 		if err != nil {

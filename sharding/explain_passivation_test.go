@@ -96,7 +96,7 @@ func TestExplainPassivation(t *testing.T) {
 func TestExplainNoPassivation(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.RememberEntities = true
+		typ.Remember.Entities = true
 		g := start(w.join("backend"), typ)
 		w.install()
 		if _, err := Ask(within(t, time.Minute), g, "a", total{}); err != nil {

@@ -41,11 +41,11 @@ func (g *Region[M]) External() (*ExternalClient, error) {
 	if c.State.Data == nil {
 		return nil, fmt.Errorf("%w: where shards shall live is said on a node with role %q", ErrUnknownRole, c.Cfg.Role)
 	}
-	if needy, ok := c.Cfg.Strategy.(allocation.Needy); !ok || !needy.Needs().Locations {
+	if needy, ok := c.Cfg.Allocation.Strategy.(allocation.Needy); !ok || !needy.Needs().Locations {
 		return nil, fmt.Errorf("%w %q: its Strategy looks at no locations: use allocation.External", ErrConfig,
-			c.Cfg.Type)
+			c.Cfg.Name)
 	}
-	return &ExternalClient{state: c.State.Data, typ: c.Cfg.Type, shards: c.Cfg.Shards}, nil
+	return &ExternalClient{state: c.State.Data, typ: c.Cfg.Name, shards: c.Cfg.Shards}, nil
 }
 
 // SetShardLocations says where shards shall live, by the address of the node as Member.Addr has it;

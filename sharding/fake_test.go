@@ -187,12 +187,16 @@ func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fak
 	if err := t.Validate(); err != nil {
 		tb.Fatal(err)
 	}
-	t = t.withDefaults()
 	lease := &fakeLease{}
-	g := &Region[message_]{plane: dataplane.New(planeSettings(fakePorts(1, noNet{}, lease), t))}
+	g := &Region[message_]{plane: dataplane.New(settingsOf(fakePorts(1, noNet{}, lease), t))}
 	shards := hostAll(tb, g, t)
 	closing(tb, g, shards)
 	return g, lease
+}
+
+// settingsOf are the settings of a data plane without machines.
+func settingsOf(p Ports, t EntityType[message_]) dataplane.Settings {
+	return planeSettings(p, t, t.machines(p))
 }
 
 func fakePorts(uid view.UID, net host.Channels, lease host.Lease) Ports {

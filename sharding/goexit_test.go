@@ -33,7 +33,7 @@ func TestStopThatEndsItsGoroutine(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var failures []Failure
 		typ := cartType(&cartLog{})
-		typ.Workers, typ.Shards = 1, 1
+		typ.Limits.Workers, typ.Shards = 1, 1
 		typ.New = func(*Context[message_]) Entity[message_] { return exiting{} }
 		typ.OnFailure = func(f Failure) { failures = append(failures, f) }
 		first := w.join("backend")

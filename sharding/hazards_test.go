@@ -59,7 +59,7 @@ func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane tran
 func scripted(t *testing.T) (*Region[message_], *scriptNet) {
 	n := &scriptNet{}
 	g := &Region[message_]{
-		plane: dataplane.New(planeSettings(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}).withDefaults())),
+		plane: dataplane.New(settingsOf(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}))),
 	}
 	g.plane.SteeredBy(&fakeControl{r: g.plane})
 	for i := range g.plane.Routes.Slots {
@@ -202,7 +202,7 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		var drops []Drop
 		typ := cartType(&cartLog{})
-		typ.MailboxMax = 3
+		typ.Limits.MailboxMax = 3
 		typ.OnDrop = func(d Drop) { drops = append(drops, d) }
 		g, _ := localRegion(t, typ)
 		n := &scriptNet{}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -127,7 +126,7 @@ func (g *Region[M]) State(ctx context.Context, node view.UID) (RegionState, erro
 }
 
 // ClusterStats asks every member of the view that has the type's role, whether or not this
-// coordinator knows its region. It waits no longer than EntityType.QueryTimeout or ctx allows. A
+// coordinator knows its region. It waits no longer than EntityType.Timeouts.Query or ctx allows. A
 // member that did not answer by then is in Failed. So is a member that has not started the type,
 // with ErrStopped.
 func (g *Region[M]) ClusterStats(ctx context.Context) ClusterStats {
@@ -232,6 +231,3 @@ func inspectAll(r *dataplane.Plane, ctx context.Context, what codec.Inspection, 
 	}
 	return s
 }
-
-// defaultQueryTimeout is EntityType.QueryTimeout by default.
-const defaultQueryTimeout = 3 * time.Second

@@ -86,7 +86,7 @@ func TestInspection(t *testing.T) {
 			!errors.Is(s.Failed[0].Err, ErrTimeout) {
 			t.Errorf("with one that is silent: %v", s)
 		}
-		if d := time.Since(began); d != defaultQueryTimeout {
+		if d := time.Since(began); d != (Timeouts{}).WithDefaults().Query {
 			t.Errorf("it took %v", d)
 		}
 		if _, err := ra.State(ctx, mute.UID()+100); !errors.Is(err, ErrNodeGone) {

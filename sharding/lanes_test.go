@@ -24,8 +24,8 @@ type lane struct {
 
 func newLane(t *testing.T, mailboxMax int) *lane {
 	typ := cartType(&cartLog{})
-	typ.Shards, typ.MailboxMax = 1, mailboxMax
-	g := &Region[message_]{plane: dataplane.New(planeSettings(fakePorts(1, noNet{}, &fakeLease{}), typ.withDefaults()))}
+	typ.Shards, typ.Limits.MailboxMax = 1, mailboxMax
+	g := &Region[message_]{plane: dataplane.New(settingsOf(fakePorts(1, noNet{}, &fakeLease{}), typ))}
 	g.plane.SteeredBy(sleepyControl{&fakeControl{r: g.plane}})
 	l := &lane{t, g, dataplane.NewShard(g.plane, 0, protocol.Token{Epoch: 1})}
 	closing(t, g, []*dataplane.Shard{l.s})

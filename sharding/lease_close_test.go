@@ -36,7 +36,7 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				store := locks.NewMemory()
 				typ := rememberingType(&cartLog{}, &remember.Memory{})
-				typ.Lease = store
+				typ.Leases.Shards = store
 				n := w.join("backend")
 				g, err := StartOn(n.ports(), typ)
 				if err != nil {

@@ -20,7 +20,7 @@ func TestCoordinatorLease(t *testing.T) {
 		store := locks.NewMemory()
 		with := func() (EntityType[message_], *noted) {
 			typ, seen := leased(nil)
-			typ.CoordinatorLease = store
+			typ.Leases.Coordinator = store
 			return typ, seen
 		}
 		typ, seen := with()
@@ -63,7 +63,7 @@ func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				store := locks.NewMemory()
 				typ, _ := leased(nil)
-				typ.CoordinatorLease = &stuckStore{store, func(ctx context.Context) error {
+				typ.Leases.Coordinator = &stuckStore{store, func(ctx context.Context) error {
 					if stuck {
 						<-ctx.Done()
 					}
@@ -113,7 +113,7 @@ func TestPlannedMoveGivesTheLeaseBackFirst(t *testing.T) {
 						return ctx.Err()
 					}
 				}})
-				typ.Shards, typ.LeaseRetryInterval = 1, time.Second
+				typ.Shards, typ.Leases.RetryInterval = 1, time.Second
 				a := w.join("backend")
 				start(a, typ)
 				b := start(w.join("backend"), typ)

@@ -19,7 +19,7 @@ func TestLeaseStoreThatPanics(t *testing.T) {
 		store.Panic("Acquire", 2)
 		store.Panic("Release", 1)
 		typ, _ := leased(store)
-		typ.CoordinatorLease = store
+		typ.Leases.Coordinator = store
 		g, err := StartOn(w.join("backend").ports(), typ)
 		if err != nil {
 			t.Fatal(err)

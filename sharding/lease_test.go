@@ -22,7 +22,7 @@ import (
 // leased is the cart type with leases of shards, and a record of what its regions note.
 func leased(store locks.Store) (EntityType[message_], *noted) {
 	typ := cartType(&cartLog{})
-	typ.Lease = store
+	typ.Leases.Shards = store
 	seen := &noted{}
 	typ.OnEvent = seen.add
 	return typ, seen
@@ -72,7 +72,7 @@ func TestOtherStoreOfLeasesIsRefused(t *testing.T) {
 		mine, other := locks.NewMemory(), locks.NewMemory()
 		typ, _ := leased(mine)
 		wrong, _ := leased(other)
-		demandRefused(t, w, typ, wrong, fmt.Sprintf("Lease is store %s here and store %s with the coordinator",
+		demandRefused(t, w, typ, wrong, fmt.Sprintf("Leases.Shards is store %s here and store %s with the coordinator",
 			other.ID(), mine.ID()))
 	})
 }
@@ -258,7 +258,7 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		store := locks.NewMemory()
 		typ, _ := leased(store)
-		typ.CoordinatorLease = store
+		typ.Leases.Coordinator = store
 		n := w.join("backend")
 		g, err := StartOn(n.ports(), typ)
 		if err != nil {
@@ -411,7 +411,7 @@ func TestRealNodesShareADirectory(t *testing.T) {
 	}
 	typ := func() EntityType[message_] {
 		typ, _ := leased(open())
-		typ.CoordinatorLease = open()
+		typ.Leases.Coordinator = open()
 		return typ
 	}
 	nodes := ddatatest.Start(t, "backend", "backend")
@@ -439,7 +439,7 @@ func TestRealNodesShareADirectory(t *testing.T) {
 	all(regions[1])
 	second := ddatatest.StartWith(t, 1, func(_ int, c *ddata.Config) { c.Roles = []string{"backend"} })[0]
 	shardsOnly := typ()
-	shardsOnly.CoordinatorLease = nil // which would hold everything up
+	shardsOnly.Leases.Coordinator = nil // which would hold everything up
 	far, err := Start(second, shardsOnly)
 	if err != nil {
 		t.Fatal(err)

@@ -198,7 +198,7 @@ func TestLeaverWaitsForAnswersThatAreOwed(t *testing.T) {
 func TestLeaverDoesNotWaitForAnswersThatAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := scales()
-		typ.AskTimeout = 3 * time.Second
+		typ.Timeouts.Ask = 3 * time.Second
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], m message_) error {
 				if _, ok := m.(weigh); !ok {
@@ -218,7 +218,7 @@ func TestLeaverDoesNotWaitForAnswersThatAreForgotten(t *testing.T) {
 		if err := <-asked; !errors.Is(err, ErrNodeGone) {
 			t.Errorf("the asker hears %v", err)
 		}
-		if took := time.Since(began); took > typ.AskTimeout+time.Second {
+		if took := time.Since(began); took > typ.Timeouts.Ask+time.Second {
 			t.Errorf("it took %v to leave", took)
 		}
 	})
@@ -229,7 +229,7 @@ func TestLeaverDoesNotWaitForAnswersThatAreForgotten(t *testing.T) {
 func TestLeaverAnswersOldQuestions(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := scales()
-		typ.AskTimeout = 3 * time.Second
+		typ.Timeouts.Ask = 3 * time.Second
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], m message_) error {
 				if _, ok := m.(weigh); !ok {

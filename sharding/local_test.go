@@ -57,7 +57,7 @@ func TestFailuresAreAnswered(t *testing.T) {
 func TestAskTimeoutWithoutDeadline(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
-		typ.AskTimeout = time.Minute
+		typ.Timeouts.Ask = time.Minute
 		g, _ := localRegion(t, typ)
 		stuck := newGate()
 		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
@@ -77,7 +77,7 @@ func TestAskTimeoutWithoutDeadline(t *testing.T) {
 func TestBlockedHandlersLeaveWorkers(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
-		typ.Workers = 2
+		typ.Limits.Workers = 2
 		g, _ := localRegion(t, typ)
 		stuck := newGate()
 		for i := range 50 {
@@ -145,7 +145,7 @@ func TestSingleWriterAndOrder(t *testing.T) {
 			return nil
 		})
 	}
-	typ.MailboxMax = 100
+	typ.Limits.MailboxMax = 100
 	typ.Messages = CBOR[message_](seq{}, total{})
 	g, _ := localRegion(t, typ)
 	const senders, each = 8, 5000

@@ -43,7 +43,7 @@ type crowd struct {
 func newCrowd(t *testing.T, mailbox, region int) *crowd {
 	typ := cartType(&cartLog{})
 	typ.Messages = CBOR[message_](blob{}, askBlob{}, total{})
-	typ.MailboxBytes, typ.RegionBytes = mailbox, region
+	typ.Limits.MailboxBytes, typ.Limits.RegionBytes = mailbox, region
 	gate := make(chan struct{})
 	typ.New = func(*Context[message_]) Entity[message_] {
 		return receiveFunc(func(c *Context[message_], m message_) error {

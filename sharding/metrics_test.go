@@ -22,8 +22,8 @@ import (
 func TestMetrics(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.Strategy = allocation.LoadAware{}
-		typ.RebalanceInterval = time.Hour
+		typ.Allocation.Strategy = allocation.LoadAware{}
+		typ.Rebalance.Interval = time.Hour
 		typ.Passivation.ActiveEntityLimit = 1000
 		var nodes []*fakeNode
 		var meters []*eventstest.Meter
@@ -134,7 +134,7 @@ func TestMetrics(t *testing.T) {
 func TestMetricsOfALostNode(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.RememberEntities = true
+		typ.Remember.Entities = true
 		gone, left := w.join("backend"), w.join("backend")
 		m := eventstest.NewMeter("coterie_sharding_", "type")
 		p := left.ports()

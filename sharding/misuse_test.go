@@ -68,7 +68,7 @@ func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
 		var at []time.Duration
 		began := time.Now()
 		typ := cartType(&cartLog{})
-		typ.MailboxMax = 10
+		typ.Limits.MailboxMax = 10
 		typ.New = func(c *Context[message_]) Entity[message_] {
 			c.SetReceiveTimeout(time.Second, silent{})
 			return receiveFunc(func(c *Context[message_], m message_) error {
@@ -126,7 +126,7 @@ func TestAReceiveTimeoutWakesNoEntity(t *testing.T) {
 func TestAskTimeoutHoldsForAFullMailbox(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
-		typ.MailboxMax, typ.AskTimeout = 1, time.Second
+		typ.Limits.MailboxMax, typ.Timeouts.Ask = 1, time.Second
 		g, _ := localRegion(t, typ)
 		hold := newGate()
 		for range 2 {

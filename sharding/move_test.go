@@ -79,7 +79,7 @@ func TestRebalanceUnderLoad(t *testing.T) {
 		rec := newRecorder()
 		var moves atomic.Int64
 		typ := rec.entityType()
-		typ.RebalanceInterval = time.Second
+		typ.Rebalance.Interval = time.Second
 		typ.OnEvent = func(e protocol.Event) {
 			if e.Kind == protocol.ShardMoved {
 				moves.Add(1)
@@ -128,7 +128,7 @@ func TestStuckHandlerAbortsTheMove(t *testing.T) {
 		var alarms []protocol.EventKind
 		typ := cartType(&cartLog{})
 		typ.Shards = 1
-		typ.StopTimeout, typ.HandOffTimeout = 2*time.Second, 10*time.Second
+		typ.HandOff.StopTimeout, typ.HandOff.FinishTimeout = 2*time.Second, 10*time.Second
 		typ.OnEvent = func(e protocol.Event) {
 			if e.Alarm() {
 				mu.Lock()
@@ -237,7 +237,7 @@ func TestNobodyHasTheRoleIsLogged(t *testing.T) {
 func TestBufferBound(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.BufferMax = 10
+		typ.Limits.BufferMax = 10
 		g := start(w.join("frontend"), typ)
 		w.install()
 		for range 10 {
@@ -325,7 +325,7 @@ func TestSmallestBuffer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		for most := 1; most < 4; most++ {
 			typ := cartType(&cartLog{})
-			typ.Name, typ.BufferMax = fmt.Sprint("Cart", most), most
+			typ.Name, typ.Limits.BufferMax = fmt.Sprint("Cart", most), most
 			g := start(w.join("frontend"), typ)
 			w.install()
 			for i := range most {
@@ -338,7 +338,7 @@ func TestSmallestBuffer(t *testing.T) {
 			}
 		}
 		typ := cartType(&cartLog{})
-		typ.BufferMax = -1
+		typ.Limits.BufferMax = -1
 		if err := typ.Validate(); err == nil || !strings.Contains(err.Error(), "BufferMax") {
 			t.Errorf("a negative one: %v", err)
 		}

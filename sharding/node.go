@@ -3,11 +3,9 @@ package sharding
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -62,29 +60,23 @@ func regionOf[M any](name string, s startedType) (*Region[M], error) {
 // Types is the names of the types that were started on the node and run, in order.
 func Types(node *ddata.Node) []string { return typesOf(node.Host()).names() }
 
-// StartAt starts an entity type, as Start or StartProxy, on a node that is known by what it lends to
-// extensions. It is for simulations, whose nodes are no ddata.Node.
+// StartAt starts an entity type, as Start or StartProxy, on a node that is known by what it lends
+// to extensions. It is for simulations, whose nodes are no ddata.Node.
 func StartAt[M any](h host.Host, t EntityType[M], proxy bool) (*Region[M], error) {
-	if h.Self.Local {
-		t = withShortTimers(t)
-	}
-	hasRole := slices.Contains(h.Self.Roles, t.Role)
-	faults := t.faults()
-	faults.add(hasRole && !proxy && t.New == nil,
+	local, hasRole := h.Self.Local, slices.Contains(h.Self.Roles, t.Role)
+	faults := t.faults(local)
+	faults.Add(hasRole && !proxy && t.New == nil,
 		"New is missing: this node has the role %q and hosts entities", t.Role)
-	faults.add(hasRole && t.RememberEntities && t.RememberStore == nil && !h.Self.Durable,
-		"RememberEntities needs durable data: set ddata.Config.Dir, "+
-			"and do not switch it off with an empty ddata.Config.DurableKeys; or give the type a RememberStore")
-	if err := faults.err(t.Name); err != nil {
+	faults.Add(hasRole && t.Remember.Entities && t.Remember.Store == nil && !h.Self.Durable,
+		"Remember.Entities needs durable data: set ddata.Config.Dir, "+
+			"and do not switch it off with an empty ddata.Config.DurableKeys; or give the type a Remember.Store")
+	if err := configError(t.Name, faults); err != nil {
 		return nil, err
 	}
 	if err := h.Lifecycle.Ended(); err != nil {
 		return nil, fmt.Errorf("%w: the node has ended: %w", ErrStopped, err)
 	}
-	settings := startedSettings{
-		t.Role, t.withDefaults().Shards, t.Hash, t.RememberEntities, dataplane.StoreID(t.Lease),
-		dataplane.StoreID(t.CoordinatorLease), proxy,
-	}
+	settings := startedSettings{t.machines(Ports{}).Compatibility(), proxy}
 	types := typesOf(h)
 	types.startMu.Lock()
 	defer types.startMu.Unlock()
@@ -128,29 +120,12 @@ type startedType struct {
 	settings startedSettings
 }
 
+// startedSettings are those in which a second Start of a type must be like the first.
 type startedSettings struct {
-	role     string
-	shards   int
-	hash     protocol.Hash
-	remember bool
-	// IDs of the stores of leases
-	lease, coordinatorLease string
-
+	protocol.Compatibility
 	proxy bool
 }
 
 func (s startedSettings) String() string {
-	return fmt.Sprintf("{Role %q, Shards %d, Hash %v, RememberEntities %t, Lease %q, CoordinatorLease %q, proxy %t}",
-		s.role, s.shards, s.hash, s.remember, s.lease, s.coordinatorLease, s.proxy)
-}
-
-// withShortTimers gives the timers that were left to their defaults those of the preset
-// ddata.Local.
-func withShortTimers[M any](t EntityType[M]) EntityType[M] {
-	for _, d := range []*time.Duration{&t.RebalanceInterval, &t.RetryInterval, &t.LeaseRetryInterval} {
-		if *d == 0 {
-			*d = 100 * time.Millisecond
-		}
-	}
-	return t
+	return fmt.Sprintf("{%v proxy=%t}", s.Compatibility, s.proxy)
 }

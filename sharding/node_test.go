@@ -30,8 +30,8 @@ func TestRealNodes(t *testing.T) {
 		}
 		for _, tune := range []func(*EntityType[message_]){
 			func(typ *EntityType[message_]) { typ.Shards = 17 },
-			func(typ *EntityType[message_]) { typ.Lease = locks.NewMemory() },
-			func(typ *EntityType[message_]) { typ.CoordinatorLease = locks.NewMemory() },
+			func(typ *EntityType[message_]) { typ.Leases.Shards = locks.NewMemory() },
+			func(typ *EntityType[message_]) { typ.Leases.Coordinator = locks.NewMemory() },
 		} {
 			other := cartType(&logs[i])
 			tune(&other)
@@ -95,7 +95,7 @@ func TestRememberingNeedsDurableData(t *testing.T) {
 			t.Fatal(err)
 		}
 		typ := cartType(&cartLog{})
-		typ.RememberEntities = true
+		typ.Remember.Entities = true
 		_, err = Start(n, typ)
 		if c.ok && err != nil || !c.ok &&
 			(!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "DurableKeys")) {
@@ -153,7 +153,7 @@ func TestStartedTypes(t *testing.T) {
 		t.Errorf("other message type: %v", err)
 	}
 	if _, err := StartProxy(n, cartType(nil)); !errors.Is(err, ErrAlreadyStarted) ||
-		!strings.Contains(err.Error(), "proxy false}, not as") {
+		!strings.Contains(err.Error(), "proxy=false}, not as") {
 		t.Errorf("a proxy of what hosts: %v", err)
 	}
 	if got := fmt.Sprint(Types(n)); got != "[Cart Far]" {

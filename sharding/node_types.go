@@ -161,7 +161,7 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 	h := t.host
 	p := Ports{
 		Cluster: h.Cluster, ClusterName: h.Self.ClusterName, Addr: h.Self.Addr, Lease: h.Lease,
-		Proxy: proxy, Network: h.Channels,
+		Proxy: proxy, Local: h.Self.Local, Network: h.Channels,
 		Scheduler: h.Scheduler, Log: h.Log, Emit: h.Emit, Meter: h.Meter,
 		Broken: h.Lifecycle.Broken, mailboxes: &t.mailboxes,
 	}

@@ -157,7 +157,7 @@ func TestCloseEverywhere(t *testing.T) {
 	nodes := byAge(t, 2)
 	log := &cartLog{}
 	typ := cartType(log)
-	typ.CoordinatorLease = locks.NewMemory()
+	typ.Leases.Coordinator = locks.NewMemory()
 	old, young := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
 	askThirty(t, "at first", old)
 	for _, g := range []*Region[message_]{old, young} {
@@ -193,7 +193,7 @@ func TestTypeNotStartedAgain(t *testing.T) {
 	broken := errors.New("no way there")
 	var away atomic.Bool
 	typ := cartType(&cartLog{})
-	typ.CoordinatorLease = &stuckStore{locks.NewMemory(), func(context.Context) error {
+	typ.Leases.Coordinator = &stuckStore{locks.NewMemory(), func(context.Context) error {
 		if away.Load() {
 			return broken
 		}
@@ -316,8 +316,8 @@ func TestCloseWithAStuckHandler(t *testing.T) {
 	nodes := byAge(t, 2)
 	log := &cartLog{}
 	typ := cartType(log)
-	typ.StopTimeout, typ.HandOffTimeout = 100*time.Millisecond, 300*time.Millisecond
-	typ.BeginTimeout = 300 * time.Millisecond
+	typ.HandOff.StopTimeout, typ.HandOff.FinishTimeout = 100*time.Millisecond, 300*time.Millisecond
+	typ.HandOff.BeginTimeout = 300 * time.Millisecond
 	a, b := begin(t, nodes[0], typ), begin(t, nodes[1], typ)
 	var here string
 	for i := 0; here == ""; i++ {

@@ -100,7 +100,7 @@ func TestActiveEntityLimit(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		r := newRoster()
 		typ := r.entityType(passivation.Strategy{ActiveEntityLimit: 10})
-		typ.Shards, typ.RebalanceInterval = 3, time.Second
+		typ.Shards, typ.Rebalance.Interval = 3, time.Second
 		g := start(w.join("backend"), typ)
 		w.install()
 		a, b, c := idsOf(0, 3, 20), idsOf(1, 3, 20), idsOf(2, 3, 20)
@@ -133,7 +133,7 @@ func TestActiveEntityLimit(t *testing.T) {
 		}
 		other := newRoster()
 		typ = other.entityType(passivation.Strategy{ActiveEntityLimit: 10})
-		typ.Shards, typ.RebalanceInterval = 3, time.Second
+		typ.Shards, typ.Rebalance.Interval = 3, time.Second
 		start(w.join("backend"), typ)
 		w.install()
 		<-time.After(time.Minute)
@@ -242,7 +242,7 @@ func TestLimitWhileTheShardMoves(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		r := newRoster()
 		typ := r.entityType(passivation.Strategy{ActiveEntityLimit: 10})
-		typ.Shards, typ.StopTimeout, typ.HandOffTimeout = 1, 2*time.Second, 10*time.Second
+		typ.Shards, typ.HandOff.StopTimeout, typ.HandOff.FinishTimeout = 1, 2*time.Second, 10*time.Second
 		node := w.join("backend")
 		g := start(node, typ)
 		w.install()
@@ -329,7 +329,7 @@ func TestLimitIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*EntityType[message_]){
 		"no limit": func(*EntityType[message_]) {},
 		"remembered": func(typ *EntityType[message_]) {
-			typ.RememberEntities, typ.Passivation.ActiveEntityLimit = true, 5
+			typ.Remember.Entities, typ.Passivation.ActiveEntityLimit = true, 5
 		},
 	} {
 		typ := cartType(&cartLog{})
@@ -338,7 +338,7 @@ func TestLimitIsRefused(t *testing.T) {
 		if err := g.SetActiveEntityLimit(5); !errors.Is(err, ErrConfig) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if g.plane.IdleScan.Interval != 0 && typ.RememberEntities {
+		if g.plane.IdleScan.Interval != 0 && typ.Remember.Entities {
 			t.Errorf("%s: looks for idle ones every %v", name, g.plane.IdleScan.Interval)
 		}
 	}

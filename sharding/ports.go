@@ -20,7 +20,7 @@ type Ports struct {
 	// Cluster is the membership. Required.
 	Cluster host.Cluster
 	// ClusterName and Addr, of this node, are what leases are named and signed with:
-	// EntityType.Lease, EntityType.CoordinatorLease. Nothing else needs them.
+	// EntityType.Leases. Nothing else needs them.
 	ClusterName, Addr string
 	// Lease reports whether the node may act. Required.
 	Lease host.Lease
@@ -30,6 +30,8 @@ type Ports struct {
 	// Proxy says that the region never hosts, even if there is a State; the node's coordinator then
 	// takes its turn all the same.
 	Proxy bool
+	// Local says that the node runs with ddata.Local, which shortens the defaults of intervals.
+	Local bool
 	// Network carries the frames. Required.
 	Network host.Channels
 	// Predecessor is what the node has promised for the type before, see protocol.NotStarted. The

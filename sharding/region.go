@@ -22,23 +22,23 @@ type Region[M any] struct {
 
 // StartOn starts an entity type over ports of one's own. Start is the way for a ddata.Node.
 func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
-	faults := t.faults()
-	faults.add(p.State != nil && !p.Proxy && t.New == nil,
+	faults := t.faults(p.Local)
+	faults.Add(p.State != nil && !p.Proxy && t.New == nil,
 		"New is missing: this node has the role %q and hosts entities", t.Role)
-	if err := faults.err(t.Name); err != nil {
+	if err := configError(t.Name, faults); err != nil {
 		return nil, err
 	}
-	t = t.withDefaults()
 	if p.Log == nil {
 		p.Log = slog.Default()
 	}
 	if p.Scheduler == nil {
 		p.Scheduler = scheduler.Goroutines{}
 	}
-	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t))}
+	machines := t.machines(p)
+	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t, machines))}
 	reg.plane.NewBody = reg.incarnate(t.New)
 	run, err := newEngine(p, reg.plane, control.Settings{
-		Machines: machineConfig(p, t), Store: t.RememberStore, Quorums: t.State.quorums(),
+		Machines: machines, Store: t.Remember.Store, Quorums: t.Quorums,
 		OnEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {
@@ -60,50 +60,16 @@ func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*dataplane.
 	}
 }
 
-func machineConfig[M any](p Ports, t EntityType[M]) protocol.Config {
-	return protocol.Config{
-		Type: t.Name, Role: t.Role, Self: p.Cluster.UID(), Shards: t.Shards, Hash: t.Hash, Proxy: p.State == nil ||
-			p.Proxy, Remember: t.RememberEntities,
-		Strategy: t.Strategy, MinRegions: t.MinRegions, RebalanceInterval: t.RebalanceInterval,
-		RetryInterval:   t.RetryInterval,
-		StrategyTimeout: t.StrategyTimeout, RebalanceDelay: t.RebalanceDelay,
-		RebalanceMixedVersions: t.RebalanceMixedVersions,
-		RebalanceUnreachable:   t.RebalanceUnreachable, RebalanceJoining: t.RebalanceJoining,
-		BeginTimeout: t.BeginTimeout, HandOffTimeout: t.HandOffTimeout, StopTimeout: t.StopTimeout,
-		PassivationTimeout: t.Passivation.StopTimeout,
-		BufferMax:          t.BufferMax, RestartBackoff: t.EntityRestartBackoff, Recovery: t.Recovery,
-		Turns: &protocol.Turns{},
-		Lease: t.Lease != nil, CoordinatorLease: t.CoordinatorLease != nil, LeaseRetryInterval: t.LeaseRetryInterval,
-		Predecessor: p.Predecessor, LeaseStore: dataplane.StoreID(t.Lease),
-		CoordinatorLeaseStore: dataplane.StoreID(t.CoordinatorLease),
-	}
-}
-
 // planeSettings are what the data plane needs to know of a type.
-func planeSettings[M any](p Ports, t EntityType[M]) dataplane.Settings {
-	x := dataplane.Settings{
-		Type: t.Name, Role: t.Role, Proxy: p.State == nil || p.Proxy, Shards: t.Shards, Hash: t.Hash,
+func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane.Settings {
+	return dataplane.Settings{
+		Type: m.Name, Role: m.Role, Proxy: m.Proxy, Shards: m.Shards, Hash: m.Hash,
 		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log,
 		Scheduler: p.Scheduler, Meter: p.Meter,
 		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
-		AskTimeout: t.AskTimeout, QueryTimeout: t.QueryTimeout, SlowAfter: t.HandlerSlowAfter,
-		Passivation: t.Passivation,
-		Supervision: dataplane.Supervisor{
-			Policy: policies[t.Supervision], Backoff: t.RestartBackoff, BackoffMax: t.RestartBackoffMax,
-		},
-		ShardLeases: t.Lease, CoordinatorLeases: t.CoordinatorLease,
-		Limits: dataplane.Limits{
-			MailboxMax: t.MailboxMax, MailboxBytes: t.MailboxBytes, RegionBytes: t.RegionBytes, NodeBytes: p.mailboxes,
-			BufferMax: t.BufferMax, BufferBytes: t.BufferBytes, AsksMax: t.AsksMax, Workers: t.Workers,
-			WorkersMax: t.WorkersMax,
-		},
+		Timeouts: t.Timeouts, Passivation: m.Passivation, Supervision: t.supervisor(),
+		Leases: t.Leases, Limits: t.Limits, NodeBytes: p.mailboxes,
 	}
-	if hook := t.OnFailure; hook != nil {
-		x.Supervision.OnFailure = func(f dataplane.FailedHandler) {
-			hook(Failure{Type: t.Name, ID: f.ID, Err: f.Err, Stack: f.Stack, Outcome: supervisionOf(f.Done)})
-		}
-	}
-	return x
 }
 
 // Stats counts. It looks at every hosted shard, so call it now and then.

@@ -16,7 +16,7 @@ func BenchmarkRememberedStart(b *testing.B) {
 	w := newWorld(b)
 	log := &cartLog{}
 	typ := cartType(log)
-	typ.Shards, typ.RememberEntities = 1, true
+	typ.Shards, typ.Remember.Entities = 1, true
 	empty := receiveFunc(func(*Context[message_], message_) error { return nil })
 	made := make(chan struct{})
 	typ.New = func(*Context[message_]) Entity[message_] {

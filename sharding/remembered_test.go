@@ -80,7 +80,7 @@ func TestReplicatedDataIsARememberStore(t *testing.T) {
 			}
 			return dataStore{
 				&control.StateStore{
-					Type: typ, Data: data, Quorums: StateSettings{}.withDefaults().quorums(),
+					Type: typ, Data: data, Quorums: Quorums{}.WithDefaults(),
 					Asides: control.NewAsides(scheduler.Goroutines{}),
 				},
 			}
@@ -99,7 +99,7 @@ func TestKeysOfRememberedIDsAreReserved(t *testing.T) {
 // rememberingType is a type whose ids are in the store.
 func rememberingType(log *cartLog, s remember.Store) EntityType[message_] {
 	typ := cartType(log)
-	typ.RememberEntities, typ.RememberStore = true, s
+	typ.Remember.Entities, typ.Remember.Store = true, s
 	return typ
 }
 
@@ -150,7 +150,7 @@ func TestOtherRememberEntitiesIsRefused(t *testing.T) {
 				typ, wrong = wrong, typ
 			}
 			demandRefused(t, w, typ, wrong,
-				fmt.Sprintf("RememberEntities is %t here and %t with the coordinator", !remembers, remembers))
+				fmt.Sprintf("Remember.Entities is %t here and %t with the coordinator", !remembers, remembers))
 			proxy := start(w.join(), wrong)
 			w.install()
 			if _, err := Ask(within(t, time.Minute), proxy, "cart-1", total{}); err != nil {
@@ -252,7 +252,7 @@ func TestRememberStoreIsLate(t *testing.T) {
 		logs := []*cartLog{{}, {}}
 		types := []EntityType[message_]{rememberingType(logs[0], store), rememberingType(logs[1], store)}
 		for i := range types {
-			types[i].Shards, types[i].RebalanceInterval = 1, -1
+			types[i].Shards, types[i].Rebalance.Interval = 1, -1
 		}
 		a := w.join("backend")
 		ra := start(a, types[0])
@@ -303,7 +303,7 @@ func TestVanishedIDsComeBack(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				typ := rememberingType(&cartLog{}, nil)
 				if typ.Shards = 1; s != nil {
-					typ.RememberStore = s
+					typ.Remember.Store = s
 				}
 				g := start(w.join("backend"), typ)
 				w.install()
@@ -359,7 +359,7 @@ func TestRecoverConstant(t *testing.T) {
 		}
 		log := &cartLog{}
 		typ := rememberingType(log, &store)
-		typ.Shards, typ.Recovery = shards, protocol.RecoverConstant
+		typ.Shards, typ.Remember.Recovery = shards, protocol.RecoverConstant
 		g := start(w.join("backend"), typ)
 		w.install()
 		synctest.Wait()
@@ -386,7 +386,7 @@ func TestEscalationStartsWhatIsRemembered(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}
 		typ := rememberingType(log, &remember.Memory{})
-		typ.Supervision, typ.EntityRestartBackoff = SuperviseEscalate, 3*time.Second
+		typ.Supervision, typ.Remember.RestartBackoff = SuperviseEscalate, 3*time.Second
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Minute)
@@ -415,7 +415,7 @@ func TestEntityRestartBackoff(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}
 		typ := rememberingType(log, &remember.Memory{})
-		typ.Supervision, typ.EntityRestartBackoff = SuperviseStop, 3*time.Second
+		typ.Supervision, typ.Remember.RestartBackoff = SuperviseStop, 3*time.Second
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Minute)

@@ -24,7 +24,6 @@ func (meshNet) OnLink(func(transport.LinkEvent)) (cancel func()) { return func()
 // remotePair is a region that hosts everything and one on another node that knows so, over TCP.
 func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[message_]) {
 	tb.Helper()
-	typ = typ.withDefaults()
 	meshes := make([]*transport.Mesh, 2)
 	for i := range meshes {
 		m, err := transport.Listen(context.Background(), transport.Config{
@@ -44,7 +43,7 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 	regions := make([]*Region[message_], 2)
 	for i, m := range meshes {
 		g := &Region[message_]{
-			plane: dataplane.New(planeSettings(fakePorts(view.UID(i+1), meshNet{m}, &fakeLease{}), typ)),
+			plane: dataplane.New(settingsOf(fakePorts(view.UID(i+1), meshNet{m}, &fakeLease{}), typ)),
 		}
 		regions[i] = g
 		var shards []*dataplane.Shard
@@ -191,7 +190,7 @@ func BenchmarkRemoteAsk64(b *testing.B) {
 func BenchmarkReceive(b *testing.B) {
 	typ := cartType(&cartLog{})
 	typ.Messages = CBOR[message_](payload{}, ping{})
-	typ.MailboxMax = 1 << 30
+	typ.Limits.MailboxMax = 1 << 30
 	typ.New = func(*Context[message_]) Entity[message_] {
 		return receiveFunc(func(c *Context[message_], m message_) error { return nil })
 	}

@@ -41,7 +41,8 @@ func restart(t *testing.T, dirs []string, shards int, hash protocol.Hash) *resta
 	}
 	for _, n := range r.nodes {
 		typ := cartType(&r.log)
-		typ.Shards, typ.Hash, typ.RememberEntities, typ.RetryInterval = shards, hash, true, 100*time.Millisecond
+		typ.Shards, typ.Hash, typ.Remember.Entities, typ.Coordination.RetryInterval = shards, hash,
+			true, 100*time.Millisecond
 		g, err := Start(n, typ)
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +166,7 @@ func TestRestartWithTypesThatRememberAndOneThatDoesNot(t *testing.T) {
 		for i, n := range nodes {
 			for _, name := range orders[i] {
 				typ := cartType(logs[name])
-				typ.Name, typ.RememberEntities = name, name != "Plain"
+				typ.Name, typ.Remember.Entities = name, name != "Plain"
 				g, err := Start(n, typ)
 				if err != nil {
 					t.Fatal(err)

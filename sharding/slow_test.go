@@ -36,7 +36,7 @@ func hungWorld(w *world) (n *fakeNode, g *Region[message_], gate chan struct{}, 
 	var told []protocol.Event
 	gate = make(chan struct{})
 	typ := cartType(&cartLog{})
-	typ.Shards, typ.HandlerSlowAfter, typ.StopTimeout = 1, time.Second, 30*time.Second
+	typ.Shards, typ.Timeouts.HandlerSlow, typ.HandOff.StopTimeout = 1, time.Second, 30*time.Second
 	typ.New = func(*Context[message_]) Entity[message_] { return hung{gate} }
 	typ.OnEvent = func(e protocol.Event) {
 		if e.Kind == protocol.HandlerSlow {
@@ -95,7 +95,7 @@ func TestBusyWorkerIsNotHung(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var told atomic.Int32
 		typ := cartType(&cartLog{})
-		typ.Shards, typ.HandlerSlowAfter = 1, time.Second
+		typ.Shards, typ.Timeouts.HandlerSlow = 1, time.Second
 		typ.OnEvent = func(e protocol.Event) {
 			if e.Kind == protocol.HandlerSlow {
 				told.Add(1)

@@ -9,30 +9,30 @@ import (
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
-// TestStateSettings: what is asked of the replicated state, and for how long, is what
-// EntityType.State says, for the coordinator and for remembered ids.
-func TestStateSettings(t *testing.T) {
+// TestQuorums: what is asked of the replicated state, and for how long, is what
+// EntityType.Quorums says, for the coordinator and for remembered ids.
+func TestQuorums(t *testing.T) {
 	for name, c := range map[string]struct {
-		s           StateSettings
+		s           Quorums
 		write, read asked
 	}{
 		"defaults": {
-			StateSettings{}, asked{quorum.MajorityPlus(0, 0), 5 * time.Second},
+			Quorums{}, asked{quorum.MajorityPlus(0, 0), 5 * time.Second},
 			asked{quorum.MajorityPlus(0, 0), 2 * time.Second},
 		},
 		"the reference's": {
-			StateSettings{WritePlus: 3, ReadPlus: 5, AtLeast: 5, WriteTimeout: time.Minute, ReadTimeout: time.Hour},
+			Quorums{WritePlus: 3, ReadPlus: 5, AtLeast: 5, WriteTimeout: time.Minute, ReadTimeout: time.Hour},
 			asked{quorum.MajorityPlus(3, 5), time.Minute}, asked{quorum.MajorityPlus(5, 5), time.Hour},
 		},
 		"all": {
-			StateSettings{WritePlus: All, ReadPlus: All}, asked{quorum.All, 5 * time.Second},
+			Quorums{WritePlus: All, ReadPlus: All}, asked{quorum.All, 5 * time.Second},
 			asked{quorum.All, 2 * time.Second},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				typ := cartType(&cartLog{})
-				typ.State, typ.RememberEntities = c.s, true
+				typ.Quorums, typ.Remember.Entities = c.s, true
 				g := start(w.join("backend"), typ)
 				w.install()
 				if _, err := g.StartEntity(within(t, time.Minute), "a"); err != nil {
@@ -55,8 +55,8 @@ func TestStateSettings(t *testing.T) {
 func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.RememberEntities = true
-		w.store.slow = 7 * (StateSettings{}).withDefaults().ReadTimeout
+		typ.Remember.Entities = true
+		w.store.slow = 7 * Quorums{}.WithDefaults().ReadTimeout
 		g := start(w.join("backend"), typ)
 		w.install()
 		if _, err := g.StartEntity(within(t, 5*time.Minute), "a"); err != nil {
@@ -76,17 +76,17 @@ func TestSlowReadsAreGivenMoreTime(t *testing.T) {
 // TestSlowWritesAreGivenMoreTime: so is what takes longer to write than WriteTimeout, such as ids
 // behind very many others.
 func TestSlowWritesAreGivenMoreTime(t *testing.T) {
-	settings := StateSettings{WriteTimeout: time.Second}.withDefaults()
+	settings := Quorums{WriteTimeout: time.Second}.WithDefaults()
 	for failed, want := range []time.Duration{1, 2, 4, 8, 16, 32, 32} {
-		if got := settings.quorums().WriteLimit(uint(failed)); got != want*time.Second {
+		if got := settings.WriteLimit(uint(failed)); got != want*time.Second {
 			t.Errorf("after %d failures a write may take %v, want %v", failed, got, want*time.Second)
 		}
 	}
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.RememberEntities = true
+		typ.Remember.Entities = true
 		w.store.lazy = 3 * settings.WriteTimeout
-		typ.State.WriteTimeout = settings.WriteTimeout
+		typ.Quorums.WriteTimeout = settings.WriteTimeout
 		g := start(w.join("backend"), typ)
 		w.install()
 		if _, err := g.StartEntity(within(t, time.Minute), "a"); err != nil {
@@ -95,13 +95,13 @@ func TestSlowWritesAreGivenMoreTime(t *testing.T) {
 	})
 }
 
-// TestStateSettingsFaults: every fault is named, together.
-func TestStateSettingsFaults(t *testing.T) {
+// TestQuorumsFaults: every fault is named, together.
+func TestQuorumsFaults(t *testing.T) {
 	typ := cartType(&cartLog{})
-	typ.State = StateSettings{WritePlus: -2, ReadPlus: -3, AtLeast: -1, WriteTimeout: -1, ReadTimeout: -1}
+	typ.Quorums = Quorums{WritePlus: -2, ReadPlus: -3, AtLeast: -1, WriteTimeout: -1, ReadTimeout: -1}
 	err := typ.Validate()
 	for _, want := range []string{
-		"State: WritePlus is -2", "ReadPlus is -3", "AtLeast is -1", "WriteTimeout is -1ns", "ReadTimeout is -1ns",
+		"Quorums.WritePlus is -2", "ReadPlus is -3", "AtLeast is -1", "WriteTimeout is -1ns", "ReadTimeout is -1ns",
 	} {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)

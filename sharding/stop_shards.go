@@ -19,14 +19,14 @@ import (
 // Errors: ErrConfig (RememberEntities, or a shard that the type does not have), ErrStopped, ctx's.
 func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
 	c := g.run.control
-	if c.Cfg.Remember {
+	if c.Cfg.Remember.Entities {
 		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate "+
-			"the entities", ErrConfig, c.Cfg.Type)
+			"the entities", ErrConfig, c.Cfg.Name)
 	}
 	numbers := make([]protocol.ShardID, len(shards))
 	for i, s := range shards {
 		if s < 0 || s >= c.Cfg.Shards {
-			return fmt.Errorf("%w %q: shard %d of %d", ErrConfig, c.Cfg.Type, s, c.Cfg.Shards)
+			return fmt.Errorf("%w %q: shard %d of %d", ErrConfig, c.Cfg.Name, s, c.Cfg.Shards)
 		}
 		numbers[i] = protocol.ShardID(s)
 	}

@@ -77,7 +77,13 @@ func TestStopShards(t *testing.T) {
 // What is remembered lives, so its shards are not stopped.
 func TestStopShardsRefusesRemembered(t *testing.T) {
 	g := &Region[message_]{
-		run: &engine{control: &control.Plane{Cfg: protocol.Config{Type: "t", Shards: 4, Remember: true}}},
+		run: &engine{
+			control: &control.Plane{
+				Cfg: protocol.Config{
+					Name: "t", Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
+				},
+			},
+		},
 	}
 	if err := g.StopShards(t.Context(), 1); !errors.Is(err, ErrConfig) {
 		t.Error(err)

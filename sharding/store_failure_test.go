@@ -15,7 +15,7 @@ import (
 func TestACoordinatorWithoutStateSaysWhatIsMissing(t *testing.T) {
 	nodes := byAge(t, 3)
 	typ := cartType(&cartLog{})
-	typ.State = StateSettings{WritePlus: All, WriteTimeout: 300 * time.Millisecond}
+	typ.Quorums = Quorums{WritePlus: All, WriteTimeout: 300 * time.Millisecond}
 	nodes[2].Host().Channels.Handle(transport.ChannelOf("replicator/"+typ.Role), deafHandler{})
 	said := make(chan protocol.Event, 100)
 	typ.OnEvent = func(e protocol.Event) {

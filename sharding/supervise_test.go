@@ -62,7 +62,7 @@ func TestEscalationEndsTheShard(t *testing.T) {
 		log := &cartLog{}
 		typ := cartType(log)
 		typ.Shards, typ.Supervision = 2, SuperviseEscalate
-		typ.Workers = 2 // one is kept busy
+		typ.Limits.Workers = 2 // one is kept busy
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Minute)
@@ -284,7 +284,7 @@ func TestLater(t *testing.T) {
 // A handler that ends its goroutine (as testing.T.FailNow does) costs a worker, which is replaced.
 func TestHandlerThatEndsItsGoroutine(t *testing.T) {
 	typ := cartType(&cartLog{})
-	typ.Workers = 1
+	typ.Limits.Workers = 1
 	typ.New = func(*Context[message_]) Entity[message_] {
 		return receiveFunc(func(c *Context[message_], m message_) error {
 			if _, ok := m.(crash); ok {

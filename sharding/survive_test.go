@@ -137,7 +137,7 @@ func TestHookPanics(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				typ := cartType(&cartLog{})
-				typ.Workers = 1
+				typ.Limits.Workers = 1
 				typ.OnDrop = func(Drop) { end() }
 				typ.OnFailure = func(Failure) { end() }
 				typ.OnEvent = func(protocol.Event) { end() }

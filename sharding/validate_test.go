@@ -19,54 +19,57 @@ import (
 
 // badFields is a fault for each field of EntityType; nil: it has none, for the reason beside it.
 var badFields = map[string]func(*EntityType[message_]){
-	"Name":              func(t *EntityType[message_]) { t.Name = "a/b" },
-	"Role":              func(t *EntityType[message_]) { t.Role = "" },
-	"Shards":            func(t *EntityType[message_]) { t.Shards = -1 },
-	"Hash":              func(t *EntityType[message_]) { t.Hash = 9 },
-	"RememberEntities":  nil, // what it needs of the node is in TestStartReportsAllFaults
-	"RememberStore":     func(t *EntityType[message_]) { t.RememberStore = &remember.Memory{} },
-	"StateStoreMode":    func(t *EntityType[message_]) { t.StateStoreMode = 7 },
-	"State":             func(t *EntityType[message_]) { t.State.ReadTimeout = -1 },
-	"Messages":          func(t *EntityType[message_]) { t.Messages = Codec[message_]{} },
-	"Errors":            func(t *EntityType[message_]) { t.Errors = []error{nil} },
-	"New":               func(t *EntityType[message_]) { t.New = nil },
-	"Supervision":       func(t *EntityType[message_]) { t.Supervision = 9 },
-	"RestartBackoff":    func(t *EntityType[message_]) { t.RestartBackoff = -1 },
-	"RestartBackoffMax": func(t *EntityType[message_]) { t.RestartBackoffMax = -1 },
-	"Passivation":       func(t *EntityType[message_]) { t.Passivation = passivation.Strategy{StopTimeout: -1} },
-	"AskTimeout":        func(t *EntityType[message_]) { t.AskTimeout = -1 },
-	"QueryTimeout":      func(t *EntityType[message_]) { t.QueryTimeout = -1 },
-	"StopTimeout":       func(t *EntityType[message_]) { t.StopTimeout = -1 },
-	"Strategy": func(t *EntityType[message_]) {
-		t.Strategy = allocation.LeastShard{RebalanceRelativeLimit: -1}
+	"Name":                 func(t *EntityType[message_]) { t.Name = "a/b" },
+	"Role":                 func(t *EntityType[message_]) { t.Role = "" },
+	"Shards":               func(t *EntityType[message_]) { t.Shards = -1 },
+	"Hash":                 func(t *EntityType[message_]) { t.Hash = 9 },
+	"Remember.Entities":    nil, // what it needs of the node is in TestStartReportsAllFaults
+	"Remember.Store":       func(t *EntityType[message_]) { t.Remember.Store = &remember.Memory{} },
+	"Quorums.ReadTimeout":  func(t *EntityType[message_]) { t.Quorums.ReadTimeout = -1 },
+	"Quorums.WritePlus":    func(t *EntityType[message_]) { t.Quorums.WritePlus = -2 },
+	"Quorums.ReadPlus":     func(t *EntityType[message_]) { t.Quorums.ReadPlus = -2 },
+	"Quorums.AtLeast":      func(t *EntityType[message_]) { t.Quorums.AtLeast = -1 },
+	"Quorums.WriteTimeout": func(t *EntityType[message_]) { t.Quorums.WriteTimeout = -1 },
+	"Messages":             func(t *EntityType[message_]) { t.Messages = Codec[message_]{} },
+	"Errors":               func(t *EntityType[message_]) { t.Errors = []error{nil} },
+	"New":                  func(t *EntityType[message_]) { t.New = nil },
+	"Supervision":          func(t *EntityType[message_]) { t.Supervision = 9 },
+	"RestartBackoff":       func(t *EntityType[message_]) { t.RestartBackoff = -1 },
+	"RestartBackoffMax":    func(t *EntityType[message_]) { t.RestartBackoffMax = -1 },
+	"Passivation":          func(t *EntityType[message_]) { t.Passivation = passivation.Strategy{StopTimeout: -1} },
+	"Timeouts.Ask":         func(t *EntityType[message_]) { t.Timeouts.Ask = -1 },
+	"Timeouts.Query":       func(t *EntityType[message_]) { t.Timeouts.Query = -1 },
+	"HandOff.StopTimeout":  func(t *EntityType[message_]) { t.HandOff.StopTimeout = -1 },
+	"Allocation.Strategy": func(t *EntityType[message_]) {
+		t.Allocation.Strategy = allocation.LeastShard{RebalanceRelativeLimit: -1}
 	},
-	"StrategyTimeout":        func(t *EntityType[message_]) { t.StrategyTimeout = -1 },
-	"MinRegions":             func(t *EntityType[message_]) { t.MinRegions = -1 },
-	"RebalanceInterval":      func(t *EntityType[message_]) { t.RebalanceInterval = 1 },
-	"RebalanceDelay":         func(t *EntityType[message_]) { t.RebalanceDelay = -1 },
-	"RebalanceMixedVersions": nil, // either is good
-	"RebalanceUnreachable":   nil, // either is good
-	"RebalanceJoining":       nil, // either is good
-	"RetryInterval":          func(t *EntityType[message_]) { t.RetryInterval = 1 },
-	"BeginTimeout":           func(t *EntityType[message_]) { t.BeginTimeout = -1 },
-	"HandOffTimeout":         func(t *EntityType[message_]) { t.HandOffTimeout = -time.Second },
-	"Recovery":               func(t *EntityType[message_]) { t.Recovery = protocol.Recovery{Number: -1} },
-	"EntityRestartBackoff":   func(t *EntityType[message_]) { t.EntityRestartBackoff = -1 },
-	"Lease":                  func(t *EntityType[message_]) { t.Lease = (*file.Dir)(nil) },
-	"CoordinatorLease":       func(t *EntityType[message_]) { t.CoordinatorLease = namelessStore{} },
-	"LeaseRetryInterval":     func(t *EntityType[message_]) { t.LeaseRetryInterval = -1 },
-	"HandlerSlowAfter":       func(t *EntityType[message_]) { t.HandlerSlowAfter = 1 },
-	"MailboxMax":             func(t *EntityType[message_]) { t.MailboxMax = -1 },
-	"MailboxBytes":           func(t *EntityType[message_]) { t.MailboxBytes = 1<<30 + 1 },
-	"RegionBytes":            func(t *EntityType[message_]) { t.RegionBytes = -1 },
-	"BufferMax":              func(t *EntityType[message_]) { t.BufferMax = -1 },
-	"BufferBytes":            func(t *EntityType[message_]) { t.BufferBytes = -1 },
-	"AsksMax":                func(t *EntityType[message_]) { t.AsksMax = -1 },
-	"Workers":                func(t *EntityType[message_]) { t.Workers = -1 },
-	"WorkersMax":             func(t *EntityType[message_]) { t.WorkersMax = -1 },
-	"OnDrop":                 nil, // nil is good
-	"OnFailure":              nil, // nil is good
-	"OnEvent":                nil, // nil is good
+	"Allocation.StrategyTimeout": func(t *EntityType[message_]) { t.Allocation.StrategyTimeout = -1 },
+	"Coordination.MinRegions":    func(t *EntityType[message_]) { t.Coordination.MinRegions = -1 },
+	"Rebalance.Interval":         func(t *EntityType[message_]) { t.Rebalance.Interval = 1 },
+	"Rebalance.Delay":            func(t *EntityType[message_]) { t.Rebalance.Delay = -1 },
+	"Rebalance.MixedVersions":    nil, // either is good
+	"Rebalance.Unreachable":      nil, // either is good
+	"Rebalance.Joining":          nil, // either is good
+	"Coordination.RetryInterval": func(t *EntityType[message_]) { t.Coordination.RetryInterval = 1 },
+	"HandOff.BeginTimeout":       func(t *EntityType[message_]) { t.HandOff.BeginTimeout = -1 },
+	"HandOff.FinishTimeout":      func(t *EntityType[message_]) { t.HandOff.FinishTimeout = -time.Second },
+	"Remember.Recovery":          func(t *EntityType[message_]) { t.Remember.Recovery = protocol.Recovery{Number: -1} },
+	"Remember.RestartBackoff":    func(t *EntityType[message_]) { t.Remember.RestartBackoff = -1 },
+	"Leases.Shards":              func(t *EntityType[message_]) { t.Leases.Shards = (*file.Dir)(nil) },
+	"Leases.Coordinator":         func(t *EntityType[message_]) { t.Leases.Coordinator = namelessStore{} },
+	"Leases.RetryInterval":       func(t *EntityType[message_]) { t.Leases.RetryInterval = -1 },
+	"Timeouts.HandlerSlow":       func(t *EntityType[message_]) { t.Timeouts.HandlerSlow = 1 },
+	"Limits.MailboxMax":          func(t *EntityType[message_]) { t.Limits.MailboxMax = -1 },
+	"Limits.MailboxBytes":        func(t *EntityType[message_]) { t.Limits.MailboxBytes = 1<<30 + 1 },
+	"Limits.RegionBytes":         func(t *EntityType[message_]) { t.Limits.RegionBytes = -1 },
+	"Limits.BufferMax":           func(t *EntityType[message_]) { t.Limits.BufferMax = -1 },
+	"Limits.BufferBytes":         func(t *EntityType[message_]) { t.Limits.BufferBytes = -1 },
+	"Limits.AsksMax":             func(t *EntityType[message_]) { t.Limits.AsksMax = -1 },
+	"Limits.Workers":             func(t *EntityType[message_]) { t.Limits.Workers = -1 },
+	"Limits.WorkersMax":          func(t *EntityType[message_]) { t.Limits.WorkersMax = -1 },
+	"OnDrop":                     nil, // nil is good
+	"OnFailure":                  nil, // nil is good
+	"OnEvent":                    nil, // nil is good
 }
 
 // namelessStore has no ID.
@@ -101,13 +104,32 @@ func named(faults []string, field string) (n int) {
 	return n
 }
 
+// fieldsOf are the fields of a type, and of the settings that it nests.
+func fieldsOf(typ reflect.Type, prefix string) (names []string) {
+	for f := range typ.Fields() {
+		if nested[f.Type] {
+			names = append(names, fieldsOf(f.Type, f.Name+".")...)
+			continue
+		}
+		names = append(names, prefix+f.Name)
+	}
+	return names
+}
+
+var nested = map[reflect.Type]bool{
+	reflect.TypeFor[Remember](): true, reflect.TypeFor[Allocation](): true, reflect.TypeFor[Rebalance](): true,
+	reflect.TypeFor[HandOff](): true, reflect.TypeFor[Coordination](): true, reflect.TypeFor[Leases](): true,
+	reflect.TypeFor[Quorums](): true, reflect.TypeFor[Timeouts](): true, reflect.TypeFor[Limits](): true,
+}
+
 // Each field's fault is found by itself, and named; so are all of them together, and no other.
 func TestEveryFaultOfAnEntityTypeIsNamed(t *testing.T) {
 	all, want := cartType(&cartLog{}), 0
-	for f := range reflect.TypeFor[EntityType[message_]]().Fields() {
-		spoil, listed := badFields[f.Name]
+	fields := fieldsOf(reflect.TypeFor[EntityType[message_]](), "")
+	for _, f := range fields {
+		spoil, listed := badFields[f]
 		if !listed {
-			t.Errorf("%s has no fault in the table, nor a reason why it can have none", f.Name)
+			t.Errorf("%s has no fault in the table, nor a reason why it can have none", f)
 		}
 		if spoil == nil {
 			continue
@@ -115,12 +137,12 @@ func TestEveryFaultOfAnEntityTypeIsNamed(t *testing.T) {
 		want++
 		typ := cartType(&cartLog{})
 		spoil(&typ)
-		if faults := faultsOf(t, typ); len(faults) != 1 || named(faults, f.Name) != 1 {
-			t.Errorf("%s: %q", f.Name, faults)
+		if faults := faultsOf(t, typ); len(faults) != 1 || named(faults, f) != 1 {
+			t.Errorf("%s: %q", f, faults)
 		}
 		spoil(&all)
 	}
-	if len(badFields) != reflect.TypeFor[EntityType[message_]]().NumField() {
+	if len(badFields) != len(fields) {
 		t.Error("the table has fields that are gone")
 	}
 	faults := faultsOf(t, all)
@@ -149,15 +171,17 @@ func TestStartReportsAllFaults(t *testing.T) {
 	}
 	defer func() { _ = n.Close() }()
 	typ := cartType(&cartLog{})
-	typ.RememberEntities, typ.New, typ.RebalanceDelay, typ.BufferMax = true, nil, -1, -1
+	typ.Remember.Entities, typ.New, typ.Rebalance.Delay, typ.Limits.BufferMax = true, nil, -1, -1
 	_, err = Start(n, typ)
-	for _, want := range []string{"RememberEntities needs", "New is missing", "RebalanceDelay -1ns", "BufferMax -1"} {
+	for _, want := range []string{
+		"Remember.Entities needs", "New is missing", "Rebalance.Delay -1ns", "Limits.BufferMax -1",
+	} {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)
 		}
 	}
 	typ = cartType(&cartLog{})
-	typ.BeginTimeout = time.Second // below the default of RetryInterval elsewhere
+	typ.HandOff.BeginTimeout = time.Second // below the default of RetryInterval elsewhere
 	if typ.Validate() == nil {
 		t.Error("BeginTimeout is below RetryInterval, and good without a node")
 	}

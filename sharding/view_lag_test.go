@@ -42,7 +42,7 @@ func TestNewcomerIsNotReordered(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		rec := newRecorder()
 		typ := rec.entityType()
-		typ.RebalanceInterval = time.Second
+		typ.Rebalance.Interval = time.Second
 		ctx := within(t, 10*time.Minute)
 		owner := threeNodes(t, w, typ, func(g *Region[message_]) { askAll(ctx, t, g) })[1]
 		newcomer := w.join("backend")
@@ -73,7 +73,7 @@ func TestNewcomerIsNotReordered(t *testing.T) {
 func TestFenceBeforeItsView(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := newRecorder().entityType()
-		typ.RebalanceInterval, typ.Shards = time.Second, 60
+		typ.Rebalance.Interval, typ.Shards = time.Second, 60
 		nodes := threeNodes(t, w, typ, func(g *Region[message_]) { askMany(t, g) })
 		owners := nodes[1:]
 		g := start(w.join("backend"), typ)

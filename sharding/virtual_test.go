@@ -240,9 +240,9 @@ func playVirtual(t *testing.T, seed uint64) (trace string, answered, asked int) 
 	w := newVirtualWorld(seed)
 	defer w.End()
 	typ := cartType(&cartLog{})
-	typ.Workers, typ.WorkersMax = 2, 16
-	typ.RebalanceInterval, typ.RetryInterval = 200*time.Millisecond, 200*time.Millisecond
-	typ.HandlerSlowAfter = -1 // it looks at the stacks of the real process
+	typ.Limits.Workers, typ.Limits.WorkersMax = 2, 16
+	typ.Rebalance.Interval, typ.Coordination.RetryInterval = 200*time.Millisecond, 200*time.Millisecond
+	typ.Timeouts.HandlerSlow = -1 // it looks at the stacks of the real process
 	w.join(t, typ)
 	w.join(t, typ)
 	w.install()

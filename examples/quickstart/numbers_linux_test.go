@@ -138,10 +138,12 @@ func (w *witnessNode) hostNumbers() error {
 	w.load.at, w.load.moved = map[int]view.UID{}, make(chan struct{})
 	var err error
 	w.load.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
-		Name: "Numbers", Role: role, Shards: numbersShards, Strategy: allocation.External{},
-		Messages: sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
-		RebalanceInterval: 100 * time.Millisecond, RetryInterval: 100 * time.Millisecond,
-		OnEvent: w.noteMove,
+		Name: "Numbers", Role: role, Shards: numbersShards,
+		Allocation: sharding.Allocation{Strategy: allocation.External{}},
+		Messages:   sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
+		Rebalance:    sharding.Rebalance{Interval: 100 * time.Millisecond},
+		Coordination: sharding.Coordination{RetryInterval: 100 * time.Millisecond},
+		OnEvent:      w.noteMove,
 		OnDrop: func(d sharding.Drop) {
 			w.write(line{What: lineDropped, Entity: d.ID, Text: d.Reason.String()})
 		},

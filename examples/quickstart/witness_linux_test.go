@@ -253,9 +253,10 @@ func startWitness(ctx context.Context, words []string) (*witnessNode, error) {
 		return nil, err
 	}
 	w.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
-		Name: "Witness", Role: role, Shards: shards, RememberEntities: true,
+		Name: "Witness", Role: role, Shards: shards, Remember: sharding.Remember{Entities: true},
 		Messages: sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
-		MinRegions: len(seeds), RebalanceInterval: -1, // a third of the shards for each, for as long as it lives
+		// a third of the shards for each, for as long as it lives
+		Coordination: sharding.Coordination{MinRegions: len(seeds)}, Rebalance: sharding.Rebalance{Interval: -1},
 	})
 	return w, err
 }

@@ -27,7 +27,7 @@ func (d *typeDriver) checkUnable(m protocol.Message) {
 	}
 	w := d.p.w
 	for _, s := range u.Shards {
-		if !d.cfg.Lease || d.shards[s] == nil || d.shards[s].term.open() {
+		if !d.cfg.Leases.Shards.Given() || d.shards[s] == nil || d.shards[s].term.open() {
 			w.violate("only a waiting shard complains",
 				"%v says of shard %v of T%d that it waits for a lease", d.p, s, d.index)
 		}
@@ -91,7 +91,7 @@ func (d *typeDriver) checkStart(s protocol.ShardID) {
 	if k == nil {
 		return
 	}
-	if at := k.homes[home{d.index, s}]; at != nil && (at != d.p || !d.cfg.Lease) {
+	if at := k.homes[home{d.index, s}]; at != nil && (at != d.p || !d.cfg.Leases.Shards.Given()) {
 		d.p.w.violate("a shutdown moves nothing",
 			"shard %v of T%d, which was at home on %v when all began to leave, starts on %v", s, d.index, at, d.p)
 	}

@@ -31,7 +31,8 @@ func (r *shardRun) checkAlone(b *box, handles bool) {
 
 // checkLease holds a handler that starts to: its shard holds its lease, by what the store has.
 func (r *shardRun) checkLease(b *box) {
-	if w := r.d.p.w; r.d.cfg.Lease && !w.leases.heldBy(leaseName{typ: r.d.index, shard: r.shard}, r.term) {
+	if w := r.d.p.w; r.d.cfg.Leases.Shards.Given() &&
+		!w.leases.heldBy(leaseName{typ: r.d.index, shard: r.shard}, r.term) {
 		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v",
 			r.d.index, b.id, r.shard, r.d.p)
 	}
@@ -39,7 +40,7 @@ func (r *shardRun) checkLease(b *box) {
 
 // checkReign holds a coordinator that acts to: it holds its lease, by what the store has.
 func (d *typeDriver) checkReign() {
-	if w := d.p.w; d.cfg.CoordinatorLease && d.coord.Acts() &&
+	if w := d.p.w; d.cfg.Leases.Coordinator.Given() && d.coord.Acts() &&
 		!w.leases.heldBy(leaseName{typ: d.index, coord: true}, d.coordTerm) {
 		w.violate("no coordinator without its lease", "that of T%d acts on %v", d.index, d.p)
 	}

@@ -165,7 +165,7 @@ func (r *shardRun) leaseOp(op protocol.LeaseOp) {
 // retire gives back the lease of a shard that was killed, when none of its handlers runs and none
 // of its writes is under way.
 func (r *shardRun) retire() {
-	if !r.d.cfg.Lease {
+	if !r.d.cfg.Leases.Shards.Given() {
 		return
 	}
 	r.term.close()
@@ -176,7 +176,7 @@ func (r *shardRun) retire() {
 
 // allowed reports whether the shard's own lease lets it act at this moment.
 func (r *shardRun) allowed() bool {
-	return !r.d.cfg.Lease || r.d.defects.ungated || r.term.open()
+	return !r.d.cfg.Leases.Shards.Given() || r.d.defects.ungated || r.term.open()
 }
 
 // coordLeaseOp carries out what the Coordinator wants of its lease.

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -82,13 +83,16 @@ func newTypeDriver(p *Process, index int) *typeDriver {
 	}
 	d.coordLeaser, d.leasers = p.newLeaser(leaseName{typ: index, coord: true}), map[protocol.ShardID]*leaser{}
 	d.cfg = protocol.Config{
-		Type: typeName(index), Role: role, Self: view.UID(p.uid), Shards: o.Shards,
-		Remember:          o.Remember && index == 0,
-		Proxy:             o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
-		RebalanceInterval: o.Rebalance, RebalanceDelay: o.delay(), Strategy: p.w.allocator(),
-		StopTimeout: o.StopTimeout, PassivationTimeout: o.StopTimeout,
-		HandOffTimeout: 5 * o.StopTimeout, BeginTimeout: 3 * o.StopTimeout,
-		Lease: o.ShardLeases, CoordinatorLease: o.CoordLeases, LeaseRetryInterval: o.LeaseRetry,
+		Name: typeName(index), Role: role, Self: view.UID(p.uid), Shards: o.Shards,
+		Remember:   protocol.Remember[protocol.StoreID]{Entities: o.Remember && index == 0},
+		Proxy:      o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
+		Rebalance:  protocol.Rebalance{Interval: o.Rebalance, Delay: o.delay()},
+		Allocation: protocol.Allocation{Strategy: p.w.allocator()},
+		HandOff: protocol.HandOff{StopTimeout: o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
+			BeginTimeout: 3 * o.StopTimeout}, Passivation: passivation.Strategy{StopTimeout: o.StopTimeout},
+		Leases: protocol.Leases[protocol.StoreID]{
+			Shards: storeIf(o.ShardLeases), Coordinator: storeIf(o.CoordLeases), RetryInterval: o.LeaseRetry,
+		},
 		Defects: o.shardDefects(),
 	}
 	d.makeMachines()
@@ -109,6 +113,14 @@ func (d *typeDriver) makeMachines() {
 // mayHost reports whether shards can live here.
 func (d *typeDriver) mayHost() bool { return !d.cfg.Proxy && !d.closing }
 
+// storeIf names the store of leases, if leases are taken.
+func storeIf(leases bool) protocol.StoreID {
+	if leases {
+		return "store"
+	}
+	return ""
+}
+
 func typeName(index int) string { return fmt.Sprintf("T%d", index) }
 
 func (d *shardDriver) start() {
@@ -122,7 +134,7 @@ func (d *typeDriver) start() {
 	d.stepCoord(protocol.Tick{})
 	d.stepRegion(protocol.Tick{})
 	d.subscribe(protocol.StateRead{Kind: protocol.StateHomes}, func(r protocol.DidRead) { d.tableChanged(r.Homes) })
-	if d.cfg.Remember {
+	if d.cfg.Remember.Entities {
 		d.subscribe(protocol.StateRead{Kind: protocol.StateRemembered},
 			func(r protocol.DidRead) { d.rememberedChanged(r.Shards) })
 	}
@@ -130,7 +142,7 @@ func (d *typeDriver) start() {
 
 // subscribe follows a piece of the type's state; what changed is posted to the machines.
 func (d *typeDriver) subscribe(r protocol.StateRead, changed func(protocol.DidRead)) {
-	d.p.rep.subscribe(replicator.Subscribe{Key: r.Key(d.cfg.Type)}, func(c effect.Change) {
+	d.p.rep.subscribe(replicator.Subscribe{Key: r.Key(d.cfg.Name)}, func(c effect.Change) {
 		got := r.Result(c.Reader, nil)
 		d.p.post(func() { changed(got) })
 	})
@@ -180,11 +192,11 @@ func (d *typeDriver) applyCoord(in protocol.CoordinatorInput) {
 		return
 	}
 	if w.trace.watching() {
-		w.trace.line(p, "%s C <- %T %v", d.cfg.Type, in, in)
+		w.trace.line(p, "%s C <- %T %v", d.cfg.Name, in, in)
 	}
 	e := d.coord.Step(p.time(), in)
 	if w.trace.watching() {
-		w.trace.line(p, "%s C -> %+v", d.cfg.Type, *e)
+		w.trace.line(p, "%s C -> %+v", d.cfg.Name, *e)
 	}
 	d.check(d.coord)
 	me := d.coord
@@ -232,11 +244,11 @@ func (d *typeDriver) applyRegion(in protocol.RegionInput) {
 		return
 	}
 	if w.trace.watching() {
-		w.trace.line(p, "%s R <- %T %v", d.cfg.Type, in, in)
+		w.trace.line(p, "%s R <- %T %v", d.cfg.Name, in, in)
 	}
 	e := d.region.Step(p.time(), in)
 	if w.trace.watching() {
-		w.trace.line(p, "%s R -> %s", d.cfg.Type, printRegion(e))
+		w.trace.line(p, "%s R -> %s", d.cfg.Name, printRegion(e))
 	}
 	d.check(d.region)
 	left := e.Left
@@ -268,7 +280,7 @@ func (d *typeDriver) check(m interface{ Check() error }) {
 		return
 	}
 	if err := m.Check(); err != nil {
-		d.p.w.violate("sharding.Check", "%v %s: %v", d.p, d.cfg.Type, err)
+		d.p.w.violate("sharding.Check", "%v %s: %v", d.p, d.cfg.Name, err)
 	}
 }
 
@@ -279,7 +291,7 @@ func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
 		return
 	}
 	d.p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Update{ID: id, Key: wr.Key(d.cfg.Type), Write: quorum.Majority, Mutate: wr.Mutate}
+		return replicator.Update{ID: id, Key: wr.Key(d.cfg.Name), Write: quorum.Majority, Mutate: wr.Mutate}
 	}, func(r effect.Result) {
 		err := r.Err
 		d.p.post(func() { done(err) })
@@ -288,7 +300,7 @@ func (d *typeDriver) write(wr protocol.StateWrite, done func(error)) {
 
 func (d *typeDriver) read(rd protocol.StateRead, done func(protocol.DidRead)) {
 	d.p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: quorum.Majority}
+		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Name), Read: quorum.Majority}
 	}, func(r effect.Result) {
 		got := rd.Result(r.Reader, r.Err)
 		d.p.post(func() { done(got) })
@@ -393,7 +405,7 @@ func (d *shardDriver) maybeStopped() {
 		}
 	}
 	for _, t := range d.types {
-		if t.cfg.CoordinatorLease {
+		if t.cfg.Leases.Coordinator.Given() {
 			t.stepCoord(protocol.Resign{})
 		}
 	}

@@ -92,7 +92,7 @@ func (d *typeDriver) consult(q *allocation.Consultation) {
 	d.p.w.counts.Consulted++
 	me := d.coord
 	d.p.w.after(time.Duration(thinks), d.p, func() {
-		if advice := q.Ask(d.cfg.Strategy); d.coord == me {
+		if advice := q.Ask(d.cfg.Allocation.Strategy); d.coord == me {
 			d.stepCoord(protocol.Advised{Advice: advice})
 		}
 	})
@@ -101,7 +101,7 @@ func (d *typeDriver) consult(q *allocation.Consultation) {
 // measure tells the Region, twice for each look at the balance, what the hosted shards have done.
 // One that came meanwhile is told of the next time.
 func (d *typeDriver) measure() {
-	every := d.cfg.RebalanceInterval / 2
+	every := d.cfg.Rebalance.Interval / 2
 	in := protocol.Measured{Period: every}
 	for s := range protocol.ShardID(d.cfg.Shards) {
 		r := d.shards[s]
@@ -146,7 +146,7 @@ func (d *typeDriver) locationsChanged() {
 // read.
 func (d *typeDriver) readLocations(rd protocol.StateRead) {
 	d.p.rep.call(func(id uint64) replicator.Input {
-		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Type), Read: quorum.Majority}
+		return replicator.Get{ID: id, Key: rd.Key(d.cfg.Name), Read: quorum.Majority}
 	}, func(r effect.Result) {
 		v, got := r.Reader, rd.Result(r.Reader, r.Err)
 		d.p.post(func() {
@@ -167,12 +167,12 @@ func (d *typeDriver) readLocations(rd protocol.StateRead) {
 // startStrategy follows what an outside client wants, and measures loads, as far as the strategy
 // looks at it.
 func (d *typeDriver) startStrategy() {
-	needs := allocation.NeedsOf(d.cfg.Strategy)
+	needs := allocation.NeedsOf(d.cfg.Allocation.Strategy)
 	if needs.Loads {
-		d.p.w.after(d.cfg.RebalanceInterval/2, d.p, d.measure)
+		d.p.w.after(d.cfg.Rebalance.Interval/2, d.p, d.measure)
 	}
 	if needs.Locations {
-		key := protocol.StateKey(d.cfg.Type, protocol.StateLocations, 0)
+		key := protocol.StateKey(d.cfg.Name, protocol.StateLocations, 0)
 		d.p.rep.subscribe(replicator.Subscribe{Key: key}, func(c effect.Change) {
 			v := c.Reader
 			d.p.post(func() {

@@ -70,7 +70,7 @@ func (c *chaos) startWhenLeft(d *typeDriver) {
 func (d *typeDriver) close() {
 	d.closing = true
 	d.p.w.counts.TypesClosed++
-	d.p.w.trace.line(d.p, "CLOSES %s", d.cfg.Type)
+	d.p.w.trace.line(d.p, "CLOSES %s", d.cfg.Name)
 	d.stepRegion(protocol.Leave{})
 }
 
@@ -82,7 +82,7 @@ func (d *typeDriver) startAgain() {
 	}
 	d.cfg.Predecessor = d.region.Predecessor()
 	d.cfg.Predecessor.Seq = d.coord.Predecessor().Seq
-	w.trace.line(p, "STARTS %s again: %+v", d.cfg.Type, d.cfg.Predecessor)
+	w.trace.line(p, "STARTS %s again: %+v", d.cfg.Name, d.cfg.Predecessor)
 	for s := range protocol.ShardID(d.cfg.Shards) {
 		for _, m := range d.buffers[s] {
 			w.end(m, "the type was started again")

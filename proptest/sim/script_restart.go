@@ -208,7 +208,7 @@ func (k *closing) leave(done func()) {
 
 // remember notes which entities must run again.
 func (k *closing) remember(r *shardRun) {
-	if !r.d.cfg.Remember || !k.quiet {
+	if !r.d.cfg.Remember.Entities || !k.quiet {
 		return
 	}
 	for _, b := range r.boxes {

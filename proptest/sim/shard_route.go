@@ -146,7 +146,7 @@ func (d *typeDriver) act(a protocol.RegionAction) {
 func (d *typeDriver) ofShard(s protocol.ShardID, in protocol.ShardInput) {
 	run := d.shards[s]
 	if run == nil {
-		d.p.w.violate("sharding", "%v %s: %T for shard %v, which is not here", d.p, d.cfg.Type, in, s)
+		d.p.w.violate("sharding", "%v %s: %T for shard %v, which is not here", d.p, d.cfg.Name, in, s)
 		return
 	}
 	d.p.post(func() { run.step(in) })

@@ -50,7 +50,7 @@ type box struct {
 
 func (d *typeDriver) startShard(s protocol.ShardID, wait time.Duration) {
 	if d.shards[s] != nil {
-		d.p.w.violate("sharding", "%v %s: shard %v is started twice", d.p, d.cfg.Type, s)
+		d.p.w.violate("sharding", "%v %s: shard %v is started twice", d.p, d.cfg.Name, s)
 		return
 	}
 	m, err := shard.New(d.cfg, d.p.w.rs.stream("shard", d.p.uid+uint64(s)<<8+uint64(d.index)), s)
@@ -66,7 +66,7 @@ func (d *typeDriver) startShard(s protocol.ShardID, wait time.Duration) {
 	}
 	d.p.w.counts.Starts++
 	d.p.post(func() { run.step(protocol.Open{Wait: wait}) })
-	if d.cfg.Remember {
+	if d.cfg.Remember.Entities {
 		run.sub = d.subscribeIDs(run)
 	}
 }
@@ -131,12 +131,12 @@ func (r *shardRun) step(in protocol.ShardInput) {
 		return
 	}
 	if w.trace.watching() {
-		w.trace.line(p, "%s S%v <- %T %v", r.d.cfg.Type, r.shard, in, in)
+		w.trace.line(p, "%s S%v <- %T %v", r.d.cfg.Name, r.shard, in, in)
 	}
 	e := r.m.Step(p.time(), in)
 	if w.trace.watching() {
 		w.trace.line(p, "%s S%v -> write%d read%d reply%v region%v",
-			r.d.cfg.Type, r.shard, len(e.Write), len(e.Read), e.Reply, e.Region)
+			r.d.cfg.Name, r.shard, len(e.Write), len(e.Read), e.Reply, e.Region)
 	}
 	r.d.check(r.m)
 	do, up := slices.Clone(e.Do), slices.Clone(e.Region)
@@ -155,7 +155,7 @@ func (r *shardRun) step(in protocol.ShardInput) {
 	}
 	for _, a := range do {
 		if w.trace.watching() {
-			w.trace.line(p, "%s S%v -> %T %v", r.d.cfg.Type, r.shard, a, a)
+			w.trace.line(p, "%s S%v -> %T %v", r.d.cfg.Name, r.shard, a, a)
 		}
 		r.act(a)
 	}
@@ -209,7 +209,7 @@ func (d *typeDriver) deliver(m *tell) {
 	r := d.shards[m.shard]
 	if r == nil {
 		d.p.w.violate("sharding", "%v %s: route %v leads to shard %v, which is not here",
-			d.p, d.cfg.Type, d.routes[m.shard], m.shard)
+			d.p, d.cfg.Name, d.routes[m.shard], m.shard)
 		return
 	}
 	b := r.box(m.entity)

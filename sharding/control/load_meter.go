@@ -19,13 +19,10 @@ type loadMeter struct {
 
 // newLoadMeter begins to measure, twice for each look at the balance.
 func newLoadMeter(cfg protocol.Config, now time.Time) loadMeter {
-	if cfg.RebalanceInterval < 0 || !allocation.NeedsOf(cfg.Strategy).Loads {
+	if cfg.Rebalance.Interval < 0 || !allocation.NeedsOf(cfg.Allocation.Strategy).Loads {
 		return loadMeter{}
 	}
-	every := max(time.Millisecond, cfg.RebalanceInterval/2)
-	if cfg.RebalanceInterval == 0 {
-		every = 5 * time.Second
-	}
+	every := max(time.Millisecond, cfg.Rebalance.Interval/2)
 	return loadMeter{every: every, last: now, at: now.Add(every)}
 }
 

@@ -40,7 +40,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		mail:    &machineMail{typ: r.Name, log: r.Log, self: r.Self, out: &r.Out},
 		Notices: &notices{typ: r.Name, log: r.Log, emit: t.Emit, hook: t.OnEvent, meters: r.Meters},
 		State: &StateStore{
-			Type: r.Name, Data: t.Data, Quorums: t.Quorums,
+			Type: r.Name, Data: t.Data, Quorums: t.Quorums.WithDefaults(),
 			remembered: newRemembered(t.Store, r.Scheduler), Asides: work,
 		},
 		table:     &tableFeed{},
@@ -77,7 +77,8 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 // coordinate has a Coordinator run beside the region.
 func (c *Plane) coordinate(m *coordinator.Coordinator) {
 	d := &coordination{
-		m: m, scheduler: c.R.Scheduler, strategy: c.Cfg.Strategy, mail: c.mail, notices: c.Notices, state: c.State,
+		m: m, scheduler: c.R.Scheduler, strategy: c.Cfg.Allocation.Strategy, mail: c.mail,
+		notices: c.Notices, state: c.State,
 		forwards: c.forwards,
 		standing: &c.R.Standing, meters: c.R.Meters, lease: coordinatorLease{client: c.Leases.ofCoordinator()},
 		unlisted: func(shards []protocol.ShardID) {

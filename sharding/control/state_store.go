@@ -36,7 +36,7 @@ func (s *StateStore) Write(w protocol.StateWrite, done func(error)) {
 		done(errNoState)
 		return
 	}
-	s.Data.Update(w.Key(s.Type), s.Quorums.Write, s.Quorums.WriteLimit(w.Failed), w.Mutate, done)
+	s.Data.Update(w.Key(s.Type), s.Quorums.write(), s.Quorums.WriteLimit(w.Failed), w.Mutate, done)
 }
 
 // Read decodes what was read on a goroutine of its own: a set may be large, and done comes on the
@@ -54,7 +54,7 @@ func (s *StateStore) Read(r protocol.StateRead, done func(crdt.Reader, protocol.
 		done(crdt.Reader{}, r.Result(crdt.Reader{}, errNoState))
 		return
 	}
-	s.Data.Get(r.Key(s.Type), s.Quorums.Read, s.Quorums.readLimit(r.Failed), func(v crdt.Reader, err error) {
+	s.Data.Get(r.Key(s.Type), s.Quorums.read(), s.Quorums.readLimit(r.Failed), func(v crdt.Reader, err error) {
 		s.Asides.run(func() { done(v, r.Result(v, err)) })
 	})
 }
@@ -66,7 +66,8 @@ type stateChanges struct {
 	ids              func(shard uint32, v crdt.Reader)
 }
 
-// follow passes changes of the replicated state on. What a RememberStore keeps does not stand there.
+// follow passes changes of the replicated state on. What a RememberStore keeps does not stand
+// there.
 func (s *StateStore) follow(on stateChanges) (cancel func()) {
 	if s.Data == nil {
 		return func() {}

@@ -15,7 +15,7 @@ import (
 // Duties are the questions that handlers of this region have left open by Context.Responder. A node
 // that leaves waits for their answers.
 //
-// A user may forget a question that it has taken, so one that is older than EntityType.AskTimeout
+// A user may forget a question that it has taken, so one that is older than EntityType.Timeouts.Ask
 // is not waited for: its asker has most likely gone. It is kept all the same, because an asker with
 // more time must hear that no answer comes. When there are dutiesMax of them the oldest makes room,
 // if it is that old, and its asker is told so.

@@ -13,11 +13,11 @@ import (
 
 // StoreID is what nodes compare of a store: its ID, or as much of it as fits, and a hash of the
 // whole.
-func StoreID(s locks.Store) string {
+func StoreID(s locks.Store) protocol.StoreID {
 	if s == nil {
 		return ""
 	}
-	return fit(s.ID(), "", protocol.StoreMax)
+	return protocol.StoreID(fit(s.ID(), "", protocol.StoreMax))
 }
 
 // fit is a name and what follows it, if that has at most so many bytes; else the name is cut and

@@ -13,12 +13,9 @@ import (
 // encoded and hold the sender back by their number; they count nothing here, and cost their senders
 // nothing.
 
-// Defaults of the bounds, in bytes.
+// Bounds, in bytes; those of mailboxes and regions are Limits.
 const (
-	DefaultMailboxBytes = 32 << 20
-	DefaultRegionBytes  = 256 << 20
-	DefaultNodeBytes    = 1 << 30
-	MailboxBytesMost    = 1 << 30 // highest MailboxBytes
+	DefaultNodeBytes = 1 << 30
 	// releaseStep is how much a worker has handled before it gives that back within a turn.
 	releaseStep = 64 << 10
 )

@@ -3,7 +3,6 @@ package dataplane
 import (
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
@@ -34,35 +33,25 @@ type Settings struct {
 	Errors   []error // of handlers, which travel as themselves
 	OnDrop   func(Drop)
 
-	AskTimeout, QueryTimeout time.Duration
-	SlowAfter                time.Duration // of a handler
-	Passivation              passivation.Strategy
-	Supervision              Supervisor
-	ShardLeases              locks.Store // nil: none is asked
-	CoordinatorLeases        locks.Store // nil: none is asked
-	Limits                   Limits
-}
-
-// Limits bound what a data plane holds.
-type Limits struct {
-	MailboxMax, BufferMax, AsksMax int
-	// in bytes
-	MailboxBytes, RegionBytes, BufferBytes int
-
-	NodeBytes           *NodeBytes // of the node; nil: no bound holds for it
-	Workers, WorkersMax int
+	Timeouts    Timeouts
+	Passivation passivation.Strategy
+	Supervision Supervisor
+	Leases      protocol.Leases[locks.Store]
+	Limits      Limits
+	NodeBytes   *NodeBytes // of the node; nil: no bound holds for it
 }
 
 // New makes a data plane. It needs a control plane, and the bodies of entities, before it is
 // used.
 func New(t Settings) *Plane {
 	self := t.Cluster.UID()
+	t.Timeouts, t.Limits = t.Timeouts.WithDefaults(), t.Limits.WithDefaults()
 	r := &Plane{
 		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,
-		QueryTimeout: t.QueryTimeout,
+		QueryTimeout: t.Timeouts.Query,
 		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax, t.Scheduler),
 		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Scheduler), Log: t.Log,
-		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.AskTimeout,
+		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.Timeouts.Ask,
 		Scheduler: t.Scheduler, start: t.Scheduler.Now(), seed: t.Scheduler.Uint64(),
 		Closed: make(chan struct{}), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
@@ -75,21 +64,21 @@ func New(t Settings) *Plane {
 	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.errors = r.Self, t.Network,
 		ChannelOf(t.Type), r.Registry, t.Errors
 	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, &r.Drops, &r.Panics, r.Clock
-	r.Out.start(t.AskTimeout, t.Scheduler)
+	r.Out.start(t.Timeouts.Ask, t.Scheduler)
 	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out,
 		r.Asks, r.decoder, r.Ended
 	r.Routes.Limit.CountMax, r.Routes.Limit.bytesMax = int64(t.Limits.BufferMax), int64(t.Limits.BufferBytes)
 	r.Lease.Node, r.Lease.pool, r.Lease.scan = t.Lease, r.Pool, &r.IdleScan
-	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.Limits.NodeBytes
+	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.NodeBytes
 	r.supervisor = t.Supervision
 	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Type, t.Log,
 		GuardHook(&r.Panics, "OnFailure", t.Supervision.OnFailure)
-	r.Leases.Shards = r.Panics.guardLeases("Lease", t.ShardLeases)
-	r.Leases.Coordinator = r.Panics.guardLeases("CoordinatorLease", t.CoordinatorLeases)
+	r.Leases.Shards = r.Panics.guardLeases("Leases.Shards", t.Leases.Shards)
+	r.Leases.Coordinator = r.Panics.guardLeases("Leases.Coordinator", t.Leases.Coordinator)
 	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)
 	r.Slow.pool, r.Slow.clock = r.Pool, r.Clock
 	r.Slow.note = func(e protocol.Event) { r.Ctl.Note(e) }
-	r.Slow.watch(t.SlowAfter)
+	r.Slow.watch(t.Timeouts.HandlerSlow)
 	r.IdleScan.asks, r.IdleScan.lease, r.IdleScan.slow, r.IdleScan.clock = r.Asks, &r.Lease, &r.Slow, r.Clock
 	r.IdleScan.scheduler = t.Scheduler
 	r.IdleScan.idleBy(t.Passivation)

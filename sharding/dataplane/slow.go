@@ -47,7 +47,7 @@ type sighting struct {
 // watch sets the age of what is told of; negative: nothing is.
 func (w *slowWatch) watch(after time.Duration) {
 	if after > 0 {
-		w.after, w.every = after, max(SlowLeast, after/slowLooks)
+		w.after, w.every = after, max(slowLeast, after/slowLooks)
 	}
 	w.told, w.stacks = map[*worker]string{}, allStacks
 }
@@ -57,7 +57,7 @@ const (
 	slowTold  = 8                // handlers that one look tells of, at most
 	stacksMax = 4 << 20          // bytes of all stacks, which stop the process while they are written
 	stackMax  = 8 << 10          // bytes of one stack that an event has
-	SlowLeast = time.Millisecond // between two looks
+	slowLeast = time.Millisecond // between two looks
 )
 
 // busyWorker is a worker within a turn.

@@ -101,7 +101,8 @@ type Window struct {
 
 // Climb are the settings of the hill climber.
 type Climb struct {
-	// AdjustMultiplier: the window is changed once per so many times the limit accesses. Default 10.
+	// AdjustMultiplier: the window is changed once per so many times the limit accesses. Default
+	// 10.
 	AdjustMultiplier float64
 	// InitialStep is the first change of the window's part, downwards. Default 0.0625.
 	InitialStep float64
@@ -219,7 +220,7 @@ func (s Strategy) Validate() error {
 		"IdleInterval %v is below 1ms or above IdleTimeout %v", d.IdleInterval, d.IdleTimeout)
 	fault(d.ActiveEntityLimit < 0 || d.ActiveEntityLimit > LimitMax,
 		"ActiveEntityLimit is %d, want 1 to %d, or 0 for none", d.ActiveEntityLimit, LimitMax)
-	fault(d.Replacement >= replacementEnd, "%v is not known", d.Replacement)
+	fault(d.Replacement >= replacementEnd, "Replacement: %v is not known", d.Replacement)
 	lru := d.Replacement == LeastRecentlyUsed
 	fault(s.Levels != 0 && !lru, "Levels is %d, but %v has none", s.Levels, d.Replacement)
 	fault(len(s.Proportions) > 0 && !lru, "Proportions are given, but %v has no levels", d.Replacement)

@@ -19,19 +19,19 @@ type Compatibility struct {
 	Shards                  uint32
 	Hash                    Hash
 	Remember                bool
-	Lease, CoordinatorLease string // the IDs of the stores; empty: none
+	Lease, CoordinatorLease StoreID // empty: none
 }
 
 // roleMax bounds a role on the wire; what names one is bounded by the membership.
 const roleMax = 1024
 
-func storeOK(id string) bool { return len(id) <= StoreMax && utf8.ValidString(id) }
+func storeOK(id StoreID) bool { return len(id) <= StoreMax && utf8.ValidString(string(id)) }
 
 // Compatibility is what this node has.
-func (c *Config) Compatibility() Compatibility {
+func (c Config) Compatibility() Compatibility {
 	return Compatibility{
-		Role: c.Role, Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember, Lease: c.LeaseStore,
-		CoordinatorLease: c.CoordinatorLeaseStore,
+		Role: c.Role, Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember.Entities, Lease: c.Leases.Shards,
+		CoordinatorLease: c.Leases.Coordinator,
 	}
 }
 
@@ -67,23 +67,23 @@ func (a Compatibility) Differences(o Compatibility, there string) string {
 		out = append(out, fmt.Sprintf("Hash is %v here and %v %s", a.Hash, o.Hash, there))
 	}
 	if a.Remember != o.Remember {
-		out = append(out, fmt.Sprintf("RememberEntities is %t here and %t %s", a.Remember, o.Remember, there))
+		out = append(out, fmt.Sprintf("Remember.Entities is %t here and %t %s", a.Remember, o.Remember, there))
 	}
-	store := func(field, a, o string) {
+	store := func(field string, a, o StoreID) {
 		if a != o {
 			out = append(out, fmt.Sprintf("%s is %s here and %s %s", field, storeText(a), storeText(o), there))
 		}
 	}
-	store("Lease", a.Lease, o.Lease)
-	store("CoordinatorLease", a.CoordinatorLease, o.CoordinatorLease)
+	store("Leases.Shards", a.Lease, o.Lease)
+	store("Leases.Coordinator", a.CoordinatorLease, o.CoordinatorLease)
 	return strings.Join(out, "; ")
 }
 
-func storeText(id string) string {
+func storeText(id StoreID) string {
 	if id == "" {
 		return "not set"
 	}
-	return "store " + id
+	return "store " + string(id)
 }
 
 // String prints it.

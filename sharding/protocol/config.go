@@ -3,95 +3,54 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
-	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
-// Config is what the three machines of one entity type need to know. Type, Role, Shards and
-// Remember must be the same on every node. The zero value of every other field but Self stands for
-// its default.
+// Config is what the three machines of one entity type need to know. Name, Role, Shards, Hash,
+// Remember.Entities and the stores of Leases must be the same on every node. The zero value of
+// every field but Name and Self stands for its default.
 type Config struct {
-	// Type is the name of the entity type, unique in the cluster. 1 to 128 bytes without '/'.
-	Type string
+	// Name of the entity type, unique in the cluster. 1 to 128 bytes of UTF-8 without '/'.
+	Name string
 	// Role is the role of the nodes that may host and coordinate. Default "": every member has it.
 	Role string
 	// Self is this node. Required.
 	Self UID
-	// Shards is the number of shards, 1 to 1,048,576. Required.
+	// Shards is the number of shards, 1 to 1,048,576. Default 100.
 	Shards int
 	// Proxy says that this node's region routes and never hosts: the node lacks the role, or was
 	// told so.
 	Proxy bool
-	// Remember keeps the ids of started entities in the durable space and starts them again without
-	// traffic.
-	Remember bool
+	// Local says that the node runs with ddata.Local, which shortens the defaults of intervals.
+	Local bool
 	// Hash maps ids to shards. The same on every node. Default HashXX.
 	Hash Hash
 	// ShardOf maps ids to shards, to find remembered ids that belong to another shard since the
 	// number of shards changed. Default: Hash with Shards.
 	ShardOf func(EntityID) ShardID
 
-	// Strategy chooses homes. Default: allocation.LeastShard with its defaults.
-	Strategy allocation.Strategy
-	// StrategyTimeout is how long a Strategy that is not of package allocation may think before the
-	// default answers in its place. Default 5 s.
-	StrategyTimeout time.Duration
-	// MinRegions is the number of registered regions before the first allocation; once any shard
-	// has had a home it asks for none, until the whole cluster restarts. Default 1.
-	MinRegions int
-	// RebalanceInterval is the time between two looks at the balance. Default 10 s; negative:
-	// never.
-	RebalanceInterval time.Duration
-	// RebalanceDelay is how long the members must have been the same before the balance is looked
-	// at. Default 0.
-	RebalanceDelay time.Duration
-	// RebalanceMixedVersions has the balance looked at also while the regions' nodes run several
-	// app versions.
-	RebalanceMixedVersions bool
-	// RebalanceUnreachable has the balance looked at also while a member is unreachable.
-	RebalanceUnreachable bool
-	// RebalanceJoining has the balance looked at also while a member is joining.
-	RebalanceJoining bool
-	// RetryInterval is the longest pause between two repetitions of what was not answered; the
-	// first comes after an eighth. Default 2 s.
-	RetryInterval time.Duration
-	// BeginTimeout bounds the first phase of a hand-off, until all regions buffer; past it the
-	// hand-off is aborted. Default 10 s.
-	BeginTimeout time.Duration
-	// HandOffTimeout bounds the second phase, until the owner has stopped the shard; past it the
-	// hand-off is aborted with an alarm. It must leave room for the fences, the mailboxes and
-	// StopTimeout twice. Default 60 s.
-	HandOffTimeout time.Duration
+	// HandOff bounds the phases in which a shard moves.
+	HandOff HandOff
+	// Rebalance says when the coordinator looks at the balance of shards.
+	Rebalance Rebalance
+	// Allocation says how the homes of shards are chosen.
+	Allocation Allocation
+	// Coordination says how regions and their coordinator get on.
+	Coordination Coordination
+	// Remember says whether the ids of entities are remembered, and how remembered ones start.
+	Remember Remember[StoreID]
+	// Passivation says which entities are passivated. The machines look at its StopTimeout only. If
+	// entities are remembered nothing else of it counts.
+	Passivation passivation.Strategy
+	// Leases names the stores in which leases are taken.
+	Leases Leases[StoreID]
 
-	// BufferMax is the number of messages that this region buffers for all shards together,
-	// enforced by the runtime. Default 100,000.
-	BufferMax int
-
-	// StopTimeout is how long an entity may take to stop before it is stopped by force. Default 10
-	// s.
-	StopTimeout time.Duration
-	// PassivationTimeout is the same for an entity that is passivated. Default 10 s.
-	PassivationTimeout time.Duration
-	// RestartBackoff is the pause before a remembered entity that ended by itself is started again.
-	// Default 10 s.
-	RestartBackoff time.Duration
-	// Lease has each shard take a lease in a store outside of the cluster before it starts.
-	Lease bool
-	// CoordinatorLease has the coordinator take one before it acts.
-	CoordinatorLease bool
-	// LeaseStore and CoordinatorLeaseStore are the IDs of the stores, which must be
-	// the same on every node of the role. At most 128 bytes of UTF-8; empty: none.
-	LeaseStore, CoordinatorLeaseStore string
-	// LeaseRetryInterval is the longest pause between two tries to get a lease, and the one before
-	// the first after it was lost; an eighth of it is the first between two tries, and each is
-	// twice as long as the one before. Default 5 s.
-	LeaseRetryInterval time.Duration
-	// Recovery says how fast the shards of the region start the entities that they remember.
-	// Default RecoverAll.
-	Recovery Recovery
-	// Turns is shared by the shards of one region, so that Recovery holds for all of them together.
-	// Default: each has its own.
+	// Turns is shared by the shards of one region, so that Remember.Recovery holds for all of them
+	// together. Default: each has its own.
 	Turns *Turns
 
 	// Predecessor is what holds for the type on this node from before: what its Region and its
@@ -105,7 +64,7 @@ type Config struct {
 // Bounds of what is configured, sent and written at once.
 const (
 	ShardsMax = 1 << 20 // shards of a type
-	TypeMax   = 128     // bytes of a type's name
+	NameMax   = 128     // bytes of a type's name
 	StoreMax  = 128     // bytes of the ID of a store of leases
 	BatchMax  = 4096    // shards per message and per write of the table
 
@@ -122,34 +81,19 @@ var ErrConfig = errors.New("sharding/protocol: invalid config")
 
 // WithDefaults is c with the default in place of each zero field that has one.
 func (c Config) WithDefaults() Config {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+	or(&c.Shards, 100)
+	c.HandOff.setDefaults()
+	c.Rebalance.setDefaults(c.Local)
+	c.Allocation.setDefaults()
+	c.Coordination.setDefaults(c.Local)
+	c.Remember.setDefaults()
+	if c.Remember.Entities { // what is remembered lives until it is passivated
+		c.Passivation = passivation.Strategy{None: true, StopTimeout: c.Passivation.StopTimeout}
 	}
-	def(&c.RebalanceInterval, 10*time.Second)
-	def(&c.StrategyTimeout, 5*time.Second)
-	def(&c.RetryInterval, 2*time.Second)
-	def(&c.BeginTimeout, 10*time.Second)
-	def(&c.HandOffTimeout, 60*time.Second)
-	def(&c.StopTimeout, 10*time.Second)
-	def(&c.PassivationTimeout, 10*time.Second)
-	def(&c.RestartBackoff, 10*time.Second)
-	def(&c.LeaseRetryInterval, 5*time.Second)
-	if c.Recovery.Number > 0 {
-		def(&c.Recovery.Interval, RecoverConstant.Interval)
-	}
+	c.Passivation = c.Passivation.WithDefaults()
+	c.Leases.setDefaults(c.Local)
 	if c.Turns == nil {
 		c.Turns = &Turns{}
-	}
-	if c.MinRegions == 0 {
-		c.MinRegions = 1
-	}
-	if c.BufferMax == 0 {
-		c.BufferMax = 100_000
-	}
-	if c.Strategy == nil {
-		c.Strategy = allocation.LeastShard{}
 	}
 	if c.ShardOf == nil {
 		n, h := c.Shards, c.Hash
@@ -160,56 +104,32 @@ func (c Config) WithDefaults() Config {
 
 // Validate reports every fault together; zero fields are taken as their defaults.
 func (c Config) Validate() error {
-	faults := c.Invalid()
+	faults := c.Faults()
 	if len(faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w %q: %w", ErrConfig, c.Type, errors.Join(faults...))
+	return fmt.Errorf("%w %q: %w", ErrConfig, c.Name, errors.Join(faults...))
 }
 
-// Invalid is what Validate reports, each by its field's name.
-func (c Config) Invalid() (faults []error) {
-	fault := func(bad bool, format string, args ...any) {
-		if bad {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
+// Faults is what Validate reports, each by its field's name.
+func (c Config) Faults() Faults {
+	var f Faults
 	d := c.WithDefaults()
-	fault(c.Type == "" || len(c.Type) > TypeMax, "Type has %d bytes, want 1 to %d", len(c.Type), TypeMax)
-	for i := range len(c.Type) {
-		fault(c.Type[i] == '/', "Type %q contains '/'", c.Type)
-	}
-	fault(c.Self == 0, "Self is missing")
-	fault(c.Shards < 1 || c.Shards > ShardsMax, "Shards is %d, want 1 to %d", c.Shards, ShardsMax)
-	fault(c.Hash >= hashEnd, "Hash: %v is not known", c.Hash)
-	fault(d.MinRegions < 1, "MinRegions %d is not positive", d.MinRegions)
-	if v, ok := c.Strategy.(interface{ Validate() error }); ok {
-		err := v.Validate()
-		fault(err != nil, "Strategy: %w", err)
-	}
-	fault(d.RebalanceInterval > 0 && d.RebalanceInterval < time.Millisecond,
-		"RebalanceInterval %v is below 1ms; negative is never", d.RebalanceInterval)
-	fault(d.StrategyTimeout < 0, "StrategyTimeout %v is negative", d.StrategyTimeout)
-	fault(d.RebalanceDelay < 0, "RebalanceDelay %v is negative", d.RebalanceDelay)
-	fault(d.RetryInterval < time.Millisecond, "RetryInterval %v is below 1ms", d.RetryInterval)
-	fault(d.BeginTimeout < d.RetryInterval, "BeginTimeout %v is below RetryInterval %v: nothing would be repeated",
-		d.BeginTimeout, d.RetryInterval)
-	fault(d.HandOffTimeout < 2*d.StopTimeout,
-		"HandOffTimeout %v is below twice StopTimeout %v: a forced stop could not finish",
-		d.HandOffTimeout, d.StopTimeout)
-	fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax)
-	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
-	fault(d.PassivationTimeout < 0, "PassivationTimeout %v is negative", d.PassivationTimeout)
-	fault(d.RestartBackoff < 0, "RestartBackoff %v is negative", d.RestartBackoff)
-	fault(d.LeaseRetryInterval < time.Millisecond, "LeaseRetryInterval %v is below 1ms", d.LeaseRetryInterval)
-	fault(!storeOK(c.LeaseStore), "LeaseStore has %d bytes or is not UTF-8, want at most %d",
-		len(c.LeaseStore), StoreMax)
-	fault(!storeOK(c.CoordinatorLeaseStore), "CoordinatorLeaseStore has %d bytes or is not UTF-8, want at most %d",
-		len(c.CoordinatorLeaseStore), StoreMax)
-	fault(d.Recovery.Number < 0, "Recovery.Number %d is negative", d.Recovery.Number)
-	fault(d.Recovery.Interval < 0, "Recovery.Interval %v is negative", d.Recovery.Interval)
-	fault(d.Recovery.Number == 0 && d.Recovery.Interval > 0,
-		"Recovery.Interval is %v, but Number is 0: say how many are started per interval",
-		d.Recovery.Interval)
-	return faults
+	f.Add(c.Name == "", "Name is empty")
+	f.Add(len(c.Name) > NameMax, "Name has %d bytes, the limit is %d", len(c.Name), NameMax)
+	f.Add(!utf8.ValidString(c.Name), "Name is not UTF-8")
+	f.Add(strings.Contains(c.Name, "/"), "Name %q contains '/'", c.Name)
+	f.Add(c.Self == 0, "Self is missing")
+	f.Add(d.Shards < 1 || d.Shards > ShardsMax, "Shards is %d, want 1 to %d", d.Shards, ShardsMax)
+	f.Add(c.Hash >= hashEnd, "Hash: %v is not known: use HashXX or HashMurmur2", c.Hash)
+	d.HandOff.check(&f, d.Coordination.RetryInterval)
+	d.Rebalance.check(&f)
+	d.Allocation.check(&f)
+	d.Coordination.check(&f)
+	d.Remember.check(&f)
+	f.Of("Passivation", c.Passivation.Validate())
+	d.Leases.check(&f)
+	d.Leases.Shards.check(&f, "Leases.Shards")
+	d.Leases.Coordinator.check(&f, "Leases.Coordinator")
+	return f
 }

@@ -118,19 +118,19 @@
 //
 // The views and the nodes' leases ensure that no two nodes host a shard. That guarantee breaks when
 // an operator downs the wrong half, or when two clusters are founded under one name. With
-// Config.Lease each shard takes a lease of its own, in a store that all share, before it loads
-// anything. It gives the lease back after its last entity and its last write, before it says that
-// it has stopped, unless the store takes more than an interval. A shard that cannot get the lease
-// waits. It tries again after an eighth of LeaseRetryInterval, then after twice as long each time,
-// up to LeaseRetryInterval. A LeaseOp asks, answers name its generation. A shard that waits answers
-// a hand-off at once. If its first try has no answer yet and messages wait, it answers only after
-// an interval, because the messages are delivered in order if it starts. A shard that loses its
-// lease is killed. Its region reports it stopped under the token by which it hosted it, and obeys
-// that command no more. The region starts the shard again after a pause, if it is told to. A region
-// that cannot use the store, or has lost a lease, is given no shards for twelve intervals, and
-// longer while it complains, as long as another can take them. Its waiting shards are handed off.
-// When no region could use the store, the coordinator moves one shard as a trial after twelve
-// intervals, then after twice as long each time, up to 48. With Config.CoordinatorLease a
+// Config.Leases.Shards each shard takes a lease of its own, in a store that all share, before it
+// loads anything. It gives the lease back after its last entity and its last write, before it says
+// that it has stopped, unless the store takes more than an interval. A shard that cannot get the
+// lease waits. It tries again after an eighth of LeaseRetryInterval, then after twice as long each
+// time, up to LeaseRetryInterval. A LeaseOp asks, answers name its generation. A shard that waits
+// answers a hand-off at once. If its first try has no answer yet and messages wait, it answers only
+// after an interval, because the messages are delivered in order if it starts. A shard that loses
+// its lease is killed. Its region reports it stopped under the token by which it hosted it, and
+// obeys that command no more. The region starts the shard again after a pause, if it is told to. A
+// region that cannot use the store, or has lost a lease, is given no shards for twelve intervals,
+// and longer while it complains, as long as another can take them. Its waiting shards are handed
+// off. When no region could use the store, the coordinator moves one shard as a trial after twelve
+// intervals, then after twice as long each time, up to 48. With Config.Leases.Coordinator a
 // coordinator takes a lease before its term begins. The term ends when the lease is lost, or when
 // its node is about to say that it has stopped (Resign): the next coordinator finds the lease free.
 //

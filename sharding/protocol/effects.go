@@ -11,7 +11,7 @@ import (
 type CoordinatorEffects struct {
 	Write []StateWrite
 	Read  []StateRead
-	Lease []LeaseOp // with Config.CoordinatorLease
+	Lease []LeaseOp // with Config.Leases.Coordinator
 	Send  []Envelope
 	// Forward are entities to be started through the region; StartedElsewhere completes it.
 	Forward []ForwardStart
@@ -36,7 +36,7 @@ type RegionEffects struct {
 type ShardEffects struct {
 	Write  []StateWrite
 	Read   []StateRead
-	Lease  []LeaseOp     // with Config.Lease
+	Lease  []LeaseOp     // with Config.Leases.Shards
 	Do     []ShardAction // in this order
 	Reply  []uint64      // the requests of StartEntity that are fulfilled
 	Region []RegionInput // for the region of this node

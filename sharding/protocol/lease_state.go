@@ -6,8 +6,8 @@ import (
 )
 
 // LeaseOp is what a Shard or a Coordinator wants of its lease in the store outside of the cluster
-// (Config.Lease, Config.CoordinatorLease). The operations of one lease are carried out in order,
-// each after the one before has ended, and never while anybody waits.
+// (Config.Leases.Shards, Config.Leases.Coordinator). The operations of one lease are carried out in
+// order, each after the one before has ended, and never while anybody waits.
 type LeaseOp struct {
 	// Acquire: try once to become the holder; LeaseGranted or LeaseRefused answers, and LeaseLost
 	// if it is over before Release. Else: give back what was got, or will have been got by then.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -82,16 +83,25 @@ func newSimNode(w *world, uid protocol.UID, proxy bool) *simNode {
 func (n *simNode) makeMachines(past protocol.Predecessor) {
 	w := n.w
 	n.left, n.hold = false, simHold{}
+	var store protocol.StoreID
+	if w.opt.leases {
+		store = "store"
+	}
 	n.cfg = protocol.Config{
-		Type: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy,
-		Remember: w.opt.remember, Predecessor: past,
-		RetryInterval: 100 * time.Millisecond, BeginTimeout: time.Second, HandOffTimeout: 3 * time.Second,
-		StopTimeout: 500 * time.Millisecond, PassivationTimeout: 500 * time.Millisecond,
-		RebalanceInterval: 300 * time.Millisecond,
-		Lease:             w.opt.leases, CoordinatorLease: w.opt.leases, LeaseRetryInterval: 150 * time.Millisecond,
-		RestartBackoff: 200 * time.Millisecond, Defects: w.opt.defects, Strategy: w.strategy,
-		StrategyTimeout: time.Second,
-		Turns:           &protocol.Turns{},
+		Name: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy,
+		Remember: protocol.Remember[protocol.StoreID]{
+			Entities: w.opt.remember, RestartBackoff: 200 * time.Millisecond,
+		}, Predecessor: past,
+		Coordination: protocol.Coordination{RetryInterval: 100 * time.Millisecond}, HandOff: protocol.HandOff{
+			BeginTimeout: time.Second, FinishTimeout: 3 * time.Second, StopTimeout: 500 * time.Millisecond,
+		},
+		Passivation: passivation.Strategy{StopTimeout: 500 * time.Millisecond},
+		Rebalance:   protocol.Rebalance{Interval: 300 * time.Millisecond},
+		Leases: protocol.Leases[protocol.StoreID]{
+			Shards: store, Coordinator: store, RetryInterval: 150 * time.Millisecond,
+		},
+		Defects: w.opt.defects, Allocation: protocol.Allocation{Strategy: w.strategy, StrategyTimeout: time.Second},
+		Turns: &protocol.Turns{},
 	}
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(n.uid), w.rng.Uint64())) }
 	var err error

@@ -56,7 +56,7 @@ type actor struct {
 func newStage(out *bytes.Buffer) *stage {
 	return &stage{
 		out: out, now: time.Unix(0, 0), cfg: protocol.Config{
-			Type: "t", Role: "r", Shards: 4, RebalanceInterval: -1, ShardOf: lastDigit,
+			Name: "t", Role: "r", Shards: 4, Rebalance: protocol.Rebalance{Interval: -1}, ShardOf: lastDigit,
 		},
 		nodes: map[protocol.UID]*actor{}, hold: map[string]bool{},
 		fail: map[string]bool{}, table: map[protocol.ShardID]protocol.Entry{}, lent: map[string]lent{},
@@ -179,28 +179,28 @@ func (st *stage) configure(args []string) error {
 		case "shards":
 			st.cfg.Shards = int(number32(v))
 		case "leases":
-			st.cfg.Lease = true
+			st.cfg.Leases.Shards = "store"
 		case "coordinatorlease":
-			st.cfg.CoordinatorLease = true
+			st.cfg.Leases.Coordinator = "store"
 		case "remember":
-			st.cfg.Remember = true
+			st.cfg.Remember.Entities = true
 		case "recovery": // number/interval
 			n, every, _ := strings.Cut(v, "/")
 			d, err := time.ParseDuration(every)
 			if err != nil {
 				return err
 			}
-			st.cfg.Recovery = protocol.Recovery{Number: int(number32(n)), Interval: d}
+			st.cfg.Remember.Recovery = protocol.Recovery{Number: int(number32(n)), Interval: d}
 		case "minregions":
-			st.cfg.MinRegions = int(number32(v))
+			st.cfg.Coordination.MinRegions = int(number32(v))
 		case "rebalance":
-			st.cfg.RebalanceInterval = 10 * time.Second
+			st.cfg.Rebalance.Interval = 10 * time.Second
 		case "delay":
 			d, err := time.ParseDuration(v)
 			if err != nil {
 				return err
 			}
-			st.cfg.RebalanceDelay = d
+			st.cfg.Rebalance.Delay = d
 		default:
 			return fmt.Errorf("unknown setting %q", k)
 		}

@@ -226,15 +226,18 @@ func TestShardOf(t *testing.T) {
 }
 
 func TestConfigValidate(t *testing.T) {
-	if err := (Config{Type: "t", Self: 1, Shards: 10}).Validate(); err != nil {
+	if err := (Config{Name: "t", Self: 1, Shards: 10}).Validate(); err != nil {
 		t.Errorf("a minimal config: %v", err)
 	}
 	err := Config{
-		Type: "a/b", Shards: ShardsMax + 1, MinRegions: -1, BufferMax: -1, HandOffTimeout: time.Second,
-		BeginTimeout: time.Millisecond, Recovery: Recovery{Number: -1},
+		Name: "a/b", Shards: ShardsMax + 1, Coordination: Coordination{MinRegions: -1}, HandOff: HandOff{
+			FinishTimeout: time.Second, BeginTimeout: time.Millisecond,
+		},
+		Remember: Remember[StoreID]{Recovery: Recovery{Number: -1}},
 	}.Validate()
 	for _, part := range []string{
-		"Type", "Self", "Shards", "MinRegions", "BufferMax", "HandOffTimeout", "BeginTimeout", "Recovery.Number",
+		"Name", "Self", "Shards", "Coordination.MinRegions", "HandOff.FinishTimeout", "HandOff.BeginTimeout",
+		"Remember.Recovery.Number",
 	} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s is not among the faults: %v", part, err)

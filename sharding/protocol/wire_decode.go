@@ -100,8 +100,8 @@ func readCompatibility(r *cbor.Reader) Compatibility {
 	r.Tuple(6)
 	return Compatibility{
 		Role: r.Text(roleMax), Shards: r.Uint32(), Hash: Hash(r.UintMax(math.MaxUint8)), Remember: r.Bool(),
-		Lease:            r.Text(StoreMax),
-		CoordinatorLease: r.Text(StoreMax),
+		Lease:            StoreID(r.Text(StoreMax)),
+		CoordinatorLease: StoreID(r.Text(StoreMax)),
 	}
 }
 

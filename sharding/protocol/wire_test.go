@@ -62,7 +62,7 @@ func drawCompatibility(t *rapid.T) Compatibility {
 	return Compatibility{
 		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")),
 		Remember: rapid.Bool().Draw(t, "remember"),
-		Lease:    id("lease"), CoordinatorLease: id("coordinator lease"),
+		Lease:    StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
 	}
 }
 
@@ -169,7 +169,7 @@ func TestWireRefuses(t *testing.T) {
 			Compatibility: Compatibility{Role: strings.Repeat("a", roleMax+1)},
 		}),
 		"long store": AppendMessage(nil, Refused{
-			Compatibility: Compatibility{Lease: strings.Repeat("a", StoreMax+1)},
+			Compatibility: Compatibility{Lease: StoreID(strings.Repeat("a", StoreMax+1))},
 		}),
 		"trailing":       append(AppendMessage(nil, Register{}), 0),
 		"wrong type":     array(kindRegister, []string{"a", "b", "c"}),
@@ -233,7 +233,7 @@ func TestGoldenMessages(t *testing.T) {
 			Compared{Runs: true, Role: "back", Joined: true, Coordinator: 1 << 63},
 			LeaveRequest{Left: true, Closing: true, Life: 24},
 			LeaveReply{Alone: true, Life: 9, Floor: tok}, Loads{Period: LoadPeriodMax}, Refused{
-				Compatibility{Lease: strings.Repeat("l", StoreMax)},
+				Compatibility{Lease: StoreID(strings.Repeat("l", StoreMax))},
 			},
 		) {
 			if !yield(fmt.Sprintf("%T", m), AppendMessage(nil, m)) {

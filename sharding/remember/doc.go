@@ -1,8 +1,8 @@
 // Package remember is the port to where the ids of remembered entities are kept. Without one they
 // are replicated data in the durable space of the type's role, which needs nothing beside the
 // nodes; a [Store] of one's own, such as tables of a database that the entities use anyway, goes
-// into sharding.EntityType.RememberStore, on every node of the role and every proxy on such a node.
-// [Memory] serves tests.
+// into sharding.EntityType.Remember.Store, on every node of the role and every proxy on such a
+// node. [Memory] serves tests.
 //
 // # Nouns
 //
@@ -22,11 +22,11 @@
 // # Failures
 //
 // A call that fails is repeated until it succeeds, with growing pauses; it may have taken effect.
-// Each has a context that ends after the time-outs of EntityType.State, and must return soon after.
-// The region waits for it however long it takes, because a second call about the same shard might
-// overtake it. Meanwhile the entities that run go on. Entities that wait to be remembered keep
-// their messages, and the shard is not handed over. The event RememberFailed says why, and so does
-// the error that a caller gets when it asks in vain.
+// Each has a context that ends after the time-outs of EntityType.Quorums, and must return soon
+// after. The region waits for it however long it takes, because a second call about the same shard
+// might overtake it. Meanwhile the entities that run go on. Entities that wait to be remembered
+// keep their messages, and the shard is not handed over. The event RememberFailed says why, and so
+// does the error that a caller gets when it asks in vain.
 //
 // # Guarantees
 //

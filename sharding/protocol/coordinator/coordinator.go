@@ -122,11 +122,11 @@ func (c *Coordinator) onLease(held bool) {
 func (c *Coordinator) onTick() {
 	if !c.term.retryAt.IsZero() && !c.now.Before(c.term.retryAt) {
 		c.ticks++
-		c.term.retryAt = c.now.Add(c.cfg.RetryInterval / 4)
+		c.term.retryAt = c.now.Add(c.cfg.Coordination.RetryInterval / 4)
 		c.term.retry()
 	}
 	if !c.term.rebalanceAt.IsZero() && !c.now.Before(c.term.rebalanceAt) {
-		c.term.rebalanceAt = c.now.Add(c.cfg.RebalanceInterval)
+		c.term.rebalanceAt = c.now.Add(c.cfg.Rebalance.Interval)
 		c.term.rebalance()
 	}
 	if c.leaseState.Overdue(c.now) {

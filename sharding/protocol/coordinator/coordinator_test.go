@@ -36,7 +36,9 @@ type lone struct {
 }
 
 func newLone(t *testing.T, s allocation.Strategy, members ...protocol.UID) *lone {
-	return newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Strategy: s}, members...)
+	return newLoneOf(t, protocol.Config{
+		Name: "t", Self: 1, Shards: 4, Allocation: protocol.Allocation{Strategy: s},
+	}, members...)
 }
 
 func newLoneOf(t *testing.T, cfg protocol.Config, members ...protocol.UID) *lone {
@@ -207,7 +209,8 @@ func TestTakeoverLosesMember(t *testing.T) {
 }
 
 func TestReadsAreRepeated(t *testing.T) {
-	c, err := New(protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true}, rand.New(rand.NewPCG(1, 1)))
+	c, err := New(protocol.Config{Name: "t",
+		Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true}}, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +253,7 @@ func TestOutOfRange(t *testing.T) {
 func TestTakeoverOfAHandOffThatNobodyReports(t *testing.T) {
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 5}
 	for phase := protocol.PhaseRunning; phase <= protocol.PhaseStopping; phase++ {
-		l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4}, 1, 2)
+		l := newLoneOf(t, protocol.Config{Name: "t", Self: 1, Shards: 4}, 1, 2)
 		l.c.term.takeover.table = []protocol.Entry{{Shard: 0, Home: 2, Token: tok}}
 		l.report(1)
 		got := l.report(2, protocol.Hosted{Shard: 0, Phase: phase, Token: tok})
@@ -263,7 +266,7 @@ func TestTakeoverOfAHandOffThatNobodyReports(t *testing.T) {
 // A region that may leave stays until it knows where its shard has gone: till then messages of its
 // node wait for that.
 func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
-	r, err := region.New(protocol.Config{Type: "t", Self: 2, Shards: 4}, newRand())
+	r, err := region.New(protocol.Config{Name: "t", Self: 2, Shards: 4}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +296,7 @@ func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
 // A proxy gives nothing away, so it has left as soon as nothing waits in it, whether or not a
 // coordinator answers.
 func TestProxyLeavesAtOnce(t *testing.T) {
-	r, err := region.New(protocol.Config{Type: "t", Self: 2, Shards: 4, Proxy: true}, newRand())
+	r, err := region.New(protocol.Config{Name: "t", Self: 2, Shards: 4, Proxy: true}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,9 @@ import (
 // is over or under way: all get a home.
 func TestA1RememberedLate(t *testing.T) {
 	for _, late := range []bool{false, true} {
-		l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true}, 1)
+		l := newLoneOf(t, protocol.Config{
+			Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
+		}, 1)
 		var got string
 		if !late {
 			got = l.step(protocol.DidRead{ID: 3, Shards: []protocol.ShardID{2, 3}})
@@ -31,7 +33,9 @@ func TestA1RememberedLate(t *testing.T) {
 // TestA2RememberedKnown: a shard that has remembered ids and a home keeps the home. A shard that
 // the table names and that no region hosts goes to the home in the table.
 func TestA2RememberedKnown(t *testing.T) {
-	l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true}, 1, 2)
+	l := newLoneOf(t, protocol.Config{
+		Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
+	}, 1, 2)
 	l.c.term.takeover.table = []protocol.Entry{
 		{Shard: 0, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}},
 		{Shard: 1, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 6}},
@@ -51,7 +55,9 @@ func TestA2RememberedKnown(t *testing.T) {
 // first one ended, and when it has passed the home is settled: the owner's late report does not
 // count any more.
 func TestA3PhasesHaveTimers(t *testing.T) {
-	l := acting(t, protocol.Config{BeginTimeout: 10 * time.Second, HandOffTimeout: 60 * time.Second},
+	l := acting(t, protocol.Config{
+		HandOff: protocol.HandOff{BeginTimeout: 10 * time.Second, FinishTimeout: 60 * time.Second},
+	},
 		map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
 	l.expect(l.after(11*time.Second), "begin 0@")
 	id := l.c.term.homes.moves[0].id

@@ -27,7 +27,7 @@ func (rs *regions) passOver(u protocol.UID) (changed bool) {
 	if len(rs.passed) == 0 {
 		rs.leaseBackoff = leaseBackoff{}
 	}
-	rs.passed[u] = rs.now.Add(passOverTime * rs.cfg.LeaseRetryInterval)
+	rs.passed[u] = rs.now.Add(passOverTime * rs.cfg.Leases.RetryInterval)
 	rs.leaseBackoff.is = rs.leaseBackoff.is || !rs.passes(u)
 	return changed
 }
@@ -52,7 +52,7 @@ const leaseBackoffMost = 4
 // mayTry reports whether a shard that waits may be moved to a region that has not complained for a
 // while; trial is the shard that was moved last to see.
 func (rs *regions) mayTry(s protocol.ShardID, trial *shardState) bool {
-	a, first := &rs.leaseBackoff, passOverTime*rs.cfg.LeaseRetryInterval
+	a, first := &rs.leaseBackoff, passOverTime*rs.cfg.Leases.RetryInterval
 	if a.is && a.tries && !rs.now.Before(a.began.Add(first/2)) {
 		if _, in := rs.passed[trial.home]; trial.state == stateHosted && !in {
 			*a = leaseBackoff{} // it has gone well

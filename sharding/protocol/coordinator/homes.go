@@ -40,7 +40,7 @@ func newHomes(e *env) homes {
 		env: e, moves: map[protocol.ShardID]*move{}, waiters: map[protocol.ShardID][]protocol.UID{},
 		departed: map[protocol.ShardID]time.Time{}, stops: map[protocol.ShardID][]protocol.UID{},
 		regions: regions{env: e, peers: map[protocol.UID]*peer{}, passed: map[protocol.UID]time.Time{}},
-		picture: picture{needs: allocation.NeedsOf(e.cfg.Strategy)},
+		picture: picture{needs: allocation.NeedsOf(e.cfg.Allocation.Strategy)},
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// With Config.CoordinatorLease the coordinator has a lease in a store outside of the cluster. It
+// With Config.Leases.Coordinator the coordinator has a lease in a store outside of the cluster. It
 // begins a term with it, and none without; when it is lost, what it has begun is left to the next
 // term, which asks everybody, as after any other takeover.
 
 // becomeLeaseWaiting begins a term with the lease.
 func (c *Coordinator) becomeLeaseWaiting() {
-	if !c.cfg.CoordinatorLease {
+	if !c.cfg.Leases.Coordinator.Given() {
 		c.term.becomeReading()
 		return
 	}
@@ -27,7 +27,7 @@ func (c *Coordinator) onResign() {
 }
 
 func (c *Coordinator) acquire() {
-	c.fx.Lease = append(c.fx.Lease, c.leaseState.Acquire(c.now, c.cfg.LeaseRetryInterval))
+	c.fx.Lease = append(c.fx.Lease, c.leaseState.Acquire(c.now, c.cfg.Leases.RetryInterval))
 }
 
 func (c *Coordinator) releaseLease() {
@@ -39,7 +39,7 @@ func (c *Coordinator) releaseLease() {
 // onLeaseAnswer begins the term with the lease, or waits on. A lost one ends the term, and the
 // next one begins after a pause.
 func (c *Coordinator) onLeaseAnswer(in protocol.CoordinatorInput) {
-	switch what, text := c.leaseState.Hear(in, c.now, c.cfg.LeaseRetryInterval); what {
+	switch what, text := c.leaseState.Hear(in, c.now, c.cfg.Leases.RetryInterval); what {
 	case protocol.HeardGranted:
 		c.term.becomeReading()
 	case protocol.HeardRefused:
@@ -50,7 +50,7 @@ func (c *Coordinator) onLeaseAnswer(in protocol.CoordinatorInput) {
 		c.notify(protocol.Event{Kind: protocol.CoordinatorLeaseLost, Text: text})
 		c.becomeIdle()
 		c.term.mode = leaseWaiting
-		c.leaseState.Postpone(c.now.Add(c.cfg.LeaseRetryInterval))
+		c.leaseState.Postpone(c.now.Add(c.cfg.Leases.RetryInterval))
 	default:
 		c.counts[protocol.CountLate]++
 	}
@@ -64,7 +64,7 @@ func (c *Coordinator) waits(text string) {
 
 // onLeaseDue tries again, or says that the present try takes long.
 func (c *Coordinator) onLeaseDue() {
-	if op, try := c.leaseState.Advance(c.now, c.cfg.LeaseRetryInterval); try {
+	if op, try := c.leaseState.Advance(c.now, c.cfg.Leases.RetryInterval); try {
 		c.fx.Lease = append(c.fx.Lease, op)
 		return
 	}

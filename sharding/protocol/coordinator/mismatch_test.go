@@ -42,7 +42,7 @@ func TestMismatchIsRefused(t *testing.T) {
 			t.Errorf("%s: it is a peer", name)
 		}
 
-		r, err := region.New(protocol.Config{Type: "t", Self: 2, Shards: int(of.Shards), Hash: of.Hash},
+		r, err := region.New(protocol.Config{Name: "t", Self: 2, Shards: int(of.Shards), Hash: of.Hash},
 			rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			t.Fatal(err)
@@ -77,15 +77,15 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 		"the same": {theirs: both},
 		"another for shards": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "c",
-				CoordinatorLease: "b"}, want: []string{`Lease is store a here and store c there`},
+				CoordinatorLease: "b"}, want: []string{`Leases.Shards is store a here and store c there`},
 		},
 		"none for shards": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "",
-				CoordinatorLease: "b"}, want: []string{`Lease is store a here and not set there`},
+				CoordinatorLease: "b"}, want: []string{`Leases.Shards is store a here and not set there`},
 		},
 		"another for coordinators": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "a",
-				CoordinatorLease: "c"}, want: []string{`CoordinatorLease is store b here and store c there`},
+				CoordinatorLease: "c"}, want: []string{`Leases.Coordinator is store b here and store c there`},
 		},
 		"a proxy, none for shards": {
 			theirs: protocol.Compatibility{
@@ -95,7 +95,7 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 		"a proxy, none at all": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "",
 				CoordinatorLease: ""}, proxy: true, want: []string{
-				`CoordinatorLease is store b here and not set there`,
+				`Leases.Coordinator is store b here and not set there`,
 			},
 		},
 		"another role": {
@@ -108,17 +108,17 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 		},
 		"one that forgets": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "a",
-				CoordinatorLease: "b"}, want: []string{"RememberEntities is true here and false there"},
+				CoordinatorLease: "b"}, want: []string{"Remember.Entities is true here and false there"},
 		},
 		"a proxy that coordinates": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "a",
-				CoordinatorLease: "b"}, proxy: true, want: []string{"RememberEntities is true here and false there"},
+				CoordinatorLease: "b"}, proxy: true, want: []string{"Remember.Entities is true here and false there"},
 		},
 		"everything": {theirs: protocol.Compatibility{
 			Role: "r", Shards: 5, Hash: protocol.HashMurmur2, Remember: false, Lease: "c", CoordinatorLease: "",
 		}, want: []string{
-			"Shards is 4 here and 5 there", "Hash is xxhash here and murmur2 there", "RememberEntities is true",
-			`Lease is store a`, `CoordinatorLease is store b`,
+			"Shards is 4 here and 5 there", "Hash is xxhash here and murmur2 there", "Remember.Entities is true",
+			`Leases.Shards is store a`, `Leases.Coordinator is store b`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,9 +128,10 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 				v.Members[1].Roles = []string{"r", "q"}
 			}
 			cfg := protocol.Config{
-				Type: "t", Role: "r", Self: 1, Shards: 4, Lease: true, CoordinatorLease: true, LeaseStore: both.Lease,
-				CoordinatorLeaseStore: both.CoordinatorLease,
-				Remember:              both.Remember,
+				Name: "t", Role: "r", Self: 1, Shards: 4, Leases: protocol.Leases[protocol.StoreID]{
+					Shards: both.Lease, Coordinator: both.CoordinatorLease,
+				},
+				Remember: protocol.Remember[protocol.StoreID]{Entities: both.Remember},
 			}
 			m, err := New(cfg, rand.New(rand.NewPCG(1, 1)))
 			if err != nil {
@@ -158,10 +159,12 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			}
 
 			cfg = protocol.Config{
-				Type: "t", Role: c.theirs.Role, Self: 2, Shards: int(c.theirs.Shards),
+				Name: "t", Role: c.theirs.Role, Self: 2, Shards: int(c.theirs.Shards),
 				Hash: c.theirs.Hash, Proxy: c.proxy,
-				Remember: c.theirs.Remember, LeaseStore: c.theirs.Lease,
-				CoordinatorLeaseStore: c.theirs.CoordinatorLease,
+				Remember: protocol.Remember[protocol.StoreID]{Entities: c.theirs.Remember},
+				Leases: protocol.Leases[protocol.StoreID]{
+					Shards: c.theirs.Lease, Coordinator: c.theirs.CoordinatorLease,
+				},
 			}
 			r, err := region.New(cfg, rand.New(rand.NewPCG(1, 1)))
 			if err != nil {
@@ -174,7 +177,7 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			fx := r.Step(l.now, protocol.Receive{From: 1, Msg: protocol.Refused{Compatibility: both}})
 			if len(fx.Notify) != 1 || strings.Count(fx.Notify[0].Text, ";") != len(c.want)-1 ||
 				strings.Contains(fx.Notify[0].Text,
-					`Lease is not set here`) != (c.theirs.Lease == "" || c.theirs.CoordinatorLease == "") {
+					` is not set here`) != (c.theirs.Lease == "" || c.theirs.CoordinatorLease == "") {
 				t.Errorf("the region tells %v", fx.Notify)
 			}
 		})
@@ -184,7 +187,9 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 // A coordinator that finds regions with another store of leases tells of them, and goes on with
 // what they host.
 func TestOtherStoresOfLeasesHoldUpNoTakeover(t *testing.T) {
-	l := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Lease: true, LeaseStore: "a"}, 1, 2)
+	l := newLoneOf(t, protocol.Config{
+		Name: "t", Self: 1, Shards: 4, Leases: protocol.Leases[protocol.StoreID]{Shards: "a"},
+	}, 1, 2)
 	l.report(1)
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 9}
 	hosts := protocol.Report{
@@ -192,7 +197,7 @@ func TestOtherStoresOfLeasesHoldUpNoTakeover(t *testing.T) {
 		Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning, Token: tok}},
 	}
 	l.expect(l.step(protocol.Receive{From: 2, Msg: hosts}),
-		`type-mismatch! peer=2 "Lease is store a here and store b there"`, "coordinator-started")
+		`type-mismatch! peer=2 "Leases.Shards is store a here and store b there"`, "coordinator-started")
 	if l.c.term.homes.shards[1].home != 2 {
 		t.Errorf("shard 1 lives on %v", l.c.term.homes.shards[1].home)
 	}

@@ -36,7 +36,7 @@ func (h *homes) startMove(s protocol.ShardID) {
 	}
 	m := &move{
 		id: h.next(), cohort: h.out.cohort, waiting: slices.Clone(h.out.cohort.regions), sent: h.ticks,
-		deadline: h.now.Add(h.cfg.BeginTimeout),
+		deadline: h.now.Add(h.cfg.HandOff.BeginTimeout),
 	}
 	h.moves[s] = m
 	h.counts[protocol.CountHandOffs]++
@@ -88,7 +88,7 @@ func (h *homes) onBeginAck(from protocol.UID, sts []protocol.ShardToken) {
 func (h *homes) maybeStopping(s protocol.ShardID, m *move) {
 	if st := &h.shards[s]; st.state == stateFencing && len(m.waiting) == 0 {
 		st.state = stateStopping
-		m.deadline = h.now.Add(h.cfg.HandOffTimeout)
+		m.deadline = h.now.Add(h.cfg.HandOff.FinishTimeout)
 	}
 }
 
@@ -113,7 +113,7 @@ func (h *homes) abort(s protocol.ShardID, m *move) {
 	delete(h.stops, s) // a region that wants it asks again
 	h.notify(protocol.Event{Kind: protocol.HandOffAborted, Shard: s, Peer: owner, Token: m.id, Count: len(m.waiting)})
 	if p := h.regions.peers[owner]; p != nil {
-		p.drainAt = h.now.Add(2 * h.cfg.RetryInterval)
+		p.drainAt = h.now.Add(2 * h.cfg.Coordination.RetryInterval)
 	}
 	h.place(s, owner)
 }
@@ -148,7 +148,7 @@ func (h *homes) onShardsStopped(from protocol.UID, sts []protocol.ShardToken) {
 	for _, t := range sts {
 		if st, ok := h.at(t.Shard); ok && st.givenUp(from, t.Token) {
 			h.departs(t.Shard)
-			if h.cfg.Lease { // it has lost that
+			if h.cfg.Leases.Shards.Given() { // it has lost that
 				h.passOver(from)
 			}
 			h.picture.moves(t.Shard, h.now)

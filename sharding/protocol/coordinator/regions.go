@@ -60,7 +60,7 @@ func (rs *regions) mayAllocate() bool {
 			able++
 		}
 	}
-	rs.opened = rs.opened || regions >= rs.cfg.MinRegions
+	rs.opened = rs.opened || regions >= rs.cfg.Coordination.MinRegions
 	return rs.opened && able > 0
 }
 

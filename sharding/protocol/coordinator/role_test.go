@@ -28,7 +28,7 @@ func ofRoles(e view.Epoch, roles ...string) *view.View {
 // to ask.
 func begun(t *testing.T, self protocol.UID, v *view.View) (l *lone, said string) {
 	t.Helper()
-	c, err := New(protocol.Config{Type: "t", Role: "r", Self: self, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
+	c, err := New(protocol.Config{Name: "t", Role: "r", Self: self, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestNodeWithBothRoles(t *testing.T) {
 	both.Members[1].Roles = []string{"q", "r"}
 	for name, joined := range map[string]bool{"in service": true, "not yet registered": false} {
 		t.Run(name, func(t *testing.T) {
-			q, err := region.New(protocol.Config{Type: "t", Role: "q", Self: 2, Shards: 4}, newRand())
+			q, err := region.New(protocol.Config{Name: "t", Role: "q", Self: 2, Shards: 4}, newRand())
 			if err != nil {
 				t.Fatal(err)
 			}

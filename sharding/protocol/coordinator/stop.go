@@ -11,7 +11,7 @@ import (
 // A type that remembers entities is refused: every remembered id has to live, so its shard has a
 // home.
 func (h *homes) onStopShards(from protocol.UID, shards []protocol.ShardID) {
-	if h.cfg.Remember || h.view.Closing {
+	if h.cfg.Remember.Entities || h.view.Closing {
 		h.counts[protocol.CountIgnored]++
 		return
 	}
@@ -69,7 +69,7 @@ func (h *homes) cleared(e protocol.Entry) {
 			h.out.home(p.uid, e)
 		}
 	}
-	if len(h.waiters[e.Shard]) > 0 || h.cfg.Remember {
+	if len(h.waiters[e.Shard]) > 0 || h.cfg.Remember.Entities {
 		h.want(e.Shard)
 	}
 }

@@ -38,7 +38,7 @@ func (sr *store) failureText(t *storeFailure) string {
 	if t.op.write {
 		what = "write of "
 	}
-	return what + protocol.StateKey(sr.cfg.Type, t.op.kind, t.op.shard) + ": " + t.why
+	return what + protocol.StateKey(sr.cfg.Name, t.op.kind, t.op.shard) + ": " + t.why
 }
 
 // opFailed notes that a read or a write failed, which will be repeated.

@@ -37,8 +37,8 @@ func (ch *chooser) allocateAll(h *homes) {
 		return
 	}
 	switch {
-	case !allocation.Isolated(ch.cfg.Strategy):
-		ch.allocateBy(h, ch.cfg.Strategy, ch.take(h))
+	case !allocation.Isolated(ch.cfg.Allocation.Strategy):
+		ch.allocateBy(h, ch.cfg.Allocation.Strategy, ch.take(h))
 	case ch.asked.overdue:
 		ch.allocateBy(h, allocation.LeastShard{}, ch.take(h))
 	case ch.asked.id == 0:
@@ -84,7 +84,9 @@ func (ch *chooser) consult(h *homes, shards []protocol.ShardID, rebalance bool) 
 		q.InProgress = ch.inProgress(h)
 	}
 	q.Allocations = ch.allocations(h).Copy(h.picture.needs)
-	ch.asked = asked{id: q.ID, shards: shards, rebalance: rebalance, deadline: ch.now.Add(ch.cfg.StrategyTimeout)}
+	ch.asked = asked{
+		id: q.ID, shards: shards, rebalance: rebalance, deadline: ch.now.Add(ch.cfg.Allocation.StrategyTimeout),
+	}
 	ch.fx.Consult = append(ch.fx.Consult, q)
 }
 
@@ -150,8 +152,8 @@ func (ch *chooser) rebalance(h *homes) {
 	if !ch.mayRebalance(h) {
 		return
 	}
-	if !allocation.Isolated(ch.cfg.Strategy) {
-		ch.moveAll(h, ch.cfg.Strategy.Rebalance(ch.allocations(h), ch.inProgress(h)))
+	if !allocation.Isolated(ch.cfg.Allocation.Strategy) {
+		ch.moveAll(h, ch.cfg.Allocation.Strategy.Rebalance(ch.allocations(h), ch.inProgress(h)))
 	} else if ch.asked.id == 0 {
 		ch.consult(h, nil, true)
 	}
@@ -175,7 +177,7 @@ func (ch *chooser) moveAll(h *homes, shards []protocol.ShardID) {
 // mayRebalance reports whether it is a good time to move what could as well stay.
 func (ch *chooser) mayRebalance(h *homes) bool {
 	return ch.lease && !ch.view.Closing && h.regions.mayAllocate() &&
-		!ch.now.Before(h.picture.regionsAt.Add(ch.cfg.RebalanceDelay)) && ch.steady(h)
+		!ch.now.Before(h.picture.regionsAt.Add(ch.cfg.Rebalance.Delay)) && ch.steady(h)
 }
 
 // steady reports whether rebalancing is allowed: all regions have one app version, and no member is
@@ -183,12 +185,12 @@ func (ch *chooser) mayRebalance(h *homes) bool {
 func (ch *chooser) steady(h *homes) bool {
 	for _, m := range ch.view.Members {
 		joins, gone := m.Status == view.Joining, ch.unreachable[m.UID]
-		if joins && !ch.cfg.RebalanceJoining || gone && !ch.cfg.RebalanceUnreachable {
+		if joins && !ch.cfg.Rebalance.Joining || gone && !ch.cfg.Rebalance.Unreachable {
 			return false
 		}
 	}
 	rs := ch.allocations(h).Regions
-	return ch.cfg.RebalanceMixedVersions ||
+	return ch.cfg.Rebalance.MixedVersions ||
 		!slices.ContainsFunc(rs, func(r allocation.Region) bool { return r.AppVersion != rs[0].AppVersion })
 }
 

@@ -27,7 +27,7 @@ func (panics) Rebalance(*allocation.Allocations, []protocol.ShardID) []protocol.
 // acting is a coordinator that acts, with members that have reported what they host.
 func acting(t *testing.T, cfg protocol.Config, hosted map[protocol.UID][]protocol.ShardID,
 	members ...protocol.UID) *lone {
-	cfg.Type, cfg.Self = "t", 1
+	cfg.Name, cfg.Self = "t", 1
 	if cfg.Shards == 0 {
 		cfg.Shards = 4
 	}
@@ -65,7 +65,7 @@ func (l *lone) answer() string {
 	}
 	q := l.asked[0]
 	l.asked = l.asked[1:]
-	return l.step(protocol.Advised{Advice: q.Ask(l.c.cfg.Strategy)})
+	return l.step(protocol.Advised{Advice: q.Ask(l.c.cfg.Allocation.Strategy)})
 }
 
 func (l *lone) after(d time.Duration) string {
@@ -83,7 +83,8 @@ func (l *lone) counted(want string) {
 // TestStrategyAside: a user's strategy is asked one question at a time; what is wanted meanwhile is
 // asked next, and nothing else waits.
 func TestStrategyAside(t *testing.T) {
-	l := acting(t, protocol.Config{Strategy: fixed(2)}, map[protocol.UID][]protocol.ShardID{1: {3}}, 1, 2)
+	l := acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: fixed(2)}},
+		map[protocol.UID][]protocol.ShardID{1: {3}}, 1, 2)
 	if got := l.get(0); !strings.Contains(got, "consult") || strings.Contains(got, "write") {
 		t.Fatalf("asked for a home: %s", got)
 	}
@@ -104,12 +105,12 @@ func TestStrategyMisbehaves(t *testing.T) {
 		s    allocation.Strategy
 		want string
 	}{{fixed(7), "strategy-refused! 0 peer=7"}, {panics{}, `strategy-failed! 0 "no idea"`}} {
-		l := acting(t, protocol.Config{Strategy: tc.s}, nil, 1, 2)
+		l := acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: tc.s}}, nil, 1, 2)
 		l.get(0)
 		l.expect(l.answer(), "homes 0→1", tc.want)
 		l.counted("strategy-faults=1")
 	}
-	l := acting(t, protocol.Config{Strategy: fixed(0)}, nil, 1, 2)
+	l := acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: fixed(0)}}, nil, 1, 2)
 	l.get(0)
 	if got := l.answer(); strings.Contains(got, "write") || len(l.asked) > 0 {
 		t.Errorf("a strategy that says not now: %s", got)
@@ -120,7 +121,8 @@ func TestStrategyMisbehaves(t *testing.T) {
 }
 
 func TestStrategyRebalancesNonsense(t *testing.T) {
-	l := acting(t, protocol.Config{Strategy: fixed(2)}, map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
+	l := acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: fixed(2)}},
+		map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
 	l.expect(l.after(time.Minute), "balance")
 	got := l.answer()
 	l.expect(got, "strategy-refused! 99")
@@ -128,7 +130,8 @@ func TestStrategyRebalancesNonsense(t *testing.T) {
 		t.Errorf("%d Begin and %d hand-offs for a shard named twice and one that does not exist",
 			n, len(l.c.term.homes.moves))
 	}
-	l = acting(t, protocol.Config{Strategy: panics{}}, map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
+	l = acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: panics{}}},
+		map[protocol.UID][]protocol.ShardID{2: {0}}, 1, 2)
 	l.after(time.Minute)
 	l.expect(l.answer(), "strategy-failed!")
 	if len(l.c.term.homes.moves) > 0 {
@@ -140,7 +143,8 @@ func TestStrategyRebalancesNonsense(t *testing.T) {
 // answers; then it is asked again.
 func TestStrategyStuck(t *testing.T) {
 	l := acting(t, protocol.Config{
-		Strategy: fixed(2), StrategyTimeout: 3 * time.Second, RebalanceInterval: -1,
+		Allocation: protocol.Allocation{Strategy: fixed(2), StrategyTimeout: 3 * time.Second},
+		Rebalance:  protocol.Rebalance{Interval: -1},
 	}, nil, 1, 2)
 	l.get(0)
 	if got := l.after(2 * time.Second); strings.Contains(got, "stuck") {
@@ -161,7 +165,7 @@ func TestStrategyStuck(t *testing.T) {
 // TestStrategyAnswersTooLate: what has changed between question and answer is not undone by the
 // answer.
 func TestStrategyAnswersTooLate(t *testing.T) {
-	l := acting(t, protocol.Config{Strategy: fixed(2)}, nil, 1, 2)
+	l := acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: fixed(2)}}, nil, 1, 2)
 	l.get(0)
 	l.step(protocol.Install{View: viewOf(2, 1)}) // node 2 is gone
 	if got := l.answer(); strings.Contains(got, "homes") {
@@ -170,7 +174,7 @@ func TestStrategyAnswersTooLate(t *testing.T) {
 	l.after(time.Second)
 	l.expect(l.answer(), "strategy-refused!", "homes 0→1")
 
-	l = acting(t, protocol.Config{Strategy: fixed(2)}, nil, 1, 2)
+	l = acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: fixed(2)}}, nil, 1, 2)
 	l.get(0)
 	l.step(protocol.Install{View: viewOf(2, 2)}) // not the oldest any more
 	if got := l.answer(); got != "" {
@@ -193,12 +197,12 @@ func TestGates(t *testing.T) {
 		open protocol.Config
 	}{
 		{"mixed versions", viewWith(func(m *view.Member) { m.AppVersion = "2" }),
-			protocol.Config{RebalanceMixedVersions: true}},
+			protocol.Config{Rebalance: protocol.Rebalance{MixedVersions: true}}},
 		{"joining", viewWith(func(m *view.Member) { m.Status = view.Joining }),
-			protocol.Config{RebalanceJoining: true}},
+			protocol.Config{Rebalance: protocol.Rebalance{Joining: true}}},
 		{"unreachable", func(l *lone) {
 			l.step(protocol.Reachable{UID: 3})
-		}, protocol.Config{RebalanceUnreachable: true}},
+		}, protocol.Config{Rebalance: protocol.Rebalance{Unreachable: true}}},
 	} {
 		for _, open := range []bool{false, true} {
 			cfg := protocol.Config{}
@@ -216,7 +220,7 @@ func TestGates(t *testing.T) {
 
 // TestRebalanceDelay: members that come and go put the look at the balance off.
 func TestRebalanceDelay(t *testing.T) {
-	l := acting(t, protocol.Config{RebalanceDelay: 30 * time.Second},
+	l := acting(t, protocol.Config{Rebalance: protocol.Rebalance{Delay: 30 * time.Second}},
 		map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
 	for range 2 {
 		if got := l.after(10 * time.Second); strings.Contains(got, "begin") {
@@ -258,7 +262,7 @@ func TestPendingChoicesCount(t *testing.T) {
 // TestRehomedAtOnce: the shards of a node that is gone have new homes in the step that takes it
 // out, with no traffic, and its gates do not count.
 func TestRehomedAtOnce(t *testing.T) {
-	l := acting(t, protocol.Config{RebalanceDelay: time.Hour},
+	l := acting(t, protocol.Config{Rebalance: protocol.Rebalance{Delay: time.Hour}},
 		map[protocol.UID][]protocol.ShardID{1: {0}, 2: {1, 2}, 3: {3}}, 1, 2, 3)
 	l.step(protocol.Reachable{UID: 3})
 	l.expect(l.step(protocol.Install{View: viewOf(2, 1, 3)}), "homes 1→1", "2→3")
@@ -267,7 +271,7 @@ func TestRehomedAtOnce(t *testing.T) {
 // TestLoadsSteer: what regions report decides what moves and where to; reports about others' shards
 // do not count.
 func TestLoadsSteer(t *testing.T) {
-	l := acting(t, protocol.Config{Strategy: allocation.LoadAware{}, Shards: 8},
+	l := acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: allocation.LoadAware{}}, Shards: 8},
 		map[protocol.UID][]protocol.ShardID{1: {0, 1, 2}, 2: {3, 4, 5}}, 1, 2)
 	report := func(from protocol.UID, ls ...protocol.ShardLoad) {
 		l.step(protocol.Receive{From: from, Msg: protocol.Loads{Period: 5 * time.Second, Shards: ls}})
@@ -302,8 +306,10 @@ func TestLoadsSteer(t *testing.T) {
 func TestLoadAwareTakesItsTime(t *testing.T) {
 	const rest = 5 * time.Minute
 	cfg := protocol.Config{
-		Strategy: allocation.LoadAware{RestAfterMove: rest, RebalanceAbsoluteLimit: 1}, Shards: 4,
-		BeginTimeout: time.Hour, HandOffTimeout: time.Hour,
+		Allocation: protocol.Allocation{
+			Strategy: allocation.LoadAware{RestAfterMove: rest, RebalanceAbsoluteLimit: 1},
+		}, Shards: 4,
+		HandOff: protocol.HandOff{BeginTimeout: time.Hour, FinishTimeout: time.Hour},
 	}
 	l := acting(t, cfg, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
 	load := map[protocol.UID]uint64{1: 1000, 2: 1000}
@@ -376,7 +382,7 @@ func TestLocationsSteer(t *testing.T) {
 	for i := range view.Members {
 		view.Members[i].Addr = fmt.Sprint("n", view.Members[i].UID, ":1")
 	}
-	l := acting(t, protocol.Config{Strategy: allocation.External{}},
+	l := acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: allocation.External{}}},
 		map[protocol.UID][]protocol.ShardID{1: {0, 1}}, 1, 2)
 	l.step(protocol.Install{View: view})
 	l.step(protocol.LocationsChanged{Put: []protocol.Location{{Shard: 3, Addr: "n2:1"}, {Shard: 0, Addr: "n2:1"}}})
@@ -393,7 +399,9 @@ func TestLocationsSteer(t *testing.T) {
 		t.Errorf("shard 0 lives on %v", l.c.term.homes.shards[0].home)
 	}
 
-	c := newLoneOf(t, protocol.Config{Type: "t", Self: 1, Shards: 4, Strategy: allocation.External{}}, 1, 2)
+	c := newLoneOf(t, protocol.Config{
+		Name: "t", Self: 1, Shards: 4, Allocation: protocol.Allocation{Strategy: allocation.External{}},
+	}, 1, 2)
 	c.report(1)
 	if c.c.term.mode != reading {
 		t.Fatal("it goes on before it knows the locations")

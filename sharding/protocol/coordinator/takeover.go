@@ -44,13 +44,13 @@ func (tm *term) becomeReading() {
 	tm.takeover = takeover{reports: map[protocol.UID]*gathered{}, registers: map[protocol.UID]protocol.Register{}}
 	tm.takeover.homes = tm.store.read(protocol.StateHomes)
 	tm.takeover.regions = tm.store.read(protocol.StateRegions)
-	if tm.cfg.Remember {
+	if tm.cfg.Remember.Entities {
 		tm.remembered = tm.store.read(protocol.StateRemembered)
 	}
 	if tm.homes.picture.needs.Locations {
 		tm.takeover.locations = tm.store.read(protocol.StateLocations)
 	}
-	tm.retryAt = tm.now.Add(tm.cfg.RetryInterval / 4)
+	tm.retryAt = tm.now.Add(tm.cfg.Coordination.RetryInterval / 4)
 	tm.roles.begin(&tm.homes.out)
 }
 
@@ -204,8 +204,8 @@ func (tm *term) becomeActive() {
 	tm.onRemembered(t.shards)
 	tm.allocateAll()
 	tm.registrar.drainLeaving(&tm.homes)
-	if tm.cfg.RebalanceInterval > 0 {
-		tm.rebalanceAt = tm.now.Add(tm.cfg.RebalanceInterval)
+	if tm.cfg.Rebalance.Interval > 0 {
+		tm.rebalanceAt = tm.now.Add(tm.cfg.Rebalance.Interval)
 	}
 }
 

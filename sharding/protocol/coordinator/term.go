@@ -208,7 +208,7 @@ func (tm *term) onTable(es []protocol.Entry) {
 
 // onUnable moves shards away from a region that cannot use the store of their leases.
 func (tm *term) onUnable(from protocol.UID, shards []protocol.ShardID) {
-	if p := tm.homes.regions.peers[from]; p == nil || !tm.cfg.Lease {
+	if p := tm.homes.regions.peers[from]; p == nil || !tm.cfg.Leases.Shards.Given() {
 		tm.counts[protocol.CountOtherRole]++
 		return
 	}

@@ -24,7 +24,7 @@ func (r *Region) onInstall(v *view.View) {
 	}
 	if r.registration.follow(v) {
 		r.asker.asking = false
-		r.backoff = r.cfg.RetryInterval / 8
+		r.backoff = r.cfg.Coordination.RetryInterval / 8
 		r.retryAt = time.Time{}
 	}
 	if r.departure.leaving && !r.departure.left && r.closing() {
@@ -146,7 +146,7 @@ func (r *Region) join(from protocol.UID, since protocol.Token) {
 	}
 	r.registration.known, r.registration.absent = true, false
 	r.loads = loads{}
-	r.backoff = r.cfg.RetryInterval / 8
+	r.backoff = r.cfg.Coordination.RetryInterval / 8
 	r.asker.askAll(&r.places, false)
 	r.stopper.askStops()
 	if r.departure.leaving && !r.departure.left {
@@ -350,9 +350,9 @@ func (r *Region) arm() {
 		len(r.stopper.stops) > 0 || r.departure.leaving && !r.departure.left || r.departure.owesLeft()
 	switch {
 	case !waits || r.dropped:
-		r.retryAt, r.backoff = time.Time{}, r.cfg.RetryInterval/8
+		r.retryAt, r.backoff = time.Time{}, r.cfg.Coordination.RetryInterval/8
 	case r.retryAt.IsZero():
 		r.retryAt = r.now.Add(r.backoff + time.Duration(r.rng.Int64N(int64(r.backoff)/8+1)))
-		r.backoff = min(2*r.backoff, r.cfg.RetryInterval)
+		r.backoff = min(2*r.backoff, r.cfg.Coordination.RetryInterval)
 	}
 }

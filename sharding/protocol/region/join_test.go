@@ -28,7 +28,7 @@ func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 
 // TestRegionOutOfRange: what names a shard that does not exist is counted.
 func TestRegionOutOfRange(t *testing.T) {
-	r, err := New(protocol.Config{Type: "t", Self: 1, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Name: "t", Self: 1, Shards: 4}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,5 +73,5 @@ func (ps *places) backoffOf(s protocol.ShardID) time.Duration {
 		return 0
 	}
 	delete(ps.lost, s)
-	return max(0, ps.cfg.LeaseRetryInterval-ps.now.Sub(at))
+	return max(0, ps.cfg.Leases.RetryInterval-ps.now.Sub(at))
 }

@@ -44,7 +44,7 @@ func New(cfg protocol.Config, rng *rand.Rand) (*Region, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	r := &Region{env: env{cfg: cfg, rng: rng}, backoff: cfg.RetryInterval / 8}
+	r := &Region{env: env{cfg: cfg, rng: rng}, backoff: cfg.Coordination.RetryInterval / 8}
 	r.registration = registration{env: &r.env, floor: cfg.Predecessor.Floor, life: cfg.Predecessor.Incarnation}
 	r.departure = departure{env: &r.env, registration: &r.registration}
 	r.places = newPlaces(&r.env, &r.registration, &r.departure)

@@ -20,7 +20,7 @@ func (s *Shard) Check() error {
 		f.Check(e.state != EntityAbsent, "entity %v is kept although it is absent", id)
 		needs := e.state == EntityRemembered || e.state == RememberingStart || e.state == RememberingStop ||
 			e.state == WaitingForRestart
-		f.Check(s.cfg.Remember || !needs, "entity %v is %v in a shard that remembers nothing", id, e.state)
+		f.Check(s.cfg.Remember.Entities || !needs, "entity %v is %v in a shard that remembers nothing", id, e.state)
 	}
 	f.Check(changing == s.population.entities.changing, "%d entities change, counted %d",
 		changing, s.population.entities.changing)
@@ -33,7 +33,8 @@ func (s *Shard) Check() error {
 	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.population.entities.running == 0 || s.forced,
 		"stopping without a limit")
 	holds := s.phase >= shardLoading && s.phase < shardReturning
-	f.Check(!holds || !s.cfg.Lease || s.leaseState.Held() || s.cfg.Defects.KeepLostLease, "%s while the lease is %s",
+	f.Check(!holds || !s.cfg.Leases.Shards.Given() || s.leaseState.Held() || s.cfg.Defects.KeepLostLease,
+		"%s while the lease is %s",
 		shardPhaseNames[s.phase], s.leaseState)
 	f.Check(!s.population.store.failed || s.population.store.write.ID != 0, "a failed write without a write")
 	return f.Err()

@@ -20,7 +20,8 @@ type soloShard struct {
 
 func newSoloShard(t *testing.T) *soloShard {
 	sh, err := New(protocol.Config{
-		Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 },
+		Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
+		ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 },
 	}, newRand(), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +185,8 @@ func TestA13StoreThatComesBack(t *testing.T) {
 // went is not started any more.
 func TestA20ShardsAreForgotten(t *testing.T) {
 	sh, err := New(protocol.Config{
-		Type: "t", Self: 1, Shards: 4, Remember: true, ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 },
+		Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
+		ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 },
 	}, newRand(), 2)
 	if err != nil {
 		t.Fatal(err)

@@ -7,10 +7,10 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// With Config.Lease a shard has a lease of its own, in a store outside of the cluster. Before the
-// lease is granted, the shard loads nothing and starts no entity. While another holds the lease,
-// the shard tries again and again. It also tells its region, which then answers a hand-off at once.
-// A lost lease ends the shard at once.
+// With Config.Leases.Shards a shard has a lease of its own, in a store outside of the cluster.
+// Before the lease is granted, the shard loads nothing and starts no entity. While another holds
+// the lease, the shard tries again and again. It also tells its region, which then answers a
+// hand-off at once. A lost lease ends the shard at once.
 
 // becomeLeasing asks for the lease, not before wait has passed.
 func (s *Shard) becomeLeasing(wait time.Duration) {
@@ -24,7 +24,7 @@ func (s *Shard) becomeLeasing(wait time.Duration) {
 }
 
 func (s *Shard) acquire() {
-	s.fx.Lease = append(s.fx.Lease, s.leaseState.Acquire(s.now, s.cfg.LeaseRetryInterval))
+	s.fx.Lease = append(s.fx.Lease, s.leaseState.Acquire(s.now, s.cfg.Leases.RetryInterval))
 }
 
 // becomeReturning gives the lease back, after the last entity has stopped and the last write is
@@ -41,7 +41,7 @@ func (s *Shard) becomeReturning() {
 		return
 	}
 	s.phase = shardReturning
-	s.leaseState.AwaitReturn(s.now.Add(s.cfg.LeaseRetryInterval))
+	s.leaseState.AwaitReturn(s.now.Add(s.cfg.Leases.RetryInterval))
 }
 
 func (s *Shard) onLeaseReleased(gen uint64) {
@@ -59,7 +59,7 @@ func (s *Shard) onLeaseAnswer(in protocol.ShardInput) {
 		return
 	}
 	waited := s.leaseState.Announced()
-	switch what, text := s.leaseState.Hear(in, s.now, s.cfg.LeaseRetryInterval); what {
+	switch what, text := s.leaseState.Hear(in, s.now, s.cfg.Leases.RetryInterval); what {
 	case protocol.HeardGranted:
 		if s.becomeLoading(); waited && s.phase == shardLoading { // else it has started
 			s.tell(protocol.ShardLeased{Shard: s.id})
@@ -96,9 +96,9 @@ func (s *Shard) onLeaseDue() {
 		s.becomeStopped()
 		return
 	}
-	if op, try := s.leaseState.Advance(s.now, s.cfg.LeaseRetryInterval); try {
+	if op, try := s.leaseState.Advance(s.now, s.cfg.Leases.RetryInterval); try {
 		s.fx.Lease = append(s.fx.Lease, op)
 		return
 	}
-	s.waits(fmt.Sprintf("no answer for %v", s.cfg.LeaseRetryInterval))
+	s.waits(fmt.Sprintf("no answer for %v", s.cfg.Leases.RetryInterval))
 }

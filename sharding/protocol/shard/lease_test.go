@@ -11,7 +11,12 @@ import (
 // stop at once.
 func TestA6HandOffWhileWaiting(t *testing.T) {
 	for name, loading := range map[string]bool{"lease": false, "remembered ids": true} {
-		sh, err := New(protocol.Config{Type: "t", Self: 1, Shards: 4, Remember: true, Lease: !loading}, newRand(), 2)
+		cfg := protocol.Config{Name: "t", Self: 1, Shards: 4}
+		cfg.Remember.Entities = true
+		if !loading {
+			cfg.Leases.Shards = "store"
+		}
+		sh, err := New(cfg, newRand(), 2)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ func (s *Shard) onOpen(wait time.Duration) {
 		return
 	}
 	s.handOff = protocol.Token{}
-	if s.cfg.Lease {
+	if s.cfg.Leases.Shards.Given() {
 		s.becomeLeasing(wait)
 		return
 	}
@@ -20,7 +20,7 @@ func (s *Shard) onOpen(wait time.Duration) {
 }
 
 func (s *Shard) becomeLoading() {
-	if !s.cfg.Remember {
+	if !s.cfg.Remember.Entities {
 		s.becomeOpen()
 		return
 	}

@@ -39,7 +39,7 @@ func (p *population) forget() {
 
 // begin starts an entity that is absent: at once, or with Remember once its id is written.
 func (p *population) begin(id protocol.EntityID) {
-	if !p.cfg.Remember {
+	if !p.cfg.Remember.Entities {
 		p.entities.start(id)
 		return
 	}
@@ -96,7 +96,7 @@ func (p *population) onPassivate(in protocol.Passivate) {
 		return
 	}
 	p.entities.become(in.ID, EntityPassivating)
-	p.entities.arm(&p.entities.passivating, in.ID, p.cfg.PassivationTimeout)
+	p.entities.arm(&p.entities.passivating, in.ID, p.cfg.Passivation.StopTimeout)
 	p.do(protocol.StopEntity(in))
 }
 
@@ -116,17 +116,17 @@ func (p *population) onEntityStopped(id protocol.EntityID) {
 
 // onEnded: the entity ended by itself. A remembered one comes back.
 func (p *population) onEnded(id protocol.EntityID) {
-	if !p.cfg.Remember {
+	if !p.cfg.Remember.Entities {
 		p.entities.become(id, EntityAbsent)
 		return
 	}
 	p.entities.become(id, WaitingForRestart)
-	p.entities.arm(&p.entities.restarting, id, p.cfg.RestartBackoff)
+	p.entities.arm(&p.entities.restarting, id, p.cfg.Remember.RestartBackoff)
 }
 
 func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
 	switch {
-	case p.cfg.Remember:
+	case p.cfg.Remember.Entities:
 		p.entities.become(id, RememberingStop)
 		if wanted {
 			p.entities.want(id)
@@ -143,9 +143,9 @@ func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
 // lives on.
 func (p *population) onHandedOff(id protocol.EntityID, wanted bool) {
 	switch {
-	case p.phase != shardStopping && (p.cfg.Remember || wanted):
+	case p.phase != shardStopping && (p.cfg.Remember.Entities || wanted):
 		p.entities.start(id)
-	case p.cfg.Remember:
+	case p.cfg.Remember.Entities:
 		p.entities.become(id, EntityRemembered)
 	default:
 		p.entities.become(id, EntityAbsent)

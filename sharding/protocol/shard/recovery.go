@@ -30,7 +30,7 @@ const startsMax = 4096
 // mayRecover returns how many remembered entities may be started now. If it is none, recoverAt is
 // their time.
 func (rc *recovery) mayRecover() int {
-	r := rc.cfg.Recovery
+	r := rc.cfg.Remember.Recovery
 	switch {
 	case !rc.at.IsZero() && rc.now.Before(rc.at), len(rc.queue) == 0:
 		return 0
@@ -64,9 +64,9 @@ func (rc *recovery) recover() {
 	switch {
 	case len(rc.queue) == 0:
 		rc.queue, rc.at = nil, time.Time{}
-	case rc.cfg.Recovery.Number == 0:
+	case rc.cfg.Remember.Recovery.Number == 0:
 		rc.at = rc.now
 	default:
-		rc.turns, rc.at = rc.cfg.Turns.Reserve(rc.now, len(rc.queue), rc.cfg.Recovery)
+		rc.turns, rc.at = rc.cfg.Turns.Reserve(rc.now, len(rc.queue), rc.cfg.Remember.Recovery)
 	}
 }

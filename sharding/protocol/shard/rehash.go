@@ -42,7 +42,7 @@ func (sg *strangers) answered(remain func(protocol.EntityID) bool) {
 	for _, id := range sg.forwarded {
 		if remain(id) {
 			sg.ids = append(sg.ids, id)
-			sg.at = sg.now.Add(sg.cfg.RetryInterval)
+			sg.at = sg.now.Add(sg.cfg.Coordination.RetryInterval)
 		}
 	}
 	sg.forwarded = nil

@@ -37,7 +37,7 @@ func (p *population) wakeEarly() {
 // has put it is under way or to be repeated. An id that appeared (a disk that was away has
 // returned) is started, once a read says that it is there.
 func (p *population) onIDsChanged(in protocol.IDsChanged) {
-	if !p.cfg.Remember || p.phase < shardOpen || p.phase >= shardStopping {
+	if !p.cfg.Remember.Entities || p.phase < shardOpen || p.phase >= shardStopping {
 		return
 	}
 	for _, id := range in.Removed {

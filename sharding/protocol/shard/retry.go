@@ -33,9 +33,9 @@ func (sr *store) maybeLate() {
 		return
 	}
 	sr.lateAt = time.Time{}
-	what := "read of " + protocol.StateKey(sr.cfg.Type, protocol.StateIDs, sr.id)
+	what := "read of " + protocol.StateKey(sr.cfg.Name, protocol.StateIDs, sr.id)
 	if sr.read == 0 {
-		what = "write of " + sr.write.Key(sr.cfg.Type)
+		what = "write of " + sr.write.Key(sr.cfg.Name)
 	}
 	if !sr.failure {
 		sr.silent = true
@@ -60,7 +60,7 @@ func (sr *store) retryLater(err error) {
 		sr.lateAt = time.Time{} // nothing is under way
 	}
 	if sr.retryAt.IsZero() {
-		sr.backoff = min(max(2*sr.backoff, sr.cfg.RetryInterval/8), sr.cfg.RetryInterval)
+		sr.backoff = min(max(2*sr.backoff, sr.cfg.Coordination.RetryInterval/8), sr.cfg.Coordination.RetryInterval)
 		sr.retryAt = sr.now.Add(sr.backoff)
 	}
 }

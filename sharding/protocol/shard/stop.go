@@ -67,7 +67,7 @@ func (s *Shard) beginStop(handOff protocol.Token) {
 	s.population.entities.disarm()
 	s.population.stopAll()
 	if s.population.entities.running > 0 {
-		s.stopAt = s.now.Add(s.cfg.StopTimeout)
+		s.stopAt = s.now.Add(s.cfg.HandOff.StopTimeout)
 		s.do(protocol.StopEntities{HandOff: handOff})
 	}
 }
@@ -81,7 +81,7 @@ func (s *Shard) onStopTimeout() {
 		return
 	}
 	s.forced = true
-	s.stopAt = s.now.Add(s.cfg.StopTimeout)
+	s.stopAt = s.now.Add(s.cfg.HandOff.StopTimeout)
 	s.do(protocol.ForceStopEntities{HandOff: s.handOff})
 	s.notify(protocol.Event{Kind: protocol.StopForced, Token: s.handOff, Count: s.population.entities.running})
 }

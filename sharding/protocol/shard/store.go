@@ -58,7 +58,7 @@ func (sr *store) load() {
 
 // pump begins the next write when none is under way.
 func (sr *store) pump() {
-	if !sr.cfg.Remember || sr.write.ID != 0 || sr.phase < shardOpen || sr.phase >= shardReturning {
+	if !sr.cfg.Remember.Entities || sr.write.ID != 0 || sr.phase < shardOpen || sr.phase >= shardReturning {
 		return
 	}
 	w, ok := sr.nextWrite()
@@ -126,7 +126,7 @@ func (sr *store) quiet() bool {
 	if sr.write.ID != 0 {
 		return false
 	}
-	if !sr.cfg.Remember {
+	if !sr.cfg.Remember.Entities {
 		return true
 	}
 	return len(sr.adds)+len(sr.removes) == 0
@@ -180,14 +180,14 @@ func (sr *store) wrote(id uint64, err error) (w protocol.StateWrite, ok bool) {
 func (sr *store) loaded(any bool) {
 	sr.index = indexYes
 	if !any {
-		sr.index, sr.tidyAt = indexMaybe, sr.now.Add(sr.cfg.RetryInterval)
+		sr.index, sr.tidyAt = indexMaybe, sr.now.Add(sr.cfg.Coordination.RetryInterval)
 	}
 }
 
 // onUnlisted puts the shard back among those with remembered ids: an earlier owner's write that
 // came late has taken it out.
 func (sr *store) onUnlisted() {
-	if sr.cfg.Remember && sr.phase >= shardOpen && sr.phase < shardStopping && sr.index == indexYes {
+	if sr.cfg.Remember.Entities && sr.phase >= shardOpen && sr.phase < shardStopping && sr.index == indexYes {
 		sr.index = indexLost
 	}
 }

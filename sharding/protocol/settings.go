@@ -1,0 +1,207 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/allocation"
+)
+
+// The settings of an entity type that its machines look at, by subject. sharding.EntityType has
+// the same values.
+
+// HandOff bounds the phases in which a shard moves from one node to another.
+type HandOff struct {
+	// BeginTimeout bounds the first phase, until all regions buffer. Past it the hand-off is
+	// aborted and the shard stays. Default 10 s.
+	BeginTimeout time.Duration
+	// FinishTimeout bounds the second phase, until the owner has stopped the shard. Past it the
+	// hand-off is aborted with an alarm. It leaves room for the fences, the mailboxes and
+	// StopTimeout twice. Default 60 s.
+	FinishTimeout time.Duration
+	// StopTimeout is how long an entity may take to stop. Then it is stopped by force: it ends as
+	// soon as its handler returns. A handler that has not returned after as long again aborts the
+	// hand-off. Default 10 s.
+	StopTimeout time.Duration
+}
+
+func (h *HandOff) setDefaults() {
+	or(&h.BeginTimeout, 10*time.Second)
+	or(&h.FinishTimeout, 60*time.Second)
+	or(&h.StopTimeout, 10*time.Second)
+}
+
+func (h HandOff) check(f *Faults, retry time.Duration) {
+	f.Add(h.StopTimeout < 0, "HandOff.StopTimeout %v is negative", h.StopTimeout)
+	f.Add(h.BeginTimeout < retry,
+		"HandOff.BeginTimeout %v is below Coordination.RetryInterval %v: nothing would be repeated", h.BeginTimeout,
+		retry)
+	f.Add(h.FinishTimeout < 2*h.StopTimeout,
+		"HandOff.FinishTimeout %v is below twice StopTimeout %v: a forced stop could not finish",
+		h.FinishTimeout, h.StopTimeout)
+}
+
+// Rebalance says when the coordinator looks at the balance of shards. A shard that has lost its
+// home gets another at once, whatever stands here.
+type Rebalance struct {
+	// Interval is the time between two looks. Default 10 s, 100 ms on a node with ddata.Local;
+	// negative: never.
+	Interval time.Duration
+	// Delay is how long the members must have been the same before a look. In a rolling restart, a
+	// little more than the time from one node to the next keeps shards from being moved to each
+	// that has come back while the next one is about to leave. Default 0.
+	Delay time.Duration
+	// MixedVersions has the coordinator look also while the regions' nodes run several app
+	// versions. Default false: what moved to an old one would have to move again.
+	MixedVersions bool
+	// Unreachable has it look also while a member is unreachable. Default false: hand-offs wait for
+	// that member until they are aborted.
+	Unreachable bool
+	// Joining has it look also while a member is joining. Default false: that member will want its
+	// share at once.
+	Joining bool
+}
+
+func (r *Rebalance) setDefaults(local bool) { or(&r.Interval, shortIf(local, 10*time.Second)) }
+
+func (r Rebalance) check(f *Faults) {
+	f.Add(r.Interval > 0 && r.Interval < time.Millisecond, "Rebalance.Interval %v is below 1ms; negative is never",
+		r.Interval)
+	f.Add(r.Delay < 0, "Rebalance.Delay %v is negative", r.Delay)
+}
+
+// Allocation says how homes are chosen.
+type Allocation struct {
+	// Strategy chooses the homes of shards: one of package allocation, or any other implementation.
+	// It is called where it can hold nothing up and break nothing. It must be the same on every
+	// node of the role, because any of them may run the coordinator. Default:
+	// allocation.LeastShard with its defaults.
+	Strategy allocation.Strategy
+	// StrategyTimeout is how long a Strategy that is not of package allocation may think before
+	// the default answers in its place. Default 5 s.
+	StrategyTimeout time.Duration
+}
+
+func (a *Allocation) setDefaults() {
+	or(&a.StrategyTimeout, 5*time.Second)
+	if a.Strategy == nil {
+		a.Strategy = allocation.LeastShard{}
+	}
+}
+
+func (a Allocation) check(f *Faults) {
+	f.Add(a.StrategyTimeout < 0, "Allocation.StrategyTimeout %v is negative", a.StrategyTimeout)
+	if v, ok := a.Strategy.(interface{ Validate() error }); ok {
+		err := v.Validate()
+		f.Add(err != nil, "Allocation.Strategy: %w", err)
+	}
+}
+
+// Coordination says how regions and their coordinator get on.
+type Coordination struct {
+	// MinRegions is the number of regions that must be there before the first shard gets a home.
+	// Once any shard has had a home the coordinator asks for none, until the whole cluster
+	// restarts. Default 1.
+	MinRegions int
+	// RetryInterval is the longest pause between two repetitions of what another node has not
+	// answered; the first comes after an eighth. Default 2 s, 100 ms on a node with ddata.Local.
+	RetryInterval time.Duration
+}
+
+func (c *Coordination) setDefaults(local bool) {
+	or(&c.MinRegions, 1)
+	or(&c.RetryInterval, shortIf(local, 2*time.Second))
+}
+
+func (c Coordination) check(f *Faults) {
+	f.Add(c.MinRegions < 1, "Coordination.MinRegions %d is not positive", c.MinRegions)
+	f.Add(c.RetryInterval < time.Millisecond, "Coordination.RetryInterval %v is below 1ms", c.RetryInterval)
+}
+
+// StoreID names a store outside of the cluster: the machines know no more of one. At most StoreMax
+// bytes of UTF-8; empty: there is none.
+type StoreID string
+
+// Given reports whether there is a store.
+func (id StoreID) Given() bool { return id != "" }
+
+// Remember says whether the ids of entities are remembered, and how remembered ones start. Store is
+// remember.Store for users, and no concern of the machines.
+type Remember[Store any] struct {
+	// Entities keeps the ids of started entities: they are started again wherever their shard goes,
+	// also after a restart of the whole cluster. It turns automatic passivation off; an entity ends
+	// by Passivate. The same on every node of the role: one that differs takes no part.
+	Entities bool
+	// Store keeps the ids outside of the cluster; each type has its own. All nodes of the role give
+	// the same, proxies on them too. Default: the durable space of the role's replicated data.
+	Store Store
+	// Recovery says how fast shards that start somewhere start the entities that they remember:
+	// RecoverAll, the default, or RecoverConstant, five every 100 ms, or other numbers. It holds
+	// for all shards of the type on a node together. An entity for which a message comes does not
+	// wait for its turn.
+	Recovery Recovery
+	// RestartBackoff is the pause before a remembered entity that ended without being passivated is
+	// started again, if no message comes for it. Default 10 s.
+	RestartBackoff time.Duration
+}
+
+func (r *Remember[Store]) setDefaults() {
+	or(&r.RestartBackoff, 10*time.Second)
+	if r.Recovery.Number > 0 {
+		or(&r.Recovery.Interval, RecoverConstant.Interval)
+	}
+}
+
+func (r Remember[Store]) check(f *Faults) {
+	f.Add(r.RestartBackoff < 0, "Remember.RestartBackoff %v is negative", r.RestartBackoff)
+	f.Add(r.Recovery.Number < 0, "Remember.Recovery.Number %d is negative", r.Recovery.Number)
+	f.Add(r.Recovery.Interval < 0, "Remember.Recovery.Interval %v is negative", r.Recovery.Interval)
+	f.Add(r.Recovery.Number == 0 && r.Recovery.Interval > 0,
+		"Remember.Recovery.Interval is %v, but Number is 0: say how many are started per interval", r.Recovery.Interval)
+}
+
+// Leases says in which stores outside of the cluster leases are taken: a guard beside the views of
+// the membership, for clusters that may be split by an operator's mistake, or founded twice. Store
+// is locks.Store for users, and the StoreID for the machines. Both stores are the same on every
+// node of the role: a node with another, or none, takes no part.
+type Leases[Store any] struct {
+	// Shards is where each shard takes a lease before it starts, and gives it back when it has
+	// ended. While another holds a shard's lease the shard waits, and so do its messages, in the
+	// buffer. A shard that loses its lease stops at once: its handlers' contexts end, their effects
+	// are refused, and what its mailboxes held is dropped with DropLeaseLost. Default: none.
+	Shards Store
+	// Coordinator is where the type's coordinator takes a lease before it acts; it steps down when
+	// that is lost. It may be the store of Shards. Default: none.
+	Coordinator Store
+	// RetryInterval is the longest pause between two tries to get a lease that another holds, and
+	// the one before the first after it was lost. An eighth of it is the first between two tries,
+	// and each is twice as long as the one before. Default 5 s, 100 ms on a node with ddata.Local.
+	RetryInterval time.Duration
+}
+
+func (l *Leases[Store]) setDefaults(local bool) { or(&l.RetryInterval, shortIf(local, 5*time.Second)) }
+
+func (l Leases[Store]) check(f *Faults) {
+	f.Add(l.RetryInterval < time.Millisecond, "Leases.RetryInterval %v is below 1ms", l.RetryInterval)
+}
+
+func (id StoreID) check(f *Faults, field string) {
+	f.Add(!storeOK(id), "%s: the store's ID has %d bytes or is not UTF-8, want at most %d", field, len(id), StoreMax)
+}
+
+// localInterval is the default of each interval on a node with ddata.Local.
+const localInterval = 100 * time.Millisecond
+
+// shortIf is the default of an interval.
+func shortIf(local bool, def time.Duration) time.Duration {
+	if local {
+		return localInterval
+	}
+	return def
+}
+
+func or[N comparable](n *N, def N) {
+	var zero N
+	if *n == zero {
+		*n = def
+	}
+}

@@ -1,0 +1,37 @@
+package sharding
+
+import (
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/sharding/control"
+	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remember"
+)
+
+// The settings of an EntityType, by subject. Each is declared where it is obeyed.
+type (
+	// Remember says whether the ids of entities are remembered, where, and how remembered entities
+	// start.
+	Remember = protocol.Remember[remember.Store]
+	// Recovery says how fast shards start the entities that they remember.
+	Recovery = protocol.Recovery
+	// Allocation says how the homes of shards are chosen.
+	Allocation = protocol.Allocation
+	// Rebalance says when the coordinator looks at the balance of shards.
+	Rebalance = protocol.Rebalance
+	// HandOff bounds the phases in which a shard moves.
+	HandOff = protocol.HandOff
+	// Coordination says how regions and their coordinator get on.
+	Coordination = protocol.Coordination
+	// Leases says in which stores outside of the cluster leases are taken.
+	Leases = protocol.Leases[locks.Store]
+	// Quorums say of how many replicas the type's own state is read and written.
+	Quorums = control.Quorums
+	// Timeouts are how long a region waits for answers.
+	Timeouts = dataplane.Timeouts
+	// Limits bound what a region holds.
+	Limits = dataplane.Limits
+)
+
+// All, as Quorums.WritePlus or ReadPlus, asks for every replica.
+const All = control.All
