@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -164,6 +165,7 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 		Proxy: proxy, Local: h.Self.Local, Network: h.Channels,
 		Scheduler: h.Scheduler, Log: h.Log, Emit: h.Emit, Meter: h.Meter,
 		Broken: h.Lifecycle.Broken, mailboxes: &t.mailboxes,
+		probe: host.Attach(h, func() *control.Probe { return &control.Probe{} }),
 	}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
 		return h.Lifecycle.OnShutdown(shutdown.ShardingShutdownRegion, "entity type "+name, leave)

@@ -35,9 +35,13 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 		p.Scheduler = scheduler.Goroutines{}
 	}
 	machines := t.machines(p)
+	if p.probe != nil {
+		machines.Defects = p.probe.Machines
+	}
 	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t, machines))}
 	reg.plane.NewBody = reg.incarnate(t.New)
 	run, err := newEngine(p, reg.plane, control.Settings{
+		Probe:    p.probe,
 		Machines: machines, Store: t.Remember.Store, Quorums: t.Quorums,
 		OnEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
@@ -62,7 +66,7 @@ func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*dataplane.
 
 // planeSettings are what the data plane needs to know of a type.
 func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane.Settings {
-	return dataplane.Settings{
+	x := dataplane.Settings{
 		Type: m.Name, Role: m.Role, Proxy: m.Proxy, Shards: m.Shards, Hash: m.Hash,
 		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log,
 		Scheduler: p.Scheduler, Meter: p.Meter,
@@ -70,6 +74,10 @@ func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane
 		Timeouts: t.Timeouts, Passivation: m.Passivation, Supervision: t.supervisor(),
 		Leases: t.Leases, Limits: t.Limits, NodeBytes: p.mailboxes,
 	}
+	if p.probe != nil {
+		x.Defects = p.probe.Plane
+	}
+	return x
 }
 
 // Stats counts. It looks at every hosted shard, so call it now and then.

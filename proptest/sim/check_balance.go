@@ -64,7 +64,7 @@ func (w *World) unbalanced() string {
 func (w *World) hosted(t int) (least, most, hosts int) {
 	least = w.opt.Shards
 	for _, p := range w.live {
-		d := p.shard.types[t]
+		d := p.types[t]
 		if !d.mayHost() {
 			continue
 		}
@@ -92,7 +92,7 @@ func (w *World) elsewhere(t int, wanted crdt.LWWMap[protocol.ShardID, string]) s
 	for s, addr := range wanted.All() {
 		var there, host *Process
 		for _, p := range w.live {
-			d := p.shard.types[t]
+			d := p.types[t]
 			if p.slot.addr() == addr && d.mayHost() {
 				there = p
 			}

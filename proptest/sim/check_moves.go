@@ -20,23 +20,23 @@ type complaint struct {
 
 // checkUnable notes which process has complained. From then on a move of the shard away from there
 // does not count as balance, and is not too early.
-func (d *typeDriver) checkUnable(m protocol.Message) {
+func (d *typeHost) checkUnable(m protocol.Message) {
 	u, is := m.(protocol.Unable)
 	if !is {
 		return
 	}
 	w := d.p.w
 	for _, s := range u.Shards {
-		if !d.cfg.Leases.Shards.Given() || d.shards[s] == nil || d.shards[s].term.open() {
+		if !w.opt.ShardLeases || d.shards[s] == nil || !d.plane.R.Routes.Hosted[s].Load().Expelled() {
 			w.violate("only a waiting shard complains",
 				"%v says of shard %v of T%d that it waits for a lease", d.p, s, d.index)
 		}
-		w.shardChecker.unable[complaint{d.index, s, d.cfg.Self}] = true
+		w.shardChecker.unable[complaint{d.index, s, protocol.UID(d.p.uid)}] = true
 	}
 }
 
 // checkBegins holds the hand-offs of one step to the budget of the strategy, and each to its time.
-func (d *typeDriver) checkBegins(sent []protocol.Envelope) {
+func (d *typeHost) checkBegins(sent []protocol.Envelope) {
 	balance := 0
 	for _, env := range sent {
 		if b, ok := env.Msg.(protocol.Begin); ok {
@@ -53,32 +53,32 @@ func (d *typeDriver) checkBegins(sent []protocol.Envelope) {
 // checkBegin holds a hand-off that begins to: it is for an owner that leaves, or the members have
 // been the same for as long as was asked for; and the cluster is not being shut down. It counts
 // those that are for the sake of balance.
-func (d *typeDriver) checkBegin(b protocol.Begin) (balance int) {
-	w, s := d.p.w, d.p.shard
+func (d *typeHost) checkBegin(b protocol.Begin) (balance int) {
+	w := d.p.w
 	for _, mv := range b.Moves {
 		k := begun{d.index, mv.HandOff}
 		if w.shardChecker.begun[k] {
 			continue // it is said again, or to another
 		}
 		w.shardChecker.begun[k] = true
-		if c := (complaint{d.index, mv.Shard, mv.Owner}); w.shardChecker.unable[c] && !s.view.Closing {
+		if c := (complaint{d.index, mv.Shard, mv.Owner}); w.shardChecker.unable[c] && !d.view.Closing {
 			delete(w.shardChecker.unable, c)
 			continue
 		}
 		owner := w.procs[uint64(mv.Owner)]
-		stays := owner.alive && !owner.slot.leaving && !owner.shard.types[d.index].closing
+		stays := owner.alive && !owner.slot.leaving && !owner.types[d.index].closing
 		if stays {
 			balance++
 		}
 		least := int64(float64(w.opt.RebalanceDelay) * (1 - 2*w.opt.ClockDrift))
 		switch {
-		case s.view.Closing:
+		case d.view.Closing:
 			w.violate("a shutdown moves nothing", "%v begins to move shard %v of T%d away from %v in %v",
-				d.p, mv.Shard, d.index, owner, s.view)
-		case w.now-s.membersAt < least && stays:
+				d.p, mv.Shard, d.index, owner, d.view)
+		case w.now-d.since < least && stays:
 			w.violate("nothing moves before its time",
 				"%v begins to move shard %v of T%d away from %v %.3f s after the members were %v", d.p, mv.Shard,
-				d.index, owner, float64(w.now-s.membersAt)/1e9, s.view)
+				d.index, owner, float64(w.now-d.since)/1e9, d.view)
 		}
 	}
 	return balance
@@ -86,12 +86,12 @@ func (d *typeDriver) checkBegin(b protocol.Begin) (balance int) {
 
 // checkStart holds a shard that starts while the cluster is being shut down to: it was at home
 // nowhere before, or there, and had lost its lease.
-func (d *typeDriver) checkStart(s protocol.ShardID) {
+func (d *typeHost) checkStart(s protocol.ShardID) {
 	k := d.p.w.closing
 	if k == nil {
 		return
 	}
-	if at := k.homes[home{d.index, s}]; at != nil && (at != d.p || !d.cfg.Leases.Shards.Given()) {
+	if at := k.homes[home{d.index, s}]; at != nil && (at != d.p || !d.p.w.opt.ShardLeases) {
 		d.p.w.violate("a shutdown moves nothing",
 			"shard %v of T%d, which was at home on %v when all began to leave, starts on %v", s, d.index, at, d.p)
 	}

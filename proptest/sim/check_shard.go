@@ -2,55 +2,65 @@ package sim
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // checkAlone holds an entity that starts, or starts a handler, to: no other process has it alive
 // under a lease at this instant. A process that stands still counts as long as its clock says that
 // it holds its lease, for no other process may rely on its sleep.
-func (r *shardRun) checkAlone(b *box, handles bool) {
-	w, p := r.d.p.w, r.d.p
+func (d *typeHost) checkAlone(h *hosting, id protocol.EntityID, handles bool) {
+	w, p := d.p.w, d.p
 	if !handles && !p.mem.holds(p.time()) {
 		return // it is started without a lease, and handles nothing until there is one
 	}
 	for _, q := range w.live {
-		if q == p || !q.mem.holds(q.time()) || len(q.shard.types) <= r.d.index {
+		if q == p || !q.mem.holds(q.time()) || len(q.types) <= d.index {
 			continue
 		}
-		other := q.shard.types[r.d.index].shards[r.shard]
+		other := q.types[d.index].shards[h.shard]
 		if other == nil {
 			continue
 		}
-		if o := other.byID[b.id]; o != nil && (o.active || o.running) {
+		if o := other.entities[id]; o != nil && (o.active || o.running > 0) {
 			w.violate("no entity twice", "T%d/%s of shard %v runs on %v (%v) and on %v (%v)",
-				r.d.index, b.id, r.shard, p, p.mem.m.Lease(), q, q.mem.m.Lease())
+				d.index, id, h.shard, p, p.mem.m.Lease(), q, q.mem.m.Lease())
 		}
 	}
 }
 
 // checkLease holds a handler that starts to: its shard holds its lease, by what the store has.
-func (r *shardRun) checkLease(b *box) {
-	if w := r.d.p.w; r.d.cfg.Leases.Shards.Given() &&
-		!w.leases.heldBy(leaseName{typ: r.d.index, shard: r.shard}, r.term) {
-		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v",
-			r.d.index, b.id, r.shard, r.d.p)
+func (d *typeHost) checkLease(s protocol.ShardID, id protocol.EntityID) {
+	w := d.p.w
+	if w.opt.ShardLeases && !w.leases.heldBy(dataplane.ShardLeaseName("sim", d.t.Name, uint32(s)), d.p) {
+		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v", d.index, id, s, d.p)
 	}
 }
 
 // checkReign holds a coordinator that acts to: it holds its lease, by what the store has.
-func (d *typeDriver) checkReign() {
-	if w := d.p.w; d.cfg.Leases.Coordinator.Given() && d.coord.Acts() &&
-		!w.leases.heldBy(leaseName{typ: d.index, coord: true}, d.coordTerm) {
+func (d *typeHost) checkReign() {
+	w := d.p.w
+	if w.opt.CoordLeases && d.acts && !w.leases.heldBy(dataplane.CoordinatorLeaseName("sim", d.t.Name), d.p) {
 		w.violate("no coordinator without its lease", "that of T%d acts on %v", d.index, d.p)
 	}
 }
 
-// end marks how a message ended without being handled.
-func (w *World) end(m *tell, fate string) {
-	if m.fate == "" {
-		m.fate = fate
-		w.trace.line(w, "%v ENDS: %s", m, fate)
+// checkKept holds a shard to its part of the limit: so many entities that were used and have not
+// been asked to stop.
+func (d *typeHost) checkKept(s protocol.ShardID) {
+	if !d.limited {
+		return
+	}
+	shard := d.plane.R.Routes.Hosted[s].Load()
+	if shard == nil {
+		return
+	}
+	if k := shard.Passivator.Explain(nil); k.Kept > k.Limit {
+		d.p.w.violate("entities are held below the limit", "%v: shard %v of T%d keeps %d, and may keep %d",
+			d.p, s, d.index, k.Kept, k.Limit)
 	}
 }
 
@@ -59,10 +69,13 @@ func (w *World) handled(p *Process, m *tell) {
 	w.counts.Told++
 	w.trace.fold(7, uint64(m.id), p.uid)
 	w.trace.line(p, "HANDLES %v", m)
-	if m.fate == "handled" {
+	switch {
+	case m.fate == handledFate:
 		w.violate("handled once", "%v is handled again, by %v", m, p)
+	case strings.HasPrefix(m.fate, refusedFate):
+		w.violate("what is refused is not handled", "%v is handled by %v, and its sender was told: %s", m, p, m.fate)
 	}
-	m.fate = "handled"
+	m.fate = handledFate
 	k := order{m.from.uid, m.typ, m.entity}
 	last := w.shardChecker.last[k]
 	if calm := w.opt.Calm || w.opt.Scenario == closedTypes; m.seq <= last || w.opt.Calm && m.seq != last+1 {
@@ -82,35 +95,29 @@ type order struct {
 
 // shardChecker follows every message to its end.
 type shardChecker struct {
-	last   map[order]uint64   // only looked up
-	begun  map[begun]bool     // hand-offs that have begun, likewise
-	unable map[complaint]bool // and not been moved since
+	// drops of messages of which only the entity is known
+	anonymous map[order]int
+	last      map[order]uint64   // only looked up
+	begun     map[begun]bool     // hand-offs that have begun, likewise
+	unable    map[complaint]bool // and not been moved since
 }
 
 func (*shardChecker) name() string { return "entities" }
 
 func (*shardChecker) after(*World) {}
 
-// gone ends what died with a process: its buffers, its mailboxes, and what was on its way to it.
-func (j *shardChecker) gone(w *World, p *Process) {
-	for _, m := range w.tells[w.tellsDone:] {
-		if m.to == p {
-			w.end(m, "on its way to "+p.String()+", which ended")
-		}
-	}
-	for _, d := range p.shard.types {
-		for s := range protocol.ShardID(d.cfg.Shards) {
-			for _, m := range d.buffers[s] {
-				w.end(m, "died with "+p.String())
-			}
-			d.closeShard(s, "died with "+p.String())
-		}
-	}
-}
-
 // open is the first message whose end is not known.
 func (j *shardChecker) open(w *World) string {
-	for w.tellsDone < len(w.tells) && w.tells[w.tellsDone].fate != "" {
+	for w.tellsDone < len(w.tells) {
+		m := w.tells[w.tellsDone]
+		k := order{typ: m.typ, entity: m.entity}
+		if m.fate == "" && j.anonymous[k] > 0 && w.now > m.at+int64(time.Minute) {
+			j.anonymous[k]--
+			w.end(m, "dropped in encoded form")
+		}
+		if m.fate == "" {
+			break
+		}
 		w.tellsDone++
 	}
 	for _, m := range w.tells[w.tellsDone:] {
@@ -141,7 +148,7 @@ func (j *shardChecker) homeless(w *World) string {
 			}
 			hosts := 0
 			for _, p := range w.live {
-				if p.shard.types[t].shards[s] != nil {
+				if p.types[t].shards[s] != nil {
 					hosts++
 				}
 			}
@@ -172,9 +179,29 @@ func (j *shardChecker) finish(w *World) {
 		return
 	}
 	for _, m := range w.tells {
-		if m.fate != "handled" {
+		if m.fate != handledFate && !strings.HasPrefix(m.fate, refusedFate) {
 			w.violate("hand-off loses nothing", "%v: %s", m, m.fate)
 			return
 		}
 	}
+}
+
+// overfull is a shard of the healed world with more active entities than it may have, when there
+// was time to stop them.
+func (w *World) overfull() string {
+	for _, p := range w.live {
+		for _, d := range p.types {
+			if !d.limited || d.plane == nil {
+				continue
+			}
+			share := int(d.plane.R.Passivations.Share.Load())
+			for _, s := range d.hosted() {
+				if n := d.shards[s].active(); n > share {
+					return fmt.Sprintf("%v: shard %v of T%d has %d active entities, and may have %d",
+						p, s, d.index, n, share)
+				}
+			}
+		}
+	}
+	return ""
 }

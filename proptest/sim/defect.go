@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -9,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/settings"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -45,9 +47,15 @@ type defects struct {
 	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear
 	// where shards shall live.
 	greedy, unlocated bool
-	// overfull: no entity is passivated for the sake of a limit; unwoken: what waits for an entity
-	// that was passivated does not wake it.
-	overfull, unwoken bool
+	plane             dataplane.Defects // of the data planes
+}
+
+// ignores reports whether a process goes on under a lease until it is told that it is lost.
+func (d defects) ignores(lease string) bool {
+	if strings.HasPrefix(lease, "shard/") {
+		return d.ungated
+	}
+	return d.lateExpelled
 }
 
 // required are the planted defects that every run of the self-test must catch.
@@ -106,8 +114,13 @@ var further = []plantedDefect{
 	{"mute", "the machines of a type that was closed do not answer", func(f *defects) { f.mute = true }},
 	{"greedy", "a strategy moves everything", func(f *defects) { f.greedy = true }},
 	{"unlocated", "a coordinator is not told where shards are wanted", func(f *defects) { f.unlocated = true }},
-	{"overfull", "entities are not passivated although too many are active", func(f *defects) { f.overfull = true }},
-	{"unwoken", "what waits for a passivated entity does not wake it", func(f *defects) { f.unwoken = true }},
+	{"overfull", "entities are not passivated although too many are active", func(f *defects) {
+		f.plane.KeepsAll = true
+	}},
+	{"unwoken", "what waits for a passivated entity does not wake it", func(f *defects) { f.plane.Unwoken = true }},
+	{"flush-backwards", "a buffer is flushed from its end", func(f *defects) { f.plane.FlushBackwards = true }},
+	{"lost-wake", "an entity that shall run is forgotten", func(f *defects) { f.plane.LostWake = true }},
+	{"drops-uncounted", "a drop is not told", func(f *defects) { f.plane.DropsUncounted = true }},
 	{"keep-lost-lease", "a shard goes on after it has lost its lease",
 		func(f *defects) { f.shard.KeepLostLease = true }},
 	{"ungated", "handlers start without a look at their shard's lease", func(f *defects) { f.ungated = true }},
@@ -157,6 +170,7 @@ var huntedIn = map[string]Plan{
 	"keep-lost-lease":    {Swarm: Cluster},
 	"ungated":            {Scenario: rollingRestarts},
 	"late-expelled":      {Swarm: Cluster},
+	"flush-backwards":    {Scenario: rollingMoves},
 	"overfull":           {Swarm: Cluster},
 	"unwoken":            {Swarm: Cluster},
 	"greedy":             {Swarm: Cluster},
@@ -285,8 +299,6 @@ func (o *Options) delay() time.Duration {
 	}
 	return o.RebalanceDelay
 }
-
-func (o *Options) shardDefects() protocol.Defects { return o.planted().shard }
 
 // laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
 // way: order there is a matter of speed.

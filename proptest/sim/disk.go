@@ -117,7 +117,7 @@ func (d *disk) arm(p *Process) {
 // work notes that an incarnation does something as a member. The note outlives a crash, as what a
 // killed process has written does.
 func (d *disk) work() {
-	if d.mark == 0 || !d.w.opt.planted().staleMark {
+	if d.mark == 0 || !d.w.planted.staleMark {
 		d.mark = d.w.now
 	}
 }

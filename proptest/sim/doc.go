@@ -1,15 +1,20 @@
 // Package sim runs whole clusters of the real machines in virtual time, each from one seed.
 //
 // A world is made of slots, machines with an address and a disk; on each runs at most one process,
-// an incarnation with the real Membership, Replicator and sharding machines in it. The drivers of
-// the first two are the real ones (package ddata/drivers), those of sharding are played here. The
-// package plays the transport and the disks: it owns the only clock and the only queue of events,
-// so that a seed has one story, told again whenever it is run. Messages travel encoded.
-// There are no goroutines inside a world; worlds of different seeds run side by side.
+// an incarnation with the real Membership, Replicator and sharding in it: machines, drivers (package
+// ddata/drivers), and of sharding all that StartAt starts, which are the control planes, routes,
+// buffers, mailboxes, workers, questions and leases. The package plays the network, the disks, the
+// store of leases and the users. It owns the only clock and the only queue of events, so that a seed
+// has one story, told again whenever it is run. Messages travel encoded. What waits in sharding is a
+// coroutine (package proptest/routine); worlds of different seeds run side by side.
 //
 // Each seed draws its Options, a swarm: some kinds of harm are off in most seeds, others frequent,
 // so that rare combinations come up often.
 //
+//   - handlers of entities take time, and in some worlds fail, panic, hang until their context ends,
+//     or answer later than they return (entity.go); clients tell and ask (load_shard.go);
+//   - the Data lanes have little room in some worlds, so that senders wait and buffers fill; they
+//     lose nothing between the living, as package transport promises (net_stripe.go);
 //   - the network loses, repeats, reorders and delays on the control lane, with stragglers of
 //     seconds; the data lanes are FIFO until their connection breaks; cuts are total, partial or
 //     one-way;
@@ -27,9 +32,9 @@
 //     SIGSTOP, are suspended; nodes join and leave, an operator downs some;
 //   - homes are chosen by every strategy of package allocation, with loads that the regions measure
 //     and locations that a client keeps changing, at once or beside the coordinator, by a strategy
-//     that is slow and misbehaves (drive_strategy.go);
+//     that is slow and misbehaves (strategy.go);
 //   - the active entities of a node may have a limit, which an operator keeps changing, and every
-//     order in which they are passivated (drive_keep.go);
+//     order in which they are passivated;
 //   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps
 //     some nodes out, is down, and gives leases to somebody outside; its sessions run out, or holds
 //     last as long as their process;

@@ -144,11 +144,11 @@ func (d *memberHost) Covers(time.Time) bool { return true }
 // Unmarked implements drivers.MembersHost.
 func (d *memberHost) Unmarked(message.Envelope) {}
 
-// Connect implements drivers.MembersHost. The simulated network knows no peers.
-func (d *memberHost) Connect(*view.View) {}
+// Connect implements drivers.MembersHost.
+func (d *memberHost) Connect(v *view.View) { d.p.node.connect(v) }
 
 // Disconnect implements drivers.MembersHost.
-func (d *memberHost) Disconnect() {}
+func (d *memberHost) Disconnect() { d.p.node.wires.disconnect(d.p.node.view) }
 
 // Send implements drivers.MembersHost.
 func (d *memberHost) Send(e message.Envelope, payload []byte) {
@@ -188,7 +188,7 @@ func (d *memberHost) Install(v *view.View) {
 		f(v)
 	}
 	d.p.post(func() { d.p.rep.install(v) })
-	d.p.post(func() { d.p.shard.install(v) })
+	d.p.node.install(v)
 }
 
 // isOldest reports whether a member is the oldest, by the simulator's own rule.
@@ -211,17 +211,18 @@ func isOldest(v *view.View, uid view.UID) bool {
 func (d *memberHost) Event(ev membership.Event) {
 	switch ev := ev.(type) {
 	case membership.MemberUnreachable:
-		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), false); d.p.shard.reachable(ev.Member.UID, false) })
+		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), false) })
+		d.p.node.reachable(ev.Member.UID, false)
 	case membership.MemberReachable:
-		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), true); d.p.shard.reachable(ev.Member.UID, true) })
-	case membership.MemberLeaving:
-		if uint64(ev.Member.UID) == d.p.uid {
-			d.p.post(d.p.shard.stop)
-		}
+		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), true) })
+		d.p.node.reachable(ev.Member.UID, true)
+	case membership.LeaseLost:
+		d.p.node.leaseChanged(false)
+	case membership.LeaseRegained:
+		d.p.node.leaseChanged(true)
 	case membership.Forked:
 		d.p.w.violate("one view per epoch", "%v: %v", d.p, ev)
 	}
-	d.p.shard.lease()
 }
 
 // sayStopped tells the machine that nothing runs here any more.
@@ -234,7 +235,9 @@ func (d *memberHost) sayStopped() {
 func (d *memberHost) down(uid uint64) { d.step(membership.Down{UID: view.UID(uid)}) }
 
 // holds reports whether the process may run things now, by the machine's word alone.
-func (d *memberHost) holds(now time.Time) bool { return d.m.Lease().Holds(now) }
+func (d *memberHost) holds(now time.Time) bool {
+	return d.p.node.reason == nil && d.m.Lease().Holds(now)
+}
 
 // acting reports whether this process is the one that may coordinate: oldest, under its lease, and
 // not standing still.

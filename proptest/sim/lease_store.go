@@ -1,11 +1,9 @@
 package sim
 
 import (
-	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
-
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // leaseStore is where the leases of shards and coordinators lie, outside of the cluster, and keeps
@@ -16,25 +14,11 @@ import (
 type leaseStore struct {
 	w     *World
 	rng   *rand.Rand
-	holds map[leaseName]*hold // only looked up
-	names []leaseName         // in order of first use
-	down  bool                // no process reaches it
-	cut   uint64              // slots that do not
-	rests bool                // nothing happens to it
-}
-
-// leaseName names a lease: that of a shard, or that of a type's coordinator.
-type leaseName struct {
-	typ   int
-	shard protocol.ShardID
-	coord bool
-}
-
-func (n leaseName) String() string {
-	if n.coord {
-		return fmt.Sprintf("coordinator/T%d", n.typ)
-	}
-	return fmt.Sprintf("shard/T%d/%d", n.typ, n.shard)
+	holds map[string]*hold // only looked up
+	names []string         // in order of first use
+	down  bool             // no process reaches it
+	cut   uint64           // slots that do not
+	rests bool             // nothing happens to it
 }
 
 // hold is what the store has of a holder.
@@ -62,7 +46,7 @@ type term struct {
 }
 
 func newLeaseStore(w *World) *leaseStore {
-	s := &leaseStore{w: w, rng: w.rs.stream("lease store", 0), holds: map[leaseName]*hold{}}
+	s := &leaseStore{w: w, rng: w.rs.stream("lease store", 0), holds: map[string]*hold{}}
 	if w.opt.leases() {
 		w.after(s.while(), nil, s.trouble)
 	}
@@ -123,7 +107,7 @@ func (s *leaseStore) takeOne() {
 }
 
 // free ends a hold.
-func (s *leaseStore) free(name leaseName, h *hold) {
+func (s *leaseStore) free(name string, h *hold) {
 	if s.holds[name] == h {
 		delete(s.holds, name)
 	}
@@ -135,7 +119,7 @@ func (s *leaseStore) reaches(p *Process) bool {
 }
 
 // holder is the process that holds a lease now; nil: none.
-func (s *leaseStore) holder(name leaseName) *hold {
+func (s *leaseStore) holder(name string) *hold {
 	h := s.holds[name]
 	if h != nil && h.session != nil && s.w.now >= h.session.expires {
 		delete(s.holds, name)
@@ -145,7 +129,7 @@ func (s *leaseStore) holder(name leaseName) *hold {
 }
 
 // acquire gives the lease to a session, or says that there is another holder.
-func (s *leaseStore) acquire(name leaseName, x *session, t *term) bool {
+func (s *leaseStore) acquire(name string, x *session, t *term) bool {
 	if s.holder(name) != nil || s.w.now >= x.expires {
 		return false
 	}
@@ -157,7 +141,7 @@ func (s *leaseStore) acquire(name leaseName, x *session, t *term) bool {
 	return true
 }
 
-func (s *leaseStore) known(name leaseName) bool {
+func (s *leaseStore) known(name string) bool {
 	for _, n := range s.names {
 		if n == name {
 			return true
@@ -166,10 +150,10 @@ func (s *leaseStore) known(name leaseName) bool {
 	return false
 }
 
-// heldBy reports whether a term is that of the present holder, by what the store has.
-func (s *leaseStore) heldBy(name leaseName, t *term) bool {
+// heldBy reports whether a process is the present holder and knows, by what the store has.
+func (s *leaseStore) heldBy(name string, p *Process) bool {
 	h := s.holder(name)
-	return h != nil && t != nil && h.term == t
+	return h != nil && h.p == p && h.term != nil
 }
 
 // ended frees what a process held that has ended, a while later; a session goes on until it runs
@@ -212,6 +196,11 @@ func (x *session) open() bool {
 // before reports whether neither of a machine's clocks has come to t: while it is suspended, the
 // monotonic one stands still.
 func before(now, t time.Time) bool { return now.Before(t) && now.UnixNano() < t.UnixNano() }
+
+// keep notes a hold that the process knows of.
+func (x *session) keep(t *term) {
+	x.terms = append(slices.DeleteFunc(x.terms, func(t *term) bool { return t.closed }), t)
+}
 
 func (x *session) end() {
 	x.over = true

@@ -68,7 +68,7 @@ func (l *load) next() {
 		return
 	}
 	p := w.live[l.rng.IntN(len(w.live))]
-	if p.behind || p.mem.view == nil {
+	if !p.usable() {
 		return
 	}
 	key := fmt.Sprintf("%d", l.rng.IntN(w.opt.Keys))

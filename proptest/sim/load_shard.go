@@ -1,11 +1,12 @@
 package sim
 
 import (
-	"encoding/binary"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -16,6 +17,9 @@ type shardLoad struct {
 	w    *World
 	rng  *rand.Rand
 	next map[order]uint64
+	busy map[order]bool // a burst is under way
+
+	rngAsks *rand.Rand
 }
 
 // entitiesPerShard is how many entities the clients know, for each shard on average.
@@ -25,7 +29,8 @@ func (w *World) startShardLoad() {
 	if w.opt.Shards == 0 {
 		return
 	}
-	l := &shardLoad{w: w, rng: w.rs.stream("shard load", 0), next: map[order]uint64{}}
+	l := &shardLoad{w: w, rng: w.rs.stream("shard load", 0), next: map[order]uint64{}, busy: map[order]bool{},
+		rngAsks: w.rs.stream("asks", 0)}
 	w.after(3*time.Second, nil, l.send)
 	if w.opt.ActiveLimit > 0 {
 		w.after(3*time.Second, nil, l.changeLimits)
@@ -46,21 +51,16 @@ func (l *shardLoad) send() {
 		return
 	}
 	p := w.live[l.rng.IntN(len(w.live))]
-	if p.behind || p.mem.view == nil || p.shard.leaving {
-		return
-	}
-	typ := l.rng.IntN(w.opt.EntityTypes)
-	if p.shard.types[typ].closing {
+	d := p.types[l.rng.IntN(w.opt.EntityTypes)]
+	if !d.usable() {
 		return
 	}
 	id := protocol.EntityID(fmt.Sprintf("x%d", l.draw()))
 	if l.rng.IntN(50) == 0 {
-		l.passivate(p, typ, id)
+		l.passivate(d, id)
 		return
 	}
-	for range 1 + l.rng.IntN(3) {
-		l.tell(p, typ, id)
-	}
+	l.burst(d, id, 1+l.rng.IntN(3))
 }
 
 // someone picks the process by which an outsider acts until the world heals, and has it act again
@@ -87,27 +87,67 @@ func (l *shardLoad) draw() int {
 	return l.rng.IntN(n)
 }
 
-func (l *shardLoad) tell(p *Process, typ int, id protocol.EntityID) {
-	w := l.w
-	k := order{p.uid, typ, id}
+// burst sends some messages to one entity, one after the other. What a client sends to an entity
+// does not overtake what it has sent there before.
+func (l *shardLoad) burst(d *typeHost, id protocol.EntityID, n int) {
+	k := order{d.p.uid, d.index, id}
+	if l.busy[k] {
+		return
+	}
+	l.busy[k] = true
+	asks := chance(l.rngAsks, l.w.opt.Asks)
+	d.p.rt.Enter(func() {
+		defer delete(l.busy, k)
+		for range n {
+			if d.p.node.reason != nil || !d.p.alive {
+				return
+			}
+			l.one(d, k, asks)
+		}
+	})
+}
+
+// one tells or asks one message, and notes what became of that.
+func (l *shardLoad) one(d *typeHost, k order, asks bool) {
+	w, p := l.w, d.p
 	l.next[k]++
 	m := &tell{
-		id: len(w.tells), typ: typ, shard: protocol.ShardOf(id, w.opt.Shards), entity: id, from: p,
+		id: len(w.tells), typ: d.index, shard: protocol.ShardOf(k.entity, w.opt.Shards), entity: k.entity, from: p,
 		seq: l.next[k], at: w.now,
 	}
 	w.tells = append(w.tells, m)
 	w.addressed[m.shard] = true
 	w.counts.Tells++
 	w.trace.line(p, "SENDS %v", m)
-	p.shard.types[typ].tell(m)
+	ctx, cancel := p.rt.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	returned := false
+	defer func() {
+		if !returned {
+			w.end(m, "its sender ended")
+		}
+	}()
+	if !asks {
+		err := d.region.Tell(ctx, string(k.entity), note(m.id))
+		returned = true
+		if err != nil {
+			w.notTaken(m, err)
+			l.next[k]-- // it has no place in the order
+		}
+		return
+	}
+	began := p.time()
+	got, err := sharding.Ask(ctx, d.region, string(k.entity), query(m.id))
+	returned = true
+	w.asked(m, got, err, p.time().Sub(began))
 }
 
-func (l *shardLoad) passivate(p *Process, typ int, id protocol.EntityID) {
-	if run := p.shard.types[typ].shards[protocol.ShardOf(id, l.w.opt.Shards)]; run != nil {
-		if b := run.byID[id]; b != nil && b.active && !b.stopping {
-			run.step(protocol.Passivate{ID: id})
-		}
-	}
+func (l *shardLoad) passivate(d *typeHost, id protocol.EntityID) {
+	d.p.rt.Enter(func() {
+		ctx, cancel := d.p.rt.WithTimeout(context.Background(), askTimeout)
+		defer cancel()
+		_ = d.region.Passivate(ctx, string(id)) // it is asked again some time
+	})
 }
 
 // probe sends, once from every process of the healed world, a message to every entity, so that
@@ -115,26 +155,38 @@ func (l *shardLoad) passivate(p *Process, typ int, id protocol.EntityID) {
 func (l *shardLoad) probe() {
 	w := l.w
 	for _, p := range w.live {
-		if p.toldAll || p.mem.view == nil || p.shard.leaving {
+		if p.toldAll || !p.usable() || p.slot.leaving {
 			continue
 		}
 		p.toldAll, w.probedShards = true, true
-		for typ := range w.opt.EntityTypes {
-			if p.shard.types[typ].closing {
+		for _, d := range p.types {
+			if d.closing {
 				continue
 			}
 			for i := range w.opt.Shards * entitiesPerShard {
-				l.tell(p, typ, protocol.EntityID(fmt.Sprintf("x%d", i)))
+				l.burst(d, protocol.EntityID(fmt.Sprintf("x%d", i)), 1)
 			}
 		}
 	}
 	w.after(3*time.Second, nil, l.probe)
 }
 
-// lostPacket ends the message of a packet that the network lost.
-func (w *World) lostPacket(pk packet) {
-	w.counts.Lost++
-	if pk.ch == toShard && pk.payload[0] == packTell {
-		w.end(w.tells[binary.BigEndian.Uint32(pk.payload[3:])], "lost by the network")
+// changeLimits is an operator that changes the limit on one node now and then.
+func (l *shardLoad) changeLimits() {
+	w := l.w
+	p := l.someone(500*time.Millisecond, 10*time.Second, l.changeLimits)
+	if p == nil {
+		return
 	}
+	d := p.types[l.rng.IntN(w.opt.EntityTypes)]
+	limit := 1 + l.rng.IntN(w.opt.Shards*entitiesPerShard)
+	if !d.limited || !d.usable() {
+		return
+	}
+	w.trace.line(p, "OPERATOR limits T%d to %d entities", d.index, limit)
+	p.rt.Enter(func() {
+		if err := d.region.SetActiveEntityLimit(limit); err != nil {
+			w.violate("sharding", "%v: %v", p, err)
+		}
+	})
 }

@@ -3,6 +3,8 @@ package sim
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // lane mirrors the transport's lanes: the control lane may lose, repeat and reorder, as a queue
@@ -33,6 +35,7 @@ type packet struct {
 	lane    lane
 	stripe  uint32
 	ch      channel
+	channel transport.Channel // of an extension
 	payload []byte
 }
 
@@ -44,6 +47,7 @@ type network struct {
 	blocked [64]uint64
 	flapped [64]uint64 // the same, for what comes and goes by itself
 	links   map[linkKey]*link
+	stripes []*stripe // of the Data lanes of extensions, in the order of their first use
 	// lose, when set by a script, loses packets of the control lane by what they are: the second
 	// byte of a message tells its kind.
 	lose func(from, to int, pk *packet) bool
@@ -126,7 +130,7 @@ func (n *network) send(p *Process, to uint64, l lane, stripe uint32, ch channel,
 	q := n.w.procs[to]
 	pk := packet{from: p.uid, addr: p.slot.addr(), lane: l, stripe: stripe, ch: ch, payload: payload}
 	if q == nil || !q.alive {
-		n.w.lostPacket(pk)
+		n.w.counts.Lost++
 		return
 	}
 	if l == control {
@@ -134,6 +138,21 @@ func (n *network) send(p *Process, to uint64, l lane, stripe uint32, ch channel,
 		return
 	}
 	n.stream(p, q, pk)
+}
+
+// sendOn carries a frame of an extension on the control lane.
+func (n *network) sendOn(p *Process, to uint64, ch transport.Channel, payload []byte) {
+	n.w.counts.Sent++
+	n.w.trace.fold(3, p.uid, to)
+	n.w.trace.foldBytes(payload)
+	q := n.w.procs[to]
+	if q == nil || !q.alive {
+		n.w.counts.Lost++
+		return
+	}
+	n.datagram(p, q, packet{
+		from: p.uid, addr: p.slot.addr(), lane: control, ch: toShard, channel: ch, payload: payload,
+	})
 }
 
 // sendAddr carries a payload to the process that listens at an address when it arrives.
@@ -186,7 +205,7 @@ func (n *network) stream(p, q *Process, pk packet) {
 		n.links[k] = l
 	}
 	if !n.connected(p.slot.index, q.slot.index) && l.since < 0 { // broken and not yet repaired
-		n.w.lostPacket(pk)
+		n.w.counts.Lost++
 		return
 	}
 	if l.since < 0 {
@@ -204,7 +223,7 @@ func (n *network) stream(p, q *Process, pk packet) {
 func (n *network) arrive(l *link, gen uint64, pk packet) {
 	switch {
 	case gen != l.gen:
-		n.w.lostPacket(pk)
+		n.w.counts.Lost++
 	case len(l.held) > 0:
 		l.held = append(l.held, pk)
 	case !n.connected(l.from.slot.index, l.to.slot.index):
@@ -243,23 +262,12 @@ func (n *network) poll(l *link) {
 	})
 }
 
-// reset breaks a connection: everything on its way is lost, and both ends learn of it.
+// reset breaks a connection: everything on its way is lost.
 func (n *network) reset(l *link) {
-	for _, pk := range l.held {
-		n.w.lostPacket(pk)
-	}
+	n.w.counts.Lost += uint64(len(l.held))
 	l.gen++
 	l.held = nil
 	l.since = -1
-	for _, p := range []*Process{l.from, l.to} {
-		other := l.to
-		if p == l.to {
-			other = l.from
-		}
-		if p.alive {
-			n.w.at(n.w.now+n.delay(), p, func() { p.linkReset(other) })
-		}
-	}
 }
 
 // resetBetween breaks the FIFO connections between two slots.
@@ -273,6 +281,20 @@ func (n *network) resetBetween(a, b *Process) {
 			}
 		}
 	}
+	n.stripesOf(a, func(s *stripe) {
+		if s.from == b || s.to == b {
+			s.breaks()
+		}
+	})
+}
+
+// depart ends what others send to a process that has left in order.
+func (n *network) depart(p *Process) {
+	n.stripesOf(p, func(s *stripe) {
+		if s.to == p {
+			s.depart()
+		}
+	})
 }
 
 // stripes is the number of data connections between two nodes.
@@ -280,7 +302,7 @@ const stripes = 2
 
 func (n *network) deliver(q *Process, pk packet) {
 	n.w.counts.Delivered++
-	if pk.ch == toShard && pk.payload[0] == packTell { // routes keep those
+	if pk.ch == toShard { // its bytes are lent there
 		q.receive(pk)
 		return
 	}
@@ -294,6 +316,7 @@ func (n *network) deliver(q *Process, pk packet) {
 
 // forget drops the connections of a process that ended; what it had sent may still arrive.
 func (n *network) forget(p *Process) {
+	n.endStripes(p)
 	for k, l := range n.links { // order: only deletes
 		if l.to == p || l.from == p {
 			delete(n.links, k)

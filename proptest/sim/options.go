@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -95,12 +97,19 @@ type Options struct {
 	// PromptLossy sends the Replicator's prompt messages on the lossy lane.
 	PromptLossy bool
 
-	Shards      int           // of each entity type; 0: no sharding in this world
-	EntityTypes int           // their number
-	Remember    bool          // the first type remembers its entities
-	TellGap     time.Duration // mean time between two bursts of messages to entities
-	Rebalance   time.Duration // how often a coordinator looks at the balance
-	StopTimeout time.Duration // of an entity
+	Shards      int                  // of each entity type; 0: no sharding in this world
+	EntityTypes int                  // their number
+	Remember    bool                 // the first type remembers its entities
+	Asks        float64              // part of the bursts that asks
+	Fails       float64              // part of the messages whose handler fails
+	Panics      float64              // or panics
+	Hangs       float64              // or waits until its context ends
+	Late        float64              // part of the questions that are answered later
+	Supervision sharding.Supervision // of handlers that fail
+	LaneMax     int                  // bytes that wait for a connection of the Data lane
+	TellGap     time.Duration        // mean time between two bursts of messages to entities
+	Rebalance   time.Duration        // how often a coordinator looks at the balance
+	StopTimeout time.Duration        // of an entity
 	// RebalanceDelay is how long the members must have been the same before a coordinator looks at
 	// the balance.
 	RebalanceDelay time.Duration
@@ -220,6 +229,7 @@ func drawOptions(rs streams, plan Plan) Options {
 	o.drawLag(rs)
 	o.drawKeys(rs)
 	o.drawHarm(rs.stream("harm", 0))
+	o.drawHandlers(rs.stream("handlers", 0))
 	o.drawStorage(rs.stream("storage", 0))
 	return o
 }
@@ -248,6 +258,20 @@ func (o *Options) drawStorage(r *rand.Rand) {
 		o.Bad = 1 + r.IntN(o.Nodes)
 		o.Weights[diskLies], o.Weights[diskTears] = pick(r, 0, 2, 6), pick(r, 0, 2, 6)
 	}
+}
+
+// drawHandlers draws what users' handlers do, and how much room the Data lanes have.
+func (o *Options) drawHandlers(r *rand.Rand) {
+	o.Asks = pick(r, 0, 0.2, 0.6)
+	o.LaneMax = pick(r, transport.DefaultDataQueueMax, transport.DefaultDataQueueMax, 400, 4000)
+	fails, panics, hangs, late := pick(r, 0, 0, 0.02), pick(r, 0, 0, 0.02), pick(r, 0, 0, 0.002), pick(r, 0, 0.1, 0.5)
+	o.Supervision = pick(r, sharding.SuperviseStop, sharding.SuperviseRestart, sharding.SuperviseResume,
+		sharding.SuperviseEscalate)
+	if o.Calm || o.Scenario == closedTypes {
+		o.LaneMax, o.Asks = transport.DefaultDataQueueMax, 0 // an asker may not know what became of its question
+		return
+	}
+	o.Fails, o.Panics, o.Hangs, o.Late = fails, panics, hangs, late
 }
 
 // farApart is a deviation from true time that makes two clocks differ by less than 0.03, the usual

@@ -92,6 +92,7 @@ func drawCluster(rs streams, plan Plan) Options {
 	o.drawPassivation(rs.stream("passivation", 0))
 	o.drawLag(rs)
 	o.drawHarm(rs.stream("harm", 0))
+	o.drawHandlers(rs.stream("handlers", 0))
 	o.drawStorage(rs.stream("storage", 0))
 	return o
 }

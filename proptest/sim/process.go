@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/proptest/routine"
 )
 
 // Slot is a machine with an address and a disk, on which one process runs at a time.
@@ -50,8 +51,11 @@ type Process struct {
 	toldAll  bool // sent something to every entity after the world healed
 	mem      *memberHost
 	rep      *replicaHost
-	shard    *shardDriver
-	session  *session // in the store of leases; nil: none
+	rt       *routine.Process
+	node     *node
+	types    []*typeHost // that its users have started
+	behave   *rand.Rand  // draws what handlers do
+	session  *session    // in the store of leases; nil: none
 }
 
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
@@ -66,6 +70,8 @@ func (w *World) startProcess(s *Slot) {
 	id := w.nextID.Uint64() | 1
 	p := &Process{w: w, slot: s, uid: id, rng: w.rs.stream("process", id), alive: true}
 	p.clock = w.drawClock(p.rng)
+	p.rt = routine.NewProcess(&timeline{p, w.rs.stream("schedule", id)})
+	p.node, p.behave = newNode(p), w.rs.stream("handlers", id)
 	if err := p.open(); err != nil {
 		w.refused(p, err)
 		return
@@ -75,10 +81,9 @@ func (w *World) startProcess(s *Slot) {
 	w.live = append(w.live, p)
 	w.trace.fold(1, id)
 	w.trace.line(p, "START uid=%x rate=%.4f skew=%v", id, p.clock.rate, time.Duration(p.clock.skew))
-	p.shard = newShardDriver(p)
 	p.mem.start()
 	p.rep.start()
-	p.shard.start()
+	p.startTypes()
 }
 
 // open makes the machines from what the disk holds.
@@ -138,7 +143,9 @@ func (p *Process) end(why string) {
 			break
 		}
 	}
+	w.bury(p)
 	w.net.forget(p)
+	p.rt.Kill()
 	for _, j := range w.checkers {
 		if g, ok := j.(interface{ gone(*World, *Process) }); ok {
 			g.gone(w, p)
@@ -154,29 +161,47 @@ func (p *Process) receive(pk packet) {
 	case toReplica:
 		p.rep.receive(pk)
 	case toShard:
-		p.shard.receive(pk)
+		p.node.wires.take(pk.from, pk.channel, pk.payload)
 	}
 }
-
-// linkReset tells the process that a connection to or from another one broke.
-func (p *Process) linkReset(other *Process) { p.shard.linkReset(other) }
 
 // leave asks the node to go gracefully.
 func (p *Process) leave() {
 	p.slot.leaving = true
 	p.mem.step(membership.Leave{})
+	p.node.leave(func() {
+		if p.node.reason == nil {
+			p.mem.sayStopped()
+		}
+	})
 }
 
-// done ends the process by its own decision. A supervisor starts it again, unless it has left.
+// usable reports whether clients and operators use the process.
+func (p *Process) usable() bool { return !p.behind && p.mem.view != nil && p.node.reason == nil }
+
+// done ends the process by its own decision, as soon as what runs on it has ended. A supervisor
+// starts it again, unless it has left.
 func (p *Process) done(why error) {
 	w, s := p.w, p.slot
+	if p.node.reason != nil {
+		return
+	}
 	left := errors.Is(why, membership.ErrLeft)
 	if w.stopping != nil {
 		w.stopping.ended(p, why)
 	}
-	p.shard.dropped()
 	p.left = left
-	p.end(why.Error())
+	if left {
+		w.net.depart(p)
+	}
+	p.node.end(why, func() {
+		p.end(why.Error())
+		w.succeed(s, left)
+	})
+}
+
+// succeed is what follows a process that has ended by its own decision.
+func (w *World) succeed(s *Slot, left bool) {
 	if left {
 		s.retired = true
 		return

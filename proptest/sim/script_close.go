@@ -3,8 +3,6 @@ package sim
 import (
 	"slices"
 	"time"
-
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // closedTypes closes entity types on nodes that stay, and starts them there again, while nodes join
@@ -23,11 +21,12 @@ func (c *chaos) closedTypes() {
 		case p != nil && w.opt.Calm && p == c.keeper():
 		case p == nil || c.rng.IntN(6) == 0:
 			c.join()
-		case !p.up() || p.shard.leaving: // a node that leaves before it is let in has no other to give anything to
+		case !p.up() || p.slot.leaving || slices.ContainsFunc(p.types, (*typeHost).isNew):
+			// a node that leaves before it is let in has no other to give anything to
 		case c.rng.IntN(6) == 0:
 			c.leave(p)
 		default:
-			d := p.shard.types[c.rng.IntN(len(p.shard.types))]
+			d := p.types[c.rng.IntN(len(p.types))]
 			if d.closing {
 				d.startAgain()
 			} else {
@@ -41,7 +40,7 @@ func (c *chaos) closedTypes() {
 
 // keeper is the eldest process that may host; nil: there is none.
 func (c *chaos) keeper() *Process {
-	i := slices.IndexFunc(c.w.live, func(p *Process) bool { return !p.shard.types[0].cfg.Proxy })
+	i := slices.IndexFunc(c.w.live, func(p *Process) bool { return !p.types[0].proxy })
 	if i < 0 {
 		return nil
 	}
@@ -52,7 +51,7 @@ func (c *chaos) keeper() *Process {
 // elsewhere.
 func (c *chaos) startClosed() {
 	for _, p := range c.w.live {
-		for _, d := range p.shard.types {
+		for _, d := range p.types {
 			if d.closing && (p == c.keeper() || c.rng.IntN(2) == 0) {
 				c.startWhenLeft(d)
 			}
@@ -60,57 +59,8 @@ func (c *chaos) startClosed() {
 	}
 }
 
-func (c *chaos) startWhenLeft(d *typeDriver) {
-	if d.startAgain(); d.closing && d.p.alive && !d.p.shard.leaving {
+func (c *chaos) startWhenLeft(d *typeHost) {
+	if d.startAgain(); d.closing && d.p.alive && !d.p.slot.leaving {
 		c.w.after(500*time.Millisecond, d.p, func() { c.startWhenLeft(d) })
-	}
-}
-
-// close ends the type on a node that stays. Its machines go on.
-func (d *typeDriver) close() {
-	d.closing = true
-	d.p.w.counts.TypesClosed++
-	d.p.w.trace.line(d.p, "CLOSES %s", d.cfg.Name)
-	d.stepRegion(protocol.Leave{})
-}
-
-// startAgain starts a type that was closed, if nothing of it runs any more.
-func (d *typeDriver) startAgain() {
-	p, w := d.p, d.p.w
-	if !d.closing || !d.left || p.shard.leaving || w.opt.Calm && len(d.buffers) > 0 {
-		return
-	}
-	d.cfg.Predecessor = d.region.Predecessor()
-	d.cfg.Predecessor.Seq = d.coord.Predecessor().Seq
-	w.trace.line(p, "STARTS %s again: %+v", d.cfg.Name, d.cfg.Predecessor)
-	for s := range protocol.ShardID(d.cfg.Shards) {
-		for _, m := range d.buffers[s] {
-			w.end(m, "the type was started again")
-		}
-	}
-	clear(d.buffers)
-	clear(d.routes)
-	d.closing, d.left, d.coordHeld, d.regHeld = false, false, false, false
-	d.makeMachines()
-	d.stepCoord(protocol.Tick{})
-	d.stepRegion(protocol.Tick{})
-	if v := p.shard.view; v != nil {
-		d.stepCoord(protocol.Install{View: v})
-		d.stepRegion(protocol.Install{View: v})
-	}
-	var table []protocol.Entry
-	var known []protocol.ShardID
-	for s := range protocol.ShardID(d.cfg.Shards) {
-		if e, ok := d.table[s]; ok {
-			table = append(table, e)
-		}
-		if d.known[s] {
-			known = append(known, s)
-		}
-	}
-	d.stepCoord(protocol.TableChanged{Entries: table})
-	d.stepRegion(protocol.TableChanged{Entries: table})
-	if len(known) > 0 {
-		d.stepCoord(protocol.RememberedChanged{Shards: known})
 	}
 }

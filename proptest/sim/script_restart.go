@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -175,16 +176,14 @@ func (k *closing) leave(done func()) {
 	c, w := k.c, k.c.w
 	k.homes = map[home]*Process{}
 	for _, p := range w.live {
-		for _, d := range p.shard.types {
-			for s := range protocol.ShardID(w.opt.Shards) {
-				if r := d.shards[s]; r != nil {
-					// since before the word
-					moves := d.routes[s].State == protocol.RouteDraining || d.routes[s].State == protocol.RouteMoving
-					if !moves {
-						k.homes[home{d.index, s}] = p
-					}
-					k.remember(r)
+		for _, d := range p.types {
+			for _, s := range d.hosted() {
+				// since before the word
+				moves := d.routes[s].State == protocol.RouteDraining || d.routes[s].State == protocol.RouteMoving
+				if !moves {
+					k.homes[home{d.index, s}] = p
 				}
+				k.remember(d, d.shards[s])
 			}
 		}
 	}
@@ -207,13 +206,13 @@ func (k *closing) leave(done func()) {
 }
 
 // remember notes which entities must run again.
-func (k *closing) remember(r *shardRun) {
-	if !r.d.cfg.Remember.Entities || !k.quiet {
+func (k *closing) remember(d *typeHost, h *hosting) {
+	if !d.t.Remember.Entities || !k.quiet {
 		return
 	}
-	for _, b := range r.boxes {
-		if b.active && !b.stopping {
-			k.alive = append(k.alive, closed{r.shard, b.id})
+	for _, id := range slices.Sorted(maps.Keys(h.entities)) {
+		if l := h.entities[id]; l.active && !l.stopping {
+			k.alive = append(k.alive, closed{h.shard, id})
 		}
 	}
 }
@@ -243,7 +242,7 @@ func (k *closing) missing() bool {
 // runs reports whether a remembered entity is alive somewhere.
 func (w *World) runs(e closed) bool {
 	for _, p := range w.live {
-		if r := p.shard.types[0].shards[e.shard]; r != nil && r.byID[e.id] != nil && r.byID[e.id].active {
+		if h := p.types[0].shards[e.shard]; h != nil && h.entities[e.id] != nil && h.entities[e.id].active {
 			return true
 		}
 	}

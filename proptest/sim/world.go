@@ -40,6 +40,7 @@ type Counts struct {
 	Leased, LeasesLost                                           uint64
 	Closings, Returned, TypesClosed, Stops                       uint64
 	Consulted, Located, Evicted                                  uint64
+	Answered, Dropped                                            uint64
 	// Torn batches were committed by a crash; TableFaults and ReadFaults are commits and loads.
 	Torn, TableFaults, ReadFaults uint64
 	// Lies and Tears are cuts of the power of disks that have lied, or leave a part of a batch.
@@ -85,6 +86,8 @@ func (c *Counts) add(o Counts) {
 	c.Consulted += o.Consulted
 	c.Located += o.Located
 	c.Evicted += o.Evicted
+	c.Answered += o.Answered
+	c.Dropped += o.Dropped
 	c.Torn += o.Torn
 	c.TableFaults += o.TableFaults
 	c.ReadFaults += o.ReadFaults
@@ -130,6 +133,8 @@ type World struct {
 	expect   int
 	anyDisks bool
 
+	planted      defects
+	frame        []byte                    // that a handler is given at this moment; nil: none
 	tells        []*tell                   // by id
 	tellsDone    int                       // those before have ended
 	probedShards bool                      // every entity of the healed world was sent something
@@ -170,6 +175,8 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 	}
 	for _, p := range w.live {
 		w.counts.tidied(p)
+		p.alive = false
+		p.rt.Kill()
 	}
 	return Result{
 		Seed: seed, Options: w.opt, Hash: w.trace.hash, Events: w.events, Virtual: time.Duration(w.now),
@@ -183,6 +190,7 @@ func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 		nextID: rs.stream("ids", 0), history: newHistory(),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace{w: watch, now: &w.now}
+	w.planted = w.opt.planted()
 	w.net = newNetwork(w)
 	w.chaos = newChaos(w)
 	w.arbiterStore = newCourt(w)

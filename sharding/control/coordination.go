@@ -16,6 +16,7 @@ import (
 // coordination runs the Coordinator machine of one entity type on one node. Every node of the role
 // has one; it acts on the oldest only.
 type coordination struct {
+	stepped   func(m Machine, in, fx any) // shows a step to a simulation
 	m         *coordinator.Coordinator
 	loop      *runloop.Loop[coordInput]
 	scheduler scheduler.Scheduler
@@ -60,6 +61,7 @@ func (d *coordination) Step(now time.Time, in coordInput) {
 		d.expelled(now)
 	}
 	fx := d.m.Step(now, in.in)
+	d.stepped(d.m, in.in, fx)
 	for _, w := range fx.Write {
 		d.state.Write(w, func(err error) { d.post(protocol.Wrote{ID: w.ID, Err: err}) })
 	}

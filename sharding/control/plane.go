@@ -25,6 +25,7 @@ type Plane struct {
 	rng    *rand.Rand
 	region *region.Region
 	Todo   []Input
+	probe  *Probe // of a simulation; nil: none
 	View   *view.View
 	ended  bool // no machine is stepped any more
 
@@ -61,11 +62,15 @@ func (c *Plane) Step(now time.Time, in Input) {
 			in.do(c, now)
 		case c.ended:
 		case in.Region != nil:
-			c.RegionEffects(now, c.region.Step(now, in.Region))
+			fx := c.region.Step(now, in.Region)
+			c.probe.stepped(c, c.region, 0, in.Region, fx)
+			c.RegionEffects(now, fx)
 			c.noteCoordinator()
 		case in.shard != nil:
 			if h := c.Hosted.at(in.s); h != nil { // else it is about an earlier hosting
-				c.shardEffects(now, h, h.m.Step(now, in.shard))
+				fx := h.m.Step(now, in.shard)
+				c.probe.stepped(c, h.m, protocol.ShardID(h.S.Number), in.shard, fx)
+				c.shardEffects(now, h, fx)
 				c.Hosted.schedule(h)
 			}
 		}

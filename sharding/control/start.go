@@ -24,6 +24,7 @@ type Settings struct {
 	OnEvent  func(protocol.Event) // the user's; nil: no hook
 	Data     host.Data            // nil: the node has no replica of the role's data, and no coordinator
 	Emit     func(events.Event)   // nil: the log takes events
+	Probe    *Probe               // of a simulation; nil: none
 }
 
 func newRand(s scheduler.Scheduler) *rand.Rand { return rand.New(rand.NewPCG(s.Uint64(), s.Uint64())) }
@@ -36,7 +37,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 	}
 	work := NewAsides(r.Scheduler)
 	c := &Plane{
-		R: r, Cfg: t.Machines, rng: newRand(r.Scheduler), region: machine,
+		R: r, probe: t.Probe, Cfg: t.Machines, rng: newRand(r.Scheduler), region: machine,
 		mail:    &machineMail{typ: r.Name, log: r.Log, self: r.Self, out: &r.Out},
 		Notices: &notices{typ: r.Name, log: r.Log, emit: t.Emit, hook: t.OnEvent, meters: r.Meters},
 		State: &StateStore{
@@ -77,7 +78,8 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 // coordinate has a Coordinator run beside the region.
 func (c *Plane) coordinate(m *coordinator.Coordinator) {
 	d := &coordination{
-		m: m, scheduler: c.R.Scheduler, strategy: c.Cfg.Allocation.Strategy, mail: c.mail,
+		stepped: func(m Machine, in, fx any) { c.probe.stepped(c, m, 0, in, fx) },
+		m:       m, scheduler: c.R.Scheduler, strategy: c.Cfg.Allocation.Strategy, mail: c.mail,
 		notices: c.Notices, state: c.State,
 		forwards: c.forwards,
 		standing: &c.R.Standing, meters: c.R.Meters, lease: coordinatorLease{client: c.Leases.ofCoordinator()},

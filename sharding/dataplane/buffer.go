@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -119,6 +120,9 @@ func (t *Routes) Flush(number uint32) bool {
 	defer b.Mu.Unlock()
 	if b.open || b.Target == nil {
 		return true
+	}
+	if t.defects.FlushBackwards {
+		slices.Reverse(b.Messages)
 	}
 	var full map[string]bool // mailboxes: a handler that hangs must not hold up the other entities of its shard
 	stuck := false           // the lane is full, or the target does not work now

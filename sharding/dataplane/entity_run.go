@@ -339,7 +339,7 @@ func (e *Entity) end(r *Plane) {
 		s.Passivator.ended(e)
 	}
 	r.entityStopped(s, e.ID)
-	if !s.remove(e) {
+	if !s.remove(e) && !r.defects.Unwoken {
 		r.wake(s, e.ID)
 	}
 }

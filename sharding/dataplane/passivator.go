@@ -119,6 +119,9 @@ func (s *Shard) Limit() int {
 }
 
 func (s *Shard) release(gone []*Entity) {
+	if s.region.defects.KeepsAll {
+		return
+	}
 	for _, e := range gone {
 		s.region.Passivate(s, e.ID, protocol.CauseLimit)
 	}

@@ -60,6 +60,8 @@ type Plane struct {
 	Measures bool // what shards do is measured
 	IdleScan idleScan
 
+	defects Defects
+
 	Closed chan struct{} // it refuses its users
 	Ended  chan struct{} // nor does it pass on what others send
 }

@@ -39,6 +39,7 @@ type Settings struct {
 	Leases      protocol.Leases[locks.Store]
 	Limits      Limits
 	NodeBytes   *NodeBytes // of the node; nil: no bound holds for it
+	Defects     Defects    // of a simulation
 }
 
 // New makes a data plane. It needs a control plane, and the bodies of entities, before it is
@@ -56,6 +57,8 @@ func New(t Settings) *Plane {
 		Closed: make(chan struct{}), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
 	}
+	r.defects, r.Routes.defects, r.Drops.uncounted = t.Defects, t.Defects, t.Defects.DropsUncounted
+	r.Pool.forgets = t.Defects.LostWake
 	r.Panics.typ, r.Panics.log, r.Panics.scheduler = t.Type, t.Log, t.Scheduler
 	r.Drops.typ, r.Drops.Hook = t.Type, GuardHook(&r.Panics, "OnDrop", t.OnDrop)
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self

@@ -32,6 +32,7 @@ type pool struct {
 	searching  int       // of these, those about to look at the queue again without being woken
 	taken      uint64    // entities taken off the queue, ever
 	seen       uint64    // taken at the monitor's last tick
+	forgets    bool      // a planted defect
 	monitoring bool      // the monitor's timer is armed
 	closing    bool      // workers end when the queue is empty
 
@@ -77,6 +78,11 @@ func newPool(base, max int, s scheduler.Scheduler) *pool {
 // once at most.
 func (p *pool) submit(e *Entity) {
 	p.mu.Lock()
+	if p.forgets && p.taken%256 == 255 {
+		p.taken++
+		p.mu.Unlock()
+		return
+	}
 	if p.tail == nil {
 		p.head = e
 	} else {

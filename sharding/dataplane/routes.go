@@ -19,6 +19,8 @@ type Routes struct {
 	decoder decoder
 	ended   chan struct{} // closed when nothing is passed on any more
 
+	defects Defects
+
 	hash  protocol.Hash
 	Slots []atomic.Pointer[Route]
 	// takes what other nodes have sent here, which a local hand-off does not hold back; nil: that

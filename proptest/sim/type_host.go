@@ -1,0 +1,295 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding"
+	planes "github.com/coterie-go/coterie/sharding/control"
+	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// typeHost is one entity type on a process: the region that a user has started there, and what its
+// machines have told so far, which the checkers look at.
+type typeHost struct {
+	p       *Process
+	index   int
+	t       sharding.EntityType[entityMessage]
+	proxy   bool
+	limited bool
+	region  *sharding.Region[entityMessage]
+	plane   *planes.Plane // nil: no machine has taken a step
+	closing bool          // its users have closed it, and not started it again
+	left    bool          // and nothing of it is here any more
+	steps   int
+	view    *view.View // as the coordinator has it
+	since   int64      // when its members were last others than before
+	shards  map[protocol.ShardID]*hosting
+	routes  map[protocol.ShardID]protocol.Route
+	acts    bool // the coordinator
+}
+
+// hosting is a shard that runs on a process, by what its machine has said.
+type hosting struct {
+	shard    protocol.ShardID
+	entities map[protocol.EntityID]*life
+}
+
+// life is an entity of a hosted shard.
+type life struct {
+	active   bool
+	stopping bool
+	running  int // handlers
+}
+
+func (h *hosting) life(id protocol.EntityID) *life {
+	l := h.entities[id]
+	if l == nil {
+		l = &life{}
+		h.entities[id] = l
+	}
+	return l
+}
+
+// active counts the entities.
+func (h *hosting) active() (n int) {
+	for _, l := range h.entities { // order: a sum
+		if l.active {
+			n++
+		}
+	}
+	return n
+}
+
+func typeName(index int) string { return fmt.Sprintf("T%d", index) }
+
+// startTypes has the users of a process start their types.
+func (p *Process) startTypes() {
+	probe := host.Attach(p.node.host(), func() *planes.Probe { return &planes.Probe{} })
+	probe.Machines, probe.Plane, probe.Stepped = p.w.planted.shard, p.w.planted.plane, p.stepped
+	if p.w.opt.Shards == 0 {
+		return
+	}
+	for i := range p.w.opt.EntityTypes {
+		t := newTypeHost(p, i)
+		p.types = append(p.types, t)
+		p.rt.Enter(func() {
+			if !t.start() {
+				p.w.violate("sharding", "%v does not start %s", p, t.t.Name)
+			}
+		})
+	}
+}
+
+func newTypeHost(p *Process, index int) *typeHost {
+	o := &p.w.opt
+	remember := o.Remember && index == 0
+	d := &typeHost{
+		p: p, index: index, shards: map[protocol.ShardID]*hosting{}, routes: map[protocol.ShardID]protocol.Route{},
+		proxy:   o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
+		limited: o.ActiveLimit > 0 && !remember,
+	}
+	d.t = sharding.EntityType[entityMessage]{
+		Name: typeName(index), Role: role, Shards: o.Shards, Remember: sharding.Remember{Entities: remember},
+		Messages: sharding.CBOR[entityMessage](note(0), query(0)), New: d.newEntity, Supervision: o.Supervision,
+		RestartBackoff: 50 * time.Millisecond, RestartBackoffMax: 2 * time.Second,
+		Timeouts:   sharding.Timeouts{Ask: askTimeout, HandlerSlow: -1},
+		Allocation: sharding.Allocation{Strategy: p.w.allocator(p)},
+		Rebalance:  sharding.Rebalance{Interval: o.Rebalance, Delay: o.delay()},
+		HandOff: sharding.HandOff{
+			StopTimeout: o.StopTimeout, BeginTimeout: 3 * o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
+		},
+		Leases: sharding.Leases{RetryInterval: o.LeaseRetry}, Limits: sharding.Limits{Workers: 4, WorkersMax: 1000},
+		OnDrop: d.dropped,
+	}
+	d.t.Passivation.None = true
+	if d.limited {
+		d.t.Passivation = o.Passivation
+		d.t.Passivation.ActiveEntityLimit = o.ActiveLimit
+	}
+	d.t.Passivation.StopTimeout = o.StopTimeout
+	if o.ShardLeases {
+		d.t.Leases.Shards = lockStore{p}
+	}
+	if o.CoordLeases {
+		d.t.Leases.Coordinator = lockStore{p}
+	}
+	return d
+}
+
+// start starts the type. It reports false if something of an earlier one still runs.
+func (d *typeHost) start() bool {
+	region, err := sharding.StartAt(d.p.node.host(), d.t, d.proxy)
+	if err != nil {
+		d.p.w.trace.line(d.p, "%s does not start: %v", d.t.Name, err)
+		return false
+	}
+	d.region, d.closing, d.left = region, false, false
+	return true
+}
+
+// mayHost reports whether shards can live here.
+func (d *typeHost) mayHost() bool { return !d.proxy && !d.closing }
+
+// usable reports whether clients use the type here.
+func (d *typeHost) usable() bool {
+	p := d.p
+	return p.usable() && !p.slot.leaving && !d.closing
+}
+
+// close closes the region for its users, while the node stays. Its machines go on.
+func (d *typeHost) close() {
+	d.closing = true
+	d.p.w.counts.TypesClosed++
+	d.p.w.trace.line(d.p, "CLOSES %s", d.t.Name)
+	d.p.rt.Enter(func() { d.left = d.region.Close(context.Background()) == nil })
+}
+
+// startAgain starts a type that was closed, if nothing of it runs any more.
+func (d *typeHost) startAgain() {
+	p, w := d.p, d.p.w
+	if !d.closing || !d.left || p.slot.leaving || w.opt.Calm && d.plane.R.Routes.Limit.Count.Load() > 0 {
+		return
+	}
+	w.trace.line(p, "STARTS %s again", d.t.Name)
+	d.left = false
+	p.rt.Enter(func() {
+		if !d.start() {
+			d.left = true
+		}
+	})
+}
+
+// mute reports whether the machines of a type that was closed do not answer, as it is planted.
+func (p *Process) mute(ch transport.Channel) bool {
+	return p.w.planted.mute && slices.ContainsFunc(p.types, func(d *typeHost) bool {
+		return d.closing && d.left && dataplane.ChannelOf(d.t.Name) == ch
+	})
+}
+
+// typeOf finds the host of a plane's type.
+func (p *Process) typeOf(c *planes.Plane) *typeHost {
+	for _, t := range p.types {
+		if t.t.Name == c.R.Name {
+			return t
+		}
+	}
+	return nil
+}
+
+// stepped looks at a step of a machine before its effects are carried out.
+func (p *Process) stepped(c *planes.Plane, m planes.Machine, shard protocol.ShardID, in, fx any) {
+	d := p.typeOf(c)
+	d.plane = c
+	if every := p.w.opt.CheckEvery; every > 0 {
+		if d.steps++; d.steps%every == 0 {
+			if err := m.Check(); err != nil {
+				p.w.violate("sharding.Check", "%v %s: %v", p, d.t.Name, err)
+			}
+		}
+	}
+	if p.w.trace.watching() {
+		p.w.trace.line(p, "%s %T <- %T %v", d.t.Name, m, in, in)
+		p.w.trace.line(p, "%s %T -> %+v", d.t.Name, m, fx)
+	}
+	switch fx := fx.(type) {
+	case *protocol.CoordinatorEffects:
+		d.coordinatorStepped(m.(interface{ Acts() bool }).Acts(), in, fx)
+	case *protocol.RegionEffects:
+		d.regionStepped(fx)
+	case *protocol.ShardEffects:
+		d.shardStepped(shard, in, fx)
+	}
+}
+
+func (d *typeHost) coordinatorStepped(acts bool, in any, fx *protocol.CoordinatorEffects) {
+	if in, is := in.(protocol.Install); is {
+		if d.view == nil || !sameMembers(d.view, in.View) {
+			d.since = d.p.w.now
+		}
+		d.view = in.View
+	}
+	d.acts = acts
+	d.checkReign()
+	d.checkBegins(fx.Send)
+}
+
+func (d *typeHost) regionStepped(fx *protocol.RegionEffects) {
+	for _, a := range fx.Do {
+		switch a := a.(type) {
+		case protocol.SetRoute:
+			d.routes[a.Shard] = a.Route
+		case protocol.StartShard:
+			if d.shards[a.Shard] != nil {
+				d.p.w.violate("sharding", "%v %s: shard %v is started twice", d.p, d.t.Name, a.Shard)
+			}
+			d.checkStart(a.Shard)
+			d.shards[a.Shard] = &hosting{shard: a.Shard, entities: map[protocol.EntityID]*life{}}
+			d.p.w.counts.Starts++
+		case protocol.StopShard:
+			d.p.w.counts.HandOffs++
+		case protocol.CloseShard:
+			delete(d.shards, a.Shard)
+		case protocol.KillShard:
+			delete(d.shards, a.Shard)
+		}
+	}
+	for _, env := range fx.Send {
+		d.checkUnable(env.Msg)
+	}
+}
+
+func (d *typeHost) shardStepped(number protocol.ShardID, in any, fx *protocol.ShardEffects) {
+	h := d.shards[number]
+	if h == nil {
+		return // it was killed in the step of the region before
+	}
+	switch in := in.(type) {
+	case protocol.EntityStopped:
+		l := h.life(in.ID)
+		l.active, l.stopping = false, false
+	case protocol.Passivate:
+		if in.Cause == protocol.CauseLimit {
+			d.p.w.counts.Evicted++
+		}
+	}
+	for _, a := range fx.Do {
+		switch a := a.(type) {
+		case protocol.StartEntities:
+			for _, id := range a.IDs {
+				if l := h.life(id); l.active {
+					d.p.w.violate("no entity twice", "%v starts T%d/%s, which it runs already", d.p, d.index, id)
+				} else {
+					l.active = true
+					d.checkAlone(h, id, false)
+				}
+			}
+		case protocol.StopEntity:
+			h.life(a.ID).stopping = true
+		case protocol.ForceStop:
+			h.life(a.ID).stopping = true
+		case protocol.StopEntities, protocol.ForceStopEntities:
+			for _, l := range h.entities { // order: all
+				l.stopping = l.active
+			}
+		}
+	}
+}
+
+// hosted lists, in order, the shards that are hosted.
+func (d *typeHost) hosted() (all []protocol.ShardID) {
+	for s := range d.shards { // order: sorted
+		all = append(all, s)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// isNew reports whether no coordinator knows of the region: it is closed without a hand-over.
+func (d *typeHost) isNew() bool { return d.plane == nil || d.plane.R.Standing.IsNew() }
