@@ -223,20 +223,20 @@
 // Every setting of the reference, where it is here, and its default. An entity type has one set of
 // them, in EntityType; nothing is shared by types.
 //
-//	guardian-name                            none                                  nothing is addressed by a path
-//	role                                     EntityType.Role                       required
+//	guardian-name                            none                                   nothing is addressed by a path
+//	role                                     EntityType.Role                        required
 //	remember-entities                        EntityType.Remember.Entities           off
 //	remember-entities-store                  EntityType.Remember.Store              the role's durable data: a key per shard, of any size
 //	remember-entities-custom-store           EntityType.Remember.Store              none
-//	passivate-idle-entity-after              passivation.Strategy.IdleTimeout      2 min
-//	passivation.strategy                     EntityType.Passivation                idle; passivation.Strategy.None: off
+//	passivate-idle-entity-after              passivation.Strategy.IdleTimeout       2 min
+//	passivation.strategy                     EntityType.Passivation                 idle; passivation.Strategy.None: off
 //	default-idle-strategy.idle-entity.timeout, interval   passivation.Strategy.IdleTimeout, passivation.Strategy.IdleInterval   2 min, half of it
 //	default-strategy.active-entity-limit     passivation.Strategy.ActiveEntityLimit   none (there: 100000); passivation.DefaultStrategy is that strategy
 //	strategy-defaults.idle-entity.timeout, interval   passivation.Strategy.IdleTimeout, passivation.Strategy.IdleInterval   2 min, half of it
 //	strategy-defaults.active-entity-limit    passivation.Strategy.ActiveEntityLimit   none
-//	replacement.policy                       passivation.Strategy.Replacement      least recently used
+//	replacement.policy                       passivation.Strategy.Replacement       least recently used
 //	least-recently-used.segmented.levels, proportions   passivation.Strategy.Levels, passivation.Strategy.Proportions   1, and as the reference
-//	least-frequently-used.dynamic-aging      passivation.Strategy.DynamicAging     off
+//	least-frequently-used.dynamic-aging      passivation.Strategy.DynamicAging      off
 //	admission.window.policy                  passivation.Strategy.Admission.Window.Policy   none
 //	admission.window.proportion              passivation.Strategy.Admission.Window.Proportion   0.01
 //	admission.window.minimum, maximum        passivation.Strategy.Admission.Window.Minimum, passivation.Strategy.Admission.Window.Maximum   0.01, 1
@@ -250,63 +250,63 @@
 //	frequency-sketch.counter-bits            passivation.Strategy.Admission.Sketch.CounterBits   4
 //	frequency-sketch.width-multiplier        passivation.Strategy.Admission.Sketch.WidthMultiplier   4
 //	frequency-sketch.reset-multiplier        passivation.Strategy.Admission.Sketch.ResetMultiplier   10
-//	passivation.stop-timeout                 passivation.Strategy.StopTimeout      10 s
-//	coordinator-failure-backoff              none                                  a coordinator does not crash; what failed is repeated each Coordination.RetryInterval
-//	retry-interval                           EntityType.Coordination.RetryInterval              2 s; the first after an eighth
+//	passivation.stop-timeout                 passivation.Strategy.StopTimeout       10 s
+//	coordinator-failure-backoff              none                                   a coordinator does not crash; what failed is repeated each Coordination.RetryInterval
+//	retry-interval                           EntityType.Coordination.RetryInterval   2 s; the first after an eighth
 //	buffer-size                              EntityType.Limits.BufferMax, EntityType.Limits.BufferBytes   100000, 64 MiB; any from 1
 //	buffer-size, of entities                 EntityType.Limits.MailboxMax, EntityType.Limits.MailboxBytes, EntityType.Limits.RegionBytes   100000 and 32 MiB for each entity, 256 MiB
 //	handoff-timeout                          EntityType.HandOff.BeginTimeout, EntityType.HandOff.FinishTimeout   10 s, 60 s: a limit for each phase
-//	shard-start-timeout                      EntityType.Coordination.RetryInterval              2 s (there: 10 s): the command is repeated
-//	shard-failure-backoff                    none                                  a shard does not fail: its reads and writes are repeated
-//	entity-restart-backoff                   EntityType.Remember.RestartBackoff       10 s
+//	shard-start-timeout                      EntityType.Coordination.RetryInterval   2 s (there: 10 s): the command is repeated
+//	shard-failure-backoff                    none                                   a shard does not fail: its reads and writes are repeated
+//	entity-restart-backoff                   EntityType.Remember.RestartBackoff     10 s
 //	rebalance-interval                       EntityType.Rebalance.Interval          10 s
-//	journal-plugin-id, snapshot-plugin-id    none                                  there is no journal
-//	state-store-mode                         none                                  replicated data: there is no other
-//	snapshot-after, keep-nr-of-batches       none                                  there is no journal
+//	journal-plugin-id, snapshot-plugin-id    none                                   there is no journal
+//	state-store-mode                         none                                   replicated data: there is no other
+//	snapshot-after, keep-nr-of-batches       none                                   there is no journal
 //	least-shard-allocation-strategy.rebalance-absolute-limit   allocation.LeastShard.RebalanceAbsoluteLimit   20 (there: 0, the algorithm of old)
 //	least-shard-allocation-strategy.rebalance-relative-limit   allocation.LeastShard.RebalanceRelativeLimit   0.1
-//	least-shard-allocation-strategy.rebalance-threshold        allocation.Threshold.RebalanceThreshold        1
+//	least-shard-allocation-strategy.rebalance-threshold   allocation.Threshold.RebalanceThreshold   1
 //	least-shard-allocation-strategy.max-simultaneous-rebalance   allocation.Threshold.MaxSimultaneousRebalance   3
-//	external-shard-allocation-strategy.client-timeout   none                       the context of the call; without a deadline ClientTimeout, 5 s
-//	waiting-for-state-timeout                EntityType.Quorums.ReadTimeout          2 s
-//	updating-state-timeout                   EntityType.Quorums.WriteTimeout         5 s
-//	shard-region-query-timeout               EntityType.Timeouts.Query               3 s
-//	entity-recovery-strategy                 EntityType.Remember.Recovery                   protocol.RecoverAll
-//	entity-recovery-constant-rate-strategy.frequency, number-of-entities   EntityType.Remember.Recovery   100 ms, 5 in protocol.RecoverConstant
-//	event-sourced-remember-entities-store.max-updates-per-write   none             a write takes 8192 ids
-//	coordinator-singleton.role, coordinator-singleton-role-override   EntityType.Role   the coordinator is on the oldest node of the role
-//	coordinator-singleton.singleton-name, hand-over-retry-interval, min-number-of-hand-over-retries   none   it asks what runs, whatever ran before it
-//	coordinator-singleton.use-lease          EntityType.Leases.Coordinator           none; a locks.Store, not a name
-//	coordinator-state.write-majority-plus    EntityType.Quorums.WritePlus            0 (there: 3); All
-//	coordinator-state.read-majority-plus     EntityType.Quorums.ReadPlus             0 (there: 5); All
+//	external-shard-allocation-strategy.client-timeout   none                                   the context of the call; without a deadline ClientTimeout, 5 s
+//	waiting-for-state-timeout                EntityType.Quorums.ReadTimeout         2 s
+//	updating-state-timeout                   EntityType.Quorums.WriteTimeout        5 s
+//	shard-region-query-timeout               EntityType.Timeouts.Query              3 s
+//	entity-recovery-strategy                 EntityType.Remember.Recovery           protocol.RecoverAll
+//	entity-recovery-constant-rate-strategy.frequency, number-of-entities   EntityType.Remember.Recovery           100 ms, 5 in protocol.RecoverConstant
+//	event-sourced-remember-entities-store.max-updates-per-write   none                                   a write takes 8192 ids
+//	coordinator-singleton.role, coordinator-singleton-role-override   EntityType.Role                        the coordinator is on the oldest node of the role
+//	coordinator-singleton.singleton-name, hand-over-retry-interval, min-number-of-hand-over-retries   none                                   it asks what runs, whatever ran before it
+//	coordinator-singleton.use-lease          EntityType.Leases.Coordinator          none; a locks.Store, not a name
+//	coordinator-state.write-majority-plus    EntityType.Quorums.WritePlus           0 (there: 3); All
+//	coordinator-state.read-majority-plus     EntityType.Quorums.ReadPlus            0 (there: 5); All
 //	use-dispatcher                           EntityType.Limits.Workers, EntityType.Limits.WorkersMax   GOMAXPROCS, 10000
 //	use-lease, lease-retry-interval          EntityType.Leases.Shards, EntityType.Leases.RetryInterval   none, 5 s; a locks.Store, not a name
-//	verbose-debug-logging                    none                                  the log's level
-//	fail-on-invalid-entity-state-transition  none                                  tests check the invariants of the machines after each step
-//	healthcheck.names                        Health                                every type that was started; with names these, started or not
-//	healthcheck.timeout                      none                                  the check asks no node
-//	healthcheck.disabled-after               none                                  what was registered once stays so, and before that a node is not ready
-//	distributed-data.majority-min-cap        EntityType.Quorums.AtLeast              0 (there: 5)
-//	distributed-data.durable.keys            ddata.Config.DurableKeys              the keys of remembered ids are durable whatever it lists, unless it is empty and not nil
-//	distributed-data.max-delta-elements      ddata.Config.Replication              bounded in bytes
-//	distributed-data.prefer-oldest           none                                  a write goes to all, and the first that answer count
+//	verbose-debug-logging                    none                                   the log's level
+//	fail-on-invalid-entity-state-transition   none                                   tests check the invariants of the machines after each step
+//	healthcheck.names                        Health                                 every type that was started; with names these, started or not
+//	healthcheck.timeout                      none                                   the check asks no node
+//	healthcheck.disabled-after               none                                   what was registered once stays so, and before that a node is not ready
+//	distributed-data.majority-min-cap        EntityType.Quorums.AtLeast             0 (there: 5)
+//	distributed-data.durable.keys            ddata.Config.DurableKeys               the keys of remembered ids are durable whatever it lists, unless it is empty and not nil
+//	distributed-data.max-delta-elements      ddata.Config.Replication               bounded in bytes
+//	distributed-data.prefer-oldest           none                                   a write goes to all, and the first that answer count
 //	distributed-data.gossip-interval … durable.lmdb   ddata.Config.Replication, ddata.Config.Store, ddata.Config.WriteBehind   see package ddata
-//	number-of-shards                         EntityType.Shards                     100 (there: 1000)
-//	sharded-daemon-process.sharding          daemon.Config.Adapt                   those of an entity type
-//	sharded-daemon-process.keep-alive-interval   daemon.Config.KeepAliveInterval   10 s
-//	sharded-daemon-process.keep-alive-from-number-of-nodes   none                  one node keeps them alive
-//	sharded-daemon-process.keep-alive-throttle-interval   daemon.Config.KeepAliveThrottle   100 ms
+//	number-of-shards                         EntityType.Shards                      100 (there: 1000)
+//	sharded-daemon-process.sharding          daemon.Config.Adapt                    those of an entity type
+//	sharded-daemon-process.keep-alive-interval   daemon.Config.KeepAliveInterval        10 s
+//	sharded-daemon-process.keep-alive-from-number-of-nodes   none                                   one node keeps them alive
+//	sharded-daemon-process.keep-alive-throttle-interval   daemon.Config.KeepAliveThrottle        100 ms
 //	producer-controller.buffer-size          delivery.Config.BufferMax, delivery.Config.BufferBytes   1000, 64 MiB
-//	producer-controller.internal-ask-timeout   none                                the context of the call
-//	producer-controller.cleanup-unused-after   delivery.Config.CleanupUnusedAfter   2 min
-//	producer-controller.resend-first-unconfirmed-idle-timeout   delivery.Config.ResendFirst   10 s
-//	durable-queue.request-timeout, retry-attempts, resend-first-interval   delivery.Config.StoreRetry   a store is tried until it has stored
-//	consumer-controller.buffer-size          delivery.ConsumerConfig.Window        50: the flow-control window
+//	producer-controller.internal-ask-timeout   none                                   the context of the call
+//	producer-controller.cleanup-unused-after   delivery.Config.CleanupUnusedAfter     2 min
+//	producer-controller.resend-first-unconfirmed-idle-timeout   delivery.Config.ResendFirst            10 s
+//	durable-queue.request-timeout, retry-attempts, resend-first-interval   delivery.Config.StoreRetry             a store is tried until it has stored
+//	consumer-controller.buffer-size          delivery.ConsumerConfig.Window         50: the flow-control window
 //	min-nr-of-members, role.NAME.min-nr-of-members   EntityType.Coordination.MinRegions, ddata.Config.MinMembers, ddata.Config.MinMembersPerRole   1
-//	app-version                              ddata.Config.AppVersion               ""; EntityType.Rebalance.MixedVersions
-//	down-removal-margin                      none                                  a member goes when its lease is over
-//	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none   those of the locks.Store; a call has 5 s
-//	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts   see package ddata
+//	app-version                              ddata.Config.AppVersion                ""; EntityType.Rebalance.MixedVersions
+//	down-removal-margin                      none                                   a member goes when its lease is over
+//	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none                                   those of the locks.Store; a call has 5 s
+//	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts          see package ddata
 //
 // Without a counterpart there: RestartBackoff, RestartBackoffMax, Timeouts.Ask, Limits.AsksMax,
 // Errors, Hash, HandOff.StopTimeout, Allocation.StrategyTimeout, Rebalance.Delay,

@@ -29,7 +29,7 @@ var (
 	ErrUnknownRole = dataplane.ErrUnknownRole
 	// ErrRemembering: the shard cannot read or write its remembered ids, and goes on trying; what
 	// waits for it is kept. The usual cause is that no majority of the role's nodes answers, or
-	// that the RememberStore fails.
+	// that the remember.Store fails.
 	ErrRemembering = dataplane.ErrRemembering
 	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was
 	// called), or the shard has, because the whole cluster shuts down.

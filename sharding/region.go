@@ -168,7 +168,8 @@ func (g *Region[M]) Name() string { return g.plane.Name }
 // by later ones.
 //
 // What still waits for a home in a closed region when the type is started again is dropped with
-// DropStopped: it may be what the node's own users have told last.
+// DropStopped: it may be what the node's own users have told last. So is what waits in a region
+// that no coordinator knows yet, as soon as it is closed.
 //
 // If no other node can take the shards, their entities stop, and what others send to them waits
 // until one can. The node goes on to take its turn as the type's coordinator. A region of StartOn

@@ -64,7 +64,7 @@ func (d dataStore) read(ctx context.Context, r protocol.StateRead) (protocol.Did
 	return in, in.Err
 }
 
-// The replicated data that keep ids by default obey the laws of a RememberStore, seen from two
+// The replicated data that keep ids by default obey the laws of a remember.Store, seen from two
 // nodes.
 func TestReplicatedDataIsARememberStore(t *testing.T) {
 	nodes := ddatatest.StartWith(t, 2, func(_ int, c *ddata.Config) {
@@ -410,7 +410,7 @@ func TestEscalationStartsWhatIsRemembered(t *testing.T) {
 	})
 }
 
-// An entity that ended by itself is remembered, and started again after EntityRestartBackoff.
+// An entity that ended by itself is remembered, and started again after Remember.RestartBackoff.
 func TestEntityRestartBackoff(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}

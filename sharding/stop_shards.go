@@ -16,7 +16,7 @@ import (
 // A type that remembers entities is refused: what is remembered lives, so its shard has a home.
 // Passivate its entities instead.
 //
-// Errors: ErrConfig (RememberEntities, or a shard that the type does not have), ErrStopped, ctx's.
+// Errors: ErrConfig (Remember.Entities, or a shard that the type does not have), ErrStopped, ctx's.
 func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
 	c := g.run.control
 	if c.Cfg.Remember.Entities {

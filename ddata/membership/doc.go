@@ -292,7 +292,8 @@
 // member that hears no other but is heard by the oldest stays listed until it gives up after
 // SelfDownAfter. What a frozen hypervisor hides from both clocks, it cannot see. A node without a
 // disk is not counted when a cluster is founded anew, and in no set. If all are without, only
-// BootstrapExpect protects against a second founding.
+// BootstrapExpect protects against a second founding. A disk must keep the record that it has said
+// it has: a node that founds alone, and whose disk then forgets it, founds the same epoch again.
 //
 // Sources: L. Lamport, Paxos Made Simple, 2001; C. Gray and D. Cheriton, Leases, SOSP 1989; the
 // vocabulary is Akka's.

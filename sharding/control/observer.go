@@ -84,7 +84,7 @@ func (o *observer) follow() (cancel func()) {
 	})
 }
 
-// watch tells shards that are hosted here of changes of their sets in a RememberStore.
+// watch tells shards that are hosted here of changes of their sets in a remember.Store.
 func (o *observer) watch() (cancel func()) {
 	return o.state.watch(func(shard protocol.ShardID, in protocol.IDsChanged) {
 		o.inbox.Do(func(c *Plane, _ time.Time) { c.toHosted(in, shard) })

@@ -46,7 +46,7 @@ func (m *remembered) call(ctx context.Context, limit time.Duration, fn func(cont
 	defer func() { m.slots <- struct{}{} }()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("sharding: RememberStore panicked: %v", p)
+			err = fmt.Errorf("sharding: remember.Store panicked: %v", p)
 		}
 	}()
 	ctx, cancel := m.scheduler.WithTimeout(ctx, limit)
@@ -55,9 +55,9 @@ func (m *remembered) call(ctx context.Context, limit time.Duration, fn func(cont
 }
 
 func (m *remembered) write(ctx context.Context, limit time.Duration, w protocol.StateWrite) error {
-	what := "RememberStore.Update of shard " + w.Shard.String()
+	what := "remember.Store.Update of shard " + w.Shard.String()
 	if w.Kind == protocol.StateRemembered {
-		what = "RememberStore.List"
+		what = "remember.Store.List"
 	}
 	return callError(what, m.call(ctx, limit, func(ctx context.Context) error {
 		if w.Kind == protocol.StateRemembered {
@@ -69,9 +69,9 @@ func (m *remembered) write(ctx context.Context, limit time.Duration, w protocol.
 
 func (m *remembered) read(ctx context.Context, limit time.Duration, r protocol.StateRead) protocol.DidRead {
 	in := protocol.DidRead{ID: r.ID}
-	what := "RememberStore.Load of shard " + r.Shard.String()
+	what := "remember.Store.Load of shard " + r.Shard.String()
 	if r.Kind == protocol.StateRemembered {
-		what = "RememberStore.Shards"
+		what = "remember.Store.Shards"
 	}
 	in.Err = callError(what, m.call(ctx, limit, func(ctx context.Context) (err error) {
 		if r.Kind == protocol.StateRemembered {

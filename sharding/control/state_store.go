@@ -66,7 +66,7 @@ type stateChanges struct {
 	ids              func(shard uint32, v crdt.Reader)
 }
 
-// follow passes changes of the replicated state on. What a RememberStore keeps does not stand
+// follow passes changes of the replicated state on. What a remember.Store keeps does not stand
 // there.
 func (s *StateStore) follow(on stateChanges) (cancel func()) {
 	if s.Data == nil {
@@ -93,7 +93,7 @@ func (s *StateStore) follow(on stateChanges) (cancel func()) {
 	})
 }
 
-// watch passes changes of a RememberStore on, if it tells of them.
+// watch passes changes of a remember.Store on, if it tells of them.
 func (s *StateStore) watch(changed func(protocol.ShardID, protocol.IDsChanged)) (cancel func()) {
 	if s.remembered == nil {
 		return func() {}

@@ -21,7 +21,7 @@ var (
 	mBufferBytes = gauge("coterie_sharding_buffered_bytes", "What they take of BufferBytes.")
 	mQueued      = gauge("coterie_sharding_queued_entities", "Entities with messages that wait for a worker.")
 	mWorkers     = gauge("coterie_sharding_workers", "Goroutines that run handlers or are ready to.")
-	mSlow        = gauge("coterie_sharding_slow_handlers", "Handlers that run for longer than HandlerSlowAfter.")
+	mSlow        = gauge("coterie_sharding_slow_handlers", "Handlers that run for longer than Timeouts.HandlerSlow.")
 	mAsks        = gauge("coterie_sharding_asks", "Questions under way.")
 	mRegistered  = gauge("coterie_sharding_registered", "1 while the region is registered with the coordinator.")
 	mCoordinates = gauge("coterie_sharding_coordinating", "1 while the type's coordinator acts on this node.")

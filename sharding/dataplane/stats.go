@@ -16,7 +16,7 @@ type Stats struct {
 	Buffered int         // messages that wait for a home
 	Workers  int         // goroutines that run handlers or are ready to
 	Queued   int         // entities with messages that wait for a worker
-	Slow     int         // handlers that run for longer than HandlerSlowAfter
+	Slow     int         // handlers that run for longer than Timeouts.HandlerSlow
 	Awaiting int         // of the shards, those that wait for a lease
 	Asks     int         // questions under way
 	Drops    []DropCount // by reason; those that never happened are left out

@@ -121,8 +121,8 @@
 // Config.Leases.Shards each shard takes a lease of its own, in a store that all share, before it
 // loads anything. It gives the lease back after its last entity and its last write, before it says
 // that it has stopped, unless the store takes more than an interval. A shard that cannot get the
-// lease waits. It tries again after an eighth of LeaseRetryInterval, then after twice as long each
-// time, up to LeaseRetryInterval. A LeaseOp asks, answers name its generation. A shard that waits
+// lease waits. It tries again after an eighth of Leases.RetryInterval, then after twice as long each
+// time, up to Leases.RetryInterval. A LeaseOp asks, answers name its generation. A shard that waits
 // answers a hand-off at once. If its first try has no answer yet and messages wait, it answers only
 // after an interval, because the messages are delivered in order if it starts. A shard that loses
 // its lease is killed. Its region reports it stopped under the token by which it hosted it, and
