@@ -160,7 +160,7 @@ func (n *Node) finish(err error) {
 		if errors.Is(err, ErrLeft) {
 			n.depart()
 		}
-		n.tellEnd(err)
+		tellEnd(&n.watchers, err)
 		_ = n.phases.Run(context.Background(), servicePhases...) // those that have not been
 		_ = n.phases.Run(context.Background(), lastPhases...)
 		n.release()

@@ -246,9 +246,6 @@ func (n *Node) StoreStats() lmdb.Stats {
 // TransportStats counts what the node's port did since the start.
 func (n *Node) TransportStats() transport.Stats { return n.net.Stats() }
 
-// Preset is the choice of timers that the node runs with.
-func (n *Node) Preset() Preset { return n.cfg.Preset }
-
 // View is the installed view; before the first one it has no members. It never changes after it was
 // handed out.
 func (n *Node) View() *view.View { return n.view.Load() }

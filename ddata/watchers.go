@@ -65,9 +65,9 @@ func (n *Node) watch(w host.Watcher) (cancel func()) {
 }
 
 // tellEnd calls the watchers' End side by side and waits for them.
-func (n *Node) tellEnd(reason error) {
+func tellEnd(w *host.Watchers, reason error) {
 	var wg sync.WaitGroup
-	for _, end := range n.watchers.End(reason) {
+	for _, end := range w.End(reason) {
 		wg.Go(func() { end(reason) })
 	}
 	wg.Wait()
