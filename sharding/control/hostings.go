@@ -84,11 +84,22 @@ func (t *Hostings) at(s *dataplane.Shard) *Hosting {
 	return nil
 }
 
+// inOrder lists the hostings by the numbers of their shards. The one at hand may end meanwhile.
+func (t *Hostings) inOrder() iter.Seq[*Hosting] {
+	return func(yield func(*Hosting) bool) {
+		for _, number := range slices.Sorted(maps.Keys(t.ByShard)) {
+			if !yield(t.ByShard[number]) {
+				return
+			}
+		}
+	}
+}
+
 // all lists the shards, in order.
 func (t *Hostings) all() iter.Seq[*dataplane.Shard] {
 	return func(yield func(*dataplane.Shard) bool) {
-		for _, number := range slices.Sorted(maps.Keys(t.ByShard)) {
-			if !yield(t.ByShard[number].S) {
+		for h := range t.inOrder() {
+			if !yield(h.S) {
 				return
 			}
 		}
@@ -136,11 +147,11 @@ func (t *Hostings) expired(now time.Time) (all []*Hosting) {
 
 // lines print the machines, each in a line.
 func (t *Hostings) lines() (lines []string) {
-	for i, number := range slices.Sorted(maps.Keys(t.ByShard)) {
-		if i == printedMax {
-			return append(lines, fmt.Sprintf("and %d shards more", len(t.ByShard)-i))
+	for h := range t.inOrder() {
+		if len(lines) == printedMax {
+			return append(lines, fmt.Sprintf("and %d shards more", len(t.ByShard)-printedMax))
 		}
-		lines = append(lines, t.ByShard[number].m.String())
+		lines = append(lines, h.m.String())
 	}
 	return lines
 }

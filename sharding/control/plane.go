@@ -1,9 +1,7 @@
 package control
 
 import (
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -244,8 +242,8 @@ func (c *Plane) forget(h *Hosting) (starts []dataplane.BufferedMessage) {
 // killAll drops everything that is hosted or buffered.
 func (c *Plane) killAll() {
 	c.ended = true
-	for _, number := range slices.Sorted(maps.Keys(c.Hosted.ByShard)) {
-		c.KillShard(c.Hosted.ByShard[number], dataplane.DropStopped)
+	for h := range c.Hosted.inOrder() {
+		c.KillShard(h, dataplane.DropStopped)
 	}
 	c.R.Routes.Close()
 	c.Retries.clear()
