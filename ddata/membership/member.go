@@ -117,16 +117,8 @@ func (m *member) onReceive(r Receive) {
 		m.strays.onFetch(r, msg)
 	case message.Commit:
 		m.onCommit(r, msg.View)
-	case message.Prepare:
-		m.onBallot(r, msg.Cluster, msg.Epoch)
-	case message.Prepared:
-		m.onBallot(r, msg.Cluster, msg.Epoch)
-	case message.Accept:
-		m.onBallot(r, msg.Cluster, msg.Epoch)
-	case message.Accepted:
-		m.onBallot(r, msg.Cluster, msg.Epoch)
-	case message.Rejected:
-		m.onBallot(r, msg.Cluster, msg.Epoch)
+	case message.Current: // all others are of a ballot
+		m.onBallot(r, msg)
 	case message.Learned:
 		m.ending.onLearned(r, msg)
 	}
@@ -190,7 +182,8 @@ func (m *member) advanceReach() {
 }
 
 // onBallot hands a message of a ballot to this node's voter.
-func (m *member) onBallot(r Receive, cluster view.ClusterID, epoch view.Epoch) {
+func (m *member) onBallot(r Receive, msg message.Current) {
+	cluster, epoch := msg.In()
 	if !m.strays.isCurrent(r, cluster, epoch) {
 		m.strays.tellView(r, cluster, epoch, m.heartbeat)
 		return

@@ -72,20 +72,9 @@ func (m *Machine) onReceiveSeeking(r Receive) {
 		if m.seeker == nil {
 			m.member.ending.answerCommit(r, msg.View)
 		}
-	case message.Heartbeat:
-		m.heardOf(r, msg.Cluster)
-	case message.Grant:
-		m.heardOf(r, msg.Cluster)
-	case message.Prepare:
-		m.heardOf(r, msg.Cluster)
-	case message.Prepared:
-		m.heardOf(r, msg.Cluster)
-	case message.Accept:
-		m.heardOf(r, msg.Cluster)
-	case message.Accepted:
-		m.heardOf(r, msg.Cluster)
-	case message.Rejected:
-		m.heardOf(r, msg.Cluster)
+	case message.Current:
+		cluster, _ := msg.In()
+		m.heardOf(r, cluster)
 	case message.Fetch, message.Learned:
 		m.stats.DroppedStale++
 	}

@@ -10,9 +10,16 @@ import (
 )
 
 // Message is what machines say to each other. Any message may be lost, late, doubled or overtaken.
-// Append
-// knows all of them. Messages are values; the views, proposals and slices in them are never modified.
+// Append knows all of them. Messages are values; the views, proposals and slices in them are never
+// modified.
 type Message interface{ fmt.Stringer }
+
+// Current is a message that counts in one view only: a heartbeat, a grant, or one of a ballot.
+type Current interface {
+	Message
+	// In returns the cluster and the epoch of that view.
+	In() (view.ClusterID, view.Epoch)
+}
 
 // Envelope is one message to send on the control lane. Messages may be lost. With To set it is for
 // that incarnation alone, whether it is a member of the view or not, and must not reach another
@@ -129,6 +136,27 @@ type Rejected struct {
 	Promised paxos.Ballot // the highest one promised
 	Wait     int64        // nanoseconds that a promise still runs; 0 = the ballot was too low
 }
+
+// In implements Current.
+func (h Heartbeat) In() (view.ClusterID, view.Epoch) { return h.Cluster, h.Epoch }
+
+// In implements Current.
+func (g Grant) In() (view.ClusterID, view.Epoch) { return g.Cluster, g.Epoch }
+
+// In implements Current.
+func (p Prepare) In() (view.ClusterID, view.Epoch) { return p.Cluster, p.Epoch }
+
+// In implements Current.
+func (p Prepared) In() (view.ClusterID, view.Epoch) { return p.Cluster, p.Epoch }
+
+// In implements Current.
+func (a Accept) In() (view.ClusterID, view.Epoch) { return a.Cluster, a.Epoch }
+
+// In implements Current.
+func (a Accepted) In() (view.ClusterID, view.Epoch) { return a.Cluster, a.Epoch }
+
+// In implements Current.
+func (r Rejected) In() (view.ClusterID, view.Epoch) { return r.Cluster, r.Epoch }
 
 // String prints the message, without the times.
 func (h Heartbeat) String() string {
