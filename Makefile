@@ -8,12 +8,14 @@ BENCH     ?= all
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
-# Packages whose tests run nodes with short leases in real time are tested one by one, so that nothing else takes their processor.
+# Packages whose tests run nodes with short leases in real time are tested one by one, so that nothing else takes their
+# processor.
 LIVE := ./ddata ./ddata/ddatatest ./sharding ./sharding/daemon ./sharding/delivery ./examples/quickstart
 CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
 
 # Packages with goroutines are tested under the race detector too.
-RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/runloop ./ddata/locks/... ./ddata/shutdown ./ddata/transport/... ./proptest/bubble
+RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/runloop ./ddata/scheduler ./ddata/locks/... ./ddata/shutdown \
+             ./ddata/transport/... ./proptest/bubble
 RACE_LIVE := ./ddata ./sharding
 
 .PHONY: help demo test calm live race vet lint sim defects fuzz bench ci
@@ -36,14 +38,19 @@ calm: ## only the tests that need no processor of their own
 live: ## only the tests of running nodes, package by package
 	$(GO) test -p 1 $(LIVE)
 
-# Of crdt only snapshots meet other goroutines. Tests that kill processes, or damage files that one caller opens, show nothing more under the detector,
-# and wait for the disk. Of the random histories of a store -short plays a fifth: what they look for, one caller sees, and all of them are played
-# without the detector; what the detector looks for, every one of them does. The suite of transports is played over TCP and TLS. Tests that count
-# allocations and writes count the same with it. The full restart, slow disks and others wait for timers of production most of their time.
+# Of crdt only snapshots meet other goroutines. Tests that kill processes, or damage files that one caller opens, show
+# nothing more under the detector, and wait for the disk. Of the random histories of a store -short plays a fifth: what
+# they look for, one caller sees, and all of them are played without the detector; what the detector looks for, every one
+# of them does. The suite of transports is played over TCP and TLS. Tests that count allocations and writes count the
+# same with it. The full restart, slow disks and others wait for timers of production most of their time.
+SKIP_CALM := ^TestKill|^TestMemory$$|^TestDamageIsRefused|^TestEveryCutIs|^TestASoundFile|^TestANoteThatIsCut
+SKIP_LIVE := ^TestKill|^TestSlowDiskCosts|^TestAMarkThatHangs|^TestLostMajorityIsTheCause|^TestNodesOverFaultyWires
+SKIP_LIVE := $(SKIP_LIVE)|^TestHealth$$|^TestDecodingIsFrugal|^TestIdleEntitiesAreSmall|^TestStartCostsTheSame
+SKIP_LIVE := $(SKIP_LIVE)|^TestFullRestart$$
 race: ## only the race tests
 	$(GO) test -race -run 'WhileTheStoreIsWritten' ./crdt
-	$(GO) test -race -short -skip '^TestKill|^TestMemory$$|^TestDamageIsRefused|^TestEveryCutIs|^TestASoundFile|^TestANoteThatIsCut' $(RACE_CALM)
-	$(GO) test -race -p 1 -skip '^TestKill|^TestSlowDiskCosts|^TestAMarkThatHangs|^TestLostMajorityIsTheCause|^TestNodesOverFaultyWires|^TestHealth$$|^TestDecodingIsFrugal|^TestIdleEntitiesAreSmall|^TestStartCostsTheSame|^TestFullRestart$$' $(RACE_LIVE)
+	$(GO) test -race -short -skip '$(SKIP_CALM)' $(RACE_CALM)
+	$(GO) test -race -p 1 -skip '$(SKIP_LIVE)' $(RACE_LIVE)
 
 vet: ## go vet
 	$(GO) vet ./...
