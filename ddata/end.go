@@ -157,6 +157,7 @@ func (n *Node) finish(err error) {
 	}
 	go func() {
 		n.reports.emit(events.NodeEnded{Err: err, Warn: unexpected(err)})
+		<-n.life.built
 		if errors.Is(err, ErrLeft) {
 			n.depart()
 		}

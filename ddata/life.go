@@ -12,6 +12,7 @@ import (
 type life struct {
 	once    sync.Once
 	up      chan struct{} // closed when the node is Up, with its data and its lease
+	built   chan struct{} // closed when start has built the node, or given up: not before is it released
 	ending  chan struct{} // closed when it begins to end
 	done    chan struct{} // closed when the node has ended
 	leaving atomic.Bool
@@ -22,10 +23,14 @@ type life struct {
 }
 
 func newLife() *life {
-	return &life{up: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{})}
+	return &life{
+		up: make(chan struct{}), built: make(chan struct{}), ending: make(chan struct{}), done: make(chan struct{}),
+	}
 }
 
 func (l *life) becomeUp() { l.once.Do(func() { close(l.up) }) }
+
+func (l *life) becomeBuilt() { close(l.built) }
 
 // beginEnd begins the end, and reports false if it has begun already. cut runs before anything
 // hears of the end, and before another beginEnd returns.

@@ -129,9 +129,14 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 	})
 	n.view.Store(&view.View{})
 	n.lease.init()
-	defer func() {
-		if err != nil {
+	defer func() { // a peer may have refused the node meanwhile, which ends it too
+		if err != nil && n.life.beginEnd(err, n.lease.end) {
 			n.release()
+			n.life.becomeEnded()
+		}
+		n.life.becomeBuilt()
+		if err != nil {
+			<-n.life.done
 		}
 	}()
 	if cfg.Dir != "" {

@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 )
 
 func TestBadConfigNamesEveryField(t *testing.T) {
@@ -110,5 +112,38 @@ func TestDifferentSettingsAreRefusedByName(t *testing.T) {
 	if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), "Dir") ||
 		!strings.Contains(err.Error(), "DurableKeys") {
 		t.Fatalf("want a refusal that names the settings, got %v", err)
+	}
+}
+
+// lateMeter is a Meter whose Read waits, and that counts the reads that were not cancelled.
+type lateMeter struct {
+	notedMeter
+	wait func()
+	read atomic.Int32
+}
+
+// Read implements events.Meter.
+func (m *lateMeter) Read(func(func(*events.Metric, float64, ...string))) func() {
+	m.wait()
+	m.read.Add(1)
+	return func() { m.read.Add(-1) }
+}
+
+// The peers may refuse a node that is still being built. What is built after that is released too.
+func TestRefusedWhileItIsBuilt(t *testing.T) {
+	n := startCluster(t, 1, nil)[0]
+	c := config(freeAddrs(t, 1)[0], []string{n.Addr()}, 0)
+	c.Name = "other"
+	w := watch(&c)
+	meter := &lateMeter{
+		notedMeter: notedMeter{of: map[string]*observations{}},
+		wait:       func() { has(t, w, anyOf[events.NodeEnded]) },
+	}
+	c.Meter = meter
+	if _, err := ddata.Start(testContext(t), c); !errors.Is(err, ddata.ErrRefused) {
+		t.Errorf("want a refusal, got %v", err)
+	}
+	if left := meter.read.Load(); left != 0 {
+		t.Errorf("%d reads of the meter were not cancelled", left)
 	}
 }
