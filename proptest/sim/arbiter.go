@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // arbiterStore is where the lease of downing.LeaseMajority lies: a lock that ends with its
@@ -20,7 +21,7 @@ type arbiterStore struct {
 }
 
 func newCourt(w *World) *arbiterStore {
-	c := &arbiterStore{rng: w.rs.stream("court", 0)}
+	c := &arbiterStore{rng: w.rs.Stream("court", 0)}
 	if _, ok := w.opt.Strategy.(downing.LeaseMajority); ok {
 		w.after(c.while(), nil, func() { c.trouble(w) })
 	}
@@ -28,7 +29,7 @@ func newCourt(w *World) *arbiterStore {
 }
 
 func (c *arbiterStore) while() time.Duration {
-	return time.Duration(between(c.rng, int64(time.Second), int64(40*time.Second)))
+	return time.Duration(random.Between(c.rng, int64(time.Second), int64(40*time.Second)))
 }
 
 // trouble takes the lease away from a holder, which is told first, or refuses it to all for a
@@ -39,7 +40,7 @@ func (c *arbiterStore) trouble(w *World) {
 		return
 	}
 	if h := c.holder; c.rng.IntN(2) == 0 && h != nil && h.alive && !h.frozen && !h.behind {
-		w.trace.line(h, "CHAOS takes the arbiter's lease")
+		w.trace.Line(h, "CHAOS takes the arbiter's lease")
 		h.mem.step(membership.ArbiterLost{Err: "taken away"})
 		c.holder = nil
 	} else {
@@ -56,7 +57,7 @@ func (d *memberHost) Prolonged() (membership.ArbiterProlonged, bool) {
 // Arbitrate implements drivers.MembersHost: one operation after the other.
 func (d *memberHost) Arbitrate(op arbitration.Op) {
 	w := d.p.w
-	d.opFree = max(d.opFree, w.now) + between(w.arbiterStore.rng, int64(w.opt.DiskMin), int64(w.opt.DiskMax))
+	d.opFree = max(d.opFree, w.now) + random.Between(w.arbiterStore.rng, int64(w.opt.DiskMin), int64(w.opt.DiskMax))
 	w.at(d.opFree, d.p, func() {
 		if d.p.alive {
 			w.arbiterStore.carryOut(d, op)

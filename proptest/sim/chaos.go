@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // fault is one kind of harm that chaos does to the world.
@@ -60,7 +61,7 @@ type chaos struct {
 }
 
 func newChaos(w *World) *chaos {
-	return &chaos{w: w, rng: w.rs.stream("chaos", 0), rngLag: w.rs.stream("lags", 0)}
+	return &chaos{w: w, rng: w.rs.Stream("chaos", 0), rngLag: w.rs.Stream("lags", 0)}
 }
 
 // start boots the first nodes and schedules what is to come.
@@ -69,9 +70,9 @@ func (w *World) start() {
 		w.slots = append(w.slots, &Slot{index: i, disk: newDisk(w, i)})
 	}
 	c := w.chaos
-	w.trace.line(w, "OPTIONS %v", w.opt)
+	w.trace.Line(w, "OPTIONS %v", w.opt)
 	for _, s := range w.slots[:w.opt.Nodes] {
-		w.at(between(c.rng, 0, int64(time.Second)), nil, func() { w.startProcess(s) })
+		w.at(random.Between(c.rng, 0, int64(time.Second)), nil, func() { w.startProcess(s) })
 	}
 	w.after(w.opt.Safety, nil, w.heal)
 	w.startLoad()
@@ -83,7 +84,7 @@ func (w *World) start() {
 		script(c)
 		return
 	}
-	w.after(3*time.Second+time.Duration(between(c.rng, 0, int64(4*time.Second))), nil, c.next)
+	w.after(3*time.Second+time.Duration(random.Between(c.rng, 0, int64(4*time.Second))), nil, c.next)
 }
 
 // next injects one fault and schedules the one after it.
@@ -107,7 +108,7 @@ func (c *chaos) next() {
 	if c.rng.IntN(4) == 0 {
 		c.w.net.cut(nil)
 	}
-	c.w.at(c.w.now+between(c.rng, int64(c.w.opt.ChaosMin), int64(c.w.opt.ChaosMax)), nil, c.next)
+	c.w.at(c.w.now+random.Between(c.rng, int64(c.w.opt.ChaosMin), int64(c.w.opt.ChaosMax)), nil, c.next)
 }
 
 // inject makes one fault happen.
@@ -116,8 +117,8 @@ func (c *chaos) inject(f fault) {
 	if c.injected++; w.opt.FaultsMax > 0 && c.injected > w.opt.FaultsMax {
 		return
 	}
-	w.trace.fold(4, uint64(f))
-	w.trace.line(w, "CHAOS %v", f)
+	w.trace.Fold(4, uint64(f))
+	w.trace.Line(w, "CHAOS %v", f)
 	switch f {
 	case split:
 		w.net.cut(c.groups(2 + c.rng.IntN(2)))
@@ -166,13 +167,13 @@ func (c *chaos) injectInProcess(f fault) {
 	}
 	switch f {
 	case freeze, freezeOldest:
-		c.freeze(p, time.Duration(between(c.rng, int64(100*time.Millisecond), int64(40*time.Second))))
+		c.freeze(p, time.Duration(random.Between(c.rng, int64(100*time.Millisecond), int64(40*time.Second))))
 	case suspend:
-		d := time.Duration(between(c.rng, int64(2*time.Second), int64(30*time.Second)))
+		d := time.Duration(random.Between(c.rng, int64(2*time.Second), int64(30*time.Second)))
 		if !p.frozen {
 			p.mem.step(membership.Tick{}) // the last step before it, after any wall jump
 			p.pause(d)
-			p.clock.suspended += int64(d)
+			p.clock.Suspend(d)
 		}
 	case leave:
 		c.leave(p)
@@ -181,26 +182,27 @@ func (c *chaos) injectInProcess(f fault) {
 			p.mem.down(q.uid)
 		}
 	case diskStall:
-		slot.disk.slowTil = w.now + between(c.rng, int64(time.Second), int64(10*time.Second))
+		slot.disk.slowTil = w.now + random.Between(c.rng, int64(time.Second), int64(10*time.Second))
 	case diskFull:
-		slot.disk.fullTil = w.now + between(c.rng, int64(100*time.Millisecond), int64(10*time.Second))
+		slot.disk.fullTil = w.now + random.Between(c.rng, int64(100*time.Millisecond), int64(10*time.Second))
 	case diskUnread: // which a start finds out
-		slot.disk.readTil = w.now + between(slot.disk.faults, int64(100*time.Millisecond), int64(15*time.Second))
+		slot.disk.readTil = w.now + random.Between(slot.disk.faults, int64(100*time.Millisecond), int64(15*time.Second))
 		c.crash(slot)
 	case diskTable:
-		slot.disk.failTable(w.now + between(slot.disk.faults, int64(100*time.Millisecond), int64(10*time.Second)))
+		slot.disk.failTable(w.now + random.Between(slot.disk.faults,
+			int64(100*time.Millisecond), int64(10*time.Second)))
 	case connectionReset:
 		if q := c.slot().proc; q != nil && q != p {
 			w.net.resetBetween(p, q)
 		}
 	case wallJump:
-		d := between(c.rng, -int64(10*time.Second), int64(10*time.Second))
+		d := random.Between(c.rng, -int64(10*time.Second), int64(10*time.Second))
 		// back, it might hide a suspend: the one assumption is that either clock shows how much
 		// time has passed
 		if p.frozen {
 			d = max(d, -d)
 		}
-		p.clock.skew += d
+		p.clock.Jump(time.Duration(d))
 	}
 }
 
@@ -212,10 +214,10 @@ func (c *chaos) misbehave(s *Slot, f fault) {
 		s.disk.tear(c.w.now + int64(3*time.Second))
 		most = 3 * time.Second
 	} else {
-		s.disk.lie(c.w.now + between(r, int64(time.Second), int64(30*time.Second)))
+		s.disk.lie(c.w.now + random.Between(r, int64(time.Second), int64(30*time.Second)))
 	}
 	all := r.IntN(3) == 0
-	c.w.after(time.Duration(between(r, int64(50*time.Millisecond), int64(most))), nil, func() {
+	c.w.after(time.Duration(random.Between(r, int64(50*time.Millisecond), int64(most))), nil, func() {
 		switch {
 		case c.w.healed || s.proc == nil:
 		case all:
@@ -233,7 +235,7 @@ func (c *chaos) freeze(p *Process, d time.Duration) {
 		p.pause(d)
 		return
 	}
-	c.w.trace.line(c.w, "FREEZE ALL")
+	c.w.trace.Line(c.w, "FREEZE ALL")
 	for _, q := range c.w.live {
 		q.pause(d)
 	}
@@ -285,7 +287,7 @@ func (c *chaos) crash(s *Slot) {
 	case 1:
 		c.w.restart(s)
 	default:
-		c.w.after(time.Duration(between(c.rng, 0, int64(15*time.Second))), nil, func() { c.w.restart(s) })
+		c.w.after(time.Duration(random.Between(c.rng, 0, int64(15*time.Second))), nil, func() { c.w.restart(s) })
 	}
 }
 
@@ -298,7 +300,7 @@ func (c *chaos) crashAll() {
 		c.w.counts.Crashes++
 		s.disk.cutPower()
 		s.proc.end("crash of all")
-		c.w.after(time.Duration(between(c.rng, 0, int64(6*time.Second))), nil, func() { c.w.restart(s) })
+		c.w.after(time.Duration(random.Between(c.rng, 0, int64(6*time.Second))), nil, func() { c.w.restart(s) })
 	}
 }
 
@@ -345,7 +347,7 @@ func (w *World) staying() (n int) {
 func (w *World) heal() {
 	w.healed = true
 	w.stalls.begin(w)
-	w.trace.line(w, "HEAL")
+	w.trace.Line(w, "HEAL")
 	w.net.cut(nil)
 	w.net.flap(nil)
 	w.leases.down, w.leases.cut = false, 0

@@ -5,6 +5,8 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -257,8 +259,8 @@ func hashClock(c *crdt.Clock) [2]uint64 {
 	h := [2]uint64{1, 2}
 	for r := range c.Ranges() {
 		for _, x := range [3]uint64{uint64(r.Origin), r.First, r.Last} {
-			h[0] = mix(h[0]*0x9e3779b97f4a7c15 + x)
-			h[1] = mix(h[1]*0xd1342543de82ef95 + x)
+			h[0] = random.Mix(h[0]*0x9e3779b97f4a7c15 + x)
+			h[1] = random.Mix(h[1]*0xd1342543de82ef95 + x)
 		}
 	}
 	return h
@@ -266,14 +268,14 @@ func hashClock(c *crdt.Clock) [2]uint64 {
 
 // hashItems hashes what a snapshot holds, independently of the store's own digest.
 func hashItems(s *crdt.Snapshot) uint64 {
-	t := trace{hash: 1}
+	h := trace.Hash(1)
 	for it := range s.Items() {
-		t.fold(uint64(it.Dot.Origin), it.Dot.Seq, uint64(len(it.Key)), uint64(len(it.Path)))
-		t.foldBytes([]byte(it.Key))
-		t.foldBytes([]byte(it.Path))
-		t.foldBytes([]byte(it.Payload))
+		h.Fold(uint64(it.Dot.Origin), it.Dot.Seq, uint64(len(it.Key)), uint64(len(it.Path)))
+		h.FoldBytes([]byte(it.Key))
+		h.FoldBytes([]byte(it.Path))
+		h.FoldBytes([]byte(it.Payload))
 	}
-	return t.hash | 1
+	return uint64(h) | 1
 }
 
 // settled waits until all stores are equal.

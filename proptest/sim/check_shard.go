@@ -67,8 +67,8 @@ func (d *typeHost) checkKept(s protocol.ShardID) {
 // handled marks a message as handled and holds it to the order of its sender.
 func (w *World) handled(p *Process, m *tell) {
 	w.counts.Told++
-	w.trace.fold(7, uint64(m.id), p.uid)
-	w.trace.line(p, "HANDLES %v", m)
+	w.trace.Fold(7, uint64(m.id), p.uid)
+	w.trace.Line(p, "HANDLES %v", m)
 	switch {
 	case m.fate == handledFate:
 		w.violate("handled once", "%v is handled again, by %v", m, p)

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // memberTable is the table of the membership's record.
@@ -54,7 +55,7 @@ type disk struct {
 func newDisk(w *World, slot int) *disk {
 	d := &disk{
 		w: w, slot: slot, id: uint64(slot + 1),
-		rng: w.rs.stream("disk", uint64(slot)), faults: w.rs.stream("disk faults", uint64(slot)),
+		rng: w.rs.Stream("disk", uint64(slot)), faults: w.rs.Stream("disk faults", uint64(slot)),
 	}
 	d.mount(durable.NewMemory())
 	return d
@@ -85,7 +86,7 @@ func (d *disk) arm(p *Process) {
 		return
 	}
 	d.armed = true
-	delay := between(d.rng, int64(d.w.opt.DiskMin), int64(d.w.opt.DiskMax))
+	delay := random.Between(d.rng, int64(d.w.opt.DiskMin), int64(d.w.opt.DiskMax))
 	if d.w.now < d.slowTil {
 		delay *= 50
 	}
@@ -104,7 +105,7 @@ func (d *disk) arm(p *Process) {
 			for range n {
 				env.FailNext(errFull)
 			}
-		case !d.w.healed && chance(d.rng, d.w.opt.DiskFail):
+		case !d.w.healed && random.Chance(d.rng, d.w.opt.DiskFail):
 			env.FailNext(errDisk)
 		}
 		env.FlushN(n)
@@ -131,7 +132,7 @@ func (d *disk) since(p *Process) time.Time {
 	if d.mark == 0 {
 		return time.Time{}
 	}
-	return p.time().Add(-time.Duration(float64(d.w.now-d.mark) * p.clock.rate))
+	return p.time().Add(-p.clock.Elapsed(d.w.now - d.mark))
 }
 
 // crash ends an incarnation. What was not committed is forgotten, or was committed at that moment.
@@ -146,7 +147,7 @@ func (d *disk) crash() {
 		return
 	}
 	written, rows := 0, 0
-	if chance(d.faults, d.w.opt.Torn) {
+	if random.Chance(d.faults, d.w.opt.Torn) {
 		written = d.faults.IntN(d.env.Pending() + 1)
 		d.w.counts.Torn += uint64(written)
 	}
@@ -196,7 +197,7 @@ func (d *disk) tear(til int64) { d.tearTil, d.slowTil = til, til }
 
 // wipe is what an operator does with a directory that is damaged: the node starts from empty.
 func (d *disk) wipe() {
-	d.w.trace.line(d.w, "OPERATOR wipes the disk of n%d", d.slot)
+	d.w.trace.Line(d.w, "OPERATOR wipes the disk of n%d", d.slot)
 	d.w.counts.Wipes++
 	d.id += 1000
 	d.mark, d.torn, d.reset = 0, false, true
@@ -230,7 +231,7 @@ func (d *disk) mount(env *durable.Memory) {
 
 // failTable makes all commits to one table fail for a while.
 func (d *disk) failTable(til int64) {
-	d.badTil, d.badTable = til, pick(d.faults, memberTable, rows.Table(role), rows.Table(role))
+	d.badTil, d.badTable = til, random.Pick(d.faults, memberTable, rows.Table(role), rows.Table(role))
 }
 
 // fails is the error of a commit to a table, if it has one.
@@ -248,8 +249,8 @@ func (d *disk) starting() (done func()) {
 	if d.w.now >= d.readTil {
 		return func() {}
 	}
-	bad := pick(d.faults, memberTable, rows.Table(role), rows.Table(role))
-	at := pick(d.faults, 0, 1, 1+d.faults.IntN(64))
+	bad := random.Pick(d.faults, memberTable, rows.Table(role), rows.Table(role))
+	at := random.Pick(d.faults, 0, 1, 1+d.faults.IntN(64))
 	d.env.FailLoads(func(table string, row int) error {
 		if table != bad || row < at {
 			return nil

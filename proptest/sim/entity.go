@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -75,7 +76,7 @@ func (e *entity) Receive(c *sharding.Context[entityMessage], m entityMessage) er
 	case x < o.Fails+o.Panics:
 		panic("a handler that panics")
 	case x < o.Fails+o.Panics+o.Hangs:
-		_ = d.p.sleepIn(c.Context(), time.Duration(between(e.rng, 0, int64(hangMost))))
+		_ = d.p.sleepIn(c.Context(), time.Duration(random.Between(e.rng, 0, int64(hangMost))))
 	}
 	return e.answer(c, m)
 }
@@ -85,7 +86,7 @@ func (e *entity) answer(c *sharding.Context[entityMessage], m entityMessage) err
 	if !c.Asked() {
 		return nil
 	}
-	if !chance(e.rng, e.d.p.w.opt.Late) {
+	if !random.Chance(e.rng, e.d.p.w.opt.Late) {
 		_ = c.Reply(m.number()) // without the lease the asker hears of that
 		return nil
 	}
@@ -94,7 +95,7 @@ func (e *entity) answer(c *sharding.Context[entityMessage], m entityMessage) err
 		return nil
 	}
 	p := e.d.p
-	after := time.Duration(between(e.rng, 0, int64(2*time.Second)))
+	after := time.Duration(random.Between(e.rng, 0, int64(2*time.Second)))
 	p.rt.Go(func() {
 		p.sleep(after)
 		_ = r.Reply(m.number())
@@ -107,11 +108,11 @@ func (e *entity) handlerTime() time.Duration {
 	g := e.rng
 	switch {
 	case !e.d.p.w.healed && g.IntN(2000) == 0:
-		return time.Duration(between(g, int64(time.Second), int64(8*time.Second)))
+		return time.Duration(random.Between(g, int64(time.Second), int64(8*time.Second)))
 	case g.IntN(20) == 0:
-		return time.Duration(between(g, int64(time.Millisecond), int64(30*time.Millisecond)))
+		return time.Duration(random.Between(g, int64(time.Millisecond), int64(30*time.Millisecond)))
 	case g.IntN(2) == 0:
 		return 0
 	}
-	return time.Duration(between(g, int64(5*time.Microsecond), int64(300*time.Microsecond)))
+	return time.Duration(random.Between(g, int64(5*time.Microsecond), int64(300*time.Microsecond)))
 }

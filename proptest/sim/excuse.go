@@ -140,7 +140,7 @@ func (j *dataChecker) excuse(w *World, books []*viewBook) {
 	})
 	if n[there] = 0; n != (Excuses{}) {
 		w.counts.Excused.add(n)
-		w.trace.line(w, "EXCUSED %v writes, %v", n, j.space)
+		w.trace.Line(w, "EXCUSED %v writes, %v", n, j.space)
 	}
 }
 

@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/random"
+)
 
 // flap lets some ways come and go in rapid turns for a while, beside whatever is cut. What was
 // heard a moment ago is silent now, and back before any node has decided that it is gone.
@@ -8,8 +12,8 @@ func (c *chaos) flap() {
 	w := c.w
 	c.flaps++
 	mine, bad := c.flaps, c.ways()
-	end := w.now + between(c.rng, int64(3*time.Second), int64(30*time.Second))
-	turn := int64(pick(c.rng, 20*time.Millisecond, 300*time.Millisecond, 1500*time.Millisecond, 4*time.Second))
+	end := w.now + random.Between(c.rng, int64(3*time.Second), int64(30*time.Second))
+	turn := int64(random.Pick(c.rng, 20*time.Millisecond, 300*time.Millisecond, 1500*time.Millisecond, 4*time.Second))
 	down := false
 	var next func()
 	next = func() {
@@ -25,7 +29,7 @@ func (c *chaos) flap() {
 		} else {
 			w.net.flap(nil)
 		}
-		w.at(w.now+between(c.rng, turn/4, 2*turn), nil, next)
+		w.at(w.now+random.Between(c.rng, turn/4, 2*turn), nil, next)
 	}
 	next()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // role is the one role that all simulated nodes have.
@@ -41,7 +42,7 @@ func newMemberHost(p *Process) (*memberHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.m, err = membership.New(d.config(record != nil), p.w.rs.stream("membership", p.uid), record)
+	d.m, err = membership.New(d.config(record != nil), p.w.rs.Stream("membership", p.uid), record)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +104,9 @@ func (d *memberHost) step(in membership.Input) {
 // stepped looks at a step before its effects are carried out.
 func (d *memberHost) stepped(in membership.Input, e *membership.Effects) {
 	p, w := d.p, d.p.w
-	if w.trace.watching() {
-		w.trace.line(p, "M <- %v", in)
-		w.trace.lines(p, "M -> ", e.String())
+	if w.trace.Watching() {
+		w.trace.Line(p, "M <- %v", in)
+		w.trace.Lines(p, "M -> ", e.String())
 	}
 	d.check()
 	if d.m.View() != nil {
@@ -132,7 +133,7 @@ func (d *memberHost) Publish(nodelease.Lease) {}
 
 // Write implements drivers.MembersHost.
 func (d *memberHost) Write(record []byte) {
-	d.p.w.trace.foldBytes(record)
+	d.p.w.trace.FoldBytes(record)
 	d.p.slot.disk.commit(d.p, d.table, []durable.Row{{Key: []byte("record"), Value: record}}, func(err error) {
 		d.step(membership.Persisted{Err: err})
 	})
@@ -175,7 +176,7 @@ func (d *memberHost) receive(pk packet) {
 func (d *memberHost) Install(v *view.View) {
 	d.view = v
 	d.oldest = isOldest(v, view.UID(d.p.uid))
-	d.p.w.trace.fold(5, d.p.uid, uint64(v.Epoch))
+	d.p.w.trace.Fold(5, d.p.uid, uint64(v.Epoch))
 	for _, j := range d.p.w.checkers {
 		if i, ok := j.(interface {
 			installed(*World, *Process, *view.View)
@@ -268,6 +269,6 @@ func (d *memberHost) hint() {
 		d.step(h)
 	}
 	if p.alive {
-		w.at(w.now+between(p.rng, int64(500*time.Millisecond), int64(4*time.Second)), p, d.hint)
+		w.at(w.now+random.Between(p.rng, int64(500*time.Millisecond), int64(4*time.Second)), p, d.hint)
 	}
 }

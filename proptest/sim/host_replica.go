@@ -53,7 +53,7 @@ func newReplicaHost(p *Process) (*replicaHost, error) {
 	if d.stored = loaded.Clock; d.stored == nil {
 		d.stored = &crdt.Clock{}
 	}
-	d.m, err = replicator.New(d.config(), p.w.rs.stream("replicator", p.uid), loaded)
+	d.m, err = replicator.New(d.config(), p.w.rs.Stream("replicator", p.uid), loaded)
 	if err != nil {
 		return nil, err
 	}
@@ -110,13 +110,13 @@ func (d *replicaHost) run(step func()) {
 // stepped looks at a step before its effects are carried out.
 func (d *replicaHost) stepped(in replicator.Input, e *effect.Effects) {
 	p, w := d.p, d.p.w
-	if w.trace.watching() {
-		w.trace.line(p, "R <- %v", in)
-		w.trace.lines(p, "R -> ", e.String())
+	if w.trace.Watching() {
+		w.trace.Line(p, "R <- %v", in)
+		w.trace.Lines(p, "R -> ", e.String())
 	}
 	d.check()
 	for _, r := range e.Reply {
-		w.trace.fold(6, r.ID)
+		w.trace.Fold(6, r.ID)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -18,8 +19,8 @@ type keyStage struct {
 
 // drawKeys draws whether volatile keys become durable, first the sets and then all, as in rolling
 // restarts that change the configuration.
-func (o *Options) drawKeys(rs streams) {
-	r := rs.stream("keys", 0)
+func (o *Options) drawKeys(rs random.Streams) {
+	r := rs.Stream("keys", 0)
 	often := r.IntN(4) == 0
 	switch {
 	case o.Scenario == newKeys:
@@ -27,15 +28,15 @@ func (o *Options) drawKeys(rs streams) {
 	case !often:
 		return
 	}
-	first := pick(r, 0, 15*time.Second, 30*time.Second)
-	o.NewKeys = []keyStage{{first, "v/set/*"}, {first + pick(r, 5*time.Second, 30*time.Second), "v/*"}}
+	first := random.Pick(r, 0, 15*time.Second, 30*time.Second)
+	o.NewKeys = []keyStage{{first, "v/set/*"}, {first + random.Pick(r, 5*time.Second, 30*time.Second), "v/*"}}
 }
 
 // applyKeys bends the options to newKeys.
 func (o *Options) applyKeys(r *rand.Rand) {
-	o.Nodes, o.Spare, o.Safety, o.Shards = pick(r, 2, 3, 3, 4), 1, 120*time.Second, 0
-	o.Loss, o.Straggle, o.Calm = pick(r, 0.05, 0.15), pick(r, 0, 0.03), false
-	o.WriteGap, o.Reads, o.Keys = pick(r, 10*time.Millisecond, 50*time.Millisecond), 0.3, pick(r, 1, 3)
+	o.Nodes, o.Spare, o.Safety, o.Shards = random.Pick(r, 2, 3, 3, 4), 1, 120*time.Second, 0
+	o.Loss, o.Straggle, o.Calm = random.Pick(r, 0.05, 0.15), random.Pick(r, 0, 0.03), false
+	o.WriteGap, o.Reads, o.Keys = random.Pick(r, 10*time.Millisecond, 50*time.Millisecond), 0.3, random.Pick(r, 1, 3)
 	o.Weights, o.DiskFail, o.Timing = [faultKinds]int{}, 0, usualTiming
 }
 

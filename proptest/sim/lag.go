@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // slowLink delays on one way, or on all ways to one slot, what the network otherwise brings soon.
@@ -44,27 +45,28 @@ func (c *chaos) lag() {
 		return
 	}
 	for range 1 + c.rngLag.IntN(2) {
-		l := slowLink{from: -1, to: c.rngLag.IntN(len(w.slots)), views: between(c.rngLag, 0, int64(w.opt.Lag))}
+		l := slowLink{from: -1, to: c.rngLag.IntN(len(w.slots)), views: random.Between(c.rngLag, 0, int64(w.opt.Lag))}
 		if c.rngLag.IntN(2) == 0 {
 			l.from = c.rngLag.IntN(len(w.slots))
 		}
 		if c.rngLag.IntN(3) > 0 {
-			l.data = between(c.rngLag, int64(100*time.Millisecond), int64(1200*time.Millisecond))
+			l.data = random.Between(c.rngLag, int64(100*time.Millisecond), int64(1200*time.Millisecond))
 		}
 		if c.rngLag.IntN(3) == 0 {
-			l.shards = between(c.rngLag, 0, int64(w.opt.Lag))
+			l.shards = random.Between(c.rngLag, 0, int64(w.opt.Lag))
 		}
 		if c.rngLag.IntN(3) == 0 {
-			w.slots[l.to].disk.slowTil = max(w.slots[l.to].disk.slowTil, w.now+between(c.rngLag, 0, int64(w.opt.Lag)))
+			w.slots[l.to].disk.slowTil = max(w.slots[l.to].disk.slowTil,
+				w.now+random.Between(c.rngLag, 0, int64(w.opt.Lag)))
 		}
 		w.net.slow = append(w.net.slow, l)
 	}
-	w.after(time.Duration(between(c.rngLag, int64(500*time.Millisecond), int64(4*time.Second))), nil, c.lag)
+	w.after(time.Duration(random.Between(c.rngLag, int64(500*time.Millisecond), int64(4*time.Second))), nil, c.lag)
 }
 
 // drawLag draws how late views come on single links at most, from a stream of its own.
-func (o *Options) drawLag(rs streams) {
-	lag := pick(rs.stream("lag", 0), 0, time.Second, 4*time.Second)
+func (o *Options) drawLag(rs random.Streams) {
+	lag := random.Pick(rs.Stream("lag", 0), 0, time.Second, 4*time.Second)
 	switch o.Scenario {
 	case inserts: // a story of its own, told with a watch
 	case laggingViews:
@@ -76,8 +78,8 @@ func (o *Options) drawLag(rs streams) {
 
 // drawLagging makes some of the worlds of plain chaos ones of lagging views, from a stream of its
 // own.
-func (o *Options) drawLagging(rs streams) {
-	if o.Scenario == plainChaos && rs.stream("lagging", 0).IntN(6) == 0 {
+func (o *Options) drawLagging(rs random.Streams) {
+	if o.Scenario == plainChaos && rs.Stream("lagging", 0).IntN(6) == 0 {
 		o.Scenario = laggingViews
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // leaseStore is where the leases of shards and coordinators lie, outside of the cluster, and keeps
@@ -46,7 +48,7 @@ type term struct {
 }
 
 func newLeaseStore(w *World) *leaseStore {
-	s := &leaseStore{w: w, rng: w.rs.stream("lease store", 0), holds: map[string]*hold{}}
+	s := &leaseStore{w: w, rng: w.rs.Stream("lease store", 0), holds: map[string]*hold{}}
 	if w.opt.leases() {
 		w.after(s.while(), nil, s.trouble)
 	}
@@ -54,7 +56,7 @@ func newLeaseStore(w *World) *leaseStore {
 }
 
 func (s *leaseStore) while() time.Duration {
-	return time.Duration(between(s.rng, int64(time.Second), int64(12*time.Second)))
+	return time.Duration(random.Between(s.rng, int64(time.Second), int64(12*time.Second)))
 }
 
 // trouble has somebody outside take leases away, or keeps some nodes or all from the store for a
@@ -80,7 +82,7 @@ func (s *leaseStore) trouble() {
 	case 4:
 		s.cut = s.rng.Uint64()
 	}
-	s.w.trace.line(s.w, "CHAOS lease store: down=%v cut=%x", s.down, s.cut)
+	s.w.trace.Line(s.w, "CHAOS lease store: down=%v cut=%x", s.down, s.cut)
 	s.w.after(s.while(), nil, s.trouble)
 }
 
@@ -98,12 +100,12 @@ func (s *leaseStore) takeOne() {
 		if h.term == nil || !h.p.alive || h.p.behind {
 			return
 		}
-		s.w.trace.line(h.p, "CHAOS takes the lease of %v", name)
+		s.w.trace.Line(h.p, "CHAOS takes the lease of %v", name)
 		h.term.lose("it was taken away")
 	}
 	outside := &hold{}
 	s.holds[name] = outside
-	s.w.after(time.Duration(between(s.rng, 0, int64(8*time.Second))), nil, func() { s.free(name, outside) })
+	s.w.after(time.Duration(random.Between(s.rng, 0, int64(8*time.Second))), nil, func() { s.free(name, outside) })
 }
 
 // free ends a hold.
@@ -163,7 +165,7 @@ func (s *leaseStore) ended(p *Process) {
 	if x == nil || s.w.opt.LeaseTTL > 0 {
 		return
 	}
-	s.w.after(time.Duration(between(s.rng, 0, int64(time.Second))), nil, func() { x.expires = s.w.now })
+	s.w.after(time.Duration(random.Between(s.rng, 0, int64(time.Second))), nil, func() { x.expires = s.w.now })
 }
 
 // expiresNever is when a session ends that lasts as long as its process.
@@ -236,9 +238,9 @@ func (x *session) renew() {
 // delay is how long a way to the store or back takes.
 func (s *leaseStore) delay() time.Duration {
 	if !s.w.healed && s.rng.IntN(10) == 0 {
-		return time.Duration(between(s.rng, 0, int64(700*time.Millisecond)))
+		return time.Duration(random.Between(s.rng, 0, int64(700*time.Millisecond)))
 	}
-	return time.Duration(between(s.rng, int64(100*time.Microsecond), int64(20*time.Millisecond)))
+	return time.Duration(random.Between(s.rng, int64(100*time.Microsecond), int64(20*time.Millisecond)))
 }
 
 // open reports whether the hold lasts at this moment.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -28,9 +29,9 @@ const afterHeal = 4 * time.Second
 
 func (w *World) startLoad() {
 	l := &load{
-		w: w, rng: w.rs.stream("load", 0), linear: w.rs.stream("linear", 0), bulk: w.rs.stream("bulk", 0), l: w.history,
+		w: w, rng: w.rs.Stream("load", 0), linear: w.rs.Stream("linear", 0), bulk: w.rs.Stream("bulk", 0), l: w.history,
 	}
-	l.tidy = tidyLoad{l, w.rs.stream("tidy", 0)}
+	l.tidy = tidyLoad{l, w.rs.Stream("tidy", 0)}
 	w.after(2*time.Second, nil, l.next)
 	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
@@ -78,15 +79,15 @@ func (l *load) next() {
 	}
 	switch {
 	case l.tidy.operate(p, space, key):
-	case chance(l.rng, w.opt.Reads):
+	case random.Chance(l.rng, w.opt.Reads):
 		l.read(p, space, key)
 	case l.counting():
 		l.count(p, l.l.counter(space+"sum/"+key))
 	case l.rng.IntN(4) == 0:
 		l.scribble(p, space+"any/"+key)
-	case chance(l.rng, w.opt.Removes):
+	case random.Chance(l.rng, w.opt.Removes):
 		l.remove(p, l.l.set(space+"set/"+key))
-	case chance(l.bulk, w.opt.Bulk):
+	case random.Chance(l.bulk, w.opt.Bulk):
 		l.addMany(p, l.l.set(space+"set/"+key))
 	default:
 		l.add(p, l.l.set(space+"set/"+key))
@@ -96,7 +97,7 @@ func (l *load) next() {
 // counting draws whether a write counts.
 func (l *load) counting() bool {
 	if l.w.opt.Sums > 0 {
-		return chance(l.rng, l.w.opt.Sums)
+		return random.Chance(l.rng, l.w.opt.Sums)
 	}
 	return l.rng.IntN(4) == 0
 }
@@ -257,7 +258,7 @@ func (l *load) scribble(p *Process, key string) {
 func (l *load) read(p *Process, space, key string) {
 	w, start := l.w, l.w.now
 	w.counts.Reads++
-	level, linear := quorum.Majority, chance(l.linear, w.opt.Linear)
+	level, linear := quorum.Majority, random.Chance(l.linear, w.opt.Linear)
 	if linear {
 		level = quorum.Linearizable
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -29,8 +30,8 @@ func (w *World) startShardLoad() {
 	if w.opt.Shards == 0 {
 		return
 	}
-	l := &shardLoad{w: w, rng: w.rs.stream("shard load", 0), next: map[order]uint64{}, busy: map[order]bool{},
-		rngAsks: w.rs.stream("asks", 0)}
+	l := &shardLoad{w: w, rng: w.rs.Stream("shard load", 0), next: map[order]uint64{}, busy: map[order]bool{},
+		rngAsks: w.rs.Stream("asks", 0)}
 	w.after(3*time.Second, nil, l.send)
 	if w.opt.ActiveLimit > 0 {
 		w.after(3*time.Second, nil, l.changeLimits)
@@ -70,7 +71,7 @@ func (l *shardLoad) someone(least, most time.Duration, again func()) *Process {
 	if w.healed {
 		return nil
 	}
-	w.after(time.Duration(between(l.rng, int64(least), int64(most))), nil, again)
+	w.after(time.Duration(random.Between(l.rng, int64(least), int64(most))), nil, again)
 	if len(w.live) == 0 {
 		return nil
 	}
@@ -95,7 +96,7 @@ func (l *shardLoad) burst(d *typeHost, id protocol.EntityID, n int) {
 		return
 	}
 	l.busy[k] = true
-	asks := chance(l.rngAsks, l.w.opt.Asks)
+	asks := random.Chance(l.rngAsks, l.w.opt.Asks)
 	d.p.rt.Enter(func() {
 		defer delete(l.busy, k)
 		for range n {
@@ -118,7 +119,7 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 	w.tells = append(w.tells, m)
 	w.addressed[m.shard] = true
 	w.counts.Tells++
-	w.trace.line(p, "SENDS %v", m)
+	w.trace.Line(p, "SENDS %v", m)
 	ctx, cancel := p.rt.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	returned := false
@@ -183,7 +184,7 @@ func (l *shardLoad) changeLimits() {
 	if !d.limited || !d.usable() {
 		return
 	}
-	w.trace.line(p, "OPERATOR limits T%d to %d entities", d.index, limit)
+	w.trace.Line(p, "OPERATOR limits T%d to %d entities", d.index, limit)
 	p.rt.Enter(func() {
 		if err := d.region.SetActiveEntityLimit(limit); err != nil {
 			w.violate("sharding", "%v: %v", p, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // lockStore is the store of leases as one process uses it.
@@ -70,7 +71,7 @@ func (l *lock) Acquire(ctx context.Context, lost func(error)) (bool, error) {
 }
 
 func (l *lock) silence() time.Duration {
-	return time.Duration(between(l.p.w.leases.rng, 0, int64(patience)))
+	return time.Duration(random.Between(l.p.w.leases.rng, 0, int64(patience)))
 }
 
 // Release implements locks.Lock. If the store does not hear of it the lease ends with the process's

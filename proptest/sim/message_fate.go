@@ -36,7 +36,7 @@ const handledFate = "handled"
 func (w *World) end(m *tell, fate string) {
 	if m.fate == "" {
 		m.fate = fate
-		w.trace.line(w, "%v ENDS: %s", m, fate)
+		w.trace.Line(w, "%v ENDS: %s", m, fate)
 	}
 }
 
@@ -87,7 +87,7 @@ func (d *typeHost) dropped(x sharding.Drop) {
 		m = w.tells[sent.number()]
 	}
 	w.counts.Dropped++
-	w.trace.line(d.p, "DROPS %v (%v)", x, m)
+	w.trace.Line(d.p, "DROPS %v (%v)", x, m)
 	if m == nil || m.typ != d.index || string(m.entity) != x.ID {
 		w.shardChecker.anonymous[order{typ: d.index, entity: protocol.EntityID(x.ID)}]++
 		return

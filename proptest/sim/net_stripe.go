@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // frame is one message in the Data lane of an extension, from its acceptance until the sender knows
@@ -66,8 +67,8 @@ func (s *stripe) append(ch transport.Channel, fill func([]byte) []byte, check fu
 	}
 	f := &frame{ch: ch, payload: fill(nil)}
 	s.n.w.counts.Sent++
-	s.n.w.trace.fold(8, s.from.uid, s.to.uid)
-	s.n.w.trace.foldBytes(f.payload)
+	s.n.w.trace.Fold(8, s.from.uid, s.to.uid)
+	s.n.w.trace.FoldBytes(f.payload)
 	s.frames = append(s.frames, f)
 	s.unsent += len(f.payload)
 	s.pump()
@@ -155,20 +156,21 @@ func (s *stripe) receipt() {
 // poll looks again at a connection that is stalled: the cut is over, or it lasted too long.
 func (s *stripe) poll() {
 	course := s.course
-	s.n.w.after(time.Duration(between(s.rng, int64(20*time.Millisecond), int64(200*time.Millisecond))), nil, func() {
-		switch {
-		case course != s.course || s.removed:
-		case !s.from.alive:
-			s.abandon()
-		case s.n.connected(s.from.slot.index, s.to.slot.index):
-			s.stalled = false
-			s.resend()
-		case s.n.w.now-s.since > int64(stallMax):
-			s.breaks()
-		default:
-			s.poll()
-		}
-	})
+	s.n.w.after(time.Duration(random.Between(s.rng, int64(20*time.Millisecond), int64(200*time.Millisecond))), nil,
+		func() {
+			switch {
+			case course != s.course || s.removed:
+			case !s.from.alive:
+				s.abandon()
+			case s.n.connected(s.from.slot.index, s.to.slot.index):
+				s.stalled = false
+				s.resend()
+			case s.n.w.now-s.since > int64(stallMax):
+				s.breaks()
+			default:
+				s.poll()
+			}
+		})
 }
 
 // resend brings again, in order, what was sent and not received.
@@ -198,7 +200,7 @@ func (s *stripe) dial() {
 	course := s.course
 	wait := s.n.delayBy(s.rng)
 	if s.tries++; s.tries > 1 || s.generation > 0 {
-		wait = between(s.rng, int64(20*time.Millisecond), int64(time.Second))
+		wait = random.Between(s.rng, int64(20*time.Millisecond), int64(time.Second))
 	}
 	s.n.w.at(s.n.w.now+wait, s.from, func() {
 		switch {
@@ -247,7 +249,7 @@ func (s *stripe) remove() {
 	}
 	linger := int64(0)
 	if s.up && !s.stalled {
-		linger = between(s.rng, 0, int64(time.Second))
+		linger = random.Between(s.rng, 0, int64(time.Second))
 	}
 	s.removed = true
 	s.makeRoom()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // lane mirrors the transport's lanes: the control lane may lose, repeat and reorder, as a queue
@@ -80,7 +81,7 @@ const heldMax = 4096
 
 func newNetwork(w *World) *network {
 	return &network{
-		w: w, rng: w.rs.stream("network", 0), links: map[linkKey]*link{}, loss: w.opt.Loss, dup: w.opt.Duplicate,
+		w: w, rng: w.rs.Stream("network", 0), links: map[linkKey]*link{}, loss: w.opt.Loss, dup: w.opt.Duplicate,
 		straggle: w.opt.Straggle,
 	}
 }
@@ -125,8 +126,8 @@ func (n *network) connected(a, b int) bool { return n.open(a, b) && n.open(b, a)
 // send carries a payload to an incarnation; what is meant for one that is gone is lost.
 func (n *network) send(p *Process, to uint64, l lane, stripe uint32, ch channel, payload []byte) {
 	n.w.counts.Sent++
-	n.w.trace.fold(3, p.uid, to)
-	n.w.trace.foldBytes(payload)
+	n.w.trace.Fold(3, p.uid, to)
+	n.w.trace.FoldBytes(payload)
 	q := n.w.procs[to]
 	pk := packet{from: p.uid, addr: p.slot.addr(), lane: l, stripe: stripe, ch: ch, payload: payload}
 	if q == nil || !q.alive {
@@ -143,8 +144,8 @@ func (n *network) send(p *Process, to uint64, l lane, stripe uint32, ch channel,
 // sendOn carries a frame of an extension on the control lane.
 func (n *network) sendOn(p *Process, to uint64, ch transport.Channel, payload []byte) {
 	n.w.counts.Sent++
-	n.w.trace.fold(3, p.uid, to)
-	n.w.trace.foldBytes(payload)
+	n.w.trace.Fold(3, p.uid, to)
+	n.w.trace.FoldBytes(payload)
 	q := n.w.procs[to]
 	if q == nil || !q.alive {
 		n.w.counts.Lost++
@@ -173,18 +174,18 @@ func (n *network) delay() int64 {
 func (n *network) datagram(p, q *Process, pk packet) {
 	copies := 1
 	if p != q {
-		if n.lose != nil && n.lose(p.slot.index, q.slot.index, &pk) || chance(n.rng, n.loss) {
+		if n.lose != nil && n.lose(p.slot.index, q.slot.index, &pk) || random.Chance(n.rng, n.loss) {
 			n.w.counts.Lost++
 			return
 		}
-		if chance(n.rng, n.dup) {
+		if random.Chance(n.rng, n.dup) {
 			copies = 2
 		}
 	}
 	for range copies {
 		d := n.delay()
-		if chance(n.rng, n.straggle) {
-			d += between(n.rng, 0, int64(4*time.Second))
+		if random.Chance(n.rng, n.straggle) {
+			d += random.Between(n.rng, 0, int64(4*time.Second))
 		}
 		d += n.lagging(p.slot.index, q.slot.index, &pk)
 		n.w.at(n.w.now+d, q, func() {
@@ -239,7 +240,7 @@ func (n *network) arrive(l *link, gen uint64, pk packet) {
 // lasted too long and all is lost.
 func (n *network) poll(l *link) {
 	gen := l.gen
-	n.w.at(n.w.now+between(n.rng, int64(20*time.Millisecond), int64(200*time.Millisecond)), l.to, func() {
+	n.w.at(n.w.now+random.Between(n.rng, int64(20*time.Millisecond), int64(200*time.Millisecond)), l.to, func() {
 		if gen != l.gen {
 			return
 		}

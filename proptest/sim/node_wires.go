@@ -96,7 +96,7 @@ func (x *wires) stripe(to uint64, number uint32) *stripe {
 	}
 	w := x.p.w
 	s := &stripe{
-		n: w.net, rng: w.rs.stream("stripe", x.p.uid^to<<1^uint64(number)), from: x.p, to: w.procs[to], number: number,
+		n: w.net, rng: w.rs.Stream("stripe", x.p.uid^to<<1^uint64(number)), from: x.p, to: w.procs[to], number: number,
 	}
 	x.out = append(x.out, s)
 	w.net.stripes = append(w.net.stripes, s)

@@ -42,7 +42,7 @@ func (w *World) operate() {
 	}
 	w.anyDisks = w.expect > 0
 	w.expect = members
-	w.trace.line(w, "OPERATOR expects %d", members)
+	w.trace.Line(w, "OPERATOR expects %d", members)
 	w.stalls.begin(w)
 	for _, s := range w.slots {
 		if s.proc != nil {

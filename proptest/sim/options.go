@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -165,79 +166,79 @@ const (
 )
 
 // drawOptions draws a swarm.
-func drawOptions(rs streams, plan Plan) Options {
+func drawOptions(rs random.Streams, plan Plan) Options {
 	if plan.Swarm == Cluster {
 		return drawCluster(rs, plan)
 	}
-	r := rs.stream("options", 0)
+	r := rs.Stream("options", 0)
 	o := Options{
 		Defect:   plan.Defect,
-		Nodes:    pick(r, 1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7),
-		Spare:    pick(r, 0, 1, 2, 4),
-		Safety:   pick(r, 40*time.Second, 60*time.Second, 90*time.Second, 120*time.Second),
+		Nodes:    random.Pick(r, 1, 2, 3, 3, 3, 3, 4, 5, 5, 5, 7),
+		Spare:    random.Pick(r, 0, 1, 2, 4),
+		Safety:   random.Pick(r, 40*time.Second, 60*time.Second, 90*time.Second, 120*time.Second),
 		Liveness: 180 * time.Second,
 
-		Loss:      pick(r, 0, 0, 0.01, 0.05, 0.15),
-		Duplicate: pick(r, 0, 0, 0.01, 0.1),
-		Straggle:  pick(r, 0, 0, 0.01, 0.03),
-		DelayMin:  pick(r, 50*time.Microsecond, 200*time.Microsecond, time.Millisecond),
-		DelayMean: pick(r, 100*time.Microsecond, time.Millisecond, 10*time.Millisecond),
+		Loss:      random.Pick(r, 0, 0, 0.01, 0.05, 0.15),
+		Duplicate: random.Pick(r, 0, 0, 0.01, 0.1),
+		Straggle:  random.Pick(r, 0, 0, 0.01, 0.03),
+		DelayMin:  random.Pick(r, 50*time.Microsecond, 200*time.Microsecond, time.Millisecond),
+		DelayMean: random.Pick(r, 100*time.Microsecond, time.Millisecond, 10*time.Millisecond),
 
-		ClockDrift: pick(r, 0, 0.01, 0.01),
-		WallSkew:   pick(r, 0, 0, 100*time.Millisecond, 30*time.Second, time.Hour),
+		ClockDrift: random.Pick(r, 0, 0.01, 0.01),
+		WallSkew:   random.Pick(r, 0, 0, 100*time.Millisecond, 30*time.Second, time.Hour),
 		DiskMin:    50 * time.Microsecond,
-		DiskMax:    pick(r, 200*time.Microsecond, 5*time.Millisecond, 40*time.Millisecond),
-		DiskFail:   pick(r, 0, 0, 0, 0.02),
+		DiskMax:    random.Pick(r, 200*time.Microsecond, 5*time.Millisecond, 40*time.Millisecond),
+		DiskFail:   random.Pick(r, 0, 0, 0, 0.02),
 
-		ChaosMin: pick(r, 300*time.Millisecond, 2*time.Second),
-		ChaosMax: pick(r, 3*time.Second, 8*time.Second, 20*time.Second),
+		ChaosMin: random.Pick(r, 300*time.Millisecond, 2*time.Second),
+		ChaosMax: random.Pick(r, 3*time.Second, 8*time.Second, 20*time.Second),
 
 		Timing:   hostileIf(r.IntN(4) == 0),
-		WriteGap: pick(r, 10*time.Millisecond, 50*time.Millisecond, 200*time.Millisecond),
-		Keys:     pick(r, 1, 3, 10),
+		WriteGap: random.Pick(r, 10*time.Millisecond, 50*time.Millisecond, 200*time.Millisecond),
+		Keys:     random.Pick(r, 1, 3, 10),
 		Durable:  r.IntN(2) == 0,
-		Removes:  pick(r, 0, 0.1, 0.4),
-		Reads:    pick(r, 0.1, 0.3, 0.6),
-		LogMax:   pick(r, 0, 0, 16, 200),
+		Removes:  random.Pick(r, 0, 0.1, 0.4),
+		Reads:    random.Pick(r, 0.1, 0.3, 0.6),
+		LogMax:   random.Pick(r, 0, 0, 16, 200),
 
-		Shards:      pick(r, 0, 1, 8, 30),
-		EntityTypes: pick(r, 1, 1, 2),
+		Shards:      random.Pick(r, 0, 1, 8, 30),
+		EntityTypes: random.Pick(r, 1, 1, 2),
 		Remember:    r.IntN(3) == 0,
-		TellGap:     pick(r, 5*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond),
-		Rebalance:   pick(r, time.Second, 3*time.Second, 10*time.Second),
-		StopTimeout: pick(r, 2*time.Second, 10*time.Second),
+		TellGap:     random.Pick(r, 5*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond),
+		Rebalance:   random.Pick(r, time.Second, 3*time.Second, 10*time.Second),
+		StopTimeout: random.Pick(r, 2*time.Second, 10*time.Second),
 		Proxy:       r.IntN(4) == 0,
 		FalseHints:  r.IntN(2) == 0,
 		PromptLossy: r.IntN(3) == 0,
-		FrameMax:    pick(r, 0, 0, 0, smallFrame),
+		FrameMax:    random.Pick(r, 0, 0, 0, smallFrame),
 	}
 	for i := range o.Weights[:flap] { // the others are drawn later
-		o.Weights[i] = pick(r, 0, 0, 1, 2, 5)
+		o.Weights[i] = random.Pick(r, 0, 0, 1, 2, 5)
 	}
 	o.Scenario = drawScenario(r)
-	o.drawRestarts(rs.stream("restarts", 0))
+	o.drawRestarts(rs.Stream("restarts", 0))
 	o.drawLagging(rs)
 	o.fromPlan(plan)
 	applyScenario(r, &o)
 	o.drawLater(r)
-	o.drawArbiter(rs.stream("arbiter", 0))
-	o.drawAllocation(rs.stream("allocation", 0))
-	o.drawLarge(rs.stream("large", 0))
-	o.drawLeases(rs.stream("leases", 0))
-	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
-	o.drawPassivation(rs.stream("passivation", 0))
+	o.drawArbiter(rs.Stream("arbiter", 0))
+	o.drawAllocation(rs.Stream("allocation", 0))
+	o.drawLarge(rs.Stream("large", 0))
+	o.drawLeases(rs.Stream("leases", 0))
+	o.Consulted = rs.Stream("consulted", 0).IntN(4) == 0
+	o.drawPassivation(rs.Stream("passivation", 0))
 	o.drawLag(rs)
 	o.drawKeys(rs)
-	o.drawHarm(rs.stream("harm", 0))
-	o.drawHandlers(rs.stream("handlers", 0))
-	o.drawStorage(rs.stream("storage", 0))
+	o.drawHarm(rs.Stream("harm", 0))
+	o.drawHandlers(rs.Stream("handlers", 0))
+	o.drawStorage(rs.Stream("storage", 0))
 	return o
 }
 
 // drawHarm draws what few worlds have: disks without room, and clocks as far apart as Epsilon lets
 // them be.
 func (o *Options) drawHarm(r *rand.Rand) {
-	full, apart := pick(r, 0, 0, 0, 1, 3), r.IntN(3) == 0
+	full, apart := random.Pick(r, 0, 0, 0, 1, 3), r.IntN(3) == 0
 	if o.Scenario == plainChaos || o.Scenario == coldRestarts {
 		o.Weights[diskFull] = full
 	}
@@ -249,23 +250,24 @@ func (o *Options) drawHarm(r *rand.Rand) {
 // drawStorage draws what goes wrong with disks in some of the worlds of plain chaos and of cold
 // restarts.
 func (o *Options) drawStorage(r *rand.Rand) {
-	torn, unread, table := pick(r, 0, 0.3, 1), pick(r, 0, 1, 4), pick(r, 0, 2, 6)
+	torn, unread, table := random.Pick(r, 0, 0.3, 1), random.Pick(r, 0, 1, 4), random.Pick(r, 0, 2, 6)
 	if r.IntN(2) == 0 || o.Scenario != plainChaos && o.Scenario != coldRestarts {
 		return
 	}
 	o.Torn, o.Weights[diskUnread], o.Weights[diskTable] = torn, unread, table
 	if bad := r.IntN(3) == 0; bad && o.Nodes >= 3 {
 		o.Bad = 1 + r.IntN(o.Nodes)
-		o.Weights[diskLies], o.Weights[diskTears] = pick(r, 0, 2, 6), pick(r, 0, 2, 6)
+		o.Weights[diskLies], o.Weights[diskTears] = random.Pick(r, 0, 2, 6), random.Pick(r, 0, 2, 6)
 	}
 }
 
 // drawHandlers draws what users' handlers do, and how much room the Data lanes have.
 func (o *Options) drawHandlers(r *rand.Rand) {
-	o.Asks = pick(r, 0, 0.2, 0.6)
-	o.LaneMax = pick(r, transport.DefaultDataQueueMax, transport.DefaultDataQueueMax, 400, 4000)
-	fails, panics, hangs, late := pick(r, 0, 0, 0.02), pick(r, 0, 0, 0.02), pick(r, 0, 0, 0.002), pick(r, 0, 0.1, 0.5)
-	o.Supervision = pick(r, sharding.SuperviseStop, sharding.SuperviseRestart, sharding.SuperviseResume,
+	o.Asks = random.Pick(r, 0, 0.2, 0.6)
+	o.LaneMax = random.Pick(r, transport.DefaultDataQueueMax, transport.DefaultDataQueueMax, 400, 4000)
+	fails, panics, hangs, late := random.Pick(r, 0, 0, 0.02), random.Pick(r, 0, 0, 0.02), random.Pick(r, 0, 0, 0.002),
+		random.Pick(r, 0, 0.1, 0.5)
+	o.Supervision = random.Pick(r, sharding.SuperviseStop, sharding.SuperviseRestart, sharding.SuperviseResume,
 		sharding.SuperviseEscalate)
 	if o.Calm || o.Scenario == closedTypes {
 		o.LaneMax, o.Asks = transport.DefaultDataQueueMax, 0 // an asker may not know what became of its question
@@ -294,15 +296,15 @@ func (o *Options) fromPlan(plan Plan) {
 
 // drawLater draws what the scenario does not bend.
 func (o *Options) drawLater(r *rand.Rand) {
-	o.WriteBehind = pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
-	o.Linear = pick(r, 0, 0.3, 0.8)
+	o.WriteBehind = random.Pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
+	o.Linear = random.Pick(r, 0, 0.3, 0.8)
 	o.Strategy = downing.KeepMajority{} // the scripted worst cases are those of a majority
 	if o.Scenario == plainChaos && r.IntN(2) == 0 {
-		o.Strategy = pick[downing.Strategy](r, downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{},
+		o.Strategy = random.Pick[downing.Strategy](r, downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{},
 			downing.KeepOldest{DownIfAlone: true}, downing.DownAll{})
 	}
 	if o.Scenario == plainChaos || o.Scenario == coldRestarts {
-		o.VotersMax = pick(r, 0, 0, 0, 1, 3)
+		o.VotersMax = random.Pick(r, 0, 0, 0, 1, 3)
 	}
 	switch o.Scenario {
 	case plainChaos, tidying, smallLogs, coldRestarts: // the others are about their own load
@@ -314,8 +316,8 @@ func (o *Options) drawLater(r *rand.Rand) {
 // drawBulk draws whether what is usually rare comes up all the time: groups that travel in parts,
 // and batches that go to the disk in parts.
 func (o *Options) drawBulk(r *rand.Rand) {
-	o.BatchRows = pick(r, 0, 0, 1, 3, 10)
-	if o.Bulk = pick(r, 0, 0, 0.1, 0.3); o.Bulk > 0 {
+	o.BatchRows = random.Pick(r, 0, 0, 1, 3, 10)
+	if o.Bulk = random.Pick(r, 0, 0, 0.1, 0.3); o.Bulk > 0 {
 		o.FrameMax = smallFrame
 	}
 }
@@ -329,7 +331,7 @@ func (o *Options) drawArbiter(r *rand.Rand) {
 
 // drawAllocation draws the strategy that chooses the homes of shards, likewise.
 func (o *Options) drawAllocation(r *rand.Rand) {
-	o.Allocation = pick[allocation.Strategy](r, allocation.LeastShard{},
+	o.Allocation = random.Pick[allocation.Strategy](r, allocation.LeastShard{},
 		allocation.LeastShard{}, allocation.Threshold{},
 		allocation.ConsistentHashing{RebalanceLimit: 3}, allocation.External{},
 		allocation.LoadAware{RestAfterMove: 5 * time.Second})
@@ -338,8 +340,9 @@ func (o *Options) drawAllocation(r *rand.Rand) {
 // drawLeases draws leases of shards and coordinators, likewise. A calm world has none, nor one that
 // checks order: it is not kept across a hand-off of a shard that waits for one.
 func (o *Options) drawLeases(r *rand.Rand) {
-	which := pick(r, 0, 0, 0, 1, 2, 3)
-	o.LeaseTTL, o.LeaseRetry = pick(r, 0, 3*time.Second, 8*time.Second), pick(r, 500*time.Millisecond, 2*time.Second)
+	which := random.Pick(r, 0, 0, 0, 1, 2, 3)
+	o.LeaseTTL, o.LeaseRetry = random.Pick(r, 0, 3*time.Second, 8*time.Second),
+		random.Pick(r, 500*time.Millisecond, 2*time.Second)
 	if o.Shards > 0 && !o.Calm && o.Scenario != closedTypes {
 		o.ShardLeases, o.CoordLeases = which&1 > 0, which&2 > 0
 	}
@@ -350,11 +353,11 @@ func (o *Options) drawPassivation(r *rand.Rand) {
 	limited := r.IntN(3) == 0
 	levels := passivation.DefaultStrategy()
 	levels.Admission.Window.HillClimbing = r.IntN(2) == 0
-	o.Passivation = pick(r, passivation.Strategy{}, passivation.Strategy{Levels: 3}, passivation.Strategy{
+	o.Passivation = random.Pick(r, passivation.Strategy{}, passivation.Strategy{Levels: 3}, passivation.Strategy{
 		Replacement: passivation.MostRecentlyUsed,
 	},
 		passivation.Strategy{Replacement: passivation.LeastFrequentlyUsed, DynamicAging: true}, levels)
-	n := pick(r, 1, 2, 4)
+	n := random.Pick(r, 1, 2, 4)
 	if limited {
 		o.ActiveLimit = max(1, o.Shards*entitiesPerShard/n)
 	}
@@ -367,12 +370,13 @@ func (o *Options) leases() bool { return o.ShardLeases || o.CoordLeases }
 
 // drawTidy draws what there is to tidy up.
 func (o *Options) drawTidy(r *rand.Rand) {
-	o.Owned, o.Fleeting, o.Final = pick(r, 0, 0, 0.1, 0.3), pick(r, 0, 0, 0.1, 0.2), pick(r, 0, 0, 0.05, 0.1)
+	o.Owned, o.Fleeting, o.Final = random.Pick(r, 0, 0, 0.1, 0.3), random.Pick(r, 0, 0, 0.1, 0.2),
+		random.Pick(r, 0, 0, 0.05, 0.1)
 	if o.Scenario == tidying {
 		o.Owned, o.Fleeting = 0.2, 0.3
 	}
 	if o.Fleeting > 0 {
-		o.ExpireAfter, o.Timeout = pick(r, 4*time.Second, 7*time.Second, 12*time.Second), expireTimeout
+		o.ExpireAfter, o.Timeout = random.Pick(r, 4*time.Second, 7*time.Second, 12*time.Second), expireTimeout
 	}
 }
 

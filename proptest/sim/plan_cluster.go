@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // Cluster is the name of the plan whose worlds are about the cluster and not about data: more
@@ -42,58 +43,58 @@ func contains(names []string, name string) bool {
 }
 
 // drawCluster draws a world of the plan Cluster.
-func drawCluster(rs streams, plan Plan) Options {
-	r := rs.stream("cluster", 0)
+func drawCluster(rs random.Streams, plan Plan) Options {
+	r := rs.Stream("cluster", 0)
 	o := Options{
 		Swarm:    Cluster,
 		Defect:   plan.Defect,
-		Nodes:    pick(r, 3, 3, 3, 5, 5, 5, 7, 7, 7, large),
-		Spare:    pick(r, 2, 4, 8),
-		Safety:   pick(r, 50*time.Second, 70*time.Second, 100*time.Second),
+		Nodes:    random.Pick(r, 3, 3, 3, 5, 5, 5, 7, 7, 7, large),
+		Spare:    random.Pick(r, 2, 4, 8),
+		Safety:   random.Pick(r, 50*time.Second, 70*time.Second, 100*time.Second),
 		Liveness: 180 * time.Second,
 
-		Loss:      pick(r, 0, 0, 0.01, 0.05, 0.15, 0.3),
-		Duplicate: pick(r, 0, 0, 0.01, 0.1),
-		Straggle:  pick(r, 0, 0, 0.01, 0.05),
-		DelayMin:  pick(r, 50*time.Microsecond, 200*time.Microsecond, time.Millisecond),
-		DelayMean: pick(r, 100*time.Microsecond, time.Millisecond, 10*time.Millisecond),
+		Loss:      random.Pick(r, 0, 0, 0.01, 0.05, 0.15, 0.3),
+		Duplicate: random.Pick(r, 0, 0, 0.01, 0.1),
+		Straggle:  random.Pick(r, 0, 0, 0.01, 0.05),
+		DelayMin:  random.Pick(r, 50*time.Microsecond, 200*time.Microsecond, time.Millisecond),
+		DelayMean: random.Pick(r, 100*time.Microsecond, time.Millisecond, 10*time.Millisecond),
 
-		ClockDrift: pick(r, 0, 0.01, 0.01, 0.01),
-		WallSkew:   pick(r, 0, 0, 100*time.Millisecond, 30*time.Second, time.Hour),
+		ClockDrift: random.Pick(r, 0, 0.01, 0.01, 0.01),
+		WallSkew:   random.Pick(r, 0, 0, 100*time.Millisecond, 30*time.Second, time.Hour),
 		DiskMin:    50 * time.Microsecond,
-		DiskMax:    pick(r, 200*time.Microsecond, 5*time.Millisecond, 40*time.Millisecond),
+		DiskMax:    random.Pick(r, 200*time.Microsecond, 5*time.Millisecond, 40*time.Millisecond),
 
-		ChaosMin: pick(r, 300*time.Millisecond, time.Second),
-		ChaosMax: pick(r, 3*time.Second, 8*time.Second, 15*time.Second),
+		ChaosMin: random.Pick(r, 300*time.Millisecond, time.Second),
+		ChaosMax: random.Pick(r, 3*time.Second, 8*time.Second, 15*time.Second),
 
 		Durable:     r.IntN(2) == 0,
-		StopTimeout: pick(r, 2*time.Second, 10*time.Second),
-		Rebalance:   pick(r, time.Second, 10*time.Second),
+		StopTimeout: random.Pick(r, 2*time.Second, 10*time.Second),
+		Rebalance:   random.Pick(r, time.Second, 10*time.Second),
 		FalseHints:  r.IntN(2) == 0,
 		PromptLossy: r.IntN(3) == 0,
 	}
 	for i := range o.Weights[:diskFull] { // that one is drawn later
-		o.Weights[i] = pick(r, 0, 0, 1, 2, 5)
+		o.Weights[i] = random.Pick(r, 0, 0, 1, 2, 5)
 	}
-	o.Weights[join], o.Weights[leave] = pick(r, 2, 5, 8), pick(r, 1, 3, 5)
-	o.Timing = pick(r, usualTiming, usualTiming, hostileTiming, recklessTiming)
-	o.Scenario = pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos,
+	o.Weights[join], o.Weights[leave] = random.Pick(r, 2, 5, 8), random.Pick(r, 1, 3, 5)
+	o.Timing = random.Pick(r, usualTiming, usualTiming, hostileTiming, recklessTiming)
+	o.Scenario = random.Pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos,
 		growingView, growingView, lostKinds,
 		rollingMoves)
-	o.drawRestarts(rs.stream("restarts", 0))
+	o.drawRestarts(rs.Stream("restarts", 0))
 	o.drawLagging(rs)
 	o.fromPlan(plan)
 	applyScenario(r, &o)
 	o.drawStrategy(r)
 	o.lighten(r)
-	o.drawLeases(rs.stream("leases", 0))
-	o.drawAllocation(rs.stream("allocation", 0))
-	o.Consulted = rs.stream("consulted", 0).IntN(4) == 0
-	o.drawPassivation(rs.stream("passivation", 0))
+	o.drawLeases(rs.Stream("leases", 0))
+	o.drawAllocation(rs.Stream("allocation", 0))
+	o.Consulted = rs.Stream("consulted", 0).IntN(4) == 0
+	o.drawPassivation(rs.Stream("passivation", 0))
 	o.drawLag(rs)
-	o.drawHarm(rs.stream("harm", 0))
-	o.drawHandlers(rs.stream("handlers", 0))
-	o.drawStorage(rs.stream("storage", 0))
+	o.drawHarm(rs.Stream("harm", 0))
+	o.drawHandlers(rs.Stream("handlers", 0))
+	o.drawStorage(rs.Stream("storage", 0))
 	return o
 }
 
@@ -103,23 +104,23 @@ func (o *Options) drawStrategy(r *rand.Rand) {
 	if o.Scenario != plainChaos {
 		return // those are about a majority
 	}
-	o.Strategy = pick[downing.Strategy](r, downing.KeepMajority{}, downing.KeepMajority{}, downing.Manual{},
+	o.Strategy = random.Pick[downing.Strategy](r, downing.KeepMajority{}, downing.KeepMajority{}, downing.Manual{},
 		downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{},
 		downing.KeepOldest{DownIfAlone: true}, downing.DownAll{},
 		downing.LeaseMajority{})
-	o.VotersMax = pick(r, 0, 0, 0, 1, 3, 5)
+	o.VotersMax = random.Pick(r, 0, 0, 0, 1, 3, 5)
 }
 
 // lighten leaves as much load as shows whether data and entities survive what the cluster does.
 func (o *Options) lighten(r *rand.Rand) {
-	o.WriteGap, o.Keys = pick(r, 300*time.Millisecond, time.Second), pick(r, 1, 3)
+	o.WriteGap, o.Keys = random.Pick(r, 300*time.Millisecond, time.Second), random.Pick(r, 1, 3)
 	o.Reads, o.Linear, o.Removes = 0.4, 0.3, 0.1
-	o.Shards, o.EntityTypes = pick(r, 0, 2, 4), 1
+	o.Shards, o.EntityTypes = random.Pick(r, 0, 2, 4), 1
 	switch o.Scenario {
 	case rollingMoves, laggingViews, rollingRestarts, closings:
 		o.Shards = 4
 	}
-	o.TellGap = pick(r, 200*time.Millisecond, time.Second)
+	o.TellGap = random.Pick(r, 200*time.Millisecond, time.Second)
 	if o.Nodes == large {
 		o.Safety = min(o.Safety, 50*time.Second)
 	}
@@ -133,7 +134,7 @@ func (o *Options) drawLarge(r *rand.Rand) {
 	if o.Scenario != plainChaos {
 		return
 	}
-	o.Weights[flap] = pick(r, 0, 0, 0, 1, 3)
+	o.Weights[flap] = random.Pick(r, 0, 0, 0, 1, 3)
 	if r.IntN(40) > 0 {
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/proptest/routine"
+	"github.com/coterie-go/coterie/proptest/sim/clock"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // Slot is a machine with an address and a disk, on which one process runs at a time.
@@ -32,7 +34,7 @@ type Process struct {
 	w     *World
 	slot  *Slot
 	uid   uint64
-	clock localClock
+	clock clock.Clock
 	rng   *rand.Rand
 
 	alive bool
@@ -61,17 +63,17 @@ type Process struct {
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
 
 // time reads the process's clock.
-func (p *Process) time() time.Time { return p.clock.read(p.w.now) }
+func (p *Process) time() time.Time { return p.clock.Read(p.w.now) }
 
 // startProcess boots a new incarnation on a slot. If the disk cannot be read, no process comes to
 // be, and a supervisor tries again.
 func (w *World) startProcess(s *Slot) {
 	s.started++
 	id := w.nextID.Uint64() | 1
-	p := &Process{w: w, slot: s, uid: id, rng: w.rs.stream("process", id), alive: true}
-	p.clock = w.drawClock(p.rng)
-	p.rt = routine.NewProcess(&timeline{p, w.rs.stream("schedule", id)})
-	p.node, p.behave = newNode(p), w.rs.stream("handlers", id)
+	p := &Process{w: w, slot: s, uid: id, rng: w.rs.Stream("process", id), alive: true}
+	p.clock = clock.Draw(p.rng, w.opt.ClockDrift, w.opt.WallSkew)
+	p.rt = routine.NewProcess(&timeline{p, w.rs.Stream("schedule", id)})
+	p.node, p.behave = newNode(p), w.rs.Stream("handlers", id)
 	if err := p.open(); err != nil {
 		w.refused(p, err)
 		return
@@ -79,8 +81,8 @@ func (w *World) startProcess(s *Slot) {
 	s.proc, s.disk.torn = p, false
 	w.procs[id] = p
 	w.live = append(w.live, p)
-	w.trace.fold(1, id)
-	w.trace.line(p, "START uid=%x rate=%.4f skew=%v", id, p.clock.rate, time.Duration(p.clock.skew))
+	w.trace.Fold(1, id)
+	w.trace.Line(p, "START uid=%x %v", id, &p.clock)
 	p.mem.start()
 	p.rep.start()
 	p.startTypes()
@@ -98,8 +100,8 @@ func (p *Process) open() (err error) {
 // refused is what becomes of a process that does not start.
 func (w *World) refused(p *Process, err error) {
 	s := p.slot
-	w.trace.fold(7, p.uid)
-	w.trace.line(p, "REFUSED %v", err)
+	w.trace.Fold(7, p.uid)
+	w.trace.Line(p, "REFUSED %v", err)
 	switch {
 	case errors.Is(err, errRead):
 	case s.disk.torn:
@@ -108,19 +110,8 @@ func (w *World) refused(p *Process, err error) {
 		w.violate("store", "%v does not start: %v", p, err)
 		return
 	}
-	w.after(time.Duration(between(s.disk.faults, int64(200*time.Millisecond), int64(5*time.Second))), nil,
+	w.after(time.Duration(random.Between(s.disk.faults, int64(200*time.Millisecond), int64(5*time.Second))), nil,
 		func() { w.restart(s) })
-}
-
-func (w *World) drawClock(r *rand.Rand) localClock {
-	c := localClock{rate: 1, offset: between(r, 0, int64(1000*time.Hour)) + 1}
-	if w.opt.ClockDrift > 0 {
-		c.rate = 1 + (r.Float64()*2-1)*w.opt.ClockDrift
-	}
-	if w.opt.WallSkew > 0 {
-		c.skew = between(r, -int64(w.opt.WallSkew), int64(w.opt.WallSkew))
-	}
-	return c
 }
 
 // end stops the incarnation: a crash, or its own decision. What its disk has not committed is
@@ -130,8 +121,8 @@ func (p *Process) end(why string) {
 		return
 	}
 	w := p.w
-	w.trace.fold(2, p.uid)
-	w.trace.line(p, "END %s", why)
+	w.trace.Fold(2, p.uid)
+	w.trace.Line(p, "END %s", why)
 	p.alive, p.frozen, p.behind, p.backlog = false, false, false, nil
 	p.slot.proc, p.slot.leaving = nil, false
 	w.counts.tidied(p)
@@ -206,7 +197,7 @@ func (w *World) succeed(s *Slot, left bool) {
 		s.retired = true
 		return
 	}
-	w.after(time.Duration(between(w.chaos.rng, int64(200*time.Millisecond), int64(5*time.Second))), nil,
+	w.after(time.Duration(random.Between(w.chaos.rng, int64(200*time.Millisecond), int64(5*time.Second))), nil,
 		func() { w.restart(s) })
 }
 
@@ -217,7 +208,7 @@ func (p *Process) pause(d time.Duration) {
 	}
 	p.frozen, p.behind = true, true
 	p.w.counts.Pauses++
-	p.w.trace.line(p, "PAUSE %v", d)
+	p.w.trace.Line(p, "PAUSE %v", d)
 	p.w.after(d, nil, p.resume)
 }
 
@@ -226,7 +217,7 @@ func (p *Process) resume() {
 		return
 	}
 	p.frozen = false
-	p.w.trace.line(p, "RESUME with %d waiting", len(p.backlog))
+	p.w.trace.Line(p, "RESUME with %d waiting", len(p.backlog))
 	p.catchUp()
 }
 
@@ -241,14 +232,14 @@ func (p *Process) catchUp() {
 	}
 	run := p.backlog[0]
 	p.backlog = p.backlog[1:]
-	p.w.at(p.w.now+between(p.rng, 100, 20_000), nil, p.catchUp)
+	p.w.at(p.w.now+random.Between(p.rng, 100, 20_000), nil, p.catchUp)
 	run()
 }
 
 // post hands work from one machine of the process to another, as a channel between goroutines does:
 // soon, and in order.
 func (p *Process) post(run func()) {
-	p.lastPost = max(p.lastPost+1, p.w.now+between(p.rng, 500, 50_000))
+	p.lastPost = max(p.lastPost+1, p.w.now+random.Between(p.rng, 500, 50_000))
 	p.w.at(p.lastPost, p, run)
 }
 
@@ -269,7 +260,7 @@ func (p *Process) arm(t *timer, deadline time.Time, fire func()) {
 		return
 	}
 	gen := t.gen
-	p.w.at(p.clock.when(deadline)+between(p.rng, 0, 300_000), p, func() {
+	p.w.at(p.clock.When(deadline)+random.Between(p.rng, 0, 300_000), p, func() {
 		if t.gen == gen {
 			t.due = time.Time{}
 			fire()

@@ -3,6 +3,8 @@ package sim
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // A scenario beside plain chaos provokes what chance finds too rarely. Each is drawn from the seed
@@ -64,7 +66,7 @@ var Scenarios = []string{plainChaos, growingView, coldRestarts, badDisks, stoppe
 	inserts, closedTypes}
 
 func drawScenario(r *rand.Rand) string {
-	return pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts,
+	return random.Pick(r, plainChaos, plainChaos, plainChaos, plainChaos, growingView, growingView, coldRestarts,
 		stoppedGrowing, rollingMoves, rollingMoves, lostKinds, lostKinds, smallLogs, tidying)
 }
 
@@ -99,63 +101,50 @@ func applyScenario(r *rand.Rand, o *Options) {
 	quiet := [faultKinds]int{}
 	switch o.Scenario {
 	case growingView:
-		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 3, 4), 10, 0, 150*time.Second
+		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 3, 3, 4), 10, 0, 150*time.Second
 		if t := hostileIf(r.IntN(4) > 0); o.Timing != recklessTiming {
 			o.Timing = t
 		}
-		o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 10*time.Millisecond), 0.6
+		o.WriteGap, o.Reads = random.Pick(r, 5*time.Millisecond, 10*time.Millisecond), 0.6
 	case coldRestarts:
 		o.applyColdRestarts(r)
 	case badDisks:
 		o.applyBadDisks(r)
 	case stoppedGrowing:
-		o.Nodes, o.Spare, o.Durable, o.Shards, o.Safety = pick(r, 1, 2, 3, 3), 4, true, 0, 200*time.Second
-		o.DiskMax, o.DiskFail = pick(r, 5*time.Millisecond, 40*time.Millisecond), 0
-		o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.5
-		o.Loss, o.PromptLossy = pick(r, 0, 0.01), true
+		o.Nodes, o.Spare, o.Durable, o.Shards, o.Safety = random.Pick(r, 1, 2, 3, 3), 4, true, 0, 200*time.Second
+		o.DiskMax, o.DiskFail = random.Pick(r, 5*time.Millisecond, 40*time.Millisecond), 0
+		o.WriteGap, o.Reads = random.Pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.5
+		o.Loss, o.PromptLossy = random.Pick(r, 0, 0.01), true
 	case rollingMoves, laggingViews:
 		o.applyMoves(r)
 	case closedTypes:
-		o.Nodes, o.Spare = pick(r, 2, 3, 4), 3
-		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond)
-		o.Loss, o.Straggle, o.Calm = pick(r, 0, 0.01), 0, r.IntN(2) == 0
+		o.Nodes, o.Spare = random.Pick(r, 2, 3, 4), 3
+		o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 5*time.Millisecond, 20*time.Millisecond)
+		o.Loss, o.Straggle, o.Calm = random.Pick(r, 0, 0.01), 0, r.IntN(2) == 0
 		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, usualTiming, 10*time.Second // as in rollingMoves
-	case rollingRestarts:
-		o.Nodes, o.Spare, o.Safety = pick(r, 3, 3, 4), 0, 120*time.Second
-		o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond)
-		o.RebalanceDelay = pick(r, 0, 8*time.Second, 20*time.Second)
-		o.Loss, o.Straggle, o.Calm = pick(r, 0, 0.01), 0, r.IntN(2) == 0
-		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, usualTiming, 10*time.Second // as in rollingMoves
-	case closings:
-		o.Nodes, o.Spare, o.Safety, o.Durable = pick(r, 3, 3, 4), 1, 130*time.Second, true
-		o.Shards, o.TellGap, o.Remember = pick(r, 4, 8, 20), pick(r, 5*time.Millisecond, 20*time.Millisecond), true
-		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = pick(r, 0, 0.01, 0.05), 0, quiet, 0, usualTiming
-	case stops:
-		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = pick(r, 2, 3, 3, 4, 5), 1, 180*time.Second, true, 0
-		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = pick(r, 0, 0.01, 0.05), 0, quiet, 0, usualTiming
-	case oldLeases:
-		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = pick(r, 3, 3, 4, 5), 0, 180*time.Second, true, 0
-		o.Loss, o.Straggle, o.Weights, o.DiskFail = pick(r, 0, 0.01, 0.05), 0, quiet, 0
+	case rollingRestarts, closings, stops, oldLeases:
+		o.applyRestarts(r)
 	case lostKinds:
-		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
+		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
 		o.WriteGap = 200 * time.Millisecond
 	case smallLogs:
-		o.Nodes, o.LogMax, o.Removes, o.Keys = pick(r, 3, 5), pick(r, 1, 4, 16), 0.4, pick(r, 1, 3)
-		o.WriteGap, o.Shards = pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
+		o.Nodes, o.LogMax, o.Removes, o.Keys = random.Pick(r, 3, 5), random.Pick(r, 1, 4, 16), 0.4, random.Pick(r, 1, 3)
+		o.WriteGap, o.Shards = random.Pick(r, 10*time.Millisecond, 30*time.Millisecond), 0
 		o.Weights = quiet
 		o.Weights[split], o.Weights[isolate], o.Weights[mend] = 3, 3, 3
 		o.Weights[freeze], o.Weights[partial], o.Weights[connectionReset] = 1, 2, 2
 		o.WeakSketch = r.IntN(2) == 0
 	case tidying:
-		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 5, 5), 4, 0, 150*time.Second
+		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 3, 5, 5), 4, 0, 150*time.Second
 		o.Timing, o.PromptLossy, o.DiskFail = usualTiming, false, 0
-		o.Keys, o.WriteGap, o.Reads = pick(r, 1, 3), pick(r, 20*time.Millisecond, 50*time.Millisecond), 0.3
+		o.Keys, o.WriteGap, o.Reads = random.Pick(r, 1, 3),
+			random.Pick(r, 20*time.Millisecond, 50*time.Millisecond), 0.3
 	case lateCounts:
 		o.Nodes, o.Spare, o.Shards, o.Safety = 5, 4, 0, 150*time.Second
 		o.Timing, o.PromptLossy, o.DiskFail, o.Durable = usualTiming, false, 0, false
 		o.Keys, o.WriteGap, o.Reads, o.Sums = 1, 20*time.Millisecond, 0.3, 0.8
 	case manyLeave:
-		o.Nodes, o.Spare, o.Shards, o.Safety = pick(r, 3, 5, 5), 12, 0, 60*time.Second
+		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 3, 5, 5), 12, 0, 60*time.Second
 		o.Timing, o.PromptLossy, o.DiskFail = usualTiming, false, 0
 		o.WriteGap, o.Reads = 10*time.Millisecond, 0.5
 	case inserts:
@@ -168,8 +157,8 @@ func applyScenario(r *rand.Rand, o *Options) {
 // applyMoves bends the options to rollingMoves and to laggingViews.
 func (o *Options) applyMoves(r *rand.Rand) {
 	o.Nodes, o.Spare = 3, 4
-	o.Shards, o.TellGap = pick(r, 4, 8, 20), pick(r, 2*time.Millisecond, 5*time.Millisecond)
-	o.Loss, o.Straggle = pick(r, 0, 0.01), 0
+	o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 2*time.Millisecond, 5*time.Millisecond)
+	o.Loss, o.Straggle = random.Pick(r, 0, 0.01), 0
 	o.Calm = r.IntN(2) == 0 || o.Scenario == laggingViews
 	if o.Scenario == laggingViews {
 		o.DiskMax, o.Rebalance = 40*time.Millisecond, time.Second
@@ -180,20 +169,44 @@ func (o *Options) applyMoves(r *rand.Rand) {
 	}
 }
 
+// applyRestarts bends the options to the scenarios that stop nodes and start them again.
+func (o *Options) applyRestarts(r *rand.Rand) {
+	quiet := [faultKinds]int{}
+	switch o.Scenario {
+	case rollingRestarts:
+		o.Nodes, o.Spare, o.Safety = random.Pick(r, 3, 3, 4), 0, 120*time.Second
+		o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 5*time.Millisecond, 20*time.Millisecond)
+		o.RebalanceDelay = random.Pick(r, 0, 8*time.Second, 20*time.Second)
+		o.Loss, o.Straggle, o.Calm = random.Pick(r, 0, 0.01), 0, r.IntN(2) == 0
+		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, usualTiming, 10*time.Second // as in rollingMoves
+	case closings:
+		o.Nodes, o.Spare, o.Safety, o.Durable = random.Pick(r, 3, 3, 4), 1, 130*time.Second, true
+		o.Shards, o.TellGap, o.Remember = random.Pick(r, 4, 8, 20),
+			random.Pick(r, 5*time.Millisecond, 20*time.Millisecond), true
+		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = random.Pick(r, 0, 0.01, 0.05), 0, quiet, 0, usualTiming
+	case stops:
+		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = random.Pick(r, 2, 3, 3, 4, 5), 1, 180*time.Second, true, 0
+		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = random.Pick(r, 0, 0.01, 0.05), 0, quiet, 0, usualTiming
+	case oldLeases:
+		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = random.Pick(r, 3, 3, 4, 5), 0, 180*time.Second, true, 0
+		o.Loss, o.Straggle, o.Weights, o.DiskFail = random.Pick(r, 0, 0.01, 0.05), 0, quiet, 0
+	}
+}
+
 // applyColdRestarts bends the options to coldRestarts.
 func (o *Options) applyColdRestarts(r *rand.Rand) {
-	o.Nodes, o.Durable, o.Shards, o.Weights = pick(r, 1, 3, 3, 5), true, 0, [faultKinds]int{}
-	o.DiskMax = pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond)
-	o.WriteGap = pick(r, 5*time.Millisecond, 20*time.Millisecond)
+	o.Nodes, o.Durable, o.Shards, o.Weights = random.Pick(r, 1, 3, 3, 5), true, 0, [faultKinds]int{}
+	o.DiskMax = random.Pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond)
+	o.WriteGap = random.Pick(r, 5*time.Millisecond, 20*time.Millisecond)
 	o.Weights[crash], o.Weights[crashAll], o.Weights[diskStall], o.Weights[mend] = 4, 2, 2, 1
 }
 
 // applyBadDisks bends the options to badDisks.
 func (o *Options) applyBadDisks(r *rand.Rand) {
-	o.Nodes, o.Durable, o.Shards, o.Weights = pick(r, 3, 3, 4, 5), true, 0, [faultKinds]int{}
-	o.DiskMax, o.DiskFail = pick(r, 5*time.Millisecond, 40*time.Millisecond), pick(r, 0, 0.02)
-	o.WriteGap, o.Reads = pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.3
+	o.Nodes, o.Durable, o.Shards, o.Weights = random.Pick(r, 3, 3, 4, 5), true, 0, [faultKinds]int{}
+	o.DiskMax, o.DiskFail = random.Pick(r, 5*time.Millisecond, 40*time.Millisecond), random.Pick(r, 0, 0.02)
+	o.WriteGap, o.Reads = random.Pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.3
 	o.Weights[crash], o.Weights[crashAll], o.Weights[diskStall], o.Weights[mend] = 2, 1, 1, 1
-	o.Torn, o.Weights[diskUnread], o.Weights[diskTable], o.Weights[diskFull] = pick(r, 0, 0.5), 2, 2, 1
+	o.Torn, o.Weights[diskUnread], o.Weights[diskTable], o.Weights[diskFull] = random.Pick(r, 0, 0.5), 2, 2, 1
 	o.Bad, o.Weights[diskLies], o.Weights[diskTears] = 1+r.IntN(o.Nodes), 3, 3
 }

@@ -3,6 +3,8 @@ package sim
 import (
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // closedTypes closes entity types on nodes that stay, and starts them there again, while nodes join
@@ -33,7 +35,7 @@ func (c *chaos) closedTypes() {
 				d.close()
 			}
 		}
-		w.after(time.Duration(between(c.rng, int64(100*time.Millisecond), int64(4*time.Second))), nil, next)
+		w.after(time.Duration(random.Between(c.rng, int64(100*time.Millisecond), int64(4*time.Second))), nil, next)
 	}
 	w.after(8*time.Second, nil, next)
 }

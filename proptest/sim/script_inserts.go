@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -51,7 +52,7 @@ func smaller(slot int) bool { return slot == 1 || slot == 2 }
 // inserts begins when all five are voters of one view. The set is volatile as in the reference, or
 // durable.
 func (c *chaos) inserts() {
-	space := pick(c.rng, "v", "d")
+	space := random.Pick(c.rng, "v", "d")
 	s := &insertSpec{c: c, left: []insertPhase{
 		{space + "/set/connected-local", quorum.Local, false},
 		{space + "/set/connected-majority", quorum.Majority, false},
@@ -95,12 +96,12 @@ func (s *insertSpec) next() {
 	w := s.c.w
 	if len(s.left) == 0 {
 		s.done = true
-		w.trace.line(w, "INSERTS done")
+		w.trace.Line(w, "INSERTS done")
 		return
 	}
 	s.phase, s.left = s.left[0], s.left[1:]
 	s.book, s.failed, s.open = w.history.set(s.phase.key), map[int]int{}, 0
-	w.trace.line(w, "INSERTS %s at %v", s.phase.key, s.phase.level)
+	w.trace.Line(w, "INSERTS %s at %v", s.phase.key, s.phase.level)
 	spread := 2 * time.Second
 	if s.phase.split {
 		spread = insertSplit + 2*time.Second // from a second before the split to a second after

@@ -3,6 +3,8 @@ package sim
 import (
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // oldLeases cuts the oldest node off and kills all others, again and again. They start again soon,
@@ -20,10 +22,10 @@ func (c *chaos) oldLeases() {
 			w.after(time.Second, nil, next)
 			return
 		}
-		w.trace.line(w, "CHAOS cuts off %v and kills the others", p)
+		w.trace.Line(w, "CHAOS cuts off %v and kills the others", p)
 		c.isolate(p.slot)
 		w.after(c.moment(), nil, func() { c.killOthers(p) })
-		w.after(time.Duration(between(c.rng, int64(20*time.Second), int64(40*time.Second))), nil, func() {
+		w.after(time.Duration(random.Between(c.rng, int64(20*time.Second), int64(40*time.Second))), nil, func() {
 			w.net.cut(nil)
 			next()
 		})
@@ -34,7 +36,7 @@ func (c *chaos) oldLeases() {
 // killOthers kills all but one process. They are down for about the same time, so that they meet.
 func (c *chaos) killOthers(p *Process) {
 	w := c.w
-	down := between(c.rng, 0, int64(pick(c.rng, 100*time.Millisecond, 3*time.Second, 12*time.Second)))
+	down := random.Between(c.rng, 0, int64(random.Pick(c.rng, 100*time.Millisecond, 3*time.Second, 12*time.Second)))
 	for _, q := range slices.Clone(w.live) {
 		if q == p || w.healed {
 			continue

@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/random"
+)
 
 // manyLeave lets, round by round, all but a minority of the members leave at once, and others join
 // in their place. For a while before, and until after they could be gone, what they send on the
@@ -21,7 +25,7 @@ func (c *chaos) manyLeave() {
 				}
 			}
 		})
-		w.after(time.Duration(between(c.rng, int64(11*time.Second), int64(15*time.Second))), nil, next)
+		w.after(time.Duration(random.Between(c.rng, int64(11*time.Second), int64(15*time.Second))), nil, next)
 	}
 	w.after(8*time.Second, nil, next)
 }

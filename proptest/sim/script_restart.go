@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -27,11 +28,11 @@ func (c *chaos) rollingRestarts() {
 			w.after(time.Second, nil, next)
 			return
 		}
-		w.trace.line(w, "CHAOS restarts %v", s.proc)
+		w.trace.Line(w, "CHAOS restarts %v", s.proc)
 		back := func() {
 			c.startAgain(s)
 			w.eventually(func() bool { return w.healed || w.allUp(w.opt.Nodes) }, func() {
-				w.after(time.Duration(between(c.rng, 0, int64(3*time.Second))), nil, next)
+				w.after(time.Duration(random.Between(c.rng, 0, int64(3*time.Second))), nil, next)
 			})
 		}
 		if !w.opt.Calm && c.rng.IntN(4) == 0 {
@@ -119,11 +120,11 @@ func (c *chaos) closings() {
 		if w := c.w; !w.healed && w.now < int64(w.opt.Safety-closingMost) {
 			k := &closing{c: c, quiet: c.rng.IntN(2) == 0}
 			k.begin(func() {
-				w.after(time.Duration(between(c.rng, int64(5*time.Second), int64(15*time.Second))), nil, next)
+				w.after(time.Duration(random.Between(c.rng, int64(5*time.Second), int64(15*time.Second))), nil, next)
 			})
 		}
 	}
-	c.w.after(time.Duration(between(c.rng, int64(8*time.Second), int64(15*time.Second))), nil, next)
+	c.w.after(time.Duration(random.Between(c.rng, int64(8*time.Second), int64(15*time.Second))), nil, next)
 }
 
 // closingMost is how long it may take to shut a cluster down and to start it again.
@@ -132,14 +133,14 @@ const closingMost = 60 * time.Second
 func (k *closing) begin(done func()) {
 	c, w := k.c, k.c.w
 	c.join()
-	w.after(time.Duration(between(c.rng, 0, int64(6*time.Second))), nil, func() {
+	w.after(time.Duration(random.Between(c.rng, 0, int64(6*time.Second))), nil, func() {
 		var members []*Process // a process that is none has no other to tell, and forgets it
 		w.eventually(func() bool {
 			members = slices.DeleteFunc(slices.Clone(w.live), func(p *Process) bool { return p.mem.view == nil })
 			return len(members) > 0
 		}, func() {
 			p := members[c.rng.IntN(len(members))]
-			w.trace.line(p, "CHAOS closes the cluster")
+			w.trace.Line(p, "CHAOS closes the cluster")
 			w.counts.Closings++
 			p.mem.step(membership.CloseCluster{})
 			k.within("not all know that the cluster is closing", k.known, func() {
@@ -188,14 +189,14 @@ func (k *closing) leave(done func()) {
 		}
 	}
 	w.closing = k
-	gap := pick(c.rng, 0, 500*time.Millisecond, 4*time.Second)
+	gap := random.Pick(c.rng, 0, 500*time.Millisecond, 4*time.Second)
 	for _, p := range append([]*Process(nil), w.live...) {
 		switch {
 		case p.mem.view == nil: // it was not let in
 			p.end("stopped by the operator")
 		default:
 			w.counts.Leaves++
-			w.after(time.Duration(between(c.rng, 0, int64(gap)*int64(len(w.live))+1)), nil, func() {
+			w.after(time.Duration(random.Between(c.rng, 0, int64(gap)*int64(len(w.live))+1)), nil, func() {
 				if p.alive {
 					p.leave()
 				}
@@ -221,10 +222,10 @@ func (k *closing) restart(done func()) {
 	c, w := k.c, k.c.w
 	w.closing = nil
 	w.leases.rest()
-	w.trace.line(w, "CHAOS starts the cluster again, %d entities must come back", len(k.alive))
+	w.trace.Line(w, "CHAOS starts the cluster again, %d entities must come back", len(k.alive))
 	for _, s := range w.slots {
 		if s.started > 0 {
-			w.after(time.Duration(between(c.rng, 0, int64(3*time.Second))), nil, func() { c.startAgain(s) })
+			w.after(time.Duration(random.Between(c.rng, 0, int64(3*time.Second))), nil, func() { c.startAgain(s) })
 		}
 	}
 	k.within("what was remembered does not run", func() bool { return w.allUp(w.opt.Nodes) && !k.missing() }, func() {

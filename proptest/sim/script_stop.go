@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // stoppedGrowing plays, again and again, the worst case of a stop: as soon as joiners have the
@@ -24,7 +25,7 @@ func (c *chaos) growAndStop() {
 			w.startProcess(s)
 		}
 	}
-	w.trace.line(w, "CHAOS %d know, %d join", len(knowing), len(joiners))
+	w.trace.Line(w, "CHAOS %d know, %d join", len(knowing), len(joiners))
 	deaf, stopping := false, false
 	c.onInstall = func(v *view.View) {
 		switch {
@@ -36,7 +37,7 @@ func (c *chaos) growAndStop() {
 			w.after(c.moment(), nil, func() { c.stopAll(knowing) })
 		}
 	}
-	w.after(time.Duration(between(c.rng, int64(30*time.Second), int64(40*time.Second))), nil, func() {
+	w.after(time.Duration(random.Between(c.rng, int64(30*time.Second), int64(40*time.Second))), nil, func() {
 		c.onInstall, w.net.lose = nil, nil
 		if !w.healed {
 			c.thinOut()
@@ -47,8 +48,8 @@ func (c *chaos) growAndStop() {
 
 // moment is a short while, of any order of magnitude.
 func (c *chaos) moment() time.Duration {
-	most := pick(c.rng, 2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond)
-	return time.Duration(between(c.rng, 0, int64(most)))
+	most := random.Pick(c.rng, 2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond)
+	return time.Duration(random.Between(c.rng, 0, int64(most)))
 }
 
 // knowing draws a bare majority of the voters, as slots.
@@ -100,9 +101,9 @@ func (c *chaos) stopAll(knowing map[int]bool) {
 		}
 		w.counts.Crashes++
 		s.proc.end("crash of all")
-		wait := between(c.rng, 0, int64(2*time.Second))
+		wait := random.Between(c.rng, 0, int64(2*time.Second))
 		if knowing[s.index] && c.rng.IntN(4) > 0 {
-			wait = between(c.rng, int64(10*time.Second), int64(20*time.Second))
+			wait = random.Between(c.rng, int64(10*time.Second), int64(20*time.Second))
 		}
 		w.after(time.Duration(wait), nil, func() { w.restart(s) })
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // stopMost is how long all nodes may take to stop, and then to be up again.
@@ -32,11 +33,11 @@ func (c *chaos) stops() {
 		if w := c.w; !w.healed && w.now < int64(w.opt.Safety-2*stopMost) {
 			s := &stopping{c: c, mute: c.rng.IntN(2) == 0}
 			s.begin(func() {
-				w.after(time.Duration(between(c.rng, int64(3*time.Second), int64(10*time.Second))), nil, next)
+				w.after(time.Duration(random.Between(c.rng, int64(3*time.Second), int64(10*time.Second))), nil, next)
 			})
 		}
 	}
-	c.w.after(time.Duration(between(c.rng, int64(8*time.Second), int64(12*time.Second))), nil, next)
+	c.w.after(time.Duration(random.Between(c.rng, int64(8*time.Second), int64(12*time.Second))), nil, next)
 }
 
 func (s *stopping) begin(done func()) {
@@ -48,13 +49,13 @@ func (s *stopping) begin(done func()) {
 		p.mem.step(membership.CloseCluster{})
 	}
 	w.after(c.moment(), nil, func() {
-		w.trace.line(w, "CHAOS stops all")
+		w.trace.Line(w, "CHAOS stops all")
 		s.began, w.stopping = w.now, s
 		w.counts.Stops++
-		spread := pick(c.rng, 0, 5*time.Millisecond, 50*time.Millisecond, 500*time.Millisecond)
+		spread := random.Pick(c.rng, 0, 5*time.Millisecond, 50*time.Millisecond, 500*time.Millisecond)
 		for _, p := range slices.Clone(w.live) {
 			w.counts.Leaves++
-			w.after(time.Duration(between(c.rng, 0, int64(spread)+1)), p, p.leave)
+			w.after(time.Duration(random.Between(c.rng, 0, int64(spread)+1)), p, p.leave)
 		}
 		w.eventually(s.over, func() { s.restart(done) })
 	})
@@ -85,10 +86,10 @@ func (s *stopping) ended(p *Process, why error) {
 func (s *stopping) restart(done func()) {
 	c, w := s.c, s.c.w
 	w.stopping = nil
-	w.trace.line(w, "CHAOS starts all again")
+	w.trace.Line(w, "CHAOS starts all again")
 	for _, x := range w.slots { // all: their disks may be needed
 		if x.started > 0 {
-			w.after(time.Duration(between(c.rng, 0, int64(3*time.Second))), nil, func() { c.startAgain(x) })
+			w.after(time.Duration(random.Between(c.rng, 0, int64(3*time.Second))), nil, func() { c.startAgain(x) })
 		}
 	}
 	end := w.now + int64(stopMost)

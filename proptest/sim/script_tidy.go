@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // tidying plays, again and again, what makes tidying up dangerous: that the oldest, which does it
@@ -23,7 +24,7 @@ func (c *chaos) repeat(plays ...func() time.Duration) {
 		if w.healed {
 			return
 		}
-		play := pick(c.rng, plays...)
+		play := random.Pick(c.rng, plays...)
 		w.after(play(), nil, next)
 	}
 	w.after(8*time.Second, nil, next)
@@ -35,9 +36,9 @@ func (c *chaos) repeat(plays ...func() time.Duration) {
 func (c *chaos) missedWrites() time.Duration {
 	w := c.w
 	c.isolate(c.oldest())
-	d := w.opt.ExpireAfter + time.Duration(between(c.rng, int64(300*time.Millisecond), int64(3*time.Second)))
+	d := w.opt.ExpireAfter + time.Duration(random.Between(c.rng, int64(300*time.Millisecond), int64(3*time.Second)))
 	w.after(d, nil, func() { w.net.cut(nil) })
-	return d + time.Duration(between(c.rng, int64(3*time.Second), int64(8*time.Second)))
+	return d + time.Duration(random.Between(c.rng, int64(3*time.Second), int64(8*time.Second)))
 }
 
 // The kinds of messages of the membership that decide a view, as they are on the wire.
@@ -53,7 +54,7 @@ const (
 // others finish it, and have a view that the oldest does not have.
 func (c *chaos) missedJoin() time.Duration {
 	w, slow := c.w, c.oldest().index
-	w.trace.line(w, "CHAOS n%d misses a join", slow)
+	w.trace.Line(w, "CHAOS n%d misses a join", slow)
 	asked := false // the oldest has asked them to accept
 	w.net.lose = func(from, to int, pk *packet) bool {
 		if pk.ch != toMember || len(pk.payload) < 2 {
@@ -70,7 +71,7 @@ func (c *chaos) missedJoin() time.Duration {
 		return false
 	}
 	c.join()
-	return time.Duration(between(c.rng, int64(8*time.Second), int64(14*time.Second)))
+	return time.Duration(random.Between(c.rng, int64(8*time.Second), int64(14*time.Second)))
 }
 
 // lateWords lets a node talk only to one friend and then crash. It holds up what the friend has to
@@ -84,7 +85,7 @@ func (c *chaos) lateWords() time.Duration {
 		!p.mem.view.Has(view.UID(p.uid)) {
 		return 100 * time.Millisecond
 	}
-	w.trace.line(w, "CHAOS only %v hears of %v", friend.proc, p)
+	w.trace.Line(w, "CHAOS only %v hears of %v", friend.proc, p)
 	v, f, until := victim.index, friend.index, w.now+int64(15*time.Second)
 	w.net.cut(func(a, b int) bool { return a == v && b != f || b == v && a != f })
 	w.net.still = func(from, to int) int64 {
@@ -93,7 +94,7 @@ func (c *chaos) lateWords() time.Duration {
 		}
 		return 0
 	}
-	w.after(time.Duration(between(c.rng, int64(time.Second), int64(3*time.Second))), nil, func() {
+	w.after(time.Duration(random.Between(c.rng, int64(time.Second), int64(3*time.Second))), nil, func() {
 		w.net.cut(nil)
 		if p.alive && !w.healed {
 			w.counts.Crashes++

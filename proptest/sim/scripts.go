@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // growingView plays, again and again, the worst case of a view that grows: the oldest is cut off
@@ -21,7 +22,7 @@ func (c *chaos) growOnce() {
 		return
 	}
 	again := func() {
-		w.after(time.Duration(between(c.rng, int64(20*time.Second), int64(40*time.Second))), nil, c.growOnce)
+		w.after(time.Duration(random.Between(c.rng, int64(20*time.Second), int64(40*time.Second))), nil, c.growOnce)
 	}
 	first, second := c.twoOldest()
 	if first == nil || second == nil {
@@ -36,14 +37,14 @@ func (c *chaos) growOnce() {
 			grown++
 			island[s.index] = true
 			s.retired = false
-			w.after(time.Duration(between(c.rng, 0, int64(3*time.Second))), nil, func() {
+			w.after(time.Duration(random.Between(c.rng, 0, int64(3*time.Second))), nil, func() {
 				if s.proc == nil && !w.healed {
 					w.startProcess(s)
 				}
 			})
 		}
 	}
-	w.trace.line(w, "CHAOS growing view: %v against %v and %d joiners", first, second, grown)
+	w.trace.Line(w, "CHAOS growing view: %v against %v and %d joiners", first, second, grown)
 	bridge := second.slot.index
 	c.onInstall = nil
 	w.net.cut(func(a, b int) bool {
@@ -61,10 +62,10 @@ func (c *chaos) growOnce() {
 			return
 		}
 		c.onInstall = nil
-		w.trace.line(w, "CHAOS the island is cut off")
+		w.trace.Line(w, "CHAOS the island is cut off")
 		w.net.cut(func(a, b int) bool { return island[a] != island[b] })
 	}
-	w.after(time.Duration(between(c.rng, int64(25*time.Second), int64(35*time.Second))), nil, func() {
+	w.after(time.Duration(random.Between(c.rng, int64(25*time.Second), int64(35*time.Second))), nil, func() {
 		c.onInstall = nil
 		if w.healed {
 			return
@@ -130,7 +131,7 @@ func (c *chaos) rollingMoves() {
 		default:
 			c.crash(c.slot())
 		}
-		w.after(time.Duration(between(c.rng, int64(2*time.Second), int64(12*time.Second))), nil, next)
+		w.after(time.Duration(random.Between(c.rng, int64(2*time.Second), int64(12*time.Second))), nil, next)
 	}
 	w.after(8*time.Second, nil, next)
 }
@@ -161,7 +162,7 @@ func (c *chaos) lostKinds() {
 		case 5, 6:
 			w.net.cut(nil)
 		}
-		w.after(time.Duration(between(c.rng, int64(500*time.Millisecond), int64(7*time.Second))), nil, next)
+		w.after(time.Duration(random.Between(c.rng, int64(500*time.Millisecond), int64(7*time.Second))), nil, next)
 	}
 	w.after(8*time.Second, nil, next)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // TestSeeds runs a fixed number of worlds. `go run ./proptest/sim/cmd/sim -seeds 2000` runs more.
@@ -45,7 +47,7 @@ func TestClusterSeeds(t *testing.T) {
 func TestClusterPlanDrawsAll(t *testing.T) {
 	seen := map[string]bool{}
 	for seed := uint64(1); seed <= 400; seed++ {
-		o := drawOptions(streams{seed: seed}, Plan{Swarm: Cluster})
+		o := drawOptions(random.Streams{Seed: seed}, Plan{Swarm: Cluster})
 		seen[fmt.Sprint("nodes ", o.Nodes)], seen[o.Strategy.String()], seen[o.Timing.String()] = true, true, true
 		seen[fmt.Sprint("voters ", o.VotersMax)], seen[fmt.Sprint(o.Scenario, " of ", o.Nodes, " ", o.Timing)] = true,
 			true
@@ -190,52 +192,5 @@ func TestSameSeedSameTrace(t *testing.T) {
 func TestWatchingChangesNothing(t *testing.T) {
 	if a, b := Run(5, Plan{}, NewTail(1)), Run(5, Plan{}, nil); a.Hash != b.Hash {
 		t.Errorf("watched %x, unwatched %x", a.Hash, b.Hash)
-	}
-}
-
-// TestInstant holds time.Time to the layout that instant assumes.
-func TestInstant(t *testing.T) {
-	wall, mono := epochWall+123, int64(5e9)
-	a := instant(wall, mono)
-	if a.UnixNano() != wall || monotonic(a) != mono {
-		t.Fatalf("%v: wall %d, mono %d", a, a.UnixNano(), monotonic(a))
-	}
-	b := instant(wall-int64(time.Hour), mono+7)
-	if b.Sub(a) != 7 || !a.Before(b) || b.UnixNano() >= a.UnixNano() {
-		t.Errorf("sub %v, before %v", b.Sub(a), a.Before(b))
-	}
-	if c := a.Add(time.Minute); monotonic(c) != mono+int64(time.Minute) || c.UnixNano() != wall+int64(time.Minute) ||
-		c.Sub(a) != time.Minute {
-		t.Errorf("add: %v", c)
-	}
-}
-
-// TestLocalClock: when is the inverse of mono, whatever the rate.
-func TestLocalClock(t *testing.T) {
-	for _, rate := range []float64{0.99, 1, 1.01} {
-		c := localClock{rate: rate, offset: 77, suspended: 1e9}
-		for _, ahead := range []time.Duration{1, time.Millisecond, time.Hour} {
-			at := c.when(c.read(5e9).Add(ahead))
-			if at < 5e9 || c.mono(at) < c.mono(5e9)+int64(ahead) || c.mono(at-2) >= c.mono(5e9)+int64(ahead)+2 {
-				t.Errorf("rate %v, ahead %v: %d", rate, ahead, at)
-			}
-		}
-	}
-}
-
-// TestQueue pops in order of time, then of scheduling.
-func TestQueue(t *testing.T) {
-	var q queue
-	r := streams{seed: 1}.stream("test", 0)
-	for range 1000 {
-		q.push(r.Int64N(50), nil, nil)
-	}
-	last := event{at: -1}
-	for !q.empty() {
-		e := q.pop()
-		if !last.before(&e) {
-			t.Fatalf("%d/%d after %d/%d", e.at, e.seq, last.at, last.seq)
-		}
-		last = e
 	}
 }

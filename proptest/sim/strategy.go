@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -29,9 +30,9 @@ func (o outside) wild() bool { return !o.p.w.healed && o.rng.IntN(20) == 0 }
 
 // think takes its time: now and then longer than the coordinator waits.
 func (o outside) think() {
-	thinks := between(o.rng, 0, int64(20*time.Millisecond))
+	thinks := random.Between(o.rng, 0, int64(20*time.Millisecond))
 	if !o.p.w.healed && o.rng.IntN(20) == 0 {
-		thinks = between(o.rng, 0, int64(8*time.Second))
+		thinks = random.Between(o.rng, 0, int64(8*time.Second))
 	}
 	o.p.w.counts.Consulted++
 	o.p.sleep(time.Duration(thinks))
@@ -82,7 +83,7 @@ func (w *World) allocator(p *Process) allocation.Strategy {
 		s = greedy{s}
 	}
 	if s != nil && w.opt.Consulted {
-		s = outside{s, p, w.rs.stream("strategy", w.nextStrategy())}
+		s = outside{s, p, w.rs.Stream("strategy", w.nextStrategy())}
 	}
 	return s
 }
@@ -113,7 +114,7 @@ func (l *shardLoad) locate() {
 		}
 	}
 	w.counts.Located++
-	w.trace.line(p, "CLIENT wants shards of T%d at %v", typ, at)
+	w.trace.Line(p, "CLIENT wants shards of T%d at %v", typ, at)
 	p.rep.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: protocol.StateKey(typeName(typ), protocol.StateLocations, 0),
 			Write: quorum.Majority, Mutate: func(tx *crdt.Tx) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/routine"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // timeline is the world's queue of events as one process sees it.
@@ -21,11 +22,11 @@ func (t *timeline) Now() time.Time { return t.p.time() }
 // After implements routine.Timeline.
 func (t *timeline) After(d time.Duration, fn func()) {
 	p := t.p
-	p.w.at(p.clock.when(p.time().Add(max(0, d)))+between(t.rng, 0, 300_000), p, fn)
+	p.w.at(p.clock.When(p.time().Add(max(0, d)))+random.Between(t.rng, 0, 300_000), p, fn)
 }
 
 // Soon implements routine.Timeline.
-func (t *timeline) Soon(fn func()) { t.p.w.at(t.p.w.now+between(t.rng, 500, 50_000), t.p, fn) }
+func (t *timeline) Soon(fn func()) { t.p.w.at(t.p.w.now+random.Between(t.rng, 500, 50_000), t.p, fn) }
 
 // Uint64 implements routine.Timeline.
 func (t *timeline) Uint64() uint64 { return t.rng.Uint64() }

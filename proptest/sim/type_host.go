@@ -127,7 +127,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 func (d *typeHost) start() bool {
 	region, err := sharding.StartAt(d.p.node.host(), d.t, d.proxy)
 	if err != nil {
-		d.p.w.trace.line(d.p, "%s does not start: %v", d.t.Name, err)
+		d.p.w.trace.Line(d.p, "%s does not start: %v", d.t.Name, err)
 		return false
 	}
 	d.region, d.closing, d.left = region, false, false
@@ -147,7 +147,7 @@ func (d *typeHost) usable() bool {
 func (d *typeHost) close() {
 	d.closing = true
 	d.p.w.counts.TypesClosed++
-	d.p.w.trace.line(d.p, "CLOSES %s", d.t.Name)
+	d.p.w.trace.Line(d.p, "CLOSES %s", d.t.Name)
 	d.p.rt.Enter(func() { d.left = d.region.Close(context.Background()) == nil })
 }
 
@@ -157,7 +157,7 @@ func (d *typeHost) startAgain() {
 	if !d.closing || !d.left || p.slot.leaving || w.opt.Calm && d.plane.R.Routes.Limit.Count.Load() > 0 {
 		return
 	}
-	w.trace.line(p, "STARTS %s again", d.t.Name)
+	w.trace.Line(p, "STARTS %s again", d.t.Name)
 	d.left = false
 	p.rt.Enter(func() {
 		if !d.start() {
@@ -194,9 +194,9 @@ func (p *Process) stepped(c *planes.Plane, m planes.Machine, shard protocol.Shar
 			}
 		}
 	}
-	if p.w.trace.watching() {
-		p.w.trace.line(p, "%s %T <- %T %v", d.t.Name, m, in, in)
-		p.w.trace.line(p, "%s %T -> %+v", d.t.Name, m, fx)
+	if p.w.trace.Watching() {
+		p.w.trace.Line(p, "%s %T <- %T %v", d.t.Name, m, in, in)
+		p.w.trace.Line(p, "%s %T -> %+v", d.t.Name, m, fx)
 	}
 	switch fx := fx.(type) {
 	case *protocol.CoordinatorEffects:

@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/queue"
+	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -109,11 +112,13 @@ func (c *Counts) tidied(p *Process) {
 //
 //	safety phase ──(Options.Safety over)──► healed ──(all settled, or Options.Liveness over)──► judged
 type World struct {
-	opt          Options
-	now          int64
-	q            queue
-	rs           streams
-	trace        trace
+	opt Options
+	now int64
+	// q has as owner the process to which something happens; nil: the world. Nothing happens to a
+	// dead one, and what happens to a paused one waits for its resumption.
+	q            queue.Queue[*Process]
+	rs           random.Streams
+	trace        trace.Trace
 	slots        []*Slot
 	procs        map[uint64]*Process // by uid, live and dead; only ever looked up
 	live         []*Process          // in order of start
@@ -179,17 +184,17 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 		p.rt.Kill()
 	}
 	return Result{
-		Seed: seed, Options: w.opt, Hash: w.trace.hash, Events: w.events, Virtual: time.Duration(w.now),
+		Seed: seed, Options: w.opt, Hash: uint64(w.trace.Hash), Events: w.events, Virtual: time.Duration(w.now),
 		Violation: w.failed, Counts: w.counts,
 	}
 }
 
 func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
-	rs := streams{seed: seed}
+	rs := random.Streams{Seed: seed}
 	w := &World{opt: drawOptions(rs, plan), rs: rs, procs: map[uint64]*Process{},
-		nextID: rs.stream("ids", 0), history: newHistory(),
+		nextID: rs.Stream("ids", 0), history: newHistory(),
 		addressed: map[protocol.ShardID]bool{}}
-	w.trace = trace{w: watch, now: &w.now}
+	w.trace = trace.New(watch, &w.now)
 	w.planted = w.opt.planted()
 	w.net = newNetwork(w)
 	w.chaos = newChaos(w)
@@ -201,30 +206,30 @@ func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 
 // step lets the next event happen.
 func (w *World) step() {
-	if w.q.empty() {
+	if w.q.Empty() {
 		w.violate("world", "nothing will ever happen again")
 		return
 	}
-	e := w.q.pop()
-	w.now = e.at
-	if p := e.owner; p != nil {
+	e := w.q.Pop()
+	w.now = e.At
+	if p := e.Owner; p != nil {
 		if !p.alive {
 			return
 		}
 		if p.behind {
-			p.backlog = append(p.backlog, e.run)
+			p.backlog = append(p.backlog, e.Run)
 			return
 		}
 	}
 	w.events++
-	e.run()
+	e.Run()
 	for _, j := range w.checkers {
 		j.after(w)
 	}
 }
 
 // at schedules an event. What is due earlier than now happens now.
-func (w *World) at(t int64, owner *Process, run func()) { w.q.push(max(t, w.now), owner, run) }
+func (w *World) at(t int64, owner *Process, run func()) { w.q.Push(max(t, w.now), owner, run) }
 
 // after schedules an event in a while.
 func (w *World) after(d time.Duration, owner *Process, run func()) { w.at(w.now+int64(d), owner, run) }
@@ -251,7 +256,7 @@ func (w *World) violate(check, format string, args ...any) {
 		return
 	}
 	w.failed = &Violation{Check: check, At: time.Duration(w.now), Text: fmt.Sprintf(format, args...)}
-	w.trace.line(w, "VIOLATION %v", w.failed)
+	w.trace.Line(w, "VIOLATION %v", w.failed)
 }
 
 func (w *World) String() string { return "world" }
