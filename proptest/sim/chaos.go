@@ -67,7 +67,7 @@ func newChaos(w *World) *chaos {
 // start boots the first nodes and schedules what is to come.
 func (w *World) start() {
 	for i := range w.opt.Nodes + w.opt.Spare {
-		w.slots = append(w.slots, &Slot{index: i, disk: newDisk(w, i)})
+		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.rolesOf(i), disk: newDisk(w, i)})
 	}
 	c := w.chaos
 	w.trace.Line(w, "OPTIONS %v", w.opt)
@@ -247,7 +247,7 @@ func (c *chaos) slot() *Slot { return c.w.slots[c.rng.IntN(len(c.w.slots))] }
 // oldest is the slot that acts as the oldest, else any.
 func (c *chaos) oldest() *Slot {
 	for _, p := range c.w.live {
-		if p.mem.acting(p.time()) {
+		if p.mem.proposing(p.time()) {
 			return p.slot
 		}
 	}

@@ -77,10 +77,11 @@ func (w *World) hosted(t int) (least, most, hosts int) {
 // mislocated is a shard that does not live where the outside client wants it, although a region is
 // there.
 func (w *World) mislocated(t int) string {
-	if len(w.live) == 0 {
+	all := w.replicas(w.opt.roleOfType(t))
+	if len(all) == 0 {
 		return ""
 	}
-	m, err := protocol.LocationsMap{}.View(w.live[0].rep.view(protocol.StateKey(typeName(t),
+	m, err := protocol.LocationsMap{}.View(all[0].view(protocol.StateKey(typeName(t),
 		protocol.StateLocations, 0)))
 	if err != nil {
 		return err.Error()

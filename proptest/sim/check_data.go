@@ -12,17 +12,17 @@ import (
 )
 
 // checkSet holds a quorum read of a set against its history.
-func checkSet(w *World, p *Process, b *setBook, has func(string) bool, start int64, which []int) {
+func checkSet(w *World, r *replicaHost, b *setBook, has func(string) bool, start int64, which []int) {
 	for _, i := range which {
 		e := b.entries[i]
 		switch found := has(e.elem); {
 		case !found && e.must(start):
 			w.violate("acknowledged writes",
-				"%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", p, b.key, e.elem,
+				"%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", r, b.key, e.elem,
 				float64(e.acked)/1e9, float64(start)/1e9)
 		case found && e.mustNot(start):
 			w.violate("acknowledged removes",
-				"%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", p, b.key,
+				"%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", r, b.key,
 				e.elem, float64(e.gone)/1e9, float64(start)/1e9)
 		}
 	}
@@ -30,7 +30,7 @@ func checkSet(w *World, p *Process, b *setBook, has func(string) bool, start int
 
 // checkGroups holds a read of a set to whole groups: of what one update has added, all is seen or
 // nothing, except what some process has removed.
-func checkGroups(w *World, p *Process, b *setBook, has func(string) bool) {
+func checkGroups(w *World, r *replicaHost, b *setBook, has func(string) bool) {
 	const latest = 48
 	for _, e := range b.entries[max(0, len(b.entries)-latest):] {
 		if e.group == nil || e.removed {
@@ -39,27 +39,28 @@ func checkGroups(w *World, p *Process, b *setBook, has func(string) bool) {
 		for _, other := range e.group {
 			if !other.removed && has(e.elem) && !has(other.elem) {
 				w.violate("whole groups", "%v reads %s with %.12s and without %.12s, which were added together",
-					p, b.key, e.elem, other.elem)
+					r, b.key, e.elem, other.elem)
 			}
 		}
 	}
 }
 
 // checkSum holds a quorum read of a counter against its history.
-func checkSum(w *World, p *Process, b *sumBook, got uint64, start int64) {
+func checkSum(w *World, r *replicaHost, b *sumBook, got uint64, start int64) {
 	if least := b.least(start); got < least || got > b.invoked {
 		w.violate("acknowledged sums", "%v read %s of a majority: %d, not within %d acknowledged and %d asked for",
-			p, b.key, got, least, b.invoked)
+			r, b.key, got, least, b.invoked)
 	}
 }
 
-// dataChecker watches for lost writes in one space. It follows, from outside, what becomes of the
+// dataChecker watches for lost writes in one space of a role. It follows, from outside, what becomes of the
 // voters that may have witnessed a write. A write that a majority has acknowledged may be lost only
 // if each witness of it is gone, and not all of them left as they should: see excuse.go. In the
 // volatile space a process takes what it knows with it, unless it left: what a majority of leavers
 // knows must have been handed on. In the durable one it is gone only when the others go on without
 // it; when all have stopped, the disks count, which come back.
 type dataChecker struct {
+	data  *dataset
 	space keyspace.Space
 	books map[view.ClusterID][]*viewBook // unsettled views and the newest settled one, in order
 }
@@ -82,11 +83,11 @@ func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 	}
 	for _, b := range books {
 		b.disks = b.disks || v.Founded && j.space == keyspace.Durable
-		b.keep(w, v)
+		b.keep(w, v, j.data.role)
 	}
 	j.excuse(w, books)
 	b := &viewBook{epoch: v.Epoch, voters: map[uint64]fate{}}
-	for _, m := range v.Full() {
+	for _, m := range fullOf(v, j.data.role) {
 		b.voters[uint64(m.UID)] = there
 		if p := w.procs[uint64(m.UID)]; j.space == keyspace.Volatile && !p.alive {
 			b.voters[p.uid] = endOf(p)
@@ -98,7 +99,7 @@ func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 // keep notes the voters that a newer view has dropped, and those whose disk it has. A voter of the
 // last view that is not in the view that founds the cluster anew left with no view that the others
 // decided.
-func (b *viewBook) keep(w *World, v *view.View) {
+func (b *viewBook) keep(w *World, v *view.View, role string) {
 	slots := map[*Slot]bool{}
 	for _, m := range v.Members {
 		slots[w.procs[uint64(m.UID)].slot] = true
@@ -106,7 +107,7 @@ func (b *viewBook) keep(w *World, v *view.View) {
 	for u, f := range b.voters { // order: each by itself
 		s := w.procs[u].slot
 		switch {
-		case b.disks && slots[s] && w.procs[u].ruin != wiped:
+		case b.disks && slots[s] && w.procs[u].replica(role).ruin != wiped:
 			b.voters[u] = there
 		case b.disks && f == there:
 			b.voters[u] = absent
@@ -143,15 +144,16 @@ func (j *dataChecker) gone(w *World, p *Process) {
 
 // settledView forgets the views before the one that a Replicator calls settled. If it says so too
 // early, writes will be missed.
-func (j *dataChecker) settledView(_ *World, p *Process, s effect.Settlement) {
-	if s.Space != j.space || p.mem.view == nil {
+func (j *dataChecker) settledView(_ *World, r *replicaHost, s effect.Settlement) {
+	v := r.p.mem.view
+	if s.Space != j.space || r.role != j.data.role || v == nil {
 		return
 	}
-	books := j.books[p.mem.view.Cluster]
+	books := j.books[v.Cluster]
 	for len(books) > 1 && uint64(books[0].epoch) < s.Epoch {
 		books = books[1:]
 	}
-	j.books[p.mem.view.Cluster] = books
+	j.books[v.Cluster] = books
 }
 
 func (j *dataChecker) settled(w *World) bool { return true }
@@ -161,49 +163,51 @@ func (j *dataChecker) finish(w *World) {
 	if j.space != keyspace.Volatile {
 		return // one of the two looks into both
 	}
-	for _, p := range w.live {
-		for _, key := range sortedKeys(w.history.sets) {
-			finishSet(w, p, w.history.sets[key])
+	l := j.data.history
+	for _, r := range w.replicas(j.data.role) {
+		for _, key := range sortedKeys(l.sets) {
+			finishSet(w, r, l.sets[key])
 		}
-		for _, key := range sortedKeys(w.history.counters) {
-			b := w.history.counters[key]
-			c, err := crdt.GCounter{}.View(p.rep.view(key))
+		for _, key := range sortedKeys(l.counters) {
+			b := l.counters[key]
+			c, err := crdt.GCounter{}.View(r.view(key))
 			if err != nil || c.Value() < b.floor || c.Value() > b.invoked {
 				w.violate("final sums", "%v: %s is %d, not within %d acknowledged and %d asked for (%v)",
-					p, key, c.Value(), b.floor, b.invoked, err)
+					r, key, c.Value(), b.floor, b.invoked, err)
 			}
 		}
 	}
 }
 
-func finishSet(w *World, p *Process, b *setBook) {
-	s, err := crdt.ORSet[string]{}.View(p.rep.view(b.key))
+func finishSet(w *World, r *replicaHost, b *setBook) {
+	s, err := crdt.ORSet[string]{}.View(r.view(b.key))
 	if err != nil {
-		w.violate("final sets", "%v: %s: %v", p, b.key, err)
+		w.violate("final sets", "%v: %s: %v", r, b.key, err)
 		return
 	}
 	for _, e := range b.entries {
 		// A durable write survives whatever happens to processes, for every disk but those of nodes
 		// that left comes back. What a process says that it knows, it shows.
 		kept := b.durable && e.local != 0 && !e.removed && !w.slots[e.slot].retired
-		kept = kept || !e.removed && p.knows(b.key, e.added)
+		kept = kept || !e.removed && r.knows(b.key, e.added)
 		switch found := s.Contains(e.elem); {
 		case !found && (kept || e.must(w.now)):
 			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f",
-				p, b.key, e.elem, float64(max(e.acked, e.local))/1e9)
+				r, b.key, e.elem, float64(max(e.acked, e.local))/1e9)
 		case found && e.mustNot(w.now):
-			w.violate("final sets", "%v: %s holds %s, removed at %.6f", p, b.key, e.elem, float64(e.gone)/1e9)
+			w.violate("final sets", "%v: %s holds %s, removed at %.6f", r, b.key, e.elem, float64(e.gone)/1e9)
 		}
 	}
 	for elem := range s.All() {
 		if b.byElem[elem] == nil {
-			w.violate("final sets", "%v: %s holds %q, which no process added", p, b.key, elem)
+			w.violate("final sets", "%v: %s holds %q, which no process added", r, b.key, elem)
 		}
 	}
 }
 
-// equalChecker holds replicas to: equal clocks, equal digests, equal items.
+// equalChecker holds the replicas of a role to: equal clocks, equal digests, equal items.
 type equalChecker struct {
+	role     string
 	seen     [2]map[[2]uint64]sighting
 	steps    int
 	nextDeep int // the step from which the items are looked at again
@@ -211,7 +215,7 @@ type equalChecker struct {
 
 // sighting is what one replica held at a clock.
 type sighting struct {
-	who    *Process
+	who    *replicaHost
 	digest crdt.Digest
 	items  uint64 // hash; 0: not taken
 }
@@ -222,22 +226,25 @@ func (*equalChecker) after(*World) {}
 
 // stepped looks at a replica after some of its steps; at every item the more rarely the more there
 // are, so that the cost of a step is bounded.
-func (j *equalChecker) stepped(w *World, p *Process) {
+func (j *equalChecker) stepped(w *World, r *replicaHost) {
+	if r.role != j.role {
+		return
+	}
 	if j.steps++; j.steps%4 != 0 {
 		return
 	}
 	deep := j.steps >= j.nextDeep
 	if deep {
-		volatile, kept := p.rep.m.Snapshot(keyspace.Volatile), p.rep.m.Snapshot(keyspace.Durable)
+		volatile, kept := r.m.Snapshot(keyspace.Volatile), r.m.Snapshot(keyspace.Durable)
 		j.nextDeep = j.steps + 256 + (volatile.Len()+kept.Len())/4
 	}
-	j.look(w, p, deep)
+	j.look(w, r, deep)
 }
 
-func (j *equalChecker) look(w *World, p *Process, deep bool) {
+func (j *equalChecker) look(w *World, r *replicaHost, deep bool) {
 	for space := range j.seen {
-		snap := p.rep.m.Snapshot(keyspace.Space(space))
-		now := sighting{who: p, digest: snap.Digest()}
+		snap := r.m.Snapshot(keyspace.Space(space))
+		now := sighting{who: r, digest: snap.Digest()}
 		if deep {
 			now.items = hashItems(snap)
 		}
@@ -249,7 +256,7 @@ func (j *equalChecker) look(w *World, p *Process, deep bool) {
 		}
 		if was.digest != now.digest || deep && was.items != now.items {
 			w.violate("equal clocks", "%v space %v: digest %v items %x here, %v %x at %v, at the same clock %v",
-				p, keyspace.Space(space), now.digest,
+				r, keyspace.Space(space), now.digest,
 				now.items, was.digest, was.items, was.who, snap.Clock())
 		}
 	}
@@ -284,14 +291,15 @@ func (j *equalChecker) settled(w *World) bool { return j.differing(w) == "" }
 func (j *equalChecker) differing(w *World) string {
 	for space := range j.seen {
 		var first *crdt.Snapshot
-		for _, p := range w.live {
-			s := p.rep.m.Snapshot(keyspace.Space(space))
+		all := w.replicas(j.role)
+		for _, r := range all {
+			s := r.m.Snapshot(keyspace.Space(space))
 			if first == nil {
 				first = s
 			}
 			if !s.Clock().Equal(first.Clock()) || s.Digest() != first.Digest() {
 				return fmt.Sprintf("%v and %v differ in space %v: %v %v and %v %v",
-					w.live[0], p, keyspace.Space(space), first.Clock(), first.Digest(),
+					all[0], r, keyspace.Space(space), first.Clock(), first.Digest(),
 					s.Clock(), s.Digest())
 			}
 		}
@@ -303,7 +311,7 @@ func (j *equalChecker) finish(w *World) {
 	if d := j.differing(w); d != "" {
 		w.violate("stores converge", "%s", d)
 	}
-	for _, p := range w.live {
-		j.look(w, p, true)
+	for _, r := range w.replicas(j.role) {
+		j.look(w, r, true)
 	}
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -13,22 +14,27 @@ func newJudges(w *World) []checker {
 	w.shardChecker = &shardChecker{last: map[order]uint64{}, begun: map[begun]bool{}, unable: map[complaint]bool{},
 		anonymous: map[order]int{}}
 	w.tidy = &tidyChecker{newest: map[view.ClusterID]*view.View{}}
-	return []checker{
+	all := []checker{
 		&actingChecker{},
 		&viewChecker{
 			views: map[viewKey]*view.View{}, removed: map[uint64]view.Epoch{},
 			eras: map[view.ClusterID]view.Era{},
 		},
-		&dataChecker{space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
-		&dataChecker{space: keyspace.Durable, books: map[view.ClusterID][]*viewBook{}},
-		&equalChecker{seen: [2]map[[2]uint64]sighting{{}, {}}},
+	}
+	for _, s := range w.datasets {
+		all = append(all, &dataChecker{data: s, space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
+			&dataChecker{data: s, space: keyspace.Durable, books: map[view.ClusterID][]*viewBook{}},
+			&equalChecker{role: s.role, seen: [2]map[[2]uint64]sighting{{}, {}}})
+	}
+	return append(all,
 		w.shardChecker,
 		&livenessChecker{},
 		w.tidy, // the last to be asked, because it looks at everything
-	}
+	)
 }
 
-// actingChecker counts, at every instant, the processes that may coordinate.
+// actingChecker counts, at every instant, the processes that may coordinate for a role, and those
+// that propose views.
 type actingChecker struct{}
 
 func (*actingChecker) name() string { return "acting" }
@@ -36,7 +42,7 @@ func (*actingChecker) name() string { return "acting" }
 func (*actingChecker) after(w *World) {
 	var first *Process
 	for _, p := range w.live {
-		if !p.mem.oldest || !p.mem.acting(p.time()) {
+		if !p.mem.oldest || !p.mem.proposing(p.time()) {
 			continue
 		}
 		if first != nil {
@@ -44,6 +50,22 @@ func (*actingChecker) after(w *World) {
 			return
 		}
 		first = p
+	}
+	if w.opt.Roles == nil {
+		return // the oldest of all is the oldest of the role
+	}
+	for _, s := range w.datasets {
+		first = nil
+		for _, p := range w.live {
+			switch {
+			case !p.mem.acting(s.role, p.time()):
+			case first != nil:
+				w.violate("one acting coordinator", "for %s, %v (%v) and %v (%v)",
+					s.role, first, first.mem.m, p, p.mem.m)
+			default:
+				first = p
+			}
+		}
 	}
 }
 
@@ -192,19 +214,23 @@ func (w *World) divided() string {
 
 // unled says that no process acts; empty: one does.
 func (w *World) unled() string {
-	for _, p := range w.live {
-		if p.mem.acting(p.time()) {
-			return ""
+	for _, s := range w.datasets {
+		all := w.replicas(s.role)
+		acting := func(r *replicaHost) bool { return r.p.mem.acting(s.role, r.p.time()) }
+		if len(all) > 0 && !slices.ContainsFunc(all, acting) {
+			return fmt.Sprintf("no process of %d acts for %s", len(all), s.role)
 		}
 	}
-	return fmt.Sprintf("no process of %d acts", len(w.live))
+	return ""
 }
 
-// unprobed is a process that has not yet written to a majority and read that back.
+// unprobed is a replica that has not yet written to a majority and read that back.
 func (w *World) unprobed() string {
-	for _, p := range w.live {
-		if !p.probed {
-			return fmt.Sprintf("%v cannot write to a majority and read it back: %v", p, p.rep.m)
+	for _, s := range w.datasets {
+		for _, r := range w.replicas(s.role) {
+			if !r.probed {
+				return fmt.Sprintf("%v cannot write to a majority and read it back: %v", r, r.m)
+			}
 		}
 	}
 	return ""

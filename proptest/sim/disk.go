@@ -207,20 +207,22 @@ func (d *disk) wipe() {
 
 // lost notes what has become of what the disk said that it has.
 func (d *disk) lost(why fate) {
-	loaded, err := rows.Load(d.table(rows.Table(role)))
-	if err != nil {
-		panic(err)
-	}
-	kept := loaded.Clock
-	if kept == nil {
-		kept = &crdt.Clock{}
-	}
-	for _, p := range d.w.procs { // order: each by itself
-		if p.slot.index == d.slot {
-			p.ruin, p.kept = why, kept
+	for _, s := range d.w.datasets {
+		loaded, err := rows.Load(d.table(rows.Table(s.role)))
+		if err != nil {
+			panic(err)
 		}
+		kept := loaded.Clock
+		if kept == nil {
+			kept = &crdt.Clock{}
+		}
+		for _, p := range d.w.procs { // order: each by itself
+			if r := p.replica(s.role); r != nil && p.slot.index == d.slot {
+				r.ruin, r.kept = why, kept
+			}
+		}
+		s.history.ruined(d.slot, kept)
 	}
-	d.w.history.ruined(d.slot, kept)
 }
 
 // mount is what an incarnation does with what is on the disk.
@@ -231,7 +233,16 @@ func (d *disk) mount(env *durable.Memory) {
 
 // failTable makes all commits to one table fail for a while.
 func (d *disk) failTable(til int64) {
-	d.badTil, d.badTable = til, random.Pick(d.faults, memberTable, rows.Table(role), rows.Table(role))
+	d.badTil, d.badTable = til, random.Pick(d.faults, memberTable, d.data(), d.data())
+}
+
+// data is the table of one of the roles of the slot.
+func (d *disk) data() string {
+	roles := d.w.slots[d.slot].roles
+	if len(roles) == 1 {
+		return rows.Table(roles[0])
+	}
+	return rows.Table(random.Pick(d.faults, roles...))
 }
 
 // fails is the error of a commit to a table, if it has one.
@@ -249,7 +260,7 @@ func (d *disk) starting() (done func()) {
 	if d.w.now >= d.readTil {
 		return func() {}
 	}
-	bad := random.Pick(d.faults, memberTable, rows.Table(role), rows.Table(role))
+	bad := random.Pick(d.faults, memberTable, d.data(), d.data())
 	at := random.Pick(d.faults, 0, 1, 1+d.faults.IntN(64))
 	d.env.FailLoads(func(table string, row int) error {
 		if table != bad || row < at {

@@ -63,19 +63,19 @@ type fact struct {
 	lost  fate           // why it may be missing; there: it may not
 }
 
-// happen notes that an update of a key happens at a process, at this moment.
-func (f *fact) happen(p *Process, key string) {
-	f.space = p.rep.m.SpaceOf(key)
-	self := crdt.Origin(p.uid)
-	f.dot = crdt.Dot{Origin: self, Seq: p.rep.m.Snapshot(f.space).Clock().Base(self) + 1}
+// happen notes that an update of a key happens at a replica, at this moment.
+func (f *fact) happen(r *replicaHost, key string) {
+	f.space = r.m.SpaceOf(key)
+	self := crdt.Origin(r.p.uid)
+	f.dot = crdt.Dot{Origin: self, Seq: r.m.Snapshot(f.space).Clock().Base(self) + 1}
 }
 
 // noting is an update that notes when it happens.
-func (f *fact) noting(p *Process, key string, mutate func(*crdt.Tx) error) func(*crdt.Tx) error {
+func (f *fact) noting(r *replicaHost, key string, mutate func(*crdt.Tx) error) func(*crdt.Tx) error {
 	return func(tx *crdt.Tx) error {
 		err := mutate(tx)
 		if err == nil {
-			f.happen(p, key)
+			f.happen(r, key)
 		}
 		return err
 	}
@@ -87,36 +87,36 @@ func (f *fact) mayBeLost() bool { return f.dot.Seq != 0 && f.lost == there }
 // excused reports whether it may be missing.
 func (f *fact) excused() bool { return f.lost != there }
 
-// has reports whether a process has an event, or had it when it ended: in the durable space,
+// has reports whether a replica has an event, or had it when it ended: in the durable space,
 // whether its disk said so.
-func (p *Process) has(space keyspace.Space, d crdt.Dot) bool {
+func (r *replicaHost) has(space keyspace.Space, d crdt.Dot) bool {
 	if space == keyspace.Durable {
-		return p.rep.stored.Has(d)
+		return r.stored.Has(d)
 	}
-	return p.rep.m.Snapshot(space).Clock().Has(d)
+	return r.m.Snapshot(space).Clock().Has(d)
 }
 
-// knows reports whether a process has applied an update of a key.
-func (p *Process) knows(key string, f fact) bool {
-	return f.dot.Seq != 0 && p.rep.m.SpaceOf(key) == f.space && p.rep.m.Snapshot(f.space).Clock().Has(f.dot)
+// knows reports whether a replica has applied an update of a key.
+func (r *replicaHost) knows(key string, f fact) bool {
+	return f.dot.Seq != 0 && r.m.SpaceOf(key) == f.space && r.m.Snapshot(f.space).Clock().Has(f.dot)
 }
 
 // acknowledged holds the news that a majority has an update to what the voters say themselves.
-func (w *World) acknowledged(p *Process, key string, f fact) {
-	v := p.rep.installed
+func (w *World) acknowledged(r *replicaHost, key string, f fact) {
+	v := r.installed
 	if v == nil || f.dot.Seq == 0 {
 		return
 	}
-	voters := v.Full()
+	voters := fullOf(v, r.role)
 	have := 0
 	for _, m := range voters {
-		if w.procs[uint64(m.UID)].has(f.space, f.dot) {
+		if w.procs[uint64(m.UID)].replica(r.role).has(f.space, f.dot) {
 			have++
 		}
 	}
 	if have <= len(voters)/2 {
 		w.violate("acknowledged by a majority", "%v is told that a majority has %v of %s; %d of the %d voters of view "+
-			"%v have it", p, f.dot, key, have, len(voters), v.Epoch)
+			"%v have it", r.p, f.dot, key, have, len(voters), v.Epoch)
 	}
 }
 
@@ -126,14 +126,14 @@ func (j *dataChecker) excuse(w *World, books []*viewBook) {
 	for _, b := range books {
 		broken = broken || b.left() <= len(b.voters)/2
 		for u := range b.voters { // order: any
-			broken = broken || j.space == keyspace.Durable && w.procs[u].ruin != there
+			broken = broken || j.space == keyspace.Durable && w.procs[u].replica(j.data.role).ruin != there
 		}
 	}
 	if !broken {
 		return
 	}
 	var n Excuses
-	w.history.lose(j.space == keyspace.Durable, func(f *fact) bool {
+	j.data.history.lose(j.space == keyspace.Durable, func(f *fact) bool {
 		f.lost = j.reason(w, books, f)
 		n[f.lost]++
 		return f.excused()
@@ -198,11 +198,12 @@ func moved(books []*viewBook) fate {
 func (j *dataChecker) fates(w *World, b *viewBook, f *fact) (with, without, witnesses int, worst fate) {
 	for u, is := range b.voters { // order: counts
 		p := w.procs[u]
-		had := p.has(j.space, f.dot)
-		ruined := j.space == keyspace.Durable && p.ruin != there && !p.kept.Has(f.dot)
+		r := p.replica(j.data.role)
+		had := r.has(j.space, f.dot)
+		ruined := j.space == keyspace.Durable && r.ruin != there && !r.kept.Has(f.dot)
 		has := had && is == there && !ruined
 		if b.disks {
-			has = is == there && p.slot.holds(f.dot)
+			has = is == there && p.slot.holds(j.data.role, f.dot)
 		}
 		switch {
 		case has:
@@ -213,7 +214,7 @@ func (j *dataChecker) fates(w *World, b *viewBook, f *fact) (with, without, witn
 		if had || has {
 			witnesses++
 			if worst = max(worst, is); ruined {
-				worst = max(worst, p.ruin)
+				worst = max(worst, r.ruin)
 			}
 		}
 	}
@@ -221,8 +222,8 @@ func (j *dataChecker) fates(w *World, b *viewBook, f *fact) (with, without, witn
 }
 
 // holds reports whether the disk of a slot has an event, as far as the process on it says.
-func (s *Slot) holds(d crdt.Dot) bool {
-	return s.proc != nil && s.proc.rep.stored.Has(d)
+func (s *Slot) holds(role string, d crdt.Dot) bool {
+	return s.proc != nil && s.proc.replica(role).stored.Has(d)
 }
 
 // endOf is the fate of a process that has ended before a view was installed.

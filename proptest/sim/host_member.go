@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/drivers"
@@ -11,9 +12,6 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
-
-// role is the one role that all simulated nodes have.
-const role = "backend"
 
 // memberHost is the simulated host of the driver of a process's membership machine.
 type memberHost struct {
@@ -27,6 +25,7 @@ type memberHost struct {
 
 	view    *view.View // installed last
 	oldest  bool       // of view, counted by the simulator itself
+	leads   []string   // the roles of which it is the oldest there, likewise
 	stopped bool       // said Stopped
 }
 
@@ -70,7 +69,7 @@ func (o *Options) times() membership.Config {
 func (d *memberHost) config(known bool) membership.Config {
 	o := d.p.w.opt
 	c := o.times()
-	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", []string{role}
+	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", d.p.slot.roles
 	c.Disk, c.DiskSince = view.DiskID(d.p.slot.disk.id), d.p.slot.disk.since(d.p)
 	for _, s := range d.p.w.slots[:o.Nodes] {
 		c.Seeds = append(c.Seeds, s.addr())
@@ -156,7 +155,7 @@ func (d *memberHost) Send(e message.Envelope, payload []byte) {
 	if e.To == 0 {
 		d.p.w.net.sendAddr(d.p, e.Addr, toMember, payload)
 	} else {
-		d.p.w.net.send(d.p, uint64(e.To), control, 0, toMember, payload)
+		d.p.w.net.send(d.p, uint64(e.To), control, toMember, 0, payload)
 	}
 }
 
@@ -175,7 +174,12 @@ func (d *memberHost) receive(pk packet) {
 // Install implements drivers.MembersHost.
 func (d *memberHost) Install(v *view.View) {
 	d.view = v
-	d.oldest = isOldest(v, view.UID(d.p.uid))
+	d.oldest, d.leads = isOldest(v, view.UID(d.p.uid), ""), d.leads[:0]
+	for _, role := range d.p.slot.roles {
+		if isOldest(v, view.UID(d.p.uid), role) {
+			d.leads = append(d.leads, role)
+		}
+	}
 	d.p.w.trace.Fold(5, d.p.uid, uint64(v.Epoch))
 	for _, j := range d.p.w.checkers {
 		if i, ok := j.(interface {
@@ -184,16 +188,19 @@ func (d *memberHost) Install(v *view.View) {
 			i.installed(d.p.w, d.p, v)
 		}
 	}
-	d.p.w.history.agreed(v)
+	for _, s := range d.p.w.datasets {
+		s.history.agreed(v)
+	}
 	if f := d.p.w.chaos.onInstall; f != nil {
 		f(v)
 	}
-	d.p.post(func() { d.p.rep.install(v) })
+	d.p.eachReplica(func(r *replicaHost) { r.install(v) })
 	d.p.node.install(v)
 }
 
-// isOldest reports whether a member is the oldest, by the simulator's own rule.
-func isOldest(v *view.View, uid view.UID) bool {
+// isOldest reports whether a member is the oldest of those with a role, or of all if the role is
+// empty, by the simulator's own rule.
+func isOldest(v *view.View, uid view.UID, role string) bool {
 	var up uint32
 	for _, m := range v.Members {
 		if m.UID == uid && m.Status != view.Joining {
@@ -201,7 +208,7 @@ func isOldest(v *view.View, uid view.UID) bool {
 		}
 	}
 	for _, m := range v.Members {
-		if m.UpNumber != 0 && m.UpNumber < up && m.Status != view.Joining {
+		if m.UpNumber != 0 && m.UpNumber < up && m.Status != view.Joining && (role == "" || m.HasRole(role)) {
 			return false
 		}
 	}
@@ -212,10 +219,10 @@ func isOldest(v *view.View, uid view.UID) bool {
 func (d *memberHost) Event(ev membership.Event) {
 	switch ev := ev.(type) {
 	case membership.MemberUnreachable:
-		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), false) })
+		d.p.eachReplica(func(r *replicaHost) { r.reachable(uint64(ev.Member.UID), false) })
 		d.p.node.reachable(ev.Member.UID, false)
 	case membership.MemberReachable:
-		d.p.post(func() { d.p.rep.reachable(uint64(ev.Member.UID), true) })
+		d.p.eachReplica(func(r *replicaHost) { r.reachable(uint64(ev.Member.UID), true) })
 		d.p.node.reachable(ev.Member.UID, true)
 	case membership.LeaseLost:
 		d.p.node.leaseChanged(false)
@@ -240,11 +247,15 @@ func (d *memberHost) holds(now time.Time) bool {
 	return d.p.node.reason == nil && d.m.Lease().Holds(now)
 }
 
-// acting reports whether this process is the one that may coordinate: oldest, under its lease, and
-// not standing still.
-func (d *memberHost) acting(now time.Time) bool {
-	return d.oldest && !d.p.frozen && d.holds(now)
+// acting reports whether this process is the one that may coordinate for a role: oldest of that role,
+// under its lease, and not standing still.
+func (d *memberHost) acting(role string, now time.Time) bool {
+	return !d.p.frozen && slices.Contains(d.leads, role) && d.holds(now)
 }
+
+// proposing reports whether this process is the one that proposes views: oldest of all, under its
+// lease, and not standing still.
+func (d *memberHost) proposing(now time.Time) bool { return d.oldest && !d.p.frozen && d.holds(now) }
 
 // hint plays memberlist: now and then it believes something of some node, mostly the truth of a few
 // seconds ago.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
@@ -20,12 +20,13 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// replicaHost is the simulated host of the driver of a process's replicator.
+// replicaHost is the simulated host of the driver of a process's replicator of one role.
 type replicaHost struct {
 	p         *Process
+	role      string
+	channel   transport.Channel
 	d         *drivers.Replica
 	m         *replicator.Machine
-	progress  *drivers.Progress
 	installed *view.View // installed last
 	settled   view.Epoch // as the driver has told it
 	timer     timer
@@ -37,12 +38,21 @@ type replicaHost struct {
 	nextCheck int      // the step after which the machine is checked again
 	todo      []func() // steps that came up while effects were carried out
 	busy      bool
+	probed    bool // its clients wrote to a majority and read it back after the world healed
+
+	// What became of its part of the disk later: ruin is why that has kept only kept; there: it has
+	// all.
+	ruin fate
+	kept *crdt.Clock
 }
 
 var _ drivers.ReplicaHost = (*replicaHost)(nil)
 
-func newReplicaHost(p *Process) (*replicaHost, error) {
-	d := &replicaHost{p: p, table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(effect.Change){}}
+func newReplicaHost(p *Process, role string) (*replicaHost, error) {
+	d := &replicaHost{
+		p: p, role: role, channel: transport.ChannelOf("replicator/" + role),
+		table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(effect.Change){},
+	}
 	loaded, err := rows.Load(d.table)
 	if errors.Is(err, errRead) && p.w.opt.planted().blind {
 		loaded, err = replicator.Loaded{}, nil
@@ -53,13 +63,12 @@ func newReplicaHost(p *Process) (*replicaHost, error) {
 	if d.stored = loaded.Clock; d.stored == nil {
 		d.stored = &crdt.Clock{}
 	}
-	d.m, err = replicator.New(d.config(), p.w.rs.Stream("replicator", p.uid), loaded)
+	d.m, err = replicator.New(d.config(), p.w.rs.Stream("replicator"+streamOf(role), p.uid), loaded)
 	if err != nil {
 		return nil, err
 	}
 	d.d = drivers.NewReplica(d.m, d)
 	d.d.Trace(d.stepped)
-	d.progress = drivers.NewProgress([]string{role}, func(in membership.Input) { p.post(func() { p.mem.step(in) }) })
 	return d, nil
 }
 
@@ -95,8 +104,8 @@ func (d *replicaHost) run(step func()) {
 		}
 		if d.p.alive {
 			d.p.w.tell(func(j checker) {
-				if g, ok := j.(interface{ stepped(*World, *Process) }); ok {
-					g.stepped(d.p.w, d.p)
+				if g, ok := j.(interface{ stepped(*World, *replicaHost) }); ok {
+					g.stepped(d.p.w, d)
 				}
 			})
 		}
@@ -111,8 +120,8 @@ func (d *replicaHost) run(step func()) {
 func (d *replicaHost) stepped(in replicator.Input, e *effect.Effects) {
 	p, w := d.p, d.p.w
 	if w.trace.Watching() {
-		w.trace.Line(p, "R <- %v", in)
-		w.trace.Lines(p, "R -> ", e.String())
+		w.trace.Line(p, "R%s <- %v", d.suffix(), in)
+		w.trace.Lines(p, "R"+d.suffix()+" -> ", e.String())
 	}
 	d.check()
 	for _, r := range e.Reply {
@@ -134,34 +143,34 @@ func (d *replicaHost) Notify(c effect.Change) {
 }
 
 // Moved implements drivers.ReplicaHost.
-func (d *replicaHost) Moved(number uint16) { d.progress.Moved(role, number) }
+func (d *replicaHost) Moved(number uint16) { d.p.progress.Moved(d.role, number) }
 
 // Reached implements drivers.ReplicaHost.
 func (d *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
 	d.settled = settled
-	d.progress.Reached(role, caughtUp, settled)
+	d.p.progress.Reached(d.role, caughtUp, settled)
 }
 
 // Tell implements drivers.ReplicaHost.
 func (d *replicaHost) Tell(e *effect.Effects) {
-	p, w := d.p, d.p.w
+	w := d.p.w
 	for _, s := range e.Settled {
 		w.tell(func(j checker) {
 			if g, ok := j.(interface {
-				settledView(*World, *Process, effect.Settlement)
+				settledView(*World, *replicaHost, effect.Settlement)
 			}); ok {
-				g.settledView(w, p, s)
+				g.settledView(w, d, s)
 			}
 		})
 	}
 }
 
-// view reads a key of the process's own replica.
+// view reads a key of this replica.
 func (d *replicaHost) view(key string) crdt.Reader {
 	return d.m.Snapshot(d.m.SpaceOf(key)).View(key)
 }
 
-// items yields all that the process's own replica holds of a key, shown or not.
+// items yields all that this replica holds of a key, shown or not.
 func (d *replicaHost) items(key string) iter.Seq[*crdt.Item] {
 	return func(yield func(*crdt.Item) bool) {
 		for it := range d.m.Snapshot(d.m.SpaceOf(key)).ItemsFrom(key, "") {
@@ -201,7 +210,7 @@ func (d *replicaHost) reachable(uid uint64, is bool) {
 
 func (d *replicaHost) install(v *view.View) {
 	d.installed = v
-	d.step(replicator.Install{View: drivers.ViewOf(v, role, true)})
+	d.step(replicator.Install{View: drivers.ViewOf(v, d.role, true)})
 }
 
 // call steps an operation with an id of its own; done happens once, with its result.
@@ -242,5 +251,5 @@ func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",
 			len(payload), e.To, most, e.Msg)
 	}
-	w.net.send(p, uint64(e.To), w.opt.laneOf(e.Lane), 0, toReplica, bytes.Clone(payload))
+	w.net.send(p, uint64(e.To), w.opt.laneOf(e.Lane), toReplica, d.channel, bytes.Clone(payload))
 }

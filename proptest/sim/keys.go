@@ -96,9 +96,9 @@ func (b *setBook) becomeDurable() {
 	}
 }
 
-// stores reports whether what a process acknowledges of a set alone has to last as long as the set.
+// stores reports whether what a replica acknowledges of a set alone has to last as long as the set.
 // It need not while its view does not have the key as durable: it was left behind, and others have
 // a view that does.
-func (p *Process) stores(b *setBook) bool {
-	return !b.durable || p.rep.m.SpaceOf(b.key) == keyspace.Durable
+func (r *replicaHost) stores(b *setBook) bool {
+	return !b.durable || r.m.SpaceOf(b.key) == keyspace.Durable
 }

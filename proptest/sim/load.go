@@ -14,9 +14,11 @@ import (
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
-// load is the clients: they read and write through random live processes, and keep the history.
+// load is the clients of one role: they read and write through random live processes, and keep the
+// history.
 type load struct {
 	w      *World
+	role   string
 	rng    *rand.Rand
 	linear *rand.Rand // draws the level of reads
 	bulk   *rand.Rand // draws large groups
@@ -28,19 +30,22 @@ type load struct {
 const afterHeal = 4 * time.Second
 
 func (w *World) startLoad() {
-	l := &load{
-		w: w, rng: w.rs.Stream("load", 0), linear: w.rs.Stream("linear", 0), bulk: w.rs.Stream("bulk", 0), l: w.history,
+	for _, s := range w.datasets {
+		stream := func(concern string) *rand.Rand { return w.rs.Stream(concern+streamOf(s.role), 0) }
+		l := &load{
+			w: w, role: s.role, rng: stream("load"), linear: stream("linear"), bulk: stream("bulk"), l: s.history,
+		}
+		l.tidy = tidyLoad{l, stream("tidy")}
+		w.after(2*time.Second, nil, l.next)
+		w.after(w.opt.Safety+afterHeal, nil, l.probe)
 	}
-	l.tidy = tidyLoad{l, w.rs.Stream("tidy", 0)}
-	w.after(2*time.Second, nil, l.next)
-	w.after(w.opt.Safety+afterHeal, nil, l.probe)
 }
 
 // update runs a typed update through the Replicator of a process; f notes when it happens.
 func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, f *fact,
 	fn func(T) error, done func(error)) {
 	var v V
-	mutate := f.noting(d.p, key, func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) })
+	mutate := f.noting(d, key, func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) })
 	d.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: key, Write: level, Mutate: mutate}
 	}, func(r effect.Result) { done(r.Err) })
@@ -68,8 +73,8 @@ func (l *load) next() {
 	if len(w.live) == 0 {
 		return
 	}
-	p := w.live[l.rng.IntN(len(w.live))]
-	if !p.usable() {
+	r := w.live[l.rng.IntN(len(w.live))].replica(l.role)
+	if r == nil || !r.p.usable() {
 		return
 	}
 	key := fmt.Sprintf("%d", l.rng.IntN(w.opt.Keys))
@@ -78,19 +83,19 @@ func (l *load) next() {
 		space = "d/"
 	}
 	switch {
-	case l.tidy.operate(p, space, key):
+	case l.tidy.operate(r, space, key):
 	case random.Chance(l.rng, w.opt.Reads):
-		l.read(p, space, key)
+		l.read(r, space, key)
 	case l.counting():
-		l.count(p, l.l.counter(space+"sum/"+key))
+		l.count(r, l.l.counter(space+"sum/"+key))
 	case l.rng.IntN(4) == 0:
-		l.scribble(p, space+"any/"+key)
+		l.scribble(r, space+"any/"+key)
 	case random.Chance(l.rng, w.opt.Removes):
-		l.remove(p, l.l.set(space+"set/"+key))
+		l.remove(r, l.l.set(space+"set/"+key))
 	case random.Chance(l.bulk, w.opt.Bulk):
-		l.addMany(p, l.l.set(space+"set/"+key))
+		l.addMany(r, l.l.set(space+"set/"+key))
 	default:
-		l.add(p, l.l.set(space+"set/"+key))
+		l.add(r, l.l.set(space+"set/"+key))
 	}
 }
 
@@ -117,42 +122,42 @@ func (l *load) level() (quorum.Level, bool) {
 	return quorum.Local, false
 }
 
-func (l *load) add(p *Process, b *setBook) {
+func (l *load) add(r *replicaHost, b *setBook) {
 	l.l.nextElem++
-	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
+	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), r.p.slot.index)
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](p.rep, b.key, level, &e.added,
+	update[crdt.ORSet[string]](r, b.key, level, &e.added,
 		func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
 			if err != nil {
 				return
 			}
 			l.w.counts.Acked++
-			if p.stores(b) {
+			if r.stores(b) {
 				e.local = l.w.now
 			}
 			if quorum {
-				l.acknowledge(p, b.key, e)
+				l.acknowledge(r, b.key, e)
 			}
 		})
 }
 
 // addMany adds large elements in one update, whose group is larger than a frame.
-func (l *load) addMany(p *Process, b *setBook) {
+func (l *load) addMany(r *replicaHost, b *setBook) {
 	group := make([]*entry, 2+l.bulk.IntN(5))
 	for i := range group {
 		l.l.nextElem++
 		group[i] = b.add(fmt.Sprintf("e%d%s", l.l.nextElem, strings.Repeat(".", smallFrame/2+l.bulk.IntN(smallFrame))),
-			p.slot.index)
+			r.p.slot.index)
 		group[i].group = group
 	}
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](p.rep, b.key, level, &group[0].added, func(s *crdt.ORSetTx[string]) error {
+	update[crdt.ORSet[string]](r, b.key, level, &group[0].added, func(s *crdt.ORSetTx[string]) error {
 		var err error
 		for _, e := range group {
 			err = errors.Join(err, s.Add(e.elem))
-			e.added.happen(p, b.key)
+			e.added.happen(r, b.key)
 		}
 		return err
 	}, func(err error) {
@@ -162,24 +167,24 @@ func (l *load) addMany(p *Process, b *setBook) {
 		l.w.counts.Acked++
 		l.w.counts.Bulk++
 		for _, e := range group {
-			if p.stores(b) {
+			if r.stores(b) {
 				e.local = l.w.now
 			}
 			if quorum {
-				l.acknowledge(p, b.key, e)
+				l.acknowledge(r, b.key, e)
 			}
 		}
 	})
 }
 
 // acknowledge notes that a quorum has an element.
-func (l *load) acknowledge(p *Process, key string, e *entry) {
+func (l *load) acknowledge(r *replicaHost, key string, e *entry) {
 	e.acked = l.w.now
-	l.w.acknowledged(p, key, e.added)
+	l.w.acknowledged(r, key, e.added)
 }
 
 // remove picks an element that was added, or added and not yet acknowledged, and removes it.
-func (l *load) remove(p *Process, b *setBook) {
+func (l *load) remove(r *replicaHost, b *setBook) {
 	if len(b.entries) == 0 {
 		return
 	}
@@ -191,7 +196,7 @@ func (l *load) remove(p *Process, b *setBook) {
 	seen := false
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](p.rep, b.key, level, &e.taken, func(s *crdt.ORSetTx[string]) error {
+	update[crdt.ORSet[string]](r, b.key, level, &e.taken, func(s *crdt.ORSetTx[string]) error {
 		seen = s.Contains(e.elem)
 		return s.Remove(e.elem)
 	}, func(err error) {
@@ -199,26 +204,26 @@ func (l *load) remove(p *Process, b *setBook) {
 			l.w.counts.Acked++
 			if quorum && seen {
 				e.gone = l.w.now
-				l.w.acknowledged(p, b.key, e.taken)
+				l.w.acknowledged(r, b.key, e.taken)
 			}
 		}
 	})
 }
 
-func (l *load) count(p *Process, b *sumBook) {
+func (l *load) count(r *replicaHost, b *sumBook) {
 	n := 1 + l.rng.Uint64N(5)
 	b.invoked += n
 	level, quorum := l.level()
 	l.w.counts.Writes++
 	i := &increment{ackedSum: ackedSum{n: n}}
 	b.asked = append(b.asked, i)
-	update[crdt.GCounter](p.rep, b.key, level, &i.added,
+	update[crdt.GCounter](r, b.key, level, &i.added,
 		func(c *crdt.GCounterTx) error { return c.Increment(n) }, func(err error) {
 			if err == nil {
 				l.w.counts.Acked++
 				if quorum {
 					b.acknowledge(i, l.w.now)
-					l.w.acknowledged(p, b.key, i.added)
+					l.w.acknowledged(r, b.key, i.added)
 				}
 			}
 		})
@@ -226,36 +231,36 @@ func (l *load) count(p *Process, b *sumBook) {
 
 // scribble writes to keys of which only equality is judged: registers and maps whose concurrent
 // writes become siblings, and deletes.
-func (l *load) scribble(p *Process, key string) {
+func (l *load) scribble(r *replicaHost, key string) {
 	level, _ := l.level()
 	field, value := fmt.Sprintf("f%d", l.rng.IntN(3)), fmt.Sprintf("%d", l.rng.IntN(1000))
 	ignore, f := func(error) {}, new(fact)
 	l.w.counts.Writes++
 	switch l.rng.IntN(8) {
 	case 0:
-		p.rep.call(func(id uint64) replicator.Input {
+		r.call(func(id uint64) replicator.Input {
 			return replicator.Delete{ID: id, Key: key, Write: level}
 		}, func(effect.Result) {})
 	case 1:
-		update[crdt.LWWMap[string, string]](p.rep, key, level, f,
+		update[crdt.LWWMap[string, string]](r, key, level, f,
 			func(m *crdt.LWWMapTx[string, string]) error { return m.Remove(field) }, ignore)
 	case 2, 3:
-		update[crdt.LWWRegister[string]](p.rep, key+"/r",
+		update[crdt.LWWRegister[string]](r, key+"/r",
 			level, f, func(r *crdt.LWWRegisterTx[string]) error { return r.Put(value) }, ignore)
 	case 4:
 		ts := crdt.Timestamp{High: l.rng.Uint64N(50), Low: l.rng.Uint64N(3)}
-		update[crdt.LWWMap[string, string]](p.rep, key, level, f, func(m *crdt.LWWMapTx[string, string]) error {
+		update[crdt.LWWMap[string, string]](r, key, level, f, func(m *crdt.LWWMapTx[string, string]) error {
 			_, err := m.PutAt(field, value, ts)
 			return err
 		}, ignore)
 	default:
-		update[crdt.LWWMap[string, string]](p.rep, key, level, f,
+		update[crdt.LWWMap[string, string]](r, key, level, f,
 			func(m *crdt.LWWMapTx[string, string]) error { return m.Put(field, value) }, ignore)
 	}
 }
 
 // read asks a quorum and holds the answer against the history.
-func (l *load) read(p *Process, space, key string) {
+func (l *load) read(r *replicaHost, space, key string) {
 	w, start := l.w, l.w.now
 	w.counts.Reads++
 	level, linear := quorum.Majority, random.Chance(l.linear, w.opt.Linear)
@@ -264,23 +269,23 @@ func (l *load) read(p *Process, space, key string) {
 	}
 	if l.rng.IntN(4) == 0 {
 		b := l.l.counter(space + "sum/" + key)
-		read[crdt.GCounter](p.rep, b.key, level, func(c crdt.GCounter, err error) {
+		read[crdt.GCounter](r, b.key, level, func(c crdt.GCounter, err error) {
 			if err == nil {
-				checkSum(w, p, b, c.Value(), start)
+				checkSum(w, r, b, c.Value(), start)
 				if linear {
-					checkLinearSum(w, p, b, c.Value(), start)
+					checkLinearSum(w, r.p, b, c.Value(), start)
 				}
 			}
 		})
 		return
 	}
 	b := l.l.set(space + "set/" + key)
-	read[crdt.ORSet[string]](p.rep, b.key, level, func(s crdt.ORSet[string], err error) {
+	read[crdt.ORSet[string]](r, b.key, level, func(s crdt.ORSet[string], err error) {
 		if err == nil {
-			checkSet(w, p, b, s.Contains, start, l.some(len(b.entries)))
-			checkGroups(w, p, b, s.Contains)
+			checkSet(w, r, b, s.Contains, start, l.some(len(b.entries)))
+			checkGroups(w, r, b, s.Contains)
 			if linear {
-				checkLinearSet(w, p, b, s.Contains, start)
+				checkLinearSet(w, r.p, b, s.Contains, start)
 			}
 		}
 	})
@@ -305,21 +310,21 @@ func (l *load) some(n int) []int {
 // back.
 func (l *load) probe() {
 	w := l.w
-	for _, p := range w.live {
-		if p.probed || p.slot.leaving {
+	for _, r := range w.replicas(l.role) {
+		if r.probed || r.p.slot.leaving {
 			continue
 		}
 		b := l.l.set("v/set/probe")
 		l.l.nextElem++
-		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), p.slot.index)
-		update[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, &e.added,
+		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), r.p.slot.index)
+		update[crdt.ORSet[string]](r, b.key, quorum.Majority, &e.added,
 			func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
 				if err != nil {
 					return
 				}
 				e.acked, e.local = w.now, w.now
-				read[crdt.ORSet[string]](p.rep, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
-					p.probed = p.probed || err == nil && s.Contains(e.elem)
+				read[crdt.ORSet[string]](r, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
+					r.probed = r.probed || err == nil && s.Contains(e.elem)
 				})
 			})
 	}

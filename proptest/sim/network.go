@@ -34,9 +34,8 @@ type packet struct {
 	from    uint64
 	addr    string // of the sender
 	lane    lane
-	stripe  uint32
 	ch      channel
-	channel transport.Channel // of an extension
+	channel transport.Channel // of an extension, or of the replicators of a role
 	payload []byte
 }
 
@@ -64,7 +63,6 @@ type network struct {
 type linkKey struct {
 	from, to uint64
 	lane     lane
-	stripe   uint32
 }
 
 // link is one connection of a FIFO lane.
@@ -124,12 +122,12 @@ func (n *network) open(a, b int) bool { return (n.blocked[a]|n.flapped[a])>>b&1 
 func (n *network) connected(a, b int) bool { return n.open(a, b) && n.open(b, a) }
 
 // send carries a payload to an incarnation; what is meant for one that is gone is lost.
-func (n *network) send(p *Process, to uint64, l lane, stripe uint32, ch channel, payload []byte) {
+func (n *network) send(p *Process, to uint64, l lane, ch channel, on transport.Channel, payload []byte) {
 	n.w.counts.Sent++
 	n.w.trace.Fold(3, p.uid, to)
 	n.w.trace.FoldBytes(payload)
 	q := n.w.procs[to]
-	pk := packet{from: p.uid, addr: p.slot.addr(), lane: l, stripe: stripe, ch: ch, payload: payload}
+	pk := packet{from: p.uid, addr: p.slot.addr(), lane: l, ch: ch, channel: on, payload: payload}
 	if q == nil || !q.alive {
 		n.w.counts.Lost++
 		return
@@ -160,7 +158,7 @@ func (n *network) sendOn(p *Process, to uint64, ch transport.Channel, payload []
 func (n *network) sendAddr(p *Process, addr string, ch channel, payload []byte) {
 	for _, s := range n.w.slots {
 		if s.addr() == addr && s.proc != nil {
-			n.send(p, s.proc.uid, control, 0, ch, payload)
+			n.send(p, s.proc.uid, control, ch, 0, payload)
 			return
 		}
 	}
@@ -199,7 +197,7 @@ func (n *network) datagram(p, q *Process, pk packet) {
 }
 
 func (n *network) stream(p, q *Process, pk packet) {
-	k := linkKey{p.uid, q.uid, pk.lane, pk.stripe}
+	k := linkKey{p.uid, q.uid, pk.lane}
 	l := n.links[k]
 	if l == nil {
 		l = &link{from: p, to: q}
@@ -275,10 +273,8 @@ func (n *network) reset(l *link) {
 func (n *network) resetBetween(a, b *Process) {
 	for _, pair := range [][2]*Process{{a, b}, {b, a}} {
 		for _, la := range []lane{data, bulk} {
-			for stripe := range stripes {
-				if l := n.links[linkKey{pair[0].uid, pair[1].uid, la, uint32(stripe)}]; l != nil {
-					n.reset(l)
-				}
+			if l := n.links[linkKey{pair[0].uid, pair[1].uid, la}]; l != nil {
+				n.reset(l)
 			}
 		}
 	}

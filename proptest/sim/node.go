@@ -48,14 +48,15 @@ func newNode(p *Process) *node {
 // host is the port of the node.
 func (n *node) host() host.Host {
 	return host.Host{
-		Self:    host.Self{ClusterName: "sim", Addr: n.p.slot.addr(), Roles: []string{role}, Durable: true},
+		Self:    host.Self{ClusterName: "sim", Addr: n.p.slot.addr(), Roles: n.p.slot.roles, Durable: true},
 		Cluster: nodeCluster{n}, Lease: nodeLease{n}, Channels: n.wires, Lifecycle: nodeLife{n},
 		Attached: &n.attached, Scheduler: n.p.rt, Log: slog.New(slog.DiscardHandler),
 		Data: func(r string) (host.Data, error) {
-			if r != role {
+			of := n.p.replica(r)
+			if of == nil {
 				return nil, fmt.Errorf("no role %q", r)
 			}
-			return forgetful{drivers.Data{Host: nodeData{n}}, n.p.w.planted}, nil
+			return forgetful{drivers.Data{Host: nodeData{of}}, n.p.w.planted}, nil
 		},
 	}
 }
@@ -194,32 +195,32 @@ func (l nodeLife) Broken(name string, b runloop.Broken, state fmt.Stringer) {
 	l.n.p.w.violate("no machine breaks", "%v: %s: %v\n%s\n%v", l.n.p, name, b.Value, b.Stack, state)
 }
 
-type nodeData struct{ n *node }
+type nodeData struct{ r *replicaHost }
 
 // Operate implements drivers.DataHost.
 func (d nodeData) Operate(_ quorum.Level, timeout time.Duration,
 	in func(id uint64, timeout time.Duration) replicator.Input, done func(effect.Result)) {
-	p := d.n.p
+	p := d.r.p
 	p.post(func() {
-		p.rep.call(func(id uint64) replicator.Input { return in(id, timeout) },
+		d.r.call(func(id uint64) replicator.Input { return in(id, timeout) },
 			func(r effect.Result) { p.rt.Enter(func() { done(r) }) })
 	})
 }
 
 // Follow implements drivers.DataHost.
 func (d nodeData) Follow(prefix string, fn func(string, crdt.Reader)) (cancel func()) {
-	p := d.n.p
+	p := d.r.p
 	var id uint64
 	p.post(func() {
-		p.rep.subscribe(replicator.Subscribe{Prefix: prefix, All: true}, func(c effect.Change) {
+		d.r.subscribe(replicator.Subscribe{Prefix: prefix, All: true}, func(c effect.Change) {
 			p.rt.Enter(func() { fn(c.Key, c.Reader) })
 		})
-		id = p.rep.nextID
+		id = d.r.nextID
 	})
 	return func() {
 		p.post(func() {
-			delete(p.rep.subs, id)
-			p.rep.step(replicator.Unsubscribe{ID: id})
+			delete(d.r.subs, id)
+			d.r.step(replicator.Unsubscribe{ID: id})
 		})
 	}
 }

@@ -42,6 +42,7 @@ type Options struct {
 
 	Nodes  int           // processes at the start, all voters
 	Spare  int           // further slots, for joins
+	Roles  [][]string    // of the nodes of each slot; nil: all are of the backend
 	Safety time.Duration // how long chaos lasts
 	// Liveness is how long the healed world may take until every checker is content.
 	Liveness   time.Duration
@@ -389,6 +390,9 @@ func (o Options) String() string {
 	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d "+
 		"remember=%v", o.Timing,
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+	if o.Roles != nil {
+		fmt.Fprintf(&b, " roles=%v", o.Roles)
+	}
 	if o.Lag > 0 {
 		fmt.Fprintf(&b, " lag=%v", o.Lag)
 	}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/proptest/routine"
 	"github.com/coterie-go/coterie/proptest/sim/clock"
@@ -16,6 +16,7 @@ import (
 // Slot is a machine with an address and a disk, on which one process runs at a time.
 type Slot struct {
 	index int
+	roles []string // of the nodes that run there
 	disk  *disk
 	proc  *Process // nil while nothing runs
 	// started counts incarnations.
@@ -44,15 +45,11 @@ type Process struct {
 	frozen, behind bool
 	backlog        []func()
 
-	// What became of its disk later: ruin is why that has kept only kept; there: it has all.
-	ruin fate
-	kept *crdt.Clock
-
 	lastPost int64
-	probed   bool // wrote to a majority and read it back after the world healed
 	toldAll  bool // sent something to every entity after the world healed
 	mem      *memberHost
-	rep      *replicaHost
+	reps     []*replicaHost // one for each of the roles of its slot
+	progress *drivers.Progress
 	rt       *routine.Process
 	node     *node
 	types    []*typeHost // that its users have started
@@ -84,17 +81,44 @@ func (w *World) startProcess(s *Slot) {
 	w.trace.Fold(1, id)
 	w.trace.Line(p, "START uid=%x %v", id, &p.clock)
 	p.mem.start()
-	p.rep.start()
+	for _, r := range p.reps {
+		r.start()
+	}
 	p.startTypes()
 }
 
 // open makes the machines from what the disk holds.
 func (p *Process) open() (err error) {
 	defer p.slot.disk.starting()()
-	if p.mem, err = newMemberHost(p); err == nil {
-		p.rep, err = newReplicaHost(p)
+	p.progress = drivers.NewProgress(p.slot.roles, func(in membership.Input) { p.post(func() { p.mem.step(in) }) })
+	if p.mem, err = newMemberHost(p); err != nil {
+		return err
 	}
-	return err
+	for _, role := range p.slot.roles {
+		r, err := newReplicaHost(p, role)
+		if err != nil {
+			return err
+		}
+		p.reps = append(p.reps, r)
+	}
+	return nil
+}
+
+// replica finds the replica of a role; nil: the process does not have the role.
+func (p *Process) replica(role string) *replicaHost {
+	for _, r := range p.reps {
+		if r.role == role {
+			return r
+		}
+	}
+	return nil
+}
+
+// eachReplica has fn called soon for each replica of the process.
+func (p *Process) eachReplica(fn func(*replicaHost)) {
+	for _, r := range p.reps {
+		p.post(func() { fn(r) })
+	}
 }
 
 // refused is what becomes of a process that does not start.
@@ -150,7 +174,11 @@ func (p *Process) receive(pk packet) {
 	case toMember:
 		p.mem.receive(pk)
 	case toReplica:
-		p.rep.receive(pk)
+		for _, r := range p.reps {
+			if r.channel == pk.channel {
+				r.receive(pk)
+			}
+		}
 	case toShard:
 		p.node.wires.take(pk.from, pk.channel, pk.payload)
 	}

@@ -84,7 +84,7 @@ func (s *insertSpec) begin() {
 func (s *insertSpec) formed() bool {
 	for _, p := range s.c.w.live {
 		if p.mem.view == nil || len(p.mem.view.Voters()) != insertNodes ||
-			p.rep.m.Settled() != uint64(p.mem.view.Epoch) {
+			p.replica(backend).m.Settled() != uint64(p.mem.view.Epoch) {
 			return false
 		}
 	}
@@ -100,7 +100,7 @@ func (s *insertSpec) next() {
 		return
 	}
 	s.phase, s.left = s.left[0], s.left[1:]
-	s.book, s.failed, s.open = w.history.set(s.phase.key), map[int]int{}, 0
+	s.book, s.failed, s.open = w.dataset(backend).history.set(s.phase.key), map[int]int{}, 0
 	w.trace.Line(w, "INSERTS %s at %v", s.phase.key, s.phase.level)
 	spread := 2 * time.Second
 	if s.phase.split {
@@ -122,29 +122,30 @@ func (s *insertSpec) insert(p *Process) {
 		w.violate("inserts", "a process has ended, although nothing was done to it")
 		return
 	}
-	w.history.nextElem++
-	e := s.book.add(fmt.Sprintf("e%d", w.history.nextElem), p.slot.index)
+	w.dataset(backend).history.nextElem++
+	e := s.book.add(fmt.Sprintf("e%d", w.dataset(backend).history.nextElem), p.slot.index)
 	w.counts.Writes++
 	s.open++
-	p.rep.call(func(id uint64) replicator.Input {
+	r := p.replica(backend)
+	r.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: s.phase.key, Write: s.phase.level, Timeout: insertTimeout,
-			Mutate: e.added.noting(p, s.phase.key, crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error {
+			Mutate: e.added.noting(r, s.phase.key, crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error {
 				return t.Add(e.elem)
 			}))}
-	}, func(r effect.Result) {
+	}, func(res effect.Result) {
 		s.open--
 		switch {
-		case r.Err == nil:
+		case res.Err == nil:
 			w.counts.Acked++
 			e.local = w.now
 			if s.phase.level == quorum.Majority {
 				e.acked = w.now
-				w.acknowledged(p, s.phase.key, e.added)
+				w.acknowledged(r, s.phase.key, e.added)
 			}
-		case s.mayFail(p) && (errors.Is(r.Err, operation.ErrTimeout) || errors.Is(r.Err, drivers.ErrNoLease)):
+		case s.mayFail(p) && (errors.Is(res.Err, operation.ErrTimeout) || errors.Is(res.Err, drivers.ErrNoLease)):
 			s.failed[p.slot.index]++
 		default:
-			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.elem, s.phase.key, s.phase.level, r.Err)
+			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.elem, s.phase.key, s.phase.level, res.Err)
 		}
 	})
 }
@@ -160,7 +161,7 @@ func (s *insertSpec) mayFail(p *Process) bool {
 func (s *insertSpec) mend() {
 	w := s.c.w
 	for _, p := range w.live {
-		v, err := crdt.ORSet[string]{}.View(p.rep.view(s.phase.key))
+		v, err := crdt.ORSet[string]{}.View(p.replica(backend).view(s.phase.key))
 		hears := func(e *entry) bool { return smaller(e.slot) != smaller(p.slot.index) && !v.Contains(e.elem) }
 		if err != nil || !slices.ContainsFunc(s.book.entries, hears) {
 			w.violate("inserts", "%v holds everything at the end of a split (%v)", p, err)
@@ -178,7 +179,7 @@ func (s *insertSpec) ask(p *Process, then func()) {
 	w, start, book := s.c.w, s.c.w.now, s.book
 	w.counts.Reads++
 	known := len(book.entries)
-	read[crdt.ORSet[string]](p.rep, book.key, quorum.Majority, func(v crdt.ORSet[string], err error) {
+	read[crdt.ORSet[string]](p.replica(backend), book.key, quorum.Majority, func(v crdt.ORSet[string], err error) {
 		if err != nil {
 			w.violate("inserts", "%v cannot read %s of a majority: %v", p, book.key, err)
 		}
@@ -222,7 +223,7 @@ func (s *insertSpec) answered() {
 func (s *insertSpec) spread() {
 	w := s.c.w
 	for _, p := range w.live {
-		v, err := crdt.ORSet[string]{}.View(p.rep.view(s.phase.key))
+		v, err := crdt.ORSet[string]{}.View(p.replica(backend).view(s.phase.key))
 		all := err == nil && v.Len() == w.opt.Inserts
 		for i := 0; all && i < len(s.book.entries); i++ {
 			all = v.Contains(s.book.entries[i].elem)

@@ -102,6 +102,10 @@ func (l *shardLoad) locate() {
 		return
 	}
 	typ := l.rng.IntN(w.opt.EntityTypes)
+	r := p.replica(w.opt.roleOfType(typ))
+	if r == nil {
+		return
+	}
 	at := map[protocol.ShardID]string{}
 	var shards []protocol.ShardID
 	for range 1 + l.rng.IntN(4) {
@@ -115,7 +119,7 @@ func (l *shardLoad) locate() {
 	}
 	w.counts.Located++
 	w.trace.Line(p, "CLIENT wants shards of T%d at %v", typ, at)
-	p.rep.call(func(id uint64) replicator.Input {
+	r.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: protocol.StateKey(typeName(typ), protocol.StateLocations, 0),
 			Write: quorum.Majority, Mutate: func(tx *crdt.Tx) error {
 				m := protocol.LocationsMap{}.Mutator(tx)

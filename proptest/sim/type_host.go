@@ -92,11 +92,12 @@ func newTypeHost(p *Process, index int) *typeHost {
 	remember := o.Remember && index == 0
 	d := &typeHost{
 		p: p, index: index, shards: map[protocol.ShardID]*hosting{}, routes: map[protocol.ShardID]protocol.Route{},
-		proxy:   o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1,
+		proxy:   o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1 || p.replica(o.roleOfType(index)) == nil,
 		limited: o.ActiveLimit > 0 && !remember,
 	}
 	d.t = sharding.EntityType[entityMessage]{
-		Name: typeName(index), Role: role, Shards: o.Shards, Remember: sharding.Remember{Entities: remember},
+		Name: typeName(index), Role: o.roleOfType(index), Shards: o.Shards,
+		Remember: sharding.Remember{Entities: remember},
 		Messages: sharding.CBOR[entityMessage](note(0), query(0)), New: d.newEntity, Supervision: o.Supervision,
 		RestartBackoff: 50 * time.Millisecond, RestartBackoffMax: 2 * time.Second,
 		Timeouts:   sharding.Timeouts{Ask: askTimeout, HandlerSlow: -1},

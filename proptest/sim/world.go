@@ -102,10 +102,12 @@ func (c *Counts) add(o Counts) {
 
 // tidied counts what a process has tidied up when it ends.
 func (c *Counts) tidied(p *Process) {
-	s := p.rep.m.Stats()
-	c.Swept += s.Swept
-	c.Expired += s.Expired
-	c.Folded += s.Folded
+	for _, r := range p.reps {
+		s := r.m.Stats()
+		c.Swept += s.Swept
+		c.Expired += s.Expired
+		c.Folded += s.Folded
+	}
 }
 
 // World is one run. Everything in it happens on one goroutine, in the order of its queue.
@@ -132,7 +134,7 @@ type World struct {
 	failed       *Violation
 	counts       Counts
 	nextID       *rand.Rand
-	history      *history
+	datasets     []*dataset
 	// expect is what the operator says that a founding needs, 0 the number of nodes at the start;
 	// anyDisks is the operator's word that missing disks will not come back.
 	expect   int
@@ -191,8 +193,9 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 
 func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	rs := random.Streams{Seed: seed}
-	w := &World{opt: drawOptions(rs, plan), rs: rs, procs: map[uint64]*Process{},
-		nextID: rs.Stream("ids", 0), history: newHistory(),
+	opt := drawOptions(rs, plan)
+	w := &World{opt: opt, rs: rs, procs: map[uint64]*Process{},
+		nextID: rs.Stream("ids", 0), datasets: newDatasets(opt.dataRoles()),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
 	w.planted = w.opt.planted()

@@ -1,0 +1,84 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// The roles of nodes. In most worlds all nodes are of the backend.
+const (
+	backend = "backend"
+	edge    = "edge" // has data of its own, and entity types
+)
+
+// dataset is the data of one role: what its clients know of it.
+type dataset struct {
+	role    string
+	history *history
+}
+
+func newDatasets(roles []string) (all []*dataset) {
+	for _, role := range roles {
+		all = append(all, &dataset{role, newHistory()})
+	}
+	return all
+}
+
+// dataset is the data of a role.
+func (w *World) dataset(role string) *dataset {
+	return w.datasets[slices.IndexFunc(w.datasets, func(s *dataset) bool { return s.role == role })]
+}
+
+// replicas lists the running replicas of a role, in order of start.
+func (w *World) replicas(role string) (all []*replicaHost) {
+	for _, p := range w.live {
+		if r := p.replica(role); r != nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// streamOf tells the streams of the roles apart. That of the backend is the one of worlds without
+// others.
+func streamOf(role string) string {
+	if role == backend {
+		return ""
+	}
+	return " of " + role
+}
+
+// String names the process, and the role if it is not the backend.
+func (d *replicaHost) String() string { return d.p.String() + d.suffix() }
+
+// suffix names the role of a replica in traces.
+func (d *replicaHost) suffix() string { return strings.TrimPrefix(streamOf(d.role), " of") }
+
+// fullOf lists the full members of a view that have a role, oldest first.
+func fullOf(v *view.View, role string) []view.Member {
+	return slices.DeleteFunc(v.Full(), func(m view.Member) bool { return !m.HasRole(role) })
+}
+
+// rolesOf are the roles of the nodes of a slot.
+func (o *Options) rolesOf(slot int) []string {
+	if len(o.Roles) == 0 {
+		return []string{backend}
+	}
+	return o.Roles[slot]
+}
+
+// dataRoles are the roles whose clients keep data.
+func (o *Options) dataRoles() []string {
+	if len(o.Roles) == 0 {
+		return []string{backend}
+	}
+	return []string{backend, edge}
+}
+
+// roleOfType is the role of the nodes that host an entity type.
+func (o *Options) roleOfType(index int) string {
+	roles := o.dataRoles()
+	return roles[index%len(roles)]
+}
