@@ -2,22 +2,12 @@ package membership
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
-)
-
-var (
-	seedsFlag = flag.Int("seeds", 100, "seeds of the random worlds")
-	seedFlag  = flag.Uint64("seed", 0, "run this one seed of the random worlds, with a log")
-	stepsFlag = flag.Bool("steps", false, "log every step of -seed")
 )
 
 // chaos is what a seed draws: a swarm of options, each possibly absent.
@@ -295,86 +285,35 @@ func timing(seed uint64) Config {
 	return steady()
 }
 
-// keptSeeds are worlds that once showed an error.
-var keptSeeds = []uint64{9, 21, 814, 1247, 3595, 6697, 7020, 11689}
-
-func TestRandomWorlds(t *testing.T) {
-	seeds := slices.Clone(keptSeeds)
-	for seed := range uint64(*seedsFlag) {
-		seeds = append(seeds, seed+1)
+// TestKeptSeeds plays worlds that once showed an error. Package proptest/sim plays new ones, with
+// the drivers.
+func TestKeptSeeds(t *testing.T) {
+	plain := func(seed uint64) Config { return timing(seed) }
+	by := func(s downing.Strategy) func(uint64) Config {
+		return func(seed uint64) Config {
+			c := timing(seed)
+			c.Strategy = s
+			return c
+		}
 	}
-	playAll(t, seeds, timing)
-}
-
-// TestRandomWorldsOfStrategies: the rules hold whatever quorum rule decides.
-func TestRandomWorldsOfStrategies(t *testing.T) {
-	kept := map[downing.Strategy][]uint64{downing.Manual{}: {1320}, downing.KeepOldest{}: {422}}
-	for i, s := range []downing.Strategy{
-		downing.StaticQuorum{Size: 3}, downing.KeepOldest{}, downing.KeepOldest{DownIfAlone: true}, downing.DownAll{},
-		downing.Manual{}, downing.LeaseMajority{},
+	fewVote := func(seed uint64) Config {
+		c := timing(seed)
+		c.VotersMax = 2
+		return c
+	}
+	for _, k := range []struct {
+		base  func(uint64) Config
+		seeds []uint64
+	}{
+		{plain, []uint64{9, 21, 814, 1247, 3595, 6697, 7020, 11689}},
+		{by(downing.Manual{}), []uint64{1320}}, {by(downing.KeepOldest{}), []uint64{422}}, {fewVote, []uint64{254}},
 	} {
-		t.Run(s.String(), func(t *testing.T) {
-			seeds := kept[s]
-			for seed := range uint64(*seedsFlag) / 5 {
-				seeds = append(seeds, 5*seed+uint64(i)+1)
-			}
-			playAll(t, seeds, func(seed uint64) Config {
-				c := timing(seed)
-				c.Strategy = s
-				return c
-			})
-		})
-	}
-}
-
-// TestRandomWorldsOfFewVoters: the rules hold when only the oldest vote, and others come to vote as
-// they go.
-func TestRandomWorldsOfFewVoters(t *testing.T) {
-	for i, most := range []int{1, 2, 3, 4} {
-		t.Run(strconv.Itoa(most), func(t *testing.T) {
-			seeds := map[int][]uint64{2: {254}}[most]
-			for seed := range uint64(*seedsFlag) / 3 {
-				seeds = append(seeds, 4*seed+uint64(i)+1)
-			}
-			playAll(t, seeds, func(seed uint64) Config {
-				c := timing(seed)
-				c.VotersMax = most
-				if seed%5 == 0 {
-					c.Strategy = downing.KeepOldest{DownIfAlone: true}
-				}
-				return c
-			})
-		})
-	}
-}
-
-// playAll plays the worlds of the seeds, or just that of -seed.
-func playAll(t *testing.T, seeds []uint64, base func(seed uint64) Config) {
-	if *seedFlag != 0 {
-		seeds = []uint64{*seedFlag}
-	}
-	var views, actors int
-	for _, seed := range seeds {
-		c := newChaos(t, seed, base(seed))
-		if *seedFlag != 0 {
-			c.w.log = func(format string, args ...any) {
-				fmt.Printf("%-14v "+format+"\n", append([]any{c.w.now}, args...)...)
+		for _, seed := range k.seeds {
+			c := newChaos(t, seed, k.base(seed))
+			c.play()
+			for _, f := range c.w.checker.faults {
+				t.Errorf("seed %d: %s", seed, f)
 			}
 		}
-		if *seedFlag != 0 && *stepsFlag {
-			c.w.watch = func(n *node, in Input, fx *Effects) {
-				fmt.Printf("%-14v %v %v\n    %s\n", c.w.now, n, in, strings.ReplaceAll(fx.String(), "\n", "\n    "))
-			}
-		}
-		c.play()
-		for _, f := range c.w.checker.faults {
-			t.Errorf("seed %d: %s", seed, f)
-		}
-		views += len(c.w.checker.views)
-		actors += len(c.w.checker.actors)
-		if t.Failed() && len(seeds) > 1 {
-			t.Fatalf("seed %d failed; -run '%s$' -seed %d shows it", seed, t.Name(), seed)
-		}
 	}
-	t.Logf("%d worlds, %d views, %d nodes acted", len(seeds), views, actors)
 }

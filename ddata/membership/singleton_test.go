@@ -202,7 +202,7 @@ func TestSingletonInRandomWorlds(t *testing.T) {
 		}
 		return c, l
 	}
-	starts, seeds := 0, uint64(max(20, *seedsFlag/2))
+	starts, seeds := 0, uint64(50)
 	for seed := uint64(1); seed <= seeds; seed++ {
 		c, l := play(seed, false)
 		for _, f := range c.w.checker.faults {

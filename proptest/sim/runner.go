@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,8 @@ type Batch struct {
 	Seeds   uint64
 	Workers int // 0: one per processor
 	Plan    Plan
-	// StopAtFailure ends the batch soon after the first failing seed.
+	// StopAtFailure ends the batch at the first failing seed. The worlds of later ones are given up,
+	// those of earlier ones are played to their end: the first failing seed is always the same one.
 	StopAtFailure bool
 	// Failed, when not nil, is called for every failing seed, one at a time, as it is found.
 	Failed func(Result)
@@ -42,26 +44,33 @@ func (b Batch) Run() Summary {
 	}
 	var (
 		next    atomic.Uint64
-		stop    atomic.Bool
+		first   atomic.Uint64 // failing seed, if that ends the batch
 		mu      sync.Mutex
 		wg      sync.WaitGroup
 		sum     Summary
 		started = time.Now()
 	)
+	first.Store(math.MaxUint64)
 	for range b.Workers {
 		wg.Go(func() {
-			for !stop.Load() {
+			for {
 				n := next.Add(1) - 1
-				if n >= b.Seeds {
+				if n >= b.Seeds || b.First+n > first.Load() {
 					return
 				}
-				r := Run(b.First+n, b.Plan, nil)
+				seed := b.First + n
+				r, over := play(newWorld(seed, b.Plan, nil), func() bool { return seed > first.Load() })
+				if !over {
+					return
+				}
 				mu.Lock()
 				sum.Seeds++
 				sum.Events += r.Events
 				sum.Counts.add(r.Counts)
 				if r.Violation != nil {
-					stop.Store(b.StopAtFailure)
+					if b.StopAtFailure {
+						first.Store(min(first.Load(), seed))
+					}
 					sum.Failures = insertBySeed(sum.Failures, r)
 					if b.Failed != nil {
 						b.Failed(r)

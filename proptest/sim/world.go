@@ -170,12 +170,20 @@ type checker interface {
 
 // Run plays the world of one seed. When watch is not nil, every input and effect is printed to it.
 func Run(seed uint64, plan Plan, watch io.Writer) Result {
-	w := newWorld(seed, plan, watch)
-	w.start()
-	for w.failed == nil && !w.over() {
-		w.step()
+	r, _ := play(newWorld(seed, plan, watch), func() bool { return false })
+	return r
+}
+
+// play plays a world to its end, or until no result is wanted any more, which over tells apart.
+func play(w *World, unwanted func() bool) (r Result, over bool) {
+	over = true
+	for w.start(); w.failed == nil && !w.over(); {
+		if w.step(); w.events%1024 == 0 && unwanted() {
+			over = false
+			break
+		}
 	}
-	if w.failed == nil {
+	if w.failed == nil && over {
 		for _, j := range w.checkers {
 			j.finish(w)
 		}
@@ -186,9 +194,9 @@ func Run(seed uint64, plan Plan, watch io.Writer) Result {
 		p.rt.Kill()
 	}
 	return Result{
-		Seed: seed, Options: w.opt, Hash: uint64(w.trace.Hash), Events: w.events, Virtual: time.Duration(w.now),
+		Seed: w.rs.Seed, Options: w.opt, Hash: uint64(w.trace.Hash), Events: w.events, Virtual: time.Duration(w.now),
 		Violation: w.failed, Counts: w.counts,
-	}
+	}, over
 }
 
 func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
