@@ -8,7 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -27,7 +27,7 @@ func TestPeersInboxesAreBounded(t *testing.T) {
 			region:      func(do func(time.Time)) { c.Inbox.Do(func(_ *control.Plane, now time.Time) { do(now) }) },
 			coordinator: func(do func(time.Time)) { c.Coord.Do(do) },
 		}
-		lost := func() int { return int(g.plane.Drops.Counts[DropInbox].Load()) }
+		lost := func() int { return int(g.plane.Drops.Count(DropInbox)) }
 		for _, msg := range []protocol.Message{region, coordinator} {
 			frame := codec.AppendControl(nil, protocol.AppendMessage(nil, msg))
 			const crowd = 10_000
@@ -72,22 +72,22 @@ func TestPeersAdministrationIsBounded(t *testing.T) {
 				held, free := make(chan struct{}), make(chan struct{})
 				c.Inbox.Do(func(*control.Plane, time.Time) { close(held); <-free })
 				<-held
-				was := r.Drops.Counts[DropInbox].Load()
+				was := r.Drops.Count(DropInbox)
 				for range crowd {
 					r.Receive(transport.NodeID(4711), frame)
 				}
-				lost = append(lost, r.Drops.Counts[DropInbox].Load()-was)
+				lost = append(lost, r.Drops.Count(DropInbox)-was)
 				close(free)
 				<-time.After(time.Second)
 			}
 			if lost[0] == 0 || lost[0] >= crowd || lost[1] != lost[0] {
 				t.Errorf("%d: of twice %d that waited, %v were given up", wire, crowd, lost)
 			}
-			if n := r.Drops.Counts[DropUndecodable].Load(); n > 0 {
+			if n := r.Drops.Count(DropUndecodable); n > 0 {
 				t.Fatalf("%d were not understood", n)
 			}
 		}
-		if dataplane.StatusOf(DropInbox) != codec.StatusFull {
+		if failure.StatusOf(DropInbox) != codec.StatusFull {
 			t.Error("a question above the limit is not told that the queue is full")
 		}
 	})

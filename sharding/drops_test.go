@@ -19,9 +19,9 @@ import (
 
 // counted is what a region has dropped, by reason.
 func counted(r *dataplane.Plane) (all []string) {
-	for i := range r.Drops.Counts {
-		if n := r.Drops.Counts[i].Load(); n > 0 {
-			all = append(all, fmt.Sprint(DropReason(i), " ", n))
+	for reason, n := range r.Drops.All() {
+		if n > 0 {
+			all = append(all, fmt.Sprint(reason, " ", n))
 		}
 	}
 	return all

@@ -209,7 +209,7 @@ func TestReservedCallIDs(t *testing.T) {
 		if n, err := Ask(t.Context(), g, "a", total{}); n != 0 || err != nil || failures > 0 {
 			t.Errorf("total %d, %v, %d failures", n, err, failures)
 		}
-		if n := g.plane.Drops.Counts[DropUndecodable].Load(); n != 2 {
+		if n := g.plane.Drops.Count(DropUndecodable); n != 2 {
 			t.Errorf("%d malformed frames", n)
 		}
 	})
@@ -265,7 +265,7 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 				Kind: codec.Tell, Shard: number, Type: mt.ID,
 			}, "a"), body...))
 		})
-		if n := r.Drops.Counts[DropStopped].Load(); n != 1 {
+		if n := r.Drops.Count(DropStopped); n != 1 {
 			t.Errorf("%d drops counted", n)
 		}
 	})
@@ -383,7 +383,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 			w.install()
 			refused("its node has gone", id, regions[i+1:]...)
 		}
-		if n := regions[2].plane.Drops.Counts[DropEnded].Load(); n == 0 {
+		if n := regions[2].plane.Drops.Count(DropEnded); n == 0 {
 			t.Error("no drop is counted")
 		}
 	})

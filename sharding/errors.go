@@ -1,63 +1,63 @@
 package sharding
 
-import "github.com/coterie-go/coterie/sharding/dataplane"
+import "github.com/coterie-go/coterie/sharding/failure"
 
 // Errors of a message before it leaves the caller.
 var (
 	// ErrInvalidID: an entity id is 1 to 512 bytes of UTF-8; the message says which of these it is
 	// not.
-	ErrInvalidID = dataplane.ErrInvalidID
+	ErrInvalidID = failure.ErrInvalidID
 	// ErrUnregisteredMessage: the concrete type of the message was not among the examples given to
 	// CBOR.
-	ErrUnregisteredMessage = dataplane.ErrUnregisteredMessage
+	ErrUnregisteredMessage = failure.ErrUnregisteredMessage
 	// ErrMessageTooLarge: the encoded message is larger than transport.DefaultMessageMax, 16 MiB.
-	ErrMessageTooLarge = dataplane.ErrMessageTooLarge
+	ErrMessageTooLarge = failure.ErrMessageTooLarge
 	// ErrEncoding: the message could not be encoded or decoded.
-	ErrEncoding = dataplane.ErrEncoding
+	ErrEncoding = failure.ErrEncoding
 )
 
 // Errors of delivery. The message was not handled, unless the text of the constant says otherwise.
 var (
 	// ErrBufferFull: a bounded mailbox, buffer or connection queue has no room. Inside a handler at
 	// once, outside when the context ends, whose error it wraps then.
-	ErrBufferFull = dataplane.ErrBufferFull
+	ErrBufferFull = failure.ErrBufferFull
 	// ErrMoving: a handler of a shard that is being handed off asked an entity whose shard is
 	// moving too; waiting could never end.
-	ErrMoving = dataplane.ErrMoving
+	ErrMoving = failure.ErrMoving
 	// ErrUnknownRole: the message waited for a home until its context ended, and no member of the
 	// view has the type's role, so no node can host it. Usual cause: a misspelt Role.
-	ErrUnknownRole = dataplane.ErrUnknownRole
+	ErrUnknownRole = failure.ErrUnknownRole
 	// ErrRemembering: the shard cannot read or write its remembered ids, and goes on trying; what
 	// waits for it is kept. The usual cause is that no majority of the role's nodes answers, or
 	// that the remember.Store fails.
-	ErrRemembering = dataplane.ErrRemembering
+	ErrRemembering = failure.ErrRemembering
 	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was
 	// called), or the shard has, because the whole cluster shuts down.
-	ErrStopped = dataplane.ErrStopped
+	ErrStopped = failure.ErrStopped
 	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.
-	ErrNoLease = dataplane.ErrNoLease
+	ErrNoLease = failure.ErrNoLease
 	// ErrNodeGone: the node that was asked has been removed from the cluster, and had not left in
 	// order; or it has left, and the handler that had taken the question by Context.Responder did
 	// not answer it. Whether the message was handled is unknown.
-	ErrNodeGone = dataplane.ErrNodeGone
+	ErrNodeGone = failure.ErrNodeGone
 	// ErrUnsent is an ErrNodeGone of a message that was never sent to that node: no entity has
 	// handled it, so it can be sent again.
-	ErrUnsent = dataplane.ErrUnsent
+	ErrUnsent = failure.ErrUnsent
 )
 
 // Errors of an Ask. Whether the message was handled is unknown, except where said.
 var (
 	// ErrTimeout: no answer within the deadline.
-	ErrTimeout = dataplane.ErrTimeout
+	ErrTimeout = failure.ErrTimeout
 	// ErrNoReply: the handler ended without Reply and without Responder.
-	ErrNoReply = dataplane.ErrNoReply
+	ErrNoReply = failure.ErrNoReply
 	// ErrHandler: the handler returned an error or panicked; the text follows.
-	ErrHandler = dataplane.ErrHandler
+	ErrHandler = failure.ErrHandler
 	// ErrReplyType: Reply was called with a value that is not of the request's reply type.
-	ErrReplyType = dataplane.ErrReplyType
+	ErrReplyType = failure.ErrReplyType
 	// ErrTooManyAsks: the region's bound on questions under way is reached.
-	ErrTooManyAsks = dataplane.ErrTooManyAsks
+	ErrTooManyAsks = failure.ErrTooManyAsks
 	// ErrNotAsked: Reply, Fail or Responder in a handler of a message that was told, or whose
 	// question was answered, or taken by Responder, before.
-	ErrNotAsked = dataplane.ErrNotAsked
+	ErrNotAsked = failure.ErrNotAsked
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Protocols that stand on entities, such as package sharding/delivery, speak in bytes that are no
@@ -124,7 +125,7 @@ func (c *Context[M]) carry(body []byte) error {
 	}
 	err := k.Carried(c, body)
 	if u, bad := err.(Undecodable); bad {
-		c.r.plane.Drops.Drop(dataplane.DropOf(u.Cause), c.Shard(), c.e.ID, nil)
+		c.r.plane.Drops.Drop(failure.DropOf(u.Cause), c.Shard(), c.e.ID, nil)
 		return nil
 	}
 	return err

@@ -52,7 +52,7 @@ func TestCarryAndPost(t *testing.T) {
 			t.Errorf("no id: %v", err)
 		}
 		<-time.After(time.Second)
-		if n := ra.plane.Drops.Counts[DropNoBox].Load(); n != 1 {
+		if n := ra.plane.Drops.Count(DropNoBox); n != 1 {
 			t.Errorf("%d posts without a box", n)
 		}
 	})
@@ -68,7 +68,7 @@ func TestCarryToNoCarrier(t *testing.T) {
 	if n, err := Ask(ctx, g, "cart-1", total{}); n != 0 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
-	if n := g.plane.Drops.Counts[DropUnregistered].Load(); n != 1 {
+	if n := g.plane.Drops.Count(DropUnregistered); n != 1 {
 		t.Errorf("%d dropped", n)
 	}
 }

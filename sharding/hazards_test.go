@@ -56,10 +56,13 @@ func (n *scriptNet) AppendWait(_ context.Context, to transport.NodeID, lane tran
 }
 
 // scripted is a region over a scriptNet whose shards all live on node 2.
-func scripted(t *testing.T) (*Region[message_], *scriptNet) {
-	n := &scriptNet{}
+func scripted(t *testing.T, edits ...func(*EntityType[message_])) (*Region[message_], *scriptNet) {
+	n, typ := &scriptNet{}, cartType(&cartLog{})
+	for _, edit := range edits {
+		edit(&typ)
+	}
 	g := &Region[message_]{
-		plane: dataplane.New(settingsOf(fakePorts(1, n, &fakeLease{}), cartType(&cartLog{}))),
+		plane: dataplane.New(settingsOf(fakePorts(1, n, &fakeLease{}), typ)),
 	}
 	g.plane.SteeredBy(&fakeControl{r: g.plane})
 	for i := range g.plane.Routes.Slots {
@@ -318,8 +321,8 @@ func TestHops(t *testing.T) {
 	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
 	m.Hops++
 	g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), 0xa0))
-	if len(n.frames) != 1 || g.plane.Drops.Counts[DropTooManyHops].Load() != 1 {
-		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.plane.Drops.Counts[DropTooManyHops].Load())
+	if len(n.frames) != 1 || g.plane.Drops.Count(DropTooManyHops) != 1 {
+		t.Errorf("%d forwarded, %d dropped", len(n.frames), g.plane.Drops.Count(DropTooManyHops))
 	}
 }
 
@@ -346,9 +349,10 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 
 // What cannot travel is dropped for the right reason.
 func TestDropsOfTheFlushSayWhy(t *testing.T) {
-	g, n := scripted(t)
 	var got []DropReason
-	g.plane.Drops.Hook = func(d Drop) { got = append(got, d.Reason) }
+	g, n := scripted(t, func(t *EntityType[message_]) {
+		t.OnDrop = func(d Drop) { got = append(got, d.Reason) }
+	})
 	number := g.plane.Routes.ShardOf("a")
 	n.fail = transport.ErrFrameTooLarge
 	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -43,7 +44,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	run, err := newEngine(p, reg.plane, control.Settings{
 		Probe:    p.probe,
 		Machines: machines, Store: t.Remember.Store, Quorums: t.Quorums,
-		OnEvent: dataplane.GuardHook(&reg.plane.Panics, "OnEvent", t.OnEvent),
+		OnEvent: failure.GuardHook(reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

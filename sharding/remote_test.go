@@ -124,9 +124,9 @@ func remoteBench(b *testing.B) (near *Region[message_], seen *atomic.Int64) {
 	}
 	near, far := remotePair(b, typ)
 	b.Cleanup(func() {
-		for i := range far.plane.Drops.Counts {
-			if n := far.plane.Drops.Counts[i].Load(); n > 0 {
-				b.Log(DropReason(i), n)
+		for reason, n := range far.plane.Drops.All() {
+			if n > 0 {
+				b.Log(reason, n)
 			}
 		}
 	})
@@ -263,7 +263,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 		t.Error(f)
 	}
 	if n, lost := near.plane.Routes.Limit.Count.Load(),
-		near.plane.Drops.Counts[DropUnsent].Load()+near.plane.Drops.Counts[DropNodeLost].Load(); n != 0 || lost != 0 {
+		near.plane.Drops.Count(DropUnsent)+near.plane.Drops.Count(DropNodeLost); n != 0 || lost != 0 {
 		t.Errorf("%d messages still wait, %d were lost", n, lost)
 	}
 }

@@ -210,10 +210,11 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 		"dropBuffer":  func(r *dataplane.Plane, number uint32) { r.Routes.DropBuffer(number, DropStopped) },
 		"closeRoutes": func(r *dataplane.Plane, _ uint32) { r.Routes.Close() },
 	} {
-		g, n := scripted(t)
-		r := g.plane
 		var got []string
-		r.Drops.Hook = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
+		g, n := scripted(t, func(t *EntityType[message_]) {
+			t.OnDrop = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
+		})
+		r := g.plane
 		number := r.Routes.ShardOf("a")
 		r.Routes.Buffering(number)
 		for range 2 {
@@ -260,7 +261,7 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 		default:
 			t.Error("the waiting caller hears nothing")
 		}
-		if n := g.plane.Drops.Counts[DropForced].Load(); n != 1 {
+		if n := g.plane.Drops.Count(DropForced); n != 1 {
 			t.Errorf("%d drops are counted", n)
 		}
 		goOn()
@@ -272,7 +273,7 @@ func TestKilledShardAnswersStarts(t *testing.T) {
 func TestLateReplies(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		g, _ := localRegion(t, cartType(&cartLog{}))
-		late := func() uint64 { return g.plane.Drops.Counts[DropLateReply].Load() }
+		late := func() uint64 { return g.plane.Drops.Count(DropLateReply) }
 		stuck := newGate()
 		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
 			t.Fatal(err)

@@ -125,7 +125,7 @@ func TestCodecPanicsAcrossNodes(t *testing.T) {
 	if v, err := Ask(ctx, near, "a", brittleAsk{X: 10}); err != nil || v.X != 10 {
 		t.Errorf("a sound question after it: %v %v", v, err)
 	}
-	if near, far := near.plane.Panics.Count.Load(), far.Stats().Panics; near != 2 || far != 1 {
+	if near, far := near.plane.Panics.Count(), far.Stats().Panics; near != 2 || far != 1 {
 		t.Errorf("%d and %d panics, want 2 and 1", near, far)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -27,7 +27,7 @@ func (t EntityType[M]) faults(local bool) (f protocol.Faults) {
 	f.Add(t.Role == "", "Role is empty: say which nodes may host the entities")
 	f.Add(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
 	f.Add(t.Messages.err != nil, "Messages: %v", t.Messages.err)
-	if err := dataplane.CheckErrors(t.Errors); err != nil {
+	if err := failure.Known(t.Errors).Check(); err != nil {
 		f.Add(true, "Errors: %w", err)
 	}
 	f.Add(t.Supervision > SuperviseEscalate, "Supervision %d is not known", t.Supervision)

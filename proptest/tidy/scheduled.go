@@ -9,7 +9,8 @@ import (
 
 // scheduledPackages run on a scheduler.Scheduler: in production on goroutines, in a simulation on
 // one flow of control.
-var scheduledPackages = []string{"ddata/runloop", "sharding", "sharding/control", "sharding/dataplane"}
+var scheduledPackages = []string{"ddata/runloop", "sharding", "sharding/control", "sharding/dataplane",
+	"sharding/failure"}
 
 // schedulerMark is the comment that allows what goes around the scheduler, on its line or the one
 // above, followed by the reason.

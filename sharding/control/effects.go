@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -202,14 +203,14 @@ func stopEntity(s *dataplane.Shard, id protocol.EntityID, stop func(*dataplane.E
 	}
 }
 
-func reasonOf(r protocol.Reason) dataplane.DropReason {
+func reasonOf(r protocol.Reason) failure.DropReason {
 	switch r {
 	case protocol.DropLeaseLost:
-		return dataplane.DropLeaseLost
+		return failure.DropLeaseLost
 	case protocol.DropEnded:
-		return dataplane.DropEnded
+		return failure.DropEnded
 	case protocol.DropNodeLost, protocol.DropHomeElsewhere:
-		return dataplane.DropForced
+		return failure.DropForced
 	}
-	return dataplane.DropStopped
+	return failure.DropStopped
 }

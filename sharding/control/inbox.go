@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -167,5 +168,5 @@ func newAdmission(r *dataplane.Plane) *runloop.Admission {
 		v := r.Cluster.View()
 		return v != nil && v.Has(view.UID(node))
 	}
-	return runloop.NewAdmission(member, func() { r.Drops.Drop(dataplane.DropInbox, -1, "", nil) })
+	return runloop.NewAdmission(member, func() { r.Drops.Drop(failure.DropInbox, -1, "", nil) })
 }

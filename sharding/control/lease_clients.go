@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -68,7 +69,7 @@ func (l *leaseClients) acquire(s *dataplane.Shard, gen uint64, tell func(*datapl
 			why := cmp.Or(in.Text, "another holds it")
 			s.Lease.Awaiting.Store(&why)
 		case protocol.LeaseLost:
-			s.CancelContexts(fmt.Errorf("%w: %s", dataplane.ErrNoLease, in.Text))
+			s.CancelContexts(fmt.Errorf("%w: %s", failure.ErrNoLease, in.Text))
 		}
 		tell(g, in.(protocol.ShardInput))
 	})

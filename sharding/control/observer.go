@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -48,7 +49,7 @@ func (o *observer) reachable(uid view.UID, ok bool) {
 // viewInstalled passes a view on; nil, or one without this node, ends everything that runs here.
 func (o *observer) viewInstalled(v *view.View) {
 	if v == nil {
-		o.lease.End(dataplane.ErrStopped)
+		o.lease.End(failure.ErrStopped)
 		o.inbox.ToRegion(protocol.Dropped{})
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
@@ -217,10 +218,10 @@ func (c *Plane) CloseShard(h *Hosting) {
 }
 
 // KillShard drops a shard at once, with what its mailboxes hold.
-func (c *Plane) KillShard(h *Hosting, reason dataplane.DropReason) {
-	if reason == dataplane.DropLeaseLost {
+func (c *Plane) KillShard(h *Hosting, reason failure.DropReason) {
+	if reason == failure.DropLeaseLost {
 		c.R.Leases.Lost.Add(1)
-		h.S.CancelContexts(dataplane.ErrNoLease)
+		h.S.CancelContexts(failure.ErrNoLease)
 	}
 	for _, p := range c.forget(h) {
 		c.R.Out.Discard(reason, h.S.Number, p.ID, p.Env)
@@ -228,7 +229,7 @@ func (c *Plane) KillShard(h *Hosting, reason dataplane.DropReason) {
 	h.S.Shut(func(e *dataplane.Entity, env dataplane.Envelope, _ uint32) {
 		c.R.Out.Discard(reason, h.S.Number, e.ID, env)
 	})
-	c.Leases.retire(h.S, reason == dataplane.DropStopped)
+	c.Leases.retire(h.S, reason == failure.DropStopped)
 }
 
 // forget lets go of a hosting. It returns what waited for its machine.
@@ -243,7 +244,7 @@ func (c *Plane) forget(h *Hosting) (starts []dataplane.BufferedMessage) {
 func (c *Plane) killAll() {
 	c.ended = true
 	for h := range c.Hosted.inOrder() {
-		c.KillShard(h, dataplane.DropStopped)
+		c.KillShard(h, failure.DropStopped)
 	}
 	c.R.Routes.Close()
 	c.Retries.clear()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -28,7 +28,7 @@ type StateStore struct {
 func (s *StateStore) Write(w protocol.StateWrite, done func(error)) {
 	if s.remembered.of(w.Kind) {
 		if !s.Asides.run(func() { done(s.remembered.write(s.Asides.ctx, s.Quorums.WriteLimit(w.Failed), w)) }) {
-			done(dataplane.ErrStopped)
+			done(failure.ErrStopped)
 		}
 		return
 	}
@@ -46,7 +46,7 @@ func (s *StateStore) Read(r protocol.StateRead, done func(crdt.Reader, protocol.
 		if !s.Asides.run(func() {
 			done(crdt.Reader{}, s.remembered.read(s.Asides.ctx, s.Quorums.readLimit(r.Failed), r))
 		}) {
-			done(crdt.Reader{}, r.Result(crdt.Reader{}, dataplane.ErrStopped))
+			done(crdt.Reader{}, r.Result(crdt.Reader{}, failure.ErrStopped))
 		}
 		return
 	}

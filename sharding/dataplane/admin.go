@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -37,7 +38,7 @@ func (s *Shard) administer(id string, env Envelope, place runloop.Permit) (verdi
 func (r *Plane) administerInbound(s *Shard, from uint64, m *codec.Message, env Envelope) bool {
 	place, ok := r.Ctl.Admit(from, len(m.ID)+BufferedOverhead)
 	if !ok {
-		r.Out.ReplyError(env, StatusOf(DropInbox), DropInbox.String())
+		r.Out.ReplyError(env, failure.StatusOf(failure.DropInbox), failure.DropInbox.String())
 		return true
 	}
 	if v, _ := s.administer(string(m.ID), env, place); v == Refused {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // asks correlates replies with the questions of this region.
@@ -80,7 +81,7 @@ func (a *asks) begin(s sink) (*call, uint64, error) {
 	a.mu.Lock()
 	if len(a.free) == 0 && !a.growLocked() {
 		a.mu.Unlock()
-		return nil, 0, ErrTooManyAsks
+		return nil, 0, failure.ErrTooManyAsks
 	}
 	c := a.free[len(a.free)-1]
 	a.free = a.free[:len(a.free)-1]
@@ -243,9 +244,9 @@ func (a *asks) Sweep(now time.Duration, gone func(node uint64) bool) (pending bo
 			pending = true
 			var err error
 			if d := c.deadline.Load(); d != 0 && int64(now) > d {
-				err = ErrTimeout
+				err = failure.ErrTimeout
 			} else if n := c.node.Load(); n != 0 && gone != nil && gone(n) {
-				err = ErrNodeGone
+				err = failure.ErrNodeGone
 			}
 			if err != nil && c.state.CompareAndSwap(state, state-callWaiting+callFilling) {
 				c.fill(err)

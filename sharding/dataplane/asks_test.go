@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // intSink takes an int.
@@ -41,7 +42,7 @@ func TestLateRepliesReachNobody(t *testing.T) {
 			for range 3000 {
 				s := &intSink{}
 				c, id, err := a.begin(s)
-				if errors.Is(err, ErrTooManyAsks) {
+				if errors.Is(err, failure.ErrTooManyAsks) {
 					continue
 				}
 				ids <- id
@@ -75,14 +76,14 @@ func TestSweep(t *testing.T) {
 	if !a.Sweep(2*time.Second, func(n uint64) bool { return n == 7 }) {
 		t.Error("nothing is pending")
 	}
-	if err := a.wait(t.Context(), late); !errors.Is(err, ErrTimeout) {
+	if err := a.wait(t.Context(), late); !errors.Is(err, failure.ErrTimeout) {
 		t.Error(err)
 	}
-	if err := a.wait(t.Context(), gone); !errors.Is(err, ErrNodeGone) {
+	if err := a.wait(t.Context(), gone); !errors.Is(err, failure.ErrNodeGone) {
 		t.Error(err)
 	}
-	a.FailAll(ErrStopped)
-	if err := a.wait(t.Context(), kept); !errors.Is(err, ErrStopped) {
+	a.FailAll(failure.ErrStopped)
+	if err := a.wait(t.Context(), kept); !errors.Is(err, failure.ErrStopped) {
 		t.Error(err)
 	}
 	if a.Sweep(0, nil) {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // attachments are what protocols that stand on entities have attached to a region.
 type attachments struct {
-	drops  *drops
-	panics *panics
+	drops  *failure.Drops
+	panics *failure.Panics
 
 	Boxes   sync.Map // by name: func(view.UID, []byte)
 	Movers  Movers
@@ -51,10 +52,10 @@ func (m *Movers) Add(fn func(shard int)) (cancel func()) {
 func (a *attachments) Posted(from view.UID, box string, body []byte) {
 	fn, ok := a.Boxes.Load(box)
 	if !ok {
-		a.drops.Drop(DropNoBox, -1, "", nil)
+		a.drops.Drop(failure.DropNoBox, -1, "", nil)
 		return
 	}
-	defer a.panics.survive("a box")
+	defer a.panics.Survive("a box")
 	fn.(func(view.UID, []byte))(from, body)
 }
 

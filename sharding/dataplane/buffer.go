@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Hold puts a message into the shard's buffer. It returns errRouteChanged when the shard has a
@@ -29,11 +30,11 @@ func (t *Routes) Hold(number uint32, p BufferedMessage) error {
 	}
 	if p.from != nil && p.from.isSealed() {
 		b.Mu.Unlock()
-		return ErrMoving
+		return failure.ErrMoving
 	}
 	if !t.Limit.take(p.Size) {
 		b.Mu.Unlock()
-		return ErrBufferFull
+		return failure.ErrBufferFull
 	}
 	b.Messages = append(b.Messages, p)
 	first := b.lenLocked() == 1
@@ -132,17 +133,17 @@ func (t *Routes) Flush(number uint32) bool {
 		}
 		switch err := t.Dispatch(number, b.Target, p); {
 		case err == nil:
-		case errors.Is(err, ErrBufferFull) && b.Target.Local != nil:
+		case errors.Is(err, failure.ErrBufferFull) && b.Target.Local != nil:
 			if full == nil {
 				full = map[string]bool{}
 			}
 			full[p.ID] = true
 			return false
-		case errors.Is(err, ErrBufferFull), err == ErrRouteChanged:
+		case errors.Is(err, failure.ErrBufferFull), err == ErrRouteChanged:
 			stuck = true
 			return false
 		default:
-			t.discardBuffered(DropOf(err), number, p)
+			t.discardBuffered(failure.DropOf(err), number, p)
 		}
 		return true
 	})
@@ -172,7 +173,7 @@ func (t *Routes) OpenLanes(number uint32, s *Shard) {
 			refused = true
 			return false
 		default:
-			t.discardBuffered(DropOf(err), number, p)
+			t.discardBuffered(failure.DropOf(err), number, p)
 		}
 		return true
 	})
@@ -221,7 +222,8 @@ func (t *Routes) dispatchLocal(number uint32, s *Shard, p *BufferedMessage) erro
 	case Accepted:
 		return nil
 	case full, heavy, heavyRegion, heavyNode:
-		return &noRoom{v}
+		reason, _ := v.drop()
+		return failure.NoRoom{Reason: reason}
 	default:
 		return ErrRouteChanged
 	}
@@ -249,15 +251,15 @@ func flushError(err error) error {
 	case err == nil || err == ErrRouteChanged:
 		return err
 	case errors.Is(err, transport.ErrQueueFull):
-		return ErrBufferFull
+		return failure.ErrBufferFull
 	case errors.Is(err, transport.ErrFrameTooLarge):
-		return ErrMessageTooLarge
+		return failure.ErrMessageTooLarge
 	}
 	return ErrRouteChanged
 }
 
 // DropBuffer drops what waits for the shard.
-func (t *Routes) DropBuffer(number uint32, reason DropReason) {
+func (t *Routes) DropBuffer(number uint32, reason failure.DropReason) {
 	rt := t.Slots[number].Load()
 	if rt == nil || rt.Buffer == nil {
 		return
@@ -270,7 +272,7 @@ func (t *Routes) DropBuffer(number uint32, reason DropReason) {
 }
 
 // dropBuffered drops messages that waited. Their room is free before their senders hear of it.
-func (t *Routes) dropBuffered(number uint32, reason DropReason, parked []BufferedMessage) {
+func (t *Routes) dropBuffered(number uint32, reason failure.DropReason, parked []BufferedMessage) {
 	size := 0
 	for i := range parked {
 		size += parked[i].Size
@@ -287,12 +289,12 @@ func (t *Routes) Close() {
 	for i := range t.Slots {
 		shut := &Buffer{open: true}
 		if old := t.Slots[i].Swap(&Route{Buffer: shut}); old != nil && old.Buffer != nil {
-			t.dropBuffered(uint32(i), DropStopped, old.Buffer.close())
+			t.dropBuffered(uint32(i), failure.DropStopped, old.Buffer.close())
 		}
 	}
 }
 
-func (t *Routes) discardBuffered(reason DropReason, number uint32, p *BufferedMessage) {
+func (t *Routes) discardBuffered(reason failure.DropReason, number uint32, p *BufferedMessage) {
 	env := p.Env
 	if p.Raw != nil {
 		env = Envelope{Call: p.Raw.Call, Origin: p.Raw.Origin}
@@ -329,7 +331,7 @@ func (t *Routes) FailBuffered(s *Shard) {
 		b := rt.Buffer
 		b.Mu.Lock()
 		if gone, size := b.keepLocked(func(p *BufferedMessage) bool {
-			return p.from != s || !t.asks.answer(p.Env.Call, nil, ErrMoving)
+			return p.from != s || !t.asks.answer(p.Env.Call, nil, failure.ErrMoving)
 		}); gone > 0 {
 			t.Limit.release(gone, size)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Duties are the questions that handlers of this region have left open by Context.Responder. A node
@@ -116,7 +117,7 @@ func (d *Duties) Await(ctx context.Context, s scheduler.Scheduler,
 func (b *Outbox) Owe(q Duty) bool {
 	forgotten, ok := b.Duties.Take(q, b.clock())
 	if forgotten != (Duty{}) {
-		b.drops.Drop(DropUnanswered, -1, "", nil)
+		b.drops.Drop(failure.DropUnanswered, -1, "", nil)
 		b.ReplyError(Envelope{Call: forgotten.Call, Origin: forgotten.Origin}, codec.StatusFull,
 			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came "+
 				"after it", DutiesMax-1))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
@@ -300,7 +301,7 @@ func (x *extra) reset() {
 		x.timer.Stop()
 	}
 	if x.cancel != nil {
-		x.cancel(ErrStopped)
+		x.cancel(failure.ErrStopped)
 	}
 	x.timer, x.timeout, x.message, x.elapsed = nil, 0, nil, false
 	x.ctx, x.cancel, x.lease = nil, nil, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // explain adds to an error of a message that did not get through what the region knows of its
@@ -31,7 +32,7 @@ func (r *Plane) explain(number uint32, err error) error {
 
 // Explained is explain for the outcome of a question.
 func (r *Plane) Explained(id string, err error) error {
-	if err == nil || !errors.Is(err, ErrTimeout) {
+	if err == nil || !errors.Is(err, failure.ErrTimeout) {
 		return err
 	}
 	return r.explain(r.Routes.ShardOf(id), fmt.Errorf("%w: %s", err, r.whereAsked(id)))

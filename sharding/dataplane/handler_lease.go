@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // HandlerLease is the node's lease as handlers see it. Their contexts end with it, and an entity
@@ -61,7 +62,7 @@ func (l *HandlerLease) Changed(held bool) {
 		l.Resume()
 		return
 	}
-	l.End(ErrNoLease)
+	l.End(failure.ErrNoLease)
 }
 
 // End cancels the contexts of handlers that run under the lease.
@@ -88,7 +89,7 @@ func (l *HandlerLease) context() context.Context {
 	if l.current == nil {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		if !l.Node.Holds() {
-			cancel(ErrNoLease)
+			cancel(failure.ErrNoLease)
 			return ctx
 		}
 		l.current = &leaseContext{ctx, cancel}

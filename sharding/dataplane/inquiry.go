@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Inquiry is one node being asked.
@@ -22,7 +23,7 @@ type Inquiry struct {
 func (r *Plane) Inquire(node uint64, what codec.Inspection, id string) *Inquiry {
 	q := &Inquiry{Question: Question[codec.State]{R: r, Plain: true}, node: node}
 	if r.isClosed() {
-		q.err = ErrStopped
+		q.err = failure.ErrStopped
 		return q
 	}
 	if node == r.Self {
@@ -43,9 +44,9 @@ func (r *Plane) Inquire(node uint64, what codec.Inspection, id string) *Inquiry 
 	case err == nil:
 		return q
 	case errors.Is(err, transport.ErrNoPeer):
-		err = fmt.Errorf("%w: %w", ErrNodeGone, err)
+		err = fmt.Errorf("%w: %w", failure.ErrNodeGone, err)
 	case errors.Is(err, transport.ErrQueueFull):
-		err = fmt.Errorf("%w: %w", ErrBufferFull, err)
+		err = fmt.Errorf("%w: %w", failure.ErrBufferFull, err)
 	}
 	q.err = err
 	return q

@@ -3,6 +3,8 @@ package dataplane
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // phase is what a mailbox waits for.
@@ -362,4 +364,20 @@ func (m *mailbox) waitersLocked() *waiters {
 		m.waiters = &waiters{}
 	}
 	return m.waiters
+}
+
+// drop returns the reason of a drop for want of room in a mailbox; is is false for the other
+// verdicts.
+func (v verdict) drop() (reason failure.DropReason, is bool) {
+	switch v {
+	case full:
+		return failure.DropMailboxFull, true
+	case heavy:
+		return failure.DropMailboxBytes, true
+	case heavyRegion:
+		return failure.DropRegionFull, true
+	case heavyNode:
+		return failure.DropNodeFull, true
+	}
+	return 0, false
 }

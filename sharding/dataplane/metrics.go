@@ -89,8 +89,8 @@ func ReportMetrics(r *Plane, report func(*events.Metric, float64, ...string)) {
 	say(mHandled, handled)
 	say(mTimedOut, int(s.AsksTimedOut))
 	say(mPanics, int(s.Panics))
-	for reason := range r.Drops.Counts {
-		say(mDrops, int(r.Drops.Counts[reason].Load()), strings.ReplaceAll(DropReason(reason).String(), " ", "-"))
+	for reason, n := range r.Drops.All() {
+		say(mDrops, int(n), strings.ReplaceAll(reason.String(), " ", "-"))
 	}
 	for cause := range r.Passivations.ByCause {
 		say(mPassivated, int(r.Passivations.ByCause[cause].Load()), protocol.Cause(cause).String())

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -19,10 +20,10 @@ type Outbox struct {
 	Channel transport.Channel
 	reg     *codec.Registry
 	asks    *asks
-	drops   *drops
-	panics  *panics
+	drops   *failure.Drops
+	panics  *failure.Panics
 	clock   func() time.Duration // of the region
-	errors  []error              // that travel as themselves
+	known   failure.Known        // errors of handlers
 
 	outs      sync.Pool // *outgoing
 	scheduler scheduler.Scheduler
@@ -54,7 +55,7 @@ func (b *Outbox) Post(to uint64, box string, body []byte) error {
 	o.body = codec.AppendPost(o.body[:0], box, body)
 	err := b.send(to, o)
 	if err != nil {
-		b.drops.Drop(DropPostUnsent, -1, "", nil)
+		b.drops.Drop(failure.DropPostUnsent, -1, "", nil)
 	}
 	return err
 }
@@ -66,12 +67,12 @@ func (b *Outbox) SendControl(to protocol.UID, lane transport.Lane, stripe uint32
 }
 
 // Discard drops a message and, if it was a question, answers it with the reason.
-func (b *Outbox) Discard(reason DropReason, shard uint32, id string, env Envelope) {
+func (b *Outbox) Discard(reason failure.DropReason, shard uint32, id string, env Envelope) {
 	b.drops.Drop(reason, int(shard), id, env.Msg)
-	b.ReplyError(env, StatusOf(reason), reason.String())
+	b.ReplyError(env, failure.StatusOf(reason), reason.String())
 }
 
-func (b *Outbox) discardRaw(reason DropReason, m *codec.Message) {
+func (b *Outbox) discardRaw(reason failure.DropReason, m *codec.Message) {
 	b.Discard(reason, m.Shard, string(m.ID), Envelope{Call: m.Call, Origin: m.Origin})
 }
 

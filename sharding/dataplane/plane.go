@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -25,8 +26,8 @@ type Plane struct {
 	decoder  decoder
 	Routes   *Routes
 	Asks     *asks
-	Drops    drops
-	Panics   panics
+	Drops    *failure.Drops
+	Panics   *failure.Panics
 	Pool     *pool
 	Out      Outbox
 	Lease    HandlerLease

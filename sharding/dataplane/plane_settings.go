@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -30,8 +31,8 @@ type Settings struct {
 	Meter             events.Meter // nil: there is none
 
 	Messages *codec.Registry
-	Errors   []error // of handlers, which travel as themselves
-	OnDrop   func(Drop)
+	Errors   failure.Known // of handlers, which travel as themselves
+	OnDrop   func(failure.Drop)
 
 	Timeouts    Timeouts
 	Passivation passivation.Strategy
@@ -52,21 +53,22 @@ func New(t Settings) *Plane {
 		QueryTimeout: t.Timeouts.Query,
 		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax, t.Scheduler),
 		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Scheduler), Log: t.Log,
+		Panics:     failure.NewPanics(t.Type, t.Log, t.Scheduler),
 		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.Timeouts.Ask,
 		Scheduler: t.Scheduler, start: t.Scheduler.Now(), seed: t.Scheduler.Uint64(),
 		Closed: make(chan struct{}), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
 	}
-	r.defects, r.Routes.defects, r.Drops.uncounted = t.Defects, t.Defects, t.Defects.DropsUncounted
+	r.defects, r.Routes.defects = t.Defects, t.Defects
 	r.Pool.forgets = t.Defects.LostWake
-	r.Panics.typ, r.Panics.log, r.Panics.scheduler = t.Type, t.Log, t.Scheduler
-	r.Drops.typ, r.Drops.Hook = t.Type, GuardHook(&r.Panics, "OnDrop", t.OnDrop)
+	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnDrop", t.OnDrop))
+	r.Drops.Uncounted = t.Defects.DropsUncounted
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
-	r.Attached.drops, r.Attached.panics = &r.Drops, &r.Panics
-	r.decoder = decoder{r.Registry, &r.Panics}
-	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.errors = r.Self, t.Network,
+	r.Attached.drops, r.Attached.panics = r.Drops, r.Panics
+	r.decoder = decoder{r.Registry, r.Panics}
+	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.known = r.Self, t.Network,
 		ChannelOf(t.Type), r.Registry, t.Errors
-	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, &r.Drops, &r.Panics, r.Clock
+	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, r.Drops, r.Panics, r.Clock
 	r.Out.start(t.Timeouts.Ask, t.Scheduler)
 	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out,
 		r.Asks, r.decoder, r.Ended
@@ -75,9 +77,9 @@ func New(t Settings) *Plane {
 	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.NodeBytes
 	r.supervisor = t.Supervision
 	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Type, t.Log,
-		GuardHook(&r.Panics, "OnFailure", t.Supervision.OnFailure)
-	r.Leases.Shards = r.Panics.guardLeases("Leases.Shards", t.Leases.Shards)
-	r.Leases.Coordinator = r.Panics.guardLeases("Leases.Coordinator", t.Leases.Coordinator)
+		failure.GuardHook(r.Panics, "OnFailure", t.Supervision.OnFailure)
+	r.Leases.Shards = r.Panics.GuardLeases("Leases.Shards", t.Leases.Shards)
+	r.Leases.Coordinator = r.Panics.GuardLeases("Leases.Coordinator", t.Leases.Coordinator)
 	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)
 	r.Slow.pool, r.Slow.clock = r.Pool, r.Clock
 	r.Slow.note = func(e protocol.Event) { r.Ctl.Note(e) }

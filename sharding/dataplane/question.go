@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Question is one Ask, and the place for its reply.
@@ -24,7 +25,7 @@ func (q *Question[R]) Open(ctx context.Context, req any, err error) (*call, Enve
 		return nil, Envelope{}, err
 	}
 	if h := HandlerOf(ctx); h != nil && !h.Holds(r) {
-		return nil, Envelope{}, ErrNoLease
+		return nil, Envelope{}, failure.ErrNoLease
 	}
 	c, id, err := r.Asks.begin(q)
 	if err != nil {
@@ -58,7 +59,7 @@ func (q *Question[R]) Wait(ctx context.Context, c *call, sent error) error {
 
 // timedOut counts what took too long, and is timedOut.
 func (a *asks) timedOut(err error) error {
-	if err = timedOut(err); errors.Is(err, ErrTimeout) {
+	if err = timedOut(err); errors.Is(err, failure.ErrTimeout) {
 		a.late.Add(1)
 	}
 	return err
@@ -66,8 +67,8 @@ func (a *asks) timedOut(err error) error {
 
 // timedOut makes ErrTimeout of a context's deadline, so that callers match one error.
 func timedOut(err error) error {
-	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrTimeout) {
-		return fmt.Errorf("%w: %w", ErrTimeout, err)
+	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, failure.ErrTimeout) {
+		return fmt.Errorf("%w: %w", failure.ErrTimeout, err)
 	}
 	return err
 }
@@ -79,7 +80,7 @@ func (q *Question[R]) accept(v any) error {
 	}
 	got, ok := v.(R)
 	if !ok {
-		return fmt.Errorf("%w: want %v, got %T", ErrReplyType, reflect.TypeFor[R](), v)
+		return fmt.Errorf("%w: want %v, got %T", failure.ErrReplyType, reflect.TypeFor[R](), v)
 	}
 	q.Value = got
 	return nil
@@ -93,8 +94,8 @@ func (q *Question[R]) Decode(body []byte) error {
 			enc = nil
 		}
 		if err := codec.DecodeInto(enc, body, &q.Value); err != nil {
-			q.R.Panics.noteCodec(err)
-			return fmt.Errorf("%w: reply: %w", ErrEncoding, err)
+			q.R.Panics.NoteCodec(err)
+			return fmt.Errorf("%w: reply: %w", failure.ErrEncoding, err)
 		}
 		return nil
 	}
@@ -102,7 +103,7 @@ func (q *Question[R]) Decode(body []byte) error {
 	rd.Tuple(2)
 	typ := rd.Uint32()
 	if rd.Err() != nil {
-		return fmt.Errorf("%w: malformed reply", ErrEncoding)
+		return fmt.Errorf("%w: malformed reply", failure.ErrEncoding)
 	}
 	env, err := q.R.decoder.decode(&codec.Message{Type: typ, Body: rd.Rest()})
 	if err != nil {

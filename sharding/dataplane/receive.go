@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -63,24 +64,24 @@ func (r *Plane) Lost(to transport.NodeID, payload []byte, sent bool) {
 		if !sent && r.Routes.takeBack(uint64(to), &m) {
 			return
 		}
-		reason := DropNodeLost
+		reason := failure.DropNodeLost
 		if !sent {
-			reason = DropUnsent
+			reason = failure.DropUnsent
 		}
 		r.Drops.Drop(reason, int(m.Shard), string(m.ID), nil)
 		if m.Origin == r.Self {
-			r.Asks.answer(m.Call, nil, statusError(StatusOf(reason), "")) // unless it has ended already
+			r.Asks.answer(m.Call, nil, failure.OfStatus(failure.StatusOf(reason), "")) // unless it has ended already
 		} else {
-			r.Out.ReplyError(Envelope{Call: m.Call, Origin: m.Origin}, StatusOf(reason), "")
+			r.Out.ReplyError(Envelope{Call: m.Call, Origin: m.Origin}, failure.StatusOf(reason), "")
 		}
 	case kind == codec.Reply:
-		r.Drops.Drop(DropReplyUnsent, -1, "", nil)
+		r.Drops.Drop(failure.DropReplyUnsent, -1, "", nil)
 	}
 }
 
 func (r *Plane) malformed(from uint64) {
-	r.Drops.Drop(DropUndecodable, -1, "", nil)
-	r.Ctl.Rejected(from, fmt.Errorf("%w: malformed frame", ErrEncoding))
+	r.Drops.Drop(failure.DropUndecodable, -1, "", nil)
+	r.Ctl.Rejected(from, fmt.Errorf("%w: malformed frame", failure.ErrEncoding))
 }
 
 func (r *Plane) receiveReply(from uint64, rd *cbor.Reader) {
@@ -95,10 +96,10 @@ func (r *Plane) receiveReply(from uint64, rd *cbor.Reader) {
 	}
 	text := string(rd.RawText(cbor.Any))
 	if status == codec.StatusKnown {
-		r.Out.answered(r.Asks.answerBody(call, nil, r.Out.failureOf(text)))
+		r.Out.answered(r.Asks.answerBody(call, nil, r.Out.known.Read(text)))
 		return
 	}
-	r.Out.answered(r.Asks.answerBody(call, nil, statusError(status, text)))
+	r.Out.answered(r.Asks.answerBody(call, nil, failure.OfStatus(status, text)))
 }
 
 func (r *Plane) receiveControl(from uint64, rd *cbor.Reader) {
@@ -119,7 +120,7 @@ func (r *Plane) receiveControl(from uint64, rd *cbor.Reader) {
 // frame, and does not escape on the fast path.
 func (r *Plane) inbound(from uint64, m *codec.Message) {
 	if len(m.ID) == 0 || len(m.ID) > idMax || !utf8.Valid(m.ID) {
-		r.Out.discardRaw(DropInvalidID, m)
+		r.Out.discardRaw(failure.DropInvalidID, m)
 		return
 	}
 	for {
@@ -128,7 +129,7 @@ func (r *Plane) inbound(from uint64, m *codec.Message) {
 			return
 		}
 		if r.HasEnded() {
-			r.Out.discardRaw(DropStopped, m)
+			r.Out.discardRaw(failure.DropStopped, m)
 			return
 		}
 		slow := *m
@@ -142,7 +143,7 @@ func (r *Plane) inbound(from uint64, m *codec.Message) {
 func (r *Plane) deliverInbound(s *Shard, from uint64, m *codec.Message) bool {
 	env, err := r.decoder.decode(m)
 	if err != nil {
-		r.Out.discardRaw(DropOf(err), m)
+		r.Out.discardRaw(failure.DropOf(err), m)
 		return true
 	}
 	if codec.Administrative(env.Msg) {
@@ -166,7 +167,7 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *Shard) bool {
 		return false
 	}
 	if m.Hops >= codec.HopsMax {
-		r.Out.discardRaw(DropTooManyHops, m)
+		r.Out.discardRaw(failure.DropTooManyHops, m)
 		return true
 	}
 	if rt != nil && rt.Buffer == nil && rt.Remote != from {
@@ -185,10 +186,10 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *Shard) bool {
 			if slot.Load() == rt {
 				r.Routes.divert(m.Shard, rt)
 			}
-		case ErrBufferFull:
+		case failure.ErrBufferFull:
 			r.Routes.divert(m.Shard, rt)
 		default:
-			r.Out.discardRaw(DropOf(err), m)
+			r.Out.discardRaw(failure.DropOf(err), m)
 			return true
 		}
 		return false
@@ -207,7 +208,7 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *Shard) bool {
 	case ErrRouteChanged:
 		return false
 	default:
-		r.Out.discardRaw(DropBufferFull, m)
+		r.Out.discardRaw(failure.DropBufferFull, m)
 		return true
 	}
 }
@@ -215,19 +216,19 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *Shard) bool {
 // decoder reads the user's messages.
 type decoder struct {
 	reg    *codec.Registry
-	panics *panics
+	panics *failure.Panics
 }
 
 // decode makes an envelope of a message from another node.
 func (d decoder) decode(m *codec.Message) (Envelope, error) {
 	mt := d.reg.WithID(m.Type)
 	if mt == nil {
-		return Envelope{}, fmt.Errorf("%w: wire id %08x", ErrUnregisteredMessage, m.Type)
+		return Envelope{}, fmt.Errorf("%w: wire id %08x", failure.ErrUnregisteredMessage, m.Type)
 	}
 	msg, err := mt.Decode(m.Body)
 	if err != nil {
-		d.panics.noteCodec(err)
-		return Envelope{}, fmt.Errorf("%w: %s: %w", ErrEncoding, mt.Name, err)
+		d.panics.NoteCodec(err)
+		return Envelope{}, fmt.Errorf("%w: %s: %w", failure.ErrEncoding, mt.Name, err)
 	}
 	return Envelope{Msg: msg, Call: m.Call, Origin: m.Origin}, nil
 }

@@ -13,49 +13,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
-
-// statusErrors are what the asker gets.
-var statusErrors = [codec.StatusEnd]error{
-	nil, ErrHandler, ErrNoReply, ErrBufferFull, ErrStopped, ErrUnregisteredMessage, ErrInvalidID, ErrEncoding,
-	ErrNodeGone, ErrReplyType,
-	ErrMessageTooLarge, ErrMoving, ErrNoLease, ErrHandler, ErrUnsent,
-}
-
-// StatusOf is what the asker is told of a message that was lost.
-func StatusOf(reason DropReason) codec.Status {
-	switch reason {
-	case DropMailboxFull, DropMailboxBytes, DropRegionFull, DropNodeFull, DropBufferFull, DropQueueFull, DropInbox:
-		return codec.StatusFull
-	case DropStopped, DropForced, DropEnded:
-		return codec.StatusStopped
-	case DropLeaseLost:
-		return codec.StatusNoLease
-	case DropUndecodable, DropCodecPanic:
-		return codec.StatusEncoding
-	case DropTooLarge:
-		return codec.StatusTooLarge
-	case DropUnregistered:
-		return codec.StatusUnregistered
-	case DropInvalidID:
-		return codec.StatusInvalidID
-	case DropUnsent:
-		return codec.StatusUnsent
-	default:
-		return codec.StatusLost
-	}
-}
-
-// statusError is what the asker gets of a status and its text.
-func statusError(s codec.Status, text string) error {
-	if s >= codec.StatusEnd {
-		return fmt.Errorf("%w: unknown reply status %d: %s", ErrEncoding, s, text)
-	}
-	if text == "" {
-		return statusErrors[s]
-	}
-	return fmt.Errorf("%w: %s", statusErrors[s], text)
-}
 
 // Reply answers a question with a value.
 func (b *Outbox) Reply(call, origin uint64, v any, request *codec.Type) error {
@@ -69,18 +28,18 @@ func (b *Outbox) Reply(call, origin uint64, v any, request *codec.Type) error {
 	var err error
 	o.body, err = b.appendReply(codec.AppendReplyHead(o.body[:0], call, codec.StatusOK), v, request)
 	if err != nil {
-		b.panics.noteCodec(err)
+		b.panics.NoteCodec(err)
 		status := codec.StatusEncoding
-		if errors.Is(err, ErrUnregisteredMessage) {
+		if errors.Is(err, failure.ErrUnregisteredMessage) {
 			status = codec.StatusUnregistered
 		}
 		o.body = codec.AppendErrorReply(o.body[:0], call, status,
-			strings.TrimPrefix(err.Error(), statusErrors[status].Error()+": "))
+			strings.TrimPrefix(err.Error(), failure.OfStatus(status, "").Error()+": "))
 	}
 	if sendErr := b.sendReply(origin, o); errors.Is(sendErr, transport.ErrFrameTooLarge) {
 		text := fmt.Sprintf("the reply has %d bytes", len(o.body))
 		o.body = codec.AppendErrorReply(o.body[:0], call, codec.StatusTooLarge, text)
-		return errors.Join(statusError(codec.StatusTooLarge, text), b.sendReply(origin, o))
+		return errors.Join(failure.OfStatus(codec.StatusTooLarge, text), b.sendReply(origin, o))
 	}
 	return err
 }
@@ -117,7 +76,7 @@ func (b *Outbox) ReplyError(env Envelope, status codec.Status, text string) {
 		return
 	}
 	if env.Origin == b.self {
-		b.answered(b.asks.answer(env.Call, nil, statusError(status, text)))
+		b.answered(b.asks.answer(env.Call, nil, failure.OfStatus(status, text)))
 		return
 	}
 	const textMax = 1024
@@ -132,7 +91,7 @@ func (b *Outbox) ReplyError(env Envelope, status codec.Status, text string) {
 
 func (b *Outbox) answered(inTime bool) {
 	if !inTime {
-		b.drops.Drop(DropLateReply, -1, "", nil)
+		b.drops.Drop(failure.DropLateReply, -1, "", nil)
 	}
 }
 
@@ -149,7 +108,7 @@ func (b *Outbox) sendReply(to uint64, o *outgoing) error {
 	case errors.Is(err, transport.ErrQueueFull):
 		return b.queueReply(to, o.body)
 	}
-	b.drops.Drop(DropReplyUnsent, -1, "", nil)
+	b.drops.Drop(failure.DropReplyUnsent, -1, "", nil)
 	return err
 }
 
@@ -160,8 +119,8 @@ func (b *Outbox) replyStripe() uint32 { return uint32(b.Channel) }
 func (b *Outbox) queueReply(to uint64, frame []byte) error {
 	late := lateFrame{stripe: b.replyStripe(), bytes: append([]byte(nil), frame...)}
 	if !b.Overflow.put(to, late, b.drainReplies) {
-		b.drops.Drop(DropReplyUnsent, -1, "", nil)
-		return ErrBufferFull
+		b.drops.Drop(failure.DropReplyUnsent, -1, "", nil)
+		return failure.ErrBufferFull
 	}
 	return nil
 }
@@ -176,7 +135,7 @@ func (b *Outbox) drainReplies(to uint64, q *replyQueue) {
 		fill := func(dst []byte) []byte { return append(dst, f.bytes...) }
 		if err := b.Net.AppendWait(b.Overflow.ctx, transport.NodeID(to), transport.Data, f.stripe, b.Channel,
 			fill, nil); err != nil {
-			b.drops.Drop(DropReplyUnsent, -1, "", nil)
+			b.drops.Drop(failure.DropReplyUnsent, -1, "", nil)
 		}
 	}
 }
@@ -248,4 +207,18 @@ func (o *replyQueueOverflow) next(to uint64, q *replyQueue) (lateFrame, bool) {
 	q.Frames[0] = lateFrame{}
 	q.Frames, q.bytes = q.Frames[1:], q.bytes-len(f.bytes)
 	return f, true
+}
+
+// Fail answers a question with a handler's error. An asker on this node gets no more of it than one
+// elsewhere would.
+func (b *Outbox) Fail(env Envelope, cause error) {
+	known := b.known.Of(cause)
+	switch {
+	case known == nil:
+		b.ReplyError(env, codec.StatusHandler, cause.Error())
+	case env.Call != 0 && env.Origin == b.self && !env.internal():
+		b.answered(b.asks.answer(env.Call, nil, failure.OfHandler(known, cause)))
+	default:
+		b.ReplyError(env, codec.StatusKnown, failure.Text(known, cause))
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Send routes a message of this node. Outside a handler it waits for room until ctx ends; inside,
@@ -41,12 +42,12 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env Enve
 	for {
 		if err := ctx.Err(); err != nil {
 			if waited {
-				err = fmt.Errorf("%w: %w", ErrBufferFull, err)
+				err = fmt.Errorf("%w: %w", failure.ErrBufferFull, err)
 			}
 			return r.explain(number, err)
 		}
 		if r.isClosed() {
-			return ErrStopped
+			return failure.ErrStopped
 		}
 		rt := slot.Load()
 		var room <-chan struct{}
@@ -62,7 +63,7 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env Enve
 		if err == ErrRouteChanged {
 			continue
 		}
-		if !errors.Is(err, ErrBufferFull) {
+		if !errors.Is(err, failure.ErrBufferFull) {
 			return err
 		}
 		if HandlerOf(ctx) != nil {
@@ -76,7 +77,7 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env Enve
 		}
 		waited = true
 		if room != nil && r.Scheduler.Await(room, ctx.Done(), r.Closed) == 2 {
-			return ErrStopped
+			return failure.ErrStopped
 		}
 	}
 }
@@ -94,7 +95,7 @@ func (r *Plane) sendLocal(number uint32, rt *Route, id string, env Envelope) (<-
 	case Accepted:
 		return nil, nil
 	case full:
-		return e.roomAfter(r.mailboxMax), ErrBufferFull
+		return e.roomAfter(r.mailboxMax), failure.ErrBufferFull
 	default: // the shard was sealed or closed: until the next route is known, messages wait
 		r.Routes.divert(number, rt)
 		return nil, ErrRouteChanged
@@ -139,11 +140,11 @@ func (r *Plane) appendError(number uint32, rt *Route, err error) error {
 	case err == nil || err == ErrRouteChanged:
 		return err
 	case errors.Is(err, transport.ErrQueueFull):
-		return ErrBufferFull
+		return failure.ErrBufferFull
 	case errors.Is(err, transport.ErrFrameTooLarge):
-		return fmt.Errorf("%w: %w", ErrMessageTooLarge, err)
+		return fmt.Errorf("%w: %w", failure.ErrMessageTooLarge, err)
 	case errors.Is(err, transport.ErrClosed):
-		return ErrStopped
+		return failure.ErrStopped
 	}
 	r.Routes.divert(number, rt)
 	return ErrRouteChanged
@@ -187,8 +188,8 @@ func (o *outgoing) encode(number uint32, slot *atomic.Pointer[Route], rt *Route,
 	}
 	o.id, o.slot, o.rt = id, slot, rt
 	if o.body, err = mt.Append(o.body[:0], env.Msg); err != nil {
-		b.panics.noteCodec(err)
-		return fmt.Errorf("%w: %s: %w", ErrEncoding, mt.Name, err)
+		b.panics.NoteCodec(err)
+		return fmt.Errorf("%w: %s: %w", failure.ErrEncoding, mt.Name, err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -64,7 +65,7 @@ func (s *Standing) Unhosted() error {
 	if v == nil || len(v.ByRole(s.role)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: no member of view %v has role %q", ErrUnknownRole, v.Epoch, s.role)
+	return fmt.Errorf("%w: no member of view %v has role %q", failure.ErrUnknownRole, v.Epoch, s.role)
 }
 
 // Uncoordinated returns the reason why no coordinator gives homes to this region, and names the

@@ -3,6 +3,7 @@ package dataplane
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -34,7 +35,7 @@ type Stats struct {
 
 // DropCount is how many messages were lost for one reason.
 type DropCount struct {
-	Reason DropReason
+	Reason failure.DropReason
 	Count  uint64
 }
 
@@ -53,7 +54,7 @@ func CountStats(r *Plane) Stats {
 	s := Stats{
 		Buffered: int(r.Routes.Limit.Count.Load()), Queued: int(r.Pool.queued.Load()),
 		Asks: r.Asks.open(), AsksTimedOut: r.Asks.late.Load(), Restored: r.Restored.Load(),
-		Panics: r.Panics.Count.Load(), Held: int(r.Held.Used.Load()), Slow: int(r.Slow.now.Load()),
+		Panics: r.Panics.Count(), Held: int(r.Held.Used.Load()), Slow: int(r.Slow.now.Load()),
 	}
 	r.Pool.mu.Lock()
 	s.Workers = r.Pool.workers
@@ -73,9 +74,9 @@ func CountStats(r *Plane) Stats {
 			s.Passivated = append(s.Passivated, PassivationCount{protocol.Cause(cause), n})
 		}
 	}
-	for reason := range r.Drops.Counts {
-		if n := r.Drops.Counts[reason].Load(); n > 0 {
-			s.Drops = append(s.Drops, DropCount{DropReason(reason), n})
+	for reason, n := range r.Drops.All() {
+		if n > 0 {
+			s.Drops = append(s.Drops, DropCount{reason, n})
 		}
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -39,7 +40,7 @@ func (t *storeFailure) of(shard uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if why, ok := t.why[shard]; ok {
-		return fmt.Errorf("%w: shard %d: %s", ErrRemembering, shard, why)
+		return fmt.Errorf("%w: shard %d: %s", failure.ErrRemembering, shard, why)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Policy is what is done about a failed handler.
@@ -93,7 +94,7 @@ func (e *Entity) Force() {
 	e.Mu.Lock()
 	x.Forced.Store(e.started) // else it has ended, and what comes is another
 	e.Mu.Unlock()
-	x.cancelContext(ErrStopped)
+	x.cancelContext(failure.ErrStopped)
 	e.Shard.Command(e, StopNow)
 }
 
@@ -105,15 +106,15 @@ func (e *Entity) Context(r *Plane) context.Context {
 	lease := r.Lease.context()
 	if x.ctx == nil || x.lease != lease {
 		if x.cancel != nil {
-			x.cancel(ErrStopped)
+			x.cancel(failure.ErrStopped)
 		}
 		ctx, cancel := context.WithCancelCause(lease)
 		x.ctx, x.cancel, x.lease = &handlerContext{Context: ctx, entity: e}, cancel, lease
 		if x.Forced.Load() {
-			cancel(ErrStopped)
+			cancel(failure.ErrStopped)
 		}
 		if e.Shard.Expelled() {
-			cancel(ErrNoLease)
+			cancel(failure.ErrNoLease)
 		}
 	}
 	return x.ctx

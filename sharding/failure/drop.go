@@ -1,8 +1,9 @@
-package dataplane
+package failure
 
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -69,61 +70,65 @@ func (d Drop) String() string {
 	return fmt.Sprintf("%s/%d/%q dropped: %s (%T)", d.Type, d.Shard, d.ID, d.Reason, d.Message)
 }
 
-// drops counts by reason and tells the user's hook.
-type drops struct {
+// Drops counts lost messages by reason and tells the user's hook. Its methods are safe for
+// concurrent use.
+type Drops struct {
 	typ    string // the entity type's name
-	Counts [dropReasons]atomic.Uint64
-	Hook   func(Drop) // the user's; nil: no hook
+	counts [dropReasons]atomic.Uint64
+	hook   func(Drop) // the user's; nil: no hook
 
-	uncounted bool // a planted defect
+	Uncounted bool // a planted defect; set before the first drop
 }
 
-func (d *drops) Drop(reason DropReason, shard int, id string, msg any) {
-	if d.uncounted {
+// NewDrops makes the counts of an entity type. hook is called for each message that is lost, on the
+// goroutine that lost it; nil: no hook.
+func NewDrops(typ string, hook func(Drop)) *Drops { return &Drops{typ: typ, hook: hook} }
+
+// Drop counts a message that is lost. shard is -1 if it belongs to none, and msg is nil if it is
+// lost in encoded form.
+func (d *Drops) Drop(reason DropReason, shard int, id string, msg any) {
+	if d.Uncounted {
 		return
 	}
-	d.Counts[reason].Add(1)
-	if d.Hook != nil {
-		d.Hook(Drop{Type: d.typ, ID: id, Shard: shard, Reason: reason, Message: msg})
+	d.counts[reason].Add(1)
+	if d.hook != nil {
+		d.hook(Drop{Type: d.typ, ID: id, Shard: shard, Reason: reason, Message: msg})
 	}
 }
 
-// drop returns the reason of a drop for want of room in a mailbox; is is false for the other
-// verdicts.
-func (v verdict) drop() (reason DropReason, is bool) {
-	switch v {
-	case full:
-		return DropMailboxFull, true
-	case heavy:
-		return DropMailboxBytes, true
-	case heavyRegion:
-		return DropRegionFull, true
-	case heavyNode:
-		return DropNodeFull, true
+// Count is how many messages were lost for that reason.
+func (d *Drops) Count(reason DropReason) uint64 { return d.counts[reason].Load() }
+
+// All lists the counts of all reasons, those that never happened among them.
+func (d *Drops) All() iter.Seq2[DropReason, uint64] {
+	return func(yield func(DropReason, uint64) bool) {
+		for reason := range dropReasons {
+			if !yield(reason, d.Count(reason)) {
+				return
+			}
+		}
 	}
-	return 0, false
 }
 
-// noRoom is ErrBufferFull of a mailbox, with what was full.
-type noRoom struct{ v verdict }
+// NoRoom is ErrBufferFull of a mailbox, with the reason for which the message is dropped.
+type NoRoom struct{ Reason DropReason }
 
-var _ error = (*noRoom)(nil)
+var _ error = NoRoom{}
 
 // Error implements error.
-func (n *noRoom) Error() string { return ErrBufferFull.Error() }
+func (n NoRoom) Error() string { return ErrBufferFull.Error() }
 
-// Unwrap implements errors.
-func (n *noRoom) Unwrap() error { return ErrBufferFull }
+// Unwrap has ErrBufferFull found by errors.Is.
+func (n NoRoom) Unwrap() error { return ErrBufferFull }
 
 // DropOf is the reason of a drop because of what the message is, or because of what has no room for
 // it.
 func DropOf(err error) DropReason {
 	var panicked *codec.Panic
-	var room *noRoom
+	var room NoRoom
 	switch {
 	case errors.As(err, &room):
-		reason, _ := room.v.drop()
-		return reason
+		return room.Reason
 	case errors.As(err, &panicked):
 		return DropCodecPanic
 	case errors.Is(err, ErrUnregisteredMessage):

@@ -1,4 +1,4 @@
-package dataplane
+package failure
 
 import (
 	"errors"
@@ -12,23 +12,29 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 )
 
+// Panics counts and logs what a region has survived of the user's code. Its methods are safe for
+// concurrent use.
+//
 // The user's codecs, hooks and stores of leases run on goroutines that serve many: readers of
 // connections, workers, the control loop. A panic of one of them costs a message or a call, is
 // counted in Stats.Panics and logged, and the goroutine goes on.
-
-var _ error = (*codec.Panic)(nil)
-
-// panics counts and logs what the region has survived of the user's code.
-type panics struct {
-	typ   string // the entity type's name
-	log   *slog.Logger
-	Count atomic.Uint64
-
+type Panics struct {
+	typ       string // the entity type's name
+	log       *slog.Logger
 	scheduler scheduler.Scheduler
+	count     atomic.Uint64
 }
 
-// noteCodec counts a panic of a codec, if that is what err says.
-func (s *panics) noteCodec(err error) {
+// NewPanics makes the counts of an entity type.
+func NewPanics(typ string, log *slog.Logger, s scheduler.Scheduler) *Panics {
+	return &Panics{typ: typ, log: log, scheduler: s}
+}
+
+// Count is how many panics were survived.
+func (s *Panics) Count() uint64 { return s.count.Load() }
+
+// NoteCodec counts a panic of a codec, if that is what err says.
+func (s *Panics) NoteCodec(err error) {
 	var p *codec.Panic
 	if errors.As(err, &p) {
 		s.panicked("the "+p.What+" of a message", p.Text, p.Stack)
@@ -37,14 +43,14 @@ func (s *panics) noteCodec(err error) {
 
 // panicked counts and logs a panic of the user's code: the first, the second, the fourth and so on,
 // for one message may come a million times.
-func (s *panics) panicked(in, text string, stack []byte) {
-	if n := s.Count.Add(1); n&(n-1) == 0 {
+func (s *Panics) panicked(in, text string, stack []byte) {
+	if n := s.count.Add(1); n&(n-1) == 0 {
 		s.log.Error("user code panicked", "type", s.typ, "in", in, "panic", text, "so_far", n, "stack", string(stack))
 	}
 }
 
-// survive is deferred around a call of the user's code.
-func (s *panics) survive(in string) {
+// Survive is deferred around a call of the user's code.
+func (s *Panics) Survive(in string) {
 	if p := recover(); p != nil {
 		s.panicked(in, fmt.Sprint(p), debug.Stack())
 	}
@@ -52,21 +58,21 @@ func (s *panics) survive(in string) {
 
 // GuardHook is a hook of the user's that cannot end the goroutine that calls it, neither by a panic
 // nor by runtime.Goexit, as a test's Fatal does.
-func GuardHook[T any](s *panics, name string, hook func(T)) func(T) {
+func GuardHook[T any](s *Panics, name string, hook func(T)) func(T) {
 	if hook == nil {
 		return nil
 	}
 	return func(v T) {
 		s.scheduler.Shield(func() {
-			defer s.survive(name)
+			defer s.Survive(name)
 			hook(v)
 		})
 	}
 }
 
-// guardLeases is a store of leases whose panics are errors of the call. field is the one of
+// GuardLeases is a store of leases whose panics are errors of the call. field is the one of
 // EntityType that it is in.
-func (s *panics) guardLeases(field string, store locks.Store) locks.Store {
+func (s *Panics) GuardLeases(field string, store locks.Store) locks.Store {
 	if store == nil {
 		return nil
 	}
