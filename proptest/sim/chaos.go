@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership"
-	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
@@ -50,41 +49,17 @@ func (f fault) String() string { return faultNames[f] }
 
 // chaos injects the faults of the safety phase, and heals the world at its end.
 type chaos struct {
-	w   *World
-	rng *rand.Rand
-	// rngLag draws what lags, so that a world has the same faults with and without lag.
-	rngLag   *rand.Rand
+	w        *World
+	rng      *rand.Rand
+	flapping flapping
 	injected int // faults so far
-	flaps    int // how often links began to flap; the latest goes on
 	// onInstall, when set by a script, sees every view that is installed.
 	onInstall func(*view.View)
 }
 
 func newChaos(w *World) *chaos {
-	return &chaos{w: w, rng: w.rs.Stream("chaos", 0), rngLag: w.rs.Stream("lags", 0)}
-}
-
-// start boots the first nodes and schedules what is to come.
-func (w *World) start() {
-	for i := range w.opt.Nodes + w.opt.Spare {
-		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.rolesOf(i), disk: newDisk(w, i)})
-	}
-	c := w.chaos
-	w.trace.Line(w, "OPTIONS %v", w.opt)
-	for _, s := range w.slots[:w.opt.Nodes] {
-		w.at(random.Between(c.rng, 0, int64(time.Second)), nil, func() { w.startProcess(s) })
-	}
-	w.after(w.opt.Safety, nil, w.heal)
-	w.startLoad()
-	w.startShardLoad()
-	if w.opt.Lag > 0 {
-		w.after(5*time.Second, nil, c.lag)
-	}
-	if script := scripts[w.opt.Scenario]; script != nil {
-		script(c)
-		return
-	}
-	w.after(3*time.Second+time.Duration(random.Between(c.rng, 0, int64(4*time.Second))), nil, c.next)
+	rng := w.rs.Stream("chaos", 0)
+	return &chaos{w: w, rng: rng, flapping: flapping{w: w, rng: rng}}
 }
 
 // next injects one fault and schedules the one after it.
@@ -140,7 +115,7 @@ func (c *chaos) inject(f fault) {
 	case crashAll:
 		c.crashAll()
 	case flap:
-		c.flap()
+		c.flapping.begin(c.ways())
 	default:
 		c.injectInProcess(f)
 	}
@@ -304,6 +279,21 @@ func (c *chaos) crashAll() {
 	}
 }
 
+// startAgain starts a node on a slot whose node has left, or was killed.
+func (c *chaos) startAgain(s *Slot) {
+	s.retired = false
+	if s.proc == nil {
+		c.w.counts.Restarts++
+		c.w.startProcess(s)
+	}
+}
+
+// moment is a short while, of any order of magnitude.
+func (c *chaos) moment() time.Duration {
+	most := random.Pick(c.rng, 2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond)
+	return time.Duration(random.Between(c.rng, 0, int64(most)))
+}
+
 // restart starts a process on a slot that has none, unless its node left for good.
 func (w *World) restart(s *Slot) {
 	if s.proc == nil && !s.retired && s.started > 0 {
@@ -341,27 +331,4 @@ func (w *World) staying() (n int) {
 		}
 	}
 	return n
-}
-
-// heal ends the safety phase: the network is whole and prompt, disks work, everybody runs.
-func (w *World) heal() {
-	w.healed = true
-	w.stalls.begin(w)
-	w.trace.Line(w, "HEAL")
-	w.net.cut(nil)
-	w.net.flap(nil)
-	w.leases.down, w.leases.cut = false, 0
-	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still, w.net.slow = 0, 0, 0, nil, nil, nil
-	for _, s := range w.slots {
-		s.disk.heal()
-		if s.proc != nil {
-			s.proc.resume()
-		} else if s.started > 0 {
-			w.restart(s)
-		}
-	}
-	w.after(operatorPatience, nil, w.operate)
-	if w.opt.Strategy == (downing.Manual{}) {
-		w.after(operatorPatience/2, nil, w.downDead)
-	}
 }

@@ -1,24 +1,32 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
-// flap lets some ways come and go in rapid turns for a while, beside whatever is cut. What was
-// heard a moment ago is silent now, and back before any node has decided that it is gone.
-func (c *chaos) flap() {
-	w := c.w
-	c.flaps++
-	mine, bad := c.flaps, c.ways()
-	end := w.now + random.Between(c.rng, int64(3*time.Second), int64(30*time.Second))
-	turn := int64(random.Pick(c.rng, 20*time.Millisecond, 300*time.Millisecond, 1500*time.Millisecond, 4*time.Second))
+// flapping lets links flap, beside whatever is cut.
+type flapping struct {
+	w     *World
+	rng   *rand.Rand
+	begun int // how often links began to flap; the latest goes on
+}
+
+// begin lets the bad ways come and go in rapid turns for a while. What was heard a moment ago is
+// silent now, and back before any node has decided that it is gone.
+func (f *flapping) begin(bad func(from, to int) bool) {
+	w := f.w
+	f.begun++
+	mine := f.begun
+	end := w.now + random.Between(f.rng, int64(3*time.Second), int64(30*time.Second))
+	turn := int64(random.Pick(f.rng, 20*time.Millisecond, 300*time.Millisecond, 1500*time.Millisecond, 4*time.Second))
 	down := false
 	var next func()
 	next = func() {
 		switch {
-		case w.healed || c.flaps != mine:
+		case w.healed || f.begun != mine:
 			return
 		case w.now >= end:
 			w.net.flap(nil)
@@ -29,7 +37,7 @@ func (c *chaos) flap() {
 		} else {
 			w.net.flap(nil)
 		}
-		w.at(w.now+random.Between(c.rng, turn/4, 2*turn), nil, next)
+		w.at(w.now+random.Between(f.rng, turn/4, 2*turn), nil, next)
 	}
 	next()
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
@@ -35,33 +36,39 @@ func (n *network) lagging(a, b int, pk *packet) (d int64) {
 	return d
 }
 
-// lag has views and data lanes lag on single links, drawn anew every few seconds until the world
-// heals. A node gets a view late when its links from the proposer are slow, or when its disk is: it
-// installs what it has stored.
-func (c *chaos) lag() {
-	w := c.w
+// lags has views and data lanes lag on single links. It draws by a generator of its own, so that a
+// world has the same faults with and without lag.
+type lags struct {
+	w   *World
+	rng *rand.Rand
+}
+
+// draw draws the slow links anew every few seconds until the world heals. A node gets a view late
+// when its links from the proposer are slow, or when its disk is: it installs what it has stored.
+func (l lags) draw() {
+	w, rng := l.w, l.rng
 	w.net.slow = w.net.slow[:0]
 	if w.healed {
 		return
 	}
-	for range 1 + c.rngLag.IntN(2) {
-		l := slowLink{from: -1, to: c.rngLag.IntN(len(w.slots)), views: random.Between(c.rngLag, 0, int64(w.opt.Lag))}
-		if c.rngLag.IntN(2) == 0 {
-			l.from = c.rngLag.IntN(len(w.slots))
+	for range 1 + rng.IntN(2) {
+		slow := slowLink{from: -1, to: rng.IntN(len(w.slots)), views: random.Between(rng, 0, int64(w.opt.Lag))}
+		if rng.IntN(2) == 0 {
+			slow.from = rng.IntN(len(w.slots))
 		}
-		if c.rngLag.IntN(3) > 0 {
-			l.data = random.Between(c.rngLag, int64(100*time.Millisecond), int64(1200*time.Millisecond))
+		if rng.IntN(3) > 0 {
+			slow.data = random.Between(rng, int64(100*time.Millisecond), int64(1200*time.Millisecond))
 		}
-		if c.rngLag.IntN(3) == 0 {
-			l.shards = random.Between(c.rngLag, 0, int64(w.opt.Lag))
+		if rng.IntN(3) == 0 {
+			slow.shards = random.Between(rng, 0, int64(w.opt.Lag))
 		}
-		if c.rngLag.IntN(3) == 0 {
-			w.slots[l.to].disk.slowTil = max(w.slots[l.to].disk.slowTil,
-				w.now+random.Between(c.rngLag, 0, int64(w.opt.Lag)))
+		if rng.IntN(3) == 0 {
+			w.slots[slow.to].disk.slowTil = max(w.slots[slow.to].disk.slowTil,
+				w.now+random.Between(rng, 0, int64(w.opt.Lag)))
 		}
-		w.net.slow = append(w.net.slow, l)
+		w.net.slow = append(w.net.slow, slow)
 	}
-	w.after(time.Duration(random.Between(c.rngLag, int64(500*time.Millisecond), int64(4*time.Second))), nil, c.lag)
+	w.after(time.Duration(random.Between(rng, int64(500*time.Millisecond), int64(4*time.Second))), nil, l.draw)
 }
 
 // drawLag draws how late views come on single links at most, from a stream of its own.

@@ -79,21 +79,21 @@ func (o *Options) drawRestarts(r *rand.Rand) {
 
 // scripts are the scenarios that replace the random faults.
 var scripts = map[string]func(*chaos){
-	growingView:     (*chaos).growingView,
-	stoppedGrowing:  (*chaos).stoppedGrowing,
-	rollingMoves:    (*chaos).rollingMoves,
-	laggingViews:    (*chaos).rollingMoves,
-	closedTypes:     (*chaos).closedTypes,
-	rollingRestarts: (*chaos).rollingRestarts,
-	newKeys:         (*chaos).rollingRestarts,
-	closings:        (*chaos).closings,
-	stops:           (*chaos).stops,
-	oldLeases:       (*chaos).oldLeases,
-	lostKinds:       (*chaos).lostKinds,
-	tidying:         (*chaos).tidying,
-	lateCounts:      (*chaos).lateCounts,
-	manyLeave:       (*chaos).manyLeave,
-	inserts:         (*chaos).inserts,
+	growingView:     playGrowingView,
+	stoppedGrowing:  playStoppedGrowing,
+	rollingMoves:    playRollingMoves,
+	laggingViews:    playRollingMoves,
+	closedTypes:     playClosedTypes,
+	rollingRestarts: playRollingRestarts,
+	newKeys:         playRollingRestarts,
+	closings:        playClosings,
+	stops:           playStops,
+	oldLeases:       playOldLeases,
+	lostKinds:       playLostKinds,
+	tidying:         playTidying,
+	lateCounts:      playLateCounts,
+	manyLeave:       playManyLeave,
+	inserts:         playInserts,
 }
 
 // applyScenario bends the drawn options to the scenario.

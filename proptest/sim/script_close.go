@@ -7,20 +7,20 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
-// closedTypes closes entity types on nodes that stay, and starts them there again, while nodes join
+// playClosedTypes closes entity types on nodes that stay, and starts them there again, while nodes join
 // and leave. Nothing breaks, so the order of messages holds. In a calm world one node keeps all
 // types, so that nothing is lost; elsewhere what waits may be dropped where no node is left to take
 // it.
-func (c *chaos) closedTypes() {
+func playClosedTypes(c *chaos) {
 	w := c.w
 	var next func()
 	next = func() {
 		if w.healed {
-			c.startClosed()
+			startClosed(c)
 			return
 		}
 		switch p := c.slot().proc; {
-		case p != nil && w.opt.Calm && p == c.keeper():
+		case p != nil && w.opt.Calm && p == w.live.keeper():
 		case p == nil || c.rng.IntN(6) == 0:
 			c.join()
 		case !p.up() || p.slot.leaving || slices.ContainsFunc(p.types, (*typeHost).isNew):
@@ -40,29 +40,21 @@ func (c *chaos) closedTypes() {
 	w.after(8*time.Second, nil, next)
 }
 
-// keeper is the eldest process that may host; nil: there is none.
-func (c *chaos) keeper() *Process {
-	i := slices.IndexFunc(c.w.live, func(p *Process) bool { return !p.types[0].proxy })
-	if i < 0 {
-		return nil
-	}
-	return c.w.live[i]
-}
-
 // startClosed has all types run on one node once the world is healed, and some of the closed types
 // elsewhere.
-func (c *chaos) startClosed() {
+func startClosed(c *chaos) {
 	for _, p := range c.w.live {
 		for _, d := range p.types {
-			if d.closing && (p == c.keeper() || c.rng.IntN(2) == 0) {
-				c.startWhenLeft(d)
+			if d.closing && (p == c.w.live.keeper() || c.rng.IntN(2) == 0) {
+				d.startWhenLeft()
 			}
 		}
 	}
 }
 
-func (c *chaos) startWhenLeft(d *typeHost) {
+// startWhenLeft starts a type again as soon as nothing of it runs any more.
+func (d *typeHost) startWhenLeft() {
 	if d.startAgain(); d.closing && d.p.alive && !d.p.slot.leaving {
-		c.w.after(500*time.Millisecond, d.p, func() { c.startWhenLeft(d) })
+		d.p.w.after(500*time.Millisecond, d.p, d.startWhenLeft)
 	}
 }

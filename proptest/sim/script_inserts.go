@@ -49,9 +49,9 @@ const (
 // smaller reports whether a slot is on the side of two.
 func smaller(slot int) bool { return slot == 1 || slot == 2 }
 
-// inserts begins when all five are voters of one view. The set is volatile as in the reference, or
+// playInserts begins when all five are voters of one view. The set is volatile as in the reference, or
 // durable.
-func (c *chaos) inserts() {
+func playInserts(c *chaos) {
 	space := random.Pick(c.rng, "v", "d")
 	s := &insertSpec{c: c, left: []insertPhase{
 		{space + "/set/connected-local", quorum.Local, false},

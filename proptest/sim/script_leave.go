@@ -6,18 +6,18 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
-// manyLeave lets, round by round, all but a minority of the members leave at once, and others join
+// playManyLeave lets, round by round, all but a minority of the members leave at once, and others join
 // in their place. For a while before, and until after they could be gone, what they send on the
 // FIFO lanes arrives late at the members that stay: the leavers alone know of what they
 // acknowledged to each other. They must not all go with one view, nor before they have settled it.
-func (c *chaos) manyLeave() {
+func playManyLeave(c *chaos) {
 	w := c.w
 	var next func()
 	next = func() {
 		if w.healed {
 			return
 		}
-		c.outvote()
+		outvote(c)
 		w.after(5*time.Second, nil, func() {
 			for range w.opt.Nodes {
 				if !w.healed && w.staying() < w.opt.Nodes {
@@ -31,7 +31,7 @@ func (c *chaos) manyLeave() {
 }
 
 // outvote lets a majority of the running members leave, and keeps what it knows from the rest.
-func (c *chaos) outvote() {
+func outvote(c *chaos) {
 	w := c.w
 	var members []*Process
 	for _, p := range w.live {

@@ -7,18 +7,20 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
-// stoppedGrowing plays, again and again, the worst case of a stop: as soon as joiners have the
+// stoppedGrowth plays, again and again, the worst case of a stop: as soon as joiners have the
 // data, only a bare majority of the old voters hears of any more, but the view in which the joiners
 // vote is decided and installed; at about that moment everything stops. The processes that know
 // nothing come back first, and are a majority of the last view.
-func (c *chaos) stoppedGrowing() { c.w.after(6*time.Second, nil, c.growAndStop) }
+type stoppedGrowth struct{ c *chaos }
 
-func (c *chaos) growAndStop() {
-	w := c.w
+func playStoppedGrowing(c *chaos) { c.w.after(6*time.Second, nil, stoppedGrowth{c}.once) }
+
+func (g stoppedGrowth) once() {
+	c, w := g.c, g.c.w
 	if w.healed {
 		return
 	}
-	knowing, joiners := c.knowing(), map[int]bool{}
+	knowing, joiners := g.knowing(), map[int]bool{}
 	for _, s := range w.slots {
 		if s.proc == nil && len(joiners) < 4 {
 			joiners[s.index] = true
@@ -31,29 +33,24 @@ func (c *chaos) growAndStop() {
 		switch {
 		case len(v.Learners()) > 0 && !deaf:
 			deaf = true
-			w.after(c.moment(), nil, func() { c.deafen(knowing, joiners) })
+			w.after(c.moment(), nil, func() { g.deafen(knowing, joiners) })
 		case deaf && len(v.Learners()) == 0 && !stopping:
 			stopping = true
-			w.after(c.moment(), nil, func() { c.stopAll(knowing) })
+			w.after(c.moment(), nil, func() { g.stopAll(knowing) })
 		}
 	}
 	w.after(time.Duration(random.Between(c.rng, int64(30*time.Second), int64(40*time.Second))), nil, func() {
 		c.onInstall, w.net.lose = nil, nil
 		if !w.healed {
-			c.thinOut()
-			w.after(20*time.Second, nil, c.growAndStop)
+			thinOut(c)
+			w.after(20*time.Second, nil, g.once)
 		}
 	})
 }
 
-// moment is a short while, of any order of magnitude.
-func (c *chaos) moment() time.Duration {
-	most := random.Pick(c.rng, 2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond)
-	return time.Duration(random.Between(c.rng, 0, int64(most)))
-}
-
 // knowing draws a bare majority of the voters, as slots.
-func (c *chaos) knowing() map[int]bool {
+func (g stoppedGrowth) knowing() map[int]bool {
+	c := g.c
 	know := map[int]bool{}
 	var view *view.View
 	for _, p := range c.w.live {
@@ -73,8 +70,8 @@ func (c *chaos) knowing() map[int]bool {
 
 // deafen keeps data from the processes that must not know, and for a while the joiners from saying
 // that they have caught up.
-func (c *chaos) deafen(knowing, joiners map[int]bool) {
-	w := c.w
+func (g stoppedGrowth) deafen(knowing, joiners map[int]bool) {
+	c, w := g.c, g.c.w
 	until := w.now + int64(c.moment())
 	w.net.lose = func(from, to int, pk *packet) bool {
 		switch pk.ch {
@@ -89,8 +86,8 @@ func (c *chaos) deafen(knowing, joiners map[int]bool) {
 
 // stopAll stops everything. The processes that know come back after the others may have gone on
 // without them, or with them.
-func (c *chaos) stopAll(knowing map[int]bool) {
-	w := c.w
+func (g stoppedGrowth) stopAll(knowing map[int]bool) {
+	c, w := g.c, g.c.w
 	c.onInstall, w.net.lose = nil, nil
 	if w.healed {
 		return

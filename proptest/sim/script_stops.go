@@ -24,10 +24,10 @@ type stopping struct {
 	mute   bool  // what a process sends with its last step is lost, as when the connection for it has yet to be made
 }
 
-// stops stops all nodes of the cluster at once, in order, again and again, and starts them again.
+// playStops stops all nodes of the cluster at once, in order, again and again, and starts them again.
 // In half of the rounds somebody is joining then, and in half of them the cluster is told that it
 // shuts down. All must end soon, as nodes that have left, and come back.
-func (c *chaos) stops() {
+func playStops(c *chaos) {
 	var next func()
 	next = func() {
 		if w := c.w; !w.healed && w.now < int64(w.opt.Safety-2*stopMost) {
@@ -93,8 +93,8 @@ func (s *stopping) restart(done func()) {
 		}
 	}
 	end := w.now + int64(stopMost)
-	w.eventually(func() bool { return w.allUp(w.opt.Nodes) || w.now > end }, func() {
-		if !w.allUp(w.opt.Nodes) {
+	w.eventually(func() bool { return w.live.allUp(w.opt.Nodes) || w.now > end }, func() {
+		if !w.live.allUp(w.opt.Nodes) {
 			w.violate("stop of all", "not all come back: %d run, the first is %v", len(w.live), w.live[0].mem.m)
 		}
 		done()

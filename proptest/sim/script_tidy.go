@@ -7,15 +7,15 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
-// tidying plays, again and again, what makes tidying up dangerous: that the oldest, which does it
+// playTidying plays, again and again, what makes tidying up dangerous: that the oldest, which does it
 // for all, does not know what others know.
-func (c *chaos) tidying() { c.repeat(c.missedWrites, c.missedJoin, c.lateWords, c.lateWords) }
+func playTidying(c *chaos) { repeat(c, missedWrites, missedJoin, lateWords, lateWords) }
 
-// lateCounts plays only what makes folding dangerous.
-func (c *chaos) lateCounts() { c.repeat(c.lateWords) }
+// playLateCounts plays only what makes folding dangerous.
+func playLateCounts(c *chaos) { repeat(c, lateWords) }
 
 // repeat plays one of several plays after the other until the world heals.
-func (c *chaos) repeat(plays ...func() time.Duration) {
+func repeat(c *chaos, plays ...func(*chaos) time.Duration) {
 	w := c.w
 	var next func()
 	next = func() {
@@ -25,7 +25,7 @@ func (c *chaos) repeat(plays ...func() time.Duration) {
 			return
 		}
 		play := random.Pick(c.rng, plays...)
-		w.after(play(), nil, next)
+		w.after(play(c), nil, next)
 	}
 	w.after(8*time.Second, nil, next)
 }
@@ -33,7 +33,7 @@ func (c *chaos) repeat(plays ...func() time.Duration) {
 // missedWrites cuts the oldest off for a little longer than unwritten keys live, and not for so
 // long that it is removed. Meanwhile the others write to the keys that expire, as the oldest sees
 // it.
-func (c *chaos) missedWrites() time.Duration {
+func missedWrites(c *chaos) time.Duration {
 	w := c.w
 	c.isolate(c.oldest())
 	d := w.opt.ExpireAfter + time.Duration(random.Between(c.rng, int64(300*time.Millisecond), int64(3*time.Second)))
@@ -52,7 +52,7 @@ const (
 
 // missedJoin lets a node join, and keeps from the oldest how the ballot ends that it began: the
 // others finish it, and have a view that the oldest does not have.
-func (c *chaos) missedJoin() time.Duration {
+func missedJoin(c *chaos) time.Duration {
 	w, slow := c.w, c.oldest().index
 	w.trace.Line(w, "CHAOS n%d misses a join", slow)
 	asked := false // the oldest has asked them to accept
@@ -76,7 +76,7 @@ func (c *chaos) missedJoin() time.Duration {
 
 // lateWords lets a node talk only to one friend and then crash. It holds up what the friend has to
 // say about data until after the node has been removed.
-func (c *chaos) lateWords() time.Duration {
+func lateWords(c *chaos) time.Duration {
 	w := c.w
 	oldest, victim, friend := c.oldest(), c.slot(), c.slot()
 	p := victim.proc

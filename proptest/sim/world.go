@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -32,84 +33,6 @@ type Result struct {
 	Counts    Counts
 }
 
-// Counts say what a run really did, so that a quiet run is not taken for a good one.
-type Counts struct {
-	Views, Crashes, Restarts, Pauses, Cuts, Flaps, Leaves, Joins uint64
-	Writes, Acked, Reads, Linear                                 uint64
-	Sent, Delivered, Lost                                        uint64
-	Tells, Told, HandOffs, Starts                                uint64
-	Swept, Expired, Folded, Deleted                              uint64
-	Bulk, Parts                                                  uint64
-	Leased, LeasesLost                                           uint64
-	Closings, Returned, TypesClosed, Stops                       uint64
-	Consulted, Located, Evicted                                  uint64
-	Answered, Dropped                                            uint64
-	// Torn batches were committed by a crash; TableFaults and ReadFaults are commits and loads.
-	Torn, TableFaults, ReadFaults uint64
-	// Lies and Tears are cuts of the power of disks that have lied, or leave a part of a batch.
-	Lies, Tears, Wipes uint64
-	Excused            Excuses // writes that may be missing
-	Longest            Waits   // of healed worlds
-}
-
-// add sums the counts of runs.
-func (c *Counts) add(o Counts) {
-	c.Views += o.Views
-	c.Crashes += o.Crashes
-	c.Restarts += o.Restarts
-	c.Pauses += o.Pauses
-	c.Cuts += o.Cuts
-	c.Flaps += o.Flaps
-	c.Leaves += o.Leaves
-	c.Joins += o.Joins
-	c.Writes += o.Writes
-	c.Acked += o.Acked
-	c.Reads += o.Reads
-	c.Linear += o.Linear
-	c.Excused.add(o.Excused)
-	c.Sent += o.Sent
-	c.Delivered += o.Delivered
-	c.Lost += o.Lost
-	c.Tells += o.Tells
-	c.Told += o.Told
-	c.HandOffs += o.HandOffs
-	c.Starts += o.Starts
-	c.Swept += o.Swept
-	c.Expired += o.Expired
-	c.Folded += o.Folded
-	c.Deleted += o.Deleted
-	c.Bulk += o.Bulk
-	c.Parts += o.Parts
-	c.Leased += o.Leased
-	c.LeasesLost += o.LeasesLost
-	c.Closings += o.Closings
-	c.Stops += o.Stops
-	c.TypesClosed += o.TypesClosed
-	c.Returned += o.Returned
-	c.Consulted += o.Consulted
-	c.Located += o.Located
-	c.Evicted += o.Evicted
-	c.Answered += o.Answered
-	c.Dropped += o.Dropped
-	c.Torn += o.Torn
-	c.TableFaults += o.TableFaults
-	c.ReadFaults += o.ReadFaults
-	c.Lies += o.Lies
-	c.Tears += o.Tears
-	c.Wipes += o.Wipes
-	c.Longest.add(o.Longest)
-}
-
-// tidied counts what a process has tidied up when it ends.
-func (c *Counts) tidied(p *Process) {
-	for _, r := range p.reps {
-		s := r.m.Stats()
-		c.Swept += s.Swept
-		c.Expired += s.Expired
-		c.Folded += s.Folded
-	}
-}
-
 // World is one run. Everything in it happens on one goroutine, in the order of its queue.
 //
 //	safety phase ──(Options.Safety over)──► healed ──(all settled, or Options.Liveness over)──► judged
@@ -123,7 +46,7 @@ type World struct {
 	trace        trace.Trace
 	slots        []*Slot
 	procs        map[uint64]*Process // by uid, live and dead; only ever looked up
-	live         []*Process          // in order of start
+	live         processes
 	net          *network
 	chaos        *chaos
 	arbiterStore *arbiterStore
@@ -215,6 +138,29 @@ func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	return w
 }
 
+// start boots the first nodes and schedules what is to come.
+func (w *World) start() {
+	for i := range w.opt.Nodes + w.opt.Spare {
+		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.rolesOf(i), disk: newDisk(w, i)})
+	}
+	c := w.chaos
+	w.trace.Line(w, "OPTIONS %v", w.opt)
+	for _, s := range w.slots[:w.opt.Nodes] {
+		w.at(random.Between(c.rng, 0, int64(time.Second)), nil, func() { w.startProcess(s) })
+	}
+	w.after(w.opt.Safety, nil, w.heal)
+	w.startLoad()
+	w.startShardLoad()
+	if w.opt.Lag > 0 {
+		w.after(5*time.Second, nil, lags{w, w.rs.Stream("lags", 0)}.draw)
+	}
+	if script := scripts[w.opt.Scenario]; script != nil {
+		script(c)
+		return
+	}
+	w.after(3*time.Second+time.Duration(random.Between(c.rng, 0, int64(4*time.Second))), nil, c.next)
+}
+
 // step lets the next event happen.
 func (w *World) step() {
 	if w.q.Empty() {
@@ -259,6 +205,29 @@ func (w *World) over() bool {
 		}
 	}
 	return true
+}
+
+// heal ends the safety phase: the network is whole and prompt, disks work, everybody runs.
+func (w *World) heal() {
+	w.healed = true
+	w.stalls.begin(w)
+	w.trace.Line(w, "HEAL")
+	w.net.cut(nil)
+	w.net.flap(nil)
+	w.leases.down, w.leases.cut = false, 0
+	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still, w.net.slow = 0, 0, 0, nil, nil, nil
+	for _, s := range w.slots {
+		s.disk.heal()
+		if s.proc != nil {
+			s.proc.resume()
+		} else if s.started > 0 {
+			w.restart(s)
+		}
+	}
+	w.after(operatorPatience, nil, w.operate)
+	if w.opt.Strategy == (downing.Manual{}) {
+		w.after(operatorPatience/2, nil, w.downDead)
+	}
 }
 
 // violate ends the run with the first broken promise.

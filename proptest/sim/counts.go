@@ -1,0 +1,79 @@
+package sim
+
+// Counts say what a run really did, so that a quiet run is not taken for a good one.
+type Counts struct {
+	Views, Crashes, Restarts, Pauses, Cuts, Flaps, Leaves, Joins uint64
+	Writes, Acked, Reads, Linear                                 uint64
+	Sent, Delivered, Lost                                        uint64
+	Tells, Told, HandOffs, Starts                                uint64
+	Swept, Expired, Folded, Deleted                              uint64
+	Bulk, Parts                                                  uint64
+	Leased, LeasesLost                                           uint64
+	Closings, Returned, TypesClosed, Stops                       uint64
+	Consulted, Located, Evicted                                  uint64
+	Answered, Dropped                                            uint64
+	// Torn batches were committed by a crash; TableFaults and ReadFaults are commits and loads.
+	Torn, TableFaults, ReadFaults uint64
+	// Lies and Tears are cuts of the power of disks that have lied, or leave a part of a batch.
+	Lies, Tears, Wipes uint64
+	Excused            Excuses // writes that may be missing
+	Longest            Waits   // of healed worlds
+}
+
+// add sums the counts of runs.
+func (c *Counts) add(o Counts) {
+	c.Views += o.Views
+	c.Crashes += o.Crashes
+	c.Restarts += o.Restarts
+	c.Pauses += o.Pauses
+	c.Cuts += o.Cuts
+	c.Flaps += o.Flaps
+	c.Leaves += o.Leaves
+	c.Joins += o.Joins
+	c.Writes += o.Writes
+	c.Acked += o.Acked
+	c.Reads += o.Reads
+	c.Linear += o.Linear
+	c.Excused.add(o.Excused)
+	c.Sent += o.Sent
+	c.Delivered += o.Delivered
+	c.Lost += o.Lost
+	c.Tells += o.Tells
+	c.Told += o.Told
+	c.HandOffs += o.HandOffs
+	c.Starts += o.Starts
+	c.Swept += o.Swept
+	c.Expired += o.Expired
+	c.Folded += o.Folded
+	c.Deleted += o.Deleted
+	c.Bulk += o.Bulk
+	c.Parts += o.Parts
+	c.Leased += o.Leased
+	c.LeasesLost += o.LeasesLost
+	c.Closings += o.Closings
+	c.Stops += o.Stops
+	c.TypesClosed += o.TypesClosed
+	c.Returned += o.Returned
+	c.Consulted += o.Consulted
+	c.Located += o.Located
+	c.Evicted += o.Evicted
+	c.Answered += o.Answered
+	c.Dropped += o.Dropped
+	c.Torn += o.Torn
+	c.TableFaults += o.TableFaults
+	c.ReadFaults += o.ReadFaults
+	c.Lies += o.Lies
+	c.Tears += o.Tears
+	c.Wipes += o.Wipes
+	c.Longest.add(o.Longest)
+}
+
+// tidied counts what a process has tidied up when it ends.
+func (c *Counts) tidied(p *Process) {
+	for _, r := range p.reps {
+		s := r.m.Stats()
+		c.Swept += s.Swept
+		c.Expired += s.Expired
+		c.Folded += s.Folded
+	}
+}
