@@ -5,53 +5,12 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
-
-// checkSet holds a quorum read of a set against its history.
-func checkSet(w *World, r *replicaHost, b *setBook, has func(string) bool, start int64, which []int) {
-	for _, i := range which {
-		e := b.entries[i]
-		switch found := has(e.elem); {
-		case !found && e.must(start):
-			w.violate("acknowledged writes",
-				"%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", r, b.key, e.elem,
-				float64(e.acked)/1e9, float64(start)/1e9)
-		case found && e.mustNot(start):
-			w.violate("acknowledged removes",
-				"%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", r, b.key,
-				e.elem, float64(e.gone)/1e9, float64(start)/1e9)
-		}
-	}
-}
-
-// checkGroups holds a read of a set to whole groups: of what one update has added, all is seen or
-// nothing, except what some process has removed.
-func checkGroups(w *World, r *replicaHost, b *setBook, has func(string) bool) {
-	const latest = 48
-	for _, e := range b.entries[max(0, len(b.entries)-latest):] {
-		if e.group == nil || e.removed {
-			continue
-		}
-		for _, other := range e.group {
-			if !other.removed && has(e.elem) && !has(other.elem) {
-				w.violate("whole groups", "%v reads %s with %.12s and without %.12s, which were added together",
-					r, b.key, e.elem, other.elem)
-			}
-		}
-	}
-}
-
-// checkSum holds a quorum read of a counter against its history.
-func checkSum(w *World, r *replicaHost, b *sumBook, got uint64, start int64) {
-	if least := b.least(start); got < least || got > b.invoked {
-		w.violate("acknowledged sums", "%v read %s of a majority: %d, not within %d acknowledged and %d asked for",
-			r, b.key, got, least, b.invoked)
-	}
-}
 
 // dataChecker watches for lost writes in one space of a role. It follows, from outside, what becomes of the
 // voters that may have witnessed a write. A write that a majority has acknowledged may be lost only
@@ -68,8 +27,8 @@ type dataChecker struct {
 // viewBook follows one view's voters.
 type viewBook struct {
 	epoch  view.Epoch
-	voters map[uint64]fate // by uid
-	disks  bool            // everything has stopped since: a voter is there when its disk is
+	voters map[uint64]history.Fate // by uid
+	disks  bool                    // everything has stopped since: a voter is there when its disk is
 }
 
 func (*dataChecker) name() string { return "data" }
@@ -86,9 +45,9 @@ func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 		b.keep(w, v, j.data.role)
 	}
 	j.excuse(w, books)
-	b := &viewBook{epoch: v.Epoch, voters: map[uint64]fate{}}
+	b := &viewBook{epoch: v.Epoch, voters: map[uint64]history.Fate{}}
 	for _, m := range fullOf(v, j.data.role) {
-		b.voters[uint64(m.UID)] = there
+		b.voters[uint64(m.UID)] = history.There
 		if p := w.procs[uint64(m.UID)]; j.space == keyspace.Volatile && !p.alive {
 			b.voters[p.uid] = endOf(p)
 		}
@@ -107,15 +66,15 @@ func (b *viewBook) keep(w *World, v *view.View, role string) {
 	for u, f := range b.voters { // order: each by itself
 		s := w.procs[u].slot
 		switch {
-		case b.disks && slots[s] && w.procs[u].replica(role).ruin != wiped:
-			b.voters[u] = there
-		case b.disks && f == there:
-			b.voters[u] = absent
-		case f != there || v.Has(view.UID(u)):
+		case b.disks && slots[s] && w.procs[u].replica(role).ruin != history.Wiped:
+			b.voters[u] = history.There
+		case b.disks && f == history.There:
+			b.voters[u] = history.Absent
+		case f != history.There || v.Has(view.UID(u)):
 		case !v.Founded && (s.leaving || s.retired):
-			b.voters[u] = left
+			b.voters[u] = history.Left
 		default:
-			b.voters[u] = dropped
+			b.voters[u] = history.Dropped
 		}
 	}
 }
@@ -126,13 +85,13 @@ func (j *dataChecker) gone(w *World, p *Process) {
 	}
 	for _, books := range j.books { // order: each cluster is judged by itself
 		n := len(books)
-		listed := n > 0 && books[n-1].voters[p.uid] == there // the last leaver is: no other can decide it
+		listed := n > 0 && books[n-1].voters[p.uid] == history.There // the last leaver is: no other can decide it
 		any := false
 		for _, b := range books {
-			if f, is := b.voters[p.uid]; is && f == there {
+			if f, is := b.voters[p.uid]; is && f == history.There {
 				any = true
-				if b.voters[p.uid] = crashed; p.left && !listed {
-					b.voters[p.uid] = left
+				if b.voters[p.uid] = history.Crashed; p.left && !listed {
+					b.voters[p.uid] = history.Left
 				}
 			}
 		}
@@ -165,42 +124,41 @@ func (j *dataChecker) finish(w *World) {
 	}
 	l := j.data.history
 	for _, r := range w.replicas(j.data.role) {
-		for _, key := range sortedKeys(l.sets) {
-			finishSet(w, r, l.sets[key])
+		for _, b := range l.Sets.InOrder() {
+			finishSet(w, r, b)
 		}
-		for _, key := range sortedKeys(l.counters) {
-			b := l.counters[key]
-			c, err := crdt.GCounter{}.View(r.view(key))
-			if err != nil || c.Value() < b.floor || c.Value() > b.invoked {
+		for _, b := range l.CountersInOrder() {
+			c, err := crdt.GCounter{}.View(r.view(b.Key))
+			if err != nil || c.Value() < b.Floor || c.Value() > b.Invoked {
 				w.violate("final sums", "%v: %s is %d, not within %d acknowledged and %d asked for (%v)",
-					r, key, c.Value(), b.floor, b.invoked, err)
+					r, b.Key, c.Value(), b.Floor, b.Invoked, err)
 			}
 		}
 	}
 }
 
-func finishSet(w *World, r *replicaHost, b *setBook) {
-	s, err := crdt.ORSet[string]{}.View(r.view(b.key))
+func finishSet(w *World, r *replicaHost, b *history.Set) {
+	s, err := crdt.ORSet[string]{}.View(r.view(b.Key))
 	if err != nil {
-		w.violate("final sets", "%v: %s: %v", r, b.key, err)
+		w.violate("final sets", "%v: %s: %v", r, b.Key, err)
 		return
 	}
-	for _, e := range b.entries {
+	for _, e := range b.Entries {
 		// A durable write survives whatever happens to processes, for every disk but those of nodes
 		// that left comes back. What a process says that it knows, it shows.
-		kept := b.durable && e.local != 0 && !e.removed && !w.slots[e.slot].retired
-		kept = kept || !e.removed && r.knows(b.key, e.added)
-		switch found := s.Contains(e.elem); {
-		case !found && (kept || e.must(w.now)):
+		kept := b.Durable && e.Local != 0 && !e.Removed && !w.slots[e.Slot].retired
+		kept = kept || !e.Removed && r.knows(b.Key, e.Added)
+		switch found := s.Contains(e.Elem); {
+		case !found && (kept || e.Must(w.now)):
 			w.violate("final sets", "%v: %s lacks %s, acknowledged at %.6f",
-				r, b.key, e.elem, float64(max(e.acked, e.local))/1e9)
-		case found && e.mustNot(w.now):
-			w.violate("final sets", "%v: %s holds %s, removed at %.6f", r, b.key, e.elem, float64(e.gone)/1e9)
+				r, b.Key, e.Elem, float64(max(e.Acked, e.Local))/1e9)
+		case found && e.MustNot(w.now):
+			w.violate("final sets", "%v: %s holds %s, removed at %.6f", r, b.Key, e.Elem, float64(e.Gone)/1e9)
 		}
 	}
 	for elem := range s.All() {
-		if b.byElem[elem] == nil {
-			w.violate("final sets", "%v: %s holds %q, which no process added", r, b.key, elem)
+		if b.ByElem[elem] == nil {
+			w.violate("final sets", "%v: %s holds %q, which no process added", r, b.Key, elem)
 		}
 	}
 }

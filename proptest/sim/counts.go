@@ -1,5 +1,7 @@
 package sim
 
+import "github.com/coterie-go/coterie/proptest/sim/history"
+
 // Counts say what a run really did, so that a quiet run is not taken for a good one.
 type Counts struct {
 	Views, Crashes, Restarts, Pauses, Cuts, Flaps, Leaves, Joins uint64
@@ -16,8 +18,8 @@ type Counts struct {
 	Torn, TableFaults, ReadFaults uint64
 	// Lies and Tears are cuts of the power of disks that have lied, or leave a part of a batch.
 	Lies, Tears, Wipes uint64
-	Excused            Excuses // writes that may be missing
-	Longest            Waits   // of healed worlds
+	Excused            history.Excuses // writes that may be missing
+	Longest            Waits           // of healed worlds
 }
 
 // add sums the counts of runs.
@@ -34,7 +36,7 @@ func (c *Counts) add(o Counts) {
 	c.Acked += o.Acked
 	c.Reads += o.Reads
 	c.Linear += o.Linear
-	c.Excused.add(o.Excused)
+	c.Excused.Add(o.Excused)
 	c.Sent += o.Sent
 	c.Delivered += o.Delivered
 	c.Lost += o.Lost

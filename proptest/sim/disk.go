@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -143,7 +144,7 @@ func (d *disk) crash() {
 		d.w.counts.Lies++
 		d.keepRecord()
 		d.mount(d.kept)
-		d.lost(lied)
+		d.lost(history.Lied)
 		return
 	}
 	written, rows := 0, 0
@@ -202,11 +203,11 @@ func (d *disk) wipe() {
 	d.id += 1000
 	d.mark, d.torn, d.reset = 0, false, true
 	d.mount(durable.NewMemory())
-	d.lost(wiped)
+	d.lost(history.Wiped)
 }
 
 // lost notes what has become of what the disk said that it has.
-func (d *disk) lost(why fate) {
+func (d *disk) lost(why history.Fate) {
 	for _, s := range d.w.datasets {
 		loaded, err := rows.Load(d.table(rows.Table(s.role)))
 		if err != nil {
@@ -221,7 +222,7 @@ func (d *disk) lost(why fate) {
 				r.ruin, r.kept = why, kept
 			}
 		}
-		s.history.ruined(d.slot, kept)
+		s.history.Ruined(d.slot, kept)
 	}
 }
 

@@ -189,7 +189,7 @@ func (d *memberHost) Install(v *view.View) {
 		}
 	}
 	for _, s := range d.p.w.datasets {
-		s.history.agreed(v)
+		s.history.Agreed(v.Durable)
 	}
 	if f := d.p.w.chaos.onInstall; f != nil {
 		f(v)

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -42,7 +43,7 @@ type replicaHost struct {
 
 	// What became of its part of the disk later: ruin is why that has kept only kept; there: it has
 	// all.
-	ruin fate
+	ruin history.Fate
 	kept *crdt.Clock
 }
 

@@ -2,11 +2,9 @@ package sim
 
 import (
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -54,51 +52,9 @@ func (w *World) durableKeys(uid uint64) (patterns []string) {
 	return patterns
 }
 
-// isDurable reports whether a key is durable, by the simulator's rule for its own keys and for
-// those that have become durable.
-func (l *history) isDurable(key string) bool {
-	named := func(p string) bool { return keyspace.Match(p, key) }
-	return strings.HasPrefix(key, "d/") || slices.ContainsFunc(l.patterns, named)
-}
-
-// agreed takes from a view which keys are durable. All that was acknowledged of them before is on
-// the disks of its members.
-func (l *history) agreed(v *view.View) {
-	if len(v.Durable) <= len(l.patterns) {
-		return
-	}
-	l.patterns = v.Durable
-	for _, s := range []shelf{l.sets, l.owns, l.fleetings} {
-		for _, b := range s { // order: each by itself
-			if was := b.durable; was != l.isDurable(b.key) {
-				b.becomeDurable()
-			}
-		}
-	}
-	for _, b := range l.finals { // order: each by itself
-		if was := b.durable; was != l.isDurable(b.key) {
-			b.becomeDurable()
-			b.on = nil
-		}
-	}
-	for _, b := range l.counters { // order: each by itself
-		b.durable = l.isDurable(b.key)
-	}
-}
-
-// becomeDurable: what only one replica had until now may have gone with it.
-func (b *setBook) becomeDurable() {
-	b.durable = true
-	for _, e := range b.entries {
-		if e.acked == 0 || e.added.excused() {
-			e.local = 0
-		}
-	}
-}
-
 // stores reports whether what a replica acknowledges of a set alone has to last as long as the set.
 // It need not while its view does not have the key as durable: it was left behind, and others have
 // a view that does.
-func (r *replicaHost) stores(b *setBook) bool {
-	return !b.durable || r.m.SpaceOf(b.key) == keyspace.Durable
+func (r *replicaHost) stores(b *history.Set) bool {
+	return !b.Durable || r.m.SpaceOf(b.Key) == keyspace.Durable
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -22,7 +23,7 @@ type load struct {
 	rng    *rand.Rand
 	linear *rand.Rand // draws the level of reads
 	bulk   *rand.Rand // draws large groups
-	l      *history
+	l      *history.History
 	tidy   tidyLoad
 }
 
@@ -42,10 +43,10 @@ func (w *World) startLoad() {
 }
 
 // update runs a typed update through the Replicator of a process; f notes when it happens.
-func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, f *fact,
+func update[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Level, f *history.Fact,
 	fn func(T) error, done func(error)) {
 	var v V
-	mutate := f.noting(d, key, func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) })
+	mutate := d.noting(f, key, func(tx *crdt.Tx) error { return fn(v.Mutator(tx)) })
 	d.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: key, Write: level, Mutate: mutate}
 	}, func(r effect.Result) { done(r.Err) })
@@ -87,15 +88,15 @@ func (l *load) next() {
 	case random.Chance(l.rng, w.opt.Reads):
 		l.read(r, space, key)
 	case l.counting():
-		l.count(r, l.l.counter(space+"sum/"+key))
+		l.count(r, l.l.Sum(space+"sum/"+key))
 	case l.rng.IntN(4) == 0:
 		l.scribble(r, space+"any/"+key)
 	case random.Chance(l.rng, w.opt.Removes):
-		l.remove(r, l.l.set(space+"set/"+key))
+		l.remove(r, l.l.Set(space+"set/"+key))
 	case random.Chance(l.bulk, w.opt.Bulk):
-		l.addMany(r, l.l.set(space+"set/"+key))
+		l.addMany(r, l.l.Set(space+"set/"+key))
 	default:
-		l.add(r, l.l.set(space+"set/"+key))
+		l.add(r, l.l.Set(space+"set/"+key))
 	}
 }
 
@@ -122,42 +123,40 @@ func (l *load) level() (quorum.Level, bool) {
 	return quorum.Local, false
 }
 
-func (l *load) add(r *replicaHost, b *setBook) {
-	l.l.nextElem++
-	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), r.p.slot.index)
+func (l *load) add(r *replicaHost, b *history.Set) {
+	e := b.Add(fmt.Sprintf("e%d", l.l.Next()), r.p.slot.index)
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](r, b.key, level, &e.added,
-		func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
+	update[crdt.ORSet[string]](r, b.Key, level, &e.Added,
+		func(s *crdt.ORSetTx[string]) error { return s.Add(e.Elem) }, func(err error) {
 			if err != nil {
 				return
 			}
 			l.w.counts.Acked++
 			if r.stores(b) {
-				e.local = l.w.now
+				e.Apply(l.w.now)
 			}
 			if quorum {
-				l.acknowledge(r, b.key, e)
+				l.acknowledge(r, b.Key, e)
 			}
 		})
 }
 
 // addMany adds large elements in one update, whose group is larger than a frame.
-func (l *load) addMany(r *replicaHost, b *setBook) {
-	group := make([]*entry, 2+l.bulk.IntN(5))
+func (l *load) addMany(r *replicaHost, b *history.Set) {
+	group := make([]*history.Entry, 2+l.bulk.IntN(5))
 	for i := range group {
-		l.l.nextElem++
-		group[i] = b.add(fmt.Sprintf("e%d%s", l.l.nextElem, strings.Repeat(".", smallFrame/2+l.bulk.IntN(smallFrame))),
-			r.p.slot.index)
-		group[i].group = group
+		padding := strings.Repeat(".", smallFrame/2+l.bulk.IntN(smallFrame))
+		group[i] = b.Add(fmt.Sprintf("e%d%s", l.l.Next(), padding), r.p.slot.index)
+		group[i].Group = group
 	}
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](r, b.key, level, &group[0].added, func(s *crdt.ORSetTx[string]) error {
+	update[crdt.ORSet[string]](r, b.Key, level, &group[0].Added, func(s *crdt.ORSetTx[string]) error {
 		var err error
 		for _, e := range group {
-			err = errors.Join(err, s.Add(e.elem))
-			e.added.happen(r, b.key)
+			err = errors.Join(err, s.Add(e.Elem))
+			r.happens(&e.Added, b.Key)
 		}
 		return err
 	}, func(err error) {
@@ -168,62 +167,60 @@ func (l *load) addMany(r *replicaHost, b *setBook) {
 		l.w.counts.Bulk++
 		for _, e := range group {
 			if r.stores(b) {
-				e.local = l.w.now
+				e.Apply(l.w.now)
 			}
 			if quorum {
-				l.acknowledge(r, b.key, e)
+				l.acknowledge(r, b.Key, e)
 			}
 		}
 	})
 }
 
 // acknowledge notes that a quorum has an element.
-func (l *load) acknowledge(r *replicaHost, key string, e *entry) {
-	e.acked = l.w.now
-	l.w.acknowledged(r, key, e.added)
+func (l *load) acknowledge(r *replicaHost, key string, e *history.Entry) {
+	e.Acknowledge(l.w.now)
+	l.w.acknowledged(r, key, e.Added)
 }
 
 // remove picks an element that was added, or added and not yet acknowledged, and removes it.
-func (l *load) remove(r *replicaHost, b *setBook) {
-	if len(b.entries) == 0 {
+func (l *load) remove(r *replicaHost, b *history.Set) {
+	if len(b.Entries) == 0 {
 		return
 	}
-	e := b.entries[l.rng.IntN(len(b.entries))]
-	if e.removed {
+	e := b.Entries[l.rng.IntN(len(b.Entries))]
+	if e.Removed {
 		return
 	}
-	e.removed = true
+	e.Remove()
 	seen := false
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.ORSet[string]](r, b.key, level, &e.taken, func(s *crdt.ORSetTx[string]) error {
-		seen = s.Contains(e.elem)
-		return s.Remove(e.elem)
+	update[crdt.ORSet[string]](r, b.Key, level, &e.Taken, func(s *crdt.ORSetTx[string]) error {
+		seen = s.Contains(e.Elem)
+		return s.Remove(e.Elem)
 	}, func(err error) {
 		if err == nil {
 			l.w.counts.Acked++
 			if quorum && seen {
-				e.gone = l.w.now
-				l.w.acknowledged(r, b.key, e.taken)
+				e.Go(l.w.now)
+				l.w.acknowledged(r, b.Key, e.Taken)
 			}
 		}
 	})
 }
 
-func (l *load) count(r *replicaHost, b *sumBook) {
+func (l *load) count(r *replicaHost, b *history.Sum) {
 	n := 1 + l.rng.Uint64N(5)
-	b.invoked += n
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	i := &increment{ackedSum: ackedSum{n: n}}
-	b.asked = append(b.asked, i)
-	update[crdt.GCounter](r, b.key, level, &i.added,
+	i := b.Ask(n)
+	update[crdt.GCounter](r, b.Key, level, &i.Added,
 		func(c *crdt.GCounterTx) error { return c.Increment(n) }, func(err error) {
 			if err == nil {
 				l.w.counts.Acked++
 				if quorum {
-					b.acknowledge(i, l.w.now)
-					l.w.acknowledged(r, b.key, i.added)
+					b.Acknowledge(i, l.w.now)
+					l.w.acknowledged(r, b.Key, i.Added)
 				}
 			}
 		})
@@ -234,7 +231,7 @@ func (l *load) count(r *replicaHost, b *sumBook) {
 func (l *load) scribble(r *replicaHost, key string) {
 	level, _ := l.level()
 	field, value := fmt.Sprintf("f%d", l.rng.IntN(3)), fmt.Sprintf("%d", l.rng.IntN(1000))
-	ignore, f := func(error) {}, new(fact)
+	ignore, f := func(error) {}, new(history.Fact)
 	l.w.counts.Writes++
 	switch l.rng.IntN(8) {
 	case 0:
@@ -268,24 +265,26 @@ func (l *load) read(r *replicaHost, space, key string) {
 		level = quorum.Linearizable
 	}
 	if l.rng.IntN(4) == 0 {
-		b := l.l.counter(space + "sum/" + key)
-		read[crdt.GCounter](r, b.key, level, func(c crdt.GCounter, err error) {
+		b := l.l.Sum(space + "sum/" + key)
+		read[crdt.GCounter](r, b.Key, level, func(c crdt.GCounter, err error) {
 			if err == nil {
-				checkSum(w, r, b, c.Value(), start)
+				b.Check(w.violate, r, c.Value(), start)
 				if linear {
-					checkLinearSum(w, r.p, b, c.Value(), start)
+					w.counts.Linear++
+					b.CheckLinear(w.violate, r.p, c.Value(), start, w.now)
 				}
 			}
 		})
 		return
 	}
-	b := l.l.set(space + "set/" + key)
-	read[crdt.ORSet[string]](r, b.key, level, func(s crdt.ORSet[string], err error) {
+	b := l.l.Set(space + "set/" + key)
+	read[crdt.ORSet[string]](r, b.Key, level, func(s crdt.ORSet[string], err error) {
 		if err == nil {
-			checkSet(w, r, b, s.Contains, start, l.some(len(b.entries)))
-			checkGroups(w, r, b, s.Contains)
+			b.Check(w.violate, r, s.Contains, start, l.some(len(b.Entries)))
+			b.CheckGroups(w.violate, r, s.Contains)
 			if linear {
-				checkLinearSet(w, r.p, b, s.Contains, start)
+				w.counts.Linear++
+				b.CheckLinear(w.violate, r.p, s.Contains, start, w.now)
 			}
 		}
 	})
@@ -314,17 +313,17 @@ func (l *load) probe() {
 		if r.probed || r.p.slot.leaving {
 			continue
 		}
-		b := l.l.set("v/set/probe")
-		l.l.nextElem++
-		e := b.add(fmt.Sprintf("e%d", l.l.nextElem), r.p.slot.index)
-		update[crdt.ORSet[string]](r, b.key, quorum.Majority, &e.added,
-			func(s *crdt.ORSetTx[string]) error { return s.Add(e.elem) }, func(err error) {
+		b := l.l.Set("v/set/probe")
+		e := b.Add(fmt.Sprintf("e%d", l.l.Next()), r.p.slot.index)
+		update[crdt.ORSet[string]](r, b.Key, quorum.Majority, &e.Added,
+			func(s *crdt.ORSetTx[string]) error { return s.Add(e.Elem) }, func(err error) {
 				if err != nil {
 					return
 				}
-				e.acked, e.local = w.now, w.now
-				read[crdt.ORSet[string]](r, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
-					r.probed = r.probed || err == nil && s.Contains(e.elem)
+				e.Acknowledge(w.now)
+				e.Apply(w.now)
+				read[crdt.ORSet[string]](r, b.Key, quorum.Majority, func(s crdt.ORSet[string], err error) {
+					r.probed = r.probed || err == nil && s.Contains(e.Elem)
 				})
 			})
 	}

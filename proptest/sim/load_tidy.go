@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -41,7 +42,7 @@ func (l tidyLoad) operate(r *replicaHost, space, key string) bool {
 
 // own reads or changes what belongs to nodes.
 func (l tidyLoad) own(r *replicaHost, space, key string) {
-	set, table := l.l.owned(space+"own/set/"+key), l.l.owned(space+"own/map/"+key)
+	set, table := l.l.Owned(space+"own/set/"+key), l.l.Owned(space+"own/map/"+key)
 	switch n := l.rng.IntN(100); {
 	case n < 25:
 		l.readOwned(r, set)
@@ -56,10 +57,10 @@ func (l tidyLoad) own(r *replicaHost, space, key string) {
 	}
 }
 
-func (l tidyLoad) addOwned(r *replicaHost, b *setBook) {
+func (l tidyLoad) addOwned(r *replicaHost, b *history.Set) {
 	e := l.newEntry(r, b)
-	l.write(r, b.key, e, crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error {
-		return s.Add(e.elem)
+	l.write(r, b.Key, e, crdt.Mutate[crdt.NodeSet[string]](func(s *crdt.NodeSetTx[string]) error {
+		return s.Add(e.Elem)
 	}))
 }
 
@@ -67,18 +68,18 @@ func (l tidyLoad) addOwned(r *replicaHost, b *setBook) {
 const fields = 3
 
 // putOwned puts the number of an entry into a field: an owner's numbers rise.
-func (l tidyLoad) putOwned(r *replicaHost, b *setBook) {
+func (l tidyLoad) putOwned(r *replicaHost, b *history.Set) {
 	e := l.newEntry(r, b)
-	e.field, e.n = fmt.Sprintf("f%d", l.rng.IntN(fields)), l.l.nextElem
-	l.write(r, b.key, e, crdt.Mutate[crdt.NodeMap[string,
-		int]](func(m *crdt.NodeMapTx[string, int]) error { return m.Put(e.field, e.n) }))
+	e.Put(fmt.Sprintf("f%d", l.rng.IntN(fields)), l.l.Newest())
+	l.write(r, b.Key, e, crdt.Mutate[crdt.NodeMap[string,
+		int]](func(m *crdt.NodeMapTx[string, int]) error { return m.Put(e.Field, e.N) }))
 }
 
 // removeOwned takes out one of the elements of a process, now and then all.
-func (l tidyLoad) removeOwned(r *replicaHost, b *setBook) {
-	var own []*entry
-	for _, e := range b.entries {
-		if e.owner == r.p && !e.removed {
+func (l tidyLoad) removeOwned(r *replicaHost, b *history.Set) {
+	var own []*history.Entry
+	for _, e := range b.Entries {
+		if e.Owner == r.p.uid && !e.Removed {
 			own = append(own, e)
 		}
 	}
@@ -88,19 +89,19 @@ func (l tidyLoad) removeOwned(r *replicaHost, b *setBook) {
 	change := (*crdt.NodeSetTx[string]).Clear
 	if l.rng.IntN(8) > 0 {
 		e := own[l.rng.IntN(len(own))]
-		own = []*entry{e}
-		change = func(s *crdt.NodeSetTx[string]) error { return s.Remove(e.elem) }
+		own = []*history.Entry{e}
+		change = func(s *crdt.NodeSetTx[string]) error { return s.Remove(e.Elem) }
 	}
-	var seen []*entry
-	var taken fact
+	var seen []*history.Entry
+	var taken history.Fact
 	for _, e := range own {
-		e.removed = true
+		e.Remove()
 	}
 	level, quorum := l.level()
 	l.w.counts.Writes++
-	update[crdt.NodeSet[string]](r, b.key, level, &taken, func(s *crdt.NodeSetTx[string]) error {
+	update[crdt.NodeSet[string]](r, b.Key, level, &taken, func(s *crdt.NodeSetTx[string]) error {
 		for _, e := range own {
-			if s.Owns(e.elem) {
+			if s.Owns(e.Elem) {
 				seen = append(seen, e)
 			}
 		}
@@ -112,29 +113,29 @@ func (l tidyLoad) removeOwned(r *replicaHost, b *setBook) {
 		l.w.counts.Acked++
 		for _, e := range seen {
 			if quorum {
-				e.gone, e.taken = l.w.now, taken
+				e.Take(taken, l.w.now)
 			}
 		}
 		if quorum && len(seen) > 0 {
-			l.w.acknowledged(r, b.key, taken)
+			l.w.acknowledged(r, b.Key, taken)
 		}
 	})
 }
 
-func (l tidyLoad) readOwned(r *replicaHost, b *setBook) {
+func (l tidyLoad) readOwned(r *replicaHost, b *history.Set) {
 	l.w.counts.Reads++
 	start := l.w.now
-	read[crdt.NodeSet[string]](r, b.key, quorum.Majority, func(s crdt.NodeSet[string], err error) {
+	read[crdt.NodeSet[string]](r, b.Key, quorum.Majority, func(s crdt.NodeSet[string], err error) {
 		if err == nil {
-			checkOwned(l.w, r, b, s.Contains, start, l.some(len(b.entries)))
+			checkOwned(l.w, r, b, s.Contains, start, l.some(len(b.Entries)))
 		}
 	})
 }
 
-func (l tidyLoad) readOwnedMap(r *replicaHost, b *setBook) {
+func (l tidyLoad) readOwnedMap(r *replicaHost, b *history.Set) {
 	l.w.counts.Reads++
 	start := l.w.now
-	read[crdt.NodeMap[string, int]](r, b.key, quorum.Majority, func(m crdt.NodeMap[string, int], err error) {
+	read[crdt.NodeMap[string, int]](r, b.Key, quorum.Majority, func(m crdt.NodeMap[string, int], err error) {
 		if err == nil {
 			checkOwnedMap(l.w, r, b, m, start)
 		}
@@ -146,20 +147,21 @@ func (l tidyLoad) readOwnedMap(r *replicaHost, b *setBook) {
 func (l tidyLoad) fleeting(r *replicaHost, space string) {
 	w := l.w
 	phase := w.now / int64(w.opt.ExpireAfter)
-	key := func(n int64) *setBook { return l.l.fleeting(fmt.Sprintf("%sx/%d", space, n%fleetingKeys)) }
+	key := func(n int64) *history.Set { return l.l.Fleeting(fmt.Sprintf("%sx/%d", space, n%fleetingKeys)) }
 	if l.rng.IntN(3) > 0 && !w.healed { // when the world has healed, all of them are left alone
 		b := key(phase + l.rng.Int64N(2))
 		e := l.newEntry(r, b)
-		l.write(r, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
-			return s.Add(e.elem)
+		l.write(r, b.Key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+			return s.Add(e.Elem)
 		}))
 		return
 	}
 	b, start := key(l.rng.Int64N(fleetingKeys)), w.now
 	w.counts.Reads++
-	read[crdt.ORSet[string]](r, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
+	read[crdt.ORSet[string]](r, b.Key, quorum.Majority, func(s crdt.ORSet[string], err error) {
 		if err == nil {
-			checkFleeting(w, r, b, s.Contains, start, l.some(len(b.entries)))
+			b.CheckFleeting(w.violate, r, s.Contains, start, l.some(len(b.Entries)),
+				w.opt.ExpireAfter, w.opt.Timeout, w.now)
 		}
 	})
 }
@@ -169,96 +171,93 @@ const fleetingKeys = 4
 // final reads, writes or permanently deletes one of the latest keys, some of which are deleted
 // already.
 func (l tidyLoad) final(r *replicaHost, space string) {
-	b := l.l.final(space, l.rng.IntN(4))
+	b := l.l.Final(space, l.rng.IntN(4))
 	switch n := l.rng.IntN(20); {
 	case n < 7:
 		l.readFinal(r, b)
 	case n < 9:
 		l.deleteForever(r, b)
 	default:
-		e, start := l.newEntry(r, &b.setBook), l.w.now
-		l.writeThen(r, b.key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
-			return s.Add(e.elem)
+		e, start := l.newEntry(r, &b.Set), l.w.now
+		l.writeThen(r, b.Key, e, crdt.Mutate[crdt.ORSet[string]](func(s *crdt.ORSetTx[string]) error {
+			return s.Add(e.Elem)
 		}), func(err error) {
 			checkTold(l.w, r, b, err, start)
 		})
 	}
 }
 
-func (l tidyLoad) readFinal(r *replicaHost, b *finalBook) {
+func (l tidyLoad) readFinal(r *replicaHost, b *history.Final) {
 	l.w.counts.Reads++
 	start := l.w.now
-	read[crdt.ORSet[string]](r, b.key, quorum.Majority, func(s crdt.ORSet[string], err error) {
+	read[crdt.ORSet[string]](r, b.Key, quorum.Majority, func(s crdt.ORSet[string], err error) {
 		checkTold(l.w, r, b, err, start)
 		if err == nil {
 			checkFinal(l.w, r, b, start)
-			if b.asked == 0 {
-				checkSet(l.w, r, &b.setBook, s.Contains, start, l.some(len(b.entries)))
+			if b.Asked == 0 {
+				b.Check(l.w.violate, r, s.Contains, start, l.some(len(b.Entries)))
 			}
 		}
 	})
 }
 
-func (l tidyLoad) deleteForever(r *replicaHost, b *finalBook) {
+func (l tidyLoad) deleteForever(r *replicaHost, b *history.Final) {
 	w := l.w
 	level, quorum := l.level()
 	w.counts.Writes++
-	if b.asked == 0 {
-		b.asked = w.now
-	}
+	b.Ask(w.now)
 	r.call(func(id uint64) replicator.Input {
-		return replicator.DeleteForever{ID: id, Key: b.key, Write: level}
+		return replicator.DeleteForever{ID: id, Key: b.Key, Write: level}
 	}, func(res effect.Result) {
 		if errors.Is(res.Err, crdt.ErrDeleted) {
-			w.violate("deleted forever", "%v: deleting %s again is %v", r, b.key, res.Err)
+			w.violate("deleted forever", "%v: deleting %s again is %v", r, b.Key, res.Err)
 		}
 		if res.Err != nil {
 			return
 		}
 		w.counts.Acked++
 		w.counts.Deleted++
-		b.tell(r.p, w.now)
-		if r.stores(&b.setBook) {
-			b.on = append(b.on, r.p.slot.index)
+		b.Tell(r.p.uid, w.now)
+		if r.stores(&b.Set) {
+			b.Keep(r.p.slot.index)
 		}
-		if quorum && (b.gone == 0 || b.deleted.excused()) {
-			b.gone, b.deleted = w.now, r.marker(b.key)
+		if quorum {
+			b.Delete(r.marker(b.Key), w.now)
 		}
 	})
 }
 
 // marker is the update that has permanently deleted a key, as a replica has it.
-func (r *replicaHost) marker(key string) fact {
+func (r *replicaHost) marker(key string) history.Fact {
 	for it := range r.items(key) {
 		if it.Path == string(rune(crdt.KindDeleted)) {
-			return fact{dot: it.Dot, space: r.m.SpaceOf(key)}
+			return history.Fact{Dot: it.Dot, Space: r.m.SpaceOf(key)}
 		}
 	}
-	return fact{}
+	return history.Fact{}
 }
 
 // newEntry is one element that was never added before.
-func (l *load) newEntry(r *replicaHost, b *setBook) *entry {
-	l.l.nextElem++
-	e := b.add(fmt.Sprintf("e%d", l.l.nextElem), r.p.slot.index)
-	e.owner, e.asked = r.p, l.w.now
+func (l *load) newEntry(r *replicaHost, b *history.Set) *history.Entry {
+	e := b.Add(fmt.Sprintf("e%d", l.l.Next()), r.p.slot.index)
+	e.Own(r.p.uid, l.w.now)
 	return e
 }
 
 // write changes a key at a drawn level, and notes of the entry how far that came.
-func (l *load) write(r *replicaHost, key string, e *entry, mutate func(*crdt.Tx) error) {
+func (l *load) write(r *replicaHost, key string, e *history.Entry, mutate func(*crdt.Tx) error) {
 	l.writeThen(r, key, e, mutate, func(error) {})
 }
 
-func (l *load) writeThen(r *replicaHost, key string, e *entry, mutate func(*crdt.Tx) error, then func(error)) {
+func (l *load) writeThen(r *replicaHost, key string, e *history.Entry, mutate func(*crdt.Tx) error, then func(error)) {
 	level, quorum := l.level()
 	l.w.counts.Writes++
 	r.call(func(id uint64) replicator.Input {
-		return replicator.Update{ID: id, Key: key, Write: level, Mutate: e.added.noting(r, key, mutate)}
+		return replicator.Update{ID: id, Key: key, Write: level, Mutate: r.noting(&e.Added, key, mutate)}
 	}, func(res effect.Result) {
 		if res.Err == nil {
 			l.w.counts.Acked++
-			e.local = l.w.now
+			e.Apply(l.w.now)
 			if quorum {
 				l.acknowledge(r, key, e)
 			}

@@ -369,6 +369,9 @@ func (o *Options) drawPassivation(r *rand.Rand) {
 // leases reports whether there is a store of leases.
 func (o *Options) leases() bool { return o.ShardLeases || o.CoordLeases }
 
+// expireTimeout is how long operations may take in worlds where keys expire.
+const expireTimeout = 2 * time.Second
+
 // drawTidy draws what there is to tidy up.
 func (o *Options) drawTidy(r *rand.Rand) {
 	o.Owned, o.Fleeting, o.Final = random.Pick(r, 0, 0, 0.1, 0.3), random.Pick(r, 0, 0, 0.1, 0.2),

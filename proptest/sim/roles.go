@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/history"
 )
 
 // The roles of nodes. In most worlds all nodes are of the backend.
@@ -16,12 +17,12 @@ const (
 // dataset is the data of one role: what its clients know of it.
 type dataset struct {
 	role    string
-	history *history
+	history *history.History
 }
 
 func newDatasets(roles []string) (all []*dataset) {
 	for _, role := range roles {
-		all = append(all, &dataset{role, newHistory()})
+		all = append(all, &dataset{role, history.New()})
 	}
 	return all
 }

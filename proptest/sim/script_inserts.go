@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
+	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -25,7 +26,7 @@ type insertSpec struct {
 	c      *chaos
 	left   []insertPhase
 	phase  insertPhase
-	book   *setBook
+	book   *history.Set
 	failed map[int]int // failures by slot
 	open   int         // inserts and reads that are not answered
 	until  int64       // when everybody must hold everything
@@ -100,7 +101,7 @@ func (s *insertSpec) next() {
 		return
 	}
 	s.phase, s.left = s.left[0], s.left[1:]
-	s.book, s.failed, s.open = w.dataset(backend).history.set(s.phase.key), map[int]int{}, 0
+	s.book, s.failed, s.open = w.dataset(backend).history.Set(s.phase.key), map[int]int{}, 0
 	w.trace.Line(w, "INSERTS %s at %v", s.phase.key, s.phase.level)
 	spread := 2 * time.Second
 	if s.phase.split {
@@ -122,30 +123,30 @@ func (s *insertSpec) insert(p *Process) {
 		w.violate("inserts", "a process has ended, although nothing was done to it")
 		return
 	}
-	w.dataset(backend).history.nextElem++
-	e := s.book.add(fmt.Sprintf("e%d", w.dataset(backend).history.nextElem), p.slot.index)
+	e := s.book.Add(fmt.Sprintf("e%d", w.dataset(backend).history.Next()), p.slot.index)
 	w.counts.Writes++
 	s.open++
 	r := p.replica(backend)
 	r.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: s.phase.key, Write: s.phase.level, Timeout: insertTimeout,
-			Mutate: e.added.noting(r, s.phase.key, crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error {
-				return t.Add(e.elem)
-			}))}
+			Mutate: r.noting(&e.Added, s.phase.key,
+				crdt.Mutate[crdt.ORSet[string]](func(t *crdt.ORSetTx[string]) error {
+					return t.Add(e.Elem)
+				}))}
 	}, func(res effect.Result) {
 		s.open--
 		switch {
 		case res.Err == nil:
 			w.counts.Acked++
-			e.local = w.now
+			e.Apply(w.now)
 			if s.phase.level == quorum.Majority {
-				e.acked = w.now
-				w.acknowledged(r, s.phase.key, e.added)
+				e.Acknowledge(w.now)
+				w.acknowledged(r, s.phase.key, e.Added)
 			}
 		case s.mayFail(p) && (errors.Is(res.Err, operation.ErrTimeout) || errors.Is(res.Err, drivers.ErrNoLease)):
 			s.failed[p.slot.index]++
 		default:
-			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.elem, s.phase.key, s.phase.level, res.Err)
+			w.violate("inserts", "%v: %s into %s at %v: %v", p, e.Elem, s.phase.key, s.phase.level, res.Err)
 		}
 	})
 }
@@ -162,8 +163,8 @@ func (s *insertSpec) mend() {
 	w := s.c.w
 	for _, p := range w.live {
 		v, err := crdt.ORSet[string]{}.View(p.replica(backend).view(s.phase.key))
-		hears := func(e *entry) bool { return smaller(e.slot) != smaller(p.slot.index) && !v.Contains(e.elem) }
-		if err != nil || !slices.ContainsFunc(s.book.entries, hears) {
+		hears := func(e *history.Entry) bool { return smaller(e.Slot) != smaller(p.slot.index) && !v.Contains(e.Elem) }
+		if err != nil || !slices.ContainsFunc(s.book.Entries, hears) {
 			w.violate("inserts", "%v holds everything at the end of a split (%v)", p, err)
 		}
 	}
@@ -178,15 +179,15 @@ func (s *insertSpec) mend() {
 func (s *insertSpec) ask(p *Process, then func()) {
 	w, start, book := s.c.w, s.c.w.now, s.book
 	w.counts.Reads++
-	known := len(book.entries)
-	read[crdt.ORSet[string]](p.replica(backend), book.key, quorum.Majority, func(v crdt.ORSet[string], err error) {
+	known := len(book.Entries)
+	read[crdt.ORSet[string]](p.replica(backend), book.Key, quorum.Majority, func(v crdt.ORSet[string], err error) {
 		if err != nil {
-			w.violate("inserts", "%v cannot read %s of a majority: %v", p, book.key, err)
+			w.violate("inserts", "%v cannot read %s of a majority: %v", p, book.Key, err)
 		}
-		for _, e := range book.entries[:known] {
-			if err == nil && !v.Contains(e.elem) && (e.must(start) || e.slot == p.slot.index) {
+		for _, e := range book.Entries[:known] {
+			if err == nil && !v.Contains(e.Elem) && (e.Must(start) || e.Slot == p.slot.index) {
 				w.violate("inserts", "%v reads %s of a majority without %s of n%d, acknowledged at %v",
-					p, book.key, e.elem, e.slot, time.Duration(e.acked))
+					p, book.Key, e.Elem, e.Slot, time.Duration(e.Acked))
 			}
 		}
 		then()
@@ -225,8 +226,8 @@ func (s *insertSpec) spread() {
 	for _, p := range w.live {
 		v, err := crdt.ORSet[string]{}.View(p.replica(backend).view(s.phase.key))
 		all := err == nil && v.Len() == w.opt.Inserts
-		for i := 0; all && i < len(s.book.entries); i++ {
-			all = v.Contains(s.book.entries[i].elem)
+		for i := 0; all && i < len(s.book.Entries); i++ {
+			all = v.Contains(s.book.Entries[i].Elem)
 		}
 		if !all && w.now > s.until {
 			w.violate("inserts", "%v holds %d of %d in %s after %v (%v)",

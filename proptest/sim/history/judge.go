@@ -1,0 +1,84 @@
+package history
+
+import (
+	"fmt"
+	"time"
+)
+
+// Complain takes a broken promise: its name, and how it showed.
+type Complain func(check, format string, args ...any)
+
+// Check holds a quorum read of a set against its history.
+func (b *Set) Check(bad Complain, reader fmt.Stringer, has func(string) bool, start int64, which []int) {
+	for _, i := range which {
+		e := b.Entries[i]
+		switch found := has(e.Elem); {
+		case !found && e.Must(start):
+			bad("acknowledged writes",
+				"%v read %s of a majority without %s, acknowledged at %.6f (read began %.6f)", reader, b.Key, e.Elem,
+				float64(e.Acked)/1e9, float64(start)/1e9)
+		case found && e.MustNot(start):
+			bad("acknowledged removes",
+				"%v read %s of a majority with %s, whose removal was acknowledged at %.6f (read began %.6f)", reader,
+				b.Key,
+				e.Elem, float64(e.Gone)/1e9, float64(start)/1e9)
+		}
+	}
+}
+
+// CheckGroups holds a read of a set to whole groups: of what one update has added, all is seen or
+// nothing, except what some process has removed.
+func (b *Set) CheckGroups(bad Complain, reader fmt.Stringer, has func(string) bool) {
+	const latest = 48
+	for _, e := range b.Entries[max(0, len(b.Entries)-latest):] {
+		if e.Group == nil || e.Removed {
+			continue
+		}
+		for _, other := range e.Group {
+			if !other.Removed && has(e.Elem) && !has(other.Elem) {
+				bad("whole groups", "%v reads %s with %.12s and without %.12s, which were added together",
+					reader, b.Key, e.Elem, other.Elem)
+			}
+		}
+	}
+}
+
+// Check holds a quorum read of a counter against its history.
+func (b *Sum) Check(bad Complain, reader fmt.Stringer, got uint64, start int64) {
+	if least := b.least(start); got < least || got > b.Invoked {
+		bad("acknowledged sums", "%v read %s of a majority: %d, not within %d acknowledged and %d asked for",
+			reader, b.Key, got, least, b.Invoked)
+	}
+}
+
+// CheckFleeting holds a quorum read of a key that expires against its history. An element goes with
+// its key, and not before the time of the key has passed since the element was written, nor since
+// any later write that a majority had acknowledged when the oldest asked it.
+func (b *Set) CheckFleeting(bad Complain, reader fmt.Stringer, has func(string) bool, start int64, which []int,
+	after, timeout time.Duration, now int64) {
+	for _, i := range which {
+		if e := b.Entries[i]; !has(e.Elem) && e.Must(start) && b.mayExpire(i, after, timeout) > now {
+			bad("expires in its time", "%v read %s of a majority without %s, acknowledged at %.6f (read began "+
+				"%.6f); the key cannot expire before %.6f",
+				reader, b.Key, e.Elem, float64(e.Acked)/1e9, float64(start)/1e9,
+				float64(b.mayExpire(i, after, timeout))/1e9)
+		}
+	}
+}
+
+// mayExpire is the first moment at which an element can go because its key expires. What the oldest
+// has heard of a majority is as old as an operation may take, at the most.
+func (b *Set) mayExpire(i int, after, timeout time.Duration) int64 {
+	after = after * 985 / 1000 // by the fastest clock
+	asking := int64(timeout) + int64(timeout)/20
+	at := b.Entries[i].Asked + int64(after)
+	for _, e := range b.Entries[i+1:] {
+		if e.Asked+asking > at {
+			break // no process knew of this write when the oldest asked; nor of what came later
+		}
+		if e.Acked != 0 && !e.Added.Excused() && e.Acked+asking <= at && at < e.Asked+int64(after) {
+			at = e.Asked + int64(after)
+		}
+	}
+	return at
+}

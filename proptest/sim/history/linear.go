@@ -1,0 +1,98 @@
+package history
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// linearRead is what a linearizable read of a set saw: the entries, as bits, by their place in the
+// book.
+type linearRead struct {
+	reader fmt.Stringer
+	saw    []uint64
+}
+
+// linearKept is how many reads of a set are kept to be compared with later ones.
+const linearKept = 64
+
+// CheckLinear holds a linearizable read that began at start and ends now against the others of
+// its set. That it misses nothing acknowledged is judged as of every read.
+func (b *Set) CheckLinear(bad Complain, reader fmt.Stringer, has func(string) bool, start, now int64) {
+	r := linearRead{reader: reader, saw: make([]uint64, (len(b.Entries)+63)/64)}
+	stays := make([]uint64, len(r.saw)) // the entries that are never removed: only their order says something by itself
+	for i, e := range b.Entries {
+		bit := uint64(1) << (i % 64)
+		found := has(e.Elem)
+		if found {
+			r.saw[i/64] |= bit
+		}
+		if e.Added.Excused() || e.Taken.Excused() {
+			continue
+		}
+		if !e.Removed {
+			stays[i/64] |= bit
+		}
+		e.linear(bad, reader, b.Key, found, start, now)
+	}
+	for _, o := range b.linear {
+		if only, other := beyond(r.saw, o.saw, stays), beyond(o.saw, r.saw, stays); only >= 0 && other >= 0 {
+			bad("linearizable reads", "of %s, %v saw %s and not %s, %v the other way round",
+				b.Key, reader, b.Entries[only].Elem,
+				b.Entries[other].Elem, o.reader)
+		}
+	}
+	if b.linear = append(b.linear, r); len(b.linear) > linearKept {
+		b.linear = b.linear[1:]
+	}
+}
+
+// linear holds what a linearizable read found of one entry against those that had ended before it
+// began.
+func (e *Entry) linear(bad Complain, reader fmt.Stringer, key string, found bool, start, now int64) {
+	before := e.seen != 0 && e.seen < start
+	switch {
+	case found && e.missed != 0 && e.missed < start:
+		bad("linearizable reads", "%v reads %s with %s, which a read missed that ended at %.6f, after another "+
+			"had seen it (read began %.6f)",
+			reader, key, e.Elem, float64(e.missed)/1e9, float64(start)/1e9)
+	case !found && before && !e.Removed:
+		bad("linearizable reads", "%v reads %s without %s, which a read saw that ended at %.6f (read began %.6f)",
+			reader, key, e.Elem,
+			float64(e.seen)/1e9, float64(start)/1e9)
+	case !found && before && e.missed == 0:
+		e.missed = now
+	case found && e.seen == 0:
+		e.seen = now
+	}
+}
+
+// beyond finds an entry among those that count which a has and b has not, -1 when there is none.
+func beyond(a, b, counts []uint64) int {
+	for i := range a {
+		rest := a[i] & counts[i]
+		if i < len(b) {
+			rest &^= b[i]
+		}
+		if rest != 0 {
+			return i*64 + bits.TrailingZeros64(rest)
+		}
+	}
+	return -1
+}
+
+// CheckLinear holds a linearizable read of a counter against those that had ended before it
+// began.
+func (b *Sum) CheckLinear(bad Complain, reader fmt.Stringer, got uint64, start, now int64) {
+	for i := len(b.read) - 1; i >= 0; i-- {
+		if b.read[i].at >= start {
+			continue
+		}
+		if got < b.read[i].N {
+			bad("linearizable reads", "%v reads %d of %s after another read %d", reader, got, b.Key, b.read[i].N)
+		}
+		break
+	}
+	if n := len(b.read); n == 0 || b.read[n-1].N < got {
+		b.read = append(b.read, AckedSum{now, got})
+	}
+}
