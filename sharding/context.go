@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -105,10 +106,10 @@ func (c *Context[M]) Responder() (Responder, error) {
 		return l, err
 	}
 	l.owed = true
-	if !l.r.Out.Owe(dataplane.Duty{Call: l.call, Origin: l.origin}) {
+	if !l.r.Out.Owe(asks.Duty{Call: l.call, Origin: l.origin}) {
 		c.call = l.call
 		return Responder{}, fmt.Errorf("%w: %d questions are open that handlers have taken by Context.Responder",
-			ErrBufferFull, dataplane.DutiesMax)
+			ErrBufferFull, asks.DutiesMax)
 	}
 	return l, nil
 }
@@ -164,7 +165,7 @@ type Responder struct {
 // settle ends the duty: the answer is on its way.
 func (l Responder) settle() {
 	if l.owed {
-		l.r.Out.Duties.Settle(dataplane.Duty{Call: l.call, Origin: l.origin})
+		l.r.Out.Duties.Settle(asks.Duty{Call: l.call, Origin: l.origin})
 	}
 }
 

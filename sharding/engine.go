@@ -115,7 +115,7 @@ func (run *engine) end(ctx context.Context) (err error) {
 		close(r.Ended)
 		c.Refuse()
 		run.unregister()
-		r.IdleScan.Stop()
+		r.StopScans()
 		c.EndMachines()
 		r.Lease.End(ErrStopped)
 		r.Asks.FailAll(ErrStopped)
@@ -166,7 +166,7 @@ func (run *engine) leaveForGood(ctx context.Context) error {
 	if err := run.leave(ctx); err != nil || r.Proxy {
 		return err
 	}
-	old, err := r.Out.Duties.Await(ctx, r.Scheduler, r.Clock)
+	old, err := r.Out.Duties.Await(ctx, r.Scheduler)
 	if err != nil {
 		return fmt.Errorf("sharding %q: %w", r.Name, err)
 	}

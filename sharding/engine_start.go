@@ -72,5 +72,5 @@ func (run *engine) start(p Ports) {
 			c.Notices.Report(report)
 		})
 	}
-	r.IdleScan.Start()
+	r.StartScans()
 }

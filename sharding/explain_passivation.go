@@ -128,13 +128,13 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 		return st
 	}
 	st.Hosted = true
-	if w := &r.IdleScan; w.Interval > 0 {
+	if r.IdleScan.Looks() {
 		st.IdleTimeout = r.Passivations.Strategy.IdleTimeout
 	}
 	e := s.Find(id)
 	if e != nil && e.IsStarted() {
 		st.Active = true
-		st.Idle = time.Duration(r.IdleScan.Tick.Load()-e.Seen.Load()) * r.IdleScan.Interval
+		st.Idle = r.IdleScan.Idle(e)
 	}
 	if s.Passivator != nil {
 		p := s.Passivator.Explain(e)

@@ -149,7 +149,7 @@ func (f *fakeControl) Note(e protocol.Event) {
 }
 func (f *fakeControl) Aside(fn func()) bool { fn(); return true }
 func (f *fakeControl) Reshare() {
-	shards := f.r.IdleScan.Shards()
+	shards := f.r.Routes.Shards()
 	f.r.Passivations.Reshare(len(shards), slices.Values(shards))
 }
 func (f *fakeControl) Passivate(s *dataplane.Shard, id string, _ protocol.Cause, _ runloop.Permit) {
@@ -219,7 +219,6 @@ func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*data
 		r.Routes.Lanes[n].Store(s)
 		r.Routes.Hosted[n].Store(s)
 	}
-	r.IdleScan.Shards = func() []*dataplane.Shard { return shards }
 	return shards
 }
 
@@ -227,7 +226,7 @@ func closing(tb testing.TB, g *Region[message_], shards []*dataplane.Shard) {
 	r := g.plane
 	tb.Cleanup(func() {
 		close(r.Closed)
-		r.IdleScan.Stop()
+		r.StopScans()
 		for _, s := range shards {
 			s.Shut(func(*dataplane.Entity, dataplane.Envelope, uint32) {})
 		}

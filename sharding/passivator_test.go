@@ -283,7 +283,7 @@ func TestLimitAndIdleTimeout(t *testing.T) {
 			return made(c)
 		}
 		g, _ := localRegion(t, typ)
-		g.plane.IdleScan.Start()
+		g.plane.StartScans()
 		askIDs(t, g, "timer", "a", "b")
 		<-time.After(10 * time.Second)
 		askIDs(t, g, "c")
@@ -338,8 +338,8 @@ func TestLimitIsRefused(t *testing.T) {
 		if err := g.SetActiveEntityLimit(5); !errors.Is(err, ErrConfig) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if g.plane.IdleScan.Interval != 0 && typ.Remember.Entities {
-			t.Errorf("%s: looks for idle ones every %v", name, g.plane.IdleScan.Interval)
+		if g.plane.IdleScan.Looks() && typ.Remember.Entities {
+			t.Errorf("%s: it looks for idle ones", name)
 		}
 	}
 	typ := cartType(&cartLog{})

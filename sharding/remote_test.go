@@ -243,7 +243,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	}
 	sent := near.plane.Send(t.Context(), "cart-0", env)
 	mesh.RemovePeer(nobody)
-	near.plane.Asks.Sweep(near.plane.Clock(), func(n uint64) bool { return n == uint64(nobody) }) // as with the view
+	near.plane.Asks.Sweep(func(n uint64) bool { return n == uint64(nobody) }) // as with the view
 	tell(each+1, 2*each)
 	for n := range near.plane.Routes.Slots {
 		near.plane.Routes.SetRoute(uint32(n), &dataplane.Route{Remote: 2})

@@ -174,7 +174,7 @@ func TestIdlePassivation(t *testing.T) {
 		typ := cartType(log)
 		typ.Passivation.IdleTimeout = time.Minute
 		g, _ := localRegion(t, typ)
-		g.plane.IdleScan.Start()
+		g.plane.StartScans()
 		tell := func(id string) {
 			if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 				t.Fatal(err)

@@ -10,6 +10,7 @@
 //   - A Clock is the time, timers and contexts that end by time.
 //   - A Scheduler is a Clock that runs functions beside their caller and lets them wait.
 //   - Goroutines is the Scheduler of production.
+//   - An Alarm calls a function some time after it was armed.
 //   - A Group are functions that run beside their caller, and can be waited for together.
 //
 // # Rules for components

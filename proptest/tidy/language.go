@@ -39,7 +39,7 @@ var terms = []term{
 	{"Extractor", "sharding", "takes values that name their entity themselves"},
 	{"BufferedMessage", "sharding/dataplane", "a message that waits for the home of its shard"},
 	{"passivator", "sharding/dataplane", "says which entities of a shard go when there are too many"},
-	{"idleScan", "sharding/dataplane", "looks for idle entities and for questions without an answer"},
+	{"idleScan", "sharding/dataplane", "looks for idle entities"},
 	{"leaseClient", "sharding/control", "asks an outside store for one lease"},
 	{"LeaseHold", "sharding/dataplane", "one time of holding a lease"},
 	{"shardLease", "sharding/dataplane", "the lease of one shard, with the handlers that run under it"},

@@ -103,6 +103,7 @@ var ranks = []rankRow{
 	{"ddata/drivers", 2, true, "what a machine wants is carried out by whatever host there is, running or simulated"},
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"ddata/ddatatest", 5, false, "clusters of real nodes for the tests of whatever runs on them"},
+	{"sharding/dataplane/asks", 5, false, "a question waits for its answer, whatever carries the two"},
 	{"sharding/dataplane", 7, false, "messages meet routes, mailboxes and workers, whatever decides about shards"},
 	{"sharding/control", 8, false, "machines are stepped, and their effects carried out, whatever users see"},
 	{"sharding", 9, false, "entities live on a running node"},

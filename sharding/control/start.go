@@ -60,7 +60,6 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 	c.mail.region = mailbag{newAdmission(r), func(in protocol.Receive, from runloop.Permit) {
 		c.Inbox.put(Input{Region: in, from: from})
 	}}
-	r.IdleScan.Shards = r.Routes.Shards
 	r.SteeredBy(c.Inbox)
 	if t.Data == nil {
 		return c, nil

@@ -75,7 +75,7 @@ func (t *Routes) takeBack(node uint64, m *codec.Message) bool {
 		first := b.lenLocked() == 1
 		b.Mu.Unlock()
 		if m.Origin == t.self {
-			t.asks.asked(m.Call, 0) // no node, again: the end of the node is not the end of the question
+			t.asks.Sent(m.Call, 0) // no node, again: the end of the node is not the end of the question
 		}
 		if first {
 			t.ctl.Wanted(m.Shard)
@@ -238,7 +238,7 @@ func (t *Routes) forward(number uint32, rt *Route, m *codec.Message, check func(
 			}
 		}
 		if m.Kind == codec.Ask && m.Origin == t.self {
-			t.asks.asked(m.Call, rt.Remote)
+			t.asks.Sent(m.Call, rt.Remote)
 		}
 		return nil
 	}
@@ -331,7 +331,7 @@ func (t *Routes) FailBuffered(s *Shard) {
 		b := rt.Buffer
 		b.Mu.Lock()
 		if gone, size := b.keepLocked(func(p *BufferedMessage) bool {
-			return p.from != s || !t.asks.answer(p.Env.Call, nil, failure.ErrMoving)
+			return p.from != s || !t.asks.Answer(p.Env.Call, nil, failure.ErrMoving)
 		}); gone > 0 {
 			t.Limit.release(gone, size)
 		}

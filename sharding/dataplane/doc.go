@@ -11,8 +11,8 @@
 //   - A Shard is hosted here. It finds its entities by id, makes them, and closes them all.
 //   - An Entity is one id with its mailbox. The mailbox decides which worker runs the Incarnation,
 //     the user's value, and when.
-//   - A Call is one question under way; the outbox makes the frames that leave, and answers
-//     questions.
+//   - The outbox makes the frames that leave, and answers questions. Package asks keeps those that
+//     wait for an answer.
 //   - The Controller is the control plane, as the data plane sees it. Nothing waits for it.
 //
 // # Guarantees

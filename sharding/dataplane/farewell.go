@@ -28,12 +28,12 @@ func (r *Plane) receiveFarewell(from uint64) {
 func (r *Plane) Removed(v *view.View) {
 	r.Departed.Range(func(node, _ any) bool {
 		if u := node.(uint64); !v.Has(view.UID(u)) {
-			r.Asks.passedOn(u)
+			r.Asks.PassedOn(u)
 			r.Departed.Delete(u)
 		}
 		return true
 	})
-	r.Asks.Sweep(r.Clock(), func(n uint64) bool { return !v.Has(view.UID(n)) })
+	r.Asks.Sweep(func(n uint64) bool { return !v.Has(view.UID(n)) })
 }
 
 // Await waits until no reply waits for room, or none has got any for patience.

@@ -3,8 +3,10 @@ package dataplane
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -12,8 +14,8 @@ import (
 // that has no lease for its next message waits here for its return.
 type HandlerLease struct {
 	Node host.Lease
-	pool *pool     // runs the entities that go on
-	scan *idleScan // looks for the return while an entity waits
+	pool *pool            // runs the entities that go on
+	look *scheduler.Alarm // for the return, while an entity waits
 
 	mu        sync.Mutex
 	current   *leaseContext // of the present holding; nil: no handler has asked for it
@@ -31,7 +33,21 @@ func (l *HandlerLease) suspend(e *Entity) {
 	if l.Node.Holds() {
 		l.Resume()
 	} else {
-		l.scan.awaitLease()
+		l.look.Arm()
+	}
+}
+
+// leaseEvery is the time between two looks for the return of the lease. One that lapses for a
+// moment, and is renewed before the node has looked, ends and returns without a word: only Holds has
+// said so.
+const leaseEvery = 10 * time.Millisecond
+
+// lookAgain is called while an entity waits for the return of the lease.
+func (l *HandlerLease) lookAgain() {
+	if l.Holds() {
+		l.Resume()
+	} else if l.suspends() {
+		l.look.Arm()
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -15,7 +16,7 @@ import (
 type Inquiry struct {
 	Question[codec.State]
 	node uint64
-	call *call
+	call *asks.Call
 	err  error
 }
 
@@ -31,10 +32,10 @@ func (r *Plane) Inquire(node uint64, what codec.Inspection, id string) *Inquiry 
 		return q
 	}
 	var call uint64
-	if q.call, call, q.err = r.Asks.begin(&q.Question); q.err != nil {
+	if q.call, call, q.err = r.Asks.Begin(&q.Question); q.err != nil {
 		return q
 	}
-	r.Asks.asked(call, node)
+	r.Asks.Sent(call, node)
 	o := r.Out.frame()
 	defer o.release()
 	otherwise := host.Question{Lane: transport.Data, Otherwise: NotStartedReply(call)}

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -19,7 +20,7 @@ type Outbox struct {
 	Net     host.Channels
 	Channel transport.Channel
 	reg     *codec.Registry
-	asks    *asks
+	asks    *asks.Table
 	drops   *failure.Drops
 	panics  *failure.Panics
 	clock   func() time.Duration // of the region
@@ -28,13 +29,13 @@ type Outbox struct {
 	outs      sync.Pool // *outgoing
 	scheduler scheduler.Scheduler
 	Overflow  replyQueueOverflow
-	Duties    Duties
+	Duties    *asks.Duties
 }
 
 // start readies what was empty so far. askTimeout is how long a duty is waited for.
 func (b *Outbox) start(askTimeout time.Duration, s scheduler.Scheduler) {
 	b.outs.New = func() any { return newOutgoing(b) }
-	b.Duties.SlowAfter = askTimeout
+	b.Duties = asks.NewDuties(askTimeout, b.clock)
 	b.scheduler, b.Overflow.Ended = s, scheduler.NewGroup(s)
 	b.Overflow.Peers = map[uint64]*replyQueue{}
 	b.Overflow.ctx, b.Overflow.Cancel = context.WithCancel(context.Background())

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -25,7 +26,7 @@ type Plane struct {
 	Registry *codec.Registry
 	decoder  decoder
 	Routes   *Routes
-	Asks     *asks
+	Asks     *asks.Table
 	Drops    *failure.Drops
 	Panics   *failure.Panics
 	Pool     *pool
@@ -59,7 +60,7 @@ type Plane struct {
 	seed      uint64    // of the hashes by which shards find entities
 
 	Measures bool // what shards do is measured
-	IdleScan idleScan
+	IdleScan *idleScan
 
 	defects Defects
 
@@ -87,6 +88,21 @@ type Controller interface {
 
 // SteeredBy says which control plane hears of what happens here.
 func (r *Plane) SteeredBy(c Controller) { r.Ctl, r.Routes.ctl = c, c }
+
+// StartScans begins to look for idle entities, and for handlers that do not return.
+func (r *Plane) StartScans() {
+	r.IdleScan.start()
+	r.Slow.start()
+}
+
+// StopScans ends all that is looked for now and then: questions beyond their deadline and the return
+// of the lease, too.
+func (r *Plane) StopScans() {
+	r.Asks.Stop()
+	r.Lease.look.Stop()
+	r.IdleScan.stop()
+	r.Slow.stop()
+}
 
 // Clock is the time since the region began.
 func (r *Plane) Clock() time.Duration { return r.Scheduler.Now().Sub(r.start) }

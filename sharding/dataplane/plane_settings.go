@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -51,14 +52,15 @@ func New(t Settings) *Plane {
 	r := &Plane{
 		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,
 		QueryTimeout: t.Timeouts.Query,
-		Routes:       newRoutes(t.Shards, t.Hash), Asks: newAsks(t.Limits.AsksMax, t.Scheduler),
-		Pool: newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Scheduler), Log: t.Log,
+		Routes:       newRoutes(t.Shards, t.Hash),
+		Pool:         newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Scheduler), Log: t.Log,
 		Panics:     failure.NewPanics(t.Type, t.Log, t.Scheduler),
 		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.Timeouts.Ask,
 		Scheduler: t.Scheduler, start: t.Scheduler.Now(), seed: t.Scheduler.Uint64(),
 		Closed: make(chan struct{}), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
 	}
+	r.Asks = asks.NewTable(t.Limits.AsksMax, t.Timeouts.Ask, r.Clock, t.Scheduler)
 	r.defects, r.Routes.defects = t.Defects, t.Defects
 	r.Pool.forgets = t.Defects.LostWake
 	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnDrop", t.OnDrop))
@@ -73,7 +75,8 @@ func New(t Settings) *Plane {
 	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out,
 		r.Asks, r.decoder, r.Ended
 	r.Routes.Limit.CountMax, r.Routes.Limit.bytesMax = int64(t.Limits.BufferMax), int64(t.Limits.BufferBytes)
-	r.Lease.Node, r.Lease.pool, r.Lease.scan = t.Lease, r.Pool, &r.IdleScan
+	r.Lease.Node, r.Lease.pool = t.Lease, r.Pool
+	r.Lease.look = scheduler.NewAlarm(t.Scheduler, leaseEvery, r.Lease.lookAgain)
 	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.NodeBytes
 	r.supervisor = t.Supervision
 	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Type, t.Log,
@@ -83,10 +86,8 @@ func New(t Settings) *Plane {
 	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)
 	r.Slow.pool, r.Slow.clock = r.Pool, r.Clock
 	r.Slow.note = func(e protocol.Event) { r.Ctl.Note(e) }
-	r.Slow.watch(t.Timeouts.HandlerSlow)
-	r.IdleScan.asks, r.IdleScan.lease, r.IdleScan.slow, r.IdleScan.clock = r.Asks, &r.Lease, &r.Slow, r.Clock
-	r.IdleScan.scheduler = t.Scheduler
-	r.IdleScan.idleBy(t.Passivation)
+	r.Slow.watch(t.Timeouts.HandlerSlow, t.Scheduler)
+	r.IdleScan = newIdleScan(t.Passivation, r.Routes.Shards, t.Scheduler)
 	r.Passivations.start(t.Passivation)
 	return r
 }

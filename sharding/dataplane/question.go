@@ -2,12 +2,12 @@ package dataplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -19,7 +19,7 @@ type Question[R any] struct {
 }
 
 // Open takes a slot for the question and makes its envelope.
-func (q *Question[R]) Open(ctx context.Context, req any, err error) (*call, Envelope, error) {
+func (q *Question[R]) Open(ctx context.Context, req any, err error) (*asks.Call, Envelope, error) {
 	r := q.R
 	if err != nil {
 		return nil, Envelope{}, err
@@ -27,54 +27,29 @@ func (q *Question[R]) Open(ctx context.Context, req any, err error) (*call, Enve
 	if h := HandlerOf(ctx); h != nil && !h.Holds(r) {
 		return nil, Envelope{}, failure.ErrNoLease
 	}
-	c, id, err := r.Asks.begin(q)
+	c, id, err := r.Asks.Begin(q)
 	if err != nil {
 		return nil, Envelope{}, err
 	}
 	if !hasDeadline(ctx) {
-		c.deadline.Store(int64(r.Clock() + r.AskTimeout))
-		r.IdleScan.arm()
+		r.Asks.Bound(c)
 	}
 	return c, Envelope{Msg: req, Call: id, Origin: r.Self}, nil
 }
 
 // Wait waits for the answer of a question that was sent, with the outcome of sending it, and frees
 // its slot.
-func (q *Question[R]) Wait(ctx context.Context, c *call, sent error) error {
-	defer q.R.Asks.end(c)
-	if sent != nil {
-		if c.abandon() {
-			return q.R.Asks.timedOut(sent)
-		}
-		q.R.Scheduler.Await(c.done, nil, nil) // it was answered all the same
-		return q.R.Asks.timedOut(c.err)
-	}
-	if h := HandlerOf(ctx); h != nil && h.entity != nil {
+func (q *Question[R]) Wait(ctx context.Context, c *asks.Call, sent error) error {
+	if h := HandlerOf(ctx); sent == nil && h != nil && h.entity != nil {
 		p := h.entity.Shard.region.Pool
 		p.block()
 		defer p.unblock()
 	}
-	return q.R.Asks.timedOut(q.R.Asks.wait(ctx, c))
+	return q.R.Asks.Await(ctx, c, sent)
 }
 
-// timedOut counts what took too long, and is timedOut.
-func (a *asks) timedOut(err error) error {
-	if err = timedOut(err); errors.Is(err, failure.ErrTimeout) {
-		a.late.Add(1)
-	}
-	return err
-}
-
-// timedOut makes ErrTimeout of a context's deadline, so that callers match one error.
-func timedOut(err error) error {
-	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, failure.ErrTimeout) {
-		return fmt.Errorf("%w: %w", failure.ErrTimeout, err)
-	}
-	return err
-}
-
-// accept implements sink.
-func (q *Question[R]) accept(v any) error {
+// Accept implements asks.Sink.
+func (q *Question[R]) Accept(v any) error {
 	if v == nil {
 		return nil
 	}
@@ -86,7 +61,7 @@ func (q *Question[R]) accept(v any) error {
 	return nil
 }
 
-// Decode implements sink.
+// Decode implements asks.Sink.
 func (q *Question[R]) Decode(body []byte) error {
 	if reflect.TypeFor[R]().Kind() != reflect.Interface {
 		enc := q.R.Registry.Encoding
@@ -109,5 +84,5 @@ func (q *Question[R]) Decode(body []byte) error {
 	if err != nil {
 		return err
 	}
-	return q.accept(env.Msg)
+	return q.Accept(env.Msg)
 }

@@ -70,7 +70,7 @@ func (r *Plane) Lost(to transport.NodeID, payload []byte, sent bool) {
 		}
 		r.Drops.Drop(reason, int(m.Shard), string(m.ID), nil)
 		if m.Origin == r.Self {
-			r.Asks.answer(m.Call, nil, failure.OfStatus(failure.StatusOf(reason), "")) // unless it has ended already
+			r.Asks.Answer(m.Call, nil, failure.OfStatus(failure.StatusOf(reason), "")) // unless it has ended already
 		} else {
 			r.Out.ReplyError(Envelope{Call: m.Call, Origin: m.Origin}, failure.StatusOf(reason), "")
 		}
@@ -91,15 +91,15 @@ func (r *Plane) receiveReply(from uint64, rd *cbor.Reader) {
 		return
 	}
 	if status == codec.StatusOK {
-		r.Out.answered(r.Asks.answerBody(call, rd.Rest(), nil))
+		r.Out.answered(r.Asks.AnswerBody(call, rd.Rest(), nil))
 		return
 	}
 	text := string(rd.RawText(cbor.Any))
 	if status == codec.StatusKnown {
-		r.Out.answered(r.Asks.answerBody(call, nil, r.Out.known.Read(text)))
+		r.Out.answered(r.Asks.AnswerBody(call, nil, r.Out.known.Read(text)))
 		return
 	}
-	r.Out.answered(r.Asks.answerBody(call, nil, failure.OfStatus(status, text)))
+	r.Out.answered(r.Asks.AnswerBody(call, nil, failure.OfStatus(status, text)))
 }
 
 func (r *Plane) receiveControl(from uint64, rd *cbor.Reader) {

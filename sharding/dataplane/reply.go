@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -20,7 +21,7 @@ import (
 func (b *Outbox) Reply(call, origin uint64, v any, request *codec.Type) error {
 	if origin == b.self {
 		err := b.checkReply(v, request)
-		b.answered(b.asks.answer(call, v, err))
+		b.answered(b.asks.Answer(call, v, err))
 		return err
 	}
 	o := b.frame()
@@ -76,7 +77,7 @@ func (b *Outbox) ReplyError(env Envelope, status codec.Status, text string) {
 		return
 	}
 	if env.Origin == b.self {
-		b.answered(b.asks.answer(env.Call, nil, failure.OfStatus(status, text)))
+		b.answered(b.asks.Answer(env.Call, nil, failure.OfStatus(status, text)))
 		return
 	}
 	const textMax = 1024
@@ -217,8 +218,21 @@ func (b *Outbox) Fail(env Envelope, cause error) {
 	case known == nil:
 		b.ReplyError(env, codec.StatusHandler, cause.Error())
 	case env.Call != 0 && env.Origin == b.self && !env.internal():
-		b.answered(b.asks.answer(env.Call, nil, failure.OfHandler(known, cause)))
+		b.answered(b.asks.Answer(env.Call, nil, failure.OfHandler(known, cause)))
 	default:
 		b.ReplyError(env, codec.StatusKnown, failure.Text(known, cause))
 	}
+}
+
+// Owe notes that a handler has taken a question and will answer it. It returns false if there is no
+// room for one more.
+func (b *Outbox) Owe(q asks.Duty) bool {
+	forgotten, ok := b.Duties.Take(q)
+	if forgotten != (asks.Duty{}) {
+		b.drops.Drop(failure.DropUnanswered, -1, "", nil)
+		b.ReplyError(Envelope{Call: forgotten.Call, Origin: forgotten.Origin}, codec.StatusFull,
+			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came "+
+				"after it", asks.DutiesMax-1))
+	}
+	return ok
 }

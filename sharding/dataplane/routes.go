@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -15,7 +16,7 @@ type Routes struct {
 	self    uint64
 	ctl     Controller
 	out     *Outbox
-	asks    *asks
+	asks    *asks.Table
 	decoder decoder
 	ended   chan struct{} // closed when nothing is passed on any more
 

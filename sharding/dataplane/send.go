@@ -211,7 +211,7 @@ func (o *outgoing) current() error {
 // end of a node is the end of what was sent to it, and not of what waits for room.
 func (o *outgoing) note() error {
 	if o.m.Kind == codec.Ask && o.m.Origin == 0 {
-		o.box.asks.asked(o.m.Call, o.rt.Remote)
+		o.box.asks.Sent(o.m.Call, o.rt.Remote)
 	}
 	return nil
 }

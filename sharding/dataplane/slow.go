@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -23,8 +24,8 @@ type slowWatch struct {
 	clock func() time.Duration // of the region
 	note  func(protocol.Event) // tells the control plane; it does not wait
 
-	after time.Duration // a handler that runs for longer is told of; 0: none is
-	every time.Duration // the time between two looks
+	after time.Duration    // a handler that runs for longer is told of; 0: none is
+	alarm *scheduler.Alarm // for the next look; nil: none
 
 	// the number of the last look; a worker stores it with the first message that it begins after
 	// that
@@ -45,9 +46,13 @@ type sighting struct {
 }
 
 // watch sets the age of what is told of; negative: nothing is.
-func (w *slowWatch) watch(after time.Duration) {
+func (w *slowWatch) watch(after time.Duration, c scheduler.Clock) {
 	if after > 0 {
-		w.after, w.every = after, max(slowLeast, after/slowLooks)
+		w.after = after
+		w.alarm = scheduler.NewAlarm(c, max(slowLeast, after/slowLooks), func() {
+			w.scan()
+			w.alarm.Arm()
+		})
 	}
 	w.told, w.stacks = map[*worker]string{}, allStacks
 }
@@ -59,6 +64,18 @@ const (
 	stackMax  = 8 << 10          // bytes of one stack that an event has
 	slowLeast = time.Millisecond // between two looks
 )
+
+func (w *slowWatch) start() {
+	if w.alarm != nil {
+		w.alarm.Arm()
+	}
+}
+
+func (w *slowWatch) stop() {
+	if w.alarm != nil {
+		w.alarm.Stop()
+	}
+}
 
 // busyWorker is a worker within a turn.
 type busyWorker struct {

@@ -53,13 +53,13 @@ func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Co
 func CountStats(r *Plane) Stats {
 	s := Stats{
 		Buffered: int(r.Routes.Limit.Count.Load()), Queued: int(r.Pool.queued.Load()),
-		Asks: r.Asks.open(), AsksTimedOut: r.Asks.late.Load(), Restored: r.Restored.Load(),
+		Asks: r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Restored.Load(),
 		Panics: r.Panics.Count(), Held: int(r.Held.Used.Load()), Slow: int(r.Slow.now.Load()),
 	}
 	r.Pool.mu.Lock()
 	s.Workers = r.Pool.workers
 	r.Pool.mu.Unlock()
-	for _, h := range r.IdleScan.Shards() {
+	for _, h := range r.Routes.Shards() {
 		s.Shards++
 		s.Active += int(h.active.Load())
 		if r.AwaitsLease(h.Number) != "" {

@@ -1,4 +1,4 @@
-package dataplane
+package asks
 
 import (
 	"container/list"
@@ -9,8 +9,6 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
-	"github.com/coterie-go/coterie/sharding/codec"
-	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Duties are the questions that handlers of this region have left open by Context.Responder. A node
@@ -21,16 +19,23 @@ import (
 // more time must hear that no answer comes. When there are dutiesMax of them the oldest makes room,
 // if it is that old, and its asker is told so.
 type Duties struct {
-	SlowAfter time.Duration // AskTimeout
+	clock func() time.Duration // of the region
+	slow  time.Duration        // an older question is not waited for
 
 	mu      sync.Mutex
-	Open    map[Duty]*list.Element // of byAge
-	ByAge   list.List              // of openDuty, the oldest first
+	open    map[Duty]*list.Element // of byAge
+	byAge   list.List              // of openDuty, the oldest first
 	settled runloop.Progress       // questions were answered
 }
 
 // Duty names a question: its number and the node of its asker.
 type Duty struct{ Call, Origin uint64 }
+
+// NewDuties makes what no handler owes anything of. A question that is older than slow, by clock, is
+// not waited for.
+func NewDuties(slow time.Duration, clock func() time.Duration) *Duties {
+	return &Duties{slow: slow, clock: clock, open: map[Duty]*list.Element{}}
+}
 
 // openDuty is a question that was not answered.
 type openDuty struct {
@@ -42,22 +47,20 @@ type openDuty struct {
 const DutiesMax = 1 << 16
 
 // Take notes a question, unless there are too many young ones. forgotten is one that has made room.
-func (d *Duties) Take(q Duty, now time.Duration) (forgotten Duty, ok bool) {
+func (d *Duties) Take(q Duty) (forgotten Duty, ok bool) {
+	now := d.clock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.Open == nil {
-		d.Open = map[Duty]*list.Element{}
-	}
-	if len(d.Open) == DutiesMax {
-		oldest := d.ByAge.Front().Value.(openDuty)
-		if oldest.taken+d.SlowAfter > now {
+	if len(d.open) == DutiesMax {
+		oldest := d.byAge.Front().Value.(openDuty)
+		if oldest.taken+d.slow > now {
 			return Duty{}, false
 		}
 		forgotten = oldest.Duty
 		d.removeLocked(forgotten)
 	}
 	d.removeLocked(q)
-	d.Open[q] = d.ByAge.PushBack(openDuty{q, now})
+	d.open[q] = d.byAge.PushBack(openDuty{q, now})
 	return forgotten, true
 }
 
@@ -70,18 +73,18 @@ func (d *Duties) Settle(q Duty) {
 }
 
 func (d *Duties) removeLocked(q Duty) {
-	if x := d.Open[q]; x != nil {
-		d.ByAge.Remove(x)
-		delete(d.Open, q)
+	if x := d.open[q]; x != nil {
+		d.byAge.Remove(x)
+		delete(d.open, q)
 	}
 }
 
-// SweepLocked removes what is too old, and returns it, and how long the youngest of the others has.
-func (d *Duties) SweepLocked(now time.Duration) (old []Duty, left time.Duration) {
-	for x := d.ByAge.Front(); x != nil; x = d.ByAge.Front() {
+// sweepLocked removes what is too old, and returns it, and how long the youngest of the others has.
+func (d *Duties) sweepLocked(now time.Duration) (old []Duty, left time.Duration) {
+	for x := d.byAge.Front(); x != nil; x = d.byAge.Front() {
 		q := x.Value.(openDuty)
-		if q.taken+d.SlowAfter > now {
-			return old, d.ByAge.Back().Value.(openDuty).taken + d.SlowAfter - now
+		if q.taken+d.slow > now {
+			return old, d.byAge.Back().Value.(openDuty).taken + d.slow - now
 		}
 		d.removeLocked(q.Duty)
 		old = append(old, q.Duty)
@@ -90,13 +93,12 @@ func (d *Duties) SweepLocked(now time.Duration) (old []Duty, left time.Duration)
 }
 
 // Await waits until all are settled, or too old. It returns those that are too old.
-func (d *Duties) Await(ctx context.Context, s scheduler.Scheduler,
-	clock func() time.Duration) (old []Duty, err error) {
+func (d *Duties) Await(ctx context.Context, s scheduler.Scheduler) (old []Duty, err error) {
 	for {
 		d.mu.Lock()
-		swept, left := d.SweepLocked(clock())
+		swept, left := d.sweepLocked(d.clock())
 		old = append(old, swept...)
-		open, settled := len(d.Open), d.settled.Next()
+		open, settled := len(d.open), d.settled.Next()
 		d.mu.Unlock()
 		if open == 0 {
 			return old, nil
@@ -110,17 +112,4 @@ func (d *Duties) Await(ctx context.Context, s scheduler.Scheduler,
 				open, context.Cause(ctx))
 		}
 	}
-}
-
-// Owe notes that a handler has taken a question and will answer it. It returns false if there is no
-// room for one more.
-func (b *Outbox) Owe(q Duty) bool {
-	forgotten, ok := b.Duties.Take(q, b.clock())
-	if forgotten != (Duty{}) {
-		b.drops.Drop(failure.DropUnanswered, -1, "", nil)
-		b.ReplyError(Envelope{Call: forgotten.Call, Origin: forgotten.Origin}, codec.StatusFull,
-			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came "+
-				"after it", DutiesMax-1))
-	}
-	return ok
 }
