@@ -111,6 +111,17 @@
 // and ends with "…" and a hash of the whole. The owner is "UID of ADDRESS". Stores are asked on
 // goroutines of their own, for at most 5 s at a time.
 //
+// # Failures
+//
+// An error of Receive, a panic (a *PanicError) and a handler that ends its goroutine are failures
+// of the entity. An asker gets the error, as ErrHandler. EntityType.Supervision decides what
+// becomes of the entity: Resume, Restart, Stop, or Escalate to its shard. It decides by the error,
+// because a lost connection asks for something else than a broken invariant. A restart waits for a
+// backoff, and messages wait with it. So a budget bounds them: after Restarts within Within an
+// entity is stopped, or its shard ends. The next message makes a stopped entity again, without a
+// pause. There is no parent that a failure could be passed on to: what stands above the entity is
+// its shard, and above that nothing fails.
+//
 // # Passivation
 //
 // EntityType.Passivation says which entities are passivated without asking for it: by default those
@@ -308,7 +319,8 @@
 //	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none                                   those of the locks.Store; a call has 5 s
 //	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts          see package ddata
 //
-// Without a counterpart there: RestartBackoff, RestartBackoffMax, Timeouts.Ask, Limits.AsksMax,
-// Errors, Hash, HandOff.StopTimeout, Allocation.StrategyTimeout, Rebalance.Delay,
-// Rebalance.Unreachable, Rebalance.Joining, Timeouts.HandlerSlow.
+// Without a counterpart there: Supervision, whose settings are those of a user's own supervisor
+// there, Timeouts.Ask, Limits.AsksMax, Errors, Hash, HandOff.StopTimeout,
+// Allocation.StrategyTimeout, Rebalance.Delay, Rebalance.Unreachable, Rebalance.Joining,
+// Timeouts.HandlerSlow.
 package sharding

@@ -1,10 +1,8 @@
 package sharding
 
-import "github.com/coterie-go/coterie/sharding/dataplane"
-
 // Entity is what users write: the state of one id and its behaviour. Receive is called for one
-// message at a time. An error, like a panic, is a failure and meets EntityType.Supervision; an
-// error that only concerns the caller belongs into the reply.
+// message at a time. An error, like a panic, is a failure, about which EntityType.Supervision
+// decides; an error that only concerns the caller belongs into the reply.
 type Entity[M any] interface {
 	Receive(c *Context[M], msg M) error
 }
@@ -30,53 +28,3 @@ type Returns[R any] struct{}
 
 // Reply implements Request.
 func (Returns[R]) Reply(R) {}
-
-// Supervision says what happens to an entity whose handler failed.
-type Supervision uint8
-
-const (
-	// SuperviseDefault is Restart for types that remember their entities and Stop for the others.
-	SuperviseDefault Supervision = iota
-	// SuperviseStop drops the incarnation; the next message makes a new one.
-	SuperviseStop
-	// SuperviseRestart makes a new incarnation after a backoff; messages wait meanwhile.
-	SuperviseRestart
-	// SuperviseResume keeps the incarnation as it is and goes on with the next message.
-	SuperviseResume
-	// SuperviseEscalate takes the failure for one of the whole shard: the incarnation is dropped,
-	// as with SuperviseStop, and those of all other entities of the shard end in order as soon as
-	// their handlers, whose contexts are cancelled, return. Messages wait, and make new ones;
-	// remembered entities start again without, after EntityType.Remember.RestartBackoff.
-	SuperviseEscalate
-)
-
-// policies are what Supervisions ask for. The default was replaced before.
-var policies = map[Supervision]dataplane.Policy{
-	SuperviseStop: dataplane.StopFailed, SuperviseRestart: dataplane.RestartFailed,
-	SuperviseResume: dataplane.ResumeFailed, SuperviseEscalate: dataplane.EscalateFailed,
-}
-
-// supervisionOf is the Supervision that asks for a policy.
-func supervisionOf(p dataplane.Policy) Supervision {
-	for s, asked := range policies { // order: one has it
-		if asked == p {
-			return s
-		}
-	}
-	return SuperviseDefault
-}
-
-func (s Supervision) String() string {
-	switch s {
-	case SuperviseStop:
-		return "stop"
-	case SuperviseRestart:
-		return "restart"
-	case SuperviseResume:
-		return "resume"
-	case SuperviseEscalate:
-		return "escalate"
-	default:
-		return "default"
-	}
-}

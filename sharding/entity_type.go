@@ -1,9 +1,6 @@
 package sharding
 
 import (
-	"cmp"
-	"time"
-
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -43,11 +40,9 @@ type EntityType[M any] struct {
 	// too many. Default: those that saw no message for 2 minutes. If entities are remembered only
 	// its StopTimeout counts.
 	Passivation passivation.Strategy
-	// Supervision of failed handlers. Default: restart if remembered, stop otherwise.
+	// Supervision says what happens to an entity whose handler failed. Default: it restarts if it is
+	// remembered, after 100 ms to 10 s, and is stopped otherwise.
 	Supervision Supervision
-	// RestartBackoff is the first pause before a restart, doubled per failure in a row up to
-	// RestartBackoffMax. Defaults 100 ms and 10 s.
-	RestartBackoff, RestartBackoffMax time.Duration
 	// Allocation says how the homes of shards are chosen. Default: allocation.LeastShard.
 	Allocation Allocation
 	// Rebalance says when the balance of shards is looked at. Default: every 10 s.
@@ -82,30 +77,11 @@ type EntityType[M any] struct {
 	OnEvent func(protocol.Event)
 }
 
-// Failure is one failed handler.
-type Failure struct {
-	Type, ID string
-	Err      error       // what Receive returned, or the panic as an error
-	Stack    []byte      // of a panic
-	Outcome  Supervision // what was done about it
-}
-
 // supervisor is what the data plane does about failures.
 func (t EntityType[M]) supervisor() dataplane.Supervisor {
-	s := dataplane.Supervisor{
-		Policy: policies[t.Supervision], Backoff: cmp.Or(t.RestartBackoff, 100*time.Millisecond),
-		BackoffMax: cmp.Or(t.RestartBackoffMax, 10*time.Second),
-	}
-	if t.Supervision == SuperviseDefault {
-		s.Policy = dataplane.StopFailed
-		if t.Remember.Entities {
-			s.Policy = dataplane.RestartFailed
-		}
-	}
-	if hook := t.OnFailure; hook != nil {
-		s.OnFailure = func(f dataplane.FailedHandler) {
-			hook(Failure{Type: t.Name, ID: f.ID, Err: f.Err, Stack: f.Stack, Outcome: supervisionOf(f.Done)})
-		}
+	s := dataplane.Supervisor{Supervision: t.Supervision, Default: Stop, OnFailure: t.OnFailure}
+	if t.Remember.Entities {
+		s.Default = Restart
 	}
 	return s
 }

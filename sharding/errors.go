@@ -60,4 +60,6 @@ var (
 	// ErrNotAsked: Reply, Fail or Responder in a handler of a message that was told, or whose
 	// question was answered, or taken by Responder, before.
 	ErrNotAsked = failure.ErrNotAsked
+	// ErrGoexit: the handler ended its goroutine; it is the Value of a PanicError.
+	ErrGoexit = failure.ErrGoexit
 )

@@ -2,6 +2,7 @@ package sharding_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -58,6 +59,27 @@ func ExampleEntityType_lease() {
 		return err
 	})
 	// Output: 2
+}
+
+// What becomes of an entity depends on what it has failed with. More than ten restarts a minute are
+// taken for a defect that no restart mends.
+func ExampleSupervision() {
+	shop(func(t *sharding.EntityType[Command]) {
+		t.Supervision = sharding.Supervision{
+			Decide: func(err error) sharding.Directive {
+				if errors.Is(err, context.DeadlineExceeded) { // the cart is sound
+					return sharding.Resume
+				}
+				return sharding.Restart
+			},
+			Restarts: 10, Within: time.Minute, Backoff: 50 * time.Millisecond,
+		}
+	}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
+		total, err := sharding.Ask(ctx, carts, "cart-42", Total{})
+		fmt.Println(total)
+		return err
+	})
+	// Output: 0
 }
 
 // The ids of remembered entities are kept in the durable data of the role, or, as here, in a store

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
 // exiting is an entity that ends the goroutine of its Stop.
@@ -55,7 +53,7 @@ func TestStopThatEndsItsGoroutine(t *testing.T) {
 		if _, err := Ask(ctx, regions[1], "a", total{}); err != nil {
 			t.Error(err)
 		}
-		if len(failures) != 4 || !errors.Is(failures[0].Err, dataplane.ErrGoexit) {
+		if len(failures) != 4 || !errors.Is(failures[0].Err, ErrGoexit) {
 			t.Errorf("%d failures, want 4 of a Stop that ended its goroutine", len(failures))
 		}
 	})

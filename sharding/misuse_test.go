@@ -44,10 +44,10 @@ func TestAFailureOfNewReachesTheAsker(t *testing.T) {
 		"in New: panic: no database":         func(*Context[message_]) Entity[message_] { panic("no database") },
 		"in New: panic: it has returned nil": func(*Context[message_]) Entity[message_] { return nil },
 	} {
-		for _, s := range []Supervision{SuperviseStop, SuperviseResume} {
+		for _, s := range []Directive{Stop, Resume} {
 			seen := make(chan string, 100)
 			typ := cartType(&cartLog{})
-			typ.New, typ.Supervision = maker, s
+			typ.New, typ.Supervision.Decide = maker, Always(s)
 			typ.OnFailure = func(f Failure) { seen <- f.Err.Error() }
 			g, _ := localRegion(t, typ)
 			_, err := Ask(t.Context(), g, "a", total{})
@@ -102,7 +102,7 @@ func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
 func TestAReceiveTimeoutWakesNoEntity(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.Supervision = SuperviseStop
+		typ.Supervision.Decide = Always(Stop)
 		typ.New = func(c *Context[message_]) Entity[message_] {
 			c.SetReceiveTimeout(time.Second, silent{})
 			return receiveFunc(func(c *Context[message_], m message_) error {

@@ -386,7 +386,7 @@ func TestEscalationStartsWhatIsRemembered(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}
 		typ := rememberingType(log, &remember.Memory{})
-		typ.Supervision, typ.Remember.RestartBackoff = SuperviseEscalate, 3*time.Second
+		typ.Supervision.Decide, typ.Remember.RestartBackoff = Always(Escalate), 3*time.Second
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Minute)
@@ -415,7 +415,7 @@ func TestEntityRestartBackoff(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}
 		typ := rememberingType(log, &remember.Memory{})
-		typ.Supervision, typ.Remember.RestartBackoff = SuperviseStop, 3*time.Second
+		typ.Supervision.Decide, typ.Remember.RestartBackoff = Always(Stop), 3*time.Second
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Minute)

@@ -15,6 +15,9 @@ type (
 	Remember = protocol.Remember[remember.Store]
 	// Recovery says how fast shards start the entities that they remember.
 	Recovery = protocol.Recovery
+	// Supervision says what happens to an entity whose handler failed, and how often that may be a
+	// restart.
+	Supervision = dataplane.Supervision
 	// Allocation says how the homes of shards are chosen.
 	Allocation = protocol.Allocation
 	// Rebalance says when the coordinator looks at the balance of shards.

@@ -16,21 +16,21 @@ import (
 
 func TestSupervision(t *testing.T) {
 	for _, c := range []struct {
-		how   Supervision
+		how   Directive
 		total int // after 1, a crash, and 2
 		made  int64
 		pause time.Duration
 	}{
-		{SuperviseResume, 3, 1, 0},
-		{SuperviseStop, 2, 2, 0},
-		{SuperviseRestart, 2, 2, time.Second},
-		{SuperviseEscalate, 2, 2, 0},
+		{Resume, 3, 1, 0},
+		{Stop, 2, 2, 0},
+		{Restart, 2, 2, time.Second},
+		{Escalate, 2, 2, 0},
 	} {
 		t.Run(c.how.String(), func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				log := &cartLog{}
 				typ := cartType(log)
-				typ.Supervision, typ.RestartBackoff = c.how, time.Second
+				typ.Supervision = Supervision{Decide: Always(c.how), Backoff: time.Second}
 				var failures []Failure
 				typ.OnFailure = func(f Failure) { failures = append(failures, f) }
 				g, _ := localRegion(t, typ)
@@ -47,8 +47,12 @@ func TestSupervision(t *testing.T) {
 				if took := time.Since(began); took != c.pause {
 					t.Errorf("it took %v, want %v", took, c.pause)
 				}
-				if len(failures) != 1 || failures[0].Outcome != c.how || len(failures[0].Stack) == 0 {
-					t.Errorf("failures %v", failures)
+				if len(failures) != 1 || failures[0].Directive != c.how {
+					t.Fatalf("failures %v", failures)
+				}
+				p, ok := errors.AsType[*PanicError](failures[0].Err)
+				if !ok || p.Value != "boom" || !strings.Contains(string(p.Stack), "fake_test.go") {
+					t.Errorf("%v has no panic with its stack", failures[0])
 				}
 			})
 		})
@@ -61,7 +65,7 @@ func TestEscalationEndsTheShard(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		log := &cartLog{}
 		typ := cartType(log)
-		typ.Shards, typ.Supervision = 2, SuperviseEscalate
+		typ.Shards, typ.Supervision.Decide = 2, Always(Escalate)
 		typ.Limits.Workers = 2 // one is kept busy
 		g := start(w.join("backend"), typ)
 		w.install()
@@ -103,7 +107,7 @@ func TestEscalationEndsTheShard(t *testing.T) {
 func TestBackoffGrowsAndEnds(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
-		typ.Supervision, typ.RestartBackoff, typ.RestartBackoffMax = SuperviseRestart, time.Second, 4*time.Second
+		typ.Supervision = Supervision{Decide: Always(Restart), Backoff: time.Second, BackoffMax: 4 * time.Second}
 		g, _ := localRegion(t, typ)
 		began := time.Now()
 		for range 4 {
@@ -252,7 +256,7 @@ func TestReplyTypes(t *testing.T) {
 			return nil
 		})
 	}
-	typ.Supervision = SuperviseResume
+	typ.Supervision.Decide = Always(Resume)
 	g, _ := localRegion(t, typ)
 	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrReplyType) ||
 		strings.Count(err.Error(), ErrReplyType.Error()) != 1 {
@@ -358,8 +362,7 @@ func TestReceiveTimeoutBehindOtherMessages(t *testing.T) {
 func TestBackoffDoesNotHoldUpTheMove(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
-		typ.Shards, typ.Supervision = 1, SuperviseRestart
-		typ.RestartBackoff, typ.RestartBackoffMax = time.Hour, time.Hour
+		typ.Shards, typ.Supervision = 1, Supervision{Decide: Always(Restart), Backoff: time.Hour}
 		a, b := w.join("backend"), w.join("backend")
 		ra := start(a, typ)
 		w.install()

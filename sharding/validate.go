@@ -30,13 +30,9 @@ func (t EntityType[M]) faults(local bool) (f protocol.Faults) {
 	if err := failure.Known(t.Errors).Check(); err != nil {
 		f.Add(true, "Errors: %w", err)
 	}
-	f.Add(t.Supervision > SuperviseEscalate, "Supervision %d is not known", t.Supervision)
-	s := t.supervisor()
-	f.Add(s.Backoff < 0, "RestartBackoff %v is negative", s.Backoff)
-	f.Add(s.BackoffMax < max(0, s.Backoff), "RestartBackoffMax %v is negative or below RestartBackoff %v",
-		s.BackoffMax, s.Backoff)
 	f.Add(t.Remember.Store != nil && !t.Remember.Entities,
 		"Remember.Store is given, but Remember.Entities is not set: nothing would be kept in it")
+	t.Supervision.Check(&f)
 	t.Timeouts.Check(&f)
 	t.Limits.Check(&f)
 	t.Quorums.Check(&f)

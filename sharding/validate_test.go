@@ -19,27 +19,30 @@ import (
 
 // badFields is a fault for each field of EntityType; nil: it has none, for the reason beside it.
 var badFields = map[string]func(*EntityType[message_]){
-	"Name":                 func(t *EntityType[message_]) { t.Name = "a/b" },
-	"Role":                 func(t *EntityType[message_]) { t.Role = "" },
-	"Shards":               func(t *EntityType[message_]) { t.Shards = -1 },
-	"Hash":                 func(t *EntityType[message_]) { t.Hash = 9 },
-	"Remember.Entities":    nil, // what it needs of the node is in TestStartReportsAllFaults
-	"Remember.Store":       func(t *EntityType[message_]) { t.Remember.Store = &remember.Memory{} },
-	"Quorums.ReadTimeout":  func(t *EntityType[message_]) { t.Quorums.ReadTimeout = -1 },
-	"Quorums.WritePlus":    func(t *EntityType[message_]) { t.Quorums.WritePlus = -2 },
-	"Quorums.ReadPlus":     func(t *EntityType[message_]) { t.Quorums.ReadPlus = -2 },
-	"Quorums.AtLeast":      func(t *EntityType[message_]) { t.Quorums.AtLeast = -1 },
-	"Quorums.WriteTimeout": func(t *EntityType[message_]) { t.Quorums.WriteTimeout = -1 },
-	"Messages":             func(t *EntityType[message_]) { t.Messages = Codec[message_]{} },
-	"Errors":               func(t *EntityType[message_]) { t.Errors = []error{nil} },
-	"New":                  func(t *EntityType[message_]) { t.New = nil },
-	"Supervision":          func(t *EntityType[message_]) { t.Supervision = 9 },
-	"RestartBackoff":       func(t *EntityType[message_]) { t.RestartBackoff = -1 },
-	"RestartBackoffMax":    func(t *EntityType[message_]) { t.RestartBackoffMax = -1 },
-	"Passivation":          func(t *EntityType[message_]) { t.Passivation = passivation.Strategy{StopTimeout: -1} },
-	"Timeouts.Ask":         func(t *EntityType[message_]) { t.Timeouts.Ask = -1 },
-	"Timeouts.Query":       func(t *EntityType[message_]) { t.Timeouts.Query = -1 },
-	"HandOff.StopTimeout":  func(t *EntityType[message_]) { t.HandOff.StopTimeout = -1 },
+	"Name":                   func(t *EntityType[message_]) { t.Name = "a/b" },
+	"Role":                   func(t *EntityType[message_]) { t.Role = "" },
+	"Shards":                 func(t *EntityType[message_]) { t.Shards = -1 },
+	"Hash":                   func(t *EntityType[message_]) { t.Hash = 9 },
+	"Remember.Entities":      nil, // what it needs of the node is in TestStartReportsAllFaults
+	"Remember.Store":         func(t *EntityType[message_]) { t.Remember.Store = &remember.Memory{} },
+	"Quorums.ReadTimeout":    func(t *EntityType[message_]) { t.Quorums.ReadTimeout = -1 },
+	"Quorums.WritePlus":      func(t *EntityType[message_]) { t.Quorums.WritePlus = -2 },
+	"Quorums.ReadPlus":       func(t *EntityType[message_]) { t.Quorums.ReadPlus = -2 },
+	"Quorums.AtLeast":        func(t *EntityType[message_]) { t.Quorums.AtLeast = -1 },
+	"Quorums.WriteTimeout":   func(t *EntityType[message_]) { t.Quorums.WriteTimeout = -1 },
+	"Messages":               func(t *EntityType[message_]) { t.Messages = Codec[message_]{} },
+	"Errors":                 func(t *EntityType[message_]) { t.Errors = []error{nil} },
+	"New":                    func(t *EntityType[message_]) { t.New = nil },
+	"Supervision.Decide":     nil, // nil is good
+	"Supervision.Restarts":   func(t *EntityType[message_]) { t.Supervision.Restarts = -1 },
+	"Supervision.Within":     func(t *EntityType[message_]) { t.Supervision.Within = -1 },
+	"Supervision.OverBudget": func(t *EntityType[message_]) { t.Supervision.OverBudget = Resume },
+	"Supervision.Backoff":    func(t *EntityType[message_]) { t.Supervision.Backoff = -1 },
+	"Supervision.BackoffMax": func(t *EntityType[message_]) { t.Supervision.BackoffMax = -1 },
+	"Passivation":            func(t *EntityType[message_]) { t.Passivation = passivation.Strategy{StopTimeout: -1} },
+	"Timeouts.Ask":           func(t *EntityType[message_]) { t.Timeouts.Ask = -1 },
+	"Timeouts.Query":         func(t *EntityType[message_]) { t.Timeouts.Query = -1 },
+	"HandOff.StopTimeout":    func(t *EntityType[message_]) { t.HandOff.StopTimeout = -1 },
 	"Allocation.Strategy": func(t *EntityType[message_]) {
 		t.Allocation.Strategy = allocation.LeastShard{RebalanceRelativeLimit: -1}
 	},
@@ -120,6 +123,7 @@ var nested = map[reflect.Type]bool{
 	reflect.TypeFor[Remember](): true, reflect.TypeFor[Allocation](): true, reflect.TypeFor[Rebalance](): true,
 	reflect.TypeFor[HandOff](): true, reflect.TypeFor[Coordination](): true, reflect.TypeFor[Leases](): true,
 	reflect.TypeFor[Quorums](): true, reflect.TypeFor[Timeouts](): true, reflect.TypeFor[Limits](): true,
+	reflect.TypeFor[Supervision](): true,
 }
 
 // Each field's fault is found by itself, and named; so are all of them together, and no other.

@@ -99,19 +99,19 @@ type Options struct {
 	// PromptLossy sends the Replicator's prompt messages on the lossy lane.
 	PromptLossy bool
 
-	Shards      int                  // of each entity type; 0: no sharding in this world
-	EntityTypes int                  // their number
-	Remember    bool                 // the first type remembers its entities
-	Asks        float64              // part of the bursts that asks
-	Fails       float64              // part of the messages whose handler fails
-	Panics      float64              // or panics
-	Hangs       float64              // or waits until its context ends
-	Late        float64              // part of the questions that are answered later
-	Supervision sharding.Supervision // of handlers that fail
-	LaneMax     int                  // bytes that wait for a connection of the Data lane
-	TellGap     time.Duration        // mean time between two bursts of messages to entities
-	Rebalance   time.Duration        // how often a coordinator looks at the balance
-	StopTimeout time.Duration        // of an entity
+	Shards      int                // of each entity type; 0: no sharding in this world
+	EntityTypes int                // their number
+	Remember    bool               // the first type remembers its entities
+	Asks        float64            // part of the bursts that asks
+	Fails       float64            // part of the messages whose handler fails
+	Panics      float64            // or panics
+	Hangs       float64            // or waits until its context ends
+	Late        float64            // part of the questions that are answered later
+	Directive   sharding.Directive // for handlers that fail
+	LaneMax     int                // bytes that wait for a connection of the Data lane
+	TellGap     time.Duration      // mean time between two bursts of messages to entities
+	Rebalance   time.Duration      // how often a coordinator looks at the balance
+	StopTimeout time.Duration      // of an entity
 	// RebalanceDelay is how long the members must have been the same before a coordinator looks at
 	// the balance.
 	RebalanceDelay time.Duration
@@ -268,8 +268,7 @@ func (o *Options) drawHandlers(r *rand.Rand) {
 	o.LaneMax = random.Pick(r, transport.DefaultDataQueueMax, transport.DefaultDataQueueMax, 400, 4000)
 	fails, panics, hangs, late := random.Pick(r, 0, 0, 0.02), random.Pick(r, 0, 0, 0.02), random.Pick(r, 0, 0, 0.002),
 		random.Pick(r, 0, 0.1, 0.5)
-	o.Supervision = random.Pick(r, sharding.SuperviseStop, sharding.SuperviseRestart, sharding.SuperviseResume,
-		sharding.SuperviseEscalate)
+	o.Directive = random.Pick(r, sharding.Stop, sharding.Restart, sharding.Resume, sharding.Escalate)
 	if o.Calm || o.Scenario == closedTypes {
 		o.LaneMax, o.Asks = transport.DefaultDataQueueMax, 0 // an asker may not know what became of its question
 		return

@@ -98,8 +98,10 @@ func newTypeHost(p *Process, index int) *typeHost {
 	d.t = sharding.EntityType[entityMessage]{
 		Name: typeName(index), Role: o.roleOfType(index), Shards: o.Shards,
 		Remember: sharding.Remember{Entities: remember},
-		Messages: sharding.CBOR[entityMessage](note(0), query(0)), New: d.newEntity, Supervision: o.Supervision,
-		RestartBackoff: 50 * time.Millisecond, RestartBackoffMax: 2 * time.Second,
+		Messages: sharding.CBOR[entityMessage](note(0), query(0)), New: d.newEntity,
+		Supervision: sharding.Supervision{
+			Decide: sharding.Always(o.Directive), Backoff: 50 * time.Millisecond, BackoffMax: 2 * time.Second,
+		},
 		Timeouts:   sharding.Timeouts{Ask: askTimeout, HandlerSlow: -1},
 		Allocation: sharding.Allocation{Strategy: p.w.allocator(p)},
 		Rebalance:  sharding.Rebalance{Interval: o.Rebalance, Delay: o.delay()},

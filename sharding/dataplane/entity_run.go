@@ -2,9 +2,7 @@ package dataplane
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +30,7 @@ type Entity struct {
 type extra struct {
 	Forced      atomic.Bool     // end as soon as the handler returns
 	lastHandled atomic.Int64    // on the region's clock; kept while there is a receive timeout
-	failures    int             // in a row; the worker's
+	restarts    restarts        // the worker's
 	restart     scheduler.Timer // the backoff; the worker's; nil: none
 
 	mu      sync.Mutex
@@ -99,7 +97,7 @@ func (e *Entity) slice(p *pool, w *worker) {
 	r := e.Shard.region
 	e.fresh = e.Shard.Passivator != nil
 	for e.more() {
-		o, stack, failure := e.measured(r, p, w)
+		o, err := e.measured(r, p, w)
 		switch {
 		case o == emptied && p.queued.Load() > 0:
 			o = yielded
@@ -119,7 +117,7 @@ func (e *Entity) slice(p *pool, w *worker) {
 			}
 			return
 		case failed:
-			if !e.supervise(r, failure, stack) {
+			if !e.supervise(r, err) {
 				return
 			}
 		case stopped:
@@ -131,7 +129,7 @@ func (e *Entity) slice(p *pool, w *worker) {
 }
 
 // handle works through what was taken.
-func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, stack []byte, failure error) {
+func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 	ended := false
 	var env Envelope
 	var size, handled uint32
@@ -140,18 +138,15 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, stack []byte, 
 			return
 		}
 		cause := recover()
-		o, stack, failure = failed, debug.Stack(), fmt.Errorf("panic: %v", cause)
-		if cause == nil {
-			failure = ErrGoexit
-		}
+		o, err = failed, failure.OfRecovered(cause)
 		if e.body != nil {
-			e.body.Fail(failure)
+			e.body.Fail(err)
 		} else { // it was being made
-			failure = fmt.Errorf("in New: %w", failure)
-			r.Out.Fail(env, failure)
+			err = fmt.Errorf("in New: %w", err)
+			r.Out.Fail(env, err)
 		}
 		if cause == nil { // this goroutine ends here
-			e.resumeElsewhere(r, p, failure, stack)
+			e.resumeElsewhere(r, p, err)
 		}
 	}()
 	look := w.begun.Load()
@@ -184,22 +179,19 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, stack []byte, 
 			}
 			continue
 		}
-		if failure = e.receive(r, env); failure != nil {
+		if err = e.receive(r, env); err != nil {
 			o = failed
 			break
 		}
 	}
 	ended = true
-	return o, nil, failure
+	return o, err
 }
 
-// ErrGoexit is the failure of a handler that has ended its goroutine.
-var ErrGoexit = errors.New("the handler ended its goroutine")
-
 // resumeElsewhere ends the turn of a worker whose goroutine a handler has ended.
-func (e *Entity) resumeElsewhere(r *Plane, p *pool, failure error, stack []byte) {
+func (e *Entity) resumeElsewhere(r *Plane, p *pool, err error) {
 	p.Ended.Go(func() {
-		if e.supervise(r, failure, stack) {
+		if e.supervise(r, err) {
 			e.giveBack()
 			p.submit(e)
 		}
@@ -226,7 +218,7 @@ func (e *Entity) receive(r *Plane, env Envelope) error {
 		e.Seen.Store(tick)
 	}
 	if x := e.Extra.Load(); x != nil {
-		x.failures = 0
+		x.restarts.handled()
 		if env.Call != TimerCall {
 			x.lastHandled.Store(int64(r.Clock()))
 		}
@@ -251,11 +243,11 @@ func (e *Entity) obey(r *Plane, c command) (stop bool) {
 	return false
 }
 
-// finish ends the incarnation, in order when failure is nil.
-func (e *Entity) finish(failure error) {
+// finish ends the incarnation, in order when err is nil.
+func (e *Entity) finish(err error) {
 	b := e.body
 	e.body = nil
-	if b != nil && failure == nil {
+	if b != nil && err == nil {
 		e.stopBody(b)
 	}
 	e.resetExtra()
@@ -275,13 +267,14 @@ func (e *Entity) stopBody(b Incarnation) {
 		if returned {
 			return
 		}
-		stack := debug.Stack()
-		if p := recover(); p != nil {
-			r.supervisor.report(e, fmt.Errorf("panic in Stop: %v", p), stack, StopFailed)
+		cause := recover()
+		err := fmt.Errorf("in Stop: %w", failure.OfRecovered(cause))
+		if cause != nil {
+			r.supervisor.report(e, err, Stop, false)
 			return
 		}
 		r.Pool.Ended.Go(func() {
-			r.supervisor.report(e, fmt.Errorf("in Stop: %w", ErrGoexit), stack, StopFailed)
+			r.supervisor.report(e, err, Stop, false)
 			e.resetExtra()
 			e.end(r)
 		})
@@ -289,7 +282,7 @@ func (e *Entity) stopBody(b Incarnation) {
 	err := b.Stop()
 	returned = true
 	if err != nil {
-		r.supervisor.report(e, fmt.Errorf("stop: %w", err), nil, StopFailed)
+		r.supervisor.report(e, fmt.Errorf("in Stop: %w", err), Stop, false)
 	}
 }
 
@@ -334,6 +327,7 @@ func (e *Entity) end(r *Plane) {
 	e.Pause(forStart)
 	if x := e.Extra.Load(); x != nil {
 		x.Forced.Store(false) // since finish it may have been set again, from here on it cannot
+		x.restarts.forget()
 	}
 	s.active.Add(-1)
 	if s.Passivator != nil {

@@ -14,7 +14,7 @@ type work struct {
 
 // measured is handle, with what it costs noted for the shard if it counts its work. The time is
 // that of the clock: a handler that waits is busy too.
-func (e *Entity) measured(r *Plane, p *pool, worker *worker) (o outcome, stack []byte, failure error) {
+func (e *Entity) measured(r *Plane, p *pool, worker *worker) (o outcome, err error) {
 	w := e.Shard.Work
 	if w == nil && r.Meters == nil {
 		return e.handle(r, p, worker)
@@ -23,7 +23,7 @@ func (e *Entity) measured(r *Plane, p *pool, worker *worker) (o outcome, stack [
 	if w != nil {
 		began = r.Clock()
 	}
-	o, stack, failure = e.handle(r, p, worker)
+	o, err = e.handle(r, p, worker)
 	n -= int(e.taken.Len)
 	r.Meters.handledBy(e.Shard.Number, n)
 	if w != nil {
@@ -32,7 +32,7 @@ func (e *Entity) measured(r *Plane, p *pool, worker *worker) (o outcome, stack [
 		w.Nanos.Add(int64(took))
 		r.Meters.sliced(took)
 	}
-	return o, stack, failure
+	return o, err
 }
 
 // Count is how many entities the shard has.

@@ -37,7 +37,7 @@ type Settings struct {
 
 	Timeouts    Timeouts
 	Passivation passivation.Strategy
-	Supervision Supervisor
+	Supervisor  Supervisor
 	Leases      protocol.Leases[locks.Store]
 	Limits      Limits
 	NodeBytes   *NodeBytes // of the node; nil: no bound holds for it
@@ -78,9 +78,11 @@ func New(t Settings) *Plane {
 	r.Lease.Node, r.Lease.pool = t.Lease, r.Pool
 	r.Lease.look = scheduler.NewAlarm(t.Scheduler, leaseEvery, r.Lease.lookAgain)
 	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.NodeBytes
-	r.supervisor = t.Supervision
-	r.supervisor.typ, r.supervisor.log, r.supervisor.OnFailure = t.Type, t.Log,
-		failure.GuardHook(r.Panics, "OnFailure", t.Supervision.OnFailure)
+	r.supervisor = t.Supervisor
+	r.supervisor.Supervision = t.Supervisor.WithDefaults()
+	r.supervisor.typ, r.supervisor.log = t.Type, t.Log
+	r.supervisor.Decide = guardDecide(r.Panics, t.Supervisor.Default, t.Supervisor.Decide)
+	r.supervisor.OnFailure = failure.GuardHook(r.Panics, "OnFailure", t.Supervisor.OnFailure)
 	r.Leases.Shards = r.Panics.GuardLeases("Leases.Shards", t.Leases.Shards)
 	r.Leases.Coordinator = r.Panics.GuardLeases("Leases.Coordinator", t.Leases.Coordinator)
 	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)

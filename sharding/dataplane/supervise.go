@@ -1,7 +1,10 @@
 package dataplane
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -9,65 +12,83 @@ import (
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
-// Policy is what is done about a failed handler.
-type Policy uint8
-
-const (
-	StopFailed     Policy = iota // the incarnation is dropped; the next message makes a new one
-	RestartFailed                // a new incarnation is made after a backoff; messages wait meanwhile
-	ResumeFailed                 // the incarnation goes on with the next message
-	EscalateFailed               // the incarnation is dropped, and those of the whole shard end
-)
-
-func (p Policy) String() string {
-	return [...]string{"stop", "restart", "resume", "escalate"}[p]
-}
-
 // Supervisor says what happens to entities whose handlers fail.
 type Supervisor struct {
-	typ                 string // the entity type's name
-	log                 *slog.Logger
-	Policy              Policy
-	Backoff, BackoffMax time.Duration       // of restarts
-	OnFailure           func(FailedHandler) // the user's; nil: no hook
+	Supervision
+	Default   Directive     // never DefaultDirective
+	OnFailure func(Failure) // the user's; nil: no hook
+
+	typ string // the entity type's name
+	log *slog.Logger
 }
 
-// FailedHandler is one failed handler.
-type FailedHandler struct {
-	ID    string
-	Err   error  // what Receive returned, or the panic as an error
-	Stack []byte // of a panic
-	Done  Policy // what was done about it
+// decide returns what is done about a failure of an entity. A restart is counted; pause is what
+// comes before it.
+func (s *Supervisor) decide(x *extra, now time.Duration, err error) (d Directive, pause time.Duration, over bool) {
+	d = s.Default
+	if s.Decide != nil {
+		d = s.Decide(err)
+	}
+	if d != Restart {
+		return d, 0, false
+	}
+	pause, ok := x.restarts.next(now, &s.Supervision)
+	if !ok {
+		d = s.OverBudget
+	}
+	return d, pause, !ok
+}
+
+// guardDecide is the user's Decide, which cannot end the worker that calls it, with the type's
+// default in place of DefaultDirective.
+func guardDecide(p *failure.Panics, def Directive, decide func(error) Directive) func(error) Directive {
+	if decide == nil {
+		return nil
+	}
+	type question struct {
+		err    error
+		answer Directive
+	}
+	ask := failure.GuardHook(p, "Supervision.Decide", func(q *question) {
+		answer := decide(q.err)
+		if answer >= directives {
+			panic(fmt.Sprintf("it has answered %v, which is none", answer))
+		}
+		q.answer = answer
+	})
+	return func(err error) Directive {
+		q := question{err, Stop}
+		ask(&q)
+		return cmp.Or(q.answer, def)
+	}
 }
 
 // supervise deals with a failed handler; true: the worker goes on with the next message.
-func (e *Entity) supervise(r *Plane, failure error, stack []byte) bool {
-	r.supervisor.report(e, failure, stack, r.supervisor.Policy)
-	switch r.supervisor.Policy {
-	case ResumeFailed:
+func (e *Entity) supervise(r *Plane, err error) bool {
+	x := e.extras()
+	d, pause, over := r.supervisor.decide(x, r.Clock(), err)
+	r.supervisor.report(e, err, d, over)
+	switch d {
+	case Resume:
 		return true
-	case RestartFailed:
-		e.finish(failure)
-		e.backoff(r)
-		return false
-	case EscalateFailed:
-		e.finish(failure)
+	case Restart:
+		e.finish(err)
+		e.backoff(r, pause)
+	case Escalate:
+		e.finish(err)
 		e.end(r)
 		e.Shard.endOthers(e)
-		return false
 	default:
-		e.finish(failure)
+		e.finish(err)
 		e.end(r)
-		return false
 	}
+	return false
 }
 
 // backoff holds the entity for a while; then a new incarnation is made, message or not. To the
 // shard's machine it stays active.
-func (e *Entity) backoff(r *Plane) {
+func (e *Entity) backoff(r *Plane, pause time.Duration) {
 	x := e.extras()
-	pause := min(r.supervisor.Backoff<<min(x.failures, 20), r.supervisor.BackoffMax)
-	x.failures++
 	if x.restart != nil {
 		x.restart.Stop()
 	}
@@ -172,10 +193,14 @@ func (e *Entity) SetReceiveTimeout(r *Plane, d time.Duration, msg any) {
 }
 
 // report logs a failure and tells the user's hook.
-func (s *Supervisor) report(e *Entity, err error, stack []byte, done Policy) {
-	s.log.Error("entity failed", "type", s.typ, "id", e.ID, "error", err, "outcome",
-		done.String(), "stack", string(stack))
+func (s *Supervisor) report(e *Entity, err error, d Directive, over bool) {
+	var stack []byte
+	if p, ok := errors.AsType[*failure.PanicError](err); ok {
+		stack = p.Stack
+	}
+	s.log.Error("entity failed", "type", s.typ, "id", e.ID, "error", err, "outcome", d.String(),
+		"over_budget", over, "stack", string(stack))
 	if s.OnFailure != nil {
-		s.OnFailure(FailedHandler{e.ID, err, stack, done})
+		s.OnFailure(Failure{Type: s.typ, ID: e.ID, Err: err, Directive: d, OverBudget: over})
 	}
 }

@@ -18,7 +18,7 @@
 //
 // # Not guaranteed
 //
-//   - A panic of a handler is not counted here. Supervision decides about it.
+//   - A panic of a handler, a PanicError, is not counted here. Supervision decides about it.
 //
 // The package carries no promise of compatibility: users see it through package sharding.
 package failure
