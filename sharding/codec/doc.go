@@ -5,8 +5,8 @@
 //
 //   - A Registry knows the concrete message types of one entity type by their wire ids. It is filled
 //     once, and read by any goroutine afterwards.
-//   - A Type is one of them. It encodes and decodes its messages: by a plan without reflection if it
-//     is a struct of plain fields, by its own methods, by the Encoding of the registry, or by the
+//   - A Type is one of them. It encodes and decodes its messages: by a plan if it is a struct of
+//     plain fields, by its own methods, by the Encoding of the registry, or by the
 //     CBOR library.
 //   - A frame is what travels at once: a version, and one CBOR array. The table of frames stands in
 //     wire.go. A Message is a tell or an ask as its frame has it.

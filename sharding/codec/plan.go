@@ -3,32 +3,43 @@ package codec
 import (
 	"bytes"
 	"encoding"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
+	"sync"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 )
 
-// plan is how a struct of plain fields is encoded and decoded without reflection. It writes exactly
-// the bytes that the CBOR library writes, and reads exactly those; whatever else arrives (another
+// plan encodes and decodes a struct of plain fields without walking its type. It writes exactly the
+// bytes that the CBOR library writes, and reads exactly those. Everything else that arrives (another
 // order, other keys, null) is left to the library, as are all types that have no plan.
 type plan struct {
-	head   byte // array or map, with the number of fields
-	fields []planField
-	word   unsafe.Pointer // the type word of an interface that holds the struct
-	typ    reflect.Type
+	fields []planField // in the order of the bytes, those of nested structs among them
+	rooms  sync.Pool   // of *room
 }
 
-// planField is one field. Its key is the encoded map key, empty in an array.
+// planField is one field, perhaps of a nested struct.
 type planField struct {
-	key    []byte
-	offset uintptr
-	kind   reflect.Kind // Slice means []byte
-	sub    *plan        // of a Struct
+	lead []byte // what stands before the value: heads of arrays and maps, and the key in a map
+	path []int  // the index of the field, behind those of the structs that hold it
+	kind reflect.Kind
+}
+
+// room is a struct that decode fills and copies. It goes on holding the last message until it is
+// used again.
+type room struct {
+	whole  reflect.Value
+	fields []reflect.Value // those of the plan
+}
+
+func (p *plan) newRoom(t reflect.Type) *room {
+	m := &room{whole: reflect.New(t).Elem()}
+	for _, f := range p.fields {
+		m.fields = append(m.fields, m.whole.FieldByIndex(f.path))
+	}
+	return m
 }
 
 // planFieldsMax keeps the head in one byte.
@@ -43,13 +54,19 @@ var (
 	}
 )
 
+// structField is one field of a struct with what it brings to the plan.
+type structField struct {
+	key    []byte // the encoded map key
+	fields []planField
+}
+
 // planOf makes the plan of a struct type; nil: it has none.
 func planOf(t reflect.Type) *plan {
 	if t.Kind() != reflect.Struct || t.Size() == 0 || isSpecial(t) {
 		return nil
 	}
-	p, array := &plan{typ: t}, false
-	keys := map[string]bool{}
+	var members []structField
+	array, keys := false, map[string]bool{}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		if f.Name == "_" && f.Tag.Get("cbor") == ",toarray" {
@@ -64,31 +81,55 @@ func planOf(t reflect.Type) *plan {
 			continue
 		}
 		keys[string(key)] = true
-		pf := planField{key: key, offset: f.Offset, kind: f.Type.Kind()}
-		if !pf.plain(f.Type) {
+		fields := planFields(f.Type, i)
+		if fields == nil {
 			return nil
 		}
-		p.fields = append(p.fields, pf)
+		members = append(members, structField{key, fields})
 	}
-	if len(p.fields) == 0 || len(p.fields) > planFieldsMax {
+	if len(members) == 0 || len(members) > planFieldsMax {
 		return nil
 	}
-	p.finish(t, array)
+	p := &plan{fields: inOrder(members, array)}
+	p.rooms.New = func() any { return p.newRoom(t) }
 	return p
 }
 
-func (p *plan) finish(t reflect.Type, array bool) {
-	if array {
-		p.head = cbor.AppendArray(nil, len(p.fields))[0]
-		for i := range p.fields {
-			p.fields[i].key = nil
+// planFields returns what the field i of a struct brings to its plan; nil: plans do not know its
+// type.
+func planFields(t reflect.Type, i int) []planField {
+	if t.Kind() != reflect.Struct {
+		if !isPlain(t) {
+			return nil
 		}
-	} else {
-		p.head = cbor.AppendMap(nil, len(p.fields))[0]
-		slices.SortFunc(p.fields, func(a, b planField) int { return bytes.Compare(a.key, b.key) })
+		return []planField{{path: []int{i}, kind: t.Kind()}}
 	}
-	zero := reflect.Zero(t).Interface()
-	p.word = (*iface)(unsafe.Pointer(&zero)).word
+	sub := planOf(t)
+	if sub == nil {
+		return nil
+	}
+	for j := range sub.fields {
+		sub.fields[j].path = slices.Concat([]int{i}, sub.fields[j].path)
+	}
+	return sub.fields
+}
+
+// inOrder returns the fields as they stand in the encoding: in an array as they are declared, in a
+// map by their keys.
+func inOrder(members []structField, array bool) (out []planField) {
+	head := cbor.AppendArray(nil, len(members))
+	if !array {
+		head = cbor.AppendMap(nil, len(members))
+		slices.SortFunc(members, func(a, b structField) int { return bytes.Compare(a.key, b.key) })
+	}
+	for _, m := range members {
+		if !array {
+			head = append(head, m.key...)
+		}
+		m.fields[0].lead = append(head, m.fields[0].lead...)
+		out, head = append(out, m.fields...), nil
+	}
+	return out
 }
 
 func isSpecial(t reflect.Type) bool {
@@ -125,8 +166,8 @@ func keyOf(f reflect.StructField) (key []byte, skip, ok bool) {
 	return cbor.AppendText(nil, name), false, true
 }
 
-// plain reports whether the field's type is one that plans know.
-func (f *planField) plain(t reflect.Type) bool {
+// isPlain reports whether plans know a type that is no struct.
+func isPlain(t reflect.Type) bool {
 	if t.Name() != "" && t.PkgPath() != "" && isSpecial(t) {
 		return false
 	}
@@ -134,159 +175,83 @@ func (f *planField) plain(t reflect.Type) bool {
 	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return true
-	case reflect.Slice:
-		return t == byteSlice
-	case reflect.Struct:
-		f.sub = planOf(t)
-		return f.sub != nil
 	}
-	return false
+	return t == byteSlice
 }
-
-// iface is the layout of an interface value of a type that is not pointer-shaped; no type with a
-// plan is.
-type iface struct{ word, data unsafe.Pointer }
 
 // append encodes the struct in v.
 func (p *plan) append(dst []byte, v any) []byte {
-	return p.appendAt(dst, (*iface)(unsafe.Pointer(&v)).data)
-}
-
-func (p *plan) appendAt(dst []byte, at unsafe.Pointer) []byte {
-	dst = append(dst, p.head)
+	whole := reflect.ValueOf(v)
 	for i := range p.fields {
 		f := &p.fields[i]
-		dst = append(dst, f.key...)
-		x := unsafe.Add(at, f.offset)
-		switch f.kind {
-		case reflect.Bool:
-			dst = cbor.AppendBool(dst, *(*bool)(x))
-		case reflect.String:
-			dst = cbor.AppendText(dst, *(*string)(x))
-		case reflect.Slice:
-			dst = appendBytes(dst, *(*[]byte)(x))
-		case reflect.Struct:
-			dst = f.sub.appendAt(dst, x)
-		default:
-			dst = appendInt(dst, f.kind, x)
+		x := whole.Field(f.path[0])
+		for _, inner := range f.path[1:] {
+			x = x.Field(inner)
 		}
+		dst = f.append(append(dst, f.lead...), x)
 	}
 	return dst
 }
 
-func appendBytes(dst, b []byte) []byte {
-	if b == nil {
-		return cbor.AppendNull(dst)
+func (f *planField) append(dst []byte, x reflect.Value) []byte {
+	switch f.kind {
+	case reflect.Bool:
+		return cbor.AppendBool(dst, x.Bool())
+	case reflect.String:
+		return cbor.AppendText(dst, x.String())
+	case reflect.Slice:
+		b := x.Bytes()
+		if b == nil {
+			return cbor.AppendNull(dst)
+		}
+		return cbor.AppendBytes(dst, b)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return cbor.AppendInt(dst, x.Int())
 	}
-	return cbor.AppendBytes(dst, b)
-}
-
-func appendInt(dst []byte, k reflect.Kind, x unsafe.Pointer) []byte {
-	switch k {
-	case reflect.Int:
-		return cbor.AppendInt(dst, int64(*(*int)(x)))
-	case reflect.Int8:
-		return cbor.AppendInt(dst, int64(*(*int8)(x)))
-	case reflect.Int16:
-		return cbor.AppendInt(dst, int64(*(*int16)(x)))
-	case reflect.Int32:
-		return cbor.AppendInt(dst, int64(*(*int32)(x)))
-	case reflect.Int64:
-		return cbor.AppendInt(dst, *(*int64)(x))
-	case reflect.Uint:
-		return cbor.AppendUint(dst, *(*uint)(x))
-	case reflect.Uint8:
-		return cbor.AppendUint(dst, *(*uint8)(x))
-	case reflect.Uint16:
-		return cbor.AppendUint(dst, *(*uint16)(x))
-	case reflect.Uint32:
-		return cbor.AppendUint(dst, *(*uint32)(x))
-	}
-	return cbor.AppendUint(dst, *(*uint64)(x))
+	return cbor.AppendUint(dst, x.Uint())
 }
 
 // decode makes a struct of what append wrote; false: the bytes are something else, perhaps of the
 // same meaning.
+//
+// The interface of an addressable value holds a copy of it. So the struct that decode fills is one
+// of the pool, and the copy is all that is allocated for the struct.
 func (p *plan) decode(b []byte) (any, bool) {
-	at := reflect.New(p.typ).UnsafePointer()
+	m := p.rooms.Get().(*room)
+	defer p.rooms.Put(m)
 	r := cbor.NewReader(b)
-	if !p.decodeAt(r, at) || r.End() != nil {
-		return nil, false
-	}
-	var v any
-	*(*iface)(unsafe.Pointer(&v)) = iface{p.word, at}
-	return v, true
-}
-
-func (p *plan) decodeAt(r *cbor.Reader, at unsafe.Pointer) bool {
-	if r.Byte() != p.head {
-		return false
-	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if !r.Skip(f.key) || !f.decodeAt(r, unsafe.Add(at, f.offset)) || r.Err() != nil {
-			return false
+		if !r.Skip(f.lead) || !f.decode(r, m.fields[i]) || r.Err() != nil {
+			return nil, false
 		}
 	}
-	return true
+	if r.End() != nil {
+		return nil, false
+	}
+	return m.whole.Interface(), true
 }
 
-// decodeAt reads a field. It reports whether the field fits; the reader may have a fault besides.
-func (f *planField) decodeAt(r *cbor.Reader, x unsafe.Pointer) bool {
+// decode reads a field. It reports whether the field fits; the reader may have a fault besides.
+func (f *planField) decode(r *cbor.Reader, x reflect.Value) (fits bool) {
 	switch f.kind {
 	case reflect.Bool:
-		*(*bool)(x) = r.Bool()
+		x.SetBool(r.Bool())
 	case reflect.String:
-		*(*string)(x) = r.Text(cbor.Any)
+		x.SetString(r.Text(cbor.Any))
 	case reflect.Slice:
 		s := r.Bytes(cbor.Any)
 		c := make([]byte, len(s))
 		copy(c, s)
-		*(*[]byte)(x) = c
-	case reflect.Struct:
-		return f.sub.decodeAt(r, x)
+		x.SetBytes(c)
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return storeInt(f.kind, x, r.Int())
+		n := r.Int()
+		x.SetInt(n)
+		return !x.OverflowInt(n)
 	default:
-		return storeUint(f.kind, x, r.Uint())
+		n := r.Uint()
+		x.SetUint(n)
+		return !x.OverflowUint(n)
 	}
-	return true
-}
-
-func storeInt(k reflect.Kind, x unsafe.Pointer, n int64) (fits bool) {
-	switch k {
-	case reflect.Int:
-		*(*int)(x) = int(n)
-		return int64(int(n)) == n
-	case reflect.Int8:
-		*(*int8)(x) = int8(n)
-		return int64(int8(n)) == n
-	case reflect.Int16:
-		*(*int16)(x) = int16(n)
-		return int64(int16(n)) == n
-	case reflect.Int32:
-		*(*int32)(x) = int32(n)
-		return int64(int32(n)) == n
-	}
-	*(*int64)(x) = n
-	return true
-}
-
-func storeUint(k reflect.Kind, x unsafe.Pointer, n uint64) (fits bool) {
-	switch k {
-	case reflect.Uint:
-		*(*uint)(x) = uint(n)
-		return uint64(uint(n)) == n
-	case reflect.Uint8:
-		*(*uint8)(x) = uint8(n)
-		return n <= math.MaxUint8
-	case reflect.Uint16:
-		*(*uint16)(x) = uint16(n)
-		return n <= math.MaxUint16
-	case reflect.Uint32:
-		*(*uint32)(x) = uint32(n)
-		return n <= math.MaxUint32
-	}
-	*(*uint64)(x) = n
 	return true
 }

@@ -15,8 +15,8 @@ import (
 type Named interface{ MessageName() string }
 
 // Appender is implemented by message types that encode themselves: one CBOR data item, appended to
-// dst. Its counterpart is cbor.Unmarshaler. Use it for hot messages; everything else is encoded by
-// reflection.
+// dst. Its counterpart is cbor.Unmarshaler. Use it for hot messages that are not structs of plain
+// fields.
 type Appender interface {
 	AppendCBOR(dst []byte) ([]byte, error)
 }
