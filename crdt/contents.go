@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // contents is the live items of a store, by key and by dot, and what is summed up of them.
@@ -13,8 +15,8 @@ import (
 // their hashes, the sketch, if one is kept, that of their dots, and marks tells of the keys with
 // marks.
 type contents struct {
-	seed    uint64  // of the hashes
-	defects Defects // planted errors
+	seed uint64 // of the hashes
+	planted
 
 	keys   keyTable
 	index  dotIndex
@@ -28,7 +30,7 @@ type contents struct {
 
 // shown is whose items readers are shown.
 func (c *contents) shown() *Living {
-	if c.defects.ShowRemoved {
+	if c.Planted(defect.ShowRemoved) {
 		return nil
 	}
 	return c.living
@@ -120,7 +122,7 @@ func (c *contents) apply(e *Event, ch *Changes) {
 			c.bury(old, ch)
 		}
 	}
-	if e.Puts && c.defects.DropLosingSibling {
+	if e.Puts && c.Planted(defect.DropLosingSibling) {
 		c.dropLosers(it, ch)
 	}
 }

@@ -3,6 +3,8 @@ package crdt
 import (
 	"fmt"
 	"iter"
+
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Merge joins the state of a donor: own live items whose dots the donor's clock has and live denies
@@ -34,7 +36,7 @@ func (s *Store) MergeDiff(donor *Clock, absent []Dot, items []Item, ch *Changes)
 		}
 	}
 	s.changing()
-	if s.opt.Defects.ClockBeforeItems {
+	if s.opt.Planted(defect.ClockBeforeItems) {
 		s.cover(donor)
 	}
 	for i := range items {
@@ -86,7 +88,7 @@ func (s *Store) Union(items []Item, ch *Changes) {
 			s.live.insert(it.Dot, it.Key, it.Path, it.Payload, nil, ch)
 		}
 	}
-	if s.opt.Defects.UnionDrops {
+	if s.opt.Planted(defect.UnionDrops) {
 		s.dropOthers(items, ch)
 	}
 }
@@ -138,7 +140,7 @@ func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) 
 		if err != nil {
 			return fmt.Errorf("load: %w", err)
 		}
-		if err := checkItem(&it, clock); err != nil && !s.opt.Defects.LoadUnverified {
+		if err := checkItem(&it, clock); err != nil && !s.opt.Planted(defect.LoadUnverified) {
 			return fmt.Errorf("load: %w", err)
 		}
 		if fresh.live.index.get(it.Dot) != nil {
@@ -146,7 +148,7 @@ func (s *Store) Load(clock *Clock, digest Digest, items iter.Seq2[Item, error]) 
 		}
 		fresh.live.insert(it.Dot, it.Key, it.Path, it.Payload, nil, nil)
 	}
-	if sum := fresh.Digest(); sum != digest && !s.opt.Defects.LoadUnverified {
+	if sum := fresh.Digest(); sum != digest && !s.opt.Planted(defect.LoadUnverified) {
 		return fmt.Errorf("load: %w: %d rows sum to %v, their commit said %v", ErrDigest, fresh.Len(), sum, digest)
 	}
 	fresh.cover(clock)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 func addOwn(t testing.TB, r *Replica, key string, es ...string) Group {
@@ -50,8 +52,8 @@ func wantSet(t testing.TB, s *Store, key string, want ...string) {
 
 // R8: what belongs to a removed node is hidden at once, and no item changes by it.
 func TestElementsVanishWithTheirNode(t *testing.T) {
-	holdsUnless(t, Defects{ShowRemoved: true}, func(t *testing.T, f Defects) bool {
-		a, b := NewReplica(1, StoreOptions{Defects: f}), NewReplica(2, StoreOptions{})
+	holdsUnless(t, defect.Of(defect.ShowRemoved), func(t *testing.T, f defect.Set) bool {
+		a, b := NewReplica(1, StoreOptions{planted: f}), NewReplica(2, StoreOptions{})
 		both := addOwn(t, b, "s", "mine", "ours")
 		if _, err := a.Apply(both, nil); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"testing"
+
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Each rule of the dotted store has a test here that fails when the care is taken out: it is run
@@ -18,9 +20,9 @@ func itemsOf(s *Snapshot) []Item {
 	return items
 }
 
-func holdsUnless(t *testing.T, defects Defects, scenario func(t *testing.T, f Defects) bool) {
+func holdsUnless(t *testing.T, defects defect.Set, scenario func(t *testing.T, f defect.Set) bool) {
 	t.Helper()
-	if !scenario(t, Defects{}) {
+	if !scenario(t, defect.Set{}) {
 		t.Error("the rule does not hold")
 	}
 	if scenario(t, defects) {
@@ -47,13 +49,13 @@ func mustApply(t *testing.T, s *Store, gs ...Group) {
 
 // R1: two concurrent puts and the removal of the winner give the same whatever comes first.
 func TestApplyNeverDropsASiblingByItself(t *testing.T) {
-	holdsUnless(t, Defects{DropLosingSibling: true}, func(t *testing.T, f Defects) bool {
+	holdsUnless(t, defect.Of(defect.DropLosingSibling), func(t *testing.T, f defect.Set) bool {
 		low := putRegister(t, NewReplica(1, StoreOptions{}), "low", Timestamp{High: 5})
 		winner := NewReplica(2, StoreOptions{})
 		high := putRegister(t, winner, "high", Timestamp{High: 9})
 		gone := mustUpdate(t, winner, "k",
 			Mutate[LWWRegister[string]](func(l *LWWRegisterTx[string]) error { return l.Remove() }))
-		one, two := NewStore(StoreOptions{Defects: f}), NewStore(StoreOptions{Defects: f})
+		one, two := NewStore(StoreOptions{planted: f}), NewStore(StoreOptions{planted: f})
 		mustApply(t, one, low, high, gone)
 		mustApply(t, two, high, gone, low)
 		return one.Clock().Equal(two.Clock()) && one.Digest() == two.Digest()
@@ -77,8 +79,8 @@ func TestLosingPutMakesNoEvent(t *testing.T) {
 // A dies. C and B repair each other: the item must live, for no living replica has seen its
 // removal.
 func TestSupersededEventsShipWithTheirPayload(t *testing.T) {
-	holdsUnless(t, Defects{BareFactWithoutRemover: true}, func(t *testing.T, f Defects) bool {
-		a := NewReplica(1, StoreOptions{Defects: f})
+	holdsUnless(t, defect.Of(defect.BareFactWithoutRemover), func(t *testing.T, f defect.Set) bool {
+		a := NewReplica(1, StoreOptions{planted: f})
 		add := mustUpdate(t, a, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add("x") }))
 		b := NewStore(StoreOptions{})
 		mustApply(t, b, add)
@@ -100,11 +102,11 @@ func TestSupersededEventsShipWithTheirPayload(t *testing.T) {
 // R4: an item is inserted only if the receiver's clock of that moment lacks its dot, and before the
 // clocks are joined.
 func TestMergeInsertsBeforeItJoinsClocks(t *testing.T) {
-	holdsUnless(t, Defects{ClockBeforeItems: true}, func(t *testing.T, f Defects) bool {
+	holdsUnless(t, defect.Of(defect.ClockBeforeItems), func(t *testing.T, f defect.Set) bool {
 		a := NewReplica(1, StoreOptions{})
 		mustUpdate(t, a, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add("x") }))
 		snap := a.Store().Snapshot()
-		b := NewStore(StoreOptions{Defects: f})
+		b := NewStore(StoreOptions{planted: f})
 		if err := b.Merge(snap.Clock(), snap.Live, itemsOf(snap), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +133,7 @@ func TestMergeUsesTheCurrentClock(t *testing.T) {
 
 // R5: equal clocks and different digests are repaired by union.
 func TestUnionDropsNothing(t *testing.T) {
-	holdsUnless(t, Defects{UnionDrops: true}, func(t *testing.T, f Defects) bool {
+	holdsUnless(t, defect.Of(defect.UnionDrops), func(t *testing.T, f defect.Set) bool {
 		a := NewReplica(1, StoreOptions{})
 		for _, e := range []string{"x", "y"} {
 			mustUpdate(t, a, "s", Mutate[ORSet[string]](func(s *ORSetTx[string]) error { return s.Add(e) }))
@@ -139,7 +141,7 @@ func TestUnionDropsNothing(t *testing.T) {
 		whole := a.Store().Snapshot()
 		items := itemsOf(whole)
 		damaged := func(lost int) *Store { // a store whose disk lost one row
-			s := NewStore(StoreOptions{Defects: f})
+			s := NewStore(StoreOptions{planted: f})
 			it := items[1-lost]
 			if err := s.Load(whole.Clock(), HashItem(0, &it), asRows([]Item{it}, nil)); err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // A sketch of the live dots lets two stores find in which dots they differ, at a cost that goes
@@ -28,7 +29,7 @@ type dotHash struct {
 // has the key 0.
 func (o *StoreOptions) hashOf(n uint64) dotHash {
 	seed := iblt.NewKey(o.DigestSeed)
-	return dotHash{key: iblt.NewKey(seed.Mix(n)), weak: o.Defects.WeakSketch}
+	return dotHash{key: iblt.NewKey(seed.Mix(n)), weak: o.Planted(defect.WeakSketch)}
 }
 
 func (h *dotHash) id(d Dot) uint64 {

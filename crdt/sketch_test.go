@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // twins are two stores of the same history, of which each has made some puts and removes that the
@@ -149,7 +150,7 @@ func TestBucketsCoverAClock(t *testing.T) {
 
 // A number that two origins share leads to neither of their dots.
 func TestFinderDoesNotGuess(t *testing.T) {
-	s := NewStore(StoreOptions{Defects: Defects{WeakSketch: true}})
+	s := NewStore(StoreOptions{planted: defect.Of(defect.WeakSketch)})
 	c := &Clock{}
 	c.AddRange(1, 1, 20)
 	c.AddRange(2, 30, 40)

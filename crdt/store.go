@@ -1,6 +1,10 @@
 package crdt
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/proptest/defect"
+)
 
 // StoreOptions configure a Store; the zero value means defaults.
 type StoreOptions struct {
@@ -17,9 +21,12 @@ type StoreOptions struct {
 	// SketchFrom is from how many live items on it is kept; for fewer it is made when it is needed.
 	// Default 8,192.
 	SketchFrom int
-	// Defects are planted errors. Only the simulator's self-test sets them.
-	Defects Defects
+
+	planted
 }
+
+// planted is the errors that a test has planted.
+type planted = defect.Set
 
 // Store holds the live items, the clock of applied events, the log and the digest of one space. It
 // belongs to one goroutine; Snapshots and Readers taken from it may be read by any.
@@ -55,7 +62,7 @@ func NewStore(o StoreOptions) *Store {
 	return &Store{
 		opt: o, clock: &Clock{},
 		live: contents{
-			seed: o.DigestSeed, defects: o.Defects, keys: keyTable{gen: 1},
+			seed: o.DigestSeed, planted: o.planted, keys: keyTable{gen: 1},
 			sketch: keptSketch{hash: o.hashOf(0), cells: o.SketchCells, from: o.SketchFrom},
 		},
 		log: eventLog{eventsMax: o.LogMax, bytesMax: o.LogBytesMax},
@@ -139,7 +146,7 @@ func (s *Store) Trim(stable *Clock) { s.log.trim(stable) }
 // returned, not of the log.
 func (s *Store) Missing(peer *Clock, maxBytes int) (gs []Group, more, covered bool) {
 	gs, more, covered = s.log.missing(peer, s.clock, maxBytes)
-	if s.opt.Defects.BareFactWithoutRemover {
+	if s.opt.Planted(defect.BareFactWithoutRemover) {
 		for i := range gs {
 			gs[i] = s.live.bare(gs[i])
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
-	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Validate reports everything that is wrong with the config, each fault with the name of its field.
@@ -140,9 +139,6 @@ func (c Config) checkReplication(fault func(field, format string, args ...any)) 
 		r.OperationTimeout != 0 {
 		fault("Replication", "Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node "+
 			"itself")
-	}
-	if r.Defects != (settings.Defects{}) {
-		fault("Replication", "Defects are planted by the simulator only; a node runs with none")
 	}
 	r.Self, r.DurableKeys, r.Expire = 1, nil, nil
 	if err := r.Validate(); err != nil {

@@ -89,7 +89,9 @@ func (w *world) anyOrder() error {
 
 // inOrder applies groups over and over until none of them can be applied any more.
 func (w *world) inOrder(gs []crdt.Group) (state, error) {
-	s := crdt.NewStore(crdt.StoreOptions{DigestSeed: digestSeed, Defects: w.plant.defects})
+	options := crdt.StoreOptions{DigestSeed: digestSeed}
+	options.Plant(w.plant.defects)
+	s := crdt.NewStore(options)
 	for moved := true; moved; {
 		moved = false
 		for _, g := range gs {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 func TestToy(t *testing.T) { toyLaws[sound]().Check(t) }
@@ -48,15 +49,15 @@ func TestEachDefectBreaksItsLaw(t *testing.T) {
 // TestEachDefectOfTheStoreIsFound does the same with a sound type on a store that has a defect.
 func TestEachDefectOfTheStoreIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
-		defects crdt.Defects
+		defects defect.Set
 		laws    []law
 	}{
-		"ClockBeforeItems": {crdt.Defects{ClockBeforeItems: true}, []law{mergesAgree, valuesAreTheModels}},
+		"ClockBeforeItems": {defect.Of(defect.ClockBeforeItems), []law{mergesAgree, valuesAreTheModels}},
 		"DropLosingSibling": {
-			crdt.Defects{DropLosingSibling: true}, []law{groupsAreDeltas, valuesAreTheModels, digestsAgree},
+			defect.Of(defect.DropLosingSibling), []law{groupsAreDeltas, valuesAreTheModels, digestsAgree},
 		},
 		"BareFactWithoutRemover": {
-			crdt.Defects{BareFactWithoutRemover: true}, []law{
+			defect.Of(defect.BareFactWithoutRemover), []law{
 				mergesAgree, valuesAreTheModels, digestsAgree, logsShipDifferences,
 			},
 		},
@@ -85,7 +86,7 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 			}
 		}},
 		"groups depend on their order": {groupsAreDeltas, (*world).anyOrder, func(p *port) {
-			p.defects.DropLosingSibling = true
+			p.defects.Plant(defect.Of(defect.DropLosingSibling))
 		}},
 		"merges of one item are lost": {statesDecompose, (*world).decomposes, func(p *port) {
 			p.merge = func(

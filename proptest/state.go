@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // state is what a replica holds, as a value of the lattice. It is not changed once made.
@@ -125,7 +126,7 @@ type merger interface {
 
 // port is what of package crdt the laws go through, so that tests can break it piece by piece.
 type port struct {
-	defects crdt.Defects
+	defects defect.Set
 	merge   func(s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes) error
 	group   func(crdt.Group) (crdt.Group, error)   // there and back over the wire
 	items   func([]crdt.Item) ([]crdt.Item, error) // likewise

@@ -100,9 +100,11 @@ func (w *world) begin(n *node) {
 		n.rep = n.one.replica()
 		return
 	}
-	n.rep = crdt.NewReplica(o, crdt.StoreOptions{DigestSeed: digestSeed, LogMax: 8 + w.pick("log", 40),
-		SketchCells: 40, SketchFrom: 5,
-		Defects: w.plant.defects})
+	options := crdt.StoreOptions{
+		DigestSeed: digestSeed, LogMax: 8 + w.pick("log", 40), SketchCells: 40, SketchFrom: 5,
+	}
+	options.Plant(w.plant.defects)
+	n.rep = crdt.NewReplica(o, options)
 }
 
 // tell adds a step to the story.

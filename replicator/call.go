@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
@@ -63,7 +64,7 @@ func (m *Machine) onGet(in Get) {
 		m.site.Reply(in.ID, operation.ErrLearner)
 		return
 	}
-	if in.Read == quorum.Linearizable && m.site.Cfg.Defects.ReadWithoutAgreement {
+	if in.Read == quorum.Linearizable && m.site.Cfg.Planted(defect.ReadWithoutAgreement) {
 		in.Read = quorum.Majority
 	}
 	o := &operation.Op{ID: in.ID, Key: in.Key, Level: in.Read, Space: s.ID, Read: true}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
@@ -114,9 +115,9 @@ func TestConcurrentWriteSurvivesExpiry(t *testing.T) {
 
 // An oldest voter that is cut off removes nothing, because the others may have written.
 func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
-	for _, f := range []settings.Defects{{}, {ExpireUnasked: true}} {
+	for _, f := range []defect.Set{{}, defect.Of(defect.ExpireUnasked)} {
 		cfg := fleeting
-		cfg.Defects = f
+		cfg.Plant(f)
 		w := cluster(t, 3, cfg)
 		a, b := w.nodes[0], w.nodes[1]
 		b.put("x/1", "old", quorum.All)
@@ -126,12 +127,12 @@ func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
 		id := b.put("x/1", "new", quorum.Majority)
 		w.advance(30 * time.Second)
 		b.want(id, nil)
-		if got := a.set("x/1"); (len(got) == 1) == f.ExpireUnasked {
+		if got := a.set("x/1"); (len(got) == 1) == f.Planted(defect.ExpireUnasked) {
 			t.Fatalf("with %+v: %q", f, got)
 		}
 		w.mendAll()
 		w.advance(20 * time.Second)
-		if got := a.set("x/1"); (len(got) == 2) == f.ExpireUnasked {
+		if got := a.set("x/1"); (len(got) == 2) == f.Planted(defect.ExpireUnasked) {
 			t.Fatalf("with %+v: %q", f, got)
 		}
 		w.advance(2 * time.Minute)
@@ -143,17 +144,17 @@ func TestTheOldestWhoIsCutOffLetsNothingExpire(t *testing.T) {
 // A write that a majority has acknowledged and that the oldest has not heard of keeps the key
 // alive.
 func TestTheOldestAsksBeforeAKeyExpires(t *testing.T) {
-	if !keptByAMajority(t, settings.Defects{}) {
+	if !keptByAMajority(t, defect.Set{}) {
 		t.Error("it has expired")
 	}
-	if keptByAMajority(t, settings.Defects{ExpireUnasked: true}) {
+	if keptByAMajority(t, defect.Of(defect.ExpireUnasked)) {
 		t.Error("the planted defect went unnoticed")
 	}
 }
 
-func keptByAMajority(t *testing.T, f settings.Defects) bool {
+func keptByAMajority(t *testing.T, f defect.Set) bool {
 	cfg := fleeting
-	cfg.Defects = f
+	cfg.Plant(f)
 	w := cluster(t, 3, cfg)
 	a, b := w.nodes[0], w.nodes[1]
 	b.put("x/1", "old", quorum.All)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Folding brings what removed members have counted down to two items per counter
@@ -74,7 +75,7 @@ func (f *folding) look() {
 // look again.
 func (f *folding) agreed() (again time.Time, ok bool) {
 	enough := f.enough()
-	if f.Cfg.Defects.FoldUnasked || f.census.all(enough) {
+	if f.Cfg.Planted(defect.FoldUnasked) || f.census.all(enough) {
 		return again, true
 	}
 	return f.census.ask(enough), false
@@ -96,7 +97,7 @@ func (f *folding) enough() func(told *crdt.Clock) bool {
 
 // toldByAll reports whether all members had an event when they told what they have.
 func (f *folding) toldByAll(d crdt.Dot) bool {
-	return f.Cfg.Defects.FoldUnasked || f.census.all(func(told *crdt.Clock) bool { return told.Has(d) })
+	return f.Cfg.Planted(defect.FoldUnasked) || f.census.all(func(told *crdt.Clock) bool { return told.Has(d) })
 }
 
 // fold does a part of the work, and reports whether to go on at once. If it has to wait for

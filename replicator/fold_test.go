@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
@@ -128,8 +129,9 @@ func (w *countWorld) do(n *node, key string, by uint64) {
 	w.check(n)
 }
 
-func newCountWorld(seed uint64, f settings.Defects) *countWorld {
-	cfg := settings.Config{GossipInterval: 300 * time.Millisecond, RetryInterval: 50 * time.Millisecond, Defects: f}
+func newCountWorld(seed uint64, f defect.Set) *countWorld {
+	cfg := settings.Config{GossipInterval: 300 * time.Millisecond, RetryInterval: 50 * time.Millisecond}
+	cfg.Plant(f)
 	w := &countWorld{world: newWorld(thrower{}, seed, cfg), rng: rand.New(rand.NewPCG(seed, 99))}
 	w.after = w.check
 	if w.chance(3) {
@@ -341,7 +343,7 @@ func (w *countWorld) decideHealed() {
 }
 
 // runCounts plays a world and says what failed.
-func runCounts(seed uint64, f settings.Defects, steps int) (folded uint64, err error) {
+func runCounts(seed uint64, f defect.Set, steps int) (folded uint64, err error) {
 	w := newCountWorld(seed, f)
 	defer func() {
 		switch p := recover().(type) {
@@ -367,7 +369,7 @@ func runCounts(seed uint64, f settings.Defects, steps int) (folded uint64, err e
 func TestFoldsNeverChangeASum(t *testing.T) {
 	folded := uint64(0)
 	for seed := range uint64(20) {
-		n, err := runCounts(seed, settings.Defects{}, 2000)
+		n, err := runCounts(seed, defect.Set{}, 2000)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -380,7 +382,7 @@ func TestFoldsNeverChangeASum(t *testing.T) {
 
 func TestFoldsWithoutAskingAreNoticed(t *testing.T) {
 	for seed := range uint64(60) {
-		if _, err := runCounts(seed, settings.Defects{FoldUnasked: true}, 2000); err != nil {
+		if _, err := runCounts(seed, defect.Of(defect.FoldUnasked), 2000); err != nil {
 			t.Logf("seed %d: %.200v", seed, err)
 			return
 		}

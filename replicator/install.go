@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/repair"
@@ -93,7 +94,8 @@ func (m *Machine) showLiving(ids ...crdt.Origin) {
 
 // startLearning begins to catch up, unless there is nothing to catch up with.
 func (m *Machine) startLearning() {
-	if m.site.View.Founded && m.site.Voter || len(m.site.View.Voters) == 0 || m.site.Cfg.Defects.JoinWithoutCatchUp {
+	if m.site.View.Founded && m.site.Voter || len(m.site.View.Voters) == 0 ||
+		m.site.Cfg.Planted(defect.JoinWithoutCatchUp) {
 		for _, s := range m.spaces {
 			s.reads.SkipLearning()
 		}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
@@ -99,7 +100,9 @@ func newModel(rt *rapid.T) *model {
 		}).Draw(rt, "behind"),
 		GossipInterval: 500 * time.Millisecond, RetryInterval: 100 * time.Millisecond, DonorExpiry: 2 * time.Second,
 	}
-	cfg.Defects.Store.WeakSketch = rapid.IntRange(0, 3).Draw(rt, "weak sketch") == 0
+	if rapid.IntRange(0, 3).Draw(rt, "weak sketch") == 0 {
+		cfg.Plant(defect.Of(defect.WeakSketch))
+	}
 	m := &model{world: newWorld(rt, rapid.Uint64().Draw(rt, "seed"), cfg), rt: rt, seen: map[string][][]string{}}
 	m.mood = rapid.SampledFrom([]int{8, 30, 200}).Draw(rt, "mood")
 	m.calm = rapid.SampledFrom([]int{1, 3, 10}).Draw(rt, "calm")
@@ -281,7 +284,7 @@ func (m *model) verify() {
 			}
 		}
 		alarms := n.m.site.Counters.RepairAlarms
-		if m.cfg.Defects.Store.WeakSketch {
+		if m.cfg.Planted(defect.WeakSketch) {
 			alarms = 0 // they are what saves it
 		}
 		if n.m.site.Counters.DigestAlarms+alarms+n.m.site.Counters.Malformed > 0 {

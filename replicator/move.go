@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/replica"
@@ -78,7 +79,7 @@ func (mv *move) movesKey(key string) bool {
 
 // hold lets an update wait for the view that makes its key durable. It reports whether it does.
 func (mv *move) hold(o *operation.Op, timeout time.Duration) bool {
-	if !mv.movesKey(o.Key) || mv.Cfg.Defects.MoveUnfrozen {
+	if !mv.movesKey(o.Key) || mv.Cfg.Planted(defect.MoveUnfrozen) {
 		return false
 	}
 	mv.Counters.Held++
@@ -177,7 +178,9 @@ func (mv *move) advance() {
 	}
 }
 
-func (mv *move) allTold() bool { return mv.Cfg.Defects.MoveUnasked || mv.census.all(mv.enough()) }
+func (mv *move) allTold() bool {
+	return mv.Cfg.Planted(defect.MoveUnasked) || mv.census.all(mv.enough())
+}
 
 // adopt copies the items into the durable space, in one step.
 func (mv *move) adopt() {

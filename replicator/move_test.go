@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -216,8 +217,8 @@ func TestMoveWaitsForAllMembers(t *testing.T) {
 // TestMoveFindsWhatOneHas: a removal that only one member knows holds everywhere. A member that
 // moves what it has, without the others, undoes it: the fault shows that the test sees it.
 func TestMoveFindsWhatOneHas(t *testing.T) {
-	for _, f := range []settings.Defects{{}, {MoveUnasked: true}} {
-		w, _, _, c := threeWith(t, settings.Config{Defects: f})
+	for _, f := range []defect.Set{{}, defect.Of(defect.MoveUnasked)} {
+		w, _, _, c := threeWith(t, planting(settings.Config{}, f))
 		w.sever(1, 3)
 		w.sever(2, 3)
 		c.want(c.take("m/set", "of1", quorum.Local), nil)
@@ -228,7 +229,7 @@ func TestMoveFindsWhatOneHas(t *testing.T) {
 		w.install(movedView(3, 1, 2, 3))
 		w.advance(20 * time.Second)
 		found := len(c.set("m/set")) == 3
-		if undone := f.MoveUnasked; found != undone {
+		if undone := f.Planted(defect.MoveUnasked); found != undone {
 			t.Fatalf("with %+v the set is %v", f, c.set("m/set"))
 		}
 	}

@@ -38,7 +38,7 @@ func newPuller(r *repairs) *repair.Puller {
 			DonorsReplaced: &st.DonorsReplaced, RepairAlarms: &st.RepairAlarms, SketchCells: &st.SketchCells,
 			SketchesFailed: &st.SketchesFailed, RangeRepairs: &st.RangeRepairs,
 		},
-		Host: repairHost{r}, Line: repairHost{r}, Rand: r.Rng, Store: r.Store, TrustSketch: cfg.Defects.TrustSketch,
+		Host: repairHost{r}, Line: repairHost{r}, Rand: r.Rng, Store: r.Store, Defects: cfg.Defects(),
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
@@ -195,8 +196,9 @@ func numbers(f *crdt.DotFinder, d crdt.Dot) func(func(uint64) bool) {
 // R5: a sketch that decodes to something else than the truth is found out by the digest, and
 // nothing is lost. Trusting it loses an item.
 func TestSketchThatLiesIsFoundOut(t *testing.T) {
-	for _, trust := range []bool{false, true} {
-		w := apart(t, settings.Config{Defects: settings.Defects{TrustSketch: trust}}, 300, 6)
+	for _, f := range []defect.Set{{}, defect.Of(defect.TrustSketch)} {
+		trust := f.Planted(defect.TrustSketch)
+		w := apart(t, planting(settings.Config{}, f), 300, 6)
 		b := w.nodes[1]
 		victim := crdt.Dot{Origin: 1, Seq: 250} // alive on both sides
 		if !b.m.Snapshot(keyspace.Volatile).Live(victim) {
@@ -234,7 +236,7 @@ func TestCellsThatAreGarbageCostAnotherWay(t *testing.T) {
 
 // Sketches that mix up dots are survived too.
 func TestWeakSketchesAreSurvived(t *testing.T) {
-	w := apart(t, settings.Config{Defects: settings.Defects{Store: crdt.Defects{WeakSketch: true}}}, 400, 60)
+	w := apart(t, planting(settings.Config{}, defect.Of(defect.WeakSketch)), 400, 60)
 	w.meet()
 	if st := w.repairs(); st.Repairs != 2 || st.RepairAlarms+st.SketchesFailed == 0 {
 		t.Fatalf("%+v", st)

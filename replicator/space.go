@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -155,7 +156,7 @@ func (s *space) update(o *operation.Op, timeout time.Duration) {
 
 // onPersisted takes the disk's answer. Only now does what the batch held count (R7).
 func (s *space) onPersisted(id uint64, err error) {
-	if err != nil && !s.Cfg.Defects.FailureIsSuccess {
+	if err != nil && !s.Cfg.Planted(defect.FailureIsSuccess) {
 		s.Counters.StoreFailures++
 		clock, own := s.Disk.Failed(s.Now, id)
 		s.writes.FailLocal(own, err)

@@ -3,6 +3,7 @@ package replicator
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -120,7 +121,7 @@ func (t *tidying) askExpiry() {
 		space := keyspace.Space(i)
 		t.expiry.ask(space, keys)
 		confirm := func(err error) { t.confirmExpiry(space, err) }
-		if t.Cfg.Defects.ExpireUnasked {
+		if t.Cfg.Planted(defect.ExpireUnasked) {
 			confirm(nil)
 		} else {
 			o := &operation.Op{Key: keys[0], Level: quorum.Majority, Space: space, Read: true, Then: confirm}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/settings"
@@ -191,8 +192,8 @@ func TestColdRestartForgetsWhatTheDeadOwned(t *testing.T) {
 // A joiner is not in the oldest voter's view yet, and another member tells that voter of it. What
 // the joiner owns is shown when the view comes, and never swept.
 func TestWhatIsNotInTheViewYetIsNotSwept(t *testing.T) {
-	for _, f := range []settings.Defects{{}, {TidyInOldView: true}} {
-		w := cluster(t, 3, settings.Config{Defects: f})
+	for _, f := range []defect.Set{{}, defect.Of(defect.TidyInOldView)} {
+		w := cluster(t, 3, planting(settings.Config{}, f))
 		a, b := w.nodes[0], w.nodes[1]
 		j := w.start(4, nil, 4)
 		next := with(viewOf(2, 1, 2, 3), 4)
@@ -205,18 +206,18 @@ func TestWhatIsNotInTheViewYetIsNotSwept(t *testing.T) {
 		}
 		j.own("s", "new")
 		w.advance(5 * time.Second)
-		if a.items()+b.items() != 2 && !f.TidyInOldView {
+		if a.items()+b.items() != 2 && !f.Planted(defect.TidyInOldView) {
 			t.Fatalf("the oldest has not heard of it, or has swept it\n%s", w.dump())
 		}
 		a.wantOwned("s")
 		a.step(Subscribe{ID: 1, Key: "s"})
 		a.step(Install{next})
-		if got := a.told(); slices.Equal(got, []string{"[new] false"}) == f.TidyInOldView {
+		if got := a.told(); slices.Equal(got, []string{"[new] false"}) == f.Planted(defect.TidyInOldView) {
 			t.Fatalf("with %+v the oldest is told %q", f, got)
 		}
 		w.advance(5 * time.Second)
 		w.same()
-		if got := b.owned("s"); slices.Equal(got, []string{"new"}) == f.TidyInOldView {
+		if got := b.owned("s"); slices.Equal(got, []string{"new"}) == f.Planted(defect.TidyInOldView) {
 			t.Fatalf("with %+v: %q", f, got)
 		}
 	}

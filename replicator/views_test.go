@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -108,7 +109,7 @@ func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 // V7: Only acks of the operation's own epoch count. A member that has reported its clocks for epoch
 // e acks nothing older.
 func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
-	w, next, x := writeInOldView(t, settings.Defects{})
+	w, next, x := writeInOldView(t, defect.Set{})
 	w.node(1).wantOpen(x)
 	w.sever(2, 3)
 	w.sever(2, 4)
@@ -122,7 +123,7 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 	w.node(1).step(Install{next})
 	w.advance(5 * time.Second)
 	w.node(1).want(x, nil)
-	w, _, x = writeInOldView(t, settings.Defects{CountAnyEpoch: true})
+	w, _, x = writeInOldView(t, defect.Of(defect.CountAnyEpoch))
 	if _, answered := w.node(1).results[x]; !answered {
 		t.Error("nothing is noticed when acks of another epoch count")
 	}
@@ -130,8 +131,8 @@ func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 
 // writeInOldView lets a node that has missed a view of five write to what was a majority of three.
 // next is the view, x the write.
-func writeInOldView(t *testing.T, f settings.Defects) (w *world, next replica.View, x uint64) {
-	w = cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute, Defects: f})
+func writeInOldView(t *testing.T, f defect.Set) (w *world, next replica.View, x uint64) {
+	w = cluster(t, 3, planting(settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute}, f))
 	w.start(4, nil, 4)
 	w.start(5, nil, 5)
 	w.install(with(viewOf(2, 1, 2, 3), 4, 5))

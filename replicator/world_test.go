@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/replica"
@@ -441,4 +442,10 @@ func scribble(b []byte) {
 	for i := range b {
 		b[i] = 0xa5
 	}
+}
+
+// planting returns a configuration with defects.
+func planting(c settings.Config, f defect.Set) settings.Config {
+	c.Plant(f)
+	return c
 }

@@ -37,7 +37,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	}
 	machines := t.machines(p)
 	if p.probe != nil {
-		machines.Defects = p.probe.Machines
+		machines.Plant(p.probe.Defects)
 	}
 	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t, machines))}
 	reg.plane.NewBody = reg.incarnate(t.New)
@@ -76,7 +76,7 @@ func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane
 		Leases: t.Leases, Limits: t.Limits, NodeBytes: p.mailboxes,
 	}
 	if p.probe != nil {
-		x.Defects = p.probe.Plane
+		x.Defects = p.probe.Defects
 	}
 	return x
 }

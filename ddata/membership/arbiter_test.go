@@ -7,13 +7,14 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // arbitratedWorld founds n nodes that LeaseMajority decides for, and returns them by age. The
 // oldest holds the lease.
-func arbitratedWorld(t *testing.T, n int, f Defects) (w *world, byAge []*node) {
+func arbitratedWorld(t *testing.T, n int, f defect.Set) (w *world, byAge []*node) {
 	cfg := LAN()
-	cfg.Strategy, cfg.Defects = downing.LeaseMajority{}, f
+	cfg.Strategy, cfg.planted = downing.LeaseMajority{}, f
 	w = newWorld(t, 7, cfg)
 	if testing.Verbose() {
 		w.log = func(format string, args ...any) { t.Logf("%v "+format, append([]any{w.now}, args...)...) }
@@ -40,7 +41,7 @@ func apart(w *world, side ...*node) {
 // earlierHolder: the oldest acts on what the third grants in the arbiter's name; the second, which
 // does not hear the oldest, gets the lease and removes it. It has to wait for what was granted
 // before.
-func earlierHolder(t *testing.T, f Defects) *world {
+func earlierHolder(t *testing.T, f defect.Set) *world {
 	w, ns := arbitratedWorld(t, 3, f)
 	oldest, second, third := ns[0], ns[1], ns[2]
 	w.arbiterStore.fails = func(n *node, op arbitration.Op) bool { return n != third && op.Do == arbitration.Acquire }
@@ -65,7 +66,7 @@ func earlierHolder(t *testing.T, f Defects) *world {
 
 // decidedAway: the oldest of two goes on alone by the arbiter's vote; then the other gets the
 // lease. The record tells it that it is out.
-func decidedAway(t *testing.T, f Defects) *world {
+func decidedAway(t *testing.T, f defect.Set) *world {
 	w, ns := arbitratedWorld(t, 2, f)
 	apart(w, ns[0])
 	if !w.until(20*time.Second, func() bool { return len(ns[0].m.View().Members) == 1 }) {
@@ -84,7 +85,7 @@ func decidedAway(t *testing.T, f Defects) *world {
 // before it is saved.
 func TestArbiterSpeaksAfterSaving(t *testing.T) {
 	play := func(early bool) *world {
-		w, ns := arbitratedWorld(t, 2, Defects{})
+		w, ns := arbitratedWorld(t, 2, defect.Set{})
 		w.arbiterStore.early = early
 		w.arbiterStore.fails = func(n *node, op arbitration.Op) bool {
 			if r, _ := arbitration.Decode(op.Record); op.Do == arbitration.Save && r.View != nil && n == ns[0] {
@@ -116,7 +117,7 @@ func TestArbiterSpeaksAfterSaving(t *testing.T) {
 func TestOneOfTwoGoesOn(t *testing.T) {
 	for i, who := range []string{"the holder dies", "the other dies"} {
 		t.Run(who, func(t *testing.T) {
-			w, ns := arbitratedWorld(t, 2, Defects{})
+			w, ns := arbitratedWorld(t, 2, defect.Set{})
 			dies, stays := ns[i], ns[1-i]
 			lost := stays.m.Stats().LeasesLost
 			dies.crash()
@@ -137,7 +138,7 @@ func TestOneOfTwoGoesOn(t *testing.T) {
 // there is no larger one.
 func TestLargerSideGetsTheLease(t *testing.T) {
 	for _, crash := range []bool{false, true} {
-		w, ns := arbitratedWorld(t, 5, Defects{})
+		w, ns := arbitratedWorld(t, 5, defect.Set{})
 		small, large := ns[:2], ns[2:]
 		apart(w, small...)
 		goOn, end := large, small
@@ -167,7 +168,7 @@ func TestLargerSideGetsTheLease(t *testing.T) {
 // A network that flaps about the half does not keep a side from ever using the lease: the holder
 // yields once.
 func TestFlappingDoesNotLock(t *testing.T) {
-	w, ns := arbitratedWorld(t, 5, Defects{})
+	w, ns := arbitratedWorld(t, 5, defect.Set{})
 	ns[3].crash()
 	ns[4].crash()
 	flapper, down := ns[2], false
@@ -187,7 +188,7 @@ func TestFlappingDoesNotLock(t *testing.T) {
 // While the arbiter cannot be reached, a cluster whose members all answer goes on: it takes in and
 // lets go. But it drops no silent member.
 func TestArbiterOutOfReach(t *testing.T) {
-	w, ns := arbitratedWorld(t, 3, Defects{})
+	w, ns := arbitratedWorld(t, 3, defect.Set{})
 	w.arbiterStore.down = true
 	w.arbiterStore.take(w)
 	w.run(10 * time.Second)
@@ -238,7 +239,7 @@ func TestArbiterOfRole(t *testing.T) {
 // A suspended machine's clock may have stood still while the lease ran out: it speaks for the
 // arbiter only when it has asked again, and as a new holder.
 func TestSuspendedHolderAsksAgain(t *testing.T) {
-	w, ns := arbitratedWorld(t, 2, Defects{})
+	w, ns := arbitratedWorld(t, 2, defect.Set{})
 	before := ns[0].m.member.ballots.arbiter.Since()
 	ns[0].step(Suspended{})
 	if ns[0].m.member.ballots.speaks() {
@@ -256,7 +257,7 @@ func TestSuspendedHolderAsksAgain(t *testing.T) {
 // these views. The arbiter's record does, and must not put an end to it: the epochs of the founding
 // are above.
 func TestArbiterOfAFoundingByWord(t *testing.T) {
-	w, byAge := arbitratedWorld(t, 2, Defects{})
+	w, byAge := arbitratedWorld(t, 2, defect.Set{})
 	goes, stays := byAge[1], byAge[0]
 	goes.crash()
 	if !w.until(30*time.Second, func() bool { return len(stays.m.View().Members) == 1 }) {

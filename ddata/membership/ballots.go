@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/membership/voting"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // ballots is this node's part in deciding the next view: its own vote, and the arbiter's while it
@@ -35,8 +36,7 @@ func newBallots(st *step, cfg *Config, rng *rand.Rand, disk *storing, g *gate, p
 	}
 	b.arbiter = arbitration.New(arbitration.Config{
 		Self: cfg.UID, Strategy: cfg.Strategy, Beat: cfg.HeartbeatInterval, Promise: cfg.promise(),
-		SelfDownAfter: cfg.SelfDownAfter,
-		NoRecord:      cfg.Defects.NoArbiterRecord, NoWait: cfg.Defects.NoArbiterWait,
+		SelfDownAfter: cfg.SelfDownAfter, Defects: cfg.planted,
 	})
 	b.voter = voting.New(cfg.voting(), rng, disk, b.arbiter, b.granter)
 	return b
@@ -47,13 +47,9 @@ func (c *Config) voting() voting.Config {
 	return voting.Config{
 		Config: nextview.Config{
 			Self: c.UID, Strategy: c.Strategy, Enough: c.enough, Beat: c.HeartbeatInterval,
-			StableAfter: c.StableAfter, Promise: c.promise(),
-			MoveUnasked: c.Defects.MoveUnasked, LeaveUnsettled: c.Defects.LeaveUnsettled,
-			UpUnasked: c.Defects.UpUnasked,
+			StableAfter: c.StableAfter, Promise: c.promise(), Defects: c.planted,
 		},
 		LeaseDuration: c.LeaseDuration,
-		NoPromise:     c.Defects.NoPromise, NoInstallPromise: c.Defects.NoInstallPromise, NoV2: c.Defects.NoV2,
-		NeverFree: c.Defects.GoesUntold, StoppedProposes: c.Defects.StoppedProposes,
 	}
 }
 
@@ -90,7 +86,7 @@ func (b *ballots) frozenAt() time.Time { return b.voter.FrozenAt() }
 // members that a refused proposal would drop. A node whose disk says that nothing it granted is in
 // use grants none.
 func (b *ballots) mayGrant(u view.UID) bool {
-	frozen := b.frozen() && !b.cfg.Defects.NoFreeze
+	frozen := b.frozen() && !b.cfg.Planted(defect.NoFreeze)
 	return !frozen && b.parting.Closed() == 0 && !b.granter.HoldsBack(u, b.now) && !b.in.downs.On(u)
 }
 

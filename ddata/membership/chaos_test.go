@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // chaos is what a seed draws: a swarm of options, each possibly absent.
@@ -272,8 +273,8 @@ func steady() Config { return LAN() }
 
 func hostile() Config {
 	c := LAN()
-	c.UnreachableAfter, c.StableAfter, c.LeaseDuration, c.Defects.AnyTiming = 2*time.Second,
-		time.Millisecond, 10*time.Second, true
+	c.UnreachableAfter, c.StableAfter, c.LeaseDuration = 2*time.Second, time.Millisecond, 10*time.Second
+	c.Plant(defect.Of(defect.AnyTiming))
 	c.SelfDownAfter = 25 * time.Second
 	return c
 }

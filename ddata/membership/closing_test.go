@@ -3,12 +3,14 @@ package membership
 import (
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // TestAllCloseWaitsForTheLayers: a member whose disk has not stored the view that is Closing may
 // still hand over what it runs, so the node that was asked does not count on it.
 func TestAllCloseWaitsForTheLayers(t *testing.T) {
-	w, _, second, third := scripted(t, Defects{}, nil)
+	w, _, second, third := scripted(t, defect.Set{}, nil)
 	wait := 20 * w.base.LeaseDuration
 	w.slow = func(n *node) time.Duration {
 		if n == third {

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Protocol is the version of the membership protocol. Members of one cluster speak the same.
@@ -89,9 +90,11 @@ type Config struct {
 	// Timing is how long things take.
 	Timing
 
-	// Defects are planted errors. Zero = none; only the simulator's self-test sets it.
-	Defects Defects
+	planted
 }
+
+// planted is the errors that a test has planted.
+type planted = defect.Set
 
 // Timing holds the durations of the membership. Zero fields take their defaults.
 type Timing struct {
@@ -222,7 +225,7 @@ func (c Config) Validate() error {
 	if err := view.CheckPatterns(c.DurableKeys); err != nil {
 		fault(true, "DurableKeys", "%w", err)
 	}
-	if !c.Defects.AnyTiming {
+	if !c.Planted(defect.AnyTiming) {
 		c.validateTiming(fault)
 	}
 	return errors.Join(errs...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // grownUnsettled founds three nodes and lets them grow to five. What came after the founding is not
@@ -111,7 +112,7 @@ func TestColdStartNeedsEveryUnsettledView(t *testing.T) {
 func TestOnlyLastDisksFound(t *testing.T) {
 	w := grownUnsettled(t, 21)
 	w.stopAll()
-	w.base.Defects.OnlyLastDisks = true
+	w.base.Plant(defect.Of(defect.OnlyLastDisks))
 	w.startAll("c", "d", "e")
 	if !w.until(30*time.Second, w.converged) {
 		t.Error("the planted defect changes nothing:", w.living()[0].m)

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/record"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // TestColdStartAfterAnOrderlyStop: nodes that have all stopped in order wait for no lease of theirs
@@ -91,7 +92,11 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 		if !w.until(30*time.Second, w.converged) {
 			t.Fatal("two of three disks do not found anew:", w.living()[0].m)
 		}
-		late := w.start(as[2], func(c *Config) { c.Defects.ToldUnstored = told })
+		late := w.start(as[2], func(c *Config) {
+			if told {
+				c.Plant(defect.Of(defect.ToldUnstored))
+			}
+		})
 		w.slow = func(n *node) time.Duration {
 			if n == late {
 				return time.Hour

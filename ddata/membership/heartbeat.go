@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // heartbeat is what this node says to the others at this moment.
@@ -33,7 +34,7 @@ func (m *member) onHeartbeat(r Receive, hb message.Heartbeat) {
 			return
 		}
 		m.wakeIf(m.reports.HearForGood(r.From, hb.Flags))
-		if !m.cfg.Defects.AnyEpoch {
+		if !m.cfg.Planted(defect.AnyEpoch) {
 			return
 		}
 	} else if hb.Tag != m.view.Digest.Tag() {
@@ -49,7 +50,7 @@ func (m *member) onHeartbeat(r Receive, hb message.Heartbeat) {
 	}
 	m.learn(r.From, hb)
 	m.grant(r.From, hb)
-	if m.reports.Arrive(r.From, hb.Epoch) && !m.cfg.Defects.NoV6 && !m.leasing.holder.HasGrant(r.From, m.now) &&
+	if m.reports.Arrive(r.From, hb.Epoch) && !m.cfg.Planted(defect.NoV6) && !m.leasing.holder.HasGrant(r.From, m.now) &&
 		(!m.view.Capped || m.view.IsVoter(r.From)) {
 		m.fx.send(r.From, m.view.Addr(r.From), m.heartbeat()) // V6: it answers for this epoch only now
 	}
@@ -88,7 +89,7 @@ func (m *member) grant(to view.UID, hb message.Heartbeat) {
 // onGrant takes the answer to a heartbeat of this epoch.
 func (m *member) onGrant(r Receive, g message.Grant) {
 	same := m.strays.isCurrent(r, g.Cluster, g.Epoch)
-	if same || m.cfg.Defects.AnyEpoch && g.Cluster == m.view.Cluster {
+	if same || m.cfg.Planted(defect.AnyEpoch) && g.Cluster == m.view.Cluster {
 		m.leasing.onGrant(r, g)
 	}
 }

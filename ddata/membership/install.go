@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // onCommit takes a view that was decided.
@@ -108,7 +109,7 @@ func (m *member) follow(v *view.View) bool {
 	m.tellViews()
 	m.leasing.renew()
 	m.wake = true
-	if !m.cfg.Defects.NoV6 || old == nil {
+	if !m.cfg.Planted(defect.NoV6) || old == nil {
 		m.pulse.soon() // V6
 	}
 	return true
@@ -135,7 +136,7 @@ func (m *member) becomeAbsent(v *view.View) {
 	switch {
 	case !m.mayGo():
 		m.end(&DownedError{Cause: fmt.Sprintf("view %v/%v was decided without it", v.Cluster, v.Epoch)})
-	case m.ending.debts.Empty() || m.cfg.Defects.GoesUntold:
+	case m.ending.debts.Empty() || m.cfg.Planted(defect.GoesUntold):
 		m.end(m.goneAs())
 	default: // it ends when the nodes that it owes the word have it
 		m.ending.parting.End(m.goneAs())

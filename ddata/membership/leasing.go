@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // leasing counts the grants of the others, and tells what becomes of this node's lease.
@@ -23,14 +24,14 @@ type leasing struct {
 func newLeasing(st *step, cfg *Config, in *cluster, votes *ballots) *leasing {
 	return &leasing{step: st, cfg: cfg, in: in, votes: votes, holder: nodelease.NewHolder(nodelease.Config{
 		Self: cfg.UID, Arbiter: downing.Arbiter, Duration: cfg.LeaseDuration, Beat: cfg.HeartbeatInterval,
-		FromReply: cfg.Defects.LeaseFromReply,
+		Defects: cfg.planted,
 	})}
 }
 
 // scene is what the holder of the lease has to know of this moment.
 func (l *leasing) scene() nodelease.Scene {
 	me, listed := l.in.view.Member(l.cfg.UID)
-	stopped := l.in.self.Has(report.Stopped) && !l.cfg.Defects.StoppedHolds
+	stopped := l.in.self.Has(report.Stopped) && !l.cfg.Planted(defect.StoppedHolds)
 	s := nodelease.Scene{
 		Now: l.now, Epoch: l.in.view.Epoch, Voters: l.in.view.Voters, Quorum: func(has func(view.UID) bool) bool {
 			return l.cfg.Strategy.Quorum(l.in.view.Voters, has)
@@ -38,7 +39,7 @@ func (l *leasing) scene() nodelease.Scene {
 		May:    listed && me.Status != view.Joining && !stopped,
 		Speaks: l.votes.speaks() && !l.votes.frozen(),
 	}
-	if !l.cfg.Defects.NoV1 {
+	if !l.cfg.Planted(defect.NoV1) {
 		s.Frozen = l.votes.frozenAt()
 	}
 	return s

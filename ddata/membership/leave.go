@@ -3,6 +3,7 @@ package membership
 import (
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // onLeave: a node that is Joining has nothing to hand off, and is dropped as it is. It does not say
@@ -20,7 +21,7 @@ func (m *member) onStopped() {
 	m.self.Stop()
 	m.ending.parting.Accompany(m.now)
 	m.pulse.tell()
-	if m.cfg.Defects.GoesUnseen {
+	if m.cfg.Planted(defect.GoesUnseen) {
 		m.pulse.send(m.view.Members, m.heartbeat())
 		m.end(m.goneAs())
 	}

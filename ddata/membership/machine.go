@@ -40,7 +40,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 			Name: cfg.Name, Addr: cfg.Addr, Settings: cfg.settings(), ConfigHash: cfg.hash(),
 		},
 	}
-	store := record.NewStore(cfg.Name, cfg.Disk != 0, cfg.Defects.ToldUnstored)
+	store := record.NewStore(cfg.Name, cfg.Disk != 0, cfg.planted)
 	if len(loaded) > 0 {
 		r, err := record.Decode(loaded)
 		if err != nil {

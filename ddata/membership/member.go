@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/membership/voting"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // member is the life of a node that has a view. It sorts inputs and messages out, and calls the
@@ -37,7 +38,7 @@ type member struct {
 func newMember(st *step, cfg *Config, common *bootstrap.Common, store *record.Store, rng *rand.Rand) *member {
 	c := newCluster(cfg)
 	last := &ending{step: st, in: c, parting: parting.New(parting.Config{
-		Self: cfg.UID, Beat: cfg.HeartbeatInterval, Most: cfg.UnreachableAfter, Untold: cfg.Defects.GoesUntold,
+		Self: cfg.UID, Beat: cfg.HeartbeatInterval, Most: cfg.UnreachableAfter, Defects: cfg.planted,
 	})}
 	m := &member{
 		step: st, cluster: c, cfg: cfg, ending: last,
@@ -242,7 +243,7 @@ func (m *member) onHint(h Hint) {
 		if o.UID == m.uid || o.UID != h.UID && (h.UID != 0 || o.Addr != h.Addr) {
 			continue
 		}
-		if m.cfg.Defects.DeadMeansRemoved {
+		if m.cfg.Planted(defect.DeadMeansRemoved) {
 			m.removeByHint(o.UID)
 			return
 		}

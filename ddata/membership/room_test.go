@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // fullest makes a view that has no room for one more member of its kind, nor for one more set of
@@ -149,7 +150,7 @@ func TestALegalViewFits(t *testing.T) {
 // TestNoRoomIsAReason: a node for which a view has no room is refused, and taken in the place of
 // the incarnation before it.
 func TestNoRoomIsAReason(t *testing.T) {
-	_, oldest, _, _ := scripted(t, Defects{}, nil)
+	_, oldest, _, _ := scripted(t, defect.Set{}, nil)
 	v := *oldest.m.View()
 	for i := len(v.Members); i < view.MembersMax; i++ {
 		m := view.Member{

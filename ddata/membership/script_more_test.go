@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // otherEpoch: quorums of different epochs need not meet. Random worlds do not show it: for long
@@ -21,7 +22,7 @@ import (
 //     without the third;
 //  4. the oldest lives on what the third grants, if that grants to a node that it hears in another
 //     epoch: the two are a quorum of the view that the oldest has.
-func otherEpoch(t *testing.T, f Defects) *world {
+func otherEpoch(t *testing.T, f defect.Set) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
 	sealed := false
@@ -53,9 +54,9 @@ func otherEpoch(t *testing.T, f Defects) *world {
 // twoToOne is V3: the leaver has the lowest uid, or the other has, so that nothing is decided
 // without its vote; it accepts its own removal, and stays until it sees the view without itself
 // even if it is not told.
-func twoToOne(t *testing.T, f Defects) *world {
+func twoToOne(t *testing.T, f defect.Set) *world {
 	cfg := LAN()
-	cfg.Defects = f
+	cfg.Plant(f)
 	var w *world
 	for _, lowestLeaves := range []bool{false, true} {
 		w = newWorld(t, 3, cfg)
@@ -97,7 +98,7 @@ func twoToOne(t *testing.T, f Defects) *world {
 
 // stoppedForGood is V3: a node that has said that it stopped holds no lease and proposes nothing
 // any more, whatever happens.
-func stoppedForGood(t *testing.T, f Defects) *world {
+func stoppedForGood(t *testing.T, f defect.Set) *world {
 	w, oldest, second, third := scripted(t, f, nil)
 	w.cut = func(a, b *node) bool { return a == oldest || b == oldest }
 	oldest.step(Stopped{})
@@ -123,9 +124,9 @@ func stoppedForGood(t *testing.T, f Defects) *world {
 }
 
 // lateLeaver is V4: a leaver stays until its replicators have settled.
-func lateLeaver(t *testing.T, f Defects) *world {
+func lateLeaver(t *testing.T, f defect.Set) *world {
 	cfg := LAN()
-	cfg.Defects = f
+	cfg.Plant(f)
 	w := newWorld(t, 4, cfg)
 	ns := w.found(3)
 	w.settle = 8 * time.Second
@@ -176,7 +177,7 @@ func TestManyLeaveInTurns(t *testing.T) {
 }
 
 // lateLearner is V4: no learner votes before it has caught up.
-func lateLearner(t *testing.T, f Defects) *world {
+func lateLearner(t *testing.T, f defect.Set) *world {
 	w, oldest, _, _ := scripted(t, f, nil)
 	w.settle = 8 * time.Second
 	learner := w.start("d", nil)
@@ -196,7 +197,7 @@ func lateLearner(t *testing.T, f Defects) *world {
 // newcomer is V6. A member that held a lease in the view before goes on under it. A member that
 // comes up in a view has none, and must not wait for the next heartbeats. Nor must it wait for its
 // replicators: that they have settled is told at once, too.
-func newcomer(t *testing.T, f Defects) *world {
+func newcomer(t *testing.T, f defect.Set) *world {
 	w, _, _, _ := scripted(t, f, nil)
 	w.stuck = true
 	var up time.Duration

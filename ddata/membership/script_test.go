@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // script is a worst case: a network that lets through just what hurts most. It plays it and returns
@@ -16,38 +17,39 @@ import (
 type script struct {
 	name string
 	rule string // the planted defect that must make it fail
-	with Defects
-	play func(t *testing.T, f Defects) *world
+	with defect.Set
+	play func(t *testing.T, f defect.Set) *world
 }
 
 var scripts = []script{
-	{"growing view, cut right after commit", "NoFreeze", Defects{NoFreeze: true}, growingView},
-	{"growing view, cut right after commit", "NoInstallPromise", Defects{NoInstallPromise: true}, growingView},
-	{"growing view, accepted by the one to be dropped", "NoV1", Defects{NoV1: true}, growingViewOwnVote},
-	{"a voter replaced, its successor knows nothing", "NoFreeze of few voters", Defects{NoFreeze: true}, replacedVoter},
+	{"growing view, cut right after commit", "NoFreeze", defect.Of(defect.NoFreeze), growingView},
+	{"growing view, cut right after commit", "NoInstallPromise", defect.Of(defect.NoInstallPromise), growingView},
+	{"growing view, accepted by the one to be dropped", "NoV1", defect.Of(defect.NoV1), growingViewOwnVote},
+	{"a voter replaced, its successor knows nothing", "NoFreeze of few voters",
+		defect.Of(defect.NoFreeze), replacedVoter},
 	{"a voter replaced, its successor knows nothing", "NoInstallPromise of few voters",
-		Defects{NoInstallPromise: true}, replacedVoter},
-	{"one node between two that cannot hear each other", "NoV2", Defects{NoV2: true}, betweenTwo},
-	{"the side that removes is heard by the removed", "NoPromise", Defects{NoPromise: true}, deafSuccessor},
-	{"grants that come late", "LeaseFromReply", Defects{LeaseFromReply: true}, lateGrants},
-	{"a lease on what an earlier holder granted", "NoArbiterWait", Defects{NoArbiterWait: true}, earlierHolder},
-	{"a holder that was decided away", "NoArbiterRecord", Defects{NoArbiterRecord: true}, decidedAway},
-	{"growing view, its end heard by one", "AnyEpoch", Defects{AnyEpoch: true}, otherEpoch},
-	{"two become one", "GoesUnseen", Defects{GoesUnseen: true}, twoToOne},
-	{"stopped is for good", "StoppedHolds", Defects{StoppedHolds: true}, stoppedForGood},
-	{"stopped is for good", "StoppedProposes", Defects{StoppedProposes: true}, stoppedForGood},
-	{"a leaver that settles late", "LeaveUnsettled", Defects{LeaveUnsettled: true}, lateLeaver},
-	{"a learner that catches up late", "UpUnasked", Defects{UpUnasked: true}, lateLearner},
-	{"a view that no disk remembers", "ToldUnstored", Defects{ToldUnstored: true}, unstored},
-	{"a newcomer's first lease", "NoV6", Defects{NoV6: true}, newcomer},
-	{"a failure detector that is wrong", "DeadMeansRemoved", Defects{DeadMeansRemoved: true}, wrongHint},
+		defect.Of(defect.NoInstallPromise), replacedVoter},
+	{"one node between two that cannot hear each other", "NoV2", defect.Of(defect.NoV2), betweenTwo},
+	{"the side that removes is heard by the removed", "NoPromise", defect.Of(defect.NoPromise), deafSuccessor},
+	{"grants that come late", "LeaseFromReply", defect.Of(defect.LeaseFromReply), lateGrants},
+	{"a lease on what an earlier holder granted", "NoArbiterWait", defect.Of(defect.NoArbiterWait), earlierHolder},
+	{"a holder that was decided away", "NoArbiterRecord", defect.Of(defect.NoArbiterRecord), decidedAway},
+	{"growing view, its end heard by one", "AnyEpoch", defect.Of(defect.AnyEpoch), otherEpoch},
+	{"two become one", "GoesUnseen", defect.Of(defect.GoesUnseen), twoToOne},
+	{"stopped is for good", "StoppedHolds", defect.Of(defect.StoppedHolds), stoppedForGood},
+	{"stopped is for good", "StoppedProposes", defect.Of(defect.StoppedProposes), stoppedForGood},
+	{"a leaver that settles late", "LeaveUnsettled", defect.Of(defect.LeaveUnsettled), lateLeaver},
+	{"a learner that catches up late", "UpUnasked", defect.Of(defect.UpUnasked), lateLearner},
+	{"a view that no disk remembers", "ToldUnstored", defect.Of(defect.ToldUnstored), unstored},
+	{"a newcomer's first lease", "NoV6", defect.Of(defect.NoV6), newcomer},
+	{"a failure detector that is wrong", "DeadMeansRemoved", defect.Of(defect.DeadMeansRemoved), wrongHint},
 }
 
 // TestScripts plays each worst case with all rules, and then without the one that it is about.
 func TestScripts(t *testing.T) {
 	for _, s := range scripts {
 		t.Run(s.rule, func(t *testing.T) {
-			s.play(t, Defects{}).verdict()
+			s.play(t, defect.Set{}).verdict()
 			w := s.play(t, s.with)
 			w.checker.history(w)
 			if len(w.checker.faults) == 0 {
@@ -60,9 +62,9 @@ func TestScripts(t *testing.T) {
 }
 
 // scripted founds three nodes, and returns them by age.
-func scripted(t *testing.T, f Defects, tune func(*Config)) (w *world, oldest, second, third *node) {
+func scripted(t *testing.T, f defect.Set, tune func(*Config)) (w *world, oldest, second, third *node) {
 	cfg := LAN()
-	cfg.Defects = f
+	cfg.Plant(f)
 	if tune != nil {
 		tune(&cfg)
 	}
@@ -123,7 +125,7 @@ func growIsland(w *world, second *node, outside func(*node) bool) (grown func() 
 //
 // The third must have stopped granting when it accepted (R2), and the island must wait on
 // installing (R3).
-func growingView(t *testing.T, f Defects) *world {
+func growingView(t *testing.T, f defect.Set) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
 	sealed := false
@@ -152,7 +154,7 @@ func growingView(t *testing.T, f Defects) *world {
 // growingViewOwnVote: as growingView, but it is the oldest itself whose acceptance decides the
 // view, and the third node accepts nothing and so goes on granting. Only V1 ends the lease of the
 // oldest.
-func growingViewOwnVote(t *testing.T, f Defects) *world {
+func growingViewOwnVote(t *testing.T, f defect.Set) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
 	sealed, last := false, false
@@ -200,9 +202,9 @@ func growingViewOwnVote(t *testing.T, f Defects) *world {
 //
 // The third must have stopped granting when it accepted (R2), and the fourth must wait on
 // installing (R3).
-func replacedVoter(t *testing.T, f Defects) *world {
+func replacedVoter(t *testing.T, f defect.Set) *world {
 	cfg := LAN()
-	cfg.Defects, cfg.VotersMax = f, 3
+	cfg.planted, cfg.VotersMax = f, 3
 	patient(&cfg)
 	w := newWorld(t, 7, cfg)
 	w.found(7)
@@ -262,7 +264,7 @@ func ballotOf(msg message.Message) (b paxos.Ballot, ok bool) {
 
 // betweenTwo: the third node hears both others, they do not hear each other. Either of them may be
 // removed. If none were, the cluster would be wedged without end.
-func betweenTwo(t *testing.T, f Defects) *world {
+func betweenTwo(t *testing.T, f defect.Set) *world {
 	w, oldest, second, third := scripted(t, f, func(c *Config) { c.SelfDownAfter = time.Hour })
 	w.cut = func(a, b *node) bool { return a != third && b != third }
 	if !w.until(40*time.Second, func() bool { return len(third.m.View().Members) == 2 && w.acting() != nil }) {
@@ -272,7 +274,7 @@ func betweenTwo(t *testing.T, f Defects) *world {
 }
 
 // deafSuccessor: the oldest hears all and is granted, but the second node does not hear it.
-func deafSuccessor(t *testing.T, f Defects) *world {
+func deafSuccessor(t *testing.T, f defect.Set) *world {
 	w, oldest, second, third := scripted(t, f, nil)
 	w.cut = func(a, b *node) bool { return a == oldest && b == second }
 	if !w.until(60*time.Second, func() bool { return !third.m.View().Has(oldest.uid) }) {
@@ -283,7 +285,7 @@ func deafSuccessor(t *testing.T, f Defects) *world {
 }
 
 // lateGrants: answers to the oldest come shortly before what they grant has run out.
-func lateGrants(t *testing.T, f Defects) *world {
+func lateGrants(t *testing.T, f defect.Set) *world {
 	w, oldest, _, third := scripted(t, f, nil)
 	late := true
 	w.filter = func(a, b *node, msg message.Message) bool {
@@ -303,7 +305,7 @@ func lateGrants(t *testing.T, f Defects) *world {
 }
 
 // wrongHint: memberlist says that the oldest is dead.
-func wrongHint(t *testing.T, f Defects) *world {
+func wrongHint(t *testing.T, f defect.Set) *world {
 	w, oldest, second, _ := scripted(t, f, nil)
 	before := second.m.View().Epoch
 	second.step(Hint{UID: oldest.uid, Addr: oldest.addr})

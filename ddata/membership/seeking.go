@@ -14,7 +14,7 @@ func (c *Config) seeking(common bootstrap.Common) bootstrap.Config {
 		Durable:  c.DurableKeys, VotersMax: c.VotersMax, DiskSince: c.DiskSince, Strategy: c.Strategy, Enough: c.enough,
 		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout,
 		TTL: c.joinerTTL(), Promise: c.promise(),
-		OnlyLastDisks: c.Defects.OnlyLastDisks,
+		Defects: c.planted,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // lone plays what runs on one node of a role: a Singleton beside each machine, and what it starts,
@@ -54,7 +55,11 @@ func (w *world) playLone(linger time.Duration, early bool) *lone {
 func (l *lone) part(n *node) *part {
 	p := l.parts[n]
 	if p == nil {
-		p = &part{s: singleton.New(singleton.Config{Self: n.uid, DoneTooEarly: l.early})}
+		cfg := singleton.Config{Self: n.uid}
+		if l.early {
+			cfg.Plant(defect.Of(defect.DoneTooEarly))
+		}
+		p = &part{s: singleton.New(cfg)}
 		l.parts[n] = p
 	}
 	return p

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 func lostLeases(w *world) (lost uint64) {
@@ -22,7 +23,7 @@ func lostLeases(w *world) (lost uint64) {
 // TestSlowDisksCostNoLease: disks that take longer for one record than a lease lasts put decisions
 // off, and nothing else.
 func TestSlowDisksCostNoLease(t *testing.T) {
-	w, oldest, second, _ := scripted(t, Defects{}, nil)
+	w, oldest, second, _ := scripted(t, defect.Set{}, nil)
 	slow := 2 * w.base.LeaseDuration
 	w.slow = func(*node) time.Duration { return slow }
 	w.base.Seeds, w.base.BootstrapExpect = []string{oldest.addr}, 0
@@ -52,7 +53,7 @@ func TestSlowDisksCostNoLease(t *testing.T) {
 // TestOneSlowDiskHoldsUpNobody: the others decide without it, and the node goes on under its lease,
 // with the view that it has installed, while its replicators know the one that is stored.
 func TestOneSlowDiskHoldsUpNobody(t *testing.T) {
-	w, oldest, _, third := scripted(t, Defects{}, nil)
+	w, oldest, _, third := scripted(t, defect.Set{}, nil)
 	w.slow = func(n *node) time.Duration {
 		if n == third {
 			return time.Hour
@@ -123,7 +124,7 @@ func TestNothingIsSaidBeforeItIsStored(t *testing.T) {
 // said.
 func TestFailedWriteEndsTheNode(t *testing.T) {
 	full := errors.New("no space left on device")
-	w, _, _, third := scripted(t, Defects{}, nil)
+	w, _, _, third := scripted(t, defect.Set{}, nil)
 	w.slow = func(n *node) time.Duration {
 		if n == third {
 			return time.Hour
@@ -155,7 +156,7 @@ func TestFailedWriteEndsTheNode(t *testing.T) {
 // stuck returns a member whose disk does not answer, with one view that waits for it.
 func stuck(t *testing.T) *node {
 	t.Helper()
-	w, _, _, third := scripted(t, Defects{}, nil)
+	w, _, _, third := scripted(t, defect.Set{}, nil)
 	w.slow = func(n *node) time.Duration {
 		if n == third {
 			return 1000 * time.Hour
@@ -255,7 +256,7 @@ func TestNoRecordWithoutADisk(t *testing.T) {
 //  3. the cluster is founded anew from the disks.
 //
 // What was decided in step 1 has to be on a disk, or the epoch is used twice.
-func unstored(t *testing.T, f Defects) *world {
+func unstored(t *testing.T, f defect.Set) *world {
 	w, _, _, _ := scripted(t, f, nil)
 	w.slow = func(*node) time.Duration { return time.Hour }
 	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 0

@@ -4,14 +4,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/effect"
-	"github.com/coterie-go/coterie/replicator/settings"
-	"github.com/coterie-go/coterie/sharding/dataplane"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // plantedDefect is an error that a machine or a driver can be told to have, to prove that the
@@ -22,12 +18,14 @@ type plantedDefect struct {
 	set   func(*defects)
 }
 
-// defects are the switches of all machines.
+// plant plants a defect in the machines.
+func plant(d defect.Defect) func(*defects) {
+	return func(f *defects) { f.machines.Plant(defect.Of(d)) }
+}
+
+// defects are those of the machines, and the switches of what surrounds them here.
 type defects struct {
-	member   membership.Defects
-	replica  settings.Defects
-	store    crdt.Defects
-	shard    protocol.Defects
+	machines defect.Set
 	unfenced bool // V8: the driver starts handlers without a lease
 	thirds   bool // a third of the voters is a quorum
 	// ungated: the driver starts handlers without a look at the shard's lease; lateExpelled: a
@@ -47,7 +45,6 @@ type defects struct {
 	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear
 	// where shards shall live.
 	greedy, unlocated bool
-	plane             dataplane.Defects // of the data planes
 }
 
 // ignores reports whether a process goes on under a lease until it is told that it is lost.
@@ -60,98 +57,74 @@ func (d defects) ignores(lease string) bool {
 
 // required are the planted defects that every run of the self-test must catch.
 var required = []plantedDefect{
-	{"ack-before-commit", "a durable write is acknowledged before it is committed", func(f *defects) {
-		f.replica.AckBeforeCommit = true
-	}},
-	{"clock-before-items", "a repair joins the clocks before it inserts the items",
-		func(f *defects) { f.store.ClockBeforeItems = true }},
-	{"sibling-dropped", "apply drops the lesser of two concurrent puts", func(f *defects) {
-		f.store.DropLosingSibling = true
-	}},
-	{"bare-fact", "a superseded put is shipped without the event that removed it", func(f *defects) {
-		f.store.BareFactWithoutRemover = true
-	}},
-	{"no-promise", "a member is dropped although its lease may still run",
-		func(f *defects) { f.member.NoPromise = true }},
-	{"no-v1", "the own vote counts for the own lease without end", func(f *defects) { f.member.NoV1 = true }},
-	{"dead-is-removed", "what memberlist calls dead is removed without a decision", func(f *defects) {
-		f.member.DeadMeansRemoved = true
-	}},
+	{"ack-before-commit", "a durable write is acknowledged before it is committed", plant(defect.AckBeforeCommit)},
+	{"clock-before-items", "a repair joins the clocks before it inserts the items", plant(defect.ClockBeforeItems)},
+	{"sibling-dropped", "apply drops the lesser of two concurrent puts", plant(defect.DropLosingSibling)},
+	{"bare-fact", "a superseded put is shipped without the event that removed it",
+		plant(defect.BareFactWithoutRemover)},
+	{"no-promise", "a member is dropped although its lease may still run", plant(defect.NoPromise)},
+	{"no-v1", "the own vote counts for the own lease without end", plant(defect.NoV1)},
+	{"dead-is-removed", "what memberlist calls dead is removed without a decision", plant(defect.DeadMeansRemoved)},
 	{"unfenced", "handlers start without a lease (V8)", func(f *defects) { f.unfenced = true }},
 	{"thirds", "quorums of a third do not intersect", func(f *defects) { f.thirds = true }},
-	{"no-fence", "a hand-off does not wait for the fences", func(f *defects) { f.shard.NoFence = true }},
+	{"no-fence", "a hand-off does not wait for the fences", plant(defect.NoFence)},
 }
 
 // further are defects beyond the required ones.
 var further = []plantedDefect{
-	{"no-install-promise", "installing a view promises nothing", func(f *defects) { f.member.NoInstallPromise = true }},
-	{"no-freeze", "grants go on after a proposal was accepted", func(f *defects) { f.member.NoFreeze = true }},
-	{"lease-from-reply", "the lease counts from the answer", func(f *defects) { f.member.LeaseFromReply = true }},
-	{"no-v2", "a refusing acceptor goes on granting", func(f *defects) { f.member.NoV2 = true }},
-	{"stopped-holds", "a node that has said that it stopped keeps its lease (V3)",
-		func(f *defects) { f.member.StoppedHolds = true }},
-	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)",
-		func(f *defects) { f.member.LeaveUnsettled = true }},
-	{"told-unstored", "views and acceptances are told before they are on disk (V5)",
-		func(f *defects) { f.member.ToldUnstored = true }},
+	{"no-install-promise", "installing a view promises nothing", plant(defect.NoInstallPromise)},
+	{"no-freeze", "grants go on after a proposal was accepted", plant(defect.NoFreeze)},
+	{"lease-from-reply", "the lease counts from the answer", plant(defect.LeaseFromReply)},
+	{"no-v2", "a refusing acceptor goes on granting", plant(defect.NoV2)},
+	{"stopped-holds", "a node that has said that it stopped keeps its lease (V3)", plant(defect.StoppedHolds)},
+	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", plant(defect.LeaveUnsettled)},
+	{"told-unstored", "views and acceptances are told before they are on disk (V5)", plant(defect.ToldUnstored)},
 	{"goes-untold", "a node that decides, or sees that all have stopped, goes before the others know",
-		func(f *defects) { f.member.GoesUntold = true }},
+		plant(defect.GoesUntold)},
 	{"stale-mark", "founders wait for less than what their last incarnations may have granted",
 		func(f *defects) { f.staleMark = true }},
-	{"only-last-disks", "a cold start hears the disks of the last view only",
-		func(f *defects) { f.member.OnlyLastDisks = true }},
-	{"join-without-catch-up", "a learner serves at once", func(f *defects) { f.replica.JoinWithoutCatchUp = true }},
-	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of", func(f *defects) {
-		f.replica.ReadWithoutCatchUp = true
-	}},
-	{"read-without-agreement", "a linearizable read takes what the first majority answers", func(f *defects) {
-		f.replica.ReadWithoutAgreement = true
-	}},
-	{"no-token-check", "a region obeys deposed coordinators", func(f *defects) { f.shard.NoTokenCheck = true }},
+	{"only-last-disks", "a cold start hears the disks of the last view only", plant(defect.OnlyLastDisks)},
+	{"join-without-catch-up", "a learner serves at once", plant(defect.JoinWithoutCatchUp)},
+	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of",
+		plant(defect.ReadWithoutCatchUp)},
+	{"read-without-agreement", "a linearizable read takes what the first majority answers",
+		plant(defect.ReadWithoutAgreement)},
+	{"no-token-check", "a region obeys deposed coordinators", plant(defect.NoTokenCheck)},
 	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *defects) { f.hasty = true }},
 	{"unaware", "sharding does not hear that the cluster is closing", func(f *defects) { f.unaware = true }},
 	{"forgetful", "ids of entities are said to be remembered and are not", func(f *defects) { f.forgetful = true }},
 	{"mute", "the machines of a type that was closed do not answer", func(f *defects) { f.mute = true }},
 	{"greedy", "a strategy moves everything", func(f *defects) { f.greedy = true }},
 	{"unlocated", "a coordinator is not told where shards are wanted", func(f *defects) { f.unlocated = true }},
-	{"overfull", "entities are not passivated although too many are active", func(f *defects) {
-		f.plane.KeepsAll = true
-	}},
-	{"unwoken", "what waits for a passivated entity does not wake it", func(f *defects) { f.plane.Unwoken = true }},
-	{"flush-backwards", "a buffer is flushed from its end", func(f *defects) { f.plane.FlushBackwards = true }},
-	{"lost-wake", "an entity that shall run is forgotten", func(f *defects) { f.plane.LostWake = true }},
-	{"drops-uncounted", "a drop is not told", func(f *defects) { f.plane.DropsUncounted = true }},
-	{"keep-lost-lease", "a shard goes on after it has lost its lease",
-		func(f *defects) { f.shard.KeepLostLease = true }},
+	{"overfull", "entities are not passivated although too many are active", plant(defect.KeepsAll)},
+	{"unwoken", "what waits for a passivated entity does not wake it", plant(defect.Unwoken)},
+	{"flush-backwards", "a buffer is flushed from its end", plant(defect.FlushBackwards)},
+	{"lost-wake", "an entity that shall run is forgotten", plant(defect.LostWake)},
+	{"drops-uncounted", "a drop is not told", plant(defect.DropsUncounted)},
+	{"keep-lost-lease", "a shard goes on after it has lost its lease", plant(defect.KeepLostLease)},
 	{"ungated", "handlers start without a look at their shard's lease", func(f *defects) { f.ungated = true }},
 	{"late-expelled", "a coordinator acts on until it is told that its lease is lost",
 		func(f *defects) { f.lateExpelled = true }},
-	{"no-remember-wait", "a shard reports stopped while it still writes",
-		func(f *defects) { f.shard.NoRememberWait = true }},
-	{"trust-sketch", "a repair is taken though it does not add up", func(f *defects) { f.replica.TrustSketch = true }},
+	{"no-remember-wait", "a shard reports stopped while it still writes", plant(defect.NoRememberWait)},
+	{"trust-sketch", "a repair is taken though it does not add up", plant(defect.TrustSketch)},
 	{"fold-unasked", "what removed members counted is folded before all have said what they have of it",
-		func(f *defects) { f.replica.FoldUnasked = true }},
-	{"expire-unasked", "a key expires without a look at what a majority has of it",
-		func(f *defects) { f.replica.ExpireUnasked = true }},
+		plant(defect.FoldUnasked)},
+	{"expire-unasked", "a key expires without a look at what a majority has of it", plant(defect.ExpireUnasked)},
 	{"tidy-in-old-view", "the oldest sweeps by a view of which it has heard that there is a newer one",
-		func(f *defects) { f.replica.TidyInOldView = true }},
+		plant(defect.TidyInOldView)},
 	{"move-unasked", "what becomes durable is what a replica has of it, whatever the others have",
-		func(f *defects) { f.replica.MoveUnasked = true }},
-	{"move-unfrozen", "keys are written while they become durable", func(f *defects) { f.replica.MoveUnfrozen = true }},
-	{"durable-unmoved", "keys are durable before all members have moved them",
-		func(f *defects) { f.member.MoveUnasked = true }},
-	{"show-removed", "what belongs to removed nodes is shown until it is swept",
-		func(f *defects) { f.store.ShowRemoved = true }},
+		plant(defect.MoveUnasked)},
+	{"move-unfrozen", "keys are written while they become durable", plant(defect.MoveUnfrozen)},
+	{"durable-unmoved", "keys are durable before all members have moved them", plant(defect.DurableUnmoved)},
+	{"show-removed", "what belongs to removed nodes is shown until it is swept", plant(defect.ShowRemoved)},
 }
 
 // ofStorage are defects of what stands between a replica and its disk.
 var ofStorage = []plantedDefect{
-	{"torn-start", "a start takes the rows of a torn batch as they are",
-		func(f *defects) { f.store.LoadUnverified = true }},
+	{"torn-start", "a start takes the rows of a torn batch as they are", plant(defect.LoadUnverified)},
 	{"unread-is-empty", "a disk that cannot be read is taken for an empty one", func(f *defects) { f.blind = true }},
-	{"failure-is-success", "a commit that failed is taken for one that succeeded",
-		func(f *defects) { f.replica.FailureIsSuccess = true }},
-	{"never-retry", "a commit that failed is not tried again", func(f *defects) { f.replica.NeverRetry = true }},
+	{"failure-is-success", "a commit that failed is taken for one that succeeded", plant(defect.FailureIsSuccess)},
+	{"never-retry", "a commit that failed is not tried again", plant(defect.NeverRetry)},
 	{"early-sync", "a disk says that it has what it will have soon", func(f *defects) { f.early = true }},
 }
 
@@ -207,19 +180,17 @@ var huntedIn = map[string]Plan{
 // TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the way there.
 var unseen = []plantedDefect{
 	{"stopped-proposes", "a node that has said that it stopped goes on proposing (V3)",
-		func(f *defects) { f.member.StoppedProposes = true }},
-	{"any-epoch", "heartbeats of another epoch are granted", func(f *defects) { f.member.AnyEpoch = true }},
+		plant(defect.StoppedProposes)},
+	{"any-epoch", "heartbeats of another epoch are granted", plant(defect.AnyEpoch)},
 	{"no-arbiter-record", "a node that acquires the arbiter's lease forgets what the arbiter accepted",
-		func(f *defects) { f.member.NoArbiterRecord = true }},
-	{"no-arbiter-wait", "and does not wait for what was granted in its name",
-		func(f *defects) { f.member.NoArbiterWait = true }},
-	{"count-any-epoch", "acks count in whichever view they were given (V7)",
-		func(f *defects) { f.replica.CountAnyEpoch = true }},
+		plant(defect.NoArbiterRecord)},
+	{"no-arbiter-wait", "and does not wait for what was granted in its name", plant(defect.NoArbiterWait)},
+	{"count-any-epoch", "acks count in whichever view they were given (V7)", plant(defect.CountAnyEpoch)},
 	{"goes-unseen", "a node that has said that it stopped goes before it sees a view without itself (V3)",
-		func(f *defects) { f.member.GoesUnseen = true }},
-	{"up-unasked", "a joiner comes up before it has caught up (V4)", func(f *defects) { f.member.UpUnasked = true }},
-	{"no-v6", "a new view's heartbeats wait for the next", func(f *defects) { f.member.NoV6 = true }},
-	{"union-drops", "a union drops what the other side lacks", func(f *defects) { f.store.UnionDrops = true }},
+		plant(defect.GoesUnseen)},
+	{"up-unasked", "a joiner comes up before it has caught up (V4)", plant(defect.UpUnasked)},
+	{"no-v6", "a new view's heartbeats wait for the next", plant(defect.NoV6)},
+	{"union-drops", "a union drops what the other side lacks", plant(defect.UnionDrops)},
 }
 
 // DefectNames lists the planted defects that must be caught: the required ones, and with all the
@@ -258,10 +229,14 @@ func (o *Options) planted() defects {
 			}
 		}
 	}
+	if o.WeakSketch {
+		fs.machines.Plant(defect.Of(defect.WeakSketch))
+	}
+	if o.Timing == recklessTiming {
+		fs.machines.Plant(defect.Of(defect.AnyTiming))
+	}
 	return fs
 }
-
-func (o *Options) memberDefects() membership.Defects { return o.planted().member }
 
 // strategy is the downing strategy, or the planted one.
 func (o *Options) strategy() downing.Strategy {
@@ -283,13 +258,6 @@ func (thirds) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 		}
 	}
 	return 3*n >= len(voters)
-}
-
-func (o *Options) replicaDefects() settings.Defects {
-	f := o.planted()
-	f.store.WeakSketch = o.WeakSketch
-	f.replica.Store = f.store
-	return f.replica
 }
 
 // delay is RebalanceDelay, or what is planted.

@@ -82,8 +82,7 @@ func (d *memberHost) config(known bool) membership.Config {
 		c.BootstrapExpect = o.Nodes
 	}
 	c.Strategy, c.VotersMax, c.DurableKeys = o.strategy(), o.VotersMax, d.p.w.durableKeys(d.p.uid)
-	c.Defects = o.memberDefects()
-	c.Defects.AnyTiming = o.Timing == recklessTiming
+	c.Plant(o.planted().machines)
 	return c
 }
 

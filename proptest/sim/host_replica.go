@@ -75,13 +75,15 @@ func newReplicaHost(p *Process, role string) (*replicaHost, error) {
 
 func (d *replicaHost) config() settings.Config {
 	o := d.p.w.opt
-	return settings.Config{
+	c := settings.Config{
 		Expire: o.expireRules(d.p.uid), OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.id,
 		DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
-		SuppliersMax: 2, Defects: o.replicaDefects(),
+		SuppliersMax: 2,
 	}
+	c.Plant(o.planted().machines)
+	return c
 }
 
 func (d *replicaHost) start() { d.step(replicator.Tick{}) }

@@ -72,7 +72,7 @@ func typeName(index int) string { return fmt.Sprintf("T%d", index) }
 // startTypes has the users of a process start their types.
 func (p *Process) startTypes() {
 	probe := host.Attach(p.node.host(), func() *planes.Probe { return &planes.Probe{} })
-	probe.Machines, probe.Plane, probe.Stepped = p.w.planted.shard, p.w.planted.plane, p.stepped
+	probe.Defects, probe.Stepped = p.w.planted.machines, p.stepped
 	if p.w.opt.Shards == 0 {
 		return
 	}

@@ -109,6 +109,7 @@ var ranks = []rankRow{
 	{"sharding", 9, false, "entities live on a running node"},
 	{"sharding/daemon", 10, false, "workers are entities, kept alive by a singleton"},
 	{"sharding/delivery", 10, false, "producers stand on a region, and consumers before an entity"},
+	{"proptest/defect", -20, true, "the errors that can be planted are names, whatever machine has them"},
 	{"proptest/bubble", 0, false, "synthetic time, whatever is tested in it"},
 	{"proptest/routine", 0, false, "functions of one process take turns in virtual time, whatever they do"},
 	{"proptest/hosts", 0, false, "a network between processes, whatever they say"},

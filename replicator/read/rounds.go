@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/exchange"
@@ -201,7 +202,7 @@ func (q *Rounds) checkRound(r *round) {
 // as nil.
 func (q *Rounds) Answered(r *round, p *replica.Peer) bool {
 	return p == nil || slices.ContainsFunc(r.answers, func(a answer) bool {
-		return a.from == p && (a.extra == nil || !r.learn && q.r.Cfg.Defects.ReadWithoutCatchUp)
+		return a.from == p && (a.extra == nil || !r.learn && q.r.Cfg.Planted(defect.ReadWithoutCatchUp))
 	})
 }
 

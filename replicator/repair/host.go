@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Host is the replica that a repair runs in. It calls the Puller from one goroutine, and is not
@@ -70,11 +71,11 @@ type Counters struct {
 type Env struct {
 	Limits
 	Counters
-	Host        Host
-	Line        Line
-	Rand        *rand.Rand
-	Store       *crdt.Store
-	TrustSketch bool // a planted defect: a repair is taken though it does not add up
+	Host    Host
+	Line    Line
+	Rand    *rand.Rand
+	Store   *crdt.Store
+	Defects defect.Set // planted by a test
 }
 
 // Kind is what a question asks for.

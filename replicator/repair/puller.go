@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Puller is the repairs of one space of this replica, of which one runs at a time. What its methods
@@ -163,7 +164,7 @@ func (u *Puller) drive() *Staged {
 		return nil
 	}
 	if p.drive() {
-		if p.addsUp() || u.env.TrustSketch {
+		if p.addsUp() || u.env.Defects.Planted(defect.TrustSketch) {
 			u.end()
 			return p.staged()
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -41,13 +42,15 @@ type Watcher interface{ Touch(r *Replica) }
 // New makes an empty one.
 func New(t *Site, id keyspace.Space, chain *quorum.Chain) *Replica {
 	r := &Replica{Site: t, ID: id, Chain: chain}
-	r.Items = crdt.NewReplica(t.Cfg.Self, crdt.StoreOptions{
+	options := crdt.StoreOptions{
 		DigestSeed: t.Cfg.DigestSeed, LogMax: t.Cfg.LogMax, LogBytesMax: t.Cfg.LogBytesMax,
-		Defects: t.Cfg.Defects.Store, SketchCells: max(0, t.Cfg.SketchCells), SketchFrom: t.Cfg.SketchFrom,
-	})
+		SketchCells: max(0, t.Cfg.SketchCells), SketchFrom: t.Cfg.SketchFrom,
+	}
+	options.Plant(t.Cfg.Defects())
+	r.Items = crdt.NewReplica(t.Cfg.Self, options)
 	r.Store = r.Items.Store()
 	retry := t.Cfg.RetryInterval
-	if t.Cfg.Defects.NeverRetry {
+	if t.Cfg.Planted(defect.NeverRetry) {
 		retry = math.MaxInt32 * time.Second
 	}
 	r.Disk = storage.NewWriter(storage.Limits{
@@ -81,7 +84,7 @@ func (r *Replica) Content() *crdt.Clock { return r.Store.Clock() }
 // Committed is what a crash leaves to the cluster: in the volatile space all of the content, in the
 // durable one what is on disk (R7).
 func (r *Replica) Committed() *crdt.Clock {
-	if r.ID == keyspace.Volatile || r.Cfg.Defects.AckBeforeCommit {
+	if r.ID == keyspace.Volatile || r.Cfg.Planted(defect.AckBeforeCommit) {
 		return r.Content()
 	}
 	return r.Disk.Committed()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
@@ -79,7 +80,7 @@ func (r *Roster) Peer(id crdt.Origin) *Peer {
 
 // Counts reports whether the peer's acks count for operations of the installed view (V7).
 func (t *Site) Counts(p *Peer) bool {
-	return p.Epoch == t.View.Epoch || t.Cfg.Defects.CountAnyEpoch
+	return p.Epoch == t.View.Epoch || t.Cfg.Planted(defect.CountAnyEpoch)
 }
 
 // Left reports whether an origin is no other member of the installed view.
@@ -115,7 +116,8 @@ func (t *Site) Favoured(ps []*Peer, byAge bool) []*Peer {
 
 // Tidies reports whether this replica is the one that tidies up now.
 func (t *Site) Tidies() bool {
-	return t.Serves && t.Voter && t.Oldest == t.Cfg.Self && (t.HeardOf <= t.View.Epoch || t.Cfg.Defects.TidyInOldView)
+	return t.Serves && t.Voter && t.Oldest == t.Cfg.Self &&
+		(t.HeardOf <= t.View.Epoch || t.Cfg.Planted(defect.TidyInOldView))
 }
 
 func rankOf(p *Peer) int {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
 
@@ -120,9 +121,11 @@ type Config struct {
 	// a frame; and how many parts of a message larger than a frame. Default 8.
 	PieceWindow int
 
-	// Defects are planted errors; only the simulator's self-test sets it.
-	Defects Defects
+	planted
 }
+
+// planted is the errors that a test has planted.
+type planted = defect.Set
 
 // Validate reports all faults together.
 func (c Config) Validate() error {
@@ -202,26 +205,4 @@ func def[T comparable](v *T, d T) {
 	if *v == zero {
 		*v = d
 	}
-}
-
-// Defects are planted errors. Only the simulator's self-test sets them, to prove that the suite
-// notices each. They are exported because it does so from outside, through the Config of a whole
-// node's machines; package ddata refuses a Config that has any.
-type Defects struct {
-	AckBeforeCommit    bool // breaks R7: the content clock answers where the durable one must
-	FailureIsSuccess   bool // breaks R3: a batch that failed counts as committed
-	NeverRetry         bool // breaks R3: a batch that failed is not tried again
-	JoinWithoutCatchUp bool // breaks R11: a learner serves, acks and says that it has caught up at once
-	CountAnyEpoch      bool // breaks V7: acks of peers in other views count
-	// a quorum read replies when enough have answered, not when their clocks are contained
-	ReadWithoutCatchUp   bool
-	ReadWithoutAgreement bool // a linearizable read is answered as one at Majority
-	TrustSketch          bool // breaks R5: a repair is taken though it does not add up to the donor's digest
-	TidyInOldView        bool // breaks R8: the oldest tidies in its view although it has heard of a newer one
-	ExpireUnasked        bool // a key expires without a look at what a majority has of it
-	// breaks R6: what removed members counted is folded before all have said what they have of it
-	FoldUnasked  bool
-	MoveUnasked  bool         // a replica moves what it has of the keys that become durable, whatever the others have
-	MoveUnfrozen bool         // updates of keys that are being moved are made at once, in the volatile space
-	Store        crdt.Defects // handed to both spaces
 }

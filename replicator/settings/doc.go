@@ -2,5 +2,5 @@
 // its limits, and the check of all of them.
 //
 // The zero value of a field means its default. The machine takes a Config whose defaults are filled
-// in, and copies what it keeps. Defects are errors that are planted to prove that tests notice them.
+// in, and copies what it keeps.
 package settings

@@ -3,15 +3,14 @@ package control
 import (
 	"fmt"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Probe lets a simulation look into the control planes of a node, and plant errors in them. It is
 // attached to the node (host.Attach) before a type starts. The zero value does nothing.
 type Probe struct {
-	Machines protocol.Defects
-	Plane    dataplane.Defects
+	Defects defect.Set // planted by a test
 	// Stepped is called with each input that a machine of c has taken, and its effects, before they
 	// are carried out. shard is that of a Shard. It may be nil.
 	Stepped func(c *Plane, m Machine, shard protocol.ShardID, in, fx any)

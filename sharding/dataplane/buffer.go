@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
@@ -122,7 +123,7 @@ func (t *Routes) Flush(number uint32) bool {
 	if b.open || b.Target == nil {
 		return true
 	}
-	if t.defects.FlushBackwards {
+	if t.defects.Planted(defect.FlushBackwards) {
 		slices.Reverse(b.Messages)
 	}
 	var full map[string]bool // mailboxes: a handler that hangs must not hold up the other entities of its shard

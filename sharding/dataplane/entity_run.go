@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -334,7 +335,7 @@ func (e *Entity) end(r *Plane) {
 		s.Passivator.ended(e)
 	}
 	r.entityStopped(s, e.ID)
-	if !s.remove(e) && !r.defects.Unwoken {
+	if !s.remove(e) && !r.defects.Planted(defect.Unwoken) {
 		r.wake(s, e.ID)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -119,7 +120,7 @@ func (s *Shard) Limit() int {
 }
 
 func (s *Shard) release(gone []*Entity) {
-	if s.region.defects.KeepsAll {
+	if s.region.defects.Planted(defect.KeepsAll) {
 		return
 	}
 	for _, e := range gone {

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -62,7 +63,7 @@ type Plane struct {
 	Measures bool // what shards do is measured
 	IdleScan *idleScan
 
-	defects Defects
+	defects defect.Set // planted by a test
 
 	Closed chan struct{} // it refuses its users
 	Ended  chan struct{} // nor does it pass on what others send

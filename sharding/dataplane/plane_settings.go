@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -41,7 +42,7 @@ type Settings struct {
 	Leases      protocol.Leases[locks.Store]
 	Limits      Limits
 	NodeBytes   *NodeBytes // of the node; nil: no bound holds for it
-	Defects     Defects    // of a simulation
+	Defects     defect.Set // planted by a test
 }
 
 // New makes a data plane. It needs a control plane, and the bodies of entities, before it is
@@ -61,10 +62,9 @@ func New(t Settings) *Plane {
 		Meters: newMeters(t.Meter, t.Type),
 	}
 	r.Asks = asks.NewTable(t.Limits.AsksMax, t.Timeouts.Ask, r.Clock, t.Scheduler)
-	r.defects, r.Routes.defects = t.Defects, t.Defects
-	r.Pool.forgets = t.Defects.LostWake
+	r.defects, r.Routes.defects, r.Pool.defects = t.Defects, t.Defects, t.Defects
 	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnDrop", t.OnDrop))
-	r.Drops.Uncounted = t.Defects.DropsUncounted
+	r.Drops.Defects = t.Defects
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
 	r.Attached.drops, r.Attached.panics = r.Drops, r.Panics
 	r.decoder = decoder{r.Registry, r.Panics}

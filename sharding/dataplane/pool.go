@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // pool runs entities that have messages. It keeps base workers busy as long as no handler blocks. A
@@ -25,16 +26,16 @@ type pool struct {
 	mu         sync.Mutex
 	head, tail *Entity // the run queue, linked by entity.next
 	alive      map[*worker]struct{}
-	parked     []*worker // waiting for work, the latest last: its cache is warm
-	workers    int       // goroutines alive
-	made       uint64    // workers, ever
-	blocked    int       // of these, those that said so
-	searching  int       // of these, those about to look at the queue again without being woken
-	taken      uint64    // entities taken off the queue, ever
-	seen       uint64    // taken at the monitor's last tick
-	forgets    bool      // a planted defect
-	monitoring bool      // the monitor's timer is armed
-	closing    bool      // workers end when the queue is empty
+	parked     []*worker  // waiting for work, the latest last: its cache is warm
+	workers    int        // goroutines alive
+	made       uint64     // workers, ever
+	blocked    int        // of these, those that said so
+	searching  int        // of these, those about to look at the queue again without being woken
+	taken      uint64     // entities taken off the queue, ever
+	seen       uint64     // taken at the monitor's last tick
+	defects    defect.Set // planted by a test
+	monitoring bool       // the monitor's timer is armed
+	closing    bool       // workers end when the queue is empty
 
 	queued    atomic.Int64 // length of the run queue, for readers that do not hold mu
 	scheduler scheduler.Scheduler
@@ -78,7 +79,7 @@ func newPool(base, max int, s scheduler.Scheduler) *pool {
 // once at most.
 func (p *pool) submit(e *Entity) {
 	p.mu.Lock()
-	if p.forgets && p.taken%256 == 255 {
+	if p.defects.Planted(defect.LostWake) && p.taken%256 == 255 {
 		p.taken++
 		p.mu.Unlock()
 		return

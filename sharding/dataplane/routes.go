@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -20,7 +21,7 @@ type Routes struct {
 	decoder decoder
 	ended   chan struct{} // closed when nothing is passed on any more
 
-	defects Defects
+	defects defect.Set // planted by a test
 
 	hash  protocol.Hash
 	Slots []atomic.Pointer[Route]

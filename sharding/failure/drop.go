@@ -6,6 +6,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 )
 
@@ -77,7 +78,7 @@ type Drops struct {
 	counts [dropReasons]atomic.Uint64
 	hook   func(Drop) // the user's; nil: no hook
 
-	Uncounted bool // a planted defect; set before the first drop
+	Defects defect.Set // planted by a test, before the first drop
 }
 
 // NewDrops makes the counts of an entity type. hook is called for each message that is lost, on the
@@ -87,7 +88,7 @@ func NewDrops(typ string, hook func(Drop)) *Drops { return &Drops{typ: typ, hook
 // Drop counts a message that is lost. shard is -1 if it belongs to none, and msg is nil if it is
 // lost in encoded form.
 func (d *Drops) Drop(reason DropReason, shard int, id string, msg any) {
-	if d.Uncounted {
+	if d.Defects.Planted(defect.DropsUncounted) {
 		return
 	}
 	d.counts[reason].Add(1)

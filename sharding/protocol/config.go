@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
@@ -57,9 +58,11 @@ type Config struct {
 	// Coordinator, or its NotStarted, said last.
 	Predecessor Predecessor
 
-	// Defects are planted errors; only the simulator's self-test sets it.
-	Defects Defects
+	planted
 }
+
+// planted is the errors that a test has planted.
+type planted = defect.Set
 
 // Bounds of what is configured, sent and written at once.
 const (

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -225,7 +226,7 @@ func TestSimLeasesCrashes(t *testing.T) {
 func TestSimFindsKeptLostLease(t *testing.T) {
 	t.Parallel()
 	opt := leaseSim()
-	opt.defects.KeepLostLease = true
+	opt.defects = defect.Of(defect.KeepLostLease)
 	caught(t, opt)
 	opt.noGate = true
 	caught(t, opt)

@@ -100,9 +100,10 @@ func (n *simNode) makeMachines(past protocol.Predecessor) {
 		Leases: protocol.Leases[protocol.StoreID]{
 			Shards: store, Coordinator: store, RetryInterval: 150 * time.Millisecond,
 		},
-		Defects: w.opt.defects, Allocation: protocol.Allocation{Strategy: w.strategy, StrategyTimeout: time.Second},
-		Turns: &protocol.Turns{},
+		Allocation: protocol.Allocation{Strategy: w.strategy, StrategyTimeout: time.Second},
+		Turns:      &protocol.Turns{},
 	}
+	n.cfg.Plant(w.opt.defects)
 	rng := func() *rand.Rand { return rand.New(rand.NewPCG(uint64(n.uid), w.rng.Uint64())) }
 	var err error
 	if n.region, err = region.New(n.cfg, rng()); err != nil {

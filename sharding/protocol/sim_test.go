@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -289,13 +290,13 @@ func caught(t *testing.T, opt simOptions) {
 
 func TestSimFindsNoFence(t *testing.T) {
 	t.Parallel()
-	caught(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, defects: protocol.Defects{NoFence: true}})
+	caught(t, simOptions{nodes: 3, proxies: 1, shards: 8, entities: 24, defects: defect.Of(defect.NoFence)})
 }
 
 func TestSimFindsNoTokenCheck(t *testing.T) {
 	t.Parallel()
 	caught(t, simOptions{
-		nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, defects: protocol.Defects{NoTokenCheck: true},
+		nodes: 5, shards: 12, entities: 30, lossy: true, crashes: true, defects: defect.Of(defect.NoTokenCheck),
 	})
 }
 
@@ -303,6 +304,6 @@ func TestSimFindsNoRememberWait(t *testing.T) {
 	t.Parallel()
 	caught(t, simOptions{
 		nodes: 3, shards: 8, entities: 24, lossy: true, remember: true, passivate: 30,
-		defects: protocol.Defects{NoRememberWait: true},
+		defects: defect.Of(defect.NoRememberWait),
 	})
 }

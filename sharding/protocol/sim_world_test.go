@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -77,7 +78,7 @@ type simOptions struct {
 	absences  bool // the type is not started on some nodes, and closed and started again on others
 	forgets   bool // a node forgets what it has promised before it started the type
 	noGate    bool // the runtime does not look at leases
-	defects   protocol.Defects
+	defects   defect.Set
 }
 
 type simEvent struct {

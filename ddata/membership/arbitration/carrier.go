@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Config is what the configuration of a node says of the arbiter.
@@ -18,10 +19,7 @@ type Config struct {
 	Beat          time.Duration    // the time between heartbeats
 	Promise       time.Duration    // for how long a promise runs
 	SelfDownAfter time.Duration    // no second release in favour of a larger side before
-
-	// Planted defects.
-	NoRecord bool // a new holder ignores what the arbiter has decided and promised
-	NoWait   bool // and does not wait for what was granted in the arbiter's name before
+	Defects       defect.Set       // planted by a test
 }
 
 // Scene is what a node knows at one moment. View is nil while it seeks.
@@ -116,7 +114,7 @@ func (c *Carrier) hearsOther(s Scene) bool {
 // Wait returns for how long a new holder accepts no view that drops a member that may hold a lease.
 // What its predecessors granted in the arbiter's name was granted before it acquired (A3).
 func (c *Carrier) Wait(now time.Time, installed *view.Installed) time.Duration {
-	if !c.Speaks(now, installed) || c.cfg.NoWait {
+	if !c.Speaks(now, installed) || c.cfg.Defects.Planted(defect.NoArbiterWait) {
 		return 0
 	}
 	return c.since.Add(c.cfg.Promise).Sub(now)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // ranksMax bounds how long the youngest wait.
@@ -116,7 +117,7 @@ func (c *Carrier) release() {
 func (c *Carrier) Acquired(s Scene, loaded []byte, until time.Time) (Record, bool) {
 	c.busy = false
 	var r Record
-	if len(loaded) > 0 && !c.cfg.NoRecord {
+	if len(loaded) > 0 && !c.cfg.Defects.Planted(defect.NoArbiterRecord) {
 		var err error
 		if r, err = Decode(loaded); err != nil {
 			c.release()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // candidates are the other nodes that seek and were heard lately, and what this one could found with
@@ -173,7 +174,7 @@ func (c *candidates) needs(probes []Probe) ([]Known, error) {
 	}
 	var needs []Known
 	for _, k := range all {
-		if c.cfg.OnlyLastDisks {
+		if c.cfg.Defects.Planted(defect.OnlyLastDisks) {
 			settled = k.Epoch
 		}
 		k.Settled, k.Sets = 0, view.SetsSince(k.Sets, settled)

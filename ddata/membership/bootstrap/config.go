@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Config tells a Seeker of its node.
@@ -27,6 +28,5 @@ type Config struct {
 	Timeout     time.Duration // for a founding, or a cluster that fell silent
 	TTL         time.Duration // how long a candidate counts after its last probe
 	Promise     time.Duration // L(1+ε): how long leases of an earlier incarnation may run
-
-	OnlyLastDisks bool // a planted error: the disks of the last view are all that is heard
+	Defects     defect.Set    // planted by a test
 }

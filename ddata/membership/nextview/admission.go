@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // gathers reports whether a view that would only let a node in or up waits for a moment, because
@@ -34,7 +35,9 @@ func (c *composer) awaitsSome() bool {
 // endMove lets the keys that move be durable when all members that stay have done their part.
 func (c *composer) endMove() {
 	next := c.next()
-	waits := func(o view.Member) bool { return c.Reports.Moved(o.UID) != next.Moves && !c.MoveUnasked }
+	waits := func(o view.Member) bool {
+		return c.Reports.Moved(o.UID) != next.Moves && !c.Defects.Planted(defect.DurableUnmoved)
+	}
 	if len(next.Moving) == 0 || slices.ContainsFunc(next.Members, waits) {
 		return
 	}
@@ -84,7 +87,7 @@ func (c *composer) promote() {
 		f := c.Reports.Flags(o.UID)
 		switch {
 		case o.Status == view.Joining && open && c.Reachable(o.UID) && f&(report.Stopped|report.Leaving) == 0 &&
-			(o.Full() || (f&report.CaughtUp != 0 || c.UpUnasked) && c.roomForVoters()):
+			(o.Full() || (f&report.CaughtUp != 0 || c.Defects.Planted(defect.UpUnasked)) && c.roomForVoters()):
 			o.Status = view.Up
 			if o.UpNumber == 0 {
 				next.LastUp++

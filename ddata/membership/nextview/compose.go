@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Config is what the configuration of a node says of the next view.
@@ -19,11 +20,7 @@ type Config struct {
 	Beat        time.Duration                    // the time between heartbeats
 	StableAfter time.Duration                    // for how long a member is unreachable before it is dropped
 	Promise     time.Duration                    // for how long a promise runs
-
-	// Planted defects.
-	MoveUnasked    bool // keys that move are durable in the next view
-	LeaveUnsettled bool // V4 off: a leaver is dropped before its replicators have settled
-	UpUnasked      bool // V4 off: a joiner comes up before it has caught up
+	Defects     defect.Set                       // planted by a test
 }
 
 // Scene is what a node knows at one moment.

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // keep returns the members that stay. delayed says that a removal is so near that a view without it
@@ -121,7 +122,8 @@ func (c *composer) removalDue(o view.Member) removal {
 	if o.Status == view.Joining && c.Reports.Flags(o.UID)&report.Leaving != 0 {
 		return removal{due: c.Now, consented: true} // it runs nothing, and will not come up
 	}
-	if stopped && (o.Status == view.Joining || c.Reports.Settled(o.UID) >= c.View.Epoch || c.LeaveUnsettled) {
+	if stopped && (o.Status == view.Joining || c.Reports.Settled(o.UID) >= c.View.Epoch ||
+		c.Defects.Planted(defect.LeaveUnsettled)) {
 		return removal{due: c.Now, consented: true}
 	}
 	if c.Verdicts.On(o.UID) {

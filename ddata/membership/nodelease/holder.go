@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Config tells a Holder of its node.
@@ -14,9 +15,7 @@ type Config struct {
 	Arbiter  view.UID      // the uid under which an arbiter votes
 	Duration time.Duration // L: for how long a grant counts
 	Beat     time.Duration // the time between heartbeats
-	// FromReply is a planted defect: a grant counts from when it came, not from when the heartbeat
-	// was sent.
-	FromReply bool
+	Defects  defect.Set    // planted by a test
 }
 
 // Scene is what a Holder has to know of the moment.
@@ -128,7 +127,7 @@ func (h *Holder) HasGrant(u view.UID, now time.Time) bool { return h.grants[u].v
 // clocks. It reports whether the lease may last longer by it.
 func (h *Holder) Take(s Scene, from view.UID, sent time.Time, wall int64, arbiter bool) bool {
 	got := grant{until: sent.Add(h.cfg.Duration), wall: wall + int64(h.cfg.Duration)}
-	if h.cfg.FromReply {
+	if h.cfg.Defects.Planted(defect.LeaseFromReply) {
 		got = h.grantFrom(s.Now)
 	}
 	counted := h.grants[from].until
@@ -219,7 +218,7 @@ func (h *Holder) ownVote(s Scene) (g grant, bounded bool) {
 // Check verifies the invariants. Tests call it after every step.
 func (h *Holder) Check(s Scene) error {
 	for u, g := range h.grants { // order: any that is wrong
-		if !h.cfg.FromReply && g.until.After(s.Now.Add(h.cfg.Duration)) {
+		if !h.cfg.Defects.Planted(defect.LeaseFromReply) && g.until.After(s.Now.Add(h.cfg.Duration)) {
 			return fmt.Errorf("a grant of %v beyond L", u)
 		}
 	}
@@ -233,7 +232,7 @@ func (h *Holder) Check(s Scene) error {
 		return fmt.Errorf("a lease of %v in %v", l.epoch, s.Epoch)
 	case l.forever && !s.Quorum(func(u view.UID) bool { return u == h.cfg.Self }):
 		return errors.New("a lease without end")
-	case !h.cfg.FromReply && l.until.After(s.Now.Add(h.cfg.Duration+time.Millisecond)):
+	case !h.cfg.Defects.Planted(defect.LeaseFromReply) && l.until.After(s.Now.Add(h.cfg.Duration+time.Millisecond)):
 		return errors.New("a lease beyond L")
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // answersIn is for how many quarters of a heartbeat interval a node that parts waits for one that is
@@ -14,10 +15,10 @@ const answersIn = 6
 
 // Config is what the configuration of a node says of parting.
 type Config struct {
-	Self   view.UID      // this node
-	Beat   time.Duration // the time between heartbeats
-	Most   time.Duration // for how long a node parts at most
-	Untold bool          // planted defect: a node ends before the others know
+	Self    view.UID      // this node
+	Beat    time.Duration // the time between heartbeats
+	Most    time.Duration // for how long a node parts at most
+	Defects defect.Set    // planted by a test
 }
 
 // Parting is the last part of the life of a node that has stopped.
@@ -134,7 +135,7 @@ func (p *Parting) Advance(s Scene) (r Round) {
 
 // waitsFor reports whether a node that has not answered, and was last heard then, may still do so.
 func (p *Parting) waitsFor(r *Round, now, heard time.Time) bool {
-	if p.cfg.Untold {
+	if p.cfg.Defects.Planted(defect.GoesUntold) {
 		return false
 	}
 	if heard.Before(p.since) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 func sampleView() *view.View {
@@ -56,7 +57,7 @@ func must(r Record, err error) Record {
 // TestStoreNumbersRecords: a record counts as stored when it was written, or a later one was. The
 // driver has one at a time.
 func TestStoreNumbersRecords(t *testing.T) {
-	s := NewStore("n", true, false)
+	s := NewStore("n", true, defect.Set{})
 	first := s.Put(Record{})
 	if s.Write() == nil || s.Write() != nil {
 		t.Error("the driver does not have just one record")
@@ -80,7 +81,7 @@ func TestStoreNumbersRecords(t *testing.T) {
 	if err := s.Check(); err != nil {
 		t.Error(err)
 	}
-	if n := NewStore("n", false, false); !n.IsStored(n.Put(Record{})) || n.Write() != nil {
+	if n := NewStore("n", false, defect.Set{}); !n.IsStored(n.Put(Record{})) || n.Write() != nil {
 		t.Error("a node without a disk should wait for nothing")
 	}
 }

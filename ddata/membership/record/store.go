@@ -1,6 +1,10 @@
 package record
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/proptest/defect"
+)
 
 // Store tells how much of what a node has to remember is on its disk. Records are numbered; each
 // replaces the one before.
@@ -9,19 +13,19 @@ import "fmt"
 //
 // Invariant: stored ≤ writing ≤ issued while a record is written, and writing is 0 otherwise.
 type Store struct {
-	name    string // of the cluster
-	keeps   bool   // there is a disk
-	ahead   bool   // planted defect: a record counts as stored before it is
-	record  Record // the newest
-	issued  uint64 // the number of record
-	writing uint64 // the one that the driver has; 0 = none
-	stored  uint64 // the newest on disk
+	name    string     // of the cluster
+	keeps   bool       // there is a disk
+	record  Record     // the newest
+	issued  uint64     // the number of record
+	writing uint64     // the one that the driver has; 0 = none
+	stored  uint64     // the newest on disk
+	defects defect.Set // planted by a test
 }
 
 // NewStore returns the Store of a node of a cluster. A node without a disk remembers nothing, and
-// waits for nothing. ahead is a planted defect: a record counts as stored before it is.
-func NewStore(name string, keeps, ahead bool) *Store {
-	return &Store{name: name, keeps: keeps, ahead: ahead}
+// waits for nothing.
+func NewStore(name string, keeps bool, defects defect.Set) *Store {
+	return &Store{name: name, keeps: keeps, defects: defects}
 }
 
 // Load takes the record that the disk holds.
@@ -43,7 +47,9 @@ func (s *Store) Put(r Record) (number uint64) {
 }
 
 // IsStored reports whether a record, or one that replaced it, is on disk.
-func (s *Store) IsStored(number uint64) bool { return number <= s.stored || s.ahead }
+func (s *Store) IsStored(number uint64) bool {
+	return number <= s.stored || s.defects.Planted(defect.ToldUnstored)
+}
 
 // Stored is the number of the newest record on disk.
 func (s *Store) Stored() uint64 { return s.stored }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Machine decides whether this node runs what has to run on one node of a role at a time: on its
@@ -43,10 +44,12 @@ type Config struct {
 	AskAgain time.Duration
 	// RestartAfter is when it is started again after it has ended by itself. Default 1 s.
 	RestartAfter time.Duration
-	// DoneTooEarly is a planted defect: one that is asked to hand over says that it is done while it
-	// still stops.
-	DoneTooEarly bool
+
+	planted
 }
+
+// planted is the errors that a test has planted.
+type planted = defect.Set
 
 // State is how far a node's Machine is.
 type State uint8
@@ -338,7 +341,7 @@ func (s *Machine) answer() {
 		return
 	}
 	word := StopsNow
-	if s.state == HandedOver || s.cfg.DoneTooEarly {
+	if s.state == HandedOver || s.cfg.Planted(defect.DoneTooEarly) {
 		word = Done
 	}
 	for _, u := range s.askers {

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Granter is what a node has promised to the other members: for how long it accepts no view without
@@ -27,7 +28,7 @@ func NewGranter(cfg Config) *Granter { return &Granter{cfg: cfg, promises: nodel
 func (g *Granter) Install(now time.Time, in *view.Installed) {
 	others := in.Others(g.cfg.Self)
 	g.promises.Follow(others)
-	if g.cfg.NoInstallPromise {
+	if g.cfg.Defects.Planted(defect.NoInstallPromise) {
 		return
 	}
 	for _, o := range others {
@@ -45,19 +46,20 @@ func (g *Granter) Until(u view.UID) time.Time { return g.promises.Until(u) }
 // IsFree reports whether no node runs under a lease that a promise of this node covers.
 func (g *Granter) IsFree(now time.Time, in *view.Installed, reports *report.Table) bool {
 	return !slices.ContainsFunc(in.Others(g.cfg.Self), func(o view.Member) bool {
-		return g.cfg.NeverFree || !reports.Stopped(o.UID) && in.MayHoldLease(o.UID) && now.Before(g.Until(o.UID))
+		return g.cfg.Defects.Planted(defect.GoesUntold) ||
+			!reports.Stopped(o.UID) && in.MayHoldLease(o.UID) && now.Before(g.Until(o.UID))
 	})
 }
 
 // HoldsBack reports whether a member is granted nothing, because a refused proposal would drop it
 // (V2).
 func (g *Granter) HoldsBack(u view.UID, now time.Time) bool {
-	return g.promises.HoldsBack(u, now) && !g.cfg.NoV2
+	return g.promises.HoldsBack(u, now) && !g.cfg.Defects.Planted(defect.NoV2)
 }
 
 // wait is how long promises to any of the members still run, and at least as long as the arbiter's.
 func (g *Granter) wait(s *Scene, drops []view.UID, arbiter time.Duration) (wait time.Duration) {
-	if g.cfg.NoPromise {
+	if g.cfg.Defects.Planted(defect.NoPromise) {
 		return 0
 	}
 	for _, u := range drops {

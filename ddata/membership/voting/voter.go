@@ -11,19 +11,13 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 // Config is what the configuration of a node says of voting.
 type Config struct {
 	nextview.Config
 	LeaseDuration time.Duration // L
-
-	// Planted defects.
-	NoPromise        bool // R4 off: a proposal is accepted although a promise to a dropped member runs
-	NoInstallPromise bool // R3 off: installing a view promises nothing
-	NoV2             bool // a refusing acceptor goes on granting to those that it would drop
-	NeverFree        bool // a node never finds that what it granted is not in use any more
-	StoppedProposes  bool // V3 off: a node that has stopped goes on proposing
 }
 
 // Voter is one member's part in deciding the next view.
@@ -68,7 +62,8 @@ func (v *Voter) FrozenAt() time.Time { return v.acceptor.FrozenAt() }
 // learners have not, the oldest reachable voter still hands over to them.
 func (v *Voter) Leads(s *Scene) bool {
 	for _, o := range s.View.Voters {
-		if s.Reachable(o.UID) && (!s.Reports.Stopped(o.UID) || v.cfg.StoppedProposes) && !s.Verdicts.On(o.UID) {
+		stopped := s.Reports.Stopped(o.UID) && !v.cfg.Defects.Planted(defect.StoppedProposes)
+		if s.Reachable(o.UID) && !stopped && !s.Verdicts.On(o.UID) {
 			return o.UID == v.cfg.Self
 		}
 	}

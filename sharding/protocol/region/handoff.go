@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -17,7 +18,7 @@ func (ps *places) onBegin(from protocol.UID, moves []protocol.Move, regions []pr
 		if !ok {
 			continue
 		}
-		if m.HandOff.Less(ps.registration.floor) && !ps.cfg.Defects.NoTokenCheck {
+		if m.HandOff.Less(ps.registration.floor) && !ps.cfg.Planted(defect.NoTokenCheck) {
 			ps.counts[protocol.CountStale]++
 			continue
 		}
@@ -107,7 +108,7 @@ func (ps *places) beginOwner(m protocol.Move, p *place, regions []protocol.UID) 
 func (ps *places) fencesOf(m protocol.Move, regions []protocol.UID) []protocol.UID {
 	early := ps.early[m.Shard]
 	delete(ps.early, m.Shard)
-	if ps.cfg.Defects.NoFence {
+	if ps.cfg.Planted(defect.NoFence) {
 		return nil
 	}
 	var need []protocol.UID

@@ -3,6 +3,7 @@ package region
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -39,7 +40,7 @@ func (r *Region) onHostShards(from protocol.UID, m protocol.HostShards) {
 // overtaken reports whether a command is older than what this region has obeyed or knows: it comes
 // from a deposed coordinator, or late.
 func (ps *places) overtaken(p *place, t protocol.Token) bool {
-	if ps.cfg.Defects.NoTokenCheck {
+	if ps.cfg.Planted(defect.NoTokenCheck) {
 		return false
 	}
 	return t.Less(ps.registration.floor) || t.Less(p.barrier) || t.Less(p.token) || p.hosts() && t.Less(p.host)

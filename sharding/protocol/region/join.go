@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -209,7 +210,7 @@ func (r *Region) onLeave() {
 // onLeaveReply stops everything here when no other region can take it. No region has to be fenced,
 // or none would send anything on.
 func (r *Region) onLeaveReply(m protocol.LeaveReply) {
-	if m.Life != r.registration.life || m.Floor.Less(r.registration.floor) && !r.cfg.Defects.NoTokenCheck {
+	if m.Life != r.registration.life || m.Floor.Less(r.registration.floor) && !r.cfg.Planted(defect.NoTokenCheck) {
 		r.counts[protocol.CountLate]++
 		return
 	}

@@ -2,6 +2,7 @@ package region
 
 import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -34,7 +35,7 @@ func (rg *registration) follow(v *view.View) (other bool) {
 
 // raiseFloor refuses what a deposed coordinator says, and from now on those before this one.
 func (rg *registration) raiseFloor(from protocol.UID, floor protocol.Token) bool {
-	if floor.Less(rg.floor) && !rg.cfg.Defects.NoTokenCheck {
+	if floor.Less(rg.floor) && !rg.cfg.Planted(defect.NoTokenCheck) {
 		rg.counts[protocol.CountStale]++
 		return false
 	}
@@ -69,5 +70,5 @@ func (rg *registration) doubts(t protocol.Token) bool { return !rg.since.Less(t)
 // beforeMe reports whether a command may have been for an earlier region of this node, whose shards
 // may have gone elsewhere since.
 func (rg *registration) beforeMe(t protocol.Token) bool {
-	return rg.life > 0 && (!rg.joined || !rg.since.Less(t)) && !rg.cfg.Defects.NoTokenCheck
+	return rg.life > 0 && (!rg.joined || !rg.since.Less(t)) && !rg.cfg.Planted(defect.NoTokenCheck)
 }

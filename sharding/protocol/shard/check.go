@@ -3,6 +3,7 @@ package shard
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -28,12 +29,12 @@ func (s *Shard) Check() error {
 		running, s.population.entities.running)
 	f.Check(s.phase < shardReturning || len(s.population.entities.byID) == 0, "stopped with %d entities",
 		len(s.population.entities.byID))
-	f.Check(s.phase != shardDrained || s.population.entities.changing == 0 || s.cfg.Defects.NoRememberWait,
+	f.Check(s.phase != shardDrained || s.population.entities.changing == 0 || s.cfg.Planted(defect.NoRememberWait),
 		"drained while %d entities change", s.population.entities.changing)
 	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.population.entities.running == 0 || s.forced,
 		"stopping without a limit")
 	holds := s.phase >= shardLoading && s.phase < shardReturning
-	f.Check(!holds || !s.cfg.Leases.Shards.Given() || s.leaseState.Held() || s.cfg.Defects.KeepLostLease,
+	f.Check(!holds || !s.cfg.Leases.Shards.Given() || s.leaseState.Held() || s.cfg.Planted(defect.KeepLostLease),
 		"%s while the lease is %s",
 		shardPhaseNames[s.phase], s.leaseState)
 	f.Check(!s.population.store.failed || s.population.store.write.ID != 0, "a failed write without a write")

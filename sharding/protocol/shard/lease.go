@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -55,7 +56,7 @@ func (s *Shard) onLeaseReleased(gen uint64) {
 // onLeaseAnswer goes on with the lease, or waits on. A lost one ends the shard as it stands: the
 // runtime lets none of its entities do anything since it knows, so there is nothing to wait for.
 func (s *Shard) onLeaseAnswer(in protocol.ShardInput) {
-	if _, lost := in.(protocol.LeaseLost); lost && s.leaseState.Held() && s.cfg.Defects.KeepLostLease {
+	if _, lost := in.(protocol.LeaseLost); lost && s.leaseState.Held() && s.cfg.Planted(defect.KeepLostLease) {
 		return
 	}
 	waited := s.leaseState.Announced()

@@ -3,6 +3,7 @@ package shard
 import (
 	"slices"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -125,7 +126,7 @@ func (p *population) onRemoved(id protocol.EntityID) {
 
 // settled reports whether no entity is between two states and nothing is written.
 func (p *population) settled() bool {
-	if !p.cfg.Defects.NoRememberWait {
+	if !p.cfg.Planted(defect.NoRememberWait) {
 		return p.entities.changing == 0 && p.store.quiet()
 	}
 	return p.entities.changing == p.entities.leaving()

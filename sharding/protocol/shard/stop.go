@@ -3,6 +3,7 @@ package shard
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -92,7 +93,7 @@ func (s *Shard) maybeStopped() {
 	if s.phase != shardStopping || s.population.entities.running > 0 {
 		return
 	}
-	if s.population.store.quiet() || s.cfg.Defects.NoRememberWait {
+	if s.population.store.quiet() || s.cfg.Planted(defect.NoRememberWait) {
 		s.stopped()
 	}
 }

@@ -1,0 +1,157 @@
+package defect
+
+// Defect is an error that can be planted.
+type Defect uint8
+
+// Defects of a store of items. The rules are those of package crdt.
+const (
+	// DropLosingSibling breaks R1: apply drops the lesser of two concurrent puts at one path.
+	DropLosingSibling Defect = iota
+	// BareFactWithoutRemover breaks R2: superseded puts are shipped without payload and remover.
+	BareFactWithoutRemover
+	// LoadUnverified breaks R3: rows are taken as they are, whatever their commit said.
+	LoadUnverified
+	// ClockBeforeItems breaks R4: a merge joins the clocks first and so inserts nothing.
+	ClockBeforeItems
+	// UnionDrops breaks R5: a union drops what the other side lacks.
+	UnionDrops
+	// ShowRemoved breaks R8: items of removed nodes are shown until they are swept.
+	ShowRemoved
+	// WeakSketch breaks nothing: sketches mix up dots, so that repairs find out and take another way.
+	WeakSketch
+	endOfStore
+)
+
+// Defects of a replicator. The rules are those of package replicator.
+const (
+	// AckBeforeCommit breaks R7: the content clock answers where the durable one must.
+	AckBeforeCommit = endOfStore + iota
+	// FailureIsSuccess breaks R3: a batch that failed counts as committed.
+	FailureIsSuccess
+	// NeverRetry breaks R3: a batch that failed is not tried again.
+	NeverRetry
+	// JoinWithoutCatchUp breaks R11: a learner serves, acks and says that it has caught up at once.
+	JoinWithoutCatchUp
+	// CountAnyEpoch breaks V7: acks of peers in other views count.
+	CountAnyEpoch
+	// ReadWithoutCatchUp: a quorum read replies when enough have answered, not when their clocks are
+	// contained.
+	ReadWithoutCatchUp
+	// ReadWithoutAgreement: a linearizable read is answered as one at Majority.
+	ReadWithoutAgreement
+	// TrustSketch breaks R5: a repair is taken though it does not add up to the donor's digest.
+	TrustSketch
+	// TidyInOldView breaks R8: the oldest tidies in its view although it has heard of a newer one.
+	TidyInOldView
+	// ExpireUnasked: a key expires without a look at what a majority has of it.
+	ExpireUnasked
+	// FoldUnasked breaks R6: what removed members counted is folded before all have said what they
+	// have of it.
+	FoldUnasked
+	// MoveUnasked: a replica moves what it has of the keys that become durable, whatever the others
+	// have.
+	MoveUnasked
+	// MoveUnfrozen: updates of keys that are being moved are made at once, in the volatile space.
+	MoveUnfrozen
+	endOfReplicator
+)
+
+// Defects of the membership. The rules are those of package membership.
+const (
+	// NoPromise, R4 off: a proposal is accepted although a promise to a dropped member runs.
+	NoPromise = endOfReplicator + iota
+	// NoInstallPromise, R3 off: installing a view promises nothing.
+	NoInstallPromise
+	// NoFreeze, R2 off: grants go on after a proposal was accepted.
+	NoFreeze
+	// LeaseFromReply: a grant counts from when it came, not from when the heartbeat was sent.
+	LeaseFromReply
+	// DeadMeansRemoved: a memberlist hint removes a member without any decision.
+	DeadMeansRemoved
+	// NoV1: the own vote counts for the own lease without end.
+	NoV1
+	// NoV2: a refusing acceptor goes on granting to those that it would drop.
+	NoV2
+	// StoppedHolds, V3 off: a node that has said that it stopped keeps its lease.
+	StoppedHolds
+	// StoppedProposes, V3 off: a node that has said that it stopped goes on proposing.
+	StoppedProposes
+	// GoesUnseen, V3 off: a node that has said that it stopped ends before it sees a view without
+	// itself.
+	GoesUnseen
+	// GoesUntold: a node that decides a view, or sees that all have stopped, ends before the others
+	// know. What it granted never counts as free.
+	GoesUntold
+	// LeaveUnsettled, V4 off: a leaver is dropped before its replicators have settled.
+	LeaveUnsettled
+	// UpUnasked, V4 off: a joiner comes up before it has caught up.
+	UpUnasked
+	// NoV6: a new view's heartbeats go out when the next are due.
+	NoV6
+	// AnyEpoch: heartbeats of another epoch are granted, and such grants count.
+	AnyEpoch
+	// NoArbiterRecord: a new holder of the arbiter's lease ignores what the arbiter has decided and
+	// promised.
+	NoArbiterRecord
+	// NoArbiterWait: a new holder of the arbiter's lease does not wait for what was granted in the
+	// arbiter's name before.
+	NoArbiterWait
+	// OnlyLastDisks: a cold start hears the disks of the last view and no others (V5).
+	OnlyLastDisks
+	// ToldUnstored, V5 off: nothing waits until the record is on disk.
+	ToldUnstored
+	// AnyTiming: Validate lets any time-outs pass.
+	AnyTiming
+	// DurableUnmoved: keys that move are durable in the next view, whether its members have done
+	// their part or not.
+	DurableUnmoved
+	// DoneTooEarly: a singleton that is asked to hand over says that it is done while it still stops.
+	DoneTooEarly
+	endOfMembership
+)
+
+// Defects of the machines and the data plane of sharding.
+const (
+	// NoFence: an owner stops a shard without waiting for the fences of the regions.
+	NoFence = endOfMembership + iota
+	// NoTokenCheck: a region obeys commands of deposed coordinators.
+	NoTokenCheck
+	// KeepLostLease: a shard goes on after it has lost its lease.
+	KeepLostLease
+	// NoRememberWait: a shard reports Stopped while a write of its remembered ids is under way.
+	NoRememberWait
+	// FlushBackwards: what waits in a buffer is sent from its end.
+	FlushBackwards
+	// LostWake: an entity that shall run is forgotten now and then.
+	LostWake
+	// DropsUncounted: a drop is told to no hook and not counted.
+	DropsUncounted
+	// KeepsAll: no entity is passivated for the sake of a limit.
+	KeepsAll
+	// Unwoken: what waits for an entity that was passivated does not wake it.
+	Unwoken
+	end
+)
+
+var _ [64 - end]struct{} // a Set has room for all
+
+// Set is the defects that are planted. The zero value has none.
+type Set struct{ bits uint64 }
+
+// Of returns the set of some defects.
+func Of(ds ...Defect) Set {
+	var s Set
+	for _, d := range ds {
+		s.bits |= 1 << d
+	}
+	return s
+}
+
+// Plant adds defects.
+func (s *Set) Plant(more Set) { s.bits |= more.bits }
+
+// Defects returns the set itself: it is how one configuration gives another what it has.
+func (s Set) Defects() Set { return s }
+
+// Planted reports whether the machine has a defect.
+func (s Set) Planted(d Defect) bool { return s.bits>>d&1 != 0 }
