@@ -81,7 +81,7 @@ func (c *chaos) next() {
 		}
 	}
 	if c.rng.IntN(4) == 0 {
-		c.w.net.cut(nil)
+		c.w.net.Cut(nil)
 	}
 	c.w.at(c.w.now+random.Between(c.rng, int64(c.w.opt.ChaosMin), int64(c.w.opt.ChaosMax)), nil, c.next)
 }
@@ -96,7 +96,7 @@ func (c *chaos) inject(f fault) {
 	w.trace.Line(w, "CHAOS %v", f)
 	switch f {
 	case split:
-		w.net.cut(c.groups(2 + c.rng.IntN(2)))
+		w.net.Cut(c.groups(2 + c.rng.IntN(2)))
 	case isolate:
 		c.isolate(c.slot())
 	case isolateOldest:
@@ -105,9 +105,9 @@ func (c *chaos) inject(f fault) {
 		c.oneWay()
 	case partial:
 		a, b := c.slot().index, c.slot().index
-		w.net.cut(func(from, to int) bool { return from == a && to == b || from == b && to == a })
+		w.net.Cut(func(from, to int) bool { return from == a && to == b || from == b && to == a })
 	case mend:
-		w.net.cut(nil)
+		w.net.Cut(nil)
 	case crash:
 		c.crash(c.slot())
 	case crashOldest:
@@ -168,7 +168,7 @@ func (c *chaos) injectInProcess(f fault) {
 			int64(100*time.Millisecond), int64(10*time.Second)))
 	case connectionReset:
 		if q := c.slot().proc; q != nil && q != p {
-			w.net.resetBetween(p, q)
+			w.net.ResetBetween(p, q)
 		}
 	case wallJump:
 		d := random.Between(c.rng, -int64(10*time.Second), int64(10*time.Second))
@@ -239,12 +239,12 @@ func (c *chaos) groups(parts int) func(a, b int) bool {
 
 func (c *chaos) isolate(s *Slot) {
 	x := s.index
-	c.w.net.cut(func(a, b int) bool { return a == x || b == x })
+	c.w.net.Cut(func(a, b int) bool { return a == x || b == x })
 }
 
 func (c *chaos) oneWay() {
 	bad := c.someWays()
-	c.w.net.cut(func(a, b int) bool { return bad[a]>>b&1 == 1 })
+	c.w.net.Cut(func(a, b int) bool { return bad[a]>>b&1 == 1 })
 }
 
 // crash kills a process and mostly restarts it, at once or later, as a new incarnation on the same

@@ -1,6 +1,9 @@
 package sim
 
-import "github.com/coterie-go/coterie/proptest/sim/history"
+import (
+	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/proptest/sim/network"
+)
 
 // Counts say what a run really did, so that a quiet run is not taken for a good one.
 type Counts struct {
@@ -68,6 +71,15 @@ func (c *Counts) add(o Counts) {
 	c.Tears += o.Tears
 	c.Wipes += o.Wipes
 	c.Longest.add(o.Longest)
+}
+
+// carried counts what a network has done.
+func (c *Counts) carried(t network.Traffic) {
+	c.Sent += t.Sent
+	c.Delivered += t.Delivered
+	c.Lost += t.Lost
+	c.Cuts += t.Cuts
+	c.Flaps += t.Flaps
 }
 
 // tidied counts what a process has tidied up when it ends.

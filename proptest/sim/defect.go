@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/replicator/effect"
 )
 
@@ -270,12 +271,12 @@ func (o *Options) delay() time.Duration {
 
 // laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
 // way: order there is a matter of speed.
-func (o *Options) laneOf(l effect.Lane) lane {
+func (o *Options) laneOf(l effect.Lane) network.Lane {
 	switch {
 	case l == effect.Bulk:
-		return bulk
+		return network.Bulk
 	case o.PromptLossy:
-		return control
+		return network.Control
 	}
-	return data
+	return network.Data
 }

@@ -29,13 +29,13 @@ func (f *flapping) begin(bad func(from, to int) bool) {
 		case w.healed || f.begun != mine:
 			return
 		case w.now >= end:
-			w.net.flap(nil)
+			w.net.Flap(nil)
 			return
 		}
 		if down = !down; down {
-			w.net.flap(bad)
+			w.net.Flap(bad)
 		} else {
-			w.net.flap(nil)
+			w.net.Flap(nil)
 		}
 		w.at(w.now+random.Between(f.rng, turn/4, 2*turn), nil, next)
 	}

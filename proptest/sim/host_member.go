@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -152,22 +153,22 @@ func (d *memberHost) Disconnect() { d.p.node.wires.disconnect(d.p.node.view) }
 // Send implements drivers.MembersHost.
 func (d *memberHost) Send(e message.Envelope, payload []byte) {
 	if e.To == 0 {
-		d.p.w.net.sendAddr(d.p, e.Addr, toMember, payload)
+		d.p.w.net.SendAddr(d.p, e.Addr, network.ToMember, payload)
 	} else {
-		d.p.w.net.send(d.p, uint64(e.To), control, toMember, 0, payload)
+		d.p.w.net.Send(d.p, uint64(e.To), network.Control, network.ToMember, 0, payload)
 	}
 }
 
 // Done implements drivers.MembersHost.
 func (d *memberHost) Done(why error) { d.p.done(why) }
 
-func (d *memberHost) receive(pk packet) {
-	m, err := message.Decode(pk.payload)
+func (d *memberHost) receive(pk network.Packet) {
+	m, err := message.Decode(pk.Payload)
 	if err != nil {
 		d.p.w.violate("wire", "membership message does not decode: %v", err)
 		return
 	}
-	d.step(membership.Receive{From: view.UID(pk.from), FromAddr: pk.addr, Msg: m})
+	d.step(membership.Receive{From: view.UID(pk.From), FromAddr: d.p.w.procs[pk.From].slot.addr(), Msg: m})
 }
 
 // Install implements drivers.MembersHost.
@@ -262,7 +263,7 @@ func (d *memberHost) hint() {
 	p, w := d.p, d.p.w
 	other := w.slots[p.rng.IntN(len(w.slots))]
 	if other != p.slot && other.started > 0 {
-		alive := other.proc != nil && w.net.connected(p.slot.index, other.index)
+		alive := other.proc != nil && w.net.Connected(p.slot.index, other.index)
 		if w.opt.FalseHints && !w.healed && p.rng.IntN(10) == 0 {
 			alive = !alive
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -198,13 +199,13 @@ func (d *replicaHost) check() {
 	}
 }
 
-func (d *replicaHost) receive(pk packet) {
-	m, err := wire.Decode(pk.payload)
+func (d *replicaHost) receive(pk network.Packet) {
+	m, err := wire.Decode(pk.Payload)
 	if err != nil {
 		d.p.w.violate("wire", "replicator message does not decode: %v", err)
 		return
 	}
-	d.step(replicator.Receive{From: crdt.Origin(pk.from), Msg: m})
+	d.step(replicator.Receive{From: crdt.Origin(pk.From), Msg: m})
 }
 
 func (d *replicaHost) reachable(uid uint64, is bool) {
@@ -254,5 +255,5 @@ func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",
 			len(payload), e.To, most, e.Msg)
 	}
-	w.net.send(p, uint64(e.To), w.opt.laneOf(e.Lane), toReplica, d.channel, bytes.Clone(payload))
+	w.net.Send(p, uint64(e.To), w.opt.laneOf(e.Lane), network.ToReplica, d.channel, bytes.Clone(payload))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/sim/network"
 )
 
 // wires are the channels of a process's extensions over the simulated network.
@@ -17,8 +18,8 @@ type wires struct {
 	unserved *host.Unserved
 	watchers *host.Watchers
 	peers    map[uint64]bool
-	out      []*stripe // to peers, in the order of their first use
-	drops    uint64    // frames that handlers took and gave up
+	out      []*network.Stripe // to peers, in the order of their first use
+	drops    uint64            // frames that handlers took and gave up
 }
 
 var _ host.Channels = (*wires)(nil)
@@ -48,14 +49,14 @@ func (x *wires) Append(to transport.NodeID, lane transport.Lane, stripe uint32, 
 		return err
 	}
 	if lane == transport.Data {
-		return x.stripe(uint64(to), stripe).append(ch, fill, check)
+		return x.stripe(uint64(to), stripe).Append(ch, fill, check)
 	}
 	if check != nil {
 		if err := check(); err != nil {
 			return err
 		}
 	}
-	x.p.w.net.sendOn(x.p, uint64(to), ch, fill(nil))
+	x.p.w.net.Send(x.p, uint64(to), network.Control, network.ToShard, ch, fill(nil))
 	return nil
 }
 
@@ -67,7 +68,7 @@ func (x *wires) AppendWait(ctx context.Context, to transport.NodeID, lane transp
 		if err != transport.ErrQueueFull || lane != transport.Data {
 			return err
 		}
-		if x.p.rt.Await(x.stripe(uint64(to), stripe).roomAfter(), ctx.Done(), nil) == 1 {
+		if x.p.rt.Await(x.stripe(uint64(to), stripe).RoomAfter(), ctx.Done(), nil) == 1 {
 			return fmt.Errorf("%w: %w", transport.ErrQueueFull, ctx.Err())
 		}
 	}
@@ -87,20 +88,16 @@ func (x *wires) reaches(to transport.NodeID) error {
 }
 
 // stripe finds a connection of the Data lane.
-func (x *wires) stripe(to uint64, number uint32) *stripe {
-	number %= stripes
+func (x *wires) stripe(to uint64, number uint32) *network.Stripe {
+	number %= network.Stripes
 	for _, s := range x.out {
-		if s.to.uid == to && s.number == number {
+		if s.Peer() == to && s.Number == number {
 			return s
 		}
 	}
 	w := x.p.w
-	s := &stripe{
-		n: w.net, rng: w.rs.Stream("stripe", x.p.uid^to<<1^uint64(number)), from: x.p, to: w.procs[to], number: number,
-	}
+	s := w.net.Connect(x.p, w.procs[to], number, w.rs.Stream("stripe", x.p.uid^to<<1^uint64(number)))
 	x.out = append(x.out, s)
-	w.net.stripes = append(w.net.stripes, s)
-	s.dial()
 	return s
 }
 
@@ -125,9 +122,9 @@ func (x *wires) connect(v *view.View) {
 // disconnect ends the links to all that a view does not list.
 func (x *wires) disconnect(v *view.View) {
 	kept := x.out[:0:0]
-	var gone []*stripe
+	var gone []*network.Stripe
 	for _, s := range x.out {
-		if v.Has(view.UID(s.to.uid)) {
+		if v.Has(view.UID(s.Peer())) {
 			kept = append(kept, s)
 		} else {
 			gone = append(gone, s)
@@ -140,12 +137,13 @@ func (x *wires) disconnect(v *view.View) {
 		}
 	}
 	for _, s := range gone {
-		s.remove()
+		s.Remove()
 	}
 }
 
-// take hands a frame that has arrived to its handler, which has the bytes during the call only.
-func (x *wires) take(from uint64, ch transport.Channel, payload []byte) {
+// Take implements network.Extensions. It hands a frame that has arrived to its handler, which has
+// the bytes during the call only.
+func (x *wires) Take(from uint64, ch transport.Channel, payload []byte) {
 	if x.p.mute(ch) {
 		return
 	}
@@ -159,8 +157,8 @@ func (x *wires) take(from uint64, ch transport.Channel, payload []byte) {
 	x.lend(payload, func(lent []byte) { h.Receive(transport.NodeID(from), lent) })
 }
 
-// lost gives a frame back to its handler.
-func (x *wires) lost(to uint64, ch transport.Channel, payload []byte, sent bool) {
+// Lost implements network.Extensions. It gives a frame back to its handler.
+func (x *wires) Lost(to uint64, ch transport.Channel, payload []byte, sent bool) {
 	h, is := x.handlers[ch].(transport.LossHandler)
 	if !is {
 		x.p.w.lostFrame(payload, "given back to no handler")
@@ -184,40 +182,12 @@ func (x *wires) lend(payload []byte, fn func(lent []byte)) {
 	})
 }
 
-// link tells of a link that has gone up or down.
-func (x *wires) link(e transport.LinkEvent) { x.p.rt.Enter(func() { x.watchers.TellLink(e) }) }
+// Link implements network.Extensions. It tells of a link that has gone up or down.
+func (x *wires) Link(e transport.LinkEvent) { x.p.rt.Enter(func() { x.watchers.TellLink(e) }) }
 
 // flushed reports whether all that was appended to peers that can be reached was received.
 func (x *wires) flushed() bool {
-	return !slices.ContainsFunc(x.out, func(s *stripe) bool {
-		return s.to.alive && s.up && !s.stalled && len(s.frames) > 0
+	return !slices.ContainsFunc(x.out, func(s *network.Stripe) bool {
+		return s.Busy()
 	})
-}
-
-// stripesOf calls fn for the connections to and from a process, in a fixed order.
-func (n *network) stripesOf(p *Process, fn func(*stripe)) {
-	for _, s := range slices.Clone(n.stripes) {
-		if s.from == p || s.to == p {
-			fn(s)
-		}
-	}
-}
-
-// endStripes is what the end of a process means for its connections.
-func (n *network) endStripes(p *Process) {
-	n.stripesOf(p, func(s *stripe) {
-		switch {
-		case s.from == p:
-			s.orphan()
-		case !s.from.alive:
-			s.abandon()
-		}
-	})
-	n.stripes = slices.DeleteFunc(n.stripes, func(s *stripe) bool { return !s.from.alive && !s.to.alive })
-}
-
-// delayBy is delay by another generator.
-func (n *network) delayBy(rng interface{ ExpFloat64() float64 }) int64 {
-	o := n.w.opt
-	return int64(o.DelayMin) + int64(rng.ExpFloat64()*float64(o.DelayMean))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/proptest/routine"
 	"github.com/coterie-go/coterie/proptest/sim/clock"
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -159,7 +160,7 @@ func (p *Process) end(why string) {
 		}
 	}
 	w.bury(p)
-	w.net.forget(p)
+	w.net.Forget(p)
 	p.rt.Kill()
 	for _, j := range w.checkers {
 		if g, ok := j.(interface{ gone(*World, *Process) }); ok {
@@ -168,19 +169,19 @@ func (p *Process) end(why string) {
 	}
 }
 
-// receive hands a packet to the machine it is for.
-func (p *Process) receive(pk packet) {
-	switch pk.ch {
-	case toMember:
+// Receive implements network.Endpoint. It hands a packet to the machine it is for.
+func (p *Process) Receive(pk network.Packet) {
+	switch pk.To {
+	case network.ToMember:
 		p.mem.receive(pk)
-	case toReplica:
+	case network.ToReplica:
 		for _, r := range p.reps {
-			if r.channel == pk.channel {
+			if r.channel == pk.Channel {
 				r.receive(pk)
 			}
 		}
-	case toShard:
-		p.node.wires.take(pk.from, pk.channel, pk.payload)
+	case network.ToShard:
+		p.node.wires.Take(pk.From, pk.Channel, pk.Payload)
 	}
 }
 
@@ -211,7 +212,7 @@ func (p *Process) done(why error) {
 	}
 	p.left = left
 	if left {
-		w.net.depart(p)
+		w.net.Depart(p)
 	}
 	p.node.end(why, func() {
 		p.end(why.Error())

@@ -25,7 +25,7 @@ func (g growth) once() {
 	}
 	first, second := w.live.twoOldest(w)
 	if first == nil || second == nil {
-		w.net.cut(nil)
+		w.net.Cut(nil)
 		w.after(5*time.Second, nil, g.once)
 		return
 	}
@@ -46,7 +46,7 @@ func (g growth) once() {
 	w.trace.Line(w, "CHAOS growing view: %v against %v and %d joiners", first, second, grown)
 	bridge := second.slot.index
 	c.onInstall = nil
-	w.net.cut(func(a, b int) bool {
+	w.net.Cut(func(a, b int) bool {
 		switch {
 		case a == first.slot.index && island[b], b == first.slot.index && island[a]:
 			return true
@@ -62,14 +62,14 @@ func (g growth) once() {
 		}
 		c.onInstall = nil
 		w.trace.Line(w, "CHAOS the island is cut off")
-		w.net.cut(func(a, b int) bool { return island[a] != island[b] })
+		w.net.Cut(func(a, b int) bool { return island[a] != island[b] })
 	}
 	w.after(time.Duration(random.Between(c.rng, int64(25*time.Second), int64(35*time.Second))), nil, func() {
 		c.onInstall = nil
 		if w.healed {
 			return
 		}
-		w.net.cut(nil)
+		w.net.Cut(nil)
 		thinOut(c)
 		again()
 	})

@@ -106,7 +106,7 @@ func (s *insertSpec) next() {
 	spread := 2 * time.Second
 	if s.phase.split {
 		spread = insertSplit + 2*time.Second // from a second before the split to a second after
-		w.after(time.Second, nil, func() { w.net.cut(func(a, b int) bool { return smaller(a) != smaller(b) }) })
+		w.after(time.Second, nil, func() { w.net.Cut(func(a, b int) bool { return smaller(a) != smaller(b) }) })
 		w.after(time.Second+insertSplit, nil, s.mend)
 	}
 	for i, k := range s.c.rng.Perm(w.opt.Inserts) {
@@ -168,7 +168,7 @@ func (s *insertSpec) mend() {
 			w.violate("inserts", "%v holds everything at the end of a split (%v)", p, err)
 		}
 	}
-	w.net.cut(nil)
+	w.net.Cut(nil)
 	for _, p := range w.live {
 		s.ask(p, func() {})
 	}

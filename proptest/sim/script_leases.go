@@ -26,7 +26,7 @@ func playOldLeases(c *chaos) {
 		c.isolate(p.slot)
 		w.after(c.moment(), nil, func() { killOthers(c, p) })
 		w.after(time.Duration(random.Between(c.rng, int64(20*time.Second), int64(40*time.Second))), nil, func() {
-			w.net.cut(nil)
+			w.net.Cut(nil)
 			next()
 		})
 	}

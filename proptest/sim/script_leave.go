@@ -46,12 +46,12 @@ func outvote(c *chaos) {
 		going[p.slot.index] = true
 	}
 	until := w.now + int64(4*time.Second)
-	w.net.still = func(from, to int) int64 {
+	w.net.HoldBy(func(from, to int) int64 {
 		if going[from] && !going[to] {
 			return until
 		}
 		return 0
-	}
+	})
 	w.after(time.Second, nil, func() {
 		for _, p := range leavers {
 			if p.alive && !w.healed {

@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -45,24 +46,24 @@ func playLostKinds(c *chaos) {
 	w := c.w
 	var next func()
 	next = func() {
-		w.net.lose = nil
+		w.net.LoseBy(nil)
 		if w.healed {
 			return
 		}
 		if c.rng.IntN(5) > 0 {
-			w.net.lose = drawLosses(c)
+			w.net.LoseBy(drawLosses(c))
 		}
 		switch c.rng.IntN(8) {
 		case 0, 1:
 			c.join()
 		case 2:
-			w.net.cut(c.groups(2))
+			w.net.Cut(c.groups(2))
 		case 3:
 			c.inject(partial)
 		case 4:
 			c.crash(c.slot())
 		case 5, 6:
-			w.net.cut(nil)
+			w.net.Cut(nil)
 		}
 		w.after(time.Duration(random.Between(c.rng, int64(500*time.Millisecond), int64(7*time.Second))), nil, next)
 	}
@@ -70,7 +71,7 @@ func playLostKinds(c *chaos) {
 }
 
 // drawLosses draws one to four rules: packets of one kind, from or to one slot (or any), get lost.
-func drawLosses(c *chaos) func(from, to int, pk *packet) bool {
+func drawLosses(c *chaos) func(from, to int, pk *network.Packet) bool {
 	type rule struct {
 		from, to int // -1: any
 		kind     byte
@@ -82,10 +83,11 @@ func drawLosses(c *chaos) func(from, to int, pk *packet) bool {
 			rules[i].from, rules[i].to = -1, rules[i].from
 		}
 	}
-	return func(from, to int, pk *packet) bool {
+	return func(from, to int, pk *network.Packet) bool {
 		for _, r := range rules {
-			if (r.from < 0 || r.from == from) && (r.to < 0 || r.to == to) && pk.ch == toMember && len(pk.payload) > 1 &&
-				pk.payload[1] == r.kind {
+			if (r.from < 0 || r.from == from) && (r.to < 0 || r.to == to) &&
+				pk.To == network.ToMember && len(pk.Payload) > 1 &&
+				pk.Payload[1] == r.kind {
 				return true
 			}
 		}

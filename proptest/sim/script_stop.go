@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -40,7 +41,8 @@ func (g stoppedGrowth) once() {
 		}
 	}
 	w.after(time.Duration(random.Between(c.rng, int64(30*time.Second), int64(40*time.Second))), nil, func() {
-		c.onInstall, w.net.lose = nil, nil
+		c.onInstall = nil
+		w.net.LoseBy(nil)
 		if !w.healed {
 			thinOut(c)
 			w.after(20*time.Second, nil, g.once)
@@ -73,22 +75,23 @@ func (g stoppedGrowth) knowing() map[int]bool {
 func (g stoppedGrowth) deafen(knowing, joiners map[int]bool) {
 	c, w := g.c, g.c.w
 	until := w.now + int64(c.moment())
-	w.net.lose = func(from, to int, pk *packet) bool {
-		switch pk.ch {
-		case toReplica:
+	w.net.LoseBy(func(from, to int, pk *network.Packet) bool {
+		switch pk.To {
+		case network.ToReplica:
 			return knowing[from] != knowing[to]
-		case toMember:
+		case network.ToMember:
 			return joiners[from] && w.now < until
 		}
 		return false
-	}
+	})
 }
 
 // stopAll stops everything. The processes that know come back after the others may have gone on
 // without them, or with them.
 func (g stoppedGrowth) stopAll(knowing map[int]bool) {
 	c, w := g.c, g.c.w
-	c.onInstall, w.net.lose = nil, nil
+	c.onInstall = nil
+	w.net.LoseBy(nil)
 	if w.healed {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -19,8 +20,9 @@ func repeat(c *chaos, plays ...func(*chaos) time.Duration) {
 	w := c.w
 	var next func()
 	next = func() {
-		w.net.cut(nil)
-		w.net.lose, w.net.still = nil, nil
+		w.net.Cut(nil)
+		w.net.LoseBy(nil)
+		w.net.HoldBy(nil)
 		if w.healed {
 			return
 		}
@@ -37,7 +39,7 @@ func missedWrites(c *chaos) time.Duration {
 	w := c.w
 	c.isolate(c.oldest())
 	d := w.opt.ExpireAfter + time.Duration(random.Between(c.rng, int64(300*time.Millisecond), int64(3*time.Second)))
-	w.after(d, nil, func() { w.net.cut(nil) })
+	w.after(d, nil, func() { w.net.Cut(nil) })
 	return d + time.Duration(random.Between(c.rng, int64(3*time.Second), int64(8*time.Second)))
 }
 
@@ -56,11 +58,11 @@ func missedJoin(c *chaos) time.Duration {
 	w, slow := c.w, c.oldest().index
 	w.trace.Line(w, "CHAOS n%d misses a join", slow)
 	asked := false // the oldest has asked them to accept
-	w.net.lose = func(from, to int, pk *packet) bool {
-		if pk.ch != toMember || len(pk.payload) < 2 {
+	w.net.LoseBy(func(from, to int, pk *network.Packet) bool {
+		if pk.To != network.ToMember || len(pk.Payload) < 2 {
 			return false
 		}
-		switch pk.payload[1] {
+		switch pk.Payload[1] {
 		case kindAccept:
 			asked = asked || from == slow
 		case kindCommit, kindPrepared, kindAccepted:
@@ -69,7 +71,7 @@ func missedJoin(c *chaos) time.Duration {
 			return asked && from == slow
 		}
 		return false
-	}
+	})
 	c.join()
 	return time.Duration(random.Between(c.rng, int64(8*time.Second), int64(14*time.Second)))
 }
@@ -87,15 +89,15 @@ func lateWords(c *chaos) time.Duration {
 	}
 	w.trace.Line(w, "CHAOS only %v hears of %v", friend.proc, p)
 	v, f, until := victim.index, friend.index, w.now+int64(15*time.Second)
-	w.net.cut(func(a, b int) bool { return a == v && b != f || b == v && a != f })
-	w.net.still = func(from, to int) int64 {
+	w.net.Cut(func(a, b int) bool { return a == v && b != f || b == v && a != f })
+	w.net.HoldBy(func(from, to int) int64 {
 		if from == f && to != v {
 			return until
 		}
 		return 0
-	}
+	})
 	w.after(time.Duration(random.Between(c.rng, int64(time.Second), int64(3*time.Second))), nil, func() {
-		w.net.cut(nil)
+		w.net.Cut(nil)
 		if p.alive && !w.healed {
 			w.counts.Crashes++
 			p.end("crash")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -47,7 +48,7 @@ type World struct {
 	slots        []*Slot
 	procs        map[uint64]*Process // by uid, live and dead; only ever looked up
 	live         processes
-	net          *network
+	net          *network.Network
 	chaos        *chaos
 	arbiterStore *arbiterStore
 	leases       *leaseStore
@@ -116,6 +117,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 		p.alive = false
 		p.rt.Kill()
 	}
+	w.counts.carried(w.net.Traffic)
 	return Result{
 		Seed: w.rs.Seed, Options: w.opt, Hash: uint64(w.trace.Hash), Events: w.events, Virtual: time.Duration(w.now),
 		Violation: w.failed, Counts: w.counts,
@@ -130,7 +132,10 @@ func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
 	w.planted = w.opt.planted()
-	w.net = newNetwork(w)
+	w.net = network.New(network.Settings{
+		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,
+		DelayMin: w.opt.DelayMin, DelayMean: w.opt.DelayMean, LaneMax: w.opt.LaneMax,
+	}, netWorld{w}, rs.Stream("network", 0), &w.trace)
 	w.chaos = newChaos(w)
 	w.arbiterStore = newCourt(w)
 	w.leases = newLeaseStore(w)
@@ -212,10 +217,8 @@ func (w *World) heal() {
 	w.healed = true
 	w.stalls.begin(w)
 	w.trace.Line(w, "HEAL")
-	w.net.cut(nil)
-	w.net.flap(nil)
+	w.net.Heal()
 	w.leases.down, w.leases.cut = false, 0
-	w.net.loss, w.net.dup, w.net.straggle, w.net.lose, w.net.still, w.net.slow = 0, 0, 0, nil, nil, nil
 	for _, s := range w.slots {
 		s.disk.heal()
 		if s.proc != nil {

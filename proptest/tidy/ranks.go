@@ -117,6 +117,7 @@ var ranks = []rankRow{
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},
 	{"proptest/sim/random", 0, false, "numbers are drawn, whatever they decide"},
 	{"proptest/sim/history", 0, false, "what clients were told is judged without a look at any machine"},
+	{"proptest/sim/network", 2, false, "packets are carried between processes, whatever they say"},
 	{"proptest/sim/queue", 0, false, "events are ordered by time, whatever happens then"},
 	{"proptest/sim/clock", 1, false, "a clock shows virtual time with an error, whatever asks"},
 	{"proptest/sim/trace", 1, false, "a story is folded and printed, whatever it tells"},

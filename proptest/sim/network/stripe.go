@@ -1,7 +1,8 @@
-package sim
+package network
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -17,7 +18,7 @@ type frame struct {
 	received bool
 }
 
-// stripe is one connection of the Data lane between two processes, in one direction. It keeps what
+// Stripe is one connection of the Data lane between two processes, in one direction. It keeps what
 // package transport promises: the frames arrive in order and at most once, across connections too,
 // and none is lost while both ends live and the receiver is a peer. What the sender does not know
 // to be received when the peer is removed is given back.
@@ -25,11 +26,11 @@ type frame struct {
 //	          dial                    a stall that lasts
 //	down ───────────────► up ◄──► stalled ───────────────► down
 //	  └────────── remove ──┴──────────┴──────────► removed
-type stripe struct {
-	n        *network
+type Stripe struct {
+	n        *Network
 	rng      *rand.Rand
-	from, to *Process
-	number   uint32
+	from, to Endpoint
+	Number   uint32
 
 	frames []*frame // accepted, and not known to be received, in order
 	unsent int      // bytes that wait to be sent
@@ -52,12 +53,12 @@ const flightShare = 4
 // stallMax is how long a stalled connection lasts.
 const stallMax = 5 * time.Second
 
-// append takes a frame if there is room and check allows it.
-func (s *stripe) append(ch transport.Channel, fill func([]byte) []byte, check func() error) error {
+// Append takes a frame if there is room and check allows it.
+func (s *Stripe) Append(ch transport.Channel, fill func([]byte) []byte, check func() error) error {
 	switch {
 	case s.removed:
 		return transport.ErrNoPeer
-	case s.unsent >= s.n.w.opt.LaneMax:
+	case s.unsent >= s.n.settings.LaneMax:
 		return transport.ErrQueueFull
 	}
 	if check != nil {
@@ -66,24 +67,24 @@ func (s *stripe) append(ch transport.Channel, fill func([]byte) []byte, check fu
 		}
 	}
 	f := &frame{ch: ch, payload: fill(nil)}
-	s.n.w.counts.Sent++
-	s.n.w.trace.Fold(8, s.from.uid, s.to.uid)
-	s.n.w.trace.FoldBytes(f.payload)
+	s.n.Traffic.Sent++
+	s.n.trace.Fold(8, s.from.UID(), s.to.UID())
+	s.n.trace.FoldBytes(f.payload)
 	s.frames = append(s.frames, f)
 	s.unsent += len(f.payload)
 	s.pump()
 	return nil
 }
 
-// roomAfter returns a channel that is closed when there may be room.
-func (s *stripe) roomAfter() <-chan struct{} {
+// RoomAfter returns a channel that is closed when there may be room.
+func (s *Stripe) RoomAfter() <-chan struct{} {
 	if s.room == nil {
 		s.room = make(chan struct{})
 	}
 	return s.room
 }
 
-func (s *stripe) makeRoom() {
+func (s *Stripe) makeRoom() {
 	if s.room != nil {
 		close(s.room)
 		s.room = nil
@@ -91,7 +92,7 @@ func (s *stripe) makeRoom() {
 }
 
 // pump sends what waits, as far as the window lets it, or connects.
-func (s *stripe) pump() {
+func (s *Stripe) pump() {
 	if !s.up || s.stalled || s.removed {
 		return
 	}
@@ -99,7 +100,7 @@ func (s *stripe) pump() {
 		if f.sent {
 			continue
 		}
-		if s.flight >= flightShare*s.n.w.opt.LaneMax {
+		if s.flight >= flightShare*s.n.settings.LaneMax {
 			return
 		}
 		f.sent = true
@@ -111,15 +112,15 @@ func (s *stripe) pump() {
 }
 
 // carry brings a frame to the other side.
-func (s *stripe) carry(f *frame) {
-	n, a, b := s.n, s.from.slot.index, s.to.slot.index
-	late := n.lagging(a, b, &packet{lane: data, ch: toShard})
-	s.last = max(s.last+1, n.w.now+n.delayBy(s.rng)+late)
-	if n.still != nil {
-		s.last = max(s.last, n.still(a, b))
+func (s *Stripe) carry(f *frame) {
+	n, a, b := s.n, s.from.Slot(), s.to.Slot()
+	late := n.lagging(a, b, &Packet{lane: Data, To: ToShard})
+	s.last = max(s.last+1, n.w.Now()+n.delayBy(s.rng)+late)
+	if n.hold != nil {
+		s.last = max(s.last, n.hold(a, b))
 	}
 	course := s.course
-	n.w.at(s.last, s.to, func() {
+	n.w.At(s.last, s.to, func() {
 		if course == s.course {
 			s.arrive(f)
 		}
@@ -127,25 +128,25 @@ func (s *stripe) carry(f *frame) {
 }
 
 // arrive delivers a frame, or finds that the connection stalls.
-func (s *stripe) arrive(f *frame) {
+func (s *Stripe) arrive(f *frame) {
 	n := s.n
 	switch {
-	case n.connected(s.from.slot.index, s.to.slot.index):
+	case n.Connected(s.from.Slot(), s.to.Slot()):
 		f.received = true
-		n.w.counts.Delivered++
-		n.w.at(n.w.now+n.delayBy(s.rng), s.from, s.receipt)
-		s.to.node.wires.take(s.from.uid, f.ch, f.payload)
-	case !s.from.alive:
+		n.Traffic.Delivered++
+		n.w.At(n.w.Now()+n.delayBy(s.rng), s.from, s.receipt)
+		s.to.Extensions().Take(s.from.UID(), f.ch, f.payload)
+	case !s.from.Alive():
 		s.abandon()
 	default:
-		s.stalled, s.since = true, n.w.now
+		s.stalled, s.since = true, n.w.Now()
 		s.course++
 		s.poll()
 	}
 }
 
 // receipt tells the sender what was received.
-func (s *stripe) receipt() {
+func (s *Stripe) receipt() {
 	for len(s.frames) > 0 && s.frames[0].received {
 		s.flight -= len(s.frames[0].payload)
 		s.frames = s.frames[1:]
@@ -154,18 +155,18 @@ func (s *stripe) receipt() {
 }
 
 // poll looks again at a connection that is stalled: the cut is over, or it lasted too long.
-func (s *stripe) poll() {
+func (s *Stripe) poll() {
 	course := s.course
-	s.n.w.after(time.Duration(random.Between(s.rng, int64(20*time.Millisecond), int64(200*time.Millisecond))), nil,
+	s.n.w.At(s.n.w.Now()+random.Between(s.rng, int64(20*time.Millisecond), int64(200*time.Millisecond)), nil,
 		func() {
 			switch {
 			case course != s.course || s.removed:
-			case !s.from.alive:
+			case !s.from.Alive():
 				s.abandon()
-			case s.n.connected(s.from.slot.index, s.to.slot.index):
+			case s.n.Connected(s.from.Slot(), s.to.Slot()):
 				s.stalled = false
 				s.resend()
-			case s.n.w.now-s.since > int64(stallMax):
+			case s.n.w.Now()-s.since > int64(stallMax):
 				s.breaks()
 			default:
 				s.poll()
@@ -174,7 +175,7 @@ func (s *stripe) poll() {
 }
 
 // resend brings again, in order, what was sent and not received.
-func (s *stripe) resend() {
+func (s *Stripe) resend() {
 	s.course++
 	for _, f := range s.frames {
 		if f.sent && !f.received {
@@ -185,7 +186,7 @@ func (s *stripe) resend() {
 }
 
 // breaks ends the connection. The next one begins with what the receiver has not got.
-func (s *stripe) breaks() {
+func (s *Stripe) breaks() {
 	if !s.up || s.removed {
 		return
 	}
@@ -196,16 +197,16 @@ func (s *stripe) breaks() {
 }
 
 // dial connects as soon as that is possible.
-func (s *stripe) dial() {
+func (s *Stripe) dial() {
 	course := s.course
 	wait := s.n.delayBy(s.rng)
 	if s.tries++; s.tries > 1 || s.generation > 0 {
 		wait = random.Between(s.rng, int64(20*time.Millisecond), int64(time.Second))
 	}
-	s.n.w.at(s.n.w.now+wait, s.from, func() {
+	s.n.w.At(s.n.w.Now()+wait, s.from, func() {
 		switch {
 		case course != s.course || s.removed:
-		case s.to.alive && !s.departed && s.n.connected(s.from.slot.index, s.to.slot.index):
+		case s.to.Alive() && !s.departed && s.n.Connected(s.from.Slot(), s.to.Slot()):
 			s.up, s.tries = true, 0
 			s.generation++
 			s.tell(true)
@@ -217,16 +218,16 @@ func (s *stripe) dial() {
 }
 
 // tell tells the sender of its link.
-func (s *stripe) tell(up bool) {
-	s.from.node.wires.link(transport.LinkEvent{
-		Peer: transport.NodeID(s.to.uid), Lane: transport.Data, Stripe: s.number, Up: up, Generation: s.generation,
+func (s *Stripe) tell(up bool) {
+	s.from.Extensions().Link(transport.LinkEvent{
+		Peer: transport.NodeID(s.to.UID()), Lane: transport.Data, Stripe: s.Number, Up: up, Generation: s.generation,
 	})
 }
 
 // depart ends the connection because the receiver has left in order. The sender knows what was
 // received, and that nothing else was.
-func (s *stripe) depart() {
-	if !s.from.alive || s.removed || !s.up || s.stalled || !s.n.connected(s.from.slot.index, s.to.slot.index) {
+func (s *Stripe) depart() {
+	if !s.from.Alive() || s.removed || !s.up || s.stalled || !s.n.Connected(s.from.Slot(), s.to.Slot()) {
 		return
 	}
 	s.departed, s.up = true, false
@@ -241,9 +242,9 @@ func (s *stripe) depart() {
 	}
 }
 
-// remove ends the link to a node that is no peer any more, and gives back what may not have got
+// Remove ends the link to a node that is no peer any more, and gives back what may not have got
 // there: when what is on its way has had a moment to arrive.
-func (s *stripe) remove() {
+func (s *Stripe) Remove() {
 	if s.removed {
 		return
 	}
@@ -253,36 +254,36 @@ func (s *stripe) remove() {
 	}
 	s.removed = true
 	s.makeRoom()
-	s.n.w.at(s.n.w.now+linger, s.from, func() {
+	s.n.w.At(s.n.w.Now()+linger, s.from, func() {
 		s.course++
 		s.giveBack()
 	})
 }
 
 // giveBack gives the handler of the sender what is not known to be received.
-func (s *stripe) giveBack() {
+func (s *Stripe) giveBack() {
 	frames := s.frames
 	s.frames, s.unsent, s.flight = nil, 0, 0
 	for _, f := range frames {
-		s.from.node.wires.lost(s.to.uid, f.ch, f.payload, f.sent)
+		s.from.Extensions().Lost(s.to.UID(), f.ch, f.payload, f.sent)
 	}
 }
 
 // abandon forgets what a process that has ended was sending.
-func (s *stripe) abandon() {
+func (s *Stripe) abandon() {
 	frames := s.frames
 	s.frames, s.removed = nil, true
 	s.course++
 	for _, f := range frames {
 		if !f.received {
-			s.n.w.lostFrame(f.payload, "on its way from "+s.from.String()+", which ended")
+			s.n.w.Perished(f.payload, "on its way from "+s.from.String()+", which ended")
 		}
 	}
 }
 
 // orphan is called when the sender ends: what was sent may still arrive, if there is a receiver.
-func (s *stripe) orphan() {
-	if !s.to.alive || !s.up || s.stalled {
+func (s *Stripe) orphan() {
+	if !s.to.Alive() || !s.up || s.stalled {
 		s.abandon()
 		return
 	}
@@ -291,8 +292,49 @@ func (s *stripe) orphan() {
 		if f.sent {
 			kept = append(kept, f)
 		} else {
-			s.n.w.lostFrame(f.payload, "not sent by "+s.from.String()+", which ended")
+			s.n.w.Perished(f.payload, "not sent by "+s.from.String()+", which ended")
 		}
 	}
 	s.frames = kept
+}
+
+// Connect makes the connection with a number from one process to another, and dials.
+func (n *Network) Connect(from, to Endpoint, number uint32, rng *rand.Rand) *Stripe {
+	s := &Stripe{n: n, rng: rng, from: from, to: to, Number: number}
+	n.stripes = append(n.stripes, s)
+	s.dial()
+	return s
+}
+
+// Peer is the uid of the receiver.
+func (s *Stripe) Peer() uint64 { return s.to.UID() }
+
+// Busy reports whether something is under way to a receiver that can be reached.
+func (s *Stripe) Busy() bool { return s.to.Alive() && s.up && !s.stalled && len(s.frames) > 0 }
+
+// stripesOf calls fn for the connections to and from a process, in a fixed order.
+func (n *Network) stripesOf(p Endpoint, fn func(*Stripe)) {
+	for _, s := range slices.Clone(n.stripes) {
+		if s.from == p || s.to == p {
+			fn(s)
+		}
+	}
+}
+
+// endStripes is what the end of a process means for its connections.
+func (n *Network) endStripes(p Endpoint) {
+	n.stripesOf(p, func(s *Stripe) {
+		switch {
+		case s.from == p:
+			s.orphan()
+		case !s.from.Alive():
+			s.abandon()
+		}
+	})
+	n.stripes = slices.DeleteFunc(n.stripes, func(s *Stripe) bool { return !s.from.Alive() && !s.to.Alive() })
+}
+
+// delayBy is delay by another generator.
+func (n *Network) delayBy(rng interface{ ExpFloat64() float64 }) int64 {
+	return int64(n.settings.DelayMin) + int64(rng.ExpFloat64()*float64(n.settings.DelayMean))
 }
