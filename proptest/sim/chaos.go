@@ -222,7 +222,7 @@ func (c *chaos) slot() *Slot { return c.w.slots[c.rng.IntN(len(c.w.slots))] }
 // oldest is the slot that acts as the oldest, else any.
 func (c *chaos) oldest() *Slot {
 	for _, p := range c.w.live {
-		if p.mem.proposing(p.time()) {
+		if p.mem.proposing(p.Time()) {
 			return p.slot
 		}
 	}

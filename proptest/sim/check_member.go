@@ -42,7 +42,7 @@ func (*actingChecker) name() string { return "acting" }
 func (*actingChecker) after(w *World) {
 	var first *Process
 	for _, p := range w.live {
-		if !p.mem.oldest || !p.mem.proposing(p.time()) {
+		if !p.mem.oldest || !p.mem.proposing(p.Time()) {
 			continue
 		}
 		if first != nil {
@@ -58,7 +58,7 @@ func (*actingChecker) after(w *World) {
 		first = nil
 		for _, p := range w.live {
 			switch {
-			case !p.mem.acting(s.role, p.time()):
+			case !p.mem.acting(s.role, p.Time()):
 			case first != nil:
 				w.violate("one acting coordinator", "for %s, %v (%v) and %v (%v)",
 					s.role, first, first.mem.m, p, p.mem.m)
@@ -216,7 +216,7 @@ func (w *World) divided() string {
 func (w *World) unled() string {
 	for _, s := range w.datasets {
 		all := w.replicas(s.role)
-		acting := func(r *replicaHost) bool { return r.p.mem.acting(s.role, r.p.time()) }
+		acting := func(r *replicaHost) bool { return r.p.mem.acting(s.role, r.p.Time()) }
 		if len(all) > 0 && !slices.ContainsFunc(all, acting) {
 			return fmt.Sprintf("no process of %d acts for %s", len(all), s.role)
 		}

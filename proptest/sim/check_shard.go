@@ -14,11 +14,11 @@ import (
 // it holds its lease, for no other process may rely on its sleep.
 func (d *typeHost) checkAlone(h *hosting, id protocol.EntityID, handles bool) {
 	w, p := d.p.w, d.p
-	if !handles && !p.mem.holds(p.time()) {
+	if !handles && !p.mem.holds(p.Time()) {
 		return // it is started without a lease, and handles nothing until there is one
 	}
 	for _, q := range w.live {
-		if q == p || !q.mem.holds(q.time()) || len(q.types) <= d.index {
+		if q == p || !q.mem.holds(q.Time()) || len(q.types) <= d.index {
 			continue
 		}
 		other := q.types[d.index].shards[h.shard]
@@ -35,7 +35,7 @@ func (d *typeHost) checkAlone(h *hosting, id protocol.EntityID, handles bool) {
 // checkLease holds a handler that starts to: its shard holds its lease, by what the store has.
 func (d *typeHost) checkLease(s protocol.ShardID, id protocol.EntityID) {
 	w := d.p.w
-	if w.opt.ShardLeases && !w.leases.heldBy(dataplane.ShardLeaseName("sim", d.t.Name, uint32(s)), d.p) {
+	if w.opt.ShardLeases && !w.leases.HeldBy(dataplane.ShardLeaseName("sim", d.t.Name, uint32(s)), d.p) {
 		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v", d.index, id, s, d.p)
 	}
 }
@@ -43,7 +43,7 @@ func (d *typeHost) checkLease(s protocol.ShardID, id protocol.EntityID) {
 // checkReign holds a coordinator that acts to: it holds its lease, by what the store has.
 func (d *typeHost) checkReign() {
 	w := d.p.w
-	if w.opt.CoordLeases && d.acts && !w.leases.heldBy(dataplane.CoordinatorLeaseName("sim", d.t.Name), d.p) {
+	if w.opt.CoordLeases && d.acts && !w.leases.HeldBy(dataplane.CoordinatorLeaseName("sim", d.t.Name), d.p) {
 		w.violate("no coordinator without its lease", "that of T%d acts on %v", d.index, d.p)
 	}
 }

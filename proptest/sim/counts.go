@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 )
 
@@ -80,6 +81,12 @@ func (c *Counts) carried(t network.Traffic) {
 	c.Lost += t.Lost
 	c.Cuts += t.Cuts
 	c.Flaps += t.Flaps
+}
+
+// leased counts what a store of leases has given.
+func (c *Counts) leased(s leases.Counts) {
+	c.Leased += s.Leased
+	c.LeasesLost += s.Lost
 }
 
 // tidied counts what a process has tidied up when it ends.

@@ -128,12 +128,12 @@ func (d *disk) work() {
 // anything.
 func (d *disk) since(p *Process) time.Time {
 	if d.reset {
-		return p.time()
+		return p.Time()
 	}
 	if d.mark == 0 {
 		return time.Time{}
 	}
-	return p.time().Add(-p.clock.Elapsed(d.w.now - d.mark))
+	return p.Time().Add(-p.clock.Elapsed(d.w.now - d.mark))
 }
 
 // crash ends an incarnation. What was not committed is forgotten, or was committed at that moment.

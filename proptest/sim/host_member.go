@@ -46,7 +46,7 @@ func newMemberHost(p *Process) (*memberHost, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.d = drivers.NewMembers(d.m, d, p.time())
+	d.d = drivers.NewMembers(d.m, d, p.Time())
 	d.d.Trace(d.stepped)
 	return d, nil
 }
@@ -94,7 +94,7 @@ func (d *memberHost) start() {
 
 // step lets the machine take one input.
 func (d *memberHost) step(in membership.Input) {
-	d.d.Step(d.p.time(), in)
+	d.d.Step(d.p.Time(), in)
 	if d.p.alive {
 		d.p.arm(&d.timer, d.m.Deadline(), func() { d.step(membership.Tick{}) })
 	}

@@ -90,7 +90,7 @@ func (d *replicaHost) config() settings.Config {
 func (d *replicaHost) start() { d.step(replicator.Tick{}) }
 
 // step lets the machine take one input, and then what came up meanwhile.
-func (d *replicaHost) step(in replicator.Input) { d.run(func() { d.d.Step(d.p.time(), in) }) }
+func (d *replicaHost) step(in replicator.Input) { d.run(func() { d.d.Step(d.p.Time(), in) }) }
 
 func (d *replicaHost) run(step func()) {
 	d.todo = append(d.todo, step)
@@ -137,7 +137,7 @@ func (d *replicaHost) stepped(in replicator.Input, e *effect.Effects) {
 func (d *replicaHost) Changed() {}
 
 // HoldsLease implements drivers.ReplicaHost.
-func (d *replicaHost) HoldsLease() bool { return d.p.mem.holds(d.p.time()) }
+func (d *replicaHost) HoldsLease() bool { return d.p.mem.holds(d.p.Time()) }
 
 // Notify implements drivers.ReplicaHost.
 func (d *replicaHost) Notify(c effect.Change) {
@@ -221,7 +221,7 @@ func (d *replicaHost) install(v *view.View) {
 func (d *replicaHost) call(op func(id uint64) replicator.Input, done func(effect.Result)) {
 	d.nextID++
 	id := d.nextID
-	d.run(func() { d.d.Call(d.p.time(), id, op(id), done, nil) })
+	d.run(func() { d.d.Call(d.p.Time(), id, op(id), done, nil) })
 }
 
 // subscribe asks for a key or a prefix.

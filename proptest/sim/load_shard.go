@@ -137,10 +137,10 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 		}
 		return
 	}
-	began := p.time()
+	began := p.Time()
 	got, err := sharding.Ask(ctx, d.region, string(k.entity), query(m.id))
 	returned = true
-	w.asked(m, got, err, p.time().Sub(began))
+	w.asked(m, got, err, p.Time().Sub(began))
 }
 
 func (l *shardLoad) passivate(d *typeHost, id protocol.EntityID) {

@@ -100,7 +100,7 @@ func (n *node) leave(stopped func()) {
 		if n.phases.Run(context.Background(), handOverPhases...) != nil {
 			return // the node ends
 		}
-		for end := n.p.time().Add(flushMost); !n.wires.flushed() && n.p.time().Before(end); {
+		for end := n.p.Time().Add(flushMost); !n.wires.flushed() && n.p.Time().Before(end); {
 			n.p.sleep(20 * time.Millisecond)
 		}
 		stopped()
@@ -156,7 +156,7 @@ type nodeLease struct{ n *node }
 // Holds implements host.Lease.
 func (l nodeLease) Holds() bool {
 	p := l.n.p
-	return p.alive && l.n.reason == nil && (p.mem.holds(p.time()) || p.w.planted.unfenced)
+	return p.alive && l.n.reason == nil && (p.mem.holds(p.Time()) || p.w.planted.unfenced)
 }
 
 // OnLease implements host.Lease.

@@ -55,13 +55,12 @@ type Process struct {
 	node     *node
 	types    []*typeHost // that its users have started
 	behave   *rand.Rand  // draws what handlers do
-	session  *session    // in the store of leases; nil: none
 }
 
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
 
-// time reads the process's clock.
-func (p *Process) time() time.Time { return p.clock.Read(p.w.now) }
+// Time reads the clock of the process.
+func (p *Process) Time() time.Time { return p.clock.Read(p.w.now) }
 
 // startProcess boots a new incarnation on a slot. If the disk cannot be read, no process comes to
 // be, and a supervisor tries again.
@@ -152,7 +151,7 @@ func (p *Process) end(why string) {
 	p.slot.proc, p.slot.leaving = nil, false
 	w.counts.tidied(p)
 	p.slot.disk.crash()
-	w.leases.ended(p)
+	w.leases.Ended(p)
 	for i, q := range w.live {
 		if q == p {
 			w.live = append(w.live[:i:i], w.live[i+1:]...)

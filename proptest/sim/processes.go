@@ -8,7 +8,7 @@ type processes []*Process
 // twoOldest are the two oldest live processes of the newest view.
 func (ps processes) twoOldest(w *World) (first, second *Process) {
 	for _, p := range ps {
-		if !p.mem.oldest || p.mem.view == nil || !p.mem.holds(p.time()) {
+		if !p.mem.oldest || p.mem.view == nil || !p.mem.holds(p.Time()) {
 			continue
 		}
 		vs := p.mem.view.Voters()

@@ -142,7 +142,7 @@ func (k *closing) remember(d *typeHost, h *hosting) {
 func (k *closing) restart(done func()) {
 	c, w := k.c, k.c.w
 	w.closing = nil
-	w.leases.rest()
+	w.leases.Rest()
 	w.trace.Line(w, "CHAOS starts the cluster again, %d entities must come back", len(k.alive))
 	for _, s := range w.slots {
 		if s.started > 0 {
@@ -153,7 +153,8 @@ func (k *closing) restart(done func()) {
 		return w.live.allUp(w.opt.Nodes) && !k.missing()
 	}, func() {
 		w.counts.Returned += uint64(len(k.alive))
-		w.pausedShards, w.leases.rests = false, false
+		w.pausedShards = false
+		w.leases.Resume()
 		done()
 	})
 }

@@ -17,12 +17,12 @@ type timeline struct {
 var _ routine.Timeline = (*timeline)(nil)
 
 // Now implements routine.Timeline.
-func (t *timeline) Now() time.Time { return t.p.time() }
+func (t *timeline) Now() time.Time { return t.p.Time() }
 
 // After implements routine.Timeline.
 func (t *timeline) After(d time.Duration, fn func()) {
 	p := t.p
-	p.w.at(p.clock.When(p.time().Add(max(0, d)))+random.Between(t.rng, 0, 300_000), p, fn)
+	p.w.at(p.clock.When(p.Time().Add(max(0, d)))+random.Between(t.rng, 0, 300_000), p, fn)
 }
 
 // Soon implements routine.Timeline.

@@ -118,10 +118,10 @@ func newTypeHost(p *Process, index int) *typeHost {
 	}
 	d.t.Passivation.StopTimeout = o.StopTimeout
 	if o.ShardLeases {
-		d.t.Leases.Shards = lockStore{p}
+		d.t.Leases.Shards = p.locks()
 	}
 	if o.CoordLeases {
-		d.t.Leases.Coordinator = lockStore{p}
+		d.t.Leases.Coordinator = p.locks()
 	}
 	return d
 }

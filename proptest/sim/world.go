@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
@@ -51,7 +52,7 @@ type World struct {
 	net          *network.Network
 	chaos        *chaos
 	arbiterStore *arbiterStore
-	leases       *leaseStore
+	leases       *leases.Store
 	checkers     []checker
 	events       uint64
 	healed       bool
@@ -118,6 +119,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 		p.rt.Kill()
 	}
 	w.counts.carried(w.net.Traffic)
+	w.counts.leased(w.leases.Counts())
 	return Result{
 		Seed: w.rs.Seed, Options: w.opt, Hash: uint64(w.trace.Hash), Events: w.events, Virtual: time.Duration(w.now),
 		Violation: w.failed, Counts: w.counts,
@@ -138,7 +140,10 @@ func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	}, netWorld{w}, rs.Stream("network", 0), &w.trace)
 	w.chaos = newChaos(w)
 	w.arbiterStore = newCourt(w)
-	w.leases = newLeaseStore(w)
+	w.leases = leases.New(w.opt.LeaseTTL, leaseWorld{netWorld{w}}, rs.Stream("lease store", 0), &w.trace)
+	if w.opt.leases() {
+		w.leases.GiveTrouble()
+	}
 	w.checkers = newJudges(w)
 	return w
 }
@@ -218,7 +223,7 @@ func (w *World) heal() {
 	w.stalls.begin(w)
 	w.trace.Line(w, "HEAL")
 	w.net.Heal()
-	w.leases.down, w.leases.cut = false, 0
+	w.leases.Heal()
 	for _, s := range w.slots {
 		s.disk.heal()
 		if s.proc != nil {

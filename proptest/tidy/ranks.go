@@ -118,6 +118,7 @@ var ranks = []rankRow{
 	{"proptest/sim/random", 0, false, "numbers are drawn, whatever they decide"},
 	{"proptest/sim/history", 0, false, "what clients were told is judged without a look at any machine"},
 	{"proptest/sim/network", 2, false, "packets are carried between processes, whatever they say"},
+	{"proptest/sim/leases", 2, false, "a store of leases keeps its laws, whatever is leased"},
 	{"proptest/sim/queue", 0, false, "events are ordered by time, whatever happens then"},
 	{"proptest/sim/clock", 1, false, "a clock shows virtual time with an error, whatever asks"},
 	{"proptest/sim/trace", 1, false, "a story is folded and printed, whatever it tells"},

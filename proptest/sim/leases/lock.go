@@ -1,4 +1,4 @@
-package sim
+package leases
 
 import (
 	"context"
@@ -9,18 +9,28 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
-// lockStore is the store of leases as one process uses it.
-type lockStore struct{ p *Process }
+// locksOf is the store as one process uses it.
+type locksOf struct {
+	s       *Store
+	p       Holder
+	ignores func(name string) bool
+}
+
+// Of is the store as a process uses it. A lease that the process ignores runs, as far as it looks,
+// until it is told that it is lost; nil: it ignores none.
+func (s *Store) Of(p Holder, ignores func(name string) bool) locks.Store {
+	return locksOf{s, p, ignores}
+}
 
 // lock is the door of a process to one lease.
 type lock struct {
-	p    *Process
+	locksOf
 	name string
 	term *term // the present hold; nil: there is none, as far as the process knows
 }
 
 var (
-	_ locks.Store = lockStore{}
+	_ locks.Store = locksOf{}
 	_ locks.Lock  = (*lock)(nil)
 )
 
@@ -33,31 +43,31 @@ var (
 )
 
 // ID implements locks.Store.
-func (lockStore) ID() string { return "sim" }
+func (locksOf) ID() string { return "sim" }
 
 // Lock implements locks.Store.
-func (s lockStore) Lock(name, _ string) (locks.Lock, error) { return &lock{p: s.p, name: name}, nil }
+func (o locksOf) Lock(name, _ string) (locks.Lock, error) { return &lock{locksOf: o, name: name}, nil }
 
 // Acquire implements locks.Lock.
 func (l *lock) Acquire(ctx context.Context, lost func(error)) (bool, error) {
-	p, w := l.p, l.p.w
-	x := p.openSession()
+	s, p := l.s, l.p
+	x := s.openSession(p)
 	t := &term{session: x}
-	t.onLost = func(text string) { p.rt.Enter(func() { lost(errors.New(text)) }) }
-	if err := p.sleepIn(ctx, w.leases.delay()); err != nil {
+	t.onLost = func(text string) { p.Enter(func() { lost(errors.New(text)) }) }
+	if err := p.Wait(ctx, s.delay()); err != nil {
 		return false, err
 	}
-	if !w.leases.reaches(p) {
-		return false, errors.Join(errUnreached, p.sleepIn(ctx, l.silence()))
+	if !s.reaches(p) {
+		return false, errors.Join(errUnreached, p.Wait(ctx, l.silence()))
 	}
-	got := w.leases.acquire(l.name, x, t)
+	got := s.acquire(l.name, x, t)
 	if got {
 		l.term = t
 	}
-	if !w.healed && w.leases.rng.IntN(30) == 0 {
-		return false, errors.Join(errUnreached, p.sleepIn(ctx, l.silence()))
+	if !s.w.Healed() && s.rng.IntN(30) == 0 {
+		return false, errors.Join(errUnreached, p.Wait(ctx, l.silence()))
 	}
-	if err := p.sleepIn(ctx, w.leases.delay()); err != nil {
+	if err := p.Wait(ctx, s.delay()); err != nil {
 		return false, err
 	}
 	switch {
@@ -71,30 +81,30 @@ func (l *lock) Acquire(ctx context.Context, lost func(error)) (bool, error) {
 }
 
 func (l *lock) silence() time.Duration {
-	return time.Duration(random.Between(l.p.w.leases.rng, 0, int64(patience)))
+	return time.Duration(random.Between(l.s.rng, 0, int64(patience)))
 }
 
 // Release implements locks.Lock. If the store does not hear of it the lease ends with the process's
 // session, or some time later.
 func (l *lock) Release(ctx context.Context) error {
-	w, t := l.p.w, l.term
+	s, t := l.s, l.term
 	l.term = nil
 	t.close()
 	if t == nil {
 		return nil
 	}
-	if err := l.p.sleepIn(ctx, w.leases.delay()); err != nil {
+	if err := l.p.Wait(ctx, s.delay()); err != nil {
 		return err
 	}
-	if h := w.leases.holds[l.name]; h != nil && h.term == t {
+	if h := s.holds[l.name]; h != nil && h.term == t {
 		h.term = nil
-		if w.leases.reaches(l.p) {
-			w.leases.free(l.name, h)
+		if s.reaches(l.p) {
+			s.free(l.name, h)
 		} else {
-			w.after(max(patience, w.opt.LeaseTTL), nil, func() { w.leases.free(l.name, h) })
+			s.w.After(max(patience, s.ttl), nil, func() { s.free(l.name, h) })
 		}
 	}
-	return l.p.sleepIn(ctx, w.leases.delay())
+	return l.p.Wait(ctx, s.delay())
 }
 
 // Until implements locks.Lock.
@@ -102,7 +112,7 @@ func (l *lock) Until() time.Time {
 	switch {
 	case l.term == nil:
 		return time.Time{}
-	case l.p.w.planted.ignores(l.name):
+	case l.ignores != nil && l.ignores(l.name):
 		return locks.Forever
 	case !l.term.open():
 		return time.Time{}
@@ -120,14 +130,3 @@ func (l *lock) Save(context.Context, []byte) error { return locks.ErrNotHeld }
 
 // Close implements locks.Lock.
 func (l *lock) Close() error { return l.Release(context.Background()) }
-
-// sleepIn waits, and returns the error of ctx if that ends first.
-func (p *Process) sleepIn(ctx context.Context, d time.Duration) error {
-	over := make(chan struct{})
-	t := p.rt.AfterFunc(d, func() { close(over) })
-	defer t.Stop()
-	if p.rt.Await(over, ctx.Done(), nil) == 1 {
-		return ctx.Err()
-	}
-	return nil
-}
