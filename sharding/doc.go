@@ -148,18 +148,20 @@
 // Remember.RestartBackoff. Either is started at once when a message comes. If ids cannot be
 // written, messages wait in the mailbox, and the shard tries again and again. An alarm says so
 // (protocol.RememberFailed), and a caller that asks in vain gets ErrRemembering with the cause.
-// Shards and Hash may change while all nodes are stopped: entities then move to their shards.
+// Shards and ShardOf may change while all nodes are stopped: entities then move to their shards.
 //
 // # Entry
 //
 // Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never
-// hosts. Lookup and Types find what was started. Ids go to shards by EntityType.Hash: xxHash, or
-// the murmur2 of Kafka's partitioner. Hash, Shards, Remember.Entities and the IDs of the stores of
-// leases are compared when a node joins the type. The coordinator refuses a node that has others.
-// Both tell a protocol.TypeMismatch with both values, and a caller that asks there is told. An
-// Extractor takes values that name their entity themselves; it keeps nothing between two of them.
-// Messages and replies are CBOR, or what Encoded is given. An error with which a handler answers
-// reaches the asker under ErrHandler, as text, and as itself if EntityType.Errors lists it.
+// hosts. Lookup and Types find what was started. Ids go to shards by EntityType.ShardOf: xxHash,
+// the murmur2 of Kafka's partitioner, or a function of the user's, which keeps ids together that
+// belong together. It has a name, because nodes cannot compare functions. ShardOf,
+// Shards, Remember.Entities and the IDs of the stores of leases are compared when a node joins the
+// type. The coordinator refuses a node that has others. Both tell a protocol.TypeMismatch with both
+// values, and a caller that asks there is told. An Extractor takes values that name their entity
+// themselves; it keeps nothing between two of them. Messages and replies are CBOR, or what Encoded
+// is given. An error with which a handler answers reaches the asker under ErrHandler, as text, and
+// as itself if EntityType.Errors lists it.
 //
 // # Stopping shards
 //
@@ -320,7 +322,7 @@
 //	coordinated-shutdown.default-phase-timeout, cluster-sharding-shutdown-region, cluster-exiting   ddata.Config.ShutdownTimeouts          see package ddata
 //
 // Without a counterpart there: Supervision, whose settings are those of a user's own supervisor
-// there, Timeouts.Ask, Limits.AsksMax, Errors, Hash, HandOff.StopTimeout,
+// there, Timeouts.Ask, Limits.AsksMax, Errors, HandOff.StopTimeout,
 // Allocation.StrategyTimeout, Rebalance.Delay, Rebalance.Unreachable, Rebalance.Joining,
 // Timeouts.HandlerSlow.
 package sharding

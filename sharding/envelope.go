@@ -20,7 +20,7 @@ type Extractor[E, M any] struct {
 // NewExtractor makes an Extractor: extract reads from a value the id of its entity, and the
 // message, which may be the value itself, or says why it has none. It must depend on nothing but
 // the value, and is called by many goroutines at a time, once for each Tell; nothing of it is kept.
-// Which shard an id belongs to is EntityType.Hash's.
+// Which shard an id belongs to is EntityType.ShardOf's.
 func NewExtractor[E, M any](region *Region[M], extract func(E) (id string, msg M, err error)) Extractor[E, M] {
 	return Extractor[E, M]{region, extract}
 }

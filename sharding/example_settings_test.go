@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
@@ -59,6 +61,21 @@ func ExampleEntityType_lease() {
 		return err
 	})
 	// Output: 2
+}
+
+// The carts of one shop share a shard, so that they are on one node, and move together.
+func ExampleShardFunc() {
+	shop(func(t *sharding.EntityType[Command]) {
+		t.Shards = 100
+		t.ShardOf = sharding.ShardFunc{Name: "shop", Of: func(id string) sharding.ShardID {
+			name, _, _ := strings.Cut(id, "/")
+			return sharding.ShardID(crc32.ChecksumIEEE([]byte(name)))
+		}}
+	}, func(_ context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
+		fmt.Println(carts.ShardOf("garden/cart-1") == carts.ShardOf("garden/cart-2"))
+		return nil
+	})
+	// Output: true
 }
 
 // What becomes of an entity depends on what it has failed with. More than ten restarts a minute are

@@ -13,7 +13,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Any region, proxies too, answers for the cluster. A member that does not answer is named, and
@@ -161,48 +160,6 @@ func TestProxyCoordinates(t *testing.T) {
 			t.Error(s)
 		}
 		if at := s.Current(); !slices.Equal(at, []string{b.member.Addr}) {
-			t.Errorf("current %v", at)
-		}
-	})
-}
-
-// A type may spread its ids as Kafka does its keys; a node on which it does not takes no part.
-func TestHashOfType(t *testing.T) {
-	inBubble(t, func(t *testing.T, w *world) {
-		told := make(chan string, 10)
-		typ := cartType(&cartLog{})
-		typ.Hash = protocol.HashMurmur2
-		typ.OnEvent = func(e protocol.Event) {
-			if e.Kind == protocol.TypeMismatch {
-				told <- e.Text
-			}
-		}
-		g := start(w.join("backend"), typ)
-		w.install()
-		ctx := within(t, time.Hour)
-		for i := range 10 {
-			loc, err := g.StartEntity(ctx, fmt.Sprint(i))
-			if want := int(protocol.HashMurmur2.ShardOf(protocol.EntityID(fmt.Sprint(i)), 16)); err != nil ||
-				loc.Shard != want {
-				t.Errorf("%d is in %v, want shard %d: %v", i, loc, want, err)
-			}
-		}
-		other := typ
-		other.Hash = protocol.HashXX
-		x := start(w.join("backend"), other)
-		w.install()
-		for range 2 { // one of each side
-			if text := <-told; !strings.Contains(text, "Hash is ") || !strings.Contains(text, "murmur2") ||
-				!strings.Contains(text, "xxhash") {
-				t.Errorf("told %q", text)
-			}
-		}
-		short, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		if _, err := Ask(short, x, "5", total{}); !errors.Is(err, ErrTimeout) {
-			t.Errorf("ask through a region that was refused: %v", err)
-		}
-		if at, _ := g.CurrentRegions(ctx); len(at) != 1 {
 			t.Errorf("current %v", at)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 // Start starts an entity type on a node. On a node without the type's role the region is a proxy.
-// All nodes that host or use the type start it, with the same Name, Role, Shards, Hash and
+// All nodes that host or use the type start it, with the same Name, Role, Shards, ShardOf and
 // Remember.Entities. The oldest node with the role must be one of them, for its coordinator is the
 // one that acts (Health, the errors of Ask and the event CoordinatorAbsent name it otherwise);
 // which node that is changes, so start a type on all of them. A type that is new to a running

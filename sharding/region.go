@@ -41,6 +41,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	}
 	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t, machines))}
 	reg.plane.NewBody = reg.incarnate(t.New)
+	machines.ShardOf = reg.plane.Routes.ShardFunc() // what it panics at is survived
 	run, err := newEngine(p, reg.plane, control.Settings{
 		Probe:    p.probe,
 		Machines: machines, Store: t.Remember.Store, Quorums: t.Quorums,
@@ -68,7 +69,7 @@ func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*dataplane.
 // planeSettings are what the data plane needs to know of a type.
 func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane.Settings {
 	x := dataplane.Settings{
-		Type: m.Name, Role: m.Role, Proxy: m.Proxy, Shards: m.Shards, Hash: m.Hash,
+		Type: m.Name, Role: m.Role, Proxy: m.Proxy, Shards: m.Shards, ShardOf: m.ShardOf,
 		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log,
 		Scheduler: p.Scheduler, Meter: p.Meter,
 		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
@@ -177,6 +178,6 @@ func (g *Region[M]) Name() string { return g.plane.Name }
 // is stopped at once, as by a crash.
 func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }
 
-// ShardOf is the shard of an entity id in a type of so many shards by HashXX: the 64-bit xxHash of
+// ShardOf is the shard of an entity id in a type of so many shards by XXHash: the 64-bit xxHash of
 // its bytes, modulo their number. It never changes.
 func ShardOf(id string, shards int) int { return int(protocol.ShardOf(protocol.EntityID(id), shards)) }

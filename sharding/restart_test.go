@@ -22,7 +22,7 @@ type restarted struct {
 	shards int
 }
 
-func restart(t *testing.T, dirs []string, shards int, hash protocol.Hash) *restarted {
+func restart(t *testing.T, dirs []string, shards int, by ShardFunc) *restarted {
 	t.Helper()
 	r := &restarted{t: t, shards: shards}
 	r.nodes = ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) {
@@ -41,7 +41,7 @@ func restart(t *testing.T, dirs []string, shards int, hash protocol.Hash) *resta
 	}
 	for _, n := range r.nodes {
 		typ := cartType(&r.log)
-		typ.Shards, typ.Hash, typ.Remember.Entities, typ.Coordination.RetryInterval = shards, hash,
+		typ.Shards, typ.ShardOf, typ.Remember.Entities, typ.Coordination.RetryInterval = shards, by,
 			true, 100*time.Millisecond
 		g, err := Start(n, typ)
 		if err != nil {
@@ -89,12 +89,12 @@ func (r *restarted) remembered(shards int) (listed []protocol.ShardID, sets [][]
 
 // The whole cluster is stopped and started again: without a message every remembered entity runs,
 // although a type that remembers nothing came first. A shard whose last entity went is forgotten.
-// With another number of shards and another hash all entities run in their shards, and the sets are
+// With another number of shards and another function all entities run in their shards, and the sets are
 // put in order.
 func TestFullRestart(t *testing.T) {
 	dirs := []string{t.TempDir(), t.TempDir()}
 	const before, after = 16, 5
-	first := restart(t, dirs, before, protocol.HashXX)
+	first := restart(t, dirs, before, XXHash)
 	ctx := within(t, 2*time.Minute)
 	left := 0
 	for i := range 60 {
@@ -116,14 +116,14 @@ func TestFullRestart(t *testing.T) {
 	})
 	first.stop()
 
-	same := restart(t, dirs, before, protocol.HashXX)
+	same := restart(t, dirs, before, XXHash)
 	same.until("all run again", func() bool { return same.log.made.Load() == int64(left) })
 	if same.carts[0].Stats().Shards+same.carts[1].Stats().Shards >= before {
 		t.Error("the shard that was emptied was started")
 	}
 	same.stop()
 
-	moved := restart(t, dirs, after, protocol.HashMurmur2)
+	moved := restart(t, dirs, after, Murmur2)
 	moved.until("all run in their new shards", func() bool { return moved.log.made.Load() == int64(left) })
 	moved.until("the sets are in order", func() bool {
 		listed, sets := moved.remembered(before)
@@ -133,7 +133,7 @@ func TestFullRestart(t *testing.T) {
 		n := 0
 		for s, ids := range sets {
 			for _, id := range ids {
-				if protocol.HashMurmur2.ShardOf(id, after) != protocol.ShardID(s) {
+				if Murmur2.Shard(id, after) != protocol.ShardID(s) {
 					return false
 				}
 				n++
@@ -146,7 +146,7 @@ func TestFullRestart(t *testing.T) {
 	}
 	moved.stop()
 
-	again := restart(t, dirs, after, protocol.HashMurmur2)
+	again := restart(t, dirs, after, Murmur2)
 	again.until("all run again in the new shards", func() bool { return again.log.made.Load() == int64(left) })
 	again.stop()
 }
@@ -214,7 +214,7 @@ func TestRestartWithTypesThatRememberAndOneThatDoesNot(t *testing.T) {
 // What a start writes does not depend on how many are remembered: the first hundred cost as many
 // rows and bytes as the last.
 func TestStartCostsTheSame(t *testing.T) {
-	r := restart(t, []string{t.TempDir()}, 1, protocol.HashXX)
+	r := restart(t, []string{t.TempDir()}, 1, XXHash)
 	ctx := within(t, 2*time.Minute)
 	start := func(from, to int) {
 		for i := from; i < to; i++ {

@@ -10,6 +10,10 @@ import (
 
 // The settings of an EntityType, by subject. Each is declared where it is obeyed.
 type (
+	// ShardFunc says which shard an entity id belongs to.
+	ShardFunc = protocol.ShardFunc
+	// ShardID is the number of a shard: 0 to EntityType.Shards - 1.
+	ShardID = protocol.ShardID
 	// Remember says whether the ids of entities are remembered, where, and how remembered entities
 	// start.
 	Remember = protocol.Remember[remember.Store]
@@ -34,6 +38,15 @@ type (
 	Timeouts = dataplane.Timeouts
 	// Limits bound what a region holds.
 	Limits = dataplane.Limits
+)
+
+// The functions from ids to shards that need no code.
+var (
+	// XXHash is the 64-bit xxHash of the id, modulo the number of shards. The default.
+	XXHash = protocol.XXHash
+	// Murmur2 is that of Kafka's default partitioner: an entity's shard is the number of its
+	// partition.
+	Murmur2 = protocol.Murmur2
 )
 
 // All, as Quorums.WritePlus or ReadPlus, asks for every replica.

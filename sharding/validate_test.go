@@ -22,7 +22,7 @@ var badFields = map[string]func(*EntityType[message_]){
 	"Name":                   func(t *EntityType[message_]) { t.Name = "a/b" },
 	"Role":                   func(t *EntityType[message_]) { t.Role = "" },
 	"Shards":                 func(t *EntityType[message_]) { t.Shards = -1 },
-	"Hash":                   func(t *EntityType[message_]) { t.Hash = 9 },
+	"ShardOf":                func(t *EntityType[message_]) { t.ShardOf.Name = "mine" },
 	"Remember.Entities":      nil, // what it needs of the node is in TestStartReportsAllFaults
 	"Remember.Store":         func(t *EntityType[message_]) { t.Remember.Store = &remember.Memory{} },
 	"Quorums.ReadTimeout":    func(t *EntityType[message_]) { t.Quorums.ReadTimeout = -1 },

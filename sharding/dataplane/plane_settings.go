@@ -22,7 +22,7 @@ type Settings struct {
 	Type, Role string
 	Proxy      bool // it never hosts
 	Shards     int
-	Hash       protocol.Hash
+	ShardOf    protocol.ShardFunc
 
 	Cluster           host.Cluster
 	ClusterName, Addr string
@@ -53,7 +53,7 @@ func New(t Settings) *Plane {
 	r := &Plane{
 		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,
 		QueryTimeout: t.Timeouts.Query,
-		Routes:       newRoutes(t.Shards, t.Hash),
+		Routes:       newRoutes(t.Shards),
 		Pool:         newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Scheduler), Log: t.Log,
 		Panics:     failure.NewPanics(t.Type, t.Log, t.Scheduler),
 		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.Timeouts.Ask,
@@ -63,6 +63,7 @@ func New(t Settings) *Plane {
 	}
 	r.Asks = asks.NewTable(t.Limits.AsksMax, t.Timeouts.Ask, r.Clock, t.Scheduler)
 	r.defects, r.Routes.defects, r.Pool.defects = t.Defects, t.Defects, t.Defects
+	r.Routes.shardOf = r.Panics.GuardShardFunc(t.ShardOf)
 	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnDrop", t.OnDrop))
 	r.Drops.Defects = t.Defects
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self

@@ -23,8 +23,8 @@ type Routes struct {
 
 	defects defect.Set // planted by a test
 
-	hash  protocol.Hash
-	Slots []atomic.Pointer[Route]
+	shardOf protocol.ShardFunc
+	Slots   []atomic.Pointer[Route]
 	// takes what other nodes have sent here, which a local hand-off does not hold back; nil: that
 	// waits too
 	Lanes  []atomic.Pointer[Shard]
@@ -41,9 +41,8 @@ type Route struct {
 	Buffer *Buffer // the home is unknown or moving: messages wait
 }
 
-func newRoutes(shards int, hash protocol.Hash) *Routes {
+func newRoutes(shards int) *Routes {
 	return &Routes{
-		hash:   hash,
 		Slots:  make([]atomic.Pointer[Route], shards),
 		Lanes:  make([]atomic.Pointer[Shard], shards),
 		Hosted: make([]atomic.Pointer[Shard], shards),
@@ -67,9 +66,12 @@ func (t *Routes) Unhost(s *Shard) {
 	t.Hosted[s.Number].CompareAndSwap(s, nil)
 }
 
+// ShardFunc is the function from ids to shards, which survives what the user's panics at.
+func (t *Routes) ShardFunc() protocol.ShardFunc { return t.shardOf }
+
 // ShardOf is the shard of an id.
 func (t *Routes) ShardOf(id string) uint32 {
-	return uint32(t.hash.ShardOf(protocol.EntityID(id), len(t.Slots)))
+	return uint32(t.shardOf.Shard(protocol.EntityID(id), len(t.Slots)))
 }
 
 // Home is the node that a shard's route leads to; ok is false while messages wait.

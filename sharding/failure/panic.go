@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Panics counts and logs what a region has survived of the user's code. Its methods are safe for
@@ -68,6 +69,19 @@ func GuardHook[T any](s *Panics, name string, hook func(T)) func(T) {
 			hook(v)
 		})
 	}
+}
+
+// GuardShardFunc is f, by which an id belongs to shard 0 if the user's Of panics at it.
+func (s *Panics) GuardShardFunc(f protocol.ShardFunc) protocol.ShardFunc {
+	of := f.Of
+	if of == nil {
+		return f
+	}
+	f.Of = func(id string) (shard protocol.ShardID) {
+		defer s.Survive("ShardOf.Of")
+		return of(id)
+	}
+	return f
 }
 
 // GuardLeases is a store of leases whose panics are errors of the call. field is the one of

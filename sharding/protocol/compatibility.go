@@ -10,14 +10,14 @@ import (
 )
 
 // Compatibility is what the nodes that run a type must have configured alike. With other Shards, or
-// another Hash, messages would reach the wrong entity, or two of one id would run. With other
+// another ShardFunc, messages would reach the wrong entity, or two of one id would run. With other
 // stores of leases each side would get its own, and the leases would guard against nothing. Where
 // one remembers and another does not, entities would be forgotten with the next move. Under another
 // Role there would be a second coordinator, and every entity twice.
 type Compatibility struct {
 	Role                    string // at most 1,024 bytes
 	Shards                  uint32
-	Hash                    Hash
+	ShardOf                 string // the name of the ShardFunc
 	Remember                bool
 	Lease, CoordinatorLease StoreID // empty: none
 }
@@ -30,14 +30,14 @@ func storeOK(id StoreID) bool { return len(id) <= StoreMax && utf8.ValidString(s
 // Compatibility is what this node has.
 func (c Config) Compatibility() Compatibility {
 	return Compatibility{
-		Role: c.Role, Shards: uint32(c.Shards), Hash: c.Hash, Remember: c.Remember.Entities, Lease: c.Leases.Shards,
-		CoordinatorLease: c.Leases.Coordinator,
+		Role: c.Role, Shards: uint32(c.Shards), ShardOf: c.ShardOf.Name, Remember: c.Remember.Entities,
+		Lease: c.Leases.Shards, CoordinatorLease: c.Leases.Coordinator,
 	}
 }
 
 // RoutesAs reports whether ids go to the same shards of the same coordinator.
 func (a Compatibility) RoutesAs(o Compatibility) bool {
-	return a.Role == o.Role && a.Shards == o.Shards && a.Hash == o.Hash
+	return a.Role == o.Role && a.Shards == o.Shards && a.ShardOf == o.ShardOf
 }
 
 // ForRegion is a without what does not matter to a region, as that has it: the leases of shards to
@@ -63,8 +63,8 @@ func (a Compatibility) Differences(o Compatibility, there string) string {
 	if a.Shards != o.Shards {
 		out = append(out, fmt.Sprintf("Shards is %d here and %d %s", a.Shards, o.Shards, there))
 	}
-	if a.Hash != o.Hash {
-		out = append(out, fmt.Sprintf("Hash is %v here and %v %s", a.Hash, o.Hash, there))
+	if a.ShardOf != o.ShardOf {
+		out = append(out, fmt.Sprintf("ShardOf is %q here and %q %s", a.ShardOf, o.ShardOf, there))
 	}
 	if a.Remember != o.Remember {
 		out = append(out, fmt.Sprintf("Remember.Entities is %t here and %t %s", a.Remember, o.Remember, there))
@@ -88,7 +88,7 @@ func storeText(id StoreID) string {
 
 // String prints it.
 func (a Compatibility) String() string {
-	s := fmt.Sprintf("shards=%d hash=%v", a.Shards, a.Hash)
+	s := fmt.Sprintf("shards=%d by %s", a.Shards, a.ShardOf)
 	if a.Role != "" {
 		s += fmt.Sprintf(" role=%q", a.Role)
 	}

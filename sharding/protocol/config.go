@@ -11,8 +11,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
-// Config is what the three machines of one entity type need to know. Name, Role, Shards, Hash,
-// Remember.Entities and the stores of Leases must be the same on every node. The zero value of
+// Config is what the three machines of one entity type need to know. Name, Role, Shards,
+// ShardOf, Remember.Entities and the stores of Leases must be the same on every node. The zero value of
 // every field but Name and Self stands for its default.
 type Config struct {
 	// Name of the entity type, unique in the cluster. 1 to 128 bytes of UTF-8 without '/'.
@@ -28,11 +28,9 @@ type Config struct {
 	Proxy bool
 	// Local says that the node runs with ddata.Local, which shortens the defaults of intervals.
 	Local bool
-	// Hash maps ids to shards. The same on every node. Default HashXX.
-	Hash Hash
-	// ShardOf maps ids to shards, to find remembered ids that belong to another shard since the
-	// number of shards changed. Default: Hash with Shards.
-	ShardOf func(EntityID) ShardID
+	// ShardOf maps ids to shards. The machines look at it to find remembered ids that belong to
+	// another shard since it, or the number of shards, has changed. Default XXHash.
+	ShardOf ShardFunc
 
 	// HandOff bounds the phases in which a shard moves.
 	HandOff HandOff
@@ -82,6 +80,9 @@ const SlowAfter = 5 * time.Second
 // ErrConfig: the Config is incomplete or out of bounds; the message lists every fault.
 var ErrConfig = errors.New("sharding/protocol: invalid config")
 
+// Shard is the shard of an id.
+func (c *Config) Shard(id EntityID) ShardID { return c.ShardOf.Shard(id, c.Shards) }
+
 // WithDefaults is c with the default in place of each zero field that has one.
 func (c Config) WithDefaults() Config {
 	or(&c.Shards, 100)
@@ -98,9 +99,8 @@ func (c Config) WithDefaults() Config {
 	if c.Turns == nil {
 		c.Turns = &Turns{}
 	}
-	if c.ShardOf == nil {
-		n, h := c.Shards, c.Hash
-		c.ShardOf = func(id EntityID) ShardID { return h.ShardOf(id, n) }
+	if !c.ShardOf.given() {
+		c.ShardOf = XXHash
 	}
 	return c
 }
@@ -124,7 +124,7 @@ func (c Config) Faults() Faults {
 	f.Add(strings.Contains(c.Name, "/"), "Name %q contains '/'", c.Name)
 	f.Add(c.Self == 0, "Self is missing")
 	f.Add(d.Shards < 1 || d.Shards > ShardsMax, "Shards is %d, want 1 to %d", d.Shards, ShardsMax)
-	f.Add(c.Hash >= hashEnd, "Hash: %v is not known: use HashXX or HashMurmur2", c.Hash)
+	d.ShardOf.check(&f)
 	d.HandOff.check(&f, d.Coordination.RetryInterval)
 	d.Rebalance.check(&f)
 	d.Allocation.check(&f)

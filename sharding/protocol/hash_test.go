@@ -12,7 +12,7 @@ func TestMurmur2(t *testing.T) {
 		if got := int32(murmur2(id)); got != want {
 			t.Errorf("murmur2 of %q is %d, want %d", id, got, want)
 		}
-		if got, want := HashMurmur2.ShardOf(EntityID(id), 10), ShardID((want&0x7fffffff)%10); got != want {
+		if got, want := Murmur2.Shard(EntityID(id), 10), ShardID((want&0x7fffffff)%10); got != want {
 			t.Errorf("%q is in shard %d, want %d", id, got, want)
 		}
 	}

@@ -56,7 +56,8 @@ type actor struct {
 func newStage(out *bytes.Buffer) *stage {
 	return &stage{
 		out: out, now: time.Unix(0, 0), cfg: protocol.Config{
-			Name: "t", Role: "r", Shards: 4, Rebalance: protocol.Rebalance{Interval: -1}, ShardOf: lastDigit,
+			Name: "t", Role: "r", Shards: 4, Rebalance: protocol.Rebalance{Interval: -1},
+			ShardOf: protocol.ShardFunc{Name: "last digit", Of: lastDigit},
 		},
 		nodes: map[protocol.UID]*actor{}, hold: map[string]bool{},
 		fail: map[string]bool{}, table: map[protocol.ShardID]protocol.Entry{}, lent: map[string]lent{},
@@ -66,7 +67,7 @@ func newStage(out *bytes.Buffer) *stage {
 }
 
 // lastDigit is the shard of an id in a script: "a2" belongs to shard 2.
-func lastDigit(id protocol.EntityID) protocol.ShardID { return number32(string(id[len(id)-1:])) }
+func lastDigit(id string) protocol.ShardID { return number32(id[len(id)-1:]) }
 
 func (st *stage) command(f []string) error {
 	args := f[1:]

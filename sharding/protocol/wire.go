@@ -118,7 +118,7 @@ func appendShards(dst []byte, m Message) []byte {
 
 func appendCompatibility(dst []byte, a Compatibility) []byte {
 	dst = cbor.AppendText(cbor.AppendArray(dst, 6), a.Role)
-	dst = cbor.AppendUints(dst, uint64(a.Shards), uint64(a.Hash))
+	dst = cbor.AppendText(cbor.AppendUint(dst, uint64(a.Shards)), a.ShardOf)
 	dst = cbor.AppendText(cbor.AppendBool(dst, a.Remember), string(a.Lease))
 	return cbor.AppendText(dst, string(a.CoordinatorLease))
 }

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -99,7 +98,7 @@ func readShards(r *cbor.Reader, k kind) Message {
 func readCompatibility(r *cbor.Reader) Compatibility {
 	r.Tuple(6)
 	return Compatibility{
-		Role: r.Text(roleMax), Shards: r.Uint32(), Hash: Hash(r.UintMax(math.MaxUint8)), Remember: r.Bool(),
+		Role: r.Text(roleMax), Shards: r.Uint32(), ShardOf: r.Text(ShardFuncNameMax), Remember: r.Bool(),
 		Lease:            StoreID(r.Text(StoreMax)),
 		CoordinatorLease: StoreID(r.Text(StoreMax)),
 	}

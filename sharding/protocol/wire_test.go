@@ -60,7 +60,7 @@ func drawLoad(t *rapid.T) ShardLoad {
 func drawCompatibility(t *rapid.T) Compatibility {
 	id := func(label string) string { return rapid.StringN(0, -1, StoreMax).Draw(t, label) }
 	return Compatibility{
-		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), Hash: Hash(rapid.Uint8().Draw(t, "hash")),
+		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), ShardOf: id("shard function"),
 		Remember: rapid.Bool().Draw(t, "remember"),
 		Lease:    StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
 	}
@@ -206,7 +206,7 @@ func TestWireRefuses(t *testing.T) {
 func sampleMessages() []Message {
 	tok := Token{Epoch: 7, Up: 2, Seq: 9}
 	return []Message{
-		Register{Proxy: true, Compatibility: Compatibility{Shards: 100, Hash: HashMurmur2, Remember: true, Lease: "a",
+		Register{Proxy: true, Compatibility: Compatibility{Shards: 100, ShardOf: "murmur2", Remember: true, Lease: "a",
 			CoordinatorLease: "b"}}, Refused{Compatibility: Compatibility{Shards: 100}},
 		GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},

@@ -130,11 +130,13 @@ func TestRegionStartedAgain(t *testing.T) {
 	l.report(1)
 	l.report(2, protocol.Hosted{Shard: 3, Phase: protocol.PhaseRunning, Token: tok})
 	if got := l.step(protocol.Receive{From: 2, Msg: protocol.Register{Joined: true,
-		Compatibility: protocol.Compatibility{Shards: 4}}}); strings.Contains(got, "homes") {
+		Compatibility: protocol.Compatibility{Shards: 4, ShardOf: "xxhash"}}}); strings.Contains(got, "homes") {
 		t.Errorf("a region that runs is commanded again:\n%s", got)
 	}
 	l.expect(l.step(protocol.Receive{From: 2,
-		Msg: protocol.Register{Compatibility: protocol.Compatibility{Shards: 4}}}), "homes 3→2@1.1.6")
+		Msg: protocol.Register{
+			Compatibility: protocol.Compatibility{Shards: 4, ShardOf: "xxhash"},
+		}}), "homes 3→2@1.1.6")
 }
 
 // TestDoubleHost: two nodes say that they host a shard. That cannot happen; if it does, the one
@@ -325,7 +327,9 @@ func TestUnconfirmedIsGivenNothing(t *testing.T) {
 	l := newLone(t, nil, 1)
 	l.report(1)
 	l.step(protocol.Install{View: viewOf(2, 1, 2)})
-	l.step(protocol.Receive{From: 2, Msg: protocol.Register{Compatibility: protocol.Compatibility{Shards: 4}}})
+	l.step(protocol.Receive{From: 2, Msg: protocol.Register{
+		Compatibility: protocol.Compatibility{Shards: 4, ShardOf: "xxhash"},
+	}})
 	var got string
 	for id := range l.c.term.store.writes { // order: there is one
 		got += l.step(protocol.Wrote{ID: id})

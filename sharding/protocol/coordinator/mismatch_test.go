@@ -13,7 +13,7 @@ import (
 // A region whose ids go to other shards is not registered, and both sides say why.
 func TestMismatchIsRefused(t *testing.T) {
 	for name, of := range map[string]protocol.Compatibility{ // order: each is a cluster of its own
-		"shards": {Shards: 5}, "hash": {Shards: 4, Hash: protocol.HashMurmur2},
+		"shards": {Shards: 5, ShardOf: "xxhash"}, "shard function": {Shards: 4, ShardOf: "murmur2"},
 	} {
 		wrong := protocol.Register{Compatibility: of}
 		l := newLone(t, nil, 1, 2)
@@ -30,7 +30,7 @@ func TestMismatchIsRefused(t *testing.T) {
 		hosts.Shards = nil
 		l.expect(l.step(protocol.Receive{From: 2, Msg: hosts}), "coordinator-started")
 		got := l.step(protocol.Receive{From: 2, Msg: wrong})
-		l.expect(got, "refused shards=4 hash=xxhash")
+		l.expect(got, "refused shards=4 by xxhash")
 		if strings.Contains(got, "registered") {
 			t.Errorf("%s: registered all the same:\n%s", name, got)
 		}
@@ -42,7 +42,9 @@ func TestMismatchIsRefused(t *testing.T) {
 			t.Errorf("%s: it is a peer", name)
 		}
 
-		r, err := region.New(protocol.Config{Name: "t", Self: 2, Shards: int(of.Shards), Hash: of.Hash},
+		r, err := region.New(protocol.Config{
+			Name: "t", Self: 2, Shards: int(of.Shards), ShardOf: protocol.ShardFunc{Name: of.ShardOf},
+		},
 			rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +52,7 @@ func TestMismatchIsRefused(t *testing.T) {
 		r.Step(time.Unix(0, 0), protocol.Install{View: viewOf(1, 1, 2)})
 		for i := range 2 {
 			fx := r.Step(time.Unix(0, 0), protocol.Receive{
-				From: 1, Msg: protocol.Refused{Compatibility: protocol.Compatibility{Shards: 4}},
+				From: 1, Msg: protocol.Refused{Compatibility: protocol.Compatibility{Shards: 4, ShardOf: "xxhash"}},
 			})
 			if told := len(fx.Notify) == 1 && fx.Notify[0].Kind == protocol.TypeMismatch &&
 				fx.Notify[0].Peer == 1; told != (i == 0) {
@@ -68,7 +70,9 @@ func TestMismatchIsRefused(t *testing.T) {
 // go on under a coordinator that finds them. A region that hosts nothing, or never coordinates, is
 // not affected.
 func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
-	both := protocol.Compatibility{Role: "r", Shards: 4, Remember: true, Lease: "a", CoordinatorLease: "b"}
+	both := protocol.Compatibility{
+		Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a", CoordinatorLease: "b",
+	}
 	for name, c := range map[string]struct { // order: each is a cluster of its own
 		theirs        protocol.Compatibility
 		proxy, noRole bool
@@ -76,48 +80,48 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 	}{
 		"the same": {theirs: both},
 		"another for shards": {
-			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "c",
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "c",
 				CoordinatorLease: "b"}, want: []string{`Leases.Shards is store a here and store c there`},
 		},
 		"none for shards": {
-			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "",
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "",
 				CoordinatorLease: "b"}, want: []string{`Leases.Shards is store a here and not set there`},
 		},
 		"another for coordinators": {
-			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "a",
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
 				CoordinatorLease: "c"}, want: []string{`Leases.Coordinator is store b here and store c there`},
 		},
 		"a proxy, none for shards": {
 			theirs: protocol.Compatibility{
-				Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "", CoordinatorLease: "b",
+				Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "", CoordinatorLease: "b",
 			}, proxy: true,
 		},
 		"a proxy, none at all": {
-			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: true, Lease: "",
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "",
 				CoordinatorLease: ""}, proxy: true, want: []string{
 				`Leases.Coordinator is store b here and not set there`,
 			},
 		},
 		"another role": {
-			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "",
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: false, Lease: "",
 				CoordinatorLease: ""}, proxy: true, noRole: true,
 		},
 		"under another role": {
-			theirs: protocol.Compatibility{Role: "q", Shards: 4, Hash: 0, Remember: true, Lease: "a",
+			theirs: protocol.Compatibility{Role: "q", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
 				CoordinatorLease: "b"}, want: []string{`Role is r here and q there`},
 		},
 		"one that forgets": {
-			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "a",
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: false, Lease: "a",
 				CoordinatorLease: "b"}, want: []string{"Remember.Entities is true here and false there"},
 		},
 		"a proxy that coordinates": {
-			theirs: protocol.Compatibility{Role: "r", Shards: 4, Hash: 0, Remember: false, Lease: "a",
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: false, Lease: "a",
 				CoordinatorLease: "b"}, proxy: true, want: []string{"Remember.Entities is true here and false there"},
 		},
 		"everything": {theirs: protocol.Compatibility{
-			Role: "r", Shards: 5, Hash: protocol.HashMurmur2, Remember: false, Lease: "c", CoordinatorLease: "",
+			Role: "r", Shards: 5, ShardOf: "murmur2", Remember: false, Lease: "c", CoordinatorLease: "",
 		}, want: []string{
-			"Shards is 4 here and 5 there", "Hash is xxhash here and murmur2 there", "Remember.Entities is true",
+			"Shards is 4 here and 5 there", `ShardOf is \"xxhash\" here and \"murmur2\" there`, "Remember.Entities is true",
 			`Leases.Shards is store a`, `Leases.Coordinator is store b`,
 		}},
 	} {
@@ -160,7 +164,7 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 
 			cfg = protocol.Config{
 				Name: "t", Role: c.theirs.Role, Self: 2, Shards: int(c.theirs.Shards),
-				Hash: c.theirs.Hash, Proxy: c.proxy,
+				ShardOf: protocol.ShardFunc{Name: c.theirs.ShardOf}, Proxy: c.proxy,
 				Remember: protocol.Remember[protocol.StoreID]{Entities: c.theirs.Remember},
 				Leases: protocol.Leases[protocol.StoreID]{
 					Shards: c.theirs.Lease, Coordinator: c.theirs.CoordinatorLease,
@@ -193,8 +197,9 @@ func TestOtherStoresOfLeasesHoldUpNoTakeover(t *testing.T) {
 	l.report(1)
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 9}
 	hosts := protocol.Report{
-		Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: protocol.Compatibility{Shards: 4, Lease: "b"},
-		Shards: []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning, Token: tok}},
+		Floor: l.c.term.registrar.floor, Parts: 1,
+		Compatibility: protocol.Compatibility{Shards: 4, ShardOf: "xxhash", Lease: "b"},
+		Shards:        []protocol.Hosted{{Shard: 1, Phase: protocol.PhaseRunning, Token: tok}},
 	}
 	l.expect(l.step(protocol.Receive{From: 2, Msg: hosts}),
 		`type-mismatch! peer=2 "Leases.Shards is store a here and store b there"`, "coordinator-started")

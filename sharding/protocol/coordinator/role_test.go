@@ -115,7 +115,7 @@ func TestRolesAreCompared(t *testing.T) {
 				return
 			}
 			register := protocol.Register{Compatibility: l.c.cfg.Compatibility()}
-			l.expect(l.step(protocol.Receive{From: c.self, Msg: register}), `refused shards=4 hash=xxhash role="q"`)
+			l.expect(l.step(protocol.Receive{From: c.self, Msg: register}), `refused shards=4 by xxhash role="q"`)
 			roles[1] = "" // it is gone
 			l.expect(l.step(protocol.Install{View: ofRoles(2, roles...)}), "read ")
 		})
@@ -137,13 +137,13 @@ func TestOutrankedCoordinatorComesBack(t *testing.T) {
 		return said + l.step(protocol.DidRead{ID: reads}) + l.step(protocol.DidRead{ID: reads + 1})
 	}
 	l.step(protocol.Receive{From: 2, Msg: inService(2)})
-	l.expect(l.step(register), `refused shards=4 hash=xxhash role="q"`)
+	l.expect(l.step(register), `refused shards=4 by xxhash role="q"`)
 	if said := begin(2, 3, "r", "q", "q"); l.c.term.mode != idle {
 		t.Errorf("it begins beside the other coordinator:\n%s", said)
 	}
 	l.expect(begin(3, 3, "r", "", "q"), "→3 compare")
 	l.step(protocol.Receive{From: 3, Msg: inService(3)})
-	l.expect(l.step(register), `refused shards=4 hash=xxhash role="q"`)
+	l.expect(l.step(register), `refused shards=4 by xxhash role="q"`)
 	if l.c.term.mode != idle {
 		t.Error("it acts beside regions of the other role")
 	}

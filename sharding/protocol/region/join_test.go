@@ -11,7 +11,7 @@ import (
 // TestOutrankedRegionEndsWhatItHosts: its entities would live twice.
 func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 	_, step := fencing(t)
-	refused := protocol.Refused{Compatibility: protocol.Compatibility{Role: "q", Shards: 4}}
+	refused := protocol.Refused{Compatibility: protocol.Compatibility{Role: "q", Shards: 4, ShardOf: "xxhash"}}
 	if got := step(protocol.Receive{From: 3, Msg: refused}); got != "" {
 		t.Errorf("the word of a node that is no coordinator counts:\n%s", got)
 	}

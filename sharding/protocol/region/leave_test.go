@@ -51,7 +51,7 @@ func TestUnregisteredLeavesAtOnce(t *testing.T) {
 // home before the region leaves. If no coordinator registers it, because the type is absent there
 // or its settings are refused, it is dropped.
 func TestUnregisteredLeavesWithMessages(t *testing.T) {
-	refused := protocol.Refused{Compatibility: protocol.Compatibility{Shards: 5}}
+	refused := protocol.Refused{Compatibility: protocol.Compatibility{Shards: 5, ShardOf: "xxhash"}}
 	for name, answer := range map[string]protocol.Message{"absent": protocol.Absent{}, "refused": refused} {
 		for _, when := range []string{"before", "after"} {
 			step := leaver(t)

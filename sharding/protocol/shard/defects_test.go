@@ -21,7 +21,7 @@ type soloShard struct {
 func newSoloShard(t *testing.T) *soloShard {
 	sh, err := New(protocol.Config{
 		Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
-		ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 },
+		ShardOf: protocol.ShardFunc{Name: "two", Of: func(string) protocol.ShardID { return 2 }},
 	}, newRand(), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestA13StoreThatComesBack(t *testing.T) {
 func TestA20ShardsAreForgotten(t *testing.T) {
 	sh, err := New(protocol.Config{
 		Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
-		ShardOf: func(protocol.EntityID) protocol.ShardID { return 2 },
+		ShardOf: protocol.ShardFunc{Name: "two", Of: func(string) protocol.ShardID { return 2 }},
 	}, newRand(), 2)
 	if err != nil {
 		t.Fatal(err)

@@ -166,7 +166,7 @@ func (p *population) recoverAll() {
 	for id, e := range p.entities.byID { // order: sorted below
 		switch {
 		case e.state != EntityRemembered:
-		case p.cfg.ShardOf(id) == p.id:
+		case p.cfg.Shard(id) == p.id:
 			ids = append(ids, id)
 		default:
 			strangers = append(strangers, id)
@@ -184,7 +184,7 @@ func (p *population) onStartedElsewhere(ids []protocol.EntityID) {
 	moved := make(map[protocol.EntityID]bool, len(ids))
 	for _, id := range ids {
 		moved[id] = true
-		if p.entities.byID[id].state == EntityRemembered && p.cfg.ShardOf(id) != p.id {
+		if p.entities.byID[id].state == EntityRemembered && p.cfg.Shard(id) != p.id {
 			p.entities.become(id, RememberingStop)
 			p.store.removes = append(p.store.removes, id)
 		}

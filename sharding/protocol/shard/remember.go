@@ -12,7 +12,7 @@ import (
 func (p *population) onLoaded(ids []protocol.EntityID) {
 	p.store.loaded(len(ids) > 0)
 	p.entities.load(ids)
-	strange := func(id protocol.EntityID) bool { return p.cfg.ShardOf(id) != p.id }
+	strange := func(id protocol.EntityID) bool { return p.cfg.Shard(id) != p.id }
 	p.recovery.queue = ids
 	for _, id := range ids {
 		if strange(id) {
@@ -44,7 +44,7 @@ func (p *population) onIDsChanged(in protocol.IDsChanged) {
 	for _, id := range in.Removed {
 		delete(p.store.suspects, id)
 		switch state := p.entities.byID[id].state; {
-		case state == EntityRemembered && p.cfg.ShardOf(id) != p.id:
+		case state == EntityRemembered && p.cfg.Shard(id) != p.id:
 			p.entities.become(id, EntityAbsent) // it runs elsewhere
 		case state == RememberingStart || state == EntityActive || state == EntityRemembered ||
 			state == WaitingForRestart:
@@ -74,7 +74,7 @@ func (p *population) onVerified(ids []protocol.EntityID) {
 	}
 	clear(p.store.suspects)
 	for _, id := range sortedIDs(found) {
-		if p.cfg.ShardOf(id) == p.id {
+		if p.cfg.Shard(id) == p.id {
 			p.onWake(id)
 			continue
 		}
