@@ -56,7 +56,7 @@ func MajorityPlus(k, atLeast int) Level { return newLevel(majorityPlus, k, atLea
 func (l Level) Valid() bool { return l.kind() <= linearizable && (l.kind() != exactly || l.n() > 0) }
 
 // Need returns how many of n voters the level asks for, the own one included. Only To can ask for
-// more than n.
+// more than n, except that no level is content with none: a view without voters keeps nothing.
 func (l Level) Need(n int) int {
 	switch l.kind() {
 	case exactly:
@@ -64,9 +64,9 @@ func (l Level) Need(n int) int {
 	case majority, linearizable:
 		return MajorityOf(n)
 	case majorityPlus:
-		return min(n, max(MajorityOf(n)+l.n(), l.least()))
+		return max(1, min(n, max(MajorityOf(n)+l.n(), l.least())))
 	case all:
-		return n
+		return max(1, n)
 	}
 	return 1
 }

@@ -40,3 +40,13 @@ func TestLevelsFollowTheReferencesArithmetic(t *testing.T) {
 		t.Error("bounds of the numbers")
 	}
 }
+
+// A role has no voters as long as its only nodes are learners: nothing that all of these have is
+// kept.
+func TestNoLevelIsContentWithAViewWithoutVoters(t *testing.T) {
+	for _, l := range []Level{Local, Majority, Linearizable, All, MajorityPlus(1, 2), MajorityPlus(0, 0), To(1)} {
+		if l.Need(0) < 1 {
+			t.Errorf("%v needs %d of no voters", l, l.Need(0))
+		}
+	}
+}
