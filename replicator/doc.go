@@ -88,7 +88,8 @@
 // that is not settled. Each member reports its acked clock when it has installed the new view. What
 // a majority of each older view reported is the goal. The new view is settled when a majority of it
 // contains the goal. This is a lasting fact, so any member that finds it tells the others. Views
-// that a member missed come with the reports; until it knows them all, it counts nothing. Voters
+// that a member missed come with the reports; until it knows them all, it counts nothing. A view
+// that no member of the role knows is not waited for, once all have said so. Voters
 // that are permanently gone report no more. Then all that are left must have reported, and
 // Settlement.Lost raises the alarm if a majority could have been among the gone. After a cold start
 // the disks of each view that was not settled take the place of an older view's voters.

@@ -415,3 +415,34 @@ func TestMissedViewIsLearnedFromTheOthers(t *testing.T) {
 	}
 	w.node(4).want(w.node(4).put("s", "y", quorum.Local), operation.ErrNoView)
 }
+
+// Nodes of other roles can decide on a view that none of this role installs. What no member knows,
+// none has acknowledged anything in: they go on without it.
+func TestViewThatNoMemberOfTheRoleHasIsNoneToWaitFor(t *testing.T) {
+	w := cluster(t, 3, settings.Config{})
+	x := w.node(1).put("s", "x", quorum.Majority)
+	w.advance(time.Second)
+	w.isolate(2)
+	last := viewOf(4, 1, 2, 3)
+	for _, id := range []crdt.Origin{1, 3} {
+		w.node(id).step(Install{last})
+	}
+	w.advance(5 * time.Second)
+	if n := w.node(1); n.m.Settled() >= 4 {
+		t.Fatalf("settled although 2 may know the third view\n%s", w.dump())
+	}
+	w.node(2).step(Install{last})
+	w.mendAll()
+	w.advance(5 * time.Second)
+	w.node(1).want(x, nil)
+	for _, id := range []crdt.Origin{1, 2, 3} {
+		n := w.node(id)
+		if n.m.Settled() != 4 {
+			t.Fatalf("not settled\n%s", w.dump())
+		}
+		if s := n.settled[len(n.settled)-1]; s.Lost {
+			t.Errorf("%v raises an alarm: the views around it have the same voters", s)
+		}
+		n.want(n.put("s", "y", quorum.Local), nil)
+	}
+}

@@ -33,6 +33,8 @@ type Chain struct {
 	// the views before the installed one, as far as known; after a cold start the sets of disks
 	// stand for them
 	known []PastView
+	// some view that was filled in may have had voters that neither neighbour has
+	doubtful bool
 }
 
 // Settled returns the newest epoch that is known to be settled; 0: none.
@@ -113,10 +115,39 @@ func (c *Chain) Found(sets [][]uint64) {
 	}
 }
 
+// fillMost bounds how many views Fill makes up.
+const fillMost = 1 << 12
+
+// Fill takes each view since the settled one that is not known for one with the voters of its
+// successor. It is for a chain whose members have all said which views they know: none of them has
+// installed these, so that none has acknowledged anything there.
+func (c *Chain) Fill() {
+	if c.settled == 0 || c.epoch-c.settled > fillMost {
+		return
+	}
+	next := c.voters
+	for e := c.epoch - 1; e >= c.settled; e-- {
+		i, is := c.find(e)
+		if !is {
+			c.doubtful = c.doubtful || i == 0 || !slices.Equal(c.known[i-1].Voters, next)
+			c.known = slices.Insert(c.known, i, PastView{Epoch: e, Voters: next})
+		}
+		next = c.known[i].Voters
+	}
+}
+
+// Doubtful reports whether an unsettled view was filled in that may have had other voters than its
+// neighbours. What only these knew is not known to be there.
+func (c *Chain) Doubtful() bool { return c.doubtful }
+
+func (c *Chain) find(epoch uint64) (int, bool) {
+	return slices.BinarySearchFunc(c.known, epoch,
+		func(a PastView, e uint64) int { return cmp.Compare(a.Epoch, e) })
+}
+
 // Add enters a view into the known ones, unless it is settled history or known already.
 func (c *Chain) Add(p PastView) {
-	i, ok := slices.BinarySearchFunc(c.known, p.Epoch,
-		func(a PastView, e uint64) int { return cmp.Compare(a.Epoch, e) })
+	i, ok := c.find(p.Epoch)
 	if !ok && p.Epoch < c.epoch && p.Epoch >= c.settled {
 		c.known = slices.Insert(c.known, i, p)
 	}
@@ -128,6 +159,7 @@ func (c *Chain) Settle(epoch uint64) bool {
 	was := c.settled
 	c.settled = epoch
 	c.known = slices.DeleteFunc(c.known, func(p PastView) bool { return p.Epoch < epoch })
+	c.doubtful = c.doubtful && c.Unsettled()
 	return was < c.epoch && epoch >= c.epoch
 }
 

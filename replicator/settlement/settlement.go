@@ -38,10 +38,18 @@ type Settlement struct {
 
 // attempt is what is known of one installed view until it is settled.
 type attempt struct {
-	goal  *crdt.Clock // all that was acknowledged before the installed view, or more; nil: not known yet
-	lost  bool        // a majority of some unsettled view is gone
-	told  bool        // the others know that this replica contains the goal
+	goal  *crdt.Clock          // all that was acknowledged before the installed view, or more; nil: not known yet
+	lost  bool                 // a majority of some unsettled view is gone
+	told  bool                 // the others know that this replica contains the goal
+	heard map[crdt.Origin]bool // members that have said, under this view, which views they know
 	tries int
+}
+
+func (a *attempt) hear(id crdt.Origin) {
+	if a.heard == nil {
+		a.heard = map[crdt.Origin]bool{}
+	}
+	a.heard[id] = true
 }
 
 // New makes the settlement of a replica that has no view. restart asks anew what quorums are asked.
@@ -165,9 +173,10 @@ func (t *Settlement) OnReport(p *replica.Peer, msg *wire.Report) {
 		t.chain.Add(k)
 	}
 	if len(t.chain.Known()) != before {
-		t.attempt.goal = nil
-		t.refreshSets()
-		t.acks.OweAcked()
+		t.learned()
+	}
+	if msg.Epoch == t.r.View.Epoch {
+		t.attempt.hear(p.ID)
 	}
 	clock := msg.Acked
 	if clock == nil && msg.Hash == t.r.ContentHash() {
@@ -186,6 +195,27 @@ func (t *Settlement) OnReport(p *replica.Peer, msg *wire.Report) {
 	t.r.NoteAcks()
 }
 
+// learned takes notice of views that were not known before.
+func (t *Settlement) learned() {
+	t.attempt.goal = nil
+	t.refreshSets()
+	t.acks.OweAcked()
+}
+
+// maybeFill fills in the views that no member of the role knows. The nodes that decide on views may
+// all be of other roles, so that each node of this one misses a view. All members have then said,
+// under the installed view, that they have not installed that one, and never will: none of them has
+// acknowledged anything in it.
+func (t *Settlement) maybeFill() {
+	unheard := func(p *replica.Peer) bool { return !t.attempt.heard[p.ID] }
+	if t.chain.Complete() || slices.ContainsFunc(t.r.Peers, unheard) {
+		return
+	}
+	if t.chain.Fill(); t.chain.Complete() {
+		t.learned()
+	}
+}
+
 // Claim takes another's word for an epoch being settled.
 func (t *Settlement) Claim(epoch uint64) {
 	if epoch > t.chain.Settled() && t.r.Member {
@@ -195,7 +225,7 @@ func (t *Settlement) Claim(epoch uint64) {
 
 // becomeSettled makes history of all views before an epoch.
 func (t *Settlement) becomeSettled(epoch uint64) {
-	lost := t.attempt.lost || t.majorityLost(epoch)
+	lost := t.attempt.lost || t.chain.Doubtful() || t.majorityLost(epoch)
 	ended := t.chain.Settle(epoch)
 	t.refreshSets()
 	t.restart()
@@ -216,7 +246,10 @@ func (t *Settlement) majorityLost(epoch uint64) bool {
 // Settle tries to find that the installed view is settled: what a majority of each older one has
 // reported, or all that are left of it (V4), is contained in a majority of the newest.
 func (t *Settlement) Settle() {
-	if !t.chain.Unsettled() || !t.chain.Complete() || !t.r.Member {
+	if !t.chain.Unsettled() || !t.r.Member {
+		return
+	}
+	if t.maybeFill(); !t.chain.Complete() {
 		return
 	}
 	if len(t.chain.Pasts()) == 0 {
