@@ -313,9 +313,10 @@ func (c *chaos) join() {
 }
 
 // leave lets a node go gracefully, as long as others stay. A member that has no view is not sent
-// away: what it knows may be needed to found the cluster anew.
+// away: what it knows may be needed to found the cluster anew. The last node of a role stays: it
+// has no other to hand its data to.
 func (c *chaos) leave(p *Process) {
-	if c.w.staying() <= 2 || p.slot.leaving || p.mem.view == nil && p.slot.wasMember() {
+	if c.w.staying() <= 2 || p.slot.leaving || p.mem.view == nil && p.slot.wasMember() || c.w.isLast(p) {
 		return
 	}
 	c.w.counts.Leaves++

@@ -41,6 +41,9 @@ type defects struct {
 	blind, early bool
 	// staleMark: what a disk says of when it was last in use is older than that.
 	staleMark bool
+	// mixed: what replicas of one role send reaches those of another; oldestOfAll: sharding takes all
+	// nodes for ones of its role.
+	mixed, oldestOfAll bool
 	// mute: the machines of a type that was closed do not answer.
 	mute bool
 	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear
@@ -91,6 +94,8 @@ var further = []plantedDefect{
 	{"read-without-agreement", "a linearizable read takes what the first majority answers",
 		plant(defect.ReadWithoutAgreement)},
 	{"no-token-check", "a region obeys deposed coordinators", plant(defect.NoTokenCheck)},
+	{"mixed-roles", "what replicas of one role send reaches those of another", func(f *defects) { f.mixed = true }},
+	{"oldest-of-all", "sharding takes all nodes for ones of its role", func(f *defects) { f.oldestOfAll = true }},
 	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *defects) { f.hasty = true }},
 	{"unaware", "sharding does not hear that the cluster is closing", func(f *defects) { f.unaware = true }},
 	{"forgetful", "ids of entities are said to be remembered and are not", func(f *defects) { f.forgetful = true }},

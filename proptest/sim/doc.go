@@ -28,6 +28,10 @@
 //     the data lanes and what sharding says (lag.go); in a sixth of the worlds of plain chaos that
 //     is the scenario, under a load whose order is judged;
 //   - links flap: some ways come and go in rapid turns, for up to half a minute;
+//   - in a quarter of the worlds of some scenarios not all nodes have one role (roles.go): some have
+//     the role "backend", some "edge", some both, each with keys and entity types of its own; some
+//     have neither, and carry no data. There the oldest node, which proposes views, often is no
+//     coordinator, and the voters that decide often know nothing of a role's data;
 //   - processes crash, come back as new incarnations on the same disk, stand still as after
 //     SIGSTOP, are suspended; nodes join and leave, an operator downs some;
 //   - homes are chosen by every strategy of package allocation, with loads that the regions measure
@@ -61,8 +65,8 @@
 // Checkers stand outside. They see what clients were told and what instants look like, and do not
 // use the logic that they check:
 //
-//   - acting: at no instant may two processes coordinate (oldest in their view, under their lease,
-//     running);
+//   - acting: at no instant may two processes coordinate for a role, or propose views (oldest in their
+//     view, under their lease, running);
 //   - views: one view per epoch, an unbroken chain, statuses that only move forward, no return of a
 //     removed member;
 //   - data: no read of a majority misses an acknowledged write, none is missing in the end. What a
@@ -119,6 +123,9 @@
 // be told to have, each of which must be caught within a number of seeds, of those drawn or of a
 // scenario of its own (huntedIn). A few harm only what no world of correct machines comes to; they
 // are listed apart, with the tests that catch them.
+//
+// Not played: a node without any role, for package ddata gives each node one; several roles in the
+// scenarios that are about all nodes (restarts in turn, shutdowns, leases, tidying).
 //
 // What a simulation cannot see: races between goroutines (the drivers have their own tests), the
 // real sockets and disks, and what no seed that was run happened to do.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,12 +73,19 @@ func (n *node) install(v *view.View) { n.p.rt.Enter(func() { n.watchers.TellView
 
 // shown is a view as extensions get it.
 func (n *node) shown(v *view.View) *view.View {
-	if v == nil || !n.p.w.planted.unaware {
+	planted := n.p.w.planted
+	if v == nil || !planted.unaware && !planted.oldestOfAll {
 		return v
 	}
-	deaf := *v
-	deaf.Closing = false
-	return &deaf
+	shown := *v
+	shown.Closing = shown.Closing && !planted.unaware
+	if planted.oldestOfAll {
+		shown.Members = slices.Clone(v.Members)
+		for i := range shown.Members {
+			shown.Members[i].Roles = []string{backend, edge}
+		}
+	}
+	return &shown
 }
 
 // reachable tells of a member.

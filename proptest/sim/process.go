@@ -175,7 +175,7 @@ func (p *Process) Receive(pk network.Packet) {
 		p.mem.receive(pk)
 	case network.ToReplica:
 		for _, r := range p.reps {
-			if r.channel == pk.Channel {
+			if r.channel == pk.Channel || p.w.planted.mixed {
 				r.receive(pk)
 			}
 		}

@@ -1,17 +1,20 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // The roles of nodes. In most worlds all nodes are of the backend.
 const (
 	backend = "backend"
 	edge    = "edge" // has data of its own, and entity types
+	idle    = "idle" // its clients keep no data
 )
 
 // dataset is the data of one role: what its clients know of it.
@@ -40,6 +43,19 @@ func (w *World) replicas(role string) (all []*replicaHost) {
 		}
 	}
 	return all
+}
+
+// isLast reports whether a process is the only one that is Up and stays, of those with one of its
+// roles.
+func (w *World) isLast(p *Process) bool {
+	if w.opt.Roles == nil {
+		return false
+	}
+	return slices.ContainsFunc(p.reps, func(r *replicaHost) bool {
+		return r.role != idle && !slices.ContainsFunc(w.replicas(r.role), func(o *replicaHost) bool {
+			return o != r && o.p.up() && !o.p.slot.leaving
+		})
+	})
 }
 
 // streamOf tells the streams of the roles apart. That of the backend is the one of worlds without
@@ -82,4 +98,29 @@ func (o *Options) dataRoles() []string {
 func (o *Options) roleOfType(index int) string {
 	roles := o.dataRoles()
 	return roles[index%len(roles)]
+}
+
+// drawRoles draws the roles of nodes: in some worlds not all are of the backend. At least two of the
+// first nodes have each role with data.
+func (o *Options) drawRoles(r *rand.Rand) {
+	if some := r.IntN(4) == 0; !some || o.Nodes < 3 {
+		return
+	}
+	switch o.Scenario {
+	case plainChaos, coldRestarts, badDisks, lostKinds, smallLogs, rollingMoves, laggingViews:
+	default:
+		return // those are about all nodes
+	}
+	for range o.Nodes + o.Spare {
+		o.Roles = append(o.Roles, random.Pick(r, []string{backend}, []string{edge}, []string{idle},
+			[]string{backend, edge}, []string{backend, edge}))
+	}
+	for _, role := range o.dataRoles() {
+		for _, i := range r.Perm(o.Nodes) {
+			if has := func(roles []string) bool { return slices.Contains(roles, role) }; !has(o.Roles[i]) &&
+				len(slices.DeleteFunc(slices.Clone(o.Roles[:o.Nodes]), func(x []string) bool { return !has(x) })) < 2 {
+				o.Roles[i] = []string{backend, edge}
+			}
+		}
+	}
 }

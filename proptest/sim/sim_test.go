@@ -72,6 +72,35 @@ func TestClusterPlanDrawsAll(t *testing.T) {
 	}
 }
 
+// TestRolesAreDrawn: some worlds have nodes of one role, of both and of neither, and enough of each
+// among the first.
+func TestRolesAreDrawn(t *testing.T) {
+	seen := map[string]int{}
+	for seed := uint64(1); seed <= 200; seed++ {
+		for _, plan := range []Plan{{}, {Swarm: Cluster}} {
+			o := drawOptions(random.Streams{Seed: seed}, plan)
+			count := map[string]int{}
+			for i := range o.Nodes + o.Spare {
+				roles := o.rolesOf(i)
+				seen[fmt.Sprint(plan.Swarm, roles)]++
+				for _, role := range roles {
+					if i < o.Nodes {
+						count[role]++
+					}
+				}
+			}
+			if o.Roles != nil && (count[backend] < 2 || count[edge] < 2) {
+				t.Errorf("seed %d: %v", seed, o)
+			}
+		}
+	}
+	for _, want := range []string{"[backend]", "[edge]", "[idle]", "[backend edge]"} {
+		if seen[want] == 0 || seen[Cluster+want] == 0 {
+			t.Errorf("no node of %s in 200 seeds: %v", want, seen)
+		}
+	}
+}
+
 // TestPlanIsValidated: a name that is unknown is no silent run of something else.
 func TestPlanIsValidated(t *testing.T) {
 	for _, p := range []Plan{{Swarm: "clusters"}, {Scenario: "grow"}, {Defect: "no-v9"}} {
