@@ -34,7 +34,7 @@ func (n *node) commit(ch *crdt.Changes) {
 }
 
 // rows returns what a disk holds after commits.
-func (w *world) rows(disk []commit) iter.Seq2[crdt.Item, error] {
+func (p port) rows(disk []commit) iter.Seq2[crdt.Item, error] {
 	rows := map[crdt.Dot]crdt.Item{}
 	for _, c := range disk {
 		for _, it := range c.put {
@@ -47,7 +47,7 @@ func (w *world) rows(disk []commit) iter.Seq2[crdt.Item, error] {
 	dots := slices.SortedFunc(maps.Keys(rows), crdt.Dot.Compare)
 	return func(yield func(crdt.Item, error) bool) {
 		for _, d := range dots {
-			if !yield(w.plant.row(rows[d]), nil) {
+			if !yield(p.row(rows[d]), nil) {
 				return
 			}
 		}
@@ -58,7 +58,7 @@ func (w *world) rows(disk []commit) iter.Seq2[crdt.Item, error] {
 // be lost.
 func (w *world) restart() error {
 	n := w.someone()
-	old := w.who(n)
+	old := w.nameOf(n)
 	if n.one != nil {
 		return w.reopenAlone(n)
 	}
@@ -66,9 +66,9 @@ func (w *world) restart() error {
 	n.disk = n.disk[:kept]
 	last := n.disk[kept-1]
 	w.begin(n)
-	w.tell("%s crashes after %d commits and comes back as %s", old, kept-1, w.who(n))
-	if err := n.rep.Load(last.clock, last.digest, w.rows(n.disk)); err != nil {
-		return w.broken(disksHoldStates, "%s: %v", w.who(n), err)
+	w.tell("%s crashes after %d commits and comes back as %s", old, kept-1, w.nameOf(n))
+	if err := n.rep.Load(last.clock, last.digest, w.plant.rows(n.disk)); err != nil {
+		return w.broken(disksHoldStates, "%s: %v", w.nameOf(n), err)
 	}
 	n.seen = last.seen
 	return w.check(n)
@@ -76,19 +76,19 @@ func (w *world) restart() error {
 
 // reopenAlone moves a standalone value into a new incarnation.
 func (w *world) reopenAlone(n *node) error {
-	st := w.stateOf(n)
-	old := w.who(n)
+	st := n.state()
+	old := w.nameOf(n)
 	w.begin(n)
-	w.tell("%s comes back as %s", old, w.who(n))
+	w.tell("%s comes back as %s", old, w.nameOf(n))
 	if err := st.load(n.rep); err != nil {
-		return w.broken(disksHoldStates, "%s: %v", w.who(n), err)
+		return w.broken(disksHoldStates, "%s: %v", w.nameOf(n), err)
 	}
 	return w.check(n)
 }
 
 // prefixes is law 10: after each number of commits a disk holds the state that the replica had
 // then, and reads as the model says of it.
-func (w *world) prefixes() error {
+func prefixes(w *world) error {
 	n := w.nodes[1]
 	if n.one != nil {
 		return nil
@@ -96,7 +96,7 @@ func (w *world) prefixes() error {
 	kept := 1 + w.pick("prefix", len(n.disk))
 	last := n.disk[kept-1]
 	s := crdt.NewStore(crdt.StoreOptions{DigestSeed: digestSeed})
-	if err := s.Load(last.clock, last.digest, w.rows(n.disk[:kept])); err != nil {
+	if err := s.Load(last.clock, last.digest, w.plant.rows(n.disk[:kept])); err != nil {
 		return w.broken(disksHoldStates, "%s, the first %d commits: %v", n.name, kept-1, err)
 	}
 	for _, key := range w.keys {

@@ -18,11 +18,11 @@ func (w *world) orderly(n *node) error {
 	for it := range n.rep.Store().Snapshot().Items() {
 		if key, ok := keys[it.Dot]; ok || !n.rep.Store().Clock().Has(it.Dot) {
 			return w.broken(itemsAreInPlace, "%s holds %v; its dot is also in %q; in the clock: %v",
-				w.who(n), it, key, n.rep.Store().Clock().Has(it.Dot))
+				w.nameOf(n), it, key, n.rep.Store().Clock().Has(it.Dot))
 		}
 		keys[it.Dot] = it.Key
 		if it.Path == "" || crdt.Kind(it.Path[0]) != w.kind {
-			return w.broken(itemsAreInPlace, "%s holds %v, whose path does not begin with %v", w.who(n), it, w.kind)
+			return w.broken(itemsAreInPlace, "%s holds %v, whose path does not begin with %v", w.nameOf(n), it, w.kind)
 		}
 		if it.Dot.Origin != n.rep.Origin() {
 			continue
@@ -30,7 +30,7 @@ func (w *world) orderly(n *node) error {
 		s := seat{it.Key, it.Path}
 		if d, ok := seats[s]; ok {
 			return w.broken(itemsAreInPlace,
-				"%s has put %v and %v at one path: a put must remove what it observed there", w.who(n), it, d)
+				"%s has put %v and %v at one path: a put must remove what it observed there", w.nameOf(n), it, d)
 		}
 		seats[s] = it.Dot
 	}
@@ -39,8 +39,8 @@ func (w *world) orderly(n *node) error {
 
 // strangers is the type's side of law 6: items of another kind are a type clash, before anything
 // happens; broken ones are an error, or read as something, but never a panic.
-func (w *world) strangers() error {
-	s := w.stateOf(w.nodes[1])
+func strangers(w *world) error {
+	s := w.nodes[1].state()
 	var clock crdt.Clock
 	clock.AddRange(1, 1, 2)
 	own := crdt.Item{Path: string([]byte{byte(w.kind)}) + "path", Payload: "payload"}
@@ -51,14 +51,14 @@ func (w *world) strangers() error {
 		Dot: crdt.Dot{Origin: 1, Seq: 1}, Key: "k",
 		Path: string([]byte{byte(w.kind) ^ 0x40}) + own.Path[1:], Payload: own.Payload,
 	}
-	err := w.meet(state{&clock, []crdt.Item{foreign}})
+	err := meet(w, state{&clock, []crdt.Item{foreign}})
 	if !errors.Is(err, crdt.ErrTypeClash) {
 		return w.broken(strangersAreRefused, "an item of another kind, %v, answers %v, not ErrTypeClash", &foreign, err)
 	}
-	for _, it := range append(w.spoilt(own), crdt.Item{Path: own.Path[:1]},
+	for _, it := range append(spoilt(w, own), crdt.Item{Path: own.Path[:1]},
 		crdt.Item{Path: own.Path[:1] + "\xff\x00\xff", Payload: "\xff\xff\xff\xff"}) {
 		it.Dot, it.Key = crdt.Dot{Origin: 1, Seq: 2}, "k"
-		err := w.meet(state{&clock, []crdt.Item{it}})
+		err := meet(w, state{&clock, []crdt.Item{it}})
 		if errors.Is(err, errPanicked) || errors.Is(err, crdt.ErrPanic) {
 			return w.broken(strangersAreRefused, "the item %v: %v", &it, err)
 		}
@@ -67,7 +67,7 @@ func (w *world) strangers() error {
 }
 
 // spoilt are broken copies of an item.
-func (w *world) spoilt(it crdt.Item) []crdt.Item {
+func spoilt(w *world, it crdt.Item) []crdt.Item {
 	cut := func(s string) string { return s[:w.pick("cut", len(s)+1)] }
 	flip := func(s string) string {
 		b := []byte(s)
@@ -88,7 +88,7 @@ func (w *world) spoilt(it crdt.Item) []crdt.Item {
 
 // meet lets the type read and update a key that holds such a state. It returns what the view, else
 // the update, answered.
-func (w *world) meet(s state) error {
+func meet(w *world, s state) error {
 	r := crdt.NewReplica(9, crdt.StoreOptions{DigestSeed: digestSeed})
 	if err := s.load(r); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (w *world) meet(s state) error {
 
 // bounded is law 11: operations that are done again and again leave no more behind than when they
 // are done a few times, except wider numbers.
-func (w *world) bounded() error {
+func bounded(w *world) error {
 	if w.grows {
 		return nil
 	}

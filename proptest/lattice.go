@@ -2,277 +2,103 @@ package proptest
 
 import (
 	"bytes"
-	"slices"
-
-	"pgregory.net/rapid"
 
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// stateLaws holds what a history has reached, its replicas still apart, to the laws of states.
-func (w *world) stateLaws() error {
-	for _, l := range []func(*world) error{
-		(*world).semilattice, (*world).anyOrder, (*world).decomposes, (*world).survivesTheWire, (*world).incremental,
-		(*world).since, (*world).prefixes,
-		(*world).trimmed, (*world).strangers,
-	} {
-		if err := l(w); err != nil {
+// lattice joins states and compares them, through what of package crdt the laws go through.
+type lattice struct {
+	subject *subject
+	story   *story
+	keys    []string // that are read
+}
+
+// join merges two states.
+func (l *lattice) join(a, b state) (state, error) {
+	s := a.store()
+	if err := l.subject.plant.merge(s, b.clock, b.live, b.items, nil); err != nil {
+		return a, err
+	}
+	return snapState(s.Snapshot()), s.Check()
+}
+
+// valueAt reads one key, wherever it is.
+func (l *lattice) valueAt(r crdt.Reader) (v any, err error) {
+	err = guarded(func() error {
+		got, err := l.subject.view(r)
+		if err == nil {
+			v = got.value
+		}
+		return err
+	})
+	return v, err
+}
+
+// same demands that two states are equal and read the same.
+func (l *lattice) same(which law, what string, a, b state) error {
+	if !a.equal(b) {
+		return l.story.broken(which, "%s:\n%v\nand\n%v", what, a, b)
+	}
+	return l.sameValues(which, what, a, b)
+}
+
+// sameValues demands that two equal states read the same: that a view depends on the items alone.
+func (l *lattice) sameValues(which law, what string, a, b state) error {
+	sa, sb := a.store(), b.store()
+	for _, key := range l.keys {
+		va, erra := l.valueAt(sa.View(key))
+		vb, errb := l.valueAt(sb.View(key))
+		if erra != nil || errb != nil || !alike(va, vb) {
+			return l.story.broken(which, "%s: equal items of %s read as\n  %+v (%v)\nand\n  %+v (%v)\n%v",
+				what, key, va, erra, vb, errb, a)
+		}
+	}
+	return nil
+}
+
+// delta checks an update that made a group: applied to the state before, it makes the state after,
+// and so does the merge of both.
+func (l *lattice) delta(key string, before state, g crdt.Group, after state) error {
+	if after.clock.Equal(before.clock) || !after.clock.Includes(before.clock) {
+		return l.story.broken(updatesInflate, "an update with events took the clock from %v to %v",
+			before.clock, after.clock)
+	}
+	if sum, err := l.join(before, after); err != nil || !sum.equal(after) {
+		return l.story.broken(updatesInflate, "before ⊔ after is not after: %v\nbefore %v\nafter  %v\nsum    %v",
+			err, before, after, sum)
+	}
+	s := before.store()
+	got, err := l.subject.plant.group(g)
+	if err != nil {
+		return l.story.broken(encodingsComeBack, "%v: %v", g, err)
+	}
+	if out, err := s.Apply(got, nil); out != crdt.Applied || err != nil || !snapState(s.Snapshot()).equal(after) {
+		return l.story.broken(groupsAreDeltas, "before and the group do not make after: %v, %v\nbefore %v\ngroup  "+
+			"%v\nafter  %v\ngot    %v", out, err, before, g,
+			after, snapState(s.Snapshot()))
+	}
+	return l.sameValues(groupsAreDeltas, "after an update, and from its group", after, snapState(s.Snapshot()))
+}
+
+// twins makes the same update on two replicas of one state. Both must make the same bytes, or an
+// iteration over a map has leaked into them.
+func (l *lattice) twins(s state, key string, wall int64, ops []any) error {
+	var raw [2][]byte
+	for i := range raw {
+		r := crdt.NewReplica(1, crdt.StoreOptions{DigestSeed: digestSeed})
+		if err := s.load(r); err != nil {
 			return err
 		}
+		g, err := r.Update(key, wall, l.subject.update(ops, nil), nil)
+		if err != nil {
+			return l.story.broken(updatesInflate, "an update of %s with %v: %v", key, list(ops), err)
+		}
+		if g != nil {
+			raw[i] = crdt.AppendGroup(nil, g)
+		}
+	}
+	if !bytes.Equal(raw[0], raw[1]) {
+		return l.story.broken(updatesAreRepeatable, "%v on one state made %x and %x", list(ops), raw[0], raw[1])
 	}
 	return nil
-}
-
-// semilattice is law 1: merge is commutative, associative and idempotent, and empty is its unit.
-func (w *world) semilattice() error {
-	a, b, c := w.stateOf(w.nodes[0]), w.stateOf(w.nodes[1]), w.stateOf(w.nodes[2])
-	var failed error
-	join := func(a, b state) state {
-		s, err := w.join(a, b)
-		if err != nil && failed == nil {
-			failed = w.broken(mergesAgree, "a merge failed: %v\n%v\nwith\n%v", err, a, b)
-		}
-		return s
-	}
-	empty := state{clock: &crdt.Clock{}}
-	for _, p := range []struct {
-		what        string
-		left, right state
-	}{
-		{"a ⊔ b and b ⊔ a", join(a, b), join(b, a)},
-		{"(a ⊔ b) ⊔ c and a ⊔ (b ⊔ c)", join(join(a, b), c), join(a, join(b, c))},
-		{"a ⊔ a and a", join(a, a), a},
-		{"a ⊔ ∅ and a", join(a, empty), a},
-		{"∅ ⊔ a and a", join(empty, a), a},
-	} {
-		if failed != nil {
-			return failed
-		}
-		if err := w.same(mergesAgree, p.what, p.left, p.right); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// anyOrder is law 3 once more: all groups, in any order that their removals allow, with
-// repetitions, make one state.
-func (w *world) anyOrder() error {
-	if len(w.made) == 0 {
-		return nil
-	}
-	var seen bits
-	for id := range w.past.len() {
-		seen = seen.set(id)
-	}
-	one, err := w.inOrder(rapid.Permutation(w.made).Draw(w.t, "an order"))
-	if err != nil {
-		return err
-	}
-	two, err := w.inOrder(rapid.Permutation(w.made).Draw(w.t, "another order"))
-	if err != nil {
-		return err
-	}
-	if err := w.same(groupsAreDeltas, "all groups in two orders", one, two); err != nil {
-		return err
-	}
-	s := w.storeOf(one)
-	for _, key := range w.keys {
-		got, err := w.valueAt(s.View(key))
-		if want := w.past.reads(key, seen); err != nil || !alike(got, want) {
-			return w.broken(groupsAreDeltas,
-				"all groups read %s as\n  %+v (%v)\nand the model says\n  %+v", key, got, err, want)
-		}
-	}
-	return nil
-}
-
-// inOrder applies groups over and over until none of them can be applied any more.
-func (w *world) inOrder(gs []crdt.Group) (state, error) {
-	options := crdt.StoreOptions{DigestSeed: digestSeed}
-	options.Plant(w.plant.defects)
-	s := crdt.NewStore(options)
-	for moved := true; moved; {
-		moved = false
-		for _, g := range gs {
-			out, err := s.Apply(g, nil)
-			if err != nil {
-				return state{}, w.broken(groupsAreDeltas, "%v is refused: %v", g, err)
-			}
-			moved = moved || out == crdt.Applied
-		}
-	}
-	if err := s.Check(); err != nil {
-		return state{}, w.broken(groupsAreDeltas, "%v", err)
-	}
-	return snapState(s.Snapshot()), nil
-}
-
-// dotsMax bounds the dots of a state that is taken apart, whose cost grows with their square.
-const dotsMax = 80
-
-// decomposes is law 4: a state is the join of its single dots, and of no fewer.
-func (w *world) decomposes() error {
-	s := w.stateOf(w.nodes[0])
-	var dots []crdt.Dot
-	for r := range s.clock.Ranges() {
-		for seq := r.First; seq <= r.Last; seq++ {
-			dots = append(dots, crdt.Dot{Origin: r.Origin, Seq: seq})
-		}
-	}
-	if len(dots) == 0 || len(dots) > dotsMax {
-		return nil
-	}
-	sum, less := state{clock: &crdt.Clock{}}, state{clock: &crdt.Clock{}}
-	for i, d := range rapid.Permutation(dots).Draw(w.t, "dots") {
-		one := state{clock: &crdt.Clock{}}
-		one.clock.Add(d)
-		if k := slices.IndexFunc(s.items, func(it crdt.Item) bool { return it.Dot == d }); k >= 0 {
-			one.items = s.items[k : k+1]
-		}
-		var err error
-		if sum, err = w.join(sum, one); err != nil {
-			return w.broken(statesDecompose, "%v", err)
-		}
-		if i > 0 {
-			if less, err = w.join(less, one); err != nil {
-				return w.broken(statesDecompose, "%v", err)
-			}
-		}
-	}
-	if less.equal(s) {
-		return w.broken(statesDecompose, "one dot is redundant in\n%v", s)
-	}
-	return w.same(statesDecompose, "the join of all dots and the whole", sum, s)
-}
-
-// survivesTheWire is law 6 on a state that was reached: what is encoded comes back, in the same
-// bytes, and reads the same.
-func (w *world) survivesTheWire() error {
-	s := w.stateOf(w.nodes[0])
-	raw := crdt.AppendClock(nil, s.clock)
-	clock, err := crdt.DecodeClock(raw)
-	if err != nil || !clock.Equal(s.clock) || !bytes.Equal(raw, crdt.AppendClock(nil, clock)) {
-		return w.broken(encodingsComeBack, "clock %v comes back as %v (%v)", s.clock, clock, err)
-	}
-	items, err := w.plant.items(s.items)
-	if err != nil || !slices.Equal(items, s.items) {
-		return w.broken(encodingsComeBack, "items come back as (%v)\n%v\nand were\n%v", err, state{clock, items}, s)
-	}
-	raw = crdt.AppendItems(nil, pointers(s.items))
-	if !bytes.Equal(raw, crdt.AppendItems(nil, pointers(items))) {
-		return w.broken(encodingsComeBack, "items have two encodings:\n%v", s)
-	}
-	for i := range s.items {
-		back, err := crdt.DecodeItem(crdt.AppendItem(nil, &s.items[i]))
-		if err != nil || back != s.items[i] {
-			return w.broken(encodingsComeBack, "item %v comes back as %v (%v)", &s.items[i], &back, err)
-		}
-	}
-	for _, g := range w.made {
-		raw := crdt.AppendGroup(nil, g)
-		if back, err := w.plant.group(g); err != nil || !bytes.Equal(raw, crdt.AppendGroup(nil, back)) {
-			return w.broken(encodingsComeBack, "group %v comes back as %v (%v)", g, back, err)
-		}
-	}
-	return w.sameValues(encodingsComeBack, "a state and what came over the wire", s, state{clock, items})
-}
-
-// incremental is law 7: the digest that is kept is the one that is computed, of the whole and of
-// each key, whatever the order of the items.
-func (w *world) incremental() error {
-	n := w.nodes[0]
-	s := w.stateOf(n)
-	var sum crdt.Digest
-	byKey := map[string]crdt.Digest{}
-	for _, i := range rapid.Permutation(indexes(len(s.items))).Draw(w.t, "items") {
-		h := n.rep.Store().Hash(&s.items[i])
-		sum = sum.Plus(h)
-		byKey[s.items[i].Key] = byKey[s.items[i].Key].Plus(h)
-	}
-	if got := w.plant.digest(n.rep.Store()); got != sum {
-		return w.broken(digestsAgree, "%s keeps digest %v, its items sum to %v:\n%v", w.who(n), got, sum, s)
-	}
-	for _, key := range w.keys {
-		if got := n.rep.Store().View(key).Digest(); got != byKey[key] {
-			return w.broken(digestsAgree, "%s keeps digest %v of %s, its items sum to %v:\n%v",
-				w.who(n), got, key, byKey[key], s)
-		}
-	}
-	return nil
-}
-
-func indexes(n int) []int {
-	is := make([]int, n)
-	for i := range is {
-		is[i] = i
-	}
-	return is
-}
-
-// since is law 9, and the minimality of law 4: what Missing returns makes the full merge, is empty
-// when clocks are equal, and names nothing that is known.
-func (w *world) since() error {
-	from, to := w.nodes[0], w.nodes[1]
-	a, b := from.rep.Store(), to.rep.Store()
-	if gs, more, covered := w.plant.missing(a, a.Clock(), 0); len(gs) > 0 || more || !covered {
-		return w.broken(logsShipDifferences, "%s lacks something of its own: %v, %v, %v",
-			w.who(from), gs, more, covered)
-	}
-	gs, more, covered := w.plant.missing(a, b.Clock(), 1<<30)
-	if covered != b.Clock().Includes(a.Floor()) || more {
-		return w.broken(logsShipDifferences, "the log of %s for %s: covered %v, more %v",
-			w.who(from), w.who(to), covered, more)
-	}
-	if !covered {
-		return nil
-	}
-	sa, sb := w.stateOf(from), w.stateOf(to)
-	s := w.storeOf(sb)
-	for _, g := range gs {
-		if !slices.ContainsFunc(g, func(e crdt.Event) bool { return !b.Clock().Has(e.Dot) }) {
-			return w.broken(logsShipDifferences, "%s ships %s, which %s has", w.who(from), w.dots(g), w.who(to))
-		}
-		if out, err := s.Apply(g, nil); out != crdt.Applied || err != nil {
-			return w.broken(logsShipDifferences, "%s ships %s to %s, which is %v there (%v)",
-				w.who(from), w.dots(g), w.who(to), out, err)
-		}
-	}
-	sum, err := w.join(sb, sa)
-	if err != nil {
-		return w.broken(logsShipDifferences, "%v", err)
-	}
-	return w.same(logsShipDifferences, "what the log ships, and the merge", snapState(s.Snapshot()), sum)
-}
-
-// trimmed is law 8. What is pruned here is the log: that changes neither state nor value, it merges
-// as before, and an old copy that is merged afterwards changes nothing.
-func (w *world) trimmed() error {
-	n := w.nodes[2]
-	before := w.stateOf(n)
-	w.plant.trim(n.rep, n.rep.Store().Clock().Clone())
-	w.tell("%s trims all of its log", w.who(n))
-	if err := w.same(trimmingChangesNothing, "before and after trimming", before, w.stateOf(n)); err != nil {
-		return err
-	}
-	if n.rep.Store().LogLen() > 0 || !n.rep.Store().Floor().Equal(n.rep.Store().Clock()) {
-		return w.broken(trimmingChangesNothing, "trimmed of all, %s keeps %d events and the floor %v",
-			w.who(n), n.rep.Store().LogLen(),
-			n.rep.Store().Floor())
-	}
-	for _, o := range w.nodes {
-		for _, p := range o.pins {
-			if !before.clock.Includes(p.state.clock) {
-				continue
-			}
-			if err := w.plant.merge(n.rep, p.state.clock, p.state.live, p.state.items, nil); err != nil {
-				return w.broken(trimmingChangesNothing, "an old copy of %s is refused: %v", o.name, err)
-			}
-			if err := w.same(trimmingChangesNothing,
-				"before and after the merge of an old copy of "+o.name, before, w.stateOf(n)); err != nil {
-				return err
-			}
-		}
-	}
-	return w.check(n)
 }

@@ -78,17 +78,17 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 		check func(*world) error
 		plant func(*port)
 	}{
-		"merges keep what was removed": {mergesAgree, (*world).semilattice, func(p *port) {
+		"merges keep what was removed": {mergesAgree, semilattice, func(p *port) {
 			p.merge = func(
 				s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes,
 			) error {
 				return s.Merge(donor, func(crdt.Dot) bool { return true }, items, ch)
 			}
 		}},
-		"groups depend on their order": {groupsAreDeltas, (*world).anyOrder, func(p *port) {
+		"groups depend on their order": {groupsAreDeltas, anyOrder, func(p *port) {
 			p.defects.Plant(defect.Of(defect.DropLosingSibling))
 		}},
-		"merges of one item are lost": {statesDecompose, (*world).decomposes, func(p *port) {
+		"merges of one item are lost": {statesDecompose, decomposes, func(p *port) {
 			p.merge = func(
 				s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes,
 			) error {
@@ -98,7 +98,7 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 				return s.Merge(donor, live, items, ch)
 			}
 		}},
-		"a redundant dot": {statesDecompose, (*world).decomposes, func(p *port) {
+		"a redundant dot": {statesDecompose, decomposes, func(p *port) {
 			p.merge = func(
 				s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes,
 			) error {
@@ -109,7 +109,7 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 				return s.Merge(more, live, items, ch)
 			}
 		}},
-		"payloads of groups are lost": {encodingsComeBack, (*world).survivesTheWire, func(p *port) {
+		"payloads of groups are lost": {encodingsComeBack, survivesTheWire, func(p *port) {
 			p.group = func(g crdt.Group) (crdt.Group, error) {
 				g = slices.Clone(g)
 				for i := range g {
@@ -118,39 +118,39 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 				return g, nil
 			}
 		}},
-		"items come in another order": {encodingsComeBack, (*world).survivesTheWire, func(p *port) {
+		"items come in another order": {encodingsComeBack, survivesTheWire, func(p *port) {
 			p.items = func(items []crdt.Item) ([]crdt.Item, error) {
 				items = slices.Clone(items)
 				slices.Reverse(items)
 				return items, nil
 			}
 		}},
-		"a digest that is not kept": {digestsAgree, (*world).incremental, func(p *port) {
+		"a digest that is not kept": {digestsAgree, incremental, func(p *port) {
 			p.digest = func(s *crdt.Store) crdt.Digest { return s.Digest().Plus(crdt.Digest{0, 1}) }
 		}},
-		"a log that ships too much": {logsShipDifferences, (*world).since, func(p *port) {
+		"a log that ships too much": {logsShipDifferences, since, func(p *port) {
 			p.missing = func(s *crdt.Store, peer *crdt.Clock, n int) ([]crdt.Group, bool, bool) {
 				_, more, covered := s.Missing(peer, n)
 				gs, _, all := s.Missing(&crdt.Clock{}, 1<<30)
 				return gs, more, covered && all
 			}
 		}},
-		"a log that ships too little": {logsShipDifferences, (*world).since, func(p *port) {
+		"a log that ships too little": {logsShipDifferences, since, func(p *port) {
 			p.missing = func(s *crdt.Store, peer *crdt.Clock, n int) ([]crdt.Group, bool, bool) {
 				gs, more, covered := s.Missing(peer, n)
 				return gs[:len(gs)/2], more, covered
 			}
 		}},
-		"trimming that does nothing": {trimmingChangesNothing, (*world).trimmed, func(p *port) {
+		"trimming that does nothing": {trimmingChangesNothing, trimmed, func(p *port) {
 			p.trim = func(*crdt.Replica, *crdt.Clock) {}
 		}},
-		"trimming of more than the log": {trimmingChangesNothing, (*world).trimmed, func(p *port) {
+		"trimming of more than the log": {trimmingChangesNothing, trimmed, func(p *port) {
 			p.trim = func(r *crdt.Replica, c *crdt.Clock) {
 				r.Trim(c)
 				_, _ = r.Update("k", 0, func(tx *crdt.Tx) error { _, err := tx.RemoveAll(""); return err }, nil)
 			}
 		}},
-		"an old copy that comes back": {trimmingChangesNothing, (*world).trimmed, func(p *port) {
+		"an old copy that comes back": {trimmingChangesNothing, trimmed, func(p *port) {
 			p.merge = func(
 				s merger, donor *crdt.Clock, live func(crdt.Dot) bool, items []crdt.Item, ch *crdt.Changes,
 			) error {
@@ -161,7 +161,7 @@ func TestEachLawOfStatesIsAwake(t *testing.T) {
 				return s.Merge(&absent, func(crdt.Dot) bool { return false }, nil, ch)
 			}
 		}},
-		"a disk that forgets payloads": {disksHoldStates, (*world).prefixes, func(p *port) {
+		"a disk that forgets payloads": {disksHoldStates, prefixes, func(p *port) {
 			p.row = func(it crdt.Item) crdt.Item { it.Payload = ""; return it }
 		}},
 	} {

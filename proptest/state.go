@@ -16,7 +16,8 @@ type state struct {
 	items []crdt.Item // by key, path and dot
 }
 
-func (w *world) stateOf(n *node) state { return snapState(n.rep.Store().Snapshot()) }
+// state is what the replica holds.
+func (n *node) state() state { return snapState(n.rep.Store().Snapshot()) }
 
 func snapState(s *crdt.Snapshot) state {
 	a := state{clock: s.Clock().Clone()}
@@ -68,55 +69,13 @@ func (a state) String() string {
 	return b.String()
 }
 
-// storeOf makes a store of a state.
-func (w *world) storeOf(a state) *crdt.Store {
+// store makes a store of the state.
+func (a state) store() *crdt.Store {
 	s := crdt.NewStore(crdt.StoreOptions{DigestSeed: digestSeed})
 	if err := s.Load(a.clock, a.digest(), rows(a.items)); err != nil {
 		panic(err) // states come from stores
 	}
 	return s
-}
-
-func (w *world) join(a, b state) (state, error) {
-	s := w.storeOf(a)
-	if err := w.plant.merge(s, b.clock, b.live, b.items, nil); err != nil {
-		return a, err
-	}
-	return snapState(s.Snapshot()), s.Check()
-}
-
-// valueAt reads one key, wherever it is.
-func (w *world) valueAt(r crdt.Reader) (v any, err error) {
-	err = guarded(func() error {
-		got, err := w.view(r)
-		if err == nil {
-			v = got.value
-		}
-		return err
-	})
-	return v, err
-}
-
-// same demands that two states are equal and read the same.
-func (w *world) same(l law, what string, a, b state) error {
-	if !a.equal(b) {
-		return w.broken(l, "%s:\n%v\nand\n%v", what, a, b)
-	}
-	return w.sameValues(l, what, a, b)
-}
-
-// sameValues demands that two equal states read the same: that a view depends on the items alone.
-func (w *world) sameValues(l law, what string, a, b state) error {
-	sa, sb := w.storeOf(a), w.storeOf(b)
-	for _, key := range w.keys {
-		va, erra := w.valueAt(sa.View(key))
-		vb, errb := w.valueAt(sb.View(key))
-		if erra != nil || errb != nil || !alike(va, vb) {
-			return w.broken(l, "%s: equal items of %s read as\n  %+v (%v)\nand\n  %+v (%v)\n%v",
-				what, key, va, erra, vb, errb, a)
-		}
-	}
-	return nil
 }
 
 // merger is a Store or a Replica.

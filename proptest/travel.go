@@ -20,7 +20,7 @@ func (w *world) deliver() error {
 		w.flying = slices.Delete(w.flying, k, k+1)
 	}
 	if fate == 2 {
-		w.tell("%s of %s gets lost", w.dots(f.group), w.who(f.to))
+		w.tell("%s of %s gets lost", w.dots(f.group), w.nameOf(f.to))
 		return nil
 	}
 	_, err := w.apply(f.to, f.group)
@@ -50,7 +50,7 @@ func (w *world) apply(n *node, g crdt.Group) (crdt.Outcome, error) {
 		out, err = n.rep.Apply(g, &ch)
 		needs = len(ch.Missing) > 0
 	}
-	w.tell("%s gets %s: %v", w.who(n), w.dots(g), out)
+	w.tell("%s gets %s: %v", w.nameOf(n), w.dots(g), out)
 	if err != nil || (out == crdt.Duplicate) != known || (out == crdt.Waiting) != needs {
 		return out, w.broken(groupsAreDeltas, "apply answered %v, %v; it was known: %v; missing: %v",
 			out, err, known, ch.Missing)
@@ -72,14 +72,14 @@ func (w *world) fill(to, from *node) error {
 		if !covered {
 			return w.merge(to, from)
 		}
-		w.tell("%s fills its gaps from the log of %s", w.who(to), w.who(from))
+		w.tell("%s fills its gaps from the log of %s", w.nameOf(to), w.nameOf(from))
 		for _, g := range gs {
 			out, err := w.apply(to, g)
 			if err != nil {
 				return err
 			}
 			if out != crdt.Applied {
-				return w.broken(logsShipDifferences, "%s, which %s lacks, was %v there", w.dots(g), w.who(to), out)
+				return w.broken(logsShipDifferences, "%s, which %s lacks, was %v there", w.dots(g), w.nameOf(to), out)
 			}
 		}
 		if err := w.check(to); err != nil {
@@ -94,7 +94,7 @@ func (w *world) fill(to, from *node) error {
 // merge joins the state of from: by the whole, or by the difference that a reconciliation would
 // find.
 func (w *world) merge(to, from *node) error {
-	w.tell("%s merges %s", w.who(to), w.who(from))
+	w.tell("%s merges %s", w.nameOf(to), w.nameOf(from))
 	seen := to.seen.or(from.seen)
 	var ch crdt.Changes
 	var err error
@@ -104,7 +104,7 @@ func (w *world) merge(to, from *node) error {
 		err = w.repair(to, from, &ch)
 	}
 	if err != nil {
-		return w.broken(mergesAgree, "%s merges %s: %v", w.who(to), w.who(from), err)
+		return w.broken(mergesAgree, "%s merges %s: %v", w.nameOf(to), w.nameOf(from), err)
 	}
 	to.seen = seen
 	to.commit(&ch)

@@ -1,7 +1,6 @@
 package proptest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,7 +29,7 @@ func (w *world) update() error {
 			return err
 		}
 	}
-	before := w.stateOf(n)
+	before := n.state()
 	if twin {
 		if err := w.twins(before, key, wall, ops); err != nil {
 			return err
@@ -42,11 +41,11 @@ func (w *world) update() error {
 	}
 	var ch crdt.Changes
 	g, err := w.makeGroup(n, key, wall, ops, peek, known, &ch)
-	w.tell("%s updates %s: %v at wall %d%s", w.who(n), key, list(ops), wall, w.outcome(g))
+	w.tell("%s updates %s: %v at wall %d%s", w.nameOf(n), key, list(ops), wall, w.outcome(g))
 	if err != nil {
-		return w.broken(updatesInflate, "%s updates %s: %v", w.who(n), key, err)
+		return w.broken(updatesInflate, "%s updates %s: %v", w.nameOf(n), key, err)
 	}
-	after := w.stateOf(n)
+	after := n.state()
 	if g == nil {
 		return w.silent(n, key, before, after, known, seen)
 	}
@@ -70,13 +69,6 @@ func list(ops []any) string {
 		words[i] = fmt.Sprintf("%+v", op)
 	}
 	return strings.Join(words, ", ")
-}
-
-func (w *world) outcome(g crdt.Group) string {
-	if g == nil {
-		return ", no event"
-	}
-	return " = " + w.dots(g)
 }
 
 // makeGroup runs the update. With peek, the transaction must read after each operation what the
@@ -107,17 +99,17 @@ func (w *world) failing(n *node, key string, wall int64, ops []any) error {
 	if n.one != nil {
 		return nil
 	}
-	before, seq := w.stateOf(n), n.rep.Seq()
+	before, seq := n.state(), n.rep.Seq()
 	var ch crdt.Changes
 	g, err := n.rep.Update(key, wall, func(tx *crdt.Tx) error {
 		return errors.Join(w.subject.update(ops, nil)(tx), errOnPurpose)
 	}, &ch)
 	if !errors.Is(err, errOnPurpose) || errors.Is(err, crdt.ErrPanic) {
 		return w.broken(updatesInflate, "%s updates %s with %v and fails in the end, but the update answers %v",
-			w.who(n), key, list(ops), err)
+			w.nameOf(n), key, list(ops), err)
 	}
-	w.tell("%s updates %s: %v, which fails", w.who(n), key, list(ops))
-	if after := w.stateOf(n); g != nil || len(ch.Keys) > 0 || !after.equal(before) || n.rep.Seq() != seq {
+	w.tell("%s updates %s: %v, which fails", w.nameOf(n), key, list(ops))
+	if after := n.state(); g != nil || len(ch.Keys) > 0 || !after.equal(before) || n.rep.Seq() != seq {
 		return w.broken(updatesInflate, "an update that failed left a trace: %v\nbefore %v\nafter  %v", g, before,
 			after)
 	}
@@ -136,7 +128,7 @@ func (w *world) silent(n *node, key string, before, after state, known int, seen
 	}
 	if want := w.past.reads(key, seen); !alike(r.value, want) {
 		return w.broken(valuesAreTheModels, "%s made no event, reads %s as\n  %+v\nand the model says\n  %+v",
-			w.who(n), key, r.value, want)
+			w.nameOf(n), key, r.value, want)
 	}
 	w.past.cut(known)
 	return w.check(n)
@@ -148,50 +140,4 @@ func (w *world) remember(g crdt.Group, known int) {
 	for id := known; id < w.past.len(); id++ {
 		w.ids[g.First()] = append(w.ids[g.First()], id)
 	}
-}
-
-// delta checks an update that made a group: applied to the state before, it makes the state after,
-// and so does the merge of both.
-func (w *world) delta(key string, before state, g crdt.Group, after state) error {
-	if after.clock.Equal(before.clock) || !after.clock.Includes(before.clock) {
-		return w.broken(updatesInflate, "an update with events took the clock from %v to %v", before.clock, after.clock)
-	}
-	if sum, err := w.join(before, after); err != nil || !sum.equal(after) {
-		return w.broken(updatesInflate, "before ⊔ after is not after: %v\nbefore %v\nafter  %v\nsum    %v",
-			err, before, after, sum)
-	}
-	s := w.storeOf(before)
-	got, err := w.plant.group(g)
-	if err != nil {
-		return w.broken(encodingsComeBack, "%v: %v", g, err)
-	}
-	if out, err := s.Apply(got, nil); out != crdt.Applied || err != nil || !snapState(s.Snapshot()).equal(after) {
-		return w.broken(groupsAreDeltas, "before and the group do not make after: %v, %v\nbefore %v\ngroup  "+
-			"%v\nafter  %v\ngot    %v", out, err, before, g,
-			after, snapState(s.Snapshot()))
-	}
-	return w.sameValues(groupsAreDeltas, "after an update, and from its group", after, snapState(s.Snapshot()))
-}
-
-// twins makes the same update on two replicas of one state. Both must make the same bytes, or an
-// iteration over a map has leaked into them.
-func (w *world) twins(s state, key string, wall int64, ops []any) error {
-	var raw [2][]byte
-	for i := range raw {
-		r := crdt.NewReplica(1, crdt.StoreOptions{DigestSeed: digestSeed})
-		if err := s.load(r); err != nil {
-			return err
-		}
-		g, err := r.Update(key, wall, w.subject.update(ops, nil), nil)
-		if err != nil {
-			return w.broken(updatesInflate, "an update of %s with %v: %v", key, list(ops), err)
-		}
-		if g != nil {
-			raw[i] = crdt.AppendGroup(nil, g)
-		}
-	}
-	if !bytes.Equal(raw[0], raw[1]) {
-		return w.broken(updatesAreRepeatable, "%v on one state made %x and %x", list(ops), raw[0], raw[1])
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package proptest
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"pgregory.net/rapid"
 
@@ -15,17 +14,16 @@ import (
 // that moved is held against the model.
 type world struct {
 	*subject
+	*story
+	*lattice
 	t      *rapid.T
 	where  place
-	keys   []string
 	nodes  []*node
 	flying []flight
 	past   past
 	made   []crdt.Group       // all groups, those that got lost too
 	ids    map[crdt.Dot][]int // the events of a group, by its first dot
-	names  map[crdt.Origin]string
-	story  []string // the steps so far
-	failed error    // the first law that did not hold
+	failed error              // the first law that did not hold
 	wall   int64
 }
 
@@ -68,13 +66,14 @@ type flight struct {
 }
 
 func (s *subject) newWorld(t *rapid.T, where place) *world {
-	w := &world{
-		subject: s, t: t, where: where, past: s.newPast(), ids: map[crdt.Dot][]int{},
-		names: map[crdt.Origin]string{}, wall: 1000,
-	}
-	w.keys = []string{"k", "l"}
+	keys := []string{"k", "l"}
 	if where == alone {
-		w.keys = []string{standaloneKey}
+		keys = []string{standaloneKey}
+	}
+	st := &story{names: map[crdt.Origin]string{}}
+	w := &world{
+		subject: s, story: st, lattice: &lattice{subject: s, story: st, keys: keys}, t: t, where: where,
+		past: s.newPast(), ids: map[crdt.Dot][]int{}, wall: 1000,
 	}
 	for i := range 3 + w.pick("a fourth replica", 2) {
 		n := &node{name: string(rune('a' + i))}
@@ -93,8 +92,7 @@ func (w *world) someone() *node { return w.nodes[w.pick("replica", len(w.nodes))
 // begin starts an empty incarnation.
 func (w *world) begin(n *node) {
 	n.lives++
-	o := crdt.Origin(uint64(len(w.names)+1) * 0x9e3779b97f4a7c15)
-	w.names[o] = fmt.Sprintf("%s%d", n.name, n.lives)
+	o := w.story.begin(fmt.Sprintf("%s%d", n.name, n.lives))
 	if w.where == alone {
 		n.one = w.newAlone(o)
 		n.rep = n.one.replica()
@@ -107,54 +105,13 @@ func (w *world) begin(n *node) {
 	n.rep = crdt.NewReplica(o, options)
 }
 
-// tell adds a step to the story.
-func (w *world) tell(format string, args ...any) {
-	w.story = append(w.story, fmt.Sprintf(format, args...))
-}
-
-// violation is a law that does not hold, with the steps that led there.
-type violation struct {
-	law   law
-	what  string
-	story []string
-}
-
-func (v *violation) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "law %s: %s\nafter", v.law, v.what)
-	for i, line := range v.story {
-		fmt.Fprintf(&b, "\n%4d  %s", i+1, line)
-	}
-	return b.String()
-}
-
-// broken makes the error of a law that does not hold. Origins in its text get the names that the
-// story uses.
-func (w *world) broken(l law, format string, args ...any) error {
-	var names []string
-	for o, name := range w.names {
-		names = append(names, o.String(), name)
-	}
-	return &violation{law: l, what: strings.NewReplacer(names...).Replace(fmt.Sprintf(format, args...)), story: w.story}
-}
-
-// The name of the present incarnation of n.
-func (w *world) who(n *node) string { return w.names[n.rep.Origin()] }
-
-func (w *world) dots(g crdt.Group) string {
-	if len(g) == 1 {
-		return fmt.Sprintf("%s:%d", w.names[g[0].Dot.Origin], g[0].Dot.Seq)
-	}
-	return fmt.Sprintf("%s:%d-%d", w.names[g.First().Origin], g.First().Seq, g.Last().Seq)
-}
-
 // history runs one world, and holds what came of it to the laws of states.
 func (s *subject) history(t *rapid.T, where place) error {
 	w := s.newWorld(t, where)
 	for range rapid.SampledFrom([]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 5}).Draw(t, "length") {
 		t.Repeat(w.actions())
 	}
-	for _, then := range []func() error{w.stateLaws, w.settle, w.bounded} {
+	for _, then := range []func() error{w.stateLaws, w.settle, func() error { return bounded(w) }} {
 		if w.failed == nil {
 			w.failed = then()
 		}
@@ -199,11 +156,11 @@ func (w *world) settle() error {
 			}
 		}
 	}
-	first := w.stateOf(w.nodes[0])
+	first := w.nodes[0].state()
 	for _, n := range w.nodes[1:] {
-		if s := w.stateOf(n); !s.equal(first) || s.clock.Hash() != first.clock.Hash() {
+		if s := n.state(); !s.equal(first) || s.clock.Hash() != first.clock.Hash() {
 			return w.broken(mergesAgree, "%s and %s have told each other everything and differ:\n%v\n%v",
-				w.who(w.nodes[0]), w.who(n), first, s)
+				w.nameOf(w.nodes[0]), w.nameOf(n), first, s)
 		}
 	}
 	return w.checkPins()
@@ -213,7 +170,7 @@ func (w *world) settle() error {
 func (w *world) pin() error {
 	n := w.someone()
 	snap := n.rep.Store().Snapshot()
-	p := pin{snap: snap, state: w.stateOf(n), reads: map[string]*reading{}}
+	p := pin{snap: snap, state: n.state(), reads: map[string]*reading{}}
 	for _, key := range w.keys {
 		r, err := w.read(n, key)
 		if err != nil {
@@ -222,7 +179,7 @@ func (w *world) pin() error {
 		p.reads[key] = r
 	}
 	n.pins = append(n.pins, p)
-	w.tell("%s keeps a snapshot", w.who(n))
+	w.tell("%s keeps a snapshot", w.nameOf(n))
 	return nil
 }
 
@@ -239,7 +196,7 @@ func (w *world) trim() error {
 		}
 	}
 	w.plant.trim(n.rep, stable)
-	w.tell("%s trims %s from its log", w.who(n), what)
+	w.tell("%s trims %s from its log", w.nameOf(n), what)
 	return w.check(n)
 }
 
@@ -254,7 +211,7 @@ func (w *world) read(n *node, key string) (r *reading, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, w.broken(valuesAreTheModels, "%s cannot read %s: %v", w.who(n), key, err)
+		return nil, w.broken(valuesAreTheModels, "%s cannot read %s: %v", w.nameOf(n), key, err)
 	}
 	return r, nil
 }
@@ -263,7 +220,7 @@ func (w *world) read(n *node, key string) (r *reading, err error) {
 func (w *world) check(n *node) error {
 	st := n.rep.Store()
 	if err := st.Check(); err != nil {
-		return w.broken(digestsAgree, "%s: %v", w.who(n), err)
+		return w.broken(digestsAgree, "%s: %v", w.nameOf(n), err)
 	}
 	for _, key := range w.keys {
 		r, err := w.read(n, key)
@@ -272,11 +229,11 @@ func (w *world) check(n *node) error {
 		}
 		if want := w.past.reads(key, n.seen); !alike(r.value, want) {
 			return w.broken(valuesAreTheModels, "%s reads %s as\n  %+v\nand the model says\n  %+v",
-				w.who(n), key, r.value, want)
+				w.nameOf(n), key, r.value, want)
 		}
 		if again := r.reread(); !alike(r.value, again) {
 			return w.broken(valuesAreTheModels, "%s reads one view of %s as\n  %+v\nand then as\n  %+v",
-				w.who(n), key, r.value, again)
+				w.nameOf(n), key, r.value, again)
 		}
 	}
 	if err := w.orderly(n); err != nil {
@@ -284,7 +241,7 @@ func (w *world) check(n *node) error {
 	}
 	for _, o := range w.nodes {
 		if so := o.rep.Store(); so.Clock().Equal(st.Clock()) && so.Digest() != st.Digest() {
-			return w.broken(digestsAgree, "%s and %s:\n%v\n%v", w.who(n), w.who(o), w.stateOf(n), w.stateOf(o))
+			return w.broken(digestsAgree, "%s and %s:\n%v\n%v", w.nameOf(n), w.nameOf(o), n.state(), o.state())
 		}
 	}
 	return nil
