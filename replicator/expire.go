@@ -3,7 +3,7 @@ package replicator
 import (
 	"time"
 
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/replicator/idle"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/replica"
@@ -73,7 +73,7 @@ func (e *expiry) next() time.Time {
 	if e.keys.Len() == 0 || !e.Tidies() || asks {
 		return time.Time{}
 	}
-	return deadline.Latest(e.keys.Next(), e.tryAt)
+	return timer.Latest(e.keys.Next(), e.tryAt)
 }
 
 // due returns the keys that are due, by space.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -228,16 +228,16 @@ func (m *Machine) Deadline() time.Time {
 		d = o.Deadline()
 	}
 	if at, ok := m.spaces[keyspace.Durable].Disk.Due(); ok {
-		d = deadline.Earliest(d, at)
+		d = timer.Earliest(d, at)
 	}
 	if !m.site.Member {
 		return d
 	}
-	d = deadline.Earliest(d, m.site.LinkAt, m.gossip.at, m.move.at, m.tidying.deadline())
+	d = timer.Earliest(d, m.site.LinkAt, m.gossip.at, m.move.at, m.tidying.deadline())
 	for _, s := range m.spaces {
-		d = deadline.Earliest(d, s.deadline())
+		d = timer.Earliest(d, s.deadline())
 	}
-	return deadline.Earliest(d, m.donating.donors.Deadline(m.site.Now))
+	return timer.Earliest(d, m.donating.donors.Deadline(m.site.Now))
 }
 
 // Snapshot returns the state of a space at this moment; any number of goroutines may read it.

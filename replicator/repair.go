@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/repair"
@@ -222,7 +223,8 @@ func (r *repairs) alarm(p *replica.Peer) {
 	}
 	r.alarmAt = r.Now.Add(2 * r.Cfg.GossipInterval)
 	// what did not help is tried ever more rarely
-	l.AlarmAt = r.Now.Add(2 * r.Cfg.GossipInterval << min(l.Alarms, alarmsMax))
+	first := 2 * r.Cfg.GossipInterval
+	l.AlarmAt = r.Now.Add(timer.Backoff(first, first<<alarmsMax, l.Alarms))
 	l.Alarms++
 	r.Counters.DigestAlarms++
 	r.SendStatus(p, false)

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/proptest/defect"
-	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -64,7 +64,7 @@ func (s *space) onTime() {
 
 // deadline is when there is something to do, zero: nothing that is known yet.
 func (s *space) deadline() time.Time {
-	return deadline.Earliest(s.intake.Deadline(), s.reads.Deadline(), s.compares.Deadline(), s.settlement.Deadline(),
+	return timer.Earliest(s.intake.Deadline(), s.reads.Deadline(), s.compares.Deadline(), s.settlement.Deadline(),
 		s.holding.Deadline(), s.repairs.puller.Deadline())
 }
 

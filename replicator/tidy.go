@@ -3,8 +3,8 @@ package replicator
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/proptest/defect"
-	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -106,7 +106,7 @@ func (t *tidying) tidy() {
 }
 
 // deadline is when there is something to do, zero: nothing that is known yet.
-func (t *tidying) deadline() time.Time { return deadline.Earliest(t.at, t.expiry.next()) }
+func (t *tidying) deadline() time.Time { return timer.Earliest(t.at, t.expiry.next()) }
 
 // askExpiry asks a majority what it has of the keys that are due.
 func (t *tidying) askExpiry() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
 )
 
@@ -306,13 +307,13 @@ func (l *link) awaitReceived(ctx context.Context) error {
 // drawn from its upper half so that the links of a cluster do not dial in step.
 type backoff struct {
 	min, max time.Duration
-	next     time.Duration
+	tries    int
 }
 
 func (b *backoff) pause() time.Duration {
-	d := max(b.next, b.min)
-	b.next = min(2*d, b.max)
+	d := timer.Backoff(b.min, b.max, b.tries)
+	b.tries++
 	return d/2 + rand.N(d/2+1)
 }
 
-func (b *backoff) reset() { b.next = 0 }
+func (b *backoff) reset() { b.tries = 0 }

@@ -78,6 +78,7 @@ var ranks = []rankRow{
 	{"ddata/locks", 1, false, "the port to an arbiter knows names and bytes, not what they are for"},
 	{"ddata/locks/...", 2, false, "implementations of the lease port, and its laws"},
 	{"ddata/scheduler", -1, false, "time, and running beside each other, whatever runs"},
+	{"ddata/runloop/timer", -20, true, "times are compared, and pauses grow, whatever waits for them"},
 	{"ddata/runloop", 0, false, "one goroutine around one machine, whichever it is, and waiting for what it does"},
 	{"durable/storetest", 2, false, "the laws of the durable port, for every implementation"},
 	{"durable/rows", 2, false, "the rows of a replica's items, for the node, the simulator and the admin's command"},

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // Assembly puts the parts of a message from one peer together. One message comes at a time, and is
@@ -73,7 +73,7 @@ func (a *Assembly) Bytes() int { return len(a.buf) }
 func (a *Assembly) DropAt() time.Time { return a.dropAt }
 
 // Due reports whether it is time to give up, and clears that time if so.
-func (a *Assembly) Due(now time.Time) bool { return deadline.Due(&a.dropAt, now) }
+func (a *Assembly) Due(now time.Time) bool { return timer.Due(&a.dropAt, now) }
 
 // GiveUp forgets the parts of a message whose sender has fallen silent. If the sender goes on after
 // all, it is told that all parts have come. It then gets no ack of what was in the message, and

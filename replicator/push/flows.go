@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // Flows carry messages that are larger than a frame to one peer: groups, items, and messages with
@@ -281,7 +281,7 @@ func (f *Flows) Arm(at time.Time) bool {
 }
 
 // Due reports whether the timer has run out, and stops it if so.
-func (f *Flows) Due(now time.Time) bool { return deadline.Due(&f.retryAt, now) }
+func (f *Flows) Due(now time.Time) bool { return timer.Due(&f.retryAt, now) }
 
 // Check returns a broken invariant.
 func (f *Flows) Check() error {

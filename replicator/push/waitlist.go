@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // WaitList holds groups that remove what is not known here yet, until it comes. It is bounded: what
@@ -106,7 +106,7 @@ func (w *WaitList) From(i int) crdt.Origin { return w.groups[i].from }
 func (w *WaitList) AskAt() time.Time { return w.at }
 
 // Due reports whether it is time to ask for the gap, and clears that time if so.
-func (w *WaitList) Due(now time.Time) bool { return deadline.Due(&w.at, now) }
+func (w *WaitList) Due(now time.Time) bool { return timer.Due(&w.at, now) }
 
 // AskAgainAt sets when to ask for the gap again.
 func (w *WaitList) AskAgainAt(at time.Time) { w.at = at }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // Window is how far a peer is with the own events of a space, and what is on its way there.
@@ -134,7 +134,7 @@ func (w *Window) Arm(at time.Time) bool {
 func (w *Window) Rest() { w.retryAt = time.Time{} }
 
 // Due reports whether the timer has run out, and stops it if so.
-func (w *Window) Due(now time.Time) bool { return deadline.Due(&w.retryAt, now) }
+func (w *Window) Due(now time.Time) bool { return timer.Due(&w.retryAt, now) }
 
 // Check returns a broken invariant. The own events have reached seq.
 func (w *Window) Check(seq uint64, flightMax int, voter bool) error {

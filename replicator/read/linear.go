@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -264,7 +264,7 @@ func (x *Linear) checkComparison() {
 		x.plan(x.giveUp())
 	// others may make up for them
 	case x.sets.Agreed(quorum.Majority, func(p *replica.Peer) bool { return p == nil || c.voted(p) }):
-		x.at = deadline.Earliest(x.at, x.r.Now.Add(x.r.Cfg.GapDelay))
+		x.at = timer.Earliest(x.at, x.r.Now.Add(x.r.Cfg.GapDelay))
 	}
 }
 
@@ -306,7 +306,7 @@ func (x *Linear) plan(tries int) {
 	case x.r.Now.Before(x.holdUntil):
 		wait = x.trip/2 + holdLeast/8 // nothing new comes, only what is on its way
 	default:
-		wait = min(x.r.Cfg.GapDelay<<min(tries-eagerTries-1, 16), x.r.Cfg.RetryInterval)
+		wait = timer.Backoff(x.r.Cfg.GapDelay, x.r.Cfg.RetryInterval, tries-eagerTries-1)
 	}
 	x.from = x.r.Now.Add(wait)
 	x.at = x.from

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/proptest/defect"
-	"github.com/coterie-go/coterie/replicator/deadline"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -283,7 +283,7 @@ func (q *Rounds) Learn() {
 func (q *Rounds) Drop() { q.rounds, q.at = nil, time.Time{} }
 
 // Arm makes sure that it is asked again at a time or earlier.
-func (q *Rounds) Arm(at time.Time) { q.at = deadline.Earliest(q.at, at) }
+func (q *Rounds) Arm(at time.Time) { q.at = timer.Earliest(q.at, at) }
 
 // Leave forgets that this replica has caught up, when it is no member any more.
 func (q *Rounds) Leave() { q.learned = false }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/push"
@@ -49,7 +49,7 @@ func (t *Site) Send(p *Peer, lane effect.Lane, msg wire.Message) {
 }
 
 // Due reports whether a time has come, and clears it.
-func (t *Site) Due(at *time.Time) bool { return deadline.Due(at, t.Now) }
+func (t *Site) Due(at *time.Time) bool { return timer.Due(at, t.Now) }
 
 // FlowMax bounds the bytes of a flow: one group or the clocks of one message, and what goes around
 // it.
@@ -97,12 +97,11 @@ func (t *Site) PumpFlow(p *Peer) {
 }
 
 // Arm makes sure that the links are looked at not later than a time; zero: never.
-func (t *Site) Arm(at time.Time) { t.LinkAt = deadline.Earliest(t.LinkAt, at) }
+func (t *Site) Arm(at time.Time) { t.LinkAt = timer.Earliest(t.LinkAt, at) }
 
 // Backoff is how long to wait before the next try.
 func (t *Site) Backoff(tries int) time.Duration {
-	d := t.Cfg.RetryInterval << min(tries, 16)
-	return max(t.Cfg.RetryInterval, min(d, t.Cfg.GossipInterval))
+	return timer.Backoff(t.Cfg.RetryInterval, max(t.Cfg.RetryInterval, t.Cfg.GossipInterval), tries)
 }
 
 // AskAll asks all peers what they hold.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/replicator/deadline"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/push"
@@ -141,7 +141,7 @@ func (h *Holding) Freeze(key string, d time.Duration) {
 		return
 	}
 	h.frozen = append(h.frozen, freeze{key: key, until: now.Add(d), again: now.Add(2 * d)})
-	h.thawAt = deadline.Earliest(h.thawAt, now.Add(d))
+	h.thawAt = timer.Earliest(h.thawAt, now.Add(d))
 }
 
 func (h *Holding) isFrozen(key string) bool {
@@ -157,7 +157,7 @@ func (h *Holding) thaw() {
 		if !h.r.Now.Before(at) {
 			at = f.again
 		}
-		h.thawAt = deadline.Earliest(h.thawAt, at)
+		h.thawAt = timer.Earliest(h.thawAt, at)
 	}
 }
 

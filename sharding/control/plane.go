@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -101,18 +102,7 @@ func (c *Plane) Deadline() time.Time {
 	if c.ended {
 		return time.Time{}
 	}
-	d := c.region.Deadline()
-	for _, at := range [...]time.Time{c.Hosted.next(), c.unhosted.at, c.Retries.at, c.load.at} {
-		d = earlier(d, at)
-	}
-	return d
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
+	return timer.Earliest(c.region.Deadline(), c.Hosted.next(), c.unhosted.at, c.Retries.at, c.load.at)
 }
 
 // Tick implements runloop.Machine.

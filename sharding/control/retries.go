@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -46,7 +47,7 @@ func (t *retries) clear() {
 // later has the buffer of a shard flushed again after a pause.
 func (t *retries) later(now time.Time, number uint32) {
 	t.Flushes[number] = true
-	t.at = earlier(t.at, now.Add(retryPause))
+	t.at = timer.Earliest(t.at, now.Add(retryPause))
 }
 
 // flush sends what waits for a shard.
@@ -72,7 +73,7 @@ func (t *retries) Fence(now time.Time, v *view.View, f protocol.SendFence) {
 	notYet := errors.Is(err, transport.ErrNoPeer) && v != nil && v.Has(f.To)
 	if notYet || errors.Is(err, transport.ErrQueueFull) {
 		t.Fences[f.Shard] = f
-		t.at = earlier(t.at, now.Add(retryPause))
+		t.at = timer.Earliest(t.at, now.Add(retryPause))
 	}
 }
 
@@ -88,7 +89,7 @@ func (t *retries) Retry(now time.Time, v *view.View) {
 		}
 	}
 	if len(t.Flushes) > 0 {
-		t.at = earlier(t.at, now.Add(retryPause))
+		t.at = timer.Earliest(t.at, now.Add(retryPause))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -129,7 +130,7 @@ func (h *restarts) next(now time.Duration, s *Supervision) (pause time.Duration,
 		}
 		h.times = append(h.times, now)
 	}
-	pause = min(s.Backoff<<min(h.row, 20), s.BackoffMax)
+	pause = timer.Backoff(s.Backoff, s.BackoffMax, h.row)
 	h.row++
 	return pause, true
 }

@@ -3,6 +3,8 @@ package protocol
 import (
 	"fmt"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // LeaseOp is what a Shard or a Coordinator wants of its lease in the store outside of the cluster
@@ -62,9 +64,9 @@ func (LeaseLost) coordinatorInput()    {}
 type LeaseState struct {
 	state leaseStep
 	gen   uint64
-	pause time.Duration // before the next try
-	due   time.Time     // refused: when to try again; asked: when it is said that it takes long
-	said  bool          // that it is waited for
+	tries int       // in vain
+	due   time.Time // refused: when to try again; asked: when it is said that it takes long
+	said  bool      // that it is waited for
 }
 
 type leaseStep uint8
@@ -130,7 +132,7 @@ func (c *LeaseState) granted(gen uint64) bool {
 
 // rest is a state in which nothing is waited for.
 func (c *LeaseState) rest(s leaseStep) {
-	c.state, c.due, c.pause, c.said = s, time.Time{}, 0, false
+	c.state, c.due, c.tries, c.said = s, time.Time{}, 0, false
 }
 
 // refused likewise. The next try comes after an eighth of the interval, then after twice as long
@@ -139,8 +141,8 @@ func (c *LeaseState) refused(gen uint64, now time.Time, interval time.Duration) 
 	if c.state != leaseAsked || gen != c.gen {
 		return false
 	}
-	c.pause = min(max(2*c.pause, interval/8), interval)
-	c.state, c.due = leaseRefused, now.Add(c.pause)
+	c.state, c.due = leaseRefused, now.Add(timer.Backoff(interval/8, interval, c.tries))
+	c.tries++
 	return true
 }
 

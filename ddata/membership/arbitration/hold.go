@@ -26,7 +26,7 @@ func (c *Carrier) Advance(s Scene) {
 	}
 	switch {
 	case c.held:
-		c.out.dueAt(c.until)
+		c.out.DueAt(c.until)
 		c.maybeYield(s)
 	case !c.busy:
 		c.maybeAcquire(s, rank)
@@ -69,7 +69,7 @@ func (c *Carrier) maybeAcquire(s Scene, rank int) {
 		at = c.tryAt
 	}
 	if s.Now.Before(at) {
-		c.out.dueAt(at)
+		c.out.DueAt(at)
 		return
 	}
 	c.busy = true
@@ -97,7 +97,7 @@ func (c *Carrier) maybeYield(s Scene) {
 		c.wantedAt = s.Now
 		c.release()
 		c.tryAt = s.Now.Add(c.minorityDelay())
-		c.out.dueAt(c.tryAt)
+		c.out.DueAt(c.tryAt)
 		c.out.Given = "less than half of the voters are here"
 	}
 }

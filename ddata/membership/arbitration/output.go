@@ -1,26 +1,19 @@
 package arbitration
 
-import "time"
+import "github.com/coterie-go/coterie/ddata/runloop/timer"
 
 // Output is what a call of the Carrier wants done.
 type Output struct {
-	Ops     []Op
-	Given   string    // not empty: this node speaks for the arbiter no longer, and why
-	Failing string    // not empty: the lease cannot be used, and why; said when that changes
-	Tell    bool      // the others have to hear at once what this node now says of itself
-	Wake    bool      // Advance has something to do at once
-	Due     time.Time // when to call Advance again at the latest; zero = no matter
+	Ops        []Op
+	Given      string // not empty: this node speaks for the arbiter no longer, and why
+	Failing    string // not empty: the lease cannot be used, and why; said when that changes
+	Tell       bool   // the others have to hear at once what this node now says of itself
+	Wake       bool   // Advance has something to do at once
+	timer.Next        // when to call Advance again at the latest
 }
 
 // do asks for an operation.
 func (o *Output) do(op Op) { o.Ops = append(o.Ops, op) }
-
-// dueAt takes a time into account for Due.
-func (o *Output) dueAt(t time.Time) {
-	if o.Due.IsZero() || t.Before(o.Due) {
-		o.Due = t
-	}
-}
 
 // Op is something to be done with the arbiter's lease. Acquire and Save are answered; Release is
 // not.

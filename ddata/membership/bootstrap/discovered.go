@@ -116,7 +116,7 @@ func (s *Seeker) unsure() string {
 			"cluster; nothing is founded until all "+
 			"answer, or it names them no more", listed("", silent))
 	case s.now.Before(stable):
-		s.out.dueAt(stable)
+		s.out.DueAt(stable)
 		return "the answer of discovery has changed just now"
 	}
 	return ""

@@ -17,7 +17,7 @@ func (s *Seeker) maybeFound() {
 		return
 	}
 	if at := s.foundAfter(); s.now.Before(at) {
-		s.out.dueAt(at)
+		s.out.DueAt(at)
 		return
 	}
 	choice := s.choice()

@@ -2,28 +2,21 @@ package bootstrap
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // Output is what a call of the Seeker wants done. Messages come before views.
 type Output struct {
-	Send    []Envelope
-	Waiting []string     // why founding or joining does not go on, when that changed
-	Install []*view.View // views to install, in order: the first ends the seeking
-	Stalled string       // not empty: the node ends, and starts again under a new uid
-	Refused *Refusal     // not nil: the node ends, because a member refused it
-	Due     time.Time    // when to call Advance again at the latest; zero = no matter
-	Wake    bool         // Advance has something to do at once
-	Dropped Dropped
-}
-
-// dueAt takes a time into account for Due.
-func (o *Output) dueAt(t time.Time) {
-	if o.Due.IsZero() || t.Before(o.Due) {
-		o.Due = t
-	}
+	Send       []Envelope
+	Waiting    []string     // why founding or joining does not go on, when that changed
+	Install    []*view.View // views to install, in order: the first ends the seeking
+	Stalled    string       // not empty: the node ends, and starts again under a new uid
+	Refused    *Refusal     // not nil: the node ends, because a member refused it
+	timer.Next              // when to call Advance again at the latest
+	Wake       bool         // Advance has something to do at once
+	Dropped    Dropped
 }
 
 func (o *Output) send(to view.UID, addr string, msg fmt.Stringer) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // Disk is where a node locks itself to a founding.
@@ -41,8 +42,8 @@ type Seeker struct {
 	candidates candidates
 	discovered discovered
 	probeAt    time.Time
-	pause      time.Duration // between two rounds; doubles: nodes that start together do not listen at once
-	turn       int           // which target that is no seed was asked last
+	rounds     int // the pause between two doubles: nodes that start together do not listen at once
+	turn       int // which target that is no seed was asked last
 	joining    joining
 	locking    locking
 	strangers  strangers
@@ -157,8 +158,8 @@ func (s *Seeker) Advance(now time.Time) {
 		}
 	}
 	if !s.now.Before(s.probeAt) {
-		s.pause = min(max(2*s.pause, s.cfg.Beat/8), s.cfg.Beat)
-		s.probeAt = s.now.Add(s.pause)
+		s.probeAt = s.now.Add(timer.Backoff(s.cfg.Beat/8, s.cfg.Beat, s.rounds))
+		s.rounds++
 		if s.locking.view != nil { // it is taken: no node may count on it or let it join
 			s.sendLock()
 			if !s.now.Before(s.locking.at.Add(2 * s.cfg.Beat)) { // longer than a lock and its answer take
@@ -168,7 +169,7 @@ func (s *Seeker) Advance(now time.Time) {
 			s.probe()
 		}
 	}
-	s.out.dueAt(s.probeAt)
+	s.out.DueAt(s.probeAt)
 }
 
 // isStalled: what was begun has not come to an end. A new incarnation can safely start from
@@ -187,7 +188,7 @@ func (s *Seeker) isStalled() bool {
 	if !s.now.Before(limit) {
 		return true
 	}
-	s.out.dueAt(limit)
+	s.out.DueAt(limit)
 	return false
 }
 

@@ -16,7 +16,7 @@ func (c *composer) gathers() bool {
 	if !c.Idle || !c.Now.Before(until) || !c.awaitsSome() {
 		return false
 	}
-	c.dueAt(until)
+	c.plan.DueAt(until)
 	return true
 }
 

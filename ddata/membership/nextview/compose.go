@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
@@ -39,11 +40,11 @@ type Scene struct {
 
 // Plan is the next view as a node would have it.
 type Plan struct {
-	Proposal *paxos.Proposal
-	Changed  bool       // it differs from the installed view
-	WaitFor  []view.UID // dropped members whose leases must run out first
-	Admits   bool       // the joiners were looked at; those that have not asked lately can be forgotten
-	Due      time.Time  // when to compose again at the latest; zero = no matter
+	Proposal   *paxos.Proposal
+	Changed    bool       // it differs from the installed view
+	WaitFor    []view.UID // dropped members whose leases must run out first
+	Admits     bool       // the joiners were looked at; those that have not asked lately can be forgotten
+	timer.Next            // when to compose again at the latest
 }
 
 // composer composes one Plan.
@@ -93,14 +94,7 @@ func Repeat(s Scene) *paxos.Proposal {
 
 // begin begins the plan anew. When something is due stays.
 func (c *composer) begin(next *view.View) {
-	c.plan = Plan{Proposal: &paxos.Proposal{View: next}, Changed: next.Closing != c.View.Closing, Due: c.plan.Due}
-}
-
-// dueAt takes a time into account for Plan.Due.
-func (c *composer) dueAt(t time.Time) {
-	if c.plan.Due.IsZero() || t.Before(c.plan.Due) {
-		c.plan.Due = t
-	}
+	c.plan = Plan{Proposal: &paxos.Proposal{View: next}, Changed: next.Closing != c.View.Closing, Next: c.plan.Next}
 }
 
 // next is the view that is composed.

@@ -21,7 +21,7 @@ func (c *composer) keep(removalOf func(view.Member) removal) (kept []view.Member
 		switch {
 		case r.due.IsZero() || later[o.UID]:
 		case c.Now.Before(r.due):
-			c.dueAt(r.due)
+			c.plan.DueAt(r.due)
 			delayed = delayed || r.due.Sub(c.Now) < c.Promise
 		default:
 			c.plan.Changed = true

@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
@@ -82,9 +83,9 @@ type Scene struct {
 
 // Round is what a node that parts does at one moment.
 type Round struct {
-	Words []Word
-	Waits bool      // it waits for answers
-	Due   time.Time // when to call Advance again at the latest; zero = no matter
+	Words      []Word
+	Waits      bool // it waits for answers
+	timer.Next      // when to call Advance again at the latest
 }
 
 // Word is what one node is told: a decided view, if View is not nil, and then a heartbeat, if Beat
@@ -94,12 +95,6 @@ type Word struct {
 	Addr string
 	View *view.View
 	Beat bool
-}
-
-func (r *Round) dueAt(t time.Time) {
-	if r.Due.IsZero() || t.Before(r.Due) {
-		r.Due = t
-	}
 }
 
 // Advance returns what is told to the nodes that have not said that they know what this node knows.
@@ -128,7 +123,7 @@ func (p *Parting) Advance(s Scene) (r Round) {
 		p.tellStopped(&r, s, tell)
 	}
 	if r.Waits {
-		r.dueAt(p.tellAt)
+		r.DueAt(p.tellAt)
 	}
 	return r
 }
@@ -146,8 +141,8 @@ func (p *Parting) waitsFor(r *Round, now, heard time.Time) bool {
 	if !now.Before(limit) || !now.Before(most) {
 		return false
 	}
-	r.dueAt(limit)
-	r.dueAt(most)
+	r.DueAt(limit)
+	r.DueAt(most)
 	return true
 }
 

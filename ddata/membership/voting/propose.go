@@ -24,7 +24,7 @@ func (v *Voter) Advance(s *Scene) {
 		v.maybeResend(s)
 	}
 	if !p.Idle() {
-		v.out.dueAt(p.Until())
+		v.out.DueAt(p.Until())
 	}
 }
 
@@ -35,7 +35,7 @@ func (v *Voter) maybePropose(s *Scene) {
 		return
 	}
 	if at := v.proposer.RetryAt(); s.Now.Before(at) {
-		v.out.dueAt(at)
+		v.out.DueAt(at)
 		return
 	}
 	finish := v.mustFinish(s)
@@ -59,7 +59,7 @@ func (v *Voter) plan(s *Scene) nextview.Plan {
 	p := nextview.Compose(v.cfg.Config, s.Scene)
 	v.out.ForgetLate = v.out.ForgetLate || p.Admits
 	if !p.Due.IsZero() {
-		v.out.dueAt(p.Due)
+		v.out.DueAt(p.Due)
 	}
 	return p
 }
@@ -72,10 +72,10 @@ func (v *Voter) mustFinish(s *Scene) bool {
 	case !ok:
 		return false
 	case s.Now.Before(at):
-		v.out.dueAt(at)
+		v.out.DueAt(at)
 		return false
 	}
-	v.out.dueAt(s.Now.Add(1))
+	v.out.DueAt(s.Now.Add(1))
 	return true
 }
 
@@ -135,7 +135,7 @@ func (v *Voter) maybeAccept(s *Scene) {
 	case !ok: // the voters that could agree have not answered yet
 	case s.Now.Before(free):
 		p.Await(free)
-		v.out.dueAt(free)
+		v.out.DueAt(free)
 	default:
 		v.startAccept(s, next.Proposal)
 	}
@@ -188,7 +188,7 @@ func (v *Voter) maybeResend(s *Scene) {
 		return
 	}
 	if s.Now.Before(at) {
-		v.out.dueAt(at)
+		v.out.DueAt(at)
 		return
 	}
 	p.Resend()

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nextview"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // Scene is what a node knows at one moment.
@@ -50,7 +51,7 @@ type Output struct {
 	Send       []message.Envelope
 	ForgetLate bool       // joiners that have not asked lately can be forgotten
 	Wake       bool       // Advance has something to do at once
-	Due        time.Time  // when to call Advance again at the latest; zero = no matter
+	timer.Next            // when to call Advance again at the latest
 	Decided    *view.View // to be told to the nodes that it concerns, and installed; nil = none
 	Counts     Counts
 }
@@ -88,12 +89,5 @@ func (b *outbox) toVoters(s *Scene, msg message.Message) {
 		if o.UID != b.self {
 			b.Send = append(b.Send, message.Envelope{To: o.UID, Addr: o.Addr, Msg: msg})
 		}
-	}
-}
-
-// dueAt takes a time into account for Due.
-func (b *outbox) dueAt(t time.Time) {
-	if b.Due.IsZero() || t.Before(b.Due) {
-		b.Due = t
 	}
 }

@@ -8,16 +8,21 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // rejoin joins what should be listed and is not, until Shutdown.
 func (g *Gossip) rejoin() {
-	pause := min(joinRetryMin, g.cfg.RejoinInterval)
-	for g.ctx.Err() == nil {
+	alone := true
+	for tries := 0; g.ctx.Err() == nil; tries++ {
 		g.joinMissing()
-		some, _, _ := g.others()
-		if some {
-			pause = g.cfg.RejoinInterval
+		if some, _, _ := g.others(); some {
+			alone = false
+		}
+		pause := g.cfg.RejoinInterval
+		if alone {
+			pause = timer.Backoff(joinRetryMin, g.cfg.RejoinInterval, tries)
 		}
 		t := time.NewTimer(pause*3/4 + rand.N(pause/2+1))
 		select {
@@ -25,7 +30,6 @@ func (g *Gossip) rejoin() {
 		case <-g.ctx.Done():
 			t.Stop()
 		}
-		pause = min(2*pause, g.cfg.RejoinInterval)
 	}
 }
 

@@ -3,6 +3,8 @@ package protocol
 import (
 	"container/heap"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // channel is what a producer knows of one entity.
@@ -116,5 +118,5 @@ func (c *channel) goBack(seq uint64) {
 
 // pause is how long to wait after so many rounds in vain.
 func (c *channel) pause(most time.Duration) time.Duration {
-	return min(most, max(most/100, time.Millisecond)<<min(c.fruitless, 20))
+	return timer.Backoff(max(most/100, time.Millisecond), most, int(c.fruitless))
 }

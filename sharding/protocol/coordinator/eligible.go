@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -42,7 +43,7 @@ type leaseBackoff struct {
 	shard protocol.ShardID
 	began time.Time
 	next  time.Time // not before another is moved
-	pause time.Duration
+	count int       // of shards that were moved to see
 }
 
 // leaseBackoffMost is the pause between two shards that are moved to see, at most, in times of the
@@ -64,8 +65,9 @@ func (rs *regions) mayTry(s protocol.ShardID, trial *shardState) bool {
 	case rs.now.Before(a.next):
 		return false
 	}
-	a.pause = min(max(2*a.pause, first), leaseBackoffMost*first)
-	a.tries, a.shard, a.began, a.next = true, s, rs.now, rs.now.Add(a.pause)
+	a.tries, a.shard, a.began = true, s, rs.now
+	a.next = rs.now.Add(timer.Backoff(first, leaseBackoffMost*first, a.count))
+	a.count++
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -20,7 +21,7 @@ import (
 type roles struct {
 	*env
 	unasked []protocol.UID // that have not answered
-	every   uint32         // ticks until they are asked again; doubles
+	asked   int            // how often they were asked
 	next    uint32         // the tick in which they are
 }
 
@@ -32,7 +33,7 @@ type other struct {
 
 // begin asks the members that lack the role.
 func (ro *roles) begin(out *outbox) {
-	ro.every = 1
+	ro.asked = 0
 	for _, m := range ro.view.Members {
 		if !m.HasRole(ro.cfg.Role) {
 			ro.unasked = append(ro.unasked, m.UID)
@@ -47,7 +48,8 @@ func (ro *roles) ask(out *outbox) {
 	if len(ro.unasked) == 0 || ro.ticks < ro.next {
 		return
 	}
-	ro.next, ro.every = ro.ticks+ro.every, min(2*ro.every, roleTicksMax)
+	ro.next = ro.ticks + timer.Backoff[uint32](1, roleTicksMax, ro.asked)
+	ro.asked++
 	for _, u := range ro.unasked {
 		if ro.view.Has(u) {
 			out.send(u, protocol.Compare{})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -25,7 +26,7 @@ func (r *Region) onInstall(v *view.View) {
 	}
 	if r.registration.follow(v) {
 		r.asker.asking = false
-		r.backoff = r.cfg.Coordination.RetryInterval / 8
+		r.tries = 0
 		r.retryAt = time.Time{}
 	}
 	if r.departure.leaving && !r.departure.left && r.closing() {
@@ -147,7 +148,7 @@ func (r *Region) join(from protocol.UID, since protocol.Token) {
 	}
 	r.registration.known, r.registration.absent = true, false
 	r.loads = loads{}
-	r.backoff = r.cfg.Coordination.RetryInterval / 8
+	r.tries = 0
 	r.asker.askAll(&r.places, false)
 	r.stopper.askStops()
 	if r.departure.leaving && !r.departure.left {
@@ -351,9 +352,10 @@ func (r *Region) arm() {
 		len(r.stopper.stops) > 0 || r.departure.leaving && !r.departure.left || r.departure.owesLeft()
 	switch {
 	case !waits || r.dropped:
-		r.retryAt, r.backoff = time.Time{}, r.cfg.Coordination.RetryInterval/8
+		r.retryAt, r.tries = time.Time{}, 0
 	case r.retryAt.IsZero():
-		r.retryAt = r.now.Add(r.backoff + time.Duration(r.rng.Int64N(int64(r.backoff)/8+1)))
-		r.backoff = min(2*r.backoff, r.cfg.Coordination.RetryInterval)
+		pause := timer.Backoff(r.cfg.Coordination.RetryInterval/8, r.cfg.Coordination.RetryInterval, r.tries)
+		r.retryAt = r.now.Add(pause + time.Duration(r.rng.Int64N(int64(pause)/8+1)))
+		r.tries++
 	}
 }

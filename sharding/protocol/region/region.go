@@ -35,7 +35,7 @@ type Region struct {
 	dropped      bool // the node is no member any more
 
 	retryAt time.Time
-	backoff time.Duration
+	tries   int // in vain
 }
 
 // New makes the region of cfg.Self. It is silent until a view is installed.
@@ -44,7 +44,7 @@ func New(cfg protocol.Config, rng *rand.Rand) (*Region, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	r := &Region{env: env{cfg: cfg, rng: rng}, backoff: cfg.Coordination.RetryInterval / 8}
+	r := &Region{env: env{cfg: cfg, rng: rng}}
 	r.registration = registration{env: &r.env, floor: cfg.Predecessor.Floor, life: cfg.Predecessor.Incarnation}
 	r.departure = departure{env: &r.env, registration: &r.registration}
 	r.places = newPlaces(&r.env, &r.registration, &r.departure)

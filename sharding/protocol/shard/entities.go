@@ -106,5 +106,5 @@ func (es *entities) arm(t *timers, id protocol.EntityID, d time.Duration) {
 	e := es.byID[id]
 	e.gen = es.gen
 	es.byID[id] = e
-	t.queue = append(t.queue, timer{id: id, gen: es.gen, at: es.now.Add(d)})
+	t.queue = append(t.queue, dueEntity{id: id, gen: es.gen, at: es.now.Add(d)})
 }

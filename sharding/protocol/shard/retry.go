@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -16,7 +17,7 @@ func (sr *store) slowAfter() { sr.lateAt = sr.now.Add(protocol.SlowAfter) }
 
 // works says that the store has answered well. Another read or write may still be under way.
 func (sr *store) works() {
-	sr.backoff = 0
+	sr.tries = 0
 	sr.lateAt = time.Time{}
 	if sr.read != 0 || sr.write.ID != 0 && !sr.failed {
 		sr.slowAfter()
@@ -60,8 +61,9 @@ func (sr *store) retryLater(err error) {
 		sr.lateAt = time.Time{} // nothing is under way
 	}
 	if sr.retryAt.IsZero() {
-		sr.backoff = min(max(2*sr.backoff, sr.cfg.Coordination.RetryInterval/8), sr.cfg.Coordination.RetryInterval)
-		sr.retryAt = sr.now.Add(sr.backoff)
+		most := sr.cfg.Coordination.RetryInterval
+		sr.retryAt = sr.now.Add(timer.Backoff(most/8, most, sr.tries))
+		sr.tries++
 	}
 }
 

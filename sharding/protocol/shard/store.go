@@ -25,10 +25,10 @@ type store struct {
 	suspects map[protocol.EntityID]bool // ids that appeared in the set by no doing of this shard
 	ids      uint64                     // of reads and writes
 
-	backoff time.Duration // before the next repetition
-	lateAt  time.Time     // when what is under way has taken long
-	failure bool          // told with RememberFailed, and not over
-	silent  bool          // likewise, and what is wrong was not known then
+	tries   int       // in vain, in a row
+	lateAt  time.Time // when what is under way has taken long
+	failure bool      // told with RememberFailed, and not over
+	silent  bool      // likewise, and what is wrong was not known then
 }
 
 // newStore makes a store that has used so many IDs.

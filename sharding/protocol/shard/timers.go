@@ -10,9 +10,9 @@ import (
 )
 
 // timers are entities in the order in which something is due for them; all wait equally long.
-type timers struct{ queue []timer }
+type timers struct{ queue []dueEntity }
 
-type timer struct {
+type dueEntity struct {
 	id  protocol.EntityID
 	gen uint32
 	at  time.Time

@@ -1,4 +1,4 @@
-package deadline
+package timer
 
 import "time"
 
@@ -28,3 +28,11 @@ func Due(at *time.Time, now time.Time) bool {
 	*at = time.Time{}
 	return true
 }
+
+// Next says when there is something to do again at the latest.
+type Next struct {
+	Due time.Time // zero: nothing is due
+}
+
+// DueAt takes a time into account.
+func (n *Next) DueAt(t time.Time) { n.Due = Earliest(n.Due, t) }

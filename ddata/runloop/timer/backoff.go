@@ -1,0 +1,13 @@
+package timer
+
+// Backoff returns the pause before the next try, after so many tries in vain since the first pause.
+// It begins with first, doubles with each try, and is never longer than most.
+func Backoff[T ~int64 | ~uint32](first, most T, tries int) T {
+	for ; tries > 0 && 0 < first && first < most; tries-- {
+		if first > most/2 {
+			return most
+		}
+		first *= 2
+	}
+	return min(first, most)
+}

@@ -1,0 +1,49 @@
+package timer
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestBackoff(t *testing.T) {
+	for _, c := range []struct {
+		first, most time.Duration
+		want        []time.Duration
+	}{
+		{1, 8, []time.Duration{1, 2, 4, 8, 8}},
+		{3, 10, []time.Duration{3, 6, 10, 10}},
+		{5, 3, []time.Duration{3, 3}},
+		{4, 4, []time.Duration{4, 4}},
+		{math.MaxInt64/2 - 1, math.MaxInt64, []time.Duration{math.MaxInt64/2 - 1, math.MaxInt64 - 3, math.MaxInt64}},
+	} {
+		var got []time.Duration
+		for tries := range c.want {
+			got = append(got, Backoff(c.first, c.most, tries))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("from %v to %v: %v, want %v", c.first, c.most, got, c.want)
+		}
+	}
+	if got := Backoff[uint32](1, 1<<10, math.MaxInt); got != 1<<10 {
+		t.Error(got)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	never, one, two := time.Time{}, time.Unix(1, 0), time.Unix(2, 0)
+	var n Next
+	for _, c := range []struct{ at, want time.Time }{{never, never}, {two, two}, {never, two}, {one, one}, {two, one}} {
+		if n.DueAt(c.at); !n.Due.Equal(c.want) {
+			t.Errorf("due at %v, want %v", n.Due, c.want)
+		}
+	}
+	if Latest(one, two) != two || Latest(two, never) != two {
+		t.Error("the later one is not the latest")
+	}
+	at := two
+	if Due(&at, one) || at != two || !Due(&at, two) || !at.IsZero() || Due(&at, two) {
+		t.Error("a time comes once, and not too early")
+	}
+}
