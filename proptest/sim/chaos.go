@@ -6,46 +6,9 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
-
-// fault is one kind of harm that chaos does to the world.
-type fault uint8
-
-const (
-	split fault = iota
-	isolate
-	isolateOldest
-	oneWay
-	partial
-	mend
-	crash
-	crashOldest
-	crashAll
-	freeze
-	freezeOldest
-	suspend
-	leave
-	join
-	operatorDown
-	diskStall
-	connectionReset
-	wallJump
-	flap
-	diskFull
-	diskUnread
-	diskTable
-	diskLies
-	diskTears
-	faultKinds
-)
-
-var faultNames = [faultKinds]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash",
-	"crash-oldest", "crash-all", "freeze",
-	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset",
-	"wall-jump", "flap", "disk-full", "disk-unread", "disk-table", "disk-lies", "disk-tears"}
-
-func (f fault) String() string { return faultNames[f] }
 
 // chaos injects the faults of the safety phase, and heals the world at its end.
 type chaos struct {
@@ -75,7 +38,7 @@ func (c *chaos) next() {
 		k := c.rng.IntN(total)
 		for f, n := range c.w.opt.Weights {
 			if k -= n; k < 0 {
-				c.inject(fault(f))
+				c.inject(options.Fault(f))
 				break
 			}
 		}
@@ -87,7 +50,7 @@ func (c *chaos) next() {
 }
 
 // inject makes one fault happen.
-func (c *chaos) inject(f fault) {
+func (c *chaos) inject(f options.Fault) {
 	w := c.w
 	if c.injected++; w.opt.FaultsMax > 0 && c.injected > w.opt.FaultsMax {
 		return
@@ -95,26 +58,26 @@ func (c *chaos) inject(f fault) {
 	w.trace.Fold(4, uint64(f))
 	w.trace.Line(w, "CHAOS %v", f)
 	switch f {
-	case split:
+	case options.Split:
 		w.net.Cut(c.groups(2 + c.rng.IntN(2)))
-	case isolate:
+	case options.Isolate:
 		c.isolate(c.slot())
-	case isolateOldest:
+	case options.IsolateOldest:
 		c.isolate(c.oldest())
-	case oneWay:
+	case options.OneWay:
 		c.oneWay()
-	case partial:
+	case options.Partial:
 		a, b := c.slot().index, c.slot().index
 		w.net.Cut(func(from, to int) bool { return from == a && to == b || from == b && to == a })
-	case mend:
+	case options.Mend:
 		w.net.Cut(nil)
-	case crash:
+	case options.Crash:
 		c.crash(c.slot())
-	case crashOldest:
+	case options.CrashOldest:
 		c.crash(c.oldest())
-	case crashAll:
+	case options.CrashAll:
 		c.crashAll()
-	case flap:
+	case options.Flap:
 		c.flapping.begin(c.ways())
 	default:
 		c.injectInProcess(f)
@@ -122,18 +85,18 @@ func (c *chaos) inject(f fault) {
 }
 
 // injectInProcess makes the faults happen that need a running process.
-func (c *chaos) injectInProcess(f fault) {
+func (c *chaos) injectInProcess(f options.Fault) {
 	w := c.w
 	switch f {
-	case join:
+	case options.Join:
 		c.join()
 		return
-	case diskLies, diskTears:
+	case options.DiskLies, options.DiskTears:
 		c.misbehave(w.slots[w.opt.Bad-1], f)
 		return
 	}
 	slot := c.slot()
-	if f == freezeOldest {
+	if f == options.FreezeOldest {
 		slot = c.oldest()
 	}
 	p := slot.proc
@@ -141,36 +104,36 @@ func (c *chaos) injectInProcess(f fault) {
 		return
 	}
 	switch f {
-	case freeze, freezeOldest:
+	case options.Freeze, options.FreezeOldest:
 		c.freeze(p, time.Duration(random.Between(c.rng, int64(100*time.Millisecond), int64(40*time.Second))))
-	case suspend:
+	case options.Suspend:
 		d := time.Duration(random.Between(c.rng, int64(2*time.Second), int64(30*time.Second)))
 		if !p.frozen {
 			p.mem.step(membership.Tick{}) // the last step before it, after any wall jump
 			p.pause(d)
 			p.clock.Suspend(d)
 		}
-	case leave:
+	case options.Leave:
 		c.leave(p)
-	case operatorDown:
+	case options.OperatorDown:
 		if q := c.slot().proc; q != nil && c.rng.IntN(3) == 0 {
 			p.mem.down(q.uid)
 		}
-	case diskStall:
+	case options.DiskStall:
 		slot.disk.slowTil = w.now + random.Between(c.rng, int64(time.Second), int64(10*time.Second))
-	case diskFull:
+	case options.DiskFull:
 		slot.disk.fullTil = w.now + random.Between(c.rng, int64(100*time.Millisecond), int64(10*time.Second))
-	case diskUnread: // which a start finds out
+	case options.DiskUnread: // which a start finds out
 		slot.disk.readTil = w.now + random.Between(slot.disk.faults, int64(100*time.Millisecond), int64(15*time.Second))
 		c.crash(slot)
-	case diskTable:
+	case options.DiskTable:
 		slot.disk.failTable(w.now + random.Between(slot.disk.faults,
 			int64(100*time.Millisecond), int64(10*time.Second)))
-	case connectionReset:
+	case options.ConnectionReset:
 		if q := c.slot().proc; q != nil && q != p {
 			w.net.ResetBetween(p, q)
 		}
-	case wallJump:
+	case options.WallJump:
 		d := random.Between(c.rng, -int64(10*time.Second), int64(10*time.Second))
 		// back, it might hide a suspend: the one assumption is that either clock shows how much
 		// time has passed
@@ -183,9 +146,9 @@ func (c *chaos) injectInProcess(f fault) {
 
 // misbehave has the bad disk of the world lie for a while, or tear what it writes. Its power is cut
 // soon, and sometimes that of all.
-func (c *chaos) misbehave(s *Slot, f fault) {
+func (c *chaos) misbehave(s *Slot, f options.Fault) {
 	r, most := s.disk.faults, 20*time.Second
-	if f == diskTears {
+	if f == options.DiskTears {
 		s.disk.tear(c.w.now + int64(3*time.Second))
 		most = 3 * time.Second
 	} else {

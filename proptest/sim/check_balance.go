@@ -11,25 +11,6 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// budget is how many shards a strategy may begin to move at a time for balance. It is for the
-// strategies that bound that number.
-func (o *Options) budget() int {
-	part := func(absolute int, relative float64) int {
-		return max(1, min(cmp.Or(absolute, 20), int(cmp.Or(relative, 0.1)*float64(o.Shards))))
-	}
-	switch s := o.Allocation.(type) {
-	case allocation.LeastShard:
-		return part(s.RebalanceAbsoluteLimit, s.RebalanceRelativeLimit)
-	case allocation.LoadAware:
-		return part(s.RebalanceAbsoluteLimit, s.RebalanceRelativeLimit)
-	case allocation.Threshold:
-		return cmp.Or(s.MaxSimultaneousRebalance, 3)
-	case allocation.ConsistentHashing:
-		return cmp.Or(s.RebalanceLimit, o.Shards)
-	}
-	return o.Shards
-}
-
 // unbalanced says where the shards of the healed world are not spread as their strategy promises;
 // empty: they are, or it takes longer than anybody waits.
 func (w *World) unbalanced() string {
@@ -77,7 +58,7 @@ func (w *World) hosted(t int) (least, most, hosts int) {
 // mislocated is a shard that does not live where the outside client wants it, although a region is
 // there.
 func (w *World) mislocated(t int) string {
-	all := w.replicas(w.opt.roleOfType(t))
+	all := w.replicas(w.opt.RoleOfType(t))
 	if len(all) == 0 {
 		return ""
 	}

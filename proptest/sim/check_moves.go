@@ -43,10 +43,10 @@ func (d *typeHost) checkBegins(sent []protocol.Envelope) {
 			balance += d.checkBegin(b)
 		}
 	}
-	if w := d.p.w; balance > w.opt.budget() {
+	if w := d.p.w; balance > w.opt.Budget() {
 		w.violate("moves stay in the budget", "%v begins to move %d shards of T%d at once, %T allows for %d",
 			d.p, balance, d.index, w.opt.Allocation,
-			w.opt.budget())
+			w.opt.Budget())
 	}
 }
 

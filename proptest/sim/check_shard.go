@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -78,7 +79,7 @@ func (w *World) handled(p *Process, m *tell) {
 	m.fate = handledFate
 	k := order{m.from.uid, m.typ, m.entity}
 	last := w.shardChecker.last[k]
-	if calm := w.opt.Calm || w.opt.Scenario == closedTypes; m.seq <= last || w.opt.Calm && m.seq != last+1 {
+	if calm := w.opt.Calm || w.opt.Scenario == options.ClosedTypes; m.seq <= last || w.opt.Calm && m.seq != last+1 {
 		if calm {
 			w.violate("hand-off keeps order", "%v handles %v after seq %d of the same sender", p, m, last)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/replicator/effect"
 )
 
@@ -136,34 +137,34 @@ var ofStorage = []plantedDefect{
 
 // huntedIn is the plan in which a defect is looked for that the drawn worlds show too rarely: some
 // thousand of them may pass. There one of the first thirty must do.
-var huntedIn = map[string]Plan{
-	"torn-start":         {Scenario: badDisks},
-	"unread-is-empty":    {Scenario: badDisks},
-	"failure-is-success": {Scenario: badDisks},
-	"never-retry":        {Scenario: badDisks},
-	"early-sync":         {Scenario: badDisks},
-	"fold-unasked":       {Scenario: lateCounts},
-	"move-unasked":       {Scenario: newKeys},
-	"move-unfrozen":      {Scenario: newKeys},
-	"durable-unmoved":    {Scenario: newKeys},
-	"keep-lost-lease":    {Swarm: Cluster},
-	"ungated":            {Scenario: rollingRestarts},
-	"late-expelled":      {Swarm: Cluster},
-	"flush-backwards":    {Scenario: rollingMoves},
-	"overfull":           {Swarm: Cluster},
-	"unwoken":            {Swarm: Cluster},
-	"greedy":             {Swarm: Cluster},
-	"unlocated":          {Swarm: Cluster},
-	"hasty":              {Scenario: rollingRestarts},
-	"unaware":            {Scenario: closings},
-	"forgetful":          {Scenario: closings},
-	"mute":               {Scenario: closedTypes},
-	"stopped-holds":      {Swarm: Cluster, Scenario: rollingMoves},
-	"leave-unsettled":    {Scenario: manyLeave},
-	"goes-untold":        {Scenario: stops},
-	"stale-mark":         {Scenario: oldLeases},
-	"thirds":             {Swarm: Cluster},
-	"unfenced":           {Swarm: Cluster},
+var huntedIn = map[string]options.Plan{
+	"torn-start":         {Scenario: options.BadDisks},
+	"unread-is-empty":    {Scenario: options.BadDisks},
+	"failure-is-success": {Scenario: options.BadDisks},
+	"never-retry":        {Scenario: options.BadDisks},
+	"early-sync":         {Scenario: options.BadDisks},
+	"fold-unasked":       {Scenario: options.LateCounts},
+	"move-unasked":       {Scenario: options.NewKeys},
+	"move-unfrozen":      {Scenario: options.NewKeys},
+	"durable-unmoved":    {Scenario: options.NewKeys},
+	"keep-lost-lease":    {Swarm: options.Cluster},
+	"ungated":            {Scenario: options.RollingRestarts},
+	"late-expelled":      {Swarm: options.Cluster},
+	"flush-backwards":    {Scenario: options.RollingMoves},
+	"overfull":           {Swarm: options.Cluster},
+	"unwoken":            {Swarm: options.Cluster},
+	"greedy":             {Swarm: options.Cluster},
+	"unlocated":          {Swarm: options.Cluster},
+	"hasty":              {Scenario: options.RollingRestarts},
+	"unaware":            {Scenario: options.Closings},
+	"forgetful":          {Scenario: options.Closings},
+	"mute":               {Scenario: options.ClosedTypes},
+	"stopped-holds":      {Swarm: options.Cluster, Scenario: options.RollingMoves},
+	"leave-unsettled":    {Scenario: options.ManyLeave},
+	"goes-untold":        {Scenario: options.Stops},
+	"stale-mark":         {Scenario: options.OldLeases},
+	"thirds":             {Swarm: options.Cluster},
+	"unfenced":           {Swarm: options.Cluster},
 }
 
 // unseen are defects that no world shows, or next to none, with the tests that catch them.
@@ -225,8 +226,8 @@ func allDefectNames() []string {
 	return names
 }
 
-// planted are the switches of a run.
-func (o *Options) planted() defects {
+// plantedIn are the switches of a run.
+func plantedIn(o *options.Options) defects {
 	var fs defects
 	for _, list := range [][]plantedDefect{required, further, ofStorage, unseen} {
 		for _, f := range list {
@@ -238,18 +239,18 @@ func (o *Options) planted() defects {
 	if o.WeakSketch {
 		fs.machines.Plant(defect.Of(defect.WeakSketch))
 	}
-	if o.Timing == recklessTiming {
+	if o.Timing == options.RecklessTiming {
 		fs.machines.Plant(defect.Of(defect.AnyTiming))
 	}
 	return fs
 }
 
-// strategy is the downing strategy, or the planted one.
-func (o *Options) strategy() downing.Strategy {
-	if o.planted().thirds {
+// strategy is the downing strategy s, or the planted one.
+func (d *defects) strategy(s downing.Strategy) downing.Strategy {
+	if d.thirds {
 		return thirds{}
 	}
-	return o.Strategy
+	return s
 }
 
 // thirds is no strategy: two thirds of the voters can go on without each other.
@@ -266,21 +267,21 @@ func (thirds) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return 3*n >= len(voters)
 }
 
-// delay is RebalanceDelay, or what is planted.
-func (o *Options) delay() time.Duration {
-	if o.planted().hasty {
+// delay is the RebalanceDelay of coordinators, or what is planted.
+func (d *defects) delay(least time.Duration) time.Duration {
+	if d.hasty {
 		return 0
 	}
-	return o.RebalanceDelay
+	return least
 }
 
 // laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
 // way: order there is a matter of speed.
-func (o *Options) laneOf(l effect.Lane) network.Lane {
+func laneOf(l effect.Lane, promptLossy bool) network.Lane {
 	switch {
 	case l == effect.Bulk:
 		return network.Bulk
-	case o.PromptLossy:
+	case promptLossy:
 		return network.Control
 	}
 	return network.Data

@@ -73,7 +73,7 @@ func (d *disk) table(name string) durable.Table {
 
 // commit queues rows; done happens to the process once they are durable or have failed.
 func (d *disk) commit(p *Process, t durable.Table, rows []durable.Row, done func(error)) {
-	if d.w.opt.planted().early {
+	if d.w.planted.early {
 		answer := done
 		d.w.after(0, p, func() { answer(nil) })
 		done = func(error) {}

@@ -8,8 +8,8 @@
 // has one story, told again whenever it is run. Messages travel encoded. What waits in sharding is a
 // coroutine (package proptest/routine); worlds of different seeds run side by side.
 //
-// Each seed draws its Options, a swarm: some kinds of harm are off in most seeds, others frequent,
-// so that rare combinations come up often.
+// Each seed draws its options (package options), a swarm: some kinds of harm are off in most seeds,
+// others frequent, so that rare combinations come up often.
 //
 //   - handlers of entities take time, and in some worlds fail, panic, hang until their context ends,
 //     or answer later than they return (entity.go); clients tell and ask (load_shard.go);

@@ -51,25 +51,11 @@ func newMemberHost(p *Process) (*memberHost, error) {
 	return d, nil
 }
 
-// times are the time-outs of all nodes.
-func (o *Options) times() membership.Config {
-	c := membership.LAN()
-	switch o.Timing {
-	case hostileTiming:
-		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 8*time.Second,
-			6300*time.Millisecond, 25*time.Second
-	case recklessTiming:
-		c.UnreachableAfter, c.LeaseDuration, c.StableAfter, c.SelfDownAfter = 2*time.Second, 10*time.Second,
-			time.Millisecond, 25*time.Second
-	}
-	return c
-}
-
 // config is what an operator would write: the first nodes found a cluster, later ones only join,
 // unless their disk says that they have been members and may be needed to found it anew.
 func (d *memberHost) config(known bool) membership.Config {
 	o := d.p.w.opt
-	c := o.times()
+	c := o.Times()
 	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", d.p.slot.roles
 	c.Disk, c.DiskSince = view.DiskID(d.p.slot.disk.id), d.p.slot.disk.since(d.p)
 	for _, s := range d.p.w.slots[:o.Nodes] {
@@ -82,8 +68,8 @@ func (d *memberHost) config(known bool) membership.Config {
 	default:
 		c.BootstrapExpect = o.Nodes
 	}
-	c.Strategy, c.VotersMax, c.DurableKeys = o.strategy(), o.VotersMax, d.p.w.durableKeys(d.p.uid)
-	c.Plant(o.planted().machines)
+	c.Strategy, c.VotersMax, c.DurableKeys = d.p.w.planted.strategy(o.Strategy), o.VotersMax, d.p.w.durableKeys(d.p.uid)
+	c.Plant(d.p.w.planted.machines)
 	return c
 }
 

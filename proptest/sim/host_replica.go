@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -56,7 +57,7 @@ func newReplicaHost(p *Process, role string) (*replicaHost, error) {
 		table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(effect.Change){},
 	}
 	loaded, err := rows.Load(d.table)
-	if errors.Is(err, errRead) && p.w.opt.planted().blind {
+	if errors.Is(err, errRead) && p.w.planted.blind {
 		loaded, err = replicator.Loaded{}, nil
 	}
 	if err != nil {
@@ -77,13 +78,13 @@ func newReplicaHost(p *Process, role string) (*replicaHost, error) {
 func (d *replicaHost) config() settings.Config {
 	o := d.p.w.opt
 	c := settings.Config{
-		Expire: o.expireRules(d.p.uid), OperationTimeout: o.Timeout,
+		Expire: o.ExpireRules(d.p.uid), OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.id,
 		DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
 		SuppliersMax: 2,
 	}
-	c.Plant(o.planted().machines)
+	c.Plant(d.p.w.planted.machines)
 	return c
 }
 
@@ -251,9 +252,9 @@ const frameRoom = 2
 // Send implements drivers.ReplicaHost. A message that no transport takes would never arrive.
 func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 	p, w := d.p, d.p.w
-	if most := frameRoom * cmp.Or(w.opt.FrameMax, defaultFrame); len(payload) > most {
+	if most := frameRoom * cmp.Or(w.opt.FrameMax, options.DefaultFrame); len(payload) > most {
 		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",
 			len(payload), e.To, most, e.Msg)
 	}
-	w.net.Send(p, uint64(e.To), w.opt.laneOf(e.Lane), network.ToReplica, d.channel, bytes.Clone(payload))
+	w.net.Send(p, uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy), network.ToReplica, d.channel, bytes.Clone(payload))
 }

@@ -44,23 +44,3 @@ func (l lags) draw() {
 	w.net.SlowBy(all)
 	w.after(time.Duration(random.Between(rng, int64(500*time.Millisecond), int64(4*time.Second))), nil, l.draw)
 }
-
-// drawLag draws how late views come on single links at most, from a stream of its own.
-func (o *Options) drawLag(rs random.Streams) {
-	lag := random.Pick(rs.Stream("lag", 0), 0, time.Second, 4*time.Second)
-	switch o.Scenario {
-	case inserts: // a story of its own, told with a watch
-	case laggingViews:
-		o.Lag = max(lag, time.Second)
-	default:
-		o.Lag = lag
-	}
-}
-
-// drawLagging makes some of the worlds of plain chaos ones of lagging views, from a stream of its
-// own.
-func (o *Options) drawLagging(rs random.Streams) {
-	if o.Scenario == plainChaos && rs.Stream("lagging", 0).IntN(6) == 0 {
-		o.Scenario = laggingViews
-	}
-}

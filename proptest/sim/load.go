@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -146,7 +147,7 @@ func (l *load) add(r *replicaHost, b *history.Set) {
 func (l *load) addMany(r *replicaHost, b *history.Set) {
 	group := make([]*history.Entry, 2+l.bulk.IntN(5))
 	for i := range group {
-		padding := strings.Repeat(".", smallFrame/2+l.bulk.IntN(smallFrame))
+		padding := strings.Repeat(".", options.SmallFrame/2+l.bulk.IntN(options.SmallFrame))
 		group[i] = b.Add(fmt.Sprintf("e%d%s", l.l.Next(), padding), r.p.slot.index)
 		group[i].Group = group
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
@@ -22,9 +23,6 @@ type shardLoad struct {
 
 	rngAsks *rand.Rand
 }
-
-// entitiesPerShard is how many entities the clients know, for each shard on average.
-const entitiesPerShard = 3
 
 func (w *World) startShardLoad() {
 	if w.opt.Shards == 0 {
@@ -80,7 +78,7 @@ func (l *shardLoad) someone(least, most time.Duration, again func()) *Process {
 
 // draw picks an entity. Where loads are looked at some are told far more than others.
 func (l *shardLoad) draw() int {
-	n := l.w.opt.Shards * entitiesPerShard
+	n := l.w.opt.Shards * options.EntitiesPerShard
 	if allocation.NeedsOf(l.w.opt.Allocation).Loads {
 		x := l.rng.Float64()
 		return int(x * x * x * float64(n))
@@ -164,7 +162,7 @@ func (l *shardLoad) probe() {
 			if d.closing {
 				continue
 			}
-			for i := range w.opt.Shards * entitiesPerShard {
+			for i := range w.opt.Shards * options.EntitiesPerShard {
 				l.burst(d, protocol.EntityID(fmt.Sprintf("x%d", i)), 1)
 			}
 		}
@@ -180,7 +178,7 @@ func (l *shardLoad) changeLimits() {
 		return
 	}
 	d := p.types[l.rng.IntN(w.opt.EntityTypes)]
-	limit := 1 + l.rng.IntN(w.opt.Shards*entitiesPerShard)
+	limit := 1 + l.rng.IntN(w.opt.Shards*options.EntitiesPerShard)
 	if !d.limited || !d.usable() {
 		return
 	}

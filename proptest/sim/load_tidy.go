@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/proptest/sim/history"
@@ -264,17 +263,4 @@ func (l *load) writeThen(r *replicaHost, key string, e *history.Entry, mutate fu
 		}
 		then(res.Err)
 	})
-}
-
-// expireRules are the times that a process gives the simulator's own keys. They differ, as during a
-// rolling restart that changes them: every second process gives some keys more time.
-func (o *Options) expireRules(uid uint64) map[string]time.Duration {
-	if o.Fleeting == 0 {
-		return nil
-	}
-	rules := map[string]time.Duration{"v/x/*": o.ExpireAfter, "d/x/*": o.ExpireAfter}
-	if uid%2 == 1 {
-		rules["v/x/1*"], rules["d/x/*"] = o.ExpireAfter*3/2, o.ExpireAfter*3/2
-	}
-	return rules
 }

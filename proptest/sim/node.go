@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -82,7 +83,7 @@ func (n *node) shown(v *view.View) *view.View {
 	if planted.oldestOfAll {
 		shown.Members = slices.Clone(v.Members)
 		for i := range shown.Members {
-			shown.Members[i].Roles = []string{backend, edge}
+			shown.Members[i].Roles = []string{options.Backend, options.Edge}
 		}
 	}
 	return &shown

@@ -5,9 +5,12 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/options"
 )
 
 // Summary is what a batch of seeds came to.
@@ -29,7 +32,7 @@ type Batch struct {
 	First   uint64
 	Seeds   uint64
 	Workers int // 0: one per processor
-	Plan    Plan
+	Plan    options.Plan
 	// StopAtFailure ends the batch at the first failing seed. The worlds of later ones are given up,
 	// those of earlier ones are played to their end: the first failing seed is always the same one.
 	StopAtFailure bool
@@ -96,8 +99,24 @@ func insertBySeed(rs []Result, r Result) []Result {
 	return rs
 }
 
+// Validate says what is wrong with a plan.
+func Validate(p options.Plan) error {
+	for _, known := range []struct {
+		field, name string
+		names       []string
+	}{
+		{"Swarm", p.Swarm, options.Swarms}, {"Scenario", p.Scenario, options.Scenarios},
+		{"Defect", p.Defect, allDefectNames()},
+	} {
+		if known.name != "" && !slices.Contains(known.names, known.name) {
+			return fmt.Errorf("sim: Plan.%s %q is none of %q", known.field, known.name, known.names)
+		}
+	}
+	return nil
+}
+
 // Replay is the command that shows a failing seed.
-func Replay(seed uint64, plan Plan) string {
+func Replay(seed uint64, plan options.Plan) string {
 	s := fmt.Sprintf("go run ./proptest/sim/cmd/sim -seed %d -v", seed)
 	if plan.Swarm != "" {
 		s += " -plan " + plan.Swarm
@@ -119,7 +138,7 @@ func Replay(seed uint64, plan Plan) string {
 
 // Shrink looks for the fewest faults of chaos with which a seed still fails, and returns the plan
 // with that bound.
-func Shrink(seed uint64, plan Plan) Plan {
+func Shrink(seed uint64, plan options.Plan) options.Plan {
 	lo, hi := 0, 1
 	for fails := func(n int) bool { p := plan; p.FaultsMax = n; return Run(seed, p, nil).Violation != nil }; ; {
 		if hi > 256 {

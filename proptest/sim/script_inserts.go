@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
@@ -41,7 +42,6 @@ type insertPhase struct {
 }
 
 const (
-	insertNodes   = 5
 	insertTimeout = 3 * time.Second
 	insertSettle  = 15 * time.Second
 	insertSplit   = 5 * time.Second
@@ -84,12 +84,12 @@ func (s *insertSpec) begin() {
 
 func (s *insertSpec) formed() bool {
 	for _, p := range s.c.w.live {
-		if p.mem.view == nil || len(p.mem.view.Voters()) != insertNodes ||
-			p.replica(backend).m.Settled() != uint64(p.mem.view.Epoch) {
+		if p.mem.view == nil || len(p.mem.view.Voters()) != options.InsertNodes ||
+			p.replica(options.Backend).m.Settled() != uint64(p.mem.view.Epoch) {
 			return false
 		}
 	}
-	return len(s.c.w.live) == insertNodes
+	return len(s.c.w.live) == options.InsertNodes
 }
 
 // next begins a phase, or ends the spec.
@@ -101,7 +101,7 @@ func (s *insertSpec) next() {
 		return
 	}
 	s.phase, s.left = s.left[0], s.left[1:]
-	s.book, s.failed, s.open = w.dataset(backend).history.Set(s.phase.key), map[int]int{}, 0
+	s.book, s.failed, s.open = w.dataset(options.Backend).history.Set(s.phase.key), map[int]int{}, 0
 	w.trace.Line(w, "INSERTS %s at %v", s.phase.key, s.phase.level)
 	spread := 2 * time.Second
 	if s.phase.split {
@@ -111,7 +111,7 @@ func (s *insertSpec) next() {
 	}
 	for i, k := range s.c.rng.Perm(w.opt.Inserts) {
 		w.after(spread*time.Duration(i)/time.Duration(w.opt.Inserts), nil, func() {
-			s.insert(w.slots[k%insertNodes].proc)
+			s.insert(w.slots[k%options.InsertNodes].proc)
 		})
 	}
 	w.after(spread, nil, s.answered)
@@ -123,10 +123,10 @@ func (s *insertSpec) insert(p *Process) {
 		w.violate("inserts", "a process has ended, although nothing was done to it")
 		return
 	}
-	e := s.book.Add(fmt.Sprintf("e%d", w.dataset(backend).history.Next()), p.slot.index)
+	e := s.book.Add(fmt.Sprintf("e%d", w.dataset(options.Backend).history.Next()), p.slot.index)
 	w.counts.Writes++
 	s.open++
-	r := p.replica(backend)
+	r := p.replica(options.Backend)
 	r.call(func(id uint64) replicator.Input {
 		return replicator.Update{ID: id, Key: s.phase.key, Write: s.phase.level, Timeout: insertTimeout,
 			Mutate: r.noting(&e.Added, s.phase.key,
@@ -162,7 +162,7 @@ func (s *insertSpec) mayFail(p *Process) bool {
 func (s *insertSpec) mend() {
 	w := s.c.w
 	for _, p := range w.live {
-		v, err := crdt.ORSet[string]{}.View(p.replica(backend).view(s.phase.key))
+		v, err := crdt.ORSet[string]{}.View(p.replica(options.Backend).view(s.phase.key))
 		hears := func(e *history.Entry) bool { return smaller(e.Slot) != smaller(p.slot.index) && !v.Contains(e.Elem) }
 		if err != nil || !slices.ContainsFunc(s.book.Entries, hears) {
 			w.violate("inserts", "%v holds everything at the end of a split (%v)", p, err)
@@ -180,18 +180,19 @@ func (s *insertSpec) ask(p *Process, then func()) {
 	w, start, book := s.c.w, s.c.w.now, s.book
 	w.counts.Reads++
 	known := len(book.Entries)
-	read[crdt.ORSet[string]](p.replica(backend), book.Key, quorum.Majority, func(v crdt.ORSet[string], err error) {
-		if err != nil {
-			w.violate("inserts", "%v cannot read %s of a majority: %v", p, book.Key, err)
-		}
-		for _, e := range book.Entries[:known] {
-			if err == nil && !v.Contains(e.Elem) && (e.Must(start) || e.Slot == p.slot.index) {
-				w.violate("inserts", "%v reads %s of a majority without %s of n%d, acknowledged at %v",
-					p, book.Key, e.Elem, e.Slot, time.Duration(e.Acked))
+	read[crdt.ORSet[string]](p.replica(options.Backend), book.Key, quorum.Majority,
+		func(v crdt.ORSet[string], err error) {
+			if err != nil {
+				w.violate("inserts", "%v cannot read %s of a majority: %v", p, book.Key, err)
 			}
-		}
-		then()
-	})
+			for _, e := range book.Entries[:known] {
+				if err == nil && !v.Contains(e.Elem) && (e.Must(start) || e.Slot == p.slot.index) {
+					w.violate("inserts", "%v reads %s of a majority without %s of n%d, acknowledged at %v",
+						p, book.Key, e.Elem, e.Slot, time.Duration(e.Acked))
+				}
+			}
+			then()
+		})
 }
 
 // answered waits for the answers to all inserts; then a quorum must know of what a quorum was told.
@@ -224,7 +225,7 @@ func (s *insertSpec) answered() {
 func (s *insertSpec) spread() {
 	w := s.c.w
 	for _, p := range w.live {
-		v, err := crdt.ORSet[string]{}.View(p.replica(backend).view(s.phase.key))
+		v, err := crdt.ORSet[string]{}.View(p.replica(options.Backend).view(s.phase.key))
 		all := err == nil && v.Len() == w.opt.Inserts
 		for i := 0; all && i < len(s.book.Entries); i++ {
 			all = v.Contains(s.book.Entries[i].Elem)

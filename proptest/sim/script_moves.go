@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -28,9 +29,9 @@ func playRollingMoves(c *chaos) {
 				c.leave(p)
 			}
 		case 5:
-			c.inject(connectionReset)
+			c.inject(options.ConnectionReset)
 		case 6:
-			c.inject(freeze)
+			c.inject(options.Freeze)
 		default:
 			c.crash(c.slot())
 		}
@@ -59,7 +60,7 @@ func playLostKinds(c *chaos) {
 		case 2:
 			w.net.Cut(c.groups(2))
 		case 3:
-			c.inject(partial)
+			c.inject(options.Partial)
 		case 4:
 			c.crash(c.slot())
 		case 5, 6:

@@ -6,16 +6,15 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/history"
-	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 )
 
 // TestSeeds runs a fixed number of worlds. `go run ./proptest/sim/cmd/sim -seeds 2000` runs more.
 func TestSeeds(t *testing.T) {
 	s := Batch{First: 1, Seeds: testSeeds, Failed: func(r Result) {
-		t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, Plan{}))
+		t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, options.Plan{}))
 	}}.Run()
 	t.Log(s)
 	t.Logf("%+v", s.Counts)
@@ -32,7 +31,7 @@ const testSeeds = 24
 // TestClusterSeeds runs worlds of the plan for clusters. `make sim PLAN=cluster SEEDS=5000` runs
 // more.
 func TestClusterSeeds(t *testing.T) {
-	b := Batch{First: 1, Seeds: testSeeds, Plan: Plan{Swarm: Cluster}}
+	b := Batch{First: 1, Seeds: testSeeds, Plan: options.Plan{Swarm: options.Cluster}}
 	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
 	s := b.Run()
 	t.Log(s)
@@ -44,71 +43,16 @@ func TestClusterSeeds(t *testing.T) {
 	}
 }
 
-// TestClusterPlanDrawsAll: what the plan promises does come up.
-func TestClusterPlanDrawsAll(t *testing.T) {
-	seen := map[string]bool{}
-	for seed := uint64(1); seed <= 400; seed++ {
-		o := drawOptions(random.Streams{Seed: seed}, Plan{Swarm: Cluster})
-		seen[fmt.Sprint("nodes ", o.Nodes)], seen[o.Strategy.String()], seen[o.Timing.String()] = true, true, true
-		seen[fmt.Sprint("voters ", o.VotersMax)], seen[fmt.Sprint(o.Scenario, " of ", o.Nodes, " ", o.Timing)] = true,
-			true
-		for s, n := range o.Weights {
-			seen[fault(s).String()] = seen[fault(s).String()] || n > 0
-		}
-		if scripts[o.Scenario] == nil && (o.Weights[join] == 0 || o.Weights[leave] == 0) || o.ClockDrift > farApart ||
-			o.WriteGap < 300*time.Millisecond {
-			t.Errorf("seed %d: %v", seed, o)
-		}
-	}
-	want := []string{"nodes 3", "nodes 5", "nodes 7", "nodes 20", "keep-majority", "manual", "keep-oldest",
-		"keep-oldest down-if-alone", "down-all", "lease-majority",
-		"static-quorum 3", "voters 0", "voters 1", "voters 3", "voters 5", "growing-view of 3 reckless",
-		"growing-view of 4 reckless", "growing-view of 3 hostile",
-		"rolling-restarts of 3 usual", "closings of 3 usual"}
-	for _, w := range append(want, faultNames[:]...) {
-		if !seen[w] {
-			t.Errorf("no %q in 400 seeds", w)
-		}
-	}
-}
-
-// TestRolesAreDrawn: some worlds have nodes of one role, of both and of neither, and enough of each
-// among the first.
-func TestRolesAreDrawn(t *testing.T) {
-	seen := map[string]int{}
-	for seed := uint64(1); seed <= 200; seed++ {
-		for _, plan := range []Plan{{}, {Swarm: Cluster}} {
-			o := drawOptions(random.Streams{Seed: seed}, plan)
-			count := map[string]int{}
-			for i := range o.Nodes + o.Spare {
-				roles := o.rolesOf(i)
-				seen[fmt.Sprint(plan.Swarm, roles)]++
-				for _, role := range roles {
-					if i < o.Nodes {
-						count[role]++
-					}
-				}
-			}
-			if o.Roles != nil && (count[backend] < 2 || count[edge] < 2) {
-				t.Errorf("seed %d: %v", seed, o)
-			}
-		}
-	}
-	for _, want := range []string{"[backend]", "[edge]", "[idle]", "[backend edge]"} {
-		if seen[want] == 0 || seen[Cluster+want] == 0 {
-			t.Errorf("no node of %s in 200 seeds: %v", want, seen)
-		}
-	}
-}
-
 // TestPlanIsValidated: a name that is unknown is no silent run of something else.
 func TestPlanIsValidated(t *testing.T) {
-	for _, p := range []Plan{{Swarm: "clusters"}, {Scenario: "grow"}, {Defect: "no-v9"}} {
-		if p.Validate() == nil {
+	for _, p := range []options.Plan{{Swarm: "clusters"}, {Scenario: "grow"}, {Defect: "no-v9"}} {
+		if Validate(p) == nil {
 			t.Errorf("%+v is taken", p)
 		}
 	}
-	if err := (Plan{Swarm: Cluster, Scenario: growingView, Defect: "no-v1"}).Validate(); err != nil {
+	if err := Validate(options.Plan{
+		Swarm: options.Cluster, Scenario: options.GrowingView, Defect: "no-v1",
+	}); err != nil {
 		t.Error(err)
 	}
 }
@@ -133,7 +77,7 @@ func TestRegressions(t *testing.T) {
 		if scenario == "-" {
 			scenario = ""
 		}
-		plan := Plan{Scenario: scenario}
+		plan := options.Plan{Scenario: scenario}
 		if r := Run(seed, plan, nil); r.Violation != nil {
 			t.Errorf("%s: %v\n%s", line, r.Violation, Replay(seed, plan))
 		}
@@ -144,8 +88,8 @@ func TestRegressions(t *testing.T) {
 // seeds, and with a hundred times as many.
 func TestInserts(t *testing.T) {
 	for _, b := range []Batch{
-		{First: 1, Seeds: 12, Plan: Plan{Scenario: inserts}},
-		{First: 14, Seeds: 1, Plan: Plan{Scenario: inserts, Inserts: 20_000}},
+		{First: 1, Seeds: 12, Plan: options.Plan{Scenario: options.Inserts}},
+		{First: 14, Seeds: 1, Plan: options.Plan{Scenario: options.Inserts, Inserts: 20_000}},
 	} {
 		b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
 		s := b.Run()
@@ -154,7 +98,9 @@ func TestInserts(t *testing.T) {
 			t.Errorf("the worlds did too little: %+v", c)
 		}
 	}
-	caught := Batch{First: 1, Seeds: 4, Plan: Plan{Scenario: inserts, Defect: "read-without-catch-up"}}.Run()
+	caught := Batch{
+		First: 1, Seeds: 4, Plan: options.Plan{Scenario: options.Inserts, Defect: "read-without-catch-up"},
+	}.Run()
 	if len(caught.Failures) == 0 || caught.Failures[0].Violation.Check != "inserts" {
 		t.Errorf("reads that do not catch up go unnoticed: %v", caught)
 	}
@@ -162,7 +108,7 @@ func TestInserts(t *testing.T) {
 
 // TestBadDisks plays worlds in which disks misbehave in every way.
 func TestBadDisks(t *testing.T) {
-	b := Batch{First: 1, Seeds: 16, Plan: Plan{Scenario: badDisks}}
+	b := Batch{First: 1, Seeds: 16, Plan: options.Plan{Scenario: options.BadDisks}}
 	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
 	s := b.Run()
 	t.Logf("%+v", s.Counts)
@@ -175,7 +121,7 @@ func TestBadDisks(t *testing.T) {
 // TestClosedTypes closes types on nodes that stay, and starts them again, in calm worlds and in
 // others.
 func TestClosedTypes(t *testing.T) {
-	b := Batch{First: 1, Seeds: 8, Plan: Plan{Scenario: closedTypes}}
+	b := Batch{First: 1, Seeds: 8, Plan: options.Plan{Scenario: options.ClosedTypes}}
 	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
 	if s := b.Run(); s.Counts.TypesClosed < 8*b.Seeds || s.Counts.HandOffs == 0 {
 		t.Errorf("the worlds did too little: %+v", s.Counts)
@@ -186,7 +132,9 @@ func TestClosedTypes(t *testing.T) {
 // drawn worlds show too rarely: with the defect one of thirty seeds must show it, without it none
 // does.
 func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
-	sound := map[Plan]bool{{Swarm: Cluster}: true, {Scenario: badDisks}: true, {Scenario: closedTypes}: true}
+	sound := map[options.Plan]bool{
+		{Swarm: options.Cluster}: true, {Scenario: options.BadDisks}: true, {Scenario: options.ClosedTypes}: true,
+	}
 	for defect, plan := range huntedIn { // order: each is hunted by itself
 		if n, caught, ok := HuntDefect(defect, 30, 0); !ok {
 			t.Errorf("%s is not caught in %d seeds of %+v", defect, n, plan)
@@ -201,14 +149,14 @@ func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 }
 
 // playSound plays one world without a defect. It must do what its scenario is about.
-func playSound(t *testing.T, plan Plan) {
+func playSound(t *testing.T, plan options.Plan) {
 	c := Batch{First: 1, Seeds: 1, Plan: plan, Failed: func(r Result) {
 		t.Errorf("%+v, seed %d: %v", plan, r.Seed, r.Violation)
 	}}.Run().Counts
-	if plan.Scenario == lateCounts && c.Folded == 0 ||
-		plan.Scenario == closings && (c.Closings == 0 || c.Returned == 0) ||
-		plan.Scenario == rollingRestarts && c.HandOffs == 0 ||
-		plan.Scenario == stops && c.Stops == 0 || plan.Scenario == oldLeases && c.Crashes == 0 {
+	if plan.Scenario == options.LateCounts && c.Folded == 0 ||
+		plan.Scenario == options.Closings && (c.Closings == 0 || c.Returned == 0) ||
+		plan.Scenario == options.RollingRestarts && c.HandOffs == 0 ||
+		plan.Scenario == options.Stops && c.Stops == 0 || plan.Scenario == options.OldLeases && c.Crashes == 0 {
 		t.Errorf("%+v: next to nothing happened: %+v", plan, c)
 	}
 }
@@ -217,7 +165,7 @@ func playSound(t *testing.T, plan Plan) {
 // a global generator shows here.
 func TestSameSeedSameTrace(t *testing.T) {
 	for seed := uint64(1); seed <= 3; seed++ {
-		a, b := Run(seed, Plan{}, nil), Run(seed, Plan{}, nil)
+		a, b := Run(seed, options.Plan{}, nil), Run(seed, options.Plan{}, nil)
 		if a.Hash != b.Hash || a.Events != b.Events {
 			t.Errorf("seed %d: %x after %d events, then %x after %d", seed, a.Hash, a.Events, b.Hash, b.Events)
 		}
@@ -226,7 +174,7 @@ func TestSameSeedSameTrace(t *testing.T) {
 
 // TestWatchingChangesNothing runs a world with and without an onlooker.
 func TestWatchingChangesNothing(t *testing.T) {
-	plan := Plan{Swarm: Cluster} // of little load: the onlooker prints each step
+	plan := options.Plan{Swarm: options.Cluster} // of little load: the onlooker prints each step
 	if a, b := Run(5, plan, NewTail(1)), Run(5, plan, nil); a.Hash != b.Hash {
 		t.Errorf("watched %x, unwatched %x", a.Hash, b.Hash)
 	}

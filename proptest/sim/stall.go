@@ -61,7 +61,7 @@ const (
 // the founding waits until what was granted has run out; then the dead are dropped, and the others
 // join, one decision after the other. All of it is by the slowest clock.
 func (w *World) limits() (most [waits]time.Duration) {
-	o, c := &w.opt, w.opt.times()
+	o, c := &w.opt, w.opt.Times()
 	nodes := time.Duration(len(w.slots))
 	drop := c.UnreachableAfter + c.StableAfter + c.LeaseDuration
 	found := c.SelfDownAfter + restartMost + c.BootstrapTimeout + c.LeaseDuration

@@ -102,7 +102,7 @@ func (l *shardLoad) locate() {
 		return
 	}
 	typ := l.rng.IntN(w.opt.EntityTypes)
-	r := p.replica(w.opt.roleOfType(typ))
+	r := p.replica(w.opt.RoleOfType(typ))
 	if r == nil {
 		return
 	}

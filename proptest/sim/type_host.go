@@ -92,11 +92,11 @@ func newTypeHost(p *Process, index int) *typeHost {
 	remember := o.Remember && index == 0
 	d := &typeHost{
 		p: p, index: index, shards: map[protocol.ShardID]*hosting{}, routes: map[protocol.ShardID]protocol.Route{},
-		proxy:   o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1 || p.replica(o.roleOfType(index)) == nil,
+		proxy:   o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1 || p.replica(o.RoleOfType(index)) == nil,
 		limited: o.ActiveLimit > 0 && !remember,
 	}
 	d.t = sharding.EntityType[entityMessage]{
-		Name: typeName(index), Role: o.roleOfType(index), Shards: o.Shards,
+		Name: typeName(index), Role: o.RoleOfType(index), Shards: o.Shards,
 		Remember: sharding.Remember{Entities: remember},
 		Messages: sharding.CBOR[entityMessage](note(0), query(0)), New: d.newEntity,
 		Supervision: sharding.Supervision{
@@ -104,7 +104,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 		},
 		Timeouts:   sharding.Timeouts{Ask: askTimeout, HandlerSlow: -1},
 		Allocation: sharding.Allocation{Strategy: p.w.allocator(p)},
-		Rebalance:  sharding.Rebalance{Interval: o.Rebalance, Delay: o.delay()},
+		Rebalance:  sharding.Rebalance{Interval: o.Rebalance, Delay: p.w.planted.delay(o.RebalanceDelay)},
 		HandOff: sharding.HandOff{
 			StopTimeout: o.StopTimeout, BeginTimeout: 3 * o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -27,7 +28,7 @@ func (v Violation) String() string { return fmt.Sprintf("%s at %v: %s", v.Check,
 // Result is what a run leaves.
 type Result struct {
 	Seed      uint64
-	Options   Options
+	Options   options.Options
 	Hash      uint64 // of everything that happened
 	Events    uint64
 	Virtual   time.Duration
@@ -39,7 +40,7 @@ type Result struct {
 //
 //	safety phase ──(Options.Safety over)──► healed ──(all settled, or Options.Liveness over)──► judged
 type World struct {
-	opt Options
+	opt options.Options
 	now int64
 	// q has as owner the process to which something happens; nil: the world. Nothing happens to a
 	// dead one, and what happens to a paused one waits for its resumption.
@@ -94,7 +95,7 @@ type checker interface {
 }
 
 // Run plays the world of one seed. When watch is not nil, every input and effect is printed to it.
-func Run(seed uint64, plan Plan, watch io.Writer) Result {
+func Run(seed uint64, plan options.Plan, watch io.Writer) Result {
 	r, _ := play(newWorld(seed, plan, watch), func() bool { return false })
 	return r
 }
@@ -126,14 +127,14 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	}, over
 }
 
-func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
+func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 	rs := random.Streams{Seed: seed}
-	opt := drawOptions(rs, plan)
+	opt := options.Draw(rs, plan)
 	w := &World{opt: opt, rs: rs, procs: map[uint64]*Process{},
-		nextID: rs.Stream("ids", 0), datasets: newDatasets(opt.dataRoles()),
+		nextID: rs.Stream("ids", 0), datasets: newDatasets(opt.DataRoles()),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
-	w.planted = w.opt.planted()
+	w.planted = plantedIn(&w.opt)
 	w.net = network.New(network.Settings{
 		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,
 		DelayMin: w.opt.DelayMin, DelayMean: w.opt.DelayMean, LaneMax: w.opt.LaneMax,
@@ -141,7 +142,7 @@ func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 	w.chaos = newChaos(w)
 	w.arbiterStore = newCourt(w)
 	w.leases = leases.New(w.opt.LeaseTTL, leaseWorld{netWorld{w}}, rs.Stream("lease store", 0), &w.trace)
-	if w.opt.leases() {
+	if w.opt.HasLeases() {
 		w.leases.GiveTrouble()
 	}
 	w.checkers = newJudges(w)
@@ -151,7 +152,7 @@ func newWorld(seed uint64, plan Plan, watch io.Writer) *World {
 // start boots the first nodes and schedules what is to come.
 func (w *World) start() {
 	for i := range w.opt.Nodes + w.opt.Spare {
-		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.rolesOf(i), disk: newDisk(w, i)})
+		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.RolesOf(i), disk: newDisk(w, i)})
 	}
 	c := w.chaos
 	w.trace.Line(w, "OPTIONS %v", w.opt)

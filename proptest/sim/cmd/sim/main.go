@@ -17,6 +17,7 @@ import (
 	"runtime/pprof"
 
 	"github.com/coterie-go/coterie/proptest/sim"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 )
 
 func main() {
@@ -43,11 +44,11 @@ func main() {
 	flag.Parse()
 	debug.SetGCPercent(400) // worlds are small and short-lived: memory is cheaper than a fifth of the time
 	stop := startProfile(*profile)
-	plan := sim.Plan{
+	plan := options.Plan{
 		Swarm: *swarm, Scenario: *scenario, Defect: *defect, CheckEvery: *check,
 		FaultsMax: *faultsMax, Inserts: *inserts,
 	}
-	if err := plan.Validate(); err != nil {
+	if err := sim.Validate(plan); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
@@ -96,7 +97,7 @@ func many(b sim.Batch, stats bool) bool {
 	return len(s.Failures) == 0
 }
 
-func one(seed uint64, plan sim.Plan, verbose bool, tail int) bool {
+func one(seed uint64, plan options.Plan, verbose bool, tail int) bool {
 	last := sim.NewTail(tail)
 	var watch io.Writer
 	switch {

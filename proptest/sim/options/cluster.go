@@ -1,46 +1,12 @@
-package sim
+package options
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
-
-// Cluster is the name of the plan whose worlds are about the cluster and not about data: more
-// members, every strategy, all harm of networks, processes and clocks, joins and leaves during all
-// of it, and just enough load to see which nodes act, and that what a majority acknowledged in one
-// view is read in the next. Such a world costs a fraction of one that is drawn from everything.
-const Cluster = "cluster"
-
-// Swarms are the names of the plans beside the usual one, which is "".
-var Swarms = []string{Cluster}
-
-// Validate says what is wrong with a plan.
-func (p Plan) Validate() error {
-	for _, known := range []struct {
-		field, name string
-		names       []string
-	}{
-		{"Swarm", p.Swarm, Swarms}, {"Scenario", p.Scenario, Scenarios}, {"Defect", p.Defect, allDefectNames()},
-	} {
-		if known.name != "" && !contains(known.names, known.name) {
-			return fmt.Errorf("sim: Plan.%s %q is none of %q", known.field, known.name, known.names)
-		}
-	}
-	return nil
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
-}
 
 // drawCluster draws a world of the plan Cluster.
 func drawCluster(rs random.Streams, plan Plan) Options {
@@ -73,14 +39,14 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 		FalseHints:  r.IntN(2) == 0,
 		PromptLossy: r.IntN(3) == 0,
 	}
-	for i := range o.Weights[:diskFull] { // that one is drawn later
+	for i := range o.Weights[:DiskFull] { // that one is drawn later
 		o.Weights[i] = random.Pick(r, 0, 0, 1, 2, 5)
 	}
-	o.Weights[join], o.Weights[leave] = random.Pick(r, 2, 5, 8), random.Pick(r, 1, 3, 5)
-	o.Timing = random.Pick(r, usualTiming, usualTiming, hostileTiming, recklessTiming)
-	o.Scenario = random.Pick(r, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos, plainChaos,
-		growingView, growingView, lostKinds,
-		rollingMoves)
+	o.Weights[Join], o.Weights[Leave] = random.Pick(r, 2, 5, 8), random.Pick(r, 1, 3, 5)
+	o.Timing = random.Pick(r, UsualTiming, UsualTiming, HostileTiming, RecklessTiming)
+	o.Scenario = random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, PlainChaos, PlainChaos, PlainChaos,
+		GrowingView, GrowingView, LostKinds,
+		RollingMoves)
 	o.drawRestarts(rs.Stream("restarts", 0))
 	o.drawLagging(rs)
 	o.fromPlan(plan)
@@ -102,7 +68,7 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 // drawStrategy draws how the cluster downs, and how many vote.
 func (o *Options) drawStrategy(r *rand.Rand) {
 	o.Strategy = downing.KeepMajority{}
-	if o.Scenario != plainChaos {
+	if o.Scenario != PlainChaos {
 		return // those are about a majority
 	}
 	o.Strategy = random.Pick[downing.Strategy](r, downing.KeepMajority{}, downing.KeepMajority{}, downing.Manual{},
@@ -118,7 +84,7 @@ func (o *Options) lighten(r *rand.Rand) {
 	o.Reads, o.Linear, o.Removes = 0.4, 0.3, 0.1
 	o.Shards, o.EntityTypes = random.Pick(r, 0, 2, 4), 1
 	switch o.Scenario {
-	case rollingMoves, laggingViews, rollingRestarts, closings:
+	case RollingMoves, LaggingViews, RollingRestarts, Closings:
 		o.Shards = 4
 	}
 	o.TellGap = random.Pick(r, 200*time.Millisecond, time.Second)
@@ -132,10 +98,10 @@ const large = 20
 
 // drawLarge makes a world large now and then, and lets links flap, from a stream of its own.
 func (o *Options) drawLarge(r *rand.Rand) {
-	if o.Scenario != plainChaos {
+	if o.Scenario != PlainChaos {
 		return
 	}
-	o.Weights[flap] = random.Pick(r, 0, 0, 0, 1, 3)
+	o.Weights[Flap] = random.Pick(r, 0, 0, 0, 1, 3)
 	if r.IntN(40) > 0 {
 		return
 	}

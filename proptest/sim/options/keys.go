@@ -1,0 +1,37 @@
+package options
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/random"
+)
+
+// KeyStage adds to the durable keys of the processes that are started from a time on.
+type KeyStage struct {
+	After   time.Duration
+	Pattern string
+}
+
+// drawKeys draws whether volatile keys become durable, first the sets and then all, as in rolling
+// restarts that change the configuration.
+func (o *Options) drawKeys(rs random.Streams) {
+	r := rs.Stream("keys", 0)
+	often := r.IntN(4) == 0
+	switch {
+	case o.Scenario == NewKeys:
+		o.applyKeys(r)
+	case !often:
+		return
+	}
+	first := random.Pick(r, 0, 15*time.Second, 30*time.Second)
+	o.NewKeys = []KeyStage{{first, "v/set/*"}, {first + random.Pick(r, 5*time.Second, 30*time.Second), "v/*"}}
+}
+
+// applyKeys bends the options to newKeys.
+func (o *Options) applyKeys(r *rand.Rand) {
+	o.Nodes, o.Spare, o.Safety, o.Shards = random.Pick(r, 2, 3, 3, 4), 1, 120*time.Second, 0
+	o.Loss, o.Straggle, o.Calm = random.Pick(r, 0.05, 0.15), random.Pick(r, 0, 0.03), false
+	o.WriteGap, o.Reads, o.Keys = random.Pick(r, 10*time.Millisecond, 50*time.Millisecond), 0.3, random.Pick(r, 1, 3)
+	o.Weights, o.DiskFail, o.Timing = [FaultKinds]int{}, 0, UsualTiming
+}

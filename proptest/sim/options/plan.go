@@ -1,0 +1,29 @@
+package options
+
+// Plan narrows what a seed draws: a scenario to play, and defects planted in the machines for the
+// simulator's own self-test. The zero value leaves everything to the seed.
+type Plan struct {
+	// Swarm is the name of what seeds are drawn from: empty for everything, or Cluster.
+	Swarm string
+	// Scenario is the name of the scenario to play; empty: the seed draws one.
+	Scenario string
+	// Defect is the name of the planted defect; empty: none.
+	Defect string
+	// CheckEvery runs the machines' own Check after every that many steps; 0 means 1, negative
+	// never.
+	CheckEvery int
+	// FaultsMax ends the chaos after that many faults; 0: it goes on until the world heals.
+	FaultsMax int
+	// Inserts is how many unique inserts each phase of the scenario "inserts" makes; 0 means 200,
+	// as many as in the reference.
+	Inserts int
+}
+
+// Cluster is the name of the plan whose worlds are about the cluster and not about data: more
+// members, every strategy, all harm of networks, processes and clocks, joins and leaves during all
+// of it, and just enough load to see which nodes act, and that what a majority acknowledged in one
+// view is read in the next. Such a world costs a fraction of one that is drawn from everything.
+const Cluster = "cluster"
+
+// Swarms are the names of the plans beside the usual one, which is "".
+var Swarms = []string{Cluster}

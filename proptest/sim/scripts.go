@@ -1,0 +1,22 @@
+package sim
+
+import "github.com/coterie-go/coterie/proptest/sim/options"
+
+// scripts are the scenarios that replace the random faults.
+var scripts = map[string]func(*chaos){
+	options.GrowingView:     playGrowingView,
+	options.StoppedGrowing:  playStoppedGrowing,
+	options.RollingMoves:    playRollingMoves,
+	options.LaggingViews:    playRollingMoves,
+	options.ClosedTypes:     playClosedTypes,
+	options.RollingRestarts: playRollingRestarts,
+	options.NewKeys:         playRollingRestarts,
+	options.Closings:        playClosings,
+	options.Stops:           playStops,
+	options.OldLeases:       playOldLeases,
+	options.LostKinds:       playLostKinds,
+	options.Tidying:         playTidying,
+	options.LateCounts:      playLateCounts,
+	options.ManyLeave:       playManyLeave,
+	options.Inserts:         playInserts,
+}
