@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -132,7 +133,7 @@ func (c *Context[M]) Tell(id string, msg M) error {
 	if !c.e.Shard.Holds() {
 		return ErrNoLease
 	}
-	return c.r.plane.Send(dataplane.InHandler, id, dataplane.Envelope{Msg: msg})
+	return c.r.plane.Send(dataplane.InHandler, id, mailbox.Envelope{Msg: msg})
 }
 
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What
@@ -177,7 +178,7 @@ func (l Responder) allowed() error {
 	case !l.r.Lease.Holds():
 		return ErrNoLease
 	case l.s.Expelled() && !l.s.Lease.Returned.Load():
-		l.r.Out.ReplyError(dataplane.Envelope{Call: l.call, Origin: l.origin}, codec.StatusNoLease,
+		l.r.Out.ReplyError(mailbox.Envelope{Call: l.call, Origin: l.origin}, codec.StatusNoLease,
 			"the shard's was lost before the answer came")
 		l.settle()
 		return ErrNoLease
@@ -195,7 +196,7 @@ func (l Responder) Reply(v any) error {
 		if cause, is := v.(error); is {
 			return l.Fail(cause)
 		}
-		l.r.Out.ReplyError(dataplane.Envelope{Call: l.call, Origin: l.origin}, codec.StatusReplyType, wrong)
+		l.r.Out.ReplyError(mailbox.Envelope{Call: l.call, Origin: l.origin}, codec.StatusReplyType, wrong)
 		return fmt.Errorf("%w: %s", ErrReplyType, wrong)
 	}
 	return l.r.Out.Reply(l.call, l.origin, v, l.question)
@@ -207,7 +208,7 @@ func (l Responder) Fail(cause error) error {
 		return err
 	}
 	defer l.settle()
-	l.r.Out.Fail(dataplane.Envelope{Call: l.call, Origin: l.origin}, cause)
+	l.r.Out.Fail(mailbox.Envelope{Call: l.call, Origin: l.origin}, cause)
 	return nil
 }
 
@@ -229,7 +230,7 @@ type body[M any] struct{ c *Context[M] }
 var _ dataplane.Incarnation = body[int]{}
 
 // Receive implements incarnation.
-func (b body[M]) Receive(env dataplane.Envelope) error { return b.c.receive(env) }
+func (b body[M]) Receive(env mailbox.Envelope) error { return b.c.receive(env) }
 
 // Fail implements incarnation.
 func (b body[M]) Fail(err error) { b.c.fail(err) }
@@ -238,7 +239,7 @@ func (b body[M]) Fail(err error) { b.c.fail(err) }
 func (b body[M]) Stop() error { return b.c.stop() }
 
 // receive hands an envelope to the user's entity.
-func (c *Context[M]) receive(env dataplane.Envelope) error {
+func (c *Context[M]) receive(env mailbox.Envelope) error {
 	msg, ok := env.Msg.(M)
 	if b, is := env.Msg.(codec.Raw); is {
 		return c.carry(b.Body)
@@ -247,7 +248,7 @@ func (c *Context[M]) receive(env dataplane.Envelope) error {
 		c.r.plane.Out.ReplyError(env, codec.StatusUnregistered, fmt.Sprintf("%T", env.Msg))
 		return fmt.Errorf("%w: %T", ErrUnregisteredMessage, env.Msg)
 	}
-	if env.Call == 0 || env.Call == dataplane.TimerCall {
+	if env.Call == 0 || env.Call == mailbox.TimerCall {
 		return c.user.Receive(c, msg)
 	}
 	c.call, c.origin = env.Call, env.Origin
@@ -269,7 +270,7 @@ func (c *Context[M]) fail(err error) {
 		c.unanswered(codec.StatusHandler, "")
 		return
 	}
-	env := dataplane.Envelope{Call: c.call, Origin: c.origin}
+	env := mailbox.Envelope{Call: c.call, Origin: c.origin}
 	c.call = 0
 	c.r.plane.Out.Fail(env, err)
 }
@@ -277,7 +278,7 @@ func (c *Context[M]) fail(err error) {
 // unanswered ends the question that the handler left open. Without the lease nothing that the
 // handler said may be passed on.
 func (c *Context[M]) unanswered(status codec.Status, text string) {
-	env := dataplane.Envelope{Call: c.call, Origin: c.origin}
+	env := mailbox.Envelope{Call: c.call, Origin: c.origin}
 	c.call = 0
 	if !c.e.Shard.Holds() {
 		status, text = codec.StatusNoLease, "it ended while the handler ran"

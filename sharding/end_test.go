@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -46,15 +47,15 @@ func TestDeadShardRefuses(t *testing.T) {
 	}
 	s := g.plane.Routes.Slots[ref.to.Number].Load().Local
 	e := s.Find("a")
-	s.Shut(func(*dataplane.Entity, dataplane.Envelope, uint32) {})
+	s.Shut(func(*dataplane.Entity, mailbox.Envelope, uint32) {})
 	soon(t, "deliver", func() {
 		for !e.IsClosed() {
 			runtime.Gosched()
 		}
-		if v, _ := s.Deliver("a", dataplane.Envelope{Msg: addItem{}}, 0); v != dataplane.Refused {
+		if v, _ := s.Deliver("a", mailbox.Envelope{Msg: addItem{}}, 0); v != mailbox.Refused {
 			t.Errorf("verdict %d", v)
 		}
-		if v, _ := s.DeliverBytes([]byte("a"), dataplane.Envelope{Msg: addItem{}}, 0); v != dataplane.Refused {
+		if v, _ := s.DeliverBytes([]byte("a"), mailbox.Envelope{Msg: addItem{}}, 0); v != mailbox.Refused {
 			t.Errorf("verdict %d", v)
 		}
 	})
@@ -127,11 +128,11 @@ func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	s := dataplane.NewShard(g.plane, 0, protocol.Token{})
 	e := s.AddLocked("a")
-	e.Phase = dataplane.Running
-	e.Push(dataplane.Envelope{Msg: addItem{}}, 0, 10)
-	var dropped []dataplane.Envelope
-	s.Shut(func(_ *dataplane.Entity, env dataplane.Envelope, _ uint32) { dropped = append(dropped, env) })
-	e.Pause(dataplane.ForLease)
+	e.Push(mailbox.Envelope{Msg: addItem{}}, 0, 10)
+	e.Refill(10) // a handler of it runs
+	var dropped []mailbox.Envelope
+	s.Shut(func(_ *dataplane.Entity, env mailbox.Envelope, _ uint32) { dropped = append(dropped, env) })
+	e.Pause(mailbox.ForLease)
 	if len(dropped) != 1 || !e.IsClosed() {
 		t.Errorf("%d handed out, closed %v", len(dropped), e.IsClosed())
 	}
@@ -201,7 +202,7 @@ func TestReservedCallIDs(t *testing.T) {
 		g, _ := localRegion(t, typ)
 		mt, _ := g.plane.Registry.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})
-		for _, call := range []uint64{dataplane.ControlCall, dataplane.TimerCall} {
+		for _, call := range []uint64{mailbox.ControlCall, mailbox.TimerCall} {
 			m := codec.Message{Kind: codec.Ask, Shard: g.plane.Routes.ShardOf("a"), Type: mt.ID, Call: call}
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
@@ -325,9 +326,9 @@ func TestStopThatComesTooLate(t *testing.T) {
 	e := s.AddLocked("a")
 	s.Mu.Unlock()
 	for name, stop := range map[string]func(){
-		"in order": func() { s.Command(e, dataplane.StopNow) }, "by force": e.Force,
+		"in order": func() { s.Command(e, mailbox.StopNow) }, "by force": e.Force,
 	} {
-		if stop(); e.Waiting.Len != 0 {
+		if stop(); e.Waits() != 0 {
 			t.Errorf("%s: a stop waits for the next incarnation", name)
 		}
 		if x := e.Extra.Load(); x != nil && x.Forced.Load() {

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -171,7 +172,7 @@ func (run *engine) leaveForGood(ctx context.Context) error {
 		return fmt.Errorf("sharding %q: %w", r.Name, err)
 	}
 	for _, q := range old {
-		r.Out.ReplyError(dataplane.Envelope{Call: q.Call, Origin: q.Origin}, codec.StatusLost, "")
+		r.Out.ReplyError(mailbox.Envelope{Call: q.Call, Origin: q.Origin}, codec.StatusLost, "")
 	}
 	if v := r.Cluster.View(); v != nil {
 		for _, m := range v.Members {

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -139,9 +140,9 @@ func (f *fakeControl) Admit(uint64, int) (runloop.Permit,
 	bool) {
 	return runloop.Permit{}, true
 }
-func (f *fakeControl) StartEntity(*dataplane.Shard, string, dataplane.Envelope, runloop.Permit) {}
-func (f *fakeControl) Receive(uint64, protocol.Message, int)                                    {}
-func (f *fakeControl) Rejected(uint64, error)                                                   {}
+func (f *fakeControl) StartEntity(*dataplane.Shard, string, mailbox.Envelope, runloop.Permit) {}
+func (f *fakeControl) Receive(uint64, protocol.Message, int)                                  {}
+func (f *fakeControl) Rejected(uint64, error)                                                 {}
 func (f *fakeControl) Note(e protocol.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,7 +155,7 @@ func (f *fakeControl) Reshare() {
 }
 func (f *fakeControl) Passivate(s *dataplane.Shard, id string, _ protocol.Cause, _ runloop.Permit) {
 	if e := s.Find(id); e != nil {
-		s.Command(e, dataplane.StopNow)
+		s.Command(e, mailbox.StopNow)
 	}
 }
 
@@ -182,13 +183,17 @@ func (fakeCluster) OnView(func(*view.View)) (cancel func())          { return fu
 func (fakeCluster) OnReachable(func(view.UID, bool)) (cancel func()) { return func() {} }
 
 // localRegion is a region with all shards here and no machines.
-func localRegion(tb testing.TB, t EntityType[message_]) (*Region[message_], *fakeLease) {
+func localRegion(tb testing.TB, t EntityType[message_], edits ...func(*Ports)) (*Region[message_], *fakeLease) {
 	tb.Helper()
 	if err := t.Validate(); err != nil {
 		tb.Fatal(err)
 	}
 	lease := &fakeLease{}
-	g := &Region[message_]{plane: dataplane.New(settingsOf(fakePorts(1, noNet{}, lease), t))}
+	ports := fakePorts(1, noNet{}, lease)
+	for _, edit := range edits {
+		edit(&ports)
+	}
+	g := &Region[message_]{plane: dataplane.New(settingsOf(ports, t))}
 	shards := hostAll(tb, g, t)
 	closing(tb, g, shards)
 	return g, lease
@@ -228,7 +233,7 @@ func closing(tb testing.TB, g *Region[message_], shards []*dataplane.Shard) {
 		close(r.Closed)
 		r.StopScans()
 		for _, s := range shards {
-			s.Shut(func(*dataplane.Entity, dataplane.Envelope, uint32) {})
+			s.Shut(func(*dataplane.Entity, mailbox.Envelope, uint32) {})
 		}
 		if err := r.Pool.Drain(context.Background()); err != nil {
 			tb.Error(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -151,7 +152,7 @@ func TestSealedShardRefuses(t *testing.T) {
 		empty := make(chan struct{})
 		s.Drain(func() { close(empty) })
 		for _, id := range []string{"a", "new"} {
-			if v, _ := s.Deliver(id, dataplane.Envelope{Msg: addItem{}}, 0); v != dataplane.Refused {
+			if v, _ := s.Deliver(id, mailbox.Envelope{Msg: addItem{}}, 0); v != mailbox.Refused {
 				t.Errorf("%s: verdict %d", id, v)
 			}
 		}
@@ -170,7 +171,7 @@ func TestSealedShardRefuses(t *testing.T) {
 			t.Error("what a sealed shard refuses does not wait for the next home")
 		}
 		s.Resume()
-		if v, _ := s.Deliver("a", dataplane.Envelope{Msg: addItem{}}, 0); v != dataplane.Accepted {
+		if v, _ := s.Deliver("a", mailbox.Envelope{Msg: addItem{}}, 0); v != mailbox.Accepted {
 			t.Errorf("after resume: verdict %d", v)
 		}
 	})
@@ -182,7 +183,11 @@ func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	s := dataplane.NewShard(g.plane, 0, protocol.Token{})
 	a, b := s.AddLocked("a"), s.AddLocked("b")
-	a.Phase, b.Phase = dataplane.Running, dataplane.Running
+	for _, e := range []*dataplane.Entity{a, b} { // a handler of it runs
+		e.Push(mailbox.Envelope{Msg: addItem{}}, 0, 10)
+		e.Refill(10)
+		e.Next()
+	}
 	var ended []string
 	s.Drain(func() { ended = append(ended, "first") })
 	_, rested := a.Refill(10)
@@ -332,7 +337,7 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	g, n := scripted(t)
 	number := g.plane.Routes.ShardOf("a")
 	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{
-		{ID: "a", Env: dataplane.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: dataplane.BufferedOverhead},
+		{ID: "a", Env: mailbox.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: dataplane.BufferedOverhead},
 	})
 	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if len(n.frames) != 1 {
@@ -356,7 +361,7 @@ func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	number := g.plane.Routes.ShardOf("a")
 	n.fail = transport.ErrFrameTooLarge
 	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{
-		{ID: "a", Env: dataplane.Envelope{Msg: addItem{}}}, {ID: "a", Env: dataplane.Envelope{Msg: unknown{}}},
+		{ID: "a", Env: mailbox.Envelope{Msg: addItem{}}}, {ID: "a", Env: mailbox.Envelope{Msg: unknown{}}},
 	})
 	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
 	if fmt.Sprint(got) != "[too large unregistered type]" {

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -57,11 +58,11 @@ func (l *lane) took(id string, want ...int) {
 	l.t.Helper()
 	var got []int
 	if e := l.s.Find(id); e != nil {
-		e.Mu.Lock()
-		all := e.Waiting.Take()
-		e.Mu.Unlock()
-		for env, _, ok := all.Pop(&e.First); ok; env, _, ok = all.Pop(&e.First) {
-			got = append(got, env.Msg.(addItem).N)
+		if ok, _ := e.Refill(1 << 20); ok {
+			for env, _, ok := e.Next(); ok; env, _, ok = e.Next() {
+				got = append(got, env.Msg.(addItem).N)
+			}
+			e.Hold(mailbox.ForBackoff) // as it was: no worker has it
 		}
 	}
 	if !slices.Equal(got, want) {

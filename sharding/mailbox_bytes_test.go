@@ -3,7 +3,6 @@ package sharding
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
 // blob is a message that takes room.
@@ -40,7 +40,7 @@ type crowd struct {
 }
 
 // newCrowd starts it in a bubble.
-func newCrowd(t *testing.T, mailbox, region int) *crowd {
+func newCrowd(t *testing.T, mailbox, region int, edits ...func(*Ports)) *crowd {
 	typ := cartType(&cartLog{})
 	typ.Messages = CBOR[message_](blob{}, askBlob{}, total{})
 	typ.Limits.MailboxBytes, typ.Limits.RegionBytes = mailbox, region
@@ -54,7 +54,7 @@ func newCrowd(t *testing.T, mailbox, region int) *crowd {
 			return nil
 		})
 	}
-	g, n := scriptedType(t, typ)
+	g, n := scriptedType(t, typ, edits...)
 	c := &crowd{t, g, n, sync.OnceFunc(func() { close(gate) })}
 	t.Cleanup(c.goOn)
 	return c
@@ -116,9 +116,9 @@ func TestMailboxBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				k := newCrowd(t, c.mailbox, c.region)
-				k.g.plane.Held.Node = &dataplane.NodeBytes{}
-				k.g.plane.Held.Node.Max.Store(int64(c.node))
+				k := newCrowd(t, c.mailbox, c.region, func(p *Ports) {
+					p.mailboxes = mailbox.NewNodeBytes(int64(c.node))
+				})
 				for i := range 4 { // three have room
 					k.brings(c.ids[i%len(c.ids)], 1200, aBlob)
 				}
@@ -186,7 +186,7 @@ func TestMailboxBytesComeBack(t *testing.T) {
 		"handled": func(c *crowd) { c.goOn() },
 		"killed": func(c *crowd) {
 			for i := range c.g.plane.Routes.Hosted {
-				c.g.plane.Routes.Hosted[i].Load().Shut(func(*dataplane.Entity, dataplane.Envelope, uint32) {})
+				c.g.plane.Routes.Hosted[i].Load().Shut(func(*dataplane.Entity, mailbox.Envelope, uint32) {})
 			}
 			c.goOn()
 		},
@@ -201,17 +201,15 @@ func TestMailboxBytesComeBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				k := newCrowd(t, 1<<20, 1<<20)
-				node := &dataplane.NodeBytes{}
-				node.Max.Store(1 << 30)
-				k.g.plane.Held.Node = node
+				node := mailbox.NewNodeBytes(1 << 30)
+				k := newCrowd(t, 1<<20, 1<<20, func(p *Ports) { p.mailboxes = node })
 				for i := range 500 {
 					k.brings(fmt.Sprint("e", i%7), 400+i, aBlob)
 				}
 				end(k)
 				k.want(0)
 				k.g.plane.Held.End()
-				if n := node.Used.Load(); n != 0 {
+				if n := node.Used(); n != 0 {
 					t.Errorf("%d bytes of the node are still taken", n)
 				}
 			})
@@ -219,58 +217,11 @@ func TestMailboxBytesComeBack(t *testing.T) {
 	}
 }
 
-// Senders and workers that meet at the bounds never pass them, and leave nothing behind.
-func TestHeldBytesUnderContention(t *testing.T) {
-	node := &dataplane.NodeBytes{}
-	node.Max.Store(3 * dataplane.NodeStep)
-	regions := []*dataplane.HeldBytes{
-		{Max: 2 * dataplane.NodeStep, Node: node}, {Max: 2 * dataplane.NodeStep, Node: node},
-	}
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			h, rng := regions[i%2], rand.New(rand.NewPCG(uint64(i), 1))
-			var mine []int64
-			for range 20_000 {
-				if n := rng.Int64N(dataplane.NodeStep / 4); h.Take(n) == dataplane.Accepted {
-					mine = append(mine, n)
-				}
-				// those that are about to be refused count for a moment
-				if used := node.Used.Load(); used > 3*dataplane.NodeStep+8*dataplane.NodeStep {
-					t.Errorf("%d bytes are taken", used)
-				}
-				for len(mine) > rng.IntN(8) {
-					h.Release(mine[0])
-					mine = mine[1:]
-				}
-			}
-			for _, n := range mine {
-				h.Release(n)
-			}
-		})
-	}
-	wg.Wait()
-	for _, h := range regions {
-		if h.Used.Load() != 0 || h.Take(dataplane.NodeStep) != dataplane.Accepted {
-			t.Errorf("%d bytes are left, or no room is", h.Used.Load())
-		}
-		h.Release(dataplane.NodeStep)
-		h.End()
-		if v := h.Take(dataplane.NodeStep); v != dataplane.Accepted { // of a reader that has met the end
-			t.Errorf("verdict %d after the end", v)
-		}
-		h.Release(dataplane.NodeStep)
-	}
-	if n := node.Used.Load(); n != 0 {
-		t.Errorf("%d bytes of the node are left", n)
-	}
-}
-
 // The bounds have the defaults that EntityType names.
 func TestMailboxBytesDefaults(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if r := g.plane; r.MailboxBytes != 32<<20 || r.Held.Max != 256<<20 {
-		t.Errorf("MailboxBytes %d, RegionBytes %d", r.MailboxBytes, r.Held.Max)
+	if r := g.plane; r.MailboxBytes != 32<<20 || r.Held.Max() != 256<<20 {
+		t.Errorf("MailboxBytes %d, RegionBytes %d", r.MailboxBytes, r.Held.Max())
 	}
 }
 
@@ -290,9 +241,15 @@ func TestLimitMailboxes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b := g.plane.Held.Node; b == nil || b != &typesOf(n.Host()).mailboxes || b.Max.Load() != 1<<20 {
-			t.Errorf("%s is not under the node's limit", name)
+		node := typesOf(n.Host()).mailboxes
+		if v := g.plane.Held.Take(1); v != mailbox.Accepted || node.Used() != mailbox.NodeStep {
+			t.Errorf("%s takes its room elsewhere: verdict %d, %d bytes", name, v, node.Used())
 		}
+		if v := g.plane.Held.Take(1 << 20); v != mailbox.HeavyNode {
+			t.Errorf("%s is not under the node's limit: verdict %d", name, v)
+		}
+		g.plane.Held.Release(1)
+		g.plane.Held.End()
 	}
 }
 

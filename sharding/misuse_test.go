@@ -86,11 +86,9 @@ func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
 		}
 		<-time.After(50 * time.Second)
 		e := g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a")
-		e.Mu.Lock()
-		if n := e.Waiting.Len; n != 1 {
+		if n := e.Waits(); n != 1 {
 			t.Errorf("%d timeouts wait", n)
 		}
-		e.Mu.Unlock()
 		<-time.After(time.Hour)
 		if want := "[1s]"; fmt.Sprint(at) != want {
 			t.Errorf("%v, want %s", at, want)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
 // LimitMailboxes bounds what waits in the mailboxes of all regions of a node together: messages of
@@ -14,9 +14,9 @@ import (
 //
 // Errors: ErrConfig.
 func LimitMailboxes(node *ddata.Node, bytes int) error {
-	if bytes < dataplane.NodeStep {
-		return fmt.Errorf("%w: LimitMailboxes: %d bytes, want %d at least", ErrConfig, bytes, dataplane.NodeStep)
+	if bytes < mailbox.NodeStep {
+		return fmt.Errorf("%w: LimitMailboxes: %d bytes, want %d at least", ErrConfig, bytes, mailbox.NodeStep)
 	}
-	typesOf(node.Host()).mailboxes.Max.Store(int64(bytes))
+	typesOf(node.Host()).mailboxes.SetMax(int64(bytes))
 	return nil
 }

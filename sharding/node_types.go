@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -24,7 +25,7 @@ import (
 type nodeTypes struct {
 	host      host.Host
 	health    nodeHealth
-	mailboxes dataplane.NodeBytes
+	mailboxes *mailbox.NodeBytes
 
 	startMu sync.Mutex // one Start at a time; held while a region ends, whose hooks may look types up
 
@@ -40,9 +41,8 @@ func typesOf(h host.Host) *nodeTypes {
 		t := &nodeTypes{
 			host: h, health: nodeHealth{types: map[string]*dataplane.Plane{}},
 			started: map[string]startedType{}, draining: map[string]*engine{},
-			absences: map[transport.Channel]*absence{},
+			absences: map[transport.Channel]*absence{}, mailboxes: mailbox.NewNodeBytes(mailbox.DefaultNodeBytes),
 		}
-		t.mailboxes.Max.Store(dataplane.DefaultNodeBytes)
 		h.Lifecycle.OnHealth(t.health.missing)
 		return t
 	})
@@ -164,7 +164,7 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 		Cluster: h.Cluster, ClusterName: h.Self.ClusterName, Addr: h.Self.Addr, Lease: h.Lease,
 		Proxy: proxy, Local: h.Self.Local, Network: h.Channels,
 		Scheduler: h.Scheduler, Log: h.Log, Emit: h.Emit, Meter: h.Meter,
-		Broken: h.Lifecycle.Broken, mailboxes: &t.mailboxes,
+		Broken: h.Lifecycle.Broken, mailboxes: t.mailboxes,
 		probe: host.Attach(h, func() *control.Probe { return &control.Probe{} }),
 	}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {

@@ -20,6 +20,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -374,7 +375,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 			!strings.Contains(err.Error(), "handlers still run") {
 			t.Fatalf("started again: %v", err)
 		}
-		p := &dataplane.BufferedMessage{ID: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}}
+		p := &dataplane.BufferedMessage{ID: "late", Env: mailbox.Envelope{Msg: addItem{"x", 1}}}
 		if err := old.plane.Routes.Dispatch(old.plane.Routes.ShardOf("late"),
 			&dataplane.Route{Remote: uint64(nodes[1].UID())}, p); err != nil {
 			t.Fatal(err)
@@ -450,7 +451,7 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := dataplane.BufferedMessage{
-		ID: "late", Env: dataplane.Envelope{Msg: addItem{"x", 1}}, Size: dataplane.BufferedOverhead,
+		ID: "late", Env: mailbox.Envelope{Msg: addItem{"x", 1}}, Size: dataplane.BufferedOverhead,
 	}
 	eventually(t, "it waits", func() bool {
 		return g.plane.Routes.Hold(g.plane.Routes.ShardOf("late"), p) == nil

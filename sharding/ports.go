@@ -10,7 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/control"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -57,6 +57,6 @@ type Ports struct {
 	// Meter takes metrics. May be nil.
 	Meter events.Meter
 
-	probe     *control.Probe       // of a simulation; nil: none
-	mailboxes *dataplane.NodeBytes // of the node; nil: no bound holds for the node
+	probe     *control.Probe     // of a simulation; nil: none
+	mailboxes *mailbox.NodeBytes // of the node; nil: no bound holds for the node
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
 // EntityRef is an entity's address with the way to it: telling through it saves the checks and
@@ -22,5 +23,5 @@ func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
 	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(f.region.plane) {
 		return ErrNoLease
 	}
-	return f.region.plane.SendTo(ctx, &f.to, dataplane.Envelope{Msg: msg})
+	return f.region.plane.SendTo(ctx, &f.to, mailbox.Envelope{Msg: msg})
 }

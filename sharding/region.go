@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -100,7 +101,7 @@ func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
 	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(g.plane) {
 		return ErrNoLease
 	}
-	return g.plane.Send(ctx, id, dataplane.Envelope{Msg: msg})
+	return g.plane.Send(ctx, id, mailbox.Envelope{Msg: msg})
 }
 
 // Ref is the address of an entity. An invalid id is reported by its use.
@@ -113,7 +114,7 @@ func (g *Region[M]) Ref(id string) *EntityRef[M] {
 // Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered
 // entity to be forgotten. What its mailbox holds is handled first.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
-	return g.plane.Send(ctx, id, dataplane.Envelope{Msg: codec.Passivate{}})
+	return g.plane.Send(ctx, id, mailbox.Envelope{Msg: codec.Passivate{}})
 }
 
 // SetActiveEntityLimit changes the limit on entities that are active in this region of the type. It

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -316,7 +317,7 @@ func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	n.full = true
 	g.plane.Routes.Buffering(1)
 	g.plane.Routes.PutBack(1, []dataplane.BufferedMessage{
-		{ID: "a", Env: dataplane.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead},
+		{ID: "a", Env: mailbox.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead},
 	})
 	c.Retries.Open(time.Now(), 1, &dataplane.Route{Remote: 3})
 	c.RegionEffects(time.Now(), &protocol.RegionEffects{Left: true})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
 func TestSupervision(t *testing.T) {
@@ -435,7 +436,7 @@ func TestStopWaitsForTheLease(t *testing.T) {
 		s := g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local
 		for look := range int64(10) {
 			for name, stop := range map[string]func(*dataplane.Entity){
-				"asked":  func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) },
+				"asked":  func(e *dataplane.Entity) { s.Command(e, mailbox.StopNow) },
 				"forced": (*dataplane.Entity).Force,
 			} {
 				log.made.Store(0)

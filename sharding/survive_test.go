@@ -100,8 +100,8 @@ func TestCodecPanics(t *testing.T) {
 }
 
 // scriptedType is a region that hosts everything, with a network that keeps its frames.
-func scriptedType(t *testing.T, typ EntityType[message_]) (*Region[message_], *scriptNet) {
-	g, _ := localRegion(t, typ)
+func scriptedType(t *testing.T, typ EntityType[message_], edits ...func(*Ports)) (*Region[message_], *scriptNet) {
+	g, _ := localRegion(t, typ, edits...)
 	n := &scriptNet{}
 	g.plane.Out.Net = n
 	return g, n

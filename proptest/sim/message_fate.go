@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -139,7 +140,7 @@ func (w *World) bury(p *Process) {
 		if d.plane == nil {
 			continue
 		}
-		d.plane.R.Contents(func(env dataplane.Envelope, raw *codec.Message) {
+		d.plane.R.Contents(func(env mailbox.Envelope, raw *codec.Message) {
 			var m *tell
 			if raw != nil {
 				m = w.tellOf(raw.Body)

@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -177,7 +178,7 @@ func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardA
 		c.R.Passivations.Latest.Note(dataplane.Passivated{
 			ID: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit(),
 		})
-		stopEntity(s, a.ID, func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) })
+		stopEntity(s, a.ID, func(e *dataplane.Entity) { s.Command(e, mailbox.StopNow) })
 	case protocol.ForceStop:
 		c.R.Passivations.Forced.Add(1)
 		stopEntity(s, a.ID, (*dataplane.Entity).Force)
@@ -187,7 +188,7 @@ func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardA
 		s.Drain(func() { c.Inbox.toShard(s, protocol.MailboxesEmpty(a)) })
 		c.R.Routes.FailBuffered(s)
 	case protocol.StopEntities:
-		s.Each(func(e *dataplane.Entity) { s.Command(e, dataplane.StopNow) })
+		s.Each(func(e *dataplane.Entity) { s.Command(e, mailbox.StopNow) })
 	case protocol.ForceStopEntities:
 		s.Each((*dataplane.Entity).Force)
 	case protocol.ForwardStart:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
 )
@@ -27,7 +28,7 @@ type Hosting struct {
 }
 
 // ask notes a StartEntity that waits for its answer, and returns the request's number.
-func (h *Hosting) ask(id string, env dataplane.Envelope) uint64 {
+func (h *Hosting) ask(id string, env mailbox.Envelope) uint64 {
 	h.lastReq++
 	h.starts[h.lastReq] = dataplane.BufferedMessage{ID: id, Env: env, Size: dataplane.BufferedOverhead}
 	return h.lastReq

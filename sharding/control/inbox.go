@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -88,7 +89,7 @@ func (b *inbox) EntityStopped(s *dataplane.Shard, id string) {
 }
 
 // StartEntity implements controller.
-func (b *inbox) StartEntity(s *dataplane.Shard, id string, env dataplane.Envelope, place runloop.Permit) {
+func (b *inbox) StartEntity(s *dataplane.Shard, id string, env mailbox.Envelope, place runloop.Permit) {
 	b.put(Input{from: place, do: func(c *Plane, _ time.Time) { c.StartEntity(s, id, env) }})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -185,7 +186,7 @@ func (c *Plane) startShard(number uint32, token protocol.Token, wait time.Durati
 
 // StartEntity has an entity start; env is answered when it runs. A StartEntity whose shard has moved
 // is sent after it.
-func (c *Plane) StartEntity(s *dataplane.Shard, id string, env dataplane.Envelope) {
+func (c *Plane) StartEntity(s *dataplane.Shard, id string, env mailbox.Envelope) {
 	if h := c.Hosted.at(s); h != nil {
 		c.toShard(s, protocol.StartEntity{ID: protocol.EntityID(id), Req: h.ask(id, env)})
 		return
@@ -199,7 +200,7 @@ func (c *Plane) StartEntity(s *dataplane.Shard, id string, env dataplane.Envelop
 // before everything that waits for the next home.
 func (c *Plane) CloseShard(h *Hosting) {
 	front := c.forget(h)
-	h.S.Shut(func(e *dataplane.Entity, env dataplane.Envelope, size uint32) {
+	h.S.Shut(func(e *dataplane.Entity, env mailbox.Envelope, size uint32) {
 		front = append(front, dataplane.BufferedMessage{
 			ID: e.ID, Env: env, Size: max(dataplane.BufferedOverhead, int(size)),
 		})
@@ -216,7 +217,7 @@ func (c *Plane) KillShard(h *Hosting, reason failure.DropReason) {
 	for _, p := range c.forget(h) {
 		c.R.Out.Discard(reason, h.S.Number, p.ID, p.Env)
 	}
-	h.S.Shut(func(e *dataplane.Entity, env dataplane.Envelope, _ uint32) {
+	h.S.Shut(func(e *dataplane.Entity, env mailbox.Envelope, _ uint32) {
 		c.R.Out.Discard(reason, h.S.Number, e.ID, env)
 	})
 	c.Leases.retire(h.S, reason == failure.DropStopped)

@@ -3,6 +3,8 @@ package dataplane
 import (
 	"context"
 	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
 // Address is the id of an entity with the way to it.
@@ -28,7 +30,7 @@ func (r *Plane) AddressTo(a *Address, id string) {
 }
 
 // SendTo is send to an address that is kept.
-func (r *Plane) SendTo(ctx context.Context, a *Address, env Envelope) error {
+func (r *Plane) SendTo(ctx context.Context, a *Address, env mailbox.Envelope) error {
 	if err := ctx.Err(); err != nil {
 		return r.explain(a.Number, err)
 	}
@@ -36,7 +38,7 @@ func (r *Plane) SendTo(ctx context.Context, a *Address, env Envelope) error {
 		return err
 	}
 	if at := a.found.Load(); at != nil && r.Routes.Slots[a.Number].Load() == at.rt {
-		if at.e.accept(env, 0) == Accepted {
+		if at.e.accept(env, 0) == mailbox.Accepted {
 			return nil
 		}
 	}
@@ -46,7 +48,7 @@ func (r *Plane) SendTo(ctx context.Context, a *Address, env Envelope) error {
 	rt := r.Routes.Slots[a.Number].Load()
 	if rt != nil && rt.Local != nil {
 		switch v, e := rt.Local.Deliver(a.ID, env, 0); v {
-		case Accepted:
+		case mailbox.Accepted:
 			a.found.Store(&found{rt, e})
 			return nil
 		}

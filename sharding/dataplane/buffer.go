@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -220,10 +221,10 @@ func (t *Routes) dispatchLocal(number uint32, s *Shard, p *BufferedMessage) erro
 		size = bytesOf(p.Raw)
 	}
 	switch v, _ := s.Deliver(p.ID, env, size); v {
-	case Accepted:
+	case mailbox.Accepted:
 		return nil
-	case full, heavy, heavyRegion, heavyNode:
-		reason, _ := v.drop()
+	case mailbox.Full, mailbox.Heavy, mailbox.HeavyRegion, mailbox.HeavyNode:
+		reason, _ := v.Drop()
 		return failure.NoRoom{Reason: reason}
 	default:
 		return ErrRouteChanged
@@ -298,7 +299,7 @@ func (t *Routes) Close() {
 func (t *Routes) discardBuffered(reason failure.DropReason, number uint32, p *BufferedMessage) {
 	env := p.Env
 	if p.Raw != nil {
-		env = Envelope{Call: p.Raw.Call, Origin: p.Raw.Origin}
+		env = mailbox.Envelope{Call: p.Raw.Call, Origin: p.Raw.Origin}
 	}
 	t.out.Discard(reason, number, p.ID, env)
 }

@@ -1,11 +1,14 @@
 package dataplane
 
-import "github.com/coterie-go/coterie/sharding/codec"
+import (
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+)
 
 // Contents calls fn for each message that waits in a buffer or in a mailbox, in any order and
 // perhaps twice: with its envelope or, if it is encoded, with raw. It is for simulations, in which
 // nothing runs meanwhile.
-func (r *Plane) Contents(fn func(env Envelope, raw *codec.Message)) {
+func (r *Plane) Contents(fn func(env mailbox.Envelope, raw *codec.Message)) {
 	for i := range r.Routes.Slots {
 		if rt := r.Routes.Slots[i].Load(); rt != nil && rt.Buffer != nil {
 			for _, list := range [][]BufferedMessage{rt.Buffer.Returned, rt.Buffer.Messages} {
@@ -16,9 +19,7 @@ func (r *Plane) Contents(fn func(env Envelope, raw *codec.Message)) {
 		}
 	}
 	of := func(e *Entity) {
-		for _, q := range []*queue{&e.taken, &e.Waiting} {
-			q.each(&e.First, func(env Envelope) { fn(env, nil) })
-		}
+		e.Each(func(env mailbox.Envelope) { fn(env, nil) })
 	}
 	for _, s := range r.Routes.Shards() {
 		for _, e := range s.snapshot() {
@@ -30,19 +31,5 @@ func (r *Plane) Contents(fn func(env Envelope, raw *codec.Message)) {
 	}
 	for e := r.Pool.head; e != nil; e = e.next {
 		of(e)
-	}
-}
-
-// each calls fn for what is queued, except control envelopes.
-func (q *queue) each(place *Envelope, fn func(Envelope)) {
-	if q.lead > 0 && !place.internal() {
-		fn(*place)
-	}
-	for c := q.head; c != nil; c = c.next {
-		for _, env := range c.envs[c.from:c.to] {
-			if !env.internal() {
-				fn(env)
-			}
-		}
 	}
 }

@@ -10,7 +10,7 @@
 //   - A lane takes what other nodes have sent to a shard here.
 //   - A Shard is hosted here. It finds its entities by id, makes them, and closes them all.
 //   - An Entity is one id with its mailbox. The mailbox decides which worker runs the Incarnation,
-//     the user's value, and when.
+//     the user's value, and when: see package mailbox.
 //   - The outbox makes the frames that leave, and answers questions. Package asks keeps those that
 //     wait for an answer.
 //   - The Controller is the control plane, as the data plane sees it. Nothing waits for it.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/defect"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -16,7 +17,7 @@ import (
 // Entity is one id that is active, starting or stopping on this node. Everything that few entities
 // need stands in extra.
 type Entity struct {
-	mailbox
+	mailbox.Mailbox
 	next    *Entity               // in the run queue
 	body    Incarnation           // nil: none; touched by the worker only
 	Extra   atomic.Pointer[extra] // nil for most
@@ -46,7 +47,7 @@ type extra struct {
 
 // Incarnation is the user's entity behind its type parameter.
 type Incarnation interface {
-	Receive(env Envelope) error
+	Receive(env mailbox.Envelope) error
 	Stop() error
 	Fail(err error) // answers the question that was being handled, if it still waits
 }
@@ -67,15 +68,15 @@ const (
 
 // accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the
 // bounds in bytes; 0: nothing, it is of this node.
-func (e *Entity) accept(env Envelope, size uint32) verdict {
+func (e *Entity) accept(env mailbox.Envelope, size uint32) mailbox.Verdict {
 	r := e.Shard.region
 	if size > 0 {
-		if v := e.reserve(size); v != Accepted {
+		if v := e.reserve(size); v != mailbox.Accepted {
 			return v
 		}
 	}
 	v, schedule := e.Push(env, size, r.mailboxMax)
-	if v != Accepted {
+	if v != mailbox.Accepted {
 		e.released(size)
 	}
 	if schedule {
@@ -96,23 +97,23 @@ func (e *Entity) run(p *pool, w *worker) {
 
 func (e *Entity) slice(p *pool, w *worker) {
 	r := e.Shard.region
-	e.fresh = e.Shard.Passivator != nil
+	e.Fresh = e.Shard.Passivator != nil
 	for e.more() {
 		o, err := e.measured(r, p, w)
 		switch {
 		case o == emptied && p.queued.Load() > 0:
 			o = yielded
 		case o == stopped && e.body != nil && !e.Shard.Holds(): // Stop is a handler, too
-			e.again(StopNow)
+			e.Again(mailbox.StopNow)
 			o = suspended
 		}
 		switch o {
 		case yielded:
-			e.giveBack()
+			e.GiveBack()
 			p.submit(e)
 			return
 		case suspended:
-			e.Pause(ForLease)
+			e.Pause(mailbox.ForLease)
 			if !e.Shard.Expelled() { // else the shard is about to be killed
 				r.Lease.suspend(e)
 			}
@@ -132,7 +133,7 @@ func (e *Entity) slice(p *pool, w *worker) {
 // handle works through what was taken.
 func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 	ended := false
-	var env Envelope
+	var env mailbox.Envelope
 	var size, handled uint32
 	defer func() {
 		if e.released(handled + size); ended {
@@ -151,7 +152,7 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 		}
 	}()
 	look := w.begun.Load()
-	for n := 0; e.taken.Len > 0; n++ {
+	for n := 0; e.Taken() > 0; n++ {
 		if x := e.Extra.Load(); x != nil && x.Forced.Load() {
 			o = stopped
 			break
@@ -168,13 +169,13 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 			e.released(handled)
 			handled = 0
 		}
-		env, size, _ = e.taken.Pop(&e.First)
+		env, size, _ = e.Next()
 		if now := r.Slow.look.Load(); now != look {
 			look = now
 			w.begun.Store(now)
 		}
-		if env.Call == ControlCall {
-			if e.obey(r, env.Msg.(command)) {
+		if env.Call == mailbox.ControlCall {
+			if e.obey(r, env.Msg.(mailbox.Command)) {
 				o = stopped
 				break
 			}
@@ -193,20 +194,20 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 func (e *Entity) resumeElsewhere(r *Plane, p *pool, err error) {
 	p.Ended.Go(func() {
 		if e.supervise(r, err) {
-			e.giveBack()
+			e.GiveBack()
 			p.submit(e)
 		}
 	})
 }
 
-func (e *Entity) receive(r *Plane, env Envelope) error {
-	if env.Call == TimerCall {
+func (e *Entity) receive(r *Plane, env mailbox.Envelope) error {
+	if env.Call == mailbox.TimerCall {
 		var over bool
 		if env.Msg, over = e.timedOut(r); !over {
 			return nil
 		}
 	}
-	if e.fresh && env.Call != TimerCall {
+	if e.Fresh && env.Call != mailbox.TimerCall {
 		e.Shard.keep(e)
 	}
 	if e.body == nil {
@@ -215,12 +216,12 @@ func (e *Entity) receive(r *Plane, env Envelope) error {
 	if err := e.body.Receive(env); err != nil {
 		return err
 	}
-	if tick := r.IdleScan.Tick.Load(); e.Seen.Load() != tick && env.Call != TimerCall {
+	if tick := r.IdleScan.Tick.Load(); e.Seen.Load() != tick && env.Call != mailbox.TimerCall {
 		e.Seen.Store(tick)
 	}
 	if x := e.Extra.Load(); x != nil {
 		x.restarts.handled()
-		if env.Call != TimerCall {
+		if env.Call != mailbox.TimerCall {
 			x.lastHandled.Store(int64(r.Clock()))
 		}
 	}
@@ -228,17 +229,17 @@ func (e *Entity) receive(r *Plane, env Envelope) error {
 }
 
 // obey carries a control envelope out; true: the incarnation has to end.
-func (e *Entity) obey(r *Plane, c command) (stop bool) {
+func (e *Entity) obey(r *Plane, c mailbox.Command) (stop bool) {
 	switch c {
-	case startNow:
+	case mailbox.StartNow:
 		if e.body == nil {
-			if e.fresh {
+			if e.Fresh {
 				e.Shard.keep(e)
 			}
 			e.body = r.NewBody(e)
 			e.Seen.Store(r.IdleScan.Tick.Load())
 		}
-	case StopNow:
+	case mailbox.StopNow:
 		return true
 	}
 	return false
@@ -304,7 +305,7 @@ func (x *extra) reset() {
 
 // more takes what waits. When nothing does, the entity is idle and no longer the worker's.
 func (e *Entity) more() bool {
-	if e.taken.Len > 0 { // a failure came between
+	if e.Taken() > 0 { // a failure came between
 		return true
 	}
 	ok, rested := e.Refill(e.Shard.region.mailboxMax)
@@ -313,8 +314,8 @@ func (e *Entity) more() bool {
 }
 
 // Pause holds the entity. A kill of the shard that found a worker here has left the mailbox to it.
-func (e *Entity) Pause(why holdReason) {
-	e.hold(why).Settled()
+func (e *Entity) Pause(why mailbox.HoldReason) {
+	e.Hold(why).Settled()
 	if e.Shard.isDead() {
 		e.bury()
 	}
@@ -325,7 +326,7 @@ func (e *Entity) Pause(why holdReason) {
 // taken out of the shard.
 func (e *Entity) end(r *Plane) {
 	s := e.Shard
-	e.Pause(forStart)
+	e.Pause(mailbox.ForStart)
 	if x := e.Extra.Load(); x != nil {
 		x.Forced.Store(false) // since finish it may have been set again, from here on it cannot
 		x.restarts.forget()
@@ -343,15 +344,37 @@ func (e *Entity) end(r *Plane) {
 // bury hands what is left in the mailbox of a dead shard's entity to the shard's taker, unless a
 // worker is about to.
 func (e *Entity) bury() {
-	rest, rested := e.shut()
-	for env, size, ok := rest.Pop(&e.First); ok; env, size, ok = rest.Pop(&e.First) {
+	e.Shut(func(env mailbox.Envelope, size uint32) {
 		e.released(size)
-		if !env.internal() {
+		if !env.Internal() {
 			e.Shard.out(e, env, size)
 		}
-	}
-	rested.Settled()
+	})
 	if x := e.Extra.Load(); x != nil && e.IsClosed() {
 		x.reset()
+	}
+}
+
+// releaseStep is how many bytes a worker has handled before it gives that room back within a turn.
+const releaseStep = 64 << 10
+
+// reserve takes room in the mailbox, the region and the node for a message of another node.
+func (e *Entity) reserve(size uint32) mailbox.Verdict {
+	r := e.Shard.region
+	if !e.Reserve(size, r.MailboxBytes) {
+		return mailbox.Heavy
+	}
+	v := r.Held.Take(int64(size))
+	if v != mailbox.Accepted {
+		e.Free(size)
+	}
+	return v
+}
+
+// released gives the room back.
+func (e *Entity) released(size uint32) {
+	if size > 0 {
+		e.Free(size)
+		e.Shard.region.Held.Release(int64(size))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -65,7 +66,7 @@ func (l *HandlerLease) Resume() {
 	l.suspended = nil
 	l.mu.Unlock()
 	for _, e := range all {
-		if e.release(ForLease) {
+		if e.Release(mailbox.ForLease) {
 			l.pool.submit(e)
 		}
 	}

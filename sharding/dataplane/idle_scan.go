@@ -61,7 +61,7 @@ func (s *Shard) passivateIdle(tick, most uint32) {
 	var idle []string
 	s.Mu.RLock()
 	for e := range s.Entities.all() {
-		if tick-e.Seen.Load() > most && e.isIdle() {
+		if tick-e.Seen.Load() > most && e.IsIdle() {
 			idle = append(idle, e.ID)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
 // Bounds of what is answered.
@@ -20,7 +21,7 @@ func (r *Plane) receiveInspect(from uint64, rd *cbor.Reader) {
 		r.malformed(from)
 		return
 	}
-	env := Envelope{Call: call, Origin: from}
+	env := mailbox.Envelope{Call: call, Origin: from}
 	if r.inspections.Add(1) > inspectionsMax {
 		r.inspections.Add(-1)
 		r.Out.ReplyError(env, codec.StatusFull, "too many inspections at one time")

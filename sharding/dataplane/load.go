@@ -19,12 +19,12 @@ func (e *Entity) measured(r *Plane, p *pool, worker *worker) (o outcome, err err
 	if w == nil && r.Meters == nil {
 		return e.handle(r, p, worker)
 	}
-	n, began := int(e.taken.Len), time.Duration(0)
+	n, began := e.Taken(), time.Duration(0)
 	if w != nil {
 		began = r.Clock()
 	}
 	o, err = e.handle(r, p, worker)
-	n -= int(e.taken.Len)
+	n -= e.Taken()
 	r.Meters.handledBy(e.Shard.Number, n)
 	if w != nil {
 		took := r.Clock() - began

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -68,13 +69,13 @@ func (b *Outbox) SendControl(to protocol.UID, lane transport.Lane, stripe uint32
 }
 
 // Discard drops a message and, if it was a question, answers it with the reason.
-func (b *Outbox) Discard(reason failure.DropReason, shard uint32, id string, env Envelope) {
+func (b *Outbox) Discard(reason failure.DropReason, shard uint32, id string, env mailbox.Envelope) {
 	b.drops.Drop(reason, int(shard), id, env.Msg)
 	b.ReplyError(env, failure.StatusOf(reason), reason.String())
 }
 
 func (b *Outbox) discardRaw(reason failure.DropReason, m *codec.Message) {
-	b.Discard(reason, m.Shard, string(m.ID), Envelope{Call: m.Call, Origin: m.Origin})
+	b.Discard(reason, m.Shard, string(m.ID), mailbox.Envelope{Call: m.Call, Origin: m.Origin})
 }
 
 // SendFarewell tells a node that all questions which it has sent here were answered or passed on.

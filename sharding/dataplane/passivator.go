@@ -107,7 +107,7 @@ func (p *Passivations) start(s passivation.Strategy) {
 // keep tells the shard's passivator that the entity is used, and passivates the entities for which
 // there is no place any more.
 func (s *Shard) keep(e *Entity) {
-	e.fresh = false
+	e.Fresh = false
 	s.release(s.Passivator.used(e))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -41,7 +42,7 @@ type Plane struct {
 
 	mailboxMax   int
 	MailboxBytes uint32
-	Held         HeldBytes
+	Held         *mailbox.HeldBytes
 	AskTimeout   time.Duration
 	supervisor   Supervisor
 	NewBody      func(e *Entity) Incarnation
@@ -71,18 +72,18 @@ type Plane struct {
 
 // Controller is what the data plane tells the control plane. Its methods do not wait.
 type Controller interface {
-	Wanted(shard uint32)                                      // the shard's buffer has got a message
-	FlushLater(shard uint32)                                  // the shard's buffer could not be flushed now
-	Misrouted(from uint64, shard uint32)                      // another node's route is wrong
-	Wake(s *Shard, id string)                                 // a message waits for an entity that is not active
-	Passivate(*Shard, string, protocol.Cause, runloop.Permit) // the entity shall stop and be forgotten
-	Admit(from uint64, bytes int) (runloop.Permit, bool)      // room for what another node wants of an entity
-	Reshare()                                                 // the region's limit on active entities has changed
-	EntityStopped(s *Shard, id string)                        // its incarnation is over
-	StartEntity(*Shard, string, Envelope, runloop.Permit)     // it shall run; env is answered when it does
-	Receive(from uint64, msg protocol.Message, bytes int)     // of a machine on another node, and what it came in
-	Rejected(from uint64, err error)                          // bytes that are no such message
-	Note(e protocol.Event)                                    // something worth an event
+	Wanted(shard uint32)                                          // the shard's buffer has got a message
+	FlushLater(shard uint32)                                      // the shard's buffer could not be flushed now
+	Misrouted(from uint64, shard uint32)                          // another node's route is wrong
+	Wake(s *Shard, id string)                                     // a message waits for an entity that is not active
+	Passivate(*Shard, string, protocol.Cause, runloop.Permit)     // the entity shall stop and be forgotten
+	Admit(from uint64, bytes int) (runloop.Permit, bool)          // room for what another node wants of an entity
+	Reshare()                                                     // the region's limit on active entities has changed
+	EntityStopped(s *Shard, id string)                            // its incarnation is over
+	StartEntity(*Shard, string, mailbox.Envelope, runloop.Permit) // it shall run; env is answered when it does
+	Receive(from uint64, msg protocol.Message, bytes int)         // of a machine on another node, and what it came in
+	Rejected(from uint64, err error)                              // bytes that are no such message
+	Note(e protocol.Event)                                        // something worth an event
 	// runs it on a goroutine that is awaited by the end; false: not any more, the region ends
 	Aside(fn func()) bool
 }

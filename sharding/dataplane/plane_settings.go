@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -41,8 +42,8 @@ type Settings struct {
 	Supervisor  Supervisor
 	Leases      protocol.Leases[locks.Store]
 	Limits      Limits
-	NodeBytes   *NodeBytes // of the node; nil: no bound holds for it
-	Defects     defect.Set // planted by a test
+	NodeBytes   *mailbox.NodeBytes // of the node; nil: no bound holds for it
+	Defects     defect.Set         // planted by a test
 }
 
 // New makes a data plane. It needs a control plane, and the bodies of entities, before it is
@@ -78,7 +79,7 @@ func New(t Settings) *Plane {
 	r.Routes.Limit.CountMax, r.Routes.Limit.bytesMax = int64(t.Limits.BufferMax), int64(t.Limits.BufferBytes)
 	r.Lease.Node, r.Lease.pool = t.Lease, r.Pool
 	r.Lease.look = scheduler.NewAlarm(t.Scheduler, leaseEvery, r.Lease.lookAgain)
-	r.Held.Max, r.Held.Node = int64(t.Limits.RegionBytes), t.NodeBytes
+	r.Held = mailbox.NewHeldBytes(int64(t.Limits.RegionBytes), t.NodeBytes)
 	r.supervisor = t.Supervisor
 	r.supervisor.Supervision = t.Supervisor.WithDefaults()
 	r.supervisor.typ, r.supervisor.log = t.Type, t.Log

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -19,22 +20,22 @@ type Question[R any] struct {
 }
 
 // Open takes a slot for the question and makes its envelope.
-func (q *Question[R]) Open(ctx context.Context, req any, err error) (*asks.Call, Envelope, error) {
+func (q *Question[R]) Open(ctx context.Context, req any, err error) (*asks.Call, mailbox.Envelope, error) {
 	r := q.R
 	if err != nil {
-		return nil, Envelope{}, err
+		return nil, mailbox.Envelope{}, err
 	}
 	if h := HandlerOf(ctx); h != nil && !h.Holds(r) {
-		return nil, Envelope{}, failure.ErrNoLease
+		return nil, mailbox.Envelope{}, failure.ErrNoLease
 	}
 	c, id, err := r.Asks.Begin(q)
 	if err != nil {
-		return nil, Envelope{}, err
+		return nil, mailbox.Envelope{}, err
 	}
 	if !hasDeadline(ctx) {
 		r.Asks.Bound(c)
 	}
-	return c, Envelope{Msg: req, Call: id, Origin: r.Self}, nil
+	return c, mailbox.Envelope{Msg: req, Call: id, Origin: r.Self}, nil
 }
 
 // Wait waits for the answer of a question that was sent, with the outcome of sending it, and frees

@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -72,7 +73,7 @@ func (r *Plane) Lost(to transport.NodeID, payload []byte, sent bool) {
 		if m.Origin == r.Self {
 			r.Asks.Answer(m.Call, nil, failure.OfStatus(failure.StatusOf(reason), "")) // unless it has ended already
 		} else {
-			r.Out.ReplyError(Envelope{Call: m.Call, Origin: m.Origin}, failure.StatusOf(reason), "")
+			r.Out.ReplyError(mailbox.Envelope{Call: m.Call, Origin: m.Origin}, failure.StatusOf(reason), "")
 		}
 	case kind == codec.Reply:
 		r.Drops.Drop(failure.DropReplyUnsent, -1, "", nil)
@@ -150,11 +151,11 @@ func (r *Plane) deliverInbound(s *Shard, from uint64, m *codec.Message) bool {
 		return r.administerInbound(s, from, m, env)
 	}
 	v, _ := s.DeliverBytes(m.ID, env, bytesOf(m))
-	reason, is := v.drop()
+	reason, is := v.Drop()
 	if is {
 		r.Out.Discard(reason, m.Shard, string(m.ID), env)
 	}
-	return is || v == Accepted
+	return is || v == mailbox.Accepted
 }
 
 // PassOn is inbound for a shard that does not run here: s is what the lane had, which did not take
@@ -220,15 +221,18 @@ type decoder struct {
 }
 
 // decode makes an envelope of a message from another node.
-func (d decoder) decode(m *codec.Message) (Envelope, error) {
+func (d decoder) decode(m *codec.Message) (mailbox.Envelope, error) {
 	mt := d.reg.WithID(m.Type)
 	if mt == nil {
-		return Envelope{}, fmt.Errorf("%w: wire id %08x", failure.ErrUnregisteredMessage, m.Type)
+		return mailbox.Envelope{}, fmt.Errorf("%w: wire id %08x", failure.ErrUnregisteredMessage, m.Type)
 	}
 	msg, err := mt.Decode(m.Body)
 	if err != nil {
 		d.panics.NoteCodec(err)
-		return Envelope{}, fmt.Errorf("%w: %s: %w", failure.ErrEncoding, mt.Name, err)
+		return mailbox.Envelope{}, fmt.Errorf("%w: %s: %w", failure.ErrEncoding, mt.Name, err)
 	}
-	return Envelope{Msg: msg, Call: m.Call, Origin: m.Origin}, nil
+	return mailbox.Envelope{Msg: msg, Call: m.Call, Origin: m.Origin}, nil
 }
+
+// bytesOf is what a message of another node counts in a mailbox.
+func bytesOf(m *codec.Message) uint32 { return uint32(len(m.Body)) + BufferedOverhead }

@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -72,8 +73,8 @@ func (b *Outbox) appendReply(dst []byte, v any, request *codec.Type) ([]byte, er
 }
 
 // ReplyError answers a question with an error; it does nothing for what was told.
-func (b *Outbox) ReplyError(env Envelope, status codec.Status, text string) {
-	if env.Call == 0 || env.internal() {
+func (b *Outbox) ReplyError(env mailbox.Envelope, status codec.Status, text string) {
+	if env.Call == 0 || env.Internal() {
 		return
 	}
 	if env.Origin == b.self {
@@ -212,12 +213,12 @@ func (o *replyQueueOverflow) next(to uint64, q *replyQueue) (lateFrame, bool) {
 
 // Fail answers a question with a handler's error. An asker on this node gets no more of it than one
 // elsewhere would.
-func (b *Outbox) Fail(env Envelope, cause error) {
+func (b *Outbox) Fail(env mailbox.Envelope, cause error) {
 	known := b.known.Of(cause)
 	switch {
 	case known == nil:
 		b.ReplyError(env, codec.StatusHandler, cause.Error())
-	case env.Call != 0 && env.Origin == b.self && !env.internal():
+	case env.Call != 0 && env.Origin == b.self && !env.Internal():
 		b.answered(b.asks.Answer(env.Call, nil, failure.OfHandler(known, cause)))
 	default:
 		b.ReplyError(env, codec.StatusKnown, failure.Text(known, cause))
@@ -230,7 +231,7 @@ func (b *Outbox) Owe(q asks.Duty) bool {
 	forgotten, ok := b.Duties.Take(q)
 	if forgotten != (asks.Duty{}) {
 		b.drops.Drop(failure.DropUnanswered, -1, "", nil)
-		b.ReplyError(Envelope{Call: forgotten.Call, Origin: forgotten.Origin}, codec.StatusFull,
+		b.ReplyError(mailbox.Envelope{Call: forgotten.Call, Origin: forgotten.Origin}, codec.StatusFull,
 			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came "+
 				"after it", asks.DutiesMax-1))
 	}

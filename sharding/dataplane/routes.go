@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -184,7 +185,7 @@ func (b *Buffer) close() []BufferedMessage {
 // BufferedMessage is a message that waits for a home: of this node, or encoded, of another.
 type BufferedMessage struct {
 	ID   string
-	Env  Envelope
+	Env  mailbox.Envelope
 	from *Shard         // the shard whose handler waits for the answer; nil: none
 	Raw  *codec.Message // with a body of its own; nil for a message of this node
 	lane *Shard         // of raw: what the shard's lane had when it came to wait; nil: nothing

@@ -8,12 +8,13 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Send routes a message of this node. Outside a handler it waits for room until ctx ends; inside,
 // it fails instead. When ctx has ended already, nothing is sent, wherever the entity is.
-func (r *Plane) Send(ctx context.Context, id string, env Envelope) error {
+func (r *Plane) Send(ctx context.Context, id string, env mailbox.Envelope) error {
 	if _, err := r.Registry.Of(env.Msg); err != nil { // also for an entity on this node: it may move
 		return err
 	}
@@ -23,7 +24,8 @@ func (r *Plane) Send(ctx context.Context, id string, env Envelope) error {
 	}
 	slot := &r.Routes.Slots[number]
 	if rt := slot.Load(); rt != nil && rt.Local != nil { // the fast path: the id of an entity is valid
-		if e := rt.Local.Entities.Find(id); e != nil && !codec.Administrative(env.Msg) && e.accept(env, 0) == Accepted {
+		if e := rt.Local.Entities.Find(id); e != nil && !codec.Administrative(env.Msg) &&
+			e.accept(env, 0) == mailbox.Accepted {
 			return nil
 		}
 	}
@@ -34,7 +36,7 @@ func (r *Plane) Send(ctx context.Context, id string, env Envelope) error {
 }
 
 // sendSlow is send for everything but a local entity with room.
-func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env Envelope) error {
+func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env mailbox.Envelope) error {
 	slot := &r.Routes.Slots[number]
 	// a question's deadline holds for its way, too
 	endless := env.Call != 0 && env.Origin == r.Self && !hasDeadline(ctx)
@@ -89,13 +91,13 @@ func hasDeadline(ctx context.Context) bool {
 
 // sendLocal delivers to a shard of this node. With ErrBufferFull comes what to wait for, nil: try
 // again at once.
-func (r *Plane) sendLocal(number uint32, rt *Route, id string, env Envelope) (<-chan struct{}, error) {
+func (r *Plane) sendLocal(number uint32, rt *Route, id string, env mailbox.Envelope) (<-chan struct{}, error) {
 	v, e := rt.Local.Deliver(id, env, 0)
 	switch v {
-	case Accepted:
+	case mailbox.Accepted:
 		return nil, nil
-	case full:
-		return e.roomAfter(r.mailboxMax), failure.ErrBufferFull
+	case mailbox.Full:
+		return e.RoomAfter(r.mailboxMax), failure.ErrBufferFull
 	default: // the shard was sealed or closed: until the next route is known, messages wait
 		r.Routes.divert(number, rt)
 		return nil, ErrRouteChanged
@@ -103,7 +105,8 @@ func (r *Plane) sendLocal(number uint32, rt *Route, id string, env Envelope) (<-
 }
 
 // sendBuffer lets the message wait for a home.
-func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string, env Envelope) (<-chan struct{}, error) {
+func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string,
+	env mailbox.Envelope) (<-chan struct{}, error) {
 	p := BufferedMessage{ID: id, Env: env, Size: BufferedOverhead}
 	if h := HandlerOf(ctx); h != nil && h.entity != nil && env.Call != 0 {
 		p.from = h.entity.Shard
@@ -117,7 +120,7 @@ func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string, env En
 // was changed. It waits for room only outside of handlers, and if told to; ErrBufferFull then says
 // that ctx ended first.
 func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *Route, id string,
-	env Envelope) (<-chan struct{}, error) {
+	env mailbox.Envelope) (<-chan struct{}, error) {
 	o := r.Out.frame()
 	defer o.release()
 	err := o.encode(number, &r.Routes.Slots[number], rt, id, env)
@@ -172,7 +175,8 @@ func newOutgoing(b *Outbox) *outgoing {
 
 // encode makes the frame of a message that goes along rt, which slot has now. A question of another node keeps its
 // origin, which the answer goes to.
-func (o *outgoing) encode(number uint32, slot *atomic.Pointer[Route], rt *Route, id string, env Envelope) error {
+func (o *outgoing) encode(number uint32, slot *atomic.Pointer[Route], rt *Route, id string,
+	env mailbox.Envelope) error {
 	b := o.box
 	mt, err := b.reg.Of(env.Msg)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -35,23 +36,7 @@ type Shard struct {
 }
 
 // taker takes what a mailbox held, and what that counted of the bounds in bytes.
-type taker func(e *Entity, env Envelope, size uint32)
-
-// drain is one attempt to let the mailboxes of a shard run empty. It ends with a call of done, or
-// it is taken back, and then another may begin while a worker is still about to say that its
-// mailbox rests: each says so to the drain that asked.
-type drain struct {
-	busy atomic.Int64 // entities that still have to rest, plus one while they are counted
-	done func()
-}
-
-// Settled is called for each entity that was busy when the shard was sealed and rests now. d is nil
-// if no caller asked.
-func (d *drain) Settled() {
-	if d != nil && d.busy.Add(-1) == 0 {
-		d.done()
-	}
-}
+type taker func(e *Entity, env mailbox.Envelope, size uint32)
 
 // NewShard makes a shard without entities.
 func NewShard(r *Plane, number uint32, token protocol.Token) *Shard {
@@ -80,7 +65,7 @@ func (s *Shard) Find(id string) *Entity {
 
 // Deliver puts an envelope into the mailbox of an entity, which is made when there is none. It
 // returns the entity for senders that wait for room.
-func (s *Shard) Deliver(id string, env Envelope, size uint32) (verdict, *Entity) {
+func (s *Shard) Deliver(id string, env mailbox.Envelope, size uint32) (mailbox.Verdict, *Entity) {
 	if v, ok := s.administer(id, env, runloop.Permit{}); ok {
 		return v, nil
 	}
@@ -88,16 +73,16 @@ func (s *Shard) Deliver(id string, env Envelope, size uint32) (verdict, *Entity)
 		e, made := s.Entities.Find(id), false
 		if e == nil {
 			if e, made = s.admit(id); e == nil {
-				return Refused, nil
+				return mailbox.Refused, nil
 			}
 		}
 		v := e.accept(env, size)
 		// Only now is it started: a start that found no message would count as a use beside the
 		// message's. One whose message found no room is not, unless another message came meanwhile.
-		if made && (v == Accepted || !s.remove(e)) {
+		if made && (v == mailbox.Accepted || !s.remove(e)) {
 			s.region.wake(s, e.ID)
 		}
-		if v != gone {
+		if v != mailbox.Gone {
 			return v, e
 		}
 		s.region.Scheduler.Yield() // it is being taken out of the map
@@ -105,9 +90,9 @@ func (s *Shard) Deliver(id string, env Envelope, size uint32) (verdict, *Entity)
 }
 
 // DeliverBytes is deliver for an id that was read from a frame.
-func (s *Shard) DeliverBytes(id []byte, env Envelope, size uint32) (verdict, *Entity) {
+func (s *Shard) DeliverBytes(id []byte, env mailbox.Envelope, size uint32) (mailbox.Verdict, *Entity) {
 	if e := s.Entities.findBytes(id); e != nil && !codec.Administrative(env.Msg) {
-		if v := e.accept(env, size); v != gone {
+		if v := e.accept(env, size); v != mailbox.Gone {
 			return v, e
 		}
 	}
@@ -131,7 +116,7 @@ func (s *Shard) admit(id string) (e *Entity, made bool) {
 // AddLocked makes an entity, held until the shard's machine starts it. The shard's lock is held.
 func (s *Shard) AddLocked(id string) *Entity {
 	e := &Entity{Shard: s, ID: id}
-	e.Phase = held
+	e.HoldNew()
 	s.Entities.add(e)
 	return e
 }
@@ -149,7 +134,7 @@ func (s *Shard) Start(ids []protocol.EntityID) {
 		if e == nil {
 			e = s.AddLocked(string(id))
 		}
-		scheduled := e.begin() // under the lock, or the entity might be taken out of the shard before
+		scheduled := e.Begin() // under the lock, or the entity might be taken out of the shard before
 		s.Mu.Unlock()
 		if scheduled {
 			s.active.Add(1)
@@ -163,7 +148,7 @@ func (s *Shard) Start(ids []protocol.EntityID) {
 func (s *Shard) remove(e *Entity) bool {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
-	if !e.closeEmpty() {
+	if !e.CloseEmpty() {
 		return false
 	}
 	s.Entities.remove(e)
@@ -186,13 +171,9 @@ func (s *Shard) Drain(done func()) {
 	s.Mu.Lock()
 	s.sealed = true
 	s.Mu.Unlock()
-	d := &drain{done: done}
-	d.busy.Store(1)
+	d := mailbox.NewDrain(done)
 	for _, e := range s.snapshot() {
-		d.busy.Add(1)
-		if e.seal(d) {
-			d.busy.Add(-1)
-		}
+		d.Seal(&e.Mailbox)
 	}
 	d.Settled()
 }
@@ -224,13 +205,13 @@ func (s *Shard) Resume() {
 	s.sealed = false
 	s.Mu.Unlock()
 	for _, e := range s.snapshot() {
-		e.unseal()
+		e.Unseal()
 	}
 }
 
 // Command gives the entity a control envelope.
-func (s *Shard) Command(e *Entity, c command) {
-	if e.command(c) {
+func (s *Shard) Command(e *Entity, c mailbox.Command) {
+	if e.Mailbox.Command(c) {
 		s.region.Pool.submit(e)
 	}
 }

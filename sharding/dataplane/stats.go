@@ -54,7 +54,7 @@ func CountStats(r *Plane) Stats {
 	s := Stats{
 		Buffered: int(r.Routes.Limit.Count.Load()), Queued: int(r.Pool.queued.Load()),
 		Asks: r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Restored.Load(),
-		Panics: r.Panics.Count(), Held: int(r.Held.Used.Load()), Slow: int(r.Slow.now.Load()),
+		Panics: r.Panics.Count(), Held: int(r.Held.Used()), Slow: int(r.Slow.now.Load()),
 	}
 	r.Pool.mu.Lock()
 	s.Workers = r.Pool.workers

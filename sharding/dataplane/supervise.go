@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -92,10 +93,10 @@ func (e *Entity) backoff(r *Plane, pause time.Duration) {
 	if x.restart != nil {
 		x.restart.Stop()
 	}
-	e.Pause(forBackoff)
+	e.Pause(mailbox.ForBackoff)
 	x.restart = r.Scheduler.AfterFunc(pause, func() {
-		if e.awaits(forBackoff) {
-			e.Shard.Command(e, startNow)
+		if e.Awaits(mailbox.ForBackoff) {
+			e.Shard.Command(e, mailbox.StartNow)
 		}
 	})
 }
@@ -112,11 +113,9 @@ func (e *Entity) extras() *extra {
 // Force ends the incarnation as soon as its handler returns, whatever waits in the mailbox.
 func (e *Entity) Force() {
 	x := e.extras()
-	e.Mu.Lock()
-	x.Forced.Store(e.started) // else it has ended, and what comes is another
-	e.Mu.Unlock()
+	e.CopyStarted(&x.Forced) // if it is not, it has ended, and what comes is another
 	x.cancelContext(failure.ErrStopped)
-	e.Shard.Command(e, StopNow)
+	e.Shard.Command(e, mailbox.StopNow)
 }
 
 // Context is the context of the entity's handlers: it ends with the lease and with the incarnation.
@@ -184,7 +183,7 @@ func (e *Entity) SetReceiveTimeout(r *Plane, d time.Duration, msg any) {
 		}
 		idle := r.Clock() - time.Duration(x.lastHandled.Load())
 		if idle >= d {
-			x.elapsed = x.elapsed || e.accept(Envelope{Call: TimerCall}, 0) == Accepted
+			x.elapsed = x.elapsed || e.accept(mailbox.Envelope{Call: mailbox.TimerCall}, 0) == mailbox.Accepted
 			idle = 0
 		}
 		t.Reset(d - idle)

@@ -1,27 +1,8 @@
-package dataplane
+package mailbox
 
 import (
 	"sync"
-
-	"github.com/coterie-go/coterie/sharding/codec"
 )
-
-// Envelope is one message in a mailbox.
-type Envelope struct {
-	Msg    any
-	Call   uint64 // the question that it is, 0 for a tell
-	Origin uint64 // the node that asked
-}
-
-// Marks in envelope.call; no question has these ids, and frames with them are malformed.
-const (
-	TimerCall   = codec.CallMax + iota // the receive timeout: no activity
-	ControlCall                        // a control envelope
-)
-
-// internal reports whether the envelope is this package's own: neither a user's message nor a
-// question.
-func (e *Envelope) internal() bool { return e.Call == ControlCall || e.Call == TimerCall }
 
 // chunk is a piece of a mailbox's queue. Chunks are pooled: an idle mailbox holds none.
 type chunk struct {
@@ -58,16 +39,16 @@ func (c *chunk) release() {
 // concurrent use. Its first envelope may stand in a place that its owner has for one, so that an
 // entity that is told one message at a time needs no chunk.
 type queue struct {
-	Len        uint32
+	len        uint32
 	lead       uint32 // 0, or one more than the size of the first envelope, which stands there
 	head, tail *chunk
 }
 
 // push queues an envelope. place is nil while another queue has it.
 func (q *queue) push(e Envelope, size uint32, place *Envelope) {
-	if q.Len == 0 && place != nil {
+	if q.len == 0 && place != nil {
 		*place = e
-		q.lead, q.Len = 1+size, 1
+		q.lead, q.len = 1+size, 1
 		return
 	}
 	t := q.tail
@@ -76,7 +57,7 @@ func (q *queue) push(e Envelope, size uint32, place *Envelope) {
 	}
 	t.envs[t.to], t.sizes[t.to] = e, size
 	t.to++
-	q.Len++
+	q.len++
 }
 
 func (q *queue) grow() *chunk {
@@ -91,12 +72,12 @@ func (q *queue) grow() *chunk {
 	return c
 }
 
-// Pop takes the first envelope.
-func (q *queue) Pop(place *Envelope) (e Envelope, size uint32, ok bool) {
+// pop takes the first envelope.
+func (q *queue) pop(place *Envelope) (e Envelope, size uint32, ok bool) {
 	if q.lead > 0 {
 		e, *place = *place, Envelope{}
 		size, q.lead = q.lead-1, 0
-		q.Len--
+		q.len--
 		return e, size, true
 	}
 	h := q.head
@@ -106,7 +87,7 @@ func (q *queue) Pop(place *Envelope) (e Envelope, size uint32, ok bool) {
 	e, size = h.envs[h.from], h.sizes[h.from]
 	h.envs[h.from] = Envelope{}
 	h.from++
-	q.Len--
+	q.len--
 	if h.from == h.to {
 		q.head = h.next
 		if q.head == nil {
@@ -120,11 +101,11 @@ func (q *queue) Pop(place *Envelope) (e Envelope, size uint32, ok bool) {
 // prepend puts all of front before what is queued and empties front. One of the two may have the
 // place.
 func (q *queue) prepend(front *queue, place *Envelope) {
-	if front.Len == 0 {
+	if front.len == 0 {
 		return
 	}
 	if q.lead > 0 { // it is the first no more
-		e, size, _ := q.Pop(place)
+		e, size, _ := q.pop(place)
 		c := smallChunks.Get().(*chunk)
 		c.envs[0], c.sizes[0] = e, size
 		c.to, c.next = 1, q.head
@@ -132,7 +113,7 @@ func (q *queue) prepend(front *queue, place *Envelope) {
 		if q.tail == nil {
 			q.tail = c
 		}
-		q.Len++
+		q.len++
 	}
 	if front.head != nil {
 		front.tail.next = q.head
@@ -142,13 +123,27 @@ func (q *queue) prepend(front *queue, place *Envelope) {
 		q.head = front.head
 	}
 	q.lead = front.lead
-	q.Len += front.Len
+	q.len += front.len
 	*front = queue{}
 }
 
-// Take empties q into the result.
-func (q *queue) Take() queue {
+// take empties q into the result.
+func (q *queue) take() queue {
 	all := *q
 	*q = queue{}
 	return all
+}
+
+// each calls fn for what is queued, except control envelopes.
+func (q *queue) each(place *Envelope, fn func(Envelope)) {
+	if q.lead > 0 && !place.Internal() {
+		fn(*place)
+	}
+	for c := q.head; c != nil; c = c.next {
+		for _, env := range c.envs[c.from:c.to] {
+			if !env.Internal() {
+				fn(env)
+			}
+		}
+	}
 }

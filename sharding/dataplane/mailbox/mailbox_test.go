@@ -1,4 +1,4 @@
-package dataplane
+package mailbox
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestQueueAgainstSlice(t *testing.T) {
 			},
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 200).Draw(t, "n") {
-					e, size, ok := q.Pop(&place)
+					e, size, ok := q.pop(&place)
 					if ok != (len(model) > 0) {
 						t.Fatalf("pop %v with %d queued", ok, len(model))
 					}
@@ -58,16 +58,16 @@ func TestQueueAgainstSlice(t *testing.T) {
 				model = append(fresh, model...)
 			},
 			"take": func(t *rapid.T) {
-				front := q.Take()
-				if q.head != nil || q.lead > 0 || q.Len != 0 {
+				front := q.take()
+				if q.head != nil || q.lead > 0 || q.len != 0 {
 					t.Fatal("take left something")
 				}
 				q.prepend(&front, &place)
 			},
 			"": func(t *rapid.T) {
-				if int(q.Len) != len(model) || (q.head == nil && q.lead == 0) != (len(model) == 0) ||
+				if int(q.len) != len(model) || (q.head == nil && q.lead == 0) != (len(model) == 0) ||
 					q.lead == 0 && place != (Envelope{}) {
-					t.Fatalf("len %d, want %d", q.Len, len(model))
+					t.Fatalf("len %d, want %d", q.len, len(model))
 				}
 			},
 		})
@@ -78,7 +78,7 @@ func TestQueueAgainstSlice(t *testing.T) {
 func TestMailboxAgainstSlices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const limit = 1000
-		var m mailbox
+		var m Mailbox
 		var waiting, taken []any
 		next := 0
 		t.Repeat(map[string]func(*rapid.T){
@@ -91,7 +91,7 @@ func TestMailboxAgainstSlices(t *testing.T) {
 				}
 			},
 			"refill": func(*rapid.T) {
-				if len(taken) == 0 && (m.Phase == queued || m.Phase == Running) {
+				if len(taken) == 0 && (m.phase == queued || m.phase == running) {
 					if ok, _ := m.Refill(limit); ok != (len(waiting) > 0) {
 						t.Fatalf("refill %v with %d waiting", ok, len(waiting))
 					}
@@ -100,8 +100,8 @@ func TestMailboxAgainstSlices(t *testing.T) {
 			},
 			"pop": func(t *rapid.T) {
 				for range rapid.IntRange(1, 6).Draw(t, "n") {
-					if m.Phase == Running && len(taken) > 0 {
-						if e, _, ok := m.taken.Pop(&m.First); !ok || e.Msg != taken[0] {
+					if m.phase == running && len(taken) > 0 {
+						if e, _, ok := m.taken.pop(&m.first); !ok || e.Msg != taken[0] {
 							t.Fatalf("took %v %v, want %v", e.Msg, ok, taken[0])
 						}
 						taken = taken[1:]
@@ -109,28 +109,28 @@ func TestMailboxAgainstSlices(t *testing.T) {
 				}
 			},
 			"turn ends": func(t *rapid.T) {
-				if m.Phase != Running {
+				if m.phase != running {
 					return
 				}
 				switch rapid.IntRange(0, 2).Draw(t, "how") {
 				case 0:
-					m.giveBack()
+					m.GiveBack()
 				case 1:
-					m.hold(forBackoff)
+					m.Hold(ForBackoff)
 				case 2:
-					m.again(StopNow)
-					m.hold(ForLease)
+					m.Again(StopNow)
+					m.Hold(ForLease)
 					taken = append([]any{StopNow}, taken...)
 				}
 				waiting, taken = append(taken, waiting...), nil
 			},
-			"release": func(*rapid.T) { m.release(m.why) },
+			"release": func(*rapid.T) { m.Release(m.why) },
 			"": func(t *rapid.T) {
-				if int(m.Waiting.Len) != len(waiting) || int(m.taken.Len) != len(taken) {
+				if int(m.waiting.len) != len(waiting) || int(m.taken.len) != len(taken) {
 					t.Fatalf("%d wait and %d are taken, want %d and %d",
-						m.Waiting.Len, m.taken.Len, len(waiting), len(taken))
+						m.waiting.len, m.taken.len, len(waiting), len(taken))
 				}
-				if m.Waiting.lead == 0 && m.taken.lead == 0 && m.First != (Envelope{}) {
+				if m.waiting.lead == 0 && m.taken.lead == 0 && m.first != (Envelope{}) {
 					t.Fatal("a message that is gone is kept")
 				}
 			},
@@ -139,22 +139,22 @@ func TestMailboxAgainstSlices(t *testing.T) {
 }
 
 func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
-	var m mailbox
-	m.Phase = held
+	var m Mailbox
+	m.phase = held
 	m.Push(Envelope{Msg: 1}, 0, 10)
-	if !m.begin() {
+	if !m.Begin() {
 		t.Fatal("not scheduled")
 	}
 	if ok, _ := m.Refill(10); !ok {
 		t.Fatal("empty")
 	}
-	m.command(StopNow)
+	m.Command(StopNow)
 	m.Push(Envelope{Msg: 2}, 0, 10)
-	m.hold(forStart)
-	m.Waiting.Pop(&m.First)
-	e, _, ok := m.Waiting.Pop(&m.First)
-	if !ok || e.Msg != 2 || m.Waiting.Len != 0 || m.started {
-		t.Errorf("%v %v, %d left", e, ok, m.Waiting.Len)
+	m.Hold(ForStart)
+	m.waiting.pop(&m.first)
+	e, _, ok := m.waiting.pop(&m.first)
+	if !ok || e.Msg != 2 || m.waiting.len != 0 || m.started {
+		t.Errorf("%v %v, %d left", e, ok, m.waiting.len)
 	}
 }
 
@@ -162,55 +162,43 @@ func TestStaleCommandsEndWithTheirIncarnation(t *testing.T) {
 // takes more, and leaves room for less.
 func TestMailboxNeverHoldsTwiceItsLimit(t *testing.T) {
 	const limit = 10
-	var m mailbox
+	var m Mailbox
 	for range 5 * limit {
 		for {
 			if v, _ := m.Push(Envelope{}, 0, limit); v != Accepted {
 				break
 			}
 		}
-		if n := m.taken.Len + m.Waiting.Len; n > 2*limit {
+		if n := m.taken.len + m.waiting.len; n > 2*limit {
 			t.Fatalf("%d messages", n)
 		}
-		if m.Phase == Running {
-			m.taken.Pop(&m.First)
-			m.hold(forBackoff)
-			m.release(forBackoff)
+		if m.phase == running {
+			m.taken.pop(&m.first)
+			m.Hold(ForBackoff)
+			m.Release(ForBackoff)
 		}
 		m.Refill(limit)
 	}
-	if m.roomAfter(limit) == nil != (m.Waiting.Len+m.over < limit) {
+	if m.RoomAfter(limit) == nil != (m.waiting.len+m.over < limit) {
 		t.Error("a sender that waits for room and one that pushes see different room")
-	}
-}
-
-// What goes from the sender's processor to the worker's and back for each message is one cache
-// line, and idle entities are many.
-func TestEntityIsSmall(t *testing.T) {
-	var e Entity
-	if at := unsafe.Offsetof(e.mailbox.Waiting) + unsafe.Offsetof(e.mailbox.Waiting.head); at > 64 {
-		t.Errorf("what a message needs ends %d bytes behind the begin", at)
-	}
-	if size := unsafe.Sizeof(e); size > 192 { // the size class, which has its objects at the begin of cache lines
-		t.Errorf("an entity has %d bytes", size)
 	}
 }
 
 // A worker may have more messages than may wait. A sender that waits for room meanwhile is told
 // when these have been handled, also if nothing else has come meanwhile.
 func TestRoomAfterExcess(t *testing.T) {
-	for name, end := range map[string]func(*mailbox){
-		"handled": func(m *mailbox) { m.Refill(2) },
-		"failed":  func(m *mailbox) { m.hold(forBackoff) },
-		"stopped": func(m *mailbox) { m.hold(forStart) },
+	for name, end := range map[string]func(*Mailbox){
+		"handled": func(m *Mailbox) { m.Refill(2) },
+		"failed":  func(m *Mailbox) { m.Hold(ForBackoff) },
+		"stopped": func(m *Mailbox) { m.Hold(ForStart) },
 	} {
 		t.Run(name, func(t *testing.T) { roomAfterExcess(t, end) })
 	}
 }
 
-func roomAfterExcess(t *testing.T, end func(*mailbox)) {
+func roomAfterExcess(t *testing.T, end func(*Mailbox)) {
 	const limit = 2
-	var m mailbox
+	var m Mailbox
 	fill := func() {
 		for range limit {
 			m.Push(Envelope{}, 0, limit)
@@ -219,19 +207,27 @@ func roomAfterExcess(t *testing.T, end func(*mailbox)) {
 	fill()
 	m.Refill(limit)
 	fill()
-	m.giveBack()
+	m.GiveBack()
 	m.Refill(limit)
-	room := m.roomAfter(limit)
+	room := m.RoomAfter(limit)
 	if room == nil {
 		t.Fatal("there is room beside twice as many as may wait")
 	}
-	for m.taken.Len > 0 {
-		m.taken.Pop(&m.First)
+	for m.taken.len > 0 {
+		m.taken.pop(&m.first)
 	}
 	end(&m)
 	select {
 	case <-room:
 	default:
 		t.Error("the channel does not say that there is room")
+	}
+}
+
+// What goes from the sender's processor to the worker's and back for each message is one cache line.
+func TestMailboxBeginsWithWhatAMessageNeeds(t *testing.T) {
+	var m Mailbox
+	if at := unsafe.Offsetof(m.waiting) + unsafe.Offsetof(m.waiting.head); at > 64 {
+		t.Errorf("what a message needs ends %d bytes behind the begin", at)
 	}
 }

@@ -1,0 +1,20 @@
+package mailbox
+
+import "github.com/coterie-go/coterie/sharding/codec"
+
+// Envelope is one message in a mailbox.
+type Envelope struct {
+	Msg    any
+	Call   uint64 // the question that it is, 0 for a tell
+	Origin uint64 // the node that asked
+}
+
+// Marks in envelope.call; no question has these ids, and frames with them are malformed.
+const (
+	TimerCall   = codec.CallMax + iota // the receive timeout: no activity
+	ControlCall                        // a control envelope
+)
+
+// Internal reports whether the envelope is this package's own: neither a user's message nor a
+// question.
+func (e *Envelope) Internal() bool { return e.Call == ControlCall || e.Call == TimerCall }

@@ -1,0 +1,417 @@
+package mailbox
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding/failure"
+)
+
+// phase is what a mailbox waits for.
+//
+//	         push               worker               emptied
+//	idle ───────────► queued ───────────► running ─────────────► idle ──► closed (removed while empty)
+//	                    ▲                   │ hold
+//	                    └──── release ──── held
+type phase uint8
+
+const (
+	idle    phase = iota // empty, in no list
+	queued               // in the pool's run queue
+	running              // a worker has it
+	held                 // something else than a message is awaited: the remembering of the id, the backoff, the lease
+	closed               // refuses pushes; a new entity of the same id may exist
+)
+
+// Verdict is what became of a push.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Accepted    Verdict = iota
+	Full                // as many messages wait as may
+	Heavy               // the mailbox holds as many bytes as it may
+	HeavyRegion         // all mailboxes of the region do
+	HeavyNode           // all mailboxes of the node do
+	Refused             // the shard takes no messages: look for another route
+	Gone                // the entity has ended: look it up again
+)
+
+// Mailbox is the queue of one entity and the place where its single writer is decided.
+//
+// What a message that finds it empty needs of it is in its first 64 bytes, a cache line that goes
+// from the sender's processor to the worker's and back.
+type Mailbox struct {
+	mu       sync.Mutex
+	phase    phase
+	why      HoldReason    // while held
+	started  bool          // the shard's machine counts the entity as active
+	sealed   bool          // refuses messages; what waits is still handled
+	internal bool          // control envelopes or a receive timeout may wait
+	Fresh    bool          // the worker's: no message of this turn has counted as a use yet
+	over     uint32        // how many more than may wait were taken
+	Seen     atomic.Uint32 // the region's tick in which a message was last handled
+	first    Envelope      // of waiting, or of taken: the worker's while it runs
+	waiting  queue
+	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while
+	// no worker has the mailbox.
+	taken queue
+	bytes atomic.Uint32 // of messages of other nodes that it holds, taken ones too
+	*waiters
+}
+
+// waiters are told of what happens to a mailbox. Few mailboxes have any: nil.
+type waiters struct {
+	drain *Drain        // is told when the mailbox rests; nil: none
+	room  chan struct{} // closed when there may be room; nil: none waits for it
+}
+
+// HoldReason is what a held mailbox waits for.
+type HoldReason uint8
+
+const (
+	// the shard's machine: the id is being remembered or forgotten, or the start has not arrived
+	// yet
+	ForStart   HoldReason = iota
+	ForBackoff            // the restart after a failure
+	ForLease              // the return of the lease
+)
+
+// Command is what a control envelope asks for.
+type Command uint8
+
+const (
+	StopNow  Command = iota + 1 // end the incarnation; what follows is for the next
+	StartNow                    // make the incarnation without a message: the id is remembered, or failed
+)
+
+// HoldNew holds a mailbox that no other goroutine knows yet, until Begin.
+func (m *Mailbox) HoldNew() { m.phase = held }
+
+// Push queues an envelope. schedule is true when the caller has to put the entity on the run queue.
+func (m *Mailbox) Push(e Envelope, size uint32, limit int) (v Verdict, schedule bool) {
+	m.mu.Lock()
+	switch {
+	case m.phase == closed:
+		v = Gone
+	case m.sealed:
+		v = Refused
+	case m.fullLocked(limit):
+		v = Full
+	default:
+		m.waiting.push(e, size, m.placeLocked())
+		m.internal = m.internal || e.Internal()
+		if m.phase == idle {
+			m.phase, schedule = queued, true
+		}
+	}
+	m.mu.Unlock()
+	return v, schedule
+}
+
+// placeLocked is where the first message may stand. While a worker has the mailbox that is where
+// the first of those stands that it has taken.
+func (m *Mailbox) placeLocked() *Envelope {
+	if m.phase == running {
+		return nil
+	}
+	return &m.first
+}
+
+// fullLocked reports whether no more may wait. A turn that ended early gives back what it took, so
+// the next one takes more than may wait; the excess counts until that is handled, so that a mailbox
+// never holds more than twice the limit.
+func (m *Mailbox) fullLocked(limit int) bool {
+	return int(m.waiting.len+m.over) >= limit
+}
+
+// Command queues a control envelope for the incarnation that is there: no limit holds for it, a
+// sealed mailbox takes it, and a backoff ends.
+func (m *Mailbox) Command(c Command) (schedule bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.phase == closed || !m.started {
+		return false
+	}
+	e := Envelope{Msg: c, Call: ControlCall}
+	if m.phase == held && m.why == ForBackoff { // no incarnation is there, so nothing has to be handled before
+		var front queue
+		front.push(e, 0, nil)
+		m.waiting.prepend(&front, &m.first)
+	} else {
+		m.waiting.push(e, 0, m.placeLocked())
+	}
+	m.internal = true
+	if m.phase == idle || m.phase == held && m.why == ForBackoff {
+		m.phase, schedule = queued, true
+	}
+	return schedule
+}
+
+// Again puts a control envelope before what the worker has not handled.
+func (m *Mailbox) Again(c Command) {
+	var front queue
+	front.push(Envelope{Msg: c, Call: ControlCall}, 0, nil)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.taken.prepend(&front, &m.first)
+	m.internal = true
+}
+
+// Begin is the start by the shard's machine. An entity without a message gets a control envelope
+// that makes it.
+func (m *Mailbox) Begin() (schedule bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.started || m.phase == closed {
+		return false
+	}
+	m.started = true
+	if m.waiting.len == 0 {
+		m.waiting.push(Envelope{Msg: StartNow, Call: ControlCall}, 0, m.placeLocked())
+		m.internal = true
+	}
+	if m.phase == held && m.why == ForStart {
+		m.phase, schedule = queued, true
+	}
+	return schedule
+}
+
+// Release ends a hold and reports whether the caller has to put the entity on the run queue.
+func (m *Mailbox) Release(why HoldReason) (schedule bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.phase != held || m.why != why {
+		return false
+	}
+	m.phase = idle
+	if m.waiting.len > 0 {
+		m.phase, schedule = queued, true
+	}
+	return schedule
+}
+
+// IsIdle reports whether nothing waits and no worker has the mailbox.
+func (m *Mailbox) IsIdle() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.phase == idle
+}
+
+// IsClosed reports whether the mailbox is closed permanently.
+func (m *Mailbox) IsClosed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.phase == closed
+}
+
+// IsStarted reports whether the shard's machine counts the entity as active.
+func (m *Mailbox) IsStarted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.started
+}
+
+// CopyStarted stores what IsStarted reports, while that stays so.
+func (m *Mailbox) CopyStarted(to *atomic.Bool) {
+	m.mu.Lock()
+	to.Store(m.started)
+	m.mu.Unlock()
+}
+
+// Awaits reports whether the mailbox is held for that reason.
+func (m *Mailbox) Awaits(why HoldReason) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.phase == held && m.why == why
+}
+
+// Refill moves what waits into taken, for the worker; limit is how many may wait. When there is
+// nothing, the mailbox becomes idle and ok is false; rested is the drain that must be told of it.
+func (m *Mailbox) Refill(limit int) (ok bool, rested *Drain) {
+	m.mu.Lock()
+	if m.waiting.len == 0 {
+		m.phase, m.over = idle, 0
+		m.wakeLocked() // what was more than may wait has been handled
+		rested = m.restLocked()
+		m.mu.Unlock()
+		return false, rested
+	}
+	m.phase = running
+	m.taken = m.waiting.take()
+	m.over = uint32(max(0, int(m.taken.len)-limit))
+	m.wakeLocked()
+	m.mu.Unlock()
+	return true, nil
+}
+
+// Taken is how many messages the worker has taken and not handled yet.
+func (m *Mailbox) Taken() int { return int(m.taken.len) }
+
+// Next is the first message that the worker has taken; ok is false when all are handled.
+func (m *Mailbox) Next() (e Envelope, size uint32, ok bool) { return m.taken.pop(&m.first) }
+
+// Each calls fn for the messages that the mailbox holds, in any order, except control envelopes. It
+// is for simulations, in which nothing runs meanwhile.
+func (m *Mailbox) Each(fn func(Envelope)) {
+	m.taken.each(&m.first, fn)
+	m.waiting.each(&m.first, fn)
+}
+
+// Waits is how many messages no worker has taken yet.
+func (m *Mailbox) Waits() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return int(m.waiting.len)
+}
+
+// wakeLocked lets the senders that wait for room try again.
+func (m *Mailbox) wakeLocked() {
+	if m.waiters != nil && m.room != nil {
+		close(m.room)
+		m.room = nil
+	}
+}
+
+// GiveBack ends the worker's turn with what it has not handled yet: to be queued again at once.
+func (m *Mailbox) GiveBack() {
+	m.mu.Lock()
+	m.waiting.prepend(&m.taken, &m.first)
+	m.phase, m.over = queued, 0
+	m.mu.Unlock()
+}
+
+// Hold ends the worker's turn: nothing is handled until the hold ends.
+func (m *Mailbox) Hold(why HoldReason) (rested *Drain) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting.prepend(&m.taken, &m.first)
+	m.phase, m.why, m.over = held, why, 0
+	m.wakeLocked() // as in refill
+	if why == ForStart {
+		m.started = false
+		m.dropInternalLocked()
+	}
+	return m.restLocked()
+}
+
+// dropInternalLocked takes out what was meant for the incarnation that has ended.
+func (m *Mailbox) dropInternalLocked() {
+	if !m.internal {
+		return
+	}
+	m.internal = false
+	all := m.waiting.take()
+	for e, size, ok := all.pop(&m.first); ok; e, size, ok = all.pop(&m.first) {
+		if !e.Internal() {
+			m.waiting.push(e, size, &m.first)
+		}
+	}
+}
+
+// CloseEmpty closes a held mailbox in which nothing waits.
+func (m *Mailbox) CloseEmpty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.phase != held || m.waiting.len > 0 || m.started {
+		return false
+	}
+	m.phase = closed
+	return true
+}
+
+// Seal refuses messages from now on. It reports whether the mailbox rests already. If not, d is
+// told when it comes to rest.
+func (m *Mailbox) Seal(d *Drain) (rests bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sealed = true
+	if rests = m.restsLocked(); !rests {
+		m.waitersLocked().drain = d
+	}
+	m.wakeLocked() // to look for another way
+	return rests
+}
+
+// Unseal opens a sealed mailbox again.
+func (m *Mailbox) Unseal() {
+	m.mu.Lock()
+	m.sealed = false
+	if m.waiters != nil {
+		m.drain = nil
+	}
+	m.mu.Unlock()
+}
+
+// restsLocked reports whether no message waits and no handler runs. What waits for a restart goes
+// on with the shard, or a handler that keeps failing would hold up the hand-off.
+func (m *Mailbox) restsLocked() bool {
+	return m.phase == held && m.why == ForBackoff ||
+		m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
+}
+
+// restLocked returns the drain that must be told that the mailbox has come to rest; nil: none.
+func (m *Mailbox) restLocked() (rested *Drain) {
+	if m.waiters != nil && m.drain != nil && m.restsLocked() {
+		rested, m.drain = m.drain, nil
+	}
+	return rested
+}
+
+// Shut closes the mailbox permanently and hands what was in it to out, in order, unless a worker has
+// it or will: then the worker does so.
+func (m *Mailbox) Shut(out func(Envelope, uint32)) {
+	m.mu.Lock()
+	m.sealed = true
+	m.wakeLocked()
+	if m.phase == running || m.phase == queued {
+		m.mu.Unlock()
+		return
+	}
+	m.phase = closed
+	rest, rested := m.waiting.take(), m.restLocked()
+	m.mu.Unlock()
+	for e, size, ok := rest.pop(&m.first); ok; e, size, ok = rest.pop(&m.first) {
+		out(e, size)
+	}
+	rested.Settled()
+}
+
+// RoomAfter returns a channel that is closed when room may have come up, nil when there is some
+// already.
+func (m *Mailbox) RoomAfter(limit int) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.fullLocked(limit) || m.phase == closed || m.sealed {
+		return nil
+	}
+	w := m.waitersLocked()
+	if w.room == nil {
+		w.room = make(chan struct{})
+	}
+	return w.room
+}
+
+// waitersLocked returns the mailbox's waiters, made when there are none.
+func (m *Mailbox) waitersLocked() *waiters {
+	if m.waiters == nil {
+		m.waiters = &waiters{}
+	}
+	return m.waiters
+}
+
+// Drop returns the reason of a drop for want of room in a mailbox; is is false for the other
+// verdicts.
+func (v Verdict) Drop() (reason failure.DropReason, is bool) {
+	switch v {
+	case Full:
+		return failure.DropMailboxFull, true
+	case Heavy:
+		return failure.DropMailboxBytes, true
+	case HeavyRegion:
+		return failure.DropRegionFull, true
+	case HeavyNode:
+		return failure.DropNodeFull, true
+	}
+	return 0, false
+}
