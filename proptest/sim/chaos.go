@@ -279,20 +279,9 @@ func (c *chaos) join() {
 // away: what it knows may be needed to found the cluster anew. The last node of a role stays: it
 // has no other to hand its data to.
 func (c *chaos) leave(p *Process) {
-	if c.w.staying() <= 2 || p.slot.leaving || p.mem.view == nil && p.slot.wasMember() || c.w.isLast(p) {
+	if c.w.slots.staying() <= 2 || p.slot.leaving || p.mem.view == nil && p.slot.wasMember() || c.w.isLast(p) {
 		return
 	}
 	c.w.counts.Leaves++
 	p.leave()
-}
-
-// staying counts the slots whose nodes have been members, have not left for good, and are not about
-// to.
-func (w *World) staying() (n int) {
-	for _, s := range w.slots {
-		if !s.retired && !s.leaving && s.wasMember() {
-			n++
-		}
-	}
-	return n
 }

@@ -13,7 +13,7 @@ import (
 
 // unbalanced says where the shards of the healed world are not spread as their strategy promises;
 // empty: they are, or it takes longer than anybody waits.
-func (w *World) unbalanced() string {
+func unbalanced(w *World) string {
 	if w.opt.Shards > 8 && w.opt.Rebalance > 3*time.Second {
 		return ""
 	}
@@ -21,18 +21,18 @@ func (w *World) unbalanced() string {
 		why := ""
 		switch s := w.opt.Allocation.(type) {
 		case allocation.LeastShard, allocation.Threshold:
-			if least, most, _ := w.hosted(t); most-least > 1 {
+			if least, most, _ := w.live.hosted(t, w.opt.Shards); most-least > 1 {
 				why = fmt.Sprintf("somebody hosts %d shards of T%d, and somebody %d", most, t, least)
 			}
 		case allocation.ConsistentHashing:
-			_, most, hosts := w.hosted(t)
+			_, most, hosts := w.live.hosted(t, w.opt.Shards)
 			bound := cmp.Or(s.LoadBound, 1.25)
 			if room := int(math.Ceil(bound * float64(w.opt.Shards) / float64(max(1, hosts)))); most > room {
 				why = fmt.Sprintf("somebody hosts %d shards of T%d, and may host %d of %d on %d",
 					most, t, room, w.opt.Shards, hosts)
 			}
 		case allocation.External:
-			why = w.mislocated(t)
+			why = mislocated(w, t)
 		}
 		if why != "" {
 			return why
@@ -41,10 +41,25 @@ func (w *World) unbalanced() string {
 	return ""
 }
 
-// hosted counts the shards of a type: the fewest and the most that a process hosts, of how many.
-func (w *World) hosted(t int) (least, most, hosts int) {
-	least = w.opt.Shards
-	for _, p := range w.live {
+// mislocated is a shard that does not live where the outside client wants it, although a region is
+// there.
+func mislocated(w *World, t int) string {
+	all := w.replicas(w.opt.RoleOfType(t))
+	if len(all) == 0 {
+		return ""
+	}
+	m, err := protocol.LocationsMap{}.View(all[0].view(protocol.StateKey(typeName(t),
+		protocol.StateLocations, 0)))
+	if err != nil {
+		return err.Error()
+	}
+	return w.live.elsewhere(t, m)
+}
+
+// hosted counts the shards of a type: the fewest and the most that a process hosts, and how many may host.
+func (ps processes) hosted(t, shards int) (least, most, hosts int) {
+	least = shards
+	for _, p := range ps {
 		d := p.types[t]
 		if !d.mayHost() {
 			continue
@@ -55,25 +70,11 @@ func (w *World) hosted(t int) (least, most, hosts int) {
 	return least, most, hosts
 }
 
-// mislocated is a shard that does not live where the outside client wants it, although a region is
-// there.
-func (w *World) mislocated(t int) string {
-	all := w.replicas(w.opt.RoleOfType(t))
-	if len(all) == 0 {
-		return ""
-	}
-	m, err := protocol.LocationsMap{}.View(all[0].view(protocol.StateKey(typeName(t),
-		protocol.StateLocations, 0)))
-	if err != nil {
-		return err.Error()
-	}
-	return w.elsewhere(t, m)
-}
-
-func (w *World) elsewhere(t int, wanted crdt.LWWMap[protocol.ShardID, string]) string {
+// elsewhere is a shard that does not live where it is wanted, although a region is there.
+func (ps processes) elsewhere(t int, wanted crdt.LWWMap[protocol.ShardID, string]) string {
 	for s, addr := range wanted.All() {
 		var there, host *Process
-		for _, p := range w.live {
+		for _, p := range ps {
 			d := p.types[t]
 			if p.slot.addr() == addr && d.mayHost() {
 				there = p

@@ -139,7 +139,7 @@ func (w *World) givenUp(v *view.View) bool {
 			return false
 		}
 	}
-	return v.Founded && w.anyDisks
+	return v.Founded && w.operator.anyDisks
 }
 
 // follows holds one step of the chain to the rules of statuses.

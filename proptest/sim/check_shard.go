@@ -130,7 +130,8 @@ func (j *shardChecker) open(w *World) string {
 }
 
 func (j *shardChecker) settled(w *World) bool {
-	return j.open(w) == "" && j.homeless(w) == "" && (w.opt.Shards == 0 || w.unbalanced() == "") && w.overfull() == ""
+	return j.open(w) == "" && j.homeless(w) == "" &&
+		(w.opt.Shards == 0 || unbalanced(w) == "") && w.live.overfull() == ""
 }
 
 // homeless is the first shard that has had traffic after the healing and is not hosted by exactly
@@ -169,11 +170,11 @@ func (j *shardChecker) finish(w *World) {
 		w.violate("every shard has a home", "%s", h)
 	}
 	if w.opt.Shards > 0 {
-		if u := w.unbalanced(); u != "" {
+		if u := unbalanced(w); u != "" {
 			w.violate("the balance is reached", "%T: %s", w.opt.Allocation, u)
 		}
 	}
-	if o := w.overfull(); o != "" {
+	if o := w.live.overfull(); o != "" {
 		w.violate("entities are held below the limit", "%s", o)
 	}
 	if !w.opt.Calm {
@@ -189,8 +190,8 @@ func (j *shardChecker) finish(w *World) {
 
 // overfull is a shard of the healed world with more active entities than it may have, when there
 // was time to stop them.
-func (w *World) overfull() string {
-	for _, p := range w.live {
+func (ps processes) overfull() string {
+	for _, p := range ps {
 		for _, d := range p.types {
 			if !d.limited || d.plane == nil {
 				continue

@@ -63,8 +63,8 @@ func (d *memberHost) config(known bool) membership.Config {
 	}
 	switch {
 	case !known && d.p.slot.index >= o.Nodes:
-	case d.p.w.expect > 0:
-		c.BootstrapExpect, c.BootstrapAnyDisks = d.p.w.expect, d.p.w.anyDisks
+	case d.p.w.operator.expect > 0:
+		c.BootstrapExpect, c.BootstrapAnyDisks = d.p.w.operator.expect, d.p.w.operator.anyDisks
 	default:
 		c.BootstrapExpect = o.Nodes
 	}

@@ -6,9 +6,19 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
+// operator looks after a cluster that does not get well by itself.
+type operator struct {
+	w *World
+	// expect is how many members it says that a founding needs; 0: the number of nodes at the start.
+	expect int
+	// anyDisks is its word that the disks that are missing will not come back.
+	anyDisks bool
+}
+
 // downDead is what an operator does where nothing else removes the dead: it downs the members that
 // do not run.
-func (w *World) downDead() {
+func (o *operator) downDead() {
+	w := o.w
 	for _, p := range w.live {
 		if p.mem.view == nil {
 			continue
@@ -19,7 +29,7 @@ func (w *World) downDead() {
 			}
 		}
 	}
-	w.after(operatorPatience/2, nil, w.downDead)
+	w.after(operatorPatience/2, nil, o.downDead)
 }
 
 // operatorPatience is how long an operator watches a cluster that no process runs before it acts.
@@ -29,7 +39,8 @@ const operatorPatience = 35 * time.Second
 // good are still expected, so it starts all with the number of members that is left, and the next
 // time with its word that the disks of the others will not return. Founders whose disk remembers
 // nothing are told the number, too, or they would not agree.
-func (w *World) operate() {
+func (o *operator) operate() {
+	w := o.w
 	members := 0
 	for _, s := range w.slots {
 		switch {
@@ -40,8 +51,8 @@ func (w *World) operate() {
 			members++
 		}
 	}
-	w.anyDisks = w.expect > 0
-	w.expect = members
+	o.anyDisks = o.expect > 0
+	o.expect = members
 	w.trace.Line(w, "OPERATOR expects %d", members)
 	w.stalls.begin(w)
 	for _, s := range w.slots {
@@ -50,7 +61,7 @@ func (w *World) operate() {
 			w.restart(s)
 		}
 	}
-	w.after(operatorPatience, nil, w.operate)
+	w.after(operatorPatience, nil, o.operate)
 }
 
 // wasMember reports whether the disk holds a record of a view.

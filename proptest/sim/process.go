@@ -29,6 +29,19 @@ type Slot struct {
 	leaving bool
 }
 
+// slots are all of a world, by index.
+type slots []*Slot
+
+// staying counts the slots whose nodes have been members, have not left for good, and are not about
+// to.
+func (ss slots) staying() (n int) {
+	for _, s := range ss {
+		if !s.retired && !s.leaving && s.wasMember() {
+			n++
+		}
+	}
+	return n
+}
 func (s *Slot) addr() string { return fmt.Sprintf("n%d:7946", s.index) }
 
 // Process is one incarnation: the real machines of a node, and what stands for its goroutines.

@@ -20,7 +20,7 @@ func playManyLeave(c *chaos) {
 		outvote(c)
 		w.after(5*time.Second, nil, func() {
 			for range w.opt.Nodes {
-				if !w.healed && w.staying() < w.opt.Nodes {
+				if !w.healed && w.slots.staying() < w.opt.Nodes {
 					c.join()
 				}
 			}

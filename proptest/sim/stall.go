@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/options"
 )
 
 // wait is one kind of waiting that ends in a healed world.
@@ -60,9 +62,8 @@ const (
 // A view: each node that cannot go on gives up, is started again and locks itself to a founding;
 // the founding waits until what was granted has run out; then the dead are dropped, and the others
 // join, one decision after the other. All of it is by the slowest clock.
-func (w *World) limits() (most [waits]time.Duration) {
-	o, c := &w.opt, w.opt.Times()
-	nodes := time.Duration(len(w.slots))
+func limits(o *options.Options) (most [waits]time.Duration) {
+	c, nodes := o.Times(), time.Duration(o.Nodes+o.Spare)
 	drop := c.UnreachableAfter + c.StableAfter + c.LeaseDuration
 	found := c.SelfDownAfter + restartMost + c.BootstrapTimeout + c.LeaseDuration
 	slow := func(d time.Duration) time.Duration { return d + d*3/100 }
@@ -90,11 +91,11 @@ func (s *stalls) begin(w *World) { *s = stalls{since: w.now} }
 
 // look notes what has come, and complains about what has not come in time.
 func (s *stalls) look(w *World) {
-	for k, most := range w.limits() {
+	for k, most := range limits(&w.opt) {
 		if s.over[k] {
 			continue
 		}
-		missing, took := w.awaited(wait(k)), time.Duration(w.now-s.since)
+		missing, took := awaited(w, wait(k)), time.Duration(w.now-s.since)
 		switch {
 		case missing == "":
 			s.over[k] = true
@@ -112,7 +113,7 @@ func only(k wait, took, most time.Duration) (x Waits) {
 }
 
 // awaited is what is missing of something that is waited for; empty: nothing.
-func (w *World) awaited(k wait) string {
+func awaited(w *World, k wait) string {
 	switch k {
 	case forView:
 		return w.divided()

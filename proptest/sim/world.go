@@ -47,7 +47,7 @@ type World struct {
 	q            queue.Queue[*Process]
 	rs           random.Streams
 	trace        trace.Trace
-	slots        []*Slot
+	slots        slots
 	procs        map[uint64]*Process // by uid, live and dead; only ever looked up
 	live         processes
 	net          *network.Network
@@ -61,10 +61,7 @@ type World struct {
 	counts       Counts
 	nextID       *rand.Rand
 	datasets     []*dataset
-	// expect is what the operator says that a founding needs, 0 the number of nodes at the start;
-	// anyDisks is the operator's word that missing disks will not come back.
-	expect   int
-	anyDisks bool
+	operator     operator
 
 	planted      defects
 	frame        []byte                    // that a handler is given at this moment; nil: none
@@ -134,6 +131,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 		nextID: rs.Stream("ids", 0), datasets: newDatasets(opt.DataRoles()),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
+	w.operator = operator{w: w}
 	w.planted = plantedIn(&w.opt)
 	w.net = network.New(network.Settings{
 		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,
@@ -233,9 +231,9 @@ func (w *World) heal() {
 			w.restart(s)
 		}
 	}
-	w.after(operatorPatience, nil, w.operate)
+	w.after(operatorPatience, nil, w.operator.operate)
 	if w.opt.Strategy == (downing.Manual{}) {
-		w.after(operatorPatience/2, nil, w.downDead)
+		w.after(operatorPatience/2, nil, w.operator.downDead)
 	}
 }
 
