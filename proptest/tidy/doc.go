@@ -21,6 +21,8 @@
 //   - names: no util, common or helpers;
 //   - size: files and functions stay short enough to be read at a sitting, the median ones much
 //     shorter;
+//   - spread: a package has few files and lines, a type few methods and fields; those with more are
+//     listed in spread.go with what they have reached, and do not grow;
 //   - width: lines of code have at most 120 columns, except in packages that are not there yet;
 //   - tests: no sleeping, and no skipped test without a comment that says what a machine may lack;
 //     a package that starts goroutines looks for leaks;

@@ -116,7 +116,10 @@ func (m *Module) undocumentedFields(s *ast.TypeSpec) []Finding {
 	return out
 }
 
-func exportedReceiver(r *ast.FieldList) bool {
+func exportedReceiver(r *ast.FieldList) bool { return ast.IsExported(receiverName(r)) }
+
+// receiverName is the name of the type of a receiver.
+func receiverName(r *ast.FieldList) string {
 	t := r.List[0].Type
 	for {
 		switch x := t.(type) {
@@ -129,9 +132,9 @@ func exportedReceiver(r *ast.FieldList) bool {
 		case *ast.ParenExpr:
 			t = x.X
 		case *ast.Ident:
-			return x.IsExported()
+			return x.Name
 		default:
-			return false
+			return ""
 		}
 	}
 }

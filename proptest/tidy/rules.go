@@ -24,6 +24,7 @@ func Rules() []Rule {
 		{"docs", "an exported name without a comment has a contract that only its author knows", checkDocs},
 		{"names", "util, common and helpers are where a subject was not found", checkNames},
 		{"size", "what does not fit on a few screens is not read before it is changed", checkSize},
+		{"spread", "what has many parts has several subjects, and is never read from top to bottom", checkSpread},
 		{"width", "what does not fit beside another window is read in two halves", checkWidth},
 		{"tests", "a sleeping test is slow when it passes and wrong when it fails; a skipped one proves nothing; " +
 			"a leak fails another test", checkTests},

@@ -1,6 +1,7 @@
 package tidy
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -62,10 +63,28 @@ func TestRules(t *testing.T) {
 
 var long = strings.Repeat("\n", 80)
 
+var (
+	manyMethods = func() (src string) {
+		for i := range typeMethods + 1 {
+			src += fmt.Sprintf("func (*T[X]) m%d() {}\n", i)
+		}
+		return src
+	}()
+	manyFields = strings.Repeat("a, b, c int\n", typeFields/3+1)
+)
+
 var ruleCases = []struct {
 	name, rule, file, src string
 	want                  []string
 }{
+	{"many methods", "spread", "a/a.go", "package a\ntype T[X any] struct{}\n" + manyMethods,
+		[]string{"a.T has 31 methods, at most 30"}},
+	{"many fields", "spread", "a/a.go", "package a\ntype T struct {\n" + manyFields + "}",
+		[]string{"a.T has 27 fields, at most 25"}},
+	{"a list of settings", "spread", "a/a.go", "package a\ntype Config struct {\n" + manyFields + "}", nil},
+	{"many lines", "spread", "a/a.go", "package a" + strings.Repeat("\n", packageLines+1),
+		[]string{"a has 4001 lines, at most 4000"}},
+	{"reached", "spread", "crdt/a.go", "package crdt" + strings.Repeat("\n", packageLines+1), nil},
 	{"rank up", "ranks", "crdt/a.go", "package crdt\nimport _ \"example.org/m/replicator\"",
 		[]string{"crdt/a.go:2: ranks: crdt (rank -12) imports replicator (rank 1)"}},
 	{"rank sideways", "ranks", "replicator/a.go", "package replicator\nimport _ \"example.org/m/ddata/membership\"",
