@@ -177,7 +177,7 @@ func (l Responder) allowed() error {
 		return ErrNotAsked
 	case !l.r.Lease.Holds():
 		return ErrNoLease
-	case l.s.Expelled() && !l.s.Lease.Returned.Load():
+	case l.s.Expelled() && !l.s.Lease.Returned():
 		l.r.Out.ReplyError(mailbox.Envelope{Call: l.call, Origin: l.origin}, codec.StatusNoLease,
 			"the shard's was lost before the answer came")
 		l.settle()

@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -98,7 +99,7 @@ func (t EntityType[M]) machines(p Ports) protocol.Config {
 		},
 		Passivation: t.Passivation,
 		Leases: protocol.Leases[protocol.StoreID]{
-			Shards: dataplane.StoreID(t.Leases.Shards), Coordinator: dataplane.StoreID(t.Leases.Coordinator),
+			Shards: lease.StoreID(t.Leases.Shards), Coordinator: lease.StoreID(t.Leases.Coordinator),
 			RetryInterval: t.Leases.RetryInterval,
 		},
 		Turns: &protocol.Turns{}, Predecessor: p.Predecessor,

@@ -11,7 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/control"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
 
@@ -63,7 +63,7 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 					t.Error(err)
 				}
 				for s := range uint32(16) {
-					if !free(t, store, dataplane.ShardLeaseName("", "Cart", s)) {
+					if !free(t, store, lease.ShardName("", "Cart", s)) {
 						t.Errorf("the lease of shard %d is held", s)
 					}
 				}
@@ -115,7 +115,7 @@ func TestCloseSaysWhatItDoesNotGiveBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				err = g.Close(within(t, time.Second))
-				want := dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a"))
+				want := lease.ShardName("", "Cart", g.plane.Routes.ShardOf("a"))
 				if !errors.Is(err, c.want) || !strings.Contains(err.Error(), want) ||
 					!strings.Contains(err.Error(), "1 leases") {
 					t.Errorf("%v", err)

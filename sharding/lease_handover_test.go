@@ -9,7 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/control"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -40,7 +40,7 @@ func TestCoordinatorLease(t *testing.T) {
 		if err := two.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		store.Take(dataplane.CoordinatorLeaseName("", "Cart"))
+		store.Take(lease.CoordinatorName("", "Cart"))
 		synctest.Wait()
 		if seen.count(protocol.CoordinatorLeaseLost) != 1 || seen.count(protocol.CoordinatorStopped) != 1 {
 			t.Errorf("%v", seen.events)
@@ -176,7 +176,7 @@ func TestLaterAfterTheLease(t *testing.T) {
 				}()
 				l := <-duty
 				if lost {
-					store.Take(dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a")))
+					store.Take(lease.ShardName("", "Cart", g.plane.Routes.ShardOf("a")))
 					synctest.Wait()
 				} else if err := g.StopShards(within(t, time.Minute), g.ShardOf("a")); err != nil {
 					t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 )
 
 // A store of leases that panics costs the calls, as one that fails: coordinator and shard get their
@@ -35,7 +35,7 @@ func TestLeaseStoreThatPanics(t *testing.T) {
 			}
 		}
 		demand("after panics of each call", 5)
-		name := dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a"))
+		name := lease.ShardName("", "Cart", g.plane.Routes.ShardOf("a"))
 		other, err := store.Memory.Lock(name, "another")
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/file"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -202,7 +202,7 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 		typ, seen := rudeType(store)
 		g := start(w.join("backend"), typ)
 		w.install()
-		name := dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf("a"))
+		name := lease.ShardName("", "Cart", g.plane.Routes.ShardOf("a"))
 		m := rude{gate: newGate(), said: make(chan error, rudeWords)}
 		ctx := within(t, time.Minute)
 		rudeDone := make(chan error)
@@ -277,16 +277,16 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 		if _, err := Ask(within(t, time.Minute), g, quiet, total{}); err != nil {
 			t.Fatal(err)
 		}
-		name := func(id string) string { return dataplane.ShardLeaseName("", "Cart", g.plane.Routes.ShardOf(id)) }
+		name := func(id string) string { return lease.ShardName("", "Cart", g.plane.Routes.ShardOf(id)) }
 		if free(t, store, name("a")) || free(t, store, name(quiet)) ||
-			free(t, store, dataplane.CoordinatorLeaseName("", "Cart")) {
+			free(t, store, lease.CoordinatorName("", "Cart")) {
 			t.Error("a lease of what runs is free")
 		}
 		if err := g.Close(within(t, time.Second)); err == nil {
 			t.Error("closed while a handler runs")
 		}
 		if free(t, store, name("a")) || !free(t, store, name(quiet)) ||
-			!free(t, store, dataplane.CoordinatorLeaseName("", "Cart")) {
+			!free(t, store, lease.CoordinatorName("", "Cart")) {
 			t.Error("closing gave back what is in use, or did not what is not")
 		}
 		close(stuck.open)
@@ -331,7 +331,7 @@ func TestStoreThatStandsStill(t *testing.T) {
 		typ, seen := leased(store)
 		a := w.join("backend")
 		one := start(a, typ)
-		store.name = dataplane.ShardLeaseName("", "Cart", one.plane.Routes.ShardOf("a"))
+		store.name = lease.ShardName("", "Cart", one.plane.Routes.ShardOf("a"))
 		w.install()
 		if err := one.Tell(t.Context(), "a", addItem{"x", 5}); err != nil {
 			t.Fatal(err)
@@ -377,25 +377,6 @@ func TestStoreThatFails(t *testing.T) {
 			t.Errorf("mended: %v", err)
 		}
 	})
-}
-
-func TestLeaseNames(t *testing.T) {
-	if got := dataplane.ShardLeaseName("shop", "Cart", 7); got != "shard/shop/Cart/7" {
-		t.Error(got)
-	}
-	long := strings.Repeat("ü", 64)
-	seen := map[string]bool{}
-	for _, cluster := range []string{"a", long, long + "x", "a/" + long} {
-		for _, typ := range []string{long, long[2:] + "yy", long[:126]} {
-			for _, n := range []uint32{0, 1, 999_999} {
-				name := dataplane.ShardLeaseName(cluster, typ, n)
-				if err := locks.CheckName(name); err != nil || seen[name] {
-					t.Errorf("%q: %v, again %t", name, err, seen[name])
-				}
-				seen[name] = true
-			}
-		}
-	}
 }
 
 // Real nodes with the leases of a directory: a shard follows its lease when a node leaves, and a

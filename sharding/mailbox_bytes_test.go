@@ -33,10 +33,11 @@ func (askBlob) command() {}
 // crowd is a region whose entities handle nothing until they are let, and node 7, which sends to
 // it.
 type crowd struct {
-	t    *testing.T
-	g    *Region[message_]
-	net  *scriptNet
-	goOn func()
+	t     *testing.T
+	g     *Region[message_]
+	net   *scriptNet
+	lease *fakeLease
+	goOn  func()
 }
 
 // newCrowd starts it in a bubble.
@@ -54,8 +55,10 @@ func newCrowd(t *testing.T, mailbox, region int, edits ...func(*Ports)) *crowd {
 			return nil
 		})
 	}
+	lease := &fakeLease{}
+	edits = append(edits, func(p *Ports) { p.Lease = lease })
 	g, n := scriptedType(t, typ, edits...)
-	c := &crowd{t, g, n, sync.OnceFunc(func() { close(gate) })}
+	c := &crowd{t, g, n, lease, sync.OnceFunc(func() { close(gate) })}
 	t.Cleanup(c.goOn)
 	return c
 }
@@ -191,7 +194,7 @@ func TestMailboxBytesComeBack(t *testing.T) {
 			c.goOn()
 		},
 		"held for a lease": func(c *crowd) {
-			lease := c.g.plane.Lease.Node.(*fakeLease)
+			lease := c.lease
 			lease.lost.Store(true)
 			c.goOn()
 			synctest.Wait()

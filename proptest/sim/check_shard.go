@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/options"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -36,7 +36,7 @@ func (d *typeHost) checkAlone(h *hosting, id protocol.EntityID, handles bool) {
 // checkLease holds a handler that starts to: its shard holds its lease, by what the store has.
 func (d *typeHost) checkLease(s protocol.ShardID, id protocol.EntityID) {
 	w := d.p.w
-	if w.opt.ShardLeases && !w.leases.HeldBy(dataplane.ShardLeaseName("sim", d.t.Name, uint32(s)), d.p) {
+	if w.opt.ShardLeases && !w.leases.HeldBy(lease.ShardName("sim", d.t.Name, uint32(s)), d.p) {
 		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v", d.index, id, s, d.p)
 	}
 }
@@ -44,7 +44,7 @@ func (d *typeHost) checkLease(s protocol.ShardID, id protocol.EntityID) {
 // checkReign holds a coordinator that acts to: it holds its lease, by what the store has.
 func (d *typeHost) checkReign() {
 	w := d.p.w
-	if w.opt.CoordLeases && d.acts && !w.leases.HeldBy(dataplane.CoordinatorLeaseName("sim", d.t.Name), d.p) {
+	if w.opt.CoordLeases && d.acts && !w.leases.HeldBy(lease.CoordinatorName("sim", d.t.Name), d.p) {
 		w.violate("no coordinator without its lease", "that of T%d acts on %v", d.index, d.p)
 	}
 }

@@ -41,8 +41,7 @@ var terms = []term{
 	{"passivator", "sharding/dataplane", "says which entities of a shard go when there are too many"},
 	{"idleScan", "sharding/dataplane", "looks for idle entities"},
 	{"leaseClient", "sharding/control", "asks an outside store for one lease"},
-	{"LeaseHold", "sharding/dataplane", "one time of holding a lease"},
-	{"shardLease", "sharding/dataplane", "the lease of one shard, with the handlers that run under it"},
+	{"Hold", "sharding/dataplane/lease", "one time of holding a lease"},
 }
 
 // shared are the terms that a second package may have, because one is a part of the other.

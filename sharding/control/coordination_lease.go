@@ -4,19 +4,19 @@ import (
 	"context"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // coordinatorLease is the lease of a type's coordinator on this node.
 type coordinatorLease struct {
-	client *leaseClient         // nil: it needs none
-	hold   *dataplane.LeaseHold // nil: it holds none
-	gen    uint64               // of the hold
+	client *leaseClient // nil: it needs none
+	hold   *lease.Hold  // nil: it holds none
+	gen    uint64       // of the hold
 }
 
 // granted takes a hold.
-func (l *coordinatorLease) granted(g *dataplane.LeaseHold, gen uint64) { l.hold, l.gen = g, gen }
+func (l *coordinatorLease) granted(g *lease.Hold, gen uint64) { l.hold, l.gen = g, gen }
 
 // lost reports whether the hold has ended, once.
 func (l *coordinatorLease) lost() bool {
@@ -43,7 +43,7 @@ func (d *coordination) leaseOp(op protocol.LeaseOp) {
 		d.lease.release()
 		return
 	}
-	d.lease.client.acquire(op.Gen, func(g *dataplane.LeaseHold, in any) {
+	d.lease.client.acquire(op.Gen, func(g *lease.Hold, in any) {
 		d.Do(func(now time.Time) {
 			if g != nil {
 				d.lease.granted(g, op.Gen)

@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -157,11 +158,10 @@ func (c *Plane) leaseOp(h *Hosting, op protocol.LeaseOp) {
 		c.Leases.release(h.S, func() { c.Inbox.toShard(h.S, protocol.LeaseReleased{Gen: op.Gen}) })
 		return
 	}
-	c.Leases.acquire(h.S, op.Gen, func(g *dataplane.LeaseHold, in protocol.ShardInput) {
+	c.Leases.acquire(h.S, op.Gen, func(g *lease.Hold, in protocol.ShardInput) {
 		c.Inbox.Do(func(c *Plane, _ time.Time) {
 			if g != nil && c.Hosted.at(h.S) == h {
-				h.S.Lease.Returned.Store(false)
-				h.S.Lease.Hold.Store(g)
+				h.S.Lease.Grant(g)
 			}
 			c.toShard(h.S, in)
 		})

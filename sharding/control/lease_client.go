@@ -12,7 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -35,20 +35,20 @@ type leaseClient struct {
 	failed error       // of the last release; nil: it was given back
 	behind atomic.Bool // a release waits for what goes on under the lease, and everything else for that
 
-	lock locks.Lock           // of the goroutine; nil: none is open
-	hold *dataplane.LeaseHold // of the goroutine: the present hold
+	lock locks.Lock  // of the goroutine; nil: none is open
+	hold *lease.Hold // of the goroutine: the present hold
 }
 
 // leaseOp is one thing to do: an acquisition tells what came of it, and, if it was granted, with
 // its term; without tell it is a release, which may have to wait for something.
 type leaseOp struct {
 	gen   uint64
-	tell  func(*dataplane.LeaseHold, any)
+	tell  func(*lease.Hold, any)
 	after <-chan struct{} // nil: nothing
 	done  func()          // of a release; nil: not asked for
 }
 
-func (l *leaseClient) acquire(gen uint64, tell func(*dataplane.LeaseHold, any)) {
+func (l *leaseClient) acquire(gen uint64, tell func(*lease.Hold, any)) {
 	l.put(leaseOp{gen: gen, tell: tell})
 }
 
@@ -155,16 +155,16 @@ func heldBy(who string) string {
 	return "held by " + who
 }
 
-func (l *leaseClient) try(ctx context.Context, op leaseOp) (g *dataplane.LeaseHold, ok bool, err error) {
+func (l *leaseClient) try(ctx context.Context, op leaseOp) (g *lease.Hold, ok bool, err error) {
 	if l.lock == nil {
 		if l.lock, err = l.store.Lock(l.name, l.owner); err != nil {
 			l.lock = nil
 			return nil, false, err
 		}
 	}
-	g = &dataplane.LeaseHold{Now: l.scheduler.Now, Lock: l.lock, OnLost: func(err error) {
+	g = lease.NewHold(l.scheduler.Now, l.lock, func(err error) {
 		op.tell(nil, protocol.LeaseLost{Gen: op.gen, Text: err.Error()})
-	}}
+	})
 	ok, err = l.lock.Acquire(ctx, g.Lose)
 	return g, ok, err
 }

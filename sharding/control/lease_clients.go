@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -22,7 +23,7 @@ type leaseClients struct {
 	ctx       context.Context // ends with the region: nothing is acquired any more
 	typ       string          // the entity type's name
 	log       *slog.Logger
-	stores    *dataplane.Leases
+	stores    *lease.Stores
 	scheduler scheduler.Scheduler
 
 	shards      map[uint32]*leaseClient
@@ -42,7 +43,7 @@ func (l *leaseClients) open(store locks.Store, name string) *leaseClient {
 // ofCoordinator is the client of the coordinator's lease; nil: it needs none.
 func (l *leaseClients) ofCoordinator() *leaseClient {
 	if l.stores.Coordinator != nil && l.Coordinator == nil {
-		l.Coordinator = l.open(l.stores.Coordinator, dataplane.CoordinatorLeaseName(l.stores.Cluster, l.typ))
+		l.Coordinator = l.open(l.stores.Coordinator, lease.CoordinatorName(l.stores.Cluster, l.typ))
 	}
 	return l.Coordinator
 }
@@ -51,7 +52,7 @@ func (l *leaseClients) ofCoordinator() *leaseClient {
 func (l *leaseClients) of(number uint32) *leaseClient {
 	x := l.shards[number]
 	if x == nil {
-		x = l.open(l.stores.Shards, dataplane.ShardLeaseName(l.stores.Cluster, l.typ, number))
+		x = l.open(l.stores.Shards, lease.ShardName(l.stores.Cluster, l.typ, number))
 		l.shards[number] = x
 	}
 	return x
@@ -59,15 +60,13 @@ func (l *leaseClients) of(number uint32) *leaseClient {
 
 // acquire asks for the lease of a shard. tell gets what the machine must hear, with the hold if it
 // was granted; the contexts of handlers end before.
-func (l *leaseClients) acquire(s *dataplane.Shard, gen uint64, tell func(*dataplane.LeaseHold, protocol.ShardInput)) {
+func (l *leaseClients) acquire(s *dataplane.Shard, gen uint64, tell func(*lease.Hold, protocol.ShardInput)) {
 	x := l.of(s.Number)
-	waitsFor := x.waitsFor
-	s.Lease.Waits.Store(&waitsFor)
-	x.acquire(gen, func(g *dataplane.LeaseHold, in any) {
+	s.Lease.Ask(x.waitsFor)
+	x.acquire(gen, func(g *lease.Hold, in any) {
 		switch in := in.(type) {
 		case protocol.LeaseRefused:
-			why := cmp.Or(in.Text, "another holds it")
-			s.Lease.Awaiting.Store(&why)
+			s.Lease.Refuse(cmp.Or(in.Text, "another holds it"))
 		case protocol.LeaseLost:
 			s.CancelContexts(fmt.Errorf("%w: %s", failure.ErrNoLease, in.Text))
 		}
@@ -77,8 +76,7 @@ func (l *leaseClients) acquire(s *dataplane.Shard, gen uint64, tell func(*datapl
 
 // release gives back the lease of a shard in which nothing goes on any more.
 func (l *leaseClients) release(s *dataplane.Shard, done func()) {
-	s.Lease.Returned.Store(true)
-	s.Lease.Hold.Load().Close()
+	s.Lease.Return()
 	l.of(s.Number).release(nil, done)
 }
 
@@ -91,11 +89,11 @@ func (l *leaseClients) retire(s *dataplane.Shard, ends bool) {
 	}
 	x := l.of(s.Number)
 	if !ends {
-		t.Hold.Load().Close()
+		t.Close()
 	}
 	quiet := make(chan struct{})
 	t.WhenQuiet(func() {
-		t.Hold.Load().Close()
+		t.Close()
 		t.WhenQuiet(func() { close(quiet) }) // work may have begun in between
 	})
 	x.release(quiet, nil)

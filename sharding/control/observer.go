@@ -6,7 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -18,7 +18,7 @@ type observer struct {
 	coord   *coordination // nil on a proxy
 	state   *StateStore
 	table   *tableFeed
-	lease   *dataplane.HandlerLease
+	lease   *lease.Node
 	removed func(*view.View) // ends what waits for nodes that the view does not list
 }
 

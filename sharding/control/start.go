@@ -113,7 +113,7 @@ func (c *Plane) Start() {
 // Observe has the machines hear of what happens around the region. Each result ends one part of it.
 func (c *Plane) Observe(network host.Channels, lease host.Lease, cluster host.Cluster) (cancel []func()) {
 	o := &observer{
-		inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: &c.R.Lease, removed: c.R.Removed,
+		inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: c.R.Lease, removed: c.R.Removed,
 	}
 	cancel = append(cancel, network.OnLink(o.linkChanged), lease.OnLease(o.leaseChanged))
 	o.leaseChanged(lease.Holds())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/defect"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -54,6 +55,15 @@ type Incarnation interface {
 
 // sliceMax is how many messages one entity handles while others wait for a worker.
 const sliceMax = 256
+
+var _ lease.Suspended = (*Entity)(nil)
+
+// LeaseReturned implements lease.Suspended.
+func (e *Entity) LeaseReturned() {
+	if e.Release(mailbox.ForLease) {
+		e.Shard.region.Pool.submit(e)
+	}
+}
 
 // outcome is why a worker stopped handling messages of an entity.
 type outcome uint8
@@ -115,7 +125,7 @@ func (e *Entity) slice(p *pool, w *worker) {
 		case suspended:
 			e.Pause(mailbox.ForLease)
 			if !e.Shard.Expelled() { // else the shard is about to be killed
-				r.Lease.suspend(e)
+				r.Lease.Suspend(e)
 			}
 			return
 		case failed:

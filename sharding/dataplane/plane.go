@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -33,8 +34,8 @@ type Plane struct {
 	Panics   *failure.Panics
 	Pool     *pool
 	Out      Outbox
-	Lease    HandlerLease
-	Leases   Leases
+	Lease    *lease.Node
+	Leases   lease.Stores
 	Log      *slog.Logger
 	Ctl      Controller
 	Departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
@@ -101,7 +102,7 @@ func (r *Plane) StartScans() {
 // of the lease, too.
 func (r *Plane) StopScans() {
 	r.Asks.Stop()
-	r.Lease.look.Stop()
+	r.Lease.Stop()
 	r.IdleScan.stop()
 	r.Slow.stop()
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -77,8 +78,7 @@ func New(t Settings) *Plane {
 	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out,
 		r.Asks, r.decoder, r.Ended
 	r.Routes.Limit.CountMax, r.Routes.Limit.bytesMax = int64(t.Limits.BufferMax), int64(t.Limits.BufferBytes)
-	r.Lease.Node, r.Lease.pool = t.Lease, r.Pool
-	r.Lease.look = scheduler.NewAlarm(t.Scheduler, leaseEvery, r.Lease.lookAgain)
+	r.Lease = lease.NewNode(t.Lease, t.Scheduler)
 	r.Held = mailbox.NewHeldBytes(int64(t.Limits.RegionBytes), t.NodeBytes)
 	r.supervisor = t.Supervisor
 	r.supervisor.Supervision = t.Supervisor.WithDefaults()

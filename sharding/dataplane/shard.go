@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -32,7 +33,7 @@ type Shard struct {
 
 	Work *work // nil: not asked for
 
-	Lease *shardLease // nil: the shard has no lease of its own
+	Lease *lease.Shard // nil: the shard has no lease of its own
 }
 
 // taker takes what a mailbox held, and what that counted of the bounds in bytes.
@@ -48,7 +49,7 @@ func NewShard(r *Plane, number uint32, token protocol.Token) *Shard {
 		s.Work = &work{}
 	}
 	if r.Leases.Shards != nil {
-		s.Lease = &shardLease{}
+		s.Lease = &lease.Shard{}
 	}
 	return s
 }

@@ -123,13 +123,13 @@ func (e *Entity) Context(r *Plane) context.Context {
 	x := e.extras()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	lease := r.Lease.context()
-	if x.ctx == nil || x.lease != lease {
+	parent := r.Lease.Context()
+	if x.ctx == nil || x.lease != parent {
 		if x.cancel != nil {
 			x.cancel(failure.ErrStopped)
 		}
-		ctx, cancel := context.WithCancelCause(lease)
-		x.ctx, x.cancel, x.lease = &handlerContext{Context: ctx, entity: e}, cancel, lease
+		ctx, cancel := context.WithCancelCause(parent)
+		x.ctx, x.cancel, x.lease = &handlerContext{Context: ctx, entity: e}, cancel, parent
 		if x.Forced.Load() {
 			cancel(failure.ErrStopped)
 		}

@@ -1,4 +1,4 @@
-package dataplane
+package lease
 
 import (
 	"context"
@@ -7,44 +7,58 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/scheduler"
-	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
-// HandlerLease is the node's lease as handlers see it. Their contexts end with it, and an entity
+// Node is the node's lease as handlers see it. Their contexts end with it, and an entity
 // that has no lease for its next message waits here for its return.
-type HandlerLease struct {
-	Node host.Lease
-	pool *pool            // runs the entities that go on
+type Node struct {
+	host host.Lease
 	look *scheduler.Alarm // for the return, while an entity waits
 
 	mu        sync.Mutex
-	current   *leaseContext // of the present holding; nil: no handler has asked for it
-	suspended []*Entity
+	current   *holding // of the present holding; nil: no handler has asked for it
+	suspended []Suspended
 }
 
-// Holds reads the clock: may this node act at this moment?
-func (l *HandlerLease) Holds() bool { return l.Node.Holds() }
+// Suspended is an entity that waits for the return of the lease.
+type Suspended interface {
+	// LeaseReturned lets it go on. It does not wait.
+	LeaseReturned()
+}
 
-// suspend keeps an entity until the lease returns. It may have returned already.
-func (l *HandlerLease) suspend(e *Entity) {
+// NewNode makes what handlers see of the lease of a node.
+func NewNode(h host.Lease, c scheduler.Clock) *Node {
+	l := &Node{host: h}
+	l.look = scheduler.NewAlarm(c, lookEvery, l.lookAgain)
+	return l
+}
+
+// Stop ends the look for the return of the lease.
+func (l *Node) Stop() { l.look.Stop() }
+
+// Holds reads the clock: may this node act at this moment?
+func (l *Node) Holds() bool { return l.host.Holds() }
+
+// Suspend keeps an entity until the lease returns. It may have returned already.
+func (l *Node) Suspend(e Suspended) {
 	l.mu.Lock()
 	l.suspended = append(l.suspended, e)
 	l.mu.Unlock()
-	if l.Node.Holds() {
+	if l.host.Holds() {
 		l.Resume()
 	} else {
 		l.look.Arm()
 	}
 }
 
-// leaseEvery is the time between two looks for the return of the lease. One that lapses for a
+// lookEvery is the time between two looks for the return of the lease. One that lapses for a
 // moment, and is renewed before the node has looked, ends and returns without a word: only Holds has
 // said so.
-const leaseEvery = 10 * time.Millisecond
+const lookEvery = 10 * time.Millisecond
 
 // lookAgain is called while an entity waits for the return of the lease.
-func (l *HandlerLease) lookAgain() {
+func (l *Node) lookAgain() {
 	if l.Holds() {
 		l.Resume()
 	} else if l.suspends() {
@@ -53,28 +67,26 @@ func (l *HandlerLease) lookAgain() {
 }
 
 // suspends reports whether an entity waits for the lease.
-func (l *HandlerLease) suspends() bool {
+func (l *Node) suspends() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.suspended) > 0
 }
 
 // Resume lets the entities go on that wait for the lease.
-func (l *HandlerLease) Resume() {
+func (l *Node) Resume() {
 	l.mu.Lock()
 	all := l.suspended
 	l.suspended = nil
 	l.mu.Unlock()
 	for _, e := range all {
-		if e.Release(mailbox.ForLease) {
-			l.pool.submit(e)
-		}
+		e.LeaseReturned()
 	}
 }
 
 // Changed cancels the contexts of handlers when the lease is lost, and lets entities go on
 // when it is back.
-func (l *HandlerLease) Changed(held bool) {
+func (l *Node) Changed(held bool) {
 	if held {
 		l.Resume()
 		return
@@ -83,7 +95,7 @@ func (l *HandlerLease) Changed(held bool) {
 }
 
 // End cancels the contexts of handlers that run under the lease.
-func (l *HandlerLease) End(cause error) {
+func (l *Node) End(cause error) {
 	l.mu.Lock()
 	ended := l.current
 	l.current = nil
@@ -93,23 +105,23 @@ func (l *HandlerLease) End(cause error) {
 	}
 }
 
-// leaseContext is the context of everything that runs under one holding of the lease.
-type leaseContext struct {
+// holding is the context of everything that runs under one holding of the lease.
+type holding struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
 
-// context is the parent of the contexts of handlers.
-func (l *HandlerLease) context() context.Context {
+// Context is the parent of the contexts of handlers.
+func (l *Node) Context() context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.current == nil {
 		ctx, cancel := context.WithCancelCause(context.Background())
-		if !l.Node.Holds() {
+		if !l.host.Holds() {
 			cancel(failure.ErrNoLease)
 			return ctx
 		}
-		l.current = &leaseContext{ctx, cancel}
+		l.current = &holding{ctx, cancel}
 	}
 	return l.current.ctx
 }

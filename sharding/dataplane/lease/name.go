@@ -1,4 +1,4 @@
-package dataplane
+package lease
 
 import (
 	"crypto/sha256"
@@ -37,12 +37,12 @@ func leaseName(kind, cluster, typ, rest string) string {
 	return fit(kind+"/"+cluster+"/"+typ, rest, locks.NameMax)
 }
 
-// ShardLeaseName is the name of the lease of a shard.
-func ShardLeaseName(cluster, typ string, number uint32) string {
+// ShardName is the name of the lease of a shard.
+func ShardName(cluster, typ string, number uint32) string {
 	return leaseName("shard", cluster, typ, fmt.Sprintf("/%d", number))
 }
 
-// CoordinatorLeaseName is the name of the lease of a type's coordinator.
-func CoordinatorLeaseName(cluster, typ string) string {
+// CoordinatorName is the name of the lease of a type's coordinator.
+func CoordinatorName(cluster, typ string) string {
 	return leaseName("coordinator", cluster, typ, "")
 }

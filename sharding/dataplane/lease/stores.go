@@ -1,4 +1,4 @@
-package dataplane
+package lease
 
 import (
 	"sync/atomic"
@@ -6,8 +6,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 )
 
-// Leases is what a region knows of its stores of leases.
-type Leases struct {
+// Stores is what a region knows of its stores of leases.
+type Stores struct {
 	Shards, Coordinator locks.Store // nil: none is asked
 	Cluster             string
 	Owner               string
