@@ -129,6 +129,11 @@ func (c *chaos) injectInProcess(f options.Fault) {
 	case options.DiskTable:
 		slot.disk.failTable(w.now + random.Between(slot.disk.faults,
 			int64(100*time.Millisecond), int64(10*time.Second)))
+	case options.DiskRecord:
+		slot.disk.recordTil = w.now + random.Between(slot.disk.faults,
+			int64(100*time.Millisecond), int64(20*time.Second))
+	case options.WakeJump:
+		c.wakeJump(p)
 	case options.ConnectionReset:
 		if q := c.slot().proc; q != nil && q != p {
 			w.net.ResetBetween(p, q)
@@ -142,6 +147,36 @@ func (c *chaos) injectInProcess(f options.Fault) {
 		}
 		p.clock.Jump(time.Duration(d))
 	}
+}
+
+// wakeJump suspends a process, while its wall clock jumps forward. Once the process has taken a step
+// after that, its wall clock jumps again. A suspend for less than the driver takes notice of is
+// shown by the wall clock alone, which then must not go back: such suspends are for worlds without
+// jumps back.
+func (c *chaos) wakeJump(p *Process) {
+	if p.frozen {
+		return
+	}
+	r, least := c.rng, -10*time.Second
+	d := time.Duration(random.Between(r, int64(1100*time.Millisecond), int64(20*time.Second)))
+	if c.w.opt.Weights[options.WallJump] == 0 {
+		least = 0
+		if r.IntN(2) == 0 {
+			d = time.Duration(random.Between(r, int64(50*time.Millisecond), int64(950*time.Millisecond)))
+		}
+	}
+	d = min(d, c.w.opt.Safety-time.Duration(c.w.now)) // it sleeps to the end, whatever heals
+	p.mem.step(membership.Tick{})                     // as in a suspend
+	p.pause(d)
+	p.clock.Suspend(d)
+	p.clock.Jump(time.Duration(random.Between(r, 0, int64(5*time.Second))))
+	then := time.Duration(random.Between(r, int64(least), int64(10*time.Second)))
+	c.w.after(d+time.Millisecond, p, func() {
+		if !p.frozen {
+			p.mem.step(membership.Tick{})
+			p.clock.Jump(then)
+		}
+	})
 }
 
 // misbehave has the bad disk of the world lie for a while, or tear what it writes. Its power is cut

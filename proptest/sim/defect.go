@@ -42,6 +42,9 @@ type defects struct {
 	blind, early bool
 	// staleMark: what a disk says of when it was last in use is older than that.
 	staleMark bool
+	// apart: clocks differ by more than Epsilon; sleepless: their wall time does not show a suspend;
+	// recordless: a record that could not be written is taken for written.
+	apart, sleepless, recordless bool
 	// mixed: what replicas of one role send reaches those of another; oldestOfAll: sharding takes all
 	// nodes for ones of its role.
 	mixed, oldestOfAll bool
@@ -95,6 +98,11 @@ var further = []plantedDefect{
 	{"read-without-agreement", "a linearizable read takes what the first majority answers",
 		plant(defect.ReadWithoutAgreement)},
 	{"no-token-check", "a region obeys deposed coordinators", plant(defect.NoTokenCheck)},
+	{"clocks-apart", "the rates of clocks differ by a tenth", func(f *defects) { f.apart = true }},
+	{"suspends-unseen", "wall time does not show that a process was suspended",
+		func(f *defects) { f.sleepless = true }},
+	{"record-unwritten", "a membership record that could not be written is taken for written",
+		func(f *defects) { f.recordless = true }},
 	{"mixed-roles", "what replicas of one role send reaches those of another", func(f *defects) { f.mixed = true }},
 	{"oldest-of-all", "sharding takes all nodes for ones of its role", func(f *defects) { f.oldestOfAll = true }},
 	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *defects) { f.hasty = true }},
@@ -163,6 +171,9 @@ var huntedIn = map[string]options.Plan{
 	"leave-unsettled":    {Scenario: options.ManyLeave},
 	"goes-untold":        {Scenario: options.Stops},
 	"stale-mark":         {Scenario: options.OldLeases},
+	"record-unwritten":   {Scenario: options.ColdRestarts},
+	"clocks-apart":       {Scenario: options.OldLeases},
+	"suspends-unseen":    {Scenario: options.WakeUps},
 	"thirds":             {Swarm: options.Cluster},
 	"unfenced":           {Swarm: options.Cluster},
 }

@@ -39,6 +39,9 @@ type disk struct {
 	fullTil int64 // no commit succeeds until then, nor does the membership's record
 	readTil int64 // no start reads all of it until then
 	badTil  int64 // no commit to badTable succeeds until then
+	// recordTil is until when no commit of the membership's record succeeds, and that of all others
+	// does.
+	recordTil int64
 	// badTable is the one table that badTil is about.
 	badTable string
 	// What the disk has when its power is cut, although it has said more; nil: all that it said.
@@ -248,7 +251,7 @@ func (d *disk) data() string {
 
 // fails is the error of a commit to a table, if it has one.
 func (d *disk) fails(table string) error {
-	if d.w.now < d.badTil && table == d.badTable {
+	if d.w.now < d.badTil && table == d.badTable || d.w.now < d.recordTil && table == memberTable {
 		d.w.counts.TableFaults++
 		return errTable
 	}
@@ -275,6 +278,6 @@ func (d *disk) starting() (done func()) {
 
 // heal makes the disk work.
 func (d *disk) heal() {
-	d.slowTil, d.fullTil, d.readTil, d.badTil, d.tearTil = 0, 0, 0, 0, 0
+	d.slowTil, d.fullTil, d.readTil, d.badTil, d.tearTil, d.recordTil = 0, 0, 0, 0, 0, 0
 	d.kept = nil
 }

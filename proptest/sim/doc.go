@@ -42,8 +42,11 @@
 //   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps
 //     some nodes out, is down, and gives leases to somebody outside; its sessions run out, or holds
 //     last as long as their process;
-//   - clocks differ in rate by almost as much as Epsilon allows, and in wall time by any amount,
-//     which jumps;
+//   - the membership's record alone cannot be written for up to 20 s;
+//   - clocks differ in rate by almost as much as Epsilon allows, in half of those worlds each by that
+//     much, and in wall time by any amount, which jumps;
+//   - wall clocks jump while a process is suspended and when it has woken up. Not played: a suspend of
+//     less than a second whose wall clock then goes back, which neither clock shows;
 //   - all nodes are restarted in turn, with and without a delay before the balance is looked at,
 //     and the whole cluster is shut down in order and started again (script_restart.go);
 //   - all nodes are stopped at once, in order, and started again (script_stops.go);

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/routine"
 	"github.com/coterie-go/coterie/proptest/sim/clock"
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -73,7 +74,20 @@ type Process struct {
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
 
 // Time reads the clock of the process.
-func (p *Process) Time() time.Time { return p.clock.Read(p.w.now) }
+func (p *Process) Time() time.Time {
+	if p.w.planted.sleepless {
+		return p.clock.ReadAwake(p.w.now)
+	}
+	return p.clock.Read(p.w.now)
+}
+
+// drift is by how much clocks deviate at most, or what is planted.
+func (w *World) drift() float64 {
+	if w.planted.apart {
+		return options.TooFarApart
+	}
+	return w.opt.ClockDrift
+}
 
 // startProcess boots a new incarnation on a slot. If the disk cannot be read, no process comes to
 // be, and a supervisor tries again.
@@ -81,7 +95,11 @@ func (w *World) startProcess(s *Slot) {
 	s.started++
 	id := w.nextID.Uint64() | 1
 	p := &Process{w: w, slot: s, uid: id, rng: w.rs.Stream("process", id), alive: true}
-	p.clock = clock.Draw(p.rng, w.opt.ClockDrift, w.opt.WallSkew)
+	draw := clock.Draw
+	if w.opt.Extreme {
+		draw = clock.DrawExtreme
+	}
+	p.clock = draw(p.rng, w.drift(), w.opt.WallSkew)
 	p.rt = routine.NewProcess(&timeline{p, w.rs.Stream("schedule", id)})
 	p.node, p.behave = newNode(p), w.rs.Stream("handlers", id)
 	if err := p.open(); err != nil {

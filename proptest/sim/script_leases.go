@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -45,4 +46,33 @@ func killOthers(c *chaos, p *Process) {
 		q.end("killed beside the oldest")
 		w.after(time.Duration(down+int64(c.moment())), nil, func() { w.restart(q.slot) })
 	}
+}
+
+// playWakeUps suspends the oldest node, again and again, until the others have gone on without it or
+// its lease has run out. It wakes up with a clock that says that no time has passed.
+func playWakeUps(c *chaos) {
+	w := c.w
+	var next func()
+	next = func() {
+		p, _ := w.live.twoOldest(w)
+		if w.healed {
+			return
+		}
+		if p == nil || p.frozen || !w.live.allUp(w.opt.Nodes) {
+			w.after(time.Second, nil, next)
+			return
+		}
+		w.trace.Line(w, "CHAOS suspends %v", p)
+		times := w.opt.Times()
+		least := times.LeaseDuration / 2
+		d := time.Duration(random.Between(c.rng, int64(least), int64(least+2*times.LeaseDuration+times.StableAfter)))
+		if w.now+int64(d) > int64(w.opt.Safety) {
+			return
+		}
+		p.mem.step(membership.Tick{})
+		p.pause(d)
+		p.clock.Suspend(d)
+		w.after(d+time.Duration(random.Between(c.rng, int64(5*time.Second), int64(15*time.Second))), nil, next)
+	}
+	w.after(8*time.Second, nil, next)
 }

@@ -14,6 +14,7 @@ var scripts = map[string]func(*chaos){
 	options.Closings:        playClosings,
 	options.Stops:           playStops,
 	options.OldLeases:       playOldLeases,
+	options.WakeUps:         playWakeUps,
 	options.LostKinds:       playLostKinds,
 	options.Tidying:         playTidying,
 	options.LateCounts:      playLateCounts,

@@ -72,6 +72,18 @@ func (c *Clock) String() string {
 // mono is the monotonic reading at a true time.
 func (c *Clock) mono(now int64) int64 { return c.offset + int64(float64(now-c.suspended)*c.rate) }
 
+// DrawExtreme draws a clock that is as fast or as slow as drift lets it be.
+func DrawExtreme(r *rand.Rand, drift float64, skew time.Duration) Clock {
+	c := Draw(r, drift, skew)
+	c.rate = 1 + random.Pick(r, -drift, drift)
+	return c
+}
+
+// ReadAwake is what the clock would show if the wall clock stood still with the monotonic one.
+func (c *Clock) ReadAwake(now int64) time.Time {
+	return Instant(EpochWall+c.skew+int64(float64(now-c.suspended)*c.rate), c.mono(now))
+}
+
 // Read is what the clock shows at a true time.
 func (c *Clock) Read(now int64) time.Time {
 	return Instant(EpochWall+c.skew+int64(float64(now)*c.rate), c.mono(now))

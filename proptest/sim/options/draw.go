@@ -93,6 +93,11 @@ func (o *Options) drawHarm(r *rand.Rand) {
 	if apart && o.ClockDrift > 0 {
 		o.ClockDrift = FarApart
 	}
+	o.Extreme = o.ClockDrift > 0 && r.IntN(2) == 0
+	switch jumps, record := random.Pick(r, 0, 0, 1, 3), random.Pick(r, 0, 0, 1, 3); o.Scenario {
+	case PlainChaos, ColdRestarts, BadDisks, SmallLogs:
+		o.Weights[WakeJump], o.Weights[DiskRecord] = jumps, record
+	}
 }
 
 // drawStorage draws what goes wrong with disks in some of the worlds of plain chaos and of cold
@@ -124,8 +129,11 @@ func (o *Options) drawHandlers(r *rand.Rand) {
 }
 
 // FarApart is a deviation from true time that makes two clocks differ by less than 0.03, the usual
-// Epsilon: 1.0145 / 0.9855 is 1.0294.
-const FarApart = 0.0145
+// Epsilon: 1.0147 / 0.9853 is 1.0298. TooFarApart is beyond that: 1.05 / 0.95 is 1.105.
+const (
+	FarApart    = 0.0147
+	TooFarApart = 0.05
+)
 
 // fromPlan takes over what the plan says.
 func (o *Options) fromPlan(plan Plan) {

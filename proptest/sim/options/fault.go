@@ -29,12 +29,15 @@ const (
 	DiskTable
 	DiskLies
 	DiskTears
+	DiskRecord
+	WakeJump
 	FaultKinds
 )
 
 var faultNames = [FaultKinds]string{"split", "isolate", "isolate-oldest", "one-way", "partial", "mend", "crash",
 	"crash-oldest", "crash-all", "freeze",
 	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset",
-	"wall-jump", "flap", "disk-full", "disk-unread", "disk-table", "disk-lies", "disk-tears"}
+	"wall-jump", "flap", "disk-full", "disk-unread", "disk-table", "disk-lies", "disk-tears",
+	"disk-record", "wake-jump"}
 
 func (f Fault) String() string { return faultNames[f] }

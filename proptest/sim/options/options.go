@@ -32,6 +32,7 @@ type Options struct {
 	Loss, Duplicate, Straggle float64       // per packet of the control lane
 	DelayMin, DelayMean       time.Duration // of every packet
 	ClockDrift                float64       // largest deviation of a clock's rate
+	Extreme                   bool          // each clock deviates by as much
 	WallSkew                  time.Duration // largest deviation of wall time
 	Lag                       time.Duration // of views on single links at most; 0: none lags
 	DiskMin, DiskMax          time.Duration // of a commit
@@ -147,9 +148,10 @@ func (o *Options) Budget() int {
 
 func (o Options) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g skew=%v disk=%v+%v "+
+	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g/%v skew=%v disk=%v+%v "+
 		"fail=%g", o.Scenario, o.Nodes, o.Spare,
-		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.WallSkew, o.DiskMax,
+		o.Safety, o.Loss, o.Duplicate, o.Straggle, o.DelayMin, o.DelayMean, o.ClockDrift, o.Extreme,
+		o.WallSkew, o.DiskMax,
 		o.WriteBehind, o.DiskFail)
 	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d "+
 		"remember=%v", o.Timing,

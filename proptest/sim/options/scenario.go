@@ -40,6 +40,9 @@ const (
 	// OldLeases kills all but the oldest node, which is cut off, and starts them again while that
 	// one may still hold its lease. It is no part of the swarm.
 	OldLeases = "old-leases"
+	// WakeUps suspends the oldest node until the others have gone on without it. It is no part of the
+	// swarm, in which a suspend may come to any node.
+	WakeUps = "wake-ups"
 	// LostKinds loses, for seconds, all control packets of some kind on some way: promises that
 	// arrive, outcomes that do not.
 	LostKinds = "lost-kinds"
@@ -64,7 +67,7 @@ const InsertNodes = 5
 // Scenarios are the names of all scenarios.
 var Scenarios = []string{PlainChaos, GrowingView, ColdRestarts, BadDisks, StoppedGrowing, RollingMoves,
 	LaggingViews,
-	RollingRestarts, NewKeys, Closings, Stops, OldLeases, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
+	RollingRestarts, NewKeys, Closings, Stops, OldLeases, WakeUps, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
 	Inserts, ClosedTypes}
 
 func drawScenario(r *rand.Rand) string {
@@ -105,7 +108,7 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 5*time.Millisecond, 20*time.Millisecond)
 		o.Loss, o.Straggle, o.Calm = random.Pick(r, 0, 0.01), 0, r.IntN(2) == 0
 		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, UsualTiming, 10*time.Second // as in rollingMoves
-	case RollingRestarts, Closings, Stops, OldLeases:
+	case RollingRestarts, Closings, Stops, OldLeases, WakeUps:
 		o.applyRestarts(r)
 	case LostKinds:
 		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
@@ -170,7 +173,7 @@ func (o *Options) applyRestarts(r *rand.Rand) {
 	case Stops:
 		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = random.Pick(r, 2, 3, 3, 4, 5), 1, 180*time.Second, true, 0
 		o.Loss, o.Straggle, o.Weights, o.DiskFail, o.Timing = random.Pick(r, 0, 0.01, 0.05), 0, quiet, 0, UsualTiming
-	case OldLeases:
+	case OldLeases, WakeUps:
 		o.Nodes, o.Spare, o.Safety, o.Durable, o.Shards = random.Pick(r, 3, 3, 4, 5), 0, 180*time.Second, true, 0
 		o.Loss, o.Straggle, o.Weights, o.DiskFail = random.Pick(r, 0, 0.01, 0.05), 0, quiet, 0
 	}
