@@ -14,7 +14,7 @@
 //   - A Singleton runs on the oldest node of a role, under its lease, and nowhere else
 //     (Node.RunSingleton). When that node leaves it hands over to the next in age: request, in
 //     progress, done; when it crashes, the next starts it with the view without it. Each run gets a
-//     Token that is higher than all before it, for outside stores that refuse lower ones.
+//     FencingToken that is higher than all before it, for outside stores that refuse lower ones.
 //   - Seeds and Discovery say where other nodes may be. Packages membership and discovery say which
 //     node may found a cluster, and when.
 //   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this
@@ -49,7 +49,7 @@
 //   - Majority reads are not linearizable among themselves: two reads, also one after the other,
 //     may see a write that is not acknowledged yet, and then not see it. ReadLinearizable never
 //     goes back.
-//   - When all directories are lost, a new cluster's Tokens are above the former ones only if the
+//   - When all directories are lost, a new cluster's fencing tokens are above the former ones only if the
 //     wall clock of its founder is ahead of that of the former founding.
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having
 //     seen each other.

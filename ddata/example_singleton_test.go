@@ -21,7 +21,7 @@ func ExampleNode_RunSingleton() {
 	writing := make(chan struct{})
 	reports, err := node.RunSingleton(ddata.SingletonConfig{
 		Name: "reports",
-		Run: func(ctx context.Context, token ddata.Token) error {
+		Run: func(ctx context.Context, token ddata.FencingToken) error {
 			fmt.Println("writing reports in view", uint64(token.Epoch))
 			close(writing)
 			<-ctx.Done() // until the node leaves, ends, or has lost its lease

@@ -22,10 +22,10 @@ import (
 // SingletonState is how far a Singleton of this node is; it prints itself.
 type SingletonState = singleton.State
 
-// Token is the fencing token of a run: each has a higher one than all before it, on whatever node.
-// See singleton.Token for its order, and for what happens to it when a cluster is founded without
-// the directories of the former one.
-type Token = singleton.Token
+// FencingToken belongs to one run of a singleton: each has a higher one than all before it, on
+// whatever node. See singleton.FencingToken for its order, and for what happens to it when a cluster
+// is founded without the directories of the former one.
+type FencingToken = singleton.FencingToken
 
 // SingletonConfig says what is to run on one node at a time. All nodes of the role run a Singleton
 // of that name.
@@ -41,7 +41,7 @@ type SingletonConfig struct {
 	// goes on without the lease must not do anything outside. So Run asks Node.HoldsLease before
 	// what matters, or sends token along to a store that refuses a lower one: each later run has a
 	// higher one. When it returns by itself it is started again after RestartAfter. Required.
-	Run func(ctx context.Context, token Token) error
+	Run func(ctx context.Context, token FencingToken) error
 	// RestartAfter is the time from the end of Run, with an error or without, until it is called
 	// again. Default: 1 s, with Preset Local 100 ms.
 	RestartAfter time.Duration
@@ -108,10 +108,10 @@ func (n *Node) RunSingleton(cfg SingletonConfig) (*Singleton, error) {
 	n.OnShutdown(shutdown.ClusterExiting, "singleton "+cfg.Name, s.handOver)
 	n.watch(host.Watcher{
 		View: func(v *view.View) {
-			s.post(singleton.Lease{Held: n.HoldsLease()})
+			s.post(singleton.LeaseChanged{Held: n.HoldsLease()})
 			s.post(singleton.ViewChanged{View: v})
 		},
-		Lease: func(held bool) { s.post(singleton.Lease{Held: held}) },
+		Lease: func(held bool) { s.post(singleton.LeaseChanged{Held: held}) },
 		End:   s.end,
 	})
 	return s, nil
@@ -217,7 +217,7 @@ func (s *Singleton) tellState(state SingletonState) {
 }
 
 // begin calls Run, if the lease holds at this moment.
-func (s *Singleton) begin(token Token) {
+func (s *Singleton) begin(token FencingToken) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.cancel = cancel
 	go func() {

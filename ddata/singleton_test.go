@@ -26,15 +26,15 @@ type stage struct {
 	mu     sync.Mutex
 	on     *ddata.Node
 	two    bool
-	token  ddata.Token // of the last run
-	back   bool        // a token did not rise from one run to the next
+	token  ddata.FencingToken // of the last run
+	back   bool               // a token did not rise from one run to the next
 	enters chan *ddata.Node
 }
 
 func newStage() *stage { return &stage{enters: make(chan *ddata.Node, 64)} }
 
-func (s *stage) run(n *ddata.Node) func(context.Context, ddata.Token) error {
-	return func(ctx context.Context, token ddata.Token) error {
+func (s *stage) run(n *ddata.Node) func(context.Context, ddata.FencingToken) error {
+	return func(ctx context.Context, token ddata.FencingToken) error {
 		s.mu.Lock()
 		s.two = s.two || s.on != nil && s.on.HoldsLease()
 		s.back = s.back || !s.token.Less(token)
@@ -137,11 +137,12 @@ func TestSingletonThatDoesNotStop(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	entered := make(chan struct{})
-	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "stubborn", Run: func(context.Context, ddata.Token) error {
-		close(entered)
-		<-release
-		return nil
-	}})
+	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "stubborn",
+		Run: func(context.Context, ddata.FencingToken) error {
+			close(entered)
+			<-release
+			return nil
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +161,7 @@ func TestSingletonIsCalledAgain(t *testing.T) {
 	n := startAll(t, c)[0]
 	calls := make(chan struct{}, 64)
 	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "brief",
-		RestartAfter: time.Millisecond, Run: func(context.Context, ddata.Token) error {
+		RestartAfter: time.Millisecond, Run: func(context.Context, ddata.FencingToken) error {
 			select {
 			case calls <- struct{}{}:
 			default:
@@ -185,7 +186,7 @@ func TestSingletonIsCalledAgain(t *testing.T) {
 // TestSingletonTokensRiseWhenDirectoriesAreLost: a cluster that is founded without the directories
 // of the former one begins with epoch 1 again. Its runs have higher tokens all the same.
 func TestSingletonTokensRiseWhenDirectoriesAreLost(t *testing.T) {
-	var before ddata.Token
+	var before ddata.FencingToken
 	for range 2 {
 		n := alone(t, t.TempDir(), nil)
 		s := newStage()
@@ -203,7 +204,7 @@ func TestSingletonTokensRiseWhenDirectoriesAreLost(t *testing.T) {
 
 func TestSingletonRefuses(t *testing.T) {
 	n := startCluster(t, 1, nil)[0]
-	run := func(ctx context.Context, _ ddata.Token) error { <-ctx.Done(); return nil }
+	run := func(ctx context.Context, _ ddata.FencingToken) error { <-ctx.Done(); return nil }
 	if _, err := n.RunSingleton(ddata.SingletonConfig{Name: "one", Run: run}); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +239,7 @@ func runSingletonChild(addr string) error {
 		return err
 	}
 	_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk",
-		Run: func(ctx context.Context, token ddata.Token) error {
+		Run: func(ctx context.Context, token ddata.FencingToken) error {
 			fmt.Printf("%x\n", token.Bytes())
 			<-ctx.Done()
 			return nil

@@ -21,7 +21,7 @@ func wellFormed(spaces *[keyspace.Count]*space, msg wire.Message) bool {
 		return msg.Space < keyspace.Count
 	case *wire.Ack:
 		return msg.Space < keyspace.Count
-	case *wire.Status:
+	case *wire.Holdings:
 		return true
 	case *wire.Unstored:
 		return len(msg.Why) <= write.WhyMax

@@ -169,7 +169,7 @@ func keptByAMajority(t *testing.T, f defect.Set) bool {
 	w.mendAll()
 	w.drop = func(p packet) bool { // nothing but what it asks for reaches the oldest
 		push, ok := p.msg.(*wire.Push)
-		_, status := p.msg.(*wire.Status)
+		_, status := p.msg.(*wire.Holdings)
 		_, clock := p.msg.(*wire.Clock)
 		return p.to == 1 && (ok && !push.Fill || status || clock)
 	}

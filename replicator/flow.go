@@ -90,7 +90,7 @@ func (f *transit) onReachable(id crdt.Origin, is bool) {
 	if !is {
 		return
 	}
-	f.SendStatus(p, true)
+	f.SendHoldings(p, true)
 	for _, s := range f.spaces {
 		p.Link(s.ID).Window.SetTries(0)
 		s.pusher.PushTo(p)

@@ -39,7 +39,7 @@ func TestIdleGossipIsSmall(t *testing.T) {
 	w.drop = func(p packet) bool {
 		bytes += len(wire.Append(nil, p.msg))
 		messages++
-		if _, ok := p.msg.(*wire.Status); ok {
+		if _, ok := p.msg.(*wire.Holdings); ok {
 			exchanges++
 		}
 		return false

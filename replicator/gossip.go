@@ -35,7 +35,7 @@ func (g *gossip) tell() {
 		s.Trim()
 	}
 	if len(g.Peers) > 0 {
-		g.SendStatus(g.Peers[g.Rng.IntN(len(g.Peers))], false)
+		g.SendHoldings(g.Peers[g.Rng.IntN(len(g.Peers))], false)
 	}
 }
 
@@ -49,9 +49,9 @@ func (g *gossip) summary() (out [keyspace.Count]wire.Summary) {
 	return out
 }
 
-// onStatus compares. Equal: stop. Other clocks: tell the own, so that each sends what the other
+// onHoldings compares. Equal: stop. Other clocks: tell the own, so that each sends what the other
 // lacks. Equal clocks and other digests: an alarm (R5).
-func (g *gossip) onStatus(p *replica.Peer, msg *wire.Status) {
+func (g *gossip) onHoldings(p *replica.Peer, msg *wire.Holdings) {
 	equal := true
 	for i, s := range g.spaces {
 		sum := &msg.Spaces[i]
@@ -73,7 +73,7 @@ func (g *gossip) onStatus(p *replica.Peer, msg *wire.Status) {
 		}
 	}
 	if msg.Ask && equal {
-		g.SendStatus(p, false)
+		g.SendHoldings(p, false)
 	}
 }
 

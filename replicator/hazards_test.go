@@ -26,7 +26,7 @@ func TestComingBackWithDurableRowsDeletesNothingVolatile(t *testing.T) {
 	a.crash()
 	back := w.start(9, a.disk, 1)
 	// which would raise the alarm of R5, and mend it
-	w.drop = func(p packet) bool { _, gossip := p.msg.(*wire.Status); return gossip }
+	w.drop = func(p packet) bool { _, gossip := p.msg.(*wire.Holdings); return gossip }
 	w.install(with(viewOf(2, 2, 3), 9))
 	for range 500 {
 		if !back.joined {

@@ -136,8 +136,8 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 		m.spaces[msg.Space].intake.OnPush(p, msg)
 	case *wire.Ack:
 		m.spaces[msg.Space].pusher.OnAck(p, msg)
-	case *wire.Status:
-		m.gossip.onStatus(p, msg)
+	case *wire.Holdings:
+		m.gossip.onHoldings(p, msg)
 	case *wire.Clock:
 		m.heed(p, msg)
 		m.spaces[msg.Space].onClock(p, msg)

@@ -227,7 +227,7 @@ func (r *repairs) alarm(p *replica.Peer) {
 	l.AlarmAt = r.Now.Add(timer.Backoff(first, first<<alarmsMax, l.Alarms))
 	l.Alarms++
 	r.Counters.DigestAlarms++
-	r.SendStatus(p, false)
+	r.SendHoldings(p, false)
 	if !r.puller.Running() {
 		r.begin(p, true)
 	}

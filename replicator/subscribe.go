@@ -14,7 +14,7 @@ import (
 // may hold a copy while it moves.
 type subscriptions struct {
 	*replica.Site
-	subscription.Registry
+	subscription.Subscriptions
 	replicas [keyspace.Count]*replica.Replica
 }
 

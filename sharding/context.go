@@ -15,11 +15,11 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Token orders the hostings of a shard: each has a higher one than all before it, on whatever node.
-// An outside store that keeps the highest with each row, and refuses a write with a lower one, is
-// safe from handlers that outlive their lease. See ddata.Token for its order, and for what
+// FencingToken orders the hostings of a shard: each has a higher one than all before it, on whatever
+// node. An outside store that keeps the highest with each row, and refuses a write with a lower one,
+// is safe from handlers that outlive their lease. See ddata.FencingToken for its order, and for what
 // happens to it when a cluster is founded without the directories of the former one.
-type Token = ddata.Token
+type FencingToken = ddata.FencingToken
 
 // Context is what an entity sees of the world: one per incarnation, the same in New, Receive and
 // Stop. It must not be used by other goroutines than the one of the handler, and not after the
@@ -55,17 +55,17 @@ func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.ID) }
 func (c *Context[M]) Context() context.Context { return c.e.Context(c.r.plane) }
 
 // Fence is the token of this hosting of the shard, for writes to an outside store.
-func (c *Context[M]) Fence() (Token, error) {
+func (c *Context[M]) Fence() (FencingToken, error) {
 	if !c.e.Shard.Holds() {
-		return Token{}, ErrNoLease
+		return FencingToken{}, ErrNoLease
 	}
 	return fenceOf(c.e.Shard), nil
 }
 
 // fenceOf is the token of a hosting for outside stores. Within the cluster the era is the same for
 // all, and protocol tokens go without it.
-func fenceOf(s *dataplane.Shard) Token {
-	return Token{Era: s.Era, Epoch: view.Epoch(s.Token.Epoch), Up: s.Token.Up, Seq: s.Token.Seq}
+func fenceOf(s *dataplane.Shard) FencingToken {
+	return FencingToken{Era: s.Era, Epoch: view.Epoch(s.Token.Epoch), Up: s.Token.Up, Seq: s.Token.Seq}
 }
 
 // Asked reports whether a caller waits for a reply to the message being handled.
@@ -277,7 +277,7 @@ func (c *Context[M]) fail(err error) {
 
 // unanswered ends the question that the handler left open. Without the lease nothing that the
 // handler said may be passed on.
-func (c *Context[M]) unanswered(status codec.Status, text string) {
+func (c *Context[M]) unanswered(status codec.ReplyStatus, text string) {
 	env := mailbox.Envelope{Call: c.call, Origin: c.origin}
 	c.call = 0
 	if !c.e.Shard.Holds() {

@@ -26,7 +26,7 @@
 //     time. A handler that is running while the lease ends cannot be killed: its context is
 //     cancelled and its effects are refused. Context.Fence gives a token with which an outside
 //     store can refuse it too: each hosting of a shard has a higher one. The store keeps the
-//     highest with each row, as Token.Bytes, and refuses a lower one.
+//     highest with each row, as FencingToken.Bytes, and refuses a lower one.
 //   - One handler per entity at a time, and what one handler wrote the next one sees.
 //   - Messages from one goroutine to one entity arrive in the order in which they were told, also
 //     across a planned hand-off.
@@ -55,7 +55,7 @@
 //   - The state of an entity is the user's affair; only ids are remembered.
 //   - When all directories are lost, tokens rise by the founders' wall clocks alone. If the clock
 //     of the new founder is behind that of the former founding, an outside store refuses the new
-//     tokens (ddata.Token).
+//     tokens (ddata.FencingToken).
 //   - Local messages are not copied: sender and handler share what a message points to, so a
 //     message must not be changed once it is told.
 //

@@ -9,12 +9,12 @@ import (
 )
 
 // fenceOn runs a cluster of one node on a directory, and returns the token of a hosting.
-func fenceOn(t *testing.T, dir string) Token {
+func fenceOn(t *testing.T, dir string) FencingToken {
 	t.Helper()
 	n := ddatatest.StartWith(t, 1, func(_ int, c *ddata.Config) { c.Roles, c.Dir = []string{"backend"}, dir })[0]
 	defer n.Close()
 	type fence struct {
-		token Token
+		token FencingToken
 		err   error
 	}
 	fences := make(chan fence, 1)
@@ -51,7 +51,7 @@ func TestFencesRiseWhenDirectoriesAreLost(t *testing.T) {
 	if lost.Epoch >= kept.Epoch {
 		t.Errorf("without directories the epochs go on: %v after %v", lost, kept)
 	}
-	for _, pair := range [][2]Token{{first, kept}, {kept, lost}} {
+	for _, pair := range [][2]FencingToken{{first, kept}, {kept, lost}} {
 		if !pair[0].Less(pair[1]) || bytes.Compare(pair[0].Bytes(), pair[1].Bytes()) >= 0 {
 			t.Errorf("token %v after %v", pair[1], pair[0])
 		}

@@ -265,7 +265,7 @@
 // members that have not said it is the only one, whichever view it has installed, as long as its
 // lease holds.
 //
-// Each start has a Token above those of all before it. It begins with the Era, the wall time of the
+// Each start has a FencingToken above those of all before it. It begins with the Era, the wall time of the
 // cluster's first founding, which every view carries: a cluster that has lost all its directories
 // begins with epoch 1 again, and its tokens rise all the same.
 //

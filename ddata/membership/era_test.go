@@ -21,7 +21,7 @@ func TestEraLastsAsLongAsTheDirectories(t *testing.T) {
 	w := newWorld(t, 71, LAN())
 	w.found(3)
 	l := w.playLone(time.Second, false)
-	last := func() singleton.Token {
+	last := func() singleton.FencingToken {
 		t.Helper()
 		if !w.until(20*time.Second, func() bool { return l.running() != nil }) {
 			t.Fatal("nothing runs")

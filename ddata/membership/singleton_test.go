@@ -18,14 +18,14 @@ type lone struct {
 	starts []*node
 	deaf   bool                                             // no word arrives
 	early  bool                                             // it says that it is done while it still stops
-	last   singleton.Token                                  // of all starts
+	last   singleton.FencingToken                           // of all starts
 	watch  func(*node, singleton.Input, *singleton.Effects) // sees every step
 }
 
 type part struct {
 	s     *singleton.Machine
 	runs  bool
-	token singleton.Token // of its last start
+	token singleton.FencingToken // of its last start
 }
 
 func (w *world) playLone(linger time.Duration, early bool) *lone {
@@ -34,9 +34,9 @@ func (w *world) playLone(linger time.Duration, early bool) *lone {
 	w.reactMore = func(n *node, e Event) {
 		switch e := e.(type) {
 		case LeaseLost:
-			l.step(n, singleton.Lease{Held: false})
+			l.step(n, singleton.LeaseChanged{Held: false})
 		case LeaseRegained:
-			l.step(n, singleton.Lease{Held: true})
+			l.step(n, singleton.LeaseChanged{Held: true})
 		case MemberLeaving:
 			if e.Member.UID == n.uid {
 				l.step(n, singleton.Leave{})
@@ -47,7 +47,7 @@ func (w *world) playLone(linger time.Duration, early bool) *lone {
 	w.mayStop = func(n *node) bool { return l.part(n).s.State() == singleton.HandedOver }
 	for _, n := range w.nodes {
 		l.step(n, singleton.ViewChanged{View: n.m.View()})
-		l.step(n, singleton.Lease{Held: n.m.Lease().Holds(n.local())})
+		l.step(n, singleton.LeaseChanged{Held: n.m.Lease().Holds(n.local())})
 	}
 	return l
 }

@@ -39,15 +39,15 @@ const (
 // line is one of the evidence.
 type line struct {
 	What   string
-	Entity string         `json:",omitempty"`
-	PID    int            // of the process that wrote it
-	Token  sharding.Token // of the hosting, when made or handled
-	Seq    uint64         // counts what is made and handled by one incarnation, from 0
-	At     time.Duration  // on the machine's monotonic clock
-	Downed bool           `json:",omitempty"` // of a node that has ended: with ErrDowned
-	From   string         `json:",omitempty"` // the sender of a numbered message
-	N      uint64         `json:",omitempty"` // its number, of this sender to this entity, from 1
-	Text   string         `json:",omitempty"`
+	Entity string                `json:",omitempty"`
+	PID    int                   // of the process that wrote it
+	Token  sharding.FencingToken // of the hosting, when made or handled
+	Seq    uint64                // counts what is made and handled by one incarnation, from 0
+	At     time.Duration         // on the machine's monotonic clock
+	Downed bool                  `json:",omitempty"` // of a node that has ended: with ErrDowned
+	From   string                `json:",omitempty"` // the sender of a numbered message
+	N      uint64                `json:",omitempty"` // its number, of this sender to this entity, from 1
+	Text   string                `json:",omitempty"`
 }
 
 func (l line) String() string {
@@ -140,8 +140,8 @@ func TestEvidenceOfTheKilled(t *testing.T) {
 }
 
 func TestTheJudgeSeesWhatRanTwice(t *testing.T) {
-	old, newer := sharding.Token{Epoch: 1, Up: 1, Seq: 7}, sharding.Token{Epoch: 2, Up: 2, Seq: 1}
-	act := func(pid int, token sharding.Token, seq uint64) line {
+	old, newer := sharding.FencingToken{Epoch: 1, Up: 1, Seq: 7}, sharding.FencingToken{Epoch: 2, Up: 2, Seq: 1}
+	act := func(pid int, token sharding.FencingToken, seq uint64) line {
 		return line{What: lineHandled, Entity: "e", PID: pid, Token: token, Seq: seq}
 	}
 	for _, c := range []struct {

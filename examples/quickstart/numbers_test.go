@@ -101,13 +101,13 @@ func numbersSum(lines []line) (sum map[string]int) {
 }
 
 func TestTheJudgeSeesWhatIsLostDoubledOrOutOfOrder(t *testing.T) {
-	old, newer := sharding.Token{Epoch: 1, Seq: 7}, sharding.Token{Epoch: 1, Seq: 9}
-	does := func(what string, token sharding.Token, n uint64) line {
+	old, newer := sharding.FencingToken{Epoch: 1, Seq: 7}, sharding.FencingToken{Epoch: 1, Seq: 9}
+	does := func(what string, token sharding.FencingToken, n uint64) line {
 		return line{What: what, Entity: "e", From: "s", Token: token, N: n}
 	}
-	handles := func(token sharding.Token, n uint64) line { return does(lineHandled, token, n) }
-	acked, failed := does(lineAcked, sharding.Token{}, 1), does(lineFailed, sharding.Token{}, 1)
-	told := func(n uint64) line { return does(lineTold, sharding.Token{}, n) }
+	handles := func(token sharding.FencingToken, n uint64) line { return does(lineHandled, token, n) }
+	acked, failed := does(lineAcked, sharding.FencingToken{}, 1), does(lineFailed, sharding.FencingToken{}, 1)
+	told := func(n uint64) line { return does(lineTold, sharding.FencingToken{}, n) }
 	for _, c := range []struct {
 		want  string
 		lines []line

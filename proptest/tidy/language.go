@@ -25,6 +25,16 @@ var terms = []term{
 	{"JoinReply", "ddata/membership/bootstrap", "the answer of a member to a node that looks for a cluster"},
 	{"Locked", "ddata/membership/bootstrap", "the word of a founder that it has locked itself to a founding view"},
 	{"Lock", "ddata/locks", "a lock outside of the cluster, which one holder has at a time"},
+	{"Lease", "ddata/membership/nodelease",
+		"what members grant to a node, and for how long; the host lends it to extensions as Lease too"},
+	{"Member", "ddata/membership/view",
+		"one incarnation of a node as a view lists it; the replicator has its part of it as Member too"},
+	{"Status", "ddata/membership/view", "how far a member has come: Joining, Up, Leaving"},
+	{"FencingToken", "ddata/membership/singleton", "orders what outlives its lease in an outside store"},
+	{"Token", "sharding/protocol", "orders the commands of the coordinators of one type"},
+	{"Defect", "proptest/defect", "an error that a test plants in a machine"},
+	{"Holdings", "replicator/wire", "the gossip of a replica: hashes of what it holds"},
+	{"ReplyStatus", "sharding/codec", "what became of a question, as a reply says it"},
 	{"View", "ddata/membership/view",
 		"one link of the chain of memberships; the replicator has its part of it as View too"},
 	{"FetchItems", "replicator/wire", "the question of a repair for the items among some dots"},
@@ -44,8 +54,10 @@ var terms = []term{
 	{"Hold", "sharding/dataplane/lease", "one time of holding a lease"},
 }
 
-// shared are the terms that a second package may have, because one is a part of the other.
-var shared = map[string][]string{"View": {"replicator/replica"}}
+// shared are the terms that other packages may have too, because theirs is a part of the first.
+var shared = map[string][]string{
+	"View": {"replicator/replica"}, "Member": {"replicator/replica", "replicator/quorum"}, "Lease": {"ddata/host"},
+}
 
 // refused are words that neither comments nor strings use: a component is no person, and a reader
 // whose second language is English reads them twice.
@@ -65,6 +77,7 @@ func checkLanguage(m *Module) []Finding {
 		for _, f := range p.Files {
 			out = append(out, m.homonyms(p, f)...)
 		}
+		out = append(out, goneTerms(p)...)
 	}
 	return sorted(out)
 }
@@ -98,23 +111,42 @@ func (m *Module) texts(f *File) (out []Finding) {
 
 // homonyms looks for types that have the name of a term of another package.
 func (m *Module) homonyms(p *Package, f *File) (out []Finding) {
+	for _, name := range f.types() {
+		for _, t := range terms {
+			if t.Word == name.Name && p.Dir != t.Package && !slices.Contains(shared[t.Word], p.Dir) {
+				out = append(out, m.at(name.Pos(), "language", "%s is a term of %s: %s", t.Word, t.Package, t.Meaning))
+			}
+		}
+	}
+	return out
+}
+
+// types returns the names of the types that a file declares. An alias is the same type.
+func (f *File) types() (names []*ast.Ident) {
 	for _, d := range f.AST.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok || g.Tok != token.TYPE {
 			continue
 		}
 		for _, s := range g.Specs {
-			spec := s.(*ast.TypeSpec)
-			if spec.Assign.IsValid() { // an alias is the same type
-				continue
+			if spec := s.(*ast.TypeSpec); !spec.Assign.IsValid() {
+				names = append(names, spec.Name)
 			}
-			name := spec.Name
-			for _, t := range terms {
-				if t.Word == name.Name && p.Dir != t.Package && !slices.Contains(shared[t.Word], p.Dir) {
-					out = append(out, m.at(name.Pos(), "language", "%s is a term of %s: %s",
-						t.Word, t.Package, t.Meaning))
-				}
-			}
+		}
+	}
+	return names
+}
+
+// goneTerms looks for terms of the package that it does not have any more.
+func goneTerms(p *Package) (out []Finding) {
+	for _, t := range terms {
+		has := slices.ContainsFunc(p.Files, func(f *File) bool {
+			return slices.ContainsFunc(f.types(), func(n *ast.Ident) bool { return n.Name == t.Word })
+		})
+		if t.Package == p.Dir && !has {
+			out = append(out, Finding{
+				File: p.Dir, Rule: "language", Text: t.Word + " is a term of this package, which has no such type",
+			})
 		}
 	}
 	return out

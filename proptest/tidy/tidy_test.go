@@ -208,5 +208,11 @@ var ruleCases = []struct {
 		[]string{":2: width"}},
 	{"a wide raw string", "width", "crdt/a.go", "package crdt\nvar x = `" + strings.Repeat("x", 120) + "`", nil},
 	{"a second meaning", "language", "crdt/a.go", "package crdt\ntype Permit int", []string{":2: language: Permit"}},
+	{"a part of a term", "language", "ddata/host/a.go", "package host\ntype Lease int", nil},
+	{"an alias of a term", "language", "crdt/a.go", "package crdt\nimport \"example.org/m/ddata/runloop\"\n" +
+		"type Permit = runloop.Permit", nil},
+	{"a term", "language", "ddata/runloop/a.go", "package runloop\ntype (\nPermit int\n)", nil},
+	{"a term that has gone", "language", "ddata/runloop/a.go", "package runloop\ntype Pass int",
+		[]string{"ddata/runloop:0: language: Permit is a term of this package"}},
 	{"text", "words", "README.md", "# a\nTO" + "DO: write", []string{":2: words"}},
 }

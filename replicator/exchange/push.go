@@ -89,7 +89,7 @@ func (u *Pusher) push(p *replica.Peer, shared *pushed) {
 		}
 		switch {
 		case shared.bytes > u.r.Cfg.GroupMax:
-			u.r.SendStatus(p, false) // the peer finds that it lacks it, and is told to repair
+			u.r.SendHoldings(p, false) // the peer finds that it lacks it, and is told to repair
 		case shared.bytes <= u.r.Cfg.FrameMax:
 			u.r.Send(p, effect.Prompt, shared.msg)
 		case !u.r.SendLarge(p, shared.msg, shared.bytes):
@@ -120,7 +120,7 @@ func (u *Pusher) Retry(p *replica.Peer) {
 	if u.flowing(p) {
 		w.SetTries(p.Flows.Tries())
 		if u.PushTo(p); lost {
-			u.r.SendStatus(p, true)
+			u.r.SendHoldings(p, true)
 		}
 		return
 	}
@@ -133,7 +133,7 @@ func (u *Pusher) Retry(p *replica.Peer) {
 		u.PushTo(p)
 		return
 	}
-	u.r.SendStatus(p, true)
+	u.r.SendHoldings(p, true)
 	u.r.Watch(p)
 }
 

@@ -107,13 +107,13 @@ func (t *Site) Backoff(tries int) time.Duration {
 // AskAll asks all peers what they hold.
 func (t *Site) AskAll() {
 	for _, p := range t.Peers {
-		t.SendStatus(p, true)
+		t.SendHoldings(p, true)
 	}
 }
 
-// SendStatus tells a peer the hashes of what this replica holds.
-func (t *Site) SendStatus(p *Peer, ask bool) {
-	t.Send(p, effect.Prompt, &wire.Status{Epoch: t.View.Epoch, Ask: ask, Spaces: t.Summarize()})
+// SendHoldings tells a peer the hashes of what this replica holds.
+func (t *Site) SendHoldings(p *Peer, ask bool) {
+	t.Send(p, effect.Prompt, &wire.Holdings{Epoch: t.View.Epoch, Ask: ask, Spaces: t.Summarize()})
 }
 
 // Reply answers an operation.

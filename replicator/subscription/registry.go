@@ -8,8 +8,8 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// Registry is the subscriptions, and what this step has changed. The zero value has none.
-type Registry struct {
+// Subscriptions is what subscribers have asked for, and what this step has changed. The zero value has none.
+type Subscriptions struct {
 	byKey    map[string][]uint64 // ids, sorted
 	prefixes []prefixed          // by id
 	keyOf    map[uint64]string   // of the subscriptions by key
@@ -30,7 +30,7 @@ type change struct {
 }
 
 // Add subscribes to a key, in place of what the id subscribed to before.
-func (g *Registry) Add(id uint64, key string) {
+func (g *Subscriptions) Add(id uint64, key string) {
 	g.Remove(id)
 	if g.byKey == nil {
 		g.byKey, g.keyOf = map[string][]uint64{}, map[uint64]string{}
@@ -41,14 +41,14 @@ func (g *Registry) Add(id uint64, key string) {
 }
 
 // AddPrefix subscribes to all keys with a prefix, in place of what the id subscribed to before.
-func (g *Registry) AddPrefix(id uint64, prefix string) {
+func (g *Subscriptions) AddPrefix(id uint64, prefix string) {
 	g.Remove(id)
 	i, _ := slices.BinarySearchFunc(g.prefixes, id, func(a prefixed, id uint64) int { return cmp.Compare(a.id, id) })
 	g.prefixes = slices.Insert(g.prefixes, i, prefixed{id, prefix})
 }
 
 // Remove ends a subscription; unknown ids are ignored.
-func (g *Registry) Remove(id uint64) {
+func (g *Subscriptions) Remove(id uint64) {
 	if key, ok := g.keyOf[id]; ok {
 		delete(g.keyOf, id)
 		if ids := slices.DeleteFunc(g.byKey[key], func(x uint64) bool { return x == id }); len(ids) > 0 {
@@ -62,17 +62,17 @@ func (g *Registry) Remove(id uint64) {
 }
 
 // Any reports whether there is a subscription.
-func (g *Registry) Any() bool { return len(g.byKey)+len(g.prefixes) > 0 }
+func (g *Subscriptions) Any() bool { return len(g.byKey)+len(g.prefixes) > 0 }
 
 // Follows reports whether a key has subscribers.
-func (g *Registry) Follows(key string) bool {
+func (g *Subscriptions) Follows(key string) bool {
 	has := func(p prefixed) bool { return strings.HasPrefix(key, p.prefix) }
 	return len(g.byKey[key]) > 0 || slices.ContainsFunc(g.prefixes, has)
 }
 
 // Begin notes that a call has changed a key, and reports whether the key has subscribers. What came
 // and went of a key that has is told by Came and Went, and End follows.
-func (g *Registry) Begin(key string) bool {
+func (g *Subscriptions) Begin(key string) bool {
 	if !g.Follows(key) {
 		return false
 	}
@@ -81,10 +81,10 @@ func (g *Registry) Begin(key string) bool {
 }
 
 // Marked reports whether something has been noted of a key in this step.
-func (g *Registry) Marked(key string) bool { return g.changed[key] != nil }
+func (g *Subscriptions) Marked(key string) bool { return g.changed[key] != nil }
 
 // Came notes an item that a call has put, by its hash.
-func (g *Registry) Came(key string, hash crdt.Digest) {
+func (g *Subscriptions) Came(key string, hash crdt.Digest) {
 	if c := g.changed[key]; c != nil {
 		c.sum = c.sum.Plus(hash)
 		c.items++
@@ -92,7 +92,7 @@ func (g *Registry) Came(key string, hash crdt.Digest) {
 }
 
 // Went notes an item that a call has dropped, by its hash.
-func (g *Registry) Went(key string, hash crdt.Digest) {
+func (g *Subscriptions) Went(key string, hash crdt.Digest) {
 	if c := g.changed[key]; c != nil {
 		c.sum = c.sum.Minus(hash)
 		c.items++
@@ -100,16 +100,16 @@ func (g *Registry) Went(key string, hash crdt.Digest) {
 }
 
 // End ends what Begin began: a key of which no item came or went has changed otherwise.
-func (g *Registry) End(key string) {
+func (g *Subscriptions) End(key string) {
 	if c := g.changed[key]; c != nil && c.items == 0 {
 		c.other = true
 	}
 }
 
 // Changed notes that a key has changed, whatever its items are.
-func (g *Registry) Changed(key string) { g.mark(key).other = true }
+func (g *Subscriptions) Changed(key string) { g.mark(key).other = true }
 
-func (g *Registry) mark(key string) *change {
+func (g *Subscriptions) mark(key string) *change {
 	if g.changed == nil {
 		g.changed = map[string]*change{}
 	}
@@ -121,7 +121,7 @@ func (g *Registry) mark(key string) *change {
 }
 
 // Take calls tell for each subscription with something to hear, and forgets the changes.
-func (g *Registry) Take(tell func(id uint64, key string)) {
+func (g *Subscriptions) Take(tell func(id uint64, key string)) {
 	if len(g.keys) == 0 {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 // Each subscription hears once of a key that has changed, in the order of keys, then of ids. What
 // came and went within a step is no change.
 func TestRegistryTellsEachOnce(t *testing.T) {
-	var g Registry
+	var g Subscriptions
 	g.Add(3, "b")
 	g.Add(1, "b")
 	g.AddPrefix(2, "")

@@ -41,7 +41,7 @@ var (
 )
 
 const (
-	kindStatus = 1 + iota
+	kindHoldings = 1 + iota
 	kindPush
 	kindAck
 	kindClock
@@ -67,7 +67,7 @@ const (
 
 // fields is how many elements the array of each kind has, by kind.
 var fields = [...]int{
-	kindStatus: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindLogTruncated: 3, kindAsk: 5,
+	kindHoldings: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindLogTruncated: 3, kindAsk: 5,
 	kindAnswer: 5, kindReport: 11,
 	kindPull: 5, kindHead: 7, kindMoreCells: 7, kindCells: 7, kindFetchItems: 8, kindItems: 9, kindDone: 4,
 	kindRefuse: 4, kindPart: 6, kindPartAck: 4,
@@ -85,8 +85,8 @@ func Append(dst []byte, m Message) []byte {
 		return cbor.AppendUints(b, uint64(kind), m.epochOf())
 	}
 	switch m := m.(type) {
-	case *Status:
-		return appendStatus(begin(kindStatus), m)
+	case *Holdings:
+		return appendHoldings(begin(kindHoldings), m)
 	case *Push:
 		return appendPush(begin(kindPush), m)
 	case *Ack:
@@ -118,7 +118,7 @@ func Append(dst []byte, m Message) []byte {
 	return appendRepair(m, begin)
 }
 
-func appendStatus(dst []byte, m *Status) []byte {
+func appendHoldings(dst []byte, m *Holdings) []byte {
 	dst = cbor.AppendBool(dst, m.Ask)
 	for i := range m.Spaces {
 		s := &m.Spaces[i]
@@ -205,8 +205,8 @@ func Decode(b []byte) (Message, error) {
 
 func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {
 	switch kind {
-	case kindStatus:
-		m := &Status{Epoch: epoch, Ask: r.Bool()}
+	case kindHoldings:
+		m := &Holdings{Epoch: epoch, Ask: r.Bool()}
 		for i := range m.Spaces {
 			m.Spaces[i] = Summary{Hash: readHash(r), Digest: readDigest(r), Acked: r.Bool(), Settled: r.Uint()}
 		}

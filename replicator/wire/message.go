@@ -56,8 +56,9 @@ type Summary struct {
 	Settled uint64      // newest epoch known to be settled
 }
 
-// Status is gossip: the receiver answers when it holds something else, or when asked.
-type Status struct {
+// Holdings is gossip: what the sender holds. The receiver answers when it holds something else, or when
+// asked.
+type Holdings struct {
 	Epoch  uint64
 	Ask    bool // answer in any case
 	Spaces [keyspace.Count]Summary
@@ -161,7 +162,7 @@ type PartAck struct {
 func (m *Push) epochOf() uint64         { return m.Epoch }
 func (m *Ack) epochOf() uint64          { return m.Epoch }
 func (m *Unstored) epochOf() uint64     { return m.Epoch }
-func (m *Status) epochOf() uint64       { return m.Epoch }
+func (m *Holdings) epochOf() uint64     { return m.Epoch }
 func (m *Clock) epochOf() uint64        { return m.Epoch }
 func (m *Fetch) epochOf() uint64        { return m.Epoch }
 func (m *LogTruncated) epochOf() uint64 { return m.Epoch }

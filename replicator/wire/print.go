@@ -42,7 +42,7 @@ func (m *Unstored) String() string {
 }
 
 // String prints the message on one line.
-func (m *Status) String() string {
+func (m *Holdings) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "status@%d%s", m.Epoch, Flags("ask", m.Ask))
 	for i, s := range m.Spaces {

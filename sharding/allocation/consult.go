@@ -39,20 +39,20 @@ type Choice struct {
 	Home  UID
 }
 
-// Fault is one way in which a strategy misbehaved.
-type Fault struct {
+// Failure is one way in which a strategy misbehaved.
+type Failure struct {
 	Shard ShardID
 	Home  UID    // that it named, though it is no region that may host
 	Panic string // what it panicked with
 }
 
-// Advice is the answer of a strategy. Where it misbehaved there is a fault, and for the home of a
+// Advice is the answer of a strategy. Where it misbehaved there is a failure, and for the home of a
 // shard the default's answer.
 type Advice struct {
-	ID     uint64
-	Homes  []Choice
-	Moves  []ShardID
-	Faults []Fault
+	ID       uint64
+	Homes    []Choice
+	Moves    []ShardID
+	Failures []Failure
 }
 
 // Ask has the strategy answer. Each of its choices counts in what it sees for the next one. A panic
@@ -61,9 +61,9 @@ type Advice struct {
 func (c *Consultation) Ask(s Strategy) Advice {
 	out := Advice{ID: c.ID}
 	for _, r := range c.Requests {
-		home, fault := Choose(s, r, c.Allocations)
-		if fault != nil {
-			out.Faults = append(out.Faults, *fault)
+		home, failure := Choose(s, r, c.Allocations)
+		if failure != nil {
+			out.Failures = append(out.Failures, *failure)
 		}
 		if home != 0 {
 			c.Allocations.Add(home, r.Shard)
@@ -72,7 +72,7 @@ func (c *Consultation) Ask(s Strategy) Advice {
 	}
 	if c.Rebalance {
 		if p := guard(func() { out.Moves = slices.Clone(s.Rebalance(c.Allocations, c.InProgress)) }); p != "" {
-			out.Faults, out.Moves = append(out.Faults, Fault{Panic: p}), nil
+			out.Failures, out.Moves = append(out.Failures, Failure{Panic: p}), nil
 		}
 	}
 	return out
@@ -80,21 +80,21 @@ func (c *Consultation) Ask(s Strategy) Advice {
 
 // Choose asks a strategy for the home of one shard. If it panics, or names what is no region that
 // may host, the default answers instead.
-func Choose(s Strategy, r Request, a *Allocations) (home UID, fault *Fault) {
+func Choose(s Strategy, r Request, a *Allocations) (home UID, failure *Failure) {
 	var ok bool
 	p := guard(func() { home, ok = s.Allocate(r.Requester, r.Shard, a) })
 	switch {
 	case p != "":
-		fault = &Fault{Shard: r.Shard, Panic: p}
+		failure = &Failure{Shard: r.Shard, Panic: p}
 	case !ok:
 		return 0, nil
 	case !a.May(home):
-		fault = &Fault{Shard: r.Shard, Home: home}
+		failure = &Failure{Shard: r.Shard, Home: home}
 	default:
 		return home, nil
 	}
 	home, _ = LeastShard{}.Allocate(r.Requester, r.Shard, a)
-	return home, fault
+	return home, failure
 }
 
 // guard runs fn and says what it panicked with.
@@ -175,7 +175,7 @@ func (c *Consultation) String() string {
 	return s
 }
 
-// String prints the choices, the moves and the faults.
+// String prints the choices, the moves and the failures.
 func (a Advice) String() string {
 	s := fmt.Sprintf("advice #%d", a.ID)
 	for _, h := range a.Homes {
@@ -184,8 +184,8 @@ func (a Advice) String() string {
 	if len(a.Moves) > 0 {
 		s += fmt.Sprintf(" move %v", a.Moves)
 	}
-	if len(a.Faults) > 0 {
-		s += fmt.Sprintf(" faults %+v", a.Faults)
+	if len(a.Failures) > 0 {
+		s += fmt.Sprintf(" failures %+v", a.Failures)
 	}
 	return s
 }

@@ -43,29 +43,30 @@ func TestIsolated(t *testing.T) {
 	}
 }
 
-// TestConsultation: what a strategy does wrong is a fault, and the default answers; each choice is
+// TestConsultation: what a strategy does wrong is a failure, and the default answers; each choice is
 // seen by the next.
 func TestConsultation(t *testing.T) {
 	two := []Request{{Shard: 7}, {Shard: 8}}
 	for _, tc := range []struct {
-		name   string
-		s      *odd
-		homes  []Choice
-		faults []Fault
+		name     string
+		s        *odd
+		homes    []Choice
+		failures []Failure
 	}{
 		{"well-behaved", &odd{home: 1}, []Choice{{7, 1}, {8, 1}}, nil},
 		{"not now", &odd{not: true}, []Choice{{7, 0}, {8, 0}}, nil},
-		{"a stranger", &odd{home: 9}, []Choice{{7, 2}, {8, 1}}, []Fault{{Shard: 7, Home: 9}, {Shard: 8, Home: 9}}},
-		{"one that leaves", &odd{home: 3}, []Choice{{7, 2}, {8, 1}}, []Fault{{Shard: 7, Home: 3}, {Shard: 8, Home: 3}}},
+		{"a stranger", &odd{home: 9}, []Choice{{7, 2}, {8, 1}}, []Failure{{Shard: 7, Home: 9}, {Shard: 8, Home: 9}}},
+		{"one that leaves", &odd{home: 3}, []Choice{{7, 2}, {8, 1}},
+			[]Failure{{Shard: 7, Home: 3}, {Shard: 8, Home: 3}}},
 		{"a panic", &odd{panic: "boom"}, []Choice{{7, 2}, {8, 1}},
-			[]Fault{{Shard: 7, Panic: "boom"}, {Shard: 8, Panic: "boom"}}},
+			[]Failure{{Shard: 7, Panic: "boom"}, {Shard: 8, Panic: "boom"}}},
 	} {
 		w := sizes(2, 1, 0)
 		w.regions[2].Leaving = true
 		w.shards = 9
 		q := Consultation{ID: 5, Requests: two, Allocations: w.allocations().Copy(Needs{})}
 		got := q.Ask(tc.s)
-		if got.ID != 5 || !slices.Equal(got.Homes, tc.homes) || !slices.Equal(got.Faults, tc.faults) {
+		if got.ID != 5 || !slices.Equal(got.Homes, tc.homes) || !slices.Equal(got.Failures, tc.failures) {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
 		if tc.name == "well-behaved" && !slices.Equal(tc.s.saw, []int{2, 3}) {
@@ -73,7 +74,7 @@ func TestConsultation(t *testing.T) {
 		}
 	}
 	q := Consultation{Rebalance: true, Allocations: sizes(4, 0).allocations().Copy(Needs{})}
-	if got := q.Ask(&odd{panic: "boom"}); len(got.Moves) != 0 || len(got.Faults) != 1 {
+	if got := q.Ask(&odd{panic: "boom"}); len(got.Moves) != 0 || len(got.Failures) != 1 {
 		t.Errorf("a panic moved something: %+v", got)
 	}
 	if got := q.Ask(&odd{moves: []ShardID{3, 99}}); !slices.Equal(got.Moves, []ShardID{3, 99}) {

@@ -12,7 +12,7 @@
 //
 // Any type may implement Strategy. It may take its time, wait, panic, and name what does not exist:
 // it is called beside the coordinator, one call at a time, on a copy of what the coordinator knows.
-// Where it misbehaves the fault is counted and reported and, for the home of a shard, LeastShard
+// Where it misbehaves the failure is counted and reported and, for the home of a shard, LeastShard
 // answers in its place. A round of rebalancing that panics moves nothing. When it does not answer
 // in time, LeastShard chooses homes until it does.
 //

@@ -10,7 +10,7 @@
 //     CBOR library.
 //   - A frame is what travels at once: a version, and one CBOR array. The table of frames stands in
 //     wire.go. A Message is a tell or an ask as its frame has it.
-//   - A Status says what became of a question.
+//   - A ReplyStatus says what became of a question.
 //
 // # Guarantees
 //

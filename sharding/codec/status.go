@@ -1,11 +1,11 @@
 package codec
 
-// Status is what a reply frame says; everything but StatusOK comes with a text.
-type Status uint8
+// ReplyStatus is what a reply frame says; everything but StatusOK comes with a text.
+type ReplyStatus uint8
 
 // What can become of a question.
 const (
-	StatusOK Status = iota
+	StatusOK ReplyStatus = iota
 	StatusHandler
 	StatusNoReply
 	StatusFull

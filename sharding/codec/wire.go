@@ -83,12 +83,12 @@ func beginFrame(dst []byte, kind Kind, fields int) []byte {
 }
 
 // AppendReplyHead appends all of a reply that stands before its body or text.
-func AppendReplyHead(dst []byte, call uint64, status Status) []byte {
+func AppendReplyHead(dst []byte, call uint64, status ReplyStatus) []byte {
 	return cbor.AppendUint(cbor.AppendUint(beginFrame(dst, Reply, 4), call), status)
 }
 
 // AppendErrorReply appends a reply that is an error.
-func AppendErrorReply(dst []byte, call uint64, status Status, text string) []byte {
+func AppendErrorReply(dst []byte, call uint64, status ReplyStatus, text string) []byte {
 	return cbor.AppendText(AppendReplyHead(dst, call, status), text)
 }
 

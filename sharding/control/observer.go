@@ -32,7 +32,7 @@ func (o *observer) linkChanged(e transport.LinkEvent) {
 // leaseChanged tells handlers and machines of the node's lease.
 func (o *observer) leaseChanged(held bool) {
 	o.lease.Changed(held)
-	in := protocol.Lease{Held: held}
+	in := protocol.LeaseChanged{Held: held}
 	o.inbox.ToRegion(in)
 	if o.coord != nil {
 		o.coord.post(in)

@@ -73,7 +73,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 }
 
 // coordinate is the singleton.
-func (p *Process) coordinate(ctx context.Context, token ddata.Token) error {
+func (p *Process) coordinate(ctx context.Context, token ddata.FencingToken) error {
 	changed := make(chan struct{}, 1)
 	following, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup

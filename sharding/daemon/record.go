@@ -10,7 +10,7 @@ import (
 // record is where the coordinator of one token writes the revision.
 type record struct {
 	p     *Process
-	token ddata.Token
+	token ddata.FencingToken
 	wakes chan struct{}
 }
 
@@ -33,7 +33,7 @@ func (r *record) put(ctx context.Context, s State) error {
 // replica, which has each other's writes.
 //
 // What a later coordinator has written is errTorn, and so is a later revision.
-func putState(tx *crdt.LWWRegisterTx[State], token ddata.Token, s State) error {
+func putState(tx *crdt.LWWRegisterTx[State], token ddata.FencingToken, s State) error {
 	ts := crdt.Timestamp{High: uint64(token.Epoch), Low: uint64(token.Up) << 32}
 	if before, at, ok := tx.At(); ok {
 		if before.Revision > s.Revision || at.High > ts.High || at.High == ts.High && at.Low>>32 > uint64(token.Up) {

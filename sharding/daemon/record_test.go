@@ -12,10 +12,10 @@ import (
 )
 
 // drawToken draws what a coordinator may have: epochs and up numbers of any size.
-func drawToken(t *rapid.T) ddata.Token {
+func drawToken(t *rapid.T) ddata.FencingToken {
 	epoch := rapid.OneOf(rapid.Uint64Range(1, 3), rapid.Uint64Range(1<<32-1, 1<<32+3), rapid.Uint64())
 	up := rapid.OneOf(rapid.Uint32Range(1, 3), rapid.Uint32())
-	return ddata.Token{Era: 7, Epoch: view.Epoch(epoch.Draw(t, "epoch")), Up: up.Draw(t, "up"), Seq: 1}
+	return ddata.FencingToken{Era: 7, Epoch: view.Epoch(epoch.Draw(t, "epoch")), Up: up.Draw(t, "up"), Seq: 1}
 }
 
 type register = crdt.Standalone[crdt.LWWRegister[State], *crdt.LWWRegisterTx[State]]
@@ -25,7 +25,7 @@ func newRegister(origin crdt.Origin) *register {
 }
 
 // write has the coordinator of a token write into a replica.
-func write(r *register, by ddata.Token, s State) (crdt.Group, error) {
+func write(r *register, by ddata.FencingToken, s State) (crdt.Group, error) {
 	return r.Update(func(tx *crdt.LWWRegisterTx[State]) error { return putState(tx, by, s) })
 }
 
@@ -99,8 +99,8 @@ func TestRevisionsRise(t *testing.T) {
 				t.Fatalf("write %d: %v, %v", n+1, stateOf(t, r), err)
 			}
 		}
-		after := ddata.Token{Era: 7, Epoch: by.Epoch | 1<<63, Up: 1<<32 - 1}
-		for _, token := range []ddata.Token{by, after} {
+		after := ddata.FencingToken{Era: 7, Epoch: by.Epoch | 1<<63, Up: 1<<32 - 1}
+		for _, token := range []ddata.FencingToken{by, after} {
 			if _, err := write(r, token, State{Revision: 4, Count: 9}); !errors.Is(err, errTorn) {
 				t.Fatalf("%v goes back to revision 4: %v", token, err)
 			}

@@ -86,7 +86,7 @@ func (r *Plane) malformed(from uint64) {
 }
 
 func (r *Plane) receiveReply(from uint64, rd *cbor.Reader) {
-	call, status := rd.Uint(), codec.Status(rd.UintMax(255))
+	call, status := rd.Uint(), codec.ReplyStatus(rd.UintMax(255))
 	if rd.Err() != nil {
 		r.malformed(from)
 		return

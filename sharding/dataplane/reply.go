@@ -73,7 +73,7 @@ func (b *Outbox) appendReply(dst []byte, v any, request *codec.Type) ([]byte, er
 }
 
 // ReplyError answers a question with an error; it does nothing for what was told.
-func (b *Outbox) ReplyError(env mailbox.Envelope, status codec.Status, text string) {
+func (b *Outbox) ReplyError(env mailbox.Envelope, status codec.ReplyStatus, text string) {
 	if env.Call == 0 || env.Internal() {
 		return
 	}

@@ -14,7 +14,7 @@ var statusErrors = [codec.StatusEnd]error{
 }
 
 // StatusOf is what the asker is told of a message that was lost.
-func StatusOf(reason DropReason) codec.Status {
+func StatusOf(reason DropReason) codec.ReplyStatus {
 	switch reason {
 	case DropMailboxFull, DropMailboxBytes, DropRegionFull, DropNodeFull, DropBufferFull, DropQueueFull, DropInbox:
 		return codec.StatusFull
@@ -38,7 +38,7 @@ func StatusOf(reason DropReason) codec.Status {
 }
 
 // OfStatus is what the asker gets of a status and its text.
-func OfStatus(s codec.Status, text string) error {
+func OfStatus(s codec.ReplyStatus, text string) error {
 	if s >= codec.StatusEnd {
 		return fmt.Errorf("%w: unknown reply status %d: %s", ErrEncoding, s, text)
 	}

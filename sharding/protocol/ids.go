@@ -26,7 +26,7 @@ func (id EntityID) String() string { return strconv.Quote(string(id)) }
 // Token orders the commands of all coordinators that a type ever had: by the epoch of the view in
 // which the coordinator acted, by its up number, by its own count. A region refuses a command whose
 // token is lower than one that it has obeyed. The token of a Begin is also the id of its hand-off.
-// The zero Token is below all others. It orders within one cluster; a ddata.Token has the
+// The zero Token is below all others. It orders within one cluster; a ddata.FencingToken has the
 // cluster in front.
 type Token struct {
 	Epoch uint64

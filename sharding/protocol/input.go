@@ -24,9 +24,9 @@ type (
 	// Install is a new view of the membership. The view must not be changed any more. For
 	// Coordinator and Region.
 	Install struct{ View *view.View }
-	// Lease reports whether this node holds its lease. For Coordinator and Region; until told, it
+	// LeaseChanged says whether this node holds its lease. For Coordinator and Region; until told, it
 	// is not held.
-	Lease struct{ Held bool }
+	LeaseChanged struct{ Held bool }
 	// Receive is a message of a peer. For Coordinator and Region, see Message.ToCoordinator.
 	Receive struct {
 		From UID
@@ -172,8 +172,8 @@ func (Tick) regionInput()                   {}
 func (Tick) shardInput()                    {}
 func (Install) coordinatorInput()           {}
 func (Install) regionInput()                {}
-func (Lease) coordinatorInput()             {}
-func (Lease) regionInput()                  {}
+func (LeaseChanged) coordinatorInput()      {}
+func (LeaseChanged) regionInput()           {}
 func (Receive) coordinatorInput()           {}
 func (Receive) regionInput()                {}
 func (TableChanged) coordinatorInput()      {}

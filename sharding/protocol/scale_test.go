@@ -41,10 +41,10 @@ func newCrowd(tb testing.TB, nodes, shards int) *crowd {
 			}
 		}
 	}
-	w.coordinator(protocol.Lease{Held: true})
+	w.coordinator(protocol.LeaseChanged{Held: true})
 	w.coordinator(protocol.Install{View: v})
 	for i := range w.regions {
-		w.region(i, protocol.Lease{Held: true})
+		w.region(i, protocol.LeaseChanged{Held: true})
 		w.region(i, protocol.Install{View: v})
 	}
 	w.run()

@@ -129,8 +129,8 @@ func (n *simNode) install(v *view.View) {
 
 func (n *simNode) setLease(held bool) {
 	n.lease = held
-	n.post(protocol.Lease{Held: held})
-	n.stepCoordinator(protocol.Lease{Held: held})
+	n.post(protocol.LeaseChanged{Held: held})
+	n.stepCoordinator(protocol.LeaseChanged{Held: held})
 }
 
 func (n *simNode) table(es []protocol.Entry) {

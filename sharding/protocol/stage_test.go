@@ -292,8 +292,8 @@ func (st *stage) all() []*actor {
 }
 
 func (st *stage) lease(a *actor, held bool) {
-	st.region(a, protocol.Lease{Held: held})
-	st.coordinator(a, protocol.Lease{Held: held})
+	st.region(a, protocol.LeaseChanged{Held: held})
+	st.coordinator(a, protocol.LeaseChanged{Held: held})
 }
 
 func (st *stage) later(do func()) { st.queue = append(st.queue, do) }

@@ -73,7 +73,7 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 		}
 		running := make(chan struct{})
 		_, err = n.RunSingleton(ddata.SingletonConfig{Name: "clerk",
-			Run: func(ctx context.Context, _ ddata.Token) error {
+			Run: func(ctx context.Context, _ ddata.FencingToken) error {
 				close(running)
 				<-ctx.Done()
 				return nil

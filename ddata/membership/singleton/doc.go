@@ -6,7 +6,7 @@
 // next in age may start before a leaving member is out: when that member, asked for it, has said
 // that it is done. That Word is final, because a uid that leaves never starts again.
 //
-// Each start has a Token, which is higher than those of all starts before, on any node. A store
+// Each start has a FencingToken, which is higher than those of all starts before, on any node. A store
 // outside of the cluster keeps the highest one and refuses lower ones.
 //
 // At any instant at most one node runs it and holds its lease. The package is pure: the driver

@@ -94,8 +94,8 @@ type (
 	Tick struct{}
 	// ViewChanged says that a view was installed; nil when the node is no member any more.
 	ViewChanged struct{ View *view.View }
-	// Lease says that the node holds its lease, or not.
-	Lease struct{ Held bool }
+	// LeaseChanged says that the node holds its lease, or not.
+	LeaseChanged struct{ Held bool }
 	// Leave says that the node leaves: hand over.
 	Leave struct{}
 	// Exited says that what was started has ended, told to or not.
@@ -107,12 +107,12 @@ type (
 	}
 )
 
-func (Tick) input()        {}
-func (ViewChanged) input() {}
-func (Lease) input()       {}
-func (Leave) input()       {}
-func (Exited) input()      {}
-func (Receive) input()     {}
+func (Tick) input()         {}
+func (ViewChanged) input()  {}
+func (LeaseChanged) input() {}
+func (Leave) input()        {}
+func (Exited) input()       {}
+func (Receive) input()      {}
 
 // String prints the input.
 func (Tick) String() string { return "tick" }
@@ -121,7 +121,7 @@ func (Tick) String() string { return "tick" }
 func (s ViewChanged) String() string { return s.View.String() }
 
 // String prints whether the lease is held.
-func (s Lease) String() string { return fmt.Sprintf("lease %t", s.Held) }
+func (s LeaseChanged) String() string { return fmt.Sprintf("lease %t", s.Held) }
 
 // String prints the input.
 func (Leave) String() string { return "leave" }
@@ -169,7 +169,7 @@ type Effects struct {
 	Start bool
 	// Token, with Start, is higher than in any start before, on this node or another: for what lies
 	// outside.
-	Token Token
+	Token FencingToken
 	Stop  bool   // tells what runs to stop; Exited follows
 	State *State // when it has changed
 }
@@ -192,7 +192,7 @@ func (s *Machine) Step(now time.Time, in Input) *Effects {
 	case Tick:
 	case ViewChanged:
 		s.onView(in.View)
-	case Lease:
+	case LeaseChanged:
 		s.held = in.Held
 	case Leave:
 		s.leaving = true
@@ -286,7 +286,7 @@ func (s *Machine) start() {
 	me, _ := s.view.Member(s.cfg.Self)
 	s.slow = false
 	s.starts++
-	s.fx.Start, s.fx.Token = true, Token{Era: s.view.Era, Epoch: s.view.Epoch, Up: me.UpNumber, Seq: s.starts}
+	s.fx.Start, s.fx.Token = true, FencingToken{Era: s.view.Era, Epoch: s.view.Epoch, Up: me.UpNumber, Seq: s.starts}
 	s.become(Running)
 }
 

@@ -12,11 +12,11 @@ import (
 )
 
 // anyToken draws tokens that often agree in their first fields.
-func anyToken(r *rapid.T, label string) Token {
+func anyToken(r *rapid.T, label string) FencingToken {
 	number := rapid.OneOf(rapid.Uint64Range(0, 2), rapid.SampledFrom([]uint64{
 		255, 256, 1 << 31, 1<<32 - 1, 1 << 63, 1<<64 - 1,
 	}), rapid.Uint64())
-	return Token{
+	return FencingToken{
 		Era:   view.Era(number.Draw(r, label+" era")),
 		Epoch: view.Epoch(number.Draw(r, label+" epoch")),
 		Up:    uint32(number.Draw(r, label+" up")),
@@ -41,10 +41,10 @@ func TestTokenBytesSortAsTokens(t *testing.T) {
 	})
 }
 
-// TestTokenOrder: an earlier field outweighs all later ones, and the zero Token is lowest.
+// TestTokenOrder: an earlier field outweighs all later ones, and the zero token is lowest.
 func TestTokenOrder(t *testing.T) {
 	const most = 1<<64 - 1
-	tokens := []Token{
+	tokens := []FencingToken{
 		{}, {Seq: 1}, {Up: 1}, {Up: 1, Seq: most}, {Epoch: 1}, {Epoch: 1, Up: 1<<32 - 1, Seq: most}, {Era: 1},
 		{Era: 1, Epoch: most}, {Era: 2},
 	}
@@ -58,7 +58,7 @@ func TestTokenOrder(t *testing.T) {
 			t.Errorf("%v is zero: %t", a, a.IsZero())
 		}
 	}
-	if got := (Token{Era: 1, Epoch: 2, Up: 3, Seq: 4}).String(); got != "1.2.3.4" {
+	if got := (FencingToken{Era: 1, Epoch: 2, Up: 3, Seq: 4}).String(); got != "1.2.3.4" {
 		t.Error("printed as", got)
 	}
 }

@@ -20,7 +20,7 @@ func Samples() []wire.Message {
 	}
 	it := &crdt.Item{Dot: crdt.Dot{Origin: 2, Seq: 9}, Key: "k", Path: "\x02a", Payload: "p"}
 	return []wire.Message{
-		&wire.Status{
+		&wire.Holdings{
 			Epoch: 3, Ask: true, Spaces: [keyspace.Count]wire.Summary{
 				{Hash: c.Hash(), Digest: crdt.Digest{1, 2}, Acked: true, Settled: 2}, {Settled: 1},
 			},

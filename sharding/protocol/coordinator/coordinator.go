@@ -46,7 +46,7 @@ func (c *Coordinator) Step(now time.Time, in protocol.CoordinatorInput) *protoco
 		c.onTick()
 	case protocol.Install:
 		c.onInstall(in.View)
-	case protocol.Lease:
+	case protocol.LeaseChanged:
 		c.onLease(in.Held)
 	case protocol.Receive:
 		c.onReceive(in.From, in.Msg)

@@ -47,7 +47,7 @@ func newLoneOf(t *testing.T, cfg protocol.Config, members ...protocol.UID) *lone
 		t.Fatal(err)
 	}
 	l := &lone{t: t, c: c, now: time.Unix(0, 0)}
-	l.step(protocol.Lease{Held: true})
+	l.step(protocol.LeaseChanged{Held: true})
 	l.step(protocol.Install{View: viewOf(1, members...)})
 	l.step(protocol.DidRead{ID: 1})
 	l.step(protocol.DidRead{ID: 2})
@@ -217,7 +217,7 @@ func TestReadsAreRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := &lone{t: t, c: c, now: time.Unix(0, 0)}
-	l.step(protocol.Lease{Held: true})
+	l.step(protocol.LeaseChanged{Held: true})
 	l.expect(l.step(protocol.Install{View: viewOf(1, 1)}), "read #1 homes", "read #2 regions", "read #3 remembered")
 	for id := range uint64(3) {
 		l.step(protocol.DidRead{ID: id + 1, Err: errStore})
@@ -275,7 +275,7 @@ func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
 	tok := func(seq uint64) protocol.Token { return protocol.Token{Epoch: 1, Up: 1, Seq: seq} }
 	var fx *protocol.RegionEffects
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{
+		protocol.LeaseChanged{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{
 			From: 1, Msg: protocol.Registered{Floor: tok(1), Since: tok(1)},
 		},
 		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 0, Token: tok(2)}}}},
@@ -304,7 +304,7 @@ func TestProxyLeavesAtOnce(t *testing.T) {
 	}
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 1}
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)},
+		protocol.LeaseChanged{Held: true}, protocol.Install{View: viewOf(1, 1, 2)},
 		protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok, Since: tok}},
 		protocol.Wanted{Shard: 0}, protocol.Leave{},
 	} {

@@ -143,7 +143,7 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			}
 			l := &lone{t: t, c: m, now: time.Unix(0, 0)}
 			for _, in := range []protocol.CoordinatorInput{
-				protocol.Lease{Held: true}, protocol.Install{View: v}, protocol.LeaseGranted{Gen: 1},
+				protocol.LeaseChanged{Held: true}, protocol.Install{View: v}, protocol.LeaseGranted{Gen: 1},
 				protocol.DidRead{ID: 1}, protocol.DidRead{ID: 2},
 			} {
 				l.step(in)

@@ -34,7 +34,7 @@ func begun(t *testing.T, self protocol.UID, v *view.View) (l *lone, said string)
 	}
 	l = &lone{t: t, c: c, now: time.Unix(0, 0)}
 	for _, in := range []protocol.CoordinatorInput{
-		protocol.Lease{Held: true}, protocol.Install{View: v}, protocol.DidRead{ID: 1}, protocol.DidRead{ID: 2},
+		protocol.LeaseChanged{Held: true}, protocol.Install{View: v}, protocol.DidRead{ID: 1}, protocol.DidRead{ID: 2},
 	} {
 		said += l.step(in)
 	}
@@ -182,7 +182,7 @@ func TestNodeWithBothRoles(t *testing.T) {
 				t.Fatal(err)
 			}
 			step := func(in protocol.RegionInput) string { return q.Step(time.Unix(0, 0), in).String() }
-			step(protocol.Lease{Held: true})
+			step(protocol.LeaseChanged{Held: true})
 			step(protocol.Install{View: both})
 			if joined {
 				step(protocol.Receive{

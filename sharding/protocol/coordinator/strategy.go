@@ -54,7 +54,7 @@ func (ch *chooser) allocateBy(h *homes, s allocation.Strategy, shards []protocol
 		}
 		home, fault := allocation.Choose(s, ch.request(h, id), ch.allocations(h))
 		if fault != nil {
-			ch.onFault(*fault)
+			ch.onFailure(*fault)
 		}
 		ch.settleChoice(h, id, home)
 	}
@@ -114,8 +114,8 @@ func (ch *chooser) advised(h *homes, a allocation.Advice, acts bool) {
 	if !acts {
 		return
 	}
-	for _, f := range a.Faults {
-		ch.onFault(f)
+	for _, f := range a.Failures {
+		ch.onFailure(f)
 	}
 	fresh := ch.take(h)
 	chosen := make(map[protocol.ShardID]protocol.UID, len(a.Homes))
@@ -137,8 +137,8 @@ func (ch *chooser) advised(h *homes, a allocation.Advice, acts bool) {
 	}
 }
 
-// onFault reports how a strategy misbehaved.
-func (ch *chooser) onFault(f allocation.Fault) {
+// onFailure reports how a strategy misbehaved.
+func (ch *chooser) onFailure(f allocation.Failure) {
 	ch.counts[protocol.CountStrategy]++
 	if f.Panic != "" {
 		ch.notify(protocol.Event{Kind: protocol.StrategyFailed, Shard: f.Shard, Text: f.Panic})
@@ -164,7 +164,7 @@ func (ch *chooser) moveAll(h *homes, shards []protocol.ShardID) {
 	h.picture.moving = false
 	for _, s := range shards {
 		if int64(s) >= int64(len(h.shards)) {
-			ch.onFault(allocation.Fault{Shard: s})
+			ch.onFailure(allocation.Failure{Shard: s})
 			continue
 		}
 		if st := &h.shards[s]; st.state == stateHosted && !st.moved {

@@ -41,7 +41,7 @@ func TestClosingRegion(t *testing.T) {
 			Moves: []protocol.Move{{Shard: shard, HandOff: tok(handOff), Owner: 2}}, Regions: []protocol.UID{1, 3},
 		}}
 	}
-	step(protocol.Lease{Held: true})
+	step(protocol.LeaseChanged{Held: true})
 	step(protocol.Install{View: viewOf(1, 1, 2, 3)})
 	step(protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok(1), Since: tok(1)}})
 	step(protocol.Receive{
@@ -80,7 +80,7 @@ func TestDroppedRegionWantsNothing(t *testing.T) {
 	}
 	now := time.Unix(0, 0)
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{
+		protocol.LeaseChanged{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{
 			From: 1, Msg: protocol.Registered{
 				Floor: protocol.Token{Epoch: 1, Up: 1, Seq: 1}, Since: protocol.Token{Epoch: 1, Up: 1, Seq: 1},
 			},
@@ -146,7 +146,7 @@ func TestQuestionsThatAreOver(t *testing.T) {
 	}
 	now, tok := time.Unix(0, 0), protocol.Token{Epoch: 1, Up: 1, Seq: 1}
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Install{View: viewOf(1, 1, 2)},
+		protocol.LeaseChanged{Held: true}, protocol.Install{View: viewOf(1, 1, 2)},
 		protocol.Receive{From: 1, Msg: protocol.Registered{Floor: tok, Since: tok}}, protocol.Wanted{Shard: 0},
 		protocol.Wanted{Shard: 1}, protocol.Wanted{Shard: 2}, protocol.Wanted{Shard: 3},
 		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 1,

@@ -26,7 +26,7 @@ func TestEarlyAndLateFences(t *testing.T) {
 	}
 	receive := func(from protocol.UID, m protocol.Message) string { return step(protocol.Receive{From: from, Msg: m}) }
 	tok := func(seq uint64) protocol.Token { return protocol.Token{Epoch: 1, Up: 2, Seq: seq} }
-	step(protocol.Lease{Held: true})
+	step(protocol.LeaseChanged{Held: true})
 	step(protocol.Install{View: viewOf(1, 1, 2, 3, 4)})
 	receive(2, protocol.Registered{Floor: tok(3)})
 
@@ -75,7 +75,7 @@ func TestFloorRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Unix(0, 0)
-	r.Step(now, protocol.Lease{Held: true})
+	r.Step(now, protocol.LeaseChanged{Held: true})
 	r.Step(now, protocol.Install{View: viewOf(1, 1, 2, 3)})
 	r.Step(now, protocol.Receive{
 		From: 2, Msg: protocol.HostShards{
@@ -116,7 +116,7 @@ func fencing(t *testing.T) (r *Region, step func(in protocol.RegionInput) string
 		}
 		return s
 	}
-	step(protocol.Lease{Held: true})
+	step(protocol.LeaseChanged{Held: true})
 	step(protocol.Install{View: viewOf(1, 1, 2, 3)})
 	step(protocol.Receive{From: 2, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 3}}})
 	step(protocol.Receive{

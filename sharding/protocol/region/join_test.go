@@ -34,7 +34,7 @@ func TestRegionOutOfRange(t *testing.T) {
 	}
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 9}
 	for _, in := range []protocol.RegionInput{
-		protocol.Lease{Held: true}, protocol.Wanted{Shard: 4},
+		protocol.LeaseChanged{Held: true}, protocol.Wanted{Shard: 4},
 		protocol.TableChanged{Entries: []protocol.Entry{{Shard: 4, Home: 1, Token: tok}}},
 		protocol.ShardStarted{Shard: 4}, protocol.ShardStopped{Shard: 4},
 		protocol.Receive{From: 1, Msg: protocol.HostShards{Shards: []protocol.ShardToken{{Shard: 4, Token: tok}}}},

@@ -25,7 +25,7 @@ func leaver(t *testing.T) func(in protocol.RegionInput) *protocol.RegionEffects 
 		}
 		return fx
 	}
-	step(protocol.Lease{Held: true})
+	step(protocol.LeaseChanged{Held: true})
 	step(protocol.Install{View: viewOf(1, 1, 2, 3)})
 	return step
 }

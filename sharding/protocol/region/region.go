@@ -65,7 +65,7 @@ func (r *Region) Step(now time.Time, in protocol.RegionInput) *protocol.RegionEf
 		r.onTick()
 	case protocol.Install:
 		r.onInstall(in.View)
-	case protocol.Lease:
+	case protocol.LeaseChanged:
 		r.lease = in.Held
 	case protocol.Receive:
 		r.onReceive(in.From, in.Msg)
