@@ -1,11 +1,10 @@
 package host
 
 import (
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/registered"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -23,8 +22,7 @@ type Watcher struct {
 // order. The zero value has none. It may be used from any goroutine.
 type Watchers struct {
 	mu    sync.Mutex
-	byID  map[int]Watcher
-	next  int
+	all   registered.Set[Watcher]
 	ended error // what they were told of the end; nil before it
 }
 
@@ -35,37 +33,19 @@ func (ws *Watchers) Add(w Watcher) (cancel func(), ended error) {
 	if ws.ended != nil {
 		return func() {}, ws.ended
 	}
-	if ws.byID == nil {
-		ws.byID = map[int]Watcher{}
-	}
-	id := ws.next
-	ws.next++
-	ws.byID[id] = w
-	return func() {
-		ws.mu.Lock()
-		defer ws.mu.Unlock()
-		delete(ws.byID, id)
-	}, nil
+	return ws.all.Add(&ws.mu, w), nil
 }
 
-// all are those that are registered, in the order of their registration.
-func (ws *Watchers) all() []Watcher {
+// current returns those that are registered now.
+func (ws *Watchers) current() []Watcher {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	return ws.allLocked()
-}
-
-func (ws *Watchers) allLocked() []Watcher {
-	all := make([]Watcher, 0, len(ws.byID))
-	for _, id := range slices.Sorted(maps.Keys(ws.byID)) {
-		all = append(all, ws.byID[id])
-	}
-	return all
+	return ws.all.All()
 }
 
 // TellView tells of a view.
 func (ws *Watchers) TellView(v *view.View) {
-	for _, w := range ws.all() {
+	for _, w := range ws.current() {
 		if w.View != nil {
 			w.View(v)
 		}
@@ -74,7 +54,7 @@ func (ws *Watchers) TellView(v *view.View) {
 
 // TellReachable tells whether a member can be reached.
 func (ws *Watchers) TellReachable(uid view.UID, is bool) {
-	for _, w := range ws.all() {
+	for _, w := range ws.current() {
 		if w.Reachable != nil {
 			w.Reachable(uid, is)
 		}
@@ -83,7 +63,7 @@ func (ws *Watchers) TellReachable(uid view.UID, is bool) {
 
 // TellLease tells whether the lease is held.
 func (ws *Watchers) TellLease(held bool) {
-	for _, w := range ws.all() {
+	for _, w := range ws.current() {
 		if w.Lease != nil {
 			w.Lease(held)
 		}
@@ -92,7 +72,7 @@ func (ws *Watchers) TellLease(held bool) {
 
 // TellLink tells of a link.
 func (ws *Watchers) TellLink(e transport.LinkEvent) {
-	for _, w := range ws.all() {
+	for _, w := range ws.current() {
 		if w.Link != nil {
 			w.Link(e)
 		}
@@ -105,7 +85,7 @@ func (ws *Watchers) End(reason error) (ends []func(error)) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	ws.ended = reason
-	for _, w := range ws.allLocked() {
+	for _, w := range ws.all.All() {
 		if w.End != nil {
 			ends = append(ends, w.End)
 		}

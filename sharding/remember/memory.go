@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/coterie-go/coterie/ddata/registered"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -15,8 +16,7 @@ type Memory struct {
 	mu      sync.Mutex
 	listed  map[protocol.ShardID]bool
 	sets    map[protocol.ShardID]map[protocol.EntityID]bool
-	watches map[int]func(protocol.ShardID, protocol.IDsChanged)
-	next    int
+	watches registered.Set[func(protocol.ShardID, protocol.IDsChanged)]
 	before  func(ctx context.Context, call string) error
 }
 
@@ -90,7 +90,7 @@ func (m *Memory) Update(ctx context.Context, shard protocol.ShardID, add, remove
 	}
 	var told protocol.IDsChanged
 	told.Added, told.Removed = change(m.sets[shard], add, remove)
-	watches := slices.Collect(maps.Values(m.watches))
+	watches := m.watches.All()
 	m.mu.Unlock()
 	if len(told.Added)+len(told.Removed) > 0 {
 		for _, fn := range watches {
@@ -104,17 +104,7 @@ func (m *Memory) Update(ctx context.Context, shard protocol.ShardID, add, remove
 func (m *Memory) Watch(fn func(protocol.ShardID, protocol.IDsChanged)) (cancel func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.watches == nil {
-		m.watches = map[int]func(protocol.ShardID, protocol.IDsChanged){}
-	}
-	id := m.next
-	m.next++
-	m.watches[id] = fn
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.watches, id)
-	}
+	return m.watches.Add(&m.mu, fn)
 }
 
 // change edits a set and says what that changed.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/registered"
 )
 
 // Meter keeps what is observed, and reads when it is asked. Its methods may be called from any
@@ -17,8 +18,7 @@ type Meter struct {
 	hidden []string
 
 	mu       sync.Mutex
-	reads    map[int]func(func(*events.Metric, float64, ...string))
-	next     int
+	reads    registered.Set[func(func(*events.Metric, float64, ...string))]
 	observed map[string]int
 	metrics  map[*events.Metric]bool
 }
@@ -29,8 +29,7 @@ var _ events.Meter = (*Meter)(nil)
 // the hidden ones: "dropped_total reason=mailbox-full".
 func NewMeter(prefix string, hidden ...string) *Meter {
 	return &Meter{
-		prefix: prefix, hidden: hidden, reads: map[int]func(func(*events.Metric, float64, ...string)){},
-		observed: map[string]int{}, metrics: map[*events.Metric]bool{},
+		prefix: prefix, hidden: hidden, observed: map[string]int{}, metrics: map[*events.Metric]bool{},
 	}
 }
 
@@ -38,21 +37,14 @@ func NewMeter(prefix string, hidden ...string) *Meter {
 func (m *Meter) Read(read func(func(*events.Metric, float64, ...string))) (cancel func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	id := m.next
-	m.next++
-	m.reads[id] = read
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.reads, id)
-	}
+	return m.reads.Add(&m.mu, read)
 }
 
 // Readers is how many Reads were not cancelled.
 func (m *Meter) Readers() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.reads)
+	return m.reads.Len()
 }
 
 // Histogram implements events.Meter.
@@ -91,7 +83,7 @@ func (m *Meter) Values() map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	got := map[string]int{}
-	for _, read := range m.reads { // order: each has series of its own
+	for _, read := range m.reads.All() {
 		read(func(x *events.Metric, v float64, labels ...string) {
 			m.metrics[x] = true
 			got[m.series(x, labels)] = int(v)

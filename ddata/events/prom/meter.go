@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/registered"
 )
 
 // Meter is a events.Meter, and a collector to be registered with Prometheus. Its counters and
@@ -14,8 +15,7 @@ type Meter struct {
 	labels prometheus.Labels
 
 	mu         sync.Mutex
-	nextID     int
-	reads      map[int]func(func(*events.Metric, float64, ...string))
+	reads      registered.Set[func(func(*events.Metric, float64, ...string))]
 	descs      map[*events.Metric]*prometheus.Desc
 	histograms map[string]*prometheus.HistogramVec // by name
 }
@@ -28,8 +28,8 @@ var (
 // New makes a Meter whose metrics all have these labels.
 func New(labels map[string]string) *Meter {
 	return &Meter{
-		labels: labels, reads: map[int]func(func(*events.Metric, float64, ...string)){},
-		descs: map[*events.Metric]*prometheus.Desc{}, histograms: map[string]*prometheus.HistogramVec{},
+		labels: labels,
+		descs:  map[*events.Metric]*prometheus.Desc{}, histograms: map[string]*prometheus.HistogramVec{},
 	}
 }
 
@@ -37,14 +37,7 @@ func New(labels map[string]string) *Meter {
 func (m *Meter) Read(read func(report func(*events.Metric, float64, ...string))) (cancel func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	id := m.nextID
-	m.nextID++
-	m.reads[id] = read
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.reads, id)
-	}
+	return m.reads.Add(&m.mu, read)
 }
 
 // Histogram implements events.Meter.
@@ -68,7 +61,7 @@ func (m *Meter) Describe(chan<- *prometheus.Desc) {}
 func (m *Meter) Collect(ch chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, read := range m.reads {
+	for _, read := range m.reads.All() {
 		read(func(x *events.Metric, value float64, labels ...string) {
 			kind := prometheus.CounterValue
 			if x.Kind == events.Gauge {
