@@ -89,19 +89,19 @@ func activateAsked(ctx context.Context, o options) error {
 		return err
 	}
 	for i := range 1000 { // the shards are there
-		if _, err := sharding.Ask(ctx, region, "first-"+strconv.Itoa(i), Query{}); err != nil {
+		if _, err := sharding.Ask(ctx, region.Ref("first-"+strconv.Itoa(i)), Query{}); err != nil {
 			return err
 		}
 	}
 	l, err := callers(1, o.d, func(_, i int) error {
-		_, err := sharding.Ask(ctx, region, "entity-"+strconv.Itoa(i), Query{})
+		_, err := sharding.Ask(ctx, region.Ref("entity-"+strconv.Itoa(i)), Query{})
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	again, err := callers(1, o.d/2, func(_, i int) error {
-		_, err := sharding.Ask(ctx, region, "first-"+strconv.Itoa(i%1000), Query{})
+		_, err := sharding.Ask(ctx, region.Ref("first-"+strconv.Itoa(i%1000)), Query{})
 		return err
 	})
 	if err != nil {

@@ -43,7 +43,7 @@ func newPatients(region *sharding.Region[Message], ids []string) *askLoad {
 
 func (p *askLoad) ask(region *sharding.Region[Message], i int, id string) {
 	a := askLoadAsk{begun: time.Now()}
-	_, a.err = sharding.Ask(context.Background(), region, id, Query{})
+	_, a.err = sharding.Ask(context.Background(), region.Ref(id), Query{})
 	a.ended = time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,7 +29,7 @@ func runAskLoss(ctx context.Context, o options) error {
 	ids := make([]string, lossCallers)
 	for i := range ids {
 		ids[i] = "entity-" + strconv.Itoa(i)
-		if _, err := sharding.Ask(ctx, region, ids[i], Query{}); err != nil {
+		if _, err := sharding.Ask(ctx, region.Ref(ids[i]), Query{}); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ type replies struct {
 }
 
 func (t *replies) ask(ctx context.Context, region *sharding.Region[Message], id string, n uint64) {
-	switch got, err := sharding.Ask(ctx, region, id, Query{N: n}); {
+	switch got, err := sharding.Ask(ctx, region.Ref(id), Query{N: n}); {
 	case err != nil:
 		t.first.CompareAndSwap(nil, &err)
 	case got != n:
@@ -97,7 +97,7 @@ func (t *replies) ask(ctx context.Context, region *sharding.Region[Message], id 
 // asked is how many queries the entities got in all.
 func asked(ctx context.Context, region *sharding.Region[Message], ids []string) (sum uint64, err error) {
 	for _, id := range ids {
-		n, e := sharding.Ask(ctx, region, id, Asked{})
+		n, e := sharding.Ask(ctx, region.Ref(id), Asked{})
 		err = errors.Join(err, e)
 		sum += n
 	}

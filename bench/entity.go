@@ -13,15 +13,19 @@ type Note struct{ Body []byte }
 
 // Query is asked and answered with its own number.
 type Query struct {
-	sharding.Returns[uint64]
+	sharding.Returns[Message, uint64]
 	N uint64
 }
 
 // Count asks how many notes an entity got.
-type Count struct{ sharding.Returns[uint64] }
+type Count struct {
+	sharding.Returns[Message, uint64]
+}
 
 // Asked asks how many queries an entity got.
-type Asked struct{ sharding.Returns[uint64] }
+type Asked struct {
+	sharding.Returns[Message, uint64]
+}
 
 func (Note) message()  {}
 func (Query) message() {}

@@ -173,7 +173,7 @@ func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Messag
 	}
 	for i := 0; len(ids) < failEntities; i++ {
 		id := "entity-" + strconv.Itoa(i)
-		if _, err := sharding.Ask(ctx, region, id, Query{}); err != nil {
+		if _, err := sharding.Ask(ctx, region.Ref(id), Query{}); err != nil {
 			return victim, nil, err
 		}
 		if at, ok := region.Locate(id); ok && at == victim.UID {

@@ -179,7 +179,7 @@ func (w *movingEntities) sendFrom(ctx context.Context, sender int,
 func (w *movingEntities) settle(ctx context.Context, regions []*sharding.Region[Message]) error {
 	for _, g := range regions {
 		for _, id := range w.ids {
-			if _, err := sharding.Ask(ctx, g, id, Query{}); err != nil {
+			if _, err := sharding.Ask(ctx, g.Ref(id), Query{}); err != nil {
 				return err
 			}
 		}

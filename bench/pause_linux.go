@@ -182,7 +182,7 @@ func (p *pauseNode) mark(ctx context.Context) error {
 		wg.Go(func() {
 			for {
 				once, cancel := context.WithTimeout(ctx, time.Second)
-				_, errs[i] = sharding.Ask(once, p.region, "entity-"+strconv.Itoa(i), Query{})
+				_, errs[i] = sharding.Ask(once, p.region.Ref("entity-"+strconv.Itoa(i)), Query{})
 				cancel()
 				if errs[i] == nil || ctx.Err() != nil {
 					return

@@ -36,7 +36,7 @@ func runRemote(ctx context.Context, o options) error {
 	ids := make([]string, 64)
 	for i := range ids {
 		ids[i] = "entity-" + strconv.Itoa(i)
-		if _, err := sharding.Ask(ctx, region, ids[i], Query{}); err != nil {
+		if _, err := sharding.Ask(ctx, region.Ref(ids[i]), Query{}); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func runRemote(ctx context.Context, o options) error {
 			return err
 		}
 		l, err := callers(callersN, d, func(c, i int) error {
-			_, err := sharding.Ask(ctx, region, ids[(c+i)%len(ids)], Query{N: uint64(i)})
+			_, err := sharding.Ask(ctx, region.Ref(ids[(c+i)%len(ids)]), Query{N: uint64(i)})
 			return err
 		})
 		if err != nil {
@@ -149,7 +149,7 @@ func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
 func counted(ctx context.Context, region *sharding.Region[Message], ids []string) (uint64, error) {
 	sum := uint64(0)
 	for _, id := range ids {
-		n, err := sharding.Ask(ctx, region, id, Count{})
+		n, err := sharding.Ask(ctx, region.Ref(id), Count{})
 		if err != nil {
 			return 0, err
 		}

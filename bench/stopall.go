@@ -150,7 +150,7 @@ func stopAllChild(ctx context.Context, words []string) error {
 		return err
 	}
 	for i := range failShards {
-		if _, err := sharding.Ask(ctx, region, strconv.Itoa(i), Query{}); err != nil {
+		if _, err := sharding.Ask(ctx, region.Ref(strconv.Itoa(i)), Query{}); err != nil {
 			return err
 		}
 	}

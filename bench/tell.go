@@ -28,7 +28,7 @@ func runTell(ctx context.Context, o options) error {
 	ids := make([]string, 64)
 	for i := range ids {
 		ids[i] = "entity-" + strconv.Itoa(i)
-		if _, err := sharding.Ask(ctx, region, ids[i], Query{}); err != nil {
+		if _, err := sharding.Ask(ctx, region.Ref(ids[i]), Query{}); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func askLocal(ctx context.Context, region *sharding.Region[Message], ids []strin
 		return err
 	}
 	l, err := callers(1, d, func(_, i int) error {
-		_, err := sharding.Ask(ctx, region, ids[i%len(ids)], Query{N: uint64(i)})
+		_, err := sharding.Ask(ctx, region.Ref(ids[i%len(ids)]), Query{N: uint64(i)})
 		return err
 	})
 	if err != nil {

@@ -59,7 +59,7 @@ func TestExternalClient(t *testing.T) {
 		}
 		homes := func() (at [4]view.UID) {
 			for s := range at {
-				if _, err := Ask(ctx, ra, idIn(s, 4), total{}); err != nil {
+				if _, err := Ask(ctx, ra.Ref(idIn(s, 4)), total{}); err != nil {
 					t.Fatal(err)
 				}
 				at[s], _ = ra.Locate(idIn(s, 4))
@@ -134,7 +134,7 @@ func TestLoadsAreMeasured(t *testing.T) {
 		var hot []string
 		for s := range 8 {
 			id := idIn(s, 8)
-			if _, err := Ask(ctx, ra, id, total{}); err != nil {
+			if _, err := Ask(ctx, ra.Ref(id), total{}); err != nil {
 				t.Fatal(err)
 			}
 			if home, _ := ra.Locate(id); home == a.UID() && len(hot) < 2 {
@@ -205,7 +205,7 @@ func TestCustomStrategy(t *testing.T) {
 				ctx := within(t, time.Minute)
 				began := time.Now()
 				for i := range 20 {
-					if _, err := Ask(ctx, g, fmt.Sprint("cart-", i), total{}); err != nil {
+					if _, err := Ask(ctx, g.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
 						t.Fatal(err)
 					}
 				}

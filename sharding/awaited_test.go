@@ -49,7 +49,7 @@ func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	eventually(t, "it is said", func() bool { return said.Load() > 0 })
 	for i, g := range regions {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		_, err := Ask(ctx, g, "a", total{})
+		_, err := Ask(ctx, g.Ref("a"), total{})
 		cancel()
 		if !errors.Is(err, ErrTimeout) {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	}
 	begin(t, nodes[2], typ)
 	for _, g := range regions {
-		if _, err := Ask(within(t, 20*time.Second), g, "a", total{}); err != nil {
+		if _, err := Ask(within(t, 20*time.Second), g.Ref("a"), total{}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestARefusalEndsWithItsCoordinator(t *testing.T) {
 				t.Error(why)
 			}
 		}
-		if _, err := Ask(within(t, time.Minute), g, "a", total{}); !errors.Is(err, ErrTimeout) {
+		if _, err := Ask(within(t, time.Minute), g.Ref("a"), total{}); !errors.Is(err, ErrTimeout) {
 			t.Error(err)
 		}
 		demand(oldest, true)

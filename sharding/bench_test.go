@@ -18,7 +18,7 @@ func benchRegion(b *testing.B) *Region[message_] {
 
 // settle waits until everything that was told is handled.
 func settle(b *testing.B, g *Region[message_], id string) {
-	if _, err := Ask(context.Background(), g, id, total{}); err != nil {
+	if _, err := Ask(context.Background(), g.Ref(id), total{}); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -138,7 +138,7 @@ func BenchmarkIdle(b *testing.B) {
 		}
 	}
 	for i := 0; i < n; i += 1000 {
-		if _, err := Ask(context.Background(), g, ids[i], silent{}); err == nil {
+		if _, err := Ask(context.Background(), g.Ref(ids[i]), silent{}); err == nil {
 			b.Fatal("no error")
 		}
 	}

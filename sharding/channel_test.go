@@ -22,7 +22,7 @@ func TestTypesWithOneShortHash(t *testing.T) {
 	ask := func(r *Region[message_]) {
 		t.Helper()
 		for i := range 8 {
-			if _, err := Ask(ctx, r, fmt.Sprint("cart-", i), total{}); err != nil {
+			if _, err := Ask(ctx, r.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
 				t.Fatalf("%s: %v", r.Name(), err)
 			}
 		}

@@ -41,7 +41,7 @@ func TestClusterTellAndAsk(t *testing.T) {
 			if err := regions[i%4].Tell(ctx, id, addItem{"x", i}); err != nil {
 				t.Fatal(err)
 			}
-			n, err := Ask(ctx, regions[i%4], id, total{})
+			n, err := Ask(ctx, regions[i%4].Ref(id), total{})
 			if err != nil || n != i {
 				t.Fatalf("%s: %d, %v", id, n, err)
 			}
@@ -100,7 +100,7 @@ func TestPlannedMoveLosesNothing(t *testing.T) {
 		nodes[0].gone = true
 		w.install()
 		for i := range 10 {
-			if _, err := Ask(ctx, regions[1], fmt.Sprint("e", i), total{}); err != nil {
+			if _, err := Ask(ctx, regions[1].Ref(fmt.Sprint("e", i)), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -120,14 +120,14 @@ func TestKilledNode(t *testing.T) {
 		nodes, regions := w.three(rec)
 		ctx := within(t, 5*time.Minute)
 		for i := range 100 {
-			if _, err := Ask(ctx, regions[1], fmt.Sprint("e", i), total{}); err != nil {
+			if _, err := Ask(ctx, regions[1].Ref(fmt.Sprint("e", i)), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w.kill(nodes[0]) // the oldest: the coordinator too
 		began := time.Now()
 		for i := range 100 {
-			if _, err := Ask(ctx, regions[1], fmt.Sprint("e", i), total{}); err != nil {
+			if _, err := Ask(ctx, regions[1].Ref(fmt.Sprint("e", i)), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -212,7 +212,7 @@ func TestStopMessageOnHandOff(t *testing.T) {
 		if n := logs[0].stopped.Load(); n != made {
 			t.Errorf("%d of %d entities were stopped in order", n, made)
 		}
-		if n, err := Ask(ctx, rb, "cart-1", total{}); err != nil || n > 1 {
+		if n, err := Ask(ctx, rb.Ref("cart-1"), total{}); err != nil || n > 1 {
 			t.Errorf("%d %v", n, err)
 		}
 	})
@@ -233,7 +233,7 @@ func TestAskOfMovingShardFails(t *testing.T) {
 				if _, ok := m.(addItem); ok && c.ID() == "asker" {
 					close(entered)
 					<-go1
-					_, err := Ask(c.Context(), ra, "other", total{})
+					_, err := Ask(c.Context(), ra.Ref("other"), total{})
 					asked <- err
 				}
 				return nil

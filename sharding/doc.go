@@ -158,7 +158,11 @@
 // belong together. It has a name, because nodes cannot compare functions. ShardOf,
 // Shards, Remember.Entities and the IDs of the stores of leases are compared when a node joins the
 // type. The coordinator refuses a node that has others. Both tell a protocol.TypeMismatch with both
-// values, and a caller that asks there is told. An Extractor takes values that name their entity
+// values, and a caller that asks there is told.
+//
+// Ask takes an EntityRef, which Region.Ref makes of an id, for one question or to be kept. Its
+// Request says of which M it is and what it is answered with, so that the compiler refuses a
+// question to entities of another type. An Extractor takes values that name their entity
 // themselves; it keeps nothing between two of them. Messages and replies are CBOR, or what Encoded
 // is given. An error with which a handler answers reaches the asker under ErrHandler, as text, and
 // as itself if EntityType.Errors lists it.

@@ -173,7 +173,7 @@ func TestUselessPostsAndCarriesAreCounted(t *testing.T) {
 	if err := <-k.said; !errors.Is(err, transport.ErrNoPeer) {
 		t.Error(err)
 	}
-	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrNoReply) { // all before is done
+	if _, err := Ask(t.Context(), g.Ref("a"), total{}); !errors.Is(err, ErrNoReply) { // all before is done
 		t.Error(err)
 	}
 	if got := counted(g.plane); fmt.Sprint(got) != "[undecodable 1 post unsent 1]" {

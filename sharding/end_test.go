@@ -42,7 +42,7 @@ func soon(t *testing.T, what string, fn func()) {
 func TestDeadShardRefuses(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
 	ref := g.Ref("a")
-	if _, err := AskRef(t.Context(), ref, total{}); err != nil {
+	if _, err := Ask(t.Context(), ref, total{}); err != nil {
 		t.Fatal(err)
 	}
 	s := g.plane.Routes.Slots[ref.to.Number].Load().Local
@@ -66,7 +66,7 @@ func TestTellAfterClose(t *testing.T) {
 	g := start(w.join("backend"), cartType(&cartLog{}))
 	w.install()
 	ref := g.Ref("a")
-	if _, err := AskRef(within(t, 10*time.Second), ref, total{}); err != nil {
+	if _, err := Ask(within(t, 10*time.Second), ref, total{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Close(t.Context()); err != nil {
@@ -79,7 +79,7 @@ func TestTellAfterClose(t *testing.T) {
 		if err := ref.Tell(t.Context(), addItem{}); !errors.Is(err, ErrStopped) {
 			t.Errorf("ref: %v", err)
 		}
-		if _, err := Ask(t.Context(), g, "b", total{}); !errors.Is(err, ErrStopped) {
+		if _, err := Ask(t.Context(), g.Ref("b"), total{}); !errors.Is(err, ErrStopped) {
 			t.Errorf("ask: %v", err)
 		}
 	})
@@ -102,7 +102,7 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 				w.install()
 				ctx := within(t, 5*time.Minute)
 				for i := range 40 {
-					if _, err := Ask(ctx, regions[a], fmt.Sprint("e", i), total{}); err != nil {
+					if _, err := Ask(ctx, regions[a].Ref(fmt.Sprint("e", i)), total{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -112,8 +112,8 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 				again.forget()
 				regions[again] = start(again, cartType(&cartLog{}))
 				for i := range 40 {
-					if _, err := Ask(within(t, 20*time.Second), regions[again],
-						fmt.Sprint("e", i), total{}); err != nil {
+					to := regions[again].Ref(fmt.Sprint("e", i))
+					if _, err := Ask(within(t, 20*time.Second), to, total{}); err != nil {
 						t.Fatalf("e%d: %v", i, err)
 					}
 				}
@@ -166,7 +166,7 @@ func TestKilledShardReports(t *testing.T) {
 		}
 		asked := make(chan error, 1)
 		go func() {
-			_, err := Ask(ctx, g, "a", total{})
+			_, err := Ask(ctx, g.Ref("a"), total{})
 			asked <- err
 		}()
 		synctest.Wait()
@@ -207,7 +207,7 @@ func TestReservedCallIDs(t *testing.T) {
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		synctest.Wait()
-		if n, err := Ask(t.Context(), g, "a", total{}); n != 0 || err != nil || failures > 0 {
+		if n, err := Ask(t.Context(), g.Ref("a"), total{}); n != 0 || err != nil || failures > 0 {
 			t.Errorf("total %d, %v, %d failures", n, err, failures)
 		}
 		if n := g.plane.Drops.Count(DropUndecodable); n != 2 {
@@ -226,7 +226,7 @@ func TestUnknownRoleOnARealNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	soon(t, "a question to a role without nodes", func() {
-		if _, err := Ask(context.Background(), g, "a", total{}); !errors.Is(err, ErrUnknownRole) {
+		if _, err := Ask(context.Background(), g.Ref("a"), total{}); !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("ask: %v", err)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
@@ -312,7 +312,7 @@ func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
 			runtime.Gosched()
 		}
 	})
-	if _, err := Ask(within(t, 10*time.Second), g, "a", total{}); err != nil {
+	if _, err := Ask(within(t, 10*time.Second), g.Ref("a"), total{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -351,7 +351,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 		homes := map[view.UID]string{} // an entity of each node
 		for i := 0; len(homes) < 2; i++ {
 			id := fmt.Sprint("cart-", i)
-			if _, err := Ask(ctx, regions[2], id, total{}); err != nil {
+			if _, err := Ask(ctx, regions[2].Ref(id), total{}); err != nil {
 				t.Fatal(err)
 			}
 			if home, known := regions[2].Locate(id); known {
@@ -362,7 +362,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 			t.Helper()
 			for i, g := range by {
 				began := time.Now()
-				_, err := Ask(ctx, g, id, total{})
+				_, err := Ask(ctx, g.Ref(id), total{})
 				if took := time.Since(began); !errors.Is(err, ErrStopped) ||
 					!strings.Contains(err.Error(), "cluster shuts down") || took > time.Second {
 					t.Errorf("%s, node %d: %v after %v", when, i, err, took)

@@ -14,17 +14,17 @@ type Stopper[M any] interface {
 	Stop(c *Context[M]) error
 }
 
-// Request is a message that is answered with an R. Reply is never called: it says the type, so that
-// the compiler checks it.
+// Request is a message of a type's M that is answered with an R. Reply is never called: it says
+// both types, so that the compiler checks them.
 //
-//	type Total struct{ sharding.Returns[int] }
-type Request[R any] interface {
-	Reply(R)
+//	type Total struct{ sharding.Returns[Command, int] }
+type Request[M, R any] interface {
+	Reply(M, R)
 }
 
-// Returns makes the struct that embeds it a Request answered with an R. It has no size and nothing
-// of it travels.
-type Returns[R any] struct{}
+// Returns makes the struct that embeds it a Request of an M, answered with an R. It has no size and
+// nothing of it travels.
+type Returns[M, R any] struct{}
 
 // Reply implements Request.
-func (Returns[R]) Reply(R) {}
+func (Returns[M, R]) Reply(M, R) {}

@@ -1,6 +1,10 @@
 package sharding
 
-import "context"
+import (
+	"context"
+
+	"github.com/coterie-go/coterie/sharding/dataplane"
+)
 
 // Envelope is a message with the id of its entity, for callers that keep both in one value.
 type Envelope[M any] struct {
@@ -11,7 +15,8 @@ type Envelope[M any] struct {
 // Open is the extractor of envelopes.
 func Open[M any](e Envelope[M]) (id string, msg M, err error) { return e.ID, e.Message, nil }
 
-// Extractor takes values that name their entity themselves.
+// Extractor takes values that name their entity themselves: Tell sends them, and Ask takes an
+// Extractor as the Recipient of requests of an E.
 type Extractor[E, M any] struct {
 	region  *Region[M]
 	extract func(E) (id string, msg M, err error)
@@ -19,7 +24,7 @@ type Extractor[E, M any] struct {
 
 // NewExtractor makes an Extractor: extract reads from a value the id of its entity, and the
 // message, which may be the value itself, or says why it has none. It must depend on nothing but
-// the value, and is called by many goroutines at a time, once for each Tell; nothing of it is kept.
+// the value, and is called by many goroutines at a time, once for each Tell and Ask; nothing of it is kept.
 // Which shard an id belongs to is EntityType.ShardOf's.
 func NewExtractor[E, M any](region *Region[M], extract func(E) (id string, msg M, err error)) Extractor[E, M] {
 	return Extractor[E, M]{region, extract}
@@ -33,4 +38,17 @@ func (n Extractor[E, M]) Tell(ctx context.Context, value E) error {
 		return err
 	}
 	return n.region.Tell(ctx, id, msg)
+}
+
+var _ Recipient[string] = Extractor[string, int]{}
+
+// recipient implements Recipient. A question that is itself the message is asked so; one within an
+// Envelope is asked by Region.Ref of its ID.
+func (n Extractor[E, M]) recipient(req E) (*dataplane.Plane, *dataplane.Address, any, error) {
+	id, msg, err := n.extract(req)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ref := n.region.Ref(id)
+	return ref.region.plane, &ref.to, msg, nil
 }

@@ -35,7 +35,7 @@ func TestInlet(t *testing.T) {
 	}
 	wg.Wait()
 	for i := range 8 {
-		if n, err := Ask(t.Context(), g, fmt.Sprint("cart-", i), total{}); err != nil || n != 400*i {
+		if n, err := Ask(t.Context(), g.Ref(fmt.Sprint("cart-", i)), total{}); err != nil || n != 400*i {
 			t.Errorf("cart %d has %d, %v", i, n, err)
 		}
 	}
@@ -44,10 +44,57 @@ func TestInlet(t *testing.T) {
 	}
 }
 
+// byName is a request that names its entity itself.
+type byName struct {
+	Returns[byName, int]
+	Cart string
+}
+
+// An Extractor is asked, too: with what it reads from, for what the message in it is answered with.
+// Requests of another M are none to the compiler.
+func TestAskAnExtractor(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	bad := errors.New("no cart")
+	carts := NewExtractor(g, func(q byName) (string, message_, error) {
+		if q.Cart == "" {
+			return "", nil, bad
+		}
+		return q.Cart, total{}, nil
+	})
+	if err := g.Tell(t.Context(), "a", addItem{"x", 3}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		cart string
+		want int
+		err  error
+	}{{"a", 3, nil}, {"b", 0, nil}, {"", 0, bad}, {strings.Repeat("x", 513), 0, ErrInvalidID}} {
+		if n, err := Ask(t.Context(), carts, byName{Cart: c.cart}); n != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%.10q: %d, %v, want %d, %v", c.cart, n, err, c.want, c.err)
+		}
+	}
+	if _, is := any(byName{}).(Request[message_, int]); is {
+		t.Error("a request of one M is one of another")
+	}
+}
+
+// liar says that it is a message_.
+type liar struct{ Returns[message_, int] }
+
+// What the compiler cannot see is an error that names both types.
+func TestARequestThatIsNoMessage(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	_, err := Ask(t.Context(), g.Ref("a"), liar{})
+	if !errors.Is(err, ErrUnregisteredMessage) ||
+		!strings.Contains(err.Error(), "sharding.liar says that it is a sharding.message_") {
+		t.Error(err)
+	}
+}
+
 var errSoldOut = errors.New("sold out")
 
 type order struct {
-	Returns[string]
+	Returns[message_, string]
 	How string
 }
 
@@ -82,18 +129,18 @@ func TestErrorReplies(t *testing.T) {
 	near, far := remotePair(t, shopType())
 	for name, g := range map[string]*Region[message_]{"remote": near, "local": far} {
 		for _, how := range []string{"reply", "fail", "return"} {
-			_, err := Ask(t.Context(), g, "a", order{How: how})
+			_, err := Ask(t.Context(), g.Ref("a"), order{How: how})
 			if !errors.Is(err, errSoldOut) || !errors.Is(err, ErrHandler) || errors.Is(err, io.EOF) ||
 				!strings.HasSuffix(err.Error(), ": apples: sold out") {
 				t.Errorf("%s %s: %v", name, how, err)
 			}
 		}
-		if _, err := Ask(t.Context(), g, "a", order{How: "other"}); errors.Is(err, io.ErrUnexpectedEOF) ||
+		if _, err := Ask(t.Context(), g.Ref("a"), order{How: "other"}); errors.Is(err, io.ErrUnexpectedEOF) ||
 			!errors.Is(err, ErrHandler) ||
 			!strings.Contains(err.Error(), "unexpected EOF") {
 			t.Errorf("%s: not listed: %v", name, err)
 		}
-		if s, err := Ask(t.Context(), g, "a", order{}); s != "fine" || err != nil {
+		if s, err := Ask(t.Context(), g.Ref("a"), order{}); s != "fine" || err != nil {
 			t.Errorf("%s: %q %v", name, s, err)
 		}
 	}
@@ -124,10 +171,10 @@ func TestOtherEncoding(t *testing.T) {
 	if err := near.Tell(t.Context(), "a", addItem{"x", 3}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := Ask(t.Context(), near, "a", total{}); n != 3 || err != nil {
+	if n, err := Ask(t.Context(), near.Ref("a"), total{}); n != 3 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
-	if s, err := Ask(t.Context(), near, "a", echo{Text: "ü"}); s != "ü" || err != nil {
+	if s, err := Ask(t.Context(), near.Ref("a"), echo{Text: "ü"}); s != "ü" || err != nil {
 		t.Errorf("%q %v", s, err)
 	}
 	mt, err := typ.Messages.reg.Of(addItem{})

@@ -18,7 +18,7 @@ func ExampleRegion_Ref() {
 			if err := cart.Tell(ctx, AddItem{"apple", 2}); err != nil {
 				return err
 			}
-			total, err := sharding.AskRef(ctx, cart, Total{})
+			total, err := sharding.Ask(ctx, cart, Total{})
 			fmt.Println(total)
 			return err
 		})
@@ -40,7 +40,7 @@ func ExampleNewExtractor() {
 				return err
 			}
 			fmt.Println(lines.Tell(ctx, "cart-42"))
-			total, err := sharding.Ask(ctx, carts, "cart-42", Total{})
+			total, err := sharding.Ask(ctx, carts.Ref("cart-42"), Total{})
 			fmt.Println(total)
 			return err
 		})
@@ -86,7 +86,7 @@ func ExampleEntityType_onDrop() {
 func ExampleRegion_ClusterStats() {
 	shop(func(*sharding.EntityType[Command]) {},
 		func(ctx context.Context, node *ddata.Node, carts *sharding.Region[Command]) error {
-			if _, err := sharding.Ask(ctx, carts, "cart-42", Total{}); err != nil {
+			if _, err := sharding.Ask(ctx, carts.Ref("cart-42"), Total{}); err != nil {
 				return err
 			}
 			stats := carts.ClusterStats(ctx)

@@ -56,7 +56,7 @@ func ExampleEntityType_lease() {
 		if err := carts.Tell(ctx, "cart-42", AddItem{"apple", 2}); err != nil {
 			return err
 		}
-		total, err := sharding.Ask(ctx, carts, "cart-42", Total{})
+		total, err := sharding.Ask(ctx, carts.Ref("cart-42"), Total{})
 		fmt.Println(total)
 		return err
 	})
@@ -92,7 +92,7 @@ func ExampleSupervision() {
 			Restarts: 10, Within: time.Minute, Backoff: 50 * time.Millisecond,
 		}
 	}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
-		total, err := sharding.Ask(ctx, carts, "cart-42", Total{})
+		total, err := sharding.Ask(ctx, carts.Ref("cart-42"), Total{})
 		fmt.Println(total)
 		return err
 	})
@@ -127,7 +127,7 @@ func ExampleRegion_ExplainPassivation() {
 		t.Passivation = passivation.Strategy{ActiveEntityLimit: 2, Replacement: passivation.LeastRecentlyUsed}
 	}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
 		for _, id := range []string{"cart-1", "cart-2"} {
-			if _, err := sharding.Ask(ctx, carts, id, Total{}); err != nil {
+			if _, err := sharding.Ask(ctx, carts.Ref(id), Total{}); err != nil {
 				return err
 			}
 		}

@@ -20,7 +20,7 @@ type AddItem struct {
 }
 
 // Total asks how many things are in the cart.
-type Total struct{ sharding.Returns[int] }
+type Total struct{ sharding.Returns[Command, int] }
 
 func (AddItem) cartCommand() {}
 func (Total) cartCommand()   {}
@@ -64,7 +64,7 @@ func Example() {
 	if err := carts.Tell(ctx, "cart-42", AddItem{"apple", 2}); err != nil {
 		fmt.Println(err)
 	}
-	total, err := sharding.Ask(ctx, carts, "cart-42", Total{})
+	total, err := sharding.Ask(ctx, carts.Ref("cart-42"), Total{})
 	fmt.Println(total, err)
 	// Output: 2 <nil>
 }

@@ -26,7 +26,7 @@ func TestExplainPassivation(t *testing.T) {
 		use := func(ids ...string) {
 			t.Helper()
 			for _, id := range ids {
-				if _, err := Ask(ctx, g, id, total{}); err != nil {
+				if _, err := Ask(ctx, g.Ref(id), total{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -73,7 +73,7 @@ func TestExplainPassivation(t *testing.T) {
 		if st := g.ExplainPassivation("b"); len(st.Last) != 2 || st.Last[0].Cause != protocol.CauseRequest {
 			t.Errorf("the latest is not first: %v", st)
 		}
-		if _, err := Ask(ctx, other, "a", total{}); err != nil {
+		if _, err := Ask(ctx, other.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait() // the answer may come before the word where the shard is
@@ -99,7 +99,7 @@ func TestExplainNoPassivation(t *testing.T) {
 		typ.Remember.Entities = true
 		g := start(w.join("backend"), typ)
 		w.install()
-		if _, err := Ask(within(t, time.Minute), g, "a", total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), g.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := g.ExplainPassivation("a").String(); got != `"a" is active; nothing but Passivate makes it go` {

@@ -27,14 +27,14 @@ type (
 		Name string
 		N    int
 	}
-	total struct{ Returns[int] }
+	total struct{ Returns[message_, int] }
 	echo  struct {
-		Returns[string]
+		Returns[message_, string]
 		Text string
 	}
-	crash    struct{ Returns[int] }
-	failing  struct{ Returns[int] }
-	silent   struct{ Returns[int] }
+	crash    struct{ Returns[message_, int] }
+	failing  struct{ Returns[message_, int] }
+	silent   struct{ Returns[message_, int] }
 	leaveNow struct{}
 	block    struct{ gate *gate }
 	unknown  struct{}

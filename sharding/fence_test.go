@@ -28,7 +28,7 @@ func fenceOn(t *testing.T, dir string) FencingToken {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Ask(within(t, ddatatest.Patience), g, "a", total{}); err != nil {
+	if _, err := Ask(within(t, ddatatest.Patience), g.Ref("a"), total{}); err != nil {
 		t.Fatal(err)
 	}
 	f := <-fences

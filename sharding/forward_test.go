@@ -65,7 +65,7 @@ func TestCarryToNoCarrier(t *testing.T) {
 	if err := g.SendRaw("cart-1", []byte{1}); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := Ask(ctx, g, "cart-1", total{}); n != 0 || err != nil {
+	if n, err := Ask(ctx, g.Ref("cart-1"), total{}); n != 0 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
 	if n := g.plane.Drops.Count(DropUnregistered); n != 1 {

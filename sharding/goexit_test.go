@@ -43,14 +43,14 @@ func TestStopThatEndsItsGoroutine(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait() // it has stopped
-			if _, err := Ask(ctx, regions[0], "a", total{}); err != nil {
+			if _, err := Ask(ctx, regions[0].Ref("a"), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := w.leaves(first, 5*time.Second); err != nil {
 			t.Error(err)
 		}
-		if _, err := Ask(ctx, regions[1], "a", total{}); err != nil {
+		if _, err := Ask(ctx, regions[1].Ref("a"), total{}); err != nil {
 			t.Error(err)
 		}
 		if len(failures) != 4 || !errors.Is(failures[0].Err, ErrGoexit) {

@@ -28,7 +28,7 @@ func TestInspection(t *testing.T) {
 		w.install()
 		ctx := within(t, time.Hour)
 		for i := range 40 {
-			if _, err := Ask(ctx, proxy, fmt.Sprint("cart-", i), total{}); err != nil {
+			if _, err := Ask(ctx, proxy.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -151,7 +151,7 @@ func TestProxyCoordinates(t *testing.T) {
 		w.install()
 		ctx := within(t, time.Hour)
 		for i := range 20 {
-			if _, err := Ask(ctx, proxy, fmt.Sprint("cart-", i), total{}); err != nil {
+			if _, err := Ask(ctx, proxy.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}

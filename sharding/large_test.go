@@ -24,7 +24,7 @@ func TestLargeMessagesTravel(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n, err := Ask(ctx, proxy, "cart", total{}); n != want || err != nil {
+		if n, err := Ask(ctx, proxy.Ref("cart"), total{}); n != want || err != nil {
 			t.Errorf("%d items, want %d: %v", n, want, err)
 		}
 		err := proxy.Tell(ctx, "cart", addItem{strings.Repeat("x", transport.DefaultMessageMax), 1})

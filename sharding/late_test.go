@@ -57,7 +57,7 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 	typ.Shards = 1
 	asker := begin(t, nodes[1], typ)
 	ctx := within(t, time.Minute)
-	if _, err := Ask(ctx, asker, "a", total{}); err != nil {
+	if _, err := Ask(ctx, asker.Ref("a"), total{}); err != nil {
 		t.Fatal(err)
 	}
 	before := noHandler(nodes[0])
@@ -65,7 +65,7 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 		if err := asker.Tell(ctx, "a", addItem{"x", 1}); err != nil {
 			t.Error(err)
 		}
-		if _, err := Ask(ctx, asker, "a", total{}); !errors.Is(err, ErrStopped) {
+		if _, err := Ask(ctx, asker.Ref("a"), total{}); !errors.Is(err, ErrStopped) {
 			t.Errorf("the asker is told %v", err)
 		}
 		msg := codec.AppendControl(nil, protocol.AppendMessage(nil, protocol.Fence{Shard: 0}))

@@ -44,7 +44,7 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 				}
 				w.install()
 				for i := range 100 {
-					if _, err := Ask(within(t, time.Minute), g, fmt.Sprint("a", i), total{}); err != nil {
+					if _, err := Ask(within(t, time.Minute), g.Ref(fmt.Sprint("a", i)), total{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -111,7 +111,7 @@ func TestCloseSaysWhatItDoesNotGiveBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				w.install()
-				if _, err := Ask(within(t, time.Minute), g, "a", total{}); err != nil {
+				if _, err := Ask(within(t, time.Minute), g.Ref("a"), total{}); err != nil {
 					t.Fatal(err)
 				}
 				err = g.Close(within(t, time.Second))

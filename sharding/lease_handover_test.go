@@ -26,14 +26,14 @@ func TestCoordinatorLease(t *testing.T) {
 		typ, seen := with()
 		one := start(w.join("backend"), typ)
 		w.install()
-		if _, err := Ask(within(t, time.Minute), one, "a", total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), one.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		other := newWorld(t)
 		typ2, seen2 := with()
 		two := start(other.join("backend"), typ2)
 		other.install()
-		if _, err := Ask(within(t, 20*time.Second), two, "a", total{}); !errors.Is(err, ErrTimeout) ||
+		if _, err := Ask(within(t, 20*time.Second), two.Ref("a"), total{}); !errors.Is(err, ErrTimeout) ||
 			seen2.count(protocol.CoordinatorLeaseAwaited) != 1 {
 			t.Errorf("the second cluster: %v, %v", err, seen2.events)
 		}
@@ -45,7 +45,7 @@ func TestCoordinatorLease(t *testing.T) {
 		if seen.count(protocol.CoordinatorLeaseLost) != 1 || seen.count(protocol.CoordinatorStopped) != 1 {
 			t.Errorf("%v", seen.events)
 		}
-		if _, err := Ask(within(t, time.Minute), one, "somebody else", total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), one.Ref("somebody else"), total{}); err != nil {
 			t.Errorf("after the loss: %v", err)
 		}
 		if seen.count(protocol.CoordinatorStarted) != 2 {
@@ -73,7 +73,7 @@ func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
 				start(a, typ)
 				b := start(w.join("backend"), typ)
 				w.install()
-				if _, err := Ask(within(t, time.Minute), b, "a", total{}); err != nil {
+				if _, err := Ask(within(t, time.Minute), b.Ref("a"), total{}); err != nil {
 					t.Fatal(err)
 				}
 				began := time.Now()
@@ -84,7 +84,7 @@ func TestPlannedLeaveOfTheCoordinator(t *testing.T) {
 					t.Errorf("leaving took %v", took)
 				}
 				began = time.Now()
-				if _, err := Ask(within(t, time.Minute), b, "somebody new", total{}); err != nil {
+				if _, err := Ask(within(t, time.Minute), b.Ref("somebody new"), total{}); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(began); took > time.Second/2 && !stuck {
@@ -119,14 +119,14 @@ func TestPlannedMoveGivesTheLeaseBackFirst(t *testing.T) {
 				b := start(w.join("backend"), typ)
 				w.install()
 				ctx := within(t, time.Minute)
-				if _, err := Ask(ctx, b, "a", total{}); err != nil {
+				if _, err := Ask(ctx, b.Ref("a"), total{}); err != nil {
 					t.Fatal(err)
 				}
 				began := time.Now()
 				if err := w.leaves(a, time.Minute); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := Ask(ctx, b, "a", total{}); err != nil {
+				if _, err := Ask(ctx, b.Ref("a"), total{}); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(began); took > c.most {
@@ -171,7 +171,7 @@ func TestLaterAfterTheLease(t *testing.T) {
 				got := make(chan answer, 1)
 				began := time.Now()
 				go func() {
-					n, err := Ask(within(t, time.Minute), g, "a", total{})
+					n, err := Ask(within(t, time.Minute), g.Ref("a"), total{})
 					got <- answer{n, err}
 				}()
 				l := <-duty

@@ -27,7 +27,7 @@ func TestLeaseStoreThatPanics(t *testing.T) {
 		w.install()
 		demand := func(when string, panics uint64) {
 			t.Helper()
-			if n, err := Ask(within(t, time.Minute), g, "a", total{}); n != 0 || err != nil {
+			if n, err := Ask(within(t, time.Minute), g.Ref("a"), total{}); n != 0 || err != nil {
 				t.Errorf("%s: %d %v", when, n, err)
 			}
 			if s := g.Stats(); s.Panics != panics {
@@ -47,7 +47,7 @@ func TestLeaseStoreThatPanics(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		time.AfterFunc(20*time.Second, func() { _ = other.Close() })
-		_, _ = Ask(within(t, 30*time.Second), g, "a", total{}) // may find the mailbox of the hold that is lost
+		_, _ = Ask(within(t, 30*time.Second), g.Ref("a"), total{}) // may find the mailbox of the hold that is lost
 		demand("after panics of the hold", 8)
 		store.Panic("Close", 1)
 		if err := g.Close(within(t, time.Minute)); !errors.Is(err, locks.ErrPanicked) {

@@ -85,10 +85,10 @@ func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want
 	typ.OnEvent, wrong.OnEvent = seen.add, alsoSeen.add
 	a, b := start(w.join("backend"), typ), start(w.join("backend"), wrong)
 	w.install()
-	if _, err := Ask(within(t, time.Minute), a, "cart-1", total{}); err != nil {
+	if _, err := Ask(within(t, time.Minute), a.Ref("cart-1"), total{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Ask(within(t, time.Minute), b, "cart-1", total{})
+	_, err := Ask(within(t, time.Minute), b.Ref("cart-1"), total{})
 	if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
 		t.Errorf("a question there is told %v, not %q", err, want)
 	}
@@ -114,7 +114,7 @@ func TestTwoClustersShareAStore(t *testing.T) {
 		a := w.join("backend")
 		one := start(a, typ)
 		w.install()
-		if _, err := Ask(within(t, time.Minute), one, "a", total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), one.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		typ2, seen := leased(store)
@@ -125,7 +125,7 @@ func TestTwoClustersShareAStore(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := Ask(within(t, 20*time.Second), two, "a", total{})
+		_, err := Ask(within(t, 20*time.Second), two.Ref("a"), total{})
 		if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), "waits here for the lease") ||
 			!strings.Contains(err.Error(), "held by") {
 			t.Errorf("the second cluster: %v", err)
@@ -139,7 +139,7 @@ func TestTwoClustersShareAStore(t *testing.T) {
 		if err := w.leaves(a, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := Ask(within(t, time.Minute), two, "a", total{}); n != 3 || err != nil {
+		if n, err := Ask(within(t, time.Minute), two.Ref("a"), total{}); n != 3 || err != nil {
 			t.Errorf("when the first has left: %d %v", n, err)
 		}
 		if s := two.Stats(); s.Awaiting != 0 || len(s.Drops) > 1 { // the reply of the question that ended too early
@@ -150,7 +150,7 @@ func TestTwoClustersShareAStore(t *testing.T) {
 
 // rude does things although it should not, and says what came of them.
 type rude struct {
-	Returns[int]
+	Returns[message_, int]
 	gate *gate
 	said chan error
 }
@@ -207,13 +207,13 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 		ctx := within(t, time.Minute)
 		rudeDone := make(chan error)
 		go func() {
-			_, err := Ask(ctx, g, "a", m)
+			_, err := Ask(ctx, g.Ref("a"), m)
 			rudeDone <- err
 		}()
 		<-m.gate.entered
 		asked := make(chan error)
 		go func() {
-			_, err := Ask(ctx, g, "a", total{})
+			_, err := Ask(ctx, g.Ref("a"), total{})
 			asked <- err
 		}()
 		synctest.Wait()
@@ -241,7 +241,7 @@ func TestLostLeaseStopsTheShard(t *testing.T) {
 		if err := <-rudeDone; !errors.Is(err, ErrNoLease) {
 			t.Errorf("the question that was handled: %v", err)
 		}
-		if n, err := Ask(within(t, time.Minute), g, "a", total{}); n != 0 || err != nil {
+		if n, err := Ask(within(t, time.Minute), g.Ref("a"), total{}); n != 0 || err != nil {
 			t.Errorf("afterwards: %d %v", n, err)
 		}
 		if seen.count(protocol.ShardLeaseLost) != 1 {
@@ -274,7 +274,7 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 		for g.plane.Routes.ShardOf(quiet) == g.plane.Routes.ShardOf("a") {
 			quiet += "b"
 		}
-		if _, err := Ask(within(t, time.Minute), g, quiet, total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), g.Ref(quiet), total{}); err != nil {
 			t.Fatal(err)
 		}
 		name := func(id string) string { return lease.ShardName("", "Cart", g.plane.Routes.ShardOf(id)) }
@@ -341,7 +341,7 @@ func TestStoreThatStandsStill(t *testing.T) {
 		for one.plane.Routes.ShardOf(far) == one.plane.Routes.ShardOf("a") {
 			far += "b"
 		}
-		if _, err := Ask(within(t, time.Second), one, far, total{}); err != nil {
+		if _, err := Ask(within(t, time.Second), one.Ref(far), total{}); err != nil {
 			t.Errorf("another shard: %v", err)
 		}
 		fast, _ := leased(store.Memory) // the other node has a way to the store
@@ -350,7 +350,7 @@ func TestStoreThatStandsStill(t *testing.T) {
 		if err := w.handsOver(a, 20*time.Second); err != nil {
 			t.Errorf("the hand-off: %v", err)
 		}
-		if n, err := Ask(within(t, time.Minute), one, "a", total{}); n != 5 || err != nil {
+		if n, err := Ask(within(t, time.Minute), one.Ref("a"), total{}); n != 5 || err != nil {
 			t.Errorf("in its next home: %d %v", n, err)
 		}
 		if seen.count(protocol.LeaseAwaited) != 1 {
@@ -368,12 +368,12 @@ func TestStoreThatFails(t *testing.T) {
 		typ, _ := leased(store)
 		g := start(w.join("backend"), typ)
 		w.install()
-		if _, err := Ask(within(t, 8*time.Second), g, "a", total{}); err == nil ||
+		if _, err := Ask(within(t, 8*time.Second), g.Ref("a"), total{}); err == nil ||
 			!strings.Contains(err.Error(), "no way there") {
 			t.Errorf("%v", err)
 		}
 		store.Fail(nil)
-		if _, err := Ask(within(t, time.Minute), g, "a", total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), g.Ref("a"), total{}); err != nil {
 			t.Errorf("mended: %v", err)
 		}
 	})
@@ -408,7 +408,7 @@ func TestRealNodesShareADirectory(t *testing.T) {
 	all := func(g *Region[message_]) {
 		t.Helper()
 		for i := range 40 {
-			if _, err := Ask(ctx, g, fmt.Sprint("cart-", i), total{}); err != nil {
+			if _, err := Ask(ctx, g.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -425,7 +425,7 @@ func TestRealNodesShareADirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Ask(within(t, 500*time.Millisecond), far, "cart-1", total{}); !errors.Is(err, ErrTimeout) ||
+	if _, err := Ask(within(t, 500*time.Millisecond), far.Ref("cart-1"), total{}); !errors.Is(err, ErrTimeout) ||
 		!strings.Contains(err.Error(), "held by") {
 		t.Errorf("the second cluster: %v", err)
 	}

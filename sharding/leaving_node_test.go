@@ -47,7 +47,7 @@ func TestQuestionsWhileNodesLeave(t *testing.T) {
 				default:
 				}
 				id := fmt.Sprint("e", (i*askers+a)%100)
-				if _, err := Ask(ctx, regions[0], id, total{}); err != nil {
+				if _, err := Ask(ctx, regions[0].Ref(id), total{}); err != nil {
 					t.Errorf("question: %v", err)
 				}
 				if err := regions[0].Tell(ctx, id, addItem{}); err != nil {
@@ -76,7 +76,7 @@ func TestQuestionsWhileNodesLeave(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	for i := range 100 { // behind what was told
-		if _, err := Ask(ctx, regions[0], fmt.Sprint("e", i), total{}); err != nil {
+		if _, err := Ask(ctx, regions[0].Ref(fmt.Sprint("e", i)), total{}); err != nil {
 			t.Error(err)
 		}
 		sent.Add(1)

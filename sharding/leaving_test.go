@@ -15,7 +15,7 @@ import (
 
 // weigh is a question of some size.
 type weigh struct {
-	Returns[int]
+	Returns[message_, int]
 	Load []byte
 }
 
@@ -48,7 +48,7 @@ func TestQuestionsThatFoundNoRoomForAKilledNode(t *testing.T) {
 		start(next, typ)
 		w.install()
 		ctx := within(t, time.Hour)
-		if _, err := Ask(ctx, g, "a", total{}); err != nil {
+		if _, err := Ask(ctx, g.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		if home, _ := g.Locate("a"); home == next.UID() {
@@ -60,7 +60,7 @@ func TestQuestionsThatFoundNoRoomForAKilledNode(t *testing.T) {
 		errs := make(chan error, questions)
 		for range questions {
 			go func() {
-				n, err := Ask(ctx, g, "a", weigh{Load: make([]byte, size)})
+				n, err := Ask(ctx, g.Ref("a"), weigh{Load: make([]byte, size)})
 				if err == nil && n != size {
 					err = fmt.Errorf("the answer is %d", n)
 				}
@@ -100,7 +100,7 @@ func TestWhatIsToldOfANodeThatLeaves(t *testing.T) {
 		w.install()
 		ctx := within(t, time.Hour)
 		for i := range 20 {
-			if _, err := Ask(ctx, regions[1], fmt.Sprint("e", i), total{}); err != nil {
+			if _, err := Ask(ctx, regions[1].Ref(fmt.Sprint("e", i)), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -138,7 +138,7 @@ func (w *world) leaver(t *testing.T, typ EntityType[message_]) (home, next *fake
 		start(n, typ)
 	}
 	w.install()
-	if _, err := Ask(within(t, time.Hour), asker, "a", total{}); err != nil {
+	if _, err := Ask(within(t, time.Hour), asker.Ref("a"), total{}); err != nil {
 		t.Fatal(err)
 	}
 	if at, _ := asker.Locate("a"); at == nodes[1].UID() {
@@ -148,11 +148,11 @@ func (w *world) leaver(t *testing.T, typ EntityType[message_]) (home, next *fake
 }
 
 // ask asks beside the test.
-func ask(t *testing.T, g *Region[message_], q Request[int]) <-chan error {
+func ask(t *testing.T, g *Region[message_], q Request[message_, int]) <-chan error {
 	ended := make(chan error, 1)
 	ctx := within(t, time.Hour)
 	go func() {
-		_, err := Ask(ctx, g, "a", q)
+		_, err := Ask(ctx, g.Ref("a"), q)
 		ended <- err
 	}()
 	return ended
@@ -320,7 +320,7 @@ func TestLeaverSendsAnswersThatWaitForRoom(t *testing.T) {
 		ctx := within(t, time.Hour)
 		for range questions {
 			go func() {
-				_, err := Ask(ctx, asker, "a", fetch{})
+				_, err := Ask(ctx, asker.Ref("a"), fetch{})
 				ended <- err
 			}()
 		}
@@ -337,6 +337,6 @@ func TestLeaverSendsAnswersThatWaitForRoom(t *testing.T) {
 }
 
 // fetch is a question with a large answer.
-type fetch struct{ Returns[[]byte] }
+type fetch struct{ Returns[message_, []byte] }
 
 func (fetch) command() {}

@@ -21,10 +21,10 @@ func TestTellThenAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := Ask(ctx, g, "cart-42", total{}); err != nil || n != 45 {
+	if n, err := Ask(ctx, g.Ref("cart-42"), total{}); err != nil || n != 45 {
 		t.Fatalf("total %d, %v", n, err)
 	}
-	if s, err := AskRef(ctx, g.Ref("cart-42"), echo{Text: "hi"}); err != nil || s != "hi" {
+	if s, err := Ask(ctx, g.Ref("cart-42"), echo{Text: "hi"}); err != nil || s != "hi" {
 		t.Fatalf("echo %q, %v", s, err)
 	}
 }
@@ -43,13 +43,13 @@ func TestIDs(t *testing.T) {
 
 func TestFailuresAreAnswered(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if _, err := Ask(t.Context(), g, "a", crash{}); !errors.Is(err, ErrHandler) {
+	if _, err := Ask(t.Context(), g.Ref("a"), crash{}); !errors.Is(err, ErrHandler) {
 		t.Errorf("crash: %v", err)
 	}
-	if _, err := Ask(t.Context(), g, "a", failing{}); !errors.Is(err, ErrHandler) {
+	if _, err := Ask(t.Context(), g.Ref("a"), failing{}); !errors.Is(err, ErrHandler) {
 		t.Errorf("failing: %v", err)
 	}
-	if _, err := Ask(t.Context(), g, "a", silent{}); !errors.Is(err, ErrNoReply) {
+	if _, err := Ask(t.Context(), g.Ref("a"), silent{}); !errors.Is(err, ErrNoReply) {
 		t.Errorf("silent: %v", err)
 	}
 }
@@ -64,7 +64,7 @@ func TestAskTimeoutWithoutDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		_, err := Ask(context.Background(), g, "a", total{})
+		_, err := Ask(context.Background(), g.Ref("a"), total{})
 		if took := time.Since(began); !errors.Is(err, ErrTimeout) || took < time.Minute ||
 			took > time.Minute+time.Second {
 			t.Errorf("%v after %v", err, took)
@@ -88,7 +88,7 @@ func TestBlockedHandlersLeaveWorkers(t *testing.T) {
 		for range 50 {
 			<-stuck.entered
 		}
-		if n, err := Ask(t.Context(), g, "free", total{}); err != nil || n != 0 {
+		if n, err := Ask(t.Context(), g.Ref("free"), total{}); err != nil || n != 0 {
 			t.Errorf("%d %v", n, err)
 		}
 		close(stuck.open)
@@ -109,7 +109,7 @@ func checkReplies(t *testing.T, g *Region[message_], each int, id func(caller in
 		wg.Go(func() {
 			for j := range each {
 				want := fmt.Sprint(i, "/", j)
-				if got, err := Ask(context.Background(), g, id(i), echo{Text: want}); err != nil || got != want {
+				if got, err := Ask(context.Background(), g.Ref(id(i)), echo{Text: want}); err != nil || got != want {
 					lost.Add(1)
 				}
 			}
@@ -168,7 +168,7 @@ func TestSingleWriterAndOrder(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if _, err := Ask(t.Context(), g, "one", total{}); !errors.Is(err, ErrNoReply) {
+	if _, err := Ask(t.Context(), g.Ref("one"), total{}); !errors.Is(err, ErrNoReply) {
 		t.Fatal(err)
 	}
 	if overlap.Load() != 0 || wrong != 0 {
@@ -198,7 +198,7 @@ func TestPassivate(t *testing.T) {
 	tell(addItem{"x", 1})
 	tell(leaveNow{})
 	for {
-		n, err := Ask(ctx, g, "a", total{})
+		n, err := Ask(ctx, g.Ref("a"), total{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 		g.plane.Lease.Changed(false)
 		answer := make(chan int, 1)
 		go func() {
-			n, err := Ask(context.Background(), g, "a", total{})
+			n, err := Ask(context.Background(), g.Ref("a"), total{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -253,7 +253,7 @@ func TestHandlersGoOnAfterALapseOfTheLeaseThatNobodyTold(t *testing.T) {
 		}
 		synctest.Wait()
 		lease.lost.Store(false)
-		if n, err := Ask(within(t, time.Second), g, "a", total{}); n != 1 || err != nil {
+		if n, err := Ask(within(t, time.Second), g.Ref("a"), total{}); n != 1 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
 	})

@@ -24,7 +24,7 @@ func (blob) command() {}
 
 // askBlob is a question that takes room.
 type askBlob struct {
-	Returns[int]
+	Returns[message_, int]
 	B []byte
 }
 

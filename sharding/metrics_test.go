@@ -42,7 +42,7 @@ func TestMetrics(t *testing.T) {
 		ctx := within(t, time.Minute)
 		tell := func(n int) {
 			for i := range n {
-				if _, err := Ask(ctx, regions[1], fmt.Sprint("e", i), total{}); err != nil {
+				if _, err := Ask(ctx, regions[1].Ref(fmt.Sprint("e", i)), total{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -88,7 +88,7 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-g.entered
-		if _, err := Ask(short, regions[1], here, total{}); !errors.Is(err, ErrTimeout) {
+		if _, err := Ask(short, regions[1].Ref(here), total{}); !errors.Is(err, ErrTimeout) {
 			t.Errorf("an answer of an entity that is busy: %v", err)
 		}
 		close(g.open)
@@ -182,7 +182,7 @@ func TestMetricsOfANode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Ask(within(t, time.Minute), carts, "cart-1", total{}); err != nil {
+	if _, err := Ask(within(t, time.Minute), carts.Ref("cart-1"), total{}); err != nil {
 		t.Fatal(err)
 	}
 	gather := func() (shards float64, there bool) {

@@ -23,13 +23,12 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 	for name, send := range map[string]func() error{
 		"Tell":     func() error { return g.Tell(over, "a", addItem{"x", 1}) },
 		"Ref.Tell": func() error { return ref.Tell(over, addItem{"x", 1}) },
-		"Ask":      func() error { _, err := Ask(over, g, "a", total{}); return err },
-		"AskRef":   func() error { _, err := AskRef(over, ref, total{}); return err },
+		"Ask":      func() error { _, err := Ask(over, ref, total{}); return err },
 	} {
 		if err := send(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := Ask(t.Context(), g, "b", total{}); err != nil {
+		if _, err := Ask(t.Context(), g.Ref("b"), total{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +49,7 @@ func TestAFailureOfNewReachesTheAsker(t *testing.T) {
 			typ.New, typ.Supervision.Decide = maker, Always(s)
 			typ.OnFailure = func(f Failure) { seen <- f.Err.Error() }
 			g, _ := localRegion(t, typ)
-			_, err := Ask(t.Context(), g, "a", total{})
+			_, err := Ask(t.Context(), g.Ref("a"), total{})
 			if !errors.Is(err, ErrHandler) || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%v: %v, want %s", s, err, want)
 			}
@@ -135,8 +134,7 @@ func TestAskTimeoutHoldsForAFullMailbox(t *testing.T) {
 		}
 		began := time.Now()
 		for name, ask := range map[string]func() error{
-			"Ask":    func() error { _, err := Ask(context.Background(), g, "a", total{}); return err },
-			"AskRef": func() error { _, err := AskRef(context.Background(), g.Ref("a"), total{}); return err },
+			"Ask": func() error { _, err := Ask(context.Background(), g.Ref("a"), total{}); return err },
 		} {
 			over := make(chan error, 1)
 			go func() { over <- ask() }()
@@ -164,7 +162,7 @@ func TestAnOpenReplyMustBeRegistered(t *testing.T) {
 	}
 	g, _ := localRegion(t, typ)
 	for want, ok := range map[message_]bool{addItem{"x", 1}: true, unknown{}: false, nil: false} {
-		got, err := Ask(t.Context(), g, "a", anything{Want: want})
+		got, err := Ask(t.Context(), g.Ref("a"), anything{Want: want})
 		switch {
 		case ok && (got != want || err != nil):
 			t.Errorf("%v: %v, %v", want, got, err)
@@ -176,7 +174,7 @@ func TestAnOpenReplyMustBeRegistered(t *testing.T) {
 
 // anything is answered with any message; what it wants stays on its node.
 type anything struct {
-	Returns[message_]
+	Returns[message_, message_]
 	Want message_ `cbor:"-"`
 }
 

@@ -68,7 +68,7 @@ func load(ctx context.Context, t *testing.T, regions []*Region[message_], stop <
 func askAll(ctx context.Context, t *testing.T, g *Region[message_]) {
 	t.Helper()
 	for i := range 20 {
-		if _, err := Ask(ctx, g, fmt.Sprint("e", i), total{}); err != nil {
+		if _, err := Ask(ctx, g.Ref(fmt.Sprint("e", i)), total{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestStuckHandlerAbortsTheMove(t *testing.T) {
 		}
 		mu.Unlock()
 		close(stuck.open)
-		if n, err := Ask(ctx, rb, "stuck", total{}); err != nil || n != 0 {
+		if n, err := Ask(ctx, rb.Ref("stuck"), total{}); err != nil || n != 0 {
 			t.Errorf("%d %v", n, err)
 		}
 	})
@@ -170,7 +170,7 @@ func TestLeaseLostAndRegained(t *testing.T) {
 		rb := start(b, cartType(&cartLog{}))
 		w.install()
 		ctx := within(t, 10*time.Minute)
-		if _, err := Ask(ctx, rb, "a", total{}); err != nil {
+		if _, err := Ask(ctx, rb.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		a.holdLease(false)
@@ -180,11 +180,11 @@ func TestLeaseLostAndRegained(t *testing.T) {
 			}
 		}
 		<-time.After(time.Minute)
-		if _, err := Ask(within(t, time.Second), rb, "a", total{}); !errors.Is(err, ErrTimeout) {
+		if _, err := Ask(within(t, time.Second), rb.Ref("a"), total{}); !errors.Is(err, ErrTimeout) {
 			t.Errorf("answered without the lease: %v", err)
 		}
 		a.holdLease(true)
-		if n, err := Ask(ctx, rb, "a", total{}); err != nil || n != 10 {
+		if n, err := Ask(ctx, rb.Ref("a"), total{}); err != nil || n != 10 {
 			t.Errorf("%d %v", n, err)
 		}
 	})
@@ -194,7 +194,7 @@ func TestNobodyHasTheRole(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		g := start(w.join("frontend"), cartType(&cartLog{}))
 		w.install()
-		_, err := Ask(within(t, 3*time.Second), g, "a", total{})
+		_, err := Ask(within(t, 3*time.Second), g.Ref("a"), total{})
 		if !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("%v", err)
 		}
@@ -262,7 +262,7 @@ func TestBufferBound(t *testing.T) {
 			t.Error(err)
 		}
 		<-time.After(time.Second)
-		if n, err := Ask(within(t, time.Second), back, "a", total{}); err != nil || n != 15 {
+		if n, err := Ask(within(t, time.Second), back.Ref("a"), total{}); err != nil || n != 15 {
 			t.Errorf("%d %v", n, err)
 		}
 	})
@@ -276,7 +276,7 @@ func TestConnectionBound(t *testing.T) {
 		g := start(front, cartType(&cartLog{}))
 		start(back, cartType(&cartLog{}))
 		w.install()
-		if _, err := Ask(within(t, time.Minute), g, "a", total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), g.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		w.hub.CutBoth(front.member.Addr, back.member.Addr)
@@ -306,9 +306,9 @@ func TestConnectionBound(t *testing.T) {
 			began = time.Now()
 		}
 		took("a tell", g.Tell(within(t, time.Second), "a", large), time.Second, ErrBufferFull, context.DeadlineExceeded)
-		_, err = Ask(within(t, time.Second), g, "a", total{})
+		_, err = Ask(within(t, time.Second), g.Ref("a"), total{})
 		took("an ask", err, time.Second, ErrBufferFull, ErrTimeout)
-		_, err = Ask(t.Context(), g, "a", total{})
+		_, err = Ask(t.Context(), g.Ref("a"), total{})
 		took("an ask without a deadline", err, g.plane.AskTimeout, ErrBufferFull, ErrTimeout)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)

@@ -46,7 +46,7 @@ func TestRealNodes(t *testing.T) {
 		t.Helper()
 		got := 0
 		for i := range 30 {
-			n, err := Ask(ctx, regions[(i+1)%3+1], fmt.Sprint("cart-", i), total{})
+			n, err := Ask(ctx, regions[(i+1)%3+1].Ref(fmt.Sprint("cart-", i)), total{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestStartedTypes(t *testing.T) {
 		t.Errorf("types %s", got)
 	}
 	ctx := within(t, time.Minute)
-	if _, err := Ask(ctx, carts, "a", total{}); err != nil {
+	if _, err := Ask(ctx, carts.Ref("a"), total{}); err != nil {
 		t.Fatal(err)
 	}
 	if h := n.Health(); !h.Live || h.Ready || len(h.Reasons) != 1 ||

@@ -46,7 +46,7 @@ func begin(t *testing.T, n *ddata.Node, typ EntityType[message_]) *Region[messag
 func askThirty(t *testing.T, what string, g *Region[message_]) {
 	t.Helper()
 	for i := range 30 {
-		if _, err := Ask(within(t, 20*time.Second), g, fmt.Sprint("e", i), total{}); err != nil {
+		if _, err := Ask(within(t, 20*time.Second), g.Ref(fmt.Sprint("e", i)), total{}); err != nil {
 			t.Fatalf("%s: e%d: %v; health %v", what, i, err, g.plane.Standing.Uncoordinated())
 		}
 	}
@@ -97,7 +97,7 @@ func TestTypeNotStartedOnTheOldest(t *testing.T) {
 	eventually(t, "it is said", func() bool { return said.Load() > 0 })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := Ask(ctx, young, "a", total{})
+	_, err := Ask(ctx, young.Ref("a"), total{})
 	if h := nodes[1].Health(); !h.Ready {
 		t.Errorf("a node waits for a coordinator that cannot exist: %v", h)
 	}
@@ -267,7 +267,7 @@ func TestCloseUnderLoad(t *testing.T) {
 							default:
 							}
 							ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-							_, err := Ask(ctx, g, fmt.Sprint("e", (j*7+k)%30), total{})
+							_, err := Ask(ctx, g.Ref(fmt.Sprint("e", (j*7+k)%30)), total{})
 							cancel()
 							if err != nil {
 								t.Errorf("from %d: %v", i, err)
@@ -323,7 +323,7 @@ func TestCloseWithAStuckHandler(t *testing.T) {
 	var here string
 	for i := 0; here == ""; i++ {
 		id := fmt.Sprint("e", i)
-		if _, err := Ask(within(t, 20*time.Second), a, id, total{}); err != nil {
+		if _, err := Ask(within(t, 20*time.Second), a.Ref(id), total{}); err != nil {
 			t.Fatal(err)
 		}
 		if home, ok := a.Locate(id); ok && home == nodes[1].UID() {
@@ -343,7 +343,7 @@ func TestCloseWithAStuckHandler(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := Ask(ctx, a, here, total{}); err == nil || log.made.Load() != made {
+	if _, err := Ask(ctx, a.Ref(here), total{}); err == nil || log.made.Load() != made {
 		t.Errorf("a second life: %v", err)
 	}
 	if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) {
@@ -353,7 +353,7 @@ func TestCloseWithAStuckHandler(t *testing.T) {
 	eventually(t, "the entity lives elsewhere", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := Ask(ctx, a, here, total{})
+		_, err := Ask(ctx, a.Ref(here), total{})
 		return err == nil
 	})
 }
@@ -382,7 +382,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 		}
 	}
 	eventually(t, "both are passed on", func() bool {
-		n, err := Ask(within(t, 20*time.Second), old, "late", total{})
+		n, err := Ask(within(t, 20*time.Second), old.Ref("late"), total{})
 		return err == nil && n == 2
 	})
 	if err := old.Close(within(t, 20*time.Second)); err != nil {

@@ -88,7 +88,7 @@ func idsOf(shard, shards, n int) (ids []string) {
 func askIDs(t *testing.T, g *Region[message_], ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if _, err := Ask(within(t, time.Minute), g, id, total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), g.Ref(id), total{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -227,7 +227,7 @@ func TestPassivationIsForced(t *testing.T) {
 		}
 		mu.Unlock()
 		close(stuck.open)
-		if n, err := Ask(ctx, g, "a", total{}); err != nil || n != 5 {
+		if n, err := Ask(ctx, g.Ref("a"), total{}); err != nil || n != 5 {
 			t.Errorf("%d %v", n, err)
 		}
 		if st := g.Stats(); st.Entities != 1 || st.Active != 1 || len(st.Drops) > 0 {
@@ -374,7 +374,7 @@ func TestLimitOnARealNode(t *testing.T) {
 		}
 	}
 	for i := range 1000 {
-		if _, err := Ask(ctx, g, fmt.Sprint("cart-", i), total{}); err != nil {
+		if _, err := Ask(ctx, g.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -18,6 +18,13 @@ type EntityRef[M any] struct {
 // ID is the entity's id.
 func (f *EntityRef[M]) ID() string { return f.to.ID }
 
+var _ Recipient[int] = (*EntityRef[int])(nil)
+
+// recipient implements Recipient.
+func (f *EntityRef[M]) recipient(req M) (*dataplane.Plane, *dataplane.Address, any, error) {
+	return f.region.plane, &f.to, req, nil
+}
+
 // Tell is Region.Tell.
 func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
 	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(f.region.plane) {

@@ -153,7 +153,7 @@ func TestOtherRememberEntitiesIsRefused(t *testing.T) {
 				fmt.Sprintf("Remember.Entities is %t here and %t with the coordinator", !remembers, remembers))
 			proxy := start(w.join(), wrong)
 			w.install()
-			if _, err := Ask(within(t, time.Minute), proxy, "cart-1", total{}); err != nil {
+			if _, err := Ask(within(t, time.Minute), proxy.Ref("cart-1"), total{}); err != nil {
 				t.Errorf("a question through a proxy is told %v", err)
 			}
 		})
@@ -196,11 +196,12 @@ func TestRememberStoreFails(t *testing.T) {
 		}
 		short, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
-		if _, err := Ask(short, g, "cart-0", total{}); !errors.Is(err, ErrTimeout) || !errors.Is(err, ErrRemembering) ||
+		if _, err := Ask(short, g.Ref("cart-0"), total{}); !errors.Is(err, ErrTimeout) ||
+			!errors.Is(err, ErrRemembering) ||
 			!strings.Contains(err.Error(), "the tables are gone") {
 			t.Errorf("an ask in vain: %v", err)
 		}
-		if n, err := Ask(ctx, g, "before", total{}); n != 0 || err != nil {
+		if n, err := Ask(ctx, g.Ref("before"), total{}); n != 0 || err != nil {
 			t.Errorf("the entity that runs does not answer: %v", err)
 		}
 		if failed.Load() != 1 || resumed.Load() != 0 {
@@ -208,13 +209,13 @@ func TestRememberStoreFails(t *testing.T) {
 		}
 		store.Before(nil)
 		for i := range 20 {
-			if n, err := Ask(ctx, g, fmt.Sprint("cart-", i), total{}); n != 1 || err != nil {
+			if n, err := Ask(ctx, g.Ref(fmt.Sprint("cart-", i)), total{}); n != 1 || err != nil {
 				t.Errorf("cart %d holds %d: %v", i, n, err)
 			}
 		}
 		short, cancel = context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		if _, err := Ask(short, g, "cart-0", silent{}); errors.Is(err, ErrRemembering) || resumed.Load() != 1 {
+		if _, err := Ask(short, g.Ref("cart-0"), silent{}); errors.Is(err, ErrRemembering) || resumed.Load() != 1 {
 			t.Errorf("it is over: %v, %d events", err, resumed.Load())
 		}
 	})
@@ -281,7 +282,7 @@ func TestRememberStoreIsLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range 10 {
-			if n, err := Ask(ctx, rb, fmt.Sprint("cart-", i), total{}); n != 1 && logs[0].made.Load() == 1 ||
+			if n, err := Ask(ctx, rb.Ref(fmt.Sprint("cart-", i)), total{}); n != 1 && logs[0].made.Load() == 1 ||
 				err != nil {
 				t.Errorf("cart %d holds %d: %v", i, n, err)
 			}
@@ -370,7 +371,7 @@ func TestRecoverConstant(t *testing.T) {
 			<-time.After(100 * time.Millisecond)
 			synctest.Wait()
 		}
-		if _, err := Ask(ctx, g, "cart-99", total{}); err != nil || log.made.Load() != 31 {
+		if _, err := Ask(ctx, g.Ref("cart-99"), total{}); err != nil || log.made.Load() != 31 {
 			t.Errorf("%d run after the message to the last: %v", log.made.Load(), err)
 		}
 		<-time.After(2 * time.Second)
@@ -392,7 +393,7 @@ func TestEscalationStartsWhatIsRemembered(t *testing.T) {
 		ctx := within(t, time.Minute)
 		ids := idsOf(0, typ.Shards, 5)
 		for _, id := range ids {
-			if _, err := Ask(ctx, g, id, total{}); err != nil {
+			if _, err := Ask(ctx, g.Ref(id), total{}); err != nil {
 				t.Fatal(err)
 			}
 		}

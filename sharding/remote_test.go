@@ -71,7 +71,7 @@ func TestRemote(t *testing.T) {
 	}
 	sum := 0
 	for i := range 7 {
-		n, err := Ask(ctx, near, fmt.Sprint("cart-", i), total{})
+		n, err := Ask(ctx, near.Ref(fmt.Sprint("cart-", i)), total{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestRemote(t *testing.T) {
 	if sum != 4950 {
 		t.Errorf("sum %d", sum)
 	}
-	if _, err := Ask(ctx, near, "a", crash{}); !errors.Is(err, ErrHandler) {
+	if _, err := Ask(ctx, near.Ref("a"), crash{}); !errors.Is(err, ErrHandler) {
 		t.Errorf("crash: %v", err)
 	}
 	if err := near.Tell(ctx, "a", unknown{}); !errors.Is(err, ErrUnregisteredMessage) {
@@ -104,7 +104,7 @@ func (payload) command() {}
 
 type ping struct {
 	_ struct{} `cbor:",toarray"`
-	Returns[int]
+	Returns[message_, int]
 }
 
 func (ping) command() {}
@@ -138,7 +138,7 @@ func BenchmarkRemoteTell(b *testing.B) {
 	ctx := context.Background()
 	var m message_ = payload{Seq: 1, Data: make([]byte, 90)}
 	ask := func() {
-		if _, err := Ask(ctx, near, "cart-42", ping{}); err != nil {
+		if _, err := Ask(ctx, near.Ref("cart-42"), ping{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func BenchmarkRemoteAsk1(b *testing.B) {
 	near, _ := remoteBench(b)
 	b.ReportAllocs()
 	for range b.N {
-		if _, err := Ask(context.Background(), near, "cart-42", ping{}); err != nil {
+		if _, err := Ask(context.Background(), near.Ref("cart-42"), ping{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -175,7 +175,7 @@ func BenchmarkRemoteAsk64(b *testing.B) {
 		id := fmt.Sprint("cart-", i)
 		wg.Go(func() {
 			for range b.N/64 + 1 {
-				if _, err := Ask(context.Background(), near, id, ping{}); err != nil {
+				if _, err := Ask(context.Background(), near.Ref(id), ping{}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -237,7 +237,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	}
 	tell(1, each)
 	q := &dataplane.Question[int]{R: near.plane}
-	c, env, err := q.Open(t.Context(), total{}, nil)
+	c, env, err := q.Open(t.Context(), total{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 		t.Errorf("the question ended with %v", err)
 	}
 	for i := range 7 {
-		if _, err := Ask(t.Context(), near, fmt.Sprint("cart-", i), total{}); err != nil {
+		if _, err := Ask(t.Context(), near.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -309,7 +309,7 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 		transport.HandlerFunc(func(_ transport.NodeID, b []byte) { frames <- bytes.Clone(b) }))
 	asked := make(chan error, 1)
 	go func() {
-		_, err := Ask(t.Context(), near, "cart", total{})
+		_, err := Ask(t.Context(), near.Ref("cart"), total{})
 		asked <- err
 	}()
 	frame := <-frames

@@ -27,7 +27,7 @@ func TestSecondRoleIsRefused(t *testing.T) {
 	eventually(t, "both roles are named", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		_, err := Ask(ctx, g, "e1", total{})
+		_, err := Ask(ctx, g.Ref("e1"), total{})
 		return strings.Contains(fmt.Sprint(err), "Role is stock here and orders with the coordinator")
 	})
 	if n := second.made.Load(); n != 0 {

@@ -100,7 +100,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 			return receiveFunc(func(c *Context[message_], m message_) error {
 				switch m.(type) {
 				case addItem:
-					_, err := Ask(c.Context(), ra, "other", total{})
+					_, err := Ask(c.Context(), ra.Ref("other"), total{})
 					asked <- err
 				case total:
 					return c.Reply(7)
@@ -112,7 +112,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 		ra = start(a, typ)
 		w.install()
 		ctx := within(t, 5*time.Minute)
-		if _, err := Ask(ctx, ra, "asker", total{}); err != nil {
+		if _, err := Ask(ctx, ra.Ref("asker"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		start(w.join("backend"), typ)
@@ -123,7 +123,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 		}
 		outside := make(chan error, 1)
 		go func() {
-			_, err := Ask(ctx, ra, "other", total{})
+			_, err := Ask(ctx, ra.Ref("other"), total{})
 			outside <- err
 		}()
 		synctest.Wait()
@@ -192,7 +192,7 @@ func TestFullLane(t *testing.T) {
 				return g.Tell(ctx, "a", addItem{})
 			}, ErrBufferFull, 0},
 			"a question": {func() error {
-				_, err := Ask(context.Background(), g, "a", total{})
+				_, err := Ask(context.Background(), g.Ref("a"), total{})
 				return err
 			}, ErrTimeout, g.plane.AskTimeout},
 		} {
@@ -224,7 +224,7 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 			}
 		}
 		q := &dataplane.Question[int]{R: r}
-		c, env, err := q.Open(t.Context(), total{}, nil)
+		c, env, err := q.Open(t.Context(), total{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,8 +279,8 @@ func TestLateReplies(t *testing.T) {
 		if err := g.Tell(t.Context(), "a", block{stuck}); err != nil {
 			t.Fatal(err)
 		}
-		for _, req := range []Request[int]{total{}, failing{}, silent{}} {
-			if _, err := Ask(within(t, time.Second), g, "a", req); !errors.Is(err, ErrTimeout) {
+		for _, req := range []Request[message_, int]{total{}, failing{}, silent{}} {
+			if _, err := Ask(within(t, time.Second), g.Ref("a"), req); !errors.Is(err, ErrTimeout) {
 				t.Fatal(err)
 			}
 		}

@@ -73,7 +73,8 @@ func TestShardFuncThatPanics(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.ShardOf = byTenant("tenant")
 		g, _ := localRegion(t, typ)
-		if n, err := Ask(t.Context(), g, "no tenant", total{}); err != nil || n != 0 || g.ShardOf("no tenant") != 0 {
+		n, err := Ask(t.Context(), g.Ref("no tenant"), total{})
+		if err != nil || n != 0 || g.ShardOf("no tenant") != 0 {
 			t.Errorf("%d, %v, in shard %d", n, err, g.ShardOf("no tenant"))
 		}
 		if n := g.Stats().Panics; n == 0 {

@@ -117,7 +117,7 @@ func TestBusyWorkerIsNotHung(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Ask(within(t, time.Minute), g, "a", total{}); err != nil {
+		if _, err := Ask(within(t, time.Minute), g.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		if n := told.Load(); n != 0 {
@@ -156,9 +156,9 @@ func TestHungHandlerIsNamed(t *testing.T) {
 				}
 			}
 		}
-		_, err := Ask(within(t, time.Second), g, "a", total{})
+		_, err := Ask(within(t, time.Second), g.Ref("a"), total{})
 		says(err, ErrTimeout, `Cart "a" in shard 0 on this node: a handler of it has run for`, where)
-		_, err = Ask(within(t, time.Second), other, "a", total{})
+		_, err = Ask(within(t, time.Second), other.Ref("a"), total{})
 		says(err, ErrTimeout, `Cart "a" in shard 0 on `+dataplane.NameIn(n.View(), n.member.UID))
 		err = w.handsOver(n, time.Second)
 		says(err, nil, "shards are still here", `shard 0, entity "a": a handler of it has run for`, where)
@@ -170,7 +170,7 @@ func TestHungHandlerIsNamed(t *testing.T) {
 // The error of a question without an answer names the type and the message.
 func TestNoReplyNamesTheMessage(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if _, err := Ask(t.Context(), g, "a", silent{}); !errors.Is(err, ErrNoReply) ||
+	if _, err := Ask(t.Context(), g.Ref("a"), silent{}); !errors.Is(err, ErrNoReply) ||
 		!strings.Contains(fmt.Sprint(err), `Cart "a" to sharding.silent`) {
 		t.Error(err)
 	}

@@ -25,7 +25,7 @@ func TestStopShards(t *testing.T) {
 		ctx := within(t, time.Hour)
 		tell := func() {
 			for i := range 40 {
-				if _, err := Ask(ctx, proxy, fmt.Sprint("cart-", i), total{}); err != nil {
+				if _, err := Ask(ctx, proxy.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -41,7 +41,7 @@ func TestSupervision(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				n, err := Ask(t.Context(), g, "a", total{})
+				n, err := Ask(t.Context(), g.Ref("a"), total{})
 				if err != nil || n != c.total || log.made.Load() != c.made {
 					t.Errorf("total %d, %v, made %d", n, err, log.made.Load())
 				}
@@ -95,7 +95,7 @@ func TestEscalationEndsTheShard(t *testing.T) {
 		close(works.open)
 		// order: each is asked by itself
 		for id, want := range map[string]int{failing: 0, idle: 0, busy: 2, unheard: 0, other: 1} {
-			if n, err := Ask(ctx, g, id, total{}); err != nil || n != want {
+			if n, err := Ask(ctx, g.Ref(id), total{}); err != nil || n != want {
 				t.Errorf("%s: %d, %v, want %d", id, n, err, want)
 			}
 		}
@@ -112,21 +112,21 @@ func TestBackoffGrowsAndEnds(t *testing.T) {
 		g, _ := localRegion(t, typ)
 		began := time.Now()
 		for range 4 {
-			if _, err := Ask(t.Context(), g, "a", crash{}); !errors.Is(err, ErrHandler) {
+			if _, err := Ask(t.Context(), g.Ref("a"), crash{}); !errors.Is(err, ErrHandler) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Ask(t.Context(), g, "a", total{}); err != nil {
+		if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took != 11*time.Second { // 1 + 2 + 4 + 4
 			t.Errorf("%v", took)
 		}
-		if _, err := Ask(t.Context(), g, "a", crash{}); !errors.Is(err, ErrHandler) {
+		if _, err := Ask(t.Context(), g.Ref("a"), crash{}); !errors.Is(err, ErrHandler) {
 			t.Fatal(err)
 		}
 		began = time.Now()
-		if _, err := Ask(t.Context(), g, "a", total{}); err != nil || time.Since(began) != time.Second {
+		if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil || time.Since(began) != time.Second {
 			t.Errorf("after a success the backoff begins anew: %v %v", time.Since(began), err)
 		}
 	})
@@ -136,7 +136,7 @@ func TestNewThatPanics(t *testing.T) {
 	typ := cartType(&cartLog{})
 	typ.New = func(*Context[message_]) Entity[message_] { panic("no") }
 	g, _ := localRegion(t, typ)
-	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrHandler) {
+	if _, err := Ask(t.Context(), g.Ref("a"), total{}); !errors.Is(err, ErrHandler) {
 		t.Error(err)
 	}
 }
@@ -212,7 +212,7 @@ func TestEffectsNeedTheLease(t *testing.T) {
 				}
 				<-c.Context().Done()
 				_, fence := c.Fence()
-				_, ask := Ask(c.Context(), c.Region(), "b", total{})
+				_, ask := Ask(c.Context(), c.Region().Ref("b"), total{})
 				got = append(got, context.Cause(c.Context()), fence, ask, c.Tell("b", addItem{}),
 					c.Region().Tell(c.Context(), "b", addItem{}), c.Reply(1))
 				return nil
@@ -229,7 +229,7 @@ func TestEffectsNeedTheLease(t *testing.T) {
 			lease.lost.Store(false)
 			g.plane.Lease.Changed(true)
 		}()
-		if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrNoLease) {
+		if _, err := Ask(t.Context(), g.Ref("a"), total{}); !errors.Is(err, ErrNoLease) {
 			t.Errorf("asked a handler that outlived the lease: %v", err)
 		}
 		<-done
@@ -259,7 +259,7 @@ func TestReplyTypes(t *testing.T) {
 	}
 	typ.Supervision.Decide = Always(Resume)
 	g, _ := localRegion(t, typ)
-	if _, err := Ask(t.Context(), g, "a", total{}); !errors.Is(err, ErrReplyType) ||
+	if _, err := Ask(t.Context(), g.Ref("a"), total{}); !errors.Is(err, ErrReplyType) ||
 		strings.Count(err.Error(), ErrReplyType.Error()) != 1 {
 		t.Error(err)
 	}
@@ -281,7 +281,7 @@ func TestLater(t *testing.T) {
 		})
 	}
 	g, _ := localRegion(t, typ)
-	if n, err := Ask(t.Context(), g, "a", total{}); n != 42 || err != nil {
+	if n, err := Ask(t.Context(), g.Ref("a"), total{}); n != 42 || err != nil {
 		t.Error(n, err)
 	}
 }
@@ -300,10 +300,10 @@ func TestHandlerThatEndsItsGoroutine(t *testing.T) {
 	}
 	g, _ := localRegion(t, typ)
 	for range 3 {
-		if _, err := Ask(t.Context(), g, "a", crash{}); !errors.Is(err, ErrHandler) {
+		if _, err := Ask(t.Context(), g.Ref("a"), crash{}); !errors.Is(err, ErrHandler) {
 			t.Fatal(err)
 		}
-		if _, err := Ask(t.Context(), g, "a", total{}); err != nil {
+		if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -369,7 +369,7 @@ func TestBackoffDoesNotHoldUpTheMove(t *testing.T) {
 		w.install()
 		rb := start(b, typ)
 		ctx := within(t, 24*time.Hour)
-		if _, err := Ask(ctx, ra, "a", failing{}); !errors.Is(err, ErrHandler) {
+		if _, err := Ask(ctx, ra.Ref("a"), failing{}); !errors.Is(err, ErrHandler) {
 			t.Fatal(err)
 		}
 		for range 3 {
@@ -379,7 +379,7 @@ func TestBackoffDoesNotHoldUpTheMove(t *testing.T) {
 		}
 		answered := make(chan error, 1)
 		go func() {
-			n, err := Ask(ctx, rb, "a", total{})
+			n, err := Ask(ctx, rb.Ref("a"), total{})
 			if err == nil && n != 3 {
 				err = fmt.Errorf("total %d", n)
 			}

@@ -23,9 +23,9 @@ func supervised(t *testing.T, s Supervision) (g *Region[message_], failures *[]F
 }
 
 // fails has a handler of an entity fail, and returns what was done about it.
-func fails(t *testing.T, g *Region[message_], failures *[]Failure, msg Request[int]) Failure {
+func fails(t *testing.T, g *Region[message_], failures *[]Failure, msg Request[message_, int]) Failure {
 	t.Helper()
-	if _, err := Ask(t.Context(), g, "a", msg); !errors.Is(err, ErrHandler) {
+	if _, err := Ask(t.Context(), g.Ref("a"), msg); !errors.Is(err, ErrHandler) {
 		t.Fatal(err)
 	}
 	synctest.Wait()
@@ -42,7 +42,7 @@ func TestDecideByTheError(t *testing.T) {
 			return DefaultDirective
 		}})
 		for _, c := range []struct {
-			msg   Request[int]
+			msg   Request[message_, int]
 			want  Directive
 			total int
 		}{{crash{}, Resume, 1}, {failing{}, Stop, 0}} {
@@ -52,7 +52,7 @@ func TestDecideByTheError(t *testing.T) {
 			if f := fails(t, g, failures, c.msg); f.Directive != c.want {
 				t.Errorf("%v, want %v", f, c.want)
 			}
-			if n, err := Ask(t.Context(), g, "a", total{}); err != nil || n != c.total {
+			if n, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil || n != c.total {
 				t.Errorf("%T: %d, %v, want %d", c.msg, n, err, c.total)
 			}
 		}
@@ -75,7 +75,7 @@ func TestDecideThatFails(t *testing.T) {
 				if f := fails(t, g, failures, failing{}); f.Directive != Stop {
 					t.Errorf("%v, want stop", f)
 				}
-				if n, err := Ask(t.Context(), g, "a", total{}); err != nil || n != 0 {
+				if n, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil || n != 0 {
 					t.Errorf("%d, %v, want a new incarnation", n, err)
 				}
 				if n := g.Stats().Panics; name != "Goexit" && n != 1 {
@@ -106,12 +106,12 @@ func TestRestartBudget(t *testing.T) {
 					if f.OverBudget != (f.Directive == over) {
 						t.Errorf("%v at %d s: over budget %t", f.Directive, at, f.OverBudget)
 					}
-					n, err := Ask(t.Context(), g, "b", total{})
+					n, err := Ask(t.Context(), g.Ref("b"), total{})
 					if err != nil {
 						t.Fatal(err)
 					}
 					got = append(got, fmt.Sprint(f.Directive, " ", n))
-					if _, err := Ask(t.Context(), g, "a", total{}); err != nil { // ends the row
+					if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil { // ends the row
 						t.Fatal(err)
 					}
 				}
@@ -140,7 +140,7 @@ func TestOverBudgetNothingIsHeldBack(t *testing.T) {
 		var took []time.Duration
 		for range 4 {
 			began := time.Now()
-			if _, err := Ask(within(t, time.Hour), g, "a", failing{}); !errors.Is(err, ErrHandler) {
+			if _, err := Ask(within(t, time.Hour), g.Ref("a"), failing{}); !errors.Is(err, ErrHandler) {
 				t.Fatal(err)
 			}
 			took = append(took, time.Since(began))

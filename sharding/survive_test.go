@@ -30,7 +30,7 @@ func (p *brittle) UnmarshalCBOR(b []byte) error {
 
 // brittleAsk is answered with a brittle.
 type brittleAsk struct {
-	Returns[brittle]
+	Returns[message_, brittle]
 	X byte
 }
 
@@ -92,7 +92,7 @@ func TestCodecPanics(t *testing.T) {
 				len(n.frames) != 2 || g.Stats().Panics != 2 {
 				t.Errorf("%v, %d answers, %d panics; want 2 of each", got, len(n.frames), g.Stats().Panics)
 			}
-			if _, err := Ask(t.Context(), g, "a", total{}); err != nil {
+			if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -115,14 +115,14 @@ func TestCodecPanicsAcrossNodes(t *testing.T) {
 	if err := near.Tell(ctx, "a", brittle{X: 0}); !errors.Is(err, ErrEncoding) {
 		t.Errorf("Tell of what cannot be encoded: %v", err)
 	}
-	if _, err := Ask(ctx, near, "a", brittleAsk{X: 0}); !errors.Is(err, ErrEncoding) {
+	if _, err := Ask(ctx, near.Ref("a"), brittleAsk{X: 0}); !errors.Is(err, ErrEncoding) {
 		t.Errorf("Ask that is answered with what cannot be encoded: %v", err)
 	}
 	// 100/101 is 0, by which the decoder divides
-	if _, err := Ask(ctx, near, "a", brittleAsk{X: 101}); !errors.Is(err, ErrEncoding) {
+	if _, err := Ask(ctx, near.Ref("a"), brittleAsk{X: 101}); !errors.Is(err, ErrEncoding) {
 		t.Errorf("Ask that is answered with what cannot be decoded: %v", err)
 	}
-	if v, err := Ask(ctx, near, "a", brittleAsk{X: 10}); err != nil || v.X != 10 {
+	if v, err := Ask(ctx, near.Ref("a"), brittleAsk{X: 10}); err != nil || v.X != 10 {
 		t.Errorf("a sound question after it: %v %v", v, err)
 	}
 	if near, far := near.plane.Panics.Count(), far.Stats().Panics; near != 2 || far != 1 {
@@ -144,11 +144,11 @@ func TestHookPanics(t *testing.T) {
 				g := start(w.join("backend"), typ)
 				w.install()
 				ctx := t.Context()
-				if _, err := Ask(ctx, g, "a", failing{}); !errors.Is(err, ErrHandler) {
+				if _, err := Ask(ctx, g.Ref("a"), failing{}); !errors.Is(err, ErrHandler) {
 					t.Fatal(err)
 				}
 				g.plane.Receive(7, []byte{0xff})
-				if _, err := Ask(ctx, g, "a", total{}); err != nil {
+				if _, err := Ask(ctx, g.Ref("a"), total{}); err != nil {
 					t.Fatal(err)
 				}
 				if got := fmt.Sprint(counted(g.plane)); got != "[undecodable 1]" {

@@ -29,7 +29,7 @@ func threeNodes(t *testing.T, w *world, typ EntityType[message_],
 func askMany(t *testing.T, g *Region[message_]) {
 	t.Helper()
 	for i := range 200 {
-		if _, err := Ask(within(t, 20*time.Minute), g, fmt.Sprint("e", i), total{}); err != nil {
+		if _, err := Ask(within(t, 20*time.Minute), g.Ref(fmt.Sprint("e", i)), total{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -220,7 +220,7 @@ func (k *virtualCart) Receive(c *Context[message_], msg message_) error {
 	switch m := msg.(type) {
 	case addItem:
 		k.n += m.N
-		text, failed := Ask[string, message_](c.Context(), c.Region(), "echo/"+c.ID(), echo{Text: m.Name})
+		text, failed := Ask(c.Context(), c.Region().Ref("echo/"+c.ID()), echo{Text: m.Name})
 		if text != m.Name {
 			k.node.w.note("%s %s got %q: %v", k.node.member.Addr, c.ID(), text, failed)
 		}
@@ -257,7 +257,7 @@ func playVirtual(t *testing.T, seed uint64) (trace string, answered, asked int) 
 					w.note("%s tell %s: %v", n.member.Addr, id, err)
 				}
 				asked++
-				sum, err := Ask[int, message_](ctx, n.region, id, total{})
+				sum, err := Ask(ctx, n.region.Ref(id), total{})
 				w.note("%s round %d: %s has %d: %v", n.member.Addr, round, id, sum, err)
 				if err == nil {
 					answered++

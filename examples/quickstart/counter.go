@@ -19,10 +19,14 @@ import (
 type Command interface{ command() }
 
 // Increment adds one and answers with the new count, once a majority of the nodes has it on disk.
-type Increment struct{ sharding.Returns[uint64] }
+type Increment struct {
+	sharding.Returns[Command, uint64]
+}
 
 // Total answers with the count.
-type Total struct{ sharding.Returns[uint64] }
+type Total struct {
+	sharding.Returns[Command, uint64]
+}
 
 func (Increment) command() {}
 func (Total) command()     {}

@@ -157,13 +157,11 @@ func (x *node) probe(ctx context.Context) (map[string]uint64, error) {
 // askUntil repeats a question until it is answered or ctx ends: what a caller should do that must
 // survive the death of another node. With its own node the region stops for good, and there is
 // nothing to repeat.
-func askUntil[Q interface {
-	Command
-	sharding.Request[uint64]
-}](ctx context.Context, r *sharding.Region[Command], id string, q Q) (uint64, error) {
+func askUntil(ctx context.Context, r *sharding.Region[Command], id string,
+	q sharding.Request[Command, uint64]) (uint64, error) {
 	for {
 		once, cancel := context.WithTimeout(ctx, time.Second)
-		total, err := sharding.Ask(once, r, id, q)
+		total, err := sharding.Ask(once, r.Ref(id), q)
 		cancel()
 		if err == nil || ctx.Err() != nil || errors.Is(err, sharding.ErrStopped) {
 			return total, err
@@ -209,7 +207,7 @@ func (t *traffic) increment(ctx context.Context, r *sharding.Region[Command], id
 	t.mu.Unlock()
 	once, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
-	if _, err := sharding.Ask(once, r, id, Increment{}); err != nil {
+	if _, err := sharding.Ask(once, r.Ref(id), Increment{}); err != nil {
 		return err
 	}
 	t.mu.Lock()

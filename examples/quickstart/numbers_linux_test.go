@@ -30,7 +30,7 @@ const (
 
 // numbered is a message of one sender to one entity, which answers with the number of its line.
 type numbered struct {
-	sharding.Returns[uint64]
+	sharding.Returns[Command, uint64]
 	From string
 	N    uint64
 }
@@ -112,7 +112,7 @@ func (w *witnessNode) askNumbers(from string) {
 			default:
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-			_, err := sharding.Ask(ctx, w.region, witnessID(i), numbered{From: from, N: n})
+			_, err := sharding.Ask(ctx, w.region.Ref(witnessID(i)), numbered{From: from, N: n})
 			cancel()
 			if errors.Is(err, sharding.ErrStopped) {
 				return // the node has ended
@@ -186,7 +186,7 @@ func (w *witnessNode) tellNumbers(from string) {
 		}
 	}
 	for _, id := range numbersID {
-		if _, err := sharding.Ask(ctx, w.load.region, id, mark{}); err != nil {
+		if _, err := sharding.Ask(ctx, w.load.region.Ref(id), mark{}); err != nil {
 			w.write(line{What: lineFailed, Entity: id, From: from, N: n, Text: err.Error()})
 			return
 		}
@@ -203,7 +203,7 @@ func (w *witnessNode) moveNumbers(ctx context.Context, k int) error {
 		return err
 	}
 	for _, id := range numbersID { // each has a home, which this node knows
-		if _, err := sharding.Ask(ctx, l.region, id, mark{}); err != nil {
+		if _, err := sharding.Ask(ctx, l.region.Ref(id), mark{}); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,9 @@ const witnesses = 100 // entities
 func witnessID(i int) string { return fmt.Sprint("witness-", i) }
 
 // mark is a message to a witness, which answers with the number of its line.
-type mark struct{ sharding.Returns[uint64] }
+type mark struct {
+	sharding.Returns[Command, uint64]
+}
 
 func (mark) command() {}
 

@@ -26,7 +26,7 @@ type AddItem struct {
 }
 
 // Total is a question, answered with an int.
-type Total struct{ sharding.Returns[int] }
+type Total struct{ sharding.Returns[Command, int] }
 
 func (AddItem) command() {}
 func (Total) command()   {}
@@ -113,5 +113,5 @@ func run(bind string, seeds []string, dir string) (total int, err error) {
 	if err := carts.Tell(ctx, "cart-42", AddItem{"apple", 2}); err != nil {
 		return 0, err
 	}
-	return sharding.Ask(ctx, carts, "cart-42", Total{})
+	return sharding.Ask(ctx, carts.Ref("cart-42"), Total{})
 }

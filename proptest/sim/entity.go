@@ -23,9 +23,9 @@ func (n note) number() uint32  { return uint32(n) }
 func (q query) number() uint32 { return uint32(q) }
 
 // Reply implements sharding.Request.
-func (query) Reply(uint32) {}
+func (query) Reply(entityMessage, uint32) {}
 
-var _ sharding.Request[uint32] = query(0)
+var _ sharding.Request[entityMessage, uint32] = query(0)
 
 // askTimeout bounds the questions of clients.
 const askTimeout = 5 * time.Second

@@ -136,7 +136,7 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 		return
 	}
 	began := p.Time()
-	got, err := sharding.Ask(ctx, d.region, string(k.entity), query(m.id))
+	got, err := sharding.Ask(ctx, d.region.Ref(string(k.entity)), query(m.id))
 	returned = true
 	w.asked(m, got, err, p.Time().Sub(began))
 }

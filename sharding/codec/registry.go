@@ -79,8 +79,8 @@ func (r *Registry) Register(example any) error {
 		return fmt.Errorf("types %v and %v share the wire id of names %q and %q: give one another MessageName",
 			prev.Go, t, prev.Name, m.Name)
 	}
-	if reply, ok := t.MethodByName("Reply"); ok && reply.Type.NumIn() == 2 && reply.Type.NumOut() == 0 {
-		m.Answer = reply.Type.In(1)
+	if reply, ok := t.MethodByName("Reply"); ok && reply.Type.NumIn() == 3 && reply.Type.NumOut() == 0 {
+		m.Answer = reply.Type.In(2)
 	}
 	if m.Encoding = r.Encoding; m.Encoding != nil {
 		r.byID[m.ID], r.byType[t] = m, m

@@ -169,7 +169,7 @@ func (p *Process) run(ctx context.Context, id string) error {
 
 // halt implements workers.
 func (p *Process) halt(ctx context.Context, id string) error {
-	_, err := sharding.Ask(ctx, p.region, id, Halt{})
+	_, err := sharding.Ask(ctx, p.region.Ref(id), Halt{})
 	return err
 }
 

@@ -16,7 +16,9 @@ type (
 	// Run: the worker shall run, if it does not.
 	Run struct{}
 	// Halt: it shall stop, and not start again; the answer comes when it has.
-	Halt struct{ sharding.Returns[bool] }
+	Halt struct {
+		sharding.Returns[Command, bool]
+	}
 )
 
 func (Run) command()  {}

@@ -52,7 +52,7 @@ func (r *Plane) administerInbound(s *Shard, from uint64, m *codec.Message, env m
 // StartEntity has an entity started, wherever its shard lives, and says on which node that is.
 func (r *Plane) StartEntity(ctx context.Context, id string) (node uint64, err error) {
 	q := &Question[uint64]{R: r, Plain: true}
-	c, env, err := q.Open(ctx, codec.Start{}, nil)
+	c, env, err := q.Open(ctx, codec.Start{})
 	if err == nil {
 		err = q.Wait(ctx, c, r.Send(ctx, id, env))
 	}

@@ -20,11 +20,8 @@ type Question[R any] struct {
 }
 
 // Open takes a slot for the question and makes its envelope.
-func (q *Question[R]) Open(ctx context.Context, req any, err error) (*asks.Call, mailbox.Envelope, error) {
+func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.Envelope, error) {
 	r := q.R
-	if err != nil {
-		return nil, mailbox.Envelope{}, err
-	}
 	if h := HandlerOf(ctx); h != nil && !h.Holds(r) {
 		return nil, mailbox.Envelope{}, failure.ErrNoLease
 	}

@@ -106,7 +106,7 @@ func TestDeliverWaitsForTheHandler(t *testing.T) {
 		if err := p.Deliver(ctx, "e", step{"p", i}); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := sharding.Ask(ctx, g, "e", count{}); n != i || err != nil {
+		if n, err := sharding.Ask(ctx, g.Ref("e"), count{}); n != i || err != nil {
 			t.Fatalf("%d: %d, %v", i, n, err)
 		}
 	}

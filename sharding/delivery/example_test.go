@@ -18,7 +18,7 @@ type Booking interface{ booking() }
 type Deposit struct{ Cents int }
 
 // Balance asks for the sum.
-type Balance struct{ sharding.Returns[int] }
+type Balance struct{ sharding.Returns[Booking, int] }
 
 func (Deposit) booking() {}
 func (Balance) booking() {}
@@ -77,7 +77,7 @@ func Example() {
 	if err := counter.Deliver(ctx, "alice", Deposit{50}); err != nil { // alice has handled it
 		fmt.Println(err)
 	}
-	cents, err := sharding.Ask(ctx, accounts, "alice", Balance{})
+	cents, err := sharding.Ask(ctx, accounts.Ref("alice"), Balance{})
 	fmt.Println(cents, err)
 	// Output: 350 <nil>
 }

@@ -44,7 +44,7 @@ type (
 		By string
 		N  int
 	}
-	count struct{ sharding.Returns[int] }
+	count struct{ sharding.Returns[message, int] }
 	big   struct{ Bytes []byte }
 	alien struct{}
 )
