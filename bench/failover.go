@@ -176,7 +176,7 @@ func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Messag
 		if _, err := sharding.Ask(ctx, region.Ref(id), Query{}); err != nil {
 			return victim, nil, err
 		}
-		if at, ok := region.Locate(id); ok && at == victim.UID {
+		if at, err := region.Where(ctx, id, sharding.LookHere); err == nil && at.Node == victim.UID {
 			ids = append(ids, id)
 		}
 	}

@@ -62,7 +62,7 @@ func TestExternalClient(t *testing.T) {
 				if _, err := Ask(ctx, ra.Ref(idIn(s, 4)), total{}); err != nil {
 					t.Fatal(err)
 				}
-				at[s], _ = ra.Locate(idIn(s, 4))
+				at[s], _ = homeOf(ra, idIn(s, 4))
 			}
 			return at
 		}
@@ -137,7 +137,7 @@ func TestLoadsAreMeasured(t *testing.T) {
 			if _, err := Ask(ctx, ra.Ref(id), total{}); err != nil {
 				t.Fatal(err)
 			}
-			if home, _ := ra.Locate(id); home == a.UID() && len(hot) < 2 {
+			if home, _ := homeOf(ra, id); home == a.UID() && len(hot) < 2 {
 				hot = append(hot, id)
 			}
 		}
@@ -149,8 +149,8 @@ func TestLoadsAreMeasured(t *testing.T) {
 			}
 			<-time.After(20 * time.Millisecond)
 		}
-		one, _ := ra.Locate(hot[0])
-		other, _ := ra.Locate(hot[1])
+		one, _ := homeOf(ra, hot[0])
+		other, _ := homeOf(ra, hot[1])
 		if one == other {
 			t.Error("the two busy shards still live on one node")
 		}

@@ -48,7 +48,7 @@ func TestClusterTellAndAsk(t *testing.T) {
 		}
 		homes := map[any]int{}
 		for i := range 100 {
-			if home, ok := regions[0].Locate(fmt.Sprint("cart-", i)); ok {
+			if home, ok := homeOf(regions[0], fmt.Sprint("cart-", i)); ok {
 				homes[home]++
 			}
 		}

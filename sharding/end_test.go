@@ -354,7 +354,7 @@ func TestQuestionsWhileTheClusterShutsDown(t *testing.T) {
 			if _, err := Ask(ctx, regions[2].Ref(id), total{}); err != nil {
 				t.Fatal(err)
 			}
-			if home, known := regions[2].Locate(id); known {
+			if home, known := homeOf(regions[2], id); known {
 				homes[home] = id
 			}
 		}

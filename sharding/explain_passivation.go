@@ -122,7 +122,7 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	for _, p := range r.Passivations.Latest.Of(id) {
 		st.Last = append(st.Last, Passivated{ID: p.ID, Shard: p.Shard, Cause: p.Cause, At: p.At, Limit: p.Limit})
 	}
-	st.Home, _ = g.Locate(id)
+	st.Home, _ = r.Routes.Home(number)
 	s := r.Routes.Hosted[number].Load()
 	if s == nil {
 		return st

@@ -242,3 +242,9 @@ func closing(tb testing.TB, g *Region[message_], shards []*dataplane.Shard) {
 		r.Out.Overflow.Ended.Wait()
 	})
 }
+
+// homeOf is where an entity's shard lives, as far as a region knows; ok is false while it does not.
+func homeOf(g *Region[message_], id string) (home view.UID, ok bool) {
+	loc, err := g.Where(context.Background(), id, LookHere)
+	return loc.Node, err == nil && loc.Node != 0
+}

@@ -147,17 +147,33 @@ func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered)
 	return s.Current(), s.Failed
 }
 
-// Where says where an entity is, and does not start it. It asks the node that should host the shard
-// and, if that does not, all that may. Locate asks no node.
+// Look says how far Where looks.
+type Look uint8
+
+const (
+	// LookAround asks the node that should host the shard and, if that does not, all that may. The
+	// default.
+	LookAround Look = iota
+	// LookHere asks no node and does not wait: it answers by what this region knows. Node is 0
+	// while the home is unknown or moving, and Active is known of what is hosted here.
+	LookHere
+)
+
+// Where says where an entity is, and does not start it. It asks other nodes, unless look is
+// LookHere.
 //
 // Errors: ErrInvalidID; with Node 0, the first reason why a member did not answer.
-func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
+func (g *Region[M]) Where(ctx context.Context, id string, look ...Look) (Location, error) {
 	r := g.plane
-	loc := Location{}
 	if err := dataplane.CheckID(id); err != nil {
-		return loc, err
+		return Location{}, err
 	}
-	loc.Shard = int(r.Routes.ShardOf(id))
+	loc := locationHere(r, id)
+	if len(look) > 0 && look[0] == LookHere {
+		return loc, nil
+	}
+	home := loc.Node
+	loc = Location{Shard: loc.Shard}
 	found := func(s RegionState) bool {
 		if len(s.Shards) != 1 {
 			return false
@@ -165,7 +181,7 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 		loc.Node, loc.Addr, loc.Active = s.Node, s.Addr, s.Shards[0].Active > 0
 		return true
 	}
-	if home, ok := g.Locate(id); ok {
+	if home != 0 {
 		if s, err := inspectNode(r, ctx, home, codec.InspectEntity, id); err == nil && found(s) {
 			return loc, nil
 		}
@@ -176,6 +192,22 @@ func (g *Region[M]) Where(ctx context.Context, id string) (Location, error) {
 			loc.Shard, all.Failed[0].Node, all.Failed[0].Err)
 	}
 	return loc, nil
+}
+
+// locationHere is what this region knows of an entity.
+func locationHere(r *dataplane.Plane, id string) Location {
+	number := r.Routes.ShardOf(id)
+	loc := Location{Shard: int(number)}
+	loc.Node, _ = r.Routes.Home(number)
+	if v := r.Cluster.View(); v != nil && loc.Node != 0 {
+		m, _ := v.Member(loc.Node)
+		loc.Addr = m.Addr
+	}
+	if s := r.Routes.Hosted[number].Load(); s != nil && uint64(loc.Node) == r.Self {
+		e := s.Find(id)
+		loc.Active = e != nil && e.IsStarted()
+	}
+	return loc
 }
 
 // inspectNode asks one node.

@@ -60,6 +60,11 @@ func TestInspection(t *testing.T) {
 							loc != (Location{sh.Shard, n.UID(), n.member.Addr, true}) {
 							t.Errorf("%s: %s is %v %v", name, id, loc, err)
 						}
+						here := g.UID() == n.UID() // elsewhere the home may be unknown, and Active is
+						loc, err := g.Where(ctx, id, LookHere)
+						if err != nil || loc.Active != here || loc.Node != n.UID() && (here || loc.Node != 0) {
+							t.Errorf("%s: %s is known as %v %v", name, id, loc, err)
+						}
 					}
 					ids = append(ids, sh.IDs...)
 				}

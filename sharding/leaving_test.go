@@ -51,7 +51,7 @@ func TestQuestionsThatFoundNoRoomForAKilledNode(t *testing.T) {
 		if _, err := Ask(ctx, g.Ref("a"), total{}); err != nil {
 			t.Fatal(err)
 		}
-		if home, _ := g.Locate("a"); home == next.UID() {
+		if home, _ := homeOf(g, "a"); home == next.UID() {
 			dies = next
 		}
 		w.hub.Kill(dies.member.Addr)
@@ -141,7 +141,7 @@ func (w *world) leaver(t *testing.T, typ EntityType[message_]) (home, next *fake
 	if _, err := Ask(within(t, time.Hour), asker.Ref("a"), total{}); err != nil {
 		t.Fatal(err)
 	}
-	if at, _ := asker.Locate("a"); at == nodes[1].UID() {
+	if at, _ := homeOf(asker, "a"); at == nodes[1].UID() {
 		slices.Reverse(nodes)
 	}
 	return nodes[0], nodes[1], asker

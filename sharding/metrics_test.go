@@ -80,7 +80,7 @@ func TestMetrics(t *testing.T) {
 		defer cancel()
 		g, here := newGate(), ""
 		for i := range 50 {
-			if home, ok := regions[1].Locate(fmt.Sprint("e", i)); ok && home == nodes[1].UID() && i != 1 {
+			if home, ok := homeOf(regions[1], fmt.Sprint("e", i)); ok && home == nodes[1].UID() && i != 1 {
 				here = fmt.Sprint("e", i)
 			}
 		}

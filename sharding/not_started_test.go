@@ -326,7 +326,7 @@ func TestCloseWithAStuckHandler(t *testing.T) {
 		if _, err := Ask(within(t, 20*time.Second), a.Ref(id), total{}); err != nil {
 			t.Fatal(err)
 		}
-		if home, ok := a.Locate(id); ok && home == nodes[1].UID() {
+		if home, ok := homeOf(a, id); ok && home == nodes[1].UID() {
 			here = id
 		}
 	}

@@ -152,12 +152,6 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 	return loc, nil
 }
 
-// Locate says on which node the entity's shard lives, as far as this region knows; ok is false
-// while the home is unknown or moving.
-func (g *Region[M]) Locate(id string) (home view.UID, ok bool) {
-	return g.plane.Routes.Home(g.plane.Routes.ShardOf(id))
-}
-
 // Name is the entity type's name.
 func (g *Region[M]) Name() string { return g.plane.Name }
 

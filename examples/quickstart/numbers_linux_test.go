@@ -212,7 +212,7 @@ func (w *witnessNode) moveNumbers(ctx context.Context, k int) error {
 	for s, id := range numbersID {
 		m := members[(s+k)%len(members)]
 		to[s] = m.Addr
-		if home, ok := l.region.Locate(id); !ok || home != m.UID {
+		if at, err := l.region.Where(context.Background(), id, sharding.LookHere); err != nil || at.Node != m.UID {
 			want[s] = m.UID
 		}
 	}
