@@ -66,7 +66,7 @@ func BenchmarkTellSpread(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			typ := cartType(&cartLog{})
-			typ.Passivation = s
+			typ.Passivation.Strategy = s
 			g, _ := localRegion(b, typ)
 			tellSpread(b, g)
 		})

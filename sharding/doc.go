@@ -132,7 +132,7 @@
 //
 // However it came about, an entity that is passivated handles what its mailbox holds and stops.
 // What comes later waits in its mailbox for a new incarnation, in order. If it has not stopped in
-// Strategy.StopTimeout it stops as soon as its handler returns. An entity that is not active, or
+// Passivation.StopTimeout it stops as soon as its handler returns. An entity that is not active, or
 // stops already, is not passivated again. Region.Stats counts causes and forced ones.
 // Region.ExplainPassivation runs on the node that hosts an entity. It says why the entity was
 // passivated, how long it has been idle, where the policy has it, and which entity goes next.
@@ -247,7 +247,7 @@
 //	remember-entities-store                  EntityType.Remember.Store              the role's durable data: a key per shard, of any size
 //	remember-entities-custom-store           EntityType.Remember.Store              none
 //	passivate-idle-entity-after              passivation.Strategy.IdleTimeout       2 min
-//	passivation.strategy                     EntityType.Passivation                 idle; passivation.Strategy.None: off
+//	passivation.strategy                     EntityType.Passivation.Strategy        idle; passivation.Strategy.None: off
 //	default-idle-strategy.idle-entity.timeout, interval   passivation.Strategy.IdleTimeout, passivation.Strategy.IdleInterval   2 min, half of it
 //	default-strategy.active-entity-limit     passivation.Strategy.ActiveEntityLimit   none (there: 100000); passivation.DefaultStrategy is that strategy
 //	strategy-defaults.idle-entity.timeout, interval   passivation.Strategy.IdleTimeout, passivation.Strategy.IdleInterval   2 min, half of it
@@ -268,7 +268,7 @@
 //	frequency-sketch.counter-bits            passivation.Strategy.Admission.Sketch.CounterBits   4
 //	frequency-sketch.width-multiplier        passivation.Strategy.Admission.Sketch.WidthMultiplier   4
 //	frequency-sketch.reset-multiplier        passivation.Strategy.Admission.Sketch.ResetMultiplier   10
-//	passivation.stop-timeout                 passivation.Strategy.StopTimeout       10 s
+//	passivation.stop-timeout                 EntityType.Passivation.StopTimeout     10 s
 //	coordinator-failure-backoff              none                                   a coordinator does not crash; what failed is repeated each Coordination.RetryInterval
 //	retry-interval                           EntityType.Coordination.RetryInterval   2 s; the first after an eighth
 //	buffer-size                              EntityType.Limits.BufferMax, EntityType.Limits.BufferBytes   100000, 64 MiB; any from 1

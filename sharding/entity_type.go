@@ -3,7 +3,6 @@ package sharding
 import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
-	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -38,10 +37,10 @@ type EntityType[M any] struct {
 	// Remember says whether the ids of entities are remembered, so that these start again wherever
 	// their shard goes. Default: they are not.
 	Remember Remember
-	// Passivation says which entities are passivated without asking for it: those that are idle, or
-	// too many. Default: those that saw no message for 2 minutes. If entities are remembered only
-	// its StopTimeout counts.
-	Passivation passivation.Strategy
+	// Passivation says which entities are passivated without asking for it, and how long they may
+	// take to stop. Default: those that saw no message for 2 minutes, unless they are remembered;
+	// 10 s.
+	Passivation Passivation
 	// Supervision says what happens to an entity whose handler failed. Default: it restarts if it is
 	// remembered, after 100 ms to 10 s, and is stopped otherwise.
 	Supervision Supervision

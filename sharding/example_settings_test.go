@@ -124,7 +124,7 @@ func ExampleEntityType_rememberStore() {
 // Two carts of the shard may be active. The region can say which one goes, and why.
 func ExampleRegion_ExplainPassivation() {
 	shop(func(t *sharding.EntityType[Command]) {
-		t.Passivation = passivation.Strategy{ActiveEntityLimit: 2, Replacement: passivation.LeastRecentlyUsed}
+		t.Passivation.Strategy = passivation.Strategy{ActiveEntityLimit: 2, Replacement: passivation.LeastRecentlyUsed}
 	}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
 		for _, id := range []string{"cart-1", "cart-2"} {
 			if _, err := sharding.Ask(ctx, carts.Ref(id), Total{}); err != nil {

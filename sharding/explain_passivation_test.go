@@ -17,7 +17,7 @@ func TestExplainPassivation(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		typ := cartType(&cartLog{})
 		typ.Shards = 1
-		typ.Passivation = passivation.Strategy{
+		typ.Passivation.Strategy = passivation.Strategy{
 			ActiveEntityLimit: 3, IdleTimeout: time.Minute, IdleInterval: time.Second,
 		}
 		g, other := start(w.join("backend"), typ), start(w.join("frontend"), typ)

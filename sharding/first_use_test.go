@@ -23,7 +23,7 @@ func (p promptControl) Wake(s *dataplane.Shard, id string) {
 func TestFirstMessageIsOneUse(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
-		typ.Passivation = passivation.Strategy{
+		typ.Passivation.Strategy = passivation.Strategy{
 			ActiveEntityLimit: 100, Replacement: passivation.LeastRecentlyUsed, Levels: 2,
 		}
 		g, _ := localRegion(t, typ)

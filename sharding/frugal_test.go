@@ -75,7 +75,7 @@ func TestIdleEntitiesAreSmall(t *testing.T) {
 			s.ActiveEntityLimit = 2 * n // some shards have more than their part
 		}
 		typ := cartType(&cartLog{})
-		typ.Passivation = s
+		typ.Passivation.Strategy = s
 		empty := receiveFunc(func(c *Context[message_], m message_) error { return nil })
 		typ.New = func(*Context[message_]) Entity[message_] { return empty }
 		w := newWorld(t)

@@ -24,7 +24,7 @@ func TestMetrics(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Allocation.Strategy = allocation.LoadAware{}
 		typ.Rebalance.Interval = time.Hour
-		typ.Passivation.ActiveEntityLimit = 1000
+		typ.Passivation.Strategy.ActiveEntityLimit = 1000
 		var nodes []*fakeNode
 		var meters []*eventstest.Meter
 		var regions []*Region[message_]

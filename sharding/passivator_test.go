@@ -27,7 +27,7 @@ func newRoster() *roster { return &roster{live: map[string]bool{}} }
 // entityType is of carts that are in the roster while they live.
 func (r *roster) entityType(s passivation.Strategy) EntityType[message_] {
 	typ := cartType(&cartLog{})
-	typ.Passivation = s
+	typ.Passivation.Strategy = s
 	typ.New = func(c *Context[message_]) Entity[message_] {
 		r.note(c.ID(), true)
 		return &enrolled{cart: cart{log: &cartLog{}}, r: r}
@@ -154,7 +154,7 @@ func TestPassivationUnderLoad(t *testing.T) {
 		inBubble(t, func(t *testing.T, w *world) {
 			rec := newRecorder()
 			typ := rec.entityType()
-			typ.Shards, typ.Passivation = 2, s
+			typ.Shards, typ.Passivation.Strategy = 2, s
 			regions := []*Region[message_]{start(w.join("backend"), typ), start(w.join("frontend"), typ)}
 			w.install()
 			ctx := within(t, 10*time.Minute)
@@ -329,7 +329,7 @@ func TestLimitIsRefused(t *testing.T) {
 	for name, change := range map[string]func(*EntityType[message_]){
 		"no limit": func(*EntityType[message_]) {},
 		"remembered": func(typ *EntityType[message_]) {
-			typ.Remember.Entities, typ.Passivation.ActiveEntityLimit = true, 5
+			typ.Remember.Entities, typ.Passivation.Strategy.ActiveEntityLimit = true, 5
 		},
 	} {
 		typ := cartType(&cartLog{})
@@ -343,14 +343,14 @@ func TestLimitIsRefused(t *testing.T) {
 		}
 	}
 	typ := cartType(&cartLog{})
-	typ.Passivation.ActiveEntityLimit = 5
+	typ.Passivation.Strategy.ActiveEntityLimit = 5
 	g, _ := localRegion(t, typ)
 	for _, n := range []int{0, -1, passivation.LimitMax + 1} {
 		if err := g.SetActiveEntityLimit(n); !errors.Is(err, ErrConfig) {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
-	typ.Passivation.Levels = -3
+	typ.Passivation.Strategy.Levels = -3
 	if err := typ.Validate(); !errors.Is(err, ErrConfig) {
 		t.Error(err)
 	}
@@ -360,8 +360,8 @@ func TestLimitIsRefused(t *testing.T) {
 func TestLimitOnARealNode(t *testing.T) {
 	n := ddatatest.Start(t, "backend")[0]
 	typ := cartType(&cartLog{})
-	typ.Passivation = passivation.DefaultStrategy()
-	typ.Passivation.ActiveEntityLimit = 64
+	typ.Passivation.Strategy = passivation.DefaultStrategy()
+	typ.Passivation.Strategy.ActiveEntityLimit = 64
 	g, err := Start(n, typ)
 	if err != nil {
 		t.Fatal(err)

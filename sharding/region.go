@@ -74,7 +74,7 @@ func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane
 		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log,
 		Scheduler: p.Scheduler, Meter: p.Meter,
 		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
-		Timeouts: t.Timeouts, Passivation: m.Passivation, Supervisor: t.supervisor(),
+		Timeouts: t.Timeouts, Passivation: m.Passivation.Strategy, Supervisor: t.supervisor(),
 		Leases: t.Leases, Limits: t.Limits, NodeBytes: p.mailboxes,
 	}
 	if p.probe != nil {

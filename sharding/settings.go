@@ -19,6 +19,9 @@ type (
 	Remember = protocol.Remember[remember.Store]
 	// Recovery says how fast shards start the entities that they remember.
 	Recovery = protocol.Recovery
+	// Passivation says which entities are passivated without asking for it, and how long they may
+	// take to stop.
+	Passivation = protocol.Passivation
 	// Supervision says what happens to an entity whose handler failed, and how often that may be a
 	// restart.
 	Supervision = dataplane.Supervision

@@ -177,7 +177,7 @@ func TestIdlePassivation(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		log := &cartLog{}
 		typ := cartType(log)
-		typ.Passivation.IdleTimeout = time.Minute
+		typ.Passivation.Strategy.IdleTimeout = time.Minute
 		g, _ := localRegion(t, typ)
 		g.plane.StartScans()
 		tell := func(id string) {

@@ -39,10 +39,13 @@ var badFields = map[string]func(*EntityType[message_]){
 	"Supervision.OverBudget": func(t *EntityType[message_]) { t.Supervision.OverBudget = Resume },
 	"Supervision.Backoff":    func(t *EntityType[message_]) { t.Supervision.Backoff = -1 },
 	"Supervision.BackoffMax": func(t *EntityType[message_]) { t.Supervision.BackoffMax = -1 },
-	"Passivation":            func(t *EntityType[message_]) { t.Passivation = passivation.Strategy{StopTimeout: -1} },
-	"Timeouts.Ask":           func(t *EntityType[message_]) { t.Timeouts.Ask = -1 },
-	"Timeouts.Query":         func(t *EntityType[message_]) { t.Timeouts.Query = -1 },
-	"HandOff.StopTimeout":    func(t *EntityType[message_]) { t.HandOff.StopTimeout = -1 },
+	"Passivation.Strategy": func(t *EntityType[message_]) {
+		t.Passivation.Strategy = passivation.Strategy{ActiveEntityLimit: -1}
+	},
+	"Passivation.StopTimeout": func(t *EntityType[message_]) { t.Passivation.StopTimeout = -1 },
+	"Timeouts.Ask":            func(t *EntityType[message_]) { t.Timeouts.Ask = -1 },
+	"Timeouts.Query":          func(t *EntityType[message_]) { t.Timeouts.Query = -1 },
+	"HandOff.StopTimeout":     func(t *EntityType[message_]) { t.HandOff.StopTimeout = -1 },
 	"Allocation.Strategy": func(t *EntityType[message_]) {
 		t.Allocation.Strategy = allocation.LeastShard{RebalanceRelativeLimit: -1}
 	},
@@ -123,7 +126,7 @@ var nested = map[reflect.Type]bool{
 	reflect.TypeFor[Remember](): true, reflect.TypeFor[Allocation](): true, reflect.TypeFor[Rebalance](): true,
 	reflect.TypeFor[HandOff](): true, reflect.TypeFor[Coordination](): true, reflect.TypeFor[Leases](): true,
 	reflect.TypeFor[Quorums](): true, reflect.TypeFor[Timeouts](): true, reflect.TypeFor[Limits](): true,
-	reflect.TypeFor[Supervision](): true,
+	reflect.TypeFor[Supervision](): true, reflect.TypeFor[Passivation](): true,
 }
 
 // Each field's fault is found by itself, and named; so are all of them together, and no other.

@@ -111,10 +111,10 @@ func newTypeHost(p *Process, index int) *typeHost {
 		Leases: sharding.Leases{RetryInterval: o.LeaseRetry}, Limits: sharding.Limits{Workers: 4, WorkersMax: 1000},
 		OnDrop: d.dropped,
 	}
-	d.t.Passivation.None = true
+	d.t.Passivation.Strategy.None = true
 	if d.limited {
-		d.t.Passivation = o.Passivation
-		d.t.Passivation.ActiveEntityLimit = o.ActiveLimit
+		d.t.Passivation.Strategy = o.Passivation
+		d.t.Passivation.Strategy.ActiveEntityLimit = o.ActiveLimit
 	}
 	d.t.Passivation.StopTimeout = o.StopTimeout
 	if o.ShardLeases {

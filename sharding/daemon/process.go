@@ -56,7 +56,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 	typ := sharding.EntityType[Command]{
 		Name: "sharded-daemon-process-" + cfg.Name, Role: cfg.Role, Shards: cfg.WorkersMax,
 		Messages: sharding.CBOR[Command](Run{}, Halt{}),
-		New:      h.newEntity, Passivation: passivation.Strategy{IdleTimeout: -1},
+		New:      h.newEntity, Passivation: sharding.Passivation{Strategy: passivation.Strategy{IdleTimeout: -1}},
 	}
 	if cfg.Adapt != nil {
 		cfg.Adapt(&typ)

@@ -9,9 +9,12 @@ import (
 
 // Strategy says which entities are passivated without asking for it. The zero value passivates
 // those that were idle for two minutes. Its fields have the names and, unless they say otherwise,
-// the defaults of the reference's settings under passivation (reference, 3.1).
+// the defaults of the reference's settings under passivation (reference, 3.1). As an
+// allocation.Strategy it decides and does nothing else: how long what it decides may take stands
+// beside it, in sharding.Passivation. It is a value and no interface, because it is asked with each
+// use of an entity, within the shard's lock.
 type Strategy struct {
-	// None turns automatic passivation off; the other fields but StopTimeout must be zero then.
+	// None turns automatic passivation off; the other fields must be zero then.
 	// Default false.
 	None bool
 	// IdleTimeout (idle-entity.timeout) is the time without a message after which an entity is
@@ -37,10 +40,6 @@ type Strategy struct {
 	DynamicAging bool
 	// Admission says which entities are kept beyond the first accesses. Default: all.
 	Admission Admission
-	// StopTimeout (stop-timeout) is how long an entity that is passivated may take to stop; then it
-	// is stopped by force, as soon as its handler returns, and what waits in its mailbox is for the
-	// next incarnation. It holds for every passivation. Default 10 s.
-	StopTimeout time.Duration
 }
 
 // Replacement is an order in which entities go.
@@ -146,7 +145,6 @@ func (s Strategy) Limited() bool { return !s.None && s.ActiveEntityLimit > 0 }
 
 // WithDefaults fills the fields that are zero.
 func (s Strategy) WithDefaults() Strategy {
-	number(&s.StopTimeout, 10*time.Second)
 	if s.None {
 		s.IdleTimeout = -1
 		return s
@@ -209,7 +207,6 @@ func (s Strategy) Validate() error {
 		}
 	}
 	d := s.WithDefaults()
-	fault(d.StopTimeout < 0, "StopTimeout %v is negative", d.StopTimeout)
 	if s.None {
 		fault(s.IdleTimeout > 0 || s.ActiveEntityLimit != 0,
 			"None is set together with IdleTimeout %v or ActiveEntityLimit %d: take one away",

@@ -145,7 +145,7 @@ func TestStrategyValidate(t *testing.T) {
 		{ActiveEntityLimit: 1, Levels: 3},
 		{ActiveEntityLimit: 9, Replacement: MostRecentlyUsed},
 		{ActiveEntityLimit: 9, Replacement: LeastFrequentlyUsed, DynamicAging: true},
-		{ActiveEntityLimit: 7, IdleTimeout: time.Second}, {None: true, StopTimeout: time.Second},
+		{ActiveEntityLimit: 7, IdleTimeout: time.Second},
 	} {
 		if err := good.Validate(); err != nil {
 			t.Errorf("%+v: %v", good, err)
@@ -156,7 +156,6 @@ func TestStrategyValidate(t *testing.T) {
 	}
 	for want, bad := range map[string]Strategy{
 		"None is set":                  {None: true, ActiveEntityLimit: 5},
-		"StopTimeout":                  {StopTimeout: -1},
 		"IdleInterval":                 {IdleTimeout: time.Second, IdleInterval: time.Minute},
 		"ActiveEntityLimit is -1":      {ActiveEntityLimit: -1},
 		"ActiveEntityLimit is missing": {Replacement: MostRecentlyUsed},
@@ -188,7 +187,7 @@ func TestStrategyValidate(t *testing.T) {
 		}
 	}
 	if d := (Strategy{}).WithDefaults(); d.IdleTimeout != 2*time.Minute || d.IdleInterval != time.Minute ||
-		d.StopTimeout != 10*time.Second || d.Limited() {
+		d.Limited() {
 		t.Errorf("%+v", d)
 	}
 	if d := DefaultStrategy().WithDefaults(); d.IdleTimeout >= 0 || !d.Limited() ||

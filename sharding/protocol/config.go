@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/proptest/defect"
-	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 // Config is what the three machines of one entity type need to know. Name, Role, Shards,
@@ -42,9 +41,8 @@ type Config struct {
 	Coordination Coordination
 	// Remember says whether the ids of entities are remembered, and how remembered ones start.
 	Remember Remember[StoreID]
-	// Passivation says which entities are passivated. The machines look at its StopTimeout only. If
-	// entities are remembered nothing else of it counts.
-	Passivation passivation.Strategy
+	// Passivation says which entities are passivated. The machines look at its StopTimeout only.
+	Passivation Passivation
 	// Leases names the stores in which leases are taken.
 	Leases Leases[StoreID]
 
@@ -91,10 +89,7 @@ func (c Config) WithDefaults() Config {
 	c.Allocation.setDefaults()
 	c.Coordination.setDefaults(c.Local)
 	c.Remember.setDefaults()
-	if c.Remember.Entities { // what is remembered lives until it is passivated
-		c.Passivation = passivation.Strategy{None: true, StopTimeout: c.Passivation.StopTimeout}
-	}
-	c.Passivation = c.Passivation.WithDefaults()
+	c.Passivation.setDefaults(c.Remember.Entities)
 	c.Leases.setDefaults(c.Local)
 	if c.Turns == nil {
 		c.Turns = &Turns{}
@@ -130,7 +125,7 @@ func (c Config) Faults() Faults {
 	d.Allocation.check(&f)
 	d.Coordination.check(&f)
 	d.Remember.check(&f)
-	f.Of("Passivation", c.Passivation.Validate())
+	c.Passivation.check(&f)
 	d.Leases.check(&f)
 	d.Leases.Shards.check(&f, "Leases.Shards")
 	d.Leases.Coordinator.check(&f, "Leases.Coordinator")

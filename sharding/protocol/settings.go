@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 // The settings of an entity type that its machines look at, by subject. sharding.EntityType has
@@ -94,6 +95,31 @@ func (a Allocation) check(f *Faults) {
 		err := v.Validate()
 		f.Add(err != nil, "Allocation.Strategy: %w", err)
 	}
+}
+
+// Passivation says which entities are passivated without asking for it, and how long they may take
+// to stop.
+type Passivation struct {
+	// Strategy chooses among the entities of a shard: those that are idle, or too many. It must not
+	// be the same on every node. If entities are remembered none is passivated by it. Default: those
+	// that saw no message for 2 minutes.
+	Strategy passivation.Strategy
+	// StopTimeout is how long an entity that is passivated, by Strategy or because it was asked for,
+	// may take to stop; then it is stopped by force. Default 10 s.
+	StopTimeout time.Duration
+}
+
+func (p *Passivation) setDefaults(remembered bool) {
+	or(&p.StopTimeout, 10*time.Second)
+	if remembered { // what is remembered lives until it is passivated
+		p.Strategy = passivation.Strategy{None: true}
+	}
+	p.Strategy = p.Strategy.WithDefaults()
+}
+
+func (p Passivation) check(f *Faults) {
+	f.Of("Passivation.Strategy", p.Strategy.Validate())
+	f.Add(p.StopTimeout < 0, "Passivation.StopTimeout %v is negative", p.StopTimeout)
 }
 
 // Coordination says how regions and their coordinator get on.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -95,7 +94,7 @@ func (n *simNode) makeMachines(past protocol.Predecessor) {
 		Coordination: protocol.Coordination{RetryInterval: 100 * time.Millisecond}, HandOff: protocol.HandOff{
 			BeginTimeout: time.Second, FinishTimeout: 3 * time.Second, StopTimeout: 500 * time.Millisecond,
 		},
-		Passivation: passivation.Strategy{StopTimeout: 500 * time.Millisecond},
+		Passivation: protocol.Passivation{StopTimeout: 500 * time.Millisecond},
 		Rebalance:   protocol.Rebalance{Interval: 300 * time.Millisecond},
 		Leases: protocol.Leases[protocol.StoreID]{
 			Shards: store, Coordinator: store, RetryInterval: 150 * time.Millisecond,
