@@ -108,26 +108,32 @@ func (run *engine) unregister() {
 }
 
 // end stops everything. The order matters: first nothing comes in any more, then the machines stop,
-// then what is left is dropped.
-func (run *engine) end(ctx context.Context) (err error) {
-	run.endOnce.Do(func() {
-		r, c := run.plane, run.control
-		run.refuseUsers()
-		close(r.Ended)
-		c.Refuse()
-		run.unregister()
-		r.StopScans()
-		c.EndMachines()
-		r.Lease.End(ErrStopped)
-		r.Asks.FailAll(ErrStopped)
-		r.Lease.Resume()
-		err = errors.Join(r.Pool.Drain(ctx), c.Leases.Settled(ctx))
-		r.Held.End()
-		c.Stop()
-		r.Out.Overflow.Cancel()
-		r.Out.Overflow.Ended.Wait()
-		c.AwaitWork()
-	})
+// then what is left is dropped. Concurrent calls each wait for their own context; the first one does
+// the work, and has its errors.
+func (run *engine) end(ctx context.Context) error {
+	r, c := run.plane, run.control
+	if !run.ending.CompareAndSwap(false, true) {
+		if r.Scheduler.Await(run.over, ctx.Done(), nil) == 0 {
+			return nil
+		}
+		return fmt.Errorf("sharding %q: its end is not over: %w", r.Name, context.Cause(ctx))
+	}
+	defer close(run.over)
+	run.refuseUsers()
+	close(r.Ended)
+	c.Refuse()
+	run.unregister()
+	r.StopScans()
+	c.EndMachines()
+	r.Lease.End(ErrStopped)
+	r.Asks.FailAll(ErrStopped)
+	r.Lease.Resume()
+	err := errors.Join(r.Pool.Drain(ctx), c.Leases.Settled(ctx))
+	r.Held.End()
+	c.Stop()
+	r.Out.Overflow.Cancel()
+	r.Out.Overflow.Ended.Wait()
+	c.AwaitWork()
 	return err
 }
 

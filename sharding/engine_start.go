@@ -16,8 +16,10 @@ type engine struct {
 	control *control.Plane
 	// A region is closed for its users first, and may end much later: when its node does, or when
 	// its type is started there again.
-	closing                        atomic.Bool // Close was called
-	closeOnce, refuseOnce, endOnce sync.Once
+	closing               atomic.Bool // Close was called
+	closeOnce, refuseOnce sync.Once
+	ending                atomic.Bool   // end was called
+	over                  chan struct{} // closed when end is over
 
 	mu           sync.Mutex
 	cancels      []func()
@@ -38,7 +40,7 @@ func newEngine(p Ports, r *dataplane.Plane, t control.Settings) (*engine, error)
 	if p.Broken != nil {
 		c.WhenBroken(p.Broken)
 	}
-	return &engine{plane: r, control: c}, nil
+	return &engine{plane: r, control: c, over: make(chan struct{})}, nil
 }
 
 // start lets everything loose, in the order in which one thing needs the other.

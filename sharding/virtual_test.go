@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -303,5 +304,65 @@ func TestRegionsRunInVirtualTime(t *testing.T) {
 	}
 	if other, _, _ := playVirtual(t, 2); other == first {
 		t.Error("another seed changes nothing")
+	}
+}
+
+// Concurrent calls of Close each wait for their own context, and no lock is held meanwhile: what the
+// first call waits for must be able to run.
+func TestConcurrentCloseWaitsByTheScheduler(t *testing.T) {
+	w := newVirtualWorld(1)
+	defer w.End()
+	typ := cartType(&cartLog{})
+	typ.Timeouts.HandlerSlow = -1
+	n := w.join(t, typ)
+	w.install()
+	n.p.Go(func() {
+		for i := range 50 { // some of their handlers run for a while
+			if err := n.region.Tell(context.Background(), fmt.Sprint("cart-", i), addItem{Name: "x", N: 1}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	w.Run(time.Second)
+	running := func() int {
+		return strings.Count(w.trace.String(), " begins ") - strings.Count(w.trace.String(), " ends\n")
+	}
+	n.p.Go(func() {
+		for i := range 50 {
+			_ = n.region.Tell(context.Background(), fmt.Sprint("cart-", i), total{})
+		}
+	})
+	for range 100 {
+		if w.Run(100 * time.Microsecond); running() > 0 {
+			break
+		}
+	}
+	if running() == 0 {
+		t.Fatal("no handler runs")
+	}
+	type end struct {
+		at  time.Duration
+		err error
+	}
+	ends := map[string]end{}
+	for _, c := range []struct {
+		name string
+		most time.Duration
+	}{{"first", time.Minute}, {"second", time.Minute}, {"hasty", time.Microsecond}} {
+		n.p.Go(func() {
+			ctx, cancel := n.p.WithTimeout(context.Background(), c.most)
+			defer cancel()
+			err := n.region.Close(ctx)
+			ends[c.name] = end{w.Now().Sub(w.begin), err}
+		})
+		w.Run(200 * time.Microsecond)
+	}
+	w.Run(time.Minute)
+	first, second := ends["first"], ends["second"]
+	if first.err != nil || second.err != nil || min(first.at, second.at) == 0 {
+		t.Errorf("%+v", ends)
+	}
+	if e, is := ends["hasty"]; !is || !errors.Is(e.err, context.DeadlineExceeded) || e.at >= min(first.at, second.at) {
+		t.Errorf("%+v", ends)
 	}
 }
