@@ -318,7 +318,8 @@ func TestConcurrentCloseWaitsByTheScheduler(t *testing.T) {
 	w.install()
 	n.p.Go(func() {
 		for i := range 50 { // some of their handlers run for a while
-			if err := n.region.Tell(context.Background(), fmt.Sprint("cart-", i), addItem{Name: "x", N: 1}); err != nil {
+			if err := n.region.Tell(context.Background(), fmt.Sprint("cart-", i),
+				addItem{Name: "x", N: 1}); err != nil {
 				t.Error(err)
 			}
 		}
