@@ -207,7 +207,7 @@ func (t *Routes) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
 	if err := o.encode(number, &t.Slots[number], rt, p.ID, p.Env); err != nil {
 		return err
 	}
-	return flushError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number,
+	return appendError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number,
 		t.out.Channel, o.fill, o.goes))
 }
 
@@ -245,19 +245,7 @@ func (t *Routes) forward(number uint32, rt *Route, m *codec.Message, check func(
 		return nil
 	}
 	fill := func(dst []byte) []byte { return append(codec.AppendMessageHead(dst, m, string(m.ID)), m.Body...) }
-	return flushError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number, t.out.Channel, fill, goes))
-}
-
-func flushError(err error) error {
-	switch {
-	case err == nil || err == ErrRouteChanged:
-		return err
-	case errors.Is(err, transport.ErrQueueFull):
-		return failure.ErrBufferFull
-	case errors.Is(err, transport.ErrFrameTooLarge):
-		return failure.ErrMessageTooLarge
-	}
-	return ErrRouteChanged
+	return appendError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number, t.out.Channel, fill, goes))
 }
 
 // DropBuffer drops what waits for the shard.

@@ -133,12 +133,19 @@ func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *Ro
 	} else {
 		err = r.Out.Net.AppendWait(ctx, to, transport.Data, number, r.Out.Channel, o.fill, o.check)
 	}
-	return nil, r.appendError(number, rt, err)
+	if errors.Is(err, transport.ErrClosed) {
+		return nil, failure.ErrStopped
+	}
+	sent := appendError(err)
+	if sent == ErrRouteChanged && err != ErrRouteChanged { // the messages of the shard wait for another home
+		r.Routes.divert(number, rt)
+	}
+	return nil, sent
 }
 
-// appendError translates the transport's errors. A peer that it does not know makes the messages of
-// the shard wait for another home.
-func (r *Plane) appendError(number uint32, rt *Route, err error) error {
+// appendError translates the transport's errors. It returns ErrRouteChanged for a peer that the
+// transport does not know.
+func appendError(err error) error {
 	switch {
 	case err == nil || err == ErrRouteChanged:
 		return err
@@ -146,10 +153,7 @@ func (r *Plane) appendError(number uint32, rt *Route, err error) error {
 		return failure.ErrBufferFull
 	case errors.Is(err, transport.ErrFrameTooLarge):
 		return fmt.Errorf("%w: %w", failure.ErrMessageTooLarge, err)
-	case errors.Is(err, transport.ErrClosed):
-		return failure.ErrStopped
 	}
-	r.Routes.divert(number, rt)
 	return ErrRouteChanged
 }
 
