@@ -132,6 +132,9 @@ func (c *chaos) injectInProcess(f options.Fault) {
 	case options.DiskRecord:
 		slot.disk.recordTil = w.now + random.Between(slot.disk.faults,
 			int64(100*time.Millisecond), int64(20*time.Second))
+	case options.HaltInStep:
+		most := random.Pick(c.rng, 50*time.Millisecond, 2*time.Second, 15*time.Second)
+		p.haltSoon(1+c.rng.IntN(8), time.Duration(random.Between(c.rng, int64(time.Millisecond), int64(most))))
 	case options.WakeJump:
 		c.wakeJump(p)
 	case options.ConnectionReset:

@@ -8,16 +8,16 @@ import (
 
 // Counts say what a run really did, so that a quiet run is not taken for a good one.
 type Counts struct {
-	Views, Crashes, Restarts, Pauses, Cuts, Flaps, Leaves, Joins uint64
-	Writes, Acked, Reads, Linear                                 uint64
-	Sent, Delivered, Lost                                        uint64
-	Tells, Told, HandOffs, Starts                                uint64
-	Swept, Expired, Folded, Deleted                              uint64
-	Bulk, Parts                                                  uint64
-	Leased, LeasesLost                                           uint64
-	Closings, Returned, TypesClosed, Stops                       uint64
-	Consulted, Located, Evicted                                  uint64
-	Answered, Dropped                                            uint64
+	Views, Crashes, Restarts, Pauses, Halts, Cuts, Flaps, Leaves, Joins uint64
+	Writes, Acked, Reads, Linear                                        uint64
+	Sent, Delivered, Lost                                               uint64
+	Tells, Told, HandOffs, Starts                                       uint64
+	Swept, Expired, Folded, Deleted                                     uint64
+	Bulk, Parts                                                         uint64
+	Leased, LeasesLost                                                  uint64
+	Closings, Returned, TypesClosed, Stops                              uint64
+	Consulted, Located, Evicted                                         uint64
+	Answered, Dropped                                                   uint64
 	// Torn batches were committed by a crash; TableFaults and ReadFaults are commits and loads.
 	Torn, TableFaults, ReadFaults uint64
 	// Lies and Tears are cuts of the power of disks that have lied, or leave a part of a batch.
@@ -32,6 +32,7 @@ func (c *Counts) add(o Counts) {
 	c.Crashes += o.Crashes
 	c.Restarts += o.Restarts
 	c.Pauses += o.Pauses
+	c.Halts += o.Halts
 	c.Cuts += o.Cuts
 	c.Flaps += o.Flaps
 	c.Leaves += o.Leaves

@@ -45,6 +45,8 @@ type defects struct {
 	// apart: clocks differ by more than Epsilon; sleepless: their wall time does not show a suspend;
 	// recordless: a record that could not be written is taken for written.
 	apart, sleepless, recordless bool
+	// restless: what a process has yet to do of a step when it stops is not done.
+	restless bool
 	// mixed: what replicas of one role send reaches those of another; oldestOfAll: sharding takes all
 	// nodes for ones of its role.
 	mixed, oldestOfAll bool
@@ -99,6 +101,8 @@ var further = []plantedDefect{
 		plant(defect.ReadWithoutAgreement)},
 	{"no-token-check", "a region obeys deposed coordinators", plant(defect.NoTokenCheck)},
 	{"clocks-apart", "the rates of clocks differ by a tenth", func(f *defects) { f.apart = true }},
+	{"rest-forgotten", "a process that stops within a step does not do the rest of it",
+		func(f *defects) { f.restless = true }},
 	{"suspends-unseen", "wall time does not show that a process was suspended",
 		func(f *defects) { f.sleepless = true }},
 	{"record-unwritten", "a membership record that could not be written is taken for written",
@@ -171,6 +175,7 @@ var huntedIn = map[string]options.Plan{
 	"leave-unsettled":    {Scenario: options.ManyLeave},
 	"goes-untold":        {Scenario: options.Stops},
 	"stale-mark":         {Scenario: options.OldLeases},
+	"rest-forgotten":     {Scenario: options.ColdRestarts},
 	"record-unwritten":   {Scenario: options.ColdRestarts},
 	"clocks-apart":       {Scenario: options.OldLeases},
 	"suspends-unseen":    {Scenario: options.WakeUps},

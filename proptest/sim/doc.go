@@ -45,6 +45,8 @@
 //   - the membership's record alone cannot be written for up to 20 s;
 //   - clocks differ in rate by almost as much as Epsilon allows, in half of those worlds each by that
 //     much, and in wall time by any amount, which jumps;
+//   - processes stop between two effects of one step, and carry out the rest when they go on (halt.go),
+//     except what sharding has to do;
 //   - wall clocks jump while a process is suspended and when it has woken up. Not played: a suspend of
 //     less than a second whose wall clock then goes back, which neither clock shows;
 //   - all nodes are restarted in turn, with and without a delay before the balance is looked at,
@@ -129,6 +131,9 @@
 //
 // Not played: a node without any role, for package ddata gives each node one; several roles in the
 // scenarios that are about all nodes (restarts in turn, shutdowns, leases, tidying).
+//
+// Nor is one lane of one link slower than the others: what lags are views, what sharding says, and
+// both FIFO lanes of a link together.
 //
 // What a simulation cannot see: races between goroutines (the drivers have their own tests), the
 // real sockets and disks, and what no seed that was run happened to do.

@@ -119,6 +119,10 @@ func (d *memberHost) Publish(nodelease.Lease) {}
 // Write implements drivers.MembersHost.
 func (d *memberHost) Write(record []byte) {
 	d.p.w.trace.FoldBytes(record)
+	d.p.effect(func() { d.commit(record) })
+}
+
+func (d *memberHost) commit(record []byte) {
 	d.p.slot.disk.commit(d.p, d.table, []durable.Row{{Key: []byte("record"), Value: record}}, func(err error) {
 		if d.p.w.planted.recordless {
 			err = nil
@@ -134,13 +138,19 @@ func (d *memberHost) Covers(time.Time) bool { return true }
 func (d *memberHost) Unmarked(message.Envelope) {}
 
 // Connect implements drivers.MembersHost.
-func (d *memberHost) Connect(v *view.View) { d.p.node.connect(v) }
+func (d *memberHost) Connect(v *view.View) { d.p.effect(func() { d.p.node.connect(v) }) }
 
 // Disconnect implements drivers.MembersHost.
-func (d *memberHost) Disconnect() { d.p.node.wires.disconnect(d.p.node.view) }
+func (d *memberHost) Disconnect() {
+	d.p.effect(func() { d.p.node.wires.disconnect(d.p.node.view) })
+}
 
 // Send implements drivers.MembersHost.
 func (d *memberHost) Send(e message.Envelope, payload []byte) {
+	d.p.effect(func() { d.send(e, payload) })
+}
+
+func (d *memberHost) send(e message.Envelope, payload []byte) {
 	if e.To == 0 {
 		d.p.w.net.SendAddr(d.p, e.Addr, network.ToMember, payload)
 	} else {
@@ -149,7 +159,7 @@ func (d *memberHost) Send(e message.Envelope, payload []byte) {
 }
 
 // Done implements drivers.MembersHost.
-func (d *memberHost) Done(why error) { d.p.done(why) }
+func (d *memberHost) Done(why error) { d.p.effect(func() { d.p.done(why) }) }
 
 func (d *memberHost) receive(pk network.Packet) {
 	m, err := message.Decode(pk.Payload)
@@ -161,7 +171,9 @@ func (d *memberHost) receive(pk network.Packet) {
 }
 
 // Install implements drivers.MembersHost.
-func (d *memberHost) Install(v *view.View) {
+func (d *memberHost) Install(v *view.View) { d.p.effect(func() { d.install(v) }) }
+
+func (d *memberHost) install(v *view.View) {
 	d.view = v
 	d.oldest, d.leads = isOldest(v, view.UID(d.p.uid), ""), d.leads[:0]
 	for _, role := range d.p.slot.roles {
@@ -205,7 +217,9 @@ func isOldest(v *view.View, uid view.UID, role string) bool {
 }
 
 // Event implements drivers.MembersHost.
-func (d *memberHost) Event(ev membership.Event) {
+func (d *memberHost) Event(ev membership.Event) { d.p.effect(func() { d.event(ev) }) }
+
+func (d *memberHost) event(ev membership.Event) {
 	switch ev := ev.(type) {
 	case membership.MemberUnreachable:
 		d.p.eachReplica(func(r *replicaHost) { r.reachable(uint64(ev.Member.UID), false) })

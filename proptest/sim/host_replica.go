@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
@@ -102,8 +103,12 @@ func (d *replicaHost) run(step func()) {
 	for len(d.todo) > 0 && d.p.alive {
 		next := d.todo[0]
 		d.todo = d.todo[1:]
+		if len(d.p.halt.late) > 0 {
+			d.p.effect(func() { d.run(next) }) // the process stopped within the step before
+			continue
+		}
 		next()
-		if got := view.Epoch(d.m.Settled()); got != d.settled {
+		if got := view.Epoch(d.m.Settled()); got != d.settled && len(d.p.halt.late) == 0 {
 			d.p.w.violate("what is settled is told",
 				"%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
 		}
@@ -142,24 +147,35 @@ func (d *replicaHost) HoldsLease() bool { return d.p.mem.holds(d.p.Time()) }
 
 // Notify implements drivers.ReplicaHost.
 func (d *replicaHost) Notify(c effect.Change) {
-	if sub := d.subs[c.Sub]; sub != nil {
-		sub(c)
-	}
+	d.p.effect(func() {
+		if sub := d.subs[c.Sub]; sub != nil {
+			sub(c)
+		}
+	})
 }
 
 // Moved implements drivers.ReplicaHost.
-func (d *replicaHost) Moved(number uint16) { d.p.progress.Moved(d.role, number) }
+func (d *replicaHost) Moved(number uint16) {
+	d.p.effect(func() { d.p.progress.Moved(d.role, number) })
+}
 
 // Reached implements drivers.ReplicaHost.
 func (d *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
-	d.settled = settled
-	d.p.progress.Reached(d.role, caughtUp, settled)
+	d.p.effect(func() {
+		d.settled = settled
+		d.p.progress.Reached(d.role, caughtUp, settled)
+	})
 }
 
 // Tell implements drivers.ReplicaHost.
 func (d *replicaHost) Tell(e *effect.Effects) {
+	settled := slices.Clone(e.Settled)
+	d.p.effect(func() { d.tell(settled) })
+}
+
+func (d *replicaHost) tell(settled []effect.Settlement) {
 	w := d.p.w
-	for _, s := range e.Settled {
+	for _, s := range settled {
 		w.tell(func(j checker) {
 			if g, ok := j.(interface {
 				settledView(*World, *replicaHost, effect.Settlement)
@@ -222,7 +238,9 @@ func (d *replicaHost) install(v *view.View) {
 func (d *replicaHost) call(op func(id uint64) replicator.Input, done func(effect.Result)) {
 	d.nextID++
 	id := d.nextID
-	d.run(func() { d.d.Call(d.p.Time(), id, op(id), done, nil) })
+	d.run(func() {
+		d.d.Call(d.p.Time(), id, op(id), func(r effect.Result) { d.p.effect(func() { done(r) }) }, nil)
+	})
 }
 
 // subscribe asks for a key or a prefix.
@@ -234,7 +252,9 @@ func (d *replicaHost) subscribe(s replicator.Subscribe, changed func(effect.Chan
 }
 
 // Commit implements drivers.ReplicaHost.
-func (d *replicaHost) Commit(b storage.Batch) {
+func (d *replicaHost) Commit(b storage.Batch) { d.p.effect(func() { d.commit(b) }) }
+
+func (d *replicaHost) commit(b storage.Batch) {
 	if b.Counts != storage.AllRows {
 		d.p.w.counts.Parts++
 	}
@@ -256,5 +276,8 @@ func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 		w.violate("replicator", "a message of %d bytes to %v, a transport takes %d: %.200v",
 			len(payload), e.To, most, e.Msg)
 	}
-	w.net.Send(p, uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy), network.ToReplica, d.channel, bytes.Clone(payload))
+	own := bytes.Clone(payload)
+	p.effect(func() {
+		w.net.Send(p, uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy), network.ToReplica, d.channel, own)
+	})
 }

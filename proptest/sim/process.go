@@ -59,6 +59,7 @@ type Process struct {
 	// worked off, in its order.
 	frozen, behind bool
 	backlog        []func()
+	halt           halt
 
 	lastPost int64
 	toldAll  bool // sent something to every entity after the world healed
@@ -178,7 +179,7 @@ func (p *Process) end(why string) {
 	w := p.w
 	w.trace.Fold(2, p.uid)
 	w.trace.Line(p, "END %s", why)
-	p.alive, p.frozen, p.behind, p.backlog = false, false, false, nil
+	p.alive, p.frozen, p.behind, p.backlog, p.halt = false, false, false, nil, halt{}
 	p.slot.proc, p.slot.leaving = nil, false
 	w.counts.tidied(p)
 	p.slot.disk.crash()
@@ -285,12 +286,15 @@ func (p *Process) catchUp() {
 	if !p.alive || p.frozen {
 		return
 	}
-	if len(p.backlog) == 0 {
+	run := p.halt.takeLate()
+	switch {
+	case run != nil:
+	case len(p.backlog) == 0:
 		p.behind = false
 		return
+	default:
+		run, p.backlog = p.backlog[0], p.backlog[1:]
 	}
-	run := p.backlog[0]
-	p.backlog = p.backlog[1:]
 	p.w.at(p.w.now+random.Between(p.rng, 100, 20_000), nil, p.catchUp)
 	run()
 }

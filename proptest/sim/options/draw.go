@@ -97,6 +97,7 @@ func (o *Options) drawHarm(r *rand.Rand) {
 	switch jumps, record := random.Pick(r, 0, 0, 1, 3), random.Pick(r, 0, 0, 1, 3); o.Scenario {
 	case PlainChaos, ColdRestarts, BadDisks, SmallLogs:
 		o.Weights[WakeJump], o.Weights[DiskRecord] = jumps, record
+		o.Weights[HaltInStep] = random.Pick(r, 0, 2, 5, 10)
 	}
 }
 

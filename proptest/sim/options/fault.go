@@ -31,6 +31,7 @@ const (
 	DiskTears
 	DiskRecord
 	WakeJump
+	HaltInStep
 	FaultKinds
 )
 
@@ -38,6 +39,6 @@ var faultNames = [FaultKinds]string{"split", "isolate", "isolate-oldest", "one-w
 	"crash-oldest", "crash-all", "freeze",
 	"freeze-oldest", "suspend", "leave", "join", "operator-down", "disk-stall", "reset",
 	"wall-jump", "flap", "disk-full", "disk-unread", "disk-table", "disk-lies", "disk-tears",
-	"disk-record", "wake-jump"}
+	"disk-record", "wake-jump", "halt-in-step"}
 
 func (f Fault) String() string { return faultNames[f] }
