@@ -49,7 +49,7 @@ func TestDeadShardRefuses(t *testing.T) {
 	e := s.Find("a")
 	s.Shut(func(*dataplane.Entity, mailbox.Envelope, uint32) {})
 	soon(t, "deliver", func() {
-		for !e.IsClosed() {
+		for !e.State().IsClosed() {
 			runtime.Gosched()
 		}
 		if v, _ := s.Deliver("a", mailbox.Envelope{Msg: addItem{}}, 0); v != mailbox.Refused {
@@ -133,8 +133,8 @@ func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	var dropped []mailbox.Envelope
 	s.Shut(func(_ *dataplane.Entity, env mailbox.Envelope, _ uint32) { dropped = append(dropped, env) })
 	e.Pause(mailbox.ForLease)
-	if len(dropped) != 1 || !e.IsClosed() {
-		t.Errorf("%d handed out, closed %v", len(dropped), e.IsClosed())
+	if len(dropped) != 1 || !e.State().IsClosed() {
+		t.Errorf("%d handed out, closed %v", len(dropped), e.State().IsClosed())
 	}
 }
 
@@ -328,7 +328,7 @@ func TestStopThatComesTooLate(t *testing.T) {
 	for name, stop := range map[string]func(){
 		"in order": func() { s.Command(e, mailbox.StopNow) }, "by force": e.Force,
 	} {
-		if stop(); e.Waits() != 0 {
+		if stop(); e.State().Waiting != 0 {
 			t.Errorf("%s: a stop waits for the next incarnation", name)
 		}
 		if x := e.Extra.Load(); x != nil && x.Forced.Load() {

@@ -132,7 +132,7 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 		st.IdleTimeout = r.Passivations.Strategy.IdleTimeout
 	}
 	e := s.Find(id)
-	if e != nil && e.IsStarted() {
+	if e != nil && e.State().Started {
 		st.Active = true
 		st.Idle = r.IdleScan.Idle(e)
 	}

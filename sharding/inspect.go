@@ -205,7 +205,7 @@ func locationHere(r *dataplane.Plane, id string) Location {
 	}
 	if s := r.Routes.Hosted[number].Load(); s != nil && uint64(loc.Node) == r.Self {
 		e := s.Find(id)
-		loc.Active = e != nil && e.IsStarted()
+		loc.Active = e != nil && e.State().Started
 	}
 	return loc
 }

@@ -85,7 +85,7 @@ func TestReceiveTimeoutsDoNotPileUp(t *testing.T) {
 		}
 		<-time.After(50 * time.Second)
 		e := g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a")
-		if n := e.Waits(); n != 1 {
+		if n := e.State().Waiting; n != 1 {
 			t.Errorf("%d timeouts wait", n)
 		}
 		<-time.After(time.Hour)

@@ -421,7 +421,7 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 		g.plane.Lease.Changed(true)
 		synctest.Wait()
 		if s := g.Stats(); s.Entities != 1 ||
-			!g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a").IsStarted() {
+			!g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a").State().Started {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -199,7 +199,7 @@ func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardA
 // stopEntity stops an entity that runs. One that does not has just ended, and the machine is about
 // to hear of it.
 func stopEntity(s *dataplane.Shard, id protocol.EntityID, stop func(*dataplane.Entity)) {
-	if e := s.Find(string(id)); e != nil && e.IsStarted() {
+	if e := s.Find(string(id)); e != nil && e.State().Started {
 		stop(e)
 	}
 }

@@ -360,7 +360,7 @@ func (e *Entity) bury() {
 			e.Shard.out(e, env, size)
 		}
 	})
-	if x := e.Extra.Load(); x != nil && e.IsClosed() {
+	if x := e.Extra.Load(); x != nil && e.State().IsClosed() {
 		x.reset()
 	}
 }

@@ -61,7 +61,7 @@ func (s *Shard) passivateIdle(tick, most uint32) {
 	var idle []string
 	s.Mu.RLock()
 	for e := range s.Entities.all() {
-		if tick-e.Seen.Load() > most && e.IsIdle() {
+		if tick-e.Seen.Load() > most && e.State().IsIdle() {
 			idle = append(idle, e.ID)
 		}
 	}

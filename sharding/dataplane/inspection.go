@@ -53,7 +53,7 @@ func (r *Plane) Inspect(what codec.Inspection, id string) codec.State {
 			w.Cut = s.activeIDs(&sh.IDs, &room) || w.Cut
 		case codec.InspectEntity:
 			sh.Entities, sh.Alive = 0, 0
-			if e := s.Find(id); e != nil && e.IsStarted() {
+			if e := s.Find(id); e != nil && e.State().Started {
 				sh.Entities, sh.Alive = 1, 1
 			}
 		}
@@ -66,7 +66,7 @@ func (r *Plane) Inspect(what codec.Inspection, id string) codec.State {
 // little.
 func (s *Shard) activeIDs(ids *[]string, room *int) (cut bool) {
 	for _, e := range s.snapshot() {
-		if !e.IsStarted() {
+		if !e.State().Started {
 			continue
 		}
 		if len(e.ID) > *room {

@@ -182,7 +182,7 @@ func (s *Shard) Drain(done func()) {
 // Each calls fn for the entities that run.
 func (s *Shard) Each(fn func(*Entity)) {
 	for _, e := range s.snapshot() {
-		if e.IsStarted() {
+		if e.State().Started {
 			fn(e)
 		}
 	}

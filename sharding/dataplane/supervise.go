@@ -95,7 +95,7 @@ func (e *Entity) backoff(r *Plane, pause time.Duration) {
 	}
 	e.Pause(mailbox.ForBackoff)
 	x.restart = r.Scheduler.AfterFunc(pause, func() {
-		if e.Awaits(mailbox.ForBackoff) {
+		if e.State().Awaits(mailbox.ForBackoff) {
 			e.Shard.Command(e, mailbox.StartNow)
 		}
 	})

@@ -15,18 +15,21 @@ import (
 // Limits.
 const DefaultNodeBytes = 1 << 30
 
+// Weight is what the messages of other nodes take in one mailbox, in bytes.
+type Weight struct{ bytes atomic.Uint32 }
+
 // Reserve takes room in the mailbox for a message of another node, of which it may hold so many
 // bytes. A mailbox that holds none takes a message of any size.
-func (m *Mailbox) Reserve(size, most uint32) bool {
-	if n := m.bytes.Add(size); n > most && n != size {
-		m.bytes.Add(-size)
+func (w *Weight) Reserve(size, most uint32) bool {
+	if n := w.bytes.Add(size); n > most && n != size {
+		w.bytes.Add(-size)
 		return false
 	}
 	return true
 }
 
 // Free gives the room back.
-func (m *Mailbox) Free(size uint32) { m.bytes.Add(-size) }
+func (w *Weight) Free(size uint32) { w.bytes.Add(-size) }
 
 // HeldBytes is what waits in the mailboxes of one region. It takes its part of the node's room in
 // steps, so that regions seldom meet there.

@@ -107,11 +107,11 @@ func TestShutHandsOut(t *testing.T) {
 	m.Push(Envelope{Msg: "b"}, 2, 10)
 	m.Refill(10)
 	m.Next()
-	if m.Shut(out); len(got) > 0 || m.IsClosed() {
+	if m.Shut(out); len(got) > 0 || m.State().IsClosed() {
 		t.Fatalf("%v was taken from its worker", got)
 	}
 	m.Hold(ForLease)
-	if m.Shut(out); len(got) != 2 || got[0] != "b" || got[1] != uint32(2) || !m.IsClosed() {
+	if m.Shut(out); len(got) != 2 || got[0] != "b" || got[1] != uint32(2) || !m.State().IsClosed() {
 		t.Errorf("%v handed out", got)
 	}
 	if v, _ := m.Push(Envelope{}, 0, 10); v != Gone {

@@ -55,15 +55,23 @@ type Mailbox struct {
 	waiting  queue
 	// taken is what the worker took and has not handled yet. The worker owns it; it is empty while
 	// no worker has the mailbox.
-	taken queue
-	bytes atomic.Uint32 // of messages of other nodes that it holds, taken ones too
-	*waiters
+	taken   queue
+	Weight           // of messages of other nodes that it holds, taken ones too
+	waiters *waiters // under mu
 }
 
 // waiters are told of what happens to a mailbox. Few mailboxes have any: nil.
 type waiters struct {
 	drain *Drain        // is told when the mailbox rests; nil: none
 	room  chan struct{} // closed when there may be room; nil: none waits for it
+}
+
+// wake lets the senders that wait for room try again.
+func (w *waiters) wake() {
+	if w != nil && w.room != nil {
+		close(w.room)
+		w.room = nil
+	}
 }
 
 // HoldReason is what a held mailbox waits for.
@@ -191,39 +199,35 @@ func (m *Mailbox) Release(why HoldReason) (schedule bool) {
 	return schedule
 }
 
-// IsIdle reports whether nothing waits and no worker has the mailbox.
-func (m *Mailbox) IsIdle() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.phase == idle
+// State is what a mailbox was at one moment.
+type State struct {
+	Started bool // the shard's machine counts the entity as active
+	Waiting int  // how many messages no worker has taken yet
+	phase   phase
+	why     HoldReason
 }
 
-// IsClosed reports whether the mailbox is closed permanently.
-func (m *Mailbox) IsClosed() bool {
+// IsIdle reports whether nothing waited and no worker had the mailbox.
+func (s State) IsIdle() bool { return s.phase == idle }
+
+// IsClosed reports whether the mailbox was closed, which is permanent.
+func (s State) IsClosed() bool { return s.phase == closed }
+
+// Awaits reports whether the mailbox was held for that reason.
+func (s State) Awaits(why HoldReason) bool { return s.phase == held && s.why == why }
+
+// State looks at the mailbox.
+func (m *Mailbox) State() State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.phase == closed
+	return State{m.started, int(m.waiting.len), m.phase, m.why}
 }
 
-// IsStarted reports whether the shard's machine counts the entity as active.
-func (m *Mailbox) IsStarted() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.started
-}
-
-// CopyStarted stores what IsStarted reports, while that stays so.
+// CopyStarted stores whether the mailbox is started, and nothing changes that meanwhile.
 func (m *Mailbox) CopyStarted(to *atomic.Bool) {
 	m.mu.Lock()
 	to.Store(m.started)
 	m.mu.Unlock()
-}
-
-// Awaits reports whether the mailbox is held for that reason.
-func (m *Mailbox) Awaits(why HoldReason) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.phase == held && m.why == why
 }
 
 // Refill moves what waits into taken, for the worker; limit is how many may wait. When there is
@@ -232,7 +236,7 @@ func (m *Mailbox) Refill(limit int) (ok bool, rested *Drain) {
 	m.mu.Lock()
 	if m.waiting.len == 0 {
 		m.phase, m.over = idle, 0
-		m.wakeLocked() // what was more than may wait has been handled
+		m.waiters.wake() // what was more than may wait has been handled
 		rested = m.restLocked()
 		m.mu.Unlock()
 		return false, rested
@@ -240,7 +244,7 @@ func (m *Mailbox) Refill(limit int) (ok bool, rested *Drain) {
 	m.phase = running
 	m.taken = m.waiting.take()
 	m.over = uint32(max(0, int(m.taken.len)-limit))
-	m.wakeLocked()
+	m.waiters.wake()
 	m.mu.Unlock()
 	return true, nil
 }
@@ -258,21 +262,6 @@ func (m *Mailbox) Each(fn func(Envelope)) {
 	m.waiting.each(&m.first, fn)
 }
 
-// Waits is how many messages no worker has taken yet.
-func (m *Mailbox) Waits() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return int(m.waiting.len)
-}
-
-// wakeLocked lets the senders that wait for room try again.
-func (m *Mailbox) wakeLocked() {
-	if m.waiters != nil && m.room != nil {
-		close(m.room)
-		m.room = nil
-	}
-}
-
 // GiveBack ends the worker's turn with what it has not handled yet: to be queued again at once.
 func (m *Mailbox) GiveBack() {
 	m.mu.Lock()
@@ -287,26 +276,15 @@ func (m *Mailbox) Hold(why HoldReason) (rested *Drain) {
 	defer m.mu.Unlock()
 	m.waiting.prepend(&m.taken, &m.first)
 	m.phase, m.why, m.over = held, why, 0
-	m.wakeLocked() // as in refill
+	m.waiters.wake() // as in refill
 	if why == ForStart {
 		m.started = false
-		m.dropInternalLocked()
-	}
-	return m.restLocked()
-}
-
-// dropInternalLocked takes out what was meant for the incarnation that has ended.
-func (m *Mailbox) dropInternalLocked() {
-	if !m.internal {
-		return
-	}
-	m.internal = false
-	all := m.waiting.take()
-	for e, size, ok := all.pop(&m.first); ok; e, size, ok = all.pop(&m.first) {
-		if !e.Internal() {
-			m.waiting.push(e, size, &m.first)
+		if m.internal { // it was meant for the incarnation that has ended
+			m.internal = false
+			m.waiting.dropInternal(&m.first)
 		}
 	}
+	return m.restLocked()
 }
 
 // CloseEmpty closes a held mailbox in which nothing waits.
@@ -329,7 +307,7 @@ func (m *Mailbox) Seal(d *Drain) (rests bool) {
 	if rests = m.restsLocked(); !rests {
 		m.waitersLocked().drain = d
 	}
-	m.wakeLocked() // to look for another way
+	m.waiters.wake() // to look for another way
 	return rests
 }
 
@@ -338,7 +316,7 @@ func (m *Mailbox) Unseal() {
 	m.mu.Lock()
 	m.sealed = false
 	if m.waiters != nil {
-		m.drain = nil
+		m.waiters.drain = nil
 	}
 	m.mu.Unlock()
 }
@@ -352,8 +330,8 @@ func (m *Mailbox) restsLocked() bool {
 
 // restLocked returns the drain that must be told that the mailbox has come to rest; nil: none.
 func (m *Mailbox) restLocked() (rested *Drain) {
-	if m.waiters != nil && m.drain != nil && m.restsLocked() {
-		rested, m.drain = m.drain, nil
+	if m.waiters != nil && m.waiters.drain != nil && m.restsLocked() {
+		rested, m.waiters.drain = m.waiters.drain, nil
 	}
 	return rested
 }
@@ -363,7 +341,7 @@ func (m *Mailbox) restLocked() (rested *Drain) {
 func (m *Mailbox) Shut(out func(Envelope, uint32)) {
 	m.mu.Lock()
 	m.sealed = true
-	m.wakeLocked()
+	m.waiters.wake()
 	if m.phase == running || m.phase == queued {
 		m.mu.Unlock()
 		return

@@ -147,3 +147,13 @@ func (q *queue) each(place *Envelope, fn func(Envelope)) {
 		}
 	}
 }
+
+// dropInternal takes out the envelopes of this package.
+func (q *queue) dropInternal(place *Envelope) {
+	all := q.take()
+	for e, size, ok := all.pop(place); ok; e, size, ok = all.pop(place) {
+		if !e.Internal() {
+			q.push(e, size, place)
+		}
+	}
+}
