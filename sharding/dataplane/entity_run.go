@@ -345,9 +345,9 @@ func (e *Entity) end(r *Plane) {
 	if s.Passivator != nil {
 		s.Passivator.ended(e)
 	}
-	r.entityStopped(s, e.ID)
+	r.Ctl.EntityStopped(s, e.ID)
 	if !s.remove(e) && !r.defects.Planted(defect.Unwoken) {
-		r.wake(s, e.ID)
+		r.Ctl.Wake(s, e.ID)
 	}
 }
 

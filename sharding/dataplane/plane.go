@@ -110,13 +110,10 @@ func (r *Plane) StopScans() {
 // Clock is the time since the region began.
 func (r *Plane) Clock() time.Duration { return r.Scheduler.Now().Sub(r.start) }
 
-func (r *Plane) wake(s *Shard, id string) { r.Ctl.Wake(s, id) }
-
 // Passivate asks for the end of an entity's incarnation.
 func (r *Plane) Passivate(s *Shard, id string, why protocol.Cause) {
 	r.Ctl.Passivate(s, id, why, runloop.Permit{})
 }
-func (r *Plane) entityStopped(s *Shard, id string) { r.Ctl.EntityStopped(s, id) }
 
 func (r *Plane) isClosed() bool { return IsDone(r.Closed) }
 

@@ -81,7 +81,7 @@ func (s *Shard) Deliver(id string, env mailbox.Envelope, size uint32) (mailbox.V
 		// Only now is it started: a start that found no message would count as a use beside the
 		// message's. One whose message found no room is not, unless another message came meanwhile.
 		if made && (v == mailbox.Accepted || !s.remove(e)) {
-			s.region.wake(s, e.ID)
+			s.region.Ctl.Wake(s, e.ID)
 		}
 		if v != mailbox.Gone {
 			return v, e
