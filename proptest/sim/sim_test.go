@@ -21,7 +21,7 @@ func TestSeeds(t *testing.T) {
 	if c := s.Counts; c.Acked == 0 || c.Reads == 0 || c.Linear == 0 || c.Crashes == 0 || c.Views == 0 ||
 		c.Swept == 0 || c.Expired == 0 || c.Folded == 0 || c.Deleted == 0 || c.Bulk == 0 || c.Parts == 0 ||
 		c.Leased == 0 || c.LeasesLost == 0 || c.Excused[history.Crashed] == 0 || c.Excused[history.Dropped] == 0 ||
-		c.TableFaults == 0 {
+		c.Halts == 0 {
 		t.Errorf("the worlds did next to nothing: %+v", c)
 	}
 }
