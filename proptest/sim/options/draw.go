@@ -95,7 +95,7 @@ func (o *Options) drawHarm(r *rand.Rand) {
 	}
 	o.Extreme = o.ClockDrift > 0 && r.IntN(2) == 0
 	switch jumps, record := random.Pick(r, 0, 0, 1, 3), random.Pick(r, 0, 0, 1, 3); o.Scenario {
-	case PlainChaos, ColdRestarts, BadDisks, SmallLogs:
+	case PlainChaos, ColdRestarts, SmallLogs: // BadDisks has a mixture of its own
 		o.Weights[WakeJump], o.Weights[DiskRecord] = jumps, record
 		o.Weights[HaltInStep] = random.Pick(r, 0, 2, 5, 10)
 	}
