@@ -151,6 +151,7 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 		}
 		cause := recover()
 		o, err = failed, failure.OfRecovered(cause)
+		e.used(r, env)
 		if e.body != nil {
 			e.body.Fail(err)
 		} else { // it was being made
@@ -223,19 +224,22 @@ func (e *Entity) receive(r *Plane, env mailbox.Envelope) error {
 	if e.body == nil {
 		e.body = r.NewBody(e)
 	}
-	if err := e.body.Receive(env); err != nil {
-		return err
+	err := e.body.Receive(env)
+	e.used(r, env)
+	if x := e.Extra.Load(); x != nil && err == nil {
+		x.restarts.handled()
 	}
-	if tick := r.IdleScan.Tick.Load(); e.Seen.Load() != tick && env.Call != mailbox.TimerCall {
+	return err
+}
+
+// used notes that a message has come to its end, however its handler fared: the entity is not idle.
+func (e *Entity) used(r *Plane, env mailbox.Envelope) {
+	if tick := r.IdleScan.Tick.Load(); e.Seen.Load() != tick && !env.Internal() {
 		e.Seen.Store(tick)
 	}
-	if x := e.Extra.Load(); x != nil {
-		x.restarts.handled()
-		if env.Call != mailbox.TimerCall {
-			x.lastHandled.Store(int64(r.Clock()))
-		}
+	if x := e.Extra.Load(); x != nil && !env.Internal() {
+		x.lastHandled.Store(int64(r.Clock()))
 	}
-	return nil
 }
 
 // obey carries a control envelope out; true: the incarnation has to end.
@@ -325,7 +329,11 @@ func (e *Entity) more() bool {
 
 // Pause holds the entity. A kill of the shard that found a worker here has left the mailbox to it.
 func (e *Entity) Pause(why mailbox.HoldReason) {
-	e.Hold(why).Settled()
+	rested, schedule := e.Hold(why)
+	rested.Settled()
+	if schedule {
+		e.Shard.region.Pool.submit(e)
+	}
 	if e.Shard.isDead() {
 		e.bury()
 	}

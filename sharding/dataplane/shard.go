@@ -174,7 +174,9 @@ func (s *Shard) Drain(done func()) {
 	s.Mu.Unlock()
 	d := mailbox.NewDrain(done)
 	for _, e := range s.snapshot() {
-		d.Seal(&e.Mailbox)
+		if d.Seal(&e.Mailbox) {
+			s.region.Pool.submit(e)
+		}
 	}
 	d.Settled()
 }

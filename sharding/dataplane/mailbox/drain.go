@@ -26,10 +26,13 @@ func NewDrain(done func()) *Drain {
 	return d
 }
 
-// Seal seals a mailbox and waits for it.
-func (d *Drain) Seal(m *Mailbox) {
+// Seal seals a mailbox and waits for it. schedule is true when the caller has to put the entity on the
+// run queue.
+func (d *Drain) Seal(m *Mailbox) (schedule bool) {
 	d.busy.Add(1)
-	if m.Seal(d) {
+	rests, schedule := m.Seal(d)
+	if rests {
 		d.busy.Add(-1)
 	}
+	return schedule
 }

@@ -270,12 +270,17 @@ func (m *Mailbox) GiveBack() {
 	m.mu.Unlock()
 }
 
-// Hold ends the worker's turn: nothing is handled until the hold ends.
-func (m *Mailbox) Hold(why HoldReason) (rested *Drain) {
+// Hold ends the worker's turn: nothing is handled until the hold ends. A sealed mailbox does not wait
+// for a restart while it has messages: then schedule is true, and the caller has to put the entity on
+// the run queue.
+func (m *Mailbox) Hold(why HoldReason) (rested *Drain, schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waiting.prepend(&m.taken, &m.first)
 	m.phase, m.why, m.over = held, why, 0
+	if schedule = why == ForBackoff && m.sealed && m.waiting.len > 0; schedule {
+		m.phase = queued
+	}
 	m.waiters.wake() // as in refill
 	if why == ForStart {
 		m.started = false
@@ -284,7 +289,7 @@ func (m *Mailbox) Hold(why HoldReason) (rested *Drain) {
 			m.waiting.dropInternal(&m.first)
 		}
 	}
-	return m.restLocked()
+	return m.restLocked(), schedule
 }
 
 // CloseEmpty closes a held mailbox in which nothing waits.
@@ -298,17 +303,22 @@ func (m *Mailbox) CloseEmpty() bool {
 	return true
 }
 
-// Seal refuses messages from now on. It reports whether the mailbox rests already. If not, d is
-// told when it comes to rest.
-func (m *Mailbox) Seal(d *Drain) (rests bool) {
+// Seal refuses messages from now on. rests reports whether the mailbox rests already. If not, d is
+// told when it comes to rest. What waits for a restart is handled at once: had it moved on with the
+// shard, messages that wait on other nodes could overtake it. schedule is true when the caller has to
+// put the entity on the run queue for that.
+func (m *Mailbox) Seal(d *Drain) (rests, schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sealed = true
 	if rests = m.restsLocked(); !rests {
 		m.waitersLocked().drain = d
+		if schedule = m.phase == held && m.why == ForBackoff; schedule {
+			m.phase = queued
+		}
 	}
 	m.waiters.wake() // to look for another way
-	return rests
+	return rests, schedule
 }
 
 // Unseal opens a sealed mailbox again.
@@ -321,11 +331,9 @@ func (m *Mailbox) Unseal() {
 	m.mu.Unlock()
 }
 
-// restsLocked reports whether no message waits and no handler runs. What waits for a restart goes
-// on with the shard, or a handler that keeps failing would hold up the hand-off.
+// restsLocked reports whether no message waits and no handler runs.
 func (m *Mailbox) restsLocked() bool {
-	return m.phase == held && m.why == ForBackoff ||
-		m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
+	return m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
 }
 
 // restLocked returns the drain that must be told that the mailbox has come to rest; nil: none.
