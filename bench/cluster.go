@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/proptest/ports"
 )
 
 const role = "bench"
@@ -20,13 +19,9 @@ func startNodes(ctx context.Context, n int, dirs []string) ([]*ddata.Node, func(
 
 // startNodesWith is startNodes with the timers of a preset.
 func startNodesWith(ctx context.Context, n int, dirs []string, preset ddata.Preset) ([]*ddata.Node, func(), error) {
-	addrs := make([]string, n)
-	for i := range addrs {
-		addr, err := freeAddr()
-		if err != nil {
-			return nil, nil, err
-		}
-		addrs[i] = addr
+	addrs, err := ports.Free(n)
+	if err != nil {
+		return nil, nil, err
 	}
 	nodes := make([]*ddata.Node, n)
 	errs := make(chan error, n)
@@ -54,13 +49,4 @@ func startNodesWith(ctx context.Context, n int, dirs []string, preset ddata.Pres
 			_ = x.Close()
 		}
 	}, nil
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("a free port: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }

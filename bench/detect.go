@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/proptest/ports"
 )
 
 // runDetect kills a process of three with kill -9 and measures, on the other two nodes, until it
@@ -76,12 +77,9 @@ func (s *sightings) listener() events.Listener {
 }
 
 func detect(ctx context.Context, preset ddata.Preset, f *figures) error {
-	addrs := make([]string, 3)
-	for i := range addrs {
-		var err error
-		if addrs[i], err = freeAddr(); err != nil {
-			return err
-		}
+	addrs, err := ports.Free(3)
+	if err != nil {
+		return err
 	}
 	victim, err := startChild(ctx, "detect", preset, addrs[2], addrs[0], addrs[1], addrs[2])
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/proptest/ports"
 )
 
 // runDurable measures durable writes of one node: many callers beside raw LMDB with a transaction
@@ -80,12 +81,12 @@ func (l *load) more(n int, d time.Duration, op func(caller, i int) error) error 
 }
 
 func startDurable(ctx context.Context, dir string) (*ddata.Node, error) {
-	addr, err := freeAddr()
+	addrs, err := ports.Free(1)
 	if err != nil {
 		return nil, err
 	}
 	return ddata.Start(ctx, ddata.Config{
-		Name: "bench", Bind: addr, BootstrapExpect: 1, Roles: []string{role}, Preset: ddata.Local, Dir: dir,
+		Name: "bench", Bind: addrs[0], BootstrapExpect: 1, Roles: []string{role}, Preset: ddata.Local, Dir: dir,
 		DurableKeys:    []string{"kept/*"},
 		RequestTimeout: time.Minute, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -39,12 +40,9 @@ func runFailover(ctx context.Context, _ options) error {
 }
 
 func failover(ctx context.Context, name string, oldest bool) error {
-	addrs := make([]string, failHosts+1)
-	for i := range addrs {
-		var err error
-		if addrs[i], err = freeAddr(); err != nil {
-			return err
-		}
+	addrs, err := ports.Free(failHosts + 1)
+	if err != nil {
+		return err
 	}
 	hosts := map[string]*child{} // by address
 	for _, addr := range addrs[1:] {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/ports"
 )
 
 // formFounders found a cluster; all others join it.
@@ -86,12 +87,9 @@ func formReal(ctx context.Context, n int, d time.Duration) error {
 // startTogether starts all nodes at once; some found the cluster. A node that the others give up
 // before it is Up, as happens where the machine is too busy to run them all, is started again.
 func startTogether(ctx context.Context, nodes []*ddata.Node, again *atomic.Int32) error {
-	seeds := make([]string, min(len(nodes), formFounders))
-	for i := range seeds {
-		var err error
-		if seeds[i], err = freeAddr(); err != nil {
-			return err
-		}
+	seeds, err := ports.Free(min(len(nodes), formFounders))
+	if err != nil {
+		return err
 	}
 	errs := make(chan error, len(nodes))
 	for i := range nodes {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/proptest/ports"
 )
 
 // joinKeys is over how many sets the items are spread.
@@ -73,13 +74,13 @@ func joinNode(ctx context.Context, n int) (j joined, err error) {
 			return j, err
 		}
 	}
-	addr, err := freeAddr()
+	addrs, err := ports.Free(1)
 	if err != nil {
 		return j, err
 	}
 	sent, start := nodes[0].TransportStats().BytesOut, time.Now()
 	late, err := ddata.Start(ctx, ddata.Config{
-		Name: "bench", Bind: addr, Seeds: []string{nodes[0].Addr()}, Roles: []string{role}, Preset: ddata.Local,
+		Name: "bench", Bind: addrs[0], Seeds: []string{nodes[0].Addr()}, Roles: []string{role}, Preset: ddata.Local,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -35,12 +36,9 @@ const (
 // the entities twice then.
 func runPause(ctx context.Context, o options) error {
 	stand := pauseFactor * o.d
-	addrs := make([]string, pauseNodes)
-	for i := range addrs {
-		var err error
-		if addrs[i], err = freeAddr(); err != nil {
-			return err
-		}
+	addrs, err := ports.Free(pauseNodes)
+	if err != nil {
+		return err
 	}
 	var nodes []*child
 	for i := range addrs {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -67,14 +68,11 @@ func runRemote(ctx context.Context, o options) error {
 // farEntities starts a second process that hosts the entities, and the region of this one, which
 // hosts none. stop ends both.
 func farEntities(ctx context.Context) (region *sharding.Region[Message], peer *child, stop func(), err error) {
-	here, err := freeAddr()
+	addrs, err := ports.Free(2)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	there, err := freeAddr()
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	here, there := addrs[0], addrs[1]
 	peer, err = startChild(ctx, "node", there, here)
 	if err != nil {
 		return nil, nil, nil, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/ports"
 )
 
 var (
@@ -34,14 +34,9 @@ func within(t *testing.T, d time.Duration) context.Context {
 
 func freeAddrs(t *testing.T, n int) []string {
 	t.Helper()
-	addrs := make([]string, n)
-	for i := range addrs {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close() // all at once, so that they differ
-		addrs[i] = l.Addr().String()
+	addrs, err := ports.Free(n)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return addrs
 }

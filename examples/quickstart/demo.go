@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/coterie-go/coterie/proptest/ports"
 )
 
 // demo is the play: it starts, kills and asks the nodes, and counts.
@@ -37,32 +36,10 @@ func newDemo(ctx context.Context) (*demo, error) {
 	d := &demo{
 		ctx: ctx, dir: dir, nodes: make([]*child, nodesMax), acked: map[string]uint64{}, attempted: map[string]uint64{},
 	}
-	if d.addrs, err = freeAddrs(nodesMax); err != nil {
+	if d.addrs, err = ports.Free(nodesMax); err != nil {
 		return nil, err
 	}
 	return d, os.Mkdir(filepath.Join(dir, "locks"), 0o700)
-}
-
-// The ports of nodes are below those that Linux gives to outgoing connections and to listeners
-// without a choice: one of these could be taken before its node listens.
-const (
-	portFirst = 20_000
-	portCount = 10_000
-	portTries = 1000
-)
-
-// freeAddrs chooses n addresses at which no process listens, each another one.
-func freeAddrs(n int) (addrs []string, err error) {
-	for tries := 0; len(addrs) < n; tries++ {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(portFirst+rand.IntN(portCount))))
-		if err == nil {
-			defer l.Close() // when all are chosen
-			addrs = append(addrs, l.Addr().String())
-		} else if tries >= portTries {
-			return nil, err
-		}
-	}
-	return addrs, nil
 }
 
 // clean ends what still runs and removes the directories.

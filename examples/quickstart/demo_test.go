@@ -54,18 +54,3 @@ func TestEvenWantsAllShardsWithinOne(t *testing.T) {
 		}
 	}
 }
-
-// Each node has an address of its own, however many are chosen.
-func TestFreeAddrs(t *testing.T) {
-	addrs, err := freeAddrs(300)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, addr := range addrs {
-		if seen[addr] {
-			t.Errorf("%s is chosen twice", addr)
-		}
-		seen[addr] = true
-	}
-}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/hosts"
+	"github.com/coterie-go/coterie/proptest/ports"
 )
 
 // witnessPlay is a cluster of witness processes, on loopback or each on a host of its own.
@@ -45,7 +46,7 @@ func startPatient(ctx context.Context, t *testing.T, n int, preset ddata.Preset)
 	p := newWitnesses(ctx, t)
 	p.preset = preset
 	var err error
-	if p.addrs, err = freeAddrs(n); err != nil {
+	if p.addrs, err = ports.Free(n); err != nil {
 		t.Fatal(err)
 	}
 	p.startAll()
@@ -111,7 +112,7 @@ func (p *witnessPlay) start(i int) {
 // join starts one more node.
 func (p *witnessPlay) join() *child {
 	p.t.Helper()
-	addrs, err := freeAddrs(1)
+	addrs, err := ports.Free(1)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -117,6 +117,7 @@ var ranks = []rankRow{
 	{"proptest/bubble", 0, false, "synthetic time, whatever is tested in it"},
 	{"proptest/routine", 0, false, "functions of one process take turns in virtual time, whatever they do"},
 	{"proptest/hosts", 0, false, "a network between processes, whatever they say"},
+	{"proptest/ports", 0, false, "numbers of ports, whatever listens there"},
 	{"proptest/golden", 6, false, "scripts for the tests of any machine, of which it knows none"},
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},
 	{"proptest/sim/random", 0, false, "numbers are drawn, whatever they decide"},
