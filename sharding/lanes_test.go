@@ -62,8 +62,8 @@ func (l *lane) took(id string, want ...int) {
 			for env, _, ok := e.Next(); ok; env, _, ok = e.Next() {
 				got = append(got, env.Msg.(addItem).N)
 			}
-			e.Hold(mailbox.ForBackoff) // as it was: no worker has it
 		}
+		e.Hold(mailbox.ForBackoff) // an idle mailbox would call a worker for the next message
 	}
 	if !slices.Equal(got, want) {
 		l.t.Errorf("%s has %v, want %v", id, got, want)
