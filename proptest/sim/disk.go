@@ -16,15 +16,13 @@ import (
 // memberTable is the table of the membership's record.
 const memberTable = "membership"
 
-// These are what failing commits answer.
+// These are what failing commits and loads answer.
 var (
 	errDisk  = errors.New("simulated disk failure")
 	errFull  = errors.New("simulated full disk")
 	errTable = errors.New("simulated failure of one table")
+	errRead  = errors.New("simulated failure to read")
 )
-
-// errRead is what failing loads answer.
-var errRead = errors.New("simulated failure to read")
 
 // disk is the durable memory of a slot: it survives incarnations, and forgets what was not
 // committed when one ends. A commit takes a while, and all that waits then is committed together.

@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // halt stops a process between two effects of one step. The rest of the effects is carried out when
 // the process goes on, before anything else happens to it.
@@ -8,10 +11,17 @@ type halt struct {
 	in   int // effects until the process stops; 0: it does not
 	span time.Duration
 	late []func() // effects that wait, in order
+
+	// carrying: one that waited is being carried out, and the process has not stopped again.
+	carrying bool
+	next     int // where the next one belongs in late: what an effect brings about, before those after it
 }
 
-// haltSoon has the process stop before one of its next effects.
+// haltSoon has the process stop before one of its next effects; 0: it does not any more.
 func (p *Process) haltSoon(effects int, span time.Duration) { p.halt.in, p.halt.span = effects, span }
+
+// waits reports whether what comes now has to wait until the process goes on.
+func (h *halt) waits() bool { return len(h.late) > 0 && !h.carrying }
 
 // effect carries out an effect of a step, or keeps it until the process goes on.
 func (p *Process) effect(fn func()) {
@@ -24,24 +34,30 @@ func (p *Process) effect(fn func()) {
 	if stops {
 		p.w.counts.Halts++
 		p.w.trace.Line(p, "STOPS within a step")
+		h.carrying = false
 		p.pause(h.span)
 	}
-	switch {
-	case !stops && len(h.late) == 0:
+	if !stops && !h.waits() {
 		fn()
-	case p.w.planted.restless:
-		h.late = append(h.late, func() {})
-	default:
-		h.late = append(h.late, fn)
+		return
 	}
+	if p.w.planted.restless {
+		fn = func() {}
+	}
+	h.late = slices.Insert(h.late, h.next, fn)
+	h.next++
 }
 
-// takeLate returns the effect that waits longest; nil: none does.
-func (h *halt) takeLate() func() {
+// carryLate carries out the effect that waits longest, and reports whether one did.
+func (p *Process) carryLate() bool {
+	h := &p.halt
 	if len(h.late) == 0 {
-		return nil
+		return false
 	}
 	fn := h.late[0]
 	h.late = h.late[1:]
-	return fn
+	h.carrying, h.next = true, 0
+	fn()
+	h.carrying, h.next = false, len(h.late)
+	return true
 }

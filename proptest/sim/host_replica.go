@@ -103,12 +103,12 @@ func (d *replicaHost) run(step func()) {
 	for len(d.todo) > 0 && d.p.alive {
 		next := d.todo[0]
 		d.todo = d.todo[1:]
-		if len(d.p.halt.late) > 0 {
+		if d.p.halt.waits() {
 			d.p.effect(func() { d.run(next) }) // the process stopped within the step before
 			continue
 		}
 		next()
-		if got := view.Epoch(d.m.Settled()); got != d.settled && len(d.p.halt.late) == 0 {
+		if got := view.Epoch(d.m.Settled()); got != d.settled && !d.p.halt.waits() {
 			d.p.w.violate("what is settled is told",
 				"%v: %v is settled, its membership was told of %v", d.p, got, d.settled)
 		}

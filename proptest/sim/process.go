@@ -286,16 +286,16 @@ func (p *Process) catchUp() {
 	if !p.alive || p.frozen {
 		return
 	}
-	run := p.halt.takeLate()
-	switch {
-	case run != nil:
-	case len(p.backlog) == 0:
+	if len(p.halt.late)+len(p.backlog) == 0 {
 		p.behind = false
 		return
-	default:
-		run, p.backlog = p.backlog[0], p.backlog[1:]
 	}
 	p.w.at(p.w.now+random.Between(p.rng, 100, 20_000), nil, p.catchUp)
+	if p.carryLate() {
+		return
+	}
+	run := p.backlog[0]
+	p.backlog = p.backlog[1:]
 	run()
 }
 

@@ -226,6 +226,7 @@ func (w *World) heal() {
 	for _, s := range w.slots {
 		s.disk.heal()
 		if s.proc != nil {
+			s.proc.haltSoon(0, 0)
 			s.proc.resume()
 		} else if s.started > 0 {
 			w.restart(s)
