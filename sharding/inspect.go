@@ -155,7 +155,8 @@ const (
 	// default.
 	LookAround Look = iota
 	// LookHere asks no node and does not wait: it answers by what this region knows. Node is 0
-	// while the home is unknown or moving, and Active is known of what is hosted here.
+	// while the shard is hosted elsewhere and its home is unknown or moving. Active is known of what
+	// is hosted here.
 	LookHere
 )
 
@@ -198,14 +199,15 @@ func (g *Region[M]) Where(ctx context.Context, id string, look ...Look) (Locatio
 func locationHere(r *dataplane.Plane, id string) Location {
 	number := r.Routes.ShardOf(id)
 	loc := Location{Shard: int(number)}
-	loc.Node, _ = r.Routes.Home(number)
+	if s := r.Routes.Hosted[number].Load(); s != nil { // also while its route waits to be opened
+		e := s.Find(id)
+		loc.Node, loc.Active = view.UID(r.Self), e != nil && e.State().Started
+	} else {
+		loc.Node, _ = r.Routes.Home(number)
+	}
 	if v := r.Cluster.View(); v != nil && loc.Node != 0 {
 		m, _ := v.Member(loc.Node)
 		loc.Addr = m.Addr
-	}
-	if s := r.Routes.Hosted[number].Load(); s != nil && uint64(loc.Node) == r.Self {
-		e := s.Find(id)
-		loc.Active = e != nil && e.State().Started
 	}
 	return loc
 }

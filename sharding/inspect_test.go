@@ -102,6 +102,20 @@ func TestInspection(t *testing.T) {
 	})
 }
 
+// A shard that runs here is known to, though the messages of this node wait for its route.
+func TestWhereWhileTheRouteWaits(t *testing.T) {
+	g, _ := localRegion(t, cartType(&cartLog{}))
+	if _, err := Ask(t.Context(), g.Ref("cart"), total{}); err != nil {
+		t.Fatal(err)
+	}
+	number := g.plane.Routes.ShardOf("cart")
+	g.plane.Routes.Buffering(number)
+	loc, err := g.Where(t.Context(), "cart", LookHere)
+	if err != nil || loc.Node != g.UID() || !loc.Active {
+		t.Errorf("%v %v", loc, err)
+	}
+}
+
 // More ids than an answer takes are cut, which it says; the counts are whole.
 func TestInspectionIsBounded(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
