@@ -120,18 +120,19 @@ func (c *chaos) injectInProcess(f options.Fault) {
 			p.mem.down(q.uid)
 		}
 	case options.DiskStall:
-		slot.disk.slowTil = w.now + random.Between(c.rng, int64(time.Second), int64(10*time.Second))
+		slot.disk.Stall(w.now + random.Between(c.rng, int64(time.Second), int64(10*time.Second)))
 	case options.DiskFull:
-		slot.disk.fullTil = w.now + random.Between(c.rng, int64(100*time.Millisecond), int64(10*time.Second))
+		slot.disk.Fill(w.now + random.Between(c.rng, int64(100*time.Millisecond), int64(10*time.Second)))
 	case options.DiskUnread: // which a start finds out
-		slot.disk.readTil = w.now + random.Between(slot.disk.faults, int64(100*time.Millisecond), int64(15*time.Second))
+		slot.disk.FailReads(w.now + random.Between(slot.disk.Faults(),
+			int64(100*time.Millisecond), int64(15*time.Second)))
 		c.crash(slot)
 	case options.DiskTable:
-		slot.disk.failTable(w.now + random.Between(slot.disk.faults,
+		slot.disk.FailTable(w.now + random.Between(slot.disk.Faults(),
 			int64(100*time.Millisecond), int64(10*time.Second)))
 	case options.DiskRecord:
-		slot.disk.recordTil = w.now + random.Between(slot.disk.faults,
-			int64(100*time.Millisecond), int64(20*time.Second))
+		slot.disk.FailRecord(w.now + random.Between(slot.disk.Faults(),
+			int64(100*time.Millisecond), int64(20*time.Second)))
 	case options.HaltInStep:
 		most := random.Pick(c.rng, 50*time.Millisecond, 2*time.Second, 15*time.Second)
 		p.haltSoon(1+c.rng.IntN(8), time.Duration(random.Between(c.rng, int64(time.Millisecond), int64(most))))
@@ -185,12 +186,12 @@ func (c *chaos) wakeJump(p *Process) {
 // misbehave has the bad disk of the world lie for a while, or tear what it writes. Its power is cut
 // soon, and sometimes that of all.
 func (c *chaos) misbehave(s *Slot, f options.Fault) {
-	r, most := s.disk.faults, 20*time.Second
+	r, most := s.disk.Faults(), 20*time.Second
 	if f == options.DiskTears {
-		s.disk.tear(c.w.now + int64(3*time.Second))
+		s.disk.Tear(c.w.now + int64(3*time.Second))
 		most = 3 * time.Second
 	} else {
-		s.disk.lie(c.w.now + random.Between(r, int64(time.Second), int64(30*time.Second)))
+		s.disk.Lie(c.w.now + random.Between(r, int64(time.Second), int64(30*time.Second)))
 	}
 	all := r.IntN(3) == 0
 	c.w.after(time.Duration(random.Between(r, int64(50*time.Millisecond), int64(most))), nil, func() {
@@ -256,7 +257,7 @@ func (c *chaos) crash(s *Slot) {
 		return
 	}
 	c.w.counts.Crashes++
-	s.disk.cutPower()
+	s.disk.CutPower()
 	s.proc.end("crash")
 	switch c.rng.IntN(4) {
 	case 0: // stays down until chaos or healing brings it back
@@ -274,7 +275,7 @@ func (c *chaos) crashAll() {
 			continue
 		}
 		c.w.counts.Crashes++
-		s.disk.cutPower()
+		s.disk.CutPower()
 		s.proc.end("crash of all")
 		c.w.after(time.Duration(random.Between(c.rng, 0, int64(6*time.Second))), nil, func() { c.w.restart(s) })
 	}

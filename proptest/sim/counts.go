@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
@@ -18,12 +19,9 @@ type Counts struct {
 	Closings, Returned, TypesClosed, Stops                              uint64
 	Consulted, Located, Evicted                                         uint64
 	Answered, Dropped                                                   uint64
-	// Torn batches were committed by a crash; TableFaults and ReadFaults are commits and loads.
-	Torn, TableFaults, ReadFaults uint64
-	// Lies and Tears are cuts of the power of disks that have lied, or leave a part of a batch.
-	Lies, Tears, Wipes uint64
-	Excused            history.Excuses // writes that may be missing
-	Longest            Waits           // of healed worlds
+	disks.Counts
+	Excused history.Excuses // writes that may be missing
+	Longest Waits           // of healed worlds
 }
 
 // add sums the counts of runs.
@@ -66,12 +64,7 @@ func (c *Counts) add(o Counts) {
 	c.Evicted += o.Evicted
 	c.Answered += o.Answered
 	c.Dropped += o.Dropped
-	c.Torn += o.Torn
-	c.TableFaults += o.TableFaults
-	c.ReadFaults += o.ReadFaults
-	c.Lies += o.Lies
-	c.Tears += o.Tears
-	c.Wipes += o.Wipes
+	c.stored(o.Counts)
 	c.Longest.add(o.Longest)
 }
 
@@ -88,6 +81,16 @@ func (c *Counts) carried(t network.Traffic) {
 func (c *Counts) leased(s leases.Counts) {
 	c.Leased += s.Leased
 	c.LeasesLost += s.Lost
+}
+
+// stored counts what disks have met.
+func (c *Counts) stored(d disks.Counts) {
+	c.Torn += d.Torn
+	c.TableFaults += d.TableFaults
+	c.ReadFaults += d.ReadFaults
+	c.Lies += d.Lies
+	c.Tears += d.Tears
+	c.Wipes += d.Wipes
 }
 
 // tidied counts what a process has tidied up when it ends.

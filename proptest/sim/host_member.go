@@ -10,19 +10,19 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/nodelease"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
 // memberHost is the simulated host of the driver of a process's membership machine.
 type memberHost struct {
-	p      *Process
-	d      *drivers.Members
-	m      *membership.Machine
-	timer  timer
-	table  durable.Table
-	opFree int64 // until then the arbiter's lease is busy with this process
-	steps  int
+	p     *Process
+	d     *drivers.Members
+	m     *membership.Machine
+	timer timer
+	table durable.Table
+	steps int
 
 	view    *view.View // installed last
 	oldest  bool       // of view, counted by the simulator itself
@@ -33,7 +33,7 @@ type memberHost struct {
 var _ drivers.MembersHost = (*memberHost)(nil)
 
 func newMemberHost(p *Process) (*memberHost, error) {
-	d := &memberHost{p: p, table: p.slot.disk.table(memberTable)}
+	d := &memberHost{p: p, table: p.slot.disk.Table(disks.Record)}
 	var record []byte
 	err := d.table.Load(func(r durable.Row) error {
 		record = append(record, r.Value...)
@@ -57,7 +57,7 @@ func (d *memberHost) config(known bool) membership.Config {
 	o := d.p.w.opt
 	c := o.Times()
 	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", d.p.slot.roles
-	c.Disk, c.DiskSince = view.DiskID(d.p.slot.disk.id), d.p.slot.disk.since(d.p)
+	c.Disk, c.DiskSince = view.DiskID(d.p.slot.disk.ID()), d.p.slot.disk.Since(d.p.Time(), &d.p.clock)
 	for _, s := range d.p.w.slots[:o.Nodes] {
 		c.Seeds = append(c.Seeds, s.addr())
 	}
@@ -95,7 +95,7 @@ func (d *memberHost) stepped(in membership.Input, e *membership.Effects) {
 	}
 	d.check()
 	if d.m.View() != nil {
-		p.slot.disk.work() // before anything of it is carried out
+		p.slot.disk.Work() // before anything of it is carried out
 	}
 	if w.stopping != nil && w.stopping.mute && e.Done != nil {
 		w.counts.Lost += uint64(len(e.Send))
@@ -123,7 +123,7 @@ func (d *memberHost) Write(record []byte) {
 }
 
 func (d *memberHost) commit(record []byte) {
-	d.p.slot.disk.commit(d.p, d.table, []durable.Row{{Key: []byte("record"), Value: record}}, func(err error) {
+	d.p.slot.disk.Commit(d.p, d.table, []durable.Row{{Key: []byte("record"), Value: record}}, func(err error) {
 		if d.p.w.planted.recordless {
 			err = nil
 		}

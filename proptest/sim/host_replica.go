@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
@@ -55,10 +56,10 @@ var _ drivers.ReplicaHost = (*replicaHost)(nil)
 func newReplicaHost(p *Process, role string) (*replicaHost, error) {
 	d := &replicaHost{
 		p: p, role: role, channel: transport.ChannelOf("replicator/" + role),
-		table: p.slot.disk.table(rows.Table(role)), subs: map[uint64]func(effect.Change){},
+		table: p.slot.disk.Table(rows.Table(role)), subs: map[uint64]func(effect.Change){},
 	}
 	loaded, err := rows.Load(d.table)
-	if errors.Is(err, errRead) && p.w.planted.blind {
+	if errors.Is(err, disks.ErrRead) && p.w.planted.blind {
 		loaded, err = replicator.Loaded{}, nil
 	}
 	if err != nil {
@@ -80,7 +81,7 @@ func (d *replicaHost) config() settings.Config {
 	o := d.p.w.opt
 	c := settings.Config{
 		Expire: o.ExpireRules(d.p.uid), OperationTimeout: o.Timeout,
-		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.id,
+		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.ID(),
 		DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
 		SuppliersMax: 2,
@@ -258,7 +259,7 @@ func (d *replicaHost) commit(b storage.Batch) {
 	if b.Counts != storage.AllRows {
 		d.p.w.counts.Parts++
 	}
-	d.p.slot.disk.commit(d.p, d.table, rows.Of(b), func(err error) {
+	d.p.slot.disk.Commit(d.p, d.table, rows.Of(b), func(err error) {
 		if err == nil {
 			d.stored = b.Clock
 		}

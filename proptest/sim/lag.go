@@ -36,8 +36,7 @@ func (l lags) draw() {
 			slow.Shards = random.Between(rng, 0, int64(w.opt.Lag))
 		}
 		if rng.IntN(3) == 0 {
-			w.slots[slow.To].disk.slowTil = max(w.slots[slow.To].disk.slowTil,
-				w.now+random.Between(rng, 0, int64(w.opt.Lag)))
+			w.slots[slow.To].disk.StallAtLeast(w.now + random.Between(rng, 0, int64(w.opt.Lag)))
 		}
 		all = append(all, slow)
 	}

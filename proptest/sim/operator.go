@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/sim/disks"
 )
 
 // operator looks after a cluster that does not get well by itself.
@@ -67,7 +68,7 @@ func (o *operator) operate() {
 // wasMember reports whether the disk holds a record of a view.
 func (s *Slot) wasMember() bool {
 	found := false
-	err := s.disk.table(memberTable).Load(func(durable.Row) error {
+	err := s.disk.Table(disks.Record).Load(func(durable.Row) error {
 		found = true
 		return nil
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/proptest/routine"
 	"github.com/coterie-go/coterie/proptest/sim/clock"
+	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
@@ -19,7 +20,7 @@ import (
 type Slot struct {
 	index int
 	roles []string // of the nodes that run there
-	disk  *disk
+	disk  *disks.Disk
 	proc  *Process // nil while nothing runs
 	// started counts incarnations.
 	started int
@@ -107,7 +108,8 @@ func (w *World) startProcess(s *Slot) {
 		w.refused(p, err)
 		return
 	}
-	s.proc, s.disk.torn = p, false
+	s.proc = p
+	s.disk.Started()
 	w.procs[id] = p
 	w.live = append(w.live, p)
 	w.trace.Fold(1, id)
@@ -121,7 +123,7 @@ func (w *World) startProcess(s *Slot) {
 
 // open makes the machines from what the disk holds.
 func (p *Process) open() (err error) {
-	defer p.slot.disk.starting()()
+	defer p.slot.disk.Starting()()
 	p.progress = drivers.NewProgress(p.slot.roles, func(in membership.Input) { p.post(func() { p.mem.step(in) }) })
 	if p.mem, err = newMemberHost(p); err != nil {
 		return err
@@ -159,14 +161,14 @@ func (w *World) refused(p *Process, err error) {
 	w.trace.Fold(7, p.uid)
 	w.trace.Line(p, "REFUSED %v", err)
 	switch {
-	case errors.Is(err, errRead):
-	case s.disk.torn:
-		s.disk.wipe()
+	case errors.Is(err, disks.ErrRead):
+	case s.disk.Torn():
+		s.disk.Wipe()
 	default:
 		w.violate("store", "%v does not start: %v", p, err)
 		return
 	}
-	w.after(time.Duration(random.Between(s.disk.faults, int64(200*time.Millisecond), int64(5*time.Second))), nil,
+	w.after(time.Duration(random.Between(s.disk.Faults(), int64(200*time.Millisecond), int64(5*time.Second))), nil,
 		func() { w.restart(s) })
 }
 
@@ -182,7 +184,7 @@ func (p *Process) end(why string) {
 	p.alive, p.frozen, p.behind, p.backlog, p.halt = false, false, false, nil, halt{}
 	p.slot.proc, p.slot.leaving = nil, false
 	w.counts.tidied(p)
-	p.slot.disk.crash()
+	p.slot.disk.Crash()
 	w.leases.Ended(p)
 	for i, q := range w.live {
 		if q == p {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/proptest/sim/arbiter"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
@@ -44,24 +45,24 @@ type World struct {
 	now int64
 	// q has as owner the process to which something happens; nil: the world. Nothing happens to a
 	// dead one, and what happens to a paused one waits for its resumption.
-	q            queue.Queue[*Process]
-	rs           random.Streams
-	trace        trace.Trace
-	slots        slots
-	procs        map[uint64]*Process // by uid, live and dead; only ever looked up
-	live         processes
-	net          *network.Network
-	chaos        *chaos
-	arbiterStore *arbiterStore
-	leases       *leases.Store
-	checkers     []checker
-	events       uint64
-	healed       bool
-	failed       *Violation
-	counts       Counts
-	nextID       *rand.Rand
-	datasets     []*dataset
-	operator     operator
+	q        queue.Queue[*Process]
+	rs       random.Streams
+	trace    trace.Trace
+	slots    slots
+	procs    map[uint64]*Process // by uid, live and dead; only ever looked up
+	live     processes
+	net      *network.Network
+	chaos    *chaos
+	arbiter  *arbiter.Store
+	leases   *leases.Store
+	checkers []checker
+	events   uint64
+	healed   bool
+	failed   *Violation
+	counts   Counts
+	nextID   *rand.Rand
+	datasets []*dataset
+	operator operator
 
 	planted      defects
 	frame        []byte                    // that a handler is given at this moment; nil: none
@@ -118,6 +119,9 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	}
 	w.counts.carried(w.net.Traffic)
 	w.counts.leased(w.leases.Counts())
+	for _, s := range w.slots {
+		w.counts.stored(s.disk.Counts())
+	}
 	return Result{
 		Seed: w.rs.Seed, Options: w.opt, Hash: uint64(w.trace.Hash), Events: w.events, Virtual: time.Duration(w.now),
 		Violation: w.failed, Counts: w.counts,
@@ -138,7 +142,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 		DelayMin: w.opt.DelayMin, DelayMean: w.opt.DelayMean, LaneMax: w.opt.LaneMax,
 	}, netWorld{w}, rs.Stream("network", 0), &w.trace)
 	w.chaos = newChaos(w)
-	w.arbiterStore = newCourt(w)
+	w.arbiter = newArbiter(w)
 	w.leases = leases.New(w.opt.LeaseTTL, leaseWorld{netWorld{w}}, rs.Stream("lease store", 0), &w.trace)
 	if w.opt.HasLeases() {
 		w.leases.GiveTrouble()
@@ -150,7 +154,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 // start boots the first nodes and schedules what is to come.
 func (w *World) start() {
 	for i := range w.opt.Nodes + w.opt.Spare {
-		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.RolesOf(i), disk: newDisk(w, i)})
+		w.slots = append(w.slots, &Slot{index: i, roles: w.opt.RolesOf(i), disk: newDisk(w, i, w.opt.RolesOf(i))})
 	}
 	c := w.chaos
 	w.trace.Line(w, "OPTIONS %v", w.opt)
@@ -224,7 +228,7 @@ func (w *World) heal() {
 	w.net.Heal()
 	w.leases.Heal()
 	for _, s := range w.slots {
-		s.disk.heal()
+		s.disk.Heal()
 		if s.proc != nil {
 			s.proc.haltSoon(0, 0)
 			s.proc.resume()

@@ -123,6 +123,8 @@ var ranks = []rankRow{
 	{"proptest/sim/random", 0, false, "numbers are drawn, whatever they decide"},
 	{"proptest/sim/history", 0, false, "what clients were told is judged without a look at any machine"},
 	{"proptest/sim/network", 2, false, "packets are carried between processes, whatever they say"},
+	{"proptest/sim/disks", 2, false, "a disk keeps the laws of the durable port, whatever stands on it"},
+	{"proptest/sim/arbiter", 2, false, "a lock with a record keeps its laws, whatever is decided under it"},
 	{"proptest/sim/leases", 2, false, "a store of leases keeps its laws, whatever is leased"},
 	{"proptest/sim/options", 10, false, "what a world is like is drawn before anything runs in it"},
 	{"proptest/sim/queue", 0, false, "events are ordered by time, whatever happens then"},
