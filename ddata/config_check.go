@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
@@ -30,7 +29,7 @@ func (c Config) Validate() error {
 	}
 	if c.Bind == "" {
 		fault("Bind", "is empty; give host:port, for example 127.0.0.1:7946")
-	} else if err := checkAddr(c.Bind); err != nil {
+	} else if err := address.CheckListen(c.Bind); err != nil {
 		fault("Bind", "%v", err)
 	}
 	c.checkAdvertise(fault)
@@ -187,27 +186,15 @@ func (c Config) checkDowning(fault func(field, format string, args ...any)) {
 func (c Config) checkAdvertise(fault func(field, format string, args ...any)) {
 	switch {
 	case c.Advertise == "":
-		if checkAddr(c.Bind) == nil && !transport.NamesHost(c.Bind) {
+		if address.CheckListen(c.Bind) == nil && !address.NamesHost(c.Bind) {
 			fault("Advertise", "is empty, and Bind %q stands for all interfaces: give the host and port at which "+
 				"others reach this node", c.Bind)
 		}
-	case checkAddr(c.Advertise) != nil:
-		fault("Advertise", "%v", checkAddr(c.Advertise))
-	case !transport.NamesHost(c.Advertise):
-		fault("Advertise", "%q names no host that others can dial", c.Advertise)
+	default:
+		if err := address.CheckAdvertised(c.Advertise); err != nil {
+			fault("Advertise", "%v", err)
+		}
 	}
-}
-
-// checkAddr accepts host:port with a number for a port.
-func checkAddr(addr string) error {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("%q is not host:port", addr)
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%q: the port must be a number up to 65535", addr)
-	}
-	return nil
 }
 
 func checkName(s string) error {

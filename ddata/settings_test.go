@@ -102,18 +102,18 @@ func TestEveryFaultIsFoundBeforeTheStart(t *testing.T) {
 		lots[i] = fmt.Sprintf("r%d:1", i)
 	}
 	for says, tune := range map[string]func(*ddata.Config){ // order: each is tried by itself
-		`Config.Seeds: discovery: ":7946" is not`: func(c *ddata.Config) { c.Seeds = []string{":7946"} },
-		`Config.Seeds: discovery: "a:0" is not`:   func(c *ddata.Config) { c.Seeds = []string{"a:0"} },
-		"Config.Seeds: there are 300":             func(c *ddata.Config) { c.Seeds = lots },
-		"Config.BootstrapExpect: 300 is above":    func(c *ddata.Config) { c.BootstrapExpect = 300 },
-		"Config.BootstrapExpect: -1 is negative":  func(c *ddata.Config) { c.BootstrapExpect = -1 },
-		"Config.Roles: there are 300":             func(c *ddata.Config) { c.Roles = lots },
-		`Config.Roles: "a" is given twice`:        func(c *ddata.Config) { c.Roles = []string{"a", "a"} },
-		"Config.VotersMax: 5000 is not":           func(c *ddata.Config) { c.VotersMax = 5000 },
-		"Config.MinMembers: -1 is negative":       func(c *ddata.Config) { c.MinMembers = -1 },
-		"Config.Downing: StaticQuorum.Size 0":     func(c *ddata.Config) { c.Downing = downing.StaticQuorum{} },
-		"Config.Downing: it is a pointer":         func(c *ddata.Config) { c.Downing = &downing.LeaseMajority{} },
-		"Config.AppVersion: is not UTF-8":         func(c *ddata.Config) { c.AppVersion = "\xff" },
+		`Config.Seeds: discovery: bad address ":7946"`: func(c *ddata.Config) { c.Seeds = []string{":7946"} },
+		`Config.Seeds: discovery: bad address "a:0"`:   func(c *ddata.Config) { c.Seeds = []string{"a:0"} },
+		"Config.Seeds: there are 300":                  func(c *ddata.Config) { c.Seeds = lots },
+		"Config.BootstrapExpect: 300 is above":         func(c *ddata.Config) { c.BootstrapExpect = 300 },
+		"Config.BootstrapExpect: -1 is negative":       func(c *ddata.Config) { c.BootstrapExpect = -1 },
+		"Config.Roles: there are 300":                  func(c *ddata.Config) { c.Roles = lots },
+		`Config.Roles: "a" is given twice`:             func(c *ddata.Config) { c.Roles = []string{"a", "a"} },
+		"Config.VotersMax: 5000 is not":                func(c *ddata.Config) { c.VotersMax = 5000 },
+		"Config.MinMembers: -1 is negative":            func(c *ddata.Config) { c.MinMembers = -1 },
+		"Config.Downing: StaticQuorum.Size 0":          func(c *ddata.Config) { c.Downing = downing.StaticQuorum{} },
+		"Config.Downing: it is a pointer":              func(c *ddata.Config) { c.Downing = &downing.LeaseMajority{} },
+		"Config.AppVersion: is not UTF-8":              func(c *ddata.Config) { c.AppVersion = "\xff" },
 		"Config.Advertise: is longer than 256 bytes": func(c *ddata.Config) {
 			c.Advertise = strings.Repeat("a", 300) + ":1"
 		},

@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/coterie-go/coterie/ddata/address"
 )
 
 // AddrsMax bounds the addresses of one answer. Of more, the first by their text are taken, so that
 // all nodes take the same ones.
 const AddrsMax = 256
-
-// addrMax bounds an address, in bytes.
-const addrMax = 256
 
 // ErrNoAddress means that a source answered and named no address.
 var ErrNoAddress = errors.New("discovery: the source names no address")
@@ -57,7 +53,9 @@ func (s Static) Discover(context.Context) ([]string, error) {
 func (s Static) Validate() error {
 	var errs []error
 	for _, a := range s {
-		errs = append(errs, checkAddr(a))
+		if err := address.CheckPeer(a); err != nil {
+			errs = append(errs, fmt.Errorf("discovery: %w", err))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -152,10 +150,10 @@ func Ask(ctx context.Context, s Source) Answer {
 	}
 	errs := []error{err}
 	before := len(addrs)
-	addrs = slices.DeleteFunc(addrs, func(a string) bool { return checkAddr(a) != nil })
+	addrs = slices.DeleteFunc(addrs, func(a string) bool { return address.CheckPeer(a) != nil })
 	if bad := before - len(addrs); bad > 0 {
-		errs = append(errs, fmt.Errorf("discovery: %d of %d names are left out: they are not host:port with a port "+
-			"above 0", bad, before))
+		errs = append(errs, fmt.Errorf("discovery: %d of %d names are left out: they are not host:port with a "+
+			"host, and a port above 0", bad, before))
 	}
 	slices.Sort(addrs)
 	addrs = slices.Compact(addrs)
@@ -164,14 +162,4 @@ func Ask(ctx context.Context, s Source) Answer {
 		errs = append(errs, fmt.Errorf("discovery: %d addresses are left out: at most %d are taken", over, AddrsMax))
 	}
 	return Answer{Addrs: slices.Clone(addrs), Err: errors.Join(errs...)}
-}
-
-// checkAddr accepts what can be dialled: host:port, with a number above 0 for a port.
-func checkAddr(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	n, perr := strconv.ParseUint(port, 10, 16)
-	if err != nil || perr != nil || n == 0 || host == "" || len(addr) > addrMax || !utf8.ValidString(addr) {
-		return fmt.Errorf("discovery: %q is not host:port with a port above 0", addr)
-	}
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/coterie-go/coterie/ddata/address"
 )
 
 // Resolver is what DNS asks. *net.Resolver is one.
@@ -102,7 +104,7 @@ func (d DNS) failed(err error) error {
 // Validate reports all faults of d together.
 func (d DNS) Validate() error {
 	var errs []error
-	if d.Host == "" || strings.ContainsAny(d.Host, " /[]") || len(d.Host) > addrMax {
+	if d.Host == "" || strings.ContainsAny(d.Host, " /[]") || len(d.Host) > address.Max {
 		errs = append(errs, fmt.Errorf("discovery: DNS.Host %q is not a name", d.Host))
 	}
 	if (d.Service == "") != (d.Proto == "") {

@@ -3,13 +3,11 @@ package transport
 import (
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"runtime"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/coterie-go/coterie/ddata/transport/frame"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
 	"github.com/coterie-go/coterie/ddata/transport/tcp"
@@ -114,15 +112,11 @@ func (c *Config) Validate() error {
 	if err := CheckTLS(c.TLS); err != nil {
 		errs = append(errs, fmt.Errorf("transport: config: TLS: %w", err))
 	}
-	if err := checkAddr(c.Bind, true); err != nil {
+	if err := address.CheckListen(c.Bind); err != nil {
 		errs = append(errs, fmt.Errorf("transport: config: Bind: %w", err))
 	}
 	if c.Advertise != "" {
-		err := checkAddr(c.Advertise, true)
-		if err == nil && !NamesHost(c.Advertise) {
-			err = fmt.Errorf("%w %q: it names no host that others can dial", ErrBadAddr, c.Advertise)
-		}
-		if err != nil {
+		if err := address.CheckAdvertised(c.Advertise); err != nil {
 			errs = append(errs, fmt.Errorf("transport: config: Advertise: %w", err))
 		}
 	}
@@ -177,34 +171,4 @@ func setDefault[T comparable](field *T, value T) {
 	if *field == zero {
 		*field = value
 	}
-}
-
-// NamesHost reports whether an address, host:port, names a host. An empty host, 0.0.0.0 and ::
-// stand for all interfaces of the process that listens there, and mean nothing to others.
-func NamesHost(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil || host == "" {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	return err != nil || !ip.IsUnspecified()
-}
-
-// checkAddr reports whether addr is host:port with a numeric port; port 0 and an
-// empty host are for listening only.
-func checkAddr(addr string, listen bool) error {
-	_, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return fmt.Errorf("%w %q: want host:port", ErrBadAddr, addr)
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w %q: the port must be a number up to 65535", ErrBadAddr, addr)
-	case len(addr) > addrMax || !utf8.ValidString(addr):
-		return fmt.Errorf("%w: longer than %d bytes or not UTF-8", ErrBadAddr, addrMax)
-	case !listen && (n == 0 || !NamesHost(addr)):
-		return fmt.Errorf("%w %q: a peer's address needs a host, and a port above 0", ErrBadAddr, addr)
-	}
-	return nil
 }

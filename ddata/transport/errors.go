@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
@@ -12,7 +13,7 @@ var (
 	// ErrAddrInUse says that something else listens at Config.Bind.
 	ErrAddrInUse = errors.New("transport: address in use")
 	// ErrBadAddr says that an address is not host:port.
-	ErrBadAddr = errors.New("transport: bad address")
+	ErrBadAddr = address.ErrBad
 )
 
 // Errors of sending.

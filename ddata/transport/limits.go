@@ -30,7 +30,6 @@ const (
 	stripesLimit    = 256       // highest DataStripes, and highest stripe of a hello
 	helloMax        = 2 << 10   // bytes of a hello's body
 	nameMax         = 255       // bytes of a cluster name (memberlist's label has this limit)
-	addrMax         = 300       // bytes of an address
 	textMax         = 512       // bytes of a refusal's text
 	addrLinksMax    = 1024      // links that SendAddr may keep at a time
 	addrQueueMax    = 256 << 10 // bytes queued on one of them

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"sync"
+
+	"github.com/coterie-go/coterie/ddata/address"
 )
 
 // Mesh is a node's Transport. It is the sum of its two directions, which know nothing of each other
@@ -70,7 +72,7 @@ func advertised(cfg Config, listening string) (string, error) {
 		return "", fmt.Errorf("%w: the listener says %q", ErrBadAddr, listening)
 	}
 	if cfg.Advertise == "" {
-		if !NamesHost(listening) {
+		if !address.NamesHost(listening) {
 			return "", fmt.Errorf("%w %q: other nodes cannot dial this address; "+
 				"set Config.Advertise to the host and port at which they reach this node", ErrBadAddr, cfg.Bind)
 		}
@@ -84,7 +86,7 @@ func advertised(cfg Config, listening string) (string, error) {
 		want = port
 	}
 	addr := net.JoinHostPort(host, want)
-	if err := checkAddr(addr, false); err != nil {
+	if err := address.CheckPeer(addr); err != nil {
 		return "", fmt.Errorf("transport: config: Advertise: %w", err)
 	}
 	return addr, nil
@@ -135,7 +137,7 @@ func (m *Mesh) AddPeer(id NodeID, addr string) error {
 	if id == m.Self() {
 		return ErrSelf
 	}
-	if err := checkAddr(addr, false); err != nil {
+	if err := address.CheckPeer(addr); err != nil {
 		return err
 	}
 	if id == 0 {
@@ -189,7 +191,7 @@ func (m *Mesh) AddrPeer(addr string) (NodeID, bool) {
 
 // DialStream opens a stream to the process that listens at addr.
 func (m *Mesh) DialStream(ctx context.Context, addr string, ch Channel) (net.Conn, error) {
-	if err := checkAddr(addr, false); err != nil {
+	if err := address.CheckPeer(addr); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)

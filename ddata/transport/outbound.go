@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/coterie-go/coterie/ddata/address"
 )
 
 // outbound is all links of a node: those to its peers, and those of SendAddr.
@@ -165,7 +167,7 @@ func (o *outbound) addrLink(addr string) (*link, error) {
 	if o.closed.Load() {
 		return nil, ErrClosed
 	}
-	if err := checkAddr(addr, false); err != nil {
+	if err := address.CheckPeer(addr); err != nil {
 		return nil, err
 	}
 	if len(o.addrs) >= addrLinksMax {

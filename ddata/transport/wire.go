@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/address"
 )
 
 // The wire of a connection, version 2.
@@ -127,7 +128,7 @@ func decodeHello(body []byte) (hello, error) {
 	if len(h.Cluster) > nameMax {
 		return hello{}, errors.New("the cluster name is too long")
 	}
-	if err := checkAddr(h.Addr, false); err != nil {
+	if err := address.CheckPeer(h.Addr); err != nil {
 		return hello{}, err
 	}
 	return h, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
@@ -101,7 +102,7 @@ func TestBadHello(t *testing.T) {
 		"no sender":    func(h *hello) { h.From = 0 },
 		"no address":   func(h *hello) { h.Addr = "" },
 		"port 0":       func(h *hello) { h.Addr = "a:0" },
-		"long address": func(h *hello) { h.Addr = strings.Repeat("a", addrMax) + ":1" },
+		"long address": func(h *hello) { h.Addr = strings.Repeat("a", address.Max) + ":1" },
 		"lane":         func(h *hello) { h.Lane = lanes },
 		"stripe":       func(h *hello) { h.Stripe = stripesLimit },
 		"long cluster": func(h *hello) { h.Cluster = strings.Repeat("c", nameMax+1) },

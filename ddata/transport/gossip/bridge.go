@@ -66,7 +66,7 @@ func (b *bridge) Receive(from transport.NodeID, payload []byte) {
 		return
 	}
 	addr, _ := b.t.PeerAddr(from)
-	p := &memberlist.Packet{Buf: bytes.Clone(payload), From: address(addr), Timestamp: time.Now()}
+	p := &memberlist.Packet{Buf: bytes.Clone(payload), From: sender(addr), Timestamp: time.Now()}
 	select {
 	case b.packets <- p:
 		b.n.packetsIn.Add(1)
@@ -180,11 +180,11 @@ func (b *bridge) close() {
 	}
 }
 
-// address is the net.Addr of a packet's sender.
-type address string
+// sender is the net.Addr of a packet's sender.
+type sender string
 
 // Network names the kind of address.
-func (a address) Network() string { return "coterie" }
+func (s sender) Network() string { return "coterie" }
 
 // String is the address itself.
-func (a address) String() string { return string(a) }
+func (s sender) String() string { return string(s) }

@@ -3,10 +3,9 @@ package gossip
 import (
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/hashicorp/memberlist"
 )
 
@@ -68,9 +67,8 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("gossip: config: Cluster must have 1 to %d bytes", memberlist.LabelMaxSize))
 	}
 	for _, s := range c.Seeds {
-		host, port, err := net.SplitHostPort(s)
-		if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || host == "" {
-			errs = append(errs, fmt.Errorf("gossip: config: seed %q is not host:port", s))
+		if err := address.CheckPeer(s); err != nil {
+			errs = append(errs, fmt.Errorf("gossip: config: Seeds: %w", err))
 		}
 	}
 	if c.Preset > Local {

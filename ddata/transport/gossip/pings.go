@@ -58,7 +58,7 @@ func (b *bridge) endPings() {
 }
 
 func (b *bridge) answer(p ping) {
-	b.reads <- &memberlist.Packet{Buf: ackOf(p.seq, b.label), From: address(b.t.Addr()), Timestamp: time.Now()}
+	b.reads <- &memberlist.Packet{Buf: ackOf(p.seq, b.label), From: sender(b.t.Addr()), Timestamp: time.Now()}
 }
 
 // pass hands packets on to memberlist until the context ends.
