@@ -27,7 +27,7 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 		return nil
 	}
 	err := fmt.Errorf("sharding %q: shards are still here: %w", run.plane.Name, context.Cause(ctx))
-	if running := run.plane.Slow.StillRunning(); running != "" {
+	if running := run.plane.Slow.AllRunning(); running != "" {
 		err = fmt.Errorf("%w (%s)", err, running)
 	}
 	if why := run.plane.Standing.Uncoordinated(); why != nil {

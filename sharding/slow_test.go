@@ -196,12 +196,4 @@ func TestHandlerInStacks(t *testing.T) {
 	if got := dataplane.HandlerIn("goroutine 7 [running]:\nmain.main()\n\t/y.go:1"); got != "" {
 		t.Errorf("%q", got)
 	}
-	all := []byte("goroutine 1 [running]:\na\n\ngoroutine 71 [running]:\nb\n\ngoroutine 7 [select]:\nc\n")
-	for id, want := range map[string]string{
-		"1": "goroutine 1 [running]:\na", "7": "goroutine 7 [select]:\nc\n", "8": "",
-	} {
-		if got := dataplane.StackOf(all, id); got != want {
-			t.Errorf("%s: %q", id, got)
-		}
-	}
 }

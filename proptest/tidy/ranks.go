@@ -108,6 +108,7 @@ var ranks = []rankRow{
 	{"ddata/ddatatest", 5, false, "clusters of real nodes for the tests of whatever runs on them"},
 	{"sharding/dataplane/asks", 5, false, "a question waits for its answer, whatever carries the two"},
 	{"sharding/dataplane/mailbox", 5, false, "messages wait for one worker at a time, whatever that does with them"},
+	{"sharding/dataplane/pool", 5, false, "workers run whatever tasks have something to do"},
 	{"sharding/dataplane/lease", 5, false, "a lease is held or not, whatever acts under it"},
 	{"sharding/dataplane", 7, false, "messages meet routes, mailboxes and workers, whatever decides about shards"},
 	{"sharding/control", 8, false, "machines are stepped, and their effects carried out, whatever users see"},

@@ -26,10 +26,5 @@ func (r *Plane) Contents(fn func(env mailbox.Envelope, raw *codec.Message)) {
 			of(e)
 		}
 	}
-	for _, b := range r.Pool.busy() { // of a shard that was closed, perhaps
-		of(b.e)
-	}
-	for e := r.Pool.head; e != nil; e = e.next {
-		of(e)
-	}
+	r.Pool.Each(of) // of shards that were closed, perhaps
 }

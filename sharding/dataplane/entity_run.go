@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/pool"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -19,7 +20,7 @@ import (
 // need stands in extra.
 type Entity struct {
 	mailbox.Mailbox
-	next    *Entity               // in the run queue
+	pool.Link[*Entity]
 	body    Incarnation           // nil: none; touched by the worker only
 	Extra   atomic.Pointer[extra] // nil for most
 	Shard   *Shard
@@ -61,7 +62,7 @@ var _ lease.Suspended = (*Entity)(nil)
 // LeaseReturned implements lease.Suspended.
 func (e *Entity) LeaseReturned() {
 	if e.Release(mailbox.ForLease) {
-		e.Shard.region.Pool.submit(e)
+		e.Shard.region.Pool.Submit(e)
 	}
 }
 
@@ -90,28 +91,30 @@ func (e *Entity) accept(env mailbox.Envelope, size uint32) mailbox.Verdict {
 		e.released(size)
 	}
 	if schedule {
-		r.Pool.submit(e)
+		r.Pool.Submit(e)
 	}
 	return v
 }
 
-// run is a worker's turn with the entity. When it returns, the entity is idle, queued again, held
-// or closed.
-func (e *Entity) run(p *pool, w *worker) {
+// String names the entity where handlers are told of that do not return.
+func (e *Entity) String() string { return fmt.Sprintf("shard %d, entity %q", e.Shard.Number, e.ID) }
+
+// Run implements pool.Task. When it returns, the entity is idle, queued again, held or closed.
+func (e *Entity) Run(w *pool.Slice) {
 	if t := e.Shard.Lease; t != nil {
 		t.Enter()
 		defer t.Exit()
 	}
-	e.slice(p, w)
+	e.slice(w)
 }
 
-func (e *Entity) slice(p *pool, w *worker) {
+func (e *Entity) slice(w *pool.Slice) {
 	r := e.Shard.region
 	e.Fresh = e.Shard.Passivator != nil
 	for e.more() {
-		o, err := e.measured(r, p, w)
+		o, err := e.measured(r, w)
 		switch {
-		case o == emptied && p.queued.Load() > 0:
+		case o == emptied && w.Others():
 			o = yielded
 		case o == stopped && e.body != nil && !e.Shard.Holds(): // Stop is a handler, too
 			e.Again(mailbox.StopNow)
@@ -120,7 +123,7 @@ func (e *Entity) slice(p *pool, w *worker) {
 		switch o {
 		case yielded:
 			e.GiveBack()
-			p.submit(e)
+			r.Pool.Submit(e)
 			return
 		case suspended:
 			e.Pause(mailbox.ForLease)
@@ -141,7 +144,7 @@ func (e *Entity) slice(p *pool, w *worker) {
 }
 
 // handle works through what was taken.
-func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
+func (e *Entity) handle(r *Plane, w *pool.Slice) (o outcome, err error) {
 	ended := false
 	var env mailbox.Envelope
 	var size, handled uint32
@@ -159,10 +162,9 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 			r.Out.Fail(env, err)
 		}
 		if cause == nil { // this goroutine ends here
-			e.resumeElsewhere(r, p, err)
+			e.resumeElsewhere(r, err)
 		}
 	}()
-	look := w.begun.Load()
 	for n := 0; e.Taken() > 0; n++ {
 		if x := e.Extra.Load(); x != nil && x.Forced.Load() {
 			o = stopped
@@ -172,7 +174,7 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 			o = suspended
 			break
 		}
-		if n >= sliceMax && p.queued.Load() > 0 {
+		if n >= sliceMax && w.Others() {
 			o = yielded
 			break
 		}
@@ -181,10 +183,7 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 			handled = 0
 		}
 		env, size, _ = e.Next()
-		if now := r.Slow.look.Load(); now != look {
-			look = now
-			w.begun.Store(now)
-		}
+		w.Begin()
 		if env.Call == mailbox.ControlCall {
 			if e.obey(r, env.Msg.(mailbox.Command)) {
 				o = stopped
@@ -202,11 +201,11 @@ func (e *Entity) handle(r *Plane, p *pool, w *worker) (o outcome, err error) {
 }
 
 // resumeElsewhere ends the turn of a worker whose goroutine a handler has ended.
-func (e *Entity) resumeElsewhere(r *Plane, p *pool, err error) {
-	p.Ended.Go(func() {
+func (e *Entity) resumeElsewhere(r *Plane, err error) {
+	r.Pool.Go(func() {
 		if e.supervise(r, err) {
 			e.GiveBack()
-			p.submit(e)
+			r.Pool.Submit(e)
 		}
 	})
 }
@@ -289,7 +288,7 @@ func (e *Entity) stopBody(b Incarnation) {
 			r.supervisor.report(e, err, Stop, false)
 			return
 		}
-		r.Pool.Ended.Go(func() {
+		r.Pool.Go(func() {
 			r.supervisor.report(e, err, Stop, false)
 			e.resetExtra()
 			e.end(r)
@@ -332,7 +331,7 @@ func (e *Entity) Pause(why mailbox.HoldReason) {
 	rested, schedule := e.Hold(why)
 	rested.Settled()
 	if schedule {
-		e.Shard.region.Pool.submit(e)
+		e.Shard.region.Pool.Submit(e)
 	}
 	if e.Shard.isDead() {
 		e.bury()

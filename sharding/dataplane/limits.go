@@ -3,6 +3,7 @@ package dataplane
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/dataplane/pool"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -98,6 +99,6 @@ func (t Timeouts) Check(f *protocol.Faults) {
 	t = t.WithDefaults()
 	f.Add(t.Ask < 0, "Timeouts.Ask %v is negative", t.Ask)
 	f.Add(t.Query < 0, "Timeouts.Query %v is negative", t.Query)
-	f.Add(t.HandlerSlow > 0 && t.HandlerSlow < slowLeast, "Timeouts.HandlerSlow %v is below %v",
-		t.HandlerSlow, slowLeast)
+	f.Add(t.HandlerSlow > 0 && t.HandlerSlow < pool.SlowLeast, "Timeouts.HandlerSlow %v is below %v",
+		t.HandlerSlow, pool.SlowLeast)
 }

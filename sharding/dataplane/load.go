@@ -3,6 +3,8 @@ package dataplane
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/coterie-go/coterie/sharding/dataplane/pool"
 )
 
 // work is what a shard has done since it was last measured. It is noted once per turn of a worker,
@@ -14,16 +16,16 @@ type work struct {
 
 // measured is handle, with what it costs noted for the shard if it counts its work. The time is
 // that of the clock: a handler that waits is busy too.
-func (e *Entity) measured(r *Plane, p *pool, worker *worker) (o outcome, err error) {
+func (e *Entity) measured(r *Plane, slice *pool.Slice) (o outcome, err error) {
 	w := e.Shard.Work
 	if w == nil && r.Meters == nil {
-		return e.handle(r, p, worker)
+		return e.handle(r, slice)
 	}
 	n, began := e.Taken(), time.Duration(0)
 	if w != nil {
 		began = r.Clock()
 	}
-	o, err = e.handle(r, p, worker)
+	o, err = e.handle(r, slice)
 	n -= e.Taken()
 	r.Meters.handledBy(e.Shard.Number, n)
 	if w != nil {

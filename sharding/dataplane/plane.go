@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/pool"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -32,14 +33,14 @@ type Plane struct {
 	Asks     *asks.Table
 	Drops    *failure.Drops
 	Panics   *failure.Panics
-	Pool     *pool
+	Pool     *pool.Pool[*Entity]
 	Out      Outbox
 	Lease    *lease.Node
 	Leases   lease.Stores
 	Log      *slog.Logger
 	Ctl      Controller
 	Departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
-	Slow     slowWatch
+	Slow     *pool.Watch[*Entity]
 
 	mailboxMax   int
 	MailboxBytes uint32
@@ -95,7 +96,7 @@ func (r *Plane) SteeredBy(c Controller) { r.Ctl, r.Routes.ctl = c, c }
 // StartScans begins to look for idle entities, and for handlers that do not return.
 func (r *Plane) StartScans() {
 	r.IdleScan.start()
-	r.Slow.start()
+	r.Slow.Start()
 }
 
 // StopScans ends all that is looked for now and then: questions beyond their deadline and the return
@@ -104,7 +105,7 @@ func (r *Plane) StopScans() {
 	r.Asks.Stop()
 	r.Lease.Stop()
 	r.IdleScan.stop()
-	r.Slow.stop()
+	r.Slow.Stop()
 }
 
 // Clock is the time since the region began.

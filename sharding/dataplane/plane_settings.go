@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/pool"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -56,7 +57,7 @@ func New(t Settings) *Plane {
 		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,
 		QueryTimeout: t.Timeouts.Query,
 		Routes:       newRoutes(t.Shards),
-		Pool:         newPool(t.Limits.Workers, t.Limits.WorkersMax, t.Scheduler), Log: t.Log,
+		Pool:         pool.New[*Entity](t.Limits.Workers, t.Limits.WorkersMax, t.Scheduler, t.Defects), Log: t.Log,
 		Panics:     failure.NewPanics(t.Type, t.Log, t.Scheduler),
 		mailboxMax: t.Limits.MailboxMax, MailboxBytes: uint32(t.Limits.MailboxBytes), AskTimeout: t.Timeouts.Ask,
 		Scheduler: t.Scheduler, start: t.Scheduler.Now(), seed: t.Scheduler.Uint64(),
@@ -64,7 +65,7 @@ func New(t Settings) *Plane {
 		Meters: newMeters(t.Meter, t.Type),
 	}
 	r.Asks = asks.NewTable(t.Limits.AsksMax, t.Timeouts.Ask, r.Clock, t.Scheduler)
-	r.defects, r.Routes.defects, r.Pool.defects = t.Defects, t.Defects, t.Defects
+	r.defects, r.Routes.defects = t.Defects, t.Defects
 	r.Routes.shardOf = r.Panics.GuardShardFunc(t.ShardOf)
 	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnDrop", t.OnDrop))
 	r.Drops.Defects = t.Defects
@@ -88,9 +89,9 @@ func New(t Settings) *Plane {
 	r.Leases.Shards = r.Panics.GuardLeases("Leases.Shards", t.Leases.Shards)
 	r.Leases.Coordinator = r.Panics.GuardLeases("Leases.Coordinator", t.Leases.Coordinator)
 	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)
-	r.Slow.pool, r.Slow.clock = r.Pool, r.Clock
-	r.Slow.note = func(e protocol.Event) { r.Ctl.Note(e) }
-	r.Slow.watch(t.Timeouts.HandlerSlow, t.Scheduler)
+	r.Slow = pool.NewWatch(r.Pool, t.Scheduler, pool.WatchSettings[*Entity]{
+		After: t.Timeouts.HandlerSlow, Note: r.noteSlow, Where: HandlerIn,
+	})
 	r.IdleScan = newIdleScan(t.Passivation, r.Routes.Shards, t.Scheduler)
 	r.Passivations.start(t.Passivation)
 	return r

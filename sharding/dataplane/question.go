@@ -40,8 +40,8 @@ func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.En
 func (q *Question[R]) Wait(ctx context.Context, c *asks.Call, sent error) error {
 	if h := HandlerOf(ctx); sent == nil && h != nil && h.entity != nil {
 		p := h.entity.Shard.region.Pool
-		p.block()
-		defer p.unblock()
+		p.Block()
+		defer p.Unblock()
 	}
 	return q.R.Asks.Await(ctx, c, sent)
 }

@@ -139,7 +139,7 @@ func (s *Shard) Start(ids []protocol.EntityID) {
 		s.Mu.Unlock()
 		if scheduled {
 			s.active.Add(1)
-			p.submit(e)
+			p.Submit(e)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func (s *Shard) Drain(done func()) {
 	d := mailbox.NewDrain(done)
 	for _, e := range s.snapshot() {
 		if d.Seal(&e.Mailbox) {
-			s.region.Pool.submit(e)
+			s.region.Pool.Submit(e)
 		}
 	}
 	d.Settled()
@@ -215,7 +215,7 @@ func (s *Shard) Resume() {
 // Command gives the entity a control envelope.
 func (s *Shard) Command(e *Entity, c mailbox.Command) {
 	if e.Mailbox.Command(c) {
-		s.region.Pool.submit(e)
+		s.region.Pool.Submit(e)
 	}
 }
 

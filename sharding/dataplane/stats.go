@@ -52,13 +52,10 @@ func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Co
 // CountStats counts what one region has.
 func CountStats(r *Plane) Stats {
 	s := Stats{
-		Buffered: int(r.Routes.Limit.Count.Load()), Queued: int(r.Pool.queued.Load()),
+		Buffered: int(r.Routes.Limit.Count.Load()), Queued: r.Pool.Queued(), Workers: r.Pool.Workers(),
 		Asks: r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Restored.Load(),
-		Panics: r.Panics.Count(), Held: int(r.Held.Used()), Slow: int(r.Slow.now.Load()),
+		Panics: r.Panics.Count(), Held: int(r.Held.Used()), Slow: r.Slow.Slow(),
 	}
-	r.Pool.mu.Lock()
-	s.Workers = r.Pool.workers
-	r.Pool.mu.Unlock()
 	for _, h := range r.Routes.Shards() {
 		s.Shards++
 		s.Active += int(h.active.Load())
