@@ -233,7 +233,7 @@ func TestAskOfMovingShardFails(t *testing.T) {
 				if _, ok := m.(addItem); ok && c.ID() == "asker" {
 					close(entered)
 					<-go1
-					_, err := Ask(c.Context(), ra.Ref("other"), total{})
+					_, err := Ask(c, ra.Ref("other"), total{})
 					asked <- err
 				}
 				return nil

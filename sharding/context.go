@@ -21,14 +21,24 @@ import (
 // happens to it when a cluster is founded without the directories of the former one.
 type FencingToken = ddata.FencingToken
 
-// Context is what an entity sees of the world: one per incarnation, the same in New, Receive and
-// Stop. It must not be used by other goroutines than the one of the handler, and not after the
-// handler has returned; Responder and Context are for what goes on beside.
+// Context is what a handler (New, Receive, Stop) sees of the world. Use the one that the handler is
+// given, and do not keep it: an incarnation gets another one when its node has lost its lease and
+// has it back.
 //
-// Every effect happens only while the node holds its lease; without it the methods return
-// ErrNoLease.
+// It is a context.Context, which goes on when the handler returns. It ends when the incarnation
+// ends, when it must be stopped by force, and when the lease is lost; context.Cause says why. It has
+// no deadline. As such, and for what it says of the entity, any goroutine may use it at any time. A
+// Tell or an Ask that is given it, or a context derived from it, sees that it is inside a handler.
+// Tell then never waits. Ask fails with ErrMoving rather than wait for a move that waits for this
+// handler.
+//
+// Its effects (Reply, Fail, Responder, Tell, Post, Passivate, SetReceiveTimeout) are for the
+// handler's goroutine. They happen only while the node holds its lease; without it they return
+// ErrNoLease; SetReceiveTimeout needs none. After the handler has returned they
+// return ErrHandlerReturned, unless the entity is at work with another message: then they are a data
+// race, and act on that message.
 type Context[M any] struct {
-	e        *dataplane.Entity
+	handler  dataplane.Handler
 	r        *Region[M]
 	user     Entity[M]
 	call     uint64 // the question being handled; 0: told, or answered
@@ -36,30 +46,38 @@ type Context[M any] struct {
 	question *codec.Type // its type, if it is registered
 }
 
+var _ context.Context = (*Context[int])(nil)
+
+// Deadline implements context.Context: there is none.
+func (c *Context[M]) Deadline() (deadline time.Time, ok bool) { return c.handler.Deadline() }
+
+// Done implements context.Context.
+func (c *Context[M]) Done() <-chan struct{} { return c.handler.Done() }
+
+// Err implements context.Context.
+func (c *Context[M]) Err() error { return c.handler.Err() }
+
+// Value implements context.Context.
+func (c *Context[M]) Value(key any) any { return c.handler.Value(key) }
+
 // ID is the entity's id.
-func (c *Context[M]) ID() string { return c.e.ID }
+func (c *Context[M]) ID() string { return c.handler.Entity.ID }
 
 // Shard is the number of the entity's shard.
-func (c *Context[M]) Shard() int { return int(c.e.Shard.Number) }
+func (c *Context[M]) Shard() int { return int(c.handler.Entity.Shard.Number) }
 
 // Region is the region that runs the entity.
 func (c *Context[M]) Region() *Region[M] { return c.r }
 
 // Self is a reference to this entity, to be given to others on this node.
-func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.e.ID) }
-
-// Context ends when the lease is lost, when the incarnation ends, and when the entity must be
-// stopped by force. A Tell or an Ask that is given it, or a context derived from it, sees that it
-// is inside a handler. Tell then never waits. Ask fails with ErrMoving rather than wait for a move
-// that waits for this handler.
-func (c *Context[M]) Context() context.Context { return c.e.Context(c.r.plane) }
+func (c *Context[M]) Self() *EntityRef[M] { return c.r.Ref(c.handler.Entity.ID) }
 
 // Fence is the token of this hosting of the shard, for writes to an outside store.
 func (c *Context[M]) Fence() (FencingToken, error) {
-	if !c.e.Shard.Holds() {
+	if !c.handler.Entity.Shard.Holds() {
 		return FencingToken{}, ErrNoLease
 	}
-	return fenceOf(c.e.Shard), nil
+	return fenceOf(c.handler.Entity.Shard), nil
 }
 
 // fenceOf is the token of a hosting for outside stores. Within the cluster the era is the same for
@@ -116,39 +134,47 @@ func (c *Context[M]) Responder() (Responder, error) {
 }
 
 func (c *Context[M]) take() (Responder, error) {
-	if c.call == 0 {
+	switch err := c.handler.Refused(); {
+	case err == ErrHandlerReturned:
+		return Responder{}, err
+	case c.call == 0:
 		return Responder{}, ErrNotAsked
+	case err != nil:
+		return Responder{}, err
 	}
-	l := Responder{r: c.r.plane, s: c.e.Shard, call: c.call, origin: c.origin, question: c.question}
-	if !l.s.Holds() {
-		return Responder{}, ErrNoLease
-	}
+	l := Responder{r: c.r.plane, s: c.handler.Entity.Shard, call: c.call, origin: c.origin, question: c.question}
 	c.call = 0
 	return l, nil
 }
 
 // Tell sends a message to an entity of the same type. It never waits: what does not fit is
-// ErrBufferFull. For other types use their Region.Tell with Context().
+// ErrBufferFull. For other types use their Region.Tell with this Context.
 func (c *Context[M]) Tell(id string, msg M) error {
-	if !c.e.Shard.Holds() {
-		return ErrNoLease
+	if err := c.handler.Refused(); err != nil {
+		return err
 	}
 	return c.r.plane.Send(dataplane.InHandler, id, mailbox.Envelope{Msg: msg})
 }
 
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What
-// the mailbox holds is handled first; what comes later is for a new incarnation. Without the lease
-// it does nothing.
-func (c *Context[M]) Passivate() {
-	if c.e.Shard.Holds() {
-		c.r.plane.Passivate(c.e.Shard, c.e.ID, protocol.CauseRequest)
+// the mailbox holds is handled first; what comes later is for a new incarnation.
+func (c *Context[M]) Passivate() error {
+	if err := c.handler.Refused(); err != nil {
+		return err
 	}
+	e := c.handler.Entity
+	c.r.plane.Passivate(e.Shard, e.ID, protocol.CauseRequest)
+	return nil
 }
 
 // SetReceiveTimeout arranges for msg to be handled whenever no other message was for d; d ≤ 0 ends
 // that. It does not keep an entity from being passivated.
-func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) {
-	c.e.SetReceiveTimeout(c.r.plane, d, msg)
+func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) error {
+	if err := c.handler.Refused(); err == ErrHandlerReturned {
+		return err
+	}
+	c.handler.Entity.SetReceiveTimeout(c.r.plane, d, msg)
+	return nil
 }
 
 // Responder is the duty to answer one question. While the node does not hold its lease it answers
@@ -238,6 +264,21 @@ func (b body[M]) Fail(err error) { b.c.fail(err) }
 // Stop implements incarnation.
 func (b body[M]) Stop() error { return b.c.stop() }
 
+// End implements incarnation.
+func (b body[M]) End() { b.c.handler.End() }
+
+// Renewed implements incarnation.
+func (b body[M]) Renewed() dataplane.Incarnation {
+	b.c.handler.End()
+	c := newContext(b.c.r, b.c.handler.Entity)
+	c.user = b.c.user
+	return body[M]{c}
+}
+
+func newContext[M any](g *Region[M], e *dataplane.Entity) *Context[M] {
+	return &Context[M]{r: g, handler: dataplane.Handler{Entity: e}}
+}
+
 // receive hands an envelope to the user's entity.
 func (c *Context[M]) receive(env mailbox.Envelope) error {
 	msg, ok := env.Msg.(M)
@@ -258,7 +299,7 @@ func (c *Context[M]) receive(env mailbox.Envelope) error {
 		if err != nil {
 			c.fail(err)
 		} else {
-			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.plane.Name, c.e.ID, env.Msg))
+			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.plane.Name, c.handler.Entity.ID, env.Msg))
 		}
 	}
 	return err
@@ -266,7 +307,7 @@ func (c *Context[M]) receive(env mailbox.Envelope) error {
 
 // fail answers the question that is being handled, if it still waits.
 func (c *Context[M]) fail(err error) {
-	if !c.e.Shard.Holds() {
+	if !c.handler.Entity.Shard.Holds() {
 		c.unanswered(codec.StatusHandler, "")
 		return
 	}
@@ -280,7 +321,7 @@ func (c *Context[M]) fail(err error) {
 func (c *Context[M]) unanswered(status codec.ReplyStatus, text string) {
 	env := mailbox.Envelope{Call: c.call, Origin: c.origin}
 	c.call = 0
-	if !c.e.Shard.Holds() {
+	if !c.handler.Entity.Shard.Holds() {
 		status, text = codec.StatusNoLease, "it ended while the handler ran"
 	}
 	c.r.plane.Out.ReplyError(env, status, text)

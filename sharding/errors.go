@@ -60,6 +60,9 @@ var (
 	// ErrNotAsked: Reply, Fail or Responder in a handler of a message that was told, or whose
 	// question was answered, or taken by Responder, before.
 	ErrNotAsked = failure.ErrNotAsked
+	// ErrHandlerReturned: an effect of a Context whose handler has returned, or whose incarnation has
+	// ended. Take a Responder to answer later, and Region.Tell for what is sent beside the handler.
+	ErrHandlerReturned = failure.ErrHandlerReturned
 	// ErrGoexit: the handler ended its goroutine; it is the Value of a PanicError.
 	ErrGoexit = failure.ErrGoexit
 )

@@ -54,7 +54,7 @@ type stuck struct{ began chan<- struct{} }
 
 func (s stuck) Receive(ctx *sharding.Context[Command], _ Command) error {
 	close(s.began)
-	<-ctx.Context().Done()
+	<-ctx.Done()
 	return nil
 }
 

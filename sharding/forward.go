@@ -107,8 +107,8 @@ func (g *Region[M]) Attach(key any, make func() any) any {
 // needs the lease.
 func (c *Context[M]) Post(to view.UID, box string, body []byte) error {
 	r := c.r.plane
-	if !c.e.Shard.Holds() {
-		return ErrNoLease
+	if err := c.handler.Refused(); err != nil {
+		return err
 	}
 	if uint64(to) == r.Self {
 		r.Attached.Posted(to, box, body)
@@ -121,12 +121,12 @@ func (c *Context[M]) Post(to view.UID, box string, body []byte) error {
 func (c *Context[M]) carry(body []byte) error {
 	k, ok := c.user.(Carrier[M])
 	if !ok {
-		c.r.plane.Drops.Drop(DropUnregistered, c.Shard(), c.e.ID, nil)
+		c.r.plane.Drops.Drop(DropUnregistered, c.Shard(), c.handler.Entity.ID, nil)
 		return nil
 	}
 	err := k.Carried(c, body)
 	if u, bad := err.(Undecodable); bad {
-		c.r.plane.Drops.Drop(failure.DropOf(u.Cause), c.Shard(), c.e.ID, nil)
+		c.r.plane.Drops.Drop(failure.DropOf(u.Cause), c.Shard(), c.handler.Entity.ID, nil)
 		return nil
 	}
 	return err

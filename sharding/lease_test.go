@@ -165,13 +165,12 @@ func (k *rudeCart) Receive(c *Context[message_], msg message_) error {
 	if !ok {
 		return k.cart.Receive(c, msg)
 	}
-	ctx := c.Context()
 	m.gate.entered <- struct{}{}
-	<-ctx.Done()
+	<-c.Done()
 	_, fence := c.Fence()
 	_, late := c.Responder()
 	for _, err := range []error{
-		context.Cause(ctx), c.Tell("b", addItem{}), c.Region().Tell(ctx, "b", addItem{}), c.Self().Tell(ctx, addItem{}),
+		context.Cause(c), c.Tell("b", addItem{}), c.Region().Tell(c, "b", addItem{}), c.Self().Tell(c, addItem{}),
 		fence, late, c.Post(1, "b", nil),
 	} {
 		m.said <- err

@@ -59,7 +59,12 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 // incarnate is how an entity gets its body.
 func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*dataplane.Entity) dataplane.Incarnation {
 	return func(e *dataplane.Entity) dataplane.Incarnation {
-		c := &Context[M]{e: e, r: g}
+		c := newContext(g, e)
+		defer func() {
+			if c.user == nil {
+				c.handler.End()
+			}
+		}()
 		if c.user = make(c); c.user == nil {
 			panic("it has returned nil")
 		}

@@ -100,7 +100,7 @@ func TestWaitingQuestionOfAMovingShard(t *testing.T) {
 			return receiveFunc(func(c *Context[message_], m message_) error {
 				switch m.(type) {
 				case addItem:
-					_, err := Ask(c.Context(), ra.Ref("other"), total{})
+					_, err := Ask(c, ra.Ref("other"), total{})
 					asked <- err
 				case total:
 					return c.Reply(7)

@@ -210,11 +210,11 @@ func TestEffectsNeedTheLease(t *testing.T) {
 				if _, err := c.Fence(); err != nil {
 					t.Error(err)
 				}
-				<-c.Context().Done()
+				<-c.Done()
 				_, fence := c.Fence()
-				_, ask := Ask(c.Context(), c.Region().Ref("b"), total{})
-				got = append(got, context.Cause(c.Context()), fence, ask, c.Tell("b", addItem{}),
-					c.Region().Tell(c.Context(), "b", addItem{}), c.Reply(1))
+				_, ask := Ask(c, c.Region().Ref("b"), total{})
+				got = append(got, context.Cause(c), fence, ask, c.Tell("b", addItem{}),
+					c.Region().Tell(c, "b", addItem{}), c.Reply(1))
 				return nil
 			})
 		}

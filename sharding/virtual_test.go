@@ -221,7 +221,7 @@ func (k *virtualCart) Receive(c *Context[message_], msg message_) error {
 	switch m := msg.(type) {
 	case addItem:
 		k.n += m.N
-		text, failed := Ask(c.Context(), c.Region().Ref("echo/"+c.ID()), echo{Text: m.Name})
+		text, failed := Ask(c, c.Region().Ref("echo/"+c.ID()), echo{Text: m.Name})
 		if text != m.Name {
 			k.node.w.note("%s %s got %q: %v", k.node.member.Addr, c.ID(), text, failed)
 		}

@@ -101,7 +101,7 @@ func (h *counters) ids() []string {
 // Receive implements sharding.Entity.
 func (e *counter) Receive(c *sharding.Context[Command], msg Command) error {
 	defer e.host.enter(e.id)()
-	ctx, cancel := context.WithTimeout(c.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(c, 3*time.Second)
 	defer cancel()
 	switch msg.(type) {
 	case Increment:

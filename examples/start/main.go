@@ -44,9 +44,9 @@ func (c *Cart) Receive(ctx *sharding.Context[Command], msg Command) error {
 	switch m := msg.(type) {
 	case AddItem:
 		add := func(items *crdt.PNCounterMapTx[string]) error { return items.Increment(m.Name, int64(m.Count)) }
-		return ddata.Update(ctx.Context(), c.data, c.content, ddata.WriteMajority, add)
+		return ddata.Update(ctx, c.data, c.content, ddata.WriteMajority, add)
 	case Total:
-		items, err := ddata.Get(ctx.Context(), c.data, c.content, ddata.ReadMajority)
+		items, err := ddata.Get(ctx, c.data, c.content, ddata.ReadMajority)
 		if err != nil {
 			return err
 		}

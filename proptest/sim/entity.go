@@ -76,7 +76,7 @@ func (e *entity) Receive(c *sharding.Context[entityMessage], m entityMessage) er
 	case x < o.Fails+o.Panics:
 		panic("a handler that panics")
 	case x < o.Fails+o.Panics+o.Hangs:
-		_ = d.p.Wait(c.Context(), time.Duration(random.Between(e.rng, 0, int64(hangMost))))
+		_ = d.p.Wait(c, time.Duration(random.Between(e.rng, 0, int64(hangMost))))
 	}
 	return e.answer(c, m)
 }

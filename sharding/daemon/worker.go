@@ -52,7 +52,7 @@ func (h *host) newEntity(c *sharding.Context[Command]) sharding.Entity[Command] 
 func (e *entity) Receive(c *sharding.Context[Command], m Command) error {
 	switch m.(type) {
 	case Run:
-		e.start(c.Context())
+		e.start(c)
 	case Halt:
 		e.halted = true
 		e.stop()

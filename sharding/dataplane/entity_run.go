@@ -1,7 +1,6 @@
 package dataplane
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -37,21 +36,22 @@ type extra struct {
 	restarts    restarts        // the worker's
 	restart     scheduler.Timer // the backoff; the worker's; nil: none
 
+	life atomic.Pointer[life] // of the incarnation's Handler; set under mu; nil: it has made none
+
 	mu      sync.Mutex
 	timeout time.Duration   // receive timeout, 0 = none
 	message any             // of the timeout
 	timer   scheduler.Timer // nil: none
 	elapsed bool            // it has, and waits in the mailbox for its turn
-	ctx     *handlerContext
-	cancel  context.CancelCauseFunc
-	lease   context.Context // that ctx was derived from
 }
 
 // Incarnation is the user's entity behind its type parameter.
 type Incarnation interface {
 	Receive(env mailbox.Envelope) error
 	Stop() error
-	Fail(err error) // answers the question that was being handled, if it still waits
+	Fail(err error)       // answers the question that was being handled, if it still waits
+	Renewed() Incarnation // the same with another Handler; that of this one has ended
+	End()                 // ends its Handler
 }
 
 // sliceMax is how many messages one entity handles while others wait for a worker.
@@ -223,6 +223,7 @@ func (e *Entity) receive(r *Plane, env mailbox.Envelope) error {
 	if e.body == nil {
 		e.body = r.NewBody(e)
 	}
+	e.renew()
 	err := e.body.Receive(env)
 	e.used(r, env)
 	if x := e.Extra.Load(); x != nil && err == nil {
@@ -260,10 +261,13 @@ func (e *Entity) obey(r *Plane, c mailbox.Command) (stop bool) {
 
 // finish ends the incarnation, in order when err is nil.
 func (e *Entity) finish(err error) {
-	b := e.body
-	e.body = nil
-	if b != nil && err == nil {
-		e.stopBody(b)
+	if e.body != nil {
+		if err == nil {
+			e.renew()
+			e.stopBody()
+		}
+		e.body.End()
+		e.body = nil
 	}
 	e.resetExtra()
 }
@@ -276,7 +280,7 @@ func (e *Entity) resetExtra() {
 
 // stopBody calls the user's Stop. If that ends its goroutine, another one ends the turn of the
 // worker.
-func (e *Entity) stopBody(b Incarnation) {
+func (e *Entity) stopBody() {
 	r, returned := e.Shard.region, false
 	defer func() {
 		if returned {
@@ -290,11 +294,13 @@ func (e *Entity) stopBody(b Incarnation) {
 		}
 		r.Pool.Go(func() {
 			r.supervisor.report(e, err, Stop, false)
+			e.body.End()
+			e.body = nil
 			e.resetExtra()
 			e.end(r)
 		})
 	}()
-	err := b.Stop()
+	err := e.body.Stop()
 	returned = true
 	if err != nil {
 		r.supervisor.report(e, fmt.Errorf("in Stop: %w", err), Stop, false)
@@ -308,11 +314,9 @@ func (x *extra) reset() {
 	if x.timer != nil {
 		x.timer.Stop()
 	}
-	if x.cancel != nil {
-		x.cancel(failure.ErrStopped)
-	}
+	x.cancelLife(failure.ErrStopped)
+	x.life.Store(nil)
 	x.timer, x.timeout, x.message, x.elapsed = nil, 0, nil, false
-	x.ctx, x.cancel, x.lease = nil, nil, nil
 	x.Forced.Store(false)
 }
 

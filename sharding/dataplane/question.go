@@ -38,8 +38,8 @@ func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.En
 // Wait waits for the answer of a question that was sent, with the outcome of sending it, and frees
 // its slot.
 func (q *Question[R]) Wait(ctx context.Context, c *asks.Call, sent error) error {
-	if h := HandlerOf(ctx); sent == nil && h != nil && h.entity != nil {
-		p := h.entity.Shard.region.Pool
+	if h := HandlerOf(ctx); sent == nil && h != nil && h.Entity != nil {
+		p := h.Entity.Shard.region.Pool
 		p.Block()
 		defer p.Unblock()
 	}

@@ -108,8 +108,8 @@ func (r *Plane) sendLocal(number uint32, rt *Route, id string, env mailbox.Envel
 func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string,
 	env mailbox.Envelope) (<-chan struct{}, error) {
 	p := BufferedMessage{ID: id, Env: env, Size: BufferedOverhead}
-	if h := HandlerOf(ctx); h != nil && h.entity != nil && env.Call != 0 {
-		p.from = h.entity.Shard
+	if h := HandlerOf(ctx); h != nil && h.Entity != nil && env.Call != 0 {
+		p.from = h.Entity.Shard
 	}
 	room := r.Routes.Limit.roomAfter()
 	return room, r.Routes.Hold(number, p)

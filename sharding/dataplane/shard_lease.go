@@ -16,19 +16,11 @@ func (s *Shard) Holds() bool {
 // any more.
 func (s *Shard) Expelled() bool { return s.Lease != nil && !s.Lease.Open() }
 
-// Holds reports whether the handler that a context belongs to may act.
-func (c *handlerContext) Holds(r *Plane) bool {
-	if c.entity == nil {
-		return r.Lease.Holds()
-	}
-	return c.entity.Shard.Holds()
-}
-
 // CancelContexts cancels what the handlers of the shard wait for.
 func (s *Shard) CancelContexts(cause error) {
 	for _, e := range s.snapshot() {
 		if x := e.Extra.Load(); x != nil {
-			x.cancelContext(cause)
+			x.cancelLife(cause)
 		}
 	}
 }

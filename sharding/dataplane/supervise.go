@@ -2,7 +2,6 @@ package dataplane
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -101,7 +100,7 @@ func (e *Entity) backoff(r *Plane, pause time.Duration) {
 	})
 }
 
-// extras returns the entity's extra, made when there is none. Only the worker calls it.
+// extras returns the entity's extra, made when there is none.
 func (e *Entity) extras() *extra {
 	if x := e.Extra.Load(); x != nil {
 		return x
@@ -114,38 +113,8 @@ func (e *Entity) extras() *extra {
 func (e *Entity) Force() {
 	x := e.extras()
 	e.CopyStarted(&x.Forced) // if it is not, it has ended, and what comes is another
-	x.cancelContext(failure.ErrStopped)
+	x.cancelLife(failure.ErrStopped)
 	e.Shard.Command(e, mailbox.StopNow)
-}
-
-// Context is the context of the entity's handlers: it ends with the lease and with the incarnation.
-func (e *Entity) Context(r *Plane) context.Context {
-	x := e.extras()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	parent := r.Lease.Context()
-	if x.ctx == nil || x.lease != parent {
-		if x.cancel != nil {
-			x.cancel(failure.ErrStopped)
-		}
-		ctx, cancel := context.WithCancelCause(parent)
-		x.ctx, x.cancel, x.lease = &handlerContext{Context: ctx, entity: e}, cancel, parent
-		if x.Forced.Load() {
-			cancel(failure.ErrStopped)
-		}
-		if e.Shard.Expelled() {
-			cancel(failure.ErrNoLease)
-		}
-	}
-	return x.ctx
-}
-
-func (x *extra) cancelContext(cause error) {
-	x.mu.Lock()
-	if x.cancel != nil {
-		x.cancel(cause)
-	}
-	x.mu.Unlock()
 }
 
 // timedOut is the message of the receive timeout, if that still holds now that it has come to its

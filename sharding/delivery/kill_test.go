@@ -38,8 +38,8 @@ type teller struct {
 func (k *teller) Receive(c *sharding.Context[message], m message) error {
 	if s, ok := m.(step); ok {
 		if !k.last && strings.ContainsAny(c.ID(), "13579") {
-			<-c.Context().Done()
-			return context.Cause(c.Context())
+			<-c.Done()
+			return context.Cause(c)
 		}
 		k.out.say("handled", c.ID(), s.N)
 	}

@@ -27,6 +27,9 @@ var (
 	ErrUnsent      = fmt.Errorf("%w: the message was not sent", ErrNodeGone)
 )
 
+// ErrHandlerReturned is that of effects of a Context. Package sharding explains it.
+var ErrHandlerReturned = errors.New("sharding: the handler has returned, and its Context has no effect any more")
+
 // Errors of an Ask.
 var (
 	ErrTimeout     = errors.New("sharding: no reply in time")

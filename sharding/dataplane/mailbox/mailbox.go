@@ -210,6 +210,9 @@ type State struct {
 // IsIdle reports whether nothing waited and no worker had the mailbox.
 func (s State) IsIdle() bool { return s.phase == idle }
 
+// Runs reports whether a worker had the mailbox.
+func (s State) Runs() bool { return s.phase == running }
+
 // IsClosed reports whether the mailbox was closed, which is permanent.
 func (s State) IsClosed() bool { return s.phase == closed }
 
