@@ -86,7 +86,7 @@ func TestReplicationFaultsAreReported(t *testing.T) {
 	c := config("127.0.0.1:0", nil, 1)
 	c.Replication = settings.Config{Self: 7, FrameMax: 1 << 20, LogMax: -1}
 	err := c.Validate()
-	for _, want := range []string{"Self, Disk", "FrameMax is 1048576", "LogMax is -1"} {
+	for _, want := range []string{"Self, Disk", "FrameMax: is 1048576", "LogMax: is -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}

@@ -66,9 +66,9 @@ func StartAt[M any](h host.Host, t EntityType[M], proxy bool) (*Region[M], error
 	local, hasRole := h.Self.Local, slices.Contains(h.Self.Roles, t.Role)
 	faults := t.faults(local)
 	faults.Add(hasRole && !proxy && t.New == nil,
-		"New is missing: this node has the role %q and hosts entities", t.Role)
+		"New", "is missing: this node has the role %q and hosts entities", t.Role)
 	faults.Add(hasRole && t.Remember.Entities && t.Remember.Store == nil && !h.Self.Durable,
-		"Remember.Entities needs durable data: set ddata.Config.Dir, "+
+		"Remember.Entities", "needs durable data: set ddata.Config.Dir, "+
 			"and do not switch it off with an empty ddata.Config.DurableKeys; or give the type a Remember.Store")
 	if err := configError(t.Name, faults); err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ type Region[M any] struct {
 func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	faults := t.faults(p.Local)
 	faults.Add(p.State != nil && !p.Proxy && t.New == nil,
-		"New is missing: this node has the role %q and hosts entities", t.Role)
+		"New", "is missing: this node has the role %q and hosts entities", t.Role)
 	if err := configError(t.Name, faults); err != nil {
 		return nil, err
 	}

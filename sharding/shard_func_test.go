@@ -87,10 +87,10 @@ func TestShardFuncThatPanics(t *testing.T) {
 func TestShardFuncFaults(t *testing.T) {
 	of := byTenant("").Of
 	for want, f := range map[string]ShardFunc{
-		`ShardOf "tenant" has no function: set Of, or use XXHash or Murmur2`: {Name: "tenant"},
-		"ShardOf has a function and no Name: nodes compare it by that":       {Of: of},
-		`ShardOf.Name "xxhash" is taken: give your function another`:         {Name: "xxhash", Of: of},
-		"ShardOf.Name has 129 bytes or is not UTF-8, want at most 128":       {Name: strings.Repeat("x", 129), Of: of},
+		`ShardOf: "tenant" has no function: set Of, or use XXHash or Murmur2`: {Name: "tenant"},
+		"ShardOf: has a function and no Name: nodes compare it by that":       {Of: of},
+		`ShardOf.Name: "xxhash" is taken: give your function another`:         {Name: "xxhash", Of: of},
+		"ShardOf.Name: has 129 bytes or is not UTF-8, want at most 128":       {Name: strings.Repeat("x", 129), Of: of},
 	} {
 		typ := cartType(&cartLog{})
 		typ.ShardOf = f

@@ -1,12 +1,11 @@
 package sharding
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding/failure"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Validate reports every fault of the type together, as it is on a node without the preset
@@ -15,23 +14,21 @@ import (
 func (t EntityType[M]) Validate() error { return configError(t.Name, t.faults(false)) }
 
 // configError is ErrConfig with all faults, nil if there are none.
-func configError(name string, faults protocol.Faults) error {
+func configError(name string, faults config.Faults) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w %q: %w", ErrConfig, name, errors.Join(faults...))
+	return fmt.Errorf("%w %q: %w", ErrConfig, name, faults.Err(""))
 }
 
 // faults are those of the fields that only the data plane looks at, and those of the machines'.
-func (t EntityType[M]) faults(local bool) (f protocol.Faults) {
-	f.Add(t.Role == "", "Role is empty: say which nodes may host the entities")
-	f.Add(t.Messages.reg == nil, "Messages is missing: use sharding.CBOR[M](examples…)")
-	f.Add(t.Messages.err != nil, "Messages: %v", t.Messages.err)
-	if err := failure.Known(t.Errors).Check(); err != nil {
-		f.Add(true, "Errors: %w", err)
-	}
+func (t EntityType[M]) faults(local bool) (f config.Faults) {
+	f.Add(t.Role == "", "Role", "is empty: say which nodes may host the entities")
+	f.Add(t.Messages.reg == nil, "Messages", "is missing: use sharding.CBOR[M](examples…)")
+	f.Of("Messages", t.Messages.err)
+	f.Of("Errors", failure.Known(t.Errors).Check())
 	f.Add(t.Remember.Store != nil && !t.Remember.Entities,
-		"Remember.Store is given, but Remember.Entities is not set: nothing would be kept in it")
+		"Remember.Store", "is given, but Remember.Entities is not set: nothing would be kept in it")
 	t.Supervision.Check(&f)
 	t.Timeouts.Check(&f)
 	t.Limits.Check(&f)
@@ -41,17 +38,17 @@ func (t EntityType[M]) faults(local bool) (f protocol.Faults) {
 	checkPort(&f, "Leases.Shards", &t.Leases.Shards)
 	checkPort(&f, "Leases.Coordinator", &t.Leases.Coordinator)
 	m := t.machines(Ports{Local: local})
-	f.Add(t.Leases.Shards != nil && !m.Leases.Shards.Given(), "Leases.Shards: the store has no ID")
-	f.Add(t.Leases.Coordinator != nil && !m.Leases.Coordinator.Given(), "Leases.Coordinator: the store has no ID")
+	f.Add(t.Leases.Shards != nil && !m.Leases.Shards.Given(), "Leases.Shards", "the store has no ID")
+	f.Add(t.Leases.Coordinator != nil && !m.Leases.Coordinator.Given(), "Leases.Coordinator", "the store has no ID")
 	m.Self = 1 // which node it is, is no matter of the type
 	return append(f, m.Faults()...)
 }
 
 // checkPort refuses a port that holds a pointer which is nil, and takes it away: it must not be
 // called.
-func checkPort[P any](f *protocol.Faults, field string, port *P) {
+func checkPort[P any](f *config.Faults, field string, port *P) {
 	if v := reflect.ValueOf(*port); v.Kind() == reflect.Pointer && v.IsNil() {
-		f.Add(true, "%s is a %T that is nil", field, *port)
+		f.Add(true, field, "is a %T that is nil", *port)
 		var none P
 		*port = none
 	}

@@ -181,7 +181,7 @@ func TestStartReportsAllFaults(t *testing.T) {
 	typ.Remember.Entities, typ.New, typ.Rebalance.Delay, typ.Limits.BufferMax = true, nil, -1, -1
 	_, err = Start(n, typ)
 	for _, want := range []string{
-		"Remember.Entities needs", "New is missing", "Rebalance.Delay -1ns", "Limits.BufferMax -1",
+		"Remember.Entities: needs", "New: is missing", "Rebalance.Delay: -1ns", "Limits.BufferMax: -1",
 	} {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)

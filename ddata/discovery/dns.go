@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/address"
+	"github.com/coterie-go/coterie/ddata/config"
 )
 
 // Resolver is what DNS asks. *net.Resolver is one.
@@ -103,17 +104,13 @@ func (d DNS) failed(err error) error {
 
 // Validate reports all faults of d together.
 func (d DNS) Validate() error {
-	var errs []error
-	if d.Host == "" || strings.ContainsAny(d.Host, " /[]") || len(d.Host) > address.Max {
-		errs = append(errs, fmt.Errorf("discovery: DNS.Host %q is not a name", d.Host))
-	}
-	if (d.Service == "") != (d.Proto == "") {
-		errs = append(errs, errors.New("discovery: DNS.Service and DNS.Proto go together"))
-	}
-	if d.Port != 0 && d.Service != "" {
-		errs = append(errs, errors.New("discovery: DNS.Port is for A and AAAA records, DNS.Service for SRV: give one"))
-	}
-	return errors.Join(errs...)
+	var f config.Faults
+	f.Add(d.Host == "" || strings.ContainsAny(d.Host, " /[]") || len(d.Host) > address.Max, "Host",
+		"%q is not a name", d.Host)
+	f.Add(d.Service != "" && d.Proto == "", "Proto", "is empty, and Service is %q: they go together", d.Service)
+	f.Add(d.Service == "" && d.Proto != "", "Service", "is empty, and Proto is %q: they go together", d.Proto)
+	f.Add(d.Port != 0 && d.Service != "", "Port", "is for A and AAAA records, and DNS.Service for SRV: give one")
+	return f.Err("discovery: DNS")
 }
 
 // String prints what is asked.

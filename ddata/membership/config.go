@@ -2,7 +2,6 @@ package membership
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,12 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/zeebo/xxh3"
-
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
+	"github.com/zeebo/xxh3"
 )
 
 // Protocol is the version of the membership protocol. Members of one cluster speak the same.
@@ -187,72 +186,44 @@ func (c *Config) setDefaults() {
 // Validate fills in the defaults of a copy and reports everything that is wrong with it.
 func (c Config) Validate() error {
 	c.setDefaults()
-	var errs faults
-	fault := errs.add
-	fault(c.UID == 0, "UID", "is zero")
-	fault(c.Addr == "", "Addr", "is empty")
-	fault(len(c.Addr) > view.AddrMax, "Addr", "is longer than %d bytes", view.AddrMax)
-	fault(len(c.Name) > view.NameMax, "Name", "is longer than %d bytes", view.NameMax)
-	fault(len(c.AppVersion) > view.NameMax, "AppVersion", "is longer than %d bytes", view.NameMax)
+	var f config.Faults
+	f.Add(c.UID == 0, "UID", "is zero")
+	f.Add(c.Addr == "", "Addr", "is empty")
+	f.Add(len(c.Addr) > view.AddrMax, "Addr", "is longer than %d bytes", view.AddrMax)
+	f.Add(len(c.Name) > view.NameMax, "Name", "is longer than %d bytes", view.NameMax)
+	f.Add(len(c.AppVersion) > view.NameMax, "AppVersion", "is longer than %d bytes", view.NameMax)
 	for _, s := range []struct{ name, text string }{
 		{"Addr", c.Addr}, {"Name", c.Name}, {"AppVersion", c.AppVersion}, {"Roles", strings.Join(c.Roles, "")},
 	} {
-		fault(!utf8.ValidString(s.text), s.name, "is not UTF-8")
+		f.Add(!utf8.ValidString(s.text), s.name, "is not UTF-8")
 	}
-	fault(len(c.Roles) > view.RolesMax, "Roles", "there are %d, more than %d", len(c.Roles), view.RolesMax)
+	f.Add(len(c.Roles) > view.RolesMax, "Roles", "there are %d, more than %d", len(c.Roles), view.RolesMax)
 	for i, r := range c.Roles {
-		fault(r == "" || len(r) > view.NameMax, "Roles", "%q is empty or longer than %d bytes", r, view.NameMax)
-		fault(i > 0 && r == c.Roles[i-1], "Roles", "%q is given twice", r)
+		f.Add(r == "" || len(r) > view.NameMax, "Roles", "%q is empty or longer than %d bytes", r, view.NameMax)
+		f.Add(i > 0 && r == c.Roles[i-1], "Roles", "%q is given twice", r)
 	}
-	fault(len(c.Seeds) > bootstrap.ContactsMax, "Seeds", "there are %d, more than %d",
+	f.Add(len(c.Seeds) > bootstrap.ContactsMax, "Seeds", "there are %d, more than %d",
 		len(c.Seeds), bootstrap.ContactsMax)
 	for _, s := range c.Seeds {
-		fault(s == "" || len(s) > view.AddrMax, "Seeds", "%q is empty or longer than %d bytes", s, view.AddrMax)
+		f.Add(s == "" || len(s) > view.AddrMax, "Seeds", "%q is empty or longer than %d bytes", s, view.AddrMax)
 	}
-	fault(c.BootstrapExpect < 0, "BootstrapExpect",
+	f.Add(c.BootstrapExpect < 0, "BootstrapExpect",
 		"%d is negative: give 0 (only join), 1 (alone) or the number of founders", c.BootstrapExpect)
-	fault(c.BootstrapExpect > bootstrap.ContactsMax, "BootstrapExpect", "%d is above %d",
+	f.Add(c.BootstrapExpect > bootstrap.ContactsMax, "BootstrapExpect", "%d is above %d",
 		c.BootstrapExpect, bootstrap.ContactsMax)
-	if err := downing.CheckStrategy(c.Strategy); err != nil {
-		fault(true, "Strategy", "%w", err)
-	}
-	fault(c.VotersMax < 0 || c.VotersMax > view.MembersMax, "VotersMax", "%d is not between 0 (all vote) and %d",
+	f.Of("Strategy", downing.CheckStrategy(c.Strategy))
+	f.Add(c.VotersMax < 0 || c.VotersMax > view.MembersMax, "VotersMax", "%d is not between 0 (all vote) and %d",
 		c.VotersMax, view.MembersMax)
-	fault(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
-	if err := bootstrap.CheckSettings(c.settings()); err != nil {
-		fault(true, "Compatibility", "%w", err)
-	}
-	if err := view.CheckPatterns(c.DurableKeys); err != nil {
-		fault(true, "DurableKeys", "%w", err)
-	}
+	f.Add(c.MinMembers < 0, "MinMembers", "%d is negative", c.MinMembers)
+	f.Of("Compatibility", bootstrap.CheckSettings(c.settings()))
+	f.Of("DurableKeys", view.CheckPatterns(c.DurableKeys))
 	if !c.Planted(defect.AnyTiming) {
-		c.validateTiming(fault)
+		c.checkTiming(&f)
 	}
-	return errors.Join(errs...)
+	return f.Err("membership: Config")
 }
 
-// ConfigError is one thing that is wrong with a Config. Validate joins them.
-type ConfigError struct {
-	Field string // its name
-	Err   error  // what is wrong with its value, without the name
-}
-
-// Error names the field and says what is wrong.
-func (e ConfigError) Error() string { return e.Field + ": " + e.Err.Error() }
-
-// Unwrap returns what is wrong.
-func (e ConfigError) Unwrap() error { return e.Err }
-
-// faults are the errors that Validate collects.
-type faults []error
-
-func (f *faults) add(bad bool, field, format string, args ...any) {
-	if bad {
-		*f = append(*f, ConfigError{field, fmt.Errorf(format, args...)})
-	}
-}
-
-func (c *Config) validateTiming(fault func(bad bool, field, format string, args ...any)) {
+func (c *Config) checkTiming(f *config.Faults) {
 	for _, d := range []struct {
 		name  string
 		value time.Duration
@@ -262,18 +233,18 @@ func (c *Config) validateTiming(fault func(bad bool, field, format string, args 
 		{"LeaseDuration", c.LeaseDuration}, {"RoundTrip", c.RoundTrip}, {"SelfDownAfter", c.SelfDownAfter},
 		{"BootstrapTimeout", c.BootstrapTimeout},
 	} {
-		fault(d.value < 0, d.name, "%v is negative", d.value)
+		f.Add(d.value < 0, d.name, "%v is negative", d.value)
 	}
-	fault(c.Epsilon < 0 || c.Epsilon > 0.5, "Epsilon", "%g is not between 0 and 0.5", c.Epsilon)
-	fault(c.UnreachableAfter < 2*c.HeartbeatInterval, "UnreachableAfter", "%v is less than two heartbeats of %v",
+	f.Add(c.Epsilon < 0 || c.Epsilon > 0.5, "Epsilon", "%g is not between 0 and 0.5", c.Epsilon)
+	f.Add(c.UnreachableAfter < 2*c.HeartbeatInterval, "UnreachableAfter", "%v is less than two heartbeats of %v",
 		c.UnreachableAfter, c.HeartbeatInterval)
-	fault(c.LeaseDuration < 3*c.HeartbeatInterval+c.RoundTrip, "LeaseDuration",
+	f.Add(c.LeaseDuration < 3*c.HeartbeatInterval+c.RoundTrip, "LeaseDuration",
 		"%v is less than three heartbeats of %v and a RoundTrip of %v",
 		c.LeaseDuration, c.HeartbeatInterval, c.RoundTrip)
-	fault(c.promise() > c.UnreachableAfter+c.StableAfter, "LeaseDuration",
+	f.Add(c.promise() > c.UnreachableAfter+c.StableAfter, "LeaseDuration",
 		"%v with Epsilon %g is more than UnreachableAfter %v and StableAfter %v",
 		c.LeaseDuration, c.Epsilon, c.UnreachableAfter, c.StableAfter)
-	fault(c.SelfDownAfter < 2*c.LeaseDuration, "SelfDownAfter", "%v is less than two LeaseDurations of %v",
+	f.Add(c.SelfDownAfter < 2*c.LeaseDuration, "SelfDownAfter", "%v is less than two LeaseDurations of %v",
 		c.SelfDownAfter, c.LeaseDuration)
 }
 

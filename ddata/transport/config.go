@@ -1,13 +1,12 @@
 package transport
 
 import (
-	"errors"
-	"fmt"
 	"runtime"
 	"time"
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/ddata/address"
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/transport/frame"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
 	"github.com/coterie-go/coterie/ddata/transport/tcp"
@@ -99,43 +98,46 @@ type Config struct {
 
 // Validate reports all faults of c together.
 func (c *Config) Validate() error {
-	var errs []error
-	fault := func(bad bool, format string, args ...any) {
-		if bad {
-			errs = append(errs, fmt.Errorf("transport: config: "+format, args...))
-		}
-	}
-	fault(c.Cluster == "", "Cluster is empty; give every cluster a name")
-	fault(len(c.Cluster) > nameMax || !utf8.ValidString(c.Cluster),
-		"Cluster must be at most %d bytes of UTF-8", nameMax)
-	fault(c.Self == 0, "Self is zero; draw a random uid at every start")
-	if err := CheckTLS(c.TLS); err != nil {
-		errs = append(errs, fmt.Errorf("transport: config: TLS: %w", err))
-	}
-	if err := address.CheckListen(c.Bind); err != nil {
-		errs = append(errs, fmt.Errorf("transport: config: Bind: %w", err))
-	}
+	var f config.Faults
+	f.Add(c.Cluster == "", "Cluster", "is empty; give every cluster a name")
+	f.Add(len(c.Cluster) > nameMax || !utf8.ValidString(c.Cluster),
+		"Cluster", "must be at most %d bytes of UTF-8", nameMax)
+	f.Add(c.Self == 0, "Self", "is zero; draw a random uid at every start")
+	f.Of("TLS", CheckTLS(c.TLS))
+	f.Of("Bind", address.CheckListen(c.Bind))
 	if c.Advertise != "" {
-		if err := address.CheckAdvertised(c.Advertise); err != nil {
-			errs = append(errs, fmt.Errorf("transport: config: Advertise: %w", err))
-		}
+		f.Of("Advertise", address.CheckAdvertised(c.Advertise))
 	}
 	d := c.withDefaults()
-	fault(d.FrameMax < frameMaxLeast || d.FrameMax > frame.MaxLimit,
-		"FrameMax %d is not within %d..%d", d.FrameMax, frameMaxLeast, frame.MaxLimit)
-	fault(d.MessageMax < d.FrameMax || d.MessageMax > messageMaxLimit,
-		"MessageMax %d is not within FrameMax %d..%d", d.MessageMax, d.FrameMax, messageMaxLimit)
-	fault(d.DataStripes > stripesLimit, "DataStripes %d is above %d", d.DataStripes, stripesLimit)
-	fault(min(d.ControlQueueMax, d.DataQueueMax, d.BulkQueueMax, d.PacketQueueMax) < 1, "a queue bound is negative")
-	fault(d.DataKeepMax < 4*receipt.Every, "DataKeepMax %d is below %d", d.DataKeepMax, 4*receipt.Every)
-	fault(d.ConnsMax < 1, "ConnsMax is negative")
-	fault(min(d.DialTimeout, d.HelloTimeout, d.WriteTimeout, d.DrainTimeout, d.KeepAlive, d.BackoffMin,
-		d.AddrIdle, d.Linger) < 0,
-		"a duration is negative")
-	fault(d.BackoffMax < d.BackoffMin, "BackoffMax %v is below BackoffMin %v", d.BackoffMax, d.BackoffMin)
-	fault(d.HelloTimeout <= d.DrainTimeout, "HelloTimeout %v must exceed DrainTimeout %v",
+	f.Add(d.FrameMax < frameMaxLeast || d.FrameMax > frame.MaxLimit,
+		"FrameMax", "%d is not within %d..%d", d.FrameMax, frameMaxLeast, frame.MaxLimit)
+	f.Add(d.MessageMax < d.FrameMax || d.MessageMax > messageMaxLimit,
+		"MessageMax", "%d is not within FrameMax %d..%d", d.MessageMax, d.FrameMax, messageMaxLimit)
+	f.Add(d.DataStripes > stripesLimit, "DataStripes", "%d is above %d", d.DataStripes, stripesLimit)
+	for _, n := range []struct {
+		name string
+		max  int
+	}{
+		{"ControlQueueMax", d.ControlQueueMax}, {"DataQueueMax", d.DataQueueMax},
+		{"BulkQueueMax", d.BulkQueueMax}, {"PacketQueueMax", d.PacketQueueMax}, {"ConnsMax", d.ConnsMax},
+	} {
+		f.Add(n.max < 1, n.name, "%d is negative", n.max)
+	}
+	f.Add(d.DataKeepMax < 4*receipt.Every, "DataKeepMax", "%d is below %d", d.DataKeepMax, 4*receipt.Every)
+	for _, t := range []struct {
+		name string
+		time time.Duration
+	}{
+		{"DialTimeout", d.DialTimeout}, {"HelloTimeout", d.HelloTimeout}, {"WriteTimeout", d.WriteTimeout},
+		{"DrainTimeout", d.DrainTimeout}, {"KeepAlive", d.KeepAlive}, {"BackoffMin", d.BackoffMin},
+		{"AddrIdle", d.AddrIdle}, {"Linger", d.Linger},
+	} {
+		f.Add(t.time < 0, t.name, "%v is negative", t.time)
+	}
+	f.Add(d.BackoffMax < d.BackoffMin, "BackoffMax", "%v is below BackoffMin %v", d.BackoffMax, d.BackoffMin)
+	f.Add(d.HelloTimeout <= d.DrainTimeout, "HelloTimeout", "%v must exceed DrainTimeout %v",
 		d.HelloTimeout, d.DrainTimeout)
-	return errors.Join(errs...)
+	return f.Err("transport: Config")
 }
 
 func (c Config) withDefaults() Config {

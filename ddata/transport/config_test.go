@@ -20,7 +20,7 @@ func TestValidateReportsAllFaults(t *testing.T) {
 		t.Errorf("no ErrBadAddr in %v", err)
 	}
 	for _, want := range []string{
-		"Cluster", "Self", "Bind", "Advertise", "FrameMax", "DataStripes", "queue", "duration",
+		"Cluster", "Self", "Bind", "Advertise", "FrameMax", "DataStripes", "DataQueueMax", "Linger",
 		"BackoffMax", "HelloTimeout",
 	} {
 		if !strings.Contains(err.Error(), want) {

@@ -1,9 +1,10 @@
 package lmdb
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
+
+	"github.com/coterie-go/coterie/ddata/config"
 )
 
 // Options tune a store. The zero value is right for nearly everyone.
@@ -59,25 +60,15 @@ func defaultMapSize() int64 {
 
 // Validate reports all faults together.
 func (o Options) Validate() error {
-	var faults []error
-	bad := func(name string, v int64) {
-		if v < 0 {
-			faults = append(faults, fmt.Errorf("lmdb: Options.%s is %d; it must not be negative", name, v))
-		}
-	}
-	bad("MapSize", o.MapSize)
-	bad("MaxTables", int64(o.MaxTables))
-	bad("QueueMax", int64(o.QueueMax))
-	bad("CompactMin", o.CompactMin)
-	if !(o.CompactFree <= 1) { // nor is it no number
-		faults = append(faults, fmt.Errorf("lmdb: Options.CompactFree is %v; it is a part of the file, at most 1",
-			o.CompactFree))
-	}
-	if o.MapSize > mapSizeMax {
-		faults = append(faults, fmt.Errorf("lmdb: Options.MapSize is %d; at most %d can be mapped",
-			o.MapSize, int64(mapSizeMax)))
-	}
-	return errors.Join(faults...)
+	var f config.Faults
+	f.Add(o.MapSize < 0, "MapSize", "is %d; it must not be negative", o.MapSize)
+	f.Add(o.MaxTables < 0, "MaxTables", "is %d; it must not be negative", o.MaxTables)
+	f.Add(o.QueueMax < 0, "QueueMax", "is %d; it must not be negative", o.QueueMax)
+	f.Add(o.CompactMin < 0, "CompactMin", "is %d; it must not be negative", o.CompactMin)
+	f.Add(!(o.CompactFree <= 1), // nor is it no number
+		"CompactFree", "is %v; it is a part of the file, at most 1", o.CompactFree)
+	f.Add(o.MapSize > mapSizeMax, "MapSize", "is %d; at most %d can be mapped", o.MapSize, int64(mapSizeMax))
+	return f.Err("lmdb: Options")
 }
 
 // withDefaults fills in what is zero.

@@ -1,14 +1,13 @@
 package settings
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/crdt/iblt"
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/replicator/repair"
 )
@@ -129,19 +128,14 @@ type planted = defect.Set
 
 // Validate reports all faults together.
 func (c Config) Validate() error {
-	var errs []error
-	bad := func(cond bool, format string, args ...any) {
-		if cond {
-			errs = append(errs, fmt.Errorf("replicator: config: "+format, args...))
-		}
-	}
-	bad(c.Self == 0, "Self is required")
+	var f config.Faults
+	f.Add(c.Self == 0, "Self", "is required")
 	for _, k := range c.DurableKeys {
-		bad(k == "", "DurableKeys holds an empty pattern")
+		f.Add(k == "", "DurableKeys", "holds an empty pattern")
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
-		bad(k == "", "Expire holds an empty pattern")
-		bad(c.Expire[k] < time.Second, "Expire gives %q %v, at least a second is needed", k, c.Expire[k])
+		f.Add(k == "", "Expire", "holds an empty pattern")
+		f.Add(c.Expire[k] < time.Second, "Expire", "%q has %v, at least a second is needed", k, c.Expire[k])
 	}
 	for _, d := range []struct {
 		name string
@@ -151,7 +145,7 @@ func (c Config) Validate() error {
 		{"RetryInterval", c.RetryInterval}, {"WriteBehind", c.WriteBehind},
 		{"GapDelay", c.GapDelay}, {"DonorExpiry", c.DonorExpiry},
 	} {
-		bad(d.d < 0, "%s is negative: %v", d.name, d.d)
+		f.Add(d.d < 0, d.name, "%v is negative", d.d)
 	}
 	for _, n := range []struct {
 		name     string
@@ -166,11 +160,11 @@ func (c Config) Validate() error {
 		{"SketchMax", c.SketchMax, repair.FirstCells},
 		{"BatchRowsMax", c.BatchRowsMax, 1}, {"BatchBytesMax", c.BatchBytesMax, 1},
 	} {
-		bad(n.n != 0 && n.n < n.least, "%s is %d, at least %d is needed", n.name, n.n, n.least)
+		f.Add(n.n != 0 && n.n < n.least, n.name, "is %d, at least %d is needed", n.n, n.least)
 	}
-	bad(c.SketchCells > iblt.CellsMax, "SketchCells is %d, at most %d", c.SketchCells, iblt.CellsMax)
-	bad(c.SketchMax > iblt.CellsMax, "SketchMax is %d, at most %d", c.SketchMax, iblt.CellsMax)
-	return errors.Join(errs...)
+	f.Add(c.SketchCells > iblt.CellsMax, "SketchCells", "is %d, at most %d", c.SketchCells, iblt.CellsMax)
+	f.Add(c.SketchMax > iblt.CellsMax, "SketchMax", "is %d, at most %d", c.SketchMax, iblt.CellsMax)
+	return f.Err("replicator: Config")
 }
 
 // WithDefaults fills in what was left zero.

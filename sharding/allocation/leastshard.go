@@ -2,9 +2,9 @@ package allocation
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
+
+	"github.com/coterie-go/coterie/ddata/config"
 )
 
 // LeastShard keeps the numbers of shards per region near each other and moves few at a time. A new
@@ -60,8 +60,10 @@ func (l LeastShard) limit(shards int) int {
 
 // Validate reports every fault of the settings together.
 func (l LeastShard) Validate() error {
-	return errors.Join(atLeast("RebalanceAbsoluteLimit", l.RebalanceAbsoluteLimit, 0),
-		share("RebalanceRelativeLimit", l.RebalanceRelativeLimit))
+	var f config.Faults
+	atLeast(&f, "RebalanceAbsoluteLimit", l.RebalanceAbsoluteLimit, 0)
+	share(&f, "RebalanceRelativeLimit", l.RebalanceRelativeLimit)
+	return f.Err("")
 }
 
 // takeExcess is the first phase: what regions have above the optimum.
@@ -138,21 +140,17 @@ func (t Threshold) Rebalance(a *Allocations, inProgress []ShardID) []ShardID {
 
 // Validate reports every fault of the settings together.
 func (t Threshold) Validate() error {
-	return errors.Join(atLeast("RebalanceThreshold", t.RebalanceThreshold, 0),
-		atLeast("MaxSimultaneousRebalance", t.MaxSimultaneousRebalance, 0))
+	var f config.Faults
+	atLeast(&f, "RebalanceThreshold", t.RebalanceThreshold, 0)
+	atLeast(&f, "MaxSimultaneousRebalance", t.MaxSimultaneousRebalance, 0)
+	return f.Err("")
 }
 
 // atLeast and share check one setting; 0 stands for the default.
-func atLeast(name string, n, least int) error {
-	if n < least {
-		return fmt.Errorf("%s %d is below %d", name, n, least)
-	}
-	return nil
+func atLeast(f *config.Faults, name string, n, least int) {
+	f.Add(n < least, name, "%d is below %d", n, least)
 }
 
-func share(name string, x float64) error {
-	if !(x >= 0 && x <= 1) {
-		return fmt.Errorf("%s is %v, want above 0 and at most 1", name, x)
-	}
-	return nil
+func share(f *config.Faults, name string, x float64) {
+	f.Add(!(x >= 0 && x <= 1), name, "is %v, want above 0 and at most 1", x)
 }

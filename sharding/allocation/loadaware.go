@@ -2,11 +2,11 @@ package allocation
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/config"
 )
 
 // LoadAware keeps the loads of regions near each other: of messages, of time spent in handlers and
@@ -275,18 +275,19 @@ const dust = 0.1
 
 // Validate reports every fault of the settings together.
 func (l LoadAware) Validate() error {
-	var weight, half error
-	for _, w := range []float64{l.MessageWeight, l.HandlerTimeWeight, l.EntityWeight} {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			weight = fmt.Errorf("MessageWeight %v, HandlerTimeWeight %v and EntityWeight %v: none may be negative",
-				l.MessageWeight,
-				l.HandlerTimeWeight, l.EntityWeight)
-		}
+	var f config.Faults
+	for _, w := range []struct {
+		name   string
+		weight float64
+	}{
+		{"MessageWeight", l.MessageWeight}, {"HandlerTimeWeight", l.HandlerTimeWeight},
+		{"EntityWeight", l.EntityWeight},
+	} {
+		f.Add(!(w.weight >= 0) || math.IsInf(w.weight, 0), w.name, "is %v, want 0 or a positive number", w.weight)
 	}
-	if l.LoadHalfLife < 0 {
-		half = fmt.Errorf("LoadHalfLife %v is negative", l.LoadHalfLife)
-	}
-	return errors.Join(weight, half, share("Tolerance", l.Tolerance),
-		share("RebalanceRelativeLimit", l.RebalanceRelativeLimit),
-		atLeast("RebalanceAbsoluteLimit", l.RebalanceAbsoluteLimit, 0))
+	f.Add(l.LoadHalfLife < 0, "LoadHalfLife", "%v is negative", l.LoadHalfLife)
+	share(&f, "Tolerance", l.Tolerance)
+	share(&f, "RebalanceRelativeLimit", l.RebalanceRelativeLimit)
+	atLeast(&f, "RebalanceAbsoluteLimit", l.RebalanceAbsoluteLimit, 0)
+	return f.Err("")
 }

@@ -3,11 +3,11 @@ package allocation
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/zeebo/xxh3"
 )
 
@@ -147,14 +147,11 @@ func hashShard(s ShardID) uint64 {
 
 // Validate reports every fault of the settings together.
 func (c ConsistentHashing) Validate() error {
-	var many, low error
-	if c.VirtualNodes > virtualNodesMax {
-		many = fmt.Errorf("VirtualNodes %d is above %d", c.VirtualNodes, virtualNodesMax)
-	}
-	if !(c.LoadBound == 0 || c.LoadBound >= 1) {
-		low = fmt.Errorf("LoadBound %v is below 1: the regions together would not have room for all shards",
-			c.LoadBound)
-	}
-	return errors.Join(atLeast("VirtualNodes", c.VirtualNodes, 0),
-		atLeast("RebalanceLimit", c.RebalanceLimit, 0), many, low)
+	var f config.Faults
+	atLeast(&f, "VirtualNodes", c.VirtualNodes, 0)
+	atLeast(&f, "RebalanceLimit", c.RebalanceLimit, 0)
+	f.Add(c.VirtualNodes > virtualNodesMax, "VirtualNodes", "%d is above %d", c.VirtualNodes, virtualNodesMax)
+	f.Add(!(c.LoadBound == 0 || c.LoadBound >= 1), "LoadBound",
+		"%v is below 1: the regions together would not have room for all shards", c.LoadBound)
+	return f.Err("")
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/replicator/quorum"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Quorums say how the replicated state of a type is read and written: the table of homes, the
@@ -49,12 +49,12 @@ func (q Quorums) WithDefaults() Quorums {
 }
 
 // Check adds what is wrong.
-func (q Quorums) Check(f *protocol.Faults) {
-	f.Add(q.WritePlus < All, "Quorums.WritePlus is %d, want 0 or more, or sharding.All", q.WritePlus)
-	f.Add(q.ReadPlus < All, "Quorums.ReadPlus is %d, want 0 or more, or sharding.All", q.ReadPlus)
-	f.Add(q.AtLeast < 0, "Quorums.AtLeast is %d, want 0 or more", q.AtLeast)
-	f.Add(q.WriteTimeout < 0, "Quorums.WriteTimeout is %v, want more than 0", q.WriteTimeout)
-	f.Add(q.ReadTimeout < 0, "Quorums.ReadTimeout is %v, want more than 0", q.ReadTimeout)
+func (q Quorums) Check(f *config.Faults) {
+	f.Add(q.WritePlus < All, "Quorums.WritePlus", "is %d, want 0 or more, or sharding.All", q.WritePlus)
+	f.Add(q.ReadPlus < All, "Quorums.ReadPlus", "is %d, want 0 or more, or sharding.All", q.ReadPlus)
+	f.Add(q.AtLeast < 0, "Quorums.AtLeast", "is %d, want 0 or more", q.AtLeast)
+	f.Add(q.WriteTimeout < 0, "Quorums.WriteTimeout", "is %v, want more than 0", q.WriteTimeout)
+	f.Add(q.ReadTimeout < 0, "Quorums.ReadTimeout", "is %v, want more than 0", q.ReadTimeout)
 }
 
 func (q Quorums) write() quorum.Level { return q.level(q.WritePlus) }

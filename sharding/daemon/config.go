@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Errors of Start and of Process.
@@ -79,17 +79,17 @@ func (c Config) withDefaults() Config {
 
 // Validate reports every fault together.
 func (c Config) Validate() error {
-	var faults protocol.Faults
+	var faults config.Faults
 	d := c.withDefaults()
-	faults.Add(d.Name == "" || len(d.Name) > 32, "Name has %d bytes, want 1 to 32", len(d.Name))
-	faults.Add(d.Role == "", "Role is empty")
-	faults.Add(d.Run == nil, "Run is nil")
-	faults.Add(d.WorkersMax < 1 || d.WorkersMax > 10_000, "WorkersMax is %d, want 1 to 10,000", d.WorkersMax)
-	faults.Add(d.Count < 1 || d.Count > d.WorkersMax, "Count is %d, want 1 to WorkersMax %d", d.Count, d.WorkersMax)
-	faults.Add(d.KeepAliveInterval < 0, "KeepAliveInterval %v is negative", d.KeepAliveInterval)
-	faults.Add(d.RequestTimeout < 0, "RequestTimeout %v is negative", d.RequestTimeout)
+	faults.Add(d.Name == "" || len(d.Name) > 32, "Name", "has %d bytes, want 1 to 32", len(d.Name))
+	faults.Add(d.Role == "", "Role", "is empty")
+	faults.Add(d.Run == nil, "Run", "is nil")
+	faults.Add(d.WorkersMax < 1 || d.WorkersMax > 10_000, "WorkersMax", "is %d, want 1 to 10,000", d.WorkersMax)
+	faults.Add(d.Count < 1 || d.Count > d.WorkersMax, "Count", "is %d, want 1 to WorkersMax %d", d.Count, d.WorkersMax)
+	faults.Add(d.KeepAliveInterval < 0, "KeepAliveInterval", "%v is negative", d.KeepAliveInterval)
+	faults.Add(d.RequestTimeout < 0, "RequestTimeout", "%v is negative", d.RequestTimeout)
 	if len(faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w %q: %w", ErrConfig, c.Name, errors.Join(faults...))
+	return fmt.Errorf("%w %q: %w", ErrConfig, c.Name, faults.Err(""))
 }

@@ -3,8 +3,8 @@ package dataplane
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding/dataplane/pool"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Limits bound what the region of a type holds on one node.
@@ -54,17 +54,17 @@ func (l Limits) WithDefaults() Limits {
 const mailboxBytesMost = 1 << 30
 
 // Check adds what is wrong.
-func (l Limits) Check(f *protocol.Faults) {
+func (l Limits) Check(f *config.Faults) {
 	l = l.WithDefaults()
-	f.Add(l.MailboxMax < 1, "Limits.MailboxMax %d is not positive", l.MailboxMax)
-	f.Add(l.MailboxBytes < 1 || l.MailboxBytes > mailboxBytesMost, "Limits.MailboxBytes is %d, want 1 to %d",
+	f.Add(l.MailboxMax < 1, "Limits.MailboxMax", "%d is not positive", l.MailboxMax)
+	f.Add(l.MailboxBytes < 1 || l.MailboxBytes > mailboxBytesMost, "Limits.MailboxBytes", "is %d, want 1 to %d",
 		l.MailboxBytes, mailboxBytesMost)
-	f.Add(l.RegionBytes < 1, "Limits.RegionBytes %d is not positive", l.RegionBytes)
-	f.Add(l.BufferMax < 1, "Limits.BufferMax %d is not positive", l.BufferMax)
-	f.Add(l.BufferBytes < 1, "Limits.BufferBytes %d is not positive", l.BufferBytes)
-	f.Add(l.AsksMax < 1 || l.AsksMax > 16<<20, "Limits.AsksMax is %d, want 1 to 16 Mi", l.AsksMax)
-	f.Add(l.Workers < 0, "Limits.Workers %d is negative", l.Workers)
-	f.Add(l.WorkersMax < 1 || l.WorkersMax < l.Workers, "Limits.WorkersMax %d is not positive or below Workers %d",
+	f.Add(l.RegionBytes < 1, "Limits.RegionBytes", "%d is not positive", l.RegionBytes)
+	f.Add(l.BufferMax < 1, "Limits.BufferMax", "%d is not positive", l.BufferMax)
+	f.Add(l.BufferBytes < 1, "Limits.BufferBytes", "%d is not positive", l.BufferBytes)
+	f.Add(l.AsksMax < 1 || l.AsksMax > 16<<20, "Limits.AsksMax", "is %d, want 1 to 16 Mi", l.AsksMax)
+	f.Add(l.Workers < 0, "Limits.Workers", "%d is negative", l.Workers)
+	f.Add(l.WorkersMax < 1 || l.WorkersMax < l.Workers, "Limits.WorkersMax", "%d is not positive or below Workers %d",
 		l.WorkersMax, l.Workers)
 }
 
@@ -95,10 +95,10 @@ func (t Timeouts) WithDefaults() Timeouts {
 }
 
 // Check adds what is wrong.
-func (t Timeouts) Check(f *protocol.Faults) {
+func (t Timeouts) Check(f *config.Faults) {
 	t = t.WithDefaults()
-	f.Add(t.Ask < 0, "Timeouts.Ask %v is negative", t.Ask)
-	f.Add(t.Query < 0, "Timeouts.Query %v is negative", t.Query)
-	f.Add(t.HandlerSlow > 0 && t.HandlerSlow < pool.SlowLeast, "Timeouts.HandlerSlow %v is below %v",
+	f.Add(t.Ask < 0, "Timeouts.Ask", "%v is negative", t.Ask)
+	f.Add(t.Query < 0, "Timeouts.Query", "%v is negative", t.Query)
+	f.Add(t.HandlerSlow > 0 && t.HandlerSlow < pool.SlowLeast, "Timeouts.HandlerSlow", "%v is below %v",
 		t.HandlerSlow, pool.SlowLeast)
 }

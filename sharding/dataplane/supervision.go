@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Directive is what is done about a failed handler.
@@ -78,22 +78,22 @@ func (s Supervision) WithDefaults() Supervision {
 const restartsMost = 1000
 
 // Check adds what is wrong.
-func (s Supervision) Check(f *protocol.Faults) {
+func (s Supervision) Check(f *config.Faults) {
 	d := s.WithDefaults()
-	f.Add(s.Restarts < 0 || s.Restarts > restartsMost, "Supervision.Restarts is %d, want 0 to %d", s.Restarts,
+	f.Add(s.Restarts < 0 || s.Restarts > restartsMost, "Supervision.Restarts", "is %d, want 0 to %d", s.Restarts,
 		restartsMost)
-	f.Add(s.Within < 0, "Supervision.Within %v is negative", s.Within)
+	f.Add(s.Within < 0, "Supervision.Within", "%v is negative", s.Within)
 	f.Add(s.Within > 0 && s.Restarts == 0,
-		"Supervision.Within is %v, but Restarts is 0: say how many restarts the budget has", s.Within)
+		"Supervision.Within", "is %v, but Restarts is 0: say how many restarts the budget has", s.Within)
 	switch {
 	case d.OverBudget != Stop && d.OverBudget != Escalate:
-		f.Add(true, "Supervision.OverBudget is %v, want Stop or Escalate", s.OverBudget)
+		f.Add(true, "Supervision.OverBudget", "is %v, want Stop or Escalate", s.OverBudget)
 	default:
 		f.Add(s.OverBudget != DefaultDirective && s.Restarts == 0,
-			"Supervision.OverBudget is %v, but Restarts is 0: say how many restarts the budget has", s.OverBudget)
+			"Supervision.OverBudget", "is %v, but Restarts is 0: say how many restarts the budget has", s.OverBudget)
 	}
-	f.Add(s.Backoff < 0, "Supervision.Backoff %v is negative", s.Backoff)
-	f.Add(d.BackoffMax < max(0, s.Backoff), "Supervision.BackoffMax %v is negative or below Backoff %v",
+	f.Add(s.Backoff < 0, "Supervision.Backoff", "%v is negative", s.Backoff)
+	f.Add(d.BackoffMax < max(0, s.Backoff), "Supervision.BackoffMax", "%v is negative or below Backoff %v",
 		d.BackoffMax, s.Backoff)
 }
 

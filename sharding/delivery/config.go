@@ -1,10 +1,10 @@
 package delivery
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
@@ -77,14 +77,11 @@ func (c Config) machine(origin, generation uint64) protocol.ProducerConfig {
 // Validate reports every fault together.
 func (c Config) Validate() error {
 	d := c.withDefaults()
-	faults := []error{d.machine(0, 1).Validate()}
-	if d.BufferBytes < 0 {
-		faults = append(faults, fmt.Errorf("BufferBytes %d is negative", d.BufferBytes))
-	}
-	if d.MessageMax < 0 {
-		faults = append(faults, fmt.Errorf("MessageMax %d is negative", d.MessageMax))
-	}
-	if err := errors.Join(faults...); err != nil {
+	var f config.Faults
+	f.Of("", d.machine(0, 1).Validate())
+	f.Add(d.BufferBytes < 0, "BufferBytes", "%d is negative", d.BufferBytes)
+	f.Add(d.MessageMax < 0, "MessageMax", "%d is negative", d.MessageMax)
+	if err := f.Err(""); err != nil {
 		return fmt.Errorf("%w: producer %q: %w", ErrConfig, c.ID, err)
 	}
 	return nil

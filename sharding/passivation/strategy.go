@@ -1,10 +1,11 @@
 package passivation
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/config"
 )
 
 // Strategy says which entities are passivated without asking for it. The zero value passivates
@@ -200,73 +201,68 @@ const levelsMax = 100
 
 // Validate reports every fault together; zero fields are taken as their defaults.
 func (s Strategy) Validate() error {
-	var faults []error
-	fault := func(bad bool, format string, args ...any) {
-		if bad {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
+	var f config.Faults
 	d := s.WithDefaults()
 	if s.None {
-		fault(s.IdleTimeout > 0 || s.ActiveEntityLimit != 0,
-			"None is set together with IdleTimeout %v or ActiveEntityLimit %d: take one away",
+		f.Add(s.IdleTimeout > 0 || s.ActiveEntityLimit != 0,
+			"None", "is set together with IdleTimeout %v or ActiveEntityLimit %d: take one away",
 			s.IdleTimeout, s.ActiveEntityLimit)
-		return errors.Join(faults...)
+		return f.Err("")
 	}
-	fault(d.IdleTimeout > 0 && (d.IdleInterval < time.Millisecond || d.IdleInterval > d.IdleTimeout),
-		"IdleInterval %v is below 1ms or above IdleTimeout %v", d.IdleInterval, d.IdleTimeout)
-	fault(d.ActiveEntityLimit < 0 || d.ActiveEntityLimit > LimitMax,
-		"ActiveEntityLimit is %d, want 1 to %d, or 0 for none", d.ActiveEntityLimit, LimitMax)
-	fault(d.Replacement >= replacementEnd, "Replacement: %v is not known", d.Replacement)
+	f.Add(d.IdleTimeout > 0 && (d.IdleInterval < time.Millisecond || d.IdleInterval > d.IdleTimeout),
+		"IdleInterval", "%v is below 1ms or above IdleTimeout %v", d.IdleInterval, d.IdleTimeout)
+	f.Add(d.ActiveEntityLimit < 0 || d.ActiveEntityLimit > LimitMax,
+		"ActiveEntityLimit", "is %d, want 1 to %d, or 0 for none", d.ActiveEntityLimit, LimitMax)
+	f.Add(d.Replacement >= replacementEnd, "Replacement", "%v is not known", d.Replacement)
 	lru := d.Replacement == LeastRecentlyUsed
-	fault(s.Levels != 0 && !lru, "Levels is %d, but %v has none", s.Levels, d.Replacement)
-	fault(len(s.Proportions) > 0 && !lru, "Proportions are given, but %v has no levels", d.Replacement)
-	fault(s.DynamicAging && d.Replacement != LeastFrequentlyUsed,
-		"DynamicAging is set, but %v does not age", d.Replacement)
+	f.Add(s.Levels != 0 && !lru, "Levels", "is %d, but %v has none", s.Levels, d.Replacement)
+	f.Add(len(s.Proportions) > 0 && !lru, "Proportions", "are given, but %v has no levels", d.Replacement)
+	f.Add(s.DynamicAging && d.Replacement != LeastFrequentlyUsed,
+		"DynamicAging", "is set, but %v does not age", d.Replacement)
 	orphan := s.ActiveEntityLimit == 0 &&
 		(s.Replacement != Unset || s.Levels != 0 || len(s.Proportions) > 0 || s.Admission != Admission{})
-	fault(orphan, "ActiveEntityLimit is missing: without it Replacement, Levels, Proportions and Admission mean "+
+	f.Add(orphan, "ActiveEntityLimit", "is missing: without it Replacement, Levels, Proportions and Admission mean "+
 		"nothing")
 	if !d.Limited() {
-		return errors.Join(faults...)
+		return f.Err("")
 	}
-	fault(lru && (d.Levels < 1 || d.Levels > levelsMax), "Levels is %d, want 1 to %d", d.Levels, levelsMax)
-	fault(len(s.Proportions) > 0 && len(s.Proportions) != d.Levels, "Proportions has %d numbers for %d Levels",
+	f.Add(lru && (d.Levels < 1 || d.Levels > levelsMax), "Levels", "is %d, want 1 to %d", d.Levels, levelsMax)
+	f.Add(len(s.Proportions) > 0 && len(s.Proportions) != d.Levels, "Proportions", "has %d numbers for %d Levels",
 		len(s.Proportions), d.Levels)
 	sum := 0.0
 	for _, p := range d.Proportions {
-		fault(!(p > 0 && p <= 1), "Proportions has %v, want numbers above 0 and at most 1", p)
+		f.Add(!(p > 0 && p <= 1), "Proportions", "has %v, want numbers above 0 and at most 1", p)
 		sum += p
 	}
-	fault(len(d.Proportions) > 0 && !(math.Abs(sum-1) < 1e-6), "Proportions add up to %.4g, want 1", sum)
-	d.Admission.validate(fault)
-	return errors.Join(faults...)
+	f.Add(len(d.Proportions) > 0 && !(math.Abs(sum-1) < 1e-6), "Proportions", "add up to %.4g, want 1", sum)
+	d.Admission.check(&f)
+	return f.Err("")
 }
 
-func (a Admission) validate(fault func(bad bool, format string, args ...any)) {
+func (a Admission) check(f *config.Faults) {
 	w, c, k := a.Window, a.Window.Climb, a.Sketch
-	fault(w.Policy >= replacementEnd, "Admission.Window.Policy: %v is not known", w.Policy)
-	fault(w.HillClimbing && w.Policy == Unset,
-		"Admission.Window.HillClimbing is set, but Policy is not: there is no window")
-	fault(!(w.Minimum >= 0 && w.Minimum <= w.Proportion && w.Proportion <= w.Maximum && w.Maximum <= 1),
-		"Admission.Window: Minimum %v, Proportion %v and Maximum %v are not in this order between 0 and 1",
+	f.Add(w.Policy >= replacementEnd, "Admission.Window.Policy", "%v is not known", w.Policy)
+	f.Add(w.HillClimbing && w.Policy == Unset,
+		"Admission.Window.HillClimbing", "is set, but Policy is not: there is no window")
+	f.Add(!(w.Minimum >= 0 && w.Minimum <= w.Proportion && w.Proportion <= w.Maximum && w.Maximum <= 1),
+		"Admission.Window", "Minimum %v, Proportion %v and Maximum %v are not in this order between 0 and 1",
 		w.Minimum, w.Proportion, w.Maximum)
-	fault(!(c.AdjustMultiplier > 0 && c.AdjustMultiplier <= 1e6),
-		"Admission.Window.Climb.AdjustMultiplier is %v, want above 0 and at most 1,000,000",
+	f.Add(!(c.AdjustMultiplier > 0 && c.AdjustMultiplier <= 1e6),
+		"Admission.Window.Climb.AdjustMultiplier", "is %v, want above 0 and at most 1,000,000",
 		c.AdjustMultiplier)
-	fault(!(c.InitialStep > 0 && c.InitialStep <= 1),
-		"Admission.Window.Climb.InitialStep is %v, want above 0 and at most 1", c.InitialStep)
-	fault(!(c.RestartThreshold > 0 && c.RestartThreshold <= 1),
-		"Admission.Window.Climb.RestartThreshold is %v, want above 0 and at most 1",
+	f.Add(!(c.InitialStep > 0 && c.InitialStep <= 1),
+		"Admission.Window.Climb.InitialStep", "is %v, want above 0 and at most 1", c.InitialStep)
+	f.Add(!(c.RestartThreshold > 0 && c.RestartThreshold <= 1),
+		"Admission.Window.Climb.RestartThreshold", "is %v, want above 0 and at most 1",
 		c.RestartThreshold)
-	fault(!(c.StepDecay > 0 && c.StepDecay <= 1),
-		"Admission.Window.Climb.StepDecay is %v, want above 0 and at most 1", c.StepDecay)
-	fault(k.Depth < 1 || k.Depth > 16, "Admission.Sketch.Depth is %d, want 1 to 16", k.Depth)
+	f.Add(!(c.StepDecay > 0 && c.StepDecay <= 1),
+		"Admission.Window.Climb.StepDecay", "is %v, want above 0 and at most 1", c.StepDecay)
+	f.Add(k.Depth < 1 || k.Depth > 16, "Admission.Sketch.Depth", "is %d, want 1 to 16", k.Depth)
 	bits := k.CounterBits
-	fault(bits < 2 || bits > 64 || bits&(bits-1) != 0,
-		"Admission.Sketch.CounterBits is %d, want 2, 4, 8, 16, 32 or 64", bits)
-	fault(k.WidthMultiplier < 1 || k.WidthMultiplier > 64,
-		"Admission.Sketch.WidthMultiplier is %d, want 1 to 64", k.WidthMultiplier)
-	fault(!(k.ResetMultiplier > 0 && k.ResetMultiplier <= 1e6),
-		"Admission.Sketch.ResetMultiplier is %v, want above 0 and at most 1,000,000", k.ResetMultiplier)
+	f.Add(bits < 2 || bits > 64 || bits&(bits-1) != 0,
+		"Admission.Sketch.CounterBits", "is %d, want 2, 4, 8, 16, 32 or 64", bits)
+	f.Add(k.WidthMultiplier < 1 || k.WidthMultiplier > 64,
+		"Admission.Sketch.WidthMultiplier", "is %d, want 1 to 64", k.WidthMultiplier)
+	f.Add(!(k.ResetMultiplier > 0 && k.ResetMultiplier <= 1e6),
+		"Admission.Sketch.ResetMultiplier", "is %v, want above 0 and at most 1,000,000", k.ResetMultiplier)
 }

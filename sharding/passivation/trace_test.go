@@ -155,18 +155,18 @@ func TestStrategyValidate(t *testing.T) {
 		}
 	}
 	for want, bad := range map[string]Strategy{
-		"None is set":                  {None: true, ActiveEntityLimit: 5},
-		"IdleInterval":                 {IdleTimeout: time.Second, IdleInterval: time.Minute},
-		"ActiveEntityLimit is -1":      {ActiveEntityLimit: -1},
-		"ActiveEntityLimit is missing": {Replacement: MostRecentlyUsed},
-		"Replacement(9)":               {ActiveEntityLimit: 5, Replacement: 9},
-		"Levels is 101":                {ActiveEntityLimit: 5, Levels: 101},
-		"Levels is -1":                 {ActiveEntityLimit: 5, Levels: -1},
-		"Levels is 2, but":             {ActiveEntityLimit: 5, Levels: 2, Replacement: MostRecentlyUsed},
-		"Proportions has 1 numbers":    {ActiveEntityLimit: 5, Levels: 2, Proportions: []float64{1}},
-		"Proportions add up to 0.9":    {ActiveEntityLimit: 5, Proportions: []float64{0.2, 0.7}},
-		"Proportions has -0.5":         {ActiveEntityLimit: 5, Proportions: []float64{-0.5, 1.5}},
-		"Proportions are given": {
+		"None: is set":                  {None: true, ActiveEntityLimit: 5},
+		"IdleInterval":                  {IdleTimeout: time.Second, IdleInterval: time.Minute},
+		"ActiveEntityLimit: is -1":      {ActiveEntityLimit: -1},
+		"ActiveEntityLimit: is missing": {Replacement: MostRecentlyUsed},
+		"Replacement(9)":                {ActiveEntityLimit: 5, Replacement: 9},
+		"Levels: is 101":                {ActiveEntityLimit: 5, Levels: 101},
+		"Levels: is -1":                 {ActiveEntityLimit: 5, Levels: -1},
+		"Levels: is 2, but":             {ActiveEntityLimit: 5, Levels: 2, Replacement: MostRecentlyUsed},
+		"Proportions: has 1 numbers":    {ActiveEntityLimit: 5, Levels: 2, Proportions: []float64{1}},
+		"Proportions: add up to 0.9":    {ActiveEntityLimit: 5, Proportions: []float64{0.2, 0.7}},
+		"Proportions: has -0.5":         {ActiveEntityLimit: 5, Proportions: []float64{-0.5, 1.5}},
+		"Proportions: are given": {
 			ActiveEntityLimit: 5, Proportions: []float64{1}, Replacement: LeastFrequentlyUsed,
 		},
 		"DynamicAging":                  {ActiveEntityLimit: 5, DynamicAging: true},

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
@@ -106,19 +107,19 @@ func (c Config) Validate() error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w %q: %w", ErrConfig, c.Name, errors.Join(faults...))
+	return fmt.Errorf("%w %q: %w", ErrConfig, c.Name, faults.Err(""))
 }
 
 // Faults is what Validate reports, each by its field's name.
-func (c Config) Faults() Faults {
-	var f Faults
+func (c Config) Faults() config.Faults {
+	var f config.Faults
 	d := c.WithDefaults()
-	f.Add(c.Name == "", "Name is empty")
-	f.Add(len(c.Name) > NameMax, "Name has %d bytes, the limit is %d", len(c.Name), NameMax)
-	f.Add(!utf8.ValidString(c.Name), "Name is not UTF-8")
-	f.Add(strings.Contains(c.Name, "/"), "Name %q contains '/'", c.Name)
-	f.Add(c.Self == 0, "Self is missing")
-	f.Add(d.Shards < 1 || d.Shards > ShardsMax, "Shards is %d, want 1 to %d", d.Shards, ShardsMax)
+	f.Add(c.Name == "", "Name", "is empty")
+	f.Add(len(c.Name) > NameMax, "Name", "has %d bytes, the limit is %d", len(c.Name), NameMax)
+	f.Add(!utf8.ValidString(c.Name), "Name", "is not UTF-8")
+	f.Add(strings.Contains(c.Name, "/"), "Name", "%q contains '/'", c.Name)
+	f.Add(c.Self == 0, "Self", "is missing")
+	f.Add(d.Shards < 1 || d.Shards > ShardsMax, "Shards", "is %d, want 1 to %d", d.Shards, ShardsMax)
 	d.ShardOf.check(&f)
 	d.HandOff.check(&f, d.Coordination.RetryInterval)
 	d.Rebalance.check(&f)

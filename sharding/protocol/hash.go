@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
+	"github.com/coterie-go/coterie/ddata/config"
 )
 
 // ShardFunc says which shard an entity id belongs to. All nodes of a type have the same one. They
@@ -47,17 +48,17 @@ func (f *ShardFunc) Shard(id EntityID, shards int) ShardID {
 	return ShardOf(id, shards)
 }
 
-func (f ShardFunc) check(faults *Faults) {
+func (f ShardFunc) check(faults *config.Faults) {
 	taken := f.Name == XXHash.Name || f.Name == Murmur2.Name
 	switch {
 	case f.Name == "":
-		faults.Add(true, "ShardOf has a function and no Name: nodes compare it by that")
+		faults.Add(true, "ShardOf", "has a function and no Name: nodes compare it by that")
 	case len(f.Name) > ShardFuncNameMax || !utf8.ValidString(f.Name):
-		faults.Add(true, "ShardOf.Name has %d bytes or is not UTF-8, want at most %d", len(f.Name), ShardFuncNameMax)
+		faults.Add(true, "ShardOf.Name", "has %d bytes or is not UTF-8, want at most %d", len(f.Name), ShardFuncNameMax)
 	case f.Of != nil:
-		faults.Add(taken, "ShardOf.Name %q is taken: give your function another", f.Name)
+		faults.Add(taken, "ShardOf.Name", "%q is taken: give your function another", f.Name)
 	default:
-		faults.Add(!taken, "ShardOf %q has no function: set Of, or use XXHash or Murmur2", f.Name)
+		faults.Add(!taken, "ShardOf", "%q has no function: set Of, or use XXHash or Murmur2", f.Name)
 	}
 }
 

@@ -3,6 +3,7 @@ package protocol
 import (
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -31,13 +32,13 @@ func (h *HandOff) setDefaults() {
 	or(&h.StopTimeout, 10*time.Second)
 }
 
-func (h HandOff) check(f *Faults, retry time.Duration) {
-	f.Add(h.StopTimeout < 0, "HandOff.StopTimeout %v is negative", h.StopTimeout)
+func (h HandOff) check(f *config.Faults, retry time.Duration) {
+	f.Add(h.StopTimeout < 0, "HandOff.StopTimeout", "%v is negative", h.StopTimeout)
 	f.Add(h.BeginTimeout < retry,
-		"HandOff.BeginTimeout %v is below Coordination.RetryInterval %v: nothing would be repeated", h.BeginTimeout,
+		"HandOff.BeginTimeout", "%v is below Coordination.RetryInterval %v: nothing would be repeated", h.BeginTimeout,
 		retry)
 	f.Add(h.FinishTimeout < 2*h.StopTimeout,
-		"HandOff.FinishTimeout %v is below twice StopTimeout %v: a forced stop could not finish",
+		"HandOff.FinishTimeout", "%v is below twice StopTimeout %v: a forced stop could not finish",
 		h.FinishTimeout, h.StopTimeout)
 }
 
@@ -64,10 +65,10 @@ type Rebalance struct {
 
 func (r *Rebalance) setDefaults(local bool) { or(&r.Interval, shortIf(local, 10*time.Second)) }
 
-func (r Rebalance) check(f *Faults) {
-	f.Add(r.Interval > 0 && r.Interval < time.Millisecond, "Rebalance.Interval %v is below 1ms; negative is never",
+func (r Rebalance) check(f *config.Faults) {
+	f.Add(r.Interval > 0 && r.Interval < time.Millisecond, "Rebalance.Interval", "%v is below 1ms; negative is never",
 		r.Interval)
-	f.Add(r.Delay < 0, "Rebalance.Delay %v is negative", r.Delay)
+	f.Add(r.Delay < 0, "Rebalance.Delay", "%v is negative", r.Delay)
 }
 
 // Allocation says how homes are chosen.
@@ -89,11 +90,10 @@ func (a *Allocation) setDefaults() {
 	}
 }
 
-func (a Allocation) check(f *Faults) {
-	f.Add(a.StrategyTimeout < 0, "Allocation.StrategyTimeout %v is negative", a.StrategyTimeout)
+func (a Allocation) check(f *config.Faults) {
+	f.Add(a.StrategyTimeout < 0, "Allocation.StrategyTimeout", "%v is negative", a.StrategyTimeout)
 	if v, ok := a.Strategy.(interface{ Validate() error }); ok {
-		err := v.Validate()
-		f.Add(err != nil, "Allocation.Strategy: %w", err)
+		f.Of("Allocation.Strategy", v.Validate())
 	}
 }
 
@@ -117,9 +117,9 @@ func (p *Passivation) setDefaults(remembered bool) {
 	p.Strategy = p.Strategy.WithDefaults()
 }
 
-func (p Passivation) check(f *Faults) {
+func (p Passivation) check(f *config.Faults) {
 	f.Of("Passivation.Strategy", p.Strategy.Validate())
-	f.Add(p.StopTimeout < 0, "Passivation.StopTimeout %v is negative", p.StopTimeout)
+	f.Add(p.StopTimeout < 0, "Passivation.StopTimeout", "%v is negative", p.StopTimeout)
 }
 
 // Coordination says how regions and their coordinator get on.
@@ -138,9 +138,9 @@ func (c *Coordination) setDefaults(local bool) {
 	or(&c.RetryInterval, shortIf(local, 2*time.Second))
 }
 
-func (c Coordination) check(f *Faults) {
-	f.Add(c.MinRegions < 1, "Coordination.MinRegions %d is not positive", c.MinRegions)
-	f.Add(c.RetryInterval < time.Millisecond, "Coordination.RetryInterval %v is below 1ms", c.RetryInterval)
+func (c Coordination) check(f *config.Faults) {
+	f.Add(c.MinRegions < 1, "Coordination.MinRegions", "%d is not positive", c.MinRegions)
+	f.Add(c.RetryInterval < time.Millisecond, "Coordination.RetryInterval", "%v is below 1ms", c.RetryInterval)
 }
 
 // StoreID names a store outside of the cluster: the machines know no more of one. At most StoreMax
@@ -177,12 +177,13 @@ func (r *Remember[Store]) setDefaults() {
 	}
 }
 
-func (r Remember[Store]) check(f *Faults) {
-	f.Add(r.RestartBackoff < 0, "Remember.RestartBackoff %v is negative", r.RestartBackoff)
-	f.Add(r.Recovery.Number < 0, "Remember.Recovery.Number %d is negative", r.Recovery.Number)
-	f.Add(r.Recovery.Interval < 0, "Remember.Recovery.Interval %v is negative", r.Recovery.Interval)
+func (r Remember[Store]) check(f *config.Faults) {
+	f.Add(r.RestartBackoff < 0, "Remember.RestartBackoff", "%v is negative", r.RestartBackoff)
+	f.Add(r.Recovery.Number < 0, "Remember.Recovery.Number", "%d is negative", r.Recovery.Number)
+	f.Add(r.Recovery.Interval < 0, "Remember.Recovery.Interval", "%v is negative", r.Recovery.Interval)
 	f.Add(r.Recovery.Number == 0 && r.Recovery.Interval > 0,
-		"Remember.Recovery.Interval is %v, but Number is 0: say how many are started per interval", r.Recovery.Interval)
+		"Remember.Recovery.Interval", "is %v, but Number is 0: say how many are started per interval",
+		r.Recovery.Interval)
 }
 
 // Leases says in which stores outside of the cluster leases are taken: a guard beside the views of
@@ -206,12 +207,12 @@ type Leases[Store any] struct {
 
 func (l *Leases[Store]) setDefaults(local bool) { or(&l.RetryInterval, shortIf(local, 5*time.Second)) }
 
-func (l Leases[Store]) check(f *Faults) {
-	f.Add(l.RetryInterval < time.Millisecond, "Leases.RetryInterval %v is below 1ms", l.RetryInterval)
+func (l Leases[Store]) check(f *config.Faults) {
+	f.Add(l.RetryInterval < time.Millisecond, "Leases.RetryInterval", "%v is below 1ms", l.RetryInterval)
 }
 
-func (id StoreID) check(f *Faults, field string) {
-	f.Add(!storeOK(id), "%s: the store's ID has %d bytes or is not UTF-8, want at most %d", field, len(id), StoreMax)
+func (id StoreID) check(f *config.Faults, field string) {
+	f.Add(!storeOK(id), field, "the store's ID has %d bytes or is not UTF-8, want at most %d", len(id), StoreMax)
 }
 
 // localInterval is the default of each interval on a node with ddata.Local.

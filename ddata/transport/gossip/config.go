@@ -1,11 +1,10 @@
 package gossip
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/address"
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/hashicorp/memberlist"
 )
 
@@ -62,22 +61,15 @@ func (n Note) String() string {
 
 // Validate reports all faults of c together.
 func (c *Config) Validate() error {
-	var errs []error
-	if c.Cluster == "" || len(c.Cluster) > memberlist.LabelMaxSize {
-		errs = append(errs, fmt.Errorf("gossip: config: Cluster must have 1 to %d bytes", memberlist.LabelMaxSize))
-	}
+	var f config.Faults
+	f.Add(c.Cluster == "" || len(c.Cluster) > memberlist.LabelMaxSize, "Cluster", "has %d bytes, want 1 to %d",
+		len(c.Cluster), memberlist.LabelMaxSize)
 	for _, s := range c.Seeds {
-		if err := address.CheckPeer(s); err != nil {
-			errs = append(errs, fmt.Errorf("gossip: config: Seeds: %w", err))
-		}
+		f.Of("Seeds", address.CheckPeer(s))
 	}
-	if c.Preset > Local {
-		errs = append(errs, fmt.Errorf("gossip: config: no preset %d", c.Preset))
-	}
-	if c.RejoinInterval < 0 {
-		errs = append(errs, errors.New("gossip: config: RejoinInterval is negative"))
-	}
-	return errors.Join(errs...)
+	f.Add(c.Preset > Local, "Preset", "%d is unknown", c.Preset)
+	f.Add(c.RejoinInterval < 0, "RejoinInterval", "%v is negative", c.RejoinInterval)
+	return f.Err("gossip: Config")
 }
 
 func (c Config) withDefaults() Config {

@@ -1,9 +1,9 @@
 package protocol
 
 import (
-	"errors"
-	"fmt"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/config"
 )
 
 // ProducerConfig says how a producer behaves. Zero means the default.
@@ -45,15 +45,15 @@ func (c ProducerConfig) withDefaults() ProducerConfig {
 // Validate reports every fault together.
 func (c ProducerConfig) Validate() error {
 	d := c.withDefaults()
-	return joined(
-		fault(d.ID == "" || len(d.ID) > ProducerIDMax, "ID has %d bytes, want 1 to %d", len(d.ID), ProducerIDMax),
-		fault(d.Generation == 0, "Generation is 0"),
-		fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax),
-		fault(d.ChannelsMax < 1, "ChannelsMax %d is not positive", d.ChannelsMax),
-		fault(d.ResendFirst < time.Millisecond, "ResendFirst %v is below 1 ms", d.ResendFirst),
-		fault(d.CleanupUnused < 0, "CleanupUnused %v is negative", d.CleanupUnused),
-		fault(d.StoreRetry < 0, "StoreRetry %v is negative", d.StoreRetry),
-	)
+	var f config.Faults
+	f.Add(d.ID == "" || len(d.ID) > ProducerIDMax, "ID", "has %d bytes, want 1 to %d", len(d.ID), ProducerIDMax)
+	f.Add(d.Generation == 0, "Generation", "is 0")
+	f.Add(d.BufferMax < 1, "BufferMax", "%d is not positive", d.BufferMax)
+	f.Add(d.ChannelsMax < 1, "ChannelsMax", "%d is not positive", d.ChannelsMax)
+	f.Add(d.ResendFirst < time.Millisecond, "ResendFirst", "%v is below 1 ms", d.ResendFirst)
+	f.Add(d.CleanupUnused < 0, "CleanupUnused", "%v is negative", d.CleanupUnused)
+	f.Add(d.StoreRetry < 0, "StoreRetry", "%v is negative", d.StoreRetry)
+	return f.Err("")
 }
 
 func orInt(n *int, v int) {
@@ -67,12 +67,3 @@ func orDuration(d *time.Duration, v time.Duration) {
 		*d = v
 	}
 }
-
-func fault(bad bool, format string, args ...any) error {
-	if !bad {
-		return nil
-	}
-	return fmt.Errorf(format, args...)
-}
-
-func joined(faults ...error) error { return errors.Join(faults...) }

@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/config"
 )
 
 // ConsumerConfig says how an entity takes what is delivered. Zero means the default.
@@ -32,12 +34,12 @@ func (c ConsumerConfig) withDefaults() ConsumerConfig {
 // Validate reports every fault together.
 func (c ConsumerConfig) Validate() error {
 	d := c.withDefaults()
-	return joined(
-		fault(d.Window < 1 || d.Window > 1<<20, "Window is %d, want 1 to %d", d.Window, 1<<20),
-		fault(d.BufferMax < 1, "BufferMax %d is not positive", d.BufferMax),
-		fault(d.ProducersMax < 1, "ProducersMax %d is not positive", d.ProducersMax),
-		fault(d.ForgetAfter < 0, "ForgetAfter %v is negative", d.ForgetAfter),
-	)
+	var f config.Faults
+	f.Add(d.Window < 1 || d.Window > 1<<20, "Window", "is %d, want 1 to %d", d.Window, 1<<20)
+	f.Add(d.BufferMax < 1, "BufferMax", "%d is not positive", d.BufferMax)
+	f.Add(d.ProducersMax < 1, "ProducersMax", "%d is not positive", d.ProducersMax)
+	f.Add(d.ForgetAfter < 0, "ForgetAfter", "%v is negative", d.ForgetAfter)
+	return f.Err("")
 }
 
 // Consumer is the receiving half, one per incarnation of an entity. It hands each producer's

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Fault is one thing that is wrong with a configuration.
+type Fault struct {
+	Setting string // its name; with dots, if it is nested
+	Err     error  // what is wrong with its value, and what to do, without the name
+}
+
+// Error names the setting and says what is wrong.
+func (f Fault) Error() string {
+	if f.Setting == "" {
+		return f.Err.Error()
+	}
+	return f.Setting + ": " + f.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (f Fault) Unwrap() error { return f.Err }
+
+// Faults gathers what is wrong with a configuration. The zero value is ready.
+type Faults []Fault
+
+// Add adds a fault if there is one.
+func (f *Faults) Add(bad bool, setting, format string, args ...any) {
+	if bad {
+		*f = append(*f, Fault{Setting: setting, Err: fmt.Errorf(format, args...)})
+	}
+}
+
+// Of adds what is wrong with the value of a setting, nothing if err is nil. Of an error that joins
+// several, each is a fault. The settings of a nested configuration stand behind the name.
+func (f *Faults) Of(setting string, err error) {
+	switch all := err.(type) {
+	case nil:
+	case Fault:
+		*f = append(*f, Fault{Setting: join(setting, all.Setting), Err: all.Err})
+	case interface{ Unwrap() []error }:
+		for _, e := range all.Unwrap() {
+			f.Of(setting, e)
+		}
+	default:
+		*f = append(*f, Fault{Setting: setting, Err: err})
+	}
+}
+
+// Err returns an error with all faults, nil if there are none. It prints a line for each. The name
+// of the configuration stands before those of its settings, if it is not empty. errors.Is and
+// errors.As find each Fault and what it wraps.
+func (f Faults) Err(of string) error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &invalid{of: of, faults: f}
+}
+
+// Named returns the faults of an error of Err, for a configuration that has the same settings under
+// other names. Of another error it is the only one, without a name.
+func Named(err error) Faults {
+	var f Faults
+	f.Of("", err)
+	return f
+}
+
+// invalid is the error of Err.
+type invalid struct {
+	of     string
+	faults Faults
+}
+
+// Error prints a line for each fault.
+func (i *invalid) Error() string {
+	lines := make([]string, len(i.faults))
+	for n, f := range i.faults {
+		lines[n] = Fault{Setting: join(i.of, f.Setting), Err: f.Err}.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the faults.
+func (i *invalid) Unwrap() []error {
+	errs := make([]error, len(i.faults))
+	for n, f := range i.faults {
+		errs[n] = f
+	}
+	return errs
+}
+
+// join puts a dot between two names, unless one is empty.
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "." + b
+}
