@@ -237,7 +237,7 @@ func TestAllocationSettings(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for want, change := range map[string]func(*EntityType[message_]){
-		"RebalanceAbsoluteLimit -1": func(t *EntityType[message_]) {
+		"Allocation.Strategy.RebalanceAbsoluteLimit: -1": func(t *EntityType[message_]) {
 			t.Allocation.Strategy = allocation.LeastShard{RebalanceAbsoluteLimit: -1}
 		},
 		"Allocation.StrategyTimeout": func(t *EntityType[message_]) { t.Allocation.StrategyTimeout = -1 },
