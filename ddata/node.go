@@ -216,7 +216,7 @@ func (n *Node) refused(r transport.Refusal) {
 }
 
 // faulted tells of connections that broke or could not be made.
-func (n *Node) faulted(f transport.Fault) {
+func (n *Node) faulted(f transport.ConnectionFault) {
 	if f.Kind == transport.FaultDial {
 		n.refusals.failed(f)
 	}

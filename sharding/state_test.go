@@ -101,7 +101,8 @@ func TestQuorumsFaults(t *testing.T) {
 	typ.Quorums = Quorums{WritePlus: -2, ReadPlus: -3, AtLeast: -1, WriteTimeout: -1, ReadTimeout: -1}
 	err := typ.Validate()
 	for _, want := range []string{
-		"Quorums.WritePlus: is -2", "ReadPlus: is -3", "AtLeast: is -1", "WriteTimeout: is -1ns", "ReadTimeout: is -1ns",
+		"Quorums.WritePlus: is -2", "ReadPlus: is -3", "AtLeast: is -1", "WriteTimeout: is -1ns",
+		"ReadTimeout: is -1ns",
 	} {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)

@@ -1,7 +1,7 @@
 // Package config has what every configuration of this module is checked with.
 //
-// A Fault is one thing that is wrong with a configuration: the name of the setting, and what is
-// wrong with its value and what to do about it. Faults gathers them, so that one call of Validate
+// A SettingError is one thing that is wrong with a configuration: the name of the setting, what is
+// wrong with its value, and what to do about it. Faults gathers them, so that one call of Validate
 // reports all faults together. Of takes over the faults of a nested configuration and puts the name
 // of the field before theirs.
 //

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a configuration.
-type Fault struct {
+// SettingError is one thing that is wrong with a configuration.
+type SettingError struct {
 	Setting string // its name; with dots, if it is nested
 	Err     error  // what is wrong with its value, and what to do, without the name
 }
 
 // Error names the setting and says what is wrong.
-func (f Fault) Error() string {
+func (f SettingError) Error() string {
 	if f.Setting == "" {
 		return f.Err.Error()
 	}
@@ -20,15 +20,15 @@ func (f Fault) Error() string {
 }
 
 // Unwrap returns what is wrong.
-func (f Fault) Unwrap() error { return f.Err }
+func (f SettingError) Unwrap() error { return f.Err }
 
 // Faults gathers what is wrong with a configuration. The zero value is ready.
-type Faults []Fault
+type Faults []SettingError
 
 // Add adds a fault if there is one.
 func (f *Faults) Add(bad bool, setting, format string, args ...any) {
 	if bad {
-		*f = append(*f, Fault{Setting: setting, Err: fmt.Errorf(format, args...)})
+		*f = append(*f, SettingError{Setting: setting, Err: fmt.Errorf(format, args...)})
 	}
 }
 
@@ -37,20 +37,20 @@ func (f *Faults) Add(bad bool, setting, format string, args ...any) {
 func (f *Faults) Of(setting string, err error) {
 	switch all := err.(type) {
 	case nil:
-	case Fault:
-		*f = append(*f, Fault{Setting: join(setting, all.Setting), Err: all.Err})
+	case SettingError:
+		*f = append(*f, SettingError{Setting: join(setting, all.Setting), Err: all.Err})
 	case interface{ Unwrap() []error }:
 		for _, e := range all.Unwrap() {
 			f.Of(setting, e)
 		}
 	default:
-		*f = append(*f, Fault{Setting: setting, Err: err})
+		*f = append(*f, SettingError{Setting: setting, Err: err})
 	}
 }
 
 // Err returns an error with all faults, nil if there are none. It prints a line for each. The name
 // of the configuration stands before those of its settings, if it is not empty. errors.Is and
-// errors.As find each Fault and what it wraps.
+// errors.As find each SettingError and what it wraps.
 func (f Faults) Err(of string) error {
 	if len(f) == 0 {
 		return nil
@@ -76,7 +76,7 @@ type invalid struct {
 func (i *invalid) Error() string {
 	lines := make([]string, len(i.faults))
 	for n, f := range i.faults {
-		lines[n] = Fault{Setting: join(i.of, f.Setting), Err: f.Err}.Error()
+		lines[n] = SettingError{Setting: join(i.of, f.Setting), Err: f.Err}.Error()
 	}
 	return strings.Join(lines, "\n")
 }

@@ -42,7 +42,7 @@ test: Config.Ports: two`
 	if !errors.Is(err, errOdd) {
 		t.Error("the causes of faults are lost")
 	}
-	if first := (config.Fault{}); !errors.As(err, &first) || first.Setting != "Name" {
+	if first := (config.SettingError{}); !errors.As(err, &first) || first.Setting != "Name" {
 		t.Errorf("%+v", first)
 	}
 }

@@ -16,7 +16,7 @@ type (
 	// ConnectionRefused: this node refused a connection, or another refused this node's.
 	ConnectionRefused struct{ Refusal transport.Refusal }
 	// ConnectionFault: a connection ended, or cannot be made, or its other side broke the protocol.
-	ConnectionFault struct{ Fault transport.Fault }
+	ConnectionFault struct{ Fault transport.ConnectionFault }
 	// FramesDropped: frames or connections were given up since that was said last, a second ago or
 	// more.
 	FramesDropped struct {

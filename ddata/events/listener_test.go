@@ -90,7 +90,7 @@ func TestLevels(t *testing.T) {
 			MemberUnreachable{}, LeaseLost{}, SingletonFailed{}, SingletonOutlived{}, Discovered{Err: errors.New("x")},
 			Discovered{Addrs: []string{"a:1"}, Err: errors.New("x")}, Gossiped{Warn: true}, Downed{}, ArbiterGiven{},
 			ArbiterFailing{}, ConnectionRefused{transport.Refusal{Loud: true}},
-			ConnectionFault{transport.Fault{Loud: true}},
+			ConnectionFault{transport.ConnectionFault{Loud: true}},
 			FramesDropped{Reason: transport.DropQueueFullControl}, WritersHeld{}, KeyLarge{},
 			PeerMalformed{}, StaleRole{},
 			StoreCompacted{Err: errors.New("x")}, ShutdownPhase{Unfinished: []string{"x"}},

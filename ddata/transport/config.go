@@ -93,7 +93,7 @@ type Config struct {
 	// must not block.
 	OnRefused func(Refusal)
 	// OnFault, when set, hears of connections that end or cannot be made. It must not block.
-	OnFault func(Fault)
+	OnFault func(ConnectionFault)
 }
 
 // Validate reports all faults of c together.

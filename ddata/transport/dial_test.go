@@ -27,11 +27,11 @@ func (d deafNetwork) Dial(ctx context.Context, _ string) (net.Conn, error) {
 // An attempt to connect ends after DialTimeout, is told, and is followed by another.
 func TestDialTimeout(t *testing.T) {
 	d := deafNetwork{TCP(), make(chan time.Duration)}
-	faults := make(chan Fault, 100)
+	faults := make(chan ConnectionFault, 100)
 	m, err := Listen(t.Context(), Config{
 		Cluster: "c", Self: 1, Bind: "127.0.0.1:0",
 		Network: d, DialTimeout: 50 * time.Millisecond, BackoffMax: 20 * time.Millisecond,
-		OnFault: func(f Fault) {
+		OnFault: func(f ConnectionFault) {
 			select {
 			case faults <- f:
 			default:

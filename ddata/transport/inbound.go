@@ -62,7 +62,7 @@ func (in *inbound) accept() {
 			return
 		}
 		if err != nil { // out of file descriptors, most likely: it passes
-			in.report.fault(Fault{Kind: FaultAccept, Addr: in.local.addr, Err: err, Loud: true})
+			in.report.fault(ConnectionFault{Kind: FaultAccept, Addr: in.local.addr, Err: err, Loud: true})
 			t := time.NewTimer(wait.pause())
 			select {
 			case <-t.C:
@@ -190,7 +190,7 @@ func (in *inbound) refuse(conn net.Conn, h hello, err error) {
 	}
 	switch {
 	case errors.Is(err, ErrProtocol):
-		in.report.protocol(Fault{Kind: FaultStranger, Addr: conn.RemoteAddr().String(), Err: err})
+		in.report.protocol(ConnectionFault{Kind: FaultStranger, Addr: conn.RemoteAddr().String(), Err: err})
 	case !ok:
 		in.n.drop(DropHandshake, 1)
 	default:
@@ -269,9 +269,9 @@ func (in *inbound) serveFrames(raw, conn net.Conn, h hello, t *turn) {
 	switch {
 	case in.conns.isClosed():
 	case errors.Is(err, ErrProtocol):
-		in.report.protocol(Fault{Kind: FaultProtocol, Peer: h.From, Addr: h.Addr, Err: err})
+		in.report.protocol(ConnectionFault{Kind: FaultProtocol, Peer: h.From, Addr: h.Addr, Err: err})
 	default:
-		in.report.fault(Fault{Kind: FaultEnded, Peer: h.From, Addr: h.Addr, Err: err})
+		in.report.fault(ConnectionFault{Kind: FaultEnded, Peer: h.From, Addr: h.Addr, Err: err})
 	}
 }
 

@@ -196,7 +196,7 @@ func (l *link) answering() (NodeID, bool) {
 func (l *link) onConnectError(err error) {
 	cause, refused := errors.AsType[ErrRefused](err)
 	refused = refused && cause.Reason != RefusedGeneration && cause.Reason != RefusedTLS // a certificate may be renewed
-	fault := Fault{Kind: FaultDial, Peer: l.peer, Addr: l.target(), Err: err}
+	fault := ConnectionFault{Kind: FaultDial, Peer: l.peer, Addr: l.target(), Err: err}
 	if l.peer == 0 {
 		if l.ctx.Err() == nil { // no oftener than the pauses between attempts allow
 			l.report.fault(fault)

@@ -190,8 +190,8 @@ func TestRefusalsWaitForEachOther(t *testing.T) {
 
 // A node reports that no node answers at an address, though no peer is known there.
 func TestNobodyAtAnAddressIsTold(t *testing.T) {
-	told := make(chan Fault, 1)
-	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnFault: func(f Fault) {
+	told := make(chan ConnectionFault, 1)
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnFault: func(f ConnectionFault) {
 		select {
 		case told <- f:
 		default:

@@ -11,7 +11,7 @@ type reporter struct {
 	n         *counters
 	onLink    func(LinkEvent)
 	onRefused func(Refusal)
-	onFault   func(Fault)
+	onFault   func(ConnectionFault)
 
 	warned atomic.Int64 // when something was last told as loud, in ns
 	mu     sync.Mutex
@@ -36,14 +36,14 @@ func (r *reporter) link(e LinkEvent) {
 	}
 }
 
-func (r *reporter) fault(f Fault) {
+func (r *reporter) fault(f ConnectionFault) {
 	if r.onFault != nil {
 		r.onFault(f)
 	}
 }
 
 // protocol tells of what no node of this cluster sends.
-func (r *reporter) protocol(f Fault) {
+func (r *reporter) protocol(f ConnectionFault) {
 	r.n.drop(DropProtocol, 1)
 	f.Loud = r.maySpeak()
 	r.fault(f)

@@ -307,8 +307,8 @@ func (k FaultKind) String() string {
 	return "FaultKind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Fault reports that a connection ended, or could not be made.
-type Fault struct {
+// ConnectionFault reports that a connection ended, or could not be made.
+type ConnectionFault struct {
 	Kind FaultKind
 	// Peer is the node on the other side; zero when unknown.
 	Peer NodeID
@@ -322,7 +322,7 @@ type Fault struct {
 }
 
 // String prints the fault.
-func (f Fault) String() string {
+func (f ConnectionFault) String() string {
 	s := f.Kind.String() + ": " + f.Addr
 	if f.Peer != 0 {
 		s += " " + f.Peer.String()

@@ -32,6 +32,7 @@ var terms = []term{
 	{"Status", "ddata/membership/view", "how far a member has come: Joining, Up, Leaving"},
 	{"FencingToken", "ddata/membership/singleton", "orders what outlives its lease in an outside store"},
 	{"Token", "sharding/protocol", "orders the commands of the coordinators of one type"},
+	{"Fault", "proptest/sim/options", "what a seed makes the world of a simulation suffer"},
 	{"Defect", "proptest/defect", "an error that a test plants in a machine"},
 	{"Holdings", "replicator/wire", "the gossip of a replica: hashes of what it holds"},
 	{"ReplyStatus", "sharding/codec", "what became of a question, as a reply says it"},
