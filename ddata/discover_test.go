@@ -263,7 +263,7 @@ func TestBadDiscoveryIsRefused(t *testing.T) {
 	c := config("127.0.0.1:0", nil, 0)
 	c.Discovery = discovery.DNS{}
 	if _, err := ddata.Start(context.Background(), c); err == nil ||
-		!strings.Contains(err.Error(), "Config.Discovery: ") || strings.Contains(err.Error(), "Config.Seeds") {
+		!strings.Contains(err.Error(), "Config.Discovery.Host: ") || strings.Contains(err.Error(), "Config.Seeds") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -70,20 +70,20 @@ func TestTimingReachesTheMembership(t *testing.T) {
 // What does not go together is refused by the name of the field.
 func TestBadTimingAndTransportAreNamed(t *testing.T) {
 	for says, tune := range map[string]func(*ddata.Config){ // order: each is tried by itself
-		"Config.Timing: HeartbeatInterval": func(c *ddata.Config) { c.Timing.HeartbeatInterval = -1 },
+		"Config.Timing.HeartbeatInterval:": func(c *ddata.Config) { c.Timing.HeartbeatInterval = -1 },
 		"UnreachableAfter: 1ms is less": func(c *ddata.Config) {
 			c.Timing.UnreachableAfter = time.Millisecond
 		},
 		"LeaseDuration: 10s with Epsilon 0.03 is more": func(c *ddata.Config) {
 			c.Timing.LeaseDuration = 10 * time.Second
 		},
-		"SelfDownAfter: 1s is less":                   func(c *ddata.Config) { c.Timing.SelfDownAfter = time.Second },
-		"RoundTrip of 4s":                             func(c *ddata.Config) { c.Timing.RoundTrip = 4 * time.Second },
-		"Epsilon: 2 is not":                           func(c *ddata.Config) { c.Timing.Epsilon = 2 },
-		"BootstrapTimeout: -1ns is negative":          func(c *ddata.Config) { c.Timing.BootstrapTimeout = -1 },
-		"StableAfter: -1ns is negative":               func(c *ddata.Config) { c.Timing.StableAfter = -1 },
-		"Config.Transport: Cluster, Self":             func(c *ddata.Config) { c.Transport.Bind = "127.0.0.1:0" },
-		"Config.Transport: transport: config: ConnsM": func(c *ddata.Config) { c.Transport.ConnsMax = -1 },
+		"SelfDownAfter: 1s is less":          func(c *ddata.Config) { c.Timing.SelfDownAfter = time.Second },
+		"RoundTrip of 4s":                    func(c *ddata.Config) { c.Timing.RoundTrip = 4 * time.Second },
+		"Epsilon: 2 is not":                  func(c *ddata.Config) { c.Timing.Epsilon = 2 },
+		"BootstrapTimeout: -1ns is negative": func(c *ddata.Config) { c.Timing.BootstrapTimeout = -1 },
+		"StableAfter: -1ns is negative":      func(c *ddata.Config) { c.Timing.StableAfter = -1 },
+		"Config.Transport: Cluster, Self":    func(c *ddata.Config) { c.Transport.Bind = "127.0.0.1:0" },
+		"Config.Transport.ConnsMax: -1":      func(c *ddata.Config) { c.Transport.ConnsMax = -1 },
 	} {
 		c := config("127.0.0.1:0", nil, 1)
 		c.Preset = ddata.LAN
