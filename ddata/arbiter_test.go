@@ -165,31 +165,33 @@ func TestOneOfTwoProcessesGoesOn(t *testing.T) {
 
 // The same in one process, with an arbiter that comes and goes.
 func TestOneOfTwoGoesOnWhenTheArbiterIsBack(t *testing.T) {
-	store := locks.NewMemory()
-	addrs := freeAddrs(t, 2)
-	failing := make(chan struct{}, 1000)
-	c := leaseConfig(store, addrs[1], addrs, 2)
-	c.EventListener.ArbiterFailing = func(events.ArbiterFailing) { failing <- struct{}{} }
-	nodes := startAll(t, leaseConfig(store, addrs[0], addrs, 2), c)
-	store.Fail(errors.New("the store is down"))
-	mustClose(t, nodes[0])
-	<-failing
-	store.Fail(nil)
-	until(t, nodes[1], "alone", func(v *view.View) bool { return len(v.Members) == 1 })
-	if !nodes[1].HoldsLease() {
-		t.Error("the last member may not run anything")
-	}
-	store.Take("members-test")
-	if err := nodes[1].Leave(testContext(t)); err != nil {
-		t.Error(err)
-	}
-	l, err := store.Lock("members-test", "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := l.Acquire(t.Context(), nil); !ok || err != nil {
-		t.Error("an ended node holds the lease:", ok, err)
-	}
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		store := locks.NewMemory()
+		addrs := mem.addrs(2)
+		failing := make(chan struct{}, 1000)
+		c := mem.leaseConfig(store, addrs[1], addrs, 2)
+		c.EventListener.ArbiterFailing = func(events.ArbiterFailing) { failing <- struct{}{} }
+		nodes := startAll(t, mem.leaseConfig(store, addrs[0], addrs, 2), c)
+		store.Fail(errors.New("the store is down"))
+		mustClose(t, nodes[0])
+		<-failing
+		store.Fail(nil)
+		until(t, nodes[1], "alone", func(v *view.View) bool { return len(v.Members) == 1 })
+		if !nodes[1].HoldsLease() {
+			t.Error("the last member may not run anything")
+		}
+		store.Take("members-test")
+		if err := nodes[1].Leave(testContext(t)); err != nil {
+			t.Error(err)
+		}
+		l, err := store.Lock("members-test", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := l.Acquire(t.Context(), nil); !ok || err != nil {
+			t.Error("an ended node holds the lease:", ok, err)
+		}
+	})
 }
 
 func TestLeasesAreRefusedWithTheReason(t *testing.T) {

@@ -181,39 +181,41 @@ func TestWriteToMoreReplicasThanThereAre(t *testing.T) {
 
 // A minority can neither acknowledge nor answer for the cluster, but it can read what it has.
 func TestMinorityAnswersOnlyLocally(t *testing.T) {
-	nodes := startCluster(t, 3, nil)
-	ctx := testContext(t)
-	r := replica(t, nodes[0])
-	if err := ddata.Update(ctx, r, names, ddata.WriteAll, add("x")); err != nil {
-		t.Fatal(err)
-	}
-	lost := make(chan struct{}, 1)
-	nodes[0].Host().Lease.OnLease(func(held bool) {
-		if !held {
-			lost <- struct{}{}
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		nodes := mem.start(3, nil)
+		ctx := testContext(t)
+		r := replica(t, nodes[0])
+		if err := ddata.Update(ctx, r, names, ddata.WriteAll, add("x")); err != nil {
+			t.Fatal(err)
+		}
+		lost := make(chan struct{}, 1)
+		nodes[0].Host().Lease.OnLease(func(held bool) {
+			if !held {
+				lost <- struct{}{}
+			}
+		})
+		_ = nodes[1].Close()
+		_ = nodes[2].Close()
+		select {
+		case <-lost:
+		case <-time.After(limit):
+			t.Fatal("the lease outlived the majority")
+		}
+		if nodes[0].HoldsLease() {
+			t.Error("the node says that it holds a lease")
+		}
+		short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+		defer cancel()
+		if err := ddata.Update(short, r, names, ddata.WriteMajority, add("y")); !errors.Is(err, operation.ErrTimeout) {
+			t.Errorf("majority write: %v", err)
+		}
+		if _, err := ddata.Get(short, r, names, ddata.ReadMajority); err == nil {
+			t.Error("a majority read succeeded")
+		}
+		if set, err := ddata.Get(ctx, r, names, ddata.ReadLocal); err != nil || !set.Contains("x") {
+			t.Errorf("local read: %v %v", set, err)
 		}
 	})
-	_ = nodes[1].Close()
-	_ = nodes[2].Close()
-	select {
-	case <-lost:
-	case <-time.After(limit):
-		t.Fatal("the lease outlived the majority")
-	}
-	if nodes[0].HoldsLease() {
-		t.Error("the node says that it holds a lease")
-	}
-	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-	defer cancel()
-	if err := ddata.Update(short, r, names, ddata.WriteMajority, add("y")); !errors.Is(err, operation.ErrTimeout) {
-		t.Errorf("majority write: %v", err)
-	}
-	if _, err := ddata.Get(short, r, names, ddata.ReadMajority); err == nil {
-		t.Error("a majority read succeeded")
-	}
-	if set, err := ddata.Get(ctx, r, names, ddata.ReadLocal); err != nil || !set.Contains("x") {
-		t.Errorf("local read: %v %v", set, err)
-	}
 }
 
 // An update function that calls the Replicator is forbidden; it must cost its caller an error, and
@@ -252,19 +254,22 @@ func TestCancelledUpdateDoesNotRunLater(t *testing.T) {
 }
 
 func TestUpdateInsideAnUpdateFails(t *testing.T) {
-	r := replica(t, startCluster(t, 1, nil)[0])
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	_ = ddata.Update(ctx, r, names, ddata.WriteLocal, func(*crdt.ORSetTx[string]) error {
-		err := ddata.Update(ctx, r, hits, ddata.WriteLocal, func(c *crdt.GCounterTx) error { return c.Increment(1) })
-		if !errors.Is(err, operation.ErrTimeout) {
-			t.Errorf("the inner update: %v", err)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		r := replica(t, mem.start(1, nil)[0])
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_ = ddata.Update(ctx, r, names, ddata.WriteLocal, func(*crdt.ORSetTx[string]) error {
+			err := ddata.Update(ctx, r, hits, ddata.WriteLocal,
+				func(c *crdt.GCounterTx) error { return c.Increment(1) })
+			if !errors.Is(err, operation.ErrTimeout) {
+				t.Errorf("the inner update: %v", err)
+			}
+			return err
+		})
+		if err := ddata.Update(testContext(t), r, names, ddata.WriteLocal, add("x")); err != nil {
+			t.Errorf("the replica is held up: %v", err)
 		}
-		return err
 	})
-	if err := ddata.Update(testContext(t), r, names, ddata.WriteLocal, add("x")); err != nil {
-		t.Errorf("the replica is held up: %v", err)
-	}
 }
 
 // A linearizable read sees what was acknowledged at any node, in one read.

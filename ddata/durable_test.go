@@ -223,42 +223,44 @@ func block(t *testing.T, dir string) (unblock func()) {
 // the others, one that can not fails with the store's own words. Nothing is lost meanwhile: when
 // the store works again it gets all of it.
 func TestAFailingStoreCountsTheOwnReplicaAsFailed(t *testing.T) {
-	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
-	nodes := startCluster(t, 3, dirs)
-	unblock := block(t, dirs[0])
-	ctx := testContext(t)
-	r := replica(t, nodes[0])
-	refused := func(level ddata.WriteLevel, element string) {
-		t.Helper()
-		err := ddata.Update(ctx, r, kept, level, add(element))
-		if !errors.Is(err, operation.ErrStoreFailure) || !errors.Is(err, durable.ErrCorrupt) ||
-			!strings.Contains(err.Error(), dirs[0]) {
-			t.Errorf("%v: %v", level, err)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+		nodes := mem.start(3, dirs)
+		unblock := block(t, dirs[0])
+		ctx := testContext(t)
+		r := replica(t, nodes[0])
+		refused := func(level ddata.WriteLevel, element string) {
+			t.Helper()
+			err := ddata.Update(ctx, r, kept, level, add(element))
+			if !errors.Is(err, operation.ErrStoreFailure) || !errors.Is(err, durable.ErrCorrupt) ||
+				!strings.Contains(err.Error(), dirs[0]) {
+				t.Errorf("%v: %v", level, err)
+			}
 		}
-	}
-	accepted := func(level ddata.WriteLevel, element string) {
-		t.Helper()
-		if err := ddata.Update(ctx, r, kept, level, add(element)); err != nil {
-			t.Errorf("%v: %v", level, err)
+		accepted := func(level ddata.WriteLevel, element string) {
+			t.Helper()
+			if err := ddata.Update(ctx, r, kept, level, add(element)); err != nil {
+				t.Errorf("%v: %v", level, err)
+			}
 		}
-	}
-	refused(ddata.WriteLocal, "local")
-	refused(ddata.WriteAll, "all")
-	refused(ddata.WriteTo(3), "three")
-	accepted(ddata.WriteMajority, "majority")
-	accepted(ddata.WriteTo(2), "two")
-	if err := ddata.Update(ctx, r, names, ddata.WriteAll, add("volatile")); err != nil {
-		t.Errorf("volatile keys have failed too: %v", err)
-	}
-	if s := nodes[0].StoreStats(); s.Failed == 0 || s.Batches > 0 {
-		t.Errorf("%+v", s)
-	}
-	unblock()
-	accepted(ddata.WriteAll, "after")
-	mustClose(t, nodes[0])
-	if n := itemsIn(t, dirs[0]); n != 6 {
-		t.Errorf("%d of 6 elements are in the directory", n)
-	}
+		refused(ddata.WriteLocal, "local")
+		refused(ddata.WriteAll, "all")
+		refused(ddata.WriteTo(3), "three")
+		accepted(ddata.WriteMajority, "majority")
+		accepted(ddata.WriteTo(2), "two")
+		if err := ddata.Update(ctx, r, names, ddata.WriteAll, add("volatile")); err != nil {
+			t.Errorf("volatile keys have failed too: %v", err)
+		}
+		if s := nodes[0].StoreStats(); s.Failed == 0 || s.Batches > 0 {
+			t.Errorf("%+v", s)
+		}
+		unblock()
+		accepted(ddata.WriteAll, "after")
+		mustClose(t, nodes[0])
+		if n := itemsIn(t, dirs[0]); n != 6 {
+			t.Errorf("%d of 6 elements are in the directory", n)
+		}
+	})
 }
 
 // Two of three stores fail: a majority write fails although all three replicas have it in memory.

@@ -56,75 +56,82 @@ func TestLocalReadsEndWithTheNode(t *testing.T) {
 }
 
 func TestLostMajorityIsTheCauseOfTheEnd(t *testing.T) {
-	nodes := startCluster(t, 3, nil)
-	mustClose(t, nodes[0])
-	mustClose(t, nodes[1])
-	select {
-	case <-nodes[2].Done():
-	case <-time.After(limit):
-		t.Fatal("it goes on without a majority")
-	}
-	if err := nodes[2].Err(); !errors.Is(err, ddata.ErrDowned) || !strings.Contains(err.Error(), "no lease for 4s") {
-		t.Errorf("ended with %v", err)
-	}
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		nodes := mem.start(3, nil)
+		mustClose(t, nodes[0])
+		mustClose(t, nodes[1])
+		select {
+		case <-nodes[2].Done():
+		case <-time.After(limit):
+			t.Fatal("it goes on without a majority")
+		}
+		if err := nodes[2].Err(); !errors.Is(err, ddata.ErrDowned) ||
+			!strings.Contains(err.Error(), "no lease for 4s") {
+			t.Errorf("ended with %v", err)
+		}
+	})
 }
 
 // The setting that the error names exists, and does what it says.
 func TestClusterStartsFromTheDirectoryThatIsLeft(t *testing.T) {
-	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
-	nodes := startCluster(t, 3, dirs)
-	mustAdd(t, nodes[0], kept.Name(), "e")
-	if set, err := ddata.Get(testContext(t), replica(t, nodes[2]), kept, ddata.ReadAll); err != nil ||
-		!set.Contains("e") {
-		t.Fatal(set, err)
-	}
-	for _, n := range nodes {
-		mustClose(t, n)
-	}
-	addrs := freeAddrs(t, 3)
-	configs := make([]ddata.Config, 3)
-	for i := range configs {
-		configs[i] = config(addrs[i], addrs, 3)
-		configs[i].Dir, configs[i].DurableKeys = t.TempDir(), []string{"kept/*"}
-	}
-	configs[2].Dir = dirs[2]
-	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	if n, err := ddata.Start(short, configs[2]); err == nil || !strings.Contains(err.Error(), "BootstrapAnyDisks") {
-		if n != nil {
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+		nodes := mem.start(3, dirs)
+		mustAdd(t, nodes[0], kept.Name(), "e")
+		if set, err := ddata.Get(testContext(t), replica(t, nodes[2]), kept, ddata.ReadAll); err != nil ||
+			!set.Contains("e") {
+			t.Fatal(set, err)
+		}
+		for _, n := range nodes {
 			mustClose(t, n)
 		}
-		t.Fatalf("started without the others' directories: %v", err)
-	}
-	for i := range configs {
-		configs[i].BootstrapAnyDisks = true
-	}
-	nodes = startAll(t, configs...)
-	if !holds(t, nodes[0], kept.Name(), "e") {
-		t.Error("what the directory held is gone")
-	}
+		addrs := mem.addrs(3)
+		configs := make([]ddata.Config, 3)
+		for i := range configs {
+			configs[i] = mem.config(addrs[i], addrs, 3)
+			configs[i].Dir, configs[i].DurableKeys = t.TempDir(), []string{"kept/*"}
+		}
+		configs[2].Dir = dirs[2]
+		short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if n, err := ddata.Start(short, configs[2]); err == nil || !strings.Contains(err.Error(), "BootstrapAnyDisks") {
+			if n != nil {
+				mustClose(t, n)
+			}
+			t.Fatalf("started without the others' directories: %v", err)
+		}
+		for i := range configs {
+			configs[i].BootstrapAnyDisks = true
+		}
+		nodes = startAll(t, configs...)
+		if !holds(t, nodes[0], kept.Name(), "e") {
+			t.Error("what the directory held is gone")
+		}
+	})
 }
 
 func TestFoundersWhoExpectDifferentNumbersAreTold(t *testing.T) {
-	addrs := freeAddrs(t, 3)
-	errs := make(chan error, 3)
-	for i, a := range addrs {
-		go func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			defer cancel()
-			n, err := ddata.Start(ctx, config(a, addrs, []int{3, 3, 2}[i]))
-			if n != nil {
-				_ = n.Close()
-			}
-			errs <- err
-		}()
-	}
-	for range addrs {
-		if err := <-errs; err == nil || !strings.Contains(err.Error(), addrs[2]+" expects 2") ||
-			!strings.Contains(err.Error(), "BootstrapExpect") {
-			t.Errorf("the error does not say which node expects what: %v", err)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		addrs := mem.addrs(3)
+		errs := make(chan error, 3)
+		for i, a := range addrs {
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				n, err := ddata.Start(ctx, mem.config(a, addrs, []int{3, 3, 2}[i]))
+				if n != nil {
+					_ = n.Close()
+				}
+				errs <- err
+			}()
 		}
-	}
+		for range addrs {
+			if err := <-errs; err == nil || !strings.Contains(err.Error(), addrs[2]+" expects 2") ||
+				!strings.Contains(err.Error(), "BootstrapExpect") {
+				t.Errorf("the error does not say which node expects what: %v", err)
+			}
+		}
+	})
 }
 
 func TestDirectoryThatCannotBeWritten(t *testing.T) {

@@ -129,22 +129,24 @@ func TestFirstNodeOfARoleJoins(t *testing.T) {
 // The only node of a role that crashed is replaced by a new incarnation, though no node is left
 // that has data to give it.
 func TestOnlyNodeOfARoleComesBack(t *testing.T) {
-	addrs := freeAddrs(t, 3)
-	configs := make([]ddata.Config, 3)
-	for i := range configs {
-		configs[i] = config(addrs[i], addrs, 3)
-	}
-	configs[2].Roles = []string{"backend", "front"}
-	nodes := startAll(t, configs...)
-	_ = nodes[2].Close()
-	back := startAll(t, configs[2])[0]
-	r, err := back.Replicator("front")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ddata.Update(testContext(t), r, names, ddata.WriteMajority, add("x")); err != nil {
-		t.Fatal(err)
-	}
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		addrs := mem.addrs(3)
+		configs := make([]ddata.Config, 3)
+		for i := range configs {
+			configs[i] = mem.config(addrs[i], addrs, 3)
+		}
+		configs[2].Roles = []string{"backend", "front"}
+		nodes := startAll(t, configs...)
+		_ = nodes[2].Close()
+		back := startAll(t, configs[2])[0]
+		r, err := back.Replicator("front")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ddata.Update(testContext(t), r, names, ddata.WriteMajority, add("x")); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // Watch yields the present view at once, and its last error says why there are no more.

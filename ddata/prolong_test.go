@@ -60,23 +60,25 @@ func (l *termLease) Until() time.Time {
 // A lease that is prolonged is held beyond its first term; one that is not ends on the node's
 // clock, before the store says anything.
 func TestLeaseIsHeldAsLongAsItIsProlonged(t *testing.T) {
-	store := &termStore{Memory: locks.NewMemory(), beyond: make(chan struct{})}
-	addrs := freeAddrs(t, 1)
-	c := leaseConfig(store, addrs[0], addrs, 1)
-	w := watch(&c)
-	startAll(t, c)
-	select {
-	case <-store.beyond:
-	case <-time.After(limit):
-		t.Fatal("no node asks how long the lease is held")
-	}
-	for _, e := range w.events() {
-		if e, ok := e.(events.ArbiterGiven); ok {
-			t.Errorf("given away while it was prolonged: %v", e)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		store := &termStore{Memory: locks.NewMemory(), beyond: make(chan struct{})}
+		addrs := mem.addrs(1)
+		c := mem.leaseConfig(store, addrs[0], addrs, 1)
+		w := watch(&c)
+		startAll(t, c)
+		select {
+		case <-store.beyond:
+		case <-time.After(limit):
+			t.Fatal("no node asks how long the lease is held")
 		}
-	}
-	store.mu.Lock()
-	store.stops = true
-	store.mu.Unlock()
-	has(t, w, func(e events.ArbiterGiven) bool { return e.Reason == "it has expired" })
+		for _, e := range w.events() {
+			if e, ok := e.(events.ArbiterGiven); ok {
+				t.Errorf("given away while it was prolonged: %v", e)
+			}
+		}
+		store.mu.Lock()
+		store.stops = true
+		store.mu.Unlock()
+		has(t, w, func(e events.ArbiterGiven) bool { return e.Reason == "it has expired" })
+	})
 }

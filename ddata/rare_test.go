@@ -63,24 +63,26 @@ func TestACutIsSeen(t *testing.T) {
 // Of three nodes the two younger crash at once, and the oldest is to go on: what only they held is
 // lost, and that is said.
 func TestALostMajorityIsSeen(t *testing.T) {
-	addrs := freeAddrs(t, 3)
-	var configs []ddata.Config
-	seen := map[string]*watched{}
-	for _, a := range addrs {
-		c := config(a, addrs, 3)
-		c.Downing = downing.KeepOldest{}
-		seen[a] = watch(&c)
-		configs = append(configs, c)
-	}
-	nodes := startAll(t, configs...)
-	oldest, _ := nodes[0].View().Oldest("")
-	for _, n := range nodes {
-		if n.UID() != oldest.UID {
-			mustClose(t, n)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		addrs := mem.addrs(3)
+		var configs []ddata.Config
+		seen := map[string]*watched{}
+		for _, a := range addrs {
+			c := mem.config(a, addrs, 3)
+			c.Downing = downing.KeepOldest{}
+			seen[a] = watch(&c)
+			configs = append(configs, c)
 		}
-	}
-	has(t, seen[oldest.Addr], func(e events.MajorityLost) bool {
-		return e.Role == "backend" && e.Settled.Lost && e.Settled.Epoch > 1
+		nodes := startAll(t, configs...)
+		oldest, _ := nodes[0].View().Oldest("")
+		for _, n := range nodes {
+			if n.UID() != oldest.UID {
+				mustClose(t, n)
+			}
+		}
+		has(t, seen[oldest.Addr], func(e events.MajorityLost) bool {
+			return e.Role == "backend" && e.Settled.Lost && e.Settled.Epoch > 1
+		})
 	})
 }
 

@@ -20,51 +20,58 @@ import (
 // A setting that must be alike and is not is named, with both values, to the node that is refused
 // and by the member that refuses it.
 func TestDifferencesAreNamedOnBothSides(t *testing.T) {
-	addrs := freeAddrs(t, 2)
-	first := config(addrs[0], addrs[:1], 1)
-	w := watch(&first)
-	startAll(t, first)
-	for _, c := range []struct {
-		setting, ours, theirs string
-		tune                  func(*ddata.Config)
-	}{
-		{"LeaseDuration", "850ms", "870ms", func(c *ddata.Config) { c.Timing.LeaseDuration = 870 * time.Millisecond }},
-		{"Epsilon", "0.03", "0.02", func(c *ddata.Config) { c.Timing.Epsilon = 0.02 }},
-		{"Strategy", "keep-majority", "keep-oldest", func(c *ddata.Config) { c.Downing = downing.KeepOldest{} }},
-		{"VotersMax", "0", "5", func(c *ddata.Config) { c.VotersMax = 5 }},
-		{"Dir", "not set", "set", func(c *ddata.Config) { c.Dir = t.TempDir() }},
-		{"Dir", "not set", "set, with DurableKeys empty", func(c *ddata.Config) {
-			c.Dir, c.DurableKeys = t.TempDir(), []string{}
-		}},
-		{"Replication.DigestSeed", "0", "7", func(c *ddata.Config) { c.Replication.DigestSeed = 7 }},
-		{"Replication.FrameMax", "0", "32768", func(c *ddata.Config) { c.Replication.FrameMax = 32 << 10 }},
-		{"Replication.GroupMax", "0", "1048576", func(c *ddata.Config) { c.Replication.GroupMax = 1 << 20 }},
-	} {
-		other := config(addrs[1], addrs[:1], 0)
-		c.tune(&other)
-		_, err := ddata.Start(testContext(t), other)
-		want := fmt.Sprintf("%s is %s at %s and %s at %s", c.setting, c.ours, addrs[0], c.theirs, addrs[1])
-		if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), want) {
-			t.Errorf("the node says %v, not %q", err, want)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		addrs := mem.addrs(2)
+		first := mem.config(addrs[0], addrs[:1], 1)
+		w := watch(&first)
+		startAll(t, first)
+		for _, c := range []struct {
+			setting, ours, theirs string
+			tune                  func(*ddata.Config)
+		}{
+			{"LeaseDuration", "850ms", "870ms", func(c *ddata.Config) {
+				c.Timing.LeaseDuration = 870 * time.Millisecond
+			}},
+			{"Epsilon", "0.03", "0.02", func(c *ddata.Config) { c.Timing.Epsilon = 0.02 }},
+			{"Strategy", "keep-majority", "keep-oldest", func(c *ddata.Config) { c.Downing = downing.KeepOldest{} }},
+			{"VotersMax", "0", "5", func(c *ddata.Config) { c.VotersMax = 5 }},
+			{"Dir", "not set", "set", func(c *ddata.Config) { c.Dir = t.TempDir() }},
+			{"Dir", "not set", "set, with DurableKeys empty", func(c *ddata.Config) {
+				c.Dir, c.DurableKeys = t.TempDir(), []string{}
+			}},
+			{"Replication.DigestSeed", "0", "7", func(c *ddata.Config) { c.Replication.DigestSeed = 7 }},
+			{"Replication.FrameMax", "0", "32768", func(c *ddata.Config) { c.Replication.FrameMax = 32 << 10 }},
+			{"Replication.GroupMax", "0", "1048576", func(c *ddata.Config) { c.Replication.GroupMax = 1 << 20 }},
+		} {
+			other := mem.config(addrs[1], addrs[:1], 0)
+			c.tune(&other)
+			_, err := ddata.Start(testContext(t), other)
+			want := fmt.Sprintf("%s is %s at %s and %s at %s", c.setting, c.ours, addrs[0], c.theirs, addrs[1])
+			if !errors.Is(err, ddata.ErrRefused) || !strings.Contains(err.Error(), want) {
+				t.Errorf("the node says %v, not %q", err, want)
+			}
+			has(t, w, func(e events.NodeRefused) bool { return strings.Contains(e.Text, want) && e.Addr == addrs[1] })
 		}
-		has(t, w, func(e events.NodeRefused) bool { return strings.Contains(e.Text, want) && e.Addr == addrs[1] })
-	}
+	})
 }
 
 // Config.Timing overrides the preset: a node that has lost the others gives up when it says.
 func TestTimingReachesTheMembership(t *testing.T) {
-	addrs := freeAddrs(t, 2)
-	configs := []ddata.Config{config(addrs[0], addrs, 2), config(addrs[1], addrs, 2)}
-	for i := range configs {
-		configs[i].Downing = downing.DownAll{}
-		configs[i].Timing.SelfDownAfter = 1800 * time.Millisecond
-	}
-	nodes := startAll(t, configs...)
-	mustClose(t, nodes[1])
-	<-nodes[0].Done()
-	if err := nodes[0].Err(); !errors.Is(err, ddata.ErrDowned) || !strings.Contains(err.Error(), "no lease for 1.8s") {
-		t.Errorf("it ended with %v", err)
-	}
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		addrs := mem.addrs(2)
+		configs := []ddata.Config{mem.config(addrs[0], addrs, 2), mem.config(addrs[1], addrs, 2)}
+		for i := range configs {
+			configs[i].Downing = downing.DownAll{}
+			configs[i].Timing.SelfDownAfter = 1800 * time.Millisecond
+		}
+		nodes := startAll(t, configs...)
+		mustClose(t, nodes[1])
+		<-nodes[0].Done()
+		if err := nodes[0].Err(); !errors.Is(err, ddata.ErrDowned) ||
+			!strings.Contains(err.Error(), "no lease for 1.8s") {
+			t.Errorf("it ended with %v", err)
+		}
+	})
 }
 
 // What does not go together is refused by the name of the field.

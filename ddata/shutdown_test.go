@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -239,47 +238,49 @@ func TestCloseEndsALeave(t *testing.T) {
 
 // What is amiss with a node is said in words, from its start to its end.
 func TestHealth(t *testing.T) {
-	addrs := freeAddrs(t, 3)
-	configs := make([]ddata.Config, 3)
-	for i := range configs {
-		configs[i] = config(addrs[i], addrs, 3)
-		configs[i].Downing = downing.DownAll{} // of two, either loses its lease without the other
-	}
-	block, blocked := make(chan struct{}), make(chan struct{})
-	configs[0].EventListener.MemberUnreachable = func(events.MemberUnreachable) {
-		close(blocked)
-		<-block
-	}
-	nodes := startAll(t, configs...)
-	n := nodes[0]
-	if h := n.Health(); !h.Live || !h.Ready || len(h.Reasons) > 0 {
-		t.Errorf("all is well: %v", h)
-	}
-	leaving := make(chan events.Health, 1)
-	nodes[1].OnShutdown(shutdown.ServiceUnbind, "look", func(context.Context) error {
-		leaving <- nodes[1].Health()
-		return nil
-	})
-	if err := nodes[1].Leave(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
-	if h := <-leaving; !h.Live || h.Ready || !strings.Contains(h.String(), "leaving") {
-		t.Errorf("leaving: %v", h)
-	}
-	until(t, n, "two are left", func(v *view.View) bool { return len(v.Members) == 2 })
-	mustClose(t, nodes[2])
-	<-blocked // the membership stands still, and the lease runs out
-	for ctx := testContext(t); n.HoldsLease(); runtime.Gosched() {
-		if ctx.Err() != nil {
-			t.Fatal("it keeps its lease")
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		addrs := mem.addrs(3)
+		configs := make([]ddata.Config, 3)
+		for i := range configs {
+			configs[i] = mem.config(addrs[i], addrs, 3)
+			configs[i].Downing = downing.DownAll{} // of two, either loses its lease without the other
 		}
-	}
-	if h := n.Health(); !h.Live || h.Ready || !strings.Contains(h.String(), "no lease") {
-		t.Errorf("without a lease: %v", h)
-	}
-	close(block)
-	<-n.Done()
-	if h := n.Health(); h.Live || h.Ready || !strings.Contains(h.String(), "start the node again") {
-		t.Errorf("at the end: %v", h)
-	}
+		block, blocked := make(chan struct{}), make(chan struct{})
+		configs[0].EventListener.MemberUnreachable = func(events.MemberUnreachable) {
+			close(blocked)
+			<-block
+		}
+		nodes := startAll(t, configs...)
+		n := nodes[0]
+		if h := n.Health(); !h.Live || !h.Ready || len(h.Reasons) > 0 {
+			t.Errorf("all is well: %v", h)
+		}
+		leaving := make(chan events.Health, 1)
+		nodes[1].OnShutdown(shutdown.ServiceUnbind, "look", func(context.Context) error {
+			leaving <- nodes[1].Health()
+			return nil
+		})
+		if err := nodes[1].Leave(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+		if h := <-leaving; !h.Live || h.Ready || !strings.Contains(h.String(), "leaving") {
+			t.Errorf("leaving: %v", h)
+		}
+		until(t, n, "two are left", func(v *view.View) bool { return len(v.Members) == 2 })
+		mustClose(t, nodes[2])
+		<-blocked // the membership stands still, and the lease runs out
+		for ctx := testContext(t); n.HoldsLease(); <-time.After(time.Millisecond) {
+			if ctx.Err() != nil {
+				t.Fatal("it keeps its lease")
+			}
+		}
+		if h := n.Health(); !h.Live || h.Ready || !strings.Contains(h.String(), "no lease") {
+			t.Errorf("without a lease: %v", h)
+		}
+		close(block)
+		<-n.Done()
+		if h := n.Health(); h.Live || h.Ready || !strings.Contains(h.String(), "start the node again") {
+			t.Errorf("at the end: %v", h)
+		}
+	})
 }

@@ -131,27 +131,29 @@ func TestSingletonMovesWhenNodesLeave(t *testing.T) {
 
 // A singleton that does not stop holds Leave up, and is named.
 func TestSingletonThatDoesNotStop(t *testing.T) {
-	c := config(freeAddrs(t, 1)[0], nil, 1)
-	w := watch(&c)
-	n := startAll(t, c)[0]
-	release := make(chan struct{})
-	defer close(release)
-	entered := make(chan struct{})
-	_, err := n.RunSingleton(ddata.SingletonConfig{Name: "stubborn",
-		Run: func(context.Context, ddata.FencingToken) error {
-			close(entered)
-			<-release
-			return nil
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-entered
-	if err := n.Leave(within(t, 100*time.Millisecond)); err == nil ||
-		!strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
-		t.Errorf("left with %v", err)
-	}
-	has(t, w, func(e events.SingletonOutlived) bool { return e.Name == "stubborn" && e.Role == "backend" })
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		c := mem.config(mem.addrs(1)[0], nil, 1)
+		w := watch(&c)
+		n := startAll(t, c)[0]
+		release := make(chan struct{})
+		defer close(release)
+		entered := make(chan struct{})
+		_, err := n.RunSingleton(ddata.SingletonConfig{Name: "stubborn",
+			Run: func(context.Context, ddata.FencingToken) error {
+				close(entered)
+				<-release
+				return nil
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-entered
+		if err := n.Leave(within(t, 100*time.Millisecond)); err == nil ||
+			!strings.Contains(err.Error(), `singleton "stubborn" does not stop`) {
+			t.Errorf("left with %v", err)
+		}
+		has(t, w, func(e events.SingletonOutlived) bool { return e.Name == "stubborn" && e.Role == "backend" })
+	})
 }
 
 // One that ends by itself is called again, with its node still the oldest.
