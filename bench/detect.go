@@ -59,20 +59,17 @@ type sightings struct {
 	both        chan struct{} // closed when both have seen the removal
 }
 
-func (s *sightings) listener() events.Listener {
-	return events.Listener{
-		MemberUnreachable: func(events.MemberUnreachable) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.unreachable = append(s.unreachable, time.Now())
-		},
-		MemberRemoved: func(events.MemberRemoved) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.removed = append(s.removed, time.Now()); len(s.removed) == 2 {
-				close(s.both)
-			}
-		},
+// hear is the listener of both.
+func (s *sightings) hear(e events.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e.(type) {
+	case events.MemberUnreachable:
+		s.unreachable = append(s.unreachable, time.Now())
+	case events.MemberRemoved:
+		if s.removed = append(s.removed, time.Now()); len(s.removed) == 2 {
+			close(s.both)
+		}
 	}
 }
 
@@ -94,7 +91,7 @@ func detect(ctx context.Context, preset ddata.Preset, f *figures) error {
 	errs := make(chan error, len(nodes))
 	for i := range nodes {
 		cfg := detectConfig(addrs[i], addrs, preset)
-		cfg.EventListener = seen.listener()
+		cfg.OnEvent = seen.hear
 		go func() {
 			var err error
 			nodes[i], err = ddata.Start(ctx, cfg)

@@ -58,13 +58,15 @@ func failover(ctx context.Context, name string, oldest bool) error {
 	}
 	var removed atomic.Int64 // when, in Unix nanoseconds, a view without the victim was installed here
 	var cut atomic.Int64     // when this node last lost a connection to a node before that
-	n, err := startFailing(ctx, addrs[0], addrs, "caller", events.Listener{
-		MemberRemoved: func(events.MemberRemoved) { removed.CompareAndSwap(0, time.Now().UnixNano()) },
-		LinkDown: func(events.LinkDown) {
+	n, err := startFailing(ctx, addrs[0], addrs, "caller", func(e events.Event) {
+		switch e.(type) {
+		case events.MemberRemoved:
+			removed.CompareAndSwap(0, time.Now().UnixNano())
+		case events.LinkDown:
 			if removed.Load() == 0 {
 				cut.Store(time.Now().UnixNano())
 			}
-		},
+		}
 	})
 	if err != nil {
 		return err
@@ -131,7 +133,7 @@ func startFailing(ctx context.Context, bind string, seeds []string, role string,
 	l events.Listener) (*ddata.Node, error) {
 	return ddata.Start(ctx, ddata.Config{
 		Name: "bench", Bind: bind, Seeds: seeds, BootstrapExpect: len(seeds), Roles: []string{role},
-		Preset: ddata.Local, EventListener: l,
+		Preset: ddata.Local, OnEvent: l,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 }
@@ -146,7 +148,7 @@ func startFailoverType(n *ddata.Node) (*sharding.Region[Message], error) {
 
 // failoverChild is main of a process that hosts entities.
 func failoverChild(ctx context.Context, bind string, seeds []string) error {
-	n, err := startFailing(ctx, bind, seeds, role, events.Listener{})
+	n, err := startFailing(ctx, bind, seeds, role, nil)
 	if err != nil {
 		return err
 	}

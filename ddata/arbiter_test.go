@@ -14,6 +14,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/file"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
@@ -41,10 +42,14 @@ func runLeaseNode(words []string) error {
 	}
 	c := leaseConfig(store, addr, seeds, len(seeds))
 	var up atomic.Pointer[ddata.Node]
-	c.EventListener.ArbiterTaken = func(events.ArbiterTaken) { fmt.Println("arbiter") }
-	c.EventListener.MemberRemoved = func(e events.MemberRemoved) {
-		if n := up.Load(); n != nil {
-			fmt.Printf("removed %v, of %d, runs %t\n", e.Member.UID, len(n.Members()), n.HoldsLease())
+	c.OnEvent = func(e events.Event) {
+		switch e := e.(type) {
+		case events.ArbiterTaken:
+			fmt.Println("arbiter")
+		case events.MemberRemoved:
+			if n := up.Load(); n != nil {
+				fmt.Printf("removed %v, of %d, runs %t\n", e.Member.UID, len(n.Members()), n.HoldsLease())
+			}
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -170,7 +175,7 @@ func TestOneOfTwoGoesOnWhenTheArbiterIsBack(t *testing.T) {
 		addrs := mem.addrs(2)
 		failing := make(chan struct{}, 1000)
 		c := mem.leaseConfig(store, addrs[1], addrs, 2)
-		c.EventListener.ArbiterFailing = func(events.ArbiterFailing) { failing <- struct{}{} }
+		c.OnEvent = eventstest.On(func(events.ArbiterFailing) { failing <- struct{}{} })
 		nodes := startAll(t, mem.leaseConfig(store, addrs[0], addrs, 2), c)
 		store.Fail(errors.New("the store is down"))
 		mustClose(t, nodes[0])

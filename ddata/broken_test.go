@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 )
@@ -24,7 +25,7 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			told := make(chan events.MachineBroken, 2)
 			n := lone(t, func(c *Config) {
-				c.EventListener.MachineBroken = func(e events.MachineBroken) { told <- e; panic("a listener") }
+				c.OnEvent = eventstest.On(func(e events.MachineBroken) { told <- e; panic("a listener") })
 			})
 			r := n.replicas["backend"]
 			hold, held, late := make(chan struct{}), make(chan struct{}), make(chan effect.Result, 1)

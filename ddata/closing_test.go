@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 )
 
 // One node says that the cluster will shut down, and every view says so from then on. A node that
@@ -30,12 +31,12 @@ func TestPrepareForShutdown(t *testing.T) {
 		}
 		waits := make(chan string, 16)
 		late := mem.config(mem.addrs(1)[0], []string{nodes[0].Addr()}, 0)
-		late.EventListener.Waiting = func(e events.Waiting) {
+		late.OnEvent = eventstest.On(func(e events.Waiting) {
 			select {
 			case waits <- e.Reason:
 			default:
 			}
-		}
+		})
 		joining, give := context.WithCancel(ctx)
 		joined := make(chan error, 1)
 		go func() {

@@ -235,9 +235,9 @@ type Config struct {
 	// has one for Prometheus. Default: none.
 	Meter events.Meter
 
-	// EventListener hears of everything that happens on the node, beside Logger. See
-	// events.Listener for what a callback may do.
-	EventListener events.Listener
+	// OnEvent hears of everything that happens on the node, beside Logger. See events.Listener for
+	// what it may do. Optional.
+	OnEvent events.Listener
 }
 
 // withDefaults returns the config with every default filled in.

@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/discovery/dnstest"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -82,12 +83,12 @@ func TestNodesFindEachOtherByName(t *testing.T) {
 	start := func(i, expect int) {
 		c := service.config(i, expect)
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		c.EventListener.Waiting = func(e events.Waiting) {
+		c.OnEvent = eventstest.On(func(e events.Waiting) {
 			select {
 			case waiting <- e.Reason:
 			default:
 			}
-		}
+		})
 		go func() {
 			var err error
 			nodes[i], err = ddata.Start(ctx, c)
@@ -240,12 +241,12 @@ func TestAFailingZoneHidesNoCluster(t *testing.T) {
 	})
 	c, d := config(2, discovery.Union{zone, there}), config(3, discovery.Union{zone, there})
 	said := make(chan string, 1)
-	c.EventListener.Waiting = func(e events.Waiting) {
+	c.OnEvent = eventstest.On(func(e events.Waiting) {
 		if strings.Contains(e.Reason, "may not name all: zone 1: server misbehaving") &&
 			down.CompareAndSwap(true, false) {
 			said <- e.Reason
 		}
-	}
+	})
 	// they come up only when the zone answers, which it does once it was said that they wait
 	for _, n := range startAll(t, c, d) {
 		if n.View().Cluster != old[0].View().Cluster {

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/replicator/operation"
 )
 
@@ -107,7 +108,7 @@ func TestLargeKeysAreTold(t *testing.T) {
 	told := make(chan events.KeyLarge, 10)
 	n := alone(t, "", func(c *ddata.Config) {
 		c.Replication.LargeKey = 1000
-		c.EventListener.KeyLarge = func(l events.KeyLarge) { told <- l }
+		c.OnEvent = eventstest.On(func(l events.KeyLarge) { told <- l })
 	})
 	mustAdd(t, n, "small", "x")
 	mustAdd(t, n, "large", strings.Repeat("x", 2000))

@@ -11,13 +11,13 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 )
 
-// Callbacks of Config.EventListener that panic cost the node nothing but their events: it founds a
+// A Config.OnEvent that panics costs the node nothing: it founds a
 // cluster, writes, and ends in order.
 func TestSightPanics(t *testing.T) {
 	var calls atomic.Int64
 	nodes := ddatatest.StartWith(t, 2, func(i int, c *ddata.Config) {
 		c.Roles = []string{"backend"}
-		c.EventListener.Any = func(events.Event) { calls.Add(1); panic("sight") }
+		c.OnEvent = func(events.Event) { calls.Add(1); panic("sight") }
 	})
 	key := ddata.NewKey[crdt.GCounter]("n")
 	r, err := nodes[0].Replicator("backend")

@@ -31,7 +31,7 @@ type watched struct {
 
 func watch(c *ddata.Config) *watched {
 	w := &watched{news: make(chan struct{}, 1)}
-	c.EventListener.Any = func(e events.Event) {
+	c.OnEvent = func(e events.Event) {
 		w.mu.Lock()
 		w.all = append(w.all, e)
 		w.mu.Unlock()

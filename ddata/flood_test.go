@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
@@ -20,7 +21,7 @@ func TestAFloodOfProbesIsNotRepeatedInTheLog(t *testing.T) {
 	addrs := freeAddrs(t, 1)
 	var told atomic.Int64
 	c := config(addrs[0], addrs, 1)
-	c.EventListener = events.Listener{NodeRefused: func(events.NodeRefused) { told.Add(1) }}
+	c.OnEvent = eventstest.On(func(events.NodeRefused) { told.Add(1) })
 	n := startAll(t, c)[0]
 	enemy, err := transport.Listen(t.Context(), transport.Config{Cluster: "test", Self: 666, Bind: "127.0.0.1:0"})
 	if err != nil {

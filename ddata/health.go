@@ -34,8 +34,8 @@ func (n *Node) Health() events.Health {
 // stuck names what stands still.
 func (n *Node) stuck(now time.Time) (reasons []string) {
 	if d := n.members.loop.Busy(now); d > stuckAfter {
-		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: a callback of EventListener or "+
-			"of a Watcher does not return", d.Round(time.Second)))
+		reasons = append(reasons, fmt.Sprintf("the membership has stood still for %v: OnEvent or "+
+			"a Watcher does not return", d.Round(time.Second)))
 	}
 	if r := n.members.records; r != nil {
 		if d := r.busy(now); d > stuckAfter {
@@ -47,7 +47,7 @@ func (n *Node) stuck(now time.Time) (reasons []string) {
 	for _, role := range n.cfg.Roles {
 		if d := n.replicas[role].loop.Busy(now); d > stuckAfter {
 			reasons = append(reasons, fmt.Sprintf("the replicator of role %q has stood still for %v: an update "+
-				"function or a callback of EventListener does not return",
+				"function or OnEvent does not return",
 				role, d.Round(time.Second)))
 		}
 	}

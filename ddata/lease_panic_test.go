@@ -19,8 +19,14 @@ func TestLeasesThatPanic(t *testing.T) {
 		told := make(chan events.UserCodePanicked, 1000)
 		failing := make(chan string, 1000)
 		c := mem.leaseConfig(store, addrs[1], addrs, 2)
-		c.EventListener.UserCodePanicked = func(e events.UserCodePanicked) { told <- e }
-		c.EventListener.ArbiterFailing = func(e events.ArbiterFailing) { failing <- e.Reason }
+		c.OnEvent = func(e events.Event) {
+			switch e := e.(type) {
+			case events.UserCodePanicked:
+				told <- e
+			case events.ArbiterFailing:
+				failing <- e.Reason
+			}
+		}
 		meter := eventstest.NewMeter("coterie_")
 		c.Meter = meter
 		nodes := startAll(t, mem.leaseConfig(store, addrs[0], addrs, 2), c)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/durable/lmdb"
 )
 
@@ -154,7 +155,7 @@ func TestADirectoryThatCannotBeMarkedIsTold(t *testing.T) {
 	}
 	told := make(chan events.StoreUnmarked, 100)
 	c := longLease(freeAddrs(t, 1)[0], dir)
-	c.EventListener.StoreUnmarked = func(e events.StoreUnmarked) { told <- e }
+	c.OnEvent = eventstest.On(func(e events.StoreUnmarked) { told <- e })
 	n := startAll(t, c)[0]
 	e := <-told
 	if !e.Kept || e.Dir != dir || !strings.Contains(e.Err.Error(), path) {

@@ -119,7 +119,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		cfg: cfg, uid: view.UID(rand.Uint64() | 1),
 		life: newLife(), replicas: map[string]*Replicator{},
 	}
-	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.EventListener)
+	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.OnEvent)
 	n.refusals = refusals{cfg: &n.cfg, before: before, by: map[string]bool{}}
 	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })
 	n.phases = shutdown.New(scheduler.Goroutines{}, cfg.ShutdownTimeouts, func(e shutdown.Ended) {

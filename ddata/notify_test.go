@@ -49,7 +49,7 @@ func TestEffectsAreTold(t *testing.T) {
 		}
 	}
 	var got []events.Event
-	n.reports.listeners = []events.Listener{{Any: func(e events.Event) { got = append(got, e) }}}
+	n.reports.listeners = []events.Listener{func(e events.Event) { got = append(got, e) }}
 	h := n.replicas[DefaultRole].h
 	h.Tell(fx)
 	h.Send(effect.Envelope{To: 12345, Msg: &wire.Done{}}, nil)

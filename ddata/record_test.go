@@ -30,10 +30,14 @@ func (b *bubbleNodes) config(addr string, expect int) Config {
 		Name: "test", Bind: addr, Seeds: b.seeds, BootstrapExpect: expect, Roles: []string{"backend"}, Preset: Local,
 		Logger: slog.New(slog.DiscardHandler), Network: b.hub.At(addr), Dir: b.t.TempDir(),
 	}
-	c.EventListener.LeaseLost = func(events.LeaseLost) { b.lost.Add(1) }
-	c.EventListener.MessageUnsent = func(e events.MessageUnsent) {
-		if errors.Is(e.Err, errUnmarked) {
-			b.held.Add(1)
+	c.OnEvent = func(e events.Event) {
+		switch e := e.(type) {
+		case events.LeaseLost:
+			b.lost.Add(1)
+		case events.MessageUnsent:
+			if errors.Is(e.Err, errUnmarked) {
+				b.held.Add(1)
+			}
 		}
 	}
 	return c

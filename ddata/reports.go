@@ -9,7 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 )
 
-// reports tells the log and Config.EventListener what happens on a node. It may be called from any
+// reports tells the log and Config.OnEvent what happens on a node. It may be called from any
 // goroutine.
 type reports struct {
 	log       *slog.Logger
@@ -19,28 +19,32 @@ type reports struct {
 }
 
 func newReports(log *slog.Logger, user events.Listener) *reports {
-	return &reports{log: log, listeners: []events.Listener{events.Log(log), user}}
+	r := &reports{log: log, listeners: []events.Listener{events.Log(log)}}
+	if user != nil {
+		r.listeners = append(r.listeners, user)
+	}
+	return r
 }
 
 // emit tells of an event.
 func (r *reports) emit(e events.Event) {
 	r.counts.Tell(e)
-	for i := range r.listeners {
-		r.hear(&r.listeners[i], e)
+	for _, l := range r.listeners {
+		r.hear(l, e)
 	}
 }
 
-// hear has one listener hear of an event. Its callbacks run on goroutines that the node lives by,
-// such as the reader of a connection: a panic of one is logged, and ends neither the process nor
+// hear has one listener hear of an event. It runs on goroutines that the node lives by,
+// such as the reader of a connection: a panic is logged, and ends neither the process nor
 // the node.
-func (r *reports) hear(l *events.Listener, e events.Event) {
+func (r *reports) hear(l events.Listener, e events.Event) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("a callback of Config.EventListener panicked", "event", fmt.Sprintf("%T", e), "panic",
+			r.log.Error("Config.OnEvent panicked", "event", fmt.Sprintf("%T", e), "panic",
 				fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
-	l.Tell(e)
+	l(e)
 }
 
 // panicked counts a panic of the user's code that the node has survived, and tells of the first,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/shutdown"
@@ -246,10 +247,10 @@ func TestHealth(t *testing.T) {
 			configs[i].Downing = downing.DownAll{} // of two, either loses its lease without the other
 		}
 		block, blocked := make(chan struct{}), make(chan struct{})
-		configs[0].EventListener.MemberUnreachable = func(events.MemberUnreachable) {
+		configs[0].OnEvent = eventstest.On(func(events.MemberUnreachable) {
 			close(blocked)
 			<-block
-		}
+		})
 		nodes := startAll(t, configs...)
 		n := nodes[0]
 		if h := n.Health(); !h.Live || !h.Ready || len(h.Reasons) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
@@ -45,12 +46,12 @@ func TestSuspendIsNoticed(t *testing.T) {
 			Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		}
 		if i == 0 {
-			c.EventListener.LeaseLost = func(e events.LeaseLost) {
+			c.OnEvent = eventstest.On(func(e events.LeaseLost) {
 				select {
 				case lost <- e.Why:
 				default:
 				}
-			}
+			})
 		}
 		go func() {
 			var err error

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -34,9 +35,16 @@ func giveUp(t *testing.T, says []string, configs ...ddata.Config) []error {
 				}
 			}
 		}
-		c.EventListener.Waiting = func(e events.Waiting) { note(e.Reason) }
-		c.EventListener.NodeEnded = func(e events.NodeEnded) { note(e.Err.Error()) }
-		c.EventListener.ViewInstalled = func(e events.ViewInstalled) { note(e.View.String()) }
+		c.OnEvent = func(e events.Event) {
+			switch e := e.(type) {
+			case events.Waiting:
+				note(e.Reason)
+			case events.NodeEnded:
+				note(e.Err.Error())
+			case events.ViewInstalled:
+				note(e.View.String())
+			}
+		}
 		go func() {
 			_, errs[i] = ddata.Start(ctx, c)
 			ended <- struct{}{}
@@ -136,11 +144,11 @@ func TestStartSaysWhichAttemptFailed(t *testing.T) {
 	ctx, cancel := context.WithCancel(testContext(t))
 	defer cancel()
 	c := config(addrs[0], addrs[1:], 0)
-	c.EventListener.ConnectionFault = func(e events.ConnectionFault) {
+	c.OnEvent = eventstest.On(func(e events.ConnectionFault) {
 		if e.Fault.Kind == transport.FaultDial {
 			cancel()
 		}
-	}
+	})
 	if _, err := ddata.Start(ctx, c); !errors.Is(err, context.Canceled) ||
 		!strings.Contains(err.Error(), addrs[1]+": ") ||
 		!strings.Contains(err.Error(), "refused") {

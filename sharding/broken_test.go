@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/sharding/control"
 )
 
@@ -27,7 +28,7 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 			told := make(chan events.MachineBroken, 2)
 			nodes := ddatatest.StartWith(t, 3, func(_ int, c *ddata.Config) {
 				c.Roles = []string{"backend"}
-				c.EventListener.MachineBroken = func(e events.MachineBroken) { told <- e }
+				c.OnEvent = eventstest.On(func(e events.MachineBroken) { told <- e })
 			})
 			var regions []*Region[message_]
 			for _, n := range nodes {

@@ -194,7 +194,7 @@
 // entities: 1 MiB of them and a mark if there are more. ClusterStats and TotalActive ask the
 // cluster. CurrentRegions asks every member of the view that has the role, and names each that did
 // not answer. Where asks for an entity, without starting it; with LookHere it answers by what the
-// region knows, at once. Stats counts what is here. Events go to ddata.Config.EventListener and the
+// region knows, at once. Stats counts what is here. Events go to ddata.Config.OnEvent and the
 // log as Event. A type that no coordinator has ever registered keeps ddata.Node.Health from being
 // ready; Health says which types count.
 //

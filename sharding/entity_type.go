@@ -73,7 +73,7 @@ type EntityType[M any] struct {
 	// are logged in any case.
 	OnFailure func(Failure)
 	// OnEvent is called for what the control plane notes: moves, alarms. It must be quick, and may
-	// be called from two goroutines at a time. Optional; ddata.Config.EventListener.Any gets them
+	// be called from two goroutines at a time. Optional; ddata.Config.OnEvent gets them
 	// too, as Event, and so does the log.
 	OnEvent func(protocol.Event)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
-	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/locks"
 )
 
@@ -124,11 +124,7 @@ func TestStartedTypes(t *testing.T) {
 	n, err := ddata.Start(t.Context(), ddata.Config{
 		Name: "test", Bind: "127.0.0.1:0",
 		BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local, Logger: slog.New(slog.DiscardHandler),
-		EventListener: events.Listener{Any: func(e events.Event) {
-			if s, ok := e.(Event); ok {
-				seen.Store(s.Type+" "+s.What.Kind.String(), true)
-			}
-		}},
+		OnEvent: eventstest.On(func(e Event) { seen.Store(e.Type+" "+e.What.Kind.String(), true) }),
 	})
 	if err != nil {
 		t.Fatal(err)

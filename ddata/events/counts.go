@@ -65,10 +65,8 @@ func kindOf(t reflect.Type) string {
 // series does not begin with the first event.
 func (c *Counts) All() iter.Seq2[string, uint64] {
 	all := map[string]uint64{}
-	for f := range reflect.TypeFor[Listener]().Fields() {
-		if f.Name != "Any" {
-			all[f.Name] = 0
-		}
+	for _, e := range kinds {
+		all[kindOf(reflect.TypeOf(e))] = 0
 	}
 	c.of.Range(func(_, k any) bool {
 		all[k.(*kindCount).name] += k.(*kindCount).n.Load()

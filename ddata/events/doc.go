@@ -3,12 +3,13 @@
 // # Nouns
 //
 //   - An Event is a value that says what happened. It prints itself, and is a line of a log.
-//   - A Listener is a struct of optional callbacks, one per kind of event.
-//     ddata.Config.EventListener is one; Log makes one of a slog.Logger, and the log of every node
-//     is written by that, a line per event.
+//   - A Listener is a function that gets each event, and switches on its type.
+//     ddata.Config.OnEvent is one; Log makes one of a slog.Logger, and the log of every node is
+//     written by that, a line per event.
+//   - A Feed is a Listener that hands events on to loops: Watch yields them.
 //
 // Extensions of the node have events of their own, which they hand to host.Host.Emit: they reach
-// the log and Listener.Any.
+// the log and the Listener.
 //
 // # Events
 //

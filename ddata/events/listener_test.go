@@ -22,42 +22,11 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
-// kinds are the events that a Listener names, as zero values.
-func kinds() (all []Event) {
-	for f := range reflect.TypeFor[Listener]().Fields() {
-		if f.Name != "Any" {
-			all = append(all, reflect.New(f.Type.In(0)).Elem().Interface().(Event))
-		}
-	}
-	return all
-}
-
-// Each event reaches Any and its own callback, once, and no other.
-func TestEachEventReachesItsCallback(t *testing.T) {
-	for _, e := range kinds() {
-		var heard []string
-		var l Listener
-		v := reflect.ValueOf(&l).Elem()
-		for f, field := range v.Fields() {
-			field.Set(reflect.MakeFunc(f.Type, func(args []reflect.Value) []reflect.Value {
-				heard = append(heard, f.Name)
-				return nil
-			}))
-		}
-		name := reflect.TypeOf(e).Name()
-		l.Tell(e)
-		if !slices.Equal(heard, []string{"Any", name}) {
-			t.Errorf("%s is told to %v", name, heard)
-		}
-		new(Listener).Tell(e) // nothing listens
-	}
-}
-
 // Each event prints itself as its line, and no two have the same message, so that a log can be
 // searched.
 func TestEventsPrintThemselves(t *testing.T) {
 	messages := map[string]string{}
-	for _, e := range kinds() {
+	for _, e := range kinds {
 		switch e.(type) {
 		case ViewInstalled:
 			e = ViewInstalled{&view.View{}}
@@ -70,7 +39,7 @@ func TestEventsPrintThemselves(t *testing.T) {
 		}
 		var b bytes.Buffer
 		log := Log(slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug})))
-		log.Tell(e)
+		log(e)
 		l := e.Line()
 		if !strings.HasPrefix(e.String(), l.Message) || l.Message == "" || !strings.Contains(b.String(), l.Message) ||
 			!strings.Contains(b.String(), l.Level.String()) {
@@ -198,13 +167,13 @@ type alien struct{ Waiting }
 // bound is counted as other.
 func TestCounts(t *testing.T) {
 	var c Counts
-	for _, e := range kinds() {
+	for _, e := range kinds {
 		c.Tell(e)
 	}
 	c.Tell(MemberUp{})
 	c.Tell(&alien{})
 	got := maps.Collect(c.All())
-	for _, e := range kinds() {
+	for _, e := range kinds {
 		want := uint64(1)
 		if _, twice := e.(MemberUp); twice {
 			want = 2
@@ -213,10 +182,10 @@ func TestCounts(t *testing.T) {
 			t.Errorf("%s is counted %d times, want %d", name, got[name], want)
 		}
 	}
-	if got["alien"] != 1 || len(got) != len(kinds())+1 {
+	if got["alien"] != 1 || len(got) != len(kinds)+1 {
 		t.Error(got)
 	}
-	if none := maps.Collect(new(Counts).All()); len(none) != len(kinds()) || none["Forked"] != 0 {
+	if none := maps.Collect(new(Counts).All()); len(none) != len(kinds) || none["Forked"] != 0 {
 		t.Error(none)
 	}
 	for i := range kindsMax {
@@ -239,10 +208,10 @@ func TestTableOfEvents(t *testing.T) {
 		listed = append(listed, string(m[1]))
 	}
 	var want []string
-	for _, e := range kinds() {
+	for _, e := range kinds {
 		want = append(want, reflect.TypeOf(e).Name())
 	}
 	if !slices.Equal(listed, want) {
-		t.Errorf("the comment lists\n%v\nthe Listener\n%v", listed, want)
+		t.Errorf("the comment lists\n%v\nthe list\n%v", listed, want)
 	}
 }

@@ -34,7 +34,7 @@ type Host struct {
 
 	// Scheduler has the time of the node, and runs what the extension wants beside its callers.
 	Scheduler scheduler.Scheduler
-	// Emit tells the log and Config.EventListener of an event.
+	// Emit tells the log and Config.OnEvent of an event.
 	Emit func(events.Event)
 	// Meter takes metrics; nil without Config.Meter.
 	Meter events.Meter

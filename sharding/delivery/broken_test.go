@@ -30,7 +30,7 @@ func desk(t *testing.T, open chan struct{}) (*sharding.Region[note], chan events
 	told := make(chan events.Event, 1000)
 	n := ddatatest.StartWith(t, 1, func(_ int, c *ddata.Config) {
 		c.Roles = []string{"backend"}
-		c.EventListener.Any = func(e events.Event) {
+		c.OnEvent = func(e events.Event) {
 			switch e.(type) {
 			case ProducerBroken, events.UserCodePanicked:
 				told <- e

@@ -9,7 +9,7 @@ import (
 )
 
 // ProducerBroken is the event that the machine of a producer has panicked, and the producer ends.
-// It is a defect. It reaches the log of the node, and ddata.Config.EventListener as Any.
+// It is a defect. It reaches the log of the node, and ddata.Config.OnEvent.
 type ProducerBroken struct {
 	Type     string // of the entities
 	Producer string // its ID
