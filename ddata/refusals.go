@@ -69,4 +69,6 @@ func (r *refusals) refused(x transport.Refusal, joined bool) (text string, vain 
 }
 
 // failed notes a connection that could not be made.
-func (r *refusals) failed(f transport.ConnectionFault) { r.undialed.Store(&undialed{time.Now(), f.String()}) }
+func (r *refusals) failed(f transport.ConnectionFault) {
+	r.undialed.Store(&undialed{time.Now(), f.String()})
+}
