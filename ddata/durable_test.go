@@ -71,138 +71,148 @@ func hasStore(t *testing.T, dir string) bool {
 }
 
 func TestDurableKeysAreNamedExactlyOrByPattern(t *testing.T) {
-	dir := t.TempDir()
-	patterns := keeping("exact", "prefix/*", "a*/in/*z")
-	durable := []string{"exact", "prefix/", "prefix/x", "a/in/z", "abc/in/xyz", "sharding/Cart/ids/7"}
-	volatile := []string{"exactly", "prefix", "a/in/zy", "b/in/z", "sharding/Cart/homes"}
-	n := alone(t, dir, patterns)
-	for _, key := range slices.Concat(durable, volatile) {
-		mustAdd(t, n, key, "e")
-	}
-	mustClose(t, n)
-	n = alone(t, dir, patterns)
-	for _, key := range durable {
-		if !holds(t, n, key, "e") {
-			t.Errorf("%q is gone", key)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		dir := t.TempDir()
+		patterns := keeping("exact", "prefix/*", "a*/in/*z")
+		durable := []string{"exact", "prefix/", "prefix/x", "a/in/z", "abc/in/xyz", "sharding/Cart/ids/7"}
+		volatile := []string{"exactly", "prefix", "a/in/zy", "b/in/z", "sharding/Cart/homes"}
+		n := mem.alone(dir, patterns)
+		for _, key := range slices.Concat(durable, volatile) {
+			mustAdd(t, n, key, "e")
 		}
-	}
-	for _, key := range volatile {
-		if holds(t, n, key, "e") {
-			t.Errorf("%q came back", key)
+		mustClose(t, n)
+		n = mem.alone(dir, patterns)
+		for _, key := range durable {
+			if !holds(t, n, key, "e") {
+				t.Errorf("%q is gone", key)
+			}
 		}
-	}
+		for _, key := range volatile {
+			if holds(t, n, key, "e") {
+				t.Errorf("%q came back", key)
+			}
+		}
+	})
 }
 
 // A node that has written no durable key has no store, and is still known by its directory.
 func TestTheFirstDurableKeyMakesTheStore(t *testing.T) {
-	dir := t.TempDir()
-	for range 2 {
-		n := alone(t, dir, nil)
-		mustAdd(t, n, "volatile", "e")
-		if !n.Durable() || hasStore(t, dir) || n.StoreStats() != (lmdb.Stats{}) {
-			t.Errorf("a store without a durable key: %+v", n.StoreStats())
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		dir := t.TempDir()
+		for range 2 {
+			n := mem.alone(dir, nil)
+			mustAdd(t, n, "volatile", "e")
+			if !n.Durable() || hasStore(t, dir) || n.StoreStats() != (lmdb.Stats{}) {
+				t.Errorf("a store without a durable key: %+v", n.StoreStats())
+			}
+			mustClose(t, n)
 		}
-		mustClose(t, n)
-	}
-	n := alone(t, dir, nil)
-	if n.View().Epoch < 3 {
-		t.Errorf("epoch %v: the directory did not keep the views", n.View().Epoch)
-	}
-	mustAdd(t, n, "sharding/Cart/ids/7", "e")
-	if s := n.StoreStats(); !hasStore(t, dir) || s.Commits == 0 || s.File == 0 {
-		t.Errorf("no store after a durable write: %+v", s)
-	}
+		n := mem.alone(dir, nil)
+		if n.View().Epoch < 3 {
+			t.Errorf("epoch %v: the directory did not keep the views", n.View().Epoch)
+		}
+		mustAdd(t, n, "sharding/Cart/ids/7", "e")
+		if s := n.StoreStats(); !hasStore(t, dir) || s.Commits == 0 || s.File == 0 {
+			t.Errorf("no store after a durable write: %+v", s)
+		}
+	})
 }
 
 func TestAnEmptyListSwitchesDurabilityOff(t *testing.T) {
-	dir := t.TempDir()
-	off := func(c *ddata.Config) { c.DurableKeys = []string{} }
-	n := alone(t, dir, off)
-	if n.Durable() {
-		t.Error("says that it keeps durable data")
-	}
-	for _, key := range []string{"kept/x", "sharding/Cart/ids/7"} {
-		mustAdd(t, n, key, "off")
-	}
-	mustClose(t, n)
-	if hasStore(t, dir) {
-		t.Error("a store with durability switched off")
-	}
-	n = alone(t, dir, keeping("kept/*"))
-	if holds(t, n, "kept/x", "off") {
-		t.Error("what was written with durability switched off came back")
-	}
-	mustAdd(t, n, "kept/x", "on")
-	mustClose(t, n)
-	n = alone(t, dir, off)
-	if holds(t, n, "kept/x", "on") {
-		t.Error("rows are read with durability switched off")
-	}
-	mustAdd(t, n, "kept/x", "memory")
-	mustClose(t, n)
-	if n = alone(t, dir, keeping("kept/*")); !holds(t, n, "kept/x", "on") {
-		t.Error("rows were not left alone with durability switched off")
-	}
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		dir := t.TempDir()
+		off := func(c *ddata.Config) { c.DurableKeys = []string{} }
+		n := mem.alone(dir, off)
+		if n.Durable() {
+			t.Error("says that it keeps durable data")
+		}
+		for _, key := range []string{"kept/x", "sharding/Cart/ids/7"} {
+			mustAdd(t, n, key, "off")
+		}
+		mustClose(t, n)
+		if hasStore(t, dir) {
+			t.Error("a store with durability switched off")
+		}
+		n = mem.alone(dir, keeping("kept/*"))
+		if holds(t, n, "kept/x", "off") {
+			t.Error("what was written with durability switched off came back")
+		}
+		mustAdd(t, n, "kept/x", "on")
+		mustClose(t, n)
+		n = mem.alone(dir, off)
+		if holds(t, n, "kept/x", "on") {
+			t.Error("rows are read with durability switched off")
+		}
+		mustAdd(t, n, "kept/x", "memory")
+		mustClose(t, n)
+		if n = mem.alone(dir, keeping("kept/*")); !holds(t, n, "kept/x", "on") {
+			t.Error("rows were not left alone with durability switched off")
+		}
+	})
 }
 
 // TestKeysStayDurable: a pattern that the configuration does not name any more goes on to hold, and
 // the log says so.
 func TestKeysStayDurable(t *testing.T) {
-	dir := t.TempDir()
-	n := alone(t, dir, keeping("kept/*", "more/*"))
-	mustAdd(t, n, "more/y", "e")
-	mustClose(t, n)
-	var log bytes.Buffer
-	n = alone(t, dir, func(c *ddata.Config) {
-		c.DurableKeys, c.Logger = []string{"kept/*"}, slog.New(slog.NewTextHandler(&log, nil))
-	})
-	if !holds(t, n, "more/y", "e") {
-		t.Error("what was durable is gone")
-	}
-	mustAdd(t, n, "more/y", "f")
-	mustClose(t, n)
-	for _, says := range []string{"DurableKeys", "coterie-data", "keys=[more/*]"} {
-		if !strings.Contains(log.String(), says) {
-			t.Errorf("the log does not say %q:\n%s", says, log.String())
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		dir := t.TempDir()
+		n := mem.alone(dir, keeping("kept/*", "more/*"))
+		mustAdd(t, n, "more/y", "e")
+		mustClose(t, n)
+		var log bytes.Buffer
+		n = mem.alone(dir, func(c *ddata.Config) {
+			c.DurableKeys, c.Logger = []string{"kept/*"}, slog.New(slog.NewTextHandler(&log, nil))
+		})
+		if !holds(t, n, "more/y", "e") {
+			t.Error("what was durable is gone")
 		}
-	}
+		mustAdd(t, n, "more/y", "f")
+		mustClose(t, n)
+		for _, says := range []string{"DurableKeys", "coterie-data", "keys=[more/*]"} {
+			if !strings.Contains(log.String(), says) {
+				t.Errorf("the log does not say %q:\n%s", says, log.String())
+			}
+		}
+	})
 }
 
 // With WriteBehind the disk commits at most once per interval, and what was acknowledged is there
 // after a crash all the same.
 func TestWriteBehind(t *testing.T) {
-	const interval = 100 * time.Millisecond
-	dir := t.TempDir()
-	behind := func(c *ddata.Config) { c.DurableKeys, c.WriteBehind = []string{"kept/*"}, interval }
-	n := alone(t, dir, behind)
-	mustAdd(t, n, "kept/x", "first")
-	before, began := n.StoreStats(), time.Now()
-	var writers sync.WaitGroup
-	for w := range 30 {
-		writers.Go(func() {
-			for i := range 5 {
-				if err := ddata.Update(testContext(t), replica(t, n), kept, ddata.WriteMajority,
-					add(fmt.Sprint(w, "/", i))); err != nil {
-					t.Error(err)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		const interval = 100 * time.Millisecond
+		dir := t.TempDir()
+		behind := func(c *ddata.Config) { c.DurableKeys, c.WriteBehind = []string{"kept/*"}, interval }
+		n := mem.alone(dir, behind)
+		mustAdd(t, n, "kept/x", "first")
+		before, began := n.StoreStats(), time.Now()
+		var writers sync.WaitGroup
+		for w := range 30 {
+			writers.Go(func() {
+				for i := range 5 {
+					if err := ddata.Update(testContext(t), replica(t, n), kept, ddata.WriteMajority,
+						add(fmt.Sprint(w, "/", i))); err != nil {
+						t.Error(err)
+					}
 				}
-			}
-		})
-	}
-	writers.Wait()
-	after, took := n.StoreStats(), time.Since(began)
-	if commits, most := after.Commits-before.Commits, uint64(took/interval)+1; commits > most {
-		t.Errorf("%d commits in %v", commits, took)
-	}
-	if least := 4 * interval; took < least {
-		t.Errorf("5 writes one after the other took %v, less than %v: some were acknowledged before their commit", took,
-			least)
-	}
-	mustClose(t, n)
-	n = alone(t, dir, behind)
-	set, err := ddata.Get(testContext(t), replica(t, n), kept, ddata.ReadMajority)
-	if err != nil || set.Len() != 150 {
-		t.Errorf("%d of 150 acknowledged writes are there: %v", set.Len(), err)
-	}
+			})
+		}
+		writers.Wait()
+		after, took := n.StoreStats(), time.Since(began)
+		if commits, most := after.Commits-before.Commits, uint64(took/interval)+1; commits > most {
+			t.Errorf("%d commits in %v", commits, took)
+		}
+		if least := 4 * interval; took < least {
+			t.Errorf("5 writes one after the other took %v, less than %v: some were acknowledged before their commit", took,
+				least)
+		}
+		mustClose(t, n)
+		n = mem.alone(dir, behind)
+		set, err := ddata.Get(testContext(t), replica(t, n), kept, ddata.ReadMajority)
+		if err != nil || set.Len() != 150 {
+			t.Errorf("%d of 150 acknowledged writes are there: %v", set.Len(), err)
+		}
+	})
 }
 
 // block keeps a node from making its store, so that its commits fail, until it is taken away.

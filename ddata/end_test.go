@@ -162,36 +162,40 @@ func TestErrorsShowThatAKeyIsCut(t *testing.T) {
 }
 
 func TestDirectoryOfAnotherClustersNameIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	mustClose(t, alone(t, dir, nil))
-	c := config(freeAddrs(t, 1)[0], nil, 1)
-	c.Dir, c.Name = dir, "other"
-	n, err := ddata.Start(testContext(t), c)
-	if err == nil {
-		mustClose(t, n)
-		t.Fatal("it started")
-	}
-	for _, want := range []string{"Config.Dir", dir, `"test"`, `"other"`} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not name %s: %v", want, err)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		dir := t.TempDir()
+		mustClose(t, mem.alone(dir, nil))
+		c := mem.config(mem.addrs(1)[0], nil, 1)
+		c.Dir, c.Name = dir, "other"
+		n, err := ddata.Start(testContext(t), c)
+		if err == nil {
+			mustClose(t, n)
+			t.Fatal("it started")
 		}
-	}
-	mustClose(t, alone(t, dir, nil)) // it is as it was
+		for _, want := range []string{"Config.Dir", dir, `"test"`, `"other"`} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("the error does not name %s: %v", want, err)
+			}
+		}
+		mustClose(t, mem.alone(dir, nil)) // it is as it was
+	})
 }
 
 func TestDataOfAnotherRoleIsNamed(t *testing.T) {
-	dir := t.TempDir()
-	n := alone(t, dir, keeping("kept/*"))
-	mustAdd(t, n, "kept/x", "e")
-	mustClose(t, n)
-	var log bytes.Buffer
-	n = alone(t, dir, func(c *ddata.Config) {
-		c.Roles, c.Logger = []string{"front"}, slog.New(slog.NewTextHandler(&log, nil))
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		dir := t.TempDir()
+		n := mem.alone(dir, keeping("kept/*"))
+		mustAdd(t, n, "kept/x", "e")
+		mustClose(t, n)
+		var log bytes.Buffer
+		n = mem.alone(dir, func(c *ddata.Config) {
+			c.Roles, c.Logger = []string{"front"}, slog.New(slog.NewTextHandler(&log, nil))
+		})
+		mustClose(t, n)
+		if s := log.String(); !strings.Contains(s, "level=WARN") || !strings.Contains(s, "role=backend") {
+			t.Errorf("the log does not name the role:\n%s", s)
+		}
 	})
-	mustClose(t, n)
-	if s := log.String(); !strings.Contains(s, "level=WARN") || !strings.Contains(s, "role=backend") {
-		t.Errorf("the log does not name the role:\n%s", s)
-	}
 }
 
 // lines is a logger's output that nodes write at the same time.

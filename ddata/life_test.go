@@ -32,44 +32,48 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 }
 
 func TestKeysExpire(t *testing.T) {
-	n := alone(t, "", func(c *ddata.Config) { c.Expire = map[string]time.Duration{"brief/*": time.Second} })
-	mustAdd(t, n, "brief/s", "x")
-	mustAdd(t, n, "s", "x")
-	for c, err := range replica(t, n).Watch(testContext(t), "brief/s") {
-		if err != nil {
-			t.Fatal(err)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		n := mem.alone("", func(c *ddata.Config) { c.Expire = map[string]time.Duration{"brief/*": time.Second} })
+		mustAdd(t, n, "brief/s", "x")
+		mustAdd(t, n, "s", "x")
+		for c, err := range replica(t, n).Watch(testContext(t), "brief/s") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Deleted {
+				break
+			}
 		}
-		if c.Deleted {
-			break
+		if !holds(t, n, "s", "x") {
+			t.Fatal("the other key expired too")
 		}
-	}
-	if !holds(t, n, "s", "x") {
-		t.Fatal("the other key expired too")
-	}
+	})
 }
 
 // A rule is added by restarting the nodes one by one. None is refused, and keys expire when the
 // last has been restarted.
 func TestARollingRestartAddsARule(t *testing.T) {
-	nodes := startCluster(t, 3, nil)
-	for _, key := range []string{"brief/s", "s"} {
-		mustAdd(t, nodes[0], key, "x")
-	}
-	seeds := []string{nodes[0].Addr(), nodes[1].Addr(), nodes[2].Addr()}
-	for i, n := range nodes {
-		if err := n.Leave(testContext(t)); err != nil {
-			t.Fatal(err)
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		nodes := mem.start(3, nil)
+		for _, key := range []string{"brief/s", "s"} {
+			mustAdd(t, nodes[0], key, "x")
 		}
-		c := config(seeds[i], seeds, 0)
-		c.Expire = map[string]time.Duration{"brief/*": time.Second}
-		nodes[i] = startAll(t, c)[0]
-	}
-	for ctx := testContext(t); holds(t, nodes[2], "brief/s", "x"); {
-		if ctx.Err() != nil {
-			t.Fatal("the key does not expire")
+		seeds := []string{nodes[0].Addr(), nodes[1].Addr(), nodes[2].Addr()}
+		for i, n := range nodes {
+			if err := n.Leave(testContext(t)); err != nil {
+				t.Fatal(err)
+			}
+			c := mem.config(seeds[i], seeds, 0)
+			c.Expire = map[string]time.Duration{"brief/*": time.Second}
+			nodes[i] = startAll(t, c)[0]
 		}
-	}
-	if !holds(t, nodes[2], "s", "x") {
-		t.Error("the other key has expired")
-	}
+		for ctx := testContext(t); holds(t, nodes[2], "brief/s", "x"); <-time.After(time.Millisecond) {
+			if ctx.Err() != nil {
+				t.Fatal("the key does not expire")
+			}
+		}
+		if !holds(t, nodes[2], "s", "x") {
+			t.Error("the other key has expired")
+		}
+	})
 }

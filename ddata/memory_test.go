@@ -60,3 +60,14 @@ func (m *memoryNet) start(n int, dirs []string) []*ddata.Node {
 	}
 	return startAll(m.t, configs...)
 }
+
+// alone starts the only node of a cluster on a directory.
+func (m *memoryNet) alone(dir string, change func(*ddata.Config)) *ddata.Node {
+	m.t.Helper()
+	c := m.config(m.addrs(1)[0], nil, 1)
+	c.Dir = dir
+	if change != nil {
+		change(&c)
+	}
+	return startAll(m.t, c)[0]
+}
