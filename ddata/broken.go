@@ -13,7 +13,7 @@ import (
 // which machine, state is what it was in. It is for the loops of this package and of extensions, on
 // whose goroutines it is called; see runloop.Loop.WhenBroken.
 func (n *Node) broken(name string, b runloop.Broken, state fmt.Stringer) {
-	n.finish(fmt.Errorf("%w: %s: %v; the log has its state: report it, and start the node again",
+	n.end.finish(fmt.Errorf("%w: %s: %v; the log has its state: report it, and start the node again",
 		ErrBroken, name, b.Value))
 	defer func() { _ = recover() }() // a listener may be what has panicked, and may do so again
 	n.reports.emit(events.MachineBroken{

@@ -184,7 +184,7 @@ func (m *members) Prolonged() (membership.ArbiterProlonged, bool) {
 }
 
 // Done implements drivers.MembersHost.
-func (m *members) Done(err error) { m.n.finish(withAdvice(err, m.n.cfg.Dir)) }
+func (m *members) Done(err error) { m.n.end.finish(withAdvice(err, m.n.cfg.Dir)) }
 
 // withAdvice says which setting of this node mends a refusal.
 func withAdvice(err error, dir string) error {

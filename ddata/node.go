@@ -28,29 +28,20 @@ type Node struct {
 	cfg Config
 	uid view.UID
 
-	reports  *reports
-	life     *life
-	phases   *shutdown.Sequence // of the end
-	watchers host.Watchers
-	refusals refusals
+	reports     *reports
+	life        *life
+	end         *ending
+	watchers    host.Watchers
+	connections *connections
 
-	net  transport.Transport
-	swim *gossip.Gossip
-	find *finder // nil without Config.Discovery
-	disk *disk   // nil without Config.Dir
-
-	members  *members
-	replicas map[string]*Replicator // by role; fixed after start
-	progress *progress              // of the replicas
+	parts
+	progress *progress // of the replicas
 
 	view  atomic.Pointer[view.View]
 	lease publishedLease
 
 	singletons singletons
 	extensions extensions
-
-	started bool   // the loops run
-	unmeter func() // ends what the Meter reads; nil without one
 }
 
 // Start starts a node and returns when it is Up, has the data of its roles and holds its lease, or
@@ -84,7 +75,7 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 		}
 		select {
 		case <-n.life.up:
-			n.leaveOnSignal()
+			leaveOnSignal(cfg.LeaveOnSIGTERM, n)
 			return n, nil
 		case <-n.life.done:
 			if why, again := brokeOff(n.Err()); again {
@@ -117,22 +108,28 @@ func brokeOff(err error) (why string, again bool) {
 func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, uid: view.UID(rand.Uint64() | 1),
-		life: newLife(), replicas: map[string]*Replicator{},
+		life: newLife(), parts: parts{replicas: map[string]*Replicator{}},
 	}
 	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.OnEvent)
-	n.refusals = refusals{cfg: &n.cfg, before: before, by: map[string]bool{}}
 	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })
-	n.phases = shutdown.New(scheduler.Goroutines{}, cfg.ShutdownTimeouts, func(e shutdown.Ended) {
+	phases := shutdown.New(scheduler.Goroutines{}, cfg.ShutdownTimeouts, func(e shutdown.Ended) {
 		n.reports.emit(events.ShutdownPhase{
 			Phase: e.Phase.String(), Took: e.Took, Unfinished: e.Unfinished, Err: e.Err,
 		})
 	})
+	n.end = &ending{
+		life: n.life, phases: phases, reports: n.reports, built: &n.parts, cut: n.lease.end,
+		tell: func(reason error) { tellEnd(&n.watchers, reason) },
+	}
+	n.connections = &connections{
+		cfg: &n.cfg, reports: n.reports, watchers: &n.watchers, before: before, by: map[string]bool{},
+		joined: func() bool { return n.View().Epoch > 0 }, give: n.end.finish,
+	}
 	n.view.Store(&view.View{})
 	n.lease.init()
 	defer func() { // a peer may have refused the node meanwhile, which ends it too
-		if err != nil && n.life.beginEnd(err, n.lease.end) {
-			n.release()
-			n.life.becomeEnded()
+		if err != nil {
+			n.end.abandon(err)
 		}
 		n.life.becomeBuilt()
 		if err != nil {
@@ -147,7 +144,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 			return nil, err
 		}
 	}
-	mesh, err := transport.Listen(ctx, n.transportConfig())
+	mesh, err := transport.Listen(ctx, n.connections.settings(n.uid))
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Bind: %w", err)
 	}
@@ -161,7 +158,7 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 	if n.members, err = newMembers(n); err != nil {
 		return nil, err
 	}
-	if n.swim, err = gossip.New(n.net, n.gossipConfig()); err != nil {
+	if n.swim, err = gossip.New(n.net, gossipSettings(cfg, n.reports, n.members)); err != nil {
 		return nil, err
 	}
 	n.started = true
@@ -179,48 +176,25 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 	return n, nil
 }
 
-func (n *Node) transportConfig() transport.Config {
-	c := n.cfg.Transport
-	c.Cluster, c.Self = n.cfg.Name, transport.NodeID(n.uid)
-	c.Bind, c.Advertise, c.TLS, c.Network = n.cfg.Bind, n.cfg.Advertise, n.cfg.TLS, n.cfg.Network
-	c.OnRefused, c.OnLink = n.refused, n.linkChanged
-	c.OnFault = n.faulted
-	return c
-}
-
-func (n *Node) gossipConfig() gossip.Config {
+// gossipSettings are those of the gossip of a node: it tells r what it notes, and m which nodes may
+// be there.
+func gossipSettings(cfg Config, r *reports, m *members) gossip.Config {
 	preset := gossip.LAN
-	if n.cfg.Preset == Local {
+	if cfg.Preset == Local {
 		preset = gossip.Local
 	}
 	return gossip.Config{
-		Cluster: n.cfg.Name, Seeds: n.cfg.Seeds, Preset: preset,
+		Cluster: cfg.Name, Seeds: cfg.Seeds, Preset: preset,
 		OnNote: func(x gossip.Note) {
-			n.reports.emit(events.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn})
+			r.emit(events.Gossiped{Text: x.Text, Addr: x.Addr, Err: x.Err, Warn: x.Warn})
 		},
 		OnHint: func(h gossip.Hint) {
 			// one that is lost is only a hint
-			n.members.loop.Post(memberInput{
+			m.loop.Post(memberInput{
 				in: membership.Hint{Addr: h.Addr, UID: view.UID(h.UID), Alive: h.Alive},
 			})
 		},
 	}
-}
-
-// refused tells of connections that were refused on either side.
-func (n *Node) refused(r transport.Refusal) {
-	n.reports.emit(events.ConnectionRefused{Refusal: r})
-	if text, vain := n.refusals.refused(r, n.View().Epoch > 0); vain {
-		n.finish(fmt.Errorf("%w: %s", ErrRefused, text))
-	}
-}
-
-// faulted tells of connections that broke or could not be made.
-func (n *Node) faulted(f transport.ConnectionFault) {
-	if f.Kind == transport.FaultDial {
-		n.refusals.failed(f)
-	}
-	n.reports.emit(events.ConnectionFault{Fault: f})
 }
 
 // UID names this incarnation.

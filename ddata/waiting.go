@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -15,21 +14,10 @@ func (m *members) waiting() string {
 	reason := "the first probes are on their way"
 	if v := m.n.View(); v.Epoch > 0 {
 		reason = m.notUp(v)
-	} else {
-		if s := m.reason.Load(); s != nil {
-			reason = *s
-		}
-		if u := m.n.refusals.undialed.Load(); u != nil && time.Since(u.at) < undialedFresh {
-			reason += "; " + u.text
-		}
-		if m.n.refusals.before != "" {
-			reason += "; " + m.n.refusals.before
-		}
+	} else if s := m.reason.Load(); s != nil {
+		reason = *s
 	}
-	if s := m.n.refusals.last.Load(); s != nil {
-		reason += "; " + *s
-	}
-	return reason
+	return m.n.connections.causes(reason)
 }
 
 // notUp says what a member lacks to be Up, with its data and its lease; if that is nothing, its

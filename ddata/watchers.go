@@ -5,10 +5,8 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/ddata/transport"
 )
 
 // Watch yields the installed view, if there is one, and then each view that is installed, until ctx
@@ -71,13 +69,4 @@ func tellEnd(w *host.Watchers, reason error) {
 		wg.Go(func() { end(reason) })
 	}
 	wg.Wait()
-}
-
-func (n *Node) linkChanged(e transport.LinkEvent) {
-	if e.Up {
-		n.reports.emit(events.LinkUp{Link: e})
-	} else {
-		n.reports.emit(events.LinkDown{Link: e})
-	}
-	n.watchers.TellLink(e)
 }
