@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/disk"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/shutdown"
@@ -101,7 +102,7 @@ func (e *ending) abandon(err error) {
 
 // parts are what a node is built of, from the port upwards. What has not been built yet is nil.
 type parts struct {
-	disk     *disk // nil without Config.Dir
+	disk     *disk.Dir // nil without Config.Dir
 	net      transport.Transport
 	replicas map[string]*Replicator // by role; fixed after start
 	members  *members
@@ -125,7 +126,7 @@ func (p *parts) release(r *reports) {
 		p.members.loop.Stop()
 	}
 	if p.members != nil && p.members.records != nil {
-		p.members.records.stop()
+		p.members.records.Stop()
 	}
 	if p.members != nil && p.members.arbiter != nil {
 		if err := p.members.arbiter.close(); err != nil {
@@ -141,6 +142,6 @@ func (p *parts) release(r *reports) {
 		}
 	}
 	if p.disk != nil {
-		p.disk.close()
+		p.disk.Close()
 	}
 }

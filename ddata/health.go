@@ -38,7 +38,7 @@ func (n *Node) stuck(now time.Time) (reasons []string) {
 			"a Watcher does not return", d.Round(time.Second)))
 	}
 	if r := n.members.records; r != nil {
-		if d := r.busy(now); d > stuckAfter {
+		if d := r.Busy(now); d > stuckAfter {
 			reasons = append(reasons, fmt.Sprintf("the disk of Config.Dir %s has been storing the view for %v: the "+
 				"node goes on with the view before; see to the disk",
 				n.cfg.Dir, d.Round(time.Second)))

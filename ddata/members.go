@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/disk"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -30,8 +31,8 @@ type members struct {
 	loop *runloop.Loop[memberInput]
 
 	admission *runloop.Admission
-	arbiter   *arbiter  // nil without Config.Leases
-	records   *recorder // nil without Config.Dir
+	arbiter   *arbiter       // nil without Config.Leases
+	records   *disk.Recorder // nil without Config.Dir
 
 	reason atomic.Pointer[string] // what the node waits for
 
@@ -61,7 +62,7 @@ func newMembers(n *Node) (*members, error) {
 	cfg.UID, cfg.Addr, cfg.Compatibility = n.uid, n.net.Addr(), compatibility(n.cfg)
 	var record []byte
 	if n.disk != nil {
-		cfg.Disk, cfg.DiskSince, record = n.disk.id(), n.disk.since, n.disk.record()
+		cfg.Disk, cfg.DiskSince, record = n.disk.ID(), n.disk.Since(), n.disk.Record()
 	}
 	machine, err := membership.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), record)
 	if errors.Is(err, membership.ErrForeign) {
@@ -75,7 +76,7 @@ func newMembers(n *Node) (*members, error) {
 	m.loop = runloop.New(scheduler.Goroutines{}, m, inboxMax)
 	m.loop.WhenBroken(func(b runloop.Broken) { n.broken("membership", b, machine) })
 	if m.arbiter, err = startArbiter(n, m.post); err == nil && n.disk != nil {
-		m.records = startRecorder(n.disk.putRecord, m.post)
+		m.records = disk.StartRecorder(n.disk.PutRecord, m.post)
 	}
 	return m, err
 }
@@ -160,13 +161,13 @@ func (m *members) Tick() memberInput { return memberInput{in: membership.Tick{}}
 func (m *members) Publish(l nodelease.Lease) { m.n.lease.set(l) }
 
 // Write implements drivers.MembersHost.
-func (m *members) Write(record []byte) { m.records.write(record) }
+func (m *members) Write(record []byte) { m.records.Write(record) }
 
 // Covers implements drivers.MembersHost.
-func (m *members) Covers(now time.Time) bool { return m.n.disk == nil || m.n.disk.marks.covers(now) }
+func (m *members) Covers(now time.Time) bool { return m.n.disk == nil || m.n.disk.Covers(now) }
 
 // Unmarked implements drivers.MembersHost.
-func (m *members) Unmarked(e message.Envelope) { m.unsent(e, errUnmarked) }
+func (m *members) Unmarked(e message.Envelope) { m.unsent(e, disk.ErrUnmarked) }
 
 func (m *members) unsent(e message.Envelope, err error) {
 	m.n.reports.emit(events.MessageUnsent{What: "membership", To: e.String(), Err: err})

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/disk"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -137,10 +138,10 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 		}
 	}()
 	if cfg.Dir != "" {
-		if n.disk, err = openDisk(cfg, n.reports.emit); err != nil {
+		if n.disk, err = disk.Open(cfg.Dir, cfg.Store, cfg.membership().LeaseDuration, n.reports.emit); err != nil {
 			return nil, err
 		}
-		if err = n.disk.warnRoles(cfg.Roles, n.reports.emit); err != nil {
+		if err = n.disk.WarnRoles(cfg.Roles, n.reports.emit); err != nil {
 			return nil, err
 		}
 	}
@@ -219,7 +220,7 @@ func (n *Node) StoreStats() lmdb.Stats {
 	if n.disk == nil {
 		return lmdb.Stats{}
 	}
-	return n.disk.env.Stats()
+	return n.disk.Stats()
 }
 
 // TransportStats counts what the node's port did since the start.

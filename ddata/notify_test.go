@@ -1,7 +1,6 @@
 package ddata
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"reflect"
@@ -12,7 +11,6 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/storage"
@@ -88,23 +86,5 @@ func TestEffectsAreTold(t *testing.T) {
 	}
 	if !slices.Equal(all, want) {
 		t.Errorf("told\n%v\nwant\n%v", all, want)
-	}
-}
-
-func TestStoreIsObserved(t *testing.T) {
-	var told []events.Event
-	users := 0
-	o := observed(lmdb.Observer{MapGrown: func(lmdb.MapGrown) { users++ }, Compacted: func(lmdb.Compacted) { users++ }},
-		func(e events.Event) { told = append(told, e) })
-	failed := errors.New("failed")
-	o.MapGrown(lmdb.MapGrown{File: "f", From: 1, To: 2})
-	o.Compacted(lmdb.Compacted{File: "f", Before: 2, After: 1, Err: failed})
-	want := []events.Event{
-		events.StoreGrown{File: "f", From: 1, To: 2}, events.StoreCompacted{
-			File: "f", Before: 2, After: 1, Err: failed,
-		},
-	}
-	if !slices.Equal(told, want) || users != 2 {
-		t.Errorf("%v, and the user %d times", told, users)
 	}
 }

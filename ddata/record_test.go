@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/disk"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/proptest/bubble"
@@ -35,7 +36,7 @@ func (b *bubbleNodes) config(addr string, expect int) Config {
 		case events.LeaseLost:
 			b.lost.Add(1)
 		case events.MessageUnsent:
-			if errors.Is(e.Err, errUnmarked) {
+			if errors.Is(e.Err, disk.ErrUnmarked) {
 				b.held.Add(1)
 			}
 		}
@@ -81,8 +82,8 @@ func inBubble(t *testing.T, fn func(t *testing.T, b *bubbleNodes)) {
 // storeWith replaces what writes the node's record.
 func (n *Node) storeWith(put func([]byte) error) {
 	n.members.on(func() {
-		n.members.records.stop()
-		n.members.records = startRecorder(put, n.members.post)
+		n.members.records.Stop()
+		n.members.records = disk.StartRecorder(put, n.members.post)
 	})
 }
 
@@ -92,7 +93,7 @@ func TestSlowDiskCostsNoLease(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bubbleNodes) {
 		slow, before := b.all[0], b.all[0].View().Epoch
 		written := make(chan struct{})
-		slow.storeWith(func(r []byte) error { <-written; return slow.disk.putRecord(r) })
+		slow.storeWith(func(r []byte) error { <-written; return slow.disk.PutRecord(r) })
 		b.start(b.config(memory.Addr(3), 0))
 		<-time.After(5 * time.Minute)
 		if !slow.HoldsLease() || b.lost.Load() > 0 {
@@ -125,6 +126,33 @@ func TestFailedDiskEndsTheNode(t *testing.T) {
 		}
 		if broken.HoldsLease() {
 			t.Error("it holds a lease")
+		}
+	})
+}
+
+// A disk that does not take the mark costs no lease: the node grants nothing more than the mark
+// covers, and the others have enough grants without it, as it has by theirs.
+func TestAMarkThatHangsCostsNoLease(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *bubbleNodes) {
+		slow := b.all[0]
+		var hung atomic.Int64
+		before := b.held.Load()
+		written := make(chan struct{})
+		slow.disk.BeforeMarks(func() { hung.Add(1); <-written })
+		<-time.After(5 * time.Minute)
+		if !slow.HoldsLease() || b.lost.Load() > 0 {
+			t.Errorf("a disk that takes no mark cost %d leases; %v", b.lost.Load(), slow.Lease())
+		}
+		beats := int64(5*time.Minute/slow.cfg.membership().HeartbeatInterval) * int64(len(b.all)-1)
+		if n := b.held.Load() - before; hung.Load() != 1 || n < beats*9/10 {
+			t.Errorf("%d grants were held back for %d marks, of about %d", n, hung.Load(), beats)
+		}
+		close(written)
+		<-time.After(time.Second)
+		n := b.held.Load()
+		<-time.After(time.Minute)
+		if got := b.held.Load(); got != n {
+			t.Errorf("%d grants are held back when the mark is written", got-n)
 		}
 	})
 }

@@ -82,17 +82,17 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 	h := &replicaHost{n: n, role: role, times: newTimes(n.cfg.Meter, role), subs: map[uint64]*subscription{}}
 	var loaded replicator.Loaded
 	if n.disk != nil {
-		cfg.Disk = uint64(n.disk.id())
+		cfg.Disk = uint64(n.disk.ID())
 	}
 	if n.Durable() {
 		var err error
-		if h.table, loaded, err = n.disk.load(role); err != nil {
-			return nil, n.disk.damaged(role, err)
+		if h.table, loaded, err = n.disk.Load(role); err != nil {
+			return nil, n.disk.Damaged(role, err)
 		}
 	}
 	m, err := replicator.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), loaded)
 	if loaded.Clock != nil && err != nil {
-		return nil, n.disk.damaged(role, err)
+		return nil, n.disk.Damaged(role, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ddata: role %q: %w", role, err)

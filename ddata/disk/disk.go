@@ -1,4 +1,4 @@
-package ddata
+package disk
 
 import (
 	"bytes"
@@ -15,25 +15,25 @@ import (
 	"github.com/coterie-go/coterie/replicator"
 )
 
-// disk is a node's directory: a table of rows for each replicator, once there are rows, and the
-// membership's record as its note.
-type disk struct {
+// Dir is a node's directory: a table of rows for each replicator, once there are rows, and the
+// membership's record as its note. Its methods are safe for concurrent use.
+type Dir struct {
 	env   *lmdb.Env
 	since time.Time // the last node on it has done nothing since
 	marks *marker
 }
 
-func openDisk(cfg Config, emit func(events.Event)) (*disk, error) {
-	opts := cfg.Store
+// Open opens a directory, and makes it if it is not there. lease is how long a lease lasts that the
+// node grants to others: marks are half of it ahead. emit hears of what the store does.
+func Open(path string, opts lmdb.Options, lease time.Duration, emit func(events.Event)) (*Dir, error) {
 	opts.Observer = observed(opts.Observer, emit)
-	env, err := lmdb.Open(cfg.Dir, opts)
+	env, err := lmdb.Open(path, opts)
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Dir: %w", err)
 	}
 	warn := func(cause error, kept bool) { emit(events.StoreUnmarked{Dir: env.Dir(), Kept: kept, Err: cause}) }
-	return &disk{
-		env: env, since: time.Now().Add(-env.Idle()),
-		marks: newMarker(env.Mark, env.Unmark, cfg.membership().LeaseDuration, warn),
+	return &Dir{
+		env: env, since: time.Now().Add(-env.Idle()), marks: newMarker(env.Mark, env.Unmark, lease, warn),
 	}, nil
 }
 
@@ -56,8 +56,8 @@ func observed(o lmdb.Observer, emit func(events.Event)) lmdb.Observer {
 	}
 }
 
-// warnRoles reports the data of roles that this node does not have: no caller can reach it here.
-func (d *disk) warnRoles(roles []string, emit func(events.Event)) error {
+// WarnRoles reports the data of roles that this node does not have: no caller can reach it here.
+func (d *Dir) WarnRoles(roles []string, emit func(events.Event)) error {
 	c, err := d.env.Contents()
 	if err != nil {
 		return fmt.Errorf("ddata: Config.Dir: %w", err)
@@ -70,14 +70,28 @@ func (d *disk) warnRoles(roles []string, emit func(events.Event)) error {
 	return nil
 }
 
-// id names the directory in the view.
-func (d *disk) id() view.DiskID { return view.DiskID(d.env.ID()) }
+// ID names the directory in the view.
+func (d *Dir) ID() view.DiskID { return view.DiskID(d.env.ID()) }
 
-// record is the membership's record as the last incarnation left it, nil at first.
-func (d *disk) record() []byte { return d.env.Note() }
+// Since is the time since which the last node on the directory has done nothing.
+func (d *Dir) Since() time.Time { return d.since }
 
-// putRecord stores the membership's record and returns when it is durable.
-func (d *disk) putRecord(record []byte) error {
+// Covers reports whether the next node on the directory will count what this one computes at a time.
+// What is not covered must not be sent, if it grants a lease.
+func (d *Dir) Covers(now time.Time) bool { return d.marks.covers(now) }
+
+// BeforeMarks has fn called before each later mark is written, which waits for it. It is for tests of
+// disks that hang.
+func (d *Dir) BeforeMarks(fn func()) { d.marks.before(fn) }
+
+// Stats says what the store did since the start, and how large it is.
+func (d *Dir) Stats() lmdb.Stats { return d.env.Stats() }
+
+// Record is the membership's record as the last incarnation left it, nil at first.
+func (d *Dir) Record() []byte { return d.env.Note() }
+
+// PutRecord stores the membership's record and returns when it is durable.
+func (d *Dir) PutRecord(record []byte) error {
 	if err := d.env.SetNote(bytes.Clone(record)); err != nil {
 		return err
 	}
@@ -85,8 +99,8 @@ func (d *disk) putRecord(record []byte) error {
 	return nil
 }
 
-// load finds the table of a role and what it holds.
-func (d *disk) load(role string) (durable.Table, replicator.Loaded, error) {
+// Load finds the table of a role and what it holds.
+func (d *Dir) Load(role string) (durable.Table, replicator.Loaded, error) {
 	t, err := d.env.Table(rows.Table(role))
 	if err != nil {
 		return nil, replicator.Loaded{}, err
@@ -95,8 +109,8 @@ func (d *disk) load(role string) (durable.Table, replicator.Loaded, error) {
 	return t, loaded, err
 }
 
-// damaged says that the rows of a role do not make sense, unless the store has said what is wrong.
-func (d *disk) damaged(role string, cause error) error {
+// Damaged says that the rows of a role do not make sense, unless the store has said what is wrong.
+func (d *Dir) Damaged(role string, cause error) error {
 	if known := (*durable.Error)(nil); errors.As(cause, &known) {
 		return fmt.Errorf("ddata: Config.Dir: load role %q: %w", role, cause)
 	}
@@ -107,8 +121,8 @@ func (d *disk) damaged(role string, cause error) error {
 			"coterie-data verify says more"})
 }
 
-// close gives the directory back. The node must do nothing any more.
-func (d *disk) close() {
+// Close gives the directory back. The node must do nothing any more.
+func (d *Dir) Close() {
 	d.marks.stop()
 	_ = d.env.Close()
 }

@@ -1,4 +1,4 @@
-package ddata
+package disk
 
 import (
 	"errors"
@@ -37,8 +37,8 @@ type marker struct {
 	done    sync.WaitGroup
 }
 
-// errUnmarked is why a grant is not sent.
-var errUnmarked = errors.New("the disk of Config.Dir has not taken the mark that has to come before a grant")
+// ErrUnmarked is why a grant is not sent.
+var ErrUnmarked = errors.New("the disk of Config.Dir has not taken the mark that has to come before a grant")
 
 func newMarker(put func(time.Duration) (bool, error), remove func() error, lease time.Duration,
 	warn func(error, bool)) *marker {
@@ -89,6 +89,17 @@ func (k *marker) write(ahead time.Duration) error {
 		k.until.Store(math.MaxInt64)
 	}
 	return err
+}
+
+// before has fn called before each later mark.
+func (k *marker) before(fn func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	put := k.put
+	k.put = func(ahead time.Duration) (bool, error) {
+		fn()
+		return put(ahead)
+	}
 }
 
 func (k *marker) run() {

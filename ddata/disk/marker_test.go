@@ -1,4 +1,4 @@
-package ddata
+package disk
 
 import (
 	"errors"
@@ -118,37 +118,6 @@ func TestNoMarkIsWaitedForWhereThereCanBeNone(t *testing.T) {
 		defer k.stop()
 		if err := k.move(); err != nil || !k.covers(time.Now().Add(time.Hour)) {
 			t.Errorf("not covered: %v", err)
-		}
-	})
-}
-
-// A disk that does not take the mark costs no lease: the node grants nothing more than the mark
-// covers, and the others have enough grants without it, as it has by theirs.
-func TestAMarkThatHangsCostsNoLease(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *bubbleNodes) {
-		slow := b.all[0]
-		var hung atomic.Int64
-		before := b.held.Load()
-		written := make(chan struct{})
-		k := slow.disk.marks
-		k.mu.Lock()
-		put := k.put
-		k.put = func(ahead time.Duration) (bool, error) { hung.Add(1); <-written; return put(ahead) }
-		k.mu.Unlock()
-		<-time.After(5 * time.Minute)
-		if !slow.HoldsLease() || b.lost.Load() > 0 {
-			t.Errorf("a disk that takes no mark cost %d leases; %v", b.lost.Load(), slow.Lease())
-		}
-		beats := int64(5*time.Minute/slow.cfg.membership().HeartbeatInterval) * int64(len(b.all)-1)
-		if n := b.held.Load() - before; hung.Load() != 1 || n < beats*9/10 {
-			t.Errorf("%d grants were held back for %d marks, of about %d", n, hung.Load(), beats)
-		}
-		close(written)
-		<-time.After(time.Second)
-		n := b.held.Load()
-		<-time.After(time.Minute)
-		if got := b.held.Load(); got != n {
-			t.Errorf("%d grants are held back when the mark is written", got-n)
 		}
 	})
 }
