@@ -8,8 +8,8 @@ BENCH     ?= all
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
-# Packages whose tests run nodes with short leases in real time are tested one by one, so that nothing else takes their
-# processor.
+# Packages whose tests run nodes with short leases in real time are tested apart from those that compute, so that nothing
+# takes their processor. They wait most of their time, and run side by side.
 LIVE := ./ddata ./ddata/ddatatest ./sharding ./sharding/daemon ./sharding/delivery
 CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
 
@@ -36,8 +36,8 @@ test: ## every test, with the race detector where there are goroutines
 calm: ## only the tests that need no processor of their own
 	$(GO) test -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(CALM)
 
-live: ## only the tests of running nodes, package by package
-	$(GO) test -p 1 $(LIVE)
+live: ## only the tests of running nodes
+	$(GO) test $(LIVE)
 
 # Of crdt only snapshots meet other goroutines. Tests that kill processes, or damage files that one caller opens, show
 # nothing more under the detector, and wait for the disk. Of the random histories of a store -short plays a fifth: what
@@ -45,13 +45,12 @@ live: ## only the tests of running nodes, package by package
 # of them does. The suite of transports is played over TCP and TLS. Tests that count allocations and writes count the
 # same with it. The full restart, slow disks and others wait for timers of production most of their time.
 SKIP_CALM := ^TestKill|^TestMemory$$|^TestDamageIsRefused|^TestEveryCutIs|^TestASoundFile|^TestANoteThatIsCut
-SKIP_LIVE := ^TestKill|^TestSlowDiskCosts|^TestAMarkThatHangs|^TestLostMajorityIsTheCause|^TestNodesOverFaultyWires
-SKIP_LIVE := $(SKIP_LIVE)|^TestHealth$$|^TestDecodingIsFrugal|^TestIdleEntitiesAreSmall|^TestStartCostsTheSame
-SKIP_LIVE := $(SKIP_LIVE)|^TestFullRestart$$
+SKIP_LIVE := ^TestKill|^TestSlowDiskCosts|^TestAMarkThatHangs|^TestDecodingIsFrugal|^TestIdleEntitiesAreSmall
+SKIP_LIVE := $(SKIP_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$
 race: ## only the race tests
 	$(GO) test -race -run 'WhileTheStoreIsWritten' ./crdt
 	$(GO) test -race -short -skip '$(SKIP_CALM)' $(RACE_CALM)
-	$(GO) test -race -p 1 -skip '$(SKIP_LIVE)' $(RACE_LIVE)
+	$(GO) test -race -skip '$(SKIP_LIVE)' $(RACE_LIVE)
 
 vet: ## go vet
 	$(GO) vet ./...
