@@ -163,7 +163,7 @@ func (c *Context[M]) Passivate() error {
 		return err
 	}
 	e := c.handler.Entity
-	c.r.plane.Passivate(e.Shard, e.ID, protocol.CauseRequest)
+	e.Shard.Passivate(e.ID, protocol.CauseRequest)
 	return nil
 }
 
@@ -173,7 +173,7 @@ func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) error {
 	if err := c.handler.Refused(); err == ErrHandlerReturned {
 		return err
 	}
-	c.handler.Entity.SetReceiveTimeout(c.r.plane, d, msg)
+	c.handler.Entity.SetReceiveTimeout(d, msg)
 	return nil
 }
 
@@ -201,7 +201,7 @@ func (l Responder) allowed() error {
 	switch {
 	case l.r == nil:
 		return ErrNotAsked
-	case !l.r.Lease.Holds():
+	case !l.r.Entities.Lease.Holds():
 		return ErrNoLease
 	case l.s.Expelled() && !l.s.Lease.Returned():
 		l.r.Out.ReplyError(mailbox.Envelope{Call: l.call, Origin: l.origin}, codec.StatusNoLease,

@@ -94,13 +94,13 @@ func TestContextAfterTheLease(t *testing.T) {
 			t.Errorf("another Context with a lease that was never lost, or %v", first.Err())
 		}
 		lease.lost.Store(true)
-		g.plane.Lease.Changed(false)
+		g.plane.Entities.Lease.Changed(false)
 		synctest.Wait()
 		if !errors.Is(context.Cause(first), ErrNoLease) {
 			t.Errorf("the lease is lost, and the Context says %v", context.Cause(first))
 		}
 		lease.lost.Store(false)
-		g.plane.Lease.Changed(true)
+		g.plane.Entities.Lease.Changed(true)
 		third := tell()
 		if third == first || third.Err() != nil || first.Err() == nil || tell() != third {
 			t.Errorf("the lease is back: %v; before: %v", third.Err(), first.Err())

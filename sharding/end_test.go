@@ -126,7 +126,7 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 // entity.
 func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	s := dataplane.NewShard(g.plane, 0, protocol.Token{})
+	s := dataplane.NewShard(g.plane.Entities, 0, protocol.Token{})
 	e := s.AddLocked("a")
 	e.Push(mailbox.Envelope{Msg: addItem{}}, 0, 10)
 	e.Refill(10) // a handler of it runs
@@ -321,7 +321,7 @@ func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
 func TestStopThatComesTooLate(t *testing.T) {
 	log := &cartLog{}
 	g, _ := localRegion(t, cartType(log))
-	s := dataplane.NewShard(g.plane, 0, protocol.Token{})
+	s := dataplane.NewShard(g.plane.Entities, 0, protocol.Token{})
 	s.Mu.Lock()
 	e := s.AddLocked("a")
 	s.Mu.Unlock()

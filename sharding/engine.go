@@ -27,7 +27,7 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 		return nil
 	}
 	err := fmt.Errorf("sharding %q: shards are still here: %w", run.plane.Name, context.Cause(ctx))
-	if running := run.plane.Slow.AllRunning(); running != "" {
+	if running := run.plane.Entities.Slow.AllRunning(); running != "" {
 		err = fmt.Errorf("%w (%s)", err, running)
 	}
 	if why := run.plane.Standing.Uncoordinated(); why != nil {
@@ -123,13 +123,14 @@ func (run *engine) end(ctx context.Context) error {
 	close(r.Ended)
 	c.Refuse()
 	run.unregister()
-	r.StopScans()
+	r.Asks.Stop()
+	r.Entities.StopScans()
 	c.EndMachines()
-	r.Lease.End(ErrStopped)
+	r.Entities.Lease.End(ErrStopped)
 	r.Asks.FailAll(ErrStopped)
-	r.Lease.Resume()
-	err := errors.Join(r.Pool.Drain(ctx), c.Leases.Settled(ctx))
-	r.Held.End()
+	r.Entities.Lease.Resume()
+	err := errors.Join(r.Entities.Pool.Drain(ctx), c.Leases.Settled(ctx))
+	r.Entities.Held.End()
 	c.Stop()
 	r.Out.Overflow.Cancel()
 	r.Out.Overflow.Ended.Wait()
@@ -164,7 +165,7 @@ func (f stoppedRegion) Lost(to transport.NodeID, payload []byte, sent bool) {
 // rests waits until no handler runs any more and no store of leases is at work. What has ended may
 // have been given up on before.
 func (run *engine) rests(ctx context.Context) error {
-	return errors.Join(run.plane.Pool.Drain(ctx), run.control.Leases.Rest(ctx))
+	return errors.Join(run.plane.Entities.Pool.Drain(ctx), run.control.Leases.Rest(ctx))
 }
 
 // leaveForGood is what Node.Leave waits for.

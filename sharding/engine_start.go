@@ -74,5 +74,5 @@ func (run *engine) start(p Ports) {
 			c.Notices.Report(report)
 		})
 	}
-	r.StartScans()
+	r.Entities.StartScans()
 }

@@ -119,7 +119,7 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	r := g.plane
 	number := r.Routes.ShardOf(id)
 	st := PassivationState{ID: id, Shard: int(number)}
-	for _, p := range r.Passivations.Latest.Of(id) {
+	for _, p := range r.Entities.Passivations.Latest.Of(id) {
 		st.Last = append(st.Last, Passivated{ID: p.ID, Shard: p.Shard, Cause: p.Cause, At: p.At, Limit: p.Limit})
 	}
 	st.Home, _ = r.Routes.Home(number)
@@ -128,13 +128,13 @@ func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 		return st
 	}
 	st.Hosted = true
-	if r.IdleScan.Looks() {
-		st.IdleTimeout = r.Passivations.Strategy.IdleTimeout
+	if r.Entities.IdleScan.Looks() {
+		st.IdleTimeout = r.Entities.Passivations.Strategy.IdleTimeout
 	}
 	e := s.Find(id)
 	if e != nil && e.State().Started {
 		st.Active = true
-		st.Idle = r.IdleScan.Idle(e)
+		st.Idle = r.Entities.IdleScan.Idle(e)
 	}
 	if s.Passivator != nil {
 		p := s.Passivator.Explain(e)

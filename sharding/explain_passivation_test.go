@@ -82,11 +82,11 @@ func TestExplainPassivation(t *testing.T) {
 			t.Error(got)
 		}
 		for i := range 2 * dataplane.HistoryMax {
-			g.plane.Passivations.Latest.Note(dataplane.Passivated{ID: fmt.Sprint(i)})
+			g.plane.Entities.Passivations.Latest.Note(dataplane.Passivated{ID: fmt.Sprint(i)})
 		}
-		if n := len(g.plane.Passivations.Latest.Ring); n != dataplane.HistoryMax ||
-			g.plane.Passivations.Latest.Of("b") != nil ||
-			len(g.plane.Passivations.Latest.Of(fmt.Sprint(2*dataplane.HistoryMax-1))) != 1 {
+		if n := len(g.plane.Entities.Passivations.Latest.Ring); n != dataplane.HistoryMax ||
+			g.plane.Entities.Passivations.Latest.Of("b") != nil ||
+			len(g.plane.Entities.Passivations.Latest.Of(fmt.Sprint(2*dataplane.HistoryMax-1))) != 1 {
 			t.Errorf("%d passivations are kept", n)
 		}
 	})

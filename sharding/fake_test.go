@@ -151,7 +151,7 @@ func (f *fakeControl) Note(e protocol.Event) {
 func (f *fakeControl) Aside(fn func()) bool { fn(); return true }
 func (f *fakeControl) Reshare() {
 	shards := f.r.Routes.Shards()
-	f.r.Passivations.Reshare(len(shards), slices.Values(shards))
+	f.r.Entities.Passivations.Reshare(len(shards), slices.Values(shards))
 }
 func (f *fakeControl) Passivate(s *dataplane.Shard, id string, _ protocol.Cause, _ runloop.Permit) {
 	if e := s.Find(id); e != nil {
@@ -214,11 +214,11 @@ func fakePorts(uid view.UID, net host.Channels, lease host.Lease) Ports {
 // hostAll puts all shards of a region here.
 func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*dataplane.Shard {
 	r := g.plane
-	r.NewBody = g.incarnate(t.New)
+	r.Entities.NewBody = g.incarnate(t.New)
 	r.SteeredBy(&fakeControl{r: r})
 	var shards []*dataplane.Shard
 	for n := range r.Routes.Slots {
-		s := dataplane.NewShard(r, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
+		s := dataplane.NewShard(r.Entities, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
 		shards = append(shards, s)
 		r.Routes.Slots[n].Store(&dataplane.Route{Local: s})
 		r.Routes.Lanes[n].Store(s)
@@ -231,11 +231,12 @@ func closing(tb testing.TB, g *Region[message_], shards []*dataplane.Shard) {
 	r := g.plane
 	tb.Cleanup(func() {
 		close(r.Closed)
-		r.StopScans()
+		r.Asks.Stop()
+		r.Entities.StopScans()
 		for _, s := range shards {
 			s.Shut(func(*dataplane.Entity, mailbox.Envelope, uint32) {})
 		}
-		if err := r.Pool.Drain(context.Background()); err != nil {
+		if err := r.Entities.Pool.Drain(context.Background()); err != nil {
 			tb.Error(err)
 		}
 		r.Out.Overflow.Cancel()

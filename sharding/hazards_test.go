@@ -181,7 +181,7 @@ func TestSealedShardRefuses(t *testing.T) {
 // one, for which another handler runs.
 func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	s := dataplane.NewShard(g.plane, 0, protocol.Token{})
+	s := dataplane.NewShard(g.plane.Entities, 0, protocol.Token{})
 	a, b := s.AddLocked("a"), s.AddLocked("b")
 	for _, e := range []*dataplane.Entity{a, b} { // a handler of it runs
 		e.Push(mailbox.Envelope{Msg: addItem{}}, 0, 10)

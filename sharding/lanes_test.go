@@ -28,7 +28,7 @@ func newLane(t *testing.T, mailboxMax int) *lane {
 	typ.Shards, typ.Limits.MailboxMax = 1, mailboxMax
 	g := &Region[message_]{plane: dataplane.New(settingsOf(fakePorts(1, noNet{}, &fakeLease{}), typ))}
 	g.plane.SteeredBy(sleepyControl{&fakeControl{r: g.plane}})
-	l := &lane{t, g, dataplane.NewShard(g.plane, 0, protocol.Token{Epoch: 1})}
+	l := &lane{t, g, dataplane.NewShard(g.plane.Entities, 0, protocol.Token{Epoch: 1})}
 	closing(t, g, []*dataplane.Shard{l.s})
 	return l
 }

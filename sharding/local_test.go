@@ -219,7 +219,7 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 		}
 		synctest.Wait()
 		lease.lost.Store(true)
-		g.plane.Lease.Changed(false)
+		g.plane.Entities.Lease.Changed(false)
 		answer := make(chan int, 1)
 		go func() {
 			n, err := Ask(context.Background(), g.Ref("a"), total{})
@@ -235,7 +235,7 @@ func TestHandlersWaitForTheLease(t *testing.T) {
 		default:
 		}
 		lease.lost.Store(false)
-		g.plane.Lease.Changed(true)
+		g.plane.Entities.Lease.Changed(true)
 		if n := <-answer; n != 1 {
 			t.Errorf("total %d", n)
 		}

@@ -199,7 +199,7 @@ func TestMailboxBytesComeBack(t *testing.T) {
 			c.goOn()
 			synctest.Wait()
 			lease.lost.Store(false)
-			c.g.plane.Lease.Changed(true)
+			c.g.plane.Entities.Lease.Changed(true)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestMailboxBytesComeBack(t *testing.T) {
 				}
 				end(k)
 				k.want(0)
-				k.g.plane.Held.End()
+				k.g.plane.Entities.Held.End()
 				if n := node.Used(); n != 0 {
 					t.Errorf("%d bytes of the node are still taken", n)
 				}
@@ -223,8 +223,9 @@ func TestMailboxBytesComeBack(t *testing.T) {
 // The bounds have the defaults that EntityType names.
 func TestMailboxBytesDefaults(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if r := g.plane; r.MailboxBytes != 32<<20 || r.Held.Max() != 256<<20 {
-		t.Errorf("MailboxBytes %d, RegionBytes %d", r.MailboxBytes, r.Held.Max())
+	box, region := Limits{}.WithDefaults().MailboxBytes, g.plane.Entities.Held.Max()
+	if box != 32<<20 || region != 256<<20 {
+		t.Errorf("MailboxBytes %d, RegionBytes %d", box, region)
 	}
 }
 
@@ -245,14 +246,14 @@ func TestLimitMailboxes(t *testing.T) {
 			t.Fatal(err)
 		}
 		node := typesOf(n.Host()).mailboxes
-		if v := g.plane.Held.Take(1); v != mailbox.Accepted || node.Used() != mailbox.NodeStep {
+		if v := g.plane.Entities.Held.Take(1); v != mailbox.Accepted || node.Used() != mailbox.NodeStep {
 			t.Errorf("%s takes its room elsewhere: verdict %d, %d bytes", name, v, node.Used())
 		}
-		if v := g.plane.Held.Take(1 << 20); v != mailbox.HeavyNode {
+		if v := g.plane.Entities.Held.Take(1 << 20); v != mailbox.HeavyNode {
 			t.Errorf("%s is not under the node's limit: verdict %d", name, v)
 		}
-		g.plane.Held.Release(1)
-		g.plane.Held.End()
+		g.plane.Entities.Held.Release(1)
+		g.plane.Entities.Held.End()
 	}
 }
 

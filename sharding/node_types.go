@@ -123,7 +123,7 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 			ErrAlreadyStarted, name)
 	}
 	// a handler runs, perhaps of a shard that was killed: its machines go on
-	if err := run.inEndTime(run.plane.Pool.Drain); err != nil {
+	if err := run.inEndTime(run.plane.Entities.Pool.Drain); err != nil {
 		return protocol.Predecessor{}, fmt.Errorf("%w: %q was closed: %w", ErrAlreadyStarted, name, err)
 	}
 	var err error

@@ -369,7 +369,7 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	ends := make(chan struct{})
-	young.plane.Pool.Go(func() { <-ends }) // a worker that does not end
+	young.plane.Entities.Pool.Go(func() { <-ends }) // a worker that does not end
 	for range 2 {
 		if _, err := Start(nodes[1], typ); !errors.Is(err, ErrAlreadyStarted) ||
 			!strings.Contains(err.Error(), "handlers still run") {

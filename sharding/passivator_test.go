@@ -137,8 +137,8 @@ func TestActiveEntityLimit(t *testing.T) {
 		start(w.join("backend"), typ)
 		w.install()
 		<-time.After(time.Minute)
-		if n := g.Stats().Shards; n != 2 || g.plane.Passivations.Share.Load() != 6 {
-			t.Errorf("with %d shards each has %d of 12", n, g.plane.Passivations.Share.Load())
+		if n := g.Stats().Shards; n != 2 || g.plane.Entities.Passivations.Share.Load() != 6 {
+			t.Errorf("with %d shards each has %d of 12", n, g.plane.Entities.Passivations.Share.Load())
 		}
 	})
 }
@@ -283,7 +283,7 @@ func TestLimitAndIdleTimeout(t *testing.T) {
 			return made(c)
 		}
 		g, _ := localRegion(t, typ)
-		g.plane.StartScans()
+		g.plane.Entities.StartScans()
 		askIDs(t, g, "timer", "a", "b")
 		<-time.After(10 * time.Second)
 		askIDs(t, g, "c")
@@ -338,7 +338,7 @@ func TestLimitIsRefused(t *testing.T) {
 		if err := g.SetActiveEntityLimit(5); !errors.Is(err, ErrConfig) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if g.plane.IdleScan.Looks() && typ.Remember.Entities {
+		if g.plane.Entities.IdleScan.Looks() && typ.Remember.Entities {
 			t.Errorf("%s: it looks for idle ones", name)
 		}
 	}

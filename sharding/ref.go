@@ -27,7 +27,7 @@ func (f *EntityRef[M]) recipient(req M) (*dataplane.Plane, *dataplane.Address, a
 
 // Tell is Region.Tell.
 func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
-	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(f.region.plane) {
+	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(f.region.plane.Entities) {
 		return ErrNoLease
 	}
 	return f.region.plane.SendTo(ctx, &f.to, mailbox.Envelope{Msg: msg})

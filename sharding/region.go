@@ -41,7 +41,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 		machines.Plant(p.probe.Defects)
 	}
 	reg := &Region[M]{plane: dataplane.New(planeSettings(p, t, machines))}
-	reg.plane.NewBody = reg.incarnate(t.New)
+	reg.plane.Entities.NewBody = reg.incarnate(t.New)
 	machines.ShardOf = reg.plane.Routes.ShardFunc() // what it panics at is survived
 	run, err := newEngine(p, reg.plane, control.Settings{
 		Probe:    p.probe,
@@ -103,7 +103,7 @@ func (g *Region[M]) Stats() Stats { return dataplane.CountStats(g.plane) }
 // Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull,
 // ErrStopped, ErrNoLease (inside a handler), ctx's.
 func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
-	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(g.plane) {
+	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(g.plane.Entities) {
 		return ErrNoLease
 	}
 	return g.plane.Send(ctx, id, mailbox.Envelope{Msg: msg})
@@ -128,14 +128,14 @@ func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 // Errors: ErrConfig.
 func (g *Region[M]) SetActiveEntityLimit(n int) error {
 	r := g.plane
-	if !r.Passivations.Strategy.Limited() {
+	if !r.Entities.Passivations.Strategy.Limited() {
 		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered",
 			ErrConfig, r.Name)
 	}
 	if n < 1 || n > passivation.LimitMax {
 		return fmt.Errorf("%w %q: ActiveEntityLimit is %d, want 1 to %d", ErrConfig, r.Name, n, passivation.LimitMax)
 	}
-	r.Passivations.Limit.Store(int64(n))
+	r.Entities.Passivations.Limit.Store(int64(n))
 	r.Ctl.Reshare()
 	return nil
 }

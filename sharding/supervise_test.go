@@ -179,7 +179,7 @@ func TestIdlePassivation(t *testing.T) {
 		typ := cartType(log)
 		typ.Passivation.Strategy.IdleTimeout = time.Minute
 		g, _ := localRegion(t, typ)
-		g.plane.StartScans()
+		g.plane.Entities.StartScans()
 		tell := func(id string) {
 			if err := g.Tell(t.Context(), id, addItem{}); err != nil {
 				t.Fatal(err)
@@ -224,10 +224,10 @@ func TestEffectsNeedTheLease(t *testing.T) {
 			defer close(done)
 			<-time.After(time.Second)
 			lease.lost.Store(true)
-			g.plane.Lease.Changed(false)
+			g.plane.Entities.Lease.Changed(false)
 			<-time.After(time.Second)
 			lease.lost.Store(false)
-			g.plane.Lease.Changed(true)
+			g.plane.Entities.Lease.Changed(true)
 		}()
 		if _, err := Ask(t.Context(), g.Ref("a"), total{}); !errors.Is(err, ErrNoLease) {
 			t.Errorf("asked a handler that outlived the lease: %v", err)
@@ -426,7 +426,7 @@ func TestPassivateNeedsTheLease(t *testing.T) {
 		close(stuck.open)
 		synctest.Wait()
 		lease.lost.Store(false)
-		g.plane.Lease.Changed(true)
+		g.plane.Entities.Lease.Changed(true)
 		synctest.Wait()
 		if s := g.Stats(); s.Entities != 1 ||
 			!g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local.Find("a").State().Started {
@@ -477,7 +477,7 @@ func TestStopWaitsForTheLease(t *testing.T) {
 			t.Error("Stop was called without the lease")
 		}
 		lease.lost.Store(false)
-		g.plane.Lease.Changed(true)
+		g.plane.Entities.Lease.Changed(true)
 		if synctest.Wait(); log.stopped.Load() != 1 || s.Find("a") != nil {
 			t.Errorf("with the lease back Stop was called %d times", log.stopped.Load())
 		}

@@ -196,7 +196,7 @@ func (ps processes) overfull() string {
 			if !d.limited || d.plane == nil {
 				continue
 			}
-			share := int(d.plane.R.Passivations.Share.Load())
+			share := int(d.plane.R.Entities.Passivations.Share.Load())
 			for _, s := range d.hosted() {
 				if n := d.shards[s].active(); n > share {
 					return fmt.Sprintf("%v: shard %v of T%d has %d active entities, and may have %d",

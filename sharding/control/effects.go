@@ -174,13 +174,13 @@ func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardA
 		c.R.Restored.Add(uint64(a.Remembered))
 		s.Start(a.IDs)
 	case protocol.StopEntity:
-		c.R.Passivations.ByCause[a.Cause].Add(1)
-		c.R.Passivations.Latest.Note(dataplane.Passivated{
+		c.R.Entities.Passivations.ByCause[a.Cause].Add(1)
+		c.R.Entities.Passivations.Latest.Note(dataplane.Passivated{
 			ID: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit(),
 		})
 		stopEntity(s, a.ID, func(e *dataplane.Entity) { s.Command(e, mailbox.StopNow) })
 	case protocol.ForceStop:
-		c.R.Passivations.Forced.Add(1)
+		c.R.Entities.Passivations.Forced.Add(1)
 		stopEntity(s, a.ID, (*dataplane.Entity).Force)
 	case protocol.DrainMailboxes:
 		// it would be refused; and what waits must not be overtaken if the shard resumes

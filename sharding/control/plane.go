@@ -95,7 +95,7 @@ func (c *Plane) noteCoordinator() {
 // Flush implements runloop.Machine.
 func (c *Plane) Flush() {
 	c.R.Meters.Machine("region", c.region.Stats)
-	c.Hosted.reshare(&c.R.Passivations)
+	c.Hosted.reshare(&c.R.Entities.Passivations)
 }
 
 // Deadline implements runloop.Machine.
@@ -177,7 +177,7 @@ func (c *Plane) startShard(number uint32, token protocol.Token, wait time.Durati
 	if err != nil {
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
 	}
-	h := &Hosting{S: dataplane.NewShard(c.R, number, token), m: m, starts: map[uint64]dataplane.BufferedMessage{}}
+	h := &Hosting{S: dataplane.NewShard(c.R.Entities, number, token), m: m, starts: map[uint64]dataplane.BufferedMessage{}}
 	h.S.Era = c.View.Era // a region hosts in a view only
 	c.Hosted.add(h)
 	c.R.Routes.Hosted[number].Store(h.S)

@@ -70,7 +70,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 	}
 	c.coordinate(m)
 	c.load = newLoadMeter(t.Machines, r.Scheduler.Now())
-	r.Measures = c.load.every > 0
+	r.Entities.Measures = c.load.every > 0
 	return c, nil
 }
 
@@ -113,7 +113,7 @@ func (c *Plane) Start() {
 // Observe has the machines hear of what happens around the region. Each result ends one part of it.
 func (c *Plane) Observe(network host.Channels, lease host.Lease, cluster host.Cluster) (cancel []func()) {
 	o := &observer{
-		inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: c.R.Lease, removed: c.R.Removed,
+		inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: c.R.Entities.Lease, removed: c.R.Removed,
 	}
 	cancel = append(cancel, network.OnLink(o.linkChanged), lease.OnLease(o.leaseChanged))
 	o.leaseChanged(lease.Holds())

@@ -19,7 +19,7 @@ func (s *Shard) administer(id string, env mailbox.Envelope, place runloop.Permit
 			place.Release()
 			break
 		}
-		s.region.Ctl.Passivate(s, id, protocol.CauseRequest, place)
+		s.runtime.control.Passivate(s, id, protocol.CauseRequest, place)
 	case codec.Start:
 		s.Mu.RLock()
 		no := s.sealed || s.dead
@@ -27,7 +27,7 @@ func (s *Shard) administer(id string, env mailbox.Envelope, place runloop.Permit
 		if no {
 			return mailbox.Refused, true
 		}
-		s.region.Ctl.StartEntity(s, id, env, place)
+		s.runtime.control.StartEntity(s, id, env, place)
 	default:
 		return mailbox.Accepted, false
 	}

@@ -26,5 +26,5 @@ func (r *Plane) Contents(fn func(env mailbox.Envelope, raw *codec.Message)) {
 			of(e)
 		}
 	}
-	r.Pool.Each(of) // of shards that were closed, perhaps
+	r.Entities.Pool.Each(of) // of shards that were closed, perhaps
 }

@@ -59,10 +59,13 @@ const sliceMax = 256
 
 var _ lease.Suspended = (*Entity)(nil)
 
+// Room returns a channel that is closed when room may have come up in the mailbox; nil: there is some.
+func (e *Entity) Room() <-chan struct{} { return e.RoomAfter(e.Shard.runtime.set.MailboxMax) }
+
 // LeaseReturned implements lease.Suspended.
 func (e *Entity) LeaseReturned() {
 	if e.Release(mailbox.ForLease) {
-		e.Shard.region.Pool.Submit(e)
+		e.Shard.runtime.Pool.Submit(e)
 	}
 }
 
@@ -80,13 +83,13 @@ const (
 // accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the
 // bounds in bytes; 0: nothing, it is of this node.
 func (e *Entity) accept(env mailbox.Envelope, size uint32) mailbox.Verdict {
-	r := e.Shard.region
+	r := e.Shard.runtime
 	if size > 0 {
 		if v := e.reserve(size); v != mailbox.Accepted {
 			return v
 		}
 	}
-	v, schedule := e.Push(env, size, r.mailboxMax)
+	v, schedule := e.Push(env, size, r.set.MailboxMax)
 	if v != mailbox.Accepted {
 		e.released(size)
 	}
@@ -109,7 +112,7 @@ func (e *Entity) Run(w *pool.Slice) {
 }
 
 func (e *Entity) slice(w *pool.Slice) {
-	r := e.Shard.region
+	r := e.Shard.runtime
 	e.Fresh = e.Shard.Passivator != nil
 	for e.more() {
 		o, err := e.measured(r, w)
@@ -144,7 +147,7 @@ func (e *Entity) slice(w *pool.Slice) {
 }
 
 // handle works through what was taken.
-func (e *Entity) handle(r *Plane, w *pool.Slice) (o outcome, err error) {
+func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 	ended := false
 	var env mailbox.Envelope
 	var size, handled uint32
@@ -159,7 +162,7 @@ func (e *Entity) handle(r *Plane, w *pool.Slice) (o outcome, err error) {
 			e.body.Fail(err)
 		} else { // it was being made
 			err = fmt.Errorf("in New: %w", err)
-			r.Out.Fail(env, err)
+			r.set.Fail(env, err)
 		}
 		if cause == nil { // this goroutine ends here
 			e.resumeElsewhere(r, err)
@@ -201,7 +204,7 @@ func (e *Entity) handle(r *Plane, w *pool.Slice) (o outcome, err error) {
 }
 
 // resumeElsewhere ends the turn of a worker whose goroutine a handler has ended.
-func (e *Entity) resumeElsewhere(r *Plane, err error) {
+func (e *Entity) resumeElsewhere(r *Runtime, err error) {
 	r.Pool.Go(func() {
 		if e.supervise(r, err) {
 			e.GiveBack()
@@ -210,7 +213,7 @@ func (e *Entity) resumeElsewhere(r *Plane, err error) {
 	})
 }
 
-func (e *Entity) receive(r *Plane, env mailbox.Envelope) error {
+func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
 	if env.Call == mailbox.TimerCall {
 		var over bool
 		if env.Msg, over = e.timedOut(r); !over {
@@ -233,7 +236,7 @@ func (e *Entity) receive(r *Plane, env mailbox.Envelope) error {
 }
 
 // used notes that a message has come to its end, however its handler fared: the entity is not idle.
-func (e *Entity) used(r *Plane, env mailbox.Envelope) {
+func (e *Entity) used(r *Runtime, env mailbox.Envelope) {
 	if tick := r.IdleScan.Tick.Load(); e.Seen.Load() != tick && !env.Internal() {
 		e.Seen.Store(tick)
 	}
@@ -243,7 +246,7 @@ func (e *Entity) used(r *Plane, env mailbox.Envelope) {
 }
 
 // obey carries a control envelope out; true: the incarnation has to end.
-func (e *Entity) obey(r *Plane, c mailbox.Command) (stop bool) {
+func (e *Entity) obey(r *Runtime, c mailbox.Command) (stop bool) {
 	switch c {
 	case mailbox.StartNow:
 		if e.body == nil {
@@ -281,7 +284,7 @@ func (e *Entity) resetExtra() {
 // stopBody calls the user's Stop. If that ends its goroutine, another one ends the turn of the
 // worker.
 func (e *Entity) stopBody() {
-	r, returned := e.Shard.region, false
+	r, returned := e.Shard.runtime, false
 	defer func() {
 		if returned {
 			return
@@ -325,7 +328,7 @@ func (e *Entity) more() bool {
 	if e.Taken() > 0 { // a failure came between
 		return true
 	}
-	ok, rested := e.Refill(e.Shard.region.mailboxMax)
+	ok, rested := e.Refill(e.Shard.runtime.set.MailboxMax)
 	rested.Settled()
 	return ok
 }
@@ -335,7 +338,7 @@ func (e *Entity) Pause(why mailbox.HoldReason) {
 	rested, schedule := e.Hold(why)
 	rested.Settled()
 	if schedule {
-		e.Shard.region.Pool.Submit(e)
+		e.Shard.runtime.Pool.Submit(e)
 	}
 	if e.Shard.isDead() {
 		e.bury()
@@ -345,7 +348,7 @@ func (e *Entity) Pause(why mailbox.HoldReason) {
 // end tells the shard's machine that the incarnation is over. What waits is for the next one. The
 // machine hears of the end before the id can be woken again, because only then is the entity
 // taken out of the shard.
-func (e *Entity) end(r *Plane) {
+func (e *Entity) end(r *Runtime) {
 	s := e.Shard
 	e.Pause(mailbox.ForStart)
 	if x := e.Extra.Load(); x != nil {
@@ -356,9 +359,9 @@ func (e *Entity) end(r *Plane) {
 	if s.Passivator != nil {
 		s.Passivator.ended(e)
 	}
-	r.Ctl.EntityStopped(s, e.ID)
-	if !s.remove(e) && !r.defects.Planted(defect.Unwoken) {
-		r.Ctl.Wake(s, e.ID)
+	r.control.EntityStopped(s, e.ID)
+	if !s.remove(e) && !r.set.Defects.Planted(defect.Unwoken) {
+		r.control.Wake(s, e.ID)
 	}
 }
 
@@ -381,8 +384,8 @@ const releaseStep = 64 << 10
 
 // reserve takes room in the mailbox, the region and the node for a message of another node.
 func (e *Entity) reserve(size uint32) mailbox.Verdict {
-	r := e.Shard.region
-	if !e.Reserve(size, r.MailboxBytes) {
+	r := e.Shard.runtime
+	if !e.Reserve(size, r.set.MailboxBytes) {
 		return mailbox.Heavy
 	}
 	v := r.Held.Take(int64(size))
@@ -396,6 +399,6 @@ func (e *Entity) reserve(size uint32) mailbox.Verdict {
 func (e *Entity) released(size uint32) {
 	if size > 0 {
 		e.Free(size)
-		e.Shard.region.Held.Release(int64(size))
+		e.Shard.runtime.Held.Release(int64(size))
 	}
 }

@@ -57,7 +57,7 @@ func (r *Plane) whereAsked(id string) string {
 	if e == nil {
 		return text + " on this node: it is not active"
 	}
-	if running := r.Slow.Running(e); running != "" {
+	if running := r.Entities.Slow.Running(e); running != "" {
 		return text + " on this node: " + running
 	}
 	return text + " on this node: no handler of it runs"

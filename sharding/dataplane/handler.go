@@ -90,7 +90,7 @@ func HandlerOf(ctx context.Context) *Handler {
 var InHandler context.Context = &Handler{}
 
 // Holds reports whether the entity, or what sends without one, may act.
-func (h *Handler) Holds(r *Plane) bool {
+func (h *Handler) Holds(r *Runtime) bool {
 	if h.Entity == nil {
 		return r.Lease.Holds()
 	}
@@ -131,7 +131,7 @@ func (e *Entity) beginLife(h *Handler) *life {
 	x := e.extras()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	ctx, cancel := context.WithCancelCause(e.Shard.region.Lease.Context())
+	ctx, cancel := context.WithCancelCause(e.Shard.runtime.Lease.Context())
 	l := &life{Context: ctx, cancel: cancel}
 	if !h.life.CompareAndSwap(nil, l) { // it was made, or has ended
 		cancel(failure.ErrStopped)

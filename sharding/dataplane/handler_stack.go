@@ -38,9 +38,9 @@ func callsHandler(frame string) bool {
 }
 
 // noteSlow has the control plane note a handler that does not return.
-func (r *Plane) noteSlow(slow pool.SlowTask[*Entity]) {
+func (r *Runtime) noteSlow(slow pool.SlowTask[*Entity]) {
 	e := slow.Task
-	r.Ctl.Note(protocol.Event{
+	r.control.Note(protocol.Event{
 		Kind: protocol.HandlerSlow, Shard: protocol.ShardID(e.Shard.Number), Entity: protocol.EntityID(e.ID),
 		Took: slow.Age, Text: slow.Where, Stack: slow.Stack,
 	})

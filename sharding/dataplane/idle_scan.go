@@ -67,6 +67,6 @@ func (s *Shard) passivateIdle(tick, most uint32) {
 	}
 	s.Mu.RUnlock()
 	for _, id := range idle {
-		s.region.Passivate(s, id, protocol.CauseIdle)
+		s.Passivate(id, protocol.CauseIdle)
 	}
 }

@@ -16,7 +16,7 @@ type work struct {
 
 // measured is handle, with what it costs noted for the shard if it counts its work. The time is
 // that of the clock: a handler that waits is busy too.
-func (e *Entity) measured(r *Plane, slice *pool.Slice) (o outcome, err error) {
+func (e *Entity) measured(r *Runtime, slice *pool.Slice) (o outcome, err error) {
 	w := e.Shard.Work
 	if w == nil && r.Meters == nil {
 		return e.handle(r, slice)

@@ -82,18 +82,14 @@ func ReportMetrics(r *Plane, report func(*events.Metric, float64, ...string)) {
 	say(mAsks, s.Asks)
 	say(mRegistered, is[r.Standing.registered.Load()])
 	say(mCoordinates, is[r.Standing.Coordinates.Load()])
-	handled := 0
-	for i := range r.Meters.handled {
-		handled += int(r.Meters.handled[i].n.Load())
-	}
-	say(mHandled, handled)
+	say(mHandled, int(r.Entities.Meters.Handled()))
 	say(mTimedOut, int(s.AsksTimedOut))
 	say(mPanics, int(s.Panics))
 	for reason, n := range r.Drops.All() {
 		say(mDrops, int(n), strings.ReplaceAll(reason.String(), " ", "-"))
 	}
-	for cause := range r.Passivations.ByCause {
-		say(mPassivated, int(r.Passivations.ByCause[cause].Load()), protocol.Cause(cause).String())
+	for cause := range r.Entities.Passivations.ByCause {
+		say(mPassivated, int(r.Entities.Passivations.ByCause[cause].Load()), protocol.Cause(cause).String())
 	}
 	say(mForced, int(s.Forced))
 	say(mRestored, int(s.Restored))

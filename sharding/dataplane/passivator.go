@@ -116,15 +116,15 @@ func (s *Shard) Limit() int {
 	if s.Passivator == nil {
 		return 0
 	}
-	return int(s.region.Passivations.Share.Load())
+	return int(s.runtime.Passivations.Share.Load())
 }
 
 func (s *Shard) release(gone []*Entity) {
-	if s.region.defects.Planted(defect.KeepsAll) {
+	if s.runtime.set.Defects.Planted(defect.KeepsAll) {
 		return
 	}
 	for _, e := range gone {
-		s.region.Passivate(s, e.ID, protocol.CauseLimit)
+		s.Passivate(e.ID, protocol.CauseLimit)
 	}
 }
 

@@ -10,12 +10,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
-	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
-	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
-	"github.com/coterie-go/coterie/sharding/dataplane/pool"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -30,27 +27,19 @@ type Plane struct {
 	Registry *codec.Registry
 	decoder  decoder
 	Routes   *Routes
+	Entities *Runtime
 	Asks     *asks.Table
 	Drops    *failure.Drops
 	Panics   *failure.Panics
-	Pool     *pool.Pool[*Entity]
 	Out      Outbox
-	Lease    *lease.Node
 	Leases   lease.Stores
 	Log      *slog.Logger
 	Ctl      Controller
 	Departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
-	Slow     *pool.Watch[*Entity]
 
-	mailboxMax   int
-	MailboxBytes uint32
-	Held         *mailbox.HeldBytes
-	AskTimeout   time.Duration
-	supervisor   Supervisor
-	NewBody      func(e *Entity) Incarnation
+	AskTimeout time.Duration
 
 	StoreFailure storeFailure
-	Passivations Passivations
 	Restored     atomic.Uint64 // entities started because they are remembered
 	Meters       *Meters       // nil: there is no Meter
 
@@ -60,13 +49,6 @@ type Plane struct {
 	inspections  atomic.Int32 // being answered
 
 	Scheduler scheduler.Scheduler
-	start     time.Time // of the region's clock
-	seed      uint64    // of the hashes by which shards find entities
-
-	Measures bool // what shards do is measured
-	IdleScan *idleScan
-
-	defects defect.Set // planted by a test
 
 	Closed chan struct{} // it refuses its users
 	Ended  chan struct{} // nor does it pass on what others send
@@ -74,46 +56,22 @@ type Plane struct {
 
 // Controller is what the data plane tells the control plane. Its methods do not wait.
 type Controller interface {
-	Wanted(shard uint32)                                          // the shard's buffer has got a message
-	FlushLater(shard uint32)                                      // the shard's buffer could not be flushed now
-	Misrouted(from uint64, shard uint32)                          // another node's route is wrong
-	Wake(s *Shard, id string)                                     // a message waits for an entity that is not active
-	Passivate(*Shard, string, protocol.Cause, runloop.Permit)     // the entity shall stop and be forgotten
-	Admit(from uint64, bytes int) (runloop.Permit, bool)          // room for what another node wants of an entity
-	Reshare()                                                     // the region's limit on active entities has changed
-	EntityStopped(s *Shard, id string)                            // its incarnation is over
-	StartEntity(*Shard, string, mailbox.Envelope, runloop.Permit) // it shall run; env is answered when it does
-	Receive(from uint64, msg protocol.Message, bytes int)         // of a machine on another node, and what it came in
-	Rejected(from uint64, err error)                              // bytes that are no such message
-	Note(e protocol.Event)                                        // something worth an event
+	EntityControl
+	Wanted(shard uint32)                                  // the shard's buffer has got a message
+	FlushLater(shard uint32)                              // the shard's buffer could not be flushed now
+	Misrouted(from uint64, shard uint32)                  // another node's route is wrong
+	Admit(from uint64, bytes int) (runloop.Permit, bool)  // room for what another node wants of an entity
+	Reshare()                                             // the region's limit on active entities has changed
+	Receive(from uint64, msg protocol.Message, bytes int) // of a machine on another node, and what it came in
+	Rejected(from uint64, err error)                      // bytes that are no such message
 	// runs it on a goroutine that is awaited by the end; false: not any more, the region ends
 	Aside(fn func()) bool
 }
 
 // SteeredBy says which control plane hears of what happens here.
-func (r *Plane) SteeredBy(c Controller) { r.Ctl, r.Routes.ctl = c, c }
-
-// StartScans begins to look for idle entities, and for handlers that do not return.
-func (r *Plane) StartScans() {
-	r.IdleScan.start()
-	r.Slow.Start()
-}
-
-// StopScans ends all that is looked for now and then: questions beyond their deadline and the return
-// of the lease, too.
-func (r *Plane) StopScans() {
-	r.Asks.Stop()
-	r.Lease.Stop()
-	r.IdleScan.stop()
-	r.Slow.Stop()
-}
-
-// Clock is the time since the region began.
-func (r *Plane) Clock() time.Duration { return r.Scheduler.Now().Sub(r.start) }
-
-// Passivate asks for the end of an entity's incarnation.
-func (r *Plane) Passivate(s *Shard, id string, why protocol.Cause) {
-	r.Ctl.Passivate(s, id, why, runloop.Permit{})
+func (r *Plane) SteeredBy(c Controller) {
+	r.Ctl, r.Routes.ctl = c, c
+	r.Entities.SteeredBy(c)
 }
 
 func (r *Plane) isClosed() bool { return IsDone(r.Closed) }

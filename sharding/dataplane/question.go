@@ -22,7 +22,7 @@ type Question[R any] struct {
 // Open takes a slot for the question and makes its envelope.
 func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.Envelope, error) {
 	r := q.R
-	if h := HandlerOf(ctx); h != nil && !h.Holds(r) {
+	if h := HandlerOf(ctx); h != nil && !h.Holds(r.Entities) {
 		return nil, mailbox.Envelope{}, failure.ErrNoLease
 	}
 	c, id, err := r.Asks.Begin(q)
@@ -39,7 +39,7 @@ func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.En
 // its slot.
 func (q *Question[R]) Wait(ctx context.Context, c *asks.Call, sent error) error {
 	if h := HandlerOf(ctx); sent == nil && h != nil && h.Entity != nil {
-		p := h.Entity.Shard.region.Pool
+		p := h.Entity.Shard.runtime.Pool
 		p.Block()
 		defer p.Unblock()
 	}

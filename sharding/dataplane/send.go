@@ -97,7 +97,7 @@ func (r *Plane) sendLocal(number uint32, rt *Route, id string, env mailbox.Envel
 	case mailbox.Accepted:
 		return nil, nil
 	case mailbox.Full:
-		return e.RoomAfter(r.mailboxMax), failure.ErrBufferFull
+		return e.Room(), failure.ErrBufferFull
 	default: // the shard was sealed or closed: until the next route is known, messages wait
 		r.Routes.divert(number, rt)
 		return nil, ErrRouteChanged

@@ -17,7 +17,7 @@ import (
 // Shard is one hosted shard: its entities by id. What happens to them is decided by a
 // shard.Shard of package protocol; this is what runs them.
 type Shard struct {
-	region     *Plane
+	runtime    *Runtime
 	Number     uint32
 	Era        view.Era       // of the cluster
 	Token      protocol.Token // of the command by which it is hosted
@@ -40,15 +40,15 @@ type Shard struct {
 type taker func(e *Entity, env mailbox.Envelope, size uint32)
 
 // NewShard makes a shard without entities.
-func NewShard(r *Plane, number uint32, token protocol.Token) *Shard {
-	s := &Shard{region: r, Number: number, Token: token, Entities: index{seed: r.seed}}
+func NewShard(r *Runtime, number uint32, token protocol.Token) *Shard {
+	s := &Shard{runtime: r, Number: number, Token: token, Entities: index{seed: r.seed}}
 	if r.Passivations.Strategy.Limited() {
 		s.Passivator = newPassivator(r.Passivations.Strategy, int(r.Passivations.Share.Load()))
 	}
 	if r.Measures {
 		s.Work = &work{}
 	}
-	if r.Leases.Shards != nil {
+	if r.set.ShardLeases {
 		s.Lease = &lease.Shard{}
 	}
 	return s
@@ -81,12 +81,12 @@ func (s *Shard) Deliver(id string, env mailbox.Envelope, size uint32) (mailbox.V
 		// Only now is it started: a start that found no message would count as a use beside the
 		// message's. One whose message found no room is not, unless another message came meanwhile.
 		if made && (v == mailbox.Accepted || !s.remove(e)) {
-			s.region.Ctl.Wake(s, e.ID)
+			s.runtime.control.Wake(s, e.ID)
 		}
 		if v != mailbox.Gone {
 			return v, e
 		}
-		s.region.Scheduler.Yield() // it is being taken out of the map
+		s.runtime.set.Scheduler.Yield() // it is being taken out of the map
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *Shard) AddLocked(id string) *Entity {
 
 // Start opens the mailboxes of entities, and makes those that are remembered without a message.
 func (s *Shard) Start(ids []protocol.EntityID) {
-	p := s.region.Pool
+	p := s.runtime.Pool
 	for _, id := range ids {
 		s.Mu.Lock()
 		e := s.Entities.Find(string(id))
@@ -175,7 +175,7 @@ func (s *Shard) Drain(done func()) {
 	d := mailbox.NewDrain(done)
 	for _, e := range s.snapshot() {
 		if d.Seal(&e.Mailbox) {
-			s.region.Pool.Submit(e)
+			s.runtime.Pool.Submit(e)
 		}
 	}
 	d.Settled()
@@ -215,7 +215,7 @@ func (s *Shard) Resume() {
 // Command gives the entity a control envelope.
 func (s *Shard) Command(e *Entity, c mailbox.Command) {
 	if e.Mailbox.Command(c) {
-		s.region.Pool.Submit(e)
+		s.runtime.Pool.Submit(e)
 	}
 }
 
@@ -241,4 +241,9 @@ func (s *Shard) Shut(out taker) {
 		e.Force()
 		e.bury()
 	}
+}
+
+// Passivate asks for the end of an entity's incarnation.
+func (s *Shard) Passivate(id string, why protocol.Cause) {
+	s.runtime.control.Passivate(s, id, why, runloop.Permit{})
 }

@@ -9,7 +9,7 @@ import (
 // Holds reports whether the shard may act: a handler may start, and an effect of one may happen. It
 // reads the clock: ask at the moment of acting.
 func (s *Shard) Holds() bool {
-	return s.region.Lease.Holds() && !s.Expelled()
+	return s.runtime.Lease.Holds() && !s.Expelled()
 }
 
 // Expelled reports whether the shard has a lease of its own and does not hold it: not yet, or not

@@ -52,9 +52,9 @@ func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Co
 // CountStats counts what one region has.
 func CountStats(r *Plane) Stats {
 	s := Stats{
-		Buffered: int(r.Routes.Limit.Count.Load()), Queued: r.Pool.Queued(), Workers: r.Pool.Workers(),
+		Buffered: int(r.Routes.Limit.Count.Load()), Queued: r.Entities.Pool.Queued(), Workers: r.Entities.Pool.Workers(),
 		Asks: r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Restored.Load(),
-		Panics: r.Panics.Count(), Held: int(r.Held.Used()), Slow: r.Slow.Slow(),
+		Panics: r.Panics.Count(), Held: int(r.Entities.Held.Used()), Slow: r.Entities.Slow.Slow(),
 	}
 	for _, h := range r.Routes.Shards() {
 		s.Shards++
@@ -65,9 +65,9 @@ func CountStats(r *Plane) Stats {
 		s.Entities += h.Count()
 	}
 	s.LeasesLost = r.Leases.Lost.Load()
-	s.Limit, s.Forced = int(r.Passivations.Limit.Load()), r.Passivations.Forced.Load()
-	for cause := range r.Passivations.ByCause {
-		if n := r.Passivations.ByCause[cause].Load(); n > 0 {
+	s.Limit, s.Forced = int(r.Entities.Passivations.Limit.Load()), r.Entities.Passivations.Forced.Load()
+	for cause := range r.Entities.Passivations.ByCause {
+		if n := r.Entities.Passivations.ByCause[cause].Load(); n > 0 {
 			s.Passivated = append(s.Passivated, PassivationCount{protocol.Cause(cause), n})
 		}
 	}

@@ -22,6 +22,14 @@ type Supervisor struct {
 	log *slog.Logger
 }
 
+// guarded is s with its defaults, for a type, whose hooks cannot end what calls them.
+func (s Supervisor) guarded(typ string, log *slog.Logger, p *failure.Panics) Supervisor {
+	s.Supervision, s.typ, s.log = s.WithDefaults(), typ, log
+	s.Decide = guardDecide(p, s.Default, s.Decide)
+	s.OnFailure = failure.GuardHook(p, "OnFailure", s.OnFailure)
+	return s
+}
+
 // decide returns what is done about a failure of an entity. A restart is counted; pause is what
 // comes before it.
 func (s *Supervisor) decide(x *extra, now time.Duration, err error) (d Directive, pause time.Duration, over bool) {
@@ -64,7 +72,7 @@ func guardDecide(p *failure.Panics, def Directive, decide func(error) Directive)
 }
 
 // supervise deals with a failed handler; true: the worker goes on with the next message.
-func (e *Entity) supervise(r *Plane, err error) bool {
+func (e *Entity) supervise(r *Runtime, err error) bool {
 	x := e.extras()
 	d, pause, over := r.supervisor.decide(x, r.Clock(), err)
 	r.supervisor.report(e, err, d, over)
@@ -87,13 +95,13 @@ func (e *Entity) supervise(r *Plane, err error) bool {
 
 // backoff holds the entity for a while; then a new incarnation is made, message or not. To the
 // shard's machine it stays active.
-func (e *Entity) backoff(r *Plane, pause time.Duration) {
+func (e *Entity) backoff(r *Runtime, pause time.Duration) {
 	x := e.extras()
 	if x.restart != nil {
 		x.restart.Stop()
 	}
 	e.Pause(mailbox.ForBackoff)
-	x.restart = r.Scheduler.AfterFunc(pause, func() {
+	x.restart = r.set.Scheduler.AfterFunc(pause, func() {
 		if e.State().Awaits(mailbox.ForBackoff) {
 			e.Shard.Command(e, mailbox.StartNow)
 		}
@@ -119,7 +127,7 @@ func (e *Entity) Force() {
 
 // timedOut is the message of the receive timeout, if that still holds now that it has come to its
 // turn.
-func (e *Entity) timedOut(r *Plane) (msg any, ok bool) {
+func (e *Entity) timedOut(r *Runtime) (msg any, ok bool) {
 	x := e.extras()
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -130,8 +138,8 @@ func (e *Entity) timedOut(r *Plane) (msg any, ok bool) {
 // SetReceiveTimeout arranges for msg to be handled whenever nothing else was for d. While one waits
 // in the mailbox no other joins it, or an entity that is busy for long would fill its mailbox by
 // itself.
-func (e *Entity) SetReceiveTimeout(r *Plane, d time.Duration, msg any) {
-	x := e.extras()
+func (e *Entity) SetReceiveTimeout(d time.Duration, msg any) {
+	r, x := e.Shard.runtime, e.extras()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.timer != nil {
@@ -144,7 +152,7 @@ func (e *Entity) SetReceiveTimeout(r *Plane, d time.Duration, msg any) {
 	}
 	x.lastHandled.Store(int64(r.Clock()))
 	var t scheduler.Timer
-	t = r.Scheduler.AfterFunc(d, func() {
+	t = r.set.Scheduler.AfterFunc(d, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if x.timer != t {

@@ -1,0 +1,54 @@
+package dataplane
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/events"
+)
+
+// mSlice is a histogram of an entity type on one node.
+var mSlice = &events.Metric{
+	Name: "coterie_sharding_turn_duration_seconds", Help: "Time of a worker's turns with an entity.",
+	Kind: events.Histogram, Labels: []string{"type"},
+	Buckets: []float64{.00001, .0001, .001, .01, .1, 1, 10, 60},
+}
+
+// EntityMeters is what a runtime measures for a Meter. Nothing of it is there without one.
+type EntityMeters struct {
+	slice   events.Observer
+	handled [64]striped // by shard: workers with entities of different shards do not write to one line of the cache
+}
+
+type striped struct {
+	n atomic.Uint64
+	_ [7]uint64
+}
+
+func newEntityMeters(m events.Meter, typ string) *EntityMeters {
+	if m == nil {
+		return nil
+	}
+	return &EntityMeters{slice: m.Histogram(mSlice, typ)}
+}
+
+// handledBy notes what a turn with an entity of a shard has taken from the mailbox.
+func (m *EntityMeters) handledBy(shard uint32, n int) {
+	if m != nil {
+		m.handled[shard%uint32(len(m.handled))].n.Add(uint64(n))
+	}
+}
+
+func (m *EntityMeters) sliced(d time.Duration) {
+	if m != nil {
+		m.slice.Observe(d.Seconds())
+	}
+}
+
+// Handled is how many messages were taken from mailboxes.
+func (m *EntityMeters) Handled() (n uint64) {
+	for i := range m.handled {
+		n += m.handled[i].n.Load()
+	}
+	return n
+}
