@@ -13,7 +13,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/allocation"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -160,7 +160,7 @@ func TestLoadsAreMeasured(t *testing.T) {
 // TestNothingIsMeasured: where no strategy looks at loads, shards note nothing.
 func TestNothingIsMeasured(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	if s := dataplane.NewShard(g.plane.Entities, 0, protocol.Token{}); s.Work != nil {
+	if s := entities.NewShard(g.plane.Entities, 0, protocol.Token{}); s.Work != nil {
 		t.Error("it is measured")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -38,7 +39,7 @@ type FencingToken = ddata.FencingToken
 // return ErrHandlerReturned, unless the entity is at work with another message: then they are a data
 // race, and act on that message.
 type Context[M any] struct {
-	handler  dataplane.Handler
+	handler  entities.Handler
 	r        *Region[M]
 	user     Entity[M]
 	call     uint64 // the question being handled; 0: told, or answered
@@ -82,7 +83,7 @@ func (c *Context[M]) Fence() (FencingToken, error) {
 
 // fenceOf is the token of a hosting for outside stores. Within the cluster the era is the same for
 // all, and protocol tokens go without it.
-func fenceOf(s *dataplane.Shard) FencingToken {
+func fenceOf(s *entities.Shard) FencingToken {
 	return FencingToken{Era: s.Era, Epoch: view.Epoch(s.Token.Epoch), Up: s.Token.Up, Seq: s.Token.Seq}
 }
 
@@ -153,7 +154,7 @@ func (c *Context[M]) Tell(id string, msg M) error {
 	if err := c.handler.Refused(); err != nil {
 		return err
 	}
-	return c.r.plane.Send(dataplane.InHandler, id, mailbox.Envelope{Msg: msg})
+	return c.r.plane.Send(entities.InHandler, id, mailbox.Envelope{Msg: msg})
 }
 
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What
@@ -183,7 +184,7 @@ func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) error {
 // the answer.
 type Responder struct {
 	r            *dataplane.Plane
-	s            *dataplane.Shard
+	s            *entities.Shard
 	call, origin uint64
 	question     *codec.Type
 	owed         bool // it is among the region's duties
@@ -253,7 +254,7 @@ func (l Responder) checkType(v any) string {
 // body is the incarnation of the user's entity that a Context belongs to.
 type body[M any] struct{ c *Context[M] }
 
-var _ dataplane.Incarnation = body[int]{}
+var _ entities.Incarnation = body[int]{}
 
 // Receive implements incarnation.
 func (b body[M]) Receive(env mailbox.Envelope) error { return b.c.receive(env) }
@@ -268,15 +269,15 @@ func (b body[M]) Stop() error { return b.c.stop() }
 func (b body[M]) End() { b.c.handler.End() }
 
 // Renewed implements incarnation.
-func (b body[M]) Renewed() dataplane.Incarnation {
+func (b body[M]) Renewed() entities.Incarnation {
 	b.c.handler.End()
 	c := newContext(b.c.r, b.c.handler.Entity)
 	c.user = b.c.user
 	return body[M]{c}
 }
 
-func newContext[M any](g *Region[M], e *dataplane.Entity) *Context[M] {
-	return &Context[M]{r: g, handler: dataplane.Handler{Entity: e}}
+func newContext[M any](g *Region[M], e *entities.Entity) *Context[M] {
+	return &Context[M]{r: g, handler: entities.Handler{Entity: e}}
 }
 
 // receive hands an envelope to the user's entity.

@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -200,7 +201,7 @@ func TestRefusedStartsAreAnswered(t *testing.T) {
 		t.Errorf("%d answers to a question that found no room", len(n.frames))
 	}
 	c := &control.Plane{R: r}
-	gone := &dataplane.Shard{Number: 0}
+	gone := &entities.Shard{Number: 0}
 	if c.StartEntity(gone, "", mailbox.Envelope{Msg: codec.Start{}, Call: 5, Origin: 7}); len(n.frames) != 2 {
 		t.Errorf("%d answers, want one more", len(n.frames))
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -47,7 +48,7 @@ func TestDeadShardRefuses(t *testing.T) {
 	}
 	s := g.plane.Routes.Slots[ref.to.Number].Load().Local
 	e := s.Find("a")
-	s.Shut(func(*dataplane.Entity, mailbox.Envelope, uint32) {})
+	s.Shut(func(*entities.Entity, mailbox.Envelope, uint32) {})
 	soon(t, "deliver", func() {
 		for !e.State().IsClosed() {
 			runtime.Gosched()
@@ -126,12 +127,12 @@ func TestStartAgainOnTheSameNode(t *testing.T) {
 // entity.
 func TestKillWhileAnEntityIsHeld(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	s := dataplane.NewShard(g.plane.Entities, 0, protocol.Token{})
+	s := entities.NewShard(g.plane.Entities, 0, protocol.Token{})
 	e := s.AddLocked("a")
 	e.Push(mailbox.Envelope{Msg: addItem{}}, 0, 10)
 	e.Refill(10) // a handler of it runs
 	var dropped []mailbox.Envelope
-	s.Shut(func(_ *dataplane.Entity, env mailbox.Envelope, _ uint32) { dropped = append(dropped, env) })
+	s.Shut(func(_ *entities.Entity, env mailbox.Envelope, _ uint32) { dropped = append(dropped, env) })
 	e.Pause(mailbox.ForLease)
 	if len(dropped) != 1 || !e.State().IsClosed() {
 		t.Errorf("%d handed out, closed %v", len(dropped), e.State().IsClosed())
@@ -237,7 +238,7 @@ func TestUnknownRoleOnARealNode(t *testing.T) {
 		if err := g.Tell(ctx, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("tell: %v", err)
 		}
-		if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {
+		if err := g.Tell(entities.InHandler, "a", addItem{}); !errors.Is(err, ErrUnknownRole) {
 			t.Errorf("tell in a handler: %v", err)
 		}
 	})
@@ -321,7 +322,7 @@ func TestStartWhileHandlersOfTheLastRegionRun(t *testing.T) {
 func TestStopThatComesTooLate(t *testing.T) {
 	log := &cartLog{}
 	g, _ := localRegion(t, cartType(log))
-	s := dataplane.NewShard(g.plane.Entities, 0, protocol.Token{})
+	s := entities.NewShard(g.plane.Entities, 0, protocol.Token{})
 	s.Mu.Lock()
 	e := s.AddLocked("a")
 	s.Mu.Unlock()

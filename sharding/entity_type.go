@@ -1,7 +1,7 @@
 package sharding
 
 import (
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -79,8 +79,8 @@ type EntityType[M any] struct {
 }
 
 // supervisor is what the data plane does about failures.
-func (t EntityType[M]) supervisor() dataplane.Supervisor {
-	s := dataplane.Supervisor{Supervision: t.Supervision, Default: Stop, OnFailure: t.OnFailure}
+func (t EntityType[M]) supervisor() entities.Supervisor {
+	s := entities.Supervisor{Supervision: t.Supervision, Default: Stop, OnFailure: t.OnFailure}
 	if t.Remember.Entities {
 		s.Default = Restart
 	}

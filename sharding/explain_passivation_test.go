@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -81,12 +81,12 @@ func TestExplainPassivation(t *testing.T) {
 			fmt.Sprintf("which lives on %v: ask there", g.UID())) {
 			t.Error(got)
 		}
-		for i := range 2 * dataplane.HistoryMax {
-			g.plane.Entities.Passivations.Latest.Note(dataplane.Passivated{ID: fmt.Sprint(i)})
+		for i := range 2 * entities.HistoryMax {
+			g.plane.Entities.Passivations.Latest.Note(entities.Passivated{ID: fmt.Sprint(i)})
 		}
-		if n := len(g.plane.Entities.Passivations.Latest.Ring); n != dataplane.HistoryMax ||
+		if n := len(g.plane.Entities.Passivations.Latest.Ring); n != entities.HistoryMax ||
 			g.plane.Entities.Passivations.Latest.Of("b") != nil ||
-			len(g.plane.Entities.Passivations.Latest.Of(fmt.Sprint(2*dataplane.HistoryMax-1))) != 1 {
+			len(g.plane.Entities.Passivations.Latest.Of(fmt.Sprint(2*entities.HistoryMax-1))) != 1 {
 			t.Errorf("%d passivations are kept", n)
 		}
 	})

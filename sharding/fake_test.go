@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -132,17 +133,17 @@ func (f *fakeControl) Wanted(n uint32) {
 }
 func (f *fakeControl) FlushLater(uint32)        {}
 func (f *fakeControl) Misrouted(uint64, uint32) {}
-func (f *fakeControl) Wake(s *dataplane.Shard, id string) {
+func (f *fakeControl) Wake(s *entities.Shard, id string) {
 	s.Start([]protocol.EntityID{protocol.EntityID(id)})
 }
-func (f *fakeControl) EntityStopped(*dataplane.Shard, string) {}
+func (f *fakeControl) EntityStopped(*entities.Shard, string) {}
 func (f *fakeControl) Admit(uint64, int) (runloop.Permit,
 	bool) {
 	return runloop.Permit{}, true
 }
-func (f *fakeControl) StartEntity(*dataplane.Shard, string, mailbox.Envelope, runloop.Permit) {}
-func (f *fakeControl) Receive(uint64, protocol.Message, int)                                  {}
-func (f *fakeControl) Rejected(uint64, error)                                                 {}
+func (f *fakeControl) StartEntity(*entities.Shard, string, mailbox.Envelope, runloop.Permit) {}
+func (f *fakeControl) Receive(uint64, protocol.Message, int)                                 {}
+func (f *fakeControl) Rejected(uint64, error)                                                {}
 func (f *fakeControl) Note(e protocol.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -153,7 +154,7 @@ func (f *fakeControl) Reshare() {
 	shards := f.r.Routes.Shards()
 	f.r.Entities.Passivations.Reshare(len(shards), slices.Values(shards))
 }
-func (f *fakeControl) Passivate(s *dataplane.Shard, id string, _ protocol.Cause, _ runloop.Permit) {
+func (f *fakeControl) Passivate(s *entities.Shard, id string, _ protocol.Cause, _ runloop.Permit) {
 	if e := s.Find(id); e != nil {
 		s.Command(e, mailbox.StopNow)
 	}
@@ -212,13 +213,13 @@ func fakePorts(uid view.UID, net host.Channels, lease host.Lease) Ports {
 }
 
 // hostAll puts all shards of a region here.
-func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*dataplane.Shard {
+func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*entities.Shard {
 	r := g.plane
 	r.Entities.NewBody = g.incarnate(t.New)
 	r.SteeredBy(&fakeControl{r: r})
-	var shards []*dataplane.Shard
+	var shards []*entities.Shard
 	for n := range r.Routes.Slots {
-		s := dataplane.NewShard(r.Entities, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
+		s := entities.NewShard(r.Entities, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
 		shards = append(shards, s)
 		r.Routes.Slots[n].Store(&dataplane.Route{Local: s})
 		r.Routes.Lanes[n].Store(s)
@@ -227,14 +228,14 @@ func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*data
 	return shards
 }
 
-func closing(tb testing.TB, g *Region[message_], shards []*dataplane.Shard) {
+func closing(tb testing.TB, g *Region[message_], shards []*entities.Shard) {
 	r := g.plane
 	tb.Cleanup(func() {
 		close(r.Closed)
 		r.Asks.Stop()
 		r.Entities.StopScans()
 		for _, s := range shards {
-			s.Shut(func(*dataplane.Entity, mailbox.Envelope, uint32) {})
+			s.Shut(func(*entities.Entity, mailbox.Envelope, uint32) {})
 		}
 		if err := r.Entities.Pool.Drain(context.Background()); err != nil {
 			tb.Error(err)

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"github.com/coterie-go/coterie/proptest/bubble"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
@@ -13,7 +13,7 @@ import (
 // goes on.
 type promptControl struct{ *fakeControl }
 
-func (p promptControl) Wake(s *dataplane.Shard, id string) {
+func (p promptControl) Wake(s *entities.Shard, id string) {
 	p.fakeControl.Wake(s, id)
 	synctest.Wait()
 }

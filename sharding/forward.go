@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
@@ -44,7 +45,7 @@ var ErrBox = errors.New("sharding: box")
 //
 // Errors: ErrInvalidID, ErrMessageTooLarge, ErrBufferFull, ErrStopped.
 func (g *Region[M]) SendRaw(id string, body []byte) error {
-	return g.plane.Send(dataplane.InHandler, id, mailbox.Envelope{Msg: codec.Raw{Body: body}})
+	return g.plane.Send(entities.InHandler, id, mailbox.Envelope{Msg: codec.Raw{Body: body}})
 }
 
 // CheckID says what is wrong with an entity id, as ErrInvalidID; nil: nothing.

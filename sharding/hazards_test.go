@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -75,7 +76,7 @@ func scripted(t *testing.T, edits ...func(*EntityType[message_])) (*Region[messa
 
 // H1: a sender that took its route before the hand-off began must not append after the fence.
 func TestRouteIsCheckedUnderTheLanesLock(t *testing.T) {
-	for name, ctx := range map[string]context.Context{"outside": context.Background(), "handler": dataplane.InHandler} {
+	for name, ctx := range map[string]context.Context{"outside": context.Background(), "handler": entities.InHandler} {
 		g, n := scripted(t)
 		number := g.plane.Routes.ShardOf("a")
 		n.before = func() { g.plane.Routes.Buffering(number) }
@@ -181,9 +182,9 @@ func TestSealedShardRefuses(t *testing.T) {
 // one, for which another handler runs.
 func TestDrainsDoNotCountForEachOther(t *testing.T) {
 	g, _ := localRegion(t, cartType(&cartLog{}))
-	s := dataplane.NewShard(g.plane.Entities, 0, protocol.Token{})
+	s := entities.NewShard(g.plane.Entities, 0, protocol.Token{})
 	a, b := s.AddLocked("a"), s.AddLocked("b")
-	for _, e := range []*dataplane.Entity{a, b} { // a handler of it runs
+	for _, e := range []*entities.Entity{a, b} { // a handler of it runs
 		e.Push(mailbox.Envelope{Msg: addItem{}}, 0, 10)
 		e.Refill(10)
 		e.Next()
@@ -242,7 +243,7 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 		if err := g.Tell(ctx, "a", addItem{}); !errors.Is(err, ErrBufferFull) || time.Since(began) != time.Second {
 			t.Errorf("outside: %v after %v", err, time.Since(began))
 		}
-		if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+		if err := g.Tell(entities.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
 			t.Errorf("inside: %v", err)
 		}
 		blocked := make(chan error, 1)

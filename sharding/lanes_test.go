@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -20,7 +21,7 @@ import (
 type lane struct {
 	t *testing.T
 	g *Region[message_]
-	s *dataplane.Shard
+	s *entities.Shard
 }
 
 func newLane(t *testing.T, mailboxMax int) *lane {
@@ -28,15 +29,15 @@ func newLane(t *testing.T, mailboxMax int) *lane {
 	typ.Shards, typ.Limits.MailboxMax = 1, mailboxMax
 	g := &Region[message_]{plane: dataplane.New(settingsOf(fakePorts(1, noNet{}, &fakeLease{}), typ))}
 	g.plane.SteeredBy(sleepyControl{&fakeControl{r: g.plane}})
-	l := &lane{t, g, dataplane.NewShard(g.plane.Entities, 0, protocol.Token{Epoch: 1})}
-	closing(t, g, []*dataplane.Shard{l.s})
+	l := &lane{t, g, entities.NewShard(g.plane.Entities, 0, protocol.Token{Epoch: 1})}
+	closing(t, g, []*entities.Shard{l.s})
 	return l
 }
 
 // sleepyControl starts no entity.
 type sleepyControl struct{ *fakeControl }
 
-func (sleepyControl) Wake(*dataplane.Shard, string) {}
+func (sleepyControl) Wake(*entities.Shard, string) {}
 
 // brings delivers what node 7 told an entity.
 func (l *lane) brings(id string, n int) {

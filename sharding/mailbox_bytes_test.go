@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
@@ -189,7 +190,7 @@ func TestMailboxBytesComeBack(t *testing.T) {
 		"handled": func(c *crowd) { c.goOn() },
 		"killed": func(c *crowd) {
 			for i := range c.g.plane.Routes.Hosted {
-				c.g.plane.Routes.Hosted[i].Load().Shut(func(*dataplane.Entity, mailbox.Envelope, uint32) {})
+				c.g.plane.Routes.Hosted[i].Load().Shut(func(*entities.Entity, mailbox.Envelope, uint32) {})
 			}
 			c.goOn()
 		},

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/control"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -250,7 +250,7 @@ func TestBufferBound(t *testing.T) {
 			time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+		if err := g.Tell(entities.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
 			t.Errorf("%v", err)
 		}
 		blocked := make(chan error, 1)
@@ -286,7 +286,7 @@ func TestConnectionBound(t *testing.T) {
 		for fresh := true; fresh; synctest.Wait() {
 			fresh = false
 			for err = nil; err == nil; fresh = fresh || err == nil {
-				err = g.Tell(dataplane.InHandler, "a", large)
+				err = g.Tell(entities.InHandler, "a", large)
 			}
 			if !errors.Is(err, ErrBufferFull) {
 				t.Errorf("in a handler: %v", err)
@@ -329,11 +329,11 @@ func TestSmallestBuffer(t *testing.T) {
 			g := start(w.join("frontend"), typ)
 			w.install()
 			for i := range most {
-				if err := g.Tell(dataplane.InHandler, "a", addItem{"x", 1}); err != nil {
+				if err := g.Tell(entities.InHandler, "a", addItem{"x", 1}); err != nil {
 					t.Errorf("message %d of %d: %v", i+1, most, err)
 				}
 			}
-			if err := g.Tell(dataplane.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
+			if err := g.Tell(entities.InHandler, "a", addItem{}); !errors.Is(err, ErrBufferFull) {
 				t.Errorf("beyond %d: %v", most, err)
 			}
 		}

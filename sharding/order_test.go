@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -26,7 +27,7 @@ func waitingFor(r *dataplane.Plane, number uint32) (ns []int) {
 func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.plane
-	l.s = dataplane.NewShard(r.Entities, 0, protocol.Token{Epoch: 1})
+	l.s = entities.NewShard(r.Entities, 0, protocol.Token{Epoch: 1})
 	r.Routes.SetRoute(0, &dataplane.Route{Local: l.s})
 	tell := func(n int) {
 		t.Helper()

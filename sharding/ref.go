@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
@@ -27,7 +28,7 @@ func (f *EntityRef[M]) recipient(req M) (*dataplane.Plane, *dataplane.Address, a
 
 // Tell is Region.Tell.
 func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
-	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(f.region.plane.Entities) {
+	if h := entities.HandlerOf(ctx); h != nil && !h.Holds(f.region.plane.Entities) {
 		return ErrNoLease
 	}
 	return f.region.plane.SendTo(ctx, &f.to, mailbox.Envelope{Msg: msg})

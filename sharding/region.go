@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -57,8 +58,8 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 }
 
 // incarnate is how an entity gets its body.
-func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*dataplane.Entity) dataplane.Incarnation {
-	return func(e *dataplane.Entity) dataplane.Incarnation {
+func (g *Region[M]) incarnate(make func(*Context[M]) Entity[M]) func(*entities.Entity) entities.Incarnation {
+	return func(e *entities.Entity) entities.Incarnation {
 		c := newContext(g, e)
 		defer func() {
 			if c.user == nil {
@@ -103,7 +104,7 @@ func (g *Region[M]) Stats() Stats { return dataplane.CountStats(g.plane) }
 // Errors: ErrInvalidID, ErrUnregisteredMessage, ErrEncoding, ErrMessageTooLarge, ErrBufferFull,
 // ErrStopped, ErrNoLease (inside a handler), ctx's.
 func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
-	if h := dataplane.HandlerOf(ctx); h != nil && !h.Holds(g.plane.Entities) {
+	if h := entities.HandlerOf(ctx); h != nil && !h.Holds(g.plane.Entities) {
 		return ErrNoLease
 	}
 	return g.plane.Send(ctx, id, mailbox.Envelope{Msg: msg})

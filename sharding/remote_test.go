@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 )
 
 // meshNet is a transport with the callback of links that no test of the data plane needs.
@@ -46,7 +47,7 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 			plane: dataplane.New(settingsOf(fakePorts(view.UID(i+1), meshNet{m}, &fakeLease{}), typ)),
 		}
 		regions[i] = g
-		var shards []*dataplane.Shard
+		var shards []*entities.Shard
 		if i == 1 {
 			shards = hostAll(tb, g, typ)
 		} else {

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -187,7 +188,7 @@ func TestFullLane(t *testing.T) {
 				return err
 			}, context.DeadlineExceeded, time.Minute},
 			"a handler": {func() error {
-				ctx, cancel := context.WithTimeout(dataplane.InHandler, time.Minute)
+				ctx, cancel := context.WithTimeout(entities.InHandler, time.Minute)
 				defer cancel()
 				return g.Tell(ctx, "a", addItem{})
 			}, ErrBufferFull, 0},

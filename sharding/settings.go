@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
@@ -24,7 +25,7 @@ type (
 	Passivation = protocol.Passivation
 	// Supervision says what happens to an entity whose handler failed, and how often that may be a
 	// restart.
-	Supervision = dataplane.Supervision
+	Supervision = entities.Supervision
 	// Allocation says how the homes of shards are chosen.
 	Allocation = protocol.Allocation
 	// Rebalance says when the coordinator looks at the balance of shards.

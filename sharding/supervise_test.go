@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/bubble"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
@@ -443,9 +443,9 @@ func TestStopWaitsForTheLease(t *testing.T) {
 		g, lease := localRegion(t, cartType(log))
 		s := g.plane.Routes.Slots[g.plane.Routes.ShardOf("a")].Load().Local
 		for look := range int64(10) {
-			for name, stop := range map[string]func(*dataplane.Entity){
-				"asked":  func(e *dataplane.Entity) { s.Command(e, mailbox.StopNow) },
-				"forced": (*dataplane.Entity).Force,
+			for name, stop := range map[string]func(*entities.Entity){
+				"asked":  func(e *entities.Entity) { s.Command(e, mailbox.StopNow) },
+				"forced": (*entities.Entity).Force,
 			} {
 				log.made.Store(0)
 				log.stopped.Store(0)

@@ -49,8 +49,8 @@ var terms = []term{
 	{"Responder", "sharding", "the duty to answer a question later"},
 	{"Extractor", "sharding", "takes values that name their entity themselves"},
 	{"BufferedMessage", "sharding/dataplane", "a message that waits for the home of its shard"},
-	{"passivator", "sharding/dataplane", "says which entities of a shard go when there are too many"},
-	{"idleScan", "sharding/dataplane", "looks for idle entities"},
+	{"passivator", "sharding/dataplane/entities", "says which entities of a shard go when there are too many"},
+	{"idleScan", "sharding/dataplane/entities", "looks for idle entities"},
 	{"leaseClient", "sharding/control", "asks an outside store for one lease"},
 	{"Hold", "sharding/dataplane/lease", "one time of holding a lease"},
 }

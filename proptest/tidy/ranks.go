@@ -112,6 +112,7 @@ var ranks = []rankRow{
 	{"sharding/dataplane/mailbox", 5, false, "messages wait for one worker at a time, whatever that does with them"},
 	{"sharding/dataplane/pool", 5, false, "workers run whatever tasks have something to do"},
 	{"sharding/dataplane/lease", 5, false, "a lease is held or not, whatever acts under it"},
+	{"sharding/dataplane/entities", 6, false, "entities handle what reaches them, whatever route it took"},
 	{"sharding/dataplane", 7, false, "messages meet routes, mailboxes and workers, whatever decides about shards"},
 	{"sharding/control", 8, false, "machines are stepped, and their effects carried out, whatever users see"},
 	{"sharding", 9, false, "entities live on a running node"},

@@ -10,7 +10,8 @@ import (
 // scheduledPackages run on a scheduler.Scheduler: in production on goroutines, in a simulation on
 // one flow of control.
 var scheduledPackages = []string{"ddata/runloop", "sharding", "sharding/control", "sharding/dataplane",
-	"sharding/dataplane/asks", "sharding/dataplane/lease", "sharding/dataplane/mailbox", "sharding/dataplane/pool",
+	"sharding/dataplane/asks", "sharding/dataplane/entities", "sharding/dataplane/lease",
+	"sharding/dataplane/mailbox", "sharding/dataplane/pool",
 	"sharding/failure"}
 
 // schedulerMark is the comment that allows what goes around the scheduler, on its line or the one

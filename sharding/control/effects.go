@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -139,7 +140,7 @@ func (c *Plane) shardEffects(now time.Time, h *Hosting, fx *protocol.ShardEffect
 }
 
 // writeUnder writes for a shard, under its lease if it has one.
-func (c *Plane) writeUnder(s *dataplane.Shard, w protocol.StateWrite) {
+func (c *Plane) writeUnder(s *entities.Shard, w protocol.StateWrite) {
 	if s.Lease != nil {
 		s.Lease.Enter()
 	}
@@ -168,29 +169,29 @@ func (c *Plane) leaseOp(h *Hosting, op protocol.LeaseOp) {
 	})
 }
 
-func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardAction) {
+func (c *Plane) shardAction(now time.Time, s *entities.Shard, a protocol.ShardAction) {
 	switch a := a.(type) {
 	case protocol.StartEntities:
 		c.R.Restored.Add(uint64(a.Remembered))
 		s.Start(a.IDs)
 	case protocol.StopEntity:
 		c.R.Entities.Passivations.ByCause[a.Cause].Add(1)
-		c.R.Entities.Passivations.Latest.Note(dataplane.Passivated{
+		c.R.Entities.Passivations.Latest.Note(entities.Passivated{
 			ID: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit(),
 		})
-		stopEntity(s, a.ID, func(e *dataplane.Entity) { s.Command(e, mailbox.StopNow) })
+		stopEntity(s, a.ID, func(e *entities.Entity) { s.Command(e, mailbox.StopNow) })
 	case protocol.ForceStop:
 		c.R.Entities.Passivations.Forced.Add(1)
-		stopEntity(s, a.ID, (*dataplane.Entity).Force)
+		stopEntity(s, a.ID, (*entities.Entity).Force)
 	case protocol.DrainMailboxes:
 		// it would be refused; and what waits must not be overtaken if the shard resumes
 		c.R.Routes.Lanes[s.Number].Store(nil)
 		s.Drain(func() { c.Inbox.toShard(s, protocol.MailboxesEmpty(a)) })
 		c.R.Routes.FailBuffered(s)
 	case protocol.StopEntities:
-		s.Each(func(e *dataplane.Entity) { s.Command(e, mailbox.StopNow) })
+		s.Each(func(e *entities.Entity) { s.Command(e, mailbox.StopNow) })
 	case protocol.ForceStopEntities:
-		s.Each((*dataplane.Entity).Force)
+		s.Each((*entities.Entity).Force)
 	case protocol.ForwardStart:
 		c.forwards.run(a.IDs, func(ids []protocol.EntityID) { c.Inbox.toShard(s, protocol.StartedElsewhere{IDs: ids}) })
 	}
@@ -198,7 +199,7 @@ func (c *Plane) shardAction(now time.Time, s *dataplane.Shard, a protocol.ShardA
 
 // stopEntity stops an entity that runs. One that does not has just ended, and the machine is about
 // to hear of it.
-func stopEntity(s *dataplane.Shard, id protocol.EntityID, stop func(*dataplane.Entity)) {
+func stopEntity(s *entities.Shard, id protocol.EntityID, stop func(*entities.Entity)) {
 	if e := s.Find(string(id)); e != nil && e.State().Started {
 		stop(e)
 	}

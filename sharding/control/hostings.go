@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
@@ -17,7 +18,7 @@ import (
 
 // Hosting is one Shard machine and what it steers.
 type Hosting struct {
-	S       *dataplane.Shard
+	S       *entities.Shard
 	m       *shardmachine.Shard
 	ids     knownIDs
 	starts  map[uint64]dataplane.BufferedMessage // StartEntity that wait, by request
@@ -78,7 +79,7 @@ func (t *Hostings) remove(h *Hosting) {
 func (t *Hostings) Of(n protocol.ShardID) *Hosting { return t.ByShard[uint32(n)] }
 
 // at finds the hosting that runs s; nil: it is over, and perhaps there is another of its number.
-func (t *Hostings) at(s *dataplane.Shard) *Hosting {
+func (t *Hostings) at(s *entities.Shard) *Hosting {
 	if h := t.ByShard[s.Number]; h != nil && h.S == s {
 		return h
 	}
@@ -97,8 +98,8 @@ func (t *Hostings) inOrder() iter.Seq[*Hosting] {
 }
 
 // all lists the shards, in order.
-func (t *Hostings) all() iter.Seq[*dataplane.Shard] {
-	return func(yield func(*dataplane.Shard) bool) {
+func (t *Hostings) all() iter.Seq[*entities.Shard] {
+	return func(yield func(*entities.Shard) bool) {
 		for h := range t.inOrder() {
 			if !yield(h.S) {
 				return
@@ -109,7 +110,7 @@ func (t *Hostings) all() iter.Seq[*dataplane.Shard] {
 
 // reshare divides the limit on active entities anew if that is needed: once, however many shards
 // have come and gone.
-func (t *Hostings) reshare(p *dataplane.Passivations) {
+func (t *Hostings) reshare(p *entities.Passivations) {
 	if t.unshared {
 		t.unshared = false
 		p.Reshare(len(t.ByShard), t.all())

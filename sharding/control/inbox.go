@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -18,7 +19,7 @@ import (
 type Input struct {
 	Region protocol.RegionInput
 	shard  protocol.ShardInput
-	s      *dataplane.Shard
+	s      *entities.Shard
 	do     func(c *Plane, now time.Time)
 	from   runloop.Permit // of another node's message
 }
@@ -38,9 +39,9 @@ type inbox struct {
 
 var _ dataplane.Controller = (*inbox)(nil)
 
-func (b *inbox) put(in Input)                                       { b.loop.Force(in) }
-func (b *inbox) ToRegion(in protocol.RegionInput)                   { b.put(Input{Region: in}) }
-func (b *inbox) toShard(s *dataplane.Shard, in protocol.ShardInput) { b.put(Input{s: s, shard: in}) }
+func (b *inbox) put(in Input)                                      { b.loop.Force(in) }
+func (b *inbox) ToRegion(in protocol.RegionInput)                  { b.put(Input{Region: in}) }
+func (b *inbox) toShard(s *entities.Shard, in protocol.ShardInput) { b.put(Input{s: s, shard: in}) }
 
 // Do has fn called in the control loop.
 func (b *inbox) Do(fn func(c *Plane, now time.Time)) { b.put(Input{do: fn}) }
@@ -64,12 +65,12 @@ func (b *inbox) Misrouted(from uint64, shard uint32) {
 }
 
 // Wake implements controller.
-func (b *inbox) Wake(s *dataplane.Shard, id string) {
+func (b *inbox) Wake(s *entities.Shard, id string) {
 	b.toShard(s, protocol.Wake{ID: protocol.EntityID(id)})
 }
 
 // Passivate implements controller.
-func (b *inbox) Passivate(s *dataplane.Shard, id string, why protocol.Cause, place runloop.Permit) {
+func (b *inbox) Passivate(s *entities.Shard, id string, why protocol.Cause, place runloop.Permit) {
 	b.put(Input{s: s, shard: protocol.Passivate{ID: protocol.EntityID(id), Cause: why}, from: place})
 }
 
@@ -84,12 +85,12 @@ func (b *inbox) Reshare() {
 }
 
 // EntityStopped implements controller.
-func (b *inbox) EntityStopped(s *dataplane.Shard, id string) {
+func (b *inbox) EntityStopped(s *entities.Shard, id string) {
 	b.toShard(s, protocol.EntityStopped{ID: protocol.EntityID(id)})
 }
 
 // StartEntity implements controller.
-func (b *inbox) StartEntity(s *dataplane.Shard, id string, env mailbox.Envelope, place runloop.Permit) {
+func (b *inbox) StartEntity(s *entities.Shard, id string, env mailbox.Envelope, place runloop.Permit) {
 	b.put(Input{from: place, do: func(c *Plane, _ time.Time) { c.StartEntity(s, id, env) }})
 }
 

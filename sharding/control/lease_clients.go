@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -60,7 +61,7 @@ func (l *leaseClients) of(number uint32) *leaseClient {
 
 // acquire asks for the lease of a shard. tell gets what the machine must hear, with the hold if it
 // was granted; the contexts of handlers end before.
-func (l *leaseClients) acquire(s *dataplane.Shard, gen uint64, tell func(*lease.Hold, protocol.ShardInput)) {
+func (l *leaseClients) acquire(s *entities.Shard, gen uint64, tell func(*lease.Hold, protocol.ShardInput)) {
 	x := l.of(s.Number)
 	s.Lease.Ask(x.waitsFor)
 	x.acquire(gen, func(g *lease.Hold, in any) {
@@ -75,14 +76,14 @@ func (l *leaseClients) acquire(s *dataplane.Shard, gen uint64, tell func(*lease.
 }
 
 // release gives back the lease of a shard in which nothing goes on any more.
-func (l *leaseClients) release(s *dataplane.Shard, done func()) {
+func (l *leaseClients) release(s *entities.Shard, done func()) {
 	s.Lease.Return()
 	l.of(s.Number).release(nil, done)
 }
 
 // retire gives back the lease of a shard that was killed, when none of its handlers runs and none
 // of its writes is under way. ends: what runs may come to its end under the lease.
-func (l *leaseClients) retire(s *dataplane.Shard, ends bool) {
+func (l *leaseClients) retire(s *entities.Shard, ends bool) {
 	t := s.Lease
 	if t == nil {
 		return

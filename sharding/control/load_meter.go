@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/allocation"
-	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -28,7 +28,7 @@ func newLoadMeter(cfg protocol.Config, now time.Time) loadMeter {
 
 // measure returns what the shards have done since the last look. One that came meanwhile is told of
 // the next time, when a whole period is known.
-func (m *loadMeter) measure(now time.Time, shards iter.Seq[*dataplane.Shard]) protocol.Measured {
+func (m *loadMeter) measure(now time.Time, shards iter.Seq[*entities.Shard]) protocol.Measured {
 	in := protocol.Measured{Period: now.Sub(m.last)}
 	m.last, m.at = now, now.Add(m.every)
 	for s := range shards {

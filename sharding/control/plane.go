@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -49,7 +50,7 @@ type Plane struct {
 }
 
 func (c *Plane) toRegion(in protocol.RegionInput) { c.Todo = append(c.Todo, Input{Region: in}) }
-func (c *Plane) toShard(s *dataplane.Shard, in protocol.ShardInput) {
+func (c *Plane) toShard(s *entities.Shard, in protocol.ShardInput) {
 	c.Todo = append(c.Todo, Input{shard: in, s: s})
 }
 
@@ -177,7 +178,9 @@ func (c *Plane) startShard(number uint32, token protocol.Token, wait time.Durati
 	if err != nil {
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
 	}
-	h := &Hosting{S: dataplane.NewShard(c.R.Entities, number, token), m: m, starts: map[uint64]dataplane.BufferedMessage{}}
+	h := &Hosting{
+		S: entities.NewShard(c.R.Entities, number, token), m: m, starts: map[uint64]dataplane.BufferedMessage{},
+	}
 	h.S.Era = c.View.Era // a region hosts in a view only
 	c.Hosted.add(h)
 	c.R.Routes.Hosted[number].Store(h.S)
@@ -186,12 +189,12 @@ func (c *Plane) startShard(number uint32, token protocol.Token, wait time.Durati
 
 // StartEntity has an entity start; env is answered when it runs. A StartEntity whose shard has moved
 // is sent after it.
-func (c *Plane) StartEntity(s *dataplane.Shard, id string, env mailbox.Envelope) {
+func (c *Plane) StartEntity(s *entities.Shard, id string, env mailbox.Envelope) {
 	if h := c.Hosted.at(s); h != nil {
 		c.toShard(s, protocol.StartEntity{ID: protocol.EntityID(id), Req: h.ask(id, env)})
 		return
 	}
-	if err := c.R.Send(dataplane.InHandler, id, env); err != nil {
+	if err := c.R.Send(entities.InHandler, id, env); err != nil {
 		c.R.Out.ReplyError(env, codec.StatusLost, err.Error())
 	}
 }
@@ -200,7 +203,7 @@ func (c *Plane) StartEntity(s *dataplane.Shard, id string, env mailbox.Envelope)
 // before everything that waits for the next home.
 func (c *Plane) CloseShard(h *Hosting) {
 	front := c.forget(h)
-	h.S.Shut(func(e *dataplane.Entity, env mailbox.Envelope, size uint32) {
+	h.S.Shut(func(e *entities.Entity, env mailbox.Envelope, size uint32) {
 		front = append(front, dataplane.BufferedMessage{
 			ID: e.ID, Env: env, Size: max(dataplane.BufferedOverhead, int(size)),
 		})
@@ -217,7 +220,7 @@ func (c *Plane) KillShard(h *Hosting, reason failure.DropReason) {
 	for _, p := range c.forget(h) {
 		c.R.Out.Discard(reason, h.S.Number, p.ID, p.Env)
 	}
-	h.S.Shut(func(e *dataplane.Entity, env mailbox.Envelope, _ uint32) {
+	h.S.Shut(func(e *entities.Entity, env mailbox.Envelope, _ uint32) {
 		c.R.Out.Discard(reason, h.S.Number, e.ID, env)
 	})
 	c.Leases.retire(h.S, reason == failure.DropStopped)

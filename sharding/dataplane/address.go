@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
@@ -18,7 +19,7 @@ type Address struct {
 // found is where the entity was last.
 type found struct {
 	rt *Route
-	e  *Entity
+	e  *entities.Entity
 }
 
 // AddressTo readies an address. An invalid id is reported by its use.
@@ -38,7 +39,7 @@ func (r *Plane) SendTo(ctx context.Context, a *Address, env mailbox.Envelope) er
 		return err
 	}
 	if at := a.found.Load(); at != nil && r.Routes.Slots[a.Number].Load() == at.rt {
-		if at.e.accept(env, 0) == mailbox.Accepted {
+		if at.e.Accept(env, 0) == mailbox.Accepted {
 			return nil
 		}
 	}

@@ -3,46 +3,21 @@ package dataplane
 import (
 	"context"
 
-	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
-
-// administer takes an administrative message; false: it is none. place is that of another node's,
-// and is given back unless it is refused.
-func (s *Shard) administer(id string, env mailbox.Envelope, place runloop.Permit) (mailbox.Verdict, bool) {
-	switch env.Msg.(type) {
-	case codec.Passivate:
-		if s.Find(id) == nil {
-			place.Release()
-			break
-		}
-		s.runtime.control.Passivate(s, id, protocol.CauseRequest, place)
-	case codec.Start:
-		s.Mu.RLock()
-		no := s.sealed || s.dead
-		s.Mu.RUnlock()
-		if no {
-			return mailbox.Refused, true
-		}
-		s.runtime.control.StartEntity(s, id, env, place)
-	default:
-		return mailbox.Accepted, false
-	}
-	return mailbox.Accepted, true
-}
 
 // administerInbound is administer for what has just come from another node, of which so many may
 // wait for the machines and no more. false: the shard takes nothing any more.
-func (r *Plane) administerInbound(s *Shard, from uint64, m *codec.Message, env mailbox.Envelope) bool {
+func (r *Plane) administerInbound(s *entities.Shard, from uint64, m *codec.Message, env mailbox.Envelope) bool {
 	place, ok := r.Ctl.Admit(from, len(m.ID)+BufferedOverhead)
 	if !ok {
 		r.Out.ReplyError(env, failure.StatusOf(failure.DropInbox), failure.DropInbox.String())
 		return true
 	}
-	if v, _ := s.administer(string(m.ID), env, place); v == mailbox.Refused {
+	if v, _ := s.Administer(string(m.ID), env, place); v == mailbox.Refused {
 		place.Release()
 		return false
 	}

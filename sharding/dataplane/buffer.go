@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
@@ -30,7 +31,7 @@ func (t *Routes) Hold(number uint32, p BufferedMessage) error {
 		b.Mu.Unlock()
 		return ErrRouteChanged
 	}
-	if p.from != nil && p.from.isSealed() {
+	if p.from != nil && p.from.IsSealed() {
 		b.Mu.Unlock()
 		return failure.ErrMoving
 	}
@@ -160,7 +161,7 @@ func (t *Routes) Flush(number uint32) bool {
 
 // OpenLanes lets a shard whose route is not open take what other nodes have sent: first what waits
 // of it, then what comes. A full mailbox drops, as it does for what comes.
-func (t *Routes) OpenLanes(number uint32, s *Shard) {
+func (t *Routes) OpenLanes(number uint32, s *entities.Shard) {
 	b := t.Buffering(number)
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -211,7 +212,7 @@ func (t *Routes) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
 		t.out.Channel, o.fill, o.goes))
 }
 
-func (t *Routes) dispatchLocal(number uint32, s *Shard, p *BufferedMessage) error {
+func (t *Routes) dispatchLocal(number uint32, s *entities.Shard, p *BufferedMessage) error {
 	env, size := p.Env, uint32(0)
 	if p.Raw != nil {
 		var err error
@@ -312,7 +313,7 @@ func (t *Routes) PutBack(number uint32, front []BufferedMessage) {
 
 // FailBuffered ends the questions of a sealed shard's handlers that wait for a home: the handlers
 // have to return before the shard can move, and what they wait for may wait for that.
-func (t *Routes) FailBuffered(s *Shard) {
+func (t *Routes) FailBuffered(s *entities.Shard) {
 	for i := range t.Slots {
 		rt := t.Slots[i].Load()
 		if rt == nil || rt.Buffer == nil {

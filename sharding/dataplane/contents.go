@@ -2,6 +2,7 @@ package dataplane
 
 import (
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
@@ -18,11 +19,11 @@ func (r *Plane) Contents(fn func(env mailbox.Envelope, raw *codec.Message)) {
 			}
 		}
 	}
-	of := func(e *Entity) {
+	of := func(e *entities.Entity) {
 		e.Each(func(env mailbox.Envelope) { fn(env, nil) })
 	}
 	for _, s := range r.Routes.Shards() {
-		for _, e := range s.snapshot() {
+		for _, e := range s.All() {
 			of(e)
 		}
 	}

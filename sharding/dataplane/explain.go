@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -53,7 +54,7 @@ func (r *Plane) whereAsked(id string) string {
 		}
 		return text
 	}
-	e := rt.Local.Entities.Find(id)
+	e := rt.Local.Peek(id)
 	if e == nil {
 		return text + " on this node: it is not active"
 	}
@@ -61,4 +62,18 @@ func (r *Plane) whereAsked(id string) string {
 		return text + " on this node: " + running
 	}
 	return text + " on this node: no handler of it runs"
+}
+
+// AwaitsLease says why a shard that is hosted here does not start; empty: it does.
+func (r *Plane) AwaitsLease(number uint32) string {
+	s := r.Routes.Hosted[number].Load()
+	if s == nil || s.Lease == nil {
+		return ""
+	}
+	why := s.Lease.Awaits()
+	if why == "" {
+		return ""
+	}
+	name := lease.ShardName(r.Leases.Cluster, r.Name, number)
+	return fmt.Sprintf("it waits here for the lease %q: %s", name, why)
 }

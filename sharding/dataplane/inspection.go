@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
@@ -44,13 +45,13 @@ func (r *Plane) Inspect(what codec.Inspection, id string) codec.State {
 		if what == codec.InspectEntity && s.Number != number {
 			continue
 		}
-		sh := codec.StateShard{Number: s.Number, Entities: uint32(s.Count()), Alive: uint32(max(0, s.active.Load()))}
+		sh := codec.StateShard{Number: s.Number, Entities: uint32(s.Count()), Alive: uint32(max(0, s.Active()))}
 		w.Entities, w.Active = w.Entities+sh.Entities, w.Active+sh.Alive
 		switch what {
 		case codec.InspectTotals:
 			continue
 		case codec.InspectIDs:
-			w.Cut = s.activeIDs(&sh.IDs, &room) || w.Cut
+			w.Cut = activeIDs(s, &sh.IDs, &room) || w.Cut
 		case codec.InspectEntity:
 			sh.Entities, sh.Alive = 0, 0
 			if e := s.Find(id); e != nil && e.State().Started {
@@ -64,8 +65,8 @@ func (r *Plane) Inspect(what codec.Inspection, id string) codec.State {
 
 // activeIDs lists the ids of active entities while there is room, and reports whether there was too
 // little.
-func (s *Shard) activeIDs(ids *[]string, room *int) (cut bool) {
-	for _, e := range s.snapshot() {
+func activeIDs(s *entities.Shard, ids *[]string, room *int) (cut bool) {
+	for _, e := range s.All() {
 		if !e.State().Started {
 			continue
 		}

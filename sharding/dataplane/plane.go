@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -27,7 +28,7 @@ type Plane struct {
 	Registry *codec.Registry
 	decoder  decoder
 	Routes   *Routes
-	Entities *Runtime
+	Entities *entities.Runtime
 	Asks     *asks.Table
 	Drops    *failure.Drops
 	Panics   *failure.Panics
@@ -56,7 +57,7 @@ type Plane struct {
 
 // Controller is what the data plane tells the control plane. Its methods do not wait.
 type Controller interface {
-	EntityControl
+	entities.Control
 	Wanted(shard uint32)                                  // the shard's buffer has got a message
 	FlushLater(shard uint32)                              // the shard's buffer could not be flushed now
 	Misrouted(from uint64, shard uint32)                  // another node's route is wrong

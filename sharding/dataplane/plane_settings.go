@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
@@ -39,7 +40,7 @@ type Settings struct {
 
 	Timeouts    Timeouts
 	Passivation passivation.Strategy
-	Supervisor  Supervisor
+	Supervisor  entities.Supervisor
 	Leases      protocol.Leases[locks.Store]
 	Limits      Limits
 	NodeBytes   *mailbox.NodeBytes // of the node; nil: no bound holds for it
@@ -60,7 +61,7 @@ func New(t Settings) *Plane {
 		Closed: make(chan struct{}), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
 	}
-	r.Entities = NewRuntime(RuntimeSettings{
+	r.Entities = entities.New(entities.Settings{
 		Type: t.Type, Log: t.Log, Scheduler: t.Scheduler, Panics: r.Panics, Meter: t.Meter, Defects: t.Defects,
 		Workers: t.Limits.Workers, WorkersMax: t.Limits.WorkersMax, HandlerSlow: t.Timeouts.HandlerSlow,
 		Lease: t.Lease, ShardLeases: t.Leases.Shards != nil, MailboxMax: t.Limits.MailboxMax,

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
@@ -22,7 +23,7 @@ type Question[R any] struct {
 // Open takes a slot for the question and makes its envelope.
 func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.Envelope, error) {
 	r := q.R
-	if h := HandlerOf(ctx); h != nil && !h.Holds(r.Entities) {
+	if h := entities.HandlerOf(ctx); h != nil && !h.Holds(r.Entities) {
 		return nil, mailbox.Envelope{}, failure.ErrNoLease
 	}
 	c, id, err := r.Asks.Begin(q)
@@ -38,10 +39,9 @@ func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.En
 // Wait waits for the answer of a question that was sent, with the outcome of sending it, and frees
 // its slot.
 func (q *Question[R]) Wait(ctx context.Context, c *asks.Call, sent error) error {
-	if h := HandlerOf(ctx); sent == nil && h != nil && h.Entity != nil {
-		p := h.Entity.Shard.runtime.Pool
-		p.Block()
-		defer p.Unblock()
+	if h := entities.HandlerOf(ctx); sent == nil && h != nil {
+		h.Block()
+		defer h.Unblock()
 	}
 	return q.R.Asks.Await(ctx, c, sent)
 }

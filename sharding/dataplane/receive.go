@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -141,7 +142,7 @@ func (r *Plane) inbound(from uint64, m *codec.Message) {
 }
 
 // deliverInbound delivers to a shard of this node; false: it takes nothing any more.
-func (r *Plane) deliverInbound(s *Shard, from uint64, m *codec.Message) bool {
+func (r *Plane) deliverInbound(s *entities.Shard, from uint64, m *codec.Message) bool {
 	env, err := r.decoder.decode(m)
 	if err != nil {
 		r.Out.discardRaw(failure.DropOf(err), m)
@@ -160,7 +161,7 @@ func (r *Plane) deliverInbound(s *Shard, from uint64, m *codec.Message) bool {
 
 // PassOn is inbound for a shard that does not run here: s is what the lane had, which did not take
 // the message. false: something has changed, look again.
-func (r *Plane) PassOn(from uint64, m *codec.Message, s *Shard) bool {
+func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 	slot := &r.Routes.Slots[m.Shard]
 	rt := slot.Load()
 	if rt != nil && rt.Local != nil { // sealed or closed just now

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -28,8 +29,8 @@ type Routes struct {
 	Slots   []atomic.Pointer[Route]
 	// takes what other nodes have sent here, which a local hand-off does not hold back; nil: that
 	// waits too
-	Lanes  []atomic.Pointer[Shard]
-	Hosted []atomic.Pointer[Shard] // runs here, whatever its messages do
+	Lanes  []atomic.Pointer[entities.Shard]
+	Hosted []atomic.Pointer[entities.Shard] // runs here, whatever its messages do
 
 	Limit BufferLimit
 }
@@ -37,22 +38,22 @@ type Routes struct {
 // Route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is
 // like one with an empty buffer.
 type Route struct {
-	Local  *Shard  // hosted here
-	Remote uint64  // the node that hosts it
-	Buffer *Buffer // the home is unknown or moving: messages wait
+	Local  *entities.Shard // hosted here
+	Remote uint64          // the node that hosts it
+	Buffer *Buffer         // the home is unknown or moving: messages wait
 }
 
 func newRoutes(shards int) *Routes {
 	return &Routes{
 		Slots:  make([]atomic.Pointer[Route], shards),
-		Lanes:  make([]atomic.Pointer[Shard], shards),
-		Hosted: make([]atomic.Pointer[Shard], shards),
+		Lanes:  make([]atomic.Pointer[entities.Shard], shards),
+		Hosted: make([]atomic.Pointer[entities.Shard], shards),
 	}
 }
 
 // Shards lists those that run here.
-func (t *Routes) Shards() []*Shard {
-	all := make([]*Shard, 0, 16)
+func (t *Routes) Shards() []*entities.Shard {
+	all := make([]*entities.Shard, 0, 16)
 	for i := range t.Hosted {
 		if s := t.Hosted[i].Load(); s != nil {
 			all = append(all, s)
@@ -62,7 +63,7 @@ func (t *Routes) Shards() []*Shard {
 }
 
 // Unhost takes out a shard that runs here no more. Its messages go where the route says.
-func (t *Routes) Unhost(s *Shard) {
+func (t *Routes) Unhost(s *entities.Shard) {
 	t.Lanes[s.Number].CompareAndSwap(s, nil)
 	t.Hosted[s.Number].CompareAndSwap(s, nil)
 }
@@ -186,9 +187,9 @@ func (b *Buffer) close() []BufferedMessage {
 type BufferedMessage struct {
 	ID   string
 	Env  mailbox.Envelope
-	from *Shard         // the shard whose handler waits for the answer; nil: none
-	Raw  *codec.Message // with a body of its own; nil for a message of this node
-	lane *Shard         // of raw: what the shard's lane had when it came to wait; nil: nothing
+	from *entities.Shard // the shard whose handler waits for the answer; nil: none
+	Raw  *codec.Message  // with a body of its own; nil for a message of this node
+	lane *entities.Shard // of raw: what the shard's lane had when it came to wait; nil: nothing
 	Size int
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
@@ -24,8 +25,8 @@ func (r *Plane) Send(ctx context.Context, id string, env mailbox.Envelope) error
 	}
 	slot := &r.Routes.Slots[number]
 	if rt := slot.Load(); rt != nil && rt.Local != nil { // the fast path: the id of an entity is valid
-		if e := rt.Local.Entities.Find(id); e != nil && !codec.Administrative(env.Msg) &&
-			e.accept(env, 0) == mailbox.Accepted {
+		if e := rt.Local.Peek(id); e != nil && !codec.Administrative(env.Msg) &&
+			e.Accept(env, 0) == mailbox.Accepted {
 			return nil
 		}
 	}
@@ -68,7 +69,7 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env mail
 		if !errors.Is(err, failure.ErrBufferFull) {
 			return err
 		}
-		if HandlerOf(ctx) != nil {
+		if entities.HandlerOf(ctx) != nil {
 			return r.explain(number, err)
 		}
 		if endless {
@@ -108,8 +109,8 @@ func (r *Plane) sendLocal(number uint32, rt *Route, id string, env mailbox.Envel
 func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string,
 	env mailbox.Envelope) (<-chan struct{}, error) {
 	p := BufferedMessage{ID: id, Env: env, Size: BufferedOverhead}
-	if h := HandlerOf(ctx); h != nil && h.Entity != nil && env.Call != 0 {
-		p.from = h.Entity.Shard
+	if h := entities.HandlerOf(ctx); h != nil && env.Call != 0 {
+		p.from = h.Shard()
 	}
 	room := r.Routes.Limit.roomAfter()
 	return room, r.Routes.Hold(number, p)
@@ -128,7 +129,7 @@ func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *Ro
 		return nil, err
 	}
 	to := transport.NodeID(rt.Remote)
-	if !wait || HandlerOf(ctx) != nil {
+	if !wait || entities.HandlerOf(ctx) != nil {
 		err = r.Out.Net.Append(to, transport.Data, number, r.Out.Channel, o.fill, o.check)
 	} else {
 		err = r.Out.Net.AppendWait(ctx, to, transport.Data, number, r.Out.Channel, o.fill, o.check)

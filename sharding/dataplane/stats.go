@@ -52,13 +52,14 @@ func (d DropCount) String() string { return fmt.Sprintf("%v: %d", d.Reason, d.Co
 // CountStats counts what one region has.
 func CountStats(r *Plane) Stats {
 	s := Stats{
-		Buffered: int(r.Routes.Limit.Count.Load()), Queued: r.Entities.Pool.Queued(), Workers: r.Entities.Pool.Workers(),
-		Asks: r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Restored.Load(),
+		Buffered: int(r.Routes.Limit.Count.Load()), Queued: r.Entities.Pool.Queued(),
+		Workers: r.Entities.Pool.Workers(),
+		Asks:    r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Restored.Load(),
 		Panics: r.Panics.Count(), Held: int(r.Entities.Held.Used()), Slow: r.Entities.Slow.Slow(),
 	}
 	for _, h := range r.Routes.Shards() {
 		s.Shards++
-		s.Active += int(h.active.Load())
+		s.Active += h.Active()
 		if r.AwaitsLease(h.Number) != "" {
 			s.Awaiting++
 		}

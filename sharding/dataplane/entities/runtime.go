@@ -1,4 +1,4 @@
-package dataplane
+package entities
 
 import (
 	"log/slog"
@@ -17,8 +17,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// RuntimeSettings are what a Runtime is made of.
-type RuntimeSettings struct {
+// Settings are what a Runtime is made of.
+type Settings struct {
 	Type      string
 	Log       *slog.Logger
 	Scheduler scheduler.Scheduler
@@ -40,8 +40,8 @@ type RuntimeSettings struct {
 	Fail func(mailbox.Envelope, error)
 }
 
-// EntityControl is what entities and their shards tell the control plane. Its methods do not wait.
-type EntityControl interface {
+// Control is what entities and their shards tell the control plane. Its methods do not wait.
+type Control interface {
 	Wake(s *Shard, id string)                                     // a message waits for an entity that is not active
 	Passivate(*Shard, string, protocol.Cause, runloop.Permit)     // the entity shall stop and be forgotten
 	EntityStopped(s *Shard, id string)                            // its incarnation is over
@@ -51,10 +51,10 @@ type EntityControl interface {
 
 // Runtime is what the shards of one type on one node share. It runs their entities.
 type Runtime struct {
-	set     RuntimeSettings
+	set     Settings
 	began   time.Time // of the region's clock
 	seed    uint64    // of the hashes by which shards find entities
-	control EntityControl
+	control Control
 
 	Pool         *pool.Pool[*Entity]
 	Slow         *pool.Watch[*Entity]
@@ -64,22 +64,22 @@ type Runtime struct {
 	NewBody      func(e *Entity) Incarnation
 	Passivations Passivations
 	IdleScan     *idleScan
-	Meters       *EntityMeters // nil: there is no Meter
-	Measures     bool          // what shards do is measured
+	Meters       *Meters // nil: there is no Meter
+	Measures     bool    // what shards do is measured
 }
 
-// NewRuntime makes a runtime, whose idle entities are looked for in the shards. It needs NewBody
+// New makes a runtime, whose idle entities are looked for in the shards. It needs NewBody
 // and SteeredBy before it is used.
-func NewRuntime(t RuntimeSettings, shards func() []*Shard) *Runtime {
+func New(t Settings, shards func() []*Shard) *Runtime {
 	r := &Runtime{
 		set: t, began: t.Scheduler.Now(), seed: t.Scheduler.Uint64(), Held: t.Held,
 		Pool:       pool.New[*Entity](t.Workers, t.WorkersMax, t.Scheduler, t.Defects),
 		Lease:      lease.NewNode(t.Lease, t.Scheduler),
 		supervisor: t.Supervisor.guarded(t.Type, t.Log, t.Panics),
-		Meters:     newEntityMeters(t.Meter, t.Type),
+		Meters:     newMeters(t.Meter, t.Type),
 	}
 	r.Slow = pool.NewWatch(r.Pool, t.Scheduler, pool.WatchSettings[*Entity]{
-		After: t.HandlerSlow, Note: r.noteSlow, Where: HandlerIn,
+		After: t.HandlerSlow, Note: r.noteSlow, Where: handlerIn,
 	})
 	r.IdleScan = newIdleScan(t.Passivation, shards, t.Scheduler)
 	r.Passivations.start(t.Passivation)
@@ -87,7 +87,7 @@ func NewRuntime(t RuntimeSettings, shards func() []*Shard) *Runtime {
 }
 
 // SteeredBy says which control plane hears of what happens here.
-func (r *Runtime) SteeredBy(c EntityControl) { r.control = c }
+func (r *Runtime) SteeredBy(c Control) { r.control = c }
 
 // StartScans begins to look for idle entities, and for handlers that do not return.
 func (r *Runtime) StartScans() {

@@ -1,4 +1,4 @@
-package dataplane
+package entities
 
 import (
 	"cmp"
@@ -160,7 +160,7 @@ func (e *Entity) SetReceiveTimeout(d time.Duration, msg any) {
 		}
 		idle := r.Clock() - time.Duration(x.lastHandled.Load())
 		if idle >= d {
-			x.elapsed = x.elapsed || e.accept(mailbox.Envelope{Call: mailbox.TimerCall}, 0) == mailbox.Accepted
+			x.elapsed = x.elapsed || e.Accept(mailbox.Envelope{Call: mailbox.TimerCall}, 0) == mailbox.Accepted
 			idle = 0
 		}
 		t.Reset(d - idle)

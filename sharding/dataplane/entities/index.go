@@ -1,8 +1,9 @@
-package dataplane
+package entities
 
 import (
 	"iter"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
@@ -161,6 +162,9 @@ func (x *index) all() iter.Seq[*Entity] {
 		}
 	}
 }
+
+// list is all of them in a slice.
+func (x *index) list() []*Entity { return slices.AppendSeq(make([]*Entity, 0, x.len), x.all()) }
 
 // clear takes all entities out.
 func (x *index) clear() {

@@ -1,10 +1,4 @@
-package dataplane
-
-import (
-	"fmt"
-
-	"github.com/coterie-go/coterie/sharding/dataplane/lease"
-)
+package entities
 
 // Holds reports whether the shard may act: a handler may start, and an effect of one may happen. It
 // reads the clock: ask at the moment of acting.
@@ -18,23 +12,9 @@ func (s *Shard) Expelled() bool { return s.Lease != nil && !s.Lease.Open() }
 
 // CancelContexts cancels what the handlers of the shard wait for.
 func (s *Shard) CancelContexts(cause error) {
-	for _, e := range s.snapshot() {
+	for _, e := range s.All() {
 		if x := e.Extra.Load(); x != nil {
 			x.cancelLife(cause)
 		}
 	}
-}
-
-// AwaitsLease says why a shard that is hosted here does not start; empty: it does.
-func (r *Plane) AwaitsLease(number uint32) string {
-	s := r.Routes.Hosted[number].Load()
-	if s == nil || s.Lease == nil {
-		return ""
-	}
-	why := s.Lease.Awaits()
-	if why == "" {
-		return ""
-	}
-	name := lease.ShardName(r.Leases.Cluster, r.Name, number)
-	return fmt.Sprintf("it waits here for the lease %q: %s", name, why)
 }

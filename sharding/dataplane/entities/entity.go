@@ -1,4 +1,4 @@
-package dataplane
+package entities
 
 import (
 	"fmt"
@@ -59,9 +59,6 @@ const sliceMax = 256
 
 var _ lease.Suspended = (*Entity)(nil)
 
-// Room returns a channel that is closed when room may have come up in the mailbox; nil: there is some.
-func (e *Entity) Room() <-chan struct{} { return e.RoomAfter(e.Shard.runtime.set.MailboxMax) }
-
 // LeaseReturned implements lease.Suspended.
 func (e *Entity) LeaseReturned() {
 	if e.Release(mailbox.ForLease) {
@@ -80,9 +77,9 @@ const (
 	stopped                  // a stop was asked for, in order or by force
 )
 
-// accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the
+// Accept puts an envelope into the mailbox and gets it a worker. size is what it counts of the
 // bounds in bytes; 0: nothing, it is of this node.
-func (e *Entity) accept(env mailbox.Envelope, size uint32) mailbox.Verdict {
+func (e *Entity) Accept(env mailbox.Envelope, size uint32) mailbox.Verdict {
 	r := e.Shard.runtime
 	if size > 0 {
 		if v := e.reserve(size); v != mailbox.Accepted {
@@ -98,6 +95,9 @@ func (e *Entity) accept(env mailbox.Envelope, size uint32) mailbox.Verdict {
 	}
 	return v
 }
+
+// Room returns a channel that is closed when room may have come up in the mailbox; nil: there is some.
+func (e *Entity) Room() <-chan struct{} { return e.RoomAfter(e.Shard.runtime.set.MailboxMax) }
 
 // String names the entity where handlers are told of that do not return.
 func (e *Entity) String() string { return fmt.Sprintf("shard %d, entity %q", e.Shard.Number, e.ID) }

@@ -1,4 +1,4 @@
-package dataplane
+package entities
 
 import (
 	"iter"
@@ -135,7 +135,7 @@ func (s *Shard) Leaving() (ids []protocol.EntityID) {
 	if s.Passivator == nil {
 		return nil
 	}
-	for _, e := range s.snapshot() {
+	for _, e := range s.All() {
 		if s.Passivator.isLeaving(e) {
 			ids = append(ids, protocol.EntityID(e.ID))
 		}

@@ -1,7 +1,6 @@
-package dataplane
+package entities
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -67,7 +66,7 @@ func (s *Shard) Find(id string) *Entity {
 // Deliver puts an envelope into the mailbox of an entity, which is made when there is none. It
 // returns the entity for senders that wait for room.
 func (s *Shard) Deliver(id string, env mailbox.Envelope, size uint32) (mailbox.Verdict, *Entity) {
-	if v, ok := s.administer(id, env, runloop.Permit{}); ok {
+	if v, ok := s.Administer(id, env, runloop.Permit{}); ok {
 		return v, nil
 	}
 	for {
@@ -77,7 +76,7 @@ func (s *Shard) Deliver(id string, env mailbox.Envelope, size uint32) (mailbox.V
 				return mailbox.Refused, nil
 			}
 		}
-		v := e.accept(env, size)
+		v := e.Accept(env, size)
 		// Only now is it started: a start that found no message would count as a use beside the
 		// message's. One whose message found no room is not, unless another message came meanwhile.
 		if made && (v == mailbox.Accepted || !s.remove(e)) {
@@ -93,7 +92,7 @@ func (s *Shard) Deliver(id string, env mailbox.Envelope, size uint32) (mailbox.V
 // DeliverBytes is deliver for an id that was read from a frame.
 func (s *Shard) DeliverBytes(id []byte, env mailbox.Envelope, size uint32) (mailbox.Verdict, *Entity) {
 	if e := s.Entities.findBytes(id); e != nil && !codec.Administrative(env.Msg) {
-		if v := e.accept(env, size); v != mailbox.Gone {
+		if v := e.Accept(env, size); v != mailbox.Gone {
 			return v, e
 		}
 	}
@@ -156,15 +155,11 @@ func (s *Shard) remove(e *Entity) bool {
 	return true
 }
 
-// snapshot lists the entities, in no order.
-func (s *Shard) snapshot() []*Entity {
+// All lists the entities, in no order.
+func (s *Shard) All() []*Entity {
 	s.Mu.RLock()
 	defer s.Mu.RUnlock()
-	return s.listLocked()
-}
-
-func (s *Shard) listLocked() []*Entity {
-	return slices.AppendSeq(make([]*Entity, 0, s.Entities.len), s.Entities.all())
+	return s.Entities.list()
 }
 
 // Drain refuses new messages from now on and calls done when no message waits and no handler runs.
@@ -173,7 +168,7 @@ func (s *Shard) Drain(done func()) {
 	s.sealed = true
 	s.Mu.Unlock()
 	d := mailbox.NewDrain(done)
-	for _, e := range s.snapshot() {
+	for _, e := range s.All() {
 		if d.Seal(&e.Mailbox) {
 			s.runtime.Pool.Submit(e)
 		}
@@ -183,7 +178,7 @@ func (s *Shard) Drain(done func()) {
 
 // Each calls fn for the entities that run.
 func (s *Shard) Each(fn func(*Entity)) {
-	for _, e := range s.snapshot() {
+	for _, e := range s.All() {
 		if e.State().Started {
 			fn(e)
 		}
@@ -196,7 +191,8 @@ func (s *Shard) isDead() bool {
 	return s.dead
 }
 
-func (s *Shard) isSealed() bool {
+// IsSealed reports whether the shard drains: it refuses new messages.
+func (s *Shard) IsSealed() bool {
 	s.Mu.RLock()
 	defer s.Mu.RUnlock()
 	return s.sealed
@@ -207,7 +203,7 @@ func (s *Shard) Resume() {
 	s.Mu.Lock()
 	s.sealed = false
 	s.Mu.Unlock()
-	for _, e := range s.snapshot() {
+	for _, e := range s.All() {
 		e.Unseal()
 	}
 }
@@ -221,7 +217,7 @@ func (s *Shard) Command(e *Entity, c mailbox.Command) {
 
 // endOthers ends the incarnations of all entities but one, whatever waits in their mailboxes.
 func (s *Shard) endOthers(but *Entity) {
-	for _, e := range s.snapshot() {
+	for _, e := range s.All() {
 		if e != but {
 			e.Force()
 		}
@@ -233,7 +229,7 @@ func (s *Shard) endOthers(but *Entity) {
 // out when they return.
 func (s *Shard) Shut(out taker) {
 	s.Mu.Lock()
-	all := s.listLocked()
+	all := s.Entities.list()
 	s.dead, s.out = true, out
 	s.Entities.clear() // found no more, or senders would look without end for one that is not closed
 	s.Mu.Unlock()
@@ -247,3 +243,16 @@ func (s *Shard) Shut(out taker) {
 func (s *Shard) Passivate(id string, why protocol.Cause) {
 	s.runtime.control.Passivate(s, id, why, runloop.Permit{})
 }
+
+// Count is how many entities the shard has.
+func (s *Shard) Count() int {
+	s.Mu.RLock()
+	defer s.Mu.RUnlock()
+	return s.Entities.len
+}
+
+// Active is how many entities the shard's machine counts as active, or have not stopped yet.
+func (s *Shard) Active() int { return int(s.active.Load()) }
+
+// Peek looks an entity up without a lock. It may miss one while the shard makes others.
+func (s *Shard) Peek(id string) *Entity { return s.Entities.Find(id) }

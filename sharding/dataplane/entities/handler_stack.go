@@ -1,4 +1,4 @@
-package dataplane
+package entities
 
 import (
 	"path"
@@ -8,9 +8,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// HandlerIn finds the user's handler in the stack of a worker: the function that this package has
+// handlerIn finds the user's handler in the stack of a worker: the function that this package has
 // called. It returns its name and the line where it stands.
-func HandlerIn(stack string) string {
+func handlerIn(stack string) string {
 	lines := strings.Split(stack, "\n")
 	user := ""
 	for i := 1; i+1 < len(lines); i += 2 {

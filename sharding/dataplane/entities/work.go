@@ -1,4 +1,4 @@
-package dataplane
+package entities
 
 import (
 	"sync/atomic"
@@ -35,11 +35,4 @@ func (e *Entity) measured(r *Runtime, slice *pool.Slice) (o outcome, err error) 
 		r.Meters.sliced(took)
 	}
 	return o, err
-}
-
-// Count is how many entities the shard has.
-func (s *Shard) Count() int {
-	s.Mu.RLock()
-	defer s.Mu.RUnlock()
-	return s.Entities.len
 }

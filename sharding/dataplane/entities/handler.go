@@ -1,4 +1,4 @@
-package dataplane
+package entities
 
 import (
 	"context"
@@ -95,6 +95,28 @@ func (h *Handler) Holds(r *Runtime) bool {
 		return r.Lease.Holds()
 	}
 	return h.Entity.Shard.Holds()
+}
+
+// Shard is the shard of the handler's entity; nil: it is of none.
+func (h *Handler) Shard() *Shard {
+	if h.Entity == nil {
+		return nil
+	}
+	return h.Entity.Shard
+}
+
+// Block says that the handler is about to wait for something that may need a worker.
+func (h *Handler) Block() {
+	if h.Entity != nil {
+		h.Entity.Shard.runtime.Pool.Block()
+	}
+}
+
+// Unblock ends Block.
+func (h *Handler) Unblock() {
+	if h.Entity != nil {
+		h.Entity.Shard.runtime.Pool.Unblock()
+	}
 }
 
 // Refused says why a handler may have no effect; nil: it may. One that has returned is told so,

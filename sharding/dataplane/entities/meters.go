@@ -1,4 +1,4 @@
-package dataplane
+package entities
 
 import (
 	"sync/atomic"
@@ -14,8 +14,8 @@ var mSlice = &events.Metric{
 	Buckets: []float64{.00001, .0001, .001, .01, .1, 1, 10, 60},
 }
 
-// EntityMeters is what a runtime measures for a Meter. Nothing of it is there without one.
-type EntityMeters struct {
+// Meters is what a runtime measures for a Meter. Nothing of it is there without one.
+type Meters struct {
 	slice   events.Observer
 	handled [64]striped // by shard: workers with entities of different shards do not write to one line of the cache
 }
@@ -25,28 +25,28 @@ type striped struct {
 	_ [7]uint64
 }
 
-func newEntityMeters(m events.Meter, typ string) *EntityMeters {
+func newMeters(m events.Meter, typ string) *Meters {
 	if m == nil {
 		return nil
 	}
-	return &EntityMeters{slice: m.Histogram(mSlice, typ)}
+	return &Meters{slice: m.Histogram(mSlice, typ)}
 }
 
 // handledBy notes what a turn with an entity of a shard has taken from the mailbox.
-func (m *EntityMeters) handledBy(shard uint32, n int) {
+func (m *Meters) handledBy(shard uint32, n int) {
 	if m != nil {
 		m.handled[shard%uint32(len(m.handled))].n.Add(uint64(n))
 	}
 }
 
-func (m *EntityMeters) sliced(d time.Duration) {
+func (m *Meters) sliced(d time.Duration) {
 	if m != nil {
 		m.slice.Observe(d.Seconds())
 	}
 }
 
 // Handled is how many messages were taken from mailboxes.
-func (m *EntityMeters) Handled() (n uint64) {
+func (m *Meters) Handled() (n uint64) {
 	for i := range m.handled {
 		n += m.handled[i].n.Load()
 	}
