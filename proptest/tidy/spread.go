@@ -28,7 +28,6 @@ var widest = map[string]counts{
 	"crdt.Store":                          {methods: 31},
 	"ddata":                               {files: 34, lines: 4300},
 	"ddata/membership.member":             {methods: 38},
-	"ddata/membership/bootstrap.Seeker":   {methods: 39},
 	"ddata/transport":                     {files: 27, lines: 4200},
 	"ddata/transport.queue":               {methods: 33},
 	"proptest/sim":                        {files: 52, lines: 7800},

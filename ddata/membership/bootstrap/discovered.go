@@ -22,6 +22,7 @@ import (
 // Invariants: since is zero before the first answer; at most ContactsMax are found; ours are
 // targets that were not known before the source named them.
 type discovered struct {
+	cfg   *Config
 	found []Contact // as it was named, by address
 	since time.Time // when the set of addresses last changed, or the source failed
 	err   string    // why there is no answer now, or a partial one
@@ -33,12 +34,18 @@ type discovered struct {
 // founding.
 func (s *Seeker) Discovered(now time.Time, all []Contact, failed string) {
 	s.enter(now)
-	d := &s.discovered
 	s.out.Wake = true
+	if s.discovered.answer(s.now, all, failed, &s.out) {
+		s.discovered.retarget(s.now, &s.targets, &s.candidates, &s.out)
+	}
+}
+
+// answer takes what the source says, and reports whether it names anything or is complete.
+func (d *discovered) answer(now time.Time, all []Contact, failed string, out *Output) bool {
 	if failed != "" {
-		d.err, d.since = strings.ToValidUTF8(failed[:min(len(failed), ReasonMax)], ""), s.now
+		d.err, d.since = strings.ToValidUTF8(failed[:min(len(failed), ReasonMax)], ""), now
 		if len(all) == 0 {
-			return
+			return false
 		}
 	}
 	found := slices.DeleteFunc(slices.Clone(all), func(c Contact) bool {
@@ -46,36 +53,35 @@ func (s *Seeker) Discovered(now time.Time, all []Contact, failed string) {
 	})
 	slices.SortFunc(found, func(a, b Contact) int { return strings.Compare(a.Addr, b.Addr) })
 	found = slices.CompactFunc(found, func(a, b Contact) bool { return a.Addr == b.Addr })
-	s.out.Dropped.Full += uint64(max(0, len(found)-ContactsMax))
+	out.Dropped.Full += uint64(max(0, len(found)-ContactsMax))
 	found = found[:min(len(found), ContactsMax)]
 	if failed == "" && d.err != "" {
-		d.err, d.since = "", s.now
+		d.err, d.since = "", now
 	}
 	if d.since.IsZero() || !slices.EqualFunc(found, d.found, func(a, b Contact) bool { return a.Addr == b.Addr }) {
-		d.since = s.now
+		d.since = now
 	}
 	d.found = found
-	s.retarget()
+	return true
 }
 
 // retarget probes the addresses that the source names, and no longer those that only an earlier
 // answer named.
-func (s *Seeker) retarget() {
-	d := &s.discovered
+func (d *discovered) retarget(now time.Time, t *targets, heard *candidates, out *Output) {
 	var ours []string
 	for _, a := range d.ours {
-		if d.names(a) || s.candidates.heardAt(Contact{Addr: a}) {
+		if d.names(a) || heard.heardAt(Contact{Addr: a}) {
 			ours = append(ours, a)
 		} else {
-			s.targets = slices.DeleteFunc(s.targets, func(t string) bool { return t == a })
+			t.remove(a)
 		}
 	}
 	for _, c := range d.found {
 		// this node under another name, or nothing new
-		if c.UID == s.cfg.Self.UID || slices.Contains(s.targets, c.Addr) {
+		if c.UID == d.cfg.Self.UID || t.has(c.Addr) {
 			continue
 		}
-		if s.addTarget(c.Addr); slices.Contains(s.targets, c.Addr) {
+		if t.add(now, c.Addr, out); t.has(c.Addr) {
 			ours = append(ours, c.Addr)
 		}
 	}
@@ -88,18 +94,17 @@ func (d *discovered) names(addr string) bool {
 
 // unsure says why a node that discovers does not know yet whether there is a cluster, and which
 // other nodes there are; empty = it knows, or does not discover.
-func (s *Seeker) unsure() string {
-	d := &s.discovered
-	if !s.cfg.Discovers {
+func (d *discovered) unsure(now time.Time, heard *candidates, out *Output) string {
+	if !d.cfg.Discovers {
 		return ""
 	}
 	var silent []string
 	for _, c := range d.found {
-		if !s.candidates.heardAt(c) {
+		if !heard.heardAt(c) {
 			silent = append(silent, c.Addr)
 		}
 	}
-	stable := d.since.Add(s.cfg.StableAfter)
+	stable := d.since.Add(d.cfg.StableAfter)
 	switch {
 	case d.err != "" && len(d.found) == 0:
 		return "discovery does not answer: " + d.err
@@ -107,16 +112,16 @@ func (s *Seeker) unsure() string {
 		return "discovery may not name all: " + d.err
 	case d.since.IsZero():
 		return "discovery has not answered yet"
-	case len(d.found) < s.cfg.Expect:
+	case len(d.found) < d.cfg.Expect:
 		return fmt.Sprintf("discovery names %d of the %d nodes that found a cluster (BootstrapExpect)%s; it is "+
 			"asked again",
-			len(d.found), s.cfg.Expect, listed(": ", d.addrs()))
+			len(d.found), d.cfg.Expect, listed(": ", d.addrs()))
 	case len(silent) > 0:
 		return fmt.Sprintf("discovery names %s, and no node without a cluster was heard there: perhaps one is in a "+
 			"cluster; nothing is founded until all "+
 			"answer, or it names them no more", listed("", silent))
-	case s.now.Before(stable):
-		s.out.DueAt(stable)
+	case now.Before(stable):
+		out.DueAt(stable)
 		return "the answer of discovery has changed just now"
 	}
 	return ""

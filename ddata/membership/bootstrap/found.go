@@ -13,7 +13,7 @@ import (
 // clusters are founded as long as fewer than 2n nodes seek.
 func (s *Seeker) maybeFound() {
 	if s.cfg.Expect == 0 {
-		s.wait(s.candidates.nothingToJoin(s.targets))
+		s.wait(s.candidates.nothingToJoin(s.targets.addrs))
 		return
 	}
 	if at := s.foundAfter(); s.now.Before(at) {
@@ -39,7 +39,7 @@ func (s *Seeker) maybeFound() {
 			return
 		}
 	}
-	v := s.foundingView(choice)
+	v := s.candidates.foundingView(s.rng, s.now, choice)
 	if err := v.Check(); err != nil {
 		s.wait(fmt.Sprintf("the founders make no view: %v", err))
 		return
@@ -54,23 +54,10 @@ func (s *Seeker) maybeFound() {
 // to probe waits for two probes, to hear of a cluster.
 func (s *Seeker) foundAfter() time.Time {
 	at := s.start
-	if len(s.targets) > 0 {
+	if len(s.targets.addrs) > 0 {
 		at = at.Add(2 * s.cfg.Beat)
 	}
-	return laterOf(at, s.leasesOver())
-}
-
-// leasesOver is when the leases have run out that the last incarnation on this disk may have
-// granted, or may have known of when it installed a view. It is the zero time when there are none.
-func (s *Seeker) leasesOver() time.Time {
-	if s.memory.Last == nil && s.memory.Pending == nil || s.memory.Free {
-		return time.Time{}
-	}
-	since := s.start
-	if d := s.cfg.DiskSince; !d.IsZero() && d.Before(since) {
-		since = d
-	}
-	return since.Add(s.cfg.Promise)
+	return laterOf(at, s.memory.leasesOver(&s.cfg, s.start))
 }
 
 // choice returns the nodes with which this node would found a cluster, sorted; nil = not yet. It
@@ -129,10 +116,11 @@ func (s *Seeker) choice() []view.UID {
 		}
 	}
 	if len(uids) < s.cfg.Expect {
-		s.wait(join(s.candidates.tooFew(s.now, probes, s.targets), s.unsure()))
+		few := s.candidates.tooFew(s.now, probes, s.targets.addrs)
+		s.wait(join(few, s.discovered.unsure(s.now, &s.candidates, &s.out)))
 		return nil
 	}
-	if text := s.unsure(); text != "" && len(uids) > len(chosen) {
+	if text := s.discovered.unsure(s.now, &s.candidates, &s.out); text != "" && len(uids) > len(chosen) {
 		s.wait(text)
 		return nil
 	}
@@ -171,19 +159,8 @@ func (s *Seeker) LockStored(now time.Time) {
 		return
 	}
 	s.locking.said[s.cfg.Self.UID] = s.locking.hash
-	s.sendLock()
-	s.maybeFounded()
-}
-
-func (s *Seeker) sendLock() {
-	if s.locking.said[s.cfg.Self.UID] != s.locking.hash {
-		return
-	}
-	for _, o := range s.locking.view.Members {
-		if o.UID != s.cfg.Self.UID {
-			s.out.send(o.UID, o.Addr, Locked{View: s.locking.view})
-		}
-	}
+	s.locking.tell(s.cfg.Self.UID, &s.out)
+	s.locking.maybeInstall(&s.out)
 }
 
 // onLock takes another founder's lock, and locks this node to the same view if it may.
@@ -198,7 +175,7 @@ func (s *Seeker) onLock(now time.Time, from view.UID, l Locked) {
 		s.becomeLocked(l.View)
 		return
 	}
-	s.maybeFounded()
+	s.locking.maybeInstall(&s.out)
 }
 
 // maySign reports whether this node may lock itself to a founding that another proposes.
@@ -206,7 +183,8 @@ func (s *Seeker) maySign(v *view.View) bool {
 	if s.cfg.Expect == 0 || s.joining.cluster != 0 || s.now.Before(s.foundAfter()) {
 		return false
 	}
-	if needs, err := s.candidates.needs(s.candidates.eligible()); err == nil && len(needs) == 0 && s.unsure() != "" {
+	if needs, err := s.candidates.needs(s.candidates.eligible()); err == nil && len(needs) == 0 &&
+		s.discovered.unsure(s.now, &s.candidates, &s.out) != "" {
 		return false // it comes again
 	}
 	me, _ := v.Member(s.cfg.Self.UID)
@@ -221,11 +199,4 @@ func (s *Seeker) maySign(v *view.View) bool {
 		}
 	}
 	return true
-}
-
-// maybeFounded installs the founding view when all its members have locked to it.
-func (s *Seeker) maybeFounded() {
-	if s.locking.isComplete() {
-		s.out.Install = append(s.out.Install, s.locking.view)
-	}
 }

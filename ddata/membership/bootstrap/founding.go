@@ -1,25 +1,27 @@
 package bootstrap
 
 import (
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // foundingView is the view that this node proposes to the chosen.
-func (s *Seeker) foundingView(choice []view.UID) *view.View {
-	probes := s.candidates.eligible()
+func (c *candidates) foundingView(rng *rand.Rand, now time.Time, choice []view.UID) *view.View {
+	probes := c.eligible()
 	v := &view.View{
-		Cluster: view.ClusterID(s.rng.Uint64() | 1), Era: view.EraAt(s.now), Epoch: 1, ConfigHash: s.cfg.ConfigHash,
-		VotersMax: uint32(s.cfg.VotersMax), Founded: true,
+		Cluster: view.ClusterID(rng.Uint64() | 1), Era: view.EraAt(now), Epoch: 1, ConfigHash: c.cfg.ConfigHash,
+		VotersMax: uint32(c.cfg.VotersMax), Founded: true,
 	}
 	for _, p := range probes {
 		for _, k := range p.Knows {
 			v.Epoch = max(v.Epoch, k.Epoch+1)
 		}
 	}
-	needs, _ := s.candidates.needs(probes) // choice has seen that they are consistent
-	_ = agreeOnKeys(v, probes, needs)      // choice has seen that there is room
+	needs, _ := c.needs(probes)       // choice has seen that they are consistent
+	_ = agreeOnKeys(v, probes, needs) // choice has seen that there is room
 	for _, k := range needs {
 		v.Cluster, v.Era = k.Cluster, k.Era
 		if !k.Pending {
@@ -34,13 +36,13 @@ func (s *Seeker) foundingView(choice []view.UID) *view.View {
 		p.Self.UpNumber = v.LastUp
 		v.Members = append(v.Members, p.Self)
 	}
-	if s.cfg.AnyDisks {
+	if c.cfg.AnyDisks {
 		v.Unsettled = among(v.Unsettled, v.Disks(""))
 		if len(needs) > 0 {
 			v.Epoch += epochsGivenUp
 		}
 	}
-	if s.cfg.Enough(v.Members) {
+	if c.cfg.Enough(v.Members) {
 		for i := range v.Members {
 			v.Members[i].Status = view.Up
 		}

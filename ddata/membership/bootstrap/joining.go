@@ -19,7 +19,7 @@ type joining struct {
 // HeardCluster notes that there is a cluster: from now on this node joins it or nothing.
 func (s *Seeker) HeardCluster(now time.Time, c view.ClusterID) {
 	s.enter(now)
-	if s.isStranger(c) {
+	if s.memory.isStranger(&s.cfg, c) {
 		return
 	}
 	if s.joining.cluster == 0 && s.locking.view == nil {
@@ -34,7 +34,7 @@ func (s *Seeker) HeardCluster(now time.Time, c view.ClusterID) {
 // onJoinReply takes the answer of a member, which came from that address.
 func (s *Seeker) onJoinReply(now time.Time, from string, h JoinReply) {
 	s.enter(now)
-	if s.isStranger(h.Cluster) {
+	if s.memory.isStranger(&s.cfg, h.Cluster) {
 		s.wait(strangerText(h.Cluster, from, s.memory.Last.Cluster))
 		return
 	}
@@ -57,7 +57,7 @@ func (s *Seeker) onJoinReply(now time.Time, from string, h JoinReply) {
 	}
 	s.joining.contacts = s.joining.contacts[:0]
 	for _, c := range h.Contacts {
-		s.addTarget(c.Addr)
+		s.target(c.Addr)
 		if c.Addr != s.cfg.Self.Addr {
 			s.joining.contacts = append(s.joining.contacts, c.Addr)
 		}
@@ -67,7 +67,7 @@ func (s *Seeker) onJoinReply(now time.Time, from string, h JoinReply) {
 			s.joining.first = h.Epoch
 		}
 		s.joining.heard, s.out.Wake = h.Epoch, true
-		s.probeSoon(s.now)
+		s.targets.soon(s.now)
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *Seeker) onRefuse(now time.Time, from string, f Refuse) {
 		s.out.Dropped.Stale++
 		return
 	}
-	if s.isStranger(f.Cluster) && !s.strangers.refuse(&s.cfg, f.At) {
+	if s.memory.isStranger(&s.cfg, f.Cluster) && !s.strangers.refuse(&s.cfg, f.At) {
 		s.wait(strangerText(f.Cluster, from, s.memory.Last.Cluster))
 		return
 	}

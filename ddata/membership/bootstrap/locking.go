@@ -45,6 +45,25 @@ func (l *locking) isComplete() bool {
 		func(o view.Member) bool { return l.said[o.UID] != l.hash })
 }
 
+// tell tells the other founders to which view this node has locked itself, if that is on its disk.
+func (l *locking) tell(self view.UID, out *Output) {
+	if l.said[self] != l.hash {
+		return
+	}
+	for _, o := range l.view.Members {
+		if o.UID != self {
+			out.send(o.UID, o.Addr, Locked{View: l.view})
+		}
+	}
+}
+
+// maybeInstall installs the founding view when all its members have locked to it.
+func (l *locking) maybeInstall(out *Output) {
+	if l.isComplete() {
+		out.Install = append(out.Install, l.view)
+	}
+}
+
 // Check verifies the invariants. Tests call it after every step.
 func (s *Seeker) Check() error {
 	l := &s.locking
@@ -66,7 +85,7 @@ func (s *Seeker) IsLocked() bool { return s.locking.view != nil }
 func (s *Seeker) Joins() view.ClusterID { return s.joining.cluster }
 
 // Targets are the addresses that the node probes. The slice is not modified.
-func (s *Seeker) Targets() []string { return s.targets }
+func (s *Seeker) Targets() []string { return s.targets.addrs }
 
 // Candidates returns the last probes of the nodes that were heard lately, by uid.
 func (s *Seeker) Candidates(now time.Time) []Probe { return s.candidates.probes(now) }

@@ -1,6 +1,10 @@
 package bootstrap
 
-import "github.com/coterie-go/coterie/ddata/membership/view"
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
 
 // Memory is what the disk of a node remembers of a cluster.
 type Memory struct {
@@ -28,4 +32,23 @@ func (r Memory) Knows() (ks []Known) {
 		})
 	}
 	return ks
+}
+
+// leasesOver is when the leases have run out that the last incarnation on this disk may have
+// granted, or may have known of when it installed a view. It is the zero time when there are none.
+// start is when this incarnation began.
+func (r *Memory) leasesOver(cfg *Config, start time.Time) time.Time {
+	if r.Last == nil && r.Pending == nil || r.Free {
+		return time.Time{}
+	}
+	if d := cfg.DiskSince; !d.IsZero() && d.Before(start) {
+		start = d
+	}
+	return start.Add(cfg.Promise)
+}
+
+// isStranger reports whether a cluster is another one than that which the disk remembers. A founding
+// that was never completed binds no node, and neither does a disk that an operator has given up.
+func (r *Memory) isStranger(cfg *Config, c view.ClusterID) bool {
+	return r.Last != nil && !cfg.AnyDisks && c != r.Last.Cluster
 }

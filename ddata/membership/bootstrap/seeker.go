@@ -3,11 +3,9 @@ package bootstrap
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // Disk is where a node locks itself to a founding.
@@ -38,12 +36,9 @@ type Seeker struct {
 
 	now        time.Time // of the call in progress
 	start      time.Time // of the first call
-	targets    []string  // addresses to probe, in the order in which they became known
+	targets    targets
 	candidates candidates
 	discovered discovered
-	probeAt    time.Time
-	rounds     int // the pause between two doubles: nodes that start together do not listen at once
-	turn       int // which target that is no seed was asked last
 	joining    joining
 	locking    locking
 	strangers  strangers
@@ -55,17 +50,18 @@ func New(cfg Config, rng *rand.Rand, disk Disk, memory Memory) *Seeker {
 	s := &Seeker{
 		cfg: cfg, rng: rng, disk: disk, memory: memory,
 	}
+	s.targets, s.discovered.cfg = targets{cfg: &s.cfg}, &s.cfg
 	s.candidates = candidates{cfg: &s.cfg, memory: &s.memory, of: make(map[view.UID]founder)}
 	s.locking.said = make(map[view.UID]view.Hash)
 	for _, a := range cfg.Seeds {
-		s.addTarget(a)
+		s.target(a)
 	}
 	for _, v := range []*view.View{memory.Last, memory.Pending} {
 		if v == nil {
 			continue
 		}
 		for _, o := range v.Members {
-			s.addTarget(o.Addr)
+			s.target(o.Addr)
 		}
 	}
 	return s
@@ -107,26 +103,11 @@ func (s *Seeker) Receive(now time.Time, from view.UID, addr string, msg fmt.Stri
 // Hint takes an address at which a node may be.
 func (s *Seeker) Hint(now time.Time, addr string) {
 	s.enter(now)
-	s.addTarget(addr)
+	s.target(addr)
 }
 
-func (s *Seeker) addTarget(addr string) {
-	switch {
-	case addr == "" || len(addr) > view.AddrMax || addr == s.cfg.Self.Addr || slices.Contains(s.targets, addr):
-	case len(s.targets) >= 2*ContactsMax+hintsMax:
-		s.out.Dropped.Full++
-	default:
-		s.targets = append(s.targets, addr)
-		s.probeSoon(s.now.Add(s.cfg.Beat / 8))
-		s.out.Wake = true
-	}
-}
-
-func (s *Seeker) probeSoon(at time.Time) {
-	if at.Before(s.probeAt) {
-		s.probeAt = at
-	}
-}
+// target has an address probed.
+func (s *Seeker) target(addr string) { s.targets.add(s.now, addr, &s.out) }
 
 // String says what the seeker does.
 func (s *Seeker) String() string {
@@ -157,11 +138,9 @@ func (s *Seeker) Advance(now time.Time) {
 			return
 		}
 	}
-	if !s.now.Before(s.probeAt) {
-		s.probeAt = s.now.Add(timer.Backoff(s.cfg.Beat/8, s.cfg.Beat, s.rounds))
-		s.rounds++
+	if s.targets.begin(s.now) {
 		if s.locking.view != nil { // it is taken: no node may count on it or let it join
-			s.sendLock()
+			s.locking.tell(s.cfg.Self.UID, &s.out)
 			if !s.now.Before(s.locking.at.Add(2 * s.cfg.Beat)) { // longer than a lock and its answer take
 				s.wait(s.locking.unlocked(s.cfg.Self.UID))
 			}
@@ -169,7 +148,7 @@ func (s *Seeker) Advance(now time.Time) {
 			s.probe()
 		}
 	}
-	s.out.DueAt(s.probeAt)
+	s.out.DueAt(s.targets.probeAt)
 }
 
 // isStalled: what was begun has not come to an end. A new incarnation can safely start from
@@ -198,28 +177,7 @@ func (s *Seeker) probe() {
 		s.sendProbes(s.joining.contacts)
 		return
 	}
-	s.sendProbes(s.asked())
-}
-
-// AskedMax is how many of the addresses that it was not given a node that only joins asks in one
-// round.
-const AskedMax = 8
-
-// asked are the targets of one round. A node that only joins needs to hear of a cluster from one of
-// them. So it asks its seeds, and the others in turn: hundreds that start together do not all ask
-// each other. A founder has to hear all other founders.
-func (s *Seeker) asked() []string {
-	given := min(len(s.targets), len(s.cfg.Seeds))
-	others := s.targets[given:]
-	if s.cfg.Expect > 0 || len(others) <= AskedMax {
-		return s.targets
-	}
-	asked := slices.Clone(s.targets[:given])
-	for range AskedMax {
-		s.turn = (s.turn + 1) % len(others)
-		asked = append(asked, others[s.turn])
-	}
-	return asked
+	s.sendProbes(s.targets.asked())
 }
 
 func (s *Seeker) sendProbes(to []string) {
@@ -227,7 +185,7 @@ func (s *Seeker) sendProbes(to []string) {
 		Protocol: Protocol, Name: s.cfg.Name, Settings: s.cfg.Settings, Durable: s.cfg.Durable, Self: s.cfg.Self,
 		Expect: uint32(s.cfg.Expect), AnyDisks: s.cfg.AnyDisks, Heard: s.joining.heard, First: s.joining.first,
 		Knows: s.memory.Knows(),
-		Waits: s.now.Before(s.leasesOver()), Peers: s.candidates.contacts(),
+		Waits: s.now.Before(s.memory.leasesOver(&s.cfg, s.start)), Peers: s.candidates.contacts(),
 	}
 	if s.joining.cluster == 0 {
 		msg.Choice = s.choice()
@@ -245,8 +203,8 @@ func (s *Seeker) OnProbe(now time.Time, p Probe) {
 	s.enter(now)
 	joins := s.cfg.Expect == 0 && p.Expect == 0
 	if !joins {
-		s.addTarget(p.Self.Addr)
-	} else if !slices.Contains(s.targets, p.Self.Addr) && p.Self.Addr != s.cfg.Self.Addr {
+		s.target(p.Self.Addr)
+	} else if !s.targets.has(p.Self.Addr) && p.Self.Addr != s.cfg.Self.Addr {
 		s.sendProbes([]string{p.Self.Addr})
 	}
 	if reason, text := s.cfg.Mismatch(p); reason != 0 {
@@ -254,7 +212,7 @@ func (s *Seeker) OnProbe(now time.Time, p Probe) {
 		return
 	}
 	for _, c := range p.Peers {
-		s.addTarget(c.Addr)
+		s.target(c.Addr)
 	}
 	if p.Self.Addr == s.cfg.Self.Addr {
 		return
@@ -266,7 +224,7 @@ func (s *Seeker) OnProbe(now time.Time, p Probe) {
 	}
 	if news && !joins {
 		s.out.Wake = true
-		s.probeSoon(s.now.Add(s.cfg.Beat / 8)) // let it know, too
+		s.targets.soon(s.now.Add(s.cfg.Beat / 8)) // let it know, too
 	}
 }
 

@@ -28,14 +28,6 @@ func (x *strangers) refuse(cfg *Config, at string) bool {
 	return !slices.ContainsFunc(cfg.Seeds, func(seed string) bool { return seed != cfg.Self.Addr && !x.seeds[seed] })
 }
 
-// isStranger reports whether a cluster is another one than that which this node's disk remembers. A
-// founding that was never completed binds no node, and neither does a disk that an operator has
-// given up.
-func (s *Seeker) isStranger(c view.ClusterID) bool {
-	last := s.memory.Last
-	return last != nil && !s.cfg.AnyDisks && c != last.Cluster
-}
-
 // strangerText says why a member of another cluster is passed over; own is that of the disk.
 func strangerText(c view.ClusterID, addr string, own view.ClusterID) string {
 	return fmt.Sprintf("at %s is a member of another cluster of this name, %v; the disk is of cluster %v, and "+
