@@ -203,8 +203,8 @@ func TestWriteBehind(t *testing.T) {
 			t.Errorf("%d commits in %v", commits, took)
 		}
 		if least := 4 * interval; took < least {
-			t.Errorf("5 writes one after the other took %v, less than %v: some were acknowledged before their commit", took,
-				least)
+			t.Errorf("5 writes one after the other took %v, less than %v: some were acknowledged before their commit",
+				took, least)
 		}
 		mustClose(t, n)
 		n = mem.alone(dir, behind)
