@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -81,8 +82,8 @@ func (w *movingEntities) start(n *ddata.Node, node int) (*sharding.Region[Messag
 		New: func(c *sharding.Context[Message]) sharding.Entity[Message] {
 			return &movingEntity{w: w, shard: &w.shards[c.Shard()], id: c.ID(), node: node}
 		},
-		OnEvent: func(e protocol.Event) {
-			if e.Kind == protocol.HandOffAborted {
+		OnEvent: func(e events.Event) {
+			if e, ok := e.(sharding.Event); ok && e.What.Kind == protocol.HandOffAborted {
 				w.aborted.Add(1)
 			}
 		},

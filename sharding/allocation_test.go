@@ -194,11 +194,11 @@ func TestCustomStrategy(t *testing.T) {
 				var alarms atomic.Int64
 				typ := cartType(&cartLog{})
 				typ.Allocation.Strategy, typ.Allocation.StrategyTimeout, typ.Rebalance.Interval = s, 3*time.Second, -1
-				typ.OnEvent = func(e protocol.Event) {
+				typ.OnEvent = onNotes(func(e protocol.Event) {
 					if e.Kind == protocol.StrategyFailed || e.Kind == protocol.StrategyStuck {
 						alarms.Add(1)
 					}
-				}
+				})
 				g := start(w.join("backend"), typ)
 				start(w.join("backend"), typ)
 				w.install()

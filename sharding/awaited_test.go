@@ -27,11 +27,11 @@ func TestWhoIsWaitedForIsNamed(t *testing.T) {
 	typ := cartType(&cartLog{})
 	nodes[2].Host().Channels.Handle(dataplane.ChannelOf(typ.Name), deafHandler{})
 	var said atomic.Int64
-	typ.OnEvent = func(e protocol.Event) {
+	typ.OnEvent = onNotes(func(e protocol.Event) {
 		if e.Kind == protocol.ReportAwaited && e.Peer == nodes[2].UID() && e.Count == 1 && e.Alarm() {
 			said.Add(1)
 		}
-	}
+	})
 	var regions []*Region[message_]
 	for _, n := range nodes[:2] {
 		regions = append(regions, begin(t, n, typ))

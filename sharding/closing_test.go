@@ -50,11 +50,11 @@ func TestShutdownOfTheCluster(t *testing.T) {
 				for i, n := range nodes {
 					typ := cartType(&logs[i])
 					typ.Shards, typ.Remember.Entities, typ.Coordination.MinRegions = 100, true, 3
-					typ.OnEvent = func(e protocol.Event) {
+					typ.OnEvent = onNotes(func(e protocol.Event) {
 						if e.Kind == protocol.ShardMoved {
 							moves.Add(1)
 						}
-					}
+					})
 					var err error
 					if regions[i], err = Start(n, typ); err != nil {
 						t.Fatal(err)

@@ -32,7 +32,7 @@
 //     across a planned hand-off.
 //   - A planned hand-off loses nothing. Messages are lost only where a bound was hit or a node
 //     died; each loss that this process can see is counted with its reason and given to
-//     EntityType.OnDrop. What had not left for the node that died, because its connection was gone
+//     EntityType.OnEvent. What had not left for the node that died, because its connection was gone
 //     before, waits for the shard's next home: questions to it end with the answer from there.
 //   - A node that leaves in order answers for every message that it has taken. Messages in its
 //     mailboxes are handled, or go to the next home; questions that handlers have taken by

@@ -166,7 +166,7 @@ func TestUselessPostsAndCarriesAreCounted(t *testing.T) {
 	typ := cartType(&cartLog{})
 	k := &narrow{make(chan error, 1)}
 	typ.New = func(*Context[message_]) Entity[message_] { return k }
-	typ.OnFailure = func(f Failure) { t.Error(f) }
+	typ.OnEvent = onEvent(func(f Failure) { t.Error(f) })
 	g, _ := localRegion(t, typ)
 	if err := g.SendRaw("a", nil); err != nil {
 		t.Fatal(err)

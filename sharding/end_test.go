@@ -147,11 +147,11 @@ func TestKilledShardReports(t *testing.T) {
 		var drops []Drop
 		typ := cartType(&cartLog{})
 		typ.Shards = 1
-		typ.OnDrop = func(d Drop) {
+		typ.OnEvent = onEvent(func(d Drop) {
 			mu.Lock()
 			defer mu.Unlock()
 			drops = append(drops, d)
-		}
+		})
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Minute)
@@ -199,7 +199,7 @@ func TestReservedCallIDs(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})
 		failures := 0
-		typ.OnFailure = func(Failure) { failures++ }
+		typ.OnEvent = onEvent(func(Failure) { failures++ })
 		g, _ := localRegion(t, typ)
 		mt, _ := g.plane.Registry.Of(addItem{})
 		body, _ := mt.Append(nil, addItem{"x", 1})

@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -66,21 +67,17 @@ type EntityType[M any] struct {
 	// Limits bound what the region holds: mailboxes, buffers, questions, workers.
 	Limits Limits
 
-	// OnDrop is called for every dropped message, and what dropped it waits: it must be quick and
-	// must not tell. A panic in a hook is logged and counted (Stats.Panics). Optional.
-	OnDrop func(Drop)
-	// OnFailure is called for every failure of a handler, whose worker waits. Optional; failures
-	// are logged in any case.
-	OnFailure func(Failure)
-	// OnEvent is called for what the control plane notes: moves, alarms. It must be quick, and may
-	// be called from two goroutines at a time. Optional; ddata.Config.OnEvent gets them
-	// too, as Event, and so does the log.
-	OnEvent func(protocol.Event)
+	// OnEvent hears of what happens to the type on this node: a Drop for each message that is lost, a
+	// Failure for each handler that fails, and an Event for what the control plane notes, such as
+	// moves and alarms. What it hears of waits for it: it must be quick, and must not tell. It may be
+	// called by several goroutines at a time. A panic in it is logged and counted (Stats.Panics).
+	// Failures reach the log in any case, and an Event the log and ddata.Config.OnEvent. Optional.
+	OnEvent events.Listener
 }
 
 // supervisor is what the data plane does about failures.
 func (t EntityType[M]) supervisor() entities.Supervisor {
-	s := entities.Supervisor{Supervision: t.Supervision, Default: Stop, OnFailure: t.OnFailure}
+	s := entities.Supervisor{Supervision: t.Supervision, Default: Stop, OnEvent: t.OnEvent}
 	if t.Remember.Entities {
 		s.Default = Restart
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -58,12 +59,16 @@ func (s stuck) Receive(ctx *sharding.Context[Command], _ Command) error {
 	return nil
 }
 
-// OnDrop is given each message that is not delivered, with the reason: what dead letters are
+// OnEvent is given a Drop for each message that is not delivered, with the reason: what dead letters are
 // elsewhere.
 func ExampleEntityType_onDrop() {
 	began, dropped := make(chan struct{}), make(chan sharding.Drop, 1)
 	shop(func(t *sharding.EntityType[Command]) {
-		t.OnDrop = func(d sharding.Drop) { dropped <- d }
+		t.OnEvent = func(e events.Event) {
+			if d, ok := e.(sharding.Drop); ok {
+				dropped <- d
+			}
+		}
 		t.New = func(*sharding.Context[Command]) sharding.Entity[Command] { return stuck{began} }
 	}, func(ctx context.Context, node *ddata.Node, carts *sharding.Region[Command]) error {
 		for _, fruit := range []string{"apple", "pear"} {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -203,6 +205,14 @@ func localRegion(tb testing.TB, t EntityType[message_], edits ...func(*Ports)) (
 // settingsOf are the settings of a data plane without machines.
 func settingsOf(p Ports, t EntityType[message_]) dataplane.Settings {
 	return planeSettings(p, t, t.machines(p))
+}
+
+// onEvent is a listener of the events of one type.
+func onEvent[E events.Event](hear func(E)) events.Listener { return eventstest.On(hear) }
+
+// onNotes is a listener of what the control plane notes.
+func onNotes(hear func(protocol.Event)) events.Listener {
+	return onEvent(func(e Event) { hear(e.What) })
 }
 
 func fakePorts(uid view.UID, net host.Channels, lease host.Lease) Ports {

@@ -33,7 +33,7 @@ func TestStopThatEndsItsGoroutine(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Limits.Workers, typ.Shards = 1, 1
 		typ.New = func(*Context[message_]) Entity[message_] { return exiting{} }
-		typ.OnFailure = func(f Failure) { failures = append(failures, f) }
+		typ.OnEvent = onEvent(func(f Failure) { failures = append(failures, f) })
 		first := w.join("backend")
 		regions := []*Region[message_]{start(first, typ), start(w.join("backend"), typ)}
 		w.install()

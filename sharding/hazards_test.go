@@ -212,7 +212,7 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 		var drops []Drop
 		typ := cartType(&cartLog{})
 		typ.Limits.MailboxMax = 3
-		typ.OnDrop = func(d Drop) { drops = append(drops, d) }
+		typ.OnEvent = onEvent(func(d Drop) { drops = append(drops, d) })
 		g, _ := localRegion(t, typ)
 		n := &scriptNet{}
 		g.plane.Out.Net = n
@@ -357,7 +357,7 @@ func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	var got []DropReason
 	g, n := scripted(t, func(t *EntityType[message_]) {
-		t.OnDrop = func(d Drop) { got = append(got, d.Reason) }
+		t.OnEvent = onEvent(func(d Drop) { got = append(got, d.Reason) })
 	})
 	number := g.plane.Routes.ShardOf("a")
 	n.fail = transport.ErrFrameTooLarge

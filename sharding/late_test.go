@@ -51,7 +51,7 @@ func TestLateMessagesAreDroppedWithAReason(t *testing.T) {
 	typ := cartType(&cartLog{})
 	typ.Shards = 1 // and it is on the node that ends
 	drops := make(chan Drop, 16)
-	typ.OnDrop = func(d Drop) { drops <- d }
+	typ.OnEvent = onEvent(func(d Drop) { drops <- d })
 	begin(t, nodes[0], typ)
 	typ = cartType(&cartLog{})
 	typ.Shards = 1

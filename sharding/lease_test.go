@@ -24,7 +24,7 @@ func leased(store locks.Store) (EntityType[message_], *noted) {
 	typ := cartType(&cartLog{})
 	typ.Leases.Shards = store
 	seen := &noted{}
-	typ.OnEvent = seen.add
+	typ.OnEvent = onNotes(seen.add)
 	return typ, seen
 }
 
@@ -82,7 +82,7 @@ func TestOtherStoreOfLeasesIsRefused(t *testing.T) {
 func demandRefused(t *testing.T, w *world, typ, wrong EntityType[message_], want string) {
 	t.Helper()
 	seen, alsoSeen := &noted{}, &noted{}
-	typ.OnEvent, wrong.OnEvent = seen.add, alsoSeen.add
+	typ.OnEvent, wrong.OnEvent = onNotes(seen.add), onNotes(alsoSeen.add)
 	a, b := start(w.join("backend"), typ), start(w.join("backend"), wrong)
 	w.install()
 	if _, err := Ask(within(t, time.Minute), a.Ref("cart-1"), total{}); err != nil {

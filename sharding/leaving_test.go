@@ -87,13 +87,13 @@ func TestWhatIsToldOfANodeThatLeaves(t *testing.T) {
 		var regions []*Region[message_]
 		for i := range 2 {
 			typ := cartType(&cartLog{})
-			typ.OnEvent = func(e protocol.Event) {
+			typ.OnEvent = onNotes(func(e protocol.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				if e.Kind == protocol.CoordinatorStopped {
 					stopped = append(stopped, i)
 				}
-			}
+			})
 			n := w.join("backend")
 			nodes, regions = append(nodes, n), append(regions, start(n, typ))
 		}

@@ -47,14 +47,14 @@ func TestAFailureOfNewReachesTheAsker(t *testing.T) {
 			seen := make(chan string, 100)
 			typ := cartType(&cartLog{})
 			typ.New, typ.Supervision.Decide = maker, Always(s)
-			typ.OnFailure = func(f Failure) { seen <- f.Err.Error() }
+			typ.OnEvent = onEvent(func(f Failure) { seen <- f.Err.Error() })
 			g, _ := localRegion(t, typ)
 			_, err := Ask(t.Context(), g.Ref("a"), total{})
 			if !errors.Is(err, ErrHandler) || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%v: %v, want %s", s, err, want)
 			}
 			if said := <-seen; said != want {
-				t.Errorf("%v: OnFailure heard %q, want %q", s, said, want)
+				t.Errorf("%v: OnEvent heard %q, want %q", s, said, want)
 			}
 		}
 	}

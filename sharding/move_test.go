@@ -80,11 +80,11 @@ func TestRebalanceUnderLoad(t *testing.T) {
 		var moves atomic.Int64
 		typ := rec.entityType()
 		typ.Rebalance.Interval = time.Second
-		typ.OnEvent = func(e protocol.Event) {
+		typ.OnEvent = onNotes(func(e protocol.Event) {
 			if e.Kind == protocol.ShardMoved {
 				moves.Add(1)
 			}
-		}
+		})
 		var regions []*Region[message_]
 		for range 2 {
 			regions = append(regions, start(w.join("backend"), typ))
@@ -129,13 +129,13 @@ func TestStuckHandlerAbortsTheMove(t *testing.T) {
 		typ := cartType(&cartLog{})
 		typ.Shards = 1
 		typ.HandOff.StopTimeout, typ.HandOff.FinishTimeout = 2*time.Second, 10*time.Second
-		typ.OnEvent = func(e protocol.Event) {
+		typ.OnEvent = onNotes(func(e protocol.Event) {
 			if e.Alarm() {
 				mu.Lock()
 				alarms = append(alarms, e.Kind)
 				mu.Unlock()
 			}
-		}
+		})
 		a, b := w.join("backend"), w.join("backend")
 		ra := start(a, typ)
 		w.install()

@@ -88,11 +88,11 @@ func TestTypeNotStartedOnTheOldest(t *testing.T) {
 	nodes := byAge(t, 2)
 	typ := cartType(&cartLog{})
 	var said atomic.Int64
-	typ.OnEvent = func(e protocol.Event) {
+	typ.OnEvent = onNotes(func(e protocol.Event) {
 		if e.Kind == protocol.CoordinatorAbsent && e.Peer == nodes[0].UID() && e.Alarm() {
 			said.Add(1)
 		}
-	}
+	})
 	young := begin(t, nodes[1], typ)
 	eventually(t, "it is said", func() bool { return said.Load() > 0 })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -126,11 +126,11 @@ func TestNewTypeIsRolledBack(t *testing.T) {
 	fresh := cartType(&cartLog{})
 	fresh.Name = "New"
 	var dropped atomic.Int64
-	fresh.OnDrop = func(d Drop) {
+	fresh.OnEvent = onEvent(func(d Drop) {
 		if d.Reason == DropStopped {
 			dropped.Add(1)
 		}
-	}
+	})
 	g := begin(t, nodes[1], fresh)
 	if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
 		t.Fatal(err)
@@ -439,12 +439,12 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 	node := byAge(t, 1)[0]
 	typ := cartType(&cartLog{})
 	var dropped atomic.Int64
-	typ.OnDrop = func(d Drop) {
+	typ.OnEvent = onEvent(func(d Drop) {
 		_, _ = Lookup[message_](node, "Cart")
 		if d.Reason == DropStopped && d.ID == "late" && len(Types(node)) == 0 {
 			dropped.Add(1)
 		}
-	}
+	})
 	g := begin(t, node, typ)
 	askThirty(t, "at first", g)
 	if err := g.Close(within(t, 20*time.Second)); err != nil {

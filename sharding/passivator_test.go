@@ -187,13 +187,13 @@ func TestPassivationIsForced(t *testing.T) {
 		var forced []string
 		typ := cartType(&cartLog{})
 		typ.Passivation.StopTimeout = 3 * time.Second
-		typ.OnEvent = func(e protocol.Event) {
+		typ.OnEvent = onNotes(func(e protocol.Event) {
 			if e.Kind == protocol.PassivationForced && e.Alarm() {
 				mu.Lock()
 				forced = append(forced, string(e.Entity))
 				mu.Unlock()
 			}
-		}
+		})
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Hour)

@@ -79,7 +79,7 @@ func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane
 		Type: m.Name, Role: m.Role, Proxy: m.Proxy, Shards: m.Shards, ShardOf: m.ShardOf,
 		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log,
 		Scheduler: p.Scheduler, Meter: p.Meter,
-		Messages: t.Messages.reg, Errors: t.Errors, OnDrop: t.OnDrop,
+		Messages: t.Messages.reg, Errors: t.Errors, OnEvent: t.OnEvent,
 		Timeouts: t.Timeouts, Passivation: m.Passivation.Strategy, Supervisor: t.supervisor(),
 		Leases: t.Leases, Limits: t.Limits, NodeBytes: p.mailboxes,
 	}
@@ -143,7 +143,7 @@ func (g *Region[M]) SetActiveEntityLimit(n int) error {
 
 // StartEntity starts an entity without a message and returns where it runs, once its start is
 // ordered and, if the type remembers entities, its id is remembered. It does not wait for New: a
-// failure of that goes to EntityType.OnFailure.
+// failure of that goes to EntityType.OnEvent.
 func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error) {
 	r := g.plane
 	node, err := r.StartEntity(ctx, id)

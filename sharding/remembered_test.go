@@ -169,14 +169,14 @@ func TestRememberStoreFails(t *testing.T) {
 		typ := rememberingType(log, &store)
 		typ.Shards = 1
 		var failed, resumed atomic.Int64
-		typ.OnEvent = func(e protocol.Event) {
+		typ.OnEvent = onNotes(func(e protocol.Event) {
 			switch e.Kind {
 			case protocol.RememberFailed:
 				failed.Add(1)
 			case protocol.RememberResumed:
 				resumed.Add(1)
 			}
-		}
+		})
 		g := start(w.join("backend"), typ)
 		w.install()
 		ctx := within(t, time.Hour)

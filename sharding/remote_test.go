@@ -274,7 +274,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 func TestLostWithTheNode(t *testing.T) {
 	drops := make(chan Drop, 10)
 	typ := cartType(&cartLog{})
-	typ.OnDrop = func(d Drop) { drops <- d }
+	typ.OnEvent = onEvent(func(d Drop) { drops <- d })
 	near, mesh, nobody := lostNode(t, typ)
 	for i := range 3 {
 		if err := near.Tell(t.Context(), fmt.Sprint("cart-", i), addItem{"x", i}); err != nil {
@@ -303,7 +303,7 @@ func TestLostQuestion(t *testing.T) {
 func loseQuestion(t *testing.T, sent bool, want error) {
 	drops := make(chan Drop, 10)
 	typ := cartType(&cartLog{})
-	typ.OnDrop = func(d Drop) { drops <- d }
+	typ.OnEvent = onEvent(func(d Drop) { drops <- d })
 	near, far := remotePair(t, typ)
 	frames := make(chan []byte, 1)
 	far.plane.Out.Net.(meshNet).Handle(far.plane.Out.Channel,

@@ -214,7 +214,7 @@ func TestBufferedIsDroppedWithAReason(t *testing.T) {
 	} {
 		var got []string
 		g, n := scripted(t, func(t *EntityType[message_]) {
-			t.OnDrop = func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) }
+			t.OnEvent = onEvent(func(d Drop) { got = append(got, fmt.Sprint(d.ID, " ", d.Reason)) })
 		})
 		r := g.plane
 		number := r.Routes.ShardOf("a")

@@ -38,13 +38,13 @@ func hungWorld(w *world) (n *fakeNode, g *Region[message_], gate chan struct{}, 
 	typ := cartType(&cartLog{})
 	typ.Shards, typ.Timeouts.HandlerSlow, typ.HandOff.StopTimeout = 1, time.Second, 30*time.Second
 	typ.New = func(*Context[message_]) Entity[message_] { return hung{gate} }
-	typ.OnEvent = func(e protocol.Event) {
+	typ.OnEvent = onNotes(func(e protocol.Event) {
 		if e.Kind == protocol.HandlerSlow {
 			mu.Lock()
 			defer mu.Unlock()
 			told = append(told, e)
 		}
-	}
+	})
 	n = w.join("backend")
 	g = start(n, typ)
 	w.install()
@@ -96,11 +96,11 @@ func TestBusyWorkerIsNotHung(t *testing.T) {
 		var told atomic.Int32
 		typ := cartType(&cartLog{})
 		typ.Shards, typ.Timeouts.HandlerSlow = 1, time.Second
-		typ.OnEvent = func(e protocol.Event) {
+		typ.OnEvent = onNotes(func(e protocol.Event) {
 			if e.Kind == protocol.HandlerSlow {
 				told.Add(1)
 			}
-		}
+		})
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], m message_) error {
 				<-time.After(100 * time.Millisecond)

@@ -18,11 +18,11 @@ func TestACoordinatorWithoutStateSaysWhatIsMissing(t *testing.T) {
 	typ.Quorums = Quorums{WritePlus: All, WriteTimeout: 300 * time.Millisecond}
 	nodes[2].Host().Channels.Handle(transport.ChannelOf("replicator/"+typ.Role), deafHandler{})
 	said := make(chan protocol.Event, 100)
-	typ.OnEvent = func(e protocol.Event) {
+	typ.OnEvent = onNotes(func(e protocol.Event) {
 		if e.Kind == protocol.StateDelayed {
 			said <- e
 		}
-	}
+	})
 	begin(t, nodes[0], typ)
 	begin(t, nodes[1], typ)
 	select {

@@ -33,7 +33,7 @@ func TestSupervision(t *testing.T) {
 				typ := cartType(log)
 				typ.Supervision = Supervision{Decide: Always(c.how), Backoff: time.Second}
 				var failures []Failure
-				typ.OnFailure = func(f Failure) { failures = append(failures, f) }
+				typ.OnEvent = onEvent(func(f Failure) { failures = append(failures, f) })
 				g, _ := localRegion(t, typ)
 				began := time.Now()
 				for _, m := range []message_{addItem{"x", 1}, crash{}, addItem{"y", 2}} {

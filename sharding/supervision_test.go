@@ -17,7 +17,7 @@ func supervised(t *testing.T, s Supervision) (g *Region[message_], failures *[]F
 	failures = &[]Failure{}
 	typ := cartType(&cartLog{})
 	typ.Shards, typ.Supervision = 1, s
-	typ.OnFailure = func(f Failure) { *failures = append(*failures, f) }
+	typ.OnEvent = onEvent(func(f Failure) { *failures = append(*failures, f) })
 	g, _ = localRegion(t, typ)
 	return g, failures
 }
@@ -162,7 +162,7 @@ func TestAFailureOfStopIsNoQuestion(t *testing.T) {
 			t.Errorf("it was asked about %v", err)
 			return Resume
 		}
-		typ.OnFailure = func(f Failure) { failures = append(failures, f) }
+		typ.OnEvent = onEvent(func(f Failure) { failures = append(failures, f) })
 		g, _ := localRegion(t, typ)
 		if err := g.Tell(t.Context(), "a", leaveNow{}); err != nil {
 			t.Fatal(err)

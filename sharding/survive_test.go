@@ -3,13 +3,15 @@ package sharding
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/codec"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // brittle is decoded by code that believes the length, and encoded by code that believes the value.
@@ -138,9 +140,11 @@ func TestHookPanics(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {
 				typ := cartType(&cartLog{})
 				typ.Limits.Workers = 1
-				typ.OnDrop = func(Drop) { end() }
-				typ.OnFailure = func(Failure) { end() }
-				typ.OnEvent = func(protocol.Event) { end() }
+				var heard sync.Map // reflect.Type
+				typ.OnEvent = func(e events.Event) {
+					heard.Store(reflect.TypeOf(e), true)
+					end()
+				}
 				g := start(w.join("backend"), typ)
 				w.install()
 				ctx := t.Context()
@@ -155,7 +159,12 @@ func TestHookPanics(t *testing.T) {
 					t.Error(got)
 				}
 				if n := g.Stats().Panics; name == "panic" && n < 3 {
-					t.Errorf("%d panics were counted, want one of each hook at least", n)
+					t.Errorf("%d panics were counted, want one of each type at least", n)
+				}
+				for _, e := range []events.Event{Drop{}, Failure{}, Event{}} {
+					if _, ok := heard.Load(reflect.TypeOf(e)); !ok {
+						t.Errorf("no %T was heard", e)
+					}
 				}
 			})
 		})

@@ -73,8 +73,6 @@ var badFields = map[string]func(*EntityType[message_]){
 	"Limits.AsksMax":             func(t *EntityType[message_]) { t.Limits.AsksMax = -1 },
 	"Limits.Workers":             func(t *EntityType[message_]) { t.Limits.Workers = -1 },
 	"Limits.WorkersMax":          func(t *EntityType[message_]) { t.Limits.WorkersMax = -1 },
-	"OnDrop":                     nil, // nil is good
-	"OnFailure":                  nil, // nil is good
 	"OnEvent":                    nil, // nil is good
 }
 

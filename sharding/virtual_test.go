@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/routine"
 	"github.com/coterie-go/coterie/replicator/quorum"
-	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // virtualWorld is a cluster whose regions run in virtual time, on one flow of control. What happens
@@ -72,8 +72,14 @@ func (w *virtualWorld) join(t *testing.T, typ EntityType[message_]) *virtualNode
 	}
 	w.nodes = append(w.nodes, n)
 	typ.New = func(*Context[message_]) Entity[message_] { return &virtualCart{node: n} }
-	typ.OnEvent = func(e protocol.Event) { w.note("%s event %v", n.member.Addr, e.Kind) }
-	typ.OnDrop = func(d Drop) { w.note("%s drops %v", n.member.Addr, d) }
+	typ.OnEvent = func(e events.Event) {
+		switch e := e.(type) {
+		case Event:
+			w.note("%s event %v", n.member.Addr, e.What.Kind)
+		case Drop:
+			w.note("%s drops %v", n.member.Addr, e)
+		}
+	}
 	n.p.Enter(func() {
 		var err error
 		if n.region, err = StartOn(Ports{

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
@@ -143,9 +144,13 @@ func (w *witnessNode) hostNumbers() error {
 		Messages:   sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
 		Rebalance:    sharding.Rebalance{Interval: 100 * time.Millisecond},
 		Coordination: sharding.Coordination{RetryInterval: 100 * time.Millisecond},
-		OnEvent:      w.noteMove,
-		OnDrop: func(d sharding.Drop) {
-			w.write(line{What: lineDropped, Entity: d.ID, Text: d.Reason.String()})
+		OnEvent: func(e events.Event) {
+			switch e := e.(type) {
+			case sharding.Event:
+				w.noteMove(e.What)
+			case sharding.Drop:
+				w.write(line{What: lineDropped, Entity: e.ID, Text: e.Reason.String()})
+			}
 		},
 	})
 	return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -78,9 +79,10 @@ func (w *World) asked(m *tell, got uint32, err error, took time.Duration) {
 }
 
 // dropped is the hook of a region that drops a message.
-func (d *typeHost) dropped(x sharding.Drop) {
+func (d *typeHost) hear(e events.Event) {
+	x, dropped := e.(sharding.Drop)
 	w := d.p.w
-	if x.ID == "" || !d.p.alive {
+	if !dropped || x.ID == "" || !d.p.alive {
 		return
 	}
 	m := w.tellIn(w.frame)

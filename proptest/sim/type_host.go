@@ -109,7 +109,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 			StopTimeout: o.StopTimeout, BeginTimeout: 3 * o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
 		},
 		Leases: sharding.Leases{RetryInterval: o.LeaseRetry}, Limits: sharding.Limits{Workers: 4, WorkersMax: 1000},
-		OnDrop: d.dropped,
+		OnEvent: d.hear,
 	}
 	d.t.Passivation.Strategy.None = true
 	if d.limited {

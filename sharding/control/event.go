@@ -7,8 +7,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Event is what the control plane of a type notes. It goes to the node's log, and to
-// ddata.Config.OnEvent: an alarm, and what becomes one if it goes on, as a warning, others at
+// Event is what the control plane of a type notes. It goes to the node's log, and to EntityType.OnEvent
+// and ddata.Config.OnEvent: an alarm, and what becomes one if it goes on, as a warning, others at
 // debug.
 type Event struct {
 	Type string

@@ -14,9 +14,9 @@ import (
 type notices struct {
 	typ    string // the entity type's name
 	log    *slog.Logger
-	emit   func(events.Event)   // nil: the log takes it
-	hook   func(protocol.Event) // the user's; nil: none
-	meters *dataplane.Meters    // nil: there is no Meter
+	emit   func(events.Event) // nil: the log takes it
+	hook   events.Listener    // the type's; nil: none
+	meters *dataplane.Meters  // nil: there is no Meter
 
 	counts [protocol.EventEnd]atomic.Uint64
 }
@@ -25,9 +25,10 @@ type notices struct {
 func (n *notices) notify(e protocol.Event) {
 	n.counts[e.Kind].Add(1)
 	n.meters.Noted(e)
-	n.Tell(Event{n.typ, e})
+	what := Event{n.typ, e}
+	n.Tell(what)
 	if n.hook != nil {
-		n.hook(e)
+		n.hook(what)
 	}
 }
 

@@ -21,10 +21,10 @@ type Settings struct {
 	Machines protocol.Config
 	Store    remember.Store // nil: the ids are in the replicated data
 	Quorums  Quorums
-	OnEvent  func(protocol.Event) // the user's; nil: no hook
-	Data     host.Data            // nil: the node has no replica of the role's data, and no coordinator
-	Emit     func(events.Event)   // nil: the log takes events
-	Probe    *Probe               // of a simulation; nil: none
+	OnEvent  events.Listener    // of the type; nil: none
+	Data     host.Data          // nil: the node has no replica of the role's data, and no coordinator
+	Emit     func(events.Event) // nil: the log takes events
+	Probe    *Probe             // of a simulation; nil: none
 }
 
 func newRand(s scheduler.Scheduler) *rand.Rand { return rand.New(rand.NewPCG(s.Uint64(), s.Uint64())) }

@@ -35,8 +35,8 @@ type Settings struct {
 	Meter             events.Meter // nil: there is none
 
 	Messages *codec.Registry
-	Errors   failure.Known // of handlers, which travel as themselves
-	OnDrop   func(failure.Drop)
+	Errors   failure.Known   // of handlers, which travel as themselves
+	OnEvent  events.Listener // nil: none
 
 	Timeouts    Timeouts
 	Passivation passivation.Strategy
@@ -72,7 +72,7 @@ func New(t Settings) *Plane {
 	r.Asks = asks.NewTable(t.Limits.AsksMax, t.Timeouts.Ask, r.Entities.Clock, t.Scheduler)
 	r.Routes.defects = t.Defects
 	r.Routes.shardOf = r.Panics.GuardShardFunc(t.ShardOf)
-	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnDrop", t.OnDrop))
+	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnEvent", t.OnEvent))
 	r.Drops.Defects = t.Defects
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
 	r.Attached.drops, r.Attached.panics = r.Drops, r.Panics

@@ -22,7 +22,7 @@ type Stats struct {
 	Asks     int         // questions under way
 	Drops    []DropCount // by reason; those that never happened are left out
 
-	// of the type's codecs, hooks (OnDrop, OnFailure, OnEvent, boxes) and stores of leases, which
+	// of the type's codecs, hooks (OnEvent, Supervision.Decide, boxes) and stores of leases, which
 	// were survived
 	Panics       uint64
 	AsksTimedOut uint64 // questions whose time was over before an answer came

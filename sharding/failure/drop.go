@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 )
@@ -67,6 +69,16 @@ type Drop struct {
 	Message  any // nil when it was dropped in encoded form
 }
 
+var _ events.Event = Drop{}
+
+// Line implements events.Event.
+func (d Drop) Line() events.Line {
+	return events.Line{Level: slog.LevelDebug, Message: "message dropped", Attrs: []slog.Attr{
+		slog.String("type", d.Type), slog.String("id", d.ID), slog.Any("shard", d.Shard),
+		slog.String("reason", d.Reason.String()), slog.String("message", fmt.Sprintf("%T", d.Message)),
+	}}
+}
+
 func (d Drop) String() string {
 	return fmt.Sprintf("%s/%d/%q dropped: %s (%T)", d.Type, d.Shard, d.ID, d.Reason, d.Message)
 }
@@ -76,14 +88,14 @@ func (d Drop) String() string {
 type Drops struct {
 	typ    string // the entity type's name
 	counts [dropReasons]atomic.Uint64
-	hook   func(Drop) // the user's; nil: no hook
+	hook   events.Listener // gets each Drop; nil: none
 
 	Defects defect.Set // planted by a test, before the first drop
 }
 
-// NewDrops makes the counts of an entity type. hook is called for each message that is lost, on the
-// goroutine that lost it; nil: no hook.
-func NewDrops(typ string, hook func(Drop)) *Drops { return &Drops{typ: typ, hook: hook} }
+// NewDrops makes the counts of an entity type. hook gets a Drop for each message that is lost, on
+// the goroutine that lost it; nil: none is made.
+func NewDrops(typ string, hook events.Listener) *Drops { return &Drops{typ: typ, hook: hook} }
 
 // Drop counts a message that is lost. shard is -1 if it belongs to none, and msg is nil if it is
 // lost in encoded form.

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestDropsCountAndTell(t *testing.T) {
 	var told []failure.Drop
-	d := failure.NewDrops("cart", func(d failure.Drop) { told = append(told, d) })
+	d := failure.NewDrops("cart", func(e events.Event) { told = append(told, e.(failure.Drop)) })
 	d.Drop(failure.DropStopped, 3, "a", "message")
 	d.Drop(failure.DropStopped, 4, "b", nil)
 	d.Drop(failure.DropLateReply, -1, "", nil)
@@ -127,12 +128,12 @@ func TestGuardHook(t *testing.T) {
 	var log bytes.Buffer
 	p := failure.NewPanics("cart", slog.New(slog.NewTextHandler(&log, nil)), scheduler.Goroutines{})
 	for _, hook := range []func(int){func(int) { panic("oh") }, func(int) { runtime.Goexit() }} {
-		failure.GuardHook(p, "OnDrop", hook)(1)
+		failure.GuardHook(p, "OnEvent", hook)(1)
 	}
-	if p.Count() != 1 || !strings.Contains(log.String(), "in=OnDrop panic=oh") {
+	if p.Count() != 1 || !strings.Contains(log.String(), "in=OnEvent panic=oh") {
 		t.Errorf("%d panics: %s", p.Count(), &log)
 	}
-	if failure.GuardHook[int](p, "OnDrop", nil) != nil {
+	if failure.GuardHook[int](p, "OnEvent", nil) != nil {
 		t.Error("no hook became one")
 	}
 	p.NoteCodec(errors.New("no panic"))

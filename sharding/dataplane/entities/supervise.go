@@ -2,11 +2,12 @@ package entities
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -15,8 +16,8 @@ import (
 // Supervisor says what happens to entities whose handlers fail.
 type Supervisor struct {
 	Supervision
-	Default   Directive     // never DefaultDirective
-	OnFailure func(Failure) // the user's; nil: no hook
+	Default Directive       // never DefaultDirective
+	OnEvent events.Listener // gets each Failure; nil: none
 
 	typ string // the entity type's name
 	log *slog.Logger
@@ -26,7 +27,7 @@ type Supervisor struct {
 func (s Supervisor) guarded(typ string, log *slog.Logger, p *failure.Panics) Supervisor {
 	s.Supervision, s.typ, s.log = s.WithDefaults(), typ, log
 	s.Decide = guardDecide(p, s.Default, s.Decide)
-	s.OnFailure = failure.GuardHook(p, "OnFailure", s.OnFailure)
+	s.OnEvent = failure.GuardHook(p, "OnEvent", s.OnEvent)
 	return s
 }
 
@@ -168,15 +169,12 @@ func (e *Entity) SetReceiveTimeout(d time.Duration, msg any) {
 	x.timer = t
 }
 
-// report logs a failure and tells the user's hook.
+// report logs a failure and tells of it.
 func (s *Supervisor) report(e *Entity, err error, d Directive, over bool) {
-	var stack []byte
-	if p, ok := errors.AsType[*failure.PanicError](err); ok {
-		stack = p.Stack
-	}
-	s.log.Error("entity failed", "type", s.typ, "id", e.ID, "error", err, "outcome", d.String(),
-		"over_budget", over, "stack", string(stack))
-	if s.OnFailure != nil {
-		s.OnFailure(Failure{Type: s.typ, ID: e.ID, Err: err, Directive: d, OverBudget: over})
+	f := Failure{Type: s.typ, ID: e.ID, Err: err, Directive: d, OverBudget: over}
+	l := f.Line()
+	s.log.LogAttrs(context.Background(), l.Level, l.Message, l.Attrs...)
+	if s.OnEvent != nil {
+		s.OnEvent(f)
 	}
 }

@@ -1,11 +1,15 @@
 package entities
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/config"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
+	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // Directive is what is done about a failed handler.
@@ -103,6 +107,21 @@ type Failure struct {
 	Err        error     // what the handler has failed with; errors.As finds a *failure.PanicError
 	Directive  Directive // what was done about it
 	OverBudget bool      // in place of a restart
+}
+
+var _ events.Event = Failure{}
+
+// Line implements events.Event.
+func (f Failure) Line() events.Line {
+	var stack []byte
+	if p, ok := errors.AsType[*failure.PanicError](f.Err); ok {
+		stack = p.Stack
+	}
+	return events.Line{Level: slog.LevelError, Message: "entity failed", Attrs: []slog.Attr{
+		slog.String("type", f.Type), slog.String("id", f.ID), slog.Any("error", f.Err),
+		slog.String("outcome", f.Directive.String()), slog.Bool("over_budget", f.OverBudget),
+		slog.String("stack", string(stack)),
+	}}
 }
 
 func (f Failure) String() string {
