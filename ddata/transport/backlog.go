@@ -74,3 +74,31 @@ func (b *backlog) shrink() {
 	b.buf = nil
 	b.spares.Clear()
 }
+
+// vacancy is where senders wait for room in a queue. The lock of the queue guards it.
+type vacancy struct{ freed waiters } // nil when no sender waits
+
+// waiters are senders that wait; the channel is closed when frames have been taken.
+type waiters chan struct{}
+
+// wait returns what is closed when frames have been taken.
+func (v *vacancy) wait() <-chan struct{} {
+	if v.freed == nil {
+		v.freed = make(waiters)
+	}
+	return v.freed
+}
+
+// take returns the senders that wait. None waits any more.
+func (v *vacancy) take() waiters {
+	w := v.freed
+	v.freed = nil
+	return w
+}
+
+// tell tells the senders that there is room. It needs no lock.
+func (w waiters) tell() {
+	if w != nil {
+		close(w)
+	}
+}

@@ -1,6 +1,9 @@
 package transport
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Defaults of Config, and the bounds that are not configurable.
 const (
@@ -56,3 +59,39 @@ const (
 	refusalSaidAgain = time.Minute
 	refusalsSaidMax  = 256
 )
+
+// bounds are what a queue holds at most.
+type bounds struct {
+	lane Lane
+	max  int       // what waits, in bytes
+	most int       // a payload, in bytes
+	full Drop      // what a refused frame counts as
+	n    *counters // of the node
+}
+
+// boundsOf returns the bounds of a lane of a link to a peer, or of a link to an address.
+func boundsOf(cfg *Config, n *counters, toPeer bool, lane Lane) bounds {
+	b := bounds{lane: lane, most: cfg.FrameMax, n: n}
+	switch {
+	case !toPeer:
+		b.max, b.full = addrQueueMax, DropQueueFullAddr
+	case lane == Control:
+		b.max, b.full = cfg.ControlQueueMax, DropQueueFullControl
+	case lane == Data:
+		b.max, b.full, b.most = cfg.DataQueueMax, DropQueueFullData, cfg.MessageMax
+	default:
+		b.max, b.full = cfg.BulkQueueMax, DropQueueFullBulk
+	}
+	return b
+}
+
+// tooLarge counts a payload above its bound, and says what to do.
+func (b *bounds) tooLarge(n int) error {
+	b.n.drop(DropTooLarge, 1)
+	if b.lane == Data {
+		return fmt.Errorf("%w: %d bytes, the limit is %d (Config.MessageMax); "+
+			"keep what is so large elsewhere, and send where it is", ErrFrameTooLarge, n, b.most)
+	}
+	return fmt.Errorf("%w: %d bytes, the limit of the lane %v is %d (Config.FrameMax); send it in chunks",
+		ErrFrameTooLarge, n, b.lane, b.most)
+}

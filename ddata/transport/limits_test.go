@@ -86,7 +86,7 @@ func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
 		m := bare(4 << 20)
 		defer m.cancel()
 		q := newLink(&m.out.ports, 9, "10.0.0.1:7", Data, 0).q
-		q.begun = true
+		q.starter.begun = true
 		const large = 128 << 10 // more than an idle link keeps
 		s := &session{
 			cfg: m.local.cfg, q: q, ctx: t.Context(), idle: time.NewTimer(time.Hour), ending: receipt.NewEnding(),

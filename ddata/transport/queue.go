@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -17,25 +16,33 @@ import (
 // that what senders append during a write goes out in one write with the next. There is no delay: a
 // frame waits only while another write is under way.
 type queue struct {
-	lane     Lane
-	max      int       // bound of what waits, in bytes
-	most     int       // bound of a payload
-	full     Drop      // what a refused frame counts as
-	n        *counters // of the node
-	begin    func()    // starts the link's goroutine: called once, under mu
+	bounds
 	wake     chan struct{}
 	receipts chan struct{} // capacity 1, as wake: a receipt has come
 
 	mu      sync.Mutex
 	waiting backlog
-	kept    outstanding   // of the Data lane
-	begun   bool          // the goroutine was started, or never will be
-	closed  error         // why no more frames are taken; nil: they are
-	parked  bool          // the goroutine waits for wake
-	room    chan struct{} // closed when frames were taken; nil when no sender waits
+	kept    outstanding // of the Data lane
+	starter starter
+	closed  error // why no more frames are taken; nil: they are
+	parked  bool  // the goroutine waits for wake
+	vacancy vacancy
 	remote  remote
 	// progress is made when remote, a receipt or closed changes.
 	progress runloop.Progress
+}
+
+// starter starts the goroutine of a link, once. The lock of the queue guards it.
+type starter struct {
+	begin func()
+	begun bool // the goroutine was started, or never will be
+}
+
+func (s *starter) start() {
+	if !s.begun {
+		s.begun = true
+		s.begin()
+	}
 }
 
 // remote is what a link knows of the other side.
@@ -48,20 +55,10 @@ type remote struct {
 // newQueue returns the queue of a link; begin starts its goroutine.
 func newQueue(cfg *Config, n *counters, toPeer bool, lane Lane, begin func()) *queue {
 	q := &queue{
-		lane: lane, most: cfg.FrameMax, n: n, begin: begin, waiting: backlog{frameMax: cfg.FrameMax},
-		wake: make(chan struct{}, 1), receipts: make(chan struct{}, 1),
+		bounds: boundsOf(cfg, n, toPeer, lane), starter: starter{begin: begin},
+		waiting: backlog{frameMax: cfg.FrameMax}, wake: make(chan struct{}, 1), receipts: make(chan struct{}, 1),
 	}
 	q.kept.Keeper = receipt.NewKeeper(cfg.DataKeepMax, &q.waiting.spares)
-	switch {
-	case !toPeer:
-		q.max, q.full = addrQueueMax, DropQueueFullAddr
-	case lane == Control:
-		q.max, q.full = cfg.ControlQueueMax, DropQueueFullControl
-	case lane == Data:
-		q.max, q.full, q.most = cfg.DataQueueMax, DropQueueFullData, cfg.MessageMax
-	default:
-		q.max, q.full = cfg.BulkQueueMax, DropQueueFullBulk
-	}
 	return q
 }
 
@@ -93,7 +90,7 @@ func (q *queue) append(
 	}()
 	if err := q.admitLocked(q.max); err != nil {
 		if wait && err == ErrQueueFull {
-			return q.roomLocked(), nil
+			return q.vacancy.wait(), nil
 		}
 		return nil, err
 	}
@@ -127,29 +124,11 @@ func (q *queue) admitLocked(bound int) error {
 	return nil
 }
 
-// roomLocked is closed when frames have been taken.
-func (q *queue) roomLocked() <-chan struct{} {
-	if q.room == nil {
-		q.room = make(chan struct{})
-	}
-	return q.room
-}
-
-func (q *queue) tooLarge(n int) error {
-	q.n.drop(DropTooLarge, 1)
-	if q.lane == Data {
-		return fmt.Errorf("%w: %d bytes, the limit is %d (Config.MessageMax); "+
-			"keep what is so large elsewhere, and send where it is", ErrFrameTooLarge, n, q.most)
-	}
-	return fmt.Errorf("%w: %d bytes, the limit of the lane %v is %d (Config.FrameMax); send it in chunks",
-		ErrFrameTooLarge, n, q.lane, q.most)
-}
-
 // addedUnlock ends an append: the goroutine will write the frame. It unlocks mu.
 func (q *queue) addedUnlock() {
 	wake := q.parked
 	q.parked = false
-	q.startLocked()
+	q.starter.start()
 	q.mu.Unlock()
 	if wake {
 		signal(q.wake)
@@ -160,14 +139,7 @@ func (q *queue) addedUnlock() {
 func (q *queue) start() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.startLocked()
-}
-
-func (q *queue) startLocked() {
-	if !q.begun {
-		q.begun = true
-		q.begin()
-	}
+	q.starter.start()
 }
 
 // takeOrPark takes all frames that wait. When there are none, the goroutine is parked: wake gets a
@@ -203,12 +175,9 @@ func (q *queue) park() bool {
 func (q *queue) takeUnlock() (batch []byte, frames int) {
 	batch, frames = q.waiting.take()
 	q.parked = false
-	room := q.room
-	q.room = nil
+	waiters := q.vacancy.take()
 	q.mu.Unlock()
-	if room != nil {
-		close(room)
-	}
+	waiters.tell()
 	return batch, frames
 }
 
@@ -263,12 +232,9 @@ func (q *queue) close(why error) (waiting []byte, lingers bool) {
 		waiting, _ = q.takeUnlock()
 		return waiting, false
 	}
-	room := q.room
-	q.room = nil
+	waiters := q.vacancy.take()
 	q.mu.Unlock()
-	if room != nil {
-		close(room)
-	}
+	waiters.tell()
 	signal(q.wake)
 	return nil, true
 }
@@ -277,7 +243,7 @@ func (q *queue) closeLocked(why error) {
 	if q.closed == nil {
 		q.closed = why
 	}
-	q.begun = true
+	q.starter.begun = true
 	q.progress.Made()
 }
 
