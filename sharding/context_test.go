@@ -71,7 +71,8 @@ func TestContextAfterItsHandler(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if next.Err() == nil || next.Done() != next.Done() || !errors.Is(context.Cause(next), ErrStopped) {
+		done, again := next.Done(), next.Done()
+		if next.Err() == nil || done != again || !errors.Is(context.Cause(next), ErrStopped) {
 			t.Errorf("the next incarnation is over, and its Context says %v", next.Err())
 		}
 	})
