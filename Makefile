@@ -14,8 +14,8 @@ LIVE := ./ddata ./ddata/ddatatest ./sharding ./sharding/daemon ./sharding/delive
 CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
 
 # Packages with goroutines are tested under the race detector too.
-RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/runloop ./ddata/scheduler ./ddata/locks/... ./ddata/shutdown \
-             ./ddata/transport/... ./proptest/bubble
+RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
+             ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/...
 RACE_LIVE := ./ddata ./sharding
 
 .PHONY: help demo test calm live race vet lint sim defects fuzz bench ci
