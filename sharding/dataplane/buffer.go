@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
@@ -31,7 +30,7 @@ func (t *Routes) Hold(number uint32, p BufferedMessage) error {
 		b.Mu.Unlock()
 		return ErrRouteChanged
 	}
-	if p.from != nil && p.from.IsSealed() {
+	if p.From != nil && p.From.IsSealed() {
 		b.Mu.Unlock()
 		return failure.ErrMoving
 	}
@@ -43,7 +42,7 @@ func (t *Routes) Hold(number uint32, p BufferedMessage) error {
 	first := b.lenLocked() == 1
 	b.Mu.Unlock()
 	if first {
-		t.ctl.Wanted(number)
+		t.control.Wanted(number)
 	}
 	return nil
 }
@@ -55,7 +54,7 @@ func (t *Routes) takeBack(node uint64, m *codec.Message) bool {
 		return false
 	}
 	slot := &t.Slots[m.Shard]
-	for !IsDone(t.ended) {
+	for !t.set.PassesOnNothing() {
 		rt := slot.Load()
 		if rt != nil && rt.Remote == node {
 			t.divert(m.Shard, rt)
@@ -64,7 +63,7 @@ func (t *Routes) takeBack(node uint64, m *codec.Message) bool {
 		if rt == nil || rt.Buffer == nil {
 			return false
 		}
-		p, b := bufferedCopy(m), rt.Buffer
+		p, b := bufferedCopy(m, nil), rt.Buffer
 		b.Mu.Lock()
 		if b.open {
 			b.Mu.Unlock()
@@ -77,11 +76,11 @@ func (t *Routes) takeBack(node uint64, m *codec.Message) bool {
 		b.Returned = append(b.Returned, p)
 		first := b.lenLocked() == 1
 		b.Mu.Unlock()
-		if m.Origin == t.self {
-			t.asks.Sent(m.Call, 0) // no node, again: the end of the node is not the end of the question
+		if m.Origin == t.set.Self {
+			t.set.Asks.Sent(m.Call, 0) // no node, again: the end of the node is not the end of the question
 		}
 		if first {
-			t.ctl.Wanted(m.Shard)
+			t.control.Wanted(m.Shard)
 		}
 		return true
 	}
@@ -125,7 +124,7 @@ func (t *Routes) Flush(number uint32) bool {
 	if b.open || b.Target == nil {
 		return true
 	}
-	if t.defects.Planted(defect.FlushBackwards) {
+	if t.set.Defects.Planted(defect.FlushBackwards) {
 		slices.Reverse(b.Messages)
 	}
 	var full map[string]bool // mailboxes: a handler that hangs must not hold up the other entities of its shard
@@ -201,25 +200,19 @@ func (t *Routes) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
 		return t.dispatchLocal(number, rt.Local, p)
 	}
 	if p.Raw != nil {
-		return t.forward(number, rt, p.Raw, nil)
+		return t.set.Carrier.Forward(number, rt.Remote, p.Raw, nil)
 	}
-	o := t.out.frame()
-	defer o.release()
-	if err := o.encode(number, &t.Slots[number], rt, p.ID, p.Env); err != nil {
-		return err
-	}
-	return appendError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number,
-		t.out.Channel, o.fill, o.goes))
+	return t.set.Carrier.Carry(number, &t.Slots[number], rt, p.ID, p.Env)
 }
 
 func (t *Routes) dispatchLocal(number uint32, s *entities.Shard, p *BufferedMessage) error {
 	env, size := p.Env, uint32(0)
 	if p.Raw != nil {
 		var err error
-		if env, err = t.decoder.decode(p.Raw); err != nil {
+		if env, err = t.set.Carrier.Decode(p.Raw); err != nil {
 			return err
 		}
-		size = bytesOf(p.Raw)
+		size = BytesOf(p.Raw)
 	}
 	switch v, _ := s.Deliver(p.ID, env, size); v {
 	case mailbox.Accepted:
@@ -230,23 +223,6 @@ func (t *Routes) dispatchLocal(number uint32, s *entities.Shard, p *BufferedMess
 	default:
 		return ErrRouteChanged
 	}
-}
-
-// forward passes an encoded message on.
-func (t *Routes) forward(number uint32, rt *Route, m *codec.Message, check func() error) error {
-	goes := func() error {
-		if check != nil {
-			if err := check(); err != nil {
-				return err
-			}
-		}
-		if m.Kind == codec.Ask && m.Origin == t.self {
-			t.asks.Sent(m.Call, rt.Remote)
-		}
-		return nil
-	}
-	fill := func(dst []byte) []byte { return append(codec.AppendMessageHead(dst, m, string(m.ID)), m.Body...) }
-	return appendError(t.out.Net.Append(transport.NodeID(rt.Remote), transport.Data, number, t.out.Channel, fill, goes))
 }
 
 // DropBuffer drops what waits for the shard.
@@ -290,7 +266,7 @@ func (t *Routes) discardBuffered(reason failure.DropReason, number uint32, p *Bu
 	if p.Raw != nil {
 		env = mailbox.Envelope{Call: p.Raw.Call, Origin: p.Raw.Origin}
 	}
-	t.out.Discard(reason, number, p.ID, env)
+	t.set.Carrier.Discard(reason, number, p.ID, env)
 }
 
 // PutBack puts messages that a mailbox held when its shard was closed before everything that waits
@@ -308,7 +284,7 @@ func (t *Routes) PutBack(number uint32, front []BufferedMessage) {
 	}
 	t.Limit.force(len(front), size)
 	b.Mu.Unlock()
-	t.ctl.Wanted(number)
+	t.control.Wanted(number)
 }
 
 // FailBuffered ends the questions of a sealed shard's handlers that wait for a home: the handlers
@@ -322,7 +298,7 @@ func (t *Routes) FailBuffered(s *entities.Shard) {
 		b := rt.Buffer
 		b.Mu.Lock()
 		if gone, size := b.keepLocked(func(p *BufferedMessage) bool {
-			return p.from != s || !t.asks.Answer(p.Env.Call, nil, failure.ErrMoving)
+			return p.From != s || !t.set.Asks.Answer(p.Env.Call, nil, failure.ErrMoving)
 		}); gone > 0 {
 			t.Limit.release(gone, size)
 		}

@@ -1,7 +1,6 @@
 package dataplane
 
 import (
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -58,8 +57,7 @@ type Plane struct {
 // Controller is what the data plane tells the control plane. Its methods do not wait.
 type Controller interface {
 	entities.Control
-	Wanted(shard uint32)                                  // the shard's buffer has got a message
-	FlushLater(shard uint32)                              // the shard's buffer could not be flushed now
+	RouteControl
 	Misrouted(from uint64, shard uint32)                  // another node's route is wrong
 	Admit(from uint64, bytes int) (runloop.Permit, bool)  // room for what another node wants of an entity
 	Reshare()                                             // the region's limit on active entities has changed
@@ -71,7 +69,8 @@ type Controller interface {
 
 // SteeredBy says which control plane hears of what happens here.
 func (r *Plane) SteeredBy(c Controller) {
-	r.Ctl, r.Routes.ctl = c, c
+	r.Ctl = c
+	r.Routes.SteeredBy(c)
 	r.Entities.SteeredBy(c)
 }
 
@@ -89,6 +88,3 @@ func IsDone(c <-chan struct{}) bool {
 		return false
 	}
 }
-
-// ErrRouteChanged is returned by the check under the lane's lock: load the route again.
-var ErrRouteChanged = errors.New("sharding: route changed")

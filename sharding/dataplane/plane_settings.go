@@ -55,7 +55,6 @@ func New(t Settings) *Plane {
 	r := &Plane{
 		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,
 		QueryTimeout: t.Timeouts.Query,
-		Routes:       newRoutes(t.Shards),
 		Panics:       failure.NewPanics(t.Type, t.Log, t.Scheduler),
 		AskTimeout:   t.Timeouts.Ask, Log: t.Log, Scheduler: t.Scheduler,
 		Closed: make(chan struct{}), Ended: make(chan struct{}),
@@ -68,10 +67,8 @@ func New(t Settings) *Plane {
 		MailboxBytes: uint32(t.Limits.MailboxBytes),
 		Held:         mailbox.NewHeldBytes(int64(t.Limits.RegionBytes), t.NodeBytes),
 		Supervisor:   t.Supervisor, Passivation: t.Passivation, Fail: r.Out.Fail,
-	}, r.Routes.Shards)
+	}, func() []*entities.Shard { return r.Routes.Shards() })
 	r.Asks = asks.NewTable(t.Limits.AsksMax, t.Timeouts.Ask, r.Entities.Clock, t.Scheduler)
-	r.Routes.defects = t.Defects
-	r.Routes.shardOf = r.Panics.GuardShardFunc(t.ShardOf)
 	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnEvent", t.OnEvent))
 	r.Drops.Defects = t.Defects
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
@@ -81,9 +78,11 @@ func New(t Settings) *Plane {
 		ChannelOf(t.Type), r.Registry, t.Errors
 	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, r.Drops, r.Panics, r.Entities.Clock
 	r.Out.start(t.Timeouts.Ask, t.Scheduler)
-	r.Routes.self, r.Routes.out, r.Routes.asks, r.Routes.decoder, r.Routes.ended = r.Self, &r.Out,
-		r.Asks, r.decoder, r.Ended
-	r.Routes.Limit.CountMax, r.Routes.Limit.bytesMax = int64(t.Limits.BufferMax), int64(t.Limits.BufferBytes)
+	r.Routes = NewRoutes(RouteSettings{
+		Self: r.Self, Shards: t.Shards, ShardOf: r.Panics.GuardShardFunc(t.ShardOf),
+		CountMax: t.Limits.BufferMax, BytesMax: t.Limits.BufferBytes,
+		Carrier: carrier{&r.Out, r.decoder}, Asks: r.Asks, PassesOnNothing: r.HasEnded, Defects: t.Defects,
+	})
 	r.Leases.Shards = r.Panics.GuardLeases("Leases.Shards", t.Leases.Shards)
 	r.Leases.Coordinator = r.Panics.GuardLeases("Leases.Coordinator", t.Leases.Coordinator)
 	r.Leases.Cluster, r.Leases.Owner = t.ClusterName, fmt.Sprintf("%v of %s", self, t.Addr)

@@ -78,7 +78,7 @@ func (q *Question[R]) Decode(body []byte) error {
 	if rd.Err() != nil {
 		return fmt.Errorf("%w: malformed reply", failure.ErrEncoding)
 	}
-	env, err := q.R.decoder.decode(&codec.Message{Type: typ, Body: rd.Rest()})
+	env, err := q.R.decoder.Decode(&codec.Message{Type: typ, Body: rd.Rest()})
 	if err != nil {
 		return err
 	}

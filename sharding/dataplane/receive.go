@@ -143,7 +143,7 @@ func (r *Plane) inbound(from uint64, m *codec.Message) {
 
 // deliverInbound delivers to a shard of this node; false: it takes nothing any more.
 func (r *Plane) deliverInbound(s *entities.Shard, from uint64, m *codec.Message) bool {
-	env, err := r.decoder.decode(m)
+	env, err := r.decoder.Decode(m)
 	if err != nil {
 		r.Out.discardRaw(failure.DropOf(err), m)
 		return true
@@ -151,7 +151,7 @@ func (r *Plane) deliverInbound(s *entities.Shard, from uint64, m *codec.Message)
 	if codec.Administrative(env.Msg) {
 		return r.administerInbound(s, from, m, env)
 	}
-	v, _ := s.DeliverBytes(m.ID, env, bytesOf(m))
+	v, _ := s.DeliverBytes(m.ID, env, BytesOf(m))
 	reason, is := v.Drop()
 	if is {
 		r.Out.Discard(reason, m.Shard, string(m.ID), env)
@@ -180,7 +180,7 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 			}
 			return nil
 		}
-		switch err := r.Routes.forward(m.Shard, rt, m, check); err {
+		switch err := r.Out.Forward(m.Shard, rt.Remote, m, check); err {
 		case nil:
 			r.Ctl.Misrouted(from, m.Shard)
 			return true
@@ -200,8 +200,7 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 	if rt != nil && rt.Buffer == nil {
 		r.Routes.divert(m.Shard, rt)
 	}
-	p := bufferedCopy(m)
-	p.lane = s
+	p := bufferedCopy(m, s)
 	p.Raw.Hops++
 	switch err := r.Routes.Hold(m.Shard, p); err {
 	case nil:
@@ -221,8 +220,8 @@ type decoder struct {
 	panics *failure.Panics
 }
 
-// decode makes an envelope of a message from another node.
-func (d decoder) decode(m *codec.Message) (mailbox.Envelope, error) {
+// Decode implements Carrier: it makes an envelope of a message from another node.
+func (d decoder) Decode(m *codec.Message) (mailbox.Envelope, error) {
 	mt := d.reg.WithID(m.Type)
 	if mt == nil {
 		return mailbox.Envelope{}, fmt.Errorf("%w: wire id %08x", failure.ErrUnregisteredMessage, m.Type)
@@ -234,6 +233,3 @@ func (d decoder) decode(m *codec.Message) (mailbox.Envelope, error) {
 	}
 	return mailbox.Envelope{Msg: msg, Call: m.Call, Origin: m.Origin}, nil
 }
-
-// bytesOf is what a message of another node counts in a mailbox.
-func bytesOf(m *codec.Message) uint32 { return uint32(len(m.Body)) + BufferedOverhead }

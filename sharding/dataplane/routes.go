@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -10,23 +11,49 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
+
+// RouteSettings are what Routes are made of.
+type RouteSettings struct {
+	Self            uint64 // this node
+	Shards          int
+	ShardOf         protocol.ShardFunc
+	CountMax        int // messages in all buffers
+	BytesMax        int // and their size
+	Carrier         Carrier
+	Asks            *asks.Table
+	PassesOnNothing func() bool // the region has ended
+	Defects         defect.Set  // planted by a test
+}
+
+// Carrier is what Routes need for the messages that they send off, and for those that get nowhere.
+// Its methods do not wait.
+type Carrier interface {
+	// Carry encodes a message of this node and appends it for the node of rt, which slot has now.
+	Carry(number uint32, slot *atomic.Pointer[Route], rt *Route, id string, env mailbox.Envelope) error
+	// Forward appends an encoded message for a node, unless check refuses at the moment of the append.
+	Forward(number uint32, to uint64, m *codec.Message, check func() error) error
+	// Decode makes an envelope of a message from another node.
+	Decode(m *codec.Message) (mailbox.Envelope, error)
+	// Discard drops a message and, if it was a question, answers it with the reason.
+	Discard(reason failure.DropReason, number uint32, id string, env mailbox.Envelope)
+}
+
+// RouteControl is what Routes tell the control plane. Its methods do not wait.
+type RouteControl interface {
+	Wanted(shard uint32)     // the shard's buffer has got a message
+	FlushLater(shard uint32) // the shard's buffer could not be flushed now
+}
 
 // Routes says where the messages of each shard go. Senders read it without a lock; the control loop
 // changes it.
 type Routes struct {
-	self    uint64
-	ctl     Controller
-	out     *Outbox
-	asks    *asks.Table
-	decoder decoder
-	ended   chan struct{} // closed when nothing is passed on any more
+	set     RouteSettings
+	control RouteControl
 
-	defects defect.Set // planted by a test
-
-	shardOf protocol.ShardFunc
-	Slots   []atomic.Pointer[Route]
+	Slots []atomic.Pointer[Route]
 	// takes what other nodes have sent here, which a local hand-off does not hold back; nil: that
 	// waits too
 	Lanes  []atomic.Pointer[entities.Shard]
@@ -34,6 +61,9 @@ type Routes struct {
 
 	Limit BufferLimit
 }
+
+// ErrRouteChanged is returned by the check under the lane's lock: load the route again.
+var ErrRouteChanged = errors.New("sharding: route changed")
 
 // Route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is
 // like one with an empty buffer.
@@ -43,13 +73,20 @@ type Route struct {
 	Buffer *Buffer         // the home is unknown or moving: messages wait
 }
 
-func newRoutes(shards int) *Routes {
-	return &Routes{
-		Slots:  make([]atomic.Pointer[Route], shards),
-		Lanes:  make([]atomic.Pointer[entities.Shard], shards),
-		Hosted: make([]atomic.Pointer[entities.Shard], shards),
+// NewRoutes makes routes to homes that are all unknown.
+func NewRoutes(s RouteSettings) *Routes {
+	t := &Routes{
+		set:    s,
+		Slots:  make([]atomic.Pointer[Route], s.Shards),
+		Lanes:  make([]atomic.Pointer[entities.Shard], s.Shards),
+		Hosted: make([]atomic.Pointer[entities.Shard], s.Shards),
 	}
+	t.Limit.CountMax, t.Limit.bytesMax = int64(s.CountMax), int64(s.BytesMax)
+	return t
 }
+
+// SteeredBy says which control plane hears of what happens here.
+func (t *Routes) SteeredBy(c RouteControl) { t.control = c }
 
 // Shards lists those that run here.
 func (t *Routes) Shards() []*entities.Shard {
@@ -69,11 +106,11 @@ func (t *Routes) Unhost(s *entities.Shard) {
 }
 
 // ShardFunc is the function from ids to shards, which survives what the user's panics at.
-func (t *Routes) ShardFunc() protocol.ShardFunc { return t.shardOf }
+func (t *Routes) ShardFunc() protocol.ShardFunc { return t.set.ShardOf }
 
 // ShardOf is the shard of an id.
 func (t *Routes) ShardOf(id string) uint32 {
-	return uint32(t.shardOf.Shard(protocol.EntityID(id), len(t.Slots)))
+	return uint32(t.set.ShardOf.Shard(protocol.EntityID(id), len(t.Slots)))
 }
 
 // Home is the node that a shard's route leads to; ok is false while messages wait.
@@ -83,7 +120,7 @@ func (t *Routes) Home(number uint32) (home view.UID, ok bool) {
 	case rt == nil || rt.Buffer != nil:
 		return 0, false
 	case rt.Local != nil:
-		return view.UID(t.self), true
+		return view.UID(t.set.Self), true
 	}
 	return view.UID(rt.Remote), true
 }
@@ -187,18 +224,18 @@ func (b *Buffer) close() []BufferedMessage {
 type BufferedMessage struct {
 	ID   string
 	Env  mailbox.Envelope
-	from *entities.Shard // the shard whose handler waits for the answer; nil: none
+	From *entities.Shard // the shard whose handler waits for the answer; nil: none
 	Raw  *codec.Message  // with a body of its own; nil for a message of this node
 	lane *entities.Shard // of raw: what the shard's lane had when it came to wait; nil: nothing
 	Size int
 }
 
-// bufferedCopy copies a message out of its frame.
-func bufferedCopy(m *codec.Message) BufferedMessage {
+// bufferedCopy copies a message out of its frame. lane is what the lane of its shard had.
+func bufferedCopy(m *codec.Message, lane *entities.Shard) BufferedMessage {
 	raw := *m
 	raw.Body = append([]byte(nil), m.Body...)
 	raw.ID = append([]byte(nil), m.ID...)
-	return BufferedMessage{ID: string(m.ID), Raw: &raw, Size: BufferedOverhead + len(m.Body)}
+	return BufferedMessage{ID: string(m.ID), Raw: &raw, lane: lane, Size: BufferedOverhead + len(m.Body)}
 }
 
 // BufferLimit bounds all buffers of a region together.
@@ -212,6 +249,9 @@ type BufferLimit struct {
 
 // BufferedOverhead is what a waiting message is taken to cost beside its bytes.
 const BufferedOverhead = 128
+
+// BytesOf is what a message of another node counts in a mailbox.
+func BytesOf(m *codec.Message) uint32 { return uint32(len(m.Body)) + BufferedOverhead }
 
 func (l *BufferLimit) take(size int) bool {
 	if l.Count.Add(1) > l.CountMax {
@@ -259,6 +299,6 @@ func (t *Routes) divert(number uint32, rt *Route) {
 	b := bufferAfter(rt)
 	b.Target = rt
 	if t.Slots[number].CompareAndSwap(rt, &Route{Buffer: b}) {
-		t.ctl.FlushLater(number)
+		t.control.FlushLater(number)
 	}
 }

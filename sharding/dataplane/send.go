@@ -110,7 +110,7 @@ func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string,
 	env mailbox.Envelope) (<-chan struct{}, error) {
 	p := BufferedMessage{ID: id, Env: env, Size: BufferedOverhead}
 	if h := entities.HandlerOf(ctx); h != nil && env.Call != 0 {
-		p.from = h.Shard()
+		p.From = h.Shard()
 	}
 	room := r.Routes.Limit.roomAfter()
 	return room, r.Routes.Hold(number, p)
@@ -156,6 +156,42 @@ func appendError(err error) error {
 		return fmt.Errorf("%w: %w", failure.ErrMessageTooLarge, err)
 	}
 	return ErrRouteChanged
+}
+
+// carrier is the Carrier of the region's routes.
+type carrier struct {
+	*Outbox
+	decoder
+}
+
+var _ Carrier = carrier{}
+
+// Carry implements Carrier.
+func (b *Outbox) Carry(number uint32, slot *atomic.Pointer[Route], rt *Route, id string,
+	env mailbox.Envelope) error {
+	o := b.frame()
+	defer o.release()
+	if err := o.encode(number, slot, rt, id, env); err != nil {
+		return err
+	}
+	return appendError(b.Net.Append(transport.NodeID(rt.Remote), transport.Data, number, b.Channel, o.fill, o.goes))
+}
+
+// Forward implements Carrier.
+func (b *Outbox) Forward(number uint32, to uint64, m *codec.Message, check func() error) error {
+	goes := func() error {
+		if check != nil {
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		if m.Kind == codec.Ask && m.Origin == b.self {
+			b.asks.Sent(m.Call, to)
+		}
+		return nil
+	}
+	fill := func(dst []byte) []byte { return append(codec.AppendMessageHead(dst, m, string(m.ID)), m.Body...) }
+	return appendError(b.Net.Append(transport.NodeID(to), transport.Data, number, b.Channel, fill, goes))
 }
 
 // outgoing is the pooled state of one Append: its functions are bound once.
