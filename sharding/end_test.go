@@ -16,9 +16,9 @@ import (
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/control"
-	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -255,8 +255,8 @@ func TestTellWhileTheRegionCloses(t *testing.T) {
 			t.Fatal(err)
 		}
 		number := r.Routes.ShardOf("a")
-		if err := r.Routes.Hold(number, dataplane.BufferedMessage{ID: "a", Size: 1}); err == nil {
-			if err = r.Routes.Hold(number, dataplane.BufferedMessage{ID: "a", Size: 1}); err == nil {
+		if err := r.Routes.Hold(number, routes.BufferedMessage{ID: "a", Size: 1}); err == nil {
+			if err = r.Routes.Hold(number, routes.BufferedMessage{ID: "a", Size: 1}); err == nil {
 				t.Error("a message waits in a region that has stopped")
 			}
 		}

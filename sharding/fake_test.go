@@ -19,6 +19,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -231,7 +232,7 @@ func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*enti
 	for n := range r.Routes.Slots {
 		s := entities.NewShard(r.Entities, uint32(n), protocol.Token{Epoch: 1, Seq: uint64(n)})
 		shards = append(shards, s)
-		r.Routes.Slots[n].Store(&dataplane.Route{Local: s})
+		r.Routes.Slots[n].Store(&routes.Route{Local: s})
 		r.Routes.Lanes[n].Store(s)
 		r.Routes.Hosted[n].Store(s)
 	}

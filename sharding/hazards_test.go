@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -68,7 +69,7 @@ func scripted(t *testing.T, edits ...func(*EntityType[message_])) (*Region[messa
 	}
 	g.plane.SteeredBy(&fakeControl{r: g.plane})
 	for i := range g.plane.Routes.Slots {
-		g.plane.Routes.Slots[i].Store(&dataplane.Route{Remote: 2})
+		g.plane.Routes.Slots[i].Store(&routes.Route{Remote: 2})
 	}
 	closing(t, g, nil)
 	return g, n
@@ -121,7 +122,7 @@ func TestRouteOpensWhenTheBufferIsEmpty(t *testing.T) {
 		}
 		n.full = len(n.frames) == 2
 	}
-	to := &dataplane.Route{Remote: 3}
+	to := &routes.Route{Remote: 3}
 	if g.plane.Routes.SetRoute(number, to) {
 		t.Error("flushed into a full lane")
 	}
@@ -337,10 +338,10 @@ func TestHops(t *testing.T) {
 func TestQuestionsKeepTheirOriginWhenTheyMove(t *testing.T) {
 	g, n := scripted(t)
 	number := g.plane.Routes.ShardOf("a")
-	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{
-		{ID: "a", Env: mailbox.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: dataplane.BufferedOverhead},
+	g.plane.Routes.PutBack(number, []routes.BufferedMessage{
+		{ID: "a", Env: mailbox.Envelope{Msg: total{}, Call: 5, Origin: 7}, Size: routes.BufferedOverhead},
 	})
-	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
+	g.plane.Routes.SetRoute(number, &routes.Route{Remote: 3})
 	if len(n.frames) != 1 {
 		t.Fatalf("%d frames", len(n.frames))
 	}
@@ -361,10 +362,10 @@ func TestDropsOfTheFlushSayWhy(t *testing.T) {
 	})
 	number := g.plane.Routes.ShardOf("a")
 	n.fail = transport.ErrFrameTooLarge
-	g.plane.Routes.PutBack(number, []dataplane.BufferedMessage{
+	g.plane.Routes.PutBack(number, []routes.BufferedMessage{
 		{ID: "a", Env: mailbox.Envelope{Msg: addItem{}}}, {ID: "a", Env: mailbox.Envelope{Msg: unknown{}}},
 	})
-	g.plane.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
+	g.plane.Routes.SetRoute(number, &routes.Route{Remote: 3})
 	if fmt.Sprint(got) != "[too large unregistered type]" {
 		t.Error(got)
 	}

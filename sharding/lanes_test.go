@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -79,7 +80,7 @@ func TestLanesOpenWhenTheBufferIsEmpty(t *testing.T) {
 		l.brings("a", n)
 	}
 	l.brings("b", 0)
-	if l.g.plane.Routes.SetRoute(0, &dataplane.Route{Local: l.s}) {
+	if l.g.plane.Routes.SetRoute(0, &routes.Route{Local: l.s}) {
 		t.Fatal("flushed into a full mailbox")
 	}
 	l.took("a", 0)

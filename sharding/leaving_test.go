@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -280,7 +281,7 @@ func TestQuestionThatALeaverPassesOn(t *testing.T) {
 		if err := w.handsOver(home, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		asker.plane.Routes.Slots[0].Store(&dataplane.Route{Remote: uint64(home.UID())}) // as if it knew no better
+		asker.plane.Routes.Slots[0].Store(&routes.Route{Remote: uint64(home.UID())}) // as if it knew no better
 		asked := ask(t, asker, weigh{})
 		<-entered
 		home.gone = true

@@ -13,9 +13,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/codec"
-	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 )
 
 // blob is a message that takes room.
@@ -76,7 +76,7 @@ func (c *crowd) brings(id string, size int, msg func([]byte) message_) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	pad := size - dataplane.BufferedOverhead - len(none)
+	pad := size - routes.BufferedOverhead - len(none)
 	body, err := mt.Append(nil, msg(make([]byte, pad)))
 	if err != nil {
 		c.t.Fatal(err)
@@ -270,7 +270,7 @@ func TestBufferWaitsForMailboxBytes(t *testing.T) {
 		for range 3 {
 			k.brings("a", 600, aBlob)
 		}
-		if r.Routes.SetRoute(number, &dataplane.Route{Local: s}) {
+		if r.Routes.SetRoute(number, &routes.Route{Local: s}) {
 			t.Error("everything was flushed")
 		}
 		k.want(600)

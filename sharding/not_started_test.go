@@ -21,6 +21,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -375,9 +376,9 @@ func TestStartWhileSomethingHasNotEnded(t *testing.T) {
 			!strings.Contains(err.Error(), "handlers still run") {
 			t.Fatalf("started again: %v", err)
 		}
-		p := &dataplane.BufferedMessage{ID: "late", Env: mailbox.Envelope{Msg: addItem{"x", 1}}}
+		p := &routes.BufferedMessage{ID: "late", Env: mailbox.Envelope{Msg: addItem{"x", 1}}}
 		if err := old.plane.Routes.Dispatch(old.plane.Routes.ShardOf("late"),
-			&dataplane.Route{Remote: uint64(nodes[1].UID())}, p); err != nil {
+			&routes.Route{Remote: uint64(nodes[1].UID())}, p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -450,8 +451,8 @@ func TestHookLooksTypesUpDuringStart(t *testing.T) {
 	if err := g.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	p := dataplane.BufferedMessage{
-		ID: "late", Env: mailbox.Envelope{Msg: addItem{"x", 1}}, Size: dataplane.BufferedOverhead,
+	p := routes.BufferedMessage{
+		ID: "late", Env: mailbox.Envelope{Msg: addItem{"x", 1}}, Size: routes.BufferedOverhead,
 	}
 	eventually(t, "it waits", func() bool {
 		return g.plane.Routes.Hold(g.plane.Routes.ShardOf("late"), p) == nil

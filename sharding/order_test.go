@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -28,7 +29,7 @@ func TestMailboxesOfAClosedShardGoFirst(t *testing.T) {
 	l := newLane(t, 10)
 	r := l.g.plane
 	l.s = entities.NewShard(r.Entities, 0, protocol.Token{Epoch: 1})
-	r.Routes.SetRoute(0, &dataplane.Route{Local: l.s})
+	r.Routes.SetRoute(0, &routes.Route{Local: l.s})
 	tell := func(n int) {
 		t.Helper()
 		if err := l.g.Tell(t.Context(), "a", addItem{N: n}); err != nil {
@@ -72,7 +73,7 @@ func TestUnsentMessageAfterLaterOnes(t *testing.T) {
 	if got := counted(r); len(got) != 0 {
 		t.Fatalf("%v", got)
 	}
-	r.Routes.SetRoute(number, &dataplane.Route{Remote: 3})
+	r.Routes.SetRoute(number, &routes.Route{Remote: 3})
 	if err := g.Tell(t.Context(), "a", addItem{N: 3}); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestUnsentMessageDuringAFlush(t *testing.T) {
 		}
 	}
 	n.before = func() { n.full = true } // room for one
-	if r.Routes.SetRoute(number, &dataplane.Route{Remote: 3}) {
+	if r.Routes.SetRoute(number, &routes.Route{Remote: 3}) {
 		t.Fatal("everything was flushed")
 	}
 	loses(t, r, number, 0)

@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 )
 
 // meshNet is a transport with the callback of links that no test of the data plane needs.
@@ -53,7 +54,7 @@ func remotePair(tb testing.TB, typ EntityType[message_]) (near, far *Region[mess
 		} else {
 			g.plane.SteeredBy(&fakeControl{r: g.plane})
 			for n := range g.plane.Routes.Slots {
-				g.plane.Routes.Slots[n].Store(&dataplane.Route{Remote: 2})
+				g.plane.Routes.Slots[n].Store(&routes.Route{Remote: 2})
 			}
 		}
 		m.Handle(g.plane.Out.Channel, g.plane)
@@ -216,7 +217,7 @@ func lostNode(t *testing.T, typ EntityType[message_]) (near *Region[message_], m
 		t.Fatal(err)
 	}
 	for n := range near.plane.Routes.Slots {
-		near.plane.Routes.Slots[n].Store(&dataplane.Route{Remote: uint64(node)})
+		near.plane.Routes.Slots[n].Store(&routes.Route{Remote: uint64(node)})
 	}
 	return near, mesh, node
 }
@@ -247,7 +248,7 @@ func TestUnsentWaitsForTheNextHome(t *testing.T) {
 	near.plane.Asks.Sweep(func(n uint64) bool { return n == uint64(nobody) }) // as with the view
 	tell(each+1, 2*each)
 	for n := range near.plane.Routes.Slots {
-		near.plane.Routes.SetRoute(uint32(n), &dataplane.Route{Remote: 2})
+		near.plane.Routes.SetRoute(uint32(n), &routes.Route{Remote: 2})
 	}
 	if err := q.Wait(t.Context(), c, sent); err != nil {
 		t.Errorf("the question ended with %v", err)
@@ -282,7 +283,7 @@ func TestLostWithTheNode(t *testing.T) {
 		}
 	}
 	for n := range near.plane.Routes.Slots {
-		near.plane.Routes.Slots[n].Store(&dataplane.Route{Remote: 2})
+		near.plane.Routes.Slots[n].Store(&routes.Route{Remote: 2})
 	}
 	mesh.RemovePeer(nobody)
 	for i := range 3 {
@@ -316,7 +317,7 @@ func loseQuestion(t *testing.T, sent bool, want error) {
 	frame := <-frames
 	if !sent { // what was told later has found the next home
 		for n := range near.plane.Routes.Slots {
-			near.plane.Routes.Slots[n].Store(&dataplane.Route{Remote: 3})
+			near.plane.Routes.Slots[n].Store(&routes.Route{Remote: 3})
 		}
 	}
 	near.plane.Lost(2, frame, sent)

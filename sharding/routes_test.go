@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -25,14 +26,14 @@ func TestOpenBufferTakesNothing(t *testing.T) {
 	r := g.plane
 	b := r.Routes.Buffering(1)
 	old := r.Routes.Slots[1].Load()
-	if !r.Routes.SetRoute(1, &dataplane.Route{Remote: 3}) {
+	if !r.Routes.SetRoute(1, &routes.Route{Remote: 3}) {
 		t.Fatal("an empty buffer is not flushed")
 	}
-	if b.Retarget(&dataplane.Route{Remote: 4}) || b.Target.Remote != 3 {
+	if b.Retarget(&routes.Route{Remote: 4}) || b.Target.Remote != 3 {
 		t.Error("an open buffer is turned elsewhere")
 	}
 	r.Routes.Slots[1].Store(old)
-	if err := r.Routes.Hold(1, dataplane.BufferedMessage{ID: "a", Size: 1}); err != dataplane.ErrRouteChanged ||
+	if err := r.Routes.Hold(1, routes.BufferedMessage{ID: "a", Size: 1}); err != routes.ErrChanged ||
 		b.Waits() || r.Routes.Limit.Count.Load() != 0 {
 		t.Errorf("%v, %d wait", err, len(b.Messages))
 	}
@@ -40,12 +41,12 @@ func TestOpenBufferTakesNothing(t *testing.T) {
 
 // A shard that opens here opens for other nodes in the same moment, whatever its route was.
 func TestLocalRouteOpensTheLane(t *testing.T) {
-	for name, old := range map[string]*dataplane.Route{
-		"none": nil, "remote": {Remote: 2}, "buffer": {Buffer: new(dataplane.Buffer)},
+	for name, old := range map[string]*routes.Route{
+		"none": nil, "remote": {Remote: 2}, "buffer": {Buffer: new(routes.Buffer)},
 	} {
 		l := newLane(t, 10)
 		l.g.plane.Routes.Slots[0].Store(old)
-		if !l.g.plane.Routes.SetRoute(0, &dataplane.Route{Local: l.s}) || l.g.plane.Routes.Lanes[0].Load() != l.s {
+		if !l.g.plane.Routes.SetRoute(0, &routes.Route{Local: l.s}) || l.g.plane.Routes.Lanes[0].Load() != l.s {
 			t.Errorf("before %s: the lane is not open", name)
 		}
 	}
@@ -86,7 +87,7 @@ func TestLanesOfASealedShardStayShut(t *testing.T) {
 	l.s.Resume()
 	l.brings("a", 1)
 	l.took("a")
-	l.g.plane.Routes.SetRoute(0, &dataplane.Route{Local: l.s})
+	l.g.plane.Routes.SetRoute(0, &routes.Route{Local: l.s})
 	l.took("a", 0, 1)
 }
 
@@ -317,10 +318,10 @@ func TestLeftWhenAllIsOnItsWay(t *testing.T) {
 	}
 	n.full = true
 	g.plane.Routes.Buffering(1)
-	g.plane.Routes.PutBack(1, []dataplane.BufferedMessage{
-		{ID: "a", Env: mailbox.Envelope{Msg: addItem{}}, Size: dataplane.BufferedOverhead},
+	g.plane.Routes.PutBack(1, []routes.BufferedMessage{
+		{ID: "a", Env: mailbox.Envelope{Msg: addItem{}}, Size: routes.BufferedOverhead},
 	})
-	c.Retries.Open(time.Now(), 1, &dataplane.Route{Remote: 3})
+	c.Retries.Open(time.Now(), 1, &routes.Route{Remote: 3})
 	c.RegionEffects(time.Now(), &protocol.RegionEffects{Left: true})
 	if left() {
 		t.Error("a message is still here")

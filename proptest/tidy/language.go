@@ -48,7 +48,7 @@ var terms = []term{
 	{"NotStarted", "sharding/protocol", "answers for a type that this node has not started"},
 	{"Responder", "sharding", "the duty to answer a question later"},
 	{"Extractor", "sharding", "takes values that name their entity themselves"},
-	{"BufferedMessage", "sharding/dataplane", "a message that waits for the home of its shard"},
+	{"BufferedMessage", "sharding/dataplane/routes", "a message that waits for the home of its shard"},
 	{"passivator", "sharding/dataplane/entities", "says which entities of a shard go when there are too many"},
 	{"idleScan", "sharding/dataplane/entities", "looks for idle entities"},
 	{"leaseClient", "sharding/control", "asks an outside store for one lease"},

@@ -11,7 +11,7 @@ import (
 // one flow of control.
 var scheduledPackages = []string{"ddata/runloop", "sharding", "sharding/control", "sharding/dataplane",
 	"sharding/dataplane/asks", "sharding/dataplane/entities", "sharding/dataplane/lease",
-	"sharding/dataplane/mailbox", "sharding/dataplane/pool",
+	"sharding/dataplane/mailbox", "sharding/dataplane/pool", "sharding/dataplane/routes",
 	"sharding/failure"}
 
 // schedulerMark is the comment that allows what goes around the scheduler, on its line or the one

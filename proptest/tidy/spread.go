@@ -38,7 +38,6 @@ var widest = map[string]counts{
 	"sharding":                            {files: 29},
 	"sharding.Region":                     {methods: 32},
 	"sharding/control.Plane":              {methods: 38},
-	"sharding/dataplane":                  {files: 26},
 	"sharding/dataplane.Plane":            {methods: 31, fields: 28},
 	"sharding/protocol":                   {files: 26},
 	"sharding/protocol/coordinator.homes": {methods: 37},

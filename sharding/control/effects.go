@@ -5,10 +5,10 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/view"
-	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -87,13 +87,13 @@ func (c *Plane) publish(now time.Time, number uint32, rt protocol.Route) {
 	h := c.Hosted.Of(protocol.ShardID(number))
 	switch {
 	case rt.State == protocol.RouteLocal && h != nil:
-		c.Retries.Open(now, number, &dataplane.Route{Local: h.S})
+		c.Retries.Open(now, number, &routes.Route{Local: h.S})
 		return
 	case rt.State == protocol.RouteDraining && h != nil:
 		c.R.Routes.OpenLanes(number, h.S)
 	case rt.State == protocol.RouteRemote:
 		c.R.Routes.Lanes[number].Store(nil)
-		c.Retries.Open(now, number, &dataplane.Route{Remote: uint64(rt.Home)})
+		c.Retries.Open(now, number, &routes.Route{Remote: uint64(rt.Home)})
 		return
 	default:
 		c.R.Routes.Lanes[number].Store(nil)

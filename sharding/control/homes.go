@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -39,7 +40,7 @@ const (
 type unhostedWatch struct {
 	typ, role string
 	log       *slog.Logger
-	limit     *dataplane.BufferLimit
+	limit     *routes.Limit
 	standing  *dataplane.Standing
 
 	at time.Time // of the next look; zero: there is none

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
-	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	shardmachine "github.com/coterie-go/coterie/sharding/protocol/shard"
 )
@@ -21,7 +21,7 @@ type Hosting struct {
 	S       *entities.Shard
 	m       *shardmachine.Shard
 	ids     knownIDs
-	starts  map[uint64]dataplane.BufferedMessage // StartEntity that wait, by request
+	starts  map[uint64]routes.BufferedMessage // StartEntity that wait, by request
 	lastReq uint64
 
 	// deadline is the one in due; zero: there is none. That of a hosting that is over is dueNever.
@@ -31,19 +31,19 @@ type Hosting struct {
 // ask notes a StartEntity that waits for its answer, and returns the request's number.
 func (h *Hosting) ask(id string, env mailbox.Envelope) uint64 {
 	h.lastReq++
-	h.starts[h.lastReq] = dataplane.BufferedMessage{ID: id, Env: env, Size: dataplane.BufferedOverhead}
+	h.starts[h.lastReq] = routes.BufferedMessage{ID: id, Env: env, Size: routes.BufferedOverhead}
 	return h.lastReq
 }
 
 // answered returns the StartEntity of a request, which waits no more.
-func (h *Hosting) answered(req uint64) (p dataplane.BufferedMessage, ok bool) {
+func (h *Hosting) answered(req uint64) (p routes.BufferedMessage, ok bool) {
 	p, ok = h.starts[req]
 	delete(h.starts, req)
 	return p, ok
 }
 
 // waiting lists the StartEntity that wait, in order.
-func (h *Hosting) waiting() (starts []dataplane.BufferedMessage) {
+func (h *Hosting) waiting() (starts []routes.BufferedMessage) {
 	for _, req := range slices.Sorted(maps.Keys(h.starts)) {
 		starts = append(starts, h.starts[req])
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -179,7 +180,7 @@ func (c *Plane) startShard(number uint32, token protocol.Token, wait time.Durati
 		panic("sharding: a config that the region accepted is refused by the shard: " + err.Error())
 	}
 	h := &Hosting{
-		S: entities.NewShard(c.R.Entities, number, token), m: m, starts: map[uint64]dataplane.BufferedMessage{},
+		S: entities.NewShard(c.R.Entities, number, token), m: m, starts: map[uint64]routes.BufferedMessage{},
 	}
 	h.S.Era = c.View.Era // a region hosts in a view only
 	c.Hosted.add(h)
@@ -204,8 +205,8 @@ func (c *Plane) StartEntity(s *entities.Shard, id string, env mailbox.Envelope) 
 func (c *Plane) CloseShard(h *Hosting) {
 	front := c.forget(h)
 	h.S.Shut(func(e *entities.Entity, env mailbox.Envelope, size uint32) {
-		front = append(front, dataplane.BufferedMessage{
-			ID: e.ID, Env: env, Size: max(dataplane.BufferedOverhead, int(size)),
+		front = append(front, routes.BufferedMessage{
+			ID: e.ID, Env: env, Size: max(routes.BufferedOverhead, int(size)),
 		})
 	})
 	c.R.Routes.PutBack(h.S.Number, front)
@@ -227,7 +228,7 @@ func (c *Plane) KillShard(h *Hosting, reason failure.DropReason) {
 }
 
 // forget lets go of a hosting. It returns what waited for its machine.
-func (c *Plane) forget(h *Hosting) (starts []dataplane.BufferedMessage) {
+func (c *Plane) forget(h *Hosting) (starts []routes.BufferedMessage) {
 	c.Hosted.remove(h)
 	c.R.StoreFailure.Forget(h.S.Number)
 	c.R.Routes.Unhost(h.S)

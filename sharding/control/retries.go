@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -19,7 +20,7 @@ const retryPause = 5 * time.Millisecond
 
 // retries are the fences and the buffers that found no room.
 type retries struct {
-	routes *dataplane.Routes
+	routes *routes.Table
 	out    *dataplane.Outbox
 
 	at      time.Time // of the next try; zero: there is none
@@ -58,7 +59,7 @@ func (t *retries) flush(now time.Time, number uint32) {
 }
 
 // Open publishes a route that does not buffer.
-func (t *retries) Open(now time.Time, number uint32, rt *dataplane.Route) {
+func (t *retries) Open(now time.Time, number uint32, rt *routes.Route) {
 	if !t.routes.SetRoute(number, rt) {
 		t.later(now, number)
 	}

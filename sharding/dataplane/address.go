@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 )
 
 // Address is the id of an entity with the way to it.
@@ -18,7 +19,7 @@ type Address struct {
 
 // found is where the entity was last.
 type found struct {
-	rt *Route
+	rt *routes.Route
 	e  *entities.Entity
 }
 

@@ -6,13 +6,14 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
 // administerInbound is administer for what has just come from another node, of which so many may
 // wait for the machines and no more. false: the shard takes nothing any more.
 func (r *Plane) administerInbound(s *entities.Shard, from uint64, m *codec.Message, env mailbox.Envelope) bool {
-	place, ok := r.Ctl.Admit(from, len(m.ID)+BufferedOverhead)
+	place, ok := r.Ctl.Admit(from, len(m.ID)+routes.BufferedOverhead)
 	if !ok {
 		r.Out.ReplyError(env, failure.StatusOf(failure.DropInbox), failure.DropInbox.String())
 		return true

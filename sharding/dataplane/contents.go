@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 )
 
 // Contents calls fn for each message that waits in a buffer or in a mailbox, in any order and
@@ -12,7 +13,7 @@ import (
 func (r *Plane) Contents(fn func(env mailbox.Envelope, raw *codec.Message)) {
 	for i := range r.Routes.Slots {
 		if rt := r.Routes.Slots[i].Load(); rt != nil && rt.Buffer != nil {
-			for _, list := range [][]BufferedMessage{rt.Buffer.Returned, rt.Buffer.Messages} {
+			for _, list := range [][]routes.BufferedMessage{rt.Buffer.Returned, rt.Buffer.Messages} {
 				for _, p := range list {
 					fn(p.Env, p.Raw)
 				}

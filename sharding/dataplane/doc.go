@@ -1,13 +1,12 @@
-// Package dataplane is what messages of one entity type meet on one node: routes, buffers, lanes,
-// and frames that come and leave. The packages beneath have mailboxes, workers and entities.
+// Package dataplane is what messages of one entity type meet on one node: frames that come
+// and leave, questions and their answers. The packages beneath have routes, mailboxes, workers and
+// entities.
 //
 // # Nouns
 //
 //   - A Plane is the data plane of one type on one node. It is made of Settings, without the type
 //     parameter of users.
-//   - Routes say where the messages of each shard go: to a Shard of this node, to another node, or
-//     into a Buffer while the home is unknown or moving. Senders read them without a lock.
-//   - A lane takes what other nodes have sent to a shard here.
+//   - Routes say where the messages of each shard go, and keep those that wait: see package routes.
 //   - Shards hosted here run their entities: see package entities.
 //   - The outbox makes the frames that leave, and answers questions. Package asks keeps those that
 //     wait for an answer.

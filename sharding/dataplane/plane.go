@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -26,7 +27,7 @@ type Plane struct {
 	Cluster  host.Cluster
 	Registry *codec.Registry
 	decoder  decoder
-	Routes   *Routes
+	Routes   *routes.Table
 	Entities *entities.Runtime
 	Asks     *asks.Table
 	Drops    *failure.Drops
@@ -57,7 +58,7 @@ type Plane struct {
 // Controller is what the data plane tells the control plane. Its methods do not wait.
 type Controller interface {
 	entities.Control
-	RouteControl
+	routes.Control
 	Misrouted(from uint64, shard uint32)                  // another node's route is wrong
 	Admit(from uint64, bytes int) (runloop.Permit, bool)  // room for what another node wants of an entity
 	Reshare()                                             // the region's limit on active entities has changed

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -78,7 +79,7 @@ func New(t Settings) *Plane {
 		ChannelOf(t.Type), r.Registry, t.Errors
 	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, r.Drops, r.Panics, r.Entities.Clock
 	r.Out.start(t.Timeouts.Ask, t.Scheduler)
-	r.Routes = NewRoutes(RouteSettings{
+	r.Routes = routes.New(routes.Settings{
 		Self: r.Self, Shards: t.Shards, ShardOf: r.Panics.GuardShardFunc(t.ShardOf),
 		CountMax: t.Limits.BufferMax, BytesMax: t.Limits.BufferBytes,
 		Carrier: carrier{&r.Out, r.decoder}, Asks: r.Asks, PassesOnNothing: r.HasEnded, Defects: t.Defects,

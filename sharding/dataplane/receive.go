@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -63,7 +64,7 @@ func (r *Plane) Lost(to transport.NodeID, payload []byte, sent bool) {
 		if m.Origin == 0 {
 			m.Origin = r.Self
 		}
-		if !sent && r.Routes.takeBack(uint64(to), &m) {
+		if !sent && r.Routes.TakeBack(uint64(to), &m) {
 			return
 		}
 		reason := failure.DropNodeLost
@@ -151,7 +152,7 @@ func (r *Plane) deliverInbound(s *entities.Shard, from uint64, m *codec.Message)
 	if codec.Administrative(env.Msg) {
 		return r.administerInbound(s, from, m, env)
 	}
-	v, _ := s.DeliverBytes(m.ID, env, BytesOf(m))
+	v, _ := s.DeliverBytes(m.ID, env, routes.BytesOf(m))
 	reason, is := v.Drop()
 	if is {
 		r.Out.Discard(reason, m.Shard, string(m.ID), env)
@@ -165,7 +166,7 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 	slot := &r.Routes.Slots[m.Shard]
 	rt := slot.Load()
 	if rt != nil && rt.Local != nil { // sealed or closed just now
-		r.Routes.divert(m.Shard, rt)
+		r.Routes.Divert(m.Shard, rt)
 		return false
 	}
 	if m.Hops >= codec.HopsMax {
@@ -176,7 +177,7 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 		m.Hops++
 		check := func() error {
 			if slot.Load() != rt {
-				return ErrRouteChanged
+				return routes.ErrChanged
 			}
 			return nil
 		}
@@ -184,12 +185,12 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 		case nil:
 			r.Ctl.Misrouted(from, m.Shard)
 			return true
-		case ErrRouteChanged:
+		case routes.ErrChanged:
 			if slot.Load() == rt {
-				r.Routes.divert(m.Shard, rt)
+				r.Routes.Divert(m.Shard, rt)
 			}
 		case failure.ErrBufferFull:
-			r.Routes.divert(m.Shard, rt)
+			r.Routes.Divert(m.Shard, rt)
 		default:
 			r.Out.discardRaw(failure.DropOf(err), m)
 			return true
@@ -198,15 +199,15 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 	}
 	// we would send it back where it comes from: one of the two is about to learn better
 	if rt != nil && rt.Buffer == nil {
-		r.Routes.divert(m.Shard, rt)
+		r.Routes.Divert(m.Shard, rt)
 	}
-	p := bufferedCopy(m, s)
+	p := routes.CopyOf(m, s)
 	p.Raw.Hops++
 	switch err := r.Routes.Hold(m.Shard, p); err {
 	case nil:
 		r.Ctl.Misrouted(from, m.Shard)
 		return true
-	case ErrRouteChanged:
+	case routes.ErrChanged:
 		return false
 	default:
 		r.Out.discardRaw(failure.DropBufferFull, m)

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -63,7 +64,7 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env mail
 		default:
 			room, err = r.sendBuffer(ctx, number, id, env)
 		}
-		if err == ErrRouteChanged {
+		if err == routes.ErrChanged {
 			continue
 		}
 		if !errors.Is(err, failure.ErrBufferFull) {
@@ -92,7 +93,7 @@ func hasDeadline(ctx context.Context) bool {
 
 // sendLocal delivers to a shard of this node. With ErrBufferFull comes what to wait for, nil: try
 // again at once.
-func (r *Plane) sendLocal(number uint32, rt *Route, id string, env mailbox.Envelope) (<-chan struct{}, error) {
+func (r *Plane) sendLocal(number uint32, rt *routes.Route, id string, env mailbox.Envelope) (<-chan struct{}, error) {
 	v, e := rt.Local.Deliver(id, env, 0)
 	switch v {
 	case mailbox.Accepted:
@@ -100,19 +101,19 @@ func (r *Plane) sendLocal(number uint32, rt *Route, id string, env mailbox.Envel
 	case mailbox.Full:
 		return e.Room(), failure.ErrBufferFull
 	default: // the shard was sealed or closed: until the next route is known, messages wait
-		r.Routes.divert(number, rt)
-		return nil, ErrRouteChanged
+		r.Routes.Divert(number, rt)
+		return nil, routes.ErrChanged
 	}
 }
 
 // sendBuffer lets the message wait for a home.
 func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string,
 	env mailbox.Envelope) (<-chan struct{}, error) {
-	p := BufferedMessage{ID: id, Env: env, Size: BufferedOverhead}
+	p := routes.BufferedMessage{ID: id, Env: env, Size: routes.BufferedOverhead}
 	if h := entities.HandlerOf(ctx); h != nil && env.Call != 0 {
 		p.From = h.Shard()
 	}
-	room := r.Routes.Limit.roomAfter()
+	room := r.Routes.Limit.RoomAfter()
 	return room, r.Routes.Hold(number, p)
 }
 
@@ -120,7 +121,7 @@ func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string,
 // again under the lane's lock, so that nothing follows the fence that is appended after the route
 // was changed. It waits for room only outside of handlers, and if told to; ErrBufferFull then says
 // that ctx ended first.
-func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *Route, id string,
+func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *routes.Route, id string,
 	env mailbox.Envelope) (<-chan struct{}, error) {
 	o := r.Out.frame()
 	defer o.release()
@@ -138,8 +139,8 @@ func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *Ro
 		return nil, failure.ErrStopped
 	}
 	sent := appendError(err)
-	if sent == ErrRouteChanged && err != ErrRouteChanged { // the messages of the shard wait for another home
-		r.Routes.divert(number, rt)
+	if sent == routes.ErrChanged && err != routes.ErrChanged { // the messages of the shard wait for another home
+		r.Routes.Divert(number, rt)
 	}
 	return nil, sent
 }
@@ -148,14 +149,14 @@ func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *Ro
 // transport does not know.
 func appendError(err error) error {
 	switch {
-	case err == nil || err == ErrRouteChanged:
+	case err == nil || err == routes.ErrChanged:
 		return err
 	case errors.Is(err, transport.ErrQueueFull):
 		return failure.ErrBufferFull
 	case errors.Is(err, transport.ErrFrameTooLarge):
 		return fmt.Errorf("%w: %w", failure.ErrMessageTooLarge, err)
 	}
-	return ErrRouteChanged
+	return routes.ErrChanged
 }
 
 // carrier is the Carrier of the region's routes.
@@ -164,10 +165,10 @@ type carrier struct {
 	decoder
 }
 
-var _ Carrier = carrier{}
+var _ routes.Carrier = carrier{}
 
 // Carry implements Carrier.
-func (b *Outbox) Carry(number uint32, slot *atomic.Pointer[Route], rt *Route, id string,
+func (b *Outbox) Carry(number uint32, slot *atomic.Pointer[routes.Route], rt *routes.Route, id string,
 	env mailbox.Envelope) error {
 	o := b.frame()
 	defer o.release()
@@ -200,8 +201,8 @@ type outgoing struct {
 	m        codec.Message
 	id       string
 	body     []byte
-	slot     *atomic.Pointer[Route]
-	rt       *Route
+	slot     *atomic.Pointer[routes.Route]
+	rt       *routes.Route
 	fill     func([]byte) []byte // a message: head, then body
 	fillBody func([]byte) []byte // body is all of the frame
 	check    func() error        // the route is still the one that was taken; if so, goes
@@ -216,7 +217,7 @@ func newOutgoing(b *Outbox) *outgoing {
 
 // encode makes the frame of a message that goes along rt, which slot has now. A question of another node keeps its
 // origin, which the answer goes to.
-func (o *outgoing) encode(number uint32, slot *atomic.Pointer[Route], rt *Route, id string,
+func (o *outgoing) encode(number uint32, slot *atomic.Pointer[routes.Route], rt *routes.Route, id string,
 	env mailbox.Envelope) error {
 	b := o.box
 	mt, err := b.reg.Of(env.Msg)
@@ -247,7 +248,7 @@ func (o *outgoing) appendTo(dst []byte) []byte {
 
 func (o *outgoing) current() error {
 	if o.slot.Load() != o.rt {
-		return ErrRouteChanged
+		return routes.ErrChanged
 	}
 	return o.note()
 }

@@ -1,4 +1,4 @@
-package dataplane
+package routes
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// RouteSettings are what Routes are made of.
-type RouteSettings struct {
+// Settings are what Routes are made of.
+type Settings struct {
 	Self            uint64 // this node
 	Shards          int
 	ShardOf         protocol.ShardFunc
@@ -41,17 +41,17 @@ type Carrier interface {
 	Discard(reason failure.DropReason, number uint32, id string, env mailbox.Envelope)
 }
 
-// RouteControl is what Routes tell the control plane. Its methods do not wait.
-type RouteControl interface {
+// Control is what Routes tell the control plane. Its methods do not wait.
+type Control interface {
 	Wanted(shard uint32)     // the shard's buffer has got a message
 	FlushLater(shard uint32) // the shard's buffer could not be flushed now
 }
 
-// Routes says where the messages of each shard go. Senders read it without a lock; the control loop
+// Table says where the messages of each shard go. Senders read it without a lock; the control loop
 // changes it.
-type Routes struct {
-	set     RouteSettings
-	control RouteControl
+type Table struct {
+	set     Settings
+	control Control
 
 	Slots []atomic.Pointer[Route]
 	// takes what other nodes have sent here, which a local hand-off does not hold back; nil: that
@@ -59,11 +59,11 @@ type Routes struct {
 	Lanes  []atomic.Pointer[entities.Shard]
 	Hosted []atomic.Pointer[entities.Shard] // runs here, whatever its messages do
 
-	Limit BufferLimit
+	Limit Limit
 }
 
-// ErrRouteChanged is returned by the check under the lane's lock: load the route again.
-var ErrRouteChanged = errors.New("sharding: route changed")
+// ErrChanged is returned by the check under the lane's lock: load the route again.
+var ErrChanged = errors.New("sharding: route changed")
 
 // Route is immutable, except that a buffer fills. Exactly one of its fields is set; a nil route is
 // like one with an empty buffer.
@@ -73,9 +73,9 @@ type Route struct {
 	Buffer *Buffer         // the home is unknown or moving: messages wait
 }
 
-// NewRoutes makes routes to homes that are all unknown.
-func NewRoutes(s RouteSettings) *Routes {
-	t := &Routes{
+// New makes routes to homes that are all unknown.
+func New(s Settings) *Table {
+	t := &Table{
 		set:    s,
 		Slots:  make([]atomic.Pointer[Route], s.Shards),
 		Lanes:  make([]atomic.Pointer[entities.Shard], s.Shards),
@@ -86,10 +86,10 @@ func NewRoutes(s RouteSettings) *Routes {
 }
 
 // SteeredBy says which control plane hears of what happens here.
-func (t *Routes) SteeredBy(c RouteControl) { t.control = c }
+func (t *Table) SteeredBy(c Control) { t.control = c }
 
 // Shards lists those that run here.
-func (t *Routes) Shards() []*entities.Shard {
+func (t *Table) Shards() []*entities.Shard {
 	all := make([]*entities.Shard, 0, 16)
 	for i := range t.Hosted {
 		if s := t.Hosted[i].Load(); s != nil {
@@ -100,21 +100,21 @@ func (t *Routes) Shards() []*entities.Shard {
 }
 
 // Unhost takes out a shard that runs here no more. Its messages go where the route says.
-func (t *Routes) Unhost(s *entities.Shard) {
+func (t *Table) Unhost(s *entities.Shard) {
 	t.Lanes[s.Number].CompareAndSwap(s, nil)
 	t.Hosted[s.Number].CompareAndSwap(s, nil)
 }
 
 // ShardFunc is the function from ids to shards, which survives what the user's panics at.
-func (t *Routes) ShardFunc() protocol.ShardFunc { return t.set.ShardOf }
+func (t *Table) ShardFunc() protocol.ShardFunc { return t.set.ShardOf }
 
 // ShardOf is the shard of an id.
-func (t *Routes) ShardOf(id string) uint32 {
+func (t *Table) ShardOf(id string) uint32 {
 	return uint32(t.set.ShardOf.Shard(protocol.EntityID(id), len(t.Slots)))
 }
 
 // Home is the node that a shard's route leads to; ok is false while messages wait.
-func (t *Routes) Home(number uint32) (home view.UID, ok bool) {
+func (t *Table) Home(number uint32) (home view.UID, ok bool) {
 	rt := t.Slots[number].Load()
 	switch {
 	case rt == nil || rt.Buffer != nil:
@@ -127,7 +127,7 @@ func (t *Routes) Home(number uint32) (home view.UID, ok bool) {
 
 // Buffering makes the shard's messages wait, if they do not already, and returns their buffer. A
 // buffer that was about to be flushed is told to stop.
-func (t *Routes) Buffering(number uint32) *Buffer {
+func (t *Table) Buffering(number uint32) *Buffer {
 	slot := &t.Slots[number]
 	for {
 		old := slot.Load()
@@ -230,16 +230,16 @@ type BufferedMessage struct {
 	Size int
 }
 
-// bufferedCopy copies a message out of its frame. lane is what the lane of its shard had.
-func bufferedCopy(m *codec.Message, lane *entities.Shard) BufferedMessage {
+// CopyOf copies a message out of its frame. lane is what the lane of its shard had.
+func CopyOf(m *codec.Message, lane *entities.Shard) BufferedMessage {
 	raw := *m
 	raw.Body = append([]byte(nil), m.Body...)
 	raw.ID = append([]byte(nil), m.ID...)
 	return BufferedMessage{ID: string(m.ID), Raw: &raw, lane: lane, Size: BufferedOverhead + len(m.Body)}
 }
 
-// BufferLimit bounds all buffers of a region together.
-type BufferLimit struct {
+// Limit bounds all buffers of a region together.
+type Limit struct {
 	Count, Bytes       atomic.Int64
 	CountMax, bytesMax int64
 
@@ -253,7 +253,7 @@ const BufferedOverhead = 128
 // BytesOf is what a message of another node counts in a mailbox.
 func BytesOf(m *codec.Message) uint32 { return uint32(len(m.Body)) + BufferedOverhead }
 
-func (l *BufferLimit) take(size int) bool {
+func (l *Limit) take(size int) bool {
 	if l.Count.Add(1) > l.CountMax {
 		l.Count.Add(-1)
 		return false
@@ -267,12 +267,12 @@ func (l *BufferLimit) take(size int) bool {
 }
 
 // force takes room for what must not be lost, whatever the bounds say.
-func (l *BufferLimit) force(count, size int) {
+func (l *Limit) force(count, size int) {
 	l.Count.Add(int64(count))
 	l.Bytes.Add(int64(size))
 }
 
-func (l *BufferLimit) release(count, size int) {
+func (l *Limit) release(count, size int) {
 	l.Bytes.Add(int64(-size))
 	l.Count.Add(int64(-count))
 	l.mu.Lock()
@@ -283,8 +283,8 @@ func (l *BufferLimit) release(count, size int) {
 	l.mu.Unlock()
 }
 
-// roomAfter returns a channel that is closed when something was released.
-func (l *BufferLimit) roomAfter() <-chan struct{} {
+// RoomAfter returns a channel that is closed when something was released.
+func (l *Limit) RoomAfter() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.room == nil {
@@ -293,9 +293,9 @@ func (l *BufferLimit) roomAfter() <-chan struct{} {
 	return l.room
 }
 
-// divert makes the messages of senders whose route does not work now wait, to be flushed along it
+// Divert makes the messages of senders whose route does not work now wait, to be flushed along it
 // later; it does nothing when the route has changed meanwhile.
-func (t *Routes) divert(number uint32, rt *Route) {
+func (t *Table) Divert(number uint32, rt *Route) {
 	b := bufferAfter(rt)
 	b.Target = rt
 	if t.Slots[number].CompareAndSwap(rt, &Route{Buffer: b}) {

@@ -1,4 +1,4 @@
-package dataplane
+package routes
 
 import (
 	"errors"
@@ -14,21 +14,21 @@ import (
 // Hold puts a message into the shard's buffer. It returns errRouteChanged when the shard has a
 // route again, or for one of another node when the lane has opened: what comes after it would
 // overtake it.
-func (t *Routes) Hold(number uint32, p BufferedMessage) error {
+func (t *Table) Hold(number uint32, p BufferedMessage) error {
 	slot := &t.Slots[number]
 	rt := slot.Load()
 	if rt == nil {
 		slot.CompareAndSwap(nil, &Route{Buffer: new(Buffer)})
-		return ErrRouteChanged
+		return ErrChanged
 	}
 	b := rt.Buffer
 	if b == nil {
-		return ErrRouteChanged
+		return ErrChanged
 	}
 	b.Mu.Lock()
 	if b.open || p.Raw != nil && t.Lanes[number].Load() != p.lane {
 		b.Mu.Unlock()
-		return ErrRouteChanged
+		return ErrChanged
 	}
 	if p.From != nil && p.From.IsSealed() {
 		b.Mu.Unlock()
@@ -47,9 +47,9 @@ func (t *Routes) Hold(number uint32, p BufferedMessage) error {
 	return nil
 }
 
-// takeBack lets a message that never left for a node, which is gone, wait for the next home of its
+// TakeBack lets a message that never left for a node, which is gone, wait for the next home of its
 // shard, before what was told later. false: there is no place for it any more.
-func (t *Routes) takeBack(node uint64, m *codec.Message) bool {
+func (t *Table) TakeBack(node uint64, m *codec.Message) bool {
 	if int(m.Shard) >= len(t.Slots) {
 		return false
 	}
@@ -57,13 +57,13 @@ func (t *Routes) takeBack(node uint64, m *codec.Message) bool {
 	for !t.set.PassesOnNothing() {
 		rt := slot.Load()
 		if rt != nil && rt.Remote == node {
-			t.divert(m.Shard, rt)
+			t.Divert(m.Shard, rt)
 			continue
 		}
 		if rt == nil || rt.Buffer == nil {
 			return false
 		}
-		p, b := bufferedCopy(m, nil), rt.Buffer
+		p, b := CopyOf(m, nil), rt.Buffer
 		b.Mu.Lock()
 		if b.open {
 			b.Mu.Unlock()
@@ -90,7 +90,7 @@ func (t *Routes) takeBack(node uint64, m *codec.Message) bool {
 // SetRoute publishes a route that does not buffer: at once if nothing waits, else when what waits
 // has been sent. A local route opens through a buffer always: only under its lock can the lanes
 // open together with it.
-func (t *Routes) SetRoute(number uint32, rt *Route) (flushed bool) {
+func (t *Table) SetRoute(number uint32, rt *Route) (flushed bool) {
 	slot := &t.Slots[number]
 	if rt.Local != nil {
 		t.Buffering(number)
@@ -112,7 +112,7 @@ func (t *Routes) SetRoute(number uint32, rt *Route) (flushed bool) {
 // Flush sends what waits along the buffer's target, in order, and opens the route when nothing is
 // left. Senders wait meanwhile, and what the lanes bring waits behind, so no message overtakes
 // another. false: there was no room, the rest has to be flushed later.
-func (t *Routes) Flush(number uint32) bool {
+func (t *Table) Flush(number uint32) bool {
 	slot := &t.Slots[number]
 	old := slot.Load()
 	if old == nil || old.Buffer == nil {
@@ -141,7 +141,7 @@ func (t *Routes) Flush(number uint32) bool {
 			}
 			full[p.ID] = true
 			return false
-		case errors.Is(err, failure.ErrBufferFull), err == ErrRouteChanged:
+		case errors.Is(err, failure.ErrBufferFull), err == ErrChanged:
 			stuck = true
 			return false
 		default:
@@ -160,7 +160,7 @@ func (t *Routes) Flush(number uint32) bool {
 
 // OpenLanes lets a shard whose route is not open take what other nodes have sent: first what waits
 // of it, then what comes. A full mailbox drops, as it does for what comes.
-func (t *Routes) OpenLanes(number uint32, s *entities.Shard) {
+func (t *Table) OpenLanes(number uint32, s *entities.Shard) {
 	b := t.Buffering(number)
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
@@ -171,7 +171,7 @@ func (t *Routes) OpenLanes(number uint32, s *entities.Shard) {
 		}
 		switch err := t.dispatchLocal(number, s, p); {
 		case err == nil:
-		case err == ErrRouteChanged:
+		case err == ErrChanged:
 			refused = true
 			return false
 		default:
@@ -185,7 +185,7 @@ func (t *Routes) OpenLanes(number uint32, s *entities.Shard) {
 }
 
 // sendBufferedLocked offers what waits to send, in order, and keeps what that does not take.
-func (t *Routes) sendBufferedLocked(b *Buffer, send func(*BufferedMessage) (sent bool)) {
+func (t *Table) sendBufferedLocked(b *Buffer, send func(*BufferedMessage) (sent bool)) {
 	if sent, size := b.keepLocked(func(p *BufferedMessage) bool { return !send(p) }); sent > 0 {
 		if b.Target == nil || b.Target.Remote != b.after {
 			b.after = 0
@@ -195,7 +195,7 @@ func (t *Routes) sendBufferedLocked(b *Buffer, send func(*BufferedMessage) (sent
 }
 
 // Dispatch sends one buffered message along a route, without waiting.
-func (t *Routes) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
+func (t *Table) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
 	if rt.Local != nil {
 		return t.dispatchLocal(number, rt.Local, p)
 	}
@@ -205,7 +205,7 @@ func (t *Routes) Dispatch(number uint32, rt *Route, p *BufferedMessage) error {
 	return t.set.Carrier.Carry(number, &t.Slots[number], rt, p.ID, p.Env)
 }
 
-func (t *Routes) dispatchLocal(number uint32, s *entities.Shard, p *BufferedMessage) error {
+func (t *Table) dispatchLocal(number uint32, s *entities.Shard, p *BufferedMessage) error {
 	env, size := p.Env, uint32(0)
 	if p.Raw != nil {
 		var err error
@@ -221,12 +221,12 @@ func (t *Routes) dispatchLocal(number uint32, s *entities.Shard, p *BufferedMess
 		reason, _ := v.Drop()
 		return failure.NoRoom{Reason: reason}
 	default:
-		return ErrRouteChanged
+		return ErrChanged
 	}
 }
 
 // DropBuffer drops what waits for the shard.
-func (t *Routes) DropBuffer(number uint32, reason failure.DropReason) {
+func (t *Table) DropBuffer(number uint32, reason failure.DropReason) {
 	rt := t.Slots[number].Load()
 	if rt == nil || rt.Buffer == nil {
 		return
@@ -239,7 +239,7 @@ func (t *Routes) DropBuffer(number uint32, reason failure.DropReason) {
 }
 
 // dropBuffered drops messages that waited. Their room is free before their senders hear of it.
-func (t *Routes) dropBuffered(number uint32, reason failure.DropReason, parked []BufferedMessage) {
+func (t *Table) dropBuffered(number uint32, reason failure.DropReason, parked []BufferedMessage) {
 	size := 0
 	for i := range parked {
 		size += parked[i].Size
@@ -252,7 +252,7 @@ func (t *Routes) dropBuffered(number uint32, reason failure.DropReason, parked [
 
 // Close ends every route: a sender that comes later finds a buffer that takes nothing, and
 // sees that the region is closed.
-func (t *Routes) Close() {
+func (t *Table) Close() {
 	for i := range t.Slots {
 		shut := &Buffer{open: true}
 		if old := t.Slots[i].Swap(&Route{Buffer: shut}); old != nil && old.Buffer != nil {
@@ -261,7 +261,7 @@ func (t *Routes) Close() {
 	}
 }
 
-func (t *Routes) discardBuffered(reason failure.DropReason, number uint32, p *BufferedMessage) {
+func (t *Table) discardBuffered(reason failure.DropReason, number uint32, p *BufferedMessage) {
 	env := p.Env
 	if p.Raw != nil {
 		env = mailbox.Envelope{Call: p.Raw.Call, Origin: p.Raw.Origin}
@@ -271,7 +271,7 @@ func (t *Routes) discardBuffered(reason failure.DropReason, number uint32, p *Bu
 
 // PutBack puts messages that a mailbox held when its shard was closed before everything that waits
 // for the shard's next home.
-func (t *Routes) PutBack(number uint32, front []BufferedMessage) {
+func (t *Table) PutBack(number uint32, front []BufferedMessage) {
 	if len(front) == 0 {
 		return
 	}
@@ -289,7 +289,7 @@ func (t *Routes) PutBack(number uint32, front []BufferedMessage) {
 
 // FailBuffered ends the questions of a sealed shard's handlers that wait for a home: the handlers
 // have to return before the shard can move, and what they wait for may wait for that.
-func (t *Routes) FailBuffered(s *entities.Shard) {
+func (t *Table) FailBuffered(s *entities.Shard) {
 	for i := range t.Slots {
 		rt := t.Slots[i].Load()
 		if rt == nil || rt.Buffer == nil {
