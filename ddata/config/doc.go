@@ -14,5 +14,5 @@
 //
 //	daemon: Config.Count: 0 is below 1: say how many workers there are
 //
-// Nothing here panics, and nothing knows what a setting means.
+// Default sets a field that is zero. Nothing here panics, and nothing knows what a setting means.
 package config

@@ -141,24 +141,24 @@ func (c *Config) Validate() error {
 }
 
 func (c Config) withDefaults() Config {
-	setDefault(&c.FrameMax, DefaultFrameMax)
-	setDefault(&c.MessageMax, max(DefaultMessageMax, c.FrameMax))
-	setDefault(&c.DataStripes, defaultDataStripes())
-	setDefault(&c.ControlQueueMax, DefaultControlQueueMax)
-	setDefault(&c.DataQueueMax, DefaultDataQueueMax)
-	setDefault(&c.DataKeepMax, DefaultDataKeepMax)
-	setDefault(&c.BulkQueueMax, DefaultBulkQueueMax)
-	setDefault(&c.PacketQueueMax, DefaultPacketQueueMax)
-	setDefault(&c.ConnsMax, DefaultConnsMax)
-	setDefault(&c.DialTimeout, defaultDialTimeout)
-	setDefault(&c.HelloTimeout, defaultHelloTimeout)
-	setDefault(&c.WriteTimeout, defaultWriteTimeout)
-	setDefault(&c.DrainTimeout, defaultDrainTimeout)
-	setDefault(&c.KeepAlive, defaultKeepAlive)
-	setDefault(&c.BackoffMin, defaultBackoffMin)
-	setDefault(&c.BackoffMax, max(defaultBackoffMax, c.BackoffMin))
-	setDefault(&c.AddrIdle, defaultAddrIdle)
-	setDefault(&c.Linger, defaultLinger)
+	config.Default(&c.FrameMax, DefaultFrameMax)
+	config.Default(&c.MessageMax, max(DefaultMessageMax, c.FrameMax))
+	config.Default(&c.DataStripes, defaultDataStripes())
+	config.Default(&c.ControlQueueMax, DefaultControlQueueMax)
+	config.Default(&c.DataQueueMax, DefaultDataQueueMax)
+	config.Default(&c.DataKeepMax, DefaultDataKeepMax)
+	config.Default(&c.BulkQueueMax, DefaultBulkQueueMax)
+	config.Default(&c.PacketQueueMax, DefaultPacketQueueMax)
+	config.Default(&c.ConnsMax, DefaultConnsMax)
+	config.Default(&c.DialTimeout, defaultDialTimeout)
+	config.Default(&c.HelloTimeout, defaultHelloTimeout)
+	config.Default(&c.WriteTimeout, defaultWriteTimeout)
+	config.Default(&c.DrainTimeout, defaultDrainTimeout)
+	config.Default(&c.KeepAlive, defaultKeepAlive)
+	config.Default(&c.BackoffMin, defaultBackoffMin)
+	config.Default(&c.BackoffMax, max(defaultBackoffMax, c.BackoffMin))
+	config.Default(&c.AddrIdle, defaultAddrIdle)
+	config.Default(&c.Linger, defaultLinger)
 	if c.Network == nil {
 		c.Network = tcp.Network{KeepAlive: c.KeepAlive, UserTimeout: c.WriteTimeout}
 	}
@@ -167,10 +167,3 @@ func (c Config) withDefaults() Config {
 
 // defaultDataStripes leaves the other half of the processors to the code that uses what arrives.
 func defaultDataStripes() uint32 { return uint32(min(8, max(1, runtime.GOMAXPROCS(0)/2))) }
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}

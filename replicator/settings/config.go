@@ -169,34 +169,27 @@ func (c Config) Validate() error {
 
 // WithDefaults fills in what was left zero.
 func (c Config) WithDefaults() Config {
-	def(&c.GossipInterval, time.Second)
-	def(&c.OperationTimeout, 5*time.Second)
-	def(&c.RetryInterval, 250*time.Millisecond)
-	def(&c.GapDelay, 5*time.Millisecond)
-	def(&c.BatchRowsMax, 1<<15)
-	def(&c.BatchBytesMax, 32<<20)
-	def(&c.FrameMax, 64<<10)
-	def(&c.GroupMax, 64<<20)
-	def(&c.PushFlight, 2)
-	def(&c.PushWindow, 1<<20)
-	def(&c.BacklogMax, 4<<20)
-	def(&c.LargeKey, 1<<20)
-	def(&c.PendingMax, 1<<16)
-	def(&c.LogMax, 1<<18)
-	def(&c.LogBytesMax, 64<<20)
-	def(&c.DonorsMax, 4)
-	def(&c.DonorExpiry, 10*time.Second)
-	def(&c.PieceWindow, 8)
-	def(&c.SuppliersMax, 3)
-	def(&c.SketchCells, 1<<14)
-	def(&c.SketchFrom, 1<<13)
-	def(&c.SketchMax, 1<<16)
+	config.Default(&c.GossipInterval, time.Second)
+	config.Default(&c.OperationTimeout, 5*time.Second)
+	config.Default(&c.RetryInterval, 250*time.Millisecond)
+	config.Default(&c.GapDelay, 5*time.Millisecond)
+	config.Default(&c.BatchRowsMax, 1<<15)
+	config.Default(&c.BatchBytesMax, 32<<20)
+	config.Default(&c.FrameMax, 64<<10)
+	config.Default(&c.GroupMax, 64<<20)
+	config.Default(&c.PushFlight, 2)
+	config.Default(&c.PushWindow, 1<<20)
+	config.Default(&c.BacklogMax, 4<<20)
+	config.Default(&c.LargeKey, 1<<20)
+	config.Default(&c.PendingMax, 1<<16)
+	config.Default(&c.LogMax, 1<<18)
+	config.Default(&c.LogBytesMax, 64<<20)
+	config.Default(&c.DonorsMax, 4)
+	config.Default(&c.DonorExpiry, 10*time.Second)
+	config.Default(&c.PieceWindow, 8)
+	config.Default(&c.SuppliersMax, 3)
+	config.Default(&c.SketchCells, 1<<14)
+	config.Default(&c.SketchFrom, 1<<13)
+	config.Default(&c.SketchMax, 1<<16)
 	return c
-}
-
-func def[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
-	}
 }

@@ -60,20 +60,10 @@ type Worker struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.WorkersMax == 0 {
-		c.WorkersMax = 1000
-	}
-	for _, d := range []struct {
-		d *time.Duration
-		v time.Duration
-	}{
-		{&c.KeepAliveInterval, 10 * time.Second}, {&c.KeepAliveThrottle, 100 * time.Millisecond},
-		{&c.RequestTimeout, 5 * time.Second},
-	} {
-		if *d.d == 0 {
-			*d.d = d.v
-		}
-	}
+	config.Default(&c.WorkersMax, 1000)
+	config.Default(&c.KeepAliveInterval, 10*time.Second)
+	config.Default(&c.KeepAliveThrottle, 100*time.Millisecond)
+	config.Default(&c.RequestTimeout, 5*time.Second)
 	return c
 }
 

@@ -39,14 +39,13 @@ type Limits struct {
 
 // WithDefaults is l with the default in place of each zero field.
 func (l Limits) WithDefaults() Limits {
-	for n, def := range map[*int]int{ // order: each stands by itself
-		&l.MailboxMax: 100_000, &l.MailboxBytes: 32 << 20, &l.RegionBytes: 256 << 20,
-		&l.BufferMax: 100_000, &l.BufferBytes: 64 << 20, &l.AsksMax: 1 << 16, &l.WorkersMax: 10_000,
-	} {
-		if *n == 0 {
-			*n = def
-		}
-	}
+	config.Default(&l.MailboxMax, 100_000)
+	config.Default(&l.MailboxBytes, 32<<20)
+	config.Default(&l.RegionBytes, 256<<20)
+	config.Default(&l.BufferMax, 100_000)
+	config.Default(&l.BufferBytes, 64<<20)
+	config.Default(&l.AsksMax, 1<<16)
+	config.Default(&l.WorkersMax, 10_000)
 	return l
 }
 
@@ -84,13 +83,9 @@ type Timeouts struct {
 
 // WithDefaults is t with the default in place of each zero field.
 func (t Timeouts) WithDefaults() Timeouts {
-	for d, def := range map[*time.Duration]time.Duration{ // order: each stands by itself
-		&t.Ask: 10 * time.Second, &t.Query: 3 * time.Second, &t.HandlerSlow: 5 * time.Second,
-	} {
-		if *d == 0 {
-			*d = def
-		}
-	}
+	config.Default(&t.Ask, 10*time.Second)
+	config.Default(&t.Query, 3*time.Second)
+	config.Default(&t.HandlerSlow, 5*time.Second)
 	return t
 }
 

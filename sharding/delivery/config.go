@@ -54,14 +54,9 @@ type Config struct {
 type ConsumerConfig = protocol.ConsumerConfig
 
 func (c Config) withDefaults() Config {
-	for _, d := range []struct {
-		n *int
-		v int
-	}{{&c.BufferMax, 1000}, {&c.BufferBytes, 64 << 20}, {&c.MessageMax, 1 << 20}} {
-		if *d.n == 0 {
-			*d.n = d.v
-		}
-	}
+	config.Default(&c.BufferMax, 1000)
+	config.Default(&c.BufferBytes, 64<<20)
+	config.Default(&c.MessageMax, 1<<20)
 	return c
 }
 

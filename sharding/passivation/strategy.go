@@ -151,14 +151,14 @@ func (s Strategy) WithDefaults() Strategy {
 		return s
 	}
 	if s.ActiveEntityLimit == 0 {
-		number(&s.IdleTimeout, 2*time.Minute)
+		config.Default(&s.IdleTimeout, 2*time.Minute)
 	}
-	number(&s.IdleTimeout, -1)
-	number(&s.IdleInterval, max(0, s.IdleTimeout/2))
+	config.Default(&s.IdleTimeout, -1)
+	config.Default(&s.IdleInterval, max(0, s.IdleTimeout/2))
 	if s.ActiveEntityLimit == 0 {
 		return s
 	}
-	number(&s.Replacement, LeastRecentlyUsed)
+	config.Default(&s.Replacement, LeastRecentlyUsed)
 	if s.Replacement == LeastRecentlyUsed {
 		s.levelDefaults()
 	}
@@ -167,7 +167,7 @@ func (s Strategy) WithDefaults() Strategy {
 }
 
 func (s *Strategy) levelDefaults() {
-	number(&s.Levels, max(1, len(s.Proportions)))
+	config.Default(&s.Levels, max(1, len(s.Proportions)))
 	if len(s.Proportions) == 0 && s.Levels > 0 && s.Levels <= levelsMax {
 		s.Proportions = make([]float64, s.Levels)
 		for i := range s.Proportions {
@@ -178,23 +178,17 @@ func (s *Strategy) levelDefaults() {
 
 func (a *Admission) defaults() {
 	w, k := &a.Window, &a.Sketch
-	number(&w.Proportion, 0.01)
-	number(&w.Minimum, 0.01)
-	number(&w.Maximum, 1)
-	number(&w.Climb.AdjustMultiplier, 10)
-	number(&w.Climb.InitialStep, 0.0625)
-	number(&w.Climb.RestartThreshold, 0.05)
-	number(&w.Climb.StepDecay, 0.98)
-	number(&k.Depth, 4)
-	number(&k.CounterBits, 4)
-	number(&k.WidthMultiplier, 4)
-	number(&k.ResetMultiplier, 10)
-}
-
-func number[N ~int | ~int64 | ~float64 | ~uint8](n *N, def N) {
-	if *n == 0 {
-		*n = def
-	}
+	config.Default(&w.Proportion, 0.01)
+	config.Default(&w.Minimum, 0.01)
+	config.Default(&w.Maximum, 1)
+	config.Default(&w.Climb.AdjustMultiplier, 10)
+	config.Default(&w.Climb.InitialStep, 0.0625)
+	config.Default(&w.Climb.RestartThreshold, 0.05)
+	config.Default(&w.Climb.StepDecay, 0.98)
+	config.Default(&k.Depth, 4)
+	config.Default(&k.CounterBits, 4)
+	config.Default(&k.WidthMultiplier, 4)
+	config.Default(&k.ResetMultiplier, 10)
 }
 
 const levelsMax = 100

@@ -84,7 +84,7 @@ func (c *Config) Shard(id EntityID) ShardID { return c.ShardOf.Shard(id, c.Shard
 
 // WithDefaults is c with the default in place of each zero field that has one.
 func (c Config) WithDefaults() Config {
-	or(&c.Shards, 100)
+	config.Default(&c.Shards, 100)
 	c.HandOff.setDefaults()
 	c.Rebalance.setDefaults(c.Local)
 	c.Allocation.setDefaults()

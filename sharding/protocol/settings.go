@@ -27,9 +27,9 @@ type HandOff struct {
 }
 
 func (h *HandOff) setDefaults() {
-	or(&h.BeginTimeout, 10*time.Second)
-	or(&h.FinishTimeout, 60*time.Second)
-	or(&h.StopTimeout, 10*time.Second)
+	config.Default(&h.BeginTimeout, 10*time.Second)
+	config.Default(&h.FinishTimeout, 60*time.Second)
+	config.Default(&h.StopTimeout, 10*time.Second)
 }
 
 func (h HandOff) check(f *config.Faults, retry time.Duration) {
@@ -63,7 +63,9 @@ type Rebalance struct {
 	Joining bool
 }
 
-func (r *Rebalance) setDefaults(local bool) { or(&r.Interval, shortIf(local, 10*time.Second)) }
+func (r *Rebalance) setDefaults(local bool) {
+	config.Default(&r.Interval, shortIf(local, 10*time.Second))
+}
 
 func (r Rebalance) check(f *config.Faults) {
 	f.Add(r.Interval > 0 && r.Interval < time.Millisecond, "Rebalance.Interval", "%v is below 1ms; negative is never",
@@ -84,7 +86,7 @@ type Allocation struct {
 }
 
 func (a *Allocation) setDefaults() {
-	or(&a.StrategyTimeout, 5*time.Second)
+	config.Default(&a.StrategyTimeout, 5*time.Second)
 	if a.Strategy == nil {
 		a.Strategy = allocation.LeastShard{}
 	}
@@ -110,7 +112,7 @@ type Passivation struct {
 }
 
 func (p *Passivation) setDefaults(remembered bool) {
-	or(&p.StopTimeout, 10*time.Second)
+	config.Default(&p.StopTimeout, 10*time.Second)
 	if remembered { // what is remembered lives until it is passivated
 		p.Strategy = passivation.Strategy{None: true}
 	}
@@ -134,8 +136,8 @@ type Coordination struct {
 }
 
 func (c *Coordination) setDefaults(local bool) {
-	or(&c.MinRegions, 1)
-	or(&c.RetryInterval, shortIf(local, 2*time.Second))
+	config.Default(&c.MinRegions, 1)
+	config.Default(&c.RetryInterval, shortIf(local, 2*time.Second))
 }
 
 func (c Coordination) check(f *config.Faults) {
@@ -171,9 +173,9 @@ type Remember[Store any] struct {
 }
 
 func (r *Remember[Store]) setDefaults() {
-	or(&r.RestartBackoff, 10*time.Second)
+	config.Default(&r.RestartBackoff, 10*time.Second)
 	if r.Recovery.Number > 0 {
-		or(&r.Recovery.Interval, RecoverConstant.Interval)
+		config.Default(&r.Recovery.Interval, RecoverConstant.Interval)
 	}
 }
 
@@ -205,7 +207,9 @@ type Leases[Store any] struct {
 	RetryInterval time.Duration
 }
 
-func (l *Leases[Store]) setDefaults(local bool) { or(&l.RetryInterval, shortIf(local, 5*time.Second)) }
+func (l *Leases[Store]) setDefaults(local bool) {
+	config.Default(&l.RetryInterval, shortIf(local, 5*time.Second))
+}
 
 func (l Leases[Store]) check(f *config.Faults) {
 	f.Add(l.RetryInterval < time.Millisecond, "Leases.RetryInterval", "%v is below 1ms", l.RetryInterval)
@@ -224,11 +228,4 @@ func shortIf(local bool, def time.Duration) time.Duration {
 		return localInterval
 	}
 	return def
-}
-
-func or[N comparable](n *N, def N) {
-	var zero N
-	if *n == zero {
-		*n = def
-	}
 }

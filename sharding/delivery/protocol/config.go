@@ -34,11 +34,11 @@ type ProducerConfig struct {
 }
 
 func (c ProducerConfig) withDefaults() ProducerConfig {
-	orInt(&c.BufferMax, 1000)
-	orInt(&c.ChannelsMax, 100_000)
-	orDuration(&c.ResendFirst, 10*time.Second)
-	orDuration(&c.CleanupUnused, 120*time.Second)
-	orDuration(&c.StoreRetry, time.Second)
+	config.Default(&c.BufferMax, 1000)
+	config.Default(&c.ChannelsMax, 100_000)
+	config.Default(&c.ResendFirst, 10*time.Second)
+	config.Default(&c.CleanupUnused, 120*time.Second)
+	config.Default(&c.StoreRetry, time.Second)
 	return c
 }
 
@@ -54,16 +54,4 @@ func (c ProducerConfig) Validate() error {
 	f.Add(d.CleanupUnused < 0, "CleanupUnused", "%v is negative", d.CleanupUnused)
 	f.Add(d.StoreRetry < 0, "StoreRetry", "%v is negative", d.StoreRetry)
 	return f.Err("")
-}
-
-func orInt(n *int, v int) {
-	if *n == 0 {
-		*n = v
-	}
-}
-
-func orDuration(d *time.Duration, v time.Duration) {
-	if *d == 0 {
-		*d = v
-	}
 }

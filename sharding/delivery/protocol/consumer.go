@@ -24,10 +24,10 @@ type ConsumerConfig struct {
 }
 
 func (c ConsumerConfig) withDefaults() ConsumerConfig {
-	orInt(&c.Window, 50)
-	orInt(&c.BufferMax, 1000)
-	orInt(&c.ProducersMax, 1000)
-	orDuration(&c.ForgetAfter, 120*time.Second)
+	config.Default(&c.Window, 50)
+	config.Default(&c.BufferMax, 1000)
+	config.Default(&c.ProducersMax, 1000)
+	config.Default(&c.ForgetAfter, 120*time.Second)
 	return c
 }
 
