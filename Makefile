@@ -41,9 +41,9 @@ live: ## only the tests of running nodes
 
 # Of crdt only snapshots meet other goroutines. Tests that kill processes, or damage files that one caller opens, show
 # nothing more under the detector, and wait for the disk. Of the random histories of a store -short plays a fifth: what
-# they look for, one caller sees, and all of them are played without the detector; what the detector looks for, every one
-# of them does. The suite of transports is played over TCP and TLS. Tests that count allocations and writes count the
-# same with it. The full restart, slow disks and others wait for timers of production most of their time.
+# they look for, one caller sees, and all of them are played without the detector; what the detector looks for, every
+# one of them does. The suite of transports is played over TCP and TLS. Tests that count allocations and writes count
+# the same with it. The full restart, slow disks and others wait for timers of production most of their time.
 SKIP_CALM := ^TestKill|^TestMemory$$|^TestDamageIsRefused|^TestEveryCutIs|^TestASoundFile|^TestANoteThatIsCut
 SKIP_LIVE := ^TestKill|^TestSlowDiskCosts|^TestAMarkThatHangs|^TestDecodingIsFrugal|^TestIdleEntitiesAreSmall
 SKIP_LIVE := $(SKIP_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$
