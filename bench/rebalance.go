@@ -53,9 +53,9 @@ func rebalance(ctx context.Context, d time.Duration, together int) error {
 		return err
 	}
 	move := func(shards []int, turn int) error {
-		at := map[int]string{}
+		at := map[sharding.ShardID]string{}
 		for _, s := range shards {
-			at[s] = nodes[(s+turn)%moveHosts].Addr()
+			at[sharding.ShardID(s)] = nodes[(s+turn)%moveHosts].Addr()
 		}
 		if err := client.SetShardLocations(ctx, at); err != nil {
 			return err

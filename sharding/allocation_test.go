@@ -20,7 +20,7 @@ import (
 // idIn is an entity id of a shard.
 func idIn(shard, shards int) string {
 	for i := 0; ; i++ {
-		if id := fmt.Sprint("cart-", i); ShardOf(id, shards) == shard {
+		if id := fmt.Sprint("cart-", i); int(ShardOf(id, shards)) == shard {
 			return id
 		}
 	}
@@ -54,7 +54,7 @@ func TestExternalClient(t *testing.T) {
 		if err := client.SetShardLocation(ctx, 1, b.member); err != nil {
 			t.Fatal(err)
 		}
-		if err := client.SetShardLocations(ctx, map[int]string{4: "x"}); !errors.Is(err, ErrConfig) {
+		if err := client.SetShardLocations(ctx, map[ShardID]string{4: "x"}); !errors.Is(err, ErrConfig) {
 			t.Errorf("a shard that does not exist: %v", err)
 		}
 		homes := func() (at [4]view.UID) {
@@ -69,10 +69,11 @@ func TestExternalClient(t *testing.T) {
 		if got, want := homes(), [4]view.UID{a.UID(), b.UID(), a.UID(), a.UID()}; got != want {
 			t.Errorf("homes %v, want the requester's except for shard 1: %v", got, want)
 		}
-		if err := client.SetShardLocations(ctx, map[int]string{2: b.member.Addr, 1: ""}); err != nil {
+		if err := client.SetShardLocations(ctx, map[ShardID]string{2: b.member.Addr, 1: ""}); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := client.ShardLocations(ctx); err != nil || !maps.Equal(got, map[int]string{2: b.member.Addr}) {
+		want := map[ShardID]string{2: b.member.Addr}
+		if got, err := client.ShardLocations(ctx); err != nil || !maps.Equal(got, want) {
 			t.Errorf("locations %v, %v", got, err)
 		}
 		<-time.After(5 * time.Second)
@@ -100,7 +101,7 @@ func TestExternalClientTimeout(t *testing.T) {
 		}
 		defer w.store.stall(client.key())()
 		began := time.Now()
-		if err := client.SetShardLocations(context.Background(), map[int]string{1: "x"}); !errors.Is(err,
+		if err := client.SetShardLocations(context.Background(), map[ShardID]string{1: "x"}); !errors.Is(err,
 			context.DeadlineExceeded) {
 			t.Errorf("it ends with %v", err)
 		}

@@ -65,7 +65,7 @@ func (c *Context[M]) Value(key any) any { return c.handler.Value(key) }
 func (c *Context[M]) ID() string { return c.handler.Entity.ID }
 
 // Shard is the number of the entity's shard.
-func (c *Context[M]) Shard() int { return int(c.handler.Entity.Shard.Number) }
+func (c *Context[M]) Shard() ShardID { return ShardID(c.handler.Entity.Shard.Number) }
 
 // Region is the region that runs the entity.
 func (c *Context[M]) Region() *Region[M] { return c.r }

@@ -67,5 +67,8 @@ const (
 	DropUnanswered = failure.DropUnanswered
 )
 
+// NoShard is the Shard of a Drop that belongs to none, such as that of a reply.
+const NoShard = failure.NoShard
+
 // Drop is one lost message.
 type Drop = failure.Drop

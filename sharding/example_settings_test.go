@@ -146,7 +146,7 @@ func ExampleRegion_External() {
 		if err != nil {
 			return err
 		}
-		if err := client.SetShardLocations(ctx, map[int]string{0: node.Addr()}); err != nil {
+		if err := client.SetShardLocations(ctx, map[sharding.ShardID]string{0: node.Addr()}); err != nil {
 			return err
 		}
 		at, err := client.ShardLocations(ctx)

@@ -13,7 +13,7 @@ import (
 // Passivated is one passivation that this region has seen.
 type Passivated struct {
 	ID    string
-	Shard int
+	Shard ShardID
 	Cause protocol.Cause
 	At    time.Time
 	// Limit is the shard's part of the limit on active entities at that time; 0: there is none.
@@ -34,7 +34,7 @@ func (p Passivated) String() string {
 // shard.
 type PassivationState struct {
 	ID    string
-	Shard int
+	Shard ShardID
 	// Home is the node whose region knows more, if that is another; 0: the shard has no home that
 	// is known here.
 	Home   view.UID
@@ -118,7 +118,7 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 func (g *Region[M]) ExplainPassivation(id string) PassivationState {
 	r := g.plane
 	number := r.Routes.ShardOf(id)
-	st := PassivationState{ID: id, Shard: int(number)}
+	st := PassivationState{ID: id, Shard: ShardID(number)}
 	for _, p := range r.Entities.Passivations.Latest.Of(id) {
 		st.Last = append(st.Last, Passivated{ID: p.ID, Shard: p.Shard, Cause: p.Cause, At: p.At, Limit: p.Limit})
 	}

@@ -51,10 +51,10 @@ func (g *Region[M]) External() (*ExternalClient, error) {
 // SetShardLocations says where shards shall live, by the address of the node as Member.Addr has it;
 // an empty one takes back what was said of the shard. An address at which no region is counts when
 // one comes there. When it returns nil a majority knows. After an error some of it may be known.
-func (c *ExternalClient) SetShardLocations(ctx context.Context, at map[int]string) error {
-	shards := make([]int, 0, len(at))
+func (c *ExternalClient) SetShardLocations(ctx context.Context, at map[ShardID]string) error {
+	shards := make([]ShardID, 0, len(at))
 	for s := range at { // order: sorted below
-		if s < 0 || s >= c.shards {
+		if s >= ShardID(c.shards) {
 			return fmt.Errorf("%w %q: shard %d of %d", ErrConfig, c.typ, s, c.shards)
 		}
 		shards = append(shards, s)
@@ -68,7 +68,7 @@ func (c *ExternalClient) SetShardLocations(ctx context.Context, at map[int]strin
 	return nil
 }
 
-func (c *ExternalClient) set(ctx context.Context, shards []int, at map[int]string) error {
+func (c *ExternalClient) set(ctx context.Context, shards []ShardID, at map[ShardID]string) error {
 	done := make(chan error, 1)
 	ctx, timeout, cancel := bounded(ctx)
 	defer cancel()
@@ -77,9 +77,9 @@ func (c *ExternalClient) set(ctx context.Context, shards []int, at map[int]strin
 		for _, s := range shards {
 			put := m.Put
 			if at[s] == "" {
-				put = func(s protocol.ShardID, _ string) error { return m.Remove(s) }
+				put = func(s ShardID, _ string) error { return m.Remove(s) }
 			}
-			if err := put(protocol.ShardID(s), at[s]); err != nil {
+			if err := put(s, at[s]); err != nil {
 				return err
 			}
 		}
@@ -94,12 +94,12 @@ func (c *ExternalClient) set(ctx context.Context, shards []int, at map[int]strin
 }
 
 // SetShardLocation is SetShardLocations of one shard, for a member of the view.
-func (c *ExternalClient) SetShardLocation(ctx context.Context, shard int, node view.Member) error {
-	return c.SetShardLocations(ctx, map[int]string{shard: node.Addr})
+func (c *ExternalClient) SetShardLocation(ctx context.Context, shard ShardID, node view.Member) error {
+	return c.SetShardLocations(ctx, map[ShardID]string{shard: node.Addr})
 }
 
 // ShardLocations is what a majority knows of where shards shall live.
-func (c *ExternalClient) ShardLocations(ctx context.Context) (map[int]string, error) {
+func (c *ExternalClient) ShardLocations(ctx context.Context) (map[ShardID]string, error) {
 	type answer struct {
 		v   crdt.Reader
 		err error
@@ -114,13 +114,13 @@ func (c *ExternalClient) ShardLocations(ctx context.Context) (map[int]string, er
 	case <-ctx.Done():
 		a.err = context.Cause(ctx)
 	}
-	out := map[int]string{}
+	out := map[ShardID]string{}
 	m, err := protocol.LocationsMap{}.View(a.v)
 	if err = errors.Join(a.err, err); err != nil {
 		return nil, fmt.Errorf("sharding %q: locations of shards: %w", c.typ, err)
 	}
 	for s, addr := range m.All() {
-		out[int(s)] = addr
+		out[s] = addr
 	}
 	return out, nil
 }

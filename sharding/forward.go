@@ -74,12 +74,12 @@ func (g *Region[M]) HandleRaw(name string, fn func(from view.UID, body []byte)) 
 }
 
 // ShardOf is the shard of an entity id.
-func (g *Region[M]) ShardOf(id string) int { return int(g.plane.Routes.ShardOf(id)) }
+func (g *Region[M]) ShardOf(id string) ShardID { return ShardID(g.plane.Routes.ShardOf(id)) }
 
 // OnMove has fn called when what was under way to a shard may be gone: when the node that was its
 // home is removed, and when it has a home again, the same or another. The first home that the
 // region learns of is no move. fn must be quick; it may be called while it is being cancelled.
-func (g *Region[M]) OnMove(fn func(shard int)) (cancel func()) {
+func (g *Region[M]) OnMove(fn func(ShardID)) (cancel func()) {
 	return g.plane.Attached.Movers.Add(fn)
 }
 

@@ -230,7 +230,7 @@ func TestLaneReaderDoesNotWait(t *testing.T) {
 			g.plane.Receive(7, append(codec.AppendMessageHead(nil, &m, "a"), body...))
 		}
 		if len(drops) != 2 || drops[0].Reason != DropMailboxFull || drops[0].ID != "a" ||
-			drops[0].Shard != int(number) {
+			drops[0].Shard != ShardID(number) {
 			t.Errorf("drops: %v", drops)
 		}
 		n.mu.Lock()

@@ -25,7 +25,7 @@ type RegionState struct {
 
 // ShardState is one hosted shard.
 type ShardState struct {
-	Shard            int
+	Shard            ShardID
 	Entities, Active int
 	IDs              []string // of active entities, in order; only RegionState has them
 }
@@ -45,7 +45,7 @@ type Unanswered struct {
 
 // Location is where an entity is.
 type Location struct {
-	Shard  int
+	Shard  ShardID
 	Node   view.UID // that hosts the shard; 0: none does now
 	Addr   string
 	Active bool // the entity runs, or stops
@@ -198,7 +198,7 @@ func (g *Region[M]) Where(ctx context.Context, id string, look ...Look) (Locatio
 // locationHere is what this region knows of an entity.
 func locationHere(r *dataplane.Plane, id string) Location {
 	number := r.Routes.ShardOf(id)
-	loc := Location{Shard: int(number)}
+	loc := Location{Shard: ShardID(number)}
 	if s := r.Routes.Hosted[number].Load(); s != nil { // also while its route waits to be opened
 		e := s.Find(id)
 		loc.Node, loc.Active = view.UID(r.Self), e != nil && e.State().Started
@@ -236,7 +236,7 @@ func stateOf(r *dataplane.Plane, node view.UID, w codec.State) RegionState {
 	}
 	for _, sh := range w.Shards {
 		s.Shards = append(s.Shards, ShardState{
-			Shard: int(sh.Number), Entities: int(sh.Entities), Active: int(sh.Alive), IDs: sh.IDs,
+			Shard: ShardID(sh.Number), Entities: int(sh.Entities), Active: int(sh.Alive), IDs: sh.IDs,
 		})
 	}
 	return s

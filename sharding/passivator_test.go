@@ -78,7 +78,7 @@ func (l *enrolled) Stop(c *Context[message_]) error {
 // idsOf are n entities of one shard of so many, in order.
 func idsOf(shard, shards, n int) (ids []string) {
 	for i := 0; len(ids) < n; i++ {
-		if id := fmt.Sprintf("e%04d", i); ShardOf(id, shards) == shard {
+		if id := fmt.Sprintf("e%04d", i); int(ShardOf(id, shards)) == shard {
 			ids = append(ids, id)
 		}
 	}

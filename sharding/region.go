@@ -150,7 +150,7 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 	if err != nil {
 		return Location{}, err
 	}
-	loc := Location{Shard: int(r.Routes.ShardOf(id)), Node: view.UID(node), Active: true}
+	loc := Location{Shard: ShardID(r.Routes.ShardOf(id)), Node: view.UID(node), Active: true}
 	if v := r.Cluster.View(); v != nil {
 		m, _ := v.Member(loc.Node)
 		loc.Addr = m.Addr
@@ -181,4 +181,4 @@ func (g *Region[M]) Close(ctx context.Context) error { return g.run.close(ctx) }
 
 // ShardOf is the shard of an entity id in a type of so many shards by XXHash: the 64-bit xxHash of
 // its bytes, modulo their number. It never changes.
-func ShardOf(id string, shards int) int { return int(protocol.ShardOf(protocol.EntityID(id), shards)) }
+func ShardOf(id string, shards int) ShardID { return protocol.ShardOf(protocol.EntityID(id), shards) }

@@ -26,10 +26,10 @@ func byTenant(name string) ShardFunc {
 func TestShardFuncs(t *testing.T) {
 	for name, c := range map[string]struct {
 		of    ShardFunc
-		shard func(id string) int
+		shard func(id string) ShardID
 	}{
-		"murmur2": {Murmur2, func(id string) int { return int(Murmur2.Shard(protocol.EntityID(id), 16)) }},
-		"own":     {byTenant("tenant"), func(id string) int { return strings.Index(id, ":") - 1 }},
+		"murmur2": {Murmur2, func(id string) ShardID { return Murmur2.Shard(protocol.EntityID(id), 16) }},
+		"own":     {byTenant("tenant"), func(id string) ShardID { return ShardID(strings.Index(id, ":") - 1) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world) {

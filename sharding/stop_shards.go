@@ -3,8 +3,7 @@ package sharding
 import (
 	"context"
 	"fmt"
-
-	"github.com/coterie-go/coterie/sharding/protocol"
+	"slices"
 )
 
 // StopShards stops shards for good, wherever they live: they are handed off as in any move, their
@@ -17,23 +16,21 @@ import (
 // Passivate its entities instead.
 //
 // Errors: ErrConfig (Remember.Entities, or a shard that the type does not have), ErrStopped, ctx's.
-func (g *Region[M]) StopShards(ctx context.Context, shards ...int) error {
+func (g *Region[M]) StopShards(ctx context.Context, shards ...ShardID) error {
 	c := g.run.control
 	if c.Cfg.Remember.Entities {
 		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate "+
 			"the entities", ErrConfig, c.Cfg.Name)
 	}
-	numbers := make([]protocol.ShardID, len(shards))
-	for i, s := range shards {
-		if s < 0 || s >= c.Cfg.Shards {
+	for _, s := range shards {
+		if s >= ShardID(c.Cfg.Shards) {
 			return fmt.Errorf("%w %q: shard %d of %d", ErrConfig, c.Cfg.Name, s, c.Cfg.Shards)
 		}
-		numbers[i] = protocol.ShardID(s)
 	}
 	if len(shards) == 0 {
 		return nil
 	}
-	done, forget := c.StopShards(numbers)
+	done, forget := c.StopShards(slices.Clone(shards))
 	switch g.plane.Scheduler.Await(done, g.plane.Closed, ctx.Done()) {
 	case 0:
 		return nil

@@ -38,9 +38,9 @@ func TestStopShards(t *testing.T) {
 		}
 		tell()
 		before := hosted(ra)
-		var all []int
+		var all []ShardID
 		for s := range len(ra.plane.Routes.Slots) {
-			all = append(all, s)
+			all = append(all, ShardID(s))
 		}
 		if err := proxy.StopShards(ctx, all...); err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestStopShards(t *testing.T) {
 		if n := hosted(ra); n != before {
 			t.Errorf("after messages %d shards are hosted, before %d", n, before)
 		}
-		if err := ra.StopShards(ctx, len(all)); !errors.Is(err, ErrConfig) {
+		if err := ra.StopShards(ctx, ShardID(len(all))); !errors.Is(err, ErrConfig) {
 			t.Errorf("a shard beyond: %v", err)
 		}
 		if err := ra.StopShards(ctx); err != nil {
@@ -124,8 +124,8 @@ func TestStopShardsThatNobodyAnswers(t *testing.T) {
 		if err := <-said; !errors.Is(err, ErrStopped) {
 			t.Errorf("the region's end: %v", err)
 		}
-		if err := g.StopShards(t.Context(), -1); !errors.Is(err, ErrConfig) {
-			t.Errorf("shard -1: %v", err)
+		if err := g.StopShards(t.Context(), NoShard); !errors.Is(err, ErrConfig) {
+			t.Errorf("no shard: %v", err)
 		}
 	})
 }

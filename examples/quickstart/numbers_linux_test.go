@@ -57,7 +57,7 @@ type numbersLoad struct {
 
 	mu    sync.Mutex
 	moved chan struct{} // closed and replaced with every move
-	at    map[int]view.UID
+	at    map[sharding.ShardID]view.UID
 }
 
 // doNumbers answers the requests about numbered messages.
@@ -136,7 +136,7 @@ func (w *witnessNode) askNumbers(from string) {
 
 // hostNumbers starts the type whose shards live where the test says.
 func (w *witnessNode) hostNumbers() error {
-	w.load.at, w.load.moved = map[int]view.UID{}, make(chan struct{})
+	w.load.at, w.load.moved = map[sharding.ShardID]view.UID{}, make(chan struct{})
 	var err error
 	w.load.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
 		Name: "Numbers", Role: role, Shards: numbersShards,
@@ -163,7 +163,7 @@ func (w *witnessNode) noteMove(e protocol.Event) {
 	l := &w.load
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.at[int(e.Shard)] = e.Peer
+	l.at[e.Shard] = e.Peer
 	close(l.moved)
 	l.moved = make(chan struct{})
 }
@@ -213,9 +213,9 @@ func (w *witnessNode) moveNumbers(ctx context.Context, k int) error {
 		}
 	}
 	members := w.n.Members()
-	want, to := map[int]view.UID{}, map[int]string{}
-	for s, id := range numbersID {
-		m := members[(s+k)%len(members)]
+	want, to := map[sharding.ShardID]view.UID{}, map[sharding.ShardID]string{}
+	for n, id := range numbersID {
+		m, s := members[(n+k)%len(members)], sharding.ShardID(n)
 		to[s] = m.Addr
 		if at, err := l.region.Where(context.Background(), id, sharding.LookHere); err != nil || at.Node != m.UID {
 			want[s] = m.UID

@@ -69,10 +69,14 @@ func (d *demo) running() (map[string]int, error) {
 // shardCounts is the number of shards with running entities per node.
 func (d *demo) shardCounts() ([]int, error) {
 	at, err := d.running()
-	seen := map[[2]int]bool{}
+	type hosted struct {
+		node  int
+		shard sharding.ShardID
+	}
+	seen := map[hosted]bool{}
 	counts := make([]int, nodesMax)
 	for id, i := range at {
-		k := [2]int{i, sharding.ShardOf(id, shards)}
+		k := hosted{i, sharding.ShardOf(id, shards)}
 		if !seen[k] {
 			seen[k] = true
 			counts[i]++

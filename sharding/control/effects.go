@@ -177,7 +177,7 @@ func (c *Plane) shardAction(now time.Time, s *entities.Shard, a protocol.ShardAc
 	case protocol.StopEntity:
 		c.R.Entities.Passivations.ByCause[a.Cause].Add(1)
 		c.R.Entities.Passivations.Latest.Note(entities.Passivated{
-			ID: string(a.ID), Shard: int(s.Number), Cause: a.Cause, At: now, Limit: s.Limit(),
+			ID: string(a.ID), Shard: protocol.ShardID(s.Number), Cause: a.Cause, At: now, Limit: s.Limit(),
 		})
 		stopEntity(s, a.ID, func(e *entities.Entity) { s.Command(e, mailbox.StopNow) })
 	case protocol.ForceStop:

@@ -170,5 +170,5 @@ func newAdmission(r *dataplane.Plane) *runloop.Admission {
 		v := r.Cluster.View()
 		return v != nil && v.Has(view.UID(node))
 	}
-	return runloop.NewAdmission(member, func() { r.Drops.Drop(failure.DropInbox, -1, "", nil) })
+	return runloop.NewAdmission(member, func() { r.Drops.Drop(failure.DropInbox, failure.NoShard, "", nil) })
 }

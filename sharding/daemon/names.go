@@ -12,7 +12,7 @@ import (
 func entityID(w Worker, shards int) string {
 	for salt := 0; ; salt++ {
 		id := fmt.Sprintf("%d|%d|%d|%d", w.Revision, w.Total, w.Number, salt)
-		if sharding.ShardOf(id, shards) == w.Number {
+		if int(sharding.ShardOf(id, shards)) == w.Number {
 			return id
 		}
 	}

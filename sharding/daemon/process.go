@@ -175,7 +175,11 @@ func (p *Process) halt(ctx context.Context, id string) error {
 
 // empty implements workers. The number of a worker is its shard.
 func (p *Process) empty(ctx context.Context, numbers []int) error {
-	return p.region.StopShards(ctx, numbers...)
+	shards := make([]sharding.ShardID, len(numbers))
+	for i, n := range numbers {
+		shards[i] = sharding.ShardID(n)
+	}
+	return p.region.StopShards(ctx, shards...)
 }
 
 var _ workers = (*Process)(nil)

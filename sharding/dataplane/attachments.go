@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/failure"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // attachments are what protocols that stand on entities have attached to a region.
@@ -26,25 +27,25 @@ func (a *attachments) Moved(number uint32) {
 	all := slices.Clone(a.Movers.all)
 	a.Movers.mu.Unlock()
 	for _, fn := range all {
-		(*fn)(int(number))
+		(*fn)(protocol.ShardID(number))
 	}
 }
 
 // Movers are the functions of Region.OnMove, in the order in which they came.
 type Movers struct {
 	mu  sync.Mutex
-	all []*func(shard int)
+	all []*func(protocol.ShardID)
 }
 
 // Add has fn called for each shard that moves, until the result is called.
-func (m *Movers) Add(fn func(shard int)) (cancel func()) {
+func (m *Movers) Add(fn func(protocol.ShardID)) (cancel func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.all = append(m.all, &fn)
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.all = slices.DeleteFunc(m.all, func(x *func(int)) bool { return x == &fn })
+		m.all = slices.DeleteFunc(m.all, func(x *func(protocol.ShardID)) bool { return x == &fn })
 	}
 }
 
@@ -52,7 +53,7 @@ func (m *Movers) Add(fn func(shard int)) (cancel func()) {
 func (a *attachments) Posted(from view.UID, box string, body []byte) {
 	fn, ok := a.Boxes.Load(box)
 	if !ok {
-		a.drops.Drop(failure.DropNoBox, -1, "", nil)
+		a.drops.Drop(failure.DropNoBox, failure.NoShard, "", nil)
 		return
 	}
 	defer a.panics.Survive("a box")

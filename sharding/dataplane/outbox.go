@@ -57,7 +57,7 @@ func (b *Outbox) Post(to uint64, box string, body []byte) error {
 	o.body = codec.AppendPost(o.body[:0], box, body)
 	err := b.send(to, o)
 	if err != nil {
-		b.drops.Drop(failure.DropPostUnsent, -1, "", nil)
+		b.drops.Drop(failure.DropPostUnsent, failure.NoShard, "", nil)
 	}
 	return err
 }
@@ -70,7 +70,7 @@ func (b *Outbox) SendControl(to protocol.UID, lane transport.Lane, stripe uint32
 
 // Discard drops a message and, if it was a question, answers it with the reason.
 func (b *Outbox) Discard(reason failure.DropReason, shard uint32, id string, env mailbox.Envelope) {
-	b.drops.Drop(reason, int(shard), id, env.Msg)
+	b.drops.Drop(reason, protocol.ShardID(shard), id, env.Msg)
 	b.ReplyError(env, failure.StatusOf(reason), reason.String())
 }
 

@@ -71,19 +71,19 @@ func (r *Plane) Lost(to transport.NodeID, payload []byte, sent bool) {
 		if !sent {
 			reason = failure.DropUnsent
 		}
-		r.Drops.Drop(reason, int(m.Shard), string(m.ID), nil)
+		r.Drops.Drop(reason, protocol.ShardID(m.Shard), string(m.ID), nil)
 		if m.Origin == r.Self {
 			r.Asks.Answer(m.Call, nil, failure.OfStatus(failure.StatusOf(reason), "")) // unless it has ended already
 		} else {
 			r.Out.ReplyError(mailbox.Envelope{Call: m.Call, Origin: m.Origin}, failure.StatusOf(reason), "")
 		}
 	case kind == codec.Reply:
-		r.Drops.Drop(failure.DropReplyUnsent, -1, "", nil)
+		r.Drops.Drop(failure.DropReplyUnsent, failure.NoShard, "", nil)
 	}
 }
 
 func (r *Plane) malformed(from uint64) {
-	r.Drops.Drop(failure.DropUndecodable, -1, "", nil)
+	r.Drops.Drop(failure.DropUndecodable, failure.NoShard, "", nil)
 	r.Ctl.Rejected(from, fmt.Errorf("%w: malformed frame", failure.ErrEncoding))
 }
 

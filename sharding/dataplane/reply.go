@@ -93,7 +93,7 @@ func (b *Outbox) ReplyError(env mailbox.Envelope, status codec.ReplyStatus, text
 
 func (b *Outbox) answered(inTime bool) {
 	if !inTime {
-		b.drops.Drop(failure.DropLateReply, -1, "", nil)
+		b.drops.Drop(failure.DropLateReply, failure.NoShard, "", nil)
 	}
 }
 
@@ -110,7 +110,7 @@ func (b *Outbox) sendReply(to uint64, o *outgoing) error {
 	case errors.Is(err, transport.ErrQueueFull):
 		return b.queueReply(to, o.body)
 	}
-	b.drops.Drop(failure.DropReplyUnsent, -1, "", nil)
+	b.drops.Drop(failure.DropReplyUnsent, failure.NoShard, "", nil)
 	return err
 }
 
@@ -121,7 +121,7 @@ func (b *Outbox) replyStripe() uint32 { return uint32(b.Channel) }
 func (b *Outbox) queueReply(to uint64, frame []byte) error {
 	late := lateFrame{stripe: b.replyStripe(), bytes: append([]byte(nil), frame...)}
 	if !b.Overflow.put(to, late, b.drainReplies) {
-		b.drops.Drop(failure.DropReplyUnsent, -1, "", nil)
+		b.drops.Drop(failure.DropReplyUnsent, failure.NoShard, "", nil)
 		return failure.ErrBufferFull
 	}
 	return nil
@@ -137,7 +137,7 @@ func (b *Outbox) drainReplies(to uint64, q *replyQueue) {
 		fill := func(dst []byte) []byte { return append(dst, f.bytes...) }
 		if err := b.Net.AppendWait(b.Overflow.ctx, transport.NodeID(to), transport.Data, f.stripe, b.Channel,
 			fill, nil); err != nil {
-			b.drops.Drop(failure.DropReplyUnsent, -1, "", nil)
+			b.drops.Drop(failure.DropReplyUnsent, failure.NoShard, "", nil)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (b *Outbox) Fail(env mailbox.Envelope, cause error) {
 func (b *Outbox) Owe(q asks.Duty) bool {
 	forgotten, ok := b.Duties.Take(q)
 	if forgotten != (asks.Duty{}) {
-		b.drops.Drop(failure.DropUnanswered, -1, "", nil)
+		b.drops.Drop(failure.DropUnanswered, failure.NoShard, "", nil)
 		b.ReplyError(mailbox.Envelope{Call: forgotten.Call, Origin: forgotten.Origin}, codec.StatusFull,
 			fmt.Sprintf("a handler has taken the question by Context.Responder and not answered it, and %d came "+
 				"after it", asks.DutiesMax-1))

@@ -82,7 +82,7 @@ func TestBrokenProducer(t *testing.T) {
 	for waits := uint64(0); waits == 0; _, _, waits = p.s.room.look() {
 		runtime.Gosched()
 	}
-	p.s.shardOf = func(string) int { panic("an invariant") } // read by the loop alone, after the next line
+	p.s.shardOf = func(string) sharding.ShardID { panic("an invariant") } // read by the loop alone, after the next line
 	p.s.shardMoved(0)
 	for range 2 {
 		if err := <-waiting; !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "an invariant") {

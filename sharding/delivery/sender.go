@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
@@ -29,7 +30,7 @@ type sender struct {
 	once   sync.Once
 	unbox  func()
 	// shardOf is the region's.
-	shardOf func(id string) int
+	shardOf func(id string) sharding.ShardID
 	unwatch func()
 
 	unstored atomic.Uint64 // batches that the queue has failed to store
@@ -39,11 +40,11 @@ type sender struct {
 	mu    sync.Mutex
 	op    uint64
 	calls map[uint64]chan protocol.Outcome
-	stats protocol.ProducerStats // as of the last flush
-	begun uint64                 // the generation that the next batch stores; 0: none
-	gone  bool                   // superseded
-	cause error                  // why it has ended; set before closed is closed
-	moved map[int]bool           // shards whose entities have moved, until the loop hears of it
+	stats protocol.ProducerStats    // as of the last flush
+	begun uint64                    // the generation that the next batch stores; 0: none
+	gone  bool                      // superseded
+	cause error                     // why it has ended; set before closed is closed
+	moved map[sharding.ShardID]bool // shards whose entities have moved, until the loop hears of it
 }
 
 // inboxMax bounds what waits for the machine: messages are bounded by BufferMax, and acks that find
@@ -143,11 +144,11 @@ func (s *sender) forget(op uint64) {
 
 // shardMoved has what was under way to the entities of a shard looked at. However many shards have
 // moved by then, that is one look.
-func (s *sender) shardMoved(shard int) {
+func (s *sender) shardMoved(shard sharding.ShardID) {
 	s.mu.Lock()
 	first := len(s.moved) == 0
 	if first {
-		s.moved = map[int]bool{}
+		s.moved = map[sharding.ShardID]bool{}
 	}
 	s.moved[shard] = true
 	s.mu.Unlock()

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"math"
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/proptest/defect"
+	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/codec"
 )
 
@@ -61,10 +63,13 @@ func (r DropReason) String() string {
 	return fmt.Sprintf("DropReason(%d)", uint8(r))
 }
 
+// NoShard is the Shard of a Drop that belongs to none.
+const NoShard allocation.ShardID = math.MaxUint32
+
 // Drop is one lost message.
 type Drop struct {
-	Type, ID string // ID is empty for replies
-	Shard    int    // -1 for replies
+	Type, ID string             // ID is empty for replies
+	Shard    allocation.ShardID // NoShard for what belongs to none, such as replies
 	Reason   DropReason
 	Message  any // nil when it was dropped in encoded form
 }
@@ -80,7 +85,11 @@ func (d Drop) Line() events.Line {
 }
 
 func (d Drop) String() string {
-	return fmt.Sprintf("%s/%d/%q dropped: %s (%T)", d.Type, d.Shard, d.ID, d.Reason, d.Message)
+	shard := "-"
+	if d.Shard != NoShard {
+		shard = fmt.Sprint(d.Shard)
+	}
+	return fmt.Sprintf("%s/%s/%q dropped: %s (%T)", d.Type, shard, d.ID, d.Reason, d.Message)
 }
 
 // Drops counts lost messages by reason and tells the user's hook. Its methods are safe for
@@ -97,9 +106,9 @@ type Drops struct {
 // the goroutine that lost it; nil: none is made.
 func NewDrops(typ string, hook events.Listener) *Drops { return &Drops{typ: typ, hook: hook} }
 
-// Drop counts a message that is lost. shard is -1 if it belongs to none, and msg is nil if it is
+// Drop counts a message that is lost. shard is NoShard if it belongs to none, and msg is nil if it is
 // lost in encoded form.
-func (d *Drops) Drop(reason DropReason, shard int, id string, msg any) {
+func (d *Drops) Drop(reason DropReason, shard allocation.ShardID, id string, msg any) {
 	if d.Defects.Planted(defect.DropsUncounted) {
 		return
 	}

@@ -24,7 +24,7 @@ func TestDropsCountAndTell(t *testing.T) {
 	d := failure.NewDrops("cart", func(e events.Event) { told = append(told, e.(failure.Drop)) })
 	d.Drop(failure.DropStopped, 3, "a", "message")
 	d.Drop(failure.DropStopped, 4, "b", nil)
-	d.Drop(failure.DropLateReply, -1, "", nil)
+	d.Drop(failure.DropLateReply, failure.NoShard, "", nil)
 	got := ""
 	for reason, n := range d.All() {
 		if n > 0 {

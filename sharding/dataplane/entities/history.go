@@ -11,7 +11,7 @@ import (
 // Passivated is one passivation that the region has seen.
 type Passivated struct {
 	ID    string
-	Shard int
+	Shard protocol.ShardID
 	Cause protocol.Cause
 	At    time.Time
 	Limit int // the shard's part of the limit on active entities at that time; 0: there is none
