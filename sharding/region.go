@@ -118,7 +118,8 @@ func (g *Region[M]) Ref(id string) *EntityRef[M] {
 }
 
 // Passivate asks for the end of an entity's incarnation, wherever it lives, and for a remembered
-// entity to be forgotten. What its mailbox holds is handled first.
+// entity to be forgotten. What its mailbox holds is handled first. The request travels as a message
+// does, so it gives a shard without a home one.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
 	return g.plane.Send(ctx, id, mailbox.Envelope{Msg: codec.Passivate{}})
 }

@@ -130,6 +130,18 @@ const (
 	KeepsAll
 	// Unwoken: what waits for an entity that was passivated does not wake it.
 	Unwoken
+	// ReplyTwice: a question is answered twice.
+	ReplyTwice
+	// NeverIdle: no entity is passivated because it is idle.
+	NeverIdle
+	// SoonIdle: an entity is idle as soon as it was looked at once.
+	SoonIdle
+	// NeverRests: a shard that was stopped for good gets a home at once.
+	NeverRests
+	// KeepsPassivated: an entity that was passivated on request stays among those remembered.
+	KeepsPassivated
+	// WakesPassivated: an entity that was forgotten is started again.
+	WakesPassivated
 	end
 )
 

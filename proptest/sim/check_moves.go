@@ -66,6 +66,9 @@ func (d *typeHost) checkBegin(b protocol.Begin) (balance int) {
 			continue
 		}
 		owner := w.procs[uint64(mv.Owner)]
+		if r := w.shardChecker.rests[home{d.index, mv.Shard}]; r != nil && r.stops > 0 {
+			continue // an operator stops it for good
+		}
 		stays := owner.alive && !owner.slot.leaving && !owner.types[d.index].closing
 		if stays {
 			balance++

@@ -76,13 +76,15 @@ func (w *World) handled(p *Process, m *tell) {
 	case strings.HasPrefix(m.fate, refusedFate):
 		w.violate("what is refused is not handled", "%v is handled by %v, and its sender was told: %s", m, p, m.fate)
 	}
+	if m.fate == "" {
+		w.shardChecker.mailOf(m.typ, m.entity).ended++
+	}
 	m.fate = handledFate
+	w.shardChecker.mailOf(m.typ, m.entity).forgotten = false
 	k := order{m.from.uid, m.typ, m.entity}
 	last := w.shardChecker.last[k]
-	if calm := w.opt.Calm || w.opt.Scenario == options.ClosedTypes; m.seq <= last || w.opt.Calm && m.seq != last+1 {
-		if calm {
-			w.violate("hand-off keeps order", "%v handles %v after seq %d of the same sender", p, m, last)
-		}
+	if options.Ordered(&w.opt) && m.seq <= last || w.opt.Calm && m.seq != last+1 {
+		w.violate("hand-off keeps order", "%v handles %v after seq %d of the same sender", p, m, last)
 	}
 	w.shardChecker.last[k] = max(last, m.seq)
 }
@@ -101,11 +103,14 @@ type shardChecker struct {
 	last      map[order]uint64   // only looked up
 	begun     map[begun]bool     // hand-offs that have begun, likewise
 	unable    map[complaint]bool // and not been moved since
+	mail      map[order]*mail    // by entity; only looked up
+	rests     map[home]*rest     // shards that were stopped for good; only looked up
+	until     int64              // clients still passivate entities of the healed world
 }
 
 func (*shardChecker) name() string { return "entities" }
 
-func (*shardChecker) after(*World) {}
+func (*shardChecker) after(w *World) { checkBounds(w) }
 
 // open is the first message whose end is not known.
 func (j *shardChecker) open(w *World) string {
@@ -130,8 +135,8 @@ func (j *shardChecker) open(w *World) string {
 }
 
 func (j *shardChecker) settled(w *World) bool {
-	return j.open(w) == "" && j.homeless(w) == "" &&
-		(w.opt.Shards == 0 || unbalanced(w) == "") && w.live.overfull() == ""
+	return w.now > j.until && j.open(w) == "" && j.homeless(w) == "" && (w.opt.Shards == 0 || unbalanced(w) == "") &&
+		w.live.overfull() == "" && !awake(w) && misremembered(w) == "" && astray(w) == ""
 }
 
 // homeless is the first shard that has had traffic after the healing and is not hosted by exactly
@@ -153,6 +158,9 @@ func (j *shardChecker) homeless(w *World) string {
 				if p.types[t].shards[s] != nil {
 					hosts++
 				}
+			}
+			if hosts == 0 && j.rest(home{t, s}).stops > 0 {
+				continue
 			}
 			if hosts != 1 {
 				return fmt.Sprintf("shard %v of T%d has %d hosts", s, t, hosts)
@@ -176,6 +184,15 @@ func (j *shardChecker) finish(w *World) {
 	}
 	if o := w.live.overfull(); o != "" {
 		w.violate("entities are held below the limit", "%s", o)
+	}
+	if o := overstaying(w); o != "" {
+		w.violate("idle entities are passivated", "%s", o)
+	}
+	if m := misremembered(w); m != "" {
+		w.violate("what is remembered runs, and nothing else", "%s", m)
+	}
+	if a := astray(w); a != "" {
+		w.violate("every route leads home", "%s", a)
 	}
 	if !w.opt.Calm {
 		return

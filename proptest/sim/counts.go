@@ -19,6 +19,7 @@ type Counts struct {
 	Closings, Returned, TypesClosed, Stops                              uint64
 	Consulted, Located, Evicted                                         uint64
 	Answered, Dropped                                                   uint64
+	Idled, Stopped, Forgotten, Rested                                   uint64
 	disks.Counts
 	Excused history.Excuses // writes that may be missing
 	Longest Waits           // of healed worlds
@@ -64,6 +65,10 @@ func (c *Counts) add(o Counts) {
 	c.Evicted += o.Evicted
 	c.Answered += o.Answered
 	c.Dropped += o.Dropped
+	c.Idled += o.Idled
+	c.Stopped += o.Stopped
+	c.Forgotten += o.Forgotten
+	c.Rested += o.Rested
 	c.stored(o.Counts)
 	c.Longest.add(o.Longest)
 }

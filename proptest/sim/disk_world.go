@@ -19,7 +19,7 @@ type diskWorld struct{ leaseWorld }
 func newDisk(w *World, slot int, roles []string) *disks.Disk {
 	set := disks.Settings{
 		Slot: slot, Min: w.opt.DiskMin, Max: w.opt.DiskMax, Fail: w.opt.DiskFail, Torn: w.opt.Torn,
-		Early: w.planted.early, StaleMark: w.planted.staleMark,
+		Early: w.planted.Early, StaleMark: w.planted.StaleMark,
 	}
 	for _, r := range roles {
 		set.Tables = append(set.Tables, rows.Table(r))

@@ -113,6 +113,13 @@
 //   - limits: a shard keeps no more entities than its part of the limit, and in the healed world
 //     has no more. What waits for one that is passivated is handled, once, and in a calm world in
 //     order;
+//   - rest: an entity is passivated as idle only after as long without a message, and no later than
+//     the settings say; after its Stop it handles nothing. In worlds whose order is judged, what was
+//     passivated and forgotten starts only when it is told something, and a shard that was stopped for
+//     good lives nowhere until something is sent to it. In the healed world what is remembered runs,
+//     and nothing else of its type, and every route leads home;
+//   - bounds: after every event, what waits in buffers and mailboxes keeps to Limits, in messages and
+//     in bytes. A question has one answer;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store
 //     has the lease as theirs;
 //   - no stall: after the last fault, or the last act of an operator, each kind of wait (for a view,
@@ -124,10 +131,10 @@
 //
 // The machines' own Check runs after each of their steps.
 //
-// That the checkers are awake is proved by planted defects (defect.go): errors that the machines can
-// be told to have, each of which must be caught within a number of seeds, of those drawn or of a
-// scenario of its own (huntedIn). A few harm only what no world of correct machines comes to; they
-// are listed apart, with the tests that catch them.
+// That the checkers are awake is proved by planted defects (package planted): errors that the
+// machines can be told to have, each of which must be caught within a number of seeds, of those
+// drawn or of a scenario of its own. A few harm only what no world of correct machines comes to;
+// they are listed apart, with the tests that catch them.
 //
 // Not played: a node without any role, for package ddata gives each node one; several roles in the
 // scenarios that are about all nodes (restarts in turn, shutdowns, leases, tidying).

@@ -35,7 +35,11 @@ type entity struct {
 	d   *typeHost
 	id  protocol.EntityID
 	rng *rand.Rand
+	// ended: its Stop was called
+	ended bool
 }
+
+var _ sharding.Stopper[entityMessage] = (*entity)(nil)
 
 func (d *typeHost) newEntity(c *sharding.Context[entityMessage]) sharding.Entity[entityMessage] {
 	return &entity{d: d, id: protocol.EntityID(c.ID()), rng: d.p.behave}
@@ -49,20 +53,14 @@ var errHandler = errors.New("a handler that fails")
 // Receive implements sharding.Entity.
 func (e *entity) Receive(c *sharding.Context[entityMessage], m entityMessage) error {
 	d, w := e.d, e.d.p.w
-	h := d.shards[protocol.ShardID(c.Shard())]
-	if h == nil { // it was killed, and the handler could not know yet
-		h = &hosting{shard: protocol.ShardID(c.Shard()), entities: map[protocol.EntityID]*life{}}
+	h := d.hostingOf(protocol.ShardID(c.Shard()))
+	defer e.begins(h)()
+	if e.ended {
+		w.violate("nothing after the stop", "%v has T%d/%s handle a message after its Stop", d.p, d.index, e.id)
 	}
-	t := w.tells[m.number()]
-	d.checkAlone(h, e.id, true)
-	d.checkLease(h.shard, e.id)
 	d.checkKept(h.shard)
-	w.handled(d.p, t)
-	l := h.life(e.id)
-	if l.running++; l.running > 1 {
-		w.violate("one handler at a time", "%v runs two handlers of T%d/%s", d.p, d.index, e.id)
-	}
-	defer func() { l.running-- }()
+	d.checkMailbox(h.shard, e.id)
+	w.handled(d.p, w.tells[m.number()])
 	if took := e.handlerTime(); took > 0 {
 		d.p.sleep(took)
 	}
@@ -79,6 +77,45 @@ func (e *entity) Receive(c *sharding.Context[entityMessage], m entityMessage) er
 		_ = d.p.Wait(c, time.Duration(random.Between(e.rng, 0, int64(hangMost))))
 	}
 	return e.answer(c, m)
+}
+
+// begins notes that a handler of the entity begins, and returns what notes its end.
+func (e *entity) begins(h *hosting) (ends func()) {
+	d, w := e.d, e.d.p.w
+	d.checkAlone(h, e.id, true)
+	d.checkLease(h.shard, e.id)
+	l := h.life(e.id)
+	l.used = w.now
+	if l.running++; l.running > 1 {
+		w.violate("one handler at a time", "%v runs two handlers of T%d/%s", d.p, d.index, e.id)
+	}
+	return func() {
+		l.running--
+		l.used = w.now
+	}
+}
+
+// Stop implements sharding.Stopper. It takes time, as handlers do.
+func (e *entity) Stop(c *sharding.Context[entityMessage]) error {
+	d, w := e.d, e.d.p.w
+	defer e.begins(d.hostingOf(protocol.ShardID(c.Shard())))()
+	if e.ended {
+		w.violate("nothing after the stop", "%v stops T%d/%s twice", d.p, d.index, e.id)
+	}
+	e.ended = true
+	w.counts.Stopped++
+	if took := e.handlerTime(); took > 0 {
+		d.p.sleep(took)
+	}
+	return nil
+}
+
+// hostingOf is the hosting of a shard.
+func (d *typeHost) hostingOf(s protocol.ShardID) *hosting {
+	if h := d.shards[s]; h != nil {
+		return h
+	}
+	return newHosting(s) // it was killed, and the handler could not know yet
 }
 
 // answer answers a question: at once, or by a Responder and later.

@@ -41,7 +41,7 @@ func (p *Process) effect(fn func()) {
 		fn()
 		return
 	}
-	if p.w.planted.restless {
+	if p.w.planted.Restless {
 		fn = func() {}
 	}
 	h.late = slices.Insert(h.late, h.next, fn)

@@ -68,8 +68,8 @@ func (d *memberHost) config(known bool) membership.Config {
 	default:
 		c.BootstrapExpect = o.Nodes
 	}
-	c.Strategy, c.VotersMax, c.DurableKeys = d.p.w.planted.strategy(o.Strategy), o.VotersMax, d.p.w.durableKeys(d.p.uid)
-	c.Plant(d.p.w.planted.machines)
+	c.Strategy, c.VotersMax, c.DurableKeys = d.p.w.planted.Strategy(o.Strategy), o.VotersMax, d.p.w.durableKeys(d.p.uid)
+	c.Plant(d.p.w.planted.Machines)
 	return c
 }
 
@@ -124,7 +124,7 @@ func (d *memberHost) Write(record []byte) {
 
 func (d *memberHost) commit(record []byte) {
 	d.p.slot.disk.Commit(d.p, d.table, []durable.Row{{Key: []byte("record"), Value: record}}, func(err error) {
-		if d.p.w.planted.recordless {
+		if d.p.w.planted.Recordless {
 			err = nil
 		}
 		d.step(membership.Persisted{Err: err})

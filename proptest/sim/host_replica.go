@@ -59,7 +59,7 @@ func newReplicaHost(p *Process, role string) (*replicaHost, error) {
 		table: p.slot.disk.Table(rows.Table(role)), subs: map[uint64]func(effect.Change){},
 	}
 	loaded, err := rows.Load(d.table)
-	if errors.Is(err, disks.ErrRead) && p.w.planted.blind {
+	if errors.Is(err, disks.ErrRead) && p.w.planted.Blind {
 		loaded, err = replicator.Loaded{}, nil
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *replicaHost) config() settings.Config {
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
 		SuppliersMax: 2,
 	}
-	c.Plant(d.p.w.planted.machines)
+	c.Plant(d.p.w.planted.Machines)
 	return c
 }
 
@@ -281,4 +281,16 @@ func (d *replicaHost) Send(e effect.Envelope, payload []byte) {
 	p.effect(func() {
 		w.net.Send(p, uint64(e.To), laneOf(e.Lane, w.opt.PromptLossy), network.ToReplica, d.channel, own)
 	})
+}
+
+// laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
+// way: order there is a matter of speed.
+func laneOf(l effect.Lane, promptLossy bool) network.Lane {
+	switch {
+	case l == effect.Bulk:
+		return network.Bulk
+	case promptLossy:
+		return network.Control
+	}
+	return network.Data
 }

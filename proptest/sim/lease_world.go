@@ -28,7 +28,7 @@ func (l leaseWorld) Healed() bool { return l.w.healed }
 func (l leaseWorld) String() string { return l.w.String() }
 
 // locks is the store of leases, as the process uses it.
-func (p *Process) locks() locks.Store { return p.w.leases.Of(p, p.w.planted.ignores) }
+func (p *Process) locks() locks.Store { return p.w.leases.Of(p, p.w.planted.Ignores) }
 
 // Behind implements leases.Holder.
 func (p *Process) Behind() bool { return p.behind }

@@ -21,7 +21,7 @@ type shardLoad struct {
 	next map[order]uint64
 	busy map[order]bool // a burst is under way
 
-	rngAsks *rand.Rand
+	rngAsks, rngStops *rand.Rand
 }
 
 func (w *World) startShardLoad() {
@@ -29,8 +29,11 @@ func (w *World) startShardLoad() {
 		return
 	}
 	l := &shardLoad{w: w, rng: w.rs.Stream("shard load", 0), next: map[order]uint64{}, busy: map[order]bool{},
-		rngAsks: w.rs.Stream("asks", 0)}
+		rngAsks: w.rs.Stream("asks", 0), rngStops: w.rs.Stream("stops", 0)}
 	w.after(3*time.Second, nil, l.send)
+	if w.opt.StopsShards {
+		w.after(5*time.Second, nil, l.stopShards)
+	}
 	if w.opt.ActiveLimit > 0 {
 		w.after(3*time.Second, nil, l.changeLimits)
 	}
@@ -55,6 +58,9 @@ func (l *shardLoad) send() {
 		return
 	}
 	id := protocol.EntityID(fmt.Sprintf("x%d", l.draw()))
+	if w.shardChecker.rest(home{d.index, protocol.ShardOf(id, w.opt.Shards)}).quiet {
+		return
+	}
 	if l.rng.IntN(50) == 0 {
 		l.passivate(d, id)
 		return
@@ -115,6 +121,8 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 		seq: l.next[k], at: w.now,
 	}
 	w.tells = append(w.tells, m)
+	w.shardChecker.mailOf(m.typ, m.entity).sent++
+	w.shardChecker.rest(home{d.index, m.shard}).end()
 	w.addressed[m.shard] = true
 	w.counts.Tells++
 	w.trace.Line(p, "SENDS %v", m)
@@ -136,6 +144,7 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 		return
 	}
 	began := p.Time()
+	d.questions.asked++
 	got, err := sharding.Ask(ctx, d.region.Ref(string(k.entity)), query(m.id))
 	returned = true
 	w.asked(m, got, err, p.Time().Sub(began))
@@ -145,7 +154,15 @@ func (l *shardLoad) passivate(d *typeHost, id protocol.EntityID) {
 	d.p.rt.Enter(func() {
 		ctx, cancel := d.p.rt.WithTimeout(context.Background(), askTimeout)
 		defer cancel()
-		_ = d.region.Passivate(ctx, string(id)) // it is asked again some time
+		d.questions.asked++
+		s := protocol.ShardOf(id, l.w.opt.Shards)
+		r := l.w.shardChecker.rest(home{d.index, s})
+		r.end()
+		r.asks++
+		if d.region.Passivate(ctx, string(id)) == nil { // else it is asked again some time
+			d.questions.answer()
+		}
+		r.asks--
 	})
 }
 
@@ -158,12 +175,17 @@ func (l *shardLoad) probe() {
 			continue
 		}
 		p.toldAll, w.probedShards = true, true
+		w.shardChecker.until = w.now + int64(4*time.Second)
 		for _, d := range p.types {
 			if d.closing {
 				continue
 			}
 			for i := range w.opt.Shards * options.EntitiesPerShard {
-				l.burst(d, protocol.EntityID(fmt.Sprintf("x%d", i)), 1)
+				id := protocol.EntityID(fmt.Sprintf("x%d", i))
+				l.burst(d, id, 1)
+				if d.t.Remember.Entities && l.rngStops.IntN(4) == 0 {
+					w.after(2*time.Second, p, func() { l.passivate(d, id) })
+				}
 			}
 		}
 	}

@@ -37,6 +37,7 @@ const handledFate = "handled"
 // end marks how a message ended without being handled.
 func (w *World) end(m *tell, fate string) {
 	if m.fate == "" {
+		w.shardChecker.mailOf(m.typ, m.entity).ended++
 		m.fate = fate
 		w.trace.Line(w, "%v ENDS: %s", m, fate)
 	}
@@ -65,9 +66,10 @@ func (w *World) asked(m *tell, got uint32, err error, took time.Duration) {
 		w.violate("an answer is that of its question", "%v was answered, and %q", m, m.fate)
 	case err == nil:
 		w.counts.Answered++
+		m.from.types[m.typ].questions.answer()
 	case errors.Is(err, sharding.ErrTimeout):
 		if m.fate == "" { // no more is known of it; a handler may take it later
-			m.fate = "its asker waited too long"
+			w.end(m, "its asker waited too long")
 		}
 	}
 	if most := askTimeout + 2*time.Second; took > most && !m.from.behind {
@@ -82,6 +84,10 @@ func (w *World) asked(m *tell, got uint32, err error, took time.Duration) {
 func (d *typeHost) hear(e events.Event) {
 	x, dropped := e.(sharding.Drop)
 	w := d.p.w
+	if dropped && x.Reason == sharding.DropLateReply {
+		d.questions.late++
+		d.checkAnswers()
+	}
 	if !dropped || x.ID == "" || !d.p.alive {
 		return
 	}

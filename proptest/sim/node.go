@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -75,12 +76,12 @@ func (n *node) install(v *view.View) { n.p.rt.Enter(func() { n.watchers.TellView
 // shown is a view as extensions get it.
 func (n *node) shown(v *view.View) *view.View {
 	planted := n.p.w.planted
-	if v == nil || !planted.unaware && !planted.oldestOfAll {
+	if v == nil || !planted.Unaware && !planted.OldestOfAll {
 		return v
 	}
 	shown := *v
-	shown.Closing = shown.Closing && !planted.unaware
-	if planted.oldestOfAll {
+	shown.Closing = shown.Closing && !planted.Unaware
+	if planted.OldestOfAll {
 		shown.Members = slices.Clone(v.Members)
 		for i := range shown.Members {
 			shown.Members[i].Roles = []string{options.Backend, options.Edge}
@@ -165,7 +166,7 @@ type nodeLease struct{ n *node }
 // Holds implements host.Lease.
 func (l nodeLease) Holds() bool {
 	p := l.n.p
-	return p.alive && l.n.reason == nil && (p.mem.holds(p.Time()) || p.w.planted.unfenced)
+	return p.alive && l.n.reason == nil && (p.mem.holds(p.Time()) || p.w.planted.Unfenced)
 }
 
 // OnLease implements host.Lease.
@@ -245,13 +246,13 @@ func (d nodeData) Explain(what, key string, level quorum.Level, err error) error
 // forgetful is the port to the replica, with what is planted in it.
 type forgetful struct {
 	drivers.Data
-	planted defects
+	planted planted.Defects
 }
 
 // Update implements host.Data.
 func (d forgetful) Update(key string, level quorum.Level, timeout time.Duration,
 	mutate func(*crdt.Tx) error, done func(error)) {
-	if d.planted.forgetful && strings.Contains(key, "/ids/") {
+	if d.planted.Forgetful && strings.Contains(key, "/ids/") {
 		done(nil)
 		return
 	}
@@ -278,5 +279,5 @@ func (d forgetful) Watch(prefix string, fn func(string, crdt.Reader)) (cancel fu
 
 // hides reports whether the coordinator is not told of a key.
 func (d forgetful) hides(key string) bool {
-	return d.planted.unlocated && strings.HasSuffix(key, "/locations")
+	return d.planted.Unlocated && strings.HasSuffix(key, "/locations")
 }

@@ -77,7 +77,7 @@ func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p
 
 // Time reads the clock of the process.
 func (p *Process) Time() time.Time {
-	if p.w.planted.sleepless {
+	if p.w.planted.Sleepless {
 		return p.clock.ReadAwake(p.w.now)
 	}
 	return p.clock.Read(p.w.now)
@@ -85,7 +85,7 @@ func (p *Process) Time() time.Time {
 
 // drift is by how much clocks deviate at most, or what is planted.
 func (w *World) drift() float64 {
-	if w.planted.apart {
+	if w.planted.Apart {
 		return options.TooFarApart
 	}
 	return w.opt.ClockDrift
@@ -209,7 +209,7 @@ func (p *Process) Receive(pk network.Packet) {
 		p.mem.receive(pk)
 	case network.ToReplica:
 		for _, r := range p.reps {
-			if r.channel == pk.Channel || p.w.planted.mixed {
+			if r.channel == pk.Channel || p.w.planted.Mixed {
 				r.receive(pk)
 			}
 		}

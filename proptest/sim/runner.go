@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/planted"
 )
 
 // Summary is what a batch of seeds came to.
@@ -106,7 +107,7 @@ func Validate(p options.Plan) error {
 		names       []string
 	}{
 		{"Swarm", p.Swarm, options.Swarms}, {"Scenario", p.Scenario, options.Scenarios},
-		{"Defect", p.Defect, allDefectNames()},
+		{"Defect", p.Defect, planted.AllNames()},
 	} {
 		if known.name != "" && !slices.Contains(known.names, known.name) {
 			return fmt.Errorf("sim: Plan.%s %q is none of %q", known.field, known.name, known.names)
@@ -162,7 +163,7 @@ func Shrink(seed uint64, plan options.Plan) options.Plan {
 // HuntDefect runs seeds with a planted defect, in its own plan if it has one, until one is caught,
 // and says how many that took; ok is false when most seeds did not do.
 func HuntDefect(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
-	plan := huntedIn[name]
+	plan := planted.HuntedIn[name]
 	plan.Defect = name
 	s := Batch{First: 1, Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
 	if len(s.Failures) == 0 {

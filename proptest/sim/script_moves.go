@@ -18,7 +18,7 @@ func playRollingMoves(c *chaos) {
 			return
 		}
 		kinds := 8
-		if w.opt.Calm {
+		if options.Ordered(&w.opt) {
 			kinds = 5
 		}
 		switch c.rng.IntN(kinds) {

@@ -8,6 +8,7 @@ var scripts = map[string]func(*chaos){
 	options.StoppedGrowing:  playStoppedGrowing,
 	options.RollingMoves:    playRollingMoves,
 	options.LaggingViews:    playRollingMoves,
+	options.CrowdedMoves:    playRollingMoves,
 	options.ClosedTypes:     playClosedTypes,
 	options.RollingRestarts: playRollingRestarts,
 	options.NewKeys:         playRollingRestarts,

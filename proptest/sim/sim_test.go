@@ -9,6 +9,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/planted"
 )
 
 // TestSeeds runs a fixed number of worlds. `go run ./proptest/sim/cmd/sim -seeds 2000` runs more.
@@ -128,6 +129,15 @@ func TestClosedTypes(t *testing.T) {
 	}
 }
 
+// TestCrowdedMoves moves shards while handlers fail and what waits has little room: the order holds.
+func TestCrowdedMoves(t *testing.T) {
+	b := Batch{First: 4, Seeds: 3, Plan: options.Plan{Scenario: options.CrowdedMoves}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
+	if c := b.Run().Counts; c.HandOffs == 0 || c.Dropped == 0 || c.Stopped == 0 || c.Rested == 0 {
+		t.Errorf("the worlds did too little: %+v", c)
+	}
+}
+
 // TestRareDefectsAreCaughtInTheirScenario plays the scenarios that are made for defects which the
 // drawn worlds show too rarely: with the defect one of thirty seeds must show it, without it none
 // does.
@@ -135,7 +145,7 @@ func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 	sound := map[options.Plan]bool{
 		{Swarm: options.Cluster}: true, {Scenario: options.BadDisks}: true, {Scenario: options.ClosedTypes}: true,
 	}
-	for defect, plan := range huntedIn { // order: each is hunted by itself
+	for defect, plan := range planted.HuntedIn { // order: each is hunted by itself
 		if n, caught, ok := HuntDefect(defect, 30, 0); !ok {
 			t.Errorf("%s is not caught in %d seeds of %+v", defect, n, plan)
 		} else {

@@ -79,7 +79,7 @@ func (greedy) Rebalance(a *allocation.Allocations, _ []protocol.ShardID) (all []
 // allocator is the strategy of a process's coordinator.
 func (w *World) allocator(p *Process) allocation.Strategy {
 	s := w.opt.Allocation
-	if w.planted.greedy {
+	if w.planted.Greedy {
 		s = greedy{s}
 	}
 	if s != nil && w.opt.Consulted {

@@ -23,6 +23,7 @@ type typeHost struct {
 	t       sharding.EntityType[entityMessage]
 	proxy   bool
 	limited bool
+	idles   bool // idle entities are passivated
 	region  *sharding.Region[entityMessage]
 	plane   *planes.Plane // nil: no machine has taken a step
 	closing bool          // its users have closed it, and not started it again
@@ -33,19 +34,30 @@ type typeHost struct {
 	shards  map[protocol.ShardID]*hosting
 	routes  map[protocol.ShardID]protocol.Route
 	acts    bool // the coordinator
+	// waits is how many messages waited for homes after the last event; putsBack: since then a shard
+	// was closed, and what its mailboxes held waits too, whatever the limits.
+	waits     int64
+	putsBack  bool
+	questions questions
 }
 
 // hosting is a shard that runs on a process, by what its machine has said.
 type hosting struct {
 	shard    protocol.ShardID
 	entities map[protocol.EntityID]*life
+	forgets  map[uint64][]protocol.EntityID // ids that a write under way takes out, by its number
 }
 
 // life is an entity of a hosted shard.
 type life struct {
 	active   bool
 	stopping bool
-	running  int // handlers
+	running  int   // handlers
+	used     int64 // when it was started, or its last handler began or ended
+}
+
+func newHosting(s protocol.ShardID) *hosting {
+	return &hosting{shard: s, entities: map[protocol.EntityID]*life{}, forgets: map[uint64][]protocol.EntityID{}}
 }
 
 func (h *hosting) life(id protocol.EntityID) *life {
@@ -72,7 +84,7 @@ func typeName(index int) string { return fmt.Sprintf("T%d", index) }
 // startTypes has the users of a process start their types.
 func (p *Process) startTypes() {
 	probe := host.Attach(p.node.host(), func() *planes.Probe { return &planes.Probe{} })
-	probe.Defects, probe.Stepped = p.w.planted.machines, p.stepped
+	probe.Defects, probe.Stepped = p.w.planted.Machines, p.stepped
 	if p.w.opt.Shards == 0 {
 		return
 	}
@@ -104,17 +116,25 @@ func newTypeHost(p *Process, index int) *typeHost {
 		},
 		Timeouts:   sharding.Timeouts{Ask: askTimeout, HandlerSlow: -1},
 		Allocation: sharding.Allocation{Strategy: p.w.allocator(p)},
-		Rebalance:  sharding.Rebalance{Interval: o.Rebalance, Delay: p.w.planted.delay(o.RebalanceDelay)},
+		Rebalance:  sharding.Rebalance{Interval: o.Rebalance, Delay: p.w.planted.Delay(o.RebalanceDelay)},
 		HandOff: sharding.HandOff{
 			StopTimeout: o.StopTimeout, BeginTimeout: 3 * o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
 		},
-		Leases: sharding.Leases{RetryInterval: o.LeaseRetry}, Limits: sharding.Limits{Workers: 4, WorkersMax: 1000},
+		Leases: sharding.Leases{RetryInterval: o.LeaseRetry}, Limits: o.Limits,
 		OnEvent: d.hear,
 	}
-	d.t.Passivation.Strategy.None = true
+	if p.w.planted.Boundless {
+		d.t.Limits.MailboxMax, d.t.Limits.MailboxBytes, d.t.Limits.RegionBytes = 0, 0, 0
+		d.t.Limits.BufferMax, d.t.Limits.BufferBytes = 0, 0
+	}
+	d.idles = o.IdleTimeout > 0 && !remember // what is remembered goes only when it is asked to
+	d.t.Passivation.Strategy.None = !d.limited && !d.idles
 	if d.limited {
 		d.t.Passivation.Strategy = o.Passivation
 		d.t.Passivation.Strategy.ActiveEntityLimit = o.ActiveLimit
+	}
+	if d.idles {
+		d.t.Passivation.Strategy.IdleTimeout, d.t.Passivation.Strategy.IdleInterval = o.IdleTimeout, o.IdleTimeout/2
 	}
 	d.t.Passivation.StopTimeout = o.StopTimeout
 	if o.ShardLeases {
@@ -171,7 +191,7 @@ func (d *typeHost) startAgain() {
 
 // mute reports whether the machines of a type that was closed do not answer, as it is planted.
 func (p *Process) mute(ch transport.Channel) bool {
-	return p.w.planted.mute && slices.ContainsFunc(p.types, func(d *typeHost) bool {
+	return p.w.planted.Mute && slices.ContainsFunc(p.types, func(d *typeHost) bool {
 		return d.closing && d.left && dataplane.ChannelOf(d.t.Name) == ch
 	})
 }
@@ -233,18 +253,23 @@ func (d *typeHost) regionStepped(fx *protocol.RegionEffects) {
 				d.p.w.violate("sharding", "%v %s: shard %v is started twice", d.p, d.t.Name, a.Shard)
 			}
 			d.checkStart(a.Shard)
-			d.shards[a.Shard] = &hosting{shard: a.Shard, entities: map[protocol.EntityID]*life{}}
+			d.checkRests(a.Shard)
+			d.shards[a.Shard] = newHosting(a.Shard)
 			d.p.w.counts.Starts++
 		case protocol.StopShard:
 			d.p.w.counts.HandOffs++
 		case protocol.CloseShard:
 			delete(d.shards, a.Shard)
+			d.putsBack = true
 		case protocol.KillShard:
 			delete(d.shards, a.Shard)
 		}
 	}
 	for _, env := range fx.Send {
 		d.checkUnable(env.Msg)
+		if m, is := env.Msg.(protocol.GetHomes); is {
+			d.p.w.shardChecker.asksHome(d.p.w, d.index, m.Shards)
+		}
 	}
 }
 
@@ -258,10 +283,11 @@ func (d *typeHost) shardStepped(number protocol.ShardID, in any, fx *protocol.Sh
 		l := h.life(in.ID)
 		l.active, l.stopping = false, false
 	case protocol.Passivate:
-		if in.Cause == protocol.CauseLimit {
-			d.p.w.counts.Evicted++
-		}
+		d.passivates(h, in)
+	case protocol.Wrote:
+		d.wrote(h, in)
 	}
+	d.writes(h, fx.Write)
 	for _, a := range fx.Do {
 		switch a := a.(type) {
 		case protocol.StartEntities:
@@ -269,8 +295,9 @@ func (d *typeHost) shardStepped(number protocol.ShardID, in any, fx *protocol.Sh
 				if l := h.life(id); l.active {
 					d.p.w.violate("no entity twice", "%v starts T%d/%s, which it runs already", d.p, d.index, id)
 				} else {
-					l.active = true
+					l.active, l.used = true, d.p.w.now
 					d.checkAlone(h, id, false)
+					d.checkAwake(h, id)
 				}
 			}
 		case protocol.StopEntity:

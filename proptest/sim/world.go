@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -64,7 +65,7 @@ type World struct {
 	datasets []*dataset
 	operator operator
 
-	planted      defects
+	planted      planted.Defects
 	frame        []byte                    // that a handler is given at this moment; nil: none
 	tells        []*tell                   // by id
 	tellsDone    int                       // those before have ended
@@ -136,7 +137,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
 	w.operator = operator{w: w}
-	w.planted = plantedIn(&w.opt)
+	w.planted = planted.In(&w.opt)
 	w.net = network.New(network.Settings{
 		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,
 		DelayMin: w.opt.DelayMin, DelayMean: w.opt.DelayMean, LaneMax: w.opt.LaneMax,

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
@@ -26,6 +27,7 @@ type Outbox struct {
 	panics  *failure.Panics
 	clock   func() time.Duration // of the region
 	known   failure.Known        // errors of handlers
+	defects defect.Set           // planted by a test
 
 	outs      sync.Pool // *outgoing
 	scheduler scheduler.Scheduler

@@ -70,6 +70,7 @@ func New(t Settings) *Plane {
 		Supervisor:   t.Supervisor, Passivation: t.Passivation, Fail: r.Out.Fail,
 	}, func() []*entities.Shard { return r.Routes.Shards() })
 	r.Asks = asks.NewTable(t.Limits.AsksMax, t.Timeouts.Ask, r.Entities.Clock, t.Scheduler)
+	r.Out.defects = t.Defects
 	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnEvent", t.OnEvent))
 	r.Drops.Defects = t.Defects
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
@@ -20,6 +21,13 @@ import (
 
 // Reply answers a question with a value.
 func (b *Outbox) Reply(call, origin uint64, v any, request *codec.Type) error {
+	if b.defects.Planted(defect.ReplyTwice) {
+		_ = b.reply(call, origin, v, request)
+	}
+	return b.reply(call, origin, v, request)
+}
+
+func (b *Outbox) reply(call, origin uint64, v any, request *codec.Type) error {
 	if origin == b.self {
 		err := b.checkReply(v, request)
 		b.answered(b.asks.Answer(call, v, err))

@@ -62,6 +62,7 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 	o.drawHandlers(rs.Stream("handlers", 0))
 	o.drawStorage(rs.Stream("storage", 0))
 	o.drawRoles(rs.Stream("roles", 0))
+	drawHeld(&o, rs)
 	return o
 }
 

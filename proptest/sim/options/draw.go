@@ -80,6 +80,7 @@ func Draw(rs random.Streams, plan Plan) Options {
 	o.drawHandlers(rs.Stream("handlers", 0))
 	o.drawStorage(rs.Stream("storage", 0))
 	o.drawRoles(rs.Stream("roles", 0))
+	drawHeld(&o, rs)
 	return o
 }
 
@@ -122,6 +123,10 @@ func (o *Options) drawHandlers(r *rand.Rand) {
 	fails, panics, hangs, late := random.Pick(r, 0, 0, 0.02), random.Pick(r, 0, 0, 0.02), random.Pick(r, 0, 0, 0.002),
 		random.Pick(r, 0, 0.1, 0.5)
 	o.Directive = random.Pick(r, sharding.Stop, sharding.Restart, sharding.Resume, sharding.Escalate)
+	if o.Scenario == CrowdedMoves {
+		o.LaneMax, o.Asks, o.Fails, o.Directive = transport.DefaultDataQueueMax, 0, 0.05, sharding.Restart
+		return
+	}
 	if o.Calm || o.Scenario == ClosedTypes {
 		o.LaneMax, o.Asks = transport.DefaultDataQueueMax, 0 // an asker may not know what became of its question
 		return
@@ -199,7 +204,7 @@ func (o *Options) drawLeases(r *rand.Rand) {
 	which := random.Pick(r, 0, 0, 0, 1, 2, 3)
 	o.LeaseTTL, o.LeaseRetry = random.Pick(r, 0, 3*time.Second, 8*time.Second),
 		random.Pick(r, 500*time.Millisecond, 2*time.Second)
-	if o.Shards > 0 && !o.Calm && o.Scenario != ClosedTypes {
+	if o.Shards > 0 && !Ordered(o) {
 		o.ShardLeases, o.CoordLeases = which&1 > 0, which&2 > 0
 	}
 }

@@ -104,6 +104,11 @@ type Options struct {
 	// first; 0: any number, for good.
 	ActiveLimit int
 	Passivation passivation.Strategy // says which entity goes when there are more
+	// IdleTimeout is the time without a message after which entities are passivated; 0: none are.
+	IdleTimeout time.Duration
+	Limits      sharding.Limits // of what regions hold
+	// StopsShards: an operator stops shards for good, and nothing is sent to them for a while.
+	StopsShards bool
 	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the
 	// cluster.
 	ShardLeases, CoordLeases bool
@@ -180,6 +185,12 @@ func (o Options) String() string {
 	}
 	if o.ActiveLimit > 0 {
 		fmt.Fprintf(&b, " active=%d %v", o.ActiveLimit, o.Passivation.Replacement)
+	}
+	if o.IdleTimeout > 0 {
+		fmt.Fprintf(&b, " idle=%v", o.IdleTimeout)
+	}
+	if o.Limits.MailboxMax > 0 {
+		fmt.Fprintf(&b, " limits=%+v", o.Limits)
 	}
 	if o.VotersMax > 0 {
 		fmt.Fprintf(&b, " voters=%d", o.VotersMax)

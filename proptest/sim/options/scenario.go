@@ -28,6 +28,10 @@ const (
 	// ClosedTypes closes entity types on nodes that stay, and starts them there again, while others
 	// join and leave. It is no part of the swarm.
 	ClosedTypes = "closed-types"
+	// CrowdedMoves joins and leaves while handlers fail and are restarted, and mailboxes and buffers
+	// are often full: what finds no room is reported, the rest keeps its order. It is no part of the
+	// swarm.
+	CrowdedMoves = "crowded-moves"
 	// RollingRestarts restarts all nodes in turn, and closings all at once by an orderly shutdown
 	// of the cluster.
 	RollingRestarts = "rolling-restarts"
@@ -68,7 +72,7 @@ const InsertNodes = 5
 var Scenarios = []string{PlainChaos, GrowingView, ColdRestarts, BadDisks, StoppedGrowing, RollingMoves,
 	LaggingViews,
 	RollingRestarts, NewKeys, Closings, Stops, OldLeases, WakeUps, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
-	Inserts, ClosedTypes}
+	Inserts, ClosedTypes, CrowdedMoves}
 
 func drawScenario(r *rand.Rand) string {
 	return random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, GrowingView, GrowingView, ColdRestarts,
@@ -101,7 +105,7 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.DiskMax, o.DiskFail = random.Pick(r, 5*time.Millisecond, 40*time.Millisecond), 0
 		o.WriteGap, o.Reads = random.Pick(r, 5*time.Millisecond, 20*time.Millisecond), 0.5
 		o.Loss, o.PromptLossy = random.Pick(r, 0, 0.01), true
-	case RollingMoves, LaggingViews:
+	case RollingMoves, LaggingViews, CrowdedMoves:
 		o.applyMoves(r)
 	case ClosedTypes:
 		o.Nodes, o.Spare = random.Pick(r, 2, 3, 4), 3
@@ -145,13 +149,17 @@ func (o *Options) applyMoves(r *rand.Rand) {
 	o.Nodes, o.Spare = 3, 4
 	o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 2*time.Millisecond, 5*time.Millisecond)
 	o.Loss, o.Straggle = random.Pick(r, 0, 0.01), 0
-	o.Calm = r.IntN(2) == 0 || o.Scenario == LaggingViews
+	o.Calm = r.IntN(2) == 0 && o.Scenario != CrowdedMoves || o.Scenario == LaggingViews
 	if o.Scenario == LaggingViews {
 		o.DiskMax, o.Rebalance = 40*time.Millisecond, time.Second
 	}
-	if o.Calm { // clocks, disks and the control lane may still be bad, but no lease may run out
+	if o.Calm || o.Scenario == CrowdedMoves {
+		// clocks, disks and the control lane may still be bad, but no lease may run out
 		o.Weights, o.DiskFail, o.Timing = [FaultKinds]int{}, 0, UsualTiming
 		o.StopTimeout = 10 * time.Second // longer than the slowest handler
+	}
+	if o.Scenario == CrowdedMoves {
+		o.StopTimeout, o.TellGap = random.Pick(r, time.Second, 2*time.Second), 10*time.Millisecond
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -58,10 +59,14 @@ func (w *idleScan) stop() {
 
 // passivateIdle passivates what has not handled a message for long enough.
 func (s *Shard) passivateIdle(tick, most uint32) {
+	d := s.runtime.set.Defects
+	if d.Planted(defect.SoonIdle) {
+		most = 0
+	}
 	var idle []string
 	s.Mu.RLock()
 	for e := range s.Entities.all() {
-		if tick-e.Seen.Load() > most && e.State().IsIdle() {
+		if tick-e.Seen.Load() > most && e.State().IsIdle() && !d.Planted(defect.NeverIdle) {
 			idle = append(idle, e.ID)
 		}
 	}

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"slices"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -39,7 +40,7 @@ func (h *homes) onStopShards(from protocol.UID, shards []protocol.ShardID) {
 // vacate goes on with a shard that no region hosts any more. The shard stays so if a stop was asked
 // for and no message waits. Otherwise it needs another home.
 func (h *homes) vacate(s protocol.ShardID) {
-	if len(h.stops[s]) > 0 && len(h.waiters[s]) == 0 {
+	if len(h.stops[s]) > 0 && len(h.waiters[s]) == 0 && !h.cfg.Planted(defect.NeverRests) {
 		h.clear(s)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -126,7 +127,7 @@ func (p *population) onEnded(id protocol.EntityID) {
 
 func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
 	switch {
-	case p.cfg.Remember.Entities:
+	case p.cfg.Remember.Entities && !p.cfg.Planted(defect.KeepsPassivated):
 		p.entities.become(id, RememberingStop)
 		if wanted {
 			p.entities.want(id)

@@ -113,7 +113,8 @@ func (p *population) onRemoved(id protocol.EntityID) {
 	if e.state != RememberingStop {
 		return
 	}
-	if e.wanted && (p.phase == shardOpen || p.phase == shardDraining) {
+	wakes := e.wanted || p.cfg.Planted(defect.WakesPassivated)
+	if wakes && (p.phase == shardOpen || p.phase == shardDraining) {
 		p.entities.become(id, RememberingStart)
 		p.store.adds = append(p.store.adds, id)
 		return

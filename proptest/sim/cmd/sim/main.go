@@ -15,23 +15,26 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/pprof"
+	"strings"
 
 	"github.com/coterie-go/coterie/proptest/sim"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/planted"
 )
 
 func main() {
 	var (
-		seeds     = flag.Uint64("seeds", 0, "run this many seeds, from -from on")
-		from      = flag.Uint64("from", 1, "the first seed of -seeds")
-		seed      = flag.Uint64("seed", 0, "run this one seed, twice, and compare the hashes of the traces")
-		verbose   = flag.Bool("v", false, "with -seed: print every input and effect")
-		tail      = flag.Int("tail", 0, "with -seed: print the last lines only")
-		workers   = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
-		swarm     = flag.String("plan", "", "draw the seeds from this plan: \"cluster\", or all there is")
-		scenario  = flag.String("scenario", "", "play this scenario instead of the drawn one")
-		defect    = flag.String("defect", "", "plant this defect")
-		defects   = flag.Bool("defects", false, "count the seeds until each of the required defects is caught")
+		seeds    = flag.Uint64("seeds", 0, "run this many seeds, from -from on")
+		from     = flag.Uint64("from", 1, "the first seed of -seeds")
+		seed     = flag.Uint64("seed", 0, "run this one seed, twice, and compare the hashes of the traces")
+		verbose  = flag.Bool("v", false, "with -seed: print every input and effect")
+		tail     = flag.Int("tail", 0, "with -seed: print the last lines only")
+		workers  = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
+		swarm    = flag.String("plan", "", "draw the seeds from this plan: \"cluster\", or all there is")
+		scenario = flag.String("scenario", "", "play this scenario instead of the drawn one")
+		defect   = flag.String("defect", "", "plant this defect; with -defects: hunt these, separated by commas")
+		defects  = flag.Bool("defects", false,
+			"count the seeds until each of the required defects, or of those of -defect, is caught")
 		all       = flag.Bool("all", false, "with -defects: the further defects too")
 		most      = flag.Uint64("most", 3000, "with -defects: give up after this many seeds")
 		check     = flag.Int("check", 1, "run the machines' own checks after every n-th step; negative: never")
@@ -45,8 +48,11 @@ func main() {
 	debug.SetGCPercent(400) // worlds are small and short-lived: memory is cheaper than a fifth of the time
 	stop := startProfile(*profile)
 	plan := options.Plan{
-		Swarm: *swarm, Scenario: *scenario, Defect: *defect, CheckEvery: *check,
+		Swarm: *swarm, Scenario: *scenario, CheckEvery: *check,
 		FaultsMax: *faultsMax, Inserts: *inserts,
+	}
+	if !*defects {
+		plan.Defect = *defect
 	}
 	if err := sim.Validate(plan); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -55,7 +61,7 @@ func main() {
 	ok := true
 	switch {
 	case *defects:
-		ok = huntAll(*all, *most, *workers)
+		ok = huntAll(*all, *defect, *most, *workers)
 	case *seeds > 0:
 		ok = many(sim.Batch{First: *from, Seeds: *seeds, Workers: *workers, Plan: plan}, *stats)
 	default:
@@ -122,9 +128,13 @@ func one(seed uint64, plan options.Plan, verbose bool, tail int) bool {
 	return r.Violation == nil && again.Hash == r.Hash
 }
 
-func huntAll(all bool, most uint64, workers int) bool {
+func huntAll(all bool, only string, most uint64, workers int) bool {
 	ok := true
-	for _, name := range sim.DefectNames(all) {
+	names := planted.Names(all)
+	if only != "" {
+		names = strings.Split(only, ",")
+	}
+	for _, name := range names {
 		n, r, caught := sim.HuntDefect(name, most, workers)
 		if !caught {
 			fmt.Printf("%-24s NOT caught in %d seeds\n", name, n)

@@ -1,4 +1,4 @@
-package sim
+package planted
 
 import (
 	"strings"
@@ -7,66 +7,66 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
-	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
-	"github.com/coterie-go/coterie/replicator/effect"
 )
 
-// plantedDefect is an error that a machine or a driver can be told to have, to prove that the
+// one is an error that a machine or a driver can be told to have, to prove that the
 // simulator would notice it. What chaos does to the world is a fault, see chaos.go.
-type plantedDefect struct {
+type one struct {
 	name  string
 	about string
-	set   func(*defects)
+	set   func(*Defects)
 }
 
 // plant plants a defect in the machines.
-func plant(d defect.Defect) func(*defects) {
-	return func(f *defects) { f.machines.Plant(defect.Of(d)) }
+func plant(d defect.Defect) func(*Defects) {
+	return func(f *Defects) { f.Machines.Plant(defect.Of(d)) }
 }
 
-// defects are those of the machines, and the switches of what surrounds them here.
-type defects struct {
-	machines defect.Set
-	unfenced bool // V8: the driver starts handlers without a lease
-	thirds   bool // a third of the voters is a quorum
-	// ungated: the driver starts handlers without a look at the shard's lease; lateExpelled: a
+// Defects are those of the machines, and the switches of what surrounds them here.
+type Defects struct {
+	Machines defect.Set
+	Unfenced bool // V8: the driver starts handlers without a lease
+	Thirds   bool // a third of the voters is a quorum
+	// Ungated: the driver starts handlers without a look at the shard's lease; LateExpelled: a
 	// coordinator acts on until it is told of a lost one.
-	ungated, lateExpelled bool
-	hasty                 bool // coordinators are not told of RebalanceDelay
-	// unaware: the sharding machines are not told that the cluster is closing; forgetful: what a
+	Ungated, LateExpelled bool
+	Hasty                 bool // coordinators are not told of RebalanceDelay
+	// Unaware: the sharding Machines are not told that the cluster is closing; Forgetful: what a
 	// shard wants remembered is not written.
-	unaware, forgetful bool
-	// blind: a table that cannot be read is taken for empty; early: a table says that it has what
+	Unaware, Forgetful bool
+	// Blind: a table that cannot be read is taken for empty; Early: a table says that it has what
 	// waits for the disk.
-	blind, early bool
-	// staleMark: what a disk says of when it was last in use is older than that.
-	staleMark bool
-	// apart: clocks differ by more than Epsilon; sleepless: their wall time does not show a suspend;
-	// recordless: a record that could not be written is taken for written.
-	apart, sleepless, recordless bool
-	// restless: what a process has yet to do of a step when it stops is not done.
-	restless bool
-	// mixed: what replicas of one role send reaches those of another; oldestOfAll: sharding takes all
+	Blind, Early bool
+	// StaleMark: what a disk says of when it was last in use is older than that.
+	StaleMark bool
+	// Apart: clocks differ by more than Epsilon; Sleepless: their wall time does not show a suspend;
+	// Recordless: a record that could not be written is taken for written.
+	Apart, Sleepless, Recordless bool
+	// Restless: what a process has yet to do of a step when it stops is not done.
+	Restless bool
+	// Mixed: what replicas of one role send reaches those of another; OldestOfAll: sharding takes all
 	// nodes for ones of its role.
-	mixed, oldestOfAll bool
-	// mute: the machines of a type that was closed do not answer.
-	mute bool
-	// greedy: the strategy moves all shards all the time; unlocated: the coordinator does not hear
+	Mixed, OldestOfAll bool
+	// Mute: the Machines of a type that was closed do not answer.
+	Mute bool
+	// Greedy: the strategy moves all shards all the time; Unlocated: the coordinator does not hear
 	// where shards shall live.
-	greedy, unlocated bool
+	Greedy, Unlocated bool
+	// Boundless: regions do not hear of their limits.
+	Boundless bool
 }
 
-// ignores reports whether a process goes on under a lease until it is told that it is lost.
-func (d defects) ignores(lease string) bool {
+// Ignores reports whether a process goes on under a lease until it is told that it is lost.
+func (d Defects) Ignores(lease string) bool {
 	if strings.HasPrefix(lease, "shard/") {
-		return d.ungated
+		return d.Ungated
 	}
-	return d.lateExpelled
+	return d.LateExpelled
 }
 
 // required are the planted defects that every run of the self-test must catch.
-var required = []plantedDefect{
+var required = []one{
 	{"ack-before-commit", "a durable write is acknowledged before it is committed", plant(defect.AckBeforeCommit)},
 	{"clock-before-items", "a repair joins the clocks before it inserts the items", plant(defect.ClockBeforeItems)},
 	{"sibling-dropped", "apply drops the lesser of two concurrent puts", plant(defect.DropLosingSibling)},
@@ -75,13 +75,13 @@ var required = []plantedDefect{
 	{"no-promise", "a member is dropped although its lease may still run", plant(defect.NoPromise)},
 	{"no-v1", "the own vote counts for the own lease without end", plant(defect.NoV1)},
 	{"dead-is-removed", "what memberlist calls dead is removed without a decision", plant(defect.DeadMeansRemoved)},
-	{"unfenced", "handlers start without a lease (V8)", func(f *defects) { f.unfenced = true }},
-	{"thirds", "quorums of a third do not intersect", func(f *defects) { f.thirds = true }},
+	{"unfenced", "handlers start without a lease (V8)", func(f *Defects) { f.Unfenced = true }},
+	{"thirds", "quorums of a third do not intersect", func(f *Defects) { f.Thirds = true }},
 	{"no-fence", "a hand-off does not wait for the fences", plant(defect.NoFence)},
 }
 
 // further are defects beyond the required ones.
-var further = []plantedDefect{
+var further = []one{
 	{"no-install-promise", "installing a view promises nothing", plant(defect.NoInstallPromise)},
 	{"no-freeze", "grants go on after a proposal was accepted", plant(defect.NoFreeze)},
 	{"lease-from-reply", "the lease counts from the answer", plant(defect.LeaseFromReply)},
@@ -92,7 +92,7 @@ var further = []plantedDefect{
 	{"goes-untold", "a node that decides, or sees that all have stopped, goes before the others know",
 		plant(defect.GoesUntold)},
 	{"stale-mark", "founders wait for less than what their last incarnations may have granted",
-		func(f *defects) { f.staleMark = true }},
+		func(f *Defects) { f.StaleMark = true }},
 	{"only-last-disks", "a cold start hears the disks of the last view only", plant(defect.OnlyLastDisks)},
 	{"join-without-catch-up", "a learner serves at once", plant(defect.JoinWithoutCatchUp)},
 	{"read-without-catch-up", "a quorum read does not wait for the clocks it learnt of",
@@ -100,30 +100,39 @@ var further = []plantedDefect{
 	{"read-without-agreement", "a linearizable read takes what the first majority answers",
 		plant(defect.ReadWithoutAgreement)},
 	{"no-token-check", "a region obeys deposed coordinators", plant(defect.NoTokenCheck)},
-	{"clocks-apart", "the rates of clocks differ by a tenth", func(f *defects) { f.apart = true }},
+	{"clocks-apart", "the rates of clocks differ by a tenth", func(f *Defects) { f.Apart = true }},
 	{"rest-forgotten", "a process that stops within a step does not do the rest of it",
-		func(f *defects) { f.restless = true }},
+		func(f *Defects) { f.Restless = true }},
 	{"suspends-unseen", "wall time does not show that a process was suspended",
-		func(f *defects) { f.sleepless = true }},
+		func(f *Defects) { f.Sleepless = true }},
 	{"record-unwritten", "a membership record that could not be written is taken for written",
-		func(f *defects) { f.recordless = true }},
-	{"mixed-roles", "what replicas of one role send reaches those of another", func(f *defects) { f.mixed = true }},
-	{"oldest-of-all", "sharding takes all nodes for ones of its role", func(f *defects) { f.oldestOfAll = true }},
-	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *defects) { f.hasty = true }},
-	{"unaware", "sharding does not hear that the cluster is closing", func(f *defects) { f.unaware = true }},
-	{"forgetful", "ids of entities are said to be remembered and are not", func(f *defects) { f.forgetful = true }},
-	{"mute", "the machines of a type that was closed do not answer", func(f *defects) { f.mute = true }},
-	{"greedy", "a strategy moves everything", func(f *defects) { f.greedy = true }},
-	{"unlocated", "a coordinator is not told where shards are wanted", func(f *defects) { f.unlocated = true }},
+		func(f *Defects) { f.Recordless = true }},
+	{"mixed-roles", "what replicas of one role send reaches those of another", func(f *Defects) { f.Mixed = true }},
+	{"oldest-of-all", "sharding takes all nodes for ones of its role", func(f *Defects) { f.OldestOfAll = true }},
+	{"hasty", "a coordinator does not wait before it looks at the balance", func(f *Defects) { f.Hasty = true }},
+	{"unaware", "sharding does not hear that the cluster is closing", func(f *Defects) { f.Unaware = true }},
+	{"forgetful", "ids of entities are said to be remembered and are not", func(f *Defects) { f.Forgetful = true }},
+	{"mute", "the machines of a type that was closed do not answer", func(f *Defects) { f.Mute = true }},
+	{"greedy", "a strategy moves everything", func(f *Defects) { f.Greedy = true }},
+	{"unlocated", "a coordinator is not told where shards are wanted", func(f *Defects) { f.Unlocated = true }},
 	{"overfull", "entities are not passivated although too many are active", plant(defect.KeepsAll)},
 	{"unwoken", "what waits for a passivated entity does not wake it", plant(defect.Unwoken)},
+	{"reply-twice", "a question is answered twice", plant(defect.ReplyTwice)},
+	{"never-idle", "no entity is passivated because it is idle", plant(defect.NeverIdle)},
+	{"soon-idle", "an entity is idle as soon as it was looked at once", plant(defect.SoonIdle)},
+	{"never-rests", "a shard that was stopped for good gets a home at once", plant(defect.NeverRests)},
+	{"keeps-passivated", "an entity that was passivated on request stays remembered",
+		plant(defect.KeepsPassivated)},
+	{"wakes-passivated", "an entity that was forgotten is started again", plant(defect.WakesPassivated)},
+	{"boundless", "regions do not hear of the limits of mailboxes and buffers",
+		func(f *Defects) { f.Boundless = true }},
 	{"flush-backwards", "a buffer is flushed from its end", plant(defect.FlushBackwards)},
 	{"lost-wake", "an entity that shall run is forgotten", plant(defect.LostWake)},
 	{"drops-uncounted", "a drop is not told", plant(defect.DropsUncounted)},
 	{"keep-lost-lease", "a shard goes on after it has lost its lease", plant(defect.KeepLostLease)},
-	{"ungated", "handlers start without a look at their shard's lease", func(f *defects) { f.ungated = true }},
+	{"ungated", "handlers start without a look at their shard's lease", func(f *Defects) { f.Ungated = true }},
 	{"late-expelled", "a coordinator acts on until it is told that its lease is lost",
-		func(f *defects) { f.lateExpelled = true }},
+		func(f *Defects) { f.LateExpelled = true }},
 	{"no-remember-wait", "a shard reports stopped while it still writes", plant(defect.NoRememberWait)},
 	{"trust-sketch", "a repair is taken though it does not add up", plant(defect.TrustSketch)},
 	{"fold-unasked", "what removed members counted is folded before all have said what they have of it",
@@ -139,17 +148,17 @@ var further = []plantedDefect{
 }
 
 // ofStorage are defects of what stands between a replica and its disk.
-var ofStorage = []plantedDefect{
+var ofStorage = []one{
 	{"torn-start", "a start takes the rows of a torn batch as they are", plant(defect.LoadUnverified)},
-	{"unread-is-empty", "a disk that cannot be read is taken for an empty one", func(f *defects) { f.blind = true }},
+	{"unread-is-empty", "a disk that cannot be read is taken for an empty one", func(f *Defects) { f.Blind = true }},
 	{"failure-is-success", "a commit that failed is taken for one that succeeded", plant(defect.FailureIsSuccess)},
 	{"never-retry", "a commit that failed is not tried again", plant(defect.NeverRetry)},
-	{"early-sync", "a disk says that it has what it will have soon", func(f *defects) { f.early = true }},
+	{"early-sync", "a disk says that it has what it will have soon", func(f *Defects) { f.Early = true }},
 }
 
-// huntedIn is the plan in which a defect is looked for that the drawn worlds show too rarely: some
+// HuntedIn is the plan in which a defect is looked for that the drawn worlds show too rarely: some
 // thousand of them may pass. There one of the first thirty must do.
-var huntedIn = map[string]options.Plan{
+var HuntedIn = map[string]options.Plan{
 	"torn-start":         {Scenario: options.BadDisks},
 	"unread-is-empty":    {Scenario: options.BadDisks},
 	"failure-is-success": {Scenario: options.BadDisks},
@@ -164,6 +173,13 @@ var huntedIn = map[string]options.Plan{
 	"late-expelled":      {Swarm: options.Cluster},
 	"flush-backwards":    {Scenario: options.RollingMoves},
 	"overfull":           {Swarm: options.Cluster},
+	"reply-twice":        {Swarm: options.Cluster},
+	"never-idle":         {Swarm: options.Cluster},
+	"soon-idle":          {Swarm: options.Cluster},
+	"keeps-passivated":   {Scenario: options.Closings},
+	"wakes-passivated":   {Scenario: options.CrowdedMoves},
+	"never-rests":        {Scenario: options.CrowdedMoves},
+	"boundless":          {Scenario: options.CrowdedMoves},
 	"unwoken":            {Swarm: options.Cluster},
 	"greedy":             {Swarm: options.Cluster},
 	"unlocated":          {Swarm: options.Cluster},
@@ -201,7 +217,7 @@ var huntedIn = map[string]options.Plan{
 // that makes them differ, the checker of equal clocks ends the run before there is a union.)
 // TestUnionDropsNothing of package crdt plants it in two such stores and sees it, and
 // TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the way there.
-var unseen = []plantedDefect{
+var unseen = []one{
 	{"stopped-proposes", "a node that has said that it stopped goes on proposing (V3)",
 		plant(defect.StoppedProposes)},
 	{"any-epoch", "heartbeats of another epoch are granted", plant(defect.AnyEpoch)},
@@ -216,9 +232,9 @@ var unseen = []plantedDefect{
 	{"union-drops", "a union drops what the other side lacks", plant(defect.UnionDrops)},
 }
 
-// DefectNames lists the planted defects that must be caught: the required ones, and with all the
+// Names lists the planted defects that must be caught: the required ones, and with all the
 // further ones too.
-func DefectNames(all bool) []string {
+func Names(all bool) []string {
 	var names []string
 	for _, f := range required {
 		names = append(names, f.name)
@@ -234,18 +250,19 @@ func DefectNames(all bool) []string {
 	return names
 }
 
-func allDefectNames() []string {
-	names := DefectNames(true)
+// AllNames lists them with those that no world shows.
+func AllNames() []string {
+	names := Names(true)
 	for _, f := range unseen {
 		names = append(names, f.name)
 	}
 	return names
 }
 
-// plantedIn are the switches of a run.
-func plantedIn(o *options.Options) defects {
-	var fs defects
-	for _, list := range [][]plantedDefect{required, further, ofStorage, unseen} {
+// In are the switches of a run.
+func In(o *options.Options) Defects {
+	var fs Defects
+	for _, list := range [][]one{required, further, ofStorage, unseen} {
 		for _, f := range list {
 			if f.name == o.Defect {
 				f.set(&fs)
@@ -253,17 +270,17 @@ func plantedIn(o *options.Options) defects {
 		}
 	}
 	if o.WeakSketch {
-		fs.machines.Plant(defect.Of(defect.WeakSketch))
+		fs.Machines.Plant(defect.Of(defect.WeakSketch))
 	}
 	if o.Timing == options.RecklessTiming {
-		fs.machines.Plant(defect.Of(defect.AnyTiming))
+		fs.Machines.Plant(defect.Of(defect.AnyTiming))
 	}
 	return fs
 }
 
-// strategy is the downing strategy s, or the planted one.
-func (d *defects) strategy(s downing.Strategy) downing.Strategy {
-	if d.thirds {
+// Strategy is the downing strategy s, or the planted one.
+func (d *Defects) Strategy(s downing.Strategy) downing.Strategy {
+	if d.Thirds {
 		return thirds{}
 	}
 	return s
@@ -283,22 +300,10 @@ func (thirds) Quorum(voters []view.Member, has func(view.UID) bool) bool {
 	return 3*n >= len(voters)
 }
 
-// delay is the RebalanceDelay of coordinators, or what is planted.
-func (d *defects) delay(least time.Duration) time.Duration {
-	if d.hasty {
+// Delay is the RebalanceDelay of coordinators, or what is planted.
+func (d *Defects) Delay(least time.Duration) time.Duration {
+	if d.Hasty {
 		return 0
 	}
 	return least
-}
-
-// laneOf maps the Replicator's lanes to those of the network. Its prompt messages may go either
-// way: order there is a matter of speed.
-func laneOf(l effect.Lane, promptLossy bool) network.Lane {
-	switch {
-	case l == effect.Bulk:
-		return network.Bulk
-	case promptLossy:
-		return network.Control
-	}
-	return network.Data
 }

@@ -1,0 +1,161 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// rest is what the world knows of the rest of one shard.
+type rest struct {
+	quiet bool // nothing is sent to it
+	holds bool // it was stopped for good, and was sent nothing since
+	// stops counts the stops of it that have not ended, or have failed: they take place some time.
+	stops int
+	asks  int // requests to passivate one of its entities that are under way
+	// asked is when a region last asked for a home of it, for what was sent before.
+	asked int64
+}
+
+// rest finds the rest of a shard.
+func (j *shardChecker) rest(k home) *rest {
+	if j.rests[k] == nil {
+		j.rests[k] = &rest{}
+	}
+	return j.rests[k]
+}
+
+// end notes that the shard is sent something.
+func (r *rest) end() { r.holds = false }
+
+// stopsMost is how long an operator waits for the stop of shards.
+const stopsMost = 40 * time.Second
+
+// stopShards is an operator that stops shards for good now and then: nothing is sent to them any
+// more, and when all that was sent has ended it says so to a region.
+func (l *shardLoad) stopShards() {
+	w := l.w
+	if w.healed {
+		return
+	}
+	w.after(time.Duration(random.Between(l.rngStops, int64(time.Second), int64(8*time.Second))), nil, l.stopShards)
+	t := l.rngStops.IntN(w.opt.EntityTypes)
+	var ks []home
+	for range 1 + l.rngStops.IntN(3) {
+		k := home{t, protocol.ShardID(l.rngStops.IntN(w.opt.Shards))}
+		if r := w.shardChecker.rest(k); !r.quiet {
+			r.quiet, ks = true, append(ks, k)
+		}
+	}
+	again := func() {
+		for _, k := range ks {
+			w.shardChecker.rest(k).quiet = false
+		}
+	}
+	if len(ks) == 0 || t == 0 && w.opt.Remember || len(w.live) == 0 {
+		again()
+		return
+	}
+	silence := time.Duration(random.Between(l.rngStops, 0, int64(2*time.Second)))
+	if l.rngStops.IntN(2) == 0 {
+		silence += time.Duration(latest(w)) // and no request for a home is under way
+	}
+	w.after(silence, nil, func() {
+		if len(w.live) == 0 {
+			again()
+			return
+		}
+		d := w.live[l.rngStops.IntN(len(w.live))].types[t]
+		if !d.usable() {
+			again()
+			return
+		}
+		pause := time.Duration(random.Between(l.rngStops, 0, int64(6*time.Second)))
+		d.p.rt.Enter(func() {
+			l.stopNow(d, ks)
+			w.after(pause, nil, again)
+		})
+	})
+}
+
+// stopNow stops shards, and judges that they rest.
+func (l *shardLoad) stopNow(d *typeHost, ks []home) {
+	w, p := l.w, d.p
+	var numbers []protocol.ShardID
+	for _, k := range ks {
+		numbers = append(numbers, k.shard)
+	}
+	returned := false
+	defer func() {
+		if !returned { // the process ended
+			for _, k := range ks {
+				w.after(0, nil, func() { w.shardChecker.rest(k).quiet = false })
+			}
+		}
+	}()
+	w.trace.Line(p, "OPERATOR stops shards %v of T%d", numbers, d.index)
+	quiet := map[home]bool{}
+	for _, k := range ks { // nothing was under way when the stop was asked for
+		quiet[k] = silent(w, k)
+		w.shardChecker.rest(k).stops++
+	}
+	ctx, cancel := p.rt.WithTimeout(context.Background(), stopsMost)
+	defer cancel()
+	err := d.region.StopShards(ctx, numbers...)
+	returned = true
+	if err != nil {
+		if w.opt.Calm && p.usable() && !d.closing {
+			w.violate("shards are stopped for good", "%v, shards %v of T%d: %v", p, numbers, d.index, err)
+		}
+		return
+	}
+	for _, k := range ks {
+		w.shardChecker.rest(k).stops--
+		if r := w.shardChecker.rest(k); quiet[k] && r.quiet && silent(w, k) && w.now > r.asked+latest(w) {
+			w.counts.Rested++
+			r.holds = true
+			for _, q := range w.live {
+				if q.types[k.typ].shards[k.shard] != nil {
+					w.violate("shards are stopped for good", "shard %v of T%d lives on %v", k.shard, k.typ, q)
+				}
+			}
+		}
+	}
+}
+
+// latest is longer than a request for a home is on its way. One that comes after the stop gives the
+// shard a home, as package sharding documents.
+func latest(w *World) int64 { return int64(time.Second + 2*w.opt.Lag) }
+
+// asksHome notes that a region asks for homes.
+func (j *shardChecker) asksHome(w *World, typ int, shards []protocol.ShardID) {
+	for _, s := range shards {
+		j.rest(home{typ, s}).asked = w.now
+	}
+}
+
+// silent reports whether nothing is under way to a shard, in a world in which that is known.
+func silent(w *World, k home) bool {
+	if !options.Ordered(&w.opt) || w.shardChecker.rest(k).asks > 0 {
+		return false
+	}
+	for _, m := range w.tells[w.tellsDone:] {
+		if m.typ == k.typ && m.shard == k.shard && m.fate == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// checkRests holds a shard that was stopped for good to: it lives nowhere until it is sent
+// something.
+func (d *typeHost) checkRests(s protocol.ShardID) {
+	w := d.p.w
+	if r := w.shardChecker.rests[home{d.index, s}]; r != nil && r.holds {
+		w.violate("a shard that was stopped rests until it is sent something",
+			"shard %v of T%d starts on %v", s, d.index, d.p)
+	}
+}
