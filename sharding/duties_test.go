@@ -58,7 +58,7 @@ func TestFarewellsAreBounded(t *testing.T) {
 		start(b, cartType(&cartLog{}))
 		w.install()
 		kept := func() (n int) {
-			g.plane.Departed.Range(func(any, any) bool { n++; return true })
+			g.plane.Farewells.Said.Range(func(any, any) bool { n++; return true })
 			return n
 		}
 		g.plane.Receive(77, codec.AppendFarewell(nil))

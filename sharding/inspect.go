@@ -215,7 +215,7 @@ func locationHere(r *dataplane.Plane, id string) Location {
 // inspectNode asks one node.
 func inspectNode(r *dataplane.Plane, ctx context.Context, node view.UID, what codec.Inspection,
 	id string) (RegionState, error) {
-	ctx, cancel := r.Scheduler.WithTimeout(ctx, r.QueryTimeout)
+	ctx, cancel := r.Scheduler.WithTimeout(ctx, r.Timeouts.Query)
 	defer cancel()
 	w, err := r.Inquire(uint64(node), what, id).Wait(ctx)
 	if err != nil {
@@ -248,7 +248,7 @@ func inspectAll(r *dataplane.Plane, ctx context.Context, what codec.Inspection, 
 	if v == nil {
 		return s
 	}
-	ctx, cancel := r.Scheduler.WithTimeout(ctx, r.QueryTimeout)
+	ctx, cancel := r.Scheduler.WithTimeout(ctx, r.Timeouts.Query)
 	defer cancel()
 	members := v.ByRole(r.Role)
 	asked := make([]*dataplane.Inquiry, len(members))

@@ -309,7 +309,7 @@ func TestConnectionBound(t *testing.T) {
 		_, err = Ask(within(t, time.Second), g.Ref("a"), total{})
 		took("an ask", err, time.Second, ErrBufferFull, ErrTimeout)
 		_, err = Ask(t.Context(), g.Ref("a"), total{})
-		took("an ask without a deadline", err, g.plane.AskTimeout, ErrBufferFull, ErrTimeout)
+		took("an ask without a deadline", err, g.plane.Timeouts.Ask, ErrBufferFull, ErrTimeout)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		took("a tell that is withdrawn", g.Tell(ctx, "a", large), time.Second, ErrBufferFull, context.Canceled)

@@ -196,7 +196,7 @@ func TestFullLane(t *testing.T) {
 			"a question": {func() error {
 				_, err := Ask(context.Background(), g.Ref("a"), total{})
 				return err
-			}, ErrTimeout, g.plane.AskTimeout},
+			}, ErrTimeout, g.plane.Timeouts.Ask},
 		} {
 			began := time.Now()
 			if err := c.send(); !errors.Is(err, c.want) || time.Since(began) != c.took {

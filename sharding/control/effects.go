@@ -172,7 +172,7 @@ func (c *Plane) leaseOp(h *Hosting, op protocol.LeaseOp) {
 func (c *Plane) shardAction(now time.Time, s *entities.Shard, a protocol.ShardAction) {
 	switch a := a.(type) {
 	case protocol.StartEntities:
-		c.R.Restored.Add(uint64(a.Remembered))
+		c.R.Entities.Restored.Add(uint64(a.Remembered))
 		s.Start(a.IDs)
 	case protocol.StopEntity:
 		c.R.Entities.Passivations.ByCause[a.Cause].Add(1)

@@ -45,7 +45,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 			remembered: newRemembered(t.Store, r.Scheduler), Asides: work,
 		},
 		table:     &tableFeed{},
-		forwards:  &forwards{asides: work, scheduler: r.Scheduler, timeout: r.AskTimeout, start: r.StartEntity},
+		forwards:  &forwards{asides: work, scheduler: r.Scheduler, timeout: r.Timeouts.Ask, start: r.StartEntity},
 		Leases:    newLeaseClients(work.ctx, r),
 		Hosted:    Hostings{ByShard: map[uint32]*Hosting{}},
 		homes:     make(homes, t.Machines.Shards),
@@ -113,7 +113,8 @@ func (c *Plane) Start() {
 // Observe has the machines hear of what happens around the region. Each result ends one part of it.
 func (c *Plane) Observe(network host.Channels, lease host.Lease, cluster host.Cluster) (cancel []func()) {
 	o := &observer{
-		inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: c.R.Entities.Lease, removed: c.R.Removed,
+		inbox: c.Inbox, coord: c.Coord, state: c.State, table: c.table, lease: c.R.Entities.Lease,
+		removed: c.R.Farewells.Removed,
 	}
 	cancel = append(cancel, network.OnLink(o.linkChanged), lease.OnLease(o.leaseChanged))
 	o.leaseChanged(lease.Holds())

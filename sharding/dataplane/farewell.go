@@ -2,10 +2,13 @@ package dataplane
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 )
 
 // A region whose node leaves answers for every question that it has taken. When it has handed its
@@ -16,24 +19,32 @@ import (
 // which will answer. Of a node that crashes no such word comes, and its questions fail with
 // ErrNodeGone.
 
-// receiveFarewell notes that a node has answered, or passed on, all that it will ever take.
-func (r *Plane) receiveFarewell(from uint64) {
-	if v := r.Cluster.View(); v != nil && v.Has(view.UID(from)) {
-		r.Departed.Store(from, struct{}{})
+// Farewells are what nodes have said before they went.
+type Farewells struct {
+	cluster host.Cluster
+	asks    *asks.Table
+
+	Said sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
+}
+
+// note notes that a node has answered, or passed on, all that it will ever take.
+func (f *Farewells) note(from uint64) {
+	if v := f.cluster.View(); v != nil && v.Has(view.UID(from)) {
+		f.Said.Store(from, struct{}{})
 	}
 }
 
 // Removed ends what waits for nodes that the view does not list: questions that one has passed on
 // wait for their answer, the others fail.
-func (r *Plane) Removed(v *view.View) {
-	r.Departed.Range(func(node, _ any) bool {
+func (f *Farewells) Removed(v *view.View) {
+	f.Said.Range(func(node, _ any) bool {
 		if u := node.(uint64); !v.Has(view.UID(u)) {
-			r.Asks.PassedOn(u)
-			r.Departed.Delete(u)
+			f.asks.PassedOn(u)
+			f.Said.Delete(u)
 		}
 		return true
 	})
-	r.Asks.Sweep(func(n uint64) bool { return !v.Has(view.UID(n)) })
+	f.asks.Sweep(func(n uint64) bool { return !v.Has(view.UID(n)) })
 }
 
 // Await waits until no reply waits for room, or none has got any for patience.

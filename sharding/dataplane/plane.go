@@ -2,9 +2,7 @@ package dataplane
 
 import (
 	"log/slog"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
@@ -20,34 +18,31 @@ import (
 
 // Plane is a region without its type parameter: the data plane of one entity type on one node.
 type Plane struct {
-	Name     string
-	Role     string
-	Proxy    bool
-	Self     uint64
-	Cluster  host.Cluster
-	Registry *codec.Registry
-	decoder  decoder
-	Routes   *routes.Table
-	Entities *entities.Runtime
-	Asks     *asks.Table
-	Drops    *failure.Drops
-	Panics   *failure.Panics
-	Out      Outbox
-	Leases   lease.Stores
-	Log      *slog.Logger
-	Ctl      Controller
-	Departed sync.Map // uint64 of nodes that have said farewell and are members still: struct{}
-
-	AskTimeout time.Duration
+	Name      string
+	Role      string
+	Proxy     bool
+	Self      uint64
+	Cluster   host.Cluster
+	Registry  *codec.Registry
+	decoder   decoder
+	Routes    *routes.Table
+	Entities  *entities.Runtime
+	Asks      *asks.Table
+	Drops     *failure.Drops
+	Panics    *failure.Panics
+	Out       Outbox
+	Leases    lease.Stores
+	Log       *slog.Logger
+	Ctl       Controller
+	Farewells Farewells
 
 	StoreFailure storeFailure
-	Restored     atomic.Uint64 // entities started because they are remembered
-	Meters       *Meters       // nil: there is no Meter
+	Meters       *Meters // nil: there is no Meter
 
-	QueryTimeout time.Duration
-	Standing     Standing
-	Attached     attachments
-	inspections  atomic.Int32 // being answered
+	Timeouts    Timeouts
+	Standing    Standing
+	Attached    attachments
+	inspections atomic.Int32 // being answered
 
 	Scheduler scheduler.Scheduler
 

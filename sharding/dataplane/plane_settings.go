@@ -55,9 +55,9 @@ func New(t Settings) *Plane {
 	t.Timeouts, t.Limits = t.Timeouts.WithDefaults(), t.Limits.WithDefaults()
 	r := &Plane{
 		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,
-		QueryTimeout: t.Timeouts.Query,
-		Panics:       failure.NewPanics(t.Type, t.Log, t.Scheduler),
-		AskTimeout:   t.Timeouts.Ask, Log: t.Log, Scheduler: t.Scheduler,
+		Timeouts: t.Timeouts,
+		Panics:   failure.NewPanics(t.Type, t.Log, t.Scheduler),
+		Log:      t.Log, Scheduler: t.Scheduler,
 		Closed: make(chan struct{}), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
 	}
@@ -73,6 +73,7 @@ func New(t Settings) *Plane {
 	r.Out.defects = t.Defects
 	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnEvent", t.OnEvent))
 	r.Drops.Defects = t.Defects
+	r.Farewells.cluster, r.Farewells.asks = t.Cluster, r.Asks
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
 	r.Attached.drops, r.Attached.panics = r.Drops, r.Panics
 	r.decoder = decoder{r.Registry, r.Panics}

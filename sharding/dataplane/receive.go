@@ -42,7 +42,7 @@ func (r *Plane) Receive(from transport.NodeID, payload []byte) {
 	case kind == codec.Inspect:
 		r.receiveInspect(uint64(from), rd)
 	case kind == codec.Farewell:
-		r.receiveFarewell(uint64(from))
+		r.Farewells.note(uint64(from))
 	default:
 		r.malformed(uint64(from))
 	}

@@ -75,7 +75,7 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env mail
 		}
 		if endless {
 			var cancel context.CancelFunc
-			ctx, cancel = r.Scheduler.WithTimeout(ctx, r.AskTimeout)
+			ctx, cancel = r.Scheduler.WithTimeout(ctx, r.Timeouts.Ask)
 			defer cancel()
 			endless = false
 		}

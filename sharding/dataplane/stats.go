@@ -54,7 +54,7 @@ func CountStats(r *Plane) Stats {
 	s := Stats{
 		Buffered: int(r.Routes.Limit.Count.Load()), Queued: r.Entities.Pool.Queued(),
 		Workers: r.Entities.Pool.Workers(),
-		Asks:    r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Restored.Load(),
+		Asks:    r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Entities.Restored.Load(),
 		Panics: r.Panics.Count(), Held: int(r.Entities.Held.Used()), Slow: r.Entities.Slow.Slow(),
 	}
 	for _, h := range r.Routes.Shards() {

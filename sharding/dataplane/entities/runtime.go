@@ -2,6 +2,7 @@ package entities
 
 import (
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
@@ -64,8 +65,9 @@ type Runtime struct {
 	NewBody      func(e *Entity) Incarnation
 	Passivations Passivations
 	IdleScan     *idleScan
-	Meters       *Meters // nil: there is no Meter
-	Measures     bool    // what shards do is measured
+	Meters       *Meters       // nil: there is no Meter
+	Restored     atomic.Uint64 // entities started because they are remembered
+	Measures     bool          // what shards do is measured
 }
 
 // New makes a runtime, whose idle entities are looked for in the shards. It needs NewBody
