@@ -9,9 +9,10 @@ import (
 // StopShards stops shards for good, wherever they live: they are handed off as in any move, their
 // entities stop, and no node hosts them afterwards until a message asks. One that messages wait for
 // when it has stopped gets another home at once. So does one for which a node asked before, if its
-// request comes late: nothing runs there until a message comes. StopShards returns when all have
-// stopped and a majority of the role's nodes knows. When ctx ends before, it returns the cause, and
-// the shards are stopped all the same.
+// request comes late: nothing runs there until a message comes. A request to stop that is repeated
+// while its answer is on its way may stop a shard that has a home again once more. StopShards
+// returns when all have stopped and a majority of the role's nodes knows. When ctx ends before, it
+// returns the cause, and the shards are stopped all the same.
 //
 // A type that remembers entities is refused: what is remembered lives, so its shard has a home.
 // Passivate its entities instead.

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -66,7 +68,7 @@ func (d *typeHost) checkBegin(b protocol.Begin) (balance int) {
 			continue
 		}
 		owner := w.procs[uint64(mv.Owner)]
-		if r := w.shardChecker.rests[home{d.index, mv.Shard}]; r != nil && r.stops > 0 {
+		if w.shardChecker.rests[home{d.index, mv.Shard}].mayStop(w) {
 			continue // an operator stops it for good
 		}
 		stays := owner.alive && !owner.slot.leaving && !owner.types[d.index].closing
@@ -102,13 +104,7 @@ func (d *typeHost) checkStart(s protocol.ShardID) {
 
 // sameMembers reports whether two views have the same members with the same status.
 func sameMembers(a, b *view.View) bool {
-	if len(a.Members) != len(b.Members) {
-		return false
-	}
-	for _, m := range a.Members {
-		if o, ok := b.Member(m.UID); !ok || o.Status != m.Status {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(a.Members, b.Members, func(m, o view.Member) bool {
+		return m.UID == o.UID && m.Status == o.Status
+	})
 }

@@ -14,8 +14,9 @@ type rest struct {
 	quiet bool // nothing is sent to it
 	holds bool // it was stopped for good, and was sent nothing since
 	// stops counts the stops of it that have not ended, or have failed: they take place some time.
-	stops int
-	asks  int // requests to passivate one of its entities that are under way
+	stops   int
+	stopped int64 // when a stop of it has ended last
+	asks    int   // requests to passivate one of its entities that are under way
 	// asked is when a region last asked for a home of it, for what was sent before.
 	asked int64
 }
@@ -31,8 +32,10 @@ func (j *shardChecker) rest(k home) *rest {
 // end notes that the shard is sent something.
 func (r *rest) end() { r.holds = false }
 
-// stopsMost is how long an operator waits for the stop of shards.
-const stopsMost = 40 * time.Second
+// mayStop reports whether a stop of the shard may begin: for a request, or one repeated meanwhile.
+func (r *rest) mayStop(w *World) bool {
+	return r != nil && (r.stops > 0 || r.stopped > 0 && w.now <= r.stopped+latest(w))
+}
 
 // stopShards is an operator that stops shards for good now and then: nothing is sent to them any
 // more, and when all that was sent has ended it says so to a region.
@@ -102,7 +105,7 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 		quiet[k] = silent(w, k)
 		w.shardChecker.rest(k).stops++
 	}
-	ctx, cancel := p.rt.WithTimeout(context.Background(), stopsMost)
+	ctx, cancel := p.rt.WithTimeout(context.Background(), 40*time.Second)
 	defer cancel()
 	err := d.region.StopShards(ctx, numbers...)
 	returned = true
@@ -114,6 +117,7 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 	}
 	for _, k := range ks {
 		w.shardChecker.rest(k).stops--
+		w.shardChecker.rest(k).stopped = w.now
 		if r := w.shardChecker.rest(k); quiet[k] && r.quiet && silent(w, k) && w.now > r.asked+latest(w) {
 			w.counts.Rested++
 			r.holds = true
@@ -126,8 +130,8 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 	}
 }
 
-// latest is longer than a request for a home is on its way. One that comes after the stop gives the
-// shard a home, as package sharding documents.
+// latest is longer than a request of a region is on its way. One that comes after the stop may give
+// the shard a home or stop it again, as package sharding documents.
 func latest(w *World) int64 { return int64(time.Second + 2*w.opt.Lag) }
 
 // asksHome notes that a region asks for homes.

@@ -72,6 +72,7 @@ func (w *World) asked(m *tell, got uint32, err error, took time.Duration) {
 			w.end(m, "its asker waited too long")
 		}
 	}
+	took = min(took, time.Duration(w.now-m.from.resumed)) // no timer ran during a pause
 	if most := askTimeout + 2*time.Second; took > most && !m.from.behind {
 		w.violate("a question ends in time", "%v took %v: %v", m, took, err)
 	}

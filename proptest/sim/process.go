@@ -59,6 +59,8 @@ type Process struct {
 	// frozen is true during a pause; behind stays true until what happened meanwhile has been
 	// worked off, in its order.
 	frozen, behind bool
+	pauseEnds      int64 // of the last pause, unless the world healed before
+	resumed        int64 // when it last went on
 	backlog        []func()
 	halt           halt
 
@@ -271,14 +273,19 @@ func (p *Process) pause(d time.Duration) {
 	p.frozen, p.behind = true, true
 	p.w.counts.Pauses++
 	p.w.trace.Line(p, "PAUSE %v", d)
-	p.w.after(d, nil, p.resume)
+	p.pauseEnds = p.w.now + int64(d)
+	p.w.after(d, nil, func() {
+		if p.w.now >= p.pauseEnds { // else a later pause has begun
+			p.resume()
+		}
+	})
 }
 
 func (p *Process) resume() {
 	if !p.alive || !p.frozen {
 		return
 	}
-	p.frozen = false
+	p.frozen, p.resumed = false, p.w.now
 	p.w.trace.Line(p, "RESUME with %d waiting", len(p.backlog))
 	p.catchUp()
 }
