@@ -8,8 +8,8 @@ BENCH     ?= all
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
-# Packages whose tests run nodes with short leases in real time are tested apart from those that compute, so that nothing
-# takes their processor. They wait most of their time, and run side by side.
+# Packages whose tests run nodes with short leases in real time are tested apart from those that compute, so that
+# nothing takes their processor. They wait most of their time, and run side by side.
 LIVE := ./ddata ./ddata/ddatatest ./sharding ./sharding/daemon ./sharding/delivery
 CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
 

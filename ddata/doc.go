@@ -113,7 +113,7 @@
 //	min-nr-of-members                     MinMembers                   1
 //	role.NAME.min-nr-of-members           MinMembersPerRole            none
 //	configuration-compatibility-check.*   always on; see Setting in package membership for what must be alike
-//	log-info, log-info-verbose            Logger, OnEvent                      the level of an event is that of its row in package events
+//	log-info, log-info-verbose            Logger, OnEvent                      levels: see the table of package events
 //	jmx.*, publish-stats-interval         Meter, Health
 //	down-removal-margin                   none: a view without a member is decided after its lease has run out (T.LeaseDuration, T.Epsilon)
 //	downing-provider-class, split-brain-resolver.active-strategy  Downing   downing.KeepMajority; Manual is no automatic downing
@@ -169,7 +169,7 @@
 //	role                                  Roles                        DefaultRole
 //	gossip-interval                       R.GossipInterval             1 s (Preset Local: 200 ms); pushes wait for no interval
 //	notify-subscribers-interval           none: a change is told at once; a slow subscriber finds the latest value
-//	log-data-size-exceeding               R.LargeKey, events.KeyLarge          1 MiB, an event, and one for each tenth more
+//	log-data-size-exceeding               R.LargeKey, events.KeyLarge          1 MiB: an event, and for each tenth more
 //	max-delta-elements                    R.FrameMax                   64 KiB per message; larger groups are cut in transit
 //	delta-crdt.enabled                    none: only events travel
 //	delta-crdt.max-delta-size             R.GroupMax                   64 MiB; a larger update comes by a repair

@@ -48,7 +48,7 @@ func (d *typeHost) checkMailbox(s protocol.ShardID, id protocol.EntityID) {
 	if e == nil {
 		return
 	}
-	messages, size := 0, mailbox.BytesIn(&e.Mailbox)
+	messages, size := 0, e.Bytes()
 	e.Each(func(mailbox.Envelope) { messages++ })
 	if messages > 2*o.MailboxMax || size > o.MailboxBytes {
 		w.violate("mailboxes keep to their limits", "%v: that of T%d/%s has %d messages and %d bytes, limits %+v",

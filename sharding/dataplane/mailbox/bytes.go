@@ -31,8 +31,8 @@ func (w *Weight) Reserve(size, most uint32) bool {
 // Free gives the room back.
 func (w *Weight) Free(size uint32) { w.bytes.Add(-size) }
 
-// BytesIn is what the messages of other nodes count that wait in a mailbox or are being handled.
-func BytesIn(m *Mailbox) int { return int(m.bytes.Load()) }
+// Bytes is the size of all that is reserved.
+func (w *Weight) Bytes() int { return int(w.bytes.Load()) }
 
 // HeldBytes is what waits in the mailboxes of one region. It takes its part of the node's room in
 // steps, so that regions seldom meet there.
