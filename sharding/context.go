@@ -118,7 +118,7 @@ func (c *Context[M]) Fail(cause error) error {
 // question was taken: then its asker gets ErrNodeGone.
 //
 // A region keeps 65,536 such questions. One more takes the place of the oldest, if that is older
-// than AskTimeout: its asker gets ErrBufferFull, which is counted as DropUnanswered. Otherwise
+// than Timeouts.Ask: its asker gets ErrBufferFull, which is counted as DropUnanswered. Otherwise
 // Responder is ErrBufferFull, and the question is still the handler's to answer.
 func (c *Context[M]) Responder() (Responder, error) {
 	l, err := c.take()

@@ -118,7 +118,7 @@ func (s ClusterStats) String() string {
 
 // State is the state of the type's region on a node: its shards with the ids of their active
 // entities, up to 1 MiB of ids. It is for people and monitoring: what it says may have changed
-// already. A shard is read under its lock, so none can fail; a node can, after QueryTimeout.
+// already. A shard is read under its lock, so none can fail; a node can, after Timeouts.Query.
 //
 // Errors: ErrTimeout, ErrNodeGone, ErrStopped, ErrBufferFull, ErrTooManyAsks.
 func (g *Region[M]) State(ctx context.Context, node view.UID) (RegionState, error) {

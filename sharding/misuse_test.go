@@ -119,7 +119,7 @@ func TestAReceiveTimeoutWakesNoEntity(t *testing.T) {
 	})
 }
 
-// AskTimeout bounds a question whose context has no deadline also while there is no room for it.
+// Timeouts.Ask bounds a question whose context has no deadline also while there is no room for it.
 func TestAskTimeoutHoldsForAFullMailbox(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		typ := cartType(&cartLog{})

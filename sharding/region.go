@@ -93,8 +93,8 @@ func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane
 func (g *Region[M]) Stats() Stats { return dataplane.CountStats(g.plane) }
 
 // Tell sends a message to an entity: a nil error says that it is on its way, not that it was
-// handled. Outside a handler Tell waits for room, until ctx ends; inside (ctx from Context.Context)
-// it fails with ErrBufferFull instead.
+// handled. Outside a handler Tell waits for room, until ctx ends. Inside a handler, whose Context is
+// ctx or what ctx is derived from, it fails with ErrBufferFull instead.
 //
 // Only what goes to another node is encoded, so only there a message can be too large: the same one
 // may be accepted for an entity on this node, and be refused, or dropped with DropTooLarge from a

@@ -45,7 +45,7 @@ type Unstored struct {
 	Epoch uint64
 	UpTo  uint64 // your durable events up to here are applied and were in the batch; 0: none that is not committed
 	Acked uint64 // of them, those up to here count
-	Why   string // what the disk said, at most whyMax bytes
+	Why   string // what the disk said, at most write.WhyMax bytes
 }
 
 // Summary is what gossip says of one space.

@@ -145,7 +145,7 @@ func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *ro
 	return nil, sent
 }
 
-// appendError translates the transport's errors. It returns ErrRouteChanged for a peer that the
+// appendError translates the transport's errors. It returns routes.ErrChanged for a peer that the
 // transport does not know.
 func appendError(err error) error {
 	switch {

@@ -28,7 +28,7 @@ func (o *Options) drawKeys(rs random.Streams) {
 	o.NewKeys = []KeyStage{{first, "v/set/*"}, {first + random.Pick(r, 5*time.Second, 30*time.Second), "v/*"}}
 }
 
-// applyKeys bends the options to newKeys.
+// applyKeys bends the options to NewKeys.
 func (o *Options) applyKeys(r *rand.Rand) {
 	o.Nodes, o.Spare, o.Safety, o.Shards = random.Pick(r, 2, 3, 3, 4), 1, 120*time.Second, 0
 	o.Loss, o.Straggle, o.Calm = random.Pick(r, 0.05, 0.15), random.Pick(r, 0, 0.03), false

@@ -123,7 +123,7 @@ type Options struct {
 	FalseHints bool // memberlist lies
 }
 
-// smallFrame is a FrameMax that much does not fit in; defaultFrame is the replicator's default.
+// SmallFrame is a FrameMax that much does not fit in; DefaultFrame is the replicator's default.
 const (
 	SmallFrame   = 600
 	DefaultFrame = 64 << 10

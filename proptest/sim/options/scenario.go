@@ -13,7 +13,7 @@ const (
 	// GrowingView cuts the network at the moment when a view commits that has grown, so that the
 	// old view's quorum and the new one's hardly meet.
 	GrowingView = "growing-view"
-	// coldRestarts stops everything again and again under durable writes.
+	// ColdRestarts stops everything again and again under durable writes.
 	ColdRestarts = "cold-restarts"
 	// BadDisks does so with disks that misbehave in every way. It is no part of the swarm.
 	BadDisks = "bad-disks"
@@ -50,7 +50,7 @@ const (
 	// LostKinds loses, for seconds, all control packets of some kind on some way: promises that
 	// arrive, outcomes that do not.
 	LostKinds = "lost-kinds"
-	// smallLogs forces reconciliation: short logs, long cuts, many removes.
+	// SmallLogs forces reconciliation: short logs, long cuts, many removes.
 	SmallLogs = "small-logs"
 	// Tidying keeps from the oldest what others know while it tidies up.
 	Tidying = "tidying"
@@ -111,7 +111,7 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.Spare = random.Pick(r, 2, 3, 4), 3
 		o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 5*time.Millisecond, 20*time.Millisecond)
 		o.Loss, o.Straggle, o.Calm = random.Pick(r, 0, 0.01), 0, r.IntN(2) == 0
-		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, UsualTiming, 10*time.Second // as in rollingMoves
+		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, UsualTiming, 10*time.Second // as in RollingMoves
 	case RollingRestarts, Closings, Stops, OldLeases, WakeUps:
 		o.applyRestarts(r)
 	case LostKinds:
@@ -144,7 +144,7 @@ func applyScenario(r *rand.Rand, o *Options) {
 	}
 }
 
-// applyMoves bends the options to rollingMoves and to laggingViews.
+// applyMoves bends the options to RollingMoves and to LaggingViews.
 func (o *Options) applyMoves(r *rand.Rand) {
 	o.Nodes, o.Spare = 3, 4
 	o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 2*time.Millisecond, 5*time.Millisecond)
@@ -172,7 +172,7 @@ func (o *Options) applyRestarts(r *rand.Rand) {
 		o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 5*time.Millisecond, 20*time.Millisecond)
 		o.RebalanceDelay = random.Pick(r, 0, 8*time.Second, 20*time.Second)
 		o.Loss, o.Straggle, o.Calm = random.Pick(r, 0, 0.01), 0, r.IntN(2) == 0
-		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, UsualTiming, 10*time.Second // as in rollingMoves
+		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, UsualTiming, 10*time.Second // as in RollingMoves
 	case Closings:
 		o.Nodes, o.Spare, o.Safety, o.Durable = random.Pick(r, 3, 3, 4), 1, 130*time.Second, true
 		o.Shards, o.TellGap, o.Remember = random.Pick(r, 4, 8, 20),
@@ -187,7 +187,7 @@ func (o *Options) applyRestarts(r *rand.Rand) {
 	}
 }
 
-// applyColdRestarts bends the options to coldRestarts.
+// applyColdRestarts bends the options to ColdRestarts.
 func (o *Options) applyColdRestarts(r *rand.Rand) {
 	o.Nodes, o.Durable, o.Shards, o.Weights = random.Pick(r, 1, 3, 3, 5), true, 0, [FaultKinds]int{}
 	o.DiskMax = random.Pick(r, 5*time.Millisecond, 40*time.Millisecond, 200*time.Millisecond)
@@ -195,7 +195,7 @@ func (o *Options) applyColdRestarts(r *rand.Rand) {
 	o.Weights[Crash], o.Weights[CrashAll], o.Weights[DiskStall], o.Weights[Mend] = 4, 2, 2, 1
 }
 
-// applyBadDisks bends the options to badDisks.
+// applyBadDisks bends the options to BadDisks.
 func (o *Options) applyBadDisks(r *rand.Rand) {
 	o.Nodes, o.Durable, o.Shards, o.Weights = random.Pick(r, 3, 3, 4, 5), true, 0, [FaultKinds]int{}
 	o.DiskMax, o.DiskFail = random.Pick(r, 5*time.Millisecond, 40*time.Millisecond), random.Pick(r, 0, 0.02)

@@ -16,7 +16,7 @@ import (
 //
 // A user may forget a question that it has taken, so one that is older than EntityType.Timeouts.Ask
 // is not waited for: its asker has most likely gone. It is kept all the same, because an asker with
-// more time must hear that no answer comes. When there are dutiesMax of them the oldest makes room,
+// more time must hear that no answer comes. When there are DutiesMax of them the oldest makes room,
 // if it is that old, and its asker is told so.
 type Duties struct {
 	clock func() time.Duration // of the region

@@ -11,7 +11,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
-// Hold puts a message into the shard's buffer. It returns errRouteChanged when the shard has a
+// Hold puts a message into the shard's buffer. It returns ErrChanged when the shard has a
 // route again, or for one of another node when the lane has opened: what comes after it would
 // overtake it.
 func (t *Table) Hold(number uint32, p BufferedMessage) error {

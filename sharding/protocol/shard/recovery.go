@@ -27,8 +27,8 @@ func (rc *recovery) end() { rc.queue, rc.at, rc.turns = nil, time.Time{}, 0 }
 // startsMax bounds the remembered entities started in one Step.
 const startsMax = 4096
 
-// mayRecover returns how many remembered entities may be started now. If it is none, recoverAt is
-// their time.
+// mayRecover returns how many remembered entities may be started now. If it is none, at
+// is their time.
 func (rc *recovery) mayRecover() int {
 	r := rc.cfg.Remember.Recovery
 	switch {
