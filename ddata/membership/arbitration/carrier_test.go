@@ -76,3 +76,33 @@ func TestFailureOfTheStoreIsToldOnce(t *testing.T) {
 		t.Error("a record that cannot be read is taken")
 	}
 }
+
+// TestTheSmallerSideYields: it gives the lease back, and leaves it to the larger side for a while,
+// even if it is the larger one again meanwhile.
+func TestTheSmallerSideYields(t *testing.T) {
+	c, s := twoVoters(time.Unix(1000, 0))
+	v := *s.View.View
+	v.Members = append(v.Members[:2:2], view.Member{UID: 3, Addr: "c", Status: view.Up, UpNumber: 3})
+	v.LastUp, s.View = 3, view.Install(&v, s.Now)
+	s.Reports.Follow(&v)
+	c.Advance(s)
+	if _, ok := c.Acquired(s, nil, s.Now.Add(time.Hour)); !ok {
+		t.Fatal("not acquired")
+	}
+	c.Output()
+	all := s.Reachable
+	s.Reachable = func(u view.UID) bool { return u == 1 }
+	c.Advance(s)
+	out := c.Output()
+	if len(out.Ops) != 1 || out.Ops[0].Do != Release || out.Given == "" || !out.Due.Equal(s.Now.Add(2*time.Second)) {
+		t.Fatalf("it does not yield for two beats: %+v", out)
+	}
+	s.Reachable, s.Now = all, s.Now.Add(2*time.Second-1)
+	if c.Advance(s); len(c.Output().Ops) > 0 {
+		t.Error("it tries again before the larger side could")
+	}
+	s.Now = s.Now.Add(1)
+	if c.Advance(s); len(c.Output().Ops) != 1 {
+		t.Error("it does not try again")
+	}
+}

@@ -48,3 +48,23 @@ func TestReach(t *testing.T) {
 		t.Error("what was known of a member that stays is lost, or one that went is heard")
 	}
 }
+
+// TestAWordLiftsASuspicion: a member that was suspected and heard since is allowed a whole silence.
+func TestAWordLiftsASuspicion(t *testing.T) {
+	start, members := time.Unix(1000, 0), []view.Member{{UID: 2}}
+	r := NewReach(8*time.Second, time.Second)
+	r.Follow(start, members, func(view.Member) bool { return true })
+	if r.Suspect(2, start); !r.Doubts(2) {
+		t.Error("a hint raises no doubt")
+	}
+	heard := start.Add(time.Second)
+	if r.Heard(2, heard); r.Doubts(2) {
+		t.Error("a word leaves the doubt")
+	}
+	if changes, _ := r.Look(heard.Add(8*time.Second-1), members); len(changes) > 0 {
+		t.Error("unreachable before its whole silence is over:", changes)
+	}
+	if changes, _ := r.Look(heard.Add(8*time.Second), members); len(changes) != 1 {
+		t.Error("reachable after its whole silence:", changes)
+	}
+}
