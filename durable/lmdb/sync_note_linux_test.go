@@ -15,16 +15,36 @@ import (
 	"github.com/coterie-go/coterie/durable"
 )
 
-// onBrokenDisk runs fn on a thread of its own on which fsync fails with EIO: a filter of system
-// calls answers it. The thread ends with its goroutine, because that stays locked to it.
+// onBrokenDisk runs fn on a thread of its own on which fsync fails with EIO.
 func onBrokenDisk(t *testing.T, fn func()) {
 	t.Helper()
-	filter := []unix.SockFilter{
+	filtered(t, []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the call
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_FSYNC, Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(syscall.EIO)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-	}
+	}, fn)
+}
+
+// withoutReading runs fn on a thread of its own on which nothing opens for reading alone: it fails
+// with EIO. A directory is opened so before it is synced.
+func withoutReading(t *testing.T, fn func()) {
+	t.Helper()
+	const flagsAt = 16 + 2*8 // the lower half of the third argument, on a machine with the low bytes first
+	filtered(t, []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_OPENAT, Jf: 3},
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: flagsAt},
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.O_WRONLY | unix.O_RDWR, Jt: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(syscall.EIO)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}, fn)
+}
+
+// filtered runs fn on a thread of its own with a filter of system calls. The thread ends with its
+// goroutine, because that stays locked to it.
+func filtered(t *testing.T, filter []unix.SockFilter, fn func()) {
+	t.Helper()
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	done := make(chan error)
 	go func() {
@@ -82,5 +102,17 @@ func TestANodeFileThatIsNotSyncedIsNotMade(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, nodeName)); err == nil {
 		t.Error("there is a node file")
 	}
+	mustOpen(t, dir, Options{})
+}
+
+// A name counts when its directory was synced: one that cannot be is an error. Else the node file
+// could be lost with its number, and a store would stand there without it.
+func TestADirectoryThatIsNotSyncedIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	withoutReading(t, func() {
+		if err := makeNode(dir); !errors.Is(err, syscall.EIO) || !errors.Is(err, durable.ErrIO) {
+			t.Errorf("made: %v", err)
+		}
+	})
 	mustOpen(t, dir, Options{})
 }

@@ -149,6 +149,9 @@ func TestABatchThatChangesTooMuchFailsAlone(t *testing.T) {
 	if n := count(t, tbl); n != 2 {
 		t.Errorf("%d rows", n)
 	}
+	if s := e.Stats(); s.Queued != 0 || s.Failed != 1 {
+		t.Errorf("a batch that has failed counts as one that waits: %+v", s)
+	}
 }
 
 // What was committed when Close was called is answered nil and there; what comes later gets
