@@ -104,6 +104,29 @@ func TestEndsOfQuestions(t *testing.T) {
 	})
 }
 
+// A question has nothing of the deadline of an earlier one in the same slot.
+func TestSlotsForgetTheirDeadline(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		a := table(1)
+		defer a.Stop()
+		c, id, _ := a.Begin(&intSink{})
+		a.Bound(c)
+		a.Answer(id, 1, nil)
+		if err := a.Await(t.Context(), c, nil); err != nil {
+			t.Fatal(err)
+		}
+		s := &intSink{}
+		c, id, _ = a.Begin(s) // its context has the deadline
+		<-time.After(2 * a.timeout)
+		if !a.Sweep(nil) || !a.Answer(id, 2, nil) {
+			t.Error("it has ended at the deadline of the question before")
+		}
+		if err := a.Await(t.Context(), c, nil); err != nil || s.v != 2 || a.Late() != 0 {
+			t.Errorf("%v, %d, %d late", err, s.v, a.Late())
+		}
+	})
+}
+
 // A question that could not be sent ends with that error, unless it was answered all the same. One
 // whose context ends is out of time.
 func TestEndsOfQuestionsThatWereNotSent(t *testing.T) {

@@ -224,6 +224,32 @@ func roomAfterExcess(t *testing.T, end func(*Mailbox)) {
 	}
 }
 
+// A sender that waits for room looks for another way when the mailbox refuses messages.
+func TestRoomIsNotAwaitedWhereNoneIsGiven(t *testing.T) {
+	for name, refuse := range map[string]func(*Mailbox){
+		"sealed": func(m *Mailbox) { NewDrain(func() {}).Seal(m) },
+		"shut":   func(m *Mailbox) { m.Shut(func(Envelope, uint32) {}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m Mailbox
+			m.Push(Envelope{}, 0, 1)
+			room := m.RoomAfter(1)
+			if room == nil {
+				t.Fatal("there is room beside as many as may wait")
+			}
+			refuse(&m)
+			select {
+			case <-room:
+			default:
+				t.Error("the sender still waits")
+			}
+			if m.RoomAfter(1) != nil {
+				t.Error("another sender would wait")
+			}
+		})
+	}
+}
+
 // What goes from the sender's processor to the worker's and back for each message is one cache line.
 func TestMailboxBeginsWithWhatAMessageNeeds(t *testing.T) {
 	var m Mailbox

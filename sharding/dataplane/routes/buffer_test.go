@@ -1,0 +1,83 @@
+package routes
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/failure"
+)
+
+// wanted counts the shards whose buffers have got a message.
+type wanted struct{ shards []uint32 }
+
+func (w *wanted) Wanted(shard uint32) { w.shards = append(w.shards, shard) }
+func (w *wanted) FlushLater(uint32)   {}
+
+// carrier takes as many messages as it has room for.
+type carrier struct {
+	Carrier
+	room int
+}
+
+func (c *carrier) Forward(uint32, uint64, *codec.Message, func() error) error {
+	if c.room == 0 {
+		return failure.ErrBufferFull
+	}
+	c.room--
+	return nil
+}
+
+// newTable returns the routes of four shards, whose buffers take this many messages.
+func newTable(countMax int) (*Table, *wanted) {
+	t := New(Settings{
+		Self: 1, Shards: 4, CountMax: countMax, BytesMax: 1 << 20, Carrier: &carrier{},
+		PassesOnNothing: func() bool { return false },
+	})
+	w := &wanted{}
+	t.SteeredBy(w)
+	return t, w
+}
+
+// message returns a message of another node to an entity of shard 2.
+func message(id string) *codec.Message { return &codec.Message{Shard: 2, ID: []byte(id), Origin: 9} }
+
+// bufferedIDs returns the ids of what waits for the shard, in the order in which it goes out.
+func bufferedIDs(b *Buffer) (ids []string) {
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
+	for _, p := range slices.Concat(b.Returned, b.Messages) {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// What a node did not get goes before what came later, and only if nothing has gone to another node
+// in between.
+func TestTakeBackAfterTheSameNode(t *testing.T) {
+	r, w := newTable(4)
+	r.Slots[2].Store(&Route{Remote: 7})
+	b := r.Buffering(2)
+	if err := r.Hold(2, CopyOf(message("later"), nil)); err != nil {
+		t.Fatal(err)
+	}
+	if r.TakeBack(8, message("of another")) {
+		t.Error("a message to node 8 waits behind those to node 7")
+	}
+	if !r.TakeBack(7, message("first")) || !r.TakeBack(7, message("second")) {
+		t.Error("messages that node 7 did not get are not taken back")
+	}
+	if got := bufferedIDs(b); !slices.Equal(got, []string{"first", "second", "later"}) {
+		t.Errorf("%q wait", got)
+	}
+	if r.Limit.Count.Load() != 3 || !slices.Equal(w.shards, []uint32{2}) {
+		t.Errorf("%d are counted, wanted %v", r.Limit.Count.Load(), w.shards)
+	}
+	r.set.Carrier.(*carrier).room = 1
+	if r.SetRoute(2, &Route{Remote: 8}); !slices.Equal(bufferedIDs(b), []string{"second", "later"}) {
+		t.Errorf("%q wait", bufferedIDs(b))
+	}
+	if r.TakeBack(7, message("too late")) {
+		t.Error("a message to node 7 goes out behind one that has gone to node 8")
+	}
+}
