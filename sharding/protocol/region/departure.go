@@ -1,6 +1,7 @@
 package region
 
 import (
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -38,4 +39,121 @@ func (d *departure) owesLeft() bool {
 // leaveRequest asks for the next homes of what is here, or says that nothing is.
 func (d *departure) leaveRequest() protocol.LeaveRequest {
 	return protocol.LeaveRequest{Left: d.left, Closing: d.left && d.closing(), Life: d.registration.life}
+}
+
+// maybeGiveUp drops what waits in a leaving region that was never registered, if no coordinator
+// will register it now.
+func (r *Region) maybeGiveUp() {
+	if !r.departure.leaving || r.registration.joined || !r.registration.absent &&
+		(r.registration.coordinator == 0 || r.registration.refusedBy != r.registration.coordinator) {
+		return
+	}
+	for i := range r.places.shards {
+		r.places.dropBuffer(protocol.ShardID(i), &r.places.shards[i], r.departure.noHome())
+	}
+}
+
+func (r *Region) onLeave() {
+	if r.departure.leaving {
+		return
+	}
+	r.departure.leaving = true
+	if r.closing() {
+		r.becomeAlone()
+		return
+	}
+	r.maybeGiveUp()
+	if r.registration.known && r.places.hosted+r.places.stopped > 0 {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
+	}
+}
+
+// onLeaveReply stops everything here when no other region can take it. No region has to be fenced,
+// or none would send anything on.
+func (r *Region) onLeaveReply(m protocol.LeaveReply) {
+	if m.Life != r.registration.life || m.Floor.Less(r.registration.floor) && !r.cfg.Planted(defect.NoTokenCheck) {
+		r.counts[protocol.CountLate]++
+		return
+	}
+	r.departure.released = r.departure.released || m.Done && r.departure.leaving
+	if m.Alone && r.departure.leaving && !r.departure.left {
+		r.becomeAlone()
+	}
+}
+
+// onQuit stops everything here by force, and tells the coordinator when nothing runs any more.
+func (r *Region) onQuit() {
+	if r.departure.left || r.departure.quits {
+		return
+	}
+	r.departure.leaving, r.departure.quits = true, true
+	r.becomeAlone()
+	for i := range r.places.shards {
+		s, p := protocol.ShardID(i), &r.places.shards[i]
+		if p.hosts() {
+			r.places.setPhase(p, protocol.PhaseStopping)
+			r.places.dropBuffer(s, p, r.departure.noHome())
+			r.do(protocol.StopShard{Shard: s, HandOff: r.places.moves[s].id, Force: true})
+			r.places.publish(s, p)
+		}
+	}
+}
+
+// becomeAlone stops everything here, where it is: no other region can take it, or none may.
+func (r *Region) becomeAlone() {
+	if r.departure.alone {
+		return
+	}
+	r.departure.alone = true
+	for i := range r.places.shards {
+		s, p := protocol.ShardID(i), &r.places.shards[i]
+		switch p.phase {
+		case protocol.PhaseStarting, protocol.PhaseRunning, protocol.PhaseFencing:
+			id := p.host
+			if g := r.places.moves[s]; g != nil {
+				id = g.id
+			}
+			r.places.moves[s] = &giveUp{id: id}
+			if p.phase == protocol.PhaseRunning {
+				r.places.setPhase(p, protocol.PhaseFencing)
+			}
+			r.places.maybeDrain(s, p)
+		case protocol.PhaseStopped:
+			r.places.setPhase(p, protocol.PhaseNone)
+			delete(r.places.moves, s)
+			p.home = 0
+			r.places.publish(s, p)
+		}
+		if !p.hosts() {
+			r.places.dropBuffer(s, p, r.departure.noHome())
+		}
+		r.places.publish(s, p)
+	}
+}
+
+// maybeEmpty tells the coordinator without delay that a leaving region seems to have nothing left.
+func (r *Region) maybeEmpty() {
+	empty := r.places.hosted == 0 && r.places.stopped == 0
+	if r.departure.leaving && r.registration.known && empty && !r.departure.wasEmpty &&
+		!r.departure.released && !r.departure.alone {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
+	}
+	r.departure.wasEmpty = empty && r.departure.leaving
+}
+
+// maybeLeft ends a leaving region that has nothing left to give. It stays, to answer. A region on
+// which no coordinator counts asks none: it was given nothing, and will not be.
+func (r *Region) maybeLeft() {
+	if !r.departure.leaving || r.departure.left || r.dropped || r.places.hosted > 0 ||
+		r.places.stopped > 0 || r.places.wanted > 0 {
+		return
+	}
+	if !r.departure.released && !r.departure.alone && !r.cfg.Proxy && r.registration.counted {
+		return
+	}
+	r.departure.left = true
+	r.fx.Left = true
+	if r.departure.owesLeft() {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
+	}
 }

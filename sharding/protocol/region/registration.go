@@ -72,3 +72,133 @@ func (rg *registration) doubts(t protocol.Token) bool { return !rg.since.Less(t)
 func (rg *registration) beforeMe(t protocol.Token) bool {
 	return rg.life > 0 && (!rg.joined || !rg.since.Less(t)) && !rg.cfg.Planted(defect.NoTokenCheck)
 }
+
+// onAbsent hears from the coordinator's node that the type was not started there, and says so once.
+func (r *Region) onAbsent(from protocol.UID) {
+	if from != r.registration.coordinator || r.registration.known {
+		r.countIgnored()
+		return
+	}
+	if !r.registration.absent {
+		r.registration.absent = true
+		r.notify(protocol.Event{Kind: protocol.CoordinatorAbsent, Peer: from})
+	}
+	r.maybeGiveUp()
+}
+
+func (r *Region) onRegistered(from protocol.UID, m protocol.Registered) {
+	if m.Life != r.registration.life {
+		r.counts[protocol.CountLate]++
+		return
+	}
+	if !r.registration.raiseFloor(from, m.Floor) {
+		return
+	}
+	if len(m.Moves) > 0 {
+		r.places.onBegin(from, m.Moves, nil)
+	}
+	// it left before it heard this, so it has not confirmed and was given nothing
+	if r.departure.left && !r.registration.counted {
+		r.send(from, r.departure.leaveRequest())
+		return
+	}
+	r.registration.counted = true
+	r.send(from, protocol.Confirm{Life: r.registration.life})
+	r.join(from, m.Since)
+}
+
+// onRefused says, once for each coordinator, why this region is not registered. It goes on trying:
+// the other side may be the one that is started anew.
+func (r *Region) onRefused(from protocol.UID, m protocol.Refused) {
+	outranked := m.Compatibility.Role != r.cfg.Role // then also what it has registered is refused
+	if from != r.registration.coordinator || r.registration.known && !outranked || r.registration.refusedBy == from {
+		r.countIgnored()
+		return
+	}
+	r.registration.refusedBy = from
+	if outranked {
+		r.onOutranked()
+	}
+	own, me := r.cfg.Compatibility(), view.Member{}
+	if r.view != nil {
+		me, _ = r.view.Member(r.self())
+	}
+	r.notify(protocol.Event{
+		Kind: protocol.TypeMismatch, Peer: from,
+		Text: own.Differences(m.Compatibility.ForRegion(own, me, r.cfg.Role, r.cfg.Proxy), "with the coordinator"),
+	})
+	r.maybeGiveUp()
+}
+
+// onOutranked ends what this region hosts: the type runs under another role, so every entity of it
+// would live twice.
+func (r *Region) onOutranked() {
+	r.registration.known = false
+	for i := range r.places.shards {
+		if p := &r.places.shards[i]; p.hosts() {
+			r.places.kill(protocol.ShardID(i), p, protocol.DropHomeElsewhere)
+			p.home = 0
+			r.places.publish(protocol.ShardID(i), p)
+		}
+	}
+}
+
+// join notes that a coordinator knows this region. The first one ever opens the routes to other
+// nodes.
+func (r *Region) join(from protocol.UID, since protocol.Token) {
+	if !r.registration.joined {
+		r.registration.joined, r.registration.since = true, since
+		for i := range r.places.shards {
+			r.places.shards[i].doubt = r.registration.doubts(r.places.shards[i].token)
+		}
+		r.places.publishAll()
+	}
+	if from != r.registration.coordinator || r.registration.known {
+		return
+	}
+	r.registration.known, r.registration.absent = true, false
+	r.loads = loads{}
+	r.tries = 0
+	r.asker.askAll(&r.places, false)
+	r.stopper.askStops()
+	if r.departure.leaving && !r.departure.left {
+		r.send(r.registration.coordinator, r.departure.leaveRequest())
+	}
+}
+
+// onInquire answers a new coordinator with all that is hosted here, in parts. It does not register:
+// until the coordinator has settled what it finds, hand-offs of the one before may be in progress
+// without this region.
+func (r *Region) onInquire(from protocol.UID, m protocol.Inquire) {
+	if m.Role != r.cfg.Role {
+		r.registration.sayRole(from)
+		return
+	}
+	if !r.registration.raiseFloor(from, m.Floor) {
+		return
+	}
+	r.registration.counted = r.registration.counted || !r.departure.left
+	var hs []protocol.Hosted
+	for i := range r.places.shards {
+		p := &r.places.shards[i]
+		h := protocol.Hosted{Shard: protocol.ShardID(i), Phase: p.phase}
+		if p.hosts() {
+			h.Token = p.host
+		}
+		if p.held() {
+			h.Barrier = p.barrier
+		}
+		if h.Phase != protocol.PhaseNone || !h.Barrier.IsZero() {
+			hs = append(hs, h)
+		}
+	}
+	parts := max(1, (len(hs)+protocol.BatchMax-1)/protocol.BatchMax)
+	for i := range parts {
+		part := hs[i*protocol.BatchMax : min(len(hs), (i+1)*protocol.BatchMax)]
+		r.send(from, protocol.Report{
+			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Left: r.departure.left,
+			Life: r.registration.life, Part: uint32(i), Parts: uint32(parts),
+			Compatibility: r.cfg.Compatibility(), Shards: part,
+		})
+	}
+}
