@@ -7,6 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -117,6 +118,11 @@ func (s *Shard) Limit() int {
 		return 0
 	}
 	return int(s.runtime.Passivations.Share.Load())
+}
+
+// Passivate asks for the end of an entity's incarnation.
+func (s *Shard) Passivate(id string, why protocol.Cause) {
+	s.runtime.control.Passivate(s, id, why, runloop.Permit{})
 }
 
 func (s *Shard) release(gone []*Entity) {

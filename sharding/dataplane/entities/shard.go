@@ -239,11 +239,6 @@ func (s *Shard) Shut(out taker) {
 	}
 }
 
-// Passivate asks for the end of an entity's incarnation.
-func (s *Shard) Passivate(id string, why protocol.Cause) {
-	s.runtime.control.Passivate(s, id, why, runloop.Permit{})
-}
-
 // Count is how many entities the shard has.
 func (s *Shard) Count() int {
 	s.Mu.RLock()

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -90,17 +89,6 @@ func (p *population) onStartEntity(id protocol.EntityID, req uint64) {
 	p.onWake(id)
 }
 
-// onPassivate stops an active entity for good. Whatever else asks is too late or has asked before.
-func (p *population) onPassivate(in protocol.Passivate) {
-	if p.phase != shardOpen || p.entities.byID[in.ID].state != EntityActive {
-		p.counts[protocol.CountIgnored]++
-		return
-	}
-	p.entities.become(in.ID, EntityPassivating)
-	p.entities.arm(&p.entities.passivating, in.ID, p.cfg.Passivation.StopTimeout)
-	p.do(protocol.StopEntity(in))
-}
-
 func (p *population) onEntityStopped(id protocol.EntityID) {
 	e := p.entities.byID[id]
 	switch e.state {
@@ -123,21 +111,6 @@ func (p *population) onEnded(id protocol.EntityID) {
 	}
 	p.entities.become(id, WaitingForRestart)
 	p.entities.arm(&p.entities.restarting, id, p.cfg.Remember.RestartBackoff)
-}
-
-func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
-	switch {
-	case p.cfg.Remember.Entities && !p.cfg.Planted(defect.KeepsPassivated):
-		p.entities.become(id, RememberingStop)
-		if wanted {
-			p.entities.want(id)
-		}
-		p.store.removes = append(p.store.removes, id)
-	case wanted:
-		p.entities.start(id)
-	default:
-		p.entities.become(id, EntityAbsent)
-	}
 }
 
 // onHandedOff: the entity has stopped with its shard. When the hand-off was taken back meanwhile it

@@ -1,0 +1,34 @@
+package shard
+
+import (
+	"github.com/coterie-go/coterie/proptest/defect"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// onPassivate stops an active entity for good. Whatever else asks is too late or has asked before.
+func (p *population) onPassivate(in protocol.Passivate) {
+	if p.phase != shardOpen || p.entities.byID[in.ID].state != EntityActive {
+		p.counts[protocol.CountIgnored]++
+		return
+	}
+	p.entities.become(in.ID, EntityPassivating)
+	p.entities.arm(&p.entities.passivating, in.ID, p.cfg.Passivation.StopTimeout)
+	p.do(protocol.StopEntity(in))
+}
+
+// onPassivated forgets an entity that has stopped because it was told to. One that a message waits
+// for starts again.
+func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
+	switch {
+	case p.cfg.Remember.Entities && !p.cfg.Planted(defect.KeepsPassivated):
+		p.entities.become(id, RememberingStop)
+		if wanted {
+			p.entities.want(id)
+		}
+		p.store.removes = append(p.store.removes, id)
+	case wanted:
+		p.entities.start(id)
+	default:
+		p.entities.become(id, EntityAbsent)
+	}
+}
