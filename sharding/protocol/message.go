@@ -89,13 +89,15 @@ type (
 	// ShardsStopped reports hand-offs whose owner has stopped everything. It is repeated until the
 	// next home is known.
 	ShardsStopped struct{ Shards []ShardToken }
-	// Report answers Inquire, in parts.
+	// Report answers Inquire, in parts. What a region hosts may change between two answers, so parts
+	// of different answers say nothing together.
 	Report struct {
 		Floor         Token // of the Inquire
 		Proxy         bool
 		Leaving       bool
 		Left          bool // it hosts nothing and never will
 		Life          uint32
+		Answer        uint32 // which answer of the region this is, from 1
 		Part, Parts   uint32
 		Compatibility Compatibility
 		Shards        []Hosted

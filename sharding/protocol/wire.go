@@ -16,7 +16,7 @@ import (
 //
 //	Register      [proxy, leaving, joined, life, alike]      GetHomes      [region, [shard…]]
 //	Started, BeginAck, ShardsStopped, HostShards             [[shard, epoch, up, seq, …]]
-//	Report        [[epoch, up, seq], proxy, leaving, left, life, part, parts, alike, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
+//	Report        [[epoch, up, seq], proxy, leaving, left, life, answer, part, parts, alike, [shard, phase, epoch, up, seq, epoch, up, seq, …]]
 //	Loads         [milliseconds, [shard, messages, microseconds, entities, …]]
 //	LeaveRequest  [left, closing, life]                      LeaveReply    [done, alone, life, [epoch, up, seq]]
 //	Registered    [[epoch, up, seq, epoch, up, seq], life, [shard, epoch, up, seq, owner, …]]
@@ -39,7 +39,7 @@ var ErrDecode = errors.New("sharding/protocol: malformed message")
 
 // fields is how many elements the array of each kind has.
 var fields = [kindEnd]int{
-	kindRegister: 5, kindGetHomes: 2, kindStarted: 1, kindBeginAck: 1, kindShardsStopped: 1, kindReport: 9,
+	kindRegister: 5, kindGetHomes: 2, kindStarted: 1, kindBeginAck: 1, kindShardsStopped: 1, kindReport: 10,
 	kindLoads: 2, kindLeaveRequest: 3,
 	kindLeaveReply: 4, kindRegistered: 3, kindRefused: 1, kindHomes: 2, kindHostShards: 1, kindBegin: 2,
 	kindStopShards: 1, kindAtRest: 1,
@@ -61,7 +61,7 @@ func AppendMessage(dst []byte, m Message) []byte {
 		return shardList.append(cbor.AppendBool(dst, m.Region), m.Shards...)
 	case Report:
 		dst = cbor.AppendBools(tokenList.append(dst, m.Floor), m.Proxy, m.Leaving, m.Left)
-		dst = cbor.AppendUints(dst, uint64(m.Life), uint64(m.Part), uint64(m.Parts))
+		dst = cbor.AppendUints(dst, uint64(m.Life), uint64(m.Answer), uint64(m.Part), uint64(m.Parts))
 		return hostedList.append(appendCompatibility(dst, m.Compatibility), m.Shards...)
 	case Loads:
 		return loadList.append(cbor.AppendUint(dst, uint64(m.Period/time.Millisecond)), m.Shards...)

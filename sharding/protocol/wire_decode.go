@@ -107,7 +107,7 @@ func readCompatibility(r *cbor.Reader) Compatibility {
 func readReport(r *cbor.Reader) Report {
 	m := Report{
 		Floor: tokenList.readOne(r), Proxy: r.Bool(), Leaving: r.Bool(), Left: r.Bool(), Life: r.Uint32(),
-		Part: r.Uint32(), Parts: r.Uint32(),
+		Answer: r.Uint32(), Part: r.Uint32(), Parts: r.Uint32(),
 		Compatibility: readCompatibility(r), Shards: hostedList.read(r, BatchMax),
 	}
 	if m.Parts == 0 || m.Parts > ShardsMax/BatchMax || m.Part >= m.Parts {

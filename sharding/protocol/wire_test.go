@@ -97,8 +97,8 @@ func drawMessage(t *rapid.T) Message {
 		parts := rapid.Uint32Range(1, 256).Draw(t, "parts")
 		return Report{
 			Floor: drawToken(t), Proxy: yes("proxy"), Leaving: yes("leaving"), Left: yes("left"), Life: life(),
-			Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts, Compatibility: drawCompatibility(t),
-			Shards: drawList(t, drawHosted),
+			Answer: rapid.Uint32().Draw(t, "answer"), Part: rapid.Uint32Max(parts-1).Draw(t, "part"), Parts: parts,
+			Compatibility: drawCompatibility(t), Shards: drawList(t, drawHosted),
 		}
 	case kindLeaveRequest:
 		return LeaveRequest{Left: yes("left"), Closing: yes("closing"), Life: life()}
@@ -228,7 +228,8 @@ func TestGoldenMessages(t *testing.T) {
 			GetHomes{Region: true},
 			BeginAck{Shards: []ShardToken{{300, tok}, {ShardsMax - 1, tok}}}, ShardsStopped{},
 			HostShards{Shards: []ShardToken{{3, tok}}},
-			Report{Proxy: true, Leaving: true, Left: true, Life: 1 << 31, Part: 2, Parts: 3}, Homes{Sure: true},
+			Report{Proxy: true, Leaving: true, Left: true, Life: 1 << 31, Answer: 5, Part: 2, Parts: 3},
+			Homes{Sure: true},
 			Inquire{Floor: tok, Role: "back"}, Absent{}, AbsentReport{Floor: tok}, Confirm{Life: 70_000}, Compare{},
 			Compared{Runs: true, Role: "back", Joined: true, Coordinator: 1 << 63},
 			LeaveRequest{Left: true, Closing: true, Life: 24},

@@ -192,6 +192,41 @@ func TestReportInParts(t *testing.T) {
 	l.expect(part(1, 1), "coordinator-started", "homes 0→1", "1→1", "2→1")
 }
 
+// TestReportsAreNotMixed: a part of a report is lost, and the region has changed before it is asked
+// again. What is left of the first answer says nothing beside the second: shard 2, which the first
+// part had and the lost one had not, would be missing, and would live in two places.
+func TestReportsAreNotMixed(t *testing.T) {
+	l := newLone(t, nil, 1)
+	part := func(answer, i, parts uint32, ss ...protocol.ShardID) string {
+		m := protocol.Report{
+			Floor: l.c.term.registrar.floor, Answer: answer, Part: i, Parts: parts,
+			Compatibility: l.c.cfg.Compatibility(),
+		}
+		for _, s := range ss {
+			m.Shards = append(m.Shards, protocol.Hosted{
+				Shard: s, Phase: protocol.PhaseRunning, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 1},
+			})
+		}
+		return l.step(protocol.Receive{From: 1, Msg: m})
+	}
+	for _, got := range []string{
+		part(1, 0, 2, 0, 1), // its second part, with 2 and 3, is lost
+		part(2, 1, 2, 3),    // shard 0 is gone, and 2 is in the first part now
+		part(1, 1, 2, 2, 3), // late
+	} {
+		if strings.Contains(got, "started") {
+			t.Fatalf("it acts on parts of two answers: %s", got)
+		}
+	}
+	l.expect(part(2, 0, 2, 1, 2), "coordinator-started", "homes 1→1", "2→1", "3→1")
+
+	l = newLone(t, nil, 1)
+	if got := part(1, 0, 2, 0, 1); strings.Contains(got, "started") {
+		t.Fatalf("it acts on half of an answer: %s", got)
+	}
+	l.expect(part(2, 0, 1, 1), "coordinator-started", "homes 1→1") // it fits into one part now
+}
+
 // TestTakeoverLosesMember: a member that is asked and does not answer holds the takeover up until
 // the view drops it.
 func TestTakeoverLosesMember(t *testing.T) {

@@ -23,14 +23,21 @@ type takeover struct {
 	shards         []protocol.ShardID                 // with remembered ids, as far as known
 }
 
-// gathered is the report of one member, part by part.
+// gathered is the report of one member, part by part. All parts are of one answer: what the region
+// hosts may have changed before it answered again.
 type gathered struct {
 	life    uint32
+	answer  uint32
 	parts   map[uint32]bool
 	proxy   bool
 	leaving bool
 	left    bool
 	shards  []protocol.Hosted
+}
+
+// olderThan reports whether a part belongs to a later answer.
+func (g *gathered) olderThan(m protocol.Report) bool {
+	return g.life < m.Life || g.life == m.Life && g.answer < m.Answer
 }
 
 // reported ends the wait for a member.
@@ -146,15 +153,18 @@ func (tm *term) onReport(from protocol.UID, m protocol.Report) {
 		return
 	}
 	g := t.reports[from]
-	if g == nil {
-		g = &gathered{parts: map[uint32]bool{}}
+	switch {
+	case g == nil || g.olderThan(m):
+		g = &gathered{
+			life: m.Life, answer: m.Answer, proxy: m.Proxy, leaving: m.Leaving, left: m.Left,
+			parts: map[uint32]bool{},
+		}
 		t.reports[from] = g
-	}
-	if g.parts[m.Part] {
+	case g.life != m.Life || g.answer != m.Answer || g.parts[m.Part]:
+		tm.counts[protocol.CountLate]++
 		return
 	}
 	g.parts[m.Part] = true
-	g.life, g.proxy, g.leaving, g.left = m.Life, m.Proxy, m.Leaving, m.Left
 	g.shards = append(g.shards, m.Shards...)
 	if len(g.parts) == int(m.Parts) {
 		t.reported(from)

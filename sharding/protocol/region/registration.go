@@ -21,6 +21,7 @@ type registration struct {
 	joined      bool           // some coordinator has known it; only grows
 	counted     bool           // some coordinator may count on it, since it has confirmed or reported; only grows
 	since       protocol.Token // of the first registration: decisions up to it were made without this region
+	answers     uint32         // to Inquire
 }
 
 // follow notes the coordinator of a new view, and reports whether it is another one.
@@ -192,12 +193,13 @@ func (r *Region) onInquire(from protocol.UID, m protocol.Inquire) {
 			hs = append(hs, h)
 		}
 	}
+	r.registration.answers++
 	parts := max(1, (len(hs)+protocol.BatchMax-1)/protocol.BatchMax)
 	for i := range parts {
 		part := hs[i*protocol.BatchMax : min(len(hs), (i+1)*protocol.BatchMax)]
 		r.send(from, protocol.Report{
 			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Left: r.departure.left,
-			Life: r.registration.life, Part: uint32(i), Parts: uint32(parts),
+			Life: r.registration.life, Answer: r.registration.answers, Part: uint32(i), Parts: uint32(parts),
 			Compatibility: r.cfg.Compatibility(), Shards: part,
 		})
 	}
