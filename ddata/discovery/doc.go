@@ -18,10 +18,10 @@
 //   - Nodes that remember a cluster on disk found it anew only with a quorum of the last view's
 //     disks. Discovery has no say in that.
 //   - Nodes that remember none found one when BootstrapExpect of them choose each other and all
-//     lock themselves to it, and when each of those has an answer that names at least
-//     BootstrapExpect addresses, is whole, has not changed for a while, and names only nodes that
-//     were heard and are without a cluster as well. A name that is stale delays a founding until
-//     the source forgets it.
+//     lock themselves to it. Each of those needs an answer that is whole, has not changed for a
+//     while, and names at least BootstrapExpect addresses. Every node that it names must have been
+//     heard, and be without a cluster as well. A name that is stale delays a founding until the
+//     source forgets it.
 //
 // So a source that shows too few of the pods, or says that it does not know all of them, makes
 // nodes wait, and not found a second cluster. One that shows BootstrapExpect nodes without a

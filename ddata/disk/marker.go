@@ -13,7 +13,7 @@ import (
 // granted from then on only (Env.Mark, Env.Idle).
 //
 // The mark comes before what it has to cover. A grant that is computed later than the marked time
-// is not sent; covers says so. A record, and with it a view that binds the node (R3), makes all
+// is not sent; covers says so. A record, and with it a view that binds the node (G3), makes all
 // marks before it void.
 //
 // A goroutine of its own moves the mark on, four times in the time that it is ahead, and the loop

@@ -94,9 +94,9 @@
 //	coterie_membership_ballots_timed_out_total       ballots timed out
 //	coterie_membership_accepts_total                 proposals accepted here
 //	coterie_membership_rejects_ballot_total          proposals rejected here because of a higher ballot
-//	coterie_membership_rejects_promise_total         proposals rejected here because of a promise (R4)
+//	coterie_membership_rejects_promise_total         proposals rejected here because of a promise (G4)
 //	coterie_membership_grants_given_total            grants given
-//	coterie_membership_grants_withheld_total         grants withheld: frozen (R2), held back (V2) or downed
+//	coterie_membership_grants_withheld_total         grants withheld: frozen (G2), held back (V2) or downed
 //	coterie_membership_grants_received_total         grants received
 //	coterie_membership_leases_lost_total             leases lost
 //	coterie_membership_joins_refused_total           joins refused

@@ -9,9 +9,9 @@ import (
 
 // Events of what runs on one node of a role at a time (ddata.Node.RunSingleton).
 type (
-	// SingletonChanged: this node's part in a singleton has another state: it runs here or stops,
-	// the older node that leaves was asked for it (asking), has said that its stopping is in
-	// progress, or this one has handed over, which it tells that other node as done.
+	// SingletonChanged: this node's part in a singleton has another state. It runs here or stops;
+	// or the older node that leaves was asked for it, or has said that it is stopping it; or this
+	// node has handed it over.
 	SingletonChanged struct {
 		Name, Role string
 		State      singleton.State

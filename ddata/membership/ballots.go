@@ -76,13 +76,13 @@ func (b *ballots) reachable(u view.UID) bool {
 // leads reports whether it is the turn of this node to propose.
 func (b *ballots) leads() bool { return b.voter.Leads(b.scene()) }
 
-// frozen reports whether this node has accepted a proposal (R2).
+// frozen reports whether this node has accepted a proposal (G2).
 func (b *ballots) frozen() bool { return b.voter.Frozen() }
 
 // frozenAt returns since when it is frozen; zero = it is not.
 func (b *ballots) frozenAt() time.Time { return b.voter.FrozenAt() }
 
-// mayGrant reports whether a member may be granted a lease now: R2 freezes all grants, V2 those to
+// mayGrant reports whether a member may be granted a lease now: G2 freezes all grants, V2 those to
 // members that a refused proposal would drop. A node whose disk says that nothing it granted is in
 // use grants none.
 func (b *ballots) mayGrant(u view.UID) bool {

@@ -52,8 +52,8 @@ type Config struct {
 
 	// Discovers says that the driver asks a source of addresses and steps Discovered with what it
 	// says. Then nodes that remember no cluster found one only when that source has named at least
-	// BootstrapExpect addresses, for StableAfter the same ones, and at each of them a node without
-	// a cluster was heard.
+	// BootstrapExpect addresses, the same for StableAfter. At each of them a node without a cluster
+	// must have been heard.
 	Discovers bool
 
 	// BootstrapExpect is the number of nodes without a cluster that found one together, all of them
@@ -118,7 +118,7 @@ type Timing struct {
 	// stood still does not count, here and in BootstrapTimeout. Default 20 s.
 	SelfDownAfter time.Duration
 	// BootstrapTimeout is how long a node that has locked itself to a founding waits for the
-	// others, and a joining one for a cluster that fell silent, before it ends so that the driver
+	// others, and a joining one for a cluster that fell silent. Then it ends, so that the driver
 	// may start again under a new uid. Default 20 s.
 	BootstrapTimeout time.Duration
 }

@@ -19,18 +19,19 @@
 //
 // # The packages below
 //
-// The Machine has a life before its first view, in which it looks for a cluster (seeking.go), and one
-// as a member (member.go). The member sorts out inputs and messages, and calls the owners of its
-// state: cluster has the view and what the members say, pulse the heartbeats, strays what belongs to
-// other epochs, gate the joiners, ballots the votes, leasing the lease, storing the record, ending
-// the end. A step has the time and the effects. What an owner or a package has, it alone writes:
+// The Machine has a life before its first view, in which it looks for a cluster (seeking.go), and
+// one as a member (member.go). The member sorts out inputs and messages, and calls the owners of
+// its state: cluster has the view and what the members say, pulse the heartbeats, strays what
+// belongs to other epochs, gate the joiners, ballots the votes, leasing the lease, storing the
+// record, ending the end. A step has the time and the effects. What an owner or a package has, it
+// alone writes:
 //
 //   - view: members, views and what follows from an installed one.
 //   - report: what this node and the other members say of themselves. downing: which of them are
 //     heard, what operators have said, and which side of a partition goes on.
 //   - joiners: the nodes that ask to be let in. bootstrap: looking for a cluster.
-//   - nextview: composes the next view. voting: promises, accepts and proposes it, by the ballots of
-//     paxos. arbitration: carries the vote of an arbiter.
+//   - nextview: composes the next view. voting: promises, accepts and proposes it, by the ballots
+//     of paxos. arbitration: carries the vote of an arbiter.
 //   - nodelease: grants and promises. parting: the end of a node. record: what the disk keeps.
 //   - message: what machines say to each other. singleton: what runs on the oldest.
 //
@@ -53,31 +54,31 @@
 // the heartbeats were sent. Nothing else is needed to let a successor start at once, given these
 // rules:
 //
-//   - R1: a granter makes a promise: for L(1+ε) on its own clock it accepts no view without the
+//   - G1: a granter makes a promise: for L(1+ε) on its own clock it accepts no view without the
 //     member that it granted.
-//   - R2: a node that has accepted a proposal for the next epoch grants nothing until it knows what
+//   - G2: a node that has accepted a proposal for the next epoch grants nothing until it knows what
 //     was decided.
-//   - R3: a node that installs a view promises as in R1 to every member of it.
-//   - R4: a view without a member is accepted only after the promise to it has run out, or when it
+//   - G3: a node that installs a view promises as in G1 to every member of it.
+//   - G4: a view without a member is accepted only after the promise to it has run out, or when it
 //     has said that it stopped; no node that still runs accepts its own removal.
 //   - V1: a node's own vote counts for its own lease only until L after it accepted a proposal.
 //   - V2: an acceptor whose promise stands against a proposal stops granting to the members that
 //     the proposal drops, for 2L. It does so when it is asked to prepare. So accepting, and with it
-//     the freeze of R2, comes when it can succeed.
+//     the freeze of G2, comes when it can succeed.
 //   - V3: a node that has said that it stopped does not propose, accepts its own removal, and stays
 //     until it sees it. So does a node that is asked to leave while it is Joining. It does not say
 //     that it stopped, because it may be Up already.
 //   - V4: a leaver is dropped when its node has reported its replicators settled in the current
 //     view. With one view, less than a majority of a role goes because it leaves; the others settle
 //     it, and the next ones go.
-//   - V5: what a node locks itself to or accepts is on disk before it says so. It freezes (R2) when
+//   - V5: what a node locks itself to or accepts is on disk before it says so. It freezes (G2) when
 //     it has accepted, not while it writes. What it has installed is on disk before its replicators
 //     and singletons hear of it. Other members may hear before: a quorum of the disks of the view
 //     before has it as accepted. A cluster is founded anew by a quorum of the disks of the last
 //     view, and of every later one that may have been decided. It goes on with the epochs, the era
 //     and the cluster id. It also takes half of each set of disks that the last view lists as not
 //     settled (see below). Each founder waits for L(1+ε) after the end of its last incarnation,
-//     which may have granted, and installed views (R3), until then. It need not wait if that
+//     which may have granted, and installed views (G3), until then. It need not wait if that
 //     incarnation noted on the disk, as its last act, that every node to which it had granted a
 //     lease had stopped. The driver says since when that incarnation has done nothing (DiskSince):
 //     since the driver took the disk, or since an earlier time of which it is certain. Package
@@ -135,11 +136,11 @@
 //
 //  1. A lease in e is granted by a quorum of voters(e), and e+1 is decided by a quorum of
 //     voters(e): they share a voter j.
-//  2. If e+1 drops the holder, j has waited for its promise (R4). If not, j granted nothing after
-//     it accepted e+1 at t (R2; V1 if j is the holder itself), so what was granted in e ends by
+//  2. If e+1 drops the holder, j has waited for its promise (G4). If not, j granted nothing after
+//     it accepted e+1 at t (G2; V1 if j is the holder itself), so what was granted in e ends by
 //     t+L.
 //  3. Each node that decides e+2 has installed e+1, which was decided after t. It promised every
-//     member L(1+ε) then (R3), whether it voted in e or not. So no view that drops the holder comes
+//     member L(1+ε) then (G3), whether it voted in e or not. So no view that drops the holder comes
 //     before t+L; and so on for every later view.
 //
 // The voters that take the place of others have promised nothing as voters: step 3 alone protects
@@ -155,7 +156,7 @@
 // view. It then waits up to a quarter of a heartbeat for joiners that have yet to hear of the view
 // and learners that have yet to catch up. A joiner waits for nothing if no other is on the way.
 //
-// When a removal is near, the oldest waits with a view that would only let a node in, because by R3
+// When a removal is near, the oldest waits with a view that would only let a node in, because by G3
 // it would put the removal off. Proposals whose proposer died are finished by the others, the
 // oldest first, after two heartbeats each.
 //
@@ -173,12 +174,12 @@
 //     whatever the network and discovery do. A set of pods that keep their disks has that with
 //     BootstrapExpect above half of its highest number of replicas. Where each restart forgets, as
 //     without Disk, no number stays above half; the next rule applies.
-//   - With Config.Discovers (package bootstrap), a node without a memory founds, and signs, only while
-//     three things hold. The source of addresses answers. It has named at least BootstrapExpect
-//     addresses, the same for StableAfter. A node without a cluster was heard at each of them. So a
-//     cluster is not doubled while the source names one of its members, heard or not. A name that
-//     has gone stale puts a founding off until the source forgets it. A node that only has Seeds is
-//     not held to this: they need not be all.
+//   - With Config.Discovers (package bootstrap), a node without a memory founds, and signs, only
+//     while three things hold. The source of addresses answers. It has named at least
+//     BootstrapExpect addresses, the same for StableAfter. A node without a cluster was heard at
+//     each of them. So a cluster is not doubled while the source names one of its members, heard or
+//     not. A name that has gone stale puts a founding off until the source forgets it. A node that
+//     only has Seeds is not held to this: they need not be all.
 //
 // Pekko's cluster bootstrap asks for the same three (a number of contact points, a stable margin,
 // word from each of them) and then lets one node join itself, alone; here all founders have to find
@@ -201,7 +202,7 @@
 //     makes it give the lease back.
 //   - A3: until L(1+ε) after it acquired the lease, a new holder accepts no view that drops a
 //     member that has not stopped. By then everything that earlier holders granted in the arbiter's
-//     name, to others or to themselves, has run out. Of R2, R3 and V1 nothing more is needed: each
+//     name, to others or to themselves, has run out. Of G2, G3 and V1 nothing more is needed: each
 //     holder keeps to them as a voter, and the arbiter does nothing that its carrier does not do.
 //   - A4: the lease is lost on the holder's clock before another can acquire it (package locks).
 //     From then on the node speaks for itself only.
@@ -259,15 +260,15 @@
 // # Singletons
 //
 // Package singleton runs what belongs on the oldest of a role. Its machine stands beside the
-// Machine, and is told of views and of the lease. The oldest listed member starts it under its lease. The next in
-// age may start before a leaving member is out: when that member, asked for it, has said that it is
-// done. The word is final, as a uid that leaves never starts it again. So the next by age among the
-// members that have not said it is the only one, whichever view it has installed, as long as its
-// lease holds.
+// Machine, and is told of views and of the lease. The oldest listed member starts it under its
+// lease. The next in age may start before a leaving member is out: when that member, asked for it,
+// has said that it is done. The word is final, as a uid that leaves never starts it again. So the
+// next by age among the members that have not said it is the only one, whichever view it has
+// installed, as long as its lease holds.
 //
-// Each start has a FencingToken above those of all before it. It begins with the Era, the wall time of the
-// cluster's first founding, which every view carries: a cluster that has lost all its directories
-// begins with epoch 1 again, and its tokens rise all the same.
+// Each start has a FencingToken above those of all before it. It begins with the Era, the wall time
+// of the cluster's first founding, which every view carries: a cluster that has lost all its
+// directories begins with epoch 1 again, and its tokens rise all the same.
 //
 // # Guarantees
 //

@@ -150,7 +150,7 @@ func TestAViewThatComesLateLeavesTheDiskFree(t *testing.T) {
 
 // TestAViewOfOthersTakesFreeBack: a node that does not vote has noted that none of its grants is in
 // use. While the disk writes that, a view comes in which it votes, and which lists a member that
-// runs, under a lease that others granted. By R3 it now answers for that lease, so the note must
+// runs, under a lease that others granted. By G3 it now answers for that lease, so the note must
 // not stay.
 func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 	w := newWorld(t, 44, LAN())

@@ -71,7 +71,7 @@ func (m *member) learn(u view.UID, hb message.Heartbeat) {
 	}
 }
 
-// grant answers a heartbeat. A granted lease is also a promise (R1).
+// grant answers a heartbeat. A granted lease is also a promise (G1).
 func (m *member) grant(to view.UID, hb message.Heartbeat) {
 	granted := (!m.view.Capped || m.view.IsVoter(m.uid)) && m.ballots.mayGrant(to)
 	if granted {

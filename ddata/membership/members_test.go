@@ -56,7 +56,7 @@ func TestManualKeepsUnreachable(t *testing.T) {
 	w.verdict()
 }
 
-// TestJoinersDoNotDelayRemoval: a view that only lets a node in would renew all promises (R3).
+// TestJoinersDoNotDelayRemoval: a view that only lets a node in would renew all promises (G3).
 func TestJoinersDoNotDelayRemoval(t *testing.T) {
 	w := newWorld(t, 3, LAN())
 	ns := w.found(3)

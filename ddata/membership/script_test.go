@@ -123,8 +123,8 @@ func growIsland(w *world, second *node, outside func(*node) bool) (grown func() 
 //  3. the island around the second node, now a majority, removes the oldest on an operator's word;
 //  4. the oldest knows nothing of it and lives on what the third grants.
 //
-// The third must have stopped granting when it accepted (R2), and the island must wait on
-// installing (R3).
+// The third must have stopped granting when it accepted (G2), and the island must wait on
+// installing (G3).
 func growingView(t *testing.T, f defect.Set) *world {
 	w, oldest, second, third := scripted(t, f, patient)
 	outside := func(n *node) bool { return n == oldest || n == third }
@@ -200,8 +200,8 @@ func growingViewOwnVote(t *testing.T, f defect.Set) *world {
 //     it anything as a voter;
 //  4. the oldest knows nothing of it and lives on what the third grants.
 //
-// The third must have stopped granting when it accepted (R2), and the fourth must wait on
-// installing (R3).
+// The third must have stopped granting when it accepted (G2), and the fourth must wait on
+// installing (G3).
 func replacedVoter(t *testing.T, f defect.Set) *world {
 	cfg := LAN()
 	cfg.planted, cfg.VotersMax = f, 3

@@ -14,9 +14,9 @@ type Stats struct {
 	BallotsTimedOut     uint64
 	Accepts             uint64 // proposals accepted here
 	RejectsBallot       uint64 // proposals rejected here because of a higher ballot
-	RejectsPromise      uint64 // and because of a promise (R4)
+	RejectsPromise      uint64 // and because of a promise (G4)
 	GrantsGiven         uint64
-	GrantsWithheld      uint64 // frozen (R2), held back (V2) or downed
+	GrantsWithheld      uint64 // frozen (G2), held back (V2) or downed
 	GrantsReceived      uint64
 	LeasesLost          uint64
 	JoinsRefused        uint64

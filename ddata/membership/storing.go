@@ -39,7 +39,7 @@ func (d *storing) Pending() *view.View { return d.store.Record().Pending }
 
 // put makes r the record, and returns its number.
 func (d *storing) put(r record.Record) (number uint64) {
-	// it grants nothing any more, but a view that it installs may bind it (R3)
+	// it grants nothing any more, but a view that it installs may bind it (G3)
 	if d.parting.Closed() != 0 && d.store.Record().Free {
 		r.Free = d.isFree()
 	}
@@ -56,8 +56,8 @@ func (d *storing) install() {
 	d.noteSettled()
 }
 
-// written takes the answer of the disk. It reports false if nothing goes on by it. A node whose disk
-// fails ends: after a failed write the disk may hold the old record, the new one, or neither.
+// written takes the answer of the disk. It reports false if nothing goes on by it. A node whose
+// disk fails ends: after a failed write the disk may hold the old record, the new one, or neither.
 func (d *storing) written(in Persisted) bool {
 	if !d.store.IsWriting() {
 		d.stats.DroppedBad++

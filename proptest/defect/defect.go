@@ -17,7 +17,8 @@ const (
 	UnionDrops
 	// ShowRemoved breaks R8: items of removed nodes are shown until they are swept.
 	ShowRemoved
-	// WeakSketch breaks nothing: sketches mix up dots, so that repairs find out and take another way.
+	// WeakSketch breaks nothing: sketches mix up dots, so that repairs find out and take another
+	// way.
 	WeakSketch
 	endOfStore
 )
@@ -34,8 +35,8 @@ const (
 	JoinWithoutCatchUp
 	// CountAnyEpoch breaks V7: acks of peers in other views count.
 	CountAnyEpoch
-	// ReadWithoutCatchUp: a quorum read replies when enough have answered, not when their clocks are
-	// contained.
+	// ReadWithoutCatchUp: a quorum read replies when enough have answered, not when their clocks
+	// are contained.
 	ReadWithoutCatchUp
 	// ReadWithoutAgreement: a linearizable read is answered as one at Majority.
 	ReadWithoutAgreement
@@ -58,11 +59,11 @@ const (
 
 // Defects of the membership. The rules are those of package membership.
 const (
-	// NoPromise, R4 off: a proposal is accepted although a promise to a dropped member runs.
+	// NoPromise, G4 off: a proposal is accepted although a promise to a dropped member runs.
 	NoPromise = endOfReplicator + iota
-	// NoInstallPromise, R3 off: installing a view promises nothing.
+	// NoInstallPromise, G3 off: installing a view promises nothing.
 	NoInstallPromise
-	// NoFreeze, R2 off: grants go on after a proposal was accepted.
+	// NoFreeze, G2 off: grants go on after a proposal was accepted.
 	NoFreeze
 	// LeaseFromReply: a grant counts from when it came, not from when the heartbeat was sent.
 	LeaseFromReply
@@ -105,7 +106,8 @@ const (
 	// DurableUnmoved: keys that move are durable in the next view, whether its members have done
 	// their part or not.
 	DurableUnmoved
-	// DoneTooEarly: a singleton that is asked to hand over says that it is done while it still stops.
+	// DoneTooEarly: a singleton that is asked to hand over says that it is done while it still
+	// stops.
 	DoneTooEarly
 	endOfMembership
 )

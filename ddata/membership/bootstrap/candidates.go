@@ -10,8 +10,8 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
-// candidates are the other nodes that seek and were heard lately, and what this one could found with
-// them.
+// candidates are the other nodes that seek and were heard lately, and what this one could found
+// with them.
 //
 // Invariant: of has at most ContactsMax nodes, each address once.
 type candidates struct {
@@ -207,7 +207,7 @@ func (c *candidates) hardlyCame(now time.Time, f founder) bool {
 // unwaited says why a founding has to wait for a lease that no founder knows of; empty = it need
 // not. Each founder waits for what its own last incarnation granted. A lease that was granted
 // before the newest view was decided may have been granted by others. It runs out no later than a
-// promise after any node has installed that view (R3), so one node that has installed it must have
+// promise after any node has installed that view (G3), so one node that has installed it must have
 // waited. It need not be a founder: a node that does not vote may be the only one here that knows.
 func (c *candidates) unwaited(choice []view.UID) string {
 	var newest view.Epoch

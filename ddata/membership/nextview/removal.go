@@ -11,7 +11,7 @@ import (
 )
 
 // keep returns the members that stay. delayed says that a removal is so near that a view without it
-// would put it off: installing a view renews all promises (R3). Without delayed, a stream of
+// would put it off: installing a view renews all promises (G3). Without delayed, a stream of
 // joiners could keep a dead member in without end.
 func (c *composer) keep(removalOf func(view.Member) removal) (kept []view.Member, delayed bool) {
 	removals := c.removals(removalOf)
@@ -89,7 +89,7 @@ type removal struct {
 
 // removals are those of the members of the view. A silent member waits for others that will be due
 // within a heartbeat. Nodes that die together are missed up to that far apart. A view without the
-// first of them would put off the others by renewing what they were promised (R3).
+// first of them would put off the others by renewing what they were promised (G3).
 func (c *composer) removals(of func(view.Member) removal) []removal {
 	all := make([]removal, len(c.View.Members))
 	var first time.Time

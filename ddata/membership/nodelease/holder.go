@@ -33,8 +33,8 @@ type Scene struct {
 //
 // carried is the lease of earlier epochs. It may be used up after a newer view was installed: a
 // node that had not installed it yet would do the same, so nothing may depend on the contrary. A
-// node that decides a still later view without this node has promised L on installing (R3), after
-// the last of the older grants was given (R2).
+// node that decides a still later view without this node has promised L on installing (G3), after
+// the last of the older grants was given (G2).
 //
 // Invariants: no grant, and no lease, lasts beyond L from now on, unless the own vote alone is a
 // quorum. grants are of the epoch of the installed view.
@@ -53,7 +53,8 @@ type Holder struct {
 	lastAt    time.Time // when votes last held, or the first view was installed; moved by Awake
 }
 
-// Change is what a renewal made of the lease. Both are set when it had lapsed before it was renewed.
+// Change is what a renewal made of the lease. Both are set when it had lapsed before it was
+// renewed.
 type Change struct {
 	Lost, Regained bool
 	Suspended      bool // the process stood still since the last look
@@ -123,8 +124,8 @@ func (h *Holder) LoseArbiter() { h.spoken = grant{} }
 // HasGrant reports whether a grant of a member counts.
 func (h *Holder) HasGrant(u view.UID, now time.Time) bool { return h.grants[u].valid(now) }
 
-// Take takes a member's grant, and the arbiter's with it, that answers a heartbeat sent then by both
-// clocks. It reports whether the lease may last longer by it.
+// Take takes a member's grant, and the arbiter's with it, that answers a heartbeat sent then by
+// both clocks. It reports whether the lease may last longer by it.
 func (h *Holder) Take(s Scene, from view.UID, sent time.Time, wall int64, arbiter bool) bool {
 	got := grant{until: sent.Add(h.cfg.Duration), wall: wall + int64(h.cfg.Duration)}
 	if h.cfg.Defects.Planted(defect.LeaseFromReply) {

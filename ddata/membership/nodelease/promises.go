@@ -11,7 +11,7 @@ import (
 //
 // Invariant: it has promises to other members of the installed view only.
 type Promises struct {
-	until    map[view.UID]time.Time // R1, R3: no view without the member is accepted here before
+	until    map[view.UID]time.Time // G1, G3: no view without the member is accepted here before
 	heldBack map[view.UID]time.Time // V2: the member is granted nothing before
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // Acceptor is one voter's part in deciding the view after the installed one. It lives in memory: a
-// restarted process has another uid and is no acceptor of this epoch any more. The zero Acceptor has
-// promised nothing.
+// restarted process has another uid and is no acceptor of this epoch any more. The zero Acceptor
+// has promised nothing.
 //
 //	idle ──Promise──► promised ──Hold: not on disk yet──► held ──Stored──► (tried again)
 //	                     └──Accept──► accepted
@@ -85,7 +85,7 @@ func (a *Acceptor) Promised() Ballot { return a.promised }
 func (a *Acceptor) Accepted() (*Proposal, Ballot) { return a.accepted, a.ballot }
 
 // Frozen reports whether the acceptor has accepted a proposal, so that its node grants nothing
-// before it knows what was decided (R2).
+// before it knows what was decided (G2).
 func (a *Acceptor) Frozen() bool { return a.accepted != nil }
 
 // FrozenAt returns when the first proposal was accepted; zero = none was.

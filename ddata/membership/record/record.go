@@ -31,7 +31,8 @@ type Record struct {
 // Version is that of the record on disk. Views in records of versions 1 and 2 have no Era.
 const Version = 3
 
-// ErrUnreadable: the record of the last view cannot be read. Usual cause: a damaged or foreign file.
+// ErrUnreadable: the record of the last view cannot be read. Usual cause: a damaged or foreign
+// file.
 var ErrUnreadable = errors.New("membership: unreadable record of the last view")
 
 // Encode returns the bytes that the disk keeps. They are the caller's.
@@ -88,9 +89,9 @@ func (r Record) String() string {
 	return s
 }
 
-// ForgetKeys takes patterns of durable keys off what an encoded record says of its views, for tools
-// that remove the data of these keys, and returns the record without them and those that were
-// there. The cluster forgets a pattern when no directory of it has it any more.
+// ForgetKeys takes patterns of durable keys off what an encoded record says of its views. It
+// returns the record without them, and those that were there. It is for tools that remove the data
+// of these keys. The cluster forgets a pattern when no directory of it has it any more.
 func ForgetKeys(encoded []byte, patterns []string) (without []byte, found []string, err error) {
 	r, err := Decode(encoded)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // Machine decides whether this node runs what has to run on one node of a role at a time: on its
 // oldest member. It is told of the views and of the lease of this node. One that leaves hands over
 // before it is out: the next in age asks, hears that the stopping is in progress, then that it is
-// done, and starts. After a crash the next in age starts with the view that no longer lists the dead
-// one, whose lease is over then.
+// done, and starts. After a crash the next in age starts with the view that no longer lists the
+// dead one, whose lease is over then.
 //
 //	standby ──oldest of the role, lease──► running ──lease lost, Leave, no longer listed──► stopping ──Exited──► standby, handed over
 //	   │                                      └──Exited: RestartAfter──► standby
@@ -280,8 +280,8 @@ func (s *Machine) advance(now time.Time) {
 	s.answer()
 }
 
-// start begins it. In one view it goes from an older member to a younger one and never back, so
-// that the up number orders the starts of a view on several nodes, and the count those on one.
+// start begins it. In one view it goes from an older member to a younger one and never back. So the
+// up number orders the starts of a view on several nodes, and the count orders those on one.
 func (s *Machine) start() {
 	me, _ := s.view.Member(s.cfg.Self)
 	s.slow = false

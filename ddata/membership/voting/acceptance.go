@@ -51,14 +51,14 @@ func (a *acceptance) prepare(s *Scene, p message.Prepare) arbitration.Promise {
 
 // accept answers a ballot's second phase; nil when there is nothing to say yet. A proposal that is
 // not on disk is stored first, and accepted after that, if nothing stands against it then: the
-// freeze of R2 lasts no longer because a disk is slow.
+// freeze of G2 lasts no longer because a disk is slow.
 func (a *acceptance) accept(s *Scene, from view.UID, p message.Accept, out *Output) message.Message {
 	if a.Outbids(p.Ballot) {
 		out.Counts.RejectsBallot++
 		return message.Rejected{Cluster: p.Cluster, Epoch: p.Epoch, Ballot: p.Ballot, Promised: a.Promised()}
 	}
 	if !p.Proposal.View.Has(a.self) && !s.Consents {
-		out.Counts.RejectsPromise++ // R4: never for itself
+		out.Counts.RejectsPromise++ // G4: never for itself
 		return nil
 	}
 	drops := p.Proposal.Unconsented(s.View.View)

@@ -22,7 +22,7 @@ type Granter struct {
 // NewGranter returns a Granter that has promised nothing.
 func NewGranter(cfg Config) *Granter { return &Granter{cfg: cfg, promises: nodelease.NewPromises()} }
 
-// Install takes a view that was just installed. It promises L to every other member (R3): a view
+// Install takes a view that was just installed. It promises L to every other member (G3): a view
 // that a later decision of these members replaces must not come before the leases that were granted
 // in earlier epochs have run out.
 func (g *Granter) Install(now time.Time, in *view.Installed) {
@@ -37,7 +37,7 @@ func (g *Granter) Install(now time.Time, in *view.Installed) {
 }
 
 // Grant promises a member that no view without it is accepted here before its lease has run out
-// (R1).
+// (G1).
 func (g *Granter) Grant(u view.UID, now time.Time) { g.promises.Make(u, now.Add(g.cfg.Promise)) }
 
 // Until is when the promise to a member runs out; zero = there is none.
@@ -70,8 +70,8 @@ func (g *Granter) wait(s *Scene, drops []view.UID, arbiter time.Duration) (wait 
 	return wait
 }
 
-// holdBack is V2. Without it an acceptor that still hears the member keeps granting, and its promise
-// never runs out. The others, which have accepted, would never leave their freeze.
+// holdBack is V2. Without it an acceptor that still hears the member keeps granting, and its
+// promise never runs out. The others, which have accepted, would never leave their freeze.
 func (g *Granter) holdBack(s *Scene, drops []view.UID) {
 	for _, u := range drops {
 		if s.Reports.Has(u) && s.View.MayHoldLease(u) {

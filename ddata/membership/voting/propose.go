@@ -65,7 +65,7 @@ func (v *Voter) plan(s *Scene) nextview.Plan {
 }
 
 // mustFinish reports whether an undecided proposal, whose proposer may have died, keeps a node
-// frozen (R2) for longer than a decision takes.
+// frozen (G2) for longer than a decision takes.
 func (v *Voter) mustFinish(s *Scene) bool {
 	at, ok := s.finishAt(v.cfg.Self, v.acceptor.FrozenAt(), v.cfg.Beat)
 	switch {

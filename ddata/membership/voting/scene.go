@@ -23,8 +23,8 @@ func (s *Scene) quorum(strategy downing.Strategy) paxos.Quorum {
 	return func(has func(view.UID) bool) bool { return strategy.Quorum(s.View.Voters, has) }
 }
 
-// finishAt returns when this node finishes what keeps a voter frozen; false = nothing does, or it has
-// stopped. The oldest tries first; the others follow, each a little later.
+// finishAt returns when this node finishes what keeps a voter frozen; false = nothing does, or it
+// has stopped. The oldest tries first; the others follow, each a little later.
 func (s *Scene) finishAt(self view.UID, frozenAt time.Time, beat time.Duration) (time.Time, bool) {
 	if s.Reports.Stopped(self) {
 		return time.Time{}, false
@@ -60,7 +60,7 @@ type Output struct {
 type Counts struct {
 	Started, Won, TimedOut        uint64 // ballots
 	Accepts                       uint64 // proposals accepted here
-	RejectsBallot, RejectsPromise uint64 // proposals rejected here, because of a higher ballot or a promise (R4)
+	RejectsBallot, RejectsPromise uint64 // proposals rejected here, because of a higher ballot or a promise (G4)
 	Stale, Bad                    uint64 // messages that were dropped
 }
 

@@ -51,7 +51,7 @@ func (v *Voter) Install() {
 	v.proposer.Reset()
 }
 
-// Frozen reports whether the acceptor has accepted a proposal (R2).
+// Frozen reports whether the acceptor has accepted a proposal (G2).
 func (v *Voter) Frozen() bool { return v.acceptor.Frozen() }
 
 // FrozenAt returns since when it is Frozen; zero = it is not.
