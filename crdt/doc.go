@@ -71,11 +71,11 @@
 //     drops nothing.
 //   - Load takes rows only if they sum to the digest that was committed with them.
 //
-// Costs do not grow with the key: a write touches one path of a copy-on-write tree, a snapshot
-// copies a few words (and the next write the nodes on its way), Missing and MergeDiff cost what
-// they return and take, an add and its removal leave nothing behind but an interval of the clock. A
-// sketch of 16,384 cells adds less than a tenth to a change, and is kept only where there are items
-// enough for a walk over them to be worse.
+// Costs do not grow with the key. A write touches one path of a copy-on-write tree. A snapshot
+// copies a few words, and the next write copies the nodes on its way. Missing and MergeDiff cost
+// what they return and take. An add and its removal leave only an interval of the clock. A sketch
+// of 16,384 cells adds less than a tenth to a change, and is kept only where there are items enough
+// for a walk over them to be worse.
 //
 // # Types
 //

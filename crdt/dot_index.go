@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// dotIndex finds live items by their dots. Per origin it is a tree of 64 ways over the seq whose
-// nodes keep only the children they have, so that a dense run costs little more than a pointer per
-// item, a lone item one small node, and a copy of the whole is a copy of the rows. Nodes of another
+// dotIndex finds live items by their dots. Per origin it is a tree of 64 ways over the seq, whose
+// nodes keep only the children that they have. A dense run costs little more than a pointer per
+// item, and a lone item one small node. A copy of the whole is a copy of the rows. Nodes of another
 // generation than the writer's are shared with snapshots and are cloned before they are changed.
 type dotIndex struct {
 	rows   []dotRow // by origin

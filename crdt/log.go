@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// eventLog keeps groups in the order in which this replica applied them, with their payloads until
-// they are trimmed (an event shipped without the payload that it put would tell the receiver that
-// the item was removed). Per origin it keeps where that origin's groups stand, so that finding what
+// eventLog keeps groups in the order in which this replica applied them. It keeps their payloads
+// until they are trimmed: an event shipped without the payload that it put would tell the receiver
+// that the item was removed. Per origin it keeps where that origin's groups stand. So finding what
 // a peer lacks costs what is found.
 //
 // Invariants (check): log and floor partition the clock of the store; events and bytes are those of
@@ -172,7 +172,8 @@ func (l *eventLog) trim(stable *Clock) {
 	l.settle()
 }
 
-// missing returns the groups that a peer lacks, where clock is that of the store; see Store.Missing.
+// missing returns the groups that a peer lacks, where clock is that of the store; see
+// Store.Missing.
 func (l *eventLog) missing(peer, clock *Clock, maxBytes int) (gs []Group, more, covered bool) {
 	if !peer.Includes(&l.floor) {
 		return nil, false, false

@@ -7,12 +7,12 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
-// Merge joins the state of a donor: own live items whose dots the donor's clock has and live denies
-// are dropped (the donor saw their removal), items whose dots the own current clock lacks are
-// inserted, and the clocks are joined, all in one step. donor, live and items must come from one
-// snapshot of the donor; items may leave out what this store has. What came this way is not in the
-// log: the floor rises over it. The cost is that of a walk over the own items; MergeDiff spares it.
-// An error changes nothing.
+// Merge joins the whole state of a donor; Apply takes single groups of events. All in one step, it
+// drops own live items whose dots the donor's clock has and live denies, for the donor saw their
+// removal. It inserts items whose dots the own current clock lacks, and joins the clocks. donor,
+// live and items must come from one snapshot of the donor; items may leave out what this store has.
+// What came this way is not in the log: the floor rises over it. The cost is that of a walk over
+// the own items; MergeDiff spares it. An error changes nothing.
 func (s *Store) Merge(donor *Clock, live func(Dot) bool, items []Item, ch *Changes) error {
 	var absent []Dot
 	s.live.keys.tree.ascend("", func(ks *keyState) bool {

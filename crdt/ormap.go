@@ -10,11 +10,11 @@ import (
 // which every update of the key puts anew, says that the key is there even if its value is empty. A
 // key is there while anything lives at or below its path.
 //
-// Remove takes away what it observed of a key, all the way down. Of an update that is concurrent
-// with it stays what that update has put, and nothing older: of a set the elements that it added,
-// of a register its value, of a map within the map the keys that it updated, and if it put nothing,
-// the key with an empty value. Only counters keep more, see GCounter: the whole count of the origin
-// that counted.
+// Remove takes away what it observed of a key, all the way down. Of a concurrent update stays what
+// that update has put, and nothing older: the elements that it added to a set, the value of a
+// register, the keys that it updated in a map within the map. If it put nothing, the key stays with
+// an empty value. Only counters keep more, see GCounter: the whole count of the origin that
+// counted.
 type ORMap[K comparable, V Value[V, T], T any] struct{ r Reader }
 
 var _ Value[ORMap[string, GCounter, *GCounterTx], *ORMapTx[string, GCounter, *GCounterTx]] = ORMap[string,

@@ -7,9 +7,9 @@ import (
 
 // PNCounter is the view of a counter that goes up and down. Each origin keeps what it has added on
 // balance in one item, at kind ‖ origin in eight bytes; the payload is that number, zigzag, in
-// eight bytes without leading zeros. The value is the sum of all items, as in GCounter, what
-// removed origins have left may be folded, and an increment beside the removal of the key leaves
-// the whole balance of its origin.
+// eight bytes without leading zeros. The value is the sum of all items. As in GCounter, what
+// removed origins have left may be folded. An increment beside the removal of the key leaves the
+// whole balance of its origin.
 type PNCounter struct{ value int64 }
 
 var _ Value[PNCounter, *PNCounterTx] = PNCounter{}

@@ -10,10 +10,10 @@ type entry interface {
 func (it *Item) place() string { return it.Path }
 
 // tree is a sorted map of entries by their places: a copy-on-write B+ tree. What it has over a
-// general one is locality: a node knows how many leading bytes all its places share and keeps the
-// next four of each side by side, so that a search compares numbers, and looks at no place but the
-// one it finds, where places in memory far apart would cost a cache miss for each comparison. Nodes
-// are freed when they are empty and not joined before.
+// general one is locality. A node knows how many leading bytes all its places share, and keeps the
+// next four of each side by side. So a search compares numbers, and looks at no place except the
+// one that it finds. Places lie far apart in memory, and each comparison of two would cost a cache
+// miss. Nodes are freed when they are empty and not joined before.
 //
 // A node of another generation than its tree's is shared with another tree and is cloned before it
 // is changed.

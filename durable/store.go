@@ -21,9 +21,10 @@ type Row struct {
 //     simulated machine) dies, in the order of the Commit calls of the Env, and one at a time. It
 //     is called after the batch is durable, never before.
 //   - Failed means nothing: a batch whose done got an error left no trace, and the Env stays
-//     usable; later batches may succeed. A caller whose next batch makes sense only on top of the
-//     last one (a clock over rows) therefore keeps one batch in flight and, when it fails, puts it
-//     in front of the next one. That costs no throughput: what gathers meanwhile is the next batch.
+//     usable; later batches may succeed. The next batch of a caller may make sense only on top of
+//     the last one, as a clock over rows does. Such a caller keeps one batch in flight, and puts
+//     one that has failed in front of the next one. That costs no throughput: what gathers
+//     meanwhile is the next batch.
 type Table interface {
 	// Load calls fn for every row in key order, as of one moment: every batch answered nil before
 	// the call, none in part. The slices belong to the table and are valid during the call of fn

@@ -19,8 +19,8 @@ import (
 //
 // The lock is a flock on a file of ours, which the kernel drops when its holder dies, however it
 // dies. The file tells the process id of the holder to a process that is refused. Beside it stands
-// a table of the directories open in this process, for a network file system may turn a flock into
-// a lock of the whole process, which a second opening passes and the first closing drops.
+// a table of the directories open in this process. A network file system may turn a flock into a
+// lock of the whole process, which a second opening passes and the first closing drops.
 type dirLock struct {
 	file *os.File
 	id   dirID

@@ -6,11 +6,11 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// pull is a repair from one donor (R4). The clock, the names of live items and, when there is
-// trouble, the items come from one pinned moment of the donor. They are compared with one pinned
-// moment of this replica.
+// pull is a repair from one donor (R4). The clock, the names of live items and, when other ways
+// have failed, the items come from one pinned moment of the donor. They are compared with one
+// pinned moment of this replica.
 //
-//	asked ──head──► gathering ──difference found, items here──► weighing ──adds up──► staged
+//	asked ──head──► gathering ──difference found, items here──► checking ──adds up──► staged
 //	  │                 │  ▲                                       │
 //	  │                 │  └──── does not add up: another way ─────┘
 //	  ├── refused, left, silent: another donor, what has come is kept

@@ -15,10 +15,11 @@ import (
 //
 // A majority is enough to lose nothing when nodes come, go and die one after the other or by
 // planned changes, however fast: a view is left behind only when what it knew has reached the next
-// one. More than that protects from the loss of more nodes at one instant than a majority survives,
-// and costs availability: with WritePlus 3 and ReadPlus 5, the reference's, up to 8 nodes every one
-// has to answer, so that one which cannot be reached holds up new homes, moves, the first start of
-// remembered entities and a takeover until it is removed. Known homes are routed to all the same.
+// one. More than that protects from the loss of more nodes at one instant than a majority survives.
+// It costs availability: with WritePlus 3 and ReadPlus 5, the reference's, every one of up to 8
+// nodes has to answer. One that cannot be reached then holds up new homes, moves, the first start
+// of remembered entities, and takeovers, until it is removed. Known homes are routed to all the
+// same.
 type Quorums struct {
 	// WritePlus is how many replicas beside a majority must have written; All: every one. Default
 	// 0.

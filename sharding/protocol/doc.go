@@ -80,7 +80,7 @@
 // The regions of one node are told apart by their life, in every message that says what one of them
 // is: a later one obeys no command from before its registration, and what an earlier one has said
 // does not count any more when the later one has registered. Its floor, and the count of the tokens
-// of the node's coordinators, go on (Past).
+// of the node's coordinators, go on (Predecessor).
 //
 // # Shutdown of the whole cluster
 //
@@ -107,12 +107,13 @@
 // Nothing is given up, and an event reports it once. The driver's time limit for one try ends
 // before another is begun, so an answer that comes too late matches no try and is ignored.
 //
-// Recovery says how fast the shards of a region start what they remember, all together. An id in
-// the set of a shard that it does not belong to, because the number of shards or the hash has
-// changed while all nodes were stopped, is started in its shard, which remembers it, and then
+// Recovery says how fast the shards of a region start what they remember, all together. The
+// number of shards or the hash may change while all nodes are stopped. Then the set of a shard has
+// ids that belong to another. Each is started in its own shard, which remembers it. Then it is
 // forgotten here: by the shard, or by the coordinator if there are fewer shards now. Whatever dies
-// between the two, the id is in one set at least. An id of a living entity that vanishes from the
-// set, or a shard from the set of shards, because an earlier owner's write came late, is put back.
+// between the two, the id is in one set at least. A write of an earlier owner that comes late may
+// take the id of a living entity out of the set, or a shard out of the set of shards: it is put
+// back.
 //
 // # Leases of an outside store
 //
@@ -121,18 +122,19 @@
 // Config.Leases.Shards each shard takes a lease of its own, in a store that all share, before it
 // loads anything. It gives the lease back after its last entity and its last write, before it says
 // that it has stopped, unless the store takes more than an interval. A shard that cannot get the
-// lease waits. It tries again after an eighth of Leases.RetryInterval, then after twice as long each
-// time, up to Leases.RetryInterval. A LeaseOp asks, answers name its generation. A shard that waits
-// answers a hand-off at once. If its first try has no answer yet and messages wait, it answers only
-// after an interval, because the messages are delivered in order if it starts. A shard that loses
-// its lease is killed. Its region reports it stopped under the token by which it hosted it, and
-// obeys that command no more. The region starts the shard again after a pause, if it is told to. A
-// region that cannot use the store, or has lost a lease, is given no shards for twelve intervals,
-// and longer while it complains, as long as another can take them. Its waiting shards are handed
-// off. When no region could use the store, the coordinator moves one shard as a trial after twelve
-// intervals, then after twice as long each time, up to 48. With Config.Leases.Coordinator a
-// coordinator takes a lease before its term begins. The term ends when the lease is lost, or when
-// its node is about to say that it has stopped (Resign): the next coordinator finds the lease free.
+// lease waits. It tries again after an eighth of Leases.RetryInterval, then after twice as long
+// each time, up to Leases.RetryInterval. A LeaseOp asks, answers name its generation. A shard that
+// waits answers a hand-off at once. If its first try has no answer yet and messages wait, it
+// answers only after an interval, because the messages are delivered in order if it starts. A shard
+// that loses its lease is killed. Its region reports it stopped under the token by which it hosted
+// it, and obeys that command no more. The region starts the shard again after a pause, if it is
+// told to. A region that cannot use the store, or has lost a lease, is given no shards for twelve
+// intervals, and longer while it complains, as long as another can take them. Its waiting shards
+// are handed off. When no region could use the store, the coordinator moves one shard as a trial
+// after twelve intervals, then after twice as long each time, up to 48. With
+// Config.Leases.Coordinator a coordinator takes a lease before its term begins. The term ends when
+// the lease is lost, or when its node is about to say that it has stopped (Resign): the next
+// coordinator finds the lease free.
 //
 // # Guarantees
 //

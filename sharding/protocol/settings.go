@@ -48,9 +48,9 @@ type Rebalance struct {
 	// Interval is the time between two looks. Default 10 s, 100 ms on a node with ddata.Local;
 	// negative: never.
 	Interval time.Duration
-	// Delay is how long the members must have been the same before a look. In a rolling restart, a
-	// little more than the time from one node to the next keeps shards from being moved to each
-	// that has come back while the next one is about to leave. Default 0.
+	// Delay is how long the members must have been the same before a look. For a rolling restart
+	// set a little more than the time from one node to the next. Then no shards move to a node that
+	// has come back while the next one is about to leave. Default 0.
 	Delay time.Duration
 	// MixedVersions has the coordinator look also while the regions' nodes run several app
 	// versions. Default false: what moved to an old one would have to move again.
@@ -103,11 +103,11 @@ func (a Allocation) check(f *config.Faults) {
 // to stop.
 type Passivation struct {
 	// Strategy chooses among the entities of a shard: those that are idle, or too many. It must not
-	// be the same on every node. If entities are remembered none is passivated by it. Default: those
-	// that saw no message for 2 minutes.
+	// be the same on every node. If entities are remembered none is passivated by it. Default:
+	// those that saw no message for 2 minutes.
 	Strategy passivation.Strategy
-	// StopTimeout is how long an entity that is passivated, by Strategy or because it was asked for,
-	// may take to stop; then it is stopped by force. Default 10 s.
+	// StopTimeout is how long an entity that is passivated, by Strategy or because it was asked
+	// for, may take to stop; then it is stopped by force. Default 10 s.
 	StopTimeout time.Duration
 }
 

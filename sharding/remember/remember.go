@@ -24,12 +24,12 @@ type Store interface {
 	Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error
 }
 
-// Watcher is a Store whose sets may change behind the back of the region that hosts a shard,
-// because the last call of a region that died takes effect after the next has loaded the set. Told
-// of it, a region adds again what runs and has vanished, and starts what has appeared.
+// Watcher is a Store whose sets may change while a region hosts the shard: the last call of a
+// region that died may take effect after the next one has loaded the set. A region that is told of
+// a change adds again what runs and has vanished, and starts what has appeared.
 type Watcher interface {
 	Store
-	// Watch has fn called after every change of a set, by whomever, until cancel is. fn does not
-	// wait.
+	// Watch has fn called after every change of a set, whatever made it, until cancel is called. fn
+	// does not wait.
 	Watch(fn func(shard protocol.ShardID, changed protocol.IDsChanged)) (cancel func())
 }

@@ -39,11 +39,11 @@
 //
 // # Guarantees
 //
-//   - Within one incarnation of an entity each message of a producer is confirmed by the handler at
-//     most once, and in the order in which they were submitted, with none left out (but those that
-//     a producer without a queue has taken down with it).
-//   - Over incarnations, everything that was accepted is handled at least once, as long as the
-//     producer lives or comes back with its queue, and the entity can be reached now and then.
+//   - Within one incarnation of an entity the handler confirms each message of a producer at most
+//     once, and in the order in which they were submitted. None is left out, except those that a
+//     producer without a queue has taken down with it.
+//   - Over incarnations, everything that was accepted is handled at least once. The producer must
+//     live or come back with its queue, and the entity must be reachable now and then.
 //   - Confirmed means that a handler has confirmed it.
 //   - Neither half holds more than its configured bounds.
 //

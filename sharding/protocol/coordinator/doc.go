@@ -19,16 +19,16 @@
 // and only the view that drops it proves that its lease is over. The event ReportAwaited names it;
 // messages to known homes are routed meanwhile. For a type that was not started on a node its
 // NotStarted answers. A region that starts there later is made with the promises of that NotStarted
-// (Past). If that node is the oldest, no coordinator acts: regions hear it (Absent) and tell it
-// (CoordinatorAbsent).
+// (Predecessor). If that node is the oldest, no coordinator acts: regions hear it (Absent) and tell
+// it (CoordinatorAbsent).
 //
 // # One role
 //
-// A type runs under one role. Coordinators of two roles would never meet, so a coordinator asks at
-// the begin of its term all members without its role under which role they run the type (Compare),
-// and waits for the answers about one RetryInterval. A member with both roles answers so if it is
-// inquired. Where the type is in service under another role the coordinator stands down and refuses
-// its regions; both sides say so (TypeMismatch), with both roles.
+// A type runs under one role. Coordinators of two roles would never meet. So at the begin of its
+// term a coordinator asks all members without its role under which role they run the type
+// (Compare). It waits for the answers about one RetryInterval. A member with both roles answers so
+// if it is inquired. Where the type is in service under another role the coordinator stands down
+// and refuses its regions; both sides say so (TypeMismatch), with both roles.
 //
 // # Strategies
 //
