@@ -13,7 +13,7 @@ import (
 
 // AppendValue appends the payload form of v. A value that does not decode again (text that is not
 // UTF-8, a big number, a type that only encodes) is ErrElement: accepted, it would make its whole
-// key unreadable for everyone. So is a struct that holds something and has no exported field: it
+// key unreadable for every node. So is a struct that holds something and has no exported field: it
 // would read back as zero. Other fields that are not exported are left out.
 //
 // Structs match by the names of their fields, so that programs of two versions read each other: a

@@ -11,8 +11,8 @@ import (
 
 // contents is the live items of a store, by key and by dot, and what is summed up of them.
 //
-// Invariants (check): keys and index hold the same items, count is their number, digest the sum of
-// their hashes, the sketch, if one is kept, that of their dots, and marks tells of the keys with
+// Invariants (check): keys and index hold the same items. count is their number, digest the sum of
+// their hashes, and sketch, if one is kept, the sum of their dots. marks tells of the keys with
 // marks.
 type contents struct {
 	seed uint64 // of the hashes
@@ -115,7 +115,7 @@ func (c *contents) apply(e *Event, ch *Changes) {
 	for _, d := range e.Removes {
 		old := c.index.remove(c.keys.gen, d)
 		switch {
-		case old == nil: // someone else removed it before
+		case old == nil: // it was removed before
 		case e.Puts && old.Path == e.Path && old.Key == e.Key:
 			c.forget(old, ch) // insert has taken it from its key
 		default:

@@ -64,9 +64,9 @@
 //     repair would delete the item everywhere.
 //   - A group applies only when the dots that it removes are in the clock. Until then it waits, and
 //     the missing dots are named.
-//   - A merge inserts an item only if its dot is not in the clock of that moment, drops one only if
-//     the donor's clock has its dot, and joins the clocks in the same step. What a merge brought is
-//     never shipped from the log, because its removals are not there.
+//   - A merge inserts an item only if its dot is not in the clock of that moment. It drops one only
+//     if the donor's clock has its dot. It joins the clocks in the same step. What a merge brought
+//     is never shipped from the log, because its removals are not there.
 //   - Equal clocks with different digests, which no correct run makes, are repaired by Union, which
 //     drops nothing.
 //   - Load takes rows only if they sum to the digest that was committed with them.
@@ -155,7 +155,7 @@
 // those that it removes. A remove takes away what was observed and nothing else, so a concurrent
 // add or put survives it, whatever its timestamp; put by put and not value by value, so that a
 // register's loser that the remover had not seen comes to light. Two nodes that create one key with
-// different types at once make it unreadable (ErrTypeClash) until someone removes all of it. The
+// different types at once make it unreadable (ErrTypeClash) until a write removes all of it. The
 // digest's hash is keyed but not cryptographic. An origin that is gone for good still costs an
 // interval of the clock, some ten bytes for the whole store. A value that cannot be decoded is left
 // out by the iterators of sets and maps; View reports it when it is the first. What is hidden

@@ -1,7 +1,7 @@
 package crdt
 
-// Flag is the view of a flag that is switched on once and for all: by anybody, and until the key is
-// deleted. It is one item at the path that is the kind alone.
+// Flag is the view of a flag that is switched on once and for all: by any node, and until the key
+// is deleted. It is one item at the path that is the kind alone.
 type Flag struct{ on bool }
 
 var _ Value[Flag, *FlagTx] = Flag{}

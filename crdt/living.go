@@ -3,7 +3,7 @@ package crdt
 import "slices"
 
 // Living is the set of origins whose node-owned items are shown: the members of a view. It never
-// changes; nil is everybody.
+// changes; nil is every node.
 type Living struct{ origins []Origin }
 
 // NewLiving returns the set of these origins.

@@ -4,7 +4,7 @@ import "iter"
 
 // NodeMap is the view of a map in which each process incarnation has its own value per key. The
 // values of one that is removed from the view vanish with it (Store.SetLiving), at once and without
-// anybody's doing. One item stands for the entry of one origin, at kind ‖ key; payload: timestamp ‖
+// any call. One item stands for the entry of one origin, at kind ‖ key; payload: timestamp ‖
 // value. It is a whole key, and stands in no other map.
 type NodeMap[K comparable, V any] struct{ r Reader }
 

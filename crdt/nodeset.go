@@ -6,8 +6,8 @@ import (
 )
 
 // NodeSet is the view of a set whose elements belong to the process incarnation that added them:
-// they vanish when it is removed from the view (Store.SetLiving), at once and without anybody's
-// doing. An element that several have added is there as long as one of them lives. One item without
+// they vanish when it is removed from the view (Store.SetLiving), at once and without any call. An
+// element that several have added is there as long as one of them lives. One item without
 // payload stands for an element of one origin, at kind ‖ element. It is a whole key, and stands in
 // no map.
 type NodeSet[E comparable] struct{ r Reader }

@@ -8,7 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 )
 
-// PrepareForShutdown tells the whole cluster that it is about to be shut down, and returns when a
+// PrepareForShutdown tells the whole cluster that it is about to be shut down. It returns when a
 // view that says so (View.Closing) is here and at all members that this node reaches. From then on
 // shards are neither balanced nor handed over, a shard that loses its home gets no other, and no
 // node joins. Each node that leaves stops what it runs in place. So a cluster that is stopped node

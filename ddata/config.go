@@ -88,7 +88,7 @@ type Config struct {
 
 	// BootstrapAnyDisks is the operator's word that directories of the last members which are not
 	// there will never come back: the cluster is founded anew from those that are. Danger: writes
-	// that were acknowledged and lie only on the missing directories are lost, and if one of those
+	// that were acknowledged and lie only on the missing directories are lost. If one of those
 	// comes back with this set, or was running elsewhere all the time, there are two clusters. It
 	// also lets a node join whose Dir belongs to another cluster, whose data is then merged. Set it
 	// on all nodes for one start, when most directories are lost for good, and then take it away.
@@ -113,7 +113,8 @@ type Config struct {
 	// rebalanced while versions differ.
 	AppVersion string
 
-	// MinMembers gates the first Up: joining members stay Joining until so many are there. Default: 1.
+	// MinMembers gates the first Up: joining members stay Joining until so many are there. Default:
+	// 1.
 	MinMembers int
 
 	// MinMembersPerRole is MinMembers per role.
@@ -147,9 +148,9 @@ type Config struct {
 	Dir string
 
 	// DurableKeys names the durable keys: exact, or patterns in which * stands for any text, so
-	// that "*" is all keys; at most 256, with 16 KiB together. It needs Dir. The keys that extensions
-	// have reserved (host.DurableKeys), such as those of remembered entities, are durable on every
-	// node that has a Dir, without being named here.
+	// that "*" is all keys; at most 256, with 16 KiB together. It needs Dir. The keys that
+	// extensions have reserved (host.DurableKeys), such as those of remembered entities, are
+	// durable on every node that has a Dir, without being named here.
 	//
 	// Nodes may differ, so that a rolling restart adds patterns: what one node brings, all agree
 	// on. When the first node with a new pattern joins, the data of its keys moves to the disks of
@@ -188,8 +189,8 @@ type Config struct {
 	// what gathers meanwhile.
 	WriteBehind time.Duration
 
-	// Store tunes the store in Dir; the zero value is right for nearly everyone. Its Observer is
-	// called on the store's goroutine.
+	// Store tunes the store in Dir; the zero value is right for nearly every service. Its Observer
+	// is called on the store's goroutine.
 	Store lmdb.Options
 
 	// Preset chooses all timers. Default: LAN.

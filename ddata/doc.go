@@ -49,8 +49,8 @@
 //   - Majority reads are not linearizable among themselves: two reads, also one after the other,
 //     may see a write that is not acknowledged yet, and then not see it. ReadLinearizable never
 //     goes back.
-//   - When all directories are lost, a new cluster's fencing tokens are above the former ones only if the
-//     wall clock of its founder is ahead of that of the former founding.
+//   - When all directories are lost, a new cluster's fencing tokens are above the former ones only
+//     if the wall clock of its founder is ahead of that of the former founding.
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having
 //     seen each other.
 //   - When a majority of the view is gone at once, or what Config.Downing needs instead of one, no
@@ -81,8 +81,8 @@
 //     cover. So the whole takes at most one and a half leases from the kill, and a start after that
 //     does not wait.
 //   - When the mark says nothing, it waits for a whole lease from its own start. That is so after a
-//     reboot or a cut of power, on another machine, in another time namespace, when the file is
-//     missing, damaged or a copy, and on other systems than Linux.
+//     reboot or a cut of power, on another machine, and in another time namespace. It is so when
+//     the file is missing, damaged or a copy, and on other systems than Linux.
 //
 // The mark counts by the clock of the kernel that cannot be set, and by wall time, whichever says
 // less. It is written ahead and not synced, so that a slow disk seldom costs anything. While a disk
@@ -133,7 +133,7 @@
 //	failure-detector.acceptable-heartbeat-pause  T.UnreachableAfter    4 s, the heartbeat included
 //	failure-detector.threshold, max-sample-size, min-std-deviation, expected-response-after, implementation-class
 //	                                      none: silence for a fixed time; a wrong suspicion costs nothing before T.StableAfter
-//	failure-detector.monitored-by-nr-of-members  VotersMax             0: everybody monitors all; else the voters do
+//	failure-detector.monitored-by-nr-of-members  VotersMax             0: each member monitors all; else the voters do
 //	allow-weakly-up-members               none: joins need a quorum, not all members
 //	leader-actions-interval, unreachable-nodes-reaper-interval, periodic-tasks-initial-delay, scheduler.*   none: a step is due when something is
 //	gossip-interval, gossip-time-to-live, gossip-different-view-probability, reduce-gossip-different-view-probability

@@ -19,9 +19,9 @@ const stuckAfter = 30 * time.Second
 //   - Live is false when the node has ended, or one of its goroutines has stood still for half a
 //     minute. A node that waits for others, or has lost its lease, is live: to start it again would
 //     not help.
-//   - Ready is false before the node is Up, while it has not got its data or holds no lease, after
-//     its store has failed, and from the moment that it begins to leave. Extensions of the node have
-//     reasons of their own (host.Lifecycle).
+//   - Ready is false before the node is Up, and while it has not got its data or holds no lease. It
+//     is false after its store has failed, and from the moment that it begins to leave. Extensions
+//     of the node have reasons of their own (host.Lifecycle).
 func (n *Node) Health() events.Health {
 	if err := n.life.why(); err != nil {
 		return events.Health{Reasons: []string{fmt.Sprintf("the node has ended: %v; start the node again", err)}}

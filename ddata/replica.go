@@ -210,8 +210,8 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	return res.Reader, r.wrap("get", key, quorum.Local, res.Err)
 }
 
-// publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after someone
-// read: a store that is only written pays nothing for it.
+// publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after a
+// goroutine read: a store that is only written pays nothing for it.
 func (r *Replicator) publish(h *replicaHost) {
 	if p, v := r.snaps.Load(), r.version.Load(); p == nil || p.version != v {
 		r.snaps.Store(h.state(v))

@@ -3,8 +3,8 @@
 //
 // # Nouns
 //
-//   - An entity is a user's value with a Receive method. It is made by the first message to its id
-//     (or because it is remembered), and is passivated when it asks for it, when it was idle for
+//   - An entity is a user's value with a Receive method. The first message to its id makes it; a
+//     remembered one is made without. It is passivated when it asks for it, when it was idle for
 //     long, or when too many are active.
 //   - A shard is the group of entities whose ids hash to one number; shards are what moves between
 //     nodes.
@@ -14,10 +14,10 @@
 //     home of which shard.
 //
 // The decisions are made by the pure machines in sharding/protocol, and carried out by package
-// control. No machine touches the data plane, package dataplane: a message looks up its shard in a
-// table that is read without a lock and goes to a local mailbox, into the connection to the home,
-// or, while the home is unknown or moving, into the shard's bounded buffer. What travels is made
-// and read by package codec. This package is what users see of all that.
+// control. No machine touches the data plane, package dataplane. A message looks up its shard in a
+// table that is read without a lock. It goes to a local mailbox, or into the connection to the
+// home. While the home is unknown or moving, it goes into the shard's bounded buffer. What travels
+// is made and read by package codec. This package is what users see of all that.
 //
 // # Guarantees
 //
@@ -86,8 +86,8 @@
 //
 // ddata.Node.Leave hands the shards of its node over, and Region.Close those of one type on a node
 // that stays. Before a whole cluster is stopped, ddata.Node.PrepareForShutdown on one node tells
-// it: from then on nothing is balanced or handed over, a shard that has lost its home gets no
-// other, one that has lost its lease starts again where it was, and each node that leaves stops its
+// it. From then on nothing is balanced or handed over. A shard that has lost its home gets no
+// other, and one that has lost its lease starts again where it was. Each node that leaves stops its
 // entities in place, with their Stop. A shard that never had a home still gets one. Messages for
 // what has stopped are dropped with DropEnded, and questions answered with ErrStopped, at once.
 // Remembered ids stay, and start with the next start of the cluster.

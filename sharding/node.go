@@ -23,8 +23,8 @@ import (
 // earlier, and the type may be started on the node again.
 //
 // Errors: ErrConfig (all faults together), ErrAlreadyStarted (also while the region before is being
-// closed, or its handlers still run), and on a node that has ended ErrStopped with the reason of
-// its end.
+// closed, or its handlers still run). On a node that has ended: ErrStopped with the reason of its
+// end.
 func Start[M any](node *ddata.Node, t EntityType[M]) (*Region[M], error) {
 	return StartAt(node.Host(), t, !slices.Contains(node.Roles(), t.Role))
 }

@@ -74,7 +74,7 @@ func startAll(t testing.TB, configs []ddata.Config) []*ddata.Node {
 }
 
 // kept is the network of one node. Its port is open from before the node knows it: a port that is
-// chosen, closed and opened again may be somebody else's by then.
+// chosen, closed and opened again may be another process's by then.
 type kept struct {
 	transport.Network
 	addr string

@@ -21,7 +21,7 @@ type Metric struct {
 // Meter is the port to a system of metrics. Its methods, and what they return, may be used from any
 // goroutine.
 //
-// Counters and gauges are kept by the node in any case, and read when somebody looks: they cost
+// Counters and gauges are kept by the node in any case, and read when a Meter asks: they cost
 // nothing on hot paths. Package prom is a Meter.
 type Meter interface {
 	// Read has read called whenever values are wanted: it reports each counter and gauge, with the

@@ -23,7 +23,7 @@ var (
 	// ErrUnusable: the store cannot do what leases need, or cannot be reached. The usual causes are
 	// permissions and network file systems.
 	ErrUnusable = errors.New("store of leases cannot be used")
-	// ErrReplaced: somebody has removed or replaced the lease behind its holder's back.
+	// ErrReplaced: the lease was removed or replaced behind its holder's back.
 	ErrReplaced = errors.New("lease was replaced")
 	// ErrPanicked: a method of the store or of a lease has panicked, see Guarded. It is a defect of
 	// that implementation.

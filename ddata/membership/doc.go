@@ -104,9 +104,9 @@
 // that has stopped ends when it knows that all others have stopped too, or sees a view without
 // itself. It does not take that knowledge with it:
 //
-//   - A node that knows that all have stopped says that it parts, again and again, until each of
-//     the others has answered, parts itself, or has been silent for one and a half heartbeat
-//     intervals.
+//   - A node that knows that all have stopped says that it parts, again and again. It goes on until
+//     each of the others has answered, parts itself, or has been silent for one and a half
+//     heartbeat intervals.
 //   - A node that has decided a view does not end before those that the view drops have answered
 //     it. If it dropped itself, neither before the members that stay have. Until then it alone may
 //     know that the view was decided.

@@ -1,9 +1,9 @@
 // Package runloop runs one pure machine on one goroutine.
 //
 // A machine is single-threaded: it takes an input, changes its state and fills a list of effects;
-// it has no timer, only a deadline. A Loop is what stands around it: an inbox that any goroutine
-// may post to, one goroutine that takes everything that waits, steps the machine input by input and
-// carries out its effects, and one timer armed for the machine's deadline.
+// it has no timer, only a deadline. A Loop is what stands around it. It has an inbox that any
+// goroutine may post to. One goroutine takes everything that waits, steps the machine input by
+// input and carries out its effects. One timer is armed for the machine's deadline.
 //
 // A Progress is for the callers beside it: it wakes those that wait for a state which a lock
 // guards.

@@ -192,8 +192,8 @@ type Peers interface {
 	RemovePeer(id NodeID)
 	// Connected tells the state of one outgoing link.
 	Connected(id NodeID, lane Lane, stripe uint32) LinkState
-	// PeerAddr is the address of a peer, or the one that a node named in the hello
-	// of a connection that is open now, as it is while one of its frames is handled.
+	// PeerAddr is the address of a peer, or the one that a node named in the hello of a connection
+	// that is open now. A connection is open while one of its frames is handled.
 	PeerAddr(id NodeID) (string, bool)
 	// AddrPeer is the node that answered at addr when SendAddr last connected there; this node
 	// itself when addr is another name of its own. It is forgotten when no node answers, or no

@@ -7,7 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/config"
 )
 
-// Options tune a store. The zero value is right for nearly everyone.
+// Options tune a store. The zero value is right for nearly every service.
 type Options struct {
 	// MapSize is how many bytes of address space the store maps at first; it doubles by itself when
 	// the rows need more. Address space is not memory: a large map costs nothing, and a small one a

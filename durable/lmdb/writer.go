@@ -288,7 +288,7 @@ func putRows(txn *lmdb.Txn, r request) error {
 	return nil
 }
 
-// account gives the bytes back and counts, before anybody is answered.
+// account gives the bytes back and counts, before any caller is answered.
 func (w *writer) account(group []request, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

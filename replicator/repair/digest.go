@@ -37,8 +37,8 @@ func (p *pull) checkDigest() (ready bool) {
 }
 
 // addsUp reports whether the sum of what is alive at the donor is the digest of the donor's moment.
-// The sum is made of what was alive here and has dots in the donor's clock, without what the donor
-// has removed, with what was removed here, and with what was fetched.
+// The sum begins with what was alive here and has dots in the donor's clock. What the donor has
+// removed is taken off. What was removed here, and what was fetched, is added.
 func (p *pull) addsUp() bool {
 	sum := p.fetch.sum.Plus(p.sums.kept)
 	if !p.asked.Empty() {

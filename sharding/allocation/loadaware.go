@@ -15,11 +15,12 @@ import (
 // nothing goes on, it goes by the numbers of shards.
 //
 // A round of rebalancing is due when a region is further from its fair share than Tolerance; rounds
-// go on until all are within half of that, and then there is rest. A round takes from the busiest
-// region the shard that brings it and the least busy one nearest to each other, until the budget is
-// spent or nothing is gained any more. It waits for the round before, and leaves a shard where it
-// is for RestAfterMove. A shard that is busier than a fair share is not moved around: it is the
-// share of its region, what lives beside it is moved away, and the others share the rest.
+// go on until all are within half of that, and then there is rest. A step takes from the busiest
+// region the shard that brings it and the least busy one nearest to each other. A round takes steps
+// until its budget is spent or nothing is gained any more. It waits for the round before, and
+// leaves a shard where it is for RestAfterMove. A shard that is busier than a fair share is not
+// moved around: it is the share of its region, what lives beside it is moved away, and the others
+// share the rest.
 //
 // It does not know how strong nodes are: all count alike.
 type LoadAware struct {

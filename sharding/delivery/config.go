@@ -8,12 +8,15 @@ import (
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
-// Config says how a Producer behaves. The zero value of every field but ID stands for its default.
-// Names and defaults are those of the reference system's reliable-delivery settings where it has
-// one. Four of its settings have no meaning here: internal-ask-timeout (nothing is asked inside),
-// the durable queue's request-timeout and retry-attempts (a Queue answers, and its failure goes to
-// the caller at once), and its resend-first-interval (what a queue holds is sent when the producer
-// starts).
+// Config says how a Producer behaves. A zero field stands for its default; ID has none. Names and
+// defaults are those of the reliable-delivery settings of the reference where it has one. Four of
+// its settings have no meaning here:
+//
+//   - internal-ask-timeout: nothing is asked inside.
+//   - request-timeout and retry-attempts of the durable queue: a Queue answers, and its failure
+//     goes to the caller at once.
+//   - resend-first-interval of the durable queue: what a queue holds is sent when the producer
+//     starts.
 type Config struct {
 	// ID names the producer, 1 to 128 bytes. No two that run at a time may have the same; one that
 	// is started again should have its old one. Required.

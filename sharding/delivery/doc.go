@@ -19,9 +19,9 @@
 //   - Within one incarnation of an entity, the messages of a producer are handled in the order in
 //     which they were sent, none left out, and each confirmed once: effectively once.
 //   - Over incarnations (hand-off, passivation, a crash of the handler or of its node) each message
-//     is handled at least once, as long as the producer lives, or comes back with its Queue. A
-//     producer that comes back goes on under its old numbers, so an incarnation that lives on
-//     handles nothing twice.
+//     is handled at least once. The producer must live, or come back with its Queue. A producer
+//     that comes back goes on under its old numbers, so an incarnation that lives on handles
+//     nothing twice.
 //   - What a Queue has failed to store is not sent.
 //   - A Queue that panics has failed to store. A producer whose own machine panics, which is a
 //     defect, ends by itself: its callers get ErrBroken, the node goes on, and the event
@@ -35,6 +35,8 @@
 //   - Once over incarnations: what was handled just before the end of one, and not yet heard of, is
 //     handled again by the next. An entity that needs more keeps Delivery.Session and Seq of the
 //     last message together with the state that it has changed.
+//   - Once within one incarnation for a producer that the entity had to forget, because more than
+//     ConsumerConfig.ProducersMax sent to it: what that producer sends again is handled again.
 //   - Anything for what a producer without a Queue had not heard confirmed when its process died.
 //   - Order between two producers, two entities, or what is delivered and what is told.
 //   - Progress behind a message whose handler always fails: it is tried again, after up to

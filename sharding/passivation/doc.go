@@ -14,9 +14,9 @@
 // # Orders
 //
 //   - LeastRecentlyUsed, in levels if Levels says so (Karedla, Love, Wherry: Caching Strategies to
-//     Improve Disk System Performance, 1994): an entity starts in the lowest level, each further
-//     access lifts it one level up, what a full level has no room for sinks to the one below, and
-//     only the lowest loses entities. A scan passes through the lowest level and leaves the others
+//     Improve Disk System Performance, 1994). An entity starts in the lowest level. Each further
+//     access lifts it one level up. What a full level has no room for sinks to the one below. Only
+//     the lowest loses entities. A scan passes through the lowest level and leaves the others
 //     alone.
 //   - MostRecentlyUsed, for loops: the ones that were used last are needed again last.
 //   - LeastFrequentlyUsed, and among equals the least recently used. With DynamicAging (Arlitt,

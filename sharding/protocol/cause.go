@@ -7,7 +7,7 @@ type Cause uint8
 
 // Causes of passivations.
 const (
-	CauseRequest Cause = iota // it, or somebody else, asked for it
+	CauseRequest Cause = iota // the entity, or a caller, asked for it
 	CauseIdle                 // no message came for long
 	CauseLimit                // too many entities are active
 	CauseEnd                  // how many there are

@@ -144,7 +144,7 @@
 //   - Coordinator, owner, new home or any region may die, and any control message may be lost,
 //     repeated or late, in every phase.
 //   - In the end every shard with traffic, and every shard with remembered ids, has a home, if the
-//     type runs on the oldest member and somebody can host.
+//     type runs on the oldest member and some region can host.
 //   - A remembered id of a running entity is in the set when the entity starts, and stays there
 //     until it was passivated.
 //
@@ -152,8 +152,8 @@
 //
 //   - Messages on their way to a node that dies, or in its mailboxes, are lost; those in the
 //     mailboxes of a shard that loses its lease, too.
-//   - Order across the death of a home, the force with which a region was closed, the loss of a
-//     shard's lease, or a hand-off of a shard that waits for its lease, and between senders.
+//   - There is no order between senders. There is none across the death of a home, a close by
+//     force, the loss of a shard's lease, or a hand-off of a shard that waits for its lease.
 //   - A hand-off whose owner has a handler that does not return is aborted and tried again; it
 //     cannot be forced.
 //

@@ -9,7 +9,7 @@ import (
 
 // LeaseOp is what a Shard or a Coordinator wants of its lease in the store outside of the cluster
 // (Config.Leases.Shards, Config.Leases.Coordinator). The operations of one lease are carried out in
-// order, each after the one before has ended, and never while anybody waits.
+// order, each after the one before has ended, and never while a caller waits.
 type LeaseOp struct {
 	// Acquire: try once to become the holder; LeaseGranted or LeaseRefused answers, and LeaseLost
 	// if it is over before Release. Else: give back what was got, or will have been got by then.

@@ -1,8 +1,8 @@
 // Package remember is the port to where the ids of remembered entities are kept. Without one they
 // are replicated data in the durable space of the type's role, which needs nothing beside the
-// nodes; a [Store] of one's own, such as tables of a database that the entities use anyway, goes
-// into sharding.EntityType.Remember.Store, on every node of the role and every proxy on such a
-// node. [Memory] serves tests.
+// nodes. A [Store] of one's own may keep them in tables of a database that the entities use anyway.
+// It goes into sharding.EntityType.Remember.Store, on every node of the role and every proxy on
+// such a node. [Memory] serves tests.
 //
 // # Nouns
 //

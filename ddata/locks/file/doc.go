@@ -9,7 +9,7 @@
 //	NAME.lock     locked by the holder, names it; stays
 //	NAME.state    the record
 //
-// In NAME all but a to z, 0 to 9, hyphens and dots after the first byte is written as %xx, so that
+// NAME keeps a to z, 0 to 9, hyphens, and dots after the first byte. All else is written as %xx. So
 // names stay apart on a file system that does not tell upper from lower case.
 //
 // The store serves one host. All processes must see one directory on one local file system;

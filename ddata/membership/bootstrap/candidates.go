@@ -143,8 +143,8 @@ func (c *candidates) kin(probes []Probe) []Probe {
 // Their sets are those that no node knows to be history.
 //
 // The last view's sets are enough, and all that have it list the same. Whatever a role has
-// acknowledged was on a majority of the disks of the view in which that happened, so that the views
-// from a settled one to the last name all that is needed. In a view that was only accepted nothing
+// acknowledged was on a majority of the disks of the view in which that happened. So the views from
+// a settled one to the last name all that is needed. In a view that was only accepted nothing
 // was acknowledged: a quorum of its disks would have installed it before, and one of those would be
 // here.
 func (c *candidates) needs(probes []Probe) ([]Known, error) {

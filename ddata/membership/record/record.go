@@ -8,9 +8,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
-// Record is what a disk keeps: the view that was installed last, the founding or next view that was
-// accepted since and may have been decided, and the epoch up to which this node has heard that all
-// is settled: of the disks that Last lists, those of earlier views are history.
+// Record is what a disk keeps. Last is the view that was installed last. Pending is the founding or
+// next view that was accepted since and may have been decided. Settled is the epoch up to which
+// this node has heard that all is settled: of the disks that Last lists, those of earlier views are
+// history.
 //
 //	byte 0   version of this format (3)
 //	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free]

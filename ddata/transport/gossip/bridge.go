@@ -113,7 +113,7 @@ func (b *bridge) WriteTo(p []byte, addr string) (time.Time, error) {
 // WriteToAddress sends a packet to a node.
 //
 // A packet that is lost is no error: memberlist gives a probe up when its ping could not be sent,
-// and would never suspect a node to whom it cannot send.
+// and would never suspect a node to which it cannot send.
 func (b *bridge) WriteToAddress(p []byte, to memberlist.Address) (time.Time, error) {
 	if !b.notePing(p) {
 		return time.Time{}, ErrClosed

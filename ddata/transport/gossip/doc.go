@@ -9,10 +9,10 @@
 // left from one that failed; a node that is cut off learns late, with many nodes minutes late, that
 // it lost the others.
 //
-// The name of a node in memberlist is host:port/uid-in-hex, so that a process that restarts at its
-// old address is a new node and the old one is found dead by its own name. The node's meta says the
-// same, and the cluster's name; an alive message whose parts contradict each other or name another
-// cluster is turned away, besides memberlist's label, which keeps foreign packets and streams out.
+// The name of a node in memberlist is host:port/uid-in-hex. So a process that restarts at its old
+// address is a new node, and the old one is found dead by its own name. The node's meta says the
+// same, and the cluster's name. An alive message whose parts contradict each other, or name another
+// cluster, is turned away. Memberlist's label keeps other packets and streams of strangers out.
 //
 // # How it uses the transport
 //

@@ -155,7 +155,7 @@ func (q *hintQueue) deliver(ctx context.Context, f func(Hint)) {
 	}
 }
 
-// others reports whether anybody but this node is listed, and where the listed ones are, as
+// others reports whether any node except this one is listed, and where the listed ones are, as
 // memberlist and as they say.
 func (g *Gossip) others() (some bool, addrs map[string]bool, ids map[transport.NodeID]bool) {
 	g.mu.Lock()

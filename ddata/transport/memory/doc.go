@@ -11,6 +11,6 @@
 // patience ends; a killed address resets its connections. Bytes are never lost, altered or
 // reordered within a connection.
 //
-// Everything waits on channels and timers made by the hub, and no lock is held over a wait, so a
+// Everything waits on channels and timers made by the hub, and no lock is held over a wait. So a
 // hub that was made inside a testing/synctest bubble runs in virtual time.
 package memory

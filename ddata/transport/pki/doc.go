@@ -12,5 +12,5 @@
 // and an authority be replaced (by a file with both, then one with the new), while the cluster
 // runs. Files that cannot be used (half written, key and certificate of different pairs) are
 // logged, and the last good ones count until they run out. To take a certificate's right away from
-// somebody at once, use another authority and restart the nodes.
+// a node at once, use another authority and restart the nodes.
 package pki

@@ -32,7 +32,7 @@ type Files struct {
 	Logger *slog.Logger
 }
 
-// Identity is what a node shows and whom it trusts, as the files say at present. It implements the
+// Identity is what a node shows and trusts, as the files say at present. It implements the
 // transport's TLS, and is safe for concurrent use.
 type Identity struct {
 	files   Files

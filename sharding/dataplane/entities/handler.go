@@ -9,8 +9,8 @@ import (
 )
 
 // Handler is what the handlers of one incarnation have of the time in which they run: a
-// context.Context, and whether they may have an effect. It ends with the incarnation. An incarnation
-// whose node has lost its lease, and has it back, has another one.
+// context.Context, and whether they may have an effect. It ends with the incarnation. An
+// incarnation whose node has lost its lease, and has it back, has another one.
 //
 // It is made without a context: the first caller that asks for that makes it. So an incarnation
 // whose handlers never ask costs no more.
@@ -76,8 +76,8 @@ func (h *Handler) Value(key any) any {
 	return h.lives().Value(key)
 }
 
-// HandlerOf finds the handler that a context belongs to, so that a Tell or an Ask that is given it,
-// or a context derived from it, sees that it is inside a handler; nil: it is outside.
+// HandlerOf finds the handler that a context, or what it is derived from, belongs to; nil: none. By
+// this a Tell or an Ask sees that it is inside a handler.
 func HandlerOf(ctx context.Context) *Handler {
 	if ctx == context.Background() {
 		return nil

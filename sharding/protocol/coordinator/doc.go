@@ -2,8 +2,8 @@
 //
 // Every node with the type's role has a Coordinator. It acts on the oldest of the installed view
 // only, and only while the node holds its lease. It guarantees that a home is known to a majority
-// before it is commanded, and that every shard with traffic or remembered ids gets a home in the
-// end, if a region can host. It does not guarantee that it is the only one that acts: regions
+// before it is commanded. Every shard with traffic or remembered ids gets a home in the end, if a
+// region can host. It does not guarantee that it is the only one that acts: regions
 // refuse the commands of a deposed coordinator by their tokens. Package protocol tells of
 // registration and hand-offs.
 //

@@ -123,7 +123,7 @@ func (h *homes) unassign(s protocol.ShardID) {
 	st.home = 0
 }
 
-// place decides the home of a shard. The decision is written before anybody acts on it.
+// place decides the home of a shard. The decision is written before any region acts on it.
 func (h *homes) place(s protocol.ShardID, home protocol.UID) {
 	st := &h.shards[s]
 	h.unassign(s)

@@ -6,7 +6,7 @@ import (
 
 // With Config.Leases.Coordinator the coordinator has a lease in a store outside of the cluster. It
 // begins a term with it, and none without; when it is lost, what it has begun is left to the next
-// term, which asks everybody, as after any other takeover.
+// term, which asks every member, as after any other takeover.
 
 // becomeLeaseWaiting begins a term with the lease.
 func (c *Coordinator) becomeLeaseWaiting() {

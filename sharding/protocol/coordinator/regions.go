@@ -48,8 +48,8 @@ func (rs *regions) byUID() []*peer {
 	return ps
 }
 
-// mayAllocate reports whether anybody can take a shard. The gate of MinRegions stays open once it
-// was passed.
+// mayAllocate reports whether any region can take a shard. The gate of MinRegions stays open once
+// it was passed.
 func (rs *regions) mayAllocate() bool {
 	regions, able := 0, 0
 	for _, p := range rs.peers { // order: only counted

@@ -248,7 +248,7 @@ type finding struct {
 	host    protocol.UID   // the region that hosts it; 0: none
 	phase   protocol.Phase // there
 	token   protocol.Token // by which
-	barrier protocol.Token // the highest for which anyone buffers, an owner that has stopped included
+	barrier protocol.Token // the highest for which any region buffers, an owner that has stopped included
 }
 
 // add takes what a region reports of the shard. If two host it, double names the one that must not.

@@ -41,7 +41,7 @@ type place struct {
 	token   protocol.Token // of the table entry or command that home follows
 	doubt   bool           // the entry may have been overtaken without this region; only the coordinator can say
 	barrier protocol.Token // of the latest Begin
-	owner   protocol.UID   // whom the fence for barrier goes to
+	owner   protocol.UID   // where the fence for barrier goes
 	host    protocol.Token // by which this node hosts; meaningful unless the phase is none or stopped
 	phase   protocol.Phase
 	waits   bool // starting, and its lease cannot be had now
@@ -67,7 +67,8 @@ func (p *place) hosts() bool {
 
 func (p *place) held() bool { return p.token.Less(p.barrier) }
 
-// asks reports whether the shard's messages wait for a home that somebody else has to name.
+// asks reports whether the shard's messages wait for a home that the coordinator, or a peer, has to
+// name.
 func (p *place) asks() bool { return p.wanted && !p.hosts() }
 
 // at finds the place of a shard; a shard beyond the number of shards is counted.

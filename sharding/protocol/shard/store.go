@@ -43,7 +43,7 @@ const (
 	indexMaybe indexState = iota
 	indexYes
 	indexNo
-	indexLost // it was taken out by somebody else
+	indexLost // an earlier owner took it out
 )
 
 // load reads the ids of the set.
