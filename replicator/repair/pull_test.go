@@ -23,6 +23,9 @@ type pair struct {
 	counts   [5]uint64
 	broken   int
 	helpless bool // the donor is gone
+
+	liar  crdt.Origin // another replica that helps, and whose answers make no sense; 0: none
+	asked int         // questions to it
 }
 
 func newPair(t *testing.T) *pair {
@@ -39,12 +42,20 @@ func newPair(t *testing.T) *pair {
 func (p *pair) Now() time.Time                                { return p.now }
 func (p *pair) RetryAt(tries int) time.Time                   { return p.now.Add(time.Second) }
 func (p *pair) Progress(of crdt.Origin, sess uint64) Progress { return Progress{} }
-func (p *pair) Malformed(from crdt.Origin)                    { p.t.Errorf("%v makes no sense", from) }
 func (p *pair) Broken(crdt.Origin, time.Time)                 { p.broken++ }
 
+func (p *pair) Malformed(from crdt.Origin) {
+	if from != p.liar {
+		p.t.Errorf("%v makes no sense", from)
+	}
+}
+
 func (p *pair) Suppliers() []Supplier {
-	if p.helpless {
+	switch {
+	case p.helpless:
 		return nil
+	case p.liar != 0:
+		return []Supplier{{ID: donorID, Reachable: true}, {ID: p.liar, Reachable: true}}
 	}
 	return []Supplier{{ID: donorID, Reachable: true}}
 }
@@ -76,6 +87,13 @@ func (p *pair) MoreCells(to crdt.Origin, session, key uint64, from, count uint32
 }
 
 func (p *pair) Ask(to crdt.Origin, session uint64, id uint32, kind Kind, dots *crdt.Clock, sizes []uint64) {
+	if to == p.liar {
+		p.asked++
+		p.answer(func() *Staged {
+			return p.u.OnItems(to, session, Answer{ID: id, Items: []*crdt.Item{{Dot: crdt.Dot{Origin: 99, Seq: 1}}}})
+		})
+		return
+	}
 	p.answer(func() *Staged {
 		d := p.donors.Find(1, 0, session)
 		var a Answer
@@ -205,5 +223,24 @@ func TestRepairWithoutADonorBreaks(t *testing.T) {
 	p.u.Forget(func(id crdt.Origin) bool { return id == donorID })
 	if p.u.Running() || p.broken != 1 || !p.u.Deadline().IsZero() {
 		t.Fatalf("running %v, broken %d", p.u.Running(), p.broken)
+	}
+}
+
+// What a helper was asked for is asked of the donor when the helper's answer makes no sense, without
+// a doubt about what came from others.
+func TestAHelperThatMakesNoSense(t *testing.T) {
+	p := newPair(t)
+	p.liar = 3
+	put(t, p.from, 0, 3*helpersFrom*partDots)
+	p.u.Begin(donorID, false)
+	g := p.run()
+	if g == nil {
+		t.Fatal("the repair has ended with nothing")
+	}
+	if p.asked == 0 || g.Count != uint64(p.from.Store().Len()) {
+		t.Errorf("the helper was asked %d questions; %d items came of %d", p.asked, g.Count, p.from.Store().Len())
+	}
+	if alarms := p.counts[1]; alarms != 0 {
+		t.Errorf("%d times the digests did not match", alarms)
 	}
 }
