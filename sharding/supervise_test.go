@@ -132,6 +132,32 @@ func TestBackoffGrowsAndEnds(t *testing.T) {
 	})
 }
 
+// A backoff lasts for as long as it should, also if the entity has failed again within the one
+// before, as it does when its shard drains.
+func TestAnEarlierBackoffEndsNoLaterOne(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		typ := cartType(&cartLog{})
+		typ.Supervision = Supervision{Decide: Always(Restart), Backoff: 2 * time.Second, BackoffMax: time.Minute}
+		g, _ := localRegion(t, typ)
+		if _, err := Ask(t.Context(), g.Ref("a"), crash{}); !errors.Is(err, ErrHandler) {
+			t.Fatal(err)
+		}
+		if err := g.Tell(t.Context(), "a", crash{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Second)
+		s := g.plane.Routes.Hosted[g.plane.Routes.ShardOf("a")].Load()
+		drained := make(chan struct{})
+		s.Drain(func() { close(drained) })
+		<-drained // it has failed for the second time
+		s.Resume()
+		began := time.Now()
+		if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil || time.Since(began) != 4*time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
 func TestNewThatPanics(t *testing.T) {
 	typ := cartType(&cartLog{})
 	typ.New = func(*Context[message_]) Entity[message_] { panic("no") }

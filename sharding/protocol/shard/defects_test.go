@@ -220,3 +220,20 @@ func TestA20ShardsAreForgotten(t *testing.T) {
 var errStore = errors.New("no majority")
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
+
+// TestAnIDThatWentAgainIsNotStarted: an id that appears in the set and is removed again stays away,
+// also if the read that looks for it was begun in between.
+func TestAnIDThatWentAgainIsNotStarted(t *testing.T) {
+	s, under := opened(t, "a")
+	s.step(protocol.Wrote{ID: under.ID})
+	fx, _ := s.step(protocol.IDsChanged{Added: []protocol.EntityID{"x", "y"}})
+	if len(fx.Read) != 1 {
+		t.Fatalf("ids that appeared are not looked for: %v", fx)
+	}
+	read := fx.Read[0].ID
+	s.step(protocol.IDsChanged{Removed: []protocol.EntityID{"x"}})
+	_, w := s.step(protocol.DidRead{ID: read, IDs: []protocol.EntityID{"a", "x", "y"}})
+	if !slices.Equal(w.AddIDs, []protocol.EntityID{"y"}) {
+		t.Errorf("it remembers the start of %v", w.AddIDs)
+	}
+}

@@ -1,0 +1,41 @@
+package protocol
+
+import (
+	"testing"
+	"time"
+)
+
+// What an earlier incarnation has confirmed is delivered by none that follows, also if it had come
+// before the word about that.
+func TestConfirmedIsNotDeliveredAgain(t *testing.T) {
+	now := time.Unix(1000, 0)
+	c := NewConsumer(ConsumerConfig{}, "e", 2)
+	session := Session{Generation: 1, Channel: 1}
+	var delivered []uint64
+	step := func(in ConsumerInput) {
+		t.Helper()
+		if p := c.Step(now, in).Deliver; p != nil {
+			delivered = append(delivered, p.Seq)
+		}
+		c.check()
+	}
+	packet := func(seq, base uint64) Packet {
+		return Packet{Origin: 7, Producer: "p", Session: session, Seq: seq, Base: base}
+	}
+	handled := func(seq uint64) Handled {
+		return Handled{Incarnation: 2, Producer: "p", Session: session, Seq: seq}
+	}
+	for seq := range uint64(3) {
+		step(packet(1+seq, 1))
+	}
+	step(packet(6, 6))
+	if s := c.Stats(); s.Buffered != 1 {
+		t.Errorf("%d packets wait", s.Buffered)
+	}
+	step(handled(1))
+	step(handled(6))
+	step(packet(7, 7))
+	if len(delivered) != 3 || delivered[0] != 1 || delivered[1] != 6 || delivered[2] != 7 {
+		t.Errorf("delivered %d", delivered)
+	}
+}
