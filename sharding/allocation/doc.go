@@ -1,6 +1,6 @@
 // Package allocation decides which region is the home of which shard. It holds the Strategy port
-// and the strategies; the coordinator in package sharding/protocol asks them, and carries out what
-// they choose.
+// and the strategies; package sharding/protocol/coordinator asks them, and carries out what they
+// choose.
 //
 //	LeastShard         equal numbers of shards, many per round: the default
 //	Threshold          equal numbers of shards, few at a time: Akka's older algorithm

@@ -1,7 +1,8 @@
 // Package protocol is what the three pure machines of cluster sharding share: ids, tokens, messages
 // and their form on the wire, inputs, effects, events and settings. The machines decide where
 // entities live; each has a package of its own below: coordinator, region, shard. Goroutines,
-// sockets, mailboxes and the entities themselves belong to package sharding, which drives them.
+// sockets, mailboxes and the entities themselves belong to package dataplane. Package control
+// drives the machines.
 //
 // # Nouns
 //

@@ -7,5 +7,5 @@
 // It is a computation over a Scene: the installed view, what the members have reported, which of
 // them are heard, what operators have said, and the nodes that ask to join. It changes nothing and
 // remembers nothing. Whether and when a Plan is proposed, and what it takes to decide it, package
-// membership says; the rules R and V are there.
+// membership says; the rules G and V are there.
 package nextview

@@ -6,6 +6,6 @@
 // last, the node holds its lease. Promises are the other side: a node that granted, or installed a
 // view, accepts no view without that member before L(1+ε) has passed on its own clock.
 //
-// The package counts and remembers. Which member is granted a lease, and which messages carry it, the membership
-// decides: it has the rules R and V of package membership.
+// The package counts and remembers. Which member is granted a lease, and which messages carry it,
+// the membership decides: it has the rules G and V of package membership.
 package nodelease

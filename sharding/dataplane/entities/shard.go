@@ -13,8 +13,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Shard is one hosted shard: its entities by id. What happens to them is decided by a
-// shard.Shard of package protocol; this is what runs them.
+// Shard is one hosted shard: its entities by id. A machine of
+// package protocol/shard decides what happens to them; this is what runs them.
 type Shard struct {
 	runtime    *Runtime
 	Number     uint32

@@ -11,8 +11,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
-// Hold puts a message into the shard's buffer. It returns ErrChanged when the shard has a
-// route again, or for one of another node when the lane has opened: what comes after it would
+// Hold puts a message into the shard's buffer. It returns ErrChanged when the shard has a route
+// again, or, for a message of another node, when the lane has opened: what comes after it would
 // overtake it.
 func (t *Table) Hold(number uint32, p BufferedMessage) error {
 	slot := &t.Slots[number]
@@ -233,20 +233,20 @@ func (t *Table) DropBuffer(number uint32, reason failure.DropReason) {
 	}
 	b := rt.Buffer
 	b.Mu.Lock()
-	parked := b.takeLocked()
+	waiting := b.takeLocked()
 	b.Mu.Unlock()
-	t.dropBuffered(number, reason, parked)
+	t.dropBuffered(number, reason, waiting)
 }
 
 // dropBuffered drops messages that waited. Their room is free before their senders hear of it.
-func (t *Table) dropBuffered(number uint32, reason failure.DropReason, parked []BufferedMessage) {
+func (t *Table) dropBuffered(number uint32, reason failure.DropReason, waiting []BufferedMessage) {
 	size := 0
-	for i := range parked {
-		size += parked[i].Size
+	for i := range waiting {
+		size += waiting[i].Size
 	}
-	t.Limit.release(len(parked), size)
-	for i := range parked {
-		t.discardBuffered(reason, number, &parked[i])
+	t.Limit.release(len(waiting), size)
+	for i := range waiting {
+		t.discardBuffered(reason, number, &waiting[i])
 	}
 }
 

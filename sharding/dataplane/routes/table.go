@@ -33,7 +33,8 @@ type Settings struct {
 type Carrier interface {
 	// Carry encodes a message of this node and appends it for the node of rt, which slot has now.
 	Carry(number uint32, slot *atomic.Pointer[Route], rt *Route, id string, env mailbox.Envelope) error
-	// Forward appends an encoded message for a node, unless check refuses at the moment of the append.
+	// Forward appends an encoded message for a node, unless check refuses at the moment of the
+	// append.
 	Forward(number uint32, to uint64, m *codec.Message, check func() error) error
 	// Decode makes an envelope of a message from another node.
 	Decode(m *codec.Message) (mailbox.Envelope, error)
@@ -151,8 +152,8 @@ type Buffer struct {
 	open     bool   // emptied and replaced in the table; never takes messages again
 	Target   *Route // where to flush to; nil: not yet
 	Messages []BufferedMessage
-	// returned goes before parked: what was on its way to the node after, and never left this one.
-	// Once something else has been sent it would come too late: then after is 0.
+	// Returned goes before Messages: what was on its way to the node after, and never left this
+	// one. Once something else has been sent it would come too late: then after is 0.
 	Returned []BufferedMessage
 	after    uint64
 }

@@ -15,8 +15,8 @@ import (
 //	failed    [4, the same]
 //	ack       [3, "entity", generation, channel, verdict, confirmed, expected, window, round]  consumer → producer
 //
-// flags: 1 = an answer is wanted when it is handled. Packets and acks stand in carried and posted
-// bodies of package sharding.
+// flags: 1 = an answer is wanted when it is handled. Packets travel as Region.SendRaw of package
+// sharding, acks as Context.Post.
 const wireVersion = 1
 
 const (

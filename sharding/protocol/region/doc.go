@@ -22,8 +22,8 @@
 //
 // # Not guaranteed
 //
-// A region never sees a message. It says where messages go; the data plane of package sharding
-// buffers, sends and delivers them, and reports with Wanted that a buffer has got its first one.
+// A region never sees a message. It says where messages go; package dataplane buffers, sends
+// and delivers them, and reports with Wanted that a buffer has got its first one.
 //
 // Package protocol tells the whole story: hand-offs, registration, leases.
 //
