@@ -1,11 +1,14 @@
 package sim
 
-import "github.com/coterie-go/coterie/proptest/sim/options"
+import (
+	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/worstcase"
+)
 
 // scripts are the scenarios that replace the random faults.
 var scripts = map[string]func(*chaos){
-	options.GrowingView:     playGrowingView,
-	options.StoppedGrowing:  playStoppedGrowing,
+	options.GrowingView:     worst(worstcase.Growing),
+	options.StoppedGrowing:  worst(worstcase.StoppedGrowing),
 	options.RollingMoves:    playRollingMoves,
 	options.LaggingViews:    playRollingMoves,
 	options.CrowdedMoves:    playRollingMoves,

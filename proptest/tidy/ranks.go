@@ -137,6 +137,7 @@ var ranks = []rankRow{
 	{"proptest/sim/clock", 1, false, "a clock shows virtual time with an error, whatever asks"},
 	{"proptest/sim/trace", 1, false, "a story is folded and printed, whatever it tells"},
 	{"proptest/sim/planted", 12, false, "what can be planted is a list, whatever world has it"},
+	{"proptest/sim/worstcase", 11, false, "what a script does to a world is steering, whatever it is made of"},
 	{"proptest/sim", 13, false, "drives the real machines and planes in virtual time"},
 	{"proptest", 11, false, "laws for every type, the users' own among them"},
 	{"proptest/sim/cmd/...", 14, false, "the simulator's command line"},
