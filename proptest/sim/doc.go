@@ -53,9 +53,10 @@
 //     and the whole cluster is shut down in order and started again (script_restart.go);
 //   - all nodes are stopped at once, in order, and started again (script_stops.go);
 //   - entity types are closed on nodes that stay, and started there again (script_close.go);
-//   - scenarios (scenario.go) script what chance finds too rarely. One of them, outside of the
-//     swarm, is the insert test of the reference (script_inserts.go): five nodes, four phases of
-//     unique inserts, connected and split three to two, at Local and at Majority.
+//   - scenarios (scenario.go) script what chance finds too rarely; those of views, votes and leases
+//     are package worstcase. One of them, outside of the swarm, is the insert test of the reference
+//     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to
+//     two, at Local and at Majority.
 //
 // Which swarm that is, the Plan says. The usual one draws from all there is. The plan "cluster"
 // (plan_cluster.go) draws worlds that are about the cluster: 3, 5, 7 and, in a tenth of the seeds,

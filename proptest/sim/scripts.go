@@ -8,6 +8,7 @@ import (
 // scripts are the scenarios that replace the random faults.
 var scripts = map[string]func(*chaos){
 	options.GrowingView:     worst(worstcase.Growing),
+	options.Votes:           worst(worstcase.Votes),
 	options.StoppedGrowing:  worst(worstcase.StoppedGrowing),
 	options.RollingMoves:    playRollingMoves,
 	options.LaggingViews:    playRollingMoves,

@@ -24,6 +24,10 @@ func (x worstWorld) After(d time.Duration, run func()) { x.w.after(d, nil, run) 
 
 func (x worstWorld) Healed() bool { return x.w.healed }
 
+func (x worstWorld) Well() bool { return x.w.live.allUp(x.w.opt.Nodes) }
+
+func (x worstWorld) Drops() bool { return x.w.opt.Strategy.DropsUnreachable() }
+
 func (x worstWorld) Slots() int { return len(x.w.slots) }
 
 func (x worstWorld) Founders() int { return x.w.opt.Nodes }
@@ -73,6 +77,16 @@ func (x worstWorld) Crash(slot int) {
 
 func (x worstWorld) Thin(slot int) { x.w.slots[slot].proc.end("thinned out") }
 
+func (x worstWorld) Leave(slot int) { x.w.chaos.leave(x.w.slots[slot].proc) }
+
+func (x worstWorld) Down(slot, told int) {
+	if p, q := x.w.slots[slot].proc, x.w.slots[told].proc; p != nil && q != nil {
+		q.mem.down(p.uid)
+	}
+}
+
 func (x worstWorld) OnInstall(seen func(*view.View)) { x.w.chaos.onInstall = seen }
 
 func (x worstWorld) Note(format string, args ...any) { x.w.trace.Line(x.w, format, args...) }
+
+func (x worstWorld) Violate(check, format string, args ...any) { x.w.violate(check, format, args...) }

@@ -9,12 +9,17 @@ import (
 type SlowLink struct {
 	From, To int   // slots; from -1: any
 	Views    int64 // for views that were committed
+	Grants   int64 // for answers to heartbeats
 	Shards   int64 // for what machines of sharding say on the control lane
 	Data     int64 // for the FIFO lanes
 }
 
-// commitKind is the second byte of a message that brings a view which was committed.
-var commitKind = message.Append(nil, message.Commit{View: &view.View{}})[1]
+// The second byte of a message tells its kind: one that brings a view which was committed, and one
+// that answers a heartbeat.
+var (
+	commitKind = message.Append(nil, message.Commit{View: &view.View{}})[1]
+	grantKind  = message.Append(nil, message.Grant{})[1]
+)
 
 // lagging sums the delays that meet a packet from slot a to slot b.
 func (n *Network) lagging(a, b int, pk *Packet) (d int64) {
@@ -25,6 +30,8 @@ func (n *Network) lagging(a, b int, pk *Packet) (d int64) {
 			d += l.Data
 		case pk.To == ToMember && len(pk.Payload) > 1 && pk.Payload[1] == commitKind:
 			d += l.Views
+		case pk.To == ToMember && len(pk.Payload) > 1 && pk.Payload[1] == grantKind:
+			d += l.Grants
 		case pk.To == ToShard:
 			d += l.Shards
 		}

@@ -69,6 +69,9 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 // drawStrategy draws how the cluster downs, and how many vote.
 func (o *Options) drawStrategy(r *rand.Rand) {
 	o.Strategy = downing.KeepMajority{}
+	if o.Scenario == Votes {
+		o.drawVotes(r)
+	}
 	if o.Scenario != PlainChaos {
 		return // those are about a majority
 	}

@@ -10,7 +10,7 @@ import (
 func (o *Options) drawLag(rs random.Streams) {
 	lag := random.Pick(rs.Stream("lag", 0), 0, time.Second, 4*time.Second)
 	switch o.Scenario {
-	case Inserts: // a story of its own, told with a watch
+	case Inserts, Votes: // stories of their own, told with a watch
 	case LaggingViews:
 		o.Lag = max(lag, time.Second)
 	default:

@@ -17,6 +17,9 @@ const (
 	ColdRestarts = "cold-restarts"
 	// BadDisks does so with disks that misbehave in every way. It is no part of the swarm.
 	BadDisks = "bad-disks"
+	// Votes plays the worst cases of votes and leases: what is decided is heard of by few, grants come
+	// late, and an operator downs the oldest. It is no part of the swarm.
+	Votes = "votes"
 	// StoppedGrowing stops everything at the moment when a view has grown, and brings back a part
 	// of it first.
 	StoppedGrowing = "stopped-growing"
@@ -72,7 +75,7 @@ const InsertNodes = 5
 var Scenarios = []string{PlainChaos, GrowingView, ColdRestarts, BadDisks, StoppedGrowing, RollingMoves,
 	LaggingViews,
 	RollingRestarts, NewKeys, Closings, Stops, OldLeases, WakeUps, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
-	Inserts, ClosedTypes, CrowdedMoves}
+	Inserts, ClosedTypes, CrowdedMoves, Votes}
 
 func drawScenario(r *rand.Rand) string {
 	return random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, GrowingView, GrowingView, ColdRestarts,
@@ -96,6 +99,10 @@ func applyScenario(r *rand.Rand, o *Options) {
 			o.Timing = t
 		}
 		o.WriteGap, o.Reads = random.Pick(r, 5*time.Millisecond, 10*time.Millisecond), 0.6
+	case Votes:
+		o.Nodes, o.Spare, o.Shards, o.Safety, o.Timing = 3, 4, 0, 200*time.Second, UsualTiming
+		o.Weights, o.Loss, o.Straggle, o.DiskFail = quiet, random.Pick(r, 0, 0.01), 0, 0
+		o.WriteGap = 200 * time.Millisecond
 	case ColdRestarts:
 		o.applyColdRestarts(r)
 	case BadDisks:

@@ -197,6 +197,10 @@ var HuntedIn = map[string]options.Plan{
 	"suspends-unseen":    {Scenario: options.WakeUps},
 	"thirds":             {Swarm: options.Cluster},
 	"unfenced":           {Swarm: options.Cluster},
+	"no-install-promise": {Scenario: options.Votes},
+	"no-v1":              {Scenario: options.Votes},
+	"no-v2":              {Scenario: options.Votes},
+	"lease-from-reply":   {Scenario: options.Votes},
 }
 
 // unseen are defects that no world shows, or next to none, with the tests that catch them.

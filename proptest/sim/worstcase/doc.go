@@ -4,7 +4,10 @@
 // no rule that the machines rely on, so that right machines stay right whatever it plays.
 //
 //   - [Growing] cuts the network at the moment when a view commits that has grown;
-//   - [StoppedGrowing] stops everything at that moment.
+//   - [StoppedGrowing] stops everything at that moment;
+//   - [Votes] plays one case for each rule of votes and leases: package membership's TestScripts
+//     plays them with its machines alone.
 //
-// A script says which world is bad, and judges nothing.
+// A script says which world is bad, and judges nothing. The exception is a cluster that does not go
+// on although its settings promise that it does.
 package worstcase

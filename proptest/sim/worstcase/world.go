@@ -16,6 +16,11 @@ type World interface {
 	After(d time.Duration, run func())
 	// Healed reports whether nothing may break any more.
 	Healed() bool
+	// Well reports whether as many nodes as at first run, and all that run see each other Up.
+	Well() bool
+	// Drops reports whether the cluster drops members of its own accord, and not at an operator's word
+	// alone.
+	Drops() bool
 
 	// Slots is how many there are, of which Founders were used first.
 	Slots() int
@@ -33,13 +38,17 @@ type World interface {
 	// Start starts a node, and Restart one that has run on the slot before and has not left for good.
 	Start(slot int)
 	Restart(slot int)
-	// Crash ends a process in a crash of all, and Thin one that was superfluous.
+	// Crash ends a process in a crash of all, Thin one that was superfluous, Leave one in order.
 	Crash(slot int)
 	Thin(slot int)
+	Leave(slot int)
+	// Down is an operator's verdict about the process on a slot, told to another one.
+	Down(slot, told int)
 	// OnInstall has seen called with every view that is installed; nil ends that.
 	OnInstall(seen func(*view.View))
 
 	Note(format string, args ...any)
+	Violate(check, format string, args ...any)
 }
 
 // Stage is a world with the network, and the draws, of a script.
@@ -67,4 +76,13 @@ func (s Stage) thinOut() {
 			s.Thin(i)
 		}
 	}
+}
+
+// open ends whatever the script did to the network.
+func (s Stage) open() {
+	s.OnInstall(nil)
+	s.Net.Cut(nil)
+	s.Net.LoseBy(nil)
+	s.Net.HoldBy(nil)
+	s.Net.SlowBy(nil)
 }
