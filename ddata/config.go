@@ -189,8 +189,8 @@ type Config struct {
 	// what gathers meanwhile.
 	WriteBehind time.Duration
 
-	// Store tunes the store in Dir; the zero value is right for nearly every service. Its Observer
-	// is called on the store's goroutine.
+	// Store tunes the store in Dir; the zero value is right for nearly every service. Its OnEvent is
+	// set by the node itself: Config.OnEvent hears what it would.
 	Store lmdb.Options
 
 	// Preset chooses all timers. Default: LAN.

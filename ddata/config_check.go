@@ -47,6 +47,7 @@ func (c Config) Validate() error {
 	c.checkShutdown(&f)
 	f.Add(c.WriteBehind < 0, "WriteBehind", "is negative")
 	f.Of("Store", c.Store.Validate())
+	f.Add(c.Store.OnEvent != nil, "Store.OnEvent", "is set by the node itself; use Config.OnEvent")
 	f.Add(c.Preset > Local, "Preset", "%v is unknown", c.Preset)
 	c.checkReplication(&f)
 	c.checkMembership(&f)

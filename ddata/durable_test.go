@@ -342,8 +342,9 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 func TestBadStoreSettingsAreNamed(t *testing.T) {
 	c := config("127.0.0.1:0", nil, 1)
 	c.WriteBehind, c.Store.QueueMax, c.Store.CompactFree = -1, -1, 2
+	c.Store.OnEvent = func(lmdb.Event) {}
 	_, err := ddata.Start(t.Context(), c)
-	for _, field := range []string{"Config.WriteBehind", "Config.Store", "QueueMax", "CompactFree"} {
+	for _, field := range []string{"Config.WriteBehind", "Config.Store", "QueueMax", "CompactFree", "Store.OnEvent"} {
 		if err == nil || !strings.Contains(err.Error(), field) {
 			t.Errorf("the error does not name %s: %v", field, err)
 		}

@@ -26,7 +26,7 @@ type Dir struct {
 // Open opens a directory, and makes it if it is not there. lease is how long a lease lasts that the
 // node grants to others: marks are half of it ahead. emit hears of what the store does.
 func Open(path string, opts lmdb.Options, lease time.Duration, emit func(events.Event)) (*Dir, error) {
-	opts.Observer = observed(opts.Observer, emit)
+	opts.OnEvent = told(emit)
 	env, err := lmdb.Open(path, opts)
 	if err != nil {
 		return nil, fmt.Errorf("ddata: Config.Dir: %w", err)
@@ -37,22 +37,15 @@ func Open(path string, opts lmdb.Options, lease time.Duration, emit func(events.
 	}, nil
 }
 
-// observed tells the node, and then the observer, if there is one.
-func observed(o lmdb.Observer, emit func(events.Event)) lmdb.Observer {
-	return lmdb.Observer{
-		MapGrown: func(e lmdb.MapGrown) {
+// told tells the node what the store did. Of a commit that failed each batch tells its owner.
+func told(emit func(events.Event)) func(lmdb.Event) {
+	return func(e lmdb.Event) {
+		switch e := e.(type) {
+		case lmdb.MapGrown:
 			emit(events.StoreGrown(e))
-			if o.MapGrown != nil {
-				o.MapGrown(e)
-			}
-		},
-		Compacted: func(e lmdb.Compacted) {
+		case lmdb.Compacted:
 			emit(events.StoreCompacted(e))
-			if o.Compacted != nil {
-				o.Compacted(e)
-			}
-		},
-		CommitFailed: o.CommitFailed, // each batch tells its owner
+		}
 	}
 }
 

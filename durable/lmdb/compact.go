@@ -15,10 +15,13 @@ import (
 // new one.
 func Compact(dir string, opts Options) (Compacted, error) {
 	var got *Compacted
-	tell := opts.Observer.Compacted
-	opts.Observer.Compacted = func(c Compacted) {
-		if got = &c; tell != nil {
-			tell(c)
+	tell := opts.OnEvent
+	opts.OnEvent = func(e Event) {
+		if c, ok := e.(Compacted); ok {
+			got = &c
+		}
+		if tell != nil {
+			tell(e)
 		}
 	}
 	opts.always = true
@@ -75,7 +78,7 @@ func maybeCompact(h *handle, dir string, id uint64, opts Options) (*handle, erro
 		return nil, oerr
 	}
 	after, _ := h.size()
-	opts.Observer.compacted(Compacted{File: h.file, Before: before, After: after, Err: fault(fresh, err)})
+	opts.OnEvent(Compacted{File: h.file, Before: before, After: after, Err: fault(fresh, err)})
 	return h, nil
 }
 

@@ -21,7 +21,7 @@ func TestTheMapGrowsUnnoticed(t *testing.T) {
 	dir := t.TempDir()
 	var grown []MapGrown // on the writer's goroutine; read after Close
 	e := mustOpen(t, dir, Options{
-		MapSize: 64 << 10, Observer: Observer{MapGrown: func(g MapGrown) { grown = append(grown, g) }},
+		MapSize: 64 << 10, OnEvent: onEvent(func(g MapGrown) { grown = append(grown, g) }),
 	})
 	tbl := mustTable(t, e, "t")
 	n := 0
@@ -83,7 +83,7 @@ func TestAMapThatCanNotGrowFailsCleanly(t *testing.T) {
 func TestGrowthWaitsForLoads(t *testing.T) {
 	grown := make(chan MapGrown, 20)
 	e := mustOpen(t, t.TempDir(), Options{
-		MapSize: 64 << 10, Observer: Observer{MapGrown: func(g MapGrown) { grown <- g }},
+		MapSize: 64 << 10, OnEvent: onEvent(func(g MapGrown) { grown <- g }),
 	})
 	tbl := mustTable(t, e, "t")
 	mustCommit(t, tbl, row("a", 1000), row("b", 1000))
@@ -152,13 +152,13 @@ func TestCompaction(t *testing.T) {
 		return e.Stats().File
 	}
 	var seen []Compacted
-	obs := Observer{Compacted: func(c Compacted) { seen = append(seen, c) }}
+	hear := onEvent(func(c Compacted) { seen = append(seen, c) })
 
-	if size := check(Options{Observer: obs}); size < before || len(seen) > 0 {
+	if size := check(Options{OnEvent: hear}); size < before || len(seen) > 0 {
 		t.Errorf("a small file was compacted from %d to %d: %v", before, size, seen)
 	}
 	for _, free := range []float64{-1, 0.99} {
-		if size := check(Options{Observer: obs, CompactMin: 1, CompactFree: free}); size < before || len(seen) > 0 {
+		if size := check(Options{OnEvent: hear, CompactMin: 1, CompactFree: free}); size < before || len(seen) > 0 {
 			t.Errorf("compacted from %d to %d although %v must be free: %v", before, size, free, seen)
 		}
 	}
@@ -169,7 +169,7 @@ func TestCompaction(t *testing.T) {
 			}
 			return nil
 		}}
-		if size := check(Options{Observer: obs, CompactMin: 1, test: knobs}); size < before {
+		if size := check(Options{OnEvent: hear, CompactMin: 1, test: knobs}); size < before {
 			t.Errorf("a failed %s left %d of %d bytes", fails, size, before)
 		}
 		if len(seen) != i+1 || !errors.Is(seen[i].Err, durable.ErrFull) ||
@@ -177,12 +177,12 @@ func TestCompaction(t *testing.T) {
 			t.Errorf("observed %v", seen)
 		}
 	}
-	size := check(Options{Observer: obs, CompactMin: 1})
+	size := check(Options{OnEvent: hear, CompactMin: 1})
 	if size > before/3 || len(seen) != 3 || seen[2].Err != nil || seen[2].Before < before ||
 		!strings.Contains(seen[2].String(), "compacted from") {
 		t.Errorf("%d bytes before and %d after: %v", before, size, seen)
 	}
-	if check(Options{Observer: obs, CompactMin: 1}); len(seen) != 3 {
+	if check(Options{OnEvent: hear, CompactMin: 1}); len(seen) != 3 {
 		t.Errorf("compacted again: %v", seen)
 	}
 	left(t, dir, lockName, nodeName, storeName)

@@ -31,7 +31,7 @@ type handle struct {
 	env  *lmdb.Env
 	fd   uintptr
 	file string // data.mdb, for messages
-	obs  Observer
+	tell func(Event)
 
 	// gate lets many views in, or one change to the map: changing it under a view crashes the view.
 	// The writer's own transactions need no gate, for only the writer changes the map.
@@ -56,7 +56,7 @@ func tableName(name string) string { return "table/" + name }
 // openHandle opens the environment in store and makes an empty one when there is none; see
 // checkData.
 func openHandle(store string, opts Options) (*handle, error) {
-	h := &handle{file: filepath.Join(store, dataName), obs: opts.Observer}
+	h := &handle{file: filepath.Join(store, dataName), tell: opts.OnEvent}
 	if err := resetReaders(store); err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (h *handle) grow() {
 		return
 	}
 	h.mapSize = to
-	h.obs.mapGrown(MapGrown{File: h.file, From: from, To: to})
+	h.tell(MapGrown{File: h.file, From: from, To: to})
 }
 
 // view runs fn in a read transaction. A handle that lost its map refuses.

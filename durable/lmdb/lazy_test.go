@@ -71,7 +71,7 @@ func TestTheFirstRowsMakeTheStore(t *testing.T) {
 func TestAStoreThatCanNotBeMadeYet(t *testing.T) {
 	dir := t.TempDir()
 	failed := make(chan CommitFailed, 1)
-	e := mustOpen(t, dir, Options{Observer: Observer{CommitFailed: func(c CommitFailed) { failed <- c }}})
+	e := mustOpen(t, dir, Options{OnEvent: onEvent(func(c CommitFailed) { failed <- c })})
 	tbl := mustTable(t, e, "t")
 	inTheWay := filepath.Join(dir, storeName)
 	if err := os.Symlink("nowhere", inTheWay); err != nil {

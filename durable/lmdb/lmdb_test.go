@@ -34,6 +34,15 @@ func TestLaws(t *testing.T) {
 	})
 }
 
+// onEvent is an Options.OnEvent for one kind of event.
+func onEvent[E Event](hear func(E)) func(Event) {
+	return func(e Event) {
+		if e, ok := e.(E); ok {
+			hear(e)
+		}
+	}
+}
+
 func mustOpen(t testing.TB, dir string, opts Options) *Env {
 	t.Helper()
 	e, err := Open(dir, opts)

@@ -1,7 +1,6 @@
 package lmdb
 
 import (
-	"fmt"
 	"math/bits"
 
 	"github.com/coterie-go/coterie/ddata/config"
@@ -29,8 +28,9 @@ type Options struct {
 	CompactFree float64
 	// CompactMin is the size in bytes below which a file is not worth it. Default: 64 MiB.
 	CompactMin int64
-	// Observer is told what happens inside. Default: none.
-	Observer Observer
+	// OnEvent hears of what happens inside. It runs on the goroutine on which the thing happens, the
+	// writer's most of the time, and must be quick. Default: none.
+	OnEvent func(Event)
 
 	always bool // compact, whatever is free
 	test   testKnobs
@@ -88,71 +88,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.CompactMin == 0 {
 		o.CompactMin = defaultCompactMin
 	}
+	if o.OnEvent == nil {
+		o.OnEvent = func(Event) {}
+	}
 	if o.test.pagesMax == 0 {
 		o.test.pagesMax = pagesMax
 	}
 	return o, o.Validate()
-}
-
-// Observer holds optional callbacks. They run on the goroutine on which the thing happens, the
-// writer's most of the time, and must be quick.
-type Observer struct {
-	MapGrown     func(MapGrown)
-	Compacted    func(Compacted)
-	CommitFailed func(CommitFailed)
-}
-
-// MapGrown says that the map was doubled because the rows needed more.
-type MapGrown struct {
-	File     string
-	From, To int64 // bytes
-}
-
-func (e MapGrown) String() string {
-	return fmt.Sprintf("%s: map grown from %d to %d bytes", e.File, e.From, e.To)
-}
-
-// Compacted says that the file was written anew because much of it was free; Err says that this
-// failed and that the file is as it was.
-type Compacted struct {
-	File          string
-	Before, After int64 // bytes of the file
-	Err           error
-}
-
-func (e Compacted) String() string {
-	if e.Err != nil {
-		return fmt.Sprintf("%s: compaction failed, the file is as it was: %v", e.File, e.Err)
-	}
-	return fmt.Sprintf("%s: compacted from %d to %d bytes", e.File, e.Before, e.After)
-}
-
-// CommitFailed says that a transaction was given up. Its batches wrote nothing and have been told
-// so.
-type CommitFailed struct {
-	Dir     string
-	Batches int
-	Err     error
-}
-
-func (e CommitFailed) String() string {
-	return fmt.Sprintf("%s: %d batches failed: %v", e.Dir, e.Batches, e.Err)
-}
-
-func (o Observer) mapGrown(e MapGrown) {
-	if o.MapGrown != nil {
-		o.MapGrown(e)
-	}
-}
-
-func (o Observer) compacted(e Compacted) {
-	if o.Compacted != nil {
-		o.Compacted(e)
-	}
-}
-
-func (o Observer) commitFailed(e CommitFailed) {
-	if o.CommitFailed != nil {
-		o.CommitFailed(e)
-	}
 }

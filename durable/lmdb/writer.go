@@ -215,7 +215,7 @@ func (w *writer) find(t *table, create bool) error {
 func (w *writer) commitNow(group []request) error {
 	err := w.commitGroup(group)
 	if err != nil {
-		w.env.opts.Observer.commitFailed(CommitFailed{Dir: w.env.dir, Batches: len(group), Err: err})
+		w.env.opts.OnEvent(CommitFailed{Dir: w.env.dir, Batches: len(group), Err: err})
 	}
 	return err
 }

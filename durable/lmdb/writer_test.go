@@ -120,7 +120,7 @@ func TestAFullQueueRefusesAndNeverWaits(t *testing.T) {
 func TestABatchThatChangesTooMuchFailsAlone(t *testing.T) {
 	failed := make(chan CommitFailed, 10)
 	e := mustOpen(t, t.TempDir(), Options{
-		Observer: Observer{CommitFailed: func(c CommitFailed) { failed <- c }}, test: testKnobs{pagesMax: 200},
+		OnEvent: onEvent(func(c CommitFailed) { failed <- c }), test: testKnobs{pagesMax: 200},
 	})
 	tbl := mustTable(t, e, "t")
 	var large []durable.Row
