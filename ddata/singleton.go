@@ -45,9 +45,6 @@ type SingletonConfig struct {
 	// RestartAfter is the time from the end of Run, with an error or without, until it is called
 	// again. Default: 1 s, with Preset Local 100 ms.
 	RestartAfter time.Duration
-	// OnState, when set, is called with each new state, in order, from a goroutine of the node; it
-	// must be quick. Beside it the event events.SingletonChanged tells the same. Default: none.
-	OnState func(SingletonState)
 }
 
 // Singleton is this node's part in running something once in the cluster. Node.RunSingleton makes
@@ -208,9 +205,6 @@ func (s singletonDriver) Tick() singletonInput { return singletonInput{in: singl
 func (s *Singleton) tellState(state SingletonState) {
 	s.state.Store(uint32(state))
 	s.n.reports.emit(events.SingletonChanged{Name: s.cfg.Name, Role: s.cfg.Role, State: state})
-	if s.cfg.OnState != nil {
-		s.cfg.OnState(state)
-	}
 	if state == singleton.HandedOver {
 		close(s.handed)
 	}
