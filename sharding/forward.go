@@ -1,8 +1,12 @@
 package sharding
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata/events"
@@ -76,18 +80,66 @@ func (g *Region[M]) HandleRaw(name string, fn func(from view.UID, body []byte)) 
 // ShardOf is the shard of an entity id.
 func (g *Region[M]) ShardOf(id string) ShardID { return ShardID(g.plane.Routes.ShardOf(id)) }
 
-// OnMove has fn called when what was under way to a shard may be gone: when the node that was its
-// home is removed, and when it has a home again, the same or another. The first home that the
-// region learns of is no move. fn must be quick; it may be called while it is being cancelled.
-func (g *Region[M]) OnMove(fn func(ShardID)) (cancel func()) {
-	return g.plane.Attached.Movers.Add(fn)
+// WatchMoves yields each shard, from the call on, when what was under way to it may be gone: when the
+// node that was its home is removed, and when it has a home again, the same or another. The first
+// home that the region learns of is no move. It yields a shard once if that moves several times
+// between two looks. The last error is ErrStopped, or ctx's. What it returns is for one loop, which
+// must run.
+func (g *Region[M]) WatchMoves(ctx context.Context) iter.Seq2[ShardID, error] {
+	m := &moves{wake: make(chan struct{}, 1), shards: map[ShardID]struct{}{}}
+	cancel := g.plane.Attached.Movers.Add(m.tell)
+	return func(yield func(ShardID, error) bool) {
+		defer cancel()
+		for {
+			switch g.plane.Scheduler.Await(m.wake, g.plane.Closed, ctx.Done()) {
+			case 1:
+				yield(0, ErrStopped)
+				return
+			case 2:
+				yield(0, context.Cause(ctx))
+				return
+			}
+			for _, s := range m.take() {
+				if !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
-// OnReport has fn called whenever the node's Meter is read, as events.Meter says of Read,
-// until the region has stopped. Its metrics should have the type among their labels.
-func (g *Region[M]) OnReport(fn func(report func(m *events.Metric, value float64, labels ...string))) (cancel func()) {
+// moves are those that a loop of WatchMoves has not seen yet.
+type moves struct {
+	wake   chan struct{}
+	mu     sync.Mutex
+	shards map[ShardID]struct{}
+}
+
+// tell never waits.
+func (m *moves) tell(s ShardID) {
+	m.mu.Lock()
+	m.shards[s] = struct{}{}
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take empties it, in the order of the shards.
+func (m *moves) take() []ShardID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := slices.Sorted(maps.Keys(m.shards))
+	clear(m.shards)
+	return all
+}
+
+// ReadMetrics has read called whenever the node's Meter is read, as events.Meter says of Read, until
+// the region has stopped. Its metrics should have the type among their labels.
+func (g *Region[M]) ReadMetrics(read func(report func(*events.Metric, float64, ...string))) (cancel func()) {
 	key := new(byte)
-	g.plane.Attached.Reports.Store(key, fn)
+	g.plane.Attached.Reports.Store(key, read)
 	return func() { g.plane.Attached.Reports.Delete(key) }
 }
 

@@ -64,7 +64,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 	if p.region, err = sharding.Start(node, typ); err != nil {
 		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)
 	}
-	p.region.OnReport(func(report func(*events.Metric, float64, ...string)) { p.figures.report(cfg.Name, report) })
+	p.region.ReadMetrics(func(report func(*events.Metric, float64, ...string)) { p.figures.report(cfg.Name, report) })
 	_, err = node.RunSingleton(ddata.SingletonConfig{Name: "daemon/" + cfg.Name, Role: cfg.Role, Run: p.coordinate})
 	if err != nil {
 		return nil, fmt.Errorf("daemon %q: %w", cfg.Name, err)

@@ -17,7 +17,7 @@ type attachments struct {
 
 	Boxes   sync.Map // by name: func(view.UID, []byte)
 	Movers  Movers
-	Reports sync.Map // of OnReport: func(func(*events.Metric, float64, ...string))
+	Reports sync.Map // of ReadMetrics: func(func(*events.Metric, float64, ...string))
 	Kept    sync.Map // of Attach: what once made, by key
 }
 
@@ -31,7 +31,7 @@ func (a *attachments) Moved(number uint32) {
 	}
 }
 
-// Movers are the functions of Region.OnMove, in the order in which they came.
+// Movers are the functions of Region.WatchMoves, in the order in which they came.
 type Movers struct {
 	mu  sync.Mutex
 	all []*func(protocol.ShardID)

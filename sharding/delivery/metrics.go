@@ -65,7 +65,7 @@ type intakeKey struct{}
 func intakeOf[M any](g *sharding.Region[M]) *intake {
 	return g.Attach(intakeKey{}, func() any {
 		n := &intake{}
-		g.OnReport(func(report func(*events.Metric, float64, ...string)) {
+		g.ReadMetrics(func(report func(*events.Metric, float64, ...string)) {
 			report(mDuplicates, float64(n.duplicates.Load()), g.Name())
 			report(mFailed, float64(n.failed.Load()), g.Name())
 			report(mRefused, float64(n.refused.Load()), g.Name())

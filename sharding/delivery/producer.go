@@ -32,16 +32,12 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 	if s.unbox, err = region.HandleRaw(cfg.ID, s.posted); err != nil {
 		return nil, err
 	}
-	s.shardOf, s.unwatch = region.ShardOf, region.OnMove(s.shardMoved)
-	s.unreport = region.OnReport(func(report func(*events.Metric, float64, ...string)) { s.report(report) })
+	watching, unwatch := context.WithCancel(context.Background())
+	s.shardOf, s.unwatch = region.ShardOf, unwatch
+	s.unreport = region.ReadMetrics(func(report func(*events.Metric, float64, ...string)) { s.report(report) })
+	moves := region.WatchMoves(watching)
 	s.loop.Start()
-	go func() {
-		select {
-		case <-region.Stopped():
-			s.end()
-		case <-s.closed:
-		}
-	}()
+	go s.follow(moves)
 	return &Producer[M]{s, region.Messages()}, nil
 }
 

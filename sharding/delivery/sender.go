@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -154,6 +155,18 @@ func (s *sender) shardMoved(shard sharding.ShardID) {
 	s.mu.Unlock()
 	if first {
 		s.loop.Force(protocol.Moved{})
+	}
+}
+
+// follow hears of shards that move, and ends the producer when its region has stopped.
+func (s *sender) follow(moves iter.Seq2[sharding.ShardID, error]) {
+	for shard, err := range moves {
+		switch {
+		case errors.Is(err, sharding.ErrStopped):
+			s.end()
+		case err == nil:
+			s.shardMoved(shard)
+		}
 	}
 }
 
