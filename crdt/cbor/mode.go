@@ -73,11 +73,20 @@ func must[T any](v T, err error) T {
 
 // Append appends the encoding of v. After an error it returns dst as it was.
 func (m *Mode) Append(dst []byte, v any) ([]byte, error) {
-	buf := bytes.NewBuffer(dst)
-	if err := m.enc.MarshalToBuffer(v, buf); err != nil {
+	return m.AppendBy(new(bytes.Buffer), dst, v)
+}
+
+// AppendBy is Append by a buffer of the caller's, which may use it again and again. The buffer holds
+// nothing before and afterwards.
+func (m *Mode) AppendBy(buf *bytes.Buffer, dst []byte, v any) ([]byte, error) {
+	*buf = *bytes.NewBuffer(dst)
+	err := m.enc.MarshalToBuffer(v, buf)
+	out := buf.Bytes()
+	*buf = bytes.Buffer{}
+	if err != nil {
 		return dst, err
 	}
-	return buf.Bytes(), nil
+	return out, nil
 }
 
 // MustAppend is Append of a value whose type always encodes. It panics if it does not.

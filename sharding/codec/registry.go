@@ -1,8 +1,10 @@
 package codec
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
@@ -151,8 +153,14 @@ func AppendValue(enc Encoding, dst []byte, v any) (out []byte, err error) {
 	if a, ok := v.(Appender); ok {
 		return a.AppendCBOR(dst)
 	}
-	return cbor.Messages.Append(dst, v)
+	buf := buffers.Get().(*bytes.Buffer)
+	out, err = cbor.Messages.AppendBy(buf, dst, v)
+	buffers.Put(buf)
+	return out, err
 }
+
+// buffers are for encoding by the library. They hold nothing between two values.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // Decode makes a message of its CBOR. b may be reused afterwards.
 func (m *Type) Decode(b []byte) (any, error) {
