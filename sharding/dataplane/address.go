@@ -4,34 +4,22 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
-	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 )
 
 // Address is the id of an entity with the way to it.
 type Address struct {
 	ID     string
-	Number uint32 // of its shard
-	err    error  // the id is invalid
-	found  atomic.Pointer[found]
-}
-
-// found is where the entity was last.
-type found struct {
-	rt *routes.Route
-	e  *entities.Entity
+	Number uint32                          // of its shard
+	found  atomic.Pointer[entities.Entity] // where it was last
 }
 
 // AddressTo readies an address. An invalid id is reported by its use.
-func (r *Plane) AddressTo(a *Address, id string) {
-	a.ID, a.err = id, CheckID(id)
-	if a.err == nil {
-		a.Number = r.Routes.ShardOf(id)
-	}
-}
+func (r *Plane) AddressTo(a *Address, id string) { a.ID, a.Number = id, r.Routes.ShardOf(id) }
 
-// SendTo is send to an address that is kept.
+// SendTo is Send to an address that is kept.
 func (r *Plane) SendTo(ctx context.Context, a *Address, env mailbox.Envelope) error {
 	if err := ctx.Err(); err != nil {
 		return r.explain(a.Number, err)
@@ -39,21 +27,25 @@ func (r *Plane) SendTo(ctx context.Context, a *Address, env mailbox.Envelope) er
 	if _, err := r.Registry.Of(env.Msg); err != nil {
 		return err
 	}
-	if at := a.found.Load(); at != nil && r.Routes.Slots[a.Number].Load() == at.rt {
-		if at.e.Accept(env, 0) == mailbox.Accepted {
-			return nil
-		}
+	if rt := r.Routes.Slots[a.Number].Load(); rt != nil && rt.Local != nil && a.deliver(rt.Local, env) {
+		return nil
 	}
-	if a.err != nil {
-		return a.err
-	}
-	rt := r.Routes.Slots[a.Number].Load()
-	if rt != nil && rt.Local != nil {
-		switch v, e := rt.Local.Deliver(a.ID, env, 0); v {
-		case mailbox.Accepted:
-			a.found.Store(&found{rt, e})
-			return nil
-		}
+	if err := CheckID(a.ID); err != nil {
+		return err
 	}
 	return r.sendSlow(ctx, a.Number, a.ID, env)
+}
+
+// deliver puts an envelope into the mailbox of the entity if s has it, and it has room. The id of an
+// entity is valid.
+func (a *Address) deliver(s *entities.Shard, env mailbox.Envelope) bool {
+	if e := a.found.Load(); e != nil && e.Shard == s && e.Accept(env, 0) == mailbox.Accepted {
+		return true
+	}
+	e := s.Peek(a.ID)
+	if e == nil || codec.Administrative(env.Msg) || e.Accept(env, 0) != mailbox.Accepted {
+		return false
+	}
+	a.found.Store(e)
+	return true
 }
