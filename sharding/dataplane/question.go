@@ -18,12 +18,15 @@ type Question[R any] struct {
 	R     *Plane
 	Plain bool // the answer is this package's own, in CBOR whatever the codec
 	Value R
+
+	handler *entities.Handler // in which it is asked; nil: in none. Open looks for it
 }
 
 // Open takes a slot for the question and makes its envelope.
 func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.Envelope, error) {
 	r := q.R
-	if h := entities.HandlerOf(ctx); h != nil && !h.Holds(r.Entities) {
+	q.handler = entities.HandlerOf(ctx)
+	if h := q.handler; h != nil && !h.Holds(r.Entities) {
 		return nil, mailbox.Envelope{}, failure.ErrNoLease
 	}
 	c, id, err := r.Asks.Begin(q)
@@ -39,7 +42,7 @@ func (q *Question[R]) Open(ctx context.Context, req any) (*asks.Call, mailbox.En
 // Wait waits for the answer of a question that was sent, with the outcome of sending it, and frees
 // its slot.
 func (q *Question[R]) Wait(ctx context.Context, c *asks.Call, sent error) error {
-	if h := entities.HandlerOf(ctx); sent == nil && h != nil {
+	if h := q.handler; sent == nil && h != nil {
 		h.Block()
 		defer h.Unblock()
 	}

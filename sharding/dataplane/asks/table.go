@@ -251,6 +251,9 @@ func (a *Table) Await(ctx context.Context, c *Call, sent error) error {
 		a.scheduler.Await(c.done, nil, nil)
 		err = c.err
 	}
+	if err == nil {
+		return nil
+	}
 	if err = timedOut(err); errors.Is(err, failure.ErrTimeout) {
 		a.late.Add(1)
 	}
@@ -271,7 +274,7 @@ func (a *Table) wait(ctx context.Context, c *Call) error {
 
 // timedOut makes ErrTimeout of a context's deadline, so that callers match one error.
 func timedOut(err error) error {
-	if err != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, failure.ErrTimeout) {
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, failure.ErrTimeout) {
 		return fmt.Errorf("%w: %w", failure.ErrTimeout, err)
 	}
 	return err
