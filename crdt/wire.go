@@ -188,7 +188,7 @@ func DecodeGroup(b []byte) (Group, error) {
 	if bytes.Equal(b, emptyGroup) {
 		return nil, nil
 	}
-	r := groupReader{Reader: cbor.NewReader(b)}
+	r := groupReader{Reader: *cbor.NewReader(b)}
 	g := r.group()
 	if err := r.End(); err != nil {
 		return nil, malformed(err)
@@ -199,7 +199,13 @@ func DecodeGroup(b []byte) (Group, error) {
 // ReadGroups reads n groups, of which each has an event. Neighbours of one key share its string. It
 // returns nil after a fault.
 func ReadGroups(from *cbor.Reader, n int) []Group {
-	r := groupReader{Reader: from}
+	r := groupReader{Reader: *from}
+	gs := r.groups(n)
+	*from = r.Reader
+	return gs
+}
+
+func (r *groupReader) groups(n int) []Group {
 	gs := make([]Group, 0, max(0, min(n, r.Len()/groupBytesMin)))
 	for i := range n {
 		if len(r.events) == 0 {
@@ -216,9 +222,10 @@ func ReadGroups(from *cbor.Reader, n int) []Group {
 
 var emptyGroup = cbor.AppendArray(nil, 0)
 
-// groupReader reads groups that follow each other.
+// groupReader reads groups that follow each other. Its Reader is a value: the compiler would take one
+// by pointer for something that stays, as the events do, and put it in the heap.
 type groupReader struct {
-	*cbor.Reader
+	cbor.Reader
 	table originTable // of the group that is read
 	key   string      // the last one read, see sharedKey
 
@@ -234,7 +241,7 @@ const eventsAtOnce = 16
 func (r *groupReader) group() Group {
 	n := r.Array(2+EventsMax) - 2
 	t := &r.table
-	t.read(r.Reader)
+	t.read(&r.Reader)
 	seq := r.Uint()
 	if n < 1 || n > r.Len()/eventBytesMin+1 || seq == 0 || seq+uint64(n) < seq || t.n == 0 {
 		r.Fail("group of %d at %d", n, seq)
@@ -314,7 +321,7 @@ func (r *groupReader) removes(e *Event) {
 	}
 	for range n / 2 {
 		k, m := r.Uint(), r.Uint()
-		d := Dot{Origin: r.table.use(r.Reader, k), Seq: m}
+		d := Dot{Origin: r.table.use(&r.Reader, k), Seq: m}
 		if k == 0 {
 			d.Seq = e.Dot.Seq - m
 		}
