@@ -93,9 +93,10 @@ type counter struct {
 
 func (c *counter) entityType(shards int) sharding.EntityType[Message] {
 	return sharding.EntityType[Message]{
-		Name: "Allocated", Role: role, Shards: shards, Rebalance: sharding.Rebalance{Interval: -1},
-		Messages: sharding.CBOR[Message](Note{}),
-		New:      func(*sharding.Context[Message]) sharding.Entity[Message] { return c },
+		Identity:  sharding.Identity{Name: "Allocated", Role: role, Shards: shards},
+		Rebalance: sharding.Rebalance{Interval: -1},
+		Messages:  sharding.CBOR[Message](Note{}),
+		New:       func(*sharding.Context[Message]) sharding.Entity[Message] { return c },
 	}
 }
 

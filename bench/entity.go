@@ -54,7 +54,7 @@ func (s *sink) Receive(c *sharding.Context[Message], msg Message) error {
 
 func startEntities(n *ddata.Node) (*sharding.Region[Message], error) {
 	return sharding.Start(n, sharding.EntityType[Message]{
-		Name: "Sink", Role: role, Shards: 20,
+		Identity: sharding.Identity{Name: "Sink", Role: role, Shards: 20},
 		Messages: sharding.CBOR[Message](Note{}, Query{}, Count{}, Asked{}),
 		New:      func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
 	})

@@ -140,9 +140,10 @@ func startFailing(ctx context.Context, bind string, seeds []string, role string,
 
 func startFailoverType(n *ddata.Node) (*sharding.Region[Message], error) {
 	return sharding.Start(n, sharding.EntityType[Message]{
-		Name: "Failing", Role: role, Shards: failShards, Coordination: sharding.Coordination{MinRegions: failHosts},
-		Messages: sharding.CBOR[Message](Query{}),
-		New:      func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
+		Identity:     sharding.Identity{Name: "Failing", Role: role, Shards: failShards},
+		Coordination: sharding.Coordination{MinRegions: failHosts},
+		Messages:     sharding.CBOR[Message](Query{}),
+		New:          func(*sharding.Context[Message]) sharding.Entity[Message] { return &sink{} },
 	})
 }
 

@@ -76,7 +76,7 @@ func newWanderers() *movingEntities {
 // start starts the type on a node; the last one hosts nothing.
 func (w *movingEntities) start(n *ddata.Node, node int) (*sharding.Region[Message], error) {
 	t := sharding.EntityType[Message]{
-		Name: "Wanderer", Role: role, Shards: moveShards,
+		Identity:   sharding.Identity{Name: "Wanderer", Role: role, Shards: moveShards},
 		Allocation: sharding.Allocation{Strategy: allocation.External{}},
 		Messages:   sharding.CBOR[Message](Numbered{}, Query{}),
 		New: func(c *sharding.Context[Message]) sharding.Entity[Message] {

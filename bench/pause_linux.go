@@ -142,8 +142,9 @@ func pauseChild(self int, addrs []string) error {
 	}
 	defer p.n.Close()
 	p.region, err = sharding.Start(p.n, sharding.EntityType[Message]{
-		Name: "Paused", Role: role, Shards: 30, Coordination: sharding.Coordination{MinRegions: len(addrs)},
-		Messages: sharding.CBOR[Message](Note{}, Query{}),
+		Identity:     sharding.Identity{Name: "Paused", Role: role, Shards: 30},
+		Coordination: sharding.Coordination{MinRegions: len(addrs)},
+		Messages:     sharding.CBOR[Message](Note{}, Query{}),
 		New: func(c *sharding.Context[Message]) sharding.Entity[Message] {
 			p.mu.Lock()
 			defer p.mu.Unlock()

@@ -155,7 +155,8 @@ func (s *started) start(nodes []*ddata.Node, shards int) ([]*sharding.Region[Mes
 	for i, n := range nodes {
 		var err error
 		if regions[i], err = sharding.Start(n, sharding.EntityType[Message]{
-			Name: "Remembered", Role: role, Shards: shards, Remember: sharding.Remember{Entities: true},
+			Identity:  sharding.Identity{Name: "Remembered", Role: role, Shards: shards},
+			Remember:  sharding.Remember{Entities: true},
 			Rebalance: sharding.Rebalance{Interval: -1},
 			Messages:  sharding.CBOR[Message](Note{}),
 			New: func(*sharding.Context[Message]) sharding.Entity[Message] {

@@ -85,7 +85,7 @@ func TestCodecFaults(t *testing.T) {
 }
 
 func TestValidateReportsAllFaults(t *testing.T) {
-	err := EntityType[message_]{Name: "a/b", Shards: -1, Limits: Limits{MailboxMax: -1}}.Validate()
+	err := EntityType[message_]{Identity: Identity{Name: "a/b", Shards: -1}, Limits: Limits{MailboxMax: -1}}.Validate()
 	for _, want := range []string{"contains '/'", "Role", "Shards", "Messages", "MailboxMax"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)

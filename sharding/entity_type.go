@@ -7,24 +7,13 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// EntityType describes one kind of entity. Name, Role, Shards, ShardOf, Remember, Messages and the
-// stores of Leases must be the same on every node of the role. Allocation and Rebalance should be,
+// EntityType describes one kind of entity. Identity, Remember, Messages and the stores of Leases must
+// be the same on every node of the role. Allocation and Rebalance should be,
 // because any of these nodes may run the coordinator. The zero value of a field that is not
 // required stands for its default.
 type EntityType[M any] struct {
-	// Name is unique in the cluster; 1 to 128 bytes of UTF-8 without '/'. Required.
-	Name string
-	// Role: the nodes that may host entities. Required. On a node without it the region is a proxy.
-	Role string
-	// Shards is the number of shards, 1 to 1,048,576; it cannot change while the cluster runs. Ten
-	// times the largest number of nodes is a good choice: fewer spread unevenly, more cost the
-	// coordinator. Default 100.
-	Shards int
-	// ShardOf says which shard an id belongs to: XXHash, Murmur2, or a function of your own, by
-	// which ids that belong together share a shard. The same on every node, and as long as the data.
-	// Default XXHash. A node whose Shards, or whose ShardOf by its name, differ from the
-	// coordinator's takes no part: both say so with an alarm (protocol.TypeMismatch).
-	ShardOf ShardFunc
+	// Identity has the type's Name and Role, which are required, and its Shards and ShardOf.
+	Identity
 	// Messages says which concrete types travel, and how. Required: CBOR[M](examples…).
 	Messages Codec[M]
 	// Errors are those that reach an asker as themselves when a handler answers or fails with one
@@ -87,8 +76,8 @@ func (t EntityType[M]) supervisor() entities.Supervisor {
 // machines is what the machines of the type need to know.
 func (t EntityType[M]) machines(p Ports) protocol.Config {
 	c := protocol.Config{
-		Name: t.Name, Role: t.Role, Shards: t.Shards, ShardOf: t.ShardOf,
-		Proxy: p.State == nil || p.Proxy, Local: p.Local,
+		Identity: t.Identity,
+		Proxy:    p.State == nil || p.Proxy, Local: p.Local,
 		HandOff: t.HandOff, Rebalance: t.Rebalance, Allocation: t.Allocation, Coordination: t.Coordination,
 		Remember: protocol.Remember[protocol.StoreID]{
 			Entities: t.Remember.Entities, Recovery: t.Remember.Recovery, RestartBackoff: t.Remember.RestartBackoff,

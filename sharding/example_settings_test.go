@@ -32,7 +32,7 @@ func shop(settings func(*sharding.EntityType[Command]),
 	}
 	defer func() { _ = node.Leave(ctx) }()
 	cart := sharding.EntityType[Command]{
-		Name: "Cart", Role: "backend", Shards: 1,
+		Identity: sharding.Identity{Name: "Cart", Role: "backend", Shards: 1},
 		Messages: sharding.CBOR[Command](AddItem{}, Total{}),
 		New:      func(*sharding.Context[Command]) sharding.Entity[Command] { return &Cart{} },
 	}

@@ -53,7 +53,7 @@ func Example() {
 	defer func() { _ = node.Leave(ctx) }()
 
 	carts, err := sharding.Start(node, sharding.EntityType[Command]{
-		Name: "Cart", Role: "backend", Shards: 100,
+		Identity: sharding.Identity{Name: "Cart", Role: "backend", Shards: 100},
 		Messages: sharding.CBOR[Command](AddItem{}, Total{}),
 		New:      func(*sharding.Context[Command]) sharding.Entity[Command] { return &Cart{} },
 	})
@@ -83,7 +83,7 @@ func ExampleRegion_Where() {
 	}
 	defer func() { _ = node.Leave(ctx) }()
 	carts, err := sharding.Start(node, sharding.EntityType[Command]{
-		Name: "Cart", Role: "backend", Shards: 100,
+		Identity: sharding.Identity{Name: "Cart", Role: "backend", Shards: 100},
 		Messages: sharding.CBOR[Command](AddItem{}, Total{}),
 		New:      func(*sharding.Context[Command]) sharding.Entity[Command] { return &Cart{} },
 	})

@@ -102,7 +102,7 @@ func (k *cart) Stop(*Context[message_]) error {
 
 func cartType(log *cartLog) EntityType[message_] {
 	return EntityType[message_]{
-		Name: "Cart", Role: "backend", Shards: 16, Messages: testMessages(),
+		Identity: Identity{Name: "Cart", Role: "backend", Shards: 16}, Messages: testMessages(),
 		New: func(*Context[message_]) Entity[message_] {
 			log.made.Add(1)
 			return &cart{log: log}

@@ -155,7 +155,7 @@ func TestAskTimeoutHoldsForAFullMailbox(t *testing.T) {
 // work until the entity moves.
 func TestAnOpenReplyMustBeRegistered(t *testing.T) {
 	typ := EntityType[message_]{
-		Name: "Open", Role: "backend", Messages: CBOR[message_](anything{}, addItem{}),
+		Identity: Identity{Name: "Open", Role: "backend"}, Messages: CBOR[message_](anything{}, addItem{}),
 		New: func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], m message_) error { return c.Reply(m.(anything).Want) })
 		},

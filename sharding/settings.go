@@ -11,6 +11,8 @@ import (
 
 // The settings of an EntityType, by subject. Each is declared where it is obeyed.
 type (
+	// Identity is what makes an entity type the same on every node of its role.
+	Identity = protocol.Identity
 	// ShardFunc says which shard an entity id belongs to.
 	ShardFunc = protocol.ShardFunc
 	// ShardID is the number of a shard: 0 to EntityType.Shards - 1.

@@ -80,7 +80,8 @@ func TestStopShardsRefusesRemembered(t *testing.T) {
 		run: &engine{
 			control: &control.Plane{
 				Cfg: protocol.Config{
-					Name: "t", Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
+					Identity: protocol.Identity{Name: "t", Shards: 4},
+					Remember: protocol.Remember[protocol.StoreID]{Entities: true},
 				},
 			},
 		},

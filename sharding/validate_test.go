@@ -111,6 +111,10 @@ func named(faults []string, field string) (n int) {
 // fieldsOf are the fields of a type, and of the settings that it nests.
 func fieldsOf(typ reflect.Type, prefix string) (names []string) {
 	for f := range typ.Fields() {
+		if f.Anonymous {
+			names = append(names, fieldsOf(f.Type, prefix)...)
+			continue
+		}
 		if nested[f.Type] {
 			names = append(names, fieldsOf(f.Type, f.Name+".")...)
 			continue

@@ -88,7 +88,8 @@ func startNode(ctx context.Context) (*node, error) {
 		},
 	}
 	x.region, err = sharding.Start(n, sharding.EntityType[Command]{
-		Name: "Counter", Role: role, Shards: shards, Remember: sharding.Remember{Entities: true},
+		Identity: sharding.Identity{Name: "Counter", Role: role, Shards: shards},
+		Remember: sharding.Remember{Entities: true},
 		Messages: sharding.CBOR[Command](Increment{}, Total{}),
 		New:      x.counters.start,
 	})

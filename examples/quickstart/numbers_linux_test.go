@@ -139,7 +139,7 @@ func (w *witnessNode) hostNumbers() error {
 	w.load.at, w.load.moved = map[sharding.ShardID]view.UID{}, make(chan struct{})
 	var err error
 	w.load.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
-		Name: "Numbers", Role: role, Shards: numbersShards,
+		Identity:   sharding.Identity{Name: "Numbers", Role: role, Shards: numbersShards},
 		Allocation: sharding.Allocation{Strategy: allocation.External{}},
 		Messages:   sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
 		Rebalance:    sharding.Rebalance{Interval: 100 * time.Millisecond},

@@ -255,7 +255,8 @@ func startWitness(ctx context.Context, words []string) (*witnessNode, error) {
 		return nil, err
 	}
 	w.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
-		Name: "Witness", Role: role, Shards: shards, Remember: sharding.Remember{Entities: true},
+		Identity: sharding.Identity{Name: "Witness", Role: role, Shards: shards},
+		Remember: sharding.Remember{Entities: true},
 		Messages: sharding.CBOR[Command](mark{}, numbered{}), New: w.make,
 		// a third of the shards for each, for as long as it lives
 		Coordination: sharding.Coordination{MinRegions: len(seeds)}, Rebalance: sharding.Rebalance{Interval: -1},

@@ -101,7 +101,7 @@ func run(bind string, seeds []string, dir string) (total int, err error) {
 
 	// Entities.
 	carts, err := sharding.Start(node, sharding.EntityType[Command]{
-		Name: "Cart", Role: "backend", Shards: 100,
+		Identity: sharding.Identity{Name: "Cart", Role: "backend", Shards: 100},
 		Messages: sharding.CBOR[Command](AddItem{}, Total{}),
 		New: func(ctx *sharding.Context[Command]) sharding.Entity[Command] {
 			return &Cart{data: data, content: ddata.NewKey[crdt.PNCounterMap[string]]("cart/" + ctx.ID())}

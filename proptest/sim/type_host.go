@@ -108,7 +108,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 		limited: o.ActiveLimit > 0 && !remember,
 	}
 	d.t = sharding.EntityType[entityMessage]{
-		Name: typeName(index), Role: o.RoleOfType(index), Shards: o.Shards,
+		Identity: sharding.Identity{Name: typeName(index), Role: o.RoleOfType(index), Shards: o.Shards},
 		Remember: sharding.Remember{Entities: remember},
 		Messages: sharding.CBOR[entityMessage](note(0), query(0)), New: d.newEntity,
 		Supervision: sharding.Supervision{

@@ -54,7 +54,7 @@ func Start(node *ddata.Node, cfg Config) (*Process, error) {
 			return s, err
 		}}
 	typ := sharding.EntityType[Command]{
-		Name: "sharded-daemon-process-" + cfg.Name, Role: cfg.Role, Shards: cfg.WorkersMax,
+		Identity: sharding.Identity{Name: "sharded-daemon-process-" + cfg.Name, Role: cfg.Role, Shards: cfg.WorkersMax},
 		Messages: sharding.CBOR[Command](Run{}, Halt{}),
 		New:      h.newEntity, Passivation: sharding.Passivation{Strategy: passivation.Strategy{IdleTimeout: -1}},
 	}

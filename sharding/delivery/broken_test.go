@@ -38,8 +38,9 @@ func desk(t *testing.T, open chan struct{}) (*sharding.Region[note], chan events
 		}
 	})[0]
 	typ, err := Consume(sharding.EntityType[note]{
-		Name: "Clerk", Role: "backend", Shards: 2, Messages: sharding.CBOR[note](note{}),
-		New: func(*sharding.Context[note]) sharding.Entity[note] { return clerk{open} },
+		Identity: sharding.Identity{Name: "Clerk", Role: "backend", Shards: 2},
+		Messages: sharding.CBOR[note](note{}),
+		New:      func(*sharding.Context[note]) sharding.Entity[note] { return clerk{open} },
 	}, ConsumerConfig{})
 	if err != nil {
 		t.Fatal(err)

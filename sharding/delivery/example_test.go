@@ -51,8 +51,9 @@ func Example() {
 	defer func() { _ = node.Leave(ctx) }()
 
 	accountType, err := delivery.Consume(sharding.EntityType[Booking]{
-		Name: "Account", Role: "backend", Messages: sharding.CBOR[Booking](Deposit{}, Balance{}),
-		New: func(*sharding.Context[Booking]) sharding.Entity[Booking] { return &Account{} },
+		Identity: sharding.Identity{Name: "Account", Role: "backend"},
+		Messages: sharding.CBOR[Booking](Deposit{}, Balance{}),
+		New:      func(*sharding.Context[Booking]) sharding.Entity[Booking] { return &Account{} },
 	}, delivery.ConsumerConfig{})
 	if err != nil {
 		fmt.Println(err)

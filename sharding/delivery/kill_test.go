@@ -77,8 +77,9 @@ func runProducer(role, dir string, round int) error {
 		return err
 	}
 	typ, err := delivery.Consume(sharding.EntityType[message]{
-		Name: "Teller", Role: "backend", Shards: 4, Messages: sharding.CBOR[message](step{}),
-		New: func(*sharding.Context[message]) sharding.Entity[message] { return &teller{out, last} },
+		Identity: sharding.Identity{Name: "Teller", Role: "backend", Shards: 4},
+		Messages: sharding.CBOR[message](step{}),
+		New:      func(*sharding.Context[message]) sharding.Entity[message] { return &teller{out, last} },
 	}, delivery.ConsumerConfig{})
 	if err != nil {
 		return err

@@ -123,7 +123,8 @@ func (l *history) check(n int, keys ...string) (again, missing int) {
 func (l *history) entityType(t testing.TB) sharding.EntityType[message] {
 	t.Helper()
 	typ, err := delivery.Consume(sharding.EntityType[message]{
-		Name: "Walker", Role: "backend", Shards: 20, Messages: sharding.CBOR[message](step{}, count{}, big{}),
+		Identity: sharding.Identity{Name: "Walker", Role: "backend", Shards: 20},
+		Messages: sharding.CBOR[message](step{}, count{}, big{}),
 		New: func(*sharding.Context[message]) sharding.Entity[message] {
 			w := &walker{l: l, last: map[string]int{}}
 			if l.hold != nil {

@@ -21,7 +21,7 @@ func TestMetrics(t *testing.T) {
 	l := newHistory()
 	l.hold = make(chan *delivery.Confirmation, 100)
 	typ, err := delivery.Consume(sharding.EntityType[message]{
-		Name: "Walker", Role: "backend", Messages: sharding.CBOR[message](step{}),
+		Identity: sharding.Identity{Name: "Walker", Role: "backend"}, Messages: sharding.CBOR[message](step{}),
 		New: func(*sharding.Context[message]) sharding.Entity[message] {
 			return &late{&walker{l: l, last: map[string]int{}}}
 		},

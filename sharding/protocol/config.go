@@ -3,34 +3,25 @@ package protocol
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
-// Config is what the three machines of one entity type need to know. Name, Role, Shards,
-// ShardOf, Remember.Entities and the stores of Leases must be the same on every node. The zero value of
-// every field but Name and Self stands for its default.
+// Config is what the three machines of one entity type need to know. Identity, Remember.Entities and
+// the stores of Leases must be the same on every node. The zero value of every field but Name and
+// Self stands for its default.
 type Config struct {
-	// Name of the entity type, unique in the cluster. 1 to 128 bytes of UTF-8 without '/'.
-	Name string
-	// Role is the role of the nodes that may host and coordinate. Default "": every member has it.
-	Role string
+	// Identity is what makes the type the same on every node. Without a Role every member has it.
+	Identity
 	// Self is this node. Required.
 	Self UID
-	// Shards is the number of shards, 1 to 1,048,576. Default 100.
-	Shards int
 	// Proxy says that this node's region routes and never hosts: the node lacks the role, or was
 	// told so.
 	Proxy bool
 	// Local says that the node runs with ddata.Local, which shortens the defaults of intervals.
 	Local bool
-	// ShardOf maps ids to shards. The machines look at it to find remembered ids that belong to
-	// another shard since it, or the number of shards, has changed. Default XXHash.
-	ShardOf ShardFunc
 
 	// HandOff bounds the phases in which a shard moves.
 	HandOff HandOff
@@ -79,12 +70,9 @@ const SlowAfter = 5 * time.Second
 // ErrConfig: the Config is incomplete or out of bounds; the message lists every fault.
 var ErrConfig = errors.New("sharding/protocol: invalid config")
 
-// Shard is the shard of an id.
-func (c *Config) Shard(id EntityID) ShardID { return c.ShardOf.Shard(id, c.Shards) }
-
 // WithDefaults is c with the default in place of each zero field that has one.
 func (c Config) WithDefaults() Config {
-	config.Default(&c.Shards, 100)
+	c.Identity.setDefaults()
 	c.HandOff.setDefaults()
 	c.Rebalance.setDefaults(c.Local)
 	c.Allocation.setDefaults()
@@ -94,9 +82,6 @@ func (c Config) WithDefaults() Config {
 	c.Leases.setDefaults(c.Local)
 	if c.Turns == nil {
 		c.Turns = &Turns{}
-	}
-	if !c.ShardOf.given() {
-		c.ShardOf = XXHash
 	}
 	return c
 }
@@ -114,13 +99,8 @@ func (c Config) Validate() error {
 func (c Config) Faults() config.Faults {
 	var f config.Faults
 	d := c.WithDefaults()
-	f.Add(c.Name == "", "Name", "is empty")
-	f.Add(len(c.Name) > NameMax, "Name", "has %d bytes, the limit is %d", len(c.Name), NameMax)
-	f.Add(!utf8.ValidString(c.Name), "Name", "is not UTF-8")
-	f.Add(strings.Contains(c.Name, "/"), "Name", "%q contains '/'", c.Name)
+	d.Identity.check(&f)
 	f.Add(c.Self == 0, "Self", "is missing")
-	f.Add(d.Shards < 1 || d.Shards > ShardsMax, "Shards", "is %d, want 1 to %d", d.Shards, ShardsMax)
-	d.ShardOf.check(&f)
 	d.HandOff.check(&f, d.Coordination.RetryInterval)
 	d.Rebalance.check(&f)
 	d.Allocation.check(&f)

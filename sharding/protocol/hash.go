@@ -2,11 +2,50 @@ package protocol
 
 import (
 	"encoding/binary"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/coterie-go/coterie/ddata/config"
 )
+
+// Identity is what makes an entity type the same on every node of its role.
+type Identity struct {
+	// Name is unique in the cluster; 1 to 128 bytes of UTF-8 without '/'. Required.
+	Name string
+	// Role: the nodes that may host entities, and coordinate them. Required. On a node without it the
+	// region is a proxy.
+	Role string
+	// Shards is the number of shards, 1 to 1,048,576; it cannot change while the cluster runs. Ten
+	// times the largest number of nodes is a good choice: fewer spread unevenly, more cost the
+	// coordinator. Default 100.
+	Shards int
+	// ShardOf says which shard an id belongs to: XXHash, Murmur2, or a function of your own, by
+	// which ids that belong together share a shard. The same on every node, and as long as the data:
+	// remembered ids that belong to another shard since it has changed are found and moved there.
+	// Default XXHash. A node whose Shards, or whose ShardOf by its name, differ from the
+	// coordinator's takes no part: both say so with an alarm (TypeMismatch).
+	ShardOf ShardFunc
+}
+
+// Shard is the shard of an id.
+func (i *Identity) Shard(id EntityID) ShardID { return i.ShardOf.Shard(id, i.Shards) }
+
+func (i *Identity) setDefaults() {
+	config.Default(&i.Shards, 100)
+	if !i.ShardOf.given() {
+		i.ShardOf = XXHash
+	}
+}
+
+func (i *Identity) check(f *config.Faults) {
+	f.Add(i.Name == "", "Name", "is empty")
+	f.Add(len(i.Name) > NameMax, "Name", "has %d bytes, the limit is %d", len(i.Name), NameMax)
+	f.Add(!utf8.ValidString(i.Name), "Name", "is not UTF-8")
+	f.Add(strings.Contains(i.Name, "/"), "Name", "%q contains '/'", i.Name)
+	f.Add(i.Shards < 1 || i.Shards > ShardsMax, "Shards", "is %d, want 1 to %d", i.Shards, ShardsMax)
+	i.ShardOf.check(f)
+}
 
 // ShardFunc says which shard an entity id belongs to. All nodes of a type have the same one. They
 // compare it by its name, so another function needs another name.

@@ -28,7 +28,7 @@ func newCrowd(tb testing.TB, nodes, shards int) *crowd {
 	v := &view.View{Epoch: 1}
 	for i := range nodes {
 		u := protocol.UID(i + 1)
-		cfg := protocol.Config{Name: "t", Self: u, Shards: shards}
+		cfg := protocol.Config{Identity: protocol.Identity{Name: "t", Shards: shards}, Self: u}
 		v.Members = append(v.Members, view.Member{UID: u, Status: view.Up, UpNumber: uint32(u)})
 		r, err := region.New(cfg, rand.New(rand.NewPCG(1, uint64(u))))
 		if err != nil {

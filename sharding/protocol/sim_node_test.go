@@ -87,7 +87,7 @@ func (n *simNode) makeMachines(past protocol.Predecessor) {
 		store = "store"
 	}
 	n.cfg = protocol.Config{
-		Name: "t", Role: "r", Self: n.uid, Shards: w.opt.shards, Proxy: n.proxy,
+		Identity: protocol.Identity{Name: "t", Role: "r", Shards: w.opt.shards}, Self: n.uid, Proxy: n.proxy,
 		Remember: protocol.Remember[protocol.StoreID]{
 			Entities: w.opt.remember, RestartBackoff: 200 * time.Millisecond,
 		}, Predecessor: past,

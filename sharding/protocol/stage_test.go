@@ -56,8 +56,10 @@ type actor struct {
 func newStage(out *bytes.Buffer) *stage {
 	return &stage{
 		out: out, now: time.Unix(0, 0), cfg: protocol.Config{
-			Name: "t", Role: "r", Shards: 4, Rebalance: protocol.Rebalance{Interval: -1},
-			ShardOf: protocol.ShardFunc{Name: "last digit", Of: lastDigit},
+			Identity: protocol.Identity{
+				Name: "t", Role: "r", Shards: 4, ShardOf: protocol.ShardFunc{Name: "last digit", Of: lastDigit},
+			},
+			Rebalance: protocol.Rebalance{Interval: -1},
 		},
 		nodes: map[protocol.UID]*actor{}, hold: map[string]bool{},
 		fail: map[string]bool{}, table: map[protocol.ShardID]protocol.Entry{}, lent: map[string]lent{},

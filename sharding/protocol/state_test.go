@@ -226,11 +226,12 @@ func TestShardOf(t *testing.T) {
 }
 
 func TestConfigValidate(t *testing.T) {
-	if err := (Config{Name: "t", Self: 1, Shards: 10}).Validate(); err != nil {
+	if err := (Config{Identity: Identity{Name: "t", Shards: 10}, Self: 1}).Validate(); err != nil {
 		t.Errorf("a minimal config: %v", err)
 	}
 	err := Config{
-		Name: "a/b", Shards: ShardsMax + 1, Coordination: Coordination{MinRegions: -1}, HandOff: HandOff{
+		Identity:     Identity{Name: "a/b", Shards: ShardsMax + 1},
+		Coordination: Coordination{MinRegions: -1}, HandOff: HandOff{
 			FinishTimeout: time.Second, BeginTimeout: time.Millisecond,
 		},
 		Remember: Remember[StoreID]{Recovery: Recovery{Number: -1}},

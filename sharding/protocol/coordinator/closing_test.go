@@ -12,7 +12,7 @@ import (
 // one for a message. A shard that had a home gets no other one, whether its home left, died, or
 // said so before the coordinator knew. Nothing that is remembered starts.
 func TestClosingCoordinator(t *testing.T) {
-	l := acting(t, protocol.Config{Shards: 8},
+	l := acting(t, protocol.Config{Identity: protocol.Identity{Shards: 8}},
 		map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2}, 3: {3, 4}}, 1, 2, 3)
 	// it has heard of it before the coordinator
 	l.step(protocol.Receive{From: 2, Msg: protocol.LeaveRequest{Left: true, Closing: true}})

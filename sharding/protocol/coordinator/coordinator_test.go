@@ -37,7 +37,8 @@ type lone struct {
 
 func newLone(t *testing.T, s allocation.Strategy, members ...protocol.UID) *lone {
 	return newLoneOf(t, protocol.Config{
-		Name: "t", Self: 1, Shards: 4, Allocation: protocol.Allocation{Strategy: s},
+		Identity: protocol.Identity{Name: "t", Shards: 4},
+		Self:     1, Allocation: protocol.Allocation{Strategy: s},
 	}, members...)
 }
 
@@ -246,8 +247,8 @@ func TestTakeoverLosesMember(t *testing.T) {
 }
 
 func TestReadsAreRepeated(t *testing.T) {
-	c, err := New(protocol.Config{Name: "t",
-		Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true}}, rand.New(rand.NewPCG(1, 1)))
+	c, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4},
+		Self: 1, Remember: protocol.Remember[protocol.StoreID]{Entities: true}}, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +291,7 @@ func TestOutOfRange(t *testing.T) {
 func TestTakeoverOfAHandOffThatNobodyReports(t *testing.T) {
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 5}
 	for phase := protocol.PhaseRunning; phase <= protocol.PhaseStopping; phase++ {
-		l := newLoneOf(t, protocol.Config{Name: "t", Self: 1, Shards: 4}, 1, 2)
+		l := newLoneOf(t, protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, 1, 2)
 		l.c.term.takeover.table = []protocol.Entry{{Shard: 0, Home: 2, Token: tok}}
 		l.report(1)
 		got := l.report(2, protocol.Hosted{Shard: 0, Phase: phase, Token: tok})
@@ -303,7 +304,7 @@ func TestTakeoverOfAHandOffThatNobodyReports(t *testing.T) {
 // A region that may leave stays until it knows where its shard has gone: till then messages of its
 // node wait for that.
 func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
-	r, err := region.New(protocol.Config{Name: "t", Self: 2, Shards: 4}, newRand())
+	r, err := region.New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,7 +334,8 @@ func TestLeavesWhenTheNextHomeIsKnown(t *testing.T) {
 // A proxy gives nothing away, so it has left as soon as nothing waits in it, whether or not a
 // coordinator answers.
 func TestProxyLeavesAtOnce(t *testing.T) {
-	r, err := region.New(protocol.Config{Name: "t", Self: 2, Shards: 4, Proxy: true}, newRand())
+	cfg := protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2, Proxy: true}
+	r, err := region.New(cfg, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}

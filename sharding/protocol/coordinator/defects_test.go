@@ -16,7 +16,8 @@ import (
 func TestA1RememberedLate(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		l := newLoneOf(t, protocol.Config{
-			Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
+			Identity: protocol.Identity{Name: "t", Shards: 4},
+			Self:     1, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
 		}, 1)
 		var got string
 		if !late {
@@ -34,7 +35,8 @@ func TestA1RememberedLate(t *testing.T) {
 // the table names and that no region hosts goes to the home in the table.
 func TestA2RememberedKnown(t *testing.T) {
 	l := newLoneOf(t, protocol.Config{
-		Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
+		Identity: protocol.Identity{Name: "t", Shards: 4},
+		Self:     1, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
 	}, 1, 2)
 	l.c.term.takeover.table = []protocol.Entry{
 		{Shard: 0, Home: 2, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}},

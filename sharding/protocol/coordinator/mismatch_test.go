@@ -43,7 +43,10 @@ func TestMismatchIsRefused(t *testing.T) {
 		}
 
 		r, err := region.New(protocol.Config{
-			Name: "t", Self: 2, Shards: int(of.Shards), ShardOf: protocol.ShardFunc{Name: of.ShardOf},
+			Identity: protocol.Identity{
+				Name: "t", Shards: int(of.Shards), ShardOf: protocol.ShardFunc{Name: of.ShardOf},
+			},
+			Self: 2,
 		},
 			rand.New(rand.NewPCG(1, 1)))
 		if err != nil {
@@ -132,7 +135,8 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 				v.Members[1].Roles = []string{"r", "q"}
 			}
 			cfg := protocol.Config{
-				Name: "t", Role: "r", Self: 1, Shards: 4, Leases: protocol.Leases[protocol.StoreID]{
+				Identity: protocol.Identity{Name: "t", Role: "r", Shards: 4},
+				Self:     1, Leases: protocol.Leases[protocol.StoreID]{
 					Shards: both.Lease, Coordinator: both.CoordinatorLease,
 				},
 				Remember: protocol.Remember[protocol.StoreID]{Entities: both.Remember},
@@ -163,8 +167,11 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			}
 
 			cfg = protocol.Config{
-				Name: "t", Role: c.theirs.Role, Self: 2, Shards: int(c.theirs.Shards),
-				ShardOf: protocol.ShardFunc{Name: c.theirs.ShardOf}, Proxy: c.proxy,
+				Identity: protocol.Identity{
+					Name: "t", Role: c.theirs.Role, Shards: int(c.theirs.Shards),
+					ShardOf: protocol.ShardFunc{Name: c.theirs.ShardOf},
+				},
+				Self: 2, Proxy: c.proxy,
 				Remember: protocol.Remember[protocol.StoreID]{Entities: c.theirs.Remember},
 				Leases: protocol.Leases[protocol.StoreID]{
 					Shards: c.theirs.Lease, Coordinator: c.theirs.CoordinatorLease,
@@ -192,7 +199,8 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 // what they host.
 func TestOtherStoresOfLeasesHoldUpNoTakeover(t *testing.T) {
 	l := newLoneOf(t, protocol.Config{
-		Name: "t", Self: 1, Shards: 4, Leases: protocol.Leases[protocol.StoreID]{Shards: "a"},
+		Identity: protocol.Identity{Name: "t", Shards: 4},
+		Self:     1, Leases: protocol.Leases[protocol.StoreID]{Shards: "a"},
 	}, 1, 2)
 	l.report(1)
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 9}

@@ -28,7 +28,8 @@ func ofRoles(e view.Epoch, roles ...string) *view.View {
 // to ask.
 func begun(t *testing.T, self protocol.UID, v *view.View) (l *lone, said string) {
 	t.Helper()
-	c, err := New(protocol.Config{Name: "t", Role: "r", Self: self, Shards: 4}, rand.New(rand.NewPCG(1, 1)))
+	cfg := protocol.Config{Identity: protocol.Identity{Name: "t", Role: "r", Shards: 4}, Self: self}
+	c, err := New(cfg, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,8 @@ func TestNodeWithBothRoles(t *testing.T) {
 	both.Members[1].Roles = []string{"q", "r"}
 	for name, joined := range map[string]bool{"in service": true, "not yet registered": false} {
 		t.Run(name, func(t *testing.T) {
-			q, err := region.New(protocol.Config{Name: "t", Role: "q", Self: 2, Shards: 4}, newRand())
+			cfg := protocol.Config{Identity: protocol.Identity{Name: "t", Role: "q", Shards: 4}, Self: 2}
+			q, err := region.New(cfg, newRand())
 			if err != nil {
 				t.Fatal(err)
 			}

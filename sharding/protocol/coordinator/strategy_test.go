@@ -248,7 +248,7 @@ func TestNewestVersion(t *testing.T) {
 // TestPendingChoicesCount: allocations that are under way are part of what the strategy sees, so
 // that shards asked for at once are spread (A21 of the reference's defects).
 func TestPendingChoicesCount(t *testing.T) {
-	l := acting(t, protocol.Config{Shards: 90}, nil, 1, 2, 3)
+	l := acting(t, protocol.Config{Identity: protocol.Identity{Shards: 90}}, nil, 1, 2, 3)
 	for s := range protocol.ShardID(90) {
 		l.get(s)
 	}
@@ -271,7 +271,9 @@ func TestRehomedAtOnce(t *testing.T) {
 // TestLoadsSteer: what regions report decides what moves and where to; reports about others' shards
 // do not count.
 func TestLoadsSteer(t *testing.T) {
-	l := acting(t, protocol.Config{Allocation: protocol.Allocation{Strategy: allocation.LoadAware{}}, Shards: 8},
+	l := acting(t, protocol.Config{
+		Allocation: protocol.Allocation{Strategy: allocation.LoadAware{}}, Identity: protocol.Identity{Shards: 8},
+	},
 		map[protocol.UID][]protocol.ShardID{1: {0, 1, 2}, 2: {3, 4, 5}}, 1, 2)
 	report := func(from protocol.UID, ls ...protocol.ShardLoad) {
 		l.step(protocol.Receive{From: from, Msg: protocol.Loads{Period: 5 * time.Second, Shards: ls}})
@@ -308,7 +310,7 @@ func TestLoadAwareTakesItsTime(t *testing.T) {
 	cfg := protocol.Config{
 		Allocation: protocol.Allocation{
 			Strategy: allocation.LoadAware{RestAfterMove: rest, RebalanceAbsoluteLimit: 1},
-		}, Shards: 4,
+		}, Identity: protocol.Identity{Shards: 4},
 		HandOff: protocol.HandOff{BeginTimeout: time.Hour, FinishTimeout: time.Hour},
 	}
 	l := acting(t, cfg, map[protocol.UID][]protocol.ShardID{1: {0, 1, 2, 3}}, 1, 2)
@@ -400,7 +402,8 @@ func TestLocationsSteer(t *testing.T) {
 	}
 
 	c := newLoneOf(t, protocol.Config{
-		Name: "t", Self: 1, Shards: 4, Allocation: protocol.Allocation{Strategy: allocation.External{}},
+		Identity: protocol.Identity{Name: "t", Shards: 4},
+		Self:     1, Allocation: protocol.Allocation{Strategy: allocation.External{}},
 	}, 1, 2)
 	c.report(1)
 	if c.c.term.mode != reading {
@@ -425,7 +428,7 @@ func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }
 // TestLeaveMovesNothingElse: a region that leaves gives its own shards away, once, and nothing else
 // moves, while it goes and after.
 func TestLeaveMovesNothingElse(t *testing.T) {
-	l := acting(t, protocol.Config{Shards: 6},
+	l := acting(t, protocol.Config{Identity: protocol.Identity{Shards: 6}},
 		map[protocol.UID][]protocol.ShardID{1: {0, 1}, 2: {2, 3}, 3: {4, 5}}, 1, 2, 3)
 	l.step(protocol.Receive{From: 2, Msg: protocol.LeaveRequest{}})
 	for s := protocol.ShardID(2); s < 4; s++ {

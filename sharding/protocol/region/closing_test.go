@@ -14,7 +14,7 @@ import (
 // without asking, answers every Begin (A18), also one for a shard that it has stopped already, and
 // has left when all are stopped.
 func TestClosingRegion(t *testing.T) {
-	r, err := New(protocol.Config{Name: "t", Self: 2, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestClosingRegion(t *testing.T) {
 // A dropped region has no deadline, even if it was about to ask. A deadline that no Step moves
 // would keep the driver's loop busy without end.
 func TestDroppedRegionWantsNothing(t *testing.T) {
-	r, err := New(protocol.Config{Name: "t", Self: 2, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,8 @@ func TestDroppedRegionWantsNothing(t *testing.T) {
 // TestEndedRegion: messages for shards that get no home any more are dropped at once. That holds
 // when the coordinator says so, and when no coordinator is left to say it.
 func TestEndedRegion(t *testing.T) {
-	r, err := New(protocol.Config{Name: "t", Role: "backend", Self: 9, Shards: 4, Proxy: true}, newRand())
+	cfg := protocol.Config{Identity: protocol.Identity{Name: "t", Role: "backend", Shards: 4}, Self: 9, Proxy: true}
+	r, err := New(cfg, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestEndedRegion(t *testing.T) {
 // It does not ask if the shard is here meanwhile, or has a home. The question would reach the
 // coordinator when the shard must be stopped for good, and give it another home.
 func TestQuestionsThatAreOver(t *testing.T) {
-	r, err := New(protocol.Config{Name: "t", Self: 2, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // that. One whose hand-off is over, or was begun by a deposed coordinator, or that a stranger
 // sends, is counted and not kept: nothing would ever take it away again.
 func TestEarlyAndLateFences(t *testing.T) {
-	r, err := New(protocol.Config{Name: "t", Self: 1, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestEarlyAndLateFences(t *testing.T) {
 // TestFloorRefuses: a region that has answered a new coordinator obeys no command of the one
 // before, even where nothing else tells that it is late.
 func TestFloorRefuses(t *testing.T) {
-	r, err := New(protocol.Config{Name: "t", Self: 1, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestFloorRefuses(t *testing.T) {
 // fencing returns a region of view 1 that hosts shard 0, and a door to it.
 func fencing(t *testing.T) (r *Region, step func(in protocol.RegionInput) string) {
 	t.Helper()
-	r, err := New(protocol.Config{Name: "t", Self: 1, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestLostFenceIsAskedFor(t *testing.T) {
 		t.Errorf("asked for what has come:\n%s", got)
 	}
 
-	asked, err := New(protocol.Config{Name: "t", Self: 3, Shards: 4}, newRand())
+	asked, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 3}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // leaver is a region of node 2, whose coordinator is node 1.
 func leaver(t *testing.T) func(in protocol.RegionInput) *protocol.RegionEffects {
 	t.Helper()
-	r, err := New(protocol.Config{Name: "t", Self: 2, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 // TestRegionReportsLoads: only what has changed, now and then all of it, and all of it to each new
 // coordinator.
 func TestRegionReportsLoads(t *testing.T) {
-	r, err := New(protocol.Config{Name: "t", Self: 2, Shards: 8}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 8}, Self: 2}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 
 // TestRegionOutOfRange: what names a shard that does not exist is counted.
 func TestRegionOutOfRange(t *testing.T) {
-	r, err := New(protocol.Config{Name: "t", Self: 1, Shards: 4}, newRand())
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
 	if err != nil {
 		t.Fatal(err)
 	}

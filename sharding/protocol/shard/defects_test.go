@@ -20,8 +20,11 @@ type soloShard struct {
 
 func newSoloShard(t *testing.T) *soloShard {
 	sh, err := New(protocol.Config{
-		Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
-		ShardOf: protocol.ShardFunc{Name: "two", Of: func(string) protocol.ShardID { return 2 }},
+		Identity: protocol.Identity{
+			Name: "t", Shards: 4,
+			ShardOf: protocol.ShardFunc{Name: "two", Of: func(string) protocol.ShardID { return 2 }},
+		},
+		Self: 1, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
 	}, newRand(), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -185,8 +188,11 @@ func TestA13StoreThatComesBack(t *testing.T) {
 // went is not started any more.
 func TestA20ShardsAreForgotten(t *testing.T) {
 	sh, err := New(protocol.Config{
-		Name: "t", Self: 1, Shards: 4, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
-		ShardOf: protocol.ShardFunc{Name: "two", Of: func(string) protocol.ShardID { return 2 }},
+		Identity: protocol.Identity{
+			Name: "t", Shards: 4,
+			ShardOf: protocol.ShardFunc{Name: "two", Of: func(string) protocol.ShardID { return 2 }},
+		},
+		Self: 1, Remember: protocol.Remember[protocol.StoreID]{Entities: true},
 	}, newRand(), 2)
 	if err != nil {
 		t.Fatal(err)

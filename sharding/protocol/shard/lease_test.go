@@ -11,7 +11,7 @@ import (
 // stop at once.
 func TestA6HandOffWhileWaiting(t *testing.T) {
 	for name, loading := range map[string]bool{"lease": false, "remembered ids": true} {
-		cfg := protocol.Config{Name: "t", Self: 1, Shards: 4}
+		cfg := protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}
 		cfg.Remember.Entities = true
 		if !loading {
 			cfg.Leases.Shards = "store"

@@ -11,7 +11,7 @@ import (
 // BenchmarkShardStarts measures what the machine does for each new entity that is remembered, with
 // writes that take as long as 1,000 starts.
 func BenchmarkShardStarts(b *testing.B) {
-	s, err := New(protocol.Config{Name: "t", Self: 1, Shards: 1,
+	s, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 1}, Self: 1,
 		Remember: protocol.Remember[protocol.StoreID]{Entities: true}}, rand.New(rand.NewPCG(1, 1)), 0)
 	if err != nil {
 		b.Fatal(err)
@@ -46,7 +46,7 @@ func BenchmarkShardLoad(b *testing.B) {
 		ids[i] = protocol.EntityID("entity-" + protocol.ShardID(i).String())
 	}
 	for b.Loop() {
-		s, _ := New(protocol.Config{Name: "t", Self: 1, Shards: 1,
+		s, _ := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 1}, Self: 1,
 			Remember: protocol.Remember[protocol.StoreID]{Entities: true}}, rand.New(rand.NewPCG(1, 1)), 0)
 		s.Step(time.Unix(0, 0), protocol.Open{})
 		s.Step(time.Unix(0, 0), protocol.DidRead{ID: 1, IDs: ids})
