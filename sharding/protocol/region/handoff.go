@@ -88,6 +88,7 @@ func (ps *places) beginOwner(m protocol.Move, p *place, regions []protocol.UID) 
 		if ps.moves[m.Shard].id == m.HandOff {
 			return false // repeated
 		}
+		ps.setPhase(p, resumed(p.phase))
 		ps.do(protocol.ResumeShard{Shard: m.Shard})
 	default:
 		if g := ps.moves[m.Shard]; g != nil && g.id == m.HandOff {

@@ -62,10 +62,19 @@ func (ps *places) host(st protocol.ShardToken, p *place) {
 	case protocol.PhaseFencing:
 		ps.setPhase(p, protocol.PhaseRunning)
 	case protocol.PhaseDraining, protocol.PhaseStopping:
-		ps.setPhase(p, protocol.PhaseRunning)
+		ps.setPhase(p, resumed(p.phase))
 		ps.do(protocol.ResumeShard{Shard: st.Shard})
 	}
 	ps.publish(st.Shard, p)
+}
+
+// resumed is the phase of a shard whose drain or stop is taken back. One that was told to stop may
+// have stopped already: it starts again, and says when it can deliver.
+func resumed(from protocol.Phase) protocol.Phase {
+	if from == protocol.PhaseStopping {
+		return protocol.PhaseStarting
+	}
+	return protocol.PhaseRunning
 }
 
 // onShardStarted opens the shard, at the latest with the view in which its home was chosen.

@@ -45,9 +45,5 @@ func (s *Shard) becomeOpen() {
 	s.phase = shardOpen
 	s.tell(protocol.ShardStarted{Shard: s.id})
 	s.population.wakeEarly()
-	if s.handOff.IsZero() {
-		s.population.recovery.recover()
-	} else {
-		s.onDrain(s.handOff)
-	}
+	s.population.recovery.recover()
 }

@@ -9,10 +9,6 @@ import (
 
 // onDrain stops everything that would start by itself; what has messages is still served.
 func (s *Shard) onDrain(handOff protocol.Token) {
-	if s.phase == shardLoading || s.phase == shardLeasing {
-		s.handOff = handOff // when it has opened
-		return
-	}
 	if s.phase != shardOpen {
 		s.counts[protocol.CountIgnored]++
 		return
@@ -111,15 +107,18 @@ func (s *Shard) becomeStopped() {
 	s.tell(protocol.ShardStopped{Shard: s.id, HandOff: s.handOff})
 }
 
-// onResume takes a drain or a stop back. What has stopped already starts again if it is remembered
-// or wanted; what is still stopping does so when it has.
+// onResume takes a drain or a stop back. After a stop the region waits for ShardStarted: a shard
+// that has stopped already opens anew, with a lease of its own if it has one. An entity that has
+// stopped starts again if it is remembered or wanted; one that is still stopping does so when it
+// has.
 func (s *Shard) onResume() {
 	switch s.phase {
 	case shardReturning, shardStopped:
 		s.onOpen(0)
-	case shardLeasing, shardLoading:
-		s.handOff = protocol.Token{}
 	case shardDraining, shardDrained, shardStopping:
+		if s.phase == shardStopping {
+			s.tell(protocol.ShardStarted{Shard: s.id})
+		}
 		s.phase, s.handOff = shardOpen, protocol.Token{}
 		s.drainAsked, s.forced, s.stopAt = false, false, time.Time{}
 		s.population.wakeEarly()
