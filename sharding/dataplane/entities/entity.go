@@ -34,7 +34,8 @@ type extra struct {
 	Forced      atomic.Bool     // end as soon as the handler returns
 	lastHandled atomic.Int64    // on the region's clock; kept while there is a receive timeout
 	restarts    restarts        // the worker's
-	restart     scheduler.Timer // the backoff; the worker's; nil: none
+	backoff     sync.Mutex      // held from the pause of a backoff until its timer is known
+	restart     scheduler.Timer // the backoff; under backoff; nil: none
 
 	life atomic.Pointer[life] // of the incarnation's Handler; set under mu; nil: it has made none
 

@@ -98,10 +98,12 @@ func (e *Entity) supervise(r *Runtime, err error) bool {
 // shard's machine it stays active.
 func (e *Entity) backoff(r *Runtime, pause time.Duration) {
 	x := e.extras()
+	x.backoff.Lock()
+	defer x.backoff.Unlock()
 	if x.restart != nil {
 		x.restart.Stop()
 	}
-	e.Pause(mailbox.ForBackoff)
+	e.Pause(mailbox.ForBackoff) // in a shard that drains, another worker may fail with the entity from here on
 	x.restart = r.set.Scheduler.AfterFunc(pause, func() {
 		if e.State().Awaits(mailbox.ForBackoff) {
 			e.Shard.Command(e, mailbox.StartNow)
