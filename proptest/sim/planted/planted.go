@@ -65,7 +65,7 @@ func (d Defects) Ignores(lease string) bool {
 	return d.LateExpelled
 }
 
-// required are the planted defects that every run of the self-test must catch.
+// required are the planted defects of the rules that all else stands on.
 var required = []one{
 	{"ack-before-commit", "a durable write is acknowledged before it is committed", plant(defect.AckBeforeCommit)},
 	{"clock-before-items", "a repair joins the clocks before it inserts the items", plant(defect.ClockBeforeItems)},
@@ -236,29 +236,17 @@ var unseen = []one{
 	{"union-drops", "a union drops what the other side lacks", plant(defect.UnionDrops)},
 }
 
-// Names lists the planted defects that must be caught: the required ones, and with all the
-// further ones too.
-func Names(all bool) []string {
-	var names []string
-	for _, f := range required {
-		names = append(names, f.name)
-	}
-	if all {
-		for _, f := range further {
-			names = append(names, f.name)
-		}
-		for _, f := range ofStorage {
-			names = append(names, f.name)
-		}
-	}
-	return names
-}
+// Names lists the planted defects that must be caught.
+func Names() []string { return namesOf(required, further, ofStorage) }
 
 // AllNames lists them with those that no world shows.
-func AllNames() []string {
-	names := Names(true)
-	for _, f := range unseen {
-		names = append(names, f.name)
+func AllNames() []string { return namesOf(required, further, ofStorage, unseen) }
+
+func namesOf(lists ...[]one) (names []string) {
+	for _, list := range lists {
+		for _, f := range list {
+			names = append(names, f.name)
+		}
 	}
 	return names
 }

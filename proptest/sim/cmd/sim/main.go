@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"runtime/debug"
 	"runtime/pprof"
 	"strings"
+	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim"
 	"github.com/coterie-go/coterie/proptest/sim/options"
@@ -34,9 +36,8 @@ func main() {
 		scenario = flag.String("scenario", "", "play this scenario instead of the drawn one")
 		defect   = flag.String("defect", "", "plant this defect; with -defects: hunt these, separated by commas")
 		defects  = flag.Bool("defects", false,
-			"count the seeds until each of the required defects, or of those of -defect, is caught")
-		all       = flag.Bool("all", false, "with -defects: the further defects too")
-		most      = flag.Uint64("most", 3000, "with -defects: give up after this many seeds")
+			"count the seeds until each planted defect that a world shows, or each of those of -defect, is caught")
+		most      = flag.Uint64("most", 60, "with -defects: give up after this many seeds")
 		check     = flag.Int("check", 1, "run the machines' own checks after every n-th step; negative: never")
 		faultsMax = flag.Int("faults-max", 0, "stop the chaos after this many faults; 0: never")
 		inserts   = flag.Int("inserts", 0, "with -scenario inserts: inserts of each phase; 0: 200")
@@ -61,7 +62,7 @@ func main() {
 	ok := true
 	switch {
 	case *defects:
-		ok = huntAll(*all, *defect, *most, *workers)
+		ok = huntAll(*defect, *most, *workers)
 	case *seeds > 0:
 		ok = many(sim.Batch{First: *from, Seeds: *seeds, Workers: *workers, Plan: plan}, *stats)
 	default:
@@ -128,20 +129,23 @@ func one(seed uint64, plan options.Plan, verbose bool, tail int) bool {
 	return r.Violation == nil && again.Hash == r.Hash
 }
 
-func huntAll(all bool, only string, most uint64, workers int) bool {
+func huntAll(only string, most uint64, workers int) bool {
 	ok := true
-	names := planted.Names(all)
+	names := planted.Names()
 	if only != "" {
 		names = strings.Split(only, ",")
 	}
 	for _, name := range names {
+		began := time.Now()
 		n, r, caught := sim.HuntDefect(name, most, workers)
+		plan, took := planted.HuntedIn[name], time.Since(began).Round(100*time.Millisecond)
+		in := cmp.Or(strings.TrimSpace(plan.Swarm+" "+plan.Scenario), "all")
 		if !caught {
-			fmt.Printf("%-24s NOT caught in %d seeds\n", name, n)
+			fmt.Printf("%-24s NOT caught in %d seeds of %s, %v\n", name, n, in, took)
 			ok = false
 			continue
 		}
-		fmt.Printf("%-24s caught at seed %d by %q\n", name, n, r.Violation.Check)
+		fmt.Printf("%-24s caught at seed %d of %s by %q, %v\n", name, n, in, r.Violation.Check, took)
 	}
 	return ok
 }
