@@ -6,7 +6,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
-// Envelope is a message with the id of its entity, for callers that keep both in one value.
+// Envelope is a message with the id of its entity, for callers that keep both in one value and tell
+// it by an Extractor. It cannot be asked, and to try does not compile: an Envelope does not say the
+// type of the reply. Ask Region.Ref of its ID with the question itself.
 type Envelope[M any] struct {
 	ID      string
 	Message M
