@@ -61,8 +61,8 @@ func TestMetrics(t *testing.T) {
 		if n := other["home_lookups_total"]; n < shards || shards == 0 {
 			t.Errorf("%d lookups for %d shards", n, shards)
 		}
-		if coordinator["turn_duration_seconds"] == 0 || other["turn_duration_seconds"] == 0 {
-			t.Error("no turn was measured")
+		if coordinator["slice_duration_seconds"] == 0 || other["slice_duration_seconds"] == 0 {
+			t.Error("no slice was measured")
 		}
 		meters[0].Want(t, map[string]int{
 			"coordinating": 1, "registered": 1, "buffered_messages": 0, "asks": 0,

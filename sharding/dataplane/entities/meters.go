@@ -9,7 +9,7 @@ import (
 
 // mSlice is a histogram of an entity type on one node.
 var mSlice = &events.Metric{
-	Name: "coterie_sharding_turn_duration_seconds", Help: "Time of a worker's turns with an entity.",
+	Name: "coterie_sharding_slice_duration_seconds", Help: "Time of a worker's slices with an entity.",
 	Kind: events.Histogram, Labels: []string{"type"},
 	Buckets: []float64{.00001, .0001, .001, .01, .1, 1, 10, 60},
 }
