@@ -14,7 +14,7 @@
 //   - handlers of entities take time, and in some worlds fail, panic, hang until their context ends,
 //     or answer later than they return (entity.go); clients tell and ask (load_shard.go);
 //   - the Data lanes have little room in some worlds, so that senders wait and buffers fill; they
-//     lose nothing between the living, as package transport promises (net_stripe.go);
+//     lose nothing between the living, as package transport promises (network/stripe.go);
 //   - the network loses, repeats, reorders and delays on the control lane, with stragglers of
 //     seconds; the data lanes are FIFO until their connection breaks; cuts are total, partial or
 //     one-way;
@@ -39,7 +39,7 @@
 //     that is slow and misbehaves (strategy.go);
 //   - the active entities of a node may have a limit, which an operator keeps changing, and every
 //     order in which they are passivated;
-//   - the store in which shards and coordinators take leases (lease_store.go) is slow, fails, keeps
+//   - the store in which shards and coordinators take leases (package leases) is slow, fails, keeps
 //     some nodes out, is down, and gives leases to somebody outside; its sessions run out, or holds
 //     last as long as their process;
 //   - the membership's record alone cannot be written for up to 20 s;
@@ -53,13 +53,13 @@
 //     and the whole cluster is shut down in order and started again (script_restart.go);
 //   - all nodes are stopped at once, in order, and started again (script_stops.go);
 //   - entity types are closed on nodes that stay, and started there again (script_close.go);
-//   - scenarios (scenario.go) script what chance finds too rarely; those of views, votes and leases
+//   - scenarios (package options) script what chance finds too rarely; those of views, votes and leases
 //     are package worstcase. One of them, outside of the swarm, is the insert test of the reference
 //     (script_inserts.go): five nodes, four phases of unique inserts, connected and split three to
 //     two, at Local and at Majority.
 //
 // Which swarm that is, the Plan says. The usual one draws from all there is. The plan "cluster"
-// (plan_cluster.go) draws worlds that are about the cluster: 3, 5, 7 and, in a tenth of the seeds,
+// (options/cluster.go) draws worlds that are about the cluster: 3, 5, 7 and, in a tenth of the seeds,
 // 20 members, up to 8 more slots for joins, every strategy, VotersMax, three sets of time-outs
 // (usual ones; the most hostile that Config.Validate lets pass; and reckless ones beyond, with no
 // StableAfter and leases of ten seconds), every kind of fault, joins and leaves in all of them,

@@ -102,9 +102,9 @@ func (a Allocation) check(f *config.Faults) {
 // Passivation says which entities are passivated without asking for it, and how long they may take
 // to stop.
 type Passivation struct {
-	// Strategy chooses among the entities of a shard: those that are idle, or too many. It must not
-	// be the same on every node. If entities are remembered none is passivated by it. Default:
-	// those that saw no message for 2 minutes.
+	// Strategy chooses among the entities of a shard: those that are idle, or too many. It may
+	// differ between nodes. If entities are remembered none is passivated by it. Default: those that
+	// saw no message for 2 minutes.
 	Strategy passivation.Strategy
 	// StopTimeout is how long an entity that is passivated, by Strategy or because it was asked
 	// for, may take to stop; then it is stopped by force. Default 10 s.

@@ -65,7 +65,7 @@ func (s *Seeker) foundAfter() time.Time {
 // alike.
 //
 // If no disk remembers a view, the choice is the BootstrapExpect lowest uids. It is empty while
-// this node is unsure which other nodes there are (discover.go).
+// this node is unsure which other nodes there are (discovered.go).
 //
 // Else the choice is all nodes whose disks were in the views that must not be forgotten. They must
 // be a quorum of each. No majority of a set that may know what the others do not may be missing
