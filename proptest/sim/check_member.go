@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -176,7 +177,7 @@ func (*livenessChecker) name() string { return "liveness" }
 func (*livenessChecker) after(*World) {}
 
 func (j *livenessChecker) settled(w *World) bool {
-	return w.now > int64(w.opt.Safety+afterHeal) && j.missing(w) == ""
+	return w.now > int64(w.opt.Safety+stall.AfterHeal) && j.missing(w) == ""
 }
 
 func (*livenessChecker) missing(w *World) string {

@@ -5,6 +5,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 )
 
 // Counts say what a run really did, so that a quiet run is not taken for a good one.
@@ -22,7 +23,7 @@ type Counts struct {
 	Idled, Stopped, Forgotten, Rested                                   uint64
 	disks.Counts
 	Excused history.Excuses // writes that may be missing
-	Longest Waits           // of healed worlds
+	Longest stall.Waits     // of healed worlds
 }
 
 // add sums the counts of runs.
@@ -70,7 +71,7 @@ func (c *Counts) add(o Counts) {
 	c.Forgotten += o.Forgotten
 	c.Rested += o.Rested
 	c.stored(o.Counts)
-	c.Longest.add(o.Longest)
+	c.Longest.Add(o.Longest)
 }
 
 // carried counts what a network has done.

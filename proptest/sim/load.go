@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -28,9 +29,6 @@ type load struct {
 	tidy   tidyLoad
 }
 
-// afterHeal is how long clients go on once the world is whole.
-const afterHeal = 4 * time.Second
-
 func (w *World) startLoad() {
 	for _, s := range w.datasets {
 		stream := func(concern string) *rand.Rand { return w.rs.Stream(concern+streamOf(s.role), 0) }
@@ -39,7 +37,7 @@ func (w *World) startLoad() {
 		}
 		l.tidy = tidyLoad{l, stream("tidy")}
 		w.after(2*time.Second, nil, l.next)
-		w.after(w.opt.Safety+afterHeal, nil, l.probe)
+		w.after(w.opt.Safety+stall.AfterHeal, nil, l.probe)
 	}
 }
 
@@ -68,7 +66,7 @@ func read[V crdt.Value[V, T], T any](d *replicaHost, key string, level quorum.Le
 
 func (l *load) next() {
 	w := l.w
-	if w.now > int64(w.opt.Safety+afterHeal) {
+	if w.now > int64(w.opt.Safety+stall.AfterHeal) {
 		return
 	}
 	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.WriteGap))+1, nil, l.next)
@@ -328,5 +326,5 @@ func (l *load) probe() {
 				})
 			})
 	}
-	w.after(3*time.Second, nil, l.probe)
+	w.after(stall.ProbeGap, nil, l.probe)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -40,12 +41,12 @@ func (w *World) startShardLoad() {
 	if allocation.NeedsOf(w.opt.Allocation).Locations {
 		w.after(3*time.Second, nil, l.locate)
 	}
-	w.after(w.opt.Safety+afterHeal+10*time.Second, nil, l.probe)
+	w.after(w.opt.Safety+stall.AfterHeal+stall.ProbeShards, nil, l.probe)
 }
 
 func (l *shardLoad) send() {
 	w := l.w
-	if w.now > int64(w.opt.Safety+afterHeal) {
+	if w.now > int64(w.opt.Safety+stall.AfterHeal) {
 		return
 	}
 	w.at(w.now+int64(l.rng.ExpFloat64()*float64(w.opt.TellGap))+1, nil, l.send)
@@ -189,7 +190,7 @@ func (l *shardLoad) probe() {
 			}
 		}
 	}
-	w.after(3*time.Second, nil, l.probe)
+	w.after(stall.ProbeGap, nil, l.probe)
 }
 
 // changeLimits is an operator that changes the limit on one node now and then.

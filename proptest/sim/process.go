@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 )
 
 // Slot is a machine with an address and a disk, on which one process runs at a time.
@@ -170,7 +171,7 @@ func (w *World) refused(p *Process, err error) {
 		w.violate("store", "%v does not start: %v", p, err)
 		return
 	}
-	w.after(time.Duration(random.Between(s.disk.Faults(), int64(200*time.Millisecond), int64(5*time.Second))), nil,
+	w.after(time.Duration(random.Between(s.disk.Faults(), int64(200*time.Millisecond), int64(stall.RestartMost))), nil,
 		func() { w.restart(s) })
 }
 
@@ -261,7 +262,7 @@ func (w *World) succeed(s *Slot, left bool) {
 		s.retired = true
 		return
 	}
-	w.after(time.Duration(random.Between(w.chaos.rng, int64(200*time.Millisecond), int64(5*time.Second))), nil,
+	w.after(time.Duration(random.Between(w.chaos.rng, int64(200*time.Millisecond), int64(stall.RestartMost))), nil,
 		func() { w.restart(s) })
 }
 

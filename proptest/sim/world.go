@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -77,7 +78,7 @@ type World struct {
 	stopping     *stopping                 // nil: not all nodes are being stopped at once
 	shardChecker *shardChecker
 	tidy         *tidyChecker
-	stalls       stalls
+	stalls       stall.Judge
 }
 
 // checker is a checker. It sees what happened from outside and knows nothing of the machines' own
@@ -137,7 +138,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
 	w.operator = operator{w: w}
-	w.planted = planted.In(&w.opt)
+	w.planted, w.stalls = planted.In(&w.opt), stall.New(&w.opt)
 	w.net = network.New(network.Settings{
 		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,
 		DelayMin: w.opt.DelayMin, DelayMean: w.opt.DelayMean, LaneMax: w.opt.LaneMax,
@@ -210,7 +211,7 @@ func (w *World) over() bool {
 	if !w.healed || w.events%64 != 0 {
 		return false
 	}
-	if w.stalls.look(w); w.failed != nil || w.now > int64(w.opt.Safety+w.opt.Liveness) {
+	if checkStalls(w); w.failed != nil || w.now > int64(w.opt.Safety+w.opt.Liveness) {
 		return true
 	}
 	for _, j := range w.checkers {
@@ -224,7 +225,7 @@ func (w *World) over() bool {
 // heal ends the safety phase: the network is whole and prompt, disks work, everybody runs.
 func (w *World) heal() {
 	w.healed = true
-	w.stalls.begin(w)
+	w.stalls.Begin(w.now)
 	w.trace.Line(w, "HEAL")
 	w.net.Heal()
 	w.leases.Heal()

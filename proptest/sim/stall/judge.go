@@ -1,0 +1,67 @@
+package stall
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/options"
+)
+
+// Waits are the longest waits of each kind, and the longest that the settings allowed then.
+type Waits [Kinds]struct{ Took, Limit time.Duration }
+
+func (x Waits) String() string {
+	var b strings.Builder
+	for k, m := range x {
+		fmt.Fprintf(&b, "%v:%.1fs/%.1fs ", Kind(k), m.Took.Seconds(), m.Limit.Seconds())
+	}
+	return "[" + strings.TrimSuffix(b.String(), " ") + "]"
+}
+
+// Add keeps the waits that came closest to their limits.
+func (x *Waits) Add(o Waits) {
+	for k, m := range o {
+		used := func(took, limit time.Duration) float64 { return float64(took) / float64(limit) }
+		if m.Limit > 0 && (x[k].Limit == 0 || used(m.Took, m.Limit) > used(x[k].Took, x[k].Limit)) {
+			x[k] = m
+		}
+	}
+}
+
+// Judge judges how long a healed world waits.
+type Judge struct {
+	limits [Kinds]time.Duration
+	since  int64
+	over   [Kinds]bool
+	waits  Waits
+}
+
+// New makes the judge of a world.
+func New(o *options.Options) Judge { return Judge{limits: Limits(o)} }
+
+// Begin begins all waits anew.
+func (j *Judge) Begin(now int64) { j.since, j.over = now, [Kinds]bool{} }
+
+// Waits are the longest that have ended.
+func (j *Judge) Waits() Waits { return j.waits }
+
+// Look notes what has come, and complains about what has not come in time. missing says what is
+// missing of something that is waited for; empty: nothing.
+func (j *Judge) Look(now int64, missing func(Kind) string, complain func(format string, args ...any)) {
+	for k, most := range j.limits {
+		if j.over[k] {
+			continue
+		}
+		what, took := missing(Kind(k)), time.Duration(now-j.since)
+		switch {
+		case what == "":
+			j.over[k] = true
+			var ended Waits
+			ended[k].Took, ended[k].Limit = took, most
+			j.waits.Add(ended)
+		case took > most:
+			complain("%v took %v since the last fault, the settings allow %v: %s", Kind(k), took, most, what)
+		}
+	}
+}

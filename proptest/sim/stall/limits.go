@@ -1,0 +1,73 @@
+package stall
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/options"
+)
+
+// Kind is one kind of waiting that ends in a healed world.
+type Kind uint8
+
+// The kinds.
+const (
+	ForView      Kind = iota // all that run have one view, and are Up in it
+	ForLease                 // a process acts as the coordinator
+	ForOperation             // each process writes to a majority and reads it back
+	ForReplicas              // all replicas hold the same
+	ForHome                  // each shard with traffic has one home
+	ForMessages              // each message was handled or reported
+	// Kinds is how many there are.
+	Kinds
+)
+
+var kindNames = [Kinds]string{"view", "lease", "operation", "replicas", "home", "messages"}
+
+func (k Kind) String() string { return kindNames[k] }
+
+// Times by which the simulator's clients, supervisors and replicators act.
+const (
+	RestartMost   = 5 * time.Second  // until a process that has ended is started again
+	AfterHeal     = 4 * time.Second  // how long clients go on once the world is whole
+	ProbeGap      = 3 * time.Second  // between two rounds of probes
+	ProbeShards   = 10 * time.Second // after the clients have ended, until entities are probed
+	gossipEach    = time.Second      // replicas compare each other, one at a time
+	operationMost = 5 * time.Second  // the replicator's default
+)
+
+// slow is a time by the slowest clock.
+func slow(d time.Duration) time.Duration { return d + d*3/100 }
+
+// Limits are the longest waits that the settings of a world allow, from the moment from which
+// nothing breaks any more and no operator acts.
+func Limits(o *options.Options) (most [Kinds]time.Duration) {
+	most[ForView] = viewMost(o)
+	// the coordinator's node waits at most for one lease that was granted before
+	most[ForLease] = most[ForView] + slow(o.Times().LeaseDuration)
+	// the clients' load ends, a round of probes comes, and writes and reads
+	operation := cmp.Or(o.Timeout, operationMost)
+	most[ForOperation] = most[ForLease] + AfterHeal + ProbeGap + slow(2*operation) + 2*o.WriteBehind
+	most[ForReplicas] = most[ForOperation] + slow(time.Duration(o.Nodes+o.Spare)*gossipEach)
+	// entities are probed, a hand-off ends, and the next home takes its lease
+	most[ForHome] = most[ForLease] + ProbeShards + ProbeGap + slow(handOffMost(o)+o.LeaseTTL+2*o.LeaseRetry)
+	// what was sent meets one more hand-off, for balance
+	most[ForMessages] = most[ForHome] + slow(handOffMost(o))
+	return most
+}
+
+// viewMost: each node that cannot go on gives up, is started again and locks itself to a founding.
+// The founding waits until what was granted has run out. Then the dead are dropped, and the others
+// join, one decision after the other. All of it is by the slowest clock.
+func viewMost(o *options.Options) time.Duration {
+	c, nodes := o.Times(), time.Duration(o.Nodes+o.Spare)
+	drop := c.UnreachableAfter + c.StableAfter + c.LeaseDuration
+	found := c.SelfDownAfter + RestartMost + c.BootstrapTimeout + c.LeaseDuration
+	return slow(found + drop + 2*nodes*c.HeartbeatInterval)
+}
+
+// handOffMost: the fences come within three times the time that an entity has to stop, what the shard
+// has to do ends within five times that, and an entity that hangs is stopped by force.
+func handOffMost(o *options.Options) time.Duration {
+	return 3*o.StopTimeout + 5*o.StopTimeout + o.StopTimeout
+}

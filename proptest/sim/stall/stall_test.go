@@ -1,0 +1,102 @@
+package stall
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/options"
+)
+
+func settings() options.Options {
+	return options.Options{Nodes: 3, Spare: 1, StopTimeout: 2 * time.Second, LeaseRetry: time.Second}
+}
+
+// A wait of each kind may take as long as its limit, and not a moment longer.
+func TestLookAtTheLimit(t *testing.T) {
+	o := settings()
+	for k, most := range Limits(&o) {
+		for _, late := range []time.Duration{0, 1} {
+			j := New(&o)
+			j.Begin(7)
+			var complaints []string
+			missing := func(of Kind) string {
+				if of == Kind(k) {
+					return "something"
+				}
+				return ""
+			}
+			complain := func(format string, args ...any) {
+				complaints = append(complaints, fmt.Sprintf(format, args...))
+			}
+			j.Look(7+int64(most+late), missing, complain)
+			if len(complaints) != int(late) {
+				t.Errorf("%v, %v after its limit: %q", Kind(k), late, complaints)
+			}
+			for _, c := range complaints {
+				if !strings.HasPrefix(c, Kind(k).String()+" took") || !strings.HasSuffix(c, "something") {
+					t.Errorf("%v: %q", Kind(k), c)
+				}
+			}
+		}
+	}
+}
+
+// What has come once is not waited for again, until all begins anew.
+func TestBeginBeginsAnew(t *testing.T) {
+	o := settings()
+	j := New(&o)
+	complaints := 0
+	look := func(now int64, what string) {
+		j.Look(now, func(Kind) string { return what }, func(string, ...any) { complaints++ })
+	}
+	look(int64(time.Second), "")
+	look(int64(time.Hour), "all")
+	if complaints > 0 {
+		t.Errorf("%d complaints about what had come", complaints)
+	}
+	if w := j.Waits(); w[ForHome].Took != time.Second || w[ForHome].Limit != Limits(&o)[ForHome] {
+		t.Errorf("waits %v", w)
+	}
+	j.Begin(int64(time.Hour))
+	look(int64(2*time.Hour), "all")
+	if complaints != int(Kinds) {
+		t.Errorf("%d complaints, want one of each kind", complaints)
+	}
+}
+
+// Every setting that a wait may stand for makes its limit longer.
+func TestLimitsFollowTheSettings(t *testing.T) {
+	base := settings()
+	for name, c := range map[string]struct {
+		change func(*options.Options)
+		grow   Kind // with all that are longer, the kinds that follow
+	}{
+		"nodes":       {func(o *options.Options) { o.Nodes++ }, ForView},
+		"timing":      {func(o *options.Options) { o.Timing = options.HostileTiming }, Kinds},
+		"timeout":     {func(o *options.Options) { o.Timeout = time.Minute }, ForOperation},
+		"writeBehind": {func(o *options.Options) { o.WriteBehind = time.Second }, ForOperation},
+		"stopTimeout": {func(o *options.Options) { o.StopTimeout *= 2 }, ForHome},
+		"leaseTTL":    {func(o *options.Options) { o.LeaseTTL = 8 * time.Second }, ForHome},
+		"leaseRetry":  {func(o *options.Options) { o.LeaseRetry *= 2 }, ForHome},
+	} {
+		o := settings()
+		c.change(&o)
+		was, now := Limits(&base), Limits(&o)
+		if c.grow == Kinds {
+			if now == was {
+				t.Errorf("%s changes no limit", name)
+			}
+			continue
+		}
+		if now[c.grow] <= was[c.grow] {
+			t.Errorf("%s: %v is %v, was %v", name, c.grow, now[c.grow], was[c.grow])
+		}
+		for k := range c.grow {
+			if now[k] != was[k] {
+				t.Errorf("%s: %v is %v, was %v", name, k, now[k], was[k])
+			}
+		}
+	}
+}
