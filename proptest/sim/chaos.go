@@ -108,7 +108,7 @@ func (c *chaos) injectInProcess(f options.Fault) {
 		c.freeze(p, time.Duration(random.Between(c.rng, int64(100*time.Millisecond), int64(40*time.Second))))
 	case options.Suspend:
 		d := time.Duration(random.Between(c.rng, int64(2*time.Second), int64(30*time.Second)))
-		if !p.frozen {
+		if d = min(d, w.opt.Safety-time.Duration(w.now)); !p.frozen { // its clock stands still only as long as it does
 			p.mem.step(membership.Tick{}) // the last step before it, after any wall jump
 			p.pause(d)
 			p.clock.Suspend(d)

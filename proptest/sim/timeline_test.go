@@ -1,0 +1,32 @@
+package sim
+
+import (
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/clock"
+	"github.com/coterie-go/coterie/proptest/sim/options"
+)
+
+// A process that was suspended has its timers fire when its clock has come so far, and never before:
+// a runloop that is woken early takes its timer for one that still runs, and waits without end.
+func TestTimersWaitWhileTheClockStandsStill(t *testing.T) {
+	w := newWorld(1, options.Plan{}, nil)
+	p := &Process{w: w, clock: clock.Draw(w.nextID, 0, 0), alive: true}
+	line := &timeline{p, w.nextID}
+	due, fired := line.Now().Add(time.Second), 0
+	line.After(time.Second, func() {
+		if fired++; line.Now().Before(due) {
+			t.Errorf("%v too early", due.Sub(line.Now()))
+		}
+	})
+	p.clock.Suspend(3 * time.Second)
+	for !w.q.Empty() {
+		e := w.q.Pop()
+		w.now = e.At
+		e.Run()
+	}
+	if least := int64(4 * time.Second); fired != 1 || w.now < least {
+		t.Errorf("fired %d times, the last at %v", fired, time.Duration(w.now))
+	}
+}
