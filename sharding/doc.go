@@ -48,10 +48,11 @@
 //
 //   - Delivery is at most once: a node that dies takes the messages in its mailboxes with it, and
 //     so does a shard that loses its lease. Use Ask, and repeat.
-//   - There is no order between several senders, nor between two entities; and none of one sender
-//     across the death of a home, the loss of a shard's lease, or a hand-off of a shard that waits
-//     for its lease: what was told before may be lost, and what is told after may come before what
-//     was on its way.
+//   - There is no order between several senders, nor between two entities. There is none of one
+//     sender across the death of a home, the loss of a shard's lease, a hand-off of a shard that
+//     waits for its lease, or a close whose context has ended. What was told before may be lost,
+//     and what is told after may come before what was on its way. After a lost lease and such a
+//     close this lasts until no node sends to the home before.
 //   - The state of an entity is the user's affair; only ids are remembered.
 //   - When all directories are lost, tokens rise by the founders' wall clocks alone. If the clock
 //     of the new founder is behind that of the former founding, an outside store refuses the new

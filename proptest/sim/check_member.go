@@ -12,7 +12,7 @@ import (
 
 // newJudges are all checkers of a world.
 func newJudges(w *World) []checker {
-	w.shardChecker = &shardChecker{last: map[order]uint64{}, begun: map[begun]bool{}, unable: map[complaint]bool{},
+	w.shardChecker = &shardChecker{begun: map[begun]bool{}, unable: map[complaint]bool{},
 		mail: map[order]*mail{}, rests: map[home]*rest{},
 		anonymous: map[order]int{}}
 	w.tidy = &tidyChecker{newest: map[view.ClusterID]*view.View{}}

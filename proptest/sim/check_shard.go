@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/sequence"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -81,12 +81,11 @@ func (w *World) handled(p *Process, m *tell) {
 	}
 	m.fate = handledFate
 	w.shardChecker.mailOf(m.typ, m.entity).forgotten = false
-	k := order{m.from.uid, m.typ, m.entity}
-	last := w.shardChecker.last[k]
-	if options.Ordered(&w.opt) && m.seq <= last || w.opt.Calm && m.seq != last+1 {
+	k := sequence.Stream{From: m.from.uid, Type: m.typ, Entity: m.entity}
+	last, ok := w.shardChecker.order.Handle(k, sequence.Shard{Type: m.typ, Number: m.shard}, m.seq, m.at)
+	if !ok || w.opt.Calm && m.seq != last+1 {
 		w.violate("hand-off keeps order", "%v handles %v after seq %d of the same sender", p, m, last)
 	}
-	w.shardChecker.last[k] = max(last, m.seq)
 }
 
 // order names the messages of one sender to one entity.
@@ -100,12 +99,12 @@ type order struct {
 type shardChecker struct {
 	// drops of messages of which only the entity is known
 	anonymous map[order]int
-	last      map[order]uint64   // only looked up
 	begun     map[begun]bool     // hand-offs that have begun, likewise
 	unable    map[complaint]bool // and not been moved since
 	mail      map[order]*mail    // by entity; only looked up
 	rests     map[home]*rest     // shards that were stopped for good; only looked up
-	until     int64              // clients still passivate entities of the healed world
+	order     sequence.Judge
+	until     int64 // clients still passivate entities of the healed world
 }
 
 func (*shardChecker) name() string { return "entities" }

@@ -103,7 +103,10 @@
 //     the marker in a permanently deleted key. The checker of data sees that folding changes no
 //     sum. No checker looks at how long tidying up takes while the world is ill;
 //   - equal: equal clocks hold equal digests hold equal items, in whatever order they came;
-//   - entities: none runs twice at one instant; a planned hand-off loses and reorders nothing;
+//   - entities: none runs twice at one instant; a planned hand-off loses nothing;
+//   - order (package sequence): in every world an entity handles what one sender has told it in the
+//     order in which it was told. A death of a home, a lost lease, a move of a shard that waits for
+//     its lease and a close by force excuse what was under way then, and nothing else does;
 //   - moves: while members come and go within the delay, shards move away only from nodes that
 //     leave. While the cluster is being shut down, no shard moves, and none starts that was at home
 //     somewhere. A round stays within the budget of the strategy, and the healed world comes to the

@@ -143,12 +143,13 @@ func (w *World) lostFrame(frame []byte, fate string) {
 	}
 }
 
-// bury ends what was in the memory of a process that ends.
+// bury ends what was in the memory of a process that ends, and what ran there.
 func (w *World) bury(p *Process) {
 	for _, d := range p.types {
 		if d.plane == nil {
 			continue
 		}
+		d.order.End(w.now)
 		d.plane.R.Contents(func(env mailbox.Envelope, raw *codec.Message) {
 			var m *tell
 			if raw != nil {

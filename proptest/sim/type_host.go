@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/sim/sequence"
 	"github.com/coterie-go/coterie/sharding"
 	planes "github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -39,6 +40,7 @@ type typeHost struct {
 	waits     int64
 	putsBack  bool
 	questions questions
+	order     *sequence.Region // since the type was started
 }
 
 // hosting is a shard that runs on a process, by what its machine has said.
@@ -148,6 +150,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 
 // start starts the type. It reports false if something of an earlier one still runs.
 func (d *typeHost) start() bool {
+	d.order = d.p.w.shardChecker.order.Region(d.p.uid, d.index)
 	region, err := sharding.StartAt(d.p.node.host(), d.t, d.proxy)
 	if err != nil {
 		d.p.w.trace.Line(d.p, "%s does not start: %v", d.t.Name, err)
@@ -225,7 +228,7 @@ func (p *Process) stepped(c *planes.Plane, m planes.Machine, shard protocol.Shar
 	case *protocol.CoordinatorEffects:
 		d.coordinatorStepped(m.(interface{ Acts() bool }).Acts(), in, fx)
 	case *protocol.RegionEffects:
-		d.regionStepped(fx)
+		d.regionStepped(in, fx)
 	case *protocol.ShardEffects:
 		d.shardStepped(shard, in, fx)
 	}
@@ -243,7 +246,8 @@ func (d *typeHost) coordinatorStepped(acts bool, in any, fx *protocol.Coordinato
 	d.checkBegins(fx.Send)
 }
 
-func (d *typeHost) regionStepped(fx *protocol.RegionEffects) {
+func (d *typeHost) regionStepped(in any, fx *protocol.RegionEffects) {
+	d.order.Stepped(d.p.w.now, in, fx)
 	for _, a := range fx.Do {
 		switch a := a.(type) {
 		case protocol.SetRoute:

@@ -134,6 +134,7 @@ var ranks = []rankRow{
 	{"proptest/sim/leases", 2, false, "a store of leases keeps its laws, whatever is leased"},
 	{"proptest/sim/options", 11, false, "what a world is like is drawn before anything runs in it"},
 	{"proptest/sim/queue", 0, false, "events are ordered by time, whatever happens then"},
+	{"proptest/sim/sequence", 4, false, "the order of messages is judged, whatever moves their entities"},
 	{"proptest/sim/stall", 12, false, "how long a world may wait is a sum of its settings, whatever runs in it"},
 	{"proptest/sim/clock", 1, false, "a clock shows virtual time with an error, whatever asks"},
 	{"proptest/sim/trace", 1, false, "a story is folded and printed, whatever it tells"},

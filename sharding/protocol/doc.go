@@ -155,6 +155,8 @@
 //     mailboxes of a shard that loses its lease, too.
 //   - There is no order between senders. There is none across the death of a home, a close by
 //     force, the loss of a shard's lease, or a hand-off of a shard that waits for its lease.
+//     After a lost lease and such a close there is no fence: order is back when no region routes to
+//     the home before.
 //   - A hand-off whose owner has a handler that does not return is aborted and tried again; it
 //     cannot be forced.
 //

@@ -207,8 +207,8 @@ func (o *Options) drawAllocation(r *rand.Rand) {
 		allocation.LoadAware{RestAfterMove: 5 * time.Second})
 }
 
-// drawLeases draws leases of shards and coordinators, likewise. A calm world has none, nor one that
-// checks order: it is not kept across a hand-off of a shard that waits for one.
+// drawLeases draws leases of shards and coordinators, likewise. A world whose order nothing excuses
+// has none: it is not kept across a hand-off of a shard that waits for one.
 func (o *Options) drawLeases(r *rand.Rand) {
 	which := random.Pick(r, 0, 0, 0, 1, 2, 3)
 	o.LeaseTTL, o.LeaseRetry = random.Pick(r, 0, 3*time.Second, 8*time.Second),

@@ -8,7 +8,8 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 )
 
-// Ordered reports whether messages must keep the order of their senders in this world.
+// Ordered reports whether nothing in this world excuses a message that comes late: no home dies, and
+// no shard has a lease. Each message then ends in a way that its sender or a region tells.
 func Ordered(o *Options) bool {
 	return o.Calm || o.Scenario == ClosedTypes || o.Scenario == CrowdedMoves
 }
