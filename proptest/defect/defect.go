@@ -144,6 +144,8 @@ const (
 	KeepsPassivated
 	// WakesPassivated: an entity that was forgotten is started again.
 	WakesPassivated
+	// LanesClosed: what the lanes bring to a shard that drains waits for its next home.
+	LanesClosed
 	end
 )
 

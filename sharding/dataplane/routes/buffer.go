@@ -161,6 +161,10 @@ func (t *Table) Flush(number uint32) bool {
 // OpenLanes lets a shard whose route is not open take what other nodes have sent: first what waits
 // of it, then what comes. A full mailbox drops, as it does for what comes.
 func (t *Table) OpenLanes(number uint32, s *entities.Shard) {
+	if t.set.Defects.Planted(defect.LanesClosed) {
+		t.Lanes[number].Store(nil)
+		return
+	}
 	b := t.Buffering(number)
 	b.Mu.Lock()
 	defer b.Mu.Unlock()
