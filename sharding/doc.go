@@ -80,7 +80,7 @@
 // every Rebalance.Interval, if no member is joining or unreachable, all run one app version, and
 // they have been the same for Rebalance.Delay; a shard that has lost its home gets another at once
 // whatever the gates say. With a strategy that looks at loads, each shard counts its messages and
-// the time of its handlers, once per turn of a worker, and the regions report them. ExternalClient
+// the time of its handlers, once per slice of a worker, and the regions report them. ExternalClient
 // says where shards shall live to types whose strategy is allocation.External.
 //
 // # Shutting down
@@ -128,7 +128,7 @@
 // EntityType.Passivation says which entities are passivated without asking for it: by default those
 // that saw no message for two minutes. With an ActiveEntityLimit each hosted shard gets an equal
 // part of it and has a policy of sharding/passivation that picks which entity goes. A sender
-// touches none of that: the worker tells the policy of a use, once per turn with an entity. A limit
+// touches none of that: the worker tells the policy of a use, once per slice with an entity. A limit
 // or a time-out that is not configured costs nothing.
 //
 // However it came about, an entity that is passivated handles what its mailbox holds and stops.
@@ -203,8 +203,8 @@
 //
 // With a ddata.Config.Meter each type reports these, labelled with its name. What is called no
 // gauge and no histogram is a counter since the type was started on the node. All are counted in
-// any case. They cost nothing more, except two: the time that handlers take, once per turn of a
-// worker, and the histogram of turns, for which two looks at the clock are there already.
+// any case. They cost nothing more, except two: the time that handlers take, once per slice of a
+// worker, and the histogram of slices, for which two looks at the clock are there already.
 //
 //	coterie_sharding_entities{type}                   gauge: entities that are active, starting or stopping here
 //	coterie_sharding_active_entities{type}            gauge: of these, those that run, or stop
