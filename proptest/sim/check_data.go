@@ -2,8 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/random"
@@ -271,5 +273,49 @@ func (j *equalChecker) finish(w *World) {
 	}
 	for _, r := range w.replicas(j.role) {
 		j.look(w, r, true)
+	}
+}
+
+// caughtUp holds a joiner that says that it has caught up to all that a majority had acknowledged
+// before it installed its first view. A founder has nothing to catch up with. An update from before
+// its key became durable has other events in the durable space, which no checker knows.
+func (d *replicaHost) caughtUp() {
+	me, _ := d.installed.Member(view.UID(d.p.uid))
+	if d.installed.Founded && me.Status != view.Joining {
+		return
+	}
+	for _, s := range d.p.w.datasets {
+		if s.role != d.role {
+			continue
+		}
+		e, in := s.history.Unheard(d.joined, func(key string, f *history.Fact) bool {
+			return d.m.SpaceOf(key) != f.Space || d.m.Snapshot(f.Space).Clock().Has(f.Dot)
+		})
+		if e != nil {
+			d.p.w.violate("caught up", "%v says so without %.12s of %s, acknowledged at %.6f; it joined at %.6f", d,
+				e.Elem, in.Key, float64(e.Acked)/1e9, float64(d.joined)/1e9)
+		}
+	}
+}
+
+// founded holds a cluster that is founded anew to what was acknowledged as durable: some founder's
+// disk has it. A bad disk may have lost it, and where less than a majority decides, or an operator
+// gives disks up, it may be on others.
+func (w *World) founded(v *view.View) {
+	if v.Epoch == 1 || w.operator.anyDisks || w.opt.Bad > 0 || w.opt.Torn > 0 || w.opt.VotersMax > 0 ||
+		w.opt.Strategy != (downing.KeepMajority{}) {
+		return
+	}
+	for _, s := range w.datasets {
+		e, in := s.history.Unheard(w.now, func(_ string, f *history.Fact) bool {
+			return f.Space != keyspace.Durable || slices.ContainsFunc(v.Members, func(m view.Member) bool {
+				r := w.procs[uint64(m.UID)].replica(s.role)
+				return r != nil && r.stored.Has(f.Dot)
+			})
+		})
+		if e != nil {
+			w.violate("founded with what is durable", "no disk of %v has %.12s of %s, acknowledged at %.6f", v,
+				e.Elem, in.Key, float64(e.Acked)/1e9)
+		}
 	}
 }

@@ -105,6 +105,9 @@ func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
 	j.views[k] = v
 	w.counts.Views++
 	j.sameEra(w, p, v)
+	if v.Founded {
+		w.founded(v)
+	}
 	parent := j.views[viewKey{v.Cluster, v.Epoch - 1}]
 	if parent == nil || v.Founded {
 		return // the first of a cluster, or a founding anew, or its parent was never installed by anybody

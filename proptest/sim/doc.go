@@ -82,6 +82,8 @@
 //     the others dropped, disks that were not there when the cluster was founded anew, and disks
 //     that lied or were emptied. Counts has the excuses by reason. When all have stopped, disks
 //     come back, and until enough of them have, no process may go on;
+//   - caught up: a joiner that says so has all that a majority had acknowledged before it installed
+//     its first view;
 //   - whole groups: of what one update has added to a set, a read sees all or nothing, except what
 //     some process has removed;
 //   - linearizable reads: what one saw, every one that begins later sees; of two that overlap, one

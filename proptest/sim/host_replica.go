@@ -33,6 +33,7 @@ type replicaHost struct {
 	d         *drivers.Replica
 	m         *replicator.Machine
 	installed *view.View // installed last
+	joined    int64      // when the first was; 0: none was
 	settled   view.Epoch // as the driver has told it
 	timer     timer
 	table     durable.Table
@@ -135,6 +136,9 @@ func (d *replicaHost) stepped(in replicator.Input, e *effect.Effects) {
 		w.trace.Lines(p, "R"+d.suffix()+" -> ", e.String())
 	}
 	d.check()
+	if e.CaughtUp {
+		d.caughtUp()
+	}
 	for _, r := range e.Reply {
 		w.trace.Fold(6, r.ID)
 	}
@@ -231,6 +235,9 @@ func (d *replicaHost) reachable(uid uint64, is bool) {
 }
 
 func (d *replicaHost) install(v *view.View) {
+	if d.installed == nil {
+		d.joined = d.p.w.now
+	}
 	d.installed = v
 	d.step(replicator.Install{View: drivers.ViewOf(v, d.role, true)})
 }

@@ -172,3 +172,26 @@ func TestAgreed(t *testing.T) {
 		t.Error("a ruined disk is believed")
 	}
 }
+
+// TestUnheard: an update that a majority had in time must have been applied, unless it is excused.
+func TestUnheard(t *testing.T) {
+	l := history.New()
+	e := l.Set("v/set/1").Add("e1", 0)
+	e.Added.Happen(keyspace.Volatile, crdt.Dot{Origin: 1, Seq: 1})
+	e.Acknowledge(10)
+	none := func(string, *history.Fact) bool { return false }
+	all := func(string, *history.Fact) bool { return true }
+	if got, in := l.Unheard(11, none); got != e || in != l.Set("v/set/1") {
+		t.Errorf("%v of %v is unheard", got, in)
+	}
+	if got, _ := l.Unheard(11, all); got != nil {
+		t.Errorf("%v is unheard, and applied", got)
+	}
+	if got, _ := l.Unheard(10, none); got != nil {
+		t.Errorf("%v is unheard, and was acknowledged later", got)
+	}
+	e.Added.Lose(history.Crashed)
+	if got, _ := l.Unheard(11, none); got != nil {
+		t.Errorf("%v is unheard, and excused", got)
+	}
+}

@@ -2,6 +2,8 @@ package history
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -81,4 +83,17 @@ func (b *Set) mayExpire(i int, after, timeout time.Duration) int64 {
 		}
 	}
 	return at
+}
+
+// Unheard is an element that a majority had before a time, with its set, whose update somebody has
+// not applied and that may not be missing; nil: there is none.
+func (l *History) Unheard(before int64, applied func(key string, f *Fact) bool) (*Entry, *Set) {
+	for _, key := range slices.Sorted(maps.Keys(l.Sets)) {
+		for _, e := range l.Sets[key].Entries {
+			if e.Acked != 0 && e.Acked < before && e.Added.mayBeLost() && !applied(key, &e.Added) {
+				return e, l.Sets[key]
+			}
+		}
+	}
+	return nil, nil
 }
