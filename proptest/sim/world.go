@@ -211,7 +211,7 @@ func (w *World) over() bool {
 	if !w.healed || w.events%64 != 0 {
 		return false
 	}
-	if checkStalls(w); w.failed != nil || w.now > int64(w.opt.Safety+w.opt.Liveness) {
+	if checkStalls(w); w.failed != nil || w.now > max(int64(w.opt.Safety+w.opt.Liveness), w.stalls.Until()) {
 		return true
 	}
 	for _, j := range w.checkers {

@@ -23,7 +23,8 @@ type Options struct {
 	Spare  int           // further slots, for joins
 	Roles  [][]string    // of the nodes of each slot; nil: all are of the backend
 	Safety time.Duration // how long chaos lasts
-	// Liveness is how long the healed world may take until every checker is content.
+	// Liveness is how long the healed world may take until every checker is content; what package
+	// stall has limits for may take as long as those.
 	Liveness   time.Duration
 	CheckEvery int // see Plan
 	FaultsMax  int // see Plan

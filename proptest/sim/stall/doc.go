@@ -18,5 +18,6 @@
 //
 // # Not judged
 //
-//   - Tidying and balance have no limits of their own. Whole is how long all of it may take.
+//   - Tidying and balance have no limits of their own. The world gives them a fixed time, and never less
+//     than Judge.Until says.
 package stall

@@ -2,6 +2,7 @@ package stall
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,6 +43,9 @@ func New(o *options.Options) Judge { return Judge{limits: Limits(o)} }
 
 // Begin begins all waits anew.
 func (j *Judge) Begin(now int64) { j.since, j.over = now, [Kinds]bool{} }
+
+// Until is when each wait that has not ended is longer than its limit.
+func (j *Judge) Until() int64 { return j.since + int64(slices.Max(j.limits[:])) }
 
 // Waits are the longest that have ended.
 func (j *Judge) Waits() Waits { return j.waits }

@@ -60,9 +60,11 @@ func TestBeginBeginsAnew(t *testing.T) {
 		t.Errorf("waits %v", w)
 	}
 	j.Begin(int64(time.Hour))
-	look(int64(2*time.Hour), "all")
-	if complaints != int(Kinds) {
-		t.Errorf("%d complaints, want one of each kind", complaints)
+	if look(j.Until(), "all"); complaints != int(Kinds)-1 {
+		t.Errorf("%d complaints while the last may wait, want one of each other kind", complaints)
+	}
+	if look(j.Until()+1, "all"); complaints != 2*int(Kinds)-1 {
+		t.Errorf("%d complaints, want one of each kind at the second look", complaints)
 	}
 }
 
