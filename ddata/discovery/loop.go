@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 )
 
 // Loop asks a source as long as that is wanted. Only Source, Pace and Found are required.
@@ -36,9 +38,10 @@ func (l Loop) Run(ctx context.Context) {
 		l.Timeout = 5 * time.Second
 	}
 	var last *Answer
-	span := l.RetryMin
+	tries := 0
 	for ctx.Err() == nil {
 		most, wanted := l.Pace()
+		pause := max(most, l.RetryMin)
 		if wanted {
 			a := l.ask(ctx)
 			if ctx.Err() != nil {
@@ -48,17 +51,17 @@ func (l Loop) Run(ctx context.Context) {
 			last = &a
 			l.Found(a)
 			if changed {
-				span = l.RetryMin
+				tries = 0
 				if l.Changed != nil {
 					l.Changed(a)
 				}
 			}
+			pause = timer.Backoff(l.RetryMin, pause, tries)
+			tries++
 		} else {
-			last, span = nil, max(most, l.RetryMin) // it is said again when it is asked again
+			last = nil // it is said again when it is asked again
 		}
-		span = min(span, max(most, l.RetryMin))
-		wait(ctx, span/2+rand.N(span/2+1))
-		span *= 2
+		wait(ctx, timer.Jitter(pause, rand.N[time.Duration]))
 	}
 }
 

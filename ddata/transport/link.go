@@ -313,7 +313,7 @@ type backoff struct {
 func (b *backoff) pause() time.Duration {
 	d := timer.Backoff(b.min, b.max, b.tries)
 	b.tries++
-	return d/2 + rand.N(d/2+1)
+	return timer.Jitter(d, rand.N[time.Duration])
 }
 
 func (b *backoff) reset() { b.tries = 0 }

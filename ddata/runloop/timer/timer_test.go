@@ -31,6 +31,23 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
+func TestJitter(t *testing.T) {
+	for drawn, want := range map[time.Duration]time.Duration{0: 5, 5: 10} {
+		got := Jitter(10, func(n time.Duration) time.Duration {
+			if n != 6 {
+				t.Errorf("draws of %v, want 6", n)
+			}
+			return drawn
+		})
+		if got != want {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	if got := Jitter(0, func(time.Duration) time.Duration { return 0 }); got != 0 {
+		t.Error(got)
+	}
+}
+
 func TestTimes(t *testing.T) {
 	never, one, two := time.Time{}, time.Unix(1, 0), time.Unix(2, 0)
 	var n Next

@@ -28,7 +28,7 @@ type Config struct {
 	Seeds []string
 	// Preset is the timing. Default LAN.
 	Preset Preset
-	// RejoinInterval is the mean time between two attempts to join what should be listed and is
+	// RejoinInterval is the longest time between two attempts to join what should be listed and is
 	// not. Default 10 s, with Local 1 s. While no other node is listed the attempts begin quicker.
 	RejoinInterval time.Duration
 	// OnHint hears of other nodes, in order, from one goroutine that does nothing else. When it

@@ -24,7 +24,7 @@ func (g *Gossip) rejoin() {
 		if alone {
 			pause = timer.Backoff(joinRetryMin, g.cfg.RejoinInterval, tries)
 		}
-		t := time.NewTimer(pause*3/4 + rand.N(pause/2+1))
+		t := time.NewTimer(timer.Jitter(pause, rand.N[time.Duration]))
 		select {
 		case <-t.C:
 		case <-g.ctx.Done():
