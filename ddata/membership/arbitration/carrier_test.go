@@ -106,3 +106,30 @@ func TestTheSmallerSideYields(t *testing.T) {
 		t.Error("it does not try again")
 	}
 }
+
+// TestANodeThatIsBehindLeavesTheLease: the arbiter has taken part in a view that this node does not
+// know. The node gives the lease back, and does not try again before it has that view.
+func TestANodeThatIsBehindLeavesTheLease(t *testing.T) {
+	c, s := twoVoters(time.Unix(1000, 0))
+	c.Advance(s)
+	c.Output()
+	r, ok := c.Acquired(s, nil, s.Now.Add(time.Hour))
+	if r.Epoch = 7; !ok || c.Bound(r, 5) {
+		t.Fatal("it carries the record of a later epoch")
+	}
+	if out := c.Output(); len(out.Ops) != 1 || out.Ops[0].Do != Release {
+		t.Fatalf("the lease is not given back: %+v", out)
+	}
+	for range 3 {
+		s.Now = s.Now.Add(time.Minute)
+		if c.Advance(s); len(c.Output().Ops) > 0 {
+			t.Fatal("it tries again without the view")
+		}
+	}
+	v := *s.View.View
+	v.Epoch, s.View = 7, view.Install(&v, s.Now)
+	c.Advance(s)
+	if out := c.Output(); len(out.Ops) != 1 || out.Ops[0].Do != Acquire {
+		t.Errorf("it does not try with the view: %+v", out)
+	}
+}

@@ -140,3 +140,33 @@ func TestPromises(t *testing.T) {
 		t.Error("a promise beyond L is not noticed")
 	}
 }
+
+// TestTheArbitersGrantEnds: what was granted in the arbiter's name counts no more after a suspend,
+// and under a later view, whether this node has granted it or another.
+func TestTheArbitersGrantEnds(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		h, s := holder(), of(2)
+		s.Quorum = func(has func(view.UID) bool) bool { return has(1) && has(0) }
+		grant := func() {
+			t.Helper()
+			if s.Speaks = own; !own && !h.Take(s, 2, s.Now, s.Now.UnixNano(), true) {
+				t.Error("the arbiter's grant is not counted")
+			}
+			h.Renew(s)
+			if s.Speaks = false; !h.Held() {
+				t.Fatal("the arbiter's grant gives no lease")
+			}
+		}
+		grant()
+		h.Suspend()
+		if h.Renew(s); h.Held() {
+			t.Errorf("it counts after a suspend, own: %v", own)
+		}
+		grant()
+		h.Install(s.Now)
+		s.Epoch++
+		if h.Renew(s); h.Votes().Holds(s.Now) {
+			t.Errorf("it counts under a later view, own: %v", own)
+		}
+	}
+}

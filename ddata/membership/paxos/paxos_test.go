@@ -118,3 +118,15 @@ func TestHeldIsTriedOnce(t *testing.T) {
 		t.Error("released twice")
 	}
 }
+
+// TestBindLowersNoPromise: an acceptor takes over a higher promise only.
+func TestBindLowersNoPromise(t *testing.T) {
+	var a Acceptor
+	a.Promise(Ballot{Round: 5, UID: 1})
+	if a.Bind(Ballot{Round: 3, UID: 2}); !a.Outbids(Ballot{Round: 4, UID: 2}) {
+		t.Errorf("promised %v", a.Promised())
+	}
+	if a.Bind(Ballot{Round: 7, UID: 2}); !a.Outbids(Ballot{Round: 6, UID: 2}) {
+		t.Errorf("promised %v", a.Promised())
+	}
+}

@@ -65,6 +65,10 @@ func TestNothingIsGrantedWhileAnAcceptanceIsStored(t *testing.T) {
 	if answer := a.accept(s, 2, p, &out); answer != nil || a.Frozen() || !a.Holds() {
 		t.Fatalf("answered %v before the disk has it", answer)
 	}
+	lower := message.Accept{Cluster: 1, Epoch: 5, Ballot: paxos.Ballot{Round: 1, UID: 1}, Proposal: proposal}
+	if answer, is := a.accept(s, 1, lower, &out).(message.Rejected); !is || answer.Promised != p.Ballot {
+		t.Errorf("a lower ballot is answered %v while the disk does not have it", answer)
+	}
 	if !granter.HoldsBack(3, s.Now) || granter.HoldsBack(2, s.Now) {
 		t.Error("the member that goes may be granted something, or one that stays may not")
 	}
