@@ -90,3 +90,33 @@ func TestAssembly(t *testing.T) {
 		t.Fatal("a message has no bound")
 	}
 }
+
+// A retry that brings something begins a new count: a message is given up after retries in a row
+// that were in vain, and the window is whole again.
+func TestProgressEndsTheVainRetries(t *testing.T) {
+	var f Flows
+	f.Put(group(1, 1), large(make([]byte, 3*flowTries)))
+	parts := 0
+	pump := func(window int) int {
+		parts = 0
+		f.Pump(1, window, func(Part) { parts++ })
+		return parts
+	}
+	pump(1)
+	for next := uint32(1); next < 2*flowTries; next++ {
+		if f.Retry() || pump(4) != 1 {
+			t.Fatalf("retry %d: given up, or %d parts ask whether the peer is there", next, parts)
+		}
+		if moved, whole := f.Acked(1, next, 1); !moved || whole || f.Tries() != 0 {
+			t.Fatalf("ack %d: moved %v, whole %v, %d tries", next, moved, whole, f.Tries())
+		}
+	}
+	for range flowTries {
+		if f.Retry() {
+			t.Fatal("given up too early")
+		}
+	}
+	if !f.Retry() {
+		t.Error("it is tried without end")
+	}
+}

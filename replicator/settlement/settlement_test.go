@@ -45,3 +45,30 @@ func TestOnlyWordsUnderTheInstalledViewCount(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// When the quorums change, what was asked of the old ones is asked anew.
+func TestASettledViewIsAskedAnew(t *testing.T) {
+	site := replica.NewSite(settings.Config{
+		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
+	}, rand.New(rand.NewPCG(1, 1)))
+	v := replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}}}
+	site.Install(v, [keyspace.Count]uint64{})
+	var s Settlement
+	r := replica.New(&site, keyspace.Volatile, s.Unsettled())
+	acks, gaps, asked := exchange.NewPusher(r), exchange.NewGaps(r, nil), 0
+	s = New(r, &acks, &gaps, func() {
+		if asked++; !s.Quorums().Complete() {
+			t.Error("the new quorums are not there yet")
+		}
+	})
+	s.Follow(replica.View{}, v)
+	if asked != 0 || s.Quorums().Complete() {
+		t.Fatalf("asked %d times before the view is settled", asked)
+	}
+	if s.Claim(5); asked != 1 || s.Unsettled().Unsettled() {
+		t.Errorf("asked %d times, settled %d", asked, s.Unsettled().Settled())
+	}
+	if s.Claim(5); asked != 1 {
+		t.Error("asked again without news")
+	}
+}

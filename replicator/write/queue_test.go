@@ -1,0 +1,81 @@
+package write
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
+	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
+	"github.com/coterie-go/coterie/replicator/settings"
+)
+
+// newQueue returns the writes of replica 1 in a settled view of three.
+func newQueue(id keyspace.Space) (*Queue, *replica.Site) {
+	site := replica.NewSite(settings.Config{Self: 1, RetryInterval: time.Second}, rand.New(rand.NewPCG(1, 1)))
+	site.Now = time.Unix(1000, 0)
+	site.Install(replica.View{
+		Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}},
+	}, [keyspace.Count]uint64{})
+	ops := operation.NewInflight(&site)
+	var sets quorum.Joint[*replica.Peer]
+	sets.Replace(true, []quorum.Set[*replica.Peer]{
+		{Epoch: 5, Size: 3, Self: true, Peers: site.Peers, Newest: true},
+	})
+	w := NewQueue(replica.New(&site, id, &quorum.Chain{}), &ops, &sets)
+	return &w, &site
+}
+
+// wait lets a write of an event wait.
+func wait(w *Queue, id, seq uint64, l quorum.Level) *operation.Op {
+	o := w.ops.NewOp(id, "k", l)
+	o.Seq = seq
+	w.ops.Begin(o, time.Minute)
+	w.Enqueue(o)
+	return o
+}
+
+// The ack of a peer counts when the peer is known to have installed the view (V7).
+func TestAcksOfAnOlderViewDoNotCount(t *testing.T) {
+	w, site := newQueue(keyspace.Volatile)
+	site.Serves = true
+	wait(w, 1, 3, quorum.Majority)
+	for _, p := range site.Peers {
+		p.Epoch = 4
+		w.r.LearnOwn(p, 3, 3)
+	}
+	if w.Complete(); len(site.Eff.Reply) > 0 {
+		t.Fatalf("answered with acks of an older view: %v", site.Eff.Reply)
+	}
+	for i, p := range site.Peers {
+		p.Epoch = 5
+		w.Complete()
+		if got := len(site.Eff.Reply); got != i {
+			t.Fatalf("%d answers with the acks of %d of three", got, i+1)
+		}
+	}
+	if r := site.Eff.Reply[0]; r.ID != 1 || r.Err != nil || w.Len() != 0 {
+		t.Errorf("answered %v, %d wait", r, w.Len())
+	}
+}
+
+// A disk that refuses a batch fails the writes up to the last event of the batch, and no later one.
+func TestARefusedBatchFailsItsWrites(t *testing.T) {
+	w, site := newQueue(keyspace.Durable)
+	for seq := range uint64(3) {
+		wait(w, seq+1, seq+1, quorum.Local)
+	}
+	cause := errors.New("no space")
+	w.FailLocal(2, cause)
+	if len(site.Eff.Reply) != 2 || w.Len() != 1 {
+		t.Fatalf("%d answers, %d wait", len(site.Eff.Reply), w.Len())
+	}
+	for i, r := range site.Eff.Reply {
+		if r.ID != uint64(i+1) || !errors.Is(r.Err, operation.ErrStoreFailure) {
+			t.Errorf("write %d: %v", r.ID, r.Err)
+		}
+	}
+}
