@@ -1,0 +1,61 @@
+package read
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/replicator/exchange"
+	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
+	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
+	"github.com/coterie-go/coterie/replicator/settings"
+	"github.com/coterie-go/coterie/replicator/wire"
+)
+
+// A vote that was given under an older view does not count (V7), though it answers the question that
+// is out. A voter counts once.
+func TestVotesOfAnOlderViewDoNotCount(t *testing.T) {
+	site := replica.NewSite(settings.Config{
+		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
+	}, rand.New(rand.NewPCG(1, 1)))
+	site.Now, site.Serves = time.Unix(1000, 0), true
+	voters := []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4}, {ID: 5}}
+	site.Install(replica.View{Epoch: 5, Voters: voters}, [keyspace.Count]uint64{})
+	ops, r := operation.NewInflight(&site), replica.New(&site, keyspace.Volatile, &quorum.Chain{})
+	var sets quorum.Joint[*replica.Peer]
+	sets.Replace(true, []quorum.Set[*replica.Peer]{
+		{Epoch: 5, Size: 5, Self: true, Peers: site.Peers, Newest: true},
+	})
+	gaps := exchange.NewGaps(r, nil)
+	x := NewLinear(r, &ops, &sets, &gaps, func(string, time.Duration) {})
+	o := ops.NewOp(1, "k", quorum.Linearizable)
+	o.Read = true
+	ops.Begin(o, time.Minute)
+	x.Add(o)
+	asked := x.comparing.asked
+	if len(asked) != 3 {
+		t.Fatalf("%d are asked", len(asked))
+	}
+	vote := func(p *replica.Peer, epoch uint64) int {
+		x.OnCompared(p, &wire.Compared{Epoch: epoch, Space: r.ID, ID: 1, Known: true})
+		return len(site.Eff.Reply)
+	}
+	for _, p := range asked {
+		if vote(p, 4) != 0 {
+			t.Fatal("votes of an older view answer the read")
+		}
+	}
+	for range 2 {
+		if vote(asked[0], 5) != 0 {
+			t.Fatal("one vote beside the own one answers the read")
+		}
+	}
+	if vote(asked[1], 5) != 1 || site.Eff.Reply[0].ID != 1 || site.Eff.Reply[0].Err != nil || x.Len() != 0 {
+		t.Errorf("answered %v with three of five, %d wait", site.Eff.Reply, x.Len())
+	}
+	if err := x.Check(); err != nil {
+		t.Error(err)
+	}
+}
