@@ -78,6 +78,7 @@ func TestSuspendedGoOn(t *testing.T) {
 			t.Errorf("it went on %d times", told.times.Load())
 		}
 		l.Suspend(&silent)
+		<-time.After(5 * lookEvery)
 		held.held.Store(true)
 		<-time.After(lookEvery)
 		if synctest.Wait(); silent.times.Load() != 1 || told.times.Load() != 1 {

@@ -257,3 +257,41 @@ func TestMailboxBeginsWithWhatAMessageNeeds(t *testing.T) {
 		t.Errorf("what a message needs ends %d bytes behind the begin", at)
 	}
 }
+
+// A drain that was taken back hears nothing of mailboxes that come to rest later: another may have
+// begun by then.
+func TestADrainThatWasTakenBackHearsNothing(t *testing.T) {
+	var m Mailbox
+	if _, schedule := m.Push(Envelope{Msg: 1}, 0, 9); !schedule {
+		t.Fatal("no worker is asked for")
+	}
+	first, second := 0, 0
+	rest := func() {
+		t.Helper()
+		for {
+			ok, rested := m.Refill(9)
+			if rested.Settled(); !ok {
+				return
+			}
+			for m.Taken() > 0 {
+				m.Next()
+			}
+		}
+	}
+	d := NewDrain(func() { first++ })
+	d.Seal(&m)
+	d.Settled()
+	m.Unseal()
+	if rest(); first != 0 {
+		t.Error("the drain that was taken back ends")
+	}
+	m.Push(Envelope{Msg: 2}, 0, 9)
+	d = NewDrain(func() { second++ })
+	d.Seal(&m)
+	if d.Settled(); second != 0 {
+		t.Error("it ends while a message waits")
+	}
+	if rest(); first != 0 || second != 1 {
+		t.Errorf("the first has ended %d times, the second %d times", first, second)
+	}
+}

@@ -1,11 +1,16 @@
 package routes
 
 import (
+	"log/slog"
 	"slices"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
+	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // wanted counts the shards whose buffers have got a message.
@@ -17,7 +22,13 @@ func (w *wanted) FlushLater(uint32)   {}
 // carrier takes as many messages as it has room for.
 type carrier struct {
 	Carrier
-	room int
+	room   int
+	decode func(body string)
+}
+
+func (c *carrier) Decode(m *codec.Message) (mailbox.Envelope, error) {
+	c.decode(string(m.Body))
+	return mailbox.Envelope{Msg: string(m.Body)}, nil
 }
 
 func (c *carrier) Forward(uint32, uint64, *codec.Message, func() error) error {
@@ -79,5 +90,55 @@ func TestTakeBackAfterTheSameNode(t *testing.T) {
 	}
 	if r.TakeBack(7, message("too late")) {
 		t.Error("a message to node 7 goes out behind one that has gone to node 8")
+	}
+}
+
+// steered is a control plane that hears of entities with messages.
+type steered struct{ entities.Control }
+
+func (steered) Wake(*entities.Shard, string) {}
+
+// A message that finds the mailbox of its entity full stays before the later ones of that entity,
+// even if there is room again while the buffer is flushed. Other entities do not wait for it.
+func TestNothingOvertakesAFullMailbox(t *testing.T) {
+	r, _ := newTable(9)
+	run := entities.New(entities.Settings{
+		Scheduler: scheduler.Goroutines{}, Log: slog.New(slog.DiscardHandler), MailboxMax: 1, MailboxBytes: 1 << 20,
+		Held: mailbox.NewHeldBytes(1<<20, nil),
+	}, func() []*entities.Shard { return nil })
+	run.SteeredBy(steered{})
+	s := entities.NewShard(run, 2, protocol.Token{})
+	var handled []any
+	handle := func(id string) {
+		e := s.Find(id)
+		e.Begin()
+		for ok, _ := e.Refill(1); ok && e.Taken() > 0; {
+			env, _, _ := e.Next()
+			handled = append(handled, env.Msg)
+		}
+	}
+	r.set.Carrier.(*carrier).decode = func(body string) {
+		if body == "b1" {
+			handle("a")
+		}
+	}
+	b := r.Buffering(2)
+	for _, body := range []string{"a1", "a2", "b1", "a3"} {
+		m := message(body[:1])
+		m.Body = []byte(body)
+		if err := r.Hold(2, CopyOf(m, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.SetRoute(2, &Route{Local: s}) || !slices.Equal(bufferedIDs(b), []string{"a", "a"}) {
+		t.Fatalf("%q wait", bufferedIDs(b))
+	}
+	for !r.Flush(2) {
+		handle("a")
+	}
+	handle("a")
+	handle("b")
+	if !slices.Equal(handled, []any{"a1", "a2", "a3", "b1"}) {
+		t.Errorf("handled in the order %q", handled)
 	}
 }

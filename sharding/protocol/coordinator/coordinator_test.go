@@ -387,3 +387,24 @@ func TestUnconfirmedIsGivenNothing(t *testing.T) {
 	l.step(protocol.Receive{From: 2, Msg: protocol.Confirm{}})
 	l.expect(ask(2), "2→2@")
 }
+
+// TestALostLeaseIsAskedForAgain: the term ends with the lease, and after a pause the coordinator
+// asks for it again, while the node is the one that coordinates.
+func TestALostLeaseIsAskedForAgain(t *testing.T) {
+	cfg := protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}
+	cfg.Leases.Coordinator = "elsewhere"
+	l := newLoneOf(t, cfg, 1)
+	l.step(protocol.LeaseGranted{Gen: 1})
+	lost := l.now
+	l.step(protocol.LeaseLost{Gen: 1, Text: "stolen"})
+	for l.c.Deadline().Before(lost.Add(l.c.cfg.Leases.RetryInterval)) {
+		if l.now = l.c.Deadline(); l.now.IsZero() {
+			t.Fatal("it waits for nothing")
+		}
+		if got := l.step(protocol.Tick{}); strings.Contains(got, "lease acquire") {
+			t.Fatalf("it asks again after %v", l.now.Sub(lost))
+		}
+	}
+	l.now = lost.Add(l.c.cfg.Leases.RetryInterval)
+	l.expect(l.step(protocol.Tick{}), "lease acquire #2")
+}

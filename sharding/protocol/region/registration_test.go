@@ -52,3 +52,36 @@ func TestRegionOutOfRange(t *testing.T) {
 		t.Errorf("counted %d", r.counts[protocol.CountOutOfRange])
 	}
 }
+
+// TestAShardOpensWithTheViewOfItsHome: a home that was chosen in a view that this node does not have
+// yet starts the shard, and takes messages when the view is here: those that the last home lost with
+// its node go first.
+func TestAShardOpensWithTheViewOfItsHome(t *testing.T) {
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(in protocol.RegionInput) string {
+		t.Helper()
+		s := r.Step(time.Unix(0, 0), in).String()
+		if err := r.Check(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	step(protocol.LeaseChanged{Held: true})
+	step(protocol.Install{View: viewOf(1, 1, 2)})
+	step(protocol.Receive{From: 2, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 3}}})
+	got := step(protocol.Receive{From: 2, Msg: protocol.HostShards{
+		Shards: []protocol.ShardToken{{Shard: 0, Token: protocol.Token{Epoch: 2, Up: 2, Seq: 1}}},
+	}})
+	if !strings.Contains(got, "start-shard 0") {
+		t.Fatalf("it does not start:\n%s", got)
+	}
+	if got := step(protocol.ShardStarted{Shard: 0}); strings.Contains(got, "route 0 local") {
+		t.Errorf("it takes messages before the view is here:\n%s", got)
+	}
+	if got := step(protocol.Install{View: viewOf(2, 1, 2)}); !strings.Contains(got, "route 0 local") {
+		t.Errorf("it takes no messages when the view is here:\n%s", got)
+	}
+}

@@ -243,3 +243,21 @@ func TestAnIDThatWentAgainIsNotStarted(t *testing.T) {
 		t.Errorf("it remembers the start of %v", w.AddIDs)
 	}
 }
+
+// TestALateAnswerIsNotThatOfTheNextTry: a write that has failed may still complete. What it says then
+// is not about the write that repeats it.
+func TestALateAnswerIsNotThatOfTheNextTry(t *testing.T) {
+	s, w := opened(t, "a")
+	s.step(protocol.Wrote{ID: w.ID, Err: errStore})
+	again := protocol.StateWrite{}
+	for again.ID == 0 {
+		s.now = s.sh.Deadline()
+		_, again = s.step(protocol.Tick{})
+	}
+	if fx, _ := s.step(protocol.Wrote{ID: w.ID}); len(fx.Do) > 0 {
+		t.Errorf("a late answer brings about %v", fx.Do)
+	}
+	if fx, _ := s.step(protocol.Wrote{ID: again.ID}); len(fx.Do) == 0 {
+		t.Error("the answer to the second try brings about nothing")
+	}
+}
