@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -57,5 +58,31 @@ func TestVotesOfAnOlderViewDoNotCount(t *testing.T) {
 	}
 	if err := x.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A question that comes late, after a newer one of the same reader, is not answered, and freezes
+// nothing.
+func TestALateQuestionIsNotAnswered(t *testing.T) {
+	site := replica.NewSite(settings.Config{
+		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
+	}, rand.New(rand.NewPCG(1, 1)))
+	site.Now, site.Serves = time.Unix(1000, 0), true
+	site.Install(replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}}}, [keyspace.Count]uint64{})
+	ops, r := operation.NewInflight(&site), replica.New(&site, keyspace.Volatile, &quorum.Chain{})
+	var sets quorum.Joint[*replica.Peer]
+	gaps, frozen := exchange.NewGaps(r, nil), 0
+	x := NewLinear(r, &ops, &sets, &gaps, func(string, time.Duration) { frozen++ })
+	for _, q := range []struct {
+		id       uint64
+		answered bool
+	}{{2, true}, {1, false}, {2, true}, {3, true}, {2, false}} {
+		site.Eff.Send, frozen = nil, 0
+		x.OnCompare(site.Peers[0], &wire.Compare{
+			Epoch: 5, Space: r.ID, ID: q.id, Hash: r.ContentHash(), More: &crdt.Clock{}, Hold: 1, Keys: []string{"k"},
+		})
+		if got := len(site.Eff.Send) == 1 && frozen == 1; got != q.answered {
+			t.Errorf("question %d: %v, %d keys frozen", q.id, site.Eff.Send, frozen)
+		}
 	}
 }
