@@ -39,3 +39,22 @@ func TestConfirmedIsNotDeliveredAgain(t *testing.T) {
 		t.Errorf("delivered %d", delivered)
 	}
 }
+
+// What waits behind the message that the handler has, and that one, are a window together.
+func TestNoMoreThanTheWindowWaits(t *testing.T) {
+	const window = 4
+	c := NewConsumer(ConsumerConfig{Window: window, BufferMax: 100}, "e", 2)
+	for seq := range uint64(window + 2) {
+		c.Step(time.Unix(1000, 0), Packet{
+			Origin: 7, Producer: "p", Session: Session{Generation: 1, Channel: 1}, Seq: seq + 1, Base: 1,
+		})
+		c.check()
+		s := c.Stats()
+		if want := int(min(seq, window-1)); s.Buffered != want || s.Delivered != 1 {
+			t.Errorf("after packet %d %d wait, want %d; %d are delivered", seq+1, s.Buffered, want, s.Delivered)
+		}
+	}
+	if s := c.Stats(); s.Refused != 1 || s.Gaps != 1 {
+		t.Errorf("%d refused, %d behind a missing one", s.Refused, s.Gaps)
+	}
+}

@@ -261,3 +261,33 @@ func TestALateAnswerIsNotThatOfTheNextTry(t *testing.T) {
 		t.Error("the answer to the second try brings about nothing")
 	}
 }
+
+// TestNoEntityIsBetweenTwoStatesWhenDrained: the mailboxes may be empty while an id is about to be
+// written that has messages. They are asked again when it is.
+func TestNoEntityIsBetweenTwoStatesWhenDrained(t *testing.T) {
+	s, under := opened(t, "a")
+	s.step(protocol.Wrote{ID: under.ID})
+	handOff := protocol.Token{Epoch: 1, Up: 1, Seq: 7}
+	asks := func(fx *protocol.ShardEffects) bool {
+		return slices.ContainsFunc(fx.Do, func(a protocol.ShardAction) bool {
+			return a == protocol.DrainMailboxes{HandOff: handOff}
+		})
+	}
+	if fx, _ := s.step(protocol.Drain{HandOff: handOff}); !asks(fx) {
+		t.Fatalf("the mailboxes are not asked: %v", fx.Do)
+	}
+	_, w := s.step(protocol.Wake{ID: "b"})
+	if !slices.Equal(w.AddIDs, []protocol.EntityID{"b"}) {
+		t.Fatalf("it writes %v", w)
+	}
+	if fx, _ := s.step(protocol.MailboxesEmpty{HandOff: handOff}); len(fx.Region) > 0 || asks(fx) {
+		t.Errorf("the region hears %v while an id is written, and it does %v", fx.Region, fx.Do)
+	}
+	if fx, _ := s.step(protocol.Wrote{ID: w.ID}); !asks(fx) {
+		t.Errorf("the mailboxes are not asked again: %v", fx.Do)
+	}
+	fx, _ := s.step(protocol.MailboxesEmpty{HandOff: handOff})
+	if len(fx.Region) != 1 || fx.Region[0] != (protocol.ShardDrained{Shard: 2, HandOff: handOff}) {
+		t.Errorf("the region hears %v", fx.Region)
+	}
+}
