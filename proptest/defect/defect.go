@@ -146,6 +146,8 @@ const (
 	WakesPassivated
 	// LanesClosed: what the lanes bring to a shard that drains waits for its next home.
 	LanesClosed
+	// Unpromised: a region that starts forgets what its node has promised for the type.
+	Unpromised
 	end
 )
 

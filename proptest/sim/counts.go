@@ -17,7 +17,7 @@ type Counts struct {
 	Swept, Expired, Folded, Deleted                                     uint64
 	Bulk, Parts                                                         uint64
 	Leased, LeasesLost                                                  uint64
-	Closings, Returned, TypesClosed, Stops                              uint64
+	Closings, Returned, TypesClosed, TypesLate, Stops                   uint64
 	Consulted, Located, Evicted                                         uint64
 	Answered, Dropped                                                   uint64
 	Idled, Stopped, Forgotten, Rested                                   uint64
@@ -60,6 +60,7 @@ func (c *Counts) add(o Counts) {
 	c.Closings += o.Closings
 	c.Stops += o.Stops
 	c.TypesClosed += o.TypesClosed
+	c.TypesLate += o.TypesLate
 	c.Returned += o.Returned
 	c.Consulted += o.Consulted
 	c.Located += o.Located

@@ -24,6 +24,7 @@
 //     In some worlds one disk lies: when its power is cut, its rows go back to an earlier moment
 //     (the membership's record does not). It may also tear the batch that it writes then. A start
 //     must refuse that, and an operator empties the disk;
+//   - in some worlds nodes start their entity types late, seconds after they have joined;
 //   - views lag: in two of three worlds what was committed comes late on single links, and so do
 //     the data lanes and what sharding says (lag.go); in a sixth of the worlds of plain chaos that
 //     is the scenario, under a load whose order is judged;

@@ -74,6 +74,7 @@ type Process struct {
 	node     *node
 	types    []*typeHost // that its users have started
 	behave   *rand.Rand  // draws what handlers do
+	late     *rand.Rand  // draws when types are started
 }
 
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
@@ -107,6 +108,7 @@ func (w *World) startProcess(s *Slot) {
 	p.clock = draw(p.rng, w.drift(), w.opt.WallSkew)
 	p.rt = routine.NewProcess(&timeline{p, w.rs.Stream("schedule", id)})
 	p.node, p.behave = newNode(p), w.rs.Stream("handlers", id)
+	p.late = w.rs.Stream("late types", id)
 	if err := p.open(); err != nil {
 		w.refused(p, err)
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/sequence"
 	"github.com/coterie-go/coterie/sharding"
 	planes "github.com/coterie-go/coterie/sharding/control"
@@ -27,8 +28,8 @@ type typeHost struct {
 	idles   bool // idle entities are passivated
 	region  *sharding.Region[entityMessage]
 	plane   *planes.Plane // nil: no machine has taken a step
-	closing bool          // its users have closed it, and not started it again
-	left    bool          // and nothing of it is here any more
+	closing bool          // its users have not started it, or have closed it and not started it again
+	left    bool          // and nothing of it is here, or not any more
 	steps   int
 	view    *view.View // as the coordinator has it
 	since   int64      // when its members were last others than before
@@ -93,12 +94,25 @@ func (p *Process) startTypes() {
 	for i := range p.w.opt.EntityTypes {
 		t := newTypeHost(p, i)
 		p.types = append(p.types, t)
+		if late := t.lateness(); late > 0 {
+			t.closing, t.left = true, true
+			p.w.after(late, p, t.startWhenLeft)
+			continue
+		}
 		p.rt.Enter(func() {
 			if !t.start() {
 				p.w.violate("sharding", "%v does not start %s", p, t.t.Name)
 			}
 		})
 	}
+}
+
+// lateness is how much later than the process its users start a type.
+func (d *typeHost) lateness() time.Duration {
+	if d.p.w.opt.LateTypes == 0 || d.p.late.IntN(2) == 0 {
+		return 0
+	}
+	return time.Duration(random.Between(d.p.late, 1, int64(d.p.w.opt.LateTypes)))
 }
 
 func newTypeHost(p *Process, index int) *typeHost {
@@ -177,13 +191,16 @@ func (d *typeHost) close() {
 	d.p.rt.Enter(func() { d.left = d.region.Close(context.Background()) == nil })
 }
 
-// startAgain starts a type that was closed, if nothing of it runs any more.
+// startAgain starts a type that is late or was closed, if nothing of it runs any more.
 func (d *typeHost) startAgain() {
 	p, w := d.p, d.p.w
 	if !d.closing || !d.left || p.slot.leaving || w.opt.Calm && d.plane.R.Routes.Limit.Count.Load() > 0 {
 		return
 	}
-	w.trace.Line(p, "STARTS %s again", d.t.Name)
+	w.trace.Line(p, "STARTS %s", d.t.Name)
+	if d.plane == nil {
+		w.counts.TypesLate++
+	}
 	d.left = false
 	p.rt.Enter(func() {
 		if !d.start() {

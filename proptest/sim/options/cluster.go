@@ -61,7 +61,7 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 	o.drawHarm(rs.Stream("harm", 0))
 	o.drawHandlers(rs.Stream("handlers", 0))
 	o.drawStorage(rs.Stream("storage", 0))
-	o.drawRoles(rs.Stream("roles", 0))
+	o.drawRoles(rs)
 	drawHeld(&o, rs)
 	return o
 }

@@ -108,6 +108,9 @@ type Options struct {
 	// IdleTimeout is the time without a message after which entities are passivated; 0: none are.
 	IdleTimeout time.Duration
 	Limits      sharding.Limits // of what regions hold
+	// LateTypes is how much later than their process some of its entity types are started at most; 0:
+	// none is.
+	LateTypes time.Duration
 	// StopsShards: an operator stops shards for good, and nothing is sent to them for a while.
 	StopsShards bool
 	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the

@@ -3,6 +3,7 @@ package options
 import (
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
@@ -37,8 +38,10 @@ func (o *Options) RoleOfType(index int) string {
 }
 
 // drawRoles draws the roles of nodes: in some worlds not all are of the backend. At least two of the
-// first nodes have each role with data.
-func (o *Options) drawRoles(r *rand.Rand) {
+// first nodes have each role with data. It also draws whether nodes start types late.
+func (o *Options) drawRoles(rs random.Streams) {
+	o.LateTypes = lateTypes(o, rs.Stream("late types", 0))
+	r := rs.Stream("roles", 0)
 	if some := r.IntN(4) == 0; !some || o.Nodes < 3 {
 		return
 	}
@@ -59,4 +62,15 @@ func (o *Options) drawRoles(r *rand.Rand) {
 			}
 		}
 	}
+}
+
+// lateTypes draws how late types start, in worlds that are not about all of them.
+func lateTypes(o *Options, r *rand.Rand) time.Duration {
+	switch o.Scenario {
+	case PlainChaos, ColdRestarts, LostKinds, GrowingView, RollingMoves, LaggingViews:
+		if !o.Calm {
+			return random.Pick(r, 0, 0, 2*time.Second, 20*time.Second)
+		}
+	}
+	return 0
 }

@@ -43,8 +43,8 @@ func slow(d time.Duration) time.Duration { return d + d*3/100 }
 // nothing breaks any more and no operator acts.
 func Limits(o *options.Options) (most [Kinds]time.Duration) {
 	most[ForView] = viewMost(o)
-	// the coordinator's node waits at most for one lease that was granted before
-	most[ForLease] = most[ForView] + slow(o.Times().LeaseDuration)
+	// the coordinator's node waits at most for one lease that was granted before, and starts the type
+	most[ForLease] = most[ForView] + slow(o.Times().LeaseDuration) + o.LateTypes
 	// the clients' load ends, a round of probes comes, and writes and reads
 	operation := cmp.Or(o.Timeout, operationMost)
 	most[ForOperation] = most[ForLease] + AfterHeal + ProbeGap + slow(2*operation) + 2*o.WriteBehind

@@ -80,6 +80,7 @@ func TestLimitsFollowTheSettings(t *testing.T) {
 		"timeout":     {func(o *options.Options) { o.Timeout = time.Minute }, ForOperation},
 		"writeBehind": {func(o *options.Options) { o.WriteBehind = time.Second }, ForOperation},
 		"stopTimeout": {func(o *options.Options) { o.StopTimeout *= 2 }, ForHome},
+		"lateTypes":   {func(o *options.Options) { o.LateTypes = 20 * time.Second }, ForLease},
 		"leaseTTL":    {func(o *options.Options) { o.LeaseTTL = 8 * time.Second }, ForHome},
 		"leaseRetry":  {func(o *options.Options) { o.LeaseRetry *= 2 }, ForHome},
 	} {

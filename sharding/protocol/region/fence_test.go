@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -97,6 +98,36 @@ func TestFloorRefuses(t *testing.T) {
 		if got := r.Step(now, protocol.Receive{From: 2, Msg: m}).String(); got != "" ||
 			r.counts[protocol.CountStale] != was+1 {
 			t.Errorf("%v is obeyed:\n%s", m, got)
+		}
+	}
+}
+
+// What a node has promised a coordinator before a type was started there binds its region; a region
+// that forgets it obeys a deposed coordinator.
+func TestAPromiseOutlivesItsRegion(t *testing.T) {
+	var before protocol.NotStarted
+	if before.Answer(protocol.Inquire{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 1}}) == nil {
+		t.Fatal("no answer")
+	}
+	for _, forgets := range []bool{false, true} {
+		cfg := protocol.Config{
+			Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1, Predecessor: before.Predecessor,
+		}
+		if forgets {
+			cfg.Plant(defect.Of(defect.Unpromised))
+		}
+		r, err := New(cfg, newRand())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Unix(0, 0)
+		r.Step(now, protocol.LeaseChanged{Held: true})
+		r.Step(now, protocol.Install{View: viewOf(1, 1, 2, 3)})
+		fx := r.Step(now, protocol.Receive{From: 2, Msg: protocol.HostShards{
+			Shards: []protocol.ShardToken{{Shard: 0, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 5}}},
+		}}).String()
+		if obeyed := strings.Contains(fx, "start-shard"); obeyed != forgets {
+			t.Errorf("forgets %t: a command from below the floor has the effects\n%s", forgets, fx)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -45,7 +46,11 @@ func New(cfg protocol.Config, rng *rand.Rand) (*Region, error) {
 	}
 	cfg = cfg.WithDefaults()
 	r := &Region{env: env{cfg: cfg, rng: rng}}
-	r.registration = registration{env: &r.env, floor: cfg.Predecessor.Floor, life: cfg.Predecessor.Incarnation}
+	past := cfg.Predecessor
+	if cfg.Planted(defect.Unpromised) {
+		past = protocol.Predecessor{}
+	}
+	r.registration = registration{env: &r.env, floor: past.Floor, life: past.Incarnation}
 	r.departure = departure{env: &r.env, registration: &r.registration}
 	r.places = newPlaces(&r.env, &r.registration, &r.departure)
 	r.asker = asker{env: &r.env, registration: &r.registration}
