@@ -18,8 +18,9 @@ import (
 // voters that may have witnessed a write. A write that a majority has acknowledged may be lost only
 // if each witness of it is gone, and not all of them left as they should: see excuse.go. In the
 // volatile space a process takes what it knows with it, unless it left: what a majority of leavers
-// knows must have been handed on. In the durable one it is gone only when the others go on without
-// it; when all have stopped, the disks count, which come back.
+// knows must have been handed on, as long as a member of the role is there to take it. In the
+// durable one it is gone only when the others go on without it; when all have stopped, the disks
+// count, which come back.
 type dataChecker struct {
 	data  *dataset
 	space keyspace.Space
@@ -59,7 +60,7 @@ func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 
 // keep notes the voters that a newer view has dropped, and those whose disk it has. A voter of the
 // last view that is not in the view that founds the cluster anew left with no view that the others
-// decided.
+// decided. A leaver of which no member of its role is left has none to hand its data to.
 func (b *viewBook) keep(w *World, v *view.View, role string) {
 	slots := map[*Slot]bool{}
 	for _, m := range v.Members {
@@ -74,7 +75,9 @@ func (b *viewBook) keep(w *World, v *view.View, role string) {
 			b.voters[u] = history.Absent
 		case f != history.There || v.Has(view.UID(u)):
 		case !v.Founded && (s.leaving || s.retired):
-			b.voters[u] = history.Left
+			if b.voters[u] = history.Left; !anyOf(v, role) {
+				b.voters[u] = history.Last
+			}
 		default:
 			b.voters[u] = history.Dropped
 		}

@@ -15,6 +15,7 @@ type Fate uint8
 const (
 	There   Fate = iota
 	Left         // as it should: the others decided a view without it
+	Last         // it left, and no other member of its role was there to take over what it had
 	Crashed      // its memory is gone
 	Dropped      // the others have gone on without it, and it was not leaving
 	Absent       // its disk is not among those with which the cluster was founded anew
@@ -23,7 +24,7 @@ const (
 	fates
 )
 
-var fateNames = [fates]string{"there", "left", "crashed", "dropped", "absent", "wiped", "lied"}
+var fateNames = [fates]string{"there", "left", "last", "crashed", "dropped", "absent", "wiped", "lied"}
 
 func (f Fate) String() string { return fateNames[f] }
 
