@@ -402,9 +402,3 @@ func causeOf(name string) protocol.Cause {
 
 // phaseOf is how far a shard is, as it prints itself.
 func phaseOf(m *shard.Shard) string { return strings.Fields(m.String())[2] }
-
-// counterOf is one of a machine's counters.
-func counterOf(cs []protocol.Counter, name string) uint64 {
-	i := slices.IndexFunc(cs, func(c protocol.Counter) bool { return c.Name == name })
-	return cs[i].Count
-}

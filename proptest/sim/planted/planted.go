@@ -169,6 +169,8 @@ var HuntedIn = map[string]options.Plan{
 	"move-unasked":       {Scenario: options.NewKeys},
 	"move-unfrozen":      {Scenario: options.NewKeys},
 	"durable-unmoved":    {Scenario: options.NewKeys},
+	"no-fence":           {Scenario: options.RollingMoves},
+	"no-token-check":     {Scenario: options.RollingMoves},
 	"keep-lost-lease":    {Swarm: options.Cluster},
 	"ungated":            {Scenario: options.RollingRestarts},
 	"late-expelled":      {Swarm: options.Cluster},

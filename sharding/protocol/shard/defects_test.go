@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -289,5 +290,37 @@ func TestNoEntityIsBetweenTwoStatesWhenDrained(t *testing.T) {
 	fx, _ := s.step(protocol.MailboxesEmpty{HandOff: handOff})
 	if len(fx.Region) != 1 || fx.Region[0] != (protocol.ShardDrained{Shard: 2, HandOff: handOff}) {
 		t.Errorf("the region hears %v", fx.Region)
+	}
+}
+
+// TestStoppedWhenWritten: a shard has not stopped while a write of its ids is under way, because the
+// next home reads them. One that does not wait for that says so at once.
+func TestStoppedWhenWritten(t *testing.T) {
+	for _, hurries := range []bool{false, true} {
+		s, under := opened(t, "a")
+		if hurries {
+			s.sh.cfg.Plant(defect.Of(defect.NoRememberWait))
+		}
+		stopped := func(fx *protocol.ShardEffects) bool {
+			return slices.ContainsFunc(fx.Region, func(in protocol.RegionInput) bool {
+				_, is := in.(protocol.ShardStopped)
+				return is
+			})
+		}
+		fx, _ := s.step(protocol.Stop{HandOff: protocol.Token{Epoch: 1, Up: 1, Seq: 1}})
+		if stopped(fx) != hurries {
+			t.Errorf("hurries %t: while it writes it says\n%v", hurries, fx)
+		}
+		if hurries {
+			continue
+		}
+		for range 3 { // what the write made due is written too
+			if fx, under = s.step(protocol.Wrote{ID: under.ID}); under.ID == 0 {
+				break
+			}
+		}
+		if !stopped(fx) {
+			t.Errorf("when all is written it says\n%v", fx)
+		}
 	}
 }
