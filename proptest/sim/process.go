@@ -75,6 +75,7 @@ type Process struct {
 	types    []*typeHost // that its users have started
 	behave   *rand.Rand  // draws what handlers do
 	late     *rand.Rand  // draws when types are started
+	starts   bool        // one is being started, later than the process
 }
 
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }

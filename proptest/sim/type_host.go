@@ -191,21 +191,23 @@ func (d *typeHost) close() {
 	d.p.rt.Enter(func() { d.left = d.region.Close(context.Background()) == nil })
 }
 
-// startAgain starts a type that is late or was closed, if nothing of it runs any more.
+// startAgain starts a type that is late or was closed, if nothing of it runs any more. A node starts
+// one type at a time, and the next by a lock that no world could take back.
 func (d *typeHost) startAgain() {
 	p, w := d.p, d.p.w
-	if !d.closing || !d.left || p.slot.leaving || w.opt.Calm && d.plane.R.Routes.Limit.Count.Load() > 0 {
+	if !d.closing || !d.left || p.starts || p.slot.leaving || w.opt.Calm && d.plane.R.Routes.Limit.Count.Load() > 0 {
 		return
 	}
 	w.trace.Line(p, "STARTS %s", d.t.Name)
 	if d.plane == nil {
 		w.counts.TypesLate++
 	}
-	d.left = false
+	d.left, p.starts = false, true
 	p.rt.Enter(func() {
 		if !d.start() {
 			d.left = true
 		}
+		p.starts = false
 	})
 }
 

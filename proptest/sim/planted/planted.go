@@ -127,6 +127,8 @@ var further = []one{
 	{"boundless", "regions do not hear of the limits of mailboxes and buffers",
 		func(f *Defects) { f.Boundless = true }},
 	{"lanes-closed", "a shard that drains does not handle what the lanes bring", plant(defect.LanesClosed)},
+	{"unpromised", "a region that starts forgets what its node has promised for the type",
+		plant(defect.Unpromised)},
 	{"flush-backwards", "a buffer is flushed from its end", plant(defect.FlushBackwards)},
 	{"lost-wake", "an entity that shall run is forgotten", plant(defect.LostWake)},
 	{"drops-uncounted", "a drop is not told", plant(defect.DropsUncounted)},
@@ -191,6 +193,7 @@ var HuntedIn = map[string]options.Plan{
 	"unaware":            {Scenario: options.Closings},
 	"forgetful":          {Scenario: options.Closings},
 	"mute":               {Scenario: options.ClosedTypes},
+	"unpromised":         {Scenario: options.ClosedTypes},
 	"stopped-holds":      {Swarm: options.Cluster, Scenario: options.RollingMoves},
 	"leave-unsettled":    {Scenario: options.ManyLeave},
 	"goes-untold":        {Scenario: options.Stops},
@@ -218,10 +221,6 @@ var HuntedIn = map[string]options.Plan{
 // neither its acks nor its pushes tell of the newer one: TestOnlyAcksOfTheOperationsEpochCount of
 // package replicator plays that.
 //
-// Unpromised asks for a command that is on its way while its coordinator is deposed, the node answers
-// the next one, and the type is started there. TestAPromiseOutlivesItsRegion of package region plays
-// that.
-//
 // UnionDrops: a union takes place when equal clocks have different digests. Clock and items change
 // together in memory, the rows of a disk are believed only if they sum to their digest, and a
 // repair is taken only if it adds up to the donor's; so that there is no loss of messages,
@@ -241,8 +240,6 @@ var unseen = []one{
 		plant(defect.GoesUnseen)},
 	{"up-unasked", "a joiner comes up before it has caught up (V4)", plant(defect.UpUnasked)},
 	{"no-v6", "a new view's heartbeats wait for the next", plant(defect.NoV6)},
-	{"unpromised", "a region that starts forgets what its node has promised for the type",
-		plant(defect.Unpromised)},
 	{"union-drops", "a union drops what the other side lacks", plant(defect.UnionDrops)},
 }
 
