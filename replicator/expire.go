@@ -1,8 +1,10 @@
 package replicator
 
 import (
+	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/replicator/idle"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -13,6 +15,10 @@ import (
 // replica remembers when it last saw an event change a key that can expire. So a new oldest voter
 // need not begin anew. Reads leave no trace and do not count. Clocks are not compared: what counts
 // is the time that the oldest voter has seen pass.
+//
+// A write may come before the routes that it was made under: the key is volatile here, and a member
+// with a newer view has written to the durable space. It counts when it comes. The copies that a
+// move makes are no writes.
 //
 // The oldest voter does not trust its own view alone. Before it removes a key it learns what a
 // majority had acknowledged, as a quorum read does. So a key stays if a majority has acknowledged a
@@ -46,11 +52,18 @@ func (e *expiry) seen(r *replica.Replica, keys []string) {
 	if !e.keys.Ruled() {
 		return
 	}
+	ahead := r.ID == keyspace.Durable && written(&r.Changes)
 	for _, key := range keys {
-		if r.Owns(key) { // else it moves, or has moved
+		if r.Owns(key) || ahead { // else it moves, or has moved
 			e.keys.Note(key, r.Store.Holds(key), e.Now)
 		}
 	}
+}
+
+// written reports whether changes are more than the copies that a move makes.
+func written(ch *crdt.Changes) bool {
+	return len(ch.Dropped) > 0 ||
+		slices.ContainsFunc(ch.Put, func(it *crdt.Item) bool { return !it.Dot.IsMoved() })
 }
 
 // prime begins to count for what the store holds already, and is not counted for.

@@ -48,7 +48,7 @@ func (m *Machine) onInstall(v replica.View) {
 	m.tidying.folding.start()
 	m.move.install(routes != nil, wasOldest)
 	if routes != nil {
-		m.tidying.expiry.prime(m.spaces[keyspace.Durable].Replica) // of what came there before, nothing was counted
+		m.tidying.expiry.prime(m.spaces[keyspace.Durable].Replica) // of what its disk held, nothing was counted
 		m.subs.moved(routes)
 	}
 	for _, s := range m.spaces {

@@ -269,6 +269,49 @@ func TestAnExpiringKeyMoves(t *testing.T) {
 	w.same()
 }
 
+// TestWritesBeforeTheRoutesKeepAKey: the oldest is late to learn that a key is durable. What the
+// others write to the key meanwhile keeps the key, an add as well as a remove.
+func TestWritesBeforeTheRoutesKeepAKey(t *testing.T) {
+	for _, write := range []func(n *node) uint64{
+		func(n *node) uint64 { return n.put("m/set", "new", quorum.Majority) },
+		func(n *node) uint64 { return n.take("m/set", "of1", quorum.Majority) },
+	} {
+		w, a, b, c := threeWith(t, settings.Config{Expire: map[string]time.Duration{"m/*": time.Minute}})
+		w.install(movingView(2, 1, 2, 3))
+		w.quiet()
+		for _, n := range []*node{b, c} {
+			n.step(Install{movedView(3, 1, 2, 3)})
+		}
+		w.advance(55 * time.Second)
+		wrote := write(b)
+		w.quiet()
+		b.want(wrote, nil)
+		w.advance(10 * time.Second)
+		a.step(Install{movedView(3, 1, 2, 3)})
+		w.advance(45 * time.Second)
+		if found := c.set("m/set"); len(found) < 2 {
+			t.Fatalf("55 s after a write the set is %v", found)
+		}
+		w.advance(10 * time.Second)
+		a.wantSet("m/set")
+		w.same()
+	}
+}
+
+// TestAMoveIsNoWrite: the copies that a move makes do not keep a key.
+func TestAMoveIsNoWrite(t *testing.T) {
+	w, a, _, _ := threeWith(t, settings.Config{Expire: map[string]time.Duration{"m/*": time.Minute}})
+	w.advance(40 * time.Second)
+	w.install(movingView(2, 1, 2, 3))
+	w.advance(time.Second)
+	w.install(movedView(3, 1, 2, 3))
+	w.advance(15 * time.Second)
+	a.wantSet("m/set", "of1", "of2", "of3")
+	w.advance(10 * time.Second)
+	a.wantSet("m/set")
+	w.same()
+}
+
 // TestADeletedKeyMoves: a key that DeleteForever has ended stays ended, and leaves nothing behind.
 func TestADeletedKeyMoves(t *testing.T) {
 	w, a, b, _ := threeWith(t, settings.Config{})
