@@ -38,14 +38,14 @@ func (w *World) replicas(role string) (all []*replicaHost) {
 }
 
 // isLast reports whether a process is the only one that is Up and stays, of those with one of its
-// roles.
+// roles that may host shards.
 func (w *World) isLast(p *Process) bool {
 	if w.opt.Roles == nil {
 		return false
 	}
 	return slices.ContainsFunc(p.reps, func(r *replicaHost) bool {
 		return r.role != options.Idle && !slices.ContainsFunc(w.replicas(r.role), func(o *replicaHost) bool {
-			return o != r && o.p.up() && !o.p.slot.leaving
+			return o != r && o.p.up() && !o.p.slot.leaving && !isProxy(o.p)
 		})
 	})
 }

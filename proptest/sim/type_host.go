@@ -107,6 +107,12 @@ func (p *Process) startTypes() {
 	}
 }
 
+// isProxy reports whether a process hosts no shards of any type.
+func isProxy(p *Process) bool {
+	o := &p.w.opt
+	return o.Proxy && o.Nodes > 1 && p.slot.index == o.Nodes-1
+}
+
 // lateness is how much later than the process its users start a type.
 func (d *typeHost) lateness() time.Duration {
 	if d.p.w.opt.LateTypes == 0 || d.p.late.IntN(2) == 0 {
@@ -120,7 +126,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 	remember := o.Remember && index == 0
 	d := &typeHost{
 		p: p, index: index, shards: map[protocol.ShardID]*hosting{}, routes: map[protocol.ShardID]protocol.Route{},
-		proxy:   o.Proxy && p.slot.index == o.Nodes-1 && o.Nodes > 1 || p.replica(o.RoleOfType(index)) == nil,
+		proxy:   isProxy(p) || p.replica(o.RoleOfType(index)) == nil,
 		limited: o.ActiveLimit > 0 && !remember,
 	}
 	d.t = sharding.EntityType[entityMessage]{
