@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/options"
@@ -172,7 +173,7 @@ func (l *shardLoad) passivate(d *typeHost, id protocol.EntityID) {
 func (l *shardLoad) probe() {
 	w := l.w
 	for _, p := range w.live {
-		if p.toldAll || !p.usable() || p.slot.leaving {
+		if p.toldAll || !p.usable() || p.slot.leaving || slices.ContainsFunc(p.types, isLate) {
 			continue
 		}
 		p.toldAll, w.probedShards = true, true

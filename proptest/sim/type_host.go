@@ -350,5 +350,8 @@ func (d *typeHost) hosted() (all []protocol.ShardID) {
 	return all
 }
 
+// isLate reports whether users have yet to start a type for the first time.
+func isLate(d *typeHost) bool { return d.closing && d.region == nil }
+
 // isNew reports whether no coordinator knows of the region: it is closed without a hand-over.
 func (d *typeHost) isNew() bool { return d.plane == nil || d.plane.R.Standing.IsNew() }
