@@ -34,10 +34,9 @@ type FencingToken = ddata.FencingToken
 // handler.
 //
 // Its effects (Reply, Fail, Responder, Tell, Post, Passivate, SetReceiveTimeout) are for the
-// handler's goroutine. They happen only while the node holds its lease; without it they return
-// ErrNoLease; SetReceiveTimeout needs none. After the handler has returned they
-// return ErrHandlerReturned, unless the entity is at work with another message: then they are a data
-// race, and act on that message.
+// handler's goroutine. All but SetReceiveTimeout happen only while the node holds its lease; without
+// it they return ErrNoLease. After the handler has returned they return ErrHandlerReturned, unless
+// the entity is at work with another message: then they are a data race, and act on that message.
 type Context[M any] struct {
 	handler  entities.Handler
 	r        *Region[M]

@@ -221,7 +221,7 @@
 //	coterie_sharding_registered{type}                 gauge: 1 while the region is registered with the coordinator
 //	coterie_sharding_coordinating{type}               gauge: 1 while the type's coordinator acts on this node
 //	coterie_sharding_handled_total{type}              what was taken from mailboxes: messages, what was carried, and this package's starts and stops
-//	coterie_sharding_slice_duration_seconds{type}      histogram: slices of a worker with an entity, of one message or several, if the Strategy looks at loads
+//	coterie_sharding_slice_duration_seconds{type}     histogram: slices of a worker with an entity, of one message or several, if the Strategy looks at loads
 //	coterie_sharding_asks_timed_out_total{type}       questions whose time was over before an answer came
 //	coterie_sharding_dropped_total{type,reason}       messages that were lost, by DropReason
 //	coterie_sharding_panics_total{type}               panics of the type's codecs, hooks and stores of leases, which were survived

@@ -7,10 +7,10 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// EntityType describes one kind of entity. Identity, Remember, Messages and the stores of Leases must
-// be the same on every node of the role. Allocation and Rebalance should be,
-// because any of these nodes may run the coordinator. The zero value of a field that is not
-// required stands for its default.
+// EntityType describes one kind of entity. Identity, Remember, Messages and the stores of Leases
+// must be the same on every node of the role. Allocation and Rebalance should be, because any of
+// these nodes may run the coordinator. The zero value of a field that is not required stands for
+// its default.
 type EntityType[M any] struct {
 	// Identity has the type's Name and Role, which are required, and its Shards and ShardOf.
 	Identity
