@@ -76,10 +76,9 @@ func (c Config) checkTransport(f *config.Faults) {
 	f.Of("TLS", transport.CheckTLS(c.TLS))
 	t := c.Transport
 	if t.Cluster != "" || t.Self != 0 || t.Bind != "" || t.Advertise != "" || t.FrameMax != 0 ||
-		t.TLS != nil || t.Network != nil ||
-		t.OnLink != nil || t.OnRefused != nil || t.OnFault != nil {
+		t.TLS != nil || t.Network != nil || t.OnEvent != nil {
 		f.Add(true, "Transport",
-			"Cluster, Self, Bind, Advertise, FrameMax, TLS, Network and the callbacks are set by the node itself")
+			"Cluster, Self, Bind, Advertise, FrameMax, TLS, Network and OnEvent are set by the node itself")
 		return
 	}
 	t.Cluster, t.Self, t.Bind = "x", 1, "127.0.0.1:0"

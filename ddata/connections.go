@@ -46,8 +46,20 @@ func (c *connections) settings(uid view.UID) transport.Config {
 	t := c.cfg.Transport
 	t.Cluster, t.Self = c.cfg.Name, transport.NodeID(uid)
 	t.Bind, t.Advertise, t.TLS, t.Network = c.cfg.Bind, c.cfg.Advertise, c.cfg.TLS, c.cfg.Network
-	t.OnRefused, t.OnFault, t.OnLink = c.refused, c.failed, c.changed
+	t.OnEvent = c.hear
 	return t
+}
+
+// hear hears of everything that happens to a connection.
+func (c *connections) hear(e transport.Event) {
+	switch e := e.(type) {
+	case transport.Refusal:
+		c.refused(e)
+	case transport.ConnectionFault:
+		c.failed(e)
+	case transport.LinkEvent:
+		c.changed(e)
+	}
 }
 
 // refused hears of a connection that was refused on either side.

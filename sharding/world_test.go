@@ -58,7 +58,7 @@ func (w *world) join(roles ...string) *fakeNode {
 	n := &fakeNode{w: w}
 	addr := memory.Addr(int(w.lastUp))
 	m, err := w.hub.Start(addr, transport.Config{
-		Cluster: "test", Self: transport.NodeID(1000 + w.lastUp), OnLink: n.linkChanged, DataStripes: 2,
+		Cluster: "test", Self: transport.NodeID(1000 + w.lastUp), OnEvent: n.linkChanged, DataStripes: 2,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -238,12 +238,16 @@ func (n *fakeNode) OnLink(fn func(transport.LinkEvent)) (cancel func()) {
 	return register(&n.mu, &n.links, fn)
 }
 
-func (n *fakeNode) linkChanged(e transport.LinkEvent) {
+func (n *fakeNode) linkChanged(e transport.Event) {
+	link, ok := e.(transport.LinkEvent)
+	if !ok {
+		return
+	}
 	n.mu.Lock()
 	fns := slices.Clone(n.links)
 	n.mu.Unlock()
 	for _, fn := range fns {
-		fn(e)
+		fn(link)
 	}
 }
 

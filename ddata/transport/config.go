@@ -86,14 +86,9 @@ type Config struct {
 
 	// Network makes the connections. Default: TCP.
 	Network Network
-	// OnLink, when set, hears of outgoing links going up and down. It is called from the
-	// link's goroutine and must not block; it may send.
-	OnLink func(LinkEvent)
-	// OnRefused, when set, hears of refused connections, those of peers and own ones. It
-	// must not block.
-	OnRefused func(Refusal)
-	// OnFault, when set, hears of connections that end or cannot be made. It must not block.
-	OnFault func(ConnectionFault)
+	// OnEvent hears of what happens to the connections of the node. It runs on the goroutine on
+	// which the thing happens, several at a time, and must not block; it may send. Default: none.
+	OnEvent func(Event)
 }
 
 // Validate reports all faults of c together.

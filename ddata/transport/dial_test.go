@@ -31,12 +31,12 @@ func TestDialTimeout(t *testing.T) {
 	m, err := Listen(t.Context(), Config{
 		Cluster: "c", Self: 1, Bind: "127.0.0.1:0",
 		Network: d, DialTimeout: 50 * time.Millisecond, BackoffMax: 20 * time.Millisecond,
-		OnFault: func(f ConnectionFault) {
+		OnEvent: onEvent(func(f ConnectionFault) {
 			select {
 			case faults <- f:
 			default:
 			}
-		},
+		}),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@
 //     says what it has taken, and what is above was never received. So of a node that leaves or
 //     closes while it can be reached nothing is unknown. In the Control and Bulk lanes, whose
 //     protocols repeat themselves, the frames handed to the kernel may be lost when a connection
-//     breaks: one contiguous run, at a change of generation, which OnLink reports.
+//     breaks: one contiguous run, at a change of generation, which a LinkEvent reports.
 //   - Incarnation. A frame sent to a NodeID is delivered to that process or to none. The hello of a
 //     connection names both ends, and the receiver refuses one that is meant for an earlier
 //     incarnation, for another cluster or in another protocol version. Both sides count and report

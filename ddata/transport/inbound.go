@@ -62,7 +62,7 @@ func (in *inbound) accept() {
 			return
 		}
 		if err != nil { // out of file descriptors, most likely: it passes
-			in.report.fault(ConnectionFault{Kind: FaultAccept, Addr: in.local.addr, Err: err, Loud: true})
+			in.report.tell(ConnectionFault{Kind: FaultAccept, Addr: in.local.addr, Err: err, Loud: true})
 			t := time.NewTimer(wait.pause())
 			select {
 			case <-t.C:
@@ -271,7 +271,7 @@ func (in *inbound) serveFrames(raw, conn net.Conn, h hello, t *turn) {
 	case errors.Is(err, ErrProtocol):
 		in.report.protocol(ConnectionFault{Kind: FaultProtocol, Peer: h.From, Addr: h.Addr, Err: err})
 	default:
-		in.report.fault(ConnectionFault{Kind: FaultEnded, Peer: h.From, Addr: h.Addr, Err: err})
+		in.report.tell(ConnectionFault{Kind: FaultEnded, Peer: h.From, Addr: h.Addr, Err: err})
 	}
 }
 

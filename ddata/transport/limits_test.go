@@ -141,11 +141,12 @@ func TestIdleLinkGivesItsBuffersUp(t *testing.T) {
 func TestNothingComesTwiceWhenACountIsLost(t *testing.T) {
 	up := make(chan struct{}, 10)
 	listen := func(self NodeID) *Mesh {
-		m, err := Listen(t.Context(), Config{Cluster: "c", Self: self, Bind: "127.0.0.1:0", OnLink: func(e LinkEvent) {
+		hear := onEvent(func(e LinkEvent) {
 			if e.Lane == Data && e.Up {
 				up <- struct{}{}
 			}
-		}})
+		})
+		m, err := Listen(t.Context(), Config{Cluster: "c", Self: self, Bind: "127.0.0.1:0", OnEvent: hear})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -199,7 +199,7 @@ func (l *link) onConnectError(err error) {
 	fault := ConnectionFault{Kind: FaultDial, Peer: l.peer, Addr: l.target(), Err: err}
 	if l.peer == 0 {
 		if l.ctx.Err() == nil { // no oftener than the pauses between attempts allow
-			l.report.fault(fault)
+			l.report.tell(fault)
 		}
 		if refused {
 			l.discard(DropRefused)
@@ -215,7 +215,7 @@ func (l *link) onConnectError(err error) {
 		l.q.becomeRefused(nil)
 	}
 	if l.ctx.Err() == nil {
-		l.report.fault(fault)
+		l.report.tell(fault)
 	}
 }
 
@@ -265,7 +265,7 @@ func (l *link) becomeDown(gen uint64, err error) {
 func (l *link) tell(e LinkEvent) {
 	if l.peer != 0 {
 		e.Peer, e.Lane, e.Stripe = l.peer, l.lane, l.stripe
-		l.report.link(e)
+		l.report.tell(e)
 	}
 }
 

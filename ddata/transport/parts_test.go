@@ -172,12 +172,12 @@ func TestHostileParts(t *testing.T) {
 func TestMessageMaxIsAgreed(t *testing.T) {
 	b := besiege(t, func(c *Config) { c.MessageMax = DefaultFrameMax })
 	got := make(chan Refusal, 16)
-	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnRefused: func(r Refusal) {
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnEvent: onEvent(func(r Refusal) {
 		select {
 		case got <- r:
 		default:
 		}
-	}})
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,11 @@ import (
 // is none.
 func TestRefusalsAreSaidOnce(t *testing.T) {
 	var loud []Refusal
-	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnRefused: func(r Refusal) {
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnEvent: onEvent(func(r Refusal) {
 		if r.Loud {
 			loud = append(loud, r)
 		}
-	}})
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,11 +165,11 @@ func TestNothingIsSentBeforeTheWelcome(t *testing.T) {
 // come again, not after a minute.
 func TestRefusalsWaitForEachOther(t *testing.T) {
 	loud := map[string]int{}
-	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnRefused: func(r Refusal) {
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnEvent: onEvent(func(r Refusal) {
 		if r.Loud {
 			loud[r.Addr]++
 		}
-	}})
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,12 +191,13 @@ func TestRefusalsWaitForEachOther(t *testing.T) {
 // A node reports that no node answers at an address, though no peer is known there.
 func TestNobodyAtAnAddressIsTold(t *testing.T) {
 	told := make(chan ConnectionFault, 1)
-	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnFault: func(f ConnectionFault) {
+	hear := onEvent(func(f ConnectionFault) {
 		select {
 		case told <- f:
 		default:
 		}
-	}})
+	})
+	m, err := Listen(t.Context(), Config{Cluster: "c", Self: 2, Bind: "127.0.0.1:0", OnEvent: hear})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,5 +207,14 @@ func TestNobodyAtAnAddressIsTold(t *testing.T) {
 	}
 	if f := <-told; f.Kind != FaultDial || f.Addr != "127.0.0.1:1" || f.Err == nil {
 		t.Errorf("%+v", f)
+	}
+}
+
+// onEvent is a Config.OnEvent for one kind of event.
+func onEvent[E Event](hear func(E)) func(Event) {
+	return func(e Event) {
+		if e, ok := e.(E); ok {
+			hear(e)
+		}
 	}
 }

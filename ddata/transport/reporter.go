@@ -8,10 +8,8 @@ import (
 
 // reporter counts refusals and tells what happens to the connections of a node.
 type reporter struct {
-	n         *counters
-	onLink    func(LinkEvent)
-	onRefused func(Refusal)
-	onFault   func(ConnectionFault)
+	n    *counters
+	tell func(Event) // Config.OnEvent
 
 	warned atomic.Int64 // when something was last told as loud, in ns
 	mu     sync.Mutex
@@ -27,18 +25,8 @@ type complaint struct {
 
 func (r *reporter) init(cfg *Config, n *counters) {
 	r.n, r.said = n, map[complaint]time.Time{}
-	r.onLink, r.onRefused, r.onFault = cfg.OnLink, cfg.OnRefused, cfg.OnFault
-}
-
-func (r *reporter) link(e LinkEvent) {
-	if r.onLink != nil {
-		r.onLink(e)
-	}
-}
-
-func (r *reporter) fault(f ConnectionFault) {
-	if r.onFault != nil {
-		r.onFault(f)
+	if r.tell = cfg.OnEvent; r.tell == nil {
+		r.tell = func(Event) {}
 	}
 }
 
@@ -46,7 +34,7 @@ func (r *reporter) fault(f ConnectionFault) {
 func (r *reporter) protocol(f ConnectionFault) {
 	r.n.drop(DropProtocol, 1)
 	f.Loud = r.maySpeak()
-	r.fault(f)
+	r.tell(f)
 }
 
 // refusedBy takes note that another node refused a connection of this one.
@@ -61,9 +49,7 @@ func (r *reporter) refused(f Refusal) {
 		f.Loud = r.maySay(f)
 	default: // a node starts, ends or comes back
 	}
-	if r.onRefused != nil {
-		r.onRefused(f)
-	}
+	r.tell(f)
 }
 
 // maySay reports whether a refusal that only an operator can mend should go to the log: once a

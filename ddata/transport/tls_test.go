@@ -40,7 +40,7 @@ func TestTLSStranger(t *testing.T) {
 			start := func(id transport.NodeID, secure transport.TLS) *transport.Mesh {
 				cfg := transport.Config{
 					Cluster: "c", Self: id, Bind: "127.0.0.1:0",
-					TLS: secure, OnRefused: func(r transport.Refusal) { told <- r },
+					TLS: secure, OnEvent: refusalsTo(told),
 				}
 				m, err := transport.Listen(t.Context(), cfg)
 				if err != nil {
@@ -80,13 +80,12 @@ func TestTLSOfNoUse(t *testing.T) {
 func TestTLSOfAnotherName(t *testing.T) {
 	authority := pkitest.NewAuthority(t)
 	told := make(chan transport.Refusal, 10)
-	hears := func(r transport.Refusal) { told <- r }
 	a := listen(t, transport.Config{
-		Self: 1, Bind: "127.0.0.1:0", TLS: authority.Identity(pkitest.Node{}), OnRefused: hears,
+		Self: 1, Bind: "127.0.0.1:0", TLS: authority.Identity(pkitest.Node{}), OnEvent: refusalsTo(told),
 	})
 	var elsewhere renewing
 	elsewhere.Store(authority.Identity(pkitest.Node{}))
-	b := listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: &elsewhere, OnRefused: hears})
+	b := listen(t, transport.Config{Self: 2, Bind: "127.0.0.1:0", TLS: &elsewhere, OnEvent: refusalsTo(told)})
 	elsewhere.Store(authority.Identity(pkitest.Node{IPs: []net.IP{net.IPv4(10, 9, 9, 9)}}))
 	if err := b.SendAddr(a.Addr(), 1, []byte("let me in")); err != nil {
 		t.Fatal(err)
@@ -160,4 +159,13 @@ func (x trusting) Client(host string) *tls.Config {
 	c := x.shows.Client(host).Clone()
 	c.RootCAs = x.trusts.Client(host).RootCAs
 	return c
+}
+
+// refusalsTo is a Config.OnEvent that sends the refusals to told.
+func refusalsTo(told chan<- transport.Refusal) func(transport.Event) {
+	return func(e transport.Event) {
+		if r, ok := e.(transport.Refusal); ok {
+			told <- r
+		}
+	}
 }

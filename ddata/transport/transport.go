@@ -112,7 +112,7 @@ type Transport interface {
 	CountDrop(why Drop, frames int)
 
 	// Close stops everything and waits until no goroutine of the transport and no handler runs any
-	// more, so it must not be called from a handler or from OnLink. For at most Config.Linger,
+	// more, so it must not be called from a handler or from OnEvent. For at most Config.Linger,
 	// queued frames are written, and other nodes end the Data lane as by Depart. It returns nil
 	// when it is called again.
 	Close() error
@@ -221,6 +221,23 @@ type LinkState struct {
 	// one; zero when there was none.
 	Generation uint64
 }
+
+// Event is what Config.OnEvent hears of: a LinkEvent, a Refusal or a ConnectionFault. It prints
+// itself.
+type Event interface {
+	fmt.Stringer
+	event()
+}
+
+func (LinkEvent) event()       {}
+func (Refusal) event()         {}
+func (ConnectionFault) event() {}
+
+var (
+	_ Event = LinkEvent{}
+	_ Event = Refusal{}
+	_ Event = ConnectionFault{}
+)
 
 // LinkEvent reports that an outgoing link went up or down.
 type LinkEvent struct {

@@ -61,16 +61,7 @@ func (c *cluster) startAt(network transport.Network, bind string, edit func(*tra
 	n := &node{wire: NewBreaker(network)}
 	cfg := transport.Config{
 		Cluster: "suite", Self: c.next, Bind: bind, Network: n.wire,
-		OnLink: func(e transport.LinkEvent) {
-			n.mu.Lock()
-			n.links = append(n.links, e)
-			n.mu.Unlock()
-		},
-		OnRefused: func(r transport.Refusal) {
-			n.mu.Lock()
-			n.refusals = append(n.refusals, r)
-			n.mu.Unlock()
-		},
+		OnEvent: n.hear,
 	}
 	for _, f := range []func(*transport.Config){c.configure, edit} {
 		if f != nil {
@@ -84,6 +75,18 @@ func (c *cluster) startAt(network transport.Network, bind string, edit func(*tra
 	n.Transport = m
 	c.t.Cleanup(func() { m.Close() })
 	return n
+}
+
+// hear keeps what happens to the connections of n.
+func (n *node) hear(e transport.Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch e := e.(type) {
+	case transport.LinkEvent:
+		n.links = append(n.links, e)
+	case transport.Refusal:
+		n.refusals = append(n.refusals, e)
+	}
 }
 
 // pair is two nodes, the first of which has the second as a peer.
