@@ -34,8 +34,8 @@ func (e Compacted) String() string {
 	return fmt.Sprintf("%s: compacted from %d to %d bytes", e.File, e.Before, e.After)
 }
 
-// CommitFailed says that a transaction was given up. Its batches wrote nothing and have been told
-// so.
+// CommitFailed says that batches failed together: all of a transaction that was given up, or those
+// of a table that cannot be opened. They wrote nothing and have been told so.
 type CommitFailed struct {
 	Dir     string
 	Batches int

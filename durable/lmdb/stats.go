@@ -6,7 +6,7 @@ type Stats struct {
 	Batches uint64 // batches in them
 	Rows    uint64 // rows in them
 	Bytes   uint64 // of the keys and values of those rows
-	Failed  uint64 // batches whose transaction failed
+	Failed  uint64 // batches that were tried and failed
 	Refused uint64 // batches that were never tried: overload, bad rows, too large
 	Queued  int    // bytes that wait
 	MapSize int64  // bytes of address space; 0: there is no store

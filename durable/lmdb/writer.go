@@ -34,12 +34,12 @@ type writer struct {
 
 // request is one batch, or the wish to open a table.
 type request struct {
-	table *table
-	open  bool // no batch
+	table *table // nil: the batch was refused
+	open  bool   // no batch
 	rows  []durable.Row
 	size  int
 	done  func(error)
-	err   error // refused
+	err   error // why it was refused or has failed
 }
 
 // Bounds of one transaction. A batch beyond groupRows or groupBytes goes alone and whole. LMDB
@@ -179,24 +179,20 @@ func groupLen(rs []request) int {
 
 // write commits one group and answers it.
 func (w *writer) write(group []request) {
-	var err error
-	if first := group[0]; first.open {
-		err = w.find(first.table, false)
+	if first := &group[0]; first.open {
+		first.err = w.find(first.table, false)
 	} else if slices.ContainsFunc(group, writes) {
-		err = w.commitNow(group)
+		w.commitNow(group)
 	}
-	w.account(group, err)
+	w.account(group)
 	for _, r := range group {
-		if r.err != nil {
-			r.done(r.err)
-		} else {
-			r.done(err)
-		}
+		r.done(r.err)
 	}
 }
 
-// writes reports whether a request changes anything: a refused or empty one needs no transaction.
-func writes(r request) bool { return len(r.rows) > 0 }
+// writes reports whether a request changes anything: one that is refused, has failed or is empty
+// needs no transaction.
+func writes(r request) bool { return r.err == nil && len(r.rows) > 0 }
 
 // find opens a table, and makes it when create says so.
 func (w *writer) find(t *table, create bool) error {
@@ -212,23 +208,47 @@ func (w *writer) find(t *table, create bool) error {
 	return err
 }
 
-func (w *writer) commitNow(group []request) error {
-	err := w.commitGroup(group)
-	if err != nil {
-		w.env.opts.OnEvent(CommitFailed{Dir: w.env.dir, Batches: len(group), Err: err})
+// commitNow commits a group in one transaction and notes in each batch why it failed. A table that
+// cannot be opened fails its own batches, and the transaction has those of the others.
+func (w *writer) commitNow(group []request) {
+	h, err := w.env.store()
+	if err == nil {
+		w.openTables(group)
+		err = w.commitGroup(h, group)
 	}
-	return err
+	if err != nil {
+		w.fail(group, nil, err)
+	}
 }
 
-func (w *writer) commitGroup(group []request) error {
+// openTables opens the tables that a group writes to.
+func (w *writer) openTables(group []request) {
 	for _, r := range group {
-		if writes(r) {
-			if err := w.find(r.table, true); err != nil {
-				return err
-			}
+		if !writes(r) {
+			continue
+		}
+		if err := w.find(r.table, true); err != nil {
+			w.fail(group, r.table, err)
 		}
 	}
-	h := w.env.h.Load() // found a table in it
+}
+
+// fail fails the batches of one table in a group, or of all tables if t is nil.
+func (w *writer) fail(group []request, t *table, err error) {
+	n := 0
+	for i := range group {
+		if r := &group[i]; r.err == nil && (t == nil || r.table == t) {
+			r.err = err
+			n++
+		}
+	}
+	w.env.opts.OnEvent(CommitFailed{Dir: w.env.dir, Batches: n, Err: err})
+}
+
+func (w *writer) commitGroup(h *handle, group []request) error {
+	if !slices.ContainsFunc(group, writes) {
+		return nil
+	}
 	err := h.update(func(txn *lmdb.Txn) error {
 		for _, r := range group {
 			if !writes(r) {
@@ -289,28 +309,26 @@ func putRows(txn *lmdb.Txn, r request) error {
 }
 
 // account gives the bytes back and counts, before any caller is answered.
-func (w *writer) account(group []request, err error) {
+func (w *writer) account(group []request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var batches, rows, bytes uint64
+	wrote := false
 	for _, r := range group {
 		w.bytes -= r.size
-		if r.err == nil && !r.open {
-			batches++
-			rows += uint64(len(r.rows))
+		switch {
+		case r.open || r.table == nil: // no batch, or one that is counted as refused
+		case r.err != nil:
+			w.counts.Failed++
+		default:
+			w.counts.Batches++
+			w.counts.Rows += uint64(len(r.rows))
 			for _, row := range r.rows {
-				bytes += uint64(len(row.Key) + len(row.Value))
+				w.counts.Bytes += uint64(len(row.Key) + len(row.Value))
 			}
+			wrote = wrote || len(r.rows) > 0
 		}
 	}
-	if err != nil {
-		w.counts.Failed += batches
-		return
-	}
-	w.counts.Batches += batches
-	w.counts.Rows += rows
-	w.counts.Bytes += bytes
-	if rows > 0 {
+	if wrote {
 		w.counts.Commits++
 	}
 }

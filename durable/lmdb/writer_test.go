@@ -154,6 +154,45 @@ func TestABatchThatChangesTooMuchFailsAlone(t *testing.T) {
 	}
 }
 
+// A table that cannot be opened fails its own batches. Those of other tables in the same group
+// become durable, in one transaction.
+func TestATableThatCannotBeOpenedFailsAlone(t *testing.T) {
+	failed := make(chan CommitFailed, 10)
+	e := mustOpen(t, t.TempDir(), Options{
+		MaxTables: 2, OnEvent: onEvent(func(c CommitFailed) { failed <- c }),
+	})
+	good, bad := mustTable(t, e, "good"), mustTable(t, e, "bad")
+	mustCommit(t, good, row("first", 1))
+	// the writer, which alone opens tables, gives away the last place
+	good.Commit(nil, func(error) {
+		if _, err := e.h.Load().openTable("uninvited", true); err != nil {
+			t.Error(err)
+		}
+	})
+	resume := stall(t, good)
+	before := e.Stats()
+	answers := make(chan error, 4)
+	for i, tbl := range []durable.Table{good, bad, bad, good} {
+		tbl.Commit([]durable.Row{row(fmt.Sprint(i), 1)}, func(err error) { answers <- err })
+	}
+	resume()
+	for i, want := range []error{nil, durable.ErrTables, durable.ErrTables, nil} {
+		if err := <-answers; !errors.Is(err, want) {
+			t.Errorf("batch %d: %v, want %v", i, err, want)
+		}
+	}
+	if c := <-failed; c.Batches != 2 || !errors.Is(c.Err, durable.ErrTables) || len(failed) > 0 {
+		t.Errorf("observed %v, and %d more", c, len(failed))
+	}
+	if g, b := count(t, good), count(t, bad); g != 3 || b != 0 {
+		t.Errorf("%d and %d rows", g, b)
+	}
+	if s := e.Stats(); s.Failed != 2 || s.Queued != 0 ||
+		s.Batches-before.Batches != 2 || s.Commits-before.Commits != 1 {
+		t.Errorf("before %+v, after %+v", before, s)
+	}
+}
+
 // What was committed when Close was called is answered nil and there; what comes later gets
 // ErrClosed and is not.
 func TestCloseAmidCommits(t *testing.T) {
