@@ -3,7 +3,9 @@ package sim
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,22 +147,30 @@ func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 	sound := map[options.Plan]bool{
 		{Swarm: options.Cluster}: true, {Scenario: options.BadDisks}: true, {Scenario: options.ClosedTypes}: true,
 	}
-	for defect, plan := range planted.HuntedIn { // order: each is hunted by itself
-		if n, caught, ok := HuntDefect(defect, 30, 0); !ok {
-			t.Errorf("%s is not caught in %d seeds of %+v", defect, n, plan)
-		} else {
-			t.Logf("%s is caught at seed %d by %q", defect, caught.Seed, caught.Violation.Check)
+	for _, defect := range slices.Sorted(maps.Keys(planted.HuntedIn)) {
+		plan := planted.HuntedIn[defect]
+		t.Run(defect, func(t *testing.T) {
+			t.Parallel() // one worker each: a seed after the one that shows the defect is not played
+			if n, caught, ok := HuntDefect(defect, 30, 1); !ok {
+				t.Errorf("not caught in %d seeds of %+v", n, plan)
+			} else {
+				t.Logf("caught at seed %d by %q", caught.Seed, caught.Violation.Check)
+			}
+		})
+		if sound[plan] {
+			continue // other tests play those above
 		}
-		if !sound[plan] { // other tests play those above
-			sound[plan] = true
+		sound[plan] = true
+		t.Run(strings.TrimSpace(plan.Swarm+" "+plan.Scenario), func(t *testing.T) {
+			t.Parallel()
 			playSound(t, plan)
-		}
+		})
 	}
 }
 
 // playSound plays one world without a defect. It must do what its scenario is about.
 func playSound(t *testing.T, plan options.Plan) {
-	c := Batch{First: 1, Seeds: 1, Plan: plan, Failed: func(r Result) {
+	c := Batch{First: 1, Seeds: 1, Workers: 1, Plan: plan, Failed: func(r Result) {
 		t.Errorf("%+v, seed %d: %v", plan, r.Seed, r.Violation)
 	}}.Run().Counts
 	if plan.Scenario == options.LateCounts && c.Folded == 0 ||
