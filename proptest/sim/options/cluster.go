@@ -68,12 +68,9 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 
 // drawStrategy draws how the cluster downs, and how many vote.
 func (o *Options) drawStrategy(r *rand.Rand) {
-	o.Strategy = downing.KeepMajority{}
-	if o.Scenario == Votes {
-		o.drawVotes(r)
-	}
+	o.drawMajority(r)
 	if o.Scenario != PlainChaos {
-		return // those are about a majority
+		return
 	}
 	o.Strategy = random.Pick[downing.Strategy](r, downing.KeepMajority{}, downing.KeepMajority{}, downing.Manual{},
 		downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{},

@@ -159,10 +159,7 @@ func (o *Options) fromPlan(plan Plan) {
 func (o *Options) drawLater(r *rand.Rand) {
 	o.WriteBehind = random.Pick(r, 0, 0, 0, 20*time.Millisecond, 300*time.Millisecond)
 	o.Linear = random.Pick(r, 0, 0.3, 0.8)
-	o.Strategy = downing.KeepMajority{} // the scripted worst cases are those of a majority
-	if o.Scenario == Votes {
-		o.drawVotes(r)
-	}
+	o.drawMajority(r)
 	if o.Scenario == PlainChaos && r.IntN(2) == 0 {
 		o.Strategy = random.Pick[downing.Strategy](r, downing.StaticQuorum{Size: o.Nodes/2 + 1}, downing.KeepOldest{},
 			downing.KeepOldest{DownIfAlone: true}, downing.DownAll{})
@@ -177,10 +174,13 @@ func (o *Options) drawLater(r *rand.Rand) {
 	}
 }
 
-// drawVotes draws how the worlds of votes down: the script says when the oldest is dropped, or the
-// cluster drops members of its own accord.
-func (o *Options) drawVotes(r *rand.Rand) {
-	o.Strategy = random.Pick[downing.Strategy](r, downing.Manual{}, downing.Manual{}, downing.KeepMajority{})
+// drawMajority draws how worlds down that are about a majority, as all scripted worst cases are. In
+// those of Votes the script says when the oldest is dropped, or the cluster drops members itself.
+func (o *Options) drawMajority(r *rand.Rand) {
+	o.Strategy = downing.KeepMajority{}
+	if o.Scenario == Votes {
+		o.Strategy = random.Pick[downing.Strategy](r, downing.Manual{}, downing.Manual{}, downing.KeepMajority{})
+	}
 }
 
 // drawBulk draws whether what is usually rare comes up all the time: groups that travel in parts,
