@@ -39,14 +39,7 @@ func TestWhatWaitsKeepsItsOrder(t *testing.T) {
 	if !slices.Equal(done, []string{"a0"}) {
 		t.Fatalf("carried out before it went on: %v", done)
 	}
-	for range 100 {
-		if w.q.Empty() {
-			break
-		}
-		e := w.q.Pop()
-		w.now = e.At
-		e.Run()
-	}
+	drain(t, w)
 	if want := []string{"a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1", "c2"}; !slices.Equal(done, want) || p.behind {
 		t.Errorf("carried out %v, behind=%t", done, p.behind)
 	}
