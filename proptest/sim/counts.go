@@ -5,6 +5,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/sequence"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
 )
 
@@ -22,8 +23,9 @@ type Counts struct {
 	Answered, Dropped                                                   uint64
 	Idled, Stopped, Forgotten, Rested                                   uint64
 	disks.Counts
-	Excused history.Excuses // writes that may be missing
-	Longest stall.Waits     // of healed worlds
+	Excused history.Excuses  // writes that may be missing
+	Late    sequence.Excuses // messages that an entity handled out of order
+	Longest stall.Waits      // of healed worlds
 }
 
 // add sums the counts of runs.
@@ -72,6 +74,7 @@ func (c *Counts) add(o Counts) {
 	c.Forgotten += o.Forgotten
 	c.Rested += o.Rested
 	c.stored(o.Counts)
+	c.Late.Add(o.Late)
 	c.Longest.Add(o.Longest)
 }
 

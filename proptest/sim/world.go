@@ -121,6 +121,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	}
 	w.counts.carried(w.net.Traffic)
 	w.counts.leased(w.leases.Counts())
+	w.counts.Late = w.shardChecker.order.Excused
 	for _, s := range w.slots {
 		w.counts.stored(s.disk.Counts())
 	}

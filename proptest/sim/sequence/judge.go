@@ -1,7 +1,9 @@
 package sequence
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -37,6 +39,30 @@ const (
 	Causes
 )
 
+var causeNames = [Causes]string{"death", "waiting", "lost", "forced"}
+
+func (c Cause) String() string { return causeNames[c] }
+
+// Excuses count the messages that were handled too late and had an excuse, by cause.
+type Excuses [Causes]uint64
+
+func (x Excuses) String() string {
+	var b strings.Builder
+	for c, n := range x {
+		if n > 0 {
+			fmt.Fprintf(&b, "%v:%d ", Cause(c), n)
+		}
+	}
+	return "[" + strings.TrimSuffix(b.String(), " ") + "]"
+}
+
+// Add sums the counts of runs.
+func (x *Excuses) Add(o Excuses) {
+	for c, n := range o {
+		x[c] += n
+	}
+}
+
 // lasts reports whether a cause goes on until every region knows of a later home. The others end the
 // order of what is under way at one instant.
 func (c Cause) lasts() bool { return c == Lost || c == Forced }
@@ -52,8 +78,8 @@ type Judge struct {
 	last    map[Stream]uint64 // the highest number that was handled
 	broken  map[Shard][Causes]disorder
 	regions map[place]*Region // that run
-	// Excused counts the messages that were handled too late and had an excuse, by cause.
-	Excused [Causes]uint64
+	// Excused counts what was handled too late.
+	Excused Excuses
 }
 
 // place is a process and an entity type.
