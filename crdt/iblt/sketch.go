@@ -31,9 +31,6 @@ func New(key Key, n int) *Sketch {
 // Len counts the cells.
 func (s *Sketch) Len() int { return len(s.cells) }
 
-// Key returns the key with which the sketch was made.
-func (s *Sketch) Key() *Key { return &s.key }
-
 // Cells returns the cells. They change with the sketch and must not be modified.
 func (s *Sketch) Cells() []Cell { return s.cells }
 

@@ -162,7 +162,7 @@ func TestAViewOfOthersTakesFreeBack(t *testing.T) {
 		switch {
 		case n.m.member.view.IsVoter(n.uid):
 			voter = n
-		case n.m.Self().UpNumber == 2:
+		case n.m.member.me().UpNumber == 2:
 			last = n
 		}
 	}

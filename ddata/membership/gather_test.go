@@ -57,7 +57,7 @@ func TestLateOneIsNotWaitedFor(t *testing.T) {
 	w.run(3 * time.Second)
 	w.settle = 10 * time.Millisecond
 	e := w.start("e", nil)
-	if !w.until(2*w.base.HeartbeatInterval, func() bool { return e.m.Self().Status == view.Up }) {
+	if !w.until(2*w.base.HeartbeatInterval, func() bool { return e.m.member.me().Status == view.Up }) {
 		t.Error("not Up:", e.m)
 	}
 	w.verdict()

@@ -132,7 +132,7 @@ func TestLearnersHoldNone(t *testing.T) {
 	w.settle = time.Hour
 	n := w.start("c", nil)
 	w.run(60 * time.Second)
-	if me := n.m.Self(); !n.alive || me.Status != view.Joining || n.m.Lease().Holds(n.local()) {
+	if me := n.m.member.me(); !n.alive || me.Status != view.Joining || n.m.Lease().Holds(n.local()) {
 		t.Errorf("want a living learner without lease: %v", n.m)
 	}
 }

@@ -135,23 +135,13 @@ func (m *Machine) HeartbeatInterval() time.Duration { return m.cfg.HeartbeatInte
 // View is the installed view, nil before the first. It is immutable.
 func (m *Machine) View() *view.View { return m.member.installed() }
 
-// Self is this node as its view lists it; before the first view, as it asks to be listed.
-func (m *Machine) Self() view.Member { return m.member.me() }
-
 // Lease is the permission of this moment. The driver publishes it after each Step, before it
 // carries out the effects.
 func (m *Machine) Lease() nodelease.Lease { return m.member.leasing.holder.Lease() }
 
-// Reachable reports whether this node hears the member, and of the Arbiter, whether it hears a node
-// that speaks for it. It always hears itself.
-func (m *Machine) Reachable(u view.UID) bool { return m.member.ballots.reachable(u) }
-
 // AllClose reports whether a view that is Closing has been told to the layers of this node, and of
 // all members that it reaches. The machine finds out after a CloseCluster.
 func (m *Machine) AllClose() bool { return m.member.allClose() }
-
-// Done is how the machine ended, nil while it runs.
-func (m *Machine) Done() error { return m.done }
 
 // Stats returns the counters.
 func (m *Machine) Stats() Stats { return m.stats }

@@ -89,7 +89,7 @@ func TestDeadGoWhileLastVoterWaits(t *testing.T) {
 		t.Fatal("the learner was not let in:", stays.m)
 	}
 	dies.crash()
-	if !w.until(w.base.UnreachableAfter+time.Second, func() bool { return !stays.m.Reachable(dies.uid) }) {
+	if !w.until(w.base.UnreachableAfter+time.Second, func() bool { return !stays.reaches(dies) }) {
 		t.Fatal("no node noticed:", stays.m)
 	}
 	stays.step(Leave{})
@@ -166,7 +166,7 @@ func TestHintsDecideNothing(t *testing.T) {
 	w.run(w.base.HeartbeatInterval)
 	ns[1].step(Hint{UID: ns[0].uid, Addr: ns[0].addr})
 	w.run(w.base.UnreachableAfter/2 + 100*time.Millisecond)
-	if ns[1].m.Reachable(ns[0].uid) {
+	if ns[1].reaches(ns[0]) {
 		t.Error("a hint does not shorten suspicion")
 	}
 	w.verdict()

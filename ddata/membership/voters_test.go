@@ -53,7 +53,7 @@ func TestFewVotersSayLittle(t *testing.T) {
 			t.Errorf("%v has lost its lease", n.m)
 		}
 		for _, o := range ns {
-			if !n.m.Reachable(o.uid) {
+			if !n.reaches(o) {
 				t.Errorf("%v does not hear %v", n, o)
 			}
 		}
@@ -100,20 +100,20 @@ func TestHintsAmongThoseWhoDoNotVote(t *testing.T) {
 	a, b := ns[4], ns[5]
 	a.step(Hint{UID: b.uid, Addr: b.addr})
 	w.run(2 * w.base.UnreachableAfter)
-	if !a.m.Reachable(b.uid) {
+	if !a.reaches(b) {
 		t.Error("a hint alone makes unreachable")
 	}
 	w.cut = func(x, y *node) bool { return x == b || y == b }
 	w.run(time.Second)
 	a.step(Hint{UID: b.uid, Addr: b.addr})
 	w.run(w.base.UnreachableAfter)
-	if a.m.Reachable(b.uid) || !ns[6].m.Reachable(b.uid) || ns[0].m.Reachable(b.uid) {
+	if a.reaches(b) || !ns[6].reaches(b) || ns[0].reaches(b) {
 		t.Errorf("want it unreachable for the voters and for the node that got the hint: %v; %v; %v", a.m, ns[6].m,
 			ns[0].m)
 	}
 	w.cut = nil
 	w.run(2 * w.base.HeartbeatInterval)
-	if !a.m.Reachable(b.uid) || !ns[0].m.Reachable(b.uid) {
+	if !a.reaches(b) || !ns[0].reaches(b) {
 		t.Error("not reachable again:", a.m)
 	}
 	w.verdict()
@@ -229,7 +229,7 @@ func TestVotersWhoLeaveHandOver(t *testing.T) {
 		ns[0].step(Stopped{})
 		w.run(5 * w.base.HeartbeatInterval)
 		if cutOff {
-			if ns[0].done != nil || ns[0].m.Self().Status != view.Up {
+			if ns[0].done != nil || ns[0].m.member.me().Status != view.Up {
 				t.Errorf("the only voter went, though the next one is not heard: %v", ns[0].m)
 			}
 			w.cut = nil

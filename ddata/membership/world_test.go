@@ -183,6 +183,9 @@ func (n *node) local() time.Time {
 	return time.Unix(1_000_000, 0).Add(n.offset + time.Duration(float64(n.w.now)*n.rate))
 }
 
+// reaches reports whether the machine hears another node.
+func (n *node) reaches(o *node) bool { return n.m.member.ballots.reachable(o.uid) }
+
 func (n *node) step(in Input) {
 	w := n.w
 	if !n.alive {

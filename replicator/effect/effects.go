@@ -127,11 +127,6 @@ func (e *Effects) Notable() bool {
 	return len(e.Settled)+len(e.Large)+len(e.Diverged)+len(e.Malformed)+len(e.Repairs)+len(e.Holding) > 0 || e.CaughtUp
 }
 
-// Empty reports whether there is nothing to carry out.
-func (e *Effects) Empty() bool {
-	return len(e.Persist)+len(e.Send)+len(e.Reply)+len(e.Notify) == 0 && e.Moved == 0 && !e.Notable()
-}
-
 // String prints one effect a line.
 func (e *Effects) String() string {
 	var b strings.Builder

@@ -29,9 +29,6 @@ func (l Lease) Forever() bool { return l.forever }
 // Until is when the lease ends by monotonic time; zero = it has no end, or there is none.
 func (l Lease) Until() time.Time { return l.until }
 
-// Epoch is the epoch of the view for which the lease was computed.
-func (l Lease) Epoch() view.Epoch { return l.epoch }
-
 // String prints the epoch, and that there is a lease or none.
 func (l Lease) String() string {
 	switch {

@@ -78,16 +78,10 @@ func (w *Wires) Cut(from, to string) { w.turn(from, to, true) }
 // Heal ends a cut: what was on its way arrives.
 func (w *Wires) Heal(from, to string) { w.turn(from, to, false) }
 
-// CutBoth stops everything between two addresses until HealBoth.
+// CutBoth stops everything between two addresses, until Heal or HealAll.
 func (w *Wires) CutBoth(a, b string) {
 	w.Cut(a, b)
 	w.Cut(b, a)
-}
-
-// HealBoth ends the cuts between two addresses.
-func (w *Wires) HealBoth(a, b string) {
-	w.Heal(a, b)
-	w.Heal(b, a)
 }
 
 // Break ends the connections that are open between two addresses, whichever side dialled them.

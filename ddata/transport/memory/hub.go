@@ -121,17 +121,6 @@ func (h *Hub) Kill(addr string) {
 	reset(broken)
 }
 
-// Reset breaks the connections that are open between two addresses, in both directions. New ones
-// may be made.
-func (h *Hub) Reset(a, b string) {
-	h.mu.Lock()
-	broken := h.connsLocked(func(c *conn) bool {
-		return c.local == a && c.remote == b || c.local == b && c.remote == a
-	})
-	h.mu.Unlock()
-	reset(broken)
-}
-
 func (h *Hub) connsLocked(match func(*conn) bool) []*conn {
 	var cs []*conn
 	for c := range h.conns {
