@@ -6,8 +6,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// env is what all parts of a shard share: how far the shard is, the time of the Step, the effects
-// and the counters.
+// env is what all parts of a shard share: how far the shard is, the time of the Step, and the
+// effects.
 type env struct {
 	cfg     protocol.Config
 	id      protocol.ShardID
@@ -15,7 +15,6 @@ type env struct {
 	handOff protocol.Token // of draining to stopped
 	fx      protocol.ShardEffects
 	now     time.Time
-	counts  protocol.Counters
 }
 
 // begin begins a Step.

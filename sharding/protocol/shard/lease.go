@@ -47,7 +47,6 @@ func (s *Shard) becomeReturning() {
 
 func (s *Shard) onLeaseReleased(gen uint64) {
 	if s.phase != shardReturning || !s.leaseState.Returned(gen) {
-		s.counts[protocol.CountLate]++
 		return
 	}
 	s.becomeStopped()
@@ -66,20 +65,16 @@ func (s *Shard) onLeaseAnswer(in protocol.ShardInput) {
 			s.tell(protocol.ShardLeased{Shard: s.id})
 		}
 	case protocol.HeardRefused:
-		s.counts[protocol.CountLeaseRefused]++
 		s.waits(text)
 		if text != "" { // else another holds it, wherever the shard is
 			s.tell(protocol.ShardUnable{Shard: s.id})
 		}
 	case protocol.HeardLost:
-		s.counts[protocol.CountLeaseLost]++
 		s.notify(protocol.Event{Kind: protocol.ShardLeaseLost, Count: s.population.entities.running, Text: text})
 		s.phase = shardStopped
 		s.stopAt = time.Time{}
 		s.population.forget()
 		s.tell(protocol.ShardLost{Shard: s.id})
-	default:
-		s.counts[protocol.CountLate]++
 	}
 }
 

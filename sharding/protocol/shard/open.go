@@ -8,7 +8,6 @@ import (
 
 func (s *Shard) onOpen(wait time.Duration) {
 	if s.phase != shardClosed && s.phase < shardReturning {
-		s.counts[protocol.CountIgnored]++
 		return
 	}
 	s.handOff = protocol.Token{}

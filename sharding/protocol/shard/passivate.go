@@ -8,7 +8,6 @@ import (
 // onPassivate stops an active entity for good. Whatever else asks is too late or has asked before.
 func (p *population) onPassivate(in protocol.Passivate) {
 	if p.phase != shardOpen || p.entities.byID[in.ID].state != EntityActive {
-		p.counts[protocol.CountIgnored]++
 		return
 	}
 	p.entities.become(in.ID, EntityPassivating)

@@ -98,8 +98,6 @@ func (p *population) onEntityStopped(id protocol.EntityID) {
 		p.onPassivated(id, e.wanted)
 	case EntityStopping:
 		p.onHandedOff(id, e.wanted)
-	default:
-		p.counts[protocol.CountIgnored]++
 	}
 }
 

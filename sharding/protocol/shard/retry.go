@@ -74,7 +74,6 @@ func (sr *store) retry() {
 		return
 	}
 	sr.retryAt = time.Time{}
-	sr.counts[protocol.CountRetries]++
 	if sr.unread {
 		sr.unread = false
 		if sr.phase < shardStopping {

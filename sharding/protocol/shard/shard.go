@@ -105,15 +105,6 @@ func (s *Shard) Deadline() time.Time {
 	return d
 }
 
-// Stats are the named counters, in a fixed order.
-func (s *Shard) Stats() []protocol.Counter { return s.counts.Stats() }
-
-// Len is the number of entities that the shard knows, in whatever state.
-func (s *Shard) Len() int { return len(s.population.entities.byID) }
-
-// State is the state of one entity; EntityAbsent when the shard does not know it.
-func (s *Shard) State(id protocol.EntityID) EntityState { return s.population.entities.byID[id].state }
-
 func (s *Shard) onTick() {
 	for id := range s.population.entities.passivating.expired(s.now, s.population.entities.byID) {
 		s.do(protocol.ForceStop{ID: id})

@@ -10,7 +10,6 @@ import (
 // onDrain stops everything that would start by itself; what has messages is still served.
 func (s *Shard) onDrain(handOff protocol.Token) {
 	if s.phase != shardOpen {
-		s.counts[protocol.CountIgnored]++
 		return
 	}
 	s.phase, s.handOff = shardDraining, handOff
@@ -29,7 +28,6 @@ func (s *Shard) maybeDrainMailboxes() {
 
 func (s *Shard) onMailboxesEmpty(handOff protocol.Token) {
 	if s.phase != shardDraining || s.handOff != handOff || !s.drainAsked {
-		s.counts[protocol.CountLate]++
 		return
 	}
 	s.drainAsked = false
@@ -123,7 +121,5 @@ func (s *Shard) onResume() {
 		s.drainAsked, s.forced, s.stopAt = false, false, time.Time{}
 		s.population.wakeEarly()
 		s.population.recoverAll()
-	default:
-		s.counts[protocol.CountIgnored]++
 	}
 }

@@ -136,12 +136,10 @@ func (sr *store) quiet() bool {
 // repeated.
 func (sr *store) didRead(in protocol.DidRead) (ok bool) {
 	if in.ID != sr.read || in.ID == 0 {
-		sr.counts[protocol.CountLate]++
 		return false
 	}
 	sr.read = 0
 	if in.Err != nil {
-		sr.counts[protocol.CountStateError]++
 		sr.unread = true
 		sr.misread++
 		sr.retryLater(in.Err)
@@ -156,11 +154,9 @@ func (sr *store) didRead(in protocol.DidRead) (ok bool) {
 // repeated.
 func (sr *store) wrote(id uint64, err error) (w protocol.StateWrite, ok bool) {
 	if id != sr.write.ID || id == 0 || sr.failed {
-		sr.counts[protocol.CountLate]++
 		return w, false
 	}
 	if err != nil {
-		sr.counts[protocol.CountStateError]++
 		sr.failed = true
 		sr.retryLater(err)
 		return w, false
