@@ -106,7 +106,7 @@ func (o *Outbox) Backlog(have uint64, flows *Flows, space uint8, self crdt.Origi
 		switch {
 		case r.First == have+1:
 			have = r.Last
-		case r.First > have && o.Keeps(r.First):
+		case r.First > have && o.keeps(r.First):
 			later += size
 		}
 	})
@@ -114,8 +114,8 @@ func (o *Outbox) Backlog(have uint64, flows *Flows, space uint8, self crdt.Origi
 	return bytes - later, ok
 }
 
-// Keeps reports whether the group of an event is kept.
-func (o *Outbox) Keeps(seq uint64) bool {
+// keeps reports whether the group of an event is kept.
+func (o *Outbox) keeps(seq uint64) bool {
 	return o.groups.Len() > 0 && o.groups.Items()[0].first() <= seq
 }
 

@@ -19,7 +19,7 @@ func (m *Push) String() string {
 			fmt.Fprintf(&b, " …%d groups", len(m.Groups)-i)
 			break
 		}
-		b.WriteString(" " + GroupName(g))
+		b.WriteString(" " + groupName(g))
 	}
 	return b.String()
 }
@@ -166,8 +166,8 @@ func Flags(pairs ...any) string {
 	return s
 }
 
-// GroupName prints the dots of a group: origin:first or origin:first-last.
-func GroupName(g crdt.Group) string {
+// groupName prints the dots of a group: origin:first or origin:first-last.
+func groupName(g crdt.Group) string {
 	if len(g) == 0 {
 		return "empty"
 	}

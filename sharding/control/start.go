@@ -159,10 +159,10 @@ func (c *Plane) Predecessor() protocol.Predecessor {
 
 // StopShards asks for shards to stop for good. done is closed when they have; forget ends the wait.
 func (c *Plane) StopShards(shards []protocol.ShardID) (done <-chan struct{}, forget func()) {
-	w := NewStopWait(shards)
+	w := newStopWait(shards)
 	c.Inbox.Do(func(c *Plane, _ time.Time) {
-		c.Stops.Add(w)
+		c.Stops.add(w)
 		c.toRegion(protocol.StopShards{Shards: shards})
 	})
-	return w.Done, func() { c.Inbox.Do(func(c *Plane, _ time.Time) { c.Stops.Forget(w) }) }
+	return w.Done, func() { c.Inbox.Do(func(c *Plane, _ time.Time) { c.Stops.forget(w) }) }
 }

@@ -7,25 +7,25 @@ import (
 )
 
 // Stops are the StopShards that have not ended.
-type Stops struct{ Waits []*StopWait }
+type Stops struct{ Waits []*stopWait }
 
-// StopWait is one StopShards.
-type StopWait struct {
+// stopWait is one StopShards.
+type stopWait struct {
 	left map[protocol.ShardID]bool // that have not stopped
 	Done chan struct{}             // closed when all have
 }
 
-// NewStopWait makes the wait for shards.
-func NewStopWait(shards []protocol.ShardID) *StopWait {
-	w := &StopWait{left: map[protocol.ShardID]bool{}, Done: make(chan struct{})}
+// newStopWait makes the wait for shards.
+func newStopWait(shards []protocol.ShardID) *stopWait {
+	w := &stopWait{left: map[protocol.ShardID]bool{}, Done: make(chan struct{})}
 	for _, s := range shards {
 		w.left[s] = true
 	}
 	return w
 }
 
-// Add takes a wait.
-func (s *Stops) Add(w *StopWait) { s.Waits = append(s.Waits, w) }
+// add takes a wait.
+func (s *Stops) add(w *stopWait) { s.Waits = append(s.Waits, w) }
 
 // AtRest tells the callers that wait that shards have stopped for good.
 func (s *Stops) AtRest(shards []protocol.ShardID) {
@@ -44,7 +44,7 @@ func (s *Stops) AtRest(shards []protocol.ShardID) {
 	s.Waits = kept
 }
 
-// Forget ends a wait.
-func (s *Stops) Forget(w *StopWait) {
-	s.Waits = slices.DeleteFunc(s.Waits, func(x *StopWait) bool { return x == w })
+// forget ends a wait.
+func (s *Stops) forget(w *stopWait) {
+	s.Waits = slices.DeleteFunc(s.Waits, func(x *stopWait) bool { return x == w })
 }

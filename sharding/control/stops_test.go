@@ -11,14 +11,14 @@ import (
 // whose context has ended is forgotten.
 func TestStopShardsWaitsForItsOwn(t *testing.T) {
 	var c Stops
-	wait := func(shards ...protocol.ShardID) *StopWait {
-		w := NewStopWait(shards)
-		c.Add(w)
+	wait := func(shards ...protocol.ShardID) *stopWait {
+		w := newStopWait(shards)
+		c.add(w)
 		return w
 	}
-	ended := func(w *StopWait) bool { return dataplane.IsDone(w.Done) }
+	ended := func(w *stopWait) bool { return dataplane.IsDone(w.Done) }
 	one, two, gone := wait(1, 2), wait(2, 3), wait(1)
-	c.Forget(gone)
+	c.forget(gone)
 	for _, x := range []struct {
 		rests    protocol.ShardID
 		one, two bool

@@ -55,7 +55,7 @@ type planted = defect.Set
 // Bounds of what is configured, sent and written at once.
 const (
 	ShardsMax = 1 << 20 // shards of a type
-	NameMax   = 128     // bytes of a type's name
+	nameMax   = 128     // bytes of a type's name
 	StoreMax  = 128     // bytes of the ID of a store of leases
 	BatchMax  = 4096    // shards per message and per write of the table
 

@@ -40,7 +40,7 @@ func (i *Identity) setDefaults() {
 
 func (i *Identity) check(f *config.Faults) {
 	f.Add(i.Name == "", "Name", "is empty")
-	f.Add(len(i.Name) > NameMax, "Name", "has %d bytes, the limit is %d", len(i.Name), NameMax)
+	f.Add(len(i.Name) > nameMax, "Name", "has %d bytes, the limit is %d", len(i.Name), nameMax)
 	f.Add(!utf8.ValidString(i.Name), "Name", "is not UTF-8")
 	f.Add(strings.Contains(i.Name, "/"), "Name", "%q contains '/'", i.Name)
 	f.Add(i.Shards < 1 || i.Shards > ShardsMax, "Shards", "is %d, want 1 to %d", i.Shards, ShardsMax)
@@ -70,8 +70,8 @@ var (
 	Murmur2 = ShardFunc{Name: "murmur2"}
 )
 
-// ShardFuncNameMax is how many bytes the name of a ShardFunc has.
-const ShardFuncNameMax = 128
+// shardFuncNameMax is how many bytes the name of a ShardFunc has.
+const shardFuncNameMax = 128
 
 // given reports whether there is a function; the zero value stands for the default.
 func (f ShardFunc) given() bool { return f.Name != "" || f.Of != nil }
@@ -92,8 +92,8 @@ func (f ShardFunc) check(faults *config.Faults) {
 	switch {
 	case f.Name == "":
 		faults.Add(true, "ShardOf", "has a function and no Name: nodes compare it by that")
-	case len(f.Name) > ShardFuncNameMax || !utf8.ValidString(f.Name):
-		faults.Add(true, "ShardOf.Name", "has %d bytes or is not UTF-8, want at most %d", len(f.Name), ShardFuncNameMax)
+	case len(f.Name) > shardFuncNameMax || !utf8.ValidString(f.Name):
+		faults.Add(true, "ShardOf.Name", "has %d bytes or is not UTF-8, want at most %d", len(f.Name), shardFuncNameMax)
 	case f.Of != nil:
 		faults.Add(taken, "ShardOf.Name", "%q is taken: give your function another", f.Name)
 	default:

@@ -58,13 +58,13 @@ func (t Token) Less(o Token) bool { return t.Compare(o) < 0 }
 // IsZero reports whether t is the zero Token.
 func (t Token) IsZero() bool { return t == Token{} }
 
-// Timestamp is the token as the timestamp of a table entry; it keeps the order.
-func (t Token) Timestamp() crdt.Timestamp {
+// timestamp is the token as the timestamp of a table entry; it keeps the order.
+func (t Token) timestamp() crdt.Timestamp {
 	return crdt.Timestamp{High: t.Epoch, Low: uint64(t.Up)<<seqBits | t.Seq}
 }
 
-// TokenOf is the inverse of Timestamp.
-func TokenOf(ts crdt.Timestamp) Token {
+// tokenOf is the inverse of timestamp.
+func tokenOf(ts crdt.Timestamp) Token {
 	return Token{Epoch: ts.High, Up: uint32(ts.Low >> seqBits), Seq: ts.Low & SeqMax}
 }
 

@@ -127,7 +127,7 @@ func unwritten(tx *crdt.Tx, ids []EntityID) ([]EntityID, error) {
 // the earlier write may have reached no majority, and only a new event is waited for.
 func putHomes(m *crdt.LWWMapTx[ShardID, UID], es []Entry) error {
 	for _, e := range es {
-		if _, err := m.PutAt(e.Shard, e.Home, e.Token.Timestamp()); err != nil {
+		if _, err := m.PutAt(e.Shard, e.Home, e.Token.timestamp()); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func homes(v crdt.Reader) ([]Entry, error) {
 	out := make([]Entry, 0, m.Len())
 	for s := range m.All() {
 		if u, ts, ok := m.At(s); ok {
-			out = append(out, Entry{Shard: s, Home: u, Token: TokenOf(ts)})
+			out = append(out, Entry{Shard: s, Home: u, Token: tokenOf(ts)})
 		}
 	}
 	return out, nil

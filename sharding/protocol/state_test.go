@@ -196,13 +196,13 @@ func TestTokenOrder(t *testing.T) {
 	order := []Token{{}, {1, 1, 1}, {1, 1, 2}, {1, 2, 1}, {1, UpMax, SeqMax}, {2, 1, 1}}
 	for i, x := range order {
 		for j, y := range order {
-			hx, hy := x.Timestamp(), y.Timestamp()
+			hx, hy := x.timestamp(), y.timestamp()
 			below := hx.High < hy.High || hx.High == hy.High && hx.Low < hy.Low
 			if x.Less(y) != (i < j) || below != (i < j) {
 				t.Errorf("%v and %v", x, y)
 			}
 		}
-		if TokenOf(x.Timestamp()) != x {
+		if tokenOf(x.timestamp()) != x {
 			t.Errorf("%v does not survive its timestamp", x)
 		}
 	}

@@ -43,7 +43,7 @@ func (w *TableWatch) Changed(v crdt.Reader) []Entry {
 	var out []Entry
 	for _, s := range changed {
 		if u, ts, ok := m.At(s); ok {
-			out = append(out, Entry{Shard: s, Home: u, Token: TokenOf(ts)})
+			out = append(out, Entry{Shard: s, Home: u, Token: tokenOf(ts)})
 		}
 	}
 	return out

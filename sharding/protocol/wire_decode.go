@@ -98,7 +98,7 @@ func readShards(r *cbor.Reader, k kind) Message {
 func readCompatibility(r *cbor.Reader) Compatibility {
 	r.Tuple(6)
 	return Compatibility{
-		Role: r.Text(roleMax), Shards: r.Uint32(), ShardOf: r.Text(ShardFuncNameMax), Remember: r.Bool(),
+		Role: r.Text(roleMax), Shards: r.Uint32(), ShardOf: r.Text(shardFuncNameMax), Remember: r.Bool(),
 		Lease:            StoreID(r.Text(StoreMax)),
 		CoordinatorLease: StoreID(r.Text(StoreMax)),
 	}

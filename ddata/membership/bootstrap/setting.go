@@ -67,7 +67,7 @@ func Shorten(text string, most int, end string) string {
 
 // CheckSettings holds settings to their bounds.
 func CheckSettings(ss []Setting) error {
-	if len(ss) > SettingsMax {
+	if len(ss) > settingsMax {
 		return errors.New("too many settings")
 	}
 	seen := make(map[string]bool, len(ss))

@@ -17,7 +17,7 @@ func TestSettingsAreShortened(t *testing.T) {
 		t.Errorf("%q and %q", a, b)
 	}
 	var ours, theirs []Setting
-	for i := range SettingsMax {
+	for i := range settingsMax {
 		ours = append(ours, NewSetting(fmt.Sprint(i), long))
 		theirs = append(theirs, NewSetting(fmt.Sprint(i), i))
 	}

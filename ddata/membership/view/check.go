@@ -39,7 +39,7 @@ func (v *View) Check() error {
 	if _, why := RoomFor(v.Members); why != "" {
 		return errors.New("view: " + why)
 	}
-	if bytesOfSets(v.Unsettled) > RoomOfSets {
+	if bytesOfSets(v.Unsettled) > roomOfSets {
 		return errors.New("view: too many disks")
 	}
 	addrs := make(map[string]bool, len(v.Members))

@@ -55,8 +55,8 @@ func (v *View) OnDisk() []Member {
 	return slices.DeleteFunc(v.Voters(), func(m Member) bool { return m.Disk == 0 })
 }
 
-// RolesOfVoters returns the roles of the view's voters, sorted.
-func (v *View) RolesOfVoters() []string {
+// rolesOfVoters returns the roles of the view's voters, sorted.
+func (v *View) rolesOfVoters() []string {
 	var rs []string
 	for _, m := range v.Members {
 		if m.Full() {
@@ -69,7 +69,7 @@ func (v *View) RolesOfVoters() []string {
 
 // Own returns the view's own disks, role by role.
 func (v *View) Own() (sets []DiskSet) {
-	for _, r := range v.RolesOfVoters() {
+	for _, r := range v.rolesOfVoters() {
 		if ds := v.Disks(r); len(ds) > 0 {
 			sets = append(sets, DiskSet{Epoch: v.Epoch, Role: r, Disks: ds})
 		}
@@ -99,7 +99,7 @@ func (v *View) Inherit(sets []DiskSet) {
 		if slices.ContainsFunc(later, s.same) {
 			continue
 		}
-		if bytes += s.bytesOf(); len(kept) == SetsMax || bytes > RoomOfSets {
+		if bytes += s.bytesOf(); len(kept) == SetsMax || bytes > roomOfSets {
 			break
 		}
 		later, kept = append(later, s), append(kept, s)

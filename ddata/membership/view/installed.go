@@ -22,7 +22,7 @@ type Installed struct {
 
 // Install returns a view as it is installed at now.
 func Install(v *View, now time.Time) *Installed {
-	return &Installed{View: v, Digest: v.Hash(), Voters: v.Voters(), Capped: v.Capped(len(v.Full())), At: now}
+	return &Installed{View: v, Digest: v.Hash(), Voters: v.Voters(), Capped: v.capped(len(v.Full())), At: now}
 }
 
 // IsVoter reports whether a member decides what comes after the view.

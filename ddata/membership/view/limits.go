@@ -7,7 +7,7 @@ const (
 	AddrMax        = 256       // bytes of an address
 	RolesMax       = 32        // roles of a member
 	SetsMax        = 64        // sets of disks that a view remembers; beyond it the oldest is forgotten
-	RoomOfSets     = 180 << 10 // bytes of the sets that a view remembers
+	roomOfSets     = 180 << 10 // bytes of the sets that a view remembers
 	PatternsMax    = 256       // patterns of durable keys of a view, and of one node
 	RoomOfPatterns = 16 << 10  // bytes of them
 	MovesMax       = 1<<16 - 1 // moves of keys

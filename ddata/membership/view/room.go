@@ -14,7 +14,7 @@ import (
 //	the arbiter  one view                                         what a locks.Store keeps
 //
 // Members take at most roomOfMembers together, the disks of one view roomOfDisks, and the sets of
-// disks that a view remembers RoomOfSets. A join that does not fit is refused. A removal always
+// disks that a view remembers roomOfSets. A join that does not fit is refused. A removal always
 // fits: it makes the members fewer, and the oldest sets are forgotten when there is no room for the
 // newest.
 
@@ -89,7 +89,7 @@ func (v *View) NoRoom(n Member) string {
 // RoomForSets reports whether sets leave half of their room to others. No node becomes a voter
 // otherwise: what is left is for removals, which cannot wait.
 func RoomForSets(sets []DiskSet) bool {
-	return len(sets) < SetsMax/2 && bytesOfSets(sets) < RoomOfSets/2
+	return len(sets) < SetsMax/2 && bytesOfSets(sets) < roomOfSets/2
 }
 
 // bytesOfSets bounds the encoded size of sets.

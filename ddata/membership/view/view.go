@@ -93,7 +93,7 @@ func (v *View) Full() []Member {
 // many leaving ones as are needed for the number. The slice is the caller's.
 func (v *View) Voters() []Member {
 	ms := v.Full()
-	if !v.Capped(len(ms)) {
+	if !v.capped(len(ms)) {
 		return ms
 	}
 	stay := 0 // how many do not leave; they vote before any that leaves
@@ -115,8 +115,8 @@ func (v *View) Voters() []Member {
 	})
 }
 
-// Capped reports whether some of so many full members do not vote.
-func (v *View) Capped(full int) bool { return v.VotersMax > 0 && full > int(v.VotersMax) }
+// capped reports whether some of so many full members do not vote.
+func (v *View) capped(full int) bool { return v.VotersMax > 0 && full > int(v.VotersMax) }
 
 // Learners returns the members that are not full yet, by UID. The slice is the caller's.
 func (v *View) Learners() []Member {

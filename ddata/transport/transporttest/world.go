@@ -33,7 +33,7 @@ const patience = 20 * time.Second
 // node is a transport under test with what it reported.
 type node struct {
 	transport.Transport
-	wire *Breaker
+	wire *breaker
 
 	mu       sync.Mutex
 	links    []transport.LinkEvent
@@ -58,7 +58,7 @@ func (c *cluster) start(edit func(*transport.Config)) *node {
 func (c *cluster) startAt(network transport.Network, bind string, edit func(*transport.Config)) *node {
 	c.t.Helper()
 	c.next++
-	n := &node{wire: NewBreaker(network)}
+	n := &node{wire: newBreaker(network)}
 	cfg := transport.Config{
 		Cluster: "suite", Self: c.next, Bind: bind, Network: n.wire,
 		OnEvent: n.hear,
@@ -162,8 +162,8 @@ func (n *node) events(lane transport.Lane, stripe uint32) []transport.LinkEvent 
 	return es
 }
 
-// Breaker is a Network that can break what runs over another one.
-type Breaker struct {
+// breaker is a Network that can break what runs over another one.
+type breaker struct {
 	transport.Network
 
 	mu      sync.Mutex
@@ -171,13 +171,13 @@ type Breaker struct {
 	down    error
 }
 
-// NewBreaker wraps a network.
-func NewBreaker(n transport.Network) *Breaker {
-	return &Breaker{Network: n, dialled: map[net.Conn]struct{}{}}
+// newBreaker wraps a network.
+func newBreaker(n transport.Network) *breaker {
+	return &breaker{Network: n, dialled: map[net.Conn]struct{}{}}
 }
 
 // Dial dials, unless Down said otherwise.
-func (b *Breaker) Dial(ctx context.Context, addr string) (net.Conn, error) {
+func (b *breaker) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	b.mu.Lock()
 	down := b.down
 	b.mu.Unlock()
@@ -195,14 +195,14 @@ func (b *Breaker) Dial(ctx context.Context, addr string) (net.Conn, error) {
 }
 
 // Down makes dialling fail with err; nil ends it.
-func (b *Breaker) Down(err error) {
+func (b *breaker) Down(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.down = err
 }
 
 // Break closes every connection that was dialled through b and is open.
-func (b *Breaker) Break() {
+func (b *breaker) Break() {
 	b.mu.Lock()
 	open := make([]net.Conn, 0, len(b.dialled))
 	for c := range b.dialled {
@@ -214,10 +214,10 @@ func (b *Breaker) Break() {
 	}
 }
 
-// tracked is a connection that its Breaker forgets when it is closed.
+// tracked is a connection that its breaker forgets when it is closed.
 type tracked struct {
 	net.Conn
-	b *Breaker
+	b *breaker
 }
 
 // CloseWrite ends the direction of writing, where the network can.

@@ -9,9 +9,9 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
-// EpochWall is the wall time at which every run starts: a fixed instant, so that a timestamp in a
+// epochWall is the wall time at which every run starts: a fixed instant, so that a timestamp in a
 // payload is the same in every run.
-const EpochWall = int64(1_800_000_000_000_000_000)
+const epochWall = int64(1_800_000_000_000_000_000)
 
 // rawTime has the layout of time.Time. The standard library offers no way to make an instant whose
 // monotonic and wall readings are both given, which a simulated clock needs: only time.Now makes
@@ -28,8 +28,8 @@ const (
 	nanosecondsShift = 30
 )
 
-// Instant is the time.Time that a process reads: Sub and Before use mono, UnixNano tells wall.
-func Instant(wall, mono int64) time.Time {
+// instant is the time.Time that a process reads: Sub and Before use mono, UnixNano tells wall.
+func instant(wall, mono int64) time.Time {
 	sec, nsec := wall/1e9, wall%1e9
 	raw := rawTime{
 		wall: hasMonotonic | uint64(sec-unixSeconds1885)<<nanosecondsShift | uint64(nsec),
@@ -39,9 +39,9 @@ func Instant(wall, mono int64) time.Time {
 	return *(*time.Time)(unsafe.Pointer(&raw))
 }
 
-// Monotonic reads back the monotonic part of an instant that Instant made (or that Add derived from
+// monotonic reads back the monotonic part of an instant that instant made (or that Add derived from
 // one).
-func Monotonic(t time.Time) int64 { return (*rawTime)(unsafe.Pointer(&t)).ext }
+func monotonic(t time.Time) int64 { return (*rawTime)(unsafe.Pointer(&t)).ext }
 
 // Clock is the clock of one machine: its rate differs from true time by a few per cent at most, its
 // wall time is off by skew. It goes on through a pause of a process; a suspend of the machine stops
@@ -81,18 +81,18 @@ func DrawExtreme(r *rand.Rand, drift float64, skew time.Duration) Clock {
 
 // ReadAwake is what the clock would show if the wall clock stood still with the monotonic one.
 func (c *Clock) ReadAwake(now int64) time.Time {
-	return Instant(EpochWall+c.skew+int64(float64(now-c.suspended)*c.rate), c.mono(now))
+	return instant(epochWall+c.skew+int64(float64(now-c.suspended)*c.rate), c.mono(now))
 }
 
 // Read is what the clock shows at a true time.
 func (c *Clock) Read(now int64) time.Time {
-	return Instant(EpochWall+c.skew+int64(float64(now)*c.rate), c.mono(now))
+	return instant(epochWall+c.skew+int64(float64(now)*c.rate), c.mono(now))
 }
 
 // When is the first true time at which the monotonic clock reads at least t.
 func (c *Clock) When(t time.Time) int64 {
-	at := int64(float64(Monotonic(t)-c.offset)/c.rate) + c.suspended
-	for c.mono(at) < Monotonic(t) {
+	at := int64(float64(monotonic(t)-c.offset)/c.rate) + c.suspended
+	for c.mono(at) < monotonic(t) {
 		at++
 	}
 	return at

@@ -7,16 +7,16 @@ import (
 
 // TestInstant holds time.Time to the layout that instant assumes.
 func TestInstant(t *testing.T) {
-	wall, mono := EpochWall+123, int64(5e9)
-	a := Instant(wall, mono)
-	if a.UnixNano() != wall || Monotonic(a) != mono {
-		t.Fatalf("%v: wall %d, mono %d", a, a.UnixNano(), Monotonic(a))
+	wall, mono := epochWall+123, int64(5e9)
+	a := instant(wall, mono)
+	if a.UnixNano() != wall || monotonic(a) != mono {
+		t.Fatalf("%v: wall %d, mono %d", a, a.UnixNano(), monotonic(a))
 	}
-	b := Instant(wall-int64(time.Hour), mono+7)
+	b := instant(wall-int64(time.Hour), mono+7)
 	if b.Sub(a) != 7 || !a.Before(b) || b.UnixNano() >= a.UnixNano() {
 		t.Errorf("sub %v, before %v", b.Sub(a), a.Before(b))
 	}
-	if c := a.Add(time.Minute); Monotonic(c) != mono+int64(time.Minute) || c.UnixNano() != wall+int64(time.Minute) ||
+	if c := a.Add(time.Minute); monotonic(c) != mono+int64(time.Minute) || c.UnixNano() != wall+int64(time.Minute) ||
 		c.Sub(a) != time.Minute {
 		t.Errorf("add: %v", c)
 	}

@@ -92,7 +92,7 @@ func (o *Options) drawHarm(r *rand.Rand) {
 		o.Weights[DiskFull] = full
 	}
 	if apart && o.ClockDrift > 0 {
-		o.ClockDrift = FarApart
+		o.ClockDrift = farApart
 	}
 	o.Extreme = o.ClockDrift > 0 && r.IntN(2) == 0
 	switch jumps, record := random.Pick(r, 0, 0, 1, 3), random.Pick(r, 0, 0, 1, 3); o.Scenario {
@@ -134,10 +134,10 @@ func (o *Options) drawHandlers(r *rand.Rand) {
 	o.Fails, o.Panics, o.Hangs, o.Late = fails, panics, hangs, late
 }
 
-// FarApart is a deviation from true time that makes two clocks differ by less than 0.03, the usual
+// farApart is a deviation from true time that makes two clocks differ by less than 0.03, the usual
 // Epsilon: 1.0147 / 0.9853 is 1.0298. TooFarApart is beyond that: 1.05 / 0.95 is 1.105.
 const (
-	FarApart    = 0.0147
+	farApart    = 0.0147
 	TooFarApart = 0.05
 )
 

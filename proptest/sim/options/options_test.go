@@ -25,7 +25,7 @@ func TestClusterPlanDrawsAll(t *testing.T) {
 		for s, n := range o.Weights {
 			seen[Fault(s).String()] = seen[Fault(s).String()] || n > 0
 		}
-		if !scripted(o.Scenario) && (o.Weights[Join] == 0 || o.Weights[Leave] == 0) || o.ClockDrift > FarApart ||
+		if !scripted(o.Scenario) && (o.Weights[Join] == 0 || o.Weights[Leave] == 0) || o.ClockDrift > farApart ||
 			o.WriteGap < 300*time.Millisecond {
 			t.Errorf("seed %d: %v", seed, o)
 		}

@@ -39,7 +39,7 @@ type Judge struct {
 }
 
 // New makes the judge of a world.
-func New(o *options.Options) Judge { return Judge{limits: Limits(o)} }
+func New(o *options.Options) Judge { return Judge{limits: limitsOf(o)} }
 
 // Begin begins all waits anew.
 func (j *Judge) Begin(now int64) { j.since, j.over = now, [Kinds]bool{} }

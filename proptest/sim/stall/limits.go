@@ -39,9 +39,9 @@ const (
 // slow is a time by the slowest clock.
 func slow(d time.Duration) time.Duration { return d + d*3/100 }
 
-// Limits are the longest waits that the settings of a world allow, from the moment from which
+// limitsOf returns the longest waits that the settings of a world allow, from the moment from which
 // nothing breaks any more and no operator acts.
-func Limits(o *options.Options) (most [Kinds]time.Duration) {
+func limitsOf(o *options.Options) (most [Kinds]time.Duration) {
 	most[ForView] = viewMost(o)
 	// the coordinator's node waits at most for one lease that was granted before, and starts the type
 	most[ForLease] = most[ForView] + slow(o.Times().LeaseDuration) + o.LateTypes

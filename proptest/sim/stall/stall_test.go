@@ -16,7 +16,7 @@ func settings() options.Options {
 // A wait of each kind may take as long as its limit, and not a moment longer.
 func TestLookAtTheLimit(t *testing.T) {
 	o := settings()
-	for k, most := range Limits(&o) {
+	for k, most := range limitsOf(&o) {
 		for _, late := range []time.Duration{0, 1} {
 			j := New(&o)
 			j.Begin(7)
@@ -56,7 +56,7 @@ func TestBeginBeginsAnew(t *testing.T) {
 	if complaints > 0 {
 		t.Errorf("%d complaints about what had come", complaints)
 	}
-	if w := j.Waits(); w[ForHome].Took != time.Second || w[ForHome].Limit != Limits(&o)[ForHome] {
+	if w := j.Waits(); w[ForHome].Took != time.Second || w[ForHome].Limit != limitsOf(&o)[ForHome] {
 		t.Errorf("waits %v", w)
 	}
 	j.Begin(int64(time.Hour))
@@ -86,7 +86,7 @@ func TestLimitsFollowTheSettings(t *testing.T) {
 	} {
 		o := settings()
 		c.change(&o)
-		was, now := Limits(&base), Limits(&o)
+		was, now := limitsOf(&base), limitsOf(&o)
 		if c.grow == Kinds {
 			if now == was {
 				t.Errorf("%s changes no limit", name)

@@ -33,10 +33,10 @@ func (g stoppedGrowth) once() {
 		switch {
 		case len(v.Learners()) > 0 && !deaf:
 			deaf = true
-			g.After(g.Moment(), func() { g.deafen(knowing, joiners) })
+			g.After(g.moment(), func() { g.deafen(knowing, joiners) })
 		case deaf && len(v.Learners()) == 0 && !stopping:
 			stopping = true
-			g.After(g.Moment(), func() { g.stopAll(knowing) })
+			g.After(g.moment(), func() { g.stopAll(knowing) })
 		}
 	})
 	g.After(g.between(30*time.Second, 40*time.Second), func() {
@@ -66,7 +66,7 @@ func (s Stage) knowing() map[int]bool {
 // deafen keeps data from the processes that must not know, and for a while the joiners from saying
 // that they have caught up.
 func (g stoppedGrowth) deafen(knowing, joiners map[int]bool) {
-	until := g.Now() + int64(g.Moment())
+	until := g.Now() + int64(g.moment())
 	g.Net.LoseBy(func(from, to int, pk *network.Packet) bool {
 		switch pk.To {
 		case network.ToReplica:

@@ -63,8 +63,8 @@ func (s Stage) between(least, most time.Duration) time.Duration {
 	return time.Duration(random.Between(s.Rng, int64(least), int64(most)))
 }
 
-// Moment is a short while, of any order of magnitude.
-func (s Stage) Moment() time.Duration {
+// moment is a short while, of any order of magnitude.
+func (s Stage) moment() time.Duration {
 	most := random.Pick(s.Rng, 2*time.Millisecond, 20*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond)
 	return s.between(0, most)
 }

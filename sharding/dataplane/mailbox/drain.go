@@ -30,7 +30,7 @@ func NewDrain(done func()) *Drain {
 // run queue.
 func (d *Drain) Seal(m *Mailbox) (schedule bool) {
 	d.busy.Add(1)
-	rests, schedule := m.Seal(d)
+	rests, schedule := m.seal(d)
 	if rests {
 		d.busy.Add(-1)
 	}

@@ -306,11 +306,11 @@ func (m *Mailbox) CloseEmpty() bool {
 	return true
 }
 
-// Seal refuses messages from now on. rests reports whether the mailbox rests already. If not, d is
+// seal refuses messages from now on. rests reports whether the mailbox rests already. If not, d is
 // told when it comes to rest. What waits for a restart is handled at once: had it moved on with the
 // shard, messages that wait on other nodes could overtake it. schedule is true when the caller has to
 // put the entity on the run queue for that.
-func (m *Mailbox) Seal(d *Drain) (rests, schedule bool) {
+func (m *Mailbox) seal(d *Drain) (rests, schedule bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sealed = true

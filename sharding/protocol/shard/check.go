@@ -18,9 +18,9 @@ func (s *Shard) Check() error {
 		if e.running() {
 			running++
 		}
-		f.Check(e.state != EntityAbsent, "entity %v is kept although it is absent", id)
-		needs := e.state == EntityRemembered || e.state == RememberingStart || e.state == RememberingStop ||
-			e.state == WaitingForRestart
+		f.Check(e.state != entityAbsent, "entity %v is kept although it is absent", id)
+		needs := e.state == entityRemembered || e.state == rememberingStart || e.state == rememberingStop ||
+			e.state == waitingForRestart
 		f.Check(s.cfg.Remember.Entities || !needs, "entity %v is %v in a shard that remembers nothing", id, e.state)
 	}
 	f.Check(changing == s.population.entities.changing, "%d entities change, counted %d",

@@ -29,7 +29,7 @@ type entities struct {
 func (es *entities) load(ids []protocol.EntityID) {
 	es.byID = make(map[protocol.EntityID]entity, len(ids))
 	for _, id := range ids {
-		es.become(id, EntityRemembered)
+		es.become(id, entityRemembered)
 	}
 }
 
@@ -46,7 +46,7 @@ func (es *entities) forget() {
 // leaving is how many entities remember their stop.
 func (es *entities) leaving() (n int) {
 	for _, e := range es.byID { // order: only counted
-		if e.state == RememberingStop {
+		if e.state == rememberingStop {
 			n++
 		}
 	}
@@ -54,7 +54,7 @@ func (es *entities) leaving() (n int) {
 }
 
 // become is the only place where the state of an entity changes.
-func (es *entities) become(id protocol.EntityID, to EntityState) {
+func (es *entities) become(id protocol.EntityID, to entityState) {
 	e := es.byID[id]
 	if !slices.Contains(transitions[e.state], to) {
 		panic(fmt.Sprintf("sharding/protocol: shard %v: entity %v from %v to %v", es.id, id, e.state, to))
@@ -64,7 +64,7 @@ func (es *entities) become(id protocol.EntityID, to EntityState) {
 	e.wanted = false
 	e.gen = 0
 	es.tally(e, +1)
-	if to == EntityAbsent {
+	if to == entityAbsent {
 		delete(es.byID, id)
 		return
 	}
@@ -90,7 +90,7 @@ func (es *entities) want(id protocol.EntityID) {
 
 // start makes the entity active; the runtime is told at the end of the Step.
 func (es *entities) start(id protocol.EntityID) {
-	es.become(id, EntityActive)
+	es.become(id, entityActive)
 	es.starts = append(es.starts, id)
 }
 

@@ -7,10 +7,10 @@ import (
 
 // onPassivate stops an active entity for good. Whatever else asks is too late or has asked before.
 func (p *population) onPassivate(in protocol.Passivate) {
-	if p.phase != shardOpen || p.entities.byID[in.ID].state != EntityActive {
+	if p.phase != shardOpen || p.entities.byID[in.ID].state != entityActive {
 		return
 	}
-	p.entities.become(in.ID, EntityPassivating)
+	p.entities.become(in.ID, entityPassivating)
 	p.entities.arm(&p.entities.passivating, in.ID, p.cfg.Passivation.StopTimeout)
 	p.do(protocol.StopEntity(in))
 }
@@ -20,7 +20,7 @@ func (p *population) onPassivate(in protocol.Passivate) {
 func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
 	switch {
 	case p.cfg.Remember.Entities && !p.cfg.Planted(defect.KeepsPassivated):
-		p.entities.become(id, RememberingStop)
+		p.entities.become(id, rememberingStop)
 		if wanted {
 			p.entities.want(id)
 		}
@@ -28,6 +28,6 @@ func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
 	case wanted:
 		p.entities.start(id)
 	default:
-		p.entities.become(id, EntityAbsent)
+		p.entities.become(id, entityAbsent)
 	}
 }

@@ -43,7 +43,7 @@ func (p *population) begin(id protocol.EntityID) {
 		p.entities.start(id)
 		return
 	}
-	p.entities.become(id, RememberingStart)
+	p.entities.become(id, rememberingStart)
 	p.store.adds = append(p.store.adds, id)
 }
 
@@ -69,18 +69,18 @@ func (p *population) onWake(id protocol.EntityID) {
 		return
 	}
 	switch p.entities.byID[id].state {
-	case EntityAbsent:
+	case entityAbsent:
 		p.begin(id)
-	case EntityRemembered, WaitingForRestart:
+	case entityRemembered, waitingForRestart:
 		p.entities.start(id)
-	case EntityPassivating, RememberingStop, EntityStopping:
+	case entityPassivating, rememberingStop, entityStopping:
 		p.entities.want(id)
 	}
 }
 
 func (p *population) onStartEntity(id protocol.EntityID, req uint64) {
 	if req != 0 {
-		if p.entities.byID[id].state == EntityActive {
+		if p.entities.byID[id].state == entityActive {
 			p.fx.Reply = append(p.fx.Reply, req)
 			return
 		}
@@ -92,11 +92,11 @@ func (p *population) onStartEntity(id protocol.EntityID, req uint64) {
 func (p *population) onEntityStopped(id protocol.EntityID) {
 	e := p.entities.byID[id]
 	switch e.state {
-	case EntityActive:
+	case entityActive:
 		p.onEnded(id)
-	case EntityPassivating:
+	case entityPassivating:
 		p.onPassivated(id, e.wanted)
-	case EntityStopping:
+	case entityStopping:
 		p.onHandedOff(id, e.wanted)
 	}
 }
@@ -104,10 +104,10 @@ func (p *population) onEntityStopped(id protocol.EntityID) {
 // onEnded: the entity ended by itself. A remembered one comes back.
 func (p *population) onEnded(id protocol.EntityID) {
 	if !p.cfg.Remember.Entities {
-		p.entities.become(id, EntityAbsent)
+		p.entities.become(id, entityAbsent)
 		return
 	}
-	p.entities.become(id, WaitingForRestart)
+	p.entities.become(id, waitingForRestart)
 	p.entities.arm(&p.entities.restarting, id, p.cfg.Remember.RestartBackoff)
 }
 
@@ -118,9 +118,9 @@ func (p *population) onHandedOff(id protocol.EntityID, wanted bool) {
 	case p.phase != shardStopping && (p.cfg.Remember.Entities || wanted):
 		p.entities.start(id)
 	case p.cfg.Remember.Entities:
-		p.entities.become(id, EntityRemembered)
+		p.entities.become(id, entityRemembered)
 	default:
-		p.entities.become(id, EntityAbsent)
+		p.entities.become(id, entityAbsent)
 	}
 }
 
@@ -137,7 +137,7 @@ func (p *population) recoverAll() {
 	var ids, strangers []protocol.EntityID
 	for id, e := range p.entities.byID { // order: sorted below
 		switch {
-		case e.state != EntityRemembered:
+		case e.state != entityRemembered:
 		case p.cfg.Shard(id) == p.id:
 			ids = append(ids, id)
 		default:
@@ -156,12 +156,12 @@ func (p *population) onStartedElsewhere(ids []protocol.EntityID) {
 	moved := make(map[protocol.EntityID]bool, len(ids))
 	for _, id := range ids {
 		moved[id] = true
-		if p.entities.byID[id].state == EntityRemembered && p.cfg.Shard(id) != p.id {
-			p.entities.become(id, RememberingStop)
+		if p.entities.byID[id].state == entityRemembered && p.cfg.Shard(id) != p.id {
+			p.entities.become(id, rememberingStop)
 			p.store.removes = append(p.store.removes, id)
 		}
 	}
 	p.strangers.answered(func(id protocol.EntityID) bool {
-		return !moved[id] && p.entities.byID[id].state == EntityRemembered
+		return !moved[id] && p.entities.byID[id].state == entityRemembered
 	})
 }

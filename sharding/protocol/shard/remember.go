@@ -44,15 +44,15 @@ func (p *population) onIDsChanged(in protocol.IDsChanged) {
 	for _, id := range in.Removed {
 		delete(p.store.suspects, id)
 		switch state := p.entities.byID[id].state; {
-		case state == EntityRemembered && p.cfg.Shard(id) != p.id:
-			p.entities.become(id, EntityAbsent) // it runs elsewhere
-		case state == RememberingStart || state == EntityActive || state == EntityRemembered ||
-			state == WaitingForRestart:
+		case state == entityRemembered && p.cfg.Shard(id) != p.id:
+			p.entities.become(id, entityAbsent) // it runs elsewhere
+		case state == rememberingStart || state == entityActive || state == entityRemembered ||
+			state == waitingForRestart:
 			p.store.adds = append(p.store.adds, id)
 		}
 	}
 	for _, id := range in.Added {
-		if p.entities.byID[id].state == EntityAbsent {
+		if p.entities.byID[id].state == entityAbsent {
 			p.store.suspects[id] = true
 		}
 	}
@@ -68,7 +68,7 @@ func (p *population) onVerified(ids []protocol.EntityID) {
 	}
 	found := make(map[protocol.EntityID]bool, len(p.store.suspects))
 	for _, id := range ids {
-		if p.store.suspects[id] && p.entities.byID[id].state == EntityAbsent {
+		if p.store.suspects[id] && p.entities.byID[id].state == entityAbsent {
 			found[id] = true
 		}
 	}
@@ -78,7 +78,7 @@ func (p *population) onVerified(ids []protocol.EntityID) {
 			p.onWake(id)
 			continue
 		}
-		p.entities.become(id, EntityRemembered)
+		p.entities.become(id, entityRemembered)
 		p.strangers.ids = append(p.strangers.ids, id)
 	}
 }
@@ -99,27 +99,27 @@ func (p *population) onWrote(id uint64, err error) {
 
 func (p *population) onAdded(id protocol.EntityID) {
 	switch {
-	case p.entities.byID[id].state != RememberingStart: // added again, or given up
+	case p.entities.byID[id].state != rememberingStart: // added again, or given up
 	case p.phase == shardOpen || p.phase == shardDraining:
 		p.entities.start(id)
 	default:
-		p.entities.become(id, EntityAbsent)
+		p.entities.become(id, entityAbsent)
 		p.early = append(p.early, id)
 	}
 }
 
 func (p *population) onRemoved(id protocol.EntityID) {
 	e := p.entities.byID[id]
-	if e.state != RememberingStop {
+	if e.state != rememberingStop {
 		return
 	}
 	wakes := e.wanted || p.cfg.Planted(defect.WakesPassivated)
 	if wakes && (p.phase == shardOpen || p.phase == shardDraining) {
-		p.entities.become(id, RememberingStart)
+		p.entities.become(id, rememberingStart)
 		p.store.adds = append(p.store.adds, id)
 		return
 	}
-	p.entities.become(id, EntityAbsent)
+	p.entities.become(id, entityAbsent)
 	if e.wanted {
 		p.early = append(p.early, id)
 	}
@@ -143,17 +143,17 @@ func (p *population) stopAll() {
 	unborn := map[protocol.EntityID]bool{}
 	for id, e := range p.entities.byID { // order: only states change, and unborn is sorted below
 		switch e.state {
-		case EntityActive, EntityPassivating:
-			p.entities.become(id, EntityStopping)
-		case WaitingForRestart:
-			p.entities.become(id, EntityRemembered)
-		case RememberingStart:
+		case entityActive, entityPassivating:
+			p.entities.become(id, entityStopping)
+		case waitingForRestart:
+			p.entities.become(id, entityRemembered)
+		case rememberingStart:
 			unborn[id] = !writing[id]
 		}
 	}
 	for _, id := range sortedIDs(unborn) {
 		if unborn[id] {
-			p.entities.become(id, EntityAbsent)
+			p.entities.become(id, entityAbsent)
 			p.early = append(p.early, id)
 		}
 	}

@@ -101,7 +101,7 @@ func (sr *store) stillWanted(adds []protocol.EntityID) []protocol.EntityID {
 	kept := adds[:0]
 	for _, id := range adds {
 		switch sr.entities.byID[id].state {
-		case RememberingStart, EntityActive, EntityRemembered, WaitingForRestart:
+		case rememberingStart, entityActive, entityRemembered, waitingForRestart:
 			kept = append(kept, id)
 		}
 	}
