@@ -77,6 +77,18 @@
 // of 16,384 cells adds less than a tenth to a change, and is kept only where there are items enough
 // for a walk over them to be worse.
 //
+// # Rules
+//
+// Comments and tests name these rules by R and a number. Package replicator has the others.
+//
+//   - R1: an event drops nothing by itself. Concurrent puts at one path stay side by side, at most
+//     one of each origin. The next put or remove takes those that it has observed. A put that loses
+//     to what its writer observes makes no event.
+//   - R2: an event ships with its payload, or, if a later one has superseded it, together with that
+//     one. Both are applied at once.
+//   - R10: a key of a map exists while anything lives below it. Each update of the key puts it
+//     anew. Its removal takes all that is observed below.
+//
 // # Types
 //
 //	type               operations that are concurrent                                          read             write

@@ -105,8 +105,7 @@ func TestFoldLeavesAloneWhatWouldSaveNothingOrIsNotKnown(t *testing.T) {
 	wantCount(t, a.Store(), sum)
 }
 
-// H13 of the reference: what is deleted while it is folded stays deleted, in whatever order both
-// come.
+// What is deleted while it is folded stays deleted, in whatever order both come.
 func TestDeleteIsNotUndoneByAFold(t *testing.T) {
 	a, b, _ := counted(t)
 	f := fold(t, a, retiredUpTo(4), everyone)

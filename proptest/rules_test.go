@@ -70,6 +70,12 @@ var rules = []rule{
 		[]string{"TestLearnerRefusesUpdatesUntilItHasCaughtUp"}},
 	{"R12", "equal clocks are told by a hash, others by the difference", "replicator",
 		[]string{"TestReadCarriesAHashAndTheAnswerIsSameOrADifference"}},
+	{"R13", "a view whose majority is gone is settled from its survivors, with an alarm", "replicator",
+		[]string{"TestMajorityGoneForGoodIsSettledFromTheSurvivorsWithAnAlarm"}},
+	{"R14", "a founding without a majority of the disks raises the alarm", "replicator",
+		[]string{"TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm"}},
+	{"R15", "acks and votes count in their own epoch only (defect CountAnyEpoch)", "replicator",
+		[]string{"TestOnlyAcksOfTheOperationsEpochCount", "TestLinearizableReadCountsNoVoteOfAnotherView"}},
 
 	{"hazard 1", "each space has its own clock", "replicator",
 		[]string{"TestComingBackWithDurableRowsDeletesNothingVolatile"}},

@@ -136,7 +136,7 @@ func TestEveryRuleHasARow(t *testing.T) {
 		letter string
 		last   int
 		rows   []rule
-	}{{"H", 9, handOffRules}, {"A", 22, defects}} {
+	}{{"R", 15, rules}, {"H", 9, handOffRules}, {"A", 22, defects}} {
 		has := map[string]bool{}
 		for _, r := range list.rows {
 			has[r.rule] = len(r.tests) > 0

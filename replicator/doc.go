@@ -84,7 +84,7 @@
 // hold updates of the key back for a few round trips, so that writers do not starve readers.
 //
 // Views (package settlement, install.go): every message names its sender's epoch, and only acks of
-// the own epoch count (V7). After a change of the voters, a quorum means a quorum of every view
+// the own epoch count (R15). After a change of the voters, a quorum means a quorum of every view
 // that is not settled. Each member reports its acked clock when it has installed the new view. What
 // a majority of each older view reported is the goal. The new view is settled when a majority of it
 // contains the goal. This is a lasting fact, so any member that finds it tells the others. Views
@@ -148,7 +148,8 @@
 //
 // # Rules
 //
-// The comments of this package name these rules. Each has a test that fails without it:
+// The comments of this package name these rules. R1, R2 and R10 stand in package crdt. Each has a
+// test that fails without it:
 //
 //   - R3: rows, clock and digest are one transaction; a batch that failed stays the prefix of the
 //     next.
@@ -170,11 +171,11 @@
 //   - R11: a learner refuses updates.
 //   - R12: clocks travel as hashes and differences on every read; whole only when something is
 //     wrong.
-//   - V4: a majority of an old view that is permanently gone is an alarm, not a standstill.
-//   - V5: after a cold start the durable space is settled only when a majority of the disks of each
-//     view that was not settled has reported. Where fewer are there, all of them must have
-//     reported, and the alarm of V4 is raised.
-//   - V7: acks count in their own epoch only; a member that has reported for an epoch acks nothing
+//   - R13: a majority of an old view that is permanently gone is an alarm, not a standstill.
+//   - R14: after a cold start the durable space is settled only when a majority of the disks of
+//     each view that was not settled has reported. Where fewer are there, all of them must have
+//     reported, and the alarm of R13 is raised.
+//   - R15: acks count in their own epoch only; a member that has reported for an epoch acks nothing
 //     older.
 //
 // # Guarantees

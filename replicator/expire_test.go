@@ -65,8 +65,7 @@ func TestKeysExpireAfterInactivity(t *testing.T) {
 	}
 }
 
-// H8 of the reference: what was counted before a key expired does not suppress what is written
-// afterwards.
+// What was counted before a key expired does not suppress what is written afterwards.
 func TestWritesAfterExpiryReachTheOthers(t *testing.T) {
 	w := cluster(t, 3, fleeting)
 	b, c := w.nodes[1], w.nodes[2]

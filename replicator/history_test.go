@@ -462,7 +462,7 @@ func TestLinearizableReadGoesOnUnderTheNextView(t *testing.T) {
 	a.want(r, operation.ErrNoView)
 }
 
-// V7: Votes given under another view do not count.
+// R15: Votes given under another view do not count.
 func TestLinearizableReadCountsNoVoteOfAnotherView(t *testing.T) {
 	w := cluster(t, 3, settings.Config{GossipInterval: time.Hour, OperationTimeout: time.Minute})
 	w.start(4, nil, 4)

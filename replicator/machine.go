@@ -126,7 +126,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 		m.site.Malformed(p)
 		return
 	}
-	if m.site.Heard(p, wire.EpochOf(msg)) { // the peer's acks count only while its view is our own (V7)
+	if m.site.Heard(p, wire.EpochOf(msg)) { // the peer's acks count only while its view is our own (R15)
 		for _, s := range m.spaces {
 			s.NoteAcks()
 		}

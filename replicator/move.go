@@ -32,7 +32,7 @@ import (
 //
 // The second view changes the routes. What waited for the volatile space waits for the durable one
 // from then on, except writes, which have happened: their items have been moved with the others. An
-// answer counts in its own epoch only (V7), so no quorum mixes members with different routes. The
+// answer counts in its own epoch only (R15), so no quorum mixes members with different routes. The
 // oldest voter removes the volatile items when all members have named the second view.
 type move struct {
 	*replica.Site

@@ -106,8 +106,8 @@ func TestViewIsSettledOnlyWhenAMajorityOfTheNewestContainsTheOld(t *testing.T) {
 	w.node(4).wantOpen(g)
 }
 
-// V7: Only acks of the operation's own epoch count. A member that has reported its clocks for epoch
-// e acks nothing older.
+// R15: Only acks of the operation's own epoch count. A member that has reported its clocks for
+// epoch e acks nothing older.
 func TestOnlyAcksOfTheOperationsEpochCount(t *testing.T) {
 	w, next, x := writeInOldView(t, defect.Set{})
 	w.node(1).wantOpen(x)
@@ -153,7 +153,7 @@ func writeInOldView(t *testing.T, f defect.Set) (w *world, next replica.View, x 
 	return w, next, x
 }
 
-// V4: If dropped members make a role's majority impossible: settle from all survivors and raise
+// R13: If dropped members make a role's majority impossible: settle from all survivors and raise
 // MajorityLost, never block permanently.
 func TestMajorityGoneForGoodIsSettledFromTheSurvivorsWithAnAlarm(t *testing.T) {
 	w := cluster(t, 5, settings.Config{})
@@ -371,7 +371,7 @@ func TestJoinerTellsWhatHasToBeHeard(t *testing.T) {
 	}
 }
 
-// V5: A cluster founded anew must contain a majority of the disks of the last view, else an
+// R14: A cluster founded anew must contain a majority of the disks of the last view, else an
 // operator says so; then it does not block.
 func TestFoundingWithoutAMajorityOfTheDisksRaisesTheAlarm(t *testing.T) {
 	w, v := coldStart(t, 3, 4, 5)

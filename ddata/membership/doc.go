@@ -92,6 +92,11 @@
 //     the epoch comes. A lease of the older epoch may be used up meanwhile: nodes that have not
 //     heard of the new view do the same, so everything is safe against it anyhow. A view change
 //     does not pause anything.
+//   - V7: a joiner comes up only when its node has reported that its replicators have caught up.
+//     Founders need not: there is no member from which they could.
+//   - V8: what a node runs under its lease, such as a handler of an entity, starts only while the
+//     lease holds, and so do its effects. It cannot be killed when the lease ends: its context is
+//     cancelled, and its effects are refused.
 //
 // # The end of a cluster
 //
@@ -194,17 +199,17 @@
 // prepares, it also promises for the arbiter. When it grants, it grants for the arbiter, too. What
 // it accepts, the arbiter accepts. These rules are added to the rules above:
 //
-//   - A1: the arbiter's promises and what it accepts are saved under the lease before any node
+//   - AR1: the arbiter's promises and what it accepts are saved under the lease before any node
 //     hears of them. The holder's own vote does not wait for that.
-//   - A2: a new holder loads the record and is bound by it. What the arbiter accepted, its carrier
+//   - AR2: a new holder loads the record and is bound by it. What the arbiter accepted, its carrier
 //     had accepted in the same ballot, and both are a quorum. So it is decided, and the new holder
 //     installs it, even if it drops the new holder. A record of a later epoch than the holder's
 //     makes it give the lease back.
-//   - A3: until L(1+ε) after it acquired the lease, a new holder accepts no view that drops a
+//   - AR3: until L(1+ε) after it acquired the lease, a new holder accepts no view that drops a
 //     member that has not stopped. By then everything that earlier holders granted in the arbiter's
 //     name, to others or to themselves, has run out. Of G2, G3 and V1 nothing more is needed: each
 //     holder keeps to them as a voter, and the arbiter does nothing that its carrier does not do.
-//   - A4: the lease is lost on the holder's clock before another can acquire it (package locks).
+//   - AR4: the lease is lost on the holder's clock before another can acquire it (package locks).
 //     From then on the node speaks for itself only.
 //
 // The oldest reachable voter tries for the lease when it hears no node that has it. A node on a

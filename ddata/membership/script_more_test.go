@@ -176,7 +176,7 @@ func TestManyLeaveInTurns(t *testing.T) {
 	}
 }
 
-// lateLearner is V4: no learner votes before it has caught up.
+// lateLearner is V7: no learner votes before it has caught up.
 func lateLearner(t *testing.T, f defect.Set) *world {
 	w, oldest, _, _ := scripted(t, f, nil)
 	w.settle = 8 * time.Second

@@ -33,7 +33,7 @@ const (
 	NeverRetry
 	// JoinWithoutCatchUp breaks R11: a learner serves, acks and says that it has caught up at once.
 	JoinWithoutCatchUp
-	// CountAnyEpoch breaks V7: acks of peers in other views count.
+	// CountAnyEpoch breaks R15: acks of peers in other views count.
 	CountAnyEpoch
 	// ReadWithoutCatchUp: a quorum read replies when enough have answered, not when their clocks
 	// are contained.
@@ -85,7 +85,7 @@ const (
 	GoesUntold
 	// LeaveUnsettled, V4 off: a leaver is dropped before its replicators have settled.
 	LeaveUnsettled
-	// UpUnasked, V4 off: a joiner comes up before it has caught up.
+	// UpUnasked, V7 off: a joiner comes up before it has caught up.
 	UpUnasked
 	// NoV6: a new view's heartbeats go out when the next are due.
 	NoV6

@@ -18,8 +18,8 @@
 //   - Two quorums of one view have a member in common.
 //   - A quorum that would leave out an unsettled view is no quorum: while a view of the chain is
 //     missing, [Joint.Agreed] is false and [Joint.Reach] is 0.
-//   - An older view never blocks its survivors permanently (rule V4 of package replicator): it asks
-//     for no more members than are left of it. [Set.MajorityGone] tells when that was needed.
+//   - An older view never blocks its survivors permanently (rule R13 of package replicator): it
+//     asks for no more members than are left of it. [Set.MajorityGone] tells when that was needed.
 //   - After a cold start one disk is one vote, even when a process that was started again stands
 //     beside its dead self.
 //

@@ -12,7 +12,7 @@ type report struct {
 }
 
 // Forget drops the reports of epochs before since: they do not say all about the unsettled views
-// (V7).
+// (R15).
 func (r *Reports) Forget(since uint64) {
 	for id, x := range r.of { // order: deletes only
 		if x.epoch < since {
@@ -47,7 +47,7 @@ type Goal struct {
 }
 
 // Find joins the reports of each unsettled view, when a majority of it has reported since the
-// epoch, or all that are left of it (V4). It reports whether they have. The own replica is self.
+// epoch, or all that are left of it (R13). It reports whether they have. The own replica is self.
 func (r *Reports) Find(sets []Set[crdt.Origin], since uint64, self crdt.Origin) (Goal, bool) {
 	goal := Goal{Clock: &crdt.Clock{}}
 	for i := range sets {

@@ -26,7 +26,7 @@ func (v *Set[P]) Members() int {
 
 // Need returns how many members of the set an operation has to reach. Of an older view it asks for
 // a majority at most, and for no more members than are left of it. So an older view never blocks
-// its survivors permanently (V4).
+// its survivors permanently (R13).
 func (v *Set[P]) Need(l Level) int {
 	if v.Newest {
 		return l.Need(v.Size)

@@ -8,5 +8,5 @@
 // of some keys, and answers with the state that was pinned when it asked. The comment in linear.go
 // argues why that is enough.
 //
-// Answers count in their own epoch only (V7). One question serves all reads that began before it.
+// Answers count in their own epoch only (R15). One question serves all reads that began before it.
 package read

@@ -204,7 +204,7 @@ func (x *Linear) OnCompared(p *replica.Peer, msg *wire.Compared) {
 		p.Link(x.r.ID).Told = nil
 	}
 	if c == nil || msg.ID != c.id || msg.Epoch != x.r.View.Epoch || !slices.Contains(c.asked, p) || c.voted(p) {
-		return // of an older question, or of an older view (V7)
+		return // of an older question, or of an older view (R15)
 	}
 	if !msg.Known {
 		if !slices.Contains(c.retold, p) {

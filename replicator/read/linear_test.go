@@ -15,8 +15,8 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// A vote that was given under an older view does not count (V7), though it answers the question that
-// is out. A voter counts once.
+// A vote that was given under an older view does not count (R15), though it answers the question
+// that is out. A voter counts once.
 func TestVotesOfAnOlderViewDoNotCount(t *testing.T) {
 	site := replica.NewSite(settings.Config{
 		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,

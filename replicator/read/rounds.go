@@ -135,7 +135,7 @@ func (q *Rounds) OnAnswer(p *replica.Peer, a *wire.Answer) {
 		q.r.LearnAcked(p, a.Extra)
 	}
 	if a.Epoch != q.r.View.Epoch {
-		return // the round is asked again when the epoch is the same for both (V7)
+		return // the round is asked again when the epoch is the same for both (R15)
 	}
 	i := slices.IndexFunc(q.rounds, func(r *round) bool { return r.id == a.ID })
 	if i < 0 {
@@ -251,7 +251,7 @@ func (q *Rounds) Retry() {
 }
 
 // Restart asks everything again. Under a new view, answers given under an older one do not
-// count (V7). When a view is settled, the older ones need not answer any more. But a peer that has
+// count (R15). When a view is settled, the older ones need not answer any more. But a peer that has
 // answered may have had none of their content then. The question gets a new number, so that late
 // answers to the old one are not taken for answers to it.
 func (q *Rounds) Restart() {

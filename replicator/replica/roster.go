@@ -78,7 +78,7 @@ func (r *Roster) Peer(id crdt.Origin) *Peer {
 	return r.Peers[i]
 }
 
-// Counts reports whether the peer's acks count for operations of the installed view (V7).
+// Counts reports whether the peer's acks count for operations of the installed view (R15).
 func (t *Site) Counts(p *Peer) bool {
 	return p.Epoch == t.View.Epoch || t.Cfg.Planted(defect.CountAnyEpoch)
 }

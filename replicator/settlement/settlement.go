@@ -22,7 +22,7 @@ import (
 //	installed ──reports of every unsettled view's majority──► goal known ──a majority of the newest contains it──► settled
 //
 // Invariants: there is no goal once the installed view is settled; reports are of epochs above the
-// newest unsettled view's (V7).
+// newest unsettled view's (R15).
 type Settlement struct {
 	r       *replica.Replica
 	acks    *exchange.Pusher
@@ -244,7 +244,7 @@ func (t *Settlement) majorityLost(epoch uint64) bool {
 }
 
 // Settle tries to find that the installed view is settled: what a majority of each older one has
-// reported, or all that are left of it (V4), is contained in a majority of the newest.
+// reported, or all that are left of it (R13), is contained in a majority of the newest.
 func (t *Settlement) Settle() {
 	if !t.chain.Unsettled() || !t.r.Member {
 		return

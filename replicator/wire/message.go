@@ -130,7 +130,7 @@ type Compared struct {
 }
 
 // Report tells the acked clock as it was when the sender had installed the epoch, or later. From
-// then on the sender acks nothing older (V7).
+// then on the sender acks nothing older (R15).
 type Report struct {
 	Epoch   uint64
 	Space   keyspace.Space

@@ -38,7 +38,7 @@ func wait(w *Queue, id, seq uint64, l quorum.Level) *operation.Op {
 	return o
 }
 
-// The ack of a peer counts when the peer is known to have installed the view (V7).
+// The ack of a peer counts when the peer is known to have installed the view (R15).
 func TestAcksOfAnOlderViewDoNotCount(t *testing.T) {
 	w, site := newQueue(keyspace.Volatile)
 	site.Serves = true

@@ -112,7 +112,7 @@ func (c *Carrier) hearsOther(s Scene) bool {
 }
 
 // Wait returns for how long a new holder accepts no view that drops a member that may hold a lease.
-// What its predecessors granted in the arbiter's name was granted before it acquired (A3).
+// What its predecessors granted in the arbiter's name was granted before it acquired (AR3).
 func (c *Carrier) Wait(now time.Time, installed *view.Installed) time.Duration {
 	if !c.Speaks(now, installed) || c.cfg.Defects.Planted(defect.NoArbiterWait) {
 		return 0

@@ -6,7 +6,7 @@
 // and asks by Ops for what is done outside.
 //
 // The arbiter accepts only what its carrier accepts in the same step, and both together are a
-// quorum. So what it has accepted is decided. The rules A1 to A4 stand in package membership.
+// quorum. So what it has accepted is decided. The rules AR1 to AR4 stand in package membership.
 //
 // The package decides no view and sends nothing. A call leaves what it wants done in the Output, and
 // the membership carries that out.

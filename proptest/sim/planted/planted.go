@@ -217,7 +217,7 @@ var HuntedIn = map[string]options.Plan{
 // asks for a network that loses for long all that tells of a view, and lets heartbeats pass on the
 // same way; UpUnasked makes a voter of a node whose replicator serves no other before it has caught
 // up. The arbiter's record and wait ask for a holder that stands still at the moment when it is
-// outvoted. CountAnyEpoch (V7) asks for a write in a view that all but one have left behind, while
+// outvoted. CountAnyEpoch (R15) asks for a write in a view that all but one have left behind, while
 // neither its acks nor its pushes tell of the newer one: TestOnlyAcksOfTheOperationsEpochCount of
 // package replicator plays that.
 //
@@ -235,10 +235,10 @@ var unseen = []one{
 	{"no-arbiter-record", "a node that acquires the arbiter's lease forgets what the arbiter accepted",
 		plant(defect.NoArbiterRecord)},
 	{"no-arbiter-wait", "and does not wait for what was granted in its name", plant(defect.NoArbiterWait)},
-	{"count-any-epoch", "acks count in whichever view they were given (V7)", plant(defect.CountAnyEpoch)},
+	{"count-any-epoch", "acks count in whichever view they were given (R15)", plant(defect.CountAnyEpoch)},
 	{"goes-unseen", "a node that has said that it stopped goes before it sees a view without itself (V3)",
 		plant(defect.GoesUnseen)},
-	{"up-unasked", "a joiner comes up before it has caught up (V4)", plant(defect.UpUnasked)},
+	{"up-unasked", "a joiner comes up before it has caught up (V7)", plant(defect.UpUnasked)},
 	{"no-v6", "a new view's heartbeats wait for the next", plant(defect.NoV6)},
 	{"union-drops", "a union drops what the other side lacks", plant(defect.UnionDrops)},
 }
