@@ -13,12 +13,9 @@ import (
 // entities are hosted, is for Start to say.
 func (t EntityType[M]) Validate() error { return configError(t.Name, t.faults(false)) }
 
-// configError is ErrConfig with all faults, nil if there are none.
+// configError is ErrConfig with all faults, each with the type's name, nil if there are none.
 func configError(name string, faults config.Faults) error {
-	if len(faults) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w %q: %w", ErrConfig, name, faults.Err(""))
+	return faults.Wrap(fmt.Errorf("%w %q", ErrConfig, name))
 }
 
 // faults are those of the fields that only the data plane looks at, and those of the machines'.

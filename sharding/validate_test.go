@@ -2,6 +2,7 @@ package sharding
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -82,7 +83,7 @@ type namelessStore struct{ locks.Store }
 func (namelessStore) ID() string { return "" }
 
 // faultsOf starts the type where it is hosted and takes the answer apart: fault by fault, which end
-// with the line.
+// with the line. Each line must begin with the name of the type.
 func faultsOf(t *testing.T, typ EntityType[message_]) []string {
 	t.Helper()
 	g, err := StartOn(newWorld(t).join("backend").ports(), typ)
@@ -95,8 +96,15 @@ func faultsOf(t *testing.T, typ EntityType[message_]) []string {
 	if !errors.Is(err, ErrConfig) {
 		t.Errorf("%v is no ErrConfig", err)
 	}
-	_, faults, _ := strings.Cut(strings.TrimPrefix(err.Error(), ErrConfig.Error()), "\": ")
-	return strings.Split(faults, "\n")
+	faults := strings.Split(err.Error(), "\n")
+	for i, line := range faults {
+		rest, is := strings.CutPrefix(line, fmt.Sprintf("%v %q: ", ErrConfig, typ.Name))
+		if !is {
+			t.Errorf("a fault without the name of its type: %q", line)
+		}
+		faults[i] = rest
+	}
+	return faults
 }
 
 func named(faults []string, field string) (n int) {

@@ -14,5 +14,7 @@
 //
 //	daemon: Config.Count: 0 is below 1: say how many workers there are
 //
+// Where a name alone says too little, Wrap puts an error before each line instead.
+//
 // Default sets a field that is zero. Nothing here panics, and nothing knows what a setting means.
 package config

@@ -32,13 +32,17 @@ func (f *Faults) Add(bad bool, setting, format string, args ...any) {
 	}
 }
 
-// Of adds what is wrong with the value of a setting, nothing if err is nil. Of an error that joins
-// several, each is a fault. The settings of a nested configuration stand behind the name.
+// Of adds what is wrong with the value of a setting, nothing if err is nil. Of an error of Err, of
+// Wrap, or one that joins several, each is a fault. The settings of a nested configuration stand behind the name.
 func (f *Faults) Of(setting string, err error) {
 	switch all := err.(type) {
 	case nil:
 	case SettingError:
 		*f = append(*f, SettingError{Setting: join(setting, all.Setting), Err: all.Err})
+	case *invalid: // its cause is none of the faults
+		for _, e := range all.faults {
+			f.Of(setting, e)
+		}
 	case interface{ Unwrap() []error }:
 		for _, e := range all.Unwrap() {
 			f.Of(setting, e)
@@ -58,7 +62,16 @@ func (f Faults) Err(of string) error {
 	return &invalid{of: of, faults: f}
 }
 
-// Named returns the faults of an error of Err, for a configuration that has the same settings under
+// Wrap returns an error with all faults that wraps cause as well, nil if there are none. It prints a
+// line for each, and each begins with cause.
+func (f Faults) Wrap(cause error) error {
+	if len(f) == 0 {
+		return nil
+	}
+	return &invalid{cause: cause, faults: f}
+}
+
+// Named returns the faults of an error of Err or Wrap, for a configuration that has the same settings under
 // other names. Of another error it is the only one, without a name.
 func Named(err error) Faults {
 	var f Faults
@@ -66,9 +79,10 @@ func Named(err error) Faults {
 	return f
 }
 
-// invalid is the error of Err.
+// invalid is the error of Err and Wrap.
 type invalid struct {
-	of     string
+	of     string // of Err
+	cause  error  // of Wrap, else nil
 	faults Faults
 }
 
@@ -77,15 +91,21 @@ func (i *invalid) Error() string {
 	lines := make([]string, len(i.faults))
 	for n, f := range i.faults {
 		lines[n] = SettingError{Setting: join(i.of, f.Setting), Err: f.Err}.Error()
+		if i.cause != nil {
+			lines[n] = i.cause.Error() + ": " + lines[n]
+		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the faults.
+// Unwrap returns the faults and, of Wrap, its cause behind them.
 func (i *invalid) Unwrap() []error {
-	errs := make([]error, len(i.faults))
+	errs := make([]error, len(i.faults), len(i.faults)+1)
 	for n, f := range i.faults {
 		errs[n] = f
+	}
+	if i.cause != nil {
+		errs = append(errs, i.cause)
 	}
 	return errs
 }

@@ -47,6 +47,26 @@ test: Config.Ports: two`
 	}
 }
 
+// Wrap puts its cause before each line. The cause is no fault of an outer configuration.
+func TestWrap(t *testing.T) {
+	var f config.Faults
+	cause := errors.New(`invalid type "A"`)
+	if err := f.Wrap(cause); err != nil {
+		t.Error(err)
+	}
+	f.Add(true, "Max", "%d is below %d", 1, 2)
+	f.Add(true, "Min", "%w", errOdd)
+	err := f.Wrap(cause)
+	const want = `invalid type "A": Max: 1 is below 2
+invalid type "A": Min: is odd`
+	if fmt.Sprint(err) != want || !errors.Is(err, cause) || !errors.Is(err, errOdd) {
+		t.Errorf("%v", err)
+	}
+	if got := config.Named(err); len(got) != 2 || got[0].Setting != "Max" || got[1].Setting != "Min" {
+		t.Errorf("%v", got)
+	}
+}
+
 // Named gives the faults back.
 func TestNamed(t *testing.T) {
 	var inner config.Faults

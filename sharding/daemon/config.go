@@ -78,8 +78,5 @@ func (c Config) Validate() error {
 	faults.Add(d.Count < 1 || d.Count > d.WorkersMax, "Count", "is %d, want 1 to WorkersMax %d", d.Count, d.WorkersMax)
 	faults.Add(d.KeepAliveInterval < 0, "KeepAliveInterval", "%v is negative", d.KeepAliveInterval)
 	faults.Add(d.RequestTimeout < 0, "RequestTimeout", "%v is negative", d.RequestTimeout)
-	if len(faults) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w %q: %w", ErrConfig, c.Name, faults.Err(""))
+	return faults.Wrap(fmt.Errorf("%w %q", ErrConfig, c.Name))
 }

@@ -79,8 +79,5 @@ func (c Config) Validate() error {
 	f.Of("", d.machine(0, 1).Validate())
 	f.Add(d.BufferBytes < 0, "BufferBytes", "%d is negative", d.BufferBytes)
 	f.Add(d.MessageMax < 0, "MessageMax", "%d is negative", d.MessageMax)
-	if err := f.Err(""); err != nil {
-		return fmt.Errorf("%w: producer %q: %w", ErrConfig, c.ID, err)
-	}
-	return nil
+	return f.Wrap(fmt.Errorf("%w: producer %q", ErrConfig, c.ID))
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
@@ -21,7 +22,7 @@ import (
 // too.
 func Consume[M any](t sharding.EntityType[M], cfg ConsumerConfig) (sharding.EntityType[M], error) {
 	if err := cfg.Validate(); err != nil {
-		return t, fmt.Errorf("%w: consumer %q: %w", ErrConfig, t.Name, err)
+		return t, config.Named(err).Wrap(fmt.Errorf("%w: consumer %q", ErrConfig, t.Name))
 	}
 	if made := t.New; made != nil {
 		t.New = func(c *sharding.Context[M]) sharding.Entity[M] {
