@@ -41,14 +41,14 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 // them, and this node's coordinator may be the one that acts.
 func (run *engine) close(ctx context.Context) (err error) {
 	if run.onClose == nil {
-		return run.end(ctx)
+		return run.end(ctx, errRegionClosed)
 	}
 	run.closing.Store(true)
 	if run.plane.Standing.IsNew() || run.leave(ctx) != nil {
 		err = run.quit(ctx)
 	}
 	run.closeOnce.Do(func() {
-		run.refuseUsers()
+		run.refuseUsers(errRegionClosed)
 		run.onClose()
 	})
 	return err
@@ -74,11 +74,14 @@ func (run *engine) quit(ctx context.Context) error {
 // enough.
 const quitGrace = 100 * time.Millisecond
 
+// errRegionClosed is why a region has stopped whose node goes on.
+var errRegionClosed = errors.New("Region.Close was called")
+
 // refuseUsers closes the region for its users.
-func (run *engine) refuseUsers() {
+func (run *engine) refuseUsers(why error) {
 	run.refuseOnce.Do(func() {
-		close(run.plane.Closed)
-		run.plane.Asks.FailAll(ErrStopped)
+		run.plane.Users.Close(why)
+		run.plane.Asks.FailAll(run.plane.Users.Err())
 		if run.unmeter != nil {
 			run.unmeter()
 		}
@@ -110,7 +113,7 @@ func (run *engine) unregister() {
 // end stops everything. The order matters: first nothing comes in any more, then the machines stop,
 // then what is left is dropped. Concurrent calls each wait for their own context; the first one does
 // the work, and has its errors.
-func (run *engine) end(ctx context.Context) error {
+func (run *engine) end(ctx context.Context, why error) error {
 	r, c := run.plane, run.control
 	if !run.ending.CompareAndSwap(false, true) {
 		if r.Scheduler.Await(run.over, ctx.Done(), nil) == 0 {
@@ -119,15 +122,15 @@ func (run *engine) end(ctx context.Context) error {
 		return fmt.Errorf("sharding %q: its end is not over: %w", r.Name, context.Cause(ctx))
 	}
 	defer close(run.over)
-	run.refuseUsers()
+	run.refuseUsers(why)
 	close(r.Ended)
 	c.Refuse()
 	run.unregister()
 	r.Asks.Stop()
 	r.Entities.StopScans()
 	c.EndMachines()
-	r.Entities.Lease.End(ErrStopped)
-	r.Asks.FailAll(ErrStopped)
+	r.Entities.Lease.End(r.Users.Err())
+	r.Asks.FailAll(r.Users.Err())
 	r.Entities.Lease.Resume()
 	err := errors.Join(r.Entities.Pool.Drain(ctx), c.Leases.Settled(ctx))
 	r.Entities.Held.End()

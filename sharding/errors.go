@@ -32,7 +32,8 @@ var (
 	// that the remember.Store fails.
 	ErrRemembering = failure.ErrRemembering
 	// ErrStopped: the region has stopped (the node leaves, was removed, or Region.Close was
-	// called), or the shard has, because the whole cluster shuts down.
+	// called), or the shard has, because the whole cluster shuts down. The message of a region of
+	// this node names the entity type and the reason.
 	ErrStopped = failure.ErrStopped
 	// ErrNoLease: this node does not hold its lease now, so no effect of a handler may happen.
 	ErrNoLease = failure.ErrNoLease

@@ -242,7 +242,7 @@ func hostAll(tb testing.TB, g *Region[message_], t EntityType[message_]) []*enti
 func closing(tb testing.TB, g *Region[message_], shards []*entities.Shard) {
 	r := g.plane
 	tb.Cleanup(func() {
-		close(r.Closed)
+		r.Users.Close(errRegionClosed)
 		r.Asks.Stop()
 		r.Entities.StopScans()
 		for _, s := range shards {

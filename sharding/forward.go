@@ -62,7 +62,7 @@ func (g *Region[M]) UID() view.UID { return view.UID(g.plane.Self) }
 func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.plane.Registry} }
 
 // Stopped is closed when the region has stopped.
-func (g *Region[M]) Stopped() <-chan struct{} { return g.plane.Closed }
+func (g *Region[M]) Stopped() <-chan struct{} { return g.plane.Users.Closed() }
 
 // HandleRaw has fn called with what entities of the type post to a box of this node, perhaps by
 // several goroutines at a time; it must be quick, and must not keep body. A name is 1 to 128 bytes
@@ -91,9 +91,9 @@ func (g *Region[M]) WatchMoves(ctx context.Context) iter.Seq2[ShardID, error] {
 	return func(yield func(ShardID, error) bool) {
 		defer cancel()
 		for {
-			switch g.plane.Scheduler.Await(m.wake, g.plane.Closed, ctx.Done()) {
+			switch g.plane.Scheduler.Await(m.wake, g.plane.Users.Closed(), ctx.Done()) {
 			case 1:
-				yield(0, ErrStopped)
+				yield(0, g.plane.Users.Err())
 				return
 			case 2:
 				yield(0, context.Cause(ctx))

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
@@ -22,13 +23,16 @@ func TestEndUnderLoadGivesLeasesBack(t *testing.T) {
 		"closed": func(t *testing.T, _ *fakeNode, g *Region[message_]) error {
 			return g.Close(within(t, time.Minute))
 		},
-		"with the node": func(_ *testing.T, _ *fakeNode, g *Region[message_]) error { g.run.endWithNode(); return nil },
+		"with the node": func(_ *testing.T, _ *fakeNode, g *Region[message_]) error {
+			g.run.endWithNode(ddata.ErrClosed)
+			return nil
+		},
 		"downed": func(_ *testing.T, n *fakeNode, g *Region[message_]) error {
 			n.holdLease(false)
 			for _, fn := range n.views {
 				fn(nil)
 			}
-			g.run.endWithNode()
+			g.run.endWithNode(ddata.ErrClosed)
 			return nil
 		},
 	} {

@@ -69,7 +69,8 @@ func TestRealNodes(t *testing.T) {
 		t.Errorf("%d entities of the node that left were not stopped", n)
 	}
 	sum(300)
-	if err := regions[0].Tell(ctx, "cart-1", addItem{}); !errors.Is(err, ErrStopped) {
+	if err := regions[0].Tell(ctx, "cart-1", addItem{}); !errors.Is(err, ErrStopped) ||
+		!errors.Is(err, ddata.ErrLeft) || !strings.Contains(err.Error(), `"Cart"`) {
 		t.Errorf("tell on a node that left: %v", err)
 	}
 }

@@ -101,8 +101,8 @@ func (t *nodeTypes) bind(a *absence, run *engine) {
 		unwatch()
 		t.closed(name, run)
 	}
-	run.onCancel(t.host.Lifecycle.OnEnd(func(error) {
-		run.endWithNode()
+	run.onCancel(t.host.Lifecycle.OnEnd(func(why error) {
+		run.endWithNode(why)
 		t.gone(name)
 	}))
 }
@@ -129,7 +129,7 @@ func (t *nodeTypes) predecessor(a *absence) (protocol.Predecessor, error) {
 	var err error
 	if !run.plane.HasEnded() {
 		run.successor.Store(a)
-		err = run.inEndTime(run.end)
+		err = run.endInTime(errRegionClosed)
 		a.resume(run.control.Predecessor())
 	} else {
 		err = run.inEndTime(run.rests)
@@ -151,8 +151,13 @@ func (run *engine) inEndTime(do func(context.Context) error) error {
 	return do(ctx)
 }
 
-func (run *engine) endWithNode() {
-	if err := run.inEndTime(run.end); err != nil {
+// endInTime is end within nodeEndTimeout.
+func (run *engine) endInTime(why error) error {
+	return run.inEndTime(func(ctx context.Context) error { return run.end(ctx, why) })
+}
+
+func (run *engine) endWithNode(why error) {
+	if err := run.endInTime(fmt.Errorf("the node has ended: %w", why)); err != nil {
 		run.plane.Log.Warn("sharding: not everything has ended with the node", "type", run.plane.Name, "error", err)
 	}
 }

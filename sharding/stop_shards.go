@@ -33,11 +33,11 @@ func (g *Region[M]) StopShards(ctx context.Context, shards ...ShardID) error {
 		return nil
 	}
 	done, forget := c.StopShards(slices.Clone(shards))
-	switch g.plane.Scheduler.Await(done, g.plane.Closed, ctx.Done()) {
+	switch g.plane.Scheduler.Await(done, g.plane.Users.Closed(), ctx.Done()) {
 	case 0:
 		return nil
 	case 1:
-		return ErrStopped
+		return g.plane.Users.Err()
 	}
 	forget()
 	return context.Cause(ctx)

@@ -23,8 +23,7 @@ type Inquiry struct {
 // Inquire asks a node and does not wait. The region's own node is asked without a frame.
 func (r *Plane) Inquire(node uint64, what codec.Inspection, id string) *Inquiry {
 	q := &Inquiry{Question: Question[codec.State]{R: r, Plain: true}, node: node}
-	if r.isClosed() {
-		q.err = failure.ErrStopped
+	if q.err = r.Users.Err(); q.err != nil {
 		return q
 	}
 	if node == r.Self {

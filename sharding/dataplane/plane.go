@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 
@@ -46,8 +47,8 @@ type Plane struct {
 
 	Scheduler scheduler.Scheduler
 
-	Closed chan struct{} // it refuses its users
-	Ended  chan struct{} // nor does it pass on what others send
+	Users UserGate      // lets users in until the region is closed
+	Ended chan struct{} // nor does it pass on what others send
 }
 
 // Controller is what the data plane tells the control plane. Its methods do not wait.
@@ -70,10 +71,39 @@ func (r *Plane) SteeredBy(c Controller) {
 	r.Entities.SteeredBy(c)
 }
 
-func (r *Plane) isClosed() bool { return IsDone(r.Closed) }
-
 // HasEnded reports whether nothing is passed on any more.
 func (r *Plane) HasEnded() bool { return IsDone(r.Ended) }
+
+// UserGate lets the users of a region in, until the region is closed to them for good.
+type UserGate struct {
+	typ    string
+	closed chan struct{}
+	why    error // what users get; set before closed is closed
+}
+
+func newUserGate(typ string) UserGate { return UserGate{typ: typ, closed: make(chan struct{})} }
+
+// Close refuses users from now on. It is called once.
+func (g *UserGate) Close(why error) {
+	g.why = g.stoppedBy(why)
+	close(g.closed)
+}
+
+// Closed is closed when users are refused.
+func (g *UserGate) Closed() <-chan struct{} { return g.closed }
+
+// Err is what users get once they are refused: ErrStopped with the name of the type and the reason.
+// Before that it is nil.
+func (g *UserGate) Err() error {
+	if IsDone(g.closed) {
+		return g.why
+	}
+	return nil
+}
+
+func (g *UserGate) stoppedBy(why error) error {
+	return fmt.Errorf("%w: entity type %q: %w", failure.ErrStopped, g.typ, why)
+}
 
 // IsDone reports whether a channel is closed.
 func IsDone(c <-chan struct{}) bool {

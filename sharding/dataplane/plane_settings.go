@@ -58,7 +58,7 @@ func New(t Settings) *Plane {
 		Timeouts: t.Timeouts,
 		Panics:   failure.NewPanics(t.Type, t.Log, t.Scheduler),
 		Log:      t.Log, Scheduler: t.Scheduler,
-		Closed: make(chan struct{}), Ended: make(chan struct{}),
+		Users: newUserGate(t.Type), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
 	}
 	r.Entities = entities.New(entities.Settings{

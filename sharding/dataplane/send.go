@@ -50,8 +50,8 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env mail
 			}
 			return r.explain(number, err)
 		}
-		if r.isClosed() {
-			return failure.ErrStopped
+		if err := r.Users.Err(); err != nil {
+			return err
 		}
 		rt := slot.Load()
 		var room <-chan struct{}
@@ -80,8 +80,8 @@ func (r *Plane) sendSlow(ctx context.Context, number uint32, id string, env mail
 			endless = false
 		}
 		waited = true
-		if room != nil && r.Scheduler.Await(room, ctx.Done(), r.Closed) == 2 {
-			return failure.ErrStopped
+		if room != nil && r.Scheduler.Await(room, ctx.Done(), r.Users.Closed()) == 2 {
+			return r.Users.Err()
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (r *Plane) sendRemote(ctx context.Context, wait bool, number uint32, rt *ro
 		err = r.Out.Net.AppendWait(ctx, to, transport.Data, number, r.Out.Channel, o.fill, o.check)
 	}
 	if errors.Is(err, transport.ErrClosed) {
-		return nil, failure.ErrStopped
+		return nil, r.Users.stoppedBy(err)
 	}
 	sent := appendError(err)
 	if sent == routes.ErrChanged && err != routes.ErrChanged { // the messages of the shard wait for another home
