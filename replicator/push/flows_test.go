@@ -120,3 +120,34 @@ func TestProgressEndsTheVainRetries(t *testing.T) {
 		t.Error("it is tried without end")
 	}
 }
+
+// An ack of more than there is says nothing.
+func TestAnAckBeyondTheEnd(t *testing.T) {
+	var f Flows
+	f.Put(group(1, 1), large(make([]byte, 3)))
+	var id uint64
+	f.Pump(1, 4, func(p Part) { id = p.Flow })
+	if moved, whole := f.Acked(id, 4, 1); moved || whole || f.Moved() != 0 {
+		t.Errorf("part 4 of 3 has come: moved %v, whole %v", moved, whole)
+	}
+	if moved, whole := f.Acked(id, 3, 1); !moved || !whole {
+		t.Errorf("all have come: moved %v, whole %v", moved, whole)
+	}
+}
+
+// A message that comes slowly is given up when a part stays away, however long it takes as a whole.
+func TestEachPartMovesTheTimeOut(t *testing.T) {
+	var a Assembly
+	at := time.Unix(1000, 0)
+	for i := range uint32(3) {
+		at = at.Add(time.Second)
+		if _, arrival, err := a.Add(Part{Flow: 1, Index: i, Total: 4, Data: []byte{1}}, 100, at); arrival != Kept ||
+			err != nil || a.DropAt() != at {
+			t.Fatalf("part %d: %v, %v, given up at %v", i, arrival, err, a.DropAt())
+		}
+	}
+	at = at.Add(time.Second)
+	if a.Add(Part{Flow: 1, Index: 1, Total: 4, Data: []byte{1}}, 100, at); a.DropAt() == at {
+		t.Error("a part that comes again keeps the message")
+	}
+}

@@ -21,3 +21,19 @@ func TestWhatIsLostMakesRoom(t *testing.T) {
 		t.Errorf("%d pushes of %d bytes are on their way after all have come", w.Flight(), w.bytes)
 	}
 }
+
+// What is lost is sent again from where the peer stands, if that is kept. If it is not, a repair has
+// to bring it, and a push that begins later would leave a hole.
+func TestALossIsSentAgainIfAllOfItIsKept(t *testing.T) {
+	w := NewWindow(0)
+	for seq := range uint64(3) {
+		w.Push(seq+1, 1)
+	}
+	w.SetApplied(1)
+	if w.Lost(); w.Rewind(3) || w.Sent() != 3 {
+		t.Errorf("it goes on behind event %d, of which the second is not kept", w.Sent())
+	}
+	if !w.Rewind(2) || w.Sent() != 1 {
+		t.Errorf("it goes on behind event %d, want 1", w.Sent())
+	}
+}

@@ -3,6 +3,7 @@ package repair
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -242,5 +243,54 @@ func TestAHelperThatMakesNoSense(t *testing.T) {
 	}
 	if alarms := p.counts[1]; alarms != 0 {
 		t.Errorf("%d times the digests did not match", alarms)
+	}
+}
+
+// crowd is the line of a repair with many donors, of which none answers.
+type crowd struct {
+	*pair
+	suppliers []Supplier
+	asked     []crdt.Origin // in order
+}
+
+func (c *crowd) Suppliers() []Supplier                            { return c.suppliers }
+func (c *crowd) Pull(to crdt.Origin, _ uint64, _ *crdt.Clock)     { c.asked = append(c.asked, to) }
+func (c *crowd) Done(crdt.Origin, uint64)                         {}
+func (c *crowd) Progress(of crdt.Origin, session uint64) Progress { return Progress{} }
+func (c *crowd) Malformed(from crdt.Origin)                       { c.t.Errorf("%v makes no sense", from) }
+
+// A donor that refuses is not asked again by the same repair, whatever the others do: two of them
+// would send it to each other without end.
+func TestNoDonorIsAskedTwice(t *testing.T) {
+	c := &crowd{pair: newPair(t)}
+	for id := range crdt.Origin(4) {
+		c.suppliers = append(c.suppliers, Supplier{ID: donorID + id, Reachable: true})
+	}
+	env := c.u.env
+	env.Host, env.Line = c, c
+	u := NewPuller(env)
+	u.Begin(donorID, false)
+	for i := 0; u.Running(); i++ {
+		if i > len(c.suppliers) {
+			t.Fatalf("asked %d", c.asked)
+		}
+		session, _ := u.Session()
+		u.OnRefuse(u.Donor(), session)
+	}
+	if !slices.Equal(c.asked, []crdt.Origin{2, 3, 4, 5}) || c.broken != 1 {
+		t.Errorf("asked %d, broken %d times", c.asked, c.broken)
+	}
+}
+
+// What is kept for a replica that has left is given up at once: a donation pins all that the store
+// had when it began.
+func TestADonationEndsWithItsTaker(t *testing.T) {
+	p := newPair(t)
+	for to := crdt.Origin(1); to <= 3; to++ {
+		p.donors.Open(to, 0, 7, p.from.Store(), &crdt.Clock{}).Touch(p.now.Add(time.Duration(to) * time.Second))
+	}
+	p.donors.Expire(p.now.Add(time.Second), func(to crdt.Origin) bool { return to == 3 })
+	if p.donors.Len() != 1 || p.donors.Find(2, 0, 7) == nil {
+		t.Errorf("%d donations are left", p.donors.Len())
 	}
 }

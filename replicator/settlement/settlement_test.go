@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/exchange"
 	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/replica"
 	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -71,4 +74,83 @@ func TestASettledViewIsAskedAnew(t *testing.T) {
 	if s.Claim(5); asked != 1 {
 		t.Error("asked again without news")
 	}
+}
+
+// What was said under a view, and what was found then, counts no more when the next one comes.
+func TestEachViewIsSettledAnew(t *testing.T) {
+	s, site := follower()
+	first := site.View
+	s.attempt.goal, s.attempt.lost, s.attempt.told = &crdt.Clock{}, true, true
+	for _, p := range site.Peers {
+		s.OnReport(p, &wire.Report{Epoch: 5, Settled: 3})
+	}
+	next := replica.View{Epoch: 7, Voters: first.Voters}
+	site.Install(next, [keyspace.Count]uint64{})
+	s.Follow(first, next)
+	if a := s.attempt; a.goal != nil || a.lost || a.told || a.tries != 0 {
+		t.Errorf("the attempt under the next view begins with %+v", a)
+	}
+	if s.maybeFill(); s.Quorums().Complete() {
+		t.Error("views are filled in after words under the view before")
+	}
+}
+
+// A replica that does not answer yet may contain what it will refuse. It is not counted as one that
+// has acknowledged it.
+func TestAReplicaThatDoesNotServeAcknowledgesNothing(t *testing.T) {
+	s, site := follower()
+	p, clock := site.Peers[0], &crdt.Clock{}
+	clock.AddRange(1, 1, 3)
+	for _, serves := range []bool{false, true} {
+		s.OnReport(p, &wire.Report{Epoch: 5, Settled: 3, Acked: clock.Clone(), Serves: serves})
+		if got := p.Link(s.r.ID).Acked.Includes(clock); got != serves {
+			t.Errorf("serves %v: acknowledged %v", serves, got)
+		}
+		if s.reports.Of(p.ID) == nil {
+			t.Errorf("serves %v: what it reports is lost", serves)
+		}
+	}
+}
+
+// A voter that contains the goal counts when it is known to have installed the view (V7).
+func TestAVoterOfAnOlderViewDoesNotSettle(t *testing.T) {
+	s, site := follower()
+	site.Serves = true
+	goal := &crdt.Clock{}
+	goal.AddRange(2, 1, 3)
+	for _, p := range site.Peers {
+		s.OnReport(p, &wire.Report{
+			Epoch: 5, Settled: 3, Acked: goal.Clone(), Serves: true,
+			Known: []quorum.PastView{{Epoch: 4, Voters: []crdt.Origin{2, 3}}},
+		})
+		p.Epoch = 4
+	}
+	if s.Settle(); !s.Unsettled().Unsettled() {
+		t.Fatal("settled by voters of an older view")
+	}
+	if s.attempt.goal == nil || !s.attempt.goal.Includes(goal) {
+		t.Fatalf("the goal is %v", s.attempt.goal)
+	}
+	for i, p := range site.Peers {
+		p.Epoch = 5
+		if s.Settle(); s.Unsettled().Unsettled() != (i == 0) {
+			t.Errorf("with %d of three: settled %d", i+1, s.Unsettled().Settled())
+		}
+	}
+}
+
+// follower returns the settlement of replica 1 of three, which has not been settled under view 5.
+func follower() (*Settlement, *replica.Site) {
+	site := replica.NewSite(settings.Config{
+		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
+	}, rand.New(rand.NewPCG(1, 1)))
+	site.Now = time.Unix(1000, 0)
+	v := replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}}}
+	site.Install(v, [keyspace.Count]uint64{})
+	s := new(Settlement)
+	r := replica.New(&site, keyspace.Volatile, s.Unsettled())
+	acks, gaps := exchange.NewPusher(r), exchange.NewGaps(r, repair.NewPuller(repair.Env{}))
+	*s = New(r, &acks, &gaps, func() {})
+	s.Follow(replica.View{}, v)
+	return s, &site
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -15,7 +16,9 @@ import (
 
 // newQueue returns the writes of replica 1 in a settled view of three.
 func newQueue(id keyspace.Space) (*Queue, *replica.Site) {
-	site := replica.NewSite(settings.Config{Self: 1, RetryInterval: time.Second}, rand.New(rand.NewPCG(1, 1)))
+	site := replica.NewSite(settings.Config{
+		Self: 1, RetryInterval: time.Second, BatchRowsMax: 10, BatchBytesMax: 1 << 20,
+	}, rand.New(rand.NewPCG(1, 1)))
 	site.Now = time.Unix(1000, 0)
 	site.Install(replica.View{
 		Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}},
@@ -77,5 +80,26 @@ func TestARefusedBatchFailsItsWrites(t *testing.T) {
 		if r.ID != uint64(i+1) || !errors.Is(r.Err, operation.ErrStoreFailure) {
 			t.Errorf("write %d: %v", r.ID, r.Err)
 		}
+	}
+}
+
+// A write at Local is acknowledged when the disk has it, not before.
+func TestALocalWriteAwaitsTheDisk(t *testing.T) {
+	w, site := newQueue(keyspace.Durable)
+	site.Serves = true
+	if _, err := w.r.Items.Update("k", 0, func(tx *crdt.Tx) error {
+		return tx.Put("p", "v", nil)
+	}, &w.r.Changes); err != nil {
+		t.Fatal(err)
+	}
+	w.r.Absorb()
+	wait(w, 1, 1, quorum.Local)
+	w.r.Persist()
+	if w.Complete(); len(site.Eff.Reply) != 0 || len(site.Eff.Persist) != 1 || w.r.Content().Base(1) != 1 {
+		t.Fatalf("answered %v while %d batches are written", site.Eff.Reply, len(site.Eff.Persist))
+	}
+	w.r.Disk.Written(site.Eff.Persist[0].ID)
+	if w.Complete(); len(site.Eff.Reply) != 1 || site.Eff.Reply[0].Err != nil {
+		t.Errorf("answered %v when the disk has it", site.Eff.Reply)
 	}
 }

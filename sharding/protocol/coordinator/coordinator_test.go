@@ -190,7 +190,11 @@ func TestReportInParts(t *testing.T) {
 			t.Fatalf("it acts after part %d: %s", i, got)
 		}
 	}
-	l.expect(part(1, 1), "coordinator-started", "homes 0→1", "1→1", "2→1")
+	got := part(1, 1)
+	l.expect(got, "coordinator-started", "homes 0→1", "1→1", "2→1")
+	if strings.Contains(got, "double-host") {
+		t.Errorf("one host counts twice, because its report came twice:\n%s", got)
+	}
 }
 
 // TestReportsAreNotMixed: a part of a report is lost, and the region has changed before it is asked
@@ -407,4 +411,27 @@ func TestALostLeaseIsAskedForAgain(t *testing.T) {
 	}
 	l.now = lost.Add(l.c.cfg.Leases.RetryInterval)
 	l.expect(l.step(protocol.Tick{}), "lease acquire #2")
+}
+
+// TestAHandOffWaitsForNoneThatIsGone: a region that was removed answers no Begin. A hand-off that
+// waited for it would be given up and begun again.
+func TestAHandOffWaitsForNoneThatIsGone(t *testing.T) {
+	l := acting(t, protocol.Config{}, map[protocol.UID][]protocol.ShardID{2: {3}}, 1, 2, 3)
+	l.expect(l.step(protocol.Receive{From: 2, Msg: protocol.LeaveRequest{}}), "begin 3")
+	m := l.c.term.homes.moves[3]
+	if m == nil {
+		t.Fatal("no hand-off is under way")
+	}
+	for _, u := range []protocol.UID{1, 2} {
+		l.step(protocol.Receive{From: u, Msg: protocol.BeginAck{
+			Shards: []protocol.ShardToken{{Shard: 3, Token: m.id}},
+		}})
+	}
+	if st := l.c.term.homes.shards[3].state; st != stateFencing || len(m.waiting) != 1 {
+		t.Fatalf("it is %s, and waits for %v", shardStepNames[st], m.waiting)
+	}
+	l.step(protocol.Install{View: viewOf(2, 1, 2)})
+	if st := l.c.term.homes.shards[3].state; st != stateStopping || len(m.waiting) != 0 {
+		t.Errorf("it is %s, and waits for %v", shardStepNames[st], m.waiting)
+	}
 }

@@ -277,3 +277,30 @@ func TestLostFenceIsAskedFor(t *testing.T) {
 		t.Errorf("node 3 does not fence again:\n%s", got)
 	}
 }
+
+// TestANewerHandOffResumes: a shard that is about to leave for one hand-off is open again for the
+// next one, which may have other regions to wait for. What it says of the first is late.
+func TestANewerHandOffResumes(t *testing.T) {
+	_, step := fencing(t)
+	tok := func(seq uint64) protocol.Token { return protocol.Token{Epoch: 1, Up: 2, Seq: seq} }
+	begin := func(seq uint64, regions ...protocol.UID) string {
+		return step(protocol.Receive{From: 2, Msg: protocol.Begin{
+			Moves: []protocol.Move{{Shard: 0, HandOff: tok(seq), Owner: 1}}, Regions: regions,
+		}})
+	}
+	if got := begin(9, 1); !strings.Contains(got, "drain-shard 0 "+tok(9).String()) {
+		t.Fatalf("it does not drain:\n%s", got)
+	}
+	got := begin(10, 1)
+	resume, drain := strings.Index(got, "resume-shard 0"), strings.Index(got, "drain-shard 0 "+tok(10).String())
+	if resume < 0 || drain < resume {
+		t.Errorf("it does not resume and drain for the newer hand-off:\n%s", got)
+	}
+	if got := step(protocol.ShardDrained{Shard: 0, HandOff: tok(9)}); strings.Contains(got, "stop-shard") {
+		t.Errorf("what was drained before it resumed is stopped:\n%s", got)
+	}
+	if got := step(protocol.ShardDrained{Shard: 0, HandOff: tok(10)}); !strings.Contains(got,
+		"stop-shard 0 "+tok(10).String()) {
+		t.Errorf("what is drained is not stopped:\n%s", got)
+	}
+}

@@ -324,3 +324,99 @@ func TestStoppedWhenWritten(t *testing.T) {
 		}
 	}
 }
+
+// running returns a shard without a store in which an entity runs.
+func running(t *testing.T) *soloShard {
+	sh, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &soloShard{t: t, sh: sh, now: time.Unix(0, 0)}
+	s.step(protocol.Open{})
+	if fx, _ := s.step(protocol.Wake{ID: "a"}); len(fx.Do) != 1 {
+		t.Fatalf("it does not start:\n%v", fx)
+	}
+	return s
+}
+
+// due steps the shard when it wants to be stepped.
+func (s *soloShard) due() *protocol.ShardEffects {
+	s.t.Helper()
+	if s.now = s.sh.Deadline(); s.now.IsZero() {
+		s.t.Fatal("it waits for nothing")
+	}
+	fx, _ := s.step(protocol.Tick{})
+	return fx
+}
+
+// TestAForcedStopThatIsStuckIsTold: an entity that does not end is ended by force. If it does not
+// end then either, an operator hears of it.
+func TestAForcedStopThatIsStuckIsTold(t *testing.T) {
+	s := running(t)
+	handOff := protocol.Token{Epoch: 1, Up: 1, Seq: 7}
+	s.step(protocol.Stop{HandOff: handOff})
+	for i, want := range []protocol.EventKind{protocol.StopForced, protocol.StopStuck} {
+		fx := s.due()
+		if len(fx.Notify) != 1 || fx.Notify[0].Kind != want || fx.Notify[0].Count != 1 {
+			t.Errorf("after time-out %d it says\n%v", i+1, fx)
+		}
+	}
+	if !s.sh.Deadline().IsZero() {
+		t.Error("it says so again and again")
+	}
+	if fx, _ := s.step(protocol.EntityStopped{ID: "a"}); len(fx.Region) != 1 ||
+		fx.Region[0] != (protocol.ShardStopped{Shard: 2, HandOff: handOff}) {
+		t.Errorf("when it has ended at last the region hears\n%v", fx)
+	}
+}
+
+// TestAResumedShardForgetsItsStop: a shard that goes on ends no entity by force when the time of the
+// stop is over that was taken back.
+func TestAResumedShardForgetsItsStop(t *testing.T) {
+	s := running(t)
+	s.step(protocol.Stop{HandOff: protocol.Token{Epoch: 1, Up: 1, Seq: 7}})
+	if s.sh.Deadline().IsZero() {
+		t.Fatal("the stop has no time-out")
+	}
+	if s.step(protocol.Resume{}); !s.sh.Deadline().IsZero() {
+		t.Errorf("after it has resumed it does\n%v", s.due())
+	}
+}
+
+// TestMailboxesOfAnEarlierHandOff: that the mailboxes were empty for one hand-off says nothing about
+// those of the next one: the shard was open in between.
+func TestMailboxesOfAnEarlierHandOff(t *testing.T) {
+	s := running(t)
+	one, two := protocol.Token{Epoch: 1, Up: 1, Seq: 7}, protocol.Token{Epoch: 1, Up: 1, Seq: 8}
+	s.step(protocol.Drain{HandOff: one})
+	s.step(protocol.Resume{})
+	s.step(protocol.Drain{HandOff: two})
+	if fx, _ := s.step(protocol.MailboxesEmpty{HandOff: one}); len(fx.Region) != 0 {
+		t.Errorf("the region hears %v", fx.Region)
+	}
+	if fx, _ := s.step(protocol.MailboxesEmpty{HandOff: two}); len(fx.Region) != 1 ||
+		fx.Region[0] != (protocol.ShardDrained{Shard: 2, HandOff: two}) {
+		t.Errorf("the region hears %v", fx.Region)
+	}
+}
+
+// TestAShardThatDrainsStartsNothing: what is remembered and has not started yet starts at the next
+// home. The shard does not wait for its time any more.
+func TestAShardThatDrainsStartsNothing(t *testing.T) {
+	s := newSoloShard(t)
+	s.sh.cfg.Remember.Recovery = protocol.Recovery{Number: 1, Interval: time.Second}
+	fx, _ := s.step(protocol.Open{})
+	s.step(protocol.DidRead{ID: fx.Read[0].ID, IDs: []protocol.EntityID{"a", "b", "c"}})
+	before := s.sh.population.entities.running
+	if before == 0 || before == 3 || s.sh.Deadline().IsZero() {
+		t.Fatalf("%d of three run, more at %v", before, s.sh.Deadline())
+	}
+	s.step(protocol.Drain{HandOff: protocol.Token{Epoch: 1, Up: 1, Seq: 7}})
+	if at := s.sh.Deadline(); !at.IsZero() {
+		t.Errorf("while it drains it waits until %v", at)
+	}
+	s.now = s.now.Add(time.Hour)
+	if fx, _ := s.step(protocol.Tick{}); len(fx.Do) > 0 || s.sh.population.entities.running != before {
+		t.Errorf("while it drains it does\n%v", fx)
+	}
+}
