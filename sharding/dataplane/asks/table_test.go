@@ -206,3 +206,24 @@ func table(limit int) *Table {
 	began := time.Now()
 	return NewTable(limit, time.Minute, func() time.Duration { return time.Since(began) }, scheduler.Goroutines{})
 }
+
+// All questions that a node has passed on are elsewhere, however many there are.
+func TestAllThatWasPassedOnIsElsewhere(t *testing.T) {
+	a := table(2*segmentSize + 1)
+	ids := make([]uint64, a.limit)
+	for i := range ids {
+		_, id, err := a.Begin(&intSink{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Sent(id, 7)
+		ids[i] = id
+	}
+	a.PassedOn(7)
+	a.Sweep(func(node uint64) bool { return node == 7 })
+	for i, id := range ids {
+		if !a.Answer(id, 1, nil) {
+			t.Fatalf("question %d has ended with the node that passed it on", i)
+		}
+	}
+}

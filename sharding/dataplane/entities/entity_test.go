@@ -1,11 +1,18 @@
 package entities
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"testing"
+	"time"
 	"unsafe"
 
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -54,5 +61,96 @@ func TestTheEndIsHeardBeforeTheNextStart(t *testing.T) {
 	e.end(r)
 	if !slices.Equal(h.words, []string{"stopped a"}) || s.Find("a") != nil {
 		t.Errorf("heard %q of an entity without messages", h.words)
+	}
+}
+
+// always is a lease that a node never loses.
+type always struct{ host.Lease }
+
+func (always) Holds() bool { return true }
+
+// weighed returns an entity of a runtime whose mailboxes take two messages of 100 bytes.
+func weighed(regionMax int64) (e *Entity, h *heard) {
+	h = &heard{}
+	r := New(Settings{
+		Scheduler: scheduler.Goroutines{}, Log: slog.New(slog.DiscardHandler), Lease: always{},
+		MailboxMax: 2, MailboxBytes: 1000, Held: mailbox.NewHeldBytes(regionMax, nil),
+	}, func() []*Shard { return nil })
+	r.SteeredBy(h)
+	return NewShard(r, 1, protocol.Token{}).AddLocked("a"), h
+}
+
+// A message that finds no room gives back what it took of it, whichever bound refused it.
+func TestRefusedMessagesTakeNoRoom(t *testing.T) {
+	for _, c := range []struct {
+		what      string
+		regionMax int64
+		want      mailbox.Verdict
+		taken     int
+	}{{"the mailbox is full", 1000, mailbox.Full, 2}, {"the region is full", 150, mailbox.HeavyRegion, 1}} {
+		e, _ := weighed(c.regionMax)
+		for i := range 9 {
+			want := mailbox.Accepted
+			if i >= c.taken {
+				want = c.want
+			}
+			if v := e.Accept(mailbox.Envelope{Msg: i}, 100); v != want {
+				t.Fatalf("%s: message %d: %v, want %v", c.what, i, v, want)
+			}
+		}
+		if want := 100 * c.taken; e.Bytes() != want || e.Shard.runtime.Held.Used() != int64(want) {
+			t.Errorf("%s: %d bytes in the mailbox, %d in the region, want %d", c.what, e.Bytes(),
+				e.Shard.runtime.Held.Used(), want)
+		}
+	}
+}
+
+// What waits for an entity whose shard was shut while a worker had it goes on when the turn ends.
+func TestATurnThatEndsAfterItsShard(t *testing.T) {
+	e, _ := weighed(1000)
+	e.Accept(mailbox.Envelope{Msg: "handled"}, 10)
+	e.Begin()
+	e.Refill(9)
+	e.Accept(mailbox.Envelope{Msg: "waits"}, 20)
+	var out []any
+	e.Shard.Shut(func(_ *Entity, env mailbox.Envelope, _ uint32) { out = append(out, env.Msg) })
+	if len(out) != 0 || e.State().IsClosed() {
+		t.Fatalf("%v left while a worker has the mailbox", out)
+	}
+	_, size, _ := e.Next()
+	e.released(size)
+	if e.Pause(mailbox.ForLease); !slices.Equal(out, []any{"waits"}) || !e.State().IsClosed() {
+		t.Errorf("%v left, closed: %v", out, e.State().IsClosed())
+	}
+	if e.Bytes() != 0 || e.Shard.runtime.Held.Used() != 0 {
+		t.Errorf("%d bytes in the mailbox, %d in the region", e.Bytes(), e.Shard.runtime.Held.Used())
+	}
+}
+
+// With an incarnation that was stopped, what its handlers wait for ends, and the count of its
+// failures.
+func TestNothingOutlivesAnIncarnation(t *testing.T) {
+	e, _ := weighed(1000)
+	h := &Handler{Entity: e}
+	if err := h.Err(); err != nil {
+		t.Fatal(err)
+	}
+	x, s := e.Extra.Load(), &Supervision{Restarts: 1, Within: time.Hour}
+	if _, ok := x.restarts.next(0, s); !ok {
+		t.Fatal("it is never started again")
+	}
+	if _, ok := x.restarts.next(0, s); ok {
+		t.Fatal("it is started again more often than it may be")
+	}
+	e.finish(nil)
+	if err := context.Cause(h); !errors.Is(err, failure.ErrStopped) {
+		t.Errorf("the context of its handlers: %v", err)
+	}
+	e.Begin()
+	e.Refill(9)
+	e.Next()
+	e.end(e.Shard.runtime)
+	if _, ok := x.restarts.next(0, s); !ok {
+		t.Error("the next incarnation has the failures of the one before")
 	}
 }

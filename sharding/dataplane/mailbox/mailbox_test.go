@@ -295,3 +295,57 @@ func TestADrainThatWasTakenBackHearsNothing(t *testing.T) {
 		t.Errorf("the first has ended %d times, the second %d times", first, second)
 	}
 }
+
+// A mailbox that shall run empty does not wait for the restart of its entity while it has messages.
+func TestASealedMailboxAwaitsNoRestart(t *testing.T) {
+	for _, sealed := range []bool{false, true} {
+		var m Mailbox
+		m.HoldNew()
+		for n := range 2 {
+			m.Push(Envelope{Msg: n}, 0, 9)
+		}
+		m.Begin()
+		m.Refill(9)
+		m.Next()
+		ends := 0
+		d := NewDrain(func() { ends++ })
+		if sealed {
+			d.Seal(&m)
+		}
+		d.Settled()
+		rested, schedule := m.Hold(ForBackoff)
+		if rested.Settled(); schedule != sealed || m.State().Awaits(ForBackoff) == sealed {
+			t.Fatalf("sealed %v: it is scheduled: %v, %+v", sealed, schedule, m.State())
+		}
+		if !sealed {
+			continue
+		}
+		m.Refill(9)
+		if e, _, _ := m.Next(); e.Msg != 1 || ends != 0 {
+			t.Errorf("the next message is %v, drained %d times", e.Msg, ends)
+		}
+		_, rested = m.Refill(9)
+		if rested.Settled(); ends != 1 {
+			t.Errorf("it was drained %d times", ends)
+		}
+	}
+}
+
+// A mailbox that is closed for good rests: the drain that waits for it ends, once.
+func TestADrainEndsWithItsMailbox(t *testing.T) {
+	var m Mailbox
+	m.HoldNew()
+	m.Push(Envelope{Msg: 1}, 0, 9)
+	ends, left := 0, 0
+	d := NewDrain(func() { ends++ })
+	d.Seal(&m)
+	if d.Settled(); ends != 0 {
+		t.Fatal("it is drained while a message waits")
+	}
+	for range 2 {
+		m.Shut(func(Envelope, uint32) { left++ })
+	}
+	if ends != 1 || left != 1 {
+		t.Errorf("drained %d times, %d messages are left", ends, left)
+	}
+}

@@ -4,9 +4,11 @@ import (
 	"log/slog"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -140,5 +142,74 @@ func TestNothingOvertakesAFullMailbox(t *testing.T) {
 	handle("b")
 	if !slices.Equal(handled, []any{"a1", "a2", "a3", "b1"}) {
 		t.Errorf("handled in the order %q", handled)
+	}
+}
+
+// What a mailbox held goes before all that waits, and the region looks for a home.
+func TestPutBackIsWanted(t *testing.T) {
+	r, w := newTable(1)
+	if err := r.Hold(2, CopyOf(message("later"), nil)); err != ErrChanged {
+		t.Fatal(err)
+	}
+	if err := r.Hold(2, CopyOf(message("later"), nil)); err != nil {
+		t.Fatal(err)
+	}
+	w.shards = nil
+	if r.PutBack(2, nil); len(w.shards) != 0 {
+		t.Errorf("for nothing, %v are wanted", w.shards)
+	}
+	r.PutBack(2, []BufferedMessage{CopyOf(message("first"), nil), CopyOf(message("second"), nil)})
+	if got := bufferedIDs(r.Buffering(2)); !slices.Equal(got, []string{"first", "second", "later"}) {
+		t.Errorf("%q wait", got)
+	}
+	if !slices.Equal(w.shards, []uint32{2}) || r.Limit.Count.Load() != 3 {
+		t.Errorf("wanted %v, %d are counted", w.shards, r.Limit.Count.Load())
+	}
+}
+
+// A message of another node that comes to wait just when the lane opens looks again: those that come
+// after it find the lane open. Own messages wait for the route.
+func TestNothingWaitsBehindAnOpenLane(t *testing.T) {
+	r, _ := newTable(9)
+	r.Buffering(2)
+	s := &entities.Shard{}
+	p := CopyOf(message("a"), r.Lanes[2].Load())
+	r.Lanes[2].Store(s)
+	if err := r.Hold(2, p); err != ErrChanged {
+		t.Errorf("it waits while the lane is open: %v", err)
+	}
+	if err := r.Hold(2, BufferedMessage{ID: "own", Size: BufferedOverhead}); err != nil {
+		t.Error(err)
+	}
+	if err := r.Hold(2, CopyOf(message("refused"), s)); err != nil {
+		t.Errorf("what the lane has refused does not wait: %v", err)
+	}
+}
+
+// noSink takes any answer.
+type noSink struct{}
+
+func (noSink) Accept(any) error    { return nil }
+func (noSink) Decode([]byte) error { return nil }
+
+// A question that never left does not end with the node that it was for.
+func TestAQuestionThatWasTakenBackOutlivesTheNode(t *testing.T) {
+	r, _ := newTable(4)
+	a := asks.NewTable(4, time.Minute, func() time.Duration { return 0 }, scheduler.Goroutines{})
+	r.set.Asks = a
+	_, id, err := a.Begin(noSink{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Slots[2].Store(&Route{Remote: 7})
+	a.Sent(id, 7)
+	m := message("a")
+	m.Kind, m.Origin, m.Call = codec.Ask, r.set.Self, id
+	if !r.TakeBack(7, m) {
+		t.Fatal("it is not taken back")
+	}
+	a.Sweep(func(node uint64) bool { return node == 7 })
+	if !a.Answer(id, nil, nil) {
+		t.Error("it has ended with the node")
 	}
 }
