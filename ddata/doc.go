@@ -5,16 +5,16 @@
 //
 //   - A Node is one process incarnation, with a random uid. A restarted process is another node,
 //     also at the same address.
-//   - The view is the list of members on which the voters have decided; views are numbered by
+//   - The view is the list of members on which the voters have decided. Views are numbered by
 //     epochs and form one chain. Only such a decision adds or removes a member. A node that does
 //     not answer stays a member, and counts in every majority, until a view drops it.
 //   - The lease is a node's permission to run what must run once. It comes from a quorum of the
 //     view, for a short time; a view that drops a node is decided only after the lease of that node
 //     has ended.
 //   - A Singleton runs on the oldest node of a role, under its lease, and nowhere else
-//     (Node.RunSingleton). When that node leaves it hands over to the next in age: request, in
-//     progress, done; when it crashes, the next starts it with the view without it. Each run gets a
-//     FencingToken that is higher than all before it, for outside stores that refuse lower ones.
+//     (Node.RunSingleton). When that node leaves, it hands over to the next in age. When it crashes,
+//     the next starts the singleton with the first view without it. Each run gets a FencingToken
+//     that is higher than all before it, for outside stores that refuse lower ones.
 //   - Seeds and Discovery say where other nodes may be. Packages membership and discovery say which
 //     node may found a cluster, and when.
 //   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this
@@ -31,9 +31,9 @@
 //     began. Together with writes with WriteMajority or above, the operations on one key happen as
 //     if one after the other, each at a moment between its beginning and its end.
 //   - Replicas that have seen the same writes hold the same values.
-//   - Reads and writes at another level than local succeed only while the node holds its lease: a
-//     node that was left behind cannot acknowledge what the others will never hear of, nor read
-//     what they have overwritten.
+//   - Reads and writes at a level above local succeed only while the node holds its lease. A node
+//     that was left behind cannot acknowledge what the others will never hear of, nor read what they
+//     have overwritten.
 //   - At no instant do two nodes hold a lease under which both are the oldest of a role, if clocks
 //     run at rates that differ by less than 3 %.
 //   - A value that was handed out never changes. A local read of a value that does not change at
@@ -113,7 +113,7 @@
 //	min-nr-of-members                     MinMembers                   1
 //	role.NAME.min-nr-of-members           MinMembersPerRole            none
 //	configuration-compatibility-check.*   always on; see Setting in package membership for what must be alike
-//	log-info, log-info-verbose            Logger, OnEvent                      levels: see the table of package events
+//	log-info, log-info-verbose            Logger, OnEvent              levels: see the table of package events
 //	jmx.*, publish-stats-interval         Meter, Health
 //	down-removal-margin                   none: a view without a member is decided after its lease has run out (T.LeaseDuration, T.Epsilon)
 //	downing-provider-class, split-brain-resolver.active-strategy  Downing   downing.KeepMajority; Manual is no automatic downing
@@ -169,7 +169,7 @@
 //	role                                  Roles                        DefaultRole
 //	gossip-interval                       R.GossipInterval             1 s (Preset Local: 200 ms); pushes wait for no interval
 //	notify-subscribers-interval           none: a change is told at once; a slow subscriber finds the latest value
-//	log-data-size-exceeding               R.LargeKey, events.KeyLarge          1 MiB: an event, and for each tenth more
+//	log-data-size-exceeding               R.LargeKey, events.KeyLarge  1 MiB: an event, and for each tenth more
 //	max-delta-elements                    R.FrameMax                   64 KiB per message; larger groups are cut in transit
 //	delta-crdt.enabled                    none: only events travel
 //	delta-crdt.max-delta-size             R.GroupMax                   64 MiB; a larger update comes by a repair

@@ -4,10 +4,10 @@
 // # Nouns
 //
 //   - An entity is a user's value with a Receive method. The first message to its id makes it; a
-//     remembered one is made without. It is passivated when it asks for it, when it was idle for
-//     long, or when too many are active.
-//   - A shard is the group of entities whose ids hash to one number; shards are what moves between
-//     nodes.
+//     remembered one is made without a message. It is passivated when it asks for it, when it was
+//     idle for long, or when too many are active.
+//   - A shard is the group of entities whose ids hash to one number. It moves between nodes as a
+//     whole.
 //   - A region is the part of an entity type that runs on one node: it routes messages and hosts
 //     shards. On a node without the type's role the region is a proxy: it routes and never hosts.
 //   - The coordinator, one per type, on the oldest node of the role, decides which region is the
@@ -30,10 +30,10 @@
 //   - One handler per entity at a time, and what one handler wrote the next one sees.
 //   - Messages from one goroutine to one entity arrive in the order in which they were told, also
 //     across a planned hand-off.
-//   - A planned hand-off loses nothing. Messages are lost only where a bound was hit or a node
-//     died; each loss that this process can see is counted with its reason and given to
-//     EntityType.OnEvent. What had not left for the node that died, because its connection was gone
-//     before, waits for the shard's next home: questions to it end with the answer from there.
+//   - A planned hand-off loses nothing. Messages are lost only where a bound was hit, a node died,
+//     a shard lost its lease, or a stop was forced. Each loss that this process can see is counted
+//     with its reason and given to EntityType.OnEvent. A message that had not left for a node that
+//     died waits for the shard's next home, and a question then gets its answer from there.
 //   - A node that leaves in order answers for every message that it has taken. Messages in its
 //     mailboxes are handled, or go to the next home; questions that handlers have taken by
 //     Context.Responder are answered first, for at most Timeouts.Ask; and it says that it has
@@ -78,10 +78,10 @@
 // EntityType.Allocation.Strategy, one of package allocation or the user's own, says which region is
 // the home of a shard, and which shards move when the coordinator looks at the balance. It looks
 // every Rebalance.Interval, if no member is joining or unreachable, all run one app version, and
-// they have been the same for Rebalance.Delay; a shard that has lost its home gets another at once
-// whatever the gates say. With a strategy that looks at loads, each shard counts its messages and
-// the time of its handlers, once per slice of a worker, and the regions report them. ExternalClient
-// says where shards shall live to types whose strategy is allocation.External.
+// they have been the same for Rebalance.Delay. A shard that has lost its home gets another at once,
+// without these conditions. With a strategy that looks at loads, each shard counts its messages and
+// the time of its handlers, once per slice of a worker, and the regions report them. If the strategy
+// is allocation.External, an ExternalClient says where the shards live (Region.External).
 //
 // # Shutting down
 //
@@ -156,10 +156,10 @@
 // Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never
 // hosts. Lookup and Types find what was started. Ids go to shards by EntityType.ShardOf: xxHash,
 // the murmur2 of Kafka's partitioner, or a function of the user's, which keeps ids together that
-// belong together. It has a name, because nodes cannot compare functions. ShardOf,
-// Shards, Remember.Entities and the IDs of the stores of leases are compared when a node joins the
-// type. The coordinator refuses a node that has others. Both tell a protocol.TypeMismatch with both
-// values, and a caller that asks there is told.
+// belong together. It has a name, because nodes cannot compare functions. ShardOf, Shards,
+// Remember.Entities and the IDs of the stores of leases are compared when a node joins the type. The
+// coordinator refuses a node that has others. Both nodes note a protocol.TypeMismatch with both
+// values, and the error of an Ask there says so.
 //
 // Ask takes an EntityRef, which Region.Ref makes of an id, for one question or to be kept. Its
 // Request says of which M it is and what it is answered with, so that the compiler refuses a
@@ -177,11 +177,11 @@
 // # Nodes without the type
 //
 // A node that has the role need not run the type, unless it is the oldest, whose coordinator acts.
-// Every node whose process has this package linked in answers, from its start, for types that it
-// has not started: it hosts nothing. Where a region was closed its machines go on and answer: they
-// pass on what others still send, send fences, and take the node's turn as coordinator. A member
-// that does not answer at all holds up a coordinator that begins, because it may host; Node.Health,
-// the error of an Ask, and the event ReportAwaited name it.
+// From its start on, each node answers for types that it has not started: it hosts nothing. Where a
+// region was closed its machines go on and answer: they pass on what others still send, send fences,
+// and take the node's turn as coordinator. A member that does not answer at all holds up a
+// coordinator that begins, because it may host. Node.Health, the error of an Ask, and the event
+// ReportAwaited name it.
 //
 // A coordinator that cannot read or write its state repeats that, and places no shards meanwhile.
 // The log says so with the key, the level and the replicas that are missing: as a warning at once
@@ -190,21 +190,22 @@
 //
 // # Inspection
 //
-// Any region, proxies too, asks others what runs there, past the machines and bounded by
-// EntityType.Timeouts.Query and the context. State asks one region, with the ids of active
-// entities: 1 MiB of them and a mark if there are more. ClusterStats and TotalActive ask the
-// cluster. CurrentRegions asks every member of the view that has the role, and names each that did
-// not answer. Where asks for an entity, without starting it; with LookHere it answers by what the
-// region knows, at once. Stats counts what is here. Events go to ddata.Config.OnEvent and the
-// log as Event. A type that no coordinator has ever registered keeps ddata.Node.Health from being
-// ready; Health says which types count.
+// Any region, a proxy too, can ask the others what runs there. The machines take no part in it.
+// EntityType.Timeouts.Query and the context bound the wait. State asks one region for its shards and
+// the ids of active entities: 1 MiB of ids, and a mark if there are more. ClusterStats and
+// TotalActive ask the cluster. CurrentRegions asks every member of the view that has the role, and
+// names each that did not answer. Where asks for an entity, without starting it; with LookHere it
+// answers at once, by what the region knows. Stats counts what is here. What the control plane notes
+// is an Event: it goes to EntityType.OnEvent, to ddata.Config.OnEvent and to the log. A type that no
+// coordinator has ever registered keeps ddata.Node.Health from being ready; Health says which types
+// count.
 //
 // # Metrics
 //
-// With a ddata.Config.Meter each type reports these, labelled with its name. What is called no
-// gauge and no histogram is a counter since the type was started on the node. All are counted in
-// any case. They cost nothing more, except two: the time that handlers take, once per slice of a
-// worker, and the histogram of slices, for which two looks at the clock are there already.
+// With a ddata.Config.Meter each type reports these, labelled with its name. What is neither a gauge
+// nor a histogram is a counter since the type was started on the node. All are counted without a
+// Meter, too. With one, only the time that handlers take costs more, once per slice of a worker, and
+// the histogram of slices, whose two looks at the clock are there already.
 //
 //	coterie_sharding_entities{type}                   gauge: entities that are active, starting or stopping here
 //	coterie_sharding_active_entities{type}            gauge: of these, those that run, or stop
@@ -239,7 +240,8 @@
 //
 // # Settings
 //
-// Every setting of the reference, where it is here, and its default. An entity type has one set of
+// The reference is Pekko's cluster sharding, with its daemon process and reliable delivery. These are
+// all its settings, what stands for each here, and the default. An entity type has one set of
 // them, in EntityType; nothing is shared by types.
 //
 //	guardian-name                            none                                   nothing is addressed by a path
