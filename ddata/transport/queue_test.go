@@ -37,3 +37,21 @@ func TestAConnectionBeginsAnew(t *testing.T) {
 		t.Error("no frames are taken for a node that has accepted this one")
 	}
 }
+
+// A link on which nothing happens for long ends, unless something was sent just then.
+func TestAQueueWithFramesIsNotRetired(t *testing.T) {
+	cfg := Config{FrameMax: 1 << 10, MessageMax: 1 << 10, DataQueueMax: 1 << 16, DataKeepMax: 1 << 16}
+	q := newQueue(&cfg, &counters{}, true, Data, func() {})
+	if err := q.send(1, []byte("x"), q.max); err != nil {
+		t.Fatal(err)
+	}
+	if q.retire() || q.isClosed() {
+		t.Fatal("it is retired while a frame waits")
+	}
+	if _, frames, _, _ := q.takeOrPark(); frames != 1 || !q.retire() {
+		t.Errorf("%d frames were taken, or it is not retired after that", frames)
+	}
+	if err := q.send(1, []byte("x"), q.max); !errors.Is(err, ErrNoPeer) {
+		t.Errorf("a retired queue takes a frame: %v", err)
+	}
+}

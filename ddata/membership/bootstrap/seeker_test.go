@@ -123,3 +123,90 @@ func TestDiscoveredIsBounded(t *testing.T) {
 			len(d.found), len(s.Targets()), len(d.ours), len(d.err))
 	}
 }
+
+// slowDisk stores when it is told.
+type slowDisk struct {
+	memoryDisk
+	stored uint64
+}
+
+func (d *slowDisk) IsStored(number uint64) bool { return number <= d.stored }
+
+// founding is a view that node 2 found with node 1.
+func founding(e view.Epoch) *view.View {
+	return &view.View{
+		Cluster: 9, Epoch: e, ConfigHash: 5, Founded: true,
+		Members: []view.Member{{UID: 1, Addr: "n1"}, {UID: 2, Addr: "n2"}},
+	}
+}
+
+// TestALockCountsWhenItIsStored: a node that forgets its lock after a crash could found another
+// cluster. So it says that it is locked, and installs, when the disk has the lock.
+func TestALockCountsWhenItIsStored(t *testing.T) {
+	disk := &slowDisk{}
+	s, now, v := seeker(1, disk, nil), time.Unix(1000, 0), founding(1)
+	s.Advance(now)
+	now = now.Add(10 * time.Second)
+	if s.onLock(now, 2, Locked{View: v}); !s.IsLocked() || len(disk.locked) != 1 {
+		t.Fatalf("it does not lock itself: %v, %v", s, disk.locked)
+	}
+	said := func() (locked bool) {
+		for _, e := range s.Output().Send {
+			_, is := e.Msg.(Locked)
+			locked = locked || is
+		}
+		return locked
+	}
+	for range 3 {
+		now = now.Add(time.Second)
+		s.Advance(now)
+		s.onLock(now, 2, Locked{View: v})
+		if n := len(s.out.Install); n > 0 || said() {
+			t.Fatalf("it says so before its disk has it, or installs %d views", n)
+		}
+	}
+	disk.stored = 1
+	s.LockStored(now)
+	if n := len(s.out.Install); n != 1 || !said() {
+		t.Errorf("it does not say so when its disk has it, or installs %d views", n)
+	}
+}
+
+// TestNoSecondViewOfAnEpoch: a disk that knows of a view signs no other of the same epoch.
+func TestNoSecondViewOfAnEpoch(t *testing.T) {
+	for e, signs := range map[view.Epoch]bool{2: false, 3: false, 4: true} {
+		disk := &memoryDisk{}
+		s, now := seeker(1, disk, nil), time.Unix(1000, 0)
+		last := founding(3)
+		last.Members[1].UID, last.Members[1].Addr = 3, "n3"
+		s.memory.Last, s.memory.Free = last, true
+		s.Advance(now)
+		now = now.Add(10 * time.Second)
+		if s.onLock(now, 2, Locked{View: founding(e)}); s.IsLocked() != signs {
+			t.Errorf("a founding of epoch %d is signed: %v, view 3 is known", e, s.IsLocked())
+		}
+	}
+}
+
+// TestAllFoundersChooseAlike: a founder that hears others than the first one does is not founded
+// with, as long as they differ.
+func TestAllFoundersChooseAlike(t *testing.T) {
+	disk := &memoryDisk{}
+	s, now := seeker(1, disk, nil), time.Unix(1000, 0)
+	hear := func(choice ...view.UID) {
+		now = now.Add(time.Second)
+		s.OnProbe(now, Probe{
+			Protocol: Protocol, Name: "c", Self: view.Member{UID: 2, Addr: "n2", Status: view.Joining}, At: "n1", Expect: 2,
+			Peers: []Contact{{UID: 1, Addr: "n1"}}, Choice: choice,
+		})
+		s.Advance(now)
+	}
+	for range 20 {
+		if hear(2, 3); s.IsLocked() {
+			t.Fatal("it is locked to a founding with a node that has chosen others")
+		}
+	}
+	if hear(1, 2); !s.IsLocked() || len(disk.locked) != 1 {
+		t.Errorf("it is not locked when both have chosen alike: %v", s.waiting)
+	}
+}

@@ -170,3 +170,26 @@ func TestTheArbitersGrantEnds(t *testing.T) {
 		}
 	}
 }
+
+// A newer grant in the arbiter's name is counted at once: the lease may rest on it alone.
+func TestTheArbitersGrantProlongs(t *testing.T) {
+	h, s := holder(), of(3)
+	s.Quorum = func(has func(view.UID) bool) bool { return has(1) && has(0) }
+	take(h, s, 2, 0)
+	h.Take(s, 2, s.Now, s.Now.UnixNano(), true)
+	if h.Renew(s); !h.Held() {
+		t.Fatal("the arbiter's grant gives no lease")
+	}
+	sent := s.Now.Add(time.Second)
+	s.Now = sent
+	take(h, s, 2, 0) // its own grant is as new, and gives nothing
+	if !h.Take(s, 2, sent, sent.UnixNano(), true) {
+		t.Error("the arbiter's newer grant is not counted")
+	}
+	if h.Take(s, 2, sent, sent.UnixNano(), true) {
+		t.Error("the same grant is counted again")
+	}
+	if h.Renew(s); h.Lease().Until() != sent.Add(length) {
+		t.Errorf("the lease ends at %v", h.Lease().Until())
+	}
+}

@@ -130,3 +130,18 @@ func TestBindLowersNoPromise(t *testing.T) {
 		t.Errorf("promised %v", a.Promised())
 	}
 }
+
+// A ballot that was refused for a higher one is followed by one above that, whatever this node
+// itself has promised.
+func TestARefusedBallotIsOutbid(t *testing.T) {
+	now := time.Unix(1000, 0)
+	p := NewProposer(Config{Self: 2, Beat: time.Second, WaitMax: time.Minute}, rand.New(rand.NewPCG(1, 1)))
+	first := p.Start(now, Ballot{})
+	p.TakeRejected(now, Ballot{Round: 7, UID: 3}, 0)
+	if !p.Idle() || !p.RetryAt().After(now) {
+		t.Fatalf("%v, tried again at %v", p, p.RetryAt())
+	}
+	if next := p.Start(p.RetryAt(), first); !(Ballot{Round: 7, UID: 3}).Less(next) || p.Round() != next.Round {
+		t.Errorf("the next ballot is %v", next)
+	}
+}
