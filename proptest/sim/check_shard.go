@@ -73,6 +73,8 @@ func (w *World) handled(p *Process, m *tell) {
 	switch {
 	case m.fate == handledFate:
 		w.violate("handled once", "%v is handled again, by %v", m, p)
+	case m.fate == encodedFate: // it was another that was dropped
+		w.shardChecker.anonymous[order{typ: m.typ, entity: m.entity}]++
 	case strings.HasPrefix(m.fate, refusedFate):
 		w.violate("what is refused is not handled", "%v is handled by %v, and its sender was told: %s", m, p, m.fate)
 	}
@@ -118,7 +120,7 @@ func (j *shardChecker) open(w *World) string {
 		k := order{typ: m.typ, entity: m.entity}
 		if m.fate == "" && j.anonymous[k] > 0 && w.now > m.at+int64(time.Minute) {
 			j.anonymous[k]--
-			w.end(m, "dropped in encoded form")
+			w.end(m, encodedFate)
 		}
 		if m.fate == "" {
 			break

@@ -34,6 +34,10 @@ func (m *tell) String() string {
 // handledFate is the fate of a message that a handler has taken.
 const handledFate = "handled"
 
+// encodedFate is a guess about a message that is missing long after it was sent: one to its entity
+// was dropped, and the drop has not said which.
+const encodedFate = "dropped in encoded form"
+
 // end marks how a message ended without being handled.
 func (w *World) end(m *tell, fate string) {
 	if m.fate == "" {
