@@ -196,8 +196,8 @@ func TestAllFoundersChooseAlike(t *testing.T) {
 	hear := func(choice ...view.UID) {
 		now = now.Add(time.Second)
 		s.OnProbe(now, Probe{
-			Protocol: Protocol, Name: "c", Self: view.Member{UID: 2, Addr: "n2", Status: view.Joining}, At: "n1", Expect: 2,
-			Peers: []Contact{{UID: 1, Addr: "n1"}}, Choice: choice,
+			Protocol: Protocol, Name: "c", Self: view.Member{UID: 2, Addr: "n2", Status: view.Joining}, At: "n1",
+			Expect: 2, Peers: []Contact{{UID: 1, Addr: "n1"}}, Choice: choice,
 		})
 		s.Advance(now)
 	}
