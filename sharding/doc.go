@@ -240,9 +240,9 @@
 //
 // # Settings
 //
-// The reference is Pekko's cluster sharding, with its daemon process and reliable delivery. These are
-// all its settings, what stands for each here, and the default. An entity type has one set of
-// them, in EntityType; nothing is shared by types.
+// The reference is the cluster sharding of Pekko and Akka, with its daemon process and reliable
+// delivery. These are all its settings, what stands for each here, and the default. An entity type
+// has one set of them, in EntityType; nothing is shared by types.
 //
 //	guardian-name                            none                                   nothing is addressed by a path
 //	role                                     EntityType.Role                        required
