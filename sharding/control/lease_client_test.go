@@ -63,3 +63,50 @@ func TestALeaseThatMayHaveBeenGrantedIsGivenBack(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// gatedStore answers an Acquire when it is told to.
+type gatedStore struct {
+	*locks.Memory
+	begun, answer chan struct{}
+}
+
+type gatedLock struct {
+	locks.Lock
+	s gatedStore
+}
+
+func (s gatedStore) Lock(name, owner string) (locks.Lock, error) {
+	l, err := s.Memory.Lock(name, owner)
+	return gatedLock{l, s}, err
+}
+
+func (l gatedLock) Acquire(ctx context.Context, lost func(error)) (bool, error) {
+	l.s.begun <- struct{}{}
+	<-l.s.answer
+	return l.Lock.Acquire(ctx, lost)
+}
+
+// What is released before its turn has come is not acquired: a store that hangs would be asked again
+// and again for what is not wanted any more.
+func TestAReleaseTakesBackWhatHasNotBegun(t *testing.T) {
+	store := gatedStore{locks.NewMemory(), make(chan struct{}, 2), make(chan struct{})}
+	c := &leaseClient{
+		ctx: t.Context(), store: store, name: "l", owner: "one", log: slog.New(slog.DiscardHandler),
+		scheduler: scheduler.Goroutines{},
+	}
+	told := make(chan any, 2)
+	tell := func(_ *lease.Hold, in any) { told <- in }
+	c.acquire(1, tell)
+	<-store.begun
+	c.acquire(2, tell)
+	released := make(chan struct{})
+	c.release(nil, func() { close(released) })
+	close(store.answer)
+	<-released
+	if err := c.settled(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if in, ok := (<-told).(protocol.LeaseGranted); !ok || in.Gen != 1 || len(told) != 0 {
+		t.Errorf("told %v, and %d times more", in, len(told))
+	}
+}

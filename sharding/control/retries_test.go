@@ -6,8 +6,10 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/routes"
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -51,5 +53,48 @@ func TestAFenceWaitsForRoomAndGoesOnce(t *testing.T) {
 	r.Retry(now, nil)
 	if net.sent != 1 {
 		t.Errorf("sent %d times", net.sent)
+	}
+}
+
+// full is a carrier that takes as many messages as it has room for.
+type full struct {
+	routes.Carrier
+	room int
+}
+
+func (c *full) Forward(uint32, uint64, *codec.Message, func() error) error {
+	if c.room == 0 {
+		return failure.ErrBufferFull
+	}
+	c.room--
+	return nil
+}
+
+// wanted hears of what waits.
+type wanted struct{ routes.Control }
+
+func (wanted) Wanted(uint32) {}
+
+// Messages for which there is no room are sent when there is, however often that has to be tried.
+func TestMessagesWaitForRoom(t *testing.T) {
+	c := &full{}
+	p := &dataplane.Plane{Routes: routes.New(routes.Settings{Shards: 4, CountMax: 9, BytesMax: 1 << 20, Carrier: c})}
+	p.Routes.SteeredBy(wanted{})
+	r, now := NewRetries(p), time.Unix(1000, 0)
+	b := p.Routes.Buffering(3)
+	if err := p.Routes.Hold(3, routes.CopyOf(&codec.Message{Shard: 3, ID: []byte("a")}, nil)); err != nil {
+		t.Fatal(err)
+	}
+	r.Open(now, 3, &routes.Route{Remote: 7})
+	for range 3 {
+		if r.Empty() || !r.at.After(now) || !b.Waits() {
+			t.Fatalf("the message is lost, or not tried again: %v", r.at)
+		}
+		now = r.at
+		r.Retry(now, nil)
+	}
+	c.room, now = 1, r.at
+	if r.Retry(now, nil); !r.Empty() || !r.at.IsZero() || b.Waits() {
+		t.Errorf("with room it is not sent, or tried again at %v", r.at)
 	}
 }
