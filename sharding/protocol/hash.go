@@ -13,8 +13,8 @@ import (
 type Identity struct {
 	// Name is unique in the cluster; 1 to 128 bytes of UTF-8 without '/'. Required.
 	Name string
-	// Role: the nodes that may host entities, and coordinate them. Required. On a node without it the
-	// region is a proxy.
+	// Role names the nodes that may host entities, and coordinate them. Package sharding requires it;
+	// the machines run without one, too. On a node without the role the region is a proxy.
 	Role string
 	// Shards is the number of shards, 1 to 1,048,576; it cannot change while the cluster runs. Ten
 	// times the largest number of nodes is a good choice: fewer spread unevenly, more cost the
