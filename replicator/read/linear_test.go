@@ -15,16 +15,25 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// A vote that was given under an older view does not count (R15), though it answers the question
-// that is out. A voter counts once.
-func TestVotesOfAnOlderViewDoNotCount(t *testing.T) {
+// newSite returns the site of replica 1, which serves, in a view with these voters.
+func newSite(voters ...crdt.Origin) *replica.Site {
 	site := replica.NewSite(settings.Config{
 		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
 	}, rand.New(rand.NewPCG(1, 1)))
 	site.Now, site.Serves = time.Unix(1000, 0), true
-	voters := []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4}, {ID: 5}}
-	site.Install(replica.View{Epoch: 5, Voters: voters}, [keyspace.Count]uint64{})
-	ops, r := operation.NewInflight(&site), replica.New(&site, keyspace.Volatile, &quorum.Chain{})
+	v := replica.View{Epoch: 5}
+	for _, id := range voters {
+		v.Voters = append(v.Voters, replica.Member{ID: id})
+	}
+	site.Install(v, [keyspace.Count]uint64{})
+	return &site
+}
+
+// A vote that was given under an older view does not count (R15), though it answers the question
+// that is out. A voter counts once.
+func TestVotesOfAnOlderViewDoNotCount(t *testing.T) {
+	site := newSite(1, 2, 3, 4, 5)
+	ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
 	var sets quorum.Joint[*replica.Peer]
 	sets.Replace(true, []quorum.Set[*replica.Peer]{
 		{Epoch: 5, Size: 5, Self: true, Peers: site.Peers, Newest: true},
@@ -64,12 +73,8 @@ func TestVotesOfAnOlderViewDoNotCount(t *testing.T) {
 // A question that comes late, after a newer one of the same reader, is not answered, and freezes
 // nothing.
 func TestALateQuestionIsNotAnswered(t *testing.T) {
-	site := replica.NewSite(settings.Config{
-		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
-	}, rand.New(rand.NewPCG(1, 1)))
-	site.Now, site.Serves = time.Unix(1000, 0), true
-	site.Install(replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}}}, [keyspace.Count]uint64{})
-	ops, r := operation.NewInflight(&site), replica.New(&site, keyspace.Volatile, &quorum.Chain{})
+	site := newSite(1, 2)
+	ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
 	var sets quorum.Joint[*replica.Peer]
 	gaps, frozen := exchange.NewGaps(r, nil), 0
 	x := NewLinear(r, &ops, &sets, &gaps, func(string, time.Duration) { frozen++ })

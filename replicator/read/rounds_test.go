@@ -1,7 +1,6 @@
 package read
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -12,21 +11,14 @@ import (
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/repair"
 	"github.com/coterie-go/coterie/replicator/replica"
-	"github.com/coterie-go/coterie/replicator/settings"
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
 // beginRound returns the rounds of replica 1 of five, in which a majority read has asked the others.
 func beginRound(t *testing.T) (*Rounds, *replica.Site) {
 	t.Helper()
-	site := replica.NewSite(settings.Config{
-		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
-	}, rand.New(rand.NewPCG(1, 1)))
-	site.Now, site.Serves = time.Unix(1000, 0), true
-	site.Install(replica.View{
-		Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}, {ID: 4}, {ID: 5}},
-	}, [keyspace.Count]uint64{})
-	ops, r := operation.NewInflight(&site), replica.New(&site, keyspace.Volatile, &quorum.Chain{})
+	site := newSite(1, 2, 3, 4, 5)
+	ops, r := operation.NewInflight(site), replica.New(site, keyspace.Volatile, &quorum.Chain{})
 	var sets quorum.Joint[*replica.Peer]
 	sets.Replace(true, []quorum.Set[*replica.Peer]{
 		{Epoch: 5, Size: 5, Self: true, Peers: site.Peers, Newest: true},
@@ -39,7 +31,7 @@ func beginRound(t *testing.T) (*Rounds, *replica.Site) {
 	if len(q.rounds) != 1 || len(site.Eff.Send) != 3 {
 		t.Fatalf("%d rounds ask with %d messages", len(q.rounds), len(site.Eff.Send))
 	}
-	return &q, &site
+	return &q, site
 }
 
 // answer has a peer answer the round that is out, and returns how many reads are answered then.

@@ -15,17 +15,23 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// The views that no member knows of are filled in when every member has said so under the installed
-// view. What it has said under an earlier one is not that.
-func TestOnlyWordsUnderTheInstalledViewCount(t *testing.T) {
+// newSite returns the site of replica 1, and its view of three voters.
+func newSite() (*replica.Site, replica.View) {
 	site := replica.NewSite(settings.Config{
 		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
 	}, rand.New(rand.NewPCG(1, 1)))
 	site.Now = time.Unix(1000, 0)
 	v := replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}}}
 	site.Install(v, [keyspace.Count]uint64{})
+	return &site, v
+}
+
+// The views that no member knows of are filled in when every member has said so under the installed
+// view. What it has said under an earlier one is not that.
+func TestOnlyWordsUnderTheInstalledViewCount(t *testing.T) {
+	site, v := newSite()
 	var s Settlement
-	r := replica.New(&site, keyspace.Volatile, s.Unsettled())
+	r := replica.New(site, keyspace.Volatile, s.Unsettled())
 	acks := exchange.NewPusher(r)
 	gaps := exchange.NewGaps(r, nil)
 	s = New(r, &acks, &gaps, func() {})
@@ -51,13 +57,9 @@ func TestOnlyWordsUnderTheInstalledViewCount(t *testing.T) {
 
 // When the quorums change, what was asked of the old ones is asked anew.
 func TestASettledViewIsAskedAnew(t *testing.T) {
-	site := replica.NewSite(settings.Config{
-		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
-	}, rand.New(rand.NewPCG(1, 1)))
-	v := replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}}}
-	site.Install(v, [keyspace.Count]uint64{})
+	site, v := newSite()
 	var s Settlement
-	r := replica.New(&site, keyspace.Volatile, s.Unsettled())
+	r := replica.New(site, keyspace.Volatile, s.Unsettled())
 	acks, gaps, asked := exchange.NewPusher(r), exchange.NewGaps(r, nil), 0
 	s = New(r, &acks, &gaps, func() {
 		if asked++; !s.Quorums().Complete() {
@@ -141,16 +143,11 @@ func TestAVoterOfAnOlderViewDoesNotSettle(t *testing.T) {
 
 // follower returns the settlement of replica 1 of three, which has not been settled under view 5.
 func follower() (*Settlement, *replica.Site) {
-	site := replica.NewSite(settings.Config{
-		Self: 1, RetryInterval: time.Second, FrameMax: 1 << 16, GroupMax: 1 << 16,
-	}, rand.New(rand.NewPCG(1, 1)))
-	site.Now = time.Unix(1000, 0)
-	v := replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}}}
-	site.Install(v, [keyspace.Count]uint64{})
+	site, v := newSite()
 	s := new(Settlement)
-	r := replica.New(&site, keyspace.Volatile, s.Unsettled())
+	r := replica.New(site, keyspace.Volatile, s.Unsettled())
 	acks, gaps := exchange.NewPusher(r), exchange.NewGaps(r, repair.NewPuller(repair.Env{}))
 	*s = New(r, &acks, &gaps, func() {})
 	s.Follow(replica.View{}, v)
-	return s, &site
+	return s, site
 }

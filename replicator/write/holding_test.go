@@ -1,7 +1,6 @@
 package write
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -18,14 +17,11 @@ import (
 // newHolding returns what holds the updates of replica 1 back, in a view with replica 2 that has
 // acknowledged nothing.
 func newHolding(backlogMax int) (*Holding, *replica.Site) {
-	site := replica.NewSite(settings.Config{
-		Self: 1, BacklogMax: backlogMax, RetryInterval: time.Second,
-	}, rand.New(rand.NewPCG(1, 1)))
-	site.Now = time.Unix(1000, 0)
-	site.Install(replica.View{Epoch: 1, Voters: []replica.Member{{ID: 1}, {ID: 2}}}, [keyspace.Count]uint64{})
-	ops := operation.NewInflight(&site)
-	h := NewHolding(replica.New(&site, keyspace.Volatile, &quorum.Chain{}), &ops, &push.Outbox{})
-	return &h, &site
+	site := newSite(settings.Config{BacklogMax: backlogMax},
+		replica.View{Epoch: 1, Voters: []replica.Member{{ID: 1}, {ID: 2}}})
+	ops := operation.NewInflight(site)
+	h := NewHolding(replica.New(site, keyspace.Volatile, &quorum.Chain{}), &ops, &push.Outbox{})
+	return &h, site
 }
 
 // Updates of one key happen in the order in which they came, also those that are passed over while

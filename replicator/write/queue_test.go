@@ -14,22 +14,26 @@ import (
 	"github.com/coterie-go/coterie/replicator/settings"
 )
 
+// newSite returns the site of replica 1 in a view.
+func newSite(cfg settings.Config, v replica.View) *replica.Site {
+	cfg.Self, cfg.RetryInterval = 1, time.Second
+	site := replica.NewSite(cfg, rand.New(rand.NewPCG(1, 1)))
+	site.Now = time.Unix(1000, 0)
+	site.Install(v, [keyspace.Count]uint64{})
+	return &site
+}
+
 // newQueue returns the writes of replica 1 in a settled view of three.
 func newQueue(id keyspace.Space) (*Queue, *replica.Site) {
-	site := replica.NewSite(settings.Config{
-		Self: 1, RetryInterval: time.Second, BatchRowsMax: 10, BatchBytesMax: 1 << 20,
-	}, rand.New(rand.NewPCG(1, 1)))
-	site.Now = time.Unix(1000, 0)
-	site.Install(replica.View{
-		Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}},
-	}, [keyspace.Count]uint64{})
-	ops := operation.NewInflight(&site)
+	site := newSite(settings.Config{BatchRowsMax: 10, BatchBytesMax: 1 << 20},
+		replica.View{Epoch: 5, Voters: []replica.Member{{ID: 1}, {ID: 2}, {ID: 3}}})
+	ops := operation.NewInflight(site)
 	var sets quorum.Joint[*replica.Peer]
 	sets.Replace(true, []quorum.Set[*replica.Peer]{
 		{Epoch: 5, Size: 3, Self: true, Peers: site.Peers, Newest: true},
 	})
-	w := NewQueue(replica.New(&site, id, &quorum.Chain{}), &ops, &sets)
-	return &w, &site
+	w := NewQueue(replica.New(site, id, &quorum.Chain{}), &ops, &sets)
+	return &w, site
 }
 
 // wait lets a write of an event wait.

@@ -14,10 +14,7 @@ import (
 // without asking, answers every Begin (A18), also one for a shard that it has stopped already, and
 // has left when all are stopped.
 func TestClosingRegion(t *testing.T) {
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRegion(t, 2)
 	now := time.Unix(0, 0)
 	step := func(in protocol.RegionInput) *protocol.RegionEffects {
 		t.Helper()
@@ -74,10 +71,7 @@ func TestClosingRegion(t *testing.T) {
 // A dropped region has no deadline, even if it was about to ask. A deadline that no Step moves
 // would keep the driver's loop busy without end.
 func TestDroppedRegionWantsNothing(t *testing.T) {
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRegion(t, 2)
 	now := time.Unix(0, 0)
 	for _, in := range []protocol.RegionInput{
 		protocol.LeaseChanged{Held: true}, protocol.Install{View: viewOf(1, 1, 2)}, protocol.Receive{
@@ -141,10 +135,7 @@ func TestEndedRegion(t *testing.T) {
 // It does not ask if the shard is here meanwhile, or has a home. The question would reach the
 // coordinator when the shard must be stopped for good, and give it another home.
 func TestQuestionsThatAreOver(t *testing.T) {
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRegion(t, 2)
 	now, tok := time.Unix(0, 0), protocol.Token{Epoch: 1, Up: 1, Seq: 1}
 	for _, in := range []protocol.RegionInput{
 		protocol.LeaseChanged{Held: true}, protocol.Install{View: viewOf(1, 1, 2)},

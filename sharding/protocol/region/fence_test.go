@@ -13,18 +13,8 @@ import (
 // that. One whose hand-off is over, or was begun by a deposed coordinator, or that a stranger
 // sends, is counted and not kept: nothing would ever take it away again.
 func TestEarlyAndLateFences(t *testing.T) {
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
-	step := func(in protocol.RegionInput) string {
-		t.Helper()
-		s := r.Step(time.Unix(0, 0), in).String()
-		if err := r.Check(); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	r := newRegion(t, 1)
+	step := stepOf(t, r)
 	receive := func(from protocol.UID, m protocol.Message) string { return step(protocol.Receive{From: from, Msg: m}) }
 	tok := func(seq uint64) protocol.Token { return protocol.Token{Epoch: 1, Up: 2, Seq: seq} }
 	step(protocol.LeaseChanged{Held: true})
@@ -71,10 +61,7 @@ func TestEarlyAndLateFences(t *testing.T) {
 // TestFloorRefuses: a region that has answered a new coordinator obeys no command of the one
 // before, even where nothing else tells that it is late.
 func TestFloorRefuses(t *testing.T) {
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRegion(t, 1)
 	now := time.Unix(0, 0)
 	r.Step(now, protocol.LeaseChanged{Held: true})
 	r.Step(now, protocol.Install{View: viewOf(1, 1, 2, 3)})
@@ -135,18 +122,8 @@ func TestAPromiseOutlivesItsRegion(t *testing.T) {
 // fencing returns a region of view 1 that hosts shard 0, and a door to it.
 func fencing(t *testing.T) (r *Region, step func(in protocol.RegionInput) string) {
 	t.Helper()
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
-	step = func(in protocol.RegionInput) string {
-		t.Helper()
-		s := r.Step(time.Unix(0, 0), in).String()
-		if err := r.Check(); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	r = newRegion(t, 1)
+	step = stepOf(t, r)
 	step(protocol.LeaseChanged{Held: true})
 	step(protocol.Install{View: viewOf(1, 1, 2, 3)})
 	step(protocol.Receive{From: 2, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 3}}})
@@ -266,10 +243,7 @@ func TestLostFenceIsAskedFor(t *testing.T) {
 		t.Errorf("asked for what has come:\n%s", got)
 	}
 
-	asked, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 3}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
+	asked := newRegion(t, 3)
 	asked.Step(time.Unix(0, 0), protocol.Install{View: viewOf(1, 1, 2, 3)})
 	asked.Step(time.Unix(0, 0), begin)
 	again := protocol.Receive{From: 1, Msg: protocol.Begin{Moves: []protocol.Move{{Shard: 0, HandOff: id, Owner: 1}}}}

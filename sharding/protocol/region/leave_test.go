@@ -13,10 +13,7 @@ import (
 // leaver is a region of node 2, whose coordinator is node 1.
 func leaver(t *testing.T) func(in protocol.RegionInput) *protocol.RegionEffects {
 	t.Helper()
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 2}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRegion(t, 2)
 	step := func(in protocol.RegionInput) *protocol.RegionEffects {
 		t.Helper()
 		fx := r.Step(time.Unix(0, 0), in)
@@ -110,6 +107,29 @@ func viewOf(e view.Epoch, members ...protocol.UID) *view.View {
 		v.Members = append(v.Members, view.Member{UID: u, Status: view.Up, UpNumber: uint32(u)})
 	}
 	return v
+}
+
+// newRegion returns the region of a node, of a type with four shards.
+func newRegion(t *testing.T, self protocol.UID) *Region {
+	t.Helper()
+	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: self}, newRand())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// stepOf returns the Step of a region at the start of time. It prints the effects, and checks the
+// region.
+func stepOf(t *testing.T, r *Region) func(in protocol.RegionInput) string {
+	return func(in protocol.RegionInput) string {
+		t.Helper()
+		s := r.Step(time.Unix(0, 0), in).String()
+		if err := r.Check(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
 }
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(1, 1)) }

@@ -28,10 +28,7 @@ func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 
 // TestRegionOutOfRange: what names a shard that does not exist is counted.
 func TestRegionOutOfRange(t *testing.T) {
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := newRegion(t, 1)
 	tok := protocol.Token{Epoch: 1, Up: 1, Seq: 9}
 	for _, in := range []protocol.RegionInput{
 		protocol.LeaseChanged{Held: true}, protocol.Wanted{Shard: 4},
@@ -57,18 +54,8 @@ func TestRegionOutOfRange(t *testing.T) {
 // yet starts the shard, and takes messages when the view is here: those that the last home lost with
 // its node go first.
 func TestAShardOpensWithTheViewOfItsHome(t *testing.T) {
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
-	step := func(in protocol.RegionInput) string {
-		t.Helper()
-		s := r.Step(time.Unix(0, 0), in).String()
-		if err := r.Check(); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	r := newRegion(t, 1)
+	step := stepOf(t, r)
 	step(protocol.LeaseChanged{Held: true})
 	step(protocol.Install{View: viewOf(1, 1, 2)})
 	step(protocol.Receive{From: 2, Msg: protocol.Registered{Floor: protocol.Token{Epoch: 1, Up: 2, Seq: 3}}})

@@ -3,7 +3,6 @@ package region
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -12,18 +11,8 @@ import (
 // again. Until it says that it has started, it starts: messages wait in the buffer, and a hand-off
 // that comes while it waits for the lease goes on at once.
 func TestHandOffTakenBackWhileTheShardStops(t *testing.T) {
-	r, err := New(protocol.Config{Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1}, newRand())
-	if err != nil {
-		t.Fatal(err)
-	}
-	step := func(in protocol.RegionInput) string {
-		t.Helper()
-		s := r.Step(time.Unix(0, 0), in).String()
-		if err := r.Check(); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	r := newRegion(t, 1)
+	step := stepOf(t, r)
 	tok := func(seq uint64) protocol.Token { return protocol.Token{Epoch: 1, Up: 2, Seq: seq} }
 	host := func(seq uint64) string {
 		return step(protocol.Receive{From: 2, Msg: protocol.HostShards{
