@@ -142,7 +142,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 		HandOff: sharding.HandOff{
 			StopTimeout: o.StopTimeout, BeginTimeout: 3 * o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
 		},
-		Leases: sharding.Leases{RetryInterval: o.LeaseRetry}, Limits: o.Limits,
+		Leases: sharding.Leases{RetryInterval: p.w.planted.Retry(o.LeaseRetry)}, Limits: o.Limits,
 		OnEvent: d.hear,
 	}
 	if p.w.planted.Boundless {

@@ -43,6 +43,9 @@ type Defects struct {
 	// Apart: clocks differ by more than Epsilon; Sleepless: their wall time does not show a suspend;
 	// Recordless: a record that could not be written is taken for written.
 	Apart, Sleepless, Recordless bool
+	// Slack: shards and coordinators wait longer than their settings say before they try again to take
+	// a lease.
+	Slack bool
 	// Restless: what a process has yet to do of a step when it stops is not done.
 	Restless bool
 	// Mixed: what replicas of one role send reaches those of another; OldestOfAll: sharding takes all
@@ -114,6 +117,8 @@ var further = []one{
 	{"forgetful", "ids of entities are said to be remembered and are not", func(f *Defects) { f.Forgetful = true }},
 	{"mute", "the machines of a type that was closed do not answer", func(f *Defects) { f.Mute = true }},
 	{"greedy", "a strategy moves everything", func(f *Defects) { f.Greedy = true }},
+	{"slack", "a lease that was not to be had is tried again much later than the settings say",
+		func(f *Defects) { f.Slack = true }},
 	{"unlocated", "a coordinator is not told where shards are wanted", func(f *Defects) { f.Unlocated = true }},
 	{"overfull", "entities are not passivated although too many are active", plant(defect.KeepsAll)},
 	{"unwoken", "what waits for a passivated entity does not wake it", plant(defect.Unwoken)},
@@ -172,7 +177,7 @@ var HuntedIn = map[string]options.Plan{
 	"move-unfrozen":      {Scenario: options.NewKeys},
 	"durable-unmoved":    {Scenario: options.NewKeys},
 	"no-fence":           {Scenario: options.RollingMoves},
-	"no-token-check":     {Scenario: options.RollingMoves},
+	"no-token-check":     {Scenario: options.ClosedTypes},
 	"keep-lost-lease":    {Swarm: options.Cluster},
 	"ungated":            {Scenario: options.RollingRestarts},
 	"late-expelled":      {Swarm: options.Cluster},
@@ -188,6 +193,7 @@ var HuntedIn = map[string]options.Plan{
 	"boundless":          {Scenario: options.CrowdedMoves},
 	"unwoken":            {Swarm: options.Cluster},
 	"greedy":             {Swarm: options.Cluster},
+	"slack":              {Swarm: options.Cluster},
 	"unlocated":          {Swarm: options.Cluster},
 	"hasty":              {Scenario: options.RollingRestarts},
 	"unaware":            {Scenario: options.Closings},
@@ -198,6 +204,7 @@ var HuntedIn = map[string]options.Plan{
 	"leave-unsettled":    {Scenario: options.ManyLeave},
 	"goes-untold":        {Scenario: options.Stops},
 	"stale-mark":         {Scenario: options.OldLeases},
+	"told-unstored":      {Scenario: options.OldLeases},
 	"rest-forgotten":     {Scenario: options.ColdRestarts},
 	"record-unwritten":   {Scenario: options.ColdRestarts},
 	"clocks-apart":       {Scenario: options.OldLeases},
@@ -205,6 +212,7 @@ var HuntedIn = map[string]options.Plan{
 	"thirds":             {Swarm: options.Cluster},
 	"unfenced":           {Swarm: options.Cluster},
 	"no-install-promise": {Scenario: options.Votes},
+	"no-freeze":          {Scenario: options.Votes},
 	"no-v1":              {Scenario: options.Votes},
 	"no-v2":              {Scenario: options.Votes},
 	"lease-from-reply":   {Scenario: options.Votes},
@@ -305,4 +313,13 @@ func (d *Defects) Delay(least time.Duration) time.Duration {
 		return 0
 	}
 	return least
+}
+
+// Retry is the pause between two tries to take a lease, or what is planted: longer than a healed
+// world may wait for anything.
+func (d *Defects) Retry(pause time.Duration) time.Duration {
+	if d.Slack {
+		return 5 * time.Minute
+	}
+	return pause
 }
