@@ -148,6 +148,10 @@ const (
 	LanesClosed
 	// Unpromised: a region that starts forgets what its node has promised for the type.
 	Unpromised
+	// PutBackLast: what the mailboxes of a closed shard held goes behind what waits for its next home.
+	PutBackLast
+	// ReturnedLast: what a lane gives back goes behind what waits for its shard's next home.
+	ReturnedLast
 	end
 )
 

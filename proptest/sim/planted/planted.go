@@ -236,6 +236,10 @@ var HuntedIn = map[string]options.Plan{
 // that makes them differ, the checker of equal clocks ends the run before there is a union.)
 // TestUnionDropsNothing of package crdt plants it in two such stores and sees it, and
 // TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the way there.
+//
+// PutBackLast and ReturnedLast ask for messages that wait already when others come back. In dozens
+// of worlds lanes gave back eighty messages, each to a buffer in which nothing else waited, and
+// no mailbox of a closed shard held one. TestWhatComesBackGoesFirst of package routes plants both.
 var unseen = []one{
 	{"stopped-proposes", "a node that has said that it stopped goes on proposing (V3)",
 		plant(defect.StoppedProposes)},
@@ -249,6 +253,10 @@ var unseen = []one{
 	{"up-unasked", "a joiner comes up before it has caught up (V7)", plant(defect.UpUnasked)},
 	{"no-v6", "a new view's heartbeats wait for the next", plant(defect.NoV6)},
 	{"union-drops", "a union drops what the other side lacks", plant(defect.UnionDrops)},
+	{"put-back-last", "what a closed shard's mailboxes held goes behind what waits for its next home",
+		plant(defect.PutBackLast)},
+	{"returned-last", "what a lane gives back goes behind what waits for its shard's next home",
+		plant(defect.ReturnedLast)},
 }
 
 // Names lists the planted defects that must be caught.

@@ -73,7 +73,11 @@ func (t *Table) TakeBack(node uint64, m *codec.Message) bool {
 			b.Mu.Unlock()
 			return false
 		}
-		b.Returned = append(b.Returned, p)
+		if t.set.Defects.Planted(defect.ReturnedLast) {
+			b.Messages = append(b.Messages, p)
+		} else {
+			b.Returned = append(b.Returned, p)
+		}
 		first := b.lenLocked() == 1
 		b.Mu.Unlock()
 		if m.Origin == t.set.Self {
@@ -281,7 +285,11 @@ func (t *Table) PutBack(number uint32, front []BufferedMessage) {
 	}
 	b := t.Buffering(number)
 	b.Mu.Lock()
-	b.Messages = append(front, b.Messages...)
+	if t.set.Defects.Planted(defect.PutBackLast) {
+		b.Messages = append(b.Messages, front...)
+	} else {
+		b.Messages = append(front, b.Messages...)
+	}
 	size := 0
 	for i := range front {
 		size += front[i].Size

@@ -1,12 +1,14 @@
 package routes
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
@@ -92,6 +94,39 @@ func TestTakeBackAfterTheSameNode(t *testing.T) {
 	}
 	if r.TakeBack(7, message("too late")) {
 		t.Error("a message to node 7 goes out behind one that has gone to node 8")
+	}
+}
+
+// What comes back, from a lane or from the mailboxes of a closed shard, goes before what waits. With
+// its defect planted it does not.
+func TestWhatComesBackGoesFirst(t *testing.T) {
+	for name, c := range map[string]struct {
+		back    func(*Table)
+		planted defect.Defect
+	}{
+		"from a lane": {func(r *Table) {
+			r.TakeBack(7, message("first"))
+			r.TakeBack(7, message("second"))
+		}, defect.ReturnedLast},
+		"from mailboxes": {func(r *Table) {
+			r.PutBack(2, []BufferedMessage{CopyOf(message("first"), nil), CopyOf(message("second"), nil)})
+		}, defect.PutBackLast},
+	} {
+		for want, planted := range map[string]defect.Set{
+			"[first second later]": {}, "[later first second]": defect.Of(c.planted),
+		} {
+			r, _ := newTable(4)
+			r.set.Defects = planted
+			r.Slots[2].Store(&Route{Remote: 7})
+			b := r.Buffering(2)
+			if err := r.Hold(2, CopyOf(message("later"), nil)); err != nil {
+				t.Fatal(err)
+			}
+			c.back(r)
+			if got := fmt.Sprint(bufferedIDs(b)); got != want {
+				t.Errorf("%s: %s wait, want %s", name, got, want)
+			}
+		}
 	}
 }
 
