@@ -62,16 +62,15 @@ func (rg *registrar) registerAgain(h *homes, p *peer, said peer) (later bool) {
 	return later
 }
 
-// onRegionWritten welcomes a region that a majority knows. It reports whether that is new.
-func (rg *registrar) onRegionWritten(h *homes, u protocol.UID) (changed bool) {
+// onRegionWritten welcomes a region that a majority knows.
+func (rg *registrar) onRegionWritten(h *homes, u protocol.UID) {
 	p := h.regions.peers[u]
 	if p == nil || p.acked {
-		return false
+		return
 	}
 	p.acked = true
 	h.picture.regionsChanged(rg.now)
 	rg.welcome(h, p)
-	return true
 }
 
 // welcome tells a region that it is registered, and in the same message of the hand-offs in

@@ -185,9 +185,7 @@ func (tm *term) onWrote(id uint64, err error) {
 		tm.homes.written(e)
 	}
 	for _, u := range w.AddRegions {
-		if tm.registrar.onRegionWritten(&tm.homes, u) && tm.mode == active {
-			tm.allocateAll()
-		}
+		tm.registrar.onRegionWritten(&tm.homes, u)
 	}
 	if w.Kind == protocol.StateIDs || w.Kind == protocol.StateRemembered {
 		tm.outOfRange.onWritten(&tm.store, w)
