@@ -26,10 +26,10 @@ const applyBatch = 100
 // remoteOrigin makes the events that are applied.
 const remoteOrigin crdt.Origin = 0x9e3779b97f4a7c15
 
-// runApply measures how fast one core takes the events of others: into a bare store, and through
-// the whole machine of a replica, from encoded messages to acks, in memory and with rows that go to
-// the memory store. Each takes the same events while no other holds any, because live data makes
-// garbage collection dearer for all.
+// runApply measures how fast one core takes the events of others. They go into a bare store, and
+// through the whole machine of a replica: from encoded messages to acks, in memory and with rows
+// that go to the memory store. Each takes the same events while no other holds any, because live
+// data makes garbage collection dearer for all.
 func runApply(_ context.Context, o options) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	n := o.size(1_000_000)

@@ -14,10 +14,10 @@ import (
 	"github.com/coterie-go/coterie/proptest/ports"
 )
 
-// runDetect kills a process of three with kill -9 and measures, on the other two nodes, until it
-// counts as unreachable, until a view without it is installed, and until both go on under that
-// view: they hold their leases and have written to a majority. The last of the two counts each
-// time.
+// runDetect kills a process of three with kill -9 and measures on the other two nodes. It measures
+// until the process counts as unreachable, until a view without it is installed, and until both go
+// on under that view. Then they hold their leases and have written to a majority. The last of the
+// two counts each time.
 func runDetect(ctx context.Context, _ options) error {
 	for _, preset := range []ddata.Preset{ddata.Local, ddata.LAN} {
 		var f figures

@@ -25,8 +25,9 @@ const (
 )
 
 // runFailover kills a process of three with kill -9 while a hundred callers in a fourth one, which
-// hosts nothing, ask its hundred entities again and again, and measures until each of them answers
-// elsewhere: once a process that hosts only, and once the one in which the coordinator is, too.
+// hosts nothing, ask its hundred entities again and again. It measures until each of them answers
+// elsewhere. It does so once with a process that hosts only, and once with the one in which the
+// coordinator is, too.
 func runFailover(ctx context.Context, _ options) error {
 	for _, c := range []struct {
 		name   string

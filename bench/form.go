@@ -18,9 +18,9 @@ import (
 // formFounders found a cluster; all others join it.
 const formFounders = 3
 
-// runForm measures how long nodes that start together take until all see all of them Up, what they
-// cost when nothing happens, and the same of hundreds of membership machines alone in virtual time,
-// with a crash of every tenth.
+// runForm measures how long nodes that start together take until all see all of them Up, and what
+// they cost when nothing happens. It measures the same of hundreds of membership machines alone in
+// virtual time, with a crash of every tenth.
 func runForm(ctx context.Context, o options) error {
 	for _, n := range []int{3, 10, 50} {
 		if o.n == 0 || n <= o.n {

@@ -28,8 +28,8 @@ const rememberAhead = 30_000
 const rememberTellers = 8
 
 // runRemember starts remembered entities on three nodes with a directory each, all in one shard and
-// then over 1,000, stops the cluster, and starts it again: the clock of the restart runs from the
-// first node's start until every entity runs, with no message to any.
+// then over 1,000, stops the cluster, and starts it again. The clock of the restart runs from the
+// first node's start until every entity runs. No message is sent to any.
 func runRemember(ctx context.Context, o options) error {
 	entities := o.size(1_000_000)
 	for _, shards := range []int{1, min(1000, max(1, entities/10))} {

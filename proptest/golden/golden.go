@@ -23,7 +23,7 @@ const (
 )
 
 // Run plays each file that matches pattern, such as "testdata/*.script", as a subtest of its name.
-// begin makes the world of one script; what must hold when a script has ended, it checks in a
+// begin makes the world of one script. What must hold when a script has ended, it checks in a
 // cleanup of its t. No matching file is a failure, and so is a command's error, which ends its
 // script.
 func Run(t *testing.T, pattern string, begin func(t *testing.T, out *bytes.Buffer) Player) {

@@ -1,6 +1,6 @@
 // Package hosts plays a network of several hosts on one Linux machine, for tests with real
-// processes and real sockets: each process has a network stack of its own, and what goes between
-// them passes through a switch in the test, which can cut links, one way or both, and lose packets.
+// processes and real sockets. Each process has a network stack of its own. What goes between them
+// passes through a switch in the test, which can cut links, one way or both, and lose packets.
 //
 //	network := hosts.New(seed)
 //	defer network.Close()

@@ -11,7 +11,7 @@ import (
 // that they have it; in the durable space, that their disk has it.
 //
 // A view keeps a write as long as one of the voters that are left has it, and those that are left
-// without it are no majority: whatever quorum answers for the view, the write is in it. A write is
+// without it are no majority. Whatever quorum answers for the view, the write is in it. A write is
 // excused when none of the views that count keeps it, and the fates of its witnesses account for
 // that: they were a majority of one of these views, and not all that are gone left as they should,
 // with another member of the role to hand it to. Everything else that is missing is a violation.

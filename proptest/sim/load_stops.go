@@ -37,8 +37,8 @@ func (r *rest) mayStop(w *World) bool {
 	return r != nil && (r.stops > 0 || r.stopped > 0 && w.now <= r.stopped+latest(w))
 }
 
-// stopShards is an operator that stops shards for good now and then: nothing is sent to them any
-// more, and when all that was sent has ended it says so to a region.
+// stopShards is an operator that stops shards for good now and then. Nothing is sent to them any
+// more. When all that was sent has ended, it says so to a region.
 func (l *shardLoad) stopShards() {
 	w := l.w
 	if w.healed {

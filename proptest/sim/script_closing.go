@@ -31,10 +31,10 @@ type closed struct {
 	id    protocol.EntityID
 }
 
-// playClosings shuts the whole cluster down, again and again: somebody joins, so that shards are about
-// to move; one node is told that all will stop; when all know, they leave, together or one by one;
-// when all have ended, all are started. Nothing moves any more, everybody can leave, and what was
-// remembered runs again, with no message for it.
+// playClosings shuts the whole cluster down, again and again. A node joins, so that shards are
+// about to move, and one node is told that all will stop. When all know, they leave, together or
+// one by one. When all have ended, all are started. Nothing moves any more, everybody can leave,
+// and what was remembered runs again, with no message for it.
 func playClosings(c *chaos) {
 	var next func()
 	next = func() {

@@ -14,8 +14,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// outside is a strategy that is not of package allocation, as users write them: it is asked beside
-// the coordinator, takes its time, and, until the world heals, names what does not exist, and
+// outside is a strategy that is not of package allocation, as users write them. It is asked beside
+// the coordinator and takes its time. Until the world heals it names what does not exist, and
 // panics.
 type outside struct {
 	allocation.Strategy

@@ -54,8 +54,8 @@ func (b *Sum) Check(bad Complain, reader fmt.Stringer, got uint64, start int64) 
 }
 
 // CheckFleeting holds a quorum read of a key that expires against its history. An element goes with
-// its key, and not before the time of the key has passed since the element was written, nor since
-// any later write that a majority had acknowledged when the oldest asked it.
+// its key. It does not go before the time of the key has passed since the element was written, nor
+// since any later write that a majority had acknowledged when the oldest asked it.
 func (b *Set) CheckFleeting(bad Complain, reader fmt.Stringer, has func(string) bool, start int64, which []int,
 	after, timeout time.Duration, now int64) {
 	for _, i := range which {

@@ -37,8 +37,8 @@ type World interface {
 }
 
 // Store is where the leases of shards and coordinators lie. With a time to live a process has a
-// session in it that ends when it is not renewed, because the process stands still or does not reach
-// the store; without, holds last as long as their process.
+// session in it that ends when it is not renewed, because the process stands still or does not
+// reach the store. Without one, holds last as long as their process.
 type Store struct {
 	w        World
 	rng      *rand.Rand

@@ -11,7 +11,7 @@ import (
 )
 
 // Lane mirrors the transport's lanes: the control lane may lose, repeat and reorder, as a queue
-// that drops when full and a connection that breaks do; the data and bulk lanes are FIFO between
+// that drops when full and a connection that breaks do. The data and bulk lanes are FIFO between
 // two incarnations until their connection breaks.
 type Lane uint8
 

@@ -19,10 +19,11 @@ type Plan struct {
 	Inserts int
 }
 
-// Cluster is the name of the plan whose worlds are about the cluster and not about data: more
-// members, every strategy, all harm of networks, processes and clocks, joins and leaves during all
-// of it, and just enough load to see which nodes act, and that what a majority acknowledged in one
-// view is read in the next. Such a world costs a fraction of one that is drawn from everything.
+// Cluster is the name of the plan whose worlds are about the cluster and not about data. They have
+// more members, every strategy, and all harm of networks, processes and clocks, with joins and
+// leaves during all of it. There is just enough load to see which nodes act, and that what a
+// majority acknowledged in one view is read in the next. Such a world costs a fraction of one that
+// is drawn from everything.
 const Cluster = "cluster"
 
 // Swarms are the names of the plans beside the usual one, which is "".

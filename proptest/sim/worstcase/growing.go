@@ -6,10 +6,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
-// growth plays, again and again, the worst case of a view that grows: the oldest is cut off
-// from an island of the second oldest and joiners, while those between reach both; at the moment
-// when the view that drops the oldest and takes the joiners in commits, the island is cut off
-// altogether. Old and new quorum then have almost no member in common, only their promises.
+// growth plays, again and again, the worst case of a view that grows: the oldest is cut off from an
+// island of the second oldest and joiners, while those between reach both. At the moment when the
+// view that drops the oldest and takes the joiners in commits, the island is cut off altogether.
+// Old and new quorum then have almost no member in common, only their promises.
 type growth struct{ Stage }
 
 // Growing plays views that grow, with a cut at the moment when they commit.
