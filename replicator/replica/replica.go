@@ -134,15 +134,11 @@ func (r *Replica) Absorb() {
 
 // Persist sends to the disk what is due.
 func (r *Replica) Persist() {
-	if r.ID != keyspace.Durable {
+	if r.ID != keyspace.Durable || !r.Disk.Ready(r.Now) {
 		return
 	}
-	now := func() storage.State {
-		return storage.State{Clock: r.Content(), Digest: r.Store.Digest(), Seq: r.Items.Seq()}
-	}
-	if b, ok := r.Disk.Advance(r.Now, now); ok {
-		r.Eff.Persist = append(r.Eff.Persist, b)
-	}
+	st := storage.State{Clock: r.Content(), Digest: r.Store.Digest(), Seq: r.Items.Seq()}
+	r.Eff.Persist = append(r.Eff.Persist, r.Disk.Advance(r.Now, st))
 }
 
 // NoteAcks notes that the acks of a peer or of this replica, or whose acks count, have changed.

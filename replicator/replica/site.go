@@ -49,7 +49,7 @@ func (t *Site) Send(p *Peer, lane effect.Lane, msg wire.Message) {
 }
 
 // Due reports whether a time has come, and clears it.
-func (t *Site) Due(at *time.Time) bool { return timer.Due(at, t.Now) }
+func (t *Site) Due(at *time.Time) bool { return !at.IsZero() && timer.Due(at, t.Now) }
 
 // FlowMax bounds the bytes of a flow: one group or the clocks of one message, and what goes around
 // it.

@@ -119,13 +119,15 @@ func (d *Writer) Due() (time.Time, bool) {
 	return d.hold, d.next.dirty
 }
 
-// Advance returns the next batch for the disk, or the next part of the one that is being written,
-// if it is time for one. state is asked once.
-func (d *Writer) Advance(now time.Time, state func() State) (out Batch, ok bool) {
-	if at, any := d.Due(); !any || now.Before(at) {
-		return out, false
-	}
-	st := state()
+// Ready reports whether it is time for the disk to do something.
+func (d *Writer) Ready(now time.Time) bool {
+	at, any := d.Due()
+	return any && !now.Before(at)
+}
+
+// Advance returns the next batch for the disk, or the next part of the one that is being written.
+// It is called only when the Writer is Ready.
+func (d *Writer) Advance(now time.Time, st State) (out Batch) {
 	if d.out == nil {
 		d.begin(now, st)
 	}
@@ -137,7 +139,7 @@ func (d *Writer) Advance(now time.Time, state func() State) (out Batch, ok bool)
 	d.id++
 	out.ID, out.Space = d.id, keyspace.Durable
 	b.own, d.sent = st.Seq, true
-	return out, true
+	return out
 }
 
 // begin makes a batch of what has gathered.
