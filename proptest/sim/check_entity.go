@@ -12,6 +12,7 @@ import (
 // mail is what the world knows of all messages to one entity.
 type mail struct {
 	sent, ended uint64 // how many there were, and how many of them have a fate
+	dropped     int    // drops that have not said which message it was, and are not given to one yet
 	// forgotten: its shard has taken it out of what is remembered, with this many sent, and no message
 	// was handled since.
 	forgotten bool

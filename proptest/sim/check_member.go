@@ -13,8 +13,7 @@ import (
 // newJudges are all checkers of a world.
 func newJudges(w *World) []checker {
 	w.shardChecker = &shardChecker{begun: map[begun]bool{}, unable: map[complaint]bool{},
-		mail: map[order]*mail{}, rests: map[home]*rest{},
-		anonymous: map[order]int{}}
+		mail: map[order]*mail{}, rests: map[home]*rest{}}
 	w.tidy = &tidyChecker{newest: map[view.ClusterID]*view.View{}}
 	all := []checker{
 		&actingChecker{},

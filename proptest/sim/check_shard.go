@@ -70,19 +70,18 @@ func (w *World) handled(p *Process, m *tell) {
 	w.counts.Told++
 	w.trace.Fold(7, uint64(m.id), p.uid)
 	w.trace.Line(p, "HANDLES %v", m)
+	all := w.shardChecker.mailOf(m.typ, m.entity)
 	switch {
+	case m.fate == "":
+		all.ended++
 	case m.fate == handledFate:
 		w.violate("handled once", "%v is handled again, by %v", m, p)
 	case m.fate == encodedFate: // it was another that was dropped
-		w.shardChecker.anonymous[order{typ: m.typ, entity: m.entity}]++
+		all.dropped++
 	case strings.HasPrefix(m.fate, refusedFate):
 		w.violate("what is refused is not handled", "%v is handled by %v, and its sender was told: %s", m, p, m.fate)
 	}
-	if m.fate == "" {
-		w.shardChecker.mailOf(m.typ, m.entity).ended++
-	}
-	m.fate = handledFate
-	w.shardChecker.mailOf(m.typ, m.entity).forgotten = false
+	m.fate, all.forgotten = handledFate, false
 	k := sequence.Stream{From: m.from.uid, Type: m.typ, Entity: m.entity}
 	last, ok := w.shardChecker.order.Handle(k, sequence.Shard{Type: m.typ, Number: m.shard}, m.seq, m.at)
 	if !ok || w.opt.Calm && m.seq != last+1 {
@@ -99,14 +98,12 @@ type order struct {
 
 // shardChecker follows every message to its end.
 type shardChecker struct {
-	// drops of messages of which only the entity is known
-	anonymous map[order]int
-	begun     map[begun]bool     // hand-offs that have begun, likewise
-	unable    map[complaint]bool // and not been moved since
-	mail      map[order]*mail    // by entity; only looked up
-	rests     map[home]*rest     // shards that were stopped for good; only looked up
-	order     sequence.Judge
-	until     int64 // clients still passivate entities of the healed world
+	begun  map[begun]bool     // hand-offs that have begun, likewise
+	unable map[complaint]bool // and not been moved since
+	mail   map[order]*mail    // by entity; only looked up
+	rests  map[home]*rest     // shards that were stopped for good; only looked up
+	order  sequence.Judge
+	until  int64 // clients still passivate entities of the healed world
 }
 
 func (*shardChecker) name() string { return "entities" }
@@ -117,9 +114,8 @@ func (*shardChecker) after(w *World) { checkBounds(w) }
 func (j *shardChecker) open(w *World) string {
 	for w.tellsDone < len(w.tells) {
 		m := w.tells[w.tellsDone]
-		k := order{typ: m.typ, entity: m.entity}
-		if m.fate == "" && j.anonymous[k] > 0 && w.now > m.at+int64(time.Minute) {
-			j.anonymous[k]--
+		if k := j.mailOf(m.typ, m.entity); m.fate == "" && k.dropped > 0 && w.now > m.at+int64(time.Minute) {
+			k.dropped--
 			w.end(m, encodedFate)
 		}
 		if m.fate == "" {

@@ -61,7 +61,7 @@ func (e *entity) Receive(c *sharding.Context[entityMessage], m entityMessage) er
 	d.checkKept(h.shard)
 	d.checkMailbox(h.shard, e.id)
 	w.handled(d.p, w.tells[m.number()])
-	if took := e.handlerTime(); took > 0 {
+	if took := e.takes(e.handlerTime()); took > 0 {
 		d.p.sleep(took)
 	}
 	if w.healed {
@@ -74,7 +74,7 @@ func (e *entity) Receive(c *sharding.Context[entityMessage], m entityMessage) er
 	case x < o.Fails+o.Panics:
 		panic("a handler that panics")
 	case x < o.Fails+o.Panics+o.Hangs:
-		_ = d.p.Wait(c, time.Duration(random.Between(e.rng, 0, int64(hangMost))))
+		_ = d.p.Wait(c, e.takes(time.Duration(random.Between(e.rng, 0, int64(hangMost)))))
 	}
 	return e.answer(c, m)
 }
@@ -104,7 +104,7 @@ func (e *entity) Stop(c *sharding.Context[entityMessage]) error {
 	}
 	e.ended = true
 	w.counts.Stopped++
-	if took := e.handlerTime(); took > 0 {
+	if took := e.takes(e.handlerTime()); took > 0 {
 		d.p.sleep(took)
 	}
 	return nil
@@ -138,6 +138,14 @@ func (e *entity) answer(c *sharding.Context[entityMessage], m entityMessage) err
 		_ = r.Reply(m.number())
 	})
 	return nil
+}
+
+// takes notes what a handler takes at most, for a shutdown of the cluster, which waits for it.
+func (e *entity) takes(d time.Duration) time.Duration {
+	if k := e.d.p.w.closing; k != nil {
+		k.handlers += d
+	}
+	return d
 }
 
 // handlerTime is mostly short, and now and then too long for a stop's patience.

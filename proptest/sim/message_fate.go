@@ -103,7 +103,7 @@ func (d *typeHost) hear(e events.Event) {
 	w.counts.Dropped++
 	w.trace.Line(d.p, "DROPS %v (%v)", x, m)
 	if m == nil || m.typ != d.index || string(m.entity) != x.ID {
-		w.shardChecker.anonymous[order{typ: d.index, entity: protocol.EntityID(x.ID)}]++
+		w.shardChecker.mailOf(d.index, protocol.EntityID(x.ID)).dropped++
 		return
 	}
 	if m.fate == handledFate && x.Reason != sharding.DropNodeLost {

@@ -17,8 +17,9 @@ type closing struct {
 	quiet bool
 	// where shards were at home when the nodes began to leave, unless they were about to move; only
 	// looked up
-	homes map[home]*Process
-	alive []closed // remembered entities that ran then
+	homes    map[home]*Process
+	alive    []closed      // remembered entities that ran then
+	handlers time.Duration // what handlers take at most, since the present wait began
 }
 
 type home struct {
@@ -72,11 +73,13 @@ func (k *closing) begin(done func()) {
 	})
 }
 
-// within goes on when something has come to pass, which must be soon.
+// within goes on when something has come to pass, which must be soon. What handlers take of the time
+// of a shutdown does not count: it waits for them, whatever the cluster does.
 func (k *closing) within(what string, come func() bool, then func()) {
 	w := k.c.w
 	end := w.now + int64(closingMost)/2
-	w.eventually(func() bool { return come() || w.now > end }, func() {
+	k.handlers = 0
+	w.eventually(func() bool { return come() || w.now > end+int64(k.handlers) }, func() {
 		if !come() {
 			w.violate("shutdown of the cluster", "%s: %d run, the first has %v", what, len(w.live), w.live[0].mem.view)
 		}
@@ -86,12 +89,8 @@ func (k *closing) within(what string, come func() bool, then func()) {
 
 // known reports whether all members know. Others never will, and are not let in.
 func (k *closing) known() bool {
-	for _, p := range k.c.w.live {
-		if v := p.mem.view; v != nil && !v.Closing {
-			return false
-		}
-	}
-	return true
+	unaware := func(p *Process) bool { return p.mem.view != nil && !p.mem.view.Closing }
+	return !slices.ContainsFunc(k.c.w.live, unaware)
 }
 
 func (k *closing) leave(done func()) {
@@ -111,18 +110,17 @@ func (k *closing) leave(done func()) {
 	}
 	w.closing = k
 	gap := random.Pick(c.rng, 0, 500*time.Millisecond, 4*time.Second)
-	for _, p := range append([]*Process(nil), w.live...) {
-		switch {
-		case p.mem.view == nil: // it was not let in
+	for _, p := range slices.Clone(w.live) {
+		if p.mem.view == nil { // it was not let in
 			p.end("stopped by the operator")
-		default:
-			w.counts.Leaves++
-			w.after(time.Duration(random.Between(c.rng, 0, int64(gap)*int64(len(w.live))+1)), nil, func() {
-				if p.alive {
-					p.leave()
-				}
-			})
+			continue
 		}
+		w.counts.Leaves++
+		w.after(time.Duration(random.Between(c.rng, 0, int64(gap)*int64(len(w.live))+1)), nil, func() {
+			if p.alive {
+				p.leave()
+			}
+		})
 	}
 	k.within("not all can leave", func() bool { return len(w.live) == 0 }, func() { k.restart(done) })
 }
@@ -150,16 +148,12 @@ func (k *closing) restart(done func()) {
 		}
 	}
 	k.within("what was remembered does not run", func() bool {
-		return w.live.allUp(w.opt.Nodes) && !k.missing()
+		missing := func(e closed) bool { return !w.live.runs(e) }
+		return w.live.allUp(w.opt.Nodes) && !slices.ContainsFunc(k.alive, missing)
 	}, func() {
 		w.counts.Returned += uint64(len(k.alive))
 		w.pausedShards = false
 		w.leases.Resume()
 		done()
 	})
-}
-
-// missing reports whether some remembered entity does not run.
-func (k *closing) missing() bool {
-	return slices.ContainsFunc(k.alive, func(e closed) bool { return !k.c.w.live.runs(e) })
 }

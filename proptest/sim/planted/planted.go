@@ -141,7 +141,6 @@ var further = []one{
 	{"ungated", "handlers start without a look at their shard's lease", func(f *Defects) { f.Ungated = true }},
 	{"late-expelled", "a coordinator acts on until it is told that its lease is lost",
 		func(f *Defects) { f.LateExpelled = true }},
-	{"no-remember-wait", "a shard reports stopped while it still writes", plant(defect.NoRememberWait)},
 	{"trust-sketch", "a repair is taken though it does not add up", plant(defect.TrustSketch)},
 	{"fold-unasked", "what removed members counted is folded before all have said what they have of it",
 		plant(defect.FoldUnasked)},
@@ -211,6 +210,7 @@ var HuntedIn = map[string]options.Plan{
 	"suspends-unseen":    {Scenario: options.WakeUps},
 	"thirds":             {Swarm: options.Cluster},
 	"unfenced":           {Swarm: options.Cluster},
+	"only-last-disks":    {Scenario: options.StoppedGrowing},
 	"no-install-promise": {Scenario: options.Votes},
 	"no-freeze":          {Scenario: options.Votes},
 	"no-v1":              {Scenario: options.Votes},
@@ -237,10 +237,15 @@ var HuntedIn = map[string]options.Plan{
 // TestUnionDropsNothing of package crdt plants it in two such stores and sees it, and
 // TestEqualClocksWithDifferentDigestsAreRepairedByUnion of package replicator holds the way there.
 //
-// PutBackLast and ReturnedLast ask for messages that wait already when others come back. In dozens
-// of worlds lanes gave back eighty messages, each to a buffer in which nothing else waited, and
-// no mailbox of a closed shard held one. TestWhatComesBackGoesFirst of package routes plants both.
+// PutBackLast and ReturnedLast ask for messages that wait already when others come back. Where it was
+// counted, lanes gave back eighty messages, each to a buffer in which nothing else waited, and no
+// mailbox of a closed shard held one. TestWhatComesBackGoesFirst of package routes plants both.
+//
+// NoRememberWait lets an id be written after the next home has loaded the set. The next home hears
+// of every change of the replicated sets, and mends that. TestStoppedWhenWritten of package
+// protocol/shard plants it.
 var unseen = []one{
+	{"no-remember-wait", "a shard reports stopped while it still writes", plant(defect.NoRememberWait)},
 	{"stopped-proposes", "a node that has said that it stopped goes on proposing (V3)",
 		plant(defect.StoppedProposes)},
 	{"any-epoch", "heartbeats of another epoch are granted", plant(defect.AnyEpoch)},
