@@ -33,7 +33,8 @@ func (f *Faults) Add(bad bool, setting, format string, args ...any) {
 }
 
 // Of adds what is wrong with the value of a setting, nothing if err is nil. Of an error of Err, of
-// Wrap, or one that joins several, each is a fault. The settings of a nested configuration stand behind the name.
+// Wrap, or one that joins several, each is a fault. The settings of a nested configuration stand
+// behind the name.
 func (f *Faults) Of(setting string, err error) {
 	switch all := err.(type) {
 	case nil:
@@ -71,8 +72,8 @@ func (f Faults) Wrap(cause error) error {
 	return &invalid{cause: cause, faults: f}
 }
 
-// Named returns the faults of an error of Err or Wrap, for a configuration that has the same settings under
-// other names. Of another error it is the only one, without a name.
+// Named returns the faults of an error of Err or Wrap, for a configuration that has the same
+// settings under other names. Of another error it is the only one, without a name.
 func Named(err error) Faults {
 	var f Faults
 	f.Of("", err)

@@ -186,7 +186,10 @@ func (o *Options) drawMajority(r *rand.Rand) {
 // drawBulk draws whether what is usually rare comes up all the time: groups that travel in parts,
 // and batches that go to the disk in parts.
 func (o *Options) drawBulk(r *rand.Rand) {
-	o.BatchRows = random.Pick(r, 0, 0, 1, 3, 10)
+	if o.BatchRows = random.Pick(r, 0, 0, 1, 3, 10); o.BatchRows > 0 {
+		// two rows for each write: a disk that did not keep up would hold operations up without end
+		o.BatchRows = max(o.BatchRows, 2*int(o.DiskMax/o.WriteGap))
+	}
 	if o.Bulk = random.Pick(r, 0, 0, 0.1, 0.3); o.Bulk > 0 {
 		o.FrameMax = SmallFrame
 	}
