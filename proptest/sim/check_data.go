@@ -60,7 +60,7 @@ func (j *dataChecker) installed(w *World, _ *Process, v *view.View) {
 
 // keep notes the voters that a newer view has dropped, and those whose disk it has. A voter of the
 // last view that is not in the view that founds the cluster anew left with no view that the others
-// decided. A leaver of which no member of its role is left has none to hand its data to.
+// decided. A leaver of which no full member of its role is left has none to hand its data to.
 func (b *viewBook) keep(w *World, v *view.View, role string) {
 	slots := map[*Slot]bool{}
 	for _, m := range v.Members {
@@ -75,7 +75,7 @@ func (b *viewBook) keep(w *World, v *view.View, role string) {
 			b.voters[u] = history.Absent
 		case f != history.There || v.Has(view.UID(u)):
 		case !v.Founded && (s.leaving || s.retired):
-			if b.voters[u] = history.Left; !anyOf(v, role) {
+			if b.voters[u] = history.Left; len(fullOf(v, role)) == 0 {
 				b.voters[u] = history.Last
 			}
 		default:
@@ -280,11 +280,12 @@ func (j *equalChecker) finish(w *World) {
 }
 
 // caughtUp holds a joiner that says that it has caught up to all that a majority had acknowledged
-// before it installed its first view. A founder has nothing to catch up with. An update from before
-// its key became durable has other events in the durable space, which no checker knows.
+// before it installed its first view. A founder has nothing to catch up with, and nor has a joiner
+// if the last full member of its role has left meanwhile. An update from before its key became
+// durable has other events in the durable space, which no checker knows.
 func (d *replicaHost) caughtUp() {
 	me, _ := d.installed.Member(view.UID(d.p.uid))
-	if d.installed.Founded && me.Status != view.Joining {
+	if d.installed.Founded && me.Status != view.Joining || len(fullOf(d.installed, d.role)) == 0 {
 		return
 	}
 	for _, s := range d.p.w.datasets {

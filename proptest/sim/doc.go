@@ -81,7 +81,7 @@
 //     word. A lost write is excused by what became of its own witnesses, and of no other write's
 //     (excuse.go): processes that crashed, in the volatile space; in the durable one members that
 //     the others dropped, disks that were not there when the cluster was founded anew, and disks
-//     that lied or were emptied; in both the last member of a role, when it leaves. Counts has the
+//     that lied or were emptied; in both the last full member of a role, when it leaves. Counts has the
 //     excuses by reason. When all have stopped, disks come back, and until enough of them have, no
 //     process may go on;
 //   - caught up: a joiner that says so has all that a majority had acknowledged before it installed

@@ -14,7 +14,7 @@ import (
 // without it are no majority. Whatever quorum answers for the view, the write is in it. A write is
 // excused when none of the views that count keeps it, and the fates of its witnesses account for
 // that: they were a majority of one of these views, and not all that are gone left as they should,
-// with another member of the role to hand it to. Everything else that is missing is a violation.
+// with a full member of the role to hand it to. Everything else that is missing is a violation.
 
 // happens notes of an update of a key that it happens here, at this moment.
 func (r *replicaHost) happens(f *history.Fact, key string) {

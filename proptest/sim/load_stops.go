@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -32,9 +33,10 @@ func (j *shardChecker) rest(k home) *rest {
 // end notes that the shard is sent something.
 func (r *rest) end() { r.holds = false }
 
-// mayStop reports whether a stop of the shard may begin: for a request, or one repeated meanwhile.
+// mayStop reports whether a stop of the shard may begin: for a request, or for one that was repeated
+// before its answer came.
 func (r *rest) mayStop(w *World) bool {
-	return r != nil && (r.stops > 0 || r.stopped > 0 && w.now <= r.stopped+latest(w))
+	return r != nil && (r.stops > 0 || r.stopped > 0 && w.now <= r.stopped+2*latest(w)+int64(network.StraggleMost))
 }
 
 // stopShards is an operator that stops shards for good now and then. Nothing is sent to them any

@@ -69,8 +69,3 @@ func (d *replicaHost) suffix() string { return strings.TrimPrefix(streamOf(d.rol
 func fullOf(v *view.View, role string) []view.Member {
 	return slices.DeleteFunc(v.Full(), func(m view.Member) bool { return !m.HasRole(role) })
 }
-
-// anyOf reports whether a view has a member of a role, whatever its status.
-func anyOf(v *view.View, role string) bool {
-	return slices.ContainsFunc(v.Members, func(m view.Member) bool { return m.HasRole(role) })
-}

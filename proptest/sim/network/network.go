@@ -87,6 +87,9 @@ type Settings struct {
 	LaneMax int
 }
 
+// StraggleMost is how much later than others a packet that straggles may come.
+const StraggleMost = 4 * time.Second
+
 // Traffic counts what has become of packets, and the faults of the network.
 type Traffic struct{ Sent, Delivered, Lost, Cuts, Flaps uint64 }
 
@@ -224,7 +227,7 @@ func (n *Network) datagram(p, q Endpoint, pk Packet) {
 	for range copies {
 		d := n.delayBy(n.rng)
 		if random.Chance(n.rng, n.settings.Straggle) {
-			d += random.Between(n.rng, 0, int64(4*time.Second))
+			d += random.Between(n.rng, 0, int64(StraggleMost))
 		}
 		d += n.lagging(p.Slot(), q.Slot(), &pk)
 		n.w.At(n.w.Now()+d, q, func() {

@@ -211,6 +211,8 @@ var HuntedIn = map[string]options.Plan{
 	"thirds":             {Swarm: options.Cluster},
 	"unfenced":           {Swarm: options.Cluster},
 	"only-last-disks":    {Scenario: options.StoppedGrowing},
+	"expire-unasked":     {Scenario: options.Tidying},
+	"tidy-in-old-view":   {Scenario: options.Tidying},
 	"no-install-promise": {Scenario: options.Votes},
 	"no-freeze":          {Scenario: options.Votes},
 	"no-v1":              {Scenario: options.Votes},
