@@ -1,0 +1,41 @@
+package persistence
+
+import (
+	"context"
+	"iter"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Reader reads events over all entities of a type.
+type Reader interface {
+	// Events returns the events that a query asks for. Those of one entity come in their order. The
+	// sequence ends with the last stored event, or, of a live query, with its context. An error is
+	// the last element. The event and what it refers to are valid until the next one is asked for.
+	//
+	// A query that goes on after the offset of the last event that a caller has seen yields every
+	// event that it has not seen, and none that it has, also if the earlier query was broken off,
+	// and whatever was appended meanwhile. That is so for equal or smaller ranges of slices.
+	Events(ctx context.Context, q Query) iter.Seq2[Recorded, error]
+}
+
+// Query says which events are read.
+type Query struct {
+	Type string
+	// First and Last are the range of slices, both included. 0 and SliceCount-1 are all.
+	First, Last int
+	Tag         string // only events with this tag; "": all
+	After       Offset // only events after it; "": from the first one
+	Live        bool   // go on with what will be appended
+}
+
+// Offset is a place among the events of a type. It is the store's own: only the same adapter can
+// read it. "" is the place before the first event.
+type Offset string
+
+// Recorded is an event as a Reader finds it.
+type Recorded struct {
+	Entity protocol.EntityID
+	Event  Event
+	Offset Offset // the place after this event
+}
