@@ -169,8 +169,9 @@ type Config struct {
 	// entity types as well, whose coordinators wait during the move.
 	//
 	// A list that is empty and not nil switches durability off, for remembered entities too, and
-	// must do so on all nodes: Dir then holds the node's own few bytes, and rows of earlier times
-	// are left alone. Default: nil, remembered entities only.
+	// must do so on all nodes: Dir, if there is one, then holds the node's own few bytes, and rows of
+	// earlier times are left alone. The ids of remembered entities then survive everything but a stop
+	// of all nodes of their role. Default: nil, remembered entities only.
 	DurableKeys []string
 
 	// Expire removes keys that were not written for so long: names or patterns as in

@@ -30,7 +30,7 @@ func (n *Node) Host() host.Host {
 	return host.Host{
 		Self: host.Self{
 			ClusterName: n.ClusterName(), Addr: n.Addr(), Roles: n.Roles(), Durable: n.Durable(),
-			Local: n.cfg.Preset == Local,
+			Volatile: n.cfg.DurableKeys != nil && len(n.cfg.DurableKeys) == 0, Local: n.cfg.Preset == Local,
 		},
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
 		Attached: &n.extensions.attached, Data: data, Scheduler: scheduler.Goroutines{},

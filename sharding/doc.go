@@ -151,6 +151,9 @@
 // (protocol.RememberFailed), and a caller that asks in vain gets ErrRemembering with the cause.
 // Shards and ShardOf may change while all nodes are stopped: entities then move to their shards.
 //
+// With an empty ddata.Config.DurableKeys no disk has the ids. Remembered entities then survive all
+// but a stop of every node of their role. It is for nodes without disks.
+//
 // # Entry
 //
 // Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never

@@ -67,9 +67,10 @@ func StartAt[M any](h host.Host, t EntityType[M], proxy bool) (*Region[M], error
 	faults := t.faults(local)
 	faults.Add(hasRole && !proxy && t.New == nil,
 		"New", "is missing: this node has the role %q and hosts entities", t.Role)
-	faults.Add(hasRole && t.Remember.Entities && t.Remember.Store == nil && !h.Self.Durable,
-		"Remember.Entities", "needs durable data: set ddata.Config.Dir, "+
-			"and do not switch it off with an empty ddata.Config.DurableKeys; or give the type a Remember.Store")
+	faults.Add(hasRole && t.Remember.Entities && t.Remember.Store == nil &&
+		!h.Self.Durable && !h.Self.Volatile, "Remember.Entities",
+		"needs durable data: set ddata.Config.Dir, or give the type a Remember.Store; to remember "+
+			"entities only while a node of the role runs, set ddata.Config.DurableKeys to an empty list")
 	if err := configError(t.Name, faults); err != nil {
 		return nil, err
 	}

@@ -75,17 +75,17 @@ func TestRealNodes(t *testing.T) {
 	}
 }
 
-// Remembering needs durable data: a directory, and a list of durable keys that does not switch
-// durability off.
+// Remembering needs durable data, or a list of durable keys that says that there is none.
 func TestRememberingNeedsDurableData(t *testing.T) {
 	for name, c := range map[string]struct {
 		dir  string
 		keys []string
 		ok   bool
 	}{
-		"no directory":                {},
-		"durability is switched off":  {dir: t.TempDir(), keys: []string{}},
-		"a directory and the default": {dir: t.TempDir(), ok: true},
+		"no directory":                      {},
+		"switched off, without a directory": {keys: []string{}, ok: true},
+		"switched off, with one":            {dir: t.TempDir(), keys: []string{}, ok: true},
+		"a directory and the default":       {dir: t.TempDir(), ok: true},
 	} {
 		n, err := ddata.Start(t.Context(), ddata.Config{
 			Name: "test", Bind: "127.0.0.1:0",

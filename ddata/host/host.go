@@ -48,6 +48,7 @@ type Self struct {
 	Addr        string   // others dial it there
 	Roles       []string // of which it has data
 	Durable     bool     // durable keys of its roles are on its disk
+	Volatile    bool     // its configuration says that no key is durable
 	Local       bool     // it has the short timers of the preset ddata.Local
 }
 

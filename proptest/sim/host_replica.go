@@ -83,7 +83,7 @@ func (d *replicaHost) config() settings.Config {
 	c := settings.Config{
 		Expire: o.ExpireRules(d.p.uid), OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.ID(),
-		DurableKeys: []string{"d/*", "sharding/*/ids/*"}, LogMax: o.LogMax,
+		DurableKeys: options.DurableKeys(&d.p.w.opt), LogMax: o.LogMax,
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
 		SuppliersMax: 2,
 	}

@@ -51,7 +51,8 @@ func newNode(p *Process) *node {
 // host is the port of the node.
 func (n *node) host() host.Host {
 	return host.Host{
-		Self:    host.Self{ClusterName: "sim", Addr: n.p.slot.addr(), Roles: n.p.slot.roles, Durable: true},
+		Self: host.Self{ClusterName: "sim", Addr: n.p.slot.addr(), Roles: n.p.slot.roles,
+			Durable: !n.p.w.opt.VolatileIDs, Volatile: n.p.w.opt.VolatileIDs},
 		Cluster: nodeCluster{n}, Lease: nodeLease{n}, Channels: n.wires, Lifecycle: nodeLife{n},
 		Attached: &n.attached, Scheduler: n.p.rt, Log: slog.New(slog.DiscardHandler),
 		Data: func(r string) (host.Data, error) {

@@ -127,7 +127,7 @@ func (k *closing) leave(done func()) {
 
 // remember notes which entities must run again.
 func (k *closing) remember(d *typeHost, h *hosting) {
-	if !d.t.Remember.Entities || !k.quiet {
+	if !d.t.Remember.Entities || !k.quiet || k.c.w.opt.VolatileIDs {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.entities)) {

@@ -156,8 +156,9 @@ func (id StoreID) Given() bool { return id != "" }
 // remember.Store for users, and no concern of the machines.
 type Remember[Store any] struct {
 	// Entities keeps the ids of started entities: they are started again wherever their shard goes,
-	// also after a restart of the whole cluster. It turns automatic passivation off; an entity ends
-	// by Passivate. The same on every node of the role: one that differs takes no part.
+	// also after a restart of the whole cluster, unless ddata.Config.DurableKeys is an empty list and
+	// there is no Store. It turns automatic passivation off; an entity ends by Passivate. The same on
+	// every node of the role: one that differs takes no part.
 	Entities bool
 	// Store keeps the ids outside of the cluster; each type has its own. All nodes of the role give
 	// the same, proxies on them too. Default: the durable space of the role's replicated data.

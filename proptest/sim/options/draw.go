@@ -72,7 +72,7 @@ func Draw(rs random.Streams, plan Plan) Options {
 	o.drawAllocation(rs.Stream("allocation", 0))
 	o.drawLarge(rs.Stream("large", 0))
 	o.drawLeases(rs.Stream("leases", 0))
-	o.Consulted = rs.Stream("consulted", 0).IntN(4) == 0
+	o.Consulted, o.VolatileIDs = rs.Stream("consulted", 0).IntN(4) == 0, rs.Stream("volatile ids", 0).IntN(4) == 0
 	o.drawPassivation(rs.Stream("passivation", 0))
 	o.drawLag(rs)
 	o.drawKeys(rs)

@@ -83,6 +83,7 @@ type Options struct {
 	Shards      int                // of each entity type; 0: no sharding in this world
 	EntityTypes int                // their number
 	Remember    bool               // the first type remembers its entities
+	VolatileIDs bool               // and no disk has their ids
 	Asks        float64            // part of the bursts that asks
 	Fails       float64            // part of the messages whose handler fails
 	Panics      float64            // or panics
@@ -155,6 +156,14 @@ func (o *Options) Budget() int {
 	return o.Shards
 }
 
+// DurableKeys are the patterns of keys that are durable on every process.
+func DurableKeys(o *Options) []string {
+	if o.VolatileIDs {
+		return []string{"d/*"}
+	}
+	return []string{"d/*", "sharding/*/ids/*"}
+}
+
 func (o Options) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s nodes=%d+%d safety=%v loss=%g dup=%g straggle=%g delay=%v+%v drift=%g/%v skew=%v disk=%v+%v "+
@@ -165,6 +174,9 @@ func (o Options) String() string {
 	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d "+
 		"remember=%v", o.Timing,
 		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+	if o.Remember && o.VolatileIDs {
+		b.WriteString(" volatile-ids")
+	}
 	if o.Roles != nil {
 		fmt.Fprintf(&b, " roles=%v", o.Roles)
 	}
