@@ -18,7 +18,11 @@ RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./
              ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/...
 RACE_LIVE := ./ddata ./sharding
 
-.PHONY: help demo test calm live race vet lint sim defects fuzz bench ci
+# Modules of their own, for what needs large dependencies. A job of all packages visits them too.
+MODULES    := sharding/persistence/postgres
+in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
+
+.PHONY: help demo test calm live race modules vet lint sim defects fuzz bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -31,6 +35,7 @@ test: ## every test, with the race detector where there are goroutines
 	$(MAKE) calm
 	$(MAKE) live
 	$(MAKE) race
+	$(MAKE) modules
 
 # One package more than there are processors: the quickstart, which has leases of seconds, waits most of its time.
 # The simulator's tests take three minutes of two processors, and longer than the default limit if those are busy.
@@ -53,11 +58,19 @@ race: ## only the race tests
 	$(GO) test -race -short -skip '$(SKIP_CALM)' $(RACE_CALM)
 	$(GO) test -race -skip '$(SKIP_LIVE)' $(RACE_LIVE)
 
+# The first line says in words what a machine without PostgreSQL does not try.
+modules: ## only the tests of the modules within, plain and with the race detector
+	@cd sharding/persistence/postgres && $(GO) test -v -run '^TestFind$$' ./postgrestest | grep 'NOT TRIED' || true
+	$(call in_modules,$(GO) test ./...)
+	$(call in_modules,$(GO) test -race -short ./...)
+
 vet: ## go vet
 	$(GO) vet ./...
+	$(call in_modules,$(GO) vet ./...)
 
 lint: ## staticcheck, pinned in go.mod
 	$(GO) tool staticcheck ./...
+	$(call in_modules,$$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
 
 sim: ## the simulator: make sim SEEDS=2000, or make sim PLAN=cluster SEEDS=5000
 	$(GO) run ./proptest/sim/cmd/sim -plan "$(PLAN)" -seeds $(SEEDS)
@@ -67,10 +80,10 @@ defects: ## plant each defect and count the seeds until the simulator catches it
 
 # Inputs that reach something new are hardly made smaller: of long ones that would take most of the time.
 fuzz: ## every fuzz target in turn: make fuzz FUZZTIME=2m
-	@for p in $$($(GO) list ./...); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
-	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
-	  done; done
+	@for m in . $(MODULES); do for p in $$($(GO) -C $$m list ./...); do \
+	  for f in $$($(GO) -C $$m test -list '^Fuzz' $$p | grep '^Fuzz'); do echo "$$p $$f"; \
+	    $(GO) -C $$m test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
+	  done; done; done
 
 bench: ## every figure beside its limit: make bench BENCH="majority get" (go run ./bench lists them)
 	$(GO) run ./bench $(BENCH)

@@ -103,6 +103,8 @@ var ranks = []rankRow{
 	{"sharding/remember", 4, false, "the port to where ids are kept knows ids and shards, not what runs"},
 	{"sharding/persistence", 4, false, "the port to the state of entities knows ids and shards, not what runs"},
 	{"sharding/persistence/schema", 5, false, "stored values have names and versions, whatever they are stored for"},
+	{"sharding/persistence/postgres", 5, false, "tables keep the state of entities, whatever writes it"},
+	{"sharding/persistence/postgres/postgrestest", 1, false, "a server runs for a test, whatever is kept in it"},
 	{"sharding/remember/remembertest", 5, false, "the laws of that port, for every implementation"},
 	{"ddata/disk", 3, false, "a directory keeps what it is given, whatever a node makes of it"},
 	{"ddata/host", 3, false,

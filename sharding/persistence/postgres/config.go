@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// SchemaDefault is the name of the schema if Config names none.
+const SchemaDefault = "coterie"
+
+// Config says where a store is.
+type Config struct {
+	// Pool has the address of the server, and the limits of the pool of connections. It is made by
+	// pgxpool.ParseConfig. MaxConns should be at least the number of calls at one time: by default
+	// it is 4 or the number of processors. Required.
+	Pool *pgxpool.Config
+	// Schema is the name of the schema. Nothing else may be in it. Default: SchemaDefault.
+	Schema string
+	// Prepared says that Migrate makes the schema. Open then looks at it and changes nothing.
+	Prepared bool
+}
+
+// schemaMax is the longest name that the server keeps whole.
+const schemaMax = 63
+
+// Validate returns the faults of a configuration.
+func (c Config) Validate() error {
+	var faults []error
+	if c.Pool == nil {
+		faults = append(faults, errors.New("postgres: Pool is missing: pgxpool.ParseConfig makes one"))
+	}
+	if len(c.Schema) > schemaMax || strings.ContainsAny(c.Schema, "\x00'\"\\$@") || strings.HasPrefix(c.Schema, "pg_") {
+		faults = append(faults, fmt.Errorf("postgres: Schema %q: want at most %d bytes, no quotes, $, @ or backslash, "+
+			"and not pg_ in front", c.Schema, schemaMax))
+	}
+	return errors.Join(faults...)
+}
+
+func (c Config) schema() string {
+	if c.Schema == "" {
+		return SchemaDefault
+	}
+	return c.Schema
+}

@@ -1,0 +1,37 @@
+// Package postgres keeps the state of entities in PostgreSQL 13 or newer. A [Store] is a
+// persistence.Journal, with its Snapshots and States. It is a module of its own.
+//
+// # Schema
+//
+// The tables and functions stand in a schema of their own. [Open] makes it, and brings it to the
+// format of the program. It refuses one of a newer program, and one that holds something else.
+// Several programs may do so at one time.
+//
+// A program without the right to create runs with Config.Prepared, after [Migrate] with an
+// account that has it. It needs USAGE of the schema and of its sequence hostings, SELECT of meta and
+// kinds, INSERT of kinds, and SELECT, INSERT, UPDATE and DELETE of the other tables.
+//
+// # Calls
+//
+// A call is one statement, and one transaction. It locks the row of its shard, compares the token
+// and the sequence numbers, and inserts. Fence waits for that lock: after it has returned, no call
+// of an earlier hosting commits. Calls of one shard take turns. Deadlocks, and collisions with a
+// process that knows another number of shards, are repeated inside the call, a few times.
+//
+// The deadline of a context is the longest wait for a lock, too. A call that is given up is
+// cancelled on the server.
+//
+// # Faults
+//
+// When a connection is lost, the outcome of a call is unknown: it is repeated with the same IDs. The
+// pool connects again. A read-only server is a standby after a fail-over: the pool lets its
+// connections go, and finds the primary if the connection string names all servers, with
+// target_session_attrs=read-write. The errors say what to do.
+//
+// # Not guaranteed
+//
+// What was answered nil is as durable as a commit of the server: Open refuses synchronous_commit =
+// off, and cannot see what the disk does. A fail-over to an asynchronous standby loses
+// commits. A server without checksums of pages may lose the last events of a history unseen; damage
+// of an event that is there, and a gap, are found.
+package postgres

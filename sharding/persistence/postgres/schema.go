@@ -1,0 +1,161 @@
+package postgres
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/zeebo/xxh3"
+
+	"github.com/coterie-go/coterie/sharding/persistence"
+)
+
+const (
+	product   = "coterie persistence" // marks a schema as ours
+	serverMin = 130000                // the first server with pg_current_xact_id
+)
+
+//go:embed schema.sql
+var format1 string
+
+// migrations lead from each format to the next one, from none to the first.
+var migrations = []string{format1}
+
+const createMeta = `
+CREATE TABLE @.meta (
+  one     boolean PRIMARY KEY DEFAULT true CHECK (one),
+  product text    NOT NULL,
+  format  int     NOT NULL,
+  era     int     NOT NULL -- counts the servers whose transactions the events name
+)`
+
+// inSchema writes the name of a schema into a statement.
+func inSchema(text, schema string) string {
+	return strings.ReplaceAll(text, "@", pgx.Identifier{schema}.Sanitize())
+}
+
+// checkServer refuses servers that cannot keep the promises of the port.
+func checkServer(ctx context.Context, conn *pgx.Conn) error {
+	var version int
+	var commit string
+	err := conn.QueryRow(ctx, `
+SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit')`).Scan(&version, &commit)
+	switch {
+	case err != nil:
+		return err
+	case version < serverMin:
+		return fmt.Errorf("the server has version %d, want at least %d", version, serverMin)
+	case commit == "off":
+		return errors.New("synchronous_commit is off, so that a crash of the server loses commits: " +
+			"set it to on for this account or database")
+	}
+	return nil
+}
+
+// found is what a schema holds.
+type found struct {
+	exists, empty, ours bool
+	format              int
+	moved               bool // the events come from another server, by a dump
+}
+
+// current reports whether nothing remains to do.
+func (f found) current() bool { return f.ours && f.format == len(migrations) && !f.moved }
+
+// install brings a schema to the format of this program. It works under a lock, so that of several
+// programs one does it.
+func install(ctx context.Context, conn *pgx.Conn, schema string, look bool) error {
+	f, err := inspect(ctx, conn, schema)
+	if err != nil || f.current() {
+		return err
+	}
+	if look {
+		return fmt.Errorf("the schema %q has format %d, want %d, or comes from another server: call Migrate, "+
+			"with an account that may change it", schema, f.format, len(migrations))
+	}
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		lock := int64(xxh3.HashString(product + " " + schema))
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", lock); err != nil {
+			return err
+		}
+		f, err := inspect(ctx, tx.Conn(), schema)
+		if err != nil {
+			return err
+		}
+		return migrate(ctx, tx, schema, f)
+	})
+}
+
+func migrate(ctx context.Context, tx pgx.Tx, schema string, f found) error {
+	run := func(text string) error {
+		// The simple protocol takes several statements.
+		_, err := tx.Conn().PgConn().Exec(ctx, inSchema(text, schema)).ReadAll()
+		return err
+	}
+	if !f.exists {
+		if err := run("CREATE SCHEMA @"); err != nil {
+			return err
+		}
+	}
+	if !f.ours {
+		if err := run(createMeta + "; INSERT INTO @.meta VALUES (true, '" + product + "', 0, 1)"); err != nil {
+			return err
+		}
+	}
+	if f.moved {
+		if err := run("UPDATE @.meta SET era = era + 1"); err != nil {
+			return err
+		}
+	}
+	for _, text := range migrations[f.format:] {
+		if err := run(text); err != nil {
+			return err
+		}
+	}
+	return run(fmt.Sprintf("UPDATE @.meta SET format = %d", len(migrations)))
+}
+
+// inspect looks at a schema. It fails with ErrForeign or ErrVersion if this program must not touch
+// it.
+func inspect(ctx context.Context, conn *pgx.Conn, schema string) (f found, err error) {
+	var columns int
+	err = conn.QueryRow(ctx, `
+SELECT n.oid IS NOT NULL, NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid),
+  (SELECT count(*) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relnamespace = n.oid AND c.relname = 'meta' AND a.attname IN ('product', 'format', 'era'))
+FROM (VALUES (1)) one LEFT JOIN pg_namespace n ON n.nspname = $1`, schema).Scan(&f.exists, &f.empty, &columns)
+	if err != nil || !f.exists || f.empty {
+		return f, err
+	}
+	if columns != 3 {
+		return f, fmt.Errorf("the schema %q: %w", schema, persistence.ErrForeign)
+	}
+	var mark string
+	err = conn.QueryRow(ctx, inSchema("SELECT product::text, format::int FROM @.meta", schema)).Scan(&mark, &f.format)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows) || err == nil && mark != product:
+		return f, fmt.Errorf("the schema %q is marked %q: %w", schema, mark, persistence.ErrForeign)
+	case err != nil:
+		return f, err
+	case f.format > len(migrations):
+		return f, fmt.Errorf("the schema %q has format %d, this program knows %d: %w",
+			schema, f.format, len(migrations), persistence.ErrVersion)
+	}
+	f.ours = true
+	if f.format > 0 {
+		err = conn.QueryRow(ctx, inSchema(eventsOfOthers, schema)).Scan(&f.moved)
+	}
+	return f, err
+}
+
+// eventsOfOthers returns whether there are events of transactions that this server has not begun.
+// They came by a dump of another server. The numbers of transactions order nothing then, unless
+// those of this server count as later ones.
+const eventsOfOthers = `
+SELECT EXISTS (
+  SELECT FROM @.kinds k, @.meta m, LATERAL (
+    SELECT e.xid FROM @.events e WHERE e.kind = k.id AND e.era = m.era ORDER BY e.xid DESC LIMIT 1) l
+  WHERE l.xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`

@@ -1,0 +1,287 @@
+-- Format 1. The name of the schema stands for @. The rows of a type have its number as kind.
+
+CREATE TABLE @.kinds (
+  id   int   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name bytea NOT NULL UNIQUE
+);
+
+-- The highest token of each shard, and a number for it. Each call that writes locks the row of its
+-- shard, so that a later hosting waits for it before it is let in.
+CREATE TABLE @.fences (
+  kind    int    NOT NULL REFERENCES @.kinds,
+  shard   bigint NOT NULL,
+  token   bytea  NOT NULL CHECK (octet_length(token) = 28),
+  hosting bigint NOT NULL,
+  PRIMARY KEY (kind, shard)
+) WITH (fillfactor = 50);
+
+CREATE SEQUENCE @.hostings;
+
+-- era, xid and n are the place of an event among those of its type: the transaction that stored it,
+-- and its number therein. hosting and write tell a repeated write from another one.
+CREATE TABLE @.events (
+  xid     bigint   NOT NULL,
+  hosting bigint   NOT NULL,
+  write   bigint   NOT NULL,
+  seq     bigint   NOT NULL,
+  version bigint   NOT NULL,
+  at      bigint   NOT NULL, -- microseconds since 1970
+  sum     bigint   NOT NULL,
+  era     int      NOT NULL,
+  kind    int      NOT NULL,
+  n       int      NOT NULL,
+  slice   smallint NOT NULL,
+  entity  bytea    NOT NULL,
+  name    bytea    NOT NULL,
+  tags    bytea,             -- each after a byte with its length
+  body    bytea    NOT NULL,
+  PRIMARY KEY (kind, entity, seq)
+);
+CREATE INDEX events_place ON @.events (kind, era, xid, n, slice);
+
+-- How far the history of an entity was deleted, and the write of the last event that was.
+CREATE TABLE @.deletions (
+  upto    bigint NOT NULL,
+  hosting bigint NOT NULL,
+  write   bigint NOT NULL,
+  kind    int    NOT NULL,
+  entity  bytea  NOT NULL,
+  PRIMARY KEY (kind, entity)
+);
+
+CREATE TABLE @.snapshots (
+  seq     bigint NOT NULL,
+  version bigint NOT NULL,
+  at      bigint NOT NULL,
+  sum     bigint NOT NULL,
+  kind    int    NOT NULL,
+  entity  bytea  NOT NULL,
+  name    bytea  NOT NULL,
+  body    bytea  NOT NULL,
+  PRIMARY KEY (kind, entity, seq)
+);
+
+CREATE TABLE @.states (
+  revision bigint  NOT NULL,
+  hosting  bigint  NOT NULL,
+  write    bigint  NOT NULL,
+  version  bigint  NOT NULL,
+  at       bigint  NOT NULL,
+  sum      bigint  NOT NULL,
+  kind     int     NOT NULL,
+  deleted  boolean NOT NULL,
+  entity   bytea   NOT NULL,
+  name     bytea   NOT NULL,
+  tags     bytea,
+  body     bytea   NOT NULL,
+  PRIMARY KEY (kind, entity)
+) WITH (fillfactor = 80);
+
+-- fence begins a hosting, and returns whether none with a higher token was here.
+CREATE FUNCTION @.fence(p_type bytea, p_shard bigint, p_token bytea, p_wait int) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_kind  int;
+  v_token bytea;
+BEGIN
+  PERFORM set_config('lock_timeout', p_wait::text, true);
+  SELECT k.id INTO v_kind FROM @.kinds k WHERE k.name = p_type;
+  IF v_kind IS NULL THEN
+    INSERT INTO @.kinds (name) VALUES (p_type) ON CONFLICT DO NOTHING;
+    SELECT k.id INTO STRICT v_kind FROM @.kinds k WHERE k.name = p_type;
+  END IF;
+  INSERT INTO @.fences AS f (kind, shard, token, hosting)
+    VALUES (v_kind, p_shard, p_token, nextval('@.hostings'))
+    ON CONFLICT (kind, shard) DO UPDATE SET token = EXCLUDED.token, hosting = EXCLUDED.hosting
+    WHERE f.token < EXCLUDED.token;
+  SELECT f.token INTO STRICT v_token FROM @.fences f WHERE f.kind = v_kind AND f.shard = p_shard;
+  RETURN v_token = p_token;
+END $$;
+
+-- enter locks a shard for a call of a hosting until the end of the transaction. hosting is NULL if
+-- the hosting has not begun, and -1 if a later one has.
+CREATE FUNCTION @.enter(p_type bytea, p_shard bigint, p_token bytea, p_wait int,
+  OUT kind int, OUT hosting bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_token bytea;
+BEGIN
+  PERFORM set_config('lock_timeout', p_wait::text, true);
+  SELECT f.kind, f.hosting, f.token INTO kind, hosting, v_token
+    FROM @.fences f
+    WHERE f.kind = (SELECT k.id FROM @.kinds k WHERE k.name = p_type) AND f.shard = p_shard
+    FOR NO KEY UPDATE;
+  IF v_token > p_token THEN
+    hosting := -1;
+  ELSIF v_token < p_token THEN
+    hosting := NULL;
+  END IF;
+END $$;
+
+-- collided ends the transaction because of a concurrent one. The caller repeats it.
+CREATE FUNCTION @.collided() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'a write of another hosting came between' USING ERRCODE = 'serialization_failure';
+END $$;
+
+-- append stores writes, of which element i of e_of says which one event i belongs to. entered is as
+-- hosting of enter. refused are the numbers, from 1, of the writes that do not fit.
+--
+-- A write fits after the last event of the history. It must not only be there: its transaction must
+-- have a lower number, because readers go by that. The primary key decides between hostings of
+-- different shards, which no lock keeps apart.
+CREATE FUNCTION @.append(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_first int,
+  w_entity bytea[], w_after bigint[], w_id bigint[], w_count int[],
+  e_of int[], e_entity bytea[], e_slice smallint[], e_seq bigint[], e_name bytea[], e_version bigint[], e_at bigint[],
+  e_tags bytea[], e_body bytea[], e_sum bigint[],
+  OUT entered bigint, OUT refused int[])
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  v_kind   int;
+  v_era    int;
+  v_xid    bigint;
+  v_fits   boolean[];
+  v_count  bigint;
+  v_stored bigint;
+  v_ahead  boolean;
+BEGIN
+  SELECT * INTO v_kind, entered FROM @.enter(p_type, p_shard, p_token, p_wait);
+  IF entered IS NULL OR entered < 0 THEN
+    RETURN;
+  END IF;
+  v_xid := pg_current_xact_id()::text::bigint;
+  SELECT m.era INTO STRICT v_era FROM @.meta m;
+
+  SELECT array_agg(c.fits ORDER BY c.i), sum(c.count) FILTER (WHERE c.fits), bool_or(c.fits AND c.ahead),
+      array_agg(c.i::int ORDER BY c.i) FILTER (WHERE NOT c.fits AND NOT c.repeated)
+    INTO v_fits, v_count, v_ahead, refused
+    FROM (
+      SELECT w.i, w.count, COALESCE(l.seq, d.upto, 0) = w.after AS fits,
+          COALESCE(l.era = v_era AND l.xid > v_xid, false) AS ahead,
+          COALESCE(COALESCE(l.seq, d.upto) = w.after + w.count AND COALESCE(l.hosting, d.hosting) = entered
+            AND COALESCE(l.write, d.write) = w.id, false) AS repeated
+        FROM unnest(w_entity, w_after, w_id, w_count) WITH ORDINALITY AS w (entity, after, id, count, i)
+        LEFT JOIN LATERAL (
+          SELECT e.seq, e.era, e.xid, e.hosting, e.write FROM @.events e
+            WHERE e.kind = v_kind AND e.entity = w.entity ORDER BY e.seq DESC LIMIT 1) l ON true
+        LEFT JOIN LATERAL (
+          SELECT x.upto, x.hosting, x.write FROM @.deletions x
+            WHERE x.kind = v_kind AND x.entity = w.entity AND l.seq IS NULL LIMIT 1) d ON true
+    ) c;
+  IF v_count IS NULL THEN
+    RETURN;
+  END IF;
+  IF v_ahead THEN
+    PERFORM @.collided();
+  END IF;
+
+  INSERT INTO @.events (kind, entity, seq, era, xid, n, slice, hosting, write, name, version, at, tags, body, sum)
+    SELECT v_kind, e.entity, e.seq, v_era, v_xid, p_first + e.i::int, e.slice, entered, w_id[e.of], e.name, e.version,
+        e.at, e.tags, e.body, e.sum
+      FROM unnest(e_of, e_entity, e_slice, e_seq, e_name, e_version, e_at, e_tags, e_body, e_sum)
+        WITH ORDINALITY AS e (of, entity, slice, seq, name, version, at, tags, body, sum, i)
+      WHERE v_fits[e.of]
+    ON CONFLICT DO NOTHING;
+  GET DIAGNOSTICS v_stored = ROW_COUNT;
+  IF v_stored <> v_count THEN
+    PERFORM @.collided();
+  END IF;
+END $$;
+
+-- forget deletes the events of an entity up to a number, and keeps the number.
+CREATE FUNCTION @.forget(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_entity bytea, p_upto bigint,
+  OUT entered bigint)
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  v_kind int;
+  v_upto bigint;
+BEGIN
+  SELECT * INTO v_kind, entered FROM @.enter(p_type, p_shard, p_token, p_wait);
+  IF entered IS NULL OR entered < 0 THEN
+    RETURN;
+  END IF;
+  INSERT INTO @.deletions AS d (kind, entity, upto, hosting, write)
+    SELECT e.kind, e.entity, e.seq, e.hosting, e.write FROM @.events e
+      WHERE e.kind = v_kind AND e.entity = p_entity AND e.seq <= p_upto ORDER BY e.seq DESC LIMIT 1
+    ON CONFLICT (kind, entity) DO UPDATE
+      SET upto = EXCLUDED.upto, hosting = EXCLUDED.hosting, write = EXCLUDED.write
+      WHERE d.upto < EXCLUDED.upto
+    RETURNING d.upto INTO v_upto;
+  DELETE FROM @.events e WHERE e.kind = v_kind AND e.entity = p_entity AND e.seq <= v_upto;
+END $$;
+
+-- save_snapshots stores snapshots, and replaces those of the same entity and number.
+CREATE FUNCTION @.save_snapshots(p_type bytea, p_shard bigint, p_token bytea, p_wait int,
+  s_entity bytea[], s_seq bigint[], s_name bytea[], s_version bigint[], s_at bigint[], s_body bytea[], s_sum bigint[],
+  OUT entered bigint)
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  v_kind int;
+BEGIN
+  SELECT * INTO v_kind, entered FROM @.enter(p_type, p_shard, p_token, p_wait);
+  IF entered IS NULL OR entered < 0 THEN
+    RETURN;
+  END IF;
+  INSERT INTO @.snapshots (kind, entity, seq, name, version, at, body, sum)
+    SELECT v_kind, s.* FROM unnest(s_entity, s_seq, s_name, s_version, s_at, s_body, s_sum) s
+    ON CONFLICT (kind, entity, seq) DO UPDATE
+      SET name = EXCLUDED.name, version = EXCLUDED.version, at = EXCLUDED.at, body = EXCLUDED.body, sum = EXCLUDED.sum;
+END $$;
+
+-- forget_snapshots deletes the snapshots of an entity up to a number.
+CREATE FUNCTION @.forget_snapshots(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_entity bytea,
+  p_upto bigint, OUT entered bigint)
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  v_kind int;
+BEGIN
+  SELECT * INTO v_kind, entered FROM @.enter(p_type, p_shard, p_token, p_wait);
+  IF entered IS NULL OR entered < 0 THEN
+    RETURN;
+  END IF;
+  DELETE FROM @.snapshots s WHERE s.kind = v_kind AND s.entity = p_entity AND s.seq <= p_upto;
+END $$;
+
+-- save_states replaces the values of entities whose revision is that of s_after.
+CREATE FUNCTION @.save_states(p_type bytea, p_shard bigint, p_token bytea, p_wait int,
+  s_entity bytea[], s_after bigint[], s_id bigint[], s_deleted boolean[], s_name bytea[], s_version bigint[],
+  s_at bigint[], s_tags bytea[], s_body bytea[], s_sum bigint[],
+  OUT entered bigint, OUT refused int[])
+LANGUAGE plpgsql SET enable_seqscan = off AS $$
+DECLARE
+  v_kind   int;
+  v_fits   boolean[];
+  v_count  bigint;
+  v_stored bigint;
+BEGIN
+  SELECT * INTO v_kind, entered FROM @.enter(p_type, p_shard, p_token, p_wait);
+  IF entered IS NULL OR entered < 0 THEN
+    RETURN;
+  END IF;
+  SELECT array_agg(c.fits ORDER BY c.i), count(*) FILTER (WHERE c.fits),
+      array_agg(c.i::int ORDER BY c.i) FILTER (WHERE NOT c.fits AND NOT c.repeated)
+    INTO v_fits, v_count, refused
+    FROM (
+      SELECT w.i, COALESCE(o.revision, 0) = w.after AS fits,
+          COALESCE(o.revision = w.after + 1 AND o.hosting = entered AND o.write = w.id, false) AS repeated
+        FROM unnest(s_entity, s_after, s_id) WITH ORDINALITY AS w (entity, after, id, i)
+        LEFT JOIN LATERAL (
+          SELECT s.revision, s.hosting, s.write FROM @.states s
+            WHERE s.kind = v_kind AND s.entity = w.entity LIMIT 1) o ON true
+    ) c;
+
+  INSERT INTO @.states AS o (kind, entity, revision, hosting, write, deleted, name, version, at, tags, body, sum)
+    SELECT v_kind, s.entity, s.after + 1, entered, s.id, s.deleted, s.name, s.version, s.at, s.tags, s.body, s.sum
+      FROM unnest(s_entity, s_after, s_id, s_deleted, s_name, s_version, s_at, s_tags, s_body, s_sum)
+        WITH ORDINALITY AS s (entity, after, id, deleted, name, version, at, tags, body, sum, i)
+      WHERE v_fits[s.i]
+    ON CONFLICT (kind, entity) DO UPDATE
+      SET revision = EXCLUDED.revision, hosting = EXCLUDED.hosting, write = EXCLUDED.write, deleted = EXCLUDED.deleted,
+        name = EXCLUDED.name, version = EXCLUDED.version, at = EXCLUDED.at, tags = EXCLUDED.tags, body = EXCLUDED.body,
+        sum = EXCLUDED.sum
+      WHERE o.revision = EXCLUDED.revision - 1;
+  GET DIAGNOSTICS v_stored = ROW_COUNT;
+  IF v_stored <> v_count THEN
+    PERFORM @.collided();
+  END IF;
+END $$;

@@ -1,0 +1,125 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres"
+)
+
+func quoted(schema string) string { return pgx.Identifier{schema}.Sanitize() }
+
+// Programs that start at one time, on a server without the schema, all find it.
+func TestConcurrentFirstStarts(t *testing.T) {
+	dsn, schema := suite.Server(t).DSN(), newSchema()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			s, err := postgres.Open(t.Context(), config(t, dsn, schema))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.Close()
+		})
+	}
+	all.Wait()
+	open(t, schema)
+}
+
+func TestWhatIsNotOurs(t *testing.T) {
+	dsn := suite.Server(t).DSN()
+	for name, c := range map[string]struct {
+		sql  string
+		want error
+	}{
+		"tables of another product": {`CREATE TABLE @.users (id int)`, persistence.ErrForeign},
+		"a table of the same name":  {`CREATE TABLE @.meta (id int)`, persistence.ErrForeign},
+		"another product": {
+			`CREATE TABLE @.meta (product text, format int, era int); INSERT INTO @.meta VALUES ('x', 1, 1)`,
+			persistence.ErrForeign,
+		},
+		"no mark": {`CREATE TABLE @.meta (product text, format int, era int)`, persistence.ErrForeign},
+		"a newer program": {
+			`CREATE TABLE @.meta (product text, format int, era int);
+			INSERT INTO @.meta VALUES ('coterie persistence', 99, 1)`,
+			persistence.ErrVersion,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			schema := newSchema()
+			exec(t, dsn, "CREATE SCHEMA "+quoted(schema)+"; "+strings.ReplaceAll(c.sql, "@", quoted(schema)))
+			s, err := postgres.Open(t.Context(), config(t, dsn, schema))
+			if err == nil {
+				s.Close()
+			}
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), schema) {
+				t.Errorf("got %v, want %v that names the schema", err, c.want)
+			}
+		})
+	}
+}
+
+// An account that may create nothing uses what Migrate has made, with the rights that the
+// documentation lists.
+func TestPrepared(t *testing.T) {
+	dsn, schema := suite.Server(t).DSN(), newSchema()
+	c := config(t, dsn, schema)
+	c.Prepared = true
+	if _, err := postgres.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "Migrate") {
+		t.Fatalf("a schema that is not there: %v", err)
+	}
+	if err := postgres.Migrate(t.Context(), config(t, dsn, schema)); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, dsn, strings.NewReplacer("@", quoted(schema), "ACCOUNT", quoted("role of "+schema)).Replace(`
+		CREATE ROLE ACCOUNT LOGIN;
+		GRANT USAGE ON SCHEMA @ TO ACCOUNT;
+		GRANT USAGE ON SEQUENCE @.hostings TO ACCOUNT;
+		GRANT SELECT ON @.meta TO ACCOUNT;
+		GRANT SELECT, INSERT ON @.kinds TO ACCOUNT;
+		GRANT SELECT, INSERT, UPDATE, DELETE ON @.fences, @.events, @.deletions, @.snapshots, @.states TO ACCOUNT`))
+	c.Pool.ConnConfig.User = "role of " + schema
+	s, err := postgres.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h := hosting(1, 1)
+	fence(t, s, h)
+	store(t, s, h, write("a", 0, 1, "one", "two"))
+	if err := s.Delete(t.Context(), h, "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(load(t, s, h, "a")); got != "[two]" {
+		t.Error(got)
+	}
+}
+
+func TestSynchronousCommitOff(t *testing.T) {
+	c := config(t, suite.Server(t).DSN(), newSchema())
+	c.Pool.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	if _, err := postgres.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "synchronous_commit") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	dsn := suite.Server(t).DSN()
+	if err := config(t, dsn, "").Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []postgres.Config{
+		{}, config(t, dsn, strings.Repeat("x", 64)), config(t, dsn, "a'b"), config(t, dsn, "pg_x"),
+	} {
+		if err := c.Validate(); err == nil {
+			t.Errorf("%q: no fault", c.Schema)
+		}
+	}
+}

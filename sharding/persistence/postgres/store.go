@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/coterie-go/coterie/sharding/persistence"
+)
+
+var _ persistence.Journal = (*Store)(nil)
+
+// Store is a schema of a database. Its methods may be called concurrently.
+type Store struct {
+	pool *pgxpool.Pool
+	sql  statements
+}
+
+// Open connects to a server, and makes or migrates the schema if need be. It fails with
+// persistence.ErrForeign if something else is in the schema, and with persistence.ErrVersion if a
+// newer program made it.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, c.Pool.Copy())
+	if err != nil {
+		return nil, explain("open", err)
+	}
+	if err := prepare(ctx, pool, c); err != nil {
+		pool.Close()
+		return nil, explain("open", err)
+	}
+	return &Store{pool: pool, sql: newStatements(c.schema())}, nil
+}
+
+// Migrate makes the schema, or brings it to the format of this program. See Open for its errors.
+func Migrate(ctx context.Context, c Config) error {
+	c.Prepared = false
+	s, err := Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	s.Close()
+	return nil
+}
+
+// Close waits for the calls that run, and closes the connections.
+func (s *Store) Close() { s.pool.Close() }
+
+// prepare looks at a server and its schema, and brings it to the format of this program.
+func prepare(ctx context.Context, pool *pgxpool.Pool, c Config) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	if err := checkServer(ctx, conn.Conn()); err != nil {
+		return err
+	}
+	return install(ctx, conn.Conn(), c.schema(), c.Prepared)
+}
+
+// statements are the statements of a store, with the name of its schema.
+type statements struct {
+	fence, append, load, forget string
+}
+
+func newStatements(schema string) statements {
+	in := func(text string) string { return inSchema(text, schema) }
+	return statements{
+		fence: in("SELECT @.fence($1, $2, $3, $4)"),
+		append: in("SELECT entered, refused FROM @.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, " +
+			"$14, $15, $16, $17, $18, $19)"),
+		load:   in(loadEvents),
+		forget: in("SELECT @.forget($1, $2, $3, $4, $5, $6)"),
+	}
+}
+
+// querier is a pool, a connection or a transaction.
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
