@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"context"
-	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -17,111 +15,56 @@ func (s *Store) Append(
 	if err := checkCall(h, len(writes)); err != nil {
 		return nil, err
 	}
-	parts, tooLarge := split(writes)
-	err = s.enter(ctx, "append", h, func() (entered *int64, err error) {
-		refused = slices.Clone(tooLarge)
-		entered, err = s.appendParts(ctx, h, parts, func(w persistence.Write, i int) {
-			refused = append(refused, persistence.Refusal{Index: i, Err: conflict(w.Entity, w.After)})
-		})
-		return entered, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(refused, func(a, b persistence.Refusal) int { return a.Index - b.Index })
-	return refused, nil
+	parts, refused := split(writes, checkWrite)
+	first := int32(0) // the number of the events of earlier statements; a repeated one need not begin again
+	return s.save(ctx, "append", h, parts, refused,
+		func(q querier, part []int) (entered *int64, conflicts []int32, err error) {
+			c := newAppendColumns(writes, part)
+			err = q.QueryRow(ctx, s.sql.append, c.arguments(ctx, h, first)...).Scan(&entered, &conflicts)
+			first += int32(len(c.of))
+			return entered, conflicts, err
+		},
+		func(i int) error { return conflict(writes[i].Entity, writes[i].After) })
 }
 
-// appendParts makes one statement of a call that fits into one. Else it makes a transaction, so that
-// a call that is fenced has no effect.
-func (s *Store) appendParts(
-	ctx context.Context, h persistence.Hosting, parts []*part, refuse func(persistence.Write, int),
-) (entered *int64, err error) {
-	if len(parts) == 1 {
-		return s.appendPart(ctx, s.pool, h, parts[0], refuse)
-	}
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		for _, p := range parts {
-			if entered, err = s.appendPart(ctx, tx, h, p, refuse); err != nil || entered == nil || *entered < 0 {
-				return err
-			}
-		}
-		return nil
-	})
-	return entered, err
+// appendColumns are the columns of what one statement appends.
+type appendColumns struct {
+	entity    pgtype.FlatArray[[]byte] // of each write
+	after, id pgtype.FlatArray[int64]
+	count     pgtype.FlatArray[int32]
+
+	of     pgtype.FlatArray[int32] // of each event: the number of its write, from 1
+	slice  pgtype.FlatArray[int16]
+	seq    pgtype.FlatArray[int64]
+	events values
 }
 
-func (s *Store) appendPart(
-	ctx context.Context, q querier, h persistence.Hosting, p *part, refuse func(persistence.Write, int),
-) (entered *int64, err error) {
-	var refused []int32
-	if err := q.QueryRow(ctx, s.sql.append, p.arguments(ctx, h)...).Scan(&entered, &refused); err != nil {
-		return nil, err
+func newAppendColumns(writes []persistence.Write, part []int) *appendColumns {
+	c := &appendColumns{events: values{sums: newSummer()}}
+	for _, i := range part {
+		c.add(writes[i])
 	}
-	for _, i := range refused {
-		refuse(p.writes[i-1], p.index[i-1])
-	}
-	return entered, nil
+	return c
 }
 
-// part is the columns of what one statement appends.
-type part struct {
-	writes []persistence.Write
-	index  []int // of each write in its call
-	bytes  int
-	first  int32 // events in earlier parts
-
-	entity           pgtype.FlatArray[[]byte] // of each write, as the next four
-	after, id        pgtype.FlatArray[int64]
-	count            pgtype.FlatArray[int32]
-	of               pgtype.FlatArray[int32] // the number of the write of each event, from 1
-	eventEntity      pgtype.FlatArray[[]byte]
-	slice            pgtype.FlatArray[int16]
-	seq, version, at pgtype.FlatArray[int64]
-	name, tags, body pgtype.FlatArray[[]byte]
-	sum              pgtype.FlatArray[int64]
-}
-
-// split puts writes into parts, at least one, and refuses those above a limit.
-func split(writes []persistence.Write) (parts []*part, refused []persistence.Refusal) {
-	p, sums := &part{}, newSummer()
-	for i, w := range writes {
-		size, err := checkWrite(w)
-		if err != nil {
-			refused = append(refused, persistence.Refusal{Index: i, Err: err})
-			continue
-		}
-		if p.bytes > 0 && p.bytes+size > statementBytes {
-			parts = append(parts, p)
-			p = &part{first: p.first + int32(len(p.of))}
-		}
-		p.add(i, w, size, sums)
-	}
-	return append(parts, p), refused
-}
-
-func (p *part) add(index int, w persistence.Write, size int, sums summer) {
+func (c *appendColumns) add(w persistence.Write) {
 	entity, slice := []byte(w.Entity), int16(persistence.SliceOf(string(w.Entity)))
-	p.writes, p.index = append(p.writes, w), append(p.index, index)
-	p.bytes += size
-	p.entity = append(p.entity, entity)
-	p.after = append(p.after, int64(w.After))
-	p.id = append(p.id, int64(w.ID))
-	p.count = append(p.count, int32(len(w.Events)))
+	c.entity = append(c.entity, entity)
+	c.after, c.id = append(c.after, int64(w.After)), append(c.id, int64(w.ID))
+	c.count = append(c.count, int32(len(w.Events)))
 	for i, e := range w.Events {
-		r := row{
+		seq := int64(w.After) + int64(i) + 1
+		c.of = append(c.of, int32(len(c.entity)))
+		c.slice, c.seq = append(c.slice, slice), append(c.seq, seq)
+		c.events.add(row{
 			entity: entity, name: []byte(e.Name), tags: appendTags(e.Tags), body: whole(e.Body),
-			seq: int64(w.After) + int64(i) + 1, version: int64(e.Version), at: e.At.UnixMicro(),
-		}
-		p.of = append(p.of, int32(len(p.writes)))
-		p.eventEntity, p.slice = append(p.eventEntity, entity), append(p.slice, slice)
-		p.seq, p.version, p.at = append(p.seq, r.seq), append(p.version, r.version), append(p.at, r.at)
-		p.name, p.tags, p.body = append(p.name, r.name), append(p.tags, r.tags), append(p.body, r.body)
-		p.sum = append(p.sum, sums.sum(r))
+			seq: seq, version: int64(e.Version), at: e.At.UnixMicro(),
+		})
 	}
 }
 
-func (p *part) arguments(ctx context.Context, h persistence.Hosting) []any {
-	return entry(ctx, h, p.first, p.entity, p.after, p.id, p.count,
-		p.of, p.eventEntity, p.slice, p.seq, p.name, p.version, p.at, p.tags, p.body, p.sum)
+func (c *appendColumns) arguments(ctx context.Context, h persistence.Hosting, first int32) []any {
+	e := &c.events
+	return entry(ctx, h, first, c.entity, c.after, c.id, c.count,
+		c.of, e.entity, c.slice, c.seq, e.name, e.version, e.at, e.tags, e.body, e.sum)
 }

@@ -12,12 +12,14 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
+// fenced is whether a later hosting than that of a call has begun.
+const fenced = `COALESCE((SELECT f.token > $3 FROM @.fences f
+  WHERE f.kind = (SELECT k.id FROM @.kinds k WHERE k.name = $1) AND f.shard = $2), false)`
+
 // loadEvents has a row for each event, and one without an event for each read that finds none. The
 // subqueries of each read depend on it, so they are run in the order of the reads. load checks that.
 const loadEvents = `
-SELECT COALESCE((SELECT f.token > $3 FROM @.fences f
-    WHERE f.kind = (SELECT k.id FROM @.kinds k WHERE k.name = $1) AND f.shard = $2), false),
-  r.i, COALESCE(d.upto, 0), COALESCE(l.seq, d.upto, 0),
+SELECT ` + fenced + `, r.i, COALESCE(d.upto, 0), COALESCE(l.seq, d.upto, 0),
   e.seq, e.name, e.version, e.at, e.tags, e.body, e.sum
 FROM unnest($4::bytea[], $5::bigint[]) WITH ORDINALITY AS r (entity, after, i)
 LEFT JOIN LATERAL (
@@ -97,14 +99,14 @@ func (l *loading) arguments(h persistence.Hosting) []any {
 
 // row takes one row. broken ends the call as it is; err is the store's.
 func (l *loading) row(rows pgx.Rows) (broken, err error) {
-	var fenced bool
+	var passed bool
 	var i, deleted, last int64
 	var seq, version, at, sum *int64
 	var name, tags, body pgtype.DriverBytes
-	if err := rows.Scan(&fenced, &i, &deleted, &last, &seq, &name, &version, &at, &tags, &body, &sum); err != nil {
+	if err := rows.Scan(&passed, &i, &deleted, &last, &seq, &name, &version, &at, &tags, &body, &sum); err != nil {
 		return nil, err
 	}
-	if fenced {
+	if passed {
 		return nil, persistence.ErrFenced
 	}
 	if broken, err := l.turn(int(i-1), deleted, last); broken != nil || err != nil {
@@ -119,7 +121,7 @@ func (l *loading) row(rows pgx.Rows) (broken, err error) {
 	}
 	l.next++
 	e, err := event(id, row{
-		seq: *seq, name: name, version: *version, at: *at, tags: tags, body: body,
+		seq: *seq, name: name, version: *version, at: *at, tags: tags, body: whole(body),
 	}, *sum, l.sums)
 	if err != nil {
 		return err, nil

@@ -9,7 +9,11 @@ import (
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
 
-var _ persistence.Journal = (*Store)(nil)
+var (
+	_ persistence.Journal   = (*Store)(nil)
+	_ persistence.Snapshots = (*Store)(nil)
+	_ persistence.States    = (*Store)(nil)
+)
 
 // Store is a schema of a database. Its methods may be called concurrently.
 type Store struct {
@@ -64,7 +68,9 @@ func prepare(ctx context.Context, pool *pgxpool.Pool, c Config) error {
 
 // statements are the statements of a store, with the name of its schema.
 type statements struct {
-	fence, append, load, forget string
+	fence, append, load, forget                   string
+	saveSnapshots, loadSnapshots, forgetSnapshots string
+	saveStates, loadStates                        string
 }
 
 func newStatements(schema string) statements {
@@ -75,6 +81,14 @@ func newStatements(schema string) statements {
 			"$14, $15, $16, $17, $18, $19)"),
 		load:   in(loadEvents),
 		forget: in("SELECT @.forget($1, $2, $3, $4, $5, $6)"),
+
+		saveSnapshots:   in("SELECT @.save_snapshots($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"),
+		loadSnapshots:   in(loadSnapshots),
+		forgetSnapshots: in("SELECT @.forget_snapshots($1, $2, $3, $4, $5, $6)"),
+
+		saveStates: in("SELECT entered, refused FROM @.save_states($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, " +
+			"$12, $13, $14)"),
+		loadStates: in(loadStates),
 	}
 }
 
