@@ -31,6 +31,11 @@ func (k *Kind[T]) check(f *config.Faults) {
 	f.Add(k.name == "" || len(k.name) > persistence.NameMax, "name", "has %d bytes, want 1 to %d",
 		len(k.name), persistence.NameMax)
 	f.Add(k.typ == nil, "example", "is nil and has no concrete type")
+	if k.typ != nil {
+		path := hidden(k.typ)
+		f.Add(path != "", "example", "%v has the field %s, which is not exported and would be lost: export it, "+
+			"or give it the tag cbor:\"-\"", k.typ, path)
+	}
 	for i, up := range k.older {
 		next := k.typ
 		if i+1 < len(k.older) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
@@ -150,5 +151,28 @@ func TestValidate(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
+	}
+}
+
+type (
+	lost   struct{ Inner map[string][]*inner }
+	inner  struct{ n int }
+	chosen struct {
+		_    struct{} `cbor:",toarray"`
+		N    int
+		n    int `cbor:"-"`
+		At   time.Time
+		Next *chosen
+	}
+)
+
+// A field that would be lost silently is a fault of the schema.
+func TestHiddenFields(t *testing.T) {
+	err := schema.CBOR(schema.Type[any]("lost", lost{})).Validate()
+	if !errors.Is(err, schema.ErrInvalid) || !strings.Contains(err.Error(), "has the field Inner.n, ") {
+		t.Error(err, inner{}.n)
+	}
+	if err := schema.CBOR(schema.Type[any]("chosen", chosen{n: 1})).Validate(); err != nil {
+		t.Error(err, chosen{}.n)
 	}
 }
