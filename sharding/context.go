@@ -272,6 +272,7 @@ func (b body[M]) Renewed() entities.Incarnation {
 	b.c.handler.End()
 	c := newContext(b.c.r, b.c.handler.Entity)
 	c.user = b.c.user
+	c.call, c.origin, c.question = b.c.call, b.c.origin, b.c.question
 	return body[M]{c}
 }
 
@@ -294,13 +295,18 @@ func (c *Context[M]) receive(env mailbox.Envelope) error {
 	}
 	c.call, c.origin = env.Call, env.Origin
 	c.question = c.r.plane.Registry.Like(env.Msg)
-	err := c.user.Receive(c, msg)
-	if c.call != 0 {
-		if err != nil {
-			c.fail(err)
-		} else {
-			c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %T", c.r.plane.Name, c.handler.Entity.ID, env.Msg))
-		}
+	return c.settle(c.user.Receive(c, msg), reflect.TypeOf(env.Msg))
+}
+
+// settle answers the question that is being handled, of a type, if its handler has ended and left it
+// open.
+func (c *Context[M]) settle(err error, asked reflect.Type) error {
+	switch {
+	case c.call == 0:
+	case err != nil:
+		c.fail(err)
+	case !c.handler.Awaits():
+		c.unanswered(codec.StatusNoReply, fmt.Sprintf("%s %q to %v", c.r.plane.Name, c.handler.Entity.ID, asked))
 	}
 	return err
 }

@@ -73,6 +73,10 @@
 // reported after Timeouts.HandlerSlow, with its entity and its stack. The errors of Ask and Leave,
 // which wait for it, name it.
 //
+// A handler that needs a result from outside, such as that of a store, need not block: Context.Await
+// leaves its message unfinished, and the rest runs when the result is there. The entity handles
+// nothing else until then, and takes neither a worker nor a goroutine.
+//
 // # Homes
 //
 // EntityType.Allocation.Strategy, one of package allocation or the user's own, says which region is

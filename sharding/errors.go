@@ -64,6 +64,8 @@ var (
 	// ErrHandlerReturned: an effect of a Context whose handler has returned, or whose incarnation has
 	// ended. Take a Responder to answer later, and Region.Tell for what is sent beside the handler.
 	ErrHandlerReturned = failure.ErrHandlerReturned
+	// ErrAwaiting: a second Context.Await during one message.
+	ErrAwaiting = failure.ErrAwaiting
 	// ErrGoexit: the handler ended its goroutine; it is the Value of a PanicError.
 	ErrGoexit = failure.ErrGoexit
 )

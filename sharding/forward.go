@@ -177,7 +177,11 @@ func (c *Context[M]) carry(body []byte) error {
 		c.r.plane.Drops.Drop(DropUnregistered, c.Shard(), c.handler.Entity.ID, nil)
 		return nil
 	}
-	err := k.Carried(c, body)
+	return c.dropUndecodable(k.Carried(c, body))
+}
+
+// dropUndecodable counts what could not be read as a drop, which is no failure.
+func (c *Context[M]) dropUndecodable(err error) error {
 	if u, bad := err.(Undecodable); bad {
 		c.r.plane.Drops.Drop(failure.DropOf(u.Cause), c.Shard(), c.handler.Entity.ID, nil)
 		return nil

@@ -30,6 +30,9 @@ var (
 // ErrHandlerReturned is that of effects of a Context. Package sharding explains it.
 var ErrHandlerReturned = errors.New("sharding: the handler has returned, and its Context has no effect any more")
 
+// ErrAwaiting is that of a second Context.Await. Package sharding explains it.
+var ErrAwaiting = errors.New("sharding: the message at hand waits for a result already")
+
 // Errors of an Ask.
 var (
 	ErrTimeout     = errors.New("sharding: no reply in time")

@@ -8,6 +8,7 @@
 //   - An Entity is one id with its mailbox. A worker runs it, as package pool has it.
 //   - An Incarnation is the user's value. The entity makes it for its first message, and makes
 //     another one after a restart.
+//   - An Awaited is the rest of a handler that waits for a result. Its entity is held meanwhile.
 //   - A Supervisor decides about a failed handler: resume, restart, stop or escalate.
 //   - A passivator says which entities of a shard go when there are too many. The idle scan says
 //     which had no message for long.
@@ -26,6 +27,8 @@
 //     shard's.
 //   - Messages are handled in the order in which the mailbox took them, over restarts too.
 //   - A handler may panic, or end its goroutine: its entity fails, and no other.
+//   - What a handler has left unfinished ends before anything else is handled, or with its
+//     incarnation.
 //   - A shard that is shut hands over all that waits, in order per entity.
 //
 // # Not guaranteed

@@ -37,7 +37,10 @@ type extra struct {
 	backoff     sync.Mutex      // held from the pause of a backoff until its timer is known
 	restart     scheduler.Timer // the backoff; under backoff; nil: none
 
-	life atomic.Pointer[life] // of the incarnation's Handler; set under mu; nil: it has made none
+	life    atomic.Pointer[life]    // of the incarnation's Handler; set under mu; nil: it has made none
+	awaited atomic.Pointer[Awaited] // by the handler at hand; nil: nothing
+
+	unfinished unfinished // the worker's
 
 	mu      sync.Mutex
 	timeout time.Duration   // receive timeout, 0 = none
@@ -74,6 +77,7 @@ const (
 	emptied   outcome = iota // everything that was taken is handled
 	yielded                  // others wait
 	suspended                // the node's lease, or the shard's, is not held
+	awaiting                 // a handler has called Await, and has returned in order
 	failed                   // the handler returned an error or panicked
 	stopped                  // a stop was asked for, in order or by force
 )
@@ -123,6 +127,16 @@ func (e *Entity) slice(w *pool.Slice) {
 		case o == stopped && e.body != nil && !e.Shard.Holds(): // Stop is a handler, too
 			e.Again(mailbox.StopNow)
 			o = suspended
+		case o == stopped && e.stop():
+			o = awaiting
+		}
+		if o == awaiting {
+			if e.Extra.Load().awaited.Load().suspend() {
+				return
+			}
+			if o = emptied; w.Others() {
+				o = yielded
+			}
 		}
 		switch o {
 		case yielded:
@@ -140,7 +154,7 @@ func (e *Entity) slice(w *pool.Slice) {
 				return
 			}
 		case stopped:
-			e.finish(nil)
+			e.finish()
 			e.end(r)
 			return
 		}
@@ -166,7 +180,7 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 			r.set.Fail(env, err)
 		}
 		if cause == nil { // this goroutine ends here
-			e.resumeElsewhere(r, err)
+			r.resumeElsewhere(e, err)
 		}
 	}()
 	for n := 0; e.Taken() > 0; n++ {
@@ -188,24 +202,44 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 		}
 		env, size, _ = e.Next()
 		w.Begin()
-		if env.Call == mailbox.ControlCall {
-			if e.obey(r, env.Msg.(mailbox.Command)) {
-				o = stopped
-				break
-			}
-			continue
-		}
-		if err = e.receive(r, env); err != nil {
-			o = failed
+		if o, err = e.take(r, env, &size); o != emptied || e.Extra.Load().awaits() {
 			break
 		}
 	}
-	ended = true
+	if ended = true; o == emptied && e.Extra.Load().awaits() {
+		o = awaiting
+		e.Extra.Load().unfinished.size, size = size, 0
+	}
 	return o, err
 }
 
+// take handles one envelope. size is what it counts of the bounds in bytes, and becomes 0 if it is
+// put back.
+func (e *Entity) take(r *Runtime, env mailbox.Envelope, size *uint32) (o outcome, err error) {
+	switch env.Call {
+	case mailbox.ControlCall:
+		return e.obey(r, env.Msg.(mailbox.Command), size)
+	case mailbox.TimerCall:
+		var over bool
+		if env.Msg, over = e.extras().timedOut(r.Clock()); !over {
+			return emptied, nil
+		}
+	}
+	if e.body == nil {
+		if e.begin(r, ofNewFor); e.Extra.Load().awaits() {
+			e.PutBack(env, *size)
+			*size = 0
+			return emptied, nil
+		}
+	}
+	if err = e.receive(r, env); err != nil {
+		return failed, err
+	}
+	return emptied, nil
+}
+
 // resumeElsewhere ends the turn of a worker whose goroutine a handler has ended.
-func (e *Entity) resumeElsewhere(r *Runtime, err error) {
+func (r *Runtime) resumeElsewhere(e *Entity, err error) {
 	r.Pool.Go(func() {
 		if e.supervise(r, err) {
 			e.GiveBack()
@@ -215,25 +249,27 @@ func (e *Entity) resumeElsewhere(r *Runtime, err error) {
 }
 
 func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
-	if env.Call == mailbox.TimerCall {
-		var over bool
-		if env.Msg, over = e.timedOut(r); !over {
-			return nil
-		}
-	}
 	if e.Fresh && env.Call != mailbox.TimerCall {
 		e.Shard.keep(e)
-	}
-	if e.body == nil {
-		e.body = r.NewBody(e)
 	}
 	e.renew()
 	err := e.body.Receive(env)
 	e.used(r, env)
 	if x := e.Extra.Load(); x != nil && err == nil {
-		x.restarts.handled()
+		x.returned(ofMessage)
 	}
 	return err
+}
+
+// begin makes the incarnation.
+func (e *Entity) begin(r *Runtime, p part) {
+	if e.Fresh {
+		e.Shard.keep(e)
+	}
+	e.body = r.NewBody(e)
+	if e.Extra.Load().awaits() {
+		e.Extra.Load().unfinished.part = p
+	}
 }
 
 // used notes that a message has come to its end, however its handler fared: the entity is not idle.
@@ -246,40 +282,44 @@ func (e *Entity) used(r *Runtime, env mailbox.Envelope) {
 	}
 }
 
-// obey carries a control envelope out; true: the incarnation has to end.
-func (e *Entity) obey(r *Runtime, c mailbox.Command) (stop bool) {
+// obey carries a control envelope out. size becomes what the message counts that goes on.
+func (e *Entity) obey(r *Runtime, c mailbox.Command, size *uint32) (o outcome, err error) {
 	switch c {
 	case mailbox.StartNow:
 		if e.body == nil {
-			if e.Fresh {
-				e.Shard.keep(e)
-			}
-			e.body = r.NewBody(e)
+			e.begin(r, ofNew)
 			e.Seen.Store(r.IdleScan.Tick.Load())
 		}
+	case mailbox.Continue:
+		return e.proceed(r, size)
 	case mailbox.StopNow:
-		return true
+		return stopped, nil
 	}
-	return false
+	return emptied, nil
 }
 
-// finish ends the incarnation, in order when err is nil.
-func (e *Entity) finish(err error) {
+// stop ends the incarnation in order, and reports whether its Stop waits for a result. What is
+// unfinished is not stopped: it is ended by force, or its Stop has been called.
+func (e *Entity) stop() (awaits bool) {
+	if e.body == nil || e.forsake() != ofNothing {
+		return false
+	}
+	e.renew()
+	e.stopBody()
+	if awaits = e.Extra.Load().awaits(); awaits {
+		e.Extra.Load().unfinished.part = ofStop
+	}
+	return awaits
+}
+
+// finish ends the incarnation, whatever of it is unfinished.
+func (e *Entity) finish() {
+	e.forsake()
 	if e.body != nil {
-		if err == nil {
-			e.renew()
-			e.stopBody()
-		}
 		e.body.End()
 		e.body = nil
 	}
-	e.resetExtra()
-}
-
-func (e *Entity) resetExtra() {
-	if x := e.Extra.Load(); x != nil {
-		x.reset()
-	}
+	e.Extra.Load().reset()
 }
 
 // stopBody calls the user's Stop. If that ends its goroutine, another one ends the turn of the
@@ -291,28 +331,29 @@ func (e *Entity) stopBody() {
 			return
 		}
 		cause := recover()
-		err := fmt.Errorf("in Stop: %w", failure.OfRecovered(cause))
+		err := failure.OfRecovered(cause)
 		if cause != nil {
-			r.supervisor.report(e, err, Stop, false)
+			r.supervisor.notStopped(e, err)
 			return
 		}
 		r.Pool.Go(func() {
-			r.supervisor.report(e, err, Stop, false)
-			e.body.End()
-			e.body = nil
-			e.resetExtra()
+			r.supervisor.notStopped(e, err)
+			e.finish()
 			e.end(r)
 		})
 	}()
 	err := e.body.Stop()
 	returned = true
 	if err != nil {
-		r.supervisor.report(e, fmt.Errorf("in Stop: %w", err), Stop, false)
+		r.supervisor.notStopped(e, err)
 	}
 }
 
-// reset takes back what belonged to the incarnation that has ended.
+// reset takes back what belonged to the incarnation that has ended. x may be nil.
 func (x *extra) reset() {
+	if x == nil {
+		return
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.timer != nil {
@@ -369,14 +410,14 @@ func (e *Entity) end(r *Runtime) {
 // bury hands what is left in the mailbox of a dead shard's entity to the shard's taker, unless a
 // worker is about to.
 func (e *Entity) bury() {
-	e.Shut(func(env mailbox.Envelope, size uint32) {
+	if e.Shut(func(env mailbox.Envelope, size uint32) {
 		e.released(size)
 		if !env.Internal() {
 			e.Shard.out(e, env, size)
 		}
-	})
-	if x := e.Extra.Load(); x != nil && e.State().IsClosed() {
-		x.reset()
+	}) {
+		e.forsake()
+		e.Extra.Load().reset()
 	}
 }
 

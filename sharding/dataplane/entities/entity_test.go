@@ -142,7 +142,7 @@ func TestNothingOutlivesAnIncarnation(t *testing.T) {
 	if _, ok := x.restarts.next(0, s); ok {
 		t.Fatal("it is started again more often than it may be")
 	}
-	e.finish(nil)
+	e.finish()
 	if err := context.Cause(h); !errors.Is(err, failure.ErrStopped) {
 		t.Errorf("the context of its handlers: %v", err)
 	}

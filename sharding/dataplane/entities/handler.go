@@ -144,13 +144,13 @@ func (h *Handler) lives() *life {
 	if l := h.life.Load(); l != nil {
 		return l
 	}
-	return h.Entity.beginLife(h)
+	return h.beginLife()
 }
 
 // beginLife makes the context of a Handler. Whatever ends it is looked at after it can be found, so
 // that an end that comes meanwhile cancels it, or is seen here.
-func (e *Entity) beginLife(h *Handler) *life {
-	x := e.extras()
+func (h *Handler) beginLife() *life {
+	e, x := h.Entity, h.Entity.extras()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(e.Shard.runtime.Lease.Context())

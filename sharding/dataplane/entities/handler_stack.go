@@ -32,7 +32,7 @@ func callsHandler(frame string) bool {
 	_, method, is := strings.Cut(frame, "/sharding.(*Context[...]).")
 	if is {
 		return strings.HasPrefix(method, "receive(") || strings.HasPrefix(method, "carry(") ||
-			strings.HasPrefix(method, "stop(")
+			strings.HasPrefix(method, "stop(") || strings.HasPrefix(method, "proceed(")
 	}
 	return strings.Contains(frame, "/sharding.") && strings.Contains(frame, ".incarnate.func")
 }

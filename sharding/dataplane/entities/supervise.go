@@ -75,20 +75,39 @@ func guardDecide(p *failure.Panics, def Directive, decide func(error) Directive)
 // supervise deals with a failed handler; true: the worker goes on with the next message.
 func (e *Entity) supervise(r *Runtime, err error) bool {
 	x := e.extras()
+	p := e.forsake()
+	switch {
+	case p == ofStop:
+		r.supervisor.notStopped(e, err)
+		e.finish()
+		e.end(r)
+		return false
+	case p.isNew():
+		err = fmt.Errorf("in New: %w", err)
+	}
+	if p == ofNewFor {
+		env, size, _ := e.Next() // if it stayed, it would wake the next incarnation at once
+		e.released(size)
+		r.set.Fail(env, err)
+	}
 	d, pause, over := r.supervisor.decide(x, r.Clock(), err)
 	r.supervisor.report(e, err, d, over)
 	switch d {
 	case Resume:
+		if p.isNew() {
+			e.body.End()
+			e.body = nil // as when New itself panics
+		}
 		return true
 	case Restart:
-		e.finish(err)
+		e.finish()
 		e.backoff(r, pause)
 	case Escalate:
-		e.finish(err)
+		e.finish()
 		e.end(r)
 		e.Shard.endOthers(e)
 	default:
-		e.finish(err)
+		e.finish()
 		e.end(r)
 	}
 	return false
@@ -126,16 +145,16 @@ func (e *Entity) Force() {
 	e.CopyStarted(&x.Forced) // if it is not, it has ended, and what comes is another
 	x.cancelLife(failure.ErrStopped)
 	e.Shard.Command(e, mailbox.StopNow)
+	e.Shard.runtime.proceed(e, mailbox.StopNow)
 }
 
 // timedOut is the message of the receive timeout, if that still holds now that it has come to its
 // turn.
-func (e *Entity) timedOut(r *Runtime) (msg any, ok bool) {
-	x := e.extras()
+func (x *extra) timedOut(now time.Duration) (msg any, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.elapsed = false
-	return x.message, x.timeout > 0 && r.Clock()-time.Duration(x.lastHandled.Load()) >= x.timeout
+	return x.message, x.timeout > 0 && now-time.Duration(x.lastHandled.Load()) >= x.timeout
 }
 
 // SetReceiveTimeout arranges for msg to be handled whenever nothing else was for d. While one waits
@@ -169,6 +188,12 @@ func (e *Entity) SetReceiveTimeout(d time.Duration, msg any) {
 		t.Reset(d - idle)
 	})
 	x.timer = t
+}
+
+// notStopped tells of a Stop that has failed. Its incarnation ends all the same.
+func (s *Supervisor) notStopped(e *Entity, err error) {
+	e.forsake()
+	s.report(e, fmt.Errorf("in Stop: %w", err), Stop, false)
 }
 
 // report logs a failure and tells of it.

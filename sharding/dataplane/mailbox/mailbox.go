@@ -19,7 +19,7 @@ const (
 	idle    phase = iota // empty, in no list
 	queued               // in the pool's run queue
 	running              // a worker has it
-	held                 // something else than a message is awaited: the remembering of the id, the backoff, the lease
+	held                 // something else than a message is awaited: a HoldReason says what
 	closed               // refuses pushes; a new entity of the same id may exist
 )
 
@@ -83,6 +83,7 @@ const (
 	ForStart   HoldReason = iota
 	ForBackoff            // the restart after a failure
 	ForLease              // the return of the lease
+	ForResult             // the rest of the message at hand, which waits for a result from outside
 )
 
 // Command is what a control envelope asks for.
@@ -91,6 +92,7 @@ type Command uint8
 const (
 	StopNow  Command = iota + 1 // end the incarnation; what follows is for the next
 	StartNow                    // make the incarnation without a message: the id is remembered, or failed
+	Continue                    // the result is there that the message at hand has waited for
 )
 
 // HoldNew holds a mailbox that no other goroutine knows yet, until Begin.
@@ -158,12 +160,17 @@ func (m *Mailbox) Command(c Command) (schedule bool) {
 
 // Again puts a control envelope before what the worker has not handled.
 func (m *Mailbox) Again(c Command) {
-	var front queue
-	front.push(Envelope{Msg: c, Call: ControlCall}, 0, nil)
+	m.PutBack(Envelope{Msg: c, Call: ControlCall}, 0)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.taken.prepend(&front, &m.first)
 	m.internal = true
+}
+
+// PutBack puts an envelope before what the worker has not handled.
+func (m *Mailbox) PutBack(e Envelope, size uint32) {
+	var front queue
+	front.push(e, size, nil)
+	m.taken.prepend(&front, &m.first)
 }
 
 // Begin is the start by the shard's machine. An entity without a message gets a control envelope
@@ -197,6 +204,21 @@ func (m *Mailbox) Release(why HoldReason) (schedule bool) {
 		m.phase, schedule = queued, true
 	}
 	return schedule
+}
+
+// Proceed ends a hold for a result with a control envelope before all that waits. It reports whether
+// the mailbox was held for one: then the caller has to put the entity on the run queue.
+func (m *Mailbox) Proceed(c Command) (schedule bool) {
+	var front queue
+	front.push(Envelope{Msg: c, Call: ControlCall}, 0, nil)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.phase != held || m.why != ForResult {
+		return false
+	}
+	m.waiting.prepend(&front, &m.first)
+	m.internal, m.phase = true, queued
+	return true
 }
 
 // State is what a mailbox was at one moment.
@@ -334,9 +356,12 @@ func (m *Mailbox) Unseal() {
 	m.mu.Unlock()
 }
 
-// restsLocked reports whether no message waits and no handler runs.
+// restsLocked reports whether no message waits, none is unfinished, and no handler runs.
 func (m *Mailbox) restsLocked() bool {
-	return m.waiting.len == 0 && (m.phase == idle || m.phase == held || m.phase == closed)
+	if m.waiting.len > 0 {
+		return false
+	}
+	return m.phase == idle || m.phase == held && m.why != ForResult || m.phase == closed
 }
 
 // restLocked returns the drain that must be told that the mailbox has come to rest; nil: none.
@@ -348,15 +373,17 @@ func (m *Mailbox) restLocked() (rested *Drain) {
 }
 
 // Shut closes the mailbox permanently and hands what was in it to out, in order, unless a worker has
-// it or will: then the worker does so.
-func (m *Mailbox) Shut(out func(Envelope, uint32)) {
+// it or will: then the worker does so. It reports whether this call has closed the mailbox: then
+// what was the worker's is the caller's.
+func (m *Mailbox) Shut(out func(Envelope, uint32)) (closes bool) {
 	m.mu.Lock()
 	m.sealed = true
 	m.waiters.wake()
 	if m.phase == running || m.phase == queued {
 		m.mu.Unlock()
-		return
+		return false
 	}
+	closes = m.phase != closed
 	m.phase = closed
 	rest, rested := m.waiting.take(), m.restLocked()
 	m.mu.Unlock()
@@ -364,6 +391,7 @@ func (m *Mailbox) Shut(out func(Envelope, uint32)) {
 		out(e, size)
 	}
 	rested.Settled()
+	return closes
 }
 
 // RoomAfter returns a channel that is closed when room may have come up, nil when there is some
