@@ -14,7 +14,8 @@ import (
 
 // Consume makes an entity type take what producers deliver, beside what is told and asked. To a
 // handler a delivered message looks like any other: returning nil confirms it, and an error or a
-// panic, which meets the type's supervision, has it delivered again. Entities that are a Receiver
+// panic, which meets the type's supervision, has it delivered again. One whose handler waits for a
+// result (sharding.Context.Await) is confirmed when the rest returns nil. Entities that are a Receiver
 // can tell the two apart. Those that are a sharding.Stopper or a sharding.Carrier remain so; a
 // Carrier gets what is not delivery's own.
 //
@@ -105,7 +106,11 @@ type consumer[M any] struct {
 	cfg      *ConsumerConfig
 	m        *protocol.Consumer // nil until something is delivered
 	intake   *intake
+
+	unfinished *handling[M] // its handler waits for a result; nil: none
 }
+
+var _ sharding.Continuer[int] = (*consumer[int])(nil)
 
 // Receive implements sharding.Entity.
 func (k *consumer[M]) Receive(c *sharding.Context[M], msg M) error { return k.user.Receive(c, msg) }
@@ -131,6 +136,11 @@ func (k *consumer[M]) Carried(c *sharding.Context[M], body []byte) error {
 	if k.m == nil {
 		k.m, k.intake = protocol.NewConsumer(*k.cfg, c.ID(), rand.Uint64()), intakeOf(c.Region())
 	}
+	return k.goOn(c, in)
+}
+
+// goOn steps until the machine has nothing more for the handler.
+func (k *consumer[M]) goOn(c *sharding.Context[M], in protocol.ConsumerInput) (err error) {
 	for in != nil && err == nil {
 		in, err = k.step(c, in)
 	}
@@ -159,34 +169,75 @@ func (k *consumer[M]) step(c *sharding.Context[M], in protocol.ConsumerInput) (p
 	return k.deliver(c, fx.Deliver)
 }
 
+// handling is a message that the handler has.
+type handling[M any] struct {
+	word     protocol.Handled
+	delivery *Delivery[M] // as a Receiver has it; nil: it is none
+}
+
 // deliver calls the handler. However it ends, the machine hears of it.
-func (k *consumer[M]) deliver(c *sharding.Context[M], p *protocol.Packet) (protocol.ConsumerInput, error) {
-	word := protocol.Handled{Incarnation: k.m.Incarnation(), Producer: p.Producer, Session: p.Session, Seq: p.Seq}
-	handled := false
-	defer func() {
-		if !handled {
-			k.hear(protocol.Failed(word))
-		}
-	}()
+func (k *consumer[M]) deliver(c *sharding.Context[M], p *protocol.Packet) (in protocol.ConsumerInput, err error) {
+	h, returned := handling[M]{word: protocol.Handled{
+		Incarnation: k.m.Incarnation(), Producer: p.Producer, Session: p.Session, Seq: p.Seq,
+	}}, false
+	defer func() { k.failedUnless(returned, h.word) }()
 	msg, err := c.Region().Messages().Decode(p.Body)
 	if err != nil {
 		return nil, sharding.Undecodable{Cause: err}
 	}
-	held := false
 	if k.receiver == nil {
 		err = k.user.Receive(c, msg)
 	} else {
-		d := Delivery[M]{Message: msg, Producer: p.Producer, Session: p.Session, Seq: p.Seq,
-			region: c.Region(), id: c.ID(), incarnation: word.Incarnation}
-		err = k.receiver.Deliver(c, &d)
-		held = d.held
+		h.delivery = &Delivery[M]{Message: msg, Producer: p.Producer, Session: p.Session, Seq: p.Seq,
+			region: c.Region(), id: c.ID(), incarnation: h.word.Incarnation}
+		err = k.receiver.Deliver(c, h.delivery)
 	}
 	if err != nil {
 		return nil, err
 	}
-	handled = true
-	if held {
-		return protocol.Held{Producer: p.Producer}, nil
+	returned = true
+	return k.judge(c, h), nil
+}
+
+// failedUnless says that the handler has not handled a message, unless it has returned in order.
+func (k *consumer[M]) failedUnless(returned bool, word protocol.Handled) {
+	if !returned {
+		k.hear(protocol.Failed(word))
 	}
-	return word, nil
+}
+
+// judge returns the word of a handler that has returned in order. One that waits for a result has none
+// yet, and nothing else comes meanwhile.
+func (k *consumer[M]) judge(c *sharding.Context[M], h handling[M]) protocol.ConsumerInput {
+	switch {
+	case c.Awaits():
+		k.unfinished = &h
+		return nil
+	case h.delivery != nil && h.delivery.held:
+		return protocol.Held{Producer: h.word.Producer}
+	}
+	return h.word
+}
+
+// Continue implements sharding.Continuer: what was delivered is confirmed when the rest has run.
+func (k *consumer[M]) Continue(c *sharding.Context[M], rest func(*sharding.Context[M]) error) error {
+	if k.unfinished == nil {
+		return k.runRest(c, rest)
+	}
+	h, returned := *k.unfinished, false
+	k.unfinished = nil
+	defer func() { k.failedUnless(returned, h.word) }()
+	if err := k.runRest(c, rest); err != nil {
+		return err
+	}
+	returned = true
+	return k.goOn(c, k.judge(c, h))
+}
+
+// runRest runs the rest of the user's handler.
+func (k *consumer[M]) runRest(c *sharding.Context[M], rest func(*sharding.Context[M]) error) error {
+	if other, is := k.user.(sharding.Continuer[M]); is {
+		return other.Continue(c, rest)
+	}
+	return rest(c)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -132,6 +133,85 @@ func TestFailedIsDeliveredAgain(t *testing.T) {
 	}
 	if _, missing := l.check(20, "p/e"); missing > 0 || len(l.wrong) > 0 {
 		t.Errorf("%d missing, %v", missing, l.wrong)
+	}
+}
+
+// awaiting is an entity whose messages wait for results that a test gives.
+type awaiting struct {
+	*walker
+	waits chan step
+	rests chan func() error
+}
+
+func (w *awaiting) Receive(c *sharding.Context[message], m message) error {
+	a, err := c.Await()
+	if err != nil {
+		return err
+	}
+	w.waits <- m.(step)
+	rest := <-w.rests
+	a.Continue(func(c *sharding.Context[message]) error {
+		again, err := c.Await() // the first result is not enough
+		if err != nil {
+			return err
+		}
+		again.Continue(func(*sharding.Context[message]) error {
+			if err := rest(); err != nil {
+				return err
+			}
+			return w.step(c.ID(), m.(step))
+		})
+		return nil
+	})
+	return nil
+}
+
+// A message whose handler waits for a result (Context.Await) is confirmed when the rest has run, and
+// is delivered again if the rest fails, whatever becomes of the incarnation. Nothing else is delivered
+// meanwhile.
+func TestAwaitIsConfirmedByTheRest(t *testing.T) {
+	for _, directive := range []sharding.Directive{sharding.Resume, sharding.Restart, sharding.Stop} {
+		t.Run(fmt.Sprint(directive), func(t *testing.T) {
+			l := newHistory()
+			waits, rests := make(chan step, 1), make(chan func() error, 1)
+			typ := l.plainType()
+			typ.Supervision = sharding.Supervision{Decide: sharding.Always(directive), Backoff: time.Millisecond}
+			typ.New = func(*sharding.Context[message]) sharding.Entity[message] {
+				return &awaiting{&walker{l: l, last: map[string]int{}}, waits, rests}
+			}
+			p := producer(t, region(t, ddatatest.Start(t, "backend")[0], consuming(t, typ)), delivery.Config{ID: "p"})
+			ctx := within(t, 20*time.Second)
+			for i := 1; i <= 3; i++ {
+				if err := p.Send(ctx, "e", step{"p", i}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rest := func(want int, fn func() error) {
+				t.Helper()
+				select {
+				case m := <-waits:
+					if m.N != want {
+						t.Errorf("%d is handled, want %d", m.N, want)
+					}
+				case <-ctx.Done():
+					t.Fatalf("%d is not delivered", want)
+				}
+				rests <- fn
+			}
+			fine := func() error { return nil }
+			rest(1, fine)
+			rest(2, func() error { return errors.New("unwritten") })
+			rest(2, func() error { panic("unwritten") })
+			rest(2, func() error { runtime.Goexit(); return nil })
+			rest(2, fine)
+			rest(3, fine)
+			if err := p.Flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if again, missing := l.check(3, "p/e"); again+missing > 0 || len(l.wrong) > 0 {
+				t.Errorf("%d again, %d missing, %v", again, missing, l.wrong)
+			}
+		})
 	}
 }
 

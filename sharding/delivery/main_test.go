@@ -122,7 +122,12 @@ func (l *history) check(n int, keys ...string) (again, missing int) {
 
 func (l *history) entityType(t testing.TB) sharding.EntityType[message] {
 	t.Helper()
-	typ, err := delivery.Consume(sharding.EntityType[message]{
+	return consuming(t, l.plainType())
+}
+
+// plainType is the type before it consumes.
+func (l *history) plainType() sharding.EntityType[message] {
+	return sharding.EntityType[message]{
 		Identity: sharding.Identity{Name: "Walker", Role: "backend", Shards: 20},
 		Messages: sharding.CBOR[message](step{}, count{}, big{}),
 		New: func(*sharding.Context[message]) sharding.Entity[message] {
@@ -132,7 +137,13 @@ func (l *history) entityType(t testing.TB) sharding.EntityType[message] {
 			}
 			return w
 		},
-	}, delivery.ConsumerConfig{})
+	}
+}
+
+// consuming makes a type consume.
+func consuming(t testing.TB, typ sharding.EntityType[message]) sharding.EntityType[message] {
+	t.Helper()
+	typ, err := delivery.Consume(typ, delivery.ConsumerConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
