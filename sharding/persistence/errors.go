@@ -25,17 +25,8 @@ var (
 	ErrVersion = errors.New("persistence: the stored format is newer than this program")
 )
 
-// Limits of the port, the same for every adapter.
-const (
-	BodyMax   = 16 << 20 // bytes of the body of one event, snapshot or state
-	EventsMax = 4096     // events of one write
-	WritesMax = 4096     // writes of one call
-	NameMax   = 255      // bytes of the name of a type, of an event's type, and of a tag
-	TagsMax   = 32       // tags of one event or state
-)
-
 // Refusal says of one element of a call that it had no effect, and why.
 type Refusal struct {
 	Index int   // of the element
-	Err   error // wraps ErrConflict or ErrTooLarge
+	Err   error // wraps ErrConflict, ErrTooLarge or ErrDamaged
 }

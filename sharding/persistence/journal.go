@@ -28,7 +28,8 @@ type Journal interface {
 	// its error. The event and what it refers to are valid until each returns.
 	Load(ctx context.Context, h Hosting, reads []Read, each func(i int, e Event) error) ([]End, error)
 	// Delete forgets the events of an entity up to a sequence number, and keeps the number: the
-	// history goes on where it was. To delete what was deleted changes nothing.
+	// history goes on where it was. A number above that of the last event counts as that one. To
+	// delete what was deleted changes nothing.
 	Delete(ctx context.Context, h Hosting, id protocol.EntityID, upTo uint64) error
 }
 

@@ -10,8 +10,9 @@ import (
 // Reader reads events over all entities of a type.
 type Reader interface {
 	// Events returns the events that a query asks for. Those of one entity come in their order. The
-	// sequence ends with the last stored event, or, of a live query, with its context. An error is
-	// the last element. The event and what it refers to are valid until the next one is asked for.
+	// sequence ends with the last stored event. That of a live query ends with its context, without
+	// an error. Deleted events are left out. An error is the last element. The event and what it
+	// refers to are valid until the next one is asked for.
 	//
 	// A query that goes on after the offset of the last event that a caller has seen yields every
 	// event that it has not seen, and none that it has, also if the earlier query was broken off,
