@@ -102,6 +102,8 @@ var ranks = []rankRow{
 	{"sharding/failure", 4, false, "why something failed is a value, whatever it was sent to"},
 	{"sharding/remember", 4, false, "the port to where ids are kept knows ids and shards, not what runs"},
 	{"sharding/persistence", 4, false, "the port to the state of entities knows ids and shards, not what runs"},
+	{"sharding/persistence/persistencetest", 5, false, "the laws of that port, for every adapter"},
+	{"sharding/persistence/memory", 5, false, "the state of entities in memory, for the tests of whatever needs it"},
 	{"sharding/persistence/schema", 5, false, "stored values have names and versions, whatever they are stored for"},
 	{"sharding/persistence/postgres", 5, false, "tables keep the state of entities, whatever writes it"},
 	{"sharding/persistence/postgres/postgrestest", 1, false, "a server runs for a test, whatever is kept in it"},

@@ -1,0 +1,255 @@
+package persistencetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// all asks for every event of the type at hand.
+func (l *law) all() persistence.Query {
+	return persistence.Query{Type: l.typ(), Last: persistence.SliceCount - 1}
+}
+
+// read returns at most some events of a query; 0 is no limit.
+func read(t tb, d Door, q persistence.Query, most int) (out []persistence.Recorded) {
+	t.Helper()
+	for r, err := range d.Reader.Events(t.Context(), q) {
+		must(t, err)
+		r.Event = cloneEvent(r.Event)
+		if out = append(out, r); len(out) == most {
+			break
+		}
+	}
+	return out
+}
+
+// names prints the entity and the number of each event.
+func names(events []persistence.Recorded) (out []string) {
+	for _, r := range events {
+		out = append(out, name(r.Entity, r.Event.Seq))
+	}
+	return out
+}
+
+func name(id protocol.EntityID, seq uint64) string { return fmt.Sprintf("%q %d", string(id), seq) }
+
+// ordered checks that the events of each entity are the ones after those that were seen, in order.
+func ordered(t tb, seen map[protocol.EntityID]uint64, events []persistence.Recorded) {
+	t.Helper()
+	for _, r := range events {
+		if want := seen[r.Entity] + 1; r.Event.Seq != want {
+			t.Fatalf("event %d of %v comes after %d", r.Event.Seq, r.Entity, want-1)
+		}
+		seen[r.Entity]++
+	}
+}
+
+// fill appends five events to each of some entities, in three writes, in a mixed order.
+func fill(l *law, h persistence.Hosting, ids []protocol.EntityID) {
+	must(l, l.store.A.Journal.Fence(l.Context(), h))
+	stored(l, l.store.A, h, writesOf(ids, 0, "1")...)
+	stored(l, l.store.B, h, writesOf(ids, 1, "2", "3")...)
+	slices.Reverse(ids)
+	stored(l, l.store.A, h, writesOf(ids, 3, "4", "5")...)
+}
+
+func writesOf(ids []protocol.EntityID, after uint64, bodies ...string) (out []persistence.Write) {
+	for _, id := range ids {
+		out = append(out, write(id, after, after+1, bodies...))
+	}
+	return out
+}
+
+// readerSelects: a query finds the events of its type, its slices and its tag, and no others.
+func readerSelects(l *law) {
+	other := l.hosting(0, 1)
+	fill(l, other, []protocol.EntityID{"of the other type"})
+	l.next()
+	if got := read(l, l.store.A, l.all(), 0); len(got) > 0 {
+		l.Fatalf("a type without events has %v", names(got))
+	}
+	ids := slices.Clone(strangeIDs)
+	fill(l, l.hosting(0, 1), ids)
+	l.again()
+	everything := read(l, l.store.B, l.all(), 0)
+	seen := map[protocol.EntityID]uint64{}
+	ordered(l, seen, everything)
+	if len(everything) != 5*len(ids) {
+		l.Fatalf("%d events, want %d", len(everything), 5*len(ids))
+	}
+	for _, r := range everything {
+		if !sameEvent(r.Event, event(r.Event.Seq, fmt.Sprint(r.Event.Seq))) {
+			l.Fatalf("event %v of %v", r.Event, r.Entity)
+		}
+	}
+	var parts, tagged []string
+	for first := 0; first < persistence.SliceCount; first += 64 {
+		q := l.all()
+		q.First, q.Last = first, first+63
+		for _, r := range read(l, l.store.A, q, 0) {
+			if s := persistence.SliceOf(string(r.Entity)); s < first || s > first+63 {
+				l.Fatalf("%v is in slice %d, not in %d to %d", r.Entity, s, first, first+63)
+			}
+			parts = append(parts, name(r.Entity, r.Event.Seq))
+		}
+	}
+	same(l, "the slices together", parts, names(everything))
+	even := slices.DeleteFunc(slices.Clone(everything), func(r persistence.Recorded) bool { return r.Event.Seq%2 != 0 })
+	for _, tag := range even[0].Event.Tags {
+		q := l.all()
+		q.Tag = tag
+		tagged = names(read(l, l.store.A, q, 0))
+		same(l, "the events with a tag", tagged, names(even))
+	}
+	must(l, l.store.A.Journal.Delete(l.Context(), l.hosting(0, 1), ids[0], 4))
+	if got := read(l, l.store.B, l.all(), 0); len(got) != len(everything)-4 {
+		l.Fatalf("%d events after a deletion of 4 of %d", len(got), len(everything))
+	}
+}
+
+// same compares without regard to the order.
+func same(t tb, what string, got, want []string) {
+	t.Helper()
+	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
+	if !slices.Equal(got, want) {
+		t.Fatalf("%s:\n%v\nwant\n%v", what, got, want)
+	}
+}
+
+// readerResumes: behind each offset come the events that come behind it in one go, also after a
+// stop, for smaller ranges of slices, and for events that were appended later.
+func readerResumes(l *law) {
+	h := l.hosting(0, 1)
+	fill(l, h, []protocol.EntityID{"a", "b", "c", "d", "e"})
+	everything := read(l, l.store.A, l.all(), 0)
+	l.again()
+	for i, r := range everything {
+		q := l.all()
+		q.After = r.Offset
+		same(l, fmt.Sprint("behind event ", i), names(read(l, l.store.B, q, 0)), names(everything[i+1:]))
+		q.First = persistence.SliceOf("c")
+		q.Last = q.First
+		rest := slices.DeleteFunc(slices.Clone(everything[i+1:]), func(r persistence.Recorded) bool {
+			return persistence.SliceOf(string(r.Entity)) != q.First
+		})
+		same(l, fmt.Sprint("of one slice behind event ", i), names(read(l, l.store.A, q, 0)), names(rest))
+	}
+	q := l.all()
+	q.After = everything[len(everything)-1].Offset
+	must(l, l.store.A.Journal.Delete(l.Context(), h, "a", 5))
+	l.again()
+	stored(l, l.store.A, h, write("a", 5, 9, "6"), write("f", 0, 9, "1"))
+	same(l, "what was appended after a deletion", names(read(l, l.store.B, q, 0)), []string{name("a", 6), name("f", 1)})
+	q.After = "no offset of any store"
+	for _, err := range l.store.A.Reader.Events(l.Context(), q) {
+		if err == nil {
+			l.Fatalf("an event behind something that is no offset")
+		}
+		return
+	}
+	l.Fatalf("a query behind something that is no offset ends without an error")
+}
+
+// readerMeanwhile: writers of several shards append at both doors. A reader that breaks off and
+// goes on all the time sees each event once, in the order of its entity.
+func readerMeanwhile(l *law) {
+	const writers, writes = 8, 40
+	var all sync.WaitGroup
+	errs := make([]error, writers)
+	for i := range writers {
+		all.Go(func() { errs[i] = appendSome(l, l.doors()[i%2], protocol.ShardID(i), writes) })
+	}
+	ended := make(chan struct{})
+	go func() { all.Wait(); close(ended) }()
+	defer func() { <-ended }()
+	seen, q := map[protocol.EntityID]uint64{}, l.all()
+	for n, last := 1, false; ; n++ {
+		some := read(l, l.doors()[n%2], q, n%7)
+		ordered(l, seen, some)
+		if len(some) > 0 {
+			q.After = some[len(some)-1].Offset
+			continue
+		}
+		if last {
+			break
+		}
+		select {
+		case <-ended:
+			last = true
+		default:
+		}
+	}
+	must(l, errors.Join(errs...))
+	for i := range writers {
+		if n := seen[writerID(i)]; n != writes*2 {
+			l.Fatalf("%d events of %v were seen, want %d", n, writerID(i), writes*2)
+		}
+	}
+}
+
+// appendSome fences a shard, and appends writes of two events to one entity.
+func appendSome(l *law, d Door, shard protocol.ShardID, writes uint64) error {
+	h, id := l.hosting(shard, 1), writerID(int(shard))
+	if err := d.Journal.Fence(l.Context(), h); err != nil {
+		return err
+	}
+	for n := range writes {
+		refused, err := d.Journal.Append(l.Context(), h, []persistence.Write{write(id, 2*n, n, "x", "y")})
+		if err != nil {
+			return err
+		}
+		if len(refused) > 0 {
+			return refused[0].Err
+		}
+	}
+	return nil
+}
+
+// readerLive: a live query finds what there is and what comes, at either door, and ends with its
+// context.
+func readerLive(l *law) {
+	const writes = 10
+	ctx, cancel := context.WithCancel(l.Context())
+	defer cancel()
+	q := l.all()
+	q.Live = true
+	found, failed := make(chan persistence.Recorded), make(chan error, 1)
+	go func() {
+		defer close(found)
+		for r, err := range l.store.B.Reader.Events(ctx, q) {
+			if err != nil {
+				failed <- err
+				return
+			}
+			r.Event = cloneEvent(r.Event)
+			found <- r
+		}
+	}()
+	h, seen := l.hosting(0, 1), map[protocol.EntityID]uint64{}
+	must(l, l.store.A.Journal.Fence(l.Context(), h))
+	for n := range uint64(writes) {
+		stored(l, l.doors()[n%2], h, write("e", 2*n, n, "x", "y"))
+		for range 2 {
+			r, ok := <-found
+			if !ok {
+				l.Fatalf("the query ended: %v", <-failed)
+			}
+			ordered(l, seen, []persistence.Recorded{r})
+		}
+	}
+	cancel()
+	for r := range found {
+		l.Fatalf("event %d of %v came twice", r.Event.Seq, r.Entity)
+	}
+	select {
+	case err := <-failed:
+		l.Fatalf("the query ended with %v", err)
+	default:
+	}
+}
