@@ -16,6 +16,7 @@ func (s *Store) Append(
 		return nil, err
 	}
 	parts, refused := split(writes, checkWrite)
+	defer s.announcer.announce()
 	first := int32(0) // the number of the events of earlier statements; a repeated one need not begin again
 	return s.save(ctx, "append", h, parts, refused,
 		func(q querier, part []int) (entered *int64, conflicts []int32, err error) {

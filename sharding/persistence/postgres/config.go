@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -21,7 +22,14 @@ type Config struct {
 	Schema string
 	// Prepared says that Migrate makes the schema. Open then looks at it and changes nothing.
 	Prepared bool
+	// PollInterval is how long a live query waits at most before it looks for events. It hears of
+	// most of them earlier, by LISTEN. That fails behind a pooler that shares connections between
+	// transactions. Default: PollIntervalDefault.
+	PollInterval time.Duration
 }
+
+// PollIntervalDefault is used if Config.PollInterval is 0.
+const PollIntervalDefault = time.Second
 
 // schemaMax is the longest name that the server keeps whole.
 const schemaMax = 63
@@ -36,7 +44,17 @@ func (c Config) Validate() error {
 		faults = append(faults, fmt.Errorf("postgres: Schema %q: want at most %d bytes, no quotes, $, @ or backslash, "+
 			"and not pg_ in front", c.Schema, schemaMax))
 	}
+	if c.PollInterval < 0 {
+		faults = append(faults, fmt.Errorf("postgres: PollInterval %v is negative", c.PollInterval))
+	}
 	return errors.Join(faults...)
+}
+
+func (c Config) pollInterval() time.Duration {
+	if c.PollInterval == 0 {
+		return PollIntervalDefault
+	}
+	return c.PollInterval
 }
 
 func (c Config) schema() string {

@@ -1,5 +1,5 @@
 // Package postgres keeps the state of entities in PostgreSQL 13 or newer. A [Store] is a
-// persistence.Journal, with its Snapshots and States. It is a module of its own.
+// persistence.Journal, with its Snapshots, States and Reader. It is a module of its own.
 //
 // # Schema
 //
@@ -20,6 +20,13 @@
 //
 // The deadline of a context is the longest wait for a lock, too. A call that is given up is
 // cancelled on the server.
+//
+// # Reading
+//
+// Events are read in the order of the transactions that stored them, up to the oldest one that has
+// not ended: so none comes before one that was read. A transaction that writes and stays open, in any
+// database of the server, holds readers back. A live query hears of events by LISTEN, and looks for
+// them at intervals. A query for a tag reads all events of the type, on the server.
 //
 // # Faults
 //

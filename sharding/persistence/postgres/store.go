@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/zeebo/xxh3"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
@@ -13,12 +16,16 @@ var (
 	_ persistence.Journal   = (*Store)(nil)
 	_ persistence.Snapshots = (*Store)(nil)
 	_ persistence.States    = (*Store)(nil)
+	_ persistence.Reader    = (*Store)(nil)
 )
 
 // Store is a schema of a database. Its methods may be called concurrently.
 type Store struct {
-	pool *pgxpool.Pool
-	sql  statements
+	pool      *pgxpool.Pool
+	sql       statements
+	poll      time.Duration
+	announcer *announcer
+	listener  *listener
 }
 
 // Open connects to a server, and makes or migrates the schema if need be. It fails with
@@ -36,7 +43,12 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		pool.Close()
 		return nil, explain("open", err)
 	}
-	return &Store{pool: pool, sql: newStatements(c.schema())}, nil
+	sql := newStatements(c.schema())
+	return &Store{
+		pool: pool, sql: sql, poll: c.pollInterval(),
+		announcer: newAnnouncer(pool, sql.announce),
+		listener:  newListener(c.Pool.ConnConfig, sql.listen),
+	}, nil
 }
 
 // Migrate makes the schema, or brings it to the format of this program. See Open for its errors.
@@ -50,8 +62,12 @@ func Migrate(ctx context.Context, c Config) error {
 	return nil
 }
 
-// Close waits for the calls that run, and closes the connections.
-func (s *Store) Close() { s.pool.Close() }
+// Close waits for the calls and queries that run, and closes the connections.
+func (s *Store) Close() {
+	s.announcer.close()
+	s.pool.Close()
+	s.listener.wait()
+}
 
 // prepare looks at a server and its schema, and brings it to the format of this program.
 func prepare(ctx context.Context, pool *pgxpool.Pool, c Config) error {
@@ -71,10 +87,12 @@ type statements struct {
 	fence, append, load, forget                   string
 	saveSnapshots, loadSnapshots, forgetSnapshots string
 	saveStates, loadStates                        string
+	readPage, announce, listen                    string
 }
 
 func newStatements(schema string) statements {
 	in := func(text string) string { return inSchema(text, schema) }
+	channel := fmt.Sprintf("coterie_%016x", xxh3.HashString(schema))
 	return statements{
 		fence: in("SELECT @.fence($1, $2, $3, $4)"),
 		append: in("SELECT entered, refused FROM @.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, " +
@@ -89,6 +107,10 @@ func newStatements(schema string) statements {
 		saveStates: in("SELECT entered, refused FROM @.save_states($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, " +
 			"$12, $13, $14)"),
 		loadStates: in(loadStates),
+
+		readPage: in(readPage),
+		announce: "SELECT pg_notify('" + channel + "', '')",
+		listen:   "LISTEN " + channel,
 	}
 }
 

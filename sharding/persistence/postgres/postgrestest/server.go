@@ -132,7 +132,7 @@ func (s *Server) Start(ctx context.Context) error {
 // Stop ends the server without waiting for its clients, and keeps its files.
 func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
 
-// Kill kills the server's processes, and returns when the first of them is gone.
+// Kill kills the server's processes, and returns when they are gone.
 func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
 
 func (s *Server) end(how syscall.Signal) error {
@@ -213,9 +213,18 @@ func (p *process) waitReady(ctx context.Context) error {
 	}
 }
 
-// end sends a signal and waits for the end.
+// end sends a signal and waits for the end. The children of a server that is killed are killed too:
+// each of them may go on with what it does. It is stopped before, so that it has no more of them.
 func (p *process) end(how syscall.Signal) error {
+	var all []int
+	if how == syscall.SIGKILL {
+		_ = p.cmd.Process.Signal(syscall.SIGSTOP) // if it has ended, its children have
+		all = children(p.cmd.Process.Pid)
+	}
 	err := p.cmd.Process.Signal(how)
+	for _, pid := range all {
+		_ = syscall.Kill(pid, how) // it may have ended
+	}
 	<-p.exited
 	if errors.Is(err, os.ErrProcessDone) {
 		return nil
