@@ -362,6 +362,28 @@ func TestNewFailsLate(t *testing.T) {
 	}
 }
 
+// A failure that escalates ends what waits for results in its shard.
+func TestEscalateEndsWhatAwaits(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var d desk
+		typ := clerks(&d)
+		typ.Shards, typ.Supervision.Decide = 1, Always(Escalate)
+		g, _ := localRegion(t, typ)
+		first := askAside(t, g, "a", "1")
+		a := <-d.waits
+		second := askAside(t, g, "b", "2")
+		d.result(restFails)
+		for _, answer := range []<-chan gotReply{first, second} {
+			if got := <-answer; !errors.Is(got.err, ErrHandler) {
+				t.Error(got)
+			}
+		}
+		if a.Continue(none) || d.stopped > 0 {
+			t.Errorf("the result counts, or %d were stopped", d.stopped)
+		}
+	})
+}
+
 // What is started without a message waits for New, too, and no message is failed with it.
 func TestNewWithoutAMessageAwaits(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

@@ -75,7 +75,8 @@
 //
 // A handler that needs a result from outside, such as that of a store, need not block: Context.Await
 // leaves its message unfinished, and the rest runs when the result is there. The entity handles
-// nothing else until then, and takes neither a worker nor a goroutine.
+// nothing else until then, and takes neither a worker nor a goroutine. Such a wait is reported after
+// Timeouts.HandlerSlow, too.
 //
 // # Homes
 //
@@ -225,6 +226,8 @@
 //	coterie_sharding_queued_entities{type}            gauge: entities with messages that wait for a worker
 //	coterie_sharding_workers{type}                    gauge: goroutines that run handlers or are ready to
 //	coterie_sharding_slow_handlers{type}              gauge: handlers that run for longer than Timeouts.HandlerSlow
+//	coterie_sharding_entities_awaiting_result{type}   gauge: entities that wait for results (Context.Await)
+//	coterie_sharding_results_overdue{type}            gauge: of these, those that wait for longer than Timeouts.HandlerSlow
 //	coterie_sharding_asks{type}                       gauge: questions under way from here
 //	coterie_sharding_registered{type}                 gauge: 1 while the region is registered with the coordinator
 //	coterie_sharding_coordinating{type}               gauge: 1 while the type's coordinator acts on this node

@@ -30,6 +30,9 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 	if running := run.plane.Entities.Slow.AllRunning(); running != "" {
 		err = fmt.Errorf("%w (%s)", err, running)
 	}
+	if waiting := run.plane.Entities.Waits.Oldest(); waiting != "" {
+		err = fmt.Errorf("%w (%s)", err, waiting)
+	}
 	if why := run.plane.Standing.Uncoordinated(); why != nil {
 		err = fmt.Errorf("%w (%w)", err, why)
 	}

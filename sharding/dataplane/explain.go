@@ -61,6 +61,9 @@ func (r *Plane) whereAsked(id string) string {
 	if running := r.Entities.Slow.Running(e); running != "" {
 		return text + " on this node: " + running
 	}
+	if waiting := r.Entities.Waits.Of(e); waiting != "" {
+		return text + " on this node: " + waiting
+	}
 	return text + " on this node: no handler of it runs"
 }
 

@@ -76,8 +76,9 @@ type Timeouts struct {
 	Query time.Duration
 	// HandlerSlow: a handler that has run for so long is told of by the alarm protocol.HandlerSlow,
 	// with its entity, its age and its stack; again whenever its age has doubled. The stacks of all
-	// goroutines are read for that, which stops the process for some milliseconds. Default 5 s, 1
-	// ms at least; negative: never.
+	// goroutines are read for that, which stops the process for some milliseconds. A handler that
+	// has waited for a result (Context.Await) for so long is told of by protocol.ResultAwaited.
+	// Default 5 s, 1 ms at least; negative: never.
 	HandlerSlow time.Duration
 }
 

@@ -22,6 +22,9 @@ var (
 	mQueued      = gauge("coterie_sharding_queued_entities", "Entities with messages that wait for a worker.")
 	mWorkers     = gauge("coterie_sharding_workers", "Goroutines that run handlers or are ready to.")
 	mSlow        = gauge("coterie_sharding_slow_handlers", "Handlers that run for longer than Timeouts.HandlerSlow.")
+	mResults     = gauge("coterie_sharding_entities_awaiting_result", "Entities that wait for results (Context.Await).")
+	mOverdue     = gauge("coterie_sharding_results_overdue",
+		"Of these, those that wait for longer than Timeouts.HandlerSlow.")
 	mAsks        = gauge("coterie_sharding_asks", "Questions under way.")
 	mRegistered  = gauge("coterie_sharding_registered", "1 while the region is registered with the coordinator.")
 	mCoordinates = gauge("coterie_sharding_coordinating", "1 while the type's coordinator acts on this node.")
@@ -79,6 +82,8 @@ func ReportMetrics(r *Plane, report func(*events.Metric, float64, ...string)) {
 	say(mQueued, s.Queued)
 	say(mWorkers, s.Workers)
 	say(mSlow, s.Slow)
+	say(mResults, s.Results)
+	say(mOverdue, s.Overdue)
 	say(mAsks, s.Asks)
 	say(mRegistered, is[r.Standing.registered.Load()])
 	say(mCoordinates, is[r.Standing.Coordinates.Load()])

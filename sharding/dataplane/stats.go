@@ -19,6 +19,8 @@ type Stats struct {
 	Queued   int         // entities with messages that wait for a worker
 	Slow     int         // handlers that run for longer than Timeouts.HandlerSlow
 	Awaiting int         // of the shards, those that wait for a lease
+	Results  int         // entities that wait for results (Context.Await)
+	Overdue  int         // of these, those that wait for longer than Timeouts.HandlerSlow
 	Asks     int         // questions under way
 	Drops    []DropCount // by reason; those that never happened are left out
 
@@ -57,6 +59,7 @@ func CountStats(r *Plane) Stats {
 		Asks:    r.Asks.Open(), AsksTimedOut: r.Asks.Late(), Restored: r.Entities.Restored.Load(),
 		Panics: r.Panics.Count(), Held: int(r.Entities.Held.Used()), Slow: r.Entities.Slow.Slow(),
 	}
+	s.Results, s.Overdue = r.Entities.Waits.Count()
 	for _, h := range r.Routes.Shards() {
 		s.Shards++
 		s.Active += h.Active()

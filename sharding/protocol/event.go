@@ -57,7 +57,10 @@ const (
 	StateFailed  // alarm: it still cannot, for Took by now
 	StateResumed // it can again, after Took
 	HandlerSlow  // alarm: a handler of Entity in Shard runs since Took; Text: where
-	EventEnd     // none: the number of kinds, and of no kind
+	// alarm: a handler of Entity in Shard has waited for a result for Took (Context.Await), and Count
+	// of the region for as long as is told of
+	ResultAwaited
+	EventEnd // none: the number of kinds, and of no kind
 )
 
 var eventNames = [EventEnd]string{
@@ -69,6 +72,7 @@ var eventNames = [EventEnd]string{
 	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over", "report-awaited",
 	"coordinator-absent",
 	"state-delayed", "state-failed", "state-resumed", "handler-slow",
+	"result-awaited",
 }
 
 func (k EventKind) String() string {
@@ -87,7 +91,8 @@ type Event struct {
 	Entity EntityID
 	Count  int
 	// Took: ShardMoved: since it was without a home, or about to be; 0: that is not known.
-	// StateFailed, StateResumed: since it failed. HandlerSlow: the age.
+	// StateFailed, StateResumed: since it failed. HandlerSlow, ResultAwaited:
+	// the age.
 	Took  time.Duration
 	Text  string
 	Stack string // HandlerSlow
@@ -104,7 +109,7 @@ func (e Event) Alarm() bool {
 		StrategyFailed, StrategyStuck,
 		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
 		RememberFailed, ReportAwaited,
-		CoordinatorAbsent, StateFailed, HandlerSlow:
+		CoordinatorAbsent, StateFailed, HandlerSlow, ResultAwaited:
 		return true
 	}
 	return false

@@ -16,6 +16,8 @@ type Awaited struct {
 	rest func(Incarnation) error // nil: the result has not come
 	held bool                    // the mailbox waits for it
 	over bool                    // the rest has run, or never will
+
+	wait
 }
 
 // unfinished is what a handler has left that waits for a result.
@@ -59,6 +61,7 @@ func (a *Awaited) Continue(rest func(Incarnation) error) bool {
 		return false
 	}
 	if a.rest = rest; a.held {
+		a.entity.Shard.runtime.Waits.remove(a)
 		a.entity.Shard.runtime.proceed(a.entity, mailbox.Continue)
 	}
 	return true
@@ -72,6 +75,7 @@ func (a *Awaited) hold() bool {
 		return false
 	}
 	a.held = true
+	a.entity.Shard.runtime.Waits.add(a)
 	a.entity.Hold(mailbox.ForResult) // no drain is told: the entity does not rest
 	return true
 }
@@ -80,7 +84,9 @@ func (a *Awaited) hold() bool {
 func (a *Awaited) end() func(Incarnation) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.over = true
+	if a.over = true; a.held && a.rest == nil {
+		a.entity.Shard.runtime.Waits.remove(a)
+	}
 	return a.rest
 }
 

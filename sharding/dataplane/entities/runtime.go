@@ -59,6 +59,7 @@ type Runtime struct {
 
 	Pool         *pool.Pool[*Entity]
 	Slow         *pool.Watch[*Entity]
+	Waits        *waits // entities held for results
 	Lease        *lease.Node
 	Held         *mailbox.HeldBytes
 	supervisor   Supervisor
@@ -83,13 +84,14 @@ func New(t Settings, shards func() []*Shard) *Runtime {
 	r.Slow = pool.NewWatch(r.Pool, t.Scheduler, pool.WatchSettings[*Entity]{
 		After: t.HandlerSlow, Note: r.noteSlow, Where: handlerIn,
 	})
+	r.Waits = newWaits(r.Clock, t.Scheduler, t.HandlerSlow)
 	r.IdleScan = newIdleScan(t.Passivation, shards, t.Scheduler)
 	r.Passivations.start(t.Passivation)
 	return r
 }
 
 // SteeredBy says which control plane hears of what happens here.
-func (r *Runtime) SteeredBy(c Control) { r.control = c }
+func (r *Runtime) SteeredBy(c Control) { r.control, r.Waits.note = c, c.Note }
 
 // StartScans begins to look for idle entities, and for handlers that do not return.
 func (r *Runtime) StartScans() {
@@ -102,6 +104,7 @@ func (r *Runtime) StopScans() {
 	r.Lease.Stop()
 	r.IdleScan.stop()
 	r.Slow.Stop()
+	r.Waits.stop()
 }
 
 // Clock is the time since the runtime was made.
