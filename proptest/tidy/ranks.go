@@ -126,6 +126,8 @@ var ranks = []rankRow{
 	{"sharding", 10, false, "entities live on a running node"},
 	{"sharding/daemon", 11, false, "workers are entities, kept alive by a singleton"},
 	{"sharding/delivery", 11, false, "producers stand on a region, and consumers before an entity"},
+	{"sharding/persistence/incarnation", 11, false, "an entity waits for its store, whatever it keeps there"},
+	{"sharding/eventsourced", 12, false, "entities with events stand on a region and on a journal"},
 	{"proptest/defect", -20, true, "the errors that can be planted are names, whatever machine has them"},
 	{"proptest/bubble", 0, false, "synthetic time, whatever is tested in it"},
 	{"proptest/routine", 0, false, "functions of one process take turns in virtual time, whatever they do"},
@@ -153,7 +155,7 @@ var ranks = []rankRow{
 	{"durable/cmd/...", 11, false, "the admin's command reads what nodes and entity types have written"},
 	{"bench", 11, false, "measures everything"},
 	{"bench/...", 11, false, "measures everything"},
-	{"examples/...", 11, false, "uses what users use"},
+	{"examples/...", 14, false, "uses what users use"},
 }
 
 // rowOf finds the row of a folder: an exact one first, else the longest "/..." that holds it.

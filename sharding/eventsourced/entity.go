@@ -1,0 +1,134 @@
+package eventsourced
+
+import (
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/failure"
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/direct"
+	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
+	"github.com/coterie-go/coterie/sharding/persistence/schema"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// definition is what the entities of a type have in common.
+type definition[M, E, S any] struct {
+	Behavior[M, E, S]
+	writes atomic.Uint64 // the ID of the last one in this process
+}
+
+// clientKey is that of the client of a region.
+type clientKey struct{}
+
+// client is that of a region.
+func (d *definition[M, E, S]) client(g *sharding.Region[M]) *direct.Client {
+	return g.Attach(clientKey{}, func() any {
+		return direct.New(direct.Config{Journal: d.Journal, Snapshots: d.Snapshot.Store})
+	}).(*direct.Client)
+}
+
+// entity is one incarnation.
+type entity[M, E, S any] struct {
+	*definition[M, E, S]
+	store   *direct.Client
+	hosting persistence.Hosting
+	id      protocol.EntityID
+	state   S
+	seq     uint64     // of the last event in state
+	kept    *snapshots // nil: there are none
+}
+
+var _ sharding.Stopper[int] = (*entity[int, int, int])(nil)
+
+// begin makes an incarnation, which handles nothing before it has read its state.
+func (d *definition[M, E, S]) begin(c *sharding.Context[M]) *entity[M, E, S] {
+	h, err := incarnation.HostingOf(c)
+	if err != nil {
+		panic(err)
+	}
+	e := &entity[M, E, S]{
+		definition: d, store: d.client(c.Region()), hosting: h, id: protocol.EntityID(c.ID()), state: d.Empty(c.ID()),
+	}
+	next := e.loadEvents
+	if d.Snapshot.used() {
+		e.kept = &snapshots{}
+		next = func(c *sharding.Context[M]) error { return e.loadSnapshot(c, 0) }
+	}
+	if err := next(c); err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// Receive implements sharding.Entity.
+func (e *entity[M, E, S]) Receive(c *sharding.Context[M], msg M) error {
+	fx, err := e.Handle(c, e.state, msg)
+	switch {
+	case err != nil:
+		return err
+	case len(fx.events) == 0:
+		return fx.finish(c, e.state)
+	}
+	w, err := e.write(fx.events)
+	if err != nil {
+		return err
+	}
+	next, err := e.applied(w, fx.events)
+	if err != nil {
+		return err
+	}
+	err = incarnation.Wait(c, func(done func(error)) { e.store.Append(e.hosting, w, done) },
+		func(c *sharding.Context[M], err error) error {
+			if err != nil {
+				return e.failed("append", w.Events[0], err)
+			}
+			e.state, e.seq = next, e.seq+uint64(len(w.Events))
+			if err := fx.finish(c, e.state); err != nil {
+				return err
+			}
+			e.snapshotInTime(c)
+			return nil
+		})
+	if err != nil { // Apply may have changed the state in place
+		return e.failed("append", w.Events[0], err)
+	}
+	return nil
+}
+
+// Stop implements sharding.Stopper.
+func (e *entity[M, E, S]) Stop(c *sharding.Context[M]) error { return e.snapshotAtEnd(c) }
+
+// applied is the state after events that are about to be stored.
+func (e *entity[M, E, S]) applied(w persistence.Write, events []E) (S, error) {
+	next := e.state
+	for i, ev := range events {
+		var err error
+		if next, err = e.apply(next, ev); err != nil {
+			return next, e.failed("apply", w.Events[i], err)
+		}
+	}
+	return next, nil
+}
+
+// apply calls the user's Apply.
+func (e *entity[M, E, S]) apply(state S, event E) (next S, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = failure.OfRecovered(p)
+		}
+	}()
+	return e.Apply(state, event), nil
+}
+
+// failed is the failure of what was done with an event.
+func (e *entity[M, E, S]) failed(doing string, ev persistence.Event, err error) error {
+	return &Failure{
+		Type: e.hosting.Type, Entity: e.id, Doing: doing, Seq: ev.Seq, Name: ev.Name, Version: ev.Version, Err: err,
+	}
+}
+
+// storedForm is what a schema reads.
+func storedForm(name string, version uint32, body []byte) schema.Stored {
+	return schema.Stored{Name: name, Version: version, Body: body}
+}

@@ -1,0 +1,34 @@
+package incarnation
+
+import (
+	"errors"
+
+	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/persistence"
+)
+
+// Wait holds the entity until a call of a store has answered, and goes on with rest then. call gets
+// what it has to call once. It keeps no worker meanwhile.
+func Wait[M any](c *sharding.Context[M], call func(done func(error)),
+	rest func(c *sharding.Context[M], err error) error) error {
+	a, err := c.Await()
+	if err != nil {
+		return err
+	}
+	call(func(err error) {
+		a.Continue(func(c *sharding.Context[M]) error { return rest(c, err) })
+	})
+	return nil
+}
+
+// HostingOf is the stay of the entity's shard on this node.
+func HostingOf[M any](c *sharding.Context[M]) (persistence.Hosting, error) {
+	token, err := c.Fence()
+	return persistence.Hosting{Type: c.Region().Name(), Shard: c.Shard(), Token: token}, err
+}
+
+// IsFailure reports whether an error is that of an incarnation that does not know its state.
+func IsFailure(err error) bool {
+	_, is := errors.AsType[*Failure](err)
+	return is
+}
