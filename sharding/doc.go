@@ -53,7 +53,8 @@
 //     waits for its lease, or a close whose context has ended. What was told before may be lost,
 //     and what is told after may come before what was on its way. After a lost lease and such a
 //     close this lasts until no node sends to the home before.
-//   - The state of an entity is the user's affair; only ids are remembered.
+//   - An entity keeps no state by itself; only ids are remembered. Packages eventsourced and
+//     durablestate have entities that keep it.
 //   - When all directories are lost, tokens rise by the founders' wall clocks alone. If the clock
 //     of the new founder is behind that of the former founding, an outside store refuses the new
 //     tokens (ddata.FencingToken).

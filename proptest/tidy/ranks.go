@@ -128,6 +128,7 @@ var ranks = []rankRow{
 	{"sharding/delivery", 11, false, "producers stand on a region, and consumers before an entity"},
 	{"sharding/persistence/incarnation", 11, false, "an entity waits for its store, whatever it keeps there"},
 	{"sharding/eventsourced", 12, false, "entities with events stand on a region and on a journal"},
+	{"sharding/durablestate", 12, false, "entities with a stored value stand on a region and on a store of states"},
 	{"proptest/defect", -20, true, "the errors that can be planted are names, whatever machine has them"},
 	{"proptest/bubble", 0, false, "synthetic time, whatever is tested in it"},
 	{"proptest/routine", 0, false, "functions of one process take turns in virtual time, whatever they do"},
