@@ -33,10 +33,11 @@ type FencingToken = ddata.FencingToken
 // Tell then never waits. Ask fails with ErrMoving rather than wait for a move that waits for this
 // handler.
 //
-// Its effects (Reply, Fail, Responder, Tell, Post, Passivate, SetReceiveTimeout) are for the
-// handler's goroutine. All but SetReceiveTimeout happen only while the node holds its lease; without
-// it they return ErrNoLease. After the handler has returned they return ErrHandlerReturned, unless
-// the entity is at work with another message: then they are a data race, and act on that message.
+// Its effects (Reply, Fail, Responder, Tell, Post, Passivate, SetReceiveTimeout, After) are for the
+// handler's goroutine. All but SetReceiveTimeout and After happen only while the node holds its
+// lease; without it they return ErrNoLease. After the handler has returned they return
+// ErrHandlerReturned, unless the entity is at work with another message: then they are a data race,
+// and act on that message.
 type Context[M any] struct {
 	handler  entities.Handler
 	r        *Region[M]
@@ -175,6 +176,31 @@ func (c *Context[M]) SetReceiveTimeout(d time.Duration, msg M) error {
 	}
 	c.handler.Entity.SetReceiveTimeout(d, msg)
 	return nil
+}
+
+// Timer is a message that Context.After has sent. Any goroutine may use it. Timer.Stop takes the
+// message back, and reports whether it did: false says that it was handled, or is at hand, or that
+// the incarnation has ended.
+type Timer = entities.Timer
+
+// After has this incarnation handle msg when d has passed, behind what waits in its mailbox then. If
+// the incarnation ends before, by passivation, a restart or a move, msg goes with it. While the
+// mailbox is full msg waits.
+//
+// The message is no activity: it does not keep the entity from being passivated. It puts a receive
+// timeout off.
+//
+// Errors: ErrHandlerReturned; ErrBufferFull when 65,536 of the incarnation wait.
+func (c *Context[M]) After(d time.Duration, msg M) (*Timer, error) {
+	if err := c.handler.Refused(); err == ErrHandlerReturned {
+		return nil, err
+	}
+	t := entities.NewTimer(c.handler.Entity, d, msg)
+	if t == nil {
+		return nil, fmt.Errorf("%w: %d messages of this entity wait for their time (Context.After)",
+			ErrBufferFull, entities.TimersMax)
+	}
+	return t, nil
 }
 
 // Responder is the duty to answer one question. While the node does not hold its lease it answers

@@ -47,6 +47,7 @@ type extra struct {
 	message any             // of the timeout
 	timer   scheduler.Timer // nil: none
 	elapsed bool            // it has, and waits in the mailbox for its turn
+	timers  map[*Timer]struct{}
 }
 
 // Incarnation is the user's entity behind its type parameter.
@@ -221,7 +222,7 @@ func (e *Entity) take(r *Runtime, env mailbox.Envelope, size *uint32) (o outcome
 		return e.obey(r, env.Msg.(mailbox.Command), size)
 	case mailbox.TimerCall:
 		var over bool
-		if env.Msg, over = e.extras().timedOut(r.Clock()); !over {
+		if env.Msg, over = e.extras().elapsedBy(env.Msg, r.Clock()); !over {
 			return emptied, nil
 		}
 	}
@@ -362,6 +363,7 @@ func (x *extra) reset() {
 	x.cancelLife(failure.ErrStopped)
 	x.life.Store(nil)
 	x.timer, x.timeout, x.message, x.elapsed = nil, 0, nil, false
+	x.endTimersLocked()
 	x.Forced.Store(false)
 }
 

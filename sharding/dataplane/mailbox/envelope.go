@@ -11,7 +11,7 @@ type Envelope struct {
 
 // Marks in envelope.call; no question has these ids, and frames with them are malformed.
 const (
-	TimerCall   = codec.CallMax + iota // the receive timeout: no activity
+	TimerCall   = codec.CallMax + iota // a Timer of the incarnation, or its receive timeout: no activity
 	ControlCall                        // a control envelope
 )
 
