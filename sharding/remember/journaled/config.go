@@ -1,0 +1,57 @@
+package journaled
+
+import (
+	"errors"
+	"log/slog"
+
+	"github.com/coterie-go/coterie/ddata/config"
+	"github.com/coterie-go/coterie/sharding/persistence"
+)
+
+// ErrConfig is that of New.
+var ErrConfig = errors.New("journaled: the config is not allowed")
+
+// Config says where a Store keeps its histories.
+type Config struct {
+	// Type is the name of the entity type whose ids are kept. Required.
+	Type string
+	// Journal keeps the events. Required.
+	Journal persistence.Journal
+	// Snapshots keeps snapshots. Without it histories are never cut, and a load reads all of them.
+	// Optional.
+	Snapshots persistence.Snapshots
+	// SnapshotAfter is the number of events after which the next snapshot is made. Default 1,000.
+	SnapshotAfter int
+	// KeepSnapshots is the number of snapshots that are kept, with the events after the oldest.
+	// Default 2: the events are there from which a damaged newest one can be made good.
+	KeepSnapshots int
+	// Logger hears of snapshots that fail or are damaged. Default slog.Default().
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.SnapshotAfter == 0 {
+		c.SnapshotAfter = 1000
+	}
+	if c.KeepSnapshots == 0 {
+		c.KeepSnapshots = 2
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// faults lists what is wrong with a config that has its defaults.
+func (c Config) faults() config.Faults {
+	var f config.Faults
+	f.Add(c.Type == "", "Type", "is required: the name of the entity type")
+	f.Add(len(TypeName(c.Type)) > persistence.NameMax, "Type", "is too long for the journal")
+	f.Add(c.Journal == nil, "Journal", "is required")
+	f.Add(c.SnapshotAfter < 1, "SnapshotAfter", "is %d, and must be at least 1", c.SnapshotAfter)
+	f.Add(c.KeepSnapshots < 1, "KeepSnapshots", "is %d, and must be at least 1", c.KeepSnapshots)
+	return f
+}
+
+// TypeName is the name under which a Journal has the histories of an entity type.
+func TypeName(entityType string) string { return "sharding/" + entityType }
