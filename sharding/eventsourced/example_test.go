@@ -29,7 +29,7 @@ func (Withdraw) booking() {}
 func (Deposit) booking()  {}
 
 // Booked is the event of an account.
-type Booked struct{ Cents int }
+type Booked struct{ Change int }
 
 type effect = eventsourced.Effect[Booking, Booked, int]
 
@@ -67,7 +67,7 @@ func Example() {
 		Journal: &memory.Store{}, // for tests: a program takes one that outlives it
 		Events:  schema.CBOR(schema.Type("booked", Booked{})),
 		Handle:  book,
-		Apply:   func(balance int, e Booked) int { return balance + e.Cents },
+		Apply:   func(balance int, e Booked) int { return balance + e.Change },
 	})
 	if err != nil {
 		fmt.Println(err)
