@@ -17,8 +17,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/control"
+	"github.com/coterie-go/coterie/sharding/persistence/memory"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
+	"github.com/coterie-go/coterie/sharding/remember/journaled"
 	"github.com/coterie-go/coterie/sharding/remember/remembertest"
 )
 
@@ -106,10 +108,25 @@ func rememberingType(log *cartLog, s remember.Store) EntityType[message_] {
 // Ids are kept in the store that was given, and in nothing else: after a stop of everything they
 // are started from there.
 func TestRememberStore(t *testing.T) {
-	var store remember.Memory
+	sets, events := &remember.Memory{}, &memory.Store{}
+	t.Run("of sets", func(t *testing.T) { testRememberStore(t, func() remember.Store { return sets }) })
+	t.Run("in a journal", func(t *testing.T) {
+		testRememberStore(t, func() remember.Store {
+			store, err := journaled.New(journaled.Config{
+				Type: "Cart", Journal: events, Snapshots: events, SnapshotAfter: 3,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return store
+		})
+	})
+}
+
+func testRememberStore(t *testing.T, open func() remember.Store) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a, b := w.join("backend"), w.join("backend")
-		ra, rb := start(a, rememberingType(&cartLog{}, &store)), start(b, rememberingType(&cartLog{}, &store))
+		ra, rb := start(a, rememberingType(&cartLog{}, open())), start(b, rememberingType(&cartLog{}, open()))
 		w.install()
 		ctx := within(t, time.Minute)
 		for i := range 40 {
@@ -130,7 +147,7 @@ func TestRememberStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		logs := []*cartLog{{}, {}}
 		for _, log := range logs {
-			start(w.join("backend"), rememberingType(log, &store))
+			start(w.join("backend"), rememberingType(log, open()))
 		}
 		w.install()
 		<-time.After(10 * time.Second)
