@@ -258,7 +258,7 @@
 //	guardian-name                            none                                   nothing is addressed by a path
 //	role                                     EntityType.Role                        required
 //	remember-entities                        EntityType.Remember.Entities           off
-//	remember-entities-store                  EntityType.Remember.Store              the role's durable data: a key per shard, of any size
+//	remember-entities-store                  EntityType.Remember.Store              the role's durable data: a key per shard, of any size; package journaled for a journal
 //	remember-entities-custom-store           EntityType.Remember.Store              none
 //	passivate-idle-entity-after              passivation.Strategy.IdleTimeout       2 min
 //	passivation.strategy                     EntityType.Passivation.Strategy        idle; passivation.Strategy.None: off
@@ -292,9 +292,9 @@
 //	shard-failure-backoff                    none                                   a shard does not fail: its reads and writes are repeated
 //	entity-restart-backoff                   EntityType.Remember.RestartBackoff     10 s
 //	rebalance-interval                       EntityType.Rebalance.Interval          10 s
-//	journal-plugin-id, snapshot-plugin-id    none                                   there is no journal
+//	journal-plugin-id, snapshot-plugin-id    journaled.Config.Journal, Snapshots     of remembered ids; the homes are in no journal
 //	state-store-mode                         none                                   replicated data: there is no other
-//	snapshot-after, keep-nr-of-batches       none                                   there is no journal
+//	snapshot-after, keep-nr-of-batches       journaled.Config.SnapshotAfter, KeepSnapshots   1,000, 2
 //	least-shard-allocation-strategy.rebalance-absolute-limit   allocation.LeastShard.RebalanceAbsoluteLimit   20 (there: 0, the algorithm of old)
 //	least-shard-allocation-strategy.rebalance-relative-limit   allocation.LeastShard.RebalanceRelativeLimit   0.1
 //	least-shard-allocation-strategy.rebalance-threshold   allocation.Threshold.RebalanceThreshold   1
