@@ -40,7 +40,7 @@ func (e *entity[M, E, S]) restore(s persistence.Snapshot) error {
 	if s.Body == nil {
 		return persistence.ErrDamaged
 	}
-	older, body, err := openSnapshot(s.Body)
+	older, body, err := openSnapshot(s.Seq, s.Body)
 	if err != nil {
 		return fmt.Errorf("%w: %w", persistence.ErrDamaged, err)
 	}

@@ -22,12 +22,18 @@ func sealSnapshot(older []uint64, state []byte) []byte {
 	return cbor.AppendBytes(b, state)
 }
 
-// openSnapshot reads what sealSnapshot has made. The state is a part of b.
-func openSnapshot(b []byte) (older []uint64, state []byte, err error) {
+// openSnapshot reads what sealSnapshot has made for a snapshot after an event. The state is a part of
+// b. The numbers must be ascending: what is older than the first one is going to be deleted.
+func openSnapshot(seq uint64, b []byte) (older []uint64, state []byte, err error) {
 	r := cbor.NewReader(b)
 	r.Tuple(2)
+	last := uint64(0)
 	for range r.Array(keepMost) {
-		older = append(older, r.Uint())
+		n := r.Uint()
+		if n <= last || n >= seq {
+			r.Fail("a snapshot has the number %d, between %d and %d", n, last, seq)
+		}
+		older, last = append(older, n), n
 	}
 	state = r.Bytes(persistence.BodyMax)
 	return older, state, r.End()

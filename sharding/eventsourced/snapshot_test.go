@@ -233,12 +233,20 @@ func nodeOf(t *testing.T, typ sharding.EntityType[command]) *sharding.Region[com
 
 // What is no body of a snapshot is refused, whatever it is.
 func FuzzOpenSnapshot(f *testing.F) {
-	f.Add(sealSnapshot([]uint64{1, 300}, []byte("state")))
-	f.Add(sealSnapshot(nil, nil))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		older, state, err := openSnapshot(b)
-		if err == nil && !slices.Equal(sealSnapshot(older, state), b) {
+	f.Add(uint64(301), sealSnapshot([]uint64{1, 300}, []byte("state")))
+	f.Add(uint64(300), sealSnapshot([]uint64{1, 300}, []byte("state")))
+	f.Add(uint64(301), sealSnapshot([]uint64{300, 1}, nil))
+	f.Add(uint64(1), sealSnapshot(nil, nil))
+	f.Fuzz(func(t *testing.T, seq uint64, b []byte) {
+		older, state, err := openSnapshot(seq, b)
+		if err != nil {
+			return
+		}
+		if !slices.Equal(sealSnapshot(older, state), b) {
 			t.Errorf("%x is read as %v, %x", b, older, state)
+		}
+		if !slices.IsSorted(older) || len(older) > 0 && older[len(older)-1] >= seq {
+			t.Errorf("%v before %d", older, seq)
 		}
 	})
 }
