@@ -12,7 +12,7 @@ import (
 func (s *Store) Append(
 	ctx context.Context, h persistence.Hosting, writes []persistence.Write,
 ) (refused []persistence.Refusal, err error) {
-	if err := checkCall(h, len(writes)); err != nil {
+	if err := persistence.CheckCall(h, len(writes)); err != nil {
 		return nil, err
 	}
 	parts, refused := split(writes, checkWrite)

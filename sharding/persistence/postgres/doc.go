@@ -13,8 +13,8 @@
 //
 // # Calls
 //
-// A call is one statement, and one transaction. It locks the row of its shard, compares the token
-// and the sequence numbers, and inserts. Fence waits for that lock: after it has returned, no call
+// A call is one statement, and one transaction. It locks its shard, by an advisory lock, compares the
+// token and the sequence numbers, and inserts. Fence waits for that lock: after it has returned, no call
 // of an earlier hosting commits. Calls of one shard take turns. Deadlocks, and collisions with a
 // process that knows another number of shards, are repeated inside the call, a few times.
 //

@@ -40,9 +40,10 @@ func inSchema(text, schema string) string {
 // checkServer refuses servers that cannot keep the promises of the port.
 func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	var version int
-	var commit string
+	var commit, isolation string
 	err := conn.QueryRow(ctx, `
-SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit')`).Scan(&version, &commit)
+SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit'),
+  current_setting('default_transaction_isolation')`).Scan(&version, &commit, &isolation)
 	switch {
 	case err != nil:
 		return err
@@ -51,6 +52,8 @@ SELECT current_setting('server_version_num')::int, current_setting('synchronous_
 	case commit == "off":
 		return errors.New("synchronous_commit is off, so that a crash of the server loses commits: " +
 			"set it to on for this account or database")
+	case isolation != "read committed":
+		return fmt.Errorf("default_transaction_isolation is %s: set it to read committed for this account", isolation)
 	}
 	return nil
 }

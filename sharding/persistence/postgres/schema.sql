@@ -5,8 +5,7 @@ CREATE TABLE @.kinds (
   name bytea NOT NULL UNIQUE
 );
 
--- The highest token of each shard, and a number for it. Each call that writes locks the row of its
--- shard, so that a later hosting waits for it before it is let in.
+-- The highest token of each shard, and a number for it.
 CREATE TABLE @.fences (
   kind    int    NOT NULL REFERENCES @.kinds,
   shard   bigint NOT NULL,
@@ -77,6 +76,22 @@ CREATE TABLE @.states (
   PRIMARY KEY (kind, entity)
 ) WITH (fillfactor = 80);
 
+-- own locks a shard until the end of the transaction. All that writes for a shard does so first, and
+-- looks at its token then: so a later hosting waits for the calls of the earlier ones before it is let
+-- in. Locks of rows do not keep the order of those that wait, and a hosting would wait as long as many
+-- others write; these locks do. A collision of their numbers costs a wait.
+CREATE FUNCTION @.own(p_type bytea, p_shard bigint, p_wait int) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE EXCEPTION 'the isolation of transactions is %, so that a call does not see what it has waited for',
+      current_setting('transaction_isolation') USING ERRCODE = 'feature_not_supported',
+      HINT = 'Set default_transaction_isolation to read committed for the account.';
+  END IF;
+  PERFORM set_config('lock_timeout', p_wait::text, true);
+  PERFORM pg_advisory_xact_lock(hashtextextended('@' || encode(p_type, 'hex'), p_shard));
+END $$;
+
 -- fence begins a hosting, and returns whether none with a higher token was here.
 CREATE FUNCTION @.fence(p_type bytea, p_shard bigint, p_token bytea, p_wait int) RETURNS boolean
 LANGUAGE plpgsql AS $$
@@ -84,7 +99,7 @@ DECLARE
   v_kind  int;
   v_token bytea;
 BEGIN
-  PERFORM set_config('lock_timeout', p_wait::text, true);
+  PERFORM @.own(p_type, p_shard, p_wait);
   SELECT k.id INTO v_kind FROM @.kinds k WHERE k.name = p_type;
   IF v_kind IS NULL THEN
     INSERT INTO @.kinds (name) VALUES (p_type) ON CONFLICT DO NOTHING;
@@ -106,11 +121,10 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_token bytea;
 BEGIN
-  PERFORM set_config('lock_timeout', p_wait::text, true);
+  PERFORM @.own(p_type, p_shard, p_wait);
   SELECT f.kind, f.hosting, f.token INTO kind, hosting, v_token
     FROM @.fences f
-    WHERE f.kind = (SELECT k.id FROM @.kinds k WHERE k.name = p_type) AND f.shard = p_shard
-    FOR NO KEY UPDATE;
+    WHERE f.kind = (SELECT k.id FROM @.kinds k WHERE k.name = p_type) AND f.shard = p_shard;
   IF v_token > p_token THEN
     hosting := -1;
   ELSIF v_token < p_token THEN

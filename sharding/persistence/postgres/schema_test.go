@@ -102,11 +102,16 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
-func TestSynchronousCommitOff(t *testing.T) {
-	c := config(t, suite.Server(t).DSN(), newSchema())
-	c.Pool.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
-	if _, err := postgres.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "synchronous_commit") {
-		t.Errorf("got %v", err)
+// A server that is set up to lose commits, or to look at the past, is refused.
+func TestSettingsOfTheServer(t *testing.T) {
+	for name, value := range map[string]string{
+		"synchronous_commit": "off", "default_transaction_isolation": "repeatable read",
+	} {
+		c := config(t, suite.Server(t).DSN(), newSchema())
+		c.Pool.ConnConfig.RuntimeParams[name] = value
+		if _, err := postgres.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 

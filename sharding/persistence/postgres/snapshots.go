@@ -15,11 +15,11 @@ import (
 func (s *Store) SaveSnapshots(
 	ctx context.Context, h persistence.Hosting, snapshots []persistence.Snapshot,
 ) (refused []persistence.Refusal, err error) {
-	if err := checkCall(h, len(snapshots)); err != nil {
+	if err := persistence.CheckCall(h, len(snapshots)); err != nil {
 		return nil, err
 	}
 	parts, refused := split(snapshots, func(sn persistence.Snapshot) (int, error) {
-		return len(sn.Body), firstOf(checkEntity(sn.Entity, sn.Seq), checkValue(sn.Entity, sn.Name, nil, sn.Body))
+		return len(sn.Body), firstOf(checkEntity(sn.Entity, sn.Seq), sn.Check())
 	})
 	return s.save(ctx, "save snapshots", h, parts, refused,
 		func(q querier, part []int) (entered *int64, _ []int32, err error) {

@@ -14,12 +14,11 @@ import (
 func (s *Store) SaveStates(
 	ctx context.Context, h persistence.Hosting, writes []persistence.StateWrite,
 ) (refused []persistence.Refusal, err error) {
-	if err := checkCall(h, len(writes)); err != nil {
+	if err := persistence.CheckCall(h, len(writes)); err != nil {
 		return nil, err
 	}
 	parts, refused := split(writes, func(w persistence.StateWrite) (int, error) {
-		v := &w.State
-		return len(v.Body), firstOf(checkEntity(w.Entity, w.After), checkValue(w.Entity, v.Name, v.Tags, v.Body))
+		return len(w.State.Body), firstOf(checkEntity(w.Entity, w.After), w.Check())
 	})
 	return s.save(ctx, "save states", h, parts, refused,
 		func(q querier, part []int) (entered *int64, conflicts []int32, err error) {
