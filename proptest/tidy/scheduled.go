@@ -12,7 +12,7 @@ import (
 var scheduledPackages = []string{"ddata/runloop", "sharding", "sharding/control", "sharding/dataplane",
 	"sharding/dataplane/asks", "sharding/dataplane/entities", "sharding/dataplane/lease",
 	"sharding/dataplane/mailbox", "sharding/dataplane/pool", "sharding/dataplane/routes",
-	"sharding/failure"}
+	"sharding/failure", "sharding/persistence/batch"}
 
 // schedulerMark is the comment that allows what goes around the scheduler, on its line or the one
 // above, followed by the reason.

@@ -1,0 +1,180 @@
+package calls
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
+	"github.com/coterie-go/coterie/replicator/fifo"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// hosting is what one stay of a shard asks of the stores.
+//
+// Invariants: waiting counts the Ops that wait in the lanes of each store; running the calls of all
+// lanes.
+type hosting struct {
+	id      Hosting
+	lanes   [lanes]*lane // nil: never needed
+	waiting [ports]int   // by store
+	running int
+	ended   error // nil: it goes on
+}
+
+// lane returns one of the lanes, for calls of a store.
+func (h *hosting) lane(n, store int) *lane {
+	if h.lanes[n] == nil {
+		h.lanes[n] = &lane{hosting: h, store: store, fence: n >= fenceLane}
+	}
+	return h.lanes[n]
+}
+
+// blame says why those that wait for the fence of a store wait.
+func (h *hosting) blame(store int, err error) {
+	for _, l := range h.lanes {
+		if l == nil || l.store != store {
+			continue
+		}
+		for _, o := range l.queue.Items() {
+			o.last = fmt.Errorf("fence: %w", err)
+		}
+	}
+}
+
+// lane is what waits for calls that follow one another.
+//
+// Invariants: at most one call; the Ops that wait are in stage waiting, those of the call are in
+// stage called or over.
+type lane struct {
+	hosting *hosting
+	store   int
+	fence   bool // it is for Fence alone, and nothing waits in it
+	fenced  bool // of a fence lane: the hosting has begun
+
+	queue fifo.Queue[*Op]
+	bytes int // of the queue
+	call  *Call
+
+	tries   int       // calls that failed since one succeeded
+	resumes time.Time // after a failure: no call before
+	failing bool      // it counts among the failing ones of its store
+	ready   bool      // it stands in line for a call
+
+	alarm time.Time // zero: none
+	place int       // among the alarms
+}
+
+// startAt returns when the next call may begin. ok is false if there is nothing to call for.
+func (l *lane) startAt(s *Settings) (at time.Time, ok bool) {
+	if l.call != nil || l.hosting.ended != nil {
+		return at, false
+	}
+	if l.fence {
+		return l.resumes, !l.fenced && l.hosting.waiting[l.store] > 0
+	}
+	if f := l.hosting.lanes[fenceLane+l.store]; l.queue.Len() == 0 || !f.fenced {
+		return at, false
+	}
+	at = l.resumes
+	first := l.queue.Items()[0]
+	if s.Linger > 0 && kinds[first.Kind].write && first.last == nil &&
+		l.queue.Len() < s.BatchMax && l.bytes < s.BytesMax {
+		at = timer.Latest(at, first.until.Add(s.Linger-s.GiveUpAfter))
+	}
+	return at, true
+}
+
+// nextAlarm returns when the lane has to be looked at, beside the start of a call.
+func (l *lane) nextAlarm(s *Settings) time.Time {
+	var next timer.Next
+	for _, o := range l.queue.Items() {
+		next.DueAt(o.until)
+		if o.last == nil { // those behind have later deadlines
+			break
+		}
+	}
+	if c := l.call; c != nil {
+		if !c.slow {
+			next.DueAt(c.began.Add(s.SlowAfter))
+		}
+		if !c.hangs {
+			next.DueAt(c.began.Add(s.CallTimeout + HangAfter))
+			return next.Due
+		}
+		for _, o := range c.Ops {
+			if o.stage == called {
+				next.DueAt(o.until)
+			}
+		}
+	}
+	return next.Due
+}
+
+// push lets an Op wait.
+func (l *lane) push(o *Op) {
+	o.stage = waiting
+	l.queue.Push(o)
+	l.bytes += o.Bytes
+	l.hosting.waiting[l.store]++
+}
+
+// take removes what the next call is about: the first Op, and those behind it that may share its
+// call. An entity has one Op in a call. seen is empty memory.
+func (l *lane) take(s *Settings, seen map[protocol.EntityID]bool) (ops []*Op) {
+	all := l.queue.Items()
+	first := all[0]
+	n, bytes, inOrder := 0, 0, true
+	for _, o := range all {
+		if n > 0 && (o.alone || first.alone || o.Kind != first.Kind || !kinds[o.Kind].many ||
+			n == s.BatchMax || bytes+o.Bytes > s.BytesMax) {
+			break
+		}
+		if seen[o.Entity] {
+			inOrder = false
+			continue
+		}
+		if len(all) > 1 {
+			seen[o.Entity] = true
+		}
+		n, bytes = n+1, bytes+o.Bytes
+		o.stage = called
+		ops = append(ops, o)
+	}
+	l.bytes -= bytes
+	l.hosting.waiting[l.store] -= n
+	if inOrder {
+		l.queue.Pop(n)
+	} else {
+		l.queue.Drop(func(o *Op) bool { return o.stage == called })
+	}
+	return ops
+}
+
+// putBack lets the Ops of a call that failed wait again, before all others.
+func (l *lane) putBack(ops []*Op) {
+	behind := slices.Clone(l.queue.Items())
+	l.queue = fifo.Queue[*Op]{}
+	for _, o := range ops {
+		if o.stage == called {
+			l.push(o)
+		}
+	}
+	for _, o := range behind {
+		l.queue.Push(o)
+	}
+}
+
+// drop removes those that wait and that gone selects.
+func (l *lane) drop(gone func(*Op) bool) (dropped []*Op) {
+	l.queue.Drop(func(o *Op) bool {
+		if !gone(o) {
+			return false
+		}
+		l.bytes -= o.Bytes
+		l.hosting.waiting[l.store]--
+		dropped = append(dropped, o)
+		return true
+	})
+	return dropped
+}

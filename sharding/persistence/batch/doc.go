@@ -1,0 +1,55 @@
+// Package batch stands between the entities of one region and a store of package persistence.
+// Entities ask for writes and loads one by one; the store gets few calls with much in them.
+//
+// # Nouns
+//
+//   - A Client, one per region, takes what entities ask for, and calls back when it is done.
+//   - A call is one call of the store, about the entities of one hosting. What is asked for while a
+//     call is under way joins the next one.
+//   - Settings bound and pace the calls.
+//
+// The decisions are made by the pure machine in batch/calls, whose comment tells how it works. A
+// client has one goroutine, and one more for each call under way, however many shards and entities
+// there are.
+//
+// # Guarantees
+//
+//   - done is called once for each request, and says nil only if the store did.
+//   - Fence comes before all other calls of a hosting.
+//   - One call of a hosting appends at a time. Writes of one entity are stored in their order.
+//   - A call that fails, with an outcome that is not known, is repeated with the same IDs until
+//     Settings.GiveUpAfter. Then its requests end with ErrGaveUp. No write is stored twice.
+//   - A write that the store refuses, as ErrConflict, harms no other one of its call. Neither does
+//     one for which the whole call ends with an error that no repetition mends.
+//   - ErrFenced ends the hosting: all that waits gets it. End ends it with ErrEnded.
+//   - A store that panics has failed. A call that hangs holds up its shard, and takes one of
+//     Settings.InFlightMax places; its requests end with ErrGaveUp.
+//   - What waits is bounded by Settings.WaitingMax and WaitingBytes.
+//
+// # Not guaranteed
+//
+//   - That a write which was given up, or was under way at Close, has had no effect. See package
+//     persistence.
+//   - Order between writes and loads of one entity that wait at one time.
+//   - Memory for a hosting is given back by End alone: call it for each one.
+//
+// # Metrics
+//
+// Client.Report reports these, all of this process since the client was made. What is called no
+// gauge is a counter.
+//
+//	coterie_persistence_writes_total{type}          writes of events and of states that are stored
+//	coterie_persistence_events_total{type}          events in them
+//	coterie_persistence_written_bytes_total{type}   bytes in them, about
+//	coterie_persistence_batches_total{type}         calls that stored them: writes by batches is the mean batch
+//	coterie_persistence_commit_seconds_total{type}  time that these calls took: by batches it is the mean latency
+//	coterie_persistence_loads_total{type}           loads of events, snapshots and states that have succeeded
+//	coterie_persistence_snapshots_total{type}       snapshots that are stored
+//	coterie_persistence_failures_total{type}        calls whose outcome is unknown
+//	coterie_persistence_given_up_total{type}        writes and loads that ended with ErrGaveUp
+//	coterie_persistence_buffer_full_total{type}     writes and loads that ended with ErrBufferFull
+//	coterie_persistence_fenced_total{type}          hostings that a later one has ended
+//	coterie_persistence_waiting{type}               gauge: writes and loads that are not done
+//	coterie_persistence_waiting_bytes{type}         gauge: bytes in them, about
+//	coterie_persistence_calls_in_flight{type}       gauge: calls that are under way
+package batch

@@ -1,0 +1,49 @@
+package batch
+
+import (
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
+)
+
+// machine is what the client's loop runs.
+type machine struct{ c *Client }
+
+var _ runloop.Machine[calls.Input] = (*machine)(nil)
+
+// Step implements runloop.Machine.
+func (m *machine) Step(now time.Time, in calls.Input) {
+	m.c.carryOut(m.c.m.Step(now, in))
+	if _, closes := in.(calls.Close); closes {
+		close(m.c.ended)
+	}
+}
+
+// Flush implements runloop.Machine.
+func (m *machine) Flush() {
+	c := m.c
+	m.Step(c.cfg.Scheduler.Now(), calls.Flush{})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats = c.m.Stats()
+}
+
+// Deadline implements runloop.Machine.
+func (m *machine) Deadline() time.Time { return m.c.m.Deadline() }
+
+// Tick implements runloop.Machine.
+func (m *machine) Tick() calls.Input { return calls.Tick{} }
+
+// carryOut does what a step asks for.
+func (c *Client) carryOut(fx *calls.Effects) {
+	for _, x := range fx.Start {
+		c.work.Go(func() { c.call(x) })
+	}
+	for _, d := range fx.Done {
+		d.Op.Value.(request).finish(d.Err)
+	}
+	for _, n := range fx.Notices {
+		c.cfg.Emit(c.event(n))
+	}
+}
