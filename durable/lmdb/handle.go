@@ -21,7 +21,7 @@ import (
 //   - View and Update only. A transaction that is begun by hand and forgotten crashes the process
 //     when the garbage collector meets it.
 //   - One goroutine per transaction: they share scratch memory.
-//   - Reads copy, except in eachRow, which copies itself. A raw slice dies with its transaction,
+//   - Reads copy, except in eachRow and in Moment, which copy themselves. A raw slice dies with its transaction,
 //     and one of an empty value at the end of the file kills the process.
 //   - A write transaction only puts and deletes; a cursor in it can give wrong answers after a
 //     write.
