@@ -19,7 +19,7 @@ import (
 )
 
 // children are the roles of this binary as a process of its own. Each gets a directory.
-var children = map[string]func(dir string) error{"write": writeOn, "full": writeUntilFull, "hold": hold}
+var children = map[string]func(dir string) error{"write": writeOn, "hold": hold}
 
 type child struct {
 	*exec.Cmd
@@ -28,24 +28,33 @@ type child struct {
 	stderr bytes.Buffer
 }
 
-func startChild(t *testing.T, role, dir string) *child {
-	t.Helper()
+func newChild(role, dir string) *child {
 	c := &child{Cmd: exec.Command(os.Args[0], dir)}
 	c.Env = append(os.Environ(), childEnv+"="+role)
 	c.Stderr = &c.stderr
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.in, c.out = in, bufio.NewScanner(out)
-	if err := c.Start(); err != nil {
+	return c
+}
+
+func startChild(t *testing.T, role, dir string) *child {
+	t.Helper()
+	c := newChild(role, dir)
+	if err := c.begin(); err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func (c *child) begin() error {
+	in, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	c.in, c.out = in, bufio.NewScanner(out)
+	return c.Start()
 }
 
 const killWriters = 16
@@ -155,50 +164,4 @@ func TestTwoProcesses(t *testing.T) {
 		t.Fatal(err, c.stderr.String())
 	}
 	mustOpen(t, dir)
-}
-
-// A full disk fails writes and nothing else, and they go on when there is room. The child runs below
-// a limit of the size of files.
-func TestFullDisk(t *testing.T) {
-	c := startChild(t, "full", t.TempDir())
-	for c.out.Scan() {
-		t.Log(c.out.Text())
-	}
-	if err := c.Wait(); err != nil {
-		t.Fatal(err, c.stderr.String())
-	}
-}
-
-func writeUntilFull(dir string) error {
-	const full = 4 << 20
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		return err
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: full, Max: was.Max}); err != nil {
-		return err
-	}
-	s, err := Open(dir, Options{})
-	if err != nil {
-		return err
-	}
-	after, body := uint64(0), strings.Repeat("x", 50_000)
-	for ; err == nil && after < 1000; after++ {
-		err = s.store(first, write("e", after, body))
-	}
-	if after--; !errors.Is(err, durable.ErrFull) {
-		return fmt.Errorf("after %d writes: %w", after, err)
-	}
-	events, err := s.bodies("e")
-	if err != nil || uint64(len(events)) != after {
-		return fmt.Errorf("%d events, want %d: %w", len(events), after, err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		return err
-	}
-	if err := s.store(first, write("e", after, body)); err != nil {
-		return fmt.Errorf("with room again: %w", err)
-	}
-	fmt.Println(after, "writes until the disk was full")
-	return s.Close()
 }
