@@ -119,3 +119,30 @@ func TestAwaitTakesRoom(t *testing.T) {
 		})
 	}
 }
+
+// What a New that has failed has set its timeout for is no message, and makes no incarnation.
+func TestTimeoutOfAFailedNew(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		made, handled := 0, 0
+		typ := cartType(&cartLog{})
+		typ.Supervision.Decide = Always(Resume)
+		typ.New = func(c *Context[message_]) Entity[message_] {
+			if made++; made == 1 {
+				if err := c.SetReceiveTimeout(time.Second, addItem{}); err != nil {
+					t.Error(err)
+				}
+				panic("no store")
+			}
+			return receiveFunc(func(*Context[message_], message_) error { handled++; return nil })
+		}
+		g, _ := localRegion(t, typ)
+		if err := g.Tell(t.Context(), "a", echo{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if made != 1 || handled != 0 {
+			t.Errorf("%d made, %d messages handled", made, handled)
+		}
+	})
+}

@@ -222,8 +222,8 @@ func (e *Entity) take(r *Runtime, env mailbox.Envelope, size *uint32) (o outcome
 		return e.obey(r, env.Msg.(mailbox.Command), size)
 	case mailbox.TimerCall:
 		var over bool
-		if env.Msg, over = e.extras().elapsedBy(env.Msg, r.Clock()); !over {
-			return emptied, nil
+		if env.Msg, over = e.extras().elapsedBy(env.Msg, r.Clock()); !over || e.body == nil {
+			return emptied, nil // it was set by a New that has failed, if there is no incarnation
 		}
 	}
 	if e.body == nil {
