@@ -55,7 +55,18 @@ func New(cfg Config) (*Client, error) {
 	c.ids.Store(c.cfg.Scheduler.Uint64() >> 2)
 	c.loop = runloop.New[calls.Input](c.cfg.Scheduler, &machine{c}, inboxMax)
 	c.loop.Start()
+	if cfg.Stopped != nil {
+		c.cfg.Scheduler.Go(c.awaitStop)
+	}
 	return c, nil
+}
+
+// awaitStop closes the client with its region. A call that hangs keeps nothing else waiting.
+func (c *Client) awaitStop() {
+	if c.cfg.Scheduler.Await(c.cfg.Stopped, c.ended, nil) == 0 {
+		c.shut()
+		c.settle()
+	}
 }
 
 // Append appends a write to the history of its entity. The client sets its ID. What it refers to is
@@ -124,22 +135,32 @@ func (c *Client) End(h persistence.Hosting) { c.loop.Force(calls.End{Hosting: ho
 // Close ends the client. All that is not done gets ErrClosed. Close waits until the calls of the
 // store have returned, or ctx has ended, which is its error then.
 func (c *Client) Close(ctx context.Context) error {
+	c.shut()
+	var err error
+	if c.cfg.Scheduler.Await(c.work.Over(), ctx.Done(), nil) == 1 {
+		err = fmt.Errorf("persistence: close the client of type %q: %w", c.cfg.Name, ctx.Err())
+	}
+	c.settle()
+	return err
+}
+
+// shut has the machine end everything, and returns when it has.
+func (c *Client) shut() {
 	c.end.Do(func() {
 		c.loop.Force(calls.Close{})
 		c.cancel()
 	})
 	c.cfg.Scheduler.Await(c.ended, nil, nil)
-	var err error
-	if c.cfg.Scheduler.Await(c.work.Over(), ctx.Done(), nil) == 1 {
-		err = fmt.Errorf("persistence: close the client of type %q: %w", c.cfg.Name, ctx.Err())
-	}
+}
+
+// settle stops the loop, and answers what came too late for it.
+func (c *Client) settle() {
 	c.loop.Stop()
 	for _, in := range c.loop.Rest() {
 		if s, ok := in.(calls.Submit); ok {
 			c.refuse(s.Op)
 		}
 	}
-	return err
 }
 
 func (c *Client) delete(h persistence.Hosting, k calls.Kind, id protocol.EntityID, upTo uint64, done func(error)) {

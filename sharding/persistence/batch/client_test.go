@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/memory"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -322,6 +323,22 @@ func TestClose(t *testing.T) {
 			wantErr(t, <-got, ErrClosed)
 		}
 		w.close()
+	})
+}
+
+// TestStopped closes the client with its region.
+func TestStopped(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		stopped := make(chan struct{})
+		c, err := New(Config{Name: "cart", Journal: &memory.Store{}, Stopped: stopped})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add := func(done func(error)) { c.Append(hostingOn(1, 1), writeOf("x", 0, "a"), done) }
+		wantErr(t, await(add), nil)
+		close(stopped)
+		synctest.Wait()
+		wantErr(t, await(add), ErrClosed)
 	})
 }
 

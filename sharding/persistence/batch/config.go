@@ -28,6 +28,9 @@ type Config struct {
 	States persistence.States
 	// Settings bound and pace the calls.
 	Settings Settings
+	// Stopped is closed when the region has stopped: then the client closes. Default: only Close ends
+	// it.
+	Stopped <-chan struct{}
 	// Emit takes events, of any goroutine. Default: none is told.
 	Emit func(events.Event)
 	// Scheduler is the time of the client, and runs its calls. Default: scheduler.Goroutines.

@@ -21,7 +21,8 @@
 //     Settings.GiveUpAfter. Then its requests end with ErrGaveUp. No write is stored twice.
 //   - A write that the store refuses, as ErrConflict, harms no other one of its call. Neither does
 //     one for which the whole call ends with an error that no repetition mends.
-//   - ErrFenced ends the hosting: all that waits gets it. End ends it with ErrEnded.
+//   - ErrFenced ends the hosting: all that waits gets it. End ends it with ErrEnded, and so does the
+//     first request of a later hosting of the shard.
 //   - A store that panics has failed. A call that hangs holds up its shard, and takes one of
 //     Settings.InFlightMax places; its requests end with ErrGaveUp.
 //   - What waits is bounded by Settings.WaitingMax and WaitingBytes.
@@ -31,7 +32,7 @@
 //   - That a write which was given up, or was under way at Close, has had no effect. See package
 //     persistence.
 //   - Order between writes and loads of one entity that wait at one time.
-//   - Memory for a hosting is given back by End alone: call it for each one.
+//   - Memory: the last hosting of a shard is remembered until End.
 //
 // # Metrics
 //

@@ -23,6 +23,7 @@ type Machine struct {
 
 	hostings map[Hosting]*hosting
 	ended    map[protocol.ShardID]singleton.FencingToken // the highest one of each shard
+	latest   map[protocol.ShardID]Hosting                // the one with the highest token
 	line     fifo.Queue[*lane]
 	alarms   alarms
 	health   [ports]health // by store
@@ -40,7 +41,8 @@ type Machine struct {
 func New(cfg Settings, stores [3]int) *Machine {
 	return &Machine{
 		cfg: cfg.WithDefaults(), stores: stores, hostings: map[Hosting]*hosting{},
-		ended: map[protocol.ShardID]singleton.FencingToken{}, seen: map[protocol.EntityID]bool{},
+		ended: map[protocol.ShardID]singleton.FencingToken{}, latest: map[protocol.ShardID]Hosting{},
+		seen: map[protocol.EntityID]bool{},
 	}
 }
 
@@ -89,13 +91,13 @@ func (m *Machine) onSubmit(now time.Time, o *Op) {
 		m.finish(o, ErrClosed)
 	case store < 0:
 		m.finish(o, fmt.Errorf("%w: %v", ErrNoStore, o.Kind.Port()))
-	case someEnded && !last.Less(o.Hosting.Token):
+	case someEnded && !last.Less(o.Hosting.Token) || o.Hosting.Token.Less(m.latest[o.Hosting.Shard].Token):
 		m.finish(o, ErrEnded)
 	case m.held > m.cfg.WaitingMax || m.heldBytes > m.cfg.WaitingBytes && m.held > 1:
 		m.stats.Full++
 		m.finish(o, ErrBufferFull)
 	default:
-		h := m.hosting(o.Hosting)
+		h := m.hosting(now, o.Hosting)
 		if h.ended != nil {
 			m.finish(o, h.ended)
 			return
@@ -109,11 +111,15 @@ func (m *Machine) onSubmit(now time.Time, o *Op) {
 	}
 }
 
-func (m *Machine) hosting(id Hosting) *hosting {
+// hosting finds a hosting, or begins it. Those of the shard before it have ended then.
+func (m *Machine) hosting(now time.Time, id Hosting) *hosting {
 	h := m.hostings[id]
 	if h == nil {
+		if before, some := m.latest[id.Shard]; some {
+			m.onEnd(now, before)
+		}
 		h = &hosting{id: id}
-		m.hostings[id] = h
+		m.hostings[id], m.latest[id.Shard] = h, id
 	}
 	return h
 }
@@ -197,15 +203,18 @@ func (m *Machine) endHosting(now time.Time, h *hosting, why error) {
 	}
 }
 
+// onEnd ends a hosting, and the one before it if that still goes on.
 func (m *Machine) onEnd(now time.Time, id Hosting) {
 	if last, ok := m.ended[id.Shard]; !ok || last.Less(id.Token) {
 		m.ended[id.Shard] = id.Token
 	}
-	if h := m.hostings[id]; h != nil {
-		if h.ended == nil {
-			m.endHosting(now, h, ErrEnded)
+	for _, e := range [...]Hosting{id, m.latest[id.Shard]} {
+		if h := m.hostings[e]; h != nil && e.Shard == id.Shard && !id.Token.Less(e.Token) {
+			if h.ended == nil {
+				m.endHosting(now, h, ErrEnded)
+			}
+			m.maybeForget(h)
 		}
-		m.maybeForget(h)
 	}
 }
 

@@ -113,8 +113,27 @@ func (j *judge) submit(t *rapid.T) {
 		Entity: protocol.EntityID(fmt.Sprint(rapid.IntRange(0, 3).Draw(t, "entity"))), Value: j.n,
 		Bytes: rapid.IntRange(0, 60).Draw(t, "bytes"),
 	}
+	if !j.full(o) {
+		j.endsBelow(o.Hosting)
+	}
 	j.open = append(j.open, o)
 	j.step(Submit{o})
+}
+
+// endsBelow notes that the hostings before one have ended.
+func (j *judge) endsBelow(h Hosting) {
+	for h.Token.Seq--; h.Token.Seq > 0; h.Token.Seq-- {
+		j.ended[h] = true
+	}
+}
+
+// full reports whether there is no room for an Op, so that it begins no hosting.
+func (j *judge) full(o *Op) bool {
+	bytes := o.Bytes
+	for _, other := range j.open {
+		bytes += other.Bytes
+	}
+	return len(j.open) == j.cfg.WaitingMax || bytes > j.cfg.WaitingBytes && len(j.open) > 0
 }
 
 func drawHosting(t *rapid.T) Hosting {
@@ -168,6 +187,7 @@ func TestMachine(t *testing.T) {
 			"end": func(t *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(t, "rarely") == 0 {
 					h := drawHosting(t)
+					j.endsBelow(h)
 					j.ended[h] = true
 					j.step(End{h})
 				}
