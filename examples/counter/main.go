@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
@@ -16,10 +17,13 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		log.Fatal("usage: counter DIRECTORY")
+	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "usage: counter DIRECTORY") }
+	flag.Parse()
+	if flag.NArg() != 1 {
+		flag.Usage()
+		os.Exit(2)
 	}
-	if err := run(os.Stdout, "127.0.0.1:7946", os.Args[1]); err != nil {
+	if err := run(os.Stdout, "127.0.0.1:7946", flag.Arg(0)); err != nil {
 		log.Fatal(err)
 	}
 }
