@@ -110,7 +110,6 @@ var ranks = []rankRow{
 	{"sharding/persistence/batch/calls", 4, true, "which call comes next is a matter of shards, sizes and times"},
 	{"sharding/persistence/postgres", 5, false, "tables keep the state of entities, whatever writes it"},
 	{"sharding/persistence/postgres/postgrestest", 1, false, "a server runs for a test, whatever is kept in it"},
-	{"sharding/persistence/direct", 5, false, "a store is called, whatever entity waits for it"},
 	{"sharding/remember/journaled", 7, false, "remembered ids are one more state that a journal keeps"},
 	{"sharding/remember/remembertest", 5, false, "the laws of that port, for every implementation"},
 	{"ddata/disk", 3, false, "a directory keeps what it is given, whatever a node makes of it"},

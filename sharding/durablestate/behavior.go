@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
@@ -27,6 +28,8 @@ type Behavior[M, S any] struct {
 	// Started is called when an incarnation has read its state, before its first message. Its error
 	// is a failure of the entity. Optional.
 	Started func(c *sharding.Context[M], state S) error
+	// Calls bound and pace the calls of the store. Default: as batch.Settings says.
+	Calls batch.Settings
 	// Tags names a state: at most persistence.TagsMax names. Optional.
 	Tags func(id string, state S) []string
 }
@@ -48,6 +51,7 @@ func (b Behavior[M, S]) Validate() error {
 	f.Add(b.States == nil, "States", "is missing")
 	f.Of("Schema", b.withDefaults().Schema.Validate())
 	f.Add(b.Handle == nil, "Handle", "is missing")
+	f.Of("Calls", b.Calls.Validate())
 	return f.Wrap(ErrConfig)
 }
 

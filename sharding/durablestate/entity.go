@@ -2,11 +2,10 @@ package durablestate
 
 import (
 	"bytes"
-	"sync/atomic"
 
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
-	"github.com/coterie-go/coterie/sharding/persistence/direct"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -15,21 +14,22 @@ import (
 // definition is what the entities of a type have in common.
 type definition[M, S any] struct {
 	Behavior[M, S]
-	writes atomic.Uint64 // the ID of the last one in this process
 }
 
 // clientKey is that of the client of a region.
 type clientKey struct{}
 
 // client is that of a region.
-func (d *definition[M, S]) client(g *sharding.Region[M]) *direct.Client {
-	return g.Attach(clientKey{}, func() any { return direct.New(direct.Config{States: d.States}) }).(*direct.Client)
+func (d *definition[M, S]) client(g *sharding.Region[M]) *batch.Client {
+	return g.Attach(clientKey{}, func() any {
+		return incarnation.Client(g, batch.Config{States: d.States, Settings: d.Calls})
+	}).(*batch.Client)
 }
 
 // entity is one incarnation.
 type entity[M, S any] struct {
 	*definition[M, S]
-	store    *direct.Client
+	store    *batch.Client
 	hosting  persistence.Hosting
 	id       protocol.EntityID
 	state    S
@@ -121,7 +121,7 @@ func (e *entity[M, S]) write(next S, deleted bool) (persistence.StateWrite, erro
 			return persistence.StateWrite{}, e.failed("encode the state", s, err)
 		}
 	}
-	return persistence.StateWrite{Entity: e.id, After: e.revision, ID: e.writes.Add(1), State: s}, nil
+	return persistence.StateWrite{Entity: e.id, After: e.revision, State: s}, nil
 }
 
 // failed is the failure of what was done with a state.

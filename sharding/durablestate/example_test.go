@@ -23,7 +23,9 @@ type Add struct {
 }
 
 // CheckOut empties the cart.
-type CheckOut struct{ sharding.Returns[Command, []string] }
+type CheckOut struct {
+	sharding.Returns[Command, []string]
+}
 
 func (Add) command()      {}
 func (CheckOut) command() {}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -165,6 +167,9 @@ func (s *shelf) LoadStates(_ context.Context, h persistence.Hosting, ids []proto
 		return nil
 	})
 }
+
+// fast gives up soon.
+var fast = batch.Settings{CallTimeout: time.Second, GiveUpAfter: time.Second}
 
 // boxes is a region of one node over a shelf.
 func boxes(t *testing.T, s *shelf, typ sharding.EntityType[command],

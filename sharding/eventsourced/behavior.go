@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
@@ -33,6 +34,8 @@ type Behavior[M, E, S any] struct {
 	// Tags names an event for those that read all events of a type (persistence.Query.Tag): at most
 	// persistence.TagsMax names. Optional.
 	Tags func(id string, event E) []string
+	// Calls bound and pace the calls of the store. Default: as batch.Settings says.
+	Calls batch.Settings
 	// Snapshot says when the state is kept beside the events. Default: never.
 	Snapshot Snapshot[S]
 }
@@ -95,6 +98,7 @@ func (b Behavior[M, E, S]) Validate() error {
 		f.Add(s.Store == nil, "Snapshot.Store", "is missing, and the Journal keeps no snapshots")
 		f.Of("Snapshot.Schema", s.Schema.Validate())
 	}
+	f.Of("Calls", b.Calls.Validate())
 	return f.Wrap(ErrConfig)
 }
 

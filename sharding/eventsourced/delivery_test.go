@@ -33,11 +33,11 @@ func TestReliableDelivery(t *testing.T) {
 		}), nil)
 		delivered := make(chan error, 1)
 		go func() { delivered <- p.Deliver(within(t, time.Hour), "a", add{N: 1}) }()
-		<-time.After(time.Second)
+		<-time.After(500 * time.Millisecond)
 		if len(delivered) > 0 {
 			t.Fatal("confirmed before the event was stored")
 		}
-		s.hook(only("append", times(3, errors.New("the disk is full"))), nil)
+		s.hook(only("append", times(2, errors.New("the disk is full"))), nil)
 		close(open)
 		if err := <-delivered; err != nil {
 			t.Error(err)

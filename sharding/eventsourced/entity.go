@@ -1,12 +1,10 @@
 package eventsourced
 
 import (
-	"sync/atomic"
-
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/persistence"
-	"github.com/coterie-go/coterie/sharding/persistence/direct"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -15,23 +13,24 @@ import (
 // definition is what the entities of a type have in common.
 type definition[M, E, S any] struct {
 	Behavior[M, E, S]
-	writes atomic.Uint64 // the ID of the last one in this process
 }
 
 // clientKey is that of the client of a region.
 type clientKey struct{}
 
 // client is that of a region.
-func (d *definition[M, E, S]) client(g *sharding.Region[M]) *direct.Client {
+func (d *definition[M, E, S]) client(g *sharding.Region[M]) *batch.Client {
 	return g.Attach(clientKey{}, func() any {
-		return direct.New(direct.Config{Journal: d.Journal, Snapshots: d.Snapshot.Store})
-	}).(*direct.Client)
+		return incarnation.Client(g, batch.Config{
+			Journal: d.Journal, Snapshots: d.Snapshot.Store, Settings: d.Calls,
+		})
+	}).(*batch.Client)
 }
 
 // entity is one incarnation.
 type entity[M, E, S any] struct {
 	*definition[M, E, S]
-	store   *direct.Client
+	store   *batch.Client
 	hosting persistence.Hosting
 	id      protocol.EntityID
 	state   S

@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
 
@@ -95,7 +96,7 @@ func apply(s sum, e event) sum {
 func sums() Behavior[command, event, sum] {
 	return Behavior[command, event, sum]{
 		Events: schema.CBOR(schema.Type[event]("added", added{}), schema.Type[event]("evil", evil{})),
-		Handle: handle, Apply: apply,
+		Handle: handle, Apply: apply, Calls: batch.Settings{CallTimeout: time.Second, GiveUpAfter: time.Second},
 	}
 }
 
@@ -141,6 +142,15 @@ func start(t *testing.T, typ sharding.EntityType[command], nodes ...*ddata.Node)
 		all = append(all, g)
 	}
 	return all
+}
+
+// elsewhere is an id of another shard: what is asked of the store for one shard waits for each other.
+func elsewhere(g *sharding.Region[command], id string) string {
+	for i := 0; ; i++ {
+		if other := fmt.Sprint("other-", i); g.ShardOf(other) != g.ShardOf(id) {
+			return other
+		}
+	}
 }
 
 // single is a region of one node over a shelf.

@@ -29,7 +29,7 @@ func TestHandOffWithAWriteInFlight(t *testing.T) {
 		synctest.Wait()
 		left := make(chan error, 1)
 		go func() { left <- nodes[home].Leave(within(t, time.Minute)) }()
-		<-time.After(2 * time.Second)
+		<-time.After(500 * time.Millisecond)
 		other := all[1-home]
 		behind := asks(t, other, "a", get{})
 		synctest.Wait()

@@ -48,7 +48,7 @@ func TestOrderWhileRecovering(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		wants(t, g, "b", add{N: 1}, 1) // others go on
+		wants(t, g, elsewhere(g, "a"), add{N: 1}, 1) // others go on
 		waiting := asks(t, g, "a", get{})
 		synctest.Wait()
 		if len(waiting) > 0 {

@@ -59,7 +59,7 @@ func adds(t *testing.T, g *sharding.Region[command], id string, first, last int)
 		wants(t, g, id, add{N: n}, n*(n+1)/2)
 		synctest.Wait() // for a snapshot: while one is being written there is no other
 	}
-	<-time.After(time.Second) // for snapshots, which may be repeated
+	<-time.After(3 * time.Second) // for snapshots, which may be repeated until they are given up
 }
 
 // stored is what a shelf has of "a".
@@ -178,7 +178,8 @@ func TestSnapshotsThatFail(t *testing.T) {
 			g, n := noticing(t, s, b)
 			s.hook(only(op, func(context.Context) error { return errStore }), nil)
 			adds(t, g, "a", 1, 5)
-			adds(t, g, "a", 6, 12)
+			adds(t, g, "a", 6, 10)
+			adds(t, g, "a", 11, 12)
 			s.hook(nil, nil)
 			if doing := n.doing(); len(doing) != 2 {
 				t.Errorf("%s: %v", op, doing)

@@ -7,7 +7,7 @@ import (
 
 // write makes the stored form of events, to come after the state.
 func (e *entity[M, E, S]) write(events []E) (persistence.Write, error) {
-	w := persistence.Write{Entity: e.id, After: e.seq, ID: e.writes.Add(1)}
+	w := persistence.Write{Entity: e.id, After: e.seq}
 	now := incarnation.Now()
 	for i, event := range events {
 		ev := persistence.Event{Seq: e.seq + 1 + uint64(i), At: now}

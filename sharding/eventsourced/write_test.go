@@ -61,7 +61,7 @@ func TestRepliesOnlyAfterTheCommit(t *testing.T) {
 			}
 			return nil
 		}, nil)
-		adding, getting := asks(t, g, "a", add{N: 2}), asks(t, g, "b", add{N: 7})
+		adding, getting := asks(t, g, "a", add{N: 2}), asks(t, g, elsewhere(g, "a"), add{N: 7})
 		if got := <-getting; got.n != 7 {
 			t.Error(got)
 		}
@@ -97,7 +97,7 @@ func TestWritesThatFail(t *testing.T) {
 		want          int
 	}{
 		"without effect": {before: errStore, want: 1}, "all answers are lost": {after: errStore, want: 3},
-		"in conflict": {before: persistence.ErrConflict, want: 1}, "fenced": {before: persistence.ErrFenced, want: 1},
+		"in conflict": {before: persistence.ErrConflict, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestWritesThatFail(t *testing.T) {
 				_, nodes := cluster(t, 1)
 				g := start(t, s.on(typ, sums()), nodes...)[0]
 				wants(t, g, "a", add{N: 1}, 1)
-				attempts := int64(3)
+				attempts := int64(1000)
 				if c.before != nil && c.before != errStore { // an answer of the store is not asked for again
 					attempts = 1
 				}
@@ -124,6 +124,7 @@ func TestWritesThatFail(t *testing.T) {
 					!strings.Contains(got.err.Error(), `sum "a": append number 2 ("added", version 1)`) {
 					t.Error(got.n, got.err)
 				}
+				s.hook(nil, nil)
 				wants(t, g, "a", get{}, c.want)
 				if d := time.Since(began); d < 100*time.Millisecond {
 					t.Errorf("started again after %v, without the backoff", d)
@@ -149,7 +150,7 @@ func TestWritesAreRepeated(t *testing.T) {
 		s := newShelf()
 		g := single(t, s, sums())
 		wants(t, g, "a", add{N: 1}, 1)
-		lose := times(2, errors.New("the answer is lost"))
+		lose := times(1, errors.New("the answer is lost"))
 		s.hook(nil, func(op string, _ protocol.EntityID) error {
 			if op == "append" {
 				return lose(t.Context())
@@ -162,8 +163,8 @@ func TestWritesAreRepeated(t *testing.T) {
 				t.Errorf("%d events are stored, want 2", x.last())
 			}
 		})
-		if n := s.called("append"); n != 4 {
-			t.Errorf("%d appends, want 1 and 3", n)
+		if n := s.called("append"); n != 3 {
+			t.Errorf("%d appends, want 1 and 2", n)
 		}
 	})
 }
@@ -209,8 +210,14 @@ func TestAStoreThatHangs(t *testing.T) {
 		typ.Timeouts.Ask = time.Hour
 		_, nodes := cluster(t, 1)
 		g := start(t, s.on(typ, sums()), nodes...)[0]
+		hang := map[string]bool{} // of other shards than z
+		for i := 0; len(hang) < 20; i++ {
+			if id := fmt.Sprint(i); g.ShardOf(id) != g.ShardOf("z") {
+				hang[id] = true
+			}
+		}
 		s.hook(func(ctx context.Context, op string, id protocol.EntityID) error {
-			if op != "append" || id == "z" {
+			if op != "append" || !hang[string(id)] {
 				return nil
 			}
 			select {
@@ -221,22 +228,22 @@ func TestAStoreThatHangs(t *testing.T) {
 			}
 		}, nil)
 		var waiting []<-chan answer
-		for i := range 20 {
-			waiting = append(waiting, asks(t, g, fmt.Sprint(i), add{N: 5}))
+		for id := range hang {
+			waiting = append(waiting, asks(t, g, id, add{N: 5}))
 		}
-		<-time.After(5 * time.Second)
+		<-time.After(500 * time.Millisecond)
 		wants(t, g, "z", add{N: 1}, 1)
 		if n := g.Stats().Workers; n > 1 {
 			t.Errorf("%d workers", n)
 		}
 		for _, w := range waiting {
-			if got := <-w; !errors.Is(got.err, sharding.ErrHandler) || !strings.Contains(got.err.Error(), "deadline") {
+			if got := <-w; !errors.Is(got.err, sharding.ErrHandler) {
 				t.Error(got.n, got.err)
 			}
 		}
 		close(open)
-		for i := range 20 {
-			wants(t, g, fmt.Sprint(i), add{N: 7}, 7)
+		for id := range hang {
+			wants(t, g, id, add{N: 7}, 7)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 )
 
 // Wait holds the entity until a call of a store has answered, and goes on with rest then. call gets
@@ -19,6 +20,18 @@ func Wait[M any](c *sharding.Context[M], call func(done func(error)),
 		a.Continue(func(c *sharding.Context[M]) error { return rest(c, err) })
 	})
 	return nil
+}
+
+// Client makes the client of a region, which lives as long as the region does. The configuration has
+// the stores, of which there is one at least.
+func Client[M any](g *sharding.Region[M], cfg batch.Config) *batch.Client {
+	cfg.Name, cfg.Emit, cfg.Stopped = g.Name(), g.Emit, g.Stopped()
+	c, err := batch.New(cfg)
+	if err != nil {
+		panic(err)
+	}
+	g.ReadMetrics(c.Report)
+	return c
 }
 
 // HostingOf is the stay of the entity's shard on this node.
