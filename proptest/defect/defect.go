@@ -152,6 +152,8 @@ const (
 	PutBackLast
 	// ReturnedLast: what a lane gives back goes behind what waits for its shard's next home.
 	ReturnedLast
+	// HandlesMeanwhile: messages are handled while an earlier one waits for its result.
+	HandlesMeanwhile
 	end
 )
 

@@ -1,57 +1,36 @@
 package sim
 
 import (
-	"errors"
 	"math/rand/v2"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/handlers"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
-
-// entityMessage is what is sent to entities: its number in the world.
-type entityMessage interface{ number() uint32 }
-
-// note is told, and query is asked: it is answered with its number.
-type (
-	note  uint32
-	query uint32
-)
-
-func (n note) number() uint32  { return uint32(n) }
-func (q query) number() uint32 { return uint32(q) }
-
-// Reply implements sharding.Request.
-func (query) Reply(entityMessage, uint32) {}
-
-var _ sharding.Request[entityMessage, uint32] = query(0)
 
 // askTimeout bounds the questions of clients.
 const askTimeout = 5 * time.Second
 
 // entity is a user's entity. Its handler takes time, and misbehaves as the options say.
 type entity struct {
-	d   *typeHost
-	id  protocol.EntityID
-	rng *rand.Rand
-	// ended: its Stop was called
-	ended bool
+	d     *typeHost
+	id    protocol.EntityID
+	rng   *rand.Rand
+	ended bool // its Stop was called
 }
 
-var _ sharding.Stopper[entityMessage] = (*entity)(nil)
+var _ sharding.Stopper[handlers.Message] = (*entity)(nil)
 
-func (d *typeHost) newEntity(c *sharding.Context[entityMessage]) sharding.Entity[entityMessage] {
-	return &entity{d: d, id: protocol.EntityID(c.ID()), rng: d.p.behave}
+func (d *typeHost) newEntity(c *handlers.Context) sharding.Entity[handlers.Message] {
+	e := &entity{d: d, id: protocol.EntityID(c.ID()), rng: d.p.behave}
+	e.pause(c, func(*handlers.Context) error { return nil })
+	return e
 }
-
-// hangMost is how long a handler hangs that waits for the end of its context.
-const hangMost = 12 * time.Second
-
-var errHandler = errors.New("a handler that fails")
 
 // Receive implements sharding.Entity.
-func (e *entity) Receive(c *sharding.Context[entityMessage], m entityMessage) error {
+func (e *entity) Receive(c *handlers.Context, m handlers.Message) error {
 	d, w := e.d, e.d.p.w
 	h := d.hostingOf(protocol.ShardID(c.Shard()))
 	defer e.begins(h)()
@@ -60,23 +39,55 @@ func (e *entity) Receive(c *sharding.Context[entityMessage], m entityMessage) er
 	}
 	d.checkKept(h.shard)
 	d.checkMailbox(h.shard, e.id)
-	w.handled(d.p, w.tells[m.number()])
-	if took := e.takes(e.handlerTime()); took > 0 {
+	w.handled(d.p, w.tells[m.Number()])
+	if took := e.takes(handlers.Time(e.rng, w.healed)); took > 0 {
 		d.p.sleep(took)
 	}
-	if w.healed {
-		return e.answer(c, m)
+	if e.pause(c, func(c *handlers.Context) error { return e.end(c, m) }) {
+		return nil
 	}
-	o := &w.opt
-	switch x := e.rng.Float64(); {
-	case x < o.Fails:
-		return errHandler
-	case x < o.Fails+o.Panics:
-		panic("a handler that panics")
-	case x < o.Fails+o.Panics+o.Hangs:
-		_ = d.p.Wait(c, e.takes(time.Duration(random.Between(e.rng, 0, int64(hangMost)))))
+	return e.end(c, m)
+}
+
+// end ends the handler of a message.
+func (e *entity) end(c *handlers.Context, m handlers.Message) error {
+	if p := e.d.p; !p.w.healed {
+		hang := func(d time.Duration) { _ = p.Wait(c, e.takes(d)) }
+		if err := handlers.End(e.rng, &p.w.opt, hang); err != nil {
+			return err
+		}
 	}
 	return e.answer(c, m)
+}
+
+// pause has a handler wait for a result now and then, and reports whether it does: then rest ends it.
+// To the checkers it runs until then, or until its incarnation has ended.
+func (e *entity) pause(c *handlers.Context, rest func(*handlers.Context) error) bool {
+	p := e.d.p
+	after, waits := handlers.Pause(e.rng, &p.w.opt, p.w.healed)
+	if !waits {
+		return false
+	}
+	a, err := c.Await()
+	if err != nil { // the lease has ended
+		return false
+	}
+	h := e.d.hostingOf(protocol.ShardID(c.Shard()))
+	l := h.life(e.id)
+	l.running, l.waiting = l.running+1, l.waiting+1
+	goOn := func() {
+		a.Continue(func(c *handlers.Context) error {
+			l.running, l.waiting = l.running-1, l.waiting-1
+			defer e.begins(h)()
+			return rest(c)
+		})
+	}
+	if e.takes(after) == 0 {
+		goOn()
+	} else {
+		p.rt.Go(func() { p.sleep(after); goOn() })
+	}
+	return true
 }
 
 // begins notes that a handler of the entity begins, and returns what notes its end.
@@ -96,7 +107,7 @@ func (e *entity) begins(h *hosting) (ends func()) {
 }
 
 // Stop implements sharding.Stopper. It takes time, as handlers do.
-func (e *entity) Stop(c *sharding.Context[entityMessage]) error {
+func (e *entity) Stop(c *handlers.Context) error {
 	d, w := e.d, e.d.p.w
 	defer e.begins(d.hostingOf(protocol.ShardID(c.Shard())))()
 	if e.ended {
@@ -104,7 +115,7 @@ func (e *entity) Stop(c *sharding.Context[entityMessage]) error {
 	}
 	e.ended = true
 	w.counts.Stopped++
-	if took := e.takes(e.handlerTime()); took > 0 {
+	if took := e.takes(handlers.Time(e.rng, w.healed)); took > 0 {
 		d.p.sleep(took)
 	}
 	return nil
@@ -119,12 +130,12 @@ func (d *typeHost) hostingOf(s protocol.ShardID) *hosting {
 }
 
 // answer answers a question: at once, or by a Responder and later.
-func (e *entity) answer(c *sharding.Context[entityMessage], m entityMessage) error {
+func (e *entity) answer(c *handlers.Context, m handlers.Message) error {
 	if !c.Asked() {
 		return nil
 	}
 	if !random.Chance(e.rng, e.d.p.w.opt.Late) {
-		_ = c.Reply(m.number()) // without the lease the asker hears of that
+		_ = c.Reply(m.Number()) // without the lease the asker hears of that
 		return nil
 	}
 	r, err := c.Responder()
@@ -135,7 +146,7 @@ func (e *entity) answer(c *sharding.Context[entityMessage], m entityMessage) err
 	after := time.Duration(random.Between(e.rng, 0, int64(2*time.Second)))
 	p.rt.Go(func() {
 		p.sleep(after)
-		_ = r.Reply(m.number())
+		_ = r.Reply(m.Number())
 	})
 	return nil
 }
@@ -146,18 +157,4 @@ func (e *entity) takes(d time.Duration) time.Duration {
 		k.handlers += d
 	}
 	return d
-}
-
-// handlerTime is mostly short, and now and then too long for a stop's patience.
-func (e *entity) handlerTime() time.Duration {
-	g := e.rng
-	switch {
-	case !e.d.p.w.healed && g.IntN(2000) == 0:
-		return time.Duration(random.Between(g, int64(time.Second), int64(8*time.Second)))
-	case g.IntN(20) == 0:
-		return time.Duration(random.Between(g, int64(time.Millisecond), int64(30*time.Millisecond)))
-	case g.IntN(2) == 0:
-		return 0
-	}
-	return time.Duration(random.Between(g, int64(5*time.Microsecond), int64(300*time.Microsecond)))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/handlers"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
@@ -137,7 +138,7 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 		}
 	}()
 	if !asks {
-		err := d.region.Tell(ctx, string(k.entity), note(m.id))
+		err := d.region.Tell(ctx, string(k.entity), handlers.Note(m.id))
 		returned = true
 		if err != nil {
 			w.notTaken(m, err)
@@ -147,7 +148,7 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 	}
 	began := p.Time()
 	d.questions.asked++
-	got, err := sharding.Ask(ctx, d.region.Ref(string(k.entity)), query(m.id))
+	got, err := sharding.Ask(ctx, d.region.Ref(string(k.entity)), handlers.Query(m.id))
 	returned = true
 	w.asked(m, got, err, p.Time().Sub(began))
 }

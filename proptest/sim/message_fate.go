@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/proptest/sim/handlers"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -97,8 +98,8 @@ func (d *typeHost) hear(e events.Event) {
 		return
 	}
 	m := w.tellIn(w.frame)
-	if sent, is := x.Message.(entityMessage); is {
-		m = w.tells[sent.number()]
+	if sent, is := x.Message.(handlers.Message); is {
+		m = w.tells[sent.Number()]
 	}
 	w.counts.Dropped++
 	w.trace.Line(d.p, "DROPS %v (%v)", x, m)
@@ -158,8 +159,8 @@ func (w *World) bury(p *Process) {
 			var m *tell
 			if raw != nil {
 				m = w.tellOf(raw.Body)
-			} else if sent, is := env.Msg.(entityMessage); is {
-				m = w.tells[sent.number()]
+			} else if sent, is := env.Msg.(handlers.Message); is {
+				m = w.tells[sent.Number()]
 			}
 			if m != nil {
 				w.end(m, "died with "+p.String())

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/proptest/sim/handlers"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/sequence"
 	"github.com/coterie-go/coterie/sharding"
@@ -22,11 +23,11 @@ import (
 type typeHost struct {
 	p       *Process
 	index   int
-	t       sharding.EntityType[entityMessage]
+	t       sharding.EntityType[handlers.Message]
 	proxy   bool
 	limited bool
 	idles   bool // idle entities are passivated
-	region  *sharding.Region[entityMessage]
+	region  *sharding.Region[handlers.Message]
 	plane   *planes.Plane // nil: no machine has taken a step
 	closing bool          // its users have not started it, or have closed it and not started it again
 	left    bool          // and nothing of it is here, or not any more
@@ -56,6 +57,7 @@ type life struct {
 	active   bool
 	stopping bool
 	running  int   // handlers
+	waiting  int   // of these, those that wait for a result
 	used     int64 // when it was started, or its last handler began or ended
 }
 
@@ -129,10 +131,10 @@ func newTypeHost(p *Process, index int) *typeHost {
 		proxy:   isProxy(p) || p.replica(o.RoleOfType(index)) == nil,
 		limited: o.ActiveLimit > 0 && !remember,
 	}
-	d.t = sharding.EntityType[entityMessage]{
+	d.t = sharding.EntityType[handlers.Message]{
 		Identity: sharding.Identity{Name: typeName(index), Role: o.RoleOfType(index), Shards: o.Shards},
 		Remember: sharding.Remember{Entities: remember},
-		Messages: sharding.CBOR[entityMessage](note(0), query(0)), New: d.newEntity,
+		Messages: sharding.CBOR[handlers.Message](handlers.Note(0), handlers.Query(0)), New: d.newEntity,
 		Supervision: sharding.Supervision{
 			Decide: sharding.Always(o.Directive), Backoff: 50 * time.Millisecond, BackoffMax: 2 * time.Second,
 		},
@@ -311,6 +313,7 @@ func (d *typeHost) shardStepped(number protocol.ShardID, in any, fx *protocol.Sh
 	case protocol.EntityStopped:
 		l := h.life(in.ID)
 		l.active, l.stopping = false, false
+		l.running, l.waiting = l.running-l.waiting, 0 // no result comes any more
 	case protocol.Passivate:
 		d.passivates(h, in)
 	case protocol.Wrote:

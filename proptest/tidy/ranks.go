@@ -146,6 +146,7 @@ var ranks = []rankRow{
 	{"proptest/sim/arbiter", 2, false, "a lock with a record keeps its laws, whatever is decided under it"},
 	{"proptest/sim/leases", 2, false, "a store of leases keeps its laws, whatever is leased"},
 	{"proptest/sim/options", 11, false, "what a world is like is drawn before anything runs in it"},
+	{"proptest/sim/handlers", 12, false, "what a handler does is drawn, whatever runs it"},
 	{"proptest/sim/queue", 0, false, "events are ordered by time, whatever happens then"},
 	{"proptest/sim/sequence", 4, false, "the order of messages is judged, whatever moves their entities"},
 	{"proptest/sim/stall", 12, false, "how long a world may wait is a sum of its settings, whatever runs in it"},

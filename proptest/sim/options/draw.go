@@ -123,6 +123,7 @@ func (o *Options) drawHandlers(r *rand.Rand) {
 	fails, panics, hangs, late := random.Pick(r, 0, 0, 0.02), random.Pick(r, 0, 0, 0.02), random.Pick(r, 0, 0, 0.002),
 		random.Pick(r, 0, 0.1, 0.5)
 	o.Directive = random.Pick(r, sharding.Stop, sharding.Restart, sharding.Resume, sharding.Escalate)
+	o.Awaits = random.Pick(r, 0, 0.02, 0.2)
 	if o.Scenario == CrowdedMoves {
 		o.LaneMax, o.Asks, o.Fails, o.Directive = transport.DefaultDataQueueMax, 0, 0.05, sharding.Restart
 		return

@@ -88,6 +88,7 @@ type Options struct {
 	Fails       float64            // part of the messages whose handler fails
 	Panics      float64            // or panics
 	Hangs       float64            // or waits until its context ends
+	Awaits      float64            // part of the handlers that wait for a result (Context.Await)
 	Late        float64            // part of the questions that are answered later
 	Directive   sharding.Directive // for handlers that fail
 	LaneMax     int                // bytes that wait for a connection of the Data lane

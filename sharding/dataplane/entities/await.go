@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
@@ -104,6 +105,9 @@ func (a *Awaited) suspend() bool {
 	}
 	if e.Extra.Load().Forced.Load() {
 		e.Shard.runtime.proceed(e, mailbox.StopNow)
+	}
+	if r := e.Shard.runtime; r.set.Defects.Planted(defect.HandlesMeanwhile) && e.Release(mailbox.ForResult) {
+		r.Pool.Submit(e)
 	}
 	return true
 }
