@@ -292,9 +292,9 @@
 //	shard-failure-backoff                    none                                   a shard does not fail: its reads and writes are repeated
 //	entity-restart-backoff                   EntityType.Remember.RestartBackoff     10 s
 //	rebalance-interval                       EntityType.Rebalance.Interval          10 s
-//	journal-plugin-id, snapshot-plugin-id    journaled.Config.Journal, Snapshots     of remembered ids; the homes are in no journal
+//	journal-plugin-id, snapshot-plugin-id    journaled.Config.Journal, journaled.Config.Snapshots     of remembered ids; the homes are in no journal
 //	state-store-mode                         none                                   replicated data: there is no other
-//	snapshot-after, keep-nr-of-batches       journaled.Config.SnapshotAfter, KeepSnapshots   1,000, 2
+//	snapshot-after, keep-nr-of-batches       journaled.Config.SnapshotAfter, journaled.Config.KeepSnapshots   1,000, 2
 //	least-shard-allocation-strategy.rebalance-absolute-limit   allocation.LeastShard.RebalanceAbsoluteLimit   20 (there: 0, the algorithm of old)
 //	least-shard-allocation-strategy.rebalance-relative-limit   allocation.LeastShard.RebalanceRelativeLimit   0.1
 //	least-shard-allocation-strategy.rebalance-threshold   allocation.Threshold.RebalanceThreshold   1

@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/delivery"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remember/journaled"
 )
 
 // TestSettings: what the table of settings in the package comment names exists, each row says
@@ -27,6 +28,7 @@ func TestSettings(t *testing.T) {
 		"protocol.Config":         reflect.TypeFor[protocol.Config](),
 		"daemon.Config":           reflect.TypeFor[daemon.Config](),
 		"delivery.Config":         reflect.TypeFor[delivery.Config](),
+		"journaled.Config":        reflect.TypeFor[journaled.Config](),
 		"delivery.ConsumerConfig": reflect.TypeFor[delivery.ConsumerConfig](),
 	}
 	text, err := os.ReadFile("doc.go")
