@@ -655,3 +655,24 @@ func TestResultMeetsForce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A rest that panics is a use of its entity, as one that returns: it is not idle.
+func TestARestThatPanicsIsActivity(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var d desk
+		typ := clerks(&d)
+		typ.Passivation.Strategy.IdleTimeout = time.Minute
+		typ.Supervision.Decide = Always(Resume)
+		g, _ := localRegion(t, typ)
+		g.plane.Entities.StartScans()
+		if err := g.Tell(t.Context(), "a", echo{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Second)
+		d.result(func(*Context[message_]) error { panic("no luck") })
+		<-time.After(55 * time.Second)
+		if n := g.Stats().Entities; n != 1 || d.stopped > 0 {
+			t.Errorf("%d entities, %d were stopped, 55 s after the rest", n, d.stopped)
+		}
+	})
+}

@@ -126,8 +126,8 @@ func (e *Entity) proceed(r *Runtime, size *uint32) (outcome, error) {
 	a := x.awaited.Swap(nil)
 	*size, x.unfinished.size = x.unfinished.size, 0
 	e.renew()
+	defer e.used(r, mailbox.Envelope{}) // also of a rest that panics
 	err := a.end()(e.body)
-	e.used(r, mailbox.Envelope{})
 	if err != nil {
 		return failed, err
 	}
