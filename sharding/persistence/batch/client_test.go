@@ -207,6 +207,40 @@ func TestHang(t *testing.T) {
 	})
 }
 
+// TestDeletionsFail has all deletions fail: writes of their shard, and of their entity, go on.
+func TestDeletionsFail(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t, Settings{})
+		defer w.close()
+		w.store.Before(func(_ context.Context, call string) error {
+			if strings.HasPrefix(call, "Delete") {
+				return errBroken
+			}
+			return nil
+		})
+		h := hostingOn(1, 1)
+		wantErr(t, w.append(h, writeOf("x", 0, "a")), nil)
+		deleted := make(chan error, 2)
+		w.c.Delete(h, "x", 1, func(err error) { deleted <- err })
+		w.c.DeleteSnapshots(h, "x", 1, func(err error) { deleted <- err })
+		synctest.Wait()
+		began := time.Now()
+		for i := range uint64(3) {
+			wantErr(t, w.append(h, writeOf("x", i+1, "b")), nil)
+			s := persistence.Snapshot{Entity: "x", Seq: i + 1, Name: "cart", Body: []byte("s"), At: began}
+			wantErr(t, await(func(done func(error)) { w.c.SaveSnapshot(h, s, done) }), nil)
+		}
+		if took := time.Since(began); took > 0 || len(deleted) > 0 {
+			t.Errorf("the writes took %v, %d deletions are done", took, len(deleted))
+		}
+		for range 2 {
+			err := <-deleted
+			wantErr(t, err, ErrGaveUp)
+			wantErr(t, err, errBroken)
+		}
+	})
+}
+
 // TestPanics has the store panic: that is a failure, and an event tells of it.
 func TestPanics(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

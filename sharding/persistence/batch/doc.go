@@ -17,6 +17,8 @@
 //   - done is called once for each request, and says nil only if the store did.
 //   - Fence comes before all other calls of a hosting.
 //   - One call of a hosting appends at a time. Writes of one entity are stored in their order.
+//   - Deletions are calls of their own beside those, one at a time. One that fails holds up no write. It
+//     comes after the writes of its entity that were asked for before it.
 //   - A call that fails, with an outcome that is not known, is repeated with the same IDs until
 //     Settings.GiveUpAfter. Then its requests end with ErrGaveUp. No write is stored twice.
 //   - A write that the store refuses, as ErrConflict, harms no other one of its call. Neither does
@@ -31,7 +33,8 @@
 //
 //   - That a write which was given up, or was under way at Close, has had no effect. See package
 //     persistence.
-//   - Order between writes and loads of one entity that wait at one time.
+//   - Order between writes and loads of one entity that wait at one time. A write may overtake a
+//     deletion, too: delete what is stored.
 //   - Memory: the last hosting of a shard is remembered until End.
 //
 // # Metrics

@@ -6,7 +6,7 @@
 //
 //   - An Op is one thing that is asked of the store about one entity, such as a write.
 //   - A Call is one call of the store. It carries one Op, or many of the same Kind and Hosting.
-//   - A lane is what waits of one hosting for calls that must not overlap: its writes, its loads.
+//   - A lane is what waits of one hosting for calls that must not overlap. Each Kind has its own.
 //
 // # How it works
 //
@@ -21,6 +21,7 @@
 // # Guarantees
 //
 // Each Op is done once. Ops of one entity and lane reach the store in the order of their Submit, the
-// next one after the one before is done. Nothing is called for a hosting that has ended. What is
+// next one after the one before is done. A deletion goes beside the writes, and holds up none; it comes
+// after those of its entity that were submitted before it. Nothing is called for a hosting that has ended. What is
 // held is bounded by WaitingMax and WaitingBytes.
 package calls

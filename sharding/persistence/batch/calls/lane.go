@@ -30,6 +30,17 @@ func (h *hosting) lane(n, store int) *lane {
 	return h.lanes[n]
 }
 
+// follow has a deletion, which joins a lane, wait for the newest write of its entity. It looks at all
+// writes of the shard that are not done: deletions are few.
+func (h *hosting) follow(o *Op, l *lane) {
+	k := kinds[o.Kind]
+	if writes := h.lanes[k.after]; !k.write && !k.many && writes != nil {
+		if o.after = writes.newest(o.Entity); o.after != nil {
+			o.after.frees = l
+		}
+	}
+}
+
 // blame says why those that wait for the fence of a store wait.
 func (h *hosting) blame(store int, err error) {
 	for _, l := range h.lanes {
@@ -76,8 +87,11 @@ func (l *lane) startAt(s *Settings) (at time.Time, ok bool) {
 	if f := l.hosting.lanes[fenceLane+l.store]; l.queue.Len() == 0 || !f.fenced {
 		return at, false
 	}
+	first := l.first()
+	if first == nil {
+		return at, false
+	}
 	at = l.resumes
-	first := l.queue.Items()[0]
 	if s.Linger > 0 && kinds[first.Kind].write && first.last == nil &&
 		l.queue.Len() < s.BatchMax && l.bytes < s.BytesMax {
 		at = timer.Latest(at, first.until.Add(s.Linger-s.GiveUpAfter))
@@ -111,6 +125,33 @@ func (l *lane) nextAlarm(s *Settings) time.Time {
 	return next.Due
 }
 
+// first is the Op that the next call is about; nil if all are held.
+func (l *lane) first() *Op {
+	for _, o := range l.queue.Items() {
+		if !o.held() {
+			return o
+		}
+	}
+	return nil
+}
+
+// newest returns the Op of an entity that came last, and is not done; nil: there is none.
+func (l *lane) newest(id protocol.EntityID) *Op {
+	for _, o := range slices.Backward(l.queue.Items()) {
+		if o.Entity == id {
+			return o
+		}
+	}
+	if l.call != nil {
+		for _, o := range l.call.Ops {
+			if o.Entity == id && o.stage == called {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
 // push lets an Op wait.
 func (l *lane) push(o *Op) {
 	o.stage = waiting
@@ -119,18 +160,16 @@ func (l *lane) push(o *Op) {
 	l.hosting.waiting[l.store]++
 }
 
-// take removes what the next call is about: the first Op, and those behind it that may share its
-// call. An entity has one Op in a call. seen is empty memory.
+// take removes what the next call is about: the first Op that is not held, and those behind it that
+// may share its call. An entity has one Op in a call. seen is empty memory.
 func (l *lane) take(s *Settings, seen map[protocol.EntityID]bool) (ops []*Op) {
-	all := l.queue.Items()
-	first := all[0]
+	all, first := l.queue.Items(), l.first()
 	n, bytes, inOrder := 0, 0, true
 	for _, o := range all {
-		if n > 0 && (o.alone || first.alone || o.Kind != first.Kind || !kinds[o.Kind].many ||
-			n == s.BatchMax || bytes+o.Bytes > s.BytesMax) {
+		if n > 0 && (o.alone || first.alone || !kinds[o.Kind].many || n == s.BatchMax || bytes+o.Bytes > s.BytesMax) {
 			break
 		}
-		if seen[o.Entity] {
+		if seen[o.Entity] || o.held() {
 			inOrder = false
 			continue
 		}

@@ -33,6 +33,7 @@ type Machine struct {
 	closed          bool
 	stats           Stats
 	seen            map[protocol.EntityID]bool // empty between steps
+	freed           []*lane                    // in this step: lanes where an Op may go now; empty between steps
 	fx              Effects
 }
 
@@ -78,6 +79,11 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	case Tick:
 		m.onTick(now)
 	}
+	for _, l := range m.freed {
+		m.touch(now, l)
+	}
+	clear(m.freed)
+	m.freed = m.freed[:0]
 	return &m.fx
 }
 
@@ -102,7 +108,8 @@ func (m *Machine) onSubmit(now time.Time, o *Op) {
 			m.finish(o, h.ended)
 			return
 		}
-		l, fence := h.lane(kinds[o.Kind].lane, store), h.lane(fenceLane+store, store)
+		l, fence := h.lane(int(o.Kind), store), h.lane(fenceLane+store, store)
+		h.follow(o, l)
 		l.push(o)
 		m.touch(now, l)
 		if !fence.fenced {
@@ -310,7 +317,10 @@ func (m *Machine) finishAll(ops []*Op, err error) {
 }
 
 func (m *Machine) finish(o *Op, err error) {
-	o.stage = over
+	o.stage, o.after = over, nil
+	if o.frees != nil {
+		m.freed = append(m.freed, o.frees)
+	}
 	m.held, m.heldBytes = m.held-1, m.heldBytes-o.Bytes
 	m.fx.Done = append(m.fx.Done, Done{o, err})
 }

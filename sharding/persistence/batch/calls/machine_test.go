@@ -55,8 +55,7 @@ func (j *judge) begins(c *Call) {
 		j.t.Fatalf("%v beside %d others", c, len(j.calls))
 	}
 	for _, other := range j.calls {
-		if other.Hosting == c.Hosting && kinds[other.Kind].lane == kinds[c.Kind].lane && other.Kind != Fence &&
-			c.Kind != Fence {
+		if other.Hosting == c.Hosting && other.Kind == c.Kind && c.Kind != Fence {
 			j.t.Fatalf("%v beside %v", c, other)
 		}
 	}
@@ -70,8 +69,7 @@ func (j *judge) begins(c *Call) {
 			if before == o {
 				break
 			}
-			if before.Entity == o.Entity && before.Hosting == o.Hosting &&
-				kinds[before.Kind].lane == kinds[o.Kind].lane {
+			if before.Entity == o.Entity && before.Hosting == o.Hosting && comesBefore(before.Kind, o.Kind) {
 				j.t.Fatalf("%v before %v", o, before)
 			}
 		}
@@ -79,6 +77,12 @@ func (j *judge) begins(c *Call) {
 	if len(c.Ops) > j.cfg.BatchMax || len(c.Ops) > 1 && (bytes > j.cfg.BytesMax || !kinds[c.Kind].many) {
 		j.t.Fatalf("%v is too large: %d bytes", c, bytes)
 	}
+}
+
+// comesBefore reports whether Ops of an entity of these kinds keep their order: of one kind, and a
+// deletion after the writes of what it deletes.
+func comesBefore(before, k Kind) bool {
+	return before == k || before == Append && k == Delete || before == SaveSnapshot && k == DeleteSnapshots
 }
 
 func (j *judge) returns(t *rapid.T) {

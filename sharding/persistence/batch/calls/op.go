@@ -51,31 +51,31 @@ const (
 	Fence // of the store that all ports of a lane have
 )
 
-// traits is what the machine knows about a kind.
+// traits is what the machine knows about a kind. Each kind has a lane of its own in a hosting.
 type traits struct {
-	name string
-	port Port
-	lane int  // calls of one lane of a hosting never overlap
-	many bool // a call may be about many entities
-	// write: it changes what is stored, and may linger.
-	write bool
+	name  string
+	port  Port
+	many  bool // a call may be about many entities
+	write bool // it changes what is stored, and may linger
+	after Kind // of a deletion: the writes of the same entity that come first
 }
 
 var kinds = [...]traits{
-	Append:          {"append", Journal, 0, true, true},
-	Delete:          {"delete", Journal, 0, false, false},
-	Load:            {"load", Journal, 1, true, false},
-	SaveSnapshot:    {"save snapshot", Snapshots, 2, true, true},
-	DeleteSnapshots: {"delete snapshots", Snapshots, 2, false, false},
-	LoadSnapshot:    {"load snapshot", Snapshots, 3, true, false},
-	SaveState:       {"save state", States, 4, true, true},
-	LoadState:       {"load state", States, 5, true, false},
+	Append:          {name: "append", port: Journal, many: true, write: true},
+	Delete:          {name: "delete", port: Journal, after: Append},
+	Load:            {name: "load", port: Journal, many: true},
+	SaveSnapshot:    {name: "save snapshot", port: Snapshots, many: true, write: true},
+	DeleteSnapshots: {name: "delete snapshots", port: Snapshots, after: SaveSnapshot},
+	LoadSnapshot:    {name: "load snapshot", port: Snapshots, many: true},
+	SaveState:       {name: "save state", port: States, many: true, write: true},
+	LoadState:       {name: "load state", port: States, many: true},
 	Fence:           {name: "fence"},
 }
 
-// fenceLane is the first of the lanes for Fence, one for each store.
+// fenceLane is the first of the lanes for Fence, one for each store. A lane before it is that of the
+// kind with its number.
 const (
-	fenceLane = 6
+	fenceLane = int(Fence)
 	lanes     = fenceLane + int(ports)
 )
 
@@ -98,7 +98,12 @@ type Op struct {
 	last  error     // of its last call that failed
 	alone bool      // no other Op shares its call
 	stage stage
+	after *Op   // of a deletion: the write of its entity that has to be done first; nil: none
+	frees *lane // of a write: the lane where a deletion waits for it; nil: none
 }
+
+// held reports whether the Op is a deletion that waits for a write.
+func (o *Op) held() bool { return o.after != nil && o.after.stage != over }
 
 // stage is where an Op is.
 type stage uint8

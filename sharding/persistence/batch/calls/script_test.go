@@ -31,8 +31,8 @@ type script struct {
 }
 
 var kindOf = map[string]Kind{
-	"append": Append, "delete": Delete, "load": Load, "save": SaveSnapshot, "loadsnapshot": LoadSnapshot,
-	"state": SaveState, "loadstate": LoadState,
+	"append": Append, "delete": Delete, "load": Load, "state": SaveState, "loadstate": LoadState,
+	"save": SaveSnapshot, "deletesnapshots": DeleteSnapshots, "loadsnapshot": LoadSnapshot,
 }
 
 // command is one of
