@@ -28,7 +28,9 @@ type Behavior[M, S any] struct {
 	// Started is called when an incarnation has read its state, before its first message. Its error
 	// is a failure of the entity. Optional.
 	Started func(c *sharding.Context[M], state S) error
-	// Calls bound and pace the calls of the store. Default: as batch.Settings says.
+	// Calls bound and pace the calls of the store. GiveUpAfter must be below the type's Timeouts.Ask,
+	// so that an asker gets the store's error. Default: as batch.Settings says, or four fifths of
+	// Timeouts.Ask if that is less.
 	Calls batch.Settings
 	// Tags names a state: at most persistence.TagsMax names. Optional.
 	Tags func(id string, state S) []string
@@ -66,6 +68,11 @@ func Persist[M, S any](t sharding.EntityType[M], b Behavior[M, S]) (sharding.Ent
 	}
 	if t.New != nil {
 		return t, fmt.Errorf("entity type %q: %w: New is set, but the behavior makes the entities", t.Name, ErrConfig)
+	}
+	var f config.Faults
+	b.Calls = incarnation.Fit(b.Calls, t.Timeouts, &f)
+	if err := f.Wrap(ErrConfig); err != nil {
+		return t, fmt.Errorf("entity type %q: %w", t.Name, err)
 	}
 	d := &definition[M, S]{Behavior: b.withDefaults()}
 	t.Supervision = incarnation.Supervise(t.Supervision)

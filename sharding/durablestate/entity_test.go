@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
 
@@ -240,5 +242,13 @@ func TestValidate(t *testing.T) {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
+	}
+	typ := boxType()
+	typ.Timeouts.Ask = 3 * time.Second
+	_, err = Persist(typ, Behavior[command, box]{
+		States: newShelf(), Handle: handle, Calls: batch.Settings{GiveUpAfter: 3 * time.Second},
+	})
+	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "Timeouts.Ask") {
+		t.Errorf("askers are given up before writes: %v", err)
 	}
 }

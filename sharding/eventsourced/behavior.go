@@ -34,7 +34,9 @@ type Behavior[M, E, S any] struct {
 	// Tags names an event for those that read all events of a type (persistence.Query.Tag): at most
 	// persistence.TagsMax names. Optional.
 	Tags func(id string, event E) []string
-	// Calls bound and pace the calls of the store. Default: as batch.Settings says.
+	// Calls bound and pace the calls of the store. GiveUpAfter must be below the type's Timeouts.Ask,
+	// so that an asker gets the store's error. Default: as batch.Settings says, or four fifths of
+	// Timeouts.Ask if that is less.
 	Calls batch.Settings
 	// Snapshot says when the state is kept beside the events. Default: never.
 	Snapshot Snapshot[S]
@@ -113,6 +115,11 @@ func Persist[M, E, S any](t sharding.EntityType[M], b Behavior[M, E, S]) (shardi
 	}
 	if t.New != nil {
 		return t, fmt.Errorf("entity type %q: %w: New is set, but the behavior makes the entities", t.Name, ErrConfig)
+	}
+	var f config.Faults
+	b.Calls = incarnation.Fit(b.Calls, t.Timeouts, &f)
+	if err := f.Wrap(ErrConfig); err != nil {
+		return t, fmt.Errorf("entity type %q: %w", t.Name, err)
 	}
 	d := &definition[M, E, S]{Behavior: b.withDefaults()}
 	t.Supervision = incarnation.Supervise(t.Supervision)

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
 
@@ -133,5 +135,10 @@ func TestValidate(t *testing.T) {
 	err = Behavior[command, event, any]{Snapshot: Snapshot[any]{Every: 1}}.Validate()
 	if !strings.Contains(fmt.Sprint(err), "Snapshot.Schema: ") {
 		t.Errorf("a state without a type: %v", err)
+	}
+	typ, b := sumType(), sums()
+	b.Journal, b.Calls, typ.Timeouts.Ask = newShelf(), batch.Settings{GiveUpAfter: 3 * time.Second}, 3*time.Second
+	if _, err = Persist(typ, b); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "Timeouts.Ask") {
+		t.Errorf("askers are given up before writes: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -246,6 +247,32 @@ func TestAStoreThatHangs(t *testing.T) {
 			wants(t, g, id, add{N: 7}, 7)
 		}
 	})
+}
+
+// With the defaults of all settings, an asker hears of the store, and of no time-out: whether it fails
+// or hangs, and whatever Timeouts.Ask is.
+func TestAskersHearOfTheStore(t *testing.T) {
+	for name, ask := range map[string]time.Duration{"default": 0, "short": 4 * time.Second, "long": time.Minute} {
+		for how, act := range map[string]func(ctx context.Context) error{
+			"fails": func(context.Context) error { return errors.New("the disk is full") },
+			"hangs": func(ctx context.Context) error { <-ctx.Done(); return errors.New("the disk is full") },
+		} {
+			t.Run(name+"/"+how, func(t *testing.T) {
+				bubble.Test(t, func(t *testing.T) {
+					s, b, typ := newShelf(), sums(), sumType()
+					b.Calls, typ.Timeouts.Ask = batch.Settings{}, ask
+					_, nodes := cluster(t, 1)
+					g := start(t, s.on(typ, b), nodes...)[0]
+					wants(t, g, "a", add{N: 1}, 1)
+					s.hook(only("append", act), nil)
+					got := <-asks(t, g, "a", add{N: 2})
+					if !errors.Is(got.err, sharding.ErrHandler) || !strings.Contains(got.err.Error(), "the disk is full") {
+						t.Errorf("the asker hears of %v", got.err)
+					}
+				})
+			})
+		}
+	}
 }
 
 // An event that cannot be applied is not stored, nor is what came with it.

@@ -17,7 +17,9 @@ import (
 // goroutine, and do not wait, except for Close.
 //
 // Each done is called once, on a goroutine of the client. It must not wait. It may call the client.
-// An each is called as the port says, and never after done.
+// An each is called as the port says, and never after done. What a write refers to is the client's until
+// done; if that says ErrGaveUp, ErrEnded or ErrClosed, a call may be under way that reads it, so it must
+// not be changed at all.
 type Client struct {
 	cfg    Config
 	fences []persistence.Fencer // by the number of the store
@@ -69,8 +71,8 @@ func (c *Client) awaitStop() {
 	}
 }
 
-// Append appends a write to the history of its entity. The client sets its ID. What it refers to is
-// the client's until done. Writes of an entity take effect in the order of their calls.
+// Append appends a write to the history of its entity. The client sets its ID. Writes
+// of an entity take effect in the order of their calls.
 func (c *Client) Append(h persistence.Hosting, w persistence.Write, done func(error)) {
 	w.ID = c.ids.Add(1)
 	r := &write{write: w, done: done}
@@ -93,7 +95,7 @@ func (c *Client) Load(h persistence.Hosting, r persistence.Read, each func(persi
 	c.submit(&l.op, h, calls.Load, r.Entity, 0, l)
 }
 
-// SaveSnapshot stores a snapshot. What it refers to is the client's until done.
+// SaveSnapshot stores a snapshot.
 func (c *Client) SaveSnapshot(h persistence.Hosting, s persistence.Snapshot, done func(error)) {
 	r := &snapshot{snapshot: s, done: done}
 	c.submit(&r.op, h, calls.SaveSnapshot, s.Entity, overhead+len(s.Body), r)
@@ -112,8 +114,8 @@ func (c *Client) DeleteSnapshots(h persistence.Hosting, id protocol.EntityID, up
 	c.delete(h, calls.DeleteSnapshots, id, upTo, done)
 }
 
-// SaveState replaces the value of an entity. The client sets the ID of the write. What it refers to
-// is the client's until done. Writes of an entity take effect in the order of their calls.
+// SaveState replaces the value of an entity. The client sets the ID of the write. Writes
+// of an entity take effect in the order of their calls.
 func (c *Client) SaveState(h persistence.Hosting, w persistence.StateWrite, done func(error)) {
 	w.ID = c.ids.Add(1)
 	r := &stateWrite{write: w, done: done}

@@ -260,6 +260,53 @@ func TestPanics(t *testing.T) {
 	})
 }
 
+// TestCallTimeout has the store answer only when the time of a call is over: it is repeated.
+func TestCallTimeout(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t, Settings{CallTimeout: 3 * time.Second, RetryFirst: time.Second, RetryMost: time.Second})
+		defer w.close()
+		var calls atomic.Uint64
+		w.store.Before(func(ctx context.Context, _ string) error {
+			if calls.Add(1) > 1 {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		began := time.Now()
+		wantErr(t, w.append(hostingOn(1, 1), writeOf("x", 0, "a")), nil)
+		if took := time.Since(began); took != 4*time.Second {
+			t.Errorf("the write took %v", took)
+		}
+	})
+}
+
+// TestLinger has writes wait for others: those of the time share a call.
+func TestLinger(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t, Settings{Linger: 20 * time.Millisecond})
+		defer w.close()
+		h := hostingOn(1, 1)
+		wantErr(t, w.append(h, writeOf("first", 0, "a")), nil) // and the fence
+		began := time.Now()
+		took := make(chan time.Duration, 3)
+		for i := range 3 {
+			w.c.Append(h, writeOf(protocol.EntityID(fmt.Sprint(i)), 0, "a"), func(error) { took <- time.Since(began) })
+			<-time.After(5 * time.Millisecond)
+		}
+		for range cap(took) {
+			if d := <-took; d != 20*time.Millisecond {
+				t.Errorf("a write took %v", d)
+			}
+		}
+		w.c.mu.Lock()
+		defer w.c.mu.Unlock()
+		if w.c.stats.Batches != 2 {
+			t.Errorf("%d calls", w.c.stats.Batches)
+		}
+	})
+}
+
 // TestFenced has another node take the shard over.
 func TestFenced(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
@@ -410,7 +457,7 @@ func TestIDs(t *testing.T) {
 
 // TestConfig lists every fault, and finds out which stores are one.
 func TestConfig(t *testing.T) {
-	_, err := New(Config{Settings: Settings{BatchMax: 5000, GiveUpAfter: time.Second}})
+	_, err := New(Config{Settings: Settings{BatchMax: 5000, GiveUpAfter: time.Second, CallTimeout: time.Minute}})
 	for _, want := range []string{"Name", "Journal", "Settings.BatchMax", "Settings.GiveUpAfter"} {
 		if err == nil || !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)

@@ -114,13 +114,8 @@ func (l *lane) nextAlarm(s *Settings) time.Time {
 		}
 		if !c.hangs {
 			next.DueAt(c.began.Add(s.CallTimeout + HangAfter))
-			return next.Due
 		}
-		for _, o := range c.Ops {
-			if o.stage == called {
-				next.DueAt(o.until)
-			}
-		}
+		next.DueAt(c.until)
 	}
 	return next.Due
 }

@@ -167,6 +167,7 @@ func (m *Machine) begin(now time.Time, l *lane) {
 		c.Ops = l.take(&m.cfg, m.seen)
 		clear(m.seen)
 		c.Kind = c.Ops[0].Kind
+		c.wait()
 	}
 	l.call = c
 	l.hosting.running++
@@ -279,7 +280,7 @@ func (m *Machine) giveUp(o *Op) {
 	}
 }
 
-// watch tells of a call that takes long, and gives up what is in one that hangs.
+// watch tells of a call that takes long, and gives up what has waited for too long in it.
 func (m *Machine) watch(now time.Time, l *lane) {
 	c := l.call
 	if c == nil {
@@ -297,11 +298,15 @@ func (m *Machine) watch(now time.Time, l *lane) {
 		m.health[l.store].mark(l) // the notice says more
 		m.notice(Hangs, c, took, nil)
 	}
+	if c.until.IsZero() || now.Before(c.until) {
+		return
+	}
 	for _, o := range c.Ops {
-		if c.hangs && o.stage == called && !now.Before(o.until) {
+		if o.stage == called && !now.Before(o.until) {
 			m.giveUp(o)
 		}
 	}
+	c.wait()
 }
 
 func (m *Machine) notice(k NoticeKind, c *Call, took time.Duration, err error) {

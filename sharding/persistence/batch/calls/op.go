@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -126,8 +127,20 @@ type Call struct {
 
 	lane  *lane
 	began time.Time
-	slow  bool // it was reported
-	hangs bool // it was reported
+	until time.Time // when the next of its Ops is given up; zero: all are done
+	slow  bool      // it was reported
+	hangs bool      // it was reported
+}
+
+// wait notes when the next Op of the call is given up.
+func (c *Call) wait() {
+	var next timer.Next
+	for _, o := range c.Ops {
+		if o.stage == called {
+			next.DueAt(o.until)
+		}
+	}
+	c.until = next.Due
 }
 
 func (c *Call) String() string {

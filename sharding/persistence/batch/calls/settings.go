@@ -19,10 +19,13 @@ type Settings struct {
 	// Linger is how long a write waits for others before it goes, unless a call of its shard is
 	// under way. Longer makes larger batches, and each write slower. Default 0.
 	Linger time.Duration
-	// CallTimeout is how long one call may take. Default 5 s.
+	// CallTimeout is how long one call may take. Default 5 s, or five eighths of GiveUpAfter if that
+	// is less, so that there is time for a second one.
 	CallTimeout time.Duration
-	// GiveUpAfter is how long the client tries, over all repetitions, before it gives up. Default
-	// 15 s, at least CallTimeout.
+	// GiveUpAfter is how long something is tried, over all repetitions, before it is given up. Longer
+	// bears longer failures of the store. Default 8 s, at least CallTimeout. It should be below the
+	// time that callers wait, who would get a time-out in place of the store's error: 8 s is below
+	// the default of sharding's Timeouts.Ask.
 	GiveUpAfter time.Duration
 	// RetryFirst is the pause after the first failure; it doubles up to RetryMost. Default 50 ms.
 	RetryFirst time.Duration
@@ -48,8 +51,8 @@ func (s Settings) WithDefaults() Settings {
 	config.Default(&s.InFlightMax, 8)
 	config.Default(&s.BatchMax, 256)
 	config.Default(&s.BytesMax, 1<<20)
-	config.Default(&s.CallTimeout, 5*time.Second)
-	config.Default(&s.GiveUpAfter, max(15*time.Second, s.CallTimeout))
+	config.Default(&s.GiveUpAfter, max(8*time.Second, s.CallTimeout))
+	config.Default(&s.CallTimeout, min(5*time.Second, s.GiveUpAfter/8*5))
 	config.Default(&s.RetryFirst, 50*time.Millisecond)
 	config.Default(&s.RetryMost, max(2*time.Second, s.RetryFirst))
 	config.Default(&s.SlowAfter, time.Second)
