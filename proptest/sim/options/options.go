@@ -162,7 +162,7 @@ func DurableKeys(o *Options) []string {
 	if o.VolatileIDs {
 		return []string{"d/*"}
 	}
-	return []string{"d/*", "sharding/*/ids/*"}
+	return []string{"d/*", "sharding/*/ids/*", "sharding/*/reminders/*"}
 }
 
 func (o Options) String() string {

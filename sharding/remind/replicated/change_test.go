@@ -1,0 +1,133 @@
+package replicated
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remind"
+)
+
+// oneKey is the data of a replica without peers.
+type oneKey struct {
+	host.Data
+	replica *crdt.Replica
+}
+
+func newKey(o crdt.Origin) oneKey { return oneKey{replica: crdt.NewReplica(o, crdt.StoreOptions{})} }
+
+// Get implements host.Data.
+func (k oneKey) Get(key string, _ quorum.Level, _ time.Duration, done func(crdt.Reader, error)) {
+	done(k.replica.Store().View(key), nil)
+}
+
+func (k oneKey) store() *Store {
+	return New(Config{Type: "T", Data: k, Scheduler: scheduler.Goroutines{}})
+}
+
+func (k oneKey) change(t *testing.T, changes ...remind.Change) crdt.Group {
+	t.Helper()
+	mutate := func(tx *crdt.Tx) error { return change(tx, changes) }
+	g, err := k.replica.Update(keyOf("T", 1), 1, mutate, &crdt.Changes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (k oneKey) due(t *testing.T) []remind.Reminder {
+	t.Helper()
+	due, next, err := k.store().Due(context.Background(), 1, time.Unix(1000, 0), 100)
+	if err != nil || !next.IsZero() {
+		t.Fatal(due, next, err)
+	}
+	return due
+}
+
+func put(id protocol.EntityID, name string, at int64, version uint64) remind.Change {
+	return remind.Change{Reminder: remind.Reminder{
+		Entity: id, Name: name, Due: time.Unix(at, 0), At: time.Unix(at, 0), Version: version,
+	}}
+}
+
+// Two hosts that set one reminder at one time leave one, on every node the same. What one of them
+// leaves behind is passed over, and taken away by a later write.
+func TestTwoHosts(t *testing.T) {
+	a, b := newKey(1), newKey(2)
+	var ch crdt.Changes
+	ga, gb := a.change(t, put("e", "n", 10, 1)), b.change(t, put("e", "n", 20, 2), put("f", "n", 5, 3))
+	for k, g := range map[oneKey]crdt.Group{a: gb, b: ga} {
+		if _, err := k.replica.Apply(g, &ch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second := a.due(t), b.due(t)
+	if len(first) != 2 || len(second) != 2 || first[1].Version != second[1].Version {
+		t.Fatalf("%v on one node, %v on the other", first, second)
+	}
+	got, err := a.store().Of(t.Context(), 1, "e")
+	if err != nil || len(got) != 1 || got[0].Version != first[1].Version {
+		t.Errorf("%v %v", got, err)
+	}
+	entries := func() int { return a.replica.Store().View(keyOf("T", 1)).Paths() }
+	if n := entries(); n != 5 {
+		t.Errorf("%d entries before the sweep", n)
+	}
+	a.change(t)
+	if n := entries(); n != 4 || len(a.due(t)) != 2 {
+		t.Errorf("%d entries after the sweep", n)
+	}
+	a.change(t, remind.Change{Remove: true, Reminder: first[0]}, remind.Change{Remove: true, Reminder: first[1]})
+	if !a.replica.Store().View(keyOf("T", 1)).Empty() {
+		t.Error("something is left of what was taken away")
+	}
+}
+
+// A reminder that cannot be read is told of, and hides no other one.
+func TestDamaged(t *testing.T) {
+	k := newKey(1)
+	k.change(t, put("e", "n", 10, 1), put("e", "o", 20, 2))
+	damage := crdt.Mutate[table](func(m *crdt.LWWMapTx[string, []byte]) error {
+		return m.Put(nameOf(remind.Key{Entity: "e", Name: "n"}), []byte("no reminder"))
+	})
+	if _, err := k.replica.Update(keyOf("T", 1), 1, damage, &crdt.Changes{}); err != nil {
+		t.Fatal(err)
+	}
+	due, next, err := k.store().Due(t.Context(), 1, time.Unix(15, 0), 100)
+	if !errors.Is(err, remind.ErrDamaged) || len(due) != 0 || !next.Equal(time.Unix(20, 0)) {
+		t.Errorf("%v, then %v: %v", due, next, err)
+	}
+	due, next, err = k.store().Due(t.Context(), 1, time.Unix(25, 0), 100)
+	if !errors.Is(err, remind.ErrDamaged) || len(due) != 1 || !next.IsZero() {
+		t.Errorf("%v, then %v: %v", due, next, err)
+	}
+	if _, err := k.store().Of(t.Context(), 1, "e"); !errors.Is(err, remind.ErrDamaged) {
+		t.Error(err)
+	}
+	k.change(t, put("e", "n", 12, 3)) // to set it again mends it
+	if due := k.due(t); len(due) != 2 || due[0].Version != 3 {
+		t.Errorf("%v", due)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	r := put("e", "n", 10, 1).Reminder
+	f.Add(nameOf(r.Key()), encode(r), timeOf(r.At, r.Key()))
+	f.Fuzz(func(t *testing.T, name string, b []byte, entry string) {
+		r, err := decode(name, b)
+		if err == nil && (nameOf(r.Key()) != name || string(encode(r)) != string(b)) {
+			t.Errorf("%q, %x: %+v", name, b, r)
+		}
+		if at, name, ok := readTime(entry); ok {
+			if k, ok := readName(name); ok && timeOf(at, k) != entry {
+				t.Errorf("%q is %v at %v", entry, k, at)
+			}
+		}
+	})
+}
