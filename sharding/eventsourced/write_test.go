@@ -266,7 +266,8 @@ func TestAskersHearOfTheStore(t *testing.T) {
 					wants(t, g, "a", add{N: 1}, 1)
 					s.hook(only("append", act), nil)
 					got := <-asks(t, g, "a", add{N: 2})
-					if !errors.Is(got.err, sharding.ErrHandler) || !strings.Contains(got.err.Error(), "the disk is full") {
+					text := fmt.Sprint(got.err)
+					if !errors.Is(got.err, sharding.ErrHandler) || !strings.Contains(text, "the disk is full") {
 						t.Errorf("the asker hears of %v", got.err)
 					}
 				})

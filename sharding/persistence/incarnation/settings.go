@@ -6,9 +6,9 @@ import (
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
 )
 
-// Fit is the settings of the calls of a type with Timeouts: what fails or hangs in the store is given
-// up before an asker is, who gets the store's error then. Defaults are shorter where Timeouts.Ask is.
-// A GiveUpAfter that is set, and is not below it, is a fault.
+// Fit is the settings of the calls of a type with Timeouts. What fails or hangs in the store is given
+// up before an asker gives up, so that the asker gets the store's error. Defaults are shorter where
+// Timeouts.Ask is. A GiveUpAfter that is set, and is not below it, is a fault.
 func Fit(s batch.Settings, t sharding.Timeouts, f *config.Faults) batch.Settings {
 	ask := t.WithDefaults().Ask
 	if ask <= 0 {

@@ -24,8 +24,8 @@ type Settings struct {
 	CallTimeout time.Duration
 	// GiveUpAfter is how long something is tried, over all repetitions, before it is given up. Longer
 	// bears longer failures of the store. Default 8 s, at least CallTimeout. It should be below the
-	// time that callers wait, who would get a time-out in place of the store's error: 8 s is below
-	// the default of sharding's Timeouts.Ask.
+	// time that callers wait: past that they get a time-out in place of the store's error. 8 s is
+	// below the default of sharding's Timeouts.Ask.
 	GiveUpAfter time.Duration
 	// RetryFirst is the pause after the first failure; it doubles up to RetryMost. Default 50 ms.
 	RetryFirst time.Duration
