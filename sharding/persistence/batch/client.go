@@ -32,7 +32,10 @@ type Client struct {
 	end    sync.Once
 	ended  chan struct{} // closed when the machine has ended everything
 
-	m *calls.Machine // the loop's
+	m    *calls.Machine // the loop's
+	open []request      // the loop's: those that are not answered
+
+	broken atomic.Pointer[error] // nil: it is not
 
 	mu    sync.Mutex
 	stats calls.Stats // as of the last flush
@@ -56,6 +59,7 @@ func New(cfg Config) (*Client, error) {
 	// The numbers go on from a random place. They stay below 2^63, for stores without unsigned ones.
 	c.ids.Store(c.cfg.Scheduler.Uint64() >> 2)
 	c.loop = runloop.New[calls.Input](c.cfg.Scheduler, &machine{c}, inboxMax)
+	c.loop.WhenBroken(c.breaks)
 	c.loop.Start()
 	if cfg.Stopped != nil {
 		c.cfg.Scheduler.Go(c.awaitStop)
@@ -180,9 +184,9 @@ func (c *Client) submit(o *calls.Op, h persistence.Hosting, k calls.Kind, id pro
 	}
 }
 
-// refuse ends what comes after Close.
+// refuse ends what comes after Close, or when the client is broken.
 func (c *Client) refuse(o *calls.Op) {
-	c.cfg.Scheduler.Go(func() { o.Value.(request).finish(ErrClosed) })
+	c.cfg.Scheduler.Go(func() { o.Value.(request).finish(c.refusal()) })
 }
 
 func hostingOf(h persistence.Hosting) calls.Hosting {

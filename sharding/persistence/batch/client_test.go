@@ -407,6 +407,64 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// TestBroken has the machine panic: what waits, is under way, and comes later hears of it.
+func TestBroken(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t, Settings{})
+		h := hostingOn(1, 1)
+		w.store.Before(func(ctx context.Context, _ string) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		got := make(chan error, 3)
+		add := func(id protocol.EntityID) {
+			w.c.Append(h, writeOf(id, 0, "x"), func(err error) { got <- err })
+			synctest.Wait()
+		}
+		add("under way")
+		w.c.m = nil // every step panics now
+		add("breaks it")
+		add("later")
+		for range 3 {
+			wantErr(t, <-got, ErrBroken)
+		}
+		meter := eventstest.NewMeter("coterie_persistence_", "type")
+		meter.Read(w.c.Report)
+		meter.Want(t, map[string]int{"broken": 1})
+		if got := w.heard.kinds(); got != "[batch.ClientBroken]" {
+			t.Error(got)
+		}
+		w.close()
+	})
+}
+
+// TestDonePanics has a done panic: it is called once, and the others hear of it.
+func TestDonePanics(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t, Settings{})
+		h := hostingOn(1, 1)
+		got := make(chan error, 3)
+		var calls atomic.Uint64
+		w.c.Append(h, writeOf("evil", 0, "x"), func(error) {
+			calls.Add(1)
+			panic("out of order")
+		})
+		for _, id := range []protocol.EntityID{"a", "b", "c"} {
+			w.c.Append(h, writeOf(id, 0, "x"), func(err error) { got <- err })
+		}
+		for range 3 {
+			if err := <-got; !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), "out of order") {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		if n := calls.Load(); n != 1 {
+			t.Errorf("the one that panics was called %d times", n)
+		}
+		w.close()
+	})
+}
+
 // TestStopped closes the client with its region.
 func TestStopped(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

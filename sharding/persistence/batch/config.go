@@ -73,6 +73,10 @@ var (
 	ErrNoStore = calls.ErrNoStore
 	// ErrPanicked: the store has panicked, or has ended its goroutine. It is taken as a failure.
 	ErrPanicked = errors.New("persistence: the store has panicked")
+	// ErrBroken: the client has found one of its own rules broken, or a done has panicked. That is a
+	// mistake in this library, or in what calls the client. The log has the state and the stack. If a
+	// call was under way, its outcome is unknown.
+	ErrBroken = errors.New("persistence: the client is broken; the log says why: report it, and start the node again")
 )
 
 // number gives each different store a number, and returns its fence by number, and the number of

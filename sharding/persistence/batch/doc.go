@@ -27,6 +27,8 @@
 //     first request of a later hosting of the shard.
 //   - A store that panics has failed. A call that hangs holds up its shard, and takes one of
 //     Settings.InFlightMax places; its requests end with ErrGaveUp.
+//   - A client that finds one of its own rules broken answers everything with ErrBroken. The process
+//     goes on, and so does the node.
 //   - What waits is bounded by Settings.WaitingMax and WaitingBytes.
 //
 // # Not guaranteed
@@ -56,4 +58,5 @@
 //	coterie_persistence_waiting{type}               gauge: writes and loads that are not done
 //	coterie_persistence_waiting_bytes{type}         gauge: bytes in them, about
 //	coterie_persistence_calls_in_flight{type}       gauge: calls that are under way
+//	coterie_persistence_broken{type}                gauge: 1 if the client is broken: all entities of the type fail
 package batch

@@ -45,12 +45,21 @@ type HostingFenced struct {
 	Token string
 }
 
+// ClientBroken is the event that a client is broken. See ErrBroken.
+type ClientBroken struct {
+	Type  string // of the entities
+	State string // of the machine
+	Panic string
+	Stack string
+}
+
 var (
 	_ events.Event = StoreSlow{}
 	_ events.Event = StoreFailing{}
 	_ events.Event = StoreBack{}
 	_ events.Event = StoreHangs{}
 	_ events.Event = HostingFenced{}
+	_ events.Event = ClientBroken{}
 )
 
 // Line implements events.Event.
@@ -80,6 +89,17 @@ func (e HostingFenced) Line() events.Line {
 		Attrs: e.attrs(slog.String("token", e.Token))}
 }
 
+// Line implements events.Event.
+func (e ClientBroken) Line() events.Line {
+	return events.Line{
+		Level: slog.LevelError, Message: "the client of the store of entities is broken: start the node again",
+		Attrs: []slog.Attr{
+			slog.String("type", e.Type), slog.String("panic", e.Panic), slog.String("state", e.State),
+			slog.String("stack", e.Stack),
+		},
+	}
+}
+
 // String implements events.Event.
 func (e StoreSlow) String() string { return e.Line().String() }
 
@@ -94,6 +114,9 @@ func (e StoreHangs) String() string { return e.Line().String() }
 
 // String implements events.Event.
 func (e HostingFenced) String() string { return e.Line().String() }
+
+// String implements events.Event.
+func (e ClientBroken) String() string { return e.Line().String() }
 
 // event makes an event of what the machine tells.
 func (c *Client) event(n calls.Notice) events.Event {

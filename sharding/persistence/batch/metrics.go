@@ -19,6 +19,7 @@ var (
 		"Hostings that a later one has ended.", events.Counter)
 	mWaiting      = metric("coterie_persistence_waiting", "Writes and loads that are not done.", events.Gauge)
 	mWaitingBytes = metric("coterie_persistence_waiting_bytes", "Bytes in them.", events.Gauge)
+	mBroken       = metric("coterie_persistence_broken", "1 if the client is broken.", events.Gauge)
 	mInFlight     = metric("coterie_persistence_calls_in_flight", "Calls that are under way.", events.Gauge)
 )
 
@@ -47,4 +48,9 @@ func (c *Client) Report(report func(*events.Metric, float64, ...string)) {
 	say(mWaiting, float64(s.Waiting))
 	say(mWaitingBytes, float64(s.WaitingBytes))
 	say(mInFlight, float64(s.InFlight))
+	if c.broken.Load() != nil {
+		say(mBroken, 1)
+	} else {
+		say(mBroken, 0)
+	}
 }

@@ -14,28 +14,38 @@ import (
 type request interface {
 	// finish calls the caller's done, once.
 	finish(err error)
+	// base is what all requests have.
+	base() *common
 }
 
-type write struct {
+// common is what all requests have.
+type common struct {
 	op    calls.Op
+	place int // in Client.open
+}
+
+func (r *common) base() *common { return r }
+
+type write struct {
+	common
 	write persistence.Write
 	done  func(error)
 }
 
 type stateWrite struct {
-	op    calls.Op
+	common
 	write persistence.StateWrite
 	done  func(error)
 }
 
 type snapshot struct {
-	op       calls.Op
+	common
 	snapshot persistence.Snapshot
 	done     func(error)
 }
 
 type deletion struct {
-	op   calls.Op
+	common
 	id   protocol.EntityID
 	upTo uint64
 	done func(error)
@@ -51,7 +61,7 @@ func (r *deletion) finish(err error)   { r.done(err) }
 // A call that hangs may still call each when the load was given up. So each and done exclude one
 // another: the one that comes second waits for nothing, but leaves the end to the first.
 type load[T any] struct {
-	op    calls.Op
+	common
 	id    protocol.EntityID
 	each  func(T) error
 	done  func(error)
