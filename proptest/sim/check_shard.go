@@ -156,7 +156,7 @@ func (j *shardChecker) homeless(w *World) string {
 					hosts++
 				}
 			}
-			if hosts == 0 && j.rest(home{t, s}).stops > 0 {
+			if r := j.rest(home{t, s}); hosts == 0 && (r.stops > 0 || r.stopped > r.sent) {
 				continue
 			}
 			if hosts != 1 {

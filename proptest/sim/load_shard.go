@@ -125,7 +125,7 @@ func (l *shardLoad) one(d *typeHost, k order, asks bool) {
 	}
 	w.tells = append(w.tells, m)
 	w.shardChecker.mailOf(m.typ, m.entity).sent++
-	w.shardChecker.rest(home{d.index, m.shard}).end()
+	w.shardChecker.rest(home{d.index, m.shard}).end(w)
 	w.addressed[m.shard] = true
 	w.counts.Tells++
 	w.trace.Line(p, "SENDS %v", m)
@@ -160,7 +160,7 @@ func (l *shardLoad) passivate(d *typeHost, id protocol.EntityID) {
 		d.questions.asked++
 		s := protocol.ShardOf(id, l.w.opt.Shards)
 		r := l.w.shardChecker.rest(home{d.index, s})
-		r.end()
+		r.end(l.w)
 		r.asks++
 		if d.region.Passivate(ctx, string(id)) == nil { // else it is asked again some time
 			d.questions.answer()

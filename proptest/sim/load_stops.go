@@ -12,11 +12,11 @@ import (
 
 // rest is what the world knows of the rest of one shard.
 type rest struct {
-	quiet bool // nothing is sent to it
-	holds bool // it was stopped for good, and was sent nothing since
-	// stops counts the stops of it that have not ended, or have failed: they take place some time.
-	stops   int
+	quiet   bool  // nothing is sent to it
+	holds   bool  // it was stopped for good, and was sent nothing since
+	stops   int   // stops of it that have not ended, or have failed: they take place some time
 	stopped int64 // when a stop of it has ended last
+	sent    int64 // when something was sent to it last
 	asks    int   // requests to passivate one of its entities that are under way
 	// asked is when a region last asked for a home of it, for what was sent before.
 	asked int64
@@ -31,7 +31,7 @@ func (j *shardChecker) rest(k home) *rest {
 }
 
 // end notes that the shard is sent something.
-func (r *rest) end() { r.holds = false }
+func (r *rest) end(w *World) { r.holds, r.sent = false, w.now }
 
 // mayStop reports whether a stop of the shard may begin: for a request, or for one that was repeated
 // before its answer came.
