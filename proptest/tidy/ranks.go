@@ -105,6 +105,7 @@ var ranks = []rankRow{
 	{"sharding/persistence/persistencetest", 5, false, "the laws of that port, for every adapter"},
 	{"sharding/persistence/memory", 5, false, "the state of entities in memory, for the tests of whatever needs it"},
 	{"sharding/persistence/lmdb", 5, false, "a directory keeps the state of entities, whatever writes it"},
+	{"sharding/persistence/replicated", 5, false, "the nodes of a role keep the state of entities, whatever writes it"},
 	{"sharding/persistence/schema", 5, false, "stored values have names and versions, whatever they are stored for"},
 	{"sharding/persistence/batch", 6, false, "calls of a store are made, whatever the entities are"},
 	{"sharding/persistence/batch/calls", 4, true, "which call comes next is a matter of shards, sizes and times"},

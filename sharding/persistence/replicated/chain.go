@@ -1,0 +1,261 @@
+package replicated
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
+)
+
+// seat is the right of one process to write to a shard. A hosting has one, and another one for each
+// time that its calls come from another process. Seats are ordered by token, turn and origin.
+type seat struct {
+	token  singleton.FencingToken
+	turn   uint64 // counts the seats of a token
+	origin crdt.Origin
+}
+
+func (s seat) compare(o seat) int {
+	return cmp.Or(s.token.Compare(o.token), cmp.Compare(s.turn, o.turn), cmp.Compare(s.origin, o.origin))
+}
+
+func appendSeat(b []byte, s seat) []byte { return cbor.AppendUint(appendToken(b, s.token), s.turn) }
+
+func readSeat(in *cbor.Reader, d crdt.Dot) seat {
+	return seat{token: readToken(in), turn: in.Uint(), origin: d.Origin}
+}
+
+func (s seat) encodeIntent() string {
+	return string(appendSeat(cbor.AppendUint(cbor.AppendArray(nil, 6), uint(format)), s))
+}
+
+// head is the last transaction of a seat. It is the last event of its transaction, and drops the
+// head before it. So no replica applies a transaction without all those before it.
+type head struct {
+	seat
+	from uint64 // the first dot of the seat
+	last uint64 // the dot of the head itself; 0: there is no head
+}
+
+func (h head) encode() string {
+	b := appendSeat(cbor.AppendUint(cbor.AppendArray(nil, 7), uint(format)), h.seat)
+	return string(cbor.AppendUint(b, h.from))
+}
+
+// row is the dots of a seat that count.
+type row struct {
+	origin      crdt.Origin
+	first, last uint64
+}
+
+func (r row) has(d crdt.Dot) bool { return r.origin == d.Origin && r.first <= d.Seq && d.Seq <= r.last }
+
+// rows are those of the seats before the last one, in the order of their seats. Rows of which no
+// item is alive may be missing.
+type rows struct {
+	sweep  uint64 // the number of rows at which those without items are looked for
+	all    []row
+	sorted []int // indexes of all, by origin and dot
+}
+
+func (r rows) encode() string {
+	b := cbor.AppendUint(cbor.AppendUint(cbor.AppendArray(nil, 3), uint(format)), r.sweep)
+	b = cbor.AppendArray(b, 3*len(r.all))
+	for _, s := range r.all {
+		b = cbor.AppendUints(b, uint64(s.origin), s.first, s.last)
+	}
+	return string(b)
+}
+
+// rowsMax bounds the rows of a shard. Their payload has at most 27 bytes for each.
+const rowsMax = crdt.PayloadMax / 32
+
+func decodeRows(it *crdt.Item) (r rows, err error) {
+	in := opened(it.Payload, 3)
+	r.sweep = in.Uint()
+	n := in.Array(3 * rowsMax)
+	for range n / 3 {
+		r.all = append(r.all, row{origin: crdt.Origin(in.Uint()), first: in.Uint(), last: in.Uint()})
+	}
+	if err := in.End(); err != nil {
+		return rows{}, damaged(it, err)
+	}
+	return sorted(r), nil
+}
+
+func sorted(r rows) rows {
+	r.sorted = make([]int, len(r.all))
+	for i := range r.sorted {
+		r.sorted[i] = i
+	}
+	slices.SortFunc(r.sorted, func(a, b int) int {
+		return cmp.Or(cmp.Compare(r.all[a].origin, r.all[b].origin), cmp.Compare(r.all[a].first, r.all[b].first))
+	})
+	return r
+}
+
+// index returns the place of the row that has a dot.
+func (r rows) index(d crdt.Dot) (int, bool) {
+	at, _ := slices.BinarySearchFunc(r.sorted, d, func(i int, d crdt.Dot) int {
+		return cmp.Or(cmp.Compare(r.all[i].origin, d.Origin), cmp.Compare(r.all[i].last, d.Seq))
+	})
+	if at == len(r.sorted) || !r.all[r.sorted[at]].has(d) {
+		return 0, false
+	}
+	return r.sorted[at], true
+}
+
+// view is the state of a shard in a replica at one moment. What counts in it is decided by its top,
+// which is the head of the highest seat that has one.
+type view struct {
+	r      crdt.Reader
+	heads  []*crdt.Item
+	top    head // last is 0 if the shard has no head
+	rows   rows
+	intent seat   // the highest that wants the shard
+	sure   uint64 // the last dot of the top that is known to be settled
+}
+
+// viewOf reads what decides. known has rows that were read before.
+func viewOf(r crdt.Reader, known *knownRows) (v view, err error) {
+	v.r, v.heads = r, r.At(pathHead)
+	for _, it := range v.heads {
+		in := opened(it.Payload, 7)
+		h := head{seat: readSeat(in, it.Dot), from: in.Uint(), last: it.Dot.Seq}
+		if err := in.End(); err != nil {
+			return view{}, damaged(it, err)
+		}
+		if v.top.last == 0 || h.compare(v.top.seat) > 0 {
+			v.top = h
+		}
+	}
+	for _, it := range r.At(pathIntent) {
+		in := opened(it.Payload, 6)
+		s := readSeat(in, it.Dot)
+		if err := in.End(); err != nil {
+			return view{}, damaged(it, err)
+		}
+		if s.compare(v.intent) > 0 {
+			v.intent = s
+		}
+	}
+	for _, it := range r.At(pathRows) {
+		if !v.ofTop(it.Dot) {
+			continue
+		}
+		if v.rows, err = known.of(it); err != nil {
+			return view{}, err
+		}
+	}
+	return v, nil
+}
+
+// knownRows keeps the rows of the item that was read last. It may be used from any goroutine.
+type knownRows struct{ last atomic.Pointer[ofItem] }
+
+type ofItem struct {
+	dot  crdt.Dot
+	rows rows
+}
+
+func (k *knownRows) of(it *crdt.Item) (rows, error) {
+	if last := k.last.Load(); last != nil && last.dot == it.Dot {
+		return last.rows, nil
+	}
+	r, err := decodeRows(it)
+	if err == nil {
+		k.last.Store(&ofItem{it.Dot, r})
+	}
+	return r, err
+}
+
+// ofTop reports whether a dot is of the top's seat.
+func (v view) ofTop(d crdt.Dot) bool {
+	return v.top.last != 0 && d.Origin == v.top.origin && v.top.from <= d.Seq && d.Seq <= v.top.last
+}
+
+// rank orders the dots that count as they were written: by place, then by Seq. ok reports whether a
+// dot counts. What does not count never will in a shard whose top is settled.
+func (v view) rank(d crdt.Dot) (place int, ok bool) {
+	if v.ofTop(d) {
+		return len(v.rows.all), true
+	}
+	return v.rows.index(d)
+}
+
+// isSettled reports whether a dot that counts is known to be settled.
+func (v view) isSettled(d crdt.Dot) bool { return !v.ofTop(d) || d.Seq <= v.sure }
+
+func (v view) counts(it *crdt.Item) bool {
+	_, ok := v.rank(it.Dot)
+	return ok
+}
+
+// taken reports whether a seat that is above the top wants the shard.
+func (v view) taken() bool { return v.intent.compare(v.top.seat) > 0 }
+
+// highest is the highest token that wants the shard or has it.
+func (v view) highest() singleton.FencingToken {
+	if v.taken() {
+		return v.intent.token
+	}
+	return v.top.token
+}
+
+// at returns the item of a path that counts, nil if there is none.
+func (v view) at(path string) *crdt.Item {
+	for _, it := range v.r.At(path) {
+		if v.counts(it) {
+			return it
+		}
+	}
+	return nil
+}
+
+// closed returns the rows for the seat after the top.
+func (v view) closed() rows {
+	out := rows{sweep: max(v.rows.sweep, sweepMin), all: slices.Clone(v.rows.all)}
+	if v.top.last != 0 {
+		out.all = append(out.all, row{v.top.origin, v.top.from, v.top.last})
+	}
+	return out
+}
+
+// sweepMin is the number of rows from which those without items are looked for.
+const sweepMin = 64
+
+// without drops the rows of which nothing was alive in a former view of the shard: nothing of them
+// comes back. It plans the next sweep for twice what stays, so that its cost is spread over the
+// seats between.
+func (r rows) without(dead []row) rows {
+	r.all = slices.DeleteFunc(r.all, func(s row) bool { return slices.Contains(dead, s) })
+	r.sweep = max(sweepMin, 2*uint64(len(r.all)))
+	return r
+}
+
+// dead returns the rows of which nothing is alive, after a walk over the shard.
+func (v view) dead() (out []row) {
+	alive := make([]bool, len(v.rows.all))
+	for it := range v.r.Items(entities) {
+		if i, ok := v.rows.index(it.Dot); ok {
+			alive[i] = true
+		}
+	}
+	for i, s := range v.rows.all {
+		if !alive[i] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// dots names items.
+func dots(items []*crdt.Item) (out []crdt.Dot) {
+	for _, it := range items {
+		out = append(out, it.Dot)
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+// Package replicated keeps the state of entities in the replicated data of a role. It needs nothing
+// beside the nodes. A [Store] is a persistence.Journal. Open it on each node of the role:
+//
+//	store, err := replicated.Open(node, "backend")
+//
+// What is stored is in the memory of every node of the role. It is on the disk of every one that
+// has a directory (ddata.Config.Dir), because the keys persistence/… are reserved as durable. So it
+// is for state that fits into the memory of a node, with few events of an entity between two
+// deletions. PostgreSQL (module sharding/persistence/postgres) has room for more.
+//
+// # Nouns
+//
+// A shard is one key of the durable space. Its items are events, and what decides which of them
+// count. Replicas accept every write. So a write of a deposed owner is not refused by them; it does
+// not count.
+//
+// A seat is the right of one process to write to a shard. It is named by the token of its hosting,
+// by a turn, and by the process. A hosting has one seat. It has another one for each time that its
+// calls come from another process.
+//
+// The transactions of a seat are a chain. Each ends with a head, which drops the head before it. A
+// replica applies nothing before what it drops. So each replica has the beginning of a chain, and
+// never a later transaction without the earlier ones.
+//
+// # How a seat is taken
+//
+//  1. The process writes its intent, which has its seat, at a majority.
+//  2. It reads the shard by a linearizable read.
+//  3. It writes the first transaction of its seat at a majority. That follows the top, which is the
+//     head of the highest seat that the replica has. Its rows say what counts: what counted under
+//     the top, and the dots of the top's own seat, up to its head. Its own seat counts from then on.
+//  4. It reads the intents at a majority.
+//
+// Where it finds a higher intent or seat, it is fenced, or begins again with a higher turn.
+//
+// # How a transaction is settled
+//
+// Append makes a transaction in the local replica, if that knows no higher seat. It is written at a
+// majority. After that the intents are read at a majority. If none is higher, it is settled:
+// each seat that is opened later has it in its chain.
+//
+// The reason: the read did not see the intent of a higher seat. So that intent was not on a majority
+// when the read began, and step 2 of the higher seat began after the transaction was on a majority.
+// So the replica of step 3 has the transaction. If the top that it follows is that of the
+// transaction's seat, then the transaction is in its rows. Else the top is of a higher seat, of
+// which the same holds. Step 4 settles the first transaction of a seat in the same way.
+//
+// A linearizable read that sees no intent above the top settles what it sees, too. Its state is
+// ordered before the intents that it did not see, and so before the linearizable reads of step 2
+// that follow them.
+//
+// If there is a higher intent, the transaction may be in the rows of the higher seat. Append waits
+// until such a read finds that seat open. If the rows have the transaction, Append returns nil: it
+// took effect before the later hosting began. If not, it never will, and Append returns ErrFenced.
+// If the context ends before, the outcome is unknown, and so says the error. When a seat is wanted
+// for a second and not opened, its process may be gone: then the one that waits takes the next turn
+// of that hosting.
+//
+// # What a transaction may drop
+//
+// A replica drops what a transaction drops, whether that counts or not. So a transaction drops
+// nothing that its own counting makes superfluous. Delete writes a mark, and drops the events in
+// another transaction, when the mark is settled.
+//
+// # Costs
+//
+// An append takes two round trips: a write and a read. Taking a seat takes four. A load by the seat
+// takes one, another one a linearizable read. All cost what they read or change, and a descent into
+// the items of the shard. The rows have an entry for each seat of which items are alive. Those
+// without are dropped in a walk over the shard when the rows have doubled, from 64 on.
+//
+// # Limits
+//
+//   - The events of one write: [WriteMax] bytes; the id of an entity: [IDMax] bytes.
+//   - A call above 4 MiB goes in several transactions.
+//   - Items of at most 32,768 seats may be alive in a shard.
+//   - Each item costs some hundred bytes beside its body, on each node.
+//
+// # Not guaranteed
+//
+// The store has no disk of its own: Config.Dir must be set on enough nodes. When a majority of the
+// role's nodes is gone at once with its disks, so is what only they had. A call needs a majority of
+// the role's nodes, and a lease of its own node.
+package replicated

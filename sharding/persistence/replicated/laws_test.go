@@ -1,0 +1,82 @@
+package replicated_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/sharding/persistence/persistencetest"
+	"github.com/coterie-go/coterie/sharding/persistence/replicated"
+)
+
+const role = "role"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("rapid.checks", "15")
+	os.Exit(m.Run())
+}
+
+// cluster is the nodes of a role with their directories.
+type cluster struct {
+	nodes []*ddata.Node
+	dirs  []string
+}
+
+func start(t testing.TB, dirs ...string) *cluster {
+	t.Helper()
+	return &cluster{dirs: dirs, nodes: ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) {
+		c.Roles, c.Dir = []string{role}, dirs[i]
+	})}
+}
+
+func open(t testing.TB, n *ddata.Node) *replicated.Store {
+	t.Helper()
+	s, err := replicated.Open(n, role)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (c *cluster) stop(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.nodes[0].PrepareForShutdown(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range c.nodes {
+		if err := n.Leave(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (c *cluster) opened(t testing.TB) *persistencetest.Opened {
+	t.Helper()
+	return &persistencetest.Opened{
+		A: persistencetest.DoorOf(open(t, c.nodes[0])),
+		B: persistencetest.DoorOf(open(t, c.nodes[len(c.nodes)-1])),
+		Reopen: func(t testing.TB) *persistencetest.Opened {
+			c.stop(t)
+			return start(t, c.dirs...).opened(t)
+		},
+	}
+}
+
+func TestLawsOfOneNode(t *testing.T) {
+	persistencetest.Run(t, func(t testing.TB) *persistencetest.Opened {
+		return start(t, t.TempDir()).opened(t)
+	})
+}
+
+func TestLawsOfThreeNodes(t *testing.T) {
+	persistencetest.Run(t, func(t testing.TB) *persistencetest.Opened {
+		return start(t, t.TempDir(), t.TempDir(), t.TempDir()).opened(t)
+	})
+}

@@ -1,0 +1,121 @@
+package replicated
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/sharding/persistence"
+)
+
+// Store keeps the state of entities in the replicated data of a role. Its methods may be called
+// concurrently. It ends with its node.
+type Store struct {
+	r *ddata.Replicator
+
+	mu     sync.Mutex
+	shards map[string]*shard // by key
+}
+
+var _ persistence.Journal = (*Store)(nil)
+
+// stores are those of a node, by role.
+type stores struct {
+	mu     sync.Mutex
+	byRole map[string]*Store
+}
+
+// Open returns the store of a role on a node: the same one for each call. The node must have the
+// role, else it is ddata.ErrUnknownRole. What is stored survives a stop of all nodes if they have a
+// directory; without one it lives in their memories.
+func Open(n *ddata.Node, role string) (*Store, error) {
+	r, err := n.Replicator(role)
+	if err != nil {
+		return nil, err
+	}
+	of := host.Attach(n.Host(), func() *stores { return &stores{byRole: map[string]*Store{}} })
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if of.byRole[role] == nil {
+		of.byRole[role] = &Store{r: r, shards: map[string]*shard{}}
+	}
+	return of.byRole[role], nil
+}
+
+// shard is what a store knows of a shard beside its items.
+type shard struct {
+	s    *Store
+	key  string
+	rows knownRows
+	turn chan struct{} // of size 1: one goroutine takes a seat at a time
+
+	mu   sync.Mutex
+	seat head // of this process; last is that of the last transaction that is settled
+}
+
+func (s *Store) shard(key string) *shard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sh := s.shards[key]
+	if sh == nil {
+		sh = &shard{s: s, key: key, turn: make(chan struct{}, 1)}
+		s.shards[key] = sh
+	}
+	return sh
+}
+
+// read reads the shard.
+func (sh *shard) read(ctx context.Context, level ddata.ReadLevel) (view, error) {
+	r, err := sh.s.r.Get(ctx, sh.key, level)
+	if err != nil {
+		return view{}, err
+	}
+	return viewOf(r, &sh.rows)
+}
+
+// write changes the shard at a majority. fn sees the state before.
+func (sh *shard) write(ctx context.Context, level ddata.WriteLevel, fn func(v view, tx *crdt.Tx) error) error {
+	return sh.s.r.Update(ctx, sh.key, level, func(tx *crdt.Tx) error {
+		v, err := viewOf(tx.Reader(), &sh.rows)
+		if err != nil {
+			return err
+		}
+		return fn(v, tx)
+	})
+}
+
+// sits returns the seat of this process, with its last settled transaction.
+func (sh *shard) sits() head {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.seat
+}
+
+// has reports whether this process has the seat of a hosting, as far as a view knows.
+func (sh *shard) has(v view, h persistence.Hosting) bool {
+	now := sh.sits()
+	return now.last != 0 && now.token == h.Token && !v.taken() && v.top.compare(now.seat) == 0
+}
+
+// settle notes that a transaction of this process is settled.
+func (sh *shard) settle(h head) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	switch c := h.compare(sh.seat.seat); {
+	case c > 0:
+		sh.seat = h
+	case c == 0:
+		sh.seat.last = max(sh.seat.last, h.last)
+	}
+}
+
+// check returns ErrFenced if a hosting is over.
+func check(v view, h persistence.Hosting) error {
+	if now := v.highest(); h.Token.Less(now) {
+		return fmt.Errorf("%w: shard %v of %q, %v after %v", persistence.ErrFenced, h.Shard, h.Type, now, h.Token)
+	}
+	return nil
+}
