@@ -160,6 +160,20 @@
 // With an empty ddata.Config.DurableKeys no disk has the ids. Remembered entities then survive all
 // but a stop of every node of their role. It is for nodes without disks.
 //
+// # State in a journal
+//
+// By default the homes of shards are replicated data, and each of them is known to a majority of the
+// role's nodes before it is used. With EntityType.Coordination.Ledger they go into a journal, such as
+// tables of PostgreSQL, and no majority is asked. A new coordinator reads the journal, and fences it
+// first: a coordinator that was paused is refused with its next write, and says so
+// (protocol.CoordinatorDeposed). While the journal fails or is silent no shard gets a home and no
+// coordinator begins. It says so as of other state. What runs goes on, and so do messages to known
+// homes. With a Remember.Store in a journal, too (package journaled), remembered entities survive a
+// stop of all nodes although none has a disk. Either may be set without the other.
+//
+// All nodes of the role change from one mode to the other while the whole cluster is stopped. Homes
+// are made anew.
+//
 // # Entry
 //
 // Start hosts the type where the node has its role and is a proxy elsewhere; StartProxy never
@@ -292,9 +306,9 @@
 //	shard-failure-backoff                    none                                   a shard does not fail: its reads and writes are repeated
 //	entity-restart-backoff                   EntityType.Remember.RestartBackoff     10 s
 //	rebalance-interval                       EntityType.Rebalance.Interval          10 s
-//	journal-plugin-id, snapshot-plugin-id    journaled.Config.Journal, journaled.Config.Snapshots     of remembered ids; the homes are in no journal
-//	state-store-mode                         none                                   replicated data: there is no other
-//	snapshot-after, keep-nr-of-batches       journaled.Config.SnapshotAfter, journaled.Config.KeepSnapshots   1,000, 2
+//	journal-plugin-id, snapshot-plugin-id    ledger.Config.Journal, ledger.Config.Snapshots, journaled.Config.Journal, journaled.Config.Snapshots   of homes, and of remembered ids
+//	state-store-mode                         EntityType.Coordination.Ledger         replicated data; a ledger.Ledger: a journal
+//	snapshot-after, keep-nr-of-batches       ledger.Config.SnapshotAfter, ledger.Config.KeepSnapshots   1,000, 2; of ids journaled.Config has its own
 //	least-shard-allocation-strategy.rebalance-absolute-limit   allocation.LeastShard.RebalanceAbsoluteLimit   20 (there: 0, the algorithm of old)
 //	least-shard-allocation-strategy.rebalance-relative-limit   allocation.LeastShard.RebalanceRelativeLimit   0.1
 //	least-shard-allocation-strategy.rebalance-threshold   allocation.Threshold.RebalanceThreshold   1

@@ -42,7 +42,7 @@ type EntityType[M any] struct {
 	// entity to stop.
 	HandOff HandOff
 	// Coordination says when shards get their first homes, and how often what was not answered is
-	// repeated. Defaults: at once, and every 2 s.
+	// repeated, and where homes are kept. Defaults: at once, every 2 s, and in replicated data.
 	Coordination Coordination
 	// Leases names stores outside of the cluster that guard shards and their coordinator beside the
 	// views of the membership. Default: none.
@@ -78,7 +78,11 @@ func (t EntityType[M]) machines(p Ports) protocol.Config {
 	c := protocol.Config{
 		Identity: t.Identity,
 		Proxy:    p.State == nil || p.Proxy, Local: p.Local,
-		HandOff: t.HandOff, Rebalance: t.Rebalance, Allocation: t.Allocation, Coordination: t.Coordination,
+		HandOff: t.HandOff, Rebalance: t.Rebalance, Allocation: t.Allocation,
+		Coordination: protocol.Coordination[bool]{
+			Ledger: t.Coordination.Ledger != nil, MinRegions: t.Coordination.MinRegions,
+			RetryInterval: t.Coordination.RetryInterval,
+		},
 		Remember: protocol.Remember[protocol.StoreID]{
 			Entities: t.Remember.Entities, Recovery: t.Remember.Recovery, RestartBackoff: t.Remember.RestartBackoff,
 		},

@@ -46,7 +46,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	machines.ShardOf = reg.plane.Routes.ShardFunc() // what it panics at is survived
 	run, err := newEngine(p, reg.plane, control.Settings{
 		Probe:    p.probe,
-		Machines: machines, Store: t.Remember.Store, Quorums: t.Quorums,
+		Machines: machines, Store: t.Remember.Store, Ledger: t.Coordination.Ledger, Quorums: t.Quorums,
 		OnEvent: failure.GuardHook(reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
+	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
@@ -34,8 +35,8 @@ type (
 	Rebalance = protocol.Rebalance
 	// HandOff bounds the phases in which a shard moves.
 	HandOff = protocol.HandOff
-	// Coordination says how regions and their coordinator get on.
-	Coordination = protocol.Coordination
+	// Coordination says how regions and their coordinator get on, and where it keeps its state.
+	Coordination = protocol.Coordination[*ledger.Ledger]
 	// Leases says in which stores outside of the cluster leases are taken.
 	Leases = protocol.Leases[locks.Store]
 	// Quorums say of how many replicas the type's own state is read and written.

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/daemon"
 	"github.com/coterie-go/coterie/sharding/delivery"
+	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember/journaled"
@@ -29,6 +30,7 @@ func TestSettings(t *testing.T) {
 		"daemon.Config":           reflect.TypeFor[daemon.Config](),
 		"delivery.Config":         reflect.TypeFor[delivery.Config](),
 		"journaled.Config":        reflect.TypeFor[journaled.Config](),
+		"ledger.Config":           reflect.TypeFor[ledger.Config](),
 		"delivery.ConsumerConfig": reflect.TypeFor[delivery.ConsumerConfig](),
 	}
 	text, err := os.ReadFile("doc.go")

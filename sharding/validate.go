@@ -26,6 +26,10 @@ func (t EntityType[M]) faults(local bool) (f config.Faults) {
 	f.Of("Errors", failure.Known(t.Errors).Check())
 	f.Add(t.Remember.Store != nil && !t.Remember.Entities,
 		"Remember.Store", "is given, but Remember.Entities is not set: nothing would be kept in it")
+	if l := t.Coordination.Ledger; l != nil {
+		f.Add(l.EntityType() != t.Name, "Coordination.Ledger", "is that of type %q: each type has its own",
+			l.EntityType())
+	}
 	t.Supervision.Check(&f)
 	t.Timeouts.Check(&f)
 	t.Limits.Check(&f)

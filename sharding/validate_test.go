@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/file"
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
@@ -52,6 +53,7 @@ var badFields = map[string]func(*EntityType[message_]){
 	},
 	"Allocation.StrategyTimeout": func(t *EntityType[message_]) { t.Allocation.StrategyTimeout = -1 },
 	"Coordination.MinRegions":    func(t *EntityType[message_]) { t.Coordination.MinRegions = -1 },
+	"Coordination.Ledger":        func(t *EntityType[message_]) { t.Coordination.Ledger = &ledger.Ledger{} },
 	"Rebalance.Interval":         func(t *EntityType[message_]) { t.Rebalance.Interval = 1 },
 	"Rebalance.Delay":            func(t *EntityType[message_]) { t.Rebalance.Delay = -1 },
 	"Rebalance.MixedVersions":    nil, // either is good

@@ -25,6 +25,7 @@ type world struct {
 	hub    *memory.Hub
 	store  *sharedState
 	nodes  []*fakeNode
+	era    view.Era // of its founding
 	epoch  view.Epoch
 	lastUp uint32
 	closes bool // the cluster shuts down
@@ -78,7 +79,7 @@ func (w *world) install() { w.installBut()() }
 // installBut does so, except for some nodes, which get it when the result is called.
 func (w *world) installBut(late ...*fakeNode) (catchUp func()) {
 	w.epoch++
-	v := &view.View{Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes}
+	v := &view.View{Era: w.era, Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes}
 	peers := map[transport.NodeID]string{}
 	for _, n := range w.nodes {
 		if !n.gone {

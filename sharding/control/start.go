@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/dataplane"
+	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
@@ -20,6 +21,7 @@ import (
 type Settings struct {
 	Machines protocol.Config
 	Store    remember.Store // nil: the ids are in the replicated data
+	Ledger   *ledger.Ledger // nil: homes and regions are in the replicated data, too
 	Quorums  Quorums
 	OnEvent  events.Listener    // of the type; nil: none
 	Data     host.Data          // nil: the node has no replica of the role's data, and no coordinator
@@ -43,6 +45,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		State: &StateStore{
 			Type: r.Name, Data: t.Data, Quorums: t.Quorums.WithDefaults(),
 			remembered: newRemembered(t.Store, r.Scheduler), Asides: work,
+			ledgered: newLedgered(t.Ledger, r.Scheduler),
 		},
 		table:     &tableFeed{},
 		forwards:  &forwards{asides: work, scheduler: r.Scheduler, timeout: r.Timeouts.Ask, start: r.StartEntity},

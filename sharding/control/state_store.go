@@ -21,6 +21,7 @@ type StateStore struct {
 	Data       host.Data // nil: the node has no replica of the role's data
 	Quorums    Quorums
 	remembered *remembered // nil: the ids are in data, too
+	ledgered   *ledgered   // nil: homes and regions are in data only
 	Asides     *asides
 }
 
@@ -28,6 +29,12 @@ type StateStore struct {
 func (s *StateStore) Write(w protocol.StateWrite, done func(error)) {
 	if s.remembered.of(w.Kind) {
 		if !s.Asides.run(func() { done(s.remembered.write(s.Asides.ctx, s.Quorums.WriteLimit(w.Failed), w)) }) {
+			done(failure.ErrStopped)
+		}
+		return
+	}
+	if s.ledgered.of(w.Kind) {
+		if !s.Asides.run(func() { s.writeLedger(w, done) }) {
 			done(failure.ErrStopped)
 		}
 		return
@@ -46,6 +53,12 @@ func (s *StateStore) Read(r protocol.StateRead, done func(crdt.Reader, protocol.
 		if !s.Asides.run(func() {
 			done(crdt.Reader{}, s.remembered.read(s.Asides.ctx, s.Quorums.readLimit(r.Failed), r))
 		}) {
+			done(crdt.Reader{}, r.Result(crdt.Reader{}, failure.ErrStopped))
+		}
+		return
+	}
+	if s.ledgered.of(r.Kind) {
+		if !s.Asides.run(func() { done(crdt.Reader{}, s.readLedger(r)) }) {
 			done(crdt.Reader{}, r.Result(crdt.Reader{}, failure.ErrStopped))
 		}
 		return

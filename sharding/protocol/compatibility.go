@@ -12,14 +12,16 @@ import (
 // Compatibility is what the nodes that run a type must have configured alike. With other Shards, or
 // another ShardFunc, messages would reach the wrong entity, or two of one id would run. With other
 // stores of leases each side would get its own, and the leases would guard against nothing. Where
-// one remembers and another does not, entities would be forgotten with the next move. Under another
-// Role there would be a second coordinator, and every entity twice.
+// one remembers and another does not, entities would be forgotten with the next move. Where
+// one has a ledger and another has none, a takeover would miss homes. Under another Role there would
+// be a second coordinator, and every entity twice.
 type Compatibility struct {
 	Role                    string // at most 1,024 bytes
 	Shards                  uint32
 	ShardOf                 string // the name of the ShardFunc
 	Remember                bool
 	Lease, CoordinatorLease StoreID // empty: none
+	Ledger                  bool    // homes and regions are in a journal
 }
 
 // roleMax bounds a role on the wire; what names one is bounded by the membership.
@@ -31,7 +33,7 @@ func storeOK(id StoreID) bool { return len(id) <= StoreMax && utf8.ValidString(s
 func (c Config) Compatibility() Compatibility {
 	return Compatibility{
 		Role: c.Role, Shards: uint32(c.Shards), ShardOf: c.ShardOf.Name, Remember: c.Remember.Entities,
-		Lease: c.Leases.Shards, CoordinatorLease: c.Leases.Coordinator,
+		Lease: c.Leases.Shards, CoordinatorLease: c.Leases.Coordinator, Ledger: c.Coordination.Ledger,
 	}
 }
 
@@ -41,14 +43,14 @@ func (a Compatibility) RoutesAs(o Compatibility) bool {
 }
 
 // ForRegion is a without what does not matter to a region, as that has it: the leases of shards to
-// one that hosts none, and the coordinator's, and whether entities are remembered, to a node where
-// none will act.
+// one that hosts none, and the coordinator's, whether entities are remembered, and whether there is a
+// ledger, to a node where none will act.
 func (a Compatibility) ForRegion(region Compatibility, m view.Member, role string, proxy bool) Compatibility {
 	if proxy || !m.HasRole(role) {
 		a.Lease = region.Lease
 	}
 	if !m.HasRole(role) {
-		a.CoordinatorLease, a.Remember = region.CoordinatorLease, region.Remember
+		a.CoordinatorLease, a.Remember, a.Ledger = region.CoordinatorLease, region.Remember, region.Ledger
 	}
 	return a
 }
@@ -69,6 +71,10 @@ func (a Compatibility) Differences(o Compatibility, there string) string {
 	if a.Remember != o.Remember {
 		out = append(out, fmt.Sprintf("Remember.Entities is %t here and %t %s", a.Remember, o.Remember, there))
 	}
+	if a.Ledger != o.Ledger {
+		out = append(out, fmt.Sprintf("Coordination.Ledger is %s here and %s %s",
+			givenText(a.Ledger), givenText(o.Ledger), there))
+	}
 	store := func(field string, a, o StoreID) {
 		if a != o {
 			out = append(out, fmt.Sprintf("%s is %s here and %s %s", field, storeText(a), storeText(o), there))
@@ -77,6 +83,13 @@ func (a Compatibility) Differences(o Compatibility, there string) string {
 	store("Leases.Shards", a.Lease, o.Lease)
 	store("Leases.Coordinator", a.CoordinatorLease, o.CoordinatorLease)
 	return strings.Join(out, "; ")
+}
+
+func givenText(given bool) string {
+	if given {
+		return "given"
+	}
+	return "not given"
 }
 
 func storeText(id StoreID) string {
@@ -100,6 +113,9 @@ func (a Compatibility) String() string {
 	}
 	if a.CoordinatorLease != "" {
 		s += fmt.Sprintf(" coordinator-lease=%q", a.CoordinatorLease)
+	}
+	if a.Ledger {
+		s += " ledger"
 	}
 	return s
 }

@@ -30,7 +30,7 @@ type Config struct {
 	// Allocation says how the homes of shards are chosen.
 	Allocation Allocation
 	// Coordination says how regions and their coordinator get on.
-	Coordination Coordination
+	Coordination Coordination[bool]
 	// Remember says whether the ids of entities are remembered, and how remembered ones start.
 	Remember Remember[StoreID]
 	// Passivation says which entities are passivated. The machines look at its StopTimeout only.

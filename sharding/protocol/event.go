@@ -60,6 +60,8 @@ const (
 	// alarm: a handler of Entity in Shard has waited for a result for Took (Context.Await), and Count
 	// of the region for as long as is told of
 	ResultAwaited
+	// alarm: a later coordinator has taken over the ledger, as Text says: this node's steps down
+	CoordinatorDeposed
 	EventEnd // none: the number of kinds, and of no kind
 )
 
@@ -72,7 +74,7 @@ var eventNames = [EventEnd]string{
 	"remember-failed", "remember-resumed", "shard-at-rest", "region-passed-over", "report-awaited",
 	"coordinator-absent",
 	"state-delayed", "state-failed", "state-resumed", "handler-slow",
-	"result-awaited",
+	"result-awaited", "coordinator-deposed",
 }
 
 func (k EventKind) String() string {
@@ -109,7 +111,7 @@ func (e Event) Alarm() bool {
 		StrategyFailed, StrategyStuck,
 		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
 		RememberFailed, ReportAwaited,
-		CoordinatorAbsent, StateFailed, HandlerSlow, ResultAwaited:
+		CoordinatorAbsent, StateFailed, HandlerSlow, ResultAwaited, CoordinatorDeposed:
 		return true
 	}
 	return false
@@ -126,7 +128,7 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
 	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
 		ReportAwaited, CoordinatorAbsent,
-		StateDelayed, StateFailed, StateResumed:
+		StateDelayed, StateFailed, StateResumed, CoordinatorDeposed:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

@@ -124,8 +124,15 @@ func (p Passivation) check(f *config.Faults) {
 	f.Add(p.StopTimeout < 0, "Passivation.StopTimeout", "%v is negative", p.StopTimeout)
 }
 
-// Coordination says how regions and their coordinator get on.
-type Coordination struct {
+// Coordination says how regions and their coordinator get on, and where the coordinator keeps its
+// state. Ledger is a *ledger.Ledger for users, and no more than whether there is one for the machines.
+type Coordination[Ledger any] struct {
+	// Ledger keeps the homes of shards and the list of regions in a journal outside of the cluster.
+	// Then a home needs no majority of the role's nodes to be known, but that journal. It is for
+	// nodes without disks, with a Remember.Store; each type has its own. The same on every node of
+	// the role: one that has one, and one that has none, do not run the type together. Default: the
+	// role's replicated data.
+	Ledger Ledger
 	// MinRegions is the number of regions that must be there before the first shard gets a home.
 	// Once any shard has had a home the coordinator asks for none, until the whole cluster
 	// restarts. Default 1.
@@ -135,12 +142,12 @@ type Coordination struct {
 	RetryInterval time.Duration
 }
 
-func (c *Coordination) setDefaults(local bool) {
+func (c *Coordination[Ledger]) setDefaults(local bool) {
 	config.Default(&c.MinRegions, 1)
 	config.Default(&c.RetryInterval, shortIf(local, 2*time.Second))
 }
 
-func (c Coordination) check(f *config.Faults) {
+func (c Coordination[Ledger]) check(f *config.Faults) {
 	f.Add(c.MinRegions < 1, "Coordination.MinRegions", "%d is not positive", c.MinRegions)
 	f.Add(c.RetryInterval < time.Millisecond, "Coordination.RetryInterval", "%v is below 1ms", c.RetryInterval)
 }

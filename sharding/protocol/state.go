@@ -1,11 +1,20 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 )
+
+// Term is the token of a coordinator's term: higher than those of all terms of the type before.
+type Term = singleton.FencingToken
+
+// ErrDeposed: a coordinator with a later term has begun with the state, which takes nothing of this
+// one any more.
+var ErrDeposed = errors.New("sharding: a later coordinator has taken over the state")
 
 // StateKind names a piece of the replicated state of a type.
 type StateKind uint8
@@ -58,6 +67,7 @@ type StateRead struct {
 	Kind   StateKind
 	Shard  ShardID // of StateIDs
 	Failed uint    // how often it has failed in a row: a driver gives it the more time
+	Term   Term    // of the coordinator that reads; zero: a shard does
 }
 
 // Key is the key to read.
@@ -70,6 +80,7 @@ type StateWrite struct {
 	Kind   StateKind
 	Shard  ShardID // of StateIDs
 	Failed uint    // of a shard's write, how often it has failed in a row: a driver gives it the more time
+	Term   Term    // of the coordinator that writes; zero: a shard does
 
 	Homes         []Entry    // of StateHomes
 	AddRegions    []UID      // of StateRegions

@@ -231,7 +231,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 	err := Config{
 		Identity:     Identity{Name: "a/b", Shards: ShardsMax + 1},
-		Coordination: Coordination{MinRegions: -1}, HandOff: HandOff{
+		Coordination: Coordination[bool]{MinRegions: -1}, HandOff: HandOff{
 			FinishTimeout: time.Second, BeginTimeout: time.Millisecond,
 		},
 		Remember: Remember[StoreID]{Recovery: Recovery{Number: -1}},

@@ -29,8 +29,8 @@ import (
 //	Confirm       [[life]]                                   Compare       [[]]
 //	Compared      [runs, role, joined, coordinator]
 //
-// What must be alike is [role, shards, hash, remember, lease, coordinator-lease], the role as text
-// of at most roleMax bytes, the latter two of at most StoreMax. Lists are flat, so that decoding
+// What must be alike is [role, shards, hash, remember, lease, coordinator-lease, ledger], the role
+// as text of at most roleMax bytes, the leases of at most StoreMax. Lists are flat, so that decoding
 // costs no more than the bytes.
 const wireVersion = 1
 
@@ -117,8 +117,8 @@ func appendShards(dst []byte, m Message) []byte {
 }
 
 func appendCompatibility(dst []byte, a Compatibility) []byte {
-	dst = cbor.AppendText(cbor.AppendArray(dst, 6), a.Role)
+	dst = cbor.AppendText(cbor.AppendArray(dst, 7), a.Role)
 	dst = cbor.AppendText(cbor.AppendUint(dst, uint64(a.Shards)), a.ShardOf)
 	dst = cbor.AppendText(cbor.AppendBool(dst, a.Remember), string(a.Lease))
-	return cbor.AppendText(dst, string(a.CoordinatorLease))
+	return cbor.AppendBool(cbor.AppendText(dst, string(a.CoordinatorLease)), a.Ledger)
 }

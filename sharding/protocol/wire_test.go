@@ -61,8 +61,8 @@ func drawCompatibility(t *rapid.T) Compatibility {
 	id := func(label string) string { return rapid.StringN(0, -1, StoreMax).Draw(t, label) }
 	return Compatibility{
 		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), ShardOf: id("shard function"),
-		Remember: rapid.Bool().Draw(t, "remember"),
-		Lease:    StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
+		Remember: rapid.Bool().Draw(t, "remember"), Ledger: rapid.Bool().Draw(t, "ledger"),
+		Lease: StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
 	}
 }
 

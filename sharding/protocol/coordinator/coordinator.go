@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -53,7 +54,7 @@ func (c *Coordinator) Step(now time.Time, in protocol.CoordinatorInput) *protoco
 	case protocol.TableChanged:
 		c.term.onTable(in.Entries)
 	case protocol.Wrote:
-		c.term.onWrote(in.ID, in.Err)
+		c.onWrote(in)
 	case protocol.DidRead:
 		c.term.onRead(in)
 	case protocol.Reachable:
@@ -157,12 +158,31 @@ func (c *Coordinator) onInstall(v *view.View) {
 	c.term.onInstall()
 }
 
+// onWrote takes the outcome of a write. If a later coordinator has taken over the ledger, the term is
+// over: nothing of it will be written any more. The next one begins with a read. The ledger refuses
+// that, too, until this node has a view that is later than the other coordinator's.
+func (c *Coordinator) onWrote(in protocol.Wrote) {
+	if !errors.Is(in.Err, protocol.ErrDeposed) || !c.term.store.awaits(in.ID) {
+		c.term.onWrote(in.ID, in.Err)
+		return
+	}
+	c.counts[protocol.CountStateError]++
+	c.notify(protocol.Event{Kind: protocol.CoordinatorDeposed, Text: in.Err.Error()})
+	c.endTerm()
+	c.term.becomeReading() // its lease, if it needs one, is still held
+}
+
 // becomeIdle ends the term.
 func (c *Coordinator) becomeIdle() {
+	c.releaseLease()
+	c.endTerm()
+}
+
+// endTerm forgets what belongs to the term.
+func (c *Coordinator) endTerm() {
 	if c.term.mode == active {
 		c.notify(protocol.Event{Kind: protocol.CoordinatorStopped})
 	}
-	c.releaseLease()
 	next := newTerm(&c.env)
 	next.chooser = c.term.chooser.carry()
 	c.term = next

@@ -117,6 +117,18 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: false, Lease: "a",
 				CoordinatorLease: "b"}, want: []string{"Remember.Entities is true here and false there"},
 		},
+		"one with a ledger": {
+			theirs: protocol.Compatibility{
+				Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a", CoordinatorLease: "b",
+				Ledger: true,
+			}, want: []string{"Coordination.Ledger is not given here and given there"},
+		},
+		"another role, with a ledger": {
+			theirs: protocol.Compatibility{
+				Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a", CoordinatorLease: "b",
+				Ledger: true,
+			}, proxy: true, noRole: true,
+		},
 		"a proxy that coordinates": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: false, Lease: "a",
 				CoordinatorLease: "b"}, proxy: true, want: []string{"Remember.Entities is true here and false there"},

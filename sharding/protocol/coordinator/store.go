@@ -14,6 +14,7 @@ type store struct {
 	failed      []protocol.StateWrite          // to be repeated with the next tick
 	tableWrites int                            // of writes, those of the table
 	failures    []storeFailure                 // at most one for each stateOp
+	term        protocol.Term                  // what is read and written is of it
 }
 
 // failedRead stands in the ID of a read that must be repeated.
@@ -25,7 +26,7 @@ func (sr *store) read(k protocol.StateKind) protocol.StateRead {
 
 // readAs reads, under an ID of its own.
 func (sr *store) readAs(r protocol.StateRead) protocol.StateRead {
-	r.ID = sr.nextID()
+	r.ID, r.Term = sr.nextID(), sr.term
 	sr.fx.Read = append(sr.fx.Read, r)
 	return r
 }
@@ -45,12 +46,18 @@ func (sr *store) readFailed(r *protocol.StateRead, err error) {
 }
 
 func (sr *store) write(w protocol.StateWrite) {
-	w.ID = sr.nextID()
+	w.ID, w.Term = sr.nextID(), sr.term
 	sr.writes[w.ID] = w
 	if w.Kind == protocol.StateHomes {
 		sr.tableWrites++
 	}
 	sr.fx.Write = append(sr.fx.Write, w)
+}
+
+// awaits reports whether a write is under way.
+func (sr *store) awaits(id uint64) bool {
+	_, under := sr.writes[id]
+	return under
 }
 
 // wrote completes a write: ok says that it was under way and has succeeded. One that failed is

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,7 +47,7 @@ func (to *takeover) reported(from protocol.UID) { to.awaiting = protocol.Without
 // becomeReading begins a term: first the state that a majority knows.
 func (tm *term) becomeReading() {
 	tm.mode = reading
-	tm.registrar.floor = tm.next()
+	tm.rise()
 	tm.homes.begin()
 	tm.takeover = takeover{reports: map[protocol.UID]*gathered{}, registers: map[protocol.UID]protocol.Register{}}
 	tm.takeover.homes = tm.store.read(protocol.StateHomes)
@@ -59,6 +60,13 @@ func (tm *term) becomeReading() {
 	}
 	tm.retryAt = tm.now.Add(tm.cfg.Coordination.RetryInterval / 4)
 	tm.roles.begin(&tm.homes.out)
+}
+
+// rise gives the term a token above all that this coordinator has made.
+func (tm *term) rise() {
+	t := tm.next()
+	tm.registrar.floor = t
+	tm.store.term = protocol.Term{Era: tm.view.Era, Epoch: tm.view.Epoch, Up: t.Up, Seq: t.Seq}
 }
 
 // onRead takes what was read. A read that failed is repeated with the next tick; its ID is given up
@@ -84,6 +92,9 @@ func (tm *term) onRead(in protocol.DidRead) {
 	}
 	if in.Err != nil {
 		tm.store.readFailed(r, in.Err)
+		if tm.mode == reading && errors.Is(in.Err, protocol.ErrDeposed) {
+			tm.rise() // no region knows of the refused token yet; the next may be of a later view
+		}
 		return
 	}
 	tm.store.opWorks(readOp(*r))

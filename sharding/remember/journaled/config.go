@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/history"
 )
 
 // ErrConfig is that of New.
@@ -29,27 +30,20 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-func (c Config) withDefaults() Config {
-	if c.SnapshotAfter == 0 {
-		c.SnapshotAfter = 1000
-	}
-	if c.KeepSnapshots == 0 {
-		c.KeepSnapshots = 2
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	return c
+// histories are the settings of the histories.
+func (c Config) histories() history.Config {
+	return history.Config{
+		What: "remembered ids of " + c.Type, Journal: c.Journal, Snapshots: c.Snapshots,
+		SnapshotAfter: c.SnapshotAfter, KeepSnapshots: c.KeepSnapshots, Logger: c.Logger,
+	}.WithDefaults()
 }
 
-// faults lists what is wrong with a config that has its defaults.
+// faults lists what is wrong.
 func (c Config) faults() config.Faults {
 	var f config.Faults
 	f.Add(c.Type == "", "Type", "is required: the name of the entity type")
 	f.Add(len(TypeName(c.Type)) > persistence.NameMax, "Type", "is too long for the journal")
-	f.Add(c.Journal == nil, "Journal", "is required")
-	f.Add(c.SnapshotAfter < 1, "SnapshotAfter", "is %d, and must be at least 1", c.SnapshotAfter)
-	f.Add(c.KeepSnapshots < 1, "KeepSnapshots", "is %d, and must be at least 1", c.KeepSnapshots)
+	c.histories().Check(&f)
 	return f
 }
 

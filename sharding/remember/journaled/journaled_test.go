@@ -269,7 +269,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%+v: %v", cfg, err)
 		}
 	}
-	d := Config{}.withDefaults()
+	d := Config{}.histories()
 	if d.SnapshotAfter != 1000 || d.KeepSnapshots != 2 || d.Logger != slog.Default() {
 		t.Errorf("defaults: %+v", d)
 	}

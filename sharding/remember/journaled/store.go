@@ -3,20 +3,24 @@ package journaled
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/history"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
 
 // Store is a remember.Store on a Journal. Its methods may be called concurrently.
 type Store struct {
-	cfg Config
+	cfg history.Config
+	typ string // of the entities
 
 	mu        sync.Mutex
-	histories map[protocol.EntityID]*history
+	histories map[protocol.EntityID]*kept
 }
 
 var _ remember.Store = (*Store)(nil)
@@ -25,11 +29,10 @@ var _ remember.Store = (*Store)(nil)
 //
 // Errors: ErrConfig.
 func New(cfg Config) (*Store, error) {
-	cfg = cfg.withDefaults()
 	if err := cfg.faults().Wrap(ErrConfig); err != nil {
 		return nil, err
 	}
-	return &Store{cfg: cfg, histories: map[protocol.EntityID]*history{}}, nil
+	return &Store{cfg: cfg.histories(), typ: cfg.Type, histories: map[protocol.EntityID]*kept{}}, nil
 }
 
 // list is the entity that has the list of shards.
@@ -45,7 +48,7 @@ func (s *Store) Shards(ctx context.Context) ([]protocol.ShardID, error) {
 	for _, name := range names {
 		n, err := strconv.ParseUint(string(name), 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %q is no shard of %s", persistence.ErrDamaged, name, s.cfg.Type)
+			return nil, fmt.Errorf("%w: %q is no shard of %s", persistence.ErrDamaged, name, s.typ)
 		}
 		shards = append(shards, protocol.ShardID(n))
 	}
@@ -84,21 +87,48 @@ func byteStrings(ids []protocol.EntityID) [][]byte {
 	return out
 }
 
-func (s *Store) ids(shard protocol.ShardID) *history {
+func (s *Store) ids(shard protocol.ShardID) *kept {
 	return s.history(protocol.EntityID("ids/"+strconv.FormatUint(uint64(shard), 10)), shard)
 }
 
+// kept is a set in the journal.
+type kept struct {
+	history *history.History[set]
+	by      persistence.Hosting // without a token: sequence numbers alone order the writers
+}
+
 // history is that of a set. It stays, for the number at which it ends.
-func (s *Store) history(id protocol.EntityID, shard protocol.ShardID) *history {
+func (s *Store) history(id protocol.EntityID, shard protocol.ShardID) *kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.histories[id]
 	if h == nil {
-		h = &history{
-			cfg: &s.cfg, id: id, turn: make(chan struct{}, 1),
-			hosting: persistence.Hosting{Type: TypeName(s.cfg.Type), Shard: shard},
+		h = &kept{
+			history: history.New(&s.cfg, &form, id),
+			by:      persistence.Hosting{Type: TypeName(s.typ), Shard: shard},
 		}
 		s.histories[id] = h
 	}
 	return h
+}
+
+// load is the set, after which nothing that was on its way takes effect.
+func (k *kept) load(ctx context.Context) ([]protocol.EntityID, error) {
+	ids, due, err := k.history.LoadAfter(ctx, k.by, loaded{})
+	if err != nil {
+		return nil, err
+	}
+	if due {
+		k.history.Cut(ctx, k.by)
+	}
+	return slices.Collect(maps.Keys(ids)), nil
+}
+
+// update appends a change.
+func (k *kept) update(ctx context.Context, c changed) error {
+	due, err := k.history.Change(ctx, k.by, c)
+	if due {
+		k.history.Cut(ctx, k.by)
+	}
+	return err
 }

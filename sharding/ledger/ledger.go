@@ -1,0 +1,122 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/history"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// Ledger keeps the homes and the regions of one entity type. Its methods may be called concurrently,
+// and several nodes of one process may share it.
+type Ledger struct {
+	cfg     history.Config
+	typ     string // of the entities
+	homes   *history.History[*homes]
+	regions *history.History[*regions]
+}
+
+// New returns the ledger of one entity type. It does not touch the journal.
+//
+// Errors: ErrConfig.
+func New(cfg Config) (*Ledger, error) {
+	if err := cfg.faults().Wrap(ErrConfig); err != nil {
+		return nil, err
+	}
+	l := &Ledger{cfg: cfg.histories(), typ: cfg.Type}
+	l.homes = history.New(&l.cfg, &homesForm, "homes")
+	l.regions = history.New(&l.cfg, &regionsForm, "regions")
+	return l, nil
+}
+
+// EntityType is the name of the entity type.
+func (l *Ledger) EntityType() string { return l.typ }
+
+// errKind is a mistake of the caller's.
+var errKind = errors.New("ledger: it keeps homes and regions only")
+
+// Keeps reports whether a Ledger keeps a piece of the state.
+func Keeps(k protocol.StateKind) bool { return k == protocol.StateHomes || k == protocol.StateRegions }
+
+// Read fences the journal for a term, and reads a piece of the state.
+//
+// Errors: those of the journal; protocol.ErrDeposed if a later term has begun.
+func (l *Ledger) Read(ctx context.Context, r protocol.StateRead) protocol.DidRead {
+	in := protocol.DidRead{ID: r.ID}
+	in.Err = deposed(l.read(ctx, r, &in))
+	return in
+}
+
+func (l *Ledger) read(ctx context.Context, r protocol.StateRead, in *protocol.DidRead) error {
+	by := l.hosting(r.Term)
+	if err := l.fence(ctx, by); err != nil {
+		return err
+	}
+	switch r.Kind {
+	case protocol.StateHomes:
+		h, err := l.homes.Load(ctx, by)
+		if err != nil {
+			return err
+		}
+		in.Homes = entriesOf(h.in(r.Term.Era))
+	case protocol.StateRegions:
+		g, err := l.regions.Load(ctx, by)
+		if err != nil {
+			return err
+		}
+		in.Regions = uidsOf(g.in(r.Term.Era))
+	default:
+		return fmt.Errorf("%w: %v", errKind, r.Kind)
+	}
+	return nil
+}
+
+// fence begins a term in both stores. If they are one, the second call changes nothing.
+func (l *Ledger) fence(ctx context.Context, by persistence.Hosting) error {
+	if err := l.cfg.Journal.Fence(ctx, by); err != nil {
+		return err
+	}
+	if l.cfg.Snapshots == nil {
+		return nil
+	}
+	return l.cfg.Snapshots.Fence(ctx, by)
+}
+
+// Write appends a change. It may be repeated. If it returns a function, that makes a snapshot and
+// deletes what this replaces. It is for the caller to run after it has gone on.
+//
+// Errors: those of the journal; protocol.ErrDeposed if a later term has begun.
+func (l *Ledger) Write(ctx context.Context, w protocol.StateWrite) (cut func(context.Context), err error) {
+	by := l.hosting(w.Term)
+	t := term{Era: uint64(w.Term.Era), Epoch: uint64(w.Term.Epoch), Up: w.Term.Up, Seq: w.Term.Seq}
+	due := false
+	switch w.Kind {
+	case protocol.StateHomes:
+		due, err = l.homes.Change(ctx, by, placed{t, storedHomes(w.Homes)})
+		cut = func(ctx context.Context) { l.homes.Cut(ctx, by) }
+	case protocol.StateRegions:
+		due, err = l.regions.Change(ctx, by, registered{t, numbers(w.AddRegions), numbers(w.RemoveRegions)})
+		cut = func(ctx context.Context) { l.regions.Cut(ctx, by) }
+	default:
+		err = fmt.Errorf("%w: %v", errKind, w.Kind)
+	}
+	if !due {
+		cut = nil
+	}
+	return cut, deposed(err)
+}
+
+func (l *Ledger) hosting(t protocol.Term) persistence.Hosting {
+	return persistence.Hosting{Type: TypeName(l.typ), Token: t}
+}
+
+// deposed says of a refused call what it means for a coordinator.
+func deposed(err error) error {
+	if errors.Is(err, persistence.ErrFenced) {
+		return fmt.Errorf("%w: %w", protocol.ErrDeposed, err)
+	}
+	return err
+}

@@ -1,0 +1,248 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/memory"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+func open(t *testing.T, cfg Config) *Ledger {
+	t.Helper()
+	cfg.Type = "T"
+	l, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func termOf(era view.Era, epoch view.Epoch) protocol.Term {
+	return protocol.Term{Era: era, Epoch: epoch, Up: 1, Seq: 1}
+}
+
+func entry(s protocol.ShardID, home protocol.UID, epoch, seq uint64) protocol.Entry {
+	return protocol.Entry{Shard: s, Home: home, Token: protocol.Token{Epoch: epoch, Up: 1, Seq: seq}}
+}
+
+func put(t *testing.T, l *Ledger, by protocol.Term, es ...protocol.Entry) error {
+	t.Helper()
+	cut, err := l.Write(t.Context(), protocol.StateWrite{Kind: protocol.StateHomes, Homes: es, Term: by})
+	if cut != nil {
+		cut(t.Context())
+	}
+	return err
+}
+
+func enroll(t *testing.T, l *Ledger, by protocol.Term, add, remove []protocol.UID) error {
+	t.Helper()
+	cut, err := l.Write(t.Context(), protocol.StateWrite{
+		Kind: protocol.StateRegions, AddRegions: add, RemoveRegions: remove, Term: by,
+	})
+	if cut != nil {
+		cut(t.Context())
+	}
+	return err
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantHomes(t *testing.T, l *Ledger, by protocol.Term, want ...protocol.Entry) {
+	t.Helper()
+	in := l.Read(t.Context(), protocol.StateRead{ID: 7, Kind: protocol.StateHomes, Term: by})
+	if in.Err != nil || in.ID != 7 || !slices.Equal(in.Homes, want) {
+		t.Errorf("the homes are %v, %v; want %v", in.Homes, in.Err, want)
+	}
+}
+
+func wantRegions(t *testing.T, l *Ledger, by protocol.Term, want ...protocol.UID) {
+	t.Helper()
+	in := l.Read(t.Context(), protocol.StateRead{ID: 8, Kind: protocol.StateRegions, Term: by})
+	if in.Err != nil || in.ID != 8 || !slices.Equal(in.Regions, want) {
+		t.Errorf("the regions are %v, %v; want %v", in.Regions, in.Err, want)
+	}
+}
+
+// What one coordinator has written the next one reads, in another process, with snapshots and
+// without. Of a shard the highest token stands, in whatever order the writes come.
+func TestTheNextCoordinatorReadsWhatWasWritten(t *testing.T) {
+	for _, after := range []int{1, 2, 1000} {
+		m := &memory.Store{}
+		cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: after}
+		first, second := open(t, cfg), open(t, cfg)
+		one, two := termOf(5, 1), termOf(5, 2)
+		wantHomes(t, first, one)
+		wantRegions(t, first, one)
+		must(t, put(t, first, one, entry(1, 11, 1, 5), entry(2, 12, 1, 6)), put(t, first, one, entry(1, 12, 1, 9)),
+			put(t, first, one, entry(1, 13, 1, 7)), put(t, first, one, entry(2, 0, 1, 10)),
+			enroll(t, first, one, []protocol.UID{11, 12}, nil),
+			enroll(t, first, one, []protocol.UID{13}, []protocol.UID{11}))
+		wantHomes(t, second, two, entry(1, 12, 1, 9), entry(2, 0, 1, 10))
+		wantRegions(t, second, two, 12, 13)
+	}
+}
+
+// After the first read of a term nothing of an earlier one takes effect, and the earlier coordinator
+// learns of it by its write, its snapshot and its read.
+func TestALaterTermDeposes(t *testing.T) {
+	m := &memory.Store{}
+	cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: 1}
+	first, second := open(t, cfg), open(t, cfg)
+	one, two := termOf(5, 1), termOf(5, 2)
+	wantHomes(t, first, one)
+	cut, err := first.Write(t.Context(), protocol.StateWrite{
+		Kind: protocol.StateHomes, Homes: []protocol.Entry{entry(1, 11, 1, 5)}, Term: one,
+	})
+	must(t, err)
+	wantHomes(t, second, two, entry(1, 11, 1, 5))
+	cut(t.Context()) // refused, and no harm
+	for what, err := range map[string]error{
+		"homes":   put(t, first, one, entry(1, 12, 1, 6)),
+		"regions": enroll(t, first, one, []protocol.UID{11}, nil),
+		"read":    first.Read(t.Context(), protocol.StateRead{Kind: protocol.StateHomes, Term: one}).Err,
+	} {
+		if !errors.Is(err, protocol.ErrDeposed) || !errors.Is(err, persistence.ErrFenced) {
+			t.Errorf("%s of the deposed one: %v", what, err)
+		}
+	}
+	must(t, put(t, second, two, entry(3, 13, 2, 2)))
+	wantHomes(t, second, two, entry(1, 11, 1, 5), entry(3, 13, 2, 2))
+	wantRegions(t, second, two)
+}
+
+// Homes and regions of an earlier founding name nodes that are not in this one: they are not read,
+// although their tokens are higher within a founding, and what is written now is.
+func TestAnotherFoundingBeginsAnew(t *testing.T) {
+	for _, after := range []int{1, 1000} {
+		m := &memory.Store{}
+		cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: after}
+		first, second := open(t, cfg), open(t, cfg)
+		former, now := termOf(5, 70), termOf(6, 1)
+		wantHomes(t, first, former)
+		must(t, put(t, first, former, entry(1, 11, 70, 5)), enroll(t, first, former, []protocol.UID{11}, nil))
+		wantHomes(t, second, now)
+		wantRegions(t, second, now)
+		must(t, put(t, second, now, entry(1, 21, 1, 2)), enroll(t, second, now, []protocol.UID{21}, nil))
+		wantHomes(t, open(t, cfg), termOf(6, 2), entry(1, 21, 1, 2))
+		wantRegions(t, open(t, cfg), termOf(6, 2), 21)
+	}
+}
+
+// A write whose answer is lost is repeated by the coordinator, and is there once.
+func TestLostAnswers(t *testing.T) {
+	m := &memory.Store{}
+	l, by := open(t, Config{Journal: m}), termOf(5, 1)
+	wantHomes(t, l, by)
+	lost := errors.New("the answer is lost")
+	m.After(func(_ context.Context, call string) error {
+		if call == "Append" {
+			return lost
+		}
+		return nil
+	})
+	if err := put(t, l, by, entry(1, 11, 1, 5)); !errors.Is(err, lost) || !strings.Contains(err.Error(), "of T") {
+		t.Errorf("got %v, want the store's error with the name of the type", err)
+	}
+	m.After(nil)
+	must(t, put(t, l, by, entry(1, 11, 1, 5)))
+	wantHomes(t, l, by, entry(1, 11, 1, 5))
+}
+
+// As many snapshots stay as were asked for, and the events after the oldest of them.
+func TestRetention(t *testing.T) {
+	m := &memory.Store{}
+	cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: 5, KeepSnapshots: 2}
+	l, by := open(t, cfg), termOf(5, 1)
+	wantHomes(t, l, by)
+	for i := range uint64(22) {
+		must(t, put(t, l, by, entry(1, 11, 1, i+1)))
+	}
+	events := 0
+	ends, err := m.Load(t.Context(), persistence.Hosting{Type: TypeName("T"), Token: by},
+		[]persistence.Read{{Entity: "homes"}}, func(int, persistence.Event) error { events++; return nil })
+	if err != nil || ends[0] != (persistence.End{Deleted: 15, Last: 22}) || events != 7 {
+		t.Errorf("%+v and %d events, %v", ends, events, err)
+	}
+	wantHomes(t, open(t, cfg), termOf(5, 2), entry(1, 11, 1, 22))
+}
+
+// A snapshot, and what is deleted after it, hold up no write, and one that fails costs nothing but
+// the room of the events.
+func TestSnapshotsHoldNothingUp(t *testing.T) {
+	m, log := &memory.Store{}, &bytes.Buffer{}
+	l := open(t, Config{
+		Journal: m, Snapshots: m, SnapshotAfter: 2, KeepSnapshots: 1, Logger: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	by := termOf(5, 1)
+	wantHomes(t, l, by)
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	m.Before(func(_ context.Context, call string) error {
+		if call == "Delete" {
+			close(begun)
+			<-goOn
+			return errors.New("the disk is full")
+		}
+		return nil
+	})
+	must(t, put(t, l, by, entry(1, 11, 1, 1)))
+	cut, err := l.Write(t.Context(), protocol.StateWrite{
+		Kind: protocol.StateHomes, Homes: []protocol.Entry{entry(1, 11, 1, 2)}, Term: by,
+	})
+	if err != nil || cut == nil {
+		t.Fatalf("no snapshot after two events: %v", err)
+	}
+	done := make(chan struct{})
+	go func() { cut(t.Context()); close(done) }()
+	<-begun
+	must(t, put(t, l, by, entry(1, 12, 1, 3)), put(t, l, by, entry(1, 12, 1, 4)))
+	close(goOn)
+	<-done
+	if !strings.Contains(log.String(), "the disk is full") {
+		t.Errorf("the log says %q", log)
+	}
+	m.Before(nil)
+	wantHomes(t, l, by, entry(1, 12, 1, 4))
+}
+
+func TestConfig(t *testing.T) {
+	m := &memory.Store{}
+	for says, cfg := range map[string]Config{
+		"Type":          {Journal: m},
+		"Journal":       {Type: "T"},
+		"SnapshotAfter": {Type: "T", Journal: m, SnapshotAfter: -1},
+		"KeepSnapshots": {Type: "T", Journal: m, KeepSnapshots: -1},
+		"too long":      {Type: strings.Repeat("t", 255), Journal: m},
+	} {
+		if _, err := New(cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+	if d := (Config{}).histories(); d.SnapshotAfter != 1000 || d.KeepSnapshots != 2 || d.Logger != slog.Default() {
+		t.Errorf("defaults: %+v", d)
+	}
+}
+
+// A Ledger keeps nothing else.
+func TestOtherPiecesAreRefused(t *testing.T) {
+	l, by := open(t, Config{Journal: &memory.Store{}}), termOf(5, 1)
+	if in := l.Read(t.Context(), protocol.StateRead{Kind: protocol.StateIDs, Term: by}); !errors.Is(in.Err, errKind) {
+		t.Errorf("a read of ids: %v", in.Err)
+	}
+	_, err := l.Write(t.Context(), protocol.StateWrite{Kind: protocol.StateIDs, Term: by})
+	if !errors.Is(err, errKind) {
+		t.Errorf("a write of ids: %v", err)
+	}
+}

@@ -1,0 +1,45 @@
+package history
+
+import (
+	"fmt"
+
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/schema"
+)
+
+// Form says what the events of a kind of history are, and what they do to the value. S refers to
+// the value, as a map or a pointer does.
+type Form[S any] struct {
+	// Events and Snapshots are how changes and whole values are stored.
+	Events, Snapshots schema.Schema[any]
+	// Empty makes a value that has no history.
+	Empty func() S
+	// Apply has an event, or a snapshot, change a value. That of a snapshot is empty before.
+	Apply func(to S, event any)
+	// Whole makes the snapshot of a value.
+	Whole func(S) any
+}
+
+// ofSnapshot is the value in a snapshot.
+func (f *Form[S]) ofSnapshot(s persistence.Snapshot) (S, error) {
+	v := f.Empty()
+	if s.Body == nil {
+		return v, persistence.ErrDamaged
+	}
+	w, err := f.Snapshots.Decode(schema.Stored{Name: s.Name, Version: s.Version, Body: s.Body})
+	if err != nil {
+		return v, err
+	}
+	f.Apply(v, w)
+	return v, nil
+}
+
+// apply has a stored event change a value.
+func (f *Form[S]) apply(to S, e persistence.Event) error {
+	v, err := f.Events.Decode(schema.Stored{Name: e.Name, Version: e.Version, Body: e.Body})
+	if err != nil {
+		return fmt.Errorf("%w: event %d: %w", persistence.ErrDamaged, e.Seq, err)
+	}
+	f.Apply(to, v)
+	return nil
+}
