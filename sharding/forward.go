@@ -135,6 +135,14 @@ func (m *moves) take() []ShardID {
 	return all
 }
 
+// WhenUnhosted has fn called with the shard and the token (Context.Fence) of each hosting on this node
+// that is over, whether its shard has stopped in order or not. Its entities take no more messages; a
+// handler may still run if it was not in order. fn is called in the region's line of work: it must be
+// quick.
+func (g *Region[M]) WhenUnhosted(fn func(ShardID, FencingToken)) (cancel func()) {
+	return g.plane.Attached.Enders.Add(func(s *entities.Shard) { fn(ShardID(s.Number), fenceOf(s)) })
+}
+
 // ReadMetrics has read called whenever the node's Meter is read, as events.Meter says of Read, until
 // the region has stopped. Its metrics should have the type among their labels.
 func (g *Region[M]) ReadMetrics(read func(report func(*events.Metric, float64, ...string))) (cancel func()) {

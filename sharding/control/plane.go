@@ -210,6 +210,7 @@ func (c *Plane) CloseShard(h *Hosting) {
 		})
 	})
 	c.R.Routes.PutBack(h.S.Number, front)
+	c.R.Attached.Ended(h.S)
 }
 
 // KillShard drops a shard at once, with what its mailboxes hold.
@@ -225,6 +226,7 @@ func (c *Plane) KillShard(h *Hosting, reason failure.DropReason) {
 		c.R.Out.Discard(reason, h.S.Number, e.ID, env)
 	})
 	c.Leases.retire(h.S, reason == failure.DropStopped)
+	c.R.Attached.Ended(h.S)
 }
 
 // forget lets go of a hosting. It returns what waited for its machine.

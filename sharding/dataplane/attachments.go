@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -16,36 +17,45 @@ type attachments struct {
 	panics *failure.Panics
 
 	Boxes   sync.Map // by name: func(view.UID, []byte)
-	Movers  Movers
+	Movers  Listeners[protocol.ShardID]
+	Enders  Listeners[*entities.Shard]
 	Reports sync.Map // of ReadMetrics: func(func(*events.Metric, float64, ...string))
 	Kept    sync.Map // of Attach: what once made, by key
 }
 
 // Moved tells of a shard whose messages under way may be gone.
-func (a *attachments) Moved(number uint32) {
-	a.Movers.mu.Lock()
-	all := slices.Clone(a.Movers.all)
-	a.Movers.mu.Unlock()
-	for _, fn := range all {
-		(*fn)(protocol.ShardID(number))
+func (a *attachments) Moved(number uint32) { a.Movers.tell(a.panics, protocol.ShardID(number)) }
+
+// Ended tells of a hosting that is over.
+func (a *attachments) Ended(s *entities.Shard) { a.Enders.tell(a.panics, s) }
+
+// Listeners are functions that are told of something, in the order in which they came.
+type Listeners[T any] struct {
+	mu  sync.Mutex
+	all []*func(T)
+}
+
+// Add has fn called until the result is called.
+func (l *Listeners[T]) Add(fn func(T)) (cancel func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, &fn)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.all = slices.DeleteFunc(l.all, func(x *func(T)) bool { return x == &fn })
 	}
 }
 
-// Movers are the functions of Region.WatchMoves, in the order in which they came.
-type Movers struct {
-	mu  sync.Mutex
-	all []*func(protocol.ShardID)
-}
-
-// Add has fn called for each shard that moves, until the result is called.
-func (m *Movers) Add(fn func(protocol.ShardID)) (cancel func()) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.all = append(m.all, &fn)
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.all = slices.DeleteFunc(m.all, func(x *func(protocol.ShardID)) bool { return x == &fn })
+func (l *Listeners[T]) tell(panics *failure.Panics, value T) {
+	l.mu.Lock()
+	all := slices.Clone(l.all)
+	l.mu.Unlock()
+	for _, fn := range all {
+		func() {
+			defer panics.Survive("a listener of the region")
+			(*fn)(value)
+		}()
 	}
 }
 

@@ -3,13 +3,16 @@ package eventsourced
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
 
@@ -52,6 +55,36 @@ func TestHandOffWithAWriteInFlight(t *testing.T) {
 				t.Errorf("%d events are stored, want 2", x.last())
 			}
 		})
+	})
+}
+
+// What is kept of a hosting for its calls goes with it, whether its shard stops alone or with the node.
+func TestHostingsEnd(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		meter := eventstest.NewMeter("coterie_persistence_", "type")
+		_, nodes := cluster(t, 1)
+		g := start(t, newShelf().on(sumType(), sums()), nodes...)[0]
+		for id := range 20 {
+			wants(t, g, fmt.Sprint(id), add{N: 1}, 1)
+		}
+		d := g.Attach(clientKey{}, nil).(*batch.Client)
+		meter.Read(d.Report)
+		meter.Want(t, map[string]int{"hostings": 4})
+		if err := g.StopShards(within(t, time.Minute), 0, 2, 3); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		meter.Want(t, map[string]int{"hostings": 1})
+		for id := range 20 {
+			wants(t, g, fmt.Sprint(id), add{N: 1}, 2)
+		}
+		synctest.Wait()
+		meter.Want(t, map[string]int{"hostings": 4})
+		if err := nodes[0].Leave(within(t, time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		meter.Want(t, map[string]int{"hostings": 0})
 	})
 }
 

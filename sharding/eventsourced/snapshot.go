@@ -1,12 +1,14 @@
 package eventsourced
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 )
 
@@ -142,7 +144,9 @@ func (e *entity[M, E, S]) save(c *sharding.Context[M], older []uint64, done func
 func (e *entity[M, E, S]) prune(region *sharding.Region[M], oldest uint64) {
 	told := func(doing string) func(error) {
 		return func(err error) {
-			if err != nil {
+			switch {
+			case errors.Is(err, batch.ErrEnded), errors.Is(err, batch.ErrClosed): // the next incarnation does it
+			case err != nil:
 				e.tell(region, doing, oldest, err)
 			}
 		}

@@ -55,6 +55,7 @@
 //	coterie_persistence_given_up_total{type}        writes and loads that ended with ErrGaveUp
 //	coterie_persistence_buffer_full_total{type}     writes and loads that ended with ErrBufferFull
 //	coterie_persistence_fenced_total{type}          hostings that a later one has ended
+//	coterie_persistence_hostings{type}              gauge: stays of shards here whose entities have asked for something, and that have not ended
 //	coterie_persistence_waiting{type}               gauge: writes and loads that are not done
 //	coterie_persistence_waiting_bytes{type}         gauge: bytes in them, about
 //	coterie_persistence_calls_in_flight{type}       gauge: calls that are under way

@@ -17,6 +17,7 @@ var (
 		"Writes and loads for which there was no room.", events.Counter)
 	mFenced = metric("coterie_persistence_fenced_total",
 		"Hostings that a later one has ended.", events.Counter)
+	mHostings     = metric("coterie_persistence_hostings", "Hostings that have asked for something.", events.Gauge)
 	mWaiting      = metric("coterie_persistence_waiting", "Writes and loads that are not done.", events.Gauge)
 	mWaitingBytes = metric("coterie_persistence_waiting_bytes", "Bytes in them.", events.Gauge)
 	mBroken       = metric("coterie_persistence_broken", "1 if the client is broken.", events.Gauge)
@@ -45,6 +46,7 @@ func (c *Client) Report(report func(*events.Metric, float64, ...string)) {
 	say(mGivenUp, float64(s.GivenUp))
 	say(mFull, float64(s.Full))
 	say(mFenced, float64(s.Fenced))
+	say(mHostings, float64(s.Hostings))
 	say(mWaiting, float64(s.Waiting))
 	say(mWaitingBytes, float64(s.WaitingBytes))
 	say(mInFlight, float64(s.InFlight))

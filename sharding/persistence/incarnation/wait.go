@@ -31,6 +31,9 @@ func Client[M any](g *sharding.Region[M], cfg batch.Config) *batch.Client {
 		panic(err)
 	}
 	g.ReadMetrics(c.Report)
+	g.WhenUnhosted(func(s sharding.ShardID, token sharding.FencingToken) {
+		c.End(persistence.Hosting{Type: g.Name(), Shard: s, Token: token})
+	})
 	return c
 }
 

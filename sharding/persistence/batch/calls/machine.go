@@ -50,7 +50,7 @@ func New(cfg Settings, stores [3]int) *Machine {
 // Stats returns what was counted.
 func (m *Machine) Stats() Stats {
 	s := m.stats
-	s.Waiting, s.WaitingBytes, s.InFlight = m.held, m.heldBytes, m.running
+	s.Hostings, s.Waiting, s.WaitingBytes, s.InFlight = len(m.hostings), m.held, m.heldBytes, m.running
 	return s
 }
 

@@ -16,6 +16,8 @@ type Stats struct {
 	Full       uint64 // Ops that ended with ErrBufferFull
 	Fenced     uint64 // hostings that ended because of a later one
 
+	Hostings int // now: those that have asked for something, and have not ended
+
 	Waiting, WaitingBytes, InFlight int // now; Waiting with those under way
 }
 
