@@ -117,6 +117,8 @@ type view struct {
 	rows   rows
 	intent seat   // the highest that wants the shard
 	sure   uint64 // the last dot of the top that is known to be settled
+
+	allCount bool // see planted
 }
 
 // viewOf reads what decides. known has rows that were read before.
@@ -183,7 +185,8 @@ func (v view) rank(d crdt.Dot) (place int, ok bool) {
 	if v.ofTop(d) {
 		return len(v.rows.all), true
 	}
-	return v.rows.index(d)
+	place, ok = v.rows.index(d)
+	return place, ok || v.allCount
 }
 
 // isSettled reports whether a dot that counts is known to be settled.
@@ -192,6 +195,13 @@ func (v view) isSettled(d crdt.Dot) bool { return !v.ofTop(d) || d.Seq <= v.sure
 func (v view) counts(it *crdt.Item) bool {
 	_, ok := v.rank(it.Dot)
 	return ok
+}
+
+// later reports whether item a was written after item b. Both count.
+func (v view) later(a, b *crdt.Item) bool {
+	x, _ := v.rank(a.Dot)
+	y, _ := v.rank(b.Dot)
+	return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Dot.Seq, b.Dot.Seq)) > 0
 }
 
 // taken reports whether a seat that is above the top wants the shard.

@@ -159,6 +159,9 @@ func (sh *shard) open(ctx context.Context, h persistence.Hosting, mine *head, de
 			return err
 		}
 		next := v.closed()
+		if sh.s.planted.noRows {
+			next = v.rows
+		}
 		if dead != nil {
 			next = next.without(dead)
 		}
@@ -284,8 +287,8 @@ func (sh *shard) tryTransact(
 	if err != nil {
 		return err
 	}
-	if level == ddata.WriteLocal {
-		return nil // it has dropped what is not needed, and nothing waits for that
+	if level == ddata.WriteLocal || sh.s.planted.noSecondRead {
+		return nil // WriteLocal: it has dropped what is not needed, and nothing waits for that
 	}
 	v, err := sh.read(ctx, ddata.ReadMajority)
 	if err != nil {

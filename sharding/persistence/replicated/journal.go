@@ -2,8 +2,6 @@ package replicated
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
@@ -11,134 +9,50 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Limits of this store, beside those of the port.
-const (
-	// WriteMax bounds the bytes of the events of one write: a write is one transaction.
-	WriteMax = 24 << 20
-	// batchBytes and batchItems are from where a call goes on with another transaction.
-	batchBytes = 4 << 20
-	batchItems = crdt.EventsMax / 4
-)
-
-// prepared is a write as it is stored.
-type prepared struct {
-	index  int // in the call
-	write  persistence.Write
-	by     written
-	events [][]string // the payloads of each
-	items  int
-	bytes  int
-}
-
-func prepare(i int, h persistence.Hosting, w persistence.Write) (p prepared, err error) {
-	if err := w.Check(); err != nil {
-		return p, err
-	}
-	if err := isEntity(w.Entity); err != nil {
-		return p, err
-	}
-	p = prepared{index: i, write: w, by: writtenBy(h, w.ID, w.After)}
-	for i, e := range w.Events {
-		c := record{name: e.Name, version: e.Version, at: e.At, tags: e.Tags, body: e.Body}
-		if i == 0 {
-			c.by = p.by
-		}
-		payloads := c.encode()
-		for _, one := range payloads {
-			p.bytes += len(one)
-		}
-		p.items += len(payloads)
-		p.events = append(p.events, payloads)
-	}
-	if p.bytes > WriteMax {
-		return p, fmt.Errorf("%w: the events of entity %v have %d bytes, want at most %d in one write",
-			persistence.ErrTooLarge, w.Entity, p.bytes, WriteMax)
-	}
-	return p, nil
-}
-
 // Append implements persistence.Journal.
 func (s *Store) Append(
 	ctx context.Context, h persistence.Hosting, writes []persistence.Write,
 ) (refused []persistence.Refusal, err error) {
-	if err := begin(ctx, h, len(writes)); err != nil {
-		return nil, err
+	return s.save(ctx, h, len(writes), func(i int) (change, error) { return appending(h, writes[i]) })
+}
+
+// appending is the change of a write.
+func appending(h persistence.Hosting, w persistence.Write) (change, error) {
+	if err := w.Check(); err != nil {
+		return change{}, err
 	}
-	sh := s.shard(keyOf(h))
-	var batch []prepared
-	items, bytes, stored := 0, 0, false
-	flush := func() error {
-		more, err := sh.append(ctx, h, batch)
-		if stored && errors.Is(err, persistence.ErrFenced) { // which would say that nothing was stored
-			err = fmt.Errorf("replicated: some writes were stored, and the others were not: %v", err)
+	by := writtenBy(h, w.ID, w.After)
+	c := change{entity: w.Entity}
+	events := make([][]string, len(w.Events))
+	for i, e := range w.Events {
+		one := record{name: e.Name, version: e.Version, at: e.At, tags: e.Tags, body: e.Body}
+		if i == 0 {
+			one.by = by
 		}
-		refused, stored = append(refused, more...), stored || len(more) < len(batch)
-		batch, items, bytes = nil, 0, 0
-		return err
+		events[i] = one.encode()
+		c.payloads = append(c.payloads, events[i]...)
 	}
-	for i, w := range writes {
-		p, err := prepare(i, h, w)
+	c.apply = func(v view, tx *crdt.Tx) error {
+		of, err := historyOf(v, w.Entity)
 		if err != nil {
-			refused = append(refused, persistence.Refusal{Index: i, Err: err})
-			continue
-		}
-		if len(batch) > 0 && (items+p.items > batchItems || bytes+p.bytes > batchBytes) {
-			if err := flush(); err != nil {
-				return nil, err
-			}
-		}
-		batch, items, bytes = append(batch, p), items+p.items, bytes+p.bytes
-	}
-	if err := flush(); err != nil {
-		return nil, err
-	}
-	return refused, nil
-}
-
-// append puts some writes into one transaction.
-func (sh *shard) append(
-	ctx context.Context, h persistence.Hosting, batch []prepared,
-) (refused []persistence.Refusal, err error) {
-	err = sh.transact(ctx, h, ddata.WriteMajority, func(v view, tx *crdt.Tx) (changed bool, err error) {
-		refused = nil
-		for _, p := range batch {
-			of, err := historyOf(v, p.write.Entity)
-			if err != nil {
-				return false, err
-			}
-			stored, err := of.fit(p.write, p.by)
-			if err != nil {
-				refused = append(refused, persistence.Refusal{Index: p.index, Err: err})
-				continue
-			}
-			changed = true // a repeated write, too, is settled with this transaction
-			if stored {
-				continue
-			}
-			for i, payloads := range p.events {
-				at := numbered(of.path, eventSub, p.write.After+uint64(i)+1)
-				if err := putRecord(v, tx, at, payloads); err != nil {
-					return false, err
-				}
-			}
-		}
-		return changed, nil
-	})
-	return refused, err
-}
-
-// putRecord puts the items of a record. Those at their paths, which do not count, go.
-func putRecord(v view, tx *crdt.Tx, path string, payloads []string) error {
-	for i, payload := range payloads {
-		at := path
-		if i > 0 {
-			at = part(path, i)
-		}
-		if err := tx.Put(at, payload, dots(v.r.At(at))); err != nil {
 			return err
 		}
+		if stored, err := of.fit(w, by); stored || err != nil {
+			return err
+		}
+		for i, payloads := range events {
+			at := numbered(of.path, eventSub, w.After+uint64(i)+1)
+			// What stands there does not count.
+			if err := tx.Drop(at, dots(v.r.At(at))); err != nil {
+				return err
+			}
+			if err := putParts(tx, at, payloads); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return nil
+	return c, nil
 }
 
 // Load implements persistence.Journal.

@@ -3,6 +3,7 @@ package replicated_test
 import (
 	"context"
 	"flag"
+	"log/slog"
 	"os"
 	"testing"
 	"time"
@@ -32,6 +33,22 @@ func start(t testing.TB, dirs ...string) *cluster {
 	return &cluster{dirs: dirs, nodes: ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) {
 		c.Roles, c.Dir = []string{role}, dirs[i]
 	})}
+}
+
+// join starts one more node, which has the first ones as seeds.
+func (c *cluster) join(t testing.TB, dir string) *ddata.Node {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	n, err := ddata.Start(ctx, ddata.Config{
+		Name: "test", Bind: "127.0.0.1:0", Seeds: []string{c.nodes[0].Addr(), c.nodes[1].Addr()}, Preset: ddata.Local,
+		Roles: []string{role}, Dir: dir, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
+	return n
 }
 
 func open(t testing.TB, n *ddata.Node) *replicated.Store {

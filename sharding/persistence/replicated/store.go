@@ -14,13 +14,21 @@ import (
 // Store keeps the state of entities in the replicated data of a role. Its methods may be called
 // concurrently. It ends with its node.
 type Store struct {
-	r *ddata.Replicator
+	r       *ddata.Replicator
+	planted planted
 
 	mu     sync.Mutex
 	shards map[string]*shard // by key
 }
 
 var _ persistence.Journal = (*Store)(nil)
+
+// planted are mistakes that tests make on purpose.
+type planted struct {
+	noSecondRead bool // a transaction is taken for settled without a look at the intents
+	noRows       bool // a new seat forgets what the top has written
+	allCount     bool // nothing asks of which seat an item is
+}
 
 // stores are those of a node, by role.
 type stores struct {
@@ -73,13 +81,19 @@ func (sh *shard) read(ctx context.Context, level ddata.ReadLevel) (view, error) 
 	if err != nil {
 		return view{}, err
 	}
-	return viewOf(r, &sh.rows)
+	return sh.viewOf(r)
+}
+
+func (sh *shard) viewOf(r crdt.Reader) (view, error) {
+	v, err := viewOf(r, &sh.rows)
+	v.allCount = sh.s.planted.allCount
+	return v, err
 }
 
 // write changes the shard at a majority. fn sees the state before.
 func (sh *shard) write(ctx context.Context, level ddata.WriteLevel, fn func(v view, tx *crdt.Tx) error) error {
 	return sh.s.r.Update(ctx, sh.key, level, func(tx *crdt.Tx) error {
-		v, err := viewOf(tx.Reader(), &sh.rows)
+		v, err := sh.viewOf(tx.Reader())
 		if err != nil {
 			return err
 		}

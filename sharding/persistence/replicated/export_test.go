@@ -1,0 +1,43 @@
+package replicated
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
+
+// The mistakes that tests plant.
+var (
+	NoSecondRead = func(s *Store) { s.planted.noSecondRead = true }
+	NoRows       = func(s *Store) { s.planted.noRows = true }
+	AllCount     = func(s *Store) { s.planted.allCount = true }
+)
+
+// Holds reports how many items of an entity's events this node holds, whether they count or not.
+func (s *Store) Holds(t testing.TB, h persistence.Hosting, id protocol.EntityID) (items int) {
+	t.Helper()
+	r, err := s.r.Get(context.Background(), keyOf(h), ddata.ReadLocal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for it := range r.Items(entityPath(id)) {
+		if strings.HasPrefix(it.Path[len(entityPath(id)):], eventSub) {
+			items++
+		}
+	}
+	return items
+}
+
+// Rows returns how many seats this node knows of which something may count.
+func (s *Store) Rows(t testing.TB, h persistence.Hosting) int {
+	t.Helper()
+	v, err := s.shard(keyOf(h)).read(context.Background(), ddata.ReadLocal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(v.rows.all)
+}
