@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
@@ -60,6 +61,10 @@ func (g *Region[M]) UID() view.UID { return view.UID(g.plane.Self) }
 
 // Messages is the codec of the type.
 func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.plane.Registry} }
+
+// SchedulerOf is the time of a region's node, and runs what a protocol that stands on the region does
+// beside its callers.
+func SchedulerOf[M any](g *Region[M]) scheduler.Scheduler { return g.plane.Scheduler }
 
 // Stopped is closed when the region has stopped.
 func (g *Region[M]) Stopped() <-chan struct{} { return g.plane.Users.Closed() }

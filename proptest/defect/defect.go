@@ -154,28 +154,43 @@ const (
 	ReturnedLast
 	// HandlesMeanwhile: messages are handled while an earlier one waits for its result.
 	HandlesMeanwhile
+	endOfSharding
+)
+
+// Defects of entities that keep their state.
+const (
+	// ReplyBeforeCommit: what comes after a write happens before it.
+	ReplyBeforeCommit = endOfSharding + iota
+	// SnapshotAhead: a snapshot has events that are not stored yet.
+	SnapshotAhead
+	// WriteUnasked: an entity whose write has failed goes on as if it had not.
+	WriteUnasked
 	end
 )
 
-var _ [64 - end]struct{} // a Set has room for all
+var _ [128 - end]struct{} // a Set has room for all
 
 // Set is the defects that are planted. The zero value has none.
-type Set struct{ bits uint64 }
+type Set struct{ bits [2]uint64 }
 
 // Of returns the set of some defects.
 func Of(ds ...Defect) Set {
 	var s Set
 	for _, d := range ds {
-		s.bits |= 1 << d
+		s.bits[d/64] |= 1 << (d % 64)
 	}
 	return s
 }
 
 // Plant adds defects.
-func (s *Set) Plant(more Set) { s.bits |= more.bits }
+func (s *Set) Plant(more Set) {
+	for i := range s.bits {
+		s.bits[i] |= more.bits[i]
+	}
+}
 
 // Defects returns the set itself: it is how one configuration gives another what it has.
 func (s Set) Defects() Set { return s }
 
 // Planted reports whether the machine has a defect.
-func (s Set) Planted(d Defect) bool { return s.bits>>d&1 != 0 }
+func (s Set) Planted(d Defect) bool { return s.bits[d/64]>>(d%64)&1 != 0 }

@@ -12,7 +12,8 @@ import (
 var scheduledPackages = []string{"ddata/runloop", "sharding", "sharding/control", "sharding/dataplane",
 	"sharding/dataplane/asks", "sharding/dataplane/entities", "sharding/dataplane/lease",
 	"sharding/dataplane/mailbox", "sharding/dataplane/pool", "sharding/dataplane/routes",
-	"sharding/failure", "sharding/persistence/batch"}
+	"sharding/durablestate", "sharding/eventsourced", "sharding/failure", "sharding/persistence/batch",
+	"sharding/persistence/incarnation"}
 
 // schedulerMark is the comment that allows what goes around the scheduler, on its line or the one
 // above, followed by the reason.

@@ -3,6 +3,7 @@ package durablestate
 import (
 	"bytes"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
@@ -34,6 +35,7 @@ type entity[M, S any] struct {
 	id       protocol.EntityID
 	state    S
 	revision uint64 // of state
+	planted  *defect.Set
 }
 
 var _ sharding.Entity[int] = (*entity[int, int])(nil)
@@ -46,6 +48,7 @@ func (d *definition[M, S]) begin(c *sharding.Context[M]) *entity[M, S] {
 	}
 	e := &entity[M, S]{
 		definition: d, store: d.client(c.Region()), hosting: h, id: protocol.EntityID(c.ID()), state: d.Empty(c.ID()),
+		planted: incarnation.Planted(c.Region()),
 	}
 	if err := e.load(c); err != nil {
 		panic(err)
@@ -92,13 +95,19 @@ func (e *entity[M, S]) Receive(c *sharding.Context[M], msg M) error {
 	if fx.does == deleted {
 		next = e.Empty(string(e.id))
 	}
-	w, err := e.write(next, fx.does == deleted)
+	w, err := e.write(c.Region(), next, fx.does == deleted)
 	if err != nil {
 		return err
 	}
+	if e.planted.Planted(defect.ReplyBeforeCommit) {
+		if err := fx.finish(c, next); err != nil {
+			return err
+		}
+		fx.then = nil
+	}
 	return incarnation.Wait(c, func(done func(error)) { e.store.SaveState(e.hosting, w, done) },
 		func(c *sharding.Context[M], err error) error {
-			if err != nil {
+			if err != nil && !e.planted.Planted(defect.WriteUnasked) {
 				return e.failed("save the state", w.State, err)
 			}
 			e.state, e.revision = next, w.State.Revision
@@ -107,8 +116,8 @@ func (e *entity[M, S]) Receive(c *sharding.Context[M], msg M) error {
 }
 
 // write makes the stored form of the next state.
-func (e *entity[M, S]) write(next S, deleted bool) (persistence.StateWrite, error) {
-	s := persistence.State{Revision: e.revision + 1, Deleted: deleted, At: incarnation.Now()}
+func (e *entity[M, S]) write(g *sharding.Region[M], next S, deleted bool) (persistence.StateWrite, error) {
+	s := persistence.State{Revision: e.revision + 1, Deleted: deleted, At: incarnation.Now(g)}
 	if !deleted {
 		x, err := e.Schema.Encode(next)
 		if err == nil {

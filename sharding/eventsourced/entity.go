@@ -1,6 +1,7 @@
 package eventsourced
 
 import (
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -36,6 +37,7 @@ type entity[M, E, S any] struct {
 	state   S
 	seq     uint64     // of the last event in state
 	kept    *snapshots // nil: there are none
+	planted *defect.Set
 }
 
 var _ sharding.Stopper[int] = (*entity[int, int, int])(nil)
@@ -48,6 +50,7 @@ func (d *definition[M, E, S]) begin(c *sharding.Context[M]) *entity[M, E, S] {
 	}
 	e := &entity[M, E, S]{
 		definition: d, store: d.client(c.Region()), hosting: h, id: protocol.EntityID(c.ID()), state: d.Empty(c.ID()),
+		planted: incarnation.Planted(c.Region()),
 	}
 	next := e.loadEvents
 	if d.Snapshot.used() {
@@ -69,7 +72,7 @@ func (e *entity[M, E, S]) Receive(c *sharding.Context[M], msg M) error {
 	case len(fx.events) == 0:
 		return fx.finish(c, e.state)
 	}
-	w, err := e.write(fx.events)
+	w, err := e.write(c.Region(), fx.events)
 	if err != nil {
 		return err
 	}
@@ -77,9 +80,21 @@ func (e *entity[M, E, S]) Receive(c *sharding.Context[M], msg M) error {
 	if err != nil {
 		return err
 	}
+	if e.planted.Planted(defect.ReplyBeforeCommit) {
+		if err := fx.finish(c, next); err != nil {
+			return err
+		}
+		fx.then = nil
+	}
+	if e.planted.Planted(defect.SnapshotAhead) && e.kept != nil {
+		stored := *e
+		e.state, e.seq = next, e.seq+uint64(len(w.Events))
+		e.snapshotInTime(c)
+		e.state, e.seq = stored.state, stored.seq
+	}
 	err = incarnation.Wait(c, func(done func(error)) { e.store.Append(e.hosting, w, done) },
 		func(c *sharding.Context[M], err error) error {
-			if err != nil {
+			if err != nil && !e.planted.Planted(defect.WriteUnasked) {
 				return e.failed("append", w.Events[0], err)
 			}
 			e.state, e.seq = next, e.seq+uint64(len(w.Events))

@@ -126,7 +126,7 @@ func (e *entity[M, E, S]) save(c *sharding.Context[M], older []uint64, done func
 	}
 	s := persistence.Snapshot{
 		Entity: e.id, Seq: seq, Name: x.Name, Version: x.Version, Body: sealSnapshot(older, x.Body),
-		At: incarnation.Now(),
+		At: incarnation.Now(region),
 	}
 	e.store.SaveSnapshot(e.hosting, s, func(err error) {
 		oldest := e.kept.taken(seq, keep, err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
 
@@ -28,5 +29,7 @@ func Tags(named []string) ([]string, error) {
 	return tags, nil
 }
 
-// Now is the time as a store keeps it.
-func Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+// Now is the time of a region's node, as a store keeps it.
+func Now[M any](g *sharding.Region[M]) time.Time {
+	return sharding.SchedulerOf(g).Now().UTC().Truncate(time.Microsecond)
+}

@@ -25,7 +25,7 @@ func Wait[M any](c *sharding.Context[M], call func(done func(error)),
 // Client makes the client of a region, which lives as long as the region does. The configuration has
 // the stores, of which there is one at least.
 func Client[M any](g *sharding.Region[M], cfg batch.Config) *batch.Client {
-	cfg.Name, cfg.Emit, cfg.Stopped = g.Name(), g.Emit, g.Stopped()
+	cfg.Name, cfg.Emit, cfg.Stopped, cfg.Scheduler = g.Name(), g.Emit, g.Stopped(), sharding.SchedulerOf(g)
 	c, err := batch.New(cfg)
 	if err != nil {
 		panic(err)
