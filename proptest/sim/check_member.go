@@ -30,6 +30,7 @@ func newJudges(w *World) []checker {
 	return append(all,
 		w.shardChecker,
 		&livenessChecker{},
+		persistedChecker{},
 		w.tidy, // the last to be asked, because it looks at everything
 	)
 }

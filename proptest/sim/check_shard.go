@@ -103,6 +103,7 @@ type shardChecker struct {
 	mail   map[order]*mail    // by entity; only looked up
 	rests  map[home]*rest     // shards that were stopped for good; only looked up
 	order  sequence.Judge
+	done   int   // messages before that one have ended
 	until  int64 // clients still passivate entities of the healed world
 }
 
@@ -112,8 +113,8 @@ func (*shardChecker) after(w *World) { checkBounds(w) }
 
 // open is the first message whose end is not known.
 func (j *shardChecker) open(w *World) string {
-	for w.tellsDone < len(w.tells) {
-		m := w.tells[w.tellsDone]
+	for j.done < len(w.tells) {
+		m := w.tells[j.done]
 		if k := j.mailOf(m.typ, m.entity); m.fate == "" && k.dropped > 0 && w.now > m.at+int64(time.Minute) {
 			k.dropped--
 			w.end(m, encodedFate)
@@ -121,9 +122,9 @@ func (j *shardChecker) open(w *World) string {
 		if m.fate == "" {
 			break
 		}
-		w.tellsDone++
+		j.done++
 	}
-	for _, m := range w.tells[w.tellsDone:] {
+	for _, m := range w.tells[j.done:] {
 		if m.fate == "" {
 			return fmt.Sprintf("%v, sent at %.6f, is neither handled nor reported", m, float64(m.at)/1e9)
 		}

@@ -148,7 +148,7 @@ func silent(w *World, k home) bool {
 	if !options.Ordered(&w.opt) || w.shardChecker.rest(k).asks > 0 {
 		return false
 	}
-	for _, m := range w.tells[w.tellsDone:] {
+	for _, m := range w.tells[w.shardChecker.done:] {
 		if m.typ == k.typ && m.shard == k.shard && m.fate == "" {
 			return false
 		}

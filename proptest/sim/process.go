@@ -76,6 +76,7 @@ type Process struct {
 	behave   *rand.Rand  // draws what handlers do
 	late     *rand.Rand  // draws when types are started
 	starts   bool        // one is being started, later than the process
+	steps    int         // of the machines of sharding
 }
 
 func (p *Process) String() string { return fmt.Sprintf("n%d/%d", p.slot.index, p.slot.started) }
@@ -125,6 +126,7 @@ func (w *World) startProcess(s *Slot) {
 		r.start()
 	}
 	p.startTypes()
+	p.rt.Enter(func() { w.persisted.Start(persistedProcess{p}) })
 }
 
 // open makes the machines from what the disk holds.
@@ -189,7 +191,7 @@ func (p *Process) end(why string) {
 	w.trace.Line(p, "END %s", why)
 	p.alive, p.frozen, p.behind, p.backlog, p.halt = false, false, false, nil, halt{}
 	p.slot.proc, p.slot.leaving = nil, false
-	w.counts.tidied(p)
+	tidied(w, p)
 	p.slot.disk.Crash()
 	w.leases.Ended(p)
 	for i, q := range w.live {

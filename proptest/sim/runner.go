@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/counts"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
 )
@@ -20,7 +20,7 @@ type Summary struct {
 	Events   uint64
 	Elapsed  time.Duration
 	Failures []Result // by seed
-	Counts   Counts
+	Counts   counts.Counts
 }
 
 func (s Summary) String() string {
@@ -70,7 +70,7 @@ func (b Batch) Run() Summary {
 				mu.Lock()
 				sum.Seeds++
 				sum.Events += r.Events
-				sum.Counts.add(r.Counts)
+				sum.Counts.Add(r.Counts)
 				if r.Violation != nil {
 					if b.StopAtFailure {
 						first.Store(min(first.Load(), seed))
@@ -170,36 +170,4 @@ func HuntDefect(name string, most uint64, workers int) (seeds uint64, caught Res
 		return s.Seeds, Result{}, false
 	}
 	return s.Failures[0].Seed, s.Failures[0], true
-}
-
-// Tail is a Writer that keeps the last lines, to show how a run came to fail without all that went
-// before.
-type Tail struct {
-	lines [][]byte
-	most  int
-}
-
-// NewTail keeps the last most writes.
-func NewTail(most int) *Tail { return &Tail{most: most} }
-
-// Write keeps one line.
-func (t *Tail) Write(b []byte) (int, error) {
-	t.lines = append(t.lines, append([]byte(nil), b...))
-	if len(t.lines) > 2*t.most {
-		t.lines = append(t.lines[:0], t.lines[len(t.lines)-t.most:]...)
-	}
-	return len(b), nil
-}
-
-// WriteTo prints what was kept.
-func (t *Tail) WriteTo(w io.Writer) (int64, error) {
-	var total int64
-	for _, l := range t.lines[max(0, len(t.lines)-t.most):] {
-		n, err := w.Write(l)
-		total += int64(n)
-		if err != nil {
-			return total, err
-		}
-	}
-	return total, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
 )
 
 // TestSeeds runs a fixed number of worlds. `go run ./proptest/sim/cmd/sim -seeds 2000` runs more.
@@ -43,6 +44,24 @@ func TestClusterSeeds(t *testing.T) {
 		c.Acked == 0 || c.Told == 0 ||
 		c.Consulted == 0 || c.Located == 0 || c.Evicted == 0 || c.TypesLate == 0 {
 		t.Errorf("the worlds did next to nothing: %+v", c)
+	}
+}
+
+// TestPersistSeeds runs worlds of the plan for entities that keep their state. `make sim PLAN=persist
+// SEEDS=5000` runs more.
+func TestPersistSeeds(t *testing.T) {
+	b := Batch{First: 1, Seeds: testSeeds, Plan: options.Plan{Swarm: options.Persist}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
+	s := b.Run()
+	t.Log(s)
+	t.Logf("%+v", s.Counts)
+	p := s.Counts.Persisted
+	if c := p.Ledger; c.Records == 0 || c.Receipts == 0 || c.Snapshots == 0 || c.Deleted == 0 || p.Resumed == 0 {
+		t.Errorf("the entities did next to nothing: %+v", p)
+	}
+	if c := p.Store; c.Failed == 0 || c.Lost == 0 || c.Hung == 0 || c.Late == 0 || c.Succeeded == 0 || c.Outages == 0 ||
+		c.Spoilt == 0 || c.Fenced == 0 || c.Refused == 0 {
+		t.Errorf("the store did too little harm: %+v", c)
 	}
 }
 
@@ -145,7 +164,8 @@ func TestCrowdedMoves(t *testing.T) {
 // does.
 func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 	sound := map[options.Plan]bool{
-		{Swarm: options.Cluster}: true, {Scenario: options.BadDisks}: true, {Scenario: options.ClosedTypes}: true,
+		{Swarm: options.Cluster}: true, {Swarm: options.Persist}: true,
+		{Scenario: options.BadDisks}: true, {Scenario: options.ClosedTypes}: true,
 	}
 	for _, defect := range slices.Sorted(maps.Keys(planted.HuntedIn)) {
 		plan := planted.HuntedIn[defect]
@@ -177,7 +197,9 @@ func playSound(t *testing.T, plan options.Plan) {
 		plan.Scenario == options.Closings && (c.Closings == 0 || c.Returned == 0) ||
 		plan.Scenario == options.RollingRestarts && c.HandOffs == 0 ||
 		plan.Scenario == options.Votes && (c.Cuts == 0 || c.Views < 4) ||
-		plan.Scenario == options.Stops && c.Stops == 0 || plan.Scenario == options.OldLeases && c.Crashes == 0 {
+		plan.Scenario == options.Stops && c.Stops == 0 ||
+		plan.Scenario == options.Deposed && c.Persisted.Store.Succeeded == 0 ||
+		plan.Scenario == options.OldLeases && c.Crashes == 0 {
 		t.Errorf("%+v: next to nothing happened: %+v", plan, c)
 	}
 }
@@ -196,7 +218,7 @@ func TestSameSeedSameTrace(t *testing.T) {
 // TestWatchingChangesNothing runs a world with and without an onlooker.
 func TestWatchingChangesNothing(t *testing.T) {
 	plan := options.Plan{Swarm: options.Cluster} // of little load: the onlooker prints each step
-	if a, b := Run(5, plan, NewTail(1)), Run(5, plan, nil); a.Hash != b.Hash {
+	if a, b := Run(5, plan, trace.NewTail(1)), Run(5, plan, nil); a.Hash != b.Hash {
 		t.Errorf("watched %x, unwatched %x", a.Hash, b.Hash)
 	}
 }

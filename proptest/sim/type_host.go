@@ -31,9 +31,8 @@ type typeHost struct {
 	plane   *planes.Plane // nil: no machine has taken a step
 	closing bool          // its users have not started it, or have closed it and not started it again
 	left    bool          // and nothing of it is here, or not any more
-	steps   int
-	view    *view.View // as the coordinator has it
-	since   int64      // when its members were last others than before
+	view    *view.View    // as the coordinator has it
+	since   int64         // when its members were last others than before
 	shards  map[protocol.ShardID]*hosting
 	routes  map[protocol.ShardID]protocol.Route
 	acts    bool // the coordinator
@@ -238,19 +237,22 @@ func (p *Process) typeOf(c *planes.Plane) *typeHost {
 
 // stepped looks at a step of a machine before its effects are carried out.
 func (p *Process) stepped(c *planes.Plane, m planes.Machine, shard protocol.ShardID, in, fx any) {
-	d := p.typeOf(c)
-	d.plane = c
 	if every := p.w.opt.CheckEvery; every > 0 {
-		if d.steps++; d.steps%every == 0 {
+		if p.steps++; p.steps%every == 0 {
 			if err := m.Check(); err != nil {
-				p.w.violate("sharding.Check", "%v %s: %v", p, d.t.Name, err)
+				p.w.violate("sharding.Check", "%v %s: %v", p, c.R.Name, err)
 			}
 		}
 	}
 	if p.w.trace.Watching() {
-		p.w.trace.Line(p, "%s %T <- %T %v", d.t.Name, m, in, in)
-		p.w.trace.Line(p, "%s %T -> %+v", d.t.Name, m, fx)
+		p.w.trace.Line(p, "%s %T <- %T %v", c.R.Name, m, in, in)
+		p.w.trace.Line(p, "%s %T -> %+v", c.R.Name, m, fx)
 	}
+	d := p.typeOf(c)
+	if d == nil {
+		return // of entities that keep their state: what those do is judged elsewhere
+	}
+	d.plane = c
 	switch fx := fx.(type) {
 	case *protocol.CoordinatorEffects:
 		d.coordinatorStepped(m.(interface{ Acts() bool }).Acts(), in, fx)

@@ -8,9 +8,11 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/proptest/sim/arbiter"
+	"github.com/coterie-go/coterie/proptest/sim/counts"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
@@ -36,7 +38,7 @@ type Result struct {
 	Events    uint64
 	Virtual   time.Duration
 	Violation *Violation
-	Counts    Counts
+	Counts    counts.Counts
 }
 
 // World is one run. Everything in it happens on one goroutine, in the order of its queue.
@@ -61,7 +63,7 @@ type World struct {
 	events   uint64
 	healed   bool
 	failed   *Violation
-	counts   Counts
+	counts   counts.Counts
 	nextID   *rand.Rand
 	datasets []*dataset
 	operator operator
@@ -69,7 +71,7 @@ type World struct {
 	planted      planted.Defects
 	frame        []byte                    // that a handler is given at this moment; nil: none
 	tells        []*tell                   // by id
-	tellsDone    int                       // those before have ended
+	persisted    *persisted.Entities       // that keep their state
 	probedShards bool                      // every entity of the healed world was sent something
 	addressed    map[protocol.ShardID]bool // shards that ever were sent something; only looked up
 	strategies   uint64                    // made so far
@@ -115,15 +117,16 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 		}
 	}
 	for _, p := range w.live {
-		w.counts.tidied(p)
+		tidied(w, p)
 		p.alive = false
 		p.rt.Kill()
 	}
-	w.counts.carried(w.net.Traffic)
-	w.counts.leased(w.leases.Counts())
+	w.counts.Carry(w.net.Traffic)
+	w.counts.Lease(w.leases.Counts())
+	w.counts.Persisted = w.persisted.Counts()
 	w.counts.Late = w.shardChecker.order.Excused
 	for _, s := range w.slots {
-		w.counts.stored(s.disk.Counts())
+		w.counts.Store(s.disk.Counts())
 	}
 	return Result{
 		Seed: w.rs.Seed, Options: w.opt, Hash: uint64(w.trace.Hash), Events: w.events, Virtual: time.Duration(w.now),
@@ -150,6 +153,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 	if w.opt.HasLeases() {
 		w.leases.GiveTrouble()
 	}
+	w.persisted = newPersisted(w)
 	w.checkers = newJudges(w)
 	return w
 }
@@ -230,6 +234,7 @@ func (w *World) heal() {
 	w.trace.Line(w, "HEAL")
 	w.net.Heal()
 	w.leases.Heal()
+	w.persisted.Heal()
 	for _, s := range w.slots {
 		s.disk.Heal()
 		if s.proc != nil {

@@ -48,6 +48,9 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 		GrowingView, GrowingView, LostKinds,
 		RollingMoves)
 	o.drawRestarts(rs.Stream("restarts", 0))
+	if plan.ofPersisted() {
+		aboutPersisted(&o, rs.Stream("persisted", 0))
+	}
 	o.drawLagging(rs)
 	o.fromPlan(plan)
 	applyScenario(r, &o)

@@ -14,8 +14,8 @@ import (
 
 // Draw draws a swarm.
 func Draw(rs random.Streams, plan Plan) Options {
-	if plan.Swarm == Cluster {
-		return drawCluster(rs, plan)
+	if draw := plan.own(); draw != nil {
+		return draw(rs, plan)
 	}
 	r := rs.Stream("options", 0)
 	o := Options{

@@ -127,6 +127,8 @@ type Options struct {
 	Calm bool
 
 	FalseHints bool // memberlist lies
+
+	Persisted Persisted // entities that keep their state
 }
 
 // SmallFrame is a FrameMax that much does not fit in; DefaultFrame is the replicator's default.
@@ -221,7 +223,7 @@ func (o Options) String() string {
 	if o.Bulk > 0 || o.BatchRows > 0 {
 		fmt.Fprintf(&b, " bulk=%g frame=%d batch=%d", o.Bulk, o.FrameMax, o.BatchRows)
 	}
-	fmt.Fprint(&b, " chaos=[")
+	fmt.Fprintf(&b, "%v chaos=[", o.Persisted)
 	for i, n := range o.Weights {
 		if n > 0 {
 			fmt.Fprintf(&b, " %v:%d", Fault(i), n)

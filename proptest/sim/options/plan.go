@@ -1,9 +1,12 @@
 package options
 
+import "github.com/coterie-go/coterie/proptest/sim/random"
+
 // Plan narrows what a seed draws: a scenario to play, and defects planted in the machines for the
 // simulator's own self-test. The zero value leaves everything to the seed.
 type Plan struct {
-	// Swarm is the name of what seeds are drawn from: empty for everything, or Cluster.
+	// Swarm is the name of what seeds are drawn from: empty for everything, Cluster, or
+	// Persist.
 	Swarm string
 	// Scenario is the name of the scenario to play; empty: the seed draws one.
 	Scenario string
@@ -27,4 +30,15 @@ type Plan struct {
 const Cluster = "cluster"
 
 // Swarms are the names of the plans beside the usual one, which is "".
-var Swarms = []string{Cluster}
+var Swarms = []string{Cluster, Persist}
+
+// own is what draws the worlds of a plan that are not of the usual kind; nil: they are.
+func (p Plan) own() func(random.Streams, Plan) Options {
+	switch {
+	case p.ofPersisted():
+		return drawPersist
+	case p.Swarm == Cluster:
+		return drawCluster
+	}
+	return nil
+}

@@ -66,6 +66,9 @@ const (
 	// Inserts plays the insert test of the reference: unique inserts, connected and split, at Local
 	// and at Majority. It is no part of the swarm.
 	Inserts = "inserts"
+	// Deposed has processes stand still while they write the state of entities, until another one has
+	// taken over. It belongs to the plan Persist.
+	Deposed = "deposed"
 )
 
 // InsertNodes is how many nodes insert.
@@ -75,7 +78,7 @@ const InsertNodes = 5
 var Scenarios = []string{PlainChaos, GrowingView, ColdRestarts, BadDisks, StoppedGrowing, RollingMoves,
 	LaggingViews,
 	RollingRestarts, NewKeys, Closings, Stops, OldLeases, WakeUps, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
-	Inserts, ClosedTypes, CrowdedMoves, Votes}
+	Inserts, ClosedTypes, CrowdedMoves, Votes, Deposed}
 
 func drawScenario(r *rand.Rand) string {
 	return random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, GrowingView, GrowingView, ColdRestarts,
@@ -144,6 +147,9 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 3, 5, 5), 12, 0, 60*time.Second
 		o.Timing, o.PromptLossy, o.DiskFail = UsualTiming, false, 0
 		o.WriteGap, o.Reads = 10*time.Millisecond, 0.5
+	case Deposed:
+		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 3, 3, 5), 0, 0, 120*time.Second
+		o.Weights, o.Loss, o.Straggle, o.DiskFail, o.Timing = quiet, random.Pick(r, 0, 0.01), 0, 0, UsualTiming
 	case Inserts:
 		o.Nodes, o.Spare, o.Shards, o.Safety = InsertNodes, 0, 0, 110*time.Second
 		o.Loss, o.Straggle, o.DiskFail, o.WriteGap = 0, 0, 0, time.Second

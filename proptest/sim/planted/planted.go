@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
+	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 )
 
@@ -58,6 +59,8 @@ type Defects struct {
 	Greedy, Unlocated bool
 	// Boundless: regions do not hear of their limits.
 	Boundless bool
+	// Journal is what is planted in the store of entities' state.
+	Journal journals.Defects
 }
 
 // Ignores reports whether a process goes on under a lease until it is told that it is lost.
@@ -165,6 +168,20 @@ var ofStorage = []one{
 	{"early-sync", "a disk says that it has what it will have soon", func(f *Defects) { f.Early = true }},
 }
 
+// ofState are defects of entities that keep their state, and of its store.
+var ofState = []one{
+	{"journal-any-token", "a journal does not look at the fencing token",
+		func(f *Defects) { f.Journal.AnyToken = true }},
+	{"journal-any-sequence", "a journal does not look at the sequence number",
+		func(f *Defects) { f.Journal.AnySequence = true }},
+	{"journal-repeats", "a journal stores a repeated write again", func(f *Defects) { f.Journal.RepeatsTwice = true }},
+	{"journal-answers-first", "a journal answers before it has stored",
+		func(f *Defects) { f.Journal.AnswersFirst = true }},
+	{"reply-before-commit", "an entity replies before its events are stored", plant(defect.ReplyBeforeCommit)},
+	{"snapshot-ahead", "a snapshot has events that are not stored yet", plant(defect.SnapshotAhead)},
+	{"write-unasked", "an entity whose write has failed goes on", plant(defect.WriteUnasked)},
+}
+
 // HuntedIn is the plan in which a defect is looked for that the drawn worlds show too rarely: some
 // thousand of them may pass. There one of the first thirty must do.
 var HuntedIn = map[string]options.Plan{
@@ -221,6 +238,14 @@ var HuntedIn = map[string]options.Plan{
 	"no-v1":              {Scenario: options.Votes},
 	"no-v2":              {Scenario: options.Votes},
 	"lease-from-reply":   {Scenario: options.Votes},
+
+	"journal-any-token":     {Swarm: options.Persist, Scenario: options.Deposed},
+	"journal-any-sequence":  {Swarm: options.Persist},
+	"journal-repeats":       {Swarm: options.Persist},
+	"journal-answers-first": {Swarm: options.Persist},
+	"reply-before-commit":   {Swarm: options.Persist},
+	"snapshot-ahead":        {Swarm: options.Persist},
+	"write-unasked":         {Swarm: options.Persist},
 }
 
 // unseen are defects that no world shows, or next to none, with the tests that catch them.
@@ -270,10 +295,10 @@ var unseen = []one{
 }
 
 // Names lists the planted defects that must be caught.
-func Names() []string { return namesOf(required, further, ofStorage) }
+func Names() []string { return namesOf(required, further, ofStorage, ofState) }
 
 // AllNames lists them with those that no world shows.
-func AllNames() []string { return namesOf(required, further, ofStorage, unseen) }
+func AllNames() []string { return namesOf(required, further, ofStorage, ofState, unseen) }
 
 func namesOf(lists ...[]one) (names []string) {
 	for _, list := range lists {
@@ -287,7 +312,7 @@ func namesOf(lists ...[]one) (names []string) {
 // In are the switches of a run.
 func In(o *options.Options) Defects {
 	var fs Defects
-	for _, list := range [][]one{required, further, ofStorage, unseen} {
+	for _, list := range [][]one{required, further, ofStorage, ofState, unseen} {
 		for _, f := range list {
 			if f.name == o.Defect {
 				f.set(&fs)

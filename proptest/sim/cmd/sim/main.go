@@ -22,6 +22,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
 )
 
 func main() {
@@ -105,7 +106,7 @@ func many(b sim.Batch, stats bool) bool {
 }
 
 func one(seed uint64, plan options.Plan, verbose bool, tail int) bool {
-	last := sim.NewTail(tail)
+	last := trace.NewTail(tail)
 	var watch io.Writer
 	switch {
 	case verbose:

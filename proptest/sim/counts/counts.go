@@ -1,10 +1,11 @@
-package sim
+package counts
 
 import (
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
+	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/sequence"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
 )
@@ -23,13 +24,14 @@ type Counts struct {
 	Answered, Dropped                                                   uint64
 	Idled, Stopped, Forgotten, Rested                                   uint64
 	disks.Counts
-	Excused history.Excuses  // writes that may be missing
-	Late    sequence.Excuses // messages that an entity handled out of order
-	Longest stall.Waits      // of healed worlds
+	Excused   history.Excuses  // writes that may be missing
+	Late      sequence.Excuses // messages that an entity handled out of order
+	Longest   stall.Waits      // of healed worlds
+	Persisted persisted.Counts
 }
 
-// add sums the counts of runs.
-func (c *Counts) add(o Counts) {
+// Add sums the counts of runs.
+func (c *Counts) Add(o Counts) {
 	c.Views += o.Views
 	c.Crashes += o.Crashes
 	c.Restarts += o.Restarts
@@ -73,13 +75,14 @@ func (c *Counts) add(o Counts) {
 	c.Stopped += o.Stopped
 	c.Forgotten += o.Forgotten
 	c.Rested += o.Rested
-	c.stored(o.Counts)
+	c.Store(o.Counts)
 	c.Late.Add(o.Late)
 	c.Longest.Add(o.Longest)
+	c.Persisted.Add(o.Persisted)
 }
 
-// carried counts what a network has done.
-func (c *Counts) carried(t network.Traffic) {
+// Carry counts what a network has done.
+func (c *Counts) Carry(t network.Traffic) {
 	c.Sent += t.Sent
 	c.Delivered += t.Delivered
 	c.Lost += t.Lost
@@ -87,28 +90,18 @@ func (c *Counts) carried(t network.Traffic) {
 	c.Flaps += t.Flaps
 }
 
-// leased counts what a store of leases has given.
-func (c *Counts) leased(s leases.Counts) {
+// Lease counts what a store of leases has given.
+func (c *Counts) Lease(s leases.Counts) {
 	c.Leased += s.Leased
 	c.LeasesLost += s.Lost
 }
 
-// stored counts what disks have met.
-func (c *Counts) stored(d disks.Counts) {
+// Store counts what disks have met.
+func (c *Counts) Store(d disks.Counts) {
 	c.Torn += d.Torn
 	c.TableFaults += d.TableFaults
 	c.ReadFaults += d.ReadFaults
 	c.Lies += d.Lies
 	c.Tears += d.Tears
 	c.Wipes += d.Wipes
-}
-
-// tidied counts what a process has tidied up when it ends.
-func (c *Counts) tidied(p *Process) {
-	for _, r := range p.reps {
-		s := r.m.Stats()
-		c.Swept += s.Swept
-		c.Expired += s.Expired
-		c.Folded += s.Folded
-	}
 }

@@ -1,0 +1,2 @@
+// Package counts sums what simulated worlds really did.
+package counts
