@@ -56,7 +56,7 @@ func TestPersistSeeds(t *testing.T) {
 	t.Log(s)
 	t.Logf("%+v", s.Counts)
 	p := s.Counts.Persisted
-	if c := p.Ledger; c.Records == 0 || c.Receipts == 0 || c.Snapshots == 0 || c.Deleted == 0 || p.Resumed == 0 {
+	if c := p.Judged; c.Records == 0 || c.Receipts == 0 || c.Snapshots == 0 || c.Deleted == 0 || p.Resumed == 0 {
 		t.Errorf("the entities did next to nothing: %+v", p)
 	}
 	if c := p.Store; c.Failed == 0 || c.Lost == 0 || c.Hung == 0 || c.Late == 0 || c.Succeeded == 0 || c.Outages == 0 ||

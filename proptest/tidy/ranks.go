@@ -152,7 +152,7 @@ var ranks = []rankRow{
 	{"proptest/sim/disks", 2, false, "a disk keeps the laws of the durable port, whatever stands on it"},
 	{"proptest/sim/arbiter", 2, false, "a lock with a record keeps its laws, whatever is decided under it"},
 	{"proptest/sim/leases", 2, false, "a store of leases keeps its laws, whatever is leased"},
-	{"proptest/sim/ledger", 2, false, "what a store has and clients were told is judged without a look at any entity"},
+	{"proptest/sim/judge", 2, false, "what a store has and clients were told is judged without a look at any entity"},
 	{"proptest/sim/journals", 6, false, "a store keeps the laws of its port, whatever is kept in it"},
 	{"proptest/sim/options", 11, false, "what a world is like is drawn before anything runs in it"},
 	{"proptest/sim/handlers", 12, false, "what a handler does is drawn, whatever runs it"},

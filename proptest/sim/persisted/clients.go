@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/coterie-go/coterie/proptest/sim/ledger"
+	"github.com/coterie-go/coterie/proptest/sim/judge"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -63,11 +63,11 @@ func (e *Entities) ask(n *node, h *handlers, id string, parts uint64) bool {
 	ctx, cancel := n.p.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	number := e.next()
-	q := e.ledger.Asks(ledger.Entity{Type: h.typ, ID: id}, number, parts > 0)
+	q := e.judge.Asks(judge.Entity{Type: h.typ, ID: id}, number, parts > 0)
 	began := n.p.Now()
 	e.counts.Asked++
 	e.trace.Line(n.p, "ASKS %s/%s command %d", h.typ, id, number)
-	var got ledger.Receipt
+	var got judge.Receipt
 	var err error
 	if to := h.region.Ref(id); parts > 0 {
 		got, err = sharding.Ask(ctx, to, Add{Number: number, Parts: parts})
@@ -83,7 +83,7 @@ func (e *Entities) ask(n *node, h *handlers, id string, parts uint64) bool {
 		return false
 	}
 	e.counts.Answered++
-	e.ledger.Answered(q, got)
+	e.judge.Answered(q, got)
 	return true
 }
 
@@ -145,17 +145,17 @@ func (e *Entities) Finish() {
 }
 
 func (e *Entities) finish(typ, id string) {
-	of := ledger.Entity{Type: typ, ID: id}
+	of := judge.Entity{Type: typ, ID: id}
 	if typ == States {
 		v, ok := e.store.Value(typ, protocol.EntityID(id))
 		s, err := stateOf(v.Body)
 		if ok && err != nil {
 			e.w.Violate("persisted", "%v: %v", of, err)
 		}
-		e.ledger.Last(of, v.Revision, s.Sum)
+		e.judge.Last(of, v.Revision, s.Sum)
 		return
 	}
-	var records []ledger.Record
+	var records []judge.Record
 	end, err := e.store.Contents(typ, protocol.EntityID(id), func(ev persistence.Event) {
 		r, _ := recordOf(ev.Body)
 		records = append(records, r)
@@ -163,5 +163,5 @@ func (e *Entities) finish(typ, id string) {
 	if err != nil {
 		e.w.Violate("persisted", "%v: %v", of, err)
 	}
-	e.ledger.End(of, end.Deleted, records)
+	e.judge.End(of, end.Deleted, records)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
-	"github.com/coterie-go/coterie/proptest/sim/ledger"
+	"github.com/coterie-go/coterie/proptest/sim/judge"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -42,7 +42,7 @@ type World interface {
 // Counts say what was done.
 type Counts struct {
 	Told, Asked, Answered, Recovered, Resumed uint64
-	Ledger                                    ledger.Counts
+	Judged                                    judge.Counts
 	Store                                     journals.Counts
 }
 
@@ -53,7 +53,7 @@ func (c *Counts) Add(o Counts) {
 	c.Answered += o.Answered
 	c.Recovered += o.Recovered
 	c.Resumed += o.Resumed
-	c.Ledger.Add(o.Ledger)
+	c.Judged.Add(o.Judged)
 	c.Store.Add(o.Store)
 }
 
@@ -67,7 +67,7 @@ type Entities struct {
 	rngHandlers *rand.Rand
 	planted     defect.Set
 	store       *journals.Store
-	ledger      *ledger.Ledger
+	judge       *judge.Judge
 	nodes       map[uint64]*node // by UID; only looked up
 	commands    uint64           // so far
 	writers     uint64
@@ -91,7 +91,7 @@ func New(o *options.Options, planted Planted, w World, rs random.Streams, t *tra
 	if e.opt.Entities == 0 {
 		return e
 	}
-	e.ledger = ledger.New(w.Violate)
+	e.judge = judge.New(w.Violate)
 	e.store = journals.New(o.Persisted.Store, planted.Store, w, rs.Stream("store of entities", 0), t, watcher{e})
 	e.w.After(3*time.Second, nil, e.send)
 	return e
@@ -145,22 +145,22 @@ func (e *Entities) Heal() {
 // Counts are what was done so far.
 func (e *Entities) Counts() Counts {
 	if e.store != nil {
-		e.counts.Ledger, e.counts.Store = e.ledger.Counts(), e.store.Counts()
+		e.counts.Judged, e.counts.Store = e.judge.Counts(), e.store.Counts()
 	}
 	return e.counts
 }
 
-// watcher hands what takes effect in the store to the ledger.
+// watcher hands what takes effect in the store to the judge.
 type watcher struct{ e *Entities }
 
 var _ journals.Watcher = watcher{}
 
-func hostingOf(h persistence.Hosting) ledger.Hosting {
-	return ledger.Hosting{Type: h.Type, Shard: uint32(h.Shard), Token: h.Token}
+func hostingOf(h persistence.Hosting) judge.Hosting {
+	return judge.Hosting{Type: h.Type, Shard: uint32(h.Shard), Token: h.Token}
 }
 
 // Fenced implements journals.Watcher.
-func (x watcher) Fenced(h persistence.Hosting) { x.e.ledger.Fenced(hostingOf(h)) }
+func (x watcher) Fenced(h persistence.Hosting) { x.e.judge.Fenced(hostingOf(h)) }
 
 // Stored implements journals.Watcher.
 func (x watcher) Stored(h persistence.Hosting, id protocol.EntityID, ev persistence.Event) {
@@ -171,7 +171,7 @@ func (x watcher) Stored(h persistence.Hosting, id protocol.EntityID, ev persiste
 	}
 	x.e.trace.Fold(22, r.Command, ev.Seq)
 	x.e.trace.Line(x.e.w, "STORED %s/%s %d %+v for %v", h.Type, string(id), ev.Seq, r, h.Token)
-	x.e.ledger.Stored(hostingOf(h), string(id), ev.Seq, r)
+	x.e.judge.Stored(hostingOf(h), string(id), ev.Seq, r)
 }
 
 // Replaced implements journals.Watcher.
@@ -183,7 +183,7 @@ func (x watcher) Replaced(h persistence.Hosting, id protocol.EntityID, v persist
 	}
 	x.e.trace.Fold(23, s.Last.Command, v.Revision)
 	x.e.trace.Line(x.e.w, "STORED %s/%s revision %d %+v for %v", h.Type, string(id), v.Revision, s, h.Token)
-	x.e.ledger.Stored(hostingOf(h), string(id), v.Revision, s.Last)
+	x.e.judge.Stored(hostingOf(h), string(id), v.Revision, s.Last)
 }
 
 // Saved implements journals.Watcher. A snapshot is an array of the numbers of others, and a state.
@@ -201,12 +201,12 @@ func (x watcher) Saved(h persistence.Hosting, shot persistence.Snapshot) {
 		return
 	}
 	x.e.trace.Line(x.e.w, "SAVED %s/%s %d", h.Type, string(shot.Entity), shot.Seq)
-	x.e.ledger.Saved(ledger.Entity{Type: h.Type, ID: string(shot.Entity)}, shot.Seq, s.Sum)
+	x.e.judge.Saved(judge.Entity{Type: h.Type, ID: string(shot.Entity)}, shot.Seq, s.Sum)
 }
 
 // Deleted implements journals.Watcher.
 func (x watcher) Deleted(h persistence.Hosting, id protocol.EntityID, upTo uint64) {
-	x.e.ledger.Deleted(ledger.Entity{Type: h.Type, ID: string(id)}, upTo)
+	x.e.judge.Deleted(judge.Entity{Type: h.Type, ID: string(id)}, upTo)
 }
 
 // idOf names an entity.

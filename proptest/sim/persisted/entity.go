@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/coterie-go/coterie/proptest/sim/ledger"
+	"github.com/coterie-go/coterie/proptest/sim/judge"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/durablestate"
@@ -40,9 +40,9 @@ func (h *handlers) started(c *Context, state State) error {
 }
 
 // recordsOf are those that a command asks for, after a state.
-func (h *handlers) recordsOf(c *Context, state State, m Add) (all []ledger.Record) {
+func (h *handlers) recordsOf(c *Context, state State, m Add) (all []judge.Record) {
 	for i := range m.Parts {
-		r := ledger.Record{
+		r := judge.Record{
 			Command: m.Number, Part: i, Parts: m.Parts, Writer: h.writers[c.ID()], Before: state.Sum,
 		}
 		all, state = append(all, r), state.next(r)
@@ -54,9 +54,9 @@ func (h *handlers) recordsOf(c *Context, state State, m Add) (all []ledger.Recor
 func (h *handlers) reply(c *Context, m Command) func(State) any {
 	id := c.ID()
 	return func(s State) any {
-		r := ledger.Receipt{Command: m.number(), Seq: s.Seq, Sum: s.Sum}
+		r := judge.Receipt{Command: m.number(), Seq: s.Seq, Sum: s.Sum}
 		_, stores := m.(Add)
-		h.all.ledger.Replies(ledger.Entity{Type: h.typ, ID: id}, r, stores)
+		h.all.judge.Replies(judge.Entity{Type: h.typ, ID: id}, r, stores)
 		return r
 	}
 }
@@ -77,14 +77,14 @@ func (h *handlers) fails() error {
 }
 
 type (
-	effectOfEvents = eventsourced.Effect[Command, ledger.Record, State]
+	effectOfEvents = eventsourced.Effect[Command, judge.Record, State]
 	effectOfStates = durablestate.Effect[Command, State]
 )
 
 // keepEvents makes a type event-sourced.
 func (h *handlers) keepEvents(t sharding.EntityType[Command], p Process) (sharding.EntityType[Command], error) {
 	o := &h.all.opt
-	return eventsourced.Persist(t, eventsourced.Behavior[Command, ledger.Record, State]{
+	return eventsourced.Persist(t, eventsourced.Behavior[Command, judge.Record, State]{
 		Journal: h.all.store.Of(p),
 		Events:  records,
 		Apply:   State.next,

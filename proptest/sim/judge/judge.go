@@ -1,4 +1,4 @@
-package ledger
+package judge
 
 import (
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
@@ -23,8 +23,8 @@ func (c *Counts) Add(o Counts) {
 	c.Writers += o.Writers
 }
 
-// Ledger has all histories of a world.
-type Ledger struct {
+// Judge has all histories of a world.
+type Judge struct {
 	complain  func(check, format string, args ...any)
 	histories map[Entity]*history // only looked up
 	commands  map[uint64]Entity   // that are stored, at least in part; only looked up
@@ -50,108 +50,108 @@ type history struct {
 	known     uint64 // the highest number of a receipt that was seen
 }
 
-// New makes a ledger that complains to a function.
-func New(complain func(check, format string, args ...any)) *Ledger {
-	return &Ledger{
+// New makes a judge that complains to a function.
+func New(complain func(check, format string, args ...any)) *Judge {
+	return &Judge{
 		complain: complain, histories: map[Entity]*history{}, commands: map[uint64]Entity{},
 		fences: map[place]singleton.FencingToken{},
 	}
 }
 
 // Counts are what was seen so far.
-func (l *Ledger) Counts() Counts { return l.counts }
+func (j *Judge) Counts() Counts { return j.counts }
 
-func (l *Ledger) of(e Entity) *history {
-	h := l.histories[e]
+func (j *Judge) of(e Entity) *history {
+	h := j.histories[e]
 	if h == nil {
 		h = &history{sums: []Sum{0}, over: map[uint64]bool{}, snapshots: map[uint64]bool{}}
-		l.histories[e] = h
+		j.histories[e] = h
 	}
 	return h
 }
 
 // Fenced notes that a hosting was told that it has begun.
-func (l *Ledger) Fenced(h Hosting) {
-	if at := (place{h.Type, h.Shard}); l.fences[at].Less(h.Token) {
-		l.fences[at] = h.Token
+func (j *Judge) Fenced(h Hosting) {
+	if at := (place{h.Type, h.Shard}); j.fences[at].Less(h.Token) {
+		j.fences[at] = h.Token
 	}
 }
 
 // Stored judges a record that the store has now as the one with a number.
-func (l *Ledger) Stored(by Hosting, id string, seq uint64, r Record) {
+func (j *Judge) Stored(by Hosting, id string, seq uint64, r Record) {
 	e := Entity{by.Type, id}
-	h := l.of(e)
-	if fence := l.fences[place{by.Type, by.Shard}]; by.Token.Less(fence) {
-		l.complain("no write after the fence", "%v: number %d is stored for %v after %v", e, seq, by.Token, fence)
+	h := j.of(e)
+	if fence := j.fences[place{by.Type, by.Shard}]; by.Token.Less(fence) {
+		j.complain("no write after the fence", "%v: number %d is stored for %v after %v", e, seq, by.Token, fence)
 	}
 	if next := uint64(len(h.records)) + 1; seq != next {
-		l.complain("one history", "%v: number %d is stored after %d", e, seq, next-1)
+		j.complain("one history", "%v: number %d is stored after %d", e, seq, next-1)
 		return
 	}
 	if h.over[r.Writer] {
-		l.complain("one history", "%v: writer %d writes number %d, and another one has written since it did",
+		j.complain("one history", "%v: writer %d writes number %d, and another one has written since it did",
 			e, r.Writer, seq)
 	}
 	if sum := h.sums[seq-1]; r.Before != sum {
-		l.complain("one history", "%v: number %d, of command %d, was made for another history", e, seq, r.Command)
+		j.complain("one history", "%v: number %d, of command %d, was made for another history", e, seq, r.Command)
 	}
-	l.once(e, h, r)
+	j.once(e, h, r)
 	if n := len(h.records); n == 0 || h.records[n-1].Writer != r.Writer {
-		l.counts.Writers++
+		j.counts.Writers++
 		if n > 0 {
 			h.over[h.records[n-1].Writer] = true
 		}
 	}
 	h.records, h.sums = append(h.records, r), append(h.sums, h.sums[seq-1].Next(r))
-	l.counts.Records++
+	j.counts.Records++
 }
 
 // once judges the place of a record among those of its command.
-func (l *Ledger) once(e Entity, h *history, r Record) {
-	if was, stored := l.commands[r.Command]; stored && (was != e || r.Part == 0) {
-		l.complain("stored once", "command %d stands in %v, and again in %v", r.Command, was, e)
+func (j *Judge) once(e Entity, h *history, r Record) {
+	if was, stored := j.commands[r.Command]; stored && (was != e || r.Part == 0) {
+		j.complain("stored once", "command %d stands in %v, and again in %v", r.Command, was, e)
 	}
-	l.commands[r.Command] = e
+	j.commands[r.Command] = e
 	open := uint64(0) // the part that comes next
 	if n := len(h.records); n > 0 {
 		if last := h.records[n-1]; last.Part+1 < last.Parts {
 			open = last.Part + 1
 			if last.Command != r.Command {
-				l.complain("a write is stored whole", "%v: command %d has %d of %d parts, then comes command %d",
+				j.complain("a write is stored whole", "%v: command %d has %d of %d parts, then comes command %d",
 					e, last.Command, open, last.Parts, r.Command)
 				return
 			}
 		}
 	}
 	if r.Part != open {
-		l.complain("a write is stored whole", "%v: part %d of command %d comes, want part %d",
+		j.complain("a write is stored whole", "%v: part %d of command %d comes, want part %d",
 			e, r.Part, r.Command, open)
 	}
 }
 
 // Saved judges a snapshot that the store has now: after so many records, with their sum.
-func (l *Ledger) Saved(e Entity, seq uint64, sum Sum) {
-	h := l.of(e)
+func (j *Judge) Saved(e Entity, seq uint64, sum Sum) {
+	h := j.of(e)
 	switch {
 	case seq >= uint64(len(h.sums)):
-		l.complain("snapshots are of stored events", "%v: one after %d is stored, the history ends with %d",
+		j.complain("snapshots are of stored events", "%v: one after %d is stored, the history ends with %d",
 			e, seq, len(h.records))
 	case h.sums[seq] != sum:
-		l.complain("snapshots are of stored events", "%v: that after %d is of another history", e, seq)
+		j.complain("snapshots are of stored events", "%v: that after %d is of another history", e, seq)
 	}
 	h.snapshots[seq] = true
-	l.counts.Snapshots++
+	j.counts.Snapshots++
 }
 
 // Deleted judges that records were deleted up to a number.
-func (l *Ledger) Deleted(e Entity, upTo uint64) {
-	h := l.of(e)
+func (j *Judge) Deleted(e Entity, upTo uint64) {
+	h := j.of(e)
 	if upTo > h.deleted && !h.snapshots[upTo] {
-		l.complain("a snapshot before a deletion", "%v: events up to %d are deleted, and no snapshot was stored there",
+		j.complain("a snapshot before a deletion", "%v: events up to %d are deleted, and no snapshot was stored there",
 			e, upTo)
 	}
 	if upTo > h.deleted {
-		l.counts.Deleted++
+		j.counts.Deleted++
 	}
 	h.deleted = max(h.deleted, upTo)
 }

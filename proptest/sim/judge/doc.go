@@ -1,4 +1,4 @@
-// Package ledger judges what became of the state of entities: what their store has, and what clients
+// Package judge looks at what became of the state of entities: what their store has, and what clients
 // were told of it. It knows neither the entities nor the store.
 //
 // # Nouns
@@ -20,4 +20,4 @@
 //     for before its question was asked;
 //   - snapshots: each has the Sum of the history at its number, and is of stored records only. Records
 //     are deleted up to the number of a stored snapshot at most.
-package ledger
+package judge
