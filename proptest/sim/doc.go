@@ -65,7 +65,10 @@
 // (usual ones; the most hostile that Config.Validate lets pass; and reckless ones beyond, with no
 // StableAfter and leases of ten seconds), every kind of fault, joins and leaves in all of them,
 // the worst cases of a growing view with 3 and 4 nodes, and restarts and shutdowns of all; and so
-// little load that a world takes a fifth of the time of a usual one. All checkers stay on.
+// little load that a world takes a fifth of the time of a usual one. All checkers stay on. The plan
+// "persist" (options/persisted.go) draws small worlds in which entities keep their state, in a store
+// that misbehaves in every way (packages persisted and journals), while processes crash, stand still
+// and take over from each other.
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
 //
@@ -128,6 +131,9 @@
 //     and nothing else of its type, and every route leads home;
 //   - bounds: after every event, what waits in buffers and mailboxes keeps to Limits, in messages and
 //     in bytes. A question has one answer;
+//   - state that is kept (package judge): an entity has one history, a command stands in it once, nothing
+//     is stored for a hosting after a later one of its shard has begun, and a client is told of nothing
+//     that is not stored. In the healed world each entity answers, from what was stored;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store
 //     has the lease as theirs;
 //   - no stall: after the last fault, or the last act of an operator, each kind of wait (for a view,

@@ -6,7 +6,7 @@
 //   - A Command is what an entity is sent. An Add stores records, a Look does not.
 //   - The World is where this takes place, a Process a node in it.
 //   - The Entities are those of a world: their types on each process, their clients, and the judge
-//     that judges what became of them.
+//     of what became of them.
 //
 // # How it runs
 //

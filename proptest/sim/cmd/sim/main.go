@@ -3,6 +3,7 @@
 //
 //	sim -seeds 2000            many seeds, one line at the end
 //	sim -plan cluster -seeds 5000   the same, of worlds that are about the cluster
+//	sim -plan persist -seeds 500    worlds of entities that keep their state
 //	sim -seed 17 -v            one seed with everything that happens in it
 //	sim -seed 17 -tail 80      the same, the last lines only
 //	sim -defects               how many seeds it takes to catch each planted defect
@@ -33,7 +34,7 @@ func main() {
 		verbose  = flag.Bool("v", false, "with -seed: print every input and effect")
 		tail     = flag.Int("tail", 0, "with -seed: print the last lines only")
 		workers  = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
-		swarm    = flag.String("plan", "", "draw the seeds from this plan: \"cluster\", or all there is")
+		swarm    = flag.String("plan", "", "draw the seeds from this plan: "+strings.Join(options.Swarms, " or "))
 		scenario = flag.String("scenario", "", "play this scenario instead of the drawn one")
 		defect   = flag.String("defect", "", "plant this defect; with -defects: hunt these, separated by commas")
 		defects  = flag.Bool("defects", false,
