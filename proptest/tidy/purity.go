@@ -16,6 +16,7 @@ var pureImports = map[string]string{
 	"strconv": "values", "strings": "values",
 	"unicode/utf8": "values", "encoding": "interfaces", "encoding/binary": "values", "encoding/hex": "values",
 	"container/heap": "values",
+	"context":        "for the type Context in an interface that others implement; all else is forbidden below",
 	"crypto/sha256":  "a hash, no randomness", "hash/crc32": "a hash", "hash/fnv": "a hash",
 	"reflect":                      "kinds of type parameters; no state",
 	"math/rand/v2":                 "for *rand.Rand, which is handed in; its global functions are forbidden below",
@@ -104,6 +105,8 @@ func impureName(path, name string) string {
 	switch {
 	case path == "time" && slices.Contains(clockNames, name):
 		return "reads or awaits a clock; use the instant handed to Step"
+	case path == "context" && name != "Context":
+		return "waits for an end or has one awaited; only the type may be named"
 	case path == "math/rand/v2" && !slices.Contains(randNames, name):
 		return "uses the global generator; use the *rand.Rand handed in"
 	case path == "fmt" && (strings.HasPrefix(name, "Print") || strings.HasPrefix(name, "Scan")):

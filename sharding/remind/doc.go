@@ -1,6 +1,6 @@
 // Package remind is the port to where the reminders of entities are kept. Without a [Store] of
 // one's own they are replicated data in the durable space of the type's role, see package
-// replicated, which needs nothing beside the nodes. [Memory] serves tests.
+// replicated, which needs nothing beside the nodes. Package memory serves tests.
 //
 // # Nouns
 //

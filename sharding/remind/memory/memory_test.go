@@ -1,15 +1,16 @@
-package remind_test
+package memory_test
 
 import (
 	"testing"
 
 	"github.com/coterie-go/coterie/sharding/remind"
+	"github.com/coterie-go/coterie/sharding/remind/memory"
 	"github.com/coterie-go/coterie/sharding/remind/remindtest"
 )
 
-func TestMemory(t *testing.T) {
+func TestLaws(t *testing.T) {
 	remindtest.Run(t, func(testing.TB) (a, b remind.Store) {
-		m := &remind.Memory{}
+		m := &memory.Store{}
 		return m, m
 	})
 }

@@ -1,0 +1,53 @@
+package agenda
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/config"
+	"github.com/coterie-go/coterie/sharding/remind"
+)
+
+// Settings say how the reminders of an entity type are handled.
+type Settings struct {
+	// FiringMax is how many reminders of one shard are under way at a time: with their entities, or
+	// about to be taken off. More of them bring back faster what has piled up, and fill mailboxes
+	// and writes. A handler that does not return keeps the place of its reminder. Default 256.
+	FiringMax int
+	// EntityMax is how many reminders one entity may have. Default 100.
+	EntityMax int
+	// BackoffMin is the pause before a reminder is handled again after its handler has failed. It
+	// doubles with each failure in a row, up to BackoffMax. Defaults 1 s and 5 min.
+	BackoffMin, BackoffMax time.Duration
+}
+
+// WithDefaults is s with the default in place of each zero field.
+func (s Settings) WithDefaults() Settings {
+	s.FiringMax = cmp.Or(s.FiringMax, 256)
+	s.EntityMax = cmp.Or(s.EntityMax, 100)
+	s.BackoffMin = cmp.Or(s.BackoffMin, time.Second)
+	s.BackoffMax = max(cmp.Or(s.BackoffMax, 5*time.Minute), s.BackoffMin)
+	return s
+}
+
+// Check adds what is wrong.
+func (s Settings) Check(f *config.Faults) {
+	f.Add(s.FiringMax < 0 || s.FiringMax > remind.DueMax, "Reminders.FiringMax", "is %d, want 1 to %d",
+		s.FiringMax, remind.DueMax)
+	f.Add(s.EntityMax < 0, "Reminders.EntityMax", "is %d, want 1 or more", s.EntityMax)
+	f.Add(s.BackoffMin < 0, "Reminders.BackoffMin", "is %v, want more than 0", s.BackoffMin)
+	f.Add(s.BackoffMax < 0, "Reminders.BackoffMax", "is %v, want more than 0", s.BackoffMax)
+}
+
+const (
+	// SetsMax is how many changes wait for the next write.
+	SetsMax = 4096
+	// LookMax is the longest time for which the wall clock is not looked at.
+	LookMax = 10 * time.Second
+	// busyPause is the pause after which a reminder is handed out again that found no room.
+	busyPause = 100 * time.Millisecond
+	// morePause is the pause after which what has piled up is read although little room is free.
+	morePause = 50 * time.Millisecond
+	// The pauses after which a read or a write is repeated that has failed.
+	retryMin, retryMax = 100 * time.Millisecond, 10 * time.Second
+)
