@@ -133,12 +133,13 @@
 //     in bytes. A question has one answer;
 //   - state that is kept (package judge): an entity has one history, a command stands in it once, nothing
 //     is stored for a hosting after a later one of its shard has begun, and a client is told of nothing
-//     that is not stored. In the healed world each entity answers, from what was stored;
+//     that is not stored. In the healed world each entity answers each process, from what was stored;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store
 //     has the lease as theirs;
 //   - no stall: after the last fault, or the last act of an operator, each kind of wait (for a view,
-//     a lease, an operation, equal replicas, homes of shards, messages) ends within the longest that
-//     the settings of the world allow (stall.go). Tidying and balance have the whole time;
+//     a lease, an operation, equal replicas, homes of shards, messages, entities that recover) ends
+//     within the longest that the settings of the world allow (stall.go). Tidying and balance have the
+//     whole time;
 //   - liveness: the healed world agrees on one view of all that run, somebody coordinates,
 //     everybody reads and writes, all stores are equal, every shard with traffic has a home, every
 //     buffered message was delivered or reported.

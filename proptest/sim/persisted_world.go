@@ -20,7 +20,9 @@ var (
 type persistedWorld struct{ leaseWorld }
 
 func newPersisted(w *World) *persisted.Entities {
-	return persisted.New(&w.opt, persisted.Planted{Machines: w.planted.Machines, Store: w.planted.Journal},
+	return persisted.New(&w.opt, persisted.Planted{
+		Machines: w.planted.Machines, Store: w.planted.Journal, Dormant: w.planted.Dormant,
+	},
 		persistedWorld{leaseWorld{netWorld{w}}}, w.rs, &w.trace)
 }
 

@@ -28,6 +28,8 @@ func awaited(w *World, k stall.Kind) string {
 		return w.shardChecker.homeless(w)
 	case stall.ForMessages:
 		return w.shardChecker.open(w)
+	case stall.ForState:
+		return w.persisted.Missing()
 	}
 	return ""
 }

@@ -24,7 +24,7 @@ type Faults struct {
 // How long things take at most.
 const (
 	lateMost   = 40 * time.Second // until a call that was given up takes effect
-	deafMost   = 25 * time.Second
+	DeafMost   = 25 * time.Second // until the end of a call that does not end with its context
 	freezeMost = 30 * time.Second
 	spoilMost  = 15 * time.Second // after a snapshot was stored
 )
@@ -79,8 +79,8 @@ func (s *Store) draw() fate {
 		}
 	case n < f.Fails+f.Loses+f.Halves+f.Hangs+f.Deaf:
 		x.deaf, x.loses = true, r.IntN(2) == 0
-		if x.there = upTo(deafMost); r.IntN(2) == 0 {
-			x.there, x.back = way(), upTo(deafMost)
+		if x.there = upTo(DeafMost); r.IntN(2) == 0 {
+			x.there, x.back = way(), upTo(DeafMost)
 		}
 	}
 	if random.Chance(r, f.Freezes) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/sim/judge"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -31,7 +32,7 @@ func (e *Entities) send() {
 	switch {
 	case e.rng.IntN(100) == 0:
 		n.p.Enter(func() {
-			ctx, cancel := n.p.WithTimeout(context.Background(), askTimeout)
+			ctx, cancel := n.p.WithTimeout(context.Background(), stall.AskState)
 			defer cancel()
 			_ = h.region.Passivate(ctx, id) // else it is asked again some time
 		})
@@ -39,7 +40,7 @@ func (e *Entities) send() {
 		m := Add{Number: e.next(), Parts: e.parts(h.typ)}
 		e.counts.Told++
 		n.p.Enter(func() {
-			ctx, cancel := n.p.WithTimeout(context.Background(), askTimeout)
+			ctx, cancel := n.p.WithTimeout(context.Background(), stall.AskState)
 			defer cancel()
 			_ = h.region.Tell(ctx, id, m) // it is stored, or is not: no more is known of it
 		})
@@ -60,7 +61,7 @@ func (e *Entities) next() uint64 {
 // ask asks an entity to store so many records, or for its state, and judges the answer. It reports
 // whether there was one.
 func (e *Entities) ask(n *node, h *handlers, id string, parts uint64) bool {
-	ctx, cancel := n.p.WithTimeout(context.Background(), askTimeout)
+	ctx, cancel := n.p.WithTimeout(context.Background(), stall.AskState)
 	defer cancel()
 	number := e.next()
 	q := e.judge.Asks(judge.Entity{Type: h.typ, ID: id}, number, parts > 0)
@@ -75,7 +76,7 @@ func (e *Entities) ask(n *node, h *handlers, id string, parts uint64) bool {
 		got, err = sharding.Ask(ctx, to, Look{Number: number})
 	}
 	took := min(n.p.Now().Sub(began), time.Duration(e.w.Now()-n.p.Resumed())) // no timer ran while it stood still
-	if most := askTimeout + 2*time.Second; took > most {
+	if most := stall.AskState + 2*time.Second; took > most {
 		e.w.Violate("a question ends in time", "command %d took %v: %v", number, took, err)
 	}
 	e.trace.Line(n.p, "command %d of %s/%s ends: %+v %v", number, h.typ, id, got, err)
@@ -87,12 +88,9 @@ func (e *Entities) ask(n *node, h *handlers, id string, parts uint64) bool {
 	return true
 }
 
-// probeGap is the time between two looks for processes that have yet to ask all entities.
-const probeGap = 3 * time.Second
-
 // probe has each process of the healed world ask each entity until it has answered.
 func (e *Entities) probe() {
-	e.w.After(probeGap, nil, e.probe)
+	e.w.After(stall.ProbeGap, nil, e.probe)
 	for _, p := range e.w.Processes() {
 		n := e.nodes[p.UID()]
 		if n == nil || n.probing || !p.Usable() {

@@ -65,7 +65,7 @@ type Entities struct {
 	trace       *trace.Trace
 	rng         *rand.Rand // the clients'
 	rngHandlers *rand.Rand
-	planted     defect.Set
+	planted     Planted
 	store       *journals.Store
 	judge       *judge.Judge
 	nodes       map[uint64]*node // by UID; only looked up
@@ -85,7 +85,7 @@ type node struct {
 // New makes the entities of a world, and has clients use them until a time after it has healed.
 func New(o *options.Options, planted Planted, w World, rs random.Streams, t *trace.Trace) *Entities {
 	e := &Entities{
-		w: w, opt: o.Persisted, role: options.Backend, trace: t, planted: planted.Machines, nodes: map[uint64]*node{},
+		w: w, opt: o.Persisted, role: options.Backend, trace: t, planted: planted, nodes: map[uint64]*node{},
 		rng: rs.Stream("persisted load", 0), rngHandlers: rs.Stream("persisted handlers", 0),
 	}
 	if e.opt.Entities == 0 {
@@ -101,6 +101,7 @@ func New(o *options.Options, planted Planted, w World, rs random.Streams, t *tra
 type Planted struct {
 	Machines defect.Set
 	Store    journals.Defects
+	Dormant  bool // entities that have failed start again late
 }
 
 // types are the names of the types.
@@ -129,7 +130,7 @@ func (e *Entities) Start(p Process) {
 			e.w.Violate("persisted", "%v does not start %s: %v", p, typ, err)
 			return
 		}
-		incarnation.Planted(of.region).Plant(e.planted)
+		incarnation.Planted(of.region).Plant(e.planted.Machines)
 		n.types = append(n.types, of)
 	}
 	e.nodes[p.UID()] = n

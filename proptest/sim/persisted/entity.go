@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/sim/judge"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/durablestate"
 	"github.com/coterie-go/coterie/sharding/eventsourced"
@@ -127,9 +128,6 @@ func (h *handlers) keepStates(t sharding.EntityType[Command], p Process) (shardi
 	})
 }
 
-// askTimeout bounds the questions of clients. A call of the store may take that long alone.
-const askTimeout = 20 * time.Second
-
 // define makes a type.
 func (e *Entities) define(typ string, p Process) (*handlers, sharding.EntityType[Command], error) {
 	h := &handlers{all: e, typ: typ, writers: map[string]uint64{}}
@@ -139,14 +137,17 @@ func (e *Entities) define(typ string, p Process) (*handlers, sharding.EntityType
 		Messages: sharding.CBOR[Command](Add{}, Look{}),
 		Supervision: sharding.Supervision{
 			Decide:  sharding.Always(o.Directive),
-			Backoff: 50 * time.Millisecond, BackoffMax: 2 * time.Second,
+			Backoff: 50 * time.Millisecond, BackoffMax: stall.BackoffMost,
 		},
-		Timeouts:  sharding.Timeouts{Ask: askTimeout, HandlerSlow: -1},
+		Timeouts:  sharding.Timeouts{Ask: stall.AskState, HandlerSlow: -1},
 		Rebalance: sharding.Rebalance{Interval: o.Rebalance},
 		HandOff: sharding.HandOff{
 			StopTimeout: o.StopTimeout, BeginTimeout: 3 * o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
 		},
 		Limits: sharding.Limits{Workers: 4, WorkersMax: 1000},
+	}
+	if e.planted.Dormant {
+		t.Supervision.Backoff, t.Supervision.BackoffMax = 10*time.Minute, 10*time.Minute
 	}
 	t.Passivation.StopTimeout = o.StopTimeout
 	if t.Passivation.Strategy.None = o.IdleTimeout == 0; o.IdleTimeout > 0 {

@@ -59,8 +59,10 @@ type Defects struct {
 	Greedy, Unlocated bool
 	// Boundless: regions do not hear of their limits.
 	Boundless bool
-	// Journal is what is planted in the store of entities' state.
+	// Journal is what is planted in the store of entities' state; Dormant: an entity that has failed starts
+	// again much later than the settings say.
 	Journal journals.Defects
+	Dormant bool
 }
 
 // Ignores reports whether a process goes on under a lease until it is told that it is lost.
@@ -180,6 +182,8 @@ var ofState = []one{
 	{"reply-before-commit", "an entity replies before its events are stored", plant(defect.ReplyBeforeCommit)},
 	{"snapshot-ahead", "a snapshot has events that are not stored yet", plant(defect.SnapshotAhead)},
 	{"write-unasked", "an entity whose write has failed goes on", plant(defect.WriteUnasked)},
+	{"dormant", "an entity that has failed starts again much later than the settings say",
+		func(f *Defects) { f.Dormant = true }},
 }
 
 // HuntedIn is the plan in which a defect is looked for that the drawn worlds show too rarely: some
@@ -246,6 +250,7 @@ var HuntedIn = map[string]options.Plan{
 	"reply-before-commit":   {Swarm: options.Persist},
 	"snapshot-ahead":        {Swarm: options.Persist},
 	"write-unasked":         {Swarm: options.Persist},
+	"dormant":               {Swarm: options.Persist},
 }
 
 // unseen are defects that no world shows, or next to none, with the tests that catch them.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 )
 
@@ -18,11 +19,12 @@ const (
 	ForReplicas              // all replicas hold the same
 	ForHome                  // each shard with traffic has one home
 	ForMessages              // each message was handled or reported
+	ForState                 // each entity that keeps its state has answered each process
 	// Kinds is how many there are.
 	Kinds
 )
 
-var kindNames = [Kinds]string{"view", "lease", "operation", "replicas", "home", "messages"}
+var kindNames = [Kinds]string{"view", "lease", "operation", "replicas", "home", "messages", "state"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -32,6 +34,8 @@ const (
 	AfterHeal     = 4 * time.Second  // how long clients go on once the world is whole
 	ProbeGap      = 3 * time.Second  // between two rounds of probes
 	ProbeShards   = 10 * time.Second // after the clients have ended, until entities are probed
+	AskState      = 20 * time.Second // a question to an entity that keeps its state
+	BackoffMost   = 2 * time.Second  // until an entity that keeps its state starts again
 	gossipEach    = time.Second      // replicas compare each other, one at a time
 	operationMost = 5 * time.Second  // the replicator's default
 )
@@ -53,6 +57,7 @@ func limitsOf(o *options.Options) (most [Kinds]time.Duration) {
 	most[ForHome] = most[ForLease] + ProbeShards + ProbeGap + slow(handOffMost(o)+o.LeaseTTL+2*o.LeaseRetry)
 	// what was sent meets one more hand-off, for balance
 	most[ForMessages] = most[ForHome] + slow(handOffMost(o))
+	most[ForState] = most[ForHome] + stateMost(o)
 	return most
 }
 
@@ -70,4 +75,16 @@ func viewMost(o *options.Options) time.Duration {
 // has to do ends within five times that, and an entity that hangs is stopped by force.
 func handOffMost(o *options.Options) time.Duration {
 	return 3*o.StopTimeout + 5*o.StopTimeout + o.StopTimeout
+}
+
+// stateMost: calls of the store that were under way end. A question that met them, or a hand-off, has no
+// answer, and is asked again. An entity that was written to late starts again once more. Then each
+// process asks one entity after the other: each recovers and stores, as may others that are written
+// at the same time.
+func stateMost(o *options.Options) time.Duration {
+	p := &o.Persisted
+	const calls, types = 6, 2 // of one question: a fence, two reads, a write, a snapshot and what it replaces
+	call := 2*p.Store.Delay + p.Calls.Linger
+	questions := time.Duration(types * p.Entities * (o.Nodes + o.Spare))
+	return slow(max(journals.DeafMost, p.Calls.GiveUpAfter)+2*AskState+BackoffMost) + questions*calls*call
 }

@@ -10,7 +10,9 @@ import (
 )
 
 func settings() options.Options {
-	return options.Options{Nodes: 3, Spare: 1, StopTimeout: 2 * time.Second, LeaseRetry: time.Second}
+	o := options.Options{Nodes: 3, Spare: 1, StopTimeout: 2 * time.Second, LeaseRetry: time.Second}
+	o.Persisted.Entities, o.Persisted.Store.Delay = 2, time.Millisecond
+	return o
 }
 
 // A wait of each kind may take as long as its limit, and not a moment longer.
@@ -83,6 +85,10 @@ func TestLimitsFollowTheSettings(t *testing.T) {
 		"lateTypes":   {func(o *options.Options) { o.LateTypes = 20 * time.Second }, ForLease},
 		"leaseTTL":    {func(o *options.Options) { o.LeaseTTL = 8 * time.Second }, ForHome},
 		"leaseRetry":  {func(o *options.Options) { o.LeaseRetry *= 2 }, ForHome},
+		"entities":    {func(o *options.Options) { o.Persisted.Entities++ }, ForState},
+		"storeDelay":  {func(o *options.Options) { o.Persisted.Store.Delay *= 2 }, ForState},
+		"linger":      {func(o *options.Options) { o.Persisted.Calls.Linger = time.Second }, ForState},
+		"giveUpAfter": {func(o *options.Options) { o.Persisted.Calls.GiveUpAfter = time.Minute }, ForState},
 	} {
 		o := settings()
 		c.change(&o)
