@@ -12,8 +12,9 @@ import (
 var scheduledPackages = []string{"ddata/runloop", "sharding", "sharding/control", "sharding/dataplane",
 	"sharding/dataplane/asks", "sharding/dataplane/entities", "sharding/dataplane/lease",
 	"sharding/dataplane/mailbox", "sharding/dataplane/pool", "sharding/dataplane/routes",
-	"sharding/durablestate", "sharding/eventsourced", "sharding/failure", "sharding/persistence/batch",
-	"sharding/persistence/incarnation"}
+	"sharding/durablestate", "sharding/eventsourced", "sharding/failure", "sharding/ledger",
+	"sharding/persistence/batch", "sharding/persistence/history", "sharding/persistence/incarnation",
+	"sharding/remember/journaled"}
 
 // schedulerMark is the comment that allows what goes around the scheduler, on its line or the one
 // above, followed by the reason.

@@ -24,7 +24,7 @@ func newLedgered(l *ledger.Ledger, s scheduler.Scheduler) *ledgered {
 	if l == nil {
 		return nil
 	}
-	return &ledgered{ledger: l, scheduler: s}
+	return &ledgered{ledger: l.On(s), scheduler: s}
 }
 
 // of reports whether there is a ledger and this is a piece of what it keeps.

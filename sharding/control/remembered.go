@@ -25,6 +25,9 @@ func newRemembered(s remember.Store, sched scheduler.Scheduler) *remembered {
 	if s == nil {
 		return nil
 	}
+	if on, ok := s.(remember.Scheduled); ok {
+		s = on.On(sched)
+	}
 	m := &remembered{store: s, slots: make(chan struct{}, rememberedCalls), scheduler: sched}
 	for range rememberedCalls {
 		m.slots <- struct{}{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/history"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -26,10 +27,21 @@ func New(cfg Config) (*Ledger, error) {
 	if err := cfg.faults().Wrap(ErrConfig); err != nil {
 		return nil, err
 	}
-	l := &Ledger{cfg: cfg.histories(), typ: cfg.Type}
+	return newLedger(cfg.histories(), cfg.Type), nil
+}
+
+func newLedger(cfg history.Config, entityType string) *Ledger {
+	l := &Ledger{cfg: cfg, typ: entityType}
 	l.homes = history.New(&l.cfg, &homesForm, "homes")
 	l.regions = history.New(&l.cfg, &regionsForm, "regions")
-	return l, nil
+	return l
+}
+
+// On is the same ledger, for calls that run on a scheduler.
+func (l *Ledger) On(s scheduler.Scheduler) *Ledger {
+	cfg := l.cfg
+	cfg.Scheduler = s
+	return newLedger(cfg, l.typ)
 }
 
 // EntityType is the name of the entity type.

@@ -112,7 +112,7 @@ func place(to *homes, era uint64, entries []home) {
 // entriesOf are the entries of a table in the order of their shards.
 func entriesOf(of map[protocol.ShardID]protocol.Entry) []protocol.Entry {
 	out := make([]protocol.Entry, 0, len(of))
-	for _, e := range of {
+	for _, e := range of { // order: sorted
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(a, b protocol.Entry) int { return cmp.Compare(a.Shard, b.Shard) })
@@ -159,7 +159,7 @@ func register(to *regions, era uint64, added, removed []uint64) {
 // uidsOf are the regions in order.
 func uidsOf(of map[protocol.UID]bool) []protocol.UID {
 	out := make([]protocol.UID, 0, len(of))
-	for u := range of {
+	for u := range of { // order: sorted
 		out = append(out, u)
 	}
 	slices.Sort(out)

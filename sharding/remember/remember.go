@@ -3,6 +3,7 @@ package remember
 import (
 	"context"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -22,6 +23,14 @@ type Store interface {
 	// Update puts ids into the set of a shard and takes others out of it. No id is in both. It
 	// should cost as much as what it changes, and not as the set.
 	Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error
+}
+
+// Scheduled is a Store that waits, and reads the clock, by the scheduler of a node. A region calls the
+// Store that On returns.
+type Scheduled interface {
+	Store
+	// On is the same store, for calls that run on a scheduler.
+	On(s scheduler.Scheduler) Store
 }
 
 // Watcher is a Store whose sets may change while a region hosts the shard: the last call of a

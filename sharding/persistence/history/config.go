@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/coterie-go/coterie/ddata/config"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
 
@@ -23,6 +24,8 @@ type Config struct {
 	KeepSnapshots int
 	// Logger hears of snapshots that fail or are damaged. Default slog.Default().
 	Logger *slog.Logger
+	// Scheduler waits, and has the time and random numbers. Default scheduler.Goroutines{}.
+	Scheduler scheduler.Scheduler
 }
 
 // WithDefaults is c with the default in place of each zero field that has one.
@@ -31,6 +34,9 @@ func (c Config) WithDefaults() Config {
 	config.Default(&c.KeepSnapshots, 2)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Scheduler == nil {
+		c.Scheduler = scheduler.Goroutines{}
 	}
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
@@ -41,7 +40,7 @@ func (h *History[S]) snap(ctx context.Context, by persistence.Hosting) (at uint6
 	}
 	refused, err := h.cfg.Snapshots.SaveSnapshots(ctx, by, []persistence.Snapshot{{
 		Entity: h.id, Seq: f.end.last, Name: stored.Name, Version: stored.Version, Body: stored.Body,
-		At: time.Now().Truncate(time.Microsecond),
+		At: h.now(),
 	}})
 	switch {
 	case err != nil:

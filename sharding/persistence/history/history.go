@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -17,7 +16,7 @@ type History[S any] struct {
 	cfg  *Config
 	form *Form[S]
 	id   protocol.EntityID
-	turn chan struct{} // holds the one change at a time
+	turn chan struct{} // has a token for the one change at a time
 
 	mu      sync.Mutex
 	end     end
@@ -33,7 +32,9 @@ type end struct {
 
 // New makes the history of an entity of the Journal. It calls no store. cfg has its defaults.
 func New[S any](cfg *Config, form *Form[S], id protocol.EntityID) *History[S] {
-	return &History[S]{cfg: cfg, form: form, id: id, turn: make(chan struct{}, 1)}
+	h := &History[S]{cfg: cfg, form: form, id: id, turn: make(chan struct{}, 1)}
+	h.leave()
+	return h
 }
 
 // enter waits for the turn.
@@ -41,15 +42,16 @@ func (h *History[S]) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	select {
-	case h.turn <- struct{}{}:
-		return nil
-	case <-ctx.Done():
+	if h.cfg.Scheduler.Await(h.turn, ctx.Done(), nil) == 1 {
 		return fmt.Errorf("%s, %s: an earlier call is still under way: %w", h.cfg.What, h.id, ctx.Err())
 	}
+	return nil
 }
 
-func (h *History[S]) leave() { <-h.turn }
+func (h *History[S]) leave() { h.turn <- struct{}{} }
+
+// now is the time as a journal keeps it.
+func (h *History[S]) now() time.Time { return h.cfg.Scheduler.Now().Truncate(time.Microsecond) }
 
 // Load is the value.
 func (h *History[S]) Load(ctx context.Context, by persistence.Hosting) (S, error) {
@@ -126,10 +128,10 @@ func (h *History[S]) append(ctx context.Context, by persistence.Hosting, event a
 	h.end.known = false
 	h.mu.Unlock()
 	refused, err := h.cfg.Journal.Append(ctx, by, []persistence.Write{{
-		Entity: h.id, After: last, ID: rand.Uint64(),
+		Entity: h.id, After: last, ID: h.cfg.Scheduler.Uint64(),
 		Events: []persistence.Event{{
 			Seq: last + 1, Name: stored.Name, Version: stored.Version, Body: stored.Body,
-			At: time.Now().Truncate(time.Microsecond),
+			At: h.now(),
 		}},
 	}})
 	switch {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/history"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -23,7 +24,7 @@ type Store struct {
 	histories map[protocol.EntityID]*kept
 }
 
-var _ remember.Store = (*Store)(nil)
+var _ remember.Scheduled = (*Store)(nil)
 
 // New returns the store of one entity type. It does not touch the journal.
 //
@@ -32,7 +33,18 @@ func New(cfg Config) (*Store, error) {
 	if err := cfg.faults().Wrap(ErrConfig); err != nil {
 		return nil, err
 	}
-	return &Store{cfg: cfg.histories(), typ: cfg.Type, histories: map[protocol.EntityID]*kept{}}, nil
+	return newStore(cfg.histories(), cfg.Type), nil
+}
+
+func newStore(cfg history.Config, entityType string) *Store {
+	return &Store{cfg: cfg, typ: entityType, histories: map[protocol.EntityID]*kept{}}
+}
+
+// On implements remember.Scheduled.
+func (s *Store) On(by scheduler.Scheduler) remember.Store {
+	cfg := s.cfg
+	cfg.Scheduler = by
+	return newStore(cfg, s.typ)
 }
 
 // list is the entity that has the list of shards.
@@ -121,7 +133,7 @@ func (k *kept) load(ctx context.Context) ([]protocol.EntityID, error) {
 	if due {
 		k.history.Cut(ctx, k.by)
 	}
-	return slices.Collect(maps.Keys(ids)), nil
+	return slices.Sorted(maps.Keys(ids)), nil
 }
 
 // update appends a change.
