@@ -169,7 +169,19 @@
 // (protocol.CoordinatorDeposed). While the journal fails or is silent no shard gets a home and no
 // coordinator begins. It says so as of other state. What runs goes on, and so do messages to known
 // homes. With a Remember.Store in a journal, too (package journaled), remembered entities survive a
-// stop of all nodes although none has a disk. Either may be set without the other.
+// stop of all nodes although none has a disk.
+//
+// Either may be set without the other. A ledger alone keeps no ids: without disks they go with the
+// last node, as above. What to set depends on what the cluster has:
+//
+//	the nodes have                     homes    remembered ids     ids survive
+//	disks                              default  default            a stop of all
+//	no disks, and need no ids later    default  DurableKeys: []    all but a stop of all
+//	no disks, and a database           Ledger   Remember.Store     a stop of all
+//	disks, and there is a database     default  Remember.Store     a stop of all, and the loss of all disks
+//
+// The default asks nothing outside of the cluster. A journal is one more service that must run for a
+// shard to get a home, or an id to be written.
 //
 // All nodes of the role change from one mode to the other while the whole cluster is stopped. Homes
 // are made anew.

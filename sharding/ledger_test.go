@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func TestALedgerAfterAStopOfAll(t *testing.T) {
 	m := &memory.Store{}
 	remembering := func(t *testing.T, log *cartLog) EntityType[message_] {
 		typ := ledgeredType(t, log, m)
-		store, err := journaled.New(journaled.Config{Type: typ.Name, Journal: m, Snapshots: m})
+		store, err := journaled.New(journaled.Config{Type: typ.Name, Journal: m, Snapshots: m, SnapshotAfter: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,6 +112,13 @@ func TestALedgerAfterAStopOfAll(t *testing.T) {
 	}
 	inBubble(t, func(t *testing.T, w *world) {
 		w.era, w.epoch = 1, 500
+		var saved atomic.Int64
+		m.After(func(_ context.Context, call string) error {
+			if call == "SaveSnapshots" {
+				saved.Add(1)
+			}
+			return nil
+		})
 		g := start(w.join("backend"), remembering(t, &cartLog{}))
 		start(w.join("backend"), remembering(t, &cartLog{}))
 		w.install()
@@ -118,6 +126,10 @@ func TestALedgerAfterAStopOfAll(t *testing.T) {
 			if _, err := g.StartEntity(within(t, time.Minute), fmt.Sprint("cart-", i)); err != nil {
 				t.Fatal(err)
 			}
+		}
+		<-time.After(time.Second)
+		if saved.Load() == 0 {
+			t.Error("no snapshot is made of the ids")
 		}
 	})
 	inBubble(t, func(t *testing.T, w *world) {

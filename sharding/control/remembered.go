@@ -42,11 +42,16 @@ func (m *remembered) of(k protocol.StateKind) bool {
 
 // call runs fn with a time limit, when it is its turn. A panic is an error like another: the
 // machine repeats what failed.
-func (m *remembered) call(ctx context.Context, limit time.Duration, fn func(context.Context) error) (err error) {
+func (m *remembered) call(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
 	if m.scheduler.Await(m.slots, ctx.Done(), nil) == 1 {
 		return ctx.Err()
 	}
 	defer func() { m.slots <- struct{}{} }()
+	return m.protect(ctx, limit, fn)
+}
+
+// protect runs fn with a time limit. A panic is an error.
+func (m *remembered) protect(ctx context.Context, limit time.Duration, fn func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("sharding: remember.Store panicked: %v", p)
@@ -85,6 +90,18 @@ func (m *remembered) read(ctx context.Context, limit time.Duration, r protocol.S
 		return err
 	}))
 	return in
+}
+
+// tidy does what the store has to do beside its calls. No call waits for it.
+func (m *remembered) tidy(ctx context.Context) {
+	t, ok := m.store.(remember.Tidier)
+	if !ok {
+		return
+	}
+	_ = m.protect(ctx, cutLimit, func(ctx context.Context) error { // it logs what fails
+		t.Tidy(ctx)
+		return nil
+	})
 }
 
 // callError says which call of the store an error is of.

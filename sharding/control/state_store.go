@@ -28,7 +28,10 @@ type StateStore struct {
 // Write writes a piece of the state.
 func (s *StateStore) Write(w protocol.StateWrite, done func(error)) {
 	if s.remembered.of(w.Kind) {
-		if !s.Asides.run(func() { done(s.remembered.write(s.Asides.ctx, s.Quorums.WriteLimit(w.Failed), w)) }) {
+		if !s.Asides.run(func() {
+			done(s.remembered.write(s.Asides.ctx, s.Quorums.WriteLimit(w.Failed), w))
+			s.remembered.tidy(s.Asides.ctx)
+		}) {
 			done(failure.ErrStopped)
 		}
 		return
@@ -52,6 +55,7 @@ func (s *StateStore) Read(r protocol.StateRead, done func(crdt.Reader, protocol.
 	if s.remembered.of(r.Kind) {
 		if !s.Asides.run(func() {
 			done(crdt.Reader{}, s.remembered.read(s.Asides.ctx, s.Quorums.readLimit(r.Failed), r))
+			s.remembered.tidy(s.Asides.ctx)
 		}) {
 			done(crdt.Reader{}, r.Result(crdt.Reader{}, failure.ErrStopped))
 		}

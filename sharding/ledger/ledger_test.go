@@ -161,22 +161,28 @@ func TestLostAnswers(t *testing.T) {
 	wantHomes(t, l, by, entry(1, 11, 1, 5))
 }
 
-// As many snapshots stay as were asked for, and the events after the oldest of them.
+// As many snapshots stay as were asked for, each after as many events as were asked for, and the
+// events after the oldest of them.
 func TestRetention(t *testing.T) {
-	m := &memory.Store{}
-	cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: 5, KeepSnapshots: 2}
-	l, by := open(t, cfg), termOf(5, 1)
-	wantHomes(t, l, by)
-	for i := range uint64(22) {
-		must(t, put(t, l, by, entry(1, 11, 1, i+1)))
+	for _, c := range []struct {
+		after, keep int
+		deleted     uint64
+	}{{5, 1, 20}, {5, 2, 15}, {5, 3, 10}, {7, 2, 14}, {100, 2, 0}, {0, 0, 0}} {
+		m := &memory.Store{}
+		cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: c.after, KeepSnapshots: c.keep}
+		l, by := open(t, cfg), termOf(5, 1)
+		wantHomes(t, l, by)
+		for i := range uint64(22) {
+			must(t, put(t, l, by, entry(1, 11, 1, i+1)))
+		}
+		events := 0
+		ends, err := m.Load(t.Context(), persistence.Hosting{Type: TypeName("T"), Token: by},
+			[]persistence.Read{{Entity: "homes"}}, func(int, persistence.Event) error { events++; return nil })
+		if err != nil || ends[0] != (persistence.End{Deleted: c.deleted, Last: 22}) || events != int(22-c.deleted) {
+			t.Errorf("%+v: %+v and %d events, %v", c, ends, events, err)
+		}
+		wantHomes(t, open(t, cfg), termOf(5, 2), entry(1, 11, 1, 22))
 	}
-	events := 0
-	ends, err := m.Load(t.Context(), persistence.Hosting{Type: TypeName("T"), Token: by},
-		[]persistence.Read{{Entity: "homes"}}, func(int, persistence.Event) error { events++; return nil })
-	if err != nil || ends[0] != (persistence.End{Deleted: 15, Last: 22}) || events != 7 {
-		t.Errorf("%+v and %d events, %v", ends, events, err)
-	}
-	wantHomes(t, open(t, cfg), termOf(5, 2), entry(1, 11, 1, 22))
 }
 
 // A snapshot, and what is deleted after it, hold up no write, and one that fails costs nothing but

@@ -33,6 +33,14 @@ type Scheduled interface {
 	On(s scheduler.Scheduler) Store
 }
 
+// Tidier is a Store with work that no call waits for, such as snapshots. A region has it done after
+// the calls that made it due were answered. What is not done costs no id.
+type Tidier interface {
+	Store
+	// Tidy does what is due. Its calls may overlap each other and all others. It logs what fails.
+	Tidy(ctx context.Context)
+}
+
 // Watcher is a Store whose sets may change while a region hosts the shard: the last call of a
 // region that died may take effect after the next one has loaded the set. A region that is told of
 // a change adds again what runs and has vanished, and starts what has appeared.

@@ -7,8 +7,9 @@
 // So has the list of shards. The histories of a type are the entities of another type in the
 // Journal, which [TypeName] names: "ids/" and the number of a shard, and "shards".
 //
-// After Config.SnapshotAfter events the whole set goes into a snapshot. Config.KeepSnapshots of them
-// stay, and the events after the oldest. A set is read from the newest snapshot that is sound.
+// After Config.SnapshotAfter events the whole set goes into a snapshot, which the region has
+// [Store.Tidy] make: no call waits for it. Config.KeepSnapshots of them stay, and the events after
+// the oldest. A set is read from the newest snapshot that is sound.
 //
 // # Guarantees
 //

@@ -31,13 +31,31 @@ func open(t testing.TB, cfg Config) *Store {
 	return s
 }
 
+// tidied is a store as a region uses it.
+type tidied struct{ *Store }
+
+func (s tidied) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+	defer s.Tidy(ctx)
+	return s.Store.Update(ctx, shard, add, remove)
+}
+
+func (s tidied) List(ctx context.Context, add, remove []protocol.ShardID) error {
+	defer s.Tidy(ctx)
+	return s.Store.List(ctx, add, remove)
+}
+
+func (s tidied) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
+	defer s.Tidy(ctx)
+	return s.Store.Load(ctx, shard)
+}
+
 func TestLaws(t *testing.T) {
 	for name, after := range map[string]int{"a snapshot after each event": 1, "after some": 3, "by default": 0} {
 		t.Run(name, func(t *testing.T) {
 			remembertest.Run(t, func(t testing.TB) (a, b remember.Store) {
 				m := &memory.Store{}
 				cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: after}
-				return open(t, cfg), open(t, cfg)
+				return tidied{open(t, cfg)}, tidied{open(t, cfg)}
 			})
 		})
 	}
@@ -52,7 +70,7 @@ func TestLaws(t *testing.T) {
 func add(t *testing.T, s *Store, ids ...protocol.EntityID) {
 	t.Helper()
 	for _, id := range ids {
-		if err := s.Update(t.Context(), 1, []protocol.EntityID{id}, nil); err != nil {
+		if err := (tidied{s}).Update(t.Context(), 1, []protocol.EntityID{id}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,6 +257,43 @@ func TestFailingSnapshots(t *testing.T) {
 		t.Errorf("afterwards: %d events, %+v, snapshots %v", events, end, snapshots)
 	}
 	wantIDs(t, s, "a", "b", "c", "d", "e", "f", "g", "h", "i", "j")
+}
+
+// No call makes a snapshot, and none waits for one that hangs. Of what is due several times there is
+// one.
+func TestSnapshotsHoldNothingUp(t *testing.T) {
+	m := &memory.Store{}
+	s := open(t, Config{Journal: m, Snapshots: m, SnapshotAfter: 2, KeepSnapshots: 1})
+	begun, goOn, saves := make(chan struct{}), make(chan struct{}), 0
+	m.Before(func(_ context.Context, call string) error {
+		if call == "SaveSnapshots" {
+			saves++
+			close(begun)
+			<-goOn
+		}
+		return nil
+	})
+	update := func(ids ...protocol.EntityID) {
+		for _, id := range ids {
+			if err := s.Update(t.Context(), 1, []protocol.EntityID{id}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	update("a", "b", "c")
+	if saves != 0 {
+		t.Error("a call makes a snapshot itself")
+	}
+	done := make(chan struct{})
+	go func() { s.Tidy(t.Context()); close(done) }()
+	<-begun
+	update("d", "e", "f")
+	wantIDs(t, s, "a", "b", "c", "d", "e", "f")
+	close(goOn)
+	<-done
+	if _, end, snapshots := stored(t, m); saves != 1 || end.Deleted != 3 || !slices.Equal(snapshots, []uint64{3}) {
+		t.Errorf("%d saved, %+v, snapshots %v", saves, end, snapshots)
+	}
 }
 
 // An event that cannot be read fails the load.

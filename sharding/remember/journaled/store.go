@@ -22,9 +22,13 @@ type Store struct {
 
 	mu        sync.Mutex
 	histories map[protocol.EntityID]*kept
+	due       []*kept // those with kept.due
 }
 
-var _ remember.Scheduled = (*Store)(nil)
+var (
+	_ remember.Scheduled = (*Store)(nil)
+	_ remember.Tidier    = (*Store)(nil)
+)
 
 // New returns the store of one entity type. It does not touch the journal.
 //
@@ -52,7 +56,7 @@ const list protocol.EntityID = "shards"
 
 // Shards implements remember.Store.
 func (s *Store) Shards(ctx context.Context) ([]protocol.ShardID, error) {
-	names, err := s.history(list, 0).load(ctx)
+	names, err := s.load(ctx, s.history(list, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +73,7 @@ func (s *Store) Shards(ctx context.Context) ([]protocol.ShardID, error) {
 
 // List implements remember.Store.
 func (s *Store) List(ctx context.Context, add, remove []protocol.ShardID) error {
-	return s.history(list, 0).update(ctx, changed{texts(add), texts(remove)})
+	return s.update(ctx, s.history(list, 0), changed{texts(add), texts(remove)})
 }
 
 // texts are the names of shards in the list.
@@ -83,12 +87,12 @@ func texts(shards []protocol.ShardID) [][]byte {
 
 // Load implements remember.Store.
 func (s *Store) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
-	return s.ids(shard).load(ctx)
+	return s.load(ctx, s.ids(shard))
 }
 
 // Update implements remember.Store.
 func (s *Store) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
-	return s.ids(shard).update(ctx, changed{byteStrings(add), byteStrings(remove)})
+	return s.update(ctx, s.ids(shard), changed{byteStrings(add), byteStrings(remove)})
 }
 
 func byteStrings(ids []protocol.EntityID) [][]byte {
@@ -107,6 +111,7 @@ func (s *Store) ids(shard protocol.ShardID) *kept {
 type kept struct {
 	history *history.History[set]
 	by      persistence.Hosting // without a token: sequence numbers alone order the writers
+	due     bool                // it has a snapshot to make; guarded by Store.mu
 }
 
 // history is that of a set. It stays, for the number at which it ends.
@@ -124,23 +129,53 @@ func (s *Store) history(id protocol.EntityID, shard protocol.ShardID) *kept {
 	return h
 }
 
-// load is the set, after which nothing that was on its way takes effect.
-func (k *kept) load(ctx context.Context) ([]protocol.EntityID, error) {
+// load is a set, after which nothing that was on its way takes effect.
+func (s *Store) load(ctx context.Context, k *kept) ([]protocol.EntityID, error) {
 	ids, due, err := k.history.LoadAfter(ctx, k.by, loaded{})
 	if err != nil {
 		return nil, err
 	}
-	if due {
-		k.history.Cut(ctx, k.by)
-	}
+	s.note(k, due)
 	return slices.Sorted(maps.Keys(ids)), nil
 }
 
-// update appends a change.
-func (k *kept) update(ctx context.Context, c changed) error {
+// update appends a change of a set.
+func (s *Store) update(ctx context.Context, k *kept, c changed) error {
 	due, err := k.history.Change(ctx, k.by, c)
-	if due {
+	s.note(k, due)
+	return err
+}
+
+// note has the next Tidy make a snapshot of a set, if one is due.
+func (s *Store) note(k *kept, due bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if due && !k.due {
+		k.due = true
+		s.due = append(s.due, k)
+	}
+}
+
+// Tidy implements remember.Tidier. It makes the snapshots that are due, and deletes what they
+// replace.
+func (s *Store) Tidy(ctx context.Context) {
+	for ctx.Err() == nil {
+		k, found := s.maybeNext()
+		if !found {
+			return
+		}
 		k.history.Cut(ctx, k.by)
 	}
-	return err
+}
+
+// maybeNext takes a set of which a snapshot is due.
+func (s *Store) maybeNext() (k *kept, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.due) == 0 {
+		return nil, false
+	}
+	k, s.due = s.due[0], s.due[1:]
+	k.due = false
+	return k, true
 }
