@@ -172,6 +172,7 @@ func TestALedgerThatFails(t *testing.T) {
 				g := start(w.join("backend"), typ)
 				w.install()
 				homesOf(t, g, 1)
+				<-time.After(time.Second) // the list of regions is written, too
 				fault(m)
 				for i := range 20 {
 					if err := g.Tell(within(t, time.Hour), fmt.Sprint("cart-", i), addItem{"x", 1}); err != nil {
