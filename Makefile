@@ -10,12 +10,12 @@ export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
 # Packages whose tests run nodes with short leases in real time are tested apart from those that compute, so that
 # nothing takes their processor. They wait most of their time, and run side by side.
-LIVE := ./ddata ./ddata/ddatatest ./sharding ./sharding/daemon ./sharding/delivery
+LIVE := ./ddata ./ddata/ddatatest ./sharding ./sharding/daemon ./sharding/delivery ./sharding/projection
 CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
 
 # Packages with goroutines are tested under the race detector too.
 RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
-             ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/...
+             ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/... ./sharding/projection
 RACE_LIVE := ./ddata ./sharding
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.

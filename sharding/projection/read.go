@@ -1,0 +1,52 @@
+package projection
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/coterie-go/coterie/sharding/failure"
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/schema"
+	"github.com/coterie-go/coterie/sharding/projection/pace"
+)
+
+// query asks for the events of a part after an offset.
+func (c *Config[E]) query(part int, after persistence.Offset) persistence.Query {
+	first, last := pace.Slices(part, c.Parts, persistence.SliceCount)
+	return persistence.Query{Type: c.Type, Tag: c.Tag, First: first, Last: last, After: after}
+}
+
+// read puts the events after an offset into the queue until its context ends.
+func (l *lane[E]) read(ctx context.Context, q *queue[E], after persistence.Offset) {
+	err := errors.New("the reader has ended")
+	defer func() {
+		if p := recover(); p != nil {
+			err = failure.OfRecovered(p)
+		}
+		q.end(&Failure{Doing: "read the events", Err: err})
+	}()
+	query := l.cfg.query(l.part.Number, after)
+	query.Live = true
+	for r, failed := range l.cfg.Reader.Events(ctx, query) {
+		if err = failed; err != nil {
+			return
+		}
+		if err = q.put(ctx, l.cfg.decode(r)); err != nil {
+			return
+		}
+		err = errors.New("the reader has ended")
+	}
+}
+
+// decode makes a copy of an event: the reader's is valid until the next one.
+func (c *Config[E]) decode(r persistence.Recorded) (e entry[E]) {
+	e.bytes = len(r.Event.Body)
+	e.event = Recorded[E]{
+		Entity: r.Entity, Seq: r.Event.Seq, Tags: slices.Clone(r.Event.Tags), At: r.Event.At, Offset: r.Offset,
+		name: r.Event.Name, version: r.Event.Version,
+	}
+	stored := schema.Stored{Name: r.Event.Name, Version: r.Event.Version, Body: r.Event.Body}
+	e.event.Event, e.err = c.Events.Decode(stored)
+	return e
+}
