@@ -22,7 +22,7 @@ RACE_LIVE := ./ddata ./sharding
 MODULES    := sharding/persistence/postgres
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
-.PHONY: help demo test calm live race modules vet lint sim defects fuzz bench ci
+.PHONY: help demo test calm live race modules survival vet lint sim defects fuzz bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -58,14 +58,19 @@ race: ## only the race tests
 	$(GO) test -race -short -skip '$(SKIP_CALM)' $(RACE_CALM)
 	$(GO) test -race -skip '$(SKIP_LIVE)' $(RACE_LIVE)
 
-# The laws wait for the server most of their time; a fifth of the random histories takes some seconds.
-SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$
+# The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
+# are killed wait for leases.
+SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$
 
 # The first line says in words what a machine without PostgreSQL does not try.
 modules: ## only the tests of the modules within, plain and with the race detector
 	@cd sharding/persistence/postgres && $(GO) test -v -run '^TestFind$$' ./postgrestest | grep 'NOT TRIED' || true
 	$(call in_modules,$(GO) test -short ./...)
 	$(call in_modules,$(GO) test -race -short -skip '$(SKIP_MODULES)' ./...)
+
+# Without -short: more rounds than in modules, and pauses of 10 s.
+survival: ## kill nodes and PostgreSQL under load for some minutes; modules has the short form
+	cd sharding/persistence/postgres && COTERIE_REQUIRE_POSTGRES=1 $(GO) test -count=1 -v ./survival
 
 vet: ## go vet
 	$(GO) vet ./...

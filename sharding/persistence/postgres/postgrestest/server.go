@@ -231,3 +231,23 @@ func (p *process) end(how syscall.Signal) error {
 	}
 	return err
 }
+
+// Pause stops all processes of the server with SIGSTOP until Resume: it answers nothing meanwhile, as
+// during a fail-over.
+func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
+
+// Resume has a paused server go on.
+func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(what syscall.Signal) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return errors.New("postgrestest: the server does not run")
+	}
+	err := s.process.cmd.Process.Signal(what) // first: a server that is stopped has no more children
+	for _, pid := range children(s.process.cmd.Process.Pid) {
+		_ = syscall.Kill(pid, what) // it may have ended
+	}
+	return err
+}

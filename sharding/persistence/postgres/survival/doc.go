@@ -1,0 +1,11 @@
+// Package survival has the tests of entities that keep their state in PostgreSQL, whatever is killed
+// meanwhile: nodes, which are processes of their own, and the server.
+//
+// Callers increment counters all the time, some of which are event-sourced, and some keep one value.
+// Each increment has a number of its own. A caller that gets no answer repeats it with that number, or
+// gives it up. The server itself keeps a log of all that is stored, by triggers of the tests. Package
+// proptest/sim/judge then compares that log, what is stored in the end, and what callers were told.
+//
+// With -short there is one round of kills, which takes about ten seconds. Without it there are four
+// rounds, with pauses of ten seconds: a minute and a half.
+package survival
