@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,14 @@ func (f *failures) hear(x *Failure) {
 	defer f.mu.Unlock()
 	f.all, f.at = append(f.all, *x), append(f.at, time.Now())
 }
+
+func (f *failures) list() []Failure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.all)
+}
+
+func first(f *failures) *Failure { return &f.list()[0] }
 
 // bad makes the handler of a diary fail at an event.
 func bad(d *diary, seq uint64, fail func(ctx context.Context) error) func(context.Context, Recorded[added]) error {
@@ -78,10 +87,10 @@ func handlerFails(t *testing.T, name string, fail func(ctx context.Context) erro
 	stop := start(1, nodes)
 	defer stop()
 	settle(time.Minute)
-	if len(fs.all) < 10 || len(fs.all) > 40 {
-		t.Fatalf("%d failures in a minute", len(fs.all))
+	if len(fs.list()) < 10 || len(fs.list()) > 40 {
+		t.Fatalf("%d failures in a minute", len(fs.list()))
 	}
-	for i, f := range fs.all {
+	for i, f := range fs.list() {
 		want := Failure{Projection: "sums", Part: f.Part, Doing: "handle event", Type: "sum", Entity: "e1", Seq: 3,
 			Name: "added", Version: 1, Tries: i + 1, Err: f.Err}
 		if f != want || !errors.Is(f.Err, errDown) {
@@ -94,7 +103,7 @@ func handlerFails(t *testing.T, name string, fail func(ctx context.Context) erro
 			t.Errorf("%v", f.Err)
 		}
 	}
-	if text := fs.all[0].Error(); !strings.Contains(text, `handle event 3 of sum "e1" ("added", version 1), try 1`) {
+	if text := fs.list()[0].Error(); !strings.Contains(text, `handle event 3 of sum "e1" ("added", version 1), try 1`) {
 		t.Error(text)
 	}
 	first, last := fs.at[1].Sub(fs.at[0]), fs.at[len(fs.at)-1].Sub(fs.at[len(fs.at)-2])
@@ -165,13 +174,13 @@ func skips(t *testing.T, kind string) {
 	nodes := newWorkers(t, cfg)
 	stop := start(1, nodes)
 	settle(time.Minute)
-	if got := fmt.Sprint(d.seqs["e1"]); got != "[1 2 4 5]" {
+	if got := fmt.Sprint(d.of("e1")); got != "[1 2 4 5]" {
 		t.Errorf("handled: %s", got)
 	}
-	if len(fs.all) != 4 {
-		t.Errorf("%d failures, want 4: %v", len(fs.all), fs.all)
+	if len(fs.list()) != 4 {
+		t.Errorf("%d failures, want 4: %v", len(fs.list()), fs.list())
 	}
-	if f := fs.all[0]; kind != "handle" && (f.Doing != "decode event" || f.Name != "gone" || f.Version != 7 ||
+	if f := *first(fs); kind != "handle" && (f.Doing != "decode event" || f.Name != "gone" || f.Version != 7 ||
 		f.Entity != "e1" || f.Seq != 3 || !errors.Is(&f, schema.ErrUnknown)) {
 		t.Errorf("%+v", f)
 	}
@@ -189,7 +198,7 @@ func skips(t *testing.T, kind string) {
 	stop = start(1, newWorkers(t, cfg))
 	settle(time.Minute)
 	stop()
-	if got := fmt.Sprint(d.seqs["e1"]); got != "[1 2 4 5]" {
+	if got := fmt.Sprint(d.of("e1")); got != "[1 2 4 5]" {
 		t.Errorf("handled after a restart: %s", got)
 	}
 }
@@ -225,8 +234,8 @@ func TestStoresFail(t *testing.T) {
 				j.add(t, "e1", "e1", "e2")
 				stop := start(1, newWorkers(t, cfg))
 				settle(time.Minute)
-				if len(fs.all) == 0 || fs.all[0].Seq != 0 || !errors.Is(&fs.all[0], errDown) {
-					t.Errorf("%v", fs.all)
+				if len(fs.list()) == 0 || fs.list()[0].Seq != 0 || !errors.Is(first(fs), errDown) {
+					t.Errorf("%v", fs.list())
 				}
 				j.Before(nil)
 				o.mend()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,6 +121,13 @@ func (d *diary) note(events ...Recorded[added]) {
 	for _, e := range events {
 		d.seqs[e.Entity] = append(d.seqs[e.Entity], e.Seq)
 	}
+}
+
+// of returns the effects of an entity.
+func (d *diary) of(id protocol.EntityID) []uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.seqs[id])
 }
 
 // handle is a handler that writes at once.

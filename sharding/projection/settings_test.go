@@ -201,12 +201,12 @@ func TestStoreTimeout(t *testing.T) {
 		stop := start(1, newWorkers(t, cfg))
 		defer stop()
 		settle(6 * time.Second)
-		if len(fs.all) != 0 {
-			t.Errorf("given up too early: %v", fs.all)
+		if len(fs.list()) != 0 {
+			t.Errorf("given up too early: %v", fs.list())
 		}
 		settle(2 * time.Second)
-		if len(fs.all) != 1 || !errors.Is(&fs.all[0], context.DeadlineExceeded) {
-			t.Errorf("given up: %v", fs.all)
+		if len(fs.list()) != 1 || !errors.Is(first(fs), context.DeadlineExceeded) {
+			t.Errorf("given up: %v", fs.list())
 		}
 	})
 }
@@ -236,7 +236,7 @@ func TestTag(t *testing.T) {
 		stop := start(1, newWorkers(t, cfg))
 		settle(time.Minute)
 		stop()
-		if got := fmt.Sprint(d.seqs["e1"]); got != "[2 4]" {
+		if got := fmt.Sprint(d.of("e1")); got != "[2 4]" {
 			t.Error(got)
 		}
 	})
