@@ -49,36 +49,40 @@ func (h head) encode() string {
 type row struct {
 	origin      crdt.Origin
 	first, last uint64
+	number      uint64 // of the seat in its chain
 }
 
 func (r row) has(d crdt.Dot) bool { return r.origin == d.Origin && r.first <= d.Seq && d.Seq <= r.last }
 
 // rows are those of the seats before the last one, in the order of their seats. Rows of which no
-// item is alive may be missing.
+// item is alive may be missing. A seat has the number after that of the seat that it follows, from 1.
 type rows struct {
 	sweep  uint64 // the number of rows at which those without items are looked for
+	number uint64 // of the last seat; 0: there is none
 	all    []row
 	sorted []int // indexes of all, by origin and dot
 }
 
 func (r rows) encode() string {
-	b := cbor.AppendUint(cbor.AppendUint(cbor.AppendArray(nil, 3), uint(format)), r.sweep)
-	b = cbor.AppendArray(b, 3*len(r.all))
+	b := cbor.AppendUint(cbor.AppendArray(nil, 4), uint(format))
+	b = cbor.AppendArray(cbor.AppendUints(b, r.sweep, r.number), 4*len(r.all))
 	for _, s := range r.all {
-		b = cbor.AppendUints(b, uint64(s.origin), s.first, s.last)
+		b = cbor.AppendUints(b, uint64(s.origin), s.first, s.last, s.number)
 	}
 	return string(b)
 }
 
-// rowsMax bounds the rows of a shard. Their payload has at most 27 bytes for each.
-const rowsMax = crdt.PayloadMax / 32
+// rowsMax bounds the rows of a shard. Their payload has at most 36 bytes for each.
+const rowsMax = crdt.PayloadMax / 64
 
 func decodeRows(it *crdt.Item) (r rows, err error) {
-	in := opened(it.Payload, 3)
-	r.sweep = in.Uint()
-	n := in.Array(3 * rowsMax)
-	for range n / 3 {
-		r.all = append(r.all, row{origin: crdt.Origin(in.Uint()), first: in.Uint(), last: in.Uint()})
+	in := opened(it.Payload, 4)
+	r.sweep, r.number = in.Uint(), in.Uint()
+	n := in.Array(4 * rowsMax)
+	for range n / 4 {
+		r.all = append(r.all, row{
+			origin: crdt.Origin(in.Uint()), first: in.Uint(), last: in.Uint(), number: in.Uint(),
+		})
 	}
 	if err := in.End(); err != nil {
 		return rows{}, damaged(it, err)
@@ -124,15 +128,8 @@ type view struct {
 // viewOf reads what decides. known has rows that were read before.
 func viewOf(r crdt.Reader, known *knownRows) (v view, err error) {
 	v.r, v.heads = r, r.At(pathHead)
-	for _, it := range v.heads {
-		in := opened(it.Payload, 7)
-		h := head{seat: readSeat(in, it.Dot), from: in.Uint(), last: it.Dot.Seq}
-		if err := in.End(); err != nil {
-			return view{}, damaged(it, err)
-		}
-		if v.top.last == 0 || h.compare(v.top.seat) > 0 {
-			v.top = h
-		}
+	if v.top, err = topOf(v.heads); err != nil {
+		return view{}, err
 	}
 	for _, it := range r.At(pathIntent) {
 		in := opened(it.Payload, 6)
@@ -153,6 +150,21 @@ func viewOf(r crdt.Reader, known *knownRows) (v view, err error) {
 		}
 	}
 	return v, nil
+}
+
+// topOf returns the head of the highest seat.
+func topOf(heads []*crdt.Item) (top head, err error) {
+	for _, it := range heads {
+		in := opened(it.Payload, 7)
+		h := head{seat: readSeat(in, it.Dot), from: in.Uint(), last: it.Dot.Seq}
+		if err := in.End(); err != nil {
+			return head{}, damaged(it, err)
+		}
+		if top.last == 0 || h.compare(top.seat) > 0 {
+			top = h
+		}
+	}
+	return top, nil
 }
 
 // knownRows keeps the rows of the item that was read last. It may be used from any goroutine.
@@ -179,29 +191,35 @@ func (v view) ofTop(d crdt.Dot) bool {
 	return v.top.last != 0 && d.Origin == v.top.origin && v.top.from <= d.Seq && d.Seq <= v.top.last
 }
 
-// rank orders the dots that count as they were written: by place, then by Seq. ok reports whether a
-// dot counts. What does not count never will in a shard whose top is settled.
-func (v view) rank(d crdt.Dot) (place int, ok bool) {
+// place returns where a dot stands among those of the shard that count. ok reports whether it
+// counts. What does not count never will in a shard whose top is settled.
+func (v view) place(d crdt.Dot) (p place, ok bool) {
 	if v.ofTop(d) {
-		return len(v.rows.all), true
+		return place{v.rows.number, d.Seq}, true
 	}
-	place, ok = v.rows.index(d)
-	return place, ok || v.allCount
+	i, ok := v.rows.index(d)
+	if ok {
+		return place{v.rows.all[i].number, d.Seq}, true
+	}
+	return place{0, d.Seq}, v.allCount
 }
+
+// end is the place of the last thing that counts.
+func (v view) end() place { return place{v.rows.number, v.top.last} }
 
 // isSettled reports whether a dot that counts is known to be settled.
 func (v view) isSettled(d crdt.Dot) bool { return !v.ofTop(d) || d.Seq <= v.sure }
 
 func (v view) counts(it *crdt.Item) bool {
-	_, ok := v.rank(it.Dot)
+	_, ok := v.place(it.Dot)
 	return ok
 }
 
 // later reports whether item a was written after item b. Both count.
 func (v view) later(a, b *crdt.Item) bool {
-	x, _ := v.rank(a.Dot)
-	y, _ := v.rank(b.Dot)
-	return cmp.Or(cmp.Compare(x, y), cmp.Compare(a.Dot.Seq, b.Dot.Seq)) > 0
+	x, _ := v.place(a.Dot)
+	y, _ := v.place(b.Dot)
+	return x.compare(y) > 0
 }
 
 // taken reports whether a seat that is above the top wants the shard.
@@ -227,9 +245,9 @@ func (v view) at(path string) *crdt.Item {
 
 // closed returns the rows for the seat after the top.
 func (v view) closed() rows {
-	out := rows{sweep: max(v.rows.sweep, sweepMin), all: slices.Clone(v.rows.all)}
+	out := rows{sweep: max(v.rows.sweep, sweepMin), number: v.rows.number + 1, all: slices.Clone(v.rows.all)}
 	if v.top.last != 0 {
-		out.all = append(out.all, row{v.top.origin, v.top.from, v.top.last})
+		out.all = append(out.all, row{v.top.origin, v.top.from, v.top.last, v.rows.number})
 	}
 	return out
 }

@@ -1,6 +1,6 @@
 // Package replicated keeps the state of entities in the replicated data of a role. It needs nothing
-// beside the nodes. A [Store] is a persistence.Journal with persistence.Snapshots, and holds
-// persistence.States. Open it on each node of the role:
+// beside the nodes. A [Store] is a persistence.Journal with persistence.Snapshots and a
+// persistence.Reader, and holds persistence.States. Open it on each node of the role:
 //
 //	store, err := replicated.Open(node, "backend")
 //
@@ -63,6 +63,20 @@
 // nothing that its own counting makes superfluous. Delete writes a mark, and drops the events in
 // another transaction, when the mark is settled.
 //
+// # What an offset means
+//
+// A query yields what is settled. A linearizable read of each shard says what that is. Events of one
+// shard come in the order in which they were written, those of two shards in any order.
+//
+// An offset has a place for each shard of the type: the number of a seat, and that of a dot of the
+// seat. Seats are numbered along their chain. So when a shard changes its owner, what the new owner
+// writes has higher places, and what the old one wrote keeps its own. What was deleted does not
+// change the places of the rest. Shards are listed in a key of their type before their first seat is
+// taken, so a query finds those that its replica has not heard of yet.
+//
+// A query fails when its offset is after the end of a shard. Then the offset is of another store, or
+// the nodes have lost what was there.
+//
 // # Costs
 //
 // An append takes two round trips: a write and a read. Taking a seat takes four. A load by the seat
@@ -70,11 +84,15 @@
 // the items of the shard. The rows have an entry for each seat of which items are alive. Those
 // without are dropped in a walk over the shard when the rows have doubled, from 64 on.
 //
+// A query begins with a linearizable read of each shard, and with a walk over its items. A live one
+// takes another read for each change of a shard that it hears of, and costs what has changed. An
+// offset has about 12 bytes for each shard.
+//
 // # Limits
 //
 //   - The events of one write: [WriteMax] bytes; the id of an entity: [IDMax] bytes.
 //   - A call above 4 MiB goes in several transactions.
-//   - Items of at most 32,768 seats may be alive in a shard.
+//   - Items of at most 16,384 seats may be alive in a shard.
 //   - Each item costs some hundred bytes beside its body, on each node.
 //
 // # Not guaranteed

@@ -15,6 +15,9 @@ var (
 	NoSecondRead = func(s *Store) { s.planted.noSecondRead = true }
 	NoRows       = func(s *Store) { s.planted.noRows = true }
 	AllCount     = func(s *Store) { s.planted.allCount = true }
+	Unlisted     = func(s *Store) { s.planted.unlisted = true }
+	OpenReads    = func(s *Store) { s.planted.openReads = true }
+	NoNumbers    = func(s *Store) { s.planted.noNumbers = true }
 )
 
 // Holds reports how many items of an entity's events this node holds, whether they count or not.

@@ -98,6 +98,11 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 	if err := unopposed(v, mine.seat, h); err != nil {
 		return err
 	}
+	if v.top.last == 0 && !sh.s.planted.unlisted {
+		if err := sh.s.list(ctx, h); err != nil {
+			return err
+		}
+	}
 	var dead []row
 	if uint64(len(v.rows.all)) >= max(v.rows.sweep, sweepMin) {
 		dead = v.dead()
@@ -160,7 +165,7 @@ func (sh *shard) open(ctx context.Context, h persistence.Hosting, mine *head, de
 		}
 		next := v.closed()
 		if sh.s.planted.noRows {
-			next = v.rows
+			next.all = v.rows.all
 		}
 		if dead != nil {
 			next = next.without(dead)
@@ -311,7 +316,7 @@ func (sh *shard) outcome(ctx context.Context, h persistence.Hosting, mine head) 
 	if err != nil {
 		return err
 	}
-	if _, counts := v.rank(crdt.Dot{Origin: mine.origin, Seq: mine.last}); counts {
+	if _, counts := v.place(crdt.Dot{Origin: mine.origin, Seq: mine.last}); counts {
 		sh.settle(mine)
 		return nil
 	}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"flag"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
@@ -19,7 +20,7 @@ const role = "role"
 func TestMain(m *testing.M) {
 	flag.Parse()
 	_ = flag.Set("rapid.checks", "15")
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // cluster is the nodes of a role with their directories.

@@ -21,12 +21,17 @@ import (
 //	entity ID snapshot SEQ PART
 //	entity ID state REVISION PART
 //
-// ID has its length in front, in two bytes. Numbers are big-endian, PART has two bytes.
+// Beside the shards of a type there is a key that lists them:
+//
+//	listed SHARD
+//
+// ID has its length in front, in two bytes. Numbers are big-endian, SHARD has four bytes, PART two.
 const (
 	pathHead   = "\xd3h"
 	pathIntent = "\xd3i"
 	pathRows   = "\xd3r"
 	entities   = "\xd3e"
+	pathListed = "\xd3l"
 
 	deletedSub   = "d"
 	eventSub     = "e"
@@ -41,7 +46,10 @@ const IDMax = 2048
 // keyPrefix begins the keys of all types. Package ddata/host reserves it as durable.
 const keyPrefix = "persistence/"
 
-func typePrefix(typ string) string { return keyPrefix + url.PathEscape(typ) + "/" }
+func typePrefix(typ string) string { return listKey(typ) + "/" }
+
+// listKey is the key that lists the shards of a type.
+func listKey(typ string) string { return keyPrefix + url.PathEscape(typ) }
 
 func keyOf(h persistence.Hosting) string { return typePrefix(h.Type) + h.Shard.String() }
 
@@ -69,6 +77,29 @@ func part(path string, i int) string {
 
 // numberOf is the number in a path, and whether the path is that of a first part.
 func numberOf(path string) (n uint64, first bool) {
+	if len(path) < 10 {
+		return 0, false
+	}
 	tail := path[len(path)-10:]
 	return binary.BigEndian.Uint64([]byte(tail)), tail[8:] == "\x00\x00"
+}
+
+// eventPath is what the path of the first item of an event says.
+type eventPath struct {
+	id  protocol.EntityID
+	seq uint64
+}
+
+// asEvent reads a path. ok reports whether it is that of the first item of an event.
+func asEvent(path string) (e eventPath, ok bool) {
+	rest, ok := strings.CutPrefix(path, entities)
+	if !ok || len(rest) < 2 {
+		return e, false
+	}
+	n := int(binary.BigEndian.Uint16([]byte(rest)))
+	if rest = rest[2:]; len(rest) != n+len(eventSub)+10 || rest[n:n+len(eventSub)] != eventSub {
+		return e, false
+	}
+	seq, first := numberOf(rest)
+	return eventPath{id: protocol.EntityID(rest[:n]), seq: seq}, first
 }

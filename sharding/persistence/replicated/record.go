@@ -18,7 +18,8 @@ import (
 //	written  null, or [era, epoch, up, seq, id, after]
 //	head     [format, era, epoch, up, seq, turn, from]
 //	intent   [format, era, epoch, up, seq, turn]
-//	rows     [format, sweep, [origin, first, last, …]]
+//	rows     [format, sweep, number, [origin, first, last, number, …]]
+//	listed   [format]
 //
 // A body that is larger than a payload may be goes on in parts, which are payloads of bytes alone.
 const (

@@ -21,13 +21,19 @@ type Store struct {
 	shards map[string]*shard // by key
 }
 
-var _ persistence.Journal = (*Store)(nil)
+var (
+	_ persistence.Journal = (*Store)(nil)
+	_ persistence.Reader  = (*Store)(nil)
+)
 
 // planted are mistakes that tests make on purpose.
 type planted struct {
 	noSecondRead bool // a transaction is taken for settled without a look at the intents
 	noRows       bool // a new seat forgets what the top has written
 	allCount     bool // nothing asks of which seat an item is
+	unlisted     bool // a shard is not listed among those of its type
+	openReads    bool // a reader takes what it finds for settled
+	noNumbers    bool // a reader's place says nothing of the seat
 }
 
 // stores are those of a node, by role.
