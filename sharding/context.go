@@ -39,8 +39,7 @@ type FencingToken = ddata.FencingToken
 // ErrHandlerReturned, unless the entity is at work with another message: then they are a data race,
 // and act on that message.
 type Context[M any] struct {
-	handler  entities.Handler
-	r        *Region[M]
+	Reminding[M]
 	user     Entity[M]
 	call     uint64 // the question being handled; 0: told, or answered
 	origin   uint64
@@ -303,7 +302,7 @@ func (b body[M]) Renewed() entities.Incarnation {
 }
 
 func newContext[M any](g *Region[M], e *entities.Entity) *Context[M] {
-	return &Context[M]{r: g, handler: entities.Handler{Entity: e}}
+	return &Context[M]{Reminding: Reminding[M]{handler: entities.Handler{Entity: e}, r: g}}
 }
 
 // receive hands an envelope to the user's entity.

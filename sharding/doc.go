@@ -160,6 +160,28 @@
 // With an empty ddata.Config.DurableKeys no disk has the ids. Remembered entities then survive all
 // but a stop of every node of their role. It is for nodes without disks.
 //
+// # Reminders
+//
+// With Reminders.Enabled an entity has messages sent to itself at a time (Context.Remind), or again and
+// again (Context.RemindEvery). They survive passivation, moves and a stop of all nodes, unlike those of
+// Context.After, which live with the incarnation. One that is due wakes its entity:
+//
+//	c.Remind("overdue", time.Now().Add(14*24*time.Hour), SendNotice{})
+//	…
+//	c.CancelReminder("overdue") // it was paid
+//
+// Reminders are kept in the durable space of the role, a key per shard, or in a Reminders.Store. The
+// home of a shard reads the first ones that are due: others take no goroutine, no timer and no memory
+// there. The coordinator starts shards that have some, with no message. A shard that is handed over
+// writes first what its handlers have ended. A reminder that waits in a mailbox goes with its shard.
+//
+// A reminder is taken off when its handler has returned without an error, so it comes at least once:
+// again after a failure, with a pause from Reminders.BackoffMin to BackoffMax that is stored, too, and
+// perhaps again after the death of a node. It never comes before its time by the clock of the node, and
+// late when the node is busy: at most Reminders.FiringMax of a shard are with their entities at one
+// time. An alarm tells of a store that fails, and of reminders that do not come: one that no node can
+// decode, and those of an entity whose shard is another one since Shards or ShardOf have changed.
+//
 // # State in a journal
 //
 // By default the homes of shards are replicated data, and each of them is known to a majority of the
@@ -267,6 +289,11 @@
 //	coterie_sharding_passivations_forced_total{type}  of these, those that did not stop in time
 //	coterie_sharding_remembered_starts_total{type}    entities that were started because they are remembered, and not by a message
 //	coterie_sharding_shard_leases_lost_total{type}    leases of shards that were lost while they were held
+//	coterie_sharding_reminders_fired_total{type}      reminders that were put into mailboxes
+//	coterie_sharding_reminders_handled_total{type}    reminders whose handlers have returned in order
+//	coterie_sharding_reminders_failed_total{type}     reminders whose handlers have failed, and that come again
+//	coterie_sharding_reminders_under_way{type}        gauge: reminders that are with their entities, or about to be taken off
+//	coterie_sharding_reminder_lateness_seconds{type}  histogram: from when a reminder was to come until it was put into a mailbox
 //	coterie_sharding_home_lookups_total{type}         shards whose home the region has asked for, each time that it asked
 //	coterie_sharding_hand_offs_begun_total{type}      hand-offs that this node's coordinator has begun
 //	coterie_sharding_hand_offs_done_total{type}       of these, those whose shard has stopped; others go on, were aborted, or lost their owner or coordinator
@@ -369,5 +396,5 @@
 // Without a counterpart there: Supervision, whose settings are those of a user's own supervisor
 // there, Timeouts.Ask, Limits.AsksMax, Errors, HandOff.StopTimeout,
 // Allocation.StrategyTimeout, Rebalance.Delay, Rebalance.Unreachable, Rebalance.Joining,
-// Timeouts.HandlerSlow.
+// Timeouts.HandlerSlow, and Reminders: Enabled, Store, FiringMax, EntityMax, BackoffMin and BackoffMax.
 package sharding

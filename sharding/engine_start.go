@@ -72,6 +72,9 @@ func (run *engine) start(p Ports) {
 		run.unmeter = p.Meter.Read(func(report func(*events.Metric, float64, ...string)) {
 			dataplane.ReportMetrics(r, report)
 			c.Notices.Report(report)
+			if c.Reminders != nil {
+				c.Reminders.Report(report)
+			}
 		})
 	}
 	r.Entities.StartScans()

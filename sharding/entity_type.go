@@ -27,6 +27,9 @@ type EntityType[M any] struct {
 	// Remember says whether the ids of entities are remembered, so that these start again wherever
 	// their shard goes. Default: they are not.
 	Remember Remember
+	// Reminders say whether entities may set messages for a time (Context.Remind), which survive
+	// passivation, moves and a stop of all nodes. Default: they may not.
+	Reminders Reminders
 	// Passivation says which entities are passivated without asking for it, and how long they may
 	// take to stop. Default: those that saw no message for 2 minutes, unless they are remembered;
 	// 10 s.
@@ -86,7 +89,7 @@ func (t EntityType[M]) machines(p Ports) protocol.Config {
 		Remember: protocol.Remember[protocol.StoreID]{
 			Entities: t.Remember.Entities, Recovery: t.Remember.Recovery, RestartBackoff: t.Remember.RestartBackoff,
 		},
-		Passivation: t.Passivation,
+		Reminders: t.Reminders.Enabled, Passivation: t.Passivation,
 		Leases: protocol.Leases[protocol.StoreID]{
 			Shards: lease.StoreID(t.Leases.Shards), Coordinator: lease.StoreID(t.Leases.Coordinator),
 			RetryInterval: t.Leases.RetryInterval,

@@ -1,6 +1,22 @@
 package sharding
 
-import "github.com/coterie-go/coterie/sharding/failure"
+import (
+	"errors"
+
+	"github.com/coterie-go/coterie/sharding/failure"
+	"github.com/coterie-go/coterie/sharding/remind"
+)
+
+// Errors of Start: the configuration is wrong, or does not fit the node.
+var (
+	// ErrConfig: the EntityType is incomplete or out of bounds. The message lists every fault.
+	ErrConfig = errors.New("sharding: invalid entity type")
+	// ErrAlreadyStarted: the type's name is already in use on this node with other settings or
+	// another message type, or by a region that was closed while handlers run.
+	ErrAlreadyStarted = errors.New("sharding: entity type already started")
+	// ErrNotStarted: no type of that name runs on this node; Start or StartProxy starts it.
+	ErrNotStarted = errors.New("sharding: entity type not started")
+)
 
 // Errors of a message before it leaves the caller.
 var (
@@ -68,4 +84,14 @@ var (
 	ErrAwaiting = failure.ErrAwaiting
 	// ErrGoexit: the handler ended its goroutine; it is the Value of a PanicError.
 	ErrGoexit = failure.ErrGoexit
+)
+
+// Errors of Context.Remind. The reminder is as it was.
+var (
+	// ErrInvalidReminder: the name is not 1 to 255 bytes of UTF-8, the period is below 10 ms, the time is
+	// not between the years 1678 and 2261, or the encoded message has more than 64 KiB.
+	ErrInvalidReminder = remind.ErrInvalid
+	// ErrTooManyReminders: the entity has as many as EntityType.Reminders.EntityMax, or the store is far
+	// behind.
+	ErrTooManyReminders = remind.ErrTooMany
 )

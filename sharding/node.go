@@ -71,6 +71,10 @@ func StartAt[M any](h host.Host, t EntityType[M], proxy bool) (*Region[M], error
 		!h.Self.Durable && !h.Self.Volatile, "Remember.Entities",
 		"needs durable data: set ddata.Config.Dir, or give the type a Remember.Store; to remember "+
 			"entities only while a node of the role runs, set ddata.Config.DurableKeys to an empty list")
+	faults.Add(hasRole && !proxy && t.Reminders.Enabled && t.Reminders.Store == nil &&
+		!h.Self.Durable && !h.Self.Volatile, "Reminders.Enabled",
+		"needs durable data: set ddata.Config.Dir, or give the type a Reminders.Store; to keep "+
+			"reminders only while a node of the role runs, set ddata.Config.DurableKeys to an empty list")
 	if err := configError(t.Name, faults); err != nil {
 		return nil, err
 	}

@@ -47,6 +47,7 @@ func StartOn[M any](p Ports, t EntityType[M]) (*Region[M], error) {
 	run, err := newEngine(p, reg.plane, control.Settings{
 		Probe:    p.probe,
 		Machines: machines, Store: t.Remember.Store, Ledger: t.Coordination.Ledger, Quorums: t.Quorums,
+		Reminders: t.Reminders, Meter: p.Meter,
 		OnEvent: failure.GuardHook(reg.plane.Panics, "OnEvent", t.OnEvent),
 	})
 	if err != nil {

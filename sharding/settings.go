@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
+	"github.com/coterie-go/coterie/sharding/remind/agenda"
 )
 
 // The settings of an EntityType, by subject. Each is declared where it is obeyed.
@@ -41,6 +42,8 @@ type (
 	Leases = protocol.Leases[locks.Store]
 	// Quorums say of how many replicas the type's own state is read and written.
 	Quorums = control.Quorums
+	// Reminders say whether entities may set reminders, where these are kept, and how they are handled.
+	Reminders = agenda.Settings
 	// Timeouts are how long a region waits for answers.
 	Timeouts = dataplane.Timeouts
 	// Limits bound what a region holds.

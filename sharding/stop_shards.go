@@ -15,14 +15,18 @@ import (
 // returns the cause, and the shards are stopped all the same.
 //
 // A type that remembers entities is refused: what is remembered lives, so its shard has a home.
-// Passivate its entities instead.
+// Passivate its entities instead. So is a type with reminders.
 //
-// Errors: ErrConfig (Remember.Entities, or a shard that the type does not have), ErrStopped, ctx's.
+// Errors: ErrConfig (Remember.Entities, Reminders.Enabled, or a shard that the type does not have), ErrStopped, ctx's.
 func (g *Region[M]) StopShards(ctx context.Context, shards ...ShardID) error {
 	c := g.run.control
 	if c.Cfg.Remember.Entities {
 		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate "+
 			"the entities", ErrConfig, c.Cfg.Name)
+	}
+	if c.Cfg.Reminders {
+		return fmt.Errorf("%w %q: its entities have reminders, for which their shards have to run, so these cannot be "+
+			"stopped for good: passivate the entities", ErrConfig, c.Cfg.Name)
 	}
 	for _, s := range shards {
 		if s >= ShardID(c.Cfg.Shards) {

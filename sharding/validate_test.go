@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
+	remindmemory "github.com/coterie-go/coterie/sharding/remind/memory"
 )
 
 // badFields is a fault for each field of EntityType; nil: it has none, for the reason beside it.
@@ -64,6 +65,12 @@ var badFields = map[string]func(*EntityType[message_]){
 	"HandOff.FinishTimeout":      func(t *EntityType[message_]) { t.HandOff.FinishTimeout = -time.Second },
 	"Remember.Recovery":          func(t *EntityType[message_]) { t.Remember.Recovery = protocol.Recovery{Number: -1} },
 	"Remember.RestartBackoff":    func(t *EntityType[message_]) { t.Remember.RestartBackoff = -1 },
+	"Reminders.Enabled":          nil, // what it needs of the node is in TestRemindWithoutDisks
+	"Reminders.Store":            func(t *EntityType[message_]) { t.Reminders.Store = &remindmemory.Store{} },
+	"Reminders.FiringMax":        func(t *EntityType[message_]) { t.Reminders.FiringMax = -1 },
+	"Reminders.EntityMax":        func(t *EntityType[message_]) { t.Reminders.EntityMax = -1 },
+	"Reminders.BackoffMin":       func(t *EntityType[message_]) { t.Reminders.BackoffMin = -1 },
+	"Reminders.BackoffMax":       func(t *EntityType[message_]) { t.Reminders.BackoffMax = -1 },
 	"Leases.Shards":              func(t *EntityType[message_]) { t.Leases.Shards = (*file.Dir)(nil) },
 	"Leases.Coordinator":         func(t *EntityType[message_]) { t.Leases.Coordinator = namelessStore{} },
 	"Leases.RetryInterval":       func(t *EntityType[message_]) { t.Leases.RetryInterval = -1 },
@@ -139,6 +146,7 @@ var nested = map[reflect.Type]bool{
 	reflect.TypeFor[HandOff](): true, reflect.TypeFor[Coordination](): true, reflect.TypeFor[Leases](): true,
 	reflect.TypeFor[Quorums](): true, reflect.TypeFor[Timeouts](): true, reflect.TypeFor[Limits](): true,
 	reflect.TypeFor[Supervision](): true, reflect.TypeFor[Passivation](): true,
+	reflect.TypeFor[Reminders](): true,
 }
 
 // Each field's fault is found by itself, and named; so are all of them together, and no other.

@@ -133,6 +133,7 @@ var ranks = []rankRow{
 	{"sharding/dataplane/pool", 5, false, "workers run whatever tasks have something to do"},
 	{"sharding/dataplane/lease", 5, false, "a lease is held or not, whatever acts under it"},
 	{"sharding/dataplane/entities", 6, false, "entities handle what reaches them, whatever route it took"},
+	{"sharding/dataplane/reminders", 7, false, "reminders are put into mailboxes, whatever decides about shards"},
 	{"sharding/dataplane/routes", 7, false, "a route leads to a shard or to a node, however messages travel"},
 	{"sharding/dataplane", 8, false, "messages meet routes, mailboxes and workers, whatever decides about shards"},
 	{"sharding/control", 9, false, "machines are stepped, and their effects carried out, whatever users see"},

@@ -47,7 +47,7 @@ const (
 const HopsMax = 8
 
 // CallMax is the number from which on calls mark what never travels.
-const CallMax = ^uint64(0) - 1
+const CallMax = ^uint64(0) - 2
 
 // Message is a tell or an ask as it travels.
 type Message struct {

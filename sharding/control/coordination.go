@@ -33,6 +33,9 @@ type coordination struct {
 
 	lease coordinatorLease
 
+	shards    int // of the type
+	reminding reminding
+
 	listed    crdt.Reader  // the set of shards with remembered ids, as it was when the machine was told of it
 	locations crdt.Reader  // that the machine knows of
 	wanted    *crdt.Reader // the latest; nil: none came
@@ -130,6 +133,7 @@ func (d *coordination) consult(q *allocation.Consultation) {
 func (d *coordination) Flush() {
 	d.standing.CoordinatorSteps(d.m.Acts(), slices.Clone(d.m.Awaits()))
 	d.meters.Machine("coordinator", d.m.Stats)
+	d.noteReminded()
 }
 
 // Deadline implements runloop.Machine.

@@ -57,6 +57,9 @@ func (c *Plane) RegionAction(now time.Time, a protocol.RegionAction) {
 	case protocol.ResumeShard:
 		if h := c.Hosted.Of(a.Shard); h != nil {
 			h.S.Resume()
+			if c.Reminders != nil {
+				c.Reminders.Resume(h.S)
+			}
 			c.toShard(h.S, protocol.Resume{})
 			for _, id := range h.S.Leaving() {
 				c.toShard(h.S, protocol.Passivate{ID: id, Cause: protocol.CauseLimit})
@@ -131,6 +134,9 @@ func (c *Plane) shardEffects(now time.Time, h *Hosting, fx *protocol.ShardEffect
 		}
 	}
 	for _, in := range fx.Region {
+		if _, opens := in.(protocol.ShardStarted); opens && c.Reminders != nil {
+			c.Reminders.Open(h.S)
+		}
 		c.toRegion(in)
 	}
 	for _, e := range fx.Notify {
@@ -186,7 +192,13 @@ func (c *Plane) shardAction(now time.Time, s *entities.Shard, a protocol.ShardAc
 	case protocol.DrainMailboxes:
 		// it would be refused; and what waits must not be overtaken if the shard resumes
 		c.R.Routes.Lanes[s.Number].Store(nil)
-		s.Drain(func() { c.Inbox.toShard(s, protocol.MailboxesEmpty(a)) })
+		empty := func() { c.Inbox.toShard(s, protocol.MailboxesEmpty(a)) }
+		if r := c.Reminders; r != nil {
+			r.Drain(s)
+			s.Drain(func() { r.Flush(s, empty) }) // with them, what handlers have done with reminders is written
+		} else {
+			s.Drain(empty)
+		}
 		c.R.Routes.FailBuffered(s)
 	case protocol.StopEntities:
 		s.Each(func(e *entities.Entity) { s.Command(e, mailbox.StopNow) })

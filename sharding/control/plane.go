@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/reminders"
 	"github.com/coterie-go/coterie/sharding/dataplane/routes"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -40,6 +41,8 @@ type Plane struct {
 	table    *tableFeed
 	forwards *forwards
 	Leases   *leaseClients
+	// Reminders are any goroutine's; nil: entities of the type set none, or the node lacks the role.
+	Reminders *reminders.Reminders
 
 	Hosted    Hostings
 	homes     homes
@@ -233,6 +236,9 @@ func (c *Plane) KillShard(h *Hosting, reason failure.DropReason) {
 func (c *Plane) forget(h *Hosting) (starts []routes.BufferedMessage) {
 	c.Hosted.remove(h)
 	c.R.StoreFailure.Forget(h.S.Number)
+	if c.Reminders != nil {
+		c.Reminders.Close(h.S)
+	}
 	c.R.Routes.Unhost(h.S)
 	return h.waiting()
 }

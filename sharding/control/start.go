@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol/coordinator"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
 	"github.com/coterie-go/coterie/sharding/remember"
+	"github.com/coterie-go/coterie/sharding/remind/agenda"
 )
 
 // Settings are what a control plane is made of.
@@ -22,11 +23,14 @@ type Settings struct {
 	Machines protocol.Config
 	Store    remember.Store // nil: the ids are in the replicated data
 	Ledger   *ledger.Ledger // nil: homes and regions are in the replicated data, too
-	Quorums  Quorums
-	OnEvent  events.Listener    // of the type; nil: none
-	Data     host.Data          // nil: the node has no replica of the role's data, and no coordinator
-	Emit     func(events.Event) // nil: the log takes events
-	Probe    *Probe             // of a simulation; nil: none
+	// Reminders says whether entities may set reminders.
+	Reminders agenda.Settings
+	Meter     events.Meter // nil: there is none
+	Quorums   Quorums
+	OnEvent   events.Listener    // of the type; nil: none
+	Data      host.Data          // nil: the node has no replica of the role's data, and no coordinator
+	Emit      func(events.Event) // nil: the log takes events
+	Probe     *Probe             // of a simulation; nil: none
 }
 
 func newRand(s scheduler.Scheduler) *rand.Rand { return rand.New(rand.NewPCG(s.Uint64(), s.Uint64())) }
@@ -72,6 +76,7 @@ func New(r *dataplane.Plane, t Settings) (*Plane, error) {
 		return nil, err
 	}
 	c.coordinate(m)
+	c.Reminders = newReminders(c, t)
 	c.load = newLoadMeter(t.Machines, r.Scheduler.Now())
 	r.Entities.Measures = c.load.every > 0
 	return c, nil
@@ -83,7 +88,7 @@ func (c *Plane) coordinate(m *coordinator.Coordinator) {
 		stepped: func(m Machine, in, fx any) { c.probe.stepped(c, m, 0, in, fx) },
 		m:       m, scheduler: c.R.Scheduler, strategy: c.Cfg.Allocation.Strategy, mail: c.mail,
 		notices: c.Notices, state: c.State,
-		forwards: c.forwards,
+		forwards: c.forwards, shards: c.Cfg.Shards, reminding: reminding{shards: map[protocol.ShardID]bool{}},
 		standing: &c.R.Standing, meters: c.R.Meters, lease: coordinatorLease{client: c.Leases.ofCoordinator()},
 		unlisted: func(shards []protocol.ShardID) {
 			c.Inbox.Do(func(c *Plane, _ time.Time) { c.toHosted(protocol.Unlisted{}, shards...) })
@@ -100,6 +105,9 @@ func (c *Plane) coordinate(m *coordinator.Coordinator) {
 // It must be called before start.
 func (c *Plane) WhenBroken(fn func(name string, b runloop.Broken, state fmt.Stringer)) {
 	c.Inbox.loop.WhenBroken(func(b runloop.Broken) { fn("region of entity type "+c.R.Name, b, c) })
+	if r := c.Reminders; r != nil {
+		r.WhenBroken(func(b runloop.Broken) { fn("reminders of entity type "+c.R.Name, b, c) })
+	}
 	if d := c.Coord; d != nil {
 		d.loop.WhenBroken(func(b runloop.Broken) { fn("coordinator of entity type "+c.R.Name, b, d.m) })
 	}
@@ -108,6 +116,9 @@ func (c *Plane) WhenBroken(fn func(name string, b runloop.Broken, state fmt.Stri
 // Start lets the machines run.
 func (c *Plane) Start() {
 	c.Inbox.loop.Start()
+	if c.Reminders != nil {
+		c.Reminders.Start()
+	}
 	if c.Coord != nil {
 		c.Coord.loop.Start()
 	}
@@ -121,7 +132,8 @@ func (c *Plane) Observe(network host.Channels, lease host.Lease, cluster host.Cl
 	}
 	cancel = append(cancel, network.OnLink(o.linkChanged), lease.OnLease(o.leaseChanged))
 	o.leaseChanged(lease.Holds())
-	cancel = append(cancel, cluster.OnReachable(o.reachable), o.follow(), o.watch(), cluster.OnView(o.viewInstalled))
+	cancel = append(cancel, cluster.OnReachable(o.reachable), o.follow(), o.watch(),
+		watchReminders(c.Reminders, c.Coord), cluster.OnView(o.viewInstalled))
 	if v := cluster.View(); v != nil {
 		o.viewInstalled(v)
 	}
@@ -145,7 +157,12 @@ func (c *Plane) EndMachines() {
 }
 
 // Stop ends the loop. Nothing may be told any more.
-func (c *Plane) Stop() { c.Inbox.loop.Stop() }
+func (c *Plane) Stop() {
+	if c.Reminders != nil {
+		c.Reminders.Stop()
+	}
+	c.Inbox.loop.Stop()
+}
 
 // AwaitWork waits until nothing is at work beside the loops.
 func (c *Plane) AwaitWork() { c.Inbox.asides.await() }

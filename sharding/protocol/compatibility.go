@@ -13,7 +13,8 @@ import (
 // another ShardFunc, messages would reach the wrong entity, or two of one id would run. With other
 // stores of leases each side would get its own, and the leases would guard against nothing. Where
 // one remembers and another does not, entities would be forgotten with the next move. Where
-// one has a ledger and another has none, a takeover would miss homes. Under another Role there would
+// one has a ledger and another has none, a takeover would miss homes. Where one has reminders and another
+// has none, they would not come after a move. Under another Role there would
 // be a second coordinator, and every entity twice.
 type Compatibility struct {
 	Role                    string // at most 1,024 bytes
@@ -22,6 +23,7 @@ type Compatibility struct {
 	Remember                bool
 	Lease, CoordinatorLease StoreID // empty: none
 	Ledger                  bool    // homes and regions are in a journal
+	Reminders               bool    // entities set reminders
 }
 
 // roleMax bounds a role on the wire; what names one is bounded by the membership.
@@ -34,6 +36,7 @@ func (c Config) Compatibility() Compatibility {
 	return Compatibility{
 		Role: c.Role, Shards: uint32(c.Shards), ShardOf: c.ShardOf.Name, Remember: c.Remember.Entities,
 		Lease: c.Leases.Shards, CoordinatorLease: c.Leases.Coordinator, Ledger: c.Coordination.Ledger,
+		Reminders: c.Reminders,
 	}
 }
 
@@ -43,14 +46,15 @@ func (a Compatibility) RoutesAs(o Compatibility) bool {
 }
 
 // ForRegion is a without what does not matter to a region, as that has it: the leases of shards to
-// one that hosts none, and the coordinator's, whether entities are remembered, and whether there is a
-// ledger, to a node where none will act.
+// one that hosts none, and the coordinator's, whether entities are remembered or have reminders, and
+// whether there is a ledger, to a node where none will act.
 func (a Compatibility) ForRegion(region Compatibility, m view.Member, role string, proxy bool) Compatibility {
 	if proxy || !m.HasRole(role) {
 		a.Lease = region.Lease
 	}
 	if !m.HasRole(role) {
 		a.CoordinatorLease, a.Remember, a.Ledger = region.CoordinatorLease, region.Remember, region.Ledger
+		a.Reminders = region.Reminders
 	}
 	return a
 }
@@ -74,6 +78,9 @@ func (a Compatibility) Differences(o Compatibility, there string) string {
 	if a.Ledger != o.Ledger {
 		out = append(out, fmt.Sprintf("Coordination.Ledger is %s here and %s %s",
 			givenText(a.Ledger), givenText(o.Ledger), there))
+	}
+	if a.Reminders != o.Reminders {
+		out = append(out, fmt.Sprintf("Reminders.Enabled is %t here and %t %s", a.Reminders, o.Reminders, there))
 	}
 	store := func(field string, a, o StoreID) {
 		if a != o {
@@ -116,6 +123,9 @@ func (a Compatibility) String() string {
 	}
 	if a.Ledger {
 		s += " ledger"
+	}
+	if a.Reminders {
+		s += " reminders"
 	}
 	return s
 }

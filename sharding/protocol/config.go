@@ -9,8 +9,8 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
-// Config is what the three machines of one entity type need to know. Identity, Remember.Entities and
-// the stores of Leases must be the same on every node. The zero value of every field but Name and
+// Config is what the three machines of one entity type need to know. Identity, Remember.Entities,
+// Reminders and the stores of Leases must be the same on every node. The zero value of every field but Name and
 // Self stands for its default.
 type Config struct {
 	// Identity is what makes the type the same on every node. Without a Role every member has it.
@@ -33,6 +33,9 @@ type Config struct {
 	Coordination Coordination[bool]
 	// Remember says whether the ids of entities are remembered, and how remembered ones start.
 	Remember Remember[StoreID]
+	// Reminders says that shards are started with no traffic when they have reminders, and that none is
+	// stopped for good.
+	Reminders bool
 	// Passivation says which entities are passivated. The machines look at its StopTimeout only.
 	Passivation Passivation
 	// Leases names the stores in which leases are taken.
@@ -112,3 +115,7 @@ func (c Config) Faults() config.Faults {
 	d.Leases.Coordinator.check(&f, "Leases.Coordinator")
 	return f
 }
+
+// NeedsHomes reports whether a shard may have to run although no message asks: its entities are
+// remembered, or have reminders.
+func (c Config) NeedsHomes() bool { return c.Remember.Entities || c.Reminders }

@@ -62,6 +62,12 @@ const (
 	ResultAwaited
 	// alarm: a later coordinator has taken over the ledger, as Text says: this node's steps down
 	CoordinatorDeposed
+	// alarm: the store of Shard's reminders fails or is silent, or holds what cannot be read, as Text says
+	RemindersFailed
+	RemindersResumed // it works again
+	ReminderDamaged  // alarm: a reminder of Entity holds a message that cannot be decoded here; Text: which, and why
+	// alarm: a reminder of Entity is stored in Shard, which is not the shard of Entity any more; Text: which
+	ReminderStranded
 	EventEnd // none: the number of kinds, and of no kind
 )
 
@@ -75,6 +81,7 @@ var eventNames = [EventEnd]string{
 	"coordinator-absent",
 	"state-delayed", "state-failed", "state-resumed", "handler-slow",
 	"result-awaited", "coordinator-deposed",
+	"reminders-failed", "reminders-resumed", "reminder-damaged", "reminder-stranded",
 }
 
 func (k EventKind) String() string {
@@ -111,7 +118,8 @@ func (e Event) Alarm() bool {
 		StrategyFailed, StrategyStuck,
 		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
 		RememberFailed, ReportAwaited,
-		CoordinatorAbsent, StateFailed, HandlerSlow, ResultAwaited, CoordinatorDeposed:
+		CoordinatorAbsent, StateFailed, HandlerSlow, ResultAwaited, CoordinatorDeposed,
+		RemindersFailed, ReminderDamaged, ReminderStranded:
 		return true
 	}
 	return false

@@ -117,8 +117,9 @@ func appendShards(dst []byte, m Message) []byte {
 }
 
 func appendCompatibility(dst []byte, a Compatibility) []byte {
-	dst = cbor.AppendText(cbor.AppendArray(dst, 7), a.Role)
+	dst = cbor.AppendText(cbor.AppendArray(dst, 8), a.Role)
 	dst = cbor.AppendText(cbor.AppendUint(dst, uint64(a.Shards)), a.ShardOf)
 	dst = cbor.AppendText(cbor.AppendBool(dst, a.Remember), string(a.Lease))
-	return cbor.AppendBool(cbor.AppendText(dst, string(a.CoordinatorLease)), a.Ledger)
+	dst = cbor.AppendBool(cbor.AppendText(dst, string(a.CoordinatorLease)), a.Ledger)
+	return cbor.AppendBool(dst, a.Reminders)
 }

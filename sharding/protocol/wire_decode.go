@@ -96,12 +96,12 @@ func readShards(r *cbor.Reader, k kind) Message {
 }
 
 func readCompatibility(r *cbor.Reader) Compatibility {
-	r.Tuple(7)
+	r.Tuple(8)
 	return Compatibility{
 		Role: r.Text(roleMax), Shards: r.Uint32(), ShardOf: r.Text(shardFuncNameMax), Remember: r.Bool(),
 		Lease:            StoreID(r.Text(StoreMax)),
 		CoordinatorLease: StoreID(r.Text(StoreMax)),
-		Ledger:           r.Bool(),
+		Ledger:           r.Bool(), Reminders: r.Bool(),
 	}
 }
 

@@ -62,7 +62,8 @@ func drawCompatibility(t *rapid.T) Compatibility {
 	return Compatibility{
 		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), ShardOf: id("shard function"),
 		Remember: rapid.Bool().Draw(t, "remember"), Ledger: rapid.Bool().Draw(t, "ledger"),
-		Lease: StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
+		Reminders: rapid.Bool().Draw(t, "reminders"),
+		Lease:     StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
 	}
 }
 

@@ -1,7 +1,9 @@
 package timer
 
 import (
+	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -62,5 +64,38 @@ func TestTimes(t *testing.T) {
 	at := two
 	if Due(&at, one) || at != two || !Due(&at, two) || !at.IsZero() || Due(&at, two) {
 		t.Error("a time comes once, and not too early")
+	}
+}
+
+// A Queue has the latest time of each, and forgets the former ones.
+func TestQueue(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	var q Queue[int]
+	want := map[int]time.Time{}
+	for range 20_000 {
+		k := r.IntN(100)
+		switch at := time.Unix(1+r.Int64N(1000), 0); {
+		case r.IntN(10) > 0:
+			q.Set(k, at)
+			want[k] = at
+		case r.IntN(2) == 0:
+			q.Set(k, time.Time{})
+			delete(want, k)
+		default:
+			got, ok := q.Take(at)
+			first := Earliest(slices.Collect(maps.Values(want))...)
+			if ok != Due(&first, at) || ok && !want[got].Equal(Earliest(slices.Collect(maps.Values(want))...)) {
+				t.Fatalf("took %d %t at %v", got, ok, at)
+			}
+			if ok {
+				delete(want, got)
+			}
+		}
+		if got := q.Next(); !got.Equal(Earliest(slices.Collect(maps.Values(want))...)) {
+			t.Fatalf("next %v", got)
+		}
+		if n := len(q.heap); n > 2*len(want)+keep+2 {
+			t.Fatalf("%d entries for %d", n, len(want))
+		}
 	}
 }

@@ -128,6 +128,9 @@ func (e *Entity) proceed(r *Runtime, size *uint32) (outcome, error) {
 	e.renew()
 	defer e.used(r, mailbox.Envelope{}) // also of a rest that panics
 	err := a.end()(e.body)
+	if err != nil || !x.awaits() {
+		x.reminded(err)
+	}
 	if err != nil {
 		return failed, err
 	}
@@ -165,6 +168,7 @@ func (e *Entity) forsake() (p part) {
 	u := x.unfinished
 	x.unfinished = unfinished{}
 	e.released(u.size)
+	x.reminded(errForsaken)
 	a := x.awaited.Swap(nil)
 	if a == nil {
 		return u.part

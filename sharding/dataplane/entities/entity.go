@@ -41,6 +41,7 @@ type extra struct {
 	awaited atomic.Pointer[Awaited] // by the handler at hand; nil: nothing
 
 	unfinished unfinished // the worker's
+	reminder   *Reminder  // that is being handled; nil: none; the worker's
 
 	mu      sync.Mutex
 	timeout time.Duration   // receive timeout, 0 = none
@@ -178,8 +179,9 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 			e.body.Fail(err)
 		} else { // it was being made
 			err = fmt.Errorf("in New: %w", err)
-			r.set.Fail(env, err)
+			r.failed(env, err)
 		}
+		e.Extra.Load().reminded(err)
 		if cause == nil { // this goroutine ends here
 			r.resumeElsewhere(e, err)
 		}
@@ -254,10 +256,20 @@ func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
 		e.Shard.keep(e)
 	}
 	e.renew()
+	if env.Call == mailbox.ReminderCall {
+		var ok bool
+		if env, ok = env.Msg.(*Reminder).take(e); !ok {
+			return nil
+		}
+	}
 	err := e.body.Receive(env)
 	e.used(r, env)
-	if x := e.Extra.Load(); x != nil && err == nil {
+	x := e.Extra.Load()
+	if x != nil && err == nil {
 		x.returned(ofMessage)
+	}
+	if err != nil || !x.awaits() {
+		x.reminded(err)
 	}
 	return err
 }
@@ -414,7 +426,7 @@ func (e *Entity) end(r *Runtime) {
 func (e *Entity) bury() {
 	if e.Shut(func(env mailbox.Envelope, size uint32) {
 		e.released(size)
-		if !env.Internal() {
+		if !env.Internal() && env.Call != mailbox.ReminderCall { // that is found again where the shard goes
 			e.Shard.out(e, env, size)
 		}
 	}) {

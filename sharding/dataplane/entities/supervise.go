@@ -88,7 +88,7 @@ func (e *Entity) supervise(r *Runtime, err error) bool {
 	if p == ofNewFor {
 		env, size, _ := e.Next() // if it stayed, it would wake the next incarnation at once
 		e.released(size)
-		r.set.Fail(env, err)
+		r.failed(env, err)
 	}
 	d, pause, over := r.supervisor.decide(x, r.Clock(), err)
 	r.supervisor.report(e, err, d, over)

@@ -11,8 +11,9 @@ type Envelope struct {
 
 // Marks in envelope.call; no question has these ids, and frames with them are malformed.
 const (
-	TimerCall   = codec.CallMax + iota // a Timer of the incarnation, or its receive timeout: no activity
-	ControlCall                        // a control envelope
+	ReminderCall = codec.CallMax + iota // a reminder has come, and stays in its store until it is handled
+	TimerCall                           // a Timer of the incarnation, or its receive timeout: no activity
+	ControlCall                         // a control envelope
 )
 
 // Internal reports whether the envelope is this package's own: neither a user's message nor a

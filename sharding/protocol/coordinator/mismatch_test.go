@@ -123,10 +123,16 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 				Ledger: true,
 			}, want: []string{"Coordination.Ledger is not given here and given there"},
 		},
+		"one with reminders": {
+			theirs: protocol.Compatibility{
+				Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a", CoordinatorLease: "b",
+				Reminders: true,
+			}, want: []string{"Reminders.Enabled is false here and true there"},
+		},
 		"another role, with a ledger": {
 			theirs: protocol.Compatibility{
 				Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a", CoordinatorLease: "b",
-				Ledger: true,
+				Ledger: true, Reminders: true,
 			}, proxy: true, noRole: true,
 		},
 		"a proxy that coordinates": {

@@ -9,10 +9,10 @@ import (
 
 // onStopShards stops shards for good: each is handed off, and no home comes after. It is given one
 // again only when a message asks. A shard that is on its way somewhere is stopped once it is there.
-// A type that remembers entities is refused: every remembered id has to live, so its shard has a
-// home.
+// A type that remembers entities or has reminders is refused: its shards have to run although nothing
+// asks, so each has a home.
 func (h *homes) onStopShards(from protocol.UID, shards []protocol.ShardID) {
-	if h.cfg.Remember.Entities || h.view.Closing {
+	if h.cfg.NeedsHomes() || h.view.Closing {
 		h.counts[protocol.CountIgnored]++
 		return
 	}
@@ -60,7 +60,7 @@ func (h *homes) clear(s protocol.ShardID) {
 
 // cleared answers the regions that wanted the shard stopped, now that later coordinators know it.
 // Proxies do not see the table, so they are told. If a message has asked meanwhile, or the type
-// remembers entities, the shard gets a home.
+// remembers entities or has reminders, the shard gets a home.
 func (h *homes) cleared(e protocol.Entry) {
 	h.shards[e.Shard].state = stateUnallocated
 	h.notify(protocol.Event{Kind: protocol.ShardAtRest, Shard: e.Shard, Token: e.Token})
@@ -70,7 +70,7 @@ func (h *homes) cleared(e protocol.Entry) {
 			h.out.home(p.uid, e)
 		}
 	}
-	if len(h.waiters[e.Shard]) > 0 || h.cfg.Remember.Entities {
+	if len(h.waiters[e.Shard]) > 0 || h.cfg.NeedsHomes() {
 		h.want(e.Shard)
 	}
 }

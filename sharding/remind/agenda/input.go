@@ -23,11 +23,8 @@ type (
 		Next time.Time
 		Err  error
 	}
-	// DidWrite completes a Write. Refused says which of its sets were not stored, and why, by ID.
-	DidWrite struct {
-		Err     error
-		Refused map[uint64]error
-	}
+	// DidWrite completes a Write.
+	DidWrite struct{ Err error }
 	// Changed says that something has changed in the store.
 	Changed struct{}
 	// Handled says that the handler of a reminder has come to its end. Err says how it has failed.

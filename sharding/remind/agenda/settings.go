@@ -8,8 +8,15 @@ import (
 	"github.com/coterie-go/coterie/sharding/remind"
 )
 
-// Settings say how the reminders of an entity type are handled.
+// Settings say whether entities of a type may set reminders, where these are kept, and how they are
+// handled. Enabled must be the same on all nodes of the role.
 type Settings struct {
+	// Enabled lets entities set reminders (Context.Remind). A shard that has some is started with no
+	// traffic, and no shard of the type is stopped for good. Default: off.
+	Enabled bool
+	// Store keeps the reminders. All nodes of the role need the same one. Default: the replicated data
+	// of the role, on the disks of its nodes if they have some.
+	Store remind.Store
 	// FiringMax is how many reminders of one shard are under way at a time: with their entities, or
 	// about to be taken off. More of them bring back faster what has piled up, and fill mailboxes
 	// and writes. A handler that does not return keeps the place of its reminder. Default 256.
@@ -32,6 +39,8 @@ func (s Settings) WithDefaults() Settings {
 
 // Check adds what is wrong.
 func (s Settings) Check(f *config.Faults) {
+	f.Add(s.Store != nil && !s.Enabled, "Reminders.Store", "is given, but Reminders.Enabled is not set: nothing "+
+		"would be kept in it")
 	f.Add(s.FiringMax < 0 || s.FiringMax > remind.DueMax, "Reminders.FiringMax", "is %d, want 1 to %d",
 		s.FiringMax, remind.DueMax)
 	f.Add(s.EntityMax < 0, "Reminders.EntityMax", "is %d, want 1 or more", s.EntityMax)

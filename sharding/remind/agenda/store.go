@@ -41,17 +41,13 @@ func (a *Agenda) onDidWrite(in DidWrite) {
 	var again []remind.Change
 	for i, c := range w.Changes {
 		id := w.IDs[i]
-		err := in.Err
-		if refused := in.Refused[id]; err == nil && id != 0 {
-			err = refused
-		}
 		switch {
 		case id != 0:
-			a.answer(id, err)
-			if err == nil {
+			a.answer(id, in.Err)
+			if in.Err == nil {
 				a.stored(c)
 			}
-		case err != nil:
+		case in.Err != nil:
 			again = append(again, c)
 		default:
 			a.stored(c)

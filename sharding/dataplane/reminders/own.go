@@ -1,0 +1,75 @@
+package reminders
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remind"
+)
+
+// What the handlers of an entity do with its own reminders. The calls wait for the store, and are for
+// the goroutine of the handler. Only one handler of an entity runs, so what is read stays so until it
+// is written, except what comes to its end meanwhile.
+
+// Set stores a reminder of the handler's entity, in place of that of its name.
+func (r *Reminders) Set(h *entities.Handler, name string, due time.Time, every time.Duration, msg any) error {
+	body, err := r.encode(msg)
+	if err != nil {
+		return err
+	}
+	due = due.Round(0)
+	m := remind.Reminder{
+		Entity: protocol.EntityID(h.Entity.ID), Name: name, Due: due, At: due, Every: every, Body: body,
+		Version: r.cfg.Scheduler.Uint64()>>1 | 1, // each turn has the next one
+	}
+	if err := m.Check(); err != nil {
+		return err
+	}
+	own, err := r.List(h)
+	if err != nil {
+		return err
+	}
+	same := func(o remind.Reminder) bool { return o.Name == name }
+	if most := r.cfg.Settings.EntityMax; len(own) >= most && !slices.ContainsFunc(own, same) {
+		return fmt.Errorf("%w: %v has %d, and may have %d (Reminders.EntityMax)", remind.ErrTooMany, m.Entity, len(own),
+			most)
+	}
+	return r.change(h, remind.Change{Reminder: m})
+}
+
+// Cancel takes a reminder of the handler's entity away, if there is one of the name.
+func (r *Reminders) Cancel(h *entities.Handler, name string) error {
+	return r.change(h, remind.Change{
+		Reminder: remind.Reminder{Entity: protocol.EntityID(h.Entity.ID), Name: name}, Remove: true,
+	})
+}
+
+// List is the reminders of the handler's entity, by name.
+func (r *Reminders) List(h *entities.Handler) (own []remind.Reminder, err error) {
+	h.Block()
+	defer h.Unblock()
+	s := h.Entity.Shard
+	err = r.c.call(h, r.cfg.Read, func(ctx context.Context) (err error) {
+		own, err = r.cfg.Store.Of(ctx, protocol.ShardID(s.Number), protocol.EntityID(h.Entity.ID))
+		return err
+	})
+	return own, err
+}
+
+// change has the agenda of the shard make a change, and waits until it is stored.
+func (r *Reminders) change(h *entities.Handler, c remind.Change) error {
+	h.Block()
+	defer h.Unblock()
+	q := r.ask(h.Entity.Shard, c)
+	switch r.cfg.Scheduler.Await(q.answered, h.Done(), r.loop.Stopped()) {
+	case 0:
+		return q.err
+	case 1:
+		return fmt.Errorf("%w: the reminder may be changed or not", context.Cause(h))
+	}
+	return errShardEnded
+}
