@@ -113,6 +113,7 @@ var ranks = []rankRow{
 	{"sharding/persistence/postgres/postgrestest", 1, false, "a server runs for a test, whatever is kept in it"},
 	{"sharding/persistence/postgres/nodetest", 1, false, "processes run for a test, whatever program they are"},
 	{"sharding/persistence/postgres/survival", 6, false, "entities are killed with all that is below them"},
+	{"sharding/persistence/postgres/diskless", 8, false, "clusters are stopped that keep nothing themselves"},
 	{"sharding/persistence/history", 6, false, "a value is what events have made of it, whatever it means"},
 	{"sharding/ledger", 7, false, "homes and regions are one more state that a journal keeps"},
 	{"sharding/remember/journaled", 7, false, "remembered ids are one more state that a journal keeps"},

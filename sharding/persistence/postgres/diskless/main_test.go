@@ -1,0 +1,14 @@
+package diskless
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
+)
+
+func TestMain(m *testing.M) {
+	nodetest.Main(map[string]nodetest.Program{"node": runNode})
+	goleak.VerifyTestMain(m)
+}
