@@ -3,4 +3,9 @@
 // all that defines it. The program counts a little more with each start, on one directory:
 //
 //	go run ./examples/counter counter-data
+//	go run ./examples/counter -store ddata counter-data
+//
+// The first has one node, whose events are in a file. The second has three nodes, which keep the
+// events in their replicated data. Each start finds the counts that the last one has left, though
+// the whole cluster was stopped between. The stores do not know each other's counts.
 package main

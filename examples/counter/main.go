@@ -8,54 +8,53 @@ import (
 	"io"
 	"log"
 	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding"
-	"github.com/coterie-go/coterie/sharding/persistence/lmdb"
 )
 
 func main() {
-	flag.Usage = func() { fmt.Fprintln(flag.CommandLine.Output(), "usage: counter DIRECTORY") }
+	store := flag.String("store", "lmdb", "where the events are: lmdb, a file of the one node, or ddata, "+
+		"the replicated data of three nodes")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: counter [-store lmdb|ddata] DIRECTORY")
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	if flag.NArg() != 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(os.Stdout, "127.0.0.1:7946", flag.Arg(0)); err != nil {
+	binds := []string{"127.0.0.1:7946", "127.0.0.1:7947", "127.0.0.1:7948"}
+	if err := run(os.Stdout, *store, binds, flag.Arg(0)); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run starts a cluster of one node on a directory, says what the counters are, and counts.
-func run(out io.Writer, bind, dir string) (err error) {
+// run starts a cluster on a directory, says what the counters are, and counts. It uses as many of
+// the addresses as the store has nodes.
+func run(out io.Writer, store string, binds []string, dir string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// The events are on the disk of this one node. Several nodes share a journal, such as one of
-	// persistence/postgres.
-	journal, err := lmdb.Open(filepath.Join(dir, "events"), lmdb.Options{})
+	kind, found := stores[store]
+	if !found {
+		return fmt.Errorf("there is no store %q; there are lmdb and ddata", store)
+	}
+	nodes, err := startNodes(ctx, dir, binds[:kind.nodes])
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, journal.Close()) }()
-	node, err := ddata.Start(ctx, ddata.Config{
-		Name: "counting", Bind: bind, BootstrapExpect: 1, Roles: []string{"backend"}, Dir: filepath.Join(dir, "node"),
-	})
+	journals, end, err := kind.open(dir, nodes)
+	if err != nil {
+		return errors.Join(err, stopNodes(ctx, nodes))
+	}
+	defer func() { err = errors.Join(err, stopNodes(ctx, nodes), end()) }()
+	regions, err := startCounters(nodes, journals)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, node.Leave(ctx)) }()
-
-	typ, err := counterType(journal)
-	if err != nil {
-		return err
-	}
-	counters, err := sharding.Start(node, typ)
-	if err != nil {
-		return err
-	}
-	if err := show(ctx, out, "found", counters); err != nil {
+	first, last := regions[0], regions[len(regions)-1]
+	if err := show(ctx, out, "found", first); err != nil {
 		return err
 	}
 	for id, commands := range map[string][]Command{ // order: each counter counts by itself
@@ -63,12 +62,12 @@ func run(out io.Writer, bind, dir string) (err error) {
 		"bob":   {Increment{}, Decrement{}, Decrement{}, Stop{}, Decrement{}},
 	} {
 		for _, cmd := range commands {
-			if err := counters.Tell(ctx, id, cmd); err != nil {
+			if err := last.Tell(ctx, id, cmd); err != nil {
 				return err
 			}
 		}
 	}
-	return show(ctx, out, "left", counters)
+	return show(ctx, out, "left", last)
 }
 
 // show asks the counters.
