@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,18 +28,22 @@ type cluster struct {
 	t      testing.TB
 	server *postgrestest.Server
 	addrs  []string
+	dsns   []string // of each node
 	looks  atomic.Uint64
 	began  time.Time
 
 	mu        sync.Mutex
 	processes []*nodetest.Process
+	silent    int // the node that is paused; -1 for none
 }
 
 // startCluster starts a server with the log of what is stored, and the nodes. dsn makes the connection
 // string of a node; nil for that of the server.
 func startCluster(t testing.TB, dsn func(i int, server *postgrestest.Server) string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, server: postgrestest.Start(t), processes: make([]*nodetest.Process, nodes), began: time.Now()}
+	c := &cluster{
+		t: t, server: postgrestest.Start(t), processes: make([]*nodetest.Process, nodes), silent: -1, began: time.Now(),
+	}
 	c.watchStore()
 	var err error
 	if c.addrs, err = ports.Free(nodes); err != nil {
@@ -50,6 +55,7 @@ func startCluster(t testing.TB, dsn func(i int, server *postgrestest.Server) str
 		if dsn != nil {
 			at = dsn(i, c.server)
 		}
+		c.dsns = append(c.dsns, at)
 		p := nodetest.Start(t, "node")
 		c.processes[i] = p
 		starts.Go(func() {
@@ -59,6 +65,9 @@ func startCluster(t testing.TB, dsn func(i int, server *postgrestest.Server) str
 		})
 	}
 	starts.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
 	c.settle()
 	return c
 }
@@ -86,13 +95,48 @@ func (c *cluster) process(i int) *nodetest.Process {
 	return c.processes[i]
 }
 
+// ask asks by a node, or by the next one if that is paused.
+func (c *cluster) ask(ctx context.Context, i int, q question) (r judge.Receipt, err error) {
+	ctx, cancel := context.WithTimeout(ctx, q.Within+time.Second)
+	defer cancel()
+	c.mu.Lock()
+	if i %= nodes; i == c.silent {
+		i = (i + 1) % nodes
+	}
+	p := c.processes[i]
+	c.mu.Unlock()
+	err = p.Call(ctx, "ask", q, &r)
+	return r, err
+}
+
+// silence pauses a node until speak.
+func (c *cluster) silence(i int) {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent = i
+	if err := c.processes[i].Pause(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *cluster) speak() {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.processes[c.silent].Resume(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.silent = -1
+}
+
 // settle starts processes again that have ended, and returns when all nodes see each other. A node may
 // end by itself: the others have removed it, because it did not answer.
 func (c *cluster) settle() {
 	c.t.Helper()
 	ctx := c.patient()
 	for settled := 0; settled < nodes; {
-		if ctx.Err() != nil || c.t.Failed() {
+		if ctx.Err() != nil {
 			c.t.Fatal("the cluster does not settle")
 		}
 		settled = 0
@@ -100,7 +144,7 @@ func (c *cluster) settle() {
 			s, err := c.status(ctx, i)
 			if errors.Is(err, nodetest.ErrEnded) {
 				p := nodetest.Start(c.t, "node")
-				err := c.setup(p, i, c.server.DSN())
+				err := c.setup(p, i, c.dsns[i])
 				c.say("node %d has started again: %v", i, err)
 				c.mu.Lock()
 				c.processes[i] = p
@@ -148,8 +192,8 @@ func (c *cluster) owner(typ, id string) int {
 	ctx := c.patient()
 	for ; ctx.Err() == nil; pause(ctx, 50*time.Millisecond) {
 		var host uint64
-		if err := c.process(0).Call(ctx, "host", question{Type: typ, ID: id}, &host); err != nil {
-			continue
+		if err := c.process(rand.IntN(nodes)).Call(ctx, "host", question{Type: typ, ID: id}, &host); err != nil {
+			continue // it may have ended
 		}
 		for i := range nodes {
 			if s, err := c.status(ctx, i); err == nil && s.UID == host {

@@ -85,8 +85,7 @@ func (l *load) increment(e judge.Entity, number uint64) {
 	ctx := context.WithoutCancel(l.c.t.Context())
 	for began := time.Now(); ; {
 		q := question{Type: e.Type, ID: e.ID, Number: number, Adds: true, Within: 10 * time.Second}
-		var r judge.Receipt
-		err := l.ask(ctx, rand.IntN(nodes), q, &r)
+		r, err := l.c.ask(ctx, rand.IntN(nodes), q)
 		if err == nil {
 			l.note(told{e, number, true, r})
 			return
@@ -96,13 +95,6 @@ func (l *load) increment(e judge.Entity, number uint64) {
 		}
 		pause(ctx, time.Duration(rand.IntN(50))*time.Millisecond)
 	}
-}
-
-// ask asks by a node. A node that is paused does not answer at all.
-func (l *load) ask(ctx context.Context, i int, q question, r *judge.Receipt) error {
-	ctx, cancel := context.WithTimeout(ctx, q.Within+time.Second)
-	defer cancel()
-	return l.c.process(i).Call(ctx, "ask", q, r)
 }
 
 // particular is what differs between errors of one kind: names and numbers.
