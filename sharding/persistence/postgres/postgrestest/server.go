@@ -24,6 +24,7 @@ const User = "postgres"
 type Server struct {
 	bin, dir string
 	port     string
+	owner    *os.File            // locked while this process runs
 	account  *syscall.Credential // nil: that of this process
 
 	mu      sync.Mutex
@@ -31,22 +32,28 @@ type Server struct {
 }
 
 // New makes a server in a directory of its own and starts it. Settings are lines of
-// postgresql.conf. ErrMissing says that no PostgreSQL is installed.
+// postgresql.conf. ErrMissing says that no PostgreSQL is installed. Directories of processes that were
+// killed are removed.
 func New(ctx context.Context, settings ...string) (*Server, error) {
 	bin, err := Find()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "coterie-postgres-")
+	removeLeftovers(os.TempDir())
+	dir, err := os.MkdirTemp("", dirPattern)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{bin: bin, dir: dir}
-	if err := s.make(ctx, settings); err != nil {
+	if s.owner, err = own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.Start(ctx); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	err = s.make(ctx, settings)
+	if err == nil {
+		err = s.Start(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -130,7 +137,10 @@ func (s *Server) Start(ctx context.Context) error {
 }
 
 // Stop ends the server without waiting for its clients, and keeps its files.
-func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
+func (s *Server) Stop() error {
+	_ = s.Resume() // it may not run; a paused server would not end
+	return s.end(syscall.SIGINT)
+}
 
 // Kill kills the server's processes, and returns when they are gone.
 func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
@@ -148,7 +158,7 @@ func (s *Server) end(how syscall.Signal) error {
 
 // Close ends the server and removes its files.
 func (s *Server) Close() error {
-	return errors.Join(s.Stop(), os.RemoveAll(s.dir))
+	return errors.Join(s.Stop(), os.RemoveAll(s.dir), s.owner.Close())
 }
 
 // process is one run of the server.
