@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -35,24 +36,26 @@ func runActivate(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		var f figures
-		f.add("entities", n)
-		f.add("ops_per_s", int(l.perSecond()))
-		f.add("cpu_us_per_op", l.cpuMicros())
-		f.add("bytes_per_idle_entity", bytes)
-		f.add("target_bytes", idleTarget)
-		f.add("goroutines", goroutines) // that there are more of than before
-		f.add("goroutine_each_ops_per_s", int(limit.perSecond()))
-		f.add("goroutine_each_bytes", limitBytes)
-		f.add("ratio", l.perSecond()/limit.perSecond())
-		report("activate", fmt.Sprintf("tell-%d-senders", senders), f)
+		var f measure.Figures
+		f.Add("entities", n)
+		f.Add("ops_per_s", int(l.PerSecond()))
+		f.Add("cpu_us_per_op", l.CPUMicros())
+		f.Add("bytes_per_idle_entity", bytes)
+		f.Add("target_bytes", idleTarget)
+		f.Add("goroutines", goroutines) // that there are more of than before
+		f.Add("goroutine_each_ops_per_s", int(limit.PerSecond()))
+		f.Add("goroutine_each_bytes", limitBytes)
+		f.Add("ratio", l.PerSecond()/limit.PerSecond())
+		measure.Report("activate", fmt.Sprintf("tell-%d-senders", senders), f)
 	}
 	runtime.KeepAlive(ids)
 	return activateAsked(ctx, o)
 }
 
 // activate tells each entity once. The shards are there before.
-func activate(ctx context.Context, ids []string, senders int) (l load, bytes float64, goroutines int, err error) {
+func activate(ctx context.Context, ids []string, senders int) (
+	l measure.Load, bytes float64, goroutines int, err error,
+) {
 	region, got, stop, err := startCold(ctx)
 	if err != nil {
 		return l, 0, 0, err
@@ -60,7 +63,7 @@ func activate(ctx context.Context, ids []string, senders int) (l load, bytes flo
 	defer stop()
 	before, running := memoryInUse(), runtime.NumGoroutine()
 	done := got.reached(got.count() + len(ids))
-	cpu, began := cpuTime(), time.Now()
+	cpu, began := measure.CPUTime(), time.Now()
 	err = fromEach(senders, ids, func(id string) error { return region.Tell(ctx, id, note()) })
 	if err != nil {
 		return l, 0, 0, err
@@ -70,7 +73,7 @@ func activate(ctx context.Context, ids []string, senders int) (l load, bytes flo
 	case <-ctx.Done():
 		return l, 0, 0, ctx.Err()
 	}
-	l = load{ops: len(ids), elapsed: time.Since(began), cpu: cpuTime() - cpu}
+	l = measure.Load{Ops: len(ids), Elapsed: time.Since(began), CPU: measure.CPUTime() - cpu}
 	bytes = float64(memoryInUse()-before) / float64(len(ids))
 	goroutines = runtime.NumGoroutine() - running
 	runtime.KeepAlive(region)
@@ -93,24 +96,24 @@ func activateAsked(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	l, err := callers(1, o.d, func(_, i int) error {
+	l, err := measure.Callers(1, o.d, func(_, i int) error {
 		_, err := sharding.Ask(ctx, region.Ref("entity-"+strconv.Itoa(i)), Query{})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	again, err := callers(1, o.d/2, func(_, i int) error {
+	again, err := measure.Callers(1, o.d/2, func(_, i int) error {
 		_, err := sharding.Ask(ctx, region.Ref("first-"+strconv.Itoa(i%1000)), Query{})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	f := l.figures()
-	f.add("there_already_p50_us", again.percentile(0.5))
-	f.add("there_already_p99_us", again.percentile(0.99))
-	report("activate", "ask-1-caller", f)
+	f := l.Figures()
+	f.Add("there_already_p50_us", again.Percentile(0.5))
+	f.Add("there_already_p99_us", again.Percentile(0.99))
+	measure.Report("activate", "ask-1-caller", f)
 	return nil
 }
 
@@ -145,7 +148,7 @@ func startCold(ctx context.Context) (region *sharding.Region[Message], got *coun
 }
 
 // activatePlain has a goroutine for each entity.
-func activatePlain(ids []string, senders int) (l load, bytes float64, err error) {
+func activatePlain(ids []string, senders int) (l measure.Load, bytes float64, err error) {
 	var (
 		mu      sync.Mutex
 		all     = map[string]chan Message{}
@@ -173,13 +176,13 @@ func activatePlain(ids []string, senders int) (l load, bytes float64, err error)
 	}()
 	before := memoryInUse()
 	handled.Add(len(ids))
-	cpu, began := cpuTime(), time.Now()
+	cpu, began := measure.CPUTime(), time.Now()
 	err = fromEach(senders, ids, func(id string) error {
 		box(id) <- note()
 		return nil
 	})
 	handled.Wait()
-	l = load{ops: len(ids), elapsed: time.Since(began), cpu: cpuTime() - cpu}
+	l = measure.Load{Ops: len(ids), Elapsed: time.Since(began), CPU: measure.CPUTime() - cpu}
 	return l, float64(memoryInUse()-before) / float64(len(ids)), err
 }
 
@@ -200,7 +203,7 @@ func fromEach(senders int, ids []string, fn func(id string) error) error {
 
 // memoryInUse is what lives after collecting garbage: on the heap, and stacks.
 func memoryInUse() int64 {
-	heap := heapBytes()
+	heap := measure.HeapBytes()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return heap + int64(m.StackInuse)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -31,7 +32,7 @@ func runAllocate(ctx context.Context, o options) error {
 		}
 	}
 	ids := idsOfAll(shards)
-	began, cpu := time.Now(), cpuTime()
+	began, cpu := time.Now(), measure.CPUTime()
 	var tellers sync.WaitGroup
 	errs := make([]error, len(regions))
 	for i, g := range regions {
@@ -51,22 +52,22 @@ func runAllocate(ctx context.Context, o options) error {
 	case <-ctx.Done():
 		return fmt.Errorf("%d of %d messages were handled: %w", got.count(), shards, context.Cause(ctx))
 	}
-	took, cpu := time.Since(began), cpuTime()-cpu
+	took, cpu := time.Since(began), measure.CPUTime()-cpu
 	least, most := shards, 0
 	for _, g := range regions {
 		n := g.Stats().Shards
 		least, most = min(least, n), max(most, n)
 	}
-	var f figures
-	f.add("shards", shards)
-	f.add("seconds", took.Seconds())
-	f.add("target_seconds", allocateTarget.Seconds())
-	f.add("cpu_seconds", cpu.Seconds()) // of all three nodes
-	f.add("shards_per_s", int(float64(shards)/took.Seconds()))
-	f.add("told_after_seconds", told.Seconds())
-	f.add("least_per_node", least)
-	f.add("most_per_node", most)
-	report("allocate", "3-nodes", f)
+	var f measure.Figures
+	f.Add("shards", shards)
+	f.Add("seconds", took.Seconds())
+	f.Add("target_seconds", allocateTarget.Seconds())
+	f.Add("cpu_seconds", cpu.Seconds()) // of all three nodes
+	f.Add("shards_per_s", int(float64(shards)/took.Seconds()))
+	f.Add("told_after_seconds", told.Seconds())
+	f.Add("least_per_node", least)
+	f.Add("most_per_node", most)
+	measure.Report("allocate", "3-nodes", f)
 	return nil
 }
 

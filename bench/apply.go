@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -44,32 +45,32 @@ func runApply(_ context.Context, o options) error {
 		limit := plainApply(n, c.limit)
 		for _, to := range []struct {
 			name  string
-			start func() func(gs []crdt.Group, c *cost) error
+			start func() func(gs []crdt.Group, c *measure.Cost) error
 		}{
 			{"store", intoStore},
-			{"machine", func() func([]crdt.Group, *cost) error { return intoMachine(keyspace.Volatile) }},
-			{"machine-durable", func() func([]crdt.Group, *cost) error { return intoMachine(keyspace.Durable) }},
+			{"machine", func() taker { return intoMachine(keyspace.Volatile) }},
+			{"machine-durable", func() taker { return intoMachine(keyspace.Durable) }},
 		} {
 			cost, err := applied(n, c.maker(), to.start())
 			if err != nil {
 				return err
 			}
-			f := cost.figures()
-			f.add("events_per_s", int(1e9/cost.ns()))
-			f.add("events_per_cpu_s", int(1e9/cost.cpuNs()))
-			f.add("limit_cpu_ns_per_op", limit.cpuNs())
-			f.add("ratio", cost.cpuNs()/limit.cpuNs())
-			report("apply", c.name+"-"+to.name, f)
+			f := cost.Figures()
+			f.Add("events_per_s", int(1e9/cost.Ns()))
+			f.Add("events_per_cpu_s", int(1e9/cost.CPUNs()))
+			f.Add("limit_cpu_ns_per_op", limit.CPUNs())
+			f.Add("ratio", cost.CPUNs()/limit.CPUNs())
+			measure.Report("apply", c.name+"-"+to.name, f)
 		}
 	}
 	return nil
 }
 
 // plainApply is the same in a plain map.
-func plainApply(n int, put func(m map[string]uint64, i int)) (limit cost) {
+func plainApply(n int, put func(m map[string]uint64, i int)) (limit measure.Cost) {
 	runtime.GC()
 	plain := map[string]uint64{}
-	_ = limit.measure(n, func() error {
+	_ = limit.Measure(n, func() error {
 		for i := range n {
 			put(plain, i)
 		}
@@ -78,8 +79,11 @@ func plainApply(n int, put func(m map[string]uint64, i int)) (limit cost) {
 	return limit
 }
 
+// taker takes events, and measures what that costs.
+type taker = func([]crdt.Group, *measure.Cost) error
+
 // applied measures what taking n events costs; making them is not measured.
-func applied(n int, next func() (crdt.Group, error), take func([]crdt.Group, *cost) error) (c cost, err error) {
+func applied(n int, next func() (crdt.Group, error), take taker) (c measure.Cost, err error) {
 	runtime.GC()
 	for done := 0; done < n; done += 10 * applyBatch {
 		gs := make([]crdt.Group, 10*applyBatch)
@@ -150,10 +154,10 @@ func machineWithPeer(durableKeys ...string) *replicator.Machine {
 }
 
 // intoStore applies to a bare store.
-func intoStore() func([]crdt.Group, *cost) error {
+func intoStore() func([]crdt.Group, *measure.Cost) error {
 	store, ch := crdt.NewStore(crdt.StoreOptions{}), crdt.Changes{}
-	return func(gs []crdt.Group, c *cost) error {
-		return c.measure(len(gs), func() error {
+	return func(gs []crdt.Group, c *measure.Cost) error {
+		return c.Measure(len(gs), func() error {
 			for _, g := range gs {
 				ch.Reset()
 				if out, err := store.Apply(g, &ch); err != nil || out != crdt.Applied {
@@ -166,12 +170,12 @@ func intoStore() func([]crdt.Group, *cost) error {
 }
 
 // intoMachine sends messages to a machine whose keys are of one space.
-func intoMachine(space keyspace.Space) func([]crdt.Group, *cost) error {
+func intoMachine(space keyspace.Space) func([]crdt.Group, *measure.Cost) error {
 	a := &appliedTo{machine: machineWithPeer()}
 	if space == keyspace.Durable {
 		a = &appliedTo{machine: machineWithPeer("*"), table: memoryTable()}
 	}
-	return func(gs []crdt.Group, c *cost) error { return a.frames(pushFrames(gs, space), len(gs), c) }
+	return func(gs []crdt.Group, c *measure.Cost) error { return a.frames(pushFrames(gs, space), len(gs), c) }
 }
 
 // appliedTo is a machine that takes the events.
@@ -182,8 +186,8 @@ type appliedTo struct {
 }
 
 // frames decodes messages, steps the machine with them and encodes what it sends back.
-func (a *appliedTo) frames(frames [][]byte, events int, c *cost) error {
-	err := c.measure(events, func() error {
+func (a *appliedTo) frames(frames [][]byte, events int, c *measure.Cost) error {
+	err := c.Measure(events, func() error {
 		for _, b := range frames {
 			msg, err := wire.Decode(b)
 			if err != nil {
@@ -193,8 +197,8 @@ func (a *appliedTo) frames(frames [][]byte, events int, c *cost) error {
 		}
 		return nil
 	})
-	if st := a.machine.Stats(); err == nil && st.Applied != uint64(c.ops) {
-		err = fmt.Errorf("%d of %d groups applied: %+v", st.Applied, c.ops, st)
+	if st := a.machine.Stats(); err == nil && st.Applied != uint64(c.Ops) {
+		err = fmt.Errorf("%d of %d groups applied: %+v", st.Applied, c.Ops, st)
 	}
 	return err
 }

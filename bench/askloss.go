@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -39,7 +40,7 @@ func runAskLoss(ctx context.Context, o options) error {
 	}
 	asks := o.size(lossAsks)
 	var t replies
-	cpu, began := cpuTime()+far.cpuTime(), time.Now()
+	cpu, began := measure.CPUTime()+far.cpuTime(), time.Now()
 	var wg sync.WaitGroup
 	for range lossCallers {
 		wg.Go(func() {
@@ -53,7 +54,7 @@ func runAskLoss(ctx context.Context, o options) error {
 		})
 	}
 	wg.Wait()
-	took, cpu := time.Since(began), cpuTime()+far.cpuTime()-cpu
+	took, cpu := time.Since(began), measure.CPUTime()+far.cpuTime()-cpu
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("after %d of %d asks: %w", t.own.Load(), asks, err)
 	}
@@ -61,19 +62,19 @@ func runAskLoss(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	var f figures
-	f.add("asks", asks)
-	f.add("lost", int64(asks)-t.own.Load()-t.foreign.Load())
-	f.add("foreign", t.foreign.Load())
-	f.add("late", dropped(region, sharding.DropLateReply))
-	f.add("handled_twice_or_never", int64(after-before)-int64(asks))
-	f.add("seconds", took.Seconds())
-	f.add("ops_per_s", int(float64(asks)/took.Seconds()))
-	f.add("cpu_us_per_op", float64(cpu.Microseconds())/float64(asks)) // of both processes
+	var f measure.Figures
+	f.Add("asks", asks)
+	f.Add("lost", int64(asks)-t.own.Load()-t.foreign.Load())
+	f.Add("foreign", t.foreign.Load())
+	f.Add("late", dropped(region, sharding.DropLateReply))
+	f.Add("handled_twice_or_never", int64(after-before)-int64(asks))
+	f.Add("seconds", took.Seconds())
+	f.Add("ops_per_s", int(float64(asks)/took.Seconds()))
+	f.Add("cpu_us_per_op", float64(cpu.Microseconds())/float64(asks)) // of both processes
 	if err := t.first.Load(); err != nil {
-		f.add("first_error", strconv.Quote((*err).Error()))
+		f.Add("first_error", strconv.Quote((*err).Error()))
 	}
-	report("askloss", strconv.Itoa(lossCallers)+"-callers", f)
+	measure.Report("askloss", strconv.Itoa(lossCallers)+"-callers", f)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
@@ -22,22 +23,22 @@ func runBalance(_ context.Context, o options) error {
 		}{{"least-shard", allocation.LeastShard{}}, {"load-aware", allocation.LoadAware{}}} {
 			b := newBalance(o.size(10_000), 100, skew)
 			b.place(c.s, b.all())
-			var f figures
-			f.add("max_to_mean_before", b.worst())
+			var f measure.Figures
+			f.Add("max_to_mean_before", b.worst())
 			moved, rounds := b.settle(c.s, 0)
-			f.add("max_to_mean", b.worst())
-			f.add("limit", b.limit()) // no strategy does better: the mean, or the busiest shard
-			f.add("percent_moved", 100*moved)
-			f.add("rounds", rounds)
+			f.Add("max_to_mean", b.worst())
+			f.Add("limit", b.limit()) // no strategy does better: the mean, or the busiest shard
+			f.Add("percent_moved", 100*moved)
+			f.Add("rounds", rounds)
 			moved, _ = b.settle(c.s, 0.2)
-			f.add("percent_moved_by_noise", 100*moved)
+			f.Add("percent_moved_by_noise", 100*moved)
 			b.shift(0.1)
-			f.add("max_to_mean_shifted", b.worst())
+			f.Add("max_to_mean_shifted", b.worst())
 			moved, rounds = b.settle(c.s, 0)
-			f.add("max_to_mean_after", b.worst())
-			f.add("percent_moved_after", 100*moved)
-			f.add("rounds_after", rounds)
-			report("balance", fmt.Sprintf("zipf-%g-%s", skew, c.name), f)
+			f.Add("max_to_mean_after", b.worst())
+			f.Add("percent_moved_after", 100*moved)
+			f.Add("rounds_after", rounds)
+			measure.Report("balance", fmt.Sprintf("zipf-%g-%s", skew, c.name), f)
 		}
 	}
 	return nil

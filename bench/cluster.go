@@ -33,7 +33,7 @@ func startNodesWith(ctx context.Context, n int, dirs []string, preset ddata.Pres
 				Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 			}
 			if dirs != nil {
-				cfg.Dir = dirs[i]
+				cfg.Dir, cfg.DurableKeys = dirs[i], []string{"kept/*"}
 			}
 			nodes[i], err = ddata.Start(ctx, cfg)
 			errs <- err

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
@@ -20,11 +21,11 @@ import (
 // two counts each time.
 func runDetect(ctx context.Context, _ options) error {
 	for _, preset := range []ddata.Preset{ddata.Local, ddata.LAN} {
-		var f figures
+		var f measure.Figures
 		if err := detect(ctx, preset, &f); err != nil {
 			return fmt.Errorf("%v: %w", preset, err)
 		}
-		report("detect", "kill-9-"+preset.String(), f)
+		measure.Report("detect", "kill-9-"+preset.String(), f)
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func (s *sightings) hear(e events.Event) {
 	}
 }
 
-func detect(ctx context.Context, preset ddata.Preset, f *figures) error {
+func detect(ctx context.Context, preset ddata.Preset, f *measure.Figures) error {
 	addrs, err := ports.Free(3)
 	if err != nil {
 		return err
@@ -130,10 +131,10 @@ func detect(ctx context.Context, preset ddata.Preset, f *figures) error {
 	settled := time.Since(killed)
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
-	f.add("unreachable_ms", lastOf(seen.unreachable).Sub(killed).Milliseconds())
-	f.add("downed_ms", lastOf(seen.removed).Sub(killed).Milliseconds())
-	f.add("settled_ms", settled.Milliseconds())
-	f.add("unreachable_events", len(seen.unreachable))
+	f.Add("unreachable_ms", lastOf(seen.unreachable).Sub(killed).Milliseconds())
+	f.Add("downed_ms", lastOf(seen.removed).Sub(killed).Milliseconds())
+	f.Add("settled_ms", settled.Milliseconds())
+	f.Add("unreachable_events", len(seen.unreachable))
 	return nil
 }
 

@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/bmatsuo/lmdb-go/lmdb"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
@@ -48,36 +48,28 @@ func durableCallers(ctx context.Context, dir string, d time.Duration) error {
 	for _, callerCount := range []int{1, 16, 256} {
 		key := ddata.NewKey[crdt.ORSet[string]]("kept/" + strconv.Itoa(callerCount))
 		before := n.StoreStats()
-		var l, limit load
+		var l, limit measure.Load
 		const turns = 8 // they share what else the disk has to do
 		for t := range uint64(turns) {
-			if err := limit.more(callerCount, d/turns, func(c, i int) error {
+			if err := limit.More(callerCount, d/turns, func(c, i int) error {
 				return raw.put(uint64(callerCount)<<48 | t<<40 | uint64(c)<<24 | uint64(i))
 			}); err != nil {
 				return err
 			}
-			if err := l.more(callerCount, d/turns, func(c, i int) error {
+			if err := l.More(callerCount, d/turns, func(c, i int) error {
 				return insert(ctx, r, key, t<<40|uint64(c)<<24|uint64(i))
 			}); err != nil {
 				return err
 			}
 		}
-		f := l.figures()
-		f.add("ops_per_commit", float64(l.ops)/float64(n.StoreStats().Commits-before.Commits))
-		f.add("limit_ops_per_s", int(limit.perSecond()))
-		f.add("limit_p50_us", limit.percentile(0.5))
-		f.add("ratio", l.perSecond()/limit.perSecond())
-		report("durable", "insert-"+strconv.Itoa(callerCount)+"-callers", f)
+		f := l.Figures()
+		f.Add("ops_per_commit", float64(l.Ops)/float64(n.StoreStats().Commits-before.Commits))
+		f.Add("limit_ops_per_s", int(limit.PerSecond()))
+		f.Add("limit_p50_us", limit.Percentile(0.5))
+		f.Add("ratio", l.PerSecond()/limit.PerSecond())
+		measure.Report("durable", "insert-"+strconv.Itoa(callerCount)+"-callers", f)
 	}
 	return nil
-}
-
-// more adds what another run of callers finds.
-func (l *load) more(n int, d time.Duration, op func(caller, i int) error) error {
-	m, err := callers(n, d, op)
-	l.ops, l.elapsed, l.lat = l.ops+m.ops, l.elapsed+m.elapsed, append(l.lat, m.lat...)
-	slices.Sort(l.lat)
-	return err
 }
 
 func startDurable(ctx context.Context, dir string) (*ddata.Node, error) {
@@ -217,18 +209,18 @@ func durableGrowth(ctx context.Context, dir string, o options) error {
 		for _, c := range []struct {
 			callers, wall, cpu int
 		}{{1, byOne, cpuOne}, {growthCallers, byMany, cpuMany}} {
-			var f figures
-			f.add("us_per_insert", m[c.wall])
-			f.add("ratio_to_1", m[c.wall]/first[c.wall])
-			f.add("cpu_us_per_insert", m[c.cpu])
-			f.add("cpu_ratio_to_1", m[c.cpu]/first[c.cpu])
+			var f measure.Figures
+			f.Add("us_per_insert", m[c.wall])
+			f.Add("ratio_to_1", m[c.wall]/first[c.wall])
+			f.Add("cpu_us_per_insert", m[c.cpu])
+			f.Add("cpu_ratio_to_1", m[c.cpu]/first[c.cpu])
 			if c.callers == 1 {
-				f.add("limit_us_per_insert", m[byRaw])
-				f.add("limit_ratio_to_1", m[byRaw]/first[byRaw])
-				f.add("limit_cpu_us_per_insert", m[cpuRaw])
-				f.add("limit_cpu_ratio_to_1", m[cpuRaw]/first[cpuRaw])
+				f.Add("limit_us_per_insert", m[byRaw])
+				f.Add("limit_ratio_to_1", m[byRaw]/first[byRaw])
+				f.Add("limit_cpu_us_per_insert", m[cpuRaw])
+				f.Add("limit_cpu_ratio_to_1", m[cpuRaw]/first[cpuRaw])
 			}
-			report("durable", fmt.Sprintf("insert-into-%d-by-%d-callers", size, c.callers), f)
+			measure.Report("durable", fmt.Sprintf("insert-into-%d-by-%d-callers", size, c.callers), f)
 		}
 	}
 	return nil
@@ -320,7 +312,7 @@ func grownKey(size int, turn uint64) ddata.Key[crdt.ORSet[string]] {
 func measureTurn(ctx context.Context, r *ddata.Replicator, raw *rawStore, size int, i uint64) (t turn, err error) {
 	key, base := grownKey(size, i), i<<40
 	perOp := func(callerCount, ops int, op func(n uint64) error) (wall, cpu float64) {
-		start, before := time.Now(), processorTime()
+		start, before := time.Now(), measure.CPUTime()
 		errs := make(chan error, callerCount)
 		for c := range callerCount {
 			go func() {
@@ -336,22 +328,13 @@ func measureTurn(ctx context.Context, r *ddata.Replicator, raw *rawStore, size i
 		}
 		base += uint64(ops)
 		each := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 / float64(ops) }
-		return each(time.Since(start)), each(processorTime() - before)
+		return each(time.Since(start)), each(measure.CPUTime() - before)
 	}
 	into := func(n uint64) error { return insert(ctx, r, key, n) }
 	t[byOne], t[cpuOne] = perOp(1, growthOne, into)
 	t[byRaw], t[cpuRaw] = perOp(1, growthOne, raw.put)
 	t[byMany], t[cpuMany] = perOp(growthCallers, growthMany, into)
 	return t, err
-}
-
-// processorTime is what this process has used so far.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // durableChild runs the children of the benches of durable data; false when it is none of them.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -99,20 +100,21 @@ func failover(ctx context.Context, name string, oldest bool) error {
 		return err
 	}
 	calls.end()
-	report("failover", name, failoverFigures(calls, killed, time.Unix(0, cut.Load()), time.Unix(0, removed.Load())))
+	f := failoverFigures(calls, killed, time.Unix(0, cut.Load()), time.Unix(0, removed.Load()))
+	measure.Report("failover", name, f)
 	return nil
 }
 
 // failoverFigures tells asks that began before the connections to the victim were seen to be gone,
 // which may have been sent and lost, from those that waited.
-func failoverFigures(calls *askLoad, killed, cut, downed time.Time) (f figures) {
+func failoverFigures(calls *askLoad, killed, cut, downed time.Time) (f measure.Figures) {
 	back := calls.back(killed)
-	f.add("entities", len(back))
-	f.add("cut_ms", millis(cut.Sub(killed)))
-	f.add("downed_ms", millis(downed.Sub(killed)))
-	f.add("median_after_downed_ms", millis(percentileOf(back, 0.5)-downed.Sub(killed)))
-	f.add("max_after_downed_ms", millis(percentileOf(back, 1)-downed.Sub(killed)))
-	f.add("target_ms", failTarget.Milliseconds())
+	f.Add("entities", len(back))
+	f.Add("cut_ms", measure.Millis(cut.Sub(killed)))
+	f.Add("downed_ms", measure.Millis(downed.Sub(killed)))
+	f.Add("median_after_downed_ms", measure.Millis(measure.PercentileOf(back, 0.5)-downed.Sub(killed)))
+	f.Add("max_after_downed_ms", measure.Millis(measure.PercentileOf(back, 1)-downed.Sub(killed)))
+	f.Add("target_ms", failTarget.Milliseconds())
 	for _, part := range []struct {
 		name     string
 		from, to time.Time
@@ -121,10 +123,10 @@ func failoverFigures(calls *askLoad, killed, cut, downed time.Time) (f figures) 
 		{"after_downed", downed, time.Now()},
 	} {
 		asks, failed, first := calls.begun(part.from, part.to)
-		f.add("asks_"+part.name, asks)
-		f.add("failed_"+part.name, failed)
+		f.Add("asks_"+part.name, asks)
+		f.Add("failed_"+part.name, failed)
 		if first != nil {
-			f.add("first_error_"+part.name, strconv.Quote(first.Error()))
+			f.Add("first_error_"+part.name, strconv.Quote(first.Error()))
 		}
 	}
 	return f

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/ports"
@@ -50,9 +51,9 @@ func formReal(ctx context.Context, n int, d time.Duration) error {
 			}
 		}
 	}()
-	var forming, idle cost
+	var forming, idle measure.Cost
 	var again atomic.Int32
-	err := forming.measure(1, func() error {
+	err := forming.Measure(1, func() error {
 		if err := startTogether(ctx, nodes, &again); err != nil {
 			return err
 		}
@@ -70,17 +71,17 @@ func formReal(ctx context.Context, n int, d time.Duration) error {
 		return err
 	}
 	sent := sentBytes(nodes)
-	if err := idle.measure(1, func() error { return pass(ctx, 3*d) }); err != nil {
+	if err := idle.Measure(1, func() error { return pass(ctx, 3*d) }); err != nil {
 		return err
 	}
-	var f figures
-	f.add("all_up_ms", forming.wall.Milliseconds())
-	f.add("all_up_cpu_ms_per_node", float64(forming.cpu.Milliseconds())/float64(n))
-	f.add("epochs", uint64(nodes[0].View().Epoch))
-	f.add("restarts", again.Load())
-	f.add("idle_cpu_percent_per_node", 100*idle.cpu.Seconds()/idle.wall.Seconds()/float64(n))
-	f.add("idle_bytes_per_s_per_node", int(float64(sentBytes(nodes)-sent)/idle.wall.Seconds()/float64(n)))
-	report("form", "real-"+strconv.Itoa(n), f)
+	var f measure.Figures
+	f.Add("all_up_ms", forming.Wall.Milliseconds())
+	f.Add("all_up_cpu_ms_per_node", float64(forming.CPU.Milliseconds())/float64(n))
+	f.Add("epochs", uint64(nodes[0].View().Epoch))
+	f.Add("restarts", again.Load())
+	f.Add("idle_cpu_percent_per_node", 100*idle.CPU.Seconds()/idle.Wall.Seconds()/float64(n))
+	f.Add("idle_bytes_per_s_per_node", int(float64(sentBytes(nodes)-sent)/idle.Wall.Seconds()/float64(n)))
+	measure.Report("form", "real-"+strconv.Itoa(n), f)
 	return nil
 }
 

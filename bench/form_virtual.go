@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -21,11 +22,11 @@ func formSimulated(ctx context.Context, n, voters int) error {
 		rng: rand.New(rand.NewPCG(1, uint64(n))), sizes: map[*view.View]int{},
 		byUID: map[view.UID]*virtualNode{}, byAddr: map[string]*virtualNode{},
 	}
-	var real cost
+	var real measure.Cost
 	var joined, crashed time.Duration
 	var joinBytes, idleBytes, crashBytes int
 	const idle = 20 * time.Second
-	err := real.measure(1, func() error {
+	err := real.Measure(1, func() error {
 		for i := range n {
 			w.at(time.Duration(w.rng.Int64N(int64(time.Second))), func() { w.start(i, voters) })
 		}
@@ -52,18 +53,18 @@ func formSimulated(ctx context.Context, n, voters int) error {
 		return err
 	}
 	perNode := func(bytes int, d time.Duration) int { return int(float64(bytes) / d.Seconds() / float64(n)) }
-	var f figures
-	f.add("voters_max", voters)
-	f.add("join_virtual_ms", joined.Milliseconds())
-	f.add("join_bytes_per_s_per_node", perNode(joinBytes, joined))
-	f.add("idle_bytes_per_s_per_node", perNode(idleBytes, idle))
-	f.add("crash_of_tenth_virtual_ms", crashed.Milliseconds())
-	f.add("crash_bytes_per_s_per_node", perNode(crashBytes, crashed))
-	f.add("epochs", uint64(w.newest.Epoch))
-	f.add("events", w.events)
-	f.add("real_s", real.wall.Seconds())
-	f.add("real_cpu_s", real.cpu.Seconds())
-	report("form", "virtual-"+strconv.Itoa(n), f)
+	var f measure.Figures
+	f.Add("voters_max", voters)
+	f.Add("join_virtual_ms", joined.Milliseconds())
+	f.Add("join_bytes_per_s_per_node", perNode(joinBytes, joined))
+	f.Add("idle_bytes_per_s_per_node", perNode(idleBytes, idle))
+	f.Add("crash_of_tenth_virtual_ms", crashed.Milliseconds())
+	f.Add("crash_bytes_per_s_per_node", perNode(crashBytes, crashed))
+	f.Add("epochs", uint64(w.newest.Epoch))
+	f.Add("events", w.events)
+	f.Add("real_s", real.Wall.Seconds())
+	f.Add("real_cpu_s", real.CPU.Seconds())
+	measure.Report("form", "virtual-"+strconv.Itoa(n), f)
 	return nil
 }
 

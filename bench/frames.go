@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -26,13 +27,13 @@ func runFrames(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		var f figures
-		f.add("frames_per_s", int(l.perSecond()))
-		f.add("ns_per_frame", nsPerOp(l))
-		f.add("limit_frames_per_s", int(limit.perSecond()))
-		f.add("ratio", l.perSecond()/limit.perSecond())
-		addCPU(&f, l, limit)
-		report("frames", fmt.Sprintf("one-way-%d-callers", n), f)
+		var f measure.Figures
+		f.Add("frames_per_s", int(l.PerSecond()))
+		f.Add("ns_per_frame", measure.NsPerOp(l))
+		f.Add("limit_frames_per_s", int(limit.PerSecond()))
+		f.Add("ratio", l.PerSecond()/limit.PerSecond())
+		measure.AddCPU(&f, l, limit)
+		measure.Report("frames", fmt.Sprintf("one-way-%d-callers", n), f)
 	}
 	for _, n := range []int{1, 64} {
 		limit, err := pingPong(n, o.d/2)
@@ -44,16 +45,16 @@ func runFrames(ctx context.Context, o options) error {
 			return err
 		}
 		ping := m.pinger(transport.Data, n)
-		l, err := callers(n, o.d, func(c, _ int) error { return ping(ctx, c) })
+		l, err := measure.Callers(n, o.d, func(c, _ int) error { return ping(ctx, c) })
 		m.close()
 		if err != nil {
 			return err
 		}
-		f := l.figures()
-		f.add("limit_ops_per_s", int(limit.perSecond()))
-		f.add("limit_p99_us", limit.percentile(0.99))
-		f.add("ratio", l.perSecond()/limit.perSecond())
-		report("frames", fmt.Sprintf("ping-pong-%d-callers", n), f)
+		f := l.Figures()
+		f.Add("limit_ops_per_s", int(limit.PerSecond()))
+		f.Add("limit_p99_us", limit.Percentile(0.99))
+		f.Add("ratio", l.PerSecond()/limit.PerSecond())
+		measure.Report("frames", fmt.Sprintf("ping-pong-%d-callers", n), f)
 	}
 	return nil
 }
@@ -113,10 +114,10 @@ func (m *meshes) pinger(lane transport.Lane, n int) func(ctx context.Context, ca
 }
 
 // oneWay counts what the handler got; the time runs until the last frame is there.
-func oneWay(ctx context.Context, n int, d time.Duration) (load, error) {
+func oneWay(ctx context.Context, n int, d time.Duration) (measure.Load, error) {
 	m, err := newMeshes(ctx)
 	if err != nil {
-		return load{}, err
+		return measure.Load{}, err
 	}
 	defer m.close()
 	ch := transport.ChannelOf("one way")
@@ -126,20 +127,20 @@ func oneWay(ctx context.Context, n int, d time.Duration) (load, error) {
 	fill := func(dst []byte) []byte { return append(dst, frame...) }
 	put := func() error { return m.a.AppendWait(ctx, m.b.Self(), transport.Data, 0, ch, fill, nil) }
 	if err := put(); err != nil { // it is connected
-		return load{}, err
+		return measure.Load{}, err
 	}
 	if err := got.await(ctx, 1); err != nil {
-		return load{}, err
+		return measure.Load{}, err
 	}
 	l, err := handled(n, d, func(int, int) error { return put() }, func() error { return nil })
 	if err != nil {
 		return l, err
 	}
 	start := time.Now()
-	if err := got.await(ctx, l.ops+1); err != nil {
+	if err := got.await(ctx, l.Ops+1); err != nil {
 		return l, err
 	}
-	l.elapsed += time.Since(start)
+	l.Elapsed += time.Since(start)
 	return l, nil
 }
 
@@ -180,16 +181,16 @@ func (t *tally) await(ctx context.Context, n int) error {
 
 // rawOneWayFrom is rawOneWay from several callers over one connection, and to a peer in this
 // process.
-func rawOneWayFrom(n int, d time.Duration) (load, error) {
+func rawOneWayFrom(n int, d time.Duration) (measure.Load, error) {
 	raw, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return load{}, err
+		return measure.Load{}, err
 	}
 	defer raw.Close()
 	go serveRaw(raw)
 	w, err := dialRawLine(raw.Addr().String())
 	if err != nil {
-		return load{}, err
+		return measure.Load{}, err
 	}
 	defer w.end()
 	frame := make([]byte, payload)
@@ -231,7 +232,7 @@ func runLanes(ctx context.Context, o options) error {
 		took = time.Since(start)
 		close(streamed)
 	})
-	var behind load
+	var behind measure.Load
 	var behindErr error
 	wg.Go(func() { behind, behindErr = alone(streamed, func() error { return pingData(ctx, 0) }) })
 	busy, limit, err := inTurn(0, streamed, control, raw)
@@ -240,20 +241,20 @@ func runLanes(ctx context.Context, o options) error {
 	if err = errors.Join(err, streamErr, behindErr); err != nil {
 		return err
 	}
-	var f figures
-	f.add("control_p50_us", busy.percentile(0.5))
-	f.add("control_p99_us", busy.percentile(0.99))
-	f.add("pings", busy.ops)
-	f.add("limit_p50_us", limit.percentile(0.5))
-	f.add("limit_p99_us", limit.percentile(0.99))
-	f.add("ratio_p99", busy.percentile(0.99)/limit.percentile(0.99))
-	f.add("at_rest_p99_us", rest.percentile(0.99))
-	f.add("limit_at_rest_p99_us", limitAtRest.percentile(0.99))
-	f.add("in_flooded_lane_p99_us", behind.percentile(0.99))
-	f.add("flood_frames_per_s", int(float64(flooded)/took.Seconds()))
-	f.add("snapshot_mb", size>>20)
-	f.add("snapshot_mb_per_s", float64(size>>20)/took.Seconds())
-	report("lanes", "flood-and-snapshot", f)
+	var f measure.Figures
+	f.Add("control_p50_us", busy.Percentile(0.5))
+	f.Add("control_p99_us", busy.Percentile(0.99))
+	f.Add("pings", busy.Ops)
+	f.Add("limit_p50_us", limit.Percentile(0.5))
+	f.Add("limit_p99_us", limit.Percentile(0.99))
+	f.Add("ratio_p99", busy.Percentile(0.99)/limit.Percentile(0.99))
+	f.Add("at_rest_p99_us", rest.Percentile(0.99))
+	f.Add("limit_at_rest_p99_us", limitAtRest.Percentile(0.99))
+	f.Add("in_flooded_lane_p99_us", behind.Percentile(0.99))
+	f.Add("flood_frames_per_s", int(float64(flooded)/took.Seconds()))
+	f.Add("snapshot_mb", size>>20)
+	f.Add("snapshot_mb_per_s", float64(size>>20)/took.Seconds())
+	measure.Report("lanes", "flood-and-snapshot", f)
 	return nil
 }
 
@@ -290,19 +291,19 @@ func (m *meshes) stream(ctx context.Context, size int) error {
 }
 
 // inTurn pings in two ways, one after the other, for d or until done is closed.
-func inTurn(d time.Duration, done <-chan struct{}, one, other func() error) (a, b load, err error) {
+func inTurn(d time.Duration, done <-chan struct{}, one, other func() error) (a, b measure.Load, err error) {
 	start := time.Now()
 	for {
 		for _, w := range []struct {
-			l    *load
+			l    *measure.Load
 			ping func() error
 		}{{&a, one}, {&b, other}} {
 			t := time.Now()
 			if err := w.ping(); err != nil {
 				return a, b, err
 			}
-			w.l.lat = append(w.l.lat, time.Since(t))
-			w.l.ops++
+			w.l.Lat = append(w.l.Lat, time.Since(t))
+			w.l.Ops++
 		}
 		over := done == nil && time.Since(start) > d
 		select {
@@ -311,19 +312,19 @@ func inTurn(d time.Duration, done <-chan struct{}, one, other func() error) (a, 
 		default:
 		}
 		if over {
-			a.sort()
-			b.sort()
+			a.Sort()
+			b.Sort()
 			return a, b, nil
 		}
 	}
 }
 
 // alone pings until done is closed.
-func alone(done <-chan struct{}, ping func() error) (l load, err error) {
+func alone(done <-chan struct{}, ping func() error) (l measure.Load, err error) {
 	for {
 		select {
 		case <-done:
-			l.sort()
+			l.Sort()
 			return l, nil
 		default:
 		}
@@ -331,7 +332,7 @@ func alone(done <-chan struct{}, ping func() error) (l load, err error) {
 		if err := ping(); err != nil {
 			return l, err
 		}
-		l.lat = append(l.lat, time.Since(t))
+		l.Lat = append(l.Lat, time.Since(t))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 )
@@ -94,28 +95,28 @@ func reportGet(name string, readers int, d time.Duration, get func(i int) error,
 	if err != nil {
 		return err
 	}
-	f := l.figures()
-	f.add("limit_cpu_ns_per_op", raw.cpuNs())
-	f.add("ratio", l.cpuNs()/raw.cpuNs())
-	report("get", name+"-"+strconv.Itoa(readers)+"-readers", f)
+	f := l.Figures()
+	f.Add("limit_cpu_ns_per_op", raw.CPUNs())
+	f.Add("ratio", l.CPUNs()/raw.CPUNs())
+	measure.Report("get", name+"-"+strconv.Itoa(readers)+"-readers", f)
 	return nil
 }
 
 // spinning runs op from n goroutines for d. Of several goroutines, the time of an operation is that
 // which one of them waits for it.
-func spinning(n int, d time.Duration, op func(i int) error) (cost, error) {
+func spinning(n int, d time.Duration, op func(i int) error) (measure.Cost, error) {
 	for i := range 10_000 { // warm up: the first reads ask for the snapshot
 		if err := op(i); err != nil {
-			return cost{}, err
+			return measure.Cost{}, err
 		}
 	}
 	var wg sync.WaitGroup
-	costs, errs := make([]cost, n), make([]error, n)
-	cpu, end := cpuTime(), time.Now().Add(d)
+	costs, errs := make([]measure.Cost, n), make([]error, n)
+	cpu, end := measure.CPUTime(), time.Now().Add(d)
 	for c := range n {
 		wg.Go(func() {
 			for i := c; errs[c] == nil && time.Now().Before(end); {
-				errs[c] = costs[c].measure(4096, func() error {
+				errs[c] = costs[c].Measure(4096, func() error {
 					for range 4096 {
 						if err := op(i); err != nil {
 							return err
@@ -128,10 +129,10 @@ func spinning(n int, d time.Duration, op func(i int) error) (cost, error) {
 		})
 	}
 	wg.Wait()
-	total := cost{cpu: cpuTime() - cpu}
+	total := measure.Cost{CPU: measure.CPUTime() - cpu}
 	for _, c := range costs {
-		total.ops += c.ops
-		total.wall += c.wall
+		total.Ops += c.Ops
+		total.Wall += c.Wall
 	}
 	return total, errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 )
 
@@ -98,19 +99,19 @@ func runICDE19(ctx context.Context, o options) error {
 				worlds[name] = w
 			}
 			ours, atOnce, state := worlds[""], worlds["at_once"], worlds["state"]
-			var f figures
-			f.add("elements", ours.elements)
-			f.add("elements_at_once", atOnce.elements)
-			f.add("state_elements", state.elements)
-			f.add("ratio_elements", float64(state.elements)/float64(ours.elements))
-			f.add("kb", float64(ours.bytes)/1e3)
-			f.add("kb_of_clocks", float64(ours.clockBytes)/1e3)
-			f.add("kb_at_once", float64(atOnce.bytes)/1e3)
-			f.add("state_kb", float64(state.bytes)/1e3)
-			f.add("ratio_bytes", float64(state.bytes)/float64(ours.bytes))
-			f.add("cpu_ms", float64(ours.cost.cpu.Microseconds())/1e3)
-			f.add("state_cpu_ms", float64(state.cost.cpu.Microseconds())/1e3)
-			report("icde19", t.name+"-"+topology, f)
+			var f measure.Figures
+			f.Add("elements", ours.elements)
+			f.Add("elements_at_once", atOnce.elements)
+			f.Add("state_elements", state.elements)
+			f.Add("ratio_elements", float64(state.elements)/float64(ours.elements))
+			f.Add("kb", float64(ours.bytes)/1e3)
+			f.Add("kb_of_clocks", float64(ours.clockBytes)/1e3)
+			f.Add("kb_at_once", float64(atOnce.bytes)/1e3)
+			f.Add("state_kb", float64(state.bytes)/1e3)
+			f.Add("ratio_bytes", float64(state.bytes)/float64(ours.bytes))
+			f.Add("cpu_ms", float64(ours.cost.CPU.Microseconds())/1e3)
+			f.Add("state_cpu_ms", float64(state.cost.CPU.Microseconds())/1e3)
+			measure.Report("icde19", t.name+"-"+topology, f)
 		}
 	}
 	return nil
@@ -122,7 +123,7 @@ type icdeWorld struct {
 	rng        *rand.Rand
 
 	elements, bytes, clockBytes int
-	cost                        cost
+	cost                        measure.Cost
 	buf                         []byte
 }
 
@@ -145,7 +146,7 @@ func (w *icdeWorld) run(ctx context.Context, updates int, update func(int, int, 
 				}
 			}
 		}
-		err := w.cost.measure(1, func() error { return sync(w) })
+		err := w.cost.Measure(1, func() error { return sync(w) })
 		if err = errors.Join(err, ctx.Err()); err != nil || round > 10*updates+100 {
 			return errors.Join(err, fmt.Errorf("round %d", round))
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -43,21 +44,21 @@ func runIdle(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		var cost cost
-		if err := cost.measure(1, func() error { return c.want(p) }); err != nil {
+		var cost measure.Cost
+		if err := cost.Measure(1, func() error { return c.want(p) }); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		if p.digest(0) != p.digest(1) {
 			return fmt.Errorf("%s: the replicas still differ", c.name)
 		}
-		var f figures
-		f.add("bytes", p.bytes)
-		f.add("messages", p.messages)
-		f.add("one_way_trips", p.trips)
-		f.add("cpu_ms", float64(cost.cpu.Microseconds())/1e3)
-		f.add("limit_bytes_of_key_hashes", 8*n)
-		f.add("ratio", float64(p.bytes)/float64(8*n))
-		report("idle", c.name+"-"+strconv.Itoa(n), f)
+		var f measure.Figures
+		f.Add("bytes", p.bytes)
+		f.Add("messages", p.messages)
+		f.Add("one_way_trips", p.trips)
+		f.Add("cpu_ms", float64(cost.CPU.Microseconds())/1e3)
+		f.Add("limit_bytes_of_key_hashes", 8*n)
+		f.Add("ratio", float64(p.bytes)/float64(8*n))
+		measure.Report("idle", c.name+"-"+strconv.Itoa(n), f)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
@@ -30,20 +31,20 @@ func runJoin(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	var limit cost
+	var limit measure.Cost
 	snap := j.state
-	if err := limit.measure(n, func() error { return takeOver(snap) }); err != nil {
+	if err := limit.Measure(n, func() error { return takeOver(snap) }); err != nil {
 		return err
 	}
-	var f figures
-	f.add("seconds", j.took.Seconds())
-	f.add("seconds_without_items", empty.took.Seconds())
-	f.add("items_per_s", int(float64(n)/j.took.Seconds()))
-	f.add("mb", float64(j.bytes)/1e6)
-	f.add("bytes_per_item", float64(j.bytes-empty.bytes)/float64(n))
-	f.add("limit_seconds", limit.wall.Seconds())
-	f.add("ratio", j.took.Seconds()/limit.wall.Seconds())
-	report("join", "items-"+strconv.Itoa(n), f)
+	var f measure.Figures
+	f.Add("seconds", j.took.Seconds())
+	f.Add("seconds_without_items", empty.took.Seconds())
+	f.Add("items_per_s", int(float64(n)/j.took.Seconds()))
+	f.Add("mb", float64(j.bytes)/1e6)
+	f.Add("bytes_per_item", float64(j.bytes-empty.bytes)/float64(n))
+	f.Add("limit_seconds", limit.Wall.Seconds())
+	f.Add("ratio", j.took.Seconds()/limit.Wall.Seconds())
+	measure.Report("join", "items-"+strconv.Itoa(n), f)
 	return nil
 }
 

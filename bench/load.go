@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/durable"
@@ -52,18 +53,18 @@ func runLoad(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	var f figures
-	f.add("rows", c.rows)
-	f.add("seconds", c.seconds)
-	f.add("cpu_seconds", c.cpu)
-	f.add("rows_per_s", int(float64(c.rows)/c.seconds))
-	f.add("peak_bytes", c.peak)
-	f.add("heap_bytes", c.heap)
-	f.add("heap_bytes_per_row", float64(c.heap)/float64(c.rows))
-	f.add("file_bytes", file)
-	f.add("limit_rows_per_s", int(limit))
-	f.add("ratio", float64(c.rows)/c.seconds/limit)
-	report("load", "start", f)
+	var f measure.Figures
+	f.Add("rows", c.rows)
+	f.Add("seconds", c.seconds)
+	f.Add("cpu_seconds", c.cpu)
+	f.Add("rows_per_s", int(float64(c.rows)/c.seconds))
+	f.Add("peak_bytes", c.peak)
+	f.Add("heap_bytes", c.heap)
+	f.Add("heap_bytes_per_row", float64(c.heap)/float64(c.rows))
+	f.Add("file_bytes", file)
+	f.Add("limit_rows_per_s", int(limit))
+	f.Add("ratio", float64(c.rows)/c.seconds/limit)
+	measure.Report("load", "start", f)
 	return nil
 }
 
@@ -138,7 +139,7 @@ func runLoadChild(dir string) error {
 		return err
 	}
 	defer n.Close()
-	c := loadCost{seconds: time.Since(start).Seconds(), cpu: processorTime().Seconds()}
+	c := loadCost{seconds: time.Since(start).Seconds(), cpu: measure.CPUTime().Seconds()}
 	if c.peak, err = peakMemory(); err != nil {
 		return err
 	}

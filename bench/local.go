@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 )
@@ -33,13 +34,13 @@ func runLocal(ctx context.Context, o options) error {
 	for _, n := range []int{1, 16} {
 		var mu sync.Mutex
 		plain := map[string]struct{}{}
-		limit, _ := callers(n, d/2, func(c, i int) error {
+		limit, _ := measure.Callers(n, d/2, func(c, i int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			plain[strconv.Itoa(c)+"-"+strconv.Itoa(i)] = struct{}{}
 			return nil
 		})
-		l, err := callers(n, d, func(c, i int) error {
+		l, err := measure.Callers(n, d, func(c, i int) error {
 			return ddata.Update(ctx, r, setKey, ddata.WriteLocal, func(s *crdt.ORSetTx[string]) error {
 				return s.Add(strconv.Itoa(c) + "-" + strconv.Itoa(i))
 			})
@@ -47,10 +48,10 @@ func runLocal(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		f := l.figures()
-		f.add("limit_ops_per_s", int(limit.perSecond()))
-		f.add("ratio", l.perSecond()/limit.perSecond())
-		report("local", "add-"+strconv.Itoa(n)+"-callers", f)
+		f := l.Figures()
+		f.Add("limit_ops_per_s", int(limit.PerSecond()))
+		f.Add("ratio", l.PerSecond()/limit.PerSecond())
+		measure.Report("local", "add-"+strconv.Itoa(n)+"-callers", f)
 	}
 	return nil
 }
@@ -67,7 +68,7 @@ func localGet(ctx context.Context, r *ddata.Replicator, d time.Duration) error {
 	}
 	key := ddata.NewKey[crdt.GCounter]("counter-50")
 	var failed error
-	l := spin(d, func(int) {
+	l := measure.Spin(d, func(int) {
 		if _, err := ddata.Get(ctx, r, key, ddata.ReadLocal); err != nil {
 			failed = err
 		}
@@ -78,17 +79,17 @@ func localGet(ctx context.Context, r *ddata.Replicator, d time.Duration) error {
 	var mu sync.RWMutex
 	plain := map[string]uint64{"counter-50": 1}
 	sum := uint64(0)
-	limit := spin(d/2, func(int) {
+	limit := measure.Spin(d/2, func(int) {
 		mu.RLock()
 		sum += plain["counter-50"]
 		mu.RUnlock()
 	})
 	_ = sum
-	var f figures
-	f.add("ops_per_s", int(l.perSecond()))
-	f.add("ns_per_op", nsPerOp(l))
-	f.add("limit_ns_per_op", nsPerOp(limit))
-	f.add("ratio", l.perSecond()/limit.perSecond())
-	report("local", "get", f)
+	var f measure.Figures
+	f.Add("ops_per_s", int(l.PerSecond()))
+	f.Add("ns_per_op", measure.NsPerOp(l))
+	f.Add("limit_ns_per_op", measure.NsPerOp(limit))
+	f.Add("ratio", l.PerSecond()/limit.PerSecond())
+	measure.Report("local", "get", f)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 )
@@ -42,16 +43,16 @@ func runMajority(ctx context.Context, o options) error {
 			},
 		}
 		for _, name := range []string{"add", "increment", "read"} {
-			l, err := callers(n, d, ops[name])
+			l, err := measure.Callers(n, d, ops[name])
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			f := l.figures()
-			f.add("cpu_us_per_op_of_3_nodes", l.cpuMicros())
-			f.add("limit_ops_per_s", int(limit.perSecond()))
-			f.add("limit_cpu_us_per_op", limit.cpuMicros())
-			f.add("ratio", l.perSecond()/limit.perSecond())
-			report("majority", name+"-"+strconv.Itoa(n)+"-callers", f)
+			f := l.Figures()
+			f.Add("cpu_us_per_op_of_3_nodes", l.CPUMicros())
+			f.Add("limit_ops_per_s", int(limit.PerSecond()))
+			f.Add("limit_cpu_us_per_op", limit.CPUMicros())
+			f.Add("ratio", l.PerSecond()/limit.PerSecond())
+			measure.Report("majority", name+"-"+strconv.Itoa(n)+"-callers", f)
 		}
 	}
 	return nil

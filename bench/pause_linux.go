@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding"
@@ -82,7 +83,7 @@ func runPause(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	report("pause", "sigstop", figures{
+	measure.Report("pause", "sigstop", measure.Figures{
 		fmt.Sprintf("stopped_s=%.0f all_answer_again_ms=%d %s", stand.Seconds(), answered.Milliseconds(), said),
 	})
 	return nil

@@ -8,16 +8,18 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/coterie-go/coterie/bench/measure"
 )
 
 const payload = 100 // bytes of a message in every bench
 
 // pingPong is the limit that requests are held against: n callers over one connection, requests
 // multiplexed by number, a writer and a reader goroutine on each side, batched by what waits.
-func pingPong(n int, d time.Duration) (load, error) {
+func pingPong(n int, d time.Duration) (measure.Load, error) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return load{}, err
+		return measure.Load{}, err
 	}
 	defer server.Close()
 	go func() {
@@ -33,10 +35,10 @@ func pingPong(n int, d time.Duration) (load, error) {
 }
 
 // pingPongTo runs the callers against an echo that listens at addr.
-func pingPongTo(addr string, n int, d time.Duration) (load, error) {
+func pingPongTo(addr string, n int, d time.Duration) (measure.Load, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
-		return load{}, err
+		return measure.Load{}, err
 	}
 	defer conn.Close()
 	replies := make([]chan struct{}, n)
@@ -55,7 +57,7 @@ func pingPongTo(addr string, n int, d time.Duration) (load, error) {
 		frames[i] = make([]byte, payload)
 		binary.BigEndian.PutUint32(frames[i], uint32(i))
 	}
-	return callers(n, d, func(c, _ int) error {
+	return measure.Callers(n, d, func(c, _ int) error {
 		out.put(frames[c])
 		select {
 		case <-replies[c]:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -90,10 +91,10 @@ func rebalance(ctx context.Context, d time.Duration, together int) error {
 		return err
 	}
 	f := w.figures(took, sent)
-	f.add("interval_ms", millis(interval)) // between two messages of a shard that does not move
-	f.add("interval_max_ms", millis(longest))
-	f.add("dropped", droppedBy(regions))
-	report("rebalance", strconv.Itoa(together)+"-at-a-time", f)
+	f.Add("interval_ms", measure.Millis(interval)) // between two messages of a shard that does not move
+	f.Add("interval_max_ms", measure.Millis(longest))
+	f.Add("dropped", droppedBy(regions))
+	measure.Report("rebalance", strconv.Itoa(together)+"-at-a-time", f)
 	return nil
 }
 
@@ -114,17 +115,17 @@ func inTurns(all []int, together int, d time.Duration,
 }
 
 // figures are of moves that took so long, and of so many messages.
-func (w *movingEntities) figures(took time.Duration, sent uint64) (f figures) {
+func (w *movingEntities) figures(took time.Duration, sent uint64) (f measure.Figures) {
 	pauses := w.pauses()
-	f.add("moved", len(pauses))
-	f.add("moves_per_s", float64(len(pauses))/took.Seconds())
-	f.add("pause_p50_ms", millis(percentileOf(pauses, 0.5)))
-	f.add("pause_p99_ms", millis(percentileOf(pauses, 0.99)))
-	f.add("pause_max_ms", millis(percentileOf(pauses, 1)))
-	f.add("told", sent)
-	f.add("told_per_s", int(float64(sent)/w.sendingFor.Seconds()))
-	f.add("lost", int64(sent)-w.handled.Load())
-	f.add("reordered", w.reordered.Load())
-	f.add("aborted", w.aborted.Load())
+	f.Add("moved", len(pauses))
+	f.Add("moves_per_s", float64(len(pauses))/took.Seconds())
+	f.Add("pause_p50_ms", measure.Millis(measure.PercentileOf(pauses, 0.5)))
+	f.Add("pause_p99_ms", measure.Millis(measure.PercentileOf(pauses, 0.99)))
+	f.Add("pause_max_ms", measure.Millis(measure.PercentileOf(pauses, 1)))
+	f.Add("told", sent)
+	f.Add("told_per_s", int(float64(sent)/w.sendingFor.Seconds()))
+	f.Add("lost", int64(sent)-w.handled.Load())
+	f.Add("reordered", w.reordered.Load())
+	f.Add("aborted", w.aborted.Load())
 	return f
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/wire"
@@ -49,7 +50,7 @@ func runReconcile(ctx context.Context, o options) error {
 	return nil
 }
 
-func reconcileOne(snap *crdt.Snapshot, name string, apart [2]change, whole cost, state int) error {
+func reconcileOne(snap *crdt.Snapshot, name string, apart [2]change, whole measure.Cost, state int) error {
 	var rows [2]replicator.Loaded
 	for i := range rows {
 		var err error
@@ -64,8 +65,8 @@ func reconcileOne(snap *crdt.Snapshot, name string, apart [2]change, whole cost,
 	if p.digest(0) == p.digest(1) {
 		return fmt.Errorf("%s: the replicas do not differ", name)
 	}
-	var spent cost
-	err = spent.measure(1, func() error {
+	var spent measure.Cost
+	err = spent.Measure(1, func() error {
 		for range 4 {
 			if err := p.gossip(); err != nil || p.digest(0) == p.digest(1) {
 				return err
@@ -76,18 +77,18 @@ func reconcileOne(snap *crdt.Snapshot, name string, apart [2]change, whole cost,
 	if err != nil {
 		return err
 	}
-	var f figures
-	f.add("bytes", p.bytes-p.payload)
-	f.add("payload_bytes", p.payload)
-	f.add("messages", p.messages)
-	f.add("rounds", float64(p.trips)/2)
-	f.add("cpu_ms", float64(spent.cpu.Microseconds())/1e3)
-	f.add("cells", p.m[0].Stats().SketchCells+p.m[1].Stats().SketchCells)
-	f.add("repairs", p.m[0].Stats().Repairs+p.m[1].Stats().Repairs)
-	f.add("limit_bytes_whole_state", state)
-	f.add("limit_cpu_ms_whole_state", float64(whole.cpu.Microseconds())/1e3)
-	f.add("ratio", float64(state)/float64(p.bytes-p.payload)) // so many times less
-	report("reconcile", name, f)
+	var f measure.Figures
+	f.Add("bytes", p.bytes-p.payload)
+	f.Add("payload_bytes", p.payload)
+	f.Add("messages", p.messages)
+	f.Add("rounds", float64(p.trips)/2)
+	f.Add("cpu_ms", float64(spent.CPU.Microseconds())/1e3)
+	f.Add("cells", p.m[0].Stats().SketchCells+p.m[1].Stats().SketchCells)
+	f.Add("repairs", p.m[0].Stats().Repairs+p.m[1].Stats().Repairs)
+	f.Add("limit_bytes_whole_state", state)
+	f.Add("limit_cpu_ms_whole_state", float64(whole.CPU.Microseconds())/1e3)
+	f.Add("ratio", float64(state)/float64(p.bytes-p.payload)) // so many times less
+	measure.Report("reconcile", name, f)
 	return nil
 }
 
@@ -165,8 +166,8 @@ func (c change) rows(snap *crdt.Snapshot, o crdt.Origin) (replicator.Loaded, err
 
 // wholeState measures what it takes to encode all items, to decode them, and to merge them where
 // they are already.
-func wholeState(r *crdt.Replica, snap *crdt.Snapshot) (spent cost, bytes int, err error) {
-	err = spent.measure(1, func() error {
+func wholeState(r *crdt.Replica, snap *crdt.Snapshot) (spent measure.Cost, bytes int, err error) {
+	err = spent.Measure(1, func() error {
 		var frame []*crdt.Item
 		var items []crdt.Item
 		flush := func() error {

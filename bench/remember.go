@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding"
 )
@@ -50,16 +51,16 @@ func remember(ctx context.Context, shards, entities int) error {
 	for i := range dirs {
 		dirs[i] = filepath.Join(dir, strconv.Itoa(i))
 	}
-	var f figures
-	f.add("entities", entities)
-	f.add("shards", shards)
+	var f measure.Figures
+	f.Add("entities", entities)
+	f.Add("shards", shards)
 	if err := rememberFirst(ctx, dirs, shards, entities, &f); err != nil {
 		return err
 	}
 	if err := rememberAgain(ctx, dirs, shards, entities, &f); err != nil {
 		return err
 	}
-	report("remember", fmt.Sprintf("%d-shards", shards), f)
+	measure.Report("remember", fmt.Sprintf("%d-shards", shards), f)
 	return nil
 }
 
@@ -69,7 +70,7 @@ func remember(ctx context.Context, shards, entities int) error {
 // the doublings of the first: maps double, and so does the heap from one collection to the next. In
 // a smaller part it falls by chance: at a million in one shard the map of entities doubles at
 // 917,504, and the last tenth holds that and a collection of the full heap, or neither.
-func rememberFirst(ctx context.Context, dirs []string, shards, entities int, f *figures) error {
+func rememberFirst(ctx context.Context, dirs []string, shards, entities int, f *measure.Figures) error {
 	runtime.GC() // nothing is inherited from the case before, nor does a restart inherit anything
 	nodes, stop, err := startNodesWith(ctx, len(dirs), dirs, ddata.LAN)
 	if err != nil {
@@ -82,35 +83,35 @@ func rememberFirst(ctx context.Context, dirs []string, shards, entities int, f *
 		return err
 	}
 	half := entities / 2
-	var first, second cost
+	var first, second measure.Cost
 	before := storedBy(nodes)
 	for _, part := range []struct {
 		from, to int
-		cost     *cost
+		cost     *measure.Cost
 	}{{0, half, &first}, {half, entities, &second}} {
-		if err := part.cost.measure(part.to-part.from, func() error {
+		if err := part.cost.Measure(part.to-part.from, func() error {
 			return got.tellAll(ctx, regions, part.from, part.to)
 		}); err != nil {
 			return err
 		}
 	}
 	after := storedBy(nodes)
-	whole := cost{ops: entities, wall: first.wall + second.wall, cpu: first.cpu + second.cpu}
+	whole := measure.Cost{Ops: entities, Wall: first.Wall + second.Wall, CPU: first.CPU + second.CPU}
 	perStart := func(n uint64) float64 { return float64(n) / float64(len(nodes)) / float64(entities) }
-	f.add("starts_per_s", int(float64(entities)/whole.wall.Seconds()))
-	f.add("start_cpu_us", whole.cpuNs()/1e3) // of all three nodes and the tellers
-	f.add("second_half_by_first", second.ns()/first.ns())
-	f.add("second_half_by_first_cpu", second.cpuNs()/first.cpuNs())
-	f.add("rows_per_start", perStart(after.rows-before.rows)) // on each node
-	f.add("bytes_per_start", perStart(after.bytes-before.bytes))
-	f.add("starts_per_commit", float64(entities)*float64(len(nodes))/float64(after.commits-before.commits))
+	f.Add("starts_per_s", int(float64(entities)/whole.Wall.Seconds()))
+	f.Add("start_cpu_us", whole.CPUNs()/1e3) // of all three nodes and the tellers
+	f.Add("second_half_by_first", second.Ns()/first.Ns())
+	f.Add("second_half_by_first_cpu", second.CPUNs()/first.CPUNs())
+	f.Add("rows_per_start", perStart(after.rows-before.rows)) // on each node
+	f.Add("bytes_per_start", perStart(after.bytes-before.bytes))
+	f.Add("starts_per_commit", float64(entities)*float64(len(nodes))/float64(after.commits-before.commits))
 	return nil
 }
 
 // rememberAgain starts the cluster anew and waits until all entities run.
-func rememberAgain(ctx context.Context, dirs []string, shards, entities int, f *figures) error {
+func rememberAgain(ctx context.Context, dirs []string, shards, entities int, f *measure.Figures) error {
 	runtime.GC()
-	began, cpu := time.Now(), cpuTime()
+	began, cpu := time.Now(), measure.CPUTime()
 	nodes, stop, err := startNodesWith(ctx, len(dirs), dirs, ddata.LAN)
 	if err != nil {
 		return err
@@ -124,10 +125,10 @@ func rememberAgain(ctx context.Context, dirs []string, shards, entities int, f *
 	if err := got.await(ctx, entities); err != nil {
 		return err
 	}
-	f.add("restart_seconds", time.Since(began).Seconds())
-	f.add("target_seconds", rememberTarget.Seconds())
-	f.add("restart_cpu_seconds", (cpuTime() - cpu).Seconds()) // of all three nodes
-	f.add("formed_after_seconds", formed.Seconds())
+	f.Add("restart_seconds", time.Since(began).Seconds())
+	f.Add("target_seconds", rememberTarget.Seconds())
+	f.Add("restart_cpu_seconds", (measure.CPUTime() - cpu).Seconds()) // of all three nodes
+	f.Add("formed_after_seconds", formed.Seconds())
 	return nil
 }
 

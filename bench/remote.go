@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding"
@@ -50,17 +51,17 @@ func runRemote(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		l, err := callers(callersN, d, func(c, i int) error {
+		l, err := measure.Callers(callersN, d, func(c, i int) error {
 			_, err := sharding.Ask(ctx, region.Ref(ids[(c+i)%len(ids)]), Query{N: uint64(i)})
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		f := l.figures()
-		f.add("limit_ops_per_s", int(limit.perSecond()))
-		f.add("ratio", l.perSecond()/limit.perSecond())
-		report("remote", "ask-"+strconv.Itoa(callersN)+"-callers", f)
+		f := l.Figures()
+		f.Add("limit_ops_per_s", int(limit.PerSecond()))
+		f.Add("ratio", l.PerSecond()/limit.PerSecond())
+		measure.Report("remote", "ask-"+strconv.Itoa(callersN)+"-callers", f)
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	cpu, start := cpuTime()+r.far.cpuTime(), time.Now()
+	cpu, start := measure.CPUTime()+r.far.cpuTime(), time.Now()
 	sent := uint64(0)
 	for time.Since(start) < d {
 		for range 256 {
@@ -127,20 +128,22 @@ func (r *remoteTell) run(ctx context.Context, d time.Duration) error {
 	if err != nil {
 		return err
 	}
-	l := load{ops: int(after - before), elapsed: time.Since(start), cpu: cpuTime() + r.far.cpuTime() - cpu}
-	cpu = cpuTime() + r.raw.cpuTime()
+	l := measure.Load{
+		Ops: int(after - before), Elapsed: time.Since(start), CPU: measure.CPUTime() + r.far.cpuTime() - cpu,
+	}
+	cpu = measure.CPUTime() + r.raw.cpuTime()
 	limit, err := rawOneWay(r.rawAddr, d/2)
 	if err != nil {
 		return err
 	}
-	limit.cpu = cpuTime() + r.raw.cpuTime() - cpu
-	var f figures
-	f.add("ops_per_s", int(l.perSecond()))
-	f.add("lost", sent-(after-before))
-	f.add("limit_ops_per_s", int(limit.perSecond()))
-	f.add("ratio", l.perSecond()/limit.perSecond())
-	addCPU(&f, l, limit) // of both processes
-	report("remote", "tell-1-sender", f)
+	limit.CPU = measure.CPUTime() + r.raw.cpuTime() - cpu
+	var f measure.Figures
+	f.Add("ops_per_s", int(l.PerSecond()))
+	f.Add("lost", sent-(after-before))
+	f.Add("limit_ops_per_s", int(limit.PerSecond()))
+	f.Add("ratio", l.PerSecond()/limit.PerSecond())
+	measure.AddCPU(&f, l, limit) // of both processes
+	measure.Report("remote", "tell-1-sender", f)
 	return nil
 }
 
@@ -187,10 +190,10 @@ func (w *rawLine) end() {
 }
 
 // rawOneWay sends frames one way over one connection.
-func rawOneWay(addr string, d time.Duration) (load, error) {
+func rawOneWay(addr string, d time.Duration) (measure.Load, error) {
 	w, err := dialRawLine(addr)
 	if err != nil {
-		return load{}, err
+		return measure.Load{}, err
 	}
 	defer w.end()
 	frame := make([]byte, payload)
@@ -203,7 +206,7 @@ func rawOneWay(addr string, d time.Duration) (load, error) {
 		}
 	}
 	err = w.echoed()
-	return load{ops: n, elapsed: time.Since(start)}, err
+	return measure.Load{Ops: n, Elapsed: time.Since(start)}, err
 }
 
 func startRemote(ctx context.Context, bind, other, withRole string) (*ddata.Node, error) {

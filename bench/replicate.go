@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/host"
@@ -73,19 +74,19 @@ func runReplicate(ctx context.Context, o options) error {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 		for i, r := range rs {
-			if n, err := c.size(r); err != nil || n-before != s.load.ops {
+			if n, err := c.size(r); err != nil || n-before != s.load.Ops {
 				return fmt.Errorf("%s: node %d holds %d more after %d acknowledged writes, %w",
-					c.name, i, n-before, s.load.ops, err)
+					c.name, i, n-before, s.load.Ops, err)
 			}
 		}
-		var f figures
-		f.add("events_per_s", int(s.load.perSecond()))
-		f.add("cpu_ns_per_event_of_3_nodes", float64(s.cpu.Nanoseconds())/float64(s.load.ops))
-		f.add("lag_max_ms", float64(s.lag.Microseconds())/1e3)
-		f.add("window_events", replicateWindow)
-		f.add("limit_frames_per_s", int(limit.perSecond()))
-		f.add("ratio", s.load.perSecond()/limit.perSecond())
-		report("replicate", c.name, f)
+		var f measure.Figures
+		f.Add("events_per_s", int(s.load.PerSecond()))
+		f.Add("cpu_ns_per_event_of_3_nodes", float64(s.cpu.Nanoseconds())/float64(s.load.Ops))
+		f.Add("lag_max_ms", float64(s.lag.Microseconds())/1e3)
+		f.Add("window_events", replicateWindow)
+		f.Add("limit_frames_per_s", int(limit.PerSecond()))
+		f.Add("ratio", s.load.PerSecond()/limit.PerSecond())
+		measure.Report("replicate", c.name, f)
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func addOne(i int) func(*crdt.Tx) error {
 }
 
 type sustained struct {
-	load load
+	load measure.Load
 	cpu  time.Duration
 	lag  time.Duration // the longest that a write took until all had it
 }
@@ -120,15 +121,15 @@ func sustain(ctx context.Context, data host.Data, key string, fn func(i int) fun
 	for i := range replicateWindow {
 		free <- i
 	}
-	cpu, start := cpuTime(), time.Now()
-	for now := start; now.Sub(start) < d && fail.Load() == nil && ctx.Err() == nil; s.load.ops++ {
+	cpu, start := measure.CPUTime(), time.Now()
+	for now := start; now.Sub(start) < d && fail.Load() == nil && ctx.Err() == nil; s.load.Ops++ {
 		room <- struct{}{}
 		place := <-free
-		if s.load.ops%64 == 0 {
+		if s.load.Ops%64 == 0 {
 			now = time.Now()
 		}
 		began[place] = now
-		data.Update(key, quorum.All, 0, fn(s.load.ops+1), func(err error) {
+		data.Update(key, quorum.All, 0, fn(s.load.Ops+1), func(err error) {
 			if err != nil {
 				fail.Store(&err)
 			}
@@ -142,7 +143,7 @@ func sustain(ctx context.Context, data host.Data, key string, fn func(i int) fun
 	for range replicateWindow {
 		room <- struct{}{} // all have come back
 	}
-	s.load.elapsed, s.cpu = time.Since(start), cpuTime()-cpu
+	s.load.Elapsed, s.cpu = time.Since(start), measure.CPUTime()-cpu
 	if err := fail.Load(); err != nil {
 		return s, *err
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding"
 )
@@ -53,14 +54,14 @@ func runStopAll(ctx context.Context, o options) error {
 			slow++
 		}
 	}
-	var f figures
-	f.add("stops", len(took))
-	f.add("p50_ms", millis(percentileOf(took, 0.5)))
-	f.add("slowest_ms", millis(took[len(took)-1]))
-	f.add("above_target", slow)
-	f.add("target_ms", stopAllTarget.Milliseconds())
-	f.add("failed_exits", failed)
-	report("stopall", "three-processes", f)
+	var f measure.Figures
+	f.Add("stops", len(took))
+	f.Add("p50_ms", measure.Millis(measure.PercentileOf(took, 0.5)))
+	f.Add("slowest_ms", measure.Millis(took[len(took)-1]))
+	f.Add("above_target", slow)
+	f.Add("target_ms", stopAllTarget.Milliseconds())
+	f.Add("failed_exits", failed)
+	measure.Report("stopall", "three-processes", f)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/sharding"
 )
 
@@ -59,13 +60,13 @@ func runTell(ctx context.Context, o options) error {
 			if err != nil {
 				return err
 			}
-			var f figures
-			f.add("ops_per_s", int(l.perSecond()))
-			f.add("ns_per_op", nsPerOp(l))
-			f.add("limit_ops_per_s", int(limit.perSecond()))
-			f.add("ratio", l.perSecond()/limit.perSecond())
-			addCPU(&f, l, limit)
-			report("tell", fmt.Sprintf("%s-%d-senders", way.name, senders), f)
+			var f measure.Figures
+			f.Add("ops_per_s", int(l.PerSecond()))
+			f.Add("ns_per_op", measure.NsPerOp(l))
+			f.Add("limit_ops_per_s", int(limit.PerSecond()))
+			f.Add("ratio", l.PerSecond()/limit.PerSecond())
+			measure.AddCPU(&f, l, limit)
+			measure.Report("tell", fmt.Sprintf("%s-%d-senders", way.name, senders), f)
 		}
 	}
 	return askLocal(ctx, region, ids, d)
@@ -81,7 +82,7 @@ func askLocal(ctx context.Context, region *sharding.Region[Message], ids []strin
 			answers <- q.(Query).N
 		}
 	}()
-	limit, err := callers(1, d/2, func(_, i int) error {
+	limit, err := measure.Callers(1, d/2, func(_, i int) error {
 		questions <- Query{N: uint64(i)}
 		<-answers
 		return nil
@@ -89,29 +90,29 @@ func askLocal(ctx context.Context, region *sharding.Region[Message], ids []strin
 	if err != nil {
 		return err
 	}
-	l, err := callers(1, d, func(_, i int) error {
+	l, err := measure.Callers(1, d, func(_, i int) error {
 		_, err := sharding.Ask(ctx, region.Ref(ids[i%len(ids)]), Query{N: uint64(i)})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	f := l.figures()
-	f.add("limit_ops_per_s", int(limit.perSecond()))
-	f.add("ratio", l.perSecond()/limit.perSecond())
-	report("tell", "ask-1-caller", f)
+	f := l.Figures()
+	f.Add("limit_ops_per_s", int(limit.PerSecond()))
+	f.Add("ratio", l.PerSecond()/limit.PerSecond())
+	measure.Report("tell", "ask-1-caller", f)
 	return nil
 }
 
 // handled runs tell from n goroutines for d; settle returns when all that was sent has been
 // handled.
-func handled(n int, d time.Duration, tell func(c, i int) error, settle func() error) (load, error) {
+func handled(n int, d time.Duration, tell func(c, i int) error, settle func() error) (measure.Load, error) {
 	var (
 		wg   sync.WaitGroup
 		sent atomic.Int64
 	)
 	errs := make([]error, n+1)
-	cpu, start := cpuTime(), time.Now()
+	cpu, start := measure.CPUTime(), time.Now()
 	end := start.Add(d)
 	for c := range n {
 		wg.Go(func() {
@@ -126,7 +127,8 @@ func handled(n int, d time.Duration, tell func(c, i int) error, settle func() er
 	}
 	wg.Wait()
 	errs[n] = settle()
-	return load{ops: int(sent.Load()), elapsed: time.Since(start), cpu: cpuTime() - cpu}, errors.Join(errs...)
+	l := measure.Load{Ops: int(sent.Load()), Elapsed: time.Since(start), CPU: measure.CPUTime() - cpu}
+	return l, errors.Join(errs...)
 }
 
 // mailbox is the cheapest one there is: a slice under a mutex, emptied by one goroutine.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/crdt"
 )
 
@@ -50,40 +51,40 @@ func element(i int) string { return fmt.Sprintf("element-%08d", i) }
 const typeBatch = 1024
 
 // mapCosts is the limit that the types are held against: a plain map of n strings.
-func mapCosts(n int, d time.Duration) map[string]*cost {
+func mapCosts(n int, d time.Duration) map[string]*measure.Cost {
 	plain := make(map[string]struct{}, n)
 	for _, i := range rand.Perm(n) {
 		plain[element(i)] = struct{}{}
 	}
-	var put, remove cost
+	var put, remove measure.Cost
 	es := make([]string, typeBatch)
-	for warm := true; put.wall < d || warm; warm = false {
+	for warm := true; put.Wall < d || warm; warm = false {
 		for i := range es {
 			es[i] = element(rand.IntN(n)) + "x"
 		}
-		_ = put.measure(len(es), func() error {
+		_ = put.Measure(len(es), func() error {
 			for _, e := range es {
 				plain[e] = struct{}{}
 			}
 			return nil
 		})
-		_ = remove.measure(len(es), func() error {
+		_ = remove.Measure(len(es), func() error {
 			for _, e := range es {
 				delete(plain, e)
 			}
 			return nil
 		})
 		if warm {
-			put, remove = cost{}, cost{}
+			put, remove = measure.Cost{}, measure.Cost{}
 		}
 	}
-	return map[string]*cost{"add": &put, "remove": &remove, "merge": &put, "merge-encoded": &put, "join": &put}
+	return map[string]*measure.Cost{"add": &put, "remove": &remove, "merge": &put, "merge-encoded": &put, "join": &put}
 }
 
 // typeCosts measures one type at n elements: each batch of adds is undone by one of removes, so
 // that the size stays. The merges are of deltas of one element that another replica made: as a
 // group, as the bytes of one, and as items of a donor's state with its clock.
-func typeCosts[V crdt.Value[V, T], T any](name string, n int, d time.Duration, limit map[string]*cost, add,
+func typeCosts[V crdt.Value[V, T], T any](name string, n int, d time.Duration, limit map[string]*measure.Cost, add,
 	remove func(T, string) error) error {
 	here, there := crdt.New[V, T](1), crdt.New[V, T](2)
 	es := make([]string, n)
@@ -96,9 +97,9 @@ func typeCosts[V crdt.Value[V, T], T any](name string, n int, d time.Duration, l
 			return err
 		}
 	}
-	r := &typeRun[V, T]{here: here, there: there, add: add, remove: remove, costs: map[string]*cost{}}
+	r := &typeRun[V, T]{here: here, there: there, add: add, remove: remove, costs: map[string]*measure.Cost{}}
 	runtime.GC()
-	for warm := true; warm || r.costs["add"].wall < d; warm = false {
+	for warm := true; warm || r.costs["add"].Wall < d; warm = false {
 		r.es = r.es[:0]
 		for range typeBatch {
 			r.es = append(r.es, element(rand.IntN(n))+"x")
@@ -112,10 +113,10 @@ func typeCosts[V crdt.Value[V, T], T any](name string, n int, d time.Duration, l
 		}
 	}
 	for _, op := range []string{"add", "remove", "merge", "merge-encoded", "join"} {
-		f := r.costs[op].figures()
-		f.add("limit_cpu_ns_per_op", limit[op].cpuNs())
-		f.add("ratio", r.costs[op].cpuNs()/limit[op].cpuNs())
-		report("types", name+"-"+op+"-"+strconv.Itoa(n), f)
+		f := r.costs[op].Figures()
+		f.Add("limit_cpu_ns_per_op", limit[op].CPUNs())
+		f.Add("ratio", r.costs[op].CPUNs()/limit[op].CPUNs())
+		measure.Report("types", name+"-"+op+"-"+strconv.Itoa(n), f)
 	}
 	return nil
 }
@@ -124,20 +125,20 @@ type typeRun[V crdt.Value[V, T], T any] struct {
 	here, there *crdt.Standalone[V, T]
 	add, remove func(T, string) error
 	es          []string
-	costs       map[string]*cost
+	costs       map[string]*measure.Cost
 }
 
-func (r *typeRun[V, T]) cost(op string) *cost {
+func (r *typeRun[V, T]) cost(op string) *measure.Cost {
 	if r.costs[op] == nil {
-		r.costs[op] = &cost{}
+		r.costs[op] = &measure.Cost{}
 	}
 	return r.costs[op]
 }
 
 // batch measures each operation on all of es.
 func (r *typeRun[V, T]) batch() error {
-	err := r.cost("add").measure(len(r.es), func() error { return r.change(r.add) })
-	err = errors.Join(err, r.cost("remove").measure(len(r.es), func() error { return r.change(r.remove) }))
+	err := r.cost("add").Measure(len(r.es), func() error { return r.change(r.add) })
+	err = errors.Join(err, r.cost("remove").Measure(len(r.es), func() error { return r.change(r.remove) }))
 	return errors.Join(err, r.merges())
 }
 
@@ -181,9 +182,9 @@ func (r *typeRun[V, T]) merges() error {
 		}
 		switch op {
 		case "merge":
-			err = r.cost(op).measure(len(gs), func() error { return r.apply(gs) })
+			err = r.cost(op).Measure(len(gs), func() error { return r.apply(gs) })
 		case "merge-encoded":
-			err = r.cost(op).measure(len(gs), func() error { return r.applyEncoded(raw) })
+			err = r.cost(op).Measure(len(gs), func() error { return r.applyEncoded(raw) })
 		case "join":
 			err = r.join(gs)
 		}
@@ -218,7 +219,7 @@ func (r *typeRun[V, T]) applyEncoded(raw [][]byte) error {
 func (r *typeRun[V, T]) join(gs []crdt.Group) error {
 	donor := r.here.Replica().Store().Clock().Clone()
 	var items []crdt.Item
-	return r.cost("join").measure(len(gs), func() error {
+	return r.cost("join").Measure(len(gs), func() error {
 		for _, g := range gs {
 			items = items[:0]
 			for _, e := range g {
@@ -258,12 +259,12 @@ func encodedSet(n int) error {
 			items = append(items, it)
 		}
 		b := crdt.AppendClock(crdt.AppendItems(nil, items), snap.Clock())
-		var f figures
-		f.add("elements", len(items))
-		f.add("bytes", len(b))
-		f.add("bytes_per_element", float64(len(b))/float64(len(items)))
-		f.add("limit_bytes_per_element", 16)
-		report("types", "encoded-orset-"+strconv.Itoa(origins)+"-origins", f)
+		var f measure.Figures
+		f.Add("elements", len(items))
+		f.Add("bytes", len(b))
+		f.Add("bytes_per_element", float64(len(b))/float64(len(items)))
+		f.Add("limit_bytes_per_element", 16)
+		measure.Report("types", "encoded-orset-"+strconv.Itoa(origins)+"-origins", f)
 	}
 	return nil
 }
@@ -275,7 +276,7 @@ func keyMemory(n int) error {
 	for i := range names {
 		names[i] = fmt.Sprintf("counter-%d", i)
 	}
-	before := heapBytes()
+	before := measure.HeapBytes()
 	r := crdt.NewReplica(1, crdt.StoreOptions{})
 	for _, name := range names {
 		_, err := r.Update(string([]byte(name)), 0,
@@ -284,20 +285,20 @@ func keyMemory(n int) error {
 			return err
 		}
 	}
-	logged := heapBytes() - before
+	logged := measure.HeapBytes() - before
 	r.Trim(r.Store().Clock().Clone())
-	trimmed := heapBytes() - before
-	before = heapBytes()
+	trimmed := measure.HeapBytes() - before
+	before = measure.HeapBytes()
 	plain := make(map[string]uint64)
 	for _, name := range names {
 		plain[string([]byte(name))] = 1
 	}
-	limit := heapBytes() - before
-	var f figures
-	f.add("bytes_per_key", float64(trimmed)/float64(n))
-	f.add("bytes_per_key_with_log", float64(logged)/float64(n))
-	f.add("limit_bytes_per_key", float64(limit)/float64(n))
-	report("types", "memory-counters-"+strconv.Itoa(n), f)
+	limit := measure.HeapBytes() - before
+	var f measure.Figures
+	f.Add("bytes_per_key", float64(trimmed)/float64(n))
+	f.Add("bytes_per_key_with_log", float64(logged)/float64(n))
+	f.Add("limit_bytes_per_key", float64(limit)/float64(n))
+	measure.Report("types", "memory-counters-"+strconv.Itoa(n), f)
 	runtime.KeepAlive(r)
 	runtime.KeepAlive(plain)
 	runtime.KeepAlive(names)

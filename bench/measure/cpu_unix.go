@@ -1,15 +1,15 @@
 //go:build unix
 
-package main
+package measure
 
 import (
 	"syscall"
 	"time"
 )
 
-// cpuTime is the processor time that this process has used so far, on all cores. On a machine that
+// CPUTime is the processor time that this process has used so far, on all cores. On a machine that
 // others use too it says more than the time that went by.
-func cpuTime() time.Duration {
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0
