@@ -148,6 +148,10 @@ func (g *Region[M]) WhenUnhosted(fn func(ShardID, FencingToken)) (cancel func())
 	return g.plane.Attached.Enders.Add(func(s *entities.Shard) { fn(ShardID(s.Number), fenceOf(s)) })
 }
 
+// Meter returns the node's Meter, nil if there is none: histograms of a protocol that stands on the
+// region go there. ReadMetrics is for the other metrics, which end with the region.
+func (g *Region[M]) Meter() events.Meter { return g.plane.Attached.Meter }
+
 // ReadMetrics has read called whenever the node's Meter is read, as events.Meter says of Read, until
 // the region has stopped. Its metrics should have the type among their labels.
 func (g *Region[M]) ReadMetrics(read func(report func(*events.Metric, float64, ...string))) (cancel func()) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -19,8 +20,9 @@ type attachments struct {
 	Boxes   sync.Map // by name: func(view.UID, []byte)
 	Movers  Listeners[protocol.ShardID]
 	Enders  Listeners[*entities.Shard]
-	Reports sync.Map // of ReadMetrics: func(func(*events.Metric, float64, ...string))
-	Kept    sync.Map // of Attach: what once made, by key
+	Meter   events.Meter // of the node; nil: there is none
+	Reports sync.Map     // of ReadMetrics: func(func(*events.Metric, float64, ...string))
+	Kept    sync.Map     // of Attach: what once made, by key
 }
 
 // Moved tells of a shard whose messages under way may be gone.

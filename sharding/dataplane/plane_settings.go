@@ -75,7 +75,7 @@ func New(t Settings) *Plane {
 	r.Drops.Defects = t.Defects
 	r.Farewells.cluster, r.Farewells.asks = t.Cluster, r.Asks
 	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
-	r.Attached.drops, r.Attached.panics = r.Drops, r.Panics
+	r.Attached.drops, r.Attached.panics, r.Attached.Meter = r.Drops, r.Panics, t.Meter
 	r.decoder = decoder{r.Registry, r.Panics}
 	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.known = r.Self, t.Network,
 		ChannelOf(t.Type), r.Registry, t.Errors

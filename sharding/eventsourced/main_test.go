@@ -118,7 +118,7 @@ func (s *shelf) on(typ sharding.EntityType[command], b Behavior[command, event, 
 }
 
 // cluster is some nodes in a bubble.
-func cluster(t *testing.T, n int) (*memory.Hub, []*ddata.Node) {
+func cluster(t *testing.T, n int, more ...func(*ddata.Config)) (*memory.Hub, []*ddata.Node) {
 	t.Helper()
 	hub := memory.NewHub()
 	var addrs []string
@@ -127,6 +127,9 @@ func cluster(t *testing.T, n int) (*memory.Hub, []*ddata.Node) {
 	}
 	return hub, ddatatest.StartWith(t, n, func(i int, c *ddata.Config) {
 		c.Bind, c.Seeds, c.Network, c.Roles = addrs[i], addrs, hub.At(addrs[i]), []string{"backend"}
+		for _, set := range more {
+			set(c)
+		}
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
@@ -85,6 +86,29 @@ func TestHostingsEnd(t *testing.T) {
 		}
 		synctest.Wait()
 		meter.Want(t, map[string]int{"hostings": 0})
+	})
+}
+
+// The Meter of a node gets what its entities ask of their store, until the region has ended.
+func TestMetrics(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		meter := eventstest.NewMeter("coterie_persistence_", "type")
+		_, nodes := cluster(t, 1, func(c *ddata.Config) { c.Meter = meter })
+		g := start(t, newShelf().on(sumType(), sums()), nodes...)[0]
+		wants(t, g, "a", add{N: 1}, 1)
+		wants(t, g, "a", add{N: 1}, 2)
+		synctest.Wait()
+		meter.Want(t, map[string]int{
+			"writes_total": 2, "loads_total": 1, "conflicts_total": 0, "call_duration_seconds kind=fence": 1,
+			"request_duration_seconds kind=load": 1, "request_duration_seconds kind=append": 2,
+			"call_duration_seconds kind=append": 2, "call_requests kind=append": 2,
+		})
+		if err := nodes[0].Leave(within(t, time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if n, is := meter.Values()["writes_total"]; is {
+			t.Errorf("a region that has ended reports %d writes", n)
+		}
 	})
 }
 

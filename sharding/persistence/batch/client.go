@@ -32,13 +32,17 @@ type Client struct {
 	end    sync.Once
 	ended  chan struct{} // closed when the machine has ended everything
 
-	m    *calls.Machine // the loop's
-	open []request      // the loop's: those that are not answered
+	// The loop's.
+	m         *calls.Machine
+	open      []request // those that are not answered
+	meters    meters
+	conflicts uint64 // requests that ended with ErrConflict
 
 	broken atomic.Pointer[error] // nil: it is not
 
-	mu    sync.Mutex
-	stats calls.Stats // as of the last flush
+	mu            sync.Mutex
+	stats         calls.Stats // as of the last flush
+	conflictsRead uint64      // conflicts, as of then
 }
 
 // inboxMax has no effect: everything is forced into the loop, and the machine bounds what it holds.
@@ -53,6 +57,7 @@ func New(cfg Config) (*Client, error) {
 	fences, ports := cfg.number()
 	c.fences = fences
 	c.m = calls.New(cfg.Settings, ports)
+	c.meters = meters{meter: cfg.Meter, name: cfg.Name}
 	c.work = scheduler.NewGroup(c.cfg.Scheduler)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	// A process that hosts a shard again under the same token must not use an ID of its predecessor.

@@ -38,13 +38,12 @@ func TestEverythingReachesTheStore(t *testing.T) {
 		}
 		w.snapshots(h)
 		w.states(h)
-		meter := eventstest.NewMeter("coterie_persistence_", "type")
-		defer meter.Read(w.c.Report)()
-		meter.Want(t, map[string]int{
+		defer w.meter.Read(w.c.Report)()
+		w.meter.Want(t, map[string]int{
 			"writes_total": 4, "events_total": 3, "batches_total": 4, "loads_total": 6, "snapshots_total": 1,
-			"failures_total": 0, "waiting": 0, "waiting_bytes": 0, "calls_in_flight": 0,
+			"failures_total": 0, "waiting": 0, "waiting_bytes": 0, "calls_in_flight": 0, "conflicts_total": 1,
 		})
-		eventstest.CheckTable(t, meter)
+		eventstest.CheckTable(t, w.meter)
 		if got := w.heard.kinds(); got != "[]" {
 			t.Error(got)
 		}

@@ -33,6 +33,9 @@ type Config struct {
 	Stopped <-chan struct{}
 	// Emit takes events, of any goroutine. Default: none is told.
 	Emit func(events.Event)
+	// Meter takes the times and sizes of requests and calls; Client.Report has the counts. Default:
+	// nothing is measured.
+	Meter events.Meter
 	// Scheduler is the time of the client, and runs its calls. Default: scheduler.Goroutines.
 	Scheduler scheduler.Scheduler
 }

@@ -1,9 +1,11 @@
 package batch
 
 import (
+	"errors"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop"
+	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
 )
 
@@ -29,7 +31,7 @@ func (m *machine) Flush() {
 	m.Step(c.cfg.Scheduler.Now(), calls.Flush{})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stats = c.m.Stats()
+	c.stats, c.conflictsRead = c.m.Stats(), c.conflicts
 }
 
 // Deadline implements runloop.Machine.
@@ -40,10 +42,14 @@ func (m *machine) Tick() calls.Input { return calls.Tick{} }
 
 // carryOut does what a step asks for.
 func (c *Client) carryOut(fx *calls.Effects) {
+	c.meters.observe(fx)
 	for _, x := range fx.Start {
 		c.work.Go(func() { c.call(x) })
 	}
 	for _, d := range fx.Done {
+		if errors.Is(d.Err, persistence.ErrConflict) {
+			c.conflicts++
+		}
 		r := d.Op.Value.(request)
 		c.closed(r)
 		r.finish(d.Err)

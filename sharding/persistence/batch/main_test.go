@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
@@ -60,13 +61,23 @@ type world struct {
 	store *memory.Store
 	c     *Client
 	heard heard
+	meter *eventstest.Meter
 }
 
 func newWorld(t *testing.T, s Settings) *world {
 	t.Helper()
+	meter := eventstest.NewMeter("coterie_persistence_", "type")
+	w := newWorldWith(t, s, meter)
+	w.meter = meter
+	return w
+}
+
+func newWorldWith(t *testing.T, s Settings, meter events.Meter) *world {
+	t.Helper()
 	w := &world{t: t, store: &memory.Store{}}
 	c, err := New(Config{
 		Name: "cart", Journal: w.store, Snapshots: w.store, States: w.store, Settings: s, Emit: w.heard.emit,
+		Meter: meter,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ func Wait[M any](c *sharding.Context[M], call func(done func(error)),
 // the stores, of which there is one at least.
 func Client[M any](g *sharding.Region[M], cfg batch.Config) *batch.Client {
 	cfg.Name, cfg.Emit, cfg.Stopped, cfg.Scheduler = g.Name(), g.Emit, g.Stopped(), sharding.SchedulerOf(g)
+	cfg.Meter = g.Meter()
 	c, err := batch.New(cfg)
 	if err != nil {
 		panic(err)

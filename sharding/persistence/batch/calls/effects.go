@@ -57,15 +57,24 @@ type Settled struct {
 
 // Effects is what a step asks for. It is valid until the next one.
 type Effects struct {
-	Start   []*Call // each is answered by Returned
-	Done    []Done
-	Notices []Notice
+	Start    []*Call // each is answered by Returned
+	Done     []Done
+	Finished []Finished // of the calls that have succeeded; Stats counts the others
+	Notices  []Notice
 }
 
 // Done is the end of an Op.
 type Done struct {
-	Op  *Op
-	Err error
+	Op   *Op
+	Err  error
+	Took time.Duration // since its Submit
+}
+
+// Finished is a call that has succeeded.
+type Finished struct {
+	Kind Kind
+	Took time.Duration
+	Did  int // Ops that it has carried out; none of Fence
 }
 
 // NoticeKind is what a Notice tells.
@@ -101,11 +110,21 @@ func (fx *Effects) Strings() []string {
 		out = append(out, "call "+c.String())
 	}
 	for _, d := range fx.Done {
-		if d.Err == nil {
-			out = append(out, fmt.Sprintf("done %v", d.Op))
-		} else {
-			out = append(out, fmt.Sprintf("done %v: %v", d.Op, d.Err))
+		s := fmt.Sprintf("done %v", d.Op)
+		if d.Took > 0 {
+			s += fmt.Sprintf(" after %v", d.Took)
 		}
+		if d.Err != nil {
+			s += fmt.Sprintf(": %v", d.Err)
+		}
+		out = append(out, s)
+	}
+	for _, f := range fx.Finished {
+		s := fmt.Sprintf("%v succeeded in %v", f.Kind, f.Took)
+		if f.Did > 0 {
+			s += fmt.Sprintf(" for %d", f.Did)
+		}
+		out = append(out, s)
 	}
 	for _, n := range fx.Notices {
 		s := fmt.Sprintf("store %d %s: %v took %v", n.Call.Store, noticeNames[n.Kind], n.Call.Kind, n.Took)
@@ -121,5 +140,5 @@ func (fx *Effects) reset() {
 	clear(fx.Start)
 	clear(fx.Done)
 	clear(fx.Notices)
-	fx.Start, fx.Done, fx.Notices = fx.Start[:0], fx.Done[:0], fx.Notices[:0]
+	fx.Start, fx.Done, fx.Finished, fx.Notices = fx.Start[:0], fx.Done[:0], fx.Finished[:0], fx.Notices[:0]
 }

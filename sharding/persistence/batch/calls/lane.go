@@ -94,7 +94,7 @@ func (l *lane) startAt(s *Settings) (at time.Time, ok bool) {
 	at = l.resumes
 	if s.Linger > 0 && kinds[first.Kind].write && first.last == nil &&
 		l.queue.Len() < s.BatchMax && l.bytes < s.BytesMax {
-		at = timer.Latest(at, first.until.Add(s.Linger-s.GiveUpAfter))
+		at = timer.Latest(at, first.asked(s).Add(s.Linger))
 	}
 	return at, true
 }

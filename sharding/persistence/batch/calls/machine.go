@@ -84,6 +84,10 @@ func (m *Machine) Step(now time.Time, in Input) *Effects {
 	}
 	clear(m.freed)
 	m.freed = m.freed[:0]
+	for i := range m.fx.Done {
+		d := &m.fx.Done[i]
+		d.Took = now.Sub(d.Op.asked(&m.cfg))
+	}
 	return &m.fx
 }
 
@@ -327,5 +331,5 @@ func (m *Machine) finish(o *Op, err error) {
 		m.freed = append(m.freed, o.frees)
 	}
 	m.held, m.heldBytes = m.held-1, m.heldBytes-o.Bytes
-	m.fx.Done = append(m.fx.Done, Done{o, err})
+	m.fx.Done = append(m.fx.Done, Done{Op: o, Err: err})
 }

@@ -106,6 +106,9 @@ type Op struct {
 // held reports whether the Op is a deletion that waits for a write.
 func (o *Op) held() bool { return o.after != nil && o.after.stage != over }
 
+// asked is when the Op was submitted.
+func (o *Op) asked(s *Settings) time.Time { return o.until.Add(-s.GiveUpAfter) }
+
 // stage is where an Op is.
 type stage uint8
 

@@ -10,7 +10,7 @@ import (
 // succeeded ends the Ops of a call. Those of Fence may go.
 func (m *Machine) succeeded(now time.Time, c *Call) {
 	l, took := c.lane, now.Sub(c.began)
-	m.stats.count(c, took)
+	m.fx.Finished = append(m.fx.Finished, Finished{Kind: c.Kind, Took: took, Did: m.stats.count(c)})
 	for _, o := range c.Ops {
 		if o.stage == called {
 			m.finish(o, nil)
