@@ -147,6 +147,8 @@ var ranks = []rankRow{
 	{"sharding/projection/pace", 4, true, "when to save and to rest is a matter of numbers and times"},
 	{"sharding/projection", 13, false, "events of entities reach a handler, by workers, whatever wrote them"},
 	{"sharding/projection/projectiontest", 14, false, "the laws of the port to offsets, for every implementation"},
+	{"sharding/persistence/postgres/readmodel", 14, false,
+		"effects and offsets share a transaction, whatever the events are"},
 	{"proptest/defect", -20, true, "the errors that can be planted are names, whatever machine has them"},
 	{"proptest/bubble", 0, false, "synthetic time, whatever is tested in it"},
 	{"proptest/routine", 0, false, "functions of one process take turns in virtual time, whatever they do"},
