@@ -440,3 +440,114 @@ func TestRemindWithoutDisks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A handler that awaits a result, and is ended by force before it comes, has failed with its reminder:
+// that comes again.
+func TestRemindForsaken(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		typ := reminding(&d, nil)
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], _ message_) error {
+				r, is := c.Reminder()
+				if !is {
+					return c.Remind("n", in(0), echo{})
+				}
+				if d.note(fmt.Sprint("n ", r.Tries)); r.Tries > 0 {
+					return nil
+				}
+				_, err := c.Await() // for what never comes
+				return errors.Join(err, c.Passivate())
+			})
+		}
+		typ.Passivation.StopTimeout, typ.Reminders.BackoffMin = 10*time.Second, time.Minute
+		g := start(w.join("backend"), typ)
+		w.install()
+		tell(t, g, addItem{})
+		<-time.After(time.Hour)
+		d.want(t, "0s n 0", "1m10s n 1")
+	})
+}
+
+// A reminder that waits in a mailbox when its node ends is no message that is lost: it is stored, and
+// comes on the next node. What a caller set meanwhile that waits for the store is told of the end.
+func TestRemindEndsWithTheNode(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		var store memory.Store
+		var drops atomic.Int64
+		var set atomic.Value
+		typ := reminding(&d, nil)
+		typ.Shards, typ.Reminders.Store = 1, &store
+		typ.OnEvent = onEvent(func(Drop) { drops.Add(1) })
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], m message_) error {
+				switch m := m.(type) {
+				case addItem:
+					return c.Remind("n", in(time.Minute), echo{})
+				case silent:
+					_, err := c.Await()
+					return err
+				case failing:
+					store.Before(func(ctx context.Context, call string) error {
+						if call == "Update" {
+							<-ctx.Done()
+						}
+						return ctx.Err()
+					})
+					set.Store(c.Remind("m", in(time.Minute), echo{}))
+				default:
+					d.note(fmt.Sprintf("%T", m))
+				}
+				return nil
+			})
+		}
+		n := w.join("backend")
+		g := start(n, typ)
+		w.install()
+		tell(t, g, addItem{})
+		<-time.After(30 * time.Second)
+		tell(t, g, silent{})
+		<-time.After(time.Minute)
+		if err := g.Tell(t.Context(), "b", failing{}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		_ = g.Close(t.Context())
+		w.kill(n)
+		synctest.Wait()
+		if err, _ := set.Load().(error); !errors.Is(err, ErrStopped) || drops.Load() != 0 {
+			t.Errorf("%v for what was being set, and %d drops", err, drops.Load())
+		}
+		store.Before(nil)
+		start(w.join("backend"), typ)
+		w.install()
+		<-time.After(time.Minute)
+		d.want(t, "1m30s sharding.echo")
+	})
+}
+
+// While a shard drains none of its reminders is put into a mailbox. If its hand-off is taken back they
+// come.
+func TestRemindHandOffTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		typ := reminding(&d, setting(t, func(c *Context[message_]) error {
+			return c.Remind("n", in(time.Minute), echo{})
+		}))
+		g := start(w.join("backend"), typ)
+		w.install()
+		tell(t, g, addItem{})
+		synctest.Wait()
+		r := g.run.control.Reminders
+		for _, s := range g.plane.Routes.Shards() {
+			r.Drain(s)
+		}
+		<-time.After(2 * time.Minute)
+		d.want(t)
+		for _, s := range g.plane.Routes.Shards() {
+			r.Resume(s)
+		}
+		d.want(t, "2m0s n ")
+	})
+}
