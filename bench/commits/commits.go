@@ -27,6 +27,9 @@ type Subject struct {
 	// ByRow says that a call without entities has one event, and that there is a caller for each writer:
 	// the store makes batches itself.
 	ByRow bool
+	// ByShard says that the store makes a commit of each call of a shard. Then there is a second limit,
+	// which has a caller for each shard and calls as large as those of the entities can be.
+	ByShard bool
 }
 
 // Run prints a line for 1, 64 and 1,000 entities with a writer each. Each is measured for d, and so is
@@ -50,37 +53,34 @@ func (s Subject) commits(ctx context.Context, n int, d time.Duration) error {
 		_, err := sharding.Ask(ctx, refs[caller], Add{Body: body})
 		return err
 	}
-	rawCallers, rows := (n+rowsMax-1)/rowsMax, n
-	if rows = n / rawCallers; s.ByRow {
-		rawCallers, rows = n, 1
-	}
-	raw := func(int, int) error { return s.Raw(ctx, last.Add(uint64(rows)), rows, n) }
 	if _, err := measure.Callers(n, d/turns, add); err != nil { // the entities start, the connections are made
 		return err
 	}
-	if _, err := measure.Callers(rawCallers, d/turns, raw); err != nil {
-		return err
-	}
-	var l, limit measure.Load
-	for range turns {
-		if err := limit.More(rawCallers, d/turns, raw); err != nil {
+	limits := s.limits(n)
+	for _, l := range limits {
+		if _, err := measure.Callers(l.callers, d/turns, l.call(ctx)); err != nil {
 			return err
 		}
-		if err := l.More(n, d/turns, add); err != nil {
+	}
+	var own measure.Load
+	for range turns {
+		for _, l := range limits {
+			if err := l.load.More(l.callers, d/turns, l.call(ctx)); err != nil {
+				return err
+			}
+		}
+		if err := own.More(n, d/turns, add); err != nil {
 			return err
 		}
 	}
 	var f measure.Figures
-	f.Add("events_per_s", int(l.PerSecond()))
-	f.Add("p50_us", l.Percentile(0.5))
-	f.Add("p99_us", l.Percentile(0.99))
-	f.Add("cpu_us_per_event", l.CPUMicros())
-	perCall := float64(rows)
-	f.Add("limit_events_per_s", int(limit.PerSecond()*perCall))
-	f.Add("limit_p50_us", limit.Percentile(0.5))
-	f.Add("limit_p99_us", limit.Percentile(0.99))
-	f.Add("limit_cpu_us_per_event", limit.CPUMicros()/perCall)
-	f.Add("ratio", l.PerSecond()/(limit.PerSecond()*perCall))
+	f.Add("events_per_s", int(own.PerSecond()))
+	f.Add("p50_us", own.Percentile(0.5))
+	f.Add("p99_us", own.Percentile(0.99))
+	f.Add("cpu_us_per_event", own.CPUMicros())
+	for _, l := range limits {
+		l.report(&f, own)
+	}
 	measure.Report("persist", fmt.Sprintf("%s-%d-entities", s.Store, n), f)
 	return nil
 }

@@ -181,6 +181,7 @@ var ranks = []rankRow{
 	{"durable/cmd/...", 11, false, "the admin's command reads what nodes and entity types have written"},
 	{"bench/measure", 1, false, "what was measured is numbers, whatever they are of"},
 	{"bench/commits", 13, false, "commits of entities are measured, whatever the store is"},
+	{"sharding/persistence/postgres/commitbench", 14, false, "measures commits in tables, as bench does elsewhere"},
 	{"bench", 14, false, "measures everything"},
 	{"bench/...", 11, false, "measures everything"},
 	{"examples/...", 14, false, "uses what users use"},

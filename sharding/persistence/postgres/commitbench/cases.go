@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/coterie-go/coterie/bench/commits"
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/proptest/ports"
+	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres"
+)
+
+// name is that of the store on the printed lines.
+const name = "postgres"
+
+// connections is the size of the pool of each side.
+const connections = 32
+
+// commit measures commits.
+func commit(ctx context.Context, dsn string, d time.Duration) error {
+	store, err := open(ctx, dsn, "commits")
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	region, stop, err := start(ctx, store)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	raw, err := openTable(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer raw.pool.Close()
+	return commits.Subject{Store: name, Region: region, Raw: raw.insert, ByShard: true}.Run(ctx, d)
+}
+
+// recovery measures how fast entities start that have events.
+func recovery(ctx context.Context, dsn string, entities int) error {
+	store, err := open(ctx, dsn, "recovery")
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := commits.Fill(ctx, store, entities); err != nil {
+		return err
+	}
+	region, stop, err := start(ctx, store)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return commits.Recover(ctx, name, region, store, entities)
+}
+
+// pool is the configuration of the pool of one side.
+func pool(dsn string) (*pgxpool.Config, error) {
+	c, err := pgxpool.ParseConfig(dsn)
+	if err == nil {
+		c.MaxConns = connections
+	}
+	return c, err
+}
+
+func open(ctx context.Context, dsn, schema string) (*postgres.Store, error) {
+	c, err := pool(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Open(ctx, postgres.Config{Pool: c, Schema: schema})
+}
+
+// start starts a node, and the measured entities there.
+func start(ctx context.Context, store *postgres.Store) (*sharding.Region[commits.Command], func(), error) {
+	addrs, err := ports.Free(1)
+	if err != nil {
+		return nil, nil, err
+	}
+	node, err := ddata.Start(ctx, ddata.Config{
+		Name: "bench", Bind: addrs[0], BootstrapExpect: 1, Roles: []string{commits.Role}, Preset: ddata.Local,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := func() { _ = node.Close() }
+	typ, err := commits.Type(store)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	region, err := sharding.Start(node, typ)
+	if err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return region, stop, nil
+}
+
+// table has rows as long as those of events, with the key that a history needs at least.
+type table struct{ pool *pgxpool.Pool }
+
+func openTable(ctx context.Context, dsn string) (*table, error) {
+	c, err := pool(dsn)
+	if err != nil {
+		return nil, err
+	}
+	p, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	_, err = p.Exec(ctx, `CREATE TABLE plain_events (entity bytea, seq bigint, name text, version bigint,
+		at bigint, body bytea, PRIMARY KEY (entity, seq))`)
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return &table{p}, nil
+}
+
+var body = make([]byte, commits.Body)
+
+// insert stores events with one batch of pgx, which is one transaction.
+func (t *table) insert(ctx context.Context, from uint64, events, entities int) error {
+	b := &pgx.Batch{}
+	at := time.Now().UnixMicro()
+	for n := from; n < from+uint64(events); n++ {
+		b.Queue("INSERT INTO plain_events VALUES ($1, $2, $3, $4, $5, $6)",
+			fmt.Appendf(nil, "%d-of-%d", n%uint64(entities), entities), int64(n), "Added", int64(1), at, body)
+	}
+	if err := t.pool.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("insert %d rows: %w", events, err)
+	}
+	return nil
+}

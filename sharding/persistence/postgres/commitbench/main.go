@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
+)
+
+// recoverMost is how many entities recover by default: a tenth of what the embedded stores have, because
+// filling the tables takes so long.
+const recoverMost = 10_000
+
+func main() {
+	d := flag.Duration("d", 2*time.Second, "how long each case runs")
+	n := flag.Int("n", 0, "the most entities that recover; 0: 10,000")
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	entities := recoverMost
+	if *n > 0 {
+		entities = min(*n, recoverMost)
+	}
+	err := run(ctx, *d, entities)
+	switch {
+	case errors.Is(err, postgrestest.ErrMissing) && !postgrestest.Required():
+		fmt.Println("PostgreSQL: NOT TRIED:", err)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "commitbench:", err)
+		os.Exit(1)
+	}
+}
+
+// run starts a server that waits for the disk, as those of production do, and measures.
+func run(ctx context.Context, d time.Duration, entities int) (err error) {
+	server, err := postgrestest.New(ctx, "fsync = on", "shared_buffers = 256MB", "max_wal_size = 4GB")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	return errors.Join(commit(ctx, server.DSN(), d), recovery(ctx, server.DSN(), entities))
+}
