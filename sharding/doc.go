@@ -206,7 +206,8 @@
 // shard to get a home, or an id to be written.
 //
 // All nodes of the role change from one mode to the other while the whole cluster is stopped. Homes
-// are made anew.
+// are made anew. ledger.Remove and journaled.Remove forget what a stopped type has in a journal;
+// commands coterie-postgres and, for directories, coterie-data do so.
 //
 // # Entry
 //

@@ -25,5 +25,5 @@
 // Tokens of a cluster that was founded anew are higher because of the founder's wall clock
 // (ddata.FencingToken). If that is behind, each read fails with protocol.ErrDeposed, and the
 // coordinator says so (protocol.StateFailed). Founding again when the clock is right helps. So does
-// another Journal, such as another schema of the database: homes are made anew in each founding.
+// [Remove] with all nodes stopped, and so does another Journal: homes are made anew in each founding.
 package ledger

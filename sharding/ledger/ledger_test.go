@@ -141,6 +141,31 @@ func TestAnotherFoundingBeginsAnew(t *testing.T) {
 	}
 }
 
+// A founder whose clock is behind is refused until the histories are removed with their
+// token. Then it begins with nothing.
+func TestRemoveLetsAFounderIn(t *testing.T) {
+	m := &memory.Store{}
+	cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: 1}
+	former, behind := termOf(6, 3), termOf(5, 1)
+	wantHomes(t, open(t, cfg), former)
+	must(t, put(t, open(t, cfg), former, entry(1, 11, 3, 5)))
+	read := protocol.StateRead{Kind: protocol.StateHomes, Term: behind}
+	if in := open(t, cfg).Read(t.Context(), read); !errors.Is(in.Err, protocol.ErrDeposed) {
+		t.Fatalf("the founder reads %v, %v", in.Homes, in.Err)
+	}
+	held, err := Holds(t.Context(), m, "T")
+	if err != nil || held != (persistence.Held{Shards: 1, Events: 1, Snapshots: 1}) {
+		t.Errorf("it holds %v, %v", held, err)
+	}
+	if gone, err := Remove(t.Context(), m, "T"); err != nil || gone != held {
+		t.Errorf("it removed %v, %v", gone, err)
+	}
+	l := open(t, cfg)
+	wantHomes(t, l, behind)
+	must(t, put(t, l, behind, entry(1, 12, 1, 2)))
+	wantHomes(t, l, behind, entry(1, 12, 1, 2))
+}
+
 // A write whose answer is lost is repeated by the coordinator, and is there once.
 func TestLostAnswers(t *testing.T) {
 	m := &memory.Store{}

@@ -28,6 +28,7 @@ var (
 	_ persistence.Snapshots = (*Store)(nil)
 	_ persistence.States    = (*Store)(nil)
 	_ persistence.Reader    = (*Store)(nil)
+	_ persistence.Remover   = (*Store)(nil)
 )
 
 // place is a shard of a type.

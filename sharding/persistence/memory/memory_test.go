@@ -95,6 +95,45 @@ func TestHookOfReader(t *testing.T) {
 	t.Error("no error")
 }
 
+// What is removed of a type no call and no query finds. Offsets stay what they were.
+func TestRemove(t *testing.T) {
+	s := &memory.Store{}
+	for call, err := range calls(t.Context(), s) {
+		if err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	want := persistence.Held{Shards: 1, Events: 1, Snapshots: 1, States: 1}
+	for range 2 {
+		if held, err := s.Remove(t.Context(), "other"); err != nil || held != (persistence.Held{}) {
+			t.Errorf("of another type it removed %v, %v", held, err)
+		}
+	}
+	if held, err := s.Holds(t.Context(), "t"); err != nil || held != want {
+		t.Errorf("it holds %v, %v", held, err)
+	}
+	if held, err := s.Remove(t.Context(), "t"); err != nil || held != want {
+		t.Errorf("it removed %v, %v", held, err)
+	}
+	if events, snapshots, states := holds(t, s); events+snapshots+states > 0 {
+		t.Errorf("%d events, %d snapshots, %d states are left", events, snapshots, states)
+	}
+	all := persistence.Query{Type: "t", Last: persistence.SliceCount - 1}
+	for r, err := range s.Events(t.Context(), all) {
+		t.Errorf("a query finds %v, %v", r, err)
+	}
+	for call, err := range calls(t.Context(), s) {
+		if err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+	for r, err := range s.Events(t.Context(), all) {
+		if err != nil || r.Offset != "2" {
+			t.Errorf("the new event has the offset %q, %v", r.Offset, err)
+		}
+	}
+}
+
 func ExampleStore() {
 	var s memory.Store
 	h := persistence.Hosting{Type: "account", Shard: 1}

@@ -30,6 +30,15 @@ func (l *log) append(typ string, id protocol.EntityID, events []persistence.Even
 	}
 }
 
+// forget leaves the places of a type's events, for the offsets, and nothing in them.
+func (l *log) forget(typ string) {
+	for i := range l.entries {
+		if l.entries[i].of.typ == typ {
+			l.entries[i] = entry{slice: -1}
+		}
+	}
+}
+
 // announce wakes what waits.
 func (l *log) announce() {
 	if l.grown != nil {

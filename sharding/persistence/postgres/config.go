@@ -22,6 +22,10 @@ type Config struct {
 	Schema string
 	// Prepared says that Migrate makes the schema. Open then looks at it and changes nothing.
 	Prepared bool
+	// Alone takes the schema for this program alone, until Close. Open fails with ErrInUse if another
+	// program has it open, and Open of other programs fails meanwhile. It is for tools that work while
+	// all nodes are stopped. It uses one connection, whatever Pool says. Default: the schema is shared.
+	Alone bool
 	// PollInterval is how long a live query waits at most before it looks for events. It hears of
 	// most of them earlier, by LISTEN. That fails behind a pooler that shares connections between
 	// transactions. Default: PollIntervalDefault.

@@ -11,6 +11,10 @@
 // account that has it. It needs USAGE of the schema and of its sequence hostings, SELECT of meta and
 // kinds, INSERT of kinds, and SELECT, INSERT, UPDATE and DELETE of the other tables.
 //
+// Each connection says by an advisory lock that the schema is in use. Config.Alone, for tools, refuses
+// a schema that is. A store keeps one connection at least for that. Command coterie-postgres removes
+// what entity types keep of themselves: homes, and remembered ids.
+//
 // # Calls
 //
 // A call is one statement, and one transaction. It locks its shard, by an advisory lock, compares the

@@ -17,6 +17,7 @@ var (
 	_ persistence.Snapshots = (*Store)(nil)
 	_ persistence.States    = (*Store)(nil)
 	_ persistence.Reader    = (*Store)(nil)
+	_ persistence.Remover   = (*Store)(nil)
 )
 
 // Store is a schema of a database. Its methods may be called concurrently.
@@ -24,18 +25,19 @@ type Store struct {
 	pool      *pgxpool.Pool
 	sql       statements
 	poll      time.Duration
+	alone     bool
 	announcer *announcer
 	listener  *listener
 }
 
 // Open connects to a server, and makes or migrates the schema if need be. It fails with
-// persistence.ErrForeign if something else is in the schema, and with persistence.ErrVersion if a
-// newer program made it.
+// persistence.ErrForeign if something else is in the schema, with persistence.ErrVersion if a newer
+// program made it, and with ErrInUse if a program has it that Config.Alone keeps apart.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, c.Pool.Copy())
+	pool, err := pgxpool.NewWithConfig(ctx, c.pool())
 	if err != nil {
 		return nil, explain("open", err)
 	}
@@ -45,7 +47,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	sql := newStatements(c.schema())
 	return &Store{
-		pool: pool, sql: sql, poll: c.pollInterval(),
+		pool: pool, sql: sql, poll: c.pollInterval(), alone: c.Alone,
 		announcer: newAnnouncer(pool, sql.announce),
 		listener:  newListener(c.Pool.ConnConfig, sql.listen),
 	}, nil
@@ -88,6 +90,8 @@ type statements struct {
 	saveSnapshots, loadSnapshots, forgetSnapshots string
 	saveStates, loadStates                        string
 	readPage, announce, listen                    string
+	holds, kind                                   string
+	remove                                        []string // in their order
 }
 
 func newStatements(schema string) statements {
@@ -111,6 +115,8 @@ func newStatements(schema string) statements {
 		readPage: in(readPage),
 		announce: "SELECT pg_notify('" + channel + "', '')",
 		listen:   "LISTEN " + channel,
+
+		holds: in(countsOfType), kind: in(kindOfType), remove: removals(in),
 	}
 }
 

@@ -296,6 +296,30 @@ func TestSnapshotsHoldNothingUp(t *testing.T) {
 	}
 }
 
+// What is removed is forgotten, and remembering begins anew. Another type keeps its ids.
+func TestRemove(t *testing.T) {
+	m := &memory.Store{}
+	add(t, open(t, Config{Journal: m, Snapshots: m, SnapshotAfter: 2}), "a", "b", "c")
+	if held, err := Holds(t.Context(), m, "U"); err != nil || held != (persistence.Held{}) {
+		t.Errorf("of another type there is %v, %v", held, err)
+	}
+	held, err := Holds(t.Context(), m, "T")
+	if err != nil || held.Events != 3 || held.Snapshots != 1 {
+		t.Errorf("it holds %v, %v", held, err)
+	}
+	if _, err := Remove(t.Context(), m, "U"); err != nil {
+		t.Error(err)
+	}
+	wantIDs(t, open(t, Config{Journal: m, Snapshots: m}), "a", "b", "c")
+	if gone, err := Remove(t.Context(), m, "T"); err != nil || gone.Events != 4 {
+		t.Errorf("it removed %v, %v", gone, err)
+	}
+	s := open(t, Config{Journal: m, Snapshots: m})
+	wantIDs(t, s)
+	add(t, s, "d")
+	wantIDs(t, s, "d")
+}
+
 // An event that cannot be read fails the load.
 func TestPoisonedEvent(t *testing.T) {
 	m := &memory.Store{}

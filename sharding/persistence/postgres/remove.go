@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/coterie-go/coterie/sharding/persistence"
+)
+
+// errShared is a mistake of the caller's.
+var errShared = errors.New("postgres: a type is removed by a store that was opened with Config.Alone")
+
+const kindOfType = `SELECT k.id FROM @.kinds k WHERE k.name = $1`
+
+const countsOfType = `
+SELECT (SELECT count(*) FROM @.fences x WHERE x.kind = k.id), (SELECT count(*) FROM @.events x WHERE x.kind = k.id),
+  (SELECT count(*) FROM @.snapshots x WHERE x.kind = k.id),
+  (SELECT count(*) FROM @.states x WHERE x.kind = k.id AND NOT x.deleted)
+FROM @.kinds k WHERE k.name = $1`
+
+// removals delete the rows of a kind.
+func removals(in func(string) string) (sql []string) {
+	for _, table := range []string{"events", "deletions", "snapshots", "states", "fences"} {
+		sql = append(sql, in("DELETE FROM @."+table+" WHERE kind = $1"))
+	}
+	return sql
+}
+
+// Holds implements persistence.Remover.
+func (s *Store) Holds(ctx context.Context, typ string) (persistence.Held, error) {
+	held, err := s.holds(ctx, s.pool, typ)
+	return held, explain(fmt.Sprintf("count of %q", typ), err)
+}
+
+func (s *Store) holds(ctx context.Context, by querier, typ string) (h persistence.Held, err error) {
+	err = by.QueryRow(ctx, s.sql.holds, []byte(typ)).Scan(&h.Shards, &h.Events, &h.Snapshots, &h.States)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return h, err
+}
+
+// Remove implements persistence.Remover. The store must have been opened with Config.Alone.
+func (s *Store) Remove(ctx context.Context, typ string) (held persistence.Held, err error) {
+	if !s.alone {
+		return held, errShared
+	}
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if held, err = s.holds(ctx, tx, typ); err != nil {
+			return err
+		}
+		var kind int
+		switch err := tx.QueryRow(ctx, s.sql.kind, []byte(typ)).Scan(&kind); {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		}
+		for _, sql := range s.sql.remove {
+			if _, err := tx.Exec(ctx, sql, kind); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return held, explain(fmt.Sprintf("removal of %q", typ), err)
+}
