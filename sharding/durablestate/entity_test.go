@@ -150,6 +150,26 @@ func TestWritesThatFail(t *testing.T) {
 	}
 }
 
+// An Effect does not change: two that are made of one have nothing in common but that.
+func TestEffectsDoNotChange(t *testing.T) {
+	var said []string
+	say := func(text string) func(*sharding.Context[command], box) error {
+		return func(*sharding.Context[command], box) error {
+			said = append(said, text)
+			return nil
+		}
+	}
+	base := effect{}
+	for range 3 { // so that its slice has room
+		base = base.Then(say("base"))
+	}
+	a, b := base.Then(say("a")), base.Then(say("b"))
+	if err := errors.Join(a.finish(nil, box{}), b.finish(nil, box{})); err != nil ||
+		strings.Join(said, " ") != "base base base a base base base b" {
+		t.Error(said, err)
+	}
+}
+
 // A deposed owner cannot write.
 func TestFenced(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

@@ -159,7 +159,10 @@ func (s *shelf) LoadStates(_ context.Context, h persistence.Hosting, ids []proto
 	return s.do("load", h, func() error {
 		for i, id := range ids {
 			if x := s.all[id]; x.Revision > 0 {
-				if err := each(i, x); err != nil {
+				x.Body = slices.Clone(x.Body)
+				err := each(i, x)
+				copy(x.Body, make([]byte, len(x.Body))) // it was valid until each returned
+				if err != nil {
 					return err
 				}
 			}

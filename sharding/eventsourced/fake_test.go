@@ -132,10 +132,14 @@ func (s *shelf) Load(ctx context.Context, h persistence.Hosting, reads []persist
 		err = errors.Join(err, s.do(ctx, "load", h, r.Entity, func(x *history) error {
 			ends = append(ends, persistence.End{Deleted: x.deleted, Last: x.last()})
 			for _, e := range x.events {
-				if e.Seq > r.After {
-					if err := each(i, e); err != nil {
-						return err
-					}
+				if e.Seq <= r.After {
+					continue
+				}
+				e.Body = slices.Clone(e.Body)
+				err := each(i, e)
+				clear(e.Body) // it was valid until each returned
+				if err != nil {
+					return err
 				}
 			}
 			return nil
@@ -176,7 +180,10 @@ func (s *shelf) LoadSnapshots(ctx context.Context, h persistence.Hosting, reads 
 		err = errors.Join(err, s.do(ctx, "snapshot", h, r.Entity, func(x *history) error {
 			for _, sn := range slices.Backward(x.snapshots) {
 				if r.Below == 0 || sn.Seq < r.Below {
-					return each(i, sn)
+					sn.Body = slices.Clone(sn.Body)
+					err := each(i, sn)
+					clear(sn.Body) // it was valid until each returned
+					return err
 				}
 			}
 			return nil

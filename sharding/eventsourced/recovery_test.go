@@ -2,12 +2,15 @@ package eventsourced
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -26,6 +29,46 @@ func TestPassivateAndComeBack(t *testing.T) {
 		wants(t, g, "a", get{}, 3)
 		if n := s.called("load"); n != 3 {
 			t.Errorf("%d loads, want one for each incarnation", n)
+		}
+	})
+}
+
+// short is a shelf that keeps the last event of each history to itself.
+type short struct{ *shelf }
+
+func (s short) Load(ctx context.Context, h persistence.Hosting, reads []persistence.Read,
+	each func(int, persistence.Event) error) ([]persistence.End, error) {
+	return s.shelf.Load(ctx, h, reads, func(i int, e persistence.Event) (err error) {
+		s.mu.Unlock()
+		defer s.mu.Lock()
+		last := uint64(0)
+		s.of(reads[i].Entity, func(x *history) { last = x.last() })
+		if e.Seq < last {
+			err = each(i, e)
+		}
+		return err
+	})
+}
+
+// An entity whose last events are missing does not start: what it would write comes after them.
+func TestAHistoryThatEndsTooEarly(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s, b := newShelf(), sums()
+		g := single(t, s, b)
+		wants(t, g, "a", add{N: 1}, 1)
+		wants(t, g, "a", add{N: 2}, 3)
+		b.Journal = short{s}
+		typ := sumType()
+		typ.Name = "short"
+		typ, err := Persist(typ, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, nodes := cluster(t, 1)
+		got := <-asks(t, start(t, typ, nodes...)[0], "a", get{})
+		if !errors.Is(got.err, sharding.ErrHandler) ||
+			!strings.Contains(got.err.Error(), "the history ends with the number 2") {
+			t.Error(got)
 		}
 	})
 }

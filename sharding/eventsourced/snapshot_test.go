@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
 
@@ -39,6 +40,13 @@ func (n *notices) doing() (all []string) {
 // noticing is a region of one node whose notices are kept.
 func noticing(t *testing.T, s *shelf, b Behavior[command, event, sum]) (*sharding.Region[command], *notices) {
 	t.Helper()
+	n, nodes := listening(t)
+	return start(t, s.on(sumType(), b), nodes...)[0], n
+}
+
+// listening is one node, and its notices.
+func listening(t *testing.T) (*notices, []*ddata.Node) {
+	t.Helper()
 	n := &notices{}
 	nodes := ddatatest.StartWith(t, 1, func(_ int, c *ddata.Config) {
 		addr := memory.Addr(1)
@@ -49,7 +57,7 @@ func noticing(t *testing.T, s *shelf, b Behavior[command, event, sum]) (*shardin
 			n.all = append(n.all, e)
 		})
 	})
-	return start(t, s.on(sumType(), b), nodes...)[0], n
+	return n, nodes
 }
 
 // adds adds the numbers from first to last.
@@ -98,6 +106,149 @@ func TestSnapshotsAndRetention(t *testing.T) {
 		all, err := sharding.Ask(t.Context(), g.Ref("a"), seen{})
 		if err != nil || len(all) != 47 || !slices.IsSorted(all) {
 			t.Error(all, err)
+		}
+	})
+}
+
+// An incarnation counts the snapshots of those before it.
+func TestRetentionOverIncarnations(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s, b := newShelf(), sums()
+		b.Snapshot = Snapshot[sum]{Every: 10, Keep: 3, DeleteEvents: true}
+		g, _ := noticing(t, s, b)
+		adds(t, g, "a", 1, 30)
+		passivate(t, g, "a")
+		adds(t, g, "a", 31, 40)
+		if deleted, last, all := s.stored(); deleted != 20 || last != 40 || !slices.Equal(all, []uint64{20, 30, 40}) {
+			t.Error(deleted, last, all)
+		}
+	})
+}
+
+// While a snapshot is being written there is no other one. The next event after it begins the one that
+// is due.
+func TestOneSnapshotAtATime(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s, b, open := newShelf(), sums(), make(chan struct{})
+		b.Snapshot = Snapshot[sum]{Every: 5}
+		b.Calls = batch.Settings{} // no call is repeated soon
+		g, _ := noticing(t, s, b)
+		s.hook(only("save", func(context.Context) error { <-open; return nil }), nil)
+		for n := 1; n <= 14; n++ {
+			wants(t, g, "a", add{N: n}, n*(n+1)/2)
+		}
+		synctest.Wait()
+		close(open)
+		synctest.Wait()
+		if _, _, all := s.stored(); !slices.Equal(all, []uint64{5}) {
+			t.Error("while one is written:", all)
+		}
+		adds(t, g, "a", 15, 15)
+		if _, _, all := s.stored(); !slices.Equal(all, []uint64{5, 15}) {
+			t.Error("afterwards:", all)
+		}
+	})
+}
+
+// A snapshot that was not written stands for nothing: what it would have replaced stays.
+func TestWhatAFailedSnapshotWouldReplaceStays(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s, b := newShelf(), sums()
+		b.Snapshot = Snapshot[sum]{Every: 5, Keep: 2, DeleteEvents: true}
+		g, _ := noticing(t, s, b)
+		adds(t, g, "a", 1, 10)
+		s.hook(only("save", func(context.Context) error { return errors.New("no room") }), nil)
+		for last := 15; last <= 30; last += 5 {
+			adds(t, g, "a", last-4, last)
+		}
+		s.hook(nil, nil)
+		if deleted, last, all := s.stored(); deleted != 5 || last != 30 || !slices.Equal(all, []uint64{5, 10}) {
+			t.Error(deleted, last, all)
+		}
+		passivate(t, g, "a")
+		wants(t, g, "a", get{}, 465)
+	})
+}
+
+// The two snapshots that can be under way at the end of an incarnation are answered in any order.
+func TestAnswersOfSnapshotsInAnyOrder(t *testing.T) {
+	s := &snapshots{}
+	s.begin([]uint64{5})
+	if older, ok := s.take(10, 5, false); !ok || !slices.Equal(older, []uint64{5}) {
+		t.Fatal(older, ok)
+	}
+	if older, ok := s.take(12, 1, true); !ok || !slices.Equal(older, []uint64{5}) {
+		t.Fatal(older, ok)
+	}
+	if oldest := s.taken(12, 3, nil); oldest != 0 {
+		t.Error("too early: all below", oldest)
+	}
+	if oldest := s.taken(10, 2, nil); oldest != 10 || !slices.Equal(s.kept, []uint64{10, 12}) {
+		t.Error("the oldest is", oldest, "of", s.kept)
+	}
+}
+
+// fickle is a state that cannot be encoded while it is 5.
+type fickle struct{ sum int }
+
+func (f fickle) MarshalCBOR() ([]byte, error) {
+	if f.sum == 5 {
+		return nil, errors.New("a bad number")
+	}
+	return []byte{byte(f.sum)}, nil // below 24 that is CBOR
+}
+
+func (f *fickle) UnmarshalCBOR(b []byte) error {
+	f.sum = int(b[0])
+	return nil
+}
+
+// A state that cannot be encoded is told of, and the next one is kept.
+func TestASnapshotThatIsNotEncoded(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s, of := newShelf(), sums()
+		n, nodes := listening(t)
+		typ, err := Persist(sumType(), Behavior[command, event, fickle]{
+			Journal: s, Events: of.Events, Snapshot: Snapshot[fickle]{Every: 1},
+			Handle: func(_ *sharding.Context[command], _ fickle, m command) (Effect[command, event, fickle], error) {
+				fx := Effect[command, event, fickle]{}.Persist(added{m.(add).N})
+				return fx.ThenReply(func(f fickle) any { return f.sum }), nil
+			},
+			Apply: func(f fickle, e event) fickle { return fickle{f.sum + e.(added).N} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := start(t, typ, nodes...)[0]
+		for sum := 4; sum <= 7; sum++ {
+			wants(t, g, "a", add{N: map[bool]int{true: 4, false: 1}[sum == 4]}, sum)
+			synctest.Wait()
+		}
+		if _, _, all := s.stored(); !slices.Equal(all, []uint64{3, 4}) {
+			t.Error(all)
+		}
+		if doing := n.doing(); len(doing) != 1 || !errors.Is(n.all[0].Err, schema.ErrEncoding) {
+			t.Error(n.all)
+		}
+	})
+}
+
+// The end of an incarnation waits for its snapshot.
+func TestTheEndWaitsForTheSnapshot(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s, b, open := newShelf(), sums(), make(chan struct{})
+		b.Snapshot = Snapshot[sum]{OnStop: true}
+		g, _ := noticing(t, s, b)
+		wants(t, g, "a", add{N: 1}, 1)
+		s.hook(only("save", func(context.Context) error { <-open; return nil }), nil)
+		passivate(t, g, "a")
+		if n := g.Stats().Active; n != 1 {
+			t.Errorf("%d are active before the snapshot is written", n)
+		}
+		close(open)
+		synctest.Wait()
+		if _, _, all := s.stored(); g.Stats().Active != 0 || !slices.Equal(all, []uint64{1}) {
+			t.Errorf("%d are active, snapshots %v", g.Stats().Active, all)
 		}
 	})
 }

@@ -296,6 +296,85 @@ func TestAnEventThatApplyPanicsAtIsNotStored(t *testing.T) {
 	})
 }
 
+// The events of one message are stored together, and the next message's come behind all of them.
+func TestSeveralEventsOfAMessage(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s, b := newShelf(), sums()
+		b.Handle = func(c *sharding.Context[command], x sum, m command) (effect, error) {
+			fx, err := handle(c, x, m)
+			if m, is := m.(add); is {
+				fx = fx.Persist(added{m.N}, added{m.N})
+			}
+			return fx, err
+		}
+		g := single(t, s, b)
+		wants(t, g, "a", add{N: 1}, 3)
+		wants(t, g, "a", add{N: 10}, 33)
+		s.of("a", func(x *history) {
+			for i, e := range x.events {
+				if e.Seq != uint64(i)+1 {
+					t.Errorf("event %d has the number %d", i+1, e.Seq)
+				}
+			}
+			if len(x.events) != 6 || len(x.writes) != 2 {
+				t.Errorf("%d events in %d writes, want 6 in 2", len(x.events), len(x.writes))
+			}
+		})
+		passivate(t, g, "a")
+		wants(t, g, "a", get{}, 33)
+	})
+}
+
+// An Effect does not change: two that are made of one have nothing in common but that.
+func TestEffectsDoNotChange(t *testing.T) {
+	var said []string
+	say := func(text string) func(*sharding.Context[command], sum) error {
+		return func(*sharding.Context[command], sum) error {
+			said = append(said, text)
+			return nil
+		}
+	}
+	base := effect{}
+	for range 3 { // so that its slices have room
+		base = base.Persist(added{0}).Then(say("base"))
+	}
+	a, b := base.Persist(added{1}).Then(say("a")), base.Persist(added{2}).Then(say("b"))
+	if len(a.events) != 4 || a.events[3] != (added{1}) || b.events[3] != (added{2}) || len(base.events) != 3 {
+		t.Error(a.events, b.events)
+	}
+	if err := errors.Join(a.finish(nil, sum{}), b.finish(nil, sum{})); err != nil ||
+		!slices.Equal(said, []string{"base", "base", "base", "a", "base", "base", "base", "b"}) {
+		t.Error(said, err)
+	}
+}
+
+// A handler that awaits and persists is a failure, of which the asker hears. Nothing is stored, and
+// the next incarnation has what is.
+func TestAwaitAndPersist(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		s, b := newShelf(), sums()
+		b.Handle = func(c *sharding.Context[command], x sum, m command) (effect, error) {
+			if m == (command)(add{N: 7}) {
+				if _, err := c.Await(); err != nil {
+					return effect{}, err
+				}
+			}
+			return handle(c, x, m)
+		}
+		g := single(t, s, b)
+		wants(t, g, "a", add{N: 1}, 1)
+		got := <-asks(t, g, "a", add{N: 7})
+		if !errors.Is(got.err, sharding.ErrHandler) || !strings.Contains(got.err.Error(), "append number 2") ||
+			!strings.Contains(got.err.Error(), sharding.ErrAwaiting.Error()) {
+			t.Error(got)
+		}
+		wants(t, g, "a", get{}, 1)
+		if n := s.called("append"); n != 1 {
+			t.Errorf("%d appends, want that of the first message", n)
+		}
+	})
+}
+
 // Tags and types stand with the events. Tags that a store would refuse are refused before.
 func TestTags(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
