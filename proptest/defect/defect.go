@@ -154,6 +154,8 @@ const (
 	ReturnedLast
 	// HandlesMeanwhile: messages are handled while an earlier one waits for its result.
 	HandlesMeanwhile
+	// TellsUnwritten: a coordinator tells of homes before they are written.
+	TellsUnwritten
 	endOfSharding
 )
 

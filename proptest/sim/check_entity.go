@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -124,12 +125,8 @@ func misremembered(w *World) string {
 	if w.opt.Shards == 0 || !w.opt.Remember {
 		return ""
 	}
-	all := w.replicas(w.opt.RoleOfType(0))
-	if len(all) == 0 {
-		return ""
-	}
 	for s := range protocol.ShardID(w.opt.Shards) {
-		ids, err := protocol.IDsSet{}.View(all[0].view(protocol.StateKey(typeName(0), protocol.StateIDs, s)))
+		ids, err := w.remembered(s)
 		if err != nil {
 			return err.Error()
 		}
@@ -141,18 +138,31 @@ func misremembered(w *World) string {
 				}
 			}
 		}
-		for id := range ids.All() {
+		for _, id := range ids {
 			if !runs[id] {
 				return fmt.Sprintf("T0/%s of shard %v is remembered and does not run", id, s)
 			}
 		}
 		for id, is := range runs { // order: any of them
-			if is && !ids.Contains(id) {
+			if is && !slices.Contains(ids, id) {
 				return fmt.Sprintf("T0/%s of shard %v runs and is not remembered", id, s)
 			}
 		}
 	}
 	return ""
+}
+
+// remembered are the ids of the first type that are kept of a shard.
+func (w *World) remembered(s protocol.ShardID) ([]protocol.EntityID, error) {
+	if ids, outside := w.ledgers.Remembered(typeName(0), s); outside {
+		return slices.Sorted(maps.Keys(ids)), nil
+	}
+	all := w.replicas(w.opt.RoleOfType(0))
+	if len(all) == 0 {
+		return nil, nil // and nothing of the type runs
+	}
+	ids, err := protocol.IDsSet{}.View(all[0].view(protocol.StateKey(typeName(0), protocol.StateIDs, s)))
+	return slices.Collect(ids.All()), err
 }
 
 // astray is a route of the healed world that leads to a node which does not host its shard.

@@ -68,7 +68,8 @@
 // little load that a world takes a fifth of the time of a usual one. All checkers stay on. The plan
 // "persist" (options/persisted.go) draws small worlds in which entities keep their state, in a store
 // that misbehaves in every way (packages persisted and journals), while processes crash, stand still
-// and take over from each other.
+// and take over from each other. In half of them, homes of shards and remembered ids lie in a journal
+// that misbehaves, too (options/ledger.go, package ledgers).
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
 //
@@ -134,6 +135,8 @@
 //   - state that is kept (package judge): an entity has one history, a command stands in it once, nothing
 //     is stored for a hosting after a later one of its shard has begun, and a client is told of nothing
 //     that is not stored. In the healed world each entity answers each process, from what was stored;
+//   - homes in a journal (package ledgers): nothing is appended for a coordinator after a later one has
+//     read, which reads all that was written; homes are written before any node is told of them;
 //   - leases of an outside store: no handler starts, and no coordinator acts, but while that store
 //     has the lease as theirs;
 //   - no stall: after the last fault, or the last act of an operator, each kind of wait (for a view,

@@ -23,7 +23,7 @@ func newPersisted(w *World) *persisted.Entities {
 	return persisted.New(&w.opt, persisted.Planted{
 		Machines: w.planted.Machines, Store: w.planted.Journal, Dormant: w.planted.Dormant,
 	},
-		persistedWorld{leaseWorld{netWorld{w}}}, w.rs, &w.trace)
+		persistedWorld{leaseWorld{netWorld{w}}}, w.ledgers, w.rs, &w.trace)
 }
 
 // After implements journals.World.

@@ -172,6 +172,7 @@ var ranks = []rankRow{
 	{"proptest/sim/stall", 12, false, "how long a world may wait is a sum of its settings, whatever runs in it"},
 	{"proptest/sim/clock", 1, false, "a clock shows virtual time with an error, whatever asks"},
 	{"proptest/sim/trace", 1, false, "a story is folded and printed, whatever it tells"},
+	{"proptest/sim/ledgers", 12, false, "what coordinators write and tell is judged, whatever world they live in"},
 	{"proptest/sim/persisted", 13, false, "entities keep their state, whatever the world does to them"},
 	{"proptest/sim/counts", 14, false, "what worlds did is a sum, whatever it was"},
 	{"proptest/sim/planted", 12, false, "what can be planted is a list, whatever world has it"},

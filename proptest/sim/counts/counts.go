@@ -4,6 +4,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
+	"github.com/coterie-go/coterie/proptest/sim/ledgers"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/sequence"
@@ -28,6 +29,7 @@ type Counts struct {
 	Late      sequence.Excuses // messages that an entity handled out of order
 	Longest   stall.Waits      // of healed worlds
 	Persisted persisted.Counts
+	Ledgers   ledgers.Counts
 }
 
 // Add sums the counts of runs.
@@ -79,6 +81,7 @@ func (c *Counts) Add(o Counts) {
 	c.Late.Add(o.Late)
 	c.Longest.Add(o.Longest)
 	c.Persisted.Add(o.Persisted)
+	c.Ledgers.Add(o.Ledgers)
 }
 
 // Carry counts what a network has done.

@@ -29,6 +29,9 @@ func (d *Door) call(ctx context.Context, name string, h persistence.Hosting, eff
 	done func()) error {
 	s := d.s
 	f, over := s.draw(), make(chan struct{})
+	if s.faults.InWrites && (name != "Append" || h.Token.IsZero()) {
+		f.stills = never
+	}
 	var err error
 	ended := false // the caller waits no more
 	s.counts.Calls++

@@ -15,6 +15,7 @@ type Faults struct {
 	Hangs    float64 // are not answered; half of them take effect, and of these half do so late
 	Deaf     float64 // are answered long after their context has ended, if at all
 	Freezes  float64 // have their process stand still: as they leave, or arrive, or took effect
+	InWrites bool    // only as events leave, or arrive, or were stored for a hosting
 	Damages  float64 // part of the snapshots that are damaged or lost
 	Cautious bool    // events are deleted: one snapshot of an entity at a time is spoilt
 	Outages  bool    // the store is gone now and then

@@ -129,6 +129,7 @@ type Options struct {
 	FalseHints bool // memberlist lies
 
 	Persisted Persisted // entities that keep their state
+	Ledger    Ledger    // where homes and remembered ids lie
 }
 
 // SmallFrame is a FrameMax that much does not fit in; DefaultFrame is the replicator's default.
@@ -223,7 +224,7 @@ func (o Options) String() string {
 	if o.Bulk > 0 || o.BatchRows > 0 {
 		fmt.Fprintf(&b, " bulk=%g frame=%d batch=%d", o.Bulk, o.FrameMax, o.BatchRows)
 	}
-	fmt.Fprintf(&b, "%v chaos=[", o.Persisted)
+	fmt.Fprintf(&b, "%v%v chaos=[", o.Persisted, o.Ledger)
 	for i, n := range o.Weights {
 		if n > 0 {
 			fmt.Fprintf(&b, " %v:%d", Fault(i), n)

@@ -40,7 +40,9 @@ type Persisted struct {
 }
 
 // ofPersisted reports whether a plan's worlds are about entities that keep their state.
-func (p Plan) ofPersisted() bool { return p.Swarm == Persist || p.Scenario == Deposed }
+func (p Plan) ofPersisted() bool {
+	return p.Swarm == Persist || p.Scenario == Deposed || p.Scenario == TwoCoordinators
+}
 
 // String prints what there is of them, if there is something.
 func (p Persisted) String() string {
@@ -55,7 +57,7 @@ func (p Persisted) String() string {
 // their shards, one after the other or all.
 func aboutPersisted(o *Options, r *rand.Rand) {
 	o.Scenario = random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, PlainChaos, PlainChaos, ColdRestarts,
-		ColdRestarts, Stops, RollingRestarts, RollingMoves, GrowingView, Deposed)
+		ColdRestarts, Stops, RollingRestarts, RollingMoves, GrowingView, Closings, Deposed, TwoCoordinators)
 	if o.Nodes > 5 {
 		o.Nodes = 3
 	}
@@ -71,6 +73,7 @@ func drawPersist(rs random.Streams, plan Plan) Options {
 		o.Weights[Freeze], o.Weights[Crash] = random.Pick(r, 2, 5, 8), random.Pick(r, 1, 3)
 		o.Weights[CrashAll] = random.Pick(r, 0, 1)
 	}
+	drawLedger(&o, rs.Stream("ledger", 0))
 	p := &o.Persisted
 	*p = Persisted{
 		Entities: random.Pick(r, 2, 6, 12), States: r.IntN(2) == 0, Shards: random.Pick(r, 2, 4),
@@ -96,13 +99,17 @@ func drawPersist(rs random.Streams, plan Plan) Options {
 			Delay: random.Pick(r, time.Millisecond, 5*time.Millisecond, 40*time.Millisecond),
 		},
 	}
-	// one write of an entity at a time: more commands than that would only wait
-	p.Gap = max(p.Gap, 3*p.Store.Delay/time.Duration(p.Entities))
+	// one write of an entity at a time, and so many calls of a node: more commands than that would wait,
+	// and hold up what leaves. A command has up to six calls, with its snapshot.
+	calls := min(p.Entities, p.Calls.InFlightMax*p.Calls.BatchMax)
+	p.Gap = max(p.Gap, 6*p.Store.Delay/time.Duration(calls))
 	switch o.Scenario {
 	case Deposed:
 		p.Entities, p.Gap = random.Pick(r, 6, 12), random.Pick(r, 50*time.Millisecond, 200*time.Millisecond)
 		p.Store = journals.Faults{Freezes: 0.02, Loses: p.Store.Loses, Delay: 5 * time.Millisecond, Cautious: true}
-	case Stops: // which wait for what is in the mailboxes, and must end soon
+	case TwoCoordinators:
+		p.Store = journals.Faults{Loses: p.Store.Loses, Delay: 5 * time.Millisecond, Cautious: true}
+	case Stops, Closings: // which wait for what is in the mailboxes, and must end soon
 		p.Store.Hangs, p.Store.Deaf, p.Store.Outages, p.Store.Freezes = 0, 0, false, 0
 		p.Gap *= 2
 	case PlainChaos, ColdRestarts, GrowingView:

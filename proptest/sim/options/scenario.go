@@ -69,6 +69,9 @@ const (
 	// Deposed has processes stand still while they write the state of entities, until another one has
 	// taken over. It belongs to the plan Persist.
 	Deposed = "deposed"
+	// TwoCoordinators has processes stand still while they write the homes of shards, until another
+	// coordinator has begun. It belongs to the plan Persist.
+	TwoCoordinators = "two-coordinators"
 )
 
 // InsertNodes is how many nodes insert.
@@ -78,7 +81,7 @@ const InsertNodes = 5
 var Scenarios = []string{PlainChaos, GrowingView, ColdRestarts, BadDisks, StoppedGrowing, RollingMoves,
 	LaggingViews,
 	RollingRestarts, NewKeys, Closings, Stops, OldLeases, WakeUps, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
-	Inserts, ClosedTypes, CrowdedMoves, Votes, Deposed}
+	Inserts, ClosedTypes, CrowdedMoves, Votes, Deposed, TwoCoordinators}
 
 func drawScenario(r *rand.Rand) string {
 	return random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, GrowingView, GrowingView, ColdRestarts,
@@ -147,7 +150,7 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 3, 5, 5), 12, 0, 60*time.Second
 		o.Timing, o.PromptLossy, o.DiskFail = UsualTiming, false, 0
 		o.WriteGap, o.Reads = 10*time.Millisecond, 0.5
-	case Deposed:
+	case Deposed, TwoCoordinators:
 		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 3, 3, 5), 0, 0, 120*time.Second
 		o.Weights, o.Loss, o.Straggle, o.DiskFail, o.Timing = quiet, random.Pick(r, 0, 0.01), 0, 0, UsualTiming
 	case Inserts:

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/judge"
+	"github.com/coterie-go/coterie/proptest/sim/ledgers"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
@@ -68,6 +69,7 @@ type Entities struct {
 	planted     Planted
 	store       *journals.Store
 	judge       *judge.Judge
+	ledgers     *ledgers.Ledgers // of their types
 	nodes       map[uint64]*node // by UID; only looked up
 	commands    uint64           // so far
 	writers     uint64
@@ -83,9 +85,11 @@ type node struct {
 }
 
 // New makes the entities of a world, and has clients use them until a time after it has healed.
-func New(o *options.Options, planted Planted, w World, rs random.Streams, t *trace.Trace) *Entities {
+func New(o *options.Options, planted Planted, w World, l *ledgers.Ledgers, rs random.Streams, t *trace.Trace,
+) *Entities {
 	e := &Entities{
-		w: w, opt: o.Persisted, role: options.Backend, trace: t, planted: planted, nodes: map[uint64]*node{},
+		w: w, ledgers: l,
+		opt: o.Persisted, role: options.Backend, trace: t, planted: planted, nodes: map[uint64]*node{},
 		rng: rs.Stream("persisted load", 0), rngHandlers: rs.Stream("persisted handlers", 0),
 	}
 	if e.opt.Entities == 0 {
@@ -124,6 +128,7 @@ func (e *Entities) Start(p Process) {
 		if err == nil {
 			_, err2 := h.Data(e.role)
 			t.Remember.Entities = e.opt.Remember && typ == Events
+			e.ledgers.Keep(p, typ, &t.Coordination, &t.Remember)
 			of.region, err = sharding.StartAt(h, t, err2 != nil)
 		}
 		if err != nil {

@@ -62,6 +62,8 @@ type Defects struct {
 	// Journal is what is planted in the store of entities' state; Dormant: an entity that has failed starts
 	// again much later than the settings say.
 	Journal journals.Defects
+	// Ledger is what is planted in the journal of homes.
+	Ledger  journals.Defects
 	Dormant bool
 }
 
@@ -182,6 +184,11 @@ var ofState = []one{
 	{"reply-before-commit", "an entity replies before its events are stored", plant(defect.ReplyBeforeCommit)},
 	{"snapshot-ahead", "a snapshot has events that are not stored yet", plant(defect.SnapshotAhead)},
 	{"write-unasked", "an entity whose write has failed goes on", plant(defect.WriteUnasked)},
+	{"ledger-any-term", "the journal of homes takes what deposed coordinators write",
+		func(f *Defects) { f.Ledger.AnyToken = true }},
+	{"ledger-answers-first", "the journal of homes answers before it has stored",
+		func(f *Defects) { f.Ledger.AnswersFirst = true }},
+	{"tells-unwritten", "a coordinator tells of homes before they are written", plant(defect.TellsUnwritten)},
 	{"dormant", "an entity that has failed starts again much later than the settings say",
 		func(f *Defects) { f.Dormant = true }},
 }
@@ -251,6 +258,9 @@ var HuntedIn = map[string]options.Plan{
 	"snapshot-ahead":        {Swarm: options.Persist},
 	"write-unasked":         {Swarm: options.Persist},
 	"dormant":               {Swarm: options.Persist},
+	"ledger-any-term":       {Swarm: options.Persist, Scenario: options.TwoCoordinators},
+	"ledger-answers-first":  {Swarm: options.Persist},
+	"tells-unwritten":       {Swarm: options.Persist},
 }
 
 // unseen are defects that no world shows, or next to none, with the tests that catch them.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/sim/journals"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/sharding"
 )
 
 // Kind is one kind of waiting that ends in a healed world.
@@ -54,7 +55,8 @@ func limitsOf(o *options.Options) (most [Kinds]time.Duration) {
 	most[ForOperation] = most[ForLease] + AfterHeal + ProbeGap + slow(2*operation) + 2*o.WriteBehind
 	most[ForReplicas] = most[ForOperation] + slow(time.Duration(o.Nodes+o.Spare)*gossipEach)
 	// entities are probed, a hand-off ends, and the next home takes its lease
-	most[ForHome] = most[ForLease] + ProbeShards + ProbeGap + slow(handOffMost(o)+o.LeaseTTL+2*o.LeaseRetry)
+	most[ForHome] = most[ForLease] + ProbeShards + ProbeGap + slow(handOffMost(o)+o.LeaseTTL+2*o.LeaseRetry) +
+		ledgerMost(o)
 	// what was sent meets one more hand-off, for balance
 	most[ForMessages] = most[ForHome] + slow(handOffMost(o))
 	most[ForState] = most[ForHome] + stateMost(o)
@@ -75,6 +77,18 @@ func viewMost(o *options.Options) time.Duration {
 // has to do ends within five times that, and an entity that hangs is stopped by force.
 func handOffMost(o *options.Options) time.Duration {
 	return 3*o.StopTimeout + 5*o.StopTimeout + o.StopTimeout
+}
+
+// ledgerMost: what was asked of the journal of homes and ids in a row of failures has more time each
+// time, and the last such call, begun before, may never be answered. A write of ids has the longest.
+// Then what is asked again has an answer, or is one of few calls.
+func ledgerMost(o *options.Options) time.Duration {
+	if !o.Ledger.Used {
+		return 0
+	}
+	const inARow, calls = 32, 8
+	q := sharding.Quorums{}.WithDefaults()
+	return slow(inARow*max(q.ReadTimeout, q.WriteTimeout)+journals.DeafMost) + 2*calls*o.Ledger.Store.Delay
 }
 
 // stateMost: calls of the store that were under way end. A question that met them, or a hand-off, has no

@@ -85,6 +85,7 @@ func TestLimitsFollowTheSettings(t *testing.T) {
 		"lateTypes":   {func(o *options.Options) { o.LateTypes = 20 * time.Second }, ForLease},
 		"leaseTTL":    {func(o *options.Options) { o.LeaseTTL = 8 * time.Second }, ForHome},
 		"leaseRetry":  {func(o *options.Options) { o.LeaseRetry *= 2 }, ForHome},
+		"ledger":      {func(o *options.Options) { o.Ledger.Used = true }, ForHome},
 		"entities":    {func(o *options.Options) { o.Persisted.Entities++ }, ForState},
 		"storeDelay":  {func(o *options.Options) { o.Persisted.Store.Delay *= 2 }, ForState},
 		"linger":      {func(o *options.Options) { o.Persisted.Calls.Linger = time.Second }, ForState},

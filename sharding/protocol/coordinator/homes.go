@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -129,7 +130,11 @@ func (h *homes) place(s protocol.ShardID, home protocol.UID) {
 	h.unassign(s)
 	st.state, st.home, st.token = stateWriting, home, h.next()
 	h.load(home, s, true)
-	h.out.puts = append(h.out.puts, protocol.Entry{Shard: s, Home: home, Token: st.token})
+	e := protocol.Entry{Shard: s, Home: home, Token: st.token}
+	h.out.puts = append(h.out.puts, e)
+	if h.cfg.Planted(defect.TellsUnwritten) {
+		h.written(e)
+	}
 }
 
 // command tells the home of a shard to host it.
