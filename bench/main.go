@@ -66,6 +66,7 @@ var benches = []bench{
 	{"allocate", "homes for 100,000 shards on three nodes, found by one coordinator", runAllocate},
 	{"remember", "1 M remembered entities in one shard and over 1,000 on three nodes: their first start, and a " +
 		"restart of the whole cluster", runRemember},
+	{"remind", "1 M reminders that wait on one node: memory for each, and how late those come that are due", runRemind},
 	{"persist", "event-sourced entities on LMDB, replicated data and PostgreSQL: commits of 1, 64 and 1,000 writers " +
 		"beside the store alone, and the recovery of 100,000 entities", runPersist},
 	{"balance", "10,000 shards with Zipf loads on 100 simulated nodes: by load, beside by counts", runBalance},
