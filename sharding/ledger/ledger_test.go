@@ -123,6 +123,24 @@ func TestALaterTermDeposes(t *testing.T) {
 	wantRegions(t, second, two)
 }
 
+// A later term is fenced in the store of the snapshots too, if that is another one.
+func TestALaterTermFencesTheSnapshots(t *testing.T) {
+	m, shots := &memory.Store{}, &memory.Store{}
+	cfg := Config{Journal: m, Snapshots: shots, SnapshotAfter: 1}
+	first, second := open(t, cfg), open(t, cfg)
+	one, two := termOf(5, 1), termOf(5, 2)
+	wantHomes(t, first, one)
+	must(t, put(t, first, one, entry(1, 11, 1, 5)))
+	wantHomes(t, second, two, entry(1, 11, 1, 5))
+	for term, want := range map[protocol.Term]error{one: persistence.ErrFenced, two: nil} {
+		_, err := shots.SaveSnapshots(t.Context(), persistence.Hosting{Type: TypeName("T"), Token: term},
+			[]persistence.Snapshot{{Entity: "homes", Seq: 99, Name: "x", Version: 1}})
+		if !errors.Is(err, want) {
+			t.Errorf("a snapshot of term %v: %v, want %v", term, err, want)
+		}
+	}
+}
+
 // Homes and regions of an earlier founding name nodes that are not in this one: they are not read,
 // although their tokens are higher within a founding, and what is written now is.
 func TestAnotherFoundingBeginsAnew(t *testing.T) {
@@ -138,6 +156,21 @@ func TestAnotherFoundingBeginsAnew(t *testing.T) {
 		must(t, put(t, second, now, entry(1, 21, 1, 2)), enroll(t, second, now, []protocol.UID{21}, nil))
 		wantHomes(t, open(t, cfg), termOf(6, 2), entry(1, 21, 1, 2))
 		wantRegions(t, open(t, cfg), termOf(6, 2), 21)
+	}
+}
+
+// What an earlier founding has written late, behind what the present one wrote, counts for nothing.
+func TestLateEventsOfAnotherFounding(t *testing.T) {
+	h, r := homesForm.Empty(), regionsForm.Empty()
+	for _, era := range []uint64{6, 5} {
+		homesForm.Apply(h, placed{term{Era: era}, []home{{Shard: uint32(era), UID: era, Epoch: 1}}})
+		regionsForm.Apply(r, registered{term{Era: era}, []uint64{era}, []uint64{6 * (era % 2)}})
+	}
+	if got := entriesOf(h.in(6)); len(got) != 1 || got[0].Shard != 6 {
+		t.Errorf("homes: %v", got)
+	}
+	if got := uidsOf(r.in(6)); !slices.Equal(got, []protocol.UID{6}) {
+		t.Errorf("regions: %v", got)
 	}
 }
 
@@ -198,15 +231,19 @@ func TestRetention(t *testing.T) {
 		l, by := open(t, cfg), termOf(5, 1)
 		wantHomes(t, l, by)
 		for i := range uint64(22) {
-			must(t, put(t, l, by, entry(1, 11, 1, i+1)))
+			must(t, put(t, l, by, entry(1, 11, 1, i+1)), enroll(t, l, by, []protocol.UID{protocol.UID(i + 1)},
+				[]protocol.UID{protocol.UID(i)}))
 		}
-		events := 0
-		ends, err := m.Load(t.Context(), persistence.Hosting{Type: TypeName("T"), Token: by},
-			[]persistence.Read{{Entity: "homes"}}, func(int, persistence.Event) error { events++; return nil })
-		if err != nil || ends[0] != (persistence.End{Deleted: c.deleted, Last: 22}) || events != int(22-c.deleted) {
-			t.Errorf("%+v: %+v and %d events, %v", c, ends, events, err)
+		for _, of := range []protocol.EntityID{"homes", "regions"} {
+			events := 0
+			ends, err := m.Load(t.Context(), persistence.Hosting{Type: TypeName("T"), Token: by},
+				[]persistence.Read{{Entity: of}}, func(int, persistence.Event) error { events++; return nil })
+			if err != nil || ends[0] != (persistence.End{Deleted: c.deleted, Last: 22}) || events != int(22-c.deleted) {
+				t.Errorf("%s of %+v: %+v and %d events, %v", of, c, ends, events, err)
+			}
 		}
 		wantHomes(t, open(t, cfg), termOf(5, 2), entry(1, 11, 1, 22))
+		wantRegions(t, open(t, cfg), termOf(5, 3), 22)
 	}
 }
 

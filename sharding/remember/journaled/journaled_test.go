@@ -320,6 +320,34 @@ func TestRemove(t *testing.T) {
 	wantIDs(t, s, "d")
 }
 
+// Loads leave events too: a snapshot is due after as many of them as of changes.
+func TestLoadsAreCutToo(t *testing.T) {
+	m := &memory.Store{}
+	s := open(t, Config{Journal: m, Snapshots: m, SnapshotAfter: 5, KeepSnapshots: 1})
+	for range 7 {
+		if _, err := (tidied{s}).Load(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if events, end, snapshots := stored(t, m); events != 2 || end != (persistence.End{Deleted: 5, Last: 7}) ||
+		!slices.Equal(snapshots, []uint64{5}) {
+		t.Errorf("%d events, %+v, snapshots %v", events, end, snapshots)
+	}
+}
+
+// A list of shards that has something else in it is damaged, and is not read in part.
+func TestAListThatHoldsSomethingElse(t *testing.T) {
+	m := &memory.Store{}
+	s := open(t, Config{Journal: m})
+	other := changed{Added: [][]byte{[]byte("1"), []byte("x")}}
+	if err := s.update(t.Context(), s.history(list, 0), other); err != nil {
+		t.Fatal(err)
+	}
+	if shards, err := s.Shards(t.Context()); !errors.Is(err, persistence.ErrDamaged) || shards != nil {
+		t.Errorf("%v, %v", shards, err)
+	}
+}
+
 // An event that cannot be read fails the load.
 func TestPoisonedEvent(t *testing.T) {
 	m := &memory.Store{}

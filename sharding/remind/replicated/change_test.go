@@ -18,12 +18,16 @@ import (
 type oneKey struct {
 	host.Data
 	replica *crdt.Replica
+	limits  *[]time.Duration // of the calls; nil: they are not kept
 }
 
 func newKey(o crdt.Origin) oneKey { return oneKey{replica: crdt.NewReplica(o, crdt.StoreOptions{})} }
 
 // Get implements host.Data.
-func (k oneKey) Get(key string, _ quorum.Level, _ time.Duration, done func(crdt.Reader, error)) {
+func (k oneKey) Get(key string, _ quorum.Level, limit time.Duration, done func(crdt.Reader, error)) {
+	if k.limits != nil {
+		*k.limits = append(*k.limits, limit)
+	}
 	done(k.replica.Store().View(key), nil)
 }
 
@@ -116,9 +120,71 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// A reminder that is set to another time leaves nothing where it was, and a damaged one stays in its
+// place, and is told of, whatever is written beside it.
+func TestEntriesByTime(t *testing.T) {
+	k := newKey(1)
+	k.change(t, put("e", "n", 10, 1))
+	for i := range int64(2 * sweepMax) { // the last one is behind what a write looks at
+		k.change(t, put("f", string(rune('a'+i)), 20+i, 1))
+	}
+	before := k.replica.Store().View(keyOf("T", 1)).Paths()
+	k.change(t, put("f", string(rune('a'+2*sweepMax-1)), 100, 2))
+	if now := k.replica.Store().View(keyOf("T", 1)).Paths(); now != before {
+		t.Errorf("%d entries, then %d", before, now)
+	}
+	damage := crdt.Mutate[table](func(m *crdt.LWWMapTx[string, []byte]) error {
+		return m.Put(nameOf(remind.Key{Entity: "e", Name: "n"}), []byte("no reminder"))
+	})
+	if _, err := k.replica.Update(keyOf("T", 1), 1, damage, &crdt.Changes{}); err != nil {
+		t.Fatal(err)
+	}
+	k.change(t, put("g", "n", 200, 1))
+	if _, _, err := k.store().Due(t.Context(), 1, time.Unix(15, 0), 100); !errors.Is(err, remind.ErrDamaged) {
+		t.Error("after another write the damaged one is not told of:", err)
+	}
+}
+
+// A write takes away a bounded number of the entries that lead to nothing.
+func TestSweepIsBounded(t *testing.T) {
+	k := newKey(1)
+	stray := crdt.Mutate[table](func(m *crdt.LWWMapTx[string, []byte]) (err error) {
+		for i := range int64(3 * sweepMax) {
+			err = errors.Join(err, m.Put(timeOf(time.Unix(i, 0), remind.Key{Entity: "e", Name: "gone"}), nil))
+		}
+		return err
+	})
+	if _, err := k.replica.Update(keyOf("T", 1), 1, stray, &crdt.Changes{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2 * sweepMax, sweepMax, 0, 0} {
+		k.change(t)
+		if n := k.replica.Store().View(keyOf("T", 1)).Paths(); n != want {
+			t.Errorf("%d entries that lead to nothing, want %d", n, want)
+		}
+	}
+}
+
+// A call of the data ends with its context: by then it has to say what it knows.
+func TestLimitOfACall(t *testing.T) {
+	k := newKey(1)
+	k.limits = &[]time.Duration{}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	for _, c := range []context.Context{t.Context(), ctx} {
+		if _, err := k.store().Of(c, 1, "e"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l := *k.limits; len(l) != 2 || l[0] != 0 || l[1] <= 59*time.Minute || l[1] > time.Hour {
+		t.Errorf("the limits are %v, want none and what is left of an hour", l)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	r := put("e", "n", 10, 1).Reminder
 	f.Add(nameOf(r.Key()), encode(r), timeOf(r.At, r.Key()))
+	f.Add("r\xff\xffe", encode(r), "t12345678\xff\xffe") // the length is of more than there is
 	f.Fuzz(func(t *testing.T, name string, b []byte, entry string) {
 		r, err := decode(name, b)
 		if err == nil && (nameOf(r.Key()) != name || string(encode(r)) != string(b)) {
