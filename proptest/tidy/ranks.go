@@ -117,6 +117,8 @@ var ranks = []rankRow{
 	{"sharding/persistence/postgres/cmd/coterie-postgres", 8, false, "a person looks after what is kept there"},
 	{"sharding/persistence/history", 6, false, "a value is what events have made of it, whatever it means"},
 	{"sharding/ledger", 7, false, "homes and regions are one more state that a journal keeps"},
+	{"sharding/remember/directories", 8, false, "remembered ids lie in the tables of stopped nodes"},
+	{"sharding/remember/transfer", 9, false, "remembered ids go from one store to another"},
 	{"sharding/remember/journaled", 7, false, "remembered ids are one more state that a journal keeps"},
 	{"sharding/remember/remembertest", 5, false, "the laws of that port, for every implementation"},
 	{"sharding/remind", 4, true, "the port to where reminders are kept knows times and shards, not what runs"},
