@@ -242,7 +242,7 @@ func (c *cluster) lookAt(all []judge.Entity) map[judge.Entity]judge.Receipt {
 func (c *cluster) lookUntil(ctx context.Context, e judge.Entity) (r judge.Receipt, err error) {
 	for try := 0; ctx.Err() == nil; try++ {
 		q := question{Type: e.Type, ID: e.ID, Number: c.looks.Add(1), Within: 10 * time.Second}
-		if err = c.process(try%nodes).Call(ctx, "ask", q, &r); err == nil {
+		if r, err = c.ask(ctx, try, q); err == nil {
 			return r, nil
 		}
 		pause(ctx, 20*time.Millisecond)

@@ -79,8 +79,9 @@ func (l *load) draw(caller uint64) judge.Entity {
 	return entity(typ, group+groups*rand.IntN((many-group+groups-1)/groups))
 }
 
-// increment asks until it is answered, or gives up after a failure, sometimes.
-func (l *load) increment(e judge.Entity, number uint64) {
+// increment asks until it is answered, or gives up after a failure, sometimes. It reports whether it was
+// answered.
+func (l *load) increment(e judge.Entity, number uint64) bool {
 	l.note(told{entity: e, number: number})
 	ctx := context.WithoutCancel(l.c.t.Context())
 	for began := time.Now(); ; {
@@ -88,10 +89,10 @@ func (l *load) increment(e judge.Entity, number uint64) {
 		r, err := l.c.ask(ctx, rand.IntN(nodes), q)
 		if err == nil {
 			l.note(told{e, number, true, r})
-			return
+			return true
 		}
 		if l.failed(err) || time.Since(began) > patience {
-			return
+			return false
 		}
 		pause(ctx, time.Duration(rand.IntN(50))*time.Millisecond)
 	}

@@ -110,7 +110,17 @@ func (p *pausing) play(t *testing.T, turn int, stored bool) {
 }
 
 // add increments an entity, as the only caller.
-func (p *pausing) add(e judge.Entity) { p.l.increment(e, p.number()) }
+func (p *pausing) add(e judge.Entity) { p.until(e, p.number()) }
+
+// until repeats an increment until it is answered.
+func (p *pausing) until(e judge.Entity, number uint64) {
+	p.c.t.Helper()
+	for ctx := p.c.patient(); !p.l.increment(e, number); {
+		if ctx.Err() != nil {
+			p.c.t.Fatalf("%v does not answer", e)
+		}
+	}
+}
 
 func (p *pausing) number() uint64 {
 	p.last += callers
@@ -140,7 +150,7 @@ func (p *pausing) pair(typ string, host, turn int) (a, b judge.Entity) {
 // repeat has the callers repeat what was held, and judges all.
 func (p *pausing) repeat(t *testing.T, held map[string]judge.Entity) {
 	for typ, e := range held { // order: each by itself
-		p.l.increment(e, p.held[typ])
+		p.until(e, p.held[typ])
 	}
 	v := p.c.judgeStore(p.l.log, nil)
 	for _, text := range v.complaints {
