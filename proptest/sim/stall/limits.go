@@ -79,16 +79,21 @@ func handOffMost(o *options.Options) time.Duration {
 	return 3*o.StopTimeout + 5*o.StopTimeout + o.StopTimeout
 }
 
-// ledgerMost: what was asked of the journal of homes and ids in a row of failures has more time each
-// time, and the last such call, begun before, may never be answered. A write of ids has the longest.
-// Then what is asked again has an answer, or is one of few calls.
+// ledgerMost: what is asked again of the journal of homes and ids takes a few calls. Where calls hang,
+// one of before may never be answered: it ends after its time, which is the longer the more calls in a
+// row have failed, and longest for a write of ids, or long after that.
 func ledgerMost(o *options.Options) time.Duration {
 	if !o.Ledger.Used {
 		return 0
 	}
-	const inARow, calls = 32, 8
-	q := sharding.Quorums{}.WithDefaults()
-	return slow(inARow*max(q.ReadTimeout, q.WriteTimeout)+journals.DeafMost) + 2*calls*o.Ledger.Store.Delay
+	const calls, longest = 8, 32
+	f := &o.Ledger.Store
+	most := calls * 2 * f.Delay
+	if f.Hangs+f.Deaf > 0 {
+		q := sharding.Quorums{}.WithDefaults()
+		most += slow(longest*max(q.ReadTimeout, q.WriteTimeout) + journals.DeafMost)
+	}
+	return most
 }
 
 // stateMost: calls of the store that were under way end. A question that met them, or a hand-off, has no

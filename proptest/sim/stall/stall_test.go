@@ -85,7 +85,12 @@ func TestLimitsFollowTheSettings(t *testing.T) {
 		"lateTypes":   {func(o *options.Options) { o.LateTypes = 20 * time.Second }, ForLease},
 		"leaseTTL":    {func(o *options.Options) { o.LeaseTTL = 8 * time.Second }, ForHome},
 		"leaseRetry":  {func(o *options.Options) { o.LeaseRetry *= 2 }, ForHome},
-		"ledger":      {func(o *options.Options) { o.Ledger.Used = true }, ForHome},
+		"ledger": {func(o *options.Options) {
+			o.Ledger.Used, o.Ledger.Store.Delay = true, time.Millisecond
+		}, ForHome},
+		"ledgerHangs": {func(o *options.Options) {
+			o.Ledger.Used, o.Ledger.Store.Hangs = true, 0.01
+		}, ForHome},
 		"entities":    {func(o *options.Options) { o.Persisted.Entities++ }, ForState},
 		"storeDelay":  {func(o *options.Options) { o.Persisted.Store.Delay *= 2 }, ForState},
 		"linger":      {func(o *options.Options) { o.Persisted.Calls.Linger = time.Second }, ForState},
