@@ -32,6 +32,15 @@ func (s seat) encodeIntent() string {
 	return string(appendSeat(cbor.AppendUint(cbor.AppendArray(nil, 6), uint(format)), s))
 }
 
+func readIntent(it *crdt.Item) (seat, error) {
+	in := opened(it.Payload, 6)
+	s := readSeat(in, it.Dot)
+	if err := in.End(); err != nil {
+		return seat{}, damaged(it, err)
+	}
+	return s, nil
+}
+
 // head is the last transaction of a seat. It is the last event of its transaction, and drops the
 // head before it. So no replica applies a transaction without all those before it.
 type head struct {
@@ -132,10 +141,9 @@ func viewOf(r crdt.Reader, known *knownRows) (v view, err error) {
 		return view{}, err
 	}
 	for _, it := range r.At(pathIntent) {
-		in := opened(it.Payload, 6)
-		s := readSeat(in, it.Dot)
-		if err := in.End(); err != nil {
-			return view{}, damaged(it, err)
+		s, err := readIntent(it)
+		if err != nil {
+			return view{}, err
 		}
 		if s.compare(v.intent) > 0 {
 			v.intent = s
@@ -279,6 +287,23 @@ func (v view) dead() (out []row) {
 	}
 	return out
 }
+
+// void returns the items of entities that do not count, at most as many as go in one transaction,
+// after a walk over the shard.
+func (v view) void() (out []crdt.Dot) {
+	for it := range v.r.Items(entities) {
+		if len(out) == voidMax {
+			break
+		}
+		if !v.counts(it) {
+			out = append(out, it.Dot)
+		}
+	}
+	return out
+}
+
+// voidMax bounds the items that one sweep drops.
+const voidMax = 1 << 16
 
 // dots names items.
 func dots(items []*crdt.Item) (out []crdt.Dot) {

@@ -82,7 +82,8 @@
 // An append takes two round trips: a write and a read. Taking a seat takes four. A load by the seat
 // takes one, another one a linearizable read. All cost what they read or change, and a descent into
 // the items of the shard. The rows have an entry for each seat of which items are alive. Those
-// without are dropped in a walk over the shard when the rows have doubled, from 64 on.
+// without are dropped in a walk over the shard when the rows have doubled, from 64 on. So is what
+// owners wrote that does not count.
 //
 // A query begins with a linearizable read of each shard, and with a walk over its items. A live one
 // takes another read for each change of a shard that it hears of, and costs what has changed. An

@@ -18,7 +18,24 @@ var (
 	Unlisted     = func(s *Store) { s.planted.unlisted = true }
 	OpenReads    = func(s *Store) { s.planted.openReads = true }
 	NoNumbers    = func(s *Store) { s.planted.noNumbers = true }
+	KeepsVoid    = func(s *Store) { s.planted.keepsVoid = true }
 )
+
+// Gone has the process of a store end when it has said that it wants a seat: ErrGone.
+func Gone(s *Store) { s.planted.gone = true }
+
+// ErrGone is what the calls of a process that is gone end with.
+var ErrGone = errGone
+
+// Items returns how many items this node holds of a shard.
+func (s *Store) Items(t testing.TB, h persistence.Hosting) int {
+	t.Helper()
+	r, err := s.r.Get(context.Background(), keyOf(h), ddata.ReadLocal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Len()
+}
 
 // Holds reports how many items of an entity's events this node holds, whether they count or not.
 func (s *Store) Holds(t testing.TB, h persistence.Hosting, id protocol.EntityID) (items int) {

@@ -38,6 +38,9 @@ func begin(ctx context.Context, h persistence.Hosting, elements int) error {
 	return ctx.Err()
 }
 
+// errGone is the end of a process that a test has planted.
+var errGone = errors.New("replicated: the process is gone")
+
 // errAgain says that another process took a seat of the same hosting meanwhile.
 var errAgain = errors.New("replicated: another process has taken the seat")
 
@@ -91,6 +94,9 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 	if err != nil {
 		return err
 	}
+	if sh.s.planted.gone {
+		return errGone
+	}
 	v, err := sh.read(ctx, ddata.ReadLinearizable)
 	if err != nil {
 		return err
@@ -104,7 +110,8 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 		}
 	}
 	var dead []row
-	if uint64(len(v.rows.all)) >= max(v.rows.sweep, sweepMin) {
+	sweep := uint64(len(v.rows.all)) >= max(v.rows.sweep, sweepMin)
+	if sweep {
 		dead = v.dead()
 	}
 	if err := sh.open(ctx, h, &mine, dead); err != nil {
@@ -117,7 +124,19 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 		return err
 	}
 	sh.settle(mine)
+	if sweep && !sh.s.planted.keepsVoid {
+		sh.dropVoid(ctx, h, v)
+	}
 	return nil
+}
+
+// dropVoid drops what does not count, of which a view is settled that has the seat of this process as
+// its top. What stays when this fails goes with the next sweep.
+func (sh *shard) dropVoid(ctx context.Context, h persistence.Hosting, v view) {
+	void := v.void()
+	_ = sh.tryTransact(ctx, h, ddata.WriteLocal, func(_ view, tx *crdt.Tx) (changed bool, err error) {
+		return len(void) > 0, tx.Drop(entities, void)
+	})
 }
 
 // announce writes the intent of a new seat.

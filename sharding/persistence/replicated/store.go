@@ -34,6 +34,8 @@ type planted struct {
 	unlisted     bool // a shard is not listed among those of its type
 	openReads    bool // a reader takes what it finds for settled
 	noNumbers    bool // a reader's place says nothing of the seat
+	keepsVoid    bool // what does not count stays
+	gone         bool // no mistake: the process ends when it has said that it wants a seat
 }
 
 // stores are those of a node, by role.
