@@ -10,6 +10,7 @@ var durableKeys = []string{
 	"sharding/*/ids/*",       // ids of entities that package sharding remembers
 	"sharding/*/reminders/*", // reminders of entities
 	"persistence/*",          // state of entities, of package sharding/persistence/replicated
+	"projection/*",           // offsets of package sharding/projection/replicated
 }
 
 // DurableKeys are the patterns of the extensions' keys that are durable on every node with a

@@ -149,6 +149,7 @@ var ranks = []rankRow{
 	{"sharding/durablestate", 12, false, "entities with a stored value stand on a region and on a store of states"},
 	{"sharding/projection/pace", 4, true, "when to save and to rest is a matter of numbers and times"},
 	{"sharding/projection", 13, false, "events of entities reach a handler, by workers, whatever wrote them"},
+	{"sharding/projection/replicated", 14, false, "offsets are registers of replicated data, whatever is carried"},
 	{"sharding/projection/projectiontest", 14, false, "the laws of the port to offsets, for every implementation"},
 	{"sharding/persistence/postgres/readmodel", 14, false,
 		"effects and offsets share a transaction, whatever the events are"},

@@ -12,7 +12,8 @@
 //   - A part is a fixed share of the slices of the type, of Config.Parts. It has one offset. A worker
 //     of package daemon has some parts, and each has a goroutine while it does.
 //   - A [Target] is where events go. [AtLeastOnce] calls a handler, and saves the offset later, in
-//     any [Offsets]. Package readmodel, in the module of PostgreSQL, commits both in one transaction.
+//     any [Offsets]: those of package replicated need nothing beside the nodes. Package readmodel, in
+//     the module of PostgreSQL, commits both in one transaction.
 //   - A claim is the right to save for a part. The last one counts. [Offsets] has its laws, and
 //     projectiontest holds an implementation to them.
 //   - [Progress] is the offset of a part, and what was counted up to it.

@@ -108,6 +108,7 @@ func fences(l *law) {
 		l.Fatalf("claim %d after %d", second.Number, first.Number)
 	}
 	l.is(l.a.Save(l.Context(), first, progress(2)), projection.ErrFenced)
+	second = l.claim(l.b, 1, progress(1)) // the refused one has left nothing
 	l.save(l.b, second, progress(3))
 	l.is(l.a.Save(l.Context(), first, progress(4)), projection.ErrFenced)
 	third := l.claim(l.b, 1, progress(3))
