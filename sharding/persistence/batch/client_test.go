@@ -397,7 +397,11 @@ func TestClose(t *testing.T) {
 			w.c.Append(h, writeOf(protocol.EntityID(fmt.Sprint(i)), 0, "x"), func(err error) { got <- err })
 			synctest.Wait()
 		}
+		began := time.Now()
 		w.close()
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the calls under way were not ended: it took %v", took)
+		}
 		w.c.Append(h, writeOf("late", 0, "x"), func(err error) { got <- err })
 		for range 3 {
 			wantErr(t, <-got, ErrClosed)

@@ -61,6 +61,9 @@ func (k *Kind[T]) decode(version uint32, body []byte) (any, error) {
 		from = ups[0].from
 	}
 	v, err := decodeAs(from, body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDecoding, err)
+	}
 	for i := 0; err == nil && i < len(ups); i++ {
 		if v, err = ups[i].run(v); err != nil {
 			err = fmt.Errorf("%w: from version %d: %w", ErrUpcast, int(version)+i, err)
@@ -78,7 +81,7 @@ func decodeAs(t reflect.Type, body []byte) (v any, err error) {
 	}
 	p := reflect.New(into)
 	if err := cbor.Messages.Decode(body, p.Interface()); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDecoding, err)
+		return nil, err
 	}
 	if t.Kind() == reflect.Pointer {
 		return p.Interface(), nil

@@ -117,6 +117,10 @@ func TestErrors(t *testing.T) {
 	if _, is := errors.AsType[*sharding.PanicError](err); !is {
 		t.Errorf("a panic is %v", err)
 	}
+	_, err = s.Decode(stored(t, depositedV1{-1}, "deposited", 1))
+	if !strings.Contains(fmt.Sprint(err), "from version 1: ") {
+		t.Error("the version is not named:", err)
+	}
 	if _, err := s.Encode(alien{}); !errors.Is(err, schema.ErrUnlisted) {
 		t.Error(err)
 	}
@@ -126,6 +130,55 @@ func TestErrors(t *testing.T) {
 	if _, err := s.Encode(broken{}); !errors.Is(err, schema.ErrEncoding) {
 		t.Error(err)
 	}
+}
+
+// own encodes and decodes itself, and panics at what it cannot take.
+type own struct{ n int }
+
+func (o *own) MarshalCBOR() ([]byte, error) {
+	if o.n > 23 {
+		panic("too large")
+	}
+	return []byte{byte(o.n)}, nil
+}
+
+func (o *own) UnmarshalCBOR(b []byte) error {
+	if b[0] > 9 {
+		panic("no digit")
+	}
+	o.n = int(b[0])
+	return nil
+}
+
+type owner struct{ Own own }
+
+// A type may bring its own code. If that panics, the value cannot be stored or read.
+func TestTypesThatEncodeThemselves(t *testing.T) {
+	s := schema.CBOR(schema.Type[any]("owner", &owner{}))
+	if err := s.Validate(); err != nil {
+		t.Fatal("what a type keeps to itself is taken for lost:", err)
+	}
+	x, err := s.Encode(&owner{own{7}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := s.Decode(x); err != nil || v.(*owner).Own.n != 7 {
+		t.Error(v, err)
+	}
+	if _, err := s.Encode(&owner{own{24}}); !errors.Is(err, schema.ErrEncoding) || !panicked(err) {
+		t.Error(err)
+	}
+	if x, err = s.Encode(&owner{own{10}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Decode(x); !errors.Is(err, schema.ErrDecoding) || !panicked(err) {
+		t.Error(err)
+	}
+}
+
+func panicked(err error) bool {
+	_, is := errors.AsType[*sharding.PanicError](err)
+	return is
 }
 
 // All faults of a schema are reported together.
