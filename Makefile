@@ -60,7 +60,7 @@ race: ## only the race tests
 
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
 # are killed wait for leases.
-SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCluster$$
+SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
 
 # The first line says in words what a machine without PostgreSQL does not try.
 modules: ## only the tests of the modules within, plain and with the race detector

@@ -206,8 +206,9 @@
 // shard to get a home, or an id to be written.
 //
 // All nodes of the role change from one mode to the other while the whole cluster is stopped. Homes
-// are made anew. ledger.Remove and journaled.Remove forget what a stopped type has in a journal;
-// commands coterie-postgres and, for directories, coterie-data do so.
+// are made anew. Package transfer copies the ids from one mode to the other, and compares.
+// ledger.Remove and journaled.Remove forget what a stopped type has in a journal. Command
+// coterie-postgres does both; coterie-data forgets what directories have.
 //
 // # Entry
 //

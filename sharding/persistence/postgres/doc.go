@@ -13,7 +13,8 @@
 //
 // Each connection says by an advisory lock that the schema is in use. Config.Alone, for tools, refuses
 // a schema that is. A store keeps one connection at least for that. Command coterie-postgres removes
-// what entity types keep of themselves: homes, and remembered ids.
+// what entity types keep of themselves, homes and remembered ids, and copies the ids from and to the
+// directories of nodes.
 //
 // # Calls
 //

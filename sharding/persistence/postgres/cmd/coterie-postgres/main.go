@@ -6,10 +6,17 @@
 //	                                  count what there is
 //	coterie-postgres remove [-n] [-keep-ids] -type NAME [-dsn DSN] [-schema NAME]
 //	                                  forget the homes and the remembered ids; -n only counts
+//	coterie-postgres copy -to journal|directories [-n] [-replace] -type NAME -role ROLE [-dsn DSN] [-schema NAME] DIR…
+//	                                  copy the remembered ids between the directories of nodes and the journal
 //
 // The homes are made anew with the next start. With -keep-ids the ids stay: that is for a cluster
 // whose founder the token of an earlier founding keeps out. The events and the states of the
 // entities themselves are not touched. Either can be repeated.
+//
+// copy is for the move from one mode to the other. DIR are the directories of all nodes of the role. The
+// target has what the source has afterwards, which is read again and compared; the source stays as it
+// is, until remove, or coterie-data remove, forgets it. A copy that was cut can be repeated. What only
+// the target has is refused, unless -replace takes it out.
 //
 // DSN is a connection string or an URL of PostgreSQL. The variables of libpq, such as PGHOST, stand
 // for what it leaves out.
@@ -35,6 +42,9 @@ const usage = `coterie-postgres looks after what entity types keep of themselves
                                     count what there is
   coterie-postgres remove [-n] [-keep-ids] -type NAME [-dsn DSN] [-schema NAME]
                                     forget the homes of shards and the remembered ids; -n only counts
+  coterie-postgres copy -to journal|directories [-n] [-replace] -type NAME -role ROLE [-dsn DSN] [-schema NAME] DIR...
+                                    copy the remembered ids between the directories of the nodes and the
+                                    journal, and compare; -n only counts
   coterie-postgres help             this text
 
 The variables of libpq, such as PGHOST, stand for what DSN leaves out.
@@ -57,6 +67,7 @@ type job func(ctx context.Context, s *postgres.Store, typ string, dirs []string,
 var verbs = map[string]func(*flag.FlagSet) job{
 	"inspect": inspectVerb,
 	"remove":  removeVerb,
+	"copy":    copyVerb,
 }
 
 func main() {

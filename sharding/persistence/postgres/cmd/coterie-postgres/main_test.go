@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"os"
 	"regexp"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
@@ -22,7 +26,12 @@ var (
 	schemas atomic.Uint64
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(suite.Of(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(variable) != "" {
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	}
+	goleak.VerifyTestMain(suite.Of(m))
+}
 
 func newSchema() string { return fmt.Sprint("command", schemas.Add(1)) }
 
@@ -147,4 +156,19 @@ func TestUsage(t *testing.T) {
 	schema := newSchema()
 	_, errs := command(t, exitFailed, schema, "inspect", "-type", "T")
 	says(t, errs, schema+".*call Migrate")
+}
+
+// count asks for a number without a store. @ stands for the schema.
+func count(t *testing.T, schema, sql string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), suite.Server(t).DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	sql = strings.ReplaceAll(sql, "@", pgx.Identifier{schema}.Sanitize())
+	if err := conn.QueryRow(t.Context(), sql).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
