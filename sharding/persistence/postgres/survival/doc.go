@@ -6,7 +6,9 @@
 // gives it up. The server itself keeps a log of all that is stored, by triggers of the tests. Package
 // proptest/sim/judge then compares that log, what is stored in the end, and what callers were told.
 //
-// A paused owner has writes on their way to the server, which arrive when its successor has begun.
+// A paused owner has writes on their way to the server, which arrive when its successor has begun. A
+// server takes no writes, has no connection left, or has a full disk: callers are told so, and what
+// does not need it goes on.
 //
 // With -short there is one round of kills, which takes about ten seconds, as all others do together.
 // Without it there are four rounds, with pauses of ten seconds: a minute and a half.

@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/durablestate"
 	"github.com/coterie-go/coterie/sharding/eventsourced"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
@@ -81,13 +82,14 @@ var errSuperseded = errors.New("a later increment of the caller is stored")
 // entities are those of one node.
 type entities struct {
 	regions map[string]*sharding.Region[command]
+	calls   batch.Settings
 	writers sync.Map      // the number of each incarnation, by its type and id
 	fenced  atomic.Uint64 // failures because a later hosting has begun
 }
 
 // startEntities starts the types on a node.
-func startEntities(n *ddata.Node, store *postgres.Store) (*entities, error) {
-	e := &entities{regions: map[string]*sharding.Region[command]{}}
+func startEntities(n *ddata.Node, store *postgres.Store, calls batch.Settings) (*entities, error) {
+	e := &entities{regions: map[string]*sharding.Region[command]{}, calls: calls}
 	for _, define := range []func() (sharding.EntityType[command], error){
 		func() (sharding.EntityType[command], error) { return e.counters(store) },
 		func() (sharding.EntityType[command], error) { return e.accounts(store) },
@@ -121,7 +123,7 @@ func (e *entities) typ(name string) sharding.EntityType[command] {
 func (e *entities) counters(store *postgres.Store) (sharding.EntityType[command], error) {
 	type effect = eventsourced.Effect[command, judge.Record, count]
 	return eventsourced.Persist(e.typ(counters), eventsourced.Behavior[command, judge.Record, count]{
-		Journal: store, Events: records, Apply: count.next, Started: e.started,
+		Journal: store, Events: records, Apply: count.next, Started: e.started, Calls: e.calls,
 		Snapshot: eventsourced.Snapshot[count]{Every: 10, Schema: counts},
 		Handle: func(c *sharding.Context[command], s count, m command) (fx effect, err error) {
 			r, stores, err := e.decide(c, s, m)
@@ -137,7 +139,7 @@ func (e *entities) counters(store *postgres.Store) (sharding.EntityType[command]
 func (e *entities) accounts(store *postgres.Store) (sharding.EntityType[command], error) {
 	type effect = durablestate.Effect[command, count]
 	return durablestate.Persist(e.typ(accounts), durablestate.Behavior[command, count]{
-		States: store, Schema: counts, Started: e.started,
+		States: store, Schema: counts, Started: e.started, Calls: e.calls,
 		Handle: func(c *sharding.Context[command], s count, m command) (fx effect, err error) {
 			r, stores, err := e.decide(c, s, m)
 			if !stores {

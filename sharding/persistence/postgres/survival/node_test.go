@@ -12,6 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
 )
@@ -69,7 +70,7 @@ func runNode(ctx context.Context, in []byte) (nodetest.Node, error) {
 		fmt.Fprintln(os.Stderr, "the node has ended:", n.Err())
 		os.Exit(1)
 	}()
-	e, err := startEntities(n, store)
+	e, err := startEntities(n, store, batch.Settings{})
 	return &node{e, n}, err
 }
 
