@@ -114,7 +114,7 @@ var ranks = []rankRow{
 	{"sharding/persistence/postgres/nodetest", 1, false, "processes run for a test, whatever program they are"},
 	{"sharding/persistence/postgres/survival", 6, false, "entities are killed with all that is below them"},
 	{"sharding/persistence/postgres/diskless", 8, false, "clusters are stopped that keep nothing themselves"},
-	{"sharding/persistence/postgres/cmd/coterie-postgres", 8, false, "a person looks after what is kept there"},
+	{"sharding/persistence/postgres/cmd/coterie-postgres", 10, false, "a person looks after what is kept there"},
 	{"sharding/persistence/history", 6, false, "a value is what events have made of it, whatever it means"},
 	{"sharding/ledger", 7, false, "homes and regions are one more state that a journal keeps"},
 	{"sharding/remember/directories", 8, false, "remembered ids lie in the tables of stopped nodes"},

@@ -23,8 +23,8 @@ func copyVerb(flags *flag.FlagSet) job {
 	dry := flags.Bool("n", false, "only count")
 	return func(ctx context.Context, s *postgres.Store, typ string, dirs []string, out io.Writer) (err error) {
 		if *role == "" || len(dirs) == 0 || *to != "journal" && *to != "directories" {
-			return fmt.Errorf("%w: copy: name -to journal or -to directories, the -role, and the directories of all its "+
-				"nodes behind the flags", errUsage)
+			return fmt.Errorf("%w: copy: name -to journal or -to directories, the -role, and the directories of "+
+				"all its nodes behind the flags", errUsage)
 		}
 		journal, err := journaled.New(journaled.Config{Type: typ, Journal: s, Snapshots: s})
 		if err != nil {
