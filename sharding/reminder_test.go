@@ -551,3 +551,35 @@ func TestRemindHandOffTakenBack(t *testing.T) {
 		d.want(t, "2m0s n ")
 	})
 }
+
+// What was under way in a shard that is lost counts no more here.
+func TestRemindForgetsLostShards(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		typ := reminding(&diary{}, nil)
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], _ message_) error {
+				if _, is := c.Reminder(); !is {
+					return c.Remind("n", in(0), echo{})
+				}
+				_, err := c.Await()
+				return err
+			})
+		}
+		n := w.join("backend")
+		g := start(n, typ)
+		w.install()
+		tell(t, g, addItem{})
+		synctest.Wait()
+		counts := g.run.control.Reminders.Counts()
+		if n := counts.UnderWay.Load(); n != 1 {
+			t.Errorf("%d reminders are under way, want 1", n)
+		}
+		for _, fn := range n.views {
+			fn(nil)
+		}
+		synctest.Wait()
+		if n := counts.UnderWay.Load(); n != 0 {
+			t.Errorf("%d reminders are under way, want none", n)
+		}
+	})
+}

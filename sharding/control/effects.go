@@ -1,6 +1,7 @@
 package control
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -108,6 +109,10 @@ func (c *Plane) publish(now time.Time, number uint32, rt protocol.Route) {
 
 // shardEffects carries out what a step of a Shard asks for.
 func (c *Plane) shardEffects(now time.Time, h *Hosting, fx *protocol.ShardEffects) {
+	opens := func(in protocol.RegionInput) bool { _, is := in.(protocol.ShardStarted); return is }
+	if c.Reminders != nil && slices.ContainsFunc(fx.Region, opens) {
+		c.Reminders.Open(h.S) // before the entities start, which may set some
+	}
 	for _, w := range fx.Write {
 		c.writeUnder(h.S, w)
 	}
@@ -134,9 +139,6 @@ func (c *Plane) shardEffects(now time.Time, h *Hosting, fx *protocol.ShardEffect
 		}
 	}
 	for _, in := range fx.Region {
-		if _, opens := in.(protocol.ShardStarted); opens && c.Reminders != nil {
-			c.Reminders.Open(h.S)
-		}
 		c.toRegion(in)
 	}
 	for _, e := range fx.Notify {
