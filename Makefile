@@ -15,7 +15,10 @@ CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
 
 # Packages with goroutines are tested under the race detector too.
 RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
-             ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/... ./sharding/projection
+             ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
+             ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
+             ./sharding/remind/memory ./sharding/remind/replicated ./sharding/persistence/batch \
+             ./sharding/persistence/lmdb ./sharding/persistence/memory
 RACE_LIVE := ./ddata ./sharding
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
