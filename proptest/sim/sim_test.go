@@ -63,6 +63,11 @@ func TestPersistSeeds(t *testing.T) {
 		c.Spoilt == 0 || c.Fenced == 0 || c.Refused == 0 {
 		t.Errorf("the store did too little harm: %+v", c)
 	}
+	l := s.Counts.Ledgers
+	if c := l.Store; l.Terms == 0 || l.Read == 0 || l.Told == 0 || c.Failed == 0 || c.Lost == 0 || c.Hung == 0 ||
+		c.Succeeded == 0 || c.Fenced == 0 || c.Refused == 0 {
+		t.Errorf("the journal of homes was hardly used, or did too little harm: %+v", l)
+	}
 }
 
 // TestPlanIsValidated: a name that is unknown is no silent run of something else.
