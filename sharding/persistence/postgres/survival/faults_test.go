@@ -92,16 +92,18 @@ func (f *faulty) exec(statements ...string) {
 	}
 }
 
+// endConnections ends those of the store, and waits for each.
+const endConnections = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'app'"
+
 // A server that takes no writes is told of in words. Entities that keep nothing go on, and all do when
 // it takes writes again.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	f := startFaulty(t)
-	f.exec("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+	f.exec("ALTER ROLE app SET default_transaction_read_only = on", endConnections)
 	f.fail("the server takes no writes", counters, accounts)
 	f.work(plain)
-	f.exec("SET default_transaction_read_only = off", "ALTER SYSTEM RESET default_transaction_read_only",
-		"SELECT pg_reload_conf()")
+	f.exec("ALTER ROLE app RESET default_transaction_read_only")
 	f.work(counters, accounts)
 }
 
@@ -109,8 +111,7 @@ func TestReadOnly(t *testing.T) {
 func TestNoConnections(t *testing.T) {
 	t.Parallel()
 	f := startFaulty(t)
-	f.exec("ALTER ROLE app CONNECTION LIMIT 0",
-		"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'app'")
+	f.exec("ALTER ROLE app CONNECTION LIMIT 0", endConnections)
 	f.fail("the server has no connection left", counters, accounts)
 	f.work(plain)
 	f.exec("ALTER ROLE app CONNECTION LIMIT -1")
