@@ -94,7 +94,8 @@
 //   - The events of one write: [WriteMax] bytes; the id of an entity: [IDMax] bytes.
 //   - A call above 4 MiB goes in several transactions.
 //   - Items of at most 16,384 seats may be alive in a shard.
-//   - Each item costs some hundred bytes beside its body, on each node.
+//   - An event takes about 150 bytes of memory beside its body, on each node (BenchmarkHeld: 153 with
+//     bodies of 100 bytes). So 1 GiB holds about 4 million events of that size.
 //
 // # Not guaranteed
 //
