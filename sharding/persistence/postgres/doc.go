@@ -40,6 +40,11 @@
 // connections go, and finds the primary if the connection string names all servers, with
 // target_session_attrs=read-write. The errors say what to do.
 //
+// A fail-over that keeps all commits costs time only. If it lost some, an entity that runs knows events
+// which are not there: its next write is refused with persistence.ErrConflict, and it starts again from
+// what is there. Package survival has the tests with servers and nodes that are killed and paused; a
+// fail-over to a standby is not among them.
+//
 // # Not guaranteed
 //
 // What was answered nil is as durable as a commit of the server: Open refuses synchronous_commit =
