@@ -552,10 +552,13 @@ func TestRemindHandOffTakenBack(t *testing.T) {
 	})
 }
 
-// What was under way in a shard that is lost counts no more here.
+// What was under way in a shard that is lost counts no more here, and what its handlers come to is not
+// written: the shard has another home.
 func TestRemindForgetsLostShards(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
+		var store memory.Store
 		typ := reminding(&diary{}, nil)
+		typ.Reminders.Store = &store
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], _ message_) error {
 				if _, is := c.Reminder(); !is {
@@ -580,6 +583,10 @@ func TestRemindForgetsLostShards(t *testing.T) {
 		synctest.Wait()
 		if n := counts.UnderWay.Load(); n != 0 {
 			t.Errorf("%d reminders are under way, want none", n)
+		}
+		own, err := store.Of(t.Context(), ShardID(g.plane.Routes.ShardOf("a")), "a")
+		if err != nil || len(own) != 1 || own[0].Tries != 0 {
+			t.Errorf("%+v %v, want the reminder as it was set", own, err)
 		}
 	})
 }
