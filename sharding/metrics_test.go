@@ -25,6 +25,7 @@ func TestMetrics(t *testing.T) {
 		typ.Allocation.Strategy = allocation.LoadAware{}
 		typ.Rebalance.Interval = time.Hour
 		typ.Passivation.Strategy.ActiveEntityLimit = 1000
+		typ.Reminders.Enabled = true
 		var nodes []*fakeNode
 		var meters []*eventstest.Meter
 		var regions []*Region[message_]

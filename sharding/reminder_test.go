@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -328,10 +329,15 @@ func TestRemindEvents(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		var d diary
 		var store memory.Store
+		var mu sync.Mutex
 		told := map[protocol.EventKind]int{}
 		typ := reminding(&d, nil)
 		typ.Shards, typ.Reminders.Store = 4, &store
-		typ.OnEvent = onNotes(func(e protocol.Event) { told[e.Kind]++ })
+		typ.OnEvent = onNotes(func(e protocol.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[e.Kind]++
+		})
 		put := func(shard ShardID, id protocol.EntityID, body []byte) {
 			at := in(time.Minute).Round(0)
 			c := remind.Change{
@@ -345,9 +351,9 @@ func TestRemindEvents(t *testing.T) {
 		put(home, "a", []byte{0xff})
 		put((home+1)%4, "a", []byte{0xff})
 		put(9, "a", []byte{0xff})
-		fails := false
+		var fails atomic.Bool
 		store.Before(func(context.Context, string) error {
-			if fails {
+			if fails.Load() {
 				return errors.New("gone")
 			}
 			return nil
@@ -355,11 +361,13 @@ func TestRemindEvents(t *testing.T) {
 		start(w.join("backend"), typ)
 		w.install()
 		<-time.After(61 * time.Second)
-		fails = true
+		fails.Store(true)
 		<-time.After(time.Minute)
-		fails = false
+		fails.Store(false)
 		<-time.After(time.Minute)
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		for kind, least := range map[protocol.EventKind]int{
 			protocol.ReminderDamaged: 2, protocol.ReminderStranded: 3, protocol.RemindersFailed: 1,
 			protocol.RemindersResumed: 1,

@@ -170,9 +170,13 @@ func (m *machine) read(s *entities.Shard, rd agenda.Read) {
 // write makes changes, beside the loop.
 func (m *machine) write(s *entities.Shard, changes []remind.Change) {
 	m.aside(func() {
-		m.r.put(s, agenda.DidWrite{Err: m.r.c.call(m.cfg.Context, m.cfg.Write, func(ctx context.Context) error {
+		err := m.r.c.call(m.cfg.Context, m.cfg.Write, func(ctx context.Context) error {
 			return m.cfg.Store.Update(ctx, protocol.ShardID(s.Number), changes)
-		})})
+		})
+		if err != nil && m.cfg.Context.Err() != nil {
+			err = errShardEnded
+		}
+		m.r.put(s, agenda.DidWrite{Err: err})
 	})
 }
 
