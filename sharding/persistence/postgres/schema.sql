@@ -140,7 +140,8 @@ END $$;
 
 -- The functions below look rows up by their keys, also when a table has hardly any rows and the plan is
 -- kept. A scan of a whole table, where there is no key, would seem so dear that it is compiled: that
--- takes ten times as long as the call.
+-- takes ten times as long as the call. The plan is kept because the server would prefer one for the
+-- lengths of the arrays of each call, and to make that takes as long as the call of a few rows.
 
 -- append stores writes, of which element i of e_of says which one event i belongs to. entered is as
 -- hosting of enter. refused are the numbers, from 1, of the writes that do not fit.
@@ -153,7 +154,7 @@ CREATE FUNCTION @.append(p_type bytea, p_shard bigint, p_token bytea, p_wait int
   e_of int[], e_entity bytea[], e_slice smallint[], e_seq bigint[], e_name bytea[], e_version bigint[], e_at bigint[],
   e_tags bytea[], e_body bytea[], e_sum bigint[],
   OUT entered bigint, OUT refused int[])
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_kind   int;
   v_era    int;
@@ -209,7 +210,7 @@ END $$;
 -- forget deletes the events of an entity up to a number, and keeps the number.
 CREATE FUNCTION @.forget(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_entity bytea, p_upto bigint,
   OUT entered bigint)
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_kind int;
   v_upto bigint;
@@ -232,7 +233,7 @@ END $$;
 CREATE FUNCTION @.save_snapshots(p_type bytea, p_shard bigint, p_token bytea, p_wait int,
   s_entity bytea[], s_seq bigint[], s_name bytea[], s_version bigint[], s_at bigint[], s_body bytea[], s_sum bigint[],
   OUT entered bigint)
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_kind int;
 BEGIN
@@ -249,7 +250,7 @@ END $$;
 -- forget_snapshots deletes the snapshots of an entity up to a number.
 CREATE FUNCTION @.forget_snapshots(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_entity bytea,
   p_upto bigint, OUT entered bigint)
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_kind int;
 BEGIN
@@ -265,7 +266,7 @@ CREATE FUNCTION @.save_states(p_type bytea, p_shard bigint, p_token bytea, p_wai
   s_entity bytea[], s_after bigint[], s_id bigint[], s_deleted boolean[], s_name bytea[], s_version bigint[],
   s_at bigint[], s_tags bytea[], s_body bytea[], s_sum bigint[],
   OUT entered bigint, OUT refused int[])
-LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS $$
+LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   v_kind   int;
   v_fits   boolean[];
