@@ -13,6 +13,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
@@ -595,6 +596,45 @@ func TestRemindForgetsLostShards(t *testing.T) {
 		own, err := store.Of(t.Context(), ShardID(g.plane.Routes.ShardOf("a")), "a")
 		if err != nil || len(own) != 1 || own[0].Tries != 0 {
 			t.Errorf("%+v %v, want the reminder as it was set", own, err)
+		}
+	})
+}
+
+// What becomes of reminders is counted.
+func TestRemindMetrics(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		typ := reminding(&d, nil)
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], _ message_) error {
+				switch r, is := c.Reminder(); {
+				case !is:
+					return errors.Join(c.Remind("once", in(0), echo{}), c.Remind("twice", in(0), echo{}),
+						c.Remind("waits", in(time.Hour), echo{}), c.Remind("hangs", in(time.Minute), echo{}))
+				case r.Name == "twice" && r.Tries == 0:
+					return errors.New("no luck")
+				case r.Name == "hangs":
+					_, err := c.Await()
+					return err
+				}
+				return nil
+			})
+		}
+		m, p := eventstest.NewMeter("coterie_sharding_", "type"), w.join("backend").ports()
+		p.Meter = m
+		g, err := StartOn(p, typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.install()
+		tell(t, g, addItem{})
+		<-time.After(2 * time.Minute)
+		m.Want(t, map[string]int{
+			"reminders_fired_total": 4, "reminders_handled_total": 2, "reminders_failed_total": 1,
+			"reminders_under_way": 1, "reminder_lateness_seconds": 4,
+		})
+		if err := g.Close(t.Context()); err != nil {
+			t.Error(err)
 		}
 	})
 }
