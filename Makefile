@@ -18,7 +18,7 @@ RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./
              ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
              ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
              ./sharding/remind/memory ./sharding/remind/replicated ./sharding/persistence/batch \
-             ./sharding/persistence/lmdb ./sharding/persistence/memory
+             ./sharding/persistence/lmdb ./sharding/persistence/memory ./sharding/persistence/replicated ./sharding/projection/replicated
 RACE_LIVE := ./ddata ./sharding
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.

@@ -32,7 +32,7 @@ type cluster struct {
 func start(t testing.TB, dirs ...string) *cluster {
 	t.Helper()
 	return &cluster{dirs: dirs, nodes: ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) {
-		c.Roles, c.Dir = []string{role}, dirs[i]
+		c.Roles, c.Dir, c.RequestTimeout = []string{role}, dirs[i], time.Minute // disks are slow on a busy machine
 	})}
 }
 
