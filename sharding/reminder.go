@@ -24,7 +24,8 @@ func reminderOf(r remind.Reminder, missed uint64) Reminder {
 	return Reminder{r.Name, r.Due, r.Every, int(r.Tries), missed}
 }
 
-// Reminding is what a Context has of the reminders of its entity.
+// Reminding is what a Context has of the reminders of its entity. Its methods are the Context's:
+// c.Remind(name, at, msg).
 type Reminding[M any] struct {
 	handler entities.Handler
 	r       *Region[M]
@@ -36,7 +37,7 @@ type Reminding[M any] struct {
 // one does. msg must be of a registered type.
 //
 // A reminder comes at least once: it is taken off after its handler has returned without an error. If
-// the handler fails, and Supervision whatever says, the reminder comes again after a pause that grows
+// the handler fails, whatever Supervision decides, the reminder comes again after a pause that grows
 // (EntityType.Reminders). It may come twice when a node dies. A message that a node cannot decode counts
 // as a failure. If Identity.Shards or ShardOf change, the reminders of an entity whose shard is another
 // one stay where they are and do not come: the alarm protocol.ReminderStranded names them.
