@@ -33,11 +33,11 @@ type FencingToken = ddata.FencingToken
 // Tell then never waits. Ask fails with ErrMoving rather than wait for a move that waits for this
 // handler.
 //
-// Its effects (Reply, Fail, Responder, Tell, Post, Passivate, SetReceiveTimeout, After, Remind and what
-// else Reminding has) are for the handler's goroutine. All but SetReceiveTimeout and After happen only while the node holds its
-// lease; without it they return ErrNoLease. After the handler has returned they return
-// ErrHandlerReturned, unless the entity is at work with another message: then they are a data race,
-// and act on that message.
+// Its effects (Reply, Fail, Responder, Tell, Post, Passivate, SetReceiveTimeout, After, Remind and
+// what else Reminding has) are for the handler's goroutine. All but SetReceiveTimeout and After
+// happen only while the node holds its lease; without it they return ErrNoLease. After the handler
+// has returned they return ErrHandlerReturned, unless the entity is at work with another message:
+// then they are a data race, and act on that message.
 type Context[M any] struct {
 	Reminding[M]
 	user     Entity[M]
