@@ -136,6 +136,7 @@ var ranks = []rankRow{
 	{"sharding/dataplane/mailbox", 5, false, "messages wait for one worker at a time, whatever that does with them"},
 	{"sharding/dataplane/pool", 5, false, "workers run whatever tasks have something to do"},
 	{"sharding/dataplane/lease", 5, false, "a lease is held or not, whatever acts under it"},
+	{"sharding/dataplane/outside", 5, false, "a call has a turn and a time limit, whatever it asks of a store"},
 	{"sharding/dataplane/entities", 6, false, "entities handle what reaches them, whatever route it took"},
 	{"sharding/dataplane/reminders", 7, false, "reminders are put into mailboxes, whatever decides about shards"},
 	{"sharding/dataplane/routes", 7, false, "a route leads to a shard or to a node, however messages travel"},

@@ -2,19 +2,19 @@ package control
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/sharding/dataplane/outside"
 	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // ledgered carries out what a coordinator wants of homes and regions in a ledger.
 type ledgered struct {
-	ledger    *ledger.Ledger
-	scheduler scheduler.Scheduler
+	ledger *ledger.Ledger
+	calls  outside.Calls
 }
 
 // cutLimit bounds a snapshot with the deletes after it. No write waits for them.
@@ -24,24 +24,15 @@ func newLedgered(l *ledger.Ledger, s scheduler.Scheduler) *ledgered {
 	if l == nil {
 		return nil
 	}
-	return &ledgered{ledger: l.On(s), scheduler: s}
+	return &ledgered{l.On(s), outside.New("the journal", s)}
 }
 
 // of reports whether there is a ledger and this is a piece of what it keeps.
 func (g *ledgered) of(k protocol.StateKind) bool { return g != nil && ledger.Keeps(k) }
 
-// call runs fn with a time limit. A panic is an error like another: the machine repeats what failed.
-func (g *ledgered) call(
-	ctx context.Context, what string, limit time.Duration, fn func(context.Context) error,
-) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: the journal panicked: %v", what, p)
-		}
-	}()
-	ctx, cancel := g.scheduler.WithTimeout(ctx, limit)
-	defer cancel()
-	return callError(what, fn(ctx))
+// call runs fn with a time limit. The machine repeats what failed.
+func (g *ledgered) call(ctx context.Context, what string, limit time.Duration, fn func(context.Context) error) error {
+	return callError(what, g.calls.Protect(ctx, limit, fn))
 }
 
 // readLedger reads a piece of the state from the ledger.

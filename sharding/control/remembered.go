@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/dataplane/outside"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
@@ -13,13 +14,9 @@ import (
 // remembered carries out what the machines want of the ids of remembered entities in a store of the
 // user's own.
 type remembered struct {
-	store     remember.Store
-	slots     chan struct{} // one token for each call that may begin
-	scheduler scheduler.Scheduler
+	store remember.Store
+	calls outside.Calls
 }
-
-// rememberedCalls is how many calls of one region are under way at a time.
-const rememberedCalls = 64
 
 func newRemembered(s remember.Store, sched scheduler.Scheduler) *remembered {
 	if s == nil {
@@ -28,11 +25,7 @@ func newRemembered(s remember.Store, sched scheduler.Scheduler) *remembered {
 	if on, ok := s.(remember.Scheduled); ok {
 		s = on.On(sched)
 	}
-	m := &remembered{store: s, slots: make(chan struct{}, rememberedCalls), scheduler: sched}
-	for range rememberedCalls {
-		m.slots <- struct{}{}
-	}
-	return m
+	return &remembered{s, outside.New("remember.Store", sched)}
 }
 
 // of reports whether the ids are kept outside and this is a piece of them.
@@ -40,34 +33,12 @@ func (m *remembered) of(k protocol.StateKind) bool {
 	return m != nil && (k == protocol.StateIDs || k == protocol.StateRemembered)
 }
 
-// call runs fn with a time limit, when it is its turn. A panic is an error like another: the
-// machine repeats what failed.
-func (m *remembered) call(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
-	if m.scheduler.Await(m.slots, ctx.Done(), nil) == 1 {
-		return ctx.Err()
-	}
-	defer func() { m.slots <- struct{}{} }()
-	return m.protect(ctx, limit, fn)
-}
-
-// protect runs fn with a time limit. A panic is an error.
-func (m *remembered) protect(ctx context.Context, limit time.Duration, fn func(context.Context) error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("sharding: remember.Store panicked: %v", p)
-		}
-	}()
-	ctx, cancel := m.scheduler.WithTimeout(ctx, limit)
-	defer cancel()
-	return fn(ctx)
-}
-
 func (m *remembered) write(ctx context.Context, limit time.Duration, w protocol.StateWrite) error {
 	what := "remember.Store.Update of shard " + w.Shard.String()
 	if w.Kind == protocol.StateRemembered {
 		what = "remember.Store.List"
 	}
-	return callError(what, m.call(ctx, limit, func(ctx context.Context) error {
+	return callError(what, m.calls.InTurn(ctx, limit, func(ctx context.Context) error {
 		if w.Kind == protocol.StateRemembered {
 			return m.store.List(ctx, w.AddShards, w.RemoveShards)
 		}
@@ -81,7 +52,7 @@ func (m *remembered) read(ctx context.Context, limit time.Duration, r protocol.S
 	if r.Kind == protocol.StateRemembered {
 		what = "remember.Store.Shards"
 	}
-	in.Err = callError(what, m.call(ctx, limit, func(ctx context.Context) (err error) {
+	in.Err = callError(what, m.calls.InTurn(ctx, limit, func(ctx context.Context) (err error) {
 		if r.Kind == protocol.StateRemembered {
 			in.Shards, err = m.store.Shards(ctx)
 		} else {
@@ -98,7 +69,7 @@ func (m *remembered) tidy(ctx context.Context) {
 	if !ok {
 		return
 	}
-	_ = m.protect(ctx, cutLimit, func(ctx context.Context) error { // it logs what fails
+	_ = m.calls.Protect(ctx, cutLimit, func(ctx context.Context) error { // it logs what fails
 		t.Tidy(ctx)
 		return nil
 	})

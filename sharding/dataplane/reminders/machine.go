@@ -159,7 +159,7 @@ func (m *machine) note(kind protocol.EventKind, h *hosting, text string) {
 func (m *machine) read(s *entities.Shard, rd agenda.Read) {
 	m.aside(func() {
 		var in agenda.DidRead
-		in.Err = m.r.c.call(m.cfg.Context, m.cfg.Read, func(ctx context.Context) (err error) {
+		in.Err = m.r.c.InTurn(m.cfg.Context, m.cfg.Read, func(ctx context.Context) (err error) {
 			in.Due, in.Next, err = m.cfg.Store.Due(ctx, protocol.ShardID(s.Number), rd.Until, rd.Limit)
 			return err
 		})
@@ -170,7 +170,7 @@ func (m *machine) read(s *entities.Shard, rd agenda.Read) {
 // write makes changes, beside the loop.
 func (m *machine) write(s *entities.Shard, changes []remind.Change) {
 	m.aside(func() {
-		err := m.r.c.call(m.cfg.Context, m.cfg.Write, func(ctx context.Context) error {
+		err := m.r.c.InTurn(m.cfg.Context, m.cfg.Write, func(ctx context.Context) error {
 			return m.cfg.Store.Update(ctx, protocol.ShardID(s.Number), changes)
 		})
 		if err != nil && m.cfg.Context.Err() != nil {

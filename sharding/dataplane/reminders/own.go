@@ -53,7 +53,7 @@ func (r *Reminders) List(h *entities.Handler) (own []remind.Reminder, err error)
 	h.Block()
 	defer h.Unblock()
 	s := h.Entity.Shard
-	err = r.c.call(h, r.cfg.Read, func(ctx context.Context) (err error) {
+	err = r.c.InTurn(h, r.cfg.Read, func(ctx context.Context) (err error) {
 		own, err = r.cfg.Store.Of(ctx, protocol.ShardID(s.Number), protocol.EntityID(h.Entity.ID))
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
+	"github.com/coterie-go/coterie/sharding/dataplane/outside"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
@@ -38,7 +39,7 @@ type Reminders struct {
 	cfg  Config
 	loop *runloop.Loop[input]
 	m    *machine
-	c    caller
+	c    outside.Calls
 
 	counts Counts
 }
@@ -50,7 +51,7 @@ const inboxMax = 1 << 16
 // New makes the Reminders of a type, without a shard.
 func New(c Config) *Reminders {
 	c.Settings = c.Settings.WithDefaults()
-	r := &Reminders{cfg: c, c: newCaller(c)}
+	r := &Reminders{cfg: c, c: outside.New("remind.Store", c.Scheduler)}
 	if c.Meter != nil {
 		r.counts.lateness = c.Meter.Histogram(mLate, c.Type)
 	}

@@ -12,13 +12,15 @@ const (
 	ownerFile  = "owner"             // in a directory; the process that made it has it locked
 )
 
-// own locks a directory as long as this process runs, or until the file is closed.
+// own locks a directory as long as this process runs, or until the file is closed. The file gets its
+// name when it is locked: another process may be looking for what nothing has locked.
 func own(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, ownerFile), os.O_CREATE|os.O_RDWR, 0o600)
+	name := filepath.Join(dir, ownerFile)
+	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := flock(f); err != nil {
+	if err := errors.Join(flock(f), os.Rename(f.Name(), name)); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil

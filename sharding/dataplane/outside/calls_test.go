@@ -1,0 +1,62 @@
+package outside
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/bubble"
+)
+
+// No more calls are under way than may be; each has its limit; and the end of the region ends those that
+// wait.
+func TestCalls(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c := New("a store", scheduler.Goroutines{})
+		ctx, cancel := context.WithCancel(context.Background())
+		running, most, ended := 0, 0, make(chan error)
+		for range Max + 1 {
+			go func() {
+				ended <- c.InTurn(ctx, time.Second, func(ctx context.Context) error {
+					running++
+					most = max(most, running)
+					<-ctx.Done()
+					running--
+					return ctx.Err()
+				})
+			}()
+			synctest.Wait()
+		}
+		if running != Max {
+			t.Errorf("%d calls run, want %d", running, Max)
+		}
+		for range Max {
+			if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		if running != 1 || most != Max {
+			t.Errorf("%d calls run, at most %d did", running, most)
+		}
+		cancel()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
+}
+
+// What a store panics with is an error that names the store, and the next call has its turn.
+func TestPanic(t *testing.T) {
+	c := New("a store", scheduler.Goroutines{})
+	for range Max + 1 {
+		err := c.InTurn(t.Context(), time.Minute, func(context.Context) error { panic("planned") })
+		if err == nil || !strings.Contains(err.Error(), "a store panicked: planned") {
+			t.Fatal(err)
+		}
+	}
+}
