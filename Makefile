@@ -18,7 +18,8 @@ RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./
              ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
              ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
              ./sharding/remind/memory ./sharding/remind/replicated ./sharding/persistence/batch \
-             ./sharding/persistence/lmdb ./sharding/persistence/memory ./sharding/persistence/replicated ./sharding/projection/replicated
+             ./sharding/persistence/lmdb ./sharding/persistence/memory ./sharding/persistence/replicated \
+             ./sharding/projection/replicated
 RACE_LIVE := ./ddata ./sharding
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
@@ -52,8 +53,10 @@ live: ## only the tests of running nodes
 # nothing more under the detector, and wait for the disk. Of the random histories of a store -short plays a fifth: what
 # they look for, one caller sees, and all of them are played without the detector; what the detector looks for, every
 # one of them does. The suite of transports is played over TCP and TLS. Tests that count allocations and writes count
-# the same with it. The full restart, slow disks and others wait for timers of production most of their time.
+# the same with it. The laws of a store on three nodes wait for them, and run the code of those on one. The full
+# restart, slow disks and others wait for timers of production most of their time.
 SKIP_CALM := ^TestKill|^TestMemory$$|^TestDamageIsRefused|^TestEveryCutIs|^TestASoundFile|^TestANoteThatIsCut
+SKIP_CALM := $(SKIP_CALM)|^TestLawsOfThreeNodes$$|^TestMistakes
 SKIP_LIVE := ^TestKill|^TestSlowDiskCosts|^TestAMarkThatHangs|^TestDecodingIsFrugal|^TestIdleEntitiesAreSmall
 SKIP_LIVE := $(SKIP_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$
 race: ## only the race tests
