@@ -24,8 +24,10 @@ func (p *pull) checkDigest() (ready bool) {
 	w := &p.sums
 	for w.rest != nil && !w.rest.Empty() && p.q.room(p.from) {
 		runs := w.rest.Split([]uint64{partDots})
-		p.q.ask(p.from, aimKeptSum, runs[0], nil, nil)
-		w.rest = runs[1]
+		first, rest := runs[0].CutBytes(p.env.FrameMax / 2)
+		p.q.ask(p.from, aimKeptSum, first, nil, nil)
+		rest.Join(runs[1])
+		w.rest = rest
 	}
 	if !w.done {
 		sum, last := p.own.Sum(p.asked.Minus(p.clock), w.after, WorkItems)

@@ -140,12 +140,14 @@ func (f *fetch) named(names, rest *crdt.Clock) {
 	f.enqueue(names.Minus(&f.pooled), false)
 }
 
-// enqueue cuts dots into parts.
+// enqueue cuts dots into parts, each of which fits into a message.
 func (f *fetch) enqueue(dots *crdt.Clock, only bool) {
 	n := int(dots.Len() / partDots)
 	for _, run := range dots.Split(slices.Repeat([]uint64{partDots}, n)) {
-		if !run.Empty() {
-			f.queue = append(f.queue, part{dots: run, only: only})
+		for !run.Empty() {
+			var first *crdt.Clock
+			first, run = run.CutBytes(f.env.FrameMax / 2)
+			f.queue = append(f.queue, part{dots: first, only: only})
 		}
 	}
 }
