@@ -27,10 +27,20 @@ type StateWrite struct {
 	State  State  // its revision is After+1
 }
 
+// Stored is the state as it is loaded again: of one that is deleted nothing but that, and when.
+func (w StateWrite) Stored() State {
+	s := w.State
+	s.Revision = w.After + 1
+	if s.Deleted {
+		s.Name, s.Version, s.Body, s.Tags = "", 0, nil, nil
+	}
+	return s
+}
+
 // State is the value of an entity.
 type State struct {
 	Revision uint64    // counts the values of the entity from 1; a deletion counts, too
-	Deleted  bool      // there is no value: Name and Body are empty
+	Deleted  bool      // there is no value: Name, Version, Body and Tags are empty
 	Name     string    // of its type
 	Version  uint32    // of its type's form
 	Body     []byte    // at most BodyMax

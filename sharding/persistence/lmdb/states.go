@@ -14,12 +14,10 @@ import (
 
 func stateRow(h persistence.Hosting, w persistence.StateWrite) durable.Row {
 	key := refOf(h.Type, w.Entity).key(kindState)
-	v := value{at: w.State.At}
-	if !w.State.Deleted {
-		v.name, v.version, v.tags, v.body = w.State.Name, w.State.Version, w.State.Tags, w.State.Body
-	}
+	s := w.Stored()
+	v := value{name: s.Name, version: s.Version, tags: s.Tags, body: s.Body, at: s.At}
 	b := cbor.AppendBytes(cbor.AppendBytes(cbor.AppendArray(nil, 10), h.Type), string(w.Entity))
-	b = cbor.AppendBool(cbor.AppendUint(b, w.After+1), w.State.Deleted)
+	b = cbor.AppendBool(cbor.AppendUint(b, s.Revision), s.Deleted)
 	b = cbor.AppendBytes(v.appendTags(v.appendHead(b)), v.body)
 	return durable.Row{Key: key, Value: sealed(key, writtenBy(h, w.ID, w.After).append(b))}
 }

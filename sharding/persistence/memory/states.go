@@ -24,11 +24,7 @@ func (s *state) replace(by persistence.Hosting, w persistence.StateWrite) error 
 	case at != w.After:
 		return conflict(w.Entity, at, w.After)
 	}
-	s.value, s.last = clonedState(w.State), now
-	s.value.Revision = w.After + 1
-	if s.value.Deleted {
-		s.value.Name, s.value.Version, s.value.Body, s.value.Tags = "", 0, nil, nil
-	}
+	s.value, s.last = clonedState(w.Stored()), now
 	return nil
 }
 

@@ -102,6 +102,7 @@ var laws = []lawRow{
 	{"states: histories", hasStates, stateHistories},
 	{"states: a later hosting fences", hasStates, statesFenced},
 	{"states: limits", hasStates, stateLimits},
+	{"states: deletions keep nothing", hasStates, deletedStates},
 	{"states: ended contexts", hasStates, statesGivenUp},
 	{"one fence for all", hasAll, oneFence},
 	{"reader: what is asked for", hasReader, readerSelects},

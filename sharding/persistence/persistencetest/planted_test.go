@@ -1,6 +1,7 @@
 package persistencetest
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"math"
@@ -66,7 +67,8 @@ var mistakes = []struct {
 		"states: histories", "reader: what is asked for", "reader: goes on at each offset",
 	}},
 	{"the oldest snapshot is loaded", of(&oldest{}), []string{"snapshots: histories"}},
-	{"a deleted state is forgotten", of(&forgets{}), []string{"states: histories"}},
+	{"a deleted state is forgotten", of(&forgets{}), []string{"states: histories", "states: deletions keep nothing"}},
+	{"a deleted state keeps its body", of(&hoards{}), []string{"states: deletions keep nothing"}},
 	{"the reader passes over commits on their way", of(&passes{}), []string{"reader: goes on while writers append"}},
 	{"an offset is that before its event", of(&twice{}), []string{
 		"reader: goes on at each offset", "reader: goes on while writers append",
@@ -326,6 +328,40 @@ func (s *oldest) LoadSnapshots(
 			return err
 		}
 		return each(i, last)
+	})
+}
+
+// hoards keeps what comes with a deletion.
+type hoards struct {
+	memory.Store
+	mu     sync.Mutex
+	bodies map[protocol.EntityID][]byte
+}
+
+func (s *hoards) SaveStates(c ctx, h hosting, writes []persistence.StateWrite) ([]persistence.Refusal, error) {
+	s.mu.Lock()
+	for _, w := range writes {
+		if s.bodies == nil {
+			s.bodies = map[protocol.EntityID][]byte{}
+		}
+		if w.State.Deleted {
+			s.bodies[w.Entity] = bytes.Clone(w.State.Body)
+		}
+	}
+	s.mu.Unlock()
+	return s.Store.SaveStates(c, h, writes)
+}
+
+func (s *hoards) LoadStates(
+	c ctx, h hosting, ids []protocol.EntityID, each func(int, persistence.State) error,
+) error {
+	return s.Store.LoadStates(c, h, ids, func(i int, v persistence.State) error {
+		if v.Deleted {
+			s.mu.Lock()
+			v.Body = s.bodies[ids[i]]
+			s.mu.Unlock()
+		}
+		return each(i, v)
 	})
 }
 

@@ -200,6 +200,24 @@ func stateLimits(l *law) {
 	is(l, "a call with too many states", err, persistence.ErrTooLarge)
 }
 
+// deletedStates: a deletion keeps nothing of the value that comes with it.
+func deletedStates(l *law) {
+	h := l.hosting(1, 1)
+	must(l, l.store.A.States.Fence(l.Context(), h))
+	gone := stateWrite("e", 1, 2, "of a value that is deleted")
+	gone.State.Deleted = true
+	for _, w := range []persistence.StateWrite{stateWrite("e", 0, 1, "x"), gone, gone} {
+		if refused := kept(l, l.store.A, h, w); len(refused) > 0 {
+			l.Fatalf("refused %v", refused)
+		}
+	}
+	l.again()
+	want := persistence.State{Revision: 2, Deleted: true, At: gone.State.At}
+	if got := stateOf(l, l.store.B, h, "e"); len(got) != 1 || !sameState(got[0], want) {
+		l.Fatalf("got %+v, want %+v", got, want)
+	}
+}
+
 func statesGivenUp(l *law) {
 	h := l.hosting(1, 1)
 	must(l, l.store.A.States.Fence(l.Context(), h))

@@ -39,12 +39,12 @@ type stateColumns struct {
 func newStateColumns(writes []persistence.StateWrite, part []int) *stateColumns {
 	c := &stateColumns{values: values{sums: newSummer()}}
 	for _, i := range part {
-		w, v := &writes[i], &writes[i].State
+		w, v := &writes[i], writes[i].Stored()
 		c.after, c.id = append(c.after, int64(w.After)), append(c.id, int64(w.ID))
 		c.deleted = append(c.deleted, v.Deleted)
 		c.values.add(row{
 			entity: []byte(w.Entity), name: []byte(v.Name), tags: appendTags(v.Tags), body: whole(v.Body),
-			seq: int64(w.After) + 1, version: int64(v.Version), at: v.At.UnixMicro(), flags: deletedFlag(v.Deleted),
+			seq: int64(v.Revision), version: int64(v.Version), at: v.At.UnixMicro(), flags: deletedFlag(v.Deleted),
 		})
 	}
 	return c

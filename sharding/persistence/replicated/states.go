@@ -22,10 +22,9 @@ func (s *Store) SaveStates(
 		if err := w.Check(); err != nil {
 			return change{}, err
 		}
-		by := writtenBy(h, w.ID, w.After)
+		by, s := writtenBy(h, w.ID, w.After), w.Stored()
 		payloads := record{
-			name: w.State.Name, version: w.State.Version, at: w.State.At, tags: w.State.Tags, deleted: w.State.Deleted,
-			by: by, body: w.State.Body,
+			name: s.Name, version: s.Version, at: s.At, tags: s.Tags, deleted: s.Deleted, by: by, body: s.Body,
 		}.encode()
 		return change{entity: w.Entity, payloads: payloads, apply: func(v view, tx *crdt.Tx) error {
 			return replaceState(v, tx, w, by, payloads)
