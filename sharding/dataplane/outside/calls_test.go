@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,21 +19,21 @@ func TestCalls(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		c := New("a store", scheduler.Goroutines{})
 		ctx, cancel := context.WithCancel(context.Background())
-		running, most, ended := 0, 0, make(chan error)
+		var running, most atomic.Int32
+		ended := make(chan error)
 		for range Max + 1 {
 			go func() {
 				ended <- c.InTurn(ctx, time.Second, func(ctx context.Context) error {
-					running++
-					most = max(most, running)
+					most.Store(max(most.Load(), running.Add(1))) // one begins at a time, for the test waits
 					<-ctx.Done()
-					running--
+					running.Add(-1)
 					return ctx.Err()
 				})
 			}()
 			synctest.Wait()
 		}
-		if running != Max {
-			t.Errorf("%d calls run, want %d", running, Max)
+		if running.Load() != Max {
+			t.Errorf("%d calls run, want %d", running.Load(), Max)
 		}
 		for range Max {
 			if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
@@ -40,8 +41,8 @@ func TestCalls(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if running != 1 || most != Max {
-			t.Errorf("%d calls run, at most %d did", running, most)
+		if running.Load() != 1 || most.Load() != Max {
+			t.Errorf("%d calls run, at most %d did", running.Load(), most.Load())
 		}
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
