@@ -145,11 +145,16 @@ func persistReplicated(ctx context.Context, dir string, o options) error {
 	}
 	body := string(make([]byte, commits.Body))
 	return commits.Subject{
-		Store: "ddata", Region: regions[0], ByRow: true,
-		Raw: func(ctx context.Context, from uint64, _, _ int) error {
+		Store: "ddata", Region: regions[0],
+		Raw: func(ctx context.Context, from uint64, events, _ int) error {
 			key := ddata.NewKey[crdt.ORSet[string]]("kept/" + strconv.FormatUint(from%commits.Shards, 10))
 			return ddata.Update(ctx, r, key, ddata.WriteMajority, func(s *crdt.ORSetTx[string]) error {
-				return s.Add(scattered(from) + body)
+				for i := range uint64(events) {
+					if err := s.Add(scattered(from+i) + body); err != nil {
+						return err
+					}
+				}
+				return nil
 			})
 		},
 	}.Run(ctx, o.d)

@@ -24,11 +24,7 @@ type Subject struct {
 	// Raw has the store take events without entities, in one call: events with numbers that no other
 	// call has, from a number on, of as many entities as there are, in turn.
 	Raw func(ctx context.Context, from uint64, events, entities int) error
-	// ByRow says that a call without entities has one event, and that there is a caller for each writer:
-	// the store makes batches itself.
-	ByRow bool
-	// ByShard says that the store makes a commit of each call of a shard. Then there is a second limit,
-	// which has a caller for each shard and calls as large as those of the entities can be.
+	// ByShard adds a limit with a caller for each shard, and an event of each writer there in each call.
 	ByShard bool
 }
 

@@ -2,7 +2,14 @@
 //
 // A writer of the entities asks one entity to store one event, and waits for the reply, which comes
 // after the commit. The store without entities takes events of the same length, with the rows that any
-// store of histories needs, and checks nothing. It gets them in the batches that serve it best: an
-// event of each writer, up to 256, in each call, and several calls at one time if there are more
-// writers. Both take turns in one run, so that they share whatever else the machine does.
+// store of histories needs, and checks nothing. It does so in several ways, each a limit with a ratio:
+//
+//   - writers: as many writers as there are entities, each of which stores one event with a commit of
+//     its own, and waits for it. That is what a program does that has no batches.
+//   - batched: calls with an event of each writer, up to 256, and several at one time if there are more
+//     writers. Only a program that knew all writers beforehand could do that: none waits for another.
+//   - by_shard: as batched, with a call for each shard.
+//
+// All take turns in one run, so that they share whatever else the machine does. With one writer they
+// are the same.
 package commits

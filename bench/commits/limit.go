@@ -2,6 +2,7 @@ package commits
 
 import (
 	"context"
+	"slices"
 
 	"github.com/coterie-go/coterie/bench/measure"
 )
@@ -9,26 +10,24 @@ import (
 // limit is what the store does without entities, in calls of one size.
 type limit struct {
 	store           Subject
-	suffix          string // of the names of its figures
+	name            string // of its figures
 	entities        int
 	callers, events int // events of each call
 	load            measure.Load
 }
 
-// limits returns those of a case.
+// limits returns those of a case that differ.
 func (s Subject) limits(n int) []*limit {
-	best := &limit{store: s, entities: n, callers: (n + rowsMax - 1) / rowsMax}
-	if s.ByRow {
-		best.callers = n
+	batches := (n + rowsMax - 1) / rowsMax
+	all := []*limit{s.limit("writers", n, n), s.limit("batched", n, batches)}
+	if s.ByShard {
+		all = append(all, s.limit("by_shard", n, min(n, Shards)))
 	}
-	best.events = n / best.callers
-	all := []*limit{best}
-	if callers := min(n, Shards); s.ByShard && callers != best.callers {
-		all = append(all, &limit{
-			store: s, suffix: "_by_shard", entities: n, callers: callers, events: n / callers,
-		})
-	}
-	return all
+	return slices.CompactFunc(all, func(a, b *limit) bool { return a.callers == b.callers })
+}
+
+func (s Subject) limit(name string, n, callers int) *limit {
+	return &limit{store: s, name: name, entities: n, callers: callers, events: n / callers}
 }
 
 func (l *limit) call(ctx context.Context) func(int, int) error {
@@ -39,9 +38,9 @@ func (l *limit) call(ctx context.Context) func(int, int) error {
 // report adds the figures, and the ratio of what the entities do.
 func (l *limit) report(f *measure.Figures, own measure.Load) {
 	perSecond := l.load.PerSecond() * float64(l.events)
-	f.Add("limit"+l.suffix+"_events_per_s", int(perSecond))
-	f.Add("limit"+l.suffix+"_p50_us", l.load.Percentile(0.5))
-	f.Add("limit"+l.suffix+"_p99_us", l.load.Percentile(0.99))
-	f.Add("limit"+l.suffix+"_cpu_us_per_event", l.load.CPUMicros()/float64(l.events))
-	f.Add("ratio"+l.suffix, own.PerSecond()/perSecond)
+	f.Add(l.name+"_events_per_s", int(perSecond))
+	f.Add(l.name+"_p50_us", l.load.Percentile(0.5))
+	f.Add(l.name+"_p99_us", l.load.Percentile(0.99))
+	f.Add(l.name+"_cpu_us_per_event", l.load.CPUMicros()/float64(l.events))
+	f.Add("ratio_"+l.name, own.PerSecond()/perSecond)
 }

@@ -20,8 +20,11 @@ import (
 // name is that of the store on the printed lines.
 const name = "postgres"
 
-// connections is the size of the pool of each side.
-const connections = 32
+// Sizes of the pools of connections.
+const (
+	connections    = 32
+	connectionsRaw = 64 // without entities: one for each of 64 writers
+)
 
 // commit measures commits.
 func commit(ctx context.Context, dsn string, d time.Duration) error {
@@ -61,8 +64,8 @@ func recovery(ctx context.Context, dsn string, entities int) error {
 	return commits.Recover(ctx, name, region, store, entities)
 }
 
-// pool is the configuration of the pool of one side.
-func pool(dsn string) (*pgxpool.Config, error) {
+// pool is the configuration of a pool.
+func pool(dsn string, connections int32) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(dsn)
 	if err == nil {
 		c.MaxConns = connections
@@ -71,7 +74,7 @@ func pool(dsn string) (*pgxpool.Config, error) {
 }
 
 func open(ctx context.Context, dsn, schema string) (*postgres.Store, error) {
-	c, err := pool(dsn)
+	c, err := pool(dsn, connections)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ func start(ctx context.Context, store *postgres.Store) (*sharding.Region[commits
 type table struct{ pool *pgxpool.Pool }
 
 func openTable(ctx context.Context, dsn string) (*table, error) {
-	c, err := pool(dsn)
+	c, err := pool(dsn, connectionsRaw)
 	if err != nil {
 		return nil, err
 	}
