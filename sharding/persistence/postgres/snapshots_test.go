@@ -121,7 +121,7 @@ func TestStates(t *testing.T) {
 	if !errors.Is(err, persistence.ErrDamaged) || !strings.Contains(err.Error(), `"\x00"`) {
 		t.Error(err)
 	}
-	if want := []string{"0 2 true[t]", "3 3 falseb3[t]"}; !slices.Equal(found, want) {
+	if want := []string{"0 2 true[]", "3 3 falseb3[t]"}; !slices.Equal(found, want) {
 		t.Errorf("got %q, want %q", found, want)
 	}
 }
