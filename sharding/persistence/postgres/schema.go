@@ -68,6 +68,19 @@ type found struct {
 // current reports whether nothing remains to do.
 func (f found) current() bool { return f.ours && f.format == len(migrations) && !f.moved }
 
+// lack says why a schema is not current.
+func (f found) lack() string {
+	switch {
+	case !f.exists:
+		return "is not there"
+	case !f.ours:
+		return "is empty"
+	case f.moved:
+		return "has events of another server"
+	}
+	return fmt.Sprintf("has format %d, this program wants %d", f.format, len(migrations))
+}
+
 // install brings a schema to the format of this program. It works under a lock, so that of several
 // programs one does it.
 func install(ctx context.Context, conn *pgx.Conn, schema string, look bool) error {
@@ -76,8 +89,7 @@ func install(ctx context.Context, conn *pgx.Conn, schema string, look bool) erro
 		return err
 	}
 	if look {
-		return fmt.Errorf("the schema %q has format %d, want %d, or comes from another server: call Migrate, "+
-			"with an account that may change it", schema, f.format, len(migrations))
+		return fmt.Errorf("the schema %q %s: call Migrate, with an account that may change it", schema, f.lack())
 	}
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		lock := int64(xxh3.HashString(product + " " + schema))
@@ -126,7 +138,9 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string, f found) error {
 func inspect(ctx context.Context, conn *pgx.Conn, schema string) (f found, err error) {
 	var columns int
 	err = conn.QueryRow(ctx, `
-SELECT n.oid IS NOT NULL, NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid),
+SELECT n.oid IS NOT NULL, NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid)
+    AND NOT EXISTS (SELECT FROM pg_type t WHERE t.typnamespace = n.oid)
+    AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = n.oid),
   (SELECT count(*) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relnamespace = n.oid AND c.relname = 'meta' AND a.attname IN ('product', 'format', 'era'))
 FROM (VALUES (1)) one LEFT JOIN pg_namespace n ON n.nspname = $1`, schema).Scan(&f.exists, &f.empty, &columns)

@@ -40,7 +40,11 @@ func TestWhatIsNotOurs(t *testing.T) {
 		want error
 	}{
 		"tables of another product": {`CREATE TABLE @.users (id int)`, persistence.ErrForeign},
-		"a table of the same name":  {`CREATE TABLE @.meta (id int)`, persistence.ErrForeign},
+		"functions of another product": {
+			`CREATE FUNCTION @.one() RETURNS int LANGUAGE sql AS 'SELECT 1'`, persistence.ErrForeign,
+		},
+		"types of another product": {`CREATE DOMAIN @.small AS int CHECK (VALUE < 9)`, persistence.ErrForeign},
+		"a table of the same name": {`CREATE TABLE @.meta (id int)`, persistence.ErrForeign},
 		"another product": {
 			`CREATE TABLE @.meta (product text, format int, era int); INSERT INTO @.meta VALUES ('x', 1, 1)`,
 			persistence.ErrForeign,
@@ -72,9 +76,16 @@ func TestPrepared(t *testing.T) {
 	dsn, schema := suite.Server(t).DSN(), newSchema()
 	c := config(t, dsn, schema)
 	c.Prepared = true
-	if _, err := postgres.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "Migrate") {
-		t.Fatalf("a schema that is not there: %v", err)
+	lacks := func(what string) {
+		t.Helper()
+		want := fmt.Sprintf("%q %s: call Migrate", schema, what)
+		if _, err := postgres.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Fatalf("got %v, want %s", err, want)
+		}
 	}
+	lacks("is not there")
+	exec(t, dsn, "CREATE SCHEMA "+quoted(schema))
+	lacks("is empty")
 	if err := postgres.Migrate(t.Context(), config(t, dsn, schema)); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,10 @@ func inspect(ctx context.Context, q querier, schema string) (format int, err err
 	var empty bool
 	var comment string
 	err = q.QueryRow(ctx, `
-SELECT NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid), COALESCE(obj_description(n.oid, 'pg_namespace'), '')
+SELECT NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid)
+    AND NOT EXISTS (SELECT FROM pg_type t WHERE t.typnamespace = n.oid)
+    AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = n.oid),
+  COALESCE(obj_description(n.oid, 'pg_namespace'), '')
 FROM pg_namespace n WHERE n.nspname = $1`, schema).Scan(&empty, &comment)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, nil

@@ -72,6 +72,10 @@ func TestOpen(t *testing.T) {
 	}
 	exec(t, s, `CREATE SCHEMA "`+schema+` x"`)
 	open(t, Config{Pool: pool, Schema: schema + " x"}) // an empty one may be prepared
+	exec(t, s, `CREATE SCHEMA "`+schema+` y"; CREATE FUNCTION "`+schema+` y".one() RETURNS int LANGUAGE sql AS 'SELECT 1'`)
+	if _, err := Open(t.Context(), Config{Pool: pool, Schema: schema + " y"}); !errors.Is(err, persistence.ErrForeign) {
+		t.Errorf("functions of something else: %v", err)
+	}
 }
 
 // A call waits for a connection, or a lock, no longer than CallTimeout.
