@@ -266,6 +266,9 @@ func TestGivenUpKeepsItsTurn(t *testing.T) {
 	if err := <-began; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+	if !s.turns.taken(first) {
+		t.Error("the turn was given back before the commit")
+	}
 	fenced := make(chan error, 1)
 	later := first
 	later.Token.Seq = 1
@@ -279,6 +282,17 @@ func TestGivenUpKeepsItsTurn(t *testing.T) {
 	if err != nil || ends[0].Last != 2 {
 		t.Error(ends, err)
 	}
+	if s.turns.taken(first) {
+		t.Error("the turn is kept after the commit")
+	}
+}
+
+// taken reports whether a call has the turn of a shard.
+func (ts *turns) taken(h persistence.Hosting) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	t := ts.places[place{h.Type, h.Shard}]
+	return t != nil && len(t.taken) == 1
 }
 
 // Times are the writers' own: clocks that jump change no order.

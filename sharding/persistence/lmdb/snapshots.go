@@ -29,14 +29,11 @@ func readSnapshot(id protocol.EntityID, row durable.Row) persistence.Snapshot {
 	r := cbor.NewReader(array)
 	r.Tuple(4)
 	v.readHead(r)
-	body := r.Bytes(persistence.BodyMax)
+	body := r.Bytes(persistence.BodyMax) // not nil, also when it is empty
 	if r.End() != nil {
 		return s
 	}
 	s.Name, s.Version, s.At, s.Body = v.name, v.version, v.at, body
-	if s.Body == nil {
-		s.Body = []byte{}
-	}
 	return s
 }
 
