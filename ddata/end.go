@@ -20,7 +20,8 @@ import (
 // the others decide a view without it; and the node ends with ErrLeft. When ctx ends before that, or
 // the hand-over fails, the node is closed where it stands and the error says what was missing; the
 // others then treat it as crashed. Give ctx a deadline: without one, Leave waits for as long as a
-// majority of the members is missing.
+// majority of the members is missing. A node that is not Up yet leaves without becoming Up if it has
+// nothing to hand over. Messages for entities that were told on it wait until it is Up, and go then.
 //
 // Before the node says that it has stopped, it waits until the other members have received what it
 // has sent; before it ends, it tells them what it has received. Leave returns nil when the node has

@@ -40,7 +40,8 @@
 //     stopped when the others have received all answers. What came to it afterwards it passes on;
 //     what it has not taken is sent to the next home. So a question under way when a node leaves
 //     does not fail because of it, and what was handled is not reported as lost. The others must be
-//     reachable for that.
+//     reachable for that. If the node is asked to leave before it is Up, what was told on it is sent
+//     when it is: until then the node stays.
 //   - A reply is never given to another question, and none that arrives in time is discarded,
 //     however many callers there are.
 //

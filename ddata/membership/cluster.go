@@ -79,11 +79,9 @@ func (c *cluster) addr(r Receive) string {
 // others are the members except this node. The slice is the caller's.
 func (c *cluster) others() []view.Member { return c.view.Others(c.uid) }
 
-// mayGo reports whether this node runs nothing under a lease, now or later, as far as its own view
-// goes: it may be dropped, and end.
-func (c *cluster) mayGo() bool {
-	return c.self.Has(report.Stopped) || c.self.Has(report.Leaving) && c.me().Status == view.Joining
-}
+// mayGo reports whether nothing runs here under a lease, now or later: the node may be dropped, and
+// end.
+func (c *cluster) mayGo() bool { return c.self.Has(report.Stopped) }
 
 // goneAs is how a node that has stopped ends.
 func (c *cluster) goneAs() error {

@@ -66,8 +66,8 @@
 //     the proposal drops, for 2L. It does so when it is asked to prepare. So accepting, and with it
 //     the freeze of G2, comes when it can succeed.
 //   - V3: a node that has said that it stopped does not propose, accepts its own removal, and stays
-//     until it sees it. So does a node that is asked to leave while it is Joining. It does not say
-//     that it stopped, because it may be Up already.
+//     until it sees it. A node that is asked to leave while it is Joining comes up like any other if
+//     it has not stopped before: it may have to hand over what its users gave it.
 //   - V4: a leaver is dropped when its node has reported its replicators settled in the current
 //     view. With one view, less than a majority of a role goes because it leaves; the others settle
 //     it, and the next ones go.

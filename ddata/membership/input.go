@@ -45,7 +45,8 @@ type Discovered struct {
 }
 
 // Leave asks to leave the cluster gracefully: the node becomes Leaving, and the driver then hands
-// off what runs here. A node that is Joining runs nothing, and is dropped as it is.
+// off what runs here. A node that is Joining is dropped when it has stopped; if it has something to
+// hand over, it may become Up before.
 type Leave struct{}
 
 // Stopped says that nothing runs here under a lease any more, nor ever will: it is irrevocable.

@@ -6,9 +6,9 @@ import (
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
-// onLeave: a node that is Joining has nothing to hand off, and is dropped as it is. It does not say
-// that it stopped, because the view in which it is Up may be on its way: then it is a member like
-// any other, is given things to run, and has to hand them over.
+// onLeave: a node that is Joining says that it leaves, and stays like any other until it has stopped.
+// It may have taken messages of its users that only a member which is Up can send on. And the view in
+// which it is Up may be on its way: then it is given things to run, and has to hand them over.
 func (m *member) onLeave() {
 	if m.self.Leave() {
 		m.ending.parting.Accompany(m.now)

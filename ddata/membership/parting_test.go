@@ -158,7 +158,8 @@ func TestLeaveWhileTheViewThatLetsItInIsOnItsWay(t *testing.T) {
 	w.verdict()
 }
 
-// TestLeaveWhileJoining: a node that is asked to leave before it is Up never comes up.
+// TestLeaveWhileJoining: a node that is asked to leave before it is Up stays until it has stopped, and
+// then never comes up.
 func TestLeaveWhileJoining(t *testing.T) {
 	w := newWorld(t, 9, LAN())
 	ns := w.found(3)
@@ -168,10 +169,35 @@ func TestLeaveWhileJoining(t *testing.T) {
 		t.Fatal("it was not let in:", n.m)
 	}
 	n.step(Leave{})
+	w.run(5 * w.base.HeartbeatInterval)
+	if n.done != nil || !ns[0].m.View().Has(n.uid) {
+		t.Fatal("it was dropped before it has stopped:", n.m, ns[0].m.View())
+	}
+	n.step(Stopped{})
 	if !w.until(w.base.HeartbeatInterval, func() bool { return n.done != nil && !ns[0].m.View().Has(n.uid) }) {
 		t.Fatal("it was not dropped:", n.m, ns[0].m.View())
 	}
 	if !errors.Is(n.done, ErrLeft) || n.stopped || ns[0].m.View().LastUp != 3 {
+		t.Errorf("ended: %v, handed over %t, view %v", n.done, n.stopped, ns[0].m.View())
+	}
+	w.verdict()
+}
+
+// TestLeaveWhileJoiningWithSomethingToHandOver: a node that is asked to leave before it is Up, and has
+// not stopped, comes up when it has caught up. Then it leaves like any other.
+func TestLeaveWhileJoiningWithSomethingToHandOver(t *testing.T) {
+	w := newWorld(t, 10, LAN())
+	ns := w.found(3)
+	w.settle = 2 * time.Second
+	n := w.start("d", nil)
+	if !w.until(10*time.Second, func() bool { return n.m.View() != nil }) {
+		t.Fatal("it was not let in:", n.m)
+	}
+	n.step(Leave{})
+	if !w.until(20*time.Second, func() bool { return n.done != nil && !ns[0].m.View().Has(n.uid) }) {
+		t.Fatal("it has not left:", n.m, ns[0].m.View())
+	}
+	if !errors.Is(n.done, ErrLeft) || !n.stopped || ns[0].m.View().LastUp != 4 {
 		t.Errorf("ended: %v, handed over %t, view %v", n.done, n.stopped, ns[0].m.View())
 	}
 	w.verdict()

@@ -97,14 +97,18 @@ func TestRegressions(t *testing.T) {
 			continue
 		}
 		var seed uint64
-		var scenario string
-		if _, err := fmt.Sscan(line, &seed, &scenario); err != nil {
+		var of string
+		if _, err := fmt.Sscan(line, &seed, &of); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		if scenario == "-" {
-			scenario = ""
+		swarm, scenario, other := strings.Cut(of, "/")
+		if !other {
+			swarm, scenario = "", of
 		}
-		plan := options.Plan{Scenario: scenario}
+		plan := options.Plan{Swarm: swarm, Scenario: strings.TrimPrefix(scenario, "-")}
+		if err := Validate(plan); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
 		if r := Run(seed, plan, nil); r.Violation != nil {
 			t.Errorf("%s: %v\n%s", line, r.Violation, Replay(seed, plan))
 		}

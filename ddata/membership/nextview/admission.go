@@ -75,7 +75,9 @@ func (c *composer) admit() {
 }
 
 // promote moves members on: Joining to Up when caught up and MinMembers is reached, Up to Leaving
-// when they ask. Founders need not have caught up: there is no member from which they could.
+// when they ask. Founders need not have caught up: there is no member from which they could. One
+// that asks to leave while it is Joining, and has not stopped, comes up before it leaves: it waits
+// for that to hand over what it has.
 func (c *composer) promote() {
 	next := c.next()
 	open := c.View.Open() || c.Enough(next.Members)
@@ -86,7 +88,7 @@ func (c *composer) promote() {
 		}
 		f := c.Reports.Flags(o.UID)
 		switch {
-		case o.Status == view.Joining && open && c.Reachable(o.UID) && f&(report.Stopped|report.Leaving) == 0 &&
+		case o.Status == view.Joining && open && c.Reachable(o.UID) && f&report.Stopped == 0 &&
 			(o.Full() || (f&report.CaughtUp != 0 || c.Defects.Planted(defect.UpUnasked)) && c.roomForVoters()):
 			o.Status = view.Up
 			if o.UpNumber == 0 {

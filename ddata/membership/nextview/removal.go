@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
-	"github.com/coterie-go/coterie/ddata/membership/report"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
 )
@@ -118,9 +117,6 @@ func (c *composer) removalDue(o view.Member) removal {
 	stopped := c.Reports.Stopped(o.UID)
 	if stopped && c.votesUntilLeaving(o) {
 		return removal{}
-	}
-	if o.Status == view.Joining && c.Reports.Flags(o.UID)&report.Leaving != 0 {
-		return removal{due: c.Now, consented: true} // it runs nothing, and will not come up
 	}
 	if stopped && (o.Status == view.Joining || c.Reports.Settled(o.UID) >= c.View.Epoch ||
 		c.Defects.Planted(defect.LeaveUnsettled)) {
