@@ -1,9 +1,13 @@
 // Package lmdb keeps the state of entities in a directory, for one node: for development, and for
-// services of a single node. A [Store] implements every port of package persistence. It stands on
-// package durable/lmdb, which locks the directory, groups commits and checks the file.
+// services of a single node. A [Store] is a persistence.Journal, and has its Snapshots, States and
+// Reader. It stands on package durable/lmdb, which locks the directory, groups commits and checks
+// the file.
 //
 //	store, err := lmdb.Open("/var/lib/shop/entities", lmdb.Options{})
 //	defer store.Close()
+//
+// Open it before the node is started, and close it after the node has left: entities write when
+// they stop. On a store that is closed each of them waits until its writes are given up.
 //
 // # Guarantees
 //

@@ -1,6 +1,6 @@
 // Package replicated keeps the state of entities in the replicated data of a role. It needs nothing
-// beside the nodes. A [Store] is a persistence.Journal with persistence.Snapshots and a
-// persistence.Reader, and holds persistence.States. Open it on each node of the role:
+// beside the nodes. A [Store] is a persistence.Journal, and has its Snapshots, States and Reader. Open
+// it on each node of the role:
 //
 //	store, err := replicated.Open(node, "backend")
 //
