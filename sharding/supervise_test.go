@@ -158,6 +158,25 @@ func TestAnEarlierBackoffEndsNoLaterOne(t *testing.T) {
 	})
 }
 
+// A question that gets no answer because its entity waits for a restart says so, with the failure.
+func TestAskDuringABackoff(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		typ := cartType(&cartLog{})
+		typ.Supervision = Supervision{Decide: Always(Restart), Backoff: time.Minute}
+		g, _ := localRegion(t, typ)
+		_, failed := Ask(t.Context(), g.Ref("a"), crash{})
+		_, err := Ask(within(t, time.Second), g.Ref("a"), total{})
+		const want = `Cart "a" in shard 11 on this node: it waits for its restart, because it has failed: panic: boom`
+		if !errors.Is(failed, ErrHandler) || !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\n%v does not say %q", failed, err, want)
+		}
+		<-time.After(time.Minute)
+		if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestNewThatPanics(t *testing.T) {
 	typ := cartType(&cartLog{})
 	typ.New = func(*Context[message_]) Entity[message_] { panic("no") }

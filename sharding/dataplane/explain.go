@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
@@ -63,6 +64,9 @@ func (r *Plane) whereAsked(id string) string {
 	}
 	if waiting := r.Entities.Waits.Of(e); waiting != "" {
 		return text + " on this node: " + waiting
+	}
+	if why := entities.AwaitsRestart(e); why != nil {
+		return fmt.Sprintf("%s on this node: it waits for its restart, because it has failed: %v", text, why)
 	}
 	return text + " on this node: no handler of it runs"
 }

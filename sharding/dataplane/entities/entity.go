@@ -36,6 +36,7 @@ type extra struct {
 	restarts    restarts        // the worker's
 	backoff     sync.Mutex      // held from the pause of a backoff until its timer is known
 	restart     scheduler.Timer // the backoff; under backoff; nil: none
+	why         error           // the failure that it follows; under backoff; nil: there was none
 
 	life    atomic.Pointer[life]    // of the incarnation's Handler; set under mu; nil: it has made none
 	awaited atomic.Pointer[Awaited] // by the handler at hand; nil: nothing

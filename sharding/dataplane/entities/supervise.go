@@ -101,7 +101,7 @@ func (e *Entity) supervise(r *Runtime, err error) bool {
 		return true
 	case Restart:
 		e.finish()
-		e.backoff(r, pause)
+		e.backoff(r, pause, err)
 	case Escalate:
 		e.finish()
 		e.end(r)
@@ -113,12 +113,13 @@ func (e *Entity) supervise(r *Runtime, err error) bool {
 	return false
 }
 
-// backoff holds the entity for a while; then a new incarnation is made, message or not. To the
-// shard's machine it stays active.
-func (e *Entity) backoff(r *Runtime, pause time.Duration) {
+// backoff holds the entity, which has failed, for a while; then a new incarnation is made, message
+// or not. To the shard's machine it stays active.
+func (e *Entity) backoff(r *Runtime, pause time.Duration, why error) {
 	x := e.extras()
 	x.backoff.Lock()
 	defer x.backoff.Unlock()
+	x.why = why
 	if x.restart != nil {
 		x.restart.Stop()
 	}
@@ -128,6 +129,17 @@ func (e *Entity) backoff(r *Runtime, pause time.Duration) {
 			e.Shard.Command(e, mailbox.StartNow)
 		}
 	})
+}
+
+// AwaitsRestart returns the last failure of an entity that is held until its restart; nil: it is not.
+func AwaitsRestart(e *Entity) error {
+	x := e.Extra.Load()
+	if x == nil || !e.State().Awaits(mailbox.ForBackoff) {
+		return nil
+	}
+	x.backoff.Lock()
+	defer x.backoff.Unlock()
+	return x.why
 }
 
 // extras returns the entity's extra, made when there is none.
