@@ -266,7 +266,12 @@ func TestDamage(t *testing.T) {
 			s, h := open(t, schema), hosting(1, 1)
 			store(t, s, h, write("a", 0, 1, "a1", "a2", "a3"), write("b", 0, 2, "b1"))
 			exec(t, dsn, strings.ReplaceAll(sql, "@", quoted(schema)))
-			_, err := s.Load(t.Context(), h, []persistence.Read{{Entity: "a"}}, nothing)
+			_, err := s.Load(t.Context(), h, []persistence.Read{{Entity: "a"}}, func(_ int, e persistence.Event) error {
+				if e.Seq > 1 {
+					t.Errorf("event %d came after the damage", e.Seq)
+				}
+				return nil
+			})
 			if !errors.Is(err, persistence.ErrDamaged) || !strings.Contains(err.Error(), `"a"`) {
 				t.Errorf("got %v", err)
 			}
