@@ -8,8 +8,14 @@
 // Several programs may do so at one time.
 //
 // A program without the right to create runs with Config.Prepared, after [Migrate] with an
-// account that has it. It needs USAGE of the schema and of its sequence hostings, SELECT of meta and
-// kinds, INSERT of kinds, and SELECT, INSERT, UPDATE and DELETE of the other tables.
+// account that has it. It needs these rights:
+//
+//	GRANT USAGE ON SCHEMA coterie TO app;
+//	GRANT USAGE ON SEQUENCE coterie.hostings TO app;
+//	GRANT SELECT ON coterie.meta, coterie.kinds TO app;
+//	GRANT INSERT ON coterie.kinds TO app;
+//	GRANT SELECT, INSERT, UPDATE, DELETE ON coterie.fences, coterie.events, coterie.deletions,
+//	  coterie.snapshots, coterie.states TO app;
 //
 // Each connection says by an advisory lock that the schema is in use. Config.Alone, for tools, refuses
 // a schema that is. A store keeps one connection at least for that. Command coterie-postgres removes
@@ -44,6 +50,11 @@
 // which are not there: its next write is refused with persistence.ErrConflict, and it starts again from
 // what is there. Package survival has the tests with servers and nodes that are killed and paused; a
 // fail-over to a standby is not among them.
+//
+// A backup that was put back lacks commits, too. Stop all nodes before. An offset that is kept in
+// another database, or by the nodes, is then ahead of the server. A query after it is
+// persistence.ErrDamaged until the server has come as far again. From then on it passes over the events
+// between: put such projections back by Projection.Reset.
 //
 // # Not guaranteed
 //

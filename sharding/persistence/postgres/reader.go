@@ -24,17 +24,19 @@ const (
 	outageMax = 30 * time.Second     // for which a live query waits for the server
 )
 
-// readPage has the last event of the type before the horizon, and beside it each event of the page.
-// The horizon is the oldest transaction that has not ended: later ones wait for it.
+// readPage has the next transaction of the server and the last event of the type before the horizon,
+// and beside them each event of the page. The horizon is the oldest transaction that has not ended:
+// later ones wait for it.
 //
 // A reader goes on after the last event, not after the horizon: 1. A transaction without an event
 // gets a number. 2. A reader sees that it has ended, and goes on after it. 3. The server crashes,
 // before the transaction is on disk, and gives its number to one that stores an event. 4. The reader
 // does not see the event. The transaction of an event that was seen is on disk.
 const readPage = `
-SELECT COALESCE(l.era, 0), COALESCE(l.xid, 0), COALESCE(l.n, 0),
+SELECT h.era, h.next, COALESCE(l.era, 0), COALESCE(l.xid, 0), COALESCE(l.n, 0),
   e.era, e.xid, e.n, e.entity, e.seq, e.name, e.version, e.at, e.tags, e.body, e.sum
-FROM (SELECT m.era, pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xid FROM @.meta m) h
+FROM (SELECT m.era, pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xid,
+    pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next FROM @.meta m) h
 LEFT JOIN LATERAL (
   SELECT x.era, x.xid, x.n FROM @.events x
     WHERE x.kind = (SELECT k.id FROM @.kinds k WHERE k.name = $1) AND (x.era, x.xid) < (h.era, h.xid)
@@ -48,7 +50,8 @@ LEFT JOIN LATERAL (
 
 // Events returns the events that a query asks for. See persistence.Reader. A transaction that writes
 // and stays open, in any database of the server, holds back the events that were stored after it has
-// begun. A live query waits for a server that is away, for half a minute.
+// begun. A live query waits for a server that is away, for half a minute. An offset that is ahead of the
+// server is persistence.ErrDamaged: the server has lost transactions.
 func (s *Store) Events(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
 	return func(yield func(persistence.Recorded, error) bool) {
 		err := s.events(ctx, q, yield)
@@ -124,10 +127,10 @@ func (r *reading) read(ctx context.Context) (full bool, err error) {
 		return false, err
 	}
 	defer rows.Close()
-	var last place
+	var next, last place
 	count, bytes := 0, 0
 	for rows.Next() {
-		found, e, err := r.scan(rows, &last)
+		found, e, err := r.scan(rows, &next, &last)
 		if err != nil {
 			return false, err
 		}
@@ -159,13 +162,18 @@ func nextLimit(limit, count, bytes int) int {
 }
 
 // scan takes one row. The event is a copy, so that it outlives the row.
-func (r *reading) scan(rows pgx.Rows, last *place) (found bool, e persistence.Recorded, err error) {
+func (r *reading) scan(rows pgx.Rows, next, last *place) (found bool, e persistence.Recorded, err error) {
 	var era, n *int32
 	var xid, seq, version, at, sum *int64
 	var entity, name, tags pgtype.DriverBytes
 	var body []byte
-	err = rows.Scan(&last.era, &last.xid, &last.n,
+	err = rows.Scan(&next.era, &next.xid, &last.era, &last.xid, &last.n,
 		&era, &xid, &n, &entity, &seq, &name, &version, &at, &tags, &body, &sum)
+	if err == nil && r.at.compare(*next) > 0 {
+		err = fmt.Errorf("the offset %s is ahead of the server, whose next one is %s: the server has lost "+
+			"transactions, and the query would pass over new events: %w", r.at.offset(), next.offset(),
+			persistence.ErrDamaged)
+	}
 	if err != nil || era == nil {
 		return false, e, err
 	}

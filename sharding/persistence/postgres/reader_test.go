@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -259,6 +260,29 @@ func TestReadAfterMoveToAnotherServer(t *testing.T) {
 	open(t, schema)
 	if again, _ := read(t, s, all()); len(again) != 3 {
 		t.Errorf("opened again: %q", again)
+	}
+}
+
+// A server that has lost transactions is told of, as long as an offset is ahead of it: what it stores
+// next would be passed over.
+func TestReadAheadOfTheServer(t *testing.T) {
+	s := open(t, newSchema())
+	store(t, s, hosting(1, 1), write("a", 0, 1, "-1"))
+	_, at := read(t, s, all())
+	era, rest, _ := strings.Cut(string(at), ".")
+	xid, _, _ := strings.Cut(rest, ".")
+	for _, ahead := range []string{era + ".1" + xid + ".1", "1" + era + "." + rest} {
+		for _, live := range []bool{false, true} {
+			q := all()
+			q.After, q.Live = persistence.Offset(ahead), live
+			var got error
+			for _, err := range s.Events(t.Context(), q) {
+				got = err
+			}
+			if !errors.Is(got, persistence.ErrDamaged) || !strings.Contains(got.Error(), ahead) {
+				t.Errorf("after %s, live %v: %v", ahead, live, got)
+			}
+		}
 	}
 }
 
