@@ -25,6 +25,10 @@ var (
 	ErrVersion = errors.New("persistence: the stored format is newer than this program")
 )
 
+// ErrClosed: the program has closed the store. No repetition helps. The usual cause is a store that
+// is closed before its node has left. A call of a store that may be closed returns it.
+var ErrClosed = errors.New("persistence: the store is closed; close it after the node has left")
+
 // Refusal says of one element of a call that it had no effect, and why.
 type Refusal struct {
 	Index int   // of the element

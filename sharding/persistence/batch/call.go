@@ -48,7 +48,7 @@ func outcomeOf(err error) calls.Outcome {
 	}
 	for _, hopeless := range []error{
 		persistence.ErrConflict, persistence.ErrTooLarge, persistence.ErrDamaged,
-		persistence.ErrForeign, persistence.ErrVersion,
+		persistence.ErrForeign, persistence.ErrVersion, persistence.ErrClosed,
 	} {
 		if errors.Is(err, hopeless) {
 			return calls.Hopeless

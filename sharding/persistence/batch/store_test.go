@@ -89,7 +89,7 @@ func TestEachWriteHasAnID(t *testing.T) {
 func TestHopelessErrors(t *testing.T) {
 	for _, hopeless := range []error{
 		persistence.ErrConflict, persistence.ErrTooLarge, persistence.ErrDamaged, persistence.ErrForeign,
-		persistence.ErrVersion,
+		persistence.ErrVersion, persistence.ErrClosed,
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			w := newWorld(t, Settings{})

@@ -7,7 +7,7 @@
 //	defer store.Close()
 //
 // Open it before the node is started, and close it after the node has left: entities write when
-// they stop. On a store that is closed each of them waits until its writes are given up.
+// they stop. After Close every call fails with persistence.ErrClosed.
 //
 // # Guarantees
 //

@@ -193,11 +193,14 @@ func TestClosed(t *testing.T) {
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("the live query ended with %v", err)
-	}
-	if err := s.store(first, write("e", 1, "2")); !errors.Is(err, durable.ErrClosed) {
-		t.Errorf("append: %v", err)
+	_, loaded := s.bodies("e")
+	for what, err := range map[string]error{
+		"live query": <-ended, "append": s.store(first, write("e", 1, "2")), "load": loaded,
+		"fence": s.Fence(t.Context(), first), "delete": s.Delete(t.Context(), first, "e", 1),
+	} {
+		if !errors.Is(err, persistence.ErrClosed) || !errors.Is(err, durable.ErrClosed) {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 	if got, err := mustOpen(t, dir).bodies("e"); err != nil || len(got) != 1 {
 		t.Error(got, err)

@@ -101,6 +101,7 @@ func fault(err error) error {
 		{durable.ErrForeign, persistence.ErrForeign},
 		{durable.ErrVersion, persistence.ErrVersion},
 		{durable.ErrCorrupt, persistence.ErrDamaged},
+		{durable.ErrClosed, persistence.ErrClosed},
 	} {
 		if errors.Is(err, k.of) {
 			return fmt.Errorf("%w: %w", k.as, err)
