@@ -264,6 +264,14 @@ func TestRemindErrors(t *testing.T) {
 	if err := off.Validate(); err == nil || strings.Count(err.Error(), "Reminders.") != 4 {
 		t.Error(err)
 	}
+	off.Reminders = Reminders{Enabled: true, BackoffMax: time.Millisecond}
+	if err := off.Validate(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "below BackoffMin 1s") {
+		t.Error(err)
+	}
+	off.Reminders = Reminders{Enabled: true, BackoffMin: time.Hour}
+	if err := off.Validate(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Without EntityType.Reminders.Enabled a handler gets a clear error, and nothing is read or written.

@@ -24,7 +24,8 @@ type Settings struct {
 	// EntityMax is how many reminders one entity may have. Default 100.
 	EntityMax int
 	// BackoffMin is the pause before a reminder is handled again after its handler has failed. It
-	// doubles with each failure in a row, up to BackoffMax. Defaults 1 s and 5 min.
+	// doubles with each failure in a row, up to BackoffMax. Defaults 1 s and 5 min, or BackoffMin if
+	// that is longer.
 	BackoffMin, BackoffMax time.Duration
 }
 
@@ -33,7 +34,7 @@ func (s Settings) WithDefaults() Settings {
 	s.FiringMax = cmp.Or(s.FiringMax, 256)
 	s.EntityMax = cmp.Or(s.EntityMax, 100)
 	s.BackoffMin = cmp.Or(s.BackoffMin, time.Second)
-	s.BackoffMax = max(cmp.Or(s.BackoffMax, 5*time.Minute), s.BackoffMin)
+	s.BackoffMax = cmp.Or(s.BackoffMax, max(5*time.Minute, s.BackoffMin))
 	return s
 }
 
@@ -45,7 +46,9 @@ func (s Settings) Check(f *config.Faults) {
 		s.FiringMax, remind.DueMax)
 	f.Add(s.EntityMax < 0, "Reminders.EntityMax", "is %d, want 1 or more", s.EntityMax)
 	f.Add(s.BackoffMin < 0, "Reminders.BackoffMin", "is %v, want more than 0", s.BackoffMin)
-	f.Add(s.BackoffMax < 0, "Reminders.BackoffMax", "is %v, want more than 0", s.BackoffMax)
+	d := s.WithDefaults()
+	f.Add(d.BackoffMax < max(0, d.BackoffMin), "Reminders.BackoffMax", "%v is negative or below BackoffMin %v",
+		d.BackoffMax, d.BackoffMin)
 }
 
 const (
