@@ -34,7 +34,8 @@
 // Config.IdleMax. A read-only server is a standby after a fail-over: the pool lets its connections go,
 // and finds the primary if the connection string names all servers, with
 // target_session_attrs=read-write. A fail-over to an asynchronous standby may lose commits: effects and
-// offset together, so the events take effect again. If the journal is in another database, and that one
+// offset together. The next transaction of a part finds that its last one is missing. It commits nothing,
+// and the part begins again, so the events take effect again. If the journal is in another database, and that one
 // loses commits, the offset is ahead of it: see the faults in package postgres.
 //
 // # Pause

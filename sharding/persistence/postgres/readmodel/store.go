@@ -40,11 +40,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 
 // statements are those of a store, with the name of its schema.
 type statements struct {
-	enter, hold, claim, save, look, pause, fence, reset string
+	enter, hold, claim, claimed, save, follow, look, pause, fence, reset string
 }
 
 func newStatements(schema string) statements {
 	in := func(text string) string { return strings.ReplaceAll(text, "@", pgx.Identifier{schema}.Sanitize()) }
+	save := in(`
+UPDATE @.parts SET place = $4, at = $5, handled = $6, omitted = $7 WHERE name = $1 AND part = $2 AND claim = $3`)
 	return statements{
 		// It locks the row: a pause waits for claims that are on their way, and they for it.
 		enter: in(`
@@ -55,9 +57,10 @@ INSERT INTO @.projections AS r (name, parts, paused) VALUES ($1, $2, false)
 INSERT INTO @.parts AS p (name, part, claim, place, handled, omitted) VALUES ($1, $2, 1, '', 0, 0)
   ON CONFLICT (name, part) DO UPDATE SET claim = p.claim + 1
   RETURNING claim, place, at, handled, omitted`),
-		// After it the row is locked until the end of the transaction.
-		save: in(`
-UPDATE @.parts SET place = $4, at = $5, handled = $6, omitted = $7 WHERE name = $1 AND part = $2 AND claim = $3`),
+		claimed: in("SELECT claim FROM @.parts WHERE name = $1 AND part = $2"),
+		// After each of the two the row is locked until the end of the transaction.
+		save:   save,
+		follow: save + " AND handled = $8",
 		look: in(`
 SELECT r.parts, r.paused, p.part, p.claim, p.place, p.at, p.handled, p.omitted
   FROM @.projections r LEFT JOIN @.parts p ON p.name = r.name WHERE r.name = $1`),
@@ -122,12 +125,39 @@ type execer interface {
 }
 
 func (s *Store) save(ctx context.Context, x execer, c projection.Claim, at projection.Progress) error {
-	tag, err := x.Exec(ctx, s.sql.save, []byte(c.Projection), c.Part, int64(c.Number), []byte(at.Offset), micros(at.At),
-		int64(at.Handled), int64(at.Omitted))
+	tag, err := x.Exec(ctx, s.sql.save, saved(c, at)...)
 	if err == nil && tag.RowsAffected() == 0 {
 		return projection.ErrFenced
 	}
 	return err
+}
+
+// saved are the arguments of save and follow.
+func saved(c projection.Claim, at projection.Progress, more ...any) []any {
+	return append([]any{
+		[]byte(c.Projection), c.Part, int64(c.Number), []byte(at.Offset), micros(at.At), int64(at.Handled),
+		int64(at.Omitted),
+	}, more...)
+}
+
+// follow saves how far a claim has come with some events more. What it has saved before must be there:
+// else the database has lost commits, of effects and of events.
+func (s *Store) follow(
+	ctx context.Context, tx pgx.Tx, c projection.Claim, at projection.Progress, events int,
+) error {
+	tag, err := tx.Exec(ctx, s.sql.follow, saved(c, at, int64(at.Handled)-int64(events))...)
+	if err != nil || tag.RowsAffected() > 0 {
+		return err
+	}
+	var claim int64
+	err = tx.QueryRow(ctx, s.sql.claimed, []byte(c.Projection), c.Part).Scan(&claim)
+	switch {
+	case err != nil && !errors.Is(err, pgx.ErrNoRows):
+		return err
+	case err == nil && claim == int64(c.Number):
+		return errLost
+	}
+	return projection.ErrFenced
 }
 
 // Look implements projection.Offsets.

@@ -20,6 +20,10 @@ var (
 	ErrOpenRows = errors.New("readmodel: the handler has left rows open: close them")
 )
 
+// errLost: the part begins again at what is there.
+var errLost = errors.New("what was committed before is not there: the database has lost commits, by a fail-over " +
+	"or a backup that was put back")
+
 // ExactlyOnce is the target whose handler writes in a transaction that has the offset, too. See the
 // package comment for its rules. projection.Config.BatchMax bounds the events of a transaction, and
 // SaveEvery and SaveInterval have no meaning.
@@ -64,7 +68,7 @@ func (t *exactlyOnce[E]) Handle(
 	if err != nil {
 		return none, t.explain("handle", err)
 	}
-	if err := t.commit(ctx, tx, c, b.After); err != nil {
+	if err := t.commit(ctx, tx, c, b.After, len(b.Events)); err != nil {
 		return none, t.explain("commit", err)
 	}
 	return projection.Outcome{Handled: len(b.Events), Saved: true}, nil
@@ -93,10 +97,12 @@ func (s *Store) begin(ctx context.Context) (pgx.Tx, error) {
 
 // commit writes the offset, and commits. The last statement locks the part: it is the shortest time
 // for which a claim waits.
-func (s *Store) commit(ctx context.Context, tx pgx.Tx, c projection.Claim, at projection.Progress) error {
+func (s *Store) commit(
+	ctx context.Context, tx pgx.Tx, c projection.Claim, at projection.Progress, events int,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.CallTimeout)
 	defer cancel()
-	if err := s.save(ctx, tx, c, at); err != nil {
+	if err := s.follow(ctx, tx, c, at, events); err != nil {
 		return err
 	}
 	return tx.Commit(ctx)

@@ -102,6 +102,43 @@ func TestRivals(t *testing.T) {
 	}
 }
 
+// A database that has lost commits has nothing committed on top of what is not there. The part begins
+// again, with the events whose effects are lost.
+func TestLostCommits(t *testing.T) {
+	s := open(t, Config{Schema: newSchema()})
+	table := effects(t, s)
+	target := ExactlyOnce(s, insert(table))
+	c, at, err := target.Claim(t.Context(), "p", projection.Part{Of: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handle := func(events int) error {
+		b := batch(at, "e", events)
+		_, err := target.Handle(t.Context(), c, b)
+		if err == nil {
+			at = b.After
+		}
+		return err
+	}
+	if err := errors.Join(handle(1), handle(2)); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, s, "DELETE FROM "+table+" WHERE seq > 1")
+	exec(t, s, strings.ReplaceAll("UPDATE @.parts SET handled = 1", "@", pgx.Identifier{s.cfg.Schema}.Sanitize()))
+	if err := handle(1); !errors.Is(err, errLost) {
+		t.Errorf("got %v, want %v", err, errLost)
+	}
+	if c, at, err = target.Claim(t.Context(), "p", projection.Part{Of: 1}); err != nil || at.Handled != 1 {
+		t.Fatalf("it goes on at %+v, %v", at, err)
+	}
+	if err := handle(3); err != nil {
+		t.Error(err)
+	}
+	if w := wrong(t, s, table); len(w) > 0 || count(t, s, table) != 4 {
+		t.Errorf("%d effects, of these are wrong %v", count(t, s, table), w)
+	}
+}
+
 // early saves the offset in a transaction before that of the handler: a planted mistake.
 type early struct{ *exactlyOnce[event] }
 
@@ -127,7 +164,7 @@ func (e early) Handle(
 func TestRivalsMistakes(t *testing.T) {
 	t.Run("fence", func(t *testing.T) {
 		s := open(t, Config{Schema: newSchema(), CallTimeout: patience})
-		s.sql.save = mustReplace(t, s.sql.save, "claim = $3", "$3::bigint IS NOT NULL")
+		s.sql.follow = mustReplace(t, s.sql.save, "claim = $3", "$3::bigint IS NOT NULL AND $8::bigint IS NOT NULL")
 		table := effects(t, s)
 		rivals(t, ExactlyOnce(s, insert(table)), s, rivalEvents)
 		if len(wrong(t, s, table)) == 0 {
