@@ -53,7 +53,8 @@
 //     sender across the death of a home, the loss of a shard's lease, a hand-off of a shard that
 //     waits for its lease, or a close whose context has ended. What was told before may be lost,
 //     and what is told after may come before what was on its way. After a lost lease and such a
-//     close this lasts until no node sends to the home before.
+//     close this lasts until every node knows of a later home: one that was paused may still hear of
+//     the home before, and pass on to it what others send.
 //   - An entity keeps no state by itself; only ids are remembered. Packages eventsourced and
 //     durablestate have entities that keep it.
 //   - When all directories are lost, tokens rise by the founders' wall clocks alone. If the clock

@@ -155,8 +155,9 @@
 //     mailboxes of a shard that loses its lease, too.
 //   - There is no order between senders. There is none across the death of a home, a close by
 //     force, the loss of a shard's lease, or a hand-off of a shard that waits for its lease.
-//     After a lost lease and such a close there is no fence: order is back when no region routes to
-//     the home before.
+//     After a lost lease and such a close there is no fence: order is back when every region knows of
+//     a later home. One that was paused may hear of the home before when others route to the later
+//     one, and pass on to it what they send.
 //   - A hand-off whose owner has a handler that does not return is aborted and tried again; it
 //     cannot be forced.
 //

@@ -13,8 +13,9 @@
 //
 // A message must not be handled after a later one of its Stream. That is excused if a cause happened
 // to the shard since the message was sent. After a lost lease and a close by force there is no fence,
-// so that some regions may go on sending to the home before: what is sent until none does is excused,
-// too. Nothing else is: a planned move keeps the order.
+// so that some regions may go on sending to the home before, and some that were paused may begin to:
+// what is sent until none does any more is excused, too. Nothing else is: a planned move keeps the
+// order.
 //
 // # Not judged
 //

@@ -69,7 +69,7 @@ func (c Cause) lasts() bool { return c == Lost || c == Forced }
 
 // disorder is a span of time. What is sent before its end has no order.
 type disorder struct {
-	until int64          // math.MaxInt64: it goes on
+	until int64          // 0: there was none; math.MaxInt64: it goes on
 	token protocol.Token // of the home that the shard had
 }
 
@@ -122,14 +122,19 @@ func (j *Judge) breaks(s Shard, why Cause, token protocol.Token, now int64) {
 }
 
 // routed notes that a route to a shard has changed: a disorder ends with the last region that still
-// sends to the home before.
+// sends to the home before. It begins anew with one that does so only now, because it has heard of
+// that home late: what other regions have sent to it meanwhile goes there, too.
 func (j *Judge) routed(s Shard, now int64) {
 	all, is := j.broken[s]
 	if !is {
 		return
 	}
 	for why := range all {
-		if d := &all[why]; d.until == math.MaxInt64 && !j.lags(s, d.token) {
+		switch d := &all[why]; {
+		case !Cause(why).lasts() || d.until == 0:
+		case j.lags(s, d.token):
+			d.until = math.MaxInt64
+		case d.until == math.MaxInt64:
 			d.until = now
 		}
 	}

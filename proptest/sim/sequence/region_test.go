@@ -87,6 +87,21 @@ func TestNoOrderUntilAllKnow(t *testing.T) {
 		"is closed, and again": {protocol.DropLeaseLost, func(j *Judge, _ *Region) {
 			j.Region(2, 1).Stepped(9, nil, unknown)
 		}, false},
+		"hears late of the home before": {protocol.DropLeaseLost, func(_ *Judge, r *Region) {
+			for i, fx := range []*protocol.RegionEffects{unknown, remote(5), remote(6)} {
+				r.Stepped(9+int64(i), nil, fx)
+			}
+		}, true},
+		"hears late of later homes": {protocol.DropLeaseLost, func(_ *Judge, r *Region) {
+			for i, fx := range []*protocol.RegionEffects{unknown, remote(6), remote(7)} {
+				r.Stepped(9+int64(i), nil, fx)
+			}
+		}, false},
+		"hears late of it after a death": {protocol.DropNodeLost, func(_ *Judge, r *Region) {
+			for i, fx := range []*protocol.RegionEffects{unknown, remote(5), remote(6)} {
+				r.Stepped(9+int64(i), nil, fx)
+			}
+		}, false},
 		"after a death": {protocol.DropNodeLost, stays, false},
 	} {
 		t.Run(name, func(t *testing.T) {
