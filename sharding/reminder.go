@@ -15,8 +15,8 @@ type Reminder struct {
 	Due   time.Time     // what it was set for; of one that repeats, the time of its next turn
 	Every time.Duration // its period; 0: it comes once
 	Tries int           // how many handlers have failed with this turn
-	// Missed is how many further turns have passed unhandled while the cluster was down or busy. They do
-	// not come. Of a reminder that is at hand only.
+	// Missed is how many further turns have passed unhandled while the cluster was down or busy, or while
+	// the handler of the turn before ran. They do not come. Of a reminder that is at hand only.
 	Missed uint64
 }
 

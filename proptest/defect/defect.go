@@ -156,6 +156,14 @@ const (
 	HandlesMeanwhile
 	// TellsUnwritten: a coordinator tells of homes before they are written.
 	TellsUnwritten
+	// EndsUnhandled: a reminder is taken off when it is handed out.
+	EndsUnhandled
+	// ForgetsEnd: a reminder that was taken off is forgotten while an older read may bring it again.
+	ForgetsEnd
+	// FiresEarly: a reminder is handed out before it is due.
+	FiresEarly
+	// EndsNewer: the end of a reminder's turn takes off another one of its name.
+	EndsNewer
 	endOfSharding
 )
 

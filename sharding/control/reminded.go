@@ -26,7 +26,7 @@ func newReminders(c *Plane, t Settings) *reminders.Reminders {
 	return reminders.New(reminders.Config{
 		Type: c.R.Name, Meter: t.Meter, Store: t.Reminders.Store, Settings: t.Reminders, Scheduler: c.R.Scheduler,
 		Registry: c.R.Registry, ShardOf: c.R.Routes.ShardOf, Read: q.ReadTimeout, Write: q.WriteTimeout,
-		Aside: c.Inbox.Aside, Context: c.Inbox.asides.ctx, Note: c.Inbox.Note,
+		Aside: c.Inbox.Aside, Context: c.Inbox.asides.ctx, Note: c.Inbox.Note, Defects: c.Cfg.Defects(),
 	})
 }
 

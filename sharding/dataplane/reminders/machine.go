@@ -90,7 +90,7 @@ func (m *machine) at(s *entities.Shard) *hosting {
 }
 
 func (m *machine) open(s *entities.Shard) {
-	h := &hosting{s: s, a: agenda.New(m.cfg.Settings), asked: map[uint64]*asked{}}
+	h := &hosting{s: s, a: agenda.New(m.cfg.Settings, m.cfg.Defects), asked: map[uint64]*asked{}}
 	m.hosted[s.Number] = h
 	m.step(h, agenda.Tick{})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/outside"
@@ -31,6 +32,7 @@ type Config struct {
 	Aside       func(fn func()) bool // runs what waits for the store; false: the region ends
 	Context     context.Context      // of the calls; it ends with the region
 	Note        func(protocol.Event) // takes what is worth an event; it does not wait
+	Defects     defect.Set           // planted by a test
 }
 
 // Reminders are those of one entity type on one node. Any goroutine may use them. What does not return

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/remind"
 )
 
@@ -36,19 +37,8 @@ type Agenda struct {
 
 	look look
 
-	planted fault // by a test
+	planted defect.Set // by a test
 }
-
-// fault is a mistake that a test plants.
-type fault uint8
-
-const (
-	noFault       fault = iota
-	endsUnhandled       // a reminder ends when it is handed out
-	forgetsAtOnce       // a flight is over although an older read is under way
-	firesEarly          // what is not due is handed out
-	endsWhatIsNew       // the end of a turn takes whatever is stored
-)
 
 // look is what is known of the reminders that are stored.
 type look struct {
@@ -65,6 +55,7 @@ type look struct {
 type flight struct {
 	remind.Reminder
 	stage stage
+	out   time.Time // when it was handed out, by which its handler was told how many turns it has missed
 	again time.Time // waiting: when it is handed out
 	newer bool      // another one of its name was found due
 }
@@ -90,8 +81,10 @@ func (r *retry) failed(now time.Time) {
 }
 
 // New makes the agenda of a shard.
-func New(s Settings) *Agenda {
-	return &Agenda{cfg: s.WithDefaults(), flights: map[remind.Key]*flight{}, look: look{wanted: true}}
+func New(s Settings, planted defect.Set) *Agenda {
+	return &Agenda{
+		cfg: s.WithDefaults(), planted: planted, flights: map[remind.Key]*flight{}, look: look{wanted: true},
+	}
 }
 
 // Step feeds one input. The effects are valid until the next Step.
@@ -172,13 +165,15 @@ func (a *Agenda) onHandled(in Handled) {
 		return
 	}
 	f.stage = ending
-	a.ends = append(a.ends, a.end(f.Reminder, in.Err))
+	a.ends = append(a.ends, a.end(f, in.Err))
 }
 
-// end is the change that ends a turn.
-func (a *Agenda) end(r remind.Reminder, failure error) remind.Change {
+// end is the change that ends a turn. The next one is the first that the handler was not told of: turns
+// that have passed while it ran are missed ones of the next.
+func (a *Agenda) end(f *flight, failure error) remind.Change {
+	r := f.Reminder
 	c := remind.Change{Reminder: r, If: r.Version}
-	if a.planted == endsWhatIsNew {
+	if a.planted.Planted(defect.EndsNewer) {
 		c.If = 0
 	}
 	if failure != nil {
@@ -188,7 +183,7 @@ func (a *Agenda) end(r remind.Reminder, failure error) remind.Change {
 		c.Version++
 		return c
 	}
-	if next, ok := r.Next(a.now); ok {
+	if next, ok := r.Next(f.out); ok {
 		c.Reminder = next
 		return c
 	}
@@ -233,9 +228,13 @@ func (a *Agenda) handOutAgain() {
 	}
 	slices.SortFunc(due, func(f, g *flight) int { return compare(f.Key(), g.Key()) })
 	for _, f := range due {
-		f.stage = handedOut
-		a.fx.Fire = append(a.fx.Fire, f.Reminder)
+		a.handOut(f)
 	}
+}
+
+func (a *Agenda) handOut(f *flight) {
+	f.stage, f.out = handedOut, a.now
+	a.fx.Fire = append(a.fx.Fire, f.Reminder)
 }
 
 func compare(k, l remind.Key) int {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/remind"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
 )
@@ -15,9 +16,8 @@ import (
 // play lets entities set, replace and take away reminders while stores, handlers and mailboxes fail
 // and the shard drains now and then. Then everything heals, and all that is due has to be handled. It
 // returns what went wrong.
-func play(t *testing.T, seed uint64, planted fault) []string {
-	w := newWorld(seed, Settings{FiringMax: 1 + int(seed%7), BackoffMax: 4 * time.Second})
-	w.a.planted = planted
+func play(t *testing.T, seed uint64, planted defect.Set) []string {
+	w := newWorld(seed, Settings{FiringMax: 1 + int(seed%7), BackoffMax: 4 * time.Second}, planted)
 	w.fail, w.busy = 0.2*w.Float64(), 0.2*w.Float64()
 	w.step(Tick{})
 	for range 150 {
@@ -69,7 +69,7 @@ func (w *world) replaced(c remind.Change) bool { return w.changes[c.Key()] > 1 }
 
 func TestAgenda(t *testing.T) {
 	for seed := range uint64(300) {
-		if wrong := play(t, seed, noFault); len(wrong) > 0 {
+		if wrong := play(t, seed, defect.Set{}); len(wrong) > 0 {
 			t.Fatalf("seed %d: %q", seed, wrong)
 		}
 	}
@@ -77,12 +77,12 @@ func TestAgenda(t *testing.T) {
 
 // Each planted mistake is caught.
 func TestPlantedMistakes(t *testing.T) {
-	for name, f := range map[string]fault{
-		"ends unhandled": endsUnhandled, "forgets at once": forgetsAtOnce, "fires early": firesEarly,
+	for name, d := range map[string]defect.Defect{
+		"ends unhandled": defect.EndsUnhandled, "forgets an end": defect.ForgetsEnd, "fires early": defect.FiresEarly,
 	} {
 		caught := 0
 		for seed := range uint64(60) {
-			caught += min(1, len(play(t, seed, f)))
+			caught += min(1, len(play(t, seed, defect.Of(d))))
 		}
 		if caught == 0 {
 			t.Errorf("%s: no seed has caught it", name)
@@ -92,13 +92,12 @@ func TestPlantedMistakes(t *testing.T) {
 }
 
 // quiet is a world without failures.
-func quiet(s Settings) *world { return newWorld(1, s) }
+func quiet(s Settings) *world { return newWorld(1, s, defect.Set{}) }
 
 // What the handler of a reminder sets under the same name stands, also if it is due at the same time.
 func TestSetAgainByItsHandler(t *testing.T) {
-	for _, planted := range []fault{noFault, endsWhatIsNew} {
-		a := New(Settings{})
-		a.planted = planted
+	for _, planted := range []defect.Set{{}, defect.Of(defect.EndsNewer)} {
+		a := New(Settings{}, planted)
 		store, now, ctx := &memory.Store{}, time.Unix(1e9, 0), context.Background()
 		r := remind.Reminder{Entity: "e", Name: "n", Due: now, At: now, Version: 1}
 		if err := store.Update(ctx, 0, []remind.Change{{Reminder: r}}); err != nil {
@@ -122,8 +121,8 @@ func TestSetAgainByItsHandler(t *testing.T) {
 		if err := store.Update(ctx, 0, fx.Write.Changes); err != nil {
 			t.Fatal(err)
 		}
-		if left, _ := store.Of(ctx, 0, "e"); (len(left) == 1) != (planted == noFault) {
-			t.Errorf("fault %d: %v is left", planted, left)
+		if left, _ := store.Of(ctx, 0, "e"); (len(left) == 1) != (planted == defect.Set{}) {
+			t.Errorf("planted %v: %v is left", planted, left)
 		}
 	}
 }
@@ -148,6 +147,21 @@ func TestMissedTurns(t *testing.T) {
 	}
 }
 
+// Turns that pass while a handler runs are missed ones of the next turn: none is lost unsaid.
+func TestTurnsWhileHandled(t *testing.T) {
+	a, now := New(Settings{}, defect.Set{}), time.Unix(1e9, 0)
+	r := remind.Reminder{Entity: "e", Name: "n", Due: now, At: now, Every: time.Second, Version: 1}
+	a.Step(now, Tick{})
+	now = now.Add(2500 * time.Millisecond) // two more turns have passed, and the handler hears of them
+	a.Step(now, DidRead{Due: []remind.Reminder{r}})
+	now = now.Add(3 * time.Second)
+	fx := a.Step(now, Handled{Key: r.Key(), Version: r.Version})
+	next := fx.Write.Changes[0].Reminder
+	if want := r.Due.Add(3 * time.Second); !next.Due.Equal(want) || next.Missed(now) != 2 {
+		t.Errorf("goes on at %v with %d missed, want %v with 2", next.Due, next.Missed(now), want)
+	}
+}
+
 // A handler that fails is repeated after pauses that grow, with the time that its reminder was due.
 // The pauses are stored: another agenda goes on with them.
 func TestFailuresBackOff(t *testing.T) {
@@ -155,7 +169,7 @@ func TestFailuresBackOff(t *testing.T) {
 	r := remind.Reminder{Entity: "e", Name: "n", Due: now, At: now, Version: 1}
 	var pauses []time.Duration
 	for try := range 5 {
-		a := New(Settings{BackoffMin: time.Second, BackoffMax: 4 * time.Second}) // of another host
+		a := New(Settings{BackoffMin: time.Second, BackoffMax: 4 * time.Second}, defect.Set{}) // of another host
 		a.Step(now, Tick{})
 		a.Step(now, DidRead{Due: []remind.Reminder{r}})
 		fx := a.Step(now, Handled{Key: r.Key(), Version: r.Version, Err: errPlanned})
@@ -218,7 +232,7 @@ func TestWallClockJumps(t *testing.T) {
 // A store that hangs or fails: one alarm, growing pauses, answers with errors, a bound on what
 // waits; and all goes on when it works again.
 func TestStoreFails(t *testing.T) {
-	a, now := New(Settings{}), time.Unix(1e9, 0)
+	a, now := New(Settings{}, defect.Set{}), time.Unix(1e9, 0)
 	var alarms, answers, reads int
 	step := func(in Input) *Effects {
 		fx := a.Step(now, in)
@@ -273,7 +287,7 @@ func TestStoreFails(t *testing.T) {
 // Flush waits for what was handled, and not for a store that fails.
 func TestFlush(t *testing.T) {
 	for _, fails := range []error{nil, errPlanned} {
-		a, now := New(Settings{}), time.Unix(1e9, 0)
+		a, now := New(Settings{}, defect.Set{}), time.Unix(1e9, 0)
 		r := remind.Reminder{Entity: "e", Name: "n", Due: now, At: now, Version: 1}
 		a.Step(now, Tick{})
 		a.Step(now, DidRead{Due: []remind.Reminder{r}})

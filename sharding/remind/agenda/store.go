@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/remind"
 )
 
@@ -80,7 +81,7 @@ func (a *Agenda) landed(c remind.Change) {
 	if f == nil || f.stage != ending {
 		return
 	}
-	if f.stage = over; !a.look.under || a.planted == forgetsAtOnce {
+	if f.stage = over; !a.look.under || a.planted.Planted(defect.ForgetsEnd) {
 		a.remove(f)
 	}
 }
@@ -107,7 +108,7 @@ func (a *Agenda) maybeRead() {
 	}
 	l.under, l.wanted, l.more, l.written, l.try.at = true, false, false, time.Time{}, time.Time{}
 	a.fx.Read = &Read{Until: a.now.Round(0), Limit: a.cfg.FiringMax}
-	if a.planted == firesEarly {
+	if a.planted.Planted(defect.FiresEarly) {
 		a.fx.Read.Until = a.fx.Read.Until.Add(time.Hour)
 	}
 }
@@ -143,9 +144,10 @@ func (a *Agenda) onDidRead(in DidRead) {
 		case len(a.flights) >= a.cfg.FiringMax:
 			l.more = true
 		default:
-			a.flights[r.Key()] = &flight{Reminder: r}
-			a.fx.Fire = append(a.fx.Fire, r)
-			if a.planted == endsUnhandled {
+			f = &flight{Reminder: r}
+			a.flights[r.Key()] = f
+			a.handOut(f)
+			if a.planted.Planted(defect.EndsUnhandled) {
 				a.onHandled(Handled{Key: r.Key(), Version: r.Version})
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
@@ -42,9 +43,9 @@ type event struct {
 	fn func()
 }
 
-func newWorld(seed uint64, s Settings) *world {
+func newWorld(seed uint64, s Settings, planted defect.Set) *world {
 	return &world{
-		Rand: rand.New(rand.NewPCG(seed, 1)), a: New(s), store: &memory.Store{}, now: time.Unix(1e9, 0),
+		Rand: rand.New(rand.NewPCG(seed, 1)), a: New(s, planted), store: &memory.Store{}, now: time.Unix(1e9, 0),
 		running: map[remind.Key]uint64{}, handled: map[remind.Key]map[int64]int{}, ended: map[uint64]bool{},
 		changes: map[remind.Key]int{},
 		acked:   map[uint64]remind.Change{}, asked: map[uint64]remind.Change{},
