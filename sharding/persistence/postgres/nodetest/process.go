@@ -152,8 +152,26 @@ func (p *Process) Kill() {
 	_ = p.closer.Close()
 }
 
-// Pause stops the process with SIGSTOP, until Resume. It answers nothing meanwhile.
-func (p *Process) Pause() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
+// Pause stops the process with SIGSTOP, until Resume, and returns when it has stopped. It answers nothing
+// meanwhile.
+func (p *Process) Pause() error {
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	var status syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil:
+			return fmt.Errorf("pause: %w", err)
+		case !status.Stopped():
+			return fmt.Errorf("pause: %w", ErrEnded)
+		default:
+			return nil
+		}
+	}
+}
 
 // Resume has a paused process go on.
 func (p *Process) Resume() error { return p.cmd.Process.Signal(syscall.SIGCONT) }

@@ -90,11 +90,15 @@ func TestPause(t *testing.T) {
 	go func() { answered <- p.Call(ctx, "echo", 1, nil) }()
 	select {
 	case err := <-answered:
-		t.Error("a paused process answers", err)
+		t.Fatal("a paused process answers", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	if err := errors.Join(p.Resume(), <-answered); err != nil {
 		t.Error(err)
+	}
+	p.Kill()
+	if err := p.Pause(); err == nil {
+		t.Error("a process that has ended is paused")
 	}
 }
 
