@@ -86,7 +86,7 @@ lint: ## staticcheck, pinned in go.mod
 	$(GO) tool staticcheck ./...
 	$(call in_modules,$$($(GO) -C $(CURDIR) tool -n staticcheck) ./...)
 
-sim: ## the simulator: make sim SEEDS=2000, or make sim PLAN=cluster SEEDS=5000; plans: cluster, persist
+sim: ## the simulator: make sim SEEDS=2000, or make sim PLAN=cluster SEEDS=5000; plans: cluster, persist, remind
 	$(GO) run ./proptest/sim/cmd/sim -plan "$(PLAN)" -seeds $(SEEDS)
 
 defects: ## plant each defect and count the seeds until the simulator catches it

@@ -69,7 +69,9 @@
 // "persist" (options/persisted.go) draws small worlds in which entities keep their state, in a store
 // that misbehaves in every way (packages persisted and journals), while processes crash, stand still
 // and take over from each other. In half of them, homes of shards and remembered ids lie in a journal
-// that misbehaves, too (options/ledger.go, package ledgers).
+// that misbehaves, too (options/ledger.go, package ledgers). The plan "remind" (options/reminded.go) draws
+// worlds as small in which entities set reminders, take them away and fail to handle them, over a store
+// that misbehaves (package reminded).
 //
 // After a safety phase the world is healed, and must then get well in bounded virtual time.
 //

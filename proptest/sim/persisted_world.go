@@ -1,29 +1,47 @@
 package sim
 
 import (
-	"context"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
+	"github.com/coterie-go/coterie/proptest/sim/ledgers"
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
-)
-
-var (
-	_ persisted.World   = persistedWorld{}
-	_ persisted.Process = persistedProcess{}
-	_ checker           = persistedChecker{}
+	"github.com/coterie-go/coterie/proptest/sim/reminded"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 )
 
 // persistedWorld is the world, as the entities that keep their state see it.
 type persistedWorld struct{ leaseWorld }
 
-func newPersisted(w *World) *persisted.Entities {
-	return persisted.New(&w.opt, persisted.Planted{
-		Machines: w.planted.Machines, Store: w.planted.Journal, Dormant: w.planted.Dormant,
-	},
-		persistedWorld{leaseWorld{netWorld{w}}}, w.ledgers, w.rs, &w.trace)
+// kept is what a world keeps in stores outside of the cluster, and whose it is.
+type kept struct {
+	persisted *persisted.Entities // that keep their state
+	reminded  *reminded.Entities  // that set reminders
+	ledgers   *ledgers.Ledgers    // of homes and remembered ids
+}
+
+func newKept(w *World) kept {
+	x := persistedWorld{leaseWorld{netWorld{w}}}
+	l := ledgers.New(&w.opt, w.planted.Ledger, x, w.rs, &w.trace)
+	d := persisted.Planted{Machines: w.planted.Machines, Store: w.planted.Journal, Dormant: w.planted.Dormant}
+	return kept{persisted.New(&w.opt, d, x, l, w.rs, &w.trace), reminded.New(&w.opt, x, w.rs, &w.trace), l}
+}
+
+// start starts the entity types of a process.
+func (k kept) start(p *Process) {
+	p.rt.Enter(func() {
+		k.persisted.Start(persistedOn(p))
+		k.reminded.Start(persistedOn(p))
+	})
+}
+
+// heal ends the harm to the stores.
+func (k kept) heal() {
+	k.persisted.Heal()
+	k.reminded.Heal()
+	k.ledgers.Heal()
 }
 
 // After implements journals.World.
@@ -36,7 +54,7 @@ func (x persistedWorld) After(d time.Duration, owner journals.Holder, run func()
 func (x persistedWorld) Processes() []persisted.Process {
 	all := make([]persisted.Process, len(x.w.live))
 	for i, p := range x.w.live {
-		all[i] = persistedProcess{p}
+		all[i] = persistedOn(p)
 	}
 	return all
 }
@@ -46,50 +64,32 @@ func (x persistedWorld) Violate(check, format string, args ...any) {
 	x.w.violate(check, format, args...)
 }
 
-// persistedProcess is a process, as those entities see it.
-type persistedProcess struct{ *Process }
+// persistedProcess is a process, as those entities see it: a persisted.Process, and a journals.Holder.
+type persistedProcess struct {
+	*Process
+	scheduler.Clock
+}
 
-// Await implements journals.Holder.
+func persistedOn(p *Process) persistedProcess { return persistedProcess{p, p.rt} }
+
 func (p persistedProcess) Await(a, b <-chan struct{}) int { return p.rt.Await(a, b, nil) }
+func (p persistedProcess) Freeze(d time.Duration)         { p.pause(d) }
+func (p persistedProcess) Resume()                        { p.resume() }
+func (p persistedProcess) Host() host.Host                { return p.node.host() }
+func (p persistedProcess) Usable() bool                   { return p.usable() && !p.slot.leaving }
+func (p persistedProcess) Resumed() int64                 { return p.resumed }
 
-// Freeze implements journals.Holder.
-func (p persistedProcess) Freeze(d time.Duration) { p.pause(d) }
-
-// Resume implements journals.Holder.
-func (p persistedProcess) Resume() { p.resume() }
-
-// Now implements scheduler.Clock.
-func (p persistedProcess) Now() time.Time { return p.rt.Now() }
-
-// AfterFunc implements scheduler.Clock.
-func (p persistedProcess) AfterFunc(d time.Duration, fn func()) scheduler.Timer {
-	return p.rt.AfterFunc(d, fn)
-}
-
-// WithTimeout implements scheduler.Clock.
-func (p persistedProcess) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return p.rt.WithTimeout(ctx, d)
-}
-
-// Host implements persisted.Process.
-func (p persistedProcess) Host() host.Host { return p.node.host() }
-
-// Usable implements persisted.Process.
-func (p persistedProcess) Usable() bool { return p.usable() && !p.slot.leaving }
-
-// Resumed implements persisted.Process.
-func (p persistedProcess) Resumed() int64 { return p.resumed }
-
-// persistedChecker waits for the entities that keep their state. What they do is judged as it happens.
+// persistedChecker waits for the entities that keep their state, and for reminders. What they do is judged
+// as it happens.
 type persistedChecker struct{}
 
-func (persistedChecker) name() string { return "persisted" }
-
-func (persistedChecker) after(*World) {}
-
-func (persistedChecker) finish(w *World) { w.persisted.Finish() }
-
-func (persistedChecker) settled(w *World) bool { return w.persisted.Missing() == "" }
+func (persistedChecker) name() string          { return "persisted" }
+func (persistedChecker) after(*World)          {}
+func (persistedChecker) settled(w *World) bool { return awaited(w, stall.ForState) == "" }
+func (persistedChecker) finish(w *World) {
+	w.persisted.Finish()
+	w.reminded.Finish()
+}
 
 // tidied counts what a process has tidied up when it ends.
 func tidied(w *World, p *Process) {

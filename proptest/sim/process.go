@@ -126,7 +126,7 @@ func (w *World) startProcess(s *Slot) {
 		r.start()
 	}
 	p.startTypes()
-	p.rt.Enter(func() { w.persisted.Start(persistedProcess{p}) })
+	w.kept.start(p)
 }
 
 // open makes the machines from what the disk holds.

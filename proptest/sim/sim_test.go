@@ -70,6 +70,24 @@ func TestPersistSeeds(t *testing.T) {
 	}
 }
 
+// TestRemindSeeds runs worlds of the plan for entities that set reminders. `make sim PLAN=remind
+// SEEDS=5000` runs more.
+func TestRemindSeeds(t *testing.T) {
+	b := Batch{First: 1, Seeds: testSeeds, Plan: options.Plan{Swarm: options.Remind}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
+	s := b.Run()
+	t.Log(s)
+	t.Logf("%+v", s.Counts)
+	c := s.Counts.Reminded
+	if c.Stored == 0 || c.Cancelled == 0 || c.Replaced == 0 || c.Doubted == 0 || c.Turns == 0 || c.Again == 0 ||
+		c.Missed == 0 || c.Failed == 0 {
+		t.Errorf("the reminders did next to nothing: %+v", c)
+	}
+	if c := c.Store; c.Failed == 0 || c.Lost == 0 || c.Hung == 0 || c.Late == 0 || c.Outages == 0 {
+		t.Errorf("the store did too little harm: %+v", c)
+	}
+}
+
 // TestPlanIsValidated: a name that is unknown is no silent run of something else.
 func TestPlanIsValidated(t *testing.T) {
 	for _, p := range []options.Plan{{Swarm: "clusters"}, {Scenario: "grow"}, {Defect: "no-v9"}} {
@@ -173,7 +191,7 @@ func TestCrowdedMoves(t *testing.T) {
 // does.
 func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 	sound := map[options.Plan]bool{
-		{Swarm: options.Cluster}: true, {Swarm: options.Persist}: true,
+		{Swarm: options.Cluster}: true, {Swarm: options.Persist}: true, {Swarm: options.Remind}: true,
 		{Scenario: options.BadDisks}: true, {Scenario: options.ClosedTypes}: true,
 	}
 	for _, defect := range slices.Sorted(maps.Keys(planted.HuntedIn)) {

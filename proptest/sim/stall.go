@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/coterie-go/coterie/proptest/sim/stall"
+import (
+	"cmp"
+
+	"github.com/coterie-go/coterie/proptest/sim/stall"
+)
 
 // checkStalls judges how long the healed world waits.
 func checkStalls(w *World) {
@@ -29,7 +33,7 @@ func awaited(w *World, k stall.Kind) string {
 	case stall.ForMessages:
 		return w.shardChecker.open(w)
 	case stall.ForState:
-		return w.persisted.Missing()
+		return cmp.Or(w.persisted.Missing(), w.reminded.Missing())
 	}
 	return ""
 }

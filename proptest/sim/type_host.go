@@ -146,7 +146,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 		Leases: sharding.Leases{RetryInterval: p.w.planted.Retry(o.LeaseRetry)}, Limits: o.Limits,
 		OnEvent: d.hear,
 	}
-	p.w.ledgers.Keep(persistedProcess{p}, d.t.Name, &d.t.Coordination, &d.t.Remember)
+	p.w.ledgers.Keep(persistedOn(p), d.t.Name, &d.t.Coordination, &d.t.Remember)
 	if p.w.planted.Boundless {
 		d.t.Limits.MailboxMax, d.t.Limits.MailboxBytes, d.t.Limits.RegionBytes = 0, 0, 0
 		d.t.Limits.BufferMax, d.t.Limits.BufferBytes = 0, 0
@@ -250,7 +250,7 @@ func (p *Process) stepped(c *planes.Plane, m planes.Machine, shard protocol.Shar
 		p.w.trace.Line(p, "%s %T -> %+v", c.R.Name, m, fx)
 	}
 	if fx, is := fx.(*protocol.CoordinatorEffects); is && p.mem.view != nil {
-		p.w.ledgers.Stepped(persistedProcess{p}, c.R.Name, p.mem.view.Era, in, fx)
+		p.w.ledgers.Stepped(persistedOn(p), c.R.Name, p.mem.view.Era, in, fx)
 	}
 	d := p.typeOf(c)
 	if d == nil {

@@ -10,10 +10,8 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/arbiter"
 	"github.com/coterie-go/coterie/proptest/sim/counts"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
-	"github.com/coterie-go/coterie/proptest/sim/ledgers"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/options"
-	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
@@ -72,8 +70,7 @@ type World struct {
 	planted      planted.Defects
 	frame        []byte                    // that a handler is given at this moment; nil: none
 	tells        []*tell                   // by id
-	persisted    *persisted.Entities       // that keep their state
-	ledgers      *ledgers.Ledgers          // of homes and remembered ids
+	kept                                   // in stores outside
 	probedShards bool                      // every entity of the healed world was sent something
 	addressed    map[protocol.ShardID]bool // shards that ever were sent something; only looked up
 	strategies   uint64                    // made so far
@@ -126,6 +123,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	w.counts.Carry(w.net.Traffic)
 	w.counts.Lease(w.leases.Counts())
 	w.counts.Persisted, w.counts.Ledgers = w.persisted.Counts(), w.ledgers.Counts()
+	w.counts.Reminded = w.reminded.Counts()
 	w.counts.Late = w.shardChecker.order.Excused
 	for _, s := range w.slots {
 		w.counts.Store(s.disk.Counts())
@@ -155,8 +153,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 	if w.opt.HasLeases() {
 		w.leases.GiveTrouble()
 	}
-	w.ledgers = ledgers.New(&w.opt, w.planted.Ledger, persistedWorld{leaseWorld{netWorld{w}}}, rs, &w.trace)
-	w.persisted = newPersisted(w)
+	w.kept = newKept(w)
 	w.checkers = newJudges(w)
 	return w
 }
@@ -237,8 +234,7 @@ func (w *World) heal() {
 	w.trace.Line(w, "HEAL")
 	w.net.Heal()
 	w.leases.Heal()
-	w.persisted.Heal()
-	w.ledgers.Heal()
+	w.kept.heal()
 	for _, s := range w.slots {
 		s.disk.Heal()
 		if s.proc != nil {

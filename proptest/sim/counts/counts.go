@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/ledgers"
 	"github.com/coterie-go/coterie/proptest/sim/network"
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
+	"github.com/coterie-go/coterie/proptest/sim/reminded"
 	"github.com/coterie-go/coterie/proptest/sim/sequence"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
 )
@@ -29,6 +30,7 @@ type Counts struct {
 	Late      sequence.Excuses // messages that an entity handled out of order
 	Longest   stall.Waits      // of healed worlds
 	Persisted persisted.Counts
+	Reminded  reminded.Counts
 	Ledgers   ledgers.Counts
 }
 
@@ -81,6 +83,7 @@ func (c *Counts) Add(o Counts) {
 	c.Late.Add(o.Late)
 	c.Longest.Add(o.Longest)
 	c.Persisted.Add(o.Persisted)
+	c.Reminded.Add(o.Reminded)
 	c.Ledgers.Add(o.Ledgers)
 }
 

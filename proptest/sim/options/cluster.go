@@ -48,7 +48,7 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 		GrowingView, GrowingView, LostKinds,
 		RollingMoves)
 	o.drawRestarts(rs.Stream("restarts", 0))
-	if plan.ofPersisted() {
+	if plan.ofPersisted() || plan.Swarm == Remind {
 		aboutPersisted(&o, rs.Stream("persisted", 0))
 	}
 	o.drawLagging(rs)

@@ -129,6 +129,7 @@ type Options struct {
 	FalseHints bool // memberlist lies
 
 	Persisted Persisted // entities that keep their state
+	Reminded  Reminded  // entities that set reminders
 	Ledger    Ledger    // where homes and remembered ids lie
 }
 
@@ -224,7 +225,7 @@ func (o Options) String() string {
 	if o.Bulk > 0 || o.BatchRows > 0 {
 		fmt.Fprintf(&b, " bulk=%g frame=%d batch=%d", o.Bulk, o.FrameMax, o.BatchRows)
 	}
-	fmt.Fprintf(&b, "%v%v chaos=[", o.Persisted, o.Ledger)
+	fmt.Fprintf(&b, "%v%v%v chaos=[", o.Persisted, o.Reminded, o.Ledger)
 	for i, n := range o.Weights {
 		if n > 0 {
 			fmt.Fprintf(&b, " %v:%d", Fault(i), n)

@@ -5,8 +5,8 @@ import "github.com/coterie-go/coterie/proptest/sim/random"
 // Plan narrows what a seed draws: a scenario to play, and defects planted in the machines for the
 // simulator's own self-test. The zero value leaves everything to the seed.
 type Plan struct {
-	// Swarm is the name of what seeds are drawn from: empty for everything, Cluster, or
-	// Persist.
+	// Swarm is the name of what seeds are drawn from: empty for everything, Cluster,
+	// Persist, or Remind.
 	Swarm string
 	// Scenario is the name of the scenario to play; empty: the seed draws one.
 	Scenario string
@@ -30,13 +30,15 @@ type Plan struct {
 const Cluster = "cluster"
 
 // Swarms are the names of the plans beside the usual one, which is "".
-var Swarms = []string{Cluster, Persist}
+var Swarms = []string{Cluster, Persist, Remind}
 
 // own is what draws the worlds of a plan that are not of the usual kind; nil: they are.
 func (p Plan) own() func(random.Streams, Plan) Options {
 	switch {
 	case p.ofPersisted():
 		return drawPersist
+	case p.Swarm == Remind:
+		return drawRemind
 	case p.Swarm == Cluster:
 		return drawCluster
 	}

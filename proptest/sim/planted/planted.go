@@ -189,6 +189,9 @@ var ofState = []one{
 	{"ledger-answers-first", "the journal of homes answers before it has stored",
 		func(f *Defects) { f.Ledger.AnswersFirst = true }},
 	{"tells-unwritten", "a coordinator tells of homes before they are written", plant(defect.TellsUnwritten)},
+	{"ends-unhandled", "a reminder is taken off when it is handed out", plant(defect.EndsUnhandled)},
+	{"fires-early", "a reminder comes before it is due", plant(defect.FiresEarly)},
+	{"ends-newer", "the end of a reminder takes off the one that its handler has set", plant(defect.EndsNewer)},
 	{"dormant", "an entity that has failed starts again much later than the settings say",
 		func(f *Defects) { f.Dormant = true }},
 }
@@ -258,6 +261,9 @@ var HuntedIn = map[string]options.Plan{
 	"snapshot-ahead":        {Swarm: options.Persist},
 	"write-unasked":         {Swarm: options.Persist},
 	"dormant":               {Swarm: options.Persist},
+	"ends-unhandled":        {Swarm: options.Remind},
+	"fires-early":           {Swarm: options.Remind},
+	"ends-newer":            {Swarm: options.Remind},
 	"ledger-any-term":       {Swarm: options.Persist, Scenario: options.TwoCoordinators},
 	"ledger-answers-first":  {Swarm: options.Persist},
 	"tells-unwritten":       {Swarm: options.Persist},
@@ -289,7 +295,11 @@ var HuntedIn = map[string]options.Plan{
 // NoRememberWait lets an id be written after the next home has loaded the set. The next home hears
 // of every change of the replicated sets, and mends that. TestStoppedWhenWritten of package
 // protocol/shard plants it.
+//
+// ForgetsEnd has a reminder come once more, which is what its users are told may happen. TestPlantedMistakes
+// of package remind/agenda, which sees the answers of the store, plants it.
 var unseen = []one{
+	{"forgets-end", "a reminder that was taken off is brought again by an older read", plant(defect.ForgetsEnd)},
 	{"no-remember-wait", "a shard reports stopped while it still writes", plant(defect.NoRememberWait)},
 	{"stopped-proposes", "a node that has said that it stopped goes on proposing (V3)",
 		plant(defect.StoppedProposes)},

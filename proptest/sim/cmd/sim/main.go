@@ -4,6 +4,7 @@
 //	sim -seeds 2000            many seeds, one line at the end
 //	sim -plan cluster -seeds 5000   the same, of worlds that are about the cluster
 //	sim -plan persist -seeds 500    worlds of entities that keep their state
+//	sim -plan remind -seeds 500     worlds of entities that set reminders
 //	sim -seed 17 -v            one seed with everything that happens in it
 //	sim -seed 17 -tail 80      the same, the last lines only
 //	sim -defects               how many seeds it takes to catch each planted defect

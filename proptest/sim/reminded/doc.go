@@ -1,0 +1,21 @@
+// Package reminded has entities that set reminders, in a simulated world: real ones, over a store of
+// reminders that misbehaves (package journals), with clients.
+//
+// # Nouns
+//
+//   - A Command is what an entity is sent. A Set has it set a reminder, a Cancel take one away. A Fire is
+//     what a reminder brings.
+//   - The World is where this takes place, a Process a node in it, as in package persisted.
+//   - The Entities are those of a world: their type on each process, and their clients.
+//   - The Judge knows of every change that a handler has asked for, and of every turn that came.
+//
+// # What is judged
+//
+//   - A reminder that is stored comes, unless its entity has replaced it or taken it away: once at least,
+//     not before its time by the clock of the node, and in the end without traffic.
+//   - Of one that repeats every turn comes, or is counted as missed by the one that comes.
+//   - What was replaced or taken away does not come on another node.
+//
+// A change that has failed may or may not take effect, perhaps late. So the name that it was about is in
+// doubt from then on: its reminders are looked at no more, and the entity takes a new name.
+package reminded

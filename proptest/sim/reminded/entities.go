@@ -1,0 +1,234 @@
+package reminded
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/coterie-go/coterie/proptest/sim/journals"
+	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/persisted"
+	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
+	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/remind/memory"
+)
+
+// Type is the name of the entity type.
+const Type = "reminded"
+
+// slack is how long after its time a reminder comes at the latest, in a healed world that is not behind
+// with others.
+const slack = 10 * time.Second
+
+type (
+	// Process is a node, as its entities see it.
+	Process = persisted.Process
+	// World is where they live.
+	World = persisted.World
+)
+
+// errRefused is what handlers return that fail.
+var errRefused = errors.New("a handler that fails")
+
+// Entities are those of a world.
+type Entities struct {
+	w           World
+	opt         options.Reminded
+	jumps       bool // wall clocks do, while handlers run too
+	role        string
+	trace       *trace.Trace
+	rng         *rand.Rand // the clients'
+	rngHandlers *rand.Rand
+	store       *journals.Store
+	kept        memory.Store
+	judge       *Judge
+	regions     map[uint64]*sharding.Region[Command] // by UID; only looked up
+	numbers     uint64                               // of reminders, so far
+}
+
+// New makes the entities of a world, and has clients use them until it heals.
+func New(o *options.Options, w World, rs random.Streams, t *trace.Trace) *Entities {
+	e := &Entities{
+		w: w, opt: o.Reminded, jumps: o.Weights[options.WallJump]+o.Weights[options.WakeJump] > 0,
+		role: options.Backend, trace: t, regions: map[uint64]*sharding.Region[Command]{},
+		rng: rs.Stream("reminded load", 0), rngHandlers: rs.Stream("reminded handlers", 0),
+	}
+	if e.opt.Entities == 0 {
+		return e
+	}
+	e.judge = NewJudge(w.Violate)
+	e.store = journals.New(o.Reminded.Store, journals.Defects{}, w, rs.Stream("store of reminders", 0), t, nil)
+	e.w.After(3*time.Second, nil, e.send)
+	return e
+}
+
+// Start starts the type on a process. It is called by a routine of the process.
+func (e *Entities) Start(p Process) {
+	if e.opt.Entities == 0 {
+		return
+	}
+	h := p.Host()
+	_, err := h.Data(e.role)
+	region, err := sharding.StartAt(h, e.define(p), err != nil)
+	if err != nil {
+		e.w.Violate("reminded", "%v does not start: %v", p, err)
+		return
+	}
+	e.regions[p.UID()] = region
+}
+
+// define makes the type.
+func (e *Entities) define(p Process) sharding.EntityType[Command] {
+	o := &e.opt
+	t := sharding.EntityType[Command]{
+		Identity: sharding.Identity{Name: Type, Role: e.role, Shards: o.Shards},
+		Messages: sharding.CBOR[Command](Set{}, Cancel{}, Fire{}),
+		New:      func(*Context) sharding.Entity[Command] { return entity{e, p} },
+		Supervision: sharding.Supervision{
+			Decide:  sharding.Always(o.Directive),
+			Backoff: 50 * time.Millisecond, BackoffMax: stall.BackoffMost,
+		},
+		Timeouts:  sharding.Timeouts{Ask: stall.AskState, HandlerSlow: -1},
+		Rebalance: sharding.Rebalance{Interval: o.Rebalance},
+		HandOff: sharding.HandOff{
+			StopTimeout: o.StopTimeout, BeginTimeout: 3 * o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
+		},
+		Limits: sharding.Limits{Workers: 4, WorkersMax: 1000},
+		Reminders: sharding.Reminders{
+			Enabled: true, Store: e.store.Of(p).Reminders(&e.kept), FiringMax: o.FiringMax,
+			BackoffMin: 50 * time.Millisecond, BackoffMax: stall.BackoffMost,
+		},
+	}
+	t.Passivation.StopTimeout = o.StopTimeout
+	if t.Passivation.Strategy.None = o.IdleTimeout == 0; o.IdleTimeout > 0 {
+		t.Passivation.Strategy.IdleTimeout, t.Passivation.Strategy.IdleInterval = o.IdleTimeout, o.IdleTimeout/2
+	}
+	return t
+}
+
+// entity is one of them, on a process.
+type entity struct {
+	e *Entities
+	p Process
+}
+
+// Receive implements sharding.Entity.
+func (x entity) Receive(c *Context, m Command) error {
+	e, p := x.e, x.p
+	switch m := m.(type) {
+	case Set:
+		e.set(p, c, e.name(c.ID(), m.Slot), m.Ahead, m.Every)
+	case Cancel:
+		n := e.name(c.ID(), m.Slot)
+		stored := e.judge.Cancels(n, p.UID())
+		stored(c.CancelReminder(n.Name))
+	case Fire:
+		return e.fire(p, c, m)
+	}
+	return nil
+}
+
+// set has an entity set a reminder.
+func (e *Entities) set(p Process, c *Context, n Name, ahead, every time.Duration) {
+	e.numbers++
+	number, due := e.numbers, p.Now().Add(ahead)
+	stored := e.judge.Sets(n, number, due, every, p.UID())
+	var err error
+	if every > 0 {
+		err = c.RemindEvery(n.Name, due, every, Fire{number})
+	} else {
+		err = c.Remind(n.Name, due, Fire{number})
+	}
+	e.trace.Line(p, "%v: reminder %d, due %v, every %v: %v", n, number, due.Round(0), every, err)
+	stored(err)
+}
+
+// fire handles a turn. Some handlers fail, some set the reminder anew.
+func (e *Entities) fire(p Process, c *Context, m Fire) error {
+	r, ok := c.Reminder()
+	if !ok {
+		e.w.Violate("reminders are of their entity", "%s has number %d, and no reminder", c.ID(), m.Number)
+		return nil
+	}
+	now := p.Now()
+	if e.jumps {
+		now = r.Due // the clock may have gone back since it was looked at
+	}
+	e.trace.Line(p, "%s: turn %v of %d, %d missed", c.ID(), r.Due, m.Number, r.Missed)
+	handled := e.judge.Fires(c.ID(), m.Number, turn{r.Due.Round(0), r.Missed}, now, p.UID())
+	if !e.w.Healed() {
+		switch x := e.rngHandlers.Float64(); {
+		case x < e.opt.Refuses/2:
+			e.judge.Failed()
+			return errRefused
+		case x < e.opt.Refuses:
+			e.judge.Failed()
+			panic("a handler that panics")
+		case x > 0.9:
+			n := Name{c.ID(), r.Name}
+			if !e.judge.Doubted(n) {
+				e.set(p, c, n, time.Duration(e.rngHandlers.Int64N(int64(e.opt.Ahead))), 0)
+			}
+		}
+	}
+	handled()
+	return nil
+}
+
+// slots is how many reminders an entity has at a time. Those in doubt do not count.
+const slots = 3
+
+// name is the present name of a slot: a new one after each doubt.
+func (e *Entities) name(entity string, slot int) Name {
+	for i := 0; ; i++ {
+		if n := (Name{entity, fmt.Sprintf("%d.%d", slot, i)}); !e.judge.Doubted(n) {
+			return n
+		}
+	}
+}
+
+// Heal ends the harm to the store.
+func (e *Entities) Heal() {
+	if e.store != nil {
+		e.store.Heal()
+	}
+}
+
+// Counts are what was done so far.
+func (e *Entities) Counts() (c Counts) {
+	if e.store != nil {
+		c = e.judge.Counts()
+		c.Store = e.store.Counts()
+	}
+	return c
+}
+
+// Missing says which reminder of the healed world has not come; empty: all have that are due by every
+// clock.
+func (e *Entities) Missing() string {
+	all := e.w.Processes()
+	if e.opt.Entities == 0 || len(all) == 0 {
+		return ""
+	}
+	now := all[0].Now()
+	for _, p := range all[1:] {
+		if t := p.Now(); t.UnixNano() < now.UnixNano() {
+			now = t
+		}
+	}
+	if n := e.judge.Missing(now.Round(0).Add(-slack)); n != 0 {
+		return "reminder " + strconv.FormatUint(n, 10) + " has not come"
+	}
+	return ""
+}
+
+// Finish looks whether all have come in the end.
+func (e *Entities) Finish() {
+	if m := e.Missing(); m != "" {
+		e.w.Violate("each reminder comes", "%s", m)
+	}
+}
