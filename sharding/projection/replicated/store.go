@@ -147,11 +147,15 @@ func (s *Store) number(ctx context.Context, c projection.Claim) (projection.Clai
 		return c, err
 	}
 	c.Number = (last>>drawBits+1)<<drawBits | rand.Uint64N(1<<drawBits)
-	err = ddata.Update(ctx, s.data, claimKey(c), ddata.WriteMajority, func(tx *crdt.LWWRegisterTx[uint64]) error {
+	return c, s.open(ctx, c)
+}
+
+// open writes the number of a claim.
+func (s *Store) open(ctx context.Context, c projection.Claim) error {
+	return ddata.Update(ctx, s.data, claimKey(c), ddata.WriteMajority, func(tx *crdt.LWWRegisterTx[uint64]) error {
 		_, err := tx.PutAt(c.Number, crdt.Timestamp{High: c.Number})
 		return err // one that loses is fenced by the winner
 	})
-	return c, err
 }
 
 // put writes a place under the number of a claim, after all that this has written.
