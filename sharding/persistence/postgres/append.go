@@ -18,9 +18,19 @@ func (s *Store) Append(
 	parts, refused := split(writes, checkWrite)
 	defer s.announcer.announce()
 	first := int32(0) // the number of the events of earlier statements; a repeated one need not begin again
+	alone := len(parts) > 1
 	return s.save(ctx, "append", h, parts, refused,
 		func(q querier, part []int) (entered *int64, conflicts []int32, err error) {
-			c := newAppendColumns(writes, part)
+			if !alone {
+				alone = true
+				if entered, conflicts, ok := s.joint.append(ctx, h, writes, part); ok {
+					return entered, conflicts, nil
+				}
+			}
+			c := newAppendColumns()
+			for _, i := range part {
+				c.add(writes[i])
+			}
 			err = q.QueryRow(ctx, s.sql.append, c.arguments(ctx, h, first)...).Scan(&entered, &conflicts)
 			first += int32(len(c.of))
 			return entered, conflicts, err
@@ -40,13 +50,7 @@ type appendColumns struct {
 	events values
 }
 
-func newAppendColumns(writes []persistence.Write, part []int) *appendColumns {
-	c := &appendColumns{events: values{sums: newSummer()}}
-	for _, i := range part {
-		c.add(writes[i])
-	}
-	return c
-}
+func newAppendColumns() *appendColumns { return &appendColumns{events: values{sums: newSummer()}} }
 
 func (c *appendColumns) add(w persistence.Write) {
 	entity, slice := []byte(w.Entity), int16(persistence.SliceOf(string(w.Entity)))
@@ -65,7 +69,14 @@ func (c *appendColumns) add(w persistence.Write) {
 }
 
 func (c *appendColumns) arguments(ctx context.Context, h persistence.Hosting, first int32) []any {
+	return entry(ctx, h, append([]any{first}, c.all()...)...)
+}
+
+// all are the columns, as the functions of the schema take them.
+func (c *appendColumns) all() []any {
 	e := &c.events
-	return entry(ctx, h, first, c.entity, c.after, c.id, c.count,
-		c.of, e.entity, c.slice, c.seq, e.name, e.version, e.at, e.tags, e.body, e.sum)
+	return []any{
+		c.entity, c.after, c.id, c.count,
+		c.of, e.entity, c.slice, c.seq, e.name, e.version, e.at, e.tags, e.body, e.sum,
+	}
 }

@@ -15,8 +15,8 @@ const SchemaDefault = "coterie"
 // Config says where a store is.
 type Config struct {
 	// Pool has the address of the server, and the limits of the pool of connections. It is made by
-	// pgxpool.ParseConfig. MaxConns should be at least the number of calls at one time: by default
-	// it is 4 or the number of processors. Required.
+	// pgxpool.ParseConfig. MaxConns should be at least the number of calls at one time, of which those
+	// that append need four together: by default it is 4 or the number of processors. Required.
 	Pool *pgxpool.Config
 	// Schema is the name of the schema. Nothing else may be in it. Default: SchemaDefault.
 	Schema string

@@ -24,10 +24,14 @@
 //
 // # Calls
 //
-// A call is one statement, and one transaction. It locks its shard, by an advisory lock, compares the
-// token and the sequence numbers, and inserts. Fence waits for that lock: after it has returned, no call
-// of an earlier hosting commits. Calls of one shard take turns. Deadlocks, and collisions with a
-// process that knows another number of shards, are repeated inside the call, a few times.
+// A call is one statement, in one transaction. Calls of Append that come at one time share one: those of
+// other shards wait for a transaction that is under way, and go together in the next. One that is fenced
+// or in conflict harms no other; one whose shard is locked by another process goes alone.
+//
+// A call locks its shard, by an advisory lock, compares the token and the sequence numbers, and
+// inserts. Fence waits for that lock: after it has returned, no call of an earlier hosting commits.
+// Calls of one shard take turns. Deadlocks, and collisions with a process that knows another number of
+// shards, are repeated inside the call, a few times.
 //
 // The deadline of a context is the longest wait for a lock, too. A call that is given up is
 // cancelled on the server.

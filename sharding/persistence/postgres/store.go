@@ -28,6 +28,7 @@ type Store struct {
 	alone     bool
 	announcer *announcer
 	listener  *listener
+	joint     *joint
 }
 
 // Open connects to a server, and makes or migrates the schema if need be. It fails with
@@ -47,7 +48,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	sql := newStatements(c.schema())
 	return &Store{
-		pool: pool, sql: sql, poll: c.pollInterval(), alone: c.Alone,
+		joint: &joint{pool: pool, sql: sql.appendSeveral},
+		pool:  pool, sql: sql, poll: c.pollInterval(), alone: c.Alone,
 		announcer: newAnnouncer(pool, sql.announce),
 		listener:  newListener(c.Pool.ConnConfig, sql.listen),
 	}, nil
@@ -86,7 +88,7 @@ func prepare(ctx context.Context, pool *pgxpool.Pool, c Config) error {
 
 // statements are the statements of a store, with the name of its schema.
 type statements struct {
-	fence, append, load, forget                   string
+	fence, append, appendSeveral, load, forget    string
 	saveSnapshots, loadSnapshots, forgetSnapshots string
 	saveStates, loadStates                        string
 	readPage, announce, listen                    string
@@ -101,6 +103,8 @@ func newStatements(schema string) statements {
 		fence: in("SELECT @.fence($1, $2, $3, $4)"),
 		append: in("SELECT entered, refused FROM @.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, " +
 			"$14, $15, $16, $17, $18, $19)"),
+		appendSeveral: in("SELECT entered, refused FROM @.append_several($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, " +
+			"$11, $12, $13, $14, $15, $16, $17, $18, $19)"),
 		load:   in(loadEvents),
 		forget: in("SELECT @.forget($1, $2, $3, $4, $5, $6)"),
 

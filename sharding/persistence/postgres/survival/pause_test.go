@@ -26,19 +26,24 @@ func TestPausedOwner(t *testing.T) {
 	t.Run("without the check of the token", func(t *testing.T) { p.play(t, 1, true) })
 }
 
-// withoutToken changes the function of the schema that looks at the token of a call.
+// withoutToken changes the functions of the schema that look at the tokens of calls.
 func (c *cluster) withoutToken() (sql string) {
+	return c.changed("enter", "v_token > p_token", "false") + ";" +
+		c.changed("append_several", "WHEN f.token > h.token THEN -1", "WHEN f.token > h.token THEN f.hosting")
+}
+
+// changed returns a function of the schema with a check that does not look.
+func (c *cluster) changed(function, check, with string) (sql string) {
 	conn := c.connect()
 	defer conn.Close(c.patient())
-	err := conn.QueryRow(c.patient(), "SELECT pg_get_functiondef('survival.enter'::regproc)").Scan(&sql)
+	err := conn.QueryRow(c.patient(), "SELECT pg_get_functiondef($1::regproc)", "survival."+function).Scan(&sql)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	const check = "v_token > p_token"
 	if !strings.Contains(sql, check) {
-		c.t.Fatalf("the function does not say %q:\n%s", check, sql)
+		c.t.Fatalf("the function %s does not say %q:\n%s", function, check, sql)
 	}
-	return strings.Replace(sql, check, "false", 1)
+	return strings.Replace(sql, check, with, 1)
 }
 
 // pausing pauses owners.
