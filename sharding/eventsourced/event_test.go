@@ -81,12 +81,12 @@ func TestPoisonedEvents(t *testing.T) {
 		text  string
 	}{
 		"unknown": {formerly(t, 2, "removed", 1, added{1}), schema.ErrUnknown,
-			`read an event number 2 ("removed", version 1)`},
+			`read event number 2 ("removed", version 1)`},
 		"newer":     {formerly(t, 2, "added", 4, added{1}), schema.ErrNewer, `number 2 ("added", version 4)`},
 		"no value":  {persistence.Event{Seq: 2, Name: "added", Version: 3}, schema.ErrDecoding, `number 2 ("added"`},
 		"no number": {formerly(t, 2, "added", 1, addedV1{"x"}), schema.ErrUpcast, `number 2 ("added", version 1)`},
 		"up-caster": {formerly(t, 2, "added", 2, addedV2{13}), nil, `number 2 ("added", version 2)`},
-		"apply":     {formerly(t, 2, "evil", 1, evil{}), nil, `apply an event number 2 ("evil", version 1)`},
+		"apply":     {formerly(t, 2, "evil", 1, evil{}), nil, `apply event number 2 ("evil", version 1)`},
 		"gap":       {formerly(t, 3, "added", 3, added{1}), persistence.ErrDamaged, "the number 3"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -96,10 +96,10 @@ func (e *entity[M, E, S]) replay(events []persistence.Event, end persistence.End
 		}
 		event, err := e.Events.Decode(storedForm(ev.Name, ev.Version, ev.Body))
 		if err != nil {
-			return e.failed("read an event", ev, err)
+			return e.failed("read event", ev, err)
 		}
 		if e.state, err = e.apply(e.state, event); err != nil {
-			return e.failed("apply an event", ev, err)
+			return e.failed("apply event", ev, err)
 		}
 		e.seq = ev.Seq
 	}

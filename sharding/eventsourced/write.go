@@ -20,7 +20,7 @@ func (e *entity[M, E, S]) write(g *sharding.Region[M], events []E) (persistence.
 			}
 		}
 		if err != nil {
-			return w, e.failed("encode an event", ev, err)
+			return w, e.failed("encode event", ev, err)
 		}
 		w.Events = append(w.Events, ev)
 	}
