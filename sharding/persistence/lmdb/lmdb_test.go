@@ -200,6 +200,8 @@ func TestClosed(t *testing.T) {
 	} {
 		if !errors.Is(err, persistence.ErrClosed) || !errors.Is(err, durable.ErrClosed) {
 			t.Errorf("%s: %v", what, err)
+		} else if n := strings.Count(err.Error(), persistence.ErrClosed.Error()); n != 1 {
+			t.Errorf("%s says it %d times: %v", what, n, err)
 		}
 	}
 	if got, err := mustOpen(t, dir).bodies("e"); err != nil || len(got) != 1 {

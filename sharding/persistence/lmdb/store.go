@@ -103,7 +103,7 @@ func fault(err error) error {
 		{durable.ErrCorrupt, persistence.ErrDamaged},
 		{durable.ErrClosed, persistence.ErrClosed},
 	} {
-		if errors.Is(err, k.of) {
+		if errors.Is(err, k.of) && !errors.Is(err, k.as) {
 			return fmt.Errorf("%w: %w", k.as, err)
 		}
 	}
