@@ -59,7 +59,7 @@ func Fill(ctx context.Context, journal persistence.Journal, entities int) error 
 			}
 			refused, err := journal.Append(ctx, h, writes)
 			if err != nil || len(refused) > 0 {
-				return fmt.Errorf("append: %w, refused %v", err, refused)
+				return fmt.Errorf("append: %v, refused %v", err, refused)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func recoverNext(ctx context.Context, region *sharding.Region[Command], next *at
 	for i := int(next.Add(1)) - 1; i < entities; i = int(next.Add(1)) - 1 {
 		n, err := sharding.Ask(ctx, region.Ref(recovering(i)), Count{})
 		if err != nil || n != perEntity {
-			return fmt.Errorf("%s has %d events, want %d: %w", recovering(i), n, perEntity, err)
+			return fmt.Errorf("%s has %d events, want %d: %v", recovering(i), n, perEntity, err)
 		}
 	}
 	return nil
@@ -128,7 +128,7 @@ func readAll(ctx context.Context, journal persistence.Journal, entities int) err
 				return nil
 			})
 			if err != nil || found != len(some)*perEntity {
-				return fmt.Errorf("load: %d events of %d entities: %w", found, len(some), err)
+				return fmt.Errorf("load: %d events of %d entities: %v", found, len(some), err)
 			}
 		}
 	}
