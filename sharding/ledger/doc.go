@@ -26,4 +26,7 @@
 // (ddata.FencingToken). If that is behind, each read fails with protocol.ErrDeposed, and the
 // coordinator says so (protocol.StateFailed). Founding again when the clock is right helps. So does
 // [Remove] with all nodes stopped, and so does another Journal: homes are made anew in each founding.
+//
+// A history that is damaged lets no coordinator begin, and protocol.StateFailed names it. Remove helps
+// there, too.
 package ledger
