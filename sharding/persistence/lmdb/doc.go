@@ -25,7 +25,8 @@
 //
 // Another node cannot open the directory: a shard that moves there does not find its entities.
 // The function of a load must not call the store: the load holds a view of the file. The store reads
-// no clock.
+// no clock. A directory that is removed while it is open is not missed: writes succeed, and are lost
+// when the process ends.
 //
 // # Format
 //
