@@ -74,9 +74,6 @@ func (r *Reminders) Stop() { r.loop.Stop() }
 // Stopped is closed when nothing is answered any more.
 func (r *Reminders) Stopped() <-chan struct{} { return r.loop.Stopped() }
 
-// Settings are those of the type, with defaults.
-func (r *Reminders) Settings() agenda.Settings { return r.cfg.Settings }
-
 func (r *Reminders) put(s *entities.Shard, in agenda.Input) { r.loop.Force(input{s: s, in: in}) }
 
 func (r *Reminders) do(fn func(m *machine, now time.Time)) { r.loop.Force(input{do: fn}) }
