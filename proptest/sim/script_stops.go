@@ -51,6 +51,7 @@ func (s *stopping) begin(done func()) {
 	w.after(c.moment(), nil, func() {
 		w.trace.Line(w, "CHAOS stops all")
 		s.began, w.stopping = w.now, s
+		w.leases.Rest() // a node that leaves waits for a coordinator, and that for its lease
 		w.counts.Stops++
 		spread := random.Pick(c.rng, 0, 5*time.Millisecond, 50*time.Millisecond, 500*time.Millisecond)
 		for _, p := range slices.Clone(w.live) {
@@ -86,6 +87,7 @@ func (s *stopping) ended(p *Process, why error) {
 func (s *stopping) restart(done func()) {
 	c, w := s.c, s.c.w
 	w.stopping = nil
+	w.leases.Resume()
 	w.trace.Line(w, "CHAOS starts all again")
 	for _, x := range w.slots { // all: their disks may be needed
 		if x.started > 0 {
