@@ -70,8 +70,7 @@ type persistedProcess struct {
 	scheduler.Clock
 }
 
-func persistedOn(p *Process) persistedProcess { return persistedProcess{p, p.rt} }
-
+func persistedOn(p *Process) persistedProcess             { return persistedProcess{p, p.rt} }
 func (p persistedProcess) Await(a, b <-chan struct{}) int { return p.rt.Await(a, b, nil) }
 func (p persistedProcess) Freeze(d time.Duration)         { p.pause(d) }
 func (p persistedProcess) Resume()                        { p.resume() }
