@@ -28,6 +28,9 @@
 // no clock. A directory that is removed while it is open is not missed: writes succeed, and are lost
 // when the process ends.
 //
+// The store is no persistence.Remover: the key of a snapshot does not say of which type it is. To
+// forget everything, stop the node and remove the directory.
+//
 // # Format
 //
 // The note of the directory is "coterie entities\nformat 1\n". The rows lie in the table "entities".

@@ -101,5 +101,6 @@
 //
 // The store has no disk of its own: Config.Dir must be set on enough nodes. When a majority of the
 // role's nodes is gone at once with its disks, so is what only they had. A call needs a majority of
-// the role's nodes, and a lease of its own node.
+// the role's nodes, and a lease of its own node. It is no persistence.Remover: several shards cannot
+// go at one moment.
 package replicated

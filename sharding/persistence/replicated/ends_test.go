@@ -38,6 +38,9 @@ func TestAProcessThatIsGoneBeforeItsSeatIsOpen(t *testing.T) {
 			if got := finds(t, open(t, c.nodes[2])); !slices.Equal(got, []string{"e 1"}) {
 				t.Errorf("it finds %q", got)
 			}
+			if open(t, c.nodes[2]).Wanted(t, hosting(2)) {
+				t.Error("it takes for settled what the seat that is wanted may not have")
+			}
 			appended(t, open(t, c.nodes[2]), hosting(2), write("e", 1, "2"))
 		})
 	}

@@ -27,6 +27,51 @@ func Gone(s *Store) { s.planted.gone = true }
 // ErrGone is what the calls of a process that is gone end with.
 var ErrGone = errGone
 
+// Reach has fn called once, when a call of a store has come to a step.
+func Reach(s *Store, step string, fn func()) {
+	s.planted.reach = func(at string) {
+		if at == step {
+			s.planted.reach = nil
+			fn()
+		}
+	}
+}
+
+// Wanted reports whether a seat of a shard is wanted and not open, as far as this node knows.
+func (s *Store) Wanted(t testing.TB, h persistence.Hosting) bool {
+	t.Helper()
+	v, err := s.shard(keyOf(h)).read(context.Background(), ddata.ReadLocal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.taken()
+}
+
+// HasSeat reports whether this node knows the seat of a hosting as the top of its shard.
+func (s *Store) HasSeat(t testing.TB, h persistence.Hosting) bool {
+	t.Helper()
+	v, err := s.shard(keyOf(h)).read(context.Background(), ddata.ReadLocal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v.top.token == h.Token
+}
+
+// HasBody reports whether this node holds something of an entity with a body, whether it counts or not.
+func (s *Store) HasBody(t testing.TB, h persistence.Hosting, id protocol.EntityID, body string) bool {
+	t.Helper()
+	r, err := s.r.Get(context.Background(), keyOf(h), ddata.ReadLocal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for it := range r.Items(entityPath(id)) {
+		if c, err := decode(r, it); err == nil && string(c.body) == body {
+			return true
+		}
+	}
+	return false
+}
+
 // Items returns how many items this node holds of a shard.
 func (s *Store) Items(t testing.TB, h persistence.Hosting) int {
 	t.Helper()

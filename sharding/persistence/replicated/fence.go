@@ -109,6 +109,7 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 			return err
 		}
 	}
+	sh.s.planted.reached("read")
 	var dead []row
 	sweep := uint64(len(v.rows.all)) >= max(v.rows.sweep, sweepMin)
 	if sweep {
@@ -117,6 +118,7 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 	if err := sh.open(ctx, h, &mine, dead); err != nil {
 		return err
 	}
+	sh.s.planted.reached("opened")
 	if v, err = sh.read(ctx, ddata.ReadMajority); err != nil {
 		return err
 	}

@@ -63,6 +63,7 @@ func (s *Store) save(
 		}
 		refused, stored = append(refused, more...), stored || len(more) < len(batch)
 		batch, items, bytes = nil, 0, 0
+		s.planted.reached("flushed")
 		return err
 	}
 	for i := range elements {

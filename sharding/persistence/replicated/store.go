@@ -36,6 +36,15 @@ type planted struct {
 	noNumbers    bool // a reader's place says nothing of the seat
 	keepsVoid    bool // what does not count stays
 	gone         bool // no mistake: the process ends when it has said that it wants a seat
+
+	reach func(step string) // no mistake: it is called when a call has come to a step; nil: it is not
+}
+
+// reached tells a test how far a call has come.
+func (p *planted) reached(step string) {
+	if p.reach != nil {
+		p.reach(step)
+	}
 }
 
 // stores are those of a node, by role.
