@@ -8,8 +8,9 @@ import (
 
 // Settings say how a store is called. A zero field stands for its default.
 type Settings struct {
-	// InFlightMax is how many calls may be under way at a time, over all shards. More use more
-	// connections of the store, and make smaller batches. Default 8.
+	// InFlightMax is how many calls may be under way at a time, over all shards. More let a store that
+	// makes one commit of several calls have larger ones; they use more connections of another store,
+	// and make smaller batches. Default 16.
 	InFlightMax int
 	// BatchMax is how many entities one call may be about, at most 4,096. Default 256.
 	BatchMax int
@@ -48,7 +49,7 @@ const batchMost = 4096
 
 // WithDefaults returns the settings with each zero field replaced.
 func (s Settings) WithDefaults() Settings {
-	config.Default(&s.InFlightMax, 8)
+	config.Default(&s.InFlightMax, 16)
 	config.Default(&s.BatchMax, 256)
 	config.Default(&s.BytesMax, 1<<20)
 	config.Default(&s.GiveUpAfter, max(8*time.Second, s.CallTimeout))
