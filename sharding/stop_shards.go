@@ -11,8 +11,10 @@ import (
 // when it has stopped gets another home at once. So does one for which a node asked before, if its
 // request comes late: nothing runs there until a message comes. A request to stop that is repeated
 // while its answer is on its way may stop a shard that has a home again once more. StopShards
-// returns when all have stopped and a majority of the role's nodes knows. When ctx ends before, it
-// returns the cause, and the shards are stopped all the same.
+// returns when all have stopped and a majority of the role's nodes knows. Before, a shard handles
+// what its mailboxes hold. If that takes longer than HandOff.FinishTimeout the shard goes on, and is
+// stopped once more. When ctx ends before, StopShards returns the cause, and the shards are stopped
+// all the same.
 //
 // A type that remembers entities is refused: what is remembered lives, so its shard has a home.
 // Passivate its entities instead. So is a type with reminders.

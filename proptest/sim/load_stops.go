@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/network"
@@ -86,7 +88,9 @@ func (l *shardLoad) stopShards() {
 	})
 }
 
-// stopNow stops shards, and judges that they rest.
+// stopNow stops shards, and judges that they rest. A stop waits for what the mailboxes hold, which in
+// an overloaded entity takes any time: then the operator asks again. Nothing is sent to the shards
+// meanwhile, so in the end they stop.
 func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 	w, p := l.w, d.p
 	var numbers []protocol.ShardID
@@ -107,9 +111,11 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 		quiet[k] = silent(w, k)
 		w.shardChecker.rest(k).stops++
 	}
-	ctx, cancel := p.rt.WithTimeout(context.Background(), 40*time.Second)
-	defer cancel()
-	err := d.region.StopShards(ctx, numbers...)
+	var err error
+	for waits := true; waits; waits = waits && errors.Is(err, context.DeadlineExceeded) {
+		waits = slices.ContainsFunc(ks, func(k home) bool { return underWay(w, k) })
+		err = d.stopShards(numbers)
+	}
 	returned = true
 	if err != nil {
 		if w.opt.Calm && p.usable() && !d.closing {
@@ -132,6 +138,16 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 	}
 }
 
+// stopPatience is how long an operator waits for a stop before it asks again.
+const stopPatience = 40 * time.Second
+
+// stopShards asks for one stop.
+func (d *typeHost) stopShards(shards []protocol.ShardID) error {
+	ctx, cancel := d.p.rt.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
+	return d.region.StopShards(ctx, shards...)
+}
+
 // latest is longer than a request of a region is on its way. One that comes after the stop may give
 // the shard a home or stop it again, as package sharding documents.
 func latest(w *World) int64 { return int64(time.Second + 2*w.opt.Lag) }
@@ -148,12 +164,14 @@ func silent(w *World, k home) bool {
 	if !options.Ordered(&w.opt) || w.shardChecker.rest(k).asks > 0 {
 		return false
 	}
-	for _, m := range w.tells[w.shardChecker.done:] {
-		if m.typ == k.typ && m.shard == k.shard && m.fate == "" {
-			return false
-		}
-	}
-	return true
+	return !underWay(w, k)
+}
+
+// underWay reports whether a message to the shard has not ended.
+func underWay(w *World, k home) bool {
+	return slices.ContainsFunc(w.tells[w.shardChecker.done:], func(m *tell) bool {
+		return m.typ == k.typ && m.shard == k.shard && m.fate == ""
+	})
 }
 
 // checkRests holds a shard that was stopped for good to: it lives nowhere until it is sent
