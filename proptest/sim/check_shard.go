@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/sequence"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -70,6 +71,9 @@ func (w *World) handled(p *Process, m *tell) {
 	w.counts.Told++
 	w.trace.Fold(7, uint64(m.id), p.uid)
 	w.trace.Line(p, "HANDLES %v", m)
+	if p.slot.leaving && m.at <= int64(w.opt.Safety+stall.AfterHeal) {
+		w.stalls.Drains(w.now)
+	}
 	all := w.shardChecker.mailOf(m.typ, m.entity)
 	switch {
 	case m.fate == "":

@@ -7,7 +7,8 @@
 //   - The Limits are the longest waits that the settings of a world allow. Each is a sum of time-outs,
 //     leases and intervals; the functions that add them up say of what.
 //   - A Judge is asked to look from time to time. A wait begins with the last fault, or the last time
-//     that an operator acted.
+//     that an operator acted. The wait for a view begins with the last message of the load that a
+//     leaving node has handled, if that was later.
 //   - Waits are the longest waits of a run, beside their limits.
 //
 // # Guarantees

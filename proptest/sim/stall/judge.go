@@ -32,10 +32,11 @@ func (x *Waits) Add(o Waits) {
 
 // Judge judges how long a healed world waits.
 type Judge struct {
-	limits [Kinds]time.Duration
-	since  int64
-	over   [Kinds]bool
-	waits  Waits
+	limits  [Kinds]time.Duration
+	since   int64
+	drained int64 // when a leaving node has handled what was sent before the world was well
+	over    [Kinds]bool
+	waits   Waits
 }
 
 // New makes the judge of a world.
@@ -43,6 +44,19 @@ func New(o *options.Options) Judge { return Judge{limits: limitsOf(o)} }
 
 // Begin begins all waits anew.
 func (j *Judge) Begin(now int64) { j.since, j.over = now, [Kinds]bool{} }
+
+// Drains notes that a leaving node handles a message of the load. It stays until it has handled all
+// that its mailboxes hold, which in an overloaded entity takes any time. So the wait for a view begins
+// anew. It does so for a bounded time: the wait for messages does not.
+func (j *Judge) Drains(now int64) { j.drained = now }
+
+// from is when a wait began.
+func (j *Judge) from(k Kind) int64 {
+	if k == ForView {
+		return max(j.since, j.drained)
+	}
+	return j.since
+}
 
 // Until is when each wait that has not ended is longer than its limit.
 func (j *Judge) Until() int64 { return j.since + int64(slices.Max(j.limits[:])) }
@@ -57,7 +71,7 @@ func (j *Judge) Look(now int64, missing func(Kind) string, complain func(format 
 		if j.over[k] {
 			continue
 		}
-		what, took := missing(Kind(k)), time.Duration(now-j.since)
+		what, took := missing(Kind(k)), time.Duration(now-j.from(Kind(k)))
 		switch {
 		case what == "":
 			j.over[k] = true

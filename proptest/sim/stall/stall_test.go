@@ -70,6 +70,32 @@ func TestBeginBeginsAnew(t *testing.T) {
 	}
 }
 
+// A leaving node that handles what was sent before puts off the limit of the view, and no other.
+func TestDrainsPutsOffTheView(t *testing.T) {
+	o := settings()
+	for k, most := range limitsOf(&o) {
+		j := New(&o)
+		j.Begin(7)
+		j.Drains(int64(time.Second))
+		j.Begin(9) // earlier than that
+		complaints := 0
+		look := func(now int64) {
+			j.Look(now, func(of Kind) string { return map[bool]string{true: "it"}[of == Kind(k)] },
+				func(string, ...any) { complaints++ })
+		}
+		end := 9 + int64(most)
+		if Kind(k) == ForView {
+			end = int64(time.Second + most)
+		}
+		if look(end); complaints > 0 {
+			t.Errorf("%v: a complaint at its limit", Kind(k))
+		}
+		if look(end + 1); complaints != 1 {
+			t.Errorf("%v: %d complaints after its limit", Kind(k), complaints)
+		}
+	}
+}
+
 // Every setting that a wait may stand for makes its limit longer.
 func TestLimitsFollowTheSettings(t *testing.T) {
 	base := settings()
