@@ -173,28 +173,20 @@ func (j *shardChecker) homeless(w *World) string {
 }
 
 func (j *shardChecker) finish(w *World) {
-	if open := j.open(w); open != "" {
-		w.violate("every message ends", "%s", open)
-	}
-	if h := j.homeless(w); h != "" {
-		w.violate("every shard has a home", "%s", h)
+	for _, x := range []struct{ check, missed string }{
+		{"every message ends", j.open(w)}, {"every shard has a home", j.homeless(w)},
+		{"entities are held below the limit", w.live.overfull()}, {"idle entities are passivated", overstaying(w)},
+		{"what is remembered runs, and nothing else", misremembered(w)},
+		{"every route leads home", astray(w)},
+	} {
+		if x.missed != "" {
+			w.violate(x.check, "%s", x.missed)
+		}
 	}
 	if w.opt.Shards > 0 {
 		if u := unbalanced(w); u != "" {
 			w.violate("the balance is reached", "%T: %s", w.opt.Allocation, u)
 		}
-	}
-	if o := w.live.overfull(); o != "" {
-		w.violate("entities are held below the limit", "%s", o)
-	}
-	if o := overstaying(w); o != "" {
-		w.violate("idle entities are passivated", "%s", o)
-	}
-	if m := misremembered(w); m != "" {
-		w.violate("what is remembered runs, and nothing else", "%s", m)
-	}
-	if a := astray(w); a != "" {
-		w.violate("every route leads home", "%s", a)
 	}
 	if !w.opt.Calm {
 		return

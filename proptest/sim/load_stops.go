@@ -71,12 +71,11 @@ func (l *shardLoad) stopShards() {
 		silence += time.Duration(latest(w)) // and no request for a home is under way
 	}
 	w.after(silence, nil, func() {
-		if len(w.live) == 0 {
-			again()
-			return
+		var d *typeHost
+		if len(w.live) > 0 {
+			d = w.live[l.rngStops.IntN(len(w.live))].types[t]
 		}
-		d := w.live[l.rngStops.IntN(len(w.live))].types[t]
-		if !d.usable() {
+		if d == nil || !d.usable() {
 			again()
 			return
 		}
@@ -88,9 +87,8 @@ func (l *shardLoad) stopShards() {
 	})
 }
 
-// stopNow stops shards, and judges that they rest. A stop waits for what the mailboxes hold, which in
-// an overloaded entity takes any time: then the operator asks again. Nothing is sent to the shards
-// meanwhile, so in the end they stop.
+// stopNow stops shards, and judges that they rest. A stop waits for what mailboxes hold: while they may
+// hold something the operator asks again. It sends nothing new to the shards, so they stop in the end.
 func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 	w, p := l.w, d.p
 	var numbers []protocol.ShardID
@@ -114,7 +112,9 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 	var err error
 	for waits := true; waits; waits = waits && errors.Is(err, context.DeadlineExceeded) {
 		waits = slices.ContainsFunc(ks, func(k home) bool { return underWay(w, k) })
-		err = d.stopShards(numbers)
+		ctx, cancel := p.rt.WithTimeout(context.Background(), 40*time.Second)
+		defer cancel()
+		err = d.region.StopShards(ctx, numbers...)
 	}
 	returned = true
 	if err != nil {
@@ -124,9 +124,9 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 		return
 	}
 	for _, k := range ks {
-		w.shardChecker.rest(k).stops--
-		w.shardChecker.rest(k).stopped = w.now
-		if r := w.shardChecker.rest(k); quiet[k] && r.quiet && silent(w, k) && w.now > r.asked+latest(w) {
+		r := w.shardChecker.rest(k)
+		r.stops, r.stopped = r.stops-1, w.now
+		if quiet[k] && r.quiet && silent(w, k) && w.now > r.asked+latest(w) {
 			w.counts.Rested++
 			r.holds = true
 			for _, q := range w.live {
@@ -136,16 +136,6 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 			}
 		}
 	}
-}
-
-// stopPatience is how long an operator waits for a stop before it asks again.
-const stopPatience = 40 * time.Second
-
-// stopShards asks for one stop.
-func (d *typeHost) stopShards(shards []protocol.ShardID) error {
-	ctx, cancel := d.p.rt.WithTimeout(context.Background(), stopPatience)
-	defer cancel()
-	return d.region.StopShards(ctx, shards...)
 }
 
 // latest is longer than a request of a region is on its way. One that comes after the stop may give
@@ -161,10 +151,7 @@ func (j *shardChecker) asksHome(w *World, typ int, shards []protocol.ShardID) {
 
 // silent reports whether nothing is under way to a shard, in a world in which that is known.
 func silent(w *World, k home) bool {
-	if !options.Ordered(&w.opt) || w.shardChecker.rest(k).asks > 0 {
-		return false
-	}
-	return !underWay(w, k)
+	return options.Ordered(&w.opt) && w.shardChecker.rest(k).asks == 0 && !underWay(w, k)
 }
 
 // underWay reports whether a message to the shard has not ended.
