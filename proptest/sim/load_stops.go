@@ -91,10 +91,6 @@ func (l *shardLoad) stopShards() {
 // hold something the operator asks again. It sends nothing new to the shards, so they stop in the end.
 func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 	w, p := l.w, d.p
-	var numbers []protocol.ShardID
-	for _, k := range ks {
-		numbers = append(numbers, k.shard)
-	}
 	returned := false
 	defer func() {
 		if !returned { // the process ended
@@ -103,12 +99,13 @@ func (l *shardLoad) stopNow(d *typeHost, ks []home) {
 			}
 		}
 	}()
-	w.trace.Line(p, "OPERATOR stops shards %v of T%d", numbers, d.index)
+	var numbers []protocol.ShardID
 	quiet := map[home]bool{}
 	for _, k := range ks { // nothing was under way when the stop was asked for
-		quiet[k] = silent(w, k)
+		numbers, quiet[k] = append(numbers, k.shard), silent(w, k)
 		w.shardChecker.rest(k).stops++
 	}
+	w.trace.Line(p, "OPERATOR stops shards %v of T%d", numbers, d.index)
 	var err error
 	for waits := true; waits; waits = waits && errors.Is(err, context.DeadlineExceeded) {
 		waits = slices.ContainsFunc(ks, func(k home) bool { return underWay(w, k) })
