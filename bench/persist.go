@@ -111,8 +111,8 @@ func recoverLMDB(ctx context.Context, dir string, o options) error {
 }
 
 // persistReplicated has three nodes, with events in their replicated data. The writers ask at the first
-// one, so that two thirds of the entities are elsewhere. The limit writes rows there, to sets of the
-// same number as there are shards.
+// one, so that two thirds of the entities are elsewhere. The limit writes rows to sets of the same number
+// as there are shards, each at one node, so that all nodes write, as those of the entities do.
 func persistReplicated(ctx context.Context, dir string, o options) error {
 	dirs := make([]string, 3)
 	for i := range dirs {
@@ -124,7 +124,13 @@ func persistReplicated(ctx context.Context, dir string, o options) error {
 	}
 	defer stop()
 	var regions []*sharding.Region[commits.Command]
+	var replicators []*ddata.Replicator
 	for _, n := range nodes {
+		r, err := n.Replicator(role)
+		if err != nil {
+			return err
+		}
+		replicators = append(replicators, r)
 		store, err := replicated.Open(n, role)
 		if err != nil {
 			return err
@@ -139,16 +145,13 @@ func persistReplicated(ctx context.Context, dir string, o options) error {
 		}
 		regions = append(regions, region)
 	}
-	r, err := nodes[0].Replicator(role)
-	if err != nil {
-		return err
-	}
 	body := string(make([]byte, commits.Body))
 	return commits.Subject{
 		Store: "ddata", Region: regions[0],
 		Raw: func(ctx context.Context, from uint64, events, _ int) error {
-			key := ddata.NewKey[crdt.ORSet[string]]("kept/" + strconv.FormatUint(from%commits.Shards, 10))
-			return ddata.Update(ctx, r, key, ddata.WriteMajority, func(s *crdt.ORSetTx[string]) error {
+			shard := from % commits.Shards
+			key := ddata.NewKey[crdt.ORSet[string]]("kept/" + strconv.FormatUint(shard, 10))
+			return ddata.Update(ctx, replicators[shard%uint64(len(replicators))], key, ddata.WriteMajority, func(s *crdt.ORSetTx[string]) error {
 				for i := range uint64(events) {
 					if err := s.Add(scattered(from+i) + body); err != nil {
 						return err
