@@ -330,7 +330,7 @@ func TestFenced(t *testing.T) {
 // TestLoadGoesOn loads a long history over calls that fail in the middle: each event comes once.
 func TestLoadGoesOn(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		w := newWorld(t, Settings{CallTimeout: time.Second})
+		w := newWorld(t, Settings{CallTimeout: time.Second, GiveUpAfter: time.Minute}) // the pauses may add up to 3 s
 		defer w.close()
 		h := hostingOn(1, 1)
 		for i := range uint64(30) {

@@ -12,7 +12,9 @@
 //
 // Submit puts an Op into its lane. Flush begins calls: each lane has at most one under way, and all
 // lanes together InFlightMax. Lanes take turns. What comes while a call of its lane is under way
-// joins the next one. The first call of a hosting to each store is Fence.
+// joins the next one. Callers that were answered together ask together again: the next call waits for
+// them, at most 10 ms and as long as the last one took (gather.go). The first call of a hosting to each
+// store is Fence.
 //
 // A call whose outcome is unknown is repeated after a pause that grows. An Op that is not done after
 // GiveUpAfter ends with ErrGaveUp. An error that no repetition mends ends the Op if it was alone in

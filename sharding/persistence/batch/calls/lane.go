@@ -67,6 +67,7 @@ type lane struct {
 	bytes int // of the queue
 	call  *Call
 
+	gather  gather    // of writes
 	tries   int       // calls that failed since one succeeded
 	resumes time.Time // after a failure: no call before
 	failing bool      // it counts among the failing ones of its store
@@ -92,9 +93,11 @@ func (l *lane) startAt(s *Settings) (at time.Time, ok bool) {
 		return at, false
 	}
 	at = l.resumes
-	if s.Linger > 0 && kinds[first.Kind].write && first.last == nil &&
-		l.queue.Len() < s.BatchMax && l.bytes < s.BytesMax {
-		at = timer.Latest(at, first.asked(s).Add(s.Linger))
+	if kinds[first.Kind].write && first.last == nil && l.queue.Len() < s.BatchMax && l.bytes < s.BytesMax {
+		at = timer.Latest(at, l.gather.waits(l.queue.Len()))
+		if s.Linger > 0 {
+			at = timer.Latest(at, first.asked(s).Add(s.Linger))
+		}
 	}
 	return at, true
 }

@@ -168,6 +168,7 @@ func (m *Machine) onFlush(now time.Time) {
 func (m *Machine) begin(now time.Time, l *lane) {
 	c := &Call{Hosting: l.hosting.id, Kind: Fence, Store: l.store, lane: l, began: now}
 	if !l.fence {
+		l.gather.begins(l.queue.Len())
 		c.Ops = l.take(&m.cfg, m.seen)
 		clear(m.seen)
 		c.Kind = c.Ops[0].Kind

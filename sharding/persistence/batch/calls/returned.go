@@ -17,6 +17,9 @@ func (m *Machine) succeeded(now time.Time, c *Call) {
 		}
 	}
 	l.tries, l.resumes = 0, time.Time{}
+	if k := kinds[c.Kind]; k.write && k.many {
+		l.gather.answered(now, took, len(c.Ops), l.queue.Len())
+	}
 	state := &m.health[l.store]
 	state.unmark(l)
 	if took >= m.cfg.SlowAfter {
