@@ -151,7 +151,8 @@ func persistReplicated(ctx context.Context, dir string, o options) error {
 		Raw: func(ctx context.Context, from uint64, events, _ int) error {
 			shard := from % commits.Shards
 			key := ddata.NewKey[crdt.ORSet[string]]("kept/" + strconv.FormatUint(shard, 10))
-			return ddata.Update(ctx, replicators[shard%uint64(len(replicators))], key, ddata.WriteMajority, func(s *crdt.ORSetTx[string]) error {
+			at := replicators[shard%uint64(len(replicators))]
+			return ddata.Update(ctx, at, key, ddata.WriteMajority, func(s *crdt.ORSetTx[string]) error {
 				for i := range uint64(events) {
 					if err := s.Add(scattered(from+i) + body); err != nil {
 						return err
