@@ -181,10 +181,27 @@ func (s *Store) Save(ctx context.Context, c projection.Claim, at projection.Prog
 	if err := s.check(ctx, c, ddata.ReadLocal); err != nil {
 		return err // at once, without a write
 	}
+	if err := s.meet(ctx, c); err != nil {
+		return err
+	}
 	if err := s.put(ctx, c, placeOf(at)); err != nil {
 		return err
 	}
 	return s.check(ctx, c, ddata.ReadMajority)
+}
+
+// meet has this replica know the place that the claim has written, which may have been on another node:
+// what is put without it would have the same timestamp.
+func (s *Store) meet(ctx context.Context, c projection.Claim) error {
+	r, err := ddata.Get(ctx, s.data, placeKey(c), ddata.ReadLocal)
+	if err != nil {
+		return err
+	}
+	if _, at, ok := r.At(); ok && at.High >= c.Number {
+		return nil
+	}
+	_, err = ddata.Get(ctx, s.data, placeKey(c), ddata.ReadMajority)
+	return err
 }
 
 // check returns ErrFenced if there is a later claim.
