@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/proptest/sim/counts"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
@@ -17,12 +18,8 @@ import (
 
 // TestSeeds runs a fixed number of worlds. `go run ./proptest/sim/cmd/sim -seeds 2000` runs more.
 func TestSeeds(t *testing.T) {
-	s := Batch{First: 1, Seeds: testSeeds, Failed: func(r Result) {
-		t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, options.Plan{}))
-	}}.Run()
-	t.Log(s)
-	t.Logf("%+v", s.Counts)
-	if c := s.Counts; c.Acked == 0 || c.Reads == 0 || c.Linear == 0 || c.Crashes == 0 || c.Views == 0 ||
+	c := playSeeds(t, options.Plan{})
+	if c.Acked == 0 || c.Reads == 0 || c.Linear == 0 || c.Crashes == 0 || c.Views == 0 ||
 		c.Swept == 0 || c.Expired == 0 || c.Folded == 0 || c.Deleted == 0 || c.Bulk == 0 || c.Parts == 0 ||
 		c.Leased == 0 || c.LeasesLost == 0 || c.Excused[history.Crashed] == 0 || c.Excused[history.Dropped] == 0 ||
 		c.Halts == 0 {
@@ -32,15 +29,22 @@ func TestSeeds(t *testing.T) {
 
 const testSeeds = 24
 
+// playSeeds plays the first worlds of a plan, which must all be well, and returns what they did.
+func playSeeds(t *testing.T, plan options.Plan) counts.Counts {
+	t.Helper()
+	s := Batch{First: 1, Seeds: testSeeds, Plan: plan, Failed: func(r Result) {
+		t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, plan))
+	}}.Run()
+	t.Log(s)
+	t.Logf("%+v", s.Counts)
+	return s.Counts
+}
+
 // TestClusterSeeds runs worlds of the plan for clusters. `make sim PLAN=cluster SEEDS=5000` runs
 // more.
 func TestClusterSeeds(t *testing.T) {
-	b := Batch{First: 1, Seeds: testSeeds, Plan: options.Plan{Swarm: options.Cluster}}
-	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
-	s := b.Run()
-	t.Log(s)
-	t.Logf("%+v", s.Counts)
-	if c := s.Counts; c.Flaps == 0 || c.Crashes == 0 || c.Pauses == 0 || c.Cuts == 0 || c.Joins == 0 || c.Leaves == 0 ||
+	c := playSeeds(t, options.Plan{Swarm: options.Cluster})
+	if c.Flaps == 0 || c.Crashes == 0 || c.Pauses == 0 || c.Cuts == 0 || c.Joins == 0 || c.Leaves == 0 ||
 		c.Acked == 0 || c.Told == 0 ||
 		c.Consulted == 0 || c.Located == 0 || c.Evicted == 0 || c.TypesLate == 0 {
 		t.Errorf("the worlds did next to nothing: %+v", c)
@@ -50,12 +54,8 @@ func TestClusterSeeds(t *testing.T) {
 // TestPersistSeeds runs worlds of the plan for entities that keep their state. `make sim PLAN=persist
 // SEEDS=5000` runs more.
 func TestPersistSeeds(t *testing.T) {
-	b := Batch{First: 1, Seeds: testSeeds, Plan: options.Plan{Swarm: options.Persist}}
-	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
-	s := b.Run()
-	t.Log(s)
-	t.Logf("%+v", s.Counts)
-	p := s.Counts.Persisted
+	all := playSeeds(t, options.Plan{Swarm: options.Persist})
+	p := all.Persisted
 	if c := p.Judged; c.Records == 0 || c.Receipts == 0 || c.Snapshots == 0 || c.Deleted == 0 || p.Resumed == 0 {
 		t.Errorf("the entities did next to nothing: %+v", p)
 	}
@@ -63,7 +63,7 @@ func TestPersistSeeds(t *testing.T) {
 		c.Spoilt == 0 || c.Fenced == 0 || c.Refused == 0 {
 		t.Errorf("the store did too little harm: %+v", c)
 	}
-	l := s.Counts.Ledgers
+	l := all.Ledgers
 	if c := l.Store; l.Terms == 0 || l.Read == 0 || l.Told == 0 || c.Failed == 0 || c.Lost == 0 || c.Hung == 0 ||
 		c.Succeeded == 0 || c.Fenced == 0 || c.Refused == 0 {
 		t.Errorf("the journal of homes was hardly used, or did too little harm: %+v", l)
@@ -73,12 +73,7 @@ func TestPersistSeeds(t *testing.T) {
 // TestRemindSeeds runs worlds of the plan for entities that set reminders. `make sim PLAN=remind
 // SEEDS=5000` runs more.
 func TestRemindSeeds(t *testing.T) {
-	b := Batch{First: 1, Seeds: testSeeds, Plan: options.Plan{Swarm: options.Remind}}
-	b.Failed = func(r Result) { t.Errorf("seed %d: %v\n%s", r.Seed, r.Violation, Replay(r.Seed, b.Plan)) }
-	s := b.Run()
-	t.Log(s)
-	t.Logf("%+v", s.Counts)
-	c := s.Counts.Reminded
+	c := playSeeds(t, options.Plan{Swarm: options.Remind}).Reminded
 	if c.Stored == 0 || c.Cancelled == 0 || c.Replaced == 0 || c.Doubted == 0 || c.Turns == 0 || c.Again == 0 ||
 		c.Missed == 0 || c.Failed == 0 {
 		t.Errorf("the reminders did next to nothing: %+v", c)

@@ -26,8 +26,6 @@ type Persisted struct {
 	Looks       float64       // part of these that stores nothing
 	Refuses     float64       // part of the handlers that fail
 	Directive   sharding.Directive
-	Rebalance   time.Duration
-	StopTimeout time.Duration
 	IdleTimeout time.Duration // 0: none is passivated as idle
 	Remember    bool          // they are remembered
 
@@ -79,9 +77,8 @@ func drawPersist(rs random.Streams, plan Plan) Options {
 		Entities: random.Pick(r, 2, 6, 12), States: r.IntN(2) == 0, Shards: random.Pick(r, 2, 4),
 		Gap:  random.Pick(r, 20*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond),
 		Asks: random.Pick(r, 0.5, 0.8, 1), Looks: random.Pick(r, 0.1, 0.3),
-		Refuses:   random.Pick(r, 0, 0, 0.02),
-		Directive: random.Pick(r, sharding.Restart, sharding.Restart, sharding.Stop, sharding.Resume),
-		Rebalance: o.Rebalance, StopTimeout: o.StopTimeout,
+		Refuses:     random.Pick(r, 0, 0, 0.02),
+		Directive:   random.Pick(r, sharding.Restart, sharding.Restart, sharding.Stop, sharding.Resume),
 		IdleTimeout: random.Pick(r, 0, 100*time.Millisecond, time.Second, 5*time.Second),
 		Remember:    r.IntN(3) == 0,
 

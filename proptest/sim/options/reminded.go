@@ -25,8 +25,6 @@ type Reminded struct {
 	Refuses     float64       // part of the handlers that fail
 	FiringMax   int
 	IdleTimeout time.Duration // 0: none is passivated as idle
-	Rebalance   time.Duration
-	StopTimeout time.Duration
 	Directive   sharding.Directive
 	Store       journals.Faults
 }
@@ -52,7 +50,6 @@ func drawRemind(rs random.Streams, plan Plan) Options {
 		Every: random.Pick(r, 500*time.Millisecond, 3*time.Second), Repeats: random.Pick(r, 0, 0.1, 0.5),
 		Cancels: random.Pick(r, 0.1, 0.4), Refuses: random.Pick(r, 0, 0, 0.05, 0.3),
 		FiringMax: random.Pick(r, 1, 4, 256), IdleTimeout: random.Pick(r, 0, 100*time.Millisecond, time.Second),
-		Rebalance: o.Rebalance, StopTimeout: o.StopTimeout,
 		Directive: random.Pick(r, sharding.Restart, sharding.Stop, sharding.Resume),
 		Store: journals.Faults{
 			Fails: random.Pick(r, 0, 0.02, 0.1), Loses: random.Pick(r, 0, 0.02, 0.1),

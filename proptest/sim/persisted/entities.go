@@ -61,7 +61,8 @@ func (c *Counts) Add(o Counts) {
 // Entities are those of a world.
 type Entities struct {
 	w           World
-	opt         options.Persisted
+	world       *options.Options
+	opt         options.Persisted // of world
 	role        string
 	trace       *trace.Trace
 	rng         *rand.Rand // the clients'
@@ -88,7 +89,7 @@ type node struct {
 func New(o *options.Options, planted Planted, w World, l *ledgers.Ledgers, rs random.Streams, t *trace.Trace,
 ) *Entities {
 	e := &Entities{
-		w: w, ledgers: l,
+		w: w, ledgers: l, world: o,
 		opt: o.Persisted, role: options.Backend, trace: t, planted: planted, nodes: map[uint64]*node{},
 		rng: rs.Stream("persisted load", 0), rngHandlers: rs.Stream("persisted handlers", 0),
 	}

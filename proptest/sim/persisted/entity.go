@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/sim/judge"
+	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/sharding"
@@ -132,12 +133,27 @@ func (h *handlers) keepStates(t sharding.EntityType[Command], p Process) (shardi
 func (e *Entities) define(typ string, p Process) (*handlers, sharding.EntityType[Command], error) {
 	h := &handlers{all: e, typ: typ, writers: map[string]uint64{}}
 	o := &e.opt
-	t := sharding.EntityType[Command]{
-		Identity: sharding.Identity{Name: typ, Role: e.role, Shards: o.Shards},
-		Messages: sharding.CBOR[Command](Add{}, Look{}),
+	t := TypeOf[Command](e.world, sharding.Identity{Name: typ, Role: e.role, Shards: o.Shards}, o.Directive,
+		o.IdleTimeout)
+	t.Messages = sharding.CBOR[Command](Add{}, Look{})
+	if e.planted.Dormant {
+		t.Supervision.Backoff, t.Supervision.BackoffMax = 10*time.Minute, 10*time.Minute
+	}
+	keep := h.keepEvents
+	if typ == States {
+		keep = h.keepStates
+	}
+	t, err := keep(t, p)
+	return h, t, err
+}
+
+// TypeOf is what an entity type has of the options of a world, and of how long that waits for it.
+func TypeOf[M any](o *options.Options, id sharding.Identity, d sharding.Directive, idle time.Duration,
+) sharding.EntityType[M] {
+	t := sharding.EntityType[M]{
+		Identity: id,
 		Supervision: sharding.Supervision{
-			Decide:  sharding.Always(o.Directive),
-			Backoff: 50 * time.Millisecond, BackoffMax: stall.BackoffMost,
+			Decide: sharding.Always(d), Backoff: 50 * time.Millisecond, BackoffMax: stall.BackoffMost,
 		},
 		Timeouts:  sharding.Timeouts{Ask: stall.AskState, HandlerSlow: -1},
 		Rebalance: sharding.Rebalance{Interval: o.Rebalance},
@@ -146,20 +162,11 @@ func (e *Entities) define(typ string, p Process) (*handlers, sharding.EntityType
 		},
 		Limits: sharding.Limits{Workers: 4, WorkersMax: 1000},
 	}
-	if e.planted.Dormant {
-		t.Supervision.Backoff, t.Supervision.BackoffMax = 10*time.Minute, 10*time.Minute
-	}
 	t.Passivation.StopTimeout = o.StopTimeout
-	if t.Passivation.Strategy.None = o.IdleTimeout == 0; o.IdleTimeout > 0 {
-		t.Passivation.Strategy.IdleTimeout = o.IdleTimeout
-		t.Passivation.Strategy.IdleInterval = o.IdleTimeout / 2
+	if t.Passivation.Strategy.None = idle == 0; idle > 0 {
+		t.Passivation.Strategy.IdleTimeout, t.Passivation.Strategy.IdleInterval = idle, idle/2
 	}
-	keep := h.keepEvents
-	if typ == States {
-		keep = h.keepStates
-	}
-	t, err := keep(t, p)
-	return h, t, err
+	return t
 }
 
 // parts draws how many records a command asks for.

@@ -11,7 +11,6 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/random"
-	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
@@ -37,8 +36,9 @@ var errRefused = errors.New("a handler that fails")
 // Entities are those of a world.
 type Entities struct {
 	w           World
-	opt         options.Reminded
-	jumps       bool // wall clocks do, while handlers run too
+	world       *options.Options
+	opt         options.Reminded // of world
+	jumps       bool             // wall clocks do, while handlers run too
 	role        string
 	trace       *trace.Trace
 	rng         *rand.Rand // the clients'
@@ -53,7 +53,7 @@ type Entities struct {
 // New makes the entities of a world, and has clients use them until it heals.
 func New(o *options.Options, w World, rs random.Streams, t *trace.Trace) *Entities {
 	e := &Entities{
-		w: w, opt: o.Reminded, jumps: o.Weights[options.WallJump]+o.Weights[options.WakeJump] > 0,
+		w: w, world: o, opt: o.Reminded, jumps: o.Weights[options.WallJump]+o.Weights[options.WakeJump] > 0,
 		role: options.Backend, trace: t, regions: map[uint64]*sharding.Region[Command]{},
 		rng: rs.Stream("reminded load", 0), rngHandlers: rs.Stream("reminded handlers", 0),
 	}
@@ -84,28 +84,13 @@ func (e *Entities) Start(p Process) {
 // define makes the type.
 func (e *Entities) define(p Process) sharding.EntityType[Command] {
 	o := &e.opt
-	t := sharding.EntityType[Command]{
-		Identity: sharding.Identity{Name: Type, Role: e.role, Shards: o.Shards},
-		Messages: sharding.CBOR[Command](Set{}, Cancel{}, Fire{}),
-		New:      func(*Context) sharding.Entity[Command] { return entity{e, p} },
-		Supervision: sharding.Supervision{
-			Decide:  sharding.Always(o.Directive),
-			Backoff: 50 * time.Millisecond, BackoffMax: stall.BackoffMost,
-		},
-		Timeouts:  sharding.Timeouts{Ask: stall.AskState, HandlerSlow: -1},
-		Rebalance: sharding.Rebalance{Interval: o.Rebalance},
-		HandOff: sharding.HandOff{
-			StopTimeout: o.StopTimeout, BeginTimeout: 3 * o.StopTimeout, FinishTimeout: 5 * o.StopTimeout,
-		},
-		Limits: sharding.Limits{Workers: 4, WorkersMax: 1000},
-		Reminders: sharding.Reminders{
-			Enabled: true, Store: e.store.Of(p).Reminders(&e.kept), FiringMax: o.FiringMax,
-			BackoffMin: 50 * time.Millisecond, BackoffMax: stall.BackoffMost,
-		},
-	}
-	t.Passivation.StopTimeout = o.StopTimeout
-	if t.Passivation.Strategy.None = o.IdleTimeout == 0; o.IdleTimeout > 0 {
-		t.Passivation.Strategy.IdleTimeout, t.Passivation.Strategy.IdleInterval = o.IdleTimeout, o.IdleTimeout/2
+	t := persisted.TypeOf[Command](e.world, sharding.Identity{Name: Type, Role: e.role, Shards: o.Shards},
+		o.Directive, o.IdleTimeout)
+	t.Messages = sharding.CBOR[Command](Set{}, Cancel{}, Fire{})
+	t.New = func(*Context) sharding.Entity[Command] { return entity{e, p} }
+	t.Reminders = sharding.Reminders{
+		Enabled: true, Store: e.store.Of(p).Reminders(&e.kept), FiringMax: o.FiringMax,
+		BackoffMin: t.Supervision.Backoff, BackoffMax: t.Supervision.BackoffMax,
 	}
 	return t
 }
