@@ -7,7 +7,8 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// Hosting is one stay of a shard on a node.
+// Hosting is one stay of a shard on a node. Types that begin with "coterie/" hold what the library
+// keeps beside the entities: packages ledger and journaled name them.
 type Hosting struct {
 	Type  string                 // name of the entity type
 	Shard protocol.ShardID       // its shard

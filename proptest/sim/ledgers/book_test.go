@@ -18,7 +18,7 @@ type pages struct {
 
 func newPages(t *testing.T) *pages {
 	p := &pages{t: t}
-	p.book = newBook("coordinator/T", func(check, _ string, _ ...any) { p.checks = append(p.checks, check) })
+	p.book = newBook("coterie/coordinator/T", func(check, _ string, _ ...any) { p.checks = append(p.checks, check) })
 	return p
 }
 

@@ -47,5 +47,9 @@ func (c Config) faults() config.Faults {
 	return f
 }
 
+// TypePrefix begins the name of each type in a Journal that has remembered ids. The name of an entity
+// type has no slash, so that none can begin so.
+const TypePrefix = "coterie/remembered/"
+
 // TypeName is the name under which a Journal has the histories of an entity type.
-func TypeName(entityType string) string { return "sharding/" + entityType }
+func TypeName(entityType string) string { return TypePrefix + entityType }

@@ -363,6 +363,18 @@ func TestPoisonedEvent(t *testing.T) {
 	}
 }
 
+// The name that is stored stays, and no entity type can have it.
+func TestTypeName(t *testing.T) {
+	name := TypeName("T")
+	if name != "coterie/remembered/T" {
+		t.Errorf("the histories are those of type %q", name)
+	}
+	typ := protocol.Config{Identity: protocol.Identity{Name: name}, Self: 1}
+	if err := typ.Validate(); err == nil || !strings.Contains(err.Error(), "contains '/'") {
+		t.Errorf("an entity type of that name: %v", err)
+	}
+}
+
 func TestConfig(t *testing.T) {
 	m := &memory.Store{}
 	for says, cfg := range map[string]Config{
