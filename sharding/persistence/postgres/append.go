@@ -28,11 +28,13 @@ func (s *Store) Append(
 				}
 			}
 			c := newAppendColumns()
-			for _, i := range part {
-				c.add(writes[i])
-			}
-			err = q.QueryRow(ctx, s.sql.append, c.arguments(ctx, h, first)...).Scan(&entered, &conflicts)
+			c.add(h, writes, part)
+			var all []*int64
+			err = q.QueryRow(ctx, s.sql.append, c.arguments(lockWait(ctx), false, first)...).Scan(&all, &conflicts)
 			first += int32(len(c.of))
+			if len(all) == 1 {
+				entered = all[0]
+			}
 			return entered, conflicts, err
 		},
 		func(i int) error { return conflict(writes[i].Entity, writes[i].After) })
@@ -40,7 +42,11 @@ func (s *Store) Append(
 
 // appendColumns are the columns of what one statement appends.
 type appendColumns struct {
-	entity    pgtype.FlatArray[[]byte] // of each write
+	typ, token pgtype.FlatArray[[]byte] // of each hosting
+	shard      pgtype.FlatArray[int64]
+
+	by        pgtype.FlatArray[int32] // of each write: the number of its hosting, from 1
+	entity    pgtype.FlatArray[[]byte]
 	after, id pgtype.FlatArray[int64]
 	count     pgtype.FlatArray[int32]
 
@@ -52,7 +58,17 @@ type appendColumns struct {
 
 func newAppendColumns() *appendColumns { return &appendColumns{events: values{sums: newSummer()}} }
 
-func (c *appendColumns) add(w persistence.Write) {
+// add adds some of the writes of a hosting.
+func (c *appendColumns) add(h persistence.Hosting, writes []persistence.Write, part []int) {
+	c.typ, c.token = append(c.typ, []byte(h.Type)), append(c.token, h.Token.Bytes())
+	c.shard = append(c.shard, int64(h.Shard))
+	for _, i := range part {
+		c.by = append(c.by, int32(len(c.typ)))
+		c.write(writes[i])
+	}
+}
+
+func (c *appendColumns) write(w persistence.Write) {
 	entity, slice := []byte(w.Entity), int16(persistence.SliceOf(string(w.Entity)))
 	c.entity = append(c.entity, entity)
 	c.after, c.id = append(c.after, int64(w.After)), append(c.id, int64(w.ID))
@@ -68,15 +84,13 @@ func (c *appendColumns) add(w persistence.Write) {
 	}
 }
 
-func (c *appendColumns) arguments(ctx context.Context, h persistence.Hosting, first int32) []any {
-	return entry(ctx, h, append([]any{first}, c.all()...)...)
-}
-
-// all are the columns, as the functions of the schema take them.
-func (c *appendColumns) all() []any {
+// arguments are the columns as the function of the schema takes them. wait is for a lock, in milliseconds.
+// first is the number of the first event in its transaction.
+func (c *appendColumns) arguments(wait int32, joint bool, first int32) []any {
 	e := &c.events
 	return []any{
-		c.entity, c.after, c.id, c.count,
+		c.typ, c.shard, c.token, wait, joint, first,
+		c.by, c.entity, c.after, c.id, c.count,
 		c.of, e.entity, c.slice, c.seq, e.name, e.version, e.at, e.tags, e.body, e.sum,
 	}
 }

@@ -19,14 +19,18 @@ const (
 	pauseMax    = 50 * time.Millisecond // before the last one
 )
 
-// entry is what each function of the schema takes first: the hosting, and how many milliseconds a
-// lock is waited for.
+// entry is what each function of the schema for one shard takes first.
 func entry(ctx context.Context, h persistence.Hosting, more ...any) []any {
-	wait := int32(0) // no limit
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = int32(min(max(time.Until(deadline).Milliseconds(), 1), math.MaxInt32))
+	return append([]any{[]byte(h.Type), int64(h.Shard), h.Token.Bytes(), lockWait(ctx)}, more...)
+}
+
+// lockWait is how many milliseconds a call waits for a lock.
+func lockWait(ctx context.Context) int32 {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return 0 // no limit
 	}
-	return append([]any{[]byte(h.Type), int64(h.Shard), h.Token.Bytes(), wait}, more...)
+	return int32(min(max(time.Until(deadline).Milliseconds(), 1), math.MaxInt32))
 }
 
 // enter makes a call of a hosting that locks its shard. f returns what the function of the schema

@@ -15,3 +15,10 @@ func (s *Store) SaveParts(
 		func(_ querier, part []int) (*int64, []int32, error) { return f(part) },
 		func(int) error { return persistence.ErrConflict })
 }
+
+// NextFormat adds a format of the schema until restore. There is one so far.
+func NextFormat(sql string) (restore func()) {
+	before := migrations
+	migrations = append(migrations[:len(migrations):len(migrations)], sql)
+	return func() { migrations = before }
+}

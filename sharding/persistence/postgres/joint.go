@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -228,10 +227,11 @@ func (j *joint) transact(group []*joined) {
 	for _, m := range group[1:] {
 		defer context.AfterFunc(m.ctx, cancel)()
 	}
-	arguments, writes := jointArguments(group)
+	columns, writes := jointColumns(group)
 	var entered []*int64
 	var conflicts []int32
-	err := j.pool.QueryRow(ctx, j.sql, arguments...).Scan(&entered, &conflicts)
+	err := j.pool.QueryRow(ctx, j.sql, columns.arguments(int32(jointWait.Milliseconds()), true, 0)...).
+		Scan(&entered, &conflicts)
 	if err != nil || len(entered) != len(group) {
 		return
 	}
@@ -253,21 +253,14 @@ type jointWrite struct {
 	n  int32
 }
 
-// jointArguments are what the function of the schema takes, and the writes in their order.
-func jointArguments(group []*joined) (arguments []any, writes []jointWrite) {
-	var types, tokens pgtype.FlatArray[[]byte]
-	var shards pgtype.FlatArray[int64]
-	var of pgtype.FlatArray[int32]
-	c := newAppendColumns()
-	for k, m := range group {
-		types, tokens = append(types, []byte(m.h.Type)), append(tokens, m.h.Token.Bytes())
-		shards = append(shards, int64(m.h.Shard))
-		for n, i := range m.part {
-			of = append(of, int32(k+1))
-			c.add(m.writes[i])
+// jointColumns are what a joint statement appends, and the writes in their order.
+func jointColumns(group []*joined) (c *appendColumns, writes []jointWrite) {
+	c = newAppendColumns()
+	for _, m := range group {
+		c.add(m.h, m.writes, m.part)
+		for n := range m.part {
 			writes = append(writes, jointWrite{m, int32(n + 1)})
 		}
 	}
-	wait := int32(jointWait.Milliseconds())
-	return append([]any{types, shards, tokens, wait, of}, c.all()...), writes
+	return c, writes
 }

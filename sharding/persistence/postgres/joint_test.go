@@ -211,16 +211,3 @@ func TestJointCallGivenUp(t *testing.T) {
 	}
 	all.Wait()
 }
-
-// A schema of the first format gets what it lacks.
-func TestMigrateFromFormat1(t *testing.T) {
-	dsn, schema := suite.Server(t).DSN(), newSchema()
-	open(t, schema).Close()
-	exec(t, dsn, "DROP FUNCTION "+quoted(schema)+".append_several; UPDATE "+quoted(schema)+".meta SET format = 1")
-	s := open(t, schema)
-	fence(t, s, hosting(1, 1))
-	call := &postgres.Joined{Hosting: hosting(1, 1), Writes: []persistence.Write{write("a", 0, 1, "x")}}
-	if s.Join(t.Context(), call); !call.OK {
-		t.Errorf("a call after the migration: %+v", *call)
-	}
-}

@@ -21,11 +21,8 @@ const (
 //go:embed schema.sql
 var format1 string
 
-//go:embed schema2.sql
-var format2 string
-
 // migrations lead from each format to the next one, from none to the first.
-var migrations = []string{format1, format2}
+var migrations = []string{format1}
 
 const createMeta = `
 CREATE TABLE @.meta (

@@ -1,4 +1,4 @@
--- Format 1. The name of the schema stands for @. The rows of a type have its number as kind.
+-- The name of the schema stands for @. The rows of a type have its number as kind.
 
 CREATE TABLE @.kinds (
   id   int   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -76,12 +76,9 @@ CREATE TABLE @.states (
   PRIMARY KEY (kind, entity)
 ) WITH (fillfactor = 80);
 
--- own locks a shard until the end of the transaction. All that writes for a shard does so first, and
--- looks at its token then: so a later hosting waits for the calls of the earlier ones before it is let
--- in. Locks of rows do not keep the order of those that wait, and a hosting would wait as long as many
--- others write; these locks do. A collision of their numbers costs a wait.
-CREATE FUNCTION @.own(p_type bytea, p_shard bigint, p_wait int) RETURNS void
-LANGUAGE plpgsql AS $$
+-- ready prepares a transaction for a call. p_wait is how many milliseconds it waits for a lock; 0: as long
+-- as it takes.
+CREATE FUNCTION @.ready(p_wait int) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'the isolation of transactions is %, so that a call does not see what it has waited for',
@@ -89,7 +86,21 @@ BEGIN
       HINT = 'Set default_transaction_isolation to read committed for the account.';
   END IF;
   PERFORM set_config('lock_timeout', p_wait::text, true);
-  PERFORM pg_advisory_xact_lock(hashtextextended('@' || encode(p_type, 'hex'), p_shard));
+END $$;
+
+-- lock_of is the number of the lock of a shard.
+CREATE FUNCTION @.lock_of(p_type bytea, p_shard bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
+  $$ SELECT hashtextextended('@' || encode(p_type, 'hex'), p_shard) $$;
+
+-- own locks a shard until the end of the transaction. All that writes for a shard does so first, and
+-- looks at its token then: so a later hosting waits for the calls of the earlier ones before it is let
+-- in. Locks of rows do not keep the order of those that wait, and a hosting would wait as long as many
+-- others write; these locks do. A collision of their numbers costs a wait.
+CREATE FUNCTION @.own(p_type bytea, p_shard bigint, p_wait int) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM @.ready(p_wait);
+  PERFORM pg_advisory_xact_lock(@.lock_of(p_type, p_shard));
 END $$;
 
 -- fence begins a hosting, and returns whether none with a higher token was here.
@@ -143,20 +154,26 @@ END $$;
 -- takes ten times as long as the call. The plan is kept because the server would prefer one for the
 -- lengths of the arrays of each call, and to make that takes as long as the call of a few rows.
 
--- append stores writes, of which element i of e_of says which one event i belongs to. entered is as
--- hosting of enter. refused are the numbers, from 1, of the writes that do not fit.
+-- append stores writes of hostings. Element i of w_of says which hosting write i is of, and of e_of which
+-- write event i belongs to. entered is for each hosting as that of enter, or -2 if the shard is locked; then
+-- none of its writes is stored, nor refused. refused are the numbers, from 1, of the writes that do not fit.
+--
+-- A joint call is of several shards. It waits for none that another call has locked, so that shards hold up
+-- no others and the order of locks does not matter. Another call is of one shard, and waits. The locks come
+-- before the statement that looks at tokens: that one sees what those have committed which had them before.
 --
 -- A write fits after the last event of the history. It must not only be there: its transaction must
 -- have a lower number, because readers go by that. The primary key decides between hostings of
 -- different shards, which no lock keeps apart.
-CREATE FUNCTION @.append(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_first int,
-  w_entity bytea[], w_after bigint[], w_id bigint[], w_count int[],
+CREATE FUNCTION @.append(h_type bytea[], h_shard bigint[], h_token bytea[], p_wait int, p_joint boolean, p_first int,
+  w_of int[], w_entity bytea[], w_after bigint[], w_id bigint[], w_count int[],
   e_of int[], e_entity bytea[], e_slice smallint[], e_seq bigint[], e_name bytea[], e_version bigint[], e_at bigint[],
   e_tags bytea[], e_body bytea[], e_sum bigint[],
-  OUT entered bigint, OUT refused int[])
+  OUT entered bigint[], OUT refused int[])
 LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  v_kind   int;
+  v_locked boolean[] := '{true}';
+  v_kinds  int[];
   v_era    int;
   v_xid    bigint;
   v_fits   boolean[];
@@ -164,28 +181,48 @@ DECLARE
   v_stored bigint;
   v_ahead  boolean;
 BEGIN
-  SELECT * INTO v_kind, entered FROM @.enter(p_type, p_shard, p_token, p_wait);
-  IF entered IS NULL OR entered < 0 THEN
+  IF p_joint THEN
+    PERFORM @.ready(p_wait);
+    SELECT array_agg(pg_try_advisory_xact_lock(@.lock_of(h.type, h.shard)) ORDER BY h.i) INTO v_locked
+      FROM unnest(h_type, h_shard) WITH ORDINALITY AS h (type, shard, i);
+  ELSE
+    PERFORM @.own(h_type[1], h_shard[1], p_wait);
+  END IF;
+
+  SELECT array_agg(f.kind ORDER BY h.i), array_agg(CASE
+      WHEN NOT h.locked THEN -2
+      WHEN f.token > h.token THEN -1
+      WHEN f.token = h.token THEN f.hosting
+    END ORDER BY h.i)
+    INTO v_kinds, entered
+    FROM unnest(h_type, h_shard, h_token, v_locked) WITH ORDINALITY AS h (type, shard, token, locked, i)
+    LEFT JOIN LATERAL (
+      SELECT f.kind, f.token, f.hosting FROM @.fences f
+        WHERE f.kind = (SELECT k.id FROM @.kinds k WHERE k.name = h.type) AND f.shard = h.shard LIMIT 1) f ON true;
+  IF (0 < ANY (entered)) IS NOT TRUE THEN
     RETURN;
   END IF;
+
   v_xid := pg_current_xact_id()::text::bigint;
   SELECT m.era INTO STRICT v_era FROM @.meta m WHERE m.one;
 
   SELECT array_agg(c.fits ORDER BY c.i), sum(c.count) FILTER (WHERE c.fits), bool_or(c.fits AND c.ahead),
-      array_agg(c.i::int ORDER BY c.i) FILTER (WHERE NOT c.fits AND NOT c.repeated)
+      array_agg(c.i::int ORDER BY c.i) FILTER (WHERE c.inside AND NOT c.fits AND NOT c.repeated)
     INTO v_fits, v_count, v_ahead, refused
     FROM (
-      SELECT w.i, w.count, COALESCE(l.seq, d.upto, 0) = w.after AS fits,
+      SELECT w.i, w.count, h.inside, h.inside AND COALESCE(l.seq, d.upto, 0) = w.after AS fits,
           COALESCE(l.era = v_era AND l.xid > v_xid, false) AS ahead,
-          COALESCE(COALESCE(l.seq, d.upto) = w.after + w.count AND COALESCE(l.hosting, d.hosting) = entered
+          COALESCE(COALESCE(l.seq, d.upto) = w.after + w.count AND COALESCE(l.hosting, d.hosting) = h.hosting
             AND COALESCE(l.write, d.write) = w.id, false) AS repeated
-        FROM unnest(w_entity, w_after, w_id, w_count) WITH ORDINALITY AS w (entity, after, id, count, i)
+        FROM unnest(w_of, w_entity, w_after, w_id, w_count) WITH ORDINALITY AS w (of, entity, after, id, count, i)
+        CROSS JOIN LATERAL (
+          SELECT v_kinds[w.of] AS kind, entered[w.of] AS hosting, COALESCE(entered[w.of] > 0, false) AS inside) h
         LEFT JOIN LATERAL (
           SELECT e.seq, e.era, e.xid, e.hosting, e.write FROM @.events e
-            WHERE e.kind = v_kind AND e.entity = w.entity ORDER BY e.seq DESC LIMIT 1) l ON true
+            WHERE e.kind = h.kind AND e.entity = w.entity ORDER BY e.seq DESC LIMIT 1) l ON true
         LEFT JOIN LATERAL (
           SELECT x.upto, x.hosting, x.write FROM @.deletions x
-            WHERE x.kind = v_kind AND x.entity = w.entity AND l.seq IS NULL LIMIT 1) d ON true
+            WHERE x.kind = h.kind AND x.entity = w.entity AND l.seq IS NULL LIMIT 1) d ON true
     ) c;
   IF v_count IS NULL THEN
     RETURN;
@@ -195,8 +232,8 @@ BEGIN
   END IF;
 
   INSERT INTO @.events (kind, entity, seq, era, xid, n, slice, hosting, write, name, version, at, tags, body, sum)
-    SELECT v_kind, e.entity, e.seq, v_era, v_xid, p_first + e.i::int, e.slice, entered, w_id[e.of], e.name, e.version,
-        e.at, e.tags, e.body, e.sum
+    SELECT v_kinds[w_of[e.of]], e.entity, e.seq, v_era, v_xid, p_first + e.i::int, e.slice, entered[w_of[e.of]],
+        w_id[e.of], e.name, e.version, e.at, e.tags, e.body, e.sum
       FROM unnest(e_of, e_entity, e_slice, e_seq, e_name, e_version, e_at, e_tags, e_body, e_sum)
         WITH ORDINALITY AS e (of, entity, slice, seq, name, version, at, tags, body, sum, i)
       WHERE v_fits[e.of]

@@ -113,6 +113,34 @@ func TestPrepared(t *testing.T) {
 	}
 }
 
+// A schema of an older program gets what it lacks, once, and keeps what it has. The older program refuses
+// it then.
+func TestMigrate(t *testing.T) {
+	dsn, schema := suite.Server(t).DSN(), newSchema()
+	old := open(t, schema)
+	store(t, old, hosting(1, 1), write("a", 0, 1, "one"))
+	old.Close()
+	restore := postgres.NextFormat("CREATE TABLE @.next (id int)")
+	defer restore()
+	prepared := config(t, dsn, schema)
+	prepared.Prepared = true
+	const lacks = "has format 1, this program wants 2"
+	if _, err := postgres.Open(t.Context(), prepared); err == nil || !strings.Contains(err.Error(), lacks) {
+		t.Errorf("before the migration: %v", err)
+	}
+	for range 2 {
+		s := open(t, schema)
+		if got := fmt.Sprint(load(t, s, hosting(1, 1), "a")); got != "[one]" {
+			t.Errorf("after the migration there is %s", got)
+		}
+	}
+	exec(t, dsn, "INSERT INTO "+quoted(schema)+".next VALUES (1)")
+	restore()
+	if _, err := postgres.Open(t.Context(), config(t, dsn, schema)); !errors.Is(err, persistence.ErrVersion) {
+		t.Errorf("the older program: %v", err)
+	}
+}
+
 // A server that is set up to lose commits, or to look at the past, is refused.
 func TestSettingsOfTheServer(t *testing.T) {
 	for name, value := range map[string]string{

@@ -48,7 +48,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	sql := newStatements(c.schema())
 	return &Store{
-		joint: &joint{pool: pool, sql: sql.appendSeveral},
+		joint: &joint{pool: pool, sql: sql.append},
 		pool:  pool, sql: sql, poll: c.pollInterval(), alone: c.Alone,
 		announcer: newAnnouncer(pool, sql.announce),
 		listener:  newListener(c.Pool.ConnConfig, sql.listen),
@@ -88,7 +88,7 @@ func prepare(ctx context.Context, pool *pgxpool.Pool, c Config) error {
 
 // statements are the statements of a store, with the name of its schema.
 type statements struct {
-	fence, append, appendSeveral, load, forget    string
+	fence, append, load, forget                   string
 	saveSnapshots, loadSnapshots, forgetSnapshots string
 	saveStates, loadStates                        string
 	readPage, announce, listen                    string
@@ -102,9 +102,7 @@ func newStatements(schema string) statements {
 	return statements{
 		fence: in("SELECT @.fence($1, $2, $3, $4)"),
 		append: in("SELECT entered, refused FROM @.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, " +
-			"$14, $15, $16, $17, $18, $19)"),
-		appendSeveral: in("SELECT entered, refused FROM @.append_several($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, " +
-			"$11, $12, $13, $14, $15, $16, $17, $18, $19)"),
+			"$14, $15, $16, $17, $18, $19, $20, $21)"),
 		load:   in(loadEvents),
 		forget: in("SELECT @.forget($1, $2, $3, $4, $5, $6)"),
 

@@ -29,7 +29,7 @@ func TestPausedOwner(t *testing.T) {
 // withoutToken changes the functions of the schema that look at the tokens of calls.
 func (c *cluster) withoutToken() (sql string) {
 	return c.changed("enter", "v_token > p_token", "false") + ";" +
-		c.changed("append_several", "WHEN f.token > h.token THEN -1", "WHEN f.token > h.token THEN f.hosting")
+		c.changed("append", "WHEN f.token > h.token THEN -1", "WHEN f.token > h.token THEN f.hosting")
 }
 
 // changed returns a function of the schema with a check that does not look.
