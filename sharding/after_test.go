@@ -13,9 +13,11 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 )
 
-// diary is what entities have handled, and when.
+// diary is what entities have handled, and when: the times count from the first message. A tell of a
+// world may wait for the coordinator's term, so they do not count from the tell.
 type diary struct {
 	mu    sync.Mutex
+	begun chan struct{} // closed at the first message
 	began time.Time
 	lines []string
 }
@@ -36,12 +38,29 @@ func (d *diary) want(t *testing.T, lines ...string) {
 	}
 }
 
+// entity calls on for each message. The diary begins with the first one.
+func (d *diary) entity(on func(c *Context[message_], m message_) error) Entity[message_] {
+	return receiveFunc(func(c *Context[message_], m message_) error {
+		d.begin()
+		return on(c, m)
+	})
+}
+
+func (d *diary) begin() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.began.IsZero() {
+		d.began = time.Now()
+		close(d.begun)
+	}
+}
+
 // timing is a type whose entities note the texts that they get. on handles the others.
 func timing(d *diary, on func(c *Context[message_], m message_) error) EntityType[message_] {
 	typ := cartType(&cartLog{})
-	d.began = time.Now()
+	d.begun = make(chan struct{})
 	typ.New = func(*Context[message_]) Entity[message_] {
-		return receiveFunc(func(c *Context[message_], m message_) error {
+		return d.entity(func(c *Context[message_], m message_) error {
 			if e, is := m.(echo); is {
 				d.note(e.Text)
 				return nil
@@ -57,6 +76,14 @@ func tell(t *testing.T, g *Region[message_], m message_) {
 	if err := g.Tell(t.Context(), "a", m); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tellFirst tells an entity of the diary its first message, and waits until it is handled.
+func (d *diary) tellFirst(t *testing.T, g *Region[message_], m message_) {
+	t.Helper()
+	tell(t, g, m)
+	<-d.begun
+	synctest.Wait()
 }
 
 func mustAfter(c *Context[message_], d time.Duration, text string) *Timer {
@@ -152,13 +179,12 @@ func TestAfterWaitsForRoom(t *testing.T) {
 func TestAfterIsNoActivity(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		var d diary
-		typ := cartType(&cartLog{})
+		typ := timing(&d, nil)
 		typ.Passivation.Strategy.IdleTimeout = time.Minute
-		d.began = time.Now()
 		typ.New = func(c *Context[message_]) Entity[message_] {
 			c.SetReceiveTimeout(15*time.Second, silent{})
 			mustAfter(c, 10*time.Second, "")
-			return receiveFunc(func(c *Context[message_], m message_) error {
+			return d.entity(func(c *Context[message_], m message_) error {
 				switch m.(type) {
 				case silent:
 					d.note("timeout")
