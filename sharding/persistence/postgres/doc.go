@@ -12,8 +12,8 @@
 //
 //	GRANT USAGE ON SCHEMA coterie TO app;
 //	GRANT USAGE ON SEQUENCE coterie.hostings TO app;
-//	GRANT SELECT ON coterie.meta, coterie.kinds TO app;
-//	GRANT INSERT ON coterie.kinds TO app;
+//	GRANT SELECT, UPDATE (era, started) ON coterie.meta TO app;
+//	GRANT SELECT, INSERT ON coterie.kinds TO app;
 //	GRANT SELECT, INSERT, UPDATE, DELETE ON coterie.fences, coterie.events, coterie.deletions,
 //	  coterie.snapshots, coterie.states TO app;
 //
@@ -55,10 +55,13 @@
 // what is there. Package survival has the tests with servers and nodes that are killed and paused; a
 // fail-over to a standby is not among them.
 //
-// A backup that was put back lacks commits, too. Stop all nodes before. An offset that is kept in
-// another database, or by the nodes, is then ahead of the server. A query after it is
-// persistence.ErrDamaged until the server has come as far again. From then on it passes over the events
-// between: put such projections back by Projection.Reset.
+// A backup that was put back lacks commits, too. Stop all nodes before.
+//
+// Readers pass over nothing afterwards. The server gives the numbers of lost transactions to others. But
+// each start of a server process begins an era, and a later era is a later place. So a query goes on after
+// any offset that was read before, and finds all that is stored in the new era. A reader that has seen lost
+// events is not told so: a projection with tables in another database has handled them, and is handed the
+// events that have their numbers now. Projection.Reset makes it anew.
 //
 // # Not guaranteed
 //
@@ -66,4 +69,8 @@
 // off, and cannot see what the disk does. A fail-over to an asynchronous standby loses
 // commits. A server without checksums of pages may lose the last events of a history unseen; damage
 // of an event that is there, and a gap, are found.
+//
+// A server that is put back without a start of its process has no new era. It may be a virtual machine with
+// its memory, or a dump that is loaded while the server runs. Start the server anew then. A query after an
+// offset of an era that is not there is persistence.ErrDamaged until an event is stored in a new one.
 package postgres

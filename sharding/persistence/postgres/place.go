@@ -7,11 +7,11 @@ import (
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
 
-// place is that of an event among those of its type: the transaction that stored it, and its number
-// therein. Events of finished transactions are read only up to the oldest one that runs, so none can
-// come before one that was read.
+// place is that of an event among those of its type: the run of the server in which it was stored, the
+// transaction, and its number therein. Events of finished transactions are read only up to the oldest one
+// that runs, so none can come before one that was read.
 type place struct {
-	era int32
+	era int64
 	xid int64
 	n   int32
 }

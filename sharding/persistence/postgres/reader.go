@@ -32,10 +32,16 @@ const (
 // gets a number. 2. A reader sees that it has ended, and goes on after it. 3. The server crashes,
 // before the transaction is on disk, and gives its number to one that stores an event. 4. The reader
 // does not see the event. The transaction of an event that was seen is on disk.
+//
+// While no event of this run of the server is there, all that can be seen is of earlier ones, and complete:
+// the horizon is after it, and the numbers of transactions say nothing. That is also so for a dump of
+// another server. A standby is in the run of its primary.
 const readPage = `
 SELECT h.era, h.next, COALESCE(l.era, 0), COALESCE(l.xid, 0), COALESCE(l.n, 0),
   e.era, e.xid, e.n, e.entity, e.seq, e.name, e.version, e.at, e.tags, e.body, e.sum
-FROM (SELECT m.era, pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xid,
+FROM (SELECT CASE WHEN m.started = pg_postmaster_start_time() OR pg_is_in_recovery() THEN m.era
+      ELSE 9223372036854775807 END AS era,
+    pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS xid,
     pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next FROM @.meta m) h
 LEFT JOIN LATERAL (
   SELECT x.era, x.xid, x.n FROM @.events x
@@ -44,14 +50,15 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
   SELECT x.* FROM @.events x
     WHERE x.kind = (SELECT k.id FROM @.kinds k WHERE k.name = $1)
-      AND (x.era, x.xid, x.n) > ($2::int, $3::bigint, $4::int) AND (x.era, x.xid) < (h.era, h.xid)
+      AND (x.era, x.xid, x.n) > ($2::bigint, $3::bigint, $4::int) AND (x.era, x.xid) < (h.era, h.xid)
       AND x.slice BETWEEN $5::int AND $6::int AND ($7::bytea IS NULL OR position($7::bytea IN x.tags) > 0)
     ORDER BY x.era, x.xid, x.n LIMIT $8) e ON true`
 
 // Events returns the events that a query asks for. See persistence.Reader. A transaction that writes
 // and stays open, in any database of the server, holds back the events that were stored after it has
-// begun. A live query waits for a server that is away, for half a minute. An offset that is ahead of the
-// server is persistence.ErrDamaged: the server has lost transactions.
+// begun. A live query waits for a server that is away, for half a minute. One that has lost events
+// yields what it stores afterwards, also under numbers that lost ones had. An offset that is ahead of the
+// server all the same is persistence.ErrDamaged.
 func (s *Store) Events(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
 	return func(yield func(persistence.Recorded, error) bool) {
 		err := s.events(ctx, q, yield)
@@ -163,16 +170,16 @@ func nextLimit(limit, count, bytes int) int {
 
 // scan takes one row. The event is a copy, so that it outlives the row.
 func (r *reading) scan(rows pgx.Rows, next, last *place) (found bool, e persistence.Recorded, err error) {
-	var era, n *int32
-	var xid, seq, version, at, sum *int64
+	var n *int32
+	var era, xid, seq, version, at, sum *int64
 	var entity, name, tags pgtype.DriverBytes
 	var body []byte
 	err = rows.Scan(&next.era, &next.xid, &last.era, &last.xid, &last.n,
 		&era, &xid, &n, &entity, &seq, &name, &version, &at, &tags, &body, &sum)
 	if err == nil && r.at.compare(*next) > 0 {
-		err = fmt.Errorf("the offset %s is ahead of the server, whose next one is %s: the server has lost "+
-			"transactions, and the query would pass over new events: %w", r.at.offset(), next.offset(),
-			persistence.ErrDamaged)
+		err = fmt.Errorf("the offset %s is ahead of the server, whose next one is %s, so that the query would pass "+
+			"over new events; start the server anew, if a dump was loaded while it ran, or its memory was put back: "+
+			"%w", r.at.offset(), next.offset(), persistence.ErrDamaged)
 	}
 	if err != nil || era == nil {
 		return false, e, err

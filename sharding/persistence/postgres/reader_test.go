@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -231,57 +230,6 @@ func appendUntilStored(t *testing.T, s *postgres.Store, h persistence.Hosting, w
 		}
 		if t.Context().Err() != nil {
 			t.Fatal(err)
-		}
-	}
-}
-
-// A dump brings events to a server whose transactions have lower numbers. Offsets go on, and so do
-// new events.
-func TestReadAfterMoveToAnotherServer(t *testing.T) {
-	dsn, schema := suite.Server(t).DSN(), newSchema()
-	s, h := open(t, schema), hosting(1, 1)
-	store(t, s, h, write("a", 0, 1, "-1", "-2"))
-	s.Close()
-	exec(t, dsn, "UPDATE "+quoted(schema)+".events SET xid = xid + 1000000000")
-	c := config(t, dsn, schema)
-	c.Prepared = true
-	if _, err := postgres.Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "another server") {
-		t.Errorf("without Migrate: %v", err)
-	}
-	s = open(t, schema)
-	old, at := read(t, s, all())
-	store(t, s, h, write("a", 2, 2, "-3"))
-	q := all()
-	q.After = at
-	more, _ := read(t, s, q)
-	if fmt.Sprint(old, more) != "[a1-1 a2-2] [a3-3]" {
-		t.Errorf("%q, then %q", old, more)
-	}
-	open(t, schema)
-	if again, _ := read(t, s, all()); len(again) != 3 {
-		t.Errorf("opened again: %q", again)
-	}
-}
-
-// A server that has lost transactions is told of, as long as an offset is ahead of it: what it stores
-// next would be passed over.
-func TestReadAheadOfTheServer(t *testing.T) {
-	s := open(t, newSchema())
-	store(t, s, hosting(1, 1), write("a", 0, 1, "-1"))
-	_, at := read(t, s, all())
-	era, rest, _ := strings.Cut(string(at), ".")
-	xid, _, _ := strings.Cut(rest, ".")
-	for _, ahead := range []string{era + ".1" + xid + ".1", "1" + era + "." + rest} {
-		for _, live := range []bool{false, true} {
-			q := all()
-			q.After, q.Live = persistence.Offset(ahead), live
-			var got error
-			for _, err := range s.Events(t.Context(), q) {
-				got = err
-			}
-			if !errors.Is(got, persistence.ErrDamaged) || !strings.Contains(got.Error(), ahead) {
-				t.Errorf("after %s, live %v: %v", ahead, live, got)
-			}
 		}
 	}
 }

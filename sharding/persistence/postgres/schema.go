@@ -29,7 +29,9 @@ CREATE TABLE @.meta (
   one     boolean PRIMARY KEY DEFAULT true CHECK (one),
   product text    NOT NULL,
   format  int     NOT NULL,
-  era     int     NOT NULL -- counts the servers whose transactions the events name
+  -- The run of the server that has stored the last event: its number, and when it was started.
+  era     bigint      NOT NULL,
+  started timestamptz NOT NULL
 )`
 
 // inSchema writes the name of a schema into a statement.
@@ -62,11 +64,10 @@ SELECT current_setting('server_version_num')::int, current_setting('synchronous_
 type found struct {
 	exists, empty, ours bool
 	format              int
-	moved               bool // the events come from another server, by a dump
 }
 
 // current reports whether nothing remains to do.
-func (f found) current() bool { return f.ours && f.format == len(migrations) && !f.moved }
+func (f found) current() bool { return f.ours && f.format == len(migrations) }
 
 // lack says why a schema is not current.
 func (f found) lack() string {
@@ -75,8 +76,6 @@ func (f found) lack() string {
 		return "is not there"
 	case !f.ours:
 		return "is empty"
-	case f.moved:
-		return "has events of another server"
 	}
 	return fmt.Sprintf("has format %d, this program wants %d", f.format, len(migrations))
 }
@@ -116,12 +115,8 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string, f found) error {
 		}
 	}
 	if !f.ours {
-		if err := run(createMeta + "; INSERT INTO @.meta VALUES (true, '" + product + "', 0, 1)"); err != nil {
-			return err
-		}
-	}
-	if f.moved {
-		if err := run("UPDATE @.meta SET era = era + 1"); err != nil {
+		row := "; INSERT INTO @.meta VALUES (true, '" + product + "', 0, 0, '-infinity')"
+		if err := run(createMeta + row); err != nil {
 			return err
 		}
 	}
@@ -142,12 +137,12 @@ SELECT n.oid IS NOT NULL, NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespac
     AND NOT EXISTS (SELECT FROM pg_type t WHERE t.typnamespace = n.oid)
     AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = n.oid),
   (SELECT count(*) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-    WHERE c.relnamespace = n.oid AND c.relname = 'meta' AND a.attname IN ('product', 'format', 'era'))
+    WHERE c.relnamespace = n.oid AND c.relname = 'meta' AND a.attname IN ('product', 'format'))
 FROM (VALUES (1)) one LEFT JOIN pg_namespace n ON n.nspname = $1`, schema).Scan(&f.exists, &f.empty, &columns)
 	if err != nil || !f.exists || f.empty {
 		return f, err
 	}
-	if columns != 3 {
+	if columns != 2 {
 		return f, fmt.Errorf("the schema %q: %w", schema, persistence.ErrForeign)
 	}
 	var mark string
@@ -162,17 +157,5 @@ FROM (VALUES (1)) one LEFT JOIN pg_namespace n ON n.nspname = $1`, schema).Scan(
 			schema, f.format, len(migrations), persistence.ErrVersion)
 	}
 	f.ours = true
-	if f.format > 0 {
-		err = conn.QueryRow(ctx, inSchema(eventsOfOthers, schema)).Scan(&f.moved)
-	}
-	return f, err
+	return f, nil
 }
-
-// eventsOfOthers returns whether there are events of transactions that this server has not begun.
-// They came by a dump of another server. The numbers of transactions order nothing then, unless
-// those of this server count as later ones.
-const eventsOfOthers = `
-SELECT EXISTS (
-  SELECT FROM @.kinds k, @.meta m, LATERAL (
-    SELECT e.xid FROM @.events e WHERE e.kind = k.id AND e.era = m.era ORDER BY e.xid DESC LIMIT 1) l
-  WHERE l.xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`

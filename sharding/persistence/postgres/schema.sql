@@ -19,6 +19,7 @@ CREATE SEQUENCE @.hostings;
 -- era, xid and n are the place of an event among those of its type: the transaction that stored it,
 -- and its number therein. hosting and write tell a repeated write from another one.
 CREATE TABLE @.events (
+  era     bigint   NOT NULL,
   xid     bigint   NOT NULL,
   hosting bigint   NOT NULL,
   write   bigint   NOT NULL,
@@ -26,7 +27,6 @@ CREATE TABLE @.events (
   version bigint   NOT NULL,
   at      bigint   NOT NULL, -- microseconds since 1970
   sum     bigint   NOT NULL,
-  era     int      NOT NULL,
   kind    int      NOT NULL,
   n       int      NOT NULL,
   slice   smallint NOT NULL,
@@ -143,6 +143,28 @@ BEGIN
   END IF;
 END $$;
 
+-- now_era returns the number of this run of the server, and begins it if no event was stored in it yet.
+--
+-- 1. A server stores an event, and a reader sees it. 2. The transaction is lost: a standby takes over that
+-- has not got it, or a backup is put back. 3. The server gives the number of that transaction to another
+-- one, which stores an event. 4. The reader goes on after the place of the first event. The second one is
+-- of a later era, so the reader finds it. Every way to lose a transaction has another server process, so
+-- the time at which that was started shows it. The beginning of an era may be lost, too: the clock makes
+-- the number of the one that follows a higher one.
+CREATE FUNCTION @.now_era() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+  v_era bigint;
+BEGIN
+  SELECT m.era INTO v_era FROM @.meta m WHERE m.started = pg_postmaster_start_time();
+  IF v_era IS NULL THEN
+    UPDATE @.meta m SET started = pg_postmaster_start_time(),
+        era = greatest(m.era + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+      WHERE m.started <> pg_postmaster_start_time(); -- of those that come at one time, the first one changes it
+    SELECT m.era INTO STRICT v_era FROM @.meta m WHERE m.started = pg_postmaster_start_time();
+  END IF;
+  RETURN v_era;
+END $$;
+
 -- collided ends the transaction because of a concurrent one. The caller repeats it.
 CREATE FUNCTION @.collided() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -174,7 +196,7 @@ LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = fo
 DECLARE
   v_locked boolean[] := '{true}';
   v_kinds  int[];
-  v_era    int;
+  v_era    bigint;
   v_xid    bigint;
   v_fits   boolean[];
   v_count  bigint;
@@ -204,7 +226,7 @@ BEGIN
   END IF;
 
   v_xid := pg_current_xact_id()::text::bigint;
-  SELECT m.era INTO STRICT v_era FROM @.meta m WHERE m.one;
+  v_era := @.now_era();
 
   SELECT array_agg(c.fits ORDER BY c.i), sum(c.count) FILTER (WHERE c.fits), bool_or(c.fits AND c.ahead),
       array_agg(c.i::int ORDER BY c.i) FILTER (WHERE c.inside AND NOT c.fits AND NOT c.repeated)

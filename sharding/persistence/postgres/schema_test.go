@@ -46,13 +46,13 @@ func TestWhatIsNotOurs(t *testing.T) {
 		"types of another product": {`CREATE DOMAIN @.small AS int CHECK (VALUE < 9)`, persistence.ErrForeign},
 		"a table of the same name": {`CREATE TABLE @.meta (id int)`, persistence.ErrForeign},
 		"another product": {
-			`CREATE TABLE @.meta (product text, format int, era int); INSERT INTO @.meta VALUES ('x', 1, 1)`,
+			`CREATE TABLE @.meta (product text, format int); INSERT INTO @.meta VALUES ('x', 1)`,
 			persistence.ErrForeign,
 		},
-		"no mark": {`CREATE TABLE @.meta (product text, format int, era int)`, persistence.ErrForeign},
+		"no mark": {`CREATE TABLE @.meta (product text, format int)`, persistence.ErrForeign},
 		"a newer program": {
-			`CREATE TABLE @.meta (product text, format int, era int);
-			INSERT INTO @.meta VALUES ('coterie persistence', 99, 1)`,
+			`CREATE TABLE @.meta (product text, format int);
+			INSERT INTO @.meta VALUES ('coterie persistence', 99)`,
 			persistence.ErrVersion,
 		},
 	} {
@@ -93,7 +93,7 @@ func TestPrepared(t *testing.T) {
 		CREATE ROLE ACCOUNT LOGIN;
 		GRANT USAGE ON SCHEMA @ TO ACCOUNT;
 		GRANT USAGE ON SEQUENCE @.hostings TO ACCOUNT;
-		GRANT SELECT ON @.meta TO ACCOUNT;
+		GRANT SELECT, UPDATE (era, started) ON @.meta TO ACCOUNT;
 		GRANT SELECT, INSERT ON @.kinds TO ACCOUNT;
 		GRANT SELECT, INSERT, UPDATE, DELETE ON @.fences, @.events, @.deletions, @.snapshots, @.states TO ACCOUNT`))
 	c.Pool.ConnConfig.User = "role of " + schema

@@ -35,8 +35,8 @@
 // and finds the primary if the connection string names all servers, with
 // target_session_attrs=read-write. A fail-over to an asynchronous standby may lose commits: effects and
 // offset together. The next transaction of a part finds that its last one is missing. It commits nothing,
-// and the part begins again, so the events take effect again. If the journal is in another database, and that one
-// loses commits, the offset is ahead of it: see the faults in package postgres.
+// and the part begins again, so the events take effect again. If the journal is in another database, and that
+// one loses commits, the effects of lost events stay: see the faults in package postgres.
 //
 // # Pause
 //
