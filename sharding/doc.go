@@ -247,7 +247,8 @@
 // A coordinator that cannot read or write its state repeats that, and places no shards meanwhile.
 // The log says so with the key, the level and the replicas that are missing: as a warning at once
 // (protocol.StateDelayed), as an alarm after five seconds (StateFailed), and when it is over
-// (StateResumed). Shards say the same of their remembered ids (RememberFailed, RememberResumed).
+// (StateResumed). After five seconds it tells the regions, too: the error of an Ask, and Node.Health,
+// say what fails. Shards say the same of their remembered ids (RememberFailed, RememberResumed).
 //
 // # Inspection
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/ledger"
+	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember/journaled"
@@ -233,6 +234,35 @@ func TestALedgerThatIsGoneAtATakeover(t *testing.T) {
 		}
 		m.Before(nil)
 		homesOf(t, g, 20)
+	})
+}
+
+// Homes that cannot be read let no coordinator begin. Callers on every node are told what is damaged,
+// and what helps.
+func TestADamagedLedger(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		m := &memory.Store{}
+		if _, err := m.Append(t.Context(), persistence.Hosting{Type: ledger.TypeName("Cart")}, []persistence.Write{{
+			Entity: "homes", ID: 1, Events: []persistence.Event{{Seq: 1, Name: "unknown", Version: 1}},
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		a, b := w.join("backend"), w.join("backend")
+		regions := []*Region[message_]{
+			start(a, ledgeredType(t, &cartLog{}, m)), start(b, ledgeredType(t, &cartLog{}, m)),
+		}
+		w.install()
+		<-time.After(time.Minute)
+		for i, g := range regions {
+			_, err := Ask(within(t, 5*time.Second), g.Ref("cart"), total{})
+			for _, want := range []string{
+				a.member.Addr, `of Cart, "homes": `, "event 1", persistence.ErrDamaged.Error(), "unknown", "ledger.Remove",
+			} {
+				if !errors.Is(err, ErrTimeout) || !strings.Contains(err.Error(), want) {
+					t.Errorf("on node %d: %v, want %q in it", i+1, err, want)
+				}
+			}
+		}
 	})
 }
 

@@ -93,8 +93,9 @@ func (c *Plane) String() string {
 // noteCoordinator makes known how the region and its coordinator stand.
 func (c *Plane) noteCoordinator() {
 	registered, ever := c.region.Registered()
-	coordinator, absent := c.region.Coordinator()
+	coordinator, absent, failing := c.region.Coordinator()
 	c.R.Standing.RegionSteps(registered, ever, uint64(coordinator), absent)
+	c.R.Standing.StateFails(failing)
 }
 
 // Flush implements runloop.Machine.

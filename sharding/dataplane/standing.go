@@ -28,6 +28,7 @@ type Standing struct {
 	CoordinatorAbsent atomic.Bool                    // it has not started the type
 	awaits            atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
 	mismatch          atomic.Pointer[string]         // why that coordinator has refused this node; nil: it has not
+	failing           atomic.Pointer[string]         // what it says of its state, which it cannot use; nil: nothing
 }
 
 // RegionSteps notes what the Region machine knows after a step.
@@ -38,6 +39,17 @@ func (s *Standing) RegionSteps(registered, ever bool, coordinator uint64, absent
 	another := s.coordinator.Swap(coordinator) != coordinator
 	if (registered || another) && s.mismatch.Load() != nil {
 		s.mismatch.Store(nil)
+	}
+}
+
+// StateFails notes what the coordinator says of its state, which it cannot read or write; empty:
+// nothing.
+func (s *Standing) StateFails(why string) {
+	switch was := s.failing.Load(); {
+	case why == "" && was != nil:
+		s.failing.Store(nil)
+	case why != "" && (was == nil || *was != why):
+		s.failing.Store(&why)
 	}
 }
 
@@ -84,7 +96,11 @@ func (s *Standing) Uncoordinated() error {
 			len(*awaits), strings.Join(names, ", "))
 	}
 	u, why := view.UID(s.coordinator.Load()), s.mismatch.Load()
+	failing := s.failing.Load()
 	switch {
+	case u != 0 && failing != nil:
+		return fmt.Errorf("the coordinator, on %s, can give no homes, because its state fails: %s",
+			NameIn(v, u), *failing)
 	case s.registered.Load():
 		return nil
 	case u == 0:

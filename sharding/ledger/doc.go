@@ -27,6 +27,6 @@
 // coordinator says so (protocol.StateFailed). Founding again when the clock is right helps. So does
 // [Remove] with all nodes stopped, and so does another Journal: homes are made anew in each founding.
 //
-// A history that is damaged lets no coordinator begin, and protocol.StateFailed names it. Remove helps
-// there, too.
+// A history that is damaged lets no coordinator begin. protocol.StateFailed and the errors of Ask name
+// it. Remove helps there, too.
 package ledger

@@ -58,7 +58,7 @@ func Keeps(k protocol.StateKind) bool { return k == protocol.StateHomes || k == 
 // Errors: those of the journal; protocol.ErrDeposed if a later term has begun.
 func (l *Ledger) Read(ctx context.Context, r protocol.StateRead) protocol.DidRead {
 	in := protocol.DidRead{ID: r.ID}
-	in.Err = deposed(l.read(ctx, r, &in))
+	in.Err = explained(l.read(ctx, r, &in))
 	return in
 }
 
@@ -118,17 +118,22 @@ func (l *Ledger) Write(ctx context.Context, w protocol.StateWrite) (cut func(con
 	if !due {
 		cut = nil
 	}
-	return cut, deposed(err)
+	return cut, explained(err)
 }
 
 func (l *Ledger) hosting(t protocol.Term) persistence.Hosting {
 	return persistence.Hosting{Type: TypeName(l.typ), Token: t}
 }
 
-// deposed says of a refused call what it means for a coordinator.
-func deposed(err error) error {
-	if errors.Is(err, persistence.ErrFenced) {
+// explained says of a refused call what it means for a coordinator, and of a damaged history what
+// helps.
+func explained(err error) error {
+	switch {
+	case errors.Is(err, persistence.ErrFenced):
 		return fmt.Errorf("%w: %w", protocol.ErrDeposed, err)
+	case errors.Is(err, persistence.ErrDamaged):
+		return fmt.Errorf("%w; remove the homes with all nodes stopped "+
+			"(ledger.Remove, coterie-postgres remove -keep-ids): the shards get new ones", err)
 	}
 	return err
 }

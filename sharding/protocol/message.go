@@ -141,6 +141,10 @@ type (
 	}
 	// Refused answers a Register with other settings than the coordinator's, which are these.
 	Refused struct{ Compatibility Compatibility }
+	// StateFailing answers Register and GetHomes, beside what else does, while the coordinator cannot
+	// read or write its state, for SlowAfter by now. Why is for people, at most whyMax bytes. It may
+	// be lost; each repetition of the question is answered with it.
+	StateFailing struct{ Why string }
 	// Homes tells where shards live. It is Sure when it comes from the coordinator, otherwise it is
 	// what some region believes.
 	Homes struct {

@@ -31,6 +31,7 @@ const (
 	kindConfirm
 	kindCompare
 	kindCompared
+	kindStateFailing
 	kindEnd
 )
 
@@ -59,6 +60,7 @@ func (AbsentReport) message() kind  { return kindAbsentReport }
 func (Confirm) message() kind       { return kindConfirm }
 func (Compare) message() kind       { return kindCompare }
 func (Compared) message() kind      { return kindCompared }
+func (StateFailing) message() kind  { return kindStateFailing }
 
 // ToCoordinator implements Message.
 func (Register) ToCoordinator() bool { return true }
@@ -110,6 +112,9 @@ func (Unable) ToCoordinator() bool { return true }
 
 // ToCoordinator implements Message.
 func (Refused) ToCoordinator() bool { return false }
+
+// ToCoordinator implements Message.
+func (StateFailing) ToCoordinator() bool { return false }
 
 // ToCoordinator implements Message.
 func (Registered) ToCoordinator() bool { return false }
@@ -232,6 +237,8 @@ func (m Report) String() string {
 }
 
 func (m Refused) String() string { return fmt.Sprintf("refused %v", m.Compatibility) }
+
+func (m StateFailing) String() string { return fmt.Sprintf("state-failing %q", m.Why) }
 
 func (m Registered) String() string {
 	return fmt.Sprintf("registered %v since %v%s%s", m.Floor, m.Since, lifeText(m.Life), ListText(m.Moves))

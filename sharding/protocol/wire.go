@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
@@ -27,7 +28,7 @@ import (
 //	Fence         [[shard, epoch, up, seq]]                  Inquire       [[epoch, up, seq], role]
 //	Absent        [[]]                                       AbsentReport  [[epoch, up, seq]]
 //	Confirm       [[life]]                                   Compare       [[]]
-//	Compared      [runs, role, joined, coordinator]
+//	Compared      [runs, role, joined, coordinator]          StateFailing  [why]
 //
 // What must be alike is [role, shards, hash, remember, lease, coordinator-lease, ledger], the role
 // as text of at most roleMax bytes, the leases of at most StoreMax. Lists are flat, so that decoding
@@ -44,7 +45,7 @@ var fields = [kindEnd]int{
 	kindLeaveReply: 4, kindRegistered: 3, kindRefused: 1, kindHomes: 2, kindHostShards: 1, kindBegin: 2,
 	kindStopShards: 1, kindAtRest: 1,
 	kindEnded: 1, kindUnable: 1, kindFence: 1, kindInquire: 2, kindAbsent: 1, kindAbsentReport: 1, kindConfirm: 1,
-	kindCompare: 1, kindCompared: 4,
+	kindCompare: 1, kindCompared: 4, kindStateFailing: 1,
 }
 
 // AppendMessage appends the encoded message to dst.
@@ -87,10 +88,23 @@ func AppendMessage(dst []byte, m Message) []byte {
 	case Compared:
 		dst = cbor.AppendText(cbor.AppendBool(dst, m.Runs), m.Role)
 		return cbor.AppendUint(cbor.AppendBool(dst, m.Joined), m.Coordinator)
+	case StateFailing:
+		return cbor.AppendText(dst, whyText(m.Why))
 	case Confirm:
 		return cbor.AppendUint(cbor.AppendArray(dst, 1), m.Life)
 	}
 	return appendShards(dst, m)
+}
+
+// whyMax bounds the text of a StateFailing, in bytes.
+const whyMax = 1024
+
+// whyText is as much of an error's text as travels, in UTF-8.
+func whyText(why string) string {
+	if len(why) > whyMax {
+		why = why[:whyMax]
+	}
+	return strings.ToValidUTF8(why, "")
 }
 
 // appendShards appends the messages that are a list of shards and nothing else.

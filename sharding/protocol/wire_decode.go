@@ -67,6 +67,8 @@ func readMessage(r *cbor.Reader, k kind) Message {
 		return Compare{}
 	case kindCompared:
 		return Compared{Runs: r.Bool(), Role: r.Text(roleMax), Joined: r.Bool(), Coordinator: UID(r.Uint())}
+	case kindStateFailing:
+		return StateFailing{Why: r.Text(whyMax)}
 	case kindConfirm:
 		r.Tuple(1)
 		return Confirm{Life: r.Uint32()}

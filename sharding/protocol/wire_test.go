@@ -126,6 +126,8 @@ func drawMessage(t *rapid.T) Message {
 			Runs: yes("runs"), Role: rapid.StringN(0, -1, roleMax).Draw(t, "role"), Joined: yes("joined"),
 			Coordinator: drawUID(t),
 		}
+	case kindStateFailing:
+		return StateFailing{Why: rapid.StringN(0, -1, whyMax).Draw(t, "why")}
 	case kindConfirm:
 		return Confirm{Life: life()}
 	case kindLoads:
@@ -217,6 +219,7 @@ func sampleMessages() []Message {
 		StopShards{Shards: []ShardID{1, 2}}, AtRest{Shards: []ShardID{3}}, Ended{Shards: []ShardID{4, 5}},
 		Unable{Shards: []ShardID{6}},
 		Loads{Period: time.Second, Shards: []ShardLoad{{1, 1000, time.Second, 10}}},
+		StateFailing{Why: "the disk is full"},
 	}
 }
 
@@ -243,6 +246,18 @@ func TestGoldenMessages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The text of an error travels as far as there is room, and in UTF-8.
+func TestLongErrors(t *testing.T) {
+	long := strings.Repeat("ä", whyMax)[1:] + "\xff"
+	for _, why := range []string{"\xff" + long, long} {
+		m, err := DecodeMessage(AppendMessage(nil, StateFailing{Why: why}))
+		got, _ := m.(StateFailing)
+		if want := strings.Repeat("ä", whyMax/2-1); err != nil || got.Why != want {
+			t.Errorf("%d bytes came back as %d, %v", len(why), len(got.Why), err)
+		}
+	}
 }
 
 // Broken or hostile bytes cost no more than their own size.

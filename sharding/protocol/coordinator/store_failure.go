@@ -65,6 +65,27 @@ func (sr *store) opWorks(op stateOp) {
 	sr.notify(protocol.Event{Kind: protocol.StateResumed, Took: sr.now.Sub(t.since), Text: sr.failureText(&t)})
 }
 
+// failing says what keeps this coordinator from giving homes, if it has told of it as an alarm.
+func (sr *store) failing() string {
+	for i := range sr.failures {
+		switch t := &sr.failures[i]; t.op.kind {
+		case protocol.StateHomes, protocol.StateRegions, protocol.StateLocations:
+			if t.told {
+				return sr.failureText(t)
+			}
+		}
+	}
+	return ""
+}
+
+// sayFailing tells a region that asks what keeps this coordinator from answering, so that the region
+// can tell its callers.
+func (sr *store) sayFailing(out *outbox, to protocol.UID) {
+	if why := sr.failing(); why != "" {
+		out.send(to, protocol.StateFailing{Why: why})
+	}
+}
+
 // alarmFailures tells of what has failed for long. A write that was given up is forgotten.
 func (sr *store) alarmFailures() {
 	sr.failures = slices.DeleteFunc(sr.failures, func(t storeFailure) bool { return t.op.write && !sr.writing(t.op) })

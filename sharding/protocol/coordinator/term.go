@@ -55,12 +55,14 @@ func (tm *term) onReceive(from protocol.UID, m protocol.Message) {
 	switch m := m.(type) {
 	case protocol.Register:
 		tm.onRegister(from, m)
+		tm.store.sayFailing(&tm.homes.out, from)
 	case protocol.Confirm:
 		if tm.registrar.onConfirm(&tm.homes, from, m) {
 			tm.allocateAll()
 		}
 	case protocol.GetHomes:
 		tm.onGetHomes(from, m.Shards)
+		tm.store.sayFailing(&tm.homes.out, from)
 	case protocol.Started:
 		tm.homes.onStarted(from, m.Shards)
 	case protocol.BeginAck:
@@ -105,6 +107,7 @@ func (tm *term) onEarly(from protocol.UID, m protocol.Message) {
 		}
 	case protocol.Register:
 		t.registers[from] = m
+		tm.store.sayFailing(&tm.homes.out, from)
 	default:
 		tm.counts[protocol.CountNotActing]++
 	}

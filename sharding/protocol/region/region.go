@@ -119,6 +119,8 @@ func (r *Region) onReceive(from protocol.UID, m protocol.Message) {
 		r.onRegistered(from, m)
 	case protocol.Refused:
 		r.onRefused(from, m)
+	case protocol.StateFailing:
+		r.registration.onStateFailing(from, m)
 	case protocol.Homes:
 		r.onHomes(from, m)
 	case protocol.HostShards:
@@ -159,9 +161,10 @@ func (r *Region) Deadline() time.Time {
 func (r *Region) Registered() (now, ever bool) { return r.registration.known, r.registration.joined }
 
 // Coordinator is the oldest member with the role, whose coordinator is to act; 0: there is none. It
-// is absent if the type was not started there.
-func (r *Region) Coordinator() (u protocol.UID, absent bool) {
-	return r.registration.coordinator, r.registration.absent
+// is absent if the type was not started there. What it says of its state, which it cannot read or
+// write, is in failing; empty: nothing.
+func (r *Region) Coordinator() (u protocol.UID, absent bool, failing string) {
+	return r.registration.coordinator, r.registration.absent, r.registration.failing.why
 }
 
 // Predecessor is what holds for the regions that come after this one on its node.

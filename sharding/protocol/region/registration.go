@@ -15,6 +15,7 @@ type registration struct {
 	life        uint32         // how many regions the node had before this one
 	coordinator protocol.UID   // of the view; 0: none
 	absent      bool           // its node has not started the type
+	failing     failing        // what it says of its state
 	floor       protocol.Token // commands below it come from deposed coordinators
 	known       bool           // the coordinator of the view knows this region
 	refusedBy   protocol.UID   // the coordinator that did last
@@ -24,13 +25,29 @@ type registration struct {
 	answers     uint32         // to Inquire
 }
 
+// failing is what a coordinator has said of its state, which it cannot read or write. It counts for
+// failingRetries repetitions of a question, of which each would be answered with it.
+type failing struct {
+	why     string // empty: nothing
+	retries int    // for which it counts
+}
+
+const failingRetries = 3
+
+// repeated notes that what waits for the coordinator is asked for again.
+func (f *failing) repeated() {
+	if f.retries--; f.retries <= 0 {
+		*f = failing{}
+	}
+}
+
 // follow notes the coordinator of a new view, and reports whether it is another one.
 func (rg *registration) follow(v *view.View) (other bool) {
 	o, ok := v.Oldest(rg.cfg.Role)
 	if ok && o.UID == rg.coordinator {
 		return false
 	}
-	rg.coordinator, rg.known, rg.absent = o.UID, false, false
+	rg.coordinator, rg.known, rg.absent, rg.failing = o.UID, false, false, failing{}
 	return true
 }
 
@@ -85,6 +102,15 @@ func (r *Region) onAbsent(from protocol.UID) {
 		r.notify(protocol.Event{Kind: protocol.CoordinatorAbsent, Peer: from})
 	}
 	r.maybeGiveUp()
+}
+
+// onStateFailing keeps what the coordinator says of its state.
+func (rg *registration) onStateFailing(from protocol.UID, m protocol.StateFailing) {
+	if from != rg.coordinator {
+		rg.countIgnored()
+		return
+	}
+	rg.failing = failing{why: m.Why, retries: failingRetries}
 }
 
 func (r *Region) onRegistered(from protocol.UID, m protocol.Registered) {
@@ -157,7 +183,7 @@ func (r *Region) join(from protocol.UID, since protocol.Token) {
 	if from != r.registration.coordinator || r.registration.known {
 		return
 	}
-	r.registration.known, r.registration.absent = true, false
+	r.registration.known, r.registration.absent, r.registration.failing = true, false, failing{}
 	r.loads = loads{}
 	r.tries = 0
 	r.asker.askAll(&r.places, false)

@@ -26,6 +26,58 @@ func TestOutrankedRegionEndsWhatItHosts(t *testing.T) {
 	}
 }
 
+// What the coordinator says of its state counts until it gives homes, another one comes, or questions
+// are not answered with it any more.
+func TestStateFailing(t *testing.T) {
+	r := newRegion(t, 2)
+	now := time.Unix(0, 0)
+	step := func(in protocol.RegionInput) { r.Step(now, in) }
+	from := func(u protocol.UID, m protocol.Message) { step(protocol.Receive{From: u, Msg: m}) }
+	want := func(when, why string) {
+		t.Helper()
+		if _, _, got := r.Coordinator(); got != why {
+			t.Errorf("%s: %q, want %q", when, got, why)
+		}
+	}
+	retry := func() { now = r.Deadline(); step(protocol.Tick{}) }
+	full := protocol.StateFailing{Why: "full"}
+	step(protocol.LeaseChanged{Held: true})
+	step(protocol.Install{View: viewOf(1, 1, 2, 3)})
+	from(3, full)
+	want("said by a node that does not coordinate", "")
+	from(1, full)
+	want("said", "full")
+	for range failingRetries - 1 {
+		retry()
+	}
+	want("not answered for a while", "full")
+	from(1, full)
+	retry()
+	want("answered again", "full")
+	for range failingRetries {
+		retry()
+	}
+	want("not answered any more", "")
+
+	floor := protocol.Token{Epoch: 1, Up: 1, Seq: 1}
+	from(1, full)
+	from(1, protocol.Registered{Floor: floor, Since: floor})
+	want("registered", "")
+	from(1, full)
+	want("nothing waits for it", "")
+	step(protocol.Wanted{Shard: 0})
+	from(1, full)
+	want("a shard waits for its home", "full")
+	from(1, protocol.Homes{Sure: true, Entries: []protocol.Entry{
+		{Shard: 0, Home: 3, Token: protocol.Token{Epoch: 1, Up: 1, Seq: 2}},
+	}})
+	want("there is a home", "")
+	step(protocol.Wanted{Shard: 1})
+	from(1, full)
+	step(protocol.Install{View: viewOf(2, 2, 3)})
+	want("another coordinator", "")
+}
+
 // TestRegionOutOfRange: what names a shard that does not exist is counted.
 func TestRegionOutOfRange(t *testing.T) {
 	r := newRegion(t, 1)

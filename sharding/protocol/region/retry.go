@@ -22,6 +22,7 @@ func (r *Region) onTick() {
 func (r *Region) retry() {
 	r.retryAt = time.Time{}
 	r.asker.asking = false
+	r.registration.failing.repeated()
 	if r.registration.mayRegister(r.departure.left) {
 		r.send(r.registration.coordinator, protocol.Register{
 			Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Joined: r.registration.joined, Life: r.registration.life,
@@ -62,7 +63,7 @@ func (r *Region) arm() {
 		len(r.stopper.stops) > 0 || r.departure.leaving && !r.departure.left || r.departure.owesLeft()
 	switch {
 	case !waits || r.dropped:
-		r.retryAt, r.tries = time.Time{}, 0
+		r.retryAt, r.tries, r.registration.failing = time.Time{}, 0, failing{}
 	case r.retryAt.IsZero():
 		pause := timer.Backoff(r.cfg.Coordination.RetryInterval/8, r.cfg.Coordination.RetryInterval, r.tries)
 		r.retryAt = r.now.Add(pause + time.Duration(r.rng.Int64N(int64(pause)/8+1)))

@@ -87,6 +87,7 @@ func (r *Region) onHomes(from protocol.UID, m protocol.Homes) {
 		}
 	}
 	if m.Sure && from == r.registration.coordinator {
+		r.registration.failing = failing{}
 		r.asker.answered(&r.places)
 	}
 }
