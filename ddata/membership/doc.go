@@ -111,7 +111,8 @@
 //
 //   - A node that knows that all have stopped says that it parts, again and again. It goes on until
 //     each of the others has answered, parts itself, or has been silent for one and a half
-//     heartbeat intervals.
+//     heartbeat intervals. The others take its word: a member that has missed a view says that it has
+//     stopped to the members of its own view alone.
 //   - A node that has decided a view does not end before those that the view drops have answered
 //     it. If it dropped itself, neither before the members that stay have. Until then it alone may
 //     know that the view was decided.

@@ -49,6 +49,23 @@ func (e *ending) answerParting(r Receive, hb message.Heartbeat) {
 	}
 }
 
+// takeWord takes over what a member knows that parts in the installed view: all members have stopped
+// whose word it waits for, which are the voters, and all full members if it votes itself. This node
+// may not hear it from them. One that has missed the view which lists this node says to the members of
+// its own view alone that it has stopped, and is gone before it learns of this node.
+func (e *ending) takeWord(of view.UID) {
+	if e.parting.Begun() {
+		return
+	}
+	v := e.in.view
+	all := v.IsVoter(of)
+	for _, o := range v.Members {
+		if o.UID != e.in.uid && o.Full() && (all || v.Votes(o)) {
+			e.wakeIf(e.in.reports.HearForGood(o.UID, report.Stopped))
+		}
+	}
+}
+
 // advance tells what this node knows to the nodes that have not said that they know it. It reports
 // whether all have.
 func (e *ending) advance(heartbeat func() message.Heartbeat) bool {

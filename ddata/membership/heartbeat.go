@@ -60,6 +60,9 @@ func (m *member) onHeartbeat(r Receive, hb message.Heartbeat) {
 func (m *member) learn(u view.UID, hb message.Heartbeat) {
 	news, settled := m.reports.Hear(u, m.now, report.Said{Flags: hb.Flags, Settled: hb.Settled, Moved: hb.Moved})
 	m.wakeIf(news)
+	if hb.Flags&report.Parting != 0 {
+		m.ending.takeWord(u)
+	}
 	if settled {
 		m.storing.settledUpTo(u, hb.Settled)
 	}

@@ -278,7 +278,7 @@ func (m *member) flags() report.Flags {
 	if m.ballots.speaks() {
 		f |= report.Arbiter
 	}
-	if m.ending.parting.Begun() {
+	if m.ending.parting.AllStopped(m.view.Epoch) {
 		f |= report.Parting
 	}
 	return f

@@ -70,6 +70,38 @@ func TestAllStopThoughLastWordsAreLost(t *testing.T) {
 	}
 }
 
+// TestAllStopThoughOneMissesAView: a member that has missed the view which lets another in says that it
+// has stopped to the members of its own view alone, and goes. The one that was let in hears it from a
+// member that parts.
+func TestAllStopThoughOneMissesAView(t *testing.T) {
+	for _, k := range []int{3, 4, 5} {
+		for seed := range uint64(40) {
+			w := newWorld(t, 4000+seed, LAN())
+			ns := w.found(k)
+			late := w.byUID[ns[0].m.View().Full()[k-1].UID] // the youngest, so that another decides
+			w.filter = func(_, to *node, msg message.Message) bool {
+				c, ok := msg.(message.Commit)
+				return to != late || !ok || c.View.Epoch != 2
+			}
+			joiner := w.start("z", nil)
+			if !w.until(10*time.Second, func() bool { return joiner.m.View() != nil }) {
+				t.Fatal("it was not let in:", joiner.m)
+			}
+			for _, n := range w.living() { // none has anything to hand over
+				w.after(time.Duration(w.rng.Int64N(int64(20*time.Millisecond))), func() {
+					n.step(Leave{})
+					n.step(Stopped{})
+				})
+			}
+			// one and then another waits for one and a half heartbeats for the one that lags
+			if !w.until(3*w.base.HeartbeatInterval, func() bool { return len(w.living()) == 0 }) {
+				t.Errorf("%d nodes, seed %d: still here: %v", k, seed, w.living()[0].m)
+			}
+			w.verdict()
+		}
+	}
+}
+
 // TestDeciderTellsThoseItDropped: of two, one decides that the other is out, and the word is lost,
 // again and again. It stays until the other has confirmed it, although it has stopped too. It does
 // not wait for one that is dead.

@@ -28,6 +28,7 @@ type Config struct {
 type Parting struct {
 	cfg     Config
 	since   time.Time  // when it began; zero = not yet
+	stopped view.Epoch // of the installed view of which all have stopped, as this node knows; 0 = none
 	tellAt  time.Time  // when the nodes that have not answered are told again
 	without *view.View // a decided view without this node; nil = this node is still in the installed one
 	err     error      // how this node then ends; nil = it is not parting by such a view
@@ -42,7 +43,11 @@ func New(cfg Config) *Parting { return &Parting{cfg: cfg} }
 func (p *Parting) Begun() bool { return !p.since.IsZero() }
 
 // Undo notes that another node runs again: this node does not part yet.
-func (p *Parting) Undo() { p.since = time.Time{} }
+func (p *Parting) Undo() { p.since, p.stopped = time.Time{}, 0 }
+
+// AllStopped reports whether the node parts because all members of the view of this epoch have stopped
+// that could decide its removal.
+func (p *Parting) AllStopped(e view.Epoch) bool { return p.stopped == e }
 
 // Exclude notes a decided view without this node.
 func (p *Parting) Exclude(v *view.View) { p.without = v }
@@ -149,6 +154,7 @@ func (p *Parting) waitsFor(r *Round, now, heard time.Time) bool {
 // tellStopped tells the members, which have all stopped, that this node has, and of its view. A
 // member that parts itself waits for nothing.
 func (p *Parting) tellStopped(r *Round, s Scene, tell bool) {
+	p.stopped = s.View.Epoch
 	for _, o := range s.View.Members {
 		if o.UID == p.cfg.Self || !s.Reach.Watches(o.UID) || !s.Reach.Hears(o.UID) ||
 			s.Reports.Flags(o.UID)&report.Parting != 0 || !p.waitsFor(r, s.Now, s.Reach.LastHeard(o.UID)) {

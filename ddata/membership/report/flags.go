@@ -13,7 +13,7 @@ const (
 	Frozen                     // has accepted a proposal for the next epoch
 	Arbiter                    // speaks for the arbiter
 	Closing                    // wants the whole cluster to shut down, or has heard of it
-	Parting                    // ends as soon as this is answered, by Learned
+	Parting                    // all that vote have stopped: ends as soon as this is answered, by Learned
 	All      = Leaving | Stopped | CaughtUp | Frozen | Arbiter | Closing | Parting
 )
 
