@@ -296,9 +296,10 @@ func (c *chaos) moment() time.Duration {
 	return time.Duration(random.Between(c.rng, 0, int64(most)))
 }
 
-// restart starts a process on a slot that has none, unless its node left for good.
+// restart starts a process on a slot that has none, unless its node left for good. An operator that stops
+// all nodes has no supervisor start one meanwhile.
 func (w *World) restart(s *Slot) {
-	if s.proc == nil && !s.retired && s.started > 0 {
+	if s.proc == nil && !s.retired && s.started > 0 && w.stopping == nil {
 		w.counts.Restarts++
 		w.startProcess(s)
 	}
