@@ -11,8 +11,12 @@ import (
 type Reader interface {
 	// Events returns the events that a query asks for. Those of one entity come in their order. The
 	// sequence ends with the last stored event. That of a live query ends with its context, without
-	// an error. Deleted events are left out. An error is the last element. The event and what it
-	// refers to are valid until the next one is asked for.
+	// an error. Deleted events are left out. The event and what it refers to are valid until the next
+	// one is asked for.
+	//
+	// An error beside an offset is about one event: it is ErrDamaged. The entity and the number of the
+	// event are there, and what can be read of its type. The query goes on after it. A query for a tag
+	// may yield it, too. Every other error is the last element.
 	//
 	// A query that goes on after the offset of the last event that a caller has seen yields every
 	// event that it has not seen, and none that it has, also if the earlier query was broken off,

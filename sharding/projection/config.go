@@ -59,9 +59,10 @@ type Config[E any] struct {
 	// BackoffMin and BackoffMax bound the pause of a part after a failure, which doubles from one to
 	// the other until something is saved. Defaults 200 ms and 30 s.
 	BackoffMin, BackoffMax time.Duration
-	// Skip decides about an event that does not decode, or whose handler fails: true leaves it out for
-	// good, and counts it. Failure.Tries says how often it has failed. Default: nothing is left out, and
-	// the part does not pass the event until it succeeds.
+	// Skip decides about an event that is damaged, does not decode, or whose handler fails: true leaves it
+	// out for good, and counts it. Failure.Tries says how often it has failed, and Failure.Err may be
+	// persistence.ErrDamaged. Default: nothing is left out, and the part does not pass the event until it
+	// succeeds.
 	Skip func(f *Failure) bool
 	// OnFailure hears of every failure, beside the log. It must be quick. Optional.
 	OnFailure func(f *Failure)

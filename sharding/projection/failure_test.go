@@ -141,10 +141,10 @@ func elsewhere(t testing.TB, cfg Config[added], id string) (other protocol.Entit
 	return ""
 }
 
-// An event that does not decode fails its part. It is left out only if Skip says so, and is counted
+// An event that is damaged, or does not decode, fails its part. It is left out only if Skip says so, and is counted
 // then; the events around it are handled once.
 func TestSkip(t *testing.T) {
-	for _, kind := range []string{"decode", "handle", "within"} {
+	for _, kind := range []string{"decode", "handle", "within", "damage"} {
 		t.Run(kind, func(t *testing.T) { bubble.Test(t, func(t *testing.T) { skips(t, kind) }) })
 	}
 }
@@ -170,6 +170,13 @@ func skips(t *testing.T, kind string) {
 	} else {
 		j.append(t, "e1", persistence.Event{Name: "gone", Version: 7, Body: []byte{1}})
 	}
+	doing, cause := "decode event", schema.ErrUnknown
+	if kind == "damage" {
+		doing, cause = "read event", persistence.ErrDamaged
+		if err := j.Damage("sum", "e1", 3); err != nil {
+			t.Fatal(err)
+		}
+	}
 	j.add(t, "e1", "e1")
 	nodes := newWorkers(t, cfg)
 	stop := start(1, nodes)
@@ -180,8 +187,8 @@ func skips(t *testing.T, kind string) {
 	if len(fs.list()) != 4 {
 		t.Errorf("%d failures, want 4: %v", len(fs.list()), fs.list())
 	}
-	if f := *first(fs); kind != "handle" && (f.Doing != "decode event" || f.Name != "gone" || f.Version != 7 ||
-		f.Entity != "e1" || f.Seq != 3 || !errors.Is(&f, schema.ErrUnknown)) {
+	if f := *first(fs); kind != "handle" && (f.Doing != doing || f.Name != "gone" || f.Version != 7 ||
+		f.Entity != "e1" || f.Seq != 3 || !errors.Is(&f, cause)) {
 		t.Errorf("%+v", f)
 	}
 	if n := nodes.figures.skipped.Load(); n != 1 {

@@ -185,7 +185,7 @@ func (l *lane[E]) carry(ctx context.Context, claim Claim, q *queue[E]) error {
 	}
 }
 
-// handle hands over entries up to the first that does not decode.
+// handle hands over entries up to the first that is damaged or does not decode.
 func (l *lane[E]) handle(ctx context.Context, claim Claim, entries []entry[E]) error {
 	entries, broken := l.whole(entries)
 	b := l.batch(entries)
@@ -214,12 +214,12 @@ func (l *lane[E]) handle(ctx context.Context, claim Claim, entries []entry[E]) e
 		return l.blame(b, done.Handled, err)
 	}
 	if broken != nil {
-		return l.failure("decode event", broken.event, broken.err)
+		return l.failure(broken.doing, broken.event, broken.err)
 	}
 	return nil
 }
 
-// whole returns the entries before the first that does not decode and is not left out.
+// whole returns the entries before the first that has an error and is not left out.
 func (l *lane[E]) whole(entries []entry[E]) ([]entry[E], *entry[E]) {
 	for i := range entries {
 		if entries[i].err != nil && !l.skips[eventOf(entries[i].event)] {
@@ -243,7 +243,7 @@ func (l *lane[E]) batch(entries []entry[E]) *Batch[E] {
 			b.Events = append(b.Events, e.event)
 			b.After.Handled++
 		}
-		b.After.Offset, b.After.At = e.event.Offset, e.event.At
+		b.After.move(e.event.Offset, e.event.At)
 	}
 	return b
 }
@@ -261,7 +261,7 @@ func (l *lane[E]) pass(entries []entry[E], handled int) {
 		default:
 			return
 		}
-		l.progress.Offset, l.progress.At = e.event.Offset, e.event.At
+		l.progress.move(e.event.Offset, e.event.At)
 	}
 }
 

@@ -53,6 +53,14 @@ type Progress struct {
 	Omitted uint64             // events that were left out by Config.Skip, since the last Reset
 }
 
+// move sets the place. A damaged event does not say when it was written.
+func (p *Progress) move(to persistence.Offset, at time.Time) {
+	p.Offset = to
+	if !at.IsZero() {
+		p.At = at
+	}
+}
+
 // State is what is kept of a projection.
 type State struct {
 	Paused bool

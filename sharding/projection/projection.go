@@ -73,8 +73,8 @@ func (p *Projection[E]) Behind(ctx context.Context, most int) (count int, err er
 		if part < len(state.Parts) {
 			after = state.Parts[part].Progress.Offset
 		}
-		for _, err := range cfg.Reader.Events(ctx, cfg.query(part, after)) {
-			if err != nil {
+		for r, err := range cfg.Reader.Events(ctx, cfg.query(part, after)) {
+			if err != nil && r.Offset == "" {
 				return count, err
 			}
 			if count++; count >= most {

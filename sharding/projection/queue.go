@@ -22,6 +22,7 @@ type queue[E any] struct {
 // entry is an event that was read: decoded, or why it was not.
 type entry[E any] struct {
 	event Recorded[E]
+	doing string // what has failed with err
 	err   error
 	bytes int
 }

@@ -29,24 +29,31 @@ func (l *lane[E]) read(ctx context.Context, q *queue[E], after persistence.Offse
 	query := l.cfg.query(l.part.Number, after)
 	query.Live = true
 	for r, failed := range l.cfg.Reader.Events(ctx, query) {
-		if err = failed; err != nil {
+		if failed != nil && r.Offset == "" {
+			err = failed
 			return
 		}
-		if err = q.put(ctx, l.cfg.decode(r)); err != nil {
+		if err = q.put(ctx, l.cfg.decode(r, failed)); err != nil {
 			return
 		}
 		err = errors.New("the reader has ended")
 	}
 }
 
-// decode makes a copy of an event: the reader's is valid until the next one.
-func (c *Config[E]) decode(r persistence.Recorded) (e entry[E]) {
+// decode makes a copy of an event: the reader's is valid until the next one. broken is what is wrong with
+// it in the store.
+func (c *Config[E]) decode(r persistence.Recorded, broken error) (e entry[E]) {
 	e.bytes = len(r.Event.Body)
 	e.event = Recorded[E]{
 		Entity: r.Entity, Seq: r.Event.Seq, Tags: slices.Clone(r.Event.Tags), At: r.Event.At, Offset: r.Offset,
 		name: r.Event.Name, version: r.Event.Version,
 	}
+	if broken != nil {
+		e.doing, e.err = "read event", broken
+		return e
+	}
 	stored := schema.Stored{Name: r.Event.Name, Version: r.Event.Version, Body: r.Event.Body}
 	e.event.Event, e.err = c.Events.Decode(stored)
+	e.doing = "decode event"
 	return e
 }

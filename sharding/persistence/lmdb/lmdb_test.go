@@ -1,6 +1,7 @@
 package lmdb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,12 +45,24 @@ func TestLaws(t *testing.T) {
 func opened(t testing.TB, dir string) *persistencetest.Opened {
 	s := mustOpen(t, dir)
 	door := persistencetest.DoorOf(s)
-	return &persistencetest.Opened{A: door, B: door, Reopen: func(t testing.TB) *persistencetest.Opened {
+	damage := func(typ string, id protocol.EntityID, seq uint64) error {
+		key := refOf(typ, id).keyAt(kindEvent, seq)
+		for _, row := range s.rows(t) {
+			if bytes.Equal(row.Key, key) {
+				row.Value[len(row.Value)-1] ^= 1
+				s.put(t, row)
+				return nil
+			}
+		}
+		return fmt.Errorf("no event %d of %v", seq, id)
+	}
+	reopen := func(t testing.TB) *persistencetest.Opened {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		return opened(t, dir)
-	}}
+	}
+	return &persistencetest.Opened{A: door, B: door, Damage: damage, Reopen: reopen}
 }
 
 func mustOpen(t testing.TB, dir string) *Store {

@@ -3,6 +3,7 @@ package lmdb
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -22,10 +23,16 @@ const (
 
 // page is what a reader has found, and the number after which it goes on.
 type page struct {
-	found []persistence.Recorded
+	found []found
 	after uint64
 	bytes int
 	met   int
+}
+
+// found is an event, or what is wrong with it.
+type found struct {
+	persistence.Recorded
+	broken error
 }
 
 // Events implements persistence.Reader. Between two events no view of the file is open.
@@ -41,8 +48,8 @@ func (s *Store) Events(ctx context.Context, q persistence.Query) iter.Seq2[persi
 			if p, err = s.page(q, at); err != nil {
 				break
 			}
-			for _, r := range p.found {
-				if !yield(r, nil) {
+			for _, f := range p.found {
+				if !yield(f.Recorded, f.broken) {
 					return
 				}
 			}
@@ -98,13 +105,18 @@ func (p *page) meet(v *disk.Moment, q persistence.Query, row durable.Row) error 
 	if slice := persistence.SliceOf(string(id)); slice < q.First || slice > q.Last {
 		return nil
 	}
-	e, found, err := eventOf(v, q.Type, id, seq)
-	if err != nil || !found || q.Tag != "" && !slices.Contains(e.Tags, q.Tag) {
+	e, there, err := eventOf(v, q.Type, id, seq)
+	f := found{broken: err}
+	switch {
+	case errors.Is(err, persistence.ErrDamaged):
+		e = persistence.Event{Seq: seq}
+	case err != nil || !there || q.Tag != "" && !slices.Contains(e.Tags, q.Tag):
 		return err
 	}
 	p.bytes += len(e.Body)
 	offset := persistence.Offset(strconv.FormatUint(number, 10))
-	p.found = append(p.found, persistence.Recorded{Entity: id, Event: e, Offset: offset})
+	f.Recorded = persistence.Recorded{Entity: id, Event: e, Offset: offset}
+	p.found = append(p.found, f)
 	return nil
 }
 

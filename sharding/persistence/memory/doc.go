@@ -5,7 +5,7 @@
 // # Faults
 //
 // [Store.Before] and [Store.After] have a function called at the beginning and at the end of every
-// call. It may wait, fail the call, or lose its answer after the effect.
+// call. It may wait, fail the call, or lose its answer after the effect. [Store.Damage] spoils an event.
 //
 // # Not guaranteed
 //

@@ -15,6 +15,7 @@ import (
 type history struct {
 	deleted uint64
 	events  []persistence.Event // never changed once they are here
+	damaged map[uint64]bool     // by number; replaced when it changes
 	last    written
 }
 
@@ -85,13 +86,13 @@ func (s *Store) Load(
 	ctx context.Context, h persistence.Hosting, reads []persistence.Read, each func(i int, e persistence.Event) error,
 ) ([]persistence.End, error) {
 	ends := make([]persistence.End, len(reads))
-	found := make([][]persistence.Event, len(reads))
+	found, damaged := make([][]persistence.Event, len(reads)), make([]map[uint64]bool, len(reads))
 	err := s.call(ctx, "Load", h, len(reads), func() error {
 		for i, r := range reads {
 			of := s.historyOf(h.Type, r.Entity)
 			ends[i] = persistence.End{Deleted: of.deleted, Last: of.end()}
 			if first := max(r.After, of.deleted); first < of.end() {
-				found[i] = of.events[first-of.deleted:]
+				found[i], damaged[i] = of.events[first-of.deleted:], of.damaged
 			}
 		}
 		return nil
@@ -101,6 +102,9 @@ func (s *Store) Load(
 	}
 	for i, events := range found {
 		for _, e := range events {
+			if damaged[i][e.Seq] {
+				return nil, damage(h.Type, reads[i].Entity, e.Seq)
+			}
 			if err := each(i, cloned(e)); err != nil {
 				return nil, err
 			}

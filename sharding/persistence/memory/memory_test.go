@@ -15,7 +15,8 @@ import (
 func TestLaws(t *testing.T) {
 	persistencetest.Run(t, func(testing.TB) *persistencetest.Opened {
 		s := &memory.Store{}
-		return &persistencetest.Opened{A: persistencetest.DoorOf(s), B: persistencetest.DoorOf(s)}
+		door := persistencetest.DoorOf(s)
+		return &persistencetest.Opened{A: door, B: door, Damage: s.Damage}
 	})
 }
 

@@ -63,10 +63,10 @@ func (s *Store) Events(ctx context.Context, q persistence.Query) iter.Seq2[persi
 			err = s.hooks.enter(ctx, "Events")
 		}
 		for err == nil {
-			r, next, more := s.next(q, at)
+			r, next, more, broken := s.next(q, at)
 			switch {
 			case next > at:
-				if at = next; !yield(r, nil) {
+				if at = next; !yield(r, broken) {
 					return
 				}
 				err = ctx.Err()
@@ -91,18 +91,27 @@ func wait(ctx context.Context, more <-chan struct{}) error {
 	}
 }
 
-// next returns the first event behind a place that a query asks for, and the place after it. If
-// there is none, the place is the same, and more is closed when there may be one.
-func (s *Store) next(q persistence.Query, at int) (r persistence.Recorded, next int, more <-chan struct{}) {
+// next returns the first event behind a place that a query asks for, or what is wrong with it, and the
+// place after it. If there is none, the place is the same, and more is closed when there may be one.
+func (s *Store) next(
+	q persistence.Query, at int,
+) (r persistence.Recorded, next int, more <-chan struct{}, broken error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := at; i < len(s.log.entries); i++ {
-		if e := &s.log.entries[i]; e.fits(q) && e.event.Seq > s.histories[e.of].deleted {
-			offset := persistence.Offset(strconv.Itoa(i + 1))
-			return persistence.Recorded{Entity: e.of.id, Event: cloned(e.event), Offset: offset}, i + 1, nil
+		e := &s.log.entries[i]
+		if !e.fits(q) || e.event.Seq <= s.histories[e.of].deleted {
+			continue
 		}
+		r = persistence.Recorded{Entity: e.of.id, Offset: persistence.Offset(strconv.Itoa(i + 1))}
+		if s.histories[e.of].damaged[e.event.Seq] {
+			r.Event = persistence.Event{Seq: e.event.Seq, Name: e.event.Name, Version: e.event.Version}
+			return r, i + 1, nil, damage(q.Type, e.of.id, e.event.Seq)
+		}
+		r.Event = cloned(e.event)
+		return r, i + 1, nil, nil
 	}
-	return r, at, s.log.more()
+	return r, at, s.log.more(), nil
 }
 
 func (e *entry) fits(q persistence.Query) bool {

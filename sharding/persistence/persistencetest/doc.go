@@ -12,5 +12,5 @@
 // # Not tested
 //
 // What a suite cannot see from outside, each adapter proves for itself: that what was answered nil
-// outlives a kill and a cut of power, and what damage of stored data looks like.
+// outlives a kill and a cut of power, and what damage of stored data looks like, except to a reader.
 package persistencetest

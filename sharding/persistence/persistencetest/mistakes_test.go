@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // The laws hold for the store in memory.
@@ -19,6 +20,11 @@ func TestMemory(t *testing.T) {
 
 func opened(store any) *Opened {
 	o := &Opened{A: DoorOf(store), B: DoorOf(store)}
+	if s, ok := store.(interface {
+		Damage(typ string, id protocol.EntityID, seq uint64) error
+	}); ok {
+		o.Damage = s.Damage
+	}
 	o.Reopen = func(testing.TB) *Opened { return o }
 	return o
 }

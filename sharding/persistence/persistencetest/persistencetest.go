@@ -22,6 +22,9 @@ type Opened struct {
 	// Reopen ends all that is open, and opens the same store again: what was answered nil is there.
 	// Nil if the adapter keeps nothing.
 	Reopen func(t testing.TB) *Opened
+	// Damage spoils the body of a stored event, as a broken disk does. Nil if the adapter leaves that
+	// law out.
+	Damage func(typ string, id protocol.EntityID, seq uint64) error
 }
 
 // Door is what an adapter implements of the port; nil for a part that it does not.
@@ -109,6 +112,7 @@ var laws = []lawRow{
 	{"reader: goes on at each offset", hasReader, readerResumes},
 	{"reader: goes on while writers append", hasReader, readerMeanwhile},
 	{"reader: live", hasReader, readerLive},
+	{"reader: a damaged event", hasReader, readerDamage},
 }
 
 func hasJournal(d Door) bool   { return d.Journal != nil }

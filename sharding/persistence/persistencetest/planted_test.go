@@ -76,6 +76,8 @@ var mistakes = []struct {
 	{"tags are ignored", of(&untagged{}), []string{"reader: what is asked for"}},
 	{"slices are ignored", of(&unsliced{}), []string{"reader: what is asked for", "reader: goes on at each offset"}},
 	{"a live query ends", of(&dead{}), []string{"reader: live"}},
+	{"a damaged event ends the query", of(&stuck{}), []string{"reader: a damaged event"}},
+	{"a damaged event is passed over", of(&hushed{}), []string{"reader: a damaged event"}},
 }
 
 // emptyAfterStop opens a store that is another one after each stop.
@@ -441,4 +443,34 @@ type dead struct{ memory.Store }
 func (s *dead) Events(c ctx, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
 	q.Live = false
 	return s.Store.Events(c, q)
+}
+
+// stuck ends with a damaged event.
+type stuck struct{ memory.Store }
+
+func (s *stuck) Events(c ctx, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
+	return func(yield func(persistence.Recorded, error) bool) {
+		for r, err := range s.Store.Events(c, q) {
+			if err != nil {
+				yield(persistence.Recorded{}, err)
+				return
+			}
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// hushed says nothing of a damaged event.
+type hushed struct{ memory.Store }
+
+func (s *hushed) Events(c ctx, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
+	return func(yield func(persistence.Recorded, error) bool) {
+		for r, err := range s.Store.Events(c, q) {
+			if err == nil && !yield(r, nil) {
+				return
+			}
+		}
+	}
 }

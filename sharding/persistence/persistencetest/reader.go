@@ -253,3 +253,45 @@ func readerLive(l *law) {
 	default:
 	}
 }
+
+// readerDamage: a damaged event is told of with its entity, number and offset. The query goes on after
+// it, and so does one that begins at its offset.
+func readerDamage(l *law) {
+	if l.store.Damage == nil {
+		return
+	}
+	h := l.hosting(0, 1)
+	must(l, l.store.A.Journal.Fence(l.Context(), h))
+	for n := range uint64(4) {
+		stored(l, l.store.A, h, writesOf([]protocol.EntityID{"a", "b"}, n, fmt.Sprint(n+1))...)
+	}
+	must(l, l.store.Damage(l.typ(), "a", 2))
+	want := []string{name("a", 1), name("a", 3), name("a", 4), name("b", 1), name("b", 2), name("b", 3), name("b", 4)}
+	for _, live := range []bool{false, true} {
+		var whole, after []string
+		var damaged []persistence.Recorded
+		q := l.all()
+		q.Live = live
+		for r, err := range l.store.B.Reader.Events(l.Context(), q) {
+			switch {
+			case err == nil:
+				if whole = append(whole, name(r.Entity, r.Event.Seq)); len(damaged) > 0 {
+					after = append(after, name(r.Entity, r.Event.Seq))
+				}
+			case r.Offset == "" || !errors.Is(err, persistence.ErrDamaged):
+				l.Fatalf("live %v: a damaged event ends the query, with %v", live, err)
+			default:
+				damaged = append(damaged, r)
+			}
+			if live && len(whole)+len(damaged) == 8 {
+				break
+			}
+		}
+		same(l, "the other events", whole, want)
+		if len(damaged) != 1 || damaged[0].Entity != "a" || damaged[0].Event.Seq != 2 {
+			l.Fatalf("live %v: damaged are %v", live, names(damaged))
+		}
+		q.After, q.Live = damaged[0].Offset, false
+		same(l, "after the damaged event", names(read(l, l.store.A, q, 0)), after)
+	}
+}

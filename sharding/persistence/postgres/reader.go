@@ -89,7 +89,7 @@ func (s *Store) events(
 	for {
 		full, err := r.read(ctx)
 		for _, e := range r.page {
-			if !yield(e, nil) {
+			if !yield(e.Recorded, e.broken) {
 				return errEnough
 			}
 		}
@@ -116,7 +116,13 @@ type reading struct {
 	sums  summer
 	at    place // all up to it was seen, or is not asked for
 	limit int   // of the next page
-	page  []persistence.Recorded
+	page  []recorded
+}
+
+// recorded is an event, or what is wrong with it.
+type recorded struct {
+	persistence.Recorded
+	broken error
 }
 
 // read reads the next page, and reports whether there may be more at once. With an error there may
@@ -145,7 +151,7 @@ func (r *reading) read(ctx context.Context) (full bool, err error) {
 			break
 		}
 		count, bytes = count+1, bytes+len(e.Event.Body)
-		if q.Tag == "" || slices.Contains(e.Event.Tags, q.Tag) {
+		if q.Tag == "" || e.broken != nil || slices.Contains(e.Event.Tags, q.Tag) {
 			r.page = append(r.page, e)
 		}
 	}
@@ -169,7 +175,7 @@ func nextLimit(limit, count, bytes int) int {
 }
 
 // scan takes one row. The event is a copy, so that it outlives the row.
-func (r *reading) scan(rows pgx.Rows, next, last *place) (found bool, e persistence.Recorded, err error) {
+func (r *reading) scan(rows pgx.Rows, next, last *place) (found bool, e recorded, err error) {
 	var n *int32
 	var era, xid, seq, version, at, sum *int64
 	var entity, name, tags pgtype.DriverBytes
@@ -189,10 +195,13 @@ func (r *reading) scan(rows pgx.Rows, next, last *place) (found bool, e persiste
 		return false, e, fmt.Errorf("the server answers %v after %v", p, r.at)
 	}
 	r.at = p
-	e = persistence.Recorded{Entity: protocol.EntityID(entity), Offset: p.offset()}
-	e.Event, err = event(e.Entity, row{name: name, tags: tags, body: body, seq: *seq, version: *version, at: *at},
+	e.Entity, e.Offset = protocol.EntityID(entity), p.offset()
+	e.Event, e.broken = event(e.Entity, row{name: name, tags: tags, body: body, seq: *seq, version: *version, at: *at},
 		*sum, r.sums)
-	return err == nil, e, err
+	if e.broken != nil {
+		e.Event = persistence.Event{Seq: uint64(*seq), Name: string(name), Version: uint32(*version)}
+	}
+	return true, e, nil
 }
 
 // waiting is what a live query does between its pages.
