@@ -21,6 +21,21 @@ SELECT (SELECT count(*) FROM @.fences x WHERE x.kind = k.id), (SELECT count(*) F
   (SELECT count(*) FROM @.states x WHERE x.kind = k.id AND NOT x.deleted)
 FROM @.kinds k WHERE k.name = $1`
 
+const typesOfStore = `SELECT k.name FROM @.kinds k ORDER BY k.name`
+
+// Types returns the names of all types that have ever written, in order. A type that was removed is one.
+func (s *Store) Types(ctx context.Context) (names []string, err error) {
+	rows, err := s.pool.Query(ctx, s.sql.types)
+	if err == nil {
+		names, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (string, error) {
+			var name []byte
+			err := r.Scan(&name)
+			return string(name), err
+		})
+	}
+	return names, explain("types", err)
+}
+
 // removals delete the rows of a kind.
 func removals(in func(string) string) (sql []string) {
 	for _, table := range []string{"events", "deletions", "snapshots", "states", "fences"} {

@@ -92,7 +92,7 @@ type statements struct {
 	saveSnapshots, loadSnapshots, forgetSnapshots string
 	saveStates, loadStates                        string
 	readPage, announce, listen                    string
-	holds, kind                                   string
+	holds, kind, types                            string
 	remove                                        []string // in their order
 }
 
@@ -118,7 +118,7 @@ func newStatements(schema string) statements {
 		announce: "SELECT pg_notify('" + channel + "', '')",
 		listen:   "LISTEN " + channel,
 
-		holds: in(countsOfType), kind: in(kindOfType), remove: removals(in),
+		holds: in(countsOfType), kind: in(kindOfType), types: in(typesOfStore), remove: removals(in),
 	}
 }
 

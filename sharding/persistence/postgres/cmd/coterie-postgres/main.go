@@ -2,8 +2,10 @@
 // of shards (package ledger), and the ids of remembered entities (package journaled). All nodes must
 // be stopped. It refuses, and changes nothing, while a program has the schema open.
 //
+//	coterie-postgres types [-dsn DSN] [-schema NAME]
+//	                                  count what there is of each type
 //	coterie-postgres inspect -type NAME [-dsn DSN] [-schema NAME]
-//	                                  count what there is
+//	                                  count what there is of one
 //	coterie-postgres remove [-n] [-keep-ids] -type NAME [-dsn DSN] [-schema NAME]
 //	                                  forget the homes and the remembered ids; -n only counts
 //	coterie-postgres copy -to journal|directories [-n] [-replace] -type NAME -role ROLE [-dsn DSN] [-schema NAME] DIR…
@@ -13,13 +15,28 @@
 // whose founder the token of an earlier founding keeps out. The events and the states of the
 // entities themselves are not touched. Either can be repeated.
 //
-// copy is for the move from one mode to the other. DIR are the directories of all nodes of the role. The
-// target has what the source has afterwards, which is read again and compared; the source stays as it
-// is, until remove, or coterie-data remove, forgets it. A copy that was cut can be repeated. What only
-// the target has is refused, unless -replace takes it out.
+// copy is for the move from one mode to the other: from ids in the directories of nodes to ids in the
+// journal, or back. The target has what the source has afterwards, which is read again and compared; the
+// source stays as it is, until remove, or coterie-data remove, forgets it. A copy that was cut can be
+// repeated. What only the target has is refused, unless -replace takes it out.
 //
 // DSN is a connection string or an URL of PostgreSQL. The variables of libpq, such as PGHOST, stand
 // for what it leaves out.
+//
+// # The directories for copy
+//
+// DIR are the directories of all nodes of the role. A node that will not come back counts, too: an id that
+// only its directory has would be lost. The command needs them on one machine.
+//
+//  1. Stop all nodes, and wait for the end of each process. A directory that a process has open is refused,
+//     with its process id. A copy that was made while its node ran is of no use.
+//  2. Bring the directory of each node, which is its Config.Dir, to the machine, whole: with rsync -a or tar,
+//     each under a name of its own. In Kubernetes a pod that has the volumes of all nodes is such a machine,
+//     while the StatefulSet has no replicas. The command coterie-data inspect DIR says which node it is of.
+//  3. Run copy with -n. Compare its number of ids with what you expect. Then run it without.
+//  4. After -to directories, bring each directory back to its node, in place of the one that is there. After
+//     -to journal they are as before.
+//  5. Start the nodes with the other setting. When all is well, remove what the source has.
 package main
 
 import (
@@ -38,8 +55,10 @@ import (
 
 const usage = `coterie-postgres looks after what entity types keep of themselves in PostgreSQL, while all nodes are stopped.
 
+  coterie-postgres types [-dsn DSN] [-schema NAME]
+                                    count what there is of each type
   coterie-postgres inspect -type NAME [-dsn DSN] [-schema NAME]
-                                    count what there is
+                                    count what there is of one
   coterie-postgres remove [-n] [-keep-ids] -type NAME [-dsn DSN] [-schema NAME]
                                     forget the homes of shards and the remembered ids; -n only counts
   coterie-postgres copy -to journal|directories [-n] [-replace] -type NAME -role ROLE [-dsn DSN] [-schema NAME] DIR...
@@ -65,6 +84,7 @@ type job func(ctx context.Context, s *postgres.Store, typ string, dirs []string,
 
 // verbs are what the command can do. Each adds its flags to a set.
 var verbs = map[string]func(*flag.FlagSet) job{
+	"types":   typesVerb,
 	"inspect": inspectVerb,
 	"remove":  removeVerb,
 	"copy":    copyVerb,
@@ -116,7 +136,10 @@ func dispatch(ctx context.Context, args []string, out io.Writer) error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %s: %w", errUsage, args[0], err)
 	}
-	if *typ == "" {
+	switch every := args[0] == "types"; {
+	case every && *typ != "":
+		return fmt.Errorf("%w: types is of every type: inspect takes a -type", errUsage)
+	case !every && *typ == "":
 		return fmt.Errorf("%w: %s: name a -type", errUsage, args[0])
 	}
 	s, err := open(ctx, *dsn, *schema)

@@ -14,7 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/ledger"
+	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -124,12 +126,26 @@ func TestRemove(t *testing.T) {
 	homes, both := `type=Cart homes: shards=1 events=3 snapshots=0`, `type=Cart ids: shards=2 events=2 snapshots=0`
 	out, _ := command(t, exitOK, schema, "inspect", "-type", "Cart")
 	says(t, out, homes, both)
+	s = store(t, schema)
+	h := persistence.Hosting{Type: "Cart", Shard: 1, Token: singleton.FencingToken{Era: 1, Epoch: 1, Up: 1, Seq: 1}}
+	_, err := s.Append(t.Context(), h, []persistence.Write{{Entity: "a", Events: make([]persistence.Event, 2)}})
+	s.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entities := `type=Cart entities: shards=1 events=2 snapshots=0`
+	out, _ = command(t, exitOK, schema, "types")
+	says(t, out, homes, both, entities, `type=Order homes: shards=0`, `type=Order ids: shards=2 events=2`)
+	for _, verb := range []string{"inspect", "remove"} {
+		_, errs = command(t, exitFailed, schema, verb, "-type", "Crat")
+		says(t, errs, `no type "Crat"; there are Cart, Order`)
+	}
 	out, _ = command(t, exitOK, schema, "remove", "-n", "-type", "Cart")
 	says(t, out, homes+".* would be removed", both+".* would be removed")
 	out, _ = command(t, exitOK, schema, "remove", "-keep-ids", "-type", "Cart")
 	says(t, out, homes+".* removed")
 	out, _ = command(t, exitOK, schema, "inspect", "-type", "Cart")
-	says(t, out, `homes: shards=0 events=0`, both)
+	says(t, out, `homes: shards=0 events=0`, both, entities)
 	for _, want := range []string{both, `ids: shards=0 events=0`} {
 		out, _ = command(t, exitOK, schema, "remove", "-type", "Cart")
 		says(t, out, want+".* removed")
@@ -143,7 +159,7 @@ func TestRemove(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"destroy"}, {"remove"}, {"remove", "-type", "T", "-x"},
+		{}, {"destroy"}, {"remove"}, {"remove", "-type", "T", "-x"}, {"types", "-type", "T"},
 		{"inspect", "-type", "T", "-dsn", "port=x"},
 	} {
 		_, errs := command(t, exitUsage, "", args...)

@@ -6,26 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/coterie-go/coterie/sharding/ledger"
-	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
-	"github.com/coterie-go/coterie/sharding/remember/journaled"
 )
-
-// visit counts or removes a part of a type's own data.
-type visit func(ctx context.Context, r persistence.Remover, typ string) (persistence.Held, error)
-
-func inspectVerb(*flag.FlagSet) job {
-	return func(ctx context.Context, s *postgres.Store, typ string, dirs []string, out io.Writer) error {
-		if err := noDirs("inspect", dirs); err != nil {
-			return err
-		}
-		if err := tell(ctx, s, typ, "homes", "", ledger.Holds, out); err != nil {
-			return err
-		}
-		return tell(ctx, s, typ, "ids", "", journaled.Holds, out)
-	}
-}
 
 func removeVerb(flags *flag.FlagSet) job {
 	dry := flags.Bool("n", false, "only count")
@@ -34,14 +16,23 @@ func removeVerb(flags *flag.FlagSet) job {
 		if err := noDirs("remove", dirs); err != nil {
 			return err
 		}
-		homes, ids, done := ledger.Remove, journaled.Remove, " removed"
-		if *dry {
-			homes, ids, done = ledger.Holds, journaled.Holds, " would be removed"
-		}
-		if err := tell(ctx, s, typ, "homes", done, homes, out); err != nil || *keepIDs {
+		if err := want(ctx, s, typ); err != nil {
 			return err
 		}
-		return tell(ctx, s, typ, "ids", done, ids, out)
+		visit, done := s.Remove, " removed"
+		if *dry {
+			visit, done = s.Holds, " would be removed"
+		}
+		own := parts[:2] // not the entities
+		if *keepIDs {
+			own = parts[:1]
+		}
+		for _, p := range own {
+			if err := p.tell(ctx, typ, visit, done, out); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 }
 
@@ -50,13 +41,4 @@ func noDirs(verb string, dirs []string) error {
 		return fmt.Errorf("%w: %s: %q is too much", errUsage, verb, dirs)
 	}
 	return nil
-}
-
-// tell visits a part, and says what there was.
-func tell(ctx context.Context, s *postgres.Store, typ, what, done string, visit visit, out io.Writer) error {
-	held, err := visit(ctx, s, typ)
-	if err == nil {
-		fmt.Fprintf(out, "type=%s %s: %v%s\n", typ, what, held, done)
-	}
-	return err
 }

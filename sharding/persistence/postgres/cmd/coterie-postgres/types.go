@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coterie-go/coterie/sharding/ledger"
+	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres"
+	"github.com/coterie-go/coterie/sharding/remember/journaled"
+)
+
+// part is what a store has of an entity type.
+type part struct {
+	name string              // in what the command prints
+	typ  func(string) string // the type of the store, of an entity type
+}
+
+// parts are those that an entity type may have.
+var parts = []part{
+	{"homes", ledger.TypeName},
+	{"ids", journaled.TypeName},
+	{"entities", func(typ string) string { return typ }},
+}
+
+// entityTypes returns the names of the entity types of which a store has anything.
+func entityTypes(ctx context.Context, s *postgres.Store) ([]string, error) {
+	stored, err := s.Types(ctx)
+	types := map[string]bool{}
+	for _, name := range stored {
+		name = strings.TrimPrefix(name, ledger.TypePrefix)
+		types[strings.TrimPrefix(name, journaled.TypePrefix)] = true
+	}
+	return slices.Sorted(maps.Keys(types)), err
+}
+
+// want fails if a store has nothing of an entity type, and names those of which it has something.
+func want(ctx context.Context, s *postgres.Store, typ string) error {
+	types, err := entityTypes(ctx, s)
+	switch {
+	case err != nil || slices.Contains(types, typ):
+		return err
+	case len(types) == 0:
+		return fmt.Errorf("there is no type %q; the schema has none", typ)
+	}
+	return fmt.Errorf("there is no type %q; there are %s", typ, strings.Join(types, ", "))
+}
+
+func typesVerb(*flag.FlagSet) job {
+	return func(ctx context.Context, s *postgres.Store, _ string, dirs []string, out io.Writer) error {
+		if err := noDirs("types", dirs); err != nil {
+			return err
+		}
+		types, err := entityTypes(ctx, s)
+		for _, typ := range types {
+			if err == nil {
+				err = inspect(ctx, s, typ, out)
+			}
+		}
+		return err
+	}
+}
+
+func inspectVerb(*flag.FlagSet) job {
+	return func(ctx context.Context, s *postgres.Store, typ string, dirs []string, out io.Writer) error {
+		if err := noDirs("inspect", dirs); err != nil {
+			return err
+		}
+		if err := want(ctx, s, typ); err != nil {
+			return err
+		}
+		return inspect(ctx, s, typ, out)
+	}
+}
+
+// inspect counts what there is of an entity type.
+func inspect(ctx context.Context, s *postgres.Store, typ string, out io.Writer) error {
+	for _, p := range parts {
+		if err := p.tell(ctx, typ, s.Holds, "", out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit counts or removes a type of the store.
+type visit func(ctx context.Context, typ string) (persistence.Held, error)
+
+// tell visits a part, and says what there was.
+func (p part) tell(ctx context.Context, typ string, visit visit, done string, out io.Writer) error {
+	held, err := visit(ctx, p.typ(typ))
+	if err == nil {
+		fmt.Fprintf(out, "type=%s %s: %v%s\n", typ, p.name, held, done)
+	}
+	return err
+}
