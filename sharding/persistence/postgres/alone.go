@@ -15,7 +15,7 @@ import (
 // ErrInUse: a program that wants the schema alone meets another one that has it open, or the other way
 // round. The usual cause is a node that still runs. A pooler that keeps connections of programs which
 // have ended is another one: end its connections.
-var ErrInUse = errors.New("postgres: another program has the schema open")
+var ErrInUse = errors.New("another program has the schema open")
 
 const centuries = time.Duration(math.MaxInt64)
 

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -29,6 +30,8 @@ func TestAlone(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
+	} else if n := strings.Count(err.Error(), "postgres:"); n != 1 {
+		t.Errorf("%d times the name of the package: %v", n, err)
 	}
 	shared.Close()
 	alone, err := openAlone(t, schema)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
@@ -45,6 +46,8 @@ func explain(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, puddle.ErrClosedPool):
+		return fmt.Errorf("postgres: %s: %w", op, persistence.ErrClosed)
 	case errors.As(err, &server):
 		if server.Code == dataCorrupted || server.Code == indexCorrupted {
 			return fmt.Errorf("postgres: %s: %w: the server says: %w", op, persistence.ErrDamaged, err)

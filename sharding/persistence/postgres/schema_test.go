@@ -167,3 +167,30 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+// Each call of a store that was closed says so, once.
+func TestClosed(t *testing.T) {
+	s, h := open(t, newSchema()), hosting(1, 1)
+	store(t, s, h, write("a", 0, 1, "x"))
+	s.Close()
+	_, appended := s.Append(t.Context(), h, []persistence.Write{write("a", 1, 2, "x")})
+	_, loaded := s.Load(t.Context(), h, []persistence.Read{{Entity: "a"}}, nothing)
+	_, held := s.Holds(t.Context(), h.Type)
+	_, types := s.Types(t.Context())
+	errs := []error{s.Fence(t.Context(), h), appended, loaded, s.Delete(t.Context(), h, "a", 1), held, types}
+	for _, live := range []bool{false, true} {
+		q := all()
+		q.Live = live
+		for _, err := range s.Events(t.Context(), q) {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) != 8 {
+		t.Errorf("%d errors", len(errs))
+	}
+	for i, err := range errs {
+		if !errors.Is(err, persistence.ErrClosed) || strings.Count(err.Error(), "closed") != 1 {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+}

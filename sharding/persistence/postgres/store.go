@@ -66,7 +66,8 @@ func Migrate(ctx context.Context, c Config) error {
 	return nil
 }
 
-// Close waits for the calls and queries that run, and closes the connections.
+// Close waits for the calls and queries that run, and closes the connections. After it every call fails
+// with persistence.ErrClosed.
 func (s *Store) Close() {
 	s.announcer.close()
 	s.pool.Close()

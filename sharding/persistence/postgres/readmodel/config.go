@@ -25,6 +25,8 @@ type Config struct {
 	// Schema is the name of the schema for the offsets. Nothing else may be in it. Default:
 	// SchemaDefault.
 	Schema string
+	// Prepared says that Migrate makes the schema. Open then looks at it and changes nothing.
+	Prepared bool
 	// CallTimeout bounds the beginning of a transaction, with the wait for a connection, and its end.
 	// Default 5 s.
 	CallTimeout time.Duration

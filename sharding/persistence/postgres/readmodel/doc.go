@@ -11,6 +11,15 @@
 //		}),
 //	})
 //
+// # Schema
+//
+// [Open] makes the schema, and brings it to the format of the program. A program without the right to
+// create runs with Config.Prepared, after [Migrate] with an account that has it. It needs these rights,
+// beside those of its handlers:
+//
+//	GRANT USAGE ON SCHEMA coterie_projections TO app;
+//	GRANT SELECT, INSERT, UPDATE ON coterie_projections.projections, coterie_projections.parts TO app;
+//
 // # Transactions
 //
 // A transaction has the writes of the handler for a batch of events, and after them the offset. The

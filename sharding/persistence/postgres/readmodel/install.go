@@ -23,11 +23,19 @@ var format1 string
 // formats lead from each format to the next one, from none to the first.
 var formats = []string{format1}
 
-// install makes the schema, or brings it to the format of this program. It works under a lock, so that
-// of several programs one does it.
-func install(ctx context.Context, pool *pgxpool.Pool, schema string) error {
-	if found, err := inspect(ctx, pool, schema); err != nil || found == len(formats) {
+// install makes the schema, or brings it to the format of this program, unless it shall only look. It
+// works under a lock, so that of several programs one does it.
+func install(ctx context.Context, pool *pgxpool.Pool, schema string, look bool) error {
+	found, err := inspect(ctx, pool, schema)
+	switch {
+	case err != nil || found == len(formats):
 		return err
+	case look:
+		lack := "is not there, or is empty"
+		if found > 0 {
+			lack = fmt.Sprintf("has format %d, this program wants %d", found, len(formats))
+		}
+		return fmt.Errorf("the schema %q %s: call Migrate, with an account that may change it", schema, lack)
 	}
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		lock := int64(xxh3.HashString(product + schema))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/projection"
@@ -22,8 +23,7 @@ type Store struct {
 
 var _ projection.Offsets = (*Store)(nil)
 
-// Open makes the schema if need be: that needs an account that may create it. Later ones need USAGE of
-// the schema, and SELECT, INSERT and UPDATE of its tables.
+// Open makes the schema if need be, or brings it to the format of the program.
 //
 // Errors: ErrConfig; persistence.ErrForeign if something else is in the schema, and
 // persistence.ErrVersion if a newer program made it.
@@ -32,10 +32,18 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	c = c.withDefaults()
-	if err := install(ctx, c.Pool, c.Schema); err != nil {
-		return nil, fmt.Errorf("readmodel: open: %w", err)
+	s := &Store{cfg: c, sql: newStatements(c.Schema)}
+	if err := install(ctx, c.Pool, c.Schema, c.Prepared); err != nil {
+		return nil, s.explain("open", err)
 	}
-	return &Store{cfg: c, sql: newStatements(c.Schema)}, nil
+	return s, nil
+}
+
+// Migrate makes the schema, or brings it to the format of this program. See Open for its errors.
+func Migrate(ctx context.Context, c Config) error {
+	c.Prepared = false
+	_, err := Open(ctx, c)
+	return err
 }
 
 // statements are those of a store, with the name of its schema.
@@ -227,6 +235,8 @@ func (s *Store) explain(op string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, puddle.ErrClosedPool):
+		return fmt.Errorf("readmodel: %s: %w", op, persistence.ErrClosed)
 	case errors.As(err, &server) && server.Code == "25006":
 		s.cfg.Pool.Reset()
 		return fmt.Errorf("readmodel: %s: the server takes no writes; after a fail-over the primary is another one: "+

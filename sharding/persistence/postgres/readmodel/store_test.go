@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 	"github.com/coterie-go/coterie/sharding/projection"
 	"github.com/coterie-go/coterie/sharding/projection/projectiontest"
 )
@@ -75,6 +76,72 @@ func TestOpen(t *testing.T) {
 	exec(t, s, `CREATE SCHEMA "`+schema+` y"; CREATE FUNCTION "`+schema+` y".one() RETURNS int LANGUAGE sql AS 'SELECT 1'`)
 	if _, err := Open(t.Context(), Config{Pool: pool, Schema: schema + " y"}); !errors.Is(err, persistence.ErrForeign) {
 		t.Errorf("functions of something else: %v", err)
+	}
+}
+
+// An account that may create nothing uses what Migrate has made, with the rights that the documentation
+// lists.
+func TestPrepared(t *testing.T) {
+	schema := newSchema()
+	c := Config{Pool: newPool(t, suite.Server(t).DSN()), Schema: schema, Prepared: true}
+	lacks := func(c Config, what string) {
+		t.Helper()
+		want := fmt.Sprintf("%q %s: call Migrate", schema, what)
+		if _, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	lacks(c, "is not there, or is empty")
+	if err := Migrate(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, c)
+	table := effects(t, s)
+	exec(t, s, strings.NewReplacer("@", pgx.Identifier{schema}.Sanitize(), "ACCOUNT", "account_of_"+table).Replace(`
+		CREATE ROLE ACCOUNT LOGIN;
+		GRANT SELECT, INSERT ON `+table+` TO ACCOUNT;
+		GRANT USAGE ON SEQUENCE `+table+`_n_seq TO ACCOUNT;
+		GRANT USAGE ON SCHEMA @ TO ACCOUNT;
+		GRANT SELECT, INSERT, UPDATE ON @.projections, @.parts TO ACCOUNT`))
+	dsn := strings.Replace(suite.Server(t).DSN(), "user="+postgrestest.User, "user=account_of_"+table, 1)
+	c.Pool = newPool(t, dsn)
+	app := open(t, c)
+	target := ExactlyOnce(app, insert(table))
+	claim, at, err := target.Claim(t.Context(), "p", projection.Part{Of: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, handled := target.Handle(t.Context(), claim, batch(at, "e", 2))
+	_, looked := app.Look(t.Context(), "p")
+	err = errors.Join(handled, looked, app.Save(t.Context(), claim, at), app.Pause(t.Context(), "p", true),
+		app.Reset(t.Context(), "p", 2, ""))
+	if err != nil || count(t, s, table) != 2 {
+		t.Errorf("%d effects, %v", count(t, s, table), err)
+	}
+	before := formats
+	formats = append(formats[:len(formats):len(formats)], "CREATE TABLE @.next (id int);")
+	defer func() { formats = before }()
+	lacks(c, "has format 1, this program wants 2")
+	c.Pool = s.cfg.Pool
+	if err := Migrate(t.Context(), c); err != nil {
+		t.Error(err)
+	}
+	open(t, c)
+}
+
+// A pool that was closed is told of as a closed store.
+func TestClosedPool(t *testing.T) {
+	s := open(t, Config{Schema: newSchema()})
+	s.cfg.Pool.Close()
+	_, _, claimed := s.Claim(t.Context(), "p", projection.Part{Of: 1})
+	_, opened := Open(t.Context(), s.cfg)
+	none, one := projection.Claim{}, batch(projection.Progress{}, "e", 1)
+	_, handled := ExactlyOnce(s, insert("none")).Handle(t.Context(), none, one)
+	saved := s.Save(t.Context(), none, one.After)
+	for i, err := range []error{claimed, opened, handled, saved} {
+		if !errors.Is(err, persistence.ErrClosed) {
+			t.Errorf("call %d: %v", i, err)
+		}
 	}
 }
 
