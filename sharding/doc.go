@@ -79,7 +79,8 @@
 // A handler that needs a result from outside, such as that of a store, need not block: Context.Await
 // leaves its message unfinished, and the rest runs when the result is there. The entity handles
 // nothing else until then, and takes neither a worker nor a goroutine. Such a wait is reported after
-// Timeouts.HandlerSlow, too.
+// Timeouts.HandlerSlow, too. The errors of Ask and Leave name it, and what it is for if Awaited.For
+// has said that. An Ask of another node names the node of the entity instead.
 //
 // # Homes
 //

@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
@@ -73,6 +74,10 @@ func (c *Context[M]) Await() (*Awaited[M], error) {
 	}
 	return &Awaited[M]{rest}, nil
 }
+
+// For says, for people, what the handler waits for: the errors of an Ask that ends meanwhile, and the
+// event ResultAwaited, print it, on any goroutine. It is for the handler, before it returns.
+func (a *Awaited[M]) For(what fmt.Stringer) { a.rest.For(what) }
 
 // Awaits reports whether the handler at hand has called Await, and waits.
 func (c *Context[M]) Awaits() bool { return c.handler.Awaits() }

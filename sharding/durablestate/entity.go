@@ -7,6 +7,7 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
+	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -65,7 +66,7 @@ func (e *entity[M, S]) load(c *sharding.Context[M]) error {
 			return nil
 		}, done)
 	}
-	return incarnation.Wait(c, read, func(c *sharding.Context[M], err error) error {
+	return incarnation.Wait(c, e.store.Pending(calls.LoadState), read, func(c *sharding.Context[M], err error) error {
 		if err != nil {
 			return e.failed("load the state", persistence.State{}, err)
 		}
@@ -105,7 +106,8 @@ func (e *entity[M, S]) Receive(c *sharding.Context[M], msg M) error {
 		}
 		fx.then = nil
 	}
-	return incarnation.Wait(c, func(done func(error)) { e.store.SaveState(e.hosting, w, done) },
+	return incarnation.Wait(c, e.store.Pending(calls.SaveState),
+		func(done func(error)) { e.store.SaveState(e.hosting, w, done) },
 		func(c *sharding.Context[M], err error) error {
 			if err != nil && !e.planted.Planted(defect.WriteUnasked) {
 				return e.failed("save the state", w.State, err)

@@ -1,6 +1,7 @@
 package durablestate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -146,6 +147,32 @@ func TestWritesThatFail(t *testing.T) {
 				wants(t, g, c.want)
 				does(t, g, put{Item: "three"}, len(strings.Fields(c.want))+1)
 			})
+		})
+	}
+}
+
+// An Ask that ends while the store hangs names the store, and the call that its entity waits for.
+func TestShortAsksHearOfTheStore(t *testing.T) {
+	for op, wants := range map[string]string{
+		"load": `for 1s for "load state" of its states *durablestate.shelf`,
+		"save": `for 1s for "save state" of its states *durablestate.shelf`,
+	} {
+		bubble.Test(t, func(t *testing.T) {
+			s, open := newShelf(), make(chan struct{})
+			g := boxes(t, s, boxType(), Behavior[command, box]{Handle: handle})
+			s.hook(func(o string) error {
+				if o == op {
+					<-open
+				}
+				return nil
+			}, s.after)
+			short, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := sharding.Ask(short, g.Ref("a"), put{Item: "pear"})
+			if !errors.Is(err, sharding.ErrTimeout) || !strings.Contains(err.Error(), wants) {
+				t.Errorf("%v, want %q in it", err, wants)
+			}
+			close(open)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
+	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -92,7 +93,8 @@ func (e *entity[M, E, S]) Receive(c *sharding.Context[M], msg M) error {
 		e.snapshotInTime(c)
 		e.state, e.seq = stored.state, stored.seq
 	}
-	err = incarnation.Wait(c, func(done func(error)) { e.store.Append(e.hosting, w, done) },
+	err = incarnation.Wait(c, e.store.Pending(calls.Append),
+		func(done func(error)) { e.store.Append(e.hosting, w, done) },
 		func(c *sharding.Context[M], err error) error {
 			if err != nil && !e.planted.Planted(defect.WriteUnasked) {
 				return e.failed("append", w.Events[0], err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 )
 
@@ -20,7 +21,8 @@ func (e *entity[M, E, S]) loadSnapshot(c *sharding.Context[M], below uint64) err
 				return nil
 			}, done)
 	}
-	return incarnation.Wait(c, read, func(c *sharding.Context[M], err error) error {
+	what := e.store.Pending(calls.LoadSnapshot)
+	return incarnation.Wait(c, what, read, func(c *sharding.Context[M], err error) error {
 		if err != nil {
 			return e.failed("load the snapshot", persistence.Event{}, err)
 		}
@@ -67,7 +69,7 @@ func (e *entity[M, E, S]) loadEvents(c *sharding.Context[M]) error {
 			done(err)
 		})
 	}
-	return incarnation.Wait(c, read, func(c *sharding.Context[M], err error) error {
+	return incarnation.Wait(c, e.store.Pending(calls.Load), read, func(c *sharding.Context[M], err error) error {
 		if err != nil {
 			return e.failed("load the events", persistence.Event{Seq: e.seq + 1}, err)
 		}

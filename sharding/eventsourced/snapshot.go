@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
+	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
 	"github.com/coterie-go/coterie/sharding/persistence/incarnation"
 )
 
@@ -107,7 +108,7 @@ func (e *entity[M, E, S]) snapshotAtEnd(c *sharding.Context[M]) error {
 	if !ok {
 		return nil
 	}
-	return incarnation.Wait(c, func(done func(error)) { e.save(c, older, done) },
+	return incarnation.Wait(c, e.store.Pending(calls.SaveSnapshot), func(done func(error)) { e.save(c, older, done) },
 		func(*sharding.Context[M], error) error { return nil })
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -273,6 +274,56 @@ func TestAskersHearOfTheStore(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// An Ask that ends before the store is given up names what its entity waits for, and what the store
+// says while it fails. So does the event that a wait lasts.
+func TestShortAsksHearOfTheStore(t *testing.T) {
+	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	fails := func(context.Context) error { return errors.New("the disk is full") }
+	for _, c := range []struct {
+		op    string
+		act   func(context.Context) error
+		wants string
+	}{
+		{"append", hangs, `for 1s for "append" of its journal *eventsourced.shelf`},
+		{"append", fails, `for "append" of its journal *eventsourced.shelf, which fails: the disk is full`},
+		{"load", hangs, `for 1s for "load" of its journal *eventsourced.shelf`},
+		{"snapshot", hangs, `for 1s for "load snapshot" of its snapshots *eventsourced.shelf`},
+	} {
+		t.Run(c.wants, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				s, b, typ := newShelf(), sums(), sumType()
+				b.Calls, b.Snapshot.Every = batch.Settings{}, 100
+				typ.Timeouts.HandlerSlow = 2 * time.Second
+				var mu sync.Mutex
+				var events []string
+				typ.OnEvent = eventstest.On(func(e sharding.Event) {
+					mu.Lock()
+					defer mu.Unlock()
+					events = append(events, fmt.Sprint(e))
+				})
+				_, nodes := cluster(t, 1)
+				g := start(t, s.on(typ, b), nodes...)[0]
+				s.hook(only(c.op, c.act), nil)
+				short, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, err := sharding.Ask(short, g.Ref("a"), add{N: 2})
+				if !errors.Is(err, sharding.ErrTimeout) || !strings.Contains(fmt.Sprint(err), c.wants) {
+					t.Errorf("the asker hears %v", err)
+				}
+				<-time.After(3 * time.Second)
+				mu.Lock()
+				defer mu.Unlock()
+				_, what, _ := strings.Cut(c.wants, `for "`)
+				if !slices.ContainsFunc(events, func(e string) bool {
+					return strings.Contains(e, "result-awaited") && strings.Contains(strings.ReplaceAll(e, `\`, ""), what)
+				}) {
+					t.Errorf("the events are %v", events)
+				}
+			})
+		})
 	}
 }
 

@@ -58,7 +58,7 @@ const (
 	StateResumed // it can again, after Took
 	HandlerSlow  // alarm: a handler of Entity in Shard runs since Took; Text: where
 	// alarm: a handler of Entity in Shard has waited for a result for Took (Context.Await), and Count
-	// of the region for as long as is told of
+	// of the region for as long as is told of; Text: for what, if the handler has said it
 	ResultAwaited
 	// alarm: a later coordinator has taken over the ledger, as Text says: this node's steps down
 	CoordinatorDeposed

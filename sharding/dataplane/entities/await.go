@@ -2,6 +2,7 @@ package entities
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/coterie-go/coterie/proptest/defect"
@@ -12,6 +13,7 @@ import (
 // else meanwhile, and keeps no worker.
 type Awaited struct {
 	entity *Entity
+	what   fmt.Stringer // it waits for, written before hold; nil: it did not say
 
 	mu   sync.Mutex              // taken before the mailbox's
 	rest func(Incarnation) error // nil: the result has not come
@@ -49,6 +51,9 @@ func (h *Handler) Await() *Awaited {
 	}
 	return a
 }
+
+// For says what the handler waits for. It is for the handler's goroutine.
+func (a *Awaited) For(what fmt.Stringer) { a.what = what }
 
 // Awaits reports whether the handler at hand waits for a result. It is for the handler's goroutine.
 func (h *Handler) Awaits() bool { return h.Entity.Extra.Load().awaits() }

@@ -99,16 +99,34 @@ func (l *waits) remove(a *Awaited) {
 
 // lookAgain tells of the waits that have become slow.
 func (l *waits) lookAgain() {
-	for _, e := range l.due(l.clock()) {
-		l.note(e)
+	for _, a := range l.due(l.clock()) {
+		l.note(a.event())
 	}
 	if n, _ := l.Count(); n > 0 {
 		l.look.Arm()
 	}
 }
 
+// overdue is a wait that has to be told of.
+type overdue struct {
+	of    *Awaited
+	age   time.Duration
+	count int // waits that are slow, with this one
+}
+
+func (o overdue) event() protocol.Event {
+	e := protocol.Event{
+		Kind: protocol.ResultAwaited, Shard: protocol.ShardID(o.of.entity.Shard.Number),
+		Entity: protocol.EntityID(o.of.entity.ID), Took: o.age, Count: o.count,
+	}
+	if o.of.what != nil {
+		e.Text = fmt.Sprint(o.of.what)
+	}
+	return e
+}
+
 // due lists what has to be told at a time.
-func (l *waits) due(now time.Duration) (all []protocol.Event) {
+func (l *waits) due(now time.Duration) (all []overdue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var told []*Awaited
@@ -123,10 +141,7 @@ func (l *waits) due(now time.Duration) (all []protocol.Event) {
 	}
 	for _, a := range told {
 		a.told = now - a.since
-		all = append(all, protocol.Event{
-			Kind: protocol.ResultAwaited, Shard: protocol.ShardID(a.entity.Shard.Number),
-			Entity: protocol.EntityID(a.entity.ID), Took: a.told, Count: l.slow,
-		})
+		all = append(all, overdue{of: a, age: a.told, count: l.slow})
 	}
 	return all
 }
@@ -139,7 +154,7 @@ func (l *waits) Count() (n, slow int) {
 	return l.n, l.slow
 }
 
-// Of says for how long an entity has waited for a result; empty: it does not.
+// Of says for what an entity waits, and for how long it has; empty: for no result.
 func (l *waits) Of(e *Entity) string {
 	x := e.Extra.Load()
 	if x == nil {
@@ -150,28 +165,38 @@ func (l *waits) Of(e *Entity) string {
 		return ""
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.first != a && a.prev == nil { // it is in no list
+	listed, age := l.first == a || a.prev != nil, l.clock()-a.since
+	l.mu.Unlock()
+	if !listed {
 		return ""
 	}
-	return l.ageLocked(a)
+	return a.after(age)
 }
 
-func (l *waits) ageLocked(a *Awaited) string {
-	return fmt.Sprintf("a handler of it has waited for a result for %v (Context.Await)",
-		(l.clock() - a.since).Round(time.Millisecond))
+// after says what the wait is for. It calls code of the user's, so that no lock is held.
+func (a *Awaited) after(age time.Duration) string {
+	age = age.Round(time.Millisecond)
+	if a.what == nil {
+		return fmt.Sprintf("a handler of it has waited for a result for %v (Context.Await)", age)
+	}
+	return fmt.Sprintf("a handler of it has waited for %v for %v", age, a.what)
 }
 
 // Oldest names the entities that have waited for longest, a few of them.
 func (l *waits) Oldest() string {
 	const most = 3
+	var oldest []overdue
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	var names []string
-	for a := l.first; a != nil && len(names) < most; a = a.next {
-		names = append(names, fmt.Sprintf("%v: %s", a.entity, l.ageLocked(a)))
+	for a := l.first; a != nil && len(oldest) < most; a = a.next {
+		oldest = append(oldest, overdue{of: a, age: l.clock() - a.since})
 	}
-	if n := l.n - len(names); n > 0 {
+	all := l.n
+	l.mu.Unlock()
+	var names []string
+	for _, o := range oldest {
+		names = append(names, fmt.Sprintf("%v: %s", o.of.entity, o.of.after(o.age)))
+	}
+	if n := all - len(names); n > 0 {
 		names = append(names, fmt.Sprintf("and %d more", n))
 	}
 	return strings.Join(names, "; ")

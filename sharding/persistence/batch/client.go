@@ -29,8 +29,10 @@ type Client struct {
 	cancel context.CancelFunc
 	ids    atomic.Uint64 // of writes; see New
 	panics atomic.Uint64 // of stores
-	end    sync.Once
-	ended  chan struct{} // closed when the machine has ended everything
+
+	pending pendings
+	end     sync.Once
+	ended   chan struct{} // closed when the machine has ended everything
 
 	// The loop's.
 	m         *calls.Machine
@@ -57,6 +59,7 @@ func New(cfg Config) (*Client, error) {
 	fences, ports := cfg.number()
 	c.fences = fences
 	c.m = calls.New(cfg.Settings, ports)
+	c.pending.describe(&c.cfg, ports)
 	c.meters = meters{meter: cfg.Meter, name: cfg.Name}
 	c.work = scheduler.NewGroup(c.cfg.Scheduler)
 	c.ctx, c.cancel = context.WithCancel(context.Background())

@@ -55,6 +55,7 @@ func (c *Client) carryOut(fx *calls.Effects) {
 		r.finish(d.Err)
 	}
 	for _, n := range fx.Notices {
+		c.pending.noticed(n)
 		c.cfg.Emit(c.event(n))
 	}
 }

@@ -8,14 +8,16 @@ import (
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
 )
 
-// Wait holds the entity until a call of a store has answered, and goes on with rest then. call gets
-// what it has to call once. It keeps no worker meanwhile.
-func Wait[M any](c *sharding.Context[M], call func(done func(error)),
+// Wait holds the entity until a call of a store has answered, and goes on with rest then. An Ask that
+// ends meanwhile names what it waits for. call gets what it has to call once. It keeps no worker
+// meanwhile.
+func Wait[M any](c *sharding.Context[M], what *batch.Pending, call func(done func(error)),
 	rest func(c *sharding.Context[M], err error) error) error {
 	a, err := c.Await()
 	if err != nil {
 		return err
 	}
+	a.For(what)
 	call(func(err error) {
 		a.Continue(func(c *sharding.Context[M]) error { return rest(c, err) })
 	})
