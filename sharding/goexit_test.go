@@ -38,6 +38,9 @@ func TestStopThatEndsItsGoroutine(t *testing.T) {
 		regions := []*Region[message_]{start(first, typ), start(w.join("backend"), typ)}
 		w.install()
 		ctx := within(t, 5*time.Second)
+		if _, err := Ask(ctx, regions[0].Ref("a"), total{}); err != nil { // its home is known
+			t.Fatal(err)
+		}
 		for range 3 {
 			if err := regions[0].Tell(ctx, "a", leaveNow{}); err != nil {
 				t.Fatal(err)
