@@ -52,8 +52,8 @@
 //
 // A fail-over that keeps all commits costs time only. If it lost some, an entity that runs knows events
 // which are not there: its next write is refused with persistence.ErrConflict, and it starts again from
-// what is there. Package survival has the tests with servers and nodes that are killed and paused; a
-// fail-over to a standby is not among them.
+// what is there. Package survival has the tests with servers and nodes that are killed and paused, and with
+// synchronous and asynchronous standbys that take over.
 //
 // A backup that was put back lacks commits, too. Stop all nodes before.
 //

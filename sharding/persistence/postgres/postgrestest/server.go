@@ -35,6 +35,21 @@ type Server struct {
 // postgresql.conf. ErrMissing says that no PostgreSQL is installed. Directories of processes that were
 // killed are removed.
 func New(ctx context.Context, settings ...string) (*Server, error) {
+	return newServer(ctx, func(s *Server) error {
+		err := s.run(ctx, "initdb", "-D", s.data(), "-U", User, "--auth=trust", "--no-sync", "--encoding=UTF8",
+			"--locale=C")
+		if err != nil {
+			return err
+		}
+		return s.configure(append([]string{
+			"listen_addresses = '127.0.0.1'", "fsync = off", "max_connections = 200", "log_min_messages = warning",
+			"lc_messages = 'C'", "shared_buffers = 64MB", "autovacuum_naptime = 5s",
+		}, settings...)...)
+	})
+}
+
+// newServer makes a server whose files a function makes, and starts it.
+func newServer(ctx context.Context, files func(*Server) error) (*Server, error) {
 	bin, err := Find()
 	if err != nil {
 		return nil, err
@@ -48,7 +63,9 @@ func New(ctx context.Context, settings ...string) (*Server, error) {
 	if s.owner, err = own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	err = s.make(ctx, settings)
+	if err = s.prepare(); err == nil {
+		err = files(s)
+	}
 	if err == nil {
 		err = s.Start(ctx)
 	}
@@ -58,8 +75,8 @@ func New(ctx context.Context, settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// make writes the files of a new server.
-func (s *Server) make(ctx context.Context, settings []string) (err error) {
+// prepare finds an account and a port for a new server.
+func (s *Server) prepare() (err error) {
 	if s.account, err = account(); err != nil {
 		return err
 	}
@@ -72,23 +89,17 @@ func (s *Server) make(ctx context.Context, settings []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, s.port, err = net.SplitHostPort(addrs[0]); err != nil {
-		return err
-	}
-	initdb := s.command(ctx, "initdb", "-D", s.data(), "-U", User, "--auth=trust", "--no-sync",
-		"--encoding=UTF8", "--locale=C")
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("postgrestest: initdb: %w: %s", err, out)
-	}
+	_, s.port, err = net.SplitHostPort(addrs[0])
+	return err
+}
+
+// configure adds lines to postgresql.conf, where the last line of a setting counts.
+func (s *Server) configure(settings ...string) error {
 	conf, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	own := []string{
-		"listen_addresses = '127.0.0.1'", "port = " + s.port, "unix_socket_directories = '" + s.dir + "'",
-		"fsync = off", "max_connections = 200", "log_min_messages = warning", "lc_messages = 'C'",
-		"shared_buffers = 64MB", "autovacuum_naptime = 5s",
-	}
+	own := []string{"port = " + s.port, "unix_socket_directories = '" + s.dir + "'"}
 	_, err = io.WriteString(conf, strings.Join(append(own, settings...), "\n")+"\n")
 	return errors.Join(err, conf.Close())
 }
@@ -102,6 +113,14 @@ func (s *Server) command(ctx context.Context, name string, args ...string) *exec
 	c.Env = []string{"PATH=" + s.bin, "LC_ALL=C", "TZ=UTC"}
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: s.account}
 	return c
+}
+
+// run runs one of the server's programs to its end.
+func (s *Server) run(ctx context.Context, name string, args ...string) error {
+	if out, err := s.command(ctx, name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("postgrestest: %s: %w: %s", name, err, out)
+	}
+	return nil
 }
 
 // DSN returns the connection string of the server at its Unix socket.
@@ -202,7 +221,7 @@ func (p *process) read() {
 	lines := bufio.NewScanner(p.log)
 	for lines.Scan() {
 		said = append(said, lines.Text())
-		if strings.Contains(lines.Text(), "ready to accept connections") {
+		if strings.Contains(lines.Text(), "ready to accept ") { // connections, or read-only ones
 			p.ready <- nil
 			_, _ = io.Copy(io.Discard, p.log) // until the server ends
 			return

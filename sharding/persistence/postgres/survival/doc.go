@@ -10,6 +10,10 @@
 // server takes no writes, has no connection left, or has a full disk: callers are told so, and what
 // does not need it goes on.
 //
-// With -short there is one round of kills, which takes about ten seconds, as all others do together.
+// A standby takes over for a server that is killed: a synchronous one has all that was acknowledged. An
+// asynchronous one lacks the last commits: entities that know them start again from what is there, and a
+// reader passes over nothing that is stored afterwards.
+//
+// With -short there is one round of kills, which takes about ten seconds; all others take twenty together.
 // Without it there are four rounds, with pauses of ten seconds: a minute and a half.
 package survival

@@ -85,6 +85,7 @@ type entities struct {
 	calls   batch.Settings
 	writers sync.Map      // the number of each incarnation, by its type and id
 	fenced  atomic.Uint64 // failures because a later hosting has begun
+	misfits atomic.Uint64 // failures because the history does not end where an entity knows it to
 }
 
 // startEntities starts the types on a node.
@@ -112,8 +113,12 @@ func (e *entities) typ(name string) sharding.EntityType[command] {
 		Messages:    sharding.CBOR[command](add{}, look{}),
 		Supervision: sharding.Supervision{BackoffMax: time.Second},
 		OnEvent: func(x events.Event) {
-			if f, failed := x.(sharding.Failure); failed && errors.Is(f.Err, persistence.ErrFenced) {
+			f, failed := x.(sharding.Failure)
+			switch {
+			case failed && errors.Is(f.Err, persistence.ErrFenced):
 				e.fenced.Add(1)
+			case failed && errors.Is(f.Err, persistence.ErrConflict):
+				e.misfits.Add(1)
 			}
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/judge"
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
 
@@ -50,9 +51,11 @@ CREATE TRIGGER kept BEFORE DELETE ON survival.states FOR EACH ROW EXECUTE FUNCTI
 `
 
 // connect connects to the server beside the nodes.
-func (c *cluster) connect() *pgx.Conn {
+func (c *cluster) connect() *pgx.Conn { return c.connectTo(c.server) }
+
+func (c *cluster) connectTo(server *postgrestest.Server) *pgx.Conn {
 	c.t.Helper()
-	conn, err := pgx.Connect(c.patient(), c.server.DSN())
+	conn, err := pgx.Connect(c.patient(), server.DSN())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -67,6 +70,17 @@ func (c *cluster) exec(sql string) {
 	if _, err := conn.PgConn().Exec(c.patient(), sql).ReadAll(); err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+// count asks the server for a number.
+func (c *cluster) count(sql string) (n int) {
+	c.t.Helper()
+	conn := c.connect()
+	defer conn.Close(context.WithoutCancel(c.t.Context()))
+	if err := conn.QueryRow(c.patient(), sql).Scan(&n); err != nil {
+		c.t.Fatal(err)
+	}
+	return n
 }
 
 // watchStore makes the store, and the log.

@@ -31,6 +31,7 @@ type status struct {
 	Oldest  bool
 	UID     uint64
 	Fenced  uint64
+	Misfits uint64
 }
 
 // node is what runs in a process.
@@ -98,6 +99,7 @@ func (x *node) Call(ctx context.Context, name string, in []byte) (any, error) {
 		oldest, _ := v.Oldest(role)
 		return status{
 			Members: len(v.Members), Oldest: oldest.UID == x.n.UID(), UID: uint64(x.n.UID()), Fenced: x.fenced.Load(),
+			Misfits: x.misfits.Load(),
 		}, nil
 	case "host":
 		var q question
