@@ -30,7 +30,7 @@ type hosting struct {
 	a       *agenda.Agenda
 	lastSet uint64
 	asked   map[uint64]*asked
-	flushed func()    // nil: no caller waits for Flush
+	flushed []func()  // of the callers that wait for Flush
 	look    time.Time // when the agenda hears of changes that the store has told of; zero: there is none
 	looked  time.Time // when it has heard of some
 
@@ -107,6 +107,16 @@ func (m *machine) close(s *entities.Shard) {
 	for _, q := range h.asked { // order: each is answered
 		q.answer(errShardEnded)
 	}
+	h.answerFlushes()
+}
+
+// answerFlushes tells the callers that wait for Flush.
+func (h *hosting) answerFlushes() {
+	waiting := h.flushed
+	h.flushed = nil
+	for _, then := range waiting {
+		then()
+	}
 }
 
 func (m *machine) changed(shard uint32, now time.Time) {
@@ -138,9 +148,8 @@ func (m *machine) step(h *hosting, in agenda.Input) {
 	if fx.Write != nil {
 		m.write(h.s, fx.Write.Changes)
 	}
-	if fx.Flushed && h.flushed != nil {
-		h.flushed()
-		h.flushed = nil
+	if fx.Flushed {
+		h.answerFlushes()
 	}
 	m.underWay += h.a.UnderWay() - h.underWay
 	h.underWay = h.a.UnderWay()

@@ -89,7 +89,8 @@ func (r *Reminders) Drain(s *entities.Shard) { r.put(s, agenda.Drain{}) }
 // Resume takes Drain back.
 func (r *Reminders) Resume(s *entities.Shard) { r.put(s, agenda.Resume{}) }
 
-// Flush calls then when what handlers have ended is written, or cannot be now.
+// Flush calls then when what handlers have ended is written, or cannot be now, or the shard ends here.
+// then must not wait. Each of several calls is answered.
 func (r *Reminders) Flush(s *entities.Shard, then func()) {
 	r.do(func(m *machine, _ time.Time) {
 		h := m.at(s)
@@ -97,7 +98,7 @@ func (r *Reminders) Flush(s *entities.Shard, then func()) {
 			then()
 			return
 		}
-		h.flushed = then
+		h.flushed = append(h.flushed, then)
 		m.step(h, agenda.Flush{})
 	})
 }
