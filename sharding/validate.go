@@ -2,7 +2,6 @@ package sharding
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding/failure"
@@ -50,8 +49,7 @@ func (t EntityType[M]) faults(local bool) (f config.Faults) {
 // checkPort refuses a port that holds a pointer which is nil, and takes it away: it must not be
 // called.
 func checkPort[P any](f *config.Faults, field string, port *P) {
-	if v := reflect.ValueOf(*port); v.Kind() == reflect.Pointer && v.IsNil() {
-		f.Add(true, field, "is a %T that is nil", *port)
+	if f.NilPointer(field, *port) {
 		var none P
 		*port = none
 	}

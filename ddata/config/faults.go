@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -30,6 +31,15 @@ func (f *Faults) Add(bad bool, setting, format string, args ...any) {
 	if bad {
 		*f = append(*f, SettingError{Setting: setting, Err: fmt.Errorf(format, args...)})
 	}
+}
+
+// NilPointer adds a fault if the value of a setting holds a pointer that is nil, and reports whether it
+// does. Such a value is not nil itself, and panics when it is used. No value at all is no fault.
+func (f *Faults) NilPointer(setting string, value any) bool {
+	v := reflect.ValueOf(value)
+	is := v.Kind() == reflect.Pointer && v.IsNil()
+	f.Add(is, setting, "is a %T that is nil", value)
+	return is
 }
 
 // Of adds what is wrong with the value of a setting, nothing if err is nil. Of an error of Err, of

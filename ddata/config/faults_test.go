@@ -83,3 +83,18 @@ func TestNamed(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// A pointer that is nil, in an interface that is not, is a fault. Nothing at all is none, nor is a value
+// that is no pointer.
+func TestNilPointer(t *testing.T) {
+	var f config.Faults
+	var none fmt.Stringer
+	for _, good := range []any{none, nil, new(int), 0, struct{}{}} {
+		if f.NilPointer("Port", good) || len(f) > 0 {
+			t.Errorf("%v: %v", good, f)
+		}
+	}
+	if !f.NilPointer("Port", (*config.Faults)(nil)) || fmt.Sprint(f.Err("")) != "Port: is a *config.Faults that is nil" {
+		t.Errorf("%v", f.Err(""))
+	}
+}

@@ -51,6 +51,7 @@ func (b Behavior[M, S]) withDefaults() Behavior[M, S] {
 func (b Behavior[M, S]) Validate() error {
 	var f config.Faults
 	f.Add(b.States == nil, "States", "is missing")
+	f.NilPointer("States", b.States)
 	f.Of("Schema", b.withDefaults().Schema.Validate())
 	f.Add(b.Handle == nil, "Handle", "is missing")
 	f.Of("Calls", b.Calls.Validate())

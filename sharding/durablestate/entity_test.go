@@ -298,4 +298,8 @@ func TestValidate(t *testing.T) {
 	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "Timeouts.Ask") {
 		t.Errorf("askers are given up before writes: %v", err)
 	}
+	err = Behavior[command, box]{States: (*shelf)(nil), Handle: handle}.Validate()
+	if !strings.Contains(fmt.Sprint(err), "States: is a *durablestate.shelf that is nil") {
+		t.Errorf("a store that is a nil pointer: %v", err)
+	}
 }

@@ -88,6 +88,8 @@ func (b Behavior[M, E, S]) Validate() error {
 	d := b.withDefaults()
 	var f config.Faults
 	f.Add(b.Journal == nil, "Journal", "is missing")
+	f.NilPointer("Journal", b.Journal)
+	f.NilPointer("Snapshot.Store", b.Snapshot.Store)
 	f.Of("Events", b.Events.Validate())
 	f.Add(b.Handle == nil, "Handle", "is missing")
 	f.Add(b.Apply == nil, "Apply", "is missing")

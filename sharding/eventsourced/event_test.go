@@ -141,4 +141,12 @@ func TestValidate(t *testing.T) {
 	if _, err = Persist(typ, b); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "Timeouts.Ask") {
 		t.Errorf("askers are given up before writes: %v", err)
 	}
+	b = sums()
+	b.Journal, b.Snapshot.Store = (*shelf)(nil), (*shelf)(nil)
+	err = b.Validate()
+	for _, field := range []string{"Journal", "Snapshot.Store"} {
+		if !strings.Contains(fmt.Sprint(err), field+": is a *eventsourced.shelf that is nil") {
+			t.Errorf("a store that is a nil pointer: %v", err)
+		}
+	}
 }

@@ -524,6 +524,13 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%v lacks %s", err, want)
 		}
 	}
+	none := (*memory.Store)(nil)
+	_, err = New(Config{Name: "T", Journal: none, Snapshots: none, States: none})
+	for _, port := range []string{"Journal", "Snapshots", "States"} {
+		if want := port + ": is a *memory.Store that is nil"; !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%v lacks %s", err, want)
+		}
+	}
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, Settings{})
 		defer w.close()

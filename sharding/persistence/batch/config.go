@@ -56,6 +56,9 @@ func (c Config) Validate() error {
 	var f config.Faults
 	f.Add(c.Name == "", "Name", "is empty")
 	f.Add(c.Journal == nil && c.Snapshots == nil && c.States == nil, "Journal", "there is no store at all")
+	f.NilPointer("Journal", c.Journal)
+	f.NilPointer("Snapshots", c.Snapshots)
+	f.NilPointer("States", c.States)
 	f.Of("Settings", c.Settings.Validate())
 	return f.Wrap(fmt.Errorf("%w of type %q", ErrConfig, c.Name))
 }

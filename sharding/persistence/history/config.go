@@ -44,6 +44,8 @@ func (c Config) WithDefaults() Config {
 // Check adds what is wrong with a config that has its defaults.
 func (c Config) Check(f *config.Faults) {
 	f.Add(c.Journal == nil, "Journal", "is required")
+	f.NilPointer("Journal", c.Journal)
+	f.NilPointer("Snapshots", c.Snapshots)
 	f.Add(c.SnapshotAfter < 1, "SnapshotAfter", "is %d, and must be at least 1", c.SnapshotAfter)
 	f.Add(c.KeepSnapshots < 1, "KeepSnapshots", "is %d, and must be at least 1", c.KeepSnapshots)
 }

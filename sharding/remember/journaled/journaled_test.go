@@ -378,8 +378,10 @@ func TestTypeName(t *testing.T) {
 func TestConfig(t *testing.T) {
 	m := &memory.Store{}
 	for says, cfg := range map[string]Config{
-		"Type":          {Journal: m},
-		"Journal":       {Type: "T"},
+		"Type":    {Journal: m},
+		"Journal": {Type: "T"},
+		"Journal: is a *memory.Store that is nil":   {Type: "T", Journal: (*memory.Store)(nil)},
+		"Snapshots: is a *memory.Store that is nil": {Type: "T", Journal: m, Snapshots: (*memory.Store)(nil)},
 		"SnapshotAfter": {Type: "T", Journal: m, SnapshotAfter: -1},
 		"KeepSnapshots": {Type: "T", Journal: m, KeepSnapshots: -1},
 		"too long":      {Type: strings.Repeat("t", 255), Journal: m},
