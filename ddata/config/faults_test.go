@@ -94,7 +94,8 @@ func TestNilPointer(t *testing.T) {
 			t.Errorf("%v: %v", good, f)
 		}
 	}
-	if !f.NilPointer("Port", (*config.Faults)(nil)) || fmt.Sprint(f.Err("")) != "Port: is a *config.Faults that is nil" {
+	is := f.NilPointer("Port", (*config.Faults)(nil))
+	if want := "Port: is a *config.Faults that is nil"; !is || fmt.Sprint(f.Err("")) != want {
 		t.Errorf("%v", f.Err(""))
 	}
 }

@@ -29,4 +29,14 @@
 // # Guarantees
 //
 // They are the laws of [Store]; remindtest holds an implementation to them.
+//
+// # Not guaranteed
+//
+// A change of which the caller got an error may take effect late. If the shard has moved meanwhile,
+// and the next region has changed the same reminder, a store has to say which of the two stands. No
+// call of the port carries the fencing token of the shard. In package replicated the change stands
+// that has the later time, by the wall clock of the node that made it, unless the later one was made
+// with the earlier one in sight. So the older change stands if the clock of the node before was ahead
+// by more than the time between the two changes, which is at least the hand-over of the shard. Then a
+// reminder that was cancelled comes, one that was set does not, or it comes at its former time.
 package remind

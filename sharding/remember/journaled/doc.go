@@ -20,6 +20,15 @@
 //
 // # Not guaranteed
 //
+// A change carries no fencing token: package remember has none in its calls, because what is kept in
+// replicated data is a set that joins what two regions write. So a region whose shard another one has
+// loaded meanwhile may still write a change that it had begun before: it meets a conflict, reads, and
+// writes again, for as long as the call may take (Quorums.WriteTimeout, up to 32 times that after
+// failures). A change that it begins after its context has ended, or that died with it, is never
+// written. If such a change takes an id away, and the next region has its entity running, the entity
+// goes on, and is not started by itself after the next move. If it adds one, the entity is started by
+// itself once more. No event or state of an entity is touched: these are fenced.
+//
 // A snapshot is one value: a set of which it would have more than persistence.BodyMax bytes keeps
 // all events, and its loads take longer. A line of the log says so.
 package journaled
