@@ -212,6 +212,9 @@
 //     holder keeps to them as a voter, and the arbiter does nothing that its carrier does not do.
 //   - AR4: the lease is lost on the holder's clock before another can acquire it (package locks).
 //     From then on the node speaks for itself only.
+//   - AR5: a view that a voter has accepted alone, while it had the lease, may drop those that have the
+//     lease later. These refuse it (G4). They leave it out of their ballots, as the quorum of the
+//     arbiter and a voter that did not accept it allows.
 //
 // The oldest reachable voter tries for the lease when it hears no node that has it. A node on a
 // side with less than half of the voters waits before it tries. It also gives back the lease if it

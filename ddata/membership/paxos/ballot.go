@@ -1,6 +1,7 @@
 package paxos
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -15,8 +16,10 @@ type Ballot struct {
 }
 
 // Less reports whether b is below o.
-func (b Ballot) Less(o Ballot) bool {
-	return b.Round < o.Round || b.Round == o.Round && b.UID < o.UID
+func (b Ballot) Less(o Ballot) bool { return b.compare(o) < 0 }
+
+func (b Ballot) compare(o Ballot) int {
+	return cmp.Or(cmp.Compare(b.Round, o.Round), cmp.Compare(b.UID, o.UID))
 }
 
 // String prints round and proposer.

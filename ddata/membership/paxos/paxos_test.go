@@ -21,10 +21,11 @@ func majorityOf(n int) Quorum {
 }
 
 // TestOneValueIsDecided plays random ballots of all voters, with lost messages, and looks for two
-// values that a quorum accepted.
+// values that a quorum accepted. Some voters refuse some values.
 func TestOneValueIsDecided(t *testing.T) {
 	const n = 5
-	decisions := 0
+	decisions, refused := 0, 0
+	refuses := func(u view.UID, x *Proposal) bool { return x.View.LastUp>>(2*u)&3 == 0 }
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		now, quorum := time.Unix(1000, 0), majorityOf(n)
@@ -49,11 +50,13 @@ func TestOneValueIsDecided(t *testing.T) {
 					value, at := a.Accepted()
 					p.TakePrepared(now, view.UID(i+1), Prepared{AcceptedBallot: at, Accepted: value})
 				}
-				if !p.HasQuorum(quorum) {
-					p.GiveUp(now)
-				}
 			case p.Preparing():
-				value := p.Value()
+				value, ok := p.Choose(quorum, refuses)
+				if !ok {
+					refused++
+					p.GiveUp(now)
+					break
+				}
 				if value == nil {
 					value = &Proposal{View: &view.View{LastUp: r.Uint32()}}
 				}
@@ -67,6 +70,9 @@ func TestOneValueIsDecided(t *testing.T) {
 					if a.Outbids(p.Ballot()) {
 						p.TakeRejected(now, a.Promised(), 0)
 						break
+					}
+					if refuses(view.UID(i+1), p.Value()) {
+						continue
 					}
 					a.Promise(p.Ballot())
 					a.Accept(now, p.Ballot(), p.Value())
@@ -82,8 +88,47 @@ func TestOneValueIsDecided(t *testing.T) {
 			}
 		}
 	}
-	if decisions < 300 {
-		t.Errorf("%d decisions only", decisions)
+	if decisions < 300 || refused < 300 {
+		t.Errorf("%d decisions, %d times nothing to decide", decisions, refused)
+	}
+}
+
+// TestARefusedValueIsLeftOut: what one voter has accepted and the others refuse is left out, by the
+// answers of a quorum without it. It is not while every quorum has that voter, or the others may accept
+// it. The arbiter refuses what its carrier does.
+func TestARefusedValueIsLeftOut(t *testing.T) {
+	const arbiter = view.UID(9)
+	now, value := time.Unix(1000, 0), &Proposal{View: &view.View{}}
+	quorum := func(has func(view.UID) bool) bool { // all three, or the arbiter and one of them
+		one, all := has(1) || has(2) || has(3), has(1) && has(2) && has(3)
+		return all || one && has(arbiter)
+	}
+	for _, x := range []struct {
+		name    string
+		carrier view.UID // 0 = the arbiter has not answered
+		refuse  bool
+		value   *Proposal
+		ok      bool
+	}{
+		{"all have answered", 0, true, nil, false},
+		{"carried by one that refuses", 2, true, nil, true},
+		{"carried by the one that has accepted", 1, true, value, true},
+		{"none refuses", 2, false, value, true},
+	} {
+		c := Config{Self: 2, Arbiter: arbiter, Beat: time.Second, WaitMax: time.Minute}
+		p := NewProposer(c, rand.New(rand.NewPCG(1, 1)))
+		p.Start(now, Ballot{Round: 7})
+		for u := view.UID(1); u <= 3; u++ {
+			a := Prepared{Arbiter: u == x.carrier}
+			if u == 1 {
+				a.Accepted, a.AcceptedBallot = value, Ballot{Round: 5, UID: 1}
+			}
+			p.TakePrepared(now, u, a)
+		}
+		got, ok := p.Choose(quorum, func(u view.UID, _ *Proposal) bool { return x.refuse && u != 1 })
+		if got != x.value || ok != x.ok {
+			t.Errorf("%s: %v, %t", x.name, got, ok)
+		}
 	}
 }
 

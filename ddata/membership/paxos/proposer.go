@@ -39,13 +39,19 @@ type Config struct {
 type ballot struct {
 	phase    phase
 	id       Ballot
-	freeAt   map[view.UID]time.Time // preparing: which voters have prepared, and when their promises will have run out
-	carrier  view.UID               // preparing: which voter has prepared for the arbiter
-	highest  Ballot                 // of value, while preparing
-	value    *Proposal              // accepted before by a voter (preparing), or being decided (accepting)
-	accepted map[view.UID]bool
-	resendAt time.Time // accepting: when a promise in the way will have run out; zero = none
-	until    time.Time // when it times out
+	answers  map[view.UID]answer // preparing: of the voters that have prepared
+	carrier  view.UID            // preparing: which voter has prepared for the arbiter
+	value    *Proposal           // accepting: what is being decided
+	accepted map[view.UID]bool   // accepting: the voters that have accepted it
+	resendAt time.Time           // accepting: when a promise in the way will have run out; zero = none
+	until    time.Time           // when it times out
+}
+
+// answer is what a voter has answered to the first phase.
+type answer struct {
+	freeAt   time.Time // when its promises will have run out
+	ballot   Ballot    // of accepted
+	accepted *Proposal // nil = nothing
 }
 
 type phase uint8
@@ -85,8 +91,7 @@ func (p *Proposer) Ballot() Ballot { return p.ballot.id }
 // Round is the highest round that was seen.
 func (p *Proposer) Round() uint64 { return p.round }
 
-// Value is the proposal of the ballot in progress: what a voter had accepted before, or what is
-// being accepted; nil = none.
+// Value is the proposal of the second phase; nil before it.
 func (p *Proposer) Value() *Proposal { return p.ballot.value }
 
 // Until is when the ballot in progress times out.
@@ -113,7 +118,7 @@ func (p *Proposer) Start(now time.Time, promised Ballot) Ballot {
 	p.retryAt = time.Time{}
 	p.ballot = ballot{
 		phase: preparing, id: Ballot{Round: p.round, UID: p.cfg.Self},
-		freeAt: make(map[view.UID]time.Time), accepted: make(map[view.UID]bool), until: p.end(now),
+		answers: make(map[view.UID]answer), accepted: make(map[view.UID]bool), until: p.end(now),
 	}
 	return p.ballot.id
 }
@@ -126,19 +131,55 @@ func (p *Proposer) end(from time.Time) time.Time {
 // TakePrepared counts a voter's answer to the first phase.
 func (p *Proposer) TakePrepared(now time.Time, from view.UID, a Prepared) {
 	b := &p.ballot
-	free := now.Add(max(0, min(a.Wait, p.cfg.WaitMax)))
-	b.freeAt[from] = free
-	if a.Arbiter {
-		b.freeAt[p.cfg.Arbiter], b.carrier = free, from
+	got := answer{freeAt: now.Add(max(0, min(a.Wait, p.cfg.WaitMax)))}
+	if a.Accepted != nil {
+		got.ballot, got.accepted = a.AcceptedBallot, a.Accepted
 	}
-	if a.Accepted != nil && b.highest.Less(a.AcceptedBallot) {
-		b.highest, b.value = a.AcceptedBallot, a.Accepted
+	b.answers[from] = got
+	if a.Arbiter {
+		b.answers[p.cfg.Arbiter], b.carrier = got, from
 	}
 }
 
-// HasQuorum reports whether a quorum has prepared.
-func (p *Proposer) HasQuorum(quorum Quorum) bool {
-	return quorum(func(u view.UID) bool { _, ok := p.ballot.freeAt[u]; return ok })
+// Choose returns the value of the second phase by the answers of a quorum: what was accepted at the
+// highest ballot in that quorum; nil if nothing was, and any value will do. refuses reports whether a
+// voter never accepts a value. It returns false while the voters that have answered could not decide the
+// value of any quorum.
+//
+// The answers of one quorum are as good as those of another. If a value was decided, a voter of each
+// quorum has accepted it. So a value that some voter accepted and the others refuse can be left out, if
+// there is a quorum without that voter. Otherwise it would be proposed again in each ballot, and nothing
+// would be decided.
+func (p *Proposer) Choose(quorum Quorum, refuses func(view.UID, *Proposal) bool) (value *Proposal, ok bool) {
+	b := &p.ballot
+	for _, x := range p.accepted() {
+		upTo := func(u view.UID) bool { a, ok := b.answers[u]; return ok && !x.ballot.Less(a.ballot) }
+		if !quorum(upTo) {
+			break
+		}
+		agrees := func(u view.UID) bool {
+			_, ok := b.answers[u]
+			if u == p.cfg.Arbiter {
+				u = b.carrier
+			}
+			return ok && !refuses(u, x.accepted)
+		}
+		if x.accepted == nil || quorum(agrees) {
+			return x.accepted, true
+		}
+	}
+	return nil, false
+}
+
+// accepted returns what the voters that have answered had accepted, that of the highest ballot first,
+// and nothing as the last.
+func (p *Proposer) accepted() []answer {
+	all := []answer{{}}
+	for _, a := range p.ballot.answers { // order: sorted below; a ballot has one value
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b answer) int { return b.ballot.compare(a.ballot) })
+	return slices.CompactFunc(all, func(a, b answer) bool { return a.ballot == b.ballot })
 }
 
 // FreeAt returns when a quorum of the prepared voters will have no promise left that stands against
@@ -153,16 +194,16 @@ func (p *Proposer) FreeAt(now time.Time, drops []view.UID, quorum Quorum) (time.
 	against := func(u view.UID) bool {
 		return slices.Contains(drops, u) || u == p.cfg.Arbiter && slices.Contains(drops, b.carrier)
 	}
-	for u, t := range b.freeAt { // order: sorted below
+	for u, a := range b.answers { // order: sorted below
 		if !against(u) {
-			times = append(times, t)
+			times = append(times, a.freeAt)
 		}
 	}
 	slices.SortFunc(times, time.Time.Compare)
 	for _, t := range times {
 		free := func(u view.UID) bool {
-			at, ok := b.freeAt[u]
-			return ok && !at.After(t) && !against(u)
+			a, ok := b.answers[u]
+			return ok && !a.freeAt.After(t) && !against(u)
 		}
 		if quorum(free) {
 			return t, true
@@ -174,7 +215,7 @@ func (p *Proposer) FreeAt(now time.Time, drops []view.UID, quorum Quorum) (time.
 // Await lets the ballot last until something has run out, and a while longer.
 func (p *Proposer) Await(free time.Time) { p.ballot.until = later(p.ballot.until, p.end(free)) }
 
-// Propose begins the second phase with a value. That must be Value, unless that is nil.
+// Propose begins the second phase with a value. That must be what Choose has returned, unless that is nil.
 func (p *Proposer) Propose(now time.Time, value *Proposal) {
 	p.ballot.phase, p.ballot.value, p.ballot.until = accepting, value, p.end(now)
 }

@@ -108,13 +108,17 @@ func (v *Voter) takePrepared(s *Scene, from view.UID, answer paxos.Prepared) {
 }
 
 // maybeAccept goes on to the second phase when a quorum has prepared and nothing stands in its way:
-// with the value that was accepted at the highest ballot, else with what is wanted now.
+// with the value that was accepted at the highest ballot, else with what is wanted now. A voter that
+// runs refuses its own removal (G4).
 func (v *Voter) maybeAccept(s *Scene) {
 	p, quorum := v.proposer, s.quorum(v.cfg.Strategy)
-	if !p.HasQuorum(quorum) {
+	value, ok := p.Choose(quorum, func(u view.UID, value *paxos.Proposal) bool {
+		return !value.View.Has(u) && !s.Reports.Stopped(u)
+	})
+	switch {
+	case !ok: // a quorum has not answered yet, or those that could agree to what was accepted have not
 		return
-	}
-	if value := p.Value(); value != nil {
+	case value != nil:
 		v.startAccept(s, value)
 		return
 	}
