@@ -3,18 +3,13 @@ package sharding
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
-	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -103,16 +98,6 @@ func askAside(t *testing.T, g *Region[message_], id, text string) <-chan gotRepl
 
 // none is a rest that does nothing.
 func none(*Context[message_]) error { return nil }
-
-// restFails is a rest that fails.
-func restFails(*Context[message_]) error { return errors.New("unwritten") }
-
-// faults are the rests that fail.
-var faults = map[string]func(*Context[message_]) error{
-	"error": restFails,
-	"panic": func(*Context[message_]) error { panic("unwritten") },
-	"exit":  func(*Context[message_]) error { runtime.Goexit(); return nil },
-}
 
 // shardOf is the shard of an entity.
 func shardOf(g *Region[message_], id string) *entities.Shard {
@@ -218,172 +203,6 @@ func TestNewAwaits(t *testing.T) {
 	})
 }
 
-// A rest that fails is a failure like another, and so is a handler that fails after Await: its result
-// comes too late.
-func TestAwaitAndFailures(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		var d desk
-		typ := clerks(&d)
-		typ.Supervision = Supervision{Decide: Always(Restart), Backoff: time.Second}
-		var failures []Failure
-		typ.OnEvent = onEvent(func(f Failure) { failures = append(failures, f) })
-		g, _ := localRegion(t, typ)
-		for _, rest := range faults {
-			answer := askAside(t, g, "a", "1")
-			d.result(rest)
-			if got := <-answer; !errors.Is(got.err, ErrHandler) {
-				t.Error(got)
-			}
-		}
-		if _, err := Ask(t.Context(), g.Ref("a"), failing{}); !errors.Is(err, ErrHandler) {
-			t.Error(err)
-		}
-		if n, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil || n != 0 {
-			t.Error(n, err)
-		}
-		if len(failures) != 4 || d.stopped > 0 {
-			t.Errorf("failures %v, stopped %d", failures, d.stopped)
-		}
-	})
-}
-
-// An end in order waits for the result; one by force does not, and the question is answered.
-func TestEndsOfWhatAwaits(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		var d desk
-		g, _ := localRegion(t, clerks(&d))
-		answer := askAside(t, g, "a", "1")
-		a := <-d.waits
-		s := shardOf(g, "a")
-		s.Passivate("a", protocol.CauseRequest)
-		drained := false
-		s.Drain(func() { drained = true })
-		synctest.Wait()
-		if d.stopped > 0 || drained {
-			t.Errorf("stopped %d, drained %v with an unfinished message", d.stopped, drained)
-		}
-		a.Continue(replies("in order"))
-		if got := <-answer; got != (gotReply{"in order", nil}) {
-			t.Error(got)
-		}
-		synctest.Wait()
-		if d.stopped != 1 || !drained {
-			t.Errorf("stopped %d, drained %v", d.stopped, drained)
-		}
-		s.Resume()
-
-		answer = askAside(t, g, "a", "2")
-		a = <-d.waits
-		if err := g.Tell(t.Context(), "a", addItem{}); err != nil {
-			t.Fatal(err)
-		}
-		var left []any
-		s.Shut(func(_ *entities.Entity, env mailbox.Envelope, _ uint32) { left = append(left, env.Msg) })
-		if got := <-answer; !errors.Is(got.err, ErrHandler) {
-			t.Error(got)
-		}
-		synctest.Wait()
-		if a.Continue(replies("late")) || d.stopped != 1 || !slices.Equal(left, []any{addItem{}}) {
-			t.Errorf("stopped %d, left %v", d.stopped, left)
-		}
-	})
-}
-
-// What waits for a result when its node loses the lease goes on when that is back, with another
-// Context.
-func TestAwaitOverALostLease(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		var d desk
-		g, lease := localRegion(t, clerks(&d))
-		answer := askAside(t, g, "a", "1")
-		a := <-d.waits
-		lease.lost.Store(true)
-		a.Continue(replies("held"))
-		synctest.Wait()
-		if len(answer) > 0 {
-			t.Error("answered without the lease:", <-answer)
-		}
-		lease.lost.Store(false)
-		if got := <-answer; got != (gotReply{"held", nil}) {
-			t.Error(got)
-		}
-	})
-}
-
-// With resume the incarnation goes on after a rest that has failed.
-func TestResumeAfterAwait(t *testing.T) {
-	for name, rest := range faults {
-		t.Run(name, func(t *testing.T) {
-			bubble.Test(t, func(t *testing.T) {
-				var d desk
-				typ := clerks(&d)
-				typ.Supervision.Decide = Always(Resume)
-				g, _ := localRegion(t, typ)
-				answer := askAside(t, g, "a", "1")
-				d.result(rest)
-				if got := <-answer; !errors.Is(got.err, ErrHandler) {
-					t.Error(got)
-				}
-				if n, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil || n != 1 || d.made != 1 {
-					t.Error(n, err, d.made)
-				}
-			})
-		})
-	}
-}
-
-// If the rest of New fails, so has New: the message that the incarnation was made for is failed, and
-// no handler sees what was not loaded, whatever the directive.
-func TestNewFailsLate(t *testing.T) {
-	for _, directive := range []Directive{Resume, Restart, Stop} {
-		for name, rest := range faults {
-			t.Run(fmt.Sprint(directive, " after ", name), func(t *testing.T) {
-				bubble.Test(t, func(t *testing.T) {
-					d := desk{loads: true}
-					typ := clerks(&d)
-					typ.Supervision = Supervision{Decide: Always(directive), Backoff: time.Second}
-					g, _ := localRegion(t, typ)
-					first := askAside(t, g, "a", "1")
-					loaded := <-d.waits
-					second := askAside(t, g, "a", "2")
-					synctest.Wait()
-					loaded.Continue(rest)
-					if got := <-first; !errors.Is(got.err, ErrHandler) || !strings.Contains(got.err.Error(), "in New") {
-						t.Error(got)
-					}
-					d.result(none)
-					d.result(replies("two"))
-					if got := <-second; got != (gotReply{"two", nil}) || d.made != 2 || d.stopped > 0 {
-						t.Errorf("%v; %d made, %d stopped", got, d.made, d.stopped)
-					}
-				})
-			})
-		}
-	}
-}
-
-// A failure that escalates ends what waits for results in its shard.
-func TestEscalateEndsWhatAwaits(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		var d desk
-		typ := clerks(&d)
-		typ.Shards, typ.Supervision.Decide = 1, Always(Escalate)
-		g, _ := localRegion(t, typ)
-		first := askAside(t, g, "a", "1")
-		a := <-d.waits
-		second := askAside(t, g, "b", "2")
-		d.result(restFails)
-		for _, answer := range []<-chan gotReply{first, second} {
-			if got := <-answer; !errors.Is(got.err, ErrHandler) {
-				t.Error(got)
-			}
-		}
-		if a.Continue(none) || d.stopped > 0 {
-			t.Errorf("the result counts, or %d were stopped", d.stopped)
-		}
-	})
-}
-
 // What is started without a message waits for New, too, and no message is failed with it.
 func TestNewWithoutAMessageAwaits(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
@@ -402,102 +221,6 @@ func TestNewWithoutAMessageAwaits(t *testing.T) {
 			t.Error(got, d.made)
 		}
 	})
-}
-
-// An incarnation whose Stop waits for a result ends after that, once. What comes meanwhile is for the
-// next one.
-func TestStopAwaits(t *testing.T) {
-	faults := maps.Clone(faults)
-	faults["nothing"] = none
-	for name, rest := range faults {
-		t.Run(name, func(t *testing.T) {
-			bubble.Test(t, func(t *testing.T) {
-				d := desk{saves: true}
-				typ := clerks(&d)
-				var failures []Failure
-				typ.OnEvent = onEvent(func(f Failure) { failures = append(failures, f) })
-				g, _ := localRegion(t, typ)
-				if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil {
-					t.Fatal(err)
-				}
-				shardOf(g, "a").Passivate("a", protocol.CauseRequest)
-				saved := <-d.waits
-				answer := askAside(t, g, "a", "1")
-				synctest.Wait()
-				if len(d.waits) > 0 || d.made != 1 || shardOf(g, "a").Active() != 1 {
-					t.Fatal("the next incarnation has not waited")
-				}
-				saved.Continue(rest)
-				d.result(replies("one"))
-				if got := <-answer; got != (gotReply{"one", nil}) || d.made != 2 || d.stopped != 1 {
-					t.Errorf("%v; %d made, %d stopped", got, d.made, d.stopped)
-				}
-				if want := name != "nothing"; (len(failures) == 1) != want ||
-					want && !strings.Contains(failures[0].Err.Error(), "in Stop") {
-					t.Error(failures)
-				}
-			})
-		})
-	}
-}
-
-// A stop by force does not wait for Stop, or for New.
-func TestForceOfStopAndNew(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		d := desk{saves: true}
-		g, _ := localRegion(t, clerks(&d))
-		if _, err := Ask(t.Context(), g.Ref("a"), total{}); err != nil {
-			t.Fatal(err)
-		}
-		s := shardOf(g, "a")
-		s.Passivate("a", protocol.CauseRequest)
-		saved := <-d.waits
-		s.Find("a").Force()
-		synctest.Wait()
-		if saved.Continue(none) || d.stopped != 1 || s.Count() != 0 {
-			t.Errorf("%d stopped, %d entities left", d.stopped, s.Count())
-		}
-
-		d.loads = true
-		answer := askAside(t, g, "a", "1")
-		loaded := <-d.waits
-		s.Find("a").Force()
-		again := <-d.waits // the message waits for the next incarnation
-		again.Continue(none)
-		if loaded.Continue(none) {
-			t.Error("the result of an incarnation that has ended counts")
-		}
-		d.result(replies("one"))
-		if got := <-answer; got != (gotReply{"one", nil}) || d.stopped != 1 {
-			t.Error(got, d.stopped)
-		}
-	})
-}
-
-// Of a shard that has lost its lease with a question unfinished the asker hears, and of one that
-// has lost it, and is shut afterwards.
-func TestAwaitInAShardWithoutALease(t *testing.T) {
-	for _, forced := range []bool{false, true} {
-		bubble.Test(t, func(t *testing.T) {
-			var d desk
-			g, lease := localRegion(t, clerks(&d))
-			answer := askAside(t, g, "a", "1")
-			a, s := <-d.waits, shardOf(g, "a")
-			lease.lost.Store(true)
-			if forced {
-				s.Find("a").Force()
-				synctest.Wait()
-			}
-			s.Shut(func(*entities.Entity, mailbox.Envelope, uint32) { t.Error("a message is left") })
-			if got := <-answer; !errors.Is(got.err, ErrNoLease) {
-				t.Error(got)
-			}
-			synctest.Wait()
-			if a.Continue(replies("late")) {
-				t.Error("the result counts")
-			}
-		})
-	}
 }
 
 // While a message waits for its result, no receive timeout comes; the time counts from its end.
@@ -631,48 +354,6 @@ func TestAwaitLeavesTheWorker(t *testing.T) {
 					t.Error(got)
 				}
 			}(askAside(t, g, id, ""))
-		}
-	})
-}
-
-// However a result and a stop by force meet, the entity ends or answers, and goes on.
-func TestResultMeetsForce(t *testing.T) {
-	var d desk
-	g, _ := localRegion(t, clerks(&d))
-	s := shardOf(g, "a")
-	for range 500 {
-		answer := askAside(t, g, "a", "")
-		a := <-d.waits
-		var both sync.WaitGroup
-		both.Go(s.Find("a").Force)
-		both.Go(func() { a.Continue(replies("one")) })
-		both.Wait()
-		if got := <-answer; got != (gotReply{"one", nil}) && !errors.Is(got.err, ErrHandler) {
-			t.Fatal(got)
-		}
-	}
-	if _, err := Ask(within(t, 10*time.Second), g.Ref("a"), total{}); err != nil {
-		t.Error(err)
-	}
-}
-
-// A rest that panics is a use of its entity, as one that returns: it is not idle.
-func TestARestThatPanicsIsActivity(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		var d desk
-		typ := clerks(&d)
-		typ.Passivation.Strategy.IdleTimeout = time.Minute
-		typ.Supervision.Decide = Always(Resume)
-		g, _ := localRegion(t, typ)
-		g.plane.Entities.StartScans()
-		if err := g.Tell(t.Context(), "a", echo{}); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(50 * time.Second)
-		d.result(func(*Context[message_]) error { panic("no luck") })
-		<-time.After(55 * time.Second)
-		if n := g.Stats().Entities; n != 1 || d.stopped > 0 {
-			t.Errorf("%d entities, %d were stopped, 55 s after the rest", n, d.stopped)
 		}
 	})
 }

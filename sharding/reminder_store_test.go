@@ -1,0 +1,221 @@
+package sharding
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remind"
+	"github.com/coterie-go/coterie/sharding/remind/memory"
+)
+
+// What is wrong with a reminder, or with a type whose entities set some, is said at once.
+func TestRemindErrors(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		var got [7]error
+		var store memory.Store
+		failure := errors.New("no room on the disk")
+		typ := reminding(&d, setting(t, func(c *Context[message_]) error {
+			got[0] = c.Remind("", in(0), echo{})
+			got[1] = c.RemindEvery("n", in(0), time.Millisecond, echo{})
+			got[2] = c.RemindEvery("n", in(0), 0, echo{})
+			got[3] = errors.Join(c.Remind("n", in(time.Hour), echo{}), c.Remind("o", in(time.Hour), echo{}),
+				c.Remind("o", in(time.Hour), echo{}))
+			got[4] = c.Remind("p", in(time.Hour), echo{})
+			store.Before(func(_ context.Context, call string) error {
+				if call == "Update" {
+					return failure
+				}
+				return nil
+			})
+			got[5] = c.CancelReminder("o")
+			return nil
+		}))
+		typ.Reminders.EntityMax, typ.Reminders.Store = 2, &store
+		g := start(w.join("backend"), typ)
+		w.install()
+		tell(t, g, addItem{})
+		<-time.After(time.Minute)
+		for i, want := range []error{
+			ErrInvalidReminder, ErrInvalidReminder, ErrInvalidReminder, nil, ErrTooManyReminders, failure,
+		} {
+			if !errors.Is(got[i], want) {
+				t.Errorf("%d: %v, want %v", i, got[i], want)
+			}
+		}
+		if err := g.StopShards(t.Context(), 0); !errors.Is(err, ErrConfig) {
+			t.Errorf("StopShards: %v", err)
+		}
+	})
+	off := timing(&diary{}, nil)
+	off.Reminders.Store = &memory.Store{}
+	if err := off.Validate(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "Reminders.Enabled") {
+		t.Error(err)
+	}
+	off.Reminders = Reminders{Enabled: true, FiringMax: -1, EntityMax: -1, BackoffMin: -1, BackoffMax: -1}
+	if err := off.Validate(); err == nil || strings.Count(err.Error(), "Reminders.") != 4 {
+		t.Error(err)
+	}
+	off.Reminders = Reminders{Enabled: true, BackoffMax: time.Millisecond}
+	if err := off.Validate(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "below BackoffMin 1s") {
+		t.Error(err)
+	}
+	off.Reminders = Reminders{Enabled: true, BackoffMin: time.Hour}
+	if err := off.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without EntityType.Reminders.Enabled a handler gets a clear error, and nothing is read or written.
+func TestRemindNotEnabled(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		var got error
+		typ := reminding(&d, setting(t, func(c *Context[message_]) error {
+			got = c.Remind("n", in(0), echo{})
+			return nil
+		}))
+		typ.Reminders = Reminders{}
+		g := start(w.join("backend"), typ)
+		w.install()
+		d.tellFirst(t, g, addItem{})
+		if !errors.Is(got, ErrConfig) || !strings.Contains(got.Error(), "Reminders.Enabled") {
+			t.Error(got)
+		}
+	})
+}
+
+// What cannot be decoded, and what belongs to another shard, is told of and not lost; the store's
+// failures are told of, and their end.
+func TestRemindEvents(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		var store memory.Store
+		var mu sync.Mutex
+		told := map[protocol.EventKind]int{}
+		typ := reminding(&d, nil)
+		typ.Shards, typ.Reminders.Store = 4, &store
+		typ.OnEvent = onNotes(func(e protocol.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			told[e.Kind]++
+		})
+		put := func(shard ShardID, id protocol.EntityID, body []byte) {
+			at := in(time.Minute).Round(0)
+			c := remind.Change{
+				Reminder: remind.Reminder{Entity: id, Name: "n", Due: at, At: at, Body: body, Version: 1},
+			}
+			if err := store.Update(t.Context(), shard, []remind.Change{c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		home := ShardOf("a", 4)
+		put(home, "a", []byte{0xff})
+		put((home+1)%4, "a", []byte{0xff})
+		put(9, "a", []byte{0xff})
+		var fails atomic.Bool
+		store.Before(func(context.Context, string) error {
+			if fails.Load() {
+				return errors.New("gone")
+			}
+			return nil
+		})
+		start(w.join("backend"), typ)
+		w.install()
+		<-time.After(61 * time.Second)
+		fails.Store(true)
+		<-time.After(time.Minute)
+		fails.Store(false)
+		<-time.After(time.Minute)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		for kind, least := range map[protocol.EventKind]int{
+			protocol.ReminderDamaged: 2, protocol.ReminderStranded: 3, protocol.RemindersFailed: 1,
+			protocol.RemindersResumed: 1,
+		} {
+			if told[kind] < least {
+				t.Errorf("%v was told %d times, want %d at least", kind, told[kind], least)
+			}
+		}
+		d.want(t)
+	})
+}
+
+// After a stop of all nodes a reminder comes with no message: its shard is started for it. The nodes
+// keep it on their disks.
+func TestRemindSurvivesAStopOfAll(t *testing.T) {
+	dirs := [2]string{t.TempDir(), t.TempDir()}
+	came := make(chan Reminder, 16)
+	var due time.Time
+	life := func(handler error) (nodes []*ddata.Node, g *Region[message_]) {
+		nodes = ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) {
+			c.Roles, c.Dir = []string{"backend"}, dirs[i]
+		})
+		typ := cartType(&cartLog{})
+		typ.Reminders.Enabled = true
+		typ.New = func(*Context[message_]) Entity[message_] {
+			return receiveFunc(func(c *Context[message_], _ message_) error {
+				if r, is := c.Reminder(); is {
+					came <- r
+					return handler
+				}
+				due = time.Now()
+				if err := c.Remind("n", due, echo{}); err != nil {
+					return err
+				}
+				return c.Reply("")
+			})
+		}
+		for _, n := range nodes {
+			var err error
+			if g, err = Start(n, typ); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return nodes, g
+	}
+	wait := func() {
+		t.Helper()
+		select {
+		case r := <-came:
+			if r.Name != "n" || !r.Due.Equal(due) {
+				t.Errorf("%+v, want n of %v", r, due)
+			}
+		case <-within(t, time.Minute).Done():
+			t.Fatal("the reminder has not come")
+		}
+	}
+	nodes, g := life(errors.New("not in this life"))
+	if _, err := Ask(within(t, time.Minute), g.Ref("a"), echo{}); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	for _, n := range nodes {
+		_ = n.Close()
+	}
+	for len(came) > 0 {
+		<-came
+	}
+	life(nil)
+	wait()
+}
+
+// A node that can keep no reminder refuses a type whose entities set some.
+func TestRemindWithoutDisks(t *testing.T) {
+	n := ddatatest.StartWith(t, 1, func(_ int, c *ddata.Config) { c.Roles = []string{"backend"} })[0]
+	typ := cartType(&cartLog{})
+	typ.Reminders.Enabled = true
+	if _, err := Start(n, typ); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "Reminders.Enabled") {
+		t.Error(err)
+	}
+}
