@@ -33,6 +33,37 @@ func TestMajorityWriteIsSeenByMajorityRead(t *testing.T) {
 	}
 }
 
+// Two nodes that write at one moment, the one with a look back, the other with a linearizable read
+// after its write, never both miss the other.
+func TestALookBackMeetsALinearizableRead(t *testing.T) {
+	nodes := startCluster(t, 3, nil)
+	ctx := testContext(t)
+	looks, reads := replica(t, nodes[0]), replica(t, nodes[1])
+	for i := range 200 {
+		key := ddata.NewKey[crdt.ORSet[string]](fmt.Sprint("met-", i))
+		read := make(chan error, 1)
+		var saw crdt.ORSet[string]
+		go func() {
+			err := ddata.Update(ctx, reads, key, ddata.WriteMajority, add("reader"))
+			if err == nil {
+				saw, err = ddata.Get(ctx, reads, key, ddata.ReadLinearizable)
+			}
+			read <- err
+		}()
+		r, err := looks.UpdateThenGet(ctx, key.Name(), crdt.Mutate[crdt.ORSet[string]](add("looker")))
+		if err = errors.Join(err, <-read); err != nil {
+			t.Fatal(err)
+		}
+		looked, err := crdt.ViewOf[crdt.ORSet[string]](r)
+		if err != nil || !looked.Contains("looker") {
+			t.Fatalf("it looks back at %v (%v)", looked, err)
+		}
+		if !looked.Contains("reader") && !saw.Contains("looker") {
+			t.Fatalf("try %d: neither sees the other", i)
+		}
+	}
+}
+
 func TestLocalReadSeesOwnWrite(t *testing.T) {
 	r := replica(t, startCluster(t, 1, nil)[0])
 	ctx := testContext(t)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -26,11 +27,31 @@ func (r *Replicator) Get(ctx context.Context, key string, level ReadLevel) (crdt
 
 // Update is the function Update without a type; crdt.Mutate makes an fn of a typed one.
 func (r *Replicator) Update(ctx context.Context, key string, level WriteLevel, fn func(*crdt.Tx) error) error {
-	res := r.call(ctx, quorum.Level(level), fn,
-		func(id uint64, timeout time.Duration, run func(*crdt.Tx) error) replicator.Input {
-			return replicator.Update{ID: id, Key: key, Mutate: run, Write: quorum.Level(level), Timeout: timeout}
-		})
-	return r.wrap("update", key, quorum.Level(level), res.Err)
+	_, err := r.update(ctx, key, level, false, fn)
+	return err
+}
+
+// UpdateThenGet is an Update at WriteMajority, and a read of the key, which takes no second round
+// trip while nothing is new here that the acks tell of. The read sees every write that a majority
+// had acknowledged before UpdateThenGet began. And if another node writes at WriteMajority and then
+// reads at ReadLinearizable, one of the two sees what the other one wrote. After an error of the
+// read the update has happened.
+func (r *Replicator) UpdateThenGet(ctx context.Context, key string, fn func(*crdt.Tx) error) (crdt.Reader, error) {
+	res, err := r.update(ctx, key, WriteMajority, true, fn)
+	if err == nil && !res.Read {
+		return r.Get(ctx, key, ReadMajority)
+	}
+	return res.Reader, err
+}
+
+func (r *Replicator) update(
+	ctx context.Context, key string, level WriteLevel, thenGet bool, fn func(*crdt.Tx) error,
+) (effect.Result, error) {
+	l := quorum.Level(level)
+	res := r.call(ctx, l, fn, func(id uint64, timeout time.Duration, run func(*crdt.Tx) error) replicator.Input {
+		return replicator.Update{ID: id, Key: key, Mutate: run, Write: l, ThenGet: thenGet, Timeout: timeout}
+	})
+	return res, r.wrap("update", key, l, res.Err)
 }
 
 // Delete is the function Delete without a type.

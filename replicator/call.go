@@ -13,7 +13,7 @@ import (
 
 func (i Update) op(f *operation.Inflight) *operation.Op {
 	o := f.NewOp(i.ID, i.Key, i.Write)
-	o.Mutate = i.Mutate
+	o.Mutate, o.ThenGet = i.Mutate, i.ThenGet
 	return o
 }
 

@@ -20,7 +20,7 @@ func wellFormed(spaces *[keyspace.Count]*space, msg wire.Message) bool {
 	case *wire.Push:
 		return msg.Space < keyspace.Count
 	case *wire.Ack:
-		return msg.Space < keyspace.Count
+		return msg.Space < keyspace.Count && spaces[msg.Space].sane(msg.Extra)
 	case *wire.Holdings:
 		return true
 	case *wire.Unstored:
@@ -104,7 +104,8 @@ func (s *space) check() error {
 		return errors.New("the step was not finished")
 	}
 	for _, err := range []error{
-		s.pusher.Check(), s.intake.Check(), s.holding.Check(), s.compares.Check(), s.settlement.Check(),
+		s.pusher.Check(), s.intake.Check(), s.holding.Check(), s.compares.Check(), s.lookback.Check(),
+		s.settlement.Check(),
 	} {
 		if err != nil {
 			return err

@@ -26,7 +26,7 @@
 //
 //   - package exchange: groups that are pushed, applied, acknowledged and fetched;
 //   - package write: writes that wait for acks, and updates that are held back;
-//   - package read: quorum reads, and linearizable ones;
+//   - package read: quorum reads, linearizable ones, and what acks tell;
 //   - package settlement: the views that are not settled, and whose quorums count;
 //   - package repair and repair.go: what no log has any more.
 //
@@ -82,6 +82,10 @@
 // quorum holds the same events of the key, the read is answered with the pinned state. Otherwise
 // what is missing is fetched, and the question is asked again. After some vain tries the voters
 // hold updates of the key back for a few round trips, so that writers do not starve readers.
+//
+// Lookbacks (package read): the push of an update may ask what else counts where it comes to count.
+// The ack answers that. So an update and a read of its key take one round trip when nothing that
+// the acks tell is missing here. Otherwise the caller reads for itself.
 //
 // Views (package settlement, install.go): every message names its sender's epoch, and only acks of
 // the own epoch count (R15). After a change of the voters, a quorum means a quorum of every view
@@ -190,6 +194,9 @@
 //     between its beginning and its end. An operation that timed out may do so at any later moment,
 //     or never. This holds in both spaces and through any change of views, under the same
 //     condition.
+//   - Of an update at Majority that was answered with a Reader, and a read at Linearizable of its
+//     key, the read sees the update, or the Reader has all that the read saw. The Reader has every
+//     write that was acknowledged at Majority before the update began.
 //   - A group is applied, persisted and shipped whole.
 //   - Keys that become durable keep what was acknowledged of them: when a view says that they are
 //     durable, it is on the disk of every member that was in the view before it.

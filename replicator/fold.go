@@ -119,7 +119,7 @@ func (f *folding) fold() (more bool, again time.Time) {
 	if len(gs) > 0 {
 		f.Absorb()
 		for _, g := range gs {
-			f.pusher.Made(g)
+			f.pusher.Made(g, false)
 			f.last = g.Last().Seq
 		}
 		f.Counters.Folded += uint64(len(gs))

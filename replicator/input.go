@@ -18,12 +18,15 @@ type Input interface {
 
 // Update changes one key by Mutate and answers when Write is reached. ID names the operation in its
 // Result and must be unused. Mutate runs inside Step, once; an error or a panic in it means that
-// nothing happened.
+// nothing happened. With ThenGet, which is for Majority, the Result has a Reader if the acks have
+// told enough (read.Lookback). It sees what any linearizable read saw that does not see this update,
+// and all that a majority had acknowledged before.
 type Update struct {
 	ID      uint64
 	Key     string
 	Mutate  func(*crdt.Tx) error
 	Write   quorum.Level
+	ThenGet bool
 	Timeout time.Duration // 0: Config.OperationTimeout
 }
 
@@ -114,7 +117,9 @@ func (Install) input()       {}
 func (Reachable) input()     {}
 func (Tick) input()          {}
 
-func (i Update) String() string { return fmt.Sprintf("update #%d %q %v", i.ID, i.Key, i.Write) }
+func (i Update) String() string {
+	return fmt.Sprintf("update #%d %q %v%s", i.ID, i.Key, i.Write, wire.Flags("then get", i.ThenGet))
+}
 func (i Delete) String() string { return fmt.Sprintf("delete #%d %q %v", i.ID, i.Key, i.Write) }
 func (i DeleteForever) String() string {
 	return fmt.Sprintf("delete forever #%d %q %v", i.ID, i.Key, i.Write)

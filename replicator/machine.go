@@ -135,7 +135,7 @@ func (m *Machine) onReceive(from crdt.Origin, msg wire.Message) {
 	case *wire.Push:
 		m.spaces[msg.Space].intake.OnPush(p, msg)
 	case *wire.Ack:
-		m.spaces[msg.Space].pusher.OnAck(p, msg)
+		m.spaces[msg.Space].onAck(p, msg)
 	case *wire.Holdings:
 		m.gossip.onHoldings(p, msg)
 	case *wire.Clock:

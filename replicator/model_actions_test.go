@@ -25,8 +25,24 @@ func (m *model) doWrite() {
 	if rapid.IntRange(0, 9).Draw(m.rt, "big") == 0 {
 		w.elem += string(make([]byte, 900))
 	}
-	w.id = n.put(w.key, w.elem, w.level)
+	if w.level == quorum.Majority && rapid.Bool().Draw(m.rt, "look") {
+		w.must = append(m.acknowledged(w.key), w.elem)
+		w.id = n.putThenGet(w.key, w.elem)
+	} else {
+		w.id = n.put(w.key, w.elem, w.level)
+	}
 	m.writes = append(m.writes, w)
+}
+
+// acknowledged returns what enough replicas have acknowledged of a key by now.
+func (m *model) acknowledged(key string) (elems []string) {
+	m.note()
+	for _, w := range m.writes {
+		if w.acked && w.key == key && w.kept() {
+			elems = append(elems, w.elem)
+		}
+	}
+	return elems
 }
 
 var aCount = crdt.GCounter{}
@@ -69,12 +85,7 @@ func (m *model) doRead() {
 		level: rapid.SampledFrom([]quorum.Level{quorum.Majority, quorum.All, quorum.Linearizable,
 			quorum.Linearizable}).Draw(m.rt, "level"),
 	}
-	m.note()
-	for _, w := range m.writes {
-		if w.acked && w.key == r.key && w.kept() {
-			r.must = append(r.must, w.elem)
-		}
-	}
+	r.must = m.acknowledged(r.key)
 	if r.level == quorum.Linearizable {
 		r.must = slices.Concat(append([][]string{r.must}, m.seen[r.key]...)...)
 	}
@@ -85,8 +96,11 @@ func (m *model) doRead() {
 // note looks at what has been answered since the last time.
 func (m *model) note() {
 	for _, w := range slices.Concat(m.writes, m.counts) {
-		if r, ok := w.by.results[w.id]; ok && r.Err == nil {
+		if r, ok := w.by.results[w.id]; ok && r.Err == nil && !w.acked {
 			w.acked = true
+			if r.Read {
+				m.looks(w, elems(m.rt, r.Reader))
+			}
 		}
 	}
 	m.reads = slices.DeleteFunc(m.reads, func(r *readOf) bool {
@@ -109,6 +123,35 @@ func (m *model) note() {
 	})
 }
 
+// looks holds what the acks of an update told against what was acknowledged before it began, and
+// against the linearizable reads.
+func (m *model) looks(w *writeOf, saw []string) {
+	for _, e := range w.must {
+		if !slices.Contains(saw, e) {
+			m.rt.Fatalf("update #%d of %s at %s is not told of %.8q, which was acknowledged before\n%s",
+				w.id, w.key, wire.Short(w.by.id), e, m.dump())
+		}
+	}
+	x := look{w.elem, saw}
+	m.looked[w.key] = append(m.looked[w.key], x)
+	for _, read := range m.seen[w.key] {
+		m.meet(w.key, x, read)
+	}
+}
+
+// meet holds an update that looked back against a linearizable read.
+func (m *model) meet(key string, x look, read []string) {
+	if slices.Contains(read, x.elem) {
+		return
+	}
+	for _, e := range read {
+		if !slices.Contains(x.saw, e) {
+			m.rt.Fatalf("the update %.8q of %s saw %.8q, a linearizable read %.8q\n%s",
+				x.elem, key, x.saw, read, m.dump())
+		}
+	}
+}
+
 // compare holds what a linearizable read saw against those before: of two sets one is part of the
 // other.
 func (m *model) compare(r *readOf, got []string) {
@@ -123,6 +166,9 @@ func (m *model) compare(r *readOf, got []string) {
 					r.id, r.key, wire.Short(r.by.id), got, was, m.dump())
 			}
 		}
+	}
+	for _, x := range m.looked[r.key] {
+		m.meet(r.key, x, got)
 	}
 	m.seen[r.key] = append(m.seen[r.key], got)
 }
@@ -240,6 +286,7 @@ func (m *model) doColdStart() {
 	for _, key := range modelKeys {
 		if !durable(old, key) {
 			delete(m.seen, key)
+			delete(m.looked, key)
 		}
 	}
 	for _, f := range founders {

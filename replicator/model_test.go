@@ -19,7 +19,8 @@ import (
 // model drives a world at random and knows what must hold: what was acknowledged by a majority is
 // never lost while a majority of every unsettled view lives; a quorum read sees every write that
 // was acknowledged before it began; what a linearizable read saw, every later one sees, and of two
-// that overlap one sees all that the other does; equal clocks mean equal digests.
+// that overlap one sees all that the other does; of an update that looks back and a linearizable
+// read one sees the other; equal clocks mean equal digests.
 type model struct {
 	*world
 	rt     *rapid.T
@@ -28,6 +29,7 @@ type model struct {
 	writes []*writeOf
 	reads  []*readOf
 	seen   map[string][][]string // by key, what linearizable reads saw
+	looked map[string][]look     // by key, what updates were told by their acks
 	parted bool
 	mood   int // one packet in so many is lost, and so on
 	calm   int // one chance in so many that the membership changes
@@ -41,8 +43,15 @@ type writeOf struct {
 	key    string
 	elem   string
 	level  quorum.Level
+	must   []string // what the acks have to tell
 	acked  bool
 	forget bool // it was volatile, and everything was stopped
+}
+
+// look is an update with what its acks told.
+type look struct {
+	elem string
+	saw  []string
 }
 
 // kept reports whether the write must never be lost once it is acknowledged.
@@ -103,7 +112,8 @@ func newModel(rt *rapid.T) *model {
 	if rapid.IntRange(0, 3).Draw(rt, "weak sketch") == 0 {
 		cfg.Plant(defect.Of(defect.WeakSketch))
 	}
-	m := &model{world: newWorld(rt, rapid.Uint64().Draw(rt, "seed"), cfg), rt: rt, seen: map[string][][]string{}}
+	m := &model{world: newWorld(rt, rapid.Uint64().Draw(rt, "seed"), cfg), rt: rt, seen: map[string][][]string{},
+		looked: map[string][]look{}}
 	m.mood = rapid.SampledFrom([]int{8, 30, 200}).Draw(rt, "mood")
 	m.calm = rapid.SampledFrom([]int{1, 3, 10}).Draw(rt, "calm")
 	n := rapid.IntRange(3, 5).Draw(rt, "nodes")

@@ -20,6 +20,17 @@ func (n *node) put(key, elem string, l quorum.Level) uint64 {
 	return id
 }
 
+// putThenGet begins adding an element to a set by a majority, whose acks tell what else is there.
+func (n *node) putThenGet(key, elem string) uint64 {
+	n.w.seq++
+	id := n.w.seq
+	n.step(Update{
+		ID: id, Key: key, Write: quorum.Majority, ThenGet: true,
+		Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add(elem) },
+	})
+	return id
+}
+
 // take begins removing an element from a set.
 func (n *node) take(key, elem string, l quorum.Level) uint64 {
 	n.w.seq++

@@ -31,6 +31,7 @@ type space struct {
 	writes     write.Queue
 	reads      read.Rounds
 	compares   read.Linear
+	lookback   read.Lookback
 	holding    write.Holding
 }
 
@@ -44,7 +45,8 @@ func newSpace(t *replica.Site, id keyspace.Space, ops *operation.Inflight) *spac
 	s.intake = exchange.NewIntake(r, &s.pusher, s.repairs.puller)
 	s.gaps = exchange.NewGaps(r, s.repairs.puller)
 	s.settlement = settlement.New(r, &s.pusher, &s.gaps, s.restart)
-	s.writes = write.NewQueue(r, ops, sets)
+	s.lookback = read.NewLookback(r, sets)
+	s.writes = write.NewQueue(r, ops, sets, s.lookback.Covers)
 	s.reads = read.NewRounds(r, ops, sets, &s.gaps, s.writes.Idle)
 	s.holding = write.NewHolding(r, ops, s.pusher.Outbox())
 	s.compares = read.NewLinear(r, ops, sets, &s.gaps, s.holding.Freeze)
@@ -86,6 +88,7 @@ func (s *space) askForGoals() {
 func (s *space) restart() {
 	s.reads.Restart()
 	s.compares.Restart()
+	s.lookback.Restart()
 }
 
 // evaluate looks at what waits for clocks, after the step has moved some.
@@ -98,6 +101,7 @@ func (s *space) evaluate() {
 		s.reads.CheckRounds()
 	}
 	if s.Moved {
+		s.lookback.Look()
 		s.compares.Resume()
 	}
 }
@@ -144,7 +148,7 @@ func (s *space) update(o *operation.Op, timeout time.Duration) {
 		return
 	}
 	s.Absorb()
-	s.pusher.Made(g)
+	s.pusher.Made(g, o.ThenGet)
 	o.Seq = g.Last().Seq
 	if s.ID == keyspace.Volatile && o.Level == quorum.Local {
 		s.ops.Finish(o, nil)
@@ -152,6 +156,13 @@ func (s *space) update(o *operation.Op, timeout time.Duration) {
 	}
 	s.ops.Begin(o, timeout)
 	s.writes.Enqueue(o)
+}
+
+// onAck takes what a peer has of the own events, and what it had when they came to count there.
+func (s *space) onAck(p *replica.Peer, a *wire.Ack) {
+	if s.pusher.OnAck(p, a) {
+		s.lookback.OnAck(p, a)
+	}
 }
 
 // onPersisted takes the disk's answer. Only now does what the batch held count (R7).
@@ -179,7 +190,7 @@ func (s *space) took(g crdt.Group, err error) bool {
 		return false
 	}
 	s.Absorb()
-	s.pusher.Made(g)
+	s.pusher.Made(g, false)
 	return true
 }
 

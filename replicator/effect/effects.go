@@ -44,7 +44,8 @@ func (e Envelope) String() string {
 type Result struct {
 	ID     uint64
 	Err    error
-	Reader crdt.Reader // of a Get without error
+	Read   bool // there is a Reader: of a Get without error, and of an Update whose acks told enough
+	Reader crdt.Reader
 }
 
 // String prints the result on one line.

@@ -58,6 +58,10 @@ func (n *Intake) OnPush(p *replica.Peer, msg *wire.Push) {
 		n.Release()
 	}
 	n.acks.owe(p)
+	if msg.Asks > 0 {
+		l := p.Link(n.r.ID)
+		l.Asked, l.AskedFor = max(l.Asked, msg.Asks), max(l.AskedFor, l.Echo)
+	}
 	if msg.Fill && msg.More && applied {
 		n.r.TellClock(p, false)
 	}

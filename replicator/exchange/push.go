@@ -36,9 +36,9 @@ func (u *Pusher) Check() error {
 	return nil
 }
 
-// Made takes a group that an Update has just applied here.
-func (u *Pusher) Made(g crdt.Group) {
-	u.own.Add(g, 2*u.r.Cfg.BacklogMax)
+// Made takes a group that an Update has just applied here. asks has the acks answer replica.Asking.
+func (u *Pusher) Made(g crdt.Group, asks bool) {
+	u.own.Add(g, asks, 2*u.r.Cfg.BacklogMax)
 	u.fresh = true
 }
 
@@ -144,12 +144,12 @@ func (u *Pusher) flowing(p *replica.Peer) bool {
 	return found
 }
 
-// OnAck takes what a peer has of the own events.
-func (u *Pusher) OnAck(p *replica.Peer, a *wire.Ack) {
+// OnAck takes what a peer has of the own events, and reports whether that makes sense.
+func (u *Pusher) OnAck(p *replica.Peer, a *wire.Ack) bool {
 	w := &p.Link(u.r.ID).Window
 	if max(a.Echo, a.Content, a.Acked) > u.r.Items.Seq() || a.Acked > a.Content {
 		u.r.Malformed(p)
-		return
+		return false
 	}
 	progress := a.Content > w.Applied() || a.Acked > w.Counted()
 	progress = w.Arrived(max(a.Echo, a.Content)) || progress
@@ -160,6 +160,7 @@ func (u *Pusher) OnAck(p *replica.Peer, a *wire.Ack) {
 		u.forgetOwn()
 	}
 	u.PushTo(p)
+	return true
 }
 
 // forgetOwn drops own groups that all peers have applied.
@@ -176,11 +177,19 @@ func (u *Pusher) SendAcks() {
 	for _, p := range u.owed {
 		l := p.Link(u.r.ID)
 		l.Owes = false
+		answered := l.ToldAcked
 		l.ToldContent, l.ToldAcked = u.r.Content().Base(p.ID), min(u.r.Content().Base(p.ID), u.r.Acked().Base(p.ID))
-		u.r.Send(p, effect.Prompt, &wire.Ack{
+		msg := &wire.Ack{
 			Epoch: u.r.View.Epoch, Space: u.r.ID, Echo: max(l.Echo, l.ToldContent),
 			Content: l.ToldContent, Acked: l.ToldAcked,
-		})
+		}
+		if answered < min(l.AskedFor, l.ToldAcked) && u.r.Answers() {
+			msg.Answers = l.Asked
+			if extra := u.r.Acked().Minus(l.Content); !extra.Empty() {
+				msg.Extra = extra
+			}
+		}
+		u.r.Send(p, effect.Prompt, msg)
 	}
 	u.owed = u.owed[:0]
 }
@@ -215,5 +224,8 @@ func (u *Pusher) OweAcked() {
 func bundle(r *replica.Replica, todo []push.Group, after uint64) pushed {
 	b := push.Bundled(todo, r.Cfg.FrameMax)
 	msg := &wire.Push{Epoch: r.View.Epoch, Space: r.ID, Groups: b.Groups, Encoded: b.Enc}
+	if b.Asks {
+		msg.Asks = r.Asking
+	}
 	return pushed{after: after, msg: msg, last: b.Last, bytes: b.Bytes}
 }

@@ -82,7 +82,7 @@ func (f *Inflight) Finish(o *Op, err error) {
 	}
 }
 
-// EndRead answers a read with a state of its key.
+// EndRead answers a read, or an update with ThenGet, with a state of its key.
 func (f *Inflight) EndRead(o *Op, r crdt.Reader) {
 	if o.Done() {
 		return
@@ -147,6 +147,7 @@ type Op struct {
 	Goal    *crdt.Clock          // write that changed nothing: what must be known to enough
 	Failed  error                // of the own disk
 	Mutate  func(*crdt.Tx) error // of an update that has not happened yet
+	ThenGet bool                 // of an update: its answer has a state of the key, if the acks allow that
 	Forever bool                 // it also leaves the marker that nothing outlives
 	waits   bool                 // it is among the timeouts, or was
 	Asked   Question             // linearizable read: the last one that it took part in; nil: none

@@ -11,6 +11,7 @@ import (
 type Group struct {
 	Events crdt.Group
 	Enc    []byte
+	Asks   bool   // its writer wants to know what those have that acknowledge it
 	at     uint64 // bytes of all own groups before it
 }
 
@@ -33,8 +34,8 @@ type Outbox struct {
 
 // Add takes a group that an Update has just made. It drops the oldest groups above bytesMax, but
 // keeps one.
-func (o *Outbox) Add(events crdt.Group, bytesMax int) {
-	g := Group{Events: events, Enc: o.encode(events), at: o.total}
+func (o *Outbox) Add(events crdt.Group, asks bool, bytesMax int) {
+	g := Group{Events: events, Enc: o.encode(events), Asks: asks, at: o.total}
 	o.groups.Push(g)
 	o.total += uint64(g.size())
 	o.bytes += g.size()
@@ -132,6 +133,7 @@ func weigh(g crdt.Group) int {
 type Bundle struct {
 	Groups []crdt.Group
 	Enc    [][]byte // of each group
+	Asks   bool     // one of them does
 	Last   uint64   // event
 	Bytes  int
 }
@@ -147,6 +149,7 @@ func Bundled(todo []Group, frameMax int) Bundle {
 	b := Bundle{Groups: make([]crdt.Group, n), Enc: make([][]byte, n), Last: todo[n-1].last(), Bytes: bytes}
 	for i := range n {
 		b.Groups[i], b.Enc[i] = todo[i].Events, todo[i].Enc
+		b.Asks = b.Asks || todo[i].Asks
 	}
 	return b
 }

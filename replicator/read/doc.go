@@ -8,5 +8,8 @@
 // of some keys, and answers with the state that was pinned when it asked. The comment in linear.go
 // argues why that is enough.
 //
+// [Lookback] has the reads that the acks of an update bring along. The comment in lookback.go says
+// what such a read sees.
+//
 // Answers count in their own epoch only (R15). One question serves all reads that began before it.
 package read

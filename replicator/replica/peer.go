@@ -53,10 +53,22 @@ type Link struct {
 	Alarms  int       // digest alarms since the digests were last equal
 	AlarmAt time.Time // those before this are not acted upon
 
+	Seen   uint64   // own events up to here counted there in an ack, and so did nothing that is missing here
+	Unseen []Unseen // acks that told more, of later events
+
+	Asked    uint64 // the number of the peer's last question in a push; 0: none
+	AskedFor uint64 // the last event of the peer for which it was asked
+
 	Owes        bool   // an Ack is due to the peer
 	Echo        uint64 // highest event of the peer that one of its pushes brought
 	ToldAcked   uint64 // of the last Ack to the peer
 	ToldContent uint64
+}
+
+// Unseen is what an ack has told and is not here yet.
+type Unseen struct {
+	UpTo  uint64      // the own events up to here counted there
+	Extra *crdt.Clock // what else did; nil: nothing
 }
 
 // Link returns what one space knows of the peer.

@@ -26,6 +26,8 @@ type Replica struct {
 	Chain    *quorum.Chain // of the views that may not be settled, which the settlement keeps
 	Watchers []Watcher
 
+	Asking uint64 // the number with which pushes ask; it rises when the quorums change
+
 	questions uint64 // the number of the last that was asked for reads
 
 	hash   [16]byte // of the content clock, while hashed

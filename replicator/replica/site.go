@@ -127,7 +127,7 @@ func (t *Site) ReplyReader(id uint64, r crdt.Reader) {
 		t.Reply(id, fmt.Errorf("%w: %q", crdt.ErrDeleted, r.Key()))
 		return
 	}
-	t.Eff.Reply = append(t.Eff.Reply, effect.Result{ID: id, Reader: r})
+	t.Eff.Reply = append(t.Eff.Reply, effect.Result{ID: id, Read: true, Reader: r})
 }
 
 // Malformed counts what a peer has sent and makes no sense.

@@ -67,7 +67,7 @@ const (
 
 // fields is how many elements the array of each kind has, by kind.
 var fields = [...]int{
-	kindHoldings: 11, kindPush: 6, kindAck: 6, kindClock: 6, kindFetch: 4, kindLogTruncated: 3, kindAsk: 5,
+	kindHoldings: 11, kindPush: 7, kindAck: 8, kindClock: 6, kindFetch: 4, kindLogTruncated: 3, kindAsk: 5,
 	kindAnswer: 5, kindReport: 11,
 	kindPull: 5, kindHead: 7, kindMoreCells: 7, kindCells: 7, kindFetchItems: 8, kindItems: 9, kindDone: 4,
 	kindRefuse: 4, kindPart: 6, kindPartAck: 4,
@@ -90,7 +90,8 @@ func Append(dst []byte, m Message) []byte {
 	case *Push:
 		return appendPush(begin(kindPush), m)
 	case *Ack:
-		return cbor.AppendUints(begin(kindAck), uint64(m.Space), m.Echo, m.Content, m.Acked)
+		b := cbor.AppendUints(begin(kindAck), uint64(m.Space), m.Echo, m.Content, m.Acked, m.Answers)
+		return appendClock(b, m.Extra)
 	case *Clock:
 		b := cbor.AppendBool(cbor.AppendUint(begin(kindClock), m.Space), m.Ask)
 		return appendClock(appendClock(b, m.Content), m.Acked)
@@ -130,7 +131,7 @@ func appendHoldings(dst []byte, m *Holdings) []byte {
 
 func appendPush(dst []byte, m *Push) []byte {
 	dst = cbor.AppendBools(cbor.AppendUint(dst, m.Space), m.Fill, m.More)
-	dst = cbor.AppendArray(dst, len(m.Groups))
+	dst = cbor.AppendArray(cbor.AppendUint(dst, m.Asks), len(m.Groups))
 	for i, g := range m.Groups {
 		if i < len(m.Encoded) {
 			dst = append(dst, m.Encoded[i]...)
@@ -213,11 +214,14 @@ func readMessage(r *cbor.Reader, kind int, epoch uint64) Message {
 		return m
 	case kindPush:
 		return &Push{
-			Epoch: epoch, Space: readSpace(r), Fill: r.Bool(), More: r.Bool(),
+			Epoch: epoch, Space: readSpace(r), Fill: r.Bool(), More: r.Bool(), Asks: r.Uint(),
 			Groups: crdt.ReadGroups(r, r.Array(cbor.Any)),
 		}
 	case kindAck:
-		return &Ack{Epoch: epoch, Space: readSpace(r), Echo: r.Uint(), Content: r.Uint(), Acked: r.Uint()}
+		return &Ack{
+			Epoch: epoch, Space: readSpace(r), Echo: r.Uint(), Content: r.Uint(), Acked: r.Uint(),
+			Answers: r.Uint(), Extra: readClockOrNull(r),
+		}
 	case kindClock:
 		return &Clock{
 			Epoch: epoch, Space: readSpace(r), Ask: r.Bool(), Content: crdt.ReadClock(r), Acked: readClockOrNull(r),

@@ -23,8 +23,9 @@ func EpochOf(m Message) uint64 { return m.epochOf() }
 type Push struct {
 	Epoch  uint64
 	Space  keyspace.Space
-	Fill   bool // an answer to Clock or Fetch; else the sender's own new groups
-	More   bool // Fill: there is more; tell your clock again
+	Fill   bool   // an answer to Clock or Fetch; else the sender's own new groups
+	More   bool   // Fill: there is more; tell your clock again
+	Asks   uint64 // a question: what counts at your side when these do? 0: there is none
 	Groups []crdt.Group
 
 	Encoded [][]byte // Groups encoded, when the sender has that at hand
@@ -37,6 +38,10 @@ type Ack struct {
 	Echo    uint64 // highest event of yours that a push brought, applied or not: it is no longer on its way
 	Content uint64 // your events up to here are applied
 	Acked   uint64 // your events up to here count: applied, committed if durable, and this replica serves
+	// the number of the question of a push; 0: this answers none. Extra is for it: all that counts here
+	// and you may lack; nil: nothing does
+	Answers uint64
+	Extra   *crdt.Clock
 }
 
 // Unstored tells the peer that the sender's disk has refused a batch. It goes out after each

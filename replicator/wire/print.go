@@ -14,6 +14,9 @@ import (
 func (m *Push) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "push@%d %v%s", m.Epoch, m.Space, Flags("fill", m.Fill, "more", m.More))
+	if m.Asks != 0 {
+		fmt.Fprintf(&b, " asks #%d", m.Asks)
+	}
 	for i, g := range m.Groups {
 		if i == 4 && len(m.Groups) > 5 {
 			fmt.Fprintf(&b, " …%d groups", len(m.Groups)-i)
@@ -32,6 +35,12 @@ func (m *Ack) String() string {
 	}
 	if m.Echo != m.Content {
 		s += fmt.Sprintf(" echo %d", m.Echo)
+	}
+	if m.Answers != 0 {
+		s += fmt.Sprintf(" answers #%d", m.Answers)
+	}
+	if m.Extra != nil {
+		s += " extra " + ClockName(m.Extra)
 	}
 	return s
 }

@@ -41,7 +41,7 @@ func TestWhatIsHeldBackKeepsItsOrder(t *testing.T) {
 	var done []uint64
 	admit := func(o *operation.Op) {
 		done = append(done, o.ID)
-		h.own.Add(crdt.Group{{Dot: crdt.Dot{Origin: 1, Seq: uint64(len(done))}, Key: o.Key}}, 1<<20)
+		h.own.Add(crdt.Group{{Dot: crdt.Dot{Origin: 1, Seq: uint64(len(done))}, Key: o.Key}}, false, 1<<20)
 	}
 	h.Admit(admit)
 	if !h.Crowded() || !slices.Equal(done, []uint64{2}) {

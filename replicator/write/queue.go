@@ -25,13 +25,17 @@ type Queue struct {
 	r      *replica.Replica
 	ops    *operation.Inflight
 	sets   *quorum.Joint[*replica.Peer] // whose quorums count
+	covers func(*operation.Op) bool     // whether the acks of an update with ThenGet have told enough
 	queues []*opQueue                   // per level
 	goals  []*operation.Op              // those that changed nothing: they wait for a whole clock
 }
 
-// NewQueue makes an empty queue. sets says whose quorums count.
-func NewQueue(r *replica.Replica, ops *operation.Inflight, sets *quorum.Joint[*replica.Peer]) Queue {
-	return Queue{r: r, ops: ops, sets: sets}
+// NewQueue makes an empty queue. sets says whose quorums count; covers reports whether the acks of
+// an update with ThenGet have told enough.
+func NewQueue(
+	r *replica.Replica, ops *operation.Inflight, sets *quorum.Joint[*replica.Peer], covers func(*operation.Op) bool,
+) Queue {
+	return Queue{r: r, ops: ops, sets: sets, covers: covers}
 }
 
 // Enqueue lets a write wait for the acks of its level.
@@ -58,7 +62,7 @@ func (w *Queue) Complete() {
 		keep = append(keep, q)
 		ops, reach, n := q.ops.Items(), w.reachOf(q.level), 0
 		for n < len(ops) && (ops[n].Done() || ops[n].Seq <= reach) {
-			w.ops.End(ops[n], nil)
+			w.complete(ops[n])
 			w.ops.Recycle(ops[n])
 			n++
 		}
@@ -70,6 +74,15 @@ func (w *Queue) Complete() {
 	clear(w.queues[len(keep):])
 	w.queues = keep
 	w.completeGoals()
+}
+
+// complete answers a write that has reached its level.
+func (w *Queue) complete(o *operation.Op) {
+	if o.ThenGet && w.covers(o) {
+		w.ops.EndRead(o, w.r.Store.View(o.Key))
+		return
+	}
+	w.ops.End(o, nil)
 }
 
 // reachOf is reach, for all levels: Local asks the own replica only.

@@ -32,7 +32,7 @@ func newQueue(id keyspace.Space) (*Queue, *replica.Site) {
 	sets.Replace(true, []quorum.Set[*replica.Peer]{
 		{Epoch: 5, Size: 3, Self: true, Peers: site.Peers, Newest: true},
 	})
-	w := NewQueue(replica.New(site, id, &quorum.Chain{}), &ops, &sets)
+	w := NewQueue(replica.New(site, id, &quorum.Chain{}), &ops, &sets, nil)
 	return &w, site
 }
 

@@ -27,24 +27,28 @@
 //
 //  1. The process writes its intent, which has its seat, at a majority.
 //  2. It reads the shard by a linearizable read.
-//  3. It writes the first transaction of its seat at a majority. That follows the top, which is the
-//     head of the highest seat that the replica has. Its rows say what counts: what counted under
-//     the top, and the dots of the top's own seat, up to its head. Its own seat counts from then on.
-//  4. It reads the intents at a majority.
+//  3. It writes the first transaction of its seat. That follows the top, which is the head of the
+//     highest seat that the replica has. Its rows say what counts: what counted under the top, and
+//     the dots of the top's own seat, up to its head. Its own seat counts from then on. The write
+//     is settled as any transaction is.
 //
 // Where it finds a higher intent or seat, it is fenced, or begins again with a higher turn.
 //
 // # How a transaction is settled
 //
 // Append makes a transaction in the local replica, if that knows no higher seat. It is written at a
-// majority. After that the intents are read at a majority. If none is higher, it is settled:
-// each seat that is opened later has it in its chain.
+// majority, and looks back by the acks (ddata.UpdateThenGet): it reads the intents. If none is
+// higher, it is settled: each seat that is opened later has it in its chain.
 //
-// The reason: the read did not see the intent of a higher seat. So that intent was not on a majority
-// when the read began, and step 2 of the higher seat began after the transaction was on a majority.
-// So the replica of step 3 has the transaction. If the top that it follows is that of the
-// transaction's seat, then the transaction is in its rows. Else the top is of a higher seat, of
-// which the same holds. Step 4 settles the first transaction of a seat in the same way.
+// The reason: the higher seat read the shard in step 2, after its intent was at a majority. That
+// read is linearizable: a majority had the same items of the shard, and its intent among them. It
+// shares a replica with the majority that acknowledged the transaction. The ack of that replica did
+// not tell of the intent, so the transaction came there first, and the read saw it. When the
+// transaction takes a second round trip, its read began after it was at a majority, and did not see
+// the intent. So that was not at a majority then, and step 2 began later still. Either way the
+// replica of step 3 has the transaction. If the top that it follows is that of the transaction's
+// seat, then the transaction is in its rows. Else the top is of a higher seat, of which the same
+// holds.
 //
 // A linearizable read that sees no intent above the top settles what it sees, too. Its state is
 // ordered before the intents that it did not see, and so before the linearizable reads of step 2
@@ -79,11 +83,11 @@
 //
 // # Costs
 //
-// An append takes two round trips: a write and a read. Taking a seat takes four. A load by the seat
-// takes one, another one a linearizable read. All cost what they read or change, and a descent into
-// the items of the shard. The rows have an entry for each seat of which items are alive. Those
-// without are dropped in a walk over the shard when the rows have doubled, from 64 on. So is what
-// owners wrote that does not count.
+// An append takes one round trip, and a second one if the acks tell of what has not come here yet.
+// Taking a seat takes three. A load by the seat takes one, another one a linearizable read. All cost
+// what they read or change, and a descent into the items of the shard. The rows have an entry for
+// each seat of which items are alive. Those without are dropped in a walk over the shard when the
+// rows have doubled, from 64 on. So is what owners wrote that does not count.
 //
 // A query begins with a linearizable read of each shard, and with a walk over its items. A live one
 // takes another read for each change of a shard that it hears of, and costs what has changed. An

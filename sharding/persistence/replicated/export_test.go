@@ -12,13 +12,13 @@ import (
 
 // The mistakes that tests plant.
 var (
-	NoSecondRead = func(s *Store) { s.planted.noSecondRead = true }
-	NoRows       = func(s *Store) { s.planted.noRows = true }
-	AllCount     = func(s *Store) { s.planted.allCount = true }
-	Unlisted     = func(s *Store) { s.planted.unlisted = true }
-	OpenReads    = func(s *Store) { s.planted.openReads = true }
-	NoNumbers    = func(s *Store) { s.planted.noNumbers = true }
-	KeepsVoid    = func(s *Store) { s.planted.keepsVoid = true }
+	NoLook    = func(s *Store) { s.planted.noLook = true }
+	NoRows    = func(s *Store) { s.planted.noRows = true }
+	AllCount  = func(s *Store) { s.planted.allCount = true }
+	Unlisted  = func(s *Store) { s.planted.unlisted = true }
+	OpenReads = func(s *Store) { s.planted.openReads = true }
+	NoNumbers = func(s *Store) { s.planted.noNumbers = true }
+	KeepsVoid = func(s *Store) { s.planted.keepsVoid = true }
 )
 
 // Gone has the process of a store end when it has said that it wants a seat: ErrGone.

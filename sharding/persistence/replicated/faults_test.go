@@ -161,7 +161,7 @@ func TestAnOwnerThatWasCutOff(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for name, mistake := range map[string]func(*replicated.Store){
-		"no second read": replicated.NoSecondRead, "no rows": replicated.NoRows, "all count": replicated.AllCount,
+		"no second read": replicated.NoLook, "no rows": replicated.NoRows, "all count": replicated.AllCount,
 	} { // order: each has a cluster of its own
 		t.Run(name, func(t *testing.T) {
 			wrong := deposed(t, mistake)

@@ -97,6 +97,7 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 	if sh.s.planted.gone {
 		return errGone
 	}
+	sh.s.planted.reached("announced")
 	v, err := sh.read(ctx, ddata.ReadLinearizable)
 	if err != nil {
 		return err
@@ -115,11 +116,7 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 	if sweep {
 		dead = v.dead()
 	}
-	if err := sh.open(ctx, h, &mine, dead); err != nil {
-		return err
-	}
-	sh.s.planted.reached("opened")
-	if v, err = sh.read(ctx, ddata.ReadMajority); err != nil {
+	if v, err = sh.open(ctx, h, &mine, dead); err != nil {
 		return err
 	}
 	if err := unopposed(v, mine.seat, h); err != nil {
@@ -179,8 +176,8 @@ func unopposed(v view, mine seat, h persistence.Hosting) error {
 
 // open follows the top. From then on what the top has written by now counts, and nothing else of
 // its seat.
-func (sh *shard) open(ctx context.Context, h persistence.Hosting, mine *head, dead []row) error {
-	return sh.write(ctx, ddata.WriteMajority, func(v view, tx *crdt.Tx) error {
+func (sh *shard) open(ctx context.Context, h persistence.Hosting, mine *head, dead []row) (view, error) {
+	return sh.writeThenRead(ctx, func(v view, tx *crdt.Tx) error {
 		if err := unopposed(v, mine.seat, h); err != nil {
 			return err
 		}
@@ -296,7 +293,7 @@ func (sh *shard) tryTransact(
 ) error {
 	var mine head
 	changed := false
-	err := sh.write(ctx, level, func(v view, tx *crdt.Tx) error {
+	change := func(v view, tx *crdt.Tx) error {
 		if err := check(v, h); err != nil {
 			return err
 		}
@@ -309,14 +306,11 @@ func (sh *shard) tryTransact(
 			return err
 		}
 		return mine.put(v, tx)
-	})
-	if err != nil {
-		return err
 	}
-	if level == ddata.WriteLocal || sh.s.planted.noSecondRead {
-		return nil // WriteLocal: it has dropped what is not needed, and nothing waits for that
+	if level == ddata.WriteLocal || sh.s.planted.noLook {
+		return sh.write(ctx, level, change) // WriteLocal: it drops what is not needed, and nothing waits for that
 	}
-	v, err := sh.read(ctx, ddata.ReadMajority)
+	v, err := sh.writeThenRead(ctx, change)
 	if err != nil {
 		return err
 	}

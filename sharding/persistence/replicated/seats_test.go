@@ -15,7 +15,7 @@ import (
 // A later hosting takes its seat while an earlier one takes its own, at each of two steps: the earlier
 // one is fenced, and the later one has what was there.
 func TestSeatsCross(t *testing.T) {
-	for _, step := range []string{"read", "opened"} {
+	for _, step := range []string{"announced", "read"} {
 		t.Run(step, func(t *testing.T) {
 			c := start(t, t.TempDir(), t.TempDir(), t.TempDir())
 			a, b := open(t, c.nodes[0]), open(t, c.nodes[1])

@@ -28,14 +28,14 @@ var (
 
 // planted are mistakes that tests make on purpose.
 type planted struct {
-	noSecondRead bool // a transaction is taken for settled without a look at the intents
-	noRows       bool // a new seat forgets what the top has written
-	allCount     bool // nothing asks of which seat an item is
-	unlisted     bool // a shard is not listed among those of its type
-	openReads    bool // a reader takes what it finds for settled
-	noNumbers    bool // a reader's place says nothing of the seat
-	keepsVoid    bool // what does not count stays
-	gone         bool // no mistake: the process ends when it has said that it wants a seat
+	noLook    bool // a transaction is taken for settled without a look at the intents
+	noRows    bool // a new seat forgets what the top has written
+	allCount  bool // nothing asks of which seat an item is
+	unlisted  bool // a shard is not listed among those of its type
+	openReads bool // a reader takes what it finds for settled
+	noNumbers bool // a reader's place says nothing of the seat
+	keepsVoid bool // what does not count stays
+	gone      bool // no mistake: the process ends when it has said that it wants a seat
 
 	reach func(step string) // no mistake: it is called when a call has come to a step; nil: it is not
 }
@@ -107,15 +107,29 @@ func (sh *shard) viewOf(r crdt.Reader) (view, error) {
 	return v, err
 }
 
-// write changes the shard at a majority. fn sees the state before.
+// write changes the shard. fn sees the state before.
 func (sh *shard) write(ctx context.Context, level ddata.WriteLevel, fn func(v view, tx *crdt.Tx) error) error {
-	return sh.s.r.Update(ctx, sh.key, level, func(tx *crdt.Tx) error {
+	return sh.s.r.Update(ctx, sh.key, level, sh.mutation(fn))
+}
+
+// writeThenRead changes the shard at a majority, and looks back: a read of another process that does
+// not see the change began early enough for its intent to be in the view.
+func (sh *shard) writeThenRead(ctx context.Context, fn func(v view, tx *crdt.Tx) error) (view, error) {
+	r, err := sh.s.r.UpdateThenGet(ctx, sh.key, sh.mutation(fn))
+	if err != nil {
+		return view{}, err
+	}
+	return sh.viewOf(r)
+}
+
+func (sh *shard) mutation(fn func(v view, tx *crdt.Tx) error) func(*crdt.Tx) error {
+	return func(tx *crdt.Tx) error {
 		v, err := sh.viewOf(tx.Reader())
 		if err != nil {
 			return err
 		}
 		return fn(v, tx)
-	})
+	}
 }
 
 // sits returns the seat of this process, with its last settled transaction.

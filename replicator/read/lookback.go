@@ -1,0 +1,105 @@
+package read
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/coterie-go/coterie/replicator/operation"
+	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
+	"github.com/coterie-go/coterie/replicator/wire"
+)
+
+// A lookback is a read that takes no trip of its own: the acks of an update bring it. The push asks
+// a question. A replica answers it with the ack that says that the events of the push count: what
+// else counted there at that moment? When the own content contains what a quorum told, the update
+// is answered with a state of its key. Otherwise it is answered as if it had not asked.
+//
+// What that state has: take another replica that has read the key by agreement, as a linearizable
+// read does, in a state without this update. Any two quorums share a replica. When that one agreed,
+// the update did not count there. So its ack came later, and told all that it had agreed to. So of
+// an update with a lookback and a linearizable read of its key, the read sees the update, or the
+// lookback sees what the read saw. No order between the two replicas is needed for that, but the
+// order of each one's own steps.
+//
+// The number of the question rises when the quorums change. So no ack counts that was sent before:
+// what an older view had acknowledged may have been missing where it came from (R15).
+
+// Lookback is what acks have told of the own updates of one space.
+type Lookback struct {
+	r    *replica.Replica
+	sets *quorum.Joint[*replica.Peer] // whose quorums count
+}
+
+// NewLookback makes a Lookback to which nothing was told. sets says whose quorums count.
+func NewLookback(r *replica.Replica, sets *quorum.Joint[*replica.Peer]) Lookback {
+	return Lookback{r: r, sets: sets}
+}
+
+// unseenMax bounds the acks of one peer that wait for what they have told.
+const unseenMax = 8
+
+// OnAck takes what an ack tells beside the own events.
+func (b *Lookback) OnAck(p *replica.Peer, a *wire.Ack) {
+	if a.Answers == 0 || a.Answers != b.r.Asking || a.Epoch != b.r.View.Epoch {
+		return // of an older question, or of an older view (R15)
+	}
+	l := p.Link(b.r.ID)
+	if len(l.Unseen) == unseenMax {
+		l.Unseen = l.Unseen[:unseenMax-1]
+	}
+	l.Unseen = append(l.Unseen, replica.Unseen{UpTo: a.Acked, Extra: a.Extra})
+	b.look(l)
+}
+
+// Look finds what has come here of what was told.
+func (b *Lookback) Look() {
+	for _, p := range b.r.Peers {
+		b.look(p.Link(b.r.ID))
+	}
+}
+
+func (b *Lookback) look(l *replica.Link) {
+	l.Unseen = slices.DeleteFunc(l.Unseen, func(u replica.Unseen) bool {
+		here := u.Extra == nil || b.r.Content().Includes(u.Extra)
+		if here {
+			l.Seen = max(l.Seen, u.UpTo)
+		}
+		return here
+	})
+}
+
+// Covers reports whether enough replicas, when they acknowledged an update, had nothing that is
+// missing here.
+func (b *Lookback) Covers(o *operation.Op) bool {
+	return b.sets.Agreed(o.Level, func(p *replica.Peer) bool {
+		if p == nil {
+			return b.r.Acked().Base(b.r.Cfg.Self) >= o.Seq
+		}
+		return p.Link(b.r.ID).Seen >= o.Seq
+	})
+}
+
+// Restart forgets what was told, because the quorums have changed.
+func (b *Lookback) Restart() {
+	b.r.Asking++
+	for _, p := range b.r.Peers {
+		l := p.Link(b.r.ID)
+		l.Seen, l.Unseen = 0, nil
+	}
+}
+
+// Check returns a broken invariant.
+func (b *Lookback) Check() error {
+	for _, p := range b.r.Peers {
+		l := p.Link(b.r.ID)
+		if l.Seen > l.Window.Counted() {
+			return fmt.Errorf("of peer %s all is seen up to %d, and %d counts",
+				wire.Short(p.ID), l.Seen, l.Window.Counted())
+		}
+		if len(l.Unseen) > unseenMax {
+			return fmt.Errorf("of peer %s %d acks wait", wire.Short(p.ID), len(l.Unseen))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package read
+
+import (
+	"testing"
+
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/operation"
+	"github.com/coterie-go/coterie/replicator/quorum"
+	"github.com/coterie-go/coterie/replicator/replica"
+	"github.com/coterie-go/coterie/replicator/wire"
+)
+
+// lookBack returns the lookback of replica 1 of five in view 5, which has made three events, and
+// a report on whether an update of the third one is covered.
+func lookBack(t *testing.T) (b *Lookback, peers []*replica.Peer, covered func() bool) {
+	t.Helper()
+	site := newSite(1, 2, 3, 4, 5)
+	site.Serves = true
+	r := replica.New(site, keyspace.Volatile, &quorum.Chain{})
+	for range 3 {
+		put := func(tx *crdt.Tx) error { return tx.Put("p", "x", nil) }
+		if _, err := r.Items.Update("k", 1, put, &r.Changes); err != nil {
+			t.Fatal(err)
+		}
+		r.Absorb()
+	}
+	var sets quorum.Joint[*replica.Peer]
+	sets.Replace(true, []quorum.Set[*replica.Peer]{
+		{Epoch: 5, Size: 5, Self: true, Peers: site.Peers, Newest: true},
+	})
+	x := NewLookback(r, &sets)
+	x.Restart()
+	return &x, site.Peers, func() bool {
+		x.Look()
+		return x.Covers(&operation.Op{Key: "k", Level: quorum.Majority, Seq: 3, ThenGet: true})
+	}
+}
+
+// ack is what a peer says that has three events of replica 1, and tells extra.
+func (b *Lookback) ack(p *replica.Peer, epoch, answers, acked uint64, extra *crdt.Clock) {
+	b.OnAck(p, &wire.Ack{
+		Epoch: epoch, Space: b.r.ID, Content: acked, Acked: acked, Answers: answers, Extra: extra,
+	})
+}
+
+// An update is covered when a majority has told nothing that is missing here.
+func TestAcksCover(t *testing.T) {
+	b, peers, covered := lookBack(t)
+	b.ack(peers[0], 5, b.r.Asking, 3, nil)
+	b.ack(peers[1], 5, b.r.Asking, 2, nil)
+	b.ack(peers[2], 5, 0, 3, nil)
+	if covered() {
+		t.Fatal("covered by two of five: the second ack is of an earlier event, the third answers nothing")
+	}
+	b.ack(peers[1], 5, b.r.Asking, 3, nil)
+	if !covered() {
+		t.Error("not covered by three of five")
+	}
+}
+
+// What an ack has told must come here first.
+func TestAnAckCoversWhenItsExtraIsHere(t *testing.T) {
+	b, peers, covered := lookBack(t)
+	other := &crdt.Clock{}
+	other.AddRange(2, 1, 1)
+	for _, p := range peers {
+		b.ack(p, 5, b.r.Asking, 3, other)
+	}
+	if covered() {
+		t.Fatal("covered, and an event of replica 2 is missing")
+	}
+	far := crdt.NewReplica(2, crdt.StoreOptions{DigestSeed: b.r.Cfg.DigestSeed})
+	var changes crdt.Changes
+	g, err := far.Update("k", 1, func(tx *crdt.Tx) error { return tx.Put("p", "y", nil) }, &changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.r.Items.Apply(g, &b.r.Changes); err != nil {
+		t.Fatal(err)
+	}
+	b.r.Absorb()
+	if !covered() {
+		t.Error("not covered, and the event has come")
+	}
+}
+
+// Acks of an older view do not count, nor those that were sent before the quorums changed (R15).
+func TestAcksOfOlderQuorumsDoNotCover(t *testing.T) {
+	b, peers, covered := lookBack(t)
+	for _, p := range peers {
+		b.ack(p, 4, b.r.Asking, 3, nil)
+	}
+	if covered() {
+		t.Fatal("covered by acks of an older view")
+	}
+	before := b.r.Asking
+	for _, p := range peers {
+		b.ack(p, 5, before, 3, nil)
+	}
+	b.Restart()
+	if covered() {
+		t.Fatal("covered by acks that came before the quorums changed")
+	}
+	for _, p := range peers {
+		b.ack(p, 5, before, 3, nil)
+	}
+	if covered() {
+		t.Fatal("covered by acks that were sent before the quorums changed")
+	}
+	for _, p := range peers {
+		b.ack(p, 5, b.r.Asking, 3, nil)
+	}
+	if !covered() {
+		t.Error("not covered by acks of the new quorums")
+	}
+}
+
+// The acks that wait for what they have told are bounded, and the last one is among them.
+func TestUnseenAcksAreBounded(t *testing.T) {
+	b, peers, _ := lookBack(t)
+	for i := range uint64(3 * unseenMax) {
+		other := &crdt.Clock{}
+		other.AddRange(2, 1, i+1)
+		b.ack(peers[0], 5, b.r.Asking, 3, other)
+	}
+	all := peers[0].Link(b.r.ID).Unseen
+	if last := all[len(all)-1].Extra; len(all) != unseenMax || !last.Has(crdt.Dot{Origin: 2, Seq: 3 * unseenMax}) {
+		t.Errorf("%d wait, the last one for %v", len(all), last)
+	}
+}
