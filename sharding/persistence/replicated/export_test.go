@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -35,6 +36,17 @@ func Reach(s *Store, step string, fn func()) {
 			fn()
 		}
 	}
+}
+
+// Damage has an event of the first shard be one that does not decode. This process has the seat.
+func (s *Store) Damage(typ string, id protocol.EntityID, seq uint64) error {
+	h := persistence.Hosting{Type: typ}
+	sh, path := s.shard(keyOf(h)), numbered(entityPath(id), eventSub, seq)
+	h.Token = sh.sits().token
+	return sh.transact(context.Background(), h, ddata.WriteMajority,
+		func(v view, tx *crdt.Tx) (changed bool, err error) {
+			return true, tx.Put(path, "spoilt", dots(v.r.At(path)))
+		})
 }
 
 // Wanted reports whether a seat of a shard is wanted and not open, as far as this node knows.

@@ -77,8 +77,9 @@ func (c *cluster) stop(t testing.TB) {
 
 func (c *cluster) opened(t testing.TB) *persistencetest.Opened {
 	t.Helper()
+	first := open(t, c.nodes[0])
 	return &persistencetest.Opened{
-		A: persistencetest.DoorOf(open(t, c.nodes[0])),
+		A: persistencetest.DoorOf(first), Damage: first.Damage,
 		B: persistencetest.DoorOf(open(t, c.nodes[len(c.nodes)-1])),
 		Reopen: func(t testing.TB) *persistencetest.Opened {
 			c.stop(t)

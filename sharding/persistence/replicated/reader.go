@@ -130,16 +130,19 @@ func (r *reading) shard(ctx context.Context, shard protocol.ShardID, v view) err
 			return err
 		}
 		e, err := eventOf(v.r, f.item)
-		if err != nil {
+		switch {
+		case errors.Is(err, persistence.ErrDamaged):
+			e, err = persistence.Event{Seq: f.seq}, fmt.Errorf("entity %v, event %d: %w", f.id, f.seq, err)
+		case err != nil:
 			return fmt.Errorf("entity %v, event %d: %w", f.id, f.seq, err)
 		}
-		if r.query.Tag != "" && !slices.Contains(e.Tags, r.query.Tag) {
+		if err == nil && r.query.Tag != "" && !slices.Contains(e.Tags, r.query.Tag) {
 			continue
 		}
 		r.at[i].move(f.at)
 		if !r.yield(persistence.Recorded{
 			Entity: f.id, Event: e, Offset: persistence.Offset(before + r.at[i].text + after),
-		}, nil) {
+		}, err) {
 			return errEnough
 		}
 	}
