@@ -26,8 +26,8 @@ var (
 type Options struct {
 	// Replace takes ids out of the target that the source has not. Default: they are ErrOthers.
 	Replace bool
-	// Count changes nothing in the target. Default: it is changed.
-	Count bool
+	// DryRun counts, and changes nothing in the target. Default: it is changed.
+	DryRun bool
 }
 
 // Counts says what Copy has found and done.
@@ -66,9 +66,9 @@ func Copy(ctx context.Context, from, to remember.Store, o Options) (c Counts, er
 	switch {
 	case c.IDs == 0:
 		return c, ErrNothing
-	case c.Others > 0 && !o.Replace && !o.Count:
+	case c.Others > 0 && !o.Replace && !o.DryRun:
 		return c, fmt.Errorf("%w: %d of %d", ErrOthers, c.Others, c.Before)
-	case o.Count:
+	case o.DryRun:
 		return c, nil
 	}
 	if err := carry(ctx, to, todo); err != nil {

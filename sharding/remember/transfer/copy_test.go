@@ -114,7 +114,7 @@ func TestCopy(t *testing.T) {
 			{Shards: shards, IDs: whole, Added: whole}, {Shards: shards, IDs: whole, Added: whole},
 			{Shards: shards, IDs: whole, Before: whole},
 		} {
-			c, err := Copy(t.Context(), from.open(), to.open(), Options{Count: i == 0})
+			c, err := Copy(t.Context(), from.open(), to.open(), Options{DryRun: i == 0})
 			if err != nil || c != want {
 				t.Errorf("copy %d: %v, %v; want %v", i, c, err, want)
 			}

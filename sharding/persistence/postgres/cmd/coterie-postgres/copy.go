@@ -39,7 +39,7 @@ func copyVerb(flags *flag.FlagSet) job {
 		if err != nil {
 			return err
 		}
-		o := transfer.Options{Replace: *replace, Count: *dry}
+		o := transfer.Options{Replace: *replace, DryRun: *dry}
 		var c transfer.Counts
 		if *to == "journal" {
 			c, err = transfer.Copy(ctx, nodes, journal, o)
