@@ -51,6 +51,9 @@ func drawCluster(rs random.Streams, plan Plan) Options {
 	if plan.ofPersisted() || plan.Swarm == Remind {
 		aboutPersisted(&o, rs.Stream("persisted", 0))
 	}
+	if plan.Swarm == Remind {
+		o.Scenario = withoutJournal(o.Scenario)
+	}
 	o.drawLagging(rs)
 	o.fromPlan(plan)
 	applyScenario(r, &o)

@@ -2,6 +2,7 @@ package options
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -98,5 +99,25 @@ func TestDrawIsRepeatable(t *testing.T) {
 				t.Errorf("seed %d: %v, and %v", seed, a, b)
 			}
 		}
+	}
+}
+
+// TestRemindPlaysNoJournals: the worlds of reminders draw no scenario that does nothing in them, and all
+// others that those of journals draw.
+func TestRemindPlaysNoJournals(t *testing.T) {
+	played := map[string]map[string]bool{Persist: {}, Remind: {}}
+	for seed := uint64(1); seed <= 300; seed++ {
+		for swarm, scenarios := range played {
+			scenarios[Draw(random.Streams{Seed: seed}, Plan{Swarm: swarm}).Scenario] = true
+		}
+	}
+	for _, only := range []string{Deposed, TwoCoordinators} {
+		if !played[Persist][only] || played[Remind][only] {
+			t.Errorf("%s: %v", only, played)
+		}
+		delete(played[Persist], only)
+	}
+	if !maps.Equal(played[Persist], played[Remind]) {
+		t.Errorf("they play %v", played)
 	}
 }

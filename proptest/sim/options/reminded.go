@@ -38,6 +38,19 @@ func (r Reminded) String() string {
 	return fmt.Sprintf(" reminded=%+v", plain(r))
 }
 
+// withoutJournal is what a world of the plan Remind plays of a scenario: another one in place of one
+// that is about journals, of which it has none. The draws stay as they are, so that other seeds play what
+// they did.
+func withoutJournal(scenario string) string {
+	switch scenario {
+	case Deposed:
+		return RollingRestarts
+	case TwoCoordinators:
+		return RollingMoves
+	}
+	return scenario
+}
+
 // drawRemind draws a world of the plan Remind.
 func drawRemind(rs random.Streams, plan Plan) Options {
 	o := drawCluster(rs, plan)
