@@ -100,6 +100,8 @@ func (m *Machine) onCancel(ids []uint64) {
 func (m *Machine) timedOut(o *operation.Op) error {
 	s := m.spaces[o.Space]
 	switch {
+	case o.Looks:
+		return nil // it has reached its level
 	case o.HeldBack():
 		o.Mutate = nil
 		if m.move.movesKey(o.Key) {

@@ -81,3 +81,20 @@ func (n *node) has(key, elem string) bool {
 	}
 	return false
 }
+
+// An update whose time is up while it looks back has reached its level: it is answered without a
+// state of its key.
+func TestALookbackIsNoTimeOut(t *testing.T) {
+	w := cluster(t, 3, settings.Config{GapDelay: time.Minute, GossipInterval: time.Hour})
+	a, b := w.nodes[0], w.nodes[1]
+	w.sever(a.id, b.id)
+	b.put("k", "b", quorum.To(2))
+	w.quiet()
+	id := a.putThenGet("k", "a")
+	w.quiet()
+	a.wantOpen(id)
+	w.advance(settings.Config{}.WithDefaults().OperationTimeout)
+	if r := a.want(id, nil); r.Read {
+		t.Errorf("it is answered with %v, and has not seen b", elems(t, r.Reader))
+	}
+}

@@ -285,6 +285,7 @@ func (m *Machine) dropOps(err error) {
 		s.reads.Drop()
 		s.holding.Drop()
 		s.compares.Drop()
+		s.lookback.Drop()
 	}
 }
 

@@ -45,8 +45,8 @@ func newSpace(t *replica.Site, id keyspace.Space, ops *operation.Inflight) *spac
 	s.intake = exchange.NewIntake(r, &s.pusher, s.repairs.puller)
 	s.gaps = exchange.NewGaps(r, s.repairs.puller)
 	s.settlement = settlement.New(r, &s.pusher, &s.gaps, s.restart)
-	s.lookback = read.NewLookback(r, sets)
-	s.writes = write.NewQueue(r, ops, sets, s.lookback.Covers)
+	s.lookback = read.NewLookback(r, ops, sets)
+	s.writes = write.NewQueue(r, ops, sets, s.lookback.Await)
 	s.reads = read.NewRounds(r, ops, sets, &s.gaps, s.writes.Idle)
 	s.holding = write.NewHolding(r, ops, s.pusher.Outbox())
 	s.compares = read.NewLinear(r, ops, sets, &s.gaps, s.holding.Freeze)
@@ -67,7 +67,7 @@ func (s *space) onTime() {
 // deadline is when there is something to do, zero: nothing that is known yet.
 func (s *space) deadline() time.Time {
 	return timer.Earliest(s.intake.Deadline(), s.reads.Deadline(), s.compares.Deadline(), s.settlement.Deadline(),
-		s.holding.Deadline(), s.repairs.puller.Deadline())
+		s.holding.Deadline(), s.lookback.Deadline(), s.repairs.puller.Deadline())
 }
 
 // retryReads asks again for what reads, and writes that changed nothing, wait for.
@@ -113,6 +113,7 @@ func (s *space) finish() {
 	if s.AcksMoved {
 		s.writes.Complete()
 	}
+	s.lookback.Complete()
 	s.pusher.SendAcks()
 	s.Rest()
 }

@@ -148,6 +148,7 @@ type Op struct {
 	Failed  error                // of the own disk
 	Mutate  func(*crdt.Tx) error // of an update that has not happened yet
 	ThenGet bool                 // of an update: its answer has a state of the key, if the acks allow that
+	Looks   bool                 // with ThenGet: it has reached its level
 	Forever bool                 // it also leaves the marker that nothing outlives
 	waits   bool                 // it is among the timeouts, or was
 	Asked   Question             // linearizable read: the last one that it took part in; nil: none

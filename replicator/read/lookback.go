@@ -3,6 +3,7 @@ package read
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
@@ -13,7 +14,9 @@ import (
 // A lookback is a read that takes no trip of its own: the acks of an update bring it. The push asks
 // a question. A replica answers it with the ack that says that the events of the push count: what
 // else counted there at that moment? When the own content contains what a quorum told, the update
-// is answered with a state of its key. Otherwise it is answered as if it had not asked.
+// is answered with a state of its key. What is missing is mostly on its way, from its maker. So an
+// update that has reached its level waits for that, at most for GapDelay. Then it is answered as if
+// it had not asked.
 //
 // What that state has: take another replica that has read the key by agreement, as a linearizable
 // read does, in a state without this update. Any two quorums share a replica. When that one agreed,
@@ -27,13 +30,23 @@ import (
 
 // Lookback is what acks have told of the own updates of one space.
 type Lookback struct {
-	r    *replica.Replica
-	sets *quorum.Joint[*replica.Peer] // whose quorums count
+	r       *replica.Replica
+	ops     *operation.Inflight
+	sets    *quorum.Joint[*replica.Peer] // whose quorums count
+	waiting []looking                    // in the order of until
+}
+
+// looking is an update that has reached its level, and waits for what its acks have told.
+type looking struct {
+	o     *operation.Op
+	until time.Time
 }
 
 // NewLookback makes a Lookback to which nothing was told. sets says whose quorums count.
-func NewLookback(r *replica.Replica, sets *quorum.Joint[*replica.Peer]) Lookback {
-	return Lookback{r: r, sets: sets}
+func NewLookback(
+	r *replica.Replica, ops *operation.Inflight, sets *quorum.Joint[*replica.Peer],
+) Lookback {
+	return Lookback{r: r, ops: ops, sets: sets}
 }
 
 // unseenMax bounds the acks of one peer that wait for what they have told.
@@ -52,12 +65,47 @@ func (b *Lookback) OnAck(p *replica.Peer, a *wire.Ack) {
 	b.look(l)
 }
 
-// Look finds what has come here of what was told.
+// Look finds what has come here of what was told, after the content has changed.
 func (b *Lookback) Look() {
 	for _, p := range b.r.Peers {
 		b.look(p.Link(b.r.ID))
 	}
 }
+
+// Await takes an update that has reached its level.
+func (b *Lookback) Await(o *operation.Op) {
+	o.Looks = true
+	b.waiting = append(b.waiting, looking{o, b.r.Now.Add(b.r.Cfg.GapDelay)})
+}
+
+// Complete answers the updates whose acks have told nothing that is missing here, and those that
+// have waited long enough.
+func (b *Lookback) Complete() {
+	b.waiting = slices.DeleteFunc(b.waiting, func(x looking) bool {
+		switch {
+		case x.o.Done(): // it has timed out
+		case b.covers(x.o):
+			b.ops.EndRead(x.o, b.r.Store.View(x.o.Key))
+		case !b.r.Now.Before(x.until):
+			b.ops.End(x.o, nil)
+		default:
+			return false
+		}
+		b.ops.Recycle(x.o)
+		return true
+	})
+}
+
+// Deadline is when the first update has waited long enough; zero: none waits.
+func (b *Lookback) Deadline() time.Time {
+	if len(b.waiting) == 0 {
+		return time.Time{}
+	}
+	return b.waiting[0].until
+}
+
+// Drop forgets the updates; they have been answered.
+func (b *Lookback) Drop() { b.waiting = nil }
 
 func (b *Lookback) look(l *replica.Link) {
 	l.Unseen = slices.DeleteFunc(l.Unseen, func(u replica.Unseen) bool {
@@ -69,9 +117,9 @@ func (b *Lookback) look(l *replica.Link) {
 	})
 }
 
-// Covers reports whether enough replicas, when they acknowledged an update, had nothing that is
+// covers reports whether enough replicas, when they acknowledged an update, had nothing that is
 // missing here.
-func (b *Lookback) Covers(o *operation.Op) bool {
+func (b *Lookback) covers(o *operation.Op) bool {
 	return b.sets.Agreed(o.Level, func(p *replica.Peer) bool {
 		if p == nil {
 			return b.r.Acked().Base(b.r.Cfg.Self) >= o.Seq

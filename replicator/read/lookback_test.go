@@ -2,6 +2,7 @@ package read
 
 import (
 	"testing"
+	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -29,11 +30,12 @@ func lookBack(t *testing.T) (b *Lookback, peers []*replica.Peer, covered func() 
 	sets.Replace(true, []quorum.Set[*replica.Peer]{
 		{Epoch: 5, Size: 5, Self: true, Peers: site.Peers, Newest: true},
 	})
-	x := NewLookback(r, &sets)
+	ops := operation.NewInflight(site)
+	x := NewLookback(r, &ops, &sets)
 	x.Restart()
 	return &x, site.Peers, func() bool {
 		x.Look()
-		return x.Covers(&operation.Op{Key: "k", Level: quorum.Majority, Seq: 3, ThenGet: true})
+		return x.covers(&operation.Op{Key: "k", Level: quorum.Majority, Seq: 3, ThenGet: true})
 	}
 }
 
@@ -127,5 +129,39 @@ func TestUnseenAcksAreBounded(t *testing.T) {
 	all := peers[0].Link(b.r.ID).Unseen
 	if last := all[len(all)-1].Extra; len(all) != unseenMax || !last.Has(crdt.Dot{Origin: 2, Seq: 3 * unseenMax}) {
 		t.Errorf("%d wait, the last one for %v", len(all), last)
+	}
+}
+
+// An update that has reached its level waits for what its acks have told, and not for long.
+func TestALookbackWaitsForAMoment(t *testing.T) {
+	other := &crdt.Clock{}
+	other.AddRange(2, 1, 1)
+	for _, comes := range []bool{true, false} {
+		b, peers, _ := lookBack(t)
+		b.r.Cfg.GapDelay = 5 * time.Millisecond
+		o := b.ops.NewOp(7, "k", quorum.Majority)
+		o.ThenGet, o.Seq = true, 3
+		b.ops.Begin(o, time.Minute)
+		for _, p := range peers {
+			b.ack(p, 5, b.r.Asking, 3, other)
+		}
+		b.Await(o)
+		if b.Complete(); len(b.r.Eff.Reply) > 0 {
+			t.Fatalf("answered at once: %v", b.r.Eff.Reply)
+		}
+		if comes {
+			for _, p := range peers {
+				b.ack(p, 5, b.r.Asking, 3, nil)
+			}
+		} else {
+			b.r.Now = b.Deadline()
+		}
+		b.Complete()
+		if got := b.r.Eff.Reply; len(got) != 1 || got[0].ID != 7 || got[0].Err != nil || got[0].Read != comes {
+			t.Errorf("comes %v: answered %v", comes, got)
+		}
+		if !b.Deadline().IsZero() || b.ops.Pending() > 0 {
+			t.Errorf("comes %v: it waits on", comes)
+		}
 	}
 }

@@ -25,17 +25,17 @@ type Queue struct {
 	r      *replica.Replica
 	ops    *operation.Inflight
 	sets   *quorum.Joint[*replica.Peer] // whose quorums count
-	covers func(*operation.Op) bool     // whether the acks of an update with ThenGet have told enough
+	looks  func(*operation.Op)          // takes an update with ThenGet that has reached its level
 	queues []*opQueue                   // per level
 	goals  []*operation.Op              // those that changed nothing: they wait for a whole clock
 }
 
-// NewQueue makes an empty queue. sets says whose quorums count; covers reports whether the acks of
-// an update with ThenGet have told enough.
+// NewQueue makes an empty queue. sets says whose quorums count; looks takes an update with ThenGet
+// that has reached its level.
 func NewQueue(
-	r *replica.Replica, ops *operation.Inflight, sets *quorum.Joint[*replica.Peer], covers func(*operation.Op) bool,
+	r *replica.Replica, ops *operation.Inflight, sets *quorum.Joint[*replica.Peer], looks func(*operation.Op),
 ) Queue {
-	return Queue{r: r, ops: ops, sets: sets, covers: covers}
+	return Queue{r: r, ops: ops, sets: sets, looks: looks}
 }
 
 // Enqueue lets a write wait for the acks of its level.
@@ -63,7 +63,6 @@ func (w *Queue) Complete() {
 		ops, reach, n := q.ops.Items(), w.reachOf(q.level), 0
 		for n < len(ops) && (ops[n].Done() || ops[n].Seq <= reach) {
 			w.complete(ops[n])
-			w.ops.Recycle(ops[n])
 			n++
 		}
 		q.ops.Pop(n)
@@ -76,13 +75,14 @@ func (w *Queue) Complete() {
 	w.completeGoals()
 }
 
-// complete answers a write that has reached its level.
+// complete ends the wait of a write that has reached its level, or has timed out.
 func (w *Queue) complete(o *operation.Op) {
-	if o.ThenGet && w.covers(o) {
-		w.ops.EndRead(o, w.r.Store.View(o.Key))
+	if o.ThenGet && !o.Done() {
+		w.looks(o)
 		return
 	}
 	w.ops.End(o, nil)
+	w.ops.Recycle(o)
 }
 
 // reachOf is reach, for all levels: Local asks the own replica only.
