@@ -183,7 +183,7 @@ func (u *Pusher) SendAcks() {
 			Epoch: u.r.View.Epoch, Space: u.r.ID, Echo: max(l.Echo, l.ToldContent),
 			Content: l.ToldContent, Acked: l.ToldAcked,
 		}
-		if answered < min(l.AskedFor, l.ToldAcked) && u.r.Answers() {
+		if answered < min(l.AskedFor, l.ToldAcked) {
 			msg.Answers = l.Asked
 			if extra := u.r.Acked().Minus(l.Content); !extra.Empty() {
 				msg.Extra = extra

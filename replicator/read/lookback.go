@@ -78,12 +78,14 @@ func (b *Lookback) Await(o *operation.Op) {
 	b.waiting = append(b.waiting, looking{o, b.r.Now.Add(b.r.Cfg.GapDelay)})
 }
 
-// Complete answers the updates whose acks have told nothing that is missing here, and those that
-// have waited long enough.
+// Complete answers the updates whose acks have told nothing that is missing here, those that have
+// waited long enough, and those of keys that have become durable meanwhile.
 func (b *Lookback) Complete() {
 	b.waiting = slices.DeleteFunc(b.waiting, func(x looking) bool {
 		switch {
 		case x.o.Done(): // it has timed out
+		case !b.r.Owns(x.o.Key): // it has moved, and its state is elsewhere
+			b.ops.End(x.o, nil)
 		case b.covers(x.o):
 			b.ops.EndRead(x.o, b.r.Store.View(x.o.Key))
 		case !b.r.Now.Before(x.until):

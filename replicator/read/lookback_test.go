@@ -72,6 +72,15 @@ func TestAnAckCoversWhenItsExtraIsHere(t *testing.T) {
 	if covered() {
 		t.Fatal("covered, and an event of replica 2 is missing")
 	}
+	b.comes(t)
+	if !covered() {
+		t.Error("not covered, and the event has come")
+	}
+}
+
+// comes applies the first event of replica 2.
+func (b *Lookback) comes(t *testing.T) {
+	t.Helper()
 	far := crdt.NewReplica(2, crdt.StoreOptions{DigestSeed: b.r.Cfg.DigestSeed})
 	var changes crdt.Changes
 	g, err := far.Update("k", 1, func(tx *crdt.Tx) error { return tx.Put("p", "y", nil) }, &changes)
@@ -82,8 +91,54 @@ func TestAnAckCoversWhenItsExtraIsHere(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.r.Absorb()
+}
+
+// The own replica is one of the majority when the update counts here too.
+func TestTheOwnReplicaCoversWhatCountsHere(t *testing.T) {
+	b, peers, covered := lookBack(t)
+	for _, p := range peers[:2] {
+		b.ack(p, 5, b.r.Asking, 3, nil)
+	}
+	b.r.Serves = false
+	if covered() {
+		t.Error("covered by two of five")
+	}
+	b.r.Serves = true
 	if !covered() {
-		t.Error("not covered, and the event has come")
+		t.Error("not covered by three of five")
+	}
+}
+
+// What waited for an event when the quorums changed covers nothing when the event comes.
+func TestUnseenAcksOfOlderQuorumsDoNotCover(t *testing.T) {
+	b, peers, covered := lookBack(t)
+	other := &crdt.Clock{}
+	other.AddRange(2, 1, 1)
+	for _, p := range peers {
+		b.ack(p, 5, b.r.Asking, 3, other)
+	}
+	b.Restart()
+	if b.comes(t); covered() {
+		t.Error("covered by acks that came before the quorums changed")
+	}
+}
+
+// The state of a key that has moved is not here any more: its update is answered without one.
+func TestALookbackOfAKeyThatHasMovedSeesNothing(t *testing.T) {
+	b, peers, covered := lookBack(t)
+	for _, p := range peers {
+		b.ack(p, 5, b.r.Asking, 3, nil)
+	}
+	if !covered() {
+		t.Fatal("not covered")
+	}
+	b.r.Routing = keyspace.NewRoutes([]string{"k"})
+	o := b.ops.NewOp(7, "k", quorum.Majority)
+	o.ThenGet, o.Seq = true, 3
+	b.ops.Begin(o, time.Minute)
+	b.Await(o)
+	if b.Complete(); len(b.r.Eff.Reply) != 1 || b.r.Eff.Reply[0].Err != nil || b.r.Eff.Reply[0].Read {
+		t.Errorf("answered %v", b.r.Eff.Reply)
 	}
 }
 
