@@ -98,3 +98,17 @@ func TestALookbackIsNoTimeOut(t *testing.T) {
 		t.Errorf("it is answered with %v, and has not seen b", elems(t, r.Reader))
 	}
 }
+
+// While nothing is new here that the acks tell of, an update that looks back is answered with a state
+// of its key as soon as its acks are there, each time.
+func TestALookbackTakesOneTrip(t *testing.T) {
+	w := cluster(t, 3, settings.Config{GapDelay: time.Minute, GossipInterval: time.Hour})
+	a := w.nodes[0]
+	for _, elem := range []string{"1", "2", "3"} {
+		id := a.putThenGet("k", elem)
+		w.quiet()
+		if r := a.want(id, nil); !r.Read {
+			t.Fatalf("the update of %s is answered without a state", elem)
+		}
+	}
+}
