@@ -39,6 +39,15 @@ func (t *Tx) Origin() Origin { return t.origin }
 // only logical.
 func (t *Tx) Wall() int64 { return t.wall }
 
+// Last returns the dot of the last event that was made, the zero Dot if none was. It costs nothing,
+// where a look at the item makes the next reads see all that was written.
+func (t *Tx) Last() Dot {
+	if n := len(t.events); n > 0 && t.serial == t.txCore.serial {
+		return t.events[n-1].Dot
+	}
+	return Dot{}
+}
+
 // Key returns the key that is being updated.
 func (t *Tx) Key() string { return t.key }
 

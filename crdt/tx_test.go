@@ -166,3 +166,28 @@ func TestClearOfAHugeSet(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Last names the event that was made last, and none after the transaction or before it has made one.
+func TestTxLast(t *testing.T) {
+	r := NewReplica(1, StoreOptions{})
+	addAll(t, r, "k", "earlier")
+	var kept *Tx
+	g := mustUpdate(t, r, "k", func(tx *Tx) error {
+		kept = tx
+		if got := tx.Last(); got != (Dot{}) {
+			t.Errorf("before the first event it is %v", got)
+		}
+		for _, path := range []string{"a", "b"} {
+			if err := tx.Put(path, "", nil); err != nil {
+				return err
+			}
+			if at := tx.At(path); len(at) != 1 || at[0].Dot != tx.Last() {
+				t.Errorf("at %s is %v, the last event is %v", path, at, tx.Last())
+			}
+		}
+		return nil
+	})
+	if got := kept.Last(); got != (Dot{}) {
+		t.Errorf("after the transaction %v it is %v", g.Last(), got)
+	}
+}

@@ -99,6 +99,22 @@ func TestALookbackIsNoTimeOut(t *testing.T) {
 	}
 }
 
+// What an ack has told and does not come is waited for no longer than GapDelay.
+func TestALookbackEnds(t *testing.T) {
+	w := cluster(t, 3, settings.Config{GapDelay: 7 * time.Millisecond, GossipInterval: time.Hour})
+	a, b := w.nodes[0], w.nodes[1]
+	w.sever(a.id, b.id)
+	b.put("k", "b", quorum.To(2))
+	w.quiet()
+	id := a.putThenGet("k", "a")
+	w.quiet()
+	a.wantOpen(id)
+	w.advance(7 * time.Millisecond)
+	if r := a.want(id, nil); r.Read {
+		t.Errorf("it is answered with %v, and has not seen b", elems(t, r.Reader))
+	}
+}
+
 // While nothing is new here that the acks tell of, an update that looks back is answered with a state
 // of its key as soon as its acks are there, each time.
 func TestALookbackTakesOneTrip(t *testing.T) {

@@ -101,7 +101,6 @@ func (s *space) evaluate() {
 		s.reads.CheckRounds()
 	}
 	if s.Moved {
-		s.lookback.Look()
 		s.compares.Resume()
 	}
 }

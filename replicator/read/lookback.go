@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/operation"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/replicator/replica"
@@ -49,13 +50,19 @@ func NewLookback(
 	return Lookback{r: r, ops: ops, sets: sets}
 }
 
-// unseenMax bounds the acks of one peer that wait for what they have told.
-const unseenMax = 8
+// Bounds of the acks of one peer that wait for what they have told.
+const (
+	unseenMax = 8
+	rangesMax = 1 << 10 // of one of them; where more is missing the updates are answered without a state
+)
 
 // OnAck takes what an ack tells beside the own events.
 func (b *Lookback) OnAck(p *replica.Peer, a *wire.Ack) {
 	if a.Answers == 0 || a.Answers != b.r.Asking || a.Epoch != b.r.View.Epoch {
 		return // of an older question, or of an older view (R15)
+	}
+	if a.Extra != nil && ranges(a.Extra) > rangesMax {
+		return
 	}
 	l := p.Link(b.r.ID)
 	if len(l.Unseen) == unseenMax {
@@ -65,11 +72,14 @@ func (b *Lookback) OnAck(p *replica.Peer, a *wire.Ack) {
 	b.look(l)
 }
 
-// Look finds what has come here of what was told, after the content has changed.
-func (b *Lookback) Look() {
-	for _, p := range b.r.Peers {
-		b.look(p.Link(b.r.ID))
+// ranges counts the ranges of a clock, up to the first that is too many.
+func ranges(c *crdt.Clock) (n int) {
+	for range c.Ranges() {
+		if n++; n > rangesMax {
+			break
+		}
 	}
+	return n
 }
 
 // Await takes an update that has reached its level.
@@ -81,6 +91,12 @@ func (b *Lookback) Await(o *operation.Op) {
 // Complete answers the updates whose acks have told nothing that is missing here, those that have
 // waited long enough, and those of keys that have become durable meanwhile.
 func (b *Lookback) Complete() {
+	if len(b.waiting) == 0 {
+		return
+	}
+	for _, p := range b.r.Peers {
+		b.look(p.Link(b.r.ID))
+	}
 	b.waiting = slices.DeleteFunc(b.waiting, func(x looking) bool {
 		switch {
 		case x.o.Done(): // it has timed out
@@ -109,6 +125,7 @@ func (b *Lookback) Deadline() time.Time {
 // Drop forgets the updates; they have been answered.
 func (b *Lookback) Drop() { b.waiting = nil }
 
+// look finds what has come here of what a peer has told.
 func (b *Lookback) look(l *replica.Link) {
 	l.Unseen = slices.DeleteFunc(l.Unseen, func(u replica.Unseen) bool {
 		here := u.Extra == nil || b.r.Content().Includes(u.Extra)

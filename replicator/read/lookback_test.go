@@ -34,7 +34,9 @@ func lookBack(t *testing.T) (b *Lookback, peers []*replica.Peer, covered func() 
 	x := NewLookback(r, &ops, &sets)
 	x.Restart()
 	return &x, site.Peers, func() bool {
-		x.Look()
+		for _, p := range site.Peers {
+			x.look(p.Link(r.ID))
+		}
 		return x.covers(&operation.Op{Key: "k", Level: quorum.Majority, Seq: 3, ThenGet: true})
 	}
 }
@@ -181,6 +183,11 @@ func TestUnseenAcksAreBounded(t *testing.T) {
 		other.AddRange(2, 1, i+1)
 		b.ack(peers[0], 5, b.r.Asking, 3, other)
 	}
+	scattered := &crdt.Clock{}
+	for i := range uint64(rangesMax + 1) {
+		scattered.AddRange(2, 2*i+1, 2*i+1)
+	}
+	b.ack(peers[0], 5, b.r.Asking, 3, scattered)
 	all := peers[0].Link(b.r.ID).Unseen
 	if last := all[len(all)-1].Extra; len(all) != unseenMax || !last.Has(crdt.Dot{Origin: 2, Seq: 3 * unseenMax}) {
 		t.Errorf("%d wait, the last one for %v", len(all), last)

@@ -154,9 +154,7 @@ func (sh *shard) announce(ctx context.Context, h persistence.Hosting) (mine head
 		if err := tx.Replace(pathIntent, mine.encodeIntent()); err != nil {
 			return err
 		}
-		for _, it := range tx.At(pathIntent) {
-			mine.from = it.Dot.Seq // the only one
-		}
+		mine.from = tx.Last().Seq
 		return nil
 	})
 	return mine, err
@@ -204,9 +202,7 @@ func (h *head) put(v view, tx *crdt.Tx) error {
 	if err := tx.Put(pathHead, h.encode(), dots(v.heads)); err != nil {
 		return err
 	}
-	for _, it := range tx.At(pathHead) {
-		h.last = it.Dot.Seq // the only one
-	}
+	h.last = tx.Last().Seq
 	return nil
 }
 

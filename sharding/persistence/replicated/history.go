@@ -23,7 +23,7 @@ type history struct {
 // historyOf finds where the history of an entity begins.
 func historyOf(v view, id protocol.EntityID) (h history, err error) {
 	h = history{v: v, path: entityPath(id)}
-	for it := range v.r.Items(h.path + deletedSub) {
+	for _, it := range v.r.At(h.path + deletedSub) {
 		if !v.counts(it) {
 			continue
 		}
@@ -143,7 +143,7 @@ func (h *history) remains(upTo uint64) (out []*crdt.Item) {
 		}
 		out = append(out, it)
 	}
-	for it := range h.v.r.Items(h.path + deletedSub) {
+	for _, it := range h.v.r.At(h.path + deletedSub) {
 		if m, err := decodeMark(it); err == nil && (m.number < upTo || !h.v.counts(it)) {
 			out = append(out, it)
 		}
