@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
-	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
@@ -77,13 +76,7 @@ func (c *Context[M]) Fence() (FencingToken, error) {
 	if !c.handler.Entity.Shard.Holds() {
 		return FencingToken{}, ErrNoLease
 	}
-	return fenceOf(c.handler.Entity.Shard), nil
-}
-
-// fenceOf is the token of a hosting for outside stores. Within the cluster the era is the same for
-// all, and protocol tokens go without it.
-func fenceOf(s *entities.Shard) FencingToken {
-	return FencingToken{Era: s.Era, Epoch: view.Epoch(s.Token.Epoch), Up: s.Token.Up, Seq: s.Token.Seq}
+	return c.handler.Entity.Shard.Fence(), nil
 }
 
 // Asked reports whether a caller waits for a reply to the message being handled.

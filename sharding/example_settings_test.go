@@ -107,7 +107,7 @@ func ExampleEntityType_rememberStore() {
 		shop(func(t *sharding.EntityType[Command]) {
 			t.Remember.Entities, t.Remember.Store = true, ids
 		}, func(ctx context.Context, _ *ddata.Node, carts *sharding.Region[Command]) error {
-			shards, err := ids.Shards(ctx)
+			shards, err := ids.Shards(ctx, sharding.FencingToken{})
 			if err != nil {
 				return err
 			}

@@ -145,7 +145,7 @@ func (m *moves) take() []ShardID {
 // handler may still run if it was not in order. fn is called in the region's line of work: it must be
 // quick.
 func (g *Region[M]) WhenUnhosted(fn func(ShardID, FencingToken)) (cancel func()) {
-	return g.plane.Attached.Enders.Add(func(s *entities.Shard) { fn(ShardID(s.Number), fenceOf(s)) })
+	return g.plane.Attached.Enders.Add(func(s *entities.Shard) { fn(ShardID(s.Number), s.Fence()) })
 }
 
 // Meter returns the node's Meter, nil if there is none: histograms of a protocol that stands on the

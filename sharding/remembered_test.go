@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
@@ -29,21 +30,25 @@ type dataStore struct{ s *control.StateStore }
 
 var _ remember.Store = dataStore{}
 
-func (d dataStore) Shards(ctx context.Context) ([]protocol.ShardID, error) {
+func (d dataStore) Shards(ctx context.Context, _ singleton.FencingToken) ([]protocol.ShardID, error) {
 	in, err := d.read(ctx, protocol.StateRead{Kind: protocol.StateRemembered})
 	return in.Shards, err
 }
 
-func (d dataStore) List(ctx context.Context, add, remove []protocol.ShardID) error {
+func (d dataStore) List(ctx context.Context, _ singleton.FencingToken, add, remove []protocol.ShardID) error {
 	return d.write(ctx, protocol.StateWrite{Kind: protocol.StateRemembered, AddShards: add, RemoveShards: remove})
 }
 
-func (d dataStore) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
+func (d dataStore) Load(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID,
+) ([]protocol.EntityID, error) {
 	in, err := d.read(ctx, protocol.StateRead{Kind: protocol.StateIDs, Shard: shard})
 	return in.IDs, err
 }
 
-func (d dataStore) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+func (d dataStore) Update(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
+) error {
 	return d.write(ctx, protocol.StateWrite{Kind: protocol.StateIDs, Shard: shard, AddIDs: add, RemoveIDs: remove})
 }
 
@@ -145,6 +150,7 @@ func testRememberStore(t *testing.T, open func() remember.Store) {
 		}
 	})
 	inBubble(t, func(t *testing.T, w *world) {
+		w.era++ // the clock of its founder is later
 		logs := []*cartLog{{}, {}}
 		for _, log := range logs {
 			start(w.join("backend"), rememberingType(log, open()))
@@ -247,7 +253,9 @@ type sluggish struct {
 	twice atomic.Bool // two calls were under way
 }
 
-func (s *sluggish) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+func (s *sluggish) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
+) error {
 	if s.calls.Add(1) > 1 {
 		s.twice.Store(true)
 	}
@@ -256,7 +264,7 @@ func (s *sluggish) Update(ctx context.Context, shard protocol.ShardID, add, remo
 		<-ctx.Done()
 		<-time.After(time.Second)
 	}
-	if err := s.Memory.Update(context.WithoutCancel(ctx), shard, add, remove); err != nil {
+	if err := s.Memory.Update(context.WithoutCancel(ctx), by, shard, add, remove); err != nil {
 		return err
 	}
 	return ctx.Err()
@@ -307,7 +315,7 @@ func TestRememberStoreIsLate(t *testing.T) {
 		if store.twice.Load() {
 			t.Error("two updates of one shard at a time")
 		}
-		if ids, err := store.Load(ctx, 0); len(ids) != 11 || err != nil {
+		if ids, err := store.Load(ctx, FencingToken{}, 0); len(ids) != 11 || err != nil {
 			t.Errorf("%d ids are remembered: %v", len(ids), err)
 		}
 	})
@@ -338,21 +346,21 @@ func TestVanishedIDsComeBack(t *testing.T) {
 				if s != nil {
 					store = s
 				}
-				if err := store.Update(ctx, 0, nil, []protocol.EntityID{"b"}); err != nil {
+				if err := store.Update(ctx, FencingToken{}, 0, nil, []protocol.EntityID{"b"}); err != nil {
 					t.Fatal(err)
 				}
 				<-time.After(time.Second)
-				if ids, err := store.Load(ctx, 0); len(ids) != 2 || err != nil {
+				if ids, err := store.Load(ctx, FencingToken{}, 0); len(ids) != 2 || err != nil {
 					t.Errorf("%q are remembered, want both that run: %v", ids, err)
 				}
 				if s != nil {
 					return
 				}
-				if err := store.List(ctx, nil, []protocol.ShardID{0}); err != nil {
+				if err := store.List(ctx, FencingToken{}, nil, []protocol.ShardID{0}); err != nil {
 					t.Fatal(err)
 				}
 				<-time.After(time.Second)
-				if shards, err := store.Shards(ctx); len(shards) != 1 || err != nil {
+				if shards, err := store.Shards(ctx, FencingToken{}); len(shards) != 1 || err != nil {
 					t.Errorf("%v are on the list, want the shard: %v", shards, err)
 				}
 			})
@@ -370,8 +378,8 @@ func TestRecoverConstant(t *testing.T) {
 		for i := range 100 {
 			id := protocol.EntityID(fmt.Sprintf("cart-%02d", i))
 			shard := protocol.ShardOf(id, shards)
-			if err := errors.Join(store.List(ctx, []protocol.ShardID{shard}, nil),
-				store.Update(ctx, shard, []protocol.EntityID{id}, nil)); err != nil {
+			if err := errors.Join(store.List(ctx, FencingToken{}, []protocol.ShardID{shard}, nil),
+				store.Update(ctx, FencingToken{}, shard, []protocol.EntityID{id}, nil)); err != nil {
 				t.Fatal(err)
 			}
 		}

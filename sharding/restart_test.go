@@ -72,12 +72,12 @@ func (r *restarted) until(what string, so func() bool) {
 func (r *restarted) remembered(shards int) (listed []protocol.ShardID, sets [][]protocol.EntityID) {
 	r.t.Helper()
 	store := dataStore{r.carts[0].run.control.State}
-	listed, err := store.Shards(r.t.Context())
+	listed, err := store.Shards(r.t.Context(), FencingToken{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	for s := range shards {
-		ids, err := store.Load(r.t.Context(), protocol.ShardID(s))
+		ids, err := store.Load(r.t.Context(), FencingToken{}, protocol.ShardID(s))
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -117,6 +117,7 @@ func (c *Plane) shardEffects(now time.Time, h *Hosting, fx *protocol.ShardEffect
 		c.writeUnder(h.S, w)
 	}
 	for _, rd := range fx.Read {
+		rd.By = h.S.Fence()
 		c.State.Read(rd, func(v crdt.Reader, in protocol.DidRead) {
 			if rd.Kind == protocol.StateIDs && in.Err == nil && c.State.remembered == nil {
 				c.Inbox.Do(func(c *Plane, _ time.Time) {
@@ -152,6 +153,7 @@ func (c *Plane) writeUnder(s *entities.Shard, w protocol.StateWrite) {
 	if s.Lease != nil {
 		s.Lease.Enter()
 	}
+	w.By = s.Fence()
 	c.State.Write(w, func(err error) {
 		if s.Lease != nil {
 			s.Lease.Exit()

@@ -40,9 +40,9 @@ func (m *remembered) write(ctx context.Context, limit time.Duration, w protocol.
 	}
 	return callError(what, m.calls.InTurn(ctx, limit, func(ctx context.Context) error {
 		if w.Kind == protocol.StateRemembered {
-			return m.store.List(ctx, w.AddShards, w.RemoveShards)
+			return m.store.List(ctx, w.By, w.AddShards, w.RemoveShards)
 		}
-		return m.store.Update(ctx, w.Shard, w.AddIDs, w.RemoveIDs)
+		return m.store.Update(ctx, w.By, w.Shard, w.AddIDs, w.RemoveIDs)
 	}))
 }
 
@@ -54,9 +54,9 @@ func (m *remembered) read(ctx context.Context, limit time.Duration, r protocol.S
 	}
 	in.Err = callError(what, m.calls.InTurn(ctx, limit, func(ctx context.Context) (err error) {
 		if r.Kind == protocol.StateRemembered {
-			in.Shards, err = m.store.Shards(ctx)
+			in.Shards, err = m.store.Shards(ctx, r.By)
 		} else {
-			in.IDs, err = m.store.Load(ctx, r.Shard)
+			in.IDs, err = m.store.Load(ctx, r.By, r.Shard)
 		}
 		return err
 	}))

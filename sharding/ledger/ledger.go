@@ -63,7 +63,7 @@ func (l *Ledger) Read(ctx context.Context, r protocol.StateRead) protocol.DidRea
 }
 
 func (l *Ledger) read(ctx context.Context, r protocol.StateRead, in *protocol.DidRead) error {
-	by := l.hosting(r.Term)
+	by := l.hosting(r.By)
 	if err := l.fence(ctx, by); err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func (l *Ledger) read(ctx context.Context, r protocol.StateRead, in *protocol.Di
 		if err != nil {
 			return err
 		}
-		in.Homes = entriesOf(h.in(r.Term.Era))
+		in.Homes = entriesOf(h.in(r.By.Era))
 	case protocol.StateRegions:
 		g, err := l.regions.Load(ctx, by)
 		if err != nil {
 			return err
 		}
-		in.Regions = uidsOf(g.in(r.Term.Era))
+		in.Regions = uidsOf(g.in(r.By.Era))
 	default:
 		return fmt.Errorf("%w: %v", errKind, r.Kind)
 	}
@@ -102,8 +102,8 @@ func (l *Ledger) fence(ctx context.Context, by persistence.Hosting) error {
 //
 // Errors: those of the journal; protocol.ErrDeposed if a later term has begun.
 func (l *Ledger) Write(ctx context.Context, w protocol.StateWrite) (cut func(context.Context), err error) {
-	by := l.hosting(w.Term)
-	t := term{Era: uint64(w.Term.Era), Epoch: uint64(w.Term.Epoch), Up: w.Term.Up, Seq: w.Term.Seq}
+	by := l.hosting(w.By)
+	t := term{Era: uint64(w.By.Era), Epoch: uint64(w.By.Epoch), Up: w.By.Up, Seq: w.By.Seq}
 	due := false
 	switch w.Kind {
 	case protocol.StateHomes:

@@ -35,7 +35,7 @@ func entry(s protocol.ShardID, home protocol.UID, epoch, seq uint64) protocol.En
 
 func put(t *testing.T, l *Ledger, by protocol.Term, es ...protocol.Entry) error {
 	t.Helper()
-	cut, err := l.Write(t.Context(), protocol.StateWrite{Kind: protocol.StateHomes, Homes: es, Term: by})
+	cut, err := l.Write(t.Context(), protocol.StateWrite{Kind: protocol.StateHomes, Homes: es, By: by})
 	if cut != nil {
 		cut(t.Context())
 	}
@@ -45,7 +45,7 @@ func put(t *testing.T, l *Ledger, by protocol.Term, es ...protocol.Entry) error 
 func enroll(t *testing.T, l *Ledger, by protocol.Term, add, remove []protocol.UID) error {
 	t.Helper()
 	cut, err := l.Write(t.Context(), protocol.StateWrite{
-		Kind: protocol.StateRegions, AddRegions: add, RemoveRegions: remove, Term: by,
+		Kind: protocol.StateRegions, AddRegions: add, RemoveRegions: remove, By: by,
 	})
 	if cut != nil {
 		cut(t.Context())
@@ -62,7 +62,7 @@ func must(t *testing.T, errs ...error) {
 
 func wantHomes(t *testing.T, l *Ledger, by protocol.Term, want ...protocol.Entry) {
 	t.Helper()
-	in := l.Read(t.Context(), protocol.StateRead{ID: 7, Kind: protocol.StateHomes, Term: by})
+	in := l.Read(t.Context(), protocol.StateRead{ID: 7, Kind: protocol.StateHomes, By: by})
 	if in.Err != nil || in.ID != 7 || !slices.Equal(in.Homes, want) {
 		t.Errorf("the homes are %v, %v; want %v", in.Homes, in.Err, want)
 	}
@@ -70,7 +70,7 @@ func wantHomes(t *testing.T, l *Ledger, by protocol.Term, want ...protocol.Entry
 
 func wantRegions(t *testing.T, l *Ledger, by protocol.Term, want ...protocol.UID) {
 	t.Helper()
-	in := l.Read(t.Context(), protocol.StateRead{ID: 8, Kind: protocol.StateRegions, Term: by})
+	in := l.Read(t.Context(), protocol.StateRead{ID: 8, Kind: protocol.StateRegions, By: by})
 	if in.Err != nil || in.ID != 8 || !slices.Equal(in.Regions, want) {
 		t.Errorf("the regions are %v, %v; want %v", in.Regions, in.Err, want)
 	}
@@ -104,7 +104,7 @@ func TestALaterTermDeposes(t *testing.T) {
 	one, two := termOf(5, 1), termOf(5, 2)
 	wantHomes(t, first, one)
 	cut, err := first.Write(t.Context(), protocol.StateWrite{
-		Kind: protocol.StateHomes, Homes: []protocol.Entry{entry(1, 11, 1, 5)}, Term: one,
+		Kind: protocol.StateHomes, Homes: []protocol.Entry{entry(1, 11, 1, 5)}, By: one,
 	})
 	must(t, err)
 	wantHomes(t, second, two, entry(1, 11, 1, 5))
@@ -112,7 +112,7 @@ func TestALaterTermDeposes(t *testing.T) {
 	for what, err := range map[string]error{
 		"homes":   put(t, first, one, entry(1, 12, 1, 6)),
 		"regions": enroll(t, first, one, []protocol.UID{11}, nil),
-		"read":    first.Read(t.Context(), protocol.StateRead{Kind: protocol.StateHomes, Term: one}).Err,
+		"read":    first.Read(t.Context(), protocol.StateRead{Kind: protocol.StateHomes, By: one}).Err,
 	} {
 		if !errors.Is(err, protocol.ErrDeposed) || !errors.Is(err, persistence.ErrFenced) {
 			t.Errorf("%s of the deposed one: %v", what, err)
@@ -182,7 +182,7 @@ func TestRemoveLetsAFounderIn(t *testing.T) {
 	former, behind := termOf(6, 3), termOf(5, 1)
 	wantHomes(t, open(t, cfg), former)
 	must(t, put(t, open(t, cfg), former, entry(1, 11, 3, 5)))
-	read := protocol.StateRead{Kind: protocol.StateHomes, Term: behind}
+	read := protocol.StateRead{Kind: protocol.StateHomes, By: behind}
 	if in := open(t, cfg).Read(t.Context(), read); !errors.Is(in.Err, protocol.ErrDeposed) {
 		t.Fatalf("the founder reads %v, %v", in.Homes, in.Err)
 	}
@@ -267,7 +267,7 @@ func TestSnapshotsHoldNothingUp(t *testing.T) {
 	})
 	must(t, put(t, l, by, entry(1, 11, 1, 1)))
 	cut, err := l.Write(t.Context(), protocol.StateWrite{
-		Kind: protocol.StateHomes, Homes: []protocol.Entry{entry(1, 11, 1, 2)}, Term: by,
+		Kind: protocol.StateHomes, Homes: []protocol.Entry{entry(1, 11, 1, 2)}, By: by,
 	})
 	if err != nil || cut == nil {
 		t.Fatalf("no snapshot after two events: %v", err)
@@ -320,10 +320,10 @@ func TestConfig(t *testing.T) {
 // A Ledger keeps nothing else.
 func TestOtherPiecesAreRefused(t *testing.T) {
 	l, by := open(t, Config{Journal: &memory.Store{}}), termOf(5, 1)
-	if in := l.Read(t.Context(), protocol.StateRead{Kind: protocol.StateIDs, Term: by}); !errors.Is(in.Err, errKind) {
+	if in := l.Read(t.Context(), protocol.StateRead{Kind: protocol.StateIDs, By: by}); !errors.Is(in.Err, errKind) {
 		t.Errorf("a read of ids: %v", in.Err)
 	}
-	_, err := l.Write(t.Context(), protocol.StateWrite{Kind: protocol.StateIDs, Term: by})
+	_, err := l.Write(t.Context(), protocol.StateWrite{Kind: protocol.StateIDs, By: by})
 	if !errors.Is(err, errKind) {
 		t.Errorf("a write of ids: %v", err)
 	}

@@ -57,7 +57,7 @@ func TestOnAScheduler(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := l.Write(cancelled, protocol.StateWrite{Kind: protocol.StateHomes, Term: by}); err == nil {
+	if _, err := l.Write(cancelled, protocol.StateWrite{Kind: protocol.StateHomes, By: by}); err == nil {
 		t.Error("a write whose context has ended is made")
 	}
 }

@@ -16,6 +16,10 @@ type Term = singleton.FencingToken
 // one any more.
 var ErrDeposed = errors.New("sharding: a later coordinator has taken over the state")
 
+// ErrFenced: a later hosting of the shard, or a later coordinator, has begun with its remembered ids,
+// which take nothing of this one any more.
+var ErrFenced = errors.New("sharding: a later hosting of the shard has taken over its remembered ids")
+
 // StateKind names a piece of the replicated state of a type.
 type StateKind uint8
 
@@ -67,7 +71,7 @@ type StateRead struct {
 	Kind   StateKind
 	Shard  ShardID // of StateIDs
 	Failed uint    // how often it has failed in a row: a driver gives it the more time
-	Term   Term    // of the coordinator that reads; zero: a shard does
+	By     Term    // of the coordinator that reads, or of the hosting: a driver puts that in
 }
 
 // Key is the key to read.
@@ -80,7 +84,7 @@ type StateWrite struct {
 	Kind   StateKind
 	Shard  ShardID // of StateIDs
 	Failed uint    // of a shard's write, how often it has failed in a row: a driver gives it the more time
-	Term   Term    // of the coordinator that writes; zero: a shard does
+	By     Term    // of the coordinator that writes, or of the hosting: a driver puts that in
 
 	Homes         []Entry    // of StateHomes
 	AddRegions    []UID      // of StateRegions

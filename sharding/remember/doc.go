@@ -28,6 +28,18 @@
 // keep their messages, and the shard is not handed over. The event RememberFailed says why, and so
 // does the error that a caller gets when it asks in vain.
 //
+// A hosting that is over may not know it, because its node stood still or was cut off. ErrFenced tells
+// it: the region then writes nothing of the shard any more, keeps the messages that wait for an entity
+// to start, and hands the shard over without a write. RememberFailed says so.
+//
+// # Replicated data
+//
+// Without a Store the calls carry tokens, and nothing looks at them: replicas join what two regions
+// write, so there is no place where one of two writes is the later one. Instead a removal takes away only
+// what its region had seen, and the next region hears of it and adds the ids of its entities again.
+// Not guaranteed: if that region dies after the removal and before it has heard, its entity is not
+// started by itself after the next move.
+//
 // # Guarantees
 //
 // They are the laws of [Store]; remembertest holds an implementation to them.

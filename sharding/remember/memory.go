@@ -2,10 +2,12 @@ package remember
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/registered"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -16,6 +18,8 @@ type Memory struct {
 	mu      sync.Mutex
 	listed  map[protocol.ShardID]bool
 	sets    map[protocol.ShardID]map[protocol.EntityID]bool
+	loaded  latest // by Load and Update
+	listing latest // by List
 	watches registered.Set[func(protocol.ShardID, protocol.IDsChanged)]
 	before  func(ctx context.Context, call string) error
 }
@@ -42,8 +46,29 @@ func (m *Memory) enter(ctx context.Context, call string) error {
 	return ctx.Err()
 }
 
+// latest is the highest token of each shard.
+type latest map[protocol.ShardID]singleton.FencingToken
+
+// enter reports whether no later token was here, and notes this one.
+func (l *latest) enter(shard protocol.ShardID, by singleton.FencingToken) bool {
+	switch {
+	case by.IsZero():
+		return true
+	case by.Less((*l)[shard]):
+		return false
+	case *l == nil:
+		*l = latest{}
+	}
+	(*l)[shard] = by
+	return true
+}
+
+func fenced(shard protocol.ShardID, by singleton.FencingToken) error {
+	return fmt.Errorf("%w: shard %v, %v", ErrFenced, shard, by)
+}
+
 // Shards implements Store.
-func (m *Memory) Shards(ctx context.Context) ([]protocol.ShardID, error) {
+func (m *Memory) Shards(ctx context.Context, _ singleton.FencingToken) ([]protocol.ShardID, error) {
 	if err := m.enter(ctx, "Shards"); err != nil {
 		return nil, err
 	}
@@ -53,7 +78,7 @@ func (m *Memory) Shards(ctx context.Context) ([]protocol.ShardID, error) {
 }
 
 // List implements Store.
-func (m *Memory) List(ctx context.Context, add, remove []protocol.ShardID) error {
+func (m *Memory) List(ctx context.Context, by singleton.FencingToken, add, remove []protocol.ShardID) error {
 	if err := m.enter(ctx, "List"); err != nil {
 		return err
 	}
@@ -62,26 +87,38 @@ func (m *Memory) List(ctx context.Context, add, remove []protocol.ShardID) error
 	if m.listed == nil {
 		m.listed = map[protocol.ShardID]bool{}
 	}
-	change(m.listed, add, remove)
+	late := func(s protocol.ShardID) bool { return !m.listing.enter(s, by) }
+	change(m.listed, slices.DeleteFunc(slices.Clone(add), late), slices.DeleteFunc(slices.Clone(remove), late))
 	return nil
 }
 
 // Load implements Store.
-func (m *Memory) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
+func (m *Memory) Load(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID,
+) ([]protocol.EntityID, error) {
 	if err := m.enter(ctx, "Load"); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !m.loaded.enter(shard, by) {
+		return nil, fenced(shard, by)
+	}
 	return slices.Sorted(maps.Keys(m.sets[shard])), nil
 }
 
 // Update implements Store.
-func (m *Memory) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+func (m *Memory) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
+) error {
 	if err := m.enter(ctx, "Update"); err != nil {
 		return err
 	}
 	m.mu.Lock()
+	if !m.loaded.enter(shard, by) {
+		m.mu.Unlock()
+		return fenced(shard, by)
+	}
 	if m.sets == nil {
 		m.sets = map[protocol.ShardID]map[protocol.EntityID]bool{}
 	}

@@ -3,6 +3,7 @@ package remember_test
 import (
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 	"github.com/coterie-go/coterie/sharding/remember/remembertest"
@@ -10,6 +11,10 @@ import (
 
 func TestMemory(t *testing.T) {
 	remembertest.Run(t, func(testing.TB) (a, b remember.Store) {
+		m := &remember.Memory{}
+		return m, m
+	})
+	remembertest.RunFenced(t, func(testing.TB) (a, b remember.Store) {
 		m := &remember.Memory{}
 		return m, m
 	})
@@ -26,10 +31,10 @@ func TestMemoryIsWatched(t *testing.T) {
 	})
 	ids := []protocol.EntityID{"a"}
 	for _, change := range []func() error{
-		func() error { return m.Update(t.Context(), 2, ids, nil) },
-		func() error { return m.Update(t.Context(), 2, ids, nil) },
-		func() error { return m.Update(t.Context(), 2, nil, ids) },
-		func() error { cancel(); return m.Update(t.Context(), 2, ids, nil) },
+		func() error { return m.Update(t.Context(), singleton.FencingToken{}, 2, ids, nil) },
+		func() error { return m.Update(t.Context(), singleton.FencingToken{}, 2, ids, nil) },
+		func() error { return m.Update(t.Context(), singleton.FencingToken{}, 2, nil, ids) },
+		func() error { cancel(); return m.Update(t.Context(), singleton.FencingToken{}, 2, ids, nil) },
 	} {
 		if err := change(); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -36,12 +37,19 @@ type (
 		By             term
 		Added, Removed []uint64
 	}
-	changed struct{ Added, Removed [][]byte }
-	loaded  struct{}
+	changed struct {
+		Added, Removed [][]byte
+		By             term
+	}
+	loaded struct{ By term }
 )
 
 var forms = schema.CBOR(schema.Type[any]("placed", placed{}), schema.Type[any]("registered", registered{}),
 	schema.Type[any]("changed", changed{}), schema.Type[any]("loaded", loaded{}))
+
+func (t term) fence() protocol.Term {
+	return protocol.Term{Era: view.Era(t.Era), Epoch: view.Epoch(t.Epoch), Up: t.Up, Seq: t.Seq}
+}
 
 // entry is the home as the machines know it.
 func (h home) entry() protocol.Entry {
@@ -65,6 +73,7 @@ type book struct {
 // history is what is known of the events of one.
 type history struct {
 	last  uint64
+	by    protocol.Term   // of remembered ids: the latest hosting that has loaded or changed them
 	saved map[uint64]bool // the numbers of all snapshots; only looked up
 }
 
@@ -137,13 +146,30 @@ func (b *book) stored(by protocol.Term, id string, e persistence.Event) {
 		for _, u := range v.Removed {
 			delete(of.regions, protocol.UID(u))
 		}
+	case loaded:
+		b.hosted(id, h, v.By.fence())
 	case changed:
+		b.hosted(id, h, v.By.fence())
 		for _, i := range v.Added {
 			b.set(id)[protocol.EntityID(i)] = true
 		}
 		for _, i := range v.Removed {
 			delete(b.set(id), protocol.EntityID(i))
 		}
+	}
+}
+
+// hosted judges whether a load or a change of remembered ids comes after those of a later hosting. On the
+// list of shards the hostings of all shards write.
+func (b *book) hosted(id string, h *history, by protocol.Term) {
+	switch {
+	case by.IsZero():
+		b.complain("nodes have tokens", "%s of %s: a node writes without the token of its hosting", id, b.typ)
+	case !strings.HasPrefix(id, "ids/"):
+	case by.Less(h.by):
+		b.complain("no ids of a deposed hosting", "%s of %s: %v is stored after %v", id, b.typ, by, h.by)
+	default:
+		h.by = by
 	}
 }
 
@@ -157,22 +183,22 @@ func (of *era) place(e protocol.Entry) {
 
 // read judges what a coordinator was told that the journal has.
 func (b *book) read(r protocol.StateRead, in protocol.DidRead) {
-	if r.Term.Less(b.latest) {
+	if r.By.Less(b.latest) {
 		return // a later one may have written since
 	}
-	of := b.era(r.Term.Era)
+	of := b.era(r.By.Era)
 	switch r.Kind {
 	case protocol.StateHomes:
 		want := slices.SortedFunc(maps.Values(of.homes),
 			func(x, y protocol.Entry) int { return cmp.Compare(x.Shard, y.Shard) })
 		if !slices.Equal(in.Homes, want) {
 			b.complain("a term reads what was written", "%v of %s reads the homes %v, and written are %v",
-				r.Term, b.typ, in.Homes, want)
+				r.By, b.typ, in.Homes, want)
 		}
 	case protocol.StateRegions:
 		if want := slices.Sorted(maps.Keys(of.regions)); !slices.Equal(in.Regions, want) {
 			b.complain("a term reads what was written", "%v of %s reads the regions %v, and written are %v",
-				r.Term, b.typ, in.Regions, want)
+				r.By, b.typ, in.Regions, want)
 		}
 	}
 }

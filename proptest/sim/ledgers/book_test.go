@@ -48,7 +48,7 @@ func (p *pages) readHomes(by protocol.Term, homes ...home) {
 	for _, h := range homes {
 		in.Homes = append(in.Homes, h.entry())
 	}
-	p.read(protocol.StateRead{Kind: protocol.StateHomes, Term: by}, in)
+	p.read(protocol.StateRead{Kind: protocol.StateHomes, By: by}, in)
 }
 
 // Each rule that is broken is complained of, and a sound story is not.
@@ -69,7 +69,7 @@ func TestRules(t *testing.T) {
 			p.put(one, "regions", 1, registered{term{Era: 5}, []uint64{12, 11, 13}, []uint64{13}})
 			p.latest = two
 			p.readHomes(two, b, homeOf(3, 11, 7))
-			p.read(protocol.StateRead{Kind: protocol.StateRegions, Term: two},
+			p.read(protocol.StateRead{Kind: protocol.StateRegions, By: two},
 				protocol.DidRead{Regions: []protocol.UID{11, 12}})
 			p.latest = later
 			p.readHomes(later)
@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 			p.readHomes(later, a)
 		}, "a term reads what was written"},
 		"regions": {func(p *pages) {
-			p.read(protocol.StateRead{Kind: protocol.StateRegions, Term: one},
+			p.read(protocol.StateRead{Kind: protocol.StateRegions, By: one},
 				protocol.DidRead{Regions: []protocol.UID{1}})
 		}, "a term reads what was written"},
 		"unwritten": {func(p *pages) { p.told(5, a.entry()) }, "homes are written before they are told"},
@@ -114,6 +114,33 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// No load or change of ids comes after one of a later hosting, and none has no token. On the list of
+// shards the hostings have no order.
+func TestHostings(t *testing.T) {
+	deposed := []string{"no ids of a deposed hosting"}
+	for name, c := range map[string]struct {
+		id   string
+		do   []any
+		want []string
+	}{
+		"in order":       {"ids/1", []any{loaded{term{Seq: 1}}, changed{By: term{Seq: 1}}, loaded{term{Seq: 2}}}, nil},
+		"deposed change": {"ids/1", []any{loaded{term{Seq: 2}}, changed{By: term{Seq: 1}}}, deposed},
+		"deposed load":   {"ids/1", []any{changed{By: term{Seq: 2}}, loaded{term{Seq: 1}}}, deposed},
+		"no token":       {"ids/1", []any{changed{}}, []string{"nodes have tokens"}},
+		"the list":       {"shards", []any{changed{By: term{Seq: 2}}, changed{By: term{Seq: 1}}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPages(t)
+			for i, v := range c.do {
+				p.put(protocol.Term{}, c.id, uint64(i+1), v)
+			}
+			if !slices.Equal(p.checks, c.want) {
+				t.Errorf("complaints %q, want %q", p.checks, c.want)
+			}
+		})
+	}
+}
+
 // The ids of a shard are those that were added and not removed.
 func TestIDs(t *testing.T) {
 	p := newPages(t)
@@ -123,10 +150,10 @@ func TestIDs(t *testing.T) {
 		}
 		return all
 	}
-	p.put(protocol.Term{}, "ids/1", 1, loaded{})
-	p.put(protocol.Term{}, "ids/1", 2, changed{Added: text("a", "b")})
-	p.put(protocol.Term{}, "ids/2", 1, changed{Added: text("c")})
-	p.put(protocol.Term{}, "ids/1", 3, changed{Added: text("d"), Removed: text("a")})
+	p.put(protocol.Term{}, "ids/1", 1, loaded{term{Seq: 1}})
+	p.put(protocol.Term{}, "ids/1", 2, changed{Added: text("a", "b"), By: term{Seq: 1}})
+	p.put(protocol.Term{}, "ids/2", 1, changed{Added: text("c"), By: term{Seq: 1}})
+	p.put(protocol.Term{}, "ids/1", 3, changed{Added: text("d"), Removed: text("a"), By: term{Seq: 1}})
 	if got := p.set("ids/1"); len(got) != 2 || !got["b"] || !got["d"] || len(p.checks) > 0 {
 		t.Errorf("the ids are %v, complaints %q", got, p.checks)
 	}

@@ -47,12 +47,15 @@ type Ledgers struct {
 	books  map[string]*book
 	reads  map[reading]protocol.StateRead // that are under way; only looked up
 	counts Counts
+
+	anyHosting bool // planted
 }
 
 // New makes the ledgers of a world. They hold nothing.
 func New(o *options.Options, planted journals.Defects, w World, rs random.Streams, t *trace.Trace) *Ledgers {
 	l := &Ledgers{
 		w: w, opt: o.Ledger, trace: t, books: map[string]*book{}, reads: map[reading]protocol.StateRead{},
+		anyHosting: planted.AnyHosting,
 	}
 	if l.opt.Used {
 		l.store = journals.New(l.opt.Store, planted, w, rs.Stream("ledgers", 0), t, watcher{l})
@@ -91,6 +94,9 @@ func (l *Ledgers) ids(p journals.Holder, typ string) remember.Store {
 	})
 	if err != nil {
 		l.w.Violate("ledger", "%v: %v", p, err)
+	}
+	if l.anyHosting {
+		return anyHosting{of, door, journaled.TypeName(typ)}
 	}
 	return of
 }

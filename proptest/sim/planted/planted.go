@@ -186,6 +186,8 @@ var ofState = []one{
 	{"write-unasked", "an entity whose write has failed goes on", plant(defect.WriteUnasked)},
 	{"ledger-any-term", "the journal of homes takes what deposed coordinators write",
 		func(f *Defects) { f.Ledger.AnyToken = true }},
+	{"remembers-any-hosting", "the store of remembered ids takes what deposed hostings write",
+		func(f *Defects) { f.Ledger.AnyHosting = true }},
 	{"ledger-answers-first", "the journal of homes answers before it has stored",
 		func(f *Defects) { f.Ledger.AnswersFirst = true }},
 	{"tells-unwritten", "a coordinator tells of homes before they are written", plant(defect.TellsUnwritten)},
@@ -265,6 +267,7 @@ var HuntedIn = map[string]options.Plan{
 	"fires-early":           {Swarm: options.Remind},
 	"ends-newer":            {Swarm: options.Remind},
 	"ledger-any-term":       {Swarm: options.Persist, Scenario: options.TwoCoordinators},
+	"remembers-any-hosting": {Swarm: options.Persist, Scenario: options.Deposed},
 	"ledger-answers-first":  {Swarm: options.Persist},
 	"tells-unwritten":       {Swarm: options.Persist},
 }

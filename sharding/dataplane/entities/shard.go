@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/sharding/codec"
@@ -51,6 +52,12 @@ func NewShard(r *Runtime, number uint32, token protocol.Token) *Shard {
 		s.Lease = &lease.Shard{}
 	}
 	return s
+}
+
+// Fence is the token of the hosting for outside stores. Within the cluster the era is the same for
+// all, and protocol tokens go without it.
+func (s *Shard) Fence() singleton.FencingToken {
+	return singleton.FencingToken{Era: s.Era, Epoch: view.Epoch(s.Token.Epoch), Up: s.Token.Up, Seq: s.Token.Seq}
 }
 
 // Find looks an entity up; nil when there is none.

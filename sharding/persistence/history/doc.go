@@ -14,6 +14,10 @@
 // reads what the earlier one wrote, and writes after it. A change that failed may be there or not.
 // It takes no effect after the next one.
 //
+// With Form.Token, an event whose token is lower than one in the history is refused. A process can only
+// write after the last event if it has read, or written, all events up to it. So what a deposed writer
+// has begun meets a conflict, and is not repeated after its successor's first event.
+//
 // # Not guaranteed
 //
 // A snapshot is one value of the Journal: one of more than persistence.BodyMax bytes is not stored.

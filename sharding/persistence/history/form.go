@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
@@ -18,6 +19,26 @@ type Form[S any] struct {
 	Apply func(to S, event any)
 	// Whole makes the snapshot of a value.
 	Whole func(S) any
+	// Token is the token of the hosting that made an event; zero: none did. Latest is the highest of
+	// all events that have changed a value. An event of a lower one is refused. Optional: both or none.
+	Token  func(event any) singleton.FencingToken
+	Latest func(S) singleton.FencingToken
+}
+
+// token is that of an event, if the events of this form have any.
+func (f *Form[S]) token(event any) (t singleton.FencingToken) {
+	if f.Token != nil {
+		t = f.Token(event)
+	}
+	return t
+}
+
+// latest is the highest token that a value has heard of.
+func (f *Form[S]) latest(of S) (t singleton.FencingToken) {
+	if f.Latest != nil {
+		t = f.Latest(of)
+	}
+	return t
 }
 
 // ofSnapshot is the value in a snapshot.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -26,8 +27,9 @@ type History[S any] struct {
 // end is where a history ends, as far as this process knows.
 type end struct {
 	known    bool
-	last     uint64 // number of the last event
-	snapshot uint64 // of the last event in the newest snapshot, sound or not; 0: none
+	last     uint64                 // number of the last event
+	snapshot uint64                 // of the last event in the newest snapshot, sound or not; 0: none
+	latest   singleton.FencingToken // highest token of an event
 }
 
 // New makes the history of an entity of the Journal. It calls no store. cfg has its defaults.
@@ -61,6 +63,9 @@ func (h *History[S]) Load(ctx context.Context, by persistence.Hosting) (S, error
 
 // LoadAfter is the value after mark, which is appended. Nothing that was on its way before takes
 // effect after it, because its sequence number is gone. due is as that of Change.
+//
+// Errors: those of the stores; persistence.ErrFenced if the value has heard of a later token than
+// mark has. Then nothing is appended.
 func (h *History[S]) LoadAfter(ctx context.Context, by persistence.Hosting, mark any) (v S, due bool, err error) {
 	if err := h.enter(ctx); err != nil {
 		return v, false, err
@@ -82,7 +87,8 @@ func (h *History[S]) LoadAfter(ctx context.Context, by persistence.Hosting, mark
 	}
 }
 
-// Change appends an event. due reports whether Cut has something to do.
+// Change appends an event. due reports whether Cut has something to do. Errors are as those of
+// LoadAfter.
 func (h *History[S]) Change(ctx context.Context, by persistence.Hosting, event any) (due bool, err error) {
 	if err := h.enter(ctx); err != nil {
 		return false, err
@@ -123,7 +129,11 @@ func (h *History[S]) append(ctx context.Context, by persistence.Hosting, event a
 	if err != nil {
 		return false, err
 	}
-	last := h.ended().last
+	at, token := h.ended(), h.form.token(event)
+	if !token.IsZero() && token.Less(at.latest) {
+		return false, h.named(fmt.Errorf("%w: %v after %v", persistence.ErrFenced, at.latest, token))
+	}
+	last := at.last
 	h.mu.Lock()
 	h.end.known = false
 	h.mu.Unlock()
@@ -143,6 +153,9 @@ func (h *History[S]) append(ctx context.Context, by persistence.Hosting, event a
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.end.known, h.end.last = true, last+1
+	if h.end.latest.Less(token) {
+		h.end.latest = token
+	}
 	return h.cfg.Snapshots != nil && !h.cutting && h.end.last-h.end.snapshot >= uint64(h.cfg.SnapshotAfter), nil
 }
 

@@ -28,7 +28,9 @@ func (h *History[S]) read(ctx context.Context, by persistence.Hosting) (found[S]
 			return none, err
 		}
 		if at.Deleted <= from {
-			return found[S]{v, end{known: true, last: at.Last, snapshot: newest}}, nil
+			return found[S]{v, end{
+				known: true, last: at.Last, snapshot: newest, latest: h.form.latest(v),
+			}}, nil
 		}
 		if again && newest <= was {
 			return none, h.named(fmt.Errorf("%w: events up to %d were deleted, and the last sound snapshot is of %d",

@@ -41,8 +41,8 @@ func TestDeposed(t *testing.T) {
 		if w.Kind == protocol.StateHomes {
 			id = w.ID
 		}
-		if w.Term != was {
-			t.Errorf("%v is of term %v, want %v", w, w.Term, was)
+		if w.By != was {
+			t.Errorf("%v is of term %v, want %v", w, w.By, was)
 		}
 	}
 	got = l.step(protocol.Wrote{ID: id, Err: errDeposed})
@@ -54,8 +54,8 @@ func TestDeposed(t *testing.T) {
 		t.Errorf("the next term is %v, the former was %v", now, was)
 	}
 	for _, r := range l.c.fx.Read {
-		if r.Term != l.c.term.store.term {
-			t.Errorf("%v is of term %v, want %v", r, r.Term, l.c.term.store.term)
+		if r.By != l.c.term.store.term {
+			t.Errorf("%v is of term %v, want %v", r, r.By, l.c.term.store.term)
 		}
 	}
 	// what comes of the former term changes nothing
@@ -86,21 +86,21 @@ func TestDeposedUntilALaterView(t *testing.T) {
 	}
 	l.expect(told, "state-failed!")
 	homes, regions = l.c.term.takeover.homes, l.c.term.takeover.regions
-	if homes.ID == failedRead || homes.Term.Epoch != view.Epoch(2) {
-		t.Errorf("it reads again as %v", homes.Term) // refused before the view came
+	if homes.ID == failedRead || homes.By.Epoch != view.Epoch(2) {
+		t.Errorf("it reads again as %v", homes.By) // refused before the view came
 	}
 	l.step(protocol.DidRead{ID: homes.ID, Err: errDeposed})
 	l.step(protocol.DidRead{ID: regions.ID, Err: errDeposed})
 	l.now = l.now.Add(protocol.SlowAfter)
 	l.step(protocol.Tick{})
 	homes, regions = l.c.term.takeover.homes, l.c.term.takeover.regions
-	if homes.Term.Epoch != 9 || regions.Term != homes.Term {
-		t.Errorf("it reads as %v and %v in epoch 9", homes.Term, regions.Term)
+	if homes.By.Epoch != 9 || regions.By != homes.By {
+		t.Errorf("it reads as %v and %v in epoch 9", homes.By, regions.By)
 	}
 	l.step(protocol.DidRead{ID: homes.ID})
 	l.step(protocol.DidRead{ID: regions.ID})
 	l.report(1)
-	if !l.c.Acts() || l.c.term.store.term != homes.Term {
+	if !l.c.Acts() || l.c.term.store.term != homes.By {
 		t.Errorf("it does not act, or as %v: %v", l.c.term.store.term, l.c)
 	}
 }

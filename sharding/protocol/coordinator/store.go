@@ -26,7 +26,7 @@ func (sr *store) read(k protocol.StateKind) protocol.StateRead {
 
 // readAs reads, under an ID of its own.
 func (sr *store) readAs(r protocol.StateRead) protocol.StateRead {
-	r.ID, r.Term = sr.nextID(), sr.term
+	r.ID, r.By = sr.nextID(), sr.term
 	sr.fx.Read = append(sr.fx.Read, r)
 	return r
 }
@@ -46,7 +46,7 @@ func (sr *store) readFailed(r *protocol.StateRead, err error) {
 }
 
 func (sr *store) write(w protocol.StateWrite) {
-	w.ID, w.Term = sr.nextID(), sr.term
+	w.ID, w.By = sr.nextID(), sr.term
 	sr.writes[w.ID] = w
 	if w.Kind == protocol.StateHomes {
 		sr.tableWrites++

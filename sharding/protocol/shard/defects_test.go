@@ -420,3 +420,36 @@ func TestAShardThatDrainsStartsNothing(t *testing.T) {
 		t.Errorf("while it drains it does\n%v", fx)
 	}
 }
+
+// A shard that a later hosting has fenced writes nothing any more, keeps what waits, and stops without a
+// write: what was to be forgotten, and what was to be remembered, is its successor's.
+func TestFencedShardWritesNothing(t *testing.T) {
+	s, under := opened(t, "a")
+	_, w := s.step(protocol.Wrote{ID: under.ID}) // "a" runs
+	if w.ID != 0 {
+		t.Fatalf("it writes %v", w)
+	}
+	s.step(protocol.Passivate{ID: "a"})
+	_, removal := s.step(protocol.EntityStopped{ID: "a"})
+	if !slices.Equal(removal.RemoveIDs, []protocol.EntityID{"a"}) {
+		t.Fatalf("it writes %v", removal)
+	}
+	s.step(protocol.StartEntity{ID: "b", Req: 2})
+	fx, w := s.step(protocol.Wrote{ID: removal.ID, Err: protocol.ErrFenced})
+	if told := func(e protocol.Event) bool { return e.Kind == protocol.RememberFailed }; w.ID != 0 ||
+		!slices.ContainsFunc(fx.Notify, told) {
+		t.Errorf("fenced, it writes %v and tells %v", w, fx.Notify)
+	}
+	for _, in := range []protocol.ShardInput{
+		protocol.StartEntity{ID: "a", Req: 3}, protocol.StartEntity{ID: "c", Req: 4}, protocol.Tick{},
+	} {
+		s.now = s.now.Add(time.Hour)
+		if fx, w := s.step(in); w.ID != 0 || len(fx.Reply) > 0 {
+			t.Errorf("%v: it writes %v and replies to %v", in, w, fx.Reply)
+		}
+	}
+	fx, w = s.step(protocol.Stop{})
+	if w.ID != 0 || len(fx.Region) == 0 {
+		t.Errorf("told to stop, it writes %v and says %v", w, fx.Region)
+	}
+}

@@ -24,6 +24,10 @@ func (p *population) onPassivated(id protocol.EntityID, wanted bool) {
 		if wanted {
 			p.entities.want(id)
 		}
+		if p.store.fenced {
+			p.release(id)
+			return
+		}
 		p.store.removes = append(p.store.removes, id)
 	case wanted:
 		p.entities.start(id)

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/coterie-go/coterie/proptest/defect"
@@ -85,6 +86,10 @@ func (p *population) onVerified(ids []protocol.EntityID) {
 
 // onWrote goes on with what a majority knows.
 func (p *population) onWrote(id uint64, err error) {
+	if errors.Is(err, protocol.ErrFenced) && p.store.awaits(id) {
+		p.onFenced(err)
+		return
+	}
 	w, ok := p.store.wrote(id, err)
 	if !ok {
 		return
@@ -94,6 +99,26 @@ func (p *population) onWrote(id uint64, err error) {
 	}
 	for _, id := range w.RemoveIDs {
 		p.onRemoved(id)
+	}
+}
+
+// onFenced: a later hosting has begun, of which this node has not heard yet. What waits to be written
+// is its concern now. The entities that run go on until the shard is stopped: what they write is fenced
+// where it is kept. So that the stop does not wait, no entity is left between two states for good.
+func (p *population) onFenced(err error) {
+	for _, id := range p.store.giveUp(err) {
+		if p.entities.byID[id].state == rememberingStop {
+			p.release(id)
+		}
+	}
+}
+
+// release ends an entity whose stop is not written any more. Its messages wait until the shard stops.
+func (p *population) release(id protocol.EntityID) {
+	wanted := p.entities.byID[id].wanted
+	p.entities.become(id, entityAbsent)
+	if wanted {
+		p.early = append(p.early, id)
 	}
 }
 

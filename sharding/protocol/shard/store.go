@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -29,6 +30,7 @@ type store struct {
 	lateAt  time.Time // when what is under way has taken long
 	failure bool      // told with RememberFailed, and not over
 	silent  bool      // likewise, and what is wrong was not known then
+	fenced  bool      // a later hosting has begun: nothing is written any more
 }
 
 // newStore makes a store that has used so many IDs.
@@ -58,7 +60,10 @@ func (sr *store) load() {
 
 // pump begins the next write when none is under way.
 func (sr *store) pump() {
-	if !sr.cfg.Remember.Entities || sr.write.ID != 0 || sr.phase < shardOpen || sr.phase >= shardReturning {
+	if !sr.cfg.Remember.Entities || sr.write.ID != 0 || sr.fenced {
+		return
+	}
+	if sr.phase < shardOpen || sr.phase >= shardReturning {
 		return
 	}
 	w, ok := sr.nextWrite()
@@ -126,7 +131,7 @@ func (sr *store) quiet() bool {
 	if sr.write.ID != 0 {
 		return false
 	}
-	if !sr.cfg.Remember.Entities {
+	if !sr.cfg.Remember.Entities || sr.fenced {
 		return true
 	}
 	return len(sr.adds)+len(sr.removes) == 0
@@ -150,10 +155,13 @@ func (sr *store) didRead(in protocol.DidRead) (ok bool) {
 	return true
 }
 
+// awaits reports whether a write is under way.
+func (sr *store) awaits(id uint64) bool { return id != 0 && id == sr.write.ID && !sr.failed }
+
 // wrote completes a write: ok says that it was under way and has succeeded. One that failed is
 // repeated.
 func (sr *store) wrote(id uint64, err error) (w protocol.StateWrite, ok bool) {
-	if id != sr.write.ID || id == 0 || sr.failed {
+	if !sr.awaits(id) {
 		return w, false
 	}
 	if err != nil {
@@ -170,6 +178,16 @@ func (sr *store) wrote(id uint64, err error) (w protocol.StateWrite, ok bool) {
 		sr.index = indexNo
 	}
 	return w, true
+}
+
+// giveUp ends all writing: the ids are another hosting's. It returns the ids that were to be removed.
+// Those that were to be added wait, as their messages do, until the shard stops.
+func (sr *store) giveUp(err error) (removed []protocol.EntityID) {
+	removed = slices.Concat(sr.write.RemoveIDs, sr.removes)
+	sr.write, sr.adds, sr.removes, sr.failed = protocol.StateWrite{}, nil, nil, false
+	sr.fenced, sr.lateAt = true, time.Time{}
+	sr.fails(err.Error())
+	return removed
 }
 
 // loaded notes whether the set held any id, and so what is known of the index.

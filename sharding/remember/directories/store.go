@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
@@ -46,7 +47,7 @@ func Open(entityType string, tables ...durable.Table) (*Store, error) {
 }
 
 // Shards implements remember.Store.
-func (s *Store) Shards(ctx context.Context) ([]protocol.ShardID, error) {
+func (s *Store) Shards(ctx context.Context, _ singleton.FencingToken) ([]protocol.ShardID, error) {
 	in, err := s.read(ctx, protocol.StateRead{Kind: protocol.StateRemembered})
 	if err != nil {
 		return nil, err
@@ -64,7 +65,9 @@ func (s *Store) Shards(ctx context.Context) ([]protocol.ShardID, error) {
 }
 
 // Load implements remember.Store.
-func (s *Store) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
+func (s *Store) Load(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID,
+) ([]protocol.EntityID, error) {
 	in, err := s.read(ctx, protocol.StateRead{Kind: protocol.StateIDs, Shard: shard})
 	return in.IDs, err
 }
@@ -85,12 +88,14 @@ func (s *Store) read(ctx context.Context, r protocol.StateRead) (in protocol.Did
 }
 
 // List implements remember.Store.
-func (s *Store) List(ctx context.Context, add, remove []protocol.ShardID) error {
+func (s *Store) List(ctx context.Context, _ singleton.FencingToken, add, remove []protocol.ShardID) error {
 	return s.write(ctx, protocol.StateWrite{Kind: protocol.StateRemembered, AddShards: add, RemoveShards: remove})
 }
 
 // Update implements remember.Store.
-func (s *Store) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+func (s *Store) Update(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
+) error {
 	return s.write(ctx, protocol.StateWrite{Kind: protocol.StateIDs, Shard: shard, AddIDs: add, RemoveIDs: remove})
 }
 

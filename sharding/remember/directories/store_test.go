@@ -5,12 +5,16 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 	"github.com/coterie-go/coterie/sharding/remember/remembertest"
 )
+
+// tool is the token of a caller that nothing fences.
+var tool singleton.FencingToken
 
 // role is the table of a role in a new directory.
 func role(t testing.TB) durable.Table {
@@ -33,14 +37,14 @@ func open(t testing.TB, tables ...durable.Table) *Store {
 
 func update(t testing.TB, s *Store, add, remove []protocol.EntityID) {
 	t.Helper()
-	if err := s.Update(t.Context(), 3, add, remove); err != nil {
+	if err := s.Update(t.Context(), tool, 3, add, remove); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func wantIDs(t *testing.T, s *Store, want ...protocol.EntityID) {
 	t.Helper()
-	got, err := s.Load(t.Context(), 3)
+	got, err := s.Load(t.Context(), tool, 3)
 	slices.Sort(got)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("the ids are %q, %v; want %q", got, err, want)
@@ -72,7 +76,7 @@ func TestTablesAreJoined(t *testing.T) {
 	wantIDs(t, open(t, b), "x", "y", "z")
 	both := open(t, a, b)
 	wantIDs(t, both, "new", "x", "z")
-	if shards, err := both.Shards(t.Context()); err != nil || !slices.Equal(shards, []protocol.ShardID{3}) {
+	if shards, err := both.Shards(t.Context(), tool); err != nil || !slices.Equal(shards, []protocol.ShardID{3}) {
 		t.Errorf("the shards are %v, %v", shards, err)
 	}
 	if _, err := Open("Cart"); err == nil {

@@ -18,16 +18,21 @@
 // of a load ends what came before: a write whose caller gave it up, or died, takes effect before the
 // next load, or never.
 //
+// Each event has the token of the hosting that wrote it. A load or a change of a set whose history has
+// an event with a later token gets remember.ErrFenced and is not written: so a region whose shard another
+// one has loaded changes nothing any more, however long its calls go on. On the list of shards, which the
+// hostings of all shards write, the tokens are those of each shard: a late change of one stays in the
+// history and has no effect.
+//
+// The tokens lie in the histories, and not in the fences of the Journal (persistence.Fencer), which no
+// call can be above again. So a tool without a token can read and write what nodes have left, while none
+// runs (package transfer), and nodes go on after it.
+//
 // # Not guaranteed
 //
-// A change carries no fencing token: package remember has none in its calls, because what is kept in
-// replicated data is a set that joins what two regions write. So a region whose shard another one has
-// loaded meanwhile may still write a change that it had begun before: it meets a conflict, reads, and
-// writes again, for as long as the call may take (Quorums.WriteTimeout, up to 32 times that after
-// failures). A change that it begins after its context has ended, or that died with it, is never
-// written. If such a change takes an id away, and the next region has its entity running, the entity
-// goes on, and is not started by itself after the next move. If it adds one, the entity is started by
-// itself once more. No event or state of an entity is touched: these are fenced.
+// Tokens of a cluster that was founded anew are higher because of the founder's wall clock
+// (ddata.FencingToken). If that is behind, the loads of all shards that had ids fail with
+// remember.ErrFenced, and the event RememberFailed says so. Founding again when the clock is right helps.
 //
 // A snapshot is one value: a set of which it would have more than persistence.BodyMax bytes keeps
 // all events, and its loads take longer. A line of the log says so.

@@ -10,12 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 	"github.com/coterie-go/coterie/sharding/remember/remembertest"
 )
+
+// tool is the token of a caller that nothing fences.
+var tool singleton.FencingToken
 
 // open is a store of type T.
 func open(t testing.TB, cfg Config) *Store {
@@ -34,29 +38,35 @@ func open(t testing.TB, cfg Config) *Store {
 // tidied is a store as a region uses it.
 type tidied struct{ *Store }
 
-func (s tidied) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+func (s tidied) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
+) error {
 	defer s.Tidy(ctx)
-	return s.Store.Update(ctx, shard, add, remove)
+	return s.Store.Update(ctx, by, shard, add, remove)
 }
 
-func (s tidied) List(ctx context.Context, add, remove []protocol.ShardID) error {
+func (s tidied) List(ctx context.Context, by singleton.FencingToken, add, remove []protocol.ShardID) error {
 	defer s.Tidy(ctx)
-	return s.Store.List(ctx, add, remove)
+	return s.Store.List(ctx, by, add, remove)
 }
 
-func (s tidied) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
+func (s tidied) Load(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID,
+) ([]protocol.EntityID, error) {
 	defer s.Tidy(ctx)
-	return s.Store.Load(ctx, shard)
+	return s.Store.Load(ctx, by, shard)
 }
 
 func TestLaws(t *testing.T) {
 	for name, after := range map[string]int{"a snapshot after each event": 1, "after some": 3, "by default": 0} {
 		t.Run(name, func(t *testing.T) {
-			remembertest.Run(t, func(t testing.TB) (a, b remember.Store) {
+			stores := func(t testing.TB) (a, b remember.Store) {
 				m := &memory.Store{}
 				cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: after}
 				return tidied{open(t, cfg)}, tidied{open(t, cfg)}
-			})
+			}
+			remembertest.Run(t, stores)
+			remembertest.RunFenced(t, stores)
 		})
 	}
 	t.Run("without snapshots", func(t *testing.T) {
@@ -70,7 +80,7 @@ func TestLaws(t *testing.T) {
 func add(t *testing.T, s *Store, ids ...protocol.EntityID) {
 	t.Helper()
 	for _, id := range ids {
-		if err := (tidied{s}).Update(t.Context(), 1, []protocol.EntityID{id}, nil); err != nil {
+		if err := (tidied{s}).Update(t.Context(), tool, 1, []protocol.EntityID{id}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +88,7 @@ func add(t *testing.T, s *Store, ids ...protocol.EntityID) {
 
 func wantIDs(t *testing.T, s *Store, want ...protocol.EntityID) {
 	t.Helper()
-	got, err := s.Load(t.Context(), 1)
+	got, err := s.Load(t.Context(), tool, 1)
 	slices.Sort(got)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("the set is %q, %v; want %q", got, err, want)
@@ -115,8 +125,8 @@ func TestNothingIsLateAfterALoad(t *testing.T) {
 	first, second := open(t, Config{Journal: slow}), open(t, Config{Journal: m})
 	add(t, first, "a")
 	slow.holds = true
-	if err := first.Update(t.Context(), 1, []protocol.EntityID{"late"}, []protocol.EntityID{"a"}); !errors.Is(err,
-		context.DeadlineExceeded) {
+	in, out := []protocol.EntityID{"late"}, []protocol.EntityID{"a"}
+	if err := first.Update(t.Context(), tool, 1, in, out); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	wantIDs(t, second, "a")
@@ -124,6 +134,40 @@ func TestNothingIsLateAfterALoad(t *testing.T) {
 		t.Errorf("the late write got %v, want a conflict", err)
 	}
 	wantIDs(t, second, "a")
+}
+
+// A change that a deposed owner makes again after a conflict is refused, through its own door and through
+// that of its successor: what the successor remembers stays.
+func TestADeposedOwnerWritesNothing(t *testing.T) {
+	m := &memory.Store{}
+	cfg := Config{Journal: m, Snapshots: m, SnapshotAfter: 2}
+	former, later := singleton.FencingToken{Era: 1, Epoch: 2}, singleton.FencingToken{Era: 1, Epoch: 3}
+	first, second := open(t, cfg), open(t, cfg)
+	ids := []protocol.EntityID{"a"}
+	if err := first.Update(t.Context(), former, 1, ids, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Load(t.Context(), later, 1); err != nil {
+		t.Fatal(err)
+	}
+	second.Tidy(t.Context()) // the token is in a snapshot now
+	for name, s := range map[string]*Store{"its own": first, "its successor's": second, "a new one": open(t, cfg)} {
+		before, _, _ := stored(t, m)
+		err := s.Update(t.Context(), former, 1, nil, ids)
+		_, loading := s.Load(t.Context(), former, 1)
+		for call, err := range map[string]error{"Update": err, "Load": loading} {
+			if !errors.Is(err, remember.ErrFenced) || !errors.Is(err, persistence.ErrFenced) {
+				t.Errorf("%s through %s door: got %v, want that it is fenced", call, name, err)
+			}
+		}
+		if events, _, _ := stored(t, m); events != before {
+			t.Errorf("through %s door %d events were written", name, events-before)
+		}
+	}
+	got, err := second.Load(t.Context(), later, 1)
+	if err != nil || !slices.Equal(got, ids) {
+		t.Errorf("the successor has %q, %v", got, err)
+	}
 }
 
 // A change whose answer is lost is repeated by its caller, and is there once.
@@ -139,11 +183,12 @@ func TestLostAnswers(t *testing.T) {
 			}
 			return nil
 		})
-		if err := s.Update(t.Context(), 1, id, nil); !errors.Is(err, lost) || !strings.Contains(err.Error(), "ids/1") {
+		err := s.Update(t.Context(), tool, 1, id, nil)
+		if !errors.Is(err, lost) || !strings.Contains(err.Error(), "ids/1") {
 			t.Errorf("got %v, want the store's error with the name of the history", err)
 		}
 		m.After(nil)
-		if err := s.Update(t.Context(), 1, id, nil); err != nil {
+		if err := s.Update(t.Context(), tool, 1, id, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -229,7 +274,7 @@ func TestDamagedSnapshots(t *testing.T) {
 		}
 	}
 	bad.bodies[10], bad.bodies[5] = nil, nil
-	if ids, err := open(t, cfg).Load(t.Context(), 1); !errors.Is(err, persistence.ErrDamaged) {
+	if ids, err := open(t, cfg).Load(t.Context(), tool, 1); !errors.Is(err, persistence.ErrDamaged) {
 		t.Errorf("without a sound snapshot: %q, %v", ids, err)
 	}
 }
@@ -275,7 +320,7 @@ func TestSnapshotsHoldNothingUp(t *testing.T) {
 	})
 	update := func(ids ...protocol.EntityID) {
 		for _, id := range ids {
-			if err := s.Update(t.Context(), 1, []protocol.EntityID{id}, nil); err != nil {
+			if err := s.Update(t.Context(), tool, 1, []protocol.EntityID{id}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -325,7 +370,7 @@ func TestLoadsAreCutToo(t *testing.T) {
 	m := &memory.Store{}
 	s := open(t, Config{Journal: m, Snapshots: m, SnapshotAfter: 5, KeepSnapshots: 1})
 	for range 7 {
-		if _, err := (tidied{s}).Load(t.Context(), 1); err != nil {
+		if _, err := (tidied{s}).Load(t.Context(), tool, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -340,10 +385,10 @@ func TestAListThatHoldsSomethingElse(t *testing.T) {
 	m := &memory.Store{}
 	s := open(t, Config{Journal: m})
 	other := changed{Added: [][]byte{[]byte("1"), []byte("x")}}
-	if err := s.update(t.Context(), s.history(list, 0), other); err != nil {
+	if err := s.update(t.Context(), s.listing(), other); err != nil {
 		t.Fatal(err)
 	}
-	if shards, err := s.Shards(t.Context()); !errors.Is(err, persistence.ErrDamaged) || shards != nil {
+	if shards, err := s.Shards(t.Context(), tool); !errors.Is(err, persistence.ErrDamaged) || shards != nil {
 		t.Errorf("%v, %v", shards, err)
 	}
 }
@@ -357,7 +402,7 @@ func TestPoisonedEvent(t *testing.T) {
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := open(t, Config{Journal: m}).Load(t.Context(), 1)
+	_, err := open(t, Config{Journal: m}).Load(t.Context(), tool, 1)
 	if !errors.Is(err, persistence.ErrDamaged) || !strings.Contains(err.Error(), "event 2") {
 		t.Errorf("got %v", err)
 	}

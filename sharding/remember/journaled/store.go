@@ -2,12 +2,12 @@ package journaled
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"sync"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/history"
@@ -55,14 +55,15 @@ func (s *Store) On(by scheduler.Scheduler) remember.Store {
 const list protocol.EntityID = "shards"
 
 // Shards implements remember.Store.
-func (s *Store) Shards(ctx context.Context) ([]protocol.ShardID, error) {
-	names, err := s.load(ctx, s.history(list, 0))
+func (s *Store) Shards(ctx context.Context, by singleton.FencingToken) ([]protocol.ShardID, error) {
+	listed, err := s.load(ctx, s.listing(), by)
 	if err != nil {
 		return nil, err
 	}
+	names := listed.names()
 	shards := make([]protocol.ShardID, 0, len(names))
 	for _, name := range names {
-		n, err := strconv.ParseUint(string(name), 10, 32)
+		n, err := strconv.ParseUint(name, 10, 32)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %q is no shard of %s", persistence.ErrDamaged, name, s.typ)
 		}
@@ -72,8 +73,8 @@ func (s *Store) Shards(ctx context.Context) ([]protocol.ShardID, error) {
 }
 
 // List implements remember.Store.
-func (s *Store) List(ctx context.Context, add, remove []protocol.ShardID) error {
-	return s.update(ctx, s.history(list, 0), changed{texts(add), texts(remove)})
+func (s *Store) List(ctx context.Context, by singleton.FencingToken, add, remove []protocol.ShardID) error {
+	return s.update(ctx, s.listing(), changed{texts(add), texts(remove), tokenOf(by)})
 }
 
 // texts are the names of shards in the list.
@@ -86,13 +87,25 @@ func texts(shards []protocol.ShardID) [][]byte {
 }
 
 // Load implements remember.Store.
-func (s *Store) Load(ctx context.Context, shard protocol.ShardID) ([]protocol.EntityID, error) {
-	return s.load(ctx, s.ids(shard))
+func (s *Store) Load(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID,
+) ([]protocol.EntityID, error) {
+	ids, err := s.load(ctx, s.ids(shard), by)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]protocol.EntityID, 0, len(ids.of))
+	for _, name := range ids.names() {
+		out = append(out, protocol.EntityID(name))
+	}
+	return out, nil
 }
 
 // Update implements remember.Store.
-func (s *Store) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
-	return s.update(ctx, s.ids(shard), changed{byteStrings(add), byteStrings(remove)})
+func (s *Store) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
+) error {
+	return s.update(ctx, s.ids(shard), changed{byteStrings(add), byteStrings(remove), tokenOf(by)})
 }
 
 func byteStrings(ids []protocol.EntityID) [][]byte {
@@ -104,24 +117,26 @@ func byteStrings(ids []protocol.EntityID) [][]byte {
 }
 
 func (s *Store) ids(shard protocol.ShardID) *kept {
-	return s.history(protocol.EntityID("ids/"+strconv.FormatUint(uint64(shard), 10)), shard)
+	return s.history(&ids, protocol.EntityID("ids/"+strconv.FormatUint(uint64(shard), 10)), shard)
 }
+
+func (s *Store) listing() *kept { return s.history(&shards, list, 0) }
 
 // kept is a set in the journal.
 type kept struct {
-	history *history.History[set]
-	by      persistence.Hosting // without a token: sequence numbers alone order the writers
+	history *history.History[*set]
+	by      persistence.Hosting // without a token: those of the events fence, so that a tool can go on
 	due     bool                // it has a snapshot to make; guarded by Store.mu
 }
 
 // history is that of a set. It stays, for the number at which it ends.
-func (s *Store) history(id protocol.EntityID, shard protocol.ShardID) *kept {
+func (s *Store) history(form *history.Form[*set], id protocol.EntityID, shard protocol.ShardID) *kept {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.histories[id]
 	if h == nil {
 		h = &kept{
-			history: history.New(&s.cfg, &form, id),
+			history: history.New(&s.cfg, form, id),
 			by:      persistence.Hosting{Type: TypeName(s.typ), Shard: shard},
 		}
 		s.histories[id] = h
@@ -130,19 +145,27 @@ func (s *Store) history(id protocol.EntityID, shard protocol.ShardID) *kept {
 }
 
 // load is a set, after which nothing that was on its way takes effect.
-func (s *Store) load(ctx context.Context, k *kept) ([]protocol.EntityID, error) {
-	ids, due, err := k.history.LoadAfter(ctx, k.by, loaded{})
+func (s *Store) load(ctx context.Context, k *kept, by singleton.FencingToken) (*set, error) {
+	v, due, err := k.history.LoadAfter(ctx, k.by, loaded{tokenOf(by)})
 	if err != nil {
-		return nil, err
+		return nil, explained(err)
 	}
 	s.note(k, due)
-	return slices.Sorted(maps.Keys(ids)), nil
+	return v, nil
 }
 
 // update appends a change of a set.
 func (s *Store) update(ctx context.Context, k *kept, c changed) error {
 	due, err := k.history.Change(ctx, k.by, c)
 	s.note(k, due)
+	return explained(err)
+}
+
+// explained says of a refused call what it means for a region.
+func explained(err error) error {
+	if errors.Is(err, persistence.ErrFenced) {
+		return fmt.Errorf("%w: %w", remember.ErrFenced, err)
+	}
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
@@ -23,6 +24,9 @@ func Run(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 	t.Run("at one time", func(t *testing.T) { atOneTime(t, open) })
 	t.Run("given up", func(t *testing.T) { givenUp(t, open) })
 }
+
+// tool is the token of a caller that nothing fences.
+var tool singleton.FencingToken
 
 // histories are random calls through either door, against a model that is a map; each call is made
 // twice at times.
@@ -39,14 +43,14 @@ func histories(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 			if rapid.Bool().Draw(rt, "list") {
 				on := rapid.Bool().Draw(rt, "on")
 				for range twice {
-					must(rt, door.List(t.Context(), only(on, shard), only(!on, shard)))
+					must(rt, door.List(t.Context(), tool, only(on, shard), only(!on, shard)))
 				}
 				listed[shard] = on
 				continue
 			}
 			add, remove := drawIDs(rt)
 			for range twice {
-				must(rt, door.Update(t.Context(), shard, add, remove))
+				must(rt, door.Update(t.Context(), tool, shard, add, remove))
 			}
 			if sets[shard] == nil {
 				sets[shard] = map[protocol.EntityID]bool{}
@@ -94,7 +98,7 @@ func must(t failer, err error) {
 
 func compare(ctx context.Context, t failer, s remember.Store, listed map[protocol.ShardID]bool,
 	sets map[protocol.ShardID]map[protocol.EntityID]bool) {
-	shards, err := s.Shards(ctx)
+	shards, err := s.Shards(ctx, tool)
 	must(t, err)
 	for shard, on := range listed { // order: any that is missing fails
 		if on && !slices.Contains(shards, shard) {
@@ -102,14 +106,14 @@ func compare(ctx context.Context, t failer, s remember.Store, listed map[protoco
 		}
 	}
 	for shard, set := range sets { // order: any that differs fails
-		ids, err := s.Load(ctx, shard)
+		ids, err := s.Load(ctx, tool, shard)
 		must(t, err)
 		slices.Sort(ids)
 		if want := slices.Sorted(maps.Keys(set)); !slices.Equal(ids, want) {
 			t.Fatalf("shard %v holds %q, want %q", shard, ids, want)
 		}
 	}
-	if ids, err := s.Load(ctx, 12345); err != nil || len(ids) > 0 {
+	if ids, err := s.Load(ctx, tool, 12345); err != nil || len(ids) > 0 {
 		t.Fatalf("a shard that never was: %q %v", ids, err)
 	}
 }
@@ -123,10 +127,10 @@ func many(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 		ids[i] = protocol.EntityID(fmt.Sprintf("entity-%06d", i))
 	}
 	for some := range slices.Chunk(ids, batch) {
-		must(t, a.Update(t.Context(), 3, some, nil))
+		must(t, a.Update(t.Context(), tool, 3, some, nil))
 	}
-	must(t, b.Update(t.Context(), 3, nil, ids[:n/2]))
-	got, err := a.Load(t.Context(), 3)
+	must(t, b.Update(t.Context(), tool, 3, nil, ids[:n/2]))
+	got, err := a.Load(t.Context(), tool, 3)
 	must(t, err)
 	slices.Sort(got)
 	if !slices.Equal(got, ids[n/2:]) {
@@ -144,8 +148,8 @@ func atOneTime(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 		all.Go(func() {
 			s, store := protocol.ShardID(i), []remember.Store{a, b}[i%2]
 			id := protocol.EntityID(fmt.Sprint(i))
-			errs[i] = errors.Join(store.List(t.Context(), []protocol.ShardID{s}, nil),
-				store.Update(t.Context(), s, []protocol.EntityID{id}, nil))
+			errs[i] = errors.Join(store.List(t.Context(), tool, []protocol.ShardID{s}, nil),
+				store.Update(t.Context(), tool, s, []protocol.EntityID{id}, nil))
 		})
 	}
 	all.Wait()
@@ -166,16 +170,16 @@ func givenUp(t *testing.T, open func(t testing.TB) (a, b remember.Store)) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	ids := []protocol.EntityID{"x"}
-	_, loaded := a.Load(ended, 1)
-	_, named := a.Shards(ended)
+	_, loaded := a.Load(ended, tool, 1)
+	_, named := a.Shards(ended, tool)
 	for call, err := range map[string]error{
-		"Load": loaded, "Shards": named, "Update": a.Update(ended, 1, ids, nil),
-		"List": a.List(ended, []protocol.ShardID{1}, nil),
+		"Load": loaded, "Shards": named, "Update": a.Update(ended, tool, 1, ids, nil),
+		"List": a.List(ended, tool, []protocol.ShardID{1}, nil),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want the context's error", call, err)
 		}
 	}
-	must(t, b.Update(t.Context(), 1, ids, nil))
+	must(t, b.Update(t.Context(), tool, 1, ids, nil))
 	compare(t.Context(), t, a, nil, map[protocol.ShardID]map[protocol.EntityID]bool{1: {"x": true}})
 }

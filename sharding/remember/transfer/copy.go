@@ -81,17 +81,17 @@ func Copy(ctx context.Context, from, to remember.Store, o Options) (c Counts, er
 func carry(ctx context.Context, to remember.Store, todo []difference) error {
 	for _, d := range todo {
 		if len(d.add) > 0 {
-			if err := to.List(ctx, []protocol.ShardID{d.shard}, nil); err != nil {
+			if err := to.List(ctx, noHosting, []protocol.ShardID{d.shard}, nil); err != nil {
 				return err
 			}
 		}
 		for ids := range slices.Chunk(d.add, writeMax) {
-			if err := to.Update(ctx, d.shard, ids, nil); err != nil {
+			if err := to.Update(ctx, noHosting, d.shard, ids, nil); err != nil {
 				return err
 			}
 		}
 		for ids := range slices.Chunk(d.remove, writeMax) {
-			if err := to.Update(ctx, d.shard, nil, ids); err != nil {
+			if err := to.Update(ctx, noHosting, d.shard, nil, ids); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
@@ -68,8 +69,8 @@ func fill(t *testing.T, s remember.Store) {
 		for i := range perShard {
 			ids = append(ids, protocol.EntityID(fmt.Sprint(shard, "-", i)))
 		}
-		must(t, s.List(t.Context(), []protocol.ShardID{shard}, nil))
-		must(t, s.Update(t.Context(), shard, ids, nil))
+		must(t, s.List(t.Context(), noHosting, []protocol.ShardID{shard}, nil))
+		must(t, s.Update(t.Context(), noHosting, shard, ids, nil))
 	}
 }
 
@@ -127,9 +128,9 @@ func TestCopy(t *testing.T) {
 func TestOthers(t *testing.T) {
 	ways(t, func(t *testing.T, from, to place) {
 		fill(t, from.open())
-		must(t, to.open().List(t.Context(), []protocol.ShardID{1, 77}, nil))
-		must(t, to.open().Update(t.Context(), 1, []protocol.EntityID{"old"}, nil))
-		must(t, to.open().Update(t.Context(), 77, []protocol.EntityID{"older"}, nil))
+		must(t, to.open().List(t.Context(), noHosting, []protocol.ShardID{1, 77}, nil))
+		must(t, to.open().Update(t.Context(), noHosting, 1, []protocol.EntityID{"old"}, nil))
+		must(t, to.open().Update(t.Context(), noHosting, 77, []protocol.EntityID{"older"}, nil))
 		c, err := Copy(t.Context(), from.open(), to.open(), Options{})
 		if !errors.Is(err, ErrOthers) || c.Others != 2 || len(all(t, to.open())) != 2 {
 			t.Errorf("without Replace: %v, %v", c, err)
@@ -160,12 +161,14 @@ func (c *cut) write(do func() error) error {
 	return errKilled
 }
 
-func (c *cut) List(ctx context.Context, add, remove []protocol.ShardID) error {
-	return c.write(func() error { return c.Store.List(ctx, add, remove) })
+func (c *cut) List(ctx context.Context, by singleton.FencingToken, add, remove []protocol.ShardID) error {
+	return c.write(func() error { return c.Store.List(ctx, by, add, remove) })
 }
 
-func (c *cut) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
-	return c.write(func() error { return c.Store.Update(ctx, shard, add, remove) })
+func (c *cut) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
+) error {
+	return c.write(func() error { return c.Store.Update(ctx, by, shard, add, remove) })
 }
 
 // A copy that is cut at any write goes on from there, and the source is whole all the time.
@@ -204,11 +207,13 @@ func TestACutCopyGoesOn(t *testing.T) {
 // deaf forgets an id that it has acknowledged.
 type deaf struct{ remember.Store }
 
-func (d deaf) Update(ctx context.Context, shard protocol.ShardID, add, remove []protocol.EntityID) error {
+func (d deaf) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
+) error {
 	if len(add) > 0 {
 		add = add[1:]
 	}
-	return d.Store.Update(ctx, shard, add, remove)
+	return d.Store.Update(ctx, by, shard, add, remove)
 }
 
 // A copy that is not what was read is told of.

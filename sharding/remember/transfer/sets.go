@@ -5,21 +5,25 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
+
+// noHosting is the token of a tool.
+var noHosting singleton.FencingToken
 
 // sets are the ids of a store.
 type sets map[protocol.ShardID]map[protocol.EntityID]bool
 
 func read(ctx context.Context, s remember.Store) (sets, error) {
-	shards, err := s.Shards(ctx)
+	shards, err := s.Shards(ctx, noHosting)
 	if err != nil {
 		return nil, err
 	}
 	out := sets{}
 	for _, shard := range shards {
-		ids, err := s.Load(ctx, shard)
+		ids, err := s.Load(ctx, noHosting, shard)
 		if err != nil {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func (tr *truth) demandDeposed(ctx context.Context, t *testing.T, by term) {
 		t.Fatal(err)
 	}
 	_, err = l.Write(ctx, protocol.StateWrite{
-		Kind: protocol.StateHomes, Term: by.token(), Homes: []protocol.Entry{{Shard: 1, Home: 7, Token: protocol.Token{
+		Kind: protocol.StateHomes, By: by.token(), Homes: []protocol.Entry{{Shard: 1, Home: 7, Token: protocol.Token{
 			Epoch: by.Epoch, Up: by.Up, Seq: 1 << 40,
 		}}},
 	})

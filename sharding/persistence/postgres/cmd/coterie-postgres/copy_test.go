@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
@@ -75,10 +76,10 @@ func fill(t *testing.T, s remember.Store) {
 		for i := range idsOfShard {
 			all = append(all, protocol.EntityID(fmt.Sprint("cart-", shard, "-", i)))
 		}
-		if err := s.List(t.Context(), []protocol.ShardID{shard}, nil); err != nil {
+		if err := s.List(t.Context(), singleton.FencingToken{}, []protocol.ShardID{shard}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Update(t.Context(), shard, all, nil); err != nil {
+		if err := s.Update(t.Context(), singleton.FencingToken{}, shard, all, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,12 +87,12 @@ func fill(t *testing.T, s remember.Store) {
 
 func wantAll(t *testing.T, s remember.Store) {
 	t.Helper()
-	shards, err := s.Shards(t.Context())
+	shards, err := s.Shards(t.Context(), singleton.FencingToken{})
 	if err != nil || len(shards) != shardsOfCart {
 		t.Errorf("%d shards, %v", len(shards), err)
 	}
 	for _, shard := range shards {
-		found, err := s.Load(t.Context(), shard)
+		found, err := s.Load(t.Context(), singleton.FencingToken{}, shard)
 		third := protocol.EntityID(fmt.Sprint("cart-", shard, "-3"))
 		if err != nil || len(found) != idsOfShard || !slices.Contains(found, third) {
 			t.Errorf("shard %v has %q, %v", shard, found, err)
@@ -126,7 +127,7 @@ func TestCopy(t *testing.T) {
 	says(t, out, fmt.Sprintf(`before=%d added=0`, idsOfCart))
 
 	inJournal(t, schema, func(s remember.Store) {
-		if err := s.Update(t.Context(), 1, []protocol.EntityID{"stale"}, nil); err != nil {
+		if err := s.Update(t.Context(), singleton.FencingToken{}, 1, []protocol.EntityID{"stale"}, nil); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -84,7 +84,7 @@ func cart(t *testing.T, s *postgres.Store) {
 		home := protocol.Entry{
 			Shard: protocol.ShardID(i), Home: 7, Token: protocol.Token{Epoch: 1, Up: 1, Seq: uint64(i + 2)},
 		}
-		w := protocol.StateWrite{Kind: protocol.StateHomes, Term: by, Homes: []protocol.Entry{home}}
+		w := protocol.StateWrite{Kind: protocol.StateHomes, By: by, Homes: []protocol.Entry{home}}
 		if _, err := l.Write(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
@@ -105,10 +105,10 @@ func ids(t *testing.T, s *postgres.Store, typ string) *journaled.Store {
 func remembered(t *testing.T, s *postgres.Store, typ string, all ...protocol.EntityID) {
 	t.Helper()
 	j := ids(t, s, typ)
-	if err := j.List(t.Context(), []protocol.ShardID{1}, nil); err != nil {
+	if err := j.List(t.Context(), protocol.Term{}, []protocol.ShardID{1}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Update(t.Context(), 1, all, nil); err != nil {
+	if err := j.Update(t.Context(), protocol.Term{}, 1, all, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -152,7 +152,7 @@ func TestRemove(t *testing.T) {
 	}
 	s = store(t, schema)
 	defer s.Close()
-	if left, err := ids(t, s, "Order").Load(t.Context(), 1); err != nil || len(left) != 1 {
+	if left, err := ids(t, s, "Order").Load(t.Context(), protocol.Term{}, 1); err != nil || len(left) != 1 {
 		t.Errorf("of the other type %q are left, %v", left, err)
 	}
 }
