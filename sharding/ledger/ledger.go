@@ -103,7 +103,7 @@ func (l *Ledger) fence(ctx context.Context, by persistence.Hosting) error {
 // Errors: those of the journal; protocol.ErrDeposed if a later term has begun.
 func (l *Ledger) Write(ctx context.Context, w protocol.StateWrite) (cut func(context.Context), err error) {
 	by := l.hosting(w.By)
-	t := term{Era: uint64(w.By.Era), Epoch: uint64(w.By.Epoch), Up: w.By.Up, Seq: w.By.Seq}
+	t := history.StoredTokenOf(w.By)
 	due := false
 	switch w.Kind {
 	case protocol.StateHomes:

@@ -11,13 +11,7 @@ import (
 )
 
 // term is the token of a coordinator's term, as it is stored.
-type term struct {
-	_     struct{} `cbor:",toarray"`
-	Era   uint64
-	Epoch uint64
-	Up    uint32
-	Seq   uint64
-}
+type term = history.StoredToken
 
 // home is an entry of the table, as it is stored.
 type home struct {

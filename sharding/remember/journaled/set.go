@@ -5,50 +5,32 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
-	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/persistence/history"
 	"github.com/coterie-go/coterie/sharding/persistence/schema"
 )
-
-// token is a fencing token as it is stored.
-type token struct {
-	_     struct{} `cbor:",toarray"`
-	Era   uint64
-	Epoch uint64
-	Up    uint32
-	Seq   uint64
-}
-
-func tokenOf(t singleton.FencingToken) token {
-	return token{Era: uint64(t.Era), Epoch: uint64(t.Epoch), Up: t.Up, Seq: t.Seq}
-}
-
-func (t token) fence() singleton.FencingToken {
-	return singleton.FencingToken{Era: view.Era(t.Era), Epoch: view.Epoch(t.Epoch), Up: t.Up, Seq: t.Seq}
-}
 
 // changed is the event that names were added and removed. No name is in both. Names are bytes, because
 // a text of CBOR could not have all of them.
 type changed struct {
 	Added, Removed [][]byte
-	By             token
+	By             history.StoredToken
 }
 
 // loaded is the event that the set was loaded. Nothing that was on its way before takes effect after
 // it, because its sequence number is gone.
-type loaded struct{ By token }
+type loaded struct{ By history.StoredToken }
 
 // whole is a snapshot of a set of ids.
 type whole struct {
 	IDs [][]byte
-	By  token
+	By  history.StoredToken
 }
 
 // wholeList is a snapshot of the list of shards: those on it, and those that were taken off it, each
 // with the token by which it was.
 type wholeList struct {
 	On, Off     [][]byte
-	OnBy, OffBy []token
+	OnBy, OffBy []history.StoredToken
 }
 
 // set is what a history comes to. In a set of ids the token is one for all of them. On the list each
@@ -81,14 +63,14 @@ var ids = history.Form[*set]{
 	Empty:     newSet,
 	Apply:     (*set).applyIDs,
 	Whole: func(s *set) any {
-		return whole{namesOf(s.names()), tokenOf(s.latest)}
+		return whole{namesOf(s.names()), history.StoredTokenOf(s.latest)}
 	},
 	Token: func(event any) singleton.FencingToken {
 		switch e := event.(type) {
 		case changed:
-			return e.By.fence()
+			return e.By.Fence()
 		case loaded:
-			return e.By.fence()
+			return e.By.Fence()
 		}
 		return singleton.FencingToken{}
 	},
@@ -96,7 +78,7 @@ var ids = history.Form[*set]{
 }
 
 func (s *set) applyIDs(event any) {
-	by := token{}
+	by := history.StoredToken{}
 	switch e := event.(type) {
 	case changed:
 		by = e.By
@@ -107,7 +89,7 @@ func (s *set) applyIDs(event any) {
 		by = e.By
 		s.change(changed{Added: e.IDs})
 	}
-	if t := by.fence(); s.latest.Less(t) {
+	if t := by.Fence(); s.latest.Less(t) {
 		s.latest = t
 	}
 }
@@ -133,19 +115,19 @@ var shards = history.Form[*set]{
 func (s *set) applyList(event any) {
 	switch e := event.(type) {
 	case changed:
-		s.put(e.Added, true, func(int) token { return e.By })
-		s.put(e.Removed, false, func(int) token { return e.By })
+		s.put(e.Added, true, func(int) history.StoredToken { return e.By })
+		s.put(e.Removed, false, func(int) history.StoredToken { return e.By })
 	case wholeList:
-		s.put(e.On, true, func(i int) token { return e.OnBy[i] })
-		s.put(e.Off, false, func(i int) token { return e.OffBy[i] })
+		s.put(e.On, true, func(i int) history.StoredToken { return e.OnBy[i] })
+		s.put(e.Off, false, func(i int) history.StoredToken { return e.OffBy[i] })
 	}
 }
 
 // put notes shards that were put on the list or taken off it. A later token stands, whatever came
 // first. A tool has none, and changes what is there.
-func (s *set) put(names [][]byte, on bool, by func(i int) token) {
+func (s *set) put(names [][]byte, on bool, by func(i int) history.StoredToken) {
 	for i, name := range names {
-		switch t := by(i).fence(); {
+		switch t := by(i).Fence(); {
 		case t.IsZero():
 		case t.Less(s.by[string(name)]):
 			continue
@@ -158,7 +140,7 @@ func (s *set) put(names [][]byte, on bool, by func(i int) token) {
 
 func (s *set) list() (w wholeList) {
 	for _, name := range slices.Sorted(maps.Keys(s.of)) {
-		by := tokenOf(s.by[name])
+		by := history.StoredTokenOf(s.by[name])
 		if s.of[name] {
 			w.On, w.OnBy = append(w.On, []byte(name)), append(w.OnBy, by)
 		} else {

@@ -74,7 +74,7 @@ func (s *Store) Shards(ctx context.Context, by singleton.FencingToken) ([]protoc
 
 // List implements remember.Store.
 func (s *Store) List(ctx context.Context, by singleton.FencingToken, add, remove []protocol.ShardID) error {
-	return s.update(ctx, s.listing(), changed{texts(add), texts(remove), tokenOf(by)})
+	return s.update(ctx, s.listing(), changed{texts(add), texts(remove), history.StoredTokenOf(by)})
 }
 
 // texts are the names of shards in the list.
@@ -105,7 +105,7 @@ func (s *Store) Load(
 func (s *Store) Update(
 	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, add, remove []protocol.EntityID,
 ) error {
-	return s.update(ctx, s.ids(shard), changed{byteStrings(add), byteStrings(remove), tokenOf(by)})
+	return s.update(ctx, s.ids(shard), changed{byteStrings(add), byteStrings(remove), history.StoredTokenOf(by)})
 }
 
 func byteStrings(ids []protocol.EntityID) [][]byte {
@@ -146,7 +146,7 @@ func (s *Store) history(form *history.Form[*set], id protocol.EntityID, shard pr
 
 // load is a set, after which nothing that was on its way takes effect.
 func (s *Store) load(ctx context.Context, k *kept, by singleton.FencingToken) (*set, error) {
-	v, due, err := k.history.LoadAfter(ctx, k.by, loaded{tokenOf(by)})
+	v, due, err := k.history.LoadAfter(ctx, k.by, loaded{history.StoredTokenOf(by)})
 	if err != nil {
 		return nil, explained(err)
 	}
