@@ -130,13 +130,12 @@ func (r *reading) shard(ctx context.Context, shard protocol.ShardID, v view) err
 			return err
 		}
 		e, err := eventOf(v.r, f.item)
-		switch {
-		case errors.Is(err, persistence.ErrDamaged):
+		if err != nil {
 			e, err = persistence.Event{Seq: f.seq}, fmt.Errorf("entity %v, event %d: %w", f.id, f.seq, err)
-		case err != nil:
-			return fmt.Errorf("entity %v, event %d: %w", f.id, f.seq, err)
-		}
-		if err == nil && r.query.Tag != "" && !slices.Contains(e.Tags, r.query.Tag) {
+			if !errors.Is(err, persistence.ErrDamaged) {
+				return err
+			}
+		} else if r.query.Tag != "" && !slices.Contains(e.Tags, r.query.Tag) {
 			continue
 		}
 		r.at[i].move(f.at)
