@@ -85,23 +85,19 @@ func (n *node) has(key, elem string) bool {
 // An update whose time is up while it looks back has reached its level: it is answered without a
 // state of its key.
 func TestALookbackIsNoTimeOut(t *testing.T) {
-	w := cluster(t, 3, settings.Config{GapDelay: time.Minute, GossipInterval: time.Hour})
-	a, b := w.nodes[0], w.nodes[1]
-	w.sever(a.id, b.id)
-	b.put("k", "b", quorum.To(2))
-	w.quiet()
-	id := a.putThenGet("k", "a")
-	w.quiet()
-	a.wantOpen(id)
-	w.advance(settings.Config{}.WithDefaults().OperationTimeout)
-	if r := a.want(id, nil); r.Read {
-		t.Errorf("it is answered with %v, and has not seen b", elems(t, r.Reader))
-	}
+	lookBackInVain(t, time.Minute, settings.Config{}.WithDefaults().OperationTimeout)
 }
 
 // What an ack has told and does not come is waited for no longer than GapDelay.
 func TestALookbackEnds(t *testing.T) {
-	w := cluster(t, 3, settings.Config{GapDelay: 7 * time.Millisecond, GossipInterval: time.Hour})
+	lookBackInVain(t, 7*time.Millisecond, 7*time.Millisecond)
+}
+
+// lookBackInVain has an update told of an element that does not come, and wants it to be answered
+// without a state after a while, and not before.
+func lookBackInVain(t *testing.T, gapDelay, after time.Duration) {
+	t.Helper()
+	w := cluster(t, 3, settings.Config{GapDelay: gapDelay, GossipInterval: time.Hour})
 	a, b := w.nodes[0], w.nodes[1]
 	w.sever(a.id, b.id)
 	b.put("k", "b", quorum.To(2))
@@ -109,7 +105,7 @@ func TestALookbackEnds(t *testing.T) {
 	id := a.putThenGet("k", "a")
 	w.quiet()
 	a.wantOpen(id)
-	w.advance(7 * time.Millisecond)
+	w.advance(after)
 	if r := a.want(id, nil); r.Read {
 		t.Errorf("it is answered with %v, and has not seen b", elems(t, r.Reader))
 	}

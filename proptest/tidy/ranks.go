@@ -155,6 +155,7 @@ var ranks = []rankRow{
 	{"sharding/persistence/postgres/readmodel", 14, false,
 		"effects and offsets share a transaction, whatever the events are"},
 	{"proptest/defect", -20, true, "the errors that can be planted are names, whatever machine has them"},
+	{"proptest/failing", 0, false, "what fails on purpose, whatever shows it"},
 	{"proptest/bubble", 0, false, "synthetic time, whatever is tested in it"},
 	{"proptest/routine", 0, false, "functions of one process take turns in virtual time, whatever they do"},
 	{"proptest/hosts", 0, false, "a network between processes, whatever they say"},

@@ -48,6 +48,15 @@ func (b *Lookback) ack(p *replica.Peer, epoch, answers, acked uint64, extra *crd
 	})
 }
 
+// allTell has all peers tell of the first event of replica 2.
+func (b *Lookback) allTell(peers []*replica.Peer) {
+	other := &crdt.Clock{}
+	other.AddRange(2, 1, 1)
+	for _, p := range peers {
+		b.ack(p, 5, b.r.Asking, 3, other)
+	}
+}
+
 // An update is covered when a majority has told nothing that is missing here.
 func TestAcksCover(t *testing.T) {
 	b, peers, covered := lookBack(t)
@@ -66,11 +75,7 @@ func TestAcksCover(t *testing.T) {
 // What an ack has told must come here first.
 func TestAnAckCoversWhenItsExtraIsHere(t *testing.T) {
 	b, peers, covered := lookBack(t)
-	other := &crdt.Clock{}
-	other.AddRange(2, 1, 1)
-	for _, p := range peers {
-		b.ack(p, 5, b.r.Asking, 3, other)
-	}
+	b.allTell(peers)
 	if covered() {
 		t.Fatal("covered, and an event of replica 2 is missing")
 	}
@@ -114,11 +119,7 @@ func TestTheOwnReplicaCoversWhatCountsHere(t *testing.T) {
 // What waited for an event when the quorums changed covers nothing when the event comes.
 func TestUnseenAcksOfOlderQuorumsDoNotCover(t *testing.T) {
 	b, peers, covered := lookBack(t)
-	other := &crdt.Clock{}
-	other.AddRange(2, 1, 1)
-	for _, p := range peers {
-		b.ack(p, 5, b.r.Asking, 3, other)
-	}
+	b.allTell(peers)
 	b.Restart()
 	if b.comes(t); covered() {
 		t.Error("covered by acks that came before the quorums changed")
@@ -196,17 +197,13 @@ func TestUnseenAcksAreBounded(t *testing.T) {
 
 // An update that has reached its level waits for what its acks have told, and not for long.
 func TestALookbackWaitsForAMoment(t *testing.T) {
-	other := &crdt.Clock{}
-	other.AddRange(2, 1, 1)
 	for _, comes := range []bool{true, false} {
 		b, peers, _ := lookBack(t)
 		b.r.Cfg.GapDelay = 5 * time.Millisecond
 		o := b.ops.NewOp(7, "k", quorum.Majority)
 		o.ThenGet, o.Seq = true, 3
 		b.ops.Begin(o, time.Minute)
-		for _, p := range peers {
-			b.ack(p, 5, b.r.Asking, 3, other)
-		}
+		b.allTell(peers)
 		b.Await(o)
 		if b.Complete(); len(b.r.Eff.Reply) > 0 {
 			t.Fatalf("answered at once: %v", b.r.Eff.Reply)

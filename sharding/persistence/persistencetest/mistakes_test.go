@@ -2,13 +2,13 @@ package persistencetest
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/coterie-go/coterie/proptest/failing"
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -31,7 +31,7 @@ func opened(store any) *Opened {
 
 // Each mistake is caught by the laws that it breaks, and each law catches some mistake.
 func TestMistakes(t *testing.T) {
-	quietly(t)
+	failing.Quietly(t)
 	caught := map[string]bool{}
 	for _, m := range mistakes {
 		t.Run(m.name, func(t *testing.T) {
@@ -53,18 +53,6 @@ func TestMistakes(t *testing.T) {
 		if !caught[l.name] {
 			t.Errorf("no mistake shows that %q can fail", l.name)
 		}
-	}
-}
-
-// quietly has rapid neither shrink what fails on purpose, nor keep it.
-func quietly(t *testing.T) {
-	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "1ns"} {
-		f := flag.Lookup(name)
-		before := f.Value.String()
-		if err := f.Value.Set(value); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = f.Value.Set(before) })
 	}
 }
 

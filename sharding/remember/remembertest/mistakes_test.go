@@ -2,12 +2,12 @@ package remembertest
 
 import (
 	"context"
-	"flag"
 	"runtime"
 	"sync"
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/proptest/failing"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 )
@@ -62,14 +62,7 @@ func (s joint) List(ctx context.Context, by singleton.FencingToken, add, remove 
 
 // Each mistake about tokens is caught by its law.
 func TestMistakes(t *testing.T) {
-	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "1ns"} {
-		f := flag.Lookup(name)
-		before := f.Value.String()
-		if err := f.Value.Set(value); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = f.Value.Set(before) })
-	}
+	failing.Quietly(t)
 	for name, c := range map[string]struct {
 		law  string
 		open func(m *remember.Memory) remember.Store
