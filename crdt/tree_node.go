@@ -3,6 +3,7 @@ package crdt
 import (
 	"math"
 	"math/bits"
+	"strings"
 )
 
 // node is a leaf with entries, or an inner node with kids.
@@ -132,12 +133,13 @@ func (n *node[E]) match(place string) (int, bool) {
 	for hi < int(n.n) && n.leads[hi] == l {
 		hi++
 	}
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		switch p := n.at(m); {
-		case p == place:
+	// Many places are entered behind those that begin alike, as the events of an entity are: the last
+	// of them comes first.
+	for m := hi - 1; lo < hi; m = int(uint(lo+hi) >> 1) {
+		switch c := strings.Compare(n.at(m), place); {
+		case c == 0:
 			return m, true
-		case p < place:
+		case c < 0:
 			lo = m + 1
 		default:
 			hi = m

@@ -361,6 +361,12 @@ func AppendItem(dst []byte, it *Item) []byte {
 	return cbor.AppendBytes(dst, it.Payload)
 }
 
+// ItemSizeMax bounds the bytes that AppendItem appends.
+func ItemSizeMax(it *Item) int { return itemHeadsMax + len(it.Key) + len(it.Path) + len(it.Payload) }
+
+// itemHeadsMax is the head of the array, both numbers of a dot, and the heads of three byte strings.
+const itemHeadsMax = 1 + 2*9 + 3*5
+
 // DecodeItem decodes an item that fills b.
 func DecodeItem(b []byte) (Item, error) {
 	r := cbor.NewReader(b)

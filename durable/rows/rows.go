@@ -75,8 +75,15 @@ func Of(b storage.Batch) []durable.Row {
 	for _, d := range b.Drop {
 		rows = append(rows, durable.Row{Key: key(d)})
 	}
+	size := 0
 	for _, it := range b.Put {
-		rows = append(rows, durable.Row{Key: key(it.Dot), Value: crdt.AppendItem([]byte{format}, it)})
+		size += 1 + crdt.ItemSizeMax(it)
+	}
+	values := make([]byte, 0, size)
+	for _, it := range b.Put {
+		at := len(values)
+		values = crdt.AppendItem(append(values, format), it)
+		rows = append(rows, durable.Row{Key: key(it.Dot), Value: values[at:len(values):len(values)]})
 	}
 	if b.Mark != nil {
 		rows = append(rows, durable.Row{Key: markKey(b.MarkNo), Value: crdt.AppendClock([]byte{format}, b.Mark)})

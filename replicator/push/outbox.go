@@ -57,7 +57,7 @@ const chunkBytes = 16 << 10
 func (o *Outbox) encode(g crdt.Group) []byte {
 	n := weigh(g)
 	if n > chunkBytes/4 {
-		return crdt.AppendGroup(nil, g)
+		return crdt.AppendGroup(make([]byte, 0, n), g)
 	}
 	if n > cap(o.chunk)-len(o.chunk) {
 		o.chunk = make([]byte, 0, chunkBytes)
