@@ -110,6 +110,9 @@ func (s *Store) Bytes(key string) int {
 // top.
 func (s *Store) View(key string) Reader { return s.live.view(s.live.keys.handOut(key)) }
 
+// Peek is View for reads that end before the next change of the store. It costs nothing.
+func (s *Store) Peek(key string) Reader { return s.live.view(s.live.keys.get(key)) }
+
 // Snapshot returns the immutable state of the whole store; the same one as before when nothing has
 // changed.
 func (s *Store) Snapshot() *Snapshot {

@@ -67,6 +67,15 @@ func (t *Tx) Reader() Reader {
 	return t.st.live.view(ks).Under(t.prefix)
 }
 
+// Before returns the state without the writes of this transaction, for reads while the update
+// function runs. It costs nothing.
+func (t *Tx) Before() Reader {
+	if t.serial != t.txCore.serial {
+		return Reader{}
+	}
+	return t.st.Peek(t.key).Under(t.prefix)
+}
+
 // peek is Reader for reads that end before the next write.
 func (t *Tx) peek() Reader { return t.st.live.view(t.live()).Under(t.prefix) }
 

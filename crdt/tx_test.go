@@ -191,3 +191,65 @@ func TestTxLast(t *testing.T) {
 		t.Errorf("after the transaction %v it is %v", g.Last(), got)
 	}
 }
+
+// Before shows the state without the writes of the transaction, whatever was read and written in it, and
+// nothing when the transaction is over. It costs the writes no copy, and neither does Peek.
+func TestBeforeShowsNoWrites(t *testing.T) {
+	r := NewReplica(1, StoreOptions{})
+	set := func(r Reader) (elems []string) {
+		s, err := ViewOf[ORSet[string]](r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Sorted(s.All())
+	}
+	for i := range 3 * keySmallMax {
+		want := set(r.Store().Peek("s"))
+		var over *Tx
+		mustUpdate(t, r, "s", func(tx *Tx) error {
+			s, early := ORSet[string]{}.Mutator(tx), tx.Before()
+			for _, e := range []string{fmt.Sprintf("e%03d", i), "last"} {
+				if err := s.Add(e); err != nil {
+					return err
+				}
+				if !s.Contains(e) { // the transaction has a state of its own from here on
+					t.Errorf("%q is not there", e)
+				}
+				for _, before := range []Reader{early, tx.Before()} {
+					if got := set(before); !slices.Equal(got, want) {
+						t.Fatalf("before there was %v, want %v", got, want)
+					}
+				}
+			}
+			over = tx
+			return nil
+		})
+		if got := set(over.Before()); len(got) > 0 {
+			t.Fatalf("after the transaction: %v", got)
+		}
+	}
+	mustUpdate(t, r, "s", func(tx *Tx) error {
+		ks := r.Store().live.keys.get("s")
+		tx.Before()
+		r.Store().Peek("s")
+		if ks.gen == 0 {
+			t.Error("the next write copies")
+		}
+		tx.Reader()
+		if ks.gen != 0 {
+			t.Error("the next write does not copy what a reader keeps")
+		}
+		return nil
+	})
+}
+
+func TestLookTellsOfPanics(t *testing.T) {
+	r := NewReplica(1, StoreOptions{}).Store().Peek("k")
+	boom := errors.New("boom")
+	if err := Look(r, func(Reader) error { return boom }); err != boom {
+		t.Error(err)
+	}
+	if err := Look(r, func(Reader) error { panic(boom) }); !errors.Is(err, ErrPanic) || !errors.Is(err, boom) {
+		t.Error(err)
+	}
+}

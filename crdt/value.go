@@ -85,6 +85,16 @@ func viewOf[V Value[V, T], T any](r Reader) (v V, err error) {
 	return v.View(r)
 }
 
+// Look has fn read the state of a key. What fn panics with is ErrPanic.
+func Look(r Reader, fn func(Reader) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicError(r.Key(), "function that reads", p)
+		}
+	}()
+	return fn(r)
+}
+
 // guardView makes ErrPanic of a panic. It is deferred around a call of V.View.
 func guardView[V any](r Reader, err *error) {
 	if p := recover(); p != nil {

@@ -26,9 +26,10 @@ type ticket struct {
 // taken and late cannot fire any more, so no late result reaches the next caller.
 type waiter struct {
 	ticket
-	turn // of an update
-	ch   chan effect.Result
-	late *time.Timer // stopped while in the pool
+	turn  // of an update
+	sight // of one that looks back
+	ch    chan effect.Result
+	late  *time.Timer // stopped while in the pool
 
 	done func(effect.Result)  // gives the result
 	run  func(*crdt.Tx) error // turn.run, made once
@@ -52,6 +53,9 @@ func (p *waiters) put(w *waiter) { p.pool.Put(w) }
 func newWaiter() *waiter {
 	w := &waiter{ch: make(chan effect.Result, 1)}
 	w.done = func(res effect.Result) {
+		if res.Read {
+			w.see(res.Reader)
+		}
 		select {
 		case w.ch <- res:
 		default:
@@ -73,10 +77,11 @@ var errHeldUp = fmt.Errorf("%w: the replica's goroutine is held up, by an update
 const callGrace = time.Second
 
 // call steps an operation and waits for its result. in makes it of its number, its time limit and,
-// of an update, the fn that runs unless the caller has gone before. The machine's own time-out
+// of an update, the fn that runs unless the caller has gone before. look, which may be nil, sees the
+// state with which an operation is answered, in the replica's goroutine. The machine's own time-out
 // comes at the deadline and knows how far the operation got, so a caller waits a little longer than
 // that. Its wait is bounded, because the replica's goroutine may be held up.
-func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt.Tx) error,
+func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt.Tx) error, look func(crdt.Reader),
 	in func(id uint64, timeout time.Duration, fn func(*crdt.Tx) error) replicator.Input,
 ) effect.Result {
 	timeout := r.n.cfg.RequestTimeout
@@ -85,6 +90,7 @@ func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt
 	}
 	w := r.waiters.get()
 	w.set(fn)
+	w.show(look)
 	if err := ctx.Err(); err != nil {
 		return effect.Result{Err: w.leave(err)}
 	}
@@ -106,6 +112,7 @@ func (r *Replicator) wait(ctx context.Context, w *waiter) effect.Result {
 	case <-ctx.Done():
 		if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			r.withdraw(&w.ticket)
+			w.show(nil)
 			return effect.Result{Err: w.leave(err)}
 		}
 	}
@@ -114,6 +121,7 @@ func (r *Replicator) wait(ctx context.Context, w *waiter) effect.Result {
 
 // took puts a waiter back whose result was taken, unless late may come yet.
 func (r *Replicator) took(w *waiter, res effect.Result) effect.Result {
+	w.show(nil)
 	if w.late.Stop() {
 		w.set(nil)
 		r.waiters.put(w)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/operation"
 )
@@ -23,5 +24,23 @@ func TestAResultThatComesTooLateMeetsNobody(t *testing.T) {
 	w.done(effect.Result{ID: 2})
 	if next := r.waiters.get(); next == w {
 		t.Error("the next caller waits with the same")
+	}
+}
+
+// What sees the state with which an update is answered runs only while its caller waits.
+func TestNothingIsShownWhenTheCallerHasGone(t *testing.T) {
+	r := &Replicator{}
+	shown := 0
+	w := r.waiters.get()
+	w.show(func(crdt.Reader) { shown++ })
+	w.done(effect.Result{ID: 1, Err: errGone})
+	w.done(effect.Result{ID: 1, Read: true})
+	if shown != 1 {
+		t.Fatalf("shown %d times, want once", shown)
+	}
+	r.took(w, <-w.ch)
+	w.done(effect.Result{ID: 1, Read: true})
+	if shown != 1 {
+		t.Error("shown after the caller has gone")
 	}
 }

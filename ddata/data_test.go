@@ -50,16 +50,43 @@ func TestALookBackMeetsALinearizableRead(t *testing.T) {
 			}
 			read <- err
 		}()
-		r, err := looks.UpdateThenGet(ctx, key.Name(), crdt.Mutate[crdt.ORSet[string]](add("looker")))
+		var own, others bool
+		err := looks.UpdateThenLook(ctx, key.Name(), crdt.Mutate[crdt.ORSet[string]](add("looker")),
+			func(r crdt.Reader) error {
+				looked, err := crdt.ViewOf[crdt.ORSet[string]](r)
+				own, others = looked.Contains("looker"), looked.Contains("reader")
+				return err
+			})
 		if err = errors.Join(err, <-read); err != nil {
 			t.Fatal(err)
 		}
-		looked, err := crdt.ViewOf[crdt.ORSet[string]](r)
-		if err != nil || !looked.Contains("looker") {
-			t.Fatalf("it looks back at %v (%v)", looked, err)
+		if !own {
+			t.Fatal("it looks back, and does not see what it wrote")
 		}
-		if !looked.Contains("reader") && !saw.Contains("looker") {
+		if !others && !saw.Contains("looker") {
 			t.Fatalf("try %d: neither sees the other", i)
+		}
+	}
+}
+
+// A look that panics, or returns an error, fails its call alone. The update has happened.
+func TestALookThatFails(t *testing.T) {
+	r := replica(t, startCluster(t, 1, nil)[0])
+	ctx, boom := testContext(t), errors.New("boom")
+	for i, look := range []func(crdt.Reader) error{
+		func(crdt.Reader) error { return boom },
+		func(crdt.Reader) error { panic(boom) },
+	} {
+		inc := crdt.Mutate[crdt.GCounter](func(c *crdt.GCounterTx) error { return c.Increment(1) })
+		if err := r.UpdateThenLook(ctx, hits.Name(), inc, look); !errors.Is(err, boom) {
+			t.Errorf("look %d: %v, want %v", i, err, boom)
+		}
+		got, err := ddata.Get(ctx, r, hits, ddata.ReadMajority)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := got.Value(); n != uint64(i)+1 {
+			t.Errorf("look %d: the counter is at %d", i, n)
 		}
 	}
 }

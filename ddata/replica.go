@@ -200,7 +200,7 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	if err := crdt.CheckKey(key); err != nil {
 		return crdt.Reader{}, r.wrap("get", key, quorum.Local, err)
 	}
-	res := r.call(ctx, quorum.Local, nil,
+	res := r.call(ctx, quorum.Local, nil, nil,
 		func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
 			return replicator.Get{ID: id, Key: key, Read: quorum.Local, Timeout: timeout}
 		})

@@ -15,6 +15,27 @@ type turn struct {
 	fn func(*crdt.Tx) error // nil: there is none, it has had its turn, or its caller has gone
 }
 
+// sight is the same of the function that sees the state with which an update is answered.
+type sight struct {
+	mu   sync.Mutex
+	look func(crdt.Reader)
+}
+
+// show makes look the one that waits. It waits for one that is running.
+func (s *sight) show(look func(crdt.Reader)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look = look
+}
+
+func (s *sight) see(r crdt.Reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.look != nil {
+		s.look(r)
+	}
+}
+
 // errGone is the result of an update whose caller has gone; no caller sees it.
 var errGone = errors.New("ddata: the caller has gone")
 

@@ -107,7 +107,7 @@ func lookBackInVain(t *testing.T, gapDelay, after time.Duration) {
 	a.wantOpen(id)
 	w.advance(after)
 	if r := a.want(id, nil); r.Read {
-		t.Errorf("it is answered with %v, and has not seen b", elems(t, r.Reader))
+		t.Errorf("it is answered with %v, and has not seen b", a.saw[id])
 	}
 }
 

@@ -20,7 +20,7 @@ type Input interface {
 // Result and must be unused. Mutate runs inside Step, once; an error or a panic in it means that
 // nothing happened. With ThenGet, which is for Majority, the Result has a Reader if the acks have
 // told enough (read.Lookback). It sees what any linearizable read saw that does not see this update,
-// and all that a majority had acknowledged before.
+// and all that a majority had acknowledged before. It is valid until the next Step.
 type Update struct {
 	ID      uint64
 	Key     string

@@ -99,7 +99,7 @@ func (m *model) note() {
 		if r, ok := w.by.results[w.id]; ok && r.Err == nil && !w.acked {
 			w.acked = true
 			if r.Read {
-				m.looks(w, elems(m.rt, r.Reader))
+				m.looks(w, w.by.saw[w.id])
 			}
 		}
 	}

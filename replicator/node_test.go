@@ -24,6 +24,7 @@ func (n *node) put(key, elem string, l quorum.Level) uint64 {
 func (n *node) putThenGet(key, elem string) uint64 {
 	n.w.seq++
 	id := n.w.seq
+	n.looks[id] = true
 	n.step(Update{
 		ID: id, Key: key, Write: quorum.Majority, ThenGet: true,
 		Mutate: func(t *crdt.Tx) error { return addOne.Mutator(t).Add(elem) },

@@ -45,6 +45,8 @@ type node struct {
 	diskID  uint64
 	batches []storage.Batch // asked for and not yet answered
 	results map[uint64]effect.Result
+	looks   map[uint64]bool     // the updates that look back
+	saw     map[uint64][]string // what they were answered with
 	changes []effect.Change
 	settled []effect.Settlement
 	large   []effect.LargeKey
@@ -147,7 +149,10 @@ func (w *world) start(id crdt.Origin, disk *rows, diskID uint64) *node {
 	if err != nil {
 		w.t.Fatalf("node %s does not start: %v", wire.Short(id), err)
 	}
-	n := &node{w: w, id: id, m: m, disk: disk, diskID: diskID, results: map[uint64]effect.Result{}}
+	n := &node{
+		w: w, id: id, m: m, disk: disk, diskID: diskID,
+		results: map[uint64]effect.Result{}, looks: map[uint64]bool{}, saw: map[uint64][]string{},
+	}
 	w.nodes = append(w.nodes, n)
 	return n
 }
@@ -184,6 +189,9 @@ func (n *node) step(in Input) {
 			w.t.Fatalf("operation #%d of %s is answered twice", r.ID, wire.Short(n.id))
 		}
 		n.results[r.ID] = r
+		if n.looks[r.ID] && r.Read { // the state is valid until the next step
+			n.saw[r.ID] = elems(w.t, r.Reader)
+		}
 	}
 	for _, c := range e.Notify {
 		w.log("%s -> %v", wire.Short(n.id), c)

@@ -44,8 +44,8 @@ func (e Envelope) String() string {
 type Result struct {
 	ID     uint64
 	Err    error
-	Read   bool // there is a Reader: of a Get without error, and of an Update whose acks told enough
-	Reader crdt.Reader
+	Read   bool        // there is a Reader: of a Get without error, and of an Update whose acks told enough
+	Reader crdt.Reader // of an Update: only until the next Step
 }
 
 // String prints the result on one line.

@@ -103,7 +103,7 @@ func (b *Lookback) Complete() {
 		case !b.r.Owns(x.o.Key): // it has moved, and its state is elsewhere
 			b.ops.End(x.o, nil)
 		case b.covers(x.o):
-			b.ops.EndRead(x.o, b.r.Store.View(x.o.Key))
+			b.ops.EndRead(x.o, b.r.Store.Peek(x.o.Key))
 		case !b.r.Now.Before(x.until):
 			b.ops.End(x.o, nil)
 		default:

@@ -241,9 +241,9 @@ func (v view) highest() singleton.FencingToken {
 	return v.top.token
 }
 
-// at returns the item of a path that counts, nil if there is none.
-func (v view) at(path string) *crdt.Item {
-	for _, it := range v.r.At(path) {
+// counting returns the item that counts of those at one path, nil if there is none.
+func (v view) counting(items []*crdt.Item) *crdt.Item {
+	for _, it := range items {
 		if v.counts(it) {
 			return it
 		}

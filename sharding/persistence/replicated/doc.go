@@ -37,7 +37,7 @@
 // # How a transaction is settled
 //
 // Append makes a transaction in the local replica, if that knows no higher seat. It is written at a
-// majority, and looks back by the acks (ddata.UpdateThenGet): it reads the intents. If none is
+// majority, and looks back by the acks (ddata.UpdateThenLook): it reads the intents. If none is
 // higher, it is settled: each seat that is opened later has it in its chain.
 //
 // The reason: the higher seat read the shard in step 2, after its intent was at a majority. That

@@ -1,6 +1,7 @@
 package replicated
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,22 +117,23 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 	if sweep {
 		dead = v.dead()
 	}
-	if v, err = sh.open(ctx, h, &mine, dead); err != nil {
-		return err
-	}
-	if err := unopposed(v, mine.seat, h); err != nil {
+	if err := sh.open(ctx, h, &mine, dead); err != nil {
 		return err
 	}
 	sh.settle(mine)
 	if sweep && !sh.s.planted.keepsVoid {
-		sh.dropVoid(ctx, h, v)
+		sh.dropVoid(ctx, h, mine.seat)
 	}
 	return nil
 }
 
-// dropVoid drops what does not count, of which a view is settled that has the seat of this process as
-// its top. What stays when this fails goes with the next sweep.
-func (sh *shard) dropVoid(ctx context.Context, h persistence.Hosting, v view) {
+// dropVoid drops what does not count in a view that has the seat of this process as its top: that is
+// settled, so nothing of it ever will. What stays when this fails goes with the next sweep.
+func (sh *shard) dropVoid(ctx context.Context, h persistence.Hosting, mine seat) {
+	v, err := sh.read(ctx, ddata.ReadLocal)
+	if err != nil || v.top.compare(mine) != 0 {
+		return
+	}
 	void := v.void()
 	_ = sh.tryTransact(ctx, h, ddata.WriteLocal, func(_ view, tx *crdt.Tx) (changed bool, err error) {
 		return len(void) > 0, tx.Drop(entities, void)
@@ -174,8 +176,8 @@ func unopposed(v view, mine seat, h persistence.Hosting) error {
 
 // open follows the top. From then on what the top has written by now counts, and nothing else of
 // its seat.
-func (sh *shard) open(ctx context.Context, h persistence.Hosting, mine *head, dead []row) (view, error) {
-	return sh.writeThenRead(ctx, func(v view, tx *crdt.Tx) error {
+func (sh *shard) open(ctx context.Context, h persistence.Hosting, mine *head, dead []row) error {
+	opposed, err := sh.writeThenLook(ctx, func(v view, tx *crdt.Tx) error {
 		if err := unopposed(v, mine.seat, h); err != nil {
 			return err
 		}
@@ -194,7 +196,8 @@ func (sh *shard) open(ctx context.Context, h persistence.Hosting, mine *head, de
 			return err
 		}
 		return mine.put(v, tx)
-	})
+	}, func(v view) error { return unopposed(v, mine.seat, h) })
+	return cmp.Or(err, opposed)
 }
 
 // put ends a transaction: with the head of the seat, in the place of all known ones.
@@ -306,17 +309,15 @@ func (sh *shard) tryTransact(
 	if level == ddata.WriteLocal || sh.s.planted.noLook {
 		return sh.write(ctx, level, change) // WriteLocal: it drops what is not needed, and nothing waits for that
 	}
-	v, err := sh.writeThenRead(ctx, change)
-	if err != nil {
+	opposed, err := sh.writeThenLook(ctx, change, func(v view) error { return unopposed(v, mine.seat, h) })
+	switch {
+	case err != nil:
 		return err
-	}
-	err = unopposed(v, mine.seat, h)
-	if err == nil {
+	case opposed == nil:
 		sh.settle(mine)
 		return nil
-	}
-	if !changed {
-		return err
+	case !changed:
+		return opposed
 	}
 	return sh.outcome(ctx, h, mine)
 }

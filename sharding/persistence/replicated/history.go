@@ -44,7 +44,12 @@ func (h *history) event(seq uint64) *crdt.Item {
 	if seq <= h.deleted.number {
 		return nil
 	}
-	it := h.v.at(numbered(h.path, eventSub, seq))
+	return h.counting(h.v.r.At(numbered(h.path, eventSub, seq)))
+}
+
+// counting returns the item that counts of those at one path, nil if there is none.
+func (h *history) counting(items []*crdt.Item) *crdt.Item {
+	it := h.v.counting(items)
 	if it != nil {
 		h.met(it)
 	}
@@ -72,10 +77,11 @@ func (h *history) end(near uint64) uint64 {
 	return low
 }
 
-// fit compares a write with the end of the history. stored reports that it is there already.
-func (h *history) fit(w persistence.Write, by written) (stored bool, err error) {
-	if w.After < math.MaxUint64 {
-		if next := h.event(w.After + 1); next != nil {
+// fit compares a write, which has events, with the end of the history. there is what stands where its
+// first event goes. stored reports that the write is there already.
+func (h *history) fit(w persistence.Write, by written, there []*crdt.Item) (stored bool, err error) {
+	if w.After >= h.deleted.number && w.After < math.MaxUint64 {
+		if next := h.counting(there); next != nil {
 			first, err := decode(h.v.r, next)
 			if err != nil {
 				return false, err

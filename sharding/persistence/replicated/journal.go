@@ -37,13 +37,16 @@ func appending(h persistence.Hosting, w persistence.Write) (change, error) {
 		if err != nil {
 			return err
 		}
-		if stored, err := of.fit(w, by); stored || err != nil {
-			return err
-		}
 		for i, payloads := range events {
 			at := numbered(of.path, eventSub, w.After+uint64(i)+1)
+			there := v.r.At(at)
+			if i == 0 {
+				if stored, err := of.fit(w, by, there); stored || err != nil {
+					return err
+				}
+			}
 			// What stands there does not count.
-			if err := tx.Drop(at, dots(v.r.At(at))); err != nil {
+			if err := tx.Drop(at, dots(there)); err != nil {
 				return err
 			}
 			if err := putParts(tx, at, payloads); err != nil {

@@ -80,7 +80,8 @@ func (c record) encode() (payloads []string) {
 	inline := c.body[:min(len(c.body), inlineMax)]
 	rest := c.body[len(inline):]
 	parts := (len(rest) + partMax - 1) / partMax
-	b := make([]byte, 0, len(inline)+len(c.name)+96)
+	var small [512]byte // most records fit, and are copied once
+	b := small[:0]
 	b = cbor.AppendUint(cbor.AppendArray(b, 9), uint(format))
 	b = cbor.AppendInt(cbor.AppendUint(cbor.AppendBytes(b, c.name), c.version), c.at.UnixMicro())
 	b = cbor.AppendArray(b, len(c.tags))

@@ -107,24 +107,30 @@ func (sh *shard) viewOf(r crdt.Reader) (view, error) {
 	return v, err
 }
 
-// write changes the shard. fn sees the state before.
+// write changes the shard. fn sees the state before, until it returns.
 func (sh *shard) write(ctx context.Context, level ddata.WriteLevel, fn func(v view, tx *crdt.Tx) error) error {
 	return sh.s.r.Update(ctx, sh.key, level, sh.mutation(fn))
 }
 
-// writeThenRead changes the shard at a majority, and looks back: a read of another process that does
-// not see the change began early enough for its intent to be in the view.
-func (sh *shard) writeThenRead(ctx context.Context, fn func(v view, tx *crdt.Tx) error) (view, error) {
-	r, err := sh.s.r.UpdateThenGet(ctx, sh.key, sh.mutation(fn))
-	if err != nil {
-		return view{}, err
-	}
-	return sh.viewOf(r)
+// writeThenLook changes the shard at a majority, and looks back: a read of another process that does
+// not see the change began early enough for its intent to be in the view. look may use the view until
+// it returns; its error is another result than err.
+func (sh *shard) writeThenLook(
+	ctx context.Context, fn func(v view, tx *crdt.Tx) error, look func(v view) error,
+) (looked, err error) {
+	err = sh.s.r.UpdateThenLook(ctx, sh.key, sh.mutation(fn), func(r crdt.Reader) error {
+		v, err := sh.viewOf(r)
+		if err == nil {
+			looked = look(v)
+		}
+		return err
+	})
+	return looked, err
 }
 
 func (sh *shard) mutation(fn func(v view, tx *crdt.Tx) error) func(*crdt.Tx) error {
 	return func(tx *crdt.Tx) error {
-		v, err := sh.viewOf(tx.Reader())
+		v, err := sh.viewOf(tx.Before())
 		if err != nil {
 			return err
 		}
