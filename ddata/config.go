@@ -117,7 +117,9 @@ type Config struct {
 	// 1.
 	MinMembers int
 
-	// MinMembersPerRole is MinMembers per role.
+	// MinMembersPerRole is MinMembers per role. An entity type of the role waits for as many regions
+	// before its first shard gets a home, unless its Coordination.MinRegions says otherwise. Default:
+	// none.
 	MinMembersPerRole map[string]int
 
 	// VotersMax caps the number of members that decide on the cluster's views and grant leases: the
@@ -249,7 +251,7 @@ func (c Config) withDefaults() Config {
 	}
 	c.Roles = slices.Clone(c.Roles)
 	slices.Sort(c.Roles)
-	c.Seeds = slices.Clone(c.Seeds)
+	c.Seeds, c.MinMembersPerRole = slices.Clone(c.Seeds), maps.Clone(c.MinMembersPerRole)
 	off := c.DurableKeys != nil && len(c.DurableKeys) == 0
 	c.DurableKeys, c.Expire = slices.Clone(c.DurableKeys), maps.Clone(c.Expire)
 	if c.Dir != "" && !off {

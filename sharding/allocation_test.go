@@ -237,6 +237,15 @@ func TestAllocationSettings(t *testing.T) {
 		c.Coordination.MinRegions != 4 {
 		t.Errorf("%+v", c)
 	}
+	ports := fakePorts(1, noNet{}, &fakeLease{})
+	ports.MinRegions = 3
+	if c := typ.machines(ports); c.Coordination.MinRegions != 4 {
+		t.Errorf("the role's minimum takes the place of the type's: %d", c.Coordination.MinRegions)
+	}
+	typ.Coordination.MinRegions = 0
+	if c := typ.machines(ports); c.Coordination.MinRegions != 3 {
+		t.Errorf("the role asks for 3, the type for %d", c.Coordination.MinRegions)
+	}
 	for want, change := range map[string]func(*EntityType[message_]){
 		"Allocation.Strategy.RebalanceAbsoluteLimit: -1": func(t *EntityType[message_]) {
 			t.Allocation.Strategy = allocation.LeastShard{RebalanceAbsoluteLimit: -1}

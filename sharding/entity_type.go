@@ -1,6 +1,8 @@
 package sharding
 
 import (
+	"cmp"
+
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
@@ -83,7 +85,7 @@ func (t EntityType[M]) machines(p Ports) protocol.Config {
 		Proxy:    p.State == nil || p.Proxy, Local: p.Local,
 		HandOff: t.HandOff, Rebalance: t.Rebalance, Allocation: t.Allocation,
 		Coordination: protocol.Coordination[bool]{
-			Ledger: t.Coordination.Ledger != nil, MinRegions: t.Coordination.MinRegions,
+			Ledger: t.Coordination.Ledger != nil, MinRegions: cmp.Or(t.Coordination.MinRegions, p.MinRegions),
 			RetryInterval: t.Coordination.RetryInterval,
 		},
 		Remember: protocol.Remember[protocol.StoreID]{

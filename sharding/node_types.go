@@ -181,6 +181,7 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 	if !slices.Contains(h.Self.Roles, role) {
 		return p, nil
 	}
+	p.MinRegions = h.Self.MinMembers[role]
 	var err error
 	p.State, err = h.Data(role)
 	return p, err

@@ -33,6 +33,8 @@ type Ports struct {
 	Proxy bool
 	// Local says that the node runs with ddata.Local, which shortens the defaults of intervals.
 	Local bool
+	// MinRegions is the default of Coordination.MinRegions, if it is above 1.
+	MinRegions int
 	// Network carries the frames. Required.
 	Network host.Channels
 	// Predecessor is what the node has promised for the type before, see protocol.NotStarted. The

@@ -50,6 +50,9 @@ type Self struct {
 	Durable     bool     // durable keys of its roles are on its disk
 	Volatile    bool     // its configuration says that no key is durable
 	Local       bool     // it has the short timers of the preset ddata.Local
+	// MinMembers is how many members of a role there must be before the first ones come up; a role
+	// that is missing asks for none.
+	MinMembers map[string]int
 }
 
 // Cluster is the membership as the node knows it.
