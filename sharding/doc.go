@@ -219,7 +219,8 @@
 // hosts. Lookup and Types find what was started. Ids go to shards by EntityType.ShardOf: xxHash,
 // the murmur2 of Kafka's partitioner, or a function of the user's, which keeps ids together that
 // belong together. It has a name, because nodes cannot compare functions. ShardOf, Shards,
-// Remember.Entities and the IDs of the stores of leases are compared when a node joins the type. The
+// Remember.Entities, Reminders.Enabled, and the stores of ids, reminders and leases are compared when
+// a node joins the type: a store by its method ID() string, or by its Go type if it has none. The
 // coordinator refuses a node that has others. Both nodes note a protocol.TypeMismatch with both
 // values, and the error of an Ask there says so.
 //

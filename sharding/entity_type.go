@@ -89,9 +89,10 @@ func (t EntityType[M]) machines(p Ports) protocol.Config {
 			RetryInterval: t.Coordination.RetryInterval,
 		},
 		Remember: protocol.Remember[protocol.StoreID]{
-			Entities: t.Remember.Entities, Recovery: t.Remember.Recovery, RestartBackoff: t.Remember.RestartBackoff,
+			Entities: t.Remember.Entities, Store: lease.StoreID(t.Remember.Store),
+			Recovery: t.Remember.Recovery, RestartBackoff: t.Remember.RestartBackoff,
 		},
-		Reminders: t.Reminders.Enabled, Passivation: t.Passivation,
+		Reminders: t.Reminders.Enabled, ReminderStore: lease.StoreID(t.Reminders.Store), Passivation: t.Passivation,
 		Leases: protocol.Leases[protocol.StoreID]{
 			Shards: lease.StoreID(t.Leases.Shards), Coordinator: lease.StoreID(t.Leases.Coordinator),
 			RetryInterval: t.Leases.RetryInterval,

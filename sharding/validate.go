@@ -42,6 +42,8 @@ func (t EntityType[M]) faults(local bool) (f config.Faults) {
 	m := t.machines(Ports{Local: local})
 	f.Add(t.Leases.Shards != nil && !m.Leases.Shards.Given(), "Leases.Shards", "the store has no ID")
 	f.Add(t.Leases.Coordinator != nil && !m.Leases.Coordinator.Given(), "Leases.Coordinator", "the store has no ID")
+	f.Add(t.Remember.Store != nil && !m.Remember.Store.Given(), "Remember.Store", "the store has no ID")
+	f.Add(t.Reminders.Store != nil && !m.ReminderStore.Given(), "Reminders.Store", "the store has no ID")
 	m.Self = 1 // which node it is, is no matter of the type
 	return append(f, m.Faults()...)
 }

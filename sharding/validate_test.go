@@ -216,3 +216,23 @@ func TestStartReportsAllFaults(t *testing.T) {
 		t.Errorf("on a node with ddata.Local: %v", err)
 	}
 }
+
+// namelessIDs is a store of ids that says nothing of itself.
+type namelessIDs struct{ remember.Store }
+
+func (namelessIDs) ID() string { return "" }
+
+// What nodes compare of a type has its stores of ids and of reminders.
+func TestStoresAreCompared(t *testing.T) {
+	typ := cartType(&cartLog{})
+	typ.Remember.Entities, typ.Remember.Store = true, &remember.Memory{}
+	typ.Reminders.Enabled, typ.Reminders.Store = true, &remindmemory.Store{}
+	c := typ.machines(Ports{}).Compatibility()
+	if c.RememberStore != "*remember.Memory" || c.ReminderStore != "*memory.Store" {
+		t.Errorf("%+v", c)
+	}
+	typ.Remember.Store = namelessIDs{}
+	if err := typ.Validate(); err == nil || !strings.Contains(err.Error(), "Remember.Store: the store has no ID") {
+		t.Error(err)
+	}
+}

@@ -14,16 +14,19 @@ import (
 // stores of leases each side would get its own, and the leases would guard against nothing. Where
 // one remembers and another does not, entities would be forgotten with the next move. Where
 // one has a ledger and another has none, a takeover would miss homes. Where one has reminders and another
-// has none, they would not come after a move. Under another Role there would
+// has none, they would not come after a move. With other stores of ids or of reminders, what one keeps
+// another would not find. Under another Role there would
 // be a second coordinator, and every entity twice.
 type Compatibility struct {
 	Role                    string // at most 1,024 bytes
 	Shards                  uint32
 	ShardOf                 string // the name of the ShardFunc
 	Remember                bool
+	RememberStore           StoreID // of ids; empty: the replicated data of the role
 	Lease, CoordinatorLease StoreID // empty: none
 	Ledger                  bool    // homes and regions are in a journal
 	Reminders               bool    // entities set reminders
+	ReminderStore           StoreID // empty: the replicated data of the role
 }
 
 // roleMax bounds a role on the wire; what names one is bounded by the membership.
@@ -35,8 +38,8 @@ func storeOK(id StoreID) bool { return len(id) <= StoreMax && utf8.ValidString(s
 func (c Config) Compatibility() Compatibility {
 	return Compatibility{
 		Role: c.Role, Shards: uint32(c.Shards), ShardOf: c.ShardOf.Name, Remember: c.Remember.Entities,
-		Lease: c.Leases.Shards, CoordinatorLease: c.Leases.Coordinator, Ledger: c.Coordination.Ledger,
-		Reminders: c.Reminders,
+		RememberStore: c.Remember.Store, Lease: c.Leases.Shards, CoordinatorLease: c.Leases.Coordinator,
+		Ledger: c.Coordination.Ledger, Reminders: c.Reminders, ReminderStore: c.ReminderStore,
 	}
 }
 
@@ -46,15 +49,15 @@ func (a Compatibility) RoutesAs(o Compatibility) bool {
 }
 
 // ForRegion is a without what does not matter to a region, as that has it: the leases of shards to
-// one that hosts none, and the coordinator's, whether entities are remembered or have reminders, and
-// whether there is a ledger, to a node where none will act.
+// one that hosts none, and the coordinator's, whether and where entities are remembered or have
+// reminders, and whether there is a ledger, to a node where none will act.
 func (a Compatibility) ForRegion(region Compatibility, m view.Member, role string, proxy bool) Compatibility {
 	if proxy || !m.HasRole(role) {
 		a.Lease = region.Lease
 	}
 	if !m.HasRole(role) {
 		a.CoordinatorLease, a.Remember, a.Ledger = region.CoordinatorLease, region.Remember, region.Ledger
-		a.Reminders = region.Reminders
+		a.Reminders, a.ReminderStore, a.RememberStore = region.Reminders, region.ReminderStore, region.RememberStore
 	}
 	return a
 }
@@ -87,6 +90,8 @@ func (a Compatibility) Differences(o Compatibility, there string) string {
 			out = append(out, fmt.Sprintf("%s is %s here and %s %s", field, storeText(a), storeText(o), there))
 		}
 	}
+	store("Remember.Store", a.RememberStore, o.RememberStore)
+	store("Reminders.Store", a.ReminderStore, o.ReminderStore)
 	store("Leases.Shards", a.Lease, o.Lease)
 	store("Leases.Coordinator", a.CoordinatorLease, o.CoordinatorLease)
 	return strings.Join(out, "; ")

@@ -36,6 +36,8 @@ type Config struct {
 	// Reminders says that shards are started with no traffic when they have reminders, and that none is
 	// stopped for good.
 	Reminders bool
+	// ReminderStore names the store of reminders outside of the cluster.
+	ReminderStore StoreID
 	// Passivation says which entities are passivated. The machines look at its StopTimeout only.
 	Passivation Passivation
 	// Leases names the stores in which leases are taken.
@@ -111,6 +113,8 @@ func (c Config) Faults() config.Faults {
 	d.Remember.check(&f)
 	c.Passivation.check(&f)
 	d.Leases.check(&f)
+	d.Remember.Store.check(&f, "Remember.Store")
+	d.ReminderStore.check(&f, "Reminders.Store")
 	d.Leases.Shards.check(&f, "Leases.Shards")
 	d.Leases.Coordinator.check(&f, "Leases.Coordinator")
 	return f

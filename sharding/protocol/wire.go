@@ -30,9 +30,9 @@ import (
 //	Confirm       [[life]]                                   Compare       [[]]
 //	Compared      [runs, role, joined, coordinator]          StateFailing  [why]
 //
-// What must be alike is [role, shards, hash, remember, lease, coordinator-lease, ledger], the role
-// as text of at most roleMax bytes, the leases of at most StoreMax. Lists are flat, so that decoding
-// costs no more than the bytes.
+// What must be alike is [role, shards, hash, remember, remember-store, lease, coordinator-lease, ledger,
+// reminders, reminder-store], the role as text of at most roleMax bytes, the stores of at most
+// StoreMax. Lists are flat, so that decoding costs no more than the bytes.
 const wireVersion = 1
 
 // ErrDecode: the bytes are no message of this protocol.
@@ -131,9 +131,10 @@ func appendShards(dst []byte, m Message) []byte {
 }
 
 func appendCompatibility(dst []byte, a Compatibility) []byte {
-	dst = cbor.AppendText(cbor.AppendArray(dst, 8), a.Role)
+	dst = cbor.AppendText(cbor.AppendArray(dst, 10), a.Role)
 	dst = cbor.AppendText(cbor.AppendUint(dst, uint64(a.Shards)), a.ShardOf)
-	dst = cbor.AppendText(cbor.AppendBool(dst, a.Remember), string(a.Lease))
+	dst = cbor.AppendText(cbor.AppendBool(dst, a.Remember), string(a.RememberStore))
+	dst = cbor.AppendText(dst, string(a.Lease))
 	dst = cbor.AppendBool(cbor.AppendText(dst, string(a.CoordinatorLease)), a.Ledger)
-	return cbor.AppendBool(dst, a.Reminders)
+	return cbor.AppendText(cbor.AppendBool(dst, a.Reminders), string(a.ReminderStore))
 }

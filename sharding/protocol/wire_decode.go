@@ -98,12 +98,13 @@ func readShards(r *cbor.Reader, k kind) Message {
 }
 
 func readCompatibility(r *cbor.Reader) Compatibility {
-	r.Tuple(8)
+	r.Tuple(10)
 	return Compatibility{
 		Role: r.Text(roleMax), Shards: r.Uint32(), ShardOf: r.Text(shardFuncNameMax), Remember: r.Bool(),
+		RememberStore:    StoreID(r.Text(StoreMax)),
 		Lease:            StoreID(r.Text(StoreMax)),
 		CoordinatorLease: StoreID(r.Text(StoreMax)),
-		Ledger:           r.Bool(), Reminders: r.Bool(),
+		Ledger:           r.Bool(), Reminders: r.Bool(), ReminderStore: StoreID(r.Text(StoreMax)),
 	}
 }
 

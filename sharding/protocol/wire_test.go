@@ -62,8 +62,9 @@ func drawCompatibility(t *rapid.T) Compatibility {
 	return Compatibility{
 		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), ShardOf: id("shard function"),
 		Remember: rapid.Bool().Draw(t, "remember"), Ledger: rapid.Bool().Draw(t, "ledger"),
-		Reminders: rapid.Bool().Draw(t, "reminders"),
-		Lease:     StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
+		Reminders: rapid.Bool().Draw(t, "reminders"), ReminderStore: StoreID(id("store of reminders")),
+		RememberStore: StoreID(id("store of ids")),
+		Lease:         StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
 	}
 }
 
@@ -210,7 +211,8 @@ func sampleMessages() []Message {
 	tok := Token{Epoch: 7, Up: 2, Seq: 9}
 	return []Message{
 		Register{Proxy: true, Compatibility: Compatibility{Shards: 100, ShardOf: "murmur2", Remember: true, Lease: "a",
-			CoordinatorLease: "b"}}, Refused{Compatibility: Compatibility{Shards: 100}},
+			CoordinatorLease: "b", RememberStore: "c", Reminders: true, ReminderStore: "d"}},
+		Refused{Compatibility: Compatibility{Shards: 100}},
 		GetHomes{Shards: []ShardID{1, 2}}, Started{Shards: []ShardToken{{3, tok}}}, LeaveReply{Done: true},
 		Report{Floor: tok, Parts: 1, Shards: []Hosted{{Shard: 1, Token: tok, Phase: PhaseFencing, Barrier: tok}}},
 		Registered{Floor: tok, Since: tok, Moves: []Move{{1, tok, 5}}},

@@ -11,13 +11,19 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// StoreID is what nodes compare of a store: its ID, or as much of it as fits, and a hash of the
-// whole.
-func StoreID(s locks.Store) protocol.StoreID {
-	if s == nil {
+// StoreID is what nodes compare of a store: its ID, or its Go type if it has no ID; as much of that as
+// fits, and a hash of the whole. A store that is nil has none.
+func StoreID(store any) protocol.StoreID {
+	name := ""
+	switch s := store.(type) {
+	case nil:
 		return ""
+	case interface{ ID() string }:
+		name = s.ID()
+	default:
+		name = fmt.Sprintf("%T", s)
 	}
-	return protocol.StoreID(fit(s.ID(), "", protocol.StoreMax))
+	return protocol.StoreID(fit(name, "", protocol.StoreMax))
 }
 
 // fit is a name and what follows it, if that has at most so many bytes; else the name is cut and

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // Names of leases differ, and fit into what a store takes.
@@ -24,5 +25,28 @@ func TestLeaseNames(t *testing.T) {
 				seen[name] = true
 			}
 		}
+	}
+}
+
+type named string
+
+func (n named) ID() string { return string(n) }
+
+// Nodes compare a store by its ID, or by its type if it has none.
+func TestStoreID(t *testing.T) {
+	long := named(strings.Repeat("ü", 100))
+	for _, c := range []struct {
+		store any
+		want  protocol.StoreID
+	}{
+		{nil, ""}, {locks.Store(nil), ""}, {named("db-1"), "db-1"}, {named(""), ""}, {&strings.Builder{}, "*strings.Builder"},
+	} {
+		if got := StoreID(c.store); got != c.want {
+			t.Errorf("%v: %q, want %q", c.store, got, c.want)
+		}
+	}
+	a, b := StoreID(long+"a"), StoreID(long+"b")
+	if a == b || len(a) > protocol.StoreMax || len(b) > protocol.StoreMax {
+		t.Errorf("long IDs become %q and %q", a, b)
 	}
 }

@@ -68,11 +68,11 @@ func TestMismatchIsRefused(t *testing.T) {
 	}
 }
 
-// A region is not registered if its store of leases differs from the coordinator's, or if it has
+// A region is not registered if a store of it differs from the coordinator's, or if it has
 // one and the coordinator has none. Both sides say which store each has. The shards that it hosts
 // go on under a coordinator that finds them. A region that hosts nothing, or never coordinates, is
 // not affected.
-func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
+func TestOtherStoresAreRefused(t *testing.T) {
 	both := protocol.Compatibility{
 		Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a", CoordinatorLease: "b",
 	}
@@ -93,6 +93,18 @@ func TestOtherStoresOfLeasesAreRefused(t *testing.T) {
 		"another for coordinators": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
 				CoordinatorLease: "c"}, want: []string{`Leases.Coordinator is store b here and store c there`},
+		},
+		"another for ids": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
+				CoordinatorLease: "b", RememberStore: "c"}, want: []string{`Remember.Store is not set here and store c there`},
+		},
+		"another for reminders": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
+				CoordinatorLease: "b", ReminderStore: "c"}, want: []string{`Reminders.Store is not set here and store c there`},
+		},
+		"another role, another for ids": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", RememberStore: "c", ReminderStore: "d"},
+			proxy:  true, noRole: true,
 		},
 		"a proxy, none for shards": {
 			theirs: protocol.Compatibility{
