@@ -63,7 +63,7 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 	}
 	r.serial++
 	*c = txCore{serial: r.serial, st: r.st, key: key, origin: r.origin, next: r.seq + 1, wall: wall, ks: ks}
-	err := run(fn, &Tx{txCore: c, serial: c.serial})
+	err := run(c.key, "update function", fn, &Tx{txCore: c, serial: c.serial})
 	events := c.events
 	if err == nil {
 		err = c.err
@@ -75,16 +75,6 @@ func (r *Replica) update(key string, wall int64, fn func(*Tx) error, ch *Changes
 	r.st.apply(events, ch)
 	r.seq = events.Last().Seq
 	return events, nil
-}
-
-// run calls fn and turns its panic into an error.
-func run(fn func(*Tx) error, tx *Tx) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicError(tx.key, "update function", p)
-		}
-	}()
-	return fn(tx)
 }
 
 // Apply applies a group of another replica, see Store.Apply. A group of the own origin that is not

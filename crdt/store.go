@@ -95,9 +95,6 @@ func (s *Store) Item(d Dot) (*Item, bool) {
 // Hash returns what it adds to the digest.
 func (s *Store) Hash(it *Item) Digest { return s.live.hash(it) }
 
-// Holds reports whether a key holds something that is shown.
-func (s *Store) Holds(key string) bool { return s.live.view(s.live.keys.get(key)).Len() > 0 }
-
 // Bytes estimates the encoded size of what a key holds, in constant time.
 func (s *Store) Bytes(key string) int {
 	if ks := s.live.keys.get(key); ks != nil {

@@ -81,25 +81,28 @@ func ViewOf[V Value[V, T], T any](r Reader) (V, error) {
 }
 
 func viewOf[V Value[V, T], T any](r Reader) (v V, err error) {
-	defer guardView[V](r, &err)
+	defer guardMethod[V](r.Key(), "View", &err)
 	return v.View(r)
 }
 
 // Look has fn read the state of a key. What fn panics with is ErrPanic.
-func Look(r Reader, fn func(Reader) error) (err error) {
+func Look(r Reader, fn func(Reader) error) error { return run(r.Key(), "function that reads", fn, r) }
+
+// run calls a user's function for a key, and turns its panic into an error.
+func run[A any](key, what string, fn func(A) error, of A) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicError(r.Key(), "function that reads", p)
+			err = panicError(key, what, p)
 		}
 	}()
-	return fn(r)
+	return fn(of)
 }
 
-// guardView makes ErrPanic of a panic. It is deferred around a call of V.View.
-func guardView[V any](r Reader, err *error) {
+// guardMethod makes ErrPanic of a panic. It is deferred around a call of a method of the user's V.
+func guardMethod[V any](key, method string, err *error) {
 	if p := recover(); p != nil {
 		var v V
-		*err = panicError(r.Key(), fmt.Sprintf("%T.View", v), p)
+		*err = panicError(key, fmt.Sprintf("%T.%s", v, method), p)
 	}
 }
 

@@ -55,7 +55,7 @@ func (e *expiry) seen(r *replica.Replica, keys []string) {
 	ahead := r.ID == keyspace.Durable && written(&r.Changes)
 	for _, key := range keys {
 		if r.Owns(key) || ahead { // else it moves, or has moved
-			e.keys.Note(key, r.Store.Holds(key), e.Now)
+			e.keys.Note(key, !r.Store.Peek(key).Empty(), e.Now)
 		}
 	}
 }

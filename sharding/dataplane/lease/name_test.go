@@ -39,7 +39,8 @@ func TestStoreID(t *testing.T) {
 		store any
 		want  protocol.StoreID
 	}{
-		{nil, ""}, {locks.Store(nil), ""}, {named("db-1"), "db-1"}, {named(""), ""}, {&strings.Builder{}, "*strings.Builder"},
+		{nil, ""}, {locks.Store(nil), ""}, {named("db-1"), "db-1"}, {named(""), ""},
+		{&strings.Builder{}, "*strings.Builder"},
 	} {
 		if got := StoreID(c.store); got != c.want {
 			t.Errorf("%v: %q, want %q", c.store, got, c.want)

@@ -100,11 +100,13 @@ func TestOtherStoresAreRefused(t *testing.T) {
 		},
 		"another for reminders": {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
-				CoordinatorLease: "b", ReminderStore: "c"}, want: []string{`Reminders.Store is not set here and store c there`},
+				CoordinatorLease: "b", ReminderStore: "c"},
+			want: []string{`Reminders.Store is not set here and store c there`},
 		},
 		"another role, another for ids": {
-			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", RememberStore: "c", ReminderStore: "d"},
-			proxy:  true, noRole: true,
+			theirs: protocol.Compatibility{
+				Role: "r", Shards: 4, ShardOf: "xxhash", RememberStore: "c", ReminderStore: "d",
+			}, proxy: true, noRole: true,
 		},
 		"a proxy, none for shards": {
 			theirs: protocol.Compatibility{
