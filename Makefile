@@ -23,7 +23,7 @@ RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./
 RACE_LIVE := ./ddata ./sharding
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
-MODULES    := sharding/persistence/postgres
+MODULES    := sharding/persistence/postgres ddata/locks/postgres
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
 .PHONY: help demo test calm live race modules survival vet lint sim defects fuzz bench ci
@@ -66,7 +66,7 @@ race: ## only the race tests
 
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
 # are killed wait for leases.
-SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
+SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$|^TestProcesses$$
 
 # The first line says in words what a machine without PostgreSQL does not try.
 modules: ## only the tests of the modules within, plain and with the race detector

@@ -137,8 +137,8 @@ type Config struct {
 	// same on all nodes. Default: downing.KeepMajority.
 	Downing downing.Strategy
 
-	// Leases is where downing.LeaseMajority finds the lease that decides: one store for all
-	// nodes, such as a directory of the one host that they all run on (package ddata/locks/file).
+	// Leases is where downing.LeaseMajority finds the lease that decides: one store for all nodes, a
+	// directory of their one host (package ddata/locks/file) or PostgreSQL (ddata/locks/postgres).
 	// Nodes of two stores refuse each other. With LeaseMajority it is required, with all other
 	// strategies it must be nil.
 	Leases locks.Store

@@ -47,7 +47,8 @@ func shop(settings func(*sharding.EntityType[Command]),
 }
 
 // Each shard takes a lease in a store outside of the cluster before it starts: here memory,
-// elsewhere a directory that all share (package ddata/locks/file), or a store of your own.
+// elsewhere a directory that all share (package ddata/locks/file), PostgreSQL (ddata/locks/postgres),
+// or a store of your own.
 func ExampleEntityType_lease() {
 	store := locks.NewMemory()
 	shop(func(t *sharding.EntityType[Command]) {
