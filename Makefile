@@ -23,7 +23,7 @@ RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./
 RACE_LIVE := ./ddata ./sharding
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
-MODULES    := sharding/persistence/postgres ddata/locks/postgres
+MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
 .PHONY: help demo test calm live race modules survival vet lint sim defects fuzz bench ci
@@ -65,12 +65,14 @@ race: ## only the race tests
 	$(GO) test -race -skip '$(SKIP_LIVE)' $(RACE_LIVE)
 
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
-# are killed wait for leases.
+# are killed wait for leases. What etcd refuses, one caller sees.
 SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$|^TestProcesses$$
+SKIP_MODULES := $(SKIP_MODULES)|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$|^TestRepeatedTransaction$$
 
-# The first line says in words what a machine without PostgreSQL does not try.
+# The first lines say in words what a machine without PostgreSQL, or without etcd, does not try.
 modules: ## only the tests of the modules within, plain and with the race detector
 	@cd sharding/persistence/postgres && $(GO) test -v -run '^TestFind$$' ./postgrestest | grep 'NOT TRIED' || true
+	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
 	$(call in_modules,$(GO) test -short ./...)
 	$(call in_modules,$(GO) test -race -short -skip '$(SKIP_MODULES)' ./...)
 

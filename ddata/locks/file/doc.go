@@ -15,7 +15,7 @@
 // The store serves one host. All processes must see one directory on one local file system;
 // containers that share a volume of one host do. Open refuses network file systems where it can
 // tell (Linux): their locks are those of another host, or none. Nodes on several hosts need another
-// locks.Store.
+// locks.Store, such as that of locks/etcd.
 //
 // The directory has the mode 0700 and its files 0600, and all processes must run as the user that
 // owns them. Open refuses a directory that another user owns or may write, because a user that can

@@ -1,0 +1,216 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/locks/etcd/etcdtest"
+)
+
+// between takes transactions on their way to etcd, when it is set.
+type between struct {
+	mu   sync.Mutex
+	take func(call func(context.Context) error) error
+}
+
+func (b *between) set(take func(call func(context.Context) error) error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.take = take
+}
+
+func (b *between) option(c *clientv3.Config) {
+	c.DialOptions = append(c.DialOptions, grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string,
+		req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		b.mu.Lock()
+		take := b.take
+		b.mu.Unlock()
+		call := func(ctx context.Context) error { return invoke(ctx, method, req, reply, cc, opts...) }
+		if take == nil || method != "/etcdserverpb.KV/Txn" {
+			return call(ctx)
+		}
+		return take(call)
+	}))
+}
+
+// The client repeats no transaction after the first of these, and does so after the second.
+var (
+	errNoAnswer = status.Error(codes.Unavailable, "the answer was lost")
+	errLate     = status.Error(codes.DeadlineExceeded, "the answer was late")
+)
+
+// The answer of the transaction that acquires gets lost: the owner does not count as the holder, and
+// gets the lease, or gives it back, as if nothing had happened.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	var b between
+	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
+	other := door(t, open(t, "p", 15, addrs), "other")
+	fails := func() {
+		t.Helper()
+		b.set(func(call func(context.Context) error) error {
+			if err := call(t.Context()); err != nil {
+				t.Error(err)
+			}
+			return errNoAnswer
+		})
+		ok, err := mine.Acquire(t.Context(), nil)
+		b.set(nil)
+		if ok || !errors.Is(err, locks.ErrUnusable) || !mine.Until().IsZero() {
+			t.Fatalf("acquired %t, %v, until %v", ok, err, mine.Until())
+		}
+		if ok, err := other.Acquire(t.Context(), nil); ok || err != nil {
+			t.Fatalf("the transaction has had no effect: %t, %v", ok, err)
+		}
+	}
+	fails()
+	acquire(t, mine)
+	if err := mine.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fails()
+	if err := mine.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, other)
+}
+
+// The client repeats the transaction that acquires. It finds the key that it has made.
+func TestRepeatedTransaction(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	var b between
+	calls := 0
+	b.set(func(call func(context.Context) error) error {
+		err := call(t.Context())
+		if calls++; calls == 1 && err == nil {
+			return errLate
+		}
+		return err
+	})
+	l := door(t, open(t, "p", 15, addrs, b.option), "me")
+	calls = 0 // the store's own id is made
+	acquire(t, l)
+	b.set(nil)
+	if calls != 2 {
+		t.Errorf("%d calls", calls)
+	}
+	if err := l.Save(t.Context(), []byte("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A transaction that acquires, and reaches etcd when its owner has given up, takes no effect.
+func TestLateTransaction(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	var b between
+	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
+	other := door(t, open(t, "p", 15, addrs), "other")
+	var late func(context.Context) error
+	b.set(func(call func(context.Context) error) error {
+		late = call
+		return errNoAnswer
+	})
+	if ok, err := mine.Acquire(t.Context(), nil); ok || err == nil {
+		t.Fatal(ok, err)
+	}
+	b.set(nil)
+	if err := mine.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := late(t.Context()); err == nil {
+		t.Error("it takes effect")
+	}
+	acquire(t, other)
+}
+
+// A save that reaches etcd after its holder has released, and another has saved, takes no effect.
+func TestLateSave(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	var b between
+	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
+	other := door(t, open(t, "p", 15, addrs), "other")
+	acquire(t, mine)
+	var late func(context.Context) error
+	b.set(func(call func(context.Context) error) error {
+		late = call
+		return errNoAnswer
+	})
+	if err := mine.Save(t.Context(), []byte("late")); !errors.Is(err, locks.ErrUnusable) {
+		t.Fatal(err)
+	}
+	b.set(nil)
+	if err := mine.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, other)
+	if err := errors.Join(other.Save(t.Context(), []byte("new")), late(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := other.Load(t.Context()); string(got) != "new" || err != nil {
+		t.Errorf("the record is %q, %v", got, err)
+	}
+}
+
+// The answer of a release gets lost: the next call clears that up.
+func TestLostAnswerOfRelease(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	var b between
+	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
+	other := door(t, open(t, "p", 15, addrs), "other")
+	acquire(t, mine)
+	b.set(func(func(context.Context) error) error { return errNoAnswer })
+	if err := mine.Release(t.Context()); !errors.Is(err, locks.ErrUnusable) || !mine.Until().IsZero() {
+		t.Errorf("released: %v, until %v", err, mine.Until())
+	}
+	b.set(nil)
+	if ok, err := other.Acquire(t.Context(), nil); ok || err != nil {
+		t.Fatal("nothing was released, and another acquires:", ok, err)
+	}
+	if err := mine.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, other)
+}
+
+// older has the answers of renewals name an earlier term, as those of a former leader do.
+type older struct{ grpc.ClientStream }
+
+func (o older) RecvMsg(m any) error {
+	err := o.ClientStream.RecvMsg(m)
+	if a, ok := m.(*pb.LeaseKeepAliveResponse); ok && err == nil {
+		a.Header.RaftTerm--
+	}
+	return err
+}
+
+// Renewals by a member that is not the leader any more prolong nothing.
+func TestRenewalsByAFormerLeader(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	l := door(t, open(t, "p", 1, addrs, func(c *clientv3.Config) {
+		c.DialOptions = append(c.DialOptions, grpc.WithChainStreamInterceptor(func(ctx context.Context,
+			desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
+		) (grpc.ClientStream, error) {
+			s, err := streamer(ctx, desc, cc, method, opts...)
+			return older{s}, err
+		}))
+	}), "me")
+	lost := acquire(t, l)
+	if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+		t.Error("the loss:", err)
+	}
+}

@@ -1,0 +1,283 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/locks/etcd/etcdtest"
+)
+
+// detect fails the test if two doors have an Until that lies ahead, until stop is called.
+func detect(t *testing.T, a, b locks.Lock) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			<-tick.C
+			one, other := a.Until(), b.Until()
+			if now := time.Now(); now.Before(one) && now.Before(other) {
+				t.Errorf("two holders: until %v and %v", one, other)
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// Two contend, and the network of the holder stands still, time and again. The other one gets the
+// lease when that of the holder is past its Until, and finds its record. What the former holder has
+// sent meanwhile takes no effect later.
+func TestStalledHolder(t *testing.T) {
+	t.Parallel()
+	addr := etcdtest.Start(t, 1).Members[0].Addr()
+	var doors [2]locks.Lock
+	var proxies [2]*etcdtest.Proxy
+	for i := range doors {
+		proxies[i] = etcdtest.NewProxy(t, addr)
+		doors[i] = door(t, open(t, "p", 2, []string{proxies[i].Addr()}), fmt.Sprint("owner ", i))
+	}
+	defer detect(t, doors[0], doors[1])()
+	rounds := 5
+	if testing.Short() {
+		rounds = 2
+	}
+	lost, record := acquire(t, doors[0]), "none"
+	for round := range rounds {
+		holds, waits := doors[round%2], doors[1-round%2]
+		record = fmt.Sprint("of round ", round)
+		if err := holds.Save(t.Context(), []byte(record)); err != nil {
+			t.Fatal(err)
+		}
+		proxies[round%2].Stall()
+		saved := make(chan error, 1)
+		go func() { saved <- holds.Save(t.Context(), []byte("too late")) }()
+		next := make(chan error, 2)
+		eventually(t, "the other one acquires", func() bool {
+			ok, err := waits.Acquire(t.Context(), func(err error) { next <- err })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ok
+		})
+		if now := time.Now(); now.Before(holds.Until()) {
+			t.Errorf("it is acquired %v before the end of the hold", holds.Until().Sub(now))
+		}
+		if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+			t.Error("the loss:", err)
+		}
+		if err := <-saved; err == nil {
+			t.Error("a save through a network that stands still succeeds")
+		}
+		proxies[round%2].Flow()
+		if err := holds.Save(t.Context(), nil); !errors.Is(err, locks.ErrNotHeld) {
+			t.Error("the former holder saves:", err)
+		}
+		if got, err := waits.Load(t.Context()); string(got) != record || err != nil {
+			t.Errorf("the record is %q, %v, want %q", got, err, record)
+		}
+		lost = next
+	}
+}
+
+// A server that hangs longer than a lease lasts costs the lease, and nothing else.
+func TestHang(t *testing.T) {
+	t.Parallel()
+	m := etcdtest.Start(t, 1).Members[0]
+	l := door(t, open(t, "p", 1, []string{m.Addr()}), "me")
+	lost := acquire(t, l)
+	if err := m.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := l.Save(t.Context(), []byte("x")); !errors.Is(err, locks.ErrUnusable) || time.Since(began) > limit/4 {
+		t.Errorf("a save after %v: %v", time.Since(began), err)
+	}
+	if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+		t.Error("the loss:", err)
+	}
+	if late := time.Since(began); late > 2*time.Second {
+		t.Errorf("the loss of a lease of 1 s is told after %v", late)
+	}
+	if !l.Until().IsZero() {
+		t.Error("Until is", l.Until())
+	}
+	if err := m.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is acquired again", func() bool {
+		ok, _ := l.Acquire(t.Context(), nil)
+		return ok
+	})
+}
+
+// A server that is killed and comes back within the TTL costs nothing. Records are durable.
+func TestKillAndRestart(t *testing.T) {
+	t.Parallel()
+	const ttl = 8
+	m := etcdtest.Start(t, 1).Members[0]
+	s := open(t, "p", ttl, []string{m.Addr()})
+	l := door(t, s, "me")
+	lost := acquire(t, l)
+	if err := l.Save(t.Context(), []byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	m.Kill()
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	renewed(t, l, ttl*time.Second)
+	if got, err := l.Load(t.Context()); string(got) != "before" || err != nil {
+		t.Errorf("the record is %q, %v", got, err)
+	}
+	if ok, err := door(t, s, "other").Acquire(t.Context(), nil); ok || err != nil {
+		t.Errorf("another acquires: %t, %v", ok, err)
+	}
+	if len(lost) > 0 {
+		t.Error("lost:", <-lost)
+	}
+}
+
+// Connections that are cut cost nothing.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	const ttl = 4
+	p := etcdtest.NewProxy(t, etcdtest.Start(t, 1).Members[0].Addr())
+	l := door(t, open(t, "p", ttl, []string{p.Addr()}), "me")
+	lost := acquire(t, l)
+	for range 2 {
+		p.Cut()
+		renewed(t, l, ttl*time.Second)
+	}
+	if len(lost) > 0 {
+		t.Error("lost:", <-lost)
+	}
+}
+
+// The holder stays when the leader of etcd changes, in order and by a kill.
+func TestLeaderChange(t *testing.T) {
+	t.Parallel()
+	const ttl = 6
+	c := etcdtest.Start(t, 3)
+	client := etcdtest.Dial(t, c.Addrs())
+	s := open(t, "p", ttl, c.Addrs())
+	a, b := door(t, s, "a"), door(t, s, "b")
+	defer detect(t, a, b)()
+	lost := acquire(t, a)
+	leads, err := c.Leader(t.Context(), client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range c.Members {
+		if m == leads {
+			next, err := client.Status(t.Context(), c.Members[(i+1)%3].Addr())
+			if err != nil {
+				t.Fatal(err)
+			}
+			direct := etcdtest.Dial(t, []string{m.Addr()})
+			if _, err := direct.MoveLeader(t.Context(), next.Header.MemberId); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	renewed(t, a, ttl*time.Second)
+	eventually(t, "there is a leader", func() bool {
+		leads, err = c.Leader(t.Context(), client)
+		return err == nil
+	})
+	leads.Kill()
+	renewed(t, a, ttl*time.Second)
+	eventually(t, "it is saved", func() bool { return a.Save(t.Context(), []byte("x")) == nil })
+	var denied bool
+	eventually(t, "etcd answers the other one", func() bool {
+		denied, err = b.Acquire(t.Context(), nil)
+		return err == nil
+	})
+	if denied {
+		t.Error("there are two holders")
+	}
+	if len(lost) > 0 {
+		t.Error("lost:", <-lost)
+	}
+}
+
+// The holder stays when the leader of etcd hangs, and another member leads.
+func TestHungLeader(t *testing.T) {
+	t.Parallel()
+	const ttl = 6
+	c := etcdtest.Start(t, 3)
+	l := door(t, open(t, "p", ttl, c.Addrs()), "me")
+	lost := acquire(t, l)
+	leads, err := c.Leader(t.Context(), etcdtest.Dial(t, c.Addrs()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := leads.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	renewed(t, l, ttl*time.Second)
+	if err := leads.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	renewed(t, l, ttl*time.Second)
+	if len(lost) > 0 {
+		t.Error("lost:", <-lost)
+	}
+}
+
+// A key that is removed, or replaced, is a lost lease.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	client := etcdtest.Dial(t, addrs)
+	s := open(t, "p", 1, addrs)
+	for what, harm := range map[string]func(lease clientv3.LeaseID) error{
+		"removed": func(clientv3.LeaseID) error {
+			_, err := client.Delete(t.Context(), "p/leases/x")
+			return err
+		},
+		"replaced": func(clientv3.LeaseID) error {
+			_, err := client.Txn(t.Context()).Then(clientv3.OpDelete("p/leases/x")).Commit()
+			if err == nil {
+				_, err = client.Put(t.Context(), "p/leases/x", "mine")
+			}
+			return err
+		},
+		"revoked": func(lease clientv3.LeaseID) error {
+			_, err := client.Revoke(t.Context(), lease)
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			l := door(t, s, "me")
+			lost := acquire(t, l)
+			got, err := client.Get(t.Context(), "p/leases/x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := harm(clientv3.LeaseID(got.Kvs[0].Lease)); err != nil {
+				t.Fatal(err)
+			}
+			if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) || !errors.Is(err, locks.ErrReplaced) {
+				t.Error("the loss:", err)
+			}
+			if err := l.Save(t.Context(), nil); !errors.Is(err, locks.ErrNotHeld) {
+				t.Error("saved:", err)
+			}
+			if _, err := client.Delete(t.Context(), "p/leases/x"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+const (
+	// drift is by how much the rates of the clocks of etcd and of this process may differ, in percent.
+	drift = 3
+	// renewals is how often a lease is renewed in its TTL.
+	renewals = 6
+	// attempts is how often a renewal that has failed is tried again in the time between two.
+	attempts = 4
+)
+
+// hold is one time of being the holder. The door's mutex guards until and ttl.
+type hold struct {
+	lease  clientv3.LeaseID
+	fence  int64 // the revision that has made the key
+	lost   func(error)
+	ctx    context.Context // ends with the hold
+	cancel context.CancelFunc
+
+	until time.Time
+	ttl   time.Duration
+}
+
+func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
+
+// end is until when a lease lasts for certain that was granted or renewed by a request sent at a time.
+func end(sent time.Time, ttl int64) time.Time {
+	d := seconds(ttl)
+	return sent.Add(d - d*drift/100)
+}
+
+// held returns the hold. One whose time has passed is lost here, if its renewals have not noticed.
+func (d *door) held() *hold {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h := d.hold; h != nil && !time.Now().Before(h.until) {
+		d.loseLocked(h, expired(d.key, nil))
+	}
+	return d.hold
+}
+
+// loseLocked ends a hold, unless it has ended, and says so.
+func (d *door) loseLocked(h *hold, err error) {
+	if d.hold != h {
+		return
+	}
+	d.dropLocked()
+	if h.lost != nil {
+		go h.lost(err)
+	}
+}
+
+func (d *door) lose(h *hold, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.loseLocked(h, err)
+}
+
+// errGone: the key is not the one of the hold.
+var errGone = errors.New("the key is not that of the hold")
+
+// keep renews a hold until it ends.
+func (d *door) keep(h *hold) {
+	var failure error
+	timer := time.NewTimer(min(h.ttl/renewals, time.Until(h.until)))
+	defer timer.Stop()
+	for {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-timer.C:
+		}
+		wait, err := d.renew(h)
+		if err != nil && h.ctx.Err() == nil {
+			failure = err
+		}
+		switch {
+		case errors.Is(err, errGone):
+			d.lose(h, replaced(d.key))
+			return
+		case wait <= 0:
+			d.lose(h, expired(d.key, failure))
+			return
+		}
+		timer.Reset(wait)
+	}
+}
+
+// renew renews a hold once, and returns when to try again: at the end of the hold at the latest.
+func (d *door) renew(h *hold) (wait time.Duration, err error) {
+	d.mu.Lock()
+	until, ttl := h.until, h.ttl
+	d.mu.Unlock()
+	every, sent := ttl/renewals, time.Now()
+	last := sent.Add(min(d.s.timeout, ttl/attempts))
+	if until.Before(last) {
+		last = until
+	}
+	ctx, cancel := context.WithDeadline(clientv3.WithRequireLeader(h.ctx), last)
+	defer cancel()
+	answer, err := d.confirm(ctx, h)
+	if err != nil {
+		return min(every/attempts, time.Until(until)), err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if u := end(sent, answer); u.After(h.until) {
+		h.until = u
+	}
+	h.ttl = seconds(answer)
+	return min(every, time.Until(h.until)), nil
+}
+
+// confirm renews the lease of a hold and returns its TTL, in seconds, when it is certain that the
+// leader of etcd has renewed it.
+//
+// A member that takes itself for the leader, and is not any more, renews leases without effect. So
+// the key is read after the renewal: that read is confirmed by a majority. The member that took the
+// renewal had applied an entry of the term that its answer names, and passed it to a leader of that
+// term or a later one. The term that the read names is not below that of the leader that confirmed
+// it. If both are the same, the one leader did both, for no majority had gone on to a later term.
+func (d *door) confirm(ctx context.Context, h *hold) (ttl int64, err error) {
+	alive, err := d.s.keepAlive(ctx, h.lease)
+	if err != nil {
+		return 0, d.s.explain(ctx, d.key, err)
+	}
+	got, err := d.s.client.Get(ctx, d.key)
+	switch {
+	case err != nil:
+		return 0, d.s.explain(ctx, d.key, err)
+	case len(got.Kvs) == 0 || got.Kvs[0].CreateRevision != h.fence:
+		return 0, errGone
+	case alive.TTL <= 0:
+		return 0, fmt.Errorf("lease %s: etcd has the key and not its lease %x", d.key, h.lease)
+	case alive.Header.RaftTerm != got.Header.RaftTerm:
+		return 0, fmt.Errorf("lease %s: the leader of etcd has changed, from term %d to %d", d.key,
+			alive.Header.RaftTerm, got.Header.RaftTerm)
+	}
+	return alive.TTL, nil
+}
+
+// keepAlive sends one request. The client's own call of that kind tries again without a pause as long
+// as its context lasts.
+func (s *Store) keepAlive(ctx context.Context, id clientv3.LeaseID) (*pb.LeaseKeepAliveResponse, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := pb.NewLeaseClient(s.client.ActiveConnection()).LeaseKeepAlive(ctx)
+	if err != nil {
+		return nil, clientv3.ContextError(ctx, err)
+	}
+	if err := stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(id)}); err != nil {
+		return nil, clientv3.ContextError(ctx, err)
+	}
+	answer, err := stream.Recv()
+	if err == nil && answer.Header == nil {
+		err = rpctypes.ErrNoLeader
+	}
+	return answer, clientv3.ContextError(ctx, err)
+}
