@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -19,13 +21,16 @@ func (s *Store) Append(
 	defer s.announcer.announce()
 	first := int32(0) // the number of the events of earlier statements; a repeated one need not begin again
 	alone := len(parts) > 1
-	return s.save(ctx, "append", h, parts, refused,
+	var lost error
+	refused, err = s.save(ctx, "append", h, parts, refused,
 		func(q querier, part []int) (entered *int64, conflicts []int32, err error) {
 			if !alone {
 				alone = true
-				if entered, conflicts, ok := s.joint.append(ctx, h, writes, part); ok {
-					return entered, conflicts, nil
+				m := s.joint.append(ctx, h, writes, part)
+				if m.ok {
+					return m.entered, m.conflicts, nil
 				}
+				lost = m.lost
 			}
 			c := newAppendColumns()
 			c.add(h, writes, part)
@@ -38,6 +43,10 @@ func (s *Store) Append(
 			return entered, conflicts, err
 		},
 		func(i int) error { return conflict(writes[i].Entity, writes[i].After) })
+	if lost != nil && errors.Is(err, persistence.ErrFenced) { // which would say that nothing was stored
+		err = fmt.Errorf("postgres: the writes may be stored: the answer was lost (%w), and then: %v", lost, err)
+	}
+	return refused, err
 }
 
 // appendColumns are the columns of what one statement appends.

@@ -2,10 +2,12 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -59,7 +61,8 @@ type joined struct {
 	leads     bool // guarded by joint.mu
 	ok        bool // it is answered; and how
 	entered   *int64
-	conflicts []int32
+	conflicts []int32 // the numbers in the part, from 1, of what does not fit
+	lost      error   // it is not answered, and may have been carried out
 }
 
 func newJoined(ctx context.Context, h persistence.Hosting, writes []persistence.Write, part []int) *joined {
@@ -73,18 +76,18 @@ func newJoined(ctx context.Context, h persistence.Hosting, writes []persistence.
 	return m
 }
 
-// append makes a call, together with others. conflicts are the numbers in the part, from 1, of what does
-// not fit. ok is false if the call has to be made alone.
+// append makes a call, together with others, and returns how it was answered, or that it was not: then it
+// has to be made alone.
 func (j *joint) append(
 	ctx context.Context, h persistence.Hosting, writes []persistence.Write, part []int,
-) (entered *int64, conflicts []int32, ok bool) {
+) *joined {
 	m := newJoined(ctx, h, writes, part)
 	if !j.begins(m) {
 		select {
 		case <-m.turn:
 		case <-ctx.Done():
 			if j.leave(m) {
-				return nil, nil, false
+				return m
 			}
 			<-m.turn // its transaction ends soon, as its context has
 		}
@@ -92,7 +95,7 @@ func (j *joint) append(
 	if m.leads {
 		j.run(m)
 	}
-	return m.entered, m.conflicts, m.ok
+	return m
 }
 
 // begins reports whether a call leads a transaction at once. If not, it waits.
@@ -232,7 +235,15 @@ func (j *joint) transact(group []*joined) {
 	var conflicts []int32
 	err := j.pool.QueryRow(ctx, j.sql, columns.arguments(int32(jointWait.Milliseconds()), true, 0)...).
 		Scan(&entered, &conflicts)
-	if err != nil || len(entered) != len(group) {
+	if err == nil && len(entered) != len(group) {
+		err = fmt.Errorf("the server has answered %d of %d calls", len(entered), len(group))
+	}
+	if err != nil {
+		if codeOf(err) == "" && !pgconn.SafeToRetry(err) { // no word of the server, which may have it
+			for _, m := range group {
+				m.lost = err
+			}
+		}
 		return
 	}
 	for i, m := range group {
