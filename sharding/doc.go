@@ -205,6 +205,9 @@
 //	no disks, and a database           Ledger   Remember.Store     a stop of all
 //	disks, and there is a database     default  Remember.Store     a stop of all, and the loss of all disks
 //
+// Reminders are replicated data in all of these, unless Reminders.Store is set: without disks they go with
+// the last node. No store of this library keeps reminders in a database.
+//
 // The default asks nothing outside of the cluster. A journal is one more service that must run for a
 // shard to get a home, or an id to be written.
 //

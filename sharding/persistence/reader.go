@@ -27,7 +27,8 @@ type Reader interface {
 // Query says which events are read.
 type Query struct {
 	Type string
-	// First and Last are the range of slices, both included. 0 and SliceCount-1 are all.
+	// First and Last are the range of slices, both included. 0 and SliceCount-1 are all; without
+	// them a query is about slice 0 alone.
 	First, Last int
 	Tag         string // only events with this tag; "": all
 	After       Offset // only events after it; "": from the first one
