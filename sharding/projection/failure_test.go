@@ -36,6 +36,13 @@ func (f *failures) list() []Failure {
 	return slices.Clone(f.all)
 }
 
+// times returns when they came.
+func (f *failures) times() []time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.at)
+}
+
 func first(f *failures) *Failure { return &f.list()[0] }
 
 // bad makes the handler of a diary fail at an event.
@@ -106,7 +113,8 @@ func handlerFails(t *testing.T, name string, fail func(ctx context.Context) erro
 	if text := fs.list()[0].Error(); !strings.Contains(text, `handle event 3 of sum "e1" ("added", version 1), try 1`) {
 		t.Error(text)
 	}
-	first, last := fs.at[1].Sub(fs.at[0]), fs.at[len(fs.at)-1].Sub(fs.at[len(fs.at)-2])
+	at := fs.times()
+	first, last := at[1].Sub(at[0]), at[len(at)-1].Sub(at[len(at)-2])
 	if first > 2*time.Second || last < 2*time.Second || last > 5*time.Second {
 		t.Errorf("the first pause is %v, the last one %v", first, last)
 	}
