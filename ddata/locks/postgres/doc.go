@@ -31,9 +31,9 @@
 //   - A clock of the server that is set forward ends no lease early. The holder renews by the new
 //     time.
 //   - Each statement is given up after Config.Timeout. Load and Save make up to four, all others
-//     one. Renewals have a connection to themselves.
+//     one. One connection of the pool is left to renewals.
 //   - Errors of the server say what to do. After an error of Acquire the owner acquires again,
-//     or releases; it needs not wait for the end of the lease.
+//     or releases.
 //
 // # Cost
 //
@@ -63,6 +63,16 @@
 // lease. A correction by some seconds is a jump. One of less than a fortieth of the TTL is within
 // the margin. A clock that is set back, and forward again within a quarter of the TTL, can be
 // missed, and do the same.
+//
+// When connections go dead without an end, the pool takes about 15 s to give them up, and renewals
+// wait for that: leases of a shorter TTL are lost then, each to its holder's knowledge.
+//
+// When every round trip takes more than a fortieth of the TTL, no lease of a dead node is taken. Raise
+// the TTL for a server that is far away.
+//
+// An Acquire that ended with an error may still be on its way. When it arrives after Release, or when
+// Release gave up while it was under way, the lease is held to its end, or until the door is released
+// again or closed. No other owner gets it meanwhile.
 //
 // A fail-over to a server that lacks commits can let two hold a lease: use a synchronous standby. A
 // server without fsync that crashes can do the same, and so can a backup that is put back while
