@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -20,7 +19,6 @@ type losing struct {
 	mark []byte
 	then func()
 	once atomic.Bool
-	wg   sync.WaitGroup
 }
 
 func (l *losing) connect(ctx context.Context, network, addr string) (net.Conn, error) {
