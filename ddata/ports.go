@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
@@ -53,6 +54,9 @@ func (c clusterPort) View() *view.View {
 	}
 	return nil
 }
+
+// Offer implements host.Cluster.
+func (c clusterPort) Offer(s view.Service) { c.n.members.post(membership.Offer{Service: s}) }
 
 // OnView implements host.Cluster.
 func (c clusterPort) OnView(fn func(*view.View)) (cancel func()) {

@@ -14,7 +14,7 @@ var files = ddata.NewKey[crdt.LWWMap[int, []byte]]("files")
 // counters tell so, also after the end.
 func TestSmallWritesBesideLargeUpdate(t *testing.T) {
 	nodes := startCluster(t, 3, nil)
-	ctx := testContext(t)
+	ctx := within(t, 6*limit) // 30 MB to each of two nodes, on a machine that may be busy
 	large := make(chan error, 1)
 	go func() {
 		large <- ddata.Update(ctx, replica(t, nodes[0]), files, ddata.WriteAll,

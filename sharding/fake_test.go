@@ -183,6 +183,7 @@ type fakeCluster struct{ uid view.UID }
 
 func (f fakeCluster) UID() view.UID                                  { return f.uid }
 func (fakeCluster) View() *view.View                                 { return nil }
+func (fakeCluster) Offer(view.Service)                               {}
 func (fakeCluster) OnView(func(*view.View)) (cancel func())          { return func() {} }
 func (fakeCluster) OnReachable(func(view.UID, bool)) (cancel func()) { return func() {} }
 

@@ -83,42 +83,56 @@ func TestTypeNotStartedEverywhere(t *testing.T) {
 	askThirty(t, "started again", young)
 }
 
-// Where the oldest node has not started the type there is no coordinator; a caller that wants one
-// hears why.
+// A type that its oldest node does not run serves at once: the coordinator is on the oldest node that
+// has started the type. A node that starts it later takes nothing from it, however old it is, and takes
+// its turn when the node in charge has gone.
 func TestTypeNotStartedOnTheOldest(t *testing.T) {
-	nodes := byAge(t, 2)
+	nodes := byAge(t, 3)
 	typ := cartType(&cartLog{})
-	var said atomic.Int64
-	typ.OnEvent = onNotes(func(e protocol.Event) {
-		if e.Kind == protocol.CoordinatorAbsent && e.Peer == nodes[0].UID() && e.Alarm() {
-			said.Add(1)
-		}
-	})
-	young := begin(t, nodes[1], typ)
-	eventually(t, "it is said", func() bool { return said.Load() > 0 })
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	_, err := Ask(ctx, young.Ref("a"), total{})
-	if h := nodes[1].Health(); !h.Ready {
-		t.Errorf("a node waits for a coordinator that cannot exist: %v", h)
-	}
-	Health(nodes[1], typ.Name)
-	for what, text := range map[string]string{"the error": fmt.Sprint(err), "the health": nodes[1].Health().String()} {
-		if !strings.Contains(text, "the type is not started on") || !strings.Contains(text, nodes[0].Addr()) {
-			t.Errorf("%s: %s", what, text)
-		}
-	}
-	old := begin(t, nodes[0], typ)
+	middle := begin(t, nodes[1], typ)
+	askThirty(t, "only the second runs it", middle)
+	old, young := begin(t, nodes[0], typ), begin(t, nodes[2], typ)
 	askThirty(t, "asked on the oldest", old)
 	askThirty(t, "asked on the youngest", young)
-	if n := said.Load(); n != 1 {
-		t.Errorf("said %d times", n)
+	for i, g := range []*Region[message_]{old, middle, young} {
+		if acts := g.plane.Standing.Coordinates.Load(); acts != (i == 1) {
+			t.Errorf("the coordinator of node %d acts: %t", i, acts)
+		}
+		if h := nodes[i].Health(); !h.Ready {
+			t.Errorf("node %d: %v", i, h)
+		}
+	}
+	if err := nodes[1].Leave(within(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the oldest, which came next, takes over", old.plane.Standing.Coordinates.Load)
+	askThirty(t, "the first one has gone", young)
+	if young.plane.Standing.Coordinates.Load() {
+		t.Error("two act")
 	}
 }
 
-// A node with a new type is rolled back while the oldest node does not run the type. It gives its
-// shards of other types away, leaves at once and ends in order, although messages of the new type
-// wait.
+// A proxy of a type that no node of the role has started hears why it waits, and is served as soon as
+// one has.
+func TestTypeStartedNowhere(t *testing.T) {
+	nodes := ddatatest.StartWith(t, 3, func(i int, c *ddata.Config) {
+		if i > 0 {
+			c.Roles = []string{"backend"}
+		}
+	})
+	typ := cartType(&cartLog{})
+	proxy := begin(t, nodes[0], typ)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Ask(ctx, proxy.Ref("a"), total{}); err == nil || !strings.Contains(err.Error(), "has started the type") {
+		t.Errorf("%v", err)
+	}
+	begin(t, nodes[1], typ)
+	askThirty(t, "one has started it", proxy)
+}
+
+// A node with a new type is rolled back while no other node runs the type. It gives its shards of other
+// types away, and leaves at once and in order.
 func TestNewTypeIsRolledBack(t *testing.T) {
 	nodes := byAge(t, 2)
 	typ := cartType(&cartLog{})
@@ -126,17 +140,8 @@ func TestNewTypeIsRolledBack(t *testing.T) {
 	askThirty(t, "the type that both run", young)
 	fresh := cartType(&cartLog{})
 	fresh.Name = "New"
-	var dropped atomic.Int64
-	fresh.OnEvent = onEvent(func(d Drop) {
-		if d.Reason == DropStopped {
-			dropped.Add(1)
-		}
-	})
 	g := begin(t, nodes[1], fresh)
-	if err := g.Tell(t.Context(), "a", addItem{"x", 1}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the new type waits for the oldest node", g.plane.Standing.CoordinatorAbsent.Load)
+	askThirty(t, "the new type", g)
 	if h := nodes[1].Health(); !h.Ready {
 		t.Errorf("the node is not ready: %v", h)
 	}
@@ -146,9 +151,6 @@ func TestNewTypeIsRolledBack(t *testing.T) {
 	}
 	if err := nodes[1].Err(); !errors.Is(err, ddata.ErrLeft) {
 		t.Errorf("the node has ended with %v", err)
-	}
-	if n := dropped.Load(); n != 1 {
-		t.Errorf("%d messages are said to be dropped, not 1", n)
 	}
 	askThirty(t, "what both ran", old)
 }
@@ -219,23 +221,46 @@ func TestTypeNotStartedAgain(t *testing.T) {
 	askThirty(t, "started again", begin(t, node, typ))
 }
 
-// A node that cannot hand its shards over, because the oldest node has not started the type, says
-// so when it leaves.
-func TestLeaveNamesWhoIsMissing(t *testing.T) {
+// A type that was closed on the node in charge of it, and cannot be started there again, has no
+// coordinator until it is. A node that wants one tells of it, and is ready all the same.
+func TestTypeNotStartedAgainInCharge(t *testing.T) {
 	nodes := byAge(t, 3)
-	old, young := begin(t, nodes[0], cartType(&cartLog{})), begin(t, nodes[2], cartType(&cartLog{}))
-	askThirty(t, "both run it", old)
-	if err := nodes[0].Leave(within(t, 20*time.Second)); err != nil {
+	broken := errors.New("no way there")
+	var away atomic.Bool
+	var said atomic.Int64
+	typ := cartType(&cartLog{})
+	typ.Leases.Coordinator = &stuckStore{locks.NewMemory(), func(context.Context) error {
+		if away.Load() {
+			return broken
+		}
+		return nil
+	}}
+	old := begin(t, nodes[0], typ)
+	askThirty(t, "two run it", begin(t, nodes[1], typ))
+	if err := old.Close(within(t, 20*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is known that the coordinator is missing", func() bool {
-		return young.plane.Standing.CoordinatorAbsent.Load()
-	})
-	err := young.run.leave(within(t, 100*time.Millisecond))
-	if err == nil || !strings.Contains(err.Error(), "the type is not started on") ||
-		!strings.Contains(err.Error(), nodes[1].Addr()) {
-		t.Errorf("%v", err)
+	away.Store(true)
+	if _, err := Start(nodes[0], typ); !errors.Is(err, broken) {
+		t.Fatal(err)
 	}
+	typ.OnEvent = onNotes(func(e protocol.Event) {
+		if e.Kind == protocol.CoordinatorAbsent && e.Peer == nodes[0].UID() && e.Alarm() {
+			said.Add(1)
+		}
+	})
+	fresh := begin(t, nodes[2], typ)
+	eventually(t, "it is said", func() bool { return said.Load() > 0 })
+	if h := nodes[2].Health(); !h.Ready {
+		t.Errorf("a node waits for a coordinator that cannot exist: %v", h)
+	}
+	err := fresh.plane.Standing.Uncoordinated()
+	if text := fmt.Sprint(err); !strings.Contains(text, "the type was closed on") || !strings.Contains(text, nodes[0].Addr()) {
+		t.Error(text)
+	}
+	away.Store(false)
+	begin(t, nodes[0], typ)
+	askThirty(t, "started again", fresh)
 }
 
 // A region that is closed on a living node under load hands its shards over: every question is

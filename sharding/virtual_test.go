@@ -28,6 +28,7 @@ type virtualWorld struct {
 	store *crdt.Replica
 	subs  []virtualSub
 	epoch view.Epoch
+	lines []view.Line
 }
 
 // virtualSub is told of what changes in the store.
@@ -44,6 +45,7 @@ type virtualNode struct {
 	member   view.Member
 	view     *view.View
 	views    []func(*view.View)
+	offers   []view.Service
 	handlers map[transport.Channel]transport.Handler
 	last     map[transport.Lane]time.Time // when the latest frame of a lane arrives here
 	region   *Region[message_]
@@ -94,10 +96,14 @@ func (w *virtualWorld) join(t *testing.T, typ EntityType[message_]) *virtualNode
 // install gives all nodes the next view.
 func (w *virtualWorld) install() {
 	w.epoch++
-	v := &view.View{Epoch: w.epoch, LastUp: uint32(len(w.nodes))}
+	v := &view.View{Epoch: w.epoch, LastUp: uint32(len(w.nodes)), Lines: w.lines}
+	offers := map[view.UID][]view.Service{}
 	for _, n := range w.nodes {
 		v.Members = append(v.Members, n.member)
+		offers[n.member.UID] = n.offers
 	}
+	v.Enlist(func(u view.UID) []view.Service { return offers[u] })
+	w.lines = v.Lines
 	for _, n := range w.nodes {
 		n.view = v
 		for _, fn := range n.views {
@@ -111,6 +117,9 @@ func (n *virtualNode) UID() view.UID { return n.member.UID }
 
 // View implements host.Cluster.
 func (n *virtualNode) View() *view.View { return n.view }
+
+// Offer implements host.Cluster. It takes effect with the next view.
+func (n *virtualNode) Offer(s view.Service) { n.offers = append(n.offers, s) }
 
 // OnView implements host.Cluster.
 func (n *virtualNode) OnView(fn func(*view.View)) (cancel func()) {

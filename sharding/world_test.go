@@ -29,6 +29,7 @@ type world struct {
 	epoch  view.Epoch
 	lastUp uint32
 	closes bool // the cluster shuts down
+	lines  []view.Line
 }
 
 // fakeNode is one node of the world. It has the ports that a region needs.
@@ -39,13 +40,14 @@ type fakeNode struct {
 	lost   atomic.Bool // the lease
 	gone   bool
 
-	mu    sync.Mutex
-	view  *view.View
-	views []func(*view.View)
-	lease []func(bool)
-	links []func(transport.LinkEvent)
-	leave []func(context.Context) error
-	exit  []func(context.Context) error
+	mu     sync.Mutex
+	offers []view.Service
+	view   *view.View
+	views  []func(*view.View)
+	lease  []func(bool)
+	links  []func(transport.LinkEvent)
+	leave  []func(context.Context) error
+	exit   []func(context.Context) error
 }
 
 func newWorld(t testing.TB) *world {
@@ -79,15 +81,19 @@ func (w *world) install() { w.installBut()() }
 // installBut does so, except for some nodes, which get it when the result is called.
 func (w *world) installBut(late ...*fakeNode) (catchUp func()) {
 	w.epoch++
-	v := &view.View{Era: w.era, Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes}
+	v := &view.View{Era: w.era, Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes, Lines: w.lines}
+	offers := map[view.UID][]view.Service{}
 	peers := map[transport.NodeID]string{}
 	for _, n := range w.nodes {
 		if !n.gone {
 			v.Members = append(v.Members, n.member)
 			peers[transport.NodeID(n.member.UID)] = n.member.Addr
+			offers[n.member.UID] = n.offered()
 		}
 	}
 	slices.SortFunc(v.Members, func(a, b view.Member) int { return int(a.UpNumber) - int(b.UpNumber) })
+	v.Enlist(func(u view.UID) []view.Service { return offers[u] })
+	w.lines = v.Lines
 	give := func(n *fakeNode) {
 		others := map[transport.NodeID]string{}
 		for id, addr := range peers {
@@ -216,6 +222,27 @@ func (n *fakeNode) View() *view.View {
 	defer n.mu.Unlock()
 	return n.view
 }
+
+// Offer takes effect at once if there is a view, which then has a successor.
+func (n *fakeNode) Offer(s view.Service) {
+	n.mu.Lock()
+	known := slices.Contains(n.offers, s)
+	if !known {
+		n.offers = append(n.offers, s)
+	}
+	lists := n.view == nil || n.view.Lists(s, n.member.UID)
+	n.mu.Unlock()
+	if !lists {
+		n.w.install()
+	}
+}
+
+func (n *fakeNode) offered() []view.Service {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.offers)
+}
+
 func (n *fakeNode) OnView(fn func(*view.View)) (cancel func()) {
 	return register(&n.mu, &n.views, fn)
 }

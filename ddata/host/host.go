@@ -61,6 +61,8 @@ type Cluster interface {
 	UID() view.UID
 	// View is the installed view, nil before the first.
 	View() *view.View
+	// Offer says that this node offers a service, for as long as it is a member (view.View.InCharge).
+	Offer(s view.Service)
 	// OnView registers fn for every view that is installed from now on, and nil when this node is
 	// no member any more.
 	OnView(fn func(*view.View)) (cancel func())

@@ -35,6 +35,7 @@ func (n *fakeNode) unserved() *Unserved {
 
 func (n *fakeNode) UID() view.UID                                    { return 1 }
 func (n *fakeNode) View() *view.View                                 { return n.view }
+func (n *fakeNode) Offer(view.Service)                               {}
 func (n *fakeNode) OnView(func(*view.View)) (cancel func())          { return func() {} }
 func (n *fakeNode) OnReachable(func(view.UID, bool)) (cancel func()) { return func() {} }
 func (n *fakeNode) Claim(transport.Channel) []byte                   { return nil }

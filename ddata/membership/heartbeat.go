@@ -13,6 +13,7 @@ func (m *member) heartbeat() message.Heartbeat {
 		Cluster: m.view.Cluster, Epoch: m.view.Epoch, Tag: m.view.Digest.Tag(),
 		Mono: int64(m.now.Sub(m.start)), Wall: m.now.UnixNano(),
 		Flags: m.flags(), Settled: m.self.Settled(), Moved: m.self.Moved(), Downs: m.downs.List(message.DownsMax),
+		Offers: m.self.Unlisted(m.view.View, m.uid),
 	}
 }
 
@@ -58,7 +59,9 @@ func (m *member) onHeartbeat(r Receive, hb message.Heartbeat) {
 
 // learn takes over what a heartbeat of this epoch reports.
 func (m *member) learn(u view.UID, hb message.Heartbeat) {
-	news, settled := m.reports.Hear(u, m.now, report.Said{Flags: hb.Flags, Settled: hb.Settled, Moved: hb.Moved})
+	news, settled := m.reports.Hear(u, m.now, report.Said{
+		Flags: hb.Flags, Settled: hb.Settled, Moved: hb.Moved, Offers: hb.Offers,
+	})
 	m.wakeIf(news)
 	if hb.Flags&report.Parting != 0 {
 		m.ending.takeWord(u)

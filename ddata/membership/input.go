@@ -74,6 +74,10 @@ type Settled struct{ Epoch view.Epoch }
 // (View.Moves): the data is on this node's disk.
 type Moved struct{ Number uint16 }
 
+// Offer says that the node offers a service from now on, and as long as it is a member: a view lists it
+// in the line of that, when the node is Up or Leaving and the line has room (View.InCharge).
+type Offer struct{ Service view.Service }
+
 // Persisted answers Effects.Persist: the record is durable, or it may not be. The machine ends when
 // it is not.
 type Persisted struct{ Err error }
@@ -93,6 +97,7 @@ func (CloseCluster) input() {}
 func (CaughtUp) input()     {}
 func (Settled) input()      {}
 func (Moved) input()        {}
+func (Offer) input()        {}
 func (Persisted) input()    {}
 func (Suspended) input()    {}
 
@@ -143,6 +148,9 @@ func (c CaughtUp) String() string { return fmt.Sprintf("caught up %t", c.Yes) }
 
 // String prints the input.
 func (m Moved) String() string { return fmt.Sprintf("moved #%d", m.Number) }
+
+// String prints the input.
+func (o Offer) String() string { return fmt.Sprintf("offer %v", o.Service) }
 
 // String prints the input.
 func (s Settled) String() string { return fmt.Sprintf("settled %v", s.Epoch) }

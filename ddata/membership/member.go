@@ -76,6 +76,8 @@ func (m *member) take(in Input) {
 		m.onSettled(in.Epoch)
 	case Moved:
 		m.tellVoters(m.self.Move(in.Number))
+	case Offer:
+		m.tellVoters(m.self.Offer(in.Service))
 	case Persisted:
 		m.onPersisted(in)
 	case ArbiterAcquired:
@@ -263,6 +265,7 @@ func (m *member) removeByHint(u view.UID) {
 			next.Members = append(next.Members, o)
 		}
 	}
+	next.Enlist(func(view.UID) []view.Service { return nil })
 	if next.Check() == nil {
 		m.fx.announce(m.uid, m.view, next)
 		m.install(next)

@@ -40,6 +40,8 @@ func (m *Machine) takeSeeking(in Input) {
 		self.Settle(in.Epoch)
 	case Moved:
 		self.Move(in.Number)
+	case Offer:
+		self.Offer(in.Service)
 	case Persisted:
 		if m.member.storing.written(in) {
 			m.seeker.LockStored(m.now)

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
@@ -149,6 +150,12 @@ func (c nodeCluster) UID() view.UID { return view.UID(c.n.p.uid) }
 
 // View implements host.Cluster.
 func (c nodeCluster) View() *view.View { return c.n.shown(c.n.view) }
+
+// Offer implements host.Cluster.
+func (c nodeCluster) Offer(s view.Service) {
+	p := c.n.p
+	p.effect(func() { p.mem.step(membership.Offer{Service: s}) })
+}
 
 // OnView implements host.Cluster.
 func (c nodeCluster) OnView(fn func(*view.View)) (cancel func()) {

@@ -137,6 +137,9 @@ func (c *Plane) Observe(network host.Channels, lease host.Lease, cluster host.Cl
 	if v := cluster.View(); v != nil {
 		o.viewInstalled(v)
 	}
+	if c.Coord != nil { // what acts on a view that lists this node hears of views now
+		cluster.Offer(c.Cfg.Service())
+	}
 	return cancel
 }
 

@@ -74,7 +74,8 @@ func New(t Settings) *Plane {
 	r.Drops = failure.NewDrops(t.Type, failure.GuardHook(r.Panics, "OnEvent", t.OnEvent))
 	r.Drops.Defects = t.Defects
 	r.Farewells.cluster, r.Farewells.asks = t.Cluster, r.Asks
-	r.Standing.cluster, r.Standing.role, r.Standing.self = t.Cluster, t.Role, r.Self
+	id := protocol.Identity{Name: t.Type, Role: t.Role}
+	r.Standing.cluster, r.Standing.service, r.Standing.self = t.Cluster, id.Service(), r.Self
 	r.Attached.drops, r.Attached.panics, r.Attached.Meter = r.Drops, r.Panics, t.Meter
 	r.decoder = decoder{r.Registry, r.Panics}
 	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.known = r.Self, t.Network,

@@ -17,7 +17,7 @@ import (
 // regions. The control plane writes it after each step; any goroutine reads it.
 type Standing struct {
 	cluster host.Cluster
-	role    string
+	service view.Service // that members offer which have started the type
 	self    uint64
 
 	registered        atomic.Bool                    // with the coordinator of the view
@@ -25,7 +25,7 @@ type Standing struct {
 	hasLeft           atomic.Bool                    // it has handed everything over, and gets nothing any more
 	Coordinates       atomic.Bool                    // the coordinator of this node acts
 	coordinator       atomic.Uint64                  // the node whose coordinator is the one that acts; 0: none
-	CoordinatorAbsent atomic.Bool                    // it has not started the type
+	CoordinatorAbsent atomic.Bool                    // the type was closed there, and not started again
 	awaits            atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
 	mismatch          atomic.Pointer[string]         // why that coordinator has refused this node; nil: it has not
 	failing           atomic.Pointer[string]         // what it says of its state, which it cannot use; nil: nothing
@@ -74,10 +74,10 @@ func (s *Standing) IsNew() bool { return !s.everRegistered.Load() }
 // Unhosted returns the reason why no node can host the type; nil: some node can.
 func (s *Standing) Unhosted() error {
 	v := s.cluster.View()
-	if v == nil || len(v.ByRole(s.role)) > 0 {
+	if v == nil || len(v.ByRole(s.service.Role)) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: no member of view %v has role %q", failure.ErrUnknownRole, v.Epoch, s.role)
+	return fmt.Errorf("%w: no member of view %v has role %q", failure.ErrUnknownRole, v.Epoch, s.service.Role)
 }
 
 // Uncoordinated returns the reason why no coordinator gives homes to this region, and names the
@@ -104,16 +104,28 @@ func (s *Standing) Uncoordinated() error {
 	case s.registered.Load():
 		return nil
 	case u == 0:
-		return cmp.Or(s.Unhosted(), fmt.Errorf("no member of view %v with role %q is up", v.Epoch, s.role))
+		return cmp.Or(s.Unhosted(), s.unlisted(v))
 	case why != nil:
 		return fmt.Errorf("the coordinator, on %s, has refused this node: %s", NameIn(v, u), *why)
 	case s.CoordinatorAbsent.Load():
-		return fmt.Errorf("the type is not started on %s, where its coordinator would be: it is the oldest member "+
-			"with role %q", NameIn(v, u), s.role)
+		return fmt.Errorf("the type was closed on %s, which has its coordinator, and could not be started again: "+
+			"start it there, or let that node leave", NameIn(v, u))
 	case uint64(u) == s.self:
 		return errors.New("the coordinator, on this node, begins")
 	}
 	return fmt.Errorf("the coordinator, on %s, has not answered", NameIn(v, u))
+}
+
+// unlisted returns the reason why the view has no member in charge of the type.
+func (s *Standing) unlisted(v *view.View) error {
+	if _, some := v.Oldest(s.service.Role); !some {
+		return fmt.Errorf("no member of view %v with role %q is up", v.Epoch, s.service.Role)
+	}
+	if why := v.RefusesService(s.service); why != "" {
+		return fmt.Errorf("the type can have no coordinator: %s", why)
+	}
+	return fmt.Errorf("no member of view %v with role %q has started the type, or a view that lists it is yet to come",
+		v.Epoch, s.service.Role)
 }
 
 // NameIn names a node as a view has it.

@@ -48,8 +48,8 @@ const (
 	// alarm: this node's coordinator waits until Count members, Peer the first, say what they host;
 	// Text names all
 	ReportAwaited
-	// alarm: no coordinator acts, because the type is not started on Peer, the oldest member with
-	// the role
+	// alarm: no coordinator acts, because the type was closed on Peer, which is in charge of it, and
+	// could not be started there again
 	CoordinatorAbsent
 	// warning: this node's coordinator could not read or write a piece of its state, as Text says;
 	// it tries again

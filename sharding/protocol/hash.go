@@ -7,6 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/coterie-go/coterie/ddata/config"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Identity is what makes an entity type the same on every node of its role.
@@ -30,6 +31,11 @@ type Identity struct {
 
 // Shard is the shard of an id.
 func (i *Identity) Shard(id EntityID) ShardID { return i.ShardOf.Shard(id, i.Shards) }
+
+// Service is what nodes offer that have started the type: the member in charge of it has its coordinator.
+func (i Identity) Service() view.Service {
+	return view.Service{Role: i.Role, Name: "sharding/" + i.Name}
+}
 
 func (i *Identity) setDefaults() {
 	config.Default(&i.Shards, 100)

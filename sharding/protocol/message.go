@@ -174,7 +174,7 @@ type (
 	// Compare asks a member without the sender's role under which role it runs the type. Answered
 	// by Compared.
 	Compare struct{}
-	// Absent answers Register on a node that has not started the type: no coordinator acts there.
+	// Absent answers Register on a node where the type does not run: no coordinator acts there.
 	Absent struct{}
 	// LeaveReply tells a leaving region that it is the home of no shard and will not become one. Or
 	// it tells the region that no other region can take its shards, so that it has to stop them

@@ -36,6 +36,7 @@ type stage struct {
 	index map[protocol.ShardID]bool
 	ids   map[protocol.ShardID]map[protocol.EntityID]bool
 	epoch view.Epoch
+	lines []view.Line
 }
 
 type heldItem struct {
@@ -231,7 +232,7 @@ func (st *stage) node(s string) *actor {
 // the role, and an app version after the status.
 func (st *stage) view(args []string) error {
 	st.epoch++
-	v := &view.View{Epoch: st.epoch}
+	v := &view.View{Epoch: st.epoch, Lines: st.lines}
 	for _, a := range args {
 		if a == "closing" {
 			v.Closing = true
@@ -257,6 +258,8 @@ func (st *stage) view(args []string) error {
 			st.add(m.UID, proxy)
 		}
 	}
+	v.Enlist(func(view.UID) []view.Service { return []view.Service{st.cfg.Service()} })
+	st.lines = v.Lines
 	for _, a := range st.all() {
 		kind, text := fmt.Sprintf("view-%v", a.uid), fmt.Sprintf("view e%d of %v", v.Epoch, a.uid)
 		st.offer(kind, text, func() { st.region(a, protocol.Install{View: v}) })

@@ -51,6 +51,8 @@ type Heartbeat struct {
 	Settled view.Epoch
 	Moved   uint16     // the last move of keys (View.Moves) of which the sender has done its part
 	Downs   []view.UID // members that an operator has downed, sorted
+	// that the sender offers, and for which the view does not list it yet, sorted
+	Offers []view.Service
 }
 
 // Grant answers a Heartbeat of the same epoch. If it grants, the heartbeat's sender may count it
@@ -173,6 +175,9 @@ func (h Heartbeat) String() string {
 	}
 	if len(h.Downs) > 0 {
 		fmt.Fprintf(&b, " downs %v", h.Downs)
+	}
+	if len(h.Offers) > 0 {
+		fmt.Fprintf(&b, " offers %v", h.Offers)
 	}
 	return b.String()
 }

@@ -172,7 +172,7 @@ func checkMessage(m Message) error {
 		if m.Flags&^report.All != 0 {
 			return errors.New("unknown flags")
 		}
-		return view.CheckSorted(m.Downs, DownsMax)
+		return errors.Join(view.CheckSorted(m.Downs, DownsMax), view.CheckServices(m.Offers))
 	case Grant:
 		if m.Arbiter && !m.Granted {
 			return errors.New("the arbiter grants alone")

@@ -76,6 +76,9 @@ func Compose(cfg Config, s Scene) Plan {
 		c.endMove()
 		c.admit()
 		c.promote()
+		if next.Enlist(s.Reports.Offers) {
+			c.plan.Changed = true
+		}
 	}
 	if c.plan.Changed {
 		next.Inherit(s.unsettled())

@@ -1,16 +1,21 @@
 package report
 
-import "github.com/coterie-go/coterie/ddata/membership/view"
+import (
+	"slices"
+
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
 
 // Own is what this node reports of itself. The zero Own has nothing to say.
 //
 // Invariant: all but CaughtUp only moves forward.
 type Own struct {
-	flags   Flags      // Leaving, Stopped, CaughtUp and Closing
-	settled view.Epoch // its replicators have settled the views before
-	moved   uint16     // the last move of keys of which it has done its part
-	asked   bool       // the cluster is to shut down: asked here
-	closes  bool       // a view that is Closing is stored, and the layers above were told of it
+	flags   Flags          // Leaving, Stopped, CaughtUp and Closing
+	settled view.Epoch     // its replicators have settled the views before
+	moved   uint16         // the last move of keys of which it has done its part
+	offers  []view.Service // for good, sorted
+	asked   bool           // the cluster is to shut down: asked here
+	closes  bool           // a view that is Closing is stored, and the layers above were told of it
 }
 
 // Flags are those of Leaving, Stopped, CaughtUp and Closing that hold.
@@ -68,6 +73,25 @@ func (o *Own) Move(number uint16) bool {
 
 // Moved is the last move of keys of which this node has done its part.
 func (o *Own) Moved() uint16 { return o.moved }
+
+// Offer notes that this node offers a service, and reports whether that is new.
+func (o *Own) Offer(s view.Service) bool {
+	i, known := slices.BinarySearchFunc(o.offers, s, view.Service.Compare)
+	if !known { // what was handed out stays as it is
+		o.offers = slices.Insert(slices.Clone(o.offers), i, s)
+	}
+	return !known
+}
+
+// Unlisted are the services that this node offers and for which a view has yet to list it, sorted.
+func (o *Own) Unlisted(v *view.View, self view.UID) (all []view.Service) {
+	for _, s := range o.offers {
+		if !v.Lists(s, self) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
 
 // AskToClose notes that this node was asked to close the cluster.
 func (o *Own) AskToClose() { o.asked = true }

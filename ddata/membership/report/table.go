@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -22,9 +23,10 @@ type Table struct {
 type peer struct {
 	flags    Flags // as its last heartbeat said
 	settled  view.Epoch
-	moved    uint16     // the last move of which it has done its part
-	epoch    view.Epoch // of its last heartbeat
-	frozenAt time.Time  // when it was first seen frozen
+	moved    uint16         // the last move of which it has done its part
+	offers   []view.Service // for which a view had yet to list it
+	epoch    view.Epoch     // of its last heartbeat
+	frozenAt time.Time      // when it was first seen frozen
 
 	knowsStopped bool       // it has said that it knows that this node has stopped
 	learned      view.Epoch // of the newest view that it has said to know, beside its heartbeats
@@ -36,6 +38,7 @@ type Said struct {
 	Flags   Flags
 	Settled view.Epoch
 	Moved   uint16
+	Offers  []view.Service
 }
 
 // NewTable returns a Table without other members. For this node it answers by own.
@@ -68,9 +71,10 @@ func (t *Table) Has(u view.UID) bool { return t.peers[u] != nil }
 func (t *Table) Hear(u view.UID, now time.Time, s Said) (news, settled bool) {
 	p := t.peers[u]
 	// else nothing waits for it (V4)
-	news = p.flags != s.Flags || p.moved != s.Moved || p.settled < s.Settled && s.Flags&Stopped != 0
+	news = p.flags != s.Flags || p.moved != s.Moved || p.settled < s.Settled && s.Flags&Stopped != 0 ||
+		!slices.Equal(p.offers, s.Offers)
 	p.flags = s.Flags | p.flags&forGood
-	p.moved = s.Moved
+	p.moved, p.offers = s.Moved, s.Offers
 	if settled = p.settled < s.Settled; settled {
 		p.settled = s.Settled
 	}
@@ -152,6 +156,18 @@ func (t *Table) Moved(u view.UID) uint16 {
 		return p.moved
 	}
 	return 0
+}
+
+// Offers are the services that a member, or this node, offers, as far as it knew of no view that lists
+// it for them.
+func (t *Table) Offers(u view.UID) []view.Service {
+	if u == t.self {
+		return t.own.offers
+	}
+	if p := t.peers[u]; p != nil {
+		return p.offers
+	}
+	return nil
 }
 
 // FrozenAt returns when another member was first seen frozen in this epoch; zero = it is not.

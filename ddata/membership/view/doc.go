@@ -4,7 +4,8 @@
 // A Member is one incarnation of a node, named by a UID. A View lists the members of one Epoch.
 // Views form a chain: each names the hash of its parent. A view tells its voters by itself, oldest
 // first, so all nodes that have it agree on them. A DiskSet names disks that a cold start has to
-// hear, and the patterns of a view say which keys are durable.
+// hear, and the patterns of a view say which keys are durable. A Service is something of which one
+// member at a time is in charge: the first in its Line.
 //
 // Installed is a view as a node has installed it, with its voters and its hash computed once. A
 // Settlement counts up to which epoch its roles are settled.

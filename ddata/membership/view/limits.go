@@ -11,6 +11,10 @@ const (
 	PatternsMax    = 256       // patterns of durable keys of a view, and of one node
 	RoomOfPatterns = 16 << 10  // bytes of them
 	MovesMax       = 1<<16 - 1 // moves of keys
+	ServiceNameMax = 256       // bytes of a service's name
+	LinesMax       = 512       // services of a view, and of one node
+	LineMax        = 5         // members of a line
+	roomOfLines    = 48 << 10  // bytes of a view's lines, as bytesOfLines counts them
 	roomOfMembers  = 320 << 10 // bytes of a view's members, as bytesOf counts them
 	roomOfDisks    = 44 << 10  // bytes of a view's own sets of disks, as Room counts them
 )

@@ -13,8 +13,8 @@ import (
 //	a probe      what the record says of both views' disks        a frame of the Control lane
 //	the arbiter  one view                                         what a locks.Store keeps
 //
-// Members take at most roomOfMembers together, the disks of one view roomOfDisks, and the sets of
-// disks that a view remembers roomOfSets. A join that does not fit is refused. A removal always
+// Members take at most roomOfMembers together, the disks of one view roomOfDisks, the sets of
+// disks that a view remembers roomOfSets, and the lines of services roomOfLines. A join that does not fit is refused. A removal always
 // fits: it makes the members fewer, and the oldest sets are forgotten when there is no room for the
 // newest.
 
@@ -31,6 +31,7 @@ func (m Member) bytesOf() int {
 const (
 	diskBytes = 9  // a disk in a set
 	setBytes  = 24 // what a set takes beside its role and its disks
+	lineBytes = 56 // what a line takes beside its service's role and name
 )
 
 // bytesOf bounds the encoded size of a set.

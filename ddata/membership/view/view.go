@@ -33,6 +33,7 @@ type View struct {
 	Durable   []string // the patterns of durable keys, sorted
 	Moving    []string // those that become durable next, sorted; none is in Durable
 	Moves     uint16   // the number of the last move that was begun; goes on over foundings; 0: none yet
+	Lines     []Line   // of the services that members offer, sorted by service
 }
 
 // Hash is a 128-bit hash of the encoded view.
@@ -46,6 +47,7 @@ func (v *View) Next(hash Hash) *View {
 	return &View{
 		Cluster: v.Cluster, Era: v.Era, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash,
 		VotersMax: v.VotersMax, Closing: v.Closing, Durable: v.Durable, Moving: v.Moving, Moves: v.Moves,
+		Lines: v.Lines,
 	}
 }
 
@@ -193,5 +195,6 @@ func (v *View) String() string {
 	if len(v.Moving) > 0 {
 		fmt.Fprintf(&b, " moving #%d %q", v.Moves, v.Moving)
 	}
+	v.printLines(&b)
 	return b.String()
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // Coordinator decides where the shards of one entity type live. Every node with the role has one;
-// it acts only on the oldest of the installed view, and only while the node holds its lease.
+// it acts only where the installed view has the node in charge, and only while it holds its lease.
 //
-//	idle ──oldest──► reading ──majority read──► inquiring ──all members reported──► active
+//	idle ─in charge► reading ──majority read──► inquiring ──all members reported──► active
 //	  ▲                                                                               │
-//	  └───────────────────────── no longer the oldest ◄───────────────────────────────┘
+//	  └─────────────────────────── no longer in charge ◄──────────────────────────────┘
 //
 // With CoordinatorLease it waits for its lease before it is reading, until its lease is granted,
 // and begins anew when that is lost. All that it knows of one term is in one value, term.
@@ -143,14 +143,14 @@ func (c *Coordinator) onInstall(v *view.View) {
 		return
 	}
 	c.install(v)
-	oldest, ok := v.Oldest(c.cfg.Role)
-	if may := c.mayAct(v); !ok || oldest.UID != c.cfg.Self || c.resigned || !may {
+	first, ok := v.InCharge(c.cfg.Service())
+	if may := c.mayAct(v); !ok || first.UID != c.cfg.Self || c.resigned || !may {
 		if c.term.mode != idle {
 			c.becomeIdle()
 		}
 		return
 	}
-	c.me = oldest
+	c.me = first
 	if c.term.mode == idle {
 		c.becomeLeaseWaiting()
 		return

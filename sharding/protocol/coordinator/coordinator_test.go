@@ -55,12 +55,18 @@ func newLoneOf(t *testing.T, cfg protocol.Config, members ...protocol.UID) *lone
 	return l
 }
 
+// offering is a view whose members all offer a type, the oldest first.
+func offering(v *view.View, t protocol.Identity) *view.View {
+	v.Enlist(func(view.UID) []view.Service { return []view.Service{t.Service()} })
+	return v
+}
+
 func viewOf(e view.Epoch, us ...protocol.UID) *view.View {
 	v := &view.View{Epoch: e}
 	for _, u := range us {
 		v.Members = append(v.Members, view.Member{UID: u, Status: view.Up, UpNumber: uint32(u)})
 	}
-	return v
+	return offering(v, protocol.Identity{Name: "t"})
 }
 
 func (l *lone) step(in protocol.CoordinatorInput) string {

@@ -1,7 +1,7 @@
 // Package coordinator holds the machine that gives the shards of one entity type their homes.
 //
-// Every node with the type's role has a Coordinator. It acts on the oldest of the installed view
-// only, and only while the node holds its lease. It guarantees that a home is known to a majority
+// Every node with the type's role that has started the type has a Coordinator. It acts on the one that
+// the installed view has in charge (view.Line), and only while that holds its lease. It guarantees that a home is known to a majority
 // before it is commanded. Every shard with traffic or remembered ids gets a home in the end, if a
 // region can host. It does not guarantee that it is the only one that acts: regions
 // refuse the commands of a deposed coordinator by their tokens. Package protocol tells of
@@ -19,8 +19,13 @@
 // and only the view that drops it proves that its lease is over. The event ReportAwaited names it;
 // messages to known homes are routed meanwhile. For a type that was not started on a node its
 // NotStarted answers. A region that starts there later is made with the promises of that NotStarted
-// (Predecessor). If that node is the oldest, no coordinator acts: regions hear it (Absent) and tell
-// it (CoordinatorAbsent).
+// (Predecessor).
+//
+// A node that was put in charge stays so until it is gone, and the view without it proves that its
+// lease is over. So a node that starts the type later takes nothing from it, however old it is; and a
+// node that has not started the type does not stand in the way. A type that was closed on the node in charge,
+// and could not be started there again, has no coordinator until it is, or until the node goes: regions
+// hear it (Absent) and tell it (CoordinatorAbsent).
 //
 // # One role
 //

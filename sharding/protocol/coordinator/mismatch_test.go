@@ -166,6 +166,9 @@ func TestOtherStoresAreRefused(t *testing.T) {
 			if !c.noRole {
 				v.Members[1].Roles = []string{"r", "q"}
 			}
+			for _, role := range []string{"r", "q"} {
+				offering(v, protocol.Identity{Name: "t", Role: role})
+			}
 			cfg := protocol.Config{
 				Identity: protocol.Identity{Name: "t", Role: "r", Shards: 4},
 				Self:     1, Leases: protocol.Leases[protocol.StoreID]{

@@ -21,6 +21,9 @@ func ofRoles(e view.Epoch, roles ...string) *view.View {
 			})
 		}
 	}
+	for _, role := range roles {
+		offering(v, protocol.Identity{Name: "t", Role: role})
+	}
 	return v
 }
 

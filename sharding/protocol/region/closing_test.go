@@ -112,6 +112,7 @@ func TestEndedRegion(t *testing.T) {
 		for i := range us {
 			v.Members[i].Roles = []string{"backend"}
 		}
+		v.Enlist(func(view.UID) []view.Service { return []view.Service{cfg.Service()} })
 		return v
 	}
 	step(protocol.Install{View: proxied(1, 1, 2)}, "[]")

@@ -106,6 +106,8 @@ func viewOf(e view.Epoch, members ...protocol.UID) *view.View {
 	for _, u := range members {
 		v.Members = append(v.Members, view.Member{UID: u, Status: view.Up, UpNumber: uint32(u)})
 	}
+	service := protocol.Identity{Name: "t"}.Service()
+	v.Enlist(func(view.UID) []view.Service { return []view.Service{service} })
 	return v
 }
 

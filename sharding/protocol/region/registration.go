@@ -13,8 +13,9 @@ import (
 type registration struct {
 	*env
 	life        uint32         // how many regions the node had before this one
-	coordinator protocol.UID   // of the view; 0: none
-	absent      bool           // its node has not started the type
+	coordinator protocol.UID   // the member that the view has in charge of the type; 0: none
+	absent      bool           // the type was closed there, and not started again
+	roleGone    bool           // no member of the view with the role is or was Up
 	failing     failing        // what it says of its state
 	floor       protocol.Token // commands below it come from deposed coordinators
 	known       bool           // the coordinator of the view knows this region
@@ -43,7 +44,9 @@ func (f *failing) repeated() {
 
 // follow notes the coordinator of a new view, and reports whether it is another one.
 func (rg *registration) follow(v *view.View) (other bool) {
-	o, ok := v.Oldest(rg.cfg.Role)
+	_, some := v.Oldest(rg.cfg.Role)
+	rg.roleGone = !some
+	o, ok := v.InCharge(rg.cfg.Service())
 	if ok && o.UID == rg.coordinator {
 		return false
 	}
@@ -74,7 +77,7 @@ func (rg *registration) mayRegister(left bool) bool {
 
 // over reports whether the whole cluster has shut down, except nodes without the role. No
 // coordinator is left to say it of single shards.
-func (rg *registration) over() bool { return rg.closing() && rg.coordinator == 0 }
+func (rg *registration) over() bool { return rg.closing() && rg.roleGone }
 
 // sayRole tells a coordinator of another role under which role the type runs here.
 func (rg *registration) sayRole(to protocol.UID) {
@@ -91,7 +94,7 @@ func (rg *registration) beforeMe(t protocol.Token) bool {
 	return rg.life > 0 && (!rg.joined || !rg.since.Less(t)) && !rg.cfg.Planted(defect.NoTokenCheck)
 }
 
-// onAbsent hears from the coordinator's node that the type was not started there, and says so once.
+// onAbsent hears from the coordinator's node that no coordinator is there, and says so once.
 func (r *Region) onAbsent(from protocol.UID) {
 	if from != r.registration.coordinator || r.registration.known {
 		r.countIgnored()
