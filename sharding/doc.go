@@ -10,8 +10,8 @@
 //     whole.
 //   - A region is the part of an entity type that runs on one node: it routes messages and hosts
 //     shards. On a node without the type's role the region is a proxy: it routes and never hosts.
-//   - The coordinator, one per type, on the oldest node of the role, decides which region is the
-//     home of which shard.
+//   - The coordinator, one per type, decides which region is the home of which shard. It is on the
+//     first node of the role that has started the type, and then on the next.
 //
 // The decisions are made by the pure machines in sharding/protocol, and carried out by package
 // control. No machine touches the data plane, package dataplane. A message looks up its shard in a
@@ -242,10 +242,11 @@
 //
 // # Nodes without the type
 //
-// A node that has the role need not run the type, unless it is the oldest, whose coordinator acts.
-// From its start on, each node answers for types that it has not started: it hosts nothing. Where a
-// region was closed its machines go on and answer: they pass on what others still send, send fences,
-// and take the node's turn as coordinator. A member that does not answer at all holds up a
+// A node that has the role need not run the type. So a roll-out may bring a new type, or drop one: the
+// first node that starts it has its coordinator, and keeps it until it goes. From its start on, each node
+// answers for types that it has not started: it hosts nothing. Where a region was closed its machines go
+// on and answer: they pass on what others still send, send fences, and have the coordinator, if it is
+// there. A member that does not answer at all holds up a
 // coordinator that begins, because it may host. Node.Health, the error of an Ask, and the event
 // ReportAwaited name it.
 //
@@ -369,7 +370,7 @@
 //	entity-recovery-strategy                 EntityType.Remember.Recovery           protocol.RecoverAll
 //	entity-recovery-constant-rate-strategy.frequency, number-of-entities   EntityType.Remember.Recovery           100 ms, 5 in protocol.RecoverConstant
 //	event-sourced-remember-entities-store.max-updates-per-write   none                                   a write takes 8192 ids
-//	coordinator-singleton.role, coordinator-singleton-role-override   EntityType.Role                        the coordinator is on the oldest node of the role
+//	coordinator-singleton.role, coordinator-singleton-role-override   EntityType.Role                        the coordinator is on a node of the role that has started the type
 //	coordinator-singleton.singleton-name, hand-over-retry-interval, min-number-of-hand-over-retries   none                                   it asks what runs, whatever ran before it
 //	coordinator-singleton.use-lease          EntityType.Leases.Coordinator          none; a locks.Store, not a name
 //	coordinator-state.write-majority-plus    EntityType.Quorums.WritePlus           0 (there: 3); All

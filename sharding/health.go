@@ -19,9 +19,10 @@ type Event = control.Event
 // Health says which types must be registered with a coordinator before the node is ready
 // (ddata.Node.Health).
 //
-// By default these are all that were started on it, without those that are not started on the
-// oldest node of their role. No coordinator can exist for these before that node is replaced, and a
-// roll-out that waited for them would never replace it; the event CoordinatorAbsent tells of them.
+// By default these are all that were started on it, without those that were closed on the node that has
+// their coordinator, and could not be started there again. No coordinator can exist for these before
+// they are, or that node is replaced, and a roll-out that waited for them would never replace it; the
+// event CoordinatorAbsent tells of them.
 // With names it is exactly those, whether or not they were started yet.
 //
 // Once a type was registered it stays so: while a coordinator is replaced known homes are routed

@@ -11,11 +11,9 @@ import (
 
 // Start starts an entity type on a node. On a node without the type's role the region is a proxy.
 // All nodes that host or use the type start it, with the same Name, Role, Shards, ShardOf and
-// Remember.Entities. The oldest node with the role must be one of them, for its coordinator is the
-// one that acts (Health, the errors of Ask and the event CoordinatorAbsent name it otherwise);
-// which node that is changes, so start a type on all of them. A type that is new to a running
-// cluster has a role of its own, or serves when the oldest node has been restarted; until then
-// nodes with it are ready without it, and leave at once. A second Start of the same type on the
+// Remember.Entities. Its coordinator is on the first node with the role that has started it, and
+// then on the next: so a type that is new to a running cluster serves at once, whatever runs on the
+// older nodes. A second Start of the same type on the
 // same node returns the region of the first, whose other settings hold; one with another message
 // type, or other of these settings, is refused.
 //

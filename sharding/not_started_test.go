@@ -124,7 +124,8 @@ func TestTypeStartedNowhere(t *testing.T) {
 	proxy := begin(t, nodes[0], typ)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := Ask(ctx, proxy.Ref("a"), total{}); err == nil || !strings.Contains(err.Error(), "has started the type") {
+	_, err := Ask(ctx, proxy.Ref("a"), total{})
+	if err == nil || !strings.Contains(err.Error(), "has started the type") {
 		t.Errorf("%v", err)
 	}
 	begin(t, nodes[1], typ)
@@ -254,8 +255,8 @@ func TestTypeNotStartedAgainInCharge(t *testing.T) {
 	if h := nodes[2].Health(); !h.Ready {
 		t.Errorf("a node waits for a coordinator that cannot exist: %v", h)
 	}
-	err := fresh.plane.Standing.Uncoordinated()
-	if text := fmt.Sprint(err); !strings.Contains(text, "the type was closed on") || !strings.Contains(text, nodes[0].Addr()) {
+	text := fmt.Sprint(fresh.plane.Standing.Uncoordinated())
+	if !strings.Contains(text, "the type was closed on") || !strings.Contains(text, nodes[0].Addr()) {
 		t.Error(text)
 	}
 	away.Store(false)

@@ -28,7 +28,7 @@ type virtualWorld struct {
 	store *crdt.Replica
 	subs  []virtualSub
 	epoch view.Epoch
-	lines []view.Line
+	lines view.Lines
 }
 
 // virtualSub is told of what changes in the store.

@@ -29,7 +29,7 @@ type world struct {
 	epoch  view.Epoch
 	lastUp uint32
 	closes bool // the cluster shuts down
-	lines  []view.Line
+	lines  view.Lines
 }
 
 // fakeNode is one node of the world. It has the ports that a region needs.
@@ -230,7 +230,7 @@ func (n *fakeNode) Offer(s view.Service) {
 	if !known {
 		n.offers = append(n.offers, s)
 	}
-	lists := n.view == nil || n.view.Lists(s, n.member.UID)
+	lists := n.view == nil || n.view.Lines.Settles(s, n.member.UID)
 	n.mu.Unlock()
 	if !lists {
 		n.w.install()

@@ -517,6 +517,7 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	w := newWorld(t, 11, LAN())
 	w.found(3)
 	v := sampleView()
+	v.Lines = nil
 	v.Members = []view.Member{
 		{UID: 1, Addr: "y", Status: view.Up, UpNumber: 2, Disk: diskOf("y")},
 		{UID: 2, Addr: "x", Status: view.Up, UpNumber: 1, Disk: diskOf("x")},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
@@ -61,7 +62,13 @@ func (c *chaos) start(addr string) {
 	if c.w.livingAt(addr) != nil || c.left[addr] || c.tooFresh(addr) {
 		return
 	}
-	c.w.start(addr, c.keys)
+	n := c.w.start(addr, c.keys)
+	if rng := rand.New(rand.NewPCG(c.seed, uint64(n.uid)^1)); c.seed%3 == 1 {
+		for range rng.IntN(4) {
+			s := view.Service{Name: fmt.Sprint("s", rng.IntN(3))}
+			c.w.after(time.Duration(rng.Int64N(int64(20*time.Second))), func() { n.offer(s) })
+		}
+	}
 }
 
 // keys gives a node one of a few patterns of durable keys, in one world of three.
@@ -231,7 +238,9 @@ func (c *chaos) peace() {
 		n.paused = min(n.paused, w.now)
 	}
 	c.startAll()
-	if w.until(300*time.Second, func() bool { return len(w.living()) == 0 || w.converged() && w.moved() }) {
+	if w.until(300*time.Second, func() bool {
+		return len(w.living()) == 0 || w.converged() && w.moved() && w.listed()
+	}) {
 		return
 	}
 	w.checker.fault(w, "did not come together")

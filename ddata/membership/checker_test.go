@@ -142,6 +142,12 @@ func (j *checker) step(w *world, before, v *view.View, gone map[view.UID]bool) {
 		}
 	}
 	j.keys(w, before, v)
+	for _, l := range before.Lines {
+		was, _ := before.InCharge(l.Service)
+		if is, _ := v.InCharge(l.Service); is.UID != was.UID && v.Has(was.UID) && !v.Founded {
+			j.fault(w, "%v was in charge of %v, in %v it is %v", was, l.Service, v, is)
+		}
+	}
 	if was, ok := before.Oldest(""); ok && !v.Founded {
 		if is, _ := v.Oldest(""); is.UID != was.UID && v.Has(was.UID) {
 			j.fault(w, "oldest was %v, is %v in %v", was, is, v)

@@ -279,6 +279,18 @@
 // of the cluster's first founding, which every view carries: a cluster that has lost all its
 // directories begins with epoch 1 again, and its tokens rise all the same.
 //
+// # Services
+//
+// A Service is something of which one member at a time is in charge: sharding has one for each entity
+// type. A node says by Offer that it offers one, its heartbeats say so until a view lists it, and the next
+// view that is decided puts it at the end of the service's Line. The first of the line is in charge. It
+// stays in the line until a view is decided without it, by which its lease is over; so at no instant do
+// two nodes hold a lease under which both are in charge, and a member that offers the service later takes
+// nothing from another, however old it is. An offer is for the life of a node.
+//
+// A line has LineMax members, so that views do not grow with the cluster. If all of them go with one view,
+// the next one lists others.
+//
 // # Guarantees
 //
 // There is one view per epoch. At any instant at most one node is the oldest of its installed view,

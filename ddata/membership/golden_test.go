@@ -27,6 +27,7 @@ import (
 //	stuck, loose                 no view is settled any more; all are again
 //	run D                        time passes
 //	crash A, leave A, down A B   kill -9; Leave; Down of B's process said at A
+//	offer A S                    the node at A offers the service S
 //	close A                      the whole cluster is to shut down, said at A
 //	cut A B, heal                no messages between A and B; all connected again
 //	manual                       unreachable members are dropped by an operator only
@@ -88,6 +89,8 @@ func (g *story) command(args []string) error {
 		g.w.livingAt(args[1]).crash()
 	case "leave":
 		g.w.livingAt(args[1]).step(Leave{})
+	case "offer":
+		g.w.livingAt(args[1]).offer(view.Service{Name: args[2]})
 	case "close":
 		g.w.livingAt(args[1]).step(CloseCluster{})
 	case "down":

@@ -60,6 +60,15 @@ func fullest(t *testing.T, kind func(i int) view.Member) *view.View {
 		}
 	}
 	v.Inherit(sets)
+	var offers []view.Service
+	for i := range view.LinesMax {
+		offers = append(offers, view.Service{Name: fmt.Sprintf("sharding/%0*d", 20+i%50, i)})
+	}
+	slices.SortFunc(offers, view.Service.Compare)
+	v.Enlist(func(view.UID) []view.Service { return offers })
+	if full := len(v.Lines); full == 0 || full == view.LinesMax {
+		t.Errorf("%d lines, and there is room for more", full)
+	}
 	if err := v.Check(); err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,10 @@ func sampleView() *view.View {
 			{UID: 2, Addr: "b:1", Status: view.Joining},
 			{UID: 3, Addr: "c:1", Status: view.Leaving, UpNumber: 2, Disk: 5},
 		},
+		Lines: view.Lines{
+			{Service: view.Service{Name: "s"}, Members: []view.UID{3, 1}},
+			{Service: view.Service{Role: "x", Name: "s"}, Members: []view.UID{1}},
+		},
 	}
 }
 
@@ -52,7 +56,7 @@ func sampleMessages() []message.Message {
 		bootstrap.Locked{View: v},
 		message.Heartbeat{
 			Cluster: 7, Epoch: 3, Tag: 1 << 63, Mono: -5, Wall: 1 << 62, Flags: report.Frozen | report.Stopped,
-			Settled: 2, Downs: []view.UID{3},
+			Settled: 2, Downs: []view.UID{3}, Offers: []view.Service{{Name: "r"}, {Role: "x", Name: "s"}},
 		},
 		message.Grant{Cluster: 7, Epoch: 3, Mono: 1, Wall: 2, Granted: true, Closes: true},
 		message.Fetch{Cluster: 7},
@@ -120,6 +124,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"arbiter alone":     message.Grant{Cluster: 1, Epoch: 1, Arbiter: true},
 		"drops in disorder": message.Prepare{Drops: []view.UID{2, 1}},
 		"uid zero":          message.Heartbeat{Downs: []view.UID{0}},
+		"no service":        message.Heartbeat{Offers: []view.Service{{Role: "x"}}},
+		"services twice":    message.Heartbeat{Offers: []view.Service{{Name: "s"}, {Name: "s"}}},
 		"long reason":       bootstrap.Refuse{Text: string(make([]byte, bootstrap.ReasonMax+1))},
 		"probe of a voter":  bootstrap.Probe{Self: view.Member{UID: 1, Addr: "a", Status: view.Up, UpNumber: 1}},
 	} {

@@ -59,6 +59,7 @@ type world struct {
 
 // node is one incarnation of a process.
 type node struct {
+	offers  []view.Service
 	w       *world
 	uid     view.UID
 	addr    string

@@ -106,6 +106,9 @@ const (
 	// DurableUnmoved: keys that move are durable in the next view, whether its members have done
 	// their part or not.
 	DurableUnmoved
+	// OldestFirst: a member that offers a service later comes before younger ones, and takes over from
+	// the member in charge.
+	OldestFirst
 	// DoneTooEarly: a singleton that is asked to hand over says that it is done while it still
 	// stops.
 	DoneTooEarly

@@ -160,6 +160,12 @@ func (j *viewChecker) follows(w *World, parent, v *view.View) {
 			w.violate("age", "%v changed its age in %v, before %v", m.UID, v, parent)
 		}
 	}
+	for _, l := range parent.Lines {
+		was, _ := parent.InCharge(l.Service)
+		if now, _ := v.InCharge(l.Service); v.Has(was.UID) && now.UID != was.UID {
+			w.violate("in charge", "%v, in charge of %v, was passed over by %v in %v", was, l.Service, now, v)
+		}
+	}
 	for _, m := range v.Members {
 		if _, gone := j.removed[uint64(m.UID)]; gone {
 			w.violate("removed for good", "%v is back in %v", m.UID, v)

@@ -42,9 +42,19 @@ func (d *typeHost) checkLease(s protocol.ShardID, id protocol.EntityID) {
 	}
 }
 
-// checkReign holds a coordinator that acts to: it holds its lease, by what the store has.
+// checkReign holds a coordinator that acts to: it holds its lease, by what the store has, and no other
+// process acts for the type at this instant. One that stands still counts, as it does for checkAlone.
 func (d *typeHost) checkReign() {
 	w := d.p.w
+	for _, q := range w.live {
+		if q == d.p || !d.acts || len(q.types) <= d.index || !q.types[d.index].acts {
+			continue
+		}
+		if q.mem.holds(q.Time()) && d.p.mem.holds(d.p.Time()) {
+			w.violate("one coordinator of a type", "T%d has one on %v, in %v, and one on %v, in %v", d.index,
+				d.p, d.view, q, q.types[d.index].view)
+		}
+	}
 	if w.opt.CoordLeases && d.acts && !w.leases.HeldBy(lease.CoordinatorName("sim", d.t.Name), d.p) {
 		w.violate("no coordinator without its lease", "that of T%d acts on %v", d.index, d.p)
 	}

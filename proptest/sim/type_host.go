@@ -114,12 +114,18 @@ func isProxy(p *Process) bool {
 	return o.Proxy && o.Nodes > 1 && p.slot.index == o.Nodes-1
 }
 
-// lateness is how much later than the process its users start a type.
+// lateness is how much later than the process its users start a type: after a while, or, if the process
+// is of a version without it, when the world has healed.
 func (d *typeHost) lateness() time.Duration {
 	if d.p.w.opt.LateTypes == 0 || d.p.late.IntN(2) == 0 {
 		return 0
 	}
-	return time.Duration(random.Between(d.p.late, 1, int64(d.p.w.opt.LateTypes)))
+	late := time.Duration(random.Between(d.p.late, 1, int64(d.p.w.opt.LateTypes)))
+	if heals := d.p.w.opt.Safety - time.Duration(d.p.w.now); d.p.w.opt.LackTypes && heals > 0 {
+		late += heals
+		d.p.w.counts.TypesLacked++
+	}
+	return late
 }
 
 func newTypeHost(p *Process, index int) *typeHost {

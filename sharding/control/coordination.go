@@ -14,7 +14,7 @@ import (
 )
 
 // coordination runs the Coordinator machine of one entity type on one node. Every node of the role
-// has one; it acts on the oldest only.
+// has one; it acts on the member in charge only.
 type coordination struct {
 	stepped   func(m Machine, in, fx any) // shows a step to a simulation
 	m         *coordinator.Coordinator

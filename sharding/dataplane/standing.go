@@ -121,7 +121,7 @@ func (s *Standing) unlisted(v *view.View) error {
 	if _, some := v.Oldest(s.service.Role); !some {
 		return fmt.Errorf("no member of view %v with role %q is up", v.Epoch, s.service.Role)
 	}
-	if why := v.RefusesService(s.service); why != "" {
+	if why := v.Lines.Refuses(s.service); why != "" {
 		return fmt.Errorf("the type can have no coordinator: %s", why)
 	}
 	return fmt.Errorf("no member of view %v with role %q has started the type, or a view that lists it is yet to come",

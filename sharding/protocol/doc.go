@@ -10,8 +10,8 @@
 //     belongs to.
 //   - A Region is the part of an entity type on one node: it knows where messages for each shard
 //     go, and hosts shards. On a node without the type's role it is a proxy, which hosts nothing.
-//   - The Coordinator, one per type, acts on the oldest node with the role: it gives each shard its
-//     home.
+//   - The Coordinator, one per type, acts on the member that the view has in charge of the type
+//     (view.Line), the first that started it: it gives each shard its home.
 //   - A Shard machine is the life of the entities of one hosted shard: remembered, started,
 //     passivated, stopped.
 //   - The table is the replicated map from shard to home. Its entries carry tokens.
@@ -145,7 +145,7 @@
 //   - Coordinator, owner, new home or any region may die, and any control message may be lost,
 //     repeated or late, in every phase.
 //   - In the end every shard with traffic, and every shard with remembered ids, has a home, if the
-//     type runs on the oldest member and some region can host.
+//     type runs on the member in charge of it and some region can host.
 //   - A remembered id of a running entity is in the set when the entity starts, and stays there
 //     until it was passivated.
 //

@@ -27,7 +27,7 @@ func newCrowd(tb testing.TB, nodes, shards int) *crowd {
 	w := &crowd{now: time.Unix(0, 0)}
 	v := &view.View{Epoch: 1}
 	service := protocol.Identity{Name: "t"}.Service()
-	v.Lines = []view.Line{{Service: service, Members: []view.UID{1}}}
+	v.Lines = view.Lines{{Service: service, Members: []view.UID{1}}}
 	for i := range nodes {
 		u := protocol.UID(i + 1)
 		cfg := protocol.Config{Identity: protocol.Identity{Name: "t", Shards: shards}, Self: u}

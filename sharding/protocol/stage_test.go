@@ -36,7 +36,7 @@ type stage struct {
 	index map[protocol.ShardID]bool
 	ids   map[protocol.ShardID]map[protocol.EntityID]bool
 	epoch view.Epoch
-	lines []view.Line
+	lines view.Lines
 }
 
 type heldItem struct {

@@ -1,6 +1,7 @@
 package nextview
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/report"
@@ -103,6 +104,21 @@ func (c *composer) promote() {
 				continue
 			}
 			c.plan.Changed = true
+		}
+	}
+}
+
+// enlist lets members that offer services into the lines of these.
+func (c *composer) enlist() {
+	next := c.next()
+	if !next.Enlist(c.Reports.Offers) {
+		return
+	}
+	c.plan.Changed = true
+	if c.Defects.Planted(defect.OldestFirst) {
+		age := func(u view.UID) uint32 { m, _ := next.Member(u); return m.UpNumber }
+		for _, l := range next.Lines {
+			slices.SortFunc(l.Members, func(a, b view.UID) int { return cmp.Compare(age(a), age(b)) })
 		}
 	}
 }

@@ -76,9 +76,7 @@ func Compose(cfg Config, s Scene) Plan {
 		c.endMove()
 		c.admit()
 		c.promote()
-		if next.Enlist(s.Reports.Offers) {
-			c.plan.Changed = true
-		}
+		c.enlist()
 	}
 	if c.plan.Changed {
 		next.Inherit(s.unsettled())

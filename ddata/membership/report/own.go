@@ -86,7 +86,7 @@ func (o *Own) Offer(s view.Service) bool {
 // Unlisted are the services that this node offers and for which a view has yet to list it, sorted.
 func (o *Own) Unlisted(v *view.View, self view.UID) (all []view.Service) {
 	for _, s := range o.offers {
-		if !v.Lists(s, self) {
+		if !v.Lines.Settles(s, self) {
 			all = append(all, s)
 		}
 	}

@@ -14,7 +14,7 @@ const (
 	ServiceNameMax = 256       // bytes of a service's name
 	LinesMax       = 512       // services of a view, and of one node
 	LineMax        = 5         // members of a line
-	roomOfLines    = 48 << 10  // bytes of a view's lines, as bytesOfLines counts them
+	roomOfLines    = 48 << 10  // bytes of a view's lines, as bytesOf counts them
 	roomOfMembers  = 320 << 10 // bytes of a view's members, as bytesOf counts them
 	roomOfDisks    = 44 << 10  // bytes of a view's own sets of disks, as Room counts them
 )

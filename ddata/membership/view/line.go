@@ -54,6 +54,10 @@ func CheckServices(all []Service) error {
 	return nil
 }
 
+// Lines are those of the services that members offer, sorted by service. They and what they refer to are
+// not changed once they were handed out.
+type Lines []Line
+
 // Line is the members that offer a service, in the order in which views have listed them: the first
 // is in charge. A member stays until it is gone. So a member that offers the service later, however
 // old it is, takes nothing from the one that is in charge.
@@ -69,72 +73,99 @@ type Line struct {
 // bytesOf bounds the encoded size of a line, however many members it has.
 func (l Line) bytesOf() int { return lineBytes + len(l.Service.Role) + len(l.Service.Name) }
 
-// InCharge is the member that is in charge of a service; false: none offers it, or none has been
-// listed yet.
-func (v *View) InCharge(s Service) (Member, bool) {
-	if l, ok := v.line(s); ok {
-		return v.Member(l.Members[0])
+// find returns where the line of a service is, or would be.
+func (ls Lines) find(s Service) (i int, found bool) {
+	return slices.BinarySearchFunc(ls, s, func(l Line, s Service) int { return l.Service.Compare(s) })
+}
+
+// of returns the members that are in the line of a service.
+func (ls Lines) of(s Service) []UID {
+	if i, ok := ls.find(s); ok {
+		return ls[i].Members
 	}
-	return Member{}, false
+	return nil
 }
 
-func (v *View) line(s Service) (Line, bool) {
-	i, ok := findLine(v.Lines, s)
-	if !ok {
-		return Line{}, false
+// Settles reports whether it changes nothing any more that a member offers a service: it is in the line,
+// or there is no room for it.
+func (ls Lines) Settles(s Service, u UID) bool {
+	in := ls.of(s)
+	if len(in) == 0 {
+		return !ls.hasRoomFor(s)
 	}
-	return v.Lines[i], true
+	return len(in) >= LineMax || slices.Contains(in, u)
 }
 
-func findLine(lines []Line, s Service) (int, bool) {
-	return slices.BinarySearchFunc(lines, s, func(l Line, s Service) int { return l.Service.Compare(s) })
-}
-
-// Lists reports whether it makes no difference that a member offers a service: it is in the line, or
-// there is no room for it.
-func (v *View) Lists(s Service, u UID) bool {
-	l, ok := v.line(s)
-	if !ok {
-		return !hasRoomFor(v.Lines, Line{Service: s})
-	}
-	return len(l.Members) >= LineMax || slices.Contains(l.Members, u)
-}
-
-// RefusesService says why a service gets no line; empty: it has one, or can have one.
-func (v *View) RefusesService(s Service) string {
-	if _, ok := v.line(s); ok || hasRoomFor(v.Lines, Line{Service: s}) {
+// Refuses says why a service gets no line; empty: it has one, or can have one.
+func (ls Lines) Refuses(s Service) string {
+	if len(ls.of(s)) > 0 || ls.hasRoomFor(s) {
 		return ""
 	}
 	return fmt.Sprintf("a view has to be stored and sent, and has no room for more than %d services, or for more "+
 		"than %d bytes of their names", LinesMax, roomOfLines)
 }
 
-func hasRoomFor(lines []Line, l Line) bool {
-	return len(lines) < LinesMax && bytesOfLines(lines)+l.bytesOf() <= roomOfLines
+func (ls Lines) hasRoomFor(s Service) bool {
+	return len(ls) < LinesMax && ls.bytes()+Line{Service: s}.bytesOf() <= roomOfLines
 }
 
-func bytesOfLines(lines []Line) (n int) {
-	for _, l := range lines {
+func (ls Lines) bytes() (n int) {
+	for _, l := range ls {
 		n += l.bytesOf()
 	}
 	return n
 }
 
-// Enlist takes members that are gone out of the lines, and lets those in that are Up or Leaving and
-// offer a service, the oldest first. It reports whether it has let any in. The view is not handed out yet.
-func (v *View) Enlist(offers func(UID) []Service) (changed bool) {
-	gone := func(u UID) bool { return !v.Has(u) }
-	if slices.ContainsFunc(v.Lines, func(l Line) bool { return slices.ContainsFunc(l.Members, gone) }) {
-		var lines []Line
-		for _, l := range v.Lines {
-			if l.Members = slices.DeleteFunc(slices.Clone(l.Members), gone); len(l.Members) > 0 {
-				lines = append(lines, l)
-			}
-		}
-		v.Lines = lines
+// with returns the lines with a member at the end of one.
+func (ls Lines) with(s Service, u UID) Lines {
+	i, ok := ls.find(s)
+	ls = slices.Clone(ls)
+	if !ok {
+		ls = slices.Insert(ls, i, Line{Service: s})
 	}
+	ls[i].Members = append(slices.Clip(ls[i].Members), u)
+	return ls
+}
+
+// without returns the lines without members that are gone.
+func (ls Lines) without(gone func(UID) bool) Lines {
+	if !slices.ContainsFunc(ls, func(l Line) bool { return slices.ContainsFunc(l.Members, gone) }) {
+		return ls
+	}
+	var left Lines
+	for _, l := range ls {
+		if l.Members = slices.DeleteFunc(slices.Clone(l.Members), gone); len(l.Members) > 0 {
+			left = append(left, l)
+		}
+	}
+	return left
+}
+
+// String prints the lines; nothing if there are none.
+func (ls Lines) String() string {
+	var b strings.Builder
+	for _, l := range ls {
+		fmt.Fprintf(&b, " %v %v", l.Service, l.Members)
+	}
+	return b.String()
+}
+
+// InCharge is the member that is in charge of a service; false: none offers it, or none has been
+// listed yet.
+func (v *View) InCharge(s Service) (Member, bool) {
+	if in := v.Lines.of(s); len(in) > 0 {
+		return v.Member(in[0])
+	}
+	return Member{}, false
+}
+
+// Enlist takes members that are gone out of the lines, and lets those in that are Up or Leaving and
+// offer a service, the oldest first. It reports whether it has let any in. The view is not handed out
+// yet.
+func (v *View) Enlist(offers func(UID) []Service) (changed bool) {
+	v.Lines = v.Lines.without(func(u UID) bool { return !v.Has(u) })
 	enters := func(m Member, s Service) bool {
-		return m.Full() && m.Status != Joining && m.HasRole(s.Role) && !v.Lists(s, m.UID)
+		return m.Full() && m.Status != Joining && m.HasRole(s.Role) && !v.Lines.Settles(s, m.UID)
 	}
 	if !slices.ContainsFunc(v.Members, func(m Member) bool {
 		return slices.ContainsFunc(offers(m.UID), func(s Service) bool { return enters(m, s) })
@@ -144,27 +175,17 @@ func (v *View) Enlist(offers func(UID) []Service) (changed bool) {
 	for _, m := range v.Full() {
 		for _, s := range offers(m.UID) {
 			if enters(m, s) {
-				v.enlist(s, m.UID)
+				v.Lines = v.Lines.with(s, m.UID)
 			}
 		}
 	}
 	return true
 }
 
-// enlist puts a member at the end of a line. The lines of the parent stay as they are.
-func (v *View) enlist(s Service, u UID) {
-	i, ok := findLine(v.Lines, s)
-	v.Lines = slices.Clone(v.Lines)
-	if !ok {
-		v.Lines = slices.Insert(v.Lines, i, Line{Service: s})
-	}
-	v.Lines[i].Members = append(slices.Clip(v.Lines[i].Members), u)
-}
-
-// checkLines holds the lines to their invariants.
-func (v *View) checkLines() error {
-	services := make([]Service, 0, len(v.Lines))
-	for _, l := range v.Lines {
+// check holds the lines of a view to their invariants.
+func (ls Lines) check(v *View) error {
+	services := make([]Service, 0, len(ls))
+	for _, l := range ls {
 		services = append(services, l.Service)
 		if n := len(l.Members); n == 0 || n > LineMax {
 			return fmt.Errorf("view: %d members in the line of %v, want 1 to %d", n, l.Service, LineMax)
@@ -176,18 +197,11 @@ func (v *View) checkLines() error {
 			}
 		}
 	}
-	if bytesOfLines(v.Lines) > roomOfLines {
+	if ls.bytes() > roomOfLines {
 		return errors.New("view: too many services")
 	}
 	if err := CheckServices(services); err != nil {
 		return fmt.Errorf("view: %w", err)
 	}
 	return nil
-}
-
-// printLines appends the lines to what String prints.
-func (v *View) printLines(b *strings.Builder) {
-	for _, l := range v.Lines {
-		fmt.Fprintf(b, " %v %v", l.Service, l.Members)
-	}
 }

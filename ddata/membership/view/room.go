@@ -14,9 +14,9 @@ import (
 //	the arbiter  one view                                         what a locks.Store keeps
 //
 // Members take at most roomOfMembers together, the disks of one view roomOfDisks, the sets of
-// disks that a view remembers roomOfSets, and the lines of services roomOfLines. A join that does not fit is refused. A removal always
-// fits: it makes the members fewer, and the oldest sets are forgotten when there is no room for the
-// newest.
+// disks that a view remembers roomOfSets, and the lines of services roomOfLines. A join that does not
+// fit is refused, and a service that does not fit has no line. A removal always fits: it makes the
+// members fewer, and the oldest sets are forgotten when there is no room for the newest.
 
 // bytesOf bounds the encoded size of a member in any status.
 func (m Member) bytesOf() int {

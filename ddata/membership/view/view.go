@@ -33,7 +33,7 @@ type View struct {
 	Durable   []string // the patterns of durable keys, sorted
 	Moving    []string // those that become durable next, sorted; none is in Durable
 	Moves     uint16   // the number of the last move that was begun; goes on over foundings; 0: none yet
-	Lines     []Line   // of the services that members offer, sorted by service
+	Lines     Lines    // of the services that members offer
 }
 
 // Hash is a 128-bit hash of the encoded view.
@@ -195,6 +195,6 @@ func (v *View) String() string {
 	if len(v.Moving) > 0 {
 		fmt.Fprintf(&b, " moving #%d %q", v.Moves, v.Moving)
 	}
-	v.printLines(&b)
+	b.WriteString(v.Lines.String())
 	return b.String()
 }

@@ -21,7 +21,7 @@ type Counts struct {
 	Swept, Expired, Folded, Deleted                                     uint64
 	Bulk, Parts                                                         uint64
 	Leased, LeasesLost                                                  uint64
-	Closings, Returned, TypesClosed, TypesLate, Stops                   uint64
+	Closings, Returned, TypesClosed, TypesLate, TypesLacked, Stops      uint64
 	Consulted, Located, Evicted                                         uint64
 	Answered, Dropped                                                   uint64
 	Idled, Stopped, Forgotten, Rested                                   uint64
@@ -69,6 +69,7 @@ func (c *Counts) Add(o Counts) {
 	c.Stops += o.Stops
 	c.TypesClosed += o.TypesClosed
 	c.TypesLate += o.TypesLate
+	c.TypesLacked += o.TypesLacked
 	c.Returned += o.Returned
 	c.Consulted += o.Consulted
 	c.Located += o.Located

@@ -113,6 +113,9 @@ type Options struct {
 	// LateTypes is how much later than their process some of its entity types are started at most; 0:
 	// none is.
 	LateTypes time.Duration
+	// LackTypes: what runs on some processes is a version without some of the types. These are started
+	// there when the world has healed.
+	LackTypes bool
 	// StopsShards: an operator stops shards for good, and nothing is sent to them for a while.
 	StopsShards bool
 	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the

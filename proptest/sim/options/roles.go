@@ -40,7 +40,9 @@ func (o *Options) RoleOfType(index int) string {
 // drawRoles draws the roles of nodes: in some worlds not all are of the backend. At least two of the
 // first nodes have each role with data. It also draws whether nodes start types late.
 func (o *Options) drawRoles(rs random.Streams) {
-	o.LateTypes = lateTypes(o, rs.Stream("late types", 0))
+	late := rs.Stream("late types", 0)
+	o.LateTypes = lateTypes(o, late)
+	o.LackTypes = o.LateTypes > 0 && late.IntN(2) == 0
 	r := rs.Stream("roles", 0)
 	if some := r.IntN(4) == 0; !some || o.Nodes < 3 {
 		return

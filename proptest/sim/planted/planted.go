@@ -97,6 +97,8 @@ var further = []one{
 	{"lease-from-reply", "the lease counts from the answer", plant(defect.LeaseFromReply)},
 	{"no-v2", "a refusing acceptor goes on granting", plant(defect.NoV2)},
 	{"stopped-holds", "a node that has said that it stopped keeps its lease (V3)", plant(defect.StoppedHolds)},
+	{"oldest-first", "a member that starts a type later takes over from the one in charge of it",
+		plant(defect.OldestFirst)},
 	{"leave-unsettled", "a leaver is dropped before its replicators have settled (V4)", plant(defect.LeaveUnsettled)},
 	{"told-unstored", "views and acceptances are told before they are on disk (V5)", plant(defect.ToldUnstored)},
 	{"goes-untold", "a node that decides, or sees that all have stopped, goes before the others know",

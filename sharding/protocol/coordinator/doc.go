@@ -1,9 +1,9 @@
 // Package coordinator holds the machine that gives the shards of one entity type their homes.
 //
 // Every node with the type's role that has started the type has a Coordinator. It acts on the one that
-// the installed view has in charge (view.Line), and only while that holds its lease. It guarantees that a home is known to a majority
-// before it is commanded. Every shard with traffic or remembered ids gets a home in the end, if a
-// region can host. It does not guarantee that it is the only one that acts: regions
+// the installed view has in charge (view.Line), and only while that holds its lease. It guarantees that a
+// home is known to a majority before it is commanded. Every shard with traffic or remembered ids gets a
+// home in the end, if a region can host. It does not guarantee that it is the only one that acts: regions
 // refuse the commands of a deposed coordinator by their tokens. Package protocol tells of
 // registration and hand-offs.
 //

@@ -7,7 +7,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// term is the time for which a coordinator is the oldest with the role, and, with CoordinatorLease,
+// term is the time for which a coordinator is on the member in charge, and, with CoordinatorLease,
 // holds its lease. All that belongs to one term is here, so that the next one begins without it.
 //
 // The parts decide about what they own. The term hears messages and completions, and passes what

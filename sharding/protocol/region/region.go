@@ -161,8 +161,8 @@ func (r *Region) Deadline() time.Time {
 func (r *Region) Registered() (now, ever bool) { return r.registration.known, r.registration.joined }
 
 // Coordinator is the member that the view has in charge of the type, whose coordinator is to act; 0:
-// there is none. It is absent if the type was closed there and not started again. What it says of its state, which it cannot read or
-// write, is in failing; empty: nothing.
+// there is none. It is absent if the type was closed there and not started again. What it says of its
+// state, which it cannot read or write, is in failing; empty: nothing.
 func (r *Region) Coordinator() (u protocol.UID, absent bool, failing string) {
 	return r.registration.coordinator, r.registration.absent, r.registration.failing.why
 }
