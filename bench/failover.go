@@ -31,17 +31,17 @@ const (
 // coordinator is, too.
 func runFailover(ctx context.Context, _ options) error {
 	for _, c := range []struct {
-		name   string
-		oldest bool
+		name        string
+		coordinates bool
 	}{{"owner", false}, {"owner-and-coordinator", true}} {
-		if err := failover(ctx, c.name, c.oldest); err != nil {
+		if err := failover(ctx, c.name, c.coordinates); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
 	return nil
 }
 
-func failover(ctx context.Context, name string, oldest bool) error {
+func failover(ctx context.Context, name string, coordinates bool) error {
 	addrs, err := ports.Free(failHosts + 1)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func failover(ctx context.Context, name string, oldest bool) error {
 	if err != nil {
 		return err
 	}
-	victim, ids, err := victimOf(ctx, n, region, oldest)
+	victim, ids, err := victimOf(ctx, n, region, coordinates)
 	if err != nil {
 		return err
 	}
@@ -164,14 +164,12 @@ func failoverChild(ctx context.Context, bind string, seeds []string) error {
 	return n.Err()
 }
 
-// victimOf is the oldest node with the role, on which the coordinator is, or another; and entities
-// that live there.
+// victimOf is the node with the coordinator, or another, and entities that live there.
 func victimOf(ctx context.Context, n *ddata.Node, region *sharding.Region[Message],
-	oldest bool) (victim view.Member, ids []string, err error) {
+	coordinates bool) (victim view.Member, ids []string, err error) {
 	v := n.View()
-	first, _ := v.Oldest(role)
 	for _, m := range v.ByRole(role) {
-		if (m.UID == first.UID) == oldest {
+		if (m.UID == region.Coordinator()) == coordinates {
 			victim = m
 		}
 	}

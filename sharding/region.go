@@ -160,6 +160,10 @@ func (g *Region[M]) StartEntity(ctx context.Context, id string) (Location, error
 	return loc, nil
 }
 
+// Coordinator is the member whose coordinator gives the type's shards their homes, as this region knows;
+// 0: there is none yet.
+func (g *Region[M]) Coordinator() view.UID { return g.plane.Standing.Coordinator() }
+
 // Name is the entity type's name.
 func (g *Region[M]) Name() string { return g.plane.Name }
 

@@ -53,7 +53,7 @@ func (d *demo) clean() {
 }
 
 func (d *demo) run() error {
-	for _, act := range []func() error{d.found, d.join, d.killOldest, d.stopAll, d.startAll, d.audit} {
+	for _, act := range []func() error{d.found, d.join, d.killCoordinator, d.stopAll, d.startAll, d.audit} {
 		if err := act(); err != nil {
 			return err
 		}
@@ -161,22 +161,22 @@ func (d *demo) join() error {
 	return d.table()
 }
 
-// killOldest is a kill -9 of the node that has the coordinator, under traffic.
-func (d *demo) killOldest() error {
-	oldest, err := d.oldest()
+// killCoordinator is a kill -9 of the node that has the coordinator, under traffic.
+func (d *demo) killCoordinator() error {
+	coordinator, err := d.coordinator()
 	if err != nil {
 		return err
 	}
 	// Its account of the traffic dies with it, so its callers rest first; its entities go on to
 	// serve the others.
-	if err := d.account(d.nodes[oldest]); err != nil {
+	if err := d.account(d.nodes[coordinator]); err != nil {
 		return err
 	}
-	fmt.Printf("kill -9 of %s, the oldest: it has the coordinator\n", d.nodes[oldest].name)
+	fmt.Printf("kill -9 of %s, which has the coordinator\n", d.nodes[coordinator].name)
 	killed := time.Now()
-	d.nodes[oldest].kill()
-	d.ended(oldest)
-	asker := d.nodes[(oldest+1)%nodesMax]
+	d.nodes[coordinator].kill()
+	d.ended(coordinator)
+	asker := d.nodes[(coordinator+1)%nodesMax]
 	if _, err := asker.ask("probe"); err != nil {
 		return err
 	}

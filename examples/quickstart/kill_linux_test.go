@@ -14,9 +14,9 @@ import (
 // once and in order, each question has an end, and all entities answer again.
 func TestKilledUnderLoad(t *testing.T) {
 	for _, c := range []struct {
-		name         string
-		nodes        int
-		oldest, more bool // the killed processes: the coordinator's process, one other
+		name              string
+		nodes             int
+		coordinator, more bool // the killed processes: the coordinator's process, one other
 	}{
 		{"an owner", 3, false, true},
 		{"the coordinator", 3, true, false},
@@ -28,12 +28,12 @@ func TestKilledUnderLoad(t *testing.T) {
 			p := startWitnesses(ctx, t, c.nodes)
 			p.all("ask", p.nodes...)
 			p.all("more", p.nodes...)
-			oldest, rest := p.oldest()
+			coordinator, rest := p.coordinator()
 			var victims []*child
-			if c.oldest {
-				victims = append(victims, oldest)
+			if c.coordinator {
+				victims = append(victims, coordinator)
 			} else {
-				rest = append(rest, oldest)
+				rest = append(rest, coordinator)
 			}
 			if c.more {
 				victims, rest = append(victims, rest[0]), rest[1:]
@@ -67,27 +67,27 @@ func TestKilledUnderLoad(t *testing.T) {
 }
 
 // Ten thousand numbered messages to each entity, from three processes, while its shard moves from
-// process to process twenty times; then a node joins and gets its share, and the one that was there
-// first leaves, with the coordinator. No message is lost, doubled or out of order.
+// process to process twenty times; then a node joins and gets its share, and the one with
+// the coordinator leaves. No message is lost, doubled or out of order.
 func TestNumbersWhileShardsMove(t *testing.T) {
 	const moves = 20
 	ctx, cancel := context.WithTimeout(t.Context(), networkLimit)
 	defer cancel()
 	p := startPatient(ctx, t, founders, ddata.LAN) // nothing dies here
 	p.all("host", p.nodes...)
-	oldest, others := p.oldest()
+	coordinator, others := p.coordinator()
 	p.all("tell", p.nodes...)
 	begun := time.Now()
 	for k := range moves {
-		ask(t, oldest, fmt.Sprint("move ", k))
+		ask(t, coordinator, fmt.Sprint("move ", k))
 	}
 	moved := time.Since(begun)
 	fourth := p.join()
 	ask(t, fourth, "host")
-	ask(t, oldest, fmt.Sprint("move ", moves))
-	p.all("rest", oldest)
-	ask(t, oldest, "leave")
-	oldest.reap()
+	ask(t, coordinator, fmt.Sprint("move ", moves))
+	p.all("rest", coordinator)
+	ask(t, coordinator, "leave")
+	coordinator.reap()
 	p.all("rest", others...)
 	lines := p.judge()
 	if err := judgeHandOffs(lines, nil); err != nil {
@@ -110,6 +110,6 @@ func TestNumbersWhileShardsMove(t *testing.T) {
 			t.Errorf("%s handled %d messages in %d hostings", id, total[id], hosted)
 		}
 	}
-	t.Logf("moves_ms=%d messages=%d hostings_of_the_first=%d",
+	t.Logf("moves_ms=%d messages=%d hostings_of_the_coordinator=%d",
 		moved.Milliseconds(), numbersSum(lines)[lineHandled], len(handled[numbersID[0]]))
 }

@@ -22,14 +22,14 @@ type request struct {
 
 // answer is what a node says.
 type answer struct {
-	Error     string            `json:"error,omitempty"`
-	UID       string            `json:"uid,omitempty"`
-	Oldest    bool              `json:"oldest,omitempty"`
-	Running   []string          `json:"running,omitempty"`
-	Doubled   int64             `json:"doubled,omitempty"`
-	Acked     map[string]uint64 `json:"acked,omitempty"`     // increments that were answered
-	Attempted map[string]uint64 `json:"attempted,omitempty"` // increments that were sent
-	Totals    map[string]uint64 `json:"totals,omitempty"`
+	Error       string            `json:"error,omitempty"`
+	UID         string            `json:"uid,omitempty"`
+	Coordinates bool              `json:"coordinates,omitempty"`
+	Running     []string          `json:"running,omitempty"`
+	Doubled     int64             `json:"doubled,omitempty"`
+	Acked       map[string]uint64 `json:"acked,omitempty"`     // increments that were answered
+	Attempted   map[string]uint64 `json:"attempted,omitempty"` // increments that were sent
+	Totals      map[string]uint64 `json:"totals,omitempty"`
 }
 
 // child is one node process, seen from the demo.

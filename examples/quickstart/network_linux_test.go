@@ -15,7 +15,7 @@ var lossFor = flag.Duration("loss", 5*time.Second, "how long three packets of te
 
 const networkLimit = 90 * time.Second // for a whole play, most of which wait for no more than a few seconds
 
-// The oldest node, and with it the coordinator, is cut off, in each of the ways in which packets
+// The node with the coordinator is cut off, in each of the ways in which packets
 // can fail to arrive. The others remove it and run its entities; it ends with ErrDowned, though no
 // other node can tell it. Started again on the same host after the network has healed, it is a
 // member like the others.
@@ -40,7 +40,7 @@ func TestCutOffNodeIsReplaced(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), networkLimit) // kills the processes
 			defer cancel()
 			p := startOnHosts(ctx, t, founders)
-			victim, others := p.oldest()
+			victim, others := p.coordinator()
 			owned := ask(t, victim, "running").Running
 			i := slices.Index(p.nodes, victim)
 			rest := slices.Delete(slices.Clone(p.hosts), i, i+1)
@@ -145,13 +145,13 @@ func (p *witnessPlay) markThrough(ctx context.Context, healed <-chan struct{}) {
 	p.t.Logf("marks while packets were lost=%d failed=%d processes restarted=%d", marks, failed, restarted)
 }
 
-// kill -9 of the oldest node, whose process is started again at once, on the same port and with the
+// kill -9 of the node with the coordinator, whose process is started again at once, on the same port and with the
 // same directory.
 func TestKilledNodeComesBackOnItsPort(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), networkLimit)
 	defer cancel()
 	p := startWitnesses(ctx, t, founders)
-	victim, _ := p.oldest()
+	victim, _ := p.coordinator()
 	victim.kill()
 	p.start(slices.Index(p.nodes, victim))
 	p.all("running", p.nodes...)

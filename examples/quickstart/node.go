@@ -100,9 +100,8 @@ func startNode(ctx context.Context) (*node, error) {
 func (x *node) do(ctx context.Context, r request) answer {
 	switch r.Do {
 	case "running":
-		oldest, _ := x.n.View().Oldest(role)
 		return answer{
-			UID: x.n.UID().String(), Oldest: oldest.UID == x.n.UID(),
+			UID: x.n.UID().String(), Coordinates: x.region.Coordinator() == x.n.UID(),
 			Running: x.counters.ids(), Doubled: x.counters.doubled.Load(),
 		}
 	case "traffic":

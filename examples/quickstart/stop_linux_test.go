@@ -11,7 +11,7 @@ import (
 )
 
 var stopFor = flag.Duration("stop", 2500*time.Millisecond,
-	"how long the process of the oldest node stands still, at least")
+	"how long the process of the node with the coordinator stands still, at least")
 
 // A process that owns entities, and the coordinator, is stopped in the middle of its work, as by
 // SIGSTOP from anywhere. The others remove it and run its entities. Continued, it has handlers to
@@ -22,7 +22,7 @@ func TestStoppedProcessIsFenced(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), *stopFor+40*time.Second) // kills the processes
 	defer cancel()
 	p := startWitnesses(ctx, t, founders)
-	victim, others := p.oldest()
+	victim, others := p.coordinator()
 	owned := ask(t, victim, "running").Running
 
 	if err := victim.tell("freeze"); err != nil {

@@ -37,18 +37,18 @@ func (d *demo) ended(i int) {
 	d.nodes[i] = nil
 }
 
-// oldest finds the node that the view calls the oldest.
-func (d *demo) oldest() (int, error) {
+// coordinator finds the node that has the coordinator.
+func (d *demo) coordinator() (int, error) {
 	found := -1
 	err := d.each(func(i int, c *child) error {
 		a, err := c.ask("running")
-		if a.Oldest {
+		if a.Coordinates {
 			found = i
 		}
 		return err
 	})
 	if err == nil && found < 0 {
-		err = errors.New("no node is the oldest")
+		err = errors.New("no node has the coordinator")
 	}
 	return found, err
 }

@@ -270,8 +270,7 @@ func (w *witnessNode) do(ctx context.Context, r request) answer {
 	defer cancel()
 	switch r.Do {
 	case "running":
-		oldest, _ := w.n.View().Oldest(role)
-		return answer{Oldest: oldest.UID == w.n.UID(), Running: w.ids()}
+		return answer{Coordinates: w.region.Coordinator() == w.n.UID(), Running: w.ids()}
 	case "mark":
 		return failed(w.markAll(ctx))
 	case "freeze":

@@ -121,15 +121,15 @@ func (p *witnessPlay) join() *child {
 	return p.nodes[len(p.nodes)-1]
 }
 
-// oldest finds the node that the view calls the oldest, which runs entities too, and the others.
-func (p *witnessPlay) oldest() (oldest *child, others []*child) {
+// coordinator finds the node that has the coordinator, which runs entities too, and the others.
+func (p *witnessPlay) coordinator() (coordinator *child, others []*child) {
 	p.t.Helper()
 	i := slices.IndexFunc(p.nodes, func(c *child) bool {
 		a := ask(p.t, c, "running")
-		return a.Oldest && len(a.Running) > 0
+		return a.Coordinates && len(a.Running) > 0
 	})
 	if i < 0 {
-		p.t.Fatal("no node is the oldest and runs entities")
+		p.t.Fatal("no node has the coordinator and runs entities")
 	}
 	return p.nodes[i], slices.Delete(slices.Clone(p.nodes), i, i+1)
 }

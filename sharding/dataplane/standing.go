@@ -68,6 +68,9 @@ func (s *Standing) Leaves() { s.hasLeft.Store(true) }
 // serves reports whether the region is registered and may get shards.
 func (s *Standing) serves() bool { return s.registered.Load() && !s.hasLeft.Load() }
 
+// Coordinator is the node whose coordinator is the one that acts; 0: none.
+func (s *Standing) Coordinator() view.UID { return view.UID(s.coordinator.Load()) }
+
 // IsNew reports whether no coordinator has registered the region yet.
 func (s *Standing) IsNew() bool { return !s.everRegistered.Load() }
 
@@ -95,7 +98,7 @@ func (s *Standing) Uncoordinated() error {
 		return fmt.Errorf("the coordinator, on this node, waits until %d members have said what they host: %s",
 			len(*awaits), strings.Join(names, ", "))
 	}
-	u, why := view.UID(s.coordinator.Load()), s.mismatch.Load()
+	u, why := s.Coordinator(), s.mismatch.Load()
 	failing := s.failing.Load()
 	switch {
 	case u != 0 && failing != nil:

@@ -87,12 +87,12 @@ func (c *cluster) coordinator() (it, other int) {
 			if err != nil {
 				return err
 			}
-			if s.Oldest && s.Members == len(c.all) {
+			if s.Coordinates && s.Members == len(c.all) {
 				it, other = i, (i+1)%len(c.all)
 				return nil
 			}
 		}
-		return errors.New("no node is the oldest of all")
+		return errors.New("no node of all has the coordinator")
 	})
 	return it, other
 }

@@ -37,11 +37,11 @@ type settings struct {
 
 // status is what a node says of itself.
 type status struct {
-	UID     uint64
-	Members int
-	Oldest  bool // its coordinator acts
-	Ended   bool // the others have removed it
-	Running map[string]uint32
+	UID         uint64
+	Members     int
+	Coordinates bool // it has the coordinator
+	Ended       bool // the others have removed it
+	Running     map[string]uint32
 }
 
 // message is one that no test sends: remembered entities run without it.
@@ -141,8 +141,7 @@ func (x *node) status(ctx context.Context) (s status, err error) {
 	default:
 	}
 	if v := x.n.View(); v != nil {
-		oldest, _ := v.Oldest(role)
-		s.Members, s.Oldest = len(v.Members), oldest.UID == x.n.UID()
+		s.Members, s.Coordinates = len(v.Members), x.items.Coordinator() == x.n.UID()
 	}
 	state, err := x.items.State(ctx, x.n.UID())
 	if errors.Is(err, sharding.ErrStopped) {

@@ -172,17 +172,17 @@ func (c *cluster) status(ctx context.Context, i int) (s status, err error) {
 	return s, err
 }
 
-// oldest is the node with the coordinators.
-func (c *cluster) oldest() int {
+// coordinator is the node with the coordinators.
+func (c *cluster) coordinator() int {
 	c.t.Helper()
 	for ctx := c.patient(); ctx.Err() == nil; pause(ctx, 50*time.Millisecond) {
 		for i := range nodes {
-			if s, err := c.status(ctx, i); err == nil && s.Oldest {
+			if s, err := c.status(ctx, i); err == nil && s.Coordinates {
 				return i
 			}
 		}
 	}
-	c.t.Fatal("no node is the oldest")
+	c.t.Fatal("no node has all coordinators")
 	return 0
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/judge"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/durablestate"
@@ -212,4 +213,14 @@ func (e *entities) ask(ctx context.Context, q question) (judge.Receipt, error) {
 		return sharding.Ask(ctx, g.Ref(q.ID), add{Number: q.Number})
 	}
 	return sharding.Ask(ctx, g.Ref(q.ID), look{Number: q.Number})
+}
+
+// coordinates reports whether a node has the coordinators of all types.
+func (e *entities) coordinates(u view.UID) bool {
+	for _, g := range e.regions {
+		if g.Coordinator() != u {
+			return false
+		}
+	}
+	return true
 }

@@ -19,7 +19,7 @@ type kill struct {
 
 func kills() []kill {
 	return []kill{
-		{"the node of the coordinators is killed", func(c *cluster) { c.process(c.oldest()).Kill() }},
+		{"the node of the coordinators is killed", func(c *cluster) { c.process(c.coordinator()).Kill() }},
 		{"an owner is killed", func(c *cluster) { c.process(c.another()).Kill() }},
 		{"the server is killed, and starts again", func(c *cluster) {
 			if err := c.server.Kill(); err != nil {
@@ -45,13 +45,13 @@ func kills() []kill {
 	}
 }
 
-// another is a node that hosts entities, and is not the oldest.
+// another is a node that hosts entities, and has not all coordinators.
 func (c *cluster) another() int {
 	c.t.Helper()
-	oldest := c.oldest()
+	coordinator := c.coordinator()
 	for i := range manyCounters {
 		e := entity(counters, i)
-		if n := c.owner(e.Type, e.ID); n != oldest {
+		if n := c.owner(e.Type, e.ID); n != coordinator {
 			return n
 		}
 	}

@@ -27,11 +27,11 @@ type settings struct {
 
 // status is what a node says of the cluster.
 type status struct {
-	Members int
-	Oldest  bool
-	UID     uint64
-	Fenced  uint64
-	Misfits uint64
+	Members     int
+	Coordinates bool // all types
+	UID         uint64
+	Fenced      uint64
+	Misfits     uint64
 }
 
 // node is what runs in a process.
@@ -96,10 +96,9 @@ func (x *node) Call(ctx context.Context, name string, in []byte) (any, error) {
 		return x.ask(ctx, q)
 	case "status":
 		v := x.n.View()
-		oldest, _ := v.Oldest(role)
 		return status{
-			Members: len(v.Members), Oldest: oldest.UID == x.n.UID(), UID: uint64(x.n.UID()), Fenced: x.fenced.Load(),
-			Misfits: x.misfits.Load(),
+			Members: len(v.Members), Coordinates: x.coordinates(x.n.UID()), UID: uint64(x.n.UID()),
+			Fenced: x.fenced.Load(), Misfits: x.misfits.Load(),
 		}, nil
 	case "host":
 		var q question
