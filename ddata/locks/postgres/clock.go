@@ -18,8 +18,10 @@ type serverClock struct {
 
 	mu     sync.Mutex
 	ref    sample
-	known  bool      // there is a reference
-	steady time.Time // since when no jump was seen
+	known  bool          // there is a reference
+	steady time.Time     // since when no jump was seen
+	slow   int           // samples since the last one whose call was quick
+	least  time.Duration // that one of those calls took
 }
 
 // sample is an answer of the server.
@@ -36,7 +38,7 @@ const driftMax = 1000
 func (c *serverClock) note(s sample) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fine := s.received.Sub(s.sent) <= c.tolerance
+	fine := c.timeLocked(s.received.Sub(s.sent))
 	age := s.sent.Sub(c.ref.received)
 	switch {
 	case !c.known || age > 2*c.window || c.jumpedLocked(s):
@@ -45,6 +47,42 @@ func (c *serverClock) note(s sample) {
 	case fine && age >= c.window:
 		c.ref = s
 	}
+}
+
+// timeLocked reports whether a call was quick enough for its sample to be a reference.
+func (c *serverClock) timeLocked(took time.Duration) bool {
+	if took <= c.tolerance {
+		c.slow = 0
+		return true
+	}
+	if c.slow == 0 || took < c.least {
+		c.least = took
+	}
+	c.slow++
+	return false
+}
+
+// blindAfter is how many calls in a row are slow before they are the rule.
+const blindAfter = renewalsPerTTL
+
+// blind reports whether there is no reference because every call takes too long, and what the
+// quickest one of them took.
+func (c *serverClock) blind(now time.Time) (quickest time.Duration, blind bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.least, c.slow >= blindAfter && !c.usableLocked(now)
+}
+
+// isKnown reports whether there is a reference.
+func (c *serverClock) isKnown() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known
+}
+
+// usableLocked reports whether there is a reference that is not too old.
+func (c *serverClock) usableLocked(now time.Time) bool {
+	return c.known && now.Sub(c.ref.received) <= 2*c.window
 }
 
 // jumpedLocked reports whether a sample cannot come from a clock that has run on since the
@@ -64,9 +102,9 @@ func (c *serverClock) slack() time.Duration { return 4 * c.tolerance }
 func (c *serverClock) bound(now time.Time) (server time.Time, steady time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	age := now.Sub(c.ref.received)
-	if !c.known || age > 2*c.window {
+	if !c.usableLocked(now) {
 		return time.Unix(0, 0), 0
 	}
+	age := now.Sub(c.ref.received)
 	return c.ref.server.Add(age - age/driftMax), now.Sub(c.steady)
 }

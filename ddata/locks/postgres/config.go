@@ -86,12 +86,3 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
-
-// pool is the configuration of the pool, in which no attempt to connect outlasts Timeout.
-func (c Config) pool() *pgxpool.Config {
-	p := c.Pool.Copy()
-	if t := p.ConnConfig.ConnectTimeout; t <= 0 || t > c.Timeout {
-		p.ConnConfig.ConnectTimeout = c.Timeout
-	}
-	return p
-}

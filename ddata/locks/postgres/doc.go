@@ -4,14 +4,15 @@
 // # Nouns
 //
 // A Store is a schema of a database, which nothing else uses. [Open] makes it when it is missing.
-// Each lease has one row, which stays: the owner's name, the random id of its door, a fence, the
-// time until which the lease lasts, and the record. The fence is a number that each acquisition
-// counts up.
+// Each lease has one row, which stays: the owner's name, the random id of its door, the number of the
+// door's attempt to acquire it, a version, the time until which the lease lasts, and the record. The
+// version is a number that each acquisition and each release counts up.
 //
 // # Time
 //
-// The server's clock says when a lease has ended. To acquire is one statement, which compares when
-// it has locked the row. The holder renews four times in each Config.TTL, and counts the TTL on its
+// The server's clock says when a lease has ended. To acquire is two statements: one looks, and one
+// takes the lease if the version is still the same. The server compares when it has locked the row.
+// The holder renews four times in each Config.TTL, and counts the TTL on its
 // own clocks, from when it sent the request. The server grants a fifth more, so that a late answer
 // and clocks of different speeds leave no time with two holders. The holder is told of the loss
 // when its time is over, or earlier if the row names another owner.
@@ -23,17 +24,24 @@
 // long as that lease lasts. So it waits for 1.2 TTL after Open, after an outage of the server of
 // more than 2.4 TTL, and after a jump of the clock.
 //
+// The clocks can be compared only if a round trip takes less than a fortieth of the TTL. [Open]
+// refuses a server that is farther away. When it gets too far away later, to acquire a lease that
+// has ended is an error. Both say which TTL would do.
+//
 // # Guarantees
 //
 //   - They are the laws of locks.Lock, which package lockstest holds the store to.
-//   - A record is read and written by a statement that compares the door, the fence and the time.
+//   - A record is read and written by a statement that compares the door, the attempt and the time.
 //     So no save of an earlier holder comes after the record was loaded by a later one.
 //   - A clock of the server that is set forward ends no lease early. The holder renews by the new
 //     time.
-//   - Each statement is given up after Config.Timeout. Load and Save make up to four, all others
-//     one. One connection of the pool is left to renewals.
+//   - Each statement is given up after Config.Timeout. Acquire makes two, or up to six while others
+//     acquire too, Load and Save up to four, all others one. Release and Close end the calls that are
+//     under way.
+//   - One connection of the pool is left to renewals. Connections that go dead cost them one call,
+//     not one for each connection, if new ones can be made.
 //   - Errors of the server say what to do. After an error of Acquire the owner acquires again,
-//     or releases.
+//     or releases. A request of before that reaches the server after Release has no effect.
 //
 // # Cost
 //
@@ -63,16 +71,6 @@
 // lease. A correction by some seconds is a jump. One of less than a fortieth of the TTL is within
 // the margin. A clock that is set back, and forward again within a quarter of the TTL, can be
 // missed, and do the same.
-//
-// When connections go dead without an end, the pool takes about 15 s to give them up, and renewals
-// wait for that: leases of a shorter TTL are lost then, each to its holder's knowledge.
-//
-// When every round trip takes more than a fortieth of the TTL, no lease of a dead node is taken. Raise
-// the TTL for a server that is far away.
-//
-// An Acquire that ended with an error may still be on its way. When it arrives after Release, or when
-// Release gave up while it was under way, the lease is held to its end, or until the door is released
-// again or closed. No other owner gets it meanwhile.
 //
 // A fail-over to a server that lacks commits can let two hold a lease: use a synchronous standby. A
 // server without fsync that crashes can do the same, and so can a backup that is put back while

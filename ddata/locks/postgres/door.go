@@ -19,9 +19,11 @@ type door struct {
 	turn  chan struct{} // one for the call that waits for the server
 
 	mu      sync.Mutex
-	attempt int64 // of acquisitions
-	unclear bool  // the row may name this door
-	held    *hold // nil: not the holder
+	attempt int64    // number of the last one
+	version int64    // of the row that the last request to take the lease goes by
+	unclear bool     // the row may name this door, now or later; the store keeps those doors
+	trying  *attempt // nil: none that may become the hold
+	held    *hold    // nil: not the holder
 	closed  bool
 }
 
@@ -45,81 +47,15 @@ func (d *door) enter(ctx context.Context) error {
 
 func (d *door) leave() { <-d.turn }
 
-// Acquire implements locks.Lock.
-func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
-	if err := d.enter(ctx); err != nil {
-		return false, err
-	}
-	defer d.leave()
-	attempt, held, err := d.begin()
-	if held || err != nil {
-		return held, err
-	}
-	bound, steady := d.s.clock.bound(time.Now())
-	var fence *int64
-	var server time.Time
-	sent, err := d.s.call(ctx, d.s.sql.acquire, []any{
-		[]byte(d.name), []byte(d.owner), d.id, attempt, d.s.cfg.TTL + d.s.cfg.TTL/marginsPerTTL, bound, steady,
-		d.s.clock.slack(),
-	}, &fence, &server)
-	received := time.Now()
-	if err != nil {
-		return false, d.explain(err)
-	}
-	d.s.clock.note(sample{server: server, sent: sent, received: received})
-	if fence == nil {
-		d.settle()
-		return false, nil
-	}
-	return d.hold(*fence, lost, d.s.term(sample{server: server, sent: sent, received: received}))
-}
-
-// begin numbers an attempt to acquire, or says that none is needed.
-func (d *door) begin() (attempt int64, held bool, err error) {
-	held = !d.Until().IsZero()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case d.closed:
-		return 0, false, d.closedError()
-	case held && d.held != nil:
-		return 0, true, nil
-	}
-	d.attempt++
-	d.unclear = true
-	return d.attempt, false, nil
-}
-
 func (d *door) closedError() error { return fmt.Errorf("lease %q: %w", d.name, locks.ErrClosed) }
 
-// settle notes that the row does not name this door.
-func (d *door) settle() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.unclear = false
-}
+// isClosedLocked reports whether the door or its store was closed.
+func (d *door) isClosedLocked() bool { return d.closed || d.s.isClosed() }
 
-// hold begins a hold that the server has granted.
-func (d *door) hold(fence int64, lost func(error), t term) (bool, error) {
-	h := &hold{d: d, fence: fence, lost: lost, term: t}
-	ctx, stop := context.WithCancel(d.s.ctx)
-	h.stop = stop
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case d.closed || !d.s.keeps(d, func() { h.keep(ctx) }):
-		stop()
-		return false, d.closedError()
-	case !t.lasts(time.Now()):
-		d.s.forgets(d)
-		stop()
-		return false, &locks.Error{
-			Kind: locks.ErrUnusable, Path: d.path(), Detail: "the answer of the server came after the end of the lease",
-			Remedy: "see what has held up this process, or raise Config.TTL",
-		}
-	}
-	d.held = h
-	return true, nil
+// settleLocked notes that the row does not name this door, and will not.
+func (d *door) settleLocked() {
+	d.unclear = false
+	d.s.forgets(d)
 }
 
 // Until implements locks.Lock. It does not wait for the server.
@@ -143,7 +79,7 @@ func (d *door) current() (*hold, term, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case d.closed:
+	case d.isClosedLocked():
 		return nil, term{}, d.closedError()
 	case !held || d.held == nil:
 		return nil, term{}, d.notHeld()
@@ -153,32 +89,47 @@ func (d *door) current() (*hold, term, error) {
 
 func (d *door) notHeld() error { return fmt.Errorf("lease %q: %w", d.name, locks.ErrNotHeld) }
 
-// drop ends the hold without a word, and reports what there is to release.
-func (d *door) drop() (attempt int64, unclear bool) {
+// claim is what the server may have of a door, or get.
+type claim struct {
+	attempt, version int64
+	unclear          bool
+}
+
+// drop ends the hold without a word, gives up the attempt that is under way, and returns what there
+// is to release.
+func (d *door) drop() claim {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.held != nil {
 		d.held.endLocked()
 	}
-	return d.attempt, d.unclear
+	if d.trying != nil {
+		d.trying.end()
+		d.trying = nil
+	}
+	return claim{d.attempt, d.version, d.unclear}
 }
 
-// Release implements locks.Lock. After an error the lease may last to its end on the server.
+// Release implements locks.Lock. It ends the calls that are under way. After an error the lease may
+// last to its end on the server.
 func (d *door) Release(ctx context.Context) error {
 	d.drop()
 	if err := d.enter(ctx); err != nil {
 		return err
 	}
 	defer d.leave()
-	attempt, unclear := d.drop() // again: a call to Acquire may have been under way
-	if !unclear {
+	c := d.drop() // again: another call may have acquired
+	if !c.unclear {
 		return nil
 	}
 	var released int
-	if _, err := d.s.call(ctx, d.s.sql.release, []any{[]byte(d.name), d.id, attempt}, &released); err != nil {
+	_, err := d.s.call(ctx, d.s.sql.release, []any{[]byte(d.name), d.id, c.attempt, c.version}, &released)
+	if err != nil {
 		return d.explain(err)
 	}
-	d.settle()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.settleLocked()
 	return nil
 }
 
@@ -187,7 +138,7 @@ func (d *door) Close() error {
 	d.mu.Lock()
 	d.closed = true
 	d.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*d.s.cfg.Timeout) // a call may be under way
+	ctx, cancel := context.WithTimeout(context.Background(), d.s.cfg.Timeout)
 	defer cancel()
 	err := d.Release(ctx)
 	if errors.Is(err, locks.ErrClosed) {

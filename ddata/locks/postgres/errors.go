@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
@@ -60,10 +61,25 @@ func (s *Store) explain(what string, err error) error {
 		remedy = "check the server and the way to it, and Config.Pool"
 	}
 	detail := ""
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		detail = fmt.Sprintf("no answer within the time of the caller and Config.Timeout, which is %v", s.cfg.Timeout)
+	case errors.Is(err, context.Canceled):
+		detail, remedy = "the call was given up, and may still have an effect", ""
 	}
 	return &locks.Error{Kind: locks.ErrUnusable, Path: s.path(what), Detail: detail, Cause: err, Remedy: remedy}
+}
+
+// tooFar refuses a server whose clock cannot be compared, because no round trip is quick enough.
+func (s *Store) tooFar(path string, quickest time.Duration) error {
+	const reserve = 2
+	ttl := (reserve * toleratedPerTTL * quickest).Truncate(time.Second) + time.Second
+	return &locks.Error{
+		Kind: locks.ErrUnusable, Path: path,
+		Detail: fmt.Sprintf("the quickest of the last round trips to the server took %v, and the leases of nodes "+
+			"that died can be told only within %v, which is a fortieth of Config.TTL", quickest, s.clock.tolerance),
+		Remedy: fmt.Sprintf("raise Config.TTL to %v, or place the server nearer", ttl),
+	}
 }
 
 // path names the store, and what is concerned of it.

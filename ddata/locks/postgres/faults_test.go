@@ -17,18 +17,25 @@ import (
 // client is the name of the near end of the wires to the server.
 const client = "client"
 
-// behind opens a store behind wires of its own, which a test cuts.
-func behind(t testing.TB, schema string) (s *postgres.Store, wires *faulty.Wires, server string) {
+// through is the configuration of a store behind wires of its own, which a test cuts.
+func through(t testing.TB, schema string) (c postgres.Config, wires *faulty.Wires, server string) {
 	t.Helper()
 	server = suite.Server(t).Addr()
 	wires = faulty.New(1)
 	t.Cleanup(wires.Close)
 	network := wires.At(client, transport.TCP())
-	c := config(t, suite.Server(t).DSN(), schema)
+	c = config(t, suite.Server(t).DSN(), schema)
 	c.Pool.ConnConfig.Fallbacks = nil
 	c.Pool.ConnConfig.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return network.Dial(ctx, server)
 	}
+	return c, wires, server
+}
+
+// behind opens a store behind wires of its own.
+func behind(t testing.TB, schema string) (s *postgres.Store, wires *faulty.Wires, server string) {
+	t.Helper()
+	c, wires, server := through(t, schema)
 	return openWith(t, c), wires, server
 }
 
@@ -103,49 +110,6 @@ func TestServerIsKilled(t *testing.T) {
 	}
 }
 
-// An owner that gets no answer may be the holder. It acquires again, or releases, and needs not
-// wait for the end of that hold.
-func TestLostAnswers(t *testing.T) {
-	for name, clears := range map[string]func(l, other locks.Lock) (bool, error){
-		"acquired again": func(l, _ locks.Lock) (bool, error) { return l.Acquire(t.Context(), nil) },
-		"released": func(l, other locks.Lock) (bool, error) {
-			if err := l.Release(t.Context()); err != nil {
-				return false, err
-			}
-			return other.Acquire(t.Context(), nil)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			schema := newSchema()
-			s, wires, server := behind(t, schema)
-			c := config(t, suite.Server(t).DSN(), schema)
-			c.TTL = time.Hour // of the other, which is not in question
-			l, other := acquired(t, s, "x", "ann"), door(t, openWith(t, c), "x", "bob")
-			if err := l.Release(t.Context()); err != nil { // the statement is prepared now
-				t.Fatal(err)
-			}
-			wires.Cut(server, client)
-			if ok, err := l.Acquire(t.Context(), nil); ok || err == nil {
-				t.Fatal("without an answer:", ok, err)
-			}
-			if !l.Until().IsZero() {
-				t.Error("it holds what it does not know of")
-			}
-			if ok, err := other.Acquire(t.Context(), nil); ok || err != nil {
-				t.Fatal("the server has not got the request:", ok, err)
-			}
-			wires.HealAll()
-			eventually(t, "the owner clears it up", func() bool {
-				ok, err := clears(l, other)
-				if err != nil {
-					t.Log(err)
-				}
-				return ok && err == nil
-			})
-		})
-	}
-}
-
 // A holder that does not reach the server loses the lease before another owner gets it.
 func TestPartition(t *testing.T) {
 	t.Parallel()
@@ -178,8 +142,8 @@ func TestRowOfAnother(t *testing.T) {
 	dsn, schema := suite.Server(t).DSN(), newSchema()
 	s := open(t, dsn, schema)
 	for name, changes := range map[string]string{
-		"another door":  `door = '\x01', fence = fence + 1`,
-		"another fence": `fence = fence + 1`,
+		"another door":    `door = '\x01'`,
+		"another attempt": `attempt = attempt + 1`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := acquired(t, s, name, "ann")
@@ -197,23 +161,6 @@ func TestRowOfAnother(t *testing.T) {
 	}
 }
 
-// Each acquisition counts the fence up, that of the same door too.
-func TestFence(t *testing.T) {
-	dsn, schema := suite.Server(t).DSN(), newSchema()
-	s := open(t, dsn, schema)
-	for _, l := range []locks.Lock{door(t, s, "x", "ann"), door(t, s, "x", "bob")} {
-		for range 2 {
-			if ok, err := l.Acquire(t.Context(), nil); !ok || err != nil {
-				t.Fatal(ok, err)
-			}
-			if err := l.Release(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	run(t, dsn, schema, `DO $$ BEGIN ASSERT (SELECT fence FROM @.leases) = 4; END $$`)
-}
-
 // A store that is closed has released its leases, and its doors say that it is closed.
 func TestClose(t *testing.T) {
 	dsn, schema := suite.Server(t).DSN(), newSchema()
@@ -228,6 +175,12 @@ func TestClose(t *testing.T) {
 	}
 	if _, err := s.Lock("y", "ann"); !errors.Is(err, locks.ErrClosed) {
 		t.Error("Lock:", err)
+	}
+	if _, err := a.Load(t.Context()); !errors.Is(err, locks.ErrClosed) {
+		t.Error("Load:", err)
+	}
+	if err := a.Save(t.Context(), nil); !errors.Is(err, locks.ErrClosed) {
+		t.Error("Save:", err)
 	}
 	if err := errors.Join(a.Close(), s.Close()); err != nil || !a.Until().IsZero() {
 		t.Error("Close:", err)

@@ -10,10 +10,11 @@ import (
 
 // hold is one time of being the holder. Its term and failure are guarded by the mutex of the door.
 type hold struct {
-	d     *door
-	fence int64
-	lost  func(error)
-	stop  context.CancelFunc // ends the renewals
+	d       *door
+	attempt int64 // that the row names
+	lost    func(error)
+	ctx     context.Context // ends with the hold
+	stop    context.CancelFunc
 
 	term    term
 	failure error // of the last renewal
@@ -38,13 +39,13 @@ func (t term) lasts(now time.Time) bool {
 }
 
 // keep renews a hold until it ends.
-func (h *hold) keep(ctx context.Context) {
+func (h *hold) keep() {
 	defer h.stop()
 	ttl := h.d.s.cfg.TTL
 	pause := ttl / renewalsPerTTL
 	for {
 		select {
-		case <-ctx.Done():
+		case <-h.ctx.Done():
 			return
 		case <-time.After(min(pause, time.Until(h.d.Until()))):
 		}
@@ -52,27 +53,30 @@ func (h *hold) keep(ctx context.Context) {
 			return
 		}
 		pause = ttl / renewalsPerTTL
-		if h.renew(ctx) != nil {
+		if h.renew(h.ctx) != nil {
 			pause = ttl / retriesPerTTL
 		}
 	}
 }
 
 // renew prolongs the hold, or ends it if the row names another owner.
-func (h *hold) renew(ctx context.Context) error {
+func (h *hold) renew(ctx context.Context) (err error) {
 	h.d.mu.Lock()
 	until := h.term.until
 	h.d.mu.Unlock()
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	s := h.d.s
-	var fence *int64
-	var server time.Time
-	sent, err := s.query(ctx, s.sql.renew, []any{[]byte(h.d.name), h.d.id, h.fence}, &fence, &server)
-	answer := sample{server: server, sent: sent, received: time.Now()}
+	var renewed bool
+	var answer sample
+	begun := time.Now()
+	args := []any{[]byte(h.d.name), h.d.id, h.attempt}
+	answer.sent, err = s.query(ctx, nothing, s.sql.renew, args, &renewed, &answer.server)
+	answer.received = time.Now()
 	if err == nil {
 		s.clock.note(answer)
 	} else {
+		s.distrust(begun)
 		err = h.d.explain(err)
 	}
 	h.d.mu.Lock()
@@ -83,7 +87,7 @@ func (h *hold) renew(ctx context.Context) error {
 	case err != nil:
 		h.failure = err
 		return err
-	case fence == nil:
+	case !renewed:
 		err = fmt.Errorf("%w: the row names another owner", h.d.notHeld())
 		h.loseLocked(err)
 		return err
@@ -125,5 +129,4 @@ func (h *hold) loseLocked(err error) {
 func (h *hold) endLocked() {
 	h.stop()
 	h.d.held = nil
-	h.d.s.forgets(h.d)
 }

@@ -13,7 +13,7 @@ import (
 // Load implements locks.Lock.
 func (d *door) Load(ctx context.Context) (record []byte, err error) {
 	err = d.asHolder(ctx, func(ctx context.Context, h *hold, t term) error {
-		_, err := d.s.call(ctx, d.s.sql.load, []any{[]byte(d.name), d.id, h.fence, t.server}, &record)
+		_, err := d.s.call(ctx, d.s.sql.load, []any{[]byte(d.name), d.id, h.attempt, t.server}, &record)
 		return err
 	})
 	if err != nil {
@@ -29,8 +29,8 @@ func (d *door) Save(ctx context.Context, record []byte) error {
 	}
 	record = append([]byte{}, record...) // nil would be none
 	return d.asHolder(ctx, func(ctx context.Context, h *hold, t term) error {
-		var fence int64
-		_, err := d.s.call(ctx, d.s.sql.save, []any{[]byte(d.name), d.id, h.fence, t.server, record}, &fence)
+		var saved int64
+		_, err := d.s.call(ctx, d.s.sql.save, []any{[]byte(d.name), d.id, h.attempt, t.server, record}, &saved)
 		return err
 	})
 }
@@ -48,7 +48,7 @@ func (d *door) asHolder(ctx context.Context, call func(context.Context, *hold, t
 		if err != nil {
 			return err
 		}
-		err = within(ctx, t, func(ctx context.Context) error { return call(ctx, h, t) })
+		err = h.within(ctx, t, func(ctx context.Context) error { return call(ctx, h, t) })
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return d.explain(err)
 		}
@@ -60,8 +60,9 @@ func (d *door) asHolder(ctx context.Context, call func(context.Context, *hold, t
 }
 
 // within makes a call that is given up at the end of a hold.
-func within(ctx context.Context, t term, call func(context.Context) error) error {
+func (h *hold) within(ctx context.Context, t term, call func(context.Context) error) error {
 	ctx, cancel := context.WithDeadline(ctx, t.until)
 	defer cancel()
+	defer context.AfterFunc(h.ctx, cancel)()
 	return call(ctx)
 }

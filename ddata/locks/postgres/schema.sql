@@ -4,14 +4,14 @@
 CREATE FUNCTION @.clock() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$ SELECT clock_timestamp() $$;
 
 -- A lease has one row, which stays. Names and owners are UTF-8, in bytes, because a database may have
--- another encoding. door is NULL after a release. attempt counts the acquisitions of a door, fence
--- those of the lease.
+-- another encoding. door is NULL after a release. attempt is the number that the door gave to its
+-- attempt to acquire. version counts the acquisitions and releases.
 CREATE TABLE @.leases (
   name    bytea       PRIMARY KEY,
   owner   bytea       NOT NULL,
   door    bytea,
   attempt bigint      NOT NULL,
-  fence   bigint      NOT NULL,
+  version bigint      NOT NULL,
   term    interval    NOT NULL,
   until   timestamptz NOT NULL,
   record  bytea
