@@ -135,6 +135,65 @@ func TestLateTransaction(t *testing.T) {
 	acquire(t, other)
 }
 
+// A release that gives up while its door acquires leaves no hold that is renewed, and no error of
+// etcd for the one that acquires.
+func TestReleaseDuringAcquire(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	var b between
+	mine := door(t, open(t, "p", 2, addrs, b.option), "me")
+	other := door(t, open(t, "p", 2, addrs), "other")
+	released := make(chan error, 1)
+	b.set(func(call func(context.Context) error) error {
+		err := call(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		released <- mine.Release(ctx)
+		return err
+	})
+	ok, err := mine.Acquire(t.Context(), nil)
+	b.set(nil)
+	if ok || !errors.Is(err, locks.ErrNotHeld) || !mine.Until().IsZero() {
+		t.Errorf("acquired %t, %v, until %v", ok, err, mine.Until())
+	}
+	if err := <-released; !errors.Is(err, context.Canceled) {
+		t.Error("released:", err)
+	}
+	eventually(t, "the lease of etcd ends", func() bool {
+		ok, err := other.Acquire(t.Context(), nil)
+		return ok && err == nil
+	})
+}
+
+// A door that is closed while it acquires leaves nothing behind, and says that it is closed.
+func TestCloseDuringAcquire(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	var b between
+	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
+	other := door(t, open(t, "p", 15, addrs), "other")
+	closed, taken := make(chan error, 1), make(chan struct{})
+	b.set(func(call func(context.Context) error) error {
+		b.set(nil) // the release goes through
+		err := call(t.Context())
+		go func() { closed <- mine.Close() }()
+		eventually(t, "it is closed", func() bool {
+			_, err := mine.Load(t.Context())
+			return errors.Is(err, locks.ErrClosed)
+		})
+		close(taken)
+		return err
+	})
+	if ok, err := mine.Acquire(t.Context(), nil); ok || !errors.Is(err, locks.ErrClosed) {
+		t.Errorf("acquired %t, %v", ok, err)
+	}
+	<-taken
+	if err := <-closed; err != nil {
+		t.Error("closed:", err)
+	}
+	acquire(t, other)
+}
+
 // A save that reaches etcd after its holder has released, and another has saved, takes no effect.
 func TestLateSave(t *testing.T) {
 	t.Parallel()

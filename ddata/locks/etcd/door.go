@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,7 +24,8 @@ type door struct {
 	keeping     sync.WaitGroup     // renewals of holds
 
 	mu     sync.Mutex
-	hold   *hold // nil = not held
+	hold   *hold    // nil = not held
+	trying *attempt // nil = none that may become the hold
 	rest   rest
 	closed bool
 }
@@ -79,98 +78,8 @@ func (d *door) isClosed() bool {
 	return d.closed
 }
 
-// Acquire implements locks.Lock.
-func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
-	ctx, done, err := d.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	if d.held() != nil {
-		return true, nil
-	}
-	if err := d.settle(ctx); err != nil {
-		return false, err
-	}
-	taken, err := d.taken(ctx)
-	if taken || err != nil {
-		return false, err
-	}
-	sent := time.Now()
-	grant, err := d.s.client.Grant(ctx, int64(d.s.ttl/time.Second))
-	if err != nil {
-		return false, d.s.explain(ctx, d.key, err)
-	}
-	d.leave(rest{lease: grant.ID})
-	fence, err := d.make(ctx, grant.ID)
-	if err != nil {
-		return false, err
-	}
-	if fence == 0 {
-		_ = d.settle(ctx) // without it the lease, which holds no key, expires
-		return false, nil
-	}
-	return d.begin(&hold{
-		lease: grant.ID, fence: fence, lost: lost, until: end(sent, grant.TTL), ttl: seconds(grant.TTL),
-	})
-}
-
-// make makes the key with a lease, and returns its revision: 0 if there is a holder. The client may
-// have repeated the transaction because an answer was lost; then the key is there, with the value of
-// this hold.
-func (d *door) make(ctx context.Context, lease clientv3.LeaseID) (fence int64, err error) {
-	value := encodeHolder(d.owner)
-	made, err := d.s.client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(d.key), "=", 0)).
-		Then(clientv3.OpPut(d.key, value, clientv3.WithLease(lease))).Else(clientv3.OpGet(d.key)).Commit()
-	if err != nil {
-		return 0, d.s.explain(ctx, d.key, err)
-	}
-	if made.Succeeded {
-		return made.Header.Revision, nil
-	}
-	for _, kv := range made.Responses[0].GetResponseRange().Kvs {
-		if string(kv.Value) == value {
-			return kv.CreateRevision, nil
-		}
-	}
-	return 0, nil
-}
-
-// taken reports whether there is a holder.
-func (d *door) taken(ctx context.Context) (bool, error) {
-	got, err := d.s.client.Get(ctx, d.key)
-	if err != nil {
-		return false, d.s.explain(ctx, d.key, err)
-	}
-	if len(got.Kvs) == 0 {
-		return false, nil
-	}
-	if _, ok := decodeHolder(got.Kvs[0].Value); !ok {
-		return false, foreign(d.key, "its value is none of ours")
-	}
-	return true, nil
-}
-
-// begin makes the door the holder.
-func (d *door) begin(h *hold) (bool, error) {
-	h.ctx, h.cancel = context.WithCancel(context.Background())
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.rest = rest{h.lease, h.fence}
-	switch {
-	case d.closed:
-		h.cancel()
-		return false, d.refuse(locks.ErrClosed)
-	case !time.Now().Before(h.until):
-		h.cancel()
-		return false, expired(d.key, errors.New("etcd has answered too late"))
-	}
-	d.hold, d.rest = h, rest{}
-	d.keeping.Go(func() { d.keep(h) })
-	return true, nil
-}
-
-// Release implements locks.Lock.
+// Release implements locks.Lock. It ends the calls that are under way. After an error the lease may
+// last to its end in etcd.
 func (d *door) Release(ctx context.Context) error {
 	d.drop()
 	ctx, done, err := d.await(ctx, context.Background())
@@ -178,11 +87,11 @@ func (d *door) Release(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	d.drop() // that of an Acquire which had the turn before
+	d.drop() // another call may have acquired
 	return d.settle(ctx)
 }
 
-// drop ends the hold on this side.
+// drop ends the hold on this side, and gives up the attempt that is under way.
 func (d *door) drop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -193,6 +102,10 @@ func (d *door) dropLocked() {
 	if h := d.hold; h != nil {
 		h.cancel()
 		d.hold, d.rest = nil, rest{h.lease, h.fence}
+	}
+	if a := d.trying; a != nil {
+		a.end()
+		d.trying = nil
 	}
 }
 
@@ -213,7 +126,7 @@ func (d *door) settle(ctx context.Context) error {
 		return nil
 	}
 	if r.fence != 0 {
-		_, err := d.s.client.Txn(ctx).If(d.holds(r.fence)).Then(clientv3.OpDelete(d.key)).Commit()
+		_, err := d.s.client.Txn(ctx).If(d.holds(r)...).Then(clientv3.OpDelete(d.key)).Commit()
 		if err != nil {
 			return d.s.explain(ctx, d.key, err)
 		}
@@ -226,19 +139,24 @@ func (d *door) settle(ctx context.Context) error {
 	return nil
 }
 
-// holds is the condition of everything that only the holder may do.
-func (d *door) holds(fence int64) clientv3.Cmp {
-	return clientv3.Compare(clientv3.CreateRevision(d.key), "=", fence)
+// holds is the condition of everything that only the holder may do. A key that something else has
+// written over does not have the lease.
+func (d *door) holds(r rest) []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(d.key), "=", r.fence),
+		clientv3.Compare(clientv3.LeaseValue(d.key), "=", r.lease),
+	}
 }
 
 // Until implements locks.Lock.
 func (d *door) Until() time.Time {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.hold == nil {
+	h := d.held()
+	if h == nil {
 		return time.Time{}
 	}
-	return d.hold.until
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return h.until
 }
 
 // Close implements locks.Lock. It waits for etcd no longer than the store's Timeout. If etcd does not
@@ -263,22 +181,4 @@ func (d *door) Holder(ctx context.Context) string {
 	}
 	owner, _ := decodeHolder(got.Kvs[0].Value)
 	return owner
-}
-
-// The value of a lease's key is the magic, the id of the hold, and the owner.
-const holderMagic = "coterie lease 1\n"
-
-func encodeHolder(owner string) string {
-	host, _ := os.Hostname()
-	return fmt.Sprintf("%s%s\n%s, process %d on %s", holderMagic, random(), owner, os.Getpid(), host)
-}
-
-// decodeHolder returns the owner.
-func decodeHolder(value []byte) (owner string, ok bool) {
-	text, ok := strings.CutPrefix(string(value), holderMagic)
-	if !ok {
-		return "", false
-	}
-	_, owner, ok = strings.Cut(text, "\n")
-	return owner, ok
 }

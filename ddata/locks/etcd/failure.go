@@ -61,7 +61,7 @@ func (s *Store) explain(ctx context.Context, key string, err error) error {
 func foreign(key, detail string) error {
 	return &locks.Error{
 		Kind: locks.ErrForeign, Path: key, Detail: detail,
-		Remedy: "give a prefix that holds nothing, or one that was made for leases",
+		Remedy: "give a prefix that holds nothing, or one that was made for leases; remove what something else has written",
 	}
 }
 
@@ -69,7 +69,7 @@ func foreign(key, detail string) error {
 func expired(key string, cause error) error {
 	return &locks.Error{
 		Kind: locks.ErrNotHeld, Path: key, Detail: "no renewal has succeeded in time", Cause: cause,
-		Remedy: remedyReach,
+		Remedy: remedyReach + "; or raise Config.TTL",
 	}
 }
 

@@ -254,6 +254,10 @@ func TestReplaced(t *testing.T) {
 			}
 			return err
 		},
+		"written over": func(clientv3.LeaseID) error {
+			_, err := client.Put(t.Context(), "p/leases/x", "mine")
+			return err
+		},
 		"revoked": func(lease clientv3.LeaseID) error {
 			_, err := client.Revoke(t.Context(), lease)
 			return err
@@ -280,4 +284,31 @@ func TestReplaced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A key that was written over with a value like that of a holder has no lease, and stays. That is said,
+// instead of that there is a holder. A former holder leaves it alone.
+func TestWrittenOver(t *testing.T) {
+	t.Parallel()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	client := etcdtest.Dial(t, addrs)
+	l := door(t, open(t, "p", 1, addrs), "me")
+	lost := acquire(t, l)
+	got, err := client.Get(t.Context(), "p/leases/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, client, "p/leases/x", string(got.Kvs[0].Value))
+	if err := l.Save(t.Context(), []byte("x")); !errors.Is(err, locks.ErrNotHeld) {
+		t.Error("saved:", err)
+	}
+	if err := told(t, lost); !errors.Is(err, locks.ErrReplaced) {
+		t.Error("the loss:", err)
+	}
+	_, err = l.Acquire(t.Context(), nil)
+	says(t, err, locks.ErrForeign, "it has no lease")
+	if _, err := client.Delete(t.Context(), "p/leases/x"); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, l)
 }

@@ -9,6 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 )
 
 const (
@@ -34,6 +35,12 @@ type hold struct {
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
+// lasts reports whether the time of a hold is not over. It looks at both clocks of the process: during
+// a suspend the monotonic one may stand still. The door's mutex is held.
+func (h *hold) lasts(now time.Time) bool {
+	return now.Before(h.until) && now.Round(0).Before(h.until.Round(0))
+}
+
 // end is until when a lease lasts for certain that was granted or renewed by a request sent at a time.
 func end(sent time.Time, ttl int64) time.Time {
 	d := seconds(ttl)
@@ -44,7 +51,7 @@ func end(sent time.Time, ttl int64) time.Time {
 func (d *door) held() *hold {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if h := d.hold; h != nil && !time.Now().Before(h.until) {
+	if h := d.hold; h != nil && !h.lasts(time.Now()) {
 		d.loseLocked(h, expired(d.key, nil))
 	}
 	return d.hold
@@ -109,12 +116,19 @@ func (d *door) renew(h *hold) (wait time.Duration, err error) {
 	}
 	ctx, cancel := context.WithDeadline(clientv3.WithRequireLeader(h.ctx), last)
 	defer cancel()
-	answer, err := d.confirm(ctx, h)
+	by := d.s.line.get()
+	answer, err := d.confirm(ctx, h, by)
 	if err != nil {
+		if h.ctx.Err() == nil {
+			d.s.line.replace(by)
+		}
 		return min(every/attempts, time.Until(until)), err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !h.lasts(time.Now()) {
+		return 0, nil
+	}
 	if u := end(sent, answer); u.After(h.until) {
 		h.until = u
 	}
@@ -130,16 +144,21 @@ func (d *door) renew(h *hold) (wait time.Duration, err error) {
 // renewal had applied an entry of the term that its answer names, and passed it to a leader of that
 // term or a later one. The term that the read names is not below that of the leader that confirmed
 // it. If both are the same, the one leader did both, for no majority had gone on to a later term.
-func (d *door) confirm(ctx context.Context, h *hold) (ttl int64, err error) {
-	alive, err := d.s.keepAlive(ctx, h.lease)
+//
+// A connection beside the client's may look at other keys, if the caller's client adds something to
+// them. What it does not see is not gone.
+func (d *door) confirm(ctx context.Context, h *hold, by wire) (ttl int64, err error) {
+	alive, err := keepAlive(ctx, by.conn, h.lease)
 	if err != nil {
 		return 0, d.s.explain(ctx, d.key, err)
 	}
-	got, err := d.s.client.Get(ctx, d.key)
+	got, err := by.kv.Get(ctx, d.key)
 	switch {
 	case err != nil:
 		return 0, d.s.explain(ctx, d.key, err)
-	case len(got.Kvs) == 0 || got.Kvs[0].CreateRevision != h.fence:
+	case len(got.Kvs) == 0 && by.own:
+		return 0, fmt.Errorf("lease %s: the key is not seen", d.key)
+	case len(got.Kvs) == 0 || got.Kvs[0].CreateRevision != h.fence || got.Kvs[0].Lease != int64(h.lease):
 		return 0, errGone
 	case alive.TTL <= 0:
 		return 0, fmt.Errorf("lease %s: etcd has the key and not its lease %x", d.key, h.lease)
@@ -152,10 +171,12 @@ func (d *door) confirm(ctx context.Context, h *hold) (ttl int64, err error) {
 
 // keepAlive sends one request. The client's own call of that kind tries again without a pause as long
 // as its context lasts.
-func (s *Store) keepAlive(ctx context.Context, id clientv3.LeaseID) (*pb.LeaseKeepAliveResponse, error) {
+func keepAlive(
+	ctx context.Context, conn *grpc.ClientConn, id clientv3.LeaseID,
+) (*pb.LeaseKeepAliveResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := pb.NewLeaseClient(s.client.ActiveConnection()).LeaseKeepAlive(ctx)
+	stream, err := pb.NewLeaseClient(conn).LeaseKeepAlive(ctx)
 	if err != nil {
 		return nil, clientv3.ContextError(ctx, err)
 	}

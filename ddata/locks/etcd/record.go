@@ -84,7 +84,7 @@ func (d *door) asHolder(ctx context.Context, op clientv3.Op) (*clientv3.TxnRespo
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)()
-	answer, err := d.s.client.Txn(ctx).If(d.holds(h.fence)).Then(op).Commit()
+	answer, err := d.s.client.Txn(ctx).If(d.holds(rest{h.lease, h.fence})...).Then(op).Commit()
 	if err != nil {
 		return nil, d.s.explain(ctx, d.record, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,6 +40,7 @@ const (
 // Store is a place of leases in etcd. Its methods may be called from any goroutine.
 type Store struct {
 	client  *clientv3.Client
+	line    *line
 	prefix  string // with a slash at its end
 	ttl     time.Duration
 	timeout time.Duration
@@ -47,8 +49,9 @@ type Store struct {
 
 var _ locks.Store = (*Store)(nil)
 
-// Open opens the store under a prefix, and makes it if the prefix is empty. The client stays the
-// caller's: it goes on until every door is closed, and the caller closes it after that.
+// Open opens the store under a prefix, and makes it if the prefix is empty. It refuses an etcd that
+// answers too slowly for Config.TTL. The client stays the caller's: it goes on until every door is
+// closed, and the caller closes it after that.
 func Open(ctx context.Context, client *clientv3.Client, cfg Config) (*Store, error) {
 	if cfg.Prefix == "" {
 		cfg.Prefix = defaultPrefix
@@ -69,7 +72,36 @@ func Open(ctx context.Context, client *clientv3.Client, cfg Config) (*Store, err
 	if s.id, err = s.identify(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.measure(ctx); err != nil {
+		return nil, err
+	}
+	s.line = newLine(client)
 	return s, nil
+}
+
+// looks is how often Open measures a call before it refuses the server.
+const looks = 5
+
+// measure refuses servers whose calls take too long for renewals: one makes two calls.
+func (s *Store) measure(ctx context.Context) error {
+	limit := s.ttl / attempts
+	quickest := time.Duration(math.MaxInt64)
+	for range looks {
+		sent := time.Now()
+		if _, err := s.client.Get(ctx, s.prefix+"id"); err != nil {
+			return s.explain(ctx, s.prefix, err)
+		}
+		if quickest = min(quickest, time.Since(sent)); 2*quickest <= limit {
+			return nil
+		}
+	}
+	ttl := (4 * attempts * quickest).Truncate(time.Second) + time.Second
+	return &locks.Error{
+		Kind: locks.ErrUnusable, Path: s.prefix,
+		Detail: fmt.Sprintf("the quickest of %d calls took %v, and a renewal, which makes two, has %v, a quarter of Config.TTL",
+			looks, quickest, limit),
+		Remedy: fmt.Sprintf("raise Config.TTL to %v, or see what makes etcd slow", ttl),
+	}
 }
 
 func (c Config) check() error {

@@ -170,8 +170,9 @@ func (s *Store) query(
 	}
 	defer func() {
 		server := conn.Conn().PgConn()
+		ended := server.IsClosed()
 		conn.Release()
-		if !server.IsClosed() {
+		if !ended {
 			free()
 			return
 		}
