@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -15,12 +16,29 @@ import (
 const (
 	remedyQuorum = "start the members of the etcd cluster that are down: most of them must run and reach one another " +
 		"(etcdctl endpoint status --cluster shows them)"
-	remedyReach = "see that the endpoints and the TLS settings of the client are right, and that most members of the " +
-		"etcd cluster run (etcdctl endpoint status --cluster shows them)"
+	remedyReach = "see that the endpoints and the TLS settings of the client are right (an etcd that wants " +
+		"certificates of clients may end a connection without a word), and that most members of the etcd cluster run " +
+		"(etcdctl endpoint status --cluster shows them)"
 	remedyLogin = "give the client a name and a password that etcd knows (Username and Password of clientv3.Config)"
+	remedyTLS   = "in TLS of clientv3.Config, see that RootCAs has the authority of the certificates of etcd, and " +
+		"that Certificates has one that etcd trusts if it runs with --client-cert-auth; set TLS only if etcd uses it"
 	remedySpace = "compact and defragment etcd, or raise --quota-backend-bytes; then etcdctl alarm disarm. Let etcd " +
 		"compact by itself (--auto-compaction-retention): each save leaves the former record in its history"
 )
+
+// isTLS reports whether a connection has failed because of certificates, or because only the client
+// uses TLS. The library of gRPC has the cause as text.
+func isTLS(err error) bool {
+	if status.Code(err) != codes.Unavailable {
+		return false
+	}
+	for _, text := range []string{"tls: ", "x509: ", "handshake failed"} {
+		if strings.Contains(err.Error(), text) {
+			return true
+		}
+	}
+	return false
+}
 
 // explain makes an error of etcd one of the port, which says what to do.
 func (s *Store) explain(ctx context.Context, key string, err error) error {
@@ -45,6 +63,8 @@ func (s *Store) explain(ctx context.Context, key string, err error) error {
 	case is(rpctypes.ErrNoLeader, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail,
 		rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrLeaderChanged, rpctypes.ErrNotLeader):
 		e.Detail, e.Remedy = "the members of etcd do not agree on a leader", remedyQuorum
+	case isTLS(err):
+		e.Detail, e.Remedy = "the client and etcd have not agreed on TLS", remedyTLS
 	case is(rpctypes.ErrNoSpace):
 		e.Remedy = remedySpace
 	case is(rpctypes.ErrRequestTooLarge), status.Code(err) == codes.ResourceExhausted:
@@ -61,7 +81,8 @@ func (s *Store) explain(ctx context.Context, key string, err error) error {
 func foreign(key, detail string) error {
 	return &locks.Error{
 		Kind: locks.ErrForeign, Path: key, Detail: detail,
-		Remedy: "give a prefix that holds nothing, or one that was made for leases; remove what something else has written",
+		Remedy: "give a prefix that holds nothing, or one that was made for leases; remove what something else has " +
+			"written",
 	}
 }
 

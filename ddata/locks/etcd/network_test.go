@@ -34,9 +34,10 @@ func (l *lines) name(age int64) string { return fmt.Sprint("client ", age) }
 
 // option has a client use the lines.
 func (l *lines) option(c *clientv3.Config) {
-	c.DialOptions = append(c.DialOptions, grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+	dial := func(ctx context.Context, addr string) (net.Conn, error) {
 		return l.wires.At(l.name(l.age.Load()), transport.TCP()).Dial(ctx, addr)
-	}))
+	}
+	c.DialOptions = append(c.DialOptions, grpc.WithContextDialer(dial))
 }
 
 // die stops what is sent on all connections that are there to some addresses, without an end.

@@ -4,13 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/coterie-go/coterie/ddata/locks"
 )
@@ -68,15 +72,40 @@ func Open(ctx context.Context, client *clientv3.Client, cfg Config) (*Store, err
 	s := &Store{client: client, prefix: cfg.Prefix + "/", ttl: cfg.TTL, timeout: cfg.Timeout}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
+	if err := s.greet(ctx); isTLS(err) {
+		return nil, s.explain(ctx, s.prefix, err)
+	}
 	var err error
 	if s.id, err = s.identify(ctx); err != nil {
-		return nil, err
+		return nil, s.why(ctx, err)
 	}
 	if err := s.measure(ctx); err != nil {
 		return nil, err
 	}
 	s.line = newLine(client)
 	return s, nil
+}
+
+// greet makes one call. The client's own calls try again until their time is over, and do not say why.
+func (s *Store) greet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, min(greetLimit, s.timeout/2))
+	defer cancel()
+	_, err := pb.NewKVClient(s.client.ActiveConnection()).Range(ctx, &pb.RangeRequest{Key: []byte(s.prefix + "id")})
+	return err
+}
+
+// greetLimit is how long that call may take. Only its error is wanted.
+const greetLimit = time.Second
+
+// why returns an error of a call, or why no connection can be made.
+func (s *Store) why(ctx context.Context, err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if cause := s.greet(context.WithoutCancel(ctx)); status.Code(cause) == codes.Unavailable {
+		return s.explain(ctx, s.prefix, cause)
+	}
+	return err
 }
 
 // looks is how often Open measures a call before it refuses the server.
@@ -98,8 +127,8 @@ func (s *Store) measure(ctx context.Context) error {
 	ttl := (4 * attempts * quickest).Truncate(time.Second) + time.Second
 	return &locks.Error{
 		Kind: locks.ErrUnusable, Path: s.prefix,
-		Detail: fmt.Sprintf("the quickest of %d calls took %v, and a renewal, which makes two, has %v, a quarter of Config.TTL",
-			looks, quickest, limit),
+		Detail: fmt.Sprintf("the quickest of %d calls took %v, and a renewal, which makes two, has %v, a quarter of "+
+			"Config.TTL", looks, quickest, limit),
 		Remedy: fmt.Sprintf("raise Config.TTL to %v, or see what makes etcd slow", ttl),
 	}
 }

@@ -27,7 +27,18 @@ type Cluster struct {
 // each. Without etcd the test is skipped, or fails if Required.
 func Start(t testing.TB, members int, options ...string) *Cluster {
 	t.Helper()
-	c, err := newCluster(t.TempDir(), members, options)
+	return startCluster(t, members, "http", options)
+}
+
+// StartTLS starts a cluster as Start does, that takes only clients with a certificate of an authority.
+func StartTLS(t testing.TB, members int, ca *CA) *Cluster {
+	t.Helper()
+	return startCluster(t, members, "https", ca.options(t))
+}
+
+func startCluster(t testing.TB, members int, scheme string, options []string) *Cluster {
+	t.Helper()
+	c, err := newCluster(t.TempDir(), members, scheme, options)
 	if errors.Is(err, ErrMissing) && !Required() {
 		t.Skip("NOT TRIED:", err) // skip: the machine may lack etcd; the variable makes it a failure
 	}
@@ -54,7 +65,8 @@ func Start(t testing.TB, members int, options ...string) *Cluster {
 	return c
 }
 
-func newCluster(dir string, members int, options []string) (*Cluster, error) {
+// newCluster makes the members. The scheme is that of the clients.
+func newCluster(dir string, members int, scheme string, options []string) (*Cluster, error) {
 	bin, err := Find()
 	if err != nil {
 		return nil, err
@@ -69,7 +81,7 @@ func newCluster(dir string, members int, options []string) (*Cluster, error) {
 	}
 	c := &Cluster{}
 	for i := range members {
-		name, client, peer := fmt.Sprint("m", i), "http://"+addrs[i], "http://"+addrs[members+i]
+		name, client, peer := fmt.Sprint("m", i), scheme+"://"+addrs[i], "http://"+addrs[members+i]
 		c.Members = append(c.Members, &Server{addr: addrs[i], bin: bin, args: append([]string{
 			"--name=" + name, "--data-dir=" + filepath.Join(dir, name),
 			"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
