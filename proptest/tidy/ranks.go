@@ -143,6 +143,7 @@ var ranks = []rankRow{
 	{"sharding/dataplane", 8, false, "messages meet routes, mailboxes and workers, whatever decides about shards"},
 	{"sharding/control", 9, false, "machines are stepped, and their effects carried out, whatever users see"},
 	{"sharding", 10, false, "entities live on a running node"},
+	{"sharding/leasetest", 11, false, "shards take leases and nodes are killed, whatever store has the leases"},
 	{"sharding/daemon", 11, false, "workers are entities, kept alive by a singleton"},
 	{"sharding/delivery", 11, false, "producers stand on a region, and consumers before an entity"},
 	{"sharding/persistence/incarnation", 11, false, "an entity waits for its store, whatever it keeps there"},

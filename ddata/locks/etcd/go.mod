@@ -2,10 +2,14 @@ module github.com/coterie-go/coterie/ddata/locks/etcd
 
 go 1.26.0
 
-replace github.com/coterie-go/coterie => ../../..
+replace (
+	github.com/coterie-go/coterie => ../../..
+	github.com/coterie-go/coterie/sharding/persistence/postgres => ../../../sharding/persistence/postgres
+)
 
 require (
 	github.com/coterie-go/coterie v0.0.0-00010101000000-000000000000
+	github.com/coterie-go/coterie/sharding/persistence/postgres v0.0.0-00010101000000-000000000000
 	go.etcd.io/etcd/api/v3 v3.6.16
 	go.etcd.io/etcd/client/v3 v3.6.16
 	go.uber.org/goleak v1.3.0
@@ -15,6 +19,7 @@ require (
 
 require (
 	github.com/bmatsuo/lmdb-go v1.8.0 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.5.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect

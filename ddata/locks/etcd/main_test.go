@@ -13,10 +13,12 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks/etcd"
 	"github.com/coterie-go/coterie/ddata/locks/etcd/etcdtest"
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
 )
 
 // Four tests run side by side, unless the command line says otherwise: they wait most of their time.
 func TestMain(m *testing.M) {
+	nodetest.Main(map[string]nodetest.Program{"leased": runLeased})
 	if err := flag.Set("test.parallel", "4"); err != nil {
 		panic(err)
 	}

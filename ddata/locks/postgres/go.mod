@@ -15,6 +15,8 @@ require (
 	go.uber.org/goleak v1.3.0
 )
 
+require github.com/cespare/xxhash/v2 v2.3.0 // indirect
+
 require (
 	github.com/bmatsuo/lmdb-go v1.8.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect

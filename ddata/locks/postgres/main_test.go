@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
 	"github.com/coterie-go/coterie/ddata/locks/postgres"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 )
 
@@ -25,6 +26,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	nodetest.Main(map[string]nodetest.Program{"leased": runLeased})
 	if words := strings.Split(os.Getenv(childEnv), "\n"); len(words) == 4 {
 		contend(words)
 	}
