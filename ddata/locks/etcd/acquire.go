@@ -22,6 +22,7 @@ type attempt struct {
 
 // Acquire implements locks.Lock.
 func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
+	releases := d.countReleases(0)
 	ctx, done, err := d.enter(ctx)
 	if err != nil {
 		return false, err
@@ -30,7 +31,10 @@ func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
 	if d.held() != nil {
 		return true, nil
 	}
-	a := d.try(ctx)
+	a, err := d.try(ctx, releases)
+	if err != nil {
+		return false, err
+	}
 	defer a.finish()
 	h, err := a.acquire(lost)
 	if h == nil || err != nil {
@@ -39,17 +43,24 @@ func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
 	return a.begin(h)
 }
 
-// try begins an attempt.
-func (d *door) try(ctx context.Context) *attempt {
-	a := &attempt{d: d}
-	a.ctx, a.end = context.WithCancel(ctx)
+// try begins an attempt. releases is their number when Acquire was called.
+func (d *door) try(ctx context.Context, releases int) (*attempt, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.trying = a
-	if d.closed { // meanwhile
-		d.trying = nil
+	switch {
+	case d.closed:
+		return nil, d.refuse(locks.ErrClosed)
+	case d.releases != releases:
+		return nil, d.releasedError()
 	}
-	return a
+	a := &attempt{d: d}
+	a.ctx, a.end = context.WithCancel(ctx)
+	d.trying = a
+	return a, nil
+}
+
+func (d *door) releasedError() error {
+	return fmt.Errorf("%w: it was released while it was acquired", d.refuse(locks.ErrNotHeld))
 }
 
 // finish ends an attempt, if it was not given up.
@@ -106,7 +117,7 @@ func (a *attempt) givenUpLocked() error {
 	case a.d.closed:
 		return a.d.refuse(locks.ErrClosed)
 	case a.d.trying != a:
-		return fmt.Errorf("%w: it was released while it was acquired", a.d.refuse(locks.ErrNotHeld))
+		return a.d.releasedError()
 	}
 	return nil
 }

@@ -23,11 +23,12 @@ type door struct {
 	end         context.CancelFunc // of open
 	keeping     sync.WaitGroup     // renewals of holds
 
-	mu     sync.Mutex
-	hold   *hold    // nil = not held
-	trying *attempt // nil = none that may become the hold
-	rest   rest
-	closed bool
+	mu       sync.Mutex
+	hold     *hold    // nil = not held
+	trying   *attempt // nil = none that may become the hold
+	rest     rest
+	releases int // calls of Release
+	closed   bool
 }
 
 // rest is what a former hold, or a failed attempt at one, may have left in etcd.
@@ -78,9 +79,18 @@ func (d *door) isClosed() bool {
 	return d.closed
 }
 
-// Release implements locks.Lock. It ends the calls that are under way. After an error the lease may
-// last to its end in etcd.
+// countReleases adds calls of Release to their number, and returns it.
+func (d *door) countReleases(more int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.releases += more
+	return d.releases
+}
+
+// Release implements locks.Lock. It ends the calls that are under way, and those of Acquire that wait.
+// After an error the lease may last to its end in etcd.
 func (d *door) Release(ctx context.Context) error {
+	d.countReleases(1)
 	d.drop()
 	ctx, done, err := d.await(ctx, context.Background())
 	if err != nil {

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/locks"
@@ -29,11 +28,12 @@ type row struct {
 
 // Acquire implements locks.Lock.
 func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
+	releases := d.countReleases(0)
 	if err := d.enter(ctx); err != nil {
 		return false, err
 	}
 	defer d.leave()
-	a, err := d.begin(ctx)
+	a, err := d.begin(ctx, releases)
 	if a == nil || err != nil {
 		return err == nil, err
 	}
@@ -57,14 +57,17 @@ func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
 	return false, nil // others have taken it each time
 }
 
-// begin begins an attempt: nil if the door is the holder.
-func (d *door) begin(ctx context.Context) (*attempt, error) {
+// begin begins an attempt: nil if the door is the holder. releases is their number when Acquire was
+// called.
+func (d *door) begin(ctx context.Context, releases int) (*attempt, error) {
 	held := !d.Until().IsZero()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.isClosedLocked():
 		return nil, d.closedError()
+	case d.releases != releases:
+		return nil, d.releasedError()
 	case held && d.held != nil:
 		return nil, nil
 	}
@@ -167,7 +170,7 @@ func (a *attempt) givenUpLocked() error {
 	case a.d.isClosedLocked():
 		return a.d.closedError()
 	case a.d.trying != a:
-		return fmt.Errorf("%w: it was released while it was acquired", a.d.notHeld())
+		return a.d.releasedError()
 	}
 	return nil
 }

@@ -18,13 +18,14 @@ type door struct {
 	id    []byte        // random
 	turn  chan struct{} // one for the call that waits for the server
 
-	mu      sync.Mutex
-	attempt int64    // number of the last one
-	version int64    // of the row that the last request to take the lease goes by
-	unclear bool     // the row may name this door, now or later; the store keeps those doors
-	trying  *attempt // nil: none that may become the hold
-	held    *hold    // nil: not the holder
-	closed  bool
+	mu       sync.Mutex
+	attempt  int64    // number of the last one
+	version  int64    // of the row that the last request to take the lease goes by
+	unclear  bool     // the row may name this door, now or later; the store keeps those doors
+	trying   *attempt // nil: none that may become the hold
+	held     *hold    // nil: not the holder
+	releases int      // calls of Release
+	closed   bool
 }
 
 var (
@@ -46,6 +47,10 @@ func (d *door) enter(ctx context.Context) error {
 }
 
 func (d *door) leave() { <-d.turn }
+
+func (d *door) releasedError() error {
+	return fmt.Errorf("%w: it was released while it was acquired", d.notHeld())
+}
 
 func (d *door) closedError() error { return fmt.Errorf("lease %q: %w", d.name, locks.ErrClosed) }
 
@@ -89,6 +94,14 @@ func (d *door) current() (*hold, term, error) {
 
 func (d *door) notHeld() error { return fmt.Errorf("lease %q: %w", d.name, locks.ErrNotHeld) }
 
+// countReleases adds calls of Release to their number, and returns it.
+func (d *door) countReleases(more int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.releases += more
+	return d.releases
+}
+
 // claim is what the server may have of a door, or get.
 type claim struct {
 	attempt, version int64
@@ -110,9 +123,10 @@ func (d *door) drop() claim {
 	return claim{d.attempt, d.version, d.unclear}
 }
 
-// Release implements locks.Lock. It ends the calls that are under way. After an error the lease may
-// last to its end on the server.
+// Release implements locks.Lock. It ends the calls that are under way, and those of Acquire that wait.
+// After an error the lease may last to its end on the server.
 func (d *door) Release(ctx context.Context) error {
+	d.countReleases(1)
 	d.drop()
 	if err := d.enter(ctx); err != nil {
 		return err
