@@ -122,3 +122,17 @@ func (p *askLoad) begun(from, to time.Time) (asks, failed int, first error) {
 	}
 	return asks, failed, first
 }
+
+// longest is how long the longest of the questions took that were asked since a time and are over.
+func (p *askLoad) longest(since time.Time) (most time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, log := range p.log {
+		for _, a := range log {
+			if !a.begun.Before(since) {
+				most = max(most, a.ended.Sub(a.begun))
+			}
+		}
+	}
+	return most
+}

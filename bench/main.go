@@ -81,6 +81,8 @@ var benches = []bench{
 		"reordered", runRebalance},
 	{"failover", "kill -9 of a process of three under asks: until each of its hundred entities answers elsewhere, " +
 		"and what failed", runFailover},
+	{"rollout", "three processes are replaced one by one under asks, by ones with a new entity type and back: asks " +
+		"that failed, the longest, and when the new type answered", runRollout},
 }
 
 func main() {

@@ -230,6 +230,8 @@ func runChild(what string) error {
 		return stopAllChild(context.Background(), words[1:])
 	case words[0] == "failover" && len(words) > 2:
 		return failoverChild(context.Background(), words[1], words[2:])
+	case words[0] == "rollout" && len(words) > 3:
+		return rolloutChild(context.Background(), words[1], words[2], words[3:])
 	case words[0] == "raw":
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
