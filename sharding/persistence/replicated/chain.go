@@ -212,6 +212,16 @@ func (v view) place(d crdt.Dot) (p place, ok bool) {
 	return place{0, d.Seq}, v.allCount
 }
 
+// counted reports whether a transaction counts. Its seat was opened once. A sweep drops the row of
+// a seat of which nothing is alive: known is false then, for what counted may have been deleted.
+func (v view) counted(h head) (counts, known bool) {
+	if _, counts = v.place(crdt.Dot{Origin: h.origin, Seq: h.last}); counts {
+		return true, true
+	}
+	_, known = v.place(crdt.Dot{Origin: h.origin, Seq: h.from})
+	return false, known
+}
+
 // end is the place of the last thing that counts.
 func (v view) end() place { return place{v.rows.number, v.top.last} }
 

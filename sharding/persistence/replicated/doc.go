@@ -57,7 +57,9 @@
 // If there is a higher intent, the transaction may be in the rows of the higher seat. Append waits
 // until such a read finds that seat open. If the rows have the transaction, Append returns nil: it
 // took effect before the later hosting began. If not, it never will, and Append returns ErrFenced.
-// If the context ends before, the outcome is unknown, and so says the error. When a seat is wanted
+// If the rows know nothing of its seat any more, the seat was swept while Append waited. Then the
+// transaction may have counted, and later ones may have deleted what it wrote. The outcome is unknown,
+// and so says the error, as it does if the context ends before. When a seat is wanted
 // for a second and not opened, its process may be gone: then the one that waits takes the next turn
 // of that hosting.
 //

@@ -20,6 +20,7 @@ var (
 	OpenReads = func(s *Store) { s.planted.openReads = true }
 	NoNumbers = func(s *Store) { s.planted.noNumbers = true }
 	KeepsVoid = func(s *Store) { s.planted.keepsVoid = true }
+	Guesses   = func(s *Store) { s.planted.guesses = true }
 )
 
 // Gone has the process of a store end when it has said that it wants a seat: ErrGone.

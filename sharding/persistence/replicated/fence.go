@@ -319,18 +319,27 @@ func (sh *shard) tryTransact(
 	case !changed:
 		return opposed
 	}
+	sh.s.planted.reached("opposed")
 	return sh.outcome(ctx, h, mine)
 }
 
-// outcome waits until it is settled whether a transaction counts.
+// errUnknown says that the seat of a transaction was swept before the answer could be known.
+var errUnknown = errors.New("replicated: whether it took effect is not known")
+
+// outcome waits until it is settled whether a transaction counts. It returns errUnknown if nothing
+// tells any more.
 func (sh *shard) outcome(ctx context.Context, h persistence.Hosting, mine head) error {
 	v, err := sh.settled(ctx, h)
 	if err != nil {
 		return err
 	}
-	if _, counts := v.place(crdt.Dot{Origin: mine.origin, Seq: mine.last}); counts {
+	switch counts, known := v.counted(mine); {
+	case counts:
 		sh.settle(mine)
 		return nil
+	case !known && !sh.s.planted.guesses:
+		return fmt.Errorf("%w: shard %v of %q, %v after %v",
+			errUnknown, h.Shard, h.Type, v.highest(), h.Token)
 	}
 	if err := check(v, h); err != nil {
 		return err

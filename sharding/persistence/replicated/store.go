@@ -35,6 +35,7 @@ type planted struct {
 	openReads bool // a reader takes what it finds for settled
 	noNumbers bool // a reader's place says nothing of the seat
 	keepsVoid bool // what does not count stays
+	guesses   bool // what has no row any more is taken for what never counted
 	gone      bool // no mistake: the process ends when it has said that it wants a seat
 
 	reach func(step string) // no mistake: it is called when a call has come to a step; nil: it is not
