@@ -23,7 +23,8 @@
 //     Settings.GiveUpAfter. Then its requests end with ErrGaveUp. No write is stored twice.
 //   - A write that the store refuses, as ErrConflict, harms no other one of its call. Neither does
 //     one for which the whole call ends with an error that no repetition mends.
-//   - ErrFenced ends the hosting: all that waits gets it. End ends it with ErrEnded, and so does the
+//   - ErrFenced ends the hosting: all that waits gets it. What had a call with an unknown outcome before
+//     gets ErrEnded, for it may have taken effect. End ends the hosting with ErrEnded, and so does the
 //     first request of a later hosting of the shard.
 //   - A store that panics has failed. A call that hangs holds up its shard, and takes one of
 //     Settings.InFlightMax places; its requests end with ErrGaveUp.

@@ -210,8 +210,17 @@ func (m *Machine) endHosting(now time.Time, h *hosting, why error) {
 	h.ended = why
 	for _, l := range h.lanes {
 		if l != nil {
-			m.finishAll(l.drop(func(*Op) bool { return true }), why)
+			m.endAll(l.drop(func(*Op) bool { return true }), why)
 			m.touch(now, l)
+		}
+	}
+}
+
+// endAll finishes Ops of a hosting that has ended.
+func (m *Machine) endAll(ops []*Op, why error) {
+	for _, o := range ops {
+		if o.stage != over {
+			m.finish(o, o.endedBy(why))
 		}
 	}
 }

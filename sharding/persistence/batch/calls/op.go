@@ -2,6 +2,7 @@ package calls
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -101,6 +102,31 @@ type Op struct {
 	stage stage
 	after *Op   // of a deletion: the write of its entity that has to be done first; nil: none
 	frees *lane // of a write: the lane where a deletion waits for it; nil: none
+
+	unknown error // of a change: what its last call with an unknown outcome ended with; nil: there was none
+}
+
+// changes reports whether a call of this kind changes what is stored.
+func (k Kind) changes() bool { return kinds[k].write || !kinds[k].many }
+
+// failed notes a call whose outcome is unknown.
+func (o *Op) failed(err error) {
+	o.last = err
+	if o.Kind.changes() {
+		o.unknown = err
+	}
+}
+
+// endedBy is why an Op ends with its hosting. What ended the hosting may say that the Op had no
+// effect. An earlier call about it may have had one.
+func (o *Op) endedBy(why error) error {
+	switch {
+	case o.unknown == nil:
+		return why
+	case errors.Is(why, ErrEnded), errors.Is(why, ErrClosed):
+		return fmt.Errorf("%w: %w", why, o.unknown)
+	}
+	return fmt.Errorf("%w: %v; an earlier call may have taken effect: %w", ErrEnded, why, o.unknown)
 }
 
 // held reports whether the Op is a deletion that waits for a write.

@@ -48,14 +48,14 @@ func (m *Machine) touchStore(now time.Time, fence *lane) {
 func (m *Machine) failed(now time.Time, c *Call, err error) {
 	l := c.lane
 	m.stats.Failures++
+	for _, o := range c.Ops {
+		o.failed(err)
+	}
 	if h := l.hosting; h.ended != nil {
-		m.finishAll(c.Ops, fmt.Errorf("%w: %w", h.ended, err))
+		m.endAll(c.Ops, h.ended)
 		return
 	}
 	m.pause(now, c, err)
-	for _, o := range c.Ops {
-		o.last = err
-	}
 	l.putBack(c.Ops)
 	if l.fence {
 		l.hosting.blame(l.store, err)
@@ -101,7 +101,7 @@ func (m *Machine) hopeless(now time.Time, c *Call, err error) {
 // fencedOff ends a hosting because a later one has begun.
 func (m *Machine) fencedOff(now time.Time, c *Call, err error) {
 	h := c.lane.hosting
-	m.finishAll(c.Ops, err)
+	m.endAll(c.Ops, err)
 	if h.ended != nil {
 		return
 	}
