@@ -13,8 +13,8 @@ import (
 
 // query asks for the events of a part after an offset.
 func (c *Config[E]) query(part int, after persistence.Offset) persistence.Query {
-	first, last := pace.Slices(part, c.Parts, persistence.SliceCount)
-	return persistence.Query{Type: c.Type, Tag: c.Tag, First: first, Last: last, After: after}
+	first, end := pace.Slices(part, c.Parts, persistence.SliceCount)
+	return persistence.Query{Type: c.Type, Tag: c.Tag, First: first, End: end, After: after}
 }
 
 // read puts the events after an offset into the queue until its context ends.

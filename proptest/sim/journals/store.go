@@ -155,7 +155,10 @@ func (s *Store) reaches(p Holder) bool { return !s.down && s.cut>>p.Slot()&1 == 
 
 // told hands the Watcher the events that were stored since the last time.
 func (s *Store) told(h persistence.Hosting) {
-	q := persistence.Query{Type: h.Type, Last: persistence.SliceCount - 1, After: s.read[h.Type]}
+	q := persistence.Query{Type: h.Type, After: s.read[h.Type]}
+	if q.Check() != nil {
+		return // nothing was stored for such a type
+	}
 	for r, err := range s.kept.Events(context.Background(), q) {
 		if err != nil {
 			panic(err) // the store in memory reads what it has

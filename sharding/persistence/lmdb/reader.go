@@ -39,6 +39,9 @@ type found struct {
 func (s *Store) Events(ctx context.Context, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
 	return func(yield func(persistence.Recorded, error) bool) {
 		at, err := parseOffset(q.After)
+		if err == nil {
+			err = q.Check()
+		}
 		for err == nil {
 			if err = ctx.Err(); err != nil {
 				break
@@ -76,9 +79,6 @@ func (s *Store) page(q persistence.Query, at uint64) (page, error) {
 	p := page{after: at}
 	prefix := entryKey(q.Type, 0)
 	prefix = prefix[:len(prefix)-8]
-	if len(q.Type) > persistence.NameMax {
-		return p, persistence.CheckCall(persistence.Hosting{Type: q.Type}, 0)
-	}
 	err := s.env.Moment(s.table, func(v *disk.Moment) error {
 		return v.Ascend(entryKey(q.Type, at+1), func(row durable.Row) (more bool, err error) {
 			if !bytes.HasPrefix(row.Key, prefix) {
@@ -102,7 +102,7 @@ func (p *page) meet(v *disk.Moment, q persistence.Query, row durable.Row) error 
 	}
 	p.after = number
 	p.met++
-	if slice := persistence.SliceOf(string(id)); slice < q.First || slice > q.Last {
+	if !q.HasSlice(persistence.SliceOf(string(id))) {
 		return nil
 	}
 	e, there, err := eventOf(v, q.Type, id, seq)

@@ -60,6 +60,9 @@ func (s *Store) Events(ctx context.Context, q persistence.Query) iter.Seq2[persi
 	return func(yield func(persistence.Recorded, error) bool) {
 		at, err := parseOffset(q.After)
 		if err == nil {
+			err = q.Check()
+		}
+		if err == nil {
 			err = s.hooks.enter(ctx, "Events")
 		}
 		for err == nil {
@@ -115,7 +118,7 @@ func (s *Store) next(
 }
 
 func (e *entry) fits(q persistence.Query) bool {
-	return e.of.typ == q.Type && e.slice >= q.First && e.slice <= q.Last &&
+	return e.of.typ == q.Type && q.HasSlice(e.slice) &&
 		(q.Tag == "" || slices.Contains(e.event.Tags, q.Tag))
 }
 

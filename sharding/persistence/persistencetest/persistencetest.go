@@ -109,6 +109,7 @@ var laws = []lawRow{
 	{"states: ended contexts", hasStates, statesGivenUp},
 	{"one fence for all", hasAll, oneFence},
 	{"reader: what is asked for", hasReader, readerSelects},
+	{"reader: slices that there are not", hasReader, readerRanges},
 	{"reader: goes on at each offset", hasReader, readerResumes},
 	{"reader: goes on while writers append", hasReader, readerMeanwhile},
 	{"reader: live", hasReader, readerLive},

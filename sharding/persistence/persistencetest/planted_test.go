@@ -75,6 +75,10 @@ var mistakes = []struct {
 	}},
 	{"tags are ignored", of(&untagged{}), []string{"reader: what is asked for"}},
 	{"slices are ignored", of(&unsliced{}), []string{"reader: what is asked for", "reader: goes on at each offset"}},
+	{"no slices are the first one", of(&sliceZero{}), []string{
+		"reader: what is asked for", "reader: goes on at each offset",
+	}},
+	{"any slices do", of(&anySlices{}), []string{"reader: slices that there are not"}},
 	{"a live query ends", of(&dead{}), []string{"reader: live"}},
 	{"a damaged event ends the query", of(&stuck{}), []string{"reader: a damaged event"}},
 	{"a damaged event is passed over", of(&hushed{}), []string{"reader: a damaged event"}},
@@ -434,7 +438,25 @@ func (s *untagged) Events(c ctx, q persistence.Query) iter.Seq2[persistence.Reco
 type unsliced struct{ memory.Store }
 
 func (s *unsliced) Events(c ctx, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
-	q.First, q.Last = 0, persistence.SliceCount-1
+	q.First, q.End = 0, 0
+	return s.Store.Events(c, q)
+}
+
+type sliceZero struct{ memory.Store }
+
+func (s *sliceZero) Events(c ctx, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
+	if q.First == 0 && q.End == 0 {
+		q.End = 1
+	}
+	return s.Store.Events(c, q)
+}
+
+type anySlices struct{ memory.Store }
+
+func (s *anySlices) Events(c ctx, q persistence.Query) iter.Seq2[persistence.Recorded, error] {
+	if q.Check() != nil {
+		return func(func(persistence.Recorded, error) bool) {}
+	}
 	return s.Store.Events(c, q)
 }
 

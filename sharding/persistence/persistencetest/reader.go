@@ -13,7 +13,7 @@ import (
 
 // all asks for every event of the type at hand.
 func (l *law) all() persistence.Query {
-	return persistence.Query{Type: l.typ(), Last: persistence.SliceCount - 1}
+	return persistence.Query{Type: l.typ()} // a query that names no slices has all
 }
 
 // read returns at most some events of a query; 0 is no limit.
@@ -66,6 +66,23 @@ func writesOf(ids []protocol.EntityID, after uint64, bodies ...string) (out []pe
 	return out
 }
 
+// readerRanges: a query for slices that there are not, or for none, fails.
+func readerRanges(l *law) {
+	fill(l, l.hosting(0, 1), []protocol.EntityID{"a"})
+	for _, r := range [][2]int{{-1, 1}, {3, 3}, {4, 3}, {0, persistence.SliceCount + 1}, {persistence.SliceCount, 0}} {
+		q, answered := l.all(), false
+		q.First, q.End = r[0], r[1]
+		for _, err := range l.store.A.Reader.Events(l.Context(), q) {
+			if answered = true; err == nil {
+				l.Fatalf("there is an event in the slices %d up to %d", q.First, q.End)
+			}
+		}
+		if !answered {
+			l.Fatalf("a query for the slices %d up to %d ends without an error", q.First, q.End)
+		}
+	}
+}
+
 // readerSelects: a query finds the events of its type, its slices and its tag, and no others.
 func readerSelects(l *law) {
 	other := l.hosting(0, 1)
@@ -91,7 +108,7 @@ func readerSelects(l *law) {
 	var parts, tagged []string
 	for first := 0; first < persistence.SliceCount; first += 64 {
 		q := l.all()
-		q.First, q.Last = first, first+63
+		q.First, q.End = first, first+64
 		for _, r := range read(l, l.store.A, q, 0) {
 			if s := persistence.SliceOf(string(r.Entity)); s < first || s > first+63 {
 				l.Fatalf("%v is in slice %d, not in %d to %d", r.Entity, s, first, first+63)
@@ -128,13 +145,16 @@ func readerResumes(l *law) {
 	h := l.hosting(0, 1)
 	fill(l, h, []protocol.EntityID{"a", "b", "c", "d", "e"})
 	everything := read(l, l.store.A, l.all(), 0)
+	if len(everything) != 5*5 {
+		l.Fatalf("%d events, want %d", len(everything), 5*5)
+	}
 	l.again()
 	for i, r := range everything {
 		q := l.all()
 		q.After = r.Offset
 		same(l, fmt.Sprint("behind event ", i), names(read(l, l.store.B, q, 0)), names(everything[i+1:]))
 		q.First = persistence.SliceOf("c")
-		q.Last = q.First
+		q.End = q.First + 1
 		rest := slices.DeleteFunc(slices.Clone(everything[i+1:]), func(r persistence.Recorded) bool {
 			return persistence.SliceOf(string(r.Entity)) != q.First
 		})

@@ -75,6 +75,9 @@ var errEnough = errors.New("enough")
 func (s *Store) events(
 	ctx context.Context, q persistence.Query, yield func(persistence.Recorded, error) bool,
 ) error {
+	if err := q.Check(); err != nil {
+		return err
+	}
 	at, err := parsePlace(q.After)
 	if err != nil {
 		return err
@@ -134,8 +137,9 @@ func (r *reading) read(ctx context.Context) (full bool, err error) {
 	if q.Tag != "" {
 		tag = appendTags([]string{q.Tag})
 	}
+	first, end := q.Slices()
 	rows, err := r.store.pool.Query(ctx, r.store.sql.readPage, []byte(q.Type), r.at.era, r.at.xid, r.at.n,
-		int32(q.First), int32(q.Last), tag, r.limit)
+		int32(first), int32(end-1), tag, r.limit)
 	if err != nil {
 		return false, err
 	}

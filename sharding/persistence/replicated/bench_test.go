@@ -61,7 +61,7 @@ func BenchmarkLive(b *testing.B) {
 	found := make(chan string)
 	go func() {
 		defer close(found)
-		q := persistence.Query{Type: "T", Last: persistence.SliceCount - 1, Live: true}
+		q := persistence.Query{Type: "T", Live: true}
 		for r, err := range s.Events(ctx, q) {
 			if err != nil {
 				b.Error(err)

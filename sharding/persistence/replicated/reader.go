@@ -47,7 +47,7 @@ type reading struct {
 }
 
 func (r *reading) run(ctx context.Context) (err error) {
-	if err := persistence.CheckCall(persistence.Hosting{Type: r.query.Type}, 0); err != nil {
+	if err := r.query.Check(); err != nil {
 		return err
 	}
 	if r.at, err = parseOffset(r.query.After); err != nil {
@@ -168,7 +168,7 @@ func (r *reading) find(v, earlier view, from place) (out []foundEvent, err error
 		if !ok {
 			continue
 		}
-		if slice := persistence.SliceOf(string(e.id)); slice < r.query.First || slice > r.query.Last {
+		if !r.query.HasSlice(persistence.SliceOf(string(e.id))) {
 			continue
 		}
 		at, ok := v.place(it.Dot)

@@ -17,7 +17,7 @@ func events(
 	t testing.TB, s *replicated.Store, after persistence.Offset,
 ) (out []string, offsets []persistence.Offset, err error) {
 	t.Helper()
-	q := persistence.Query{Type: "T", Last: persistence.SliceCount - 1, After: after}
+	q := persistence.Query{Type: "T", After: after}
 	for r, err := range s.Events(patience(t), q) {
 		if err != nil {
 			return out, offsets, err
@@ -178,7 +178,7 @@ func TestAnOffsetAfterTheEnd(t *testing.T) {
 // A live query yields what other owners write, and what is in shards that began after it.
 func TestALiveQueryFollowsOwnersAndShards(t *testing.T) {
 	c := start(t, t.TempDir(), t.TempDir(), t.TempDir())
-	q := persistence.Query{Type: "T", Last: persistence.SliceCount - 1, Live: true}
+	q := persistence.Query{Type: "T", Live: true}
 	found := make(chan string)
 	go func() {
 		defer close(found)

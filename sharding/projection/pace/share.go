@@ -1,9 +1,9 @@
 package pace
 
-// Slices returns the slices of one of some parts, both included, out of count. Each slice is in one
-// part, and their numbers of slices differ by one at most.
-func Slices(part, parts, count int) (first, last int) {
-	return part * count / parts, (part+1)*count/parts - 1
+// Slices returns the slices of one of some parts, out of count: first, and up to but without end. Each
+// slice is in one part, and their numbers of slices differ by one at most.
+func Slices(part, parts, count int) (first, end int) {
+	return part * count / parts, (part + 1) * count / parts
 }
 
 // Parts returns the parts of one of some workers: from, and up to but without to. Each part has one

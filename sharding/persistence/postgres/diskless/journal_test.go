@@ -65,7 +65,7 @@ type truth struct {
 
 // follow reads the events that are new. No event has a term below that of one before.
 func (tr *truth) follow(ctx context.Context) error {
-	q := persistence.Query{Type: ledger.TypeName(typeName), Last: persistence.SliceCount - 1, After: tr.offset}
+	q := persistence.Query{Type: ledger.TypeName(typeName), After: tr.offset}
 	for e, err := range tr.store.Events(ctx, q) {
 		if err != nil {
 			return err

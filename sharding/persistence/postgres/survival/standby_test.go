@@ -147,7 +147,7 @@ func (c *cluster) follow(dsn string) (seen <-chan string) {
 	ctx, stop := context.WithCancel(c.patient())
 	c.t.Cleanup(stop)
 	go func() {
-		q := persistence.Query{Type: counters, Last: persistence.SliceCount - 1, Live: true}
+		q := persistence.Query{Type: counters, Live: true}
 		for r, err := range store.Events(ctx, q) {
 			if err != nil {
 				c.t.Error("the live query:", err)
