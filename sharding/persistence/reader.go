@@ -56,8 +56,8 @@ func (q Query) HasSlice(slice int) bool {
 // type that is too long it is ErrTooLarge.
 func (q Query) Check() error {
 	if first, end := q.Slices(); first < 0 || first >= end || end > SliceCount {
-		return fmt.Errorf("persistence: a query of %q is for the slices from %d up to, and without, %d: there are 0 to %d",
-			q.Type, first, end, SliceCount-1)
+		return fmt.Errorf("persistence: a query of %q is for the slices from %d up to, and without, %d: "+
+			"there are 0 to %d", q.Type, first, end, SliceCount-1)
 	}
 	return CheckCall(Hosting{Type: q.Type}, 0)
 }

@@ -76,11 +76,11 @@ type Runtime struct {
 func New(t Settings, shards func() []*Shard) *Runtime {
 	r := &Runtime{
 		set: t, began: t.Scheduler.Now(), seed: t.Scheduler.Uint64(), Held: t.Held,
-		Pool:       pool.New[*Entity](t.Workers, t.WorkersMax, t.Scheduler, t.Defects),
-		Lease:      lease.NewNode(t.Lease, t.Scheduler),
-		supervisor: t.Supervisor.guarded(t.Type, t.Log, t.Panics),
-		Meters:     newMeters(t.Meter, t.Type),
+		Pool:   pool.New[*Entity](t.Workers, t.WorkersMax, t.Scheduler, t.Defects),
+		Lease:  lease.NewNode(t.Lease, t.Scheduler),
+		Meters: newMeters(t.Meter, t.Type),
 	}
+	r.supervisor = t.Supervisor.guarded(t.Type, t.Log, r.Clock, t.Panics)
 	r.Slow = pool.NewWatch(r.Pool, t.Scheduler, pool.WatchSettings[*Entity]{
 		After: t.HandlerSlow, Note: r.noteSlow, Where: handlerIn,
 	})

@@ -2,7 +2,6 @@ package entities
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -20,12 +19,15 @@ type Supervisor struct {
 	OnEvent events.Listener // gets each Failure; nil: none
 
 	typ string // the entity type's name
-	log *slog.Logger
+	log *failureLog
 }
 
 // guarded is s with its defaults, for a type, whose hooks cannot end what calls them.
-func (s Supervisor) guarded(typ string, log *slog.Logger, p *failure.Panics) Supervisor {
-	s.Supervision, s.typ, s.log = s.WithDefaults(), typ, log
+func (s Supervisor) guarded(
+	typ string, log *slog.Logger, clock func() time.Duration, p *failure.Panics,
+) Supervisor {
+	s.Supervision, s.typ = s.WithDefaults(), typ
+	s.log = &failureLog{log: log, clock: clock, stacks: map[uint64]*toldStack{}}
 	s.Decide = guardDecide(p, s.Default, s.Decide)
 	s.OnEvent = failure.GuardHook(p, "OnEvent", s.OnEvent)
 	return s
@@ -208,11 +210,10 @@ func (s *Supervisor) notStopped(e *Entity, err error) {
 	s.report(e, fmt.Errorf("in Stop: %w", err), Stop, false)
 }
 
-// report logs a failure and tells of it.
+// report tells of a failure, and the log if that is due.
 func (s *Supervisor) report(e *Entity, err error, d Directive, over bool) {
 	f := Failure{Type: s.typ, ID: e.ID, Err: err, Directive: d, OverBudget: over}
-	l := f.Line()
-	s.log.LogAttrs(context.Background(), l.Level, l.Message, l.Attrs...)
+	s.log.tell(f)
 	if s.OnEvent != nil {
 		s.OnEvent(f)
 	}

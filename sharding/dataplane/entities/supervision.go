@@ -113,14 +113,18 @@ var _ events.Event = Failure{}
 
 // Line implements events.Event.
 func (f Failure) Line() events.Line {
-	var stack []byte
+	l := f.short()
 	if p, ok := errors.AsType[*failure.PanicError](f.Err); ok {
-		stack = p.Stack
+		l.Attrs = append(l.Attrs, slog.String("stack", string(p.Stack)))
 	}
+	return l
+}
+
+// short is the line without a stack.
+func (f Failure) short() events.Line {
 	return events.Line{Level: slog.LevelError, Message: "entity failed", Attrs: []slog.Attr{
 		slog.String("type", f.Type), slog.String("id", f.ID), slog.Any("error", f.Err),
 		slog.String("outcome", f.Directive.String()), slog.Bool("over_budget", f.OverBudget),
-		slog.String("stack", string(stack)),
 	}}
 }
 

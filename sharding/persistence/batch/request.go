@@ -2,9 +2,9 @@ package batch
 
 import (
 	"fmt"
-	"runtime/debug"
 	"sync"
 
+	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -85,7 +85,7 @@ func (l *load[T]) take(v T) {
 	defer func() { l.leave(err) }()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("persistence: what was loaded made its entity panic: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("persistence: what was loaded made its entity panic: %w", failure.OfRecovered(p))
 		}
 	}()
 	err = l.each(v)
