@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,37 +18,63 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 )
 
-// markedEnv makes this test binary a node that runs until it is killed: "ADDRESS DIRECTORY".
+// markedEnv makes this test binary nodes that run until they are killed: "ADDRESS DIRECTORY" of each.
 const markedEnv = "COTERIE_DDATA_TEST_MARKED"
 
-// longLease is a node that founds alone, and waits for old leases for so long that it shows on a
-// busy machine too.
-func longLease(addr, dir string) ddata.Config {
-	c := config(addr, nil, 1)
-	c.Dir = dir
-	c.Timing.LeaseDuration, c.Timing.UnreachableAfter, c.Timing.StableAfter = 4*time.Second,
-		3*time.Second, 3*time.Second
-	c.Timing.SelfDownAfter = 8 * time.Second
-	return c
+// longLease are nodes that found together, and wait for old leases for so long that it shows on a busy
+// machine too.
+func longLease(addrs []string, dirs ...string) (cs []ddata.Config) {
+	for i, dir := range dirs {
+		c := config(addrs[i], addrs, len(dirs))
+		c.Dir = dir
+		c.Timing.LeaseDuration, c.Timing.UnreachableAfter, c.Timing.StableAfter = 4*time.Second,
+			3*time.Second, 3*time.Second
+		c.Timing.SelfDownAfter = 8 * time.Second
+		cs = append(cs, c)
+	}
+	return cs
 }
 
 func runMarked(words []string) error {
-	n, err := ddata.Start(context.Background(), longLease(words[0], words[1]))
-	if err != nil {
-		return err
+	var addrs, dirs []string
+	for pair := range slices.Chunk(words, 2) {
+		addrs, dirs = append(addrs, pair[0]), append(dirs, pair[1])
+	}
+	errs := make(chan error)
+	up := make(chan bool, len(dirs))
+	for _, c := range longLease(addrs, dirs...) {
+		go func() {
+			n, err := ddata.Start(context.Background(), c)
+			if err == nil {
+				up <- true
+				<-n.Done()
+				err = n.Err()
+			}
+			errs <- err
+		}()
+	}
+	for range dirs {
+		select {
+		case <-up:
+		case err := <-errs:
+			return err
+		}
 	}
 	fmt.Println("up")
-	<-n.Done()
-	return n.Err()
+	return <-errs
 }
 
-// killedNode runs a node in a process of its own, kills that, and returns its directory and when it
-// was killed.
-func killedNode(t *testing.T) (dir string, at time.Time) {
+// killedNodes runs nodes in a process of their own, kills that, and returns their directories and when
+// it was killed.
+func killedNodes(t *testing.T, count int) (dirs []string, at time.Time) {
 	t.Helper()
-	dir = t.TempDir()
+	var words []string
+	for _, addr := range freeAddrs(t, count) {
+		dirs = append(dirs, t.TempDir())
+		words = append(words, addr, dirs[len(dirs)-1])
+	}
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), markedEnv+"="+strings.Join([]string{freeAddrs(t, 1)[0], dir}, " "))
+	cmd.Env = append(os.Environ(), markedEnv+"="+strings.Join(words, " "))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -62,7 +89,7 @@ func killedNode(t *testing.T) (dir string, at time.Time) {
 	at = time.Now()
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	return dir, at
+	return dirs, at
 }
 
 // idle is what the next node on a directory will know.
@@ -99,19 +126,23 @@ func TestAColdStartWaitsForWhatIsLeft(t *testing.T) {
 		{name: "at once"}, // the last to be killed is the first to be started
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir, killed := killedNode(t)
+			dirs, killed := killedNodes(t, 2)
 			// no process is forked from here on: it would hold on to a lock of another directory
 			// until it executes
 			t.Parallel()
 			every := time.NewTicker(50 * time.Millisecond)
 			defer every.Stop()
-			for c.later && idle(t, dir) < lease*103/100 {
+			for c.later && min(idle(t, dirs[0]), idle(t, dirs[1])) < lease*103/100 {
 				if time.Since(killed) > limit {
-					t.Fatalf("%v after the kill the mark says %v", time.Since(killed), idle(t, dir))
+					t.Fatalf("%v after the kill the mark says %v", time.Since(killed), idle(t, dirs[0]))
 				}
 				<-every.C
 			}
-			if path := filepath.Join(dir, "coterie.mark"); c.harm != nil {
+			for _, dir := range dirs {
+				if c.harm == nil {
+					break
+				}
+				path := filepath.Join(dir, "coterie.mark")
 				b, err := os.ReadFile(path)
 				if err == nil {
 					err = os.WriteFile(path, c.harm(b), 0o600)
@@ -121,7 +152,7 @@ func TestAColdStartWaitsForWhatIsLeft(t *testing.T) {
 				}
 			}
 			began := time.Now()
-			startAll(t, longLease(freeAddrs(t, 1)[0], dir))
+			startAll(t, longLease(freeAddrs(t, 2), dirs...)...)
 			took, since := time.Since(began), time.Since(killed)
 			switch {
 			case c.atOnce && took >= lease:
@@ -133,6 +164,15 @@ func TestAColdStartWaitsForWhatIsLeft(t *testing.T) {
 			}
 			t.Logf("up after %v, %v after the kill", took, since)
 		})
+	}
+}
+
+// A node that was alone, and was killed, waits for no lease: it had none but its own.
+func TestAColdStartOfANodeAlone(t *testing.T) {
+	dirs, killed := killedNodes(t, 1)
+	startAll(t, longLease(freeAddrs(t, 1), dirs...)...)
+	if since := time.Since(killed); since >= 4*time.Second {
+		t.Errorf("up %v after the kill", since)
 	}
 }
 
@@ -154,7 +194,7 @@ func TestADirectoryThatCannotBeMarkedIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := make(chan events.StoreUnmarked, 100)
-	c := longLease(freeAddrs(t, 1)[0], dir)
+	c := longLease(freeAddrs(t, 1), dir)[0]
 	c.OnEvent = eventstest.On(func(e events.StoreUnmarked) { told <- e })
 	n := startAll(t, c)[0]
 	e := <-told

@@ -44,6 +44,54 @@ func TestColdStartAfterAnOrderlyStop(t *testing.T) {
 	}
 }
 
+// TestColdStartOfANodeAlone: after a crash, the only member of the last view waits for no lease: none but
+// itself had one of it. It waits if another node was let in, also if its disk knows no more than that it
+// has accepted that.
+func TestColdStartOfANodeAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		last, pending int // members of the views on its disk; 0: no view
+		waits         bool
+	}{
+		"alone": {1, 0, false}, "with another": {2, 0, true}, "another let in": {1, 2, true},
+		"another dropped, and not known": {2, 1, true}, "locked to itself": {0, 1, false},
+	} { // order: each has a world of its own
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 44, LAN())
+			ns := w.found(2)
+			two := *ns[0].m.View()
+			for _, n := range ns {
+				n.crash()
+			}
+			viewOf := func(members int) *view.View {
+				if members == 0 {
+					return nil
+				}
+				v := two
+				v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(o view.Member) bool {
+					return members == 1 && o.Addr != ns[0].addr
+				})
+				return &v
+			}
+			r := record.Record{Name: w.base.Name, Last: viewOf(c.last), Pending: viewOf(c.pending)}
+			if c.pending > 0 {
+				r.Pending.Epoch++
+			}
+			w.disks[ns[0].addr] = r.Encode()
+			began := w.now
+			n := w.start(ns[0].addr, func(cfg *Config) { cfg.BootstrapExpect, cfg.BootstrapAnyDisks = 1, true })
+			if !w.until(time.Minute, func() bool { return n.m.View() != nil }) {
+				t.Fatal("not founded:", n.m, n.waiting)
+			}
+			if took := w.now - began; (took >= w.base.promise()) != c.waits {
+				t.Errorf("founded after %v", took)
+			}
+			if told := strings.Contains(fmt.Sprint(n.waiting), "the last run on this disk"); told != c.waits {
+				t.Errorf("it says %v", n.waiting)
+			}
+		})
+	}
+}
+
 // TestRecordIsFreeOnlyWhenNobodyRuns: a node that leaves while others run has granted them leases
 // that last, and does not say that its disk is free. The last one does. What is written by the next
 // incarnation takes it back.

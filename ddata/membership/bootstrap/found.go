@@ -17,6 +17,7 @@ func (s *Seeker) maybeFound() {
 		return
 	}
 	if at := s.foundAfter(); s.now.Before(at) {
+		s.oldLeases.tell(s.now, s.start.Add(2*s.cfg.Beat), s.memory.leasesOver(&s.cfg, s.start), &s.out)
 		s.out.DueAt(at)
 		return
 	}
@@ -47,11 +48,25 @@ func (s *Seeker) maybeFound() {
 	s.becomeLocked(v)
 }
 
+// oldLeases says once for which leases a founding waits.
+type oldLeases struct{ told bool }
+
+// tell says it when the first moments, in which a node may be let in, are over.
+func (o *oldLeases) tell(now, firstOver, over time.Time, out *Output) {
+	if o.told || now.Before(firstOver) || !now.Before(over) {
+		return
+	}
+	o.told = true
+	out.Waiting = append(out.Waiting, fmt.Sprintf("the last run on this disk ended without a word, and other "+
+		"nodes may use leases that it granted: no cluster is founded until they have run out, in %v at most",
+		over.Sub(now).Round(10*time.Millisecond)))
+}
+
 // foundAfter is the time before which this node neither founds nor locks. A node whose disk was in
 // a cluster waits until the leases that its last incarnation granted have run out, unless that one
-// noted that none was in use when it ended. The wait is counted from the latest time at which that
-// incarnation can have granted something, as far as the driver knows it. A node that has addresses
-// to probe waits for two probes, to hear of a cluster.
+// noted that none was in use when it ended, or had no other member (isOf). The wait is counted from
+// the latest time at which that incarnation can have granted something, as far as the driver knows
+// it. A node that has addresses to probe waits for two probes, to hear of a cluster.
 func (s *Seeker) foundAfter() time.Time {
 	at := s.start
 	if len(s.targets.addrs) > 0 {

@@ -38,13 +38,31 @@ func (r Memory) Knows() (ks []Known) {
 // granted, or may have known of when it installed a view. It is the zero time when there are none.
 // start is when this incarnation began.
 func (r *Memory) leasesOver(cfg *Config, start time.Time) time.Time {
-	if r.Last == nil && r.Pending == nil || r.Free {
+	if r.Last == nil && r.Pending == nil || r.Free || r.isOf(cfg.Self.Disk) {
 		return time.Time{}
 	}
 	if d := cfg.DiskSince; !d.IsZero() && d.Before(start) {
 		start = d
 	}
 	return start.Add(cfg.Promise)
+}
+
+// isOf reports whether the node with a disk is the only member of each view that is remembered. Then
+// no other node runs under a lease that the last incarnation answers for:
+//
+//  1. A view with another member follows only if this node has accepted it, or has locked itself to it.
+//     That was on the disk before it counted (V5). So the last incarnation was in no later view.
+//  2. It granted leases in its view to its members, which are itself. It has ended, as the driver of
+//     this one has its disk.
+//  3. What earlier incarnations and it granted in earlier views had run out when the view without
+//     those members was accepted, or they had stopped (G4).
+func (r *Memory) isOf(disk view.DiskID) bool {
+	for _, v := range []*view.View{r.Last, r.Pending} {
+		if v != nil && (len(v.Members) != 1 || v.Members[0].Disk != disk) {
+			return false
+		}
+	}
+	return true
 }
 
 // isStranger reports whether a cluster is another one than that which the disk remembers. A founding

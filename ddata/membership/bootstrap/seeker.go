@@ -43,6 +43,7 @@ type Seeker struct {
 	locking    locking
 	strangers  strangers
 	waiting    string // why nothing goes on, as last said
+	oldLeases  oldLeases
 }
 
 // New returns a Seeker that probes its seeds, and the members that its disk remembers.
