@@ -3,6 +3,7 @@ package replicated
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt"
@@ -20,6 +21,7 @@ var (
 	OpenReads = func(s *Store) { s.planted.openReads = true }
 	NoNumbers = func(s *Store) { s.planted.noNumbers = true }
 	KeepsVoid = func(s *Store) { s.planted.keepsVoid = true }
+	Forgets   = func(s *Store) { s.planted.forgets = true }
 	Guesses   = func(s *Store) { s.planted.guesses = true }
 )
 
@@ -31,12 +33,13 @@ var ErrGone = errGone
 
 // Reach has fn called once, when a call of a store has come to a step.
 func Reach(s *Store, step string, fn func()) {
-	s.planted.reach = func(at string) {
+	var once sync.Once
+	reach := func(at string) {
 		if at == step {
-			s.planted.reach = nil
-			fn()
+			once.Do(fn)
 		}
 	}
+	s.planted.reach.Store(&reach)
 }
 
 // Damage has an event of the first shard be one that does not decode. This process has the seat.

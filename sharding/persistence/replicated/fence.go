@@ -116,6 +116,9 @@ func (sh *shard) tryTake(ctx context.Context, h persistence.Hosting) error {
 	sweep := uint64(len(v.rows.all)) >= max(v.rows.sweep, sweepMin)
 	if sweep {
 		dead = v.dead()
+		if all := v.rows.all; sh.s.planted.forgets {
+			dead = all[:len(all)/2]
+		}
 	}
 	if err := sh.open(ctx, h, &mine, dead); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
@@ -38,13 +39,15 @@ type planted struct {
 	guesses   bool // what has no row any more is taken for what never counted
 	gone      bool // no mistake: the process ends when it has said that it wants a seat
 
-	reach func(step string) // no mistake: it is called when a call has come to a step; nil: it is not
+	forgets bool // a sweep drops the row of a seat of which something is alive
+
+	reach atomic.Pointer[func(step string)] // no mistake: it is called when a call has come to a step; nil: it is not
 }
 
 // reached tells a test how far a call has come.
 func (p *planted) reached(step string) {
-	if p.reach != nil {
-		p.reach(step)
+	if reach := p.reach.Load(); reach != nil {
+		(*reach)(step)
 	}
 }
 
