@@ -68,7 +68,7 @@ var benches = []bench{
 		"restart of the whole cluster", runRemember},
 	{"remind", "1 M reminders that wait on one node: memory for each, and how late those come that are due", runRemind},
 	{"persist", "event-sourced entities on LMDB, replicated data and PostgreSQL: commits of 1, 64 and 1,000 writers " +
-		"beside the store alone, and the recovery of 100,000 entities", runPersist},
+		"beside the store alone, and the recovery of 100,000 entities, 10,000 in replicated data", runPersist},
 	{"balance", "10,000 shards with Zipf loads on 100 simulated nodes: by load, beside by counts", runBalance},
 	{"pause", "SIGSTOP to one process of three for 30 times -d, then SIGCONT: what its entities still do, and how " +
 		"long the others did without", runPause},
@@ -91,7 +91,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 0, "the most elements, keys or events of a case; 0: as many as it is about")
 	profile := flag.String("cpuprofile", "", "write a profile of the processor time to this file")
 	allocs := flag.String("memprofile", "", "write a profile of all allocations to this file")
-	limit := flag.Duration("timeout", 15*time.Minute, "when to give up")
+	limit := flag.Duration("timeout", time.Hour, "when to give up")
 	flag.Parse()
 	if role := os.Getenv(childEnv); role != "" {
 		exit(profiled(os.Getenv(childProfileEnv), func() error { return runChild(role) }))

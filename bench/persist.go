@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/persistence"
 	entitystore "github.com/coterie-go/coterie/sharding/persistence/lmdb"
 	"github.com/coterie-go/coterie/sharding/persistence/replicated"
 )
@@ -27,7 +28,8 @@ func runPersist(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	for _, run := range []func(context.Context, string, options) error{persistLMDB, persistReplicated, recoverLMDB} {
+	for _, run := range []func(context.Context, string, options) error{persistLMDB, persistReplicated, recoverLMDB,
+		recoverReplicated} {
 		if err := run(ctx, dir, o); err != nil {
 			return err
 		}
@@ -77,17 +79,16 @@ func (s *rawStore) event(txn *lmdb.Txn, number, entity uint64) error {
 		txn.Put(s.dbi, []byte("l"+n), []byte(id+n), 0))
 }
 
+// measured is a region of the measured entities.
+type measured = sharding.Region[commits.Command]
+
 // startCounted starts a node without a directory of its own, and the measured entities there.
-func startCounted(ctx context.Context, store *entitystore.Store) (*sharding.Region[commits.Command], func(), error) {
+func startCounted(ctx context.Context, store *entitystore.Store) (*measured, func(), error) {
 	nodes, stop, err := startNodes(ctx, 1, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	typ, err := commits.Type(store)
-	if err != nil {
-		return nil, nil, err
-	}
-	region, err := sharding.Start(nodes[0], typ)
+	region, err := commits.Start(nodes, func(*ddata.Node) (persistence.Journal, error) { return store, nil })
 	return region, stop, err
 }
 
@@ -98,60 +99,59 @@ func recoverLMDB(ctx context.Context, dir string, o options) error {
 		return err
 	}
 	defer store.Close()
-	entities := o.size(100_000)
-	if err := commits.Fill(ctx, store, entities); err != nil {
-		return err
-	}
-	region, stop, err := startCounted(ctx, store)
+	return commits.Recover(ctx, "lmdb", store, o.size(100_000),
+		func() (*measured, func(), error) { return startCounted(ctx, store) })
+}
+
+// recoverReplicated has three nodes. The entities are asked at the first one; two thirds are elsewhere.
+// Their million of events takes about 0.3 GB on each node, and all nodes are in this process.
+func recoverReplicated(ctx context.Context, dir string, o options) error {
+	nodes, stop, err := startReplicated(ctx, filepath.Join(dir, "recovery-replicated"))
 	if err != nil {
 		return err
 	}
 	defer stop()
-	return commits.Recover(ctx, "lmdb", region, store, entities)
+	store, err := replicated.Open(nodes[0], role)
+	if err != nil {
+		return err
+	}
+	return commits.Recover(ctx, "ddata", store, o.size(10_000), func() (*measured, func(), error) {
+		region, err := commits.Start(nodes, replicatedAt)
+		return region, func() {}, err
+	})
 }
+
+// startReplicated starts three nodes that have directories.
+func startReplicated(ctx context.Context, dir string) ([]*ddata.Node, func(), error) {
+	dirs := []string{filepath.Join(dir, "0"), filepath.Join(dir, "1"), filepath.Join(dir, "2")}
+	return startNodes(ctx, len(dirs), dirs)
+}
+
+func replicatedAt(n *ddata.Node) (persistence.Journal, error) { return replicated.Open(n, role) }
 
 // persistReplicated has three nodes, with events in their replicated data. The writers ask at the first
 // one, so that two thirds of the entities are elsewhere. The limit writes rows to sets of the same number
 // as there are shards, each at one node, so that all nodes write, as those of the entities do.
 func persistReplicated(ctx context.Context, dir string, o options) error {
-	dirs := make([]string, 3)
-	for i := range dirs {
-		dirs[i] = filepath.Join(dir, "replicated", strconv.Itoa(i))
-	}
-	nodes, stop, err := startNodes(ctx, len(dirs), dirs)
+	nodes, stop, err := startReplicated(ctx, filepath.Join(dir, "replicated"))
 	if err != nil {
 		return err
 	}
 	defer stop()
-	var regions []*sharding.Region[commits.Command]
-	var replicators []*ddata.Replicator
-	for _, n := range nodes {
-		r, err := n.Replicator(role)
-		if err != nil {
-			return err
-		}
-		replicators = append(replicators, r)
-		store, err := replicated.Open(n, role)
-		if err != nil {
-			return err
-		}
-		typ, err := commits.Type(store)
-		if err != nil {
-			return err
-		}
-		region, err := sharding.Start(n, typ)
-		if err != nil {
-			return err
-		}
-		regions = append(regions, region)
+	region, err := commits.Start(nodes, replicatedAt)
+	if err != nil {
+		return err
 	}
 	body := string(make([]byte, commits.Body))
 	return commits.Subject{
-		Store: "ddata", Region: regions[0],
+		Store: "ddata", Region: region,
 		Raw: func(ctx context.Context, from uint64, events, _ int) error {
 			shard := from % commits.Shards
 			key := ddata.NewKey[crdt.ORSet[string]]("kept/" + strconv.FormatUint(shard, 10))
-			at := replicators[shard%uint64(len(replicators))]
+			at, err := nodes[shard%uint64(len(nodes))].Replicator(role)
+			if err != nil {
+				return err
+			}
 			return ddata.Update(ctx, at, key, ddata.WriteMajority, func(s *crdt.ORSetTx[string]) error {
 				for i := range uint64(events) {
 					if err := s.Add(scattered(from+i) + body); err != nil {

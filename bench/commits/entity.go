@@ -3,6 +3,7 @@ package commits
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/eventsourced"
 	"github.com/coterie-go/coterie/sharding/persistence"
@@ -60,4 +61,28 @@ func Type(journal persistence.Journal) (sharding.EntityType[Command], error) {
 		},
 		Apply: func(n int, _ Added) int { return n + 1 },
 	})
+}
+
+// Start starts the type on nodes, each with its journal. It returns the region of the first node.
+func Start(
+	nodes []*ddata.Node, journal func(*ddata.Node) (persistence.Journal, error),
+) (first *sharding.Region[Command], err error) {
+	for _, n := range nodes {
+		j, err := journal(n)
+		if err != nil {
+			return nil, err
+		}
+		typ, err := Type(j)
+		if err != nil {
+			return nil, err
+		}
+		region, err := sharding.Start(n, typ)
+		if err != nil {
+			return nil, err
+		}
+		if first == nil {
+			first = region
+		}
+	}
+	return first, nil
 }

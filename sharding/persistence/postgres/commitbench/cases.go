@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
 )
 
@@ -53,15 +54,8 @@ func recovery(ctx context.Context, dsn string, entities int) error {
 		return err
 	}
 	defer store.Close()
-	if err := commits.Fill(ctx, store, entities); err != nil {
-		return err
-	}
-	region, stop, err := start(ctx, store)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return commits.Recover(ctx, name, region, store, entities)
+	return commits.Recover(ctx, name, store, entities,
+		func() (*sharding.Region[commits.Command], func(), error) { return start(ctx, store) })
 }
 
 // pool is the configuration of a pool.
@@ -95,12 +89,8 @@ func start(ctx context.Context, store *postgres.Store) (*sharding.Region[commits
 		return nil, nil, err
 	}
 	stop := func() { _ = node.Close() }
-	typ, err := commits.Type(store)
-	if err != nil {
-		stop()
-		return nil, nil, err
-	}
-	region, err := sharding.Start(node, typ)
+	region, err := commits.Start([]*ddata.Node{node},
+		func(*ddata.Node) (persistence.Journal, error) { return store, nil })
 	if err != nil {
 		stop()
 		return nil, nil, err

@@ -2,7 +2,7 @@
 // inserts by pgx without them, in one run. It starts a server of its own. Package bench/commits says what
 // is measured, and go run ./bench persist of the main module runs this program too.
 //
-//	go run ./commitbench             commits of 1, 64 and 1,000 entities, and the recovery of 10,000
+//	go run ./commitbench             commits of 1, 64 and 1,000 entities, and the recovery of 100,000
 //	go run ./commitbench -d 10s      runs each case longer
 //	go run ./commitbench -n 1000     has fewer entities recover
 //
