@@ -231,7 +231,7 @@ func TestRemindForgetsLostShards(t *testing.T) {
 		if n := counts.UnderWay.Load(); n != 0 {
 			t.Errorf("%d reminders are under way, want none", n)
 		}
-		own, err := store.Of(t.Context(), ShardID(g.plane.Routes.ShardOf("a")), "a")
+		own, err := store.Of(t.Context(), FencingToken{}, ShardID(g.plane.Routes.ShardOf("a")), "a")
 		if err != nil || len(own) != 1 || own[0].Tries != 0 {
 			t.Errorf("%+v %v, want the reminder as it was set", own, err)
 		}

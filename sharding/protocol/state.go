@@ -16,9 +16,9 @@ type Term = singleton.FencingToken
 // one any more.
 var ErrDeposed = errors.New("sharding: a later coordinator has taken over the state")
 
-// ErrFenced: a later hosting of the shard, or a later coordinator, has begun with its remembered ids,
-// which take nothing of this one any more.
-var ErrFenced = errors.New("sharding: a later hosting of the shard has taken over its remembered ids")
+// ErrFenced: a later hosting of the shard, or a later coordinator, has begun with what is stored for the
+// shard: its remembered ids, or its reminders. They take nothing of this one any more.
+var ErrFenced = errors.New("sharding: a later hosting of the shard has taken over what is stored for it")
 
 // StateKind names a piece of the replicated state of a type.
 type StateKind uint8

@@ -1,6 +1,7 @@
 // Package remind is the port to where the reminders of entities are kept. Without a [Store] of
 // one's own they are replicated data in the durable space of the type's role, see package
-// replicated, which needs nothing beside the nodes. Package memory serves tests.
+// replicated, which needs nothing beside the nodes. For nodes without disks there is a store in
+// PostgreSQL: Reminders of sharding/persistence/postgres. Package memory serves tests.
 //
 // # Nouns
 //
@@ -22,7 +23,8 @@
 //
 // # Failures
 //
-// A call that fails may have taken effect. The region repeats reads, and writes of what has come to
+// A call that fails may have taken effect, or may take effect late. A late call of a region from which
+// the shard has moved gets [ErrFenced], unless the store does not look at tokens. The region repeats reads, and writes of what has come to
 // its end; an entity that sets a reminder gets the error. Each call has a context that ends after
 // the time-outs of EntityType.Quorums, and must return soon after.
 //
@@ -30,13 +32,12 @@
 //
 // They are the laws of [Store]; remindtest holds an implementation to them.
 //
+// A hosting that is over may not know it, because its node stood still or was cut off. ErrFenced tells
+// it: then the region hands out no reminder of the shard any more, and what its entities ask for fails.
+//
 // # Not guaranteed
 //
-// A change of which the caller got an error may take effect late. If the shard has moved meanwhile,
-// and the next region has changed the same reminder, a store has to say which of the two stands. No
-// call of the port carries the fencing token of the shard. In package replicated the change stands
-// that has the later time, by the wall clock of the node that made it, unless the later one was made
-// with the earlier one in sight. So the older change stands if the clock of the node before was ahead
-// by more than the time between the two changes, which is at least the hand-over of the shard. Then a
-// reminder that was cancelled comes, one that was set does not, or it comes at its former time.
+// In a store that does not look at tokens a change of which the caller got an error may take effect
+// late, after the shard has moved and the next region has changed the same reminder. Such a store has to
+// say which of the two stands, as package replicated does. Of those of this library it is the only one.
 package remind

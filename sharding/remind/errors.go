@@ -1,6 +1,10 @@
 package remind
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/coterie-go/coterie/sharding/protocol"
+)
 
 // Errors of a reminder that is set. It is not stored.
 var (
@@ -11,6 +15,10 @@ var (
 	// store.
 	ErrTooMany = errors.New("sharding: too many reminders")
 )
+
+// ErrFenced is the error of a call when a later hosting of the shard has made one. The region gives up
+// what it wanted to write.
+var ErrFenced = protocol.ErrFenced
 
 // ErrDamaged: what was read is not what was written. No repetition helps: a person has to look at
 // it.

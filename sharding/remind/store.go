@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -14,23 +15,35 @@ import (
 //
 // A call is made within the limits of the port. What is returned is the caller's. What is given is
 // not changed any more.
+//
+// Each call of a shard carries the token by of its hosting. After one of them was answered nil, no call
+// of the shard with a lower token has an effect, whenever it was begun. One that is begun afterwards gets
+// ErrFenced. So the first look of a hosting, which is Due, ends what the hostings before have yet to do. The
+// zero token is that of a tool, while no node of the type runs: nothing fences it, and it fences nothing.
+//
+// A store in which late calls do no harm, or which resolves them in a way of its own, need not look at
+// tokens. It says so, and what comes of late calls. The region hears of them by Watch.
 type Store interface {
 	// Due is the first reminders of a shard whose At is not after until, in the order of At, at most
 	// limit; and the At of the one that follows them, zero if there is none. ErrDamaged says that
 	// one of them cannot be read, and comes with the others. It costs as much as what it returns,
 	// and not as the set.
-	Due(ctx context.Context, shard protocol.ShardID, until time.Time, limit int) ([]Reminder, time.Time, error)
+	Due(
+		ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, until time.Time, limit int,
+	) ([]Reminder, time.Time, error)
 	// Of is the reminders of one entity, by name. It costs as much as what it returns.
-	Of(ctx context.Context, shard protocol.ShardID, id protocol.EntityID) ([]Reminder, error)
+	Of(
+		ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
+	) ([]Reminder, error)
 	// Update makes changes, in their order. It can be repeated: the second of two equal calls in a
 	// row changes nothing. It costs as much as what it changes.
-	Update(ctx context.Context, shard protocol.ShardID, changes []Change) error
+	Update(ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []Change) error
 	// Watch has fn called for every shard that has reminders, and after every change of a shard,
 	// whatever made it, until cancel is called. any reports whether the shard has reminders. It may
 	// be late, and tell of several changes at once; what it tells last of a shard is so. fn does not
 	// wait.
 	//
 	// By it a coordinator knows which shards to start with no traffic, also after all nodes were
-	// stopped. And a region hears of a late call of the one before, which may have died.
+	// stopped. And a region hears of a late call of the one before, if the store lets that have an effect.
 	Watch(fn func(shard protocol.ShardID, any bool)) (cancel func())
 }

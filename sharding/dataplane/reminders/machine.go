@@ -169,7 +169,7 @@ func (m *machine) read(s *entities.Shard, rd agenda.Read) {
 	m.aside(func() {
 		var in agenda.DidRead
 		in.Err = m.r.c.InTurn(m.cfg.Context, m.cfg.Read, func(ctx context.Context) (err error) {
-			in.Due, in.Next, err = m.cfg.Store.Due(ctx, protocol.ShardID(s.Number), rd.Until, rd.Limit)
+			in.Due, in.Next, err = m.cfg.Store.Due(ctx, s.Fence(), protocol.ShardID(s.Number), rd.Until, rd.Limit)
 			return err
 		})
 		m.r.put(s, in)
@@ -180,7 +180,7 @@ func (m *machine) read(s *entities.Shard, rd agenda.Read) {
 func (m *machine) write(s *entities.Shard, changes []remind.Change) {
 	m.aside(func() {
 		err := m.r.c.InTurn(m.cfg.Context, m.cfg.Write, func(ctx context.Context) error {
-			return m.cfg.Store.Update(ctx, protocol.ShardID(s.Number), changes)
+			return m.cfg.Store.Update(ctx, s.Fence(), protocol.ShardID(s.Number), changes)
 		})
 		if err != nil && m.cfg.Context.Err() != nil {
 			err = errShardEnded

@@ -54,7 +54,7 @@ func (r *Reminders) List(h *entities.Handler) (own []remind.Reminder, err error)
 	defer h.Unblock()
 	s := h.Entity.Shard
 	err = r.c.InTurn(h, r.cfg.Read, func(ctx context.Context) (err error) {
-		own, err = r.cfg.Store.Of(ctx, protocol.ShardID(s.Number), protocol.EntityID(h.Entity.ID))
+		own, err = r.cfg.Store.Of(ctx, s.Fence(), protocol.ShardID(s.Number), protocol.EntityID(h.Entity.ID))
 		return err
 	})
 	return own, err

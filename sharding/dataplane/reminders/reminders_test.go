@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/proptest/bubble"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
@@ -24,9 +25,11 @@ type gate struct {
 	open chan struct{}
 }
 
-func (g gate) Update(ctx context.Context, s protocol.ShardID, changes []remind.Change) error {
+func (g gate) Update(
+	ctx context.Context, by singleton.FencingToken, s protocol.ShardID, changes []remind.Change,
+) error {
 	<-g.open
-	return g.Store.Update(ctx, s, changes)
+	return g.Store.Update(ctx, by, s, changes)
 }
 
 // Each call of Flush is answered: when what was under way at the time is written, or when the shard

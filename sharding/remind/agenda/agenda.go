@@ -22,6 +22,8 @@ import (
 //	                  ▲    │                  ▲
 //	            pause │    │ no room          │ failed: stored for later
 //	                  └─ waiting              └──────────
+//
+// Once the store answers remind.ErrFenced the agenda is over: it holds nothing, and wants nothing.
 type Agenda struct {
 	cfg Settings
 	now time.Time
@@ -33,7 +35,8 @@ type Agenda struct {
 	write    *Write          // under way
 	writeTry retry
 	draining bool
-	flushing bool // Flushed is wanted
+	flushing bool  // Flushed is wanted
+	fenced   error // a later hosting has called the store: nothing is handed out or written any more; nil: none
 
 	look look
 
@@ -122,7 +125,7 @@ func (a *Agenda) Step(now time.Time, in Input) *Effects {
 func (a *Agenda) Deadline() time.Time {
 	var d timer.Next
 	d.DueAt(a.writeTry.at)
-	if a.draining {
+	if a.draining || a.fenced != nil {
 		return d.Due
 	}
 	for _, f := range a.flights { // order: the earliest counts
@@ -148,6 +151,10 @@ func (a *Agenda) UnderWay() int { return len(a.flights) }
 
 // onSet queues a change.
 func (a *Agenda) onSet(in Set) {
+	if a.fenced != nil {
+		a.answer(in.ID, a.fenced)
+		return
+	}
 	if len(a.sets) >= SetsMax {
 		a.answer(in.ID, fmt.Errorf("%w: %d changes of this shard wait for the store; try again later",
 			remind.ErrTooMany, SetsMax))
@@ -252,6 +259,21 @@ func (a *Agenda) failed(r *retry, what string, err error) {
 	r.failed(a.now)
 }
 
+// giveUp ends the agenda: a later hosting has begun, of which this node has not heard yet. What is under
+// way is its concern now. Handlers that run go on until the shard is stopped.
+func (a *Agenda) giveUp(what string, err error) {
+	if a.fenced != nil {
+		return
+	}
+	a.fenced = err
+	a.fx.Alarm = fmt.Errorf("%s: %w; no reminder of the shard comes here any more", what, err)
+	for _, s := range a.sets {
+		a.answer(s.ID, err)
+	}
+	clear(a.flights)
+	a.sets, a.ends, a.look, a.writeTry = nil, nil, look{}, retry{}
+}
+
 // works notes that a call of the store has succeeded.
 func (a *Agenda) works(r *retry) {
 	failing := r.tries > 0
@@ -271,9 +293,12 @@ func (a *Agenda) keys() []remind.Key { return slices.SortedFunc(maps.Keys(a.flig
 // String says what is under way.
 func (a *Agenda) String() string {
 	l := &a.look
-	return fmt.Sprintf("under way %v, sets %d, ends %d, writing %t, reading %t, more %t, next %v, draining %t",
-		a.keys(), len(a.sets), len(a.ends), a.write != nil, l.under, l.more, l.next, a.draining)
+	return fmt.Sprintf("under way %v, sets %d, ends %d, writing %t, reading %t, more %t, next %v, draining %t, fenced %t",
+		a.keys(), len(a.sets), len(a.ends), a.write != nil, l.under, l.more, l.next, a.draining, a.fenced != nil)
 }
+
+// isFenced reports whether a later hosting has called the store.
+func isFenced(err error) bool { return errors.Is(err, remind.ErrFenced) }
 
 // isDamage reports whether a read has found something damaged beside the rest.
 func isDamage(err error) bool { return errors.Is(err, remind.ErrDamaged) }

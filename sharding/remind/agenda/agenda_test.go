@@ -8,10 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/remind"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
 )
+
+// tool is the token of a caller that nothing fences.
+var tool singleton.FencingToken
 
 // play lets entities set, replace and take away reminders while stores, handlers and mailboxes fail
 // and the shard drains now and then. Then everything heals, and all that is due has to be handled. It
@@ -91,6 +95,54 @@ func TestPlantedMistakes(t *testing.T) {
 	}
 }
 
+// A fenced agenda answers what waits and what comes, once alarms, and wants nothing any more: whether a read
+// or a write has been fenced, and whatever the other one comes to.
+func TestFenced(t *testing.T) {
+	for _, read := range []bool{true, false} {
+		a, now := New(Settings{}, defect.Set{}), time.Unix(1e9, 0)
+		r := remind.Reminder{Entity: "e", Name: "n", Due: now, At: now, Version: 1}
+		var answers []Answer
+		alarms := 0
+		step := func(in Input) *Effects {
+			fx := a.Step(now, in)
+			a.checkInvariants()
+			answers = append(answers, fx.Answers...)
+			if fx.Alarm != nil {
+				alarms++
+			}
+			return fx
+		}
+		step(Tick{})
+		if fx := step(DidRead{Due: []remind.Reminder{r}, Next: now.Add(time.Hour)}); len(fx.Fire) != 1 {
+			t.Fatalf("%+v", fx)
+		}
+		step(Changed{}) // has another read begin
+		step(Set{ID: 1, Change: remind.Change{Reminder: r}})
+		step(Set{ID: 2, Change: remind.Change{Reminder: r}})
+		step(Handled{Key: r.Key(), Version: 1})
+		fenced := fmt.Errorf("%w: planned", remind.ErrFenced)
+		ends := []Input{DidWrite{Err: fenced}, DidRead{Err: errPlanned}}
+		if read {
+			ends = []Input{DidRead{Err: fenced}, DidWrite{Err: errPlanned}}
+		}
+		for _, in := range append(ends, Set{ID: 3}, Changed{}, Resume{}, Tick{}) {
+			if fx := step(in); fx.Read != nil || fx.Write != nil || len(fx.Fire) > 0 || fx.Works {
+				t.Errorf("read %t, after %+v: %+v", read, in, fx)
+			}
+		}
+		if fx := step(Flush{}); !fx.Flushed || !a.Deadline().IsZero() || a.UnderWay() != 0 || alarms != 1 {
+			t.Errorf("read %t: flushed %t, %d alarms, %v", read, fx.Flushed, alarms, a)
+		}
+		got := map[uint64]bool{}
+		for _, x := range answers {
+			got[x.ID] = x.Err != nil
+		}
+		if len(answers) != 3 || !got[1] || !got[2] || !got[3] {
+			t.Errorf("read %t: answers %v", read, answers)
+		}
+	}
+}
+
 // quiet is a world without failures.
 func quiet(s Settings) *world { return newWorld(1, s, defect.Set{}) }
 
@@ -100,7 +152,7 @@ func TestSetAgainByItsHandler(t *testing.T) {
 		a := New(Settings{}, planted)
 		store, now, ctx := &memory.Store{}, time.Unix(1e9, 0), context.Background()
 		r := remind.Reminder{Entity: "e", Name: "n", Due: now, At: now, Version: 1}
-		if err := store.Update(ctx, 0, []remind.Change{{Reminder: r}}); err != nil {
+		if err := store.Update(ctx, tool, 0, []remind.Change{{Reminder: r}}); err != nil {
 			t.Fatal(err)
 		}
 		fx := a.Step(now, Tick{})
@@ -113,15 +165,15 @@ func TestSetAgainByItsHandler(t *testing.T) {
 		again := r
 		again.Version = 2
 		fx = a.Step(now, Set{ID: 1, Change: remind.Change{Reminder: again}})
-		if err := store.Update(ctx, 0, fx.Write.Changes); err != nil {
+		if err := store.Update(ctx, tool, 0, fx.Write.Changes); err != nil {
 			t.Fatal(err)
 		}
 		a.Step(now, Handled{Key: r.Key(), Version: 1})
 		fx = a.Step(now, DidWrite{})
-		if err := store.Update(ctx, 0, fx.Write.Changes); err != nil {
+		if err := store.Update(ctx, tool, 0, fx.Write.Changes); err != nil {
 			t.Fatal(err)
 		}
-		if left, _ := store.Of(ctx, 0, "e"); (len(left) == 1) != (planted == defect.Set{}) {
+		if left, _ := store.Of(ctx, tool, 0, "e"); (len(left) == 1) != (planted == defect.Set{}) {
 			t.Errorf("planted %v: %v is left", planted, left)
 		}
 	}

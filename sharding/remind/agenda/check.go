@@ -4,6 +4,10 @@ import "fmt"
 
 // checkInvariants panics if the agenda has broken a rule of its own. Tests call it after each step.
 func (a *Agenda) checkInvariants() {
+	if a.fenced != nil {
+		assert(len(a.flights)+len(a.sets)+len(a.ends) == 0 && a.Deadline().IsZero(), "fenced, and not over: %v", a)
+		return
+	}
 	assert(len(a.flights) <= a.cfg.FiringMax, "%d flights, at most %d", len(a.flights), a.cfg.FiringMax)
 	assert(len(a.sets) <= SetsMax, "%d sets wait", len(a.sets))
 	ends := len(a.ends)

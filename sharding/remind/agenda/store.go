@@ -49,11 +49,15 @@ func (a *Agenda) onDidWrite(in DidWrite) {
 				a.stored(c)
 			}
 		case in.Err != nil:
-			again = append(again, c)
+			again = append(again, c) // and dropped if it is fenced
 		default:
 			a.stored(c)
 			a.landed(c)
 		}
+	}
+	if isFenced(in.Err) || a.fenced != nil {
+		a.giveUp("write", in.Err)
+		return
 	}
 	a.ends = append(again, a.ends...)
 	if in.Err != nil {
@@ -96,7 +100,7 @@ func (a *Agenda) remove(f *flight) {
 func (a *Agenda) maybeRead() {
 	l := &a.look
 	free := a.cfg.FiringMax - len(a.flights)
-	if l.under || a.draining || free <= 0 || !l.try.at.IsZero() && a.now.Before(l.try.at) {
+	if l.under || a.draining || a.fenced != nil || free <= 0 || !l.try.at.IsZero() && a.now.Before(l.try.at) {
 		return
 	}
 	due := l.wanted || !l.next.IsZero() && !a.now.Before(l.next)
@@ -122,6 +126,9 @@ func (a *Agenda) onDidRead(in DidRead) {
 	l.under = false
 	defer a.forgetOver()
 	switch {
+	case isFenced(in.Err):
+		a.giveUp("read", in.Err)
+		return
 	case isDamage(in.Err):
 		a.fx.Alarm = in.Err
 	case in.Err != nil:

@@ -96,7 +96,7 @@ func (w *world) step(in Input) {
 // read looks into the store at one moment, and answers later.
 func (w *world) read(rd Read) {
 	w.after(10*time.Millisecond, func() {
-		due, next, err := w.store.Due(context.Background(), 0, rd.Until, rd.Limit)
+		due, next, err := w.store.Due(context.Background(), tool, 0, rd.Until, rd.Limit)
 		if fails := w.maybeErr(); fails != nil {
 			due, next, err = nil, time.Time{}, fails
 		}
@@ -109,7 +109,7 @@ func (w *world) write(wr Write) {
 	w.after(10*time.Millisecond, func() {
 		err := w.maybeErr()
 		if err == nil || w.IntN(2) == 0 {
-			if err := w.store.Update(context.Background(), 0, wr.Changes); err != nil {
+			if err := w.store.Update(context.Background(), tool, 0, wr.Changes); err != nil {
 				w.errorf("%v", err)
 			}
 		}
@@ -217,7 +217,7 @@ func key(i int) remind.Key {
 // stored lists all that is stored.
 func (w *world) stored(t *testing.T) []remind.Reminder {
 	t.Helper()
-	all, _, err := w.store.Due(context.Background(), 0, time.Unix(5e9, 0), 1<<20)
+	all, _, err := w.store.Due(context.Background(), tool, 0, time.Unix(5e9, 0), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

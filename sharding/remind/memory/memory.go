@@ -2,12 +2,14 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/registered"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
@@ -17,6 +19,7 @@ import (
 type Store struct {
 	mu      sync.Mutex
 	sets    map[protocol.ShardID]map[remind.Key]remind.Reminder
+	latest  map[protocol.ShardID]singleton.FencingToken
 	watches registered.Set[func(protocol.ShardID, bool)]
 	before  func(ctx context.Context, call string) error
 }
@@ -43,15 +46,32 @@ func (m *Store) enter(ctx context.Context, call string) error {
 	return ctx.Err()
 }
 
+// fenceLocked fails if a later token was here, and notes this one.
+func (m *Store) fenceLocked(by singleton.FencingToken, shard protocol.ShardID) error {
+	switch {
+	case by.IsZero():
+		return nil
+	case by.Less(m.latest[shard]):
+		return fmt.Errorf("%w: shard %v, %v", remind.ErrFenced, shard, by)
+	case m.latest == nil:
+		m.latest = map[protocol.ShardID]singleton.FencingToken{}
+	}
+	m.latest[shard] = by
+	return nil
+}
+
 // Due implements remind.Store.
-func (m *Store) Due(ctx context.Context, shard protocol.ShardID, until time.Time, limit int) (
-	due []remind.Reminder, next time.Time, err error,
-) {
+func (m *Store) Due(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, until time.Time, limit int,
+) (due []remind.Reminder, next time.Time, err error) {
 	if err := m.enter(ctx, "Due"); err != nil {
 		return nil, time.Time{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.fenceLocked(by, shard); err != nil {
+		return nil, time.Time{}, err
+	}
 	all := slices.SortedFunc(maps.Values(m.sets[shard]), func(a, b remind.Reminder) int { return a.At.Compare(b.At) })
 	n := 0
 	for n < min(len(all), limit) && !all[n].At.After(until) {
@@ -64,12 +84,17 @@ func (m *Store) Due(ctx context.Context, shard protocol.ShardID, until time.Time
 }
 
 // Of implements remind.Store.
-func (m *Store) Of(ctx context.Context, shard protocol.ShardID, id protocol.EntityID) ([]remind.Reminder, error) {
+func (m *Store) Of(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
+) ([]remind.Reminder, error) {
 	if err := m.enter(ctx, "Of"); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.fenceLocked(by, shard); err != nil {
+		return nil, err
+	}
 	var own []remind.Reminder
 	for key, r := range m.sets[shard] {
 		if key.Entity == id {
@@ -81,11 +106,17 @@ func (m *Store) Of(ctx context.Context, shard protocol.ShardID, id protocol.Enti
 }
 
 // Update implements remind.Store.
-func (m *Store) Update(ctx context.Context, shard protocol.ShardID, changes []remind.Change) error {
+func (m *Store) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+) error {
 	if err := m.enter(ctx, "Update"); err != nil {
 		return err
 	}
 	m.mu.Lock()
+	if err := m.fenceLocked(by, shard); err != nil {
+		m.mu.Unlock()
+		return err
+	}
 	for _, c := range changes {
 		m.changeLocked(shard, c)
 	}

@@ -9,8 +9,10 @@ import (
 )
 
 func TestLaws(t *testing.T) {
-	remindtest.Run(t, func(testing.TB) (a, b remind.Store) {
+	open := func(testing.TB) (a, b remind.Store) {
 		m := &memory.Store{}
 		return m, m
-	})
+	}
+	remindtest.Run(t, open)
+	remindtest.RunFenced(t, open)
 }

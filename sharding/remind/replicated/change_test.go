@@ -8,11 +8,15 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
 )
+
+// tool is the token of a caller that nothing fences.
+var tool singleton.FencingToken
 
 // oneKey is the data of a replica without peers.
 type oneKey struct {
@@ -47,7 +51,7 @@ func (k oneKey) change(t *testing.T, changes ...remind.Change) crdt.Group {
 
 func (k oneKey) due(t *testing.T) []remind.Reminder {
 	t.Helper()
-	due, next, err := k.store().Due(context.Background(), 1, time.Unix(1000, 0), 100)
+	due, next, err := k.store().Due(context.Background(), tool, 1, time.Unix(1000, 0), 100)
 	if err != nil || !next.IsZero() {
 		t.Fatal(due, next, err)
 	}
@@ -75,7 +79,7 @@ func TestTwoHosts(t *testing.T) {
 	if len(first) != 2 || len(second) != 2 || first[1].Version != second[1].Version {
 		t.Fatalf("%v on one node, %v on the other", first, second)
 	}
-	got, err := a.store().Of(t.Context(), 1, "e")
+	got, err := a.store().Of(t.Context(), tool, 1, "e")
 	if err != nil || len(got) != 1 || got[0].Version != first[1].Version {
 		t.Errorf("%v %v", got, err)
 	}
@@ -103,15 +107,15 @@ func TestDamaged(t *testing.T) {
 	if _, err := k.replica.Update(keyOf("T", 1), 1, damage, &crdt.Changes{}); err != nil {
 		t.Fatal(err)
 	}
-	due, next, err := k.store().Due(t.Context(), 1, time.Unix(15, 0), 100)
+	due, next, err := k.store().Due(t.Context(), tool, 1, time.Unix(15, 0), 100)
 	if !errors.Is(err, remind.ErrDamaged) || len(due) != 0 || !next.Equal(time.Unix(20, 0)) {
 		t.Errorf("%v, then %v: %v", due, next, err)
 	}
-	due, next, err = k.store().Due(t.Context(), 1, time.Unix(25, 0), 100)
+	due, next, err = k.store().Due(t.Context(), tool, 1, time.Unix(25, 0), 100)
 	if !errors.Is(err, remind.ErrDamaged) || len(due) != 1 || !next.IsZero() {
 		t.Errorf("%v, then %v: %v", due, next, err)
 	}
-	if _, err := k.store().Of(t.Context(), 1, "e"); !errors.Is(err, remind.ErrDamaged) {
+	if _, err := k.store().Of(t.Context(), tool, 1, "e"); !errors.Is(err, remind.ErrDamaged) {
 		t.Error(err)
 	}
 	k.change(t, put("e", "n", 12, 3)) // to set it again mends it
@@ -140,7 +144,7 @@ func TestEntriesByTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.change(t, put("g", "n", 200, 1))
-	if _, _, err := k.store().Due(t.Context(), 1, time.Unix(15, 0), 100); !errors.Is(err, remind.ErrDamaged) {
+	if _, _, err := k.store().Due(t.Context(), tool, 1, time.Unix(15, 0), 100); !errors.Is(err, remind.ErrDamaged) {
 		t.Error("after another write the damaged one is not told of:", err)
 	}
 }
@@ -172,7 +176,7 @@ func TestLimitOfACall(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	for _, c := range []context.Context{t.Context(), ctx} {
-		if _, err := k.store().Of(c, 1, "e"); err != nil {
+		if _, err := k.store().Of(c, tool, 1, "e"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/replicator/quorum"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -25,7 +26,7 @@ type Config struct {
 }
 
 // Store is a remind.Store in replicated data. Any goroutine may use it. Its calls wait by the
-// Scheduler.
+// Scheduler. It does not look at tokens.
 type Store struct{ cfg Config }
 
 var _ remind.Store = (*Store)(nil)
@@ -44,8 +45,9 @@ func (s *Store) Watch(fn func(shard protocol.ShardID, any bool)) (cancel func())
 }
 
 // Due implements remind.Store.
-func (s *Store) Due(ctx context.Context, shard protocol.ShardID, until time.Time, limit int) (due []remind.Reminder,
-	next time.Time, err error) {
+func (s *Store) Due(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, until time.Time, limit int,
+) (due []remind.Reminder, next time.Time, err error) {
 	t, r, err := s.read(ctx, shard)
 	if err != nil {
 		return nil, next, err
@@ -68,8 +70,9 @@ func (s *Store) Due(ctx context.Context, shard protocol.ShardID, until time.Time
 }
 
 // Of implements remind.Store.
-func (s *Store) Of(ctx context.Context, shard protocol.ShardID, id protocol.EntityID) (own []remind.Reminder,
-	err error) {
+func (s *Store) Of(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
+) (own []remind.Reminder, err error) {
 	t, r, err := s.read(ctx, shard)
 	if err != nil {
 		return nil, err
@@ -95,7 +98,9 @@ func (s *Store) Of(ctx context.Context, shard protocol.ShardID, id protocol.Enti
 }
 
 // Update implements remind.Store.
-func (s *Store) Update(ctx context.Context, shard protocol.ShardID, changes []remind.Change) error {
+func (s *Store) Update(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+) error {
 	return s.await(ctx, func(limit time.Duration, done func(error)) {
 		s.cfg.Data.Update(keyOf(s.cfg.Type, shard), s.cfg.Write, limit, func(tx *crdt.Tx) error {
 			return change(tx, changes)
