@@ -121,7 +121,7 @@ func (w *world) start(ctx context.Context, node *ddata.Node, role string) (err e
 	if _, err := sharding.Ask(ctx, w.region.Ref("sample"), Begin{}); err != nil {
 		return err
 	}
-	own, err := w.store.Of(ctx, sharding.ShardOf("sample", shards), "sample")
+	own, err := w.store.Of(ctx, sharding.FencingToken{}, sharding.ShardOf("sample", shards), "sample")
 	if err != nil || len(own) != 1 {
 		return fmt.Errorf("the sample is %v: %w", own, err)
 	}
@@ -166,7 +166,7 @@ func (w *world) fill(ctx context.Context, name string, n int, due func(int) time
 			for s := next.Add(1) - 1; s < shards; s = next.Add(1) - 1 {
 				for rest := of[s]; len(rest) > 0; {
 					now := rest[:min(len(rest), remind.ChangesMax)]
-					if err := w.store.Update(ctx, protocol.ShardID(s), now); err != nil {
+					if err := w.store.Update(ctx, sharding.FencingToken{}, protocol.ShardID(s), now); err != nil {
 						errs <- err
 						return
 					}

@@ -78,7 +78,7 @@ func TestRemindSeeds(t *testing.T) {
 		c.Missed == 0 || c.Failed == 0 {
 		t.Errorf("the reminders did next to nothing: %+v", c)
 	}
-	if c := c.Store; c.Failed == 0 || c.Lost == 0 || c.Hung == 0 || c.Late == 0 || c.Outages == 0 {
+	if c := c.Store; c.Failed == 0 || c.Lost == 0 || c.Hung == 0 || c.Late == 0 || c.Outages == 0 || c.Fenced == 0 {
 		t.Errorf("the store did too little harm: %+v", c)
 	}
 }

@@ -17,7 +17,7 @@ type Defects struct {
 	AnySequence  bool // a write that does not fit is appended all the same
 	RepeatsTwice bool // a write that is repeated is stored again
 	AnswersFirst bool // a write is answered before it is stored
-	AnyHosting   bool // of remembered ids: a hosting that is over may write them
+	AnyHosting   bool // of remembered ids, and reminders: a hosting that is over may write them
 }
 
 // planting carries out the defects. Without any it changes nothing.

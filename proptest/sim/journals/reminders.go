@@ -5,16 +5,77 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
 )
 
+// KeptReminders are those that all doors share.
+type KeptReminders struct {
+	store      memory.Store
+	complain   func(check, format string, args ...any)
+	latest     map[protocol.ShardID]singleton.FencingToken // of the calls that took effect; only looked up
+	anyHosting bool                                        // planted
+}
+
+// NewReminders makes some that complain to a function of a call without a token, and of a hosting that
+// is over and changes something. Of the defects AnyHosting counts.
+func NewReminders(d Defects, complain func(check, format string, args ...any)) *KeptReminders {
+	return &KeptReminders{
+		complain: complain, latest: map[protocol.ShardID]singleton.FencingToken{}, anyHosting: d.AnyHosting,
+	}
+}
+
+// by is the token that the store is told.
+func (k *KeptReminders) by(token singleton.FencingToken) singleton.FencingToken {
+	if k.anyHosting {
+		return singleton.FencingToken{}
+	}
+	return token
+}
+
+// took notes a call that took effect, and reports whether it is the first one of its hosting.
+func (k *KeptReminders) took(call string, by singleton.FencingToken, shard protocol.ShardID) (first bool) {
+	switch latest := k.latest[shard]; {
+	case by.IsZero():
+		k.complain("each call of reminders has a token", "%s of shard %v has none", call, shard)
+	case by.Less(latest):
+		k.complain("a hosting that is over changes no reminder", "%s of shard %v by %v, after %v", call, shard, by,
+			latest)
+	case latest.Less(by):
+		k.latest[shard] = by
+		return true
+	}
+	return false
+}
+
 // Reminders are a remind.Store behind a Door: its calls meet what those of the journal do.
 type Reminders struct {
 	d    *Door
-	kept *memory.Store
+	kept *KeptReminders
+}
+
+// remindersType is the type of their hostings.
+const remindersType = "reminders"
+
+// call takes a call to the store and back.
+func (r Reminders) call(
+	ctx context.Context, name string, by singleton.FencingToken, shard protocol.ShardID, effect func(part bool) error,
+	done func(),
+) error {
+	h := persistence.Hosting{Type: remindersType, Shard: shard, Token: by}
+	return r.d.call(ctx, name, h, func(part bool) error {
+		err := effect(part)
+		if err != nil {
+			return r.d.s.refused(err)
+		}
+		if r.kept.took(name, by, shard) {
+			r.d.s.succeeded(h)
+		}
+		return nil
+	}, done)
 }
 
 var _ remind.Store = Reminders{}
@@ -23,46 +84,50 @@ var _ remind.Store = Reminders{}
 const watchMost = 200 * time.Millisecond
 
 // Reminders is what the process behind the Door uses of reminders that all doors share.
-func (d *Door) Reminders(kept *memory.Store) Reminders { return Reminders{d, kept} }
+func (d *Door) Reminders(kept *KeptReminders) Reminders { return Reminders{d, kept} }
 
 // Due implements remind.Store.
-func (r Reminders) Due(ctx context.Context, shard protocol.ShardID, until time.Time, limit int,
+func (r Reminders) Due(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, until time.Time, limit int,
 ) (due []remind.Reminder, next time.Time, err error) {
 	var at time.Time
 	var got []remind.Reminder
-	err = r.d.call(ctx, "Due", persistence.Hosting{}, func(bool) (err error) {
-		got, at, err = r.kept.Due(context.Background(), shard, until, limit)
+	err = r.call(ctx, "Due", by, shard, func(bool) (err error) {
+		got, at, err = r.kept.store.Due(context.Background(), r.kept.by(by), shard, until, limit)
 		return err
 	}, func() { due, next = got, at })
 	return due, next, err
 }
 
 // Of implements remind.Store.
-func (r Reminders) Of(ctx context.Context, shard protocol.ShardID, id protocol.EntityID,
+func (r Reminders) Of(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
 ) (own []remind.Reminder, err error) {
 	var got []remind.Reminder
-	err = r.d.call(ctx, "Of", persistence.Hosting{}, func(bool) (err error) {
-		got, err = r.kept.Of(context.Background(), shard, id)
+	err = r.call(ctx, "Of", by, shard, func(bool) (err error) {
+		got, err = r.kept.store.Of(context.Background(), r.kept.by(by), shard, id)
 		return err
 	}, func() { own = got })
 	return own, err
 }
 
 // Update implements remind.Store.
-func (r Reminders) Update(ctx context.Context, shard protocol.ShardID, changes []remind.Change) error {
+func (r Reminders) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+) error {
 	own := slices.Clone(changes)
-	return r.d.call(ctx, "Update", persistence.Hosting{}, func(part bool) error {
+	return r.call(ctx, "Update", by, shard, func(part bool) error {
 		if part {
 			own = own[:r.d.s.rng.IntN(len(own)+1)]
 		}
-		return r.kept.Update(context.Background(), shard, own)
+		return r.kept.store.Update(context.Background(), r.kept.by(by), shard, own)
 	}, nil)
 }
 
 // Watch implements remind.Store. The process hears late of changes.
 func (r Reminders) Watch(fn func(protocol.ShardID, bool)) (cancel func()) {
 	d, over, latest := r.d, false, map[protocol.ShardID]bool{}
-	stop := r.kept.Watch(func(shard protocol.ShardID, any bool) {
+	stop := r.kept.store.Watch(func(shard protocol.ShardID, any bool) {
 		latest[shard] = any
 		d.s.w.After(time.Duration(d.s.rng.Int64N(int64(watchMost))), d.p, func() {
 			if !over {

@@ -63,8 +63,10 @@ type Defects struct {
 	// again much later than the settings say.
 	Journal journals.Defects
 	// Ledger is what is planted in the journal of homes.
-	Ledger  journals.Defects
-	Dormant bool
+	Ledger journals.Defects
+	// Reminders is what is planted in the store of reminders.
+	Reminders journals.Defects
+	Dormant   bool
 }
 
 // Ignores reports whether a process goes on under a lease until it is told that it is lost.
@@ -193,6 +195,8 @@ var ofState = []one{
 	{"ledger-answers-first", "the journal of homes answers before it has stored",
 		func(f *Defects) { f.Ledger.AnswersFirst = true }},
 	{"tells-unwritten", "a coordinator tells of homes before they are written", plant(defect.TellsUnwritten)},
+	{"reminds-any-hosting", "the store of reminders takes what deposed hostings write",
+		func(f *Defects) { f.Reminders.AnyHosting = true }},
 	{"ends-unhandled", "a reminder is taken off when it is handed out", plant(defect.EndsUnhandled)},
 	{"fires-early", "a reminder comes before it is due", plant(defect.FiresEarly)},
 	{"ends-newer", "the end of a reminder takes off the one that its handler has set", plant(defect.EndsNewer)},
@@ -266,6 +270,7 @@ var HuntedIn = map[string]options.Plan{
 	"write-unasked":         {Swarm: options.Persist},
 	"dormant":               {Swarm: options.Persist},
 	"ends-unhandled":        {Swarm: options.Remind},
+	"reminds-any-hosting":   {Swarm: options.Remind},
 	"fires-early":           {Swarm: options.Remind},
 	"ends-newer":            {Swarm: options.Remind},
 	"ledger-any-term":       {Swarm: options.Persist, Scenario: options.TwoCoordinators},

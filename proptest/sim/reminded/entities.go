@@ -13,7 +13,6 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/sharding"
-	"github.com/coterie-go/coterie/sharding/remind/memory"
 )
 
 // Type is the name of the entity type.
@@ -44,14 +43,14 @@ type Entities struct {
 	rng         *rand.Rand // the clients'
 	rngHandlers *rand.Rand
 	store       *journals.Store
-	kept        memory.Store
+	kept        *journals.KeptReminders
 	judge       *Judge
 	regions     map[uint64]*sharding.Region[Command] // by UID; only looked up
 	numbers     uint64                               // of reminders, so far
 }
 
-// New makes the entities of a world, and has clients use them until it heals.
-func New(o *options.Options, w World, rs random.Streams, t *trace.Trace) *Entities {
+// New makes the entities of a world, with defects of their store, and has clients use them until it heals.
+func New(o *options.Options, planted journals.Defects, w World, rs random.Streams, t *trace.Trace) *Entities {
 	e := &Entities{
 		w: w, world: o, opt: o.Reminded, jumps: o.Weights[options.WallJump]+o.Weights[options.WakeJump] > 0,
 		role: options.Backend, trace: t, regions: map[uint64]*sharding.Region[Command]{},
@@ -61,6 +60,7 @@ func New(o *options.Options, w World, rs random.Streams, t *trace.Trace) *Entiti
 		return e
 	}
 	e.judge = NewJudge(w.Violate)
+	e.kept = journals.NewReminders(planted, w.Violate)
 	e.store = journals.New(o.Reminded.Store, journals.Defects{}, w, rs.Stream("store of reminders", 0), t, nil)
 	e.w.After(3*time.Second, nil, e.send)
 	return e
@@ -89,7 +89,7 @@ func (e *Entities) define(p Process) sharding.EntityType[Command] {
 	t.Messages = sharding.CBOR[Command](Set{}, Cancel{}, Fire{})
 	t.New = func(*Context) sharding.Entity[Command] { return entity{e, p} }
 	t.Reminders = sharding.Reminders{
-		Enabled: true, Store: e.store.Of(p).Reminders(&e.kept), FiringMax: o.FiringMax,
+		Enabled: true, Store: e.store.Of(p).Reminders(e.kept), FiringMax: o.FiringMax,
 		BackoffMin: t.Supervision.Backoff, BackoffMax: t.Supervision.BackoffMax,
 	}
 	return t

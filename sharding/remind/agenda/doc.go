@@ -18,7 +18,6 @@
 //     write.
 //   - A reminder that was handled, and whose end is written, is not handed out again: also not by a
 //     read that began before the write.
-//
 //   - After the store has answered remind.ErrFenced nothing is read, written or handed out. Each Set is
 //     answered with that error, and Alarm has it once.
 //
