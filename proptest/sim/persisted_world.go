@@ -26,7 +26,8 @@ func newKept(w *World) kept {
 	x := persistedWorld{leaseWorld{netWorld{w}}}
 	l := ledgers.New(&w.opt, w.planted.Ledger, x, w.rs, &w.trace)
 	d := persisted.Planted{Machines: w.planted.Machines, Store: w.planted.Journal, Dormant: w.planted.Dormant}
-	return kept{persisted.New(&w.opt, d, x, l, w.rs, &w.trace), reminded.New(&w.opt, w.planted.Reminders, x, w.rs, &w.trace), l}
+	r := reminded.New(&w.opt, w.planted.Journal, x, w.rs, &w.trace)
+	return kept{persisted.New(&w.opt, d, x, l, w.rs, &w.trace), r, l}
 }
 
 // start starts the entity types of a process.

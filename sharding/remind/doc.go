@@ -23,10 +23,10 @@
 //
 // # Failures
 //
-// A call that fails may have taken effect, or may take effect late. A late call of a region from which
-// the shard has moved gets [ErrFenced], unless the store does not look at tokens. The region repeats reads, and writes of what has come to
-// its end; an entity that sets a reminder gets the error. Each call has a context that ends after
-// the time-outs of EntityType.Quorums, and must return soon after.
+// A call that fails may have taken effect, or may do so late. That of a region from which the shard has
+// moved gets [ErrFenced], unless the store does not look at tokens. The region repeats reads, and
+// writes of what has come to its end; an entity that sets a reminder gets the error. Each call has a
+// context that ends after the time-outs of EntityType.Quorums, and must return soon after.
 //
 // # Guarantees
 //

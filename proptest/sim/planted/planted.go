@@ -59,14 +59,12 @@ type Defects struct {
 	Greedy, Unlocated bool
 	// Boundless: regions do not hear of their limits.
 	Boundless bool
-	// Journal is what is planted in the store of entities' state; Dormant: an entity that has failed starts
+	// Journal is what is planted in the stores of entities' state, and of reminders; Dormant: an entity that has failed starts
 	// again much later than the settings say.
 	Journal journals.Defects
 	// Ledger is what is planted in the journal of homes.
-	Ledger journals.Defects
-	// Reminders is what is planted in the store of reminders.
-	Reminders journals.Defects
-	Dormant   bool
+	Ledger  journals.Defects
+	Dormant bool
 }
 
 // Ignores reports whether a process goes on under a lease until it is told that it is lost.
@@ -196,7 +194,7 @@ var ofState = []one{
 		func(f *Defects) { f.Ledger.AnswersFirst = true }},
 	{"tells-unwritten", "a coordinator tells of homes before they are written", plant(defect.TellsUnwritten)},
 	{"reminds-any-hosting", "the store of reminders takes what deposed hostings write",
-		func(f *Defects) { f.Reminders.AnyHosting = true }},
+		func(f *Defects) { f.Journal.AnyHosting = true }},
 	{"ends-unhandled", "a reminder is taken off when it is handed out", plant(defect.EndsUnhandled)},
 	{"fires-early", "a reminder comes before it is due", plant(defect.FiresEarly)},
 	{"ends-newer", "the end of a reminder takes off the one that its handler has set", plant(defect.EndsNewer)},

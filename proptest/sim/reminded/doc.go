@@ -15,6 +15,8 @@
 //     not before its time by the clock of the node, and in the end without traffic.
 //   - Of one that repeats every turn comes, or is counted as missed by the one that comes.
 //   - What was replaced or taken away does not come on another node.
+//   - A hosting that is over changes no reminder once a later one has called the store: each call has the
+//     token of its hosting.
 //
 // A change that has failed may or may not take effect, perhaps late. So the name that it was about is in
 // doubt from then on: its reminders are looked at no more, and the entity takes a new name.

@@ -293,8 +293,10 @@ func (a *Agenda) keys() []remind.Key { return slices.SortedFunc(maps.Keys(a.flig
 // String says what is under way.
 func (a *Agenda) String() string {
 	l := &a.look
-	return fmt.Sprintf("under way %v, sets %d, ends %d, writing %t, reading %t, more %t, next %v, draining %t, fenced %t",
-		a.keys(), len(a.sets), len(a.ends), a.write != nil, l.under, l.more, l.next, a.draining, a.fenced != nil)
+	return fmt.Sprintf(
+		"under way %v, sets %d, ends %d, writing %t, reading %t, more %t, next %v, draining %t, fenced %t",
+		a.keys(), len(a.sets), len(a.ends), a.write != nil, l.under, l.more, l.next, a.draining, a.fenced != nil,
+	)
 }
 
 // isFenced reports whether a later hosting has called the store.
