@@ -59,8 +59,8 @@ type Defects struct {
 	Greedy, Unlocated bool
 	// Boundless: regions do not hear of their limits.
 	Boundless bool
-	// Journal is what is planted in the stores of entities' state, and of reminders; Dormant: an entity that has failed starts
-	// again much later than the settings say.
+	// Journal is what is planted in the stores of entities' state, and of reminders; Dormant: an entity that
+	// has failed starts again much later than the settings say.
 	Journal journals.Defects
 	// Ledger is what is planted in the journal of homes.
 	Ledger  journals.Defects
