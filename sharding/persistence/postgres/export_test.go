@@ -2,6 +2,10 @@ package postgres
 
 import (
 	"context"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
@@ -16,9 +20,34 @@ func (s *Store) SaveParts(
 		func(int) error { return persistence.ErrConflict })
 }
 
-// NextFormat adds a format of the schema until restore. There is one so far.
+// OpenFormat opens a store of a program that knows the formats of the schema up to one.
+func OpenFormat(ctx context.Context, c Config, format int) (*Store, error) {
+	before := migrations
+	defer func() { migrations = before }()
+	migrations = migrations[:format]
+	conn, err := pgx.ConnectConfig(ctx, c.Pool.ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close(ctx)
+	if err := install(ctx, conn, c.schema(), false); err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, c.pool())
+	if err != nil {
+		return nil, err
+	}
+	return newStore(pool, c, ""), nil
+}
+
+// NextFormat adds a format of the schema until restore.
 func NextFormat(sql string) (restore func()) {
 	before := migrations
 	migrations = append(migrations[:len(migrations):len(migrations)], sql)
 	return func() { migrations = before }
+}
+
+// ChangedShards is the statement of watches with its arguments.
+func ChangedShards(typ, started, oldest string) string {
+	return strings.NewReplacer("$1", typ, "$2", started, "$3", oldest).Replace(changedShards)
 }

@@ -11,28 +11,28 @@ import (
 // listenAgain is the pause before a listener connects again.
 const listenAgain = time.Second
 
-// listener tells live queries of news from the server. It has a connection while there are any.
-// Without a connection the queries poll.
+// listener tells live queries, and watches of reminders, of news from the server. It has a connection while
+// there are any. Without a connection they poll.
 type listener struct {
 	config *pgx.ConnConfig
 	sql    string
 
 	mu      sync.Mutex
-	queries map[chan struct{}]bool
+	queries map[chan struct{}]topic
 	stop    context.CancelFunc // nil: it does not run
 	running sync.WaitGroup
 }
 
 func newListener(config *pgx.ConnConfig, sql string) *listener {
-	return &listener{config: config, sql: sql, queries: map[chan struct{}]bool{}}
+	return &listener{config: config, sql: sql, queries: map[chan struct{}]topic{}}
 }
 
-// join returns a channel that gets an element when there is news, and what ends that.
-func (l *listener) join() (news <-chan struct{}, leave func()) {
+// join returns a channel that gets an element when there is news of a topic, and what ends that.
+func (l *listener) join(of topic) (news <-chan struct{}, leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := make(chan struct{}, 1)
-	l.queries[c] = true
+	l.queries[c] = of
 	if l.stop == nil {
 		ctx, stop := context.WithCancel(context.Background())
 		l.stop = stop
@@ -75,16 +75,24 @@ func (l *listener) listen(ctx context.Context) {
 	if _, err := conn.Exec(ctx, l.sql); err != nil {
 		return
 	}
-	for err == nil {
-		l.tell() // for the first time: what came before is not announced
-		_, err = conn.WaitForNotification(ctx)
+	l.tell(ofEvents) // what came before is not announced
+	l.tell(ofReminders)
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return
+		}
+		l.tell(topic(n.Payload))
 	}
 }
 
-func (l *listener) tell() {
+func (l *listener) tell(of topic) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for c := range l.queries {
+	for c, wants := range l.queries {
+		if wants != of {
+			continue
+		}
 		select {
 		case c <- struct{}{}:
 		default: // it has news already

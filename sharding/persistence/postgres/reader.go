@@ -86,7 +86,7 @@ func (s *Store) events(
 	var w waiting
 	if q.Live {
 		var leave func()
-		w.news, leave = s.listener.join()
+		w.news, leave = s.listener.join(ofEvents)
 		defer leave()
 	}
 	for {

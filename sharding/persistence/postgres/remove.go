@@ -38,7 +38,7 @@ func (s *Store) Types(ctx context.Context) (names []string, err error) {
 
 // removals delete the rows of a kind.
 func removals(in func(string) string) (sql []string) {
-	for _, table := range []string{"events", "deletions", "snapshots", "states", "fences"} {
+	for _, table := range []string{"events", "deletions", "snapshots", "states", "reminders", "reminded", "fences"} {
 		sql = append(sql, in("DELETE FROM @."+table+" WHERE kind = $1"))
 	}
 	return sql

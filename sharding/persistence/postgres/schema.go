@@ -21,8 +21,11 @@ const (
 //go:embed schema.sql
 var format1 string
 
+//go:embed reminders.sql
+var format2 string
+
 // migrations lead from each format to the next one, from none to the first.
-var migrations = []string{format1}
+var migrations = []string{format1, format2}
 
 const createMeta = `
 CREATE TABLE @.meta (

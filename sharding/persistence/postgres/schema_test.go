@@ -11,6 +11,8 @@ import (
 
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remind"
 )
 
 func quoted(schema string) string { return pgx.Identifier{schema}.Sanitize() }
@@ -95,7 +97,8 @@ func TestPrepared(t *testing.T) {
 		GRANT USAGE ON SEQUENCE @.hostings TO ACCOUNT;
 		GRANT SELECT, UPDATE (era, started) ON @.meta TO ACCOUNT;
 		GRANT SELECT, INSERT ON @.kinds TO ACCOUNT;
-		GRANT SELECT, INSERT, UPDATE, DELETE ON @.fences, @.events, @.deletions, @.snapshots, @.states TO ACCOUNT`))
+		GRANT SELECT, INSERT, UPDATE, DELETE ON @.fences, @.events, @.deletions, @.snapshots, @.states,
+		  @.reminders, @.reminded TO ACCOUNT`))
 	c.Pool.ConnConfig.User = "role of " + schema
 	s, err := postgres.Open(t.Context(), c)
 	if err != nil {
@@ -111,6 +114,10 @@ func TestPrepared(t *testing.T) {
 	if got := fmt.Sprint(load(t, s, h, "a")); got != "[two]" {
 		t.Error(got)
 	}
+	r := s.Reminders("cart")
+	remember(t, r, h.Token, 1, reminder("a", "n", 0))
+	wantDue(t, r, h.Token, 1, "n")
+	forget(t, r, h.Token, 1, reminder("a", "n", 0))
 }
 
 // A schema of an older program gets what it lacks, once, and keeps what it has. The older program refuses
@@ -124,7 +131,7 @@ func TestMigrate(t *testing.T) {
 	defer restore()
 	prepared := config(t, dsn, schema)
 	prepared.Prepared = true
-	const lacks = "has format 1, this program wants 2"
+	const lacks = "has format 2, this program wants 3"
 	if _, err := postgres.Open(t.Context(), prepared); err == nil || !strings.Contains(err.Error(), lacks) {
 		t.Errorf("before the migration: %v", err)
 	}
@@ -138,6 +145,27 @@ func TestMigrate(t *testing.T) {
 	restore()
 	if _, err := postgres.Open(t.Context(), config(t, dsn, schema)); !errors.Is(err, persistence.ErrVersion) {
 		t.Errorf("the older program: %v", err)
+	}
+}
+
+// A schema of the first format, which had no reminders, keeps its events and gets a place for reminders.
+func TestMigrateReminders(t *testing.T) {
+	dsn, schema := suite.Server(t).DSN(), newSchema()
+	old, err := postgres.OpenFormat(t.Context(), config(t, dsn, schema), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store(t, old, hosting(1, 1), write("a", 0, 1, "one"))
+	old.Close()
+	s := open(t, schema)
+	if got := fmt.Sprint(load(t, s, hosting(1, 1), "a")); got != "[one]" {
+		t.Errorf("after the migration there is %s", got)
+	}
+	r := s.Reminders("cart")
+	remember(t, r, hosting(1, 1).Token, 1, reminder("a", "n", 0))
+	wantDue(t, open(t, schema).Reminders("cart"), hosting(1, 1).Token, 1, "n")
+	if id := open(t, schema).Reminders("cart").ID(); id != r.ID() || id == open(t, newSchema()).Reminders("cart").ID() {
+		t.Errorf("the ID is %q, and not that of the schema", id)
 	}
 }
 
@@ -177,7 +205,12 @@ func TestClosed(t *testing.T) {
 	_, loaded := s.Load(t.Context(), h, []persistence.Read{{Entity: "a"}}, nothing)
 	_, held := s.Holds(t.Context(), h.Type)
 	_, types := s.Types(t.Context())
-	errs := []error{s.Fence(t.Context(), h), appended, loaded, s.Delete(t.Context(), h, "a", 1), held, types}
+	r := s.Reminders("cart")
+	_, _, due := r.Due(t.Context(), h.Token, 1, noon, 1)
+	_, of := r.Of(t.Context(), h.Token, 1, "a")
+	updated := r.Update(t.Context(), h.Token, 1, []remind.Change{{Reminder: reminder("a", "n", 0)}})
+	r.Watch(func(protocol.ShardID, bool) { t.Error("a closed store tells") })()
+	errs := []error{due, of, updated, s.Fence(t.Context(), h), appended, loaded, s.Delete(t.Context(), h, "a", 1), held, types}
 	for _, live := range []bool{false, true} {
 		q := all()
 		q.Live = live
@@ -185,7 +218,7 @@ func TestClosed(t *testing.T) {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) != 8 {
+	if len(errs) != 11 {
 		t.Errorf("%d errors", len(errs))
 	}
 	for i, err := range errs {

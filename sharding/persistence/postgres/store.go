@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,9 +27,15 @@ type Store struct {
 	sql       statements
 	poll      time.Duration
 	alone     bool
-	announcer *announcer
+	id        string     // of the schema
+	announcer *announcer // of events
+	reminded  *announcer // of changes of reminders
 	listener  *listener
 	joint     *joint
+
+	life    context.Context // of the watches
+	end     context.CancelFunc
+	watches sync.WaitGroup
 }
 
 // Open connects to a server, and makes or migrates the schema if need be. It fails with
@@ -42,17 +49,25 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, explain("open", err)
 	}
-	if err := prepare(ctx, pool, c); err != nil {
+	id, err := prepare(ctx, pool, c)
+	if err != nil {
 		pool.Close()
 		return nil, explain("open", err)
 	}
+	return newStore(pool, c, id), nil
+}
+
+func newStore(pool *pgxpool.Pool, c Config, id string) *Store {
 	sql := newStatements(c.schema())
-	return &Store{
+	s := &Store{
 		joint: &joint{pool: pool, sql: sql.append},
-		pool:  pool, sql: sql, poll: c.pollInterval(), alone: c.Alone,
-		announcer: newAnnouncer(pool, sql.announce),
+		pool:  pool, sql: sql, poll: c.pollInterval(), alone: c.Alone, id: id,
+		announcer: newAnnouncer(pool, sql.announce, ofEvents),
+		reminded:  newAnnouncer(pool, sql.announce, ofReminders),
 		listener:  newListener(c.Pool.ConnConfig, sql.listen),
-	}, nil
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // Migrate makes the schema, or brings it to the format of this program. See Open for its errors.
@@ -66,25 +81,32 @@ func Migrate(ctx context.Context, c Config) error {
 	return nil
 }
 
-// Close waits for the calls and queries that run, and closes the connections. After it every call fails
-// with persistence.ErrClosed.
+// Close ends the watches of reminders, waits for the calls and queries that run, and closes the connections.
+// After it every call fails with persistence.ErrClosed.
 func (s *Store) Close() {
+	s.end()
+	s.watches.Wait()
 	s.announcer.close()
+	s.reminded.close()
 	s.pool.Close()
 	s.listener.wait()
 }
 
-// prepare looks at a server and its schema, and brings it to the format of this program.
-func prepare(ctx context.Context, pool *pgxpool.Pool, c Config) error {
+// prepare looks at a server and its schema, brings it to the format of this program, and returns its ID.
+func prepare(ctx context.Context, pool *pgxpool.Pool, c Config) (id string, err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer conn.Release()
 	if err := checkServer(ctx, conn.Conn()); err != nil {
-		return err
+		return "", err
 	}
-	return install(ctx, conn.Conn(), c.schema(), c.Prepared)
+	if err := install(ctx, conn.Conn(), c.schema(), c.Prepared); err != nil {
+		return "", err
+	}
+	err = conn.QueryRow(ctx, inSchema("SELECT id::text FROM @.meta", c.schema())).Scan(&id)
+	return id, err
 }
 
 // statements are the statements of a store, with the name of its schema.
@@ -92,6 +114,8 @@ type statements struct {
 	fence, append, load, forget                   string
 	saveSnapshots, loadSnapshots, forgetSnapshots string
 	saveStates, loadStates                        string
+	remind, dueReminders, remindersOf             string
+	changedShards                                 string
 	readPage, announce, listen                    string
 	holds, kind, types                            string
 	remove                                        []string // in their order
@@ -115,8 +139,13 @@ func newStatements(schema string) statements {
 			"$12, $13, $14)"),
 		loadStates: in(loadStates),
 
+		remind:        in("SELECT @.remind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"),
+		dueReminders:  in("SELECT * FROM @.due_reminders($1, $2, $3, $4, $5)"),
+		remindersOf:   in("SELECT * FROM @.reminders_of($1, $2, $3, $4)"),
+		changedShards: in(changedShards),
+
 		readPage: in(readPage),
-		announce: "SELECT pg_notify('" + channel + "', '')",
+		announce: "SELECT pg_notify('" + channel + "', $1)",
 		listen:   "LISTEN " + channel,
 
 		holds: in(countsOfType), kind: in(kindOfType), types: in(typesOfStore), remove: removals(in),

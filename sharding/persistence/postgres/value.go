@@ -45,16 +45,23 @@ type row struct {
 }
 
 func (s summer) sum(r row) int64 {
+	return s.all([]int64{r.seq, r.version, r.at, r.flags}, r.entity, r.name, r.tags, r.body)
+}
+
+// all covers numbers, and parts with their lengths.
+func (s summer) all(numbers []int64, parts ...[]byte) int64 {
 	s.hash.Reset()
-	var head [8 * 8]byte
-	for i, n := range []int64{
-		r.seq, r.version, r.at, r.flags,
-		int64(len(r.entity)), int64(len(r.name)), int64(len(r.tags)), int64(len(r.body)),
-	} {
-		binary.LittleEndian.PutUint64(head[8*i:], uint64(n))
+	var room [16 * 8]byte
+	head := room[:0]
+	for _, n := range numbers {
+		head = binary.LittleEndian.AppendUint64(head, uint64(n))
 	}
-	for _, part := range [][]byte{head[:], r.entity, r.name, r.tags, r.body} {
-		_, _ = s.hash.Write(part) // a hash takes all
+	for _, part := range parts {
+		head = binary.LittleEndian.AppendUint64(head, uint64(len(part)))
+	}
+	_, _ = s.hash.Write(head) // a hash takes all
+	for _, part := range parts {
+		_, _ = s.hash.Write(part)
 	}
 	return int64(s.hash.Sum64())
 }
