@@ -210,7 +210,9 @@ func TestClosed(t *testing.T) {
 	_, of := r.Of(t.Context(), h.Token, 1, "a")
 	updated := r.Update(t.Context(), h.Token, 1, []remind.Change{{Reminder: reminder("a", "n", 0)}})
 	r.Watch(func(protocol.ShardID, bool) { t.Error("a closed store tells") })()
-	errs := []error{due, of, updated, s.Fence(t.Context(), h), appended, loaded, s.Delete(t.Context(), h, "a", 1), held, types}
+	_, counted := r.Count(t.Context())
+	errs := []error{due, of, updated, counted}
+	errs = append(errs, s.Fence(t.Context(), h), appended, loaded, s.Delete(t.Context(), h, "a", 1), held, types)
 	for _, live := range []bool{false, true} {
 		q := all()
 		q.Live = live
@@ -218,7 +220,7 @@ func TestClosed(t *testing.T) {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) != 11 {
+	if len(errs) != 12 {
 		t.Errorf("%d errors", len(errs))
 	}
 	for i, err := range errs {

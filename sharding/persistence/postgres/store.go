@@ -115,7 +115,7 @@ type statements struct {
 	saveSnapshots, loadSnapshots, forgetSnapshots string
 	saveStates, loadStates                        string
 	remind, dueReminders, remindersOf             string
-	changedShards                                 string
+	changedShards, countReminders                 string
 	readPage, announce, listen                    string
 	holds, kind, types                            string
 	remove                                        []string // in their order
@@ -139,10 +139,11 @@ func newStatements(schema string) statements {
 			"$12, $13, $14)"),
 		loadStates: in(loadStates),
 
-		remind:        in("SELECT @.remind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"),
+		remind: in("SELECT @.remind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, " +
+			"$17)"),
 		dueReminders:  in("SELECT * FROM @.due_reminders($1, $2, $3, $4, $5)"),
 		remindersOf:   in("SELECT * FROM @.reminders_of($1, $2, $3, $4)"),
-		changedShards: in(changedShards),
+		changedShards: in(changedShards), countReminders: in(countReminders),
 
 		readPage: in(readPage),
 		announce: "SELECT pg_notify('" + channel + "', $1)",

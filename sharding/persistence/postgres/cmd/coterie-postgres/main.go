@@ -1,18 +1,20 @@
 // Command coterie-postgres looks after what entity types keep of themselves in PostgreSQL: the homes
-// of shards (package ledger), and the ids of remembered entities (package journaled). All nodes must
-// be stopped. It refuses, and changes nothing, while a program has the schema open.
+// of shards (package ledger), the ids of remembered entities (package journaled), and reminders. All nodes
+// must be stopped. It refuses, and changes nothing, while a program has the schema open.
 //
 //	coterie-postgres types [-dsn DSN] [-schema NAME]
 //	                                  count what there is of each type
 //	coterie-postgres inspect -type NAME [-dsn DSN] [-schema NAME]
 //	                                  count what there is of one
-//	coterie-postgres remove [-n] [-keep-ids] -type NAME [-dsn DSN] [-schema NAME]
-//	                                  forget the homes and the remembered ids; -n only counts
+//	coterie-postgres remove [-n] [-keep-ids] [-reminders] -type NAME [-dsn DSN] [-schema NAME]
+//	                                  forget the homes and the remembered ids, and with -reminders the
+//	                                  reminders; -n only counts
 //	coterie-postgres copy -to journal|directories [-n] [-replace] -type NAME -role ROLE [-dsn DSN] [-schema NAME] DIR…
 //	                                  copy the remembered ids between the directories of nodes and the journal
 //
 // The homes are made anew with the next start. With -keep-ids the ids stay: that is for a cluster
-// whose founder the token of an earlier founding keeps out. The events and the states of the
+// whose founder the token of an earlier founding keeps out. With -reminders those that entities have set go,
+// too: nothing brings them back. The events and the states of the
 // entities themselves are not touched. Either can be repeated.
 //
 // copy is for the move from one mode to the other: from ids in the directories of nodes to ids in the
@@ -59,8 +61,9 @@ const usage = `coterie-postgres looks after what entity types keep of themselves
                                     count what there is of each type
   coterie-postgres inspect -type NAME [-dsn DSN] [-schema NAME]
                                     count what there is of one
-  coterie-postgres remove [-n] [-keep-ids] -type NAME [-dsn DSN] [-schema NAME]
-                                    forget the homes of shards and the remembered ids; -n only counts
+  coterie-postgres remove [-n] [-keep-ids] [-reminders] -type NAME [-dsn DSN] [-schema NAME]
+                                    forget the homes of shards and the remembered ids, and with -reminders
+                                    the reminders; -n only counts
   coterie-postgres copy -to journal|directories [-n] [-replace] -type NAME -role ROLE [-dsn DSN] [-schema NAME] DIR...
                                     copy the remembered ids between the directories of the nodes and the
                                     journal, and compare; -n only counts

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,6 +22,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember/journaled"
+	"github.com/coterie-go/coterie/sharding/remind"
 )
 
 var (
@@ -91,6 +93,12 @@ func cart(t *testing.T, s *postgres.Store) {
 	}
 	remembered(t, s, "Cart", "a", "b")
 	remembered(t, s, "Order", "c")
+	for _, typ := range []string{"Cart", "Order"} {
+		r := remind.Reminder{Entity: "a", Name: "n", Due: time.Unix(1, 0), At: time.Unix(1, 0), Version: 1}
+		if err := s.Reminders(typ).Update(t.Context(), by, 1, []remind.Change{{Reminder: r}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func ids(t *testing.T, s *postgres.Store, typ string) *journaled.Store {
@@ -149,6 +157,19 @@ func TestRemove(t *testing.T) {
 	for _, want := range []string{both, `ids: shards=0 events=0`} {
 		out, _ = command(t, exitOK, schema, "remove", "-type", "Cart")
 		says(t, out, want+".* removed")
+	}
+	out, _ = command(t, exitOK, schema, "inspect", "-type", "Cart")
+	says(t, out, `type=Cart reminders: reminders=1\n`)
+	for _, want := range []string{"1 would be removed", "1 removed", "0 removed"} {
+		args := []string{"remove", "-reminders", "-type", "Cart"}
+		if want == "1 would be removed" {
+			args = append(args, "-n")
+		}
+		out, _ = command(t, exitOK, schema, args...)
+		says(t, out, `type=Cart reminders: reminders=`+want)
+	}
+	if n := count(t, schema, "SELECT count(*) FROM @.reminders"); n != 1 {
+		t.Errorf("there are %d reminders, want that of Order", n)
 	}
 	s = store(t, schema)
 	defer s.Close()

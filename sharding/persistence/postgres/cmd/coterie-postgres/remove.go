@@ -12,6 +12,7 @@ import (
 func removeVerb(flags *flag.FlagSet) job {
 	dry := flags.Bool("n", false, "only count")
 	keepIDs := flags.Bool("keep-ids", false, "the remembered ids stay")
+	withReminders := flags.Bool("reminders", false, "the reminders go, too")
 	return func(ctx context.Context, s *postgres.Store, typ string, dirs []string, out io.Writer) error {
 		if err := noDirs("remove", dirs); err != nil {
 			return err
@@ -19,16 +20,19 @@ func removeVerb(flags *flag.FlagSet) job {
 		if err := want(ctx, s, typ); err != nil {
 			return err
 		}
-		visit, done := s.Remove, " removed"
-		if *dry {
-			visit, done = s.Holds, " would be removed"
+		own := []part{homes} // and never the entities
+		if !*keepIDs {
+			own = append(own, idsKept)
 		}
-		own := parts[:2] // not the entities
-		if *keepIDs {
-			own = parts[:1]
+		if *withReminders {
+			own = append(own, reminders)
 		}
 		for _, p := range own {
-			if err := p.tell(ctx, typ, visit, done, out); err != nil {
+			visit, done := p.remove, " removed"
+			if *dry {
+				visit, done = p.holds, " would be removed"
+			}
+			if err := p.tell(ctx, s, typ, visit, done, out); err != nil {
 				return err
 			}
 		}
