@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -42,6 +43,7 @@ type status struct {
 	Coordinates bool // it has the coordinator
 	Ended       bool // the others have removed it
 	Running     map[string]uint32
+	Alarms      int // that run
 }
 
 // message is one that no test sends: remembered entities run without it.
@@ -54,8 +56,17 @@ func (item) Receive(*sharding.Context[message], message) error { return nil }
 
 // node is what runs in a process.
 type node struct {
-	n     *ddata.Node
-	items *sharding.Region[message]
+	n      *ddata.Node
+	items  *sharding.Region[message]
+	alarms *sharding.Region[command]
+	rung   *rung
+}
+
+// alarmCall is what a test wants of an alarm.
+type alarmCall struct {
+	ID    string
+	At    time.Time
+	Every time.Duration
 }
 
 func openStore(ctx context.Context, dsn string) (*postgres.Store, error) {
@@ -109,7 +120,16 @@ func runNode(ctx context.Context, in []byte) (nodetest.Node, error) {
 		return nil, err
 	}
 	items, err := sharding.Start(n, t)
-	return &node{n, items}, err
+	if err != nil {
+		return nil, err
+	}
+	x := &node{n: n, items: items, rung: &rung{times: map[string]int{}}}
+	alarms, err := newAlarms(store, x.rung)
+	if err != nil {
+		return nil, err
+	}
+	x.alarms, err = sharding.Start(n, alarms)
+	return x, err
 }
 
 // Call implements nodetest.Node.
@@ -124,12 +144,31 @@ func (x *node) Call(ctx context.Context, name string, in []byte) (any, error) {
 		}
 		_, err := x.items.StartEntity(ctx, id)
 		return nil, err
+	case "set", "cancel":
+		return nil, x.change(ctx, name, in)
+	case "rung":
+		return x.rung.all(), nil
 	case "prepare":
 		return nil, x.n.PrepareForShutdown(ctx)
 	case "leave":
 		return nil, x.n.Leave(ctx)
 	}
 	return nil, fmt.Errorf("no call %s", name)
+}
+
+// change has an alarm set or cancelled.
+func (x *node) change(ctx context.Context, name string, in []byte) error {
+	var a alarmCall
+	if err := json.Unmarshal(in, &a); err != nil {
+		return err
+	}
+	var err error
+	if name == "cancel" {
+		_, err = sharding.Ask(ctx, x.alarms.Ref(a.ID), cancel{})
+	} else {
+		_, err = sharding.Ask(ctx, x.alarms.Ref(a.ID), set{At: a.At, Every: a.Every})
+	}
+	return err
 }
 
 func (x *node) status(ctx context.Context) (s status, err error) {
@@ -151,6 +190,16 @@ func (x *node) status(ctx context.Context) (s status, err error) {
 		for _, id := range shard.IDs {
 			s.Running[id] = uint32(shard.Shard)
 		}
+	}
+	if err != nil {
+		return s, err
+	}
+	alarms, err := x.alarms.State(ctx, x.n.UID())
+	if errors.Is(err, sharding.ErrStopped) {
+		return s, nil
+	}
+	for _, shard := range alarms.Shards {
+		s.Alarms += len(shard.IDs)
 	}
 	return s, err
 }
