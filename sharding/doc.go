@@ -173,10 +173,11 @@
 //	…
 //	c.CancelReminder("overdue") // it was paid
 //
-// Reminders are kept in the durable space of the role, a key per shard, or in a Reminders.Store. The
-// home of a shard reads the first ones that are due: others take no goroutine, no timer and no memory
-// there. The coordinator starts shards that have some, with no message. A shard that is handed over
-// writes first what its handlers have ended. A reminder that waits in a mailbox goes with its shard.
+// Reminders are kept in the durable space of the role, a key per shard, or in a Reminders.Store: for
+// nodes without disks there is one in sharding/persistence/postgres. The home of a shard reads the first
+// ones that are due: others take no goroutine, no timer and no memory there. The coordinator starts
+// shards that have some, with no message. A shard that is handed over writes first what its handlers have
+// ended. A reminder that waits in a mailbox goes with its shard.
 //
 // A reminder is taken off when its handler has returned without an error, so it comes at least once:
 // again after a failure, with a pause from Reminders.BackoffMin to BackoffMax that is stored, too, and
@@ -196,17 +197,19 @@
 // homes. With a Remember.Store in a journal, too (package journaled), remembered entities survive a
 // stop of all nodes although none has a disk.
 //
-// Either may be set without the other. A ledger alone keeps no ids: without disks they go with the
-// last node, as above. What to set depends on what the cluster has:
+// Each may be set without the others. A ledger alone keeps no ids and no reminders: without disks they go
+// with the last node, as above. What to set depends on what the cluster has:
 //
-//	the nodes have                     homes    remembered ids     ids survive
-//	disks                              default  default            a stop of all
-//	no disks, and need no ids later    default  DurableKeys: []    all but a stop of all
-//	no disks, and a database           Ledger   Remember.Store     a stop of all
-//	disks, and there is a database     default  Remember.Store     a stop of all, and the loss of all disks
+//	the nodes have                     homes    remembered ids   reminders        ids and reminders survive
+//	disks                              default  default          default          a stop of all
+//	no disks, and need nothing later   default  DurableKeys: []  DurableKeys: []  all but a stop of all
+//	no disks, and a database           Ledger   Remember.Store   Reminders.Store  a stop of all
+//	disks, and there is a database     default  Remember.Store   Reminders.Store  a stop of all, and the loss of all disks
 //
-// Reminders are replicated data in all of these, unless Reminders.Store is set: without disks they go with
-// the last node. No store of this library keeps reminders in a database.
+// The stores in PostgreSQL are one Store of sharding/persistence/postgres: it is the journal of the ledger and
+// of the ids, and its method Reminders is the Reminders.Store of a type. That one is fenced: a node which was
+// paused, and whose shard has moved, changes no reminder any more. Reminders in the default, which are
+// replicated data, have a rare exception: see package remind/replicated.
 //
 // The default asks nothing outside of the cluster. A journal is one more service that must run for a
 // shard to get a home, or an id to be written.

@@ -71,8 +71,9 @@ func StartAt[M any](h host.Host, t EntityType[M], proxy bool) (*Region[M], error
 			"entities only while a node of the role runs, set ddata.Config.DurableKeys to an empty list")
 	faults.Add(hasRole && !proxy && t.Reminders.Enabled && t.Reminders.Store == nil &&
 		!h.Self.Durable && !h.Self.Volatile, "Reminders.Enabled",
-		"needs durable data: set ddata.Config.Dir, or give the type a Reminders.Store; to keep "+
-			"reminders only while a node of the role runs, set ddata.Config.DurableKeys to an empty list")
+		"needs durable data: set ddata.Config.Dir, or give the type a Reminders.Store, such as that of "+
+			"sharding/persistence/postgres; to keep reminders only while a node of the role runs, set "+
+			"ddata.Config.DurableKeys to an empty list")
 	if err := configError(t.Name, faults); err != nil {
 		return nil, err
 	}

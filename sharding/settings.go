@@ -42,7 +42,9 @@ type (
 	Leases = protocol.Leases[locks.Store]
 	// Quorums say of how many replicas the type's own state is read and written.
 	Quorums = control.Quorums
-	// Reminders say whether entities may set reminders, where these are kept, and how they are handled.
+	// Reminders say whether entities may set reminders, where these are kept, and how they are handled:
+	// Enabled, Store, FiringMax, EntityMax, BackoffMin and BackoffMax. Their meaning stands in agenda.Settings
+	// of package sharding/remind/agenda.
 	Reminders = agenda.Settings
 	// Timeouts are how long a region waits for answers.
 	Timeouts = dataplane.Timeouts

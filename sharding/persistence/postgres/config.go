@@ -26,9 +26,9 @@ type Config struct {
 	// program has it open, and Open of other programs fails meanwhile. It is for tools that work while
 	// all nodes are stopped. It uses one connection, whatever Pool says. Default: the schema is shared.
 	Alone bool
-	// PollInterval is how long a live query waits at most before it looks for events. It hears of
-	// most of them earlier, by LISTEN. That fails behind a pooler that shares connections between
-	// transactions. Default: PollIntervalDefault.
+	// PollInterval is how long a live query waits at most before it looks for events, and a node before
+	// it looks which shards have reminders. They hear of most of them earlier, by LISTEN. That fails
+	// behind a pooler that shares connections between transactions. Default: PollIntervalDefault.
 	PollInterval time.Duration
 }
 

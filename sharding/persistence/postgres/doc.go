@@ -1,5 +1,6 @@
-// Package postgres keeps the state of entities in PostgreSQL 13 or newer. A [Store] is a
-// persistence.Journal, with its Snapshots, States and Reader. It is a module of its own.
+// Package postgres keeps the state of entities, and their reminders, in PostgreSQL 13 or newer. A [Store]
+// is a persistence.Journal, with its Snapshots, States and Reader. Its [Reminders] are a remind.Store for
+// each entity type. It is a module of its own.
 //
 // # Schema
 //
@@ -15,12 +16,12 @@
 //	GRANT SELECT, UPDATE (era, started) ON coterie.meta TO app;
 //	GRANT SELECT, INSERT ON coterie.kinds TO app;
 //	GRANT SELECT, INSERT, UPDATE, DELETE ON coterie.fences, coterie.events, coterie.deletions,
-//	  coterie.snapshots, coterie.states TO app;
+//	  coterie.snapshots, coterie.states, coterie.reminders, coterie.reminded TO app;
 //
 // Each connection says by an advisory lock that the schema is in use. Config.Alone, for tools, refuses
 // a schema that is. A store keeps one connection at least for that. Command coterie-postgres removes
-// what entity types keep of themselves, homes and remembered ids, and copies the ids from and to the
-// directories of nodes.
+// what entity types keep of themselves, homes, remembered ids and reminders, and copies the ids from and to
+// the directories of nodes.
 //
 // # Calls
 //
@@ -42,6 +43,20 @@
 // not ended: so none comes before one that was read. A transaction that writes and stays open, in any
 // database of the server, holds readers back. A live query hears of events by LISTEN, and looks for
 // them at intervals. A query for a tag reads all events of the type, on the server.
+//
+// # Reminders
+//
+// A type of entities sets its reminders in tables of the same schema:
+//
+//	t.Reminders = sharding.Reminders{Enabled: true, Store: store.Reminders(t.Name)}
+//
+// A look at what is due costs what it returns: it goes along an index by time. A change is one statement,
+// of the lock of its shard as the calls above, and fenced as they are: the first look of a hosting
+// ends what the hostings before have yet to write.
+//
+// Each node watches which shards have reminders, by LISTEN and at intervals of Config.PollInterval, at
+// most ten times in a second. A look is at one short row of each shard that ever had reminders, and not at
+// these. A transaction that stays open holds nothing back there.
 //
 // # Faults
 //
@@ -69,6 +84,10 @@
 // off, and cannot see what the disk does. A fail-over to an asynchronous standby loses
 // commits. A server without checksums of pages may lose the last events of a history unseen; damage
 // of an event that is there, and a gap, are found.
+//
+// The tokens of the reminders of a cluster that was founded anew are higher because of the founder's wall
+// clock (ddata.FencingToken). If that is behind, all calls of reminders fail with remind.ErrFenced, and
+// the event RemindersFailed says so. Founding again when the clock is right helps.
 //
 // A server that is put back without a start of its process has no new era. It may be a virtual machine with
 // its memory, or a dump that is loaded while the server runs. Start the server anew then. A query after an

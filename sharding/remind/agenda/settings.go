@@ -15,7 +15,8 @@ type Settings struct {
 	// traffic, and no shard of the type is stopped for good. Default: off.
 	Enabled bool
 	// Store keeps the reminders. All nodes of the role need the same one. Default: the replicated data
-	// of the role, on the disks of its nodes if they have some.
+	// of the role, on the disks of its nodes if they have some. For nodes without disks there is one in
+	// PostgreSQL: Store.Reminders of sharding/persistence/postgres.
 	Store remind.Store
 	// FiringMax is how many reminders of one shard are under way at a time: with their entities, or
 	// about to be taken off. More of them bring back faster what has piled up, and fill mailboxes

@@ -2,6 +2,7 @@ package diskless
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -63,7 +64,12 @@ func TestReminders(t *testing.T) {
 		p.Kill()
 	}
 	t.Logf("all were killed %.1f s before the next alarm", time.Until(soon).Seconds())
-	<-time.After(time.Until(soon))
+	c.until("the time of the first alarms", func() error {
+		if time.Now().Before(soon) {
+			return errors.New("it has not come")
+		}
+		return nil
+	})
 
 	c = found(ctx, t, server)
 	for id := range want {
