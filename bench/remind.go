@@ -3,13 +3,15 @@ package main
 import (
 	"context"
 	"os"
+	"strconv"
 
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/bench/wakeups"
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// runRemind has 1 M reminders wait on a node with a directory, and wakes 20,000 entities.
+// runRemind has 1 M reminders wait, in the directory of a node and then in PostgreSQL, and wakes 20,000
+// entities.
 func runRemind(ctx context.Context, o options) error {
 	dir, err := os.MkdirTemp("", "bench-remind")
 	if err != nil {
@@ -22,9 +24,9 @@ func runRemind(ctx context.Context, o options) error {
 	}
 	defer stop()
 	var f measure.Figures
-	if err := wakeups.Run(ctx, nodes[0], role, o.size(1_000_000), 5*o.d, &f); err != nil {
+	if err := wakeups.Run(ctx, nodes[0], role, nil, o.size(1_000_000), 5*o.d, &f); err != nil {
 		return err
 	}
 	measure.Report("remind", "one-node", f)
-	return nil
+	return benchPostgres(ctx, "-d", o.d.String(), "-reminders", strconv.Itoa(o.size(1_000_000)))
 }

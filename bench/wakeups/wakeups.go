@@ -34,7 +34,6 @@ func (Begin) command() {}
 func (Wake) command()  {}
 
 const (
-	typeName = "Woken"
 	shards   = 256
 	writers  = 8               // fill the store at one time
 	patience = 5 * time.Minute // for one part
@@ -57,10 +56,17 @@ type part struct {
 	over chan struct{}
 }
 
-// Run has n reminders wait on a node with a directory, and then wakes one of 50 entities: evenly over a
-// time, and then all at one instant. Each reminder is one of an entity that does not run.
-func Run(ctx context.Context, node *ddata.Node, role string, n int, spread time.Duration, f *measure.Figures) error {
-	w := &world{}
+// TypeName is the name of the entity type.
+const TypeName = "Woken"
+
+// Run has n reminders wait on a node, and then wakes one of 50 entities: evenly over a time, and then all at
+// one instant. Each reminder is one of an entity that does not run. They are in a store, or, if that is nil, in
+// the replicated data of the role, for which the node has a directory.
+func Run(
+	ctx context.Context, node *ddata.Node, role string, store remind.Store, n int, spread time.Duration,
+	f *measure.Figures,
+) error {
+	w := &world{store: store}
 	if err := w.start(ctx, node, role); err != nil {
 		return err
 	}
@@ -101,18 +107,21 @@ func Run(ctx context.Context, node *ddata.Node, role string, n int, spread time.
 
 // start starts the type and has an entity set one reminder, as which the others are made.
 func (w *world) start(ctx context.Context, node *ddata.Node, role string) (err error) {
-	data, err := node.Host().Data(role)
-	if err != nil {
-		return err
+	kept := w.store
+	if kept == nil {
+		data, err := node.Host().Data(role)
+		if err != nil {
+			return err
+		}
+		majority := quorum.MajorityPlus(0, 0)
+		w.store = replicated.New(replicated.Config{
+			Type: TypeName, Data: data, Scheduler: scheduler.Goroutines{}, Write: majority, Read: majority,
+		})
 	}
-	majority := quorum.MajorityPlus(0, 0)
-	w.store = replicated.New(replicated.Config{
-		Type: typeName, Data: data, Scheduler: scheduler.Goroutines{}, Write: majority, Read: majority,
-	})
 	w.region, err = sharding.Start(node, sharding.EntityType[Command]{
-		Identity:  sharding.Identity{Name: typeName, Role: role, Shards: shards},
+		Identity:  sharding.Identity{Name: TypeName, Role: role, Shards: shards},
 		Messages:  sharding.CBOR[Command](Begin{}, Wake{}),
-		Reminders: sharding.Reminders{Enabled: true},
+		Reminders: sharding.Reminders{Enabled: true, Store: kept},
 		New:       func(*sharding.Context[Command]) sharding.Entity[Command] { return entity{w} },
 	})
 	if err != nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/coterie-go/coterie/bench/commits"
+	"github.com/coterie-go/coterie/bench/measure"
+	"github.com/coterie-go/coterie/bench/wakeups"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding"
@@ -58,6 +60,38 @@ func recovery(ctx context.Context, dsn string, entities int) error {
 		func() (*sharding.Region[commits.Command], func(), error) { return start(ctx, store) })
 }
 
+// remind measures reminders that wait, and come, of entities of a node without a directory.
+func remind(ctx context.Context, dsn string, reminders int, spread time.Duration) error {
+	const schema = "reminders"
+	store, err := open(ctx, dsn, schema)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	node, err := startNode(ctx)
+	if err != nil {
+		return err
+	}
+	defer node.Close()
+	var f measure.Figures
+	err = wakeups.Run(ctx, node, commits.Role, store.Reminders(wakeups.TypeName), reminders, spread, &f)
+	if err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var bytes int64
+	if err := conn.QueryRow(ctx, "SELECT pg_total_relation_size('"+schema+".reminders')").Scan(&bytes); err != nil {
+		return err
+	}
+	f.Add("server_bytes_per_reminder", float64(bytes)/float64(reminders))
+	measure.Report("remind", name, f)
+	return nil
+}
+
 // pool is the configuration of a pool.
 func pool(dsn string, connections int32) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(dsn)
@@ -75,16 +109,20 @@ func open(ctx context.Context, dsn, schema string) (*postgres.Store, error) {
 	return postgres.Open(ctx, postgres.Config{Pool: c, Schema: schema})
 }
 
-// start starts a node, and the measured entities there.
-func start(ctx context.Context, store *postgres.Store) (*sharding.Region[commits.Command], func(), error) {
+func startNode(ctx context.Context) (*ddata.Node, error) {
 	addrs, err := ports.Free(1)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	node, err := ddata.Start(ctx, ddata.Config{
+	return ddata.Start(ctx, ddata.Config{
 		Name: "bench", Bind: addrs[0], BootstrapExpect: 1, Roles: []string{commits.Role}, Preset: ddata.Local,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
+}
+
+// start starts a node, and the measured entities there.
+func start(ctx context.Context, store *postgres.Store) (*sharding.Region[commits.Command], func(), error) {
+	node, err := startNode(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

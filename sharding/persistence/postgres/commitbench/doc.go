@@ -5,6 +5,7 @@
 //	go run ./commitbench             commits of 1, 64 and 1,000 entities, and the recovery of 100,000
 //	go run ./commitbench -d 10s      runs each case longer
 //	go run ./commitbench -n 1000     has fewer entities recover
+//	go run ./commitbench -reminders 1000000  measures reminders instead, as go run ./bench remind does
 //
 // On a machine without PostgreSQL it says so, and measures nothing.
 package main

@@ -19,6 +19,7 @@ const recoverMost = 100_000
 func main() {
 	d := flag.Duration("d", 2*time.Second, "how long each case runs")
 	n := flag.Int("n", 0, "the most entities that recover; 0: 100,000")
+	reminders := flag.Int("reminders", 0, "measure so many reminders, and nothing else")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer cancel()
@@ -26,7 +27,7 @@ func main() {
 	if *n > 0 {
 		entities = min(*n, recoverMost)
 	}
-	err := run(ctx, *d, entities)
+	err := run(ctx, *d, entities, *reminders)
 	switch {
 	case errors.Is(err, postgrestest.ErrMissing) && !postgrestest.Required():
 		fmt.Println("PostgreSQL: NOT TRIED:", err)
@@ -37,11 +38,14 @@ func main() {
 }
 
 // run starts a server that waits for the disk, as those of production do, and measures.
-func run(ctx context.Context, d time.Duration, entities int) (err error) {
+func run(ctx context.Context, d time.Duration, entities, reminders int) (err error) {
 	server, err := postgrestest.New(ctx, "fsync = on", "shared_buffers = 256MB", "max_wal_size = 4GB")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
+	if reminders > 0 {
+		return remind(ctx, server.DSN(), reminders, 5*d)
+	}
 	return errors.Join(commit(ctx, server.DSN(), d), recovery(ctx, server.DSN(), entities))
 }
