@@ -62,7 +62,8 @@ const (
 	ResultAwaited
 	// alarm: a later coordinator has taken over the ledger, as Text says: this node's steps down
 	CoordinatorDeposed
-	// alarm: the store of Shard's reminders fails or is silent, or holds what cannot be read, as Text says
+	// alarm: the store of Shard's reminders fails or is silent, or holds what cannot be read, or a later hosting
+	// of Shard has called it, as Text says
 	RemindersFailed
 	RemindersResumed // it works again
 	ReminderDamaged  // alarm: a reminder of Entity holds a message that cannot be decoded here; Text: which, and why
