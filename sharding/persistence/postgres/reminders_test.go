@@ -170,7 +170,7 @@ func TestAnAnswerOfRemindersIsLost(t *testing.T) {
 // watched are the shards that a watch tells of.
 type watched struct {
 	told  chan protocol.ShardID
-	times map[protocol.ShardID]int // of those that were awaited, and of what came before
+	times map[protocol.ShardID]int // how often each was told
 }
 
 // await waits until a shard is told of.
