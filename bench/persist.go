@@ -34,7 +34,7 @@ func runPersist(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	return persistPostgres(ctx, o)
+	return benchPostgres(ctx, o, "-n", o.n)
 }
 
 // persistLMDB has one node, with its events in a directory.
@@ -167,18 +167,13 @@ func persistReplicated(ctx context.Context, dir string, o options) error {
 // postgresModule has the bench of PostgreSQL: it needs a driver that this module does not.
 const postgresModule = "sharding/persistence/postgres"
 
-// persistPostgres measures commits in PostgreSQL.
-func persistPostgres(ctx context.Context, o options) error {
-	return benchPostgres(ctx, "-d", o.d.String(), "-n", strconv.Itoa(o.n))
-}
-
-// benchPostgres runs the bench of that module, from the sources.
-func benchPostgres(ctx context.Context, args ...string) error {
+// benchPostgres runs the bench of that module, from the sources, with a number for a flag of it.
+func benchPostgres(ctx context.Context, o options, flag string, n int) error {
 	if _, err := os.Stat(filepath.Join(postgresModule, "go.mod")); errors.Is(err, os.ErrNotExist) {
 		fmt.Println("PostgreSQL: NOT TRIED: run this in the directory of the sources")
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"run", "./commitbench"}, args...)...)
+	cmd := exec.CommandContext(ctx, "go", "run", "./commitbench", "-d", o.d.String(), flag, strconv.Itoa(n))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = postgresModule, os.Stdout, os.Stderr
 	return cmd.Run()
 }

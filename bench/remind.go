@@ -3,15 +3,13 @@ package main
 import (
 	"context"
 	"os"
-	"strconv"
 
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/bench/wakeups"
 	"github.com/coterie-go/coterie/ddata"
 )
 
-// runRemind has 1 M reminders wait, in the directory of a node and then in PostgreSQL, and wakes 20,000
-// entities.
+// runRemind has 1 M reminders wait, in a node's directory and then in PostgreSQL, and wakes 20,000 entities.
 func runRemind(ctx context.Context, o options) error {
 	dir, err := os.MkdirTemp("", "bench-remind")
 	if err != nil {
@@ -28,5 +26,5 @@ func runRemind(ctx context.Context, o options) error {
 		return err
 	}
 	measure.Report("remind", "one-node", f)
-	return benchPostgres(ctx, "-d", o.d.String(), "-reminders", strconv.Itoa(o.size(1_000_000)))
+	return benchPostgres(ctx, o, "-reminders", o.size(1_000_000))
 }

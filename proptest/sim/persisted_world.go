@@ -26,8 +26,7 @@ func newKept(w *World) kept {
 	x := persistedWorld{leaseWorld{netWorld{w}}}
 	l := ledgers.New(&w.opt, w.planted.Ledger, x, w.rs, &w.trace)
 	d := persisted.Planted{Machines: w.planted.Machines, Store: w.planted.Journal, Dormant: w.planted.Dormant}
-	r := reminded.New(&w.opt, w.planted.Journal, x, w.rs, &w.trace)
-	return kept{persisted.New(&w.opt, d, x, l, w.rs, &w.trace), r, l}
+	return kept{persisted.New(&w.opt, d, x, l, w.rs, &w.trace), reminded.New(&w.opt, d.Store, x, w.rs, &w.trace), l}
 }
 
 // start starts the entity types of a process.
