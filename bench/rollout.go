@@ -20,7 +20,7 @@ import (
 
 const (
 	rollHosts    = 3
-	rollEntities = 20  // of each type
+	rollEntities = 20 // of each type
 	rollRest     = 500 * time.Millisecond
 )
 

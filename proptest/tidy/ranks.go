@@ -111,7 +111,7 @@ var ranks = []rankRow{
 	{"sharding/persistence/batch/calls", 4, true, "which call comes next is a matter of shards, sizes and times"},
 	{"sharding/persistence/postgres", 5, false, "tables keep the state of entities, whatever writes it"},
 	{"sharding/persistence/postgres/postgrestest", 1, false, "a server runs for a test, whatever is kept in it"},
-	{"sharding/persistence/postgres/nodetest", 1, false, "processes run for a test, whatever program they are"},
+	{"proptest/nodetest", 1, false, "processes run for a test, whatever program they are"},
 	{"sharding/persistence/postgres/survival", 6, false, "entities are killed with all that is below them"},
 	{"sharding/persistence/postgres/diskless", 8, false, "clusters are stopped that keep nothing themselves"},
 	{"sharding/persistence/postgres/cmd/coterie-postgres", 10, false, "a person looks after what is kept there"},

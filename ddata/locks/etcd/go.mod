@@ -2,14 +2,10 @@ module github.com/coterie-go/coterie/ddata/locks/etcd
 
 go 1.26.0
 
-replace (
-	github.com/coterie-go/coterie => ../../..
-	github.com/coterie-go/coterie/sharding/persistence/postgres => ../../../sharding/persistence/postgres
-)
+replace github.com/coterie-go/coterie => ../../..
 
 require (
 	github.com/coterie-go/coterie v0.0.0-00010101000000-000000000000
-	github.com/coterie-go/coterie/sharding/persistence/postgres v0.0.0-00010101000000-000000000000
 	go.etcd.io/etcd/api/v3 v3.6.16
 	go.etcd.io/etcd/client/v3 v3.6.16
 	go.uber.org/goleak v1.3.0

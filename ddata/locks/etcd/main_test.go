@@ -13,7 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks/etcd"
 	"github.com/coterie-go/coterie/ddata/locks/etcd/etcdtest"
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
-	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 )
 
 // Four tests run side by side, unless the command line says otherwise: they wait most of their time.

@@ -12,7 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks/etcd"
 	"github.com/coterie-go/coterie/ddata/locks/etcd/etcdtest"
 	"github.com/coterie-go/coterie/sharding/leasetest"
-	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 )
 
 // shardsTTL is longer than the cluster takes to remove a node that was killed.

@@ -16,7 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
 	"github.com/coterie-go/coterie/ddata/locks/postgres"
-	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/proptest/ports"
-	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 )
 

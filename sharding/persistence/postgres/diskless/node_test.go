@@ -15,7 +15,7 @@ import (
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
-	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/sharding/remember/journaled"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/proptest/sim/judge"
-	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/coterie-go/coterie/sharding/persistence/postgres/nodetest"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 )
 
 func TestMain(m *testing.M) {
