@@ -75,11 +75,11 @@
 // run out (T.LeaseDuration, 6 s, and T.Epsilon): somewhere a node may still run under one. It waits
 // for what is left of them:
 //
-//   - After an orderly stop of all nodes (Node.Leave) it does not wait.
+//   - After an orderly stop of all nodes (Node.Leave) it does not wait. Nor does it after a kill, with
+//     a mark of this boot, if it was alone in its cluster: it granted leases to none but itself.
 //   - After a kill it counts from the mark. While a node is a member, it keeps a mark in its
 //     directory that is up to half of a lease ahead, and grants nothing that the mark does not
-//     cover. So the whole takes at most one and a half leases from the kill, and a start after that
-//     does not wait.
+//     cover. So the whole takes at most one and a half leases from the kill.
 //   - When the mark says nothing, it waits for a whole lease from its own start. That is so after a
 //     reboot or a cut of power, on another machine, and in another time namespace. It is so when
 //     the file is missing, damaged or a copy, and on other systems than Linux.

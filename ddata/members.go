@@ -62,7 +62,7 @@ func newMembers(n *Node) (*members, error) {
 	cfg.UID, cfg.Addr, cfg.Compatibility = n.uid, n.net.Addr(), compatibility(n.cfg)
 	var record []byte
 	if n.disk != nil {
-		cfg.Disk, cfg.DiskSince, record = n.disk.ID(), n.disk.Since(), n.disk.Record()
+		cfg.Disk, cfg.DiskSince, cfg.DiskEnded, record = n.disk.ID(), n.disk.Since(), n.disk.Ended(), n.disk.Record()
 	}
 	machine, err := membership.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), record)
 	if errors.Is(err, membership.ErrForeign) {

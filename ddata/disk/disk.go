@@ -69,6 +69,9 @@ func (d *Dir) ID() view.DiskID { return view.DiskID(d.env.ID()) }
 // Since is the time since which the last node on the directory has done nothing.
 func (d *Dir) Since() time.Time { return d.since }
 
+// Ended reports whether the last node on the directory has ended for certain.
+func (d *Dir) Ended() bool { return d.env.Ended() }
+
 // Covers reports whether the next node on the directory will count what this one computes at a time.
 // What is not covered must not be sent, if it grants a lease.
 func (d *Dir) Covers(now time.Time) bool { return d.marks.covers(now) }

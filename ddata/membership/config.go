@@ -37,6 +37,11 @@ type Config struct {
 	// that too.
 	DiskSince time.Time
 
+	// DiskEnded says that the last incarnation on that directory has ended for certain. A directory
+	// that came from another machine may be in use there. If no other node was in its last view, a
+	// founding anew waits for nothing then. Default: it is not known.
+	DiskEnded bool
+
 	// Compatibility is what else must be configured alike on all nodes (number of shards, codecs),
 	// beside the strategy, VotersMax and the lease's duration. A node with other values is refused,
 	// and both sides say which differ. At most 16, each name once, values shortened where they are

@@ -80,8 +80,9 @@
 //     settled (see below). Each founder waits for L(1+ε) after the end of its last incarnation,
 //     which may have granted, and installed views (G3), until then. It need not wait if that
 //     incarnation noted on the disk, as its last act, that every node to which it had granted a
-//     lease had stopped. Nor need a node whose disk knows no view with another member: it granted
-//     leases to itself alone, and has ended (bootstrap.Memory). The driver says since when that
+//     lease had stopped. Nor need a node whose disk knows no view with another member, if that
+//     incarnation has ended for certain (DiskEnded): it granted leases to itself alone
+//     (bootstrap.Memory). The driver says since when that
 //     incarnation has done nothing (DiskSince): since the driver took the disk, or since an earlier
 //     time of which it is certain. Package ddata is certain by a mark that it keeps ahead of each
 //     grant. While the driver knows nothing of that, the wait counts from the first step. Among all

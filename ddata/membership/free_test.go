@@ -50,10 +50,12 @@ func TestColdStartAfterAnOrderlyStop(t *testing.T) {
 func TestColdStartOfANodeAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		last, pending int // members of the views on its disk; 0: no view
+		ended         bool
 		waits         bool
 	}{
-		"alone": {1, 0, false}, "with another": {2, 0, true}, "another let in": {1, 2, true},
-		"another dropped, and not known": {2, 1, true}, "locked to itself": {0, 1, false},
+		"alone": {1, 0, true, false}, "with another": {2, 0, true, true}, "another let in": {1, 2, true, true},
+		"another dropped, and not known": {2, 1, true, true}, "locked to itself": {0, 1, true, false},
+		"alone, and perhaps running elsewhere": {1, 0, false, true},
 	} { // order: each has a world of its own
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 44, LAN())
@@ -78,7 +80,9 @@ func TestColdStartOfANodeAlone(t *testing.T) {
 			}
 			w.disks[ns[0].addr] = r.Encode()
 			began := w.now
-			n := w.start(ns[0].addr, func(cfg *Config) { cfg.BootstrapExpect, cfg.BootstrapAnyDisks = 1, true })
+			n := w.start(ns[0].addr, func(cfg *Config) {
+				cfg.BootstrapExpect, cfg.BootstrapAnyDisks, cfg.DiskEnded = 1, true, c.ended
+			})
 			if !w.until(time.Minute, func() bool { return n.m.View() != nil }) {
 				t.Fatal("not founded:", n.m, n.waiting)
 			}

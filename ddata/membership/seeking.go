@@ -10,8 +10,8 @@ import (
 func (c *Config) seeking(common bootstrap.Common) bootstrap.Config {
 	return bootstrap.Config{
 		Common: common, Self: c.self(), Seeds: c.Seeds, Discovers: c.Discovers, Expect: c.BootstrapExpect,
-		AnyDisks: c.BootstrapAnyDisks,
-		Durable:  c.DurableKeys, VotersMax: c.VotersMax, DiskSince: c.DiskSince, Strategy: c.Strategy, Enough: c.enough,
+		AnyDisks: c.BootstrapAnyDisks, DiskSince: c.DiskSince, DiskEnded: c.DiskEnded,
+		Durable: c.DurableKeys, VotersMax: c.VotersMax, Strategy: c.Strategy, Enough: c.enough,
 		Beat: c.HeartbeatInterval, StableAfter: c.StableAfter, Timeout: c.BootstrapTimeout,
 		TTL: c.joinerTTL(), Promise: c.promise(),
 		Defects: c.planted,

@@ -25,6 +25,7 @@ type Env struct {
 	node   *nodeFile
 	mark   mark
 	idle   time.Duration          // see Idle
+	ended  bool                   // see Ended
 	h      atomic.Pointer[handle] // nil: no store yet; set by Open or else by the writer
 	writer *writer
 	loads  chan struct{} // a slot per load, fewer than LMDB has readers
@@ -101,7 +102,7 @@ func (e *Env) open() (err error) {
 	if e.node, err = openNode(e.dir); err != nil {
 		return err
 	}
-	e.idle = e.mark.read(e.node.identity())
+	e.idle, e.ended = e.mark.read(e.node.identity())
 	store := filepath.Join(e.dir, storeName)
 	if !storeExists(e.dir) {
 		if e.node.get().Made {

@@ -97,34 +97,31 @@ func decodeMark(b []byte) (m marked, ok bool) {
 // sets stands still during a suspend, so it never says too much. Wall time is asked too, in case
 // that clock is not what it seems.
 func (m marked) idle(now moment) time.Duration {
-	if now.clock != m.until.clock {
-		return 0
-	}
 	return time.Duration(max(0, min(now.since-m.until.since, now.wall-m.until.wall)))
 }
 
-// read says for how long nothing has been done in the directory. Whatever is odd about the mark
-// makes that 0.
-func (k *mark) read(id, change uint64) time.Duration {
+// read says for how long nothing has been done in the directory. known reports whether the mark says
+// it: whatever is odd about that, or another clock, makes it 0 and not known.
+func (k *mark) read(id, change uint64) (idle time.Duration, known bool) {
 	f, err := os.OpenFile(k.path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	defer f.Close()
 	file, err := plainFile(f)
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	content, err := io.ReadAll(io.LimitReader(f, markSize+1))
 	if err != nil {
-		return 0
+		return 0, false
 	}
 	m, ok := decodeMark(content)
-	now, known := k.clock()
-	if !ok || !known || m.id != id || m.change != change || m.file != file {
-		return 0
+	now, clocked := k.clock()
+	if !ok || !clocked || now.clock != m.until.clock || m.id != id || m.change != change || m.file != file {
+		return 0, false
 	}
-	return m.idle(now)
+	return m.idle(now), true
 }
 
 // put notes that the holder may be at work for ahead from now. known is false where no clock
@@ -214,6 +211,10 @@ func plainFile(f *os.File) (dirID, error) {
 // it. It is 0 when that is not known: the last holder called no Mark, another kernel or another
 // boot made the mark, or the file is damaged or a copy.
 func (e *Env) Idle() time.Duration { return e.idle }
+
+// Ended reports whether the last holder has ended for certain. Its mark is of this kernel and this boot,
+// and its lock is gone. On another machine, a lock says nothing of a holder that still runs.
+func (e *Env) Ended() bool { return e.ended }
 
 // Mark notes that this holder may be at work until ahead from now, so that after a kill the next
 // one can tell since when nothing has been done. It returns when the next holder would find that.

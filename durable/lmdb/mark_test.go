@@ -11,6 +11,13 @@ import (
 // laterIn opens a directory as its next holder would, so much later on both clocks.
 func laterIn(t *testing.T, dir string, later time.Duration, bend func(*moment)) time.Duration {
 	t.Helper()
+	idle, _ := readIn(t, dir, later, bend)
+	return idle
+}
+
+// readIn is laterIn, with whether the mark is known to be of this kernel.
+func readIn(t *testing.T, dir string, later time.Duration, bend func(*moment)) (time.Duration, bool) {
+	t.Helper()
 	e := mustOpen(t, dir, Options{})
 	defer e.Close()
 	e.mark.clock = func() (moment, bool) {
@@ -70,6 +77,32 @@ func TestIdleCountsFromTheMark(t *testing.T) {
 	}
 	if known, err := e.Mark(0); err == nil {
 		t.Errorf("a closed directory was marked: %t", known)
+	}
+}
+
+// TestEnded: the last holder has ended for certain if its mark is of this boot, however old it is, and not
+// if it is of another one or a copy.
+func TestEnded(t *testing.T) {
+	dir := marksIn(t, time.Minute)
+	if _, ended := readIn(t, dir, 0, nil); !ended {
+		t.Error("after a kill it may still run")
+	}
+	if _, ended := readIn(t, dir, 0, func(m *moment) { m.clock[0]++ }); ended {
+		t.Error("it has ended on another machine")
+	}
+	path := filepath.Join(dir, "coterie.mark")
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path+".copy", b, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".copy", path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ended := readIn(t, dir, 0, nil); ended {
+		t.Error("it has ended where the directory is a copy")
 	}
 }
 

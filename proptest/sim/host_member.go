@@ -54,10 +54,10 @@ func newMemberHost(p *Process) (*memberHost, error) {
 // config is what an operator would write: the first nodes found a cluster, later ones only join,
 // unless their disk says that they have been members and may be needed to found it anew.
 func (d *memberHost) config(known bool) membership.Config {
-	o := d.p.w.opt
+	o, disk := d.p.w.opt, d.p.slot.disk
 	c := o.Times()
 	c.UID, c.Addr, c.Name, c.Roles = view.UID(d.p.uid), d.p.slot.addr(), "sim", d.p.slot.roles
-	c.Disk, c.DiskSince = view.DiskID(d.p.slot.disk.ID()), d.p.slot.disk.Since(d.p.Time(), &d.p.clock)
+	c.Disk, c.DiskSince, c.DiskEnded = view.DiskID(disk.ID()), disk.Since(d.p.Time(), &d.p.clock), disk.Ended()
 	for _, s := range d.p.w.slots[:o.Nodes] {
 		c.Seeds = append(c.Seeds, s.addr())
 	}

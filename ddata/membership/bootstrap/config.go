@@ -19,6 +19,7 @@ type Config struct {
 	Durable   []string         // patterns of durable keys that this node brings
 	VotersMax int              // of the views that it founds
 	DiskSince time.Time        // since when the last incarnation has granted nothing; zero = unknown
+	DiskEnded bool             // the last incarnation has ended for certain
 	Strategy  downing.Strategy // says how many disks of a view have to be there
 	// Enough reports whether so many members may become Up.
 	Enough func([]view.Member) bool

@@ -38,7 +38,7 @@ func (r Memory) Knows() (ks []Known) {
 // granted, or may have known of when it installed a view. It is the zero time when there are none.
 // start is when this incarnation began.
 func (r *Memory) leasesOver(cfg *Config, start time.Time) time.Time {
-	if r.Last == nil && r.Pending == nil || r.Free || r.isOf(cfg.Self.Disk) {
+	if r.Last == nil && r.Pending == nil || r.Free || cfg.DiskEnded && r.isOf(cfg.Self.Disk) {
 		return time.Time{}
 	}
 	if d := cfg.DiskSince; !d.IsZero() && d.Before(start) {
@@ -47,13 +47,13 @@ func (r *Memory) leasesOver(cfg *Config, start time.Time) time.Time {
 	return start.Add(cfg.Promise)
 }
 
-// isOf reports whether the node with a disk is the only member of each view that is remembered. Then
-// no other node runs under a lease that the last incarnation answers for:
+// isOf reports whether the node with a disk is the only member of each view that is remembered. Then,
+// if the last incarnation has ended, nothing runs under a lease that it answers for:
 //
 //  1. A view with another member follows only if this node has accepted it, or has locked itself to it.
 //     That was on the disk before it counted (V5). So the last incarnation was in no later view.
-//  2. It granted leases in its view to its members, which are itself. It has ended, as the driver of
-//     this one has its disk.
+//  2. It granted leases in its view to its members, which are itself. It has ended: that is what
+//     Config.DiskEnded says.
 //  3. What earlier incarnations and it granted in earlier views had run out when the view without
 //     those members was accepted, or they had stopped (G4).
 func (r *Memory) isOf(disk view.DiskID) bool {

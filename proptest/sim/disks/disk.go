@@ -190,6 +190,9 @@ func (d *Disk) Since(now time.Time, c *clock.Clock) time.Time {
 	return now.Add(-c.Elapsed(d.w.Now() - d.mark))
 }
 
+// Ended reports whether the next incarnation finds that the last one has ended.
+func (d *Disk) Ended() bool { return !d.reset && d.mark != 0 }
+
 // Crash ends an incarnation. What was not committed is forgotten, or was committed at that moment.
 func (d *Disk) Crash() {
 	cut := d.noPower
