@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/bmatsuo/lmdb-go/lmdb"
 
@@ -167,13 +168,26 @@ func persistReplicated(ctx context.Context, dir string, o options) error {
 // postgresModule has the bench of PostgreSQL: it needs a driver that this module does not.
 const postgresModule = "sharding/persistence/postgres"
 
-// benchPostgres runs the bench of that module, from the sources, with a number for a flag of it.
+// benchPostgres builds the bench of that module from the sources, and runs it with a number for a flag of
+// it. At the end of ctx it is interrupted: it has a server to stop.
 func benchPostgres(ctx context.Context, o options, flag string, n int) error {
 	if _, err := os.Stat(filepath.Join(postgresModule, "go.mod")); errors.Is(err, os.ErrNotExist) {
 		fmt.Println("PostgreSQL: NOT TRIED: run this in the directory of the sources")
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "go", "run", "./commitbench", "-d", o.d.String(), flag, strconv.Itoa(n))
-	cmd.Dir, cmd.Stdout, cmd.Stderr = postgresModule, os.Stdout, os.Stderr
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "commitbench")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./commitbench")
+	build.Dir, build.Stdout, build.Stderr = postgresModule, os.Stdout, os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build commitbench: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, program, "-d", o.d.String(), flag, strconv.Itoa(n))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, time.Minute
 	return cmd.Run()
 }
