@@ -1,6 +1,7 @@
 package sharding
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,9 @@ type Reminding[M any] struct {
 // (EntityType.Reminders). It may come twice when a node dies. A message that a node cannot decode counts
 // as a failure. If Identity.Shards or ShardOf change, the reminders of an entity whose shard is another
 // one stay where they are and do not come: the alarm protocol.ReminderStranded names them.
+//
+// A damaged reminder of the entity, which the store cannot read, does not hinder Remind and does not count
+// towards EntityMax. Remind or CancelReminder of its name ends the damage.
 //
 // Remind returns when the reminder is stored: a read and a write of the store later. It takes a worker
 // meanwhile. After an error it may be stored or not.
@@ -83,21 +87,22 @@ func (c *Reminding[M]) CancelReminder(name string) error {
 
 // Reminders lists the reminders of this entity, by name. It waits for the store.
 //
-// Errors: as Remind.
+// Errors: as Remind. With remind.ErrDamaged come the reminders that can be read. The error names one that
+// cannot: CancelReminder of that name takes it away.
 func (c *Reminding[M]) Reminders() ([]Reminder, error) {
 	r, err := c.reminders()
 	if err != nil {
 		return nil, err
 	}
 	own, err := r.List(&c.handler)
-	if err != nil {
+	if err != nil && !errors.Is(err, remind.ErrDamaged) {
 		return nil, err
 	}
 	all := make([]Reminder, len(own))
 	for i, m := range own {
 		all[i] = reminderOf(m, 0)
 	}
-	return all, nil
+	return all, err
 }
 
 // Reminder is the one whose message is being handled; false: the message is none of a reminder. It is

@@ -3,6 +3,8 @@ package sharding
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -73,6 +75,55 @@ func TestRemindErrors(t *testing.T) {
 	if err := off.Validate(); err != nil {
 		t.Error(err)
 	}
+}
+
+// damagedStore cannot read the reminders named "bad".
+type damagedStore struct{ memory.Store }
+
+func (s *damagedStore) Of(
+	ctx context.Context, by FencingToken, shard ShardID, id protocol.EntityID,
+) ([]remind.Reminder, error) {
+	own, err := s.Store.Of(ctx, by, shard, id)
+	bad := func(r remind.Reminder) bool { return r.Name == "bad" }
+	if slices.ContainsFunc(own, bad) {
+		err = fmt.Errorf("bad: %w", remind.ErrDamaged)
+	}
+	return slices.DeleteFunc(own, bad), err
+}
+
+// A damaged reminder does not hinder its entity: it lists the others, sets as many as it may have, and takes
+// the damaged one away.
+func TestRemindBesideADamagedOne(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		var names [2]string
+		var listed [2]error
+		typ := reminding(&d, setting(t, func(c *Context[message_]) error {
+			list := func(i int) {
+				all, err := c.Reminders()
+				for _, r := range all {
+					names[i] += r.Name
+				}
+				listed[i] = err
+			}
+			at := in(time.Hour)
+			err := errors.Join(c.Remind("bad", at, echo{}), c.Remind("n", at, echo{}), c.Remind("o", at, echo{}))
+			list(0)
+			if many := c.Remind("p", at, echo{}); !errors.Is(many, ErrTooManyReminders) {
+				t.Errorf("beyond EntityMax: %v", many)
+			}
+			err = errors.Join(err, c.CancelReminder("bad"))
+			list(1)
+			return err
+		}))
+		typ.Reminders.EntityMax, typ.Reminders.Store = 2, &damagedStore{}
+		g := start(w.join("backend"), typ)
+		w.install()
+		d.tellFirst(t, g, addItem{})
+		if names != [2]string{"no", "no"} || !errors.Is(listed[0], remind.ErrDamaged) || listed[1] != nil {
+			t.Errorf("the entity has %q, %v", names, listed)
+		}
+	})
 }
 
 // Without EntityType.Reminders.Enabled a handler gets a clear error, and nothing is read or written.

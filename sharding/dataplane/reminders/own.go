@@ -2,6 +2,7 @@ package reminders
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +16,8 @@ import (
 // the goroutine of the handler. Only one handler of an entity runs, so what is read stays so until it
 // is written, except what comes to its end meanwhile.
 
-// Set stores a reminder of the handler's entity, in place of that of its name.
+// Set stores a reminder of the handler's entity, in place of that of its name. Damaged ones do not hinder
+// it. The store does not say how many they are, so they do not count towards EntityMax.
 func (r *Reminders) Set(h *entities.Handler, name string, due time.Time, every time.Duration, msg any) error {
 	body, err := r.encode(msg)
 	if err != nil {
@@ -30,7 +32,7 @@ func (r *Reminders) Set(h *entities.Handler, name string, due time.Time, every t
 		return err
 	}
 	own, err := r.List(h)
-	if err != nil {
+	if err != nil && !errors.Is(err, remind.ErrDamaged) {
 		return err
 	}
 	same := func(o remind.Reminder) bool { return o.Name == name }
@@ -48,7 +50,7 @@ func (r *Reminders) Cancel(h *entities.Handler, name string) error {
 	})
 }
 
-// List is the reminders of the handler's entity, by name.
+// List is the reminders of the handler's entity, by name. remind.ErrDamaged comes with those that can be read.
 func (r *Reminders) List(h *entities.Handler) (own []remind.Reminder, err error) {
 	h.Block()
 	defer h.Unblock()

@@ -115,11 +115,19 @@ func TestDamaged(t *testing.T) {
 	if !errors.Is(err, remind.ErrDamaged) || len(due) != 1 || !next.IsZero() {
 		t.Errorf("%v, then %v: %v", due, next, err)
 	}
-	if _, err := k.store().Of(t.Context(), tool, 1, "e"); !errors.Is(err, remind.ErrDamaged) {
-		t.Error(err)
+	own, err := k.store().Of(t.Context(), tool, 1, "e")
+	if !errors.Is(err, remind.ErrDamaged) || len(own) != 1 || own[0].Name != "o" {
+		t.Errorf("%v: %v", own, err)
 	}
 	k.change(t, put("e", "n", 12, 3)) // to set it again mends it
 	if due := k.due(t); len(due) != 2 || due[0].Version != 3 {
+		t.Errorf("%v", due)
+	}
+	if _, err := k.replica.Update(keyOf("T", 1), 1, damage, &crdt.Changes{}); err != nil {
+		t.Fatal(err)
+	}
+	k.change(t, remind.Change{Remove: true, Reminder: remind.Reminder{Entity: "e", Name: "n"}}) // so does this
+	if due := k.due(t); len(due) != 1 || due[0].Name != "o" {
 		t.Errorf("%v", due)
 	}
 }

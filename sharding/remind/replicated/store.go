@@ -77,6 +77,7 @@ func (s *Store) Of(
 	if err != nil {
 		return nil, err
 	}
+	var damaged error // the first
 	last := ""
 	for it := range r.Items(crdt.KindLWWMap.Path() + entityPrefix(id)) {
 		name := r.Rel(it)[1:]
@@ -90,11 +91,12 @@ func (s *Store) Of(
 		}
 		found, err := decode(name, b)
 		if err != nil {
-			return nil, err
+			damaged = cmp.Or(damaged, err)
+			continue
 		}
 		own = append(own, found)
 	}
-	return own, nil
+	return own, damaged
 }
 
 // Update implements remind.Store.
