@@ -11,8 +11,8 @@ import (
 )
 
 // Event is what the control plane of a type notes. It goes to the node's log, and to EntityType.OnEvent
-// and ddata.Config.OnEvent: an alarm, and what becomes one if it goes on, as a warning, others at
-// debug.
+// and ddata.Config.OnEvent: an alarm, and what becomes one if it goes on, as a warning; the end of such a
+// warning as information; others at debug.
 type Event struct {
 	Type string
 	What protocol.Event
@@ -23,8 +23,11 @@ var _ events.Event = Event{}
 // Line implements events.Event.
 func (e Event) Line() events.Line {
 	level := slog.LevelDebug
-	if e.What.Warning() {
+	switch {
+	case e.What.Warning():
 		level = slog.LevelWarn
+	case e.What.Resumed():
+		level = slog.LevelInfo
 	}
 	attrs := []slog.Attr{slog.String("type", e.Type), slog.String("event", e.What.String())}
 	if e.What.Stack != "" {

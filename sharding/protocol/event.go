@@ -112,6 +112,15 @@ type Event struct {
 // it goes on.
 func (e Event) Warning() bool { return e.Alarm() || e.Kind == StateDelayed }
 
+// Resumed reports whether the event is the end of one that was a warning.
+func (e Event) Resumed() bool {
+	switch e.Kind {
+	case RememberResumed, StateResumed, RemindersResumed:
+		return true
+	}
+	return false
+}
+
 // Alarm reports whether the event wants a person's eye.
 func (e Event) Alarm() bool {
 	switch e.Kind {
