@@ -35,10 +35,15 @@ var advice = map[string]string{
 	"57P02": "the server crashed and restarts; the outcome is unknown: repeat it with the same ID",
 	"57P03": "the server starts or stops; repeat it",
 	"42501": "the account lacks a right; the documentation of the package lists them",
-	"3F000": "the schema is not there; open the store again, or call Migrate",
-	"42P01": "a table is missing; it was dropped, or the schema is older than the program: call Migrate",
-	"42883": "a function is missing; it was dropped, or the schema is older than the program: call Migrate",
+	"3F000": "the schema is not there; " + dropped,
+	"42P01": "a table is missing; " + dropped,
+	"42883": "a function is missing; " + dropped,
 }
+
+// dropped is advice on what was there when the store was opened. Migrate alone does not help: it makes only
+// what a later format has.
+const dropped = "it was dropped: restore a backup; or, if nothing in the schema is needed, stop all programs that " +
+	"use it, drop what is left of it, and call Migrate"
 
 // explain adds to an error what was tried and what to do. It leaves errors of the port alone.
 func explain(op string, err error) error {

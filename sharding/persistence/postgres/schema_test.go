@@ -169,6 +169,40 @@ func TestMigrateReminders(t *testing.T) {
 	}
 }
 
+// The error of a call that misses what was dropped advises what helps: Migrate alone does not.
+func TestDropped(t *testing.T) {
+	dsn := suite.Server(t).DSN()
+	for what, drop := range map[string]string{
+		"a table": "TABLE @.fences", "a function": "FUNCTION @.fence", "the schema": "SCHEMA @",
+	} {
+		t.Run(what, func(t *testing.T) {
+			schema := newSchema()
+			do := func(sql string) { exec(t, dsn, strings.ReplaceAll(sql, "@", quoted(schema))) }
+			migrate := func() {
+				if err := postgres.Migrate(t.Context(), config(t, dsn, schema)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, h := open(t, schema), hosting(1, 1)
+			advised := func() {
+				err := s.Fence(t.Context(), h)
+				if err == nil || !strings.Contains(err.Error(), "drop what is left of it, and call Migrate") {
+					t.Errorf("the call without %s: %v", what, err)
+				}
+			}
+			do("DROP " + drop + " CASCADE")
+			advised()
+			if what != "the schema" {
+				migrate()
+				advised()
+			}
+			do("DROP SCHEMA IF EXISTS @ CASCADE")
+			migrate()
+			fence(t, open(t, schema), h)
+		})
+	}
+}
+
 // A server that is set up to lose commits, or to look at the past, is refused.
 func TestSettingsOfTheServer(t *testing.T) {
 	for name, value := range map[string]string{
