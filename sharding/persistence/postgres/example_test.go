@@ -27,8 +27,8 @@ func deposit(
 	return effect.Persist(Deposited(cmd)), nil
 }
 
-// The events of accounts are in PostgreSQL. So are the homes of their shards and the remembered ids:
-// no node needs a directory.
+// The events of accounts are in PostgreSQL. So are the homes of their shards, the remembered ids, and the
+// reminders: no node needs a directory. Offsets of projections are kept there by package readmodel.
 func Example_withoutDisks() {
 	_ = func(ctx context.Context, node *ddata.Node, dsn string) (*sharding.Region[Deposit], error) {
 		pool, err := pgxpool.ParseConfig(dsn)
@@ -52,6 +52,7 @@ func Example_withoutDisks() {
 			Messages:     sharding.CBOR[Deposit](Deposit{}),
 			Coordination: sharding.Coordination{Ledger: homes},
 			Remember:     sharding.Remember{Entities: true, Store: ids},
+			Reminders:    sharding.Reminders{Enabled: true, Store: store.Reminders("Account")},
 		}, eventsourced.Behavior[Deposit, Deposited, int]{
 			Journal: store, Events: schema.CBOR(schema.Type("deposited", Deposited{})),
 			Handle: deposit, Apply: func(cents int, e Deposited) int { return cents + e.Cents },
