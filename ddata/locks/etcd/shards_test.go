@@ -11,8 +11,8 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/locks/etcd"
 	"github.com/coterie-go/coterie/ddata/locks/etcd/etcdtest"
-	"github.com/coterie-go/coterie/sharding/leasetest"
 	"github.com/coterie-go/coterie/proptest/nodetest"
+	"github.com/coterie-go/coterie/sharding/leasetest"
 )
 
 // shardsTTL is longer than the cluster takes to remove a node that was killed.

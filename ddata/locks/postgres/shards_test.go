@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/coterie-go/coterie/ddata/locks/postgres"
-	"github.com/coterie-go/coterie/sharding/leasetest"
 	"github.com/coterie-go/coterie/proptest/nodetest"
+	"github.com/coterie-go/coterie/sharding/leasetest"
 )
 
 // shardsTTL is longer than the cluster takes to remove a node that was killed.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/proptest/nodetest"
+	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 )
 

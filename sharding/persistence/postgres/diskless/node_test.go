@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/sharding"
 	"github.com/coterie-go/coterie/sharding/ledger"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
-	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/sharding/remember/journaled"
 )
 

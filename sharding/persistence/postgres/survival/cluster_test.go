@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/proptest/ports"
 	"github.com/coterie-go/coterie/proptest/sim/judge"
-	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres/postgrestest"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/proptest/nodetest"
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
-	"github.com/coterie-go/coterie/proptest/nodetest"
 )
 
 // settings are those of a node.
