@@ -165,7 +165,7 @@ func TestRemindEvents(t *testing.T) {
 			c := remind.Change{
 				Reminder: remind.Reminder{Entity: id, Name: "n", Due: at, At: at, Body: body, Version: 1},
 			}
-			if err := store.Update(t.Context(), FencingToken{}, shard, []remind.Change{c}); err != nil {
+			if err := store.Update(t.Context(), FencingToken{}, shard, 0, []remind.Change{c}); err != nil {
 				t.Fatal(err)
 			}
 		}

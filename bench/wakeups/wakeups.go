@@ -175,7 +175,7 @@ func (w *world) fill(ctx context.Context, name string, n int, due func(int) time
 			for s := next.Add(1) - 1; s < shards; s = next.Add(1) - 1 {
 				for rest := of[s]; len(rest) > 0; {
 					now := rest[:min(len(rest), remind.ChangesMax)]
-					if err := w.store.Update(ctx, sharding.FencingToken{}, protocol.ShardID(s), now); err != nil {
+					if err := w.store.Update(ctx, sharding.FencingToken{}, protocol.ShardID(s), 0, now); err != nil {
 						errs <- err
 						return
 					}

@@ -23,3 +23,6 @@ var ErrFenced = protocol.ErrFenced
 // ErrDamaged: what was read is not what was written. No repetition helps: a person has to look at
 // it.
 var ErrDamaged = errors.New("sharding: a stored reminder is damaged")
+
+// ErrOvertaken: a later update of the same hosting has taken effect. This one has none.
+var ErrOvertaken = errors.New("sharding: a later change of the reminders has overtaken this one")

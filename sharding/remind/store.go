@@ -21,8 +21,13 @@ import (
 // ErrFenced. So the first look of a hosting, which is Due, ends what the hostings before have yet to do. The
 // zero token is that of a tool, while no node of the type runs: nothing fences it, and it fences nothing.
 //
+// The hosting numbers its updates, from 1, and has one under way at a time: a call that was given up may
+// still be on its way when the next one is made. After an Update has taken effect, none of the hosting with
+// a lower number has an effect, whenever it was begun; one that is begun afterwards gets ErrOvertaken. One
+// with the same number is a repetition. Of a tool the number does not count.
+//
 // A store in which late calls do no harm, or which resolves them in a way of its own, need not look at
-// tokens. It says so, and what comes of late calls. The region hears of them by Watch.
+// tokens and numbers. It says so, and what comes of late calls. The region hears of them by Watch.
 type Store interface {
 	// Due is the first reminders of a shard whose At is not after until, in the order of At, at most
 	// limit; and the At of the one that follows them, zero if there is none. ErrDamaged says that
@@ -37,7 +42,9 @@ type Store interface {
 	) ([]Reminder, error)
 	// Update makes changes, in their order. It can be repeated: the second of two equal calls in a
 	// row changes nothing. It costs as much as what it changes.
-	Update(ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []Change) error
+	Update(
+		ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []Change,
+	) error
 	// Watch has fn called for every shard that has reminders, and after every change of a shard,
 	// whatever made it, until cancel is called. any reports whether the shard has reminders. It may
 	// be late, and tell of several changes at once; what it tells last of a shard is so. fn does not

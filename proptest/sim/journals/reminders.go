@@ -113,14 +113,14 @@ func (r Reminders) Of(
 
 // Update implements remind.Store.
 func (r Reminders) Update(
-	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
 	own := slices.Clone(changes)
 	return r.call(ctx, "Update", by, shard, func(part bool) error {
 		if part {
 			own = own[:r.d.s.rng.IntN(len(own)+1)]
 		}
-		return r.kept.store.Update(context.Background(), r.kept.by(by), shard, own)
+		return r.kept.store.Update(context.Background(), r.kept.by(by), shard, number, own)
 	}, nil)
 }
 

@@ -29,6 +29,7 @@ type hosting struct {
 	s       *entities.Shard
 	a       *agenda.Agenda
 	lastSet uint64
+	written uint64 // updates that were begun
 	asked   map[uint64]*asked
 	flushed []func()  // of the callers that wait for Flush
 	look    time.Time // when the agenda hears of changes that the store has told of; zero: there is none
@@ -146,7 +147,8 @@ func (m *machine) step(h *hosting, in agenda.Input) {
 		m.read(h.s, *fx.Read)
 	}
 	if fx.Write != nil {
-		m.write(h.s, fx.Write.Changes)
+		h.written++
+		m.write(h.s, h.written, fx.Write.Changes)
 	}
 	if fx.Flushed {
 		h.answerFlushes()
@@ -177,10 +179,10 @@ func (m *machine) read(s *entities.Shard, rd agenda.Read) {
 }
 
 // write makes changes, beside the loop.
-func (m *machine) write(s *entities.Shard, changes []remind.Change) {
+func (m *machine) write(s *entities.Shard, number uint64, changes []remind.Change) {
 	m.aside(func() {
 		err := m.r.c.InTurn(m.cfg.Context, m.cfg.Write, func(ctx context.Context) error {
-			return m.cfg.Store.Update(ctx, s.Fence(), protocol.ShardID(s.Number), changes)
+			return m.cfg.Store.Update(ctx, s.Fence(), protocol.ShardID(s.Number), number, changes)
 		})
 		if err != nil && m.cfg.Context.Err() != nil {
 			err = errShardEnded

@@ -26,10 +26,10 @@ type gate struct {
 }
 
 func (g gate) Update(
-	ctx context.Context, by singleton.FencingToken, s protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, s protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
 	<-g.open
-	return g.Store.Update(ctx, by, s, changes)
+	return g.Store.Update(ctx, by, s, number, changes)
 }
 
 // Each call of Flush is answered: when what was under way at the time is written, or when the shard

@@ -13,7 +13,8 @@ import (
 
 // Update implements remind.Store. It is one statement, and takes effect as a whole or not at all.
 func (r *Reminders) Update(
-	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64,
+	changes []remind.Change,
 ) error {
 	for _, c := range changes {
 		if err := checkEntity(c.Entity, 0); err != nil {
@@ -24,10 +25,16 @@ func (r *Reminders) Update(
 	h := r.hosting(by, shard)
 	defer r.s.reminded.announce()
 	return r.enter(ctx, "update of reminders", h, func() (entered *int64, err error) {
-		err = r.s.pool.QueryRow(ctx, r.s.sql.remind, columns.arguments(ctx, h)...).Scan(&entered)
+		err = r.s.pool.QueryRow(ctx, r.s.sql.remind, columns.arguments(ctx, h, number)...).Scan(&entered)
+		if err == nil && entered != nil && *entered == overtaken {
+			err = remind.ErrOvertaken
+		}
 		return entered, err
 	})
 }
+
+// overtaken is what the function of the schema answers to an update after which a later one was here.
+const overtaken = -2
 
 // reminderColumns are the columns of the changes of one statement. The second change of a reminder is of the
 // second round, and so on: the changes of one round are of different reminders, and their order is of no
@@ -67,7 +74,7 @@ func (c *reminderColumns) add(shard protocol.ShardID, x *remind.Change) {
 }
 
 // arguments are the columns as the function of the schema takes them.
-func (c *reminderColumns) arguments(ctx context.Context, h persistence.Hosting) []any {
-	return entry(ctx, h, c.rounds, c.round, c.remove, c.was, c.entity, c.name, c.due, c.at, c.every, c.tries,
+func (c *reminderColumns) arguments(ctx context.Context, h persistence.Hosting, number uint64) []any {
+	return entry(ctx, h, int64(number), c.rounds, c.round, c.remove, c.was, c.entity, c.name, c.due, c.at, c.every, c.tries,
 		c.version, c.body, c.sum)
 }

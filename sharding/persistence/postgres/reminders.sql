@@ -23,11 +23,14 @@ CREATE TABLE @.reminders (
 CREATE INDEX reminders_at ON @.reminders (kind, (shard + 0), at);
 
 -- The shards that have reminders, or had some, with the transaction of the last change. So watchers find
--- what has changed without a look at the reminders: they read a short row for each shard.
+-- what has changed without a look at the reminders: they read a short row for each shard. hosting and write
+-- are those of the last update: one with lower numbers was overtaken.
 CREATE TABLE @.reminded (
-  shard bigint NOT NULL,
-  xid   bigint NOT NULL,
-  kind  int    NOT NULL,
+  shard   bigint NOT NULL,
+  xid     bigint NOT NULL,
+  hosting bigint NOT NULL,
+  write   bigint NOT NULL,
+  kind    int    NOT NULL,
   PRIMARY KEY (kind, shard)
 ) WITH (fillfactor = 50);
 
@@ -57,8 +60,9 @@ BEGIN
 END $$;
 
 -- remind makes changes of the reminders of a shard, round after round. Those of one round are of different
--- reminders. c_was is the version that a reminder must have to be changed; 0: any, or none.
-CREATE FUNCTION @.remind(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_rounds int,
+-- reminders. c_was is the version that a reminder must have to be changed; 0: any, or none. p_write is the number
+-- of the update in its hosting: entered is -2 if a later one was here. A tool is of hosting 0, and keeps no order.
+CREATE FUNCTION @.remind(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_write bigint, p_rounds int,
   c_round int[], c_remove boolean[], c_was bigint[], c_entity bytea[], c_name bytea[], c_due bigint[], c_at bigint[],
   c_every bigint[], c_tries bigint[], c_version bigint[], c_body bytea[], c_sum bigint[],
   OUT entered bigint)
@@ -79,6 +83,16 @@ BEGIN
     IF entered IS NULL OR entered < 0 THEN
       RETURN;
     END IF;
+  END IF;
+
+  INSERT INTO @.reminded AS d (kind, shard, xid, hosting, write)
+    VALUES (v_kind, p_shard, pg_current_xact_id()::text::bigint, entered, CASE WHEN entered > 0 THEN p_write ELSE 0 END)
+    ON CONFLICT (kind, shard) DO UPDATE SET hosting = EXCLUDED.hosting, write = EXCLUDED.write
+    WHERE (d.hosting, d.write) <= (EXCLUDED.hosting, EXCLUDED.write);
+  GET DIAGNOSTICS v_rows = ROW_COUNT;
+  IF v_rows = 0 AND entered > 0 THEN
+    entered := -2;
+    RETURN;
   END IF;
 
   FOR v_round IN 1..p_rounds LOOP
@@ -106,8 +120,7 @@ BEGIN
   END LOOP;
 
   IF v_changed > 0 THEN
-    INSERT INTO @.reminded (kind, shard, xid) VALUES (v_kind, p_shard, pg_current_xact_id()::text::bigint)
-      ON CONFLICT (kind, shard) DO UPDATE SET xid = EXCLUDED.xid;
+    UPDATE @.reminded d SET xid = pg_current_xact_id()::text::bigint WHERE d.kind = v_kind AND d.shard = p_shard;
   END IF;
 END $$;
 

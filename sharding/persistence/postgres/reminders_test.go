@@ -43,7 +43,7 @@ func reminder(id protocol.EntityID, name string, after int) remind.Reminder {
 
 func update(t testing.TB, r remind.Store, by singleton.FencingToken, shard protocol.ShardID, c ...remind.Change) {
 	t.Helper()
-	if err := r.Update(t.Context(), by, shard, c); err != nil {
+	if err := r.Update(t.Context(), by, shard, 1, c); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -160,7 +160,7 @@ func TestAnAnswerOfRemindersIsLost(t *testing.T) {
 	moved := reminder("a", "n", 2)
 	moved.Version, moved.Body = 2, []byte("MARK")
 	changes := []remind.Change{{Reminder: moved, If: 1}, {Reminder: reminder("a", "m", 1), Remove: true, If: 1}}
-	if err := r.Update(t.Context(), by, 1, changes); err == nil || !l.once.Load() {
+	if err := r.Update(t.Context(), by, 1, 1, changes); err == nil || !l.once.Load() {
 		t.Fatalf("the answer is not lost: %v", err)
 	}
 	update(t, r, by, 1, changes...)
@@ -242,10 +242,10 @@ func TestWatchReminders(t *testing.T) {
 type again struct{ remind.Store }
 
 func (a again) Update(
-	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
 	for {
-		err := a.Store.Update(ctx, by, shard, changes)
+		err := a.Store.Update(ctx, by, shard, number, changes)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func TestRemindersAfterFailover(t *testing.T) {
 	remember(t, again{r}, by, 2, reminder("a", "n", 0))
 	w.await(t, 2)
 	wantDue(t, r, by, 1, "n")
-	if err := r.Update(t.Context(), hosting(1, 0).Token, 1, nil); !errors.Is(err, remind.ErrFenced) {
+	if err := r.Update(t.Context(), hosting(1, 0).Token, 1, 1, nil); !errors.Is(err, remind.ErrFenced) {
 		t.Errorf("a hosting that is over, after the fail-over: %v", err)
 	}
 }
@@ -302,7 +302,7 @@ func TestCostsOfReminders(t *testing.T) {
 		for what, sql := range map[string]string{
 			"Due": fmt.Sprintf("SELECT * FROM @.due_reminders(%s, 1, %s, %d, 10)", typ, zero, late),
 			"Of":  fmt.Sprintf("SELECT * FROM @.reminders_of(%s, 1, %s, 'e77')", typ, zero),
-			"Update": fmt.Sprintf(`SELECT @.remind(%s, 1, %s, 0, 1, '{1,1}', '{t,f}', '{0,1}', '{e5,e6}', '{n,n}',
+			"Update": fmt.Sprintf(`SELECT @.remind(%s, 1, %s, 0, 1, 1, '{1,1}', '{t,f}', '{0,1}', '{e5,e6}', '{n,n}',
 				'{0,0}', '{0,0}', '{0,0}', '{0,0}', '{0,0}', '{x,x}', '{0,0}')`, typ, zero),
 			"Watch": postgres.ChangedShards(typ, "now()", "0"),
 		} {

@@ -242,7 +242,7 @@ func TestClosed(t *testing.T) {
 	r := s.Reminders("cart")
 	_, _, due := r.Due(t.Context(), h.Token, 1, noon, 1)
 	_, of := r.Of(t.Context(), h.Token, 1, "a")
-	updated := r.Update(t.Context(), h.Token, 1, []remind.Change{{Reminder: reminder("a", "n", 0)}})
+	updated := r.Update(t.Context(), h.Token, 1, 1, []remind.Change{{Reminder: reminder("a", "n", 0)}})
 	r.Watch(func(protocol.ShardID, bool) { t.Error("a closed store tells") })()
 	_, counted := r.Count(t.Context())
 	errs := []error{due, of, updated, counted}

@@ -140,7 +140,7 @@ func newStatements(schema string) statements {
 		loadStates: in(loadStates),
 
 		remind: in("SELECT @.remind($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, " +
-			"$17)"),
+			"$17, $18)"),
 		dueReminders:  in("SELECT * FROM @.due_reminders($1, $2, $3, $4, $5)"),
 		remindersOf:   in("SELECT * FROM @.reminders_of($1, $2, $3, $4)"),
 		changedShards: in(changedShards), countReminders: in(countReminders),

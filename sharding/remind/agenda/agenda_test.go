@@ -152,7 +152,7 @@ func TestSetAgainByItsHandler(t *testing.T) {
 		a := New(Settings{}, planted)
 		store, now, ctx := &memory.Store{}, time.Unix(1e9, 0), context.Background()
 		r := remind.Reminder{Entity: "e", Name: "n", Due: now, At: now, Version: 1}
-		if err := store.Update(ctx, tool, 0, []remind.Change{{Reminder: r}}); err != nil {
+		if err := store.Update(ctx, tool, 0, 0, []remind.Change{{Reminder: r}}); err != nil {
 			t.Fatal(err)
 		}
 		fx := a.Step(now, Tick{})
@@ -165,12 +165,12 @@ func TestSetAgainByItsHandler(t *testing.T) {
 		again := r
 		again.Version = 2
 		fx = a.Step(now, Set{ID: 1, Change: remind.Change{Reminder: again}})
-		if err := store.Update(ctx, tool, 0, fx.Write.Changes); err != nil {
+		if err := store.Update(ctx, tool, 0, 0, fx.Write.Changes); err != nil {
 			t.Fatal(err)
 		}
 		a.Step(now, Handled{Key: r.Key(), Version: 1})
 		fx = a.Step(now, DidWrite{})
-		if err := store.Update(ctx, tool, 0, fx.Write.Changes); err != nil {
+		if err := store.Update(ctx, tool, 0, 0, fx.Write.Changes); err != nil {
 			t.Fatal(err)
 		}
 		if left, _ := store.Of(ctx, tool, 0, "e"); (len(left) == 1) != (planted == defect.Set{}) {

@@ -109,7 +109,7 @@ func (w *world) write(wr Write) {
 	w.after(10*time.Millisecond, func() {
 		err := w.maybeErr()
 		if err == nil || w.IntN(2) == 0 {
-			if err := w.store.Update(context.Background(), tool, 0, wr.Changes); err != nil {
+			if err := w.store.Update(context.Background(), tool, 0, 0, wr.Changes); err != nil {
 				w.errorf("%v", err)
 			}
 		}

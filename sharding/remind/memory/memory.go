@@ -20,6 +20,7 @@ type Store struct {
 	mu      sync.Mutex
 	sets    map[protocol.ShardID]map[remind.Key]remind.Reminder
 	latest  map[protocol.ShardID]singleton.FencingToken
+	numbers map[protocol.ShardID]uint64 // of the last update of the latest hosting
 	watches registered.Set[func(protocol.ShardID, bool)]
 	before  func(ctx context.Context, call string) error
 }
@@ -56,7 +57,24 @@ func (m *Store) fenceLocked(by singleton.FencingToken, shard protocol.ShardID) e
 	case m.latest == nil:
 		m.latest = map[protocol.ShardID]singleton.FencingToken{}
 	}
-	m.latest[shard] = by
+	if m.latest[shard] != by {
+		m.latest[shard] = by
+		delete(m.numbers, shard)
+	}
+	return nil
+}
+
+// orderLocked fails if a later update of the hosting was here, and notes this one.
+func (m *Store) orderLocked(by singleton.FencingToken, shard protocol.ShardID, number uint64) error {
+	switch {
+	case by.IsZero():
+		return nil
+	case number < m.numbers[shard]:
+		return fmt.Errorf("%w: shard %v, number %d after %d", remind.ErrOvertaken, shard, number, m.numbers[shard])
+	case m.numbers == nil:
+		m.numbers = map[protocol.ShardID]uint64{}
+	}
+	m.numbers[shard] = number
 	return nil
 }
 
@@ -107,13 +125,17 @@ func (m *Store) Of(
 
 // Update implements remind.Store.
 func (m *Store) Update(
-	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
 	if err := m.enter(ctx, "Update"); err != nil {
 		return err
 	}
 	m.mu.Lock()
-	if err := m.fenceLocked(by, shard); err != nil {
+	err := m.fenceLocked(by, shard)
+	if err == nil {
+		err = m.orderLocked(by, shard, number)
+	}
+	if err != nil {
 		m.mu.Unlock()
 		return err
 	}

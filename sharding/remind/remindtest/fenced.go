@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,16 +42,20 @@ func hosting(n int) singleton.FencingToken {
 }
 
 // fencedHistories are random calls of several hostings of two shards through either door, in any order,
-// against a model that knows the latest hosting of each. A hosting may begin with any call.
+// against a model that knows the latest hosting of each, and the number of its last update. A hosting may
+// begin with any call.
 func fencedHistories(t tb, open func() (a, b remind.Store)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b := open()
-		m, latest := model{}, map[protocol.ShardID]int{0: -1, 1: -1}
+		m, latest, numbers := model{}, map[protocol.ShardID]int{0: -1, 1: -1}, map[protocol.ShardID]int{}
 		for i := range rapid.IntRange(1, 20).Draw(rt, "calls") {
 			door := rapid.SampledFrom([]remind.Store{a, b}).Draw(rt, "door")
 			shard := protocol.ShardID(rapid.IntRange(0, 1).Draw(rt, "shard"))
 			n := rapid.IntRange(-1, 8).Draw(rt, "hosting")
-			late := n >= 0 && n < latest[shard]
+			late, overtaken := n >= 0 && n < latest[shard], false
+			if n > latest[shard] {
+				numbers[shard] = 0
+			}
 			var err error
 			switch rapid.IntRange(0, 2).Draw(rt, "call") {
 			case 0:
@@ -63,13 +68,21 @@ func fencedHistories(t tb, open func() (a, b remind.Store)) {
 				_, err = door.Of(t.Context(), hosting(n), shard, "a")
 			default:
 				changes := drawChanges(rt, uint64(1+10*i), m[shard])
-				if err = door.Update(t.Context(), hosting(n), shard, changes); !late {
-					for _, c := range changes {
-						m.change(shard, c)
-					}
+				number := max(1, numbers[shard]+rapid.SampledFrom([]int{-1, 1, 2}).Draw(rt, "number"))
+				overtaken = n >= 0 && !late && number < numbers[shard]
+				err = door.Update(t.Context(), hosting(n), shard, uint64(number), changes)
+				if late || overtaken {
+					break
+				}
+				for _, c := range changes {
+					m.change(shard, c)
+				}
+				if n >= 0 {
+					numbers[shard] = number
 				}
 			}
-			if late != errors.Is(err, remind.ErrFenced) || !late && err != nil {
+			if late != errors.Is(err, remind.ErrFenced) || overtaken != errors.Is(err, remind.ErrOvertaken) ||
+				!late && !overtaken && err != nil {
 				rt.Fatalf("hosting %d of shard %v after %d got %v", n, shard, latest[shard], err)
 			}
 			latest[shard] = max(latest[shard], n)
@@ -86,6 +99,7 @@ func fencedAtOneTime(t tb, open func() (a, b remind.Store)) {
 	for round := range 10 {
 		shard := protocol.ShardID(round)
 		var writers sync.WaitGroup
+		var number atomic.Uint64
 		begun := make(chan struct{})
 		for w := range 4 {
 			writers.Go(func() {
@@ -96,9 +110,11 @@ func fencedAtOneTime(t tb, open func() (a, b remind.Store)) {
 					default:
 					}
 					r := remind.Reminder{Entity: "e", Name: string(rune('a' + w)), Due: noon, At: noon, Version: i}
-					switch err := a.Update(t.Context(), hosting(round), shard, []remind.Change{{Reminder: r}}); {
+					err := a.Update(t.Context(), hosting(round), shard, number.Add(1), []remind.Change{{Reminder: r}})
+					switch {
 					case errors.Is(err, remind.ErrFenced):
 						return
+					case errors.Is(err, remind.ErrOvertaken) && !late: // by another writer
 					case late || err != nil:
 						t.Errorf("a write, after the next hosting has begun: %t: %v", late, err)
 						return

@@ -41,46 +41,55 @@ func (s unfenced) Of(
 }
 
 func (s unfenced) Update(
-	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
-	return s.Store.Update(ctx, unless(s.update, by), shard, changes)
+	return s.Store.Update(ctx, unless(s.update, by), shard, number, changes)
 }
 
 // joint is a store in which all shards have one fence.
 type joint struct{ *memory.Store }
 
 func (s joint) Update(
-	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
 	if _, err := s.Of(ctx, by, 99, ""); err != nil {
 		return err
 	}
-	return s.Store.Update(ctx, by, shard, changes)
+	return s.Store.Update(ctx, by, shard, number, changes)
 }
 
 // hasty is a store that looks at the token of a change some time before it makes the change.
 type hasty struct{ *memory.Store }
 
 func (s hasty) Update(
-	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
 	if _, err := s.Of(ctx, by, shard, ""); err != nil {
 		return err
 	}
 	runtime.Gosched()
-	return s.Store.Update(ctx, tool, shard, changes)
+	return s.Store.Update(ctx, tool, shard, number, changes)
+}
+
+// orderless is a store in which an update has no number.
+type orderless struct{ *memory.Store }
+
+func (s orderless) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, _ uint64, changes []remind.Change,
+) error {
+	return s.Store.Update(ctx, by, shard, 1, changes)
 }
 
 // tooled is a store in which a tool fences, as the highest hosting.
 type tooled struct{ *memory.Store }
 
 func (s tooled) Update(
-	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
 	if by == tool {
 		by = hosting(100)
 	}
-	return s.Store.Update(ctx, by, shard, changes)
+	return s.Store.Update(ctx, by, shard, number, changes)
 }
 
 // Each mistake about tokens is caught by its law.
@@ -96,6 +105,7 @@ func TestMistakes(t *testing.T) {
 		"Update": {histories, func(m *memory.Store) remind.Store { return unfenced{Store: m, update: true} }},
 		"joint":  {histories, func(m *memory.Store) remind.Store { return joint{m} }},
 		"tooled": {histories, func(m *memory.Store) remind.Store { return tooled{m} }},
+		"order":  {histories, func(m *memory.Store) remind.Store { return orderless{m} }},
 		"hasty":  {atOneTime, func(m *memory.Store) remind.Store { return hasty{m} }},
 	} {
 		t.Run(name, func(t *testing.T) {

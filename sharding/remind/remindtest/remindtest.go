@@ -64,7 +64,7 @@ func histories(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 			shard := protocol.ShardID(rapid.SampledFrom([]uint32{0, 1, 1 << 20}).Draw(rt, "shard"))
 			changes := drawChanges(rt, uint64(1+10*n), m[shard])
 			for range 1 + rapid.IntRange(0, 1).Draw(rt, "again") {
-				must(rt, door.Update(t.Context(), tool, shard, changes))
+				must(rt, door.Update(t.Context(), tool, shard, 0, changes))
 			}
 			for _, c := range changes {
 				m.change(shard, c)
@@ -192,7 +192,7 @@ func extremes(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 		r.Due, r.Version = r.At, ^uint64(i)
 		must(t, r.Check())
 		c := remind.Change{Reminder: r}
-		must(t, a.Update(t.Context(), tool, 0, []remind.Change{c}))
+		must(t, a.Update(t.Context(), tool, 0, 0, []remind.Change{c}))
 		m.change(0, c)
 	}
 	compareDue(t.Context(), t, b, 0, m[0], noon.AddDate(250, 0, 0), 10)
@@ -218,11 +218,11 @@ func many(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 		}
 	}
 	for some := range slices.Chunk(puts, remind.ChangesMax) {
-		must(t, a.Update(t.Context(), tool, 3, some))
+		must(t, a.Update(t.Context(), tool, 3, 0, some))
 	}
 	compareDue(t.Context(), t, b, 3, m[3], noon.Add(time.Minute), remind.DueMax)
 	for some := range slices.Chunk(removes, remind.ChangesMax) {
-		must(t, b.Update(t.Context(), tool, 3, some))
+		must(t, b.Update(t.Context(), tool, 3, 0, some))
 	}
 	for _, c := range removes {
 		m.change(3, c)
@@ -245,7 +245,7 @@ func atOneTime(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 	for i := range shards {
 		all.Go(func() {
 			store := []remind.Store{a, b}[i%2]
-			errs[i] = store.Update(t.Context(), tool, protocol.ShardID(i), []remind.Change{change(i)})
+			errs[i] = store.Update(t.Context(), tool, protocol.ShardID(i), 0, []remind.Change{change(i)})
 		})
 	}
 	all.Wait()
@@ -268,13 +268,13 @@ func givenUp(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 	_, _, due := a.Due(ended, tool, 1, noon, 1)
 	_, of := a.Of(ended, tool, 1, "e")
 	for call, err := range map[string]error{
-		"Due": due, "Of": of, "Update": a.Update(ended, tool, 1, []remind.Change{c}),
+		"Due": due, "Of": of, "Update": a.Update(ended, tool, 1, 0, []remind.Change{c}),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want the context's error", call, err)
 		}
 	}
-	must(t, b.Update(t.Context(), tool, 1, []remind.Change{c}))
+	must(t, b.Update(t.Context(), tool, 1, 0, []remind.Change{c}))
 	m := model{}
 	m.change(1, c)
 	compare(t.Context(), t, a, m)
@@ -284,7 +284,7 @@ func givenUp(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 func watched(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 	a, b := open(t)
 	put := []remind.Change{{Reminder: remind.Reminder{Entity: "e", Name: "n", Due: noon, At: noon, Version: 1}}}
-	must(t, b.Update(t.Context(), tool, 1, put))
+	must(t, b.Update(t.Context(), tool, 1, 0, put))
 	type change struct {
 		shard protocol.ShardID
 		any   bool
@@ -307,10 +307,10 @@ func watched(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 		}
 	}
 	await(change{1, true})
-	must(t, b.Update(t.Context(), tool, 2, put))
+	must(t, b.Update(t.Context(), tool, 2, 0, put))
 	await(change{2, true})
 	put[0].Remove = true
-	must(t, b.Update(t.Context(), tool, 2, put[:1:1]))
+	must(t, b.Update(t.Context(), tool, 2, 0, put[:1:1]))
 	await(change{2, false})
 	cancel()
 }

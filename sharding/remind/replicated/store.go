@@ -101,7 +101,7 @@ func (s *Store) Of(
 
 // Update implements remind.Store.
 func (s *Store) Update(
-	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, changes []remind.Change,
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, _ uint64, changes []remind.Change,
 ) error {
 	return s.await(ctx, func(limit time.Duration, done func(error)) {
 		s.cfg.Data.Update(keyOf(s.cfg.Type, shard), s.cfg.Write, limit, func(tx *crdt.Tx) error {

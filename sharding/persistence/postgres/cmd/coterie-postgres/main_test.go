@@ -95,7 +95,7 @@ func cart(t *testing.T, s *postgres.Store) {
 	remembered(t, s, "Order", "c")
 	for _, typ := range []string{"Cart", "Order"} {
 		r := remind.Reminder{Entity: "a", Name: "n", Due: time.Unix(1, 0), At: time.Unix(1, 0), Version: 1}
-		if err := s.Reminders(typ).Update(t.Context(), by, 1, []remind.Change{{Reminder: r}}); err != nil {
+		if err := s.Reminders(typ).Update(t.Context(), by, 1, 1, []remind.Change{{Reminder: r}}); err != nil {
 			t.Fatal(err)
 		}
 	}
