@@ -18,6 +18,7 @@ type Defects struct {
 	RepeatsTwice bool // a write that is repeated is stored again
 	AnswersFirst bool // a write is answered before it is stored
 	AnyHosting   bool // of remembered ids, and reminders: a hosting that is over may write them
+	AnyOrder     bool // of reminders: a change of a hosting that was overtaken takes effect
 }
 
 // planting carries out the defects. Without any it changes nothing.

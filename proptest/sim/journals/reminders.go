@@ -17,7 +17,8 @@ type KeptReminders struct {
 	store      memory.Store
 	complain   func(check, format string, args ...any)
 	latest     map[protocol.ShardID]singleton.FencingToken // of the calls that took effect; only looked up
-	anyHosting bool                                        // planted
+	anyHosting bool                                        // planted, as anyOrder
+	anyOrder   bool
 }
 
 // NewReminders makes some that complain to a function of a call without a token, and of a hosting that
@@ -25,6 +26,7 @@ type KeptReminders struct {
 func NewReminders(d Defects, complain func(check, format string, args ...any)) *KeptReminders {
 	return &KeptReminders{
 		complain: complain, latest: map[protocol.ShardID]singleton.FencingToken{}, anyHosting: d.AnyHosting,
+		anyOrder: d.AnyOrder,
 	}
 }
 
@@ -119,6 +121,9 @@ func (r Reminders) Update(
 	return r.call(ctx, "Update", by, shard, func(part bool) error {
 		if part {
 			own = own[:r.d.s.rng.IntN(len(own)+1)]
+		}
+		if r.kept.anyOrder {
+			number = 1
 		}
 		return r.kept.store.Update(context.Background(), r.kept.by(by), shard, number, own)
 	}, nil)

@@ -18,7 +18,7 @@
 //   - A hosting that is over changes no reminder once a later one has called the store: each call has the
 //     token of its hosting.
 //
-// A change that has failed may or may not take effect, perhaps late, until a later hosting calls the store.
-// So the name that it was about is in doubt from then on: its reminders are looked at no more, and the
-// entity takes a new name.
+// A change that has failed may or may not take effect, perhaps late, until a later one of the name is
+// acknowledged. So the name is in doubt until then. If two processes change a name at one time, it is not
+// looked at any more, and the entity takes a new one.
 package reminded

@@ -155,7 +155,7 @@ func (e *Entities) fire(p Process, c *Context, m Fire) error {
 			panic("a handler that panics")
 		case x > 0.9:
 			n := Name{c.ID(), r.Name}
-			if !e.judge.Doubted(n) {
+			if !e.judge.Lost(n) {
 				e.set(p, c, n, time.Duration(e.rngHandlers.Int64N(int64(e.opt.Ahead))), 0)
 			}
 		}
@@ -164,13 +164,13 @@ func (e *Entities) fire(p Process, c *Context, m Fire) error {
 	return nil
 }
 
-// slots is how many reminders an entity has at a time. Those in doubt do not count.
+// slots is how many reminders an entity has at a time. Those that were lost sight of do not count.
 const slots = 3
 
-// name is the present name of a slot: a new one after each doubt.
+// name is the present name of a slot: a new one when it was lost sight of.
 func (e *Entities) name(entity string, slot int) Name {
 	for i := 0; ; i++ {
-		if n := (Name{entity, fmt.Sprintf("%d.%d", slot, i)}); !e.judge.Doubted(n) {
+		if n := (Name{entity, fmt.Sprintf("%d.%d", slot, i)}); !e.judge.Lost(n) {
 			return n
 		}
 	}

@@ -43,15 +43,19 @@ type Judge struct {
 
 // named is what is known of a name.
 type named struct {
-	changes uint64    // that were asked for
-	ended   uint64    // of these, those whose outcome a handler has heard
-	failed  bool      // one of them, or the handler came too late to know which was the last
-	stored  *reminder // nil: none
+	changes uint64 // that were asked for
+	ended   uint64 // of these, those whose outcome a handler has heard
+	settled uint64 // the last of them that is known to have taken effect
+	process uint64 // that asked for the last one
+	// lost: two processes have asked at one time, one of which may have ended. It is not known whose change
+	// came last.
+	lost bool
+	sets []*reminder // that were asked for, and not replaced
 }
 
-// doubted reports whether it is unknown what is stored. The outcome of a change is never heard if its process
-// ends.
-func (x *named) doubted() bool { return x.failed || x.ended < x.changes }
+// doubted reports whether it is unknown what is stored: the last change has failed, or its outcome is not
+// heard.
+func (x *named) doubted() bool { return x.lost || x.settled < x.changes }
 
 // reminder is one that was set.
 type reminder struct {
@@ -60,7 +64,7 @@ type reminder struct {
 	due     time.Time
 	every   time.Duration
 	of      *named
-	stored  bool
+	change  uint64 // of its name
 	over    uint64 // the process whose entity has replaced it or taken it away; 0: none has
 	handled []turn
 	next    time.Time // the earliest turn that was not handled; zero: none
@@ -97,8 +101,8 @@ func (j *Judge) of(n Name) *named {
 	return x
 }
 
-// Doubted reports whether it is unknown what is stored under a name.
-func (j *Judge) Doubted(n Name) bool { return j.of(n).doubted() }
+// Lost reports whether nothing can be known of a name any more.
+func (j *Judge) Lost(n Name) bool { return j.of(n).lost }
 
 // Sets notes that an entity on a process asks for a reminder. stored is told how that has ended.
 func (j *Judge) Sets(n Name, number uint64, due time.Time, every time.Duration, process uint64) (stored func(error)) {
@@ -116,26 +120,36 @@ func (j *Judge) Cancels(n Name, process uint64) (stored func(error)) {
 }
 
 func (j *Judge) change(x *named, r *reminder, process uint64) (stored func(error)) {
+	x.lost = x.lost || x.ended < x.changes && x.process != process
 	x.changes++
+	x.process = process
 	change := x.changes
+	if r != nil {
+		r.change = change
+		x.sets = append(x.sets, r)
+	}
 	return func(err error) {
 		x.ended++
-		if err != nil || x.changes != change { // or the process stood still, and another one went on
+		if err != nil {
 			j.counts.Doubted++
-			x.failed = true
-		}
-		if x.doubted() {
 			return
 		}
-		if before := x.stored; before != nil {
+		if x.settled = max(x.settled, change); x.lost || x.settled > change {
+			return
+		}
+		// What was asked for before came before it, or has no effect any more.
+		x.sets = slices.DeleteFunc(x.sets, func(before *reminder) bool {
+			if before.change >= change {
+				return false
+			}
 			before.over = process
 			j.counts.Replaced++
-		}
-		if x.stored = r; r == nil {
+			return true
+		})
+		if r == nil {
 			j.counts.Cancelled++
 			return
 		}
-		r.stored = true
 		j.counts.Stored++
 		j.open = append(j.open, r)
 	}
@@ -153,7 +167,7 @@ func (j *Judge) Fires(entity string, number uint64, got turn, now time.Time, pro
 	if now.Before(got.due) {
 		j.complain("no reminder comes before its time", "%d of %v comes %v early", number, r.name, got.due.Sub(now))
 	}
-	if r.over != 0 && r.over != process && !r.of.doubted() {
+	if r.over != 0 && r.over != process && !r.of.lost {
 		j.complain("what was taken away does not come", "%d of %v was replaced or taken away, and comes elsewhere",
 			number, r.name)
 	}
@@ -194,7 +208,7 @@ func (j *Judge) Failed() { j.counts.Failed++ }
 // Missing is a reminder that has not come, though it was due before a time; 0: there is none.
 func (j *Judge) Missing(before time.Time) uint64 {
 	j.open = slices.DeleteFunc(j.open, func(r *reminder) bool {
-		return r.of.failed || r.over != 0 || r.next.IsZero()
+		return r.of.lost || r.over != 0 || r.next.IsZero()
 	})
 	for _, r := range j.open {
 		if r.next.Before(before) && !r.of.doubted() {

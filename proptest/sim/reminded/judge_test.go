@@ -35,6 +35,21 @@ func TestJudge(t *testing.T) {
 			j.Sets(name, 2, noon, 0, 7)(errors.New("lost"))
 			fires(j, 1, noon, 0, 8)()
 		}},
+		{"overtaken", "what was taken away does not come", func(j *Judge) {
+			j.Sets(name, 1, noon, 0, 7)(errors.New("late"))
+			j.Cancels(name, 7)(nil)
+			fires(j, 1, noon, 0, 8)()
+		}},
+		{"overtaken by what does not come", "missing", func(j *Judge) {
+			j.Cancels(name, 7)(errors.New("late"))
+			j.Sets(name, 1, noon, 0, 7)(nil)
+		}},
+		{"two processes at one time", "", func(j *Judge) {
+			first := j.Sets(name, 1, noon, 0, 7)
+			j.Sets(name, 2, noon, 0, 8)(nil)
+			first(nil)
+			fires(j, 1, noon, 0, 9)()
+		}},
 		{"a change whose outcome no handler hears", "", func(j *Judge) {
 			j.Sets(name, 1, noon, 0, 7)(nil)
 			j.Cancels(name, 7)
