@@ -62,11 +62,13 @@ const (
 	ResultAwaited
 	// alarm: a later coordinator has taken over the ledger, as Text says: this node's steps down
 	CoordinatorDeposed
-	// alarm: the store of Shard's reminders fails or is silent, or holds what cannot be read, or a later hosting
-	// of Shard has called it, as Text says
+	// alarm: the store of Shard's reminders fails or is silent, or a later hosting of Shard has called it, as Text
+	// says
 	RemindersFailed
 	RemindersResumed // it works again
-	ReminderDamaged  // alarm: a reminder of Entity holds a message that cannot be decoded here; Text: which, and why
+	// alarm: the store holds a reminder in Shard that cannot be read, or one of Entity whose message cannot be
+	// decoded here; Text: which, and why
+	ReminderDamaged
 	// alarm: a reminder of Entity is stored in Shard, which is not the shard of Entity any more; Text: which
 	ReminderStranded
 	EventEnd // none: the number of kinds, and of no kind

@@ -36,7 +36,8 @@ type Store interface {
 	Due(
 		ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, until time.Time, limit int,
 	) ([]Reminder, time.Time, error)
-	// Of is the reminders of one entity, by name. It costs as much as what it returns.
+	// Of is the reminders of one entity, by name. ErrDamaged says that one of them cannot be read, and
+	// comes with the others. It costs as much as what it returns.
 	Of(
 		ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
 	) ([]Reminder, error)

@@ -2,6 +2,7 @@ package reminders
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -137,7 +138,11 @@ func (m *machine) step(h *hosting, in agenda.Input) {
 		delete(h.asked, a.ID)
 		q.answer(a.Err)
 	}
-	if fx.Alarm != nil {
+	switch {
+	case fx.Alarm == nil:
+	case errors.Is(fx.Alarm, remind.ErrDamaged):
+		m.note(protocol.ReminderDamaged, h, fx.Alarm.Error())
+	default:
 		m.note(protocol.RemindersFailed, h, fx.Alarm.Error())
 	}
 	if fx.Works {

@@ -75,6 +75,6 @@ func (c *reminderColumns) add(shard protocol.ShardID, x *remind.Change) {
 
 // arguments are the columns as the function of the schema takes them.
 func (c *reminderColumns) arguments(ctx context.Context, h persistence.Hosting, number uint64) []any {
-	return entry(ctx, h, int64(number), c.rounds, c.round, c.remove, c.was, c.entity, c.name, c.due, c.at, c.every, c.tries,
-		c.version, c.body, c.sum)
+	return entry(ctx, h, int64(number), c.rounds, c.round, c.remove, c.was, c.entity, c.name, c.due, c.at, c.every,
+		c.tries, c.version, c.body, c.sum)
 }

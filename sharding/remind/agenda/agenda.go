@@ -52,6 +52,9 @@ type look struct {
 	moreAt  time.Time // when to read more although little room is free
 	next    time.Time // At of the first one that was not due; zero: none
 	written time.Time // of what was written while the read is under way, the first At; zero: none
+	// what entities have set or taken away while the read is under way: the versions, 0 for taken away
+	set    map[remind.Key]uint64
+	damage string // of what is due, as last told of; empty: there is none
 }
 
 // flight is one reminder under way.
@@ -61,6 +64,7 @@ type flight struct {
 	out   time.Time // when it was handed out, by which its handler was told how many turns it has missed
 	again time.Time // waiting: when it is handed out
 	newer bool      // another one of its name was found due
+	void  bool      // its entity has set another one of its name since, or taken it away
 }
 
 type stage uint8
@@ -203,6 +207,8 @@ func (a *Agenda) onBusy(in Busy) {
 	f := a.flights[in.Key]
 	switch {
 	case f == nil || f.Version != in.Version || f.stage != handedOut:
+	case f.void:
+		a.remove(f)
 	case a.draining:
 		a.drop(f)
 	default:

@@ -22,7 +22,7 @@ type Settings struct {
 	// about to be taken off. More of them bring back faster what has piled up, and fill mailboxes
 	// and writes. A handler that does not return keeps the place of its reminder. Default 256.
 	FiringMax int
-	// EntityMax is how many reminders one entity may have. Default 100.
+	// EntityMax is how many reminders one entity may have. Damaged ones do not count. Default 100.
 	EntityMax int
 	// BackoffMin is the pause before a reminder is handled again after its handler has failed. It
 	// doubles with each failure in a row, up to BackoffMax. Defaults 1 s and 5 min, or BackoffMin if

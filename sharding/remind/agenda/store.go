@@ -47,6 +47,7 @@ func (a *Agenda) onDidWrite(in DidWrite) {
 			a.answer(id, in.Err)
 			if in.Err == nil {
 				a.stored(c)
+				a.void(c)
 			}
 		case in.Err != nil:
 			again = append(again, c) // and dropped if it is fenced
@@ -76,6 +77,26 @@ func (a *Agenda) stored(c remind.Change) {
 	l.next = timer.Earliest(l.next, c.At)
 	if l.under {
 		l.written = timer.Earliest(l.written, c.At)
+	}
+}
+
+// void has what an entity has set, or taken away, hold for what is under way: the reminder of before does not
+// come any more, unless it is with the entity.
+func (a *Agenda) void(c remind.Change) {
+	version := c.Version
+	if c.Remove {
+		version = 0
+	}
+	if f := a.flights[c.Key()]; f != nil && f.Version != version {
+		if f.void = true; f.stage == waiting {
+			a.remove(f)
+		}
+	}
+	if a.look.under {
+		if a.look.set == nil {
+			a.look.set = map[remind.Key]uint64{}
+		}
+		a.look.set[c.Key()] = version
 	}
 }
 
@@ -123,18 +144,22 @@ func (a *Agenda) onDidRead(in DidRead) {
 	if !l.under {
 		return
 	}
-	l.under = false
+	set := l.set
+	l.under, l.set = false, nil
 	defer a.forgetOver()
 	switch {
 	case isFenced(in.Err):
 		a.giveUp("read", in.Err)
 		return
 	case isDamage(in.Err):
-		a.fx.Alarm = in.Err
+		a.tellDamage(in.Err)
 	case in.Err != nil:
 		l.wanted = true
 		a.failed(&l.try, "read", in.Err)
 		return
+	}
+	if in.Err == nil {
+		l.damage = ""
 	}
 	a.works(&l.try)
 	l.next, l.more = timer.Earliest(in.Next, l.written), len(in.Due) >= a.cfg.FiringMax
@@ -145,7 +170,10 @@ func (a *Agenda) onDidRead(in DidRead) {
 	}
 	for _, r := range in.Due {
 		f := a.flights[r.Key()]
+		version, isSet := set[r.Key()]
 		switch {
+		case isSet && version != r.Version: // the entity has heard of what came later
+			l.wanted = true
 		case f != nil:
 			f.newer = f.newer || f.Version != r.Version
 		case len(a.flights) >= a.cfg.FiringMax:
@@ -158,6 +186,13 @@ func (a *Agenda) onDidRead(in DidRead) {
 				a.onHandled(Handled{Key: r.Key(), Version: r.Version})
 			}
 		}
+	}
+}
+
+// tellDamage tells of something damaged that is due, once until that changes: each look finds it.
+func (a *Agenda) tellDamage(err error) {
+	if text := err.Error(); text != a.look.damage {
+		a.look.damage, a.fx.Alarm = text, err
 	}
 }
 
