@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -176,6 +177,9 @@ func readerResumes(l *law) {
 	l.Fatalf("a query behind something that is no offset ends without an error")
 }
 
+// readerLag is how long a reader may be behind writers at most. Others that use a server may hold it up.
+const readerLag = 5 * time.Second
+
 // readerMeanwhile: writers of several shards append at both doors. A reader that breaks off and
 // goes on all the time sees each event once, in the order of its entity.
 func readerMeanwhile(l *law) {
@@ -187,25 +191,29 @@ func readerMeanwhile(l *law) {
 	}
 	ended := make(chan struct{})
 	go func() { all.Wait(); close(ended) }()
-	defer func() { <-ended }()
-	seen, q := map[protocol.EntityID]uint64{}, l.all()
-	for n, last := 1, false; ; n++ {
+	defer all.Wait()
+	seen, q, total := map[protocol.EntityID]uint64{}, l.all(), 0
+	var limit <-chan time.Time // for what was written
+	looks := time.NewTicker(10 * time.Millisecond)
+	defer looks.Stop()
+	for n, over := 1, false; total < writers*writes*2 && !over; n++ {
 		some := read(l, l.doors()[n%2], q, n%7)
 		ordered(l, seen, some)
-		if len(some) > 0 {
+		if total += len(some); len(some) > 0 {
 			q.After = some[len(some)-1].Offset
 			continue
 		}
-		if last {
-			break
-		}
 		select {
 		case <-ended:
-			last = true
-		default:
+			ended, limit = nil, time.After(readerLag)
+		case <-limit:
+			over = true
+		case <-looks.C:
 		}
 	}
+	all.Wait()
 	must(l, errors.Join(errs...))
+	ordered(l, seen, read(l, l.doors()[0], q, 0))
 	for i := range writers {
 		if n := seen[writerID(i)]; n != writes*2 {
 			l.Fatalf("%d events of %v were seen, want %d", n, writerID(i), writes*2)
