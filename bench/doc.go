@@ -42,7 +42,7 @@
 //	allocate   homes for 100,000 shards                          none                       5 s
 //	remember   1 M remembered entities, start and full restart   none                       restart 20 s
 //	remind     1 M reminders that wait, and 20,000 that come     none                       no goroutine each
-//	persist    commits and recovery of event-sourced entities    the store alone            0.7 of it with 64 writers and more
+//	persist    commits and recovery of event-sourced entities    the store alone            0.7 of as many writers of its own, 64 and more
 //	balance    10,000 shards with Zipf loads                     the strategy by counts
 //	pause      SIGSTOP, then SIGCONT, of one process of three    none                       no message delivered
 //	remote     entity messages between two processes             raw framed TCP             3 M/s, asks at 0.66 of the ping-pong
