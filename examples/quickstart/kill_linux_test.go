@@ -74,8 +74,9 @@ func TestNumbersWhileShardsMove(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), networkLimit)
 	defer cancel()
 	p := startPatient(ctx, t, founders, ddata.LAN) // nothing dies here
-	p.all("host", p.nodes...)
 	coordinator, others := p.coordinator()
+	p.all("host", coordinator) // the first one has the coordinator of that type, too
+	p.all("host", others...)
 	p.all("tell", p.nodes...)
 	begun := time.Now()
 	for k := range moves {

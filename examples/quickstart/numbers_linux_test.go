@@ -80,7 +80,7 @@ func (w *witnessNode) doNumbers(ctx context.Context, do string) error {
 		}
 		return nil
 	case "host":
-		return w.hostNumbers()
+		return w.hostNumbers(ctx)
 	case "tell":
 		l.begin()
 		l.wg.Go(func() { w.tellNumbers(sender(0)) })
@@ -134,8 +134,8 @@ func (w *witnessNode) askNumbers(from string) {
 	}
 }
 
-// hostNumbers starts the type whose shards live where the test says.
-func (w *witnessNode) hostNumbers() error {
+// hostNumbers starts the type whose shards live where the test says. It returns when that has a coordinator.
+func (w *witnessNode) hostNumbers(ctx context.Context) error {
 	w.load.at, w.load.moved = map[sharding.ShardID]view.UID{}, make(chan struct{})
 	var err error
 	w.load.region, err = sharding.Start(w.n, sharding.EntityType[Command]{
@@ -153,6 +153,13 @@ func (w *witnessNode) hostNumbers() error {
 			}
 		},
 	})
+	for look := time.NewTicker(10 * time.Millisecond); err == nil && w.load.region.Coordinator() == 0; {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
 	return err
 }
 

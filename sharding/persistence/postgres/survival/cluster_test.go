@@ -172,7 +172,7 @@ func (c *cluster) status(ctx context.Context, i int) (s status, err error) {
 	return s, err
 }
 
-// coordinator is the node with the coordinators.
+// coordinator is the node with the coordinator of the counters.
 func (c *cluster) coordinator() int {
 	c.t.Helper()
 	for ctx := c.patient(); ctx.Err() == nil; pause(ctx, 50*time.Millisecond) {
@@ -182,7 +182,7 @@ func (c *cluster) coordinator() int {
 			}
 		}
 	}
-	c.t.Fatal("no node has all coordinators")
+	c.t.Fatal("no node has the coordinator")
 	return 0
 }
 

@@ -215,12 +215,5 @@ func (e *entities) ask(ctx context.Context, q question) (judge.Receipt, error) {
 	return sharding.Ask(ctx, g.Ref(q.ID), look{Number: q.Number})
 }
 
-// coordinates reports whether a node has the coordinators of all types.
-func (e *entities) coordinates(u view.UID) bool {
-	for _, g := range e.regions {
-		if g.Coordinator() != u {
-			return false
-		}
-	}
-	return true
-}
+// coordinates reports whether a node has the coordinator of the counters.
+func (e *entities) coordinates(u view.UID) bool { return e.regions[counters].Coordinator() == u }

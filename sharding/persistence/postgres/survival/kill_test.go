@@ -19,7 +19,7 @@ type kill struct {
 
 func kills() []kill {
 	return []kill{
-		{"the node of the coordinators is killed", func(c *cluster) { c.process(c.coordinator()).Kill() }},
+		{"the node of the coordinator is killed", func(c *cluster) { c.process(c.coordinator()).Kill() }},
 		{"an owner is killed", func(c *cluster) { c.process(c.another()).Kill() }},
 		{"the server is killed, and starts again", func(c *cluster) {
 			if err := c.server.Kill(); err != nil {
@@ -45,7 +45,7 @@ func kills() []kill {
 	}
 }
 
-// another is a node that hosts entities, and has not all coordinators.
+// another is a node that hosts entities, and has not the coordinator.
 func (c *cluster) another() int {
 	c.t.Helper()
 	coordinator := c.coordinator()

@@ -28,7 +28,7 @@ type settings struct {
 // status is what a node says of the cluster.
 type status struct {
 	Members     int
-	Coordinates bool // all types
+	Coordinates bool // the counters
 	UID         uint64
 	Fenced      uint64
 	Misfits     uint64
