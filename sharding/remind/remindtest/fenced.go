@@ -52,6 +52,9 @@ func fencedHistories(t tb, open func() (a, b remind.Store)) {
 			door := rapid.SampledFrom([]remind.Store{a, b}).Draw(rt, "door")
 			shard := protocol.ShardID(rapid.IntRange(0, 1).Draw(rt, "shard"))
 			n := rapid.IntRange(-1, 8).Draw(rt, "hosting")
+			if rapid.Bool().Draw(rt, "goes on") {
+				n = latest[shard]
+			}
 			late, overtaken := n >= 0 && n < latest[shard], false
 			if n > latest[shard] {
 				numbers[shard] = 0
