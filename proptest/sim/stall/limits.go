@@ -65,13 +65,12 @@ func limitsOf(o *options.Options) (most [Kinds]time.Duration) {
 
 // viewMost: each node that cannot go on gives up, is started again and locks itself to a founding.
 // The founding waits until what was granted has run out. Then the dead are dropped, and the others
-// join, one decision after the other, and those that start a type later come into its line by one more. All
-// of it is by the slowest clock.
+// join, one decision after the other. All of it is by the slowest clock.
 func viewMost(o *options.Options) time.Duration {
 	c, nodes := o.Times(), time.Duration(o.Nodes+o.Spare)
 	drop := c.UnreachableAfter + c.StableAfter + c.LeaseDuration
 	found := c.SelfDownAfter + RestartMost + c.BootstrapTimeout + c.LeaseDuration
-	return slow(found + drop + 2*(nodes+1)*c.HeartbeatInterval)
+	return slow(found + drop + 2*nodes*c.HeartbeatInterval)
 }
 
 // handOffMost: the fences come within three times the time that an entity has to stop, what the shard
