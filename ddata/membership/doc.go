@@ -82,14 +82,14 @@
 //     incarnation noted on the disk, as its last act, that every node to which it had granted a
 //     lease had stopped. Nor need a node whose disk knows no view with another member, if that
 //     incarnation has ended for certain (DiskEnded): it granted leases to itself alone
-//     (bootstrap.Memory). The driver says since when that
-//     incarnation has done nothing (DiskSince): since the driver took the disk, or since an earlier
-//     time of which it is certain. Package ddata is certain by a mark that it keeps ahead of each
-//     grant. While the driver knows nothing of that, the wait counts from the first step. Among all
-//     nodes that are heard, one that has installed the newest view has waited so, founder or not
-//     (unwaited). A disk is one witness: no view has two members with one disk. A node that comes
-//     with the disk of a running member has a copy, and is refused. With the disk of a member that
-//     is not heard, it takes that member's place.
+//     (bootstrap.Memory). The driver says since when that incarnation has done nothing (DiskSince):
+//     since the driver took the disk, or since an earlier time of which it is certain. Package
+//     ddata is certain by a mark that it keeps ahead of each grant. While the driver knows nothing
+//     of that, the wait counts from the first step. Among all nodes that are heard, one that has
+//     installed the newest view has waited so, founder or not (unwaited). A disk is one witness: no
+//     view has two members with one disk. A node that comes with the disk of a running member has a
+//     copy, and is refused. With the disk of a member that is not heard, it takes that member's
+//     place.
 //   - V6: heartbeats go out at once when a view is installed, and to a member when its first one of
 //     the epoch comes. A lease of the older epoch may be used up meanwhile: nodes that have not
 //     heard of the new view do the same, so everything is safe against it anyhow. A view change

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -25,6 +26,29 @@ func (w *world) listed() bool {
 		}
 	}
 	return true
+}
+
+// TestMoreServicesThanAViewLists: a node that offers more services than a view has room for stays a member
+// like any other; those that found room are listed.
+func TestMoreServicesThanAViewLists(t *testing.T) {
+	w := newWorld(t, 1, LAN())
+	w.encode = true
+	w.base.Seeds, w.base.BootstrapExpect = addrs(2), 2
+	for _, a := range addrs(2) {
+		n := w.start(a, nil)
+		for i := range view.LinesMax + 10 {
+			n.offer(view.Service{Name: fmt.Sprintf("%s%03d", a, i)})
+		}
+	}
+	if !w.until(time.Minute, func() bool { return w.converged() && w.listed() }) {
+		t.Error("they do not come together")
+	}
+	for _, n := range w.living() {
+		if lines := len(n.m.View().Lines); lines != view.LinesMax {
+			t.Errorf("%d lines", lines)
+		}
+	}
+	w.verdict()
 }
 
 // TestOffersOfLearners: what a node offers before it is Up is listed by the view that brings it up, and

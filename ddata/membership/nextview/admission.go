@@ -117,8 +117,9 @@ func (c *composer) enlist() {
 	c.plan.Changed = true
 	if c.Defects.Planted(defect.OldestFirst) {
 		age := func(u view.UID) uint32 { m, _ := next.Member(u); return m.UpNumber }
-		for _, l := range next.Lines {
-			slices.SortFunc(l.Members, func(a, b view.UID) int { return cmp.Compare(age(a), age(b)) })
+		for i, l := range next.Lines {
+			next.Lines[i].Members = slices.SortedFunc(slices.Values(l.Members),
+				func(a, b view.UID) int { return cmp.Compare(age(a), age(b)) })
 		}
 	}
 }

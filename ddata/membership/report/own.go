@@ -83,14 +83,15 @@ func (o *Own) Offer(s view.Service) bool {
 	return !known
 }
 
-// Unlisted are the services that this node offers and for which a view has yet to list it, sorted.
-func (o *Own) Unlisted(v *view.View, self view.UID) (all []view.Service) {
+// Unlisted are the services that this node offers and for which a view has yet to list it, sorted: as many
+// as a view has room for.
+func (o *Own) Unlisted(v *view.View, self view.UID) (some []view.Service) {
 	for _, s := range o.offers {
-		if !v.Lines.Settles(s, self) {
-			all = append(all, s)
+		if len(some) < view.LinesMax && !v.Lines.Settles(s, self) {
+			some = append(some, s)
 		}
 	}
-	return all
+	return some
 }
 
 // AskToClose notes that this node was asked to close the cluster.

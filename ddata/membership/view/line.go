@@ -164,22 +164,15 @@ func (v *View) InCharge(s Service) (Member, bool) {
 // yet.
 func (v *View) Enlist(offers func(UID) []Service) (changed bool) {
 	v.Lines = v.Lines.without(func(u UID) bool { return !v.Has(u) })
-	enters := func(m Member, s Service) bool {
-		return m.Full() && m.Status != Joining && m.HasRole(s.Role) && !v.Lines.Settles(s, m.UID)
-	}
-	if !slices.ContainsFunc(v.Members, func(m Member) bool {
-		return slices.ContainsFunc(offers(m.UID), func(s Service) bool { return enters(m, s) })
-	}) {
-		return false
-	}
 	for _, m := range v.Full() {
 		for _, s := range offers(m.UID) {
-			if enters(m, s) {
+			if m.Status != Joining && m.HasRole(s.Role) && !v.Lines.Settles(s, m.UID) {
 				v.Lines = v.Lines.with(s, m.UID)
+				changed = true
 			}
 		}
 	}
-	return true
+	return changed
 }
 
 // check holds the lines of a view to their invariants.
