@@ -34,7 +34,7 @@ func (r *Reminders) Update(
 }
 
 // overtaken is what the function of the schema answers to an update after which a later one was here.
-const overtaken = -2
+const overtaken = -3
 
 // reminderColumns are the columns of the changes of one statement. The second change of a reminder is of the
 // second round, and so on: the changes of one round are of different reminders, and their order is of no

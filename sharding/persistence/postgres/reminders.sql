@@ -22,9 +22,9 @@ CREATE TABLE @.reminders (
 -- table without statistics the server would not know that it has to look at the whole set there.
 CREATE INDEX reminders_at ON @.reminders (kind, (shard + 0), at);
 
--- The shards that have reminders, or had some, with the transaction of the last change. So watchers find
--- what has changed without a look at the reminders: they read a short row for each shard. hosting and write
--- are those of the last update: one with lower numbers was overtaken.
+-- The shards that have reminders, or had some, with the transaction of the last update. So watchers find
+-- what may have changed without a look at the reminders: they read a short row for each shard. hosting and
+-- write are those of the last update of a hosting: one with lower numbers was overtaken.
 CREATE TABLE @.reminded (
   shard   bigint NOT NULL,
   xid     bigint NOT NULL,
@@ -61,16 +61,14 @@ END $$;
 
 -- remind makes changes of the reminders of a shard, round after round. Those of one round are of different
 -- reminders. c_was is the version that a reminder must have to be changed; 0: any, or none. p_write is the number
--- of the update in its hosting: entered is -2 if a later one was here. A tool is of hosting 0, and keeps no order.
+-- of the update in its hosting: entered is -3 if a later one was here. A tool is of hosting 0, and keeps no order.
 CREATE FUNCTION @.remind(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_write bigint, p_rounds int,
   c_round int[], c_remove boolean[], c_was bigint[], c_entity bytea[], c_name bytea[], c_due bigint[], c_at bigint[],
   c_every bigint[], c_tries bigint[], c_version bigint[], c_body bytea[], c_sum bigint[],
   OUT entered bigint)
 LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  v_kind    int;
-  v_rows    bigint;
-  v_changed bigint := 0;
+  v_kind int;
 BEGIN
   IF @.of_tool(p_token) THEN
     PERFORM @.own(p_type, p_shard, p_wait);
@@ -86,12 +84,12 @@ BEGIN
   END IF;
 
   INSERT INTO @.reminded AS d (kind, shard, xid, hosting, write)
-    VALUES (v_kind, p_shard, pg_current_xact_id()::text::bigint, entered, CASE WHEN entered > 0 THEN p_write ELSE 0 END)
-    ON CONFLICT (kind, shard) DO UPDATE SET hosting = EXCLUDED.hosting, write = EXCLUDED.write
-    WHERE (d.hosting, d.write) <= (EXCLUDED.hosting, EXCLUDED.write);
-  GET DIAGNOSTICS v_rows = ROW_COUNT;
-  IF v_rows = 0 AND entered > 0 THEN
-    entered := -2;
+    VALUES (v_kind, p_shard, pg_current_xact_id()::text::bigint, entered, p_write)
+    ON CONFLICT (kind, shard) DO UPDATE SET xid = EXCLUDED.xid, hosting = greatest(d.hosting, EXCLUDED.hosting),
+      write = CASE WHEN EXCLUDED.hosting = 0 THEN d.write ELSE EXCLUDED.write END
+    WHERE EXCLUDED.hosting = 0 OR (d.hosting, d.write) <= (EXCLUDED.hosting, EXCLUDED.write);
+  IF NOT FOUND THEN
+    entered := -3;
     RETURN;
   END IF;
 
@@ -102,8 +100,6 @@ BEGIN
           SELECT x.ctid, x.version FROM @.reminders x
             WHERE x.kind = v_kind AND x.shard = p_shard AND x.entity = c.entity AND x.name = c.name LIMIT 1) o
         WHERE c.round = v_round AND c.remove AND c.was IN (0, o.version)));
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    v_changed := v_changed + v_rows;
 
     INSERT INTO @.reminders (kind, shard, entity, name, due, at, every, tries, version, body, sum)
       SELECT v_kind, p_shard, c.entity, c.name, c.due, c.at, c.every, c.tries, c.version, c.body, c.sum
@@ -115,13 +111,7 @@ BEGIN
       ON CONFLICT (kind, shard, entity, name) DO UPDATE
         SET due = EXCLUDED.due, at = EXCLUDED.at, every = EXCLUDED.every, tries = EXCLUDED.tries,
           version = EXCLUDED.version, body = EXCLUDED.body, sum = EXCLUDED.sum;
-    GET DIAGNOSTICS v_rows = ROW_COUNT;
-    v_changed := v_changed + v_rows;
   END LOOP;
-
-  IF v_changed > 0 THEN
-    UPDATE @.reminded d SET xid = pg_current_xact_id()::text::bigint WHERE d.kind = v_kind AND d.shard = p_shard;
-  END IF;
 END $$;
 
 -- due_reminders returns the first reminders of a shard by at, up to p_until, at most p_limit, or one row
