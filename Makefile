@@ -67,7 +67,8 @@ race: ## only the race tests
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
 # are killed wait for leases. What etcd refuses, one caller sees.
 SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
-SKIP_MODULES := $(SKIP_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$|^TestRepeatedTransaction$$
+SKIP_MODULES := $(SKIP_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$
+SKIP_MODULES := $(SKIP_MODULES)|^TestRepeatedTransaction$$
 
 # The first lines say in words what a machine without PostgreSQL, or without etcd, does not try.
 modules: ## only the tests of the modules within, plain and with the race detector

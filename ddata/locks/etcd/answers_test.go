@@ -42,6 +42,14 @@ func (b *between) option(c *clientv3.Config) {
 	}))
 }
 
+// contest is two doors of one lock at two stores; b takes the transactions of the first.
+func contest(t *testing.T, ttl int) (b *between, mine, other locks.Lock) {
+	t.Helper()
+	addrs := etcdtest.Start(t, 1).Addrs()
+	b = &between{}
+	return b, door(t, open(t, "p", ttl, addrs, b.option), "me"), door(t, open(t, "p", ttl, addrs), "other")
+}
+
 // The client repeats no transaction after the first of these, and does so after the second.
 var (
 	errNoAnswer = status.Error(codes.Unavailable, "the answer was lost")
@@ -52,10 +60,7 @@ var (
 // gets the lease, or gives it back, as if nothing had happened.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
-	addrs := etcdtest.Start(t, 1).Addrs()
-	var b between
-	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
-	other := door(t, open(t, "p", 15, addrs), "other")
+	b, mine, other := contest(t, 15)
 	fails := func() {
 		t.Helper()
 		b.set(func(call func(context.Context) error) error {
@@ -113,10 +118,7 @@ func TestRepeatedTransaction(t *testing.T) {
 // A transaction that acquires, and reaches etcd when its owner has given up, takes no effect.
 func TestLateTransaction(t *testing.T) {
 	t.Parallel()
-	addrs := etcdtest.Start(t, 1).Addrs()
-	var b between
-	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
-	other := door(t, open(t, "p", 15, addrs), "other")
+	b, mine, other := contest(t, 15)
 	var late func(context.Context) error
 	b.set(func(call func(context.Context) error) error {
 		late = call
@@ -139,10 +141,7 @@ func TestLateTransaction(t *testing.T) {
 // etcd for the one that acquires.
 func TestReleaseDuringAcquire(t *testing.T) {
 	t.Parallel()
-	addrs := etcdtest.Start(t, 1).Addrs()
-	var b between
-	mine := door(t, open(t, "p", 2, addrs, b.option), "me")
-	other := door(t, open(t, "p", 2, addrs), "other")
+	b, mine, other := contest(t, 2)
 	released := make(chan error, 1)
 	b.set(func(call func(context.Context) error) error {
 		err := call(t.Context())
@@ -168,10 +167,7 @@ func TestReleaseDuringAcquire(t *testing.T) {
 // A door that is closed while it acquires leaves nothing behind, and says that it is closed.
 func TestCloseDuringAcquire(t *testing.T) {
 	t.Parallel()
-	addrs := etcdtest.Start(t, 1).Addrs()
-	var b between
-	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
-	other := door(t, open(t, "p", 15, addrs), "other")
+	b, mine, other := contest(t, 15)
 	closed, taken := make(chan error, 1), make(chan struct{})
 	b.set(func(call func(context.Context) error) error {
 		b.set(nil) // the release goes through
@@ -197,10 +193,7 @@ func TestCloseDuringAcquire(t *testing.T) {
 // A save that reaches etcd after its holder has released, and another has saved, takes no effect.
 func TestLateSave(t *testing.T) {
 	t.Parallel()
-	addrs := etcdtest.Start(t, 1).Addrs()
-	var b between
-	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
-	other := door(t, open(t, "p", 15, addrs), "other")
+	b, mine, other := contest(t, 15)
 	acquire(t, mine)
 	var late func(context.Context) error
 	b.set(func(call func(context.Context) error) error {
@@ -226,10 +219,7 @@ func TestLateSave(t *testing.T) {
 // The answer of a release gets lost: the next call clears that up.
 func TestLostAnswerOfRelease(t *testing.T) {
 	t.Parallel()
-	addrs := etcdtest.Start(t, 1).Addrs()
-	var b between
-	mine := door(t, open(t, "p", 15, addrs, b.option), "me")
-	other := door(t, open(t, "p", 15, addrs), "other")
+	b, mine, other := contest(t, 15)
 	acquire(t, mine)
 	b.set(func(func(context.Context) error) error { return errNoAnswer })
 	if err := mine.Release(t.Context()); !errors.Is(err, locks.ErrUnusable) || !mine.Until().IsZero() {

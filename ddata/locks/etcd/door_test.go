@@ -1,22 +1,19 @@
 package etcd
 
 import (
-	"context"
-	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/coterie-go/coterie/ddata/locks"
-	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/ddata/locks/lockstest"
 )
 
 // An Acquire that waits for its turn when Release is called does not acquire later, whether Release
 // gets a turn or gives up.
 func TestReleaseEndsTheAcquireThatWaits(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
+	lockstest.ReleaseEndsWaiting(t, func(t *testing.T) (locks.Lock, func()) {
 		s := &Store{client: clientv3.NewCtxClient(t.Context()), timeout: time.Minute}
 		l, err := s.Lock("x", "me")
 		if err != nil {
@@ -24,20 +21,6 @@ func TestReleaseEndsTheAcquireThatWaits(t *testing.T) {
 		}
 		d := l.(*door)
 		d.turn <- struct{}{}
-		acquired := make(chan error, 1)
-		go func() {
-			_, err := d.Acquire(t.Context(), nil)
-			acquired <- err
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := d.Release(ctx); !errors.Is(err, context.Canceled) {
-			t.Error("released:", err)
-		}
-		<-d.turn
-		if err := <-acquired; !errors.Is(err, locks.ErrNotHeld) {
-			t.Error("acquired:", err)
-		}
+		return d, func() { <-d.turn }
 	})
 }
