@@ -8,19 +8,31 @@ BENCH     ?= all
 # lmdb-go compiles its bundled C; this silences the one warning of that code.
 export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 
+# Packages with goroutines are tested under the race detector, and all others without it. A test runs once: those that
+# the detector adds nothing to run without it, and two names of tests do both, because -short shortens them under it.
+RACED := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
+         ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
+         ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
+         ./sharding/remind/memory ./sharding/remind/replicated ./sharding/persistence/batch \
+         ./sharding/persistence/lmdb ./sharding/persistence/memory ./sharding/persistence/replicated \
+         ./sharding/projection/replicated
 # Packages whose tests run nodes with short leases in real time are tested apart from those that compute, so that
 # nothing takes their processor. They wait most of their time, and run side by side.
-LIVE := ./ddata ./ddata/ddatatest ./sharding ./sharding/daemon ./sharding/delivery ./sharding/projection
-CALM  = $(filter-out $(shell $(GO) list $(LIVE)),$(shell $(GO) list ./...))
+LIVE_RACED := ./ddata ./sharding
+LIVE_PLAIN := ./ddata/ddatatest ./sharding/daemon ./sharding/delivery
+CALM        = $(filter-out $(shell $(GO) list $(RACED) $(LIVE_RACED) $(LIVE_PLAIN)),$(shell $(GO) list ./...))
 
-# Packages with goroutines are tested under the race detector too.
-RACE_CALM := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
-             ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
-             ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
-             ./sharding/remind/memory ./sharding/remind/replicated ./sharding/persistence/batch \
-             ./sharding/persistence/lmdb ./sharding/persistence/memory ./sharding/persistence/replicated \
-             ./sharding/projection/replicated
-RACE_LIVE := ./ddata ./sharding
+# Tests that kill processes, or damage files that one caller opens, show nothing more under the detector, and wait for
+# the disk. Tests that count allocations and writes count the same with it. The laws of a store on three nodes wait for
+# them, and run the code of those on one. The full restart, slow disks and others wait for timers of production most of
+# their time.
+PLAIN_CALM := ^TestKill|^TestMemory$$|^TestDamageIsRefused|^TestEveryCutIs|^TestASoundFile|^TestANoteThatIsCut
+PLAIN_CALM := $(PLAIN_CALM)|^TestLawsOfThreeNodes$$|^TestMistakes
+PLAIN_LIVE := ^TestKill|^TestSlowDiskCosts|^TestAMarkThatHangs|^TestDecodingIsFrugal|^TestIdleEntitiesAreSmall
+PLAIN_LIVE := $(PLAIN_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$
+# Of the random histories of a store -short plays a fifth: what they look for, one caller sees; what the detector looks
+# for, every one of them does. The suite of transports is played over TCP and TLS.
+BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
 MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd
@@ -34,7 +46,7 @@ help: ## list the jobs
 demo: ## three processes, 300 entities: join, kill -9, full restart (about a minute)
 	$(GO) run ./examples/quickstart
 
-test: ## every test, with the race detector where there are goroutines
+test: ## every test once, with the race detector where there are goroutines
 	$(MAKE) vet
 	$(MAKE) calm
 	$(MAKE) live
@@ -42,40 +54,32 @@ test: ## every test, with the race detector where there are goroutines
 	$(MAKE) modules
 
 # One package more than there are processors: the quickstart, which has leases of seconds, waits most of its time.
-# The simulator's tests take three minutes of two processors, and longer than the default limit if those are busy.
-calm: ## only the tests that need no processor of their own
+# The simulator's tests take longer than the default limit if the processors are busy.
+calm: ## only the tests that need no processor of their own, without the race detector
 	$(GO) test -timeout 30m -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) $(CALM)
+	$(GO) test -run '$(PLAIN_CALM)|$(BOTH)' $(RACED)
 
-live: ## only the tests of running nodes
-	$(GO) test $(LIVE)
+live: ## only the tests of running nodes, without the race detector
+	$(GO) test $(LIVE_PLAIN)
+	$(GO) test -run '$(PLAIN_LIVE)' $(LIVE_RACED)
 
-# Of crdt only snapshots meet other goroutines. Tests that kill processes, or damage files that one caller opens, show
-# nothing more under the detector, and wait for the disk. Of the random histories of a store -short plays a fifth: what
-# they look for, one caller sees, and all of them are played without the detector; what the detector looks for, every
-# one of them does. The suite of transports is played over TCP and TLS. Tests that count allocations and writes count
-# the same with it. The laws of a store on three nodes wait for them, and run the code of those on one. The full
-# restart, slow disks and others wait for timers of production most of their time.
-SKIP_CALM := ^TestKill|^TestMemory$$|^TestDamageIsRefused|^TestEveryCutIs|^TestASoundFile|^TestANoteThatIsCut
-SKIP_CALM := $(SKIP_CALM)|^TestLawsOfThreeNodes$$|^TestMistakes
-SKIP_LIVE := ^TestKill|^TestSlowDiskCosts|^TestAMarkThatHangs|^TestDecodingIsFrugal|^TestIdleEntitiesAreSmall
-SKIP_LIVE := $(SKIP_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$
-race: ## only the race tests
+race: ## only the tests with the race detector; of crdt only snapshots meet other goroutines
 	$(GO) test -race -run 'WhileTheStoreIsWritten' ./crdt
-	$(GO) test -race -short -skip '$(SKIP_CALM)' $(RACE_CALM)
-	$(GO) test -race -skip '$(SKIP_LIVE)' $(RACE_LIVE)
+	$(GO) test -race -short -skip '$(PLAIN_CALM)' $(RACED)
+	$(GO) test -race -skip '$(PLAIN_LIVE)' $(LIVE_RACED)
 
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
 # are killed wait for leases. What etcd refuses, one caller sees.
-SKIP_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
-SKIP_MODULES := $(SKIP_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$
-SKIP_MODULES := $(SKIP_MODULES)|^TestRepeatedTransaction$$
+PLAIN_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
+PLAIN_MODULES := $(PLAIN_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$
+PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$
 
 # The first lines say in words what a machine without PostgreSQL, or without etcd, does not try.
-modules: ## only the tests of the modules within, plain and with the race detector
+modules: ## only the tests of the modules within
 	@cd sharding/persistence/postgres && $(GO) test -v -run '^TestFind$$' ./postgrestest | grep 'NOT TRIED' || true
 	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
-	$(call in_modules,$(GO) test -short ./...)
-	$(call in_modules,$(GO) test -race -short -skip '$(SKIP_MODULES)' ./...)
+	$(call in_modules,$(GO) test -short -run '$(PLAIN_MODULES)' ./...)
+	$(call in_modules,$(GO) test -race -short -skip '$(PLAIN_MODULES)' ./...)
 
 # Without -short: more rounds than in modules, and pauses of 10 s.
 survival: ## kill nodes and PostgreSQL under load for some minutes; modules has the short form

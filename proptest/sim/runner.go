@@ -160,14 +160,15 @@ func Shrink(seed uint64, plan options.Plan) options.Plan {
 	}
 }
 
-// HuntDefect runs seeds with a planted defect, in its own plan if it has one, until one is caught,
-// and says how many that took; ok is false when most seeds did not do.
+// HuntDefect runs seeds with a planted defect, in its own plan and from its own seed if it has these,
+// until one is caught. It says how many seeds that took; ok is false when most did not do.
 func HuntDefect(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
 	plan := planted.HuntedIn[name]
 	plan.Defect = name
-	s := Batch{First: 1, Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
+	first := max(1, planted.HuntedFrom[name])
+	s := Batch{First: first, Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
 	if len(s.Failures) == 0 {
 		return s.Seeds, Result{}, false
 	}
-	return s.Failures[0].Seed, s.Failures[0], true
+	return s.Failures[0].Seed - first + 1, s.Failures[0], true
 }

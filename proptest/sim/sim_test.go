@@ -182,7 +182,7 @@ func TestCrowdedMoves(t *testing.T) {
 }
 
 // TestRareDefectsAreCaughtInTheirScenario plays the scenarios that are made for defects which the
-// drawn worlds show too rarely: with the defect one of 120 seeds must show it, without it none does.
+// drawn worlds show too rarely: with the defect one of 30 seeds must show it, without it none does.
 func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 	sound := map[options.Plan]bool{
 		{Swarm: options.Cluster}: true, {Swarm: options.Persist}: true, {Swarm: options.Remind}: true,
@@ -192,7 +192,7 @@ func TestRareDefectsAreCaughtInTheirScenario(t *testing.T) {
 		plan := planted.HuntedIn[defect]
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel() // one worker each: a seed after the one that shows the defect is not played
-			if n, caught, ok := HuntDefect(defect, 120, 1); !ok {
+			if n, caught, ok := HuntDefect(defect, 30, 1); !ok {
 				t.Errorf("not caught in %d seeds of %+v", n, plan)
 			} else {
 				t.Logf("caught at seed %d by %q", caught.Seed, caught.Violation.Check)

@@ -148,7 +148,7 @@ func huntAll(only string, most uint64, workers int) bool {
 			ok = false
 			continue
 		}
-		fmt.Printf("%-24s caught at seed %d of %s by %q, %v\n", name, n, in, r.Violation.Check, took)
+		fmt.Printf("%-24s caught at seed %d of %s by %q, %v\n", name, r.Seed, in, r.Violation.Check, took)
 	}
 	return ok
 }
