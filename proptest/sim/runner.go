@@ -165,10 +165,9 @@ func Shrink(seed uint64, plan options.Plan) options.Plan {
 func HuntDefect(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
 	plan := planted.HuntedIn[name]
 	plan.Defect = name
-	first := max(1, planted.HuntedFrom[name])
-	s := Batch{First: first, Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
+	s := Batch{First: max(1, planted.HuntedFrom[name]), Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
 	if len(s.Failures) == 0 {
 		return s.Seeds, Result{}, false
 	}
-	return s.Failures[0].Seed - first + 1, s.Failures[0], true
+	return s.Seeds, s.Failures[0], true
 }
