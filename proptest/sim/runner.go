@@ -163,9 +163,9 @@ func Shrink(seed uint64, plan options.Plan) options.Plan {
 // HuntDefect runs seeds with a planted defect, in its own plan and from its own seed if it has these,
 // until one is caught. It says how many seeds that took; ok is false when most did not do.
 func HuntDefect(name string, most uint64, workers int) (seeds uint64, caught Result, ok bool) {
-	plan := planted.HuntedIn[name]
+	plan, first := planted.HuntedIn[name], max(1, planted.HuntedFrom[name])
 	plan.Defect = name
-	s := Batch{First: max(1, planted.HuntedFrom[name]), Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
+	s := Batch{First: first, Seeds: most, Workers: workers, Plan: plan, StopAtFailure: true}.Run()
 	if len(s.Failures) == 0 {
 		return s.Seeds, Result{}, false
 	}
