@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
 )
 
@@ -234,6 +235,78 @@ func TestRemindForgetsLostShards(t *testing.T) {
 		own, err := store.Of(t.Context(), FencingToken{}, ShardID(g.plane.Routes.ShardOf("a")), "a")
 		if err != nil || len(own) != 1 || own[0].Tries != 0 {
 			t.Errorf("%+v %v, want the reminder as it was set", own, err)
+		}
+	})
+}
+
+// stopping is an entity that stops when it may.
+type stopping struct {
+	receiveFunc
+	may chan struct{}
+}
+
+func (s stopping) Stop(*Context[message_]) error {
+	<-s.may
+	return nil
+}
+
+// A shard whose stop is taken back, because one of its entities does not stop, goes on with its reminders: an
+// entity sets some as before, and they come.
+func TestRemindAfterAStopTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		set, came, aborted := make(chan error, 10), make(chan string, 10), make(chan struct{}, 10)
+		may := make(chan struct{})
+		typ := reminding(&d, nil)
+		typ.Shards, typ.HandOff.StopTimeout, typ.HandOff.FinishTimeout = 1, 2*time.Second, 10*time.Second
+		typ.Reminders.Store = &memory.Store{}
+		typ.OnEvent = onNotes(func(e protocol.Event) {
+			if e.Kind == protocol.HandOffAborted {
+				aborted <- struct{}{}
+			}
+		})
+		typ.New = func(c *Context[message_]) Entity[message_] {
+			receive := receiveFunc(func(c *Context[message_], m message_) error {
+				if r, is := c.Reminder(); is {
+					came <- r.Name
+					return nil
+				}
+				name := m.(echo).Text
+				set <- errors.Join(c.Remind("none", in(time.Hour), m), c.CancelReminder("none"),
+					c.Remind(name, in(time.Hour), m))
+				return nil
+			})
+			if c.ID() == "stuck" {
+				return stopping{receive, may}
+			}
+			return receive
+		}
+		node := w.join("backend")
+		g := start(node, typ)
+		w.install()
+		start(w.join("backend"), typ)
+		for _, id := range []string{"a", "stuck"} {
+			if err := errors.Join(g.Tell(t.Context(), id, echo{Text: "before"}), <-set); err != nil {
+				t.Fatal(err)
+			}
+		}
+		left := make(chan error, 1)
+		go func() { left <- w.handsOver(node, 20*time.Second) }()
+		<-aborted
+		tell(t, g, echo{Text: "after"})
+		if err := <-set; err != nil {
+			t.Error(err)
+		}
+		close(may)
+		<-left
+		<-time.After(2 * time.Hour)
+		close(came)
+		all := map[string]int{}
+		for name := range came {
+			all[name]++
+		}
+		if all["before"] != 2 || all["after"] != 1 {
+			t.Errorf("reminders came: %v", all)
 		}
 	})
 }

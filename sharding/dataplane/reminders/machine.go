@@ -91,7 +91,12 @@ func (m *machine) at(s *entities.Shard) *hosting {
 	return nil
 }
 
+// open begins with a shard. One whose stop was taken back says again that it has started: it goes on with its
+// agenda, and with the numbers of its updates.
 func (m *machine) open(s *entities.Shard) {
+	if m.at(s) != nil {
+		return
+	}
 	h := &hosting{s: s, a: agenda.New(m.cfg.Settings, m.cfg.Defects), asked: map[uint64]*asked{}}
 	m.hosted[s.Number] = h
 	m.step(h, agenda.Tick{})

@@ -78,7 +78,8 @@ func (r *Reminders) put(s *entities.Shard, in agenda.Input) { r.loop.Force(input
 
 func (r *Reminders) do(fn func(m *machine, now time.Time)) { r.loop.Force(input{do: fn}) }
 
-// Open begins with the reminders of a shard that has started here.
+// Open begins with the reminders of a shard that has started here, or goes on with them if its stop was taken
+// back.
 func (r *Reminders) Open(s *entities.Shard) {
 	r.do(func(m *machine, _ time.Time) { m.open(s) })
 }

@@ -2,6 +2,8 @@ package reminders
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +34,39 @@ func (g gate) Update(
 	return g.Store.Update(ctx, by, s, number, changes)
 }
 
+// on makes the Reminders of a shard over a store. They end with the test.
+func on(t *testing.T, store remind.Store) (r *Reminders, s *entities.Shard) {
+	r = New(Config{
+		Type: "T", Store: store, Scheduler: scheduler.Goroutines{}, Context: t.Context(),
+		Read: time.Minute, Write: time.Minute, Note: func(protocol.Event) {},
+		Aside:   func(fn func()) bool { go fn(); return true },
+		ShardOf: func(string) uint32 { return 1 },
+	})
+	r.Start()
+	t.Cleanup(r.Stop)
+	s = &entities.Shard{Number: 1}
+	r.Open(s)
+	return r, s
+}
+
+// later is a reminder that is not due in a test.
+func later() remind.Change {
+	at := time.Now().Add(time.Hour)
+	return remind.Change{Reminder: remind.Reminder{Entity: "a", Name: "n", Due: at, At: at, Version: 1}}
+}
+
+// answer waits for that of a change.
+func answer(t *testing.T, q *asked) error {
+	t.Helper()
+	select {
+	case <-q.answered:
+		return q.err
+	case <-time.After(time.Minute):
+		t.Fatal("a change is not answered")
+		return nil
+	}
+}
+
 // Each call of Flush is answered: when what was under way at the time is written, or when the shard
 // ends here.
 func TestFlush(t *testing.T) {
@@ -42,19 +77,8 @@ func TestFlush(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				g := gate{&memory.Store{}, make(chan struct{})}
-				r := New(Config{
-					Type: "T", Store: g, Scheduler: scheduler.Goroutines{}, Context: t.Context(),
-					Read: time.Minute, Write: time.Minute, Note: func(protocol.Event) {},
-					Aside:   func(fn func()) bool { go fn(); return true },
-					ShardOf: func(string) uint32 { return 1 },
-				})
-				r.Start()
-				defer r.Stop()
-				s := &entities.Shard{Number: 1}
-				r.Open(s)
-				q := r.ask(s, remind.Change{Reminder: remind.Reminder{
-					Entity: "a", Name: "n", Due: time.Now().Add(time.Hour), At: time.Now().Add(time.Hour), Version: 1,
-				}})
+				r, s := on(t, g)
+				q := r.ask(s, later())
 				answers := make(chan int, 3)
 				for i := range 2 {
 					r.Flush(s, func() { answers <- i })
@@ -77,4 +101,38 @@ func TestFlush(t *testing.T) {
 			})
 		})
 	}
+}
+
+// numbers is a store that keeps the numbers of updates.
+type numbers struct {
+	gate
+	got *[]uint64
+}
+
+func (n numbers) Update(
+	ctx context.Context, by singleton.FencingToken, s protocol.ShardID, number uint64, changes []remind.Change,
+) error {
+	*n.got = append(*n.got, number)
+	return n.gate.Update(ctx, by, s, number, changes)
+}
+
+// A shard whose stop was taken back starts a second time. What its entities have asked for is answered, and the
+// numbers of its updates go on: to its store it is the same hosting.
+func TestOpenAgain(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		n := numbers{gate{&memory.Store{}, make(chan struct{})}, &[]uint64{}}
+		r, s := on(t, n)
+		first := r.ask(s, later())
+		synctest.Wait()
+		r.Drain(s)
+		r.Resume(s)
+		r.Open(s)
+		second := r.ask(s, later())
+		synctest.Wait()
+		close(n.open)
+		err := errors.Join(answer(t, first), answer(t, second))
+		if err != nil || !slices.Equal(*n.got, []uint64{1, 2}) {
+			t.Errorf("%v; the updates have the numbers %v", err, *n.got)
+		}
+	})
 }
