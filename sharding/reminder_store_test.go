@@ -126,6 +126,34 @@ func TestRemindBesideADamagedOne(t *testing.T) {
 	})
 }
 
+// What an entity hears of a later hosting of its shard ends the reminders of the shard here, and is told of.
+func TestRemindFenced(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		var d diary
+		var store memory.Store
+		var got error
+		var told atomic.Int64
+		typ := reminding(&d, setting(t, func(c *Context[message_]) error {
+			home := ShardID(c.Region().plane.Routes.ShardOf(c.ID()))
+			_, _, err := store.Due(t.Context(), FencingToken{Era: 1 << 62}, home, time.Now(), 1)
+			got = c.Remind("n", in(time.Hour), echo{})
+			return err
+		}))
+		typ.Reminders.Store = &store
+		typ.OnEvent = onNotes(func(e protocol.Event) {
+			if e.Kind == protocol.RemindersFailed {
+				told.Add(1)
+			}
+		})
+		g := start(w.join("backend"), typ)
+		w.install()
+		d.tellFirst(t, g, addItem{})
+		if !errors.Is(got, remind.ErrFenced) || told.Load() != 1 {
+			t.Errorf("%v, told %d times", got, told.Load())
+		}
+	})
+}
+
 // Without EntityType.Reminders.Enabled a handler gets a clear error, and nothing is read or written.
 func TestRemindNotEnabled(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
+	"github.com/coterie-go/coterie/sharding/remind/agenda"
 )
 
 // What the handlers of an entity do with its own reminders. The calls wait for the store, and are for
@@ -59,6 +60,9 @@ func (r *Reminders) List(h *entities.Handler) (own []remind.Reminder, err error)
 		own, err = r.cfg.Store.Of(ctx, s.Fence(), protocol.ShardID(s.Number), protocol.EntityID(h.Entity.ID))
 		return err
 	})
+	if errors.Is(err, remind.ErrFenced) {
+		r.put(s, agenda.Fenced{Err: err})
+	}
 	return own, err
 }
 

@@ -117,6 +117,8 @@ func (a *Agenda) Step(now time.Time, in Input) *Effects {
 		a.draining, a.look.wanted = false, true
 	case Flush:
 		a.flushing = true
+	case Fenced:
+		a.giveUp("read of an entity", in.Err)
 	}
 	a.handOutAgain()
 	a.maybeWrite()

@@ -143,6 +143,25 @@ func TestFenced(t *testing.T) {
 	}
 }
 
+// What an entity hears of a later hosting ends the agenda, too: what has waited for room is not handed out.
+func TestFencedByAnEntity(t *testing.T) {
+	a, now := New(Settings{}, defect.Set{}), time.Unix(1e9, 0)
+	r := remind.Reminder{Entity: "e", Name: "n", Due: now, At: now, Version: 1}
+	a.Step(now, Tick{})
+	a.Step(now, DidRead{Due: []remind.Reminder{r}})
+	a.Step(now, Busy{r.Key(), r.Version})
+	if fx := a.Step(now, Fenced{remind.ErrFenced}); !errors.Is(fx.Alarm, remind.ErrFenced) {
+		t.Errorf("the alarm is %v", fx.Alarm)
+	}
+	a.checkInvariants()
+	if fx := a.Step(now.Add(time.Minute), Tick{}); len(fx.Fire) > 0 || fx.Read != nil {
+		t.Errorf("it goes on: %+v", fx)
+	}
+	if fx := a.Step(now, Set{ID: 1}); len(fx.Answers) != 1 || !errors.Is(fx.Answers[0].Err, remind.ErrFenced) {
+		t.Errorf("a change is answered %+v", fx.Answers)
+	}
+}
+
 // quiet is a world without failures.
 func quiet(s Settings) *world { return newWorld(1, s, defect.Set{}) }
 

@@ -44,6 +44,8 @@ type (
 	Resume struct{}
 	// Flush asks for Flushed when what was handled is written.
 	Flush struct{}
+	// Fenced says that the store has answered a call that an entity has made with remind.ErrFenced, which is Err.
+	Fenced struct{ Err error }
 )
 
 func (Tick) input()     {}
@@ -56,6 +58,7 @@ func (Busy) input()     {}
 func (Drain) input()    {}
 func (Resume) input()   {}
 func (Flush) input()    {}
+func (Fenced) input()   {}
 
 // Effects are what a step asks for. They are valid until the next step.
 type Effects struct {
