@@ -1,6 +1,7 @@
 package agenda
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -233,7 +234,7 @@ func (a *Agenda) drop(f *flight) {
 	a.look.wanted = true
 }
 
-// handOutAgain hands out what has waited for room.
+// handOutAgain hands out what has waited for room, in the order of its times.
 func (a *Agenda) handOutAgain() {
 	var due []*flight
 	for _, f := range a.flights { // order: they are sorted
@@ -241,7 +242,7 @@ func (a *Agenda) handOutAgain() {
 			due = append(due, f)
 		}
 	}
-	slices.SortFunc(due, func(f, g *flight) int { return compare(f.Key(), g.Key()) })
+	slices.SortFunc(due, func(f, g *flight) int { return cmp.Or(f.At.Compare(g.At), compare(f.Key(), g.Key())) })
 	for _, f := range due {
 		a.handOut(f)
 	}

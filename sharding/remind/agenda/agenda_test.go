@@ -162,6 +162,21 @@ func TestFencedByAnEntity(t *testing.T) {
 	}
 }
 
+// Reminders that have waited for room come in the order of their times.
+func TestOrderAfterAWait(t *testing.T) {
+	a, now := New(Settings{}, defect.Set{}), time.Unix(1e9, 0)
+	first := remind.Reminder{Entity: "e", Name: "z", Due: now, At: now, Version: 1}
+	second := remind.Reminder{Entity: "e", Name: "a", Due: now, At: now.Add(1), Version: 1}
+	a.Step(now, Tick{})
+	a.Step(now.Add(1), DidRead{Due: []remind.Reminder{first, second}})
+	a.Step(now.Add(1), Busy{first.Key(), 1})
+	a.Step(now.Add(1), Busy{second.Key(), 1})
+	fx := a.Step(now.Add(time.Second), Tick{})
+	if len(fx.Fire) != 2 || fx.Fire[0].Name != first.Name {
+		t.Errorf("they come as %v", fx.Fire)
+	}
+}
+
 // quiet is a world without failures.
 func quiet(s Settings) *world { return newWorld(1, s, defect.Set{}) }
 
