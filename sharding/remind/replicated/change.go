@@ -56,12 +56,10 @@ func sweep(tx *crdt.Tx, m *crdt.LWWMapTx[string, []byte]) error {
 	if err != nil {
 		return err
 	}
-	r := tx.Reader()
-	for it := range r.Items(crdt.KindLWWMap.Path() + string(byTime)) {
+	for entry := range entries(tx.Reader(), string(byTime)) {
 		if seen++; seen > sweepMax {
 			break
 		}
-		entry := r.Rel(it)[1:]
 		if at, name, ok := readTime(entry); !ok || !leads(t, at, name) {
 			stray = append(stray, entry)
 		}

@@ -3,6 +3,7 @@ package replicated
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,19 @@ func TestTwoHosts(t *testing.T) {
 	}
 }
 
+// Two hosts that write the same turn of a reminder leave it once. It comes once in the first reminders.
+func TestTwoHostsOfOneTurn(t *testing.T) {
+	a, b := newKey(1), newKey(2)
+	a.change(t, put("e", "n", 10, 1), put("f", "n", 11, 1))
+	if _, err := a.replica.Apply(b.change(t, put("e", "n", 10, 1)), &crdt.Changes{}); err != nil {
+		t.Fatal(err)
+	}
+	due, next, err := a.store().Due(t.Context(), tool, 1, time.Unix(1000, 0), 2)
+	if err != nil || len(due) != 2 || due[0].Entity != "e" || due[1].Entity != "f" || !next.IsZero() {
+		t.Errorf("%v are due, then %v, %v", due, next, err)
+	}
+}
+
 // A reminder that cannot be read is told of, and hides no other one.
 func TestDamaged(t *testing.T) {
 	k := newKey(1)
@@ -107,9 +121,16 @@ func TestDamaged(t *testing.T) {
 	if _, err := k.replica.Update(keyOf("T", 1), 1, damage, &crdt.Changes{}); err != nil {
 		t.Fatal(err)
 	}
-	due, next, err := k.store().Due(t.Context(), tool, 1, time.Unix(15, 0), 100)
+	due, next, err := k.store().Due(t.Context(), tool, 1, time.Unix(5, 0), 100)
+	if err != nil || len(due) != 0 || !next.Equal(time.Unix(20, 0)) {
+		t.Errorf("%v, then %v: %v, before it is due", due, next, err)
+	}
+	due, next, err = k.store().Due(t.Context(), tool, 1, time.Unix(15, 0), 100)
 	if !errors.Is(err, remind.ErrDamaged) || len(due) != 0 || !next.Equal(time.Unix(20, 0)) {
 		t.Errorf("%v, then %v: %v", due, next, err)
+	}
+	if key := (remind.Key{Entity: "e", Name: "n"}); !strings.Contains(err.Error(), key.String()) {
+		t.Errorf("%v does not name %v", err, key)
 	}
 	due, next, err = k.store().Due(t.Context(), tool, 1, time.Unix(25, 0), 100)
 	if !errors.Is(err, remind.ErrDamaged) || len(due) != 1 || !next.IsZero() {

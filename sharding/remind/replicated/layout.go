@@ -3,6 +3,7 @@ package replicated
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 	"time"
@@ -78,6 +79,23 @@ func readName(entry string) (k remind.Key, ok bool) {
 	return remind.Key{Entity: protocol.EntityID(rest[:n]), Name: rest[n:]}, true
 }
 
+// entries are the names of a map that begin with a prefix, in order. Each comes once: hosts that have written
+// one at the same time have left siblings of it, of which the map knows the one that stands.
+func entries(r crdt.Reader, prefix string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		last := ""
+		for it := range r.Items(crdt.KindLWWMap.Path() + prefix) {
+			name := r.Rel(it)[1:]
+			if name == last {
+				continue
+			}
+			if last = name; !yield(name) {
+				return
+			}
+		}
+	}
+}
+
 func encode(r remind.Reminder) []byte {
 	b := cbor.AppendUint(cbor.AppendArray(nil, fields), r.Version)
 	b = cbor.AppendInt(b, r.Due.UnixNano())
@@ -90,6 +108,9 @@ func encode(r remind.Reminder) []byte {
 // decode reads what encode has written under a name.
 func decode(name string, b []byte) (r remind.Reminder, err error) {
 	k, ok := readName(name)
+	if !ok {
+		return r, fmt.Errorf("%w: the entry %q names none", remind.ErrDamaged, name)
+	}
 	rd := cbor.NewReader(b)
 	rd.Tuple(fields)
 	r.Entity, r.Name = k.Entity, k.Name
@@ -99,8 +120,8 @@ func decode(name string, b []byte) (r remind.Reminder, err error) {
 	r.At = time.Unix(0, rd.Int())
 	r.Tries = rd.Uint32()
 	r.Body = rd.Bytes(remind.BodyMax)
-	if err := rd.End(); err != nil || !ok {
-		return r, fmt.Errorf("%w: the entry %q: %w", remind.ErrDamaged, name, err)
+	if err := rd.End(); err != nil {
+		return r, fmt.Errorf("%w: %v: %w", remind.ErrDamaged, k, err)
 	}
 	return r, nil
 }

@@ -53,13 +53,13 @@ func (s *Store) Due(
 		return nil, next, err
 	}
 	var damaged error // the first
-	for it := range r.Items(crdt.KindLWWMap.Path() + string(byTime)) {
-		at, name, _ := readTime(r.Rel(it)[1:])
+	for entry := range entries(r, string(byTime)) {
+		at, name, _ := readTime(entry)
 		found, ok, err := lookUp(t, at, name)
 		switch {
-		case err != nil:
+		case err != nil && !at.After(until):
 			damaged = cmp.Or(damaged, err)
-		case !ok: // it leads to nothing
+		case !ok: // it leads to nothing, or to what is damaged and not due
 		case at.After(until) || len(due) == limit:
 			return due, at, damaged
 		default:
@@ -78,13 +78,7 @@ func (s *Store) Of(
 		return nil, err
 	}
 	var damaged error // the first
-	last := ""
-	for it := range r.Items(crdt.KindLWWMap.Path() + entityPrefix(id)) {
-		name := r.Rel(it)[1:]
-		if name == last {
-			continue // a sibling, which the map has weighed
-		}
-		last = name
+	for name := range entries(r, entityPrefix(id)) {
 		b, ok := t.Get(name)
 		if !ok {
 			continue
