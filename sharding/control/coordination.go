@@ -33,8 +33,8 @@ type coordination struct {
 
 	lease coordinatorLease
 
-	shards    int // of the type
-	reminding reminding
+	shards   int // of the type
+	reminded reminded
 
 	listed    crdt.Reader  // the set of shards with remembered ids, as it was when the machine was told of it
 	locations crdt.Reader  // that the machine knows of

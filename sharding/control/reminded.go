@@ -41,8 +41,8 @@ func watchReminders(r *reminders.Reminders, d *coordination) (cancel func()) {
 	})
 }
 
-// reminding is what a coordination knows of the shards that have reminders.
-type reminding struct {
+// reminded is what a coordination knows of the shards that have reminders.
+type reminded struct {
 	shards map[protocol.ShardID]bool
 	told   bool // the machine that acts has heard of all
 }
@@ -50,7 +50,7 @@ type reminding struct {
 // remindersChanged tells the machine of a shard that has reminders, if it had none.
 func (d *coordination) remindersChanged(shard protocol.ShardID, any bool) {
 	d.Do(func(now time.Time) {
-		known := d.reminding.shards
+		known := d.reminded.shards
 		switch {
 		case any == known[shard]:
 		case !any:
@@ -65,12 +65,12 @@ func (d *coordination) remindersChanged(shard protocol.ShardID, any bool) {
 // noteReminded tells a machine that acts now of all shards that have reminders.
 func (d *coordination) noteReminded() {
 	acts := d.m.Acts()
-	if acts == d.reminding.told {
+	if acts == d.reminded.told {
 		return
 	}
-	if d.reminding.told = acts; acts && len(d.reminding.shards) > 0 {
+	if d.reminded.told = acts; acts && len(d.reminded.shards) > 0 {
 		d.Do(func(now time.Time) {
-			d.startReminded(now, slices.Sorted(maps.Keys(d.reminding.shards))...)
+			d.startReminded(now, slices.Sorted(maps.Keys(d.reminded.shards))...)
 		})
 	}
 }
