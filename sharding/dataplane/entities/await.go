@@ -134,7 +134,7 @@ func (e *Entity) proceed(r *Runtime, size *uint32) (outcome, error) {
 	defer e.used(r, mailbox.Envelope{}) // also of a rest that panics
 	err := a.end()(e.body)
 	if err != nil || !x.awaits() {
-		x.reminded(err)
+		x.endReminder(err)
 	}
 	if err != nil {
 		return failed, err
@@ -173,7 +173,7 @@ func (e *Entity) forsake() (p part) {
 	u := x.unfinished
 	x.unfinished = unfinished{}
 	e.released(u.size)
-	x.reminded(errForsaken)
+	x.endReminder(errForsaken)
 	a := x.awaited.Swap(nil)
 	if a == nil {
 		return u.part

@@ -182,7 +182,7 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 			err = fmt.Errorf("in New: %w", err)
 			r.failed(env, err)
 		}
-		e.Extra.Load().reminded(err)
+		e.Extra.Load().endReminder(err)
 		if cause == nil { // this goroutine ends here
 			r.resumeElsewhere(e, err)
 		}
@@ -270,7 +270,7 @@ func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
 		x.returned(ofMessage)
 	}
 	if err != nil || !x.awaits() {
-		x.reminded(err)
+		x.endReminder(err)
 	}
 	return err
 }

@@ -35,8 +35,8 @@ func (m *Reminder) take(e *Entity) (env mailbox.Envelope, ok bool) {
 	return mailbox.Envelope{Msg: msg}, true
 }
 
-// reminded says that the reminder at hand, if there is one, has come to its end. x may be nil.
-func (x *extra) reminded(err error) {
+// endReminder says that the reminder at hand, if there is one, has come to its end. x may be nil.
+func (x *extra) endReminder(err error) {
 	if x == nil || x.reminder == nil {
 		return
 	}
