@@ -18,7 +18,7 @@ func (s *Store) Append(
 		return nil, err
 	}
 	parts, refused := split(writes, checkWrite)
-	defer s.announcer.announce()
+	defer s.eventNews.announce()
 	first := int32(0) // the number of the events of earlier statements; a repeated one need not begin again
 	alone := len(parts) > 1
 	var lost error

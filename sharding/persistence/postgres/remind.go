@@ -23,7 +23,7 @@ func (r *Reminders) Update(
 	}
 	columns := newReminderColumns(shard, changes)
 	h := r.hosting(by, shard)
-	defer r.s.reminded.announce()
+	defer r.s.reminderNews.announce()
 	return r.enter(ctx, "update of reminders", h, func() (entered *int64, err error) {
 		err = r.s.pool.QueryRow(ctx, r.s.sql.remind, columns.arguments(ctx, h, number)...).Scan(&entered)
 		if err == nil && entered != nil && *entered == overtaken {

@@ -23,13 +23,14 @@ CREATE TABLE @.reminders (
 CREATE INDEX reminders_at ON @.reminders (kind, (shard + 0), at);
 
 -- The shards that have reminders, or had some, with the transaction of the last update. So watchers find
--- what may have changed without a look at the reminders: they read a short row for each shard. hosting and
--- write are those of the last update of a hosting: one with lower numbers was overtaken.
+-- what may have changed without a look at the reminders: they read a short row for each shard. hosting is
+-- that of the last update of a hosting, as fences has it, and number that of the update in it: an update with
+-- lower ones was overtaken.
 CREATE TABLE @.reminded (
   shard   bigint NOT NULL,
   xid     bigint NOT NULL,
   hosting bigint NOT NULL,
-  write   bigint NOT NULL,
+  number  bigint NOT NULL,
   kind    int    NOT NULL,
   PRIMARY KEY (kind, shard)
 ) WITH (fillfactor = 50);
@@ -60,9 +61,9 @@ BEGIN
 END $$;
 
 -- remind makes changes of the reminders of a shard, round after round. Those of one round are of different
--- reminders. c_was is the version that a reminder must have to be changed; 0: any, or none. p_write is the number
+-- reminders. c_was is the version that a reminder must have to be changed; 0: any, or none. p_number is the number
 -- of the update in its hosting: entered is -3 if a later one was here. A tool is of hosting 0, and keeps no order.
-CREATE FUNCTION @.remind(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_write bigint, p_rounds int,
+CREATE FUNCTION @.remind(p_type bytea, p_shard bigint, p_token bytea, p_wait int, p_number bigint, p_rounds int,
   c_round int[], c_remove boolean[], c_was bigint[], c_entity bytea[], c_name bytea[], c_due bigint[], c_at bigint[],
   c_every bigint[], c_tries bigint[], c_version bigint[], c_body bytea[], c_sum bigint[],
   OUT entered bigint)
@@ -83,11 +84,11 @@ BEGIN
     END IF;
   END IF;
 
-  INSERT INTO @.reminded AS d (kind, shard, xid, hosting, write)
-    VALUES (v_kind, p_shard, pg_current_xact_id()::text::bigint, entered, p_write)
+  INSERT INTO @.reminded AS d (kind, shard, xid, hosting, number)
+    VALUES (v_kind, p_shard, pg_current_xact_id()::text::bigint, entered, p_number)
     ON CONFLICT (kind, shard) DO UPDATE SET xid = EXCLUDED.xid, hosting = greatest(d.hosting, EXCLUDED.hosting),
-      write = CASE WHEN EXCLUDED.hosting = 0 THEN d.write ELSE EXCLUDED.write END
-    WHERE EXCLUDED.hosting = 0 OR (d.hosting, d.write) <= (EXCLUDED.hosting, EXCLUDED.write);
+      number = CASE WHEN EXCLUDED.hosting = 0 THEN d.number ELSE EXCLUDED.number END
+    WHERE EXCLUDED.hosting = 0 OR (d.hosting, d.number) <= (EXCLUDED.hosting, EXCLUDED.number);
   IF NOT FOUND THEN
     entered := -3;
     RETURN;

@@ -23,15 +23,15 @@ var (
 
 // Store is a schema of a database. Its methods may be called concurrently.
 type Store struct {
-	pool      *pgxpool.Pool
-	sql       statements
-	poll      time.Duration
-	alone     bool
-	id        string     // of the schema
-	announcer *announcer // of events
-	reminded  *announcer // of changes of reminders
-	listener  *listener
-	joint     *joint
+	pool     *pgxpool.Pool
+	sql      statements
+	poll     time.Duration
+	alone    bool
+	id       string // of the schema
+	listener *listener
+	joint    *joint
+
+	eventNews, reminderNews *announcer
 
 	life    context.Context // of the watches
 	end     context.CancelFunc
@@ -62,9 +62,9 @@ func newStore(pool *pgxpool.Pool, c Config, id string) *Store {
 	s := &Store{
 		joint: &joint{pool: pool, sql: sql.append},
 		pool:  pool, sql: sql, poll: c.pollInterval(), alone: c.Alone, id: id,
-		announcer: newAnnouncer(pool, sql.announce, ofEvents),
-		reminded:  newAnnouncer(pool, sql.announce, ofReminders),
-		listener:  newListener(c.Pool.ConnConfig, sql.listen),
+		eventNews:    newAnnouncer(pool, sql.announce, ofEvents),
+		reminderNews: newAnnouncer(pool, sql.announce, ofReminders),
+		listener:     newListener(c.Pool.ConnConfig, sql.listen),
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -86,8 +86,8 @@ func Migrate(ctx context.Context, c Config) error {
 func (s *Store) Close() {
 	s.end()
 	s.watches.Wait()
-	s.announcer.close()
-	s.reminded.close()
+	s.eventNews.close()
+	s.reminderNews.close()
 	s.pool.Close()
 	s.listener.wait()
 }
