@@ -99,14 +99,18 @@ func (c *cluster) process(i int) *nodetest.Process {
 func (c *cluster) ask(ctx context.Context, i int, q question) (r judge.Receipt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Within+time.Second)
 	defer cancel()
+	err = c.awake(i).Call(ctx, "ask", q, &r)
+	return r, err
+}
+
+// awake is the process of a node, or of the next one if that is paused.
+func (c *cluster) awake(i int) *nodetest.Process {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if i %= nodes; i == c.silent {
 		i = (i + 1) % nodes
 	}
-	p := c.processes[i]
-	c.mu.Unlock()
-	err = p.Call(ctx, "ask", q, &r)
-	return r, err
+	return c.processes[i]
 }
 
 // silence pauses a node until speak.

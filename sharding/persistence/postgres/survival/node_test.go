@@ -37,7 +37,8 @@ type status struct {
 // node is what runs in a process.
 type node struct {
 	*entities
-	n *ddata.Node
+	alarms *alarms
+	n      *ddata.Node
 }
 
 // timing has a crash decided in two seconds, on a machine that does much beside it.
@@ -72,7 +73,11 @@ func runNode(ctx context.Context, in []byte) (nodetest.Node, error) {
 		os.Exit(1)
 	}()
 	e, err := startEntities(n, store, batch.Settings{})
-	return &node{e, n}, err
+	if err != nil {
+		return nil, err
+	}
+	a, err := startAlarms(n, store)
+	return &node{e, a, n}, err
 }
 
 // openStore opens the store of a node.
@@ -105,8 +110,12 @@ func (x *node) Call(ctx context.Context, name string, in []byte) (any, error) {
 		if err := json.Unmarshal(in, &q); err != nil {
 			return nil, err
 		}
-		at, err := x.regions[q.Type].Where(ctx, q.ID)
+		where := x.alarms.region.Where
+		if q.Type != alarmType {
+			where = x.regions[q.Type].Where
+		}
+		at, err := where(ctx, q.ID)
 		return uint64(at.Node), err
 	}
-	return nil, fmt.Errorf("no call %s", name)
+	return x.alarms.call(ctx, name, in)
 }

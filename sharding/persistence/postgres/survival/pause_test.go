@@ -13,17 +13,23 @@ import (
 // when the successor has begun, has no effect. Without the check of the token it has one, which shows
 // that it does arrive.
 func TestPausedOwner(t *testing.T) {
-	var at []*wires
-	c := startCluster(t, func(_ int, server *postgrestest.Server) string {
-		w := newWires(t, server)
-		at = append(at, w)
-		return w.dsn()
-	})
+	c, at := startWired(t)
 	l := &load{c: c, failures: map[string]int{}}
 	p := &pausing{c: c, l: l, at: at, held: map[string]uint64{}}
 	t.Run("sound", func(t *testing.T) { p.play(t, 0, false) })
 	c.exec(c.withoutToken())
 	t.Run("without the check of the token", func(t *testing.T) { p.play(t, 1, true) })
+}
+
+// startWired starts a cluster whose nodes have wires to the server.
+func startWired(t *testing.T) (c *cluster, at []*wires) {
+	t.Helper()
+	c = startCluster(t, func(_ int, server *postgrestest.Server) string {
+		w := newWires(t, server)
+		at = append(at, w)
+		return w.dsn()
+	})
+	return c, at
 }
 
 // withoutToken changes the functions of the schema that look at the tokens of calls.
