@@ -26,8 +26,7 @@ func (t EntityType[M]) faults(local bool) (f config.Faults) {
 	f.Add(t.Remember.Store != nil && !t.Remember.Entities,
 		"Remember.Store", "is given, but Remember.Entities is not set: nothing would be kept in it")
 	if l := t.Coordination.Ledger; l != nil {
-		f.Add(l.EntityType() != t.Name, "Coordination.Ledger", "is that of type %q: each type has its own",
-			l.EntityType())
+		checkOwn(&f, "Coordination.Ledger", l, t.Name)
 	}
 	t.Supervision.Check(&f)
 	t.Timeouts.Check(&f)
@@ -39,6 +38,8 @@ func (t EntityType[M]) faults(local bool) (f config.Faults) {
 	checkPort(&f, "Allocation.Strategy", &t.Allocation.Strategy)
 	checkPort(&f, "Leases.Shards", &t.Leases.Shards)
 	checkPort(&f, "Leases.Coordinator", &t.Leases.Coordinator)
+	checkOwn(&f, "Remember.Store", t.Remember.Store, t.Name)
+	checkOwn(&f, "Reminders.Store", t.Reminders.Store, t.Name)
 	m := t.machines(Ports{Local: local})
 	f.Add(t.Leases.Shards != nil && !m.Leases.Shards.Given(), "Leases.Shards", "the store has no ID")
 	f.Add(t.Leases.Coordinator != nil && !m.Leases.Coordinator.Given(), "Leases.Coordinator", "the store has no ID")
@@ -46,6 +47,13 @@ func (t EntityType[M]) faults(local bool) (f config.Faults) {
 	f.Add(t.Reminders.Store != nil && !m.ReminderStore.Given(), "Reminders.Store", "the store has no ID")
 	m.Self = 1 // which node it is, is no matter of the type
 	return append(f, m.Faults()...)
+}
+
+// checkOwn refuses a store of another entity type, if it says of which it is: its rows would be those of both.
+func checkOwn(f *config.Faults, field string, store any, name string) {
+	if s, says := store.(interface{ EntityType() string }); says {
+		f.Add(s.EntityType() != name, field, "is that of type %q: each type has its own", s.EntityType())
+	}
 }
 
 // checkPort refuses a port that holds a pointer which is nil, and takes it away: it must not be

@@ -222,6 +222,40 @@ type namelessIDs struct{ remember.Store }
 
 func (namelessIDs) ID() string { return "" }
 
+// idsOfType is a store of ids that says of which entity type it is, and remindersOfType one of reminders.
+type (
+	idsOfType struct {
+		remember.Store
+		typ string
+	}
+	remindersOfType struct {
+		remindmemory.Store
+		typ string
+	}
+)
+
+func (s idsOfType) EntityType() string        { return s.typ }
+func (s *remindersOfType) EntityType() string { return s.typ }
+
+// A store that is of another entity type is refused.
+func TestStoresOfAnotherType(t *testing.T) {
+	typ := cartType(&cartLog{})
+	typ.Remember.Entities, typ.Reminders.Enabled = true, true
+	own := func(name string) error {
+		typ.Remember.Store, typ.Reminders.Store = idsOfType{&remember.Memory{}, name}, &remindersOfType{typ: name}
+		return typ.Validate()
+	}
+	if err := own(typ.Name); err != nil {
+		t.Error(err)
+	}
+	err := own("Other")
+	for _, field := range []string{"Remember.Store", "Reminders.Store"} {
+		if want := field + `: is that of type "Other"`; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // What nodes compare of a type has its stores of ids and of reminders.
 func TestStoresAreCompared(t *testing.T) {
 	typ := cartType(&cartLog{})

@@ -167,10 +167,10 @@ type Remember[Store any] struct {
 	// there is no Store. It turns automatic passivation off; an entity ends by Passivate. The same on
 	// every node of the role: one that differs takes no part.
 	Entities bool
-	// Store keeps the ids outside of the cluster; each type has its own. All nodes of the role give
-	// the same, proxies on them too: a node with another takes no part. Stores are compared by their
-	// method ID() string, or by their Go types if they have none. Default: the durable
-	// space of the role's replicated data.
+	// Store keeps the ids outside of the cluster; each type has its own. One that has a method
+	// EntityType() string is refused by other types. All nodes of the role give the same, proxies on
+	// them too: a node with another takes no part. Stores are compared by their method ID() string, or
+	// by their Go types if they have none. Default: the durable space of the role's replicated data.
 	Store Store
 	// Recovery says how fast shards that start somewhere start the entities that they remember:
 	// RecoverAll, the default, or RecoverConstant, five every 100 ms, or other numbers. It holds

@@ -42,6 +42,9 @@ func (s *Store) Reminders(entityType string) *Reminders {
 	return &Reminders{s: s, typ: RemindersTypeName(entityType)}
 }
 
+// EntityType is the name of the entity type.
+func (r *Reminders) EntityType() string { return strings.TrimPrefix(r.typ, RemindersTypePrefix) }
+
 // ID names the schema. It was drawn when that was made, so it is the same on all nodes, whatever the address
 // of the server is.
 func (r *Reminders) ID() string { return "postgres " + r.s.id }

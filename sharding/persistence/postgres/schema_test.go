@@ -167,6 +167,9 @@ func TestMigrateReminders(t *testing.T) {
 	if id := open(t, schema).Reminders("cart").ID(); id != r.ID() || id == open(t, newSchema()).Reminders("cart").ID() {
 		t.Errorf("the ID is %q, and not that of the schema", id)
 	}
+	if typ := r.EntityType(); typ != "cart" {
+		t.Errorf("the reminders are of %q", typ)
+	}
 }
 
 // The error of a call that misses what was dropped advises what helps: Migrate alone does not.

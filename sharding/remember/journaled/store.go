@@ -40,6 +40,9 @@ func New(cfg Config) (*Store, error) {
 	return newStore(cfg.histories(), cfg.Type), nil
 }
 
+// EntityType is the name of the entity type.
+func (s *Store) EntityType() string { return s.typ }
+
 func newStore(cfg history.Config, entityType string) *Store {
 	return &Store{cfg: cfg, typ: entityType, histories: map[protocol.EntityID]*kept{}}
 }

@@ -16,7 +16,8 @@ type Settings struct {
 	Enabled bool
 	// Store keeps the reminders. All nodes of the role need the same one. Default: the replicated data
 	// of the role, on the disks of its nodes if they have some. For nodes without disks there is one in
-	// PostgreSQL: Store.Reminders of sharding/persistence/postgres.
+	// PostgreSQL: Store.Reminders of sharding/persistence/postgres. One that has a method EntityType() string
+	// is of that type, and refused by others.
 	Store remind.Store
 	// FiringMax is how many reminders of one shard are under way at a time: with their entities, or
 	// about to be taken off. More of them bring back faster what has piled up, and fill mailboxes
