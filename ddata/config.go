@@ -151,8 +151,8 @@ type Config struct {
 
 	// DurableKeys names the durable keys: exact, or patterns in which * stands for any text, so
 	// that "*" is all keys; at most 256, with 16 KiB together. It needs Dir. The keys that
-	// extensions have reserved (host.DurableKeys), such as those of remembered entities, are
-	// durable on every node that has a Dir, without being named here.
+	// extensions have reserved (host.DurableKeys), such as those of remembered entities and of
+	// reminders, are durable on every node that has a Dir, without being named here.
 	//
 	// Nodes may differ, so that a rolling restart adds patterns: what one node brings, all agree
 	// on. When the first node with a new pattern joins, the data of its keys moves to the disks of
@@ -170,10 +170,10 @@ type Config struct {
 	// directory, which removes the data too. So look twice before "*": it covers the data of the
 	// entity types as well, whose coordinators wait during the move.
 	//
-	// A list that is empty and not nil switches durability off, for remembered entities too, and
+	// A list that is empty and not nil switches durability off, for the keys of extensions too, and
 	// must do so on all nodes: Dir, if there is one, then holds the node's own few bytes, and rows of
-	// earlier times are left alone. The ids of remembered entities then survive everything but a stop
-	// of all nodes of their role. Default: nil, remembered entities only.
+	// earlier times are left alone. The ids of remembered entities, and reminders, then survive everything
+	// but a stop of all nodes of their role. Default: nil, the keys of extensions only.
 	DurableKeys []string
 
 	// Expire removes keys that were not written for so long: names or patterns as in

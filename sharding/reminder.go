@@ -39,9 +39,10 @@ type Reminding[M any] struct {
 //
 // A reminder comes at least once: it is taken off after its handler has returned without an error. If
 // the handler fails, whatever Supervision decides, the reminder comes again after a pause that grows
-// (EntityType.Reminders). It may come twice when a node dies. A message that a node cannot decode counts
-// as a failure. If Identity.Shards or ShardOf change, the reminders of an entity whose shard is another
-// one stay where they are and do not come: the alarm protocol.ReminderStranded names them.
+// (EntityType.Reminders). It may come twice when a node dies, or when the store takes no writes while the
+// shard moves. A message that a node cannot decode counts as a failure. If Identity.Shards or ShardOf
+// change, the reminders of an entity whose shard is another one stay where they are and do not come: the
+// alarm protocol.ReminderStranded names them.
 //
 // A damaged reminder of the entity, which the store cannot read, does not hinder Remind and does not count
 // towards EntityMax. Remind or CancelReminder of its name ends the damage.
