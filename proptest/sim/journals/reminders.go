@@ -17,16 +17,24 @@ type KeptReminders struct {
 	store      memory.Store
 	complain   func(check, format string, args ...any)
 	latest     map[protocol.ShardID]singleton.FencingToken // of the calls that took effect; only looked up
+	numbers    map[remindersHosting]uint64                 // of the last update that was begun; only looked up
 	anyHosting bool                                        // planted, as anyOrder
 	anyOrder   bool
 }
 
-// NewReminders makes some that complain to a function of a call without a token, and of a hosting that
-// is over and changes something. Of the defects AnyHosting counts.
+// remindersHosting is a hosting of a shard of them.
+type remindersHosting struct {
+	shard protocol.ShardID
+	by    singleton.FencingToken
+}
+
+// NewReminders makes some that complain to a function of a call without a token, of a hosting that is over and
+// changes something, and of one that gives two updates one number, or a later one a lower one. Of the defects
+// AnyHosting and AnyOrder count.
 func NewReminders(d Defects, complain func(check, format string, args ...any)) *KeptReminders {
 	return &KeptReminders{
-		complain: complain, latest: map[protocol.ShardID]singleton.FencingToken{}, anyHosting: d.AnyHosting,
-		anyOrder: d.AnyOrder,
+		complain: complain, latest: map[protocol.ShardID]singleton.FencingToken{},
+		numbers: map[remindersHosting]uint64{}, anyHosting: d.AnyHosting, anyOrder: d.AnyOrder,
 	}
 }
 
@@ -36,6 +44,14 @@ func (k *KeptReminders) by(token singleton.FencingToken) singleton.FencingToken 
 		return singleton.FencingToken{}
 	}
 	return token
+}
+
+// begins notes an update that a hosting begins.
+func (k *KeptReminders) begins(h remindersHosting, number uint64) {
+	if last := k.numbers[h]; number <= last {
+		k.complain("a hosting numbers its updates", "%d of shard %v by %v comes after %d", number, h.shard, h.by, last)
+	}
+	k.numbers[h] = number
 }
 
 // took notes a call that took effect, and reports whether it is the first one of its hosting.
@@ -118,6 +134,7 @@ func (r Reminders) Update(
 	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
 ) error {
 	own := slices.Clone(changes)
+	r.kept.begins(remindersHosting{shard, by}, number)
 	return r.call(ctx, "Update", by, shard, func(part bool) error {
 		if part {
 			own = own[:r.d.s.rng.IntN(len(own)+1)]

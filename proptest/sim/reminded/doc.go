@@ -16,7 +16,7 @@
 //   - Of one that repeats every turn comes, or is counted as missed by the one that comes.
 //   - What was replaced or taken away does not come on another node.
 //   - A hosting that is over changes no reminder once a later one has called the store: each call has the
-//     token of its hosting.
+//     token of its hosting, and each update a higher number than those of the hosting before it.
 //
 // A change that has failed may or may not take effect, perhaps late, until a later one of the name is
 // acknowledged. So the name is in doubt until then. If two processes change a name at one time, it is not
