@@ -144,15 +144,35 @@ func TestGoldenValues(t *testing.T) {
 		At: at, F: 1.5, In: inner{A: -300, B: []string{"x", ""}},
 		M: map[string]uint16{"bb": 2, "a": 70, "c": 3}, N: []byte{9},
 	}
-	golden.Bytes(t, "testdata/values.hex", func(yield func(string, []byte) bool) {
-		for _, v := range []any{
-			nil, true, -1, uint64(1 << 63), 1e300, "text",
-			[]int(nil), map[string]int(nil), []any{1, "a", nil}, outer{At: at}, full,
-		} {
-			b, err := AppendValue(nil, v)
-			if err != nil || !yield(fmt.Sprintf("%T", v), b) {
-				t.Fatal(v, err)
+	samples := wireSamples()
+	for _, v := range []any{
+		nil, true, -1, uint64(1 << 63), 1e300, "text",
+		[]int(nil), map[string]int(nil), []any{1, "a", nil}, outer{At: at}, full,
+	} {
+		b, err := AppendValue(nil, v)
+		if err != nil {
+			t.Fatal(v, err)
+		}
+		s := golden.Sample{Name: fmt.Sprintf("%T", v), Bytes: b, Want: v}
+		switch v := v.(type) {
+		case bool:
+			s.Read = readValue[bool]
+		case int:
+			s.Read = readValue[int]
+		case uint64:
+			s.Read = readValue[uint64]
+		case float64:
+			s.Read = readValue[float64]
+		case string:
+			s.Read = readValue[any]
+		case outer:
+			if len(v.N) > 0 { // what is nil comes back as empty
+				s.Read = readValue[outer]
 			}
 		}
-	})
+		samples = append(samples, s)
+	}
+	golden.Formats(t, samples)
 }
+
+func readValue[V any](b []byte) (any, error) { return DecodeValue[V](string(b)) }

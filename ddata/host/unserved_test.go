@@ -3,9 +3,9 @@ package host
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
-	"maps"
 	"testing"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -184,9 +184,15 @@ func TestAttachKeepsOneValuePerType(t *testing.T) {
 }
 
 func TestQuestionsKeepTheirBytes(t *testing.T) {
-	golden.Bytes(t, "testdata/question.hex", maps.All(map[string][]byte{
-		"question": append(Question{
-			Lane: transport.Data, Promise: []byte{1, 2}, Otherwise: []byte{3},
-		}.Append(nil), 4, 5),
-	}))
+	q := Question{Lane: transport.Data, Promise: []byte{1, 2}, Otherwise: []byte{3}}
+	golden.Formats(t, []golden.Sample{{
+		Name: "question", Bytes: append(q.Append(nil), 4, 5), Want: q,
+		Read: func(b []byte) (any, error) {
+			q, frame, ok := CutQuestion(b)
+			if !ok || !bytes.Equal(frame, []byte{4, 5}) {
+				return nil, errors.New("no question with its frame")
+			}
+			return q, nil
+		},
+	}})
 }

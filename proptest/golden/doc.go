@@ -17,8 +17,9 @@
 //
 // and read the diff before it is committed, for the flag believes the machine whatever it does.
 //
-// [Bytes] does the same for encodings: a file in testdata holds the bytes that other versions of the
-// program have written or will read.
+// [Formats] does the same for encodings. A file in testdata for each format level (package ddata/format)
+// holds the bytes that builds of that level write and read, and no flag changes a line of it. [Kinds]
+// fails for a kind that has none.
 //
 // What a command means is the caller's: package golden knows neither machines nor time. Output must
 // not depend on anything but the commands.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite golden scripts and golden bytes")
+var update = flag.Bool("update", false, "rewrite golden scripts, and add golden bytes that are missing")
 
 // Player carries out one command, given as its words, and prints what came of it to the buffer that
 // it was begun with.

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/coterie-go/coterie/ddata/format"
 )
 
 // counter adds what its commands say.
@@ -83,8 +87,52 @@ func FuzzPlay(f *testing.F) {
 	})
 }
 
-func TestBytes(t *testing.T) {
-	Bytes(t, "testdata/numbers.hex", func(yield func(string, []byte) bool) {
-		_ = yield("none", nil) && yield("two", []byte{0xa5, 0})
-	})
+// number reads one byte.
+func number(b []byte) (int, error) {
+	if len(b) != 1 {
+		return 0, errors.New("not one byte")
+	}
+	return int(b[0]), nil
+}
+
+func TestFormats(t *testing.T) {
+	samples := []Sample{
+		{Name: "none"}, {Name: "two words", Bytes: []byte{0xa5, 0}},
+		{Name: "number", Bytes: []byte{7}, Read: Reads(number), Want: 7},
+	}
+	Formats(t, samples)
+	Kinds(t, []int{0, 1, 2}, samples, func(b []byte) int { return len(b) })
+	want := []Line{{"none", []byte{}}, {"two words", []byte{0xa5, 0}}, {"number", []byte{7}}}
+	if got := Stored(t, format.Initial); !reflect.DeepEqual(got, want) {
+		t.Errorf("stored are %v", got)
+	}
+}
+
+// What differs from the file is an error, with -update too; what the file lacks is added by it.
+func TestAFileOfALevel(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "level1.hex")
+	one := Sample{Name: "one", Bytes: []byte{1}, Read: Reads(number), Want: 1}
+	two := Sample{Name: "two", Bytes: []byte{2}, Read: Reads(number), Want: 2}
+	other, misread := one, one
+	other.Bytes, misread.Want = []byte{9}, 3
+	for i, c := range []struct {
+		samples   []Sample
+		add, fine bool
+	}{
+		{nil, false, true},                  // neither samples nor a file
+		{[]Sample{two}, false, false},       // no file
+		{[]Sample{two}, true, true},         // made
+		{[]Sample{two}, false, true},        // as it is
+		{[]Sample{one, two}, false, false},  // one that the file lacks
+		{[]Sample{one, two}, true, true},    // added in front
+		{[]Sample{one, two}, false, true},   // as it is
+		{[]Sample{other, two}, true, false}, // changed
+		{[]Sample{two}, true, false},        // gone
+		{[]Sample{misread, two}, false, false},
+		{[]Sample{one, two}, false, true}, // nothing has happened to the file
+	} {
+		if err := checkLevel(file, c.samples, c.add); (err == nil) != c.fine {
+			t.Errorf("step %d: %v", i+1, err)
+		}
+	}
 }

@@ -66,6 +66,7 @@ var ranks = []rankRow{
 	{"ddata/membership/singleton", -5, true,
 		"what runs on the oldest of a role needs the views and the lease, and not how they are decided"},
 	{"ddata/membership", 1, true, "the members and the oldest of them are decided without data"},
+	{"ddata/format", -19, true, "levels of formats are numbers, whatever has the form"},
 	{"ddata/config", -20, true, "what is wrong with a setting is told, whatever it sets"},
 	{"ddata/address", -2, false, "host:port, whatever listens there"},
 	{"ddata/discovery", 0, false, "it lists addresses where nodes may be, and knows nothing of the nodes"},

@@ -41,6 +41,7 @@ const (
 	Post
 	Inspect
 	Farewell
+	kindEnd
 )
 
 // HopsMax is how often a message is passed on.

@@ -67,7 +67,10 @@ func TestGoldenRows(t *testing.T) {
 	r := Row{
 		RowKey: RowKey{Session: Session{Generation: 3, Channel: 300}, Seq: 7}, Entity: "e\u00e9", Body: []byte{1, 2},
 	}
-	golden.Bytes(t, "testdata/rows.hex", func(yield func(string, []byte) bool) {
-		_ = yield("key", rowKey(r.RowKey)) && yield("row", encodeRow(&r)) && yield("empty", encodeRow(&Row{}))
+	empty := Row{RowKey: r.RowKey}
+	read := golden.Reads(func(b []byte) (Row, error) { return decodeRow(rowKey(r.RowKey), b) })
+	golden.Formats(t, []golden.Sample{
+		{Name: "key", Bytes: rowKey(r.RowKey)}, {Name: "row", Bytes: encodeRow(&r), Read: read, Want: r},
+		{Name: "empty", Bytes: encodeRow(&Row{}), Read: read, Want: empty},
 	})
 }

@@ -228,26 +228,31 @@ func sampleMessages() []Message {
 // The bytes are a promise to peers of other versions.
 func TestGoldenMessages(t *testing.T) {
 	tok := Token{Epoch: 1 << 40, Up: UpMax, Seq: SeqMax}
-	golden.Bytes(t, "testdata/wire.hex", func(yield func(string, []byte) bool) {
-		for _, m := range append(sampleMessages(),
-			Register{Leaving: true, Joined: true, Life: 300, Compatibility: Compatibility{Role: "r\u00e9"}},
-			GetHomes{Region: true},
-			BeginAck{Shards: []ShardToken{{300, tok}, {ShardsMax - 1, tok}}}, ShardsStopped{},
-			HostShards{Shards: []ShardToken{{3, tok}}},
-			Report{Proxy: true, Leaving: true, Left: true, Life: 1 << 31, Answer: 5, Part: 2, Parts: 3},
-			Homes{Sure: true},
-			Inquire{Floor: tok, Role: "back"}, Absent{}, AbsentReport{Floor: tok}, Confirm{Life: 70_000}, Compare{},
-			Compared{Runs: true, Role: "back", Joined: true, Coordinator: 1 << 63},
-			LeaveRequest{Left: true, Closing: true, Life: 24},
-			LeaveReply{Alone: true, Life: 9, Floor: tok}, Loads{Period: LoadPeriodMax}, Refused{
-				Compatibility{Lease: StoreID(strings.Repeat("l", StoreMax))},
-			},
-		) {
-			if !yield(fmt.Sprintf("%T", m), AppendMessage(nil, m)) {
-				return
-			}
-		}
-	})
+	var samples []golden.Sample
+	for _, m := range append(sampleMessages(),
+		Register{Leaving: true, Joined: true, Life: 300, Compatibility: Compatibility{Role: "r\u00e9"}},
+		GetHomes{Region: true},
+		BeginAck{Shards: []ShardToken{{300, tok}, {ShardsMax - 1, tok}}}, ShardsStopped{},
+		HostShards{Shards: []ShardToken{{3, tok}}},
+		Report{Proxy: true, Leaving: true, Left: true, Life: 1 << 31, Answer: 5, Part: 2, Parts: 3},
+		Homes{Sure: true},
+		Inquire{Floor: tok, Role: "back"}, Absent{}, AbsentReport{Floor: tok}, Confirm{Life: 70_000}, Compare{},
+		Compared{Runs: true, Role: "back", Joined: true, Coordinator: 1 << 63},
+		LeaveRequest{Left: true, Closing: true, Life: 24},
+		LeaveReply{Alone: true, Life: 9, Floor: tok}, Loads{Period: LoadPeriodMax}, Refused{
+			Compatibility{Lease: StoreID(strings.Repeat("l", StoreMax))},
+		},
+	) {
+		samples = append(samples, golden.Sample{
+			Name: fmt.Sprintf("%T", m), Bytes: AppendMessage(nil, m), Read: golden.Reads(DecodeMessage), Want: m,
+		})
+	}
+	var known []kind
+	for k := kind(1); k < kindEnd; k++ {
+		known = append(known, k)
+	}
+	golden.Kinds(t, known, samples, func(b []byte) kind { return kind(b[1]) })
+	golden.Formats(t, samples)
 }
 
 // The text of an error travels as far as there is room, and in UTF-8.

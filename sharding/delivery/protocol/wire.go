@@ -24,6 +24,7 @@ const (
 	wireHandled
 	wireAck
 	wireFailed
+	wireEnd
 )
 
 // ErrDecode: the bytes are none that this protocol has written.

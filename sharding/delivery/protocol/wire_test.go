@@ -2,12 +2,13 @@ package protocol
 
 import (
 	"bytes"
-	"encoding/hex"
-	"reflect"
 	"testing"
 	"time"
 
 	library "github.com/fxamacker/cbor/v2"
+
+	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/proptest/golden"
 )
 
 var (
@@ -19,31 +20,29 @@ var (
 	anAck = Ack{Entity: "e", Session: Session{1, 2}, Verdict: Gap, Confirmed: 3, Expected: 5, Window: 50, Round: 1}
 )
 
-// The bytes, as they are drawn at the top of wire.go, and back.
-func TestWire(t *testing.T) {
-	for want, got := range map[string][]byte{
-		"018a01" + "19012c" + "6177" + "01" + "02" + "05" + "04" + "01" + "01" + "41aa": AppendPacket(nil, &aPacket),
-		"018602" + "07" + "6177" + "01" + "02" + "05":                                   AppendHandled(nil, &aWord),
-		"018604" + "07" + "6177" + "01" + "02" +
-			"05": AppendFailed(nil, (*Failed)(&aWord)),
-		"018903" + "6165" + "01" + "02" + "01" + "03" + "05" + "1832" + "01": AppendAck(nil, &anAck),
-	} {
-		if hex.EncodeToString(got) != want {
-			t.Errorf("\nwant %s\ngot  %x", want, got)
-		}
-		if err := library.Wellformed(got[1:]); err != nil {
-			t.Errorf("%x is not CBOR: %v", got, err)
+// The bytes are a promise to peers of other builds.
+func TestGoldenMessages(t *testing.T) {
+	consumer := golden.Reads(DecodeForConsumer)
+	samples := []golden.Sample{
+		{Name: "packet", Bytes: AppendPacket(nil, &aPacket), Read: consumer, Want: aPacket},
+		{Name: "handled", Bytes: AppendHandled(nil, &aWord), Read: consumer, Want: aWord},
+		{Name: "failed", Bytes: AppendFailed(nil, (*Failed)(&aWord)), Read: consumer, Want: Failed(aWord)},
+		{Name: "ack", Bytes: AppendAck(nil, &anAck), Read: golden.Reads(DecodeAck), Want: anAck},
+	}
+	for _, s := range samples {
+		if err := library.Wellformed(s.Bytes[1:]); err != nil {
+			t.Errorf("%s is not CBOR: %v", s.Name, err)
 		}
 	}
-	if in, err := DecodeForConsumer(AppendPacket(nil, &aPacket)); err != nil || !reflect.DeepEqual(in, aPacket) {
-		t.Errorf("%v %v", in, err)
+	var known []uint64
+	for k := uint64(wirePacket); k < wireEnd; k++ {
+		known = append(known, k)
 	}
-	if in, err := DecodeForConsumer(AppendHandled(nil, &aWord)); err != nil || in != aWord {
-		t.Errorf("%v %v", in, err)
-	}
-	if a, err := DecodeAck(AppendAck(nil, &anAck)); err != nil || a != anAck {
-		t.Errorf("%v %v", a, err)
-	}
+	golden.Kinds(t, known, samples, func(b []byte) uint64 {
+		_, kind := open(cbor.NewReader(b))
+		return kind
+	})
+	golden.Formats(t, samples)
 }
 
 // Whatever arrives is refused or comes back as the same bytes, and no machine breaks over it.

@@ -2,51 +2,31 @@ package lmdb
 
 import (
 	"encoding/hex"
-	"flag"
-	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/golden"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden file anew")
 
 // What is stored does not change, and what format 1 has stored can be read.
 func TestFormat(t *testing.T) {
-	const path = "testdata/format1.txt"
 	s := mustOpen(t, t.TempDir())
 	fill(t, s)
-	var b strings.Builder
+	var samples []golden.Sample
 	for _, r := range s.rows(t) {
-		fmt.Fprintf(&b, "%x %x\n", r.Key, r.Value)
+		samples = append(samples, golden.Sample{Name: hex.EncodeToString(r.Key), Bytes: r.Value})
 	}
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	golden, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(golden) {
-		t.Errorf("stored\n%s\nwant\n%s", b.String(), golden)
-	}
+	golden.Formats(t, samples)
 	old := mustOpen(t, filepath.Join(t.TempDir(), "old"))
-	for line := range strings.Lines(string(golden)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		k, err := hex.DecodeString(key)
+	for _, line := range golden.Stored(t, format.Initial) {
+		k, err := hex.DecodeString(line.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := hex.DecodeString(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		old.put(t, durable.Row{Key: k, Value: v})
+		old.put(t, durable.Row{Key: k, Value: line.Bytes})
 	}
 	if err := readAll(t.Context(), old); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,8 @@
 package replicated
 
 import (
-	"encoding/hex"
-	"flag"
 	"fmt"
-	"os"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,10 +11,9 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden file anew")
 
 // reads are the decoders of payloads. Each returns the payload of what it has read.
 var reads = map[string]func(it *crdt.Item) (again string, err error){
@@ -70,47 +67,27 @@ func payloads() map[string][]string {
 
 // What is stored does not change, and what format 1 has stored can be read.
 func TestFormat(t *testing.T) {
-	const path = "testdata/format1.txt"
-	var lines []string
-	for kind, some := range payloads() { // order: they are sorted
-		for i, payload := range some {
-			lines = append(lines, fmt.Sprintf("%s %d %x\n", kind, i, payload))
+	var samples []golden.Sample
+	all := payloads()
+	for _, kind := range slices.Sorted(maps.Keys(reads)) {
+		for i, payload := range all[kind] {
+			samples = append(samples, golden.Sample{
+				Name: fmt.Sprintf("%s %d", kind, i), Bytes: []byte(payload), Want: payload,
+				Read: func(b []byte) (any, error) { return reads[kind](&crdt.Item{Payload: string(b)}) },
+			})
+		}
+		if len(all[kind]) == 0 {
+			t.Errorf("there are no golden bytes of a %s", kind)
 		}
 	}
-	slices.Sort(lines)
 	entity := entityPath("id")
 	for _, p := range []string{
 		pathHead, pathIntent, pathRows, pathListed, entity + deletedSub, numbered(entity, eventSub, 258),
 		part(numbered(entity, snapshotSub, 1), 2), numbered(entity, stateSub, 1), numbered(entity, forgottenSub, 1),
 	} {
-		lines = append(lines, fmt.Sprintf("path %x\n", p))
+		samples = append(samples, golden.Sample{Name: "path", Bytes: []byte(p)})
 	}
-	now := strings.Join(lines, "")
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(now), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	golden, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if now != string(golden) {
-		t.Errorf("stored\n%s\nwant\n%s", now, golden)
-	}
-	for line := range strings.Lines(string(golden)) {
-		words := strings.Fields(line)
-		if words[0] == "path" {
-			continue
-		}
-		payload, err := hex.DecodeString(words[2])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := reads[words[0]](&crdt.Item{Payload: string(payload)}); err != nil || again != string(payload) {
-			t.Errorf("%s is read as %x, %v", strings.TrimSpace(line), again, err)
-		}
-	}
+	golden.Formats(t, samples)
 }
 
 // A payload of a newer format is told apart from a damaged one.

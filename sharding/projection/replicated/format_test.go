@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"runtime"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/projection"
@@ -70,35 +70,32 @@ func formatKeys() []string {
 
 // What is stored does not change, and what the first format has stored can be read.
 func TestFormat(t *testing.T) {
-	const path = "testdata/format1.txt"
 	s := open(t, ddatatest.Start(t, "backend")[0])
 	storeFormat(t, s)
-	golden.Bytes(t, path, func(yield func(string, []byte) bool) {
-		for _, key := range formatKeys() {
-			r, err := s.data.Get(t.Context(), key, ddata.ReadLocal)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for it := range r.Items("") {
-				if !yield(fmt.Sprintf("%s %x", key, it.Path), []byte(it.Payload)) {
-					return
-				}
-			}
+	var samples []golden.Sample
+	for _, key := range formatKeys() {
+		r, err := s.data.Get(t.Context(), key, ddata.ReadLocal)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	stored, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+		for it := range r.Items("") {
+			samples = append(samples, golden.Sample{
+				Name: fmt.Sprintf("%s %x", key, it.Path), Bytes: []byte(it.Payload),
+			})
+		}
 	}
+	golden.Formats(t, samples)
 	old := open(t, ddatatest.Start(t, "backend")[0])
-	for line := range strings.Lines(string(stored)) {
-		words := strings.Fields(line)
-		at, err1 := hex.DecodeString(words[1])
-		payload, err2 := hex.DecodeString(words[2])
-		err := old.data.Update(t.Context(), words[0], ddata.WriteMajority, func(tx *crdt.Tx) error {
-			return tx.Put(string(at), string(payload), nil)
+	for _, line := range golden.Stored(t, format.Initial) {
+		key, path, _ := strings.Cut(line.Name, " ")
+		at, err := hex.DecodeString(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = old.data.Update(t.Context(), key, ddata.WriteMajority, func(tx *crdt.Tx) error {
+			return tx.Put(string(at), string(line.Bytes), nil)
 		})
-		if err := errors.Join(err1, err2, err); err != nil {
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
