@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/coterie-go/coterie/ddata/config"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/transport/frame"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
 	"github.com/coterie-go/coterie/ddata/transport/tcp"
@@ -23,6 +24,10 @@ type Config struct {
 	// Advertise is the address (host:port) at which others dial this node. Default: the
 	// one that the listener got, which is of use only when Bind names a host that others can reach.
 	Advertise string
+
+	// Formats are the format levels that the node speaks. It refuses the connections of a node that
+	// speaks none of them. Default: those of this build.
+	Formats format.Range
 
 	// FrameMax bounds a payload, in bytes; in the Data lane, what is larger travels in several
 	// frames. A node refuses connections of one with a higher limit. Default 1 MiB, 16 bytes to 64
@@ -104,6 +109,7 @@ func (c *Config) Validate() error {
 		f.Of("Advertise", address.CheckAdvertised(c.Advertise))
 	}
 	d := c.withDefaults()
+	f.Of("Formats", d.Formats.Check())
 	f.Add(d.FrameMax < frameMaxLeast || d.FrameMax > frame.MaxLimit,
 		"FrameMax", "%d is not within %d..%d", d.FrameMax, frameMaxLeast, frame.MaxLimit)
 	f.Add(d.MessageMax < d.FrameMax || d.MessageMax > messageMaxLimit,
@@ -136,6 +142,7 @@ func (c *Config) Validate() error {
 }
 
 func (c Config) withDefaults() Config {
+	config.Default(&c.Formats, format.Build())
 	config.Default(&c.FrameMax, DefaultFrameMax)
 	config.Default(&c.MessageMax, max(DefaultMessageMax, c.FrameMax))
 	config.Default(&c.DataStripes, defaultDataStripes())

@@ -42,8 +42,8 @@
 //     breaks: one contiguous run, at a change of generation, which a LinkEvent reports.
 //   - Incarnation. A frame sent to a NodeID is delivered to that process or to none. The hello of a
 //     connection names both ends, and the receiver refuses one that is meant for an earlier
-//     incarnation, for another cluster or in another protocol version. Both sides count and report
-//     the reason.
+//     incarnation, for another cluster, or without a format level in common (package format). Both
+//     sides count and report the reason.
 //   - No blocking. Send, SendAddr, SendPacket and Append never wait for the network or for a
 //     handler. Queues are bounded: past the bound the caller gets ErrQueueFull and decides.
 //     AppendWait waits for room instead.

@@ -49,7 +49,7 @@ type Reason uint8
 const (
 	// RefusedCluster: the two nodes have different cluster names.
 	RefusedCluster Reason = 1 + iota
-	// RefusedVersion: the two nodes speak different protocol versions.
+	// RefusedVersion: the two nodes have no format level in common, or their handshakes differ.
 	RefusedVersion
 	// RefusedIncarnation: the address is held by another process incarnation than
 	// the one that the dialler meant. That one is gone.
@@ -76,7 +76,7 @@ func (r Reason) String() string {
 	case RefusedCluster:
 		return "wrong cluster"
 	case RefusedVersion:
-		return "wrong protocol version"
+		return "no common format level"
 	case RefusedIncarnation:
 		return "earlier incarnation"
 	case RefusedSelf:

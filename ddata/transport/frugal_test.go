@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/proptest"
 )
 
@@ -13,6 +14,7 @@ func TestDecodingIsFrugal(t *testing.T) {
 	var seeds [][]byte
 	for _, k := range []kind{kindLink, kindAddr, kindStream} {
 		b, err := appendHandshake(nil, k, hello{
+			Formats: format.Build(),
 			Cluster: "c", From: 1, To: 2, Addr: "a:1", Lane: Data, Stripe: 1, Generation: 9,
 		})
 		if err != nil {

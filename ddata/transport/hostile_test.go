@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/transport/frame"
 )
 
@@ -110,6 +111,7 @@ func (b *besieged) eventually(what string, cond func() bool) {
 func hi(i int, k kind, to NodeID) []byte {
 	addr := fmt.Sprintf("10.0.%d.%d:1", i>>8&255, i&255)
 	h := hello{
+		Formats: format.Build(),
 		Cluster: "c", From: NodeID(1000 + i), To: to, Addr: addr, Generation: 1, Lane: Data, FrameMax: DefaultFrameMax,
 	}
 	b, err := appendHandshake(nil, k, h)

@@ -9,6 +9,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/address"
 )
 
 // inbound is what other nodes make of this one's port: it accepts connections, finds out what they
@@ -118,8 +120,7 @@ func (in *inbound) readHello(raw net.Conn) (conn net.Conn, k kind, h hello, err 
 	}
 	k, body, err := readHandshake(conn)
 	if err == nil {
-		h, err = decodeHello(body)
-		if err != nil {
+		if h, err = decodeHello(body); err != nil {
 			err = ErrRefused{Reason: RefusedHello, Text: err.Error()}
 		} else {
 			accepts := in.channels.acceptor(h.Channel) != nil
@@ -197,7 +198,7 @@ func (in *inbound) refuse(conn net.Conn, h hello, err error) {
 		in.n.drop(DropRefusedIn, 1)
 		in.reply(conn, kindRefusal, answer{Reason: cause.Reason, Text: clip(cause.Text)})
 		addr := h.Addr
-		if addr == "" {
+		if address.CheckPeer(addr) != nil {
 			addr = hostOf(conn)
 		}
 		in.report.refused(Refusal{Inbound: true, Peer: h.From, Meant: h.To, Addr: addr, Cause: cause})

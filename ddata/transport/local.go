@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+
+	"github.com/coterie-go/coterie/ddata/format"
 )
 
 // local is what this node says of itself in a handshake, and what it asks of the other side.
@@ -16,16 +18,25 @@ type local struct {
 func (l *local) sign(h hello) hello {
 	h.Cluster, h.From, h.Addr = l.cfg.Cluster, l.cfg.Self, l.addr
 	h.FrameMax, h.MessageMax = uint32(l.cfg.FrameMax), uint32(l.cfg.MessageMax)
+	h.Formats = l.cfg.Formats
 	return h
 }
 
-// vet reports whether this node takes a connection with hello h. accepts: it takes streams of the
-// channel that h names.
+// vet reports whether this node takes a connection with hello h. A node without a format level in
+// common may have kinds and bounds that are not known here: it is refused for the levels. accepts: it
+// takes streams of the channel that h names.
 func (l *local) vet(k kind, h hello, accepts bool) error {
 	refuse := func(r Reason, format string, args ...any) error {
 		return ErrRefused{Reason: r, Text: fmt.Sprintf(format, args...)}
 	}
 	c := l.cfg
+	if format.Common(c.Formats, h.Formats) == 0 {
+		return refuse(RefusedVersion, "the node that dials speaks format %v, and %s speaks %v; go by a build that "+
+			"speaks both", h.Formats, l.addr, c.Formats)
+	}
+	if err := h.check(); err != nil {
+		return refuse(RefusedHello, "%v", err)
+	}
 	switch {
 	case k != kindLink && k != kindAddr && k != kindStream:
 		return refuse(RefusedHello, "kind %d", k)

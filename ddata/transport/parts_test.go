@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/transport/frame"
 	"github.com/coterie-go/coterie/ddata/transport/receipt"
 )
@@ -125,6 +126,7 @@ func TestHostileParts(t *testing.T) {
 	binary.LittleEndian.PutUint32(claim[frame.HeaderSize:], DefaultMessageMax)
 	greet := func(stripe uint32, gen uint64) []byte {
 		hs, err := appendHandshake(nil, kindLink, hello{
+			Formats: format.Build(),
 			Cluster: "c", From: 77, To: 1, Addr: "10.0.0.1:1", Generation: gen, Lane: Data, Stripe: stripe,
 			FrameMax: DefaultFrameMax, MessageMax: DefaultMessageMax,
 		})

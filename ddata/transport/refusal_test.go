@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/format"
 )
 
 // What an operator can mend is a warning, once for each address and reason; what a restart explains
@@ -63,6 +65,8 @@ func TestNothingGetsPastARefusal(t *testing.T) {
 		"no such kind":           func(k *kind, _ *hello) { *k = kindWelcome },
 		"no such lane":           func(_ *kind, h *hello) { h.Lane = lanes },
 		"another version":        func(k *kind, _ *hello) { *k = 0 }, // see below
+		"formats to come":        func(_ *kind, h *hello) { h.Formats = format.Range{Min: 1000, Max: 1001} },
+		"no formats":             func(_ *kind, h *hello) { h.Formats = format.Range{} },
 	} {
 		t.Run(what, func(t *testing.T) {
 			var handled atomic.Int32
@@ -72,7 +76,9 @@ func TestNothingGetsPastARefusal(t *testing.T) {
 			}
 			defer m.Close()
 			m.Handle(1, HandlerFunc(func(NodeID, []byte) { handled.Add(1) }))
-			fits := hello{Cluster: "c", From: 9, To: 1, Addr: "10.0.0.1:1", Lane: Data, Generation: 1}
+			fits := hello{
+				Cluster: "c", From: 9, To: 1, Addr: "10.0.0.1:1", Lane: Data, Generation: 1, Formats: format.Build(),
+			}
 			k, h := kindLink, fits
 			edit(&k, &h)
 			say, err := appendHandshake(nil, k, h)

@@ -3,6 +3,8 @@ package transport
 import (
 	"testing"
 	"time"
+
+	"github.com/coterie-go/coterie/ddata/format"
 )
 
 // What a node does not take, and why.
@@ -14,13 +16,18 @@ func TestVet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	fine := hello{Cluster: "c", From: 3, To: 2, FrameMax: 1 << 10, MessageMax: 1 << 12}
+	fine := hello{
+		Cluster: "c", From: 3, To: 2, Addr: "a:1", FrameMax: 1 << 10, MessageMax: 1 << 12, Formats: format.Build(),
+	}
 	for want, edit := range map[Reason]func(*hello){ // order: each is tried by itself
 		0:                  func(*hello) {},
 		RefusedCluster:     func(h *hello) { h.Cluster = "d" },
 		RefusedSelf:        func(h *hello) { h.From = 2 },
 		RefusedIncarnation: func(h *hello) { h.To = 9 },
 		RefusedLimit:       func(h *hello) { h.FrameMax++ },
+		RefusedHello:       func(h *hello) { h.Lane = lanes },
+		// which may well have another lane
+		RefusedVersion: func(h *hello) { h.Formats, h.Lane = format.Range{Min: 1000, Max: 1001}, lanes },
 	} {
 		h := fine
 		edit(&h)

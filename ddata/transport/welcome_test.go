@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"testing"
+
+	"github.com/coterie-go/coterie/ddata/format"
 )
 
 // caller is a sender whose connections and handshakes a test makes up.
@@ -22,7 +24,9 @@ func newCaller(t *testing.T) *caller {
 	}
 	t.Cleanup(func() { m.Close() })
 	m.Handle(1, HandlerFunc(func(NodeID, []byte) {}))
-	return &caller{t: t, m: m, h: hello{Cluster: "c", From: 1, To: 2, Addr: "127.0.0.1:9", Lane: Data}}
+	return &caller{t: t, m: m, h: hello{
+		Cluster: "c", From: 1, To: 2, Addr: "127.0.0.1:9", Lane: Data, Formats: format.Build(),
+	}}
 }
 
 // connect says hello, of a sender that has written and knows so many frames, and reads the welcome.

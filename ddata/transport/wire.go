@@ -9,15 +9,16 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/address"
+	"github.com/coterie-go/coterie/ddata/format"
 )
 
-// The wire of a connection, version 2.
+// The wire of a connection.
 //
 //	handshake  = magic(4) version(1) kind(1) length(2, big endian) body(length, CBOR)
 //	frame      = length channel payload, see package frame
 //
 //	dialler                                 receiver
-//	   │ handshake link|addr|stream, hello ──► │
+//	   │ handshake link|addr|stream, hello ──► │   the hello has the format levels that the dialler speaks
 //	   │ ◄── handshake welcome|refusal, answer │   a refusal ends the connection
 //	   │ frame frame frame … ────────────────► │   link, addr: one way
 //	   │ ◄────────── receipt(8, little endian) │   link of the Data lane only: how many frames were received, see package receipt
@@ -25,8 +26,9 @@ import (
 //
 // The first eight bytes keep this form in every version, so that any two versions can refuse each
 // other with a reason. Bodies are maps with integer keys; unknown keys are ignored, so fields may
-// be added without a new version.
-const protocolVersion = 2
+// be added without a new version. What comes behind the welcome, and in frames, has the form of a
+// format level (package format): two nodes without one in common refuse each other.
+const handshakeVersion = 3
 
 var magic = [4]byte{0xC0, 'T', 'R', 'Y'}
 
@@ -41,6 +43,7 @@ const (
 	kindStream  kind = 3 // raw bytes
 	kindWelcome kind = 4
 	kindRefusal kind = 5
+	kinds       kind = 6
 )
 
 // hello is what a dialler says of itself and of what it wants.
@@ -57,6 +60,8 @@ type hello struct {
 	Written    uint64  `cbor:"10,keyasint,omitempty"` // frames that earlier connections of the link were given
 	MessageMax uint32  `cbor:"11,keyasint,omitempty"`
 	Acked      uint64  `cbor:"12,keyasint,omitempty"` // of Written, the frames of which the dialler knows what became
+
+	Formats format.Range `cbor:"13,keyasint"` // that the dialler speaks
 }
 
 // answer is what a receiver says to a hello.
@@ -70,11 +75,11 @@ type answer struct {
 	Fresh bool `cbor:"5,keyasint,omitempty"`
 }
 
-// errVersion says that a handshake is of another protocol version; the rest of it was read.
+// errVersion says that a handshake is of another version; the rest of it was read.
 type errVersion uint8
 
 func (e errVersion) Error() string {
-	return fmt.Sprintf("protocol version %d, here %d", uint8(e), protocolVersion)
+	return fmt.Sprintf("handshakes of version %d, here %d", uint8(e), handshakeVersion)
 }
 
 // appendHandshake appends a handshake with body v, which is a hello or an answer.
@@ -84,7 +89,7 @@ func appendHandshake(dst []byte, k kind, v any) ([]byte, error) {
 		return dst, fmt.Errorf("transport: handshake of %d bytes is above %d", len(body), helloMax)
 	}
 	dst = append(dst, magic[:]...)
-	dst = append(dst, protocolVersion, byte(k))
+	dst = append(dst, handshakeVersion, byte(k))
 	dst = binary.BigEndian.AppendUint16(dst, uint16(len(body)))
 	return append(dst, body...), nil
 }
@@ -111,27 +116,30 @@ func readHandshake(r io.Reader) (kind, []byte, error) {
 	if _, err := io.ReadFull(r, body); err != nil {
 		return 0, nil, err
 	}
-	if head[4] != protocolVersion {
+	if head[4] != handshakeVersion {
 		return 0, nil, errVersion(head[4])
 	}
 	return kind(head[5]), body, nil
 }
 
+// decodeHello decodes a hello. Its bounds are those of check, if there is a format level in common.
 func decodeHello(body []byte) (hello, error) {
 	var h hello
 	if err := cbor.Records.Decode(body, &h); err != nil {
 		return hello{}, err
 	}
+	return h, h.Formats.Check()
+}
+
+// check holds a hello to its bounds.
+func (h hello) check() error {
 	if h.From == 0 || h.Lane >= lanes || h.Stripe >= stripesLimit || h.Acked > h.Written {
-		return hello{}, errors.New("a field is out of range")
+		return errors.New("a field is out of range")
 	}
 	if len(h.Cluster) > nameMax {
-		return hello{}, errors.New("the cluster name is too long")
+		return errors.New("the cluster name is too long")
 	}
-	if err := address.CheckPeer(h.Addr); err != nil {
-		return hello{}, err
-	}
-	return h, nil
+	return address.CheckPeer(h.Addr)
 }
 
 func decodeAnswer(k kind, body []byte) (answer, error) {

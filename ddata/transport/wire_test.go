@@ -10,13 +10,14 @@ import (
 
 	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/address"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
 
 func TestHandshakeRoundTrip(t *testing.T) {
 	want := hello{
 		Cluster: "shop", From: 7, To: ^NodeID(0), Addr: "[::1]:7946", Lane: Bulk, Stripe: 3, Generation: 1 << 60,
-		Channel: ChannelOf("x"), FrameMax: 1 << 20,
+		Channel: ChannelOf("x"), FrameMax: 1 << 20, Formats: format.Range{Min: 1, Max: 3},
 	}
 	b, err := appendHandshake([]byte("before"), kindLink, want)
 	if err != nil {
@@ -81,23 +82,66 @@ func TestOtherVersion(t *testing.T) {
 
 // The bytes are a promise to peers of other versions.
 func TestGoldenHandshakes(t *testing.T) {
-	golden.Bytes(t, "testdata/handshakes.hex", func(yield func(string, []byte) bool) {
-		for _, v := range []any{
-			hello{}, hello{Cluster: "c", From: 1, To: 1 << 63, Addr: "a:1",
-				Lane: Data, Stripe: 3, Generation: 300, Channel: 1 << 40, FrameMax: 1 << 20,
-				Written: 9, MessageMax: 1 << 31, Acked: 8},
-			answer{}, answer{From: 3, Reason: RefusedSelf, Text: "own", Received: 7, Fresh: true},
-		} {
-			b, err := appendHandshake(nil, kindLink, v)
-			if err != nil || !yield(fmt.Sprintf("%T", v), b) {
-				t.Fatal(err)
-			}
+	full := hello{
+		Cluster: "c", From: 1, To: 1 << 63, Addr: "a:1", Lane: Data, Stripe: 3, Generation: 300, Channel: 1 << 40,
+		FrameMax: 1 << 20, Written: 9, MessageMax: 1 << 31, Acked: 8, Formats: format.Range{Min: 1, Max: 3},
+	}
+	least := hello{Formats: format.Range{Min: 1, Max: 1}}
+	var samples []golden.Sample
+	for _, c := range []struct {
+		kind kind
+		body any
+	}{
+		{kindLink, full}, {kindAddr, least}, {kindStream, least},
+		{kindWelcome, answer{}}, {kindWelcome, answer{From: 3, Received: 7, Fresh: true}},
+		{kindRefusal, answer{From: 3, Reason: RefusedSelf, Text: "own"}},
+	} {
+		b, err := appendHandshake(nil, c.kind, c.body)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		samples = append(samples, golden.Sample{
+			Name: fmt.Sprintf("%T", c.body), Bytes: b, Read: golden.Reads(readBody), Want: c.body,
+		})
+	}
+	var known []kind
+	for k := kindLink; k < kinds; k++ {
+		known = append(known, k)
+	}
+	golden.Kinds(t, known, samples, func(b []byte) kind { return kind(b[5]) })
+	golden.Formats(t, samples)
+}
+
+// readBody reads the body of a handshake.
+func readBody(b []byte) (any, error) {
+	k, body, err := readHandshake(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	if k < kindWelcome {
+		return decodeHello(body)
+	}
+	a, err := decodeAnswer(k, body)
+	if refused, ok := errors.AsType[ErrRefused](err); ok && refused.Reason == a.Reason {
+		err = nil
+	}
+	return a, err
+}
+
+// A hello of a later build may say more.
+func TestHelloGainsFields(t *testing.T) {
+	var h struct {
+		hello
+		More string `cbor:"99,keyasint"`
+	}
+	h.hello, h.More = hello{From: 7, Formats: format.Range{Min: 1, Max: 9}}, "later"
+	if got, err := decodeHello(cbor.Records.MustAppend(nil, h)); err != nil || got != h.hello {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 func TestBadHello(t *testing.T) {
-	good := hello{Cluster: "c", From: 1, Addr: "a:1"}
+	good := hello{Cluster: "c", From: 1, Addr: "a:1", Formats: format.Build()}
 	for what, edit := range map[string]func(*hello){
 		"no sender":    func(h *hello) { h.From = 0 },
 		"no address":   func(h *hello) { h.Addr = "" },
@@ -106,10 +150,12 @@ func TestBadHello(t *testing.T) {
 		"lane":         func(h *hello) { h.Lane = lanes },
 		"stripe":       func(h *hello) { h.Stripe = stripesLimit },
 		"long cluster": func(h *hello) { h.Cluster = strings.Repeat("c", nameMax+1) },
+		"no formats":   func(h *hello) { h.Formats = format.Range{} },
+		"formats":      func(h *hello) { h.Formats.Max = 0 },
 	} {
 		h := good
 		edit(&h)
-		if _, err := decodeHello(cbor.Records.MustAppend(nil, h)); err == nil {
+		if h, err := decodeHello(cbor.Records.MustAppend(nil, h)); err == nil && h.check() == nil {
 			t.Errorf("%s: taken", what)
 		}
 	}
@@ -126,6 +172,7 @@ func FuzzHandshake(f *testing.F) {
 	for _, k := range []kind{kindLink, kindAddr, kindStream} {
 		b, _ := appendHandshake(nil, k, hello{
 			Cluster: "c", From: 1, To: 2, Addr: "a:1", Lane: Data, Stripe: 1, Generation: 9,
+			Formats: format.Build(),
 		})
 		f.Add(b)
 	}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -181,11 +183,42 @@ func incarnation(c *cluster) {
 }
 
 func otherCluster(c *cluster) {
-	a, b := c.start(nil), c.start(func(cfg *transport.Config) { cfg.Cluster = "other" })
+	refuses(c, transport.RefusedCluster, nil, func(cfg *transport.Config) { cfg.Cluster = "other" })
+}
+
+// otherFormats: nodes without a format level in common refuse each other, and both sides name both
+// ranges; one level in common is enough.
+func otherFormats(c *cluster) {
+	speaks := func(low, high format.Level) func(*transport.Config) {
+		return func(cfg *transport.Config) { cfg.Formats = format.Range{Min: low, Max: high} }
+	}
+	a, b := c.start(speaks(1, 2)), c.start(speaks(2, 3))
+	r := newRecorder()
+	b.Handle(ch, r)
+	c.join(a, b)
+	c.must(a.Send(b.Self(), transport.Control, 0, ch, message(0, 0, 1, 0)))
+	c.progress(r, "one level is enough", func() bool { return r.count() == 1 })
+	for _, by := range [][2]func(*transport.Config){{speaks(1, 2), speaks(3, 5)}, {speaks(3, 5), speaks(1, 2)}} {
+		for _, text := range refuses(c, transport.RefusedVersion, by[0], by[1]) {
+			if !strings.Contains(text, "levels 1 to 2") || !strings.Contains(text, "levels 3 to 5") {
+				c.t.Errorf("told %q", text)
+			}
+		}
+	}
+}
+
+// refuses starts two nodes of which the second refuses the first, and returns what the two report.
+func refuses(c *cluster, why transport.Reason, first, second func(*transport.Config)) (told []string) {
+	a, b := c.start(first), c.start(second)
 	b.Handle(ch, newRecorder())
 	c.must(a.AddPeer(b.Self(), b.Addr()))
 	c.must(a.SendAddr(b.Addr(), ch, message(0, 0, 1, 0)))
-	is := func(r transport.Refusal) bool { return r.Cause.Reason == transport.RefusedCluster }
+	is := func(r transport.Refusal) bool {
+		if r.Cause.Reason == why {
+			told = append(told, r.Cause.Text)
+		}
+		return r.Cause.Reason == why
+	}
 	c.eventually("both sides report", func() bool { return a.refused(is) && b.refused(is) })
 	var refused transport.ErrRefused
 	c.eventually("the sender is told", func() bool {
@@ -195,4 +228,5 @@ func otherCluster(c *cluster) {
 		b.Stats().FramesIn != 0 {
 		c.t.Errorf("a: %v\nb: %v", a.Stats(), b.Stats())
 	}
+	return told
 }

@@ -36,6 +36,7 @@ func Run(t *testing.T, w World) {
 		{"link events and generations", linkEvents},
 		{"an earlier incarnation is refused", incarnation},
 		{"another cluster is refused", otherCluster},
+		{"nodes without a format level in common are refused", otherFormats},
 		{"SendAddr reaches the listener, and PeerAddr names the sender", sendAddr},
 		{"SendAddr to a channel without a handler is dropped and counted", sendUnhandled},
 		{"an idle SendAddr connection is closed", sendAddrIdle},
