@@ -10,6 +10,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
@@ -113,6 +114,12 @@ type Config struct {
 	// rebalanced while versions differ.
 	AppVersion string
 
+	// FormatMax holds the highest format level that the node announces, and so the level of the
+	// cluster: it rises when all members speak more, and a build that does not speak it is refused from
+	// then on. Set it to the level of the old build while a new one is rolled out and watched, and
+	// take it away by a second rolling restart (package format). Default 0: the newest of this build.
+	FormatMax format.Level
+
 	// MinMembers gates the first Up: joining members stay Joining until so many are there. Default:
 	// 1.
 	MinMembers int
@@ -206,7 +213,7 @@ type Config struct {
 	Timing membership.Timing
 
 	// Transport tunes the node's port: how many connections it takes, its queues and time-outs.
-	// What the node itself sets must be left zero: Cluster, Self, Bind, Advertise, FrameMax, TLS,
+	// What the node itself sets must be left zero: Cluster, Self, Bind, Advertise, Formats, FrameMax, TLS,
 	// Network and the callbacks. MessageMax must be the same on all nodes: they refuse the
 	// connections of one with a higher one. Default: none.
 	Transport transport.Config
@@ -242,6 +249,15 @@ type Config struct {
 	// OnEvent hears of everything that happens on the node, beside Logger. See events.Listener for
 	// what it may do. Optional.
 	OnEvent events.Listener
+
+	build format.Range // what a test has the build speak; zero: what it does
+}
+
+// formats are the format levels that the node announces.
+func (c Config) formats() format.Range {
+	r := cmp.Or(c.build, format.Build())
+	r.Max = cmp.Or(c.FormatMax, r.Max)
+	return r
 }
 
 // withDefaults returns the config with every default filled in.
@@ -290,7 +306,8 @@ func (c Config) membership() membership.Config {
 	}
 	return membership.Config{
 		Timing: c.Timing.Or(preset.Timing), Name: c.Name, Roles: c.Roles, AppVersion: c.AppVersion,
-		Seeds: c.Seeds, BootstrapExpect: c.BootstrapExpect, BootstrapAnyDisks: c.BootstrapAnyDisks,
+		Formats: c.formats(),
+		Seeds:   c.Seeds, BootstrapExpect: c.BootstrapExpect, BootstrapAnyDisks: c.BootstrapAnyDisks,
 		Discovers:  c.Discovery != nil,
 		MinMembers: c.MinMembers, MinMembersOf: c.MinMembersPerRole, Strategy: c.Downing, VotersMax: c.VotersMax,
 		DurableKeys: c.DurableKeys,

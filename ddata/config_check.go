@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/discovery"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
@@ -34,6 +35,9 @@ func (c Config) Validate() error {
 		f.Add(r != "" && checkName(r) != nil, "Roles", "%q: %v", r, checkName(r))
 	}
 	f.Add(len(c.AppVersion) > nameMax, "AppVersion", "has %d bytes, more than %d", len(c.AppVersion), nameMax)
+	if build := cmp.Or(c.build, format.Build()); c.FormatMax != 0 && !build.Contains(c.FormatMax) {
+		f.Add(true, "FormatMax", "is level %d, and this build speaks %v", c.FormatMax, build)
+	}
 	for r, n := range c.MinMembersPerRole {
 		f.Add(n < 0, "MinMembersPerRole", "%q: is negative", r)
 	}
@@ -61,7 +65,7 @@ func (c Config) checkMembership(f *config.Faults) {
 	m := c.membership()
 	timing := membership.Config{UID: 1, Addr: "x", Timing: m.Timing}
 	f.Of("Timing", timing.Validate())
-	m.UID, m.Name, m.Strategy, m.Timing = 1, "x", nil, membership.Timing{}
+	m.UID, m.Name, m.Strategy, m.Timing, m.Formats = 1, "x", nil, membership.Timing{}, format.Range{}
 	m.Addr = cmp.Or(c.Advertise, "x")
 	for _, wrong := range config.Named(m.Validate()) {
 		if wrong.Setting == "Addr" {
@@ -76,9 +80,9 @@ func (c Config) checkTransport(f *config.Faults) {
 	f.Of("TLS", transport.CheckTLS(c.TLS))
 	t := c.Transport
 	if t.Cluster != "" || t.Self != 0 || t.Bind != "" || t.Advertise != "" || t.FrameMax != 0 ||
-		t.TLS != nil || t.Network != nil || t.OnEvent != nil {
+		t.Formats != (format.Range{}) || t.TLS != nil || t.Network != nil || t.OnEvent != nil {
 		f.Add(true, "Transport",
-			"Cluster, Self, Bind, Advertise, FrameMax, TLS, Network and OnEvent are set by the node itself")
+			"Cluster, Self, Bind, Advertise, Formats, FrameMax, TLS, Network and OnEvent are set by the node itself")
 		return
 	}
 	t.Cluster, t.Self, t.Bind = "x", 1, "127.0.0.1:0"

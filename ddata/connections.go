@@ -44,7 +44,7 @@ const undialedFresh = 10 * time.Second
 // settings are those of the transport of a node, whose connections c hears of.
 func (c *connections) settings(uid view.UID) transport.Config {
 	t := c.cfg.Transport
-	t.Cluster, t.Self = c.cfg.Name, transport.NodeID(uid)
+	t.Cluster, t.Self, t.Formats = c.cfg.Name, transport.NodeID(uid), c.cfg.formats()
 	t.Bind, t.Advertise, t.TLS, t.Network = c.cfg.Bind, c.cfg.Advertise, c.cfg.TLS, c.cfg.Network
 	t.OnEvent = c.hear
 	return t
@@ -120,6 +120,9 @@ func (c *connections) inVain(x transport.Refusal) (text string, vain bool) {
 		text += "; check Config.Name and Config.Seeds or Discovery"
 	default:
 		text += "; the address was that of a member once, and another cluster uses it now"
+	}
+	if x.Cause.Reason == transport.RefusedVersion {
+		text += "; check the builds of both sides, and Config.FormatMax"
 	}
 	if x.Cause.Reason == transport.RefusedTLS {
 		text += "; check Config.TLS on both sides: the certificates, their names and authorities, and that both use it"

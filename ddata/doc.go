@@ -91,6 +91,13 @@
 // snapshot of the file system that is put back without a reboot sets the mark back too: start such
 // a node no earlier than a lease after the stop.
 //
+// # Upgrading to another build of this library
+//
+// Nodes of two builds form one cluster while they have a format level in common, so a rolling restart
+// is all that an upgrade takes. What a new build brings is switched on when the last node of the old one
+// has gone, and then the way back is closed; Config.FormatMax keeps it open for as long as an operator
+// wants. Package format has the steps.
+//
 // # Events and health
 //
 // Package events has the events (Config.OnEvent, and the log). Node.Health answers the probes
@@ -110,6 +117,7 @@
 //	shutdown-after-unsuccessful-join-seed-nodes  the context of Start  no limit of its own
 //	roles                                 Roles                        DefaultRole
 //	app-version                           AppVersion                   none; compared for being equal only
+//	(none; wire formats of rolling updates)  FormatMax                 the newest level of the build
 //	min-nr-of-members                     MinMembers                   1
 //	role.NAME.min-nr-of-members           MinMembersPerRole            none
 //	configuration-compatibility-check.*   always on; see Setting in package membership for what must be alike

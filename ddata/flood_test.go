@@ -8,7 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
-	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -29,8 +29,8 @@ func TestAFloodOfProbesIsNotRepeatedInTheLog(t *testing.T) {
 	}
 	defer enemy.Close()
 	probe := message.Append(nil, bootstrap.Probe{
-		Protocol: membership.Protocol, Name: "test",
-		Self: view.Member{UID: 666, Addr: enemy.Addr(), Status: view.Joining},
+		Name: "test",
+		Self: view.Member{UID: 666, Addr: enemy.Addr(), Status: view.Joining, Formats: format.Build()},
 	})
 	const probes = 50_000
 	pause := time.NewTicker(time.Millisecond)

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/disk"
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
@@ -68,6 +69,10 @@ func newMembers(n *Node) (*members, error) {
 	if errors.Is(err, membership.ErrForeign) {
 		return nil, fmt.Errorf("ddata: Config.Dir %s: %w; give this node an empty directory of its own, or set "+
 			"Config.Name right", n.cfg.Dir, err)
+	}
+	if errors.Is(err, format.ErrUnspoken) {
+		return nil, fmt.Errorf("ddata: Config.Dir %s: %w; the directory is left as it is: run a build that speaks "+
+			"that level, and let Config.FormatMax not hold it below", n.cfg.Dir, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ddata: %w", err)
@@ -199,6 +204,9 @@ func withAdvice(err error, dir string) error {
 			"and the sizes and the seed "+
 			"of Replication must be the same on all nodes, Leases must be one store, and Dir set on all or on none, "+
 			"with nothing durable (an empty DurableKeys) on all or on none", err)
+	case bootstrap.ReasonFormat:
+		return fmt.Errorf("%w; run a build that speaks that level, and let Config.FormatMax not hold it below "+
+			"(package format has the steps of an upgrade)", err)
 	case bootstrap.ReasonDisk:
 		return fmt.Errorf("%w; Config.Seeds name another cluster than the one whose data Config.Dir %s holds: set "+
 			"Seeds right, or, to join that cluster as a "+

@@ -1,10 +1,8 @@
 package ddata
 
 import (
-	"reflect"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
@@ -20,21 +18,22 @@ import (
 
 // The metrics of a node; the table in package events explains them.
 var (
-	mViewEpoch = gauge("coterie_view_epoch", "Epoch of the installed view.")
-	mMembers   = gauge("coterie_members", "Members of the installed view.", "status")
-	mLeaseHeld = gauge("coterie_lease_held", "1 while the node may run entities and singletons.")
-	mOldest    = gauge("coterie_oldest", "1 while this node is the oldest of the role.", "role")
-	mSingleton = gauge("coterie_singleton_running", "1 while the singleton runs on this node.", "name", "role")
-	mEvents    = counter("coterie_events_total", "Events by kind.", "event")
-	mPanics    = counter("coterie_user_panics_total", "Panics of the user's code that were survived.")
-	mLive      = gauge("coterie_live", "1 while the node is live.")
-	mReady     = gauge("coterie_ready", "1 while the node is ready.")
-	mDropped   = counter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
-	mScreened  = counter("coterie_gossip_refused_total",
+	mViewEpoch = events.NewGauge("coterie_view_epoch", "Epoch of the installed view.")
+	mFormat    = events.NewGauge("coterie_format_level", "Format level of the installed view.")
+	mMembers   = events.NewGauge("coterie_members", "Members of the installed view.", "status")
+	mLeaseHeld = events.NewGauge("coterie_lease_held", "1 while the node may run entities and singletons.")
+	mOldest    = events.NewGauge("coterie_oldest", "1 while this node is the oldest of the role.", "role")
+	mSingleton = events.NewGauge("coterie_singleton_running", "1 while the singleton runs here.", "name", "role")
+	mEvents    = events.NewCounter("coterie_events_total", "Events by kind.", "event")
+	mPanics    = events.NewCounter("coterie_user_panics_total", "Panics of the user's code that were survived.")
+	mLive      = events.NewGauge("coterie_live", "1 while the node is live.")
+	mReady     = events.NewGauge("coterie_ready", "1 while the node is ready.")
+	mDropped   = events.NewCounter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
+	mScreened  = events.NewCounter("coterie_gossip_refused_total",
 		"Packets and streams of gossip that were turned away.", "reason")
-	mLinks       = gauge("coterie_transport_links", "Outgoing connections.")
-	mStoreQueue  = gauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
-	mStoreFile   = gauge("coterie_store_file_bytes", "Size of the store's file.")
+	mLinks       = events.NewGauge("coterie_transport_links", "Outgoing connections.")
+	mStoreQueue  = events.NewGauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
+	mStoreFile   = events.NewGauge("coterie_store_file_bytes", "Size of the store's file.")
 	mRequestTime = &events.Metric{
 		Name: "coterie_request_duration_seconds",
 		Help: "Time of reads and writes of replicated data that took the Replicator's goroutine.",
@@ -47,58 +46,11 @@ var (
 		Buckets: []float64{.001, .01, .1, 1, 10, 100, 1000},
 	}
 
-	mMembership = countersOf[membership.Stats]("coterie_membership_")
-	mTransport  = countersOf[transport.Stats]("coterie_transport_")
-	mGossip     = countersOf[gossip.Stats]("coterie_gossip_")
-	mReplicator = countersOf[effect.Stats]("coterie_replicator_", "role")
+	mMembership = events.CountersOf[membership.Stats]("coterie_membership_")
+	mTransport  = events.CountersOf[transport.Stats]("coterie_transport_")
+	mGossip     = events.CountersOf[gossip.Stats]("coterie_gossip_")
+	mReplicator = events.CountersOf[effect.Stats]("coterie_replicator_", "role")
 )
-
-func gauge(name, help string, labels ...string) *events.Metric {
-	return &events.Metric{Name: name, Help: help, Kind: events.Gauge, Labels: labels}
-}
-
-func counter(name, help string, labels ...string) *events.Metric {
-	return &events.Metric{Name: name, Help: help, Labels: labels}
-}
-
-// statCounters are counters for those fields of a struct of counts that only grow.
-type statCounters []statCounter
-
-type statCounter struct {
-	field  int
-	metric *events.Metric
-}
-
-func countersOf[S any](prefix string, labels ...string) (all statCounters) {
-	t := reflect.TypeFor[S]()
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Type.Kind() == reflect.Uint64 {
-			all = append(all, statCounter{
-				i, counter(prefix+snake(f.Name)+"_total", "See "+t.String()+"."+f.Name+".", labels...),
-			})
-		}
-	}
-	return all
-}
-
-// snake is the name of a field in the manner of Prometheus.
-func snake(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
-}
-
-func (all statCounters) report(report func(*events.Metric, float64, ...string), stats any, labels ...string) {
-	v := reflect.ValueOf(stats)
-	for _, c := range all {
-		report(c.metric, float64(v.Field(c.field).Uint()), labels...)
-	}
-}
 
 // latest is a struct of counts that a machine's goroutine leaves for others after each batch of
 // steps.
@@ -123,6 +75,7 @@ func (l *latest[S]) load() S {
 func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	v := n.View()
 	report(mViewEpoch, float64(v.Epoch))
+	report(mFormat, float64(v.Format))
 	count := map[view.Status]int{}
 	for _, m := range v.Members {
 		count[m.Status]++
@@ -147,22 +100,22 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	for kind, count := range n.reports.counts.All() {
 		report(mEvents, float64(count), kind)
 	}
-	mMembership.report(report, n.members.stats.load())
+	mMembership.Report(report, n.members.stats.load())
 	st := n.net.Stats()
-	mTransport.report(report, st)
+	mTransport.Report(report, st)
 	report(mLinks, float64(st.LinksUp))
 	for d, dropped := range st.Dropped {
 		report(mDropped, float64(dropped), transport.Drop(d).String())
 	}
 	hints := n.swim.Stats()
-	mGossip.report(report, hints)
+	mGossip.Report(report, hints)
 	for r, refused := range hints.Refused {
 		report(mScreened, float64(refused), gossip.Refusal(r).String())
 	}
 	for _, role := range n.cfg.Roles {
 		oldest, _ := v.Oldest(role)
 		report(mOldest, is(oldest.UID == n.uid), role)
-		mReplicator.report(report, n.replicas[role].h.stats.load(), role)
+		mReplicator.Report(report, n.replicas[role].h.stats.load(), role)
 	}
 	store := n.StoreStats()
 	report(mStoreQueue, float64(store.Queued))

@@ -37,6 +37,7 @@
 //	KeysMoving         [info] data of more keys begins to become durable; updates of them wait
 //	KeysDurable        [info] it is durable
 //	KeysWaiting        [warn] that waits for members; once a minute
+//	FormatRaised       [info] all members speak a higher format level, and write it; older builds are refused
 //	SingletonChanged   [info] a singleton has another state here: asking, in progress elsewhere, running, stopping, handed over
 //	SingletonFailed    [warn] a singleton has ended by itself with an error
 //	SingletonOutlived  [warn] a singleton goes on although its node has ended
@@ -75,6 +76,7 @@
 // node's start.
 //
 //	coterie_view_epoch                               gauge: epoch of the installed view
+//	coterie_format_level                             gauge: format level of the installed view
 //	coterie_members{status}                          gauge: members of the installed view
 //	coterie_lease_held                               gauge: 1 while the node may run entities and singletons
 //	coterie_oldest{role}                             gauge: 1 while this node is the oldest of the role

@@ -6,7 +6,7 @@ var kinds = []Event{
 	ViewInstalled{}, MemberJoined{}, MemberUp{}, MemberLeaving{}, MemberRemoved{},
 	MemberUnreachable{}, MemberReachable{}, OldestChanged{}, LeaseGained{}, LeaseLost{}, Waiting{},
 	NodeRefused{}, Downed{}, ArbiterTaken{}, ArbiterGiven{}, ArbiterFailing{}, Forked{},
-	SecondCluster{}, KeysMoving{}, KeysDurable{}, KeysWaiting{},
+	SecondCluster{}, KeysMoving{}, KeysDurable{}, KeysWaiting{}, FormatRaised{},
 	SingletonChanged{}, SingletonFailed{}, SingletonOutlived{},
 	Discovered{}, Gossiped{},
 	LinkUp{}, LinkDown{}, ConnectionRefused{}, ConnectionFault{}, FramesDropped{}, MessageUnsent{},

@@ -32,6 +32,8 @@ func TestEventsPrintThemselves(t *testing.T) {
 			e = ViewInstalled{&view.View{}}
 		case KeysMoving:
 			e = KeysMoving{&view.View{}}
+		case FormatRaised:
+			e = FormatRaised{View: &view.View{}}
 		case KeysDurable:
 			e = KeysDurable{&view.View{}}
 		case KeysWaiting:
@@ -94,6 +96,8 @@ func TestEventsOfTheMembership(t *testing.T) {
 		membership.KeysWaiting{View: &view.View{Moving: []string{"a/*"}},
 			Missing: "1@a:1"}: "updates of keys that become durable wait for members that have not done their part " +
 			"keys=[a/*] members=1@a:1",
+		membership.FormatRaised{From: 1, View: &view.View{Format: 2}}: "all members speak a higher format level, " +
+			"which is written from now on from=1 to=2",
 		membership.KeysDurable{View: &view.View{Durable: []string{"a/*"}}}: "keys are durable keys=[a/*]",
 		membership.ArbiterTaken{Epoch: 2}:                                  "arbiter's lease taken epoch=e2",
 		membership.ArbiterGiven{Reason: "r"}:                               "arbiter's lease given up reason=r",

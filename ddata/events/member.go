@@ -3,6 +3,7 @@ package events
 import (
 	"log/slog"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -65,6 +66,12 @@ type (
 		View    *view.View
 		Missing string
 	}
+	// FormatRaised: all members speak a higher format level, and write it from now on. Builds that do
+	// not speak it are refused (package format).
+	FormatRaised struct {
+		From format.Level
+		View *view.View // the first of the new level
+	}
 	// SecondCluster: a node of another cluster has the same name and is in touch with this one: one
 	// of the two was founded by mistake.
 	SecondCluster struct{ membership.SecondCluster }
@@ -109,6 +116,8 @@ func OfMembership(e membership.Event) Event {
 		return KeysDurable(e)
 	case membership.KeysWaiting:
 		return KeysWaiting(e)
+	case membership.FormatRaised:
+		return FormatRaised(e)
 	case membership.SecondCluster:
 		return SecondCluster{e}
 	}
@@ -211,6 +220,12 @@ func (e KeysWaiting) Line() Line {
 	return line(slog.LevelWarn, "updates of keys that become durable wait for members that have not done their part",
 		slog.Any("keys", e.View.Moving),
 		slog.String("members", e.Missing))
+}
+
+// Line implements Event.
+func (e FormatRaised) Line() Line {
+	return line(slog.LevelInfo, "all members speak a higher format level, which is written from now on",
+		slog.Uint64("from", uint64(e.From)), slog.Uint64("to", uint64(e.View.Format)))
 }
 
 // Line implements Event.

@@ -60,6 +60,9 @@ func (e KeysWaiting) String() string { return e.Line().String() }
 // String implements Event.
 func (e KeysDurable) String() string { return e.Line().String() }
 
+// String implements Event.
+func (e FormatRaised) String() string { return e.Line().String() }
+
 // String prints the event.
 func (e SecondCluster) String() string { return e.Line().String() }
 

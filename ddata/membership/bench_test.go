@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -25,7 +26,7 @@ func big(b *testing.B, n int) (*Machine, time.Time) {
 	next.Members = append(next.Members, m.member.view.Members[0])
 	for i := 2; i <= n; i++ {
 		next.Members = append(next.Members, view.Member{
-			UID: view.UID(i), Addr: fmt.Sprint(i), Status: view.Up, UpNumber: uint32(i),
+			UID: view.UID(i), Addr: fmt.Sprint(i), Status: view.Up, UpNumber: uint32(i), Formats: format.Build(),
 		})
 	}
 	m.Step(now, Receive{From: 2, Msg: message.Commit{View: next}})

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/message"
@@ -519,8 +520,8 @@ func TestStrayDiskDoesNotBlock(t *testing.T) {
 	v := sampleView()
 	v.Lines = nil
 	v.Members = []view.Member{
-		{UID: 1, Addr: "y", Status: view.Up, UpNumber: 2, Disk: diskOf("y")},
-		{UID: 2, Addr: "x", Status: view.Up, UpNumber: 1, Disk: diskOf("x")},
+		{UID: 1, Addr: "y", Status: view.Up, UpNumber: 2, Disk: diskOf("y"), Formats: format.Build()},
+		{UID: 2, Addr: "x", Status: view.Up, UpNumber: 1, Disk: diskOf("x"), Formats: format.Build()},
 	}
 	w.disks["x"] = record.Record{Pending: v}.Encode()
 	for _, n := range w.living() {

@@ -59,7 +59,7 @@ func TestLateProbeOfARemovedMember(t *testing.T) {
 		t.Fatal("not removed:", n.m)
 	}
 	got := sends[bootstrap.Refuse](n.hear(gone, bootstrap.Probe{
-		Protocol: Protocol, Settings: n.m.common.Settings, Self: gone.m.cfg.self(),
+		Settings: n.m.common.Settings, Self: gone.m.cfg.self(),
 	}), gone)
 	if n.m.member.gate.joiners.Has(gone.uid) || len(got) != 1 || got[0].Reason != bootstrap.ReasonGone {
 		t.Errorf("it is answered with %v, joins %t", got, n.m.member.gate.joiners.Has(gone.uid))
@@ -127,7 +127,7 @@ func TestWhoMayHaveBeenInIsNotLetInAgain(t *testing.T) {
 		t.Fatalf("%v has not installed %v", n.m, three)
 	}
 	probe := bootstrap.Probe{
-		Protocol: Protocol, Settings: n.m.common.Settings, Self: joiner.m.cfg.self(),
+		Settings: n.m.common.Settings, Self: joiner.m.cfg.self(),
 		Heard: three.Epoch, First: one.Epoch,
 	}
 	got := sends[bootstrap.Refuse](n.hear(joiner, probe), joiner)

@@ -79,6 +79,11 @@ func (j *checker) installed(w *world, by *node, v *view.View) {
 	}
 	j.views[p] = v
 	j.first[p] = w.now
+	for _, o := range v.Members {
+		if n := w.byUID[o.UID]; n != nil && !n.m.cfg.Formats.Contains(v.Format) {
+			j.fault(w, "%v speaks %v, and %v lists it", n, n.m.cfg.Formats, v)
+		}
+	}
 	w.log("%v installs %v", by, v)
 	for _, n := range w.nodes {
 		if !n.alive || n.stopped || v.Has(n.uid) || n.m.View() == nil || n.m.View().Cluster != v.Cluster ||
@@ -140,6 +145,9 @@ func (j *checker) step(w *world, before, v *view.View, gone map[view.UID]bool) {
 		if gone[n.UID] {
 			j.fault(w, "%v has come back in %v", n, v)
 		}
+	}
+	if v.Format < before.Format {
+		j.fault(w, "level %d of %v became %d in %v", before.Format, before, v.Format, v)
 	}
 	j.keys(w, before, v)
 	for _, l := range before.Lines {

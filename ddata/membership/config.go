@@ -10,15 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/ddata/config"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/zeebo/xxh3"
 )
-
-// Protocol is the version of the membership protocol. Members of one cluster speak the same.
-const Protocol = bootstrap.Protocol
 
 // Config configures a machine. It is copied in. Zero fields take their defaults (those of LAN). The
 // driver usually starts from LAN or Local and sets the identity of the node.
@@ -29,6 +27,10 @@ type Config struct {
 	Roles      []string    // roles of this node
 	AppVersion string      // the application's version, carried in the view
 	Disk       view.DiskID // id of the data directory; 0 = the node keeps nothing on disk
+
+	// Formats are the format levels that the node speaks. It is refused by a cluster whose level is
+	// not among them, and holds down that of a cluster that it is in. Default: those of this build.
+	Formats format.Range
 
 	// DiskSince is a time since which the last incarnation on that directory has granted nothing
 	// and stored nothing. A founding anew waits from then until what it granted before has run out.
@@ -174,6 +176,7 @@ func (t Timing) Or(other Timing) Timing {
 
 func (c *Config) setDefaults() {
 	c.Timing = c.Timing.Or(LAN().Timing)
+	config.Default(&c.Formats, format.Build())
 	if c.MinMembers == 0 {
 		c.MinMembers = 1
 	}
@@ -193,6 +196,7 @@ func (c Config) Validate() error {
 	c.setDefaults()
 	var f config.Faults
 	f.Add(c.UID == 0, "UID", "is zero")
+	f.Of("Formats", c.Formats.Check())
 	f.Add(c.Addr == "", "Addr", "is empty")
 	f.Add(len(c.Addr) > view.AddrMax, "Addr", "is longer than %d bytes", view.AddrMax)
 	f.Add(len(c.Name) > view.NameMax, "Name", "is longer than %d bytes", view.NameMax)
@@ -267,6 +271,7 @@ func (c *Config) joinerTTL() time.Duration { return max(c.UnreachableAfter, 4*c.
 func (c *Config) self() view.Member {
 	return view.Member{
 		UID: c.UID, Addr: c.Addr, Roles: c.Roles, AppVersion: c.AppVersion, Status: view.Joining, Disk: c.Disk,
+		Formats: c.Formats,
 	}
 }
 
@@ -302,7 +307,6 @@ func (c *Config) settings() []bootstrap.Setting {
 // hash stands for the settings in views.
 func (c *Config) hash() uint64 {
 	h := xxh3.New()
-	fmt.Fprintf(h, "%d", Protocol)
 	for _, s := range c.settings() {
 		fmt.Fprintf(h, " %q=%q", s.Name, s.Value)
 	}

@@ -260,6 +260,23 @@
 // list: a founding anew takes it over with what was moving, because disks may hold what was
 // acknowledged (ForgetKeys).
 //
+// # Which formats are written
+//
+// Members of different builds speak different ranges of format levels (package format). A view lists
+// the range of each member, and has the level that all write. A founding view has the highest level
+// that all founders speak; founders that do not speak the level of a view that must not be forgotten
+// take no part. When all members of the next view speak more, it raises the level. It never falls,
+// because:
+//
+//   - a node whose range does not contain the level of the view is not let in (ReasonFormat);
+//   - a range is fixed for the life of a node;
+//   - a founding anew has at least the level of the views that disks remember, and a node does not
+//     start with a record whose level it does not speak.
+//
+// Members that a view drops are not asked whether they speak its level. They may not understand what is
+// said in it, and end by SelfDownAfter at the latest. A node that a view of another level lists all
+// the same, which only a defect can do, ends with format.ErrUnspoken and installs nothing.
+//
 // # How large a cluster may be
 //
 // A view has to fit into the record on disk, twice, and into a message (view.Room). So its members
@@ -295,11 +312,11 @@
 //
 // # Guarantees
 //
-// There is one view per epoch. At any instant at most one node is the oldest of its installed view,
-// holds its lease and has not stopped. When a view without a member is installed anywhere, that
-// member's lease has run out on its own clock, or it had said that it stopped. No uid returns. The
-// only exception is a learner that has never heard that it was one: it may be listed again when no
-// node that knows is left. UpNumbers order the members alike everywhere and the oldest changes only
+// There is one view per epoch, and each member of it speaks its format level. At any instant at most
+// one node is the oldest of its installed view, holds its lease and has not stopped. When a view
+// without a member is installed anywhere, that member's lease has run out on its own clock, or it had
+// said that it stopped. No uid returns. The only exception is a learner that has never heard that it
+// was one: it may be listed again when no node that knows is left. UpNumbers order the members alike everywhere and the oldest changes only
 // by its going. After a network has healed and while a quorum of the last view is alive, all
 // reachable nodes come to one view, and those it lacks end with ErrDowned. Nodes that stand still,
 // one or all, do not suffer for it: they give up after time that they were awake.

@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -65,6 +66,11 @@ type (
 		View    *view.View
 		Missing string
 	}
+	// FormatRaised: all members speak a higher format level, and write it from now on.
+	FormatRaised struct {
+		From format.Level
+		View *view.View // the first of the new level
+	}
 	// SecondCluster: a node of another cluster has the same name and is in touch with this one.
 	// Nothing merges them: one of them was founded by mistake, and its nodes have to be started
 	// anew, without what it left on their disks. Said at most once a minute.
@@ -115,6 +121,7 @@ func (ArbiterFailing) event()    {}
 func (Forked) event()            {}
 func (SecondCluster) event()     {}
 func (KeysMoving) event()        {}
+func (FormatRaised) event()      {}
 func (KeysDurable) event()       {}
 func (KeysWaiting) event()       {}
 
@@ -176,13 +183,21 @@ func (e KeysWaiting) String() string {
 }
 
 // String prints the event.
+func (e FormatRaised) String() string {
+	return fmt.Sprintf("format level raised from %d to %d", e.From, e.View.Format)
+}
+
+// String prints the event.
 func (e KeysDurable) String() string { return fmt.Sprintf("keys durable %q", e.View.Durable) }
 
 // String prints the event.
 func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }
 
-// changes returns what a view changes for the members and the keys; old is nil before the first.
+// changes returns what a view changes for the members, the formats and the keys; old is nil before the first.
 func changes(old, v *view.View) (es []Event) {
+	if old != nil && old.Format < v.Format {
+		es = append(es, FormatRaised{old.Format, v})
+	}
 	if old != nil && len(old.Durable) != len(v.Durable) {
 		es = append(es, KeysDurable{v})
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/record"
@@ -88,6 +89,7 @@ func TestKinTestifyAgainstOthers(t *testing.T) {
 		for i, a := range as {
 			ms = append(ms, view.Member{
 				UID: view.UID(i + 1), Addr: a, Status: view.Up, UpNumber: uint32(i + 1), Disk: diskOf(a),
+				Formats: format.Build(),
 			})
 		}
 		return ms
@@ -95,7 +97,10 @@ func TestKinTestifyAgainstOthers(t *testing.T) {
 	w := newWorld(t, 1, LAN())
 	w.base.Seeds, w.base.BootstrapExpect = addrs(3), 2
 	founding := func(c view.ClusterID, e view.Epoch, as ...string) *view.View {
-		return &view.View{Cluster: c, Epoch: e, Founded: true, LastUp: uint32(len(as)), Members: voters(as...)}
+		return &view.View{
+			Format: format.Initial, Cluster: c, Epoch: e, Founded: true, LastUp: uint32(len(as)),
+			Members: voters(as...),
+		}
 	}
 	w.disks["a"] = record.Record{Pending: founding(7, 1, "a", "x")}.Encode()
 	w.disks["b"] = record.Record{Pending: founding(7, 2, "a", "b")}.Encode() // a has not locked to it
@@ -115,10 +120,11 @@ func TestFoundingThatCannotHaveBeenCompleted(t *testing.T) {
 	for other, founds := range map[string]bool{"b": true, "z": false} { // order: each is tried by itself
 		w := newWorld(t, 1, LAN())
 		w.base.Seeds, w.base.BootstrapExpect = []string{"a", other}, 2
-		v := &view.View{Cluster: 7, Epoch: 1, Founded: true, LastUp: 5}
+		v := &view.View{Format: format.Initial, Cluster: 7, Epoch: 1, Founded: true, LastUp: 5}
 		for i, a := range addrs(5) {
 			v.Members = append(v.Members, view.Member{
 				UID: view.UID(i + 1), Addr: a, Status: view.Up, UpNumber: uint32(i + 1), Disk: diskOf(a),
+				Formats: format.Build(),
 			})
 		}
 		w.disks["a"] = record.Record{Pending: v}.Encode()

@@ -171,7 +171,7 @@ func TestFreeIsTakenBackBeforeTheNodeVotes(t *testing.T) {
 // TestRecordOfAnotherVersion: a directory of a version before is refused, and the error names both
 // versions.
 func TestRecordOfAnotherVersion(t *testing.T) {
-	for _, version := range []byte{0, 1, 2, record.Version + 1} {
+	for _, version := range []byte{0, 1, 2, 3, record.Version + 1} {
 		b := record.Record{Name: "x", Last: sampleView(), Settled: 2}.Encode()
 		b[0] = version
 		want := fmt.Sprintf("version %d, this is %d", version, record.Version)

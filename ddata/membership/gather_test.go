@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
 	"github.com/coterie-go/coterie/ddata/membership/message"
@@ -166,8 +167,8 @@ func TestMadeUpJoinersKeepNobodyOut(t *testing.T) {
 			for _, n := range ns {
 				uid := view.UID(1_000_000 + i)
 				p := bootstrap.Probe{
-					Name: n.m.cfg.Name, Protocol: Protocol, Settings: n.m.common.Settings, Self: view.Member{
-						UID: uid, Addr: uid.String(), Status: view.Joining,
+					Name: n.m.cfg.Name, Settings: n.m.common.Settings, Self: view.Member{
+						UID: uid, Addr: uid.String(), Status: view.Joining, Formats: format.Build(),
 					},
 				}
 				n.step(Receive{From: uid, FromAddr: p.Self.Addr, Msg: p})

@@ -21,7 +21,7 @@ func (m *member) onCommit(r Receive, v *view.View) {
 		if v.Hash() != m.view.Digest {
 			m.strays.fork(v.String())
 		}
-	case v.Epoch == m.view.Epoch+1 && v.Parent != m.view.Digest && !v.Founded:
+	case v.Epoch == m.view.Epoch+1 && v.Parent != m.view.Digest && !v.Founded || v.Format < m.view.Format:
 		m.strays.fork(v.String())
 	default:
 		m.install(v)
@@ -86,6 +86,10 @@ func (m *member) follow(v *view.View) bool {
 		// not listed, or dropped in between and taken for a joiner again because of a probe that
 		// came late
 		m.becomeAbsent(v)
+		return false
+	}
+	if err := m.cfg.Formats.Speaks("the view that was decided", v.Format); err != nil {
+		m.end(fmt.Errorf("membership: %w", err))
 		return false
 	}
 	if m.fx.notices.isFull() {

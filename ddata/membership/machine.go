@@ -38,6 +38,7 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 	m := &Machine{
 		cfg: cfg, common: bootstrap.Common{
 			Name: cfg.Name, Addr: cfg.Addr, Settings: cfg.settings(), ConfigHash: cfg.hash(),
+			Formats: cfg.Formats,
 		},
 	}
 	store := record.NewStore(cfg.Name, cfg.Disk != 0, cfg.planted)
@@ -48,6 +49,9 @@ func New(cfg Config, rng *rand.Rand, loaded []byte) (*Machine, error) {
 		}
 		if r.Name != cfg.Name {
 			return nil, fmt.Errorf("%w: it is of cluster %q, this node is of %q", ErrForeign, r.Name, cfg.Name)
+		}
+		if err := cfg.Formats.Speaks("the record of the last view", r.Format()); err != nil {
+			return nil, fmt.Errorf("membership: %w", err)
 		}
 		store.Load(r)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
@@ -26,7 +27,7 @@ import (
 func fullest(t *testing.T, kind func(i int) view.Member) *view.View {
 	t.Helper()
 	v := &view.View{
-		Cluster: math.MaxUint64, Era: math.MaxUint64, Epoch: math.MaxUint64,
+		Format: math.MaxUint16, Cluster: math.MaxUint64, Era: math.MaxUint64, Epoch: math.MaxUint64,
 		Parent: view.Hash{1}, LastUp: math.MaxUint32,
 		ConfigHash: math.MaxUint64, VotersMax: view.MembersMax,
 	}
@@ -43,6 +44,7 @@ func fullest(t *testing.T, kind func(i int) view.Member) *view.View {
 		m := kind(i)
 		m.UID, m.Disk = view.UID(rand.Uint64()|1<<63), view.DiskID(rand.Uint64()|1<<63)
 		m.Status, m.UpNumber = view.Leaving, math.MaxUint32-uint32(i)
+		m.Formats = format.Range{Min: math.MaxUint16, Max: math.MaxUint16}
 		if used.Add(m) != "" {
 			break
 		}
@@ -134,7 +136,7 @@ func TestALegalViewFits(t *testing.T) {
 			self := v.Members[0]
 			self.Status, self.UpNumber = view.Joining, 0
 			probe := bootstrap.Probe{
-				Protocol: Protocol, Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr,
+				Name: r.Name, Durable: view.MergePatterns(v.Durable, v.Moving), At: self.Addr,
 				Self: self, Expect: math.MaxUint32, Heard: math.MaxUint64, First: math.MaxUint64,
 				Knows: bootstrap.Memory{Last: r.Last, Pending: r.Pending, Settled: r.Settled}.Knows(), Peers: contacts,
 				Choice: all[:min(len(all), bootstrap.ContactsMax)],
@@ -164,7 +166,7 @@ func TestNoRoomIsAReason(t *testing.T) {
 	for i := len(v.Members); i < view.MembersMax; i++ {
 		m := view.Member{
 			UID: view.UID(1<<40 + i), Addr: fmt.Sprintf("other-%d.example:7946", i),
-			Roles: []string{"r"}, Status: view.Joining,
+			Roles: []string{"r"}, Status: view.Joining, Formats: format.Build(),
 		}
 		if v.NoRoom(m) != "" {
 			break
@@ -174,8 +176,8 @@ func TestNoRoomIsAReason(t *testing.T) {
 	v.Sort()
 	oldest.m.member.view = view.Install(&v, oldest.m.member.view.At)
 	probe := bootstrap.Probe{
-		Protocol: Protocol, Settings: oldest.m.common.Settings, Self: view.Member{
-			UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: view.Joining,
+		Settings: oldest.m.common.Settings, Self: view.Member{
+			UID: 7, Addr: "late.example:7946", Roles: []string{"r"}, Status: view.Joining, Formats: format.Build(),
 		},
 	}
 	gate, leads := oldest.m.member.gate, oldest.m.member.ballots.leads

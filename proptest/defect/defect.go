@@ -109,6 +109,8 @@ const (
 	// OldestFirst: a member that offers a service later comes before younger ones, and takes over from
 	// the member in charge.
 	OldestFirst
+	// FormatUnasked: the format level rises when one member speaks more, not when all do.
+	FormatUnasked
 	// DoneTooEarly: a singleton that is asked to hand over says that it is done while it still
 	// stops.
 	DoneTooEarly

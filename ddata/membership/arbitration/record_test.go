@@ -3,13 +3,15 @@ package arbitration
 import (
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/paxos"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 func FuzzDecode(f *testing.F) {
 	v := view.View{
-		Cluster: 1, Epoch: 3, LastUp: 1, Members: []view.Member{{UID: 5, Addr: "a:1", Status: view.Up, UpNumber: 1}},
+		Format: format.Initial, Cluster: 1, Epoch: 3, LastUp: 1,
+		Members: []view.Member{{UID: 5, Addr: "a:1", Status: view.Up, UpNumber: 1, Formats: format.Build()}},
 	}
 	f.Add([]byte{})
 	f.Add(Record{}.Encode())

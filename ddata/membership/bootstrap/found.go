@@ -105,15 +105,17 @@ func (s *Seeker) choice() []view.UID {
 		s.wait("the nodes together have " + err.Error())
 		return nil
 	}
+	least := formatLeast(needs)
 	counted := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
-		return !s.candidates.twoWay(s.now, p.Self.UID)
+		return p.Self.Formats.Max < least || !s.candidates.twoWay(s.now, p.Self.UID)
 	})
 	chosen := slices.DeleteFunc(slices.Clone(counted), func(p Probe) bool {
 		return !slices.ContainsFunc(needs, func(k Known) bool { return k.names(p.Self.Disk) })
 	})
 	for _, k := range needs {
 		if missing := k.missing(disksOf(chosen), s.cfg.Strategy); missing != "" && !s.cfg.AnyDisks {
-			s.wait(fmt.Sprintf("%s, here are %v (BootstrapAnyDisks overrides)", missing, disksOf(probes)))
+			s.wait(join(fmt.Sprintf("%s, here are %v (BootstrapAnyDisks overrides)", missing, disksOf(probes)),
+				outdated(probes, least)))
 			return nil
 		}
 	}
@@ -203,12 +205,16 @@ func (s *Seeker) maySign(v *view.View) bool {
 		return false // it comes again
 	}
 	me, _ := v.Member(s.cfg.Self.UID)
+	if !s.cfg.Self.Formats.Contains(v.Format) {
+		s.out.Dropped.Bad++
+		return false
+	}
 	if v.ConfigHash != s.cfg.ConfigHash || me.Addr != s.cfg.Self.Addr || v.Epoch == 1 && len(v.Members) < s.cfg.Expect {
 		s.out.Dropped.Bad++
 		return false
 	}
 	for _, k := range s.memory.Knows() {
-		if v.Epoch <= k.Epoch || v.Cluster != k.Cluster && !k.Founding && !s.cfg.AnyDisks {
+		if v.Epoch <= k.Epoch || v.Format < k.Format || v.Cluster != k.Cluster && !k.Founding && !s.cfg.AnyDisks {
 			s.out.Dropped.Bad++
 			return false
 		}

@@ -1,10 +1,12 @@
 package bootstrap
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -36,6 +38,7 @@ func (c *candidates) foundingView(rng *rand.Rand, now time.Time, choice []view.U
 		p.Self.UpNumber = v.LastUp
 		v.Members = append(v.Members, p.Self)
 	}
+	v.Format = view.Spoken(v.Members)
 	if c.cfg.AnyDisks {
 		v.Unsettled = among(v.Unsettled, v.Disks(""))
 		if len(needs) > 0 {
@@ -48,6 +51,30 @@ func (c *candidates) foundingView(rng *rand.Rand, now time.Time, choice []view.U
 		}
 	}
 	return v
+}
+
+// formatLeast is the format level below which no founding may be: that of the views that must not be
+// forgotten. Disks may hold what was written at it.
+func formatLeast(needs []Known) (least format.Level) {
+	for _, k := range needs {
+		least = max(least, k.Format)
+	}
+	return least
+}
+
+// outdated names the nodes that cannot take part in a founding, because they do not speak a format
+// level that disks remember; empty = none.
+func outdated(probes []Probe, least format.Level) string {
+	var names []string
+	for _, p := range probes {
+		if p.Self.Formats.Max < least {
+			names = append(names, fmt.Sprintf("%s speaks %v", p.Self.Addr, p.Self.Formats))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the disks remember format level %d, which not all speak%s", least, listed(": ", names))
 }
 
 // epochsGivenUp is how many epochs a founding by an operator's word leaves out: more than the

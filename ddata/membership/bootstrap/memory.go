@@ -22,13 +22,14 @@ func (r Memory) Knows() (ks []Known) {
 		ks = append(ks, Known{
 			Cluster: r.Last.Cluster, Era: r.Last.Era, Epoch: r.Last.Epoch, Voters: r.Last.OnDisk(), Settled: r.Settled,
 			Sets: r.Last.Witnesses(), Durable: view.MergePatterns(r.Last.Durable, r.Last.Moving), Moves: r.Last.Moves,
+			Format: r.Last.Format,
 		})
 	}
 	if p := r.Pending; p != nil {
 		ks = append(ks, Known{
 			Cluster: p.Cluster, Era: p.Era, Epoch: p.Epoch, Pending: true, Founding: p.Founded,
 			Voters: p.OnDisk(), Sets: p.Own(),
-			Durable: view.MergePatterns(p.Durable, p.Moving), Moves: p.Moves,
+			Durable: view.MergePatterns(p.Durable, p.Moving), Moves: p.Moves, Format: p.Format,
 		})
 	}
 	return ks

@@ -183,7 +183,7 @@ func (s *Seeker) probe() {
 
 func (s *Seeker) sendProbes(to []string) {
 	msg := Probe{
-		Protocol: Protocol, Name: s.cfg.Name, Settings: s.cfg.Settings, Durable: s.cfg.Durable, Self: s.cfg.Self,
+		Name: s.cfg.Name, Settings: s.cfg.Settings, Durable: s.cfg.Durable, Self: s.cfg.Self,
 		Expect: uint32(s.cfg.Expect), AnyDisks: s.cfg.AnyDisks, Heard: s.joining.heard, First: s.joining.first,
 		Knows: s.memory.Knows(),
 		Waits: s.now.Before(s.memory.leasesOver(&s.cfg, s.start)), Peers: s.candidates.contacts(),

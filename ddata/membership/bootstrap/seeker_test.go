@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
@@ -22,9 +23,10 @@ func (d *memoryDisk) Lock(v *view.View) uint64 {
 func (d *memoryDisk) IsStored(number uint64) bool { return number <= uint64(len(d.locked)) }
 
 func seeker(u view.UID, disk Disk, tune func(*Config)) *Seeker {
-	self := view.Member{UID: u, Addr: fmt.Sprint("n", uint64(u)), Status: view.Joining}
+	self := view.Member{UID: u, Addr: fmt.Sprint("n", uint64(u)), Status: view.Joining, Formats: format.Build()}
 	cfg := Config{
-		Common: Common{Name: "c", Addr: self.Addr, ConfigHash: 5}, Self: self, Seeds: []string{"n1", "n2"}, Expect: 2,
+		Common: Common{Name: "c", Addr: self.Addr, ConfigHash: 5, Formats: self.Formats}, Self: self,
+		Seeds: []string{"n1", "n2"}, Expect: 2,
 		Strategy: downing.KeepMajority{}, Enough: func([]view.Member) bool { return true },
 		Beat: time.Second, StableAfter: 5 * time.Second, Timeout: 20 * time.Second, TTL: 8 * time.Second,
 		Promise: 6 * time.Second,
@@ -135,7 +137,7 @@ func (d *slowDisk) IsStored(number uint64) bool { return number <= d.stored }
 // founding is a view that node 2 found with node 1.
 func founding(e view.Epoch) *view.View {
 	return &view.View{
-		Cluster: 9, Epoch: e, ConfigHash: 5, Founded: true,
+		Format: format.Initial, Cluster: 9, Epoch: e, ConfigHash: 5, Founded: true,
 		Members: []view.Member{{UID: 1, Addr: "n1"}, {UID: 2, Addr: "n2"}},
 	}
 }
@@ -196,7 +198,7 @@ func TestAllFoundersChooseAlike(t *testing.T) {
 	hear := func(choice ...view.UID) {
 		now = now.Add(time.Second)
 		s.OnProbe(now, Probe{
-			Protocol: Protocol, Name: "c", Self: view.Member{UID: 2, Addr: "n2", Status: view.Joining}, At: "n1",
+			Name: "c", Self: view.Member{UID: 2, Addr: "n2", Status: view.Joining, Formats: format.Build()}, At: "n1",
 			Expect: 2, Peers: []Contact{{UID: 1, Addr: "n1"}}, Choice: choice,
 		})
 		s.Advance(now)

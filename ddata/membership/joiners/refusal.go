@@ -27,6 +27,10 @@ func (t *Table) Refusal(s Scene, p bootstrap.Probe) (bootstrap.Reason, string) {
 	if reason, text := s.Common.Mismatch(p); reason != 0 {
 		return reason, text
 	}
+	if !p.Self.Formats.Contains(s.View.Format) {
+		return bootstrap.ReasonFormat, fmt.Sprintf("the cluster has format level %d, and the node speaks %v",
+			s.View.Format, p.Self.Formats)
+	}
 	if o, ok := t.living(s, p.Self); ok {
 		if o.Addr == p.Self.Addr {
 			return bootstrap.ReasonRole, fmt.Sprintf("address %s is that of %v, which is running", p.Self.Addr, o.UID)

@@ -4,13 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // asks returns the probe of a node that has heard of a view.
 func asks(u view.UID, addr string, heard, first view.Epoch) bootstrap.Probe {
-	return bootstrap.Probe{Self: view.Member{UID: u, Addr: addr}, Heard: heard, First: first}
+	return bootstrap.Probe{Self: view.Member{UID: u, Addr: addr, Formats: format.Build()}, Heard: heard, First: first}
 }
 
 // A probe that was overtaken takes nothing back of what a later one has said.
@@ -31,13 +32,13 @@ func TestAnOvertakenProbe(t *testing.T) {
 func TestSkippedViewsMayHaveHadAJoiner(t *testing.T) {
 	for _, skips := range []bool{false, true} {
 		j, now := NewTable(Config{TTL: time.Minute, GoneFor: time.Minute}), time.Unix(1000, 0)
-		first, next := &view.View{Epoch: 4}, &view.View{Epoch: 5}
+		first, next := &view.View{Format: format.Initial, Epoch: 4}, &view.View{Format: format.Initial, Epoch: 5}
 		if skips {
 			next.Epoch = 7
 		}
 		j.Follow(now, nil, first)
 		j.Follow(now, first, next)
-		s := Scene{Now: now, View: next, Common: &bootstrap.Common{}, Leads: true}
+		s := Scene{Now: now, View: next, Common: &bootstrap.Common{Formats: format.Build()}, Leads: true}
 		p := asks(9, "b:1", 4, 4) // it has asked since view 4
 		if news, _ := j.Remember(now, next.Epoch, p); news == skips {
 			t.Errorf("skips %v: remembered %v", skips, news)

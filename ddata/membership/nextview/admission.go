@@ -46,6 +46,22 @@ func (c *composer) endMove() {
 	c.plan.Changed = true
 }
 
+// raiseFormat lets the format level rise to the highest that all members speak. Those that the view
+// drops are not asked: they hear of it by a view without them, or not at all. It never falls, because
+// no node is let in that does not speak it.
+func (c *composer) raiseFormat() {
+	next := c.next()
+	spoken := view.Spoken(next.Members)
+	if c.Defects.Planted(defect.FormatUnasked) {
+		for _, o := range next.Members {
+			spoken = max(spoken, o.Formats.Max)
+		}
+	}
+	if spoken > next.Format {
+		next.Format, c.plan.Changed = spoken, true
+	}
+}
+
 // admit adds the nodes that ask to join, as learners. One address is one member, and so is one
 // disk. A node that asks while the cluster shuts down waits until it is gone, and founds it anew.
 // If the node were let in, it would keep the old one, and all that has stopped there, alive.
@@ -64,7 +80,8 @@ func (c *composer) admit() {
 			continue
 		}
 		// it waits for a move, or was refused, or will be
-		if !next.TakesPatterns(j.Durable, c.View.View) || used.Add(j.Member) != "" {
+		if !j.Member.Formats.Contains(next.Format) || !next.TakesPatterns(j.Durable, c.View.View) ||
+			used.Add(j.Member) != "" {
 			continue
 		}
 		next.BeginMove(j.Durable, c.View.View)

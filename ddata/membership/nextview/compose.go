@@ -77,6 +77,7 @@ func Compose(cfg Config, s Scene) Plan {
 		c.admit()
 		c.promote()
 		c.enlist()
+		c.raiseFormat()
 	}
 	if c.plan.Changed {
 		next.Inherit(s.unsettled())

@@ -1,9 +1,11 @@
 package nextview
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/joiners"
@@ -22,9 +24,11 @@ type node struct {
 }
 
 func newNode() *node {
-	v := &view.View{Cluster: 1, Epoch: 5, LastUp: 3}
+	v := &view.View{Format: format.Initial, Cluster: 1, Epoch: 5, LastUp: 3}
 	for u, addr := range map[view.UID]string{1: "a", 2: "b", 3: "c"} {
-		v.Members = append(v.Members, view.Member{UID: u, Addr: addr, Status: view.Up, UpNumber: uint32(u)})
+		v.Members = append(v.Members, view.Member{
+			UID: u, Addr: addr, Status: view.Up, UpNumber: uint32(u), Formats: format.Build(),
+		})
 	}
 	v.Sort()
 	n := &node{
@@ -77,7 +81,8 @@ func TestJoinerHasHeardOfTheView(t *testing.T) {
 	n.now = n.now.Add(n.cfg.Beat)
 	ask := func(heard view.Epoch) {
 		n.joiners.Remember(n.now, n.in.Epoch, bootstrap.Probe{
-			Self: view.Member{UID: 9, Addr: "j", Status: view.Joining}, Heard: heard, First: heard,
+			Self:  view.Member{UID: 9, Addr: "j", Status: view.Joining, Formats: format.Build()},
+			Heard: heard, First: heard,
 		})
 	}
 	ask(4)
@@ -91,6 +96,41 @@ func TestJoinerHasHeardOfTheView(t *testing.T) {
 	n.now = n.now.Add(time.Minute)
 	if p := n.compose(); p.Proposal.View.Has(9) {
 		t.Errorf("it has not asked for long: %+v", p)
+	}
+}
+
+// TestTheLevelIsWhatAllSpeak: it rises to the lowest of the highest levels, those of joiners included, and
+// a joiner that does not speak the level of the view is not let in.
+func TestTheLevelIsWhatAllSpeak(t *testing.T) {
+	for i, c := range []struct {
+		level           format.Level
+		members, joiner format.Range
+		want            format.Level
+		joins           bool
+	}{
+		{1, format.Range{Min: 1, Max: 1}, format.Range{Min: 1, Max: 2}, 1, true},
+		{1, format.Range{Min: 1, Max: 3}, format.Range{Min: 1, Max: 2}, 2, true},
+		{1, format.Range{Min: 1, Max: 3}, format.Range{Min: 2, Max: 9}, 3, false},
+		{2, format.Range{Min: 1, Max: 2}, format.Range{Min: 1, Max: 1}, 2, false},
+		{2, format.Range{Min: 1, Max: 4}, format.Range{Min: 2, Max: 3}, 3, true},
+	} {
+		n := newNode()
+		v := *n.in.View
+		v.Format, v.Members = c.level, slices.Clone(v.Members)
+		for i := range v.Members {
+			v.Members[i].Formats = c.members
+		}
+		n.in = view.Install(&v, n.now)
+		n.now = n.now.Add(n.cfg.Beat)
+		n.joiners.Remember(n.now, 5, bootstrap.Probe{
+			Self:  view.Member{UID: 9, Addr: "j", Status: view.Joining, Formats: c.joiner},
+			Heard: 5, First: 5,
+		})
+		p := n.compose()
+		next := p.Proposal.View
+		if next.Format != c.want || next.Has(9) != c.joins || p.Changed != (c.joins || c.want != c.level) {
+			t.Errorf("case %d: level %d, joins %t: %+v", i+1, next.Format, next.Has(9), p)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
@@ -13,7 +14,7 @@ import (
 // this node has heard that all is settled: of the disks that Last lists, those of earlier views are
 // history.
 //
-//	byte 0   version of this format (3)
+//	byte 0   version of this format (4)
 //	rest     CBOR array [cluster name, last view or null, accepted view or null, settled epoch, free]
 type Record struct {
 	_       struct{} `cbor:",toarray"`
@@ -29,8 +30,8 @@ type Record struct {
 	Free bool
 }
 
-// Version is that of the record on disk. Views in records of versions 1 and 2 have no Era.
-const Version = 3
+// Version is that of the record on disk. Views in records of earlier versions have no format level.
+const Version = 4
 
 // ErrUnreadable: the record of the last view cannot be read. Usual cause: a damaged or foreign
 // file.
@@ -60,6 +61,17 @@ func Decode(b []byte) (Record, error) {
 		}
 	}
 	return r, nil
+}
+
+// Format returns the highest format level that the views have; format.Initial if there is none.
+func (r Record) Format() format.Level {
+	l := format.Initial
+	for _, v := range []*view.View{r.Last, r.Pending} {
+		if v != nil {
+			l = max(l, v.Format)
+		}
+	}
+	return l
 }
 
 // Describe prints what a machine has persisted, for an operator that looks after the

@@ -6,17 +6,21 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
 )
 
 func sampleView() *view.View {
 	return &view.View{
-		Cluster: 7, Epoch: 3, LastUp: 2, Era: 12,
+		Format: format.Initial, Cluster: 7, Epoch: 3, LastUp: 2, Era: 12,
 		Unsettled: []view.DiskSet{{Epoch: 1, Role: "x", Disks: []view.DiskID{4, 5}}},
 		Members: []view.Member{
-			{UID: 1, Addr: "a:1", Roles: []string{"x", "y"}, Status: view.Up, UpNumber: 1, Disk: 4},
-			{UID: 3, Addr: "c:1", Status: view.Leaving, UpNumber: 2, Disk: 5},
+			{
+				UID: 1, Addr: "a:1", Roles: []string{"x", "y"}, Status: view.Up, UpNumber: 1, Disk: 4,
+				Formats: format.Build(),
+			},
+			{UID: 3, Addr: "c:1", Status: view.Leaving, UpNumber: 2, Disk: 5, Formats: format.Build()},
 		},
 	}
 }

@@ -25,6 +25,9 @@ func (m Member) Check() error {
 			return fmt.Errorf("member %v: bad roles", m.UID)
 		}
 	}
+	if err := m.Formats.Check(); err != nil {
+		return fmt.Errorf("member %v: %w", m.UID, err)
+	}
 	return nil
 }
 
@@ -33,8 +36,8 @@ func (v *View) Check() error {
 	if v == nil {
 		return errors.New("no view")
 	}
-	if v.Cluster == 0 || v.Epoch == 0 || len(v.Members) == 0 || len(v.Members) > MembersMax {
-		return errors.New("view without cluster, epoch or members")
+	if v.Format == 0 || v.Cluster == 0 || v.Epoch == 0 || len(v.Members) == 0 || len(v.Members) > MembersMax {
+		return errors.New("view without format level, cluster, epoch or members")
 	}
 	if _, why := RoomFor(v.Members); why != "" {
 		return errors.New("view: " + why)

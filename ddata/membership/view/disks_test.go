@@ -1,13 +1,17 @@
 package view
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/coterie-go/coterie/ddata/format"
+)
 
 // TestSetsAreBounded: sets that a later one repeats go, then the oldest. Joiners wait before it
 // comes to that.
 func TestSetsAreBounded(t *testing.T) {
 	v := &View{
-		Cluster: 1, Epoch: 1000, LastUp: 1, Members: []Member{
-			{UID: 1, Addr: "a", Roles: []string{"r"}, Status: Up, UpNumber: 1, Disk: 7},
+		Format: format.Initial, Cluster: 1, Epoch: 1000, LastUp: 1, Members: []Member{
+			{UID: 1, Addr: "a", Roles: []string{"r"}, Status: Up, UpNumber: 1, Disk: 7, Formats: format.Build()},
 		},
 	}
 	var sets []DiskSet

@@ -2,7 +2,8 @@
 // It is pure, and decides nothing.
 //
 // A Member is one incarnation of a node, named by a UID. A View lists the members of one Epoch.
-// Views form a chain: each names the hash of its parent. A view tells its voters by itself, oldest
+// Views form a chain: each names the hash of its parent, and has the format level that all members
+// write. A view tells its voters by itself, oldest
 // first, so all nodes that have it agree on them. A DiskSet names disks that a cold start has to
 // hear, and the patterns of a view say which keys are durable. A Service is something of which one
 // member at a time is in charge: the first in its Line.

@@ -74,5 +74,5 @@ func (i *Installed) Check(self UID) error {
 			return fmt.Errorf("voters are not in the order of age at %v", v)
 		}
 	}
-	return i.View.Check()
+	return errors.Join(i.View.Check(), checkFormats(i.View))
 }

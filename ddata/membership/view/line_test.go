@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"pgregory.net/rapid"
 )
 
@@ -16,7 +17,7 @@ func TestLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		services := []Service{{Name: "a"}, {Name: "b"}, {Role: "r", Name: "a"}}
 		offers := map[UID][]Service{}
-		v := &View{Cluster: 1, Epoch: 1}
+		v := &View{Format: format.Initial, Cluster: 1, Epoch: 1}
 		for epoch := range rapid.IntRange(1, 12).Draw(t, "views") {
 			next := v.Next(Hash{})
 			for _, m := range v.Members {
@@ -28,6 +29,7 @@ func TestLines(t *testing.T) {
 			for range rapid.IntRange(1, 4).Draw(t, "come") {
 				next.LastUp++
 				m := Member{UID: UID(next.LastUp), Addr: fmt.Sprint(next.LastUp), UpNumber: next.LastUp}
+				m.Formats = format.Build()
 				m.Status, m.Roles = Joining, rapid.SampledFrom([][]string{nil, {"r"}}).Draw(t, "roles")
 				next.Members = append(next.Members, m)
 			}
@@ -91,7 +93,10 @@ func TestTheOldestComesFirst(t *testing.T) {
 
 // TestNoRoomForAService: what has no room is refused with words, and takes nothing from the others.
 func TestNoRoomForAService(t *testing.T) {
-	v := &View{Cluster: 1, Epoch: 1, LastUp: 1, Members: []Member{{UID: 1, Addr: "a", Status: Up, UpNumber: 1}}}
+	v := &View{
+		Format: format.Initial, Cluster: 1, Epoch: 1, LastUp: 1,
+		Members: []Member{{UID: 1, Addr: "a", Status: Up, UpNumber: 1, Formats: format.Build()}},
+	}
 	var all []Service
 	for i := range LinesMax + 1 {
 		all = append(all, Service{Name: fmt.Sprintf("%04d", i)})

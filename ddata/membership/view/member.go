@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/coterie-go/coterie/ddata/format"
 )
 
 // Status is how far a member has come. It only moves forward; a member that is gone is absent from
@@ -43,6 +45,7 @@ type Member struct {
 	Status     Status
 	UpNumber   uint32 // age: assigned by the decision that made it a full member, never used again; 0 = a learner
 	Disk       DiskID
+	Formats    format.Range // the format levels that it speaks, fixed for the incarnation
 }
 
 // Full reports whether the member is more than a learner: Up and Leaving members are, and founders

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/zeebo/xxh3"
 )
 
@@ -14,9 +15,11 @@ import (
 // its receiver, and may be shared between goroutines.
 //
 // Invariants: Members is sorted by UID without duplicates; addresses are unique; at least one
-// member is full; the UpNumbers of full members are unique and at most LastUp.
+// member is full; the UpNumbers of full members are unique and at most LastUp. Each member speaks
+// Format, which is not below that of any earlier view of the chain.
 type View struct {
-	_          struct{} `cbor:",toarray"`
+	_          struct{}     `cbor:",toarray"`
+	Format     format.Level // that all members write, see Writes
 	Cluster    ClusterID
 	Epoch      Epoch
 	Parent     Hash     // hash of the view that this one was decided in; zero for a founding view
@@ -45,8 +48,9 @@ func (v *View) Hash() Hash {
 // Next returns an empty child of the view, to be filled with members.
 func (v *View) Next(hash Hash) *View {
 	return &View{
-		Cluster: v.Cluster, Era: v.Era, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp, ConfigHash: v.ConfigHash,
-		VotersMax: v.VotersMax, Closing: v.Closing, Durable: v.Durable, Moving: v.Moving, Moves: v.Moves,
+		Format: v.Format, Cluster: v.Cluster, Era: v.Era, Epoch: v.Epoch + 1, Parent: hash, LastUp: v.LastUp,
+		ConfigHash: v.ConfigHash,
+		VotersMax:  v.VotersMax, Closing: v.Closing, Durable: v.Durable, Moving: v.Moving, Moves: v.Moves,
 		Lines: v.Lines,
 	}
 }
@@ -172,6 +176,9 @@ func (v *View) String() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v/%v", v.Cluster, v.Epoch)
+	if v.Format > format.Initial {
+		fmt.Fprintf(&b, " format %d", v.Format)
+	}
 	if v.Founded {
 		b.WriteString(" founded")
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/membership/message"
@@ -36,10 +37,10 @@ func (d *slowDisk) Pending() *view.View {
 // threeVoters is the scene of node 1 in a view of three, and the view that drops the third.
 func threeVoters() (*Scene, *paxos.Proposal) {
 	now := time.Unix(1000, 0)
-	v := &view.View{Cluster: 1, Epoch: 5, LastUp: 3}
+	v := &view.View{Format: format.Initial, Cluster: 1, Epoch: 5, LastUp: 3}
 	for i, addr := range []string{"a", "b", "c"} {
 		v.Members = append(v.Members, view.Member{
-			UID: view.UID(i + 1), Addr: addr, Status: view.Up, UpNumber: uint32(i + 1),
+			UID: view.UID(i + 1), Addr: addr, Status: view.Up, UpNumber: uint32(i + 1), Formats: format.Build(),
 		})
 	}
 	in := view.Install(v, now)
