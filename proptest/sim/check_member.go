@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/builds"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
+	"github.com/coterie-go/coterie/proptest/sim/views"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
@@ -17,10 +19,7 @@ func newJudges(w *World) []checker {
 	w.tidy = &tidyChecker{newest: map[view.ClusterID]*view.View{}}
 	all := []checker{
 		&actingChecker{},
-		&viewChecker{
-			views: map[viewKey]*view.View{}, removed: map[uint64]view.Epoch{},
-			eras: map[view.ClusterID]view.Era{},
-		},
+		&viewChecker{views.New()},
 	}
 	for _, s := range w.datasets {
 		all = append(all, &dataChecker{data: s, space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
@@ -76,62 +75,26 @@ func (*actingChecker) finish(*World) {}
 func (*actingChecker) settled(*World) bool { return true }
 
 // viewChecker holds the chain of views together.
-type viewChecker struct {
-	views   map[viewKey]*view.View
-	removed map[uint64]view.Epoch // uid → epoch of the first view without it; only looked up
-	eras    map[view.ClusterID]view.Era
-}
-
-type viewKey struct {
-	cluster view.ClusterID
-	epoch   view.Epoch
-}
+type viewChecker struct{ chain *views.Chain }
 
 func (*viewChecker) name() string { return "views" }
 
 func (*viewChecker) after(*World) {}
 
 func (j *viewChecker) installed(w *World, p *Process, v *view.View) {
-	k := viewKey{v.Cluster, v.Epoch}
 	if w.givenUp(v) {
-		j.forget(v)
+		j.chain.Forget(v)
 	}
-	if was := j.views[k]; was != nil {
-		if was.Hash() != v.Hash() {
-			w.violate("one view per epoch", "%v installs %v, another installed %v", p, v, was)
-		}
+	if !j.chain.Installed(v, func(rule, text string) { w.violate(rule, "%v installs: %s", p, text) }) {
 		return
 	}
-	j.views[k] = v
 	w.counts.Views++
-	j.sameEra(w, p, v)
+	w.counts.LevelsRaised = j.chain.Raised
+	if text := w.operator.builds.Unspoken(v); text != "" {
+		w.violate("format level", "%v installs: %s", p, text)
+	}
 	if v.Founded {
 		w.founded(v)
-	}
-	parent := j.views[viewKey{v.Cluster, v.Epoch - 1}]
-	if parent == nil || v.Founded {
-		return // the first of a cluster, or a founding anew, or its parent was never installed by anybody
-	}
-	if v.Parent != parent.Hash() {
-		w.violate("chain of views", "%v installs %v, whose parent is not %v", p, v, parent)
-	}
-	j.follows(w, parent, v)
-}
-
-// sameEra holds all views of a cluster to the time of its first founding.
-func (j *viewChecker) sameEra(w *World, p *Process, v *view.View) {
-	if was, known := j.eras[v.Cluster]; known && v.Era != was {
-		w.violate("era", "%v installs %v of era %d, the cluster was founded in %d", p, v, v.Era, was)
-	}
-	j.eras[v.Cluster] = v.Era
-}
-
-// forget takes back the views that a founding anew gives up: those of its own epoch and later.
-func (j *viewChecker) forget(founding *view.View) {
-	for k, v := range j.views { // order: only deletes
-		if k.cluster == founding.Cluster && k.epoch >= founding.Epoch && v.Hash() != founding.Hash() {
-			delete(j.views, k)
-		}
 	}
 }
 
@@ -145,32 +108,6 @@ func (w *World) givenUp(v *view.View) bool {
 		}
 	}
 	return v.Founded && w.operator.anyDisks
-}
-
-// follows holds one step of the chain to the rules of statuses.
-func (j *viewChecker) follows(w *World, parent, v *view.View) {
-	for _, m := range parent.Members {
-		now, ok := v.Member(m.UID)
-		switch {
-		case !ok:
-			j.removed[uint64(m.UID)] = v.Epoch
-		case now.Status < m.Status:
-			w.violate("status", "%v went back from %v to %v in %v", m.UID, m.Status, now.Status, v)
-		case m.UpNumber != 0 && now.UpNumber != m.UpNumber:
-			w.violate("age", "%v changed its age in %v, before %v", m.UID, v, parent)
-		}
-	}
-	for _, l := range parent.Lines {
-		was, _ := parent.InCharge(l.Service)
-		if now, _ := v.InCharge(l.Service); v.Has(was.UID) && now.UID != was.UID {
-			w.violate("in charge", "%v, in charge of %v, was passed over by %v in %v", was, l.Service, now, v)
-		}
-	}
-	for _, m := range v.Members {
-		if _, gone := j.removed[uint64(m.UID)]; gone {
-			w.violate("removed for good", "%v is back in %v", m.UID, v)
-		}
-	}
 }
 
 func (*viewChecker) finish(*World) {}
@@ -220,7 +157,7 @@ func (w *World) divided() string {
 	case len(v.Members) != len(w.live):
 		return fmt.Sprintf("%d run, the view is %v", len(w.live), v)
 	}
-	return ""
+	return builds.Unraised(v)
 }
 
 // unled says that no process acts; empty: one does.

@@ -81,7 +81,9 @@
 //   - acting: at no instant may two processes coordinate for a role, or propose views (oldest in their
 //     view, under their lease, running);
 //   - views: one view per epoch, an unbroken chain, statuses that only move forward, no return of a
-//     removed member;
+//     removed member; a format level that never falls, that each member's build speaks, and that is in
+//     the end as high as all speak. In a third of the worlds of plain chaos and its like, processes
+//     are of three builds, and an operator replaces those that are refused;
 //   - data: no read of a majority misses an acknowledged write, none is missing in the end. What a
 //     writer is told that a majority has, a majority of the voters of its view has, by their own
 //     word. A lost write is excused by what became of its own witnesses, and of no other write's

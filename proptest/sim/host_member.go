@@ -68,6 +68,9 @@ func (d *memberHost) config(known bool) membership.Config {
 	default:
 		c.BootstrapExpect = o.Nodes
 	}
+	w := d.p.w
+	c.Formats = w.operator.builds.Start(d.p.slot.index, d.p.uid, w.now > int64(o.Safety)/2,
+		slices.ContainsFunc(w.live, func(p *Process) bool { return p.mem.view != nil }), w.healed)
 	c.Strategy, c.VotersMax, c.DurableKeys = d.p.w.planted.Strategy(o.Strategy), o.VotersMax, d.p.w.durableKeys(d.p.uid)
 	c.Plant(d.p.w.planted.Machines)
 	return c

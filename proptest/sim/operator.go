@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/durable"
+	"github.com/coterie-go/coterie/proptest/sim/builds"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 )
 
@@ -14,6 +15,18 @@ type operator struct {
 	expect int
 	// anyDisks is its word that the disks that are missing will not come back.
 	anyDisks bool
+	builds   *builds.Fleet // what it has put on the slots
+}
+
+// upgrade restarts the processes that look for a cluster and are not of the build that fits each. What
+// their disks know may be needed to found it, and they may not fit together.
+func (o *operator) upgrade() {
+	for _, s := range o.w.slots {
+		if p := s.proc; p != nil && p.mem.view == nil && o.builds.Outdated(p.uid) {
+			p.end("restarted with another build")
+			o.w.restart(s)
+		}
+	}
 }
 
 // downDead is what an operator does where nothing else removes the dead: it downs the members that

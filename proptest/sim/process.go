@@ -169,7 +169,7 @@ func (w *World) refused(p *Process, err error) {
 	w.trace.Fold(7, p.uid)
 	w.trace.Line(p, "REFUSED %v", err)
 	switch {
-	case errors.Is(err, disks.ErrRead):
+	case errors.Is(err, disks.ErrRead), w.operator.builds.Upgrade(s.index, err):
 	case s.disk.Torn():
 		s.disk.Wipe()
 	default:
@@ -252,6 +252,9 @@ func (p *Process) done(why error) {
 		w.stopping.ended(p, why)
 	}
 	p.left = left
+	if w.operator.builds.Upgrade(s.index, why) && p.mem.view != nil {
+		w.violate("format level", "%v, a member, ends: %v", p, why)
+	}
 	if left {
 		w.net.Depart(p)
 	}

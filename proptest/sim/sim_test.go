@@ -46,7 +46,8 @@ func TestClusterSeeds(t *testing.T) {
 	c := playSeeds(t, options.Plan{Swarm: options.Cluster})
 	if c.Flaps == 0 || c.Crashes == 0 || c.Pauses == 0 || c.Cuts == 0 || c.Joins == 0 || c.Leaves == 0 ||
 		c.Acked == 0 || c.Told == 0 ||
-		c.Consulted == 0 || c.Located == 0 || c.Evicted == 0 || c.TypesLate == 0 || c.TypesLacked == 0 {
+		c.Consulted == 0 || c.Located == 0 || c.Evicted == 0 || c.TypesLate == 0 || c.TypesLacked == 0 ||
+		c.LevelsRaised == 0 || c.BuildsRefused == 0 {
 		t.Errorf("the worlds did next to nothing: %+v", c)
 	}
 }

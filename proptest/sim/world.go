@@ -8,6 +8,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/proptest/sim/arbiter"
+	"github.com/coterie-go/coterie/proptest/sim/builds"
 	"github.com/coterie-go/coterie/proptest/sim/counts"
 	"github.com/coterie-go/coterie/proptest/sim/leases"
 	"github.com/coterie-go/coterie/proptest/sim/network"
@@ -123,7 +124,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	w.counts.Carry(w.net.Traffic)
 	w.counts.Lease(w.leases.Counts())
 	w.counts.Persisted, w.counts.Ledgers = w.persisted.Counts(), w.ledgers.Counts()
-	w.counts.Reminded = w.reminded.Counts()
+	w.counts.Reminded, w.counts.BuildsRefused = w.reminded.Counts(), w.operator.builds.Refused
 	w.counts.Late = w.shardChecker.order.Excused
 	for _, s := range w.slots {
 		w.counts.Store(s.disk.Counts())
@@ -141,7 +142,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 		nextID: rs.Stream("ids", 0), datasets: newDatasets(opt.DataRoles()),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
-	w.operator = operator{w: w}
+	w.operator = operator{w: w, builds: builds.New(w.opt.Builds, w.rs)}
 	w.planted, w.stalls = planted.In(&w.opt), stall.New(&w.opt)
 	w.net = network.New(network.Settings{
 		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,
@@ -244,6 +245,7 @@ func (w *World) heal() {
 			w.restart(s)
 		}
 	}
+	w.operator.upgrade()
 	w.after(operatorPatience, nil, w.operator.operate)
 	if w.opt.Strategy == (downing.Manual{}) {
 		w.after(operatorPatience/2, nil, w.operator.downDead)

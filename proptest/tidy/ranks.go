@@ -174,6 +174,8 @@ var ranks = []rankRow{
 	{"proptest/sim/journals", 6, false, "a store keeps the laws of its port, whatever is kept in it"},
 	{"proptest/sim/options", 11, false, "what a world is like is drawn before anything runs in it"},
 	{"proptest/sim/handlers", 12, false, "what a handler does is drawn, whatever runs it"},
+	{"proptest/sim/views", 2, false, "views form a chain or do not, whatever decided them"},
+	{"proptest/sim/builds", 2, false, "what a process speaks is a range, whatever it says"},
 	{"proptest/sim/queue", 0, false, "events are ordered by time, whatever happens then"},
 	{"proptest/sim/sequence", 4, false, "the order of messages is judged, whatever moves their entities"},
 	{"proptest/sim/stall", 12, false, "how long a world may wait is a sum of its settings, whatever runs in it"},

@@ -25,6 +25,7 @@ type Counts struct {
 	Consulted, Located, Evicted                                         uint64
 	Answered, Dropped                                                   uint64
 	Idled, Stopped, Forgotten, Rested                                   uint64
+	LevelsRaised, BuildsRefused                                         uint64
 	disks.Counts
 	Excused   history.Excuses  // writes that may be missing
 	Late      sequence.Excuses // messages that an entity handled out of order
@@ -80,6 +81,8 @@ func (c *Counts) Add(o Counts) {
 	c.Stopped += o.Stopped
 	c.Forgotten += o.Forgotten
 	c.Rested += o.Rested
+	c.LevelsRaised += o.LevelsRaised
+	c.BuildsRefused += o.BuildsRefused
 	c.Store(o.Counts)
 	c.Late.Add(o.Late)
 	c.Longest.Add(o.Longest)

@@ -116,6 +116,8 @@ type Options struct {
 	// LackTypes: what runs on some processes is a version without some of the types. These are started
 	// there when the world has healed.
 	LackTypes bool
+	// Builds: processes are of several builds, which speak different format levels.
+	Builds bool
 	// StopsShards: an operator stops shards for good, and nothing is sent to them for a while.
 	StopsShards bool
 	// ShardLeases and CoordLeases: shards and coordinators take leases in a store outside of the
@@ -180,8 +182,9 @@ func (o Options) String() string {
 		o.WallSkew, o.DiskMax,
 		o.WriteBehind, o.DiskFail)
 	fmt.Fprintf(&b, " timing=%v write=%v keys=%d durable=%v removes=%g reads=%g linear=%g log=%d shards=%dx%d "+
-		"remember=%v", o.Timing,
-		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember)
+		"remember=%v builds=%v", o.Timing,
+		o.WriteGap, o.Keys, o.Durable, o.Removes, o.Reads, o.Linear, o.LogMax, o.EntityTypes, o.Shards, o.Remember,
+		o.Builds)
 	if o.Remember && o.VolatileIDs {
 		b.WriteString(" volatile-ids")
 	}

@@ -38,11 +38,13 @@ func (o *Options) RoleOfType(index int) string {
 }
 
 // drawRoles draws the roles of nodes: in some worlds not all are of the backend. At least two of the
-// first nodes have each role with data. It also draws whether nodes start types late.
+// first nodes have each role with data. It also draws whether nodes start types late, and whether they
+// are of several builds.
 func (o *Options) drawRoles(rs random.Streams) {
 	late := rs.Stream("late types", 0)
 	o.LateTypes = lateTypes(o, late)
 	o.LackTypes = o.LateTypes > 0 && late.IntN(2) == 0
+	o.Builds = severalBuilds(o, rs.Stream("builds", 0))
 	r := rs.Stream("roles", 0)
 	if some := r.IntN(4) == 0; !some || o.Nodes < 3 {
 		return
@@ -64,6 +66,15 @@ func (o *Options) drawRoles(rs random.Streams) {
 			}
 		}
 	}
+}
+
+// severalBuilds draws whether processes are of several builds, in worlds that are not about all of them.
+func severalBuilds(o *Options, r *rand.Rand) bool {
+	switch o.Scenario {
+	case PlainChaos, ColdRestarts, LostKinds, GrowingView, SmallLogs, RollingMoves, RollingRestarts:
+		return !o.Calm && r.IntN(3) == 0
+	}
+	return false
 }
 
 // lateTypes draws how late types start, in worlds that are not about all of them.

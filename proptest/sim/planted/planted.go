@@ -161,6 +161,7 @@ var further = []one{
 	{"move-unasked", "what becomes durable is what a replica has of it, whatever the others have",
 		plant(defect.MoveUnasked)},
 	{"move-unfrozen", "keys are written while they become durable", plant(defect.MoveUnfrozen)},
+	{"format-unasked", "the format level rises before all members speak it", plant(defect.FormatUnasked)},
 	{"durable-unmoved", "keys are durable before all members have moved them", plant(defect.DurableUnmoved)},
 	{"show-removed", "what belongs to removed nodes is shown until it is swept", plant(defect.ShowRemoved)},
 }
@@ -208,6 +209,7 @@ var ofState = []one{
 // thousand of them may pass. There one of the first thirty must do.
 var HuntedIn = map[string]options.Plan{
 	"torn-start":         {Scenario: options.BadDisks},
+	"format-unasked":     {Swarm: options.Cluster},
 	"unread-is-empty":    {Scenario: options.BadDisks},
 	"failure-is-success": {Scenario: options.BadDisks},
 	"never-retry":        {Scenario: options.BadDisks},

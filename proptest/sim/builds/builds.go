@@ -1,0 +1,93 @@
+package builds
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/coterie-go/coterie/ddata/format"
+	"github.com/coterie-go/coterie/ddata/membership"
+	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/sim/random"
+)
+
+// The builds of a world with several.
+var (
+	First  = format.Range{Min: format.Initial, Max: format.Initial}
+	Second = format.Range{Min: format.Initial, Max: format.Initial + 1}
+	Third  = format.Range{Min: format.Initial + 1, Max: format.Initial + 2}
+)
+
+// Fleet is the builds of all processes of a world.
+type Fleet struct {
+	several  bool
+	rs       random.Streams
+	upgraded map[int]bool            // slots on which a build was refused
+	of       map[uint64]format.Range // by the uid of the process
+
+	// Refused is how many processes ended because of the formats that they speak.
+	Refused uint64
+}
+
+// New returns the fleet of a world, of several builds or of one.
+func New(several bool, rs random.Streams) *Fleet {
+	return &Fleet{several: several, rs: rs, upgraded: map[int]bool{}, of: map[uint64]format.Range{}}
+}
+
+// Start draws what an operator starts on a slot. late: most nodes have been upgraded by now. running: there
+// is a cluster, which refuses what does not fit it. healed: all that is started from now on is the second.
+func (f *Fleet) Start(slot int, uid uint64, late, running, healed bool) format.Range {
+	f.of[uid] = format.Build()
+	if f.several {
+		f.of[uid] = f.draw(slot, uid, late, running, healed)
+	}
+	return f.of[uid]
+}
+
+func (f *Fleet) draw(slot int, uid uint64, late, running, healed bool) format.Range {
+	r := f.rs.Stream("build", uid)
+	switch {
+	case f.upgraded[slot] || healed:
+		return Second
+	case running && r.IntN(6) == 0:
+		return Third
+	case late:
+		return random.Pick(r, First, Second, Second, Second, Second, Second, Second)
+	}
+	return random.Pick(r, First, First, Second)
+}
+
+// Upgrade takes the end of a process for one because of its formats, if that is what it is: the second
+// build comes to its slot. It reports whether it was so.
+func (f *Fleet) Upgrade(slot int, why error) bool {
+	var refused *membership.RefusedError
+	if !errors.Is(why, format.ErrUnspoken) &&
+		!(errors.As(why, &refused) && refused.Reason == bootstrap.ReasonFormat) {
+		return false
+	}
+	f.Refused++
+	f.upgraded[slot] = true
+	return true
+}
+
+// Outdated reports whether a process is of several builds, and not of the second.
+func (f *Fleet) Outdated(uid uint64) bool { return f.several && f.of[uid] != Second }
+
+// Unspoken names a member of a view that does not speak its level, or that the view lists with another
+// range than its own; empty: there is none.
+func (f *Fleet) Unspoken(v *view.View) string {
+	for _, m := range v.Members {
+		if of := f.of[uint64(m.UID)]; !of.Contains(v.Format) || m.Formats != of {
+			return fmt.Sprintf("%v is of a build that speaks %v, and is listed by %v with %v", m.UID, of, v, m.Formats)
+		}
+	}
+	return ""
+}
+
+// Unraised says that all members of a view speak more than its level; empty: they do not.
+func Unraised(v *view.View) string {
+	if l := view.Spoken(v.Members); l > v.Format {
+		return fmt.Sprintf("all members speak level %d, and the view is %v", l, v)
+	}
+	return ""
+}
