@@ -20,7 +20,7 @@ RACED := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddat
 # nothing takes their processor. They wait most of their time, and run side by side.
 LIVE_RACED := ./ddata ./sharding
 LIVE_PLAIN := ./ddata/ddatatest ./sharding/daemon ./sharding/delivery
-CALM        = $(filter-out $(shell $(GO) list $(RACED) $(LIVE_RACED) $(LIVE_PLAIN)),$(shell $(GO) list ./...))
+CALM        = $(filter-out $(shell $(GO) list $(RACED) $(LIVE_RACED) $(LIVE_PLAIN) ./proptest/upgrade),$(shell $(GO) list ./...))
 
 # Tests that kill processes, or damage files that one caller opens, show nothing more under the detector, and wait for
 # the disk. Tests that count allocations and writes count the same with it. The laws of a store on three nodes wait for
@@ -38,7 +38,7 @@ BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
-.PHONY: help demo test calm live race modules survival vet lint sim defects fuzz bench ci
+.PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -52,6 +52,7 @@ test: ## every test once, with the race detector where there are goroutines
 	$(MAKE) live
 	$(MAKE) race
 	$(MAKE) modules
+	$(MAKE) upgrade
 
 # One package more than there are processors: the quickstart, which has leases of seconds, waits most of its time.
 # The simulator's tests take longer than the default limit if the processors are busy.
@@ -80,6 +81,10 @@ modules: ## only the tests of the modules within
 	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
 	$(call in_modules,$(GO) test -short -run '$(PLAIN_MODULES)' ./...)
 	$(call in_modules,$(GO) test -race -short -skip '$(PLAIN_MODULES)' ./...)
+
+# Where it cannot be tried, as in a shallow clone, it says so in words.
+upgrade: ## roll a cluster from the last release's build to this one, and back, under load (about two minutes)
+	$(GO) test -count=1 -v -timeout 20m ./proptest/upgrade
 
 # Without -short: more rounds than in modules, and pauses of 10 s.
 survival: ## kill nodes and PostgreSQL under load for some minutes; modules has the short form

@@ -35,7 +35,17 @@ type Process struct {
 // wrote to its standard error.
 func Start(t testing.TB, program string) *Process {
 	t.Helper()
-	p, err := start(program)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return StartAs(t, self, program)
+}
+
+// StartAs is Start for a program of another build of the test: binary is the file of that.
+func StartAs(t testing.TB, binary, program string) *Process {
+	t.Helper()
+	p, err := start(binary, program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,12 +58,8 @@ func Start(t testing.TB, program string) *Process {
 	return p
 }
 
-func start(program string) (*Process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	p := &Process{cmd: exec.Command(self), exited: make(chan struct{}), calls: map[uint64]chan answer{}}
+func start(binary, program string) (*Process, error) {
+	p := &Process{cmd: exec.Command(binary), exited: make(chan struct{}), calls: map[uint64]chan answer{}}
 	p.cmd.Env = append(os.Environ(), variable+"="+program)
 	p.cmd.Stderr = &p.stderr
 	in, err := p.cmd.StdinPipe()

@@ -164,6 +164,7 @@ var ranks = []rankRow{
 	{"proptest/ports", 0, false, "numbers of ports, whatever listens there"},
 	{"proptest/golden", 6, false, "scripts for the tests of any machine, of which it knows none"},
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},
+	{"proptest/upgrade", 11, false, "processes of two builds run for a test, whatever differs between them"},
 	{"proptest/sim/random", 0, false, "numbers are drawn, whatever they decide"},
 	{"proptest/sim/history", 0, false, "what clients were told is judged without a look at any machine"},
 	{"proptest/sim/network", 2, false, "packets are carried between processes, whatever they say"},
