@@ -145,7 +145,7 @@ func TestTwoBuilds(t *testing.T) {
 			from, was, _ := l.so()
 			at := time.Now()
 			c.replace(t, i, r.binary, r.most, i == 1)
-			await(ctx, t, "clients go on", func() bool { now, _, _ := l.so(); return now > from+50 })
+			await(ctx, t, "clients go on", func() bool { now, _, _ := l.so(); return now > from+200 })
 			_, repeats, longest := l.so()
 			t.Logf("node %d is of %s after %v (killed: %t); %d calls made again; the longest operation so far took %v",
 				i, r.to, time.Since(at).Round(time.Millisecond), i == 1, repeats-was, longest.Round(time.Millisecond))
