@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/persisted"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/sharding"
 )
@@ -148,10 +149,10 @@ func (e *Entities) fire(p Process, c *Context, m Fire) error {
 	if !e.w.Healed() {
 		switch x := e.rngHandlers.Float64(); {
 		case x < e.opt.Refuses/2:
-			e.judge.Failed()
+			e.judge.Failed(m.Number, p.Now().Round(0).Add(stall.BackoffMost))
 			return errRefused
 		case x < e.opt.Refuses:
-			e.judge.Failed()
+			e.judge.Failed(m.Number, p.Now().Round(0).Add(stall.BackoffMost))
 			panic("a handler that panics")
 		case x > 0.9:
 			n := Name{c.ID(), r.Name}

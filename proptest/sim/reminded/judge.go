@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
 	"github.com/coterie-go/coterie/proptest/sim/journals"
 )
 
@@ -68,6 +69,7 @@ type reminder struct {
 	over    uint64 // the process whose entity has replaced it or taken it away; 0: none has
 	handled []turn
 	next    time.Time // the earliest turn that was not handled; zero: none
+	again   time.Time // when it comes again after a failure at the latest, by the clock of the node of that
 }
 
 // turn is one that was handled.
@@ -202,8 +204,14 @@ func (r *reminder) handle(j *Judge, got turn) {
 	}
 }
 
-// Failed notes that a handler of a turn has failed.
-func (j *Judge) Failed() { j.counts.Failed++ }
+// Failed notes that a handler of a turn has failed. The turn comes again by a time, of the clock of its node:
+// if that is ahead, and the shard moves, another node waits for it.
+func (j *Judge) Failed(number uint64, again time.Time) {
+	j.counts.Failed++
+	if r := j.byNumber[number]; r != nil {
+		r.again = timer.Latest(r.again, again)
+	}
+}
 
 // Missing is a reminder that has not come, though it was due before a time; 0: there is none.
 func (j *Judge) Missing(before time.Time) uint64 {
@@ -211,7 +219,7 @@ func (j *Judge) Missing(before time.Time) uint64 {
 		return r.of.lost || r.over != 0 || r.next.IsZero()
 	})
 	for _, r := range j.open {
-		if r.next.Before(before) && !r.of.doubted() {
+		if timer.Latest(r.next, r.again).Before(before) && !r.of.doubted() {
 			return r.number
 		}
 	}

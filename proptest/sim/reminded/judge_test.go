@@ -78,6 +78,16 @@ func TestJudge(t *testing.T) {
 			j.Sets(name, 1, noon, 0, 7)(nil)
 			fires(j, 1, noon, 0, 7)
 		}},
+		{"the handler has failed on a node whose clock is ahead", "", func(j *Judge) {
+			j.Sets(name, 1, noon, 0, 7)(nil)
+			fires(j, 1, noon, 0, 8)
+			j.Failed(1, noon.Add(time.Hour))
+		}},
+		{"the handler has failed, and the pause is over", "missing", func(j *Judge) {
+			j.Sets(name, 1, noon, 0, 7)(nil)
+			fires(j, 1, noon, 0, 8)
+			j.Failed(1, noon.Add(time.Second))
+		}},
 		{"a later turn that does not come", "missing", func(j *Judge) {
 			j.Sets(name, 1, noon, every, 7)(nil)
 			fires(j, 1, noon, 0, 7)()
