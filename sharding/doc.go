@@ -183,8 +183,10 @@
 // again after a failure, with a pause from Reminders.BackoffMin to BackoffMax that is stored, too, and
 // perhaps again after the death of a node. It never comes before its time by the clock of the node, and
 // late when the node is busy: at most Reminders.FiringMax of a shard are with their entities at one
-// time. An alarm tells of a store that fails, and of reminders that do not come: one that no node can
-// decode, and those of an entity whose shard is another one since Shards or ShardOf have changed.
+// time. If the clock of one node is an hour ahead of the others, a reminder comes an hour early there,
+// or, after a failure there and a move, an hour late. An alarm tells of a store that fails, and of
+// reminders that do not come: one that no node can decode, and those of an entity whose shard is another
+// one since Shards or ShardOf have changed.
 //
 // # State in a journal
 //

@@ -25,7 +25,8 @@
 //
 // Reminders are due by the wall clock. Pauses after a failure of the store are measured by the
 // monotonic clock. An agenda with a reminder that is not due asks for a step each LookMax, so that it
-// sees soon that the wall clock has jumped ahead. If that jumps back, reminders wait for it.
+// sees soon that the wall clock has jumped ahead. If that jumps back, reminders wait for it. So they do on
+// another node, if a handler has failed on one whose clock is ahead: the end of the pause is a time of that clock.
 //
 // The package carries no promise of compatibility: it is open to the driver in sharding/dataplane
 // and to proptest.
