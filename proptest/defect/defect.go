@@ -169,6 +169,8 @@ const (
 	FiresEarly
 	// EndsNewer: the end of a reminder's turn takes off another one of its name.
 	EndsNewer
+	// RemindsAnew: a shard whose stop is taken back begins anew with its reminders.
+	RemindsAnew
 	endOfSharding
 )
 

@@ -23,6 +23,7 @@ type Reminded struct {
 	Repeats     float64       // part of the reminders that come again and again
 	Cancels     float64       // part of the commands that takes one away
 	Refuses     float64       // part of the handlers that fail
+	Lingers     float64       // part of the entities that stop later than a hand-off waits for
 	FiringMax   int
 	IdleTimeout time.Duration // 0: none is passivated as idle
 	Directive   sharding.Directive
@@ -69,6 +70,9 @@ func drawRemind(rs random.Streams, plan Plan) Options {
 			Halves: random.Pick(r, 0, 0.02), Hangs: random.Pick(r, 0, 0.01, 0.03), Outages: r.IntN(3) == 0,
 			Delay: random.Pick(r, time.Millisecond, 5*time.Millisecond, 20*time.Millisecond),
 		},
+	}
+	if o.Scenario == CrowdedMoves { // no drawn world has that: others play what they did
+		o.Reminded.Lingers = 0.3
 	}
 	if o.Scenario == Stops || o.Scenario == Closings { // which wait for what is in the mailboxes, and must end soon
 		o.Reminded.Store.Hangs, o.Reminded.Store.Outages = 0, false

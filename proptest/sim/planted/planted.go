@@ -201,6 +201,7 @@ var ofState = []one{
 	{"ends-unhandled", "a reminder is taken off when it is handed out", plant(defect.EndsUnhandled)},
 	{"fires-early", "a reminder comes before it is due", plant(defect.FiresEarly)},
 	{"ends-newer", "the end of a reminder takes off the one that its handler has set", plant(defect.EndsNewer)},
+	{"reminds-anew", "a shard whose stop is taken back begins anew with its reminders", plant(defect.RemindsAnew)},
 	{"dormant", "an entity that has failed starts again much later than the settings say",
 		func(f *Defects) { f.Dormant = true }},
 }
@@ -276,6 +277,7 @@ var HuntedIn = map[string]options.Plan{
 	"reminds-any-order":     {Swarm: options.Remind},
 	"fires-early":           {Swarm: options.Remind},
 	"ends-newer":            {Swarm: options.Remind},
+	"reminds-anew":          {Swarm: options.Remind, Scenario: options.CrowdedMoves},
 	"ledger-any-term":       {Swarm: options.Persist, Scenario: options.TwoCoordinators},
 	"remembers-any-hosting": {Swarm: options.Persist, Scenario: options.Deposed},
 	"ledger-answers-first":  {Swarm: options.Persist},

@@ -1,6 +1,7 @@
 package reminded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -43,6 +44,7 @@ type Entities struct {
 	trace       *trace.Trace
 	rng         *rand.Rand // the clients'
 	rngHandlers *rand.Rand
+	rngStops    *rand.Rand
 	store       *journals.Store
 	kept        *journals.KeptReminders
 	judge       *Judge
@@ -56,6 +58,7 @@ func New(o *options.Options, planted journals.Defects, w World, rs random.Stream
 		w: w, world: o, opt: o.Reminded, jumps: o.Weights[options.WallJump]+o.Weights[options.WakeJump] > 0,
 		role: options.Backend, trace: t, regions: map[uint64]*sharding.Region[Command]{},
 		rng: rs.Stream("reminded load", 0), rngHandlers: rs.Stream("reminded handlers", 0),
+		rngStops: rs.Stream("reminded stops", 0),
 	}
 	if e.opt.Entities == 0 {
 		return e
@@ -114,6 +117,22 @@ func (x entity) Receive(c *Context, m Command) error {
 		stored(c.CancelReminder(n.Name))
 	case Fire:
 		return e.fire(p, c, m)
+	}
+	return nil
+}
+
+// Stop implements sharding.Stopper. Some stops outlast a hand-off, which is taken back then. None outlasts the
+// harm to the world.
+func (x entity) Stop(*Context) error {
+	e := x.e
+	if !random.Chance(e.rngStops, e.opt.Lingers) {
+		return nil
+	}
+	end := x.p.Now().Add(time.Duration(e.rngStops.Int64N(int64(10 * e.world.StopTimeout))))
+	for !e.w.Healed() && x.p.Now().Before(end) {
+		ctx, cancel := x.p.WithTimeout(context.Background(), time.Second)
+		x.p.Await(ctx.Done(), nil)
+		cancel()
 	}
 	return nil
 }

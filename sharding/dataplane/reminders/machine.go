@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -94,7 +95,7 @@ func (m *machine) at(s *entities.Shard) *hosting {
 // open begins with a shard. One whose stop was taken back says again that it has started: it goes on with its
 // agenda, and with the numbers of its updates.
 func (m *machine) open(s *entities.Shard) {
-	if m.at(s) != nil {
+	if m.at(s) != nil && !m.cfg.Defects.Planted(defect.RemindsAnew) {
 		return
 	}
 	h := &hosting{s: s, a: agenda.New(m.cfg.Settings, m.cfg.Defects), asked: map[uint64]*asked{}}
