@@ -316,10 +316,11 @@
 // one node is the oldest of its installed view, holds its lease and has not stopped. When a view
 // without a member is installed anywhere, that member's lease has run out on its own clock, or it had
 // said that it stopped. No uid returns. The only exception is a learner that has never heard that it
-// was one: it may be listed again when no node that knows is left. UpNumbers order the members alike everywhere and the oldest changes only
-// by its going. After a network has healed and while a quorum of the last view is alive, all
-// reachable nodes come to one view, and those it lacks end with ErrDowned. Nodes that stand still,
-// one or all, do not suffer for it: they give up after time that they were awake.
+// was one: it may be listed again when no node that knows is left. UpNumbers order the members alike
+// everywhere and the oldest changes only by its going. After a network has healed and while a quorum
+// of the last view is alive, all reachable nodes come to one view, and those it lacks end with
+// ErrDowned. Nodes that stand still, one or all, do not suffer for it: they give up after time that
+// they were awake.
 //
 // The only assumption on time is that the rates of two clocks differ by less than Epsilon; that a
 // later founding has a higher Era assumes wall clocks that do not go back in between. On
