@@ -17,8 +17,9 @@ import (
 // ticket names an operation in the machine. It belongs to the loop's goroutine while the operation
 // is under way.
 type ticket struct {
-	id   uint64 // 0: it has not come there yet
-	gone bool   // nor need it
+	id     uint64          // 0: it has not come there yet
+	gone   bool            // nor need it
+	traced context.Context // has its trace; nil: there is none
 }
 
 // waiter is what one caller waits with. Its result always comes: from the machine, from stop, or
@@ -76,12 +77,26 @@ var errHeldUp = fmt.Errorf("%w: the replica's goroutine is held up, by an update
 // operation got.
 const callGrace = time.Second
 
+// request is call of an operation that has a name, within the trace of ctx.
+func (r *Replicator) request(ctx context.Context, op, key string, level quorum.Level, fn func(*crdt.Tx) error,
+	look func(crdt.Reader), in func(id uint64, timeout time.Duration, fn func(*crdt.Tx) error) replicator.Input,
+) (effect.Result, error) {
+	traced, span := r.requests.Begin(ctx, op, key, level)
+	res := r.call(ctx, traced, level, fn, look, in)
+	err := r.wrap(op, key, level, res.Err)
+	if span != nil {
+		span.End(err)
+	}
+	return res, err
+}
+
 // call steps an operation and waits for its result. in makes it of its number, its time limit and,
 // of an update, the fn that runs unless the caller has gone before. look, which may be nil, sees the
 // state with which an operation is answered, in the replica's goroutine. The machine's own time-out
 // comes at the deadline and knows how far the operation got, so a caller waits a little longer than
 // that. Its wait is bounded, because the replica's goroutine may be held up.
-func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt.Tx) error, look func(crdt.Reader),
+func (r *Replicator) call(
+	ctx, traced context.Context, level quorum.Level, fn func(*crdt.Tx) error, look func(crdt.Reader),
 	in func(id uint64, timeout time.Duration, fn func(*crdt.Tx) error) replicator.Input,
 ) effect.Result {
 	timeout := r.n.cfg.RequestTimeout
@@ -89,6 +104,7 @@ func (r *Replicator) call(ctx context.Context, level quorum.Level, fn func(*crdt
 		timeout = time.Until(d)
 	}
 	w := r.waiters.get()
+	w.traced = traced
 	w.set(fn)
 	w.show(look)
 	if err := ctx.Err(); err != nil {
@@ -124,6 +140,7 @@ func (r *Replicator) took(w *waiter, res effect.Result) effect.Result {
 	w.show(nil)
 	if w.late.Stop() {
 		w.set(nil)
+		w.traced = nil
 		r.waiters.put(w)
 	}
 	return res

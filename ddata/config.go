@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/replicator/settings"
@@ -245,6 +246,10 @@ type Config struct {
 	// Meter takes the node's metrics, which the table in package events lists; package events/prom
 	// has one for Prometheus. Default: none.
 	Meter events.Meter
+
+	// Tracer takes spans of what the node and its entity types do for a caller, and hands traces on to
+	// other nodes; package ddata/events/otel has one for OpenTelemetry. Default: none.
+	Tracer tracing.Tracer
 
 	// OnEvent hears of everything that happens on the node, beside Logger. See events.Listener for
 	// what it may do. Optional.

@@ -4,16 +4,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
-	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
-	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // The metrics of a node; the table in package events explains them.
@@ -31,20 +28,9 @@ var (
 	mDropped   = events.NewCounter("coterie_transport_dropped_total", "Frames and connections given up.", "reason")
 	mScreened  = events.NewCounter("coterie_gossip_refused_total",
 		"Packets and streams of gossip that were turned away.", "reason")
-	mLinks       = events.NewGauge("coterie_transport_links", "Outgoing connections.")
-	mStoreQueue  = events.NewGauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
-	mStoreFile   = events.NewGauge("coterie_store_file_bytes", "Size of the store's file.")
-	mRequestTime = &events.Metric{
-		Name: "coterie_request_duration_seconds",
-		Help: "Time of reads and writes of replicated data that took the Replicator's goroutine.",
-		Kind: events.Histogram, Labels: []string{"role", "op", "level"},
-		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-	}
-	mRepairTime = &events.Metric{
-		Name: "coterie_repair_duration_seconds", Help: "Time of repairs that were done.",
-		Kind: events.Histogram, Labels: []string{"role"},
-		Buckets: []float64{.001, .01, .1, 1, 10, 100, 1000},
-	}
+	mLinks      = events.NewGauge("coterie_transport_links", "Outgoing connections.")
+	mStoreQueue = events.NewGauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
+	mStoreFile  = events.NewGauge("coterie_store_file_bytes", "Size of the store's file.")
 
 	mMembership = events.CountersOf[membership.Stats]("coterie_membership_")
 	mTransport  = events.CountersOf[transport.Stats]("coterie_transport_")
@@ -120,47 +106,4 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	store := n.StoreStats()
 	report(mStoreQueue, float64(store.Queued))
 	report(mStoreFile, float64(store.File))
-}
-
-// times are a Replicator's histograms, on its goroutine; nil without a Meter.
-type times struct {
-	meter    events.Meter
-	role     string
-	requests map[requestKind]events.Observer
-	repair   events.Observer
-}
-
-type requestKind struct {
-	op    string
-	level quorum.Level
-}
-
-func newTimes(meter events.Meter, role string) *times {
-	if meter == nil {
-		return nil
-	}
-	return &times{
-		meter: meter, role: role, requests: map[requestKind]events.Observer{},
-		repair: meter.Histogram(mRepairTime, role),
-	}
-}
-
-// of is where the time of an operation goes; nil without a Meter.
-func (t *times) of(in replicator.Input, level quorum.Level) drivers.Observer {
-	if t == nil {
-		return nil
-	}
-	k := requestKind{"update", level}
-	switch in.(type) {
-	case replicator.Get:
-		k.op = "get"
-	case replicator.Delete, replicator.DeleteForever:
-		k.op = "delete"
-	}
-	o, ok := t.requests[k]
-	if !ok {
-		o = t.meter.Histogram(mRequestTime, t.role, k.op, level.String())
-		t.requests[k] = o
-	}
-	return o
 }

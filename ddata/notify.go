@@ -40,8 +40,8 @@ func (h *replicaHost) tellRepair(r effect.Repair) {
 		h.n.reports.emit(events.RepairBegan{Role: h.role, Space: r.Space, Peer: view.UID(r.Peer)})
 		return
 	}
-	if h.times != nil && r.State == effect.RepairDone {
-		h.times.repair.Observe(r.Took.Seconds())
+	if r.State == effect.RepairDone {
+		h.r.requests.Repaired(r.Took)
 	}
 	h.n.reports.emit(events.RepairEnded{
 		Role: h.role, Space: r.Space, Peer: view.UID(r.Peer), State: r.State, Items: r.Items, Took: r.Took,

@@ -165,7 +165,7 @@ type observations struct {
 }
 
 // Observe implements events.Observer.
-func (o *observations) Observe(v float64) {
+func (o *observations) Observe(_ context.Context, v float64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.all = append(o.all, v)

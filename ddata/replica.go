@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/requests"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -45,6 +46,7 @@ type Replicator struct {
 	version atomic.Uint64 // of the machine's content; written by the loop's goroutine
 	snaps   atomic.Pointer[published]
 
+	requests   *requests.Requests
 	waiters    waiters               // of callers
 	number     atomic.Uint64         // of the last operation or subscription
 	storeFault atomic.Pointer[error] // of the last commit; nil when it succeeded
@@ -79,7 +81,7 @@ type request struct {
 func newReplicator(n *Node, role string) (*Replicator, error) {
 	cfg := n.cfg.replication()
 	cfg.Self = crdt.Origin(n.uid)
-	h := &replicaHost{n: n, role: role, times: newTimes(n.cfg.Meter, role), subs: map[uint64]*subscription{}}
+	h := &replicaHost{n: n, role: role, subs: map[uint64]*subscription{}}
 	var loaded replicator.Loaded
 	if n.disk != nil {
 		cfg.Disk = uint64(n.disk.ID())
@@ -97,7 +99,10 @@ func newReplicator(n *Node, role string) (*Replicator, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ddata: role %q: %w", role, err)
 	}
-	r := &Replicator{n: n, role: role, admission: newAdmission(n), ch: transport.ChannelOf("replicator/" + role), h: h}
+	r := &Replicator{
+		n: n, role: role, requests: requests.New(n.cfg.Meter, n.cfg.Tracer, role), admission: newAdmission(n),
+		ch: transport.ChannelOf("replicator/" + role), h: h,
+	}
 	h.d, h.r = drivers.NewReplica(m, h), r
 	r.loop = runloop.New(scheduler.Goroutines{}, h, inboxMax)
 	r.loop.WhenBroken(func(b runloop.Broken) { n.broken("replicator of role "+role, b, m) })
@@ -200,7 +205,7 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 	if err := crdt.CheckKey(key); err != nil {
 		return crdt.Reader{}, r.wrap("get", key, quorum.Local, err)
 	}
-	res := r.call(ctx, quorum.Local, nil, nil,
+	res := r.call(ctx, nil, quorum.Local, nil, nil,
 		func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
 			return replicator.Get{ID: id, Key: key, Read: quorum.Local, Timeout: timeout}
 		})
@@ -238,7 +243,6 @@ type replicaHost struct {
 	table durable.Table // nil without a directory
 	subs  map[uint64]*subscription
 
-	times *times
 	stats latest[effect.Stats]
 }
 
@@ -256,10 +260,11 @@ func (h *replicaHost) Step(now time.Time, q request) {
 	case q.call != nil && q.call.gone:
 		q.done(effect.Result{Err: operation.ErrCancelled})
 	case q.done != nil:
+		var traced context.Context
 		if q.call != nil {
-			q.call.id = q.id
+			q.call.id, traced = q.id, q.call.traced
 		}
-		h.d.Call(now, q.id, q.in, q.done, h.times.of(q.in, q.level))
+		h.d.Call(now, q.id, q.in, q.done, h.r.requests.Took(traced, q.in, q.level))
 	default:
 		h.d.Step(now, q.in)
 	}
@@ -267,7 +272,7 @@ func (h *replicaHost) Step(now time.Time, q request) {
 
 // Flush implements runloop.Machine.
 func (h *replicaHost) Flush() {
-	if h.times != nil {
+	if h.r.requests.Timed() {
 		h.stats.store(h.d.Machine().Stats())
 	}
 }

@@ -18,11 +18,11 @@ func (r *Replicator) Get(ctx context.Context, key string, level ReadLevel) (crdt
 	if level == ReadLocal {
 		return r.local(ctx, key)
 	}
-	res := r.call(ctx, quorum.Level(level), nil, nil,
+	res, err := r.request(ctx, "get", key, quorum.Level(level), nil, nil,
 		func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
 			return replicator.Get{ID: id, Key: key, Read: quorum.Level(level), Timeout: timeout}
 		})
-	return res.Reader, r.wrap("get", key, quorum.Level(level), res.Err)
+	return res.Reader, err
 }
 
 // Update is the function Update without a type; crdt.Mutate makes an fn of a typed one.
@@ -62,26 +62,26 @@ func (r *Replicator) update(
 	ctx context.Context, key string, level WriteLevel, fn func(*crdt.Tx) error, look func(crdt.Reader),
 ) (effect.Result, error) {
 	l := quorum.Level(level)
-	res := r.call(ctx, l, fn, look, func(id uint64, timeout time.Duration, run func(*crdt.Tx) error) replicator.Input {
-		return replicator.Update{ID: id, Key: key, Mutate: run, Write: l, ThenGet: look != nil, Timeout: timeout}
-	})
-	return res, r.wrap("update", key, l, res.Err)
+	return r.request(ctx, "update", key, l, fn, look,
+		func(id uint64, timeout time.Duration, run func(*crdt.Tx) error) replicator.Input {
+			return replicator.Update{ID: id, Key: key, Mutate: run, Write: l, ThenGet: look != nil, Timeout: timeout}
+		})
 }
 
 // Delete is the function Delete without a type.
 func (r *Replicator) Delete(ctx context.Context, key string, level WriteLevel) error {
-	res := r.call(ctx, quorum.Level(level), nil, nil,
+	_, err := r.request(ctx, "delete", key, quorum.Level(level), nil, nil,
 		func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
 			return replicator.Delete{ID: id, Key: key, Write: quorum.Level(level), Timeout: timeout}
 		})
-	return r.wrap("delete", key, quorum.Level(level), res.Err)
+	return err
 }
 
 // DeleteForever is the function DeleteForever without a type.
 func (r *Replicator) DeleteForever(ctx context.Context, key string, level WriteLevel) error {
-	res := r.call(ctx, quorum.Level(level), nil, nil,
+	_, err := r.request(ctx, "delete forever", key, quorum.Level(level), nil, nil,
 		func(id uint64, timeout time.Duration, _ func(*crdt.Tx) error) replicator.Input {
 			return replicator.DeleteForever{ID: id, Key: key, Write: quorum.Level(level), Timeout: timeout}
 		})
-	return r.wrap("delete forever", key, quorum.Level(level), res.Err)
+	return err
 }

@@ -169,7 +169,7 @@ func TestMetricsOfALostNode(t *testing.T) {
 
 // The Meter of a node gets the metrics of the types that run on it, until they end.
 func TestMetricsOfANode(t *testing.T) {
-	meter, reg := prom.New(map[string]string{"at": "here"}), prometheus.NewRegistry()
+	meter, reg := prom.New(prom.Config{Labels: map[string]string{"at": "here"}}), prometheus.NewRegistry()
 	reg.MustRegister(meter)
 	n, err := ddata.Start(t.Context(), ddata.Config{
 		Name: "test", Bind: "127.0.0.1:0", BootstrapExpect: 1, Roles: []string{"backend"}, Preset: ddata.Local,

@@ -1,5 +1,7 @@
 package events
 
+import "context"
+
 // Kind says what a metric is.
 type Kind uint8
 
@@ -24,8 +26,8 @@ type Metric struct {
 // Counters and gauges are kept by the node in any case, and read when a Meter asks: they cost
 // nothing on hot paths. Package prom is a Meter.
 type Meter interface {
-	// Read has read called whenever values are wanted: it reports each counter and gauge, with the
-	// values of its labels in order. cancel ends it.
+	// Read has read called whenever values are wanted, perhaps before it returns: it reports each
+	// counter and gauge, with the values of its labels in order. cancel ends it.
 	Read(read func(report func(m *Metric, value float64, labels ...string))) (cancel func())
 	// Histogram returns where the observations of a metric with these values of its labels go.
 	// Asked for again, it is the same one.
@@ -33,6 +35,9 @@ type Meter interface {
 }
 
 // Observer takes observations. It is called on hot paths: it must be quick and should not allocate.
+//
+// ctx is the context of what was measured, or has the trace of it at least. A Meter that knows traces
+// keeps an exemplar by it. Where nothing of the kind is known ctx is context.Background.
 type Observer interface {
-	Observe(float64)
+	Observe(ctx context.Context, value float64)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/ddata/shutdown"
+	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
@@ -38,6 +39,8 @@ type Host struct {
 	Emit func(events.Event)
 	// Meter takes metrics; nil without Config.Meter.
 	Meter events.Meter
+	// Tracer takes spans; nil without Config.Tracer.
+	Tracer tracing.Tracer
 	// Log is the node's logger.
 	Log *slog.Logger
 }

@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"context"
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata/events"
@@ -34,7 +35,7 @@ func newMeters(m events.Meter, typ string) *Meters {
 // Noted observes what an event says.
 func (m *Meters) Noted(e protocol.Event) {
 	if m != nil && e.Kind == protocol.ShardMoved && e.Took > 0 {
-		m.move.Observe(e.Took.Seconds())
+		m.move.Observe(context.Background(), e.Took.Seconds())
 	}
 }
 

@@ -1,6 +1,7 @@
 package eventstest
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ type observer struct {
 }
 
 // Observe implements events.Observer.
-func (o observer) Observe(float64) {
+func (o observer) Observe(context.Context, float64) {
 	o.m.mu.Lock()
 	defer o.m.mu.Unlock()
 	o.m.observed[o.name]++

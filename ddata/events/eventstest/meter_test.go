@@ -22,8 +22,8 @@ func TestMeter(t *testing.T) {
 		report(&events.Metric{Name: "coterie_y_things"}, 5) // of another package
 	})
 	o := m.Histogram(took, "t")
-	o.Observe(.5)
-	o.Observe(.7)
+	o.Observe(t.Context(), .5)
+	o.Observe(t.Context(), .7)
 	m.Want(t, map[string]int{"things how=well": 3, "took_seconds": 2})
 	for doc, same := range map[string]bool{ // order: each is looked at by itself
 		"//\tcoterie_x_things{type,how}  gauge: things\n//\tcoterie_x_took_seconds{type}   histogram: " +

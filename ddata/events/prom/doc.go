@@ -1,7 +1,7 @@
 // Package prom hands the metrics of a node to Prometheus. Give a Meter to ddata.Config.Meter and
 // register it:
 //
-//	meter := prom.New(nil)
+//	meter := prom.New(prom.Config{})
 //	prometheus.MustRegister(meter)
 //	node, err := ddata.Start(ctx, ddata.Config{Meter: meter, …})
 //

@@ -1,7 +1,9 @@
 package prom
 
 import (
+	"context"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,7 +14,8 @@ import (
 // Meter is a events.Meter, and a collector to be registered with Prometheus. Its counters and
 // gauges are read at each scrape.
 type Meter struct {
-	labels prometheus.Labels
+	labels   prometheus.Labels
+	exemplar func(context.Context) (trace, span string)
 
 	mu         sync.Mutex
 	reads      registered.Set[func(func(*events.Metric, float64, ...string))]
@@ -25,11 +28,23 @@ var (
 	_ prometheus.Collector = (*Meter)(nil)
 )
 
-// New makes a Meter whose metrics all have these labels.
-func New(labels map[string]string) *Meter {
+// Config says what a Meter is like.
+type Config struct {
+	// Labels are those that all metrics have, beside their own. Default: none.
+	Labels map[string]string
+	// Exemplar returns the ids of the trace and of the span that a context belongs to: what is observed
+	// under it becomes an exemplar with the labels trace_id and span_id. Without a trace, or with ids that
+	// are longer than OpenMetrics allows, there is none. Exemplar of package ddata/events/otel is one.
+	// Prometheus gets exemplars only in the format of OpenMetrics (promhttp.HandlerOpts.EnableOpenMetrics),
+	// and keeps them only if it was started with --enable-feature=exemplar-storage. Default: none.
+	Exemplar func(context.Context) (trace, span string)
+}
+
+// New makes a Meter.
+func New(cfg Config) *Meter {
 	return &Meter{
-		labels: labels,
-		descs:  map[*events.Metric]*prometheus.Desc{}, histograms: map[string]*prometheus.HistogramVec{},
+		labels: cfg.Labels, exemplar: cfg.Exemplar,
+		descs: map[*events.Metric]*prometheus.Desc{}, histograms: map[string]*prometheus.HistogramVec{},
 	}
 }
 
@@ -51,7 +66,38 @@ func (m *Meter) Histogram(x *events.Metric, labels ...string) events.Observer {
 		}, x.Labels)
 		m.histograms[x.Name] = v
 	}
-	return v.WithLabelValues(labels...)
+	return observer{v.WithLabelValues(labels...), m.exemplar}
+}
+
+// observer is one histogram with the values of its labels.
+type observer struct {
+	of       prometheus.Observer
+	exemplar func(context.Context) (trace, span string) // nil: there are none
+}
+
+// Observe implements events.Observer.
+func (o observer) Observe(ctx context.Context, value float64) {
+	if o.exemplar != nil {
+		if trace, span := o.exemplar(ctx); trace != "" {
+			if labels := (prometheus.Labels{"trace_id": trace, "span_id": span}); fits(labels) {
+				o.of.(prometheus.ExemplarObserver).ObserveWithExemplar(value, labels)
+				return
+			}
+		}
+	}
+	o.of.Observe(value)
+}
+
+// fits reports whether the client takes the labels of an exemplar. It panics at others.
+func fits(labels prometheus.Labels) bool {
+	letters := 0
+	for name, value := range labels {
+		if !utf8.ValidString(value) {
+			return false
+		}
+		letters += utf8.RuneCountInString(name) + utf8.RuneCountInString(value)
+	}
+	return letters <= prometheus.ExemplarMaxRunes
 }
 
 // Describe implements prometheus.Collector: what there is shows at each scrape.

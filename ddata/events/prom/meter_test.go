@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/events/prom"
 )
 
@@ -46,7 +48,7 @@ func scrape(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 // the same meter.
 func TestScrapeIsWhatHappened(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	meter := prom.New(map[string]string{"at": "here"})
+	meter := prom.New(prom.Config{Labels: map[string]string{"at": "here"}})
 	reg.MustRegister(meter)
 	for range 2 {
 		n, err := ddata.Start(t.Context(), ddata.Config{
@@ -108,6 +110,36 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 		if _, ok := scrape(t, reg)["coterie_view_epoch[at=here]"]; ok {
 			t.Error("a node that has ended is read")
 		}
+	}
+}
+
+// What is observed under a trace is an exemplar, unless its ids are too long or no text.
+func TestExemplars(t *testing.T) {
+	type key struct{}
+	meter := prom.New(prom.Config{Exemplar: func(ctx context.Context) (trace, span string) {
+		trace, _ = ctx.Value(key{}).(string)
+		return trace, "s"
+	}})
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(meter)
+	o := meter.Histogram(&events.Metric{Name: "took", Kind: events.Histogram, Buckets: []float64{1, 2, 3, 4}})
+	for value, trace := range map[float64]string{
+		.5: "t1", 1.5: "", 2.5: strings.Repeat("x", 113), 3.5: "\xff", 4.5: strings.Repeat("x", 112),
+	} {
+		o.Observe(context.WithValue(t.Context(), key{}, trace), value)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[float64]int{}
+	for _, b := range families[0].GetMetric()[0].GetHistogram().GetBucket() {
+		if e := b.GetExemplar(); e != nil {
+			got[e.GetValue()] = len(e.GetLabel())
+		}
+	}
+	if !maps.Equal(got, map[float64]int{.5: 2, 4.5: 2}) {
+		t.Errorf("exemplars %v", got)
 	}
 }
 

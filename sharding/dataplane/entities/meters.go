@@ -1,6 +1,7 @@
 package entities
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -41,7 +42,7 @@ func (m *Meters) handledBy(shard uint32, n int) {
 
 func (m *Meters) sliced(d time.Duration) {
 	if m != nil {
-		m.slice.Observe(d.Seconds())
+		m.slice.Observe(context.Background(), d.Seconds())
 	}
 }
 

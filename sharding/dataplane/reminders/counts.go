@@ -1,6 +1,7 @@
 package reminders
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -44,7 +45,7 @@ func metric(name, help string, kind events.Kind) *events.Metric {
 
 func (c *Counts) late(d time.Duration) {
 	if c.lateness != nil {
-		c.lateness.Observe(max(0, d).Seconds())
+		c.lateness.Observe(context.Background(), max(0, d).Seconds())
 	}
 }
 

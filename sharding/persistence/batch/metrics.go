@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/events"
@@ -111,16 +112,17 @@ func (m *meters) observe(fx *calls.Effects) {
 	if m.meter == nil {
 		return
 	}
+	none := context.Background() // a call is of many entities
 	for _, d := range fx.Done {
 		if d.Err == nil {
-			m.kind(d.Op.Kind).request.Observe(d.Took.Seconds())
+			m.kind(d.Op.Kind).request.Observe(none, d.Took.Seconds())
 		}
 	}
 	for _, f := range fx.Finished {
 		x := m.kind(f.Kind)
-		x.call.Observe(f.Took.Seconds())
+		x.call.Observe(none, f.Took.Seconds())
 		if f.Kind != calls.Fence {
-			x.size.Observe(float64(f.Did))
+			x.size.Observe(none, float64(f.Did))
 		}
 	}
 }

@@ -32,7 +32,7 @@ type note struct {
 	name string
 }
 
-func (o note) Observe(v float64) {
+func (o note) Observe(_ context.Context, v float64) {
 	o.n.mu.Lock()
 	defer o.n.mu.Unlock()
 	o.n.all[o.name] = append(o.n.all[o.name], v)
