@@ -35,17 +35,13 @@ func Ask[M, R any](ctx context.Context, to Recipient[M], req Request[M, R]) (R, 
 		return none, fmt.Errorf("%w: %T says that it is a %v, and does not implement it", ErrUnregisteredMessage, req,
 			reflect.TypeFor[M]())
 	}
-	p, at, env, err := to.recipient(msg)
+	p, at, sent, err := to.recipient(msg)
 	if err != nil {
 		var none R
 		return none, err
 	}
 	q := &dataplane.Question[R]{R: p}
-	c, e, err := q.Open(ctx, env)
-	if err == nil {
-		err = q.Wait(ctx, c, p.SendTo(ctx, at, e))
-	}
-	if err != nil {
+	if err = q.Ask(ctx, at, sent); err != nil {
 		err = p.Explained(at.ID, err)
 	}
 	return q.Value, err

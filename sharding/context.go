@@ -27,7 +27,10 @@ type FencingToken = ddata.FencingToken
 //
 // It is a context.Context, which goes on when the handler returns. It ends when the incarnation
 // ends, when it must be stopped by force, and when the lease is lost; context.Cause says why. It has
-// no deadline. As such, and for what it says of the entity, any goroutine may use it at any time. A
+// no deadline. As such, and for what it says of the entity, any goroutine may use it at any time. Its
+// Value is that of the trace of the message at hand, if there is one (ddata.Config.Tracer): spans that
+// are begun with it, and what is told and asked with it, belong to that trace. A goroutine that outlives
+// the handler takes its span from the Context before. A
 // Tell or an Ask that is given it, or a context derived from it, sees that it is inside a handler.
 // Tell then never waits. Ask fails with ErrMoving rather than wait for a move that waits for this
 // handler.
@@ -146,7 +149,7 @@ func (c *Context[M]) Tell(id string, msg M) error {
 	if err := c.handler.Refused(); err != nil {
 		return err
 	}
-	return c.r.plane.Send(entities.InHandler, id, mailbox.Envelope{Msg: msg})
+	return c.r.plane.Tell(entities.InHandler, c, id, msg)
 }
 
 // Passivate asks for the end of this incarnation, and for a remembered entity to be forgotten. What

@@ -277,8 +277,9 @@
 //
 // With a ddata.Config.Meter each type reports these, labelled with its name. What is neither a gauge
 // nor a histogram is a counter since the type was started on the node. All are counted without a
-// Meter, too. With one, only the time that handlers take costs more, once per slice of a worker, and
-// the histogram of slices, whose two looks at the clock are there already.
+// Meter, too. With one, only the time that handlers take costs more, once per slice of a worker, the
+// histogram of slices, whose two looks at the clock are there already, and that of questions, with two
+// looks for each.
 //
 //	coterie_sharding_entities{type}                   gauge: entities that are active, starting or stopping here
 //	coterie_sharding_active_entities{type}            gauge: of these, those that run, or stop
@@ -298,6 +299,7 @@
 //	coterie_sharding_coordinating{type}               gauge: 1 while the type's coordinator acts on this node
 //	coterie_sharding_handled_total{type}              what was taken from mailboxes: messages, what was carried, and this package's starts and stops
 //	coterie_sharding_slice_duration_seconds{type}     histogram: slices of a worker with an entity, of one message or several, if the Strategy looks at loads
+//	coterie_sharding_ask_duration_seconds{type}       histogram: questions of this node until their answers, if these are no errors
 //	coterie_sharding_asks_timed_out_total{type}       questions whose time was over before an answer came
 //	coterie_sharding_dropped_total{type,reason}       messages that were lost, by DropReason
 //	coterie_sharding_panics_total{type}               panics of the type's codecs, hooks and stores of leases, which were survived
@@ -305,6 +307,7 @@
 //	coterie_sharding_passivations_forced_total{type}  of these, those that did not stop in time
 //	coterie_sharding_remembered_starts_total{type}    entities that were started because they are remembered, and not by a message
 //	coterie_sharding_shard_leases_lost_total{type}    leases of shards that were lost while they were held
+//	coterie_sharding_trace_headers_dropped_total{type}  headers of traces that messages went without: too large, or no header
 //	coterie_sharding_reminders_fired_total{type}      reminders that were put into mailboxes
 //	coterie_sharding_reminders_handled_total{type}    reminders whose handlers have returned in order
 //	coterie_sharding_reminders_failed_total{type}     reminders whose handlers have failed, and that come again

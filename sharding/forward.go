@@ -12,10 +12,12 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -65,6 +67,30 @@ func (g *Region[M]) Messages() Codec[M] { return Codec[M]{reg: g.plane.Registry}
 // SchedulerOf is the time of a region's node, and runs what a protocol that stands on the region does
 // beside its callers.
 func SchedulerOf[M any](g *Region[M]) scheduler.Scheduler { return g.plane.Scheduler }
+
+// SpansOf are those of a region; nil: nothing is traced.
+func SpansOf[M any](g *Region[M]) *spans.Spans { return g.plane.Entities.Spans }
+
+// BeginSpan begins a span below that of a header, which may be nil, and has what the handler at hand does
+// from now on belong to it. It ends with the message at hand, or with the next BeginSpan. It is for
+// protocols that stand on entities, whose messages are none of the type, and for the handler's goroutine.
+// Nil: nothing is traced.
+func BeginSpan[M any](c *Context[M], op spans.Op, header []byte, msg any) tracing.Span {
+	s := SpansOf(c.r)
+	if s == nil {
+		return nil
+	}
+	return entities.BeginSpan(s, c.handler.Entity, op, header, msg)
+}
+
+// HeaderOf is the header with which bytes that are sent under ctx belong to its trace, if all members
+// read those; nil: they go without one.
+func HeaderOf[M any](ctx context.Context, g *Region[M]) []byte {
+	if s := SpansOf(g); s != nil && g.plane.Out.SendsHeaders() {
+		return s.Of(ctx)
+	}
+	return nil
+}
 
 // Stopped is closed when the region has stopped.
 func (g *Region[M]) Stopped() <-chan struct{} { return g.plane.Users.Closed() }

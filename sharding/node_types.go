@@ -168,8 +168,9 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 	p := Ports{
 		Cluster: h.Cluster, ClusterName: h.Self.ClusterName, Addr: h.Self.Addr, Lease: h.Lease,
 		Proxy: proxy, Local: h.Self.Local, Network: h.Channels,
-		Scheduler: h.Scheduler, Log: h.Log, Emit: h.Emit, Meter: h.Meter,
-		Broken: h.Lifecycle.Broken, mailboxes: t.mailboxes,
+		Scheduler: h.Scheduler, Log: h.Log, Emit: h.Emit, Meter: h.Meter, Tracer: h.Tracer,
+		ReadHeaders: readHeaders(h.Cluster),
+		Broken:      h.Lifecycle.Broken, mailboxes: t.mailboxes,
 		probe: host.Attach(h, func() *control.Probe { return &control.Probe{} }),
 	}
 	p.BeforeLeave = func(leave func(context.Context) error) (cancel func()) {
@@ -186,3 +187,7 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 	p.State, err = h.Data(role)
 	return p, err
 }
+
+// readHeaders reports whether all members of a cluster read the headers of messages that belong to a
+// trace.
+func readHeaders(host.Cluster) func() bool { return func() bool { return true } }

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/runloop"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -58,6 +59,11 @@ type Ports struct {
 	Emit func(events.Event)
 	// Meter takes metrics. May be nil.
 	Meter events.Meter
+	// Tracer takes spans, and hands traces on. May be nil.
+	Tracer tracing.Tracer
+	// ReadHeaders reports whether all members read the headers that messages of a trace have. It may be
+	// called for each message. Nil: they do not, and traces end at the border of the node.
+	ReadHeaders func() bool
 
 	probe     *control.Probe     // of a simulation; nil: none
 	mailboxes *mailbox.NodeBytes // of the node; nil: no bound holds for the node

@@ -5,7 +5,6 @@ import (
 
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
-	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 )
 
 // EntityRef is an entity's address with the way to it: telling through it saves the checks and
@@ -31,5 +30,5 @@ func (f *EntityRef[M]) Tell(ctx context.Context, msg M) error {
 	if h := entities.HandlerOf(ctx); h != nil && !h.Holds(f.region.plane.Entities) {
 		return ErrNoLease
 	}
-	return f.region.plane.SendTo(ctx, &f.to, mailbox.Envelope{Msg: msg})
+	return f.region.plane.TellTo(ctx, &f.to, msg)
 }

@@ -79,7 +79,7 @@ func planeSettings[M any](p Ports, t EntityType[M], m protocol.Config) dataplane
 	x := dataplane.Settings{
 		Type: m.Name, Role: m.Role, Proxy: m.Proxy, Shards: m.Shards, ShardOf: m.ShardOf,
 		Cluster: p.Cluster, ClusterName: p.ClusterName, Addr: p.Addr, Lease: p.Lease, Network: p.Network, Log: p.Log,
-		Scheduler: p.Scheduler, Meter: p.Meter,
+		Scheduler: p.Scheduler, Meter: p.Meter, Tracer: p.Tracer, ReadHeaders: p.ReadHeaders,
 		Messages: t.Messages.reg, Errors: t.Errors, OnEvent: t.OnEvent,
 		Timeouts: t.Timeouts, Passivation: m.Passivation.Strategy, Supervisor: t.supervisor(),
 		Leases: t.Leases, Limits: t.Limits, NodeBytes: p.mailboxes,
@@ -108,7 +108,7 @@ func (g *Region[M]) Tell(ctx context.Context, id string, msg M) error {
 	if h := entities.HandlerOf(ctx); h != nil && !h.Holds(g.plane.Entities) {
 		return ErrNoLease
 	}
-	return g.plane.Send(ctx, id, mailbox.Envelope{Msg: msg})
+	return g.plane.Tell(ctx, ctx, id, msg)
 }
 
 // Ref is the address of an entity. An invalid id is reported by its use.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/tracing/tracingtest"
 	"github.com/coterie-go/coterie/proptest/golden"
 	"github.com/coterie-go/coterie/sharding/codec"
 )
@@ -55,10 +56,19 @@ func FuzzReceive(f *testing.F) {
 	f.Add(append(codec.AppendMessageHead(nil, &codec.Message{
 		Kind: codec.Ask, Shard: 3, Type: 0, Call: 1, Origin: 2,
 	}, "id"), 0xa0))
+	f.Add(append(codec.AppendMessageHead(nil, &codec.Message{
+		Kind: codec.Tell, Shard: 3, Type: 0, Header: []byte{1, 2, 3},
+	}, "id"), 0xa0))
 	f.Add(cbor.AppendBool(codec.AppendReplyHead(nil, 1<<32, codec.StatusOK), true))
 	f.Add(codec.AppendErrorReply(nil, 1<<32, 99, "x"))
 	f.Add(codec.AppendControl(nil, []byte{1, 2, 3}))
 	f.Add(codec.AppendPost(nil, "box", []byte{1, 2, 3}))
 	g, _ := localRegion(f, cartType(&cartLog{}))
-	f.Fuzz(func(t *testing.T, b []byte) { g.plane.Receive(7, b) })
+	spans := tracingtest.New()
+	traced, _ := localRegion(f, cartType(&cartLog{}), tracedPorts(spans, true))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g.plane.Receive(7, b)
+		traced.plane.Receive(7, b)
+		spans.Clear()
+	})
 }

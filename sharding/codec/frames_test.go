@@ -7,6 +7,7 @@ import (
 	library "github.com/fxamacker/cbor/v2"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/proptest/golden"
 	"pgregory.net/rapid"
 )
@@ -61,14 +62,36 @@ func TestMessagesComeBack(t *testing.T) {
 		if m.Kind == Ask {
 			m.Call, m.Origin = rapid.Uint64Range(0, CallMax-1).Draw(t, "call"), rapid.Uint64().Draw(t, "origin")
 		}
+		if rapid.Bool().Draw(t, "traced") {
+			m.Header = rapid.SliceOfN(rapid.Byte(), 1, 50).Draw(t, "header")
+		}
 		rd := cbor.NewReader(append(AppendMessageHead(nil, &m, string(m.ID)), m.Body...))
 		kind, fields := OpenFrame(rd)
 		var got Message
 		got.Read(rd, kind, fields)
 		if rd.Err() != nil || got.Kind != m.Kind || got.Hops != m.Hops || got.Shard != m.Shard || got.Type != m.Type ||
 			!bytes.Equal(got.ID, m.ID) || !bytes.Equal(got.Body, m.Body) || got.Call != m.Call ||
-			got.Origin != m.Origin {
+			!bytes.Equal(got.Header, m.Header) || got.Origin != m.Origin {
 			t.Fatalf("%+v came back as %+v", m, got)
 		}
 	})
+}
+
+// A header that is larger than a node makes one is refused, and so is a field too many.
+func TestHeadersAreBounded(t *testing.T) {
+	for size, fits := range map[int]bool{tracing.HeaderMax: true, tracing.HeaderMax + 1: false} {
+		m := Message{Kind: Tell, Shard: 1, Type: 2, Header: make([]byte, size)}
+		b := cbor.AppendNull(AppendMessageHead(nil, &m, "id"))
+		rd := cbor.NewReader(b)
+		kind, fields := OpenFrame(rd)
+		if m.Read(rd, kind, fields); (rd.Err() == nil) != fits {
+			t.Errorf("a header of %d bytes: %v", size, rd.Err())
+		}
+	}
+	rd := cbor.NewReader(cbor.AppendNull(AppendMessageHead(nil, &Message{Kind: Tell, Header: []byte{1}}, "id")))
+	kind, fields := OpenFrame(rd)
+	var m Message
+	if m.Read(rd, kind, fields+1); rd.Err() == nil {
+		t.Error("a tell of 8 fields is read")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/tracing"
 )
 
 // The data plane's frames, one per message, on the channel of the entity type. A frame is a version
@@ -19,6 +20,9 @@ import (
 //
 // What control sends in its lane, inspect and farewell are host.Questions: before the frame stands
 // what a node answers that has not started the type.
+//
+// A tell and an ask that belong to a trace have one field more, which stands before the body: their
+// header, as a byte string. Members of a level below 2 do not read it.
 //
 // hops counts how often a region has passed the message on. type is the wire id of the message's
 // type. call names the question at its origin; origin is 0 for "the sender of this frame", which
@@ -57,6 +61,7 @@ type Message struct {
 	Shard  uint32
 	ID     []byte // of the frame that was read
 	Type   uint32
+	Header []byte // of the trace that it belongs to; nil: of none
 	Body   []byte
 	Call   uint64
 	Origin uint64
@@ -69,11 +74,17 @@ func AppendMessageHead(dst []byte, m *Message, id string) []byte {
 	if m.Kind == Ask {
 		fields = 8
 	}
+	if m.Header != nil {
+		fields++
+	}
 	dst = cbor.AppendUint(cbor.AppendUint(beginFrame(dst, m.Kind, fields), m.Hops), m.Shard)
 	dst = cbor.AppendText(dst, id)
 	dst = cbor.AppendUint(dst, m.Type)
 	if m.Kind == Ask {
 		dst = cbor.AppendUint(cbor.AppendUint(dst, m.Call), m.Origin)
+	}
+	if m.Header != nil {
+		dst = cbor.AppendBytes(dst, m.Header)
 	}
 	return dst
 }
@@ -121,6 +132,10 @@ func (m *Message) Read(r *cbor.Reader, kind Kind, fields int) {
 	if kind == Ask {
 		m.Call, m.Origin = r.Uint(), r.Uint()
 		fields -= 2
+	}
+	if fields == 7 {
+		m.Header = r.Bytes(tracing.HeaderMax)
+		fields--
 	}
 	m.Body = r.Rest()
 	if fields != 6 || len(m.Body) == 0 || m.Call >= CallMax { // such calls mark what never travels

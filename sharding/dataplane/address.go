@@ -24,7 +24,7 @@ func (r *Plane) SendTo(ctx context.Context, a *Address, env mailbox.Envelope) er
 	if err := ctx.Err(); err != nil {
 		return r.explain(a.Number, err)
 	}
-	if _, err := r.Registry.Of(env.Msg); err != nil {
+	if _, err := r.Registry.Of(env.Message()); err != nil {
 		return err
 	}
 	if rt := r.Routes.Slots[a.Number].Load(); rt != nil && rt.Local != nil && a.deliver(rt.Local, env) {

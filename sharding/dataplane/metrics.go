@@ -39,6 +39,8 @@ var (
 		"Entities that were started because they are remembered.")
 	mLeasesLost = counter("coterie_sharding_shard_leases_lost_total",
 		"Leases of shards that were lost while they were held.")
+	mHeaders = counter("coterie_sharding_trace_headers_dropped_total",
+		"Headers of traces that messages went without.")
 	mMachine = counter("coterie_sharding_machine_total", "What else the machines count.", "machine", "count")
 
 	// mMachines are counts of the machines with a metric of their own, by machine and name.
@@ -99,6 +101,11 @@ func ReportMetrics(r *Plane, report func(*events.Metric, float64, ...string)) {
 	say(mForced, int(s.Forced))
 	say(mRestored, int(s.Restored))
 	say(mLeasesLost, int(s.LeasesLost))
+	headers := uint64(0)
+	if r.Entities.Spans != nil {
+		headers = r.Entities.Spans.Dropped()
+	}
+	say(mHeaders, int(headers))
 	r.Meters.mu.Lock()
 	machines := maps.Clone(r.Meters.machines)
 	r.Meters.mu.Unlock()

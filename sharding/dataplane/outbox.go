@@ -27,7 +27,9 @@ type Outbox struct {
 	panics  *failure.Panics
 	clock   func() time.Duration // of the region
 	known   failure.Known        // errors of handlers
-	defects defect.Set           // planted by a test
+	// all members read headers; nil: they do not
+	readHeaders func() bool
+	defects     defect.Set // planted by a test
 
 	outs      sync.Pool // *outgoing
 	scheduler scheduler.Scheduler
@@ -72,7 +74,7 @@ func (b *Outbox) SendControl(to protocol.UID, lane transport.Lane, stripe uint32
 
 // Discard drops a message and, if it was a question, answers it with the reason.
 func (b *Outbox) Discard(reason failure.DropReason, shard uint32, id string, env mailbox.Envelope) {
-	b.drops.Drop(reason, protocol.ShardID(shard), id, env.Msg)
+	b.drops.Drop(reason, protocol.ShardID(shard), id, env.Message())
 	b.ReplyError(env, failure.StatusOf(reason), reason.String())
 }
 

@@ -8,12 +8,14 @@ import (
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/dataplane/routes"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -33,7 +35,11 @@ type Settings struct {
 	Network           host.Channels
 	Log               *slog.Logger
 	Scheduler         scheduler.Scheduler
-	Meter             events.Meter // nil: there is none
+	Meter             events.Meter   // nil: there is none
+	Tracer            tracing.Tracer // nil: nothing is traced
+	// ReadHeaders reports whether all members read the headers of messages that belong to a trace;
+	// nil: they do not.
+	ReadHeaders func() bool
 
 	Messages *codec.Registry
 	Errors   failure.Known   // of handlers, which travel as themselves
@@ -61,8 +67,10 @@ func New(t Settings) *Plane {
 		Users: newUserGate(t.Type), Ended: make(chan struct{}),
 		Meters: newMeters(t.Meter, t.Type),
 	}
+	s := spans.New(t.Tracer, t.Type)
 	r.Entities = entities.New(entities.Settings{
-		Type: t.Type, Log: t.Log, Scheduler: t.Scheduler, Panics: r.Panics, Meter: t.Meter, Defects: t.Defects,
+		Type: t.Type, Log: t.Log, Scheduler: t.Scheduler, Panics: r.Panics, Meter: t.Meter, Spans: s,
+		Defects: t.Defects,
 		Workers: t.Limits.Workers, WorkersMax: t.Limits.WorkersMax, HandlerSlow: t.Timeouts.HandlerSlow,
 		Lease: t.Lease, ShardLeases: t.Leases.Shards != nil, MailboxMax: t.Limits.MailboxMax,
 		MailboxBytes: uint32(t.Limits.MailboxBytes),
@@ -77,15 +85,17 @@ func New(t Settings) *Plane {
 	id := protocol.Identity{Name: t.Type, Role: t.Role}
 	r.Standing.cluster, r.Standing.service, r.Standing.self = t.Cluster, id.Service(), r.Self
 	r.Attached.drops, r.Attached.panics, r.Attached.Meter = r.Drops, r.Panics, t.Meter
-	r.decoder = decoder{r.Registry, r.Panics}
+	r.decoder = decoder{r.Registry, r.Panics, s != nil}
 	r.Out.self, r.Out.Net, r.Out.Channel, r.Out.reg, r.Out.known = r.Self, t.Network,
 		ChannelOf(t.Type), r.Registry, t.Errors
+	r.Out.readHeaders = t.ReadHeaders
 	r.Out.asks, r.Out.drops, r.Out.panics, r.Out.clock = r.Asks, r.Drops, r.Panics, r.Entities.Clock
 	r.Out.start(t.Timeouts.Ask, t.Scheduler)
 	r.Routes = routes.New(routes.Settings{
 		Self: r.Self, Shards: t.Shards, ShardOf: r.Panics.GuardShardFunc(t.ShardOf),
 		CountMax: t.Limits.BufferMax, BytesMax: t.Limits.BufferBytes,
-		Carrier: carrier{&r.Out, r.decoder}, Asks: r.Asks, PassesOnNothing: r.HasEnded, Defects: t.Defects,
+		Carrier: carrier{&r.Out, r.decoder}, Asks: r.Asks, PassesOnNothing: r.HasEnded, Spans: s,
+		Defects: t.Defects,
 	})
 	r.Leases.Shards = r.Panics.GuardLeases("Leases.Shards", t.Leases.Shards)
 	r.Leases.Coordinator = r.Panics.GuardLeases("Leases.Coordinator", t.Leases.Coordinator)

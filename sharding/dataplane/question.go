@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -20,6 +21,30 @@ type Question[R any] struct {
 	Value R
 
 	handler *entities.Handler // in which it is asked; nil: in none. Open looks for it
+}
+
+// Ask asks an entity, and waits for the answer.
+func (q *Question[R]) Ask(ctx context.Context, to *Address, msg any) error {
+	s := q.R.Entities.Spans
+	if s == nil {
+		return q.ask(ctx, to, msg)
+	}
+	ctx, span := s.Begin(ctx, spans.Ask, spans.Subject{ID: to.ID, Shard: to.Number, Msg: msg})
+	err := q.ask(ctx, to, traced(msg, s.Of(ctx)))
+	span.End(err)
+	return err
+}
+
+func (q *Question[R]) ask(ctx context.Context, to *Address, msg any) error {
+	began := q.R.Meters.now(q.R)
+	c, env, err := q.Open(ctx, msg)
+	if err == nil {
+		err = q.Wait(ctx, c, q.R.SendTo(ctx, to, env))
+	}
+	if err == nil {
+		q.R.Meters.answered(ctx, q.R, began)
+	}
+	return err
 }
 
 // Open takes a slot for the question and makes its envelope.

@@ -1,6 +1,7 @@
 package dataplane
 
 import (
+	"bytes"
 	"fmt"
 	"unicode/utf8"
 
@@ -181,8 +182,10 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 			}
 			return nil
 		}
+		header := m.Header // if not all members read it, it does not go on
 		switch err := r.Out.Forward(m.Shard, rt.Remote, m, check); err {
 		case nil:
+			notePassedOn(r.Entities.Spans, m, header)
 			r.Ctl.Misrouted(from, m.Shard)
 			return true
 		case routes.ErrChanged:
@@ -219,6 +222,7 @@ func (r *Plane) PassOn(from uint64, m *codec.Message, s *entities.Shard) bool {
 type decoder struct {
 	reg    *codec.Registry
 	panics *failure.Panics
+	traced bool // messages keep their headers
 }
 
 // Decode implements Carrier: it makes an envelope of a message from another node.
@@ -231,6 +235,9 @@ func (d decoder) Decode(m *codec.Message) (mailbox.Envelope, error) {
 	if err != nil {
 		d.panics.NoteCodec(err)
 		return mailbox.Envelope{}, fmt.Errorf("%w: %s: %w", failure.ErrEncoding, mt.Name, err)
+	}
+	if d.traced && len(m.Header) > 0 && !codec.Administrative(msg) {
+		msg = &mailbox.Traced{Msg: msg, Header: bytes.Clone(m.Header)}
 	}
 	return mailbox.Envelope{Msg: msg, Call: m.Call, Origin: m.Origin}, nil
 }

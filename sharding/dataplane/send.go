@@ -17,7 +17,7 @@ import (
 // Send routes a message of this node. Outside a handler it waits for room until ctx ends; inside,
 // it fails instead. When ctx has ended already, nothing is sent, wherever the entity is.
 func (r *Plane) Send(ctx context.Context, id string, env mailbox.Envelope) error {
-	if _, err := r.Registry.Of(env.Msg); err != nil { // also for an entity on this node: it may move
+	if _, err := r.Registry.Of(env.Message()); err != nil { // also for an entity on this node: it may move
 		return err
 	}
 	number := r.Routes.ShardOf(id)
@@ -109,7 +109,8 @@ func (r *Plane) sendLocal(number uint32, rt *routes.Route, id string, env mailbo
 // sendBuffer lets the message wait for a home.
 func (r *Plane) sendBuffer(ctx context.Context, number uint32, id string,
 	env mailbox.Envelope) (<-chan struct{}, error) {
-	p := routes.BufferedMessage{ID: id, Env: env, Size: routes.BufferedOverhead}
+	_, header := env.Open()
+	p := routes.BufferedMessage{ID: id, Env: env, Size: routes.BufferedOverhead + len(header)}
 	if h := entities.HandlerOf(ctx); h != nil && env.Call != 0 {
 		p.From = h.Shard()
 	}
@@ -191,6 +192,9 @@ func (b *Outbox) Forward(number uint32, to uint64, m *codec.Message, check func(
 		}
 		return nil
 	}
+	if !b.SendsHeaders() {
+		m.Header = nil
+	}
 	fill := func(dst []byte) []byte { return append(codec.AppendMessageHead(dst, m, string(m.ID)), m.Body...) }
 	return appendError(b.Net.Append(transport.NodeID(to), transport.Data, number, b.Channel, fill, goes))
 }
@@ -220,11 +224,15 @@ func newOutgoing(b *Outbox) *outgoing {
 func (o *outgoing) encode(number uint32, slot *atomic.Pointer[routes.Route], rt *routes.Route, id string,
 	env mailbox.Envelope) error {
 	b := o.box
-	mt, err := b.reg.Of(env.Msg)
+	msg, header := env.Open()
+	mt, err := b.reg.Of(msg)
 	if err != nil {
 		return err
 	}
 	o.m = codec.Message{Kind: codec.Tell, Shard: number, Type: mt.ID}
+	if header != nil && b.SendsHeaders() {
+		o.m.Header = header
+	}
 	switch {
 	case env.Call == 0:
 	case env.Origin == b.self:
@@ -233,7 +241,7 @@ func (o *outgoing) encode(number uint32, slot *atomic.Pointer[routes.Route], rt 
 		o.m.Kind, o.m.Call, o.m.Origin = codec.Ask, env.Call, env.Origin
 	}
 	o.id, o.slot, o.rt = id, slot, rt
-	if o.body, err = mt.Append(o.body[:0], env.Msg); err != nil {
+	if o.body, err = mt.Append(o.body[:0], msg); err != nil {
 		b.panics.NoteCodec(err)
 		return fmt.Errorf("%w: %s: %w", failure.ErrEncoding, mt.Name, err)
 	}

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
@@ -181,9 +183,17 @@ func (k *consumer[M]) deliver(c *sharding.Context[M], p *protocol.Packet) (in pr
 		Incarnation: k.m.Incarnation(), Producer: p.Producer, Session: p.Session, Seq: p.Seq,
 	}}, false
 	defer func() { k.failedUnless(returned, h.word) }()
-	msg, err := c.Region().Messages().Decode(p.Body)
+	header, body, err := openBody(p.Body)
 	if err != nil {
 		return nil, sharding.Undecodable{Cause: err}
+	}
+	msg, err := c.Region().Messages().Decode(body)
+	if err != nil {
+		return nil, sharding.Undecodable{Cause: err}
+	}
+	if s := sharding.BeginSpan(c, spans.Confirm, header, msg); s != nil && s.Records() {
+		s.Add(slog.String("coterie.producer", p.Producer), slog.String("coterie.session", p.Session.String()),
+			slog.Uint64("coterie.seq", p.Seq), slog.Uint64("coterie.round", uint64(p.Round)))
 	}
 	if k.receiver == nil {
 		err = k.user.Receive(c, msg)

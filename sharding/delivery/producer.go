@@ -6,15 +6,17 @@ import (
 	"fmt"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/delivery/protocol"
 )
 
 // Producer delivers messages to the entities of one region until their handlers have confirmed
 // them. Its methods may be called from any goroutine.
 type Producer[M any] struct {
-	s     *sender
-	codec sharding.Codec[M]
+	s      *sender
+	region *sharding.Region[M]
 }
 
 // NewProducer starts a producer. It ends with the region, or by Close.
@@ -38,7 +40,7 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 	moves := region.WatchMoves(watching)
 	s.loop.Start()
 	go s.follow(moves)
-	return &Producer[M]{s, region.Messages()}, nil
+	return &Producer[M]{s, region}, nil
 }
 
 // Send gives a message to the producer, and with a Queue returns when it is stored: it will be
@@ -50,28 +52,37 @@ func NewProducer[M any](region *sharding.Region[M], cfg Config) (*Producer[M], e
 // sharding.ErrMessageTooLarge, ErrBufferFull, ErrQueue, ErrUnconfirmed (ctx ended while the message
 // was being stored), ErrSuperseded, ErrBroken, ErrClosed.
 func (p *Producer[M]) Send(ctx context.Context, id string, msg M) error {
-	body, err := p.encode(id, msg)
-	if err != nil {
-		return err
-	}
-	return p.s.submit(ctx, id, body, false)
+	return p.take(ctx, id, msg, false)
 }
 
 // Deliver is Send that returns when the entity's handler has confirmed the message. With
 // ErrUnconfirmed the producer goes on trying.
 func (p *Producer[M]) Deliver(ctx context.Context, id string, msg M) error {
+	return p.take(ctx, id, msg, true)
+}
+
+// take is Send, or with confirm Deliver, within the trace of ctx.
+func (p *Producer[M]) take(ctx context.Context, id string, msg M, confirm bool) (err error) {
+	if s := sharding.SpansOf(p.region); s != nil {
+		var span tracing.Span
+		ctx, span = s.Begin(ctx, spans.Deliver, spans.Subject{ID: id, Shard: uint32(p.region.ShardOf(id)), Msg: msg})
+		defer func() { span.End(err) }()
+	}
 	body, err := p.encode(id, msg)
 	if err != nil {
 		return err
 	}
-	return p.s.submit(ctx, id, body, true)
+	if header := sharding.HeaderOf(ctx, p.region); header != nil {
+		body = withHeader(header, body, p.s.cfg.MessageMax)
+	}
+	return p.s.submit(ctx, id, body, confirm)
 }
 
 func (p *Producer[M]) encode(id string, msg M) ([]byte, error) {
 	if err := sharding.CheckID(id); err != nil {
 		return nil, err
 	}
-	body, err := p.codec.Append(nil, msg)
+	body, err := p.region.Messages().Append(nil, msg)
 	if err == nil && len(body) > p.s.cfg.MessageMax {
 		err = fmt.Errorf("%w: %T has %d bytes, MessageMax is %d",
 			sharding.ErrMessageTooLarge, msg, len(body), p.s.cfg.MessageMax)

@@ -134,7 +134,7 @@ func (e *Entity) proceed(r *Runtime, size *uint32) (outcome, error) {
 	defer e.used(r, mailbox.Envelope{}) // also of a rest that panics
 	err := a.end()(e.body)
 	if err != nil || !x.awaits() {
-		x.endReminder(err)
+		x.endMessage(err)
 	}
 	if err != nil {
 		return failed, err
@@ -173,7 +173,7 @@ func (e *Entity) forsake() (p part) {
 	u := x.unfinished
 	x.unfinished = unfinished{}
 	e.released(u.size)
-	x.endReminder(errForsaken)
+	x.endMessage(errForsaken)
 	a := x.awaited.Swap(nil)
 	if a == nil {
 		return u.part

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/dataplane/pool"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
@@ -43,6 +44,8 @@ type extra struct {
 
 	unfinished unfinished // the worker's
 	reminder   *Reminder  // that is being handled; nil: none; the worker's
+
+	trace atomic.Pointer[trace] // of the message at hand; nil: it belongs to none; set by the worker
 
 	mu      sync.Mutex
 	timeout time.Duration   // receive timeout, 0 = none
@@ -182,7 +185,7 @@ func (e *Entity) handle(r *Runtime, w *pool.Slice) (o outcome, err error) {
 			err = fmt.Errorf("in New: %w", err)
 			r.failed(env, err)
 		}
-		e.Extra.Load().endReminder(err)
+		e.Extra.Load().endMessage(err)
 		if cause == nil { // this goroutine ends here
 			r.resumeElsewhere(e, err)
 		}
@@ -230,6 +233,9 @@ func (e *Entity) take(r *Runtime, env mailbox.Envelope, size *uint32) (o outcome
 		}
 	}
 	if e.body == nil {
+		if r.Spans != nil {
+			follow(r.Spans, e, env)
+		}
 		if e.begin(r, ofNewFor); e.Extra.Load().awaits() {
 			e.PutBack(env, *size)
 			*size = 0
@@ -257,11 +263,16 @@ func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
 		e.Shard.keep(e)
 	}
 	e.renew()
+	op := spans.Receive
 	if env.Call == mailbox.ReminderCall {
 		var ok bool
 		if env, ok = env.Msg.(*Reminder).take(e); !ok {
 			return nil
 		}
+		op = spans.Remind
+	}
+	if r.Spans != nil {
+		beginHandler(r.Spans, e, &env, op)
 	}
 	err := e.body.Receive(env)
 	e.used(r, env)
@@ -270,7 +281,7 @@ func (e *Entity) receive(r *Runtime, env mailbox.Envelope) error {
 		x.returned(ofMessage)
 	}
 	if err != nil || !x.awaits() {
-		x.endReminder(err)
+		x.endMessage(err)
 	}
 	return err
 }

@@ -73,6 +73,9 @@ func (h *Handler) Value(key any) any {
 	case h.Entity == nil:
 		return nil
 	}
+	if v := h.Entity.Extra.Load().value(key); v != nil {
+		return v
+	}
 	return h.lives().Value(key)
 }
 

@@ -35,9 +35,17 @@ func (m *Reminder) take(e *Entity) (env mailbox.Envelope, ok bool) {
 	return mailbox.Envelope{Msg: msg}, true
 }
 
-// endReminder says that the reminder at hand, if there is one, has come to its end. x may be nil.
+// endMessage notes that the message at hand has come to its end, or to its failure. x may be nil.
+func (x *extra) endMessage(err error) {
+	if x != nil {
+		x.endSpan(err)
+		x.endReminder(err)
+	}
+}
+
+// endReminder says that the reminder at hand, if there is one, has come to its end.
 func (x *extra) endReminder(err error) {
-	if x == nil || x.reminder == nil {
+	if x.reminder == nil {
 		return
 	}
 	m := x.reminder

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
 	"github.com/coterie-go/coterie/sharding/dataplane/pool"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -25,6 +26,7 @@ type Settings struct {
 	Scheduler scheduler.Scheduler
 	Panics    *failure.Panics
 	Meter     events.Meter // nil: there is none
+	Spans     *spans.Spans // nil: nothing is traced
 	Defects   defect.Set   // planted by a test
 
 	Workers, WorkersMax int
@@ -67,6 +69,7 @@ type Runtime struct {
 	Passivations Passivations
 	IdleScan     *idleScan
 	Meters       *Meters       // nil: there is no Meter
+	Spans        *spans.Spans  // nil: nothing is traced
 	Restored     atomic.Uint64 // entities started because they are remembered
 	Measures     bool          // what shards do is measured
 }
@@ -78,7 +81,7 @@ func New(t Settings, shards func() []*Shard) *Runtime {
 		set: t, began: t.Scheduler.Now(), seed: t.Scheduler.Uint64(), Held: t.Held,
 		Pool:   pool.New[*Entity](t.Workers, t.WorkersMax, t.Scheduler, t.Defects),
 		Lease:  lease.NewNode(t.Lease, t.Scheduler),
-		Meters: newMeters(t.Meter, t.Type),
+		Meters: newMeters(t.Meter, t.Type), Spans: t.Spans,
 	}
 	r.supervisor = t.Supervisor.guarded(t.Type, t.Log, r.Clock, t.Panics)
 	r.Slow = pool.NewWatch(r.Pool, t.Scheduler, pool.WatchSettings[*Entity]{

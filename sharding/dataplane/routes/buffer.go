@@ -38,6 +38,7 @@ func (t *Table) Hold(number uint32, p BufferedMessage) error {
 		b.Mu.Unlock()
 		return failure.ErrBufferFull
 	}
+	p.waits(t.set.Spans, number)
 	b.Messages = append(b.Messages, p)
 	first := b.lenLocked() == 1
 	b.Mu.Unlock()
@@ -73,6 +74,7 @@ func (t *Table) TakeBack(node uint64, m *codec.Message) bool {
 			b.Mu.Unlock()
 			return false
 		}
+		p.waits(t.set.Spans, m.Shard)
 		if t.set.Defects.Planted(defect.ReturnedLast) {
 			b.Messages = append(b.Messages, p)
 		} else {
@@ -194,7 +196,13 @@ func (t *Table) OpenLanes(number uint32, s *entities.Shard) {
 
 // sendBufferedLocked offers what waits to send, in order, and keeps what that does not take.
 func (t *Table) sendBufferedLocked(b *Buffer, send func(*BufferedMessage) (sent bool)) {
-	if sent, size := b.keepLocked(func(p *BufferedMessage) bool { return !send(p) }); sent > 0 {
+	if sent, size := b.keepLocked(func(p *BufferedMessage) bool {
+		kept := !send(p)
+		if !kept {
+			p.waited(nil)
+		}
+		return kept
+	}); sent > 0 {
 		if b.Target == nil || b.Target.Remote != b.after {
 			b.after = 0
 		}
@@ -270,6 +278,10 @@ func (t *Table) Close() {
 }
 
 func (t *Table) discardBuffered(reason failure.DropReason, number uint32, p *BufferedMessage) {
+	if p.wait != nil {
+		p.waited(failure.OfStatus(failure.StatusOf(reason), ""))
+		p.wait = nil
+	}
 	env := p.Env
 	if p.Raw != nil {
 		env = mailbox.Envelope{Call: p.Raw.Call, Origin: p.Raw.Origin}
@@ -282,6 +294,9 @@ func (t *Table) discardBuffered(reason failure.DropReason, number uint32, p *Buf
 func (t *Table) PutBack(number uint32, front []BufferedMessage) {
 	if len(front) == 0 {
 		return
+	}
+	for i := range front {
+		front[i].waits(t.set.Spans, number)
 	}
 	b := t.Buffering(number)
 	b.Mu.Lock()
@@ -310,7 +325,11 @@ func (t *Table) FailBuffered(s *entities.Shard) {
 		b := rt.Buffer
 		b.Mu.Lock()
 		if gone, size := b.keepLocked(func(p *BufferedMessage) bool {
-			return p.From != s || !t.set.Asks.Answer(p.Env.Call, nil, failure.ErrMoving)
+			kept := p.From != s || !t.set.Asks.Answer(p.Env.Call, nil, failure.ErrMoving)
+			if !kept {
+				p.waited(failure.ErrMoving)
+			}
+			return kept
 		}); gone > 0 {
 			t.Limit.release(gone, size)
 		}

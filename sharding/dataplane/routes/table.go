@@ -1,16 +1,19 @@
 package routes
 
 import (
+	"bytes"
 	"errors"
 	"sync"
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/codec"
 	"github.com/coterie-go/coterie/sharding/dataplane/asks"
 	"github.com/coterie-go/coterie/sharding/dataplane/entities"
 	"github.com/coterie-go/coterie/sharding/dataplane/mailbox"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -24,8 +27,9 @@ type Settings struct {
 	BytesMax        int // and their size
 	Carrier         Carrier
 	Asks            *asks.Table
-	PassesOnNothing func() bool // the region has ended
-	Defects         defect.Set  // planted by a test
+	PassesOnNothing func() bool  // the region has ended
+	Spans           *spans.Spans // nil: nothing is traced
+	Defects         defect.Set   // planted by a test
 }
 
 // Carrier is what Routes need for the messages that they send off, and for those that get nowhere.
@@ -229,14 +233,44 @@ type BufferedMessage struct {
 	Raw  *codec.Message  // with a body of its own; nil for a message of this node
 	lane *entities.Shard // of raw: what the shard's lane had when it came to wait; nil: nothing
 	Size int
+	wait tracing.Span // nil: it is not traced
+}
+
+// header is that of the message.
+func (p *BufferedMessage) header() []byte {
+	if p.Raw != nil {
+		return p.Raw.Header
+	}
+	_, header := p.Env.Open()
+	return header
+}
+
+// waits begins the span of the wait, if the message belongs to a trace. The message is about to be put
+// into the buffer of a shard.
+func (p *BufferedMessage) waits(s *spans.Spans, number uint32) {
+	if s == nil || p.wait != nil {
+		return
+	}
+	if header := p.header(); header != nil {
+		_, p.wait = s.Begin(s.Open(header), spans.Buffer, spans.Subject{ID: p.ID, Shard: number})
+	}
+}
+
+// waited ends the span of the wait; err is why the message is lost.
+func (p *BufferedMessage) waited(err error) {
+	if p.wait != nil {
+		p.wait.End(err)
+	}
 }
 
 // CopyOf copies a message out of its frame. lane is what the lane of its shard had.
 func CopyOf(m *codec.Message, lane *entities.Shard) BufferedMessage {
 	raw := *m
-	raw.Body = append([]byte(nil), m.Body...)
+	raw.Body, raw.Header = append([]byte(nil), m.Body...), bytes.Clone(m.Header)
 	raw.ID = append([]byte(nil), m.ID...)
-	return BufferedMessage{ID: string(m.ID), Raw: &raw, lane: lane, Size: BufferedOverhead + len(m.Body)}
+	return BufferedMessage{
+		ID: string(m.ID), Raw: &raw, lane: lane, Size: BufferedOverhead + len(m.Body) + len(m.Header),
+	}
 }
 
 // Limit bounds all buffers of a region together.
@@ -252,7 +286,9 @@ type Limit struct {
 const BufferedOverhead = 128
 
 // BytesOf is what a message of another node counts in a mailbox.
-func BytesOf(m *codec.Message) uint32 { return uint32(len(m.Body)) + BufferedOverhead }
+func BytesOf(m *codec.Message) uint32 {
+	return uint32(len(m.Body)+len(m.Header)) + BufferedOverhead
+}
 
 func (l *Limit) take(size int) bool {
 	if l.Count.Add(1) > l.CountMax {

@@ -10,6 +10,7 @@ import (
 // Pending says, for people, what waits for a store: the call, the type of the store, and its last
 // failure while it fails. It may be printed on any goroutine.
 type Pending struct {
+	kind  calls.Kind
 	text  string
 	store *storeState
 }
@@ -23,6 +24,9 @@ func (p *Pending) String() string {
 	}
 	return p.text
 }
+
+// Kind is what the call does.
+func (p *Pending) Kind() calls.Kind { return p.kind }
 
 // storeState is what was noticed of one store. The loop writes it.
 type storeState struct {
@@ -44,6 +48,7 @@ func (p *pendings) describe(cfg *Config, ports [3]int) {
 	stores := [3]any{cfg.Journal, cfg.Snapshots, cfg.States}
 	for k := range calls.Fence {
 		p.of[k] = Pending{
+			kind:  k,
 			text:  fmt.Sprintf("%q of its %v %T", k, k.Port(), stores[k.Port()]),
 			store: &p.stores[max(0, ports[k.Port()])],
 		}

@@ -2,10 +2,13 @@ package incarnation
 
 import (
 	"errors"
+	"log/slog"
 
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/dataplane/spans"
 	"github.com/coterie-go/coterie/sharding/persistence"
 	"github.com/coterie-go/coterie/sharding/persistence/batch"
+	"github.com/coterie-go/coterie/sharding/persistence/batch/calls"
 )
 
 // Wait holds the entity until a call of a store has answered, and goes on with rest then. An Ask that
@@ -18,10 +21,31 @@ func Wait[M any](c *sharding.Context[M], what *batch.Pending, call func(done fun
 		return err
 	}
 	a.For(what)
+	end := traced(c, what.Kind())
 	call(func(err error) {
+		end(err)
 		a.Continue(func(c *sharding.Context[M]) error { return rest(c, err) })
 	})
 	return nil
+}
+
+// traced begins the span of a call of a store within the trace of the message at hand. end gets the
+// result of the call.
+func traced[M any](c *sharding.Context[M], kind calls.Kind) (end func(error)) {
+	s := sharding.SpansOf(c.Region())
+	if s == nil {
+		return func(error) {}
+	}
+	op := spans.Recover
+	switch kind {
+	case calls.Append, calls.SaveState, calls.SaveSnapshot:
+		op = spans.Save
+	}
+	_, span := s.Begin(c, op, spans.Subject{ID: c.ID(), Shard: uint32(c.Shard())})
+	if span.Records() {
+		span.Add(slog.String("db.operation.name", kind.String()))
+	}
+	return span.End
 }
 
 // Client makes the client of a region, which lives as long as the region does. The configuration has
