@@ -51,11 +51,11 @@ func runTell(ctx context.Context, o options) error {
 			plain func() Message // what the limit is told
 			tell  func(c, i int) error
 		}{{"id", made, id}, {"ref", made, ref}, {"ref-kept-message", kept, refKept}} {
-			plain := newMailbox()
+			plain := measure.NewMailbox[Message]()
 			limit, _ := handled(senders, d/2, func(int, int) error {
-				plain.tell(way.plain())
+				plain.Tell(way.plain())
 				return nil
-			}, plain.settle)
+			}, plain.Settle)
 			l, err := handled(senders, d, way.tell, settle)
 			if err != nil {
 				return err
@@ -129,56 +129,4 @@ func handled(n int, d time.Duration, tell func(c, i int) error, settle func() er
 	errs[n] = settle()
 	l := measure.Load{Ops: int(sent.Load()), Elapsed: time.Since(start), CPU: measure.CPUTime() - cpu}
 	return l, errors.Join(errs...)
-}
-
-// mailbox is the cheapest one there is: a slice under a mutex, emptied by one goroutine.
-type mailbox struct {
-	mu    sync.Mutex
-	queue []Message
-	wake  chan struct{}
-	idle  chan struct{} // closed when all has been handled
-}
-
-func newMailbox() *mailbox {
-	m := &mailbox{wake: make(chan struct{}, 1), idle: make(chan struct{})}
-	go m.run()
-	return m
-}
-
-func (m *mailbox) tell(msg Message) {
-	m.mu.Lock()
-	m.queue = append(m.queue, msg)
-	first := len(m.queue) == 1
-	m.mu.Unlock()
-	if first {
-		select {
-		case m.wake <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// settle ends the mailbox and returns when all that was told has been handled.
-func (m *mailbox) settle() error {
-	close(m.wake)
-	<-m.idle
-	return nil
-}
-
-func (m *mailbox) run() {
-	defer close(m.idle)
-	var spare []Message
-	for range m.wake {
-		spare = m.empty(spare)
-	}
-	m.empty(spare)
-}
-
-func (m *mailbox) empty(spare []Message) []Message {
-	m.mu.Lock()
-	work := m.queue
-	m.queue = spare[:0]
-	m.mu.Unlock()
-	clear(work)
-	return work
 }
