@@ -273,6 +273,17 @@
 // coordinator has ever registered keeps ddata.Node.Health from being ready; Health says which types
 // count.
 //
+// # Traces
+//
+// With a ddata.Config.Tracer each Tell and each Ask is a span in the trace of its context, and each handler is
+// one below it, on whatever node it runs: package dataplane/spans lists their names and attributes. The trace, and
+// the baggage of its context, travel in a header of the message, which waits with it for a home, moves with it, and
+// is in a producer's Queue with it. The Context of a handler has them: what is told, asked and delivered with
+// it, reads and writes of replicated data, and the calls of a persistent entity to its store belong to the
+// trace. What comes to the end of a wait (Context.Await) belongs to the trace of its message; the message
+// of a Timer belongs to none, and a Reminder begins one. A header has at most tracing.HeaderMax bytes. Headers
+// cross the border of a node from the moment at which all members read them.
+//
 // # Metrics
 //
 // With a ddata.Config.Meter each type reports these, labelled with its name. What is neither a gauge

@@ -13,7 +13,8 @@
 //
 // # Events
 //
-// Their levels in the log are in brackets; debug, unless something is said. None decides anything:
+// Package runbook has a page for each that can be a warning or an error. Their levels in the log are in
+// brackets; debug, unless something is said. None decides anything:
 // what others do because of a change uses ddata.Node.Watch.
 //
 //	ViewInstalled      [info] the members have decided on a view

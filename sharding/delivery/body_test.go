@@ -28,7 +28,7 @@ func TestBody(t *testing.T) {
 		}
 	}
 	for _, b := range [][]byte{
-		{0x83}, {0x83, 0x02, 0x40, 0xf6}, {0x83, 0x01, 0x61, 0x61},
+		{0x83, 0x02, 0x40, 0xf6}, {0x83, 0x01, 0x61, 0x61},
 		withHeader(make([]byte, tracing.HeaderMax+1), body, 1<<20),
 	} {
 		if _, _, err := openBody(b); !errors.Is(err, sharding.ErrEncoding) {

@@ -9,7 +9,8 @@ import (
 // EventKind says what an Event is about.
 type EventKind uint8
 
-// Kinds of events. Those marked as alarms want a person's eye.
+// Kinds of events. Those marked as alarms want a person's eye: package ddata/events/runbook has a page for
+// each.
 const (
 	CoordinatorStarted EventKind = iota + 1 // this node's coordinator acts; Count shards have a home
 	CoordinatorStopped                      // it does not act any more
