@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/bench/telemetry"
+	"github.com/coterie-go/coterie/ddata/events/prom"
 )
 
 // bench is one program of this command.
@@ -84,7 +85,7 @@ var benches = []bench{
 	{"failover", "kill -9 of a process of three under asks: until each of its hundred entities answers elsewhere, " +
 		"and what failed", runFailover},
 	{"telemetry", "entity messages with a Tracer and a Meter, on one node and between two, beside the same without",
-		func(ctx context.Context, o options) error { return telemetry.RunAll(ctx, o.d) }},
+		func(ctx context.Context, o options) error { return telemetry.RunAll(ctx, o.d, prom.New(prom.Config{})) }},
 	{"rollout", "three processes are replaced one by one under asks, by ones with a new entity type and back: asks " +
 		"that failed, the longest, and when the new type answered", runRollout},
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/coterie-go/coterie/bench/measure"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/events/prom"
 	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
 	"github.com/coterie-go/coterie/sharding"
@@ -25,11 +24,11 @@ type Case struct {
 	Meter  events.Meter   // nil: there is none
 }
 
-// RunAll measures what the library itself costs: headers that are handed on, and a Meter for Prometheus.
-// Command cost of package ddata/events/otel measures OpenTelemetry.
-func RunAll(ctx context.Context, d time.Duration) error {
+// RunAll measures what the library itself costs: headers that are handed on, and a Meter. Command cost of
+// package ddata/events/otel measures OpenTelemetry.
+func RunAll(ctx context.Context, d time.Duration, meter events.Meter) error {
 	return Run(ctx, d, []Case{
-		{Name: "off"}, {Name: "handed-on", Tracer: &Propagator{}}, {Name: "meter", Meter: prom.New(prom.Config{})},
+		{Name: "off"}, {Name: "handed-on", Tracer: &Propagator{}}, {Name: "meter", Meter: meter},
 	})
 }
 

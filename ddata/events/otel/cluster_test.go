@@ -151,7 +151,7 @@ func TestOneTrace(t *testing.T) {
 	defer cancel()
 	id, moved := s.movesAway(t, ctx)
 	defer moved()
-	caller := withBaggage(t, ctx, "plan", "gold")
+	caller := withBaggage(ctx, t, "plan", "gold")
 	asked := make(chan error, 1)
 	go func() {
 		plan, err := sharding.Ask(caller, s.orders[2].Ref(id), place{Account: "a1"})

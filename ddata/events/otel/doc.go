@@ -19,8 +19,8 @@
 //
 // # Guarantees
 //
-//   - A header is the propagator's fields and nothing else: the trace context and the baggage of the W3C, unless
-//     the caller brings another propagator. What a stranger sends is read within tracing.HeaderMax.
+//   - A header is the trace context and the baggage of the W3C, in binary, or the fields of a propagator that
+//     the caller brings. It has nothing else. What a stranger sends is read within tracing.HeaderMax.
 //   - Histograms get the context of what was measured, so that the provider keeps exemplars of what is
 //     sampled.
 //

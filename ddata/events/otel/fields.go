@@ -11,9 +11,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/tracing"
 )
 
-// A header is an array in CBOR of the fields of the propagator: [name, value, name, value, …].
+// With a propagator of the caller's a header is an array in CBOR of its fields: [name, value, name, value, …].
 
-// fieldsMax bounds the fields of a header. The W3C has three.
+// fieldsMax bounds the fields of a header.
 const fieldsMax = 16
 
 // Why a header gives nothing.
@@ -75,32 +75,16 @@ func (f *fields) append(dst []byte) []byte {
 	return dst
 }
 
-// read reads a header.
-func (f *fields) read(header []byte) error {
-	r := cbor.NewReader(header)
-	n := r.Array(2 * fieldsMax)
+// read reads n names and values behind the head of their array.
+func (f *fields) read(r *cbor.Reader, n int) error {
 	if n%2 != 0 {
 		r.Fail("%d names and values", n)
 	}
 	for range n / 2 {
-		f.names = append(f.names, known(r.RawText(tracing.HeaderMax)))
-		f.values = append(f.values, r.Text(tracing.HeaderMax))
+		f.names, f.values = append(f.names, r.Text(tracing.HeaderMax)), append(f.values, r.Text(tracing.HeaderMax))
 	}
 	if err := r.End(); err != nil {
 		return fmt.Errorf("%w: %w", errHeader, err)
 	}
 	return nil
-}
-
-// known is the name of a field, without a copy of those of the W3C.
-func known(name []byte) string {
-	switch string(name) {
-	case "traceparent":
-		return "traceparent"
-	case "tracestate":
-		return "tracestate"
-	case "baggage":
-		return "baggage"
-	}
-	return string(name)
 }

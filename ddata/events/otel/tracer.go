@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/coterie-go/coterie/crdt/cbor"
 	"github.com/coterie-go/coterie/ddata/tracing"
 )
 
@@ -29,7 +30,7 @@ type TracerConfig struct {
 // Tracer is a tracing.Tracer over OpenTelemetry. Its methods may be called from any goroutine.
 type Tracer struct {
 	tracer     trace.Tracer
-	propagator propagation.TextMapPropagator
+	propagator propagation.TextMapPropagator // nil: that of the W3C
 }
 
 var _ tracing.Tracer = (*Tracer)(nil)
@@ -38,9 +39,6 @@ var _ tracing.Tracer = (*Tracer)(nil)
 func NewTracer(cfg TracerConfig) *Tracer {
 	if cfg.Provider == nil {
 		cfg.Provider = api.GetTracerProvider()
-	}
-	if cfg.Propagator == nil {
-		cfg.Propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 	}
 	return &Tracer{cfg.Provider.Tracer(scope), cfg.Propagator}
 }
@@ -65,6 +63,9 @@ func (t *Tracer) Start(ctx context.Context, kind tracing.Kind, name string) (con
 
 // Inject implements tracing.Tracer.
 func (t *Tracer) Inject(ctx context.Context, dst []byte) []byte {
+	if t.propagator == nil {
+		return appendW3C(ctx, dst)
+	}
 	f := pool.Get().(*fields)
 	defer f.release()
 	t.propagator.Inject(ctx, f)
@@ -73,9 +74,17 @@ func (t *Tracer) Inject(ctx context.Context, dst []byte) []byte {
 
 // Extract implements tracing.Tracer.
 func (t *Tracer) Extract(ctx context.Context, header []byte) (context.Context, error) {
+	r := cbor.NewReader(header)
+	n := r.Array(2 * fieldsMax)
+	if t.propagator == nil {
+		if n != w3cFields {
+			return ctx, errHeader
+		}
+		return readW3C(ctx, r)
+	}
 	f := pool.Get().(*fields)
 	defer f.release()
-	if err := f.read(header); err != nil {
+	if err := f.read(r, n); err != nil {
 		return ctx, err
 	}
 	found := t.propagator.Extract(ctx, f)
