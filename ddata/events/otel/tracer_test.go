@@ -74,7 +74,8 @@ func headerComesBack(t *testing.T, tracer *otel.Tracer) {
 		t.Fatal(err)
 	}
 	sent, came := trace.SpanContextFromContext(ctx), trace.SpanContextFromContext(got)
-	if !came.Equal(sent.WithRemote(true)) || came.TraceState().Get("vendor") != "x" || came.IsSampled() != span.Records() {
+	if !came.Equal(sent.WithRemote(true)) || came.TraceState().Get("vendor") != "x" ||
+		came.IsSampled() != span.Records() {
 		t.Errorf("%v has come as %v", sent, came)
 	}
 	if plan := baggage.FromContext(got).Member("plan").Value(); plan != "gold" {
