@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/host"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/sharding/control"
@@ -190,4 +192,6 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 
 // readHeaders reports whether all members of a cluster read the headers of messages that belong to a
 // trace.
-func readHeaders(host.Cluster) func() bool { return func() bool { return true } }
+func readHeaders(c host.Cluster) func() bool {
+	return func() bool { return view.Writes(c.View(), format.Headers) }
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/ddata/tracing/tracingtest"
@@ -310,6 +311,29 @@ func TestSpanOfAReminder(t *testing.T) {
 			t.Errorf("traces\n%s", tree)
 		}
 	})
+}
+
+// viewed is a cluster with a view.
+type viewed struct {
+	fakeCluster
+	v *view.View
+}
+
+func (c viewed) View() *view.View { return c.v }
+
+// Headers leave a node from the view on in which all members read them.
+func TestHeadersFromTheirLevelOn(t *testing.T) {
+	for _, c := range []struct {
+		v    *view.View
+		want bool
+	}{
+		{nil, false}, {&view.View{Format: format.Headers - 1}, false}, {&view.View{Format: format.Headers}, true},
+		{&view.View{Format: format.Headers + 1}, true},
+	} {
+		if got := readHeaders(viewed{v: c.v})(); got != c.want {
+			t.Errorf("with the view %v headers are sent: %t", c.v, got)
+		}
+	}
 }
 
 // Without a Tracer a Tell allocates nothing, and its frame is what it was before there were headers.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/arbitration"
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
@@ -55,8 +56,10 @@ type story struct {
 }
 
 func newStory(t *testing.T, out *bytes.Buffer) *story {
+	base := LAN()
+	base.Formats = format.Range{Min: format.Initial, Max: format.Initial} // no story is about a level
 	g := &story{
-		w: newWorld(t, 1, LAN()), out: out, starts: make(map[string]int), said: make(map[string]string),
+		w: newWorld(t, 1, base), out: out, starts: make(map[string]int), said: make(map[string]string),
 		cuts: make(map[[2]string]bool),
 	}
 	g.w.even = true

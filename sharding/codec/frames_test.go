@@ -7,6 +7,7 @@ import (
 	library "github.com/fxamacker/cbor/v2"
 
 	"github.com/coterie-go/coterie/crdt/cbor"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/proptest/golden"
 	"pgregory.net/rapid"
@@ -17,9 +18,19 @@ import (
 func TestGoldenFrames(t *testing.T) {
 	tell := Message{Kind: Tell, Shard: 300, Type: 0x01020304, ID: []byte("id"), Body: []byte{0xf6}}
 	ask := Message{Kind: Ask, Hops: 2, Shard: 5, Type: 7, Call: 1 << 33, Origin: 9, ID: []byte("a"), Body: []byte{0xf6}}
+	tracedTell, tracedAsk := tell, ask
+	tracedTell.Header, tracedAsk.Header = []byte{0xaa, 0xbb}, []byte{0xcc}
 	samples := []golden.Sample{
 		{Name: "tell", Bytes: append(AppendMessageHead(nil, &tell, "id"), 0xf6), Read: readMessage, Want: tell},
 		{Name: "ask", Bytes: append(AppendMessageHead(nil, &ask, "a"), 0xf6), Read: readMessage, Want: ask},
+		{
+			Name: "traced tell", Level: format.Headers, Read: readMessage, Want: tracedTell,
+			Bytes: append(AppendMessageHead(nil, &tracedTell, "id"), 0xf6),
+		},
+		{
+			Name: "traced ask", Level: format.Headers, Read: readMessage, Want: tracedAsk,
+			Bytes: append(AppendMessageHead(nil, &tracedAsk, "a"), 0xf6),
+		},
 		{Name: "reply", Bytes: cbor.AppendBool(AppendReplyHead(nil, 7, StatusOK), true)},
 		{Name: "error reply", Bytes: AppendErrorReply(nil, 7, StatusNoReply, "oh")},
 		{Name: "control", Bytes: AppendControl(nil, []byte{0xaa, 0xbb})},

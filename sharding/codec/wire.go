@@ -22,7 +22,7 @@ import (
 // what a node answers that has not started the type.
 //
 // A tell and an ask that belong to a trace have one field more, which stands before the body: their
-// header, as a byte string. Members of a level below 2 do not read it.
+// header, as a byte string. It is written from format.Headers on.
 //
 // hops counts how often a region has passed the message on. type is the wire id of the message's
 // type. call names the question at its origin; origin is 0 for "the sender of this frame", which

@@ -14,7 +14,7 @@ import (
 //	[type, message]
 //	[1, header, [type, message]]
 //
-// A header is made only if all members read it.
+// A header is made from format.Headers on.
 const bodyWithHeader = 1
 
 // withHeader is a body with a header, or without it if that would be larger than most bytes.

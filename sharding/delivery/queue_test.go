@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
@@ -69,8 +70,11 @@ func TestGoldenRows(t *testing.T) {
 	}
 	empty := Row{RowKey: r.RowKey}
 	read := golden.Reads(func(b []byte) (Row, error) { return decodeRow(rowKey(r.RowKey), b) })
+	traced := r
+	traced.Body = withHeader([]byte{0xaa}, []byte{0x82, 7, 0xf6}, 100)
 	golden.Formats(t, []golden.Sample{
 		{Name: "key", Bytes: rowKey(r.RowKey)}, {Name: "row", Bytes: encodeRow(&r), Read: read, Want: r},
 		{Name: "empty", Bytes: encodeRow(&Row{}), Read: read, Want: empty},
+		{Name: "traced row", Level: format.Headers, Bytes: encodeRow(&traced), Read: read, Want: traced},
 	})
 }

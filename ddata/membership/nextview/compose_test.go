@@ -24,7 +24,7 @@ type node struct {
 }
 
 func newNode() *node {
-	v := &view.View{Format: format.Initial, Cluster: 1, Epoch: 5, LastUp: 3}
+	v := &view.View{Format: format.Newest, Cluster: 1, Epoch: 5, LastUp: 3}
 	for u, addr := range map[view.UID]string{1: "a", 2: "b", 3: "c"} {
 		v.Members = append(v.Members, view.Member{
 			UID: u, Addr: addr, Status: view.Up, UpNumber: uint32(u), Formats: format.Build(),
