@@ -20,7 +20,8 @@ RACED := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddat
 # nothing takes their processor. They wait most of their time, and run side by side.
 LIVE_RACED := ./ddata ./sharding
 LIVE_PLAIN := ./ddata/ddatatest ./sharding/daemon ./sharding/delivery
-CALM        = $(filter-out $(shell $(GO) list $(RACED) $(LIVE_RACED) $(LIVE_PLAIN) ./proptest/upgrade),$(shell $(GO) list ./...))
+CALM        = $(filter-out $(shell $(GO) list $(RACED) $(LIVE_RACED) $(LIVE_PLAIN) ./proptest/upgrade),\
+                $(shell $(GO) list ./...))
 
 # Tests that kill processes, or damage files that one caller opens, show nothing more under the detector, and wait for
 # the disk. Tests that count allocations and writes count the same with it. The laws of a store on three nodes wait for

@@ -59,11 +59,11 @@ var (
 )
 
 func gauge(name, help string, labels ...string) *events.Metric {
-	return &events.Metric{Name: name, Help: help, Kind: events.Gauge, Labels: append([]string{"type"}, labels...)}
+	return events.NewGauge(name, help, append([]string{"type"}, labels...)...)
 }
 
 func counter(name, help string, labels ...string) *events.Metric {
-	return &events.Metric{Name: name, Help: help, Labels: append([]string{"type"}, labels...)}
+	return events.NewCounter(name, help, append([]string{"type"}, labels...)...)
 }
 
 // ReportMetrics tells a Meter of all counters and gauges of the type.

@@ -36,7 +36,7 @@ func ofProducer(name, help string, kind events.Kind) *events.Metric {
 }
 
 func ofConsumers(name, help string) *events.Metric {
-	return &events.Metric{Name: name, Help: help, Labels: []string{"type"}}
+	return events.NewCounter(name, help, "type")
 }
 
 // report tells a Meter of a producer.
