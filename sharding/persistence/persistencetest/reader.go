@@ -247,16 +247,21 @@ func readerLive(l *law) {
 	defer cancel()
 	q := l.all()
 	q.Live = true
-	found, failed := make(chan persistence.Recorded), make(chan error, 1)
+	found := make(chan persistence.Recorded)
+	var failed error // of the query; read when found is closed. A faulty query ends without one
 	go func() {
 		defer close(found)
 		for r, err := range l.store.B.Reader.Events(ctx, q) {
 			if err != nil {
-				failed <- err
+				failed = err
 				return
 			}
 			r.Event = cloneEvent(r.Event)
-			found <- r
+			select {
+			case found <- r:
+			case <-l.Context().Done():
+				return
+			}
 		}
 	}()
 	h, seen := l.hosting(0, 1), map[protocol.EntityID]uint64{}
@@ -264,21 +269,23 @@ func readerLive(l *law) {
 	for n := range uint64(writes) {
 		stored(l, l.doors()[n%2], h, write("e", 2*n, n, "x", "y"))
 		for range 2 {
-			r, ok := <-found
-			if !ok {
-				l.Fatalf("the query ended: %v", <-failed)
+			select {
+			case r, ok := <-found:
+				if !ok {
+					l.Fatalf("the query ended: %v", failed)
+				}
+				ordered(l, seen, []persistence.Recorded{r})
+			case <-time.After(readerLag):
+				l.Fatalf("an event of write %d does not come within %v", n, readerLag)
 			}
-			ordered(l, seen, []persistence.Recorded{r})
 		}
 	}
 	cancel()
 	for r := range found {
 		l.Fatalf("event %d of %v came twice", r.Event.Seq, r.Entity)
 	}
-	select {
-	case err := <-failed:
-		l.Fatalf("the query ended with %v", err)
-	default:
+	if failed != nil {
+		l.Fatalf("the query ended with %v", failed)
 	}
 }
 
