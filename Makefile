@@ -36,7 +36,7 @@ PLAIN_LIVE := $(PLAIN_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$
 BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
-MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/events/otel
+MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes ddata/events/otel
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
 .PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz bench ci

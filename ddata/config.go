@@ -145,10 +145,10 @@ type Config struct {
 	// same on all nodes. Default: downing.KeepMajority.
 	Downing downing.Strategy
 
-	// Leases is where downing.LeaseMajority finds the lease that decides: one store for all nodes, a
-	// directory of their one host (package ddata/locks/file) or PostgreSQL (ddata/locks/postgres).
-	// Nodes of two stores refuse each other. With LeaseMajority it is required, with all other
-	// strategies it must be nil.
+	// Leases is where downing.LeaseMajority finds the lease that decides: one store for all nodes, in
+	// a directory of their one host, PostgreSQL, etcd or Kubernetes (file, postgres, etcd, kubernetes
+	// in ddata/locks). Nodes of two stores refuse each other. With LeaseMajority it is required, with
+	// all other strategies it must be nil.
 	Leases locks.Store
 
 	// Dir is the directory of durable data, made when it is missing; one process per directory. It

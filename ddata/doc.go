@@ -135,7 +135,7 @@
 //	...lease-majority.acquire-lease-delay-for-minority  downing.LeaseMajority.MinorityDelay   two heartbeats
 //	...lease-majority.release-after       none: the holder keeps it while it runs, and gives it back to a larger side
 //	...lease-majority.role                downing.LeaseMajority.Role
-//	coordination.lease.heartbeat-timeout, heartbeat-interval   of the locks.Store (TTL of locks/postgres and locks/etcd); package locks/file needs none
+//	coordination.lease.heartbeat-timeout, heartbeat-interval   of the locks.Store (TTL of locks/postgres, locks/etcd and locks/kubernetes); package locks/file needs none
 //	coordination.lease.lease-operation-timeout   RequestTimeout        5 s
 //	failure-detector.heartbeat-interval   T.HeartbeatInterval          1 s
 //	failure-detector.acceptable-heartbeat-pause  T.UnreachableAfter    4 s, the heartbeat included

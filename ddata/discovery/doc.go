@@ -4,8 +4,9 @@
 // # Nouns
 //
 // A Source names addresses when it is asked: Static a list, DNS the records of a name, Union those
-// of several sources; anything else, such as the interface of a cloud, is a Source that its user
-// writes. A Loop asks one again and again, with growing pauses, and tells each Answer.
+// of several sources. The module ddata/locks/kubernetes has one that asks the API of Kubernetes for
+// pods. Anything else, such as the interface of a cloud, is a Source that its user writes. A Loop
+// asks one again and again, with growing pauses, and tells each Answer.
 //
 // # What an answer is worth
 //

@@ -4,9 +4,9 @@
 // # Nouns
 //
 // A [Store] is the place where leases are kept, one for all that contend for them: a directory of
-// one host (package locks/file), a schema of PostgreSQL or a cluster of etcd for several hosts
-// (packages locks/postgres and locks/etcd, modules of their own), memory ([Memory]), or what others
-// write for theirs. A [Lock] is the door of one owner to one name in it. The owner acquires it, is
+// one host (package locks/file), a schema of PostgreSQL, a cluster of etcd or objects of Kubernetes for several
+// hosts (packages locks/postgres, locks/etcd and locks/kubernetes, modules of their own), memory ([Memory]), or
+// what others write for theirs. A [Lock] is the door of one owner to one name in it. The owner acquires it, is
 // its holder, and releases it or loses it. Under a lease lies a record of bytes that only the holder
 // may replace; it outlives holders, and is what one tells the next.
 //

@@ -16,9 +16,26 @@ import (
 // ErrEnded: the process has ended, so it answers no call.
 var ErrEnded = errors.New("nodetest: the process has ended")
 
+// Launcher starts a command and waits for it. A hosts.Host is one.
+type Launcher interface {
+	Start(cmd *exec.Cmd) error
+	Wait() error
+}
+
+// direct starts a command as it is.
+type direct struct{ cmd *exec.Cmd }
+
+func (d *direct) Start(cmd *exec.Cmd) error {
+	d.cmd = cmd
+	return cmd.Start()
+}
+
+func (d *direct) Wait() error { return d.cmd.Wait() }
+
 // Process is a process that runs a program. Its methods may be called concurrently.
 type Process struct {
 	cmd    *exec.Cmd
+	on     Launcher
 	stderr tail
 	exited chan struct{} // closed when it has ended, and all its answers were read
 
@@ -35,19 +52,39 @@ type Process struct {
 // wrote to its standard error.
 func Start(t testing.TB, program string) *Process {
 	t.Helper()
-	self, err := os.Executable()
+	p, err := StartOn(t, program, &direct{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return StartAs(t, self, program)
+	return p
+}
+
+// StartOn is Start with a launcher, and returns its error.
+func StartOn(t testing.TB, program string, on Launcher) (*Process, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return startIn(t, self, program, on)
 }
 
 // StartAs is Start for a program of another build of the test: binary is the file of that.
 func StartAs(t testing.TB, binary, program string) *Process {
 	t.Helper()
-	p, err := start(binary, program)
+	p, err := startIn(t, binary, program, &direct{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return p
+}
+
+// startIn starts a process that ends with the test.
+func startIn(t testing.TB, binary, program string, on Launcher) (*Process, error) {
+	t.Helper()
+	p, err := start(binary, program, on)
+	if err != nil {
+		return nil, err
 	}
 	t.Cleanup(func() {
 		p.Kill()
@@ -55,11 +92,11 @@ func StartAs(t testing.TB, binary, program string) *Process {
 			t.Logf("%s, process %d, wrote at last:\n%s", program, p.cmd.Process.Pid, text)
 		}
 	})
-	return p
+	return p, nil
 }
 
-func start(binary, program string) (*Process, error) {
-	p := &Process{cmd: exec.Command(binary), exited: make(chan struct{}), calls: map[uint64]chan answer{}}
+func start(binary, program string, on Launcher) (*Process, error) {
+	p := &Process{cmd: exec.Command(binary), on: on, exited: make(chan struct{}), calls: map[uint64]chan answer{}}
 	p.cmd.Env = append(os.Environ(), variable+"="+program)
 	p.cmd.Stderr = &p.stderr
 	in, err := p.cmd.StdinPipe()
@@ -71,7 +108,7 @@ func start(binary, program string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.cmd.Start(); err != nil {
+	if err := on.Start(p.cmd); err != nil {
 		return nil, err
 	}
 	go p.read(out)
@@ -95,7 +132,7 @@ func (p *Process) read(out io.Reader) {
 		p.mu.Unlock()
 	}
 	_, _ = io.Copy(io.Discard, out) // what is no answer must not hold it up
-	_ = p.cmd.Wait()                // the test kills it
+	_ = p.on.Wait()                 // the test kills it
 }
 
 // Setup begins the program with a value, and returns when it has begun.

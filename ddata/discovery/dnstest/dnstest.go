@@ -20,33 +20,48 @@ type Server struct {
 	asked   int
 }
 
-// Start runs a server until the test ends.
+// Start runs a server on loopback until the test ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	packets, streams, err := listen()
+	s, stop, err := Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{addr: packets.LocalAddr().String(), records: map[string][]dns.RR{}}
+	t.Cleanup(stop)
+	return s
+}
+
+// Listen runs a server at an address, host:port, until stop is called.
+func Listen(addr string) (s *Server, stop func(), err error) {
+	packets, streams, err := listen(addr)
+	if err != nil {
+		return nil, nil, err
+	}
+	s = &Server{addr: packets.LocalAddr().String(), records: map[string][]dns.RR{}}
+	var stops []func()
 	for _, d := range []*dns.Server{{PacketConn: packets, Handler: s}, {Listener: streams, Handler: s}} {
 		started, ended := make(chan struct{}), make(chan error, 1)
 		d.NotifyStartedFunc = func() { close(started) }
 		go func() { ended <- d.ActivateAndServe() }()
 		<-started
-		t.Cleanup(func() {
+		stops = append(stops, func() {
 			_ = d.Shutdown()
 			<-ended
 		})
 	}
-	return s
+	return s, func() {
+		for _, f := range stops {
+			f()
+		}
+	}, nil
 }
 
 // listen takes a port for both protocols. One that is free for packets may be another's for
 // streams: then the next one is tried.
-func listen() (packets net.PacketConn, streams net.Listener, err error) {
+func listen(addr string) (packets net.PacketConn, streams net.Listener, err error) {
 	const triesMax = 100
 	for range triesMax {
-		if packets, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {
+		if packets, err = net.ListenPacket("udp", addr); err != nil {
 			return nil, nil, err
 		}
 		if streams, err = net.Listen("tcp", packets.LocalAddr().String()); err == nil {
@@ -61,17 +76,25 @@ func listen() (packets net.PacketConn, streams net.Listener, err error) {
 // 7946 a.shop."). None: the name does not exist.
 func (s *Server) Set(t testing.TB, name string, records ...string) {
 	t.Helper()
+	if err := s.Replace(name, records...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Replace is Set outside of a test.
+func (s *Server) Replace(name string, records ...string) error {
 	var all []dns.RR
 	for _, r := range records {
 		rr, err := dns.NewRR(name + " 0 IN " + r)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
 		all = append(all, rr)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records[strings.ToLower(name)] = all
+	return nil
 }
 
 // Fail makes every question fail with a code such as dns.RcodeServerFailure; 0 ends it.

@@ -1,0 +1,246 @@
+package kubernetes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/locks/kubernetes/kubetest"
+)
+
+// detect fails the test if two doors have an Until that lies ahead, until stop is called.
+func detect(t *testing.T, a, b locks.Lock) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			<-tick.C
+			one, other := a.Until(), b.Until()
+			if now := time.Now(); now.Before(one) && now.Before(other) {
+				t.Errorf("two holders: until %v and %v", one, other)
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// Two contend, and the network of the holder stands still, time and again. The other one gets the lease when
+// that of the holder is past its Until, and finds its record. What the former holder has sent meanwhile takes
+// no effect later.
+func TestPartitionedHolder(t *testing.T) {
+	t.Parallel()
+	server := kubetest.Start(t)
+	var doors [2]locks.Lock
+	var nets [2]*lines
+	for i := range doors {
+		nets[i] = newLines(t, server)
+		doors[i] = door(t, open(t, "p", 2, nets[i].client(server.Client())), fmt.Sprint("owner ", i))
+	}
+	defer detect(t, doors[0], doors[1])()
+	rounds := 4
+	if testing.Short() {
+		rounds = 2
+	}
+	lost, record := acquire(t, doors[0]), "none"
+	for round := range rounds {
+		holds, waits := doors[round%2], doors[1-round%2]
+		record = fmt.Sprint("of round ", round)
+		if err := holds.Save(t.Context(), []byte(record)); err != nil {
+			t.Fatal(err)
+		}
+		nets[round%2].part()
+		saved := make(chan error, 1)
+		go func() { saved <- holds.Save(t.Context(), []byte("too late")) }()
+		next := takes(t, waits, holds)
+		if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+			t.Error("the loss:", err)
+		}
+		if err := <-saved; err == nil {
+			t.Error("a save through a network that stands still succeeds")
+		}
+		if got, err := waits.Load(t.Context()); string(got) != record || err != nil {
+			t.Errorf("the record is %q, %v, want %q", got, err, record)
+		}
+		nets[round%2].join()
+		if err := holds.Save(t.Context(), nil); !errors.Is(err, locks.ErrNotHeld) {
+			t.Error("the former holder saves:", err)
+		}
+		if got, err := waits.Load(t.Context()); string(got) != record || err != nil {
+			t.Errorf("after the partition the record is %q, %v, want %q", got, err, record)
+		}
+		lost = next
+	}
+}
+
+// A server that hangs longer than a lease lasts costs the lease, and nothing else.
+func TestHang(t *testing.T) {
+	t.Parallel()
+	server := kubetest.Start(t)
+	l := door(t, open(t, "p", 1, server.Client()), "me")
+	lost := acquire(t, l)
+	server.Pause()
+	began := time.Now()
+	if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+		t.Error("the loss:", err)
+	}
+	if late := time.Since(began); late > 2*time.Second {
+		t.Errorf("the loss of a lease of 1 s is told after %v", late)
+	}
+	if !l.Until().IsZero() {
+		t.Error("Until is", l.Until())
+	}
+	server.Resume()
+	eventually(t, "it is acquired again", func() bool {
+		ok, _ := l.Acquire(t.Context(), nil)
+		return ok
+	})
+}
+
+// A call on a server that hangs is given up, and says what to do.
+func TestHungCall(t *testing.T) {
+	t.Parallel()
+	server := kubetest.Start(t)
+	l := door(t, open(t, "p", 15, server.Client()), "me")
+	acquire(t, l)
+	server.Pause()
+	defer server.Resume()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err := l.Save(ctx, []byte("x"))
+	says(t, err, locks.ErrUnusable, "the API server has not answered in time")
+	says(t, err, context.DeadlineExceeded, "get configmaps")
+}
+
+// A server that ends and comes back within the TTL costs nothing. Records are still there.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	const ttl = 4
+	server := kubetest.Start(t)
+	s := open(t, "p", ttl, server.Client())
+	l := door(t, s, "me")
+	lost := acquire(t, l)
+	if err := l.Save(t.Context(), []byte("before")); err != nil {
+		t.Fatal(err)
+	}
+	server.Stop()
+	_, err := door(t, s, "other").Acquire(t.Context(), nil)
+	says(t, err, locks.ErrUnusable, "NetworkPolicy")
+	server.Restart(t)
+	renewed(t, l, ttl*time.Second)
+	if got, err := l.Load(t.Context()); string(got) != "before" || err != nil {
+		t.Errorf("the record is %q, %v", got, err)
+	}
+	if ok, err := door(t, s, "other").Acquire(t.Context(), nil); ok || err != nil {
+		t.Errorf("another acquires: %t, %v", ok, err)
+	}
+	kept(t, lost)
+}
+
+// A server that sheds load, and one that fails, cost no lease while that is shorter than the lease.
+func TestThrottling(t *testing.T) {
+	t.Parallel()
+	const ttl = 4
+	server := kubetest.Start(t)
+	l := door(t, open(t, "p", ttl, server.Client()), "me")
+	lost := acquire(t, l)
+	server.Throttle(1, time.Second)
+	says(t, l.Save(t.Context(), []byte("x")), locks.ErrUnusable, "asks to wait 1s")
+	before := server.Served()
+	server.Throttle(1, 0)
+	says(t, l.Save(t.Context(), []byte("x")), locks.ErrUnusable, "API Priority and Fairness")
+	if made := server.Served() - before; made > 2 { // a renewal may be among them
+		t.Errorf("a call is made %d times", made)
+	}
+	server.Throttle(2, time.Second)
+	renewed(t, l, ttl*time.Second)
+	server.Fail(3)
+	renewed(t, l, ttl*time.Second)
+	kept(t, lost)
+	server.Fail(1)
+	says(t, l.Save(t.Context(), []byte("x")), locks.ErrUnusable, "reaches its etcd")
+}
+
+// An object that is removed, or taken, is a lost lease. One that is written by something else is not.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	const ttl = 3
+	server := kubetest.Start(t)
+	s := open(t, "p", ttl, server.Client())
+	spec := func(o map[string]any) map[string]any { return o["spec"].(map[string]any) }
+	for what, harm := range map[string]func(name string){
+		"removed": func(name string) { server.Remove("leases", name) },
+		"taken": func(name string) {
+			server.Edit(t, "leases", name, func(o map[string]any) { spec(o)["holderIdentity"] = "other" })
+		},
+		"freed": func(name string) {
+			server.Edit(t, "leases", name, func(o map[string]any) { delete(spec(o), "holderIdentity") })
+		},
+		"made again": func(name string) {
+			o := server.Object(t, "leases", name)
+			server.Remove("leases", name)
+			server.Put(t, "leases", name, o)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			l := door(t, s, "me")
+			lost := acquire(t, l)
+			name := leaseOf(server)
+			server.Edit(t, "leases", name, func(o map[string]any) {
+				o["metadata"].(map[string]any)["labels"] = map[string]string{"seen": "by an operator"}
+			})
+			renewed(t, l, ttl*time.Second)
+			kept(t, lost)
+			harm(name)
+			if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) || !errors.Is(err, locks.ErrReplaced) {
+				t.Error("the loss:", err)
+			}
+			if err := l.Save(t.Context(), nil); !errors.Is(err, locks.ErrNotHeld) {
+				t.Error("saved:", err)
+			}
+			server.Remove("leases", name)
+		})
+	}
+}
+
+// A lease whose object was removed goes on with a higher fence than that of the record, and the earlier holder
+// saves nothing after the next one has used the record.
+func TestFenceOutlivesTheObject(t *testing.T) {
+	t.Parallel()
+	server := kubetest.Start(t)
+	a, b := door(t, open(t, "p", 15, server.Client()), "a"), door(t, open(t, "p", 15, server.Client()), "b")
+	for range 3 { // fences 1 to 3
+		acquire(t, a)
+		if err := errors.Join(a.Save(t.Context(), []byte("of a")), a.Release(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acquire(t, a)
+	if err := a.Save(t.Context(), []byte("of a")); err != nil {
+		t.Fatal(err)
+	}
+	server.Remove("leases", leaseOf(server))
+	acquire(t, b)
+	if got, err := b.Load(t.Context()); string(got) != "of a" || err != nil {
+		t.Fatalf("loaded %q, %v", got, err)
+	}
+	if err := a.Save(t.Context(), []byte("late")); !errors.Is(err, locks.ErrNotHeld) {
+		t.Error("the earlier holder saves:", err)
+	}
+	if got, err := b.Load(t.Context()); string(got) != "of a" || err != nil {
+		t.Errorf("loaded %q, %v", got, err)
+	}
+	o := server.Object(t, "leases", leaseOf(server))
+	if n := o["spec"].(map[string]any)["leaseTransitions"]; n != 5.0 {
+		t.Errorf("the fence is %v, after 4", n)
+	}
+}

@@ -1,0 +1,93 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// drift is by how much the rates of the clocks of two machines may differ, in percent.
+	drift = 3
+	// renewals is how often a lease is renewed in its TTL.
+	renewals = 6
+	// attempts is how often a renewal that has failed is tried again in the time between two, and which part
+	// of the TTL one call may take.
+	attempts = 4
+)
+
+// hold is one time of being the holder.
+type hold struct {
+	identity string
+	fence    int32 // the leaseTransitions of this hold
+	lost     func(error)
+	ctx      context.Context // ends with the hold
+	cancel   context.CancelFunc
+
+	lease  *coordinationv1.Lease // as the server has it; of the goroutine that renews
+	tries  []renewal             // those since lease that have no answer; of that goroutine, too
+	record *corev1.ConfigMap     // as this hold has written it, without its data; nil = not yet; of the turn
+
+	// The door's mutex guards these.
+	until  time.Time
+	day    time.Time // until, by the time of day
+	saving bool      // a save may be under way
+}
+
+// renewal is an update that is under way.
+type renewal struct {
+	renewTime time.Time // what it writes
+	sent      time.Time
+}
+
+// extend notes a renewal that succeeded. The door's mutex is held, or the hold has not begun.
+func (h *hold) extend(sent time.Time, s *Store) {
+	ttl := s.ttl - s.ttl*drift/100
+	if until := sent.Add(ttl); until.After(h.until) {
+		h.until, h.day = until, s.wall().Round(0).Add(time.Until(until))
+	}
+}
+
+// lasts reports whether the time of a hold is not over. It looks at the time of day, too: during a suspend the
+// monotonic clock may stand still. The door's mutex is held.
+func (h *hold) lasts(s *Store) bool {
+	return time.Now().Before(h.until) && s.wall().Round(0).Before(h.day)
+}
+
+// held returns the hold. One whose time has passed is lost here, if its renewals have not noticed.
+func (d *door) held() *hold {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if h := d.hold; h != nil && !h.lasts(d.s) {
+		d.loseLocked(h, d.expired(nil))
+	}
+	return d.hold
+}
+
+// loseLocked ends a hold, unless it has ended, and says so.
+func (d *door) loseLocked(h *hold, err error) {
+	if d.hold != h {
+		return
+	}
+	d.dropLocked()
+	if h.lost != nil {
+		go h.lost(err)
+	}
+}
+
+func (d *door) lose(h *hold, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.loseLocked(h, err)
+}
+
+// errGone: the object is not the one of the hold.
+var errGone = errors.New("the object is not that of the hold")
+
+// has reports whether an object names the hold.
+func (h *hold) has(o *coordinationv1.Lease) bool {
+	return holderOf(o) == h.identity && o.Spec.LeaseTransitions != nil && *o.Spec.LeaseTransitions == h.fence
+}

@@ -1,0 +1,100 @@
+package kubernetes_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/locks"
+	"github.com/coterie-go/coterie/ddata/locks/kubernetes/kubetest"
+)
+
+// dayTime is a time of day that a test sets.
+type dayTime struct{ ahead atomic.Int64 }
+
+func (d *dayTime) now() time.Time { return time.Now().Add(time.Duration(d.ahead.Load())) }
+
+func (d *dayTime) set(ahead time.Duration) { d.ahead.Store(int64(ahead)) }
+
+// The time of day of the holder is set back, and that of another one back and forth: the holder keeps the
+// lease, and the other one does not get it. It gets it when the holder has ended, after the TTL and not before,
+// whatever its time of day is.
+func TestTimeOfDayIsSet(t *testing.T) {
+	t.Parallel()
+	const ttl = 2
+	server := kubetest.Start(t)
+	lines := newLines(t, server)
+	var holder, waiting dayTime
+	mine, theirs := open(t, "p", ttl, lines.client(server.Client())), open(t, "p", ttl, server.Client())
+	mine.SetTimeOfDay(holder.now)
+	theirs.SetTimeOfDay(waiting.now)
+	a, b := door(t, mine, "a"), door(t, theirs, "b")
+	defer detect(t, a, b)()
+	lost := acquire(t, a)
+	for _, ahead := range []time.Duration{-time.Hour, -24 * time.Hour} {
+		holder.set(ahead)
+		waiting.set(-ahead)
+		for range 2 {
+			renewed(t, a, ttl*time.Second)
+			if ok, err := b.Acquire(t.Context(), nil); ok || err != nil {
+				t.Fatalf("another acquires: %t, %v", ok, err)
+			}
+		}
+	}
+	kept(t, lost)
+	lines.part()
+	waiting.set(100 * time.Hour)
+	lost = takes(t, b, a)
+	holder.set(time.Hour)
+	waiting.set(-time.Hour)
+	renewed(t, b, ttl*time.Second)
+	kept(t, lost)
+}
+
+// A process that was suspended finds its monotonic clock where it was, and the time of day ahead: its lease may
+// be another's.
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	var day dayTime
+	s := open(t, "p", 15, kubetest.Start(t).Client())
+	s.SetTimeOfDay(day.now)
+	l := door(t, s, "me")
+	lost := acquire(t, l)
+	day.set(time.Minute)
+	if !l.Until().IsZero() {
+		t.Error("Until is", l.Until())
+	}
+	if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+		t.Error("the loss:", err)
+	}
+}
+
+// What another clock has written into an object does not count, however wrong it is.
+func TestRenewTimeOfAWrongClock(t *testing.T) {
+	t.Parallel()
+	server := kubetest.Start(t)
+	s := open(t, "p", 1, server.Client())
+	l := door(t, s, "me")
+	acquire(t, l)
+	if err := l.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	name := leaseOf(server)
+	for _, renewTime := range []string{"1970-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"} {
+		server.Edit(t, "leases", name, func(o map[string]any) {
+			spec := o["spec"].(map[string]any)
+			spec["holderIdentity"], spec["renewTime"], spec["leaseDurationSeconds"] = "dead", renewTime, 1
+		})
+		began := time.Now()
+		lost := takes(t, l, nil)
+		if took := time.Since(began); took < time.Second || took > 3*time.Second {
+			t.Errorf("renewTime %s: a lease of 1 s is taken after %v", renewTime, took)
+		}
+		renewed(t, l, time.Second)
+		kept(t, lost)
+		if err := l.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
