@@ -1,0 +1,115 @@
+package manifests_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/doctor"
+	"github.com/coterie-go/coterie/ddata/doctor/manifests"
+)
+
+// kit is one form of the example's manifests, of which there is nothing to say.
+func kit(t *testing.T, form string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for _, name := range []string{"shop.yaml", form} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "kubernetes", "manifests", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = text
+	}
+	return files
+}
+
+var options = manifests.Options{Leave: 25 * time.Second, Drain: 5 * time.Second, Founders: 3}
+
+const set, deploy, common = "statefulset.yaml", "deployment.yaml", "shop.yaml"
+
+// A change of one line is found, and is the only finding.
+func TestFindings(t *testing.T) {
+	for _, c := range []struct {
+		form, file, old, new string
+		severity             doctor.Severity
+		want                 string
+	}{
+		{set, set, "podManagementPolicy: Parallel", "podManagementPolicy: OrderedReady", doctor.Error,
+			"StatefulSet shop: spec.podManagementPolicy: it is OrderedReady"},
+		{set, set, "replicas: 3", "replicas: 2", doctor.Warning, "the crash of one stops the other one"},
+		{set, set, "replicas: 3", "replicas: 4", doctor.Note, "4 pods bear the loss of 1 at once"},
+		{set, set, "replicas: 3", "replicas: 7", doctor.Error, "3 founders are not more than half of 7 pods"},
+		{set, set, "topologySpreadConstraints:", "ignored:", doctor.Warning, "all pods may run on one machine"},
+		{set, set, "terminationGracePeriodSeconds: 40", "terminationGracePeriodSeconds: 30", doctor.Error,
+			"it is killed while it hands over; raise it to 33"},
+		{set, set, "terminationGracePeriodSeconds: 40", "terminationGracePeriodSeconds: 4", doctor.Error,
+			"the preStop hook alone takes 5s"},
+		{set, set, "lifecycle:", "ignored:", doctor.Warning, "gets SIGTERM before those that balance requests know"},
+		{set, set, "readinessProbe:", "ignored:", doctor.Error, "readinessProbe: none"},
+		{set, set, "livenessProbe:", "ignored:", doctor.Note, "livenessProbe: none"},
+		{set, set, "path: /livez", "path: /readyz", doctor.Error, "nodes that wait for others are started again"},
+		{set, set, "periodSeconds: 10", "periodSeconds: 1", doctor.Warning, "it gives up after 3 s"},
+		{set, set, "periodSeconds: 2", "periodSeconds: 40", doctor.Warning, "it notices after 40 s"},
+		{set, set, "path: /livez, port: probes", "path: /livez, port: other", doctor.Error,
+			"the container has no port other"},
+		{set, set, "value: 400MiB", "value: 500MiB", doctor.Warning, "500MiB of a limit of 512Mi"},
+		{set, set, "name: GOMEMLIMIT", "name: OTHER", doctor.Warning, "Go does not know the limit of 512Mi"},
+		{set, set, "limits: {memory: 512Mi}", "limits: {memory: 512Mi, cpu: 500m}", doctor.Warning, "500m: a process"},
+		{set, set, "limits: {memory: 512Mi}", "limits: {memory: much}", doctor.Error, `"much" is no quantity`},
+		{set, set, "limits: {memory: 512Mi}", "limits: {}", doctor.Note, "the machine may kill any pod instead"},
+		{set, set, "volumeClaimTemplates:", "ignored:", doctor.Note, "nothing survives a stop of all pods"},
+		{set, set, "mountPath: /tls,", "mountPath: /tls, subPath: tls.crt,", doctor.Warning, "never renewed"},
+		{set, common, "publishNotReadyAddresses: true", "publishNotReadyAddresses: false", doctor.Error,
+			"no cluster is founded"},
+		{set, common, "clusterIP: None", "clusterIP: 10.0.0.1", doctor.Error,
+			"the service has one address for all nodes"},
+		{set, common, "name: shop-nodes", "name: nodes", doctor.Error, `no headless Service "shop-nodes" names the pods`},
+		{set, common, "targetPort: http", "targetPort: web", doctor.Error, "the pods of shop have no port web"},
+		{set, common, "maxUnavailable: 1", "maxUnavailable: 0", doctor.Error, "a machine can never be drained"},
+		{set, common, "maxUnavailable: 1", "minAvailable: 100%", doctor.Error, "a machine can never be drained"},
+		{set, common, "maxUnavailable: 1", "maxUnavailable: 50%", doctor.Error, "it lets 2 of 3 pods go at once"},
+		{set, common, "maxUnavailable: 1", "other: 1", doctor.Error, "neither minAvailable nor maxUnavailable"},
+		{set, common, "kind: PodDisruptionBudget", "kind: Other", doctor.Warning, "may stop all of them at once"},
+		{deploy, deploy, "type: RollingUpdate", "type: Recreate", doctor.Error, "Recreate stops all pods at once"},
+		{deploy, deploy, "maxUnavailable: 0", "maxUnavailable: 75%", doctor.Error,
+			"2 of 3 pods may be stopped at once"},
+		{deploy, deploy, "maxSurge: 1", "maxSurge: 100%", doctor.Error,
+			"not more than half of the 6 pods of a roll-out"},
+		{deploy, deploy, "secret:", "persistentVolumeClaim: {claimName: one}\n          ignored:", doctor.Error,
+			"all pods have the volume one"},
+		{deploy, deploy, "name: coterie,", "name: other,", doctor.Warning,
+			"has a container with a port called coterie"},
+		{deploy, deploy, "labels: {app: shop}\n    spec:", "labels: {app: other}\n    spec:", doctor.Error,
+			"it does not select the pods of the template"},
+		{deploy, deploy, "kind: Deployment", "kind: [", doctor.Error, "it is no YAML of Kubernetes"},
+	} {
+		files := kit(t, c.form)
+		if found := manifests.Check(files, options); len(found) > 0 {
+			t.Fatal(found)
+		}
+		text := strings.Replace(string(files[c.file]), c.old, c.new, 1)
+		if text == string(files[c.file]) {
+			t.Errorf("%s does not have %q", c.file, c.old)
+		}
+		files[c.file] = []byte(text)
+		found := manifests.Check(files, options)
+		if !slices.ContainsFunc(found, func(f doctor.Finding) bool {
+			return f.Severity == c.severity && strings.Contains(f.String(), c.want) && f.Remedy != ""
+		}) {
+			t.Errorf("%q: want %v %q: %v", c.new, c.severity, c.want, found)
+		}
+	}
+}
+
+// Objects of a List are looked at, too.
+func TestList(t *testing.T) {
+	text := "kind: List\nitems:\n- kind: Deployment\n  metadata: {name: a}\n  spec:\n    template:\n" +
+		"      spec:\n        containers:\n        - ports: [{name: nodes, containerPort: 1}]\n"
+	found := manifests.Check(map[string][]byte{"a.yaml": []byte(text)}, manifests.Options{Port: "nodes"})
+	if !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Setting == "Deployment a: readinessProbe" }) {
+		t.Error(found)
+	}
+}
