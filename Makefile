@@ -36,7 +36,8 @@ PLAIN_LIVE := $(PLAIN_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$
 BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
-MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes ddata/events/otel
+MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes ddata/events/otel \
+              examples/kubernetes
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
 .PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz bench ci
@@ -71,10 +72,10 @@ race: ## only the tests with the race detector; of crdt only snapshots meet othe
 	$(GO) test -race -skip '$(PLAIN_LIVE)' $(LIVE_RACED)
 
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
-# are killed wait for leases. What etcd refuses, one caller sees.
+# are killed wait for leases, as roll-outs wait for probes. What etcd refuses, one caller sees.
 PLAIN_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
 PLAIN_MODULES := $(PLAIN_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$
-PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$
+PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$
 
 # The first lines say in words what a machine without PostgreSQL, or without etcd, does not try.
 modules: ## only the tests of the modules within

@@ -1,0 +1,74 @@
+// Command kubernetes is a service for Kubernetes: counters as entities, behind HTTP, in a cluster of pods.
+// The directory manifests has all that a cluster of Kubernetes needs to run it, in two forms: a StatefulSet
+// whose pods have disks, and a Deployment whose pods have none.
+//
+//	kubectl create namespace shop
+//	kubectl -n shop create secret generic shop-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt
+//	kubectl -n shop apply -f manifests/shop.yaml -f manifests/statefulset.yaml
+//
+// The secret has one certificate for all pods, with the name shop-nodes, and the authority that has signed it.
+// When the secret changes, by cert-manager or by hand, Kubernetes replaces the files, and the nodes read them
+// again: no pod is started again for that.
+//
+// # HTTP
+//
+//	POST /counters/NAME   adds one, and answers with the count when a majority of the pods has it
+//	GET /counters/NAME    answers with the count
+//
+// On a port of its own: /livez and /readyz for the probes, which follow Health of the node, and /drain for the
+// preStop hook.
+//
+// # How a pod ends
+//
+// Kubernetes takes the pod out of the service, and at the same time calls /drain. From then on the pod says
+// that it is not ready, and asks clients to close their connections. It serves requests all the same, for those
+// that balance them may take some seconds to know. When that time is over the hook returns, and the process gets
+// SIGTERM: it takes no more connections, works off its requests, hands its shards over, and leaves the cluster.
+// The time for all that is terminationGracePeriodSeconds. Tests of this package hold the manifests to it, and
+// play roll-outs with their values.
+//
+// # Settings
+//
+// The environment variables are those that the manifests set; see settings.go. With -doctor the program says
+// what will go wrong with them, and ends: kubectl exec POD -- /shop -doctor.
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/coterie-go/coterie/ddata/doctor"
+)
+
+func main() {
+	examine := flag.Bool("doctor", false, "say what will go wrong with the settings, and end")
+	flag.Parse()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	s, err := read(os.LookupEnv)
+	if err == nil && *examine {
+		var sound bool
+		if sound, err = s.examine(context.Background(), os.Stdout); err == nil && !sound {
+			os.Exit(1)
+		}
+	} else if err == nil {
+		err = serve(context.Background(), s, log)
+	}
+	if err != nil {
+		log.Error("the service has ended", "err", err)
+		os.Exit(1)
+	}
+}
+
+// examine prints what will go wrong, and reports whether nothing will that keeps the service from working.
+func (s settings) examine(ctx context.Context, out io.Writer) (sound bool, err error) {
+	cfg, end, err := s.config(ctx, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	findings := doctor.Check(cfg, doctor.Look(ctx, cfg, doctor.Plan{Nodes: s.replicas, Surge: s.surge()}))
+	return doctor.Print(out, findings), nil
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/discovery"
+	"github.com/coterie-go/coterie/ddata/locks/kubernetes"
+	"github.com/coterie-go/coterie/ddata/locks/kubernetes/pods"
+	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/transport/pki"
+)
+
+const (
+	clusterName = "shop"
+	role        = "backend"
+	// nodesPort is the name of the port of the nodes in the manifests, by which they are found.
+	nodesPort = "coterie"
+	// tlsName is the name that the certificate of each pod carries.
+	tlsName = "shop-nodes"
+)
+
+// settings are what the manifests say by environment variables.
+type settings struct {
+	http      string        // SHOP_HTTP: where requests are taken
+	probes    string        // SHOP_PROBES: where probes are answered
+	bind      string        // SHOP_BIND: where the node listens
+	advertise string        // SHOP_ADVERTISE: where the others reach it
+	replicas  int           // SHOP_REPLICAS: of how many pods the cluster is founded
+	nodes     string        // SHOP_NODES: the headless service whose DNS records name the pods
+	labels    string        // SHOP_LABELS: instead of that, the labels of the pods, for the API
+	namespace string        // SHOP_NAMESPACE: of the pods and the leases
+	dir       string        // SHOP_DIR: the directory of this pod; none without
+	tls       string        // SHOP_TLS: the directory of the mounted secret; no TLS without
+	leases    bool          // SHOP_LEASES: leases in Kubernetes decide partitions
+	drain     time.Duration // SHOP_DRAIN: how long the preStop hook waits
+	leave     time.Duration // SHOP_LEAVE: how long the node may take to leave
+	version   string        // SHOP_VERSION: of the service
+	api       string        // SHOP_API: the URL of the API server; that of the pod's cluster without
+	resolver  string        // SHOP_RESOLVER: the address of a name server; that of the system without
+}
+
+// read takes the settings from the environment. It reports all faults.
+func read(lookup func(string) (string, bool)) (settings, error) {
+	var errs []error
+	get := func(name, def string) string {
+		if v, ok := lookup("SHOP_" + name); ok {
+			return v
+		}
+		return def
+	}
+	number := func(name, def string) int {
+		n, err := strconv.Atoi(get(name, def))
+		if err != nil || n < 1 {
+			errs = append(errs, fmt.Errorf("SHOP_%s is %q: give a number above 0", name, get(name, def)))
+		}
+		return n
+	}
+	span := func(name, def string) time.Duration {
+		d, err := time.ParseDuration(get(name, def))
+		if err != nil || d < 0 {
+			errs = append(errs, fmt.Errorf("SHOP_%s is %q: give a time such as 10s", name, get(name, def)))
+		}
+		return d
+	}
+	s := settings{
+		http: get("HTTP", ":8080"), probes: get("PROBES", ":8081"), bind: get("BIND", "0.0.0.0:7946"),
+		advertise: get("ADVERTISE", ""), replicas: number("REPLICAS", "1"),
+		nodes: get("NODES", ""), labels: get("LABELS", ""), namespace: get("NAMESPACE", ""), dir: get("DIR", ""),
+		tls: get("TLS", ""), leases: get("LEASES", "no") == "yes", drain: span("DRAIN", "5s"),
+		leave: span("LEAVE", "20s"), version: get("VERSION", ""), api: get("API", ""), resolver: get("RESOLVER", ""),
+	}
+	if (s.nodes == "") == (s.labels == "") {
+		errs = append(errs,
+			errors.New("give one of SHOP_NODES, the headless service, and SHOP_LABELS, those of the pods"))
+	}
+	return s, errors.Join(errs...)
+}
+
+// config makes the configuration of the node. end releases what that has opened.
+func (s settings) config(ctx context.Context, log *slog.Logger) (cfg ddata.Config, end func(), err error) {
+	var opened []func()
+	end = func() {
+		for _, f := range opened {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
+	cfg = ddata.Config{
+		Name: clusterName, Bind: s.bind, Advertise: s.advertise, Roles: []string{role}, AppVersion: s.version,
+		BootstrapExpect: s.founders(), Dir: s.dir, LeaveOnSIGTERM: s.leave, Logger: log,
+	}
+	if s.dir != "" {
+		cfg.DurableKeys = []string{"counter/*"}
+	}
+	if s.tls != "" {
+		if cfg.TLS, err = s.identity(log); err != nil {
+			return cfg, nil, err
+		}
+	}
+	if s.resolver != "" {
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string,
+		) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, s.resolver)
+		}}
+	}
+	if s.nodes != "" {
+		cfg.Discovery = discovery.DNS{Host: s.nodes, Service: nodesPort, Proto: "tcp"}
+	} else {
+		found, err := s.source()
+		if err != nil {
+			return cfg, nil, err
+		}
+		cfg.Discovery, opened = found, append(opened, found.Close)
+	}
+	if s.leases {
+		store, err := s.store(ctx)
+		if err != nil {
+			return cfg, nil, err
+		}
+		cfg.Downing, cfg.Leases, opened = downing.LeaseMajority{}, store, append(opened, store.Close)
+	}
+	return cfg, end, nil
+}
+
+// surge is how many pods there may be beside the replicas in a roll-out: a Deployment adds one.
+func (s settings) surge() int {
+	if s.dir != "" {
+		return 0
+	}
+	return 1
+}
+
+// founders is how many pods found the cluster: more than half of the pods that there can be.
+func (s settings) founders() int { return min((s.replicas+s.surge())/2+1, s.replicas) }
+
+// identity reads the certificate that Kubernetes has mounted.
+func (s settings) identity(log *slog.Logger) (*pki.Identity, error) {
+	return pki.Load(pki.Files{
+		Cert: filepath.Join(s.tls, "tls.crt"), Key: filepath.Join(s.tls, "tls.key"), CA: filepath.Join(s.tls, "ca.crt"),
+		Name: tlsName, Logger: log,
+	})
+}
+
+// cluster is the configuration of the client of the API server.
+func (s settings) cluster() (*rest.Config, error) {
+	if s.api != "" {
+		return &rest.Config{Host: s.api}, nil
+	}
+	return rest.InClusterConfig()
+}
+
+func (s settings) source() (*pods.Source, error) {
+	cluster, err := s.cluster()
+	if err != nil {
+		return nil, err
+	}
+	set, err := labels.ConvertSelectorToLabelsMap(s.labels)
+	if err != nil {
+		return nil, fmt.Errorf("SHOP_LABELS is %q: %w", s.labels, err)
+	}
+	return pods.New(cluster, pods.Config{Namespace: s.namespace, Labels: set, Port: nodesPort})
+}
+
+func (s settings) store(ctx context.Context) (*kubernetes.Store, error) {
+	cluster, err := s.cluster()
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.Open(ctx, cluster, kubernetes.Config{
+		Namespace: s.namespace, Prefix: strings.ToLower(clusterName),
+	})
+}
