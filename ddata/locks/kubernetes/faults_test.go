@@ -43,7 +43,7 @@ func TestPartitionedHolder(t *testing.T) {
 	var doors [2]locks.Lock
 	var nets [2]*lines
 	for i := range doors {
-		nets[i] = newLines(t, server)
+		nets[i] = newLines(t, server.Addr())
 		doors[i] = door(t, open(t, "p", 2, nets[i].client(server.Client())), fmt.Sprint("owner ", i))
 	}
 	defer detect(t, doors[0], doors[1])()
@@ -168,6 +168,24 @@ func TestThrottling(t *testing.T) {
 	kept(t, lost)
 	server.Fail(1)
 	says(t, l.Save(t.Context(), []byte("x")), locks.ErrUnusable, "reaches its etcd")
+}
+
+// A renewal waits for as long as the server asks, if the lease lasts.
+func TestRenewalsObeyTheServer(t *testing.T) {
+	t.Parallel()
+	const ttl, refusals = 8, 2
+	server := kubetest.Start(t)
+	l := door(t, open(t, "p", ttl, server.Client()), "me")
+	lost := acquire(t, l)
+	before := server.Served()
+	server.Throttle(refusals, time.Second)
+	eventually(t, "a renewal is refused", func() bool { return server.Served() > before })
+	began := time.Now()
+	renewed(t, l, ttl*time.Second)
+	if took := time.Since(began); took < refusals*time.Second-100*time.Millisecond {
+		t.Errorf("after %d refusals that ask to wait 1 s each it is renewed within %v", refusals, took)
+	}
+	kept(t, lost)
 }
 
 // An object that is removed, or taken, is a lost lease. One that is written by something else is not.

@@ -11,9 +11,17 @@ import (
 )
 
 // dayTime is a time of day that a test sets.
-type dayTime struct{ ahead atomic.Int64 }
+type dayTime struct {
+	ahead  atomic.Int64
+	stands atomic.Pointer[time.Time] // nil while it goes on
+}
 
-func (d *dayTime) now() time.Time { return time.Now().Add(time.Duration(d.ahead.Load())) }
+func (d *dayTime) now() time.Time {
+	if at := d.stands.Load(); at != nil {
+		return *at
+	}
+	return time.Now().Add(time.Duration(d.ahead.Load()))
+}
 
 func (d *dayTime) set(ahead time.Duration) { d.ahead.Store(int64(ahead)) }
 
@@ -24,7 +32,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 	t.Parallel()
 	const ttl = 2
 	server := kubetest.Start(t)
-	lines := newLines(t, server)
+	lines := newLines(t, server.Addr())
 	var holder, waiting dayTime
 	mine, theirs := open(t, "p", ttl, lines.client(server.Client())), open(t, "p", ttl, server.Client())
 	mine.SetTimeOfDay(holder.now)
@@ -49,6 +57,28 @@ func TestTimeOfDayIsSet(t *testing.T) {
 	holder.set(time.Hour)
 	waiting.set(-time.Hour)
 	renewed(t, b, ttl*time.Second)
+	kept(t, lost)
+}
+
+// The time of day of the holder stands still: renewals are renewals all the same.
+func TestTimeOfDayStandsStill(t *testing.T) {
+	t.Parallel()
+	const ttl = 2
+	server := kubetest.Start(t)
+	var day dayTime
+	now := time.Now()
+	day.stands.Store(&now)
+	mine := open(t, "p", ttl, server.Client())
+	mine.SetTimeOfDay(day.now)
+	a, b := door(t, mine, "a"), door(t, open(t, "p", ttl, server.Client()), "b")
+	defer detect(t, a, b)()
+	lost := acquire(t, a)
+	for range 3 {
+		renewed(t, a, ttl*time.Second)
+		if ok, err := b.Acquire(t.Context(), nil); ok || err != nil {
+			t.Fatalf("another acquires: %t, %v", ok, err)
+		}
+	}
 	kept(t, lost)
 }
 

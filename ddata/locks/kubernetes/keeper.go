@@ -30,8 +30,9 @@ func (k keeper) keep() {
 		case <-timer.C:
 		}
 		err := k.renew()
-		if err != nil && h.ctx.Err() == nil {
-			failure = err
+		if late := errors.Is(err, context.DeadlineExceeded); err != nil && h.ctx.Err() == nil && (!late ||
+			failure == nil) {
+			failure = err // the last attempt of a hold is always late
 		}
 		wait := k.pause(err)
 		switch {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,6 +139,59 @@ func TestLyingServer(t *testing.T) {
 	client := &rest.Config{Host: page.URL}
 	if _, err = kubernetes.Open(t.Context(), client, config("p", 15)); !errors.Is(err, locks.ErrUnusable) {
 		t.Error("a page is a store:", err)
+	}
+}
+
+// A server that answers updates and does not make them is refused, and gives no lease.
+func TestForgetfulServer(t *testing.T) {
+	t.Parallel()
+	server := kubetest.Start(t)
+	var forgets atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if forgets.Load() && r.Method == http.MethodPut {
+			r.Method = http.MethodGet
+		}
+		server.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	client := &rest.Config{Host: front.URL}
+	l := door(t, open(t, "p", 1, client), "me")
+	lost := acquire(t, l)
+	forgets.Store(true)
+	_, err := kubernetes.Open(t.Context(), client, config("p", 15))
+	says(t, err, locks.ErrUnusable, "an update has left the resourceVersion as it was")
+	says(t, told(t, lost), locks.ErrNotHeld, "it has answered a renewal, and not made it")
+	forgets.Store(false)
+	if err := l.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	forgets.Store(true)
+	ok, err := l.Acquire(t.Context(), nil)
+	says(t, err, locks.ErrUnusable, "it has answered an acquisition with another holder")
+	if ok || !l.Until().IsZero() {
+		t.Errorf("acquired %t, until %v", ok, l.Until())
+	}
+	forgets.Store(false)
+}
+
+// A server that takes less than a record may have says so.
+func TestRequestLimit(t *testing.T) {
+	t.Parallel()
+	server := kubetest.Start(t)
+	const most = 64 << 10
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > most {
+			http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+			return
+		}
+		server.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	l := door(t, open(t, "p", 15, &rest.Config{Host: front.URL}), "me")
+	acquire(t, l)
+	says(t, l.Save(t.Context(), make([]byte, locks.RecordMax)), locks.ErrTooLarge, "take requests of 1.5 MiB")
+	if got, err := l.Load(t.Context()); got != nil || err != nil {
+		t.Errorf("the record is %d bytes, %v", len(got), err)
 	}
 }
 
