@@ -32,12 +32,15 @@ func (s Severity) String() string {
 	return fmt.Sprintf("Severity(%d)", uint8(s))
 }
 
+// MarshalText is the name of the severity, for JSON.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Finding is one thing that will go wrong.
 type Finding struct {
-	Severity Severity
-	Setting  string // what it is about, such as Config.BootstrapExpect
-	Problem  string // what will happen
-	Remedy   string // what to do
+	Severity Severity `json:"severity"`
+	Setting  string   `json:"setting"` // what it is about, such as Config.BootstrapExpect
+	Problem  string   `json:"problem"` // what will happen
+	Remedy   string   `json:"remedy"`  // what to do
 }
 
 // String prints the finding in one line.
@@ -71,5 +74,10 @@ func Print(w io.Writer, found []Finding) (sound bool) {
 	if len(all) == 0 {
 		fmt.Fprintln(w, "nothing was found")
 	}
-	return !slices.ContainsFunc(all, func(f Finding) bool { return f.Severity == Error })
+	return Sound(all)
+}
+
+// Sound reports whether no finding is an Error.
+func Sound(found []Finding) bool {
+	return !slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == Error })
 }

@@ -1,5 +1,5 @@
-// Package command is the command line of the doctor. The binary coterie calls [Run] for coterie doctor; a
-// program can call it as well.
+// Package command is the command line of the doctor. The binary coterie has it as coterie doctor, by [Prepare];
+// [Run] is it as a program of its own.
 //
 //	coterie doctor -leave 25s -drain 5s -founders 3 manifests/*.yaml
 //	coterie doctor -dir /data/node -tls /tls -dns shop-nodes.shop.svc.cluster.local. -service coterie

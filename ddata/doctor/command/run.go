@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -32,36 +33,61 @@ type options struct {
 	name      string
 	dns       discovery.DNS
 	port      uint
+	json      bool
 }
 
-// Run looks at what the arguments name, prints the findings, and returns the code with which the program should
-// end. args are those after the name of the command.
+// Look examines manifests, and what the flags name, and writes what is found. sound reports whether nothing was
+// that keeps a cluster from working. An error is one of the flags or of the files.
+type Look func(ctx context.Context, out io.Writer, files []string) (sound bool, err error)
+
+// Prepare adds the flags of the command to a set, and returns what is done when they are parsed.
+func Prepare(flags *flag.FlagSet) Look {
+	o := &options{}
+	o.add(flags)
+	return func(ctx context.Context, out io.Writer, files []string) (bool, error) {
+		if len(files) == 0 && flags.NFlag() == 0 {
+			return false,
+				errors.New("name manifests, or what to look at: -dir, -bind, -tls, -dns; -help lists the flags")
+		}
+		found, err := o.look(ctx, files)
+		if err != nil {
+			return false, err
+		}
+		if !o.json {
+			return doctor.Print(out, found), nil
+		}
+		return doctor.Sound(found), json.NewEncoder(out).Encode(found)
+	}
+}
+
+// Run is the command as a program of its own: it parses the arguments, those after the name of the command, and
+// returns the code with which the program should end.
 func Run(ctx context.Context, args []string, out, problems io.Writer) (code int) {
-	var o options
-	flags := o.flags(problems)
+	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
+	flags.SetOutput(problems)
+	flags.Usage = func() {
+		fmt.Fprintln(problems, "usage: doctor [flags] [manifest.yaml ...]")
+		flags.PrintDefaults()
+	}
+	look := Prepare(flags)
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return Sound
 	} else if err != nil {
 		return Misuse
 	}
-	found, err := o.look(ctx, flags)
-	if err != nil {
+	sound, err := look(ctx, out, flags.Args())
+	switch {
+	case err != nil:
 		fmt.Fprintln(problems, "doctor:", err)
 		return Misuse
-	}
-	if !doctor.Print(out, found) {
+	case !sound:
 		return Broken
 	}
 	return Sound
 }
 
-func (o *options) flags(problems io.Writer) *flag.FlagSet {
-	f := flag.NewFlagSet("doctor", flag.ContinueOnError)
-	f.SetOutput(problems)
-	f.Usage = func() {
-		fmt.Fprintln(problems, "usage: doctor [flags] [manifest.yaml ...]")
-		f.PrintDefaults()
-	}
+func (o *options) add(f *flag.FlagSet) {
+	f.BoolVar(&o.json, "json", false, "print the findings as JSON")
 	f.StringVar(&o.manifests.Port, "port-name", "coterie", "the `name` of the nodes' port in the manifests")
 	f.DurationVar(&o.manifests.Leave, "leave", 0, "how long a node may take to leave (Config.LeaveOnSIGTERM)")
 	f.DurationVar(&o.manifests.Drain, "drain", 0, "how long the preStop hook takes, if it is a call or a command")
@@ -75,31 +101,24 @@ func (o *options) flags(problems io.Writer) *flag.FlagSet {
 	f.StringVar(&o.dns.Host, "dns", "", "ask for the records of a `name`")
 	f.StringVar(&o.dns.Service, "service", "", "the `port` of SRV records, as of a headless service")
 	f.UintVar(&o.port, "port", 0, "the `number` of the nodes' port, for A and AAAA records")
-	return f
 }
 
-// look finds what is wrong with what the flags and the other arguments name.
-func (o *options) look(ctx context.Context, flags *flag.FlagSet) ([]doctor.Finding, error) {
+// look finds what is wrong with manifests, and with what the flags name.
+func (o *options) look(ctx context.Context, names []string) ([]doctor.Finding, error) {
 	files := map[string][]byte{}
-	for _, name := range flags.Args() {
+	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
 		files[name] = text
 	}
-	var found []doctor.Finding
+	found := []doctor.Finding{}
 	if len(files) > 0 {
-		found = manifests.Check(files, o.manifests)
+		found = append(found, manifests.Check(files, o.manifests)...)
 	}
 	here, err := o.environment(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 0 && flags.NFlag() == 0 {
-		return nil, errors.New("name manifests, or what to look at: -dir, -bind, -tls, -dns; -help lists the flags")
-	}
-	return append(found, here...), nil
+	return append(found, here...), err
 }
 
 // environment judges this machine.

@@ -44,6 +44,8 @@ func TestRun(t *testing.T) {
 		{[]string{"-dns", "name.invalid.", "-port", "7946"}, command.Broken, "Config.Discovery"},
 		{[]string{"-dns", "name.invalid.", "-port", "70000"}, command.Misuse, "-port 70000"},
 		{[]string{"-dns", "a b", "-port", "1"}, command.Misuse, "is not a name"},
+		{[]string{"-json", "-leave", "50s", shop, set}, command.Broken,
+			`"severity":"error","setting":"StatefulSet shop: `},
 		{[]string{"missing.yaml"}, command.Misuse, "missing.yaml"},
 		{[]string{"-unknown"}, command.Misuse, "usage: doctor"},
 		{[]string{"-help"}, command.Sound, "usage: doctor"},
