@@ -169,6 +169,9 @@ func (s *state) do(r *http.Request, k key, body []byte) (o object, code int, f *
 		limit, _ := strconv.Atoi(q.Get("limit"))
 		page, more, f := s.list(k.resource, k.namespace, q.Get("labelSelector"), limit, q.Get("continue"))
 		return object{"metadata": object{"continue": more}, "items": page}, http.StatusOK, f
+	case r.Method == http.MethodDelete:
+		o, f = s.remove(k)
+		return o, http.StatusOK, f
 	}
 	if err := json.Unmarshal(body, &o); err != nil || o == nil {
 		return nil, 0, &failure{code: http.StatusBadRequest, reason: "BadRequest", key: k, message: "no object in JSON"}
@@ -204,7 +207,8 @@ func (s *state) authorize(r *http.Request, k key) *failure {
 	if !known {
 		return &failure{code: http.StatusUnauthorized, reason: "Unauthorized", message: "Unauthorized"}
 	}
-	verb := map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodGet: "get"}[r.Method]
+	verb := map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodGet: "get",
+		http.MethodDelete: "delete"}[r.Method]
 	if verb == "get" && k.name == "" {
 		verb = "list"
 	}

@@ -21,6 +21,9 @@
 //     resource and namespace. A server with too many requests says 429, and how long to wait.
 //   - A list has pages, and those of one list show one state.
 //
+// A real server can be held to the first five with the variable COTERIE_KUBERNETES_API, which names the URL of one,
+// such as that of kubectl proxy; so can the laws of locks.Lock be with the store on it.
+//
 // # Not as the real one
 //
 // Watches, patches, other groups, aggregated errors and defaults are not there. State is in memory. It

@@ -175,6 +175,17 @@ func (s *state) get(k key) (object, *failure) {
 	return nil, notFound(k)
 }
 
+func (s *state) remove(k key) (object, *failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[k]
+	if o == nil {
+		return nil, notFound(k)
+	}
+	delete(s.objects, k)
+	return clone(o), nil
+}
+
 func (s *state) create(k key, o object) (object, *failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
