@@ -188,8 +188,7 @@ func (s *state) do(r *http.Request, k key, body []byte) (o object, code int, f *
 		return nil, 0, &failure{code: http.StatusBadRequest, reason: "BadRequest", key: k, message: fmt.Sprintf(
 			"the name of the object (%s) does not match the name on the URL (%s)", name, k.name)}
 	case r.Method == http.MethodPut:
-		o, f = s.update(k, o)
-		return o, http.StatusOK, f
+		return s.update(k, o)
 	}
 	return nil, 0, &failure{code: http.StatusMethodNotAllowed, reason: "MethodNotAllowed", key: k,
 		message: "the server does not allow this method on the requested resource"}

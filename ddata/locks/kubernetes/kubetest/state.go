@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -194,7 +195,7 @@ func (s *state) create(k key, o object) (object, *failure) {
 	case !s.namespaces[k.namespace]:
 		return nil, notFound(key{resource: "namespaces", name: k.namespace})
 	case text(meta, "resourceVersion") != "":
-		return nil, &failure{code: 500, reason: "InternalError",
+		return nil, &failure{code: 500,
 			message: "resourceVersion should not be set on objects to be created"}
 	}
 	if f := valid(k, o); f != nil {
@@ -209,37 +210,37 @@ func (s *state) create(k key, o object) (object, *failure) {
 }
 
 // update follows the order of the checks of the generic registry.
-func (s *state) update(k key, o object) (object, *failure) {
+func (s *state) update(k key, o object) (_ object, code int, _ *failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old, meta := s.objects[k], metaOf(o)
 	uid, version := text(meta, "uid"), text(meta, "resourceVersion")
 	switch {
 	case uid != "" && (old == nil || text(metaOf(old), "uid") != uid):
-		return nil, conflict(k, "Precondition failed: UID in precondition: "+uid+", UID in object meta: ")
+		return nil, 0, conflict(k, "Precondition failed: UID in precondition: "+uid+", UID in object meta: ")
 	case old == nil && k.resource != "leases":
-		return nil, notFound(k)
+		return nil, 0, notFound(k)
 	case old == nil:
 		if f := valid(k, o); f != nil {
-			return nil, f
+			return nil, 0, f
 		}
-		return s.store(k, o), nil
+		return s.store(k, o), http.StatusCreated, nil
 	case version == "" && k.resource == "leases":
-		return nil, invalid(k, "metadata.resourceVersion: Invalid value: 0: must be specified for an update")
+		return nil, 0, invalid(k, "metadata.resourceVersion: Invalid value: 0: must be specified for an update")
 	case version != "" && version != text(metaOf(old), "resourceVersion") && !s.lies:
-		return nil, conflict(k, "the object has been modified; please apply your changes to the latest version and "+
+		return nil, 0, conflict(k, "the object has been modified; please apply your changes to the latest version and "+
 			"try again")
 	}
 	if f := valid(k, o); f != nil {
-		return nil, f
+		return nil, 0, f
 	}
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "namespace"} {
 		meta[field] = metaOf(old)[field]
 	}
 	if reflect.DeepEqual(o, old) {
-		return clone(old), nil
+		return clone(old), http.StatusOK, nil
 	}
-	return s.store(k, o), nil
+	return s.store(k, o), http.StatusOK, nil
 }
 
 // list returns a page of the objects of a resource with some labels, and the token of the next one.
