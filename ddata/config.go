@@ -174,7 +174,7 @@ type Config struct {
 	//
 	// A pattern that is agreed on stays, also if no node names it any more and after a stop of all:
 	// what was acknowledged as durable must be found. To take one off, take it out of all
-	// configurations, stop the whole cluster, and run coterie-data remove with it on each
+	// configurations, stop the whole cluster, and run coterie data remove with it on each
 	// directory, which removes the data too. So look twice before "*": it covers the data of the
 	// entity types as well, whose coordinators wait during the move.
 	//

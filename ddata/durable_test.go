@@ -168,7 +168,7 @@ func TestKeysStayDurable(t *testing.T) {
 		}
 		mustAdd(t, n, "more/y", "f")
 		mustClose(t, n)
-		for _, says := range []string{"DurableKeys", "coterie-data", "keys=[more/*]"} {
+		for _, says := range []string{"DurableKeys", "coterie data", "keys=[more/*]"} {
 			if !strings.Contains(log.String(), says) {
 				t.Errorf("the log does not say %q:\n%s", says, log.String())
 			}
@@ -332,7 +332,7 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	if !errors.Is(err, durable.ErrCorrupt) || !errors.Is(err, crdt.ErrDigest) {
 		t.Fatalf("got %v", err)
 	}
-	for _, says := range []string{dir, "backend", "Config.Dir", "coterie-data"} {
+	for _, says := range []string{dir, "backend", "Config.Dir", "coterie data"} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("the error does not say %q: %v", says, err)
 		}

@@ -256,6 +256,7 @@ func (m *members) Disconnect() {
 // Install implements drivers.MembersHost.
 func (m *members) Install(v *view.View) {
 	m.n.reports.emit(events.ViewInstalled{View: v})
+	m.n.silences.Follow(v)
 	m.tellUnnamed(v)
 	m.tellOldest(v)
 	for _, r := range m.n.replicas {
@@ -327,6 +328,7 @@ func (m *members) tellDrops() {
 }
 
 func (m *members) reachable(uid view.UID, yes bool) {
+	m.n.silences.Note(uid, yes, m.d.Last())
 	for _, r := range m.n.replicas {
 		r.reachable(uid, yes)
 	}

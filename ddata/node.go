@@ -33,6 +33,7 @@ type Node struct {
 	life        *life
 	end         *ending
 	watchers    host.Watchers
+	silences    host.Silences
 	connections *connections
 
 	parts
@@ -232,6 +233,9 @@ func (n *Node) View() *view.View { return n.view.Load() }
 
 // Members lists the members of the installed view, by UID. The caller must not change the slice.
 func (n *Node) Members() []view.Member { return n.view.Load().Members }
+
+// Unreachable are the members that this node does not hear, and since when. The map is the caller's.
+func (n *Node) Unreachable() map[view.UID]time.Time { return n.silences.All() }
 
 // Lease is the node's present right to run entities and singletons. Read it at the moment of
 // acting, and ask it with the time of that moment. A node that ends has none from the beginning of

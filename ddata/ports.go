@@ -36,7 +36,7 @@ func (n *Node) Host() host.Host {
 		},
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
 		Attached: &n.extensions.attached, Data: data, Scheduler: scheduler.Goroutines{},
-		Emit: n.reports.emit, Meter: n.cfg.Meter, Tracer: n.cfg.Tracer, Log: n.reports.log,
+		Emit: n.reports.emit, OnEvent: n.reports.listen, Meter: n.cfg.Meter, Tracer: n.cfg.Tracer, Log: n.reports.log,
 	}
 }
 

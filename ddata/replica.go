@@ -115,13 +115,27 @@ func (r *Replicator) Role() string { return r.role }
 // Stats returns the counters of this replica since the node was started. It waits for the replica's
 // goroutine, and does not disturb it otherwise.
 func (r *Replicator) Stats() effect.Stats {
-	got := make(chan effect.Stats, 1)
-	r.loop.Force(request{do: func(h *replicaHost) { got <- h.d.Machine().Stats() }})
+	st, _ := look(context.Background(), r, (*replicator.Machine).Stats)
+	return st
+}
+
+// Figures says what this replica holds, and how far the others are. It waits as Stats does, until
+// ctx ends.
+func (r *Replicator) Figures(ctx context.Context) (effect.Figures, error) {
+	return look(ctx, r, (*replicator.Machine).Figures)
+}
+
+// look asks the machine on its goroutine.
+func look[T any](ctx context.Context, r *Replicator, ask func(*replicator.Machine) T) (x T, err error) {
+	got := make(chan T, 1)
+	r.loop.Force(request{do: func(h *replicaHost) { got <- ask(h.d.Machine()) }})
 	select {
-	case st := <-got:
-		return st
+	case x = <-got:
+		return x, nil
 	case <-r.loop.Stopped():
-		return r.h.d.Machine().Stats() // the loop has ended: nothing steps it any more
+		return ask(r.h.d.Machine()), nil // the loop has ended: nothing steps it any more
+	case <-ctx.Done():
+		return x, context.Cause(ctx)
 	}
 }
 

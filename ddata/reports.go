@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/registered"
 )
 
 // reports tells the log and Config.OnEvent what happens on a node. It may be called from any
@@ -16,6 +19,9 @@ type reports struct {
 	listeners []events.Listener // the log, and the user's; fixed
 	counts    events.Counts
 	panics    atomic.Uint64 // of the user's code, that were survived
+
+	mu    sync.Mutex
+	added registered.Set[events.Listener] // of extensions
 }
 
 func newReports(log *slog.Logger, user events.Listener) *reports {
@@ -29,9 +35,22 @@ func newReports(log *slog.Logger, user events.Listener) *reports {
 // emit tells of an event.
 func (r *reports) emit(e events.Event) {
 	r.counts.Tell(e)
-	for _, l := range r.listeners {
+	for _, l := range r.all() {
 		r.hear(l, e)
 	}
+}
+
+// listen has l hear of what happens from now on. cancel ends it.
+func (r *reports) listen(l events.Listener) (cancel func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.added.Add(&r.mu, l)
+}
+
+func (r *reports) all() []events.Listener {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append(slices.Clip(r.listeners), r.added.All()...)
 }
 
 // hear has one listener hear of an event. It runs on goroutines that the node lives by,
@@ -40,7 +59,7 @@ func (r *reports) emit(e events.Event) {
 func (r *reports) hear(l events.Listener, e events.Event) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("Config.OnEvent panicked", "event", fmt.Sprintf("%T", e), "panic",
+			r.log.Error("a listener of events panicked", "event", fmt.Sprintf("%T", e), "panic",
 				fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()

@@ -37,6 +37,8 @@ type Host struct {
 	Scheduler scheduler.Scheduler
 	// Emit tells the log and Config.OnEvent of an event.
 	Emit func(events.Event)
+	// OnEvent registers a listener for what happens on the node from now on. cancel ends it.
+	OnEvent func(events.Listener) (cancel func())
 	// Meter takes metrics; nil without Config.Meter.
 	Meter events.Meter
 	// Tracer takes spans; nil without Config.Tracer.

@@ -1,0 +1,38 @@
+package replicator
+
+import (
+	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/keyspace"
+)
+
+// Figures says what the machine holds. It costs as much as the clocks have origins, whatever the
+// number of items is.
+func (m *Machine) Figures() effect.Figures {
+	f := effect.Figures{CaughtUp: m.CaughtUp(), Settled: m.Settled(), Pending: m.ops.Pending(), Counts: m.Stats()}
+	for i, s := range m.spaces {
+		f.Spaces[i] = m.figuresOf(keyspace.Space(i), s)
+	}
+	return f
+}
+
+func (m *Machine) figuresOf(id keyspace.Space, s *space) effect.SpaceFigures {
+	snap := s.Store.Snapshot()
+	f := effect.SpaceFigures{
+		Keys: snap.KeyCount(), Items: s.Store.Len(), Digest: s.Store.Digest(),
+		Events: s.Store.Clock().Len(), LogEvents: s.Store.LogLen(), Waiting: s.pusher.Outbox().Bytes(),
+	}
+	last := crdt.Origin(0)
+	for r := range s.Store.Clock().Ranges() {
+		if f.Origins == 0 || r.Origin != last {
+			f.Origins++
+		}
+		last = r.Origin
+	}
+	own := s.Store.Clock().Max(m.site.Cfg.Self)
+	for _, p := range m.site.Peers {
+		w := &p.Link(id).Window
+		f.Peers = append(f.Peers, effect.Lag{Peer: p.ID, Behind: own - min(own, w.Counted()), Flight: w.Flight()})
+	}
+	return f
+}
