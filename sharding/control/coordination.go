@@ -53,6 +53,9 @@ func (d *coordination) post(in protocol.CoordinatorInput) { d.loop.Force(coordIn
 // Do has fn called in the loop.
 func (d *coordination) Do(fn func(now time.Time)) { d.loop.Force(coordInput{do: fn}) }
 
+// BalanceNow has the coordinator look at the balance, if it acts.
+func (d *coordination) BalanceNow() { d.post(protocol.BalanceNow{}) }
+
 // Step implements runloop.Machine.
 func (d *coordination) Step(now time.Time, in coordInput) {
 	in.from.Release()

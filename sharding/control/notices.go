@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/sharding/dataplane"
@@ -48,12 +49,34 @@ type notices struct {
 	meters *dataplane.Meters  // nil: there is no Meter
 
 	counts [protocol.EventEnd]atomic.Uint64
+
+	lastMove, longestMove atomic.Int64 // nanoseconds, of the moves that this node's coordinator has seen end
+}
+
+// Count is how often an event of a kind was noted.
+func (n *notices) Count(kind protocol.EventKind) uint64 { return n.counts[kind].Load() }
+
+// Moves is how long the last move and the longest one took, among the moves that this node's
+// coordinator has seen end.
+func (n *notices) Moves() (last, longest time.Duration) {
+	return time.Duration(n.lastMove.Load()), time.Duration(n.longestMove.Load())
+}
+
+// moved notes how long a move took; 0: that is not known. The coordinator's goroutine alone calls it.
+func (n *notices) moved(took time.Duration) {
+	if took > 0 {
+		n.lastMove.Store(int64(took))
+		n.longestMove.Store(max(n.longestMove.Load(), int64(took)))
+	}
 }
 
 // notify counts an event and tells of it.
 func (n *notices) notify(e protocol.Event) {
 	n.counts[e.Kind].Add(1)
 	n.meters.Noted(e)
+	if e.Kind == protocol.ShardMoved {
+		n.moved(e.Took)
+	}
 	what := Event{n.typ, e}
 	n.Tell(what)
 	if n.hook != nil {

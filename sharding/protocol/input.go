@@ -71,6 +71,8 @@ type (
 	}
 	// Advised answers a Consultation.
 	Advised struct{ Advice allocation.Advice }
+	// BalanceNow says that an operator wants the balance looked at now, whenever the next look is due.
+	BalanceNow struct{}
 	// Resign says that this node is about to say that it has stopped: it coordinates no more, and
 	// gives its lease back, so that the next coordinator finds that free.
 	Resign struct{}
@@ -186,6 +188,7 @@ func (Reachable) coordinatorInput()         {}
 func (RememberedChanged) coordinatorInput() {}
 func (LocationsChanged) coordinatorInput()  {}
 func (Advised) coordinatorInput()           {}
+func (BalanceNow) coordinatorInput()        {}
 func (Resign) coordinatorInput()            {}
 func (Measured) regionInput()               {}
 func (LinkUp) regionInput()                 {}

@@ -93,6 +93,8 @@ func (st *stage) command(f []string) error {
 		st.region(st.node(args[0]), protocol.Leave{})
 	case "quit":
 		st.region(st.node(args[0]), protocol.Quit{})
+	case "balance":
+		st.coordinator(st.node(args[0]), protocol.BalanceNow{})
 	case "resign":
 		st.coordinator(st.node(args[0]), protocol.Resign{})
 	case "linkup":

@@ -67,6 +67,8 @@ func (c *Coordinator) Step(now time.Time, in protocol.CoordinatorInput) *protoco
 		c.term.onLocations(in)
 	case protocol.Advised:
 		c.term.onAdvised(in.Advice)
+	case protocol.BalanceNow:
+		c.onBalanceNow()
 	case protocol.Resign:
 		c.onResign()
 	case protocol.LeaseGranted, protocol.LeaseRefused, protocol.LeaseLost:
@@ -133,6 +135,16 @@ func (c *Coordinator) onTick() {
 	if c.leaseState.Overdue(c.now) {
 		c.onLeaseDue()
 	}
+}
+
+// onBalanceNow looks at the balance as if that were due. What keeps a look from moving shards holds for
+// this one, too.
+func (c *Coordinator) onBalanceNow() {
+	if !c.Acts() {
+		c.counts[protocol.CountNotActing]++
+		return
+	}
+	c.term.rebalance()
 }
 
 // onInstall takes a view. The shards of a member that is gone get new homes at once: the view that
