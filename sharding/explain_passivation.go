@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/passivation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
@@ -116,7 +117,10 @@ func (s PassivationState) prospects(say func(string, ...any)) {
 // here, why it was passivated when it was, and which entity goes next. It starts nothing, does not
 // wait, and is no use of the entity. Of the passivations of a region the latest 256 are known.
 func (g *Region[M]) ExplainPassivation(id string) PassivationState {
-	r := g.plane
+	return explainPassivation(g.plane, id)
+}
+
+func explainPassivation(r *dataplane.Plane, id string) PassivationState {
 	number := r.Routes.ShardOf(id)
 	st := PassivationState{ID: id, Shard: ShardID(number)}
 	for _, p := range r.Entities.Passivations.Latest.Of(id) {

@@ -36,16 +36,24 @@ const locationsBatch = 1024
 // allocation.Needy.
 //
 // Errors: ErrUnknownRole, ErrConfig.
-func (g *Region[M]) External() (*ExternalClient, error) {
-	c := g.run.control
+func (g *Region[M]) External() (*ExternalClient, error) { return g.run.external() }
+
+func (run *engine) external() (*ExternalClient, error) {
+	c := run.control
 	if c.State.Data == nil {
 		return nil, fmt.Errorf("%w: where shards shall live is said on a node with role %q", ErrUnknownRole, c.Cfg.Role)
 	}
-	if needy, ok := c.Cfg.Allocation.Strategy.(allocation.Needy); !ok || !needy.Needs().Locations {
+	if !run.movable() {
 		return nil, fmt.Errorf("%w %q: its Strategy looks at no locations: use allocation.External", ErrConfig,
 			c.Cfg.Name)
 	}
 	return &ExternalClient{state: c.State.Data, typ: c.Cfg.Name, shards: c.Cfg.Shards}, nil
+}
+
+// movable reports whether the type's strategy heeds where an outside client wants a shard.
+func (run *engine) movable() bool {
+	needy, ok := run.control.Cfg.Allocation.Strategy.(allocation.Needy)
+	return ok && needy.Needs().Locations
 }
 
 // SetShardLocations says where shards shall live, by the address of the node as Member.Addr has it;

@@ -11,6 +11,15 @@ import (
 	"github.com/coterie-go/coterie/sharding/dataplane"
 )
 
+// Stats is a snapshot of what a region counts.
+type Stats = dataplane.Stats
+
+// DropCount is how many messages were lost for one reason.
+type DropCount = dataplane.DropCount
+
+// PassivationCount is how many entities were told to stop for one cause.
+type PassivationCount = dataplane.PassivationCount
+
 // RegionState is what one region says of itself.
 type RegionState struct {
 	Node       view.UID
@@ -165,12 +174,15 @@ const (
 //
 // Errors: ErrInvalidID; with Node 0, the first reason why a member did not answer.
 func (g *Region[M]) Where(ctx context.Context, id string, look ...Look) (Location, error) {
-	r := g.plane
+	return where(ctx, g.plane, id, len(look) > 0 && look[0] == LookHere)
+}
+
+func where(ctx context.Context, r *dataplane.Plane, id string, here bool) (Location, error) {
 	if err := dataplane.CheckID(id); err != nil {
 		return Location{}, err
 	}
 	loc := locationHere(r, id)
-	if len(look) > 0 && look[0] == LookHere {
+	if here {
 		return loc, nil
 	}
 	home := loc.Node

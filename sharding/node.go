@@ -114,6 +114,7 @@ func StartAt[M any](h host.Host, t EntityType[M], proxy bool) (*Region[M], error
 	}
 	types.bind(absent, g.run) // before any caller finds and closes it
 	types.add(t.Name, startedType{g, g.run, settings})
+	types.show()
 	return g, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/console/section"
 	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -49,6 +50,9 @@ func typesOf(h host.Host) *nodeTypes {
 		return t
 	})
 }
+
+// show has the console of the node show the types.
+func (t *nodeTypes) show() { section.Put(t.host, consoleSection{t}) }
 
 // find returns a type that runs.
 func (t *nodeTypes) find(name string) (startedType, bool) {

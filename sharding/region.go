@@ -122,15 +122,20 @@ func (g *Region[M]) Ref(id string) *EntityRef[M] {
 // entity to be forgotten. What its mailbox holds is handled first. The request travels as a message
 // does, so it gives a shard without a home one.
 func (g *Region[M]) Passivate(ctx context.Context, id string) error {
-	return g.plane.Send(ctx, id, mailbox.Envelope{Msg: codec.Passivate{}})
+	return passivate(ctx, g.plane, id)
+}
+
+func passivate(ctx context.Context, r *dataplane.Plane, id string) error {
+	return r.Send(ctx, id, mailbox.Envelope{Msg: codec.Passivate{}})
 }
 
 // SetActiveEntityLimit changes the limit on entities that are active in this region of the type. It
 // holds soon after, until the region ends. The type must have started with an ActiveEntityLimit.
 //
 // Errors: ErrConfig.
-func (g *Region[M]) SetActiveEntityLimit(n int) error {
-	r := g.plane
+func (g *Region[M]) SetActiveEntityLimit(n int) error { return limitActive(g.plane, n) }
+
+func limitActive(r *dataplane.Plane, n int) error {
 	if !r.Entities.Passivations.Strategy.Limited() {
 		return fmt.Errorf("%w %q: its Passivation has no ActiveEntityLimit to change, or its entities are remembered",
 			ErrConfig, r.Name)

@@ -21,7 +21,11 @@ import (
 //
 // Errors: ErrConfig (Remember.Entities, Reminders.Enabled, or a shard that the type does not have), ErrStopped, ctx's.
 func (g *Region[M]) StopShards(ctx context.Context, shards ...ShardID) error {
-	c := g.run.control
+	return g.run.stopShards(ctx, shards)
+}
+
+func (run *engine) stopShards(ctx context.Context, shards []ShardID) error {
+	c := run.control
 	if c.Cfg.Remember.Entities {
 		return fmt.Errorf("%w %q: its entities are remembered, so their shards cannot be stopped for good: passivate "+
 			"the entities", ErrConfig, c.Cfg.Name)
@@ -39,11 +43,11 @@ func (g *Region[M]) StopShards(ctx context.Context, shards ...ShardID) error {
 		return nil
 	}
 	done, forget := c.StopShards(slices.Clone(shards))
-	switch g.plane.Scheduler.Await(done, g.plane.Users.Closed(), ctx.Done()) {
+	switch run.plane.Scheduler.Await(done, run.plane.Users.Closed(), ctx.Done()) {
 	case 0:
 		return nil
 	case 1:
-		return g.plane.Users.Err()
+		return run.plane.Users.Err()
 	}
 	forget()
 	return context.Cause(ctx)

@@ -57,7 +57,8 @@ var terms = []term{
 
 // shared are the terms that other packages may have too, because theirs is a part of the first.
 var shared = map[string][]string{
-	"View": {"replicator/replica"}, "Member": {"replicator/replica", "replicator/quorum"}, "Lease": {"ddata/host"},
+	"View": {"replicator/replica", "ddata/console/api"}, "Lease": {"ddata/host"},
+	"Member": {"replicator/replica", "replicator/quorum", "ddata/console/api"},
 }
 
 // refused are words that neither comments nor strings use: a component is no person, and a reader

@@ -130,6 +130,17 @@ func (t *Table) Home(number uint32) (home view.UID, ok bool) {
 	return view.UID(rt.Remote), true
 }
 
+// Buffered is how many messages wait for the home of a shard.
+func (t *Table) Buffered(number uint32) int {
+	rt := t.Slots[number].Load()
+	if rt == nil || rt.Buffer == nil {
+		return 0
+	}
+	rt.Buffer.Mu.Lock()
+	defer rt.Buffer.Mu.Unlock()
+	return rt.Buffer.lenLocked()
+}
+
 // Buffering makes the shard's messages wait, if they do not already, and returns their buffer. A
 // buffer that was about to be flushed is told to stop.
 func (t *Table) Buffering(number uint32) *Buffer {

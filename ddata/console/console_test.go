@@ -1,0 +1,372 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/console/api"
+	"github.com/coterie-go/coterie/ddata/console/section"
+	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/transport"
+)
+
+// patience is for what comes soon.
+const patience = 30 * time.Second
+
+// allowed lets all act, which a test is.
+func allowed(*http.Request) (Access, error) { return Operate, nil }
+
+// ask asks a handler, and reads what it answers with status as a T.
+func ask[T any](t *testing.T, h http.Handler, status int, method, path, body string) (x T) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(api.Header, "test")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code != status {
+		t.Fatalf("%s %.200s: %d %s, want %d", method, path, w.Code, w.Body, status)
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &x); err != nil {
+		t.Fatalf("%s %.200s: %v: %s", method, path, err, w.Body)
+	}
+	return x
+}
+
+// types are entity types that a test shows: one type, with many shards, of which the node with the
+// number hosts those whose number leaves it as the remainder.
+type types struct {
+	node   *ddata.Node
+	nodes  []*ddata.Node
+	shards int
+
+	mu    sync.Mutex
+	acted []api.Action
+}
+
+func (e *types) Types() []api.Type {
+	hosted := 0
+	for i := range e.shards {
+		if e.home(i) == e.node {
+			hosted++
+		}
+	}
+	return []api.Type{{Name: "Cart", Role: "a", Shards: e.shards, Hosted: hosted, Coordinating: e.node == e.nodes[0]}}
+}
+
+func (e *types) home(shard int) *ddata.Node { return e.nodes[shard%len(e.nodes)] }
+
+func (e *types) Shards(typ string, from, limit int) (all []api.Shard, total int, err error) {
+	if typ != "Cart" {
+		return nil, 0, fmt.Errorf("%w: %q", section.ErrUnknown, typ)
+	}
+	for i := from; i < min(e.shards, from+limit); i++ {
+		s := api.Shard{Shard: i, Node: uidText(e.home(i).UID()), Buffered: 1}
+		if e.home(i) == e.node {
+			s.Active, s.Entities = 5, 6
+		}
+		all = append(all, s)
+	}
+	return all, e.shards, nil
+}
+
+func (e *types) Entity(_, id string) (api.Entity, error) {
+	return api.Entity{ID: id, Waiting: 3, Doing: "it counts on " + e.node.Addr()}, nil
+}
+
+func (e *types) Find(_ context.Context, typ, id string) (api.Entity, error) {
+	return api.Entity{Type: typ, ID: id, Node: uidText(e.nodes[len(e.nodes)-1].UID())}, nil
+}
+
+func (e *types) Act(_ context.Context, a api.Action) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.acted = append(e.acted, a)
+	return "done on " + e.node.Addr(), nil
+}
+
+// cluster starts nodes with a console each, and types on all.
+func cluster(t *testing.T, n, shards int, cfg Config) (nodes []*ddata.Node, hs []http.Handler, all []*types) {
+	t.Helper()
+	nodes = ddatatest.Start(t, slices.Repeat([]string{"a"}, n)...)
+	cfg.Authorize = allowed
+	for _, node := range nodes {
+		e := &types{node: node, nodes: nodes, shards: shards}
+		section.Put(node.Host(), e)
+		all, hs = append(all, e), append(hs, Handler(node, cfg))
+	}
+	return nodes, hs, all
+}
+
+// One console shows all nodes: the view, what each says of itself, its data, and its entity types.
+func TestCluster(t *testing.T) {
+	nodes, hs, _ := cluster(t, 3, 10, Config{NodeTimeout: patience})
+	x := ask[api.Cluster](t, hs[1], 200, "GET", "/api/v1/cluster", "")
+	if x.Name != "test" || x.Asked != uidText(nodes[1].UID()) || len(x.View.Members) != 3 || len(x.Nodes) != 3 ||
+		len(x.Unanswered) > 0 || x.View.Epoch == 0 {
+		t.Fatalf("%+v", x)
+	}
+	for i, m := range x.View.Members {
+		n := x.Nodes[i]
+		if n.UID != m.UID || !n.Live || !n.Ready || !n.Lease || len(n.Unreachable) > 0 || n.Epoch == 0 {
+			t.Errorf("node %d: %+v of member %+v", i, n, m)
+		}
+		if i > 0 && x.View.Members[i-1].Age >= m.Age || m.Status != "Up" || !m.Voter {
+			t.Errorf("member %d: %+v", i, m)
+		}
+		if (len(m.OldestOf) == 1) != (i == 0) {
+			t.Errorf("member %d is the oldest of %q", i, m.OldestOf)
+		}
+		if len(n.Roles) != 1 || n.Roles[0].Name != "a" || n.Roles[0].Replicas != 3 || !n.Roles[0].CaughtUp ||
+			len(n.Roles[0].Lags) != 2 || len(n.Types) != 1 || n.Transport.Links == 0 {
+			t.Errorf("node %d: %+v", i, n)
+		}
+	}
+	own := ask[api.Node](t, hs[2], 200, "GET", "/api/v1/node", "")
+	if own.UID != uidText(nodes[2].UID()) {
+		t.Errorf("%+v", own)
+	}
+	if paths := ask[[]api.Path](t, hs[0], 200, "GET", "/api/v1", ""); len(paths) != len(api.Paths) {
+		t.Errorf("%v", paths)
+	}
+	found := ask[api.Entity](t, hs[0], 200, "GET", "/api/v1/entity?type=Cart&id=x", "")
+	if found.Doing != "it counts on "+nodes[2].Addr() || found.Node != uidText(nodes[2].UID()) || found.Waiting != 3 {
+		t.Errorf("%+v", found)
+	}
+	ev := ask[api.Events](t, hs[0], 200, "GET", "/api/v1/events?limit=5", "")
+	if len(ev.Unanswered) > 0 {
+		t.Errorf("%+v", ev)
+	}
+}
+
+// Ten thousand shards come in pages; each is as its host says, and what waits is added up.
+func TestManyShards(t *testing.T) {
+	nodes, hs, _ := cluster(t, 2, 10_000, Config{NodeTimeout: patience})
+	for from := 0; from < 10_000; from += api.PageMax {
+		x := ask[api.Shards](t, hs[0], 200, "GET", fmt.Sprintf("/api/v1/shards?type=Cart&from=%d&limit=%d", from,
+			api.PageMax), "")
+		if x.Total != 10_000 || len(x.Shards) != api.PageMax || len(x.Unanswered) > 0 || x.From != from {
+			t.Fatalf("%d of %d shards", len(x.Shards), x.Total)
+		}
+		for i, s := range x.Shards {
+			if s.Shard != from+i || s.Node != uidText(nodes[s.Shard%2].UID()) || s.Active != 5 || s.Buffered != 2 {
+				t.Fatalf("%+v", s)
+			}
+		}
+	}
+	if x := ask[api.Shards](t, hs[0], 200, "GET", "/api/v1/shards?type=Cart&from=20000", ""); len(x.Shards) != 0 {
+		t.Errorf("%+v", x)
+	}
+	ask[api.Error](t, hs[0], 404, "GET", "/api/v1/shards?type=Card", "")
+}
+
+// Garbage and what is too large is refused before any node is asked.
+func TestGarbage(t *testing.T) {
+	_, hs, all := cluster(t, 1, 10, Config{})
+	long := strings.Repeat("x", api.IDMax+1)
+	for _, path := range []string{
+		"shards", "shards?type=", "shards?type=" + long, "shards?type=Cart&from=-1", "shards?type=Cart&from=x",
+		"shards?type=Cart&limit=1001", "shards?type=Cart&limit=99999999999999999999", "entity?type=Cart",
+		"entity?type=Cart&id=" + long, "events?limit=1001", "events?limit=-1", "events?limit=%00",
+	} {
+		if e := ask[api.Error](t, hs[0], 400, "GET", "/api/v1/"+path, ""); e.Code != api.CodeBad {
+			t.Errorf("%.60s: %+v", path, e)
+		}
+	}
+	for _, path := range []string{"/api/v2/cluster", "/api/v1/", "/api/v1/cluster/", "/x", "/page/index.html",
+		"/..%2fmain.go"} {
+		ask[api.Error](t, hs[0], 404, "GET", path, "")
+	}
+	ask[api.Error](t, hs[0], 400, "POST", "/api/v1/cluster", "")
+	many, _ := json.Marshal(api.Action{Do: api.DoStopShards, Type: "Cart", Shards: make([]int, api.ShardsMax+1)})
+	for _, body := range []string{
+		"", "[]", "{", `{"do":""}`, `{"do":"explode"}`, `{"do":"down"}`, `{"do":"rebalance"}`,
+		`{"do":"limit","type":"Cart"}`,
+		`{"do":"stop-shards","type":"Cart"}`, `{"do":"stop-shards","type":"Cart","shards":[-1]}`, string(many),
+		`{"do":"passivate","type":"Cart"}`, `{"do":"passivate","type":"Cart","entity":"` + long + `"}`,
+		`{"do":"limit","type":"Cart","limit":-5}`, `{"do":"move","type":"Cart","node":"n"}`, `{"do":7}`,
+		`{"do":"` + strings.Repeat("x", bodyMax) + `"}`,
+	} {
+		if e := ask[api.Error](t, hs[0], 400, "POST", "/api/v1/actions", body); e.Code != api.CodeBad {
+			t.Errorf("%.60s: %+v", body, e)
+		}
+	}
+	for _, body := range []string{`{"do":"leave","node":"gone:1"}`, `{"do":"rebalance","type":"Card"}`,
+		`{"do":"move","type":"Cart","node":"gone:1","shards":[1]}`} {
+		ask[api.Error](t, hs[0], 404, "POST", "/api/v1/actions", body)
+	}
+	if len(all[0].acted) > 0 {
+		t.Errorf("it was done all the same: %v", all[0].acted)
+	}
+}
+
+// A node that hangs is named, and costs no more than the time limit; the others' answers are there.
+func TestHungNode(t *testing.T) {
+	nodes, hs, _ := cluster(t, 3, 9, Config{NodeTimeout: 300 * time.Millisecond})
+	nodes[2].Host().Channels.Handle(transport.ChannelOf(channel), transport.HandlerFunc(func(transport.NodeID,
+		[]byte) {
+	}))
+	hung := uidText(nodes[2].UID())
+	began := time.Now()
+	x := ask[api.Cluster](t, hs[0], 200, "GET", "/api/v1/cluster", "")
+	if len(x.Nodes) != 2 || len(x.Unanswered) != 1 || x.Unanswered[0].UID != hung || x.Unanswered[0].Why == "" {
+		t.Errorf("%d nodes, %+v", len(x.Nodes), x.Unanswered)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	s := ask[api.Shards](t, hs[0], 200, "GET", "/api/v1/shards?type=Cart", "")
+	if len(s.Shards) != 9 || len(s.Unanswered) != 1 || s.Shards[0].Active != 5 || s.Shards[2].Active != 0 {
+		t.Errorf("%+v", s)
+	}
+	e := ask[api.Entity](t, hs[0], 200, "GET", "/api/v1/entity?type=Cart&id=x", "")
+	if e.Node != hung || len(e.Unanswered) != 1 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A node without a console says so at once.
+func TestNodeWithoutConsole(t *testing.T) {
+	nodes := ddatatest.Start(t, "a", "a")
+	h := Handler(nodes[0], Config{Authorize: allowed, NodeTimeout: patience})
+	x := ask[api.Cluster](t, h, 200, "GET", "/api/v1/cluster", "")
+	if len(x.Nodes) != 1 || len(x.Unanswered) != 1 || !strings.Contains(x.Unanswered[0].Why, "console.Answer") {
+		t.Errorf("%+v", x)
+	}
+}
+
+// Actions are done where they belong. Another node does them only if it was told to.
+func TestActions(t *testing.T) {
+	nodes, hs, all := cluster(t, 2, 4, Config{NodeTimeout: patience})
+	act := func(h http.Handler, status int, body string) string {
+		t.Helper()
+		if status != 200 {
+			return ask[api.Error](t, h, status, "POST", "/api/v1/actions", body).Text
+		}
+		return ask[api.Result](t, h, status, "POST", "/api/v1/actions", body).Text
+	}
+	other := nodes[1].Addr()
+	limit := fmt.Sprintf(`{"do":"limit","type":"Cart","limit":7,"node":%q}`, other)
+	if text := act(hs[0], 403, limit); !strings.Contains(text, "Config.Others") {
+		t.Errorf("%s", text)
+	}
+	if text := act(hs[1], 200, limit); text != "done on "+other {
+		t.Errorf("%s", text)
+	}
+	Answer(nodes[1], Operate)
+	if text := act(hs[0], 200, limit); text != "done on "+other {
+		t.Errorf("%s", text)
+	}
+	for _, body := range []string{`{"do":"rebalance","type":"Cart"}`, `{"do":"passivate","type":"Cart","entity":"x"}`,
+		`{"do":"stop-shards","type":"Cart","shards":[1,2]}`,
+		fmt.Sprintf(`{"do":"move","type":"Cart","shards":[1],"node":"%.8s"}`, uidText(nodes[1].UID()))} {
+		if text := act(hs[0], 200, body); text != "done on "+nodes[0].Addr() {
+			t.Errorf("%s: %s", body, text)
+		}
+	}
+	if got := all[0].acted[3]; got.Node != uidText(nodes[1].UID()) {
+		t.Errorf("the destination is %+v", got)
+	}
+	ev := ask[api.Events](t, hs[1], 200, "GET", "/api/v1/events?limit=100", "")
+	if !slices.ContainsFunc(ev.Events, func(e api.Event) bool {
+		return e.Kind == "Acted" && strings.Contains(e.Text, "do=limit") && e.Node == uidText(nodes[0].UID())
+	}) {
+		t.Errorf("what was done is no event: %+v", ev.Events)
+	}
+	act(hs[0], 200, fmt.Sprintf(`{"do":"leave","node":%q}`, other))
+	select {
+	case <-nodes[1].Done():
+	case <-time.After(patience):
+		t.Fatal("it does not leave")
+	}
+}
+
+// The handler works below any path, and its page names what it needs relative to it.
+func TestPaths(t *testing.T) {
+	node := ddatatest.Start(t, "a")[0]
+	h := Handler(node, Config{Authorize: allowed})
+	mux := http.NewServeMux()
+	mux.Handle("/ops/coterie/", h)
+	mux.Handle("GET /get/", h)
+	mux.Handle("/stripped/", http.StripPrefix("/stripped", h))
+	for _, mount := range []string{"/ops/coterie/", "/get/", "/stripped/"} {
+		for _, path := range []string{"", "console.js", "console.css", "icon.svg", "api/v1/node"} {
+			w := httptest.NewRecorder()
+			mux.ServeHTTP(w, httptest.NewRequest("GET", mount+path, nil))
+			if w.Code != 200 || w.Body.Len() == 0 {
+				t.Errorf("%s: %d", mount+path, w.Code)
+			}
+			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") ||
+				strings.Contains(csp, "unsafe") || w.Header().Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: %v", mount+path, w.Header())
+			}
+		}
+	}
+	own := Handler(node, Config{Authorize: allowed, Path: "/mine/"})
+	w := httptest.NewRecorder()
+	own.ServeHTTP(w, httptest.NewRequest("GET", "/mine/", nil))
+	if page := w.Body.String(); w.Code != 200 || strings.Contains(page, "http://") || strings.Contains(page,
+		"https://") ||
+		strings.Contains(page, `ref="/`) || strings.Contains(page, `src="/`) || strings.Contains(page, "style=") ||
+		strings.Contains(page, "onclick") {
+		t.Errorf("%d: the page needs something from elsewhere, or has code in it", w.Code)
+	}
+	if js := string(files["console.js"].body); strings.Contains(js, "innerHTML") || strings.Contains(js,
+		"insertAdjacentHTML") ||
+		strings.Contains(js, "eval(") || strings.Contains(js, "document.write") {
+		t.Error("the script makes markup of text")
+	}
+}
+
+// Browsers that do not read are cut off, and those above the bound are told to come again.
+func TestSlowBrowsers(t *testing.T) {
+	node := ddatatest.Start(t, "a")[0]
+	c := Handler(node, Config{}).(*console)
+	in := make(chan struct{}, requestsMax)
+	release := make(chan struct{})
+	c.cfg.Authorize = func(*http.Request) (Access, error) {
+		in <- struct{}{}
+		<-release
+		return Read, nil
+	}
+	s := httptest.NewServer(c)
+	defer s.Close()
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range requestsMax {
+		conn, err := net.Dial("tcp", u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := fmt.Fprintf(conn, "GET /api/v1/cluster HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range requestsMax {
+		<-in
+	}
+	res, err := http.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		t.Errorf("one more than may be: %d", res.StatusCode)
+	}
+	close(release)
+	http.DefaultClient.CloseIdleConnections()
+}

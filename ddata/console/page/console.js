@@ -1,0 +1,419 @@
+"use strict";
+// The page asks the API every two seconds and draws what it says. Everything that comes from a cluster
+// is put into the page as text, never as markup. A drawing is compared with what is there, and only the
+// difference is changed, so that focus, selection and scroll positions stay.
+
+const every = 2000, patience = 8000, pageSize = 200;
+
+const state = {
+  tab: "nodes", cluster: null, events: null, shards: null, shardsType: "", shardsFrom: 0,
+  access: "", paused: false, failing: "", since: 0, found: null, notes: [],
+};
+
+const $ = id => document.getElementById(id);
+
+// h makes an element of a tag with classes, such as "p.soft".
+function h(what, attrs, ...children) {
+  const [tag, ...classes] = what.split(".");
+  const e = document.createElement(tag);
+  if (classes.length) e.className = classes.join(" ");
+  for (const [k, v] of Object.entries(attrs || {})) if (v !== null && v !== undefined && v !== false) e.setAttribute(k, v === true ? "" : v);
+  for (const c of children.flat(9)) if (c !== null && c !== undefined && c !== false) e.append(c instanceof Node ? c : String(c));
+  return e;
+}
+
+// draw makes the children of an element like those given.
+function draw(el, ...children) {
+  const next = h("div", {}, ...children);
+  morphChildren(el, next);
+}
+
+function morphChildren(old, next) {
+  const want = [...next.childNodes];
+  for (let i = 0; i < want.length; i++) {
+    const have = old.childNodes[i];
+    if (!have) old.append(want[i]);
+    else if (have.nodeName !== want[i].nodeName || have.nodeType !== want[i].nodeType) old.replaceChild(want[i], have);
+    else morph(have, want[i]);
+  }
+  while (old.childNodes.length > want.length) old.lastChild.remove();
+}
+
+function morph(old, next) {
+  if (old.nodeType === Node.TEXT_NODE) {
+    if (old.data !== next.data) old.data = next.data;
+    return;
+  }
+  for (const a of [...old.attributes]) if (!next.hasAttribute(a.name)) old.removeAttribute(a.name);
+  for (const a of next.attributes) if (old.getAttribute(a.name) !== a.value) old.setAttribute(a.name, a.value);
+  morphChildren(old, next);
+}
+
+const short = uid => uid ? uid.slice(0, 8) : "—";
+const num = n => Number(n || 0).toLocaleString("en");
+const bytes = n => n >= 1 << 30 ? (n / (1 << 30)).toFixed(1) + " GiB" : n >= 1 << 20 ? (n / (1 << 20)).toFixed(1) + " MiB" : n >= 1024 ? (n / 1024).toFixed(1) + " KiB" : num(n) + " B";
+const time = t => new Date(t).toLocaleTimeString([], { hour12: false });
+const named = m => Object.entries(m || {}).sort().map(([k, n]) => `${k} ${num(n)}`).join(", ");
+
+function tag(text, kind) { return h("span.tag" + (kind ? "." + kind : ""), {}, text); }
+
+// facts is a list of pairs; those with an empty value are left out.
+function facts(...pairs) {
+  return h("dl", {}, pairs.filter(p => p && p[1] !== "" && p[1] !== null && p[1] !== undefined).map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
+}
+
+function button(text, data, danger) {
+  const attrs = {};
+  for (const [k, v] of Object.entries(data)) attrs["data-" + k] = v;
+  return h("button" + (danger ? ".danger" : ""), attrs, text);
+}
+
+// --- asking ---
+
+async function ask(path, options) {
+  const r = await fetch("api/v1/" + path, { cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(patience), ...options });
+  state.access = r.headers.get("X-Coterie-Access") || state.access;
+  let body = null;
+  try { body = await r.json(); } catch { /* no console answers */ }
+  if (!r.ok) throw new Error(body && body.text ? body.text : "the console answers " + r.status);
+  return body;
+}
+
+function wants() {
+  const all = [["cluster", "cluster"]];
+  if (state.tab === "events") all.push(["events", "events?limit=300"]);
+  if (state.tab === "types" && state.shardsType) {
+    all.push(["shards", `shards?type=${encodeURIComponent(state.shardsType)}&from=${state.shardsFrom}&limit=${pageSize}`]);
+  }
+  return all;
+}
+
+let timer = 0, asking = false;
+
+async function poll() {
+  clearTimeout(timer);
+  if (asking) return;
+  if (state.paused || document.hidden) { timer = setTimeout(poll, every); return; }
+  asking = true;
+  try {
+    await Promise.all(wants().map(async ([key, path]) => { state[key] = await ask(path); }));
+    state.failing = "";
+  } catch (e) {
+    if (!state.failing) state.since = Date.now();
+    state.failing = e.name === "TimeoutError" ? "it does not answer" : e.message;
+  }
+  asking = false;
+  render();
+  timer = setTimeout(poll, every);
+}
+
+// --- drawing ---
+
+function nodesByUID() { return new Map((state.cluster ? state.cluster.nodes || [] : []).map(n => [n.uid, n])); }
+
+function render() {
+  const c = state.cluster;
+  document.body.dataset.access = state.access;
+  for (const b of $("tabs").children) b.setAttribute("aria-current", String(b.dataset.tab === state.tab));
+  for (const s of document.querySelectorAll("section")) s.hidden = s.dataset.section !== state.tab;
+  $("pause").textContent = state.paused ? "Go on" : "Pause";
+  renderState(c);
+  renderAlerts(c);
+  if (!c) return;
+  document.title = c.name + " — Coterie";
+  $("name").textContent = c.name;
+  $("epoch").textContent = "view " + c.view.epoch;
+  $("asked").textContent = `asked ${short(c.asked)}, ${time(c.at)}, you may ${state.access === "operate" ? "look and act" : "look"}`;
+  ({ nodes: renderNodes, data: renderData, types: renderTypes, events: renderEvents })[state.tab](c);
+}
+
+function renderState(c) {
+  if (state.failing) { $("state").textContent = "not connected"; $("state").className = "bad"; return; }
+  if (!c) return;
+  const ready = (c.nodes || []).filter(n => n.ready).length, all = c.view.members.length;
+  $("state").textContent = `${ready} of ${all} nodes ready` + (state.paused ? ", paused" : "");
+  $("state").className = ready === all ? "good" : "warn";
+}
+
+function renderAlerts(c) {
+  const all = state.notes.map(n => h("p" + (n.good ? ".good" : ""), {}, n.text));
+  if (state.failing) all.push(h("p", {}, `The console has not answered since ${time(state.since)}: ${state.failing}. What is shown is what it said last.`));
+  if (c && c.view.closing) all.push(h("p.warn", {}, "The whole cluster is about to be stopped: nothing is handed over any more."));
+  for (const u of c ? c.unanswered || [] : []) all.push(h("p", {}, `${short(u.uid)} ${u.addr} gave no answer: ${u.why}`));
+  for (const n of c ? c.nodes || [] : []) for (const why of n.reasons || []) all.push(h("p.warn", {}, `${short(n.uid)} ${n.addr}: ${why}`));
+  draw($("alerts"), all);
+}
+
+function renderNodes(c) {
+  const nodes = nodesByUID(), silent = new Map((c.unanswered || []).map(u => [u.uid, u]));
+  draw($("members"), c.view.members.map((m, i) => memberCard(c, m, i, nodes.get(m.uid), silent.get(m.uid))));
+  draw($("reach"),
+    h("thead", {}, h("tr", {}, h("th", {}, "hears →"), c.view.members.map(m => h("th", { scope: "col" }, short(m.uid))))),
+    h("tbody", {}, c.view.members.map(m => h("tr", {}, h("th", { scope: "row" }, short(m.uid)), c.view.members.map(o => reachCell(nodes.get(m.uid), m, o))))));
+}
+
+function reachCell(n, m, o) {
+  if (m.uid === o.uid) return h("td.soft", {}, "·");
+  if (!n) return h("td.soft", {}, "?");
+  const gone = (n.unreachable || []).find(s => s.uid === o.uid);
+  return gone ? h("td.bad", {}, "no, since " + time(gone.since)) : h("td.good", {}, "yes");
+}
+
+function memberCard(c, m, i, n, silent) {
+  const health = silent ? tag("no answer", "bad") : !n ? tag("?", "soft") : n.ready ? tag("ready", "good") : n.live ? tag("not ready", "warn") : tag("not live", "bad");
+  return h("article.card" + (silent ? ".silent" : ""), { "data-uid": m.uid },
+    h("h3", {}, h("span.legend.n" + i % 8, { "aria-hidden": "true" }), m.addr, health),
+    h("p.soft", {}, short(m.uid), " · ", m.status, m.age ? ` · age ${m.age}` : " · learning", m.voter ? " · votes" : "", m.version ? " · version " + m.version : ""),
+    facts(["roles", (m.roles || []).join(", ")], ["oldest of", (m.oldestOf || []).join(", ")],
+      n && ["lease", n.lease ? h("span.good", {}, "held") : h("span.warn", {}, "none")],
+      n && n.epoch !== c.view.epoch && ["view", "e" + n.epoch],
+      n && ["shards", num((n.types || []).reduce((s, t) => s + t.hosted, 0))],
+      n && ["entities", num((n.types || []).reduce((s, t) => s + t.active, 0)) + " active"],
+      n && ["links", `${num(n.transport.links)}, ${bytes(n.transport.bytesIn)} in, ${bytes(n.transport.bytesOut)} out`],
+      n && ["frames lost", named(n.transport.dropped)],
+      n && n.store && ["disk", `${bytes(n.store.fileBytes)}, ${num(n.store.commits)} commits, ${bytes(n.store.queuedBytes)} wait`],
+      n && n.store && n.store.failed && ["disk failed", h("span.bad", {}, num(n.store.failed))]),
+    h("p.row.act", {}, button("Leave…", { do: "leave", node: m.uid }), button("Drain…", { do: "drain", node: m.uid }), button("Down…", { do: "down", node: m.uid }, true)));
+}
+
+function renderData(c) {
+  const names = [...new Set((c.nodes || []).flatMap(n => (n.roles || []).map(r => r.name)))].sort();
+  draw($("roles"), names.map(name => h("div.scroll", {},
+    h("h3", {}, name),
+    h("table", {},
+      h("thead", {}, h("tr", {}, ["node", "keys", "durable", "items", "events", "origins", "log", "waiting", "furthest behind", "repairs", "state"].map(t => h("th", { scope: "col" }, t)))),
+      h("tbody", {}, (c.nodes || []).flatMap(n => (n.roles || []).filter(r => r.name === name).map(r => roleRow(n, r))))))));
+}
+
+function roleRow(n, r) {
+  const far = (r.lags || []).reduce((a, b) => b.events > a.events ? b : a, { events: 0 });
+  const v = r.volatile, d = r.durable;
+  return h("tr", {}, h("th", { scope: "row" }, short(n.uid) + " " + n.addr),
+    [v.keys + d.keys, d.keys, v.items + d.items, v.events + d.events, v.origins + d.origins, v.logEvents + d.logEvents].map(x => h("td.num", {}, num(x))),
+    h("td.num", {}, bytes(v.waitingBytes + d.waitingBytes)),
+    h("td" + (far.events ? ".warn" : ""), {}, far.events ? `${short(far.uid)}, ${num(far.events)} events` : "none"),
+    h("td.num", {}, num(r.repairs)),
+    h("td", {}, r.silent ? h("span.bad", {}, "stands still") : r.caughtUp ? h("span.good", {}, "caught up") : h("span.warn", {}, "catching up"),
+      r.digestAlarms ? h("span.bad", {}, ` digests differed ${num(r.digestAlarms)} times`) : "",
+      r.storeFailed ? h("span.bad", {}, ` the disk refused ${num(r.storeFailed)}`) : ""));
+}
+
+// summed are the entity types, with what the nodes have together.
+function summed(c) {
+  const all = new Map();
+  for (const n of c.nodes || []) for (const t of n.types || []) {
+    const s = all.get(t.name) || { name: t.name, role: t.role, shards: t.shards, movable: t.movable, hosted: 0, active: 0, entities: 0, buffered: 0, queued: 0, slow: 0, overdue: 0, asks: 0, timedOut: 0, handled: 0, panics: 0, restored: 0, forced: 0, leasesLost: 0, awaiting: 0, moves: 0, aborted: 0, maxMillis: 0, fired: 0, remFailed: 0, dropped: {}, alarms: {}, passivated: {}, why: [], on: [], coordinator: "" };
+    all.set(t.name, s);
+    for (const k of ["hosted", "active", "entities", "forced", "leasesLost", "awaiting"]) s[k] += t[k];
+    for (const k of ["buffered", "queued", "overdue", "asks"]) s[k] += t.waiting[k];
+    for (const k of ["slow", "handled", "panics", "restored"]) s[k] += t.work[k];
+    s.timedOut += t.work.asksTimedOut; s.moves += t.moves.done; s.aborted += t.moves.aborted; s.maxMillis = Math.max(s.maxMillis, t.moves.maxMillis);
+    if (t.reminders) { s.fired += t.reminders.fired; s.remFailed += t.reminders.failed; }
+    for (const k of ["dropped", "alarms", "passivated"]) for (const [w, x] of Object.entries(t[k] || {})) s[k][w] = (s[k][w] || 0) + x;
+    if (t.coordinating) s.coordinator = n.uid;
+    if (t.why) s.why.push(`${short(n.uid)}: ${t.why}`);
+    s.on.push([n, t]);
+  }
+  return [...all.values()].sort((a, b) => a.name < b.name ? -1 : 1);
+}
+
+function renderTypes(c) {
+  const all = summed(c);
+  const picked = $("find-type").value;
+  draw($("find-type"), all.map(s => h("option", { value: s.name }, s.name)));
+  if (picked) $("find-type").value = picked;
+  draw($("types"), all.length ? all.map(s => typeCard(c, s)) : h("p.soft", {}, "No entity type was started on a node that answered."));
+  renderFound();
+  renderShards(c);
+}
+
+function typeCard(c, s) {
+  const missing = s.shards - s.hosted;
+  return h("article.card", { "data-type": s.name },
+    h("h3", {}, s.name, tag("role " + s.role), Object.keys(s.alarms).length ? tag("alarms", "bad") : tag("no alarms", "good")),
+    facts(["shards", `${num(s.hosted)} of ${num(s.shards)} hosted` + (missing > 0 ? ", the rest has no home yet or does not answer" : "")],
+      ["on nodes", s.on.filter(([, t]) => !t.proxy).map(([n, t]) => `${short(n.uid)} ${num(t.hosted)}`).join(", ")],
+      ["coordinator", s.coordinator ? short(s.coordinator) : h("span.warn", {}, "none acts")],
+      ["entities", `${num(s.active)} active, ${num(s.entities - s.active)} starting or stopping`],
+      ["handled", s.handled ? num(s.handled) + " messages" : ""],
+      ["waiting", [s.buffered && `${num(s.buffered)} for a home`, s.queued && `${num(s.queued)} entities for a worker`, s.overdue && `${num(s.overdue)} for late results`, s.awaiting && `${num(s.awaiting)} shards for a lease`].filter(Boolean).join(", ")],
+      ["slow handlers", s.slow ? h("span.warn", {}, num(s.slow)) : ""],
+      ["asks", `${num(s.asks)} under way` + (s.timedOut ? `, ${num(s.timedOut)} timed out` : "")],
+      ["moves", `${num(s.moves)} done` + (s.aborted ? `, ${num(s.aborted)} aborted` : "") + (s.maxMillis ? `, the longest ${num(s.maxMillis)} ms` : "")],
+      ["passivated", named(s.passivated) + (s.forced ? `, forced ${num(s.forced)}` : "")],
+      ["dropped", Object.keys(s.dropped).length ? h("span.bad", {}, named(s.dropped)) : ""],
+      ["alarms", Object.keys(s.alarms).length ? h("span.bad", {}, named(s.alarms)) : ""],
+      ["panics", s.panics ? h("span.bad", {}, num(s.panics)) : ""],
+      ["reminders", s.fired ? `${num(s.fired)} fired` + (s.remFailed ? `, ${num(s.remFailed)} failed` : "") : ""],
+      ["leases lost", s.leasesLost ? h("span.bad", {}, num(s.leasesLost)) : ""],
+      ["not registered", s.why.join("; ")]),
+    h("p.row", {}, button(state.shardsType === s.name ? "Hide shards" : "Show shards", { shards: s.name }),
+      h("span.act.row", {}, button("Rebalance now", { do: "rebalance", type: s.name }))));
+}
+
+function renderShards(c) {
+  const x = state.shards, typ = state.shardsType;
+  $("shards").hidden = !typ;
+  if (!typ || !x || x.type !== typ) { draw($("map")); draw($("shards-table")); $("shards-where").textContent = ""; return; }
+  const place = new Map(c.view.members.map((m, i) => [m.uid, i % 8]));
+  const last = x.from + (x.shards || []).length;
+  $("shards-type").textContent = typ;
+  $("shards-where").textContent = `${num(x.from)} to ${num(Math.max(x.from, last - 1))} of ${num(x.total)}`;
+  $("shards-back").disabled = x.from === 0;
+  $("shards-next").disabled = last >= x.total;
+  const list = x.shards || [];
+  draw($("map"), list.map(s => h("i" + (s.node ? ".n" + (place.get(s.node) || 0) : ".empty"), { title: `shard ${s.shard} on ${short(s.node)}, ${s.active} active` })));
+  draw($("shards-table"),
+    h("thead", {}, h("tr", {}, ["shard", "node", "active", "entities", "waiting messages", "waits for"].map(t => h("th", { scope: "col" }, t)))),
+    h("tbody", {}, list.map(s => h("tr", {}, h("th.num", { scope: "row" }, s.shard),
+      h("td", {}, s.node ? [h("span.legend.n" + (place.get(s.node) || 0), { "aria-hidden": "true" }), " ", short(s.node)] : h("span.warn", {}, "none known")),
+      h("td.num", {}, num(s.active)), h("td.num", {}, num(s.entities)), h("td.num", {}, num(s.buffered)), h("td", {}, s.waits || "")))));
+}
+
+function renderFound() {
+  const f = state.found;
+  if (!f) { draw($("found")); return; }
+  if (f.error) { draw($("found"), h("p.bad", {}, f.error)); return; }
+  const e = f.entity;
+  draw($("found"), h("article.card", {},
+    h("h3", {}, e.id, tag(e.type), e.active ? tag("active", "good") : tag("not active", "soft")),
+    facts(["shard", String(e.shard)], ["node", e.node ? `${short(e.node)} ${e.addr || ""}` : h("span.warn", {}, "no node hosts its shard now, or its home is moving")],
+      ["waiting", num(e.waiting) + " messages"], ["doing", e.doing || ""], ["passivation", e.why || ""],
+      ["passivated", (e.passivated || []).length ? h("ol", {}, e.passivated.map(p => h("li", {}, `${new Date(p.at).toLocaleString()}: ${p.text}`))) : ""],
+      ["no answer of", (e.unanswered || []).map(u => `${u.addr}: ${u.why}`).join("; ")]),
+    h("p.row.act", {}, button("Passivate…", { do: "passivate", type: e.type, entity: e.id }))));
+}
+
+function renderEvents() {
+  const x = state.events;
+  if (!x) return;
+  const word = $("event-filter").value.toLowerCase(), warn = $("only-warn").checked;
+  const list = (x.events || []).slice().reverse().filter(e => (!warn || e.level !== "info") && (!word || (e.text + e.kind + e.node).toLowerCase().includes(word)));
+  draw($("events"), list.length ? list.map(e => h("li", {}, h("time", { datetime: e.at }, time(e.at)),
+    h("span." + ({ info: "soft", warn: "warn", error: "bad" }[e.level] || "soft"), {}, e.level), h("span.soft", {}, short(e.node)), h("span", {}, e.text)))
+    : h("li.soft", {}, h("span", {}, "none")));
+}
+
+// --- acting ---
+
+const sure = {
+  leave: a => `Node ${name(a.node)} will hand over what it runs, leave the cluster, and end.`,
+  drain: a => `Node ${name(a.node)} will hand over its shards, and host none until it is started again.`,
+  down: a => `The cluster will go on without node ${name(a.node)}, which ends if it still runs.`,
+  passivate: a => `${a.type} ${a.entity} will handle what waits, and end its incarnation.`,
+  "prepare-shutdown": () => "No shard will move any more, and no node joins, until the whole cluster was stopped. This cannot be taken back.",
+};
+
+function name(uid) {
+  const m = state.cluster && state.cluster.view.members.find(m => m.uid === uid);
+  return m ? `${short(uid)} ${m.addr}` : short(uid);
+}
+
+function confirmed(text) {
+  return new Promise(done => {
+    $("ask-text").textContent = text;
+    $("ask").returnValue = "no";
+    $("ask").addEventListener("close", () => done($("ask").returnValue === "yes"), { once: true });
+    $("ask").showModal();
+  });
+}
+
+async function act(a) {
+  if (sure[a.do] && !await confirmed(sure[a.do](a))) return;
+  try {
+    const r = await ask("actions", {
+      method: "POST", headers: { "Content-Type": "application/json", "X-Coterie-Console": "page" },
+      body: JSON.stringify(a), signal: AbortSignal.timeout(30000),
+    });
+    note(r.text, true);
+  } catch (e) {
+    note(`${a.do}: ${e.message}`, false);
+  }
+  poll();
+}
+
+// note shows what became of an action, for a while.
+function note(text, good) {
+  const n = { text, good };
+  state.notes.push(n);
+  state.notes = state.notes.slice(-4);
+  setTimeout(() => { state.notes = state.notes.filter(o => o !== n); render(); }, 15000);
+  render();
+}
+
+async function find(typ, id) {
+  try {
+    state.found = { entity: await ask(`entity?type=${encodeURIComponent(typ)}&id=${encodeURIComponent(id)}`) };
+  } catch (e) {
+    state.found = { error: e.message };
+  }
+  renderFound();
+}
+
+// --- keys, clicks, themes ---
+
+function show(tab) {
+  state.tab = tab;
+  try { history.replaceState(null, "", "#" + tab); } catch { /* a frame without a history */ }
+  render();
+  poll();
+}
+
+function theme(which) {
+  document.documentElement.dataset.theme = which;
+}
+
+function toggleTheme() {
+  const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+  theme(next);
+  try { localStorage.setItem("coterie-theme", next); } catch { /* not kept */ }
+}
+
+document.addEventListener("click", e => {
+  const b = e.target.closest("button");
+  if (!b) return;
+  if (b.dataset.tab) show(b.dataset.tab);
+  else if (b.dataset.do) act({ ...b.dataset });
+  else if (b.dataset.shards) {
+    state.shardsType = state.shardsType === b.dataset.shards ? "" : b.dataset.shards;
+    state.shardsFrom = 0;
+    render();
+    poll();
+  }
+});
+$("theme").addEventListener("click", toggleTheme);
+$("prepare").addEventListener("click", () => act({ do: "prepare-shutdown" }));
+$("help").addEventListener("click", () => $("keys").showModal());
+$("pause").addEventListener("click", pause);
+$("shards-back").addEventListener("click", () => { state.shardsFrom = Math.max(0, state.shardsFrom - pageSize); poll(); });
+$("shards-next").addEventListener("click", () => { state.shardsFrom += pageSize; poll(); });
+$("find").addEventListener("submit", e => {
+  e.preventDefault();
+  if ($("find-id").value) find($("find-type").value, $("find-id").value);
+});
+$("only-warn").addEventListener("change", render);
+$("event-filter").addEventListener("input", render);
+document.addEventListener("visibilitychange", () => { if (!document.hidden) poll(); });
+
+function pause() { state.paused = !state.paused; render(); poll(); }
+
+document.addEventListener("keydown", e => {
+  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea, dialog")) return;
+  const tabs = ["nodes", "data", "types", "events"];
+  switch (e.key) {
+    case "1": case "2": case "3": case "4": show(tabs[e.key - 1]); break;
+    case "/": e.preventDefault(); show("types"); $("find-id").focus(); break;
+    case "d": toggleTheme(); break;
+    case "p": pause(); break;
+    case "?": $("keys").showModal(); break;
+  }
+});
+
+let kept = null;
+try { kept = localStorage.getItem("coterie-theme"); } catch { /* none */ }
+const dark = matchMedia("(prefers-color-scheme: dark)");
+theme(kept || (dark.matches ? "dark" : "light"));
+dark.addEventListener("change", e => { if (!kept) theme(e.matches ? "dark" : "light"); });
+if (["nodes", "data", "types", "events"].includes(location.hash.slice(1))) state.tab = location.hash.slice(1);
+render();
+poll();

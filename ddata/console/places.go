@@ -1,0 +1,97 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coterie-go/coterie/ddata/console/api"
+	"github.com/coterie-go/coterie/ddata/console/section"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+)
+
+// member finds a member of the installed view by its uid, the first eight digits of it, or its
+// address.
+func (c *console) member(name string) (view.Member, bool) {
+	return find(c.station.node.View(), name)
+}
+
+func find(v *view.View, name string) (found view.Member, ok bool) {
+	if name == "" {
+		return found, false
+	}
+	for _, m := range v.Members {
+		if m.Addr == name || uidText(m.UID) == name || m.UID.String() == name {
+			if ok {
+				return view.Member{}, false // the short form of two
+			}
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// known returns the last answer of all nodes, or asks for one.
+func (c *console) known(ctx context.Context) (*api.Cluster, error) {
+	x, err := c.cache.Get(ctx, keyCluster, func(ctx context.Context) (any, error) { return c.cluster(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	return x.(*api.Cluster), nil
+}
+
+// withType finds a node on which a type was started: this one, if it was.
+func (c *console) withType(ctx context.Context, typ string) (view.UID, error) {
+	self := c.station.node.UID()
+	if e := section.Of(c.station.host); e != nil && typeIn(e.Types(), typ) != nil {
+		return self, nil
+	}
+	return c.whereType(ctx, typ, func(api.Type) bool { return true })
+}
+
+// coordinating finds the node whose coordinator of a type acts.
+func (c *console) coordinating(ctx context.Context, typ string) (view.UID, error) {
+	return c.whereType(ctx, typ, func(t api.Type) bool { return t.Coordinating })
+}
+
+// hosting finds a node that may host a type, one that acts as its coordinator first.
+func (c *console) hosting(ctx context.Context, typ string) (view.UID, error) {
+	if u, err := c.coordinating(ctx, typ); err == nil {
+		return u, nil
+	}
+	return c.whereType(ctx, typ, func(t api.Type) bool { return !t.Proxy })
+}
+
+func (c *console) whereType(ctx context.Context, typ string, fits func(api.Type) bool) (view.UID, error) {
+	all, err := c.known(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var names []string
+	for _, n := range all.Nodes {
+		for _, t := range n.Types {
+			names = append(names, t.Name)
+		}
+		if t := typeIn(n.Types, typ); t != nil && fits(*t) {
+			if m, ok := c.member(n.UID); ok {
+				return m.UID, nil
+			}
+		}
+	}
+	if slices.Contains(names, typ) {
+		return 0, fmt.Errorf("%w: no node that answered can do that for entity type %q now", section.ErrUnknown, typ)
+	}
+	slices.Sort(names)
+	return 0, fmt.Errorf("%w: entity type %q; there are: %s", section.ErrUnknown, typ,
+		strings.Join(slices.Compact(names), ", "))
+}
+
+func typeIn(all []api.Type, name string) *api.Type {
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package timeline
+
+import (
+	"log/slog"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/console/api"
+	"github.com/coterie-go/coterie/ddata/events"
+)
+
+// textMax bounds what is kept of an event, in bytes.
+const textMax = 2 << 10
+
+// kindAttr is the attribute by which events of one type that are of many kinds name theirs.
+const kindAttr = "event"
+
+// Timeline is the ring. It may be used from any goroutine.
+//
+// Invariant: ring holds the events with the numbers last-len(ring)+1 to last, each at its number
+// modulo size.
+type Timeline struct {
+	node  string
+	size  uint64
+	clock func() time.Time
+
+	mu   sync.Mutex
+	ring []api.Event
+	last uint64
+}
+
+// New makes one that keeps size events of a node, at least one.
+func New(node string, size int, clock func() time.Time) *Timeline {
+	return &Timeline{node: node, size: uint64(max(1, size)), clock: clock}
+}
+
+var _ events.Listener = (&Timeline{}).Tell
+
+// Tell takes an event. What is told below info is for debugging, and is not kept.
+func (t *Timeline) Tell(e events.Event) {
+	l := e.Line()
+	if l.Level < slog.LevelInfo {
+		return
+	}
+	x := api.Event{
+		Node: t.node, At: t.clock().UTC(), Level: strings.ToLower(l.Level.String()), Kind: kindOf(e, l),
+		Text: clip(l.String()),
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last++
+	x.Seq = t.last
+	if uint64(len(t.ring)) < t.size {
+		t.ring = append(t.ring, api.Event{})
+	}
+	t.ring[(t.last-1)%t.size] = x
+}
+
+// Latest is the last n events, the oldest first. The slice is the caller's.
+func (t *Timeline) Latest(n int) []api.Event {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k := uint64(min(max(0, n), len(t.ring)))
+	out := make([]api.Event, 0, k)
+	for seq := t.last - k + 1; seq <= t.last; seq++ {
+		out = append(out, t.ring[(seq-1)%t.size])
+	}
+	return out
+}
+
+// kindOf names the kind of an event: its type, or the first word of the attribute that says more.
+func kindOf(e events.Event, l events.Line) string {
+	for _, a := range l.Attrs {
+		if a.Key == kindAttr {
+			kind, _, _ := strings.Cut(a.Value.String(), " ")
+			return strings.TrimSuffix(kind, "!")
+		}
+	}
+	t := reflect.TypeOf(e)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
+
+// clip cuts a text that is too long at the end of a rune.
+func clip(s string) string {
+	if len(s) <= textMax {
+		return s
+	}
+	return strings.ToValidUTF8(s[:textMax], "") + "…"
+}

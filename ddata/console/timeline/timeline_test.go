@@ -1,0 +1,62 @@
+package timeline
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/events"
+)
+
+// told is an event as extensions have them: of many kinds, named by an attribute.
+type told struct {
+	level slog.Level
+	what  string
+}
+
+func (e told) Line() events.Line {
+	return events.Line{Level: e.level, Message: "sharding", Attrs: []slog.Attr{slog.String("event", e.what)}}
+}
+
+func (e told) String() string { return e.Line().String() }
+
+// The ring keeps the latest, numbers all, and forgets what is for debugging.
+func TestRing(t *testing.T) {
+	now := time.Unix(1000, 0)
+	l := New("n1", 3, func() time.Time { now = now.Add(time.Second); return now })
+	if got := l.Latest(10); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	for i, what := range []string{"a", "b!", "c 1", "d", "e"} {
+		l.Tell(told{slog.LevelInfo, what})
+		l.Tell(told{slog.LevelDebug, "not kept"})
+		if got := l.Latest(10); len(got) != min(3, i+1) || got[len(got)-1].Seq != uint64(i+1) {
+			t.Fatalf("after %d: %v", i+1, got)
+		}
+	}
+	got := l.Latest(2)
+	if len(got) != 2 || got[0].Kind != "d" || got[1].Kind != "e" || got[0].Seq != 4 || got[1].Node != "n1" ||
+		!got[0].At.Before(got[1].At) {
+		t.Errorf("%+v", got)
+	}
+	if got := l.Latest(-1); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// A kind is the name of the event's type, unless its line says more. A long text is cut.
+func TestKinds(t *testing.T) {
+	l := New("n1", 9, time.Now)
+	l.Tell(events.CaughtUp{Role: "r"})
+	l.Tell(told{slog.LevelWarn, "host-elsewhere! 3"})
+	l.Tell(told{slog.LevelError, strings.Repeat("é", 3*textMax)})
+	got := l.Latest(9)
+	if got[0].Kind != "CaughtUp" || got[1].Kind != "host-elsewhere" || got[1].Level != "warn" ||
+		got[2].Level != "error" {
+		t.Errorf("%+v", got)
+	}
+	if n := len(got[2].Text); n > textMax+8 || !strings.HasSuffix(got[2].Text, "é…") {
+		t.Errorf("%d bytes", n)
+	}
+}
