@@ -11,7 +11,7 @@
 // Two implementations pass one suite, storetest: [Memory], which the simulator crashes at will, and
 // package durable/lmdb, which keeps its promises on a real disk.
 //
-// Package durable/rows says how a replica lies in a table. The command durable/cmd/coterie-data
+// Package durable/rows says how a replica lies in a table. The command ddata/console/cmd/coterie
 // looks into the directory of a node that is not running, verifies it, compacts it and removes from
 // it.
 //

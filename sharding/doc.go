@@ -219,7 +219,7 @@
 // All nodes of the role change from one mode to the other while the whole cluster is stopped. Homes
 // are made anew. Package transfer copies the ids from one mode to the other, and compares.
 // ledger.Remove and journaled.Remove forget what a stopped type has in a journal. Command
-// coterie-postgres does both; coterie-data forgets what directories have.
+// coterie-postgres does both; coterie data forgets what directories have.
 //
 // # Entry
 //

@@ -114,7 +114,7 @@ func (d *Dir) Damaged(role string, cause error) error {
 		Detail: fmt.Sprintf("the rows of role %q", role), Cause: cause,
 		Remedy: "put back a copy of the directory, or remove it so that this node starts from empty and fetches " +
 			"everything from its peers; " +
-			"coterie-data verify says more"})
+			"coterie data verify says more"})
 }
 
 // Close gives the directory back. The node must do nothing any more.

@@ -79,7 +79,7 @@ func (e StoreUnmarked) Line() Line {
 func (e UnnamedKeys) Line() Line {
 	return line(slog.LevelInfo, "keys that Config.DurableKeys does not name are durable; if no node is to name "+
 		"them any more, stop the cluster "+
-		"and run coterie-data remove with the patterns on each directory", slog.Any("keys", e.Patterns))
+		"and run coterie data remove with the patterns on each directory", slog.Any("keys", e.Patterns))
 }
 
 // Line implements Event.

@@ -38,6 +38,19 @@ func Compact(dir string, opts Options) (Compacted, error) {
 	return *got, got.Err
 }
 
+// Compacting says how much of the new file a compaction of a directory has written, and how large the
+// old one is, of which the new one is a part, in bytes. It only looks at the files, to show progress.
+func Compacting(dir string) (written, of int64) {
+	size := func(path ...string) int64 {
+		s, err := os.Stat(filepath.Join(path...))
+		if err != nil {
+			return 0
+		}
+		return s.Size()
+	}
+	return size(dir, newName), size(dir, storeName, dataName)
+}
+
 // maybeCompact writes the file anew when much of it is free, for it never shrinks otherwise: one
 // load that lasts through many commits makes it grow many times over. It is done at opening, when
 // no caller waits for it long and none reads. A failure, of a full disk say, leaves the file as it

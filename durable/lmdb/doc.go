@@ -16,7 +16,7 @@
 //	err = env.Close()
 //
 // [OpenExisting], Env.Contents, [Compact] and [Remove] are for looking after the directory of a
-// node that is not running; the command coterie-data stands on them.
+// node that is not running; the command coterie data stands on them.
 //
 // # Guarantees
 //

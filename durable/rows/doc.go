@@ -1,5 +1,5 @@
 // Package rows says how a replica lies in a table: the durable space of one Replicator as rows. The
-// node, the simulator and the command coterie-data write and read through it.
+// node, the simulator and the command coterie data write and read through it.
 //
 // # Nouns
 //

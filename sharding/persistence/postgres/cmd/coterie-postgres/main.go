@@ -19,7 +19,7 @@
 //
 // copy is for the move from one mode to the other: from ids in the directories of nodes to ids in the
 // journal, or back. The target has what the source has afterwards, which is read again and compared; the
-// source stays as it is, until remove, or coterie-data remove, forgets it. A copy that was cut can be
+// source stays as it is, until remove, or coterie data remove, forgets it. A copy that was cut can be
 // repeated. What only the target has is refused, unless -replace takes it out.
 //
 // DSN is a connection string or an URL of PostgreSQL. The variables of libpq, such as PGHOST, stand
@@ -34,7 +34,7 @@
 //     with its process id. A copy that was made while its node ran is of no use.
 //  2. Bring the directory of each node, which is its Config.Dir, to the machine, whole: with rsync -a or tar,
 //     each under a name of its own. In Kubernetes a pod that has the volumes of all nodes is such a machine,
-//     while the StatefulSet has no replicas. The command coterie-data inspect DIR says which node it is of.
+//     while the StatefulSet has no replicas. The command coterie data inspect DIR says which node it is of.
 //  3. Run copy with -n. Compare its number of ids with what you expect. Then run it without.
 //  4. After -to directories, bring each directory back to its node, in place of the one that is there. After
 //     -to journal they are as before.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -39,11 +38,11 @@ type what struct {
 	keys  list // patterns
 }
 
-func (w *what) match(key string) bool {
-	return slices.ContainsFunc(w.types, func(typ string) bool {
+func (x *what) match(key string) bool {
+	return slices.ContainsFunc(x.types, func(typ string) bool {
 		return strings.HasPrefix(key, protocol.DurablePrefix(typ))
 	}) ||
-		slices.ContainsFunc(w.keys, func(pattern string) bool { return keyspace.Match(pattern, key) })
+		slices.ContainsFunc(x.keys, func(pattern string) bool { return keyspace.Match(pattern, key) })
 }
 
 // entityType is the type whose remembered entities a key holds, "" when it is another key.
@@ -58,44 +57,44 @@ func entityType(k rows.Key) string {
 	return ""
 }
 
-func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
-	var w what
-	flags.Var(&w.types, "type", "an entity type; its remembered entities are forgotten")
-	flags.Var(&w.keys, "key", "a durable key, or a pattern with stars")
+func removeVerb(flags *flag.FlagSet) job {
+	var x what
+	flags.Var(&x.types, "type", "an entity type; its remembered entities are forgotten")
+	flags.Var(&x.keys, "key", "a durable key, or a pattern with stars")
 	dry := flags.Bool("n", false, "only count")
-	return func(dir string, out io.Writer) error {
-		if len(w.types)+len(w.keys) == 0 {
-			return fmt.Errorf("%w: remove: name a -type or a -key", errUsage)
+	return func(dir string, w world) error {
+		if len(x.types)+len(x.keys) == 0 {
+			return fmt.Errorf("%w: data remove: name a -type or a -key", errUsage)
 		}
 		return withDir(dir, func(e *lmdb.Env, c lmdb.Contents) error {
-			if err := w.tellMissing(e, c, out); err != nil {
+			if err := x.tellMissing(e, c, w); err != nil {
 				return err
 			}
-			err := eachReplica(e, c, func(role string, t durable.Table) error {
-				r, err := w.remove(t, *dry)
+			err := w.eachReplica(e, c, func(role string, t durable.Table) error {
+				r, err := x.remove(t, *dry)
 				if err != nil {
 					return fmt.Errorf("%s: role %q: %w", e.Dir(), role, err)
 				}
-				fmt.Fprintf(out, "role=%s keys=%d rows=%d %s\n", role, r.Keys, r.Items, done(*dry))
+				w.say("role", role, "keys", r.Keys, "rows", r.Items, "removed", !*dry)
 				return nil
 			})
 			if err != nil {
 				return err
 			}
-			return w.forgetPatterns(e, *dry, out)
+			return x.forgetPatterns(e, *dry, w)
 		})
 	}
 }
 
 // forgetPatterns takes the patterns off the durable keys on which the cluster has agreed. It does
 // so last: while there are rows, the keys stay durable.
-func (w *what) forgetPatterns(e *lmdb.Env, dry bool, out io.Writer) error {
-	if len(w.keys) == 0 || len(e.Note()) == 0 {
+func (x *what) forgetPatterns(e *lmdb.Env, dry bool, w world) error {
+	if len(x.keys) == 0 || len(e.Note()) == 0 {
 		return nil
 	}
-	without, found, err := record.ForgetKeys(e.Note(), w.keys)
+	without, found, err := record.ForgetKeys(e.Note(), x.keys)
 	if err != nil {
-		fmt.Fprintf(out, "patterns: the cluster may go on to agree on them: %v\n", err)
+		w.say("patterns", []string(x.keys), "note", fmt.Sprintf("the cluster may go on to agree on them: %v", err))
 		return nil
 	}
 	if len(found) == 0 {
@@ -106,18 +105,18 @@ func (w *what) forgetPatterns(e *lmdb.Env, dry bool, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "patterns=%q %s; durable until every directory of the cluster is without them, and no "+
-		"Config.DurableKeys names them\n", found, done(dry))
+	w.say("patterns", found, "removed", !dry, "note", "durable until every directory of the cluster is without them, "+
+		"and no Config.DurableKeys names them")
 	return nil
 }
 
 // tellMissing names the types and the patterns of which nothing is here: they are misspelt, or were
 // removed before. That is no error, so that a removal of several, or of one on several directories,
 // can be repeated until it has succeeded everywhere.
-func (w *what) tellMissing(e *lmdb.Env, c lmdb.Contents, out io.Writer) error {
+func (x *what) tellMissing(e *lmdb.Env, c lmdb.Contents, w world) error {
 	var there []string
-	missing := slices.Clone(w.keys)
-	err := eachReplica(e, c, func(role string, t durable.Table) error {
+	missing := slices.Clone(x.keys)
+	err := w.eachReplica(e, c, func(role string, t durable.Table) error {
 		s, err := rows.Inspect(t)
 		for _, k := range s.Keys {
 			missing = slices.DeleteFunc(missing, func(pattern string) bool { return keyspace.Match(pattern, k.Name) })
@@ -134,32 +133,25 @@ func (w *what) tellMissing(e *lmdb.Env, c lmdb.Contents, out io.Writer) error {
 		return err
 	}
 	slices.Sort(there)
-	for _, typ := range w.types {
+	for _, typ := range x.types {
 		if !slices.Contains(there, typ) {
-			fmt.Fprintf(out, "type=%s no entity of it is remembered here; there are %s\n",
-				typ, cmp.Or(strings.Join(there, ", "), "none"))
+			w.say("type", typ, "note", "no entity of it is remembered here; there are "+
+				cmp.Or(strings.Join(there, ", "), "none"))
 		}
 	}
 	for _, pattern := range missing {
-		fmt.Fprintf(out, "key=%q nothing matches; coterie-data inspect lists the keys\n", pattern)
+		w.say("key", pattern, "note", "nothing matches; coterie data inspect lists the keys")
 	}
 	return nil
 }
 
-func done(dry bool) string {
-	if dry {
-		return "would be removed"
-	}
-	return "removed"
-}
-
-func (w *what) remove(t durable.Table, dry bool) (r rows.Removed, err error) {
+func (x *what) remove(t durable.Table, dry bool) (r rows.Removed, err error) {
 	if !dry {
-		return rows.Remove(t, crdt.Origin(rand.Uint64()|1), w.match)
+		return rows.Remove(t, crdt.Origin(rand.Uint64()|1), x.match)
 	}
 	s, err := rows.Verify(t)
 	for _, k := range s.Keys {
-		if w.match(k.Name) {
+		if x.match(k.Name) {
 			r.Keys, r.Items = r.Keys+1, r.Items+k.Items
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -15,45 +14,45 @@ import (
 	"github.com/coterie-go/coterie/durable/rows"
 )
 
-func inspectVerb(flags *flag.FlagSet) func(string, io.Writer) error {
+func inspectVerb(flags *flag.FlagSet) job {
 	keys := flags.Int("keys", 10, "how many keys to list, the largest first; negative: all")
-	return func(dir string, out io.Writer) error {
+	return func(dir string, w world) error {
 		return withDir(dir, func(e *lmdb.Env, c lmdb.Contents) error {
-			fmt.Fprintf(out, "dir=%s disk=%016x format=%d store=%v file_bytes=%d free_bytes=%d\n",
-				e.Dir(), c.ID, c.Format, c.Store, c.File, c.Free)
-			describeRecord(out, e.Note())
+			w.say("dir", e.Dir(), "disk", fmt.Sprintf("%016x", c.ID), "format", c.Format, "store", c.Store,
+				"file_bytes", c.File, "free_bytes", c.Free)
+			w.describeRecord(e.Note())
 			for _, name := range c.Tables {
 				if _, ours := rows.Role(name); !ours {
-					fmt.Fprintf(out, "table=%s of another program\n", name)
+					w.say("table", name, "note", "of another program")
 				}
 			}
-			return eachReplica(e, c, func(role string, t durable.Table) error {
+			return w.eachReplica(e, c, func(role string, t durable.Table) error {
 				s, err := rows.Inspect(t)
 				if err != nil {
-					return fmt.Errorf("%s: role %q: %w; coterie-data verify looks at all roles", e.Dir(), role, err)
+					return fmt.Errorf("%s: role %q: %w; coterie data verify looks at all roles", e.Dir(), role, err)
 				}
-				describeTable(out, role, s, *keys)
+				w.describeTable(role, s, *keys)
 				return nil
 			})
 		})
 	}
 }
 
-func describeRecord(out io.Writer, kept []byte) {
+func (w world) describeRecord(kept []byte) {
 	if len(kept) == 0 {
-		fmt.Fprintln(out, "view: the node was in no cluster")
+		w.say("view", "the node was in no cluster")
 		return
 	}
 	text, err := record.Describe(kept)
 	if err != nil {
 		text = fmt.Sprintf("%d bytes that can not be read: %v", len(kept), err)
 	}
-	fmt.Fprintln(out, "view:", text)
+	w.say("view", text)
 }
 
-func describeTable(out io.Writer, role string, s rows.Summary, keys int) {
+func (w world) describeTable(role string, s rows.Summary, keys int) {
 	if s.Clock == nil {
-		fmt.Fprintf(out, "table=%s role=%s space=durable rows=0\n", rows.Table(role), role)
+		w.say("table", rows.Table(role), "role", role, "space", "durable", "rows", 0)
 		return
 	}
 	origins, last := 0, crdt.Origin(0)
@@ -63,10 +62,10 @@ func describeTable(out io.Writer, role string, s rows.Summary, keys int) {
 		}
 		last = r.Origin
 	}
-	fmt.Fprintf(out, "table=%s role=%s space=durable rows=%d row_bytes=%d keys=%d events=%d origins=%d digest=%v\n",
-		rows.Table(role), role, s.Items, s.Bytes, len(s.Keys), s.Clock.Len(), origins, s.Digest)
-	describeGroups(out, "type", s.Keys, func(k rows.Key) string { return kindsOf(k) })
-	describeGroups(out, "remembered", s.Keys, entityType)
+	w.say("table", rows.Table(role), "role", role, "space", "durable", "rows", s.Items, "row_bytes", s.Bytes,
+		"keys", len(s.Keys), "events", s.Clock.Len(), "origins", origins, "digest", s.Digest.String())
+	w.describeGroups("type", s.Keys, func(k rows.Key) string { return kindsOf(k) })
+	w.describeGroups("remembered", s.Keys, entityType)
 	largest := slices.SortedStableFunc(slices.Values(s.Keys), func(a, b rows.Key) int {
 		return cmp.Compare(b.Bytes, a.Bytes)
 	})
@@ -74,10 +73,10 @@ func describeTable(out io.Writer, role string, s rows.Summary, keys int) {
 		largest = largest[:keys]
 	}
 	for _, k := range largest {
-		fmt.Fprintf(out, "  key=%q type=%s rows=%d bytes=%d\n", k.Name, kindsOf(k), k.Items, k.Bytes)
+		w.say("key", k.Name, "type", kindsOf(k), "rows", k.Items, "bytes", k.Bytes)
 	}
 	if n := len(s.Keys) - len(largest); n > 0 {
-		fmt.Fprintf(out, "  and %d smaller keys; -keys lists more\n", n)
+		w.say("smaller_keys", n, "note", "-keys lists more")
 	}
 }
 
@@ -91,7 +90,7 @@ func kindsOf(k rows.Key) string {
 }
 
 // describeGroups sums the keys up by a name, "" for those that belong to none.
-func describeGroups(out io.Writer, what string, keys []rows.Key, nameOf func(rows.Key) string) {
+func (w world) describeGroups(what string, keys []rows.Key, nameOf func(rows.Key) string) {
 	type sum struct {
 		keys, items int
 		bytes       int64
@@ -113,6 +112,6 @@ func describeGroups(out io.Writer, what string, keys []rows.Key, nameOf func(row
 	slices.Sort(names)
 	for _, name := range names {
 		s := sums[name]
-		fmt.Fprintf(out, "  %s=%s keys=%d rows=%d bytes=%d\n", what, name, s.keys, s.items, s.bytes)
+		w.say(what, name, "keys", s.keys, "rows", s.items, "bytes", s.bytes)
 	}
 }

@@ -21,12 +21,13 @@ import (
 	"github.com/coterie-go/coterie/replicator/storage"
 )
 
-// command runs the command and checks its exit code.
-func command(t *testing.T, want int, args ...string) (out, errs string) {
+// runData runs the command data and checks its exit code.
+func runData(t *testing.T, want int, args ...string) (out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	if code := run(args, &o, &e); code != want {
-		t.Fatalf("coterie-data %q: exit code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
+	c := console{out: &o, errs: &e, getenv: func(string) string { return "" }}
+	if code := run(t.Context(), append([]string{"data"}, args...), c); code != want {
+		t.Fatalf("coterie data %q: exit code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
 	}
 	return o.String(), e.String()
 }
@@ -95,37 +96,37 @@ func commit(t *testing.T, table durable.Table, all ...durable.Row) {
 
 func TestInspect(t *testing.T) {
 	dir := node(t)
-	out, _ := command(t, exitOK, "inspect", dir)
+	out, _ := runData(t, exitOK, "inspect", dir)
 	says(t, out,
 		`dir=`+dir+` disk=[0-9a-f]{16} format=1 store=true file_bytes=\d{5} free_bytes=\d+`,
-		`view: the node was in no cluster`,
-		`table=letters of another program`,
+		`view="the node was in no cluster"`,
+		`table=letters note="of another program"`,
 		`table=replica/backend role=backend space=durable rows=61 row_bytes=\d{4} keys=7 events=61 origins=1 digest=[0-9a-f]{32}`,
-		`  type=GCounter keys=1 rows=1 `, `  type=ORSet keys=6 rows=60 `, `  remembered=Cart keys=4 rows=20 `,
-		`  remembered=Order keys=1 rows=20 `,
-		`  key="kept/counter" type=GCounter rows=1 bytes=\d\d\n`)
-	out, _ = command(t, exitOK, "inspect", "-keys", "1", dir)
-	says(t, out, `key="sharding/Order/ids/1"`, `and 6 smaller keys`)
+		`type=GCounter keys=1 rows=1 `, `type=ORSet keys=6 rows=60 `, `remembered=Cart keys=4 rows=20 `,
+		`remembered=Order keys=1 rows=20 `,
+		`key=kept/counter type=GCounter rows=1 bytes=\d\d\n`)
+	out, _ = runData(t, exitOK, "inspect", "-keys", "1", dir)
+	says(t, out, `key=sharding/Order/ids/1`, `smaller_keys=6`)
 	if strings.Contains(out, "kept/counter") {
 		t.Errorf("more than the largest key is listed:\n%s", out)
 	}
-	out, _ = command(t, exitOK, "inspect", "-keys", "-1", dir)
-	says(t, out, `key="kept/counter"`)
+	out, _ = runData(t, exitOK, "inspect", "-keys", "-1", dir)
+	says(t, out, `key=kept/counter`)
 }
 
 func TestVerify(t *testing.T) {
 	dir := node(t)
-	out, _ := command(t, exitOK, "verify", dir)
-	says(t, out, `role=backend ok rows=61 digest=`)
+	out, _ := runData(t, exitOK, "verify", dir)
+	says(t, out, `role=backend ok=true rows=61 digest=`)
 	e, err := lmdb.OpenExisting(dir, lmdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	storetest.Damage(t, e, rows.Table("backend"))
-	out, errs := command(t, exitFailed, "verify", dir)
-	says(t, out, `role=backend damaged: .*60 rows sum to`)
+	out, errs := runData(t, exitFailed, "verify", dir)
+	says(t, out, `role=backend ok=false damaged=".*60 rows sum to`)
 	says(t, errs, regexp.QuoteMeta(dir), `put back a copy`)
-	if _, errs := command(t, exitFailed, "remove", "-type", "Cart",
+	if _, errs := runData(t, exitFailed, "remove", "-type", "Cart",
 		dir); !strings.Contains(errs, crdt.ErrDigest.Error()) {
 		t.Errorf("a damaged table was changed: %s", errs)
 	}
@@ -133,20 +134,21 @@ func TestVerify(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	dir := node(t)
-	out, _ := command(t, exitOK, "remove", "-n", "-type", "Cart", "-type", "Order", dir)
-	says(t, out, `role=backend keys=5 rows=40 would be removed`)
-	out, _ = command(t, exitOK, "remove", "-type", "Cart", "-key", "kept/c*", dir)
-	says(t, out, `role=backend keys=5 rows=21 removed`)
-	out, _ = command(t, exitOK, "verify", dir)
-	says(t, out, `ok rows=40`)
-	out, _ = command(t, exitOK, "inspect", dir)
+	out, _ := runData(t, exitOK, "remove", "-n", "-type", "Cart", "-type", "Order", dir)
+	says(t, out, `role=backend keys=5 rows=40 removed=false`)
+	out, _ = runData(t, exitOK, "remove", "-type", "Cart", "-key", "kept/c*", dir)
+	says(t, out, `role=backend keys=5 rows=21 removed=true`)
+	out, _ = runData(t, exitOK, "verify", dir)
+	says(t, out, `ok=true rows=40`)
+	out, _ = runData(t, exitOK, "inspect", dir)
 	says(t, out, `remembered=Order keys=1 rows=20`, `events=62 origins=2`)
 	if strings.Contains(out, "Cart") || strings.Contains(out, "kept/counter") {
 		t.Errorf("not removed:\n%s", out)
 	}
 	// the second of them was removed before
-	out, _ = command(t, exitOK, "remove", "-key", "no*", "-key", "kept/c*", dir)
-	says(t, out, `key="no\*" nothing matches`, `key="kept/c\*" nothing matches`, `role=backend keys=0 rows=0 removed`)
+	out, _ = runData(t, exitOK, "remove", "-key", "no*", "-key", "kept/c*", dir)
+	says(t, out, `key=no\* note="nothing matches`, `key=kept/c\* note="nothing matches`,
+		`role=backend keys=0 rows=0 removed=true`)
 }
 
 // Names may follow each other, the last word is the directory; a type that is not there is named
@@ -154,23 +156,24 @@ func TestRemove(t *testing.T) {
 func TestRemoveOfSeveralAndUnknownTypes(t *testing.T) {
 	dir := node(t)
 	for _, args := range [][]string{{"-type", "Typo"}, {"-type", "Cart,Order"}, {"-n", "-type=Cart", "Typo"}} {
-		out, _ := command(t, exitOK, append(append([]string{"remove"}, args...), dir)...)
-		says(t, out, `type=(Typo|Cart,Order) no entity of it is remembered here; there are Cart, Order\n`)
+		out, _ := runData(t, exitOK, append(append([]string{"remove"}, args...), dir)...)
+		says(t, out, `type=(Typo|Cart,Order) note="no entity of it is remembered here; there are Cart, Order"\n`)
 	}
-	out, _ := command(t, exitOK, "remove", "-n", "-type", "Cart", "Order", "-key", "kept/c*", "kept/s*", dir)
-	says(t, out, `role=backend keys=7 rows=61 would be removed`)
-	out, _ = command(t, exitOK, "remove", "-type=Typo", "Cart", "Order", dir)
-	says(t, out, `type=Typo no entity`, `role=backend keys=5 rows=40 removed`)
-	out, _ = command(t, exitOK, "remove", "-type", "Cart", dir) // again
-	says(t, out, `type=Cart no entity of it is remembered here; there are none`, `role=backend keys=0 rows=0 removed`)
+	out, _ := runData(t, exitOK, "remove", "-n", "-type", "Cart", "Order", "-key", "kept/c*", "kept/s*", dir)
+	says(t, out, `role=backend keys=7 rows=61 removed=false`)
+	out, _ = runData(t, exitOK, "remove", "-type=Typo", "Cart", "Order", dir)
+	says(t, out, `type=Typo note="no entity`, `role=backend keys=5 rows=40 removed=true`)
+	out, _ = runData(t, exitOK, "remove", "-type", "Cart", dir) // again
+	says(t, out, `type=Cart note="no entity of it is remembered here; there are none"`,
+		`role=backend keys=0 rows=0 removed=true`)
 }
 
-func TestHelp(t *testing.T) {
+func TestDataHelp(t *testing.T) {
 	for _, args := range [][]string{
 		{"help"}, {"-h"}, {"--help"}, {"inspect", "-h"}, {"remove", "-type", "Cart", "--help"},
 	} {
-		out, errs := command(t, exitOK, args...)
-		says(t, out, `coterie-data inspect`, `coterie-data remove`)
+		out, errs := runData(t, exitOK, args...)
+		says(t, out, `coterie data inspect`, `coterie data remove`)
 		if errs != "" || strings.Contains(out, "help requested") {
 			t.Errorf("%q: %s%s", args, errs, out)
 		}
@@ -179,9 +182,9 @@ func TestHelp(t *testing.T) {
 
 func TestCompact(t *testing.T) {
 	dir := node(t)
-	out, _ := command(t, exitOK, "compact", dir)
+	out, _ := runData(t, exitOK, "compact", dir)
 	says(t, out, `file=`+dir+`/coterie.store/data.mdb before_bytes=\d+ after_bytes=\d+`)
-	command(t, exitOK, "verify", dir)
+	runData(t, exitOK, "verify", dir)
 }
 
 // Whatever is asked of a directory that a process holds, or that no node has used, is refused and
@@ -194,11 +197,11 @@ func TestRefusals(t *testing.T) {
 	}
 	defer e.Close()
 	for _, args := range [][]string{{"inspect"}, {"verify"}, {"compact"}, {"remove", "-type", "Cart"}} {
-		_, errs := command(t, exitFailed, append(args, dir)...)
+		_, errs := runData(t, exitFailed, append(args, dir)...)
 		says(t, errs, durable.ErrInUse.Error(), regexp.QuoteMeta(dir), `this process|process \d+`)
-		_, errs = command(t, exitFailed, append(args, never)...)
+		_, errs = runData(t, exitFailed, append(args, never)...)
 		says(t, errs, durable.ErrForeign.Error(), regexp.QuoteMeta(never), `no node has used it`)
-		_, errs = command(t, exitFailed, append(args, dir+"/missing")...)
+		_, errs = runData(t, exitFailed, append(args, dir+"/missing")...)
 		says(t, errs, `no node has used it`)
 	}
 	if entries, err := os.ReadDir(never); err != nil || len(entries) > 0 {
@@ -215,12 +218,12 @@ func TestADirectoryWithoutAStore(t *testing.T) {
 	if err := errors.Join(e.SetNote([]byte("no record")), e.Close()); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := command(t, exitOK, "inspect", dir)
-	says(t, out, `store=false`, `view: 9 bytes that can not be read`)
-	out, _ = command(t, exitOK, "verify", dir)
+	out, _ := runData(t, exitOK, "inspect", dir)
+	says(t, out, `store=false`, `view="9 bytes that can not be read`)
+	out, _ = runData(t, exitOK, "verify", dir)
 	says(t, out, `no durable key was ever written`)
-	command(t, exitOK, "compact", dir)
-	out, _ = command(t, exitOK, "remove", "-key", "*", dir)
+	runData(t, exitOK, "compact", dir)
+	out, _ = runData(t, exitOK, "remove", "-key", "*", dir)
 	says(t, out, `nothing matches`)
 }
 
@@ -248,22 +251,22 @@ func TestRemoveTakesPatternsOff(t *testing.T) {
 	if err := errors.Join(e.SetNote(record), e.Close()); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := command(t, exitOK, "remove", "-n", "-key", "other/*", dir)
-	says(t, out, `patterns=\["other/\*"\] would be removed`)
-	out, _ = command(t, exitOK, "remove", "-key", "other/*", dir)
-	says(t, out, `patterns=\["other/\*"\] removed`)
-	out, _ = command(t, exitOK, "inspect", dir)
-	says(t, out, `durable \["carts"\]`)
-	if out, _ = command(t, exitOK, "remove", "-key", "other/*", dir); strings.Contains(out, "patterns=") {
+	out, _ := runData(t, exitOK, "remove", "-n", "-key", "other/*", dir)
+	says(t, out, `patterns=\["other/\*"\] removed=false`)
+	out, _ = runData(t, exitOK, "remove", "-key", "other/*", dir)
+	says(t, out, `patterns=\["other/\*"\] removed=true`)
+	out, _ = runData(t, exitOK, "inspect", dir)
+	says(t, out, `durable \[\\"carts\\"\]`)
+	if out, _ = runData(t, exitOK, "remove", "-key", "other/*", dir); strings.Contains(out, "patterns=") {
 		t.Errorf("taken off twice: %s", out)
 	}
 }
 
-func TestUsage(t *testing.T) {
-	for _, args := range [][]string{{}, {"destroy", "x"}, {"inspect"}, {"inspect", "a", "b"},
+func TestDataUsage(t *testing.T) {
+	for _, args := range [][]string{{"destroy", "x"}, {"inspect"}, {"inspect", "a", "b"},
 		{"verify", "-loud", "x"}, {"remove", "x"},
 		{"remove", "-type", "", "x"}} {
-		_, errs := command(t, exitUsage, args...)
-		says(t, errs, `coterie-data inspect`, `usage`)
+		_, errs := runData(t, exitUsage, args...)
+		says(t, errs, `usage`, `coterie help`)
 	}
 }

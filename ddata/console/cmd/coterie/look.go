@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/coterie-go/coterie/ddata/console/api"
+)
+
+// ofCluster asks for the cluster, and shows it.
+func ofCluster(ctx context.Context, r *remote, table func(*table, api.Cluster)) (api.Cluster, error) {
+	x, err := r.Cluster(ctx)
+	if err != nil {
+		return x, explained(r, err)
+	}
+	return x, show(r, x, x.Unanswered, table)
+}
+
+func status(ctx context.Context, r *remote, _ []string) error {
+	x, err := ofCluster(ctx, r, statusTable)
+	if err != nil {
+		return err
+	}
+	for _, n := range x.Nodes {
+		if !n.Ready {
+			return errUnready
+		}
+	}
+	return nil
+}
+
+func statusTable(t *table, x api.Cluster) {
+	up, ready, leases := 0, 0, 0
+	for _, m := range x.View.Members {
+		if m.Status == "Up" {
+			up++
+		}
+	}
+	for _, n := range x.Nodes {
+		ready += one(n.Ready)
+		leases += one(n.Lease)
+	}
+	t.row("cluster", x.Name)
+	t.row("view", x.View.Epoch)
+	t.row("members", fmt.Sprintf("%d, %d up, %d answered, %d ready, %d with a lease", len(x.View.Members), up,
+		len(x.Nodes), ready, leases))
+	if x.View.Closing {
+		t.row("closing", "the whole cluster is about to be stopped")
+	}
+	for _, s := range sums(x) {
+		t.row("type", fmt.Sprintf("%s: %d of %d shards hosted, %d entities active", s.Name, s.Hosted, s.Shards,
+			s.Active))
+	}
+	for _, n := range x.Nodes {
+		for _, why := range n.Reasons {
+			t.row("not ready", fmt.Sprintf("%s %s: %s", short(n.UID), n.Addr, why))
+		}
+		for _, s := range n.Unreachable {
+			t.row("silent", fmt.Sprintf("%s does not hear %s since %s", short(n.UID), short(s.UID), clock(s.Since)))
+		}
+	}
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func members(ctx context.Context, r *remote, _ []string) error {
+	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
+		nodes := map[string]api.Node{}
+		for _, n := range x.Nodes {
+			nodes[n.UID] = n
+		}
+		t.row("UID", "ADDRESS", "STATUS", "AGE", "ROLES", "VERSION", "VOTES", "READY", "LEASE", "DOES NOT HEAR")
+		for _, m := range x.View.Members {
+			ready, lease, silent := "?", "?", "?"
+			if n, ok := nodes[m.UID]; ok {
+				ready, lease, silent = yes(n.Ready), yes(n.Lease), dash(silences(n))
+			}
+			t.row(short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version), yes(m.Voter),
+				ready, lease, silent)
+		}
+	})
+	return err
+}
+
+func silences(n api.Node) string {
+	var all []string
+	for _, s := range n.Unreachable {
+		all = append(all, short(s.UID))
+	}
+	return strings.Join(all, ",")
+}
+
+func roles(ctx context.Context, r *remote, _ []string) error {
+	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
+		t.row("ROLE", "NODE", "ADDRESS", "KEYS", "DURABLE", "ITEMS", "ORIGINS", "EVENTS", "LOG", "WAITING BYTES", "LAG",
+			"CAUGHT UP")
+		for _, name := range rolesIn(x) {
+			for _, n := range x.Nodes {
+				for _, p := range n.Roles {
+					if p.Name == name {
+						v, d := p.Volatile, p.Durable
+						t.row(name, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items, v.Origins+d.Origins,
+							v.Events+d.Events, v.LogEvents+d.LogEvents, v.WaitingBytes+d.WaitingBytes, lag(p),
+							caughtUp(p))
+					}
+				}
+			}
+		}
+	})
+	return err
+}
+
+func rolesIn(x api.Cluster) []string {
+	all := map[string]bool{}
+	for _, n := range x.Nodes {
+		for _, p := range n.Roles {
+			all[p.Name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// lag is how far the member that is furthest behind is.
+func lag(p api.Role) (most uint64) {
+	for _, l := range p.Lags {
+		most = max(most, l.Events)
+	}
+	return most
+}
+
+func caughtUp(p api.Role) string {
+	if p.Silent {
+		return "stands still"
+	}
+	return yes(p.CaughtUp)
+}
+
+// sums are the types, with what the nodes have together.
+func sums(x api.Cluster) []api.Type {
+	byName := map[string]*api.Type{}
+	for _, n := range x.Nodes {
+		for _, t := range n.Types {
+			s := byName[t.Name]
+			if s == nil {
+				s = &api.Type{Name: t.Name, Role: t.Role, Shards: t.Shards, Dropped: map[string]uint64{},
+					Alarms: map[string]uint64{}}
+				byName[t.Name] = s
+			}
+			if t.Coordinating {
+				s.Coordinator = n.UID
+			}
+			s.Hosted, s.Entities, s.Active = s.Hosted+t.Hosted, s.Entities+t.Entities, s.Active+t.Active
+			s.Waiting.Buffered, s.Moves.Done = s.Waiting.Buffered+t.Waiting.Buffered, s.Moves.Done+t.Moves.Done
+			add(s.Dropped, t.Dropped)
+			add(s.Alarms, t.Alarms)
+		}
+	}
+	var all []api.Type
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, *byName[name])
+	}
+	return all
+}
+
+func add(to, from map[string]uint64) {
+	for k, n := range from {
+		to[k] += n
+	}
+}
+
+func types(ctx context.Context, r *remote, _ []string) error {
+	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
+		t.row("TYPE", "ROLE", "SHARDS", "HOSTED", "ENTITIES", "ACTIVE", "COORDINATOR", "BUFFERED", "MOVES", "DROPPED",
+			"ALARMS")
+		for _, s := range sums(x) {
+			t.row(s.Name, s.Role, s.Shards, s.Hosted, s.Entities, s.Active, dash(short(s.Coordinator)),
+				s.Waiting.Buffered,
+				s.Moves.Done, counts(s.Dropped), counts(s.Alarms))
+		}
+	})
+	return err
+}
+
+// shards asks page by page.
+func shards(ctx context.Context, r *remote, args []string) error {
+	all, err := r.Shards(ctx, args[0], 0, api.PageMax)
+	for err == nil && len(all.Shards) < all.Total {
+		var next api.Shards
+		next, err = r.Shards(ctx, args[0], len(all.Shards), api.PageMax)
+		if err == nil && len(next.Shards) == 0 {
+			break
+		}
+		all.Shards = append(all.Shards, next.Shards...)
+		for _, u := range next.Unanswered {
+			if !slices.ContainsFunc(all.Unanswered, func(o api.Unanswered) bool { return o.UID == u.UID }) {
+				all.Unanswered = append(all.Unanswered, u)
+			}
+		}
+	}
+	if err != nil {
+		return explained(r, err)
+	}
+	return show(r, all, all.Unanswered, func(t *table, x api.Shards) {
+		t.row("SHARD", "NODE", "ENTITIES", "ACTIVE", "BUFFERED", "WAITS FOR")
+		for _, s := range x.Shards {
+			t.row(s.Shard, dash(short(s.Node)), s.Entities, s.Active, s.Buffered, dash(s.Waits))
+		}
+	})
+}
+
+func where(ctx context.Context, r *remote, args []string) error {
+	x, err := r.Entity(ctx, args[0], args[1])
+	if err != nil {
+		return explained(r, err)
+	}
+	return show(r, x, x.Unanswered, func(t *table, x api.Entity) {
+		t.row("type", x.Type)
+		t.row("id", x.ID)
+		t.row("shard", x.Shard)
+		at := "no node hosts its shard now, or its home is moving"
+		if x.Node != "" {
+			at = short(x.Node) + " " + x.Addr
+		}
+		t.row("node", at)
+		t.row("active", yes(x.Active))
+		t.row("waiting", fmt.Sprintf("%d messages", x.Waiting))
+		if x.Doing != "" {
+			t.row("doing", x.Doing)
+		}
+		if x.Why != "" {
+			t.row("passivation", x.Why)
+		}
+		for _, p := range x.Passivated {
+			t.row("passivated", clock(p.At)+" "+p.Text)
+		}
+	})
+}

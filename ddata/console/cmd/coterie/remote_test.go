@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/console/api"
+)
+
+// fake is a console that answers as it is told.
+type fake struct {
+	*httptest.Server
+	cluster api.Cluster
+	acted   []api.Action
+	rounds  int // of events that were asked for
+}
+
+func newFake(t *testing.T) *fake {
+	f := &fake{cluster: api.Cluster{
+		Name: "shop",
+		View: api.View{Epoch: 7, Members: []api.Member{
+			{UID: "00000000aaaaaaaa", Addr: "a:1", Status: "Up", Age: 1, Roles: []string{"r"}, Voter: true},
+			{UID: "00000001bbbbbbbb", Addr: "b:1", Status: "Up", Age: 2, Roles: []string{"r"}, Version: "v\x1b[31m2"},
+		}},
+		Nodes: []api.Node{{
+			UID: "00000000aaaaaaaa", Addr: "a:1", Live: true, Ready: true, Lease: true,
+			Roles: []api.Role{{Name: "r", CaughtUp: true, Volatile: api.Space{Keys: 3}, Lags: []api.Lag{{Events: 4}}}},
+			Types: []api.Type{{Name: "Cart", Role: "r", Shards: 1500, Hosted: 9, Active: 5, Coordinating: true,
+				Dropped: map[string]uint64{"no-home": 2}}},
+		}, {
+			UID: "00000001bbbbbbbb", Addr: "b:1", Live: true, Ready: true,
+			Unreachable: []api.Silence{{UID: "00000000aaaaaaaa", Since: time.Now()}},
+		}},
+	}}
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var x any
+	q := r.URL.Query()
+	switch {
+	case r.Header.Get("Authorization") != "Bearer look":
+		w.WriteHeader(401)
+		x = api.Error{Code: api.CodeRefused, Text: "authenticate first"}
+	case r.URL.Path == "/c/api/v1/cluster":
+		x = f.cluster
+	case r.URL.Path == "/c/api/v1/shards":
+		from, _ := strconv.Atoi(q.Get("from"))
+		page := api.Shards{Type: q.Get("type"), Total: 1500}
+		for i := from; i < min(1500, from+api.PageMax); i++ {
+			page.Shards = append(page.Shards, api.Shard{Shard: i, Node: "00000000aaaaaaaa"})
+		}
+		x = page
+	case r.URL.Path == "/c/api/v1/entity":
+		x = api.Entity{Type: q.Get("type"), ID: q.Get("id"), Node: "00000000aaaaaaaa", Addr: "a:1", Waiting: 3,
+			Why: "idle"}
+	case r.URL.Path == "/c/api/v1/events":
+		f.rounds++
+		var e api.Events
+		for i := range 20 + f.rounds {
+			e.Events = append(e.Events, api.Event{Node: "n", Seq: uint64(i + 1), Text: fmt.Sprint("event ", i+1, ".")})
+		}
+		x = e
+	case r.URL.Path == "/c/api/v1/actions" && r.Method == "POST" && r.Header.Get(api.Header) != "":
+		var a api.Action
+		_ = json.NewDecoder(r.Body).Decode(&a)
+		f.acted = append(f.acted, a)
+		x = api.Result{Text: "done"}
+	default:
+		w.WriteHeader(404)
+		x = "no error"
+	}
+	_ = json.NewEncoder(w).Encode(x)
+}
+
+// coterie runs the command against the fake.
+func (f *fake) coterie(t *testing.T, want int, args ...string) (out, errs string) {
+	t.Helper()
+	return f.onTerminal(t, want, "", false, args...)
+}
+
+func (f *fake) onTerminal(t *testing.T, want int, in string, terminal bool, args ...string) (out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	vars := map[string]string{"COTERIE_URL": f.URL + "/c/", "COTERIE_TOKEN": "look"}
+	c := console{in: strings.NewReader(in), out: &o, errs: &e, terminal: terminal,
+		getenv: func(name string) string { return vars[name] }}
+	if code := run(t.Context(), args, c); code != want {
+		t.Fatalf("coterie %q: exit code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
+	}
+	return o.String(), e.String()
+}
+
+func TestLooks(t *testing.T) {
+	f := newFake(t)
+	out, _ := f.coterie(t, exitOK, "status")
+	says(t, out, `cluster +shop`, `2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
+		`silent +00000001 does not hear 00000000`)
+	out, _ = f.coterie(t, exitOK, "members")
+	says(t, out, `UID +ADDRESS`, `00000000 +a:1 +Up +1 +r +- +yes +yes +yes +-`, `b:1.*no +00000000`)
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("a name steers the terminal: %q", out)
+	}
+	out, _ = f.coterie(t, exitOK, "roles")
+	says(t, out, `r +00000000 +a:1 +3 +0 `, ` 4 +yes`)
+	out, _ = f.coterie(t, exitOK, "types")
+	says(t, out, `Cart +r +1500 +9 +0 +5 +00000000 +0 +0 +no-home=2 +-`)
+	out, _ = f.coterie(t, exitOK, "shards", "Cart")
+	if n := strings.Count(out, "\n"); n != 1501 {
+		t.Errorf("%d lines", n)
+	}
+	out, _ = f.coterie(t, exitOK, "where", "Cart", "x y")
+	says(t, out, `id +x y`, `node +00000000 a:1`, `3 messages`, `passivation +idle`)
+	out, _ = f.coterie(t, exitOK, "events", "-limit", "3")
+	says(t, out, `event 21\.`)
+	var x api.Cluster
+	out, _ = f.coterie(t, exitOK, "members", "-json")
+	if err := json.Unmarshal([]byte(out), &x); err != nil || x.Name != "shop" {
+		t.Errorf("%v %+v", err, x)
+	}
+}
+
+// What is partial, refused, not ready or not there has an exit code of its own.
+func TestExitCodes(t *testing.T) {
+	f := newFake(t)
+	f.cluster.Nodes[1].Ready, f.cluster.Nodes[1].Reasons = false, []string{"no lease"}
+	out, _ := f.coterie(t, exitUnready, "status")
+	says(t, out, `not ready +00000001 b:1: no lease`)
+	f.coterie(t, exitOK, "members")
+	f.cluster.Unanswered = []api.Unanswered{{UID: "00000001bbbbbbbb", Addr: "b:1", Why: "it hangs"}}
+	_, errs := f.coterie(t, exitPartial, "status")
+	says(t, errs, `no answer of 00000001 b:1: it hangs`)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("wrong\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs = f.coterie(t, exitRefused, "members", "-token-file", token)
+	says(t, errs, `authenticate first`)
+	_, errs = f.coterie(t, exitFailed, "members", "-url", f.URL+"/elsewhere")
+	says(t, errs, `no console answers there`)
+	_, errs = f.coterie(t, exitFailed, "members", "-url", "http://127.0.0.1:1/")
+	says(t, errs, `is a console there\? -url or COTERIE_URL`)
+	_, errs = f.coterie(t, exitFailed, "members", "-ca", token)
+	says(t, errs, `no certificate in PEM`)
+	for _, args := range [][]string{{}, {"explode"}, {"members", "x"}, {"where", "Cart"}, {"members", "-loud"},
+		{"status", "-url", "ftp://x"}, {"move", "Cart", "1"}, {"limit", "Cart", "0"}, {"stop-shards", "-yes", "Cart",
+			"2-1"},
+		{"stop-shards", "-yes", "Cart", "0-99999"}, {"events", "-limit", "0"}, {"watch", "-every", "1ms"}, {"down",
+			"b:1"},
+		{"completion", "csh"}, {"help", "explode"}, {"data"}} {
+		_, errs := f.coterie(t, exitUsage, args...)
+		says(t, errs, `usage`)
+	}
+	if len(f.acted) > 0 {
+		t.Errorf("done: %v", f.acted)
+	}
+}
+
+func TestActs(t *testing.T) {
+	f := newFake(t)
+	for _, args := range [][]string{
+		{"down", "b:1", "-yes"}, {"leave", "-yes", "b:1"}, {"drain", "-yes", "b:1", "Cart"}, {"prepare-shutdown",
+			"-yes"},
+		{"rebalance", "Cart"}, {"move", "Cart", "-to", "b:1", "3", "7-9"}, {"stop-shards", "-yes", "Cart", "1"},
+		{"passivate", "Cart", "--", "-x"}, {"limit", "-node", "b:1", "Cart", "50"},
+	} {
+		out, _ := f.coterie(t, exitOK, args...)
+		says(t, out, `done`)
+	}
+	want := []api.Action{
+		{Do: "down", Node: "b:1"}, {Do: "leave", Node: "b:1"}, {Do: "drain", Node: "b:1", Type: "Cart"},
+		{Do: "prepare-shutdown"}, {Do: "rebalance", Type: "Cart"},
+		{Do: "move", Node: "b:1", Type: "Cart", Shards: []int{3, 7, 8, 9}}, {Do: "stop-shards", Type: "Cart",
+			Shards: []int{1}},
+		{Do: "passivate", Type: "Cart", Entity: "-x"}, {Do: "limit", Node: "b:1", Type: "Cart", Limit: 50},
+	}
+	if got, w := fmt.Sprint(f.acted), fmt.Sprint(want); got != w {
+		t.Errorf("%s\nwant\n%s", got, w)
+	}
+	f.acted = nil
+	_, errs := f.onTerminal(t, exitFailed, "n\n", true, "leave", "b:1")
+	says(t, errs, `b:1 will leave.*\[y/N\]`, `nothing was done`)
+	f.onTerminal(t, exitFailed, "", true, "leave", "b:1")
+	if len(f.acted) > 0 {
+		t.Errorf("done all the same: %v", f.acted)
+	}
+	if f.onTerminal(t, exitOK, "yes\n", true, "leave", "b:1"); len(f.acted) != 1 {
+		t.Errorf("%v", f.acted)
+	}
+}
+
+// Events are printed once each; of those before the first look the last ten.
+func TestWatch(t *testing.T) {
+	f := newFake(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out := &untilLines{want: 12, done: cancel}
+	c := console{out: out, errs: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("look"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"watch", "-every", "200ms", "-url", f.URL + "/c", "-token-file", token, "-json"}
+	if code := run(ctx, args, c); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	var seqs []uint64
+	for line := range strings.Lines(out.String()) {
+		var e api.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		seqs = append(seqs, e.Seq)
+	}
+	if len(seqs) < 12 || seqs[0] != 12 || !slices.IsSorted(seqs) ||
+		len(slices.Compact(slices.Clone(seqs))) != len(seqs) {
+		t.Errorf("%v", seqs)
+	}
+}
+
+// untilLines calls done when it has so many lines.
+type untilLines struct {
+	bytes.Buffer
+	want int
+	done func()
+}
+
+func (u *untilLines) Write(b []byte) (int, error) {
+	n, err := u.Buffer.Write(b)
+	if bytes.Count(u.Bytes(), []byte("\n")) >= u.want {
+		u.done()
+	}
+	return n, err
+}
+
+// Every command is in the help, and in what completes; bash completes a command, a verb and a flag.
+func TestCompletion(t *testing.T) {
+	f := newFake(t)
+	out, _ := f.coterie(t, exitOK, "help")
+	for _, c := range commands() {
+		says(t, out, `coterie `+c.name)
+		text, _ := f.coterie(t, exitOK, "help", c.name)
+		says(t, text, c.name)
+		for _, shell := range []string{"bash", "zsh", "fish"} {
+			script, _ := f.coterie(t, exitOK, "completion", shell)
+			says(t, script, c.name, `url`)
+		}
+	}
+	script, _ := f.coterie(t, exitOK, "completion", "bash")
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Log("NOT TRIED: bash is missing, so its completion was not run")
+		return
+	}
+	for typed, want := range map[string]string{"mem": "members", "data ver": "verify",
+		"members -js": "-json"} { // order: none matters
+		words := strings.Fields("coterie " + typed)
+		test := script + fmt.Sprintf("\nCOMP_WORDS=(%s); COMP_CWORD=%d; _coterie; echo ${COMPREPLY[@]}",
+			strings.Join(words, " "),
+			len(words)-1)
+		got, err := exec.Command(bash, "-c", test).CombinedOutput()
+		if err != nil || strings.TrimSpace(string(got)) != want {
+			t.Errorf("%q completes to %q (%v), want %q", typed, got, err, want)
+		}
+	}
+}
