@@ -71,7 +71,7 @@ function button(text, data, danger) {
 // --- asking ---
 
 async function ask(path, options) {
-  const r = await fetch("api/v1/" + path, { cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(patience), ...options });
+  const r = await fetch(new URL("api/v1/" + path, location.origin + location.pathname), { cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(patience), ...options });
   state.access = r.headers.get("X-Coterie-Access") || state.access;
   let body = null;
   try { body = await r.json(); } catch { /* no console answers */ }
@@ -96,7 +96,7 @@ async function poll() {
   if (state.paused || document.hidden) { timer = setTimeout(poll, every); return; }
   asking = true;
   try {
-    await Promise.all(wants().map(async ([key, path]) => { state[key] = await ask(path); }));
+    await Promise.all([...wants().map(async ([key, path]) => { state[key] = await ask(path); }), refind()]);
     state.failing = "";
   } catch (e) {
     if (!state.failing) state.since = Date.now();
@@ -335,15 +335,24 @@ async function act(a) {
 // note shows what became of an action, for a while.
 function note(text, good) {
   const n = { text, good };
-  state.notes.push(n);
-  state.notes = state.notes.slice(-4);
+  state.notes = state.notes.filter(o => o.text !== text).concat(n).slice(-4);
   setTimeout(() => { state.notes = state.notes.filter(o => o !== n); render(); }, 15000);
   render();
 }
 
+// refind asks again for the entity that is shown, if it still is when the answer comes.
+async function refind() {
+  const e = state.tab === "types" && state.found && state.found.entity;
+  if (!e) return;
+  const again = await ask(entityPath(e.type, e.id)).catch(() => null);
+  if (again && state.found && state.found.entity === e) state.found = { entity: again };
+}
+
+const entityPath = (typ, id) => `entity?type=${encodeURIComponent(typ)}&id=${encodeURIComponent(id)}`;
+
 async function find(typ, id) {
   try {
-    state.found = { entity: await ask(`entity?type=${encodeURIComponent(typ)}&id=${encodeURIComponent(id)}`) };
+    state.found = { entity: await ask(entityPath(typ, id)) };
   } catch (e) {
     state.found = { error: e.message };
   }

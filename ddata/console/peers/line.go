@@ -96,7 +96,10 @@ func (l *Line) Ask(ctx context.Context, node view.UID, body []byte) ([]byte, err
 	case a := <-c.got:
 		return a.body, a.fault()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrSilent, context.Cause(ctx))
+		if why := context.Cause(ctx); !errors.Is(why, context.DeadlineExceeded) {
+			return nil, fmt.Errorf("%w: %w", ErrSilent, why)
+		}
+		return nil, ErrSilent
 	case <-l.ended.Done():
 		return nil, fmt.Errorf("%w: this node has ended", ErrSilent)
 	}
