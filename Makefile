@@ -11,14 +11,14 @@ export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 # Packages with goroutines are tested under the race detector, and all others without it. A test runs once: those that
 # the detector adds nothing to run without it, and two names of tests do both, because -short shortens them under it.
 RACED := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
-         ./ddata/shutdown ./ddata/transport/... ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
+         ./ddata/shutdown ./ddata/transport/... ./ddata/console/answers ./ddata/console/peers ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
          ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
          ./sharding/remind/memory ./sharding/remind/replicated ./sharding/persistence/batch \
          ./sharding/persistence/lmdb ./sharding/persistence/memory ./sharding/persistence/replicated \
          ./sharding/projection/replicated
 # Packages whose tests run nodes with short leases in real time are tested apart from those that compute, so that
 # nothing takes their processor. They wait most of their time, and run side by side.
-LIVE_RACED := ./ddata ./sharding
+LIVE_RACED := ./ddata ./ddata/console ./sharding
 LIVE_PLAIN := ./ddata/ddatatest ./sharding/daemon ./sharding/delivery
 CALM        = $(filter-out $(shell $(GO) list $(RACED) $(LIVE_RACED) $(LIVE_PLAIN) ./proptest/upgrade),\
                 $(shell $(GO) list ./...))
@@ -37,7 +37,7 @@ BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
 MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes ddata/events/otel \
-              examples/kubernetes
+              examples/kubernetes ddata/console/browser
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
 .PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz bench ci
@@ -73,14 +73,16 @@ race: ## only the tests with the race detector; of crdt only snapshots meet othe
 
 # The laws wait for the server most of their time; a fifth of the random histories takes some seconds. Processes that
 # are killed wait for leases, as roll-outs wait for probes. What etcd refuses, one caller sees.
+# A page is looked at by a browser.
 PLAIN_MODULES := ^TestLaws$$|^TestLargeCall$$|^TestKills$$|^TestPausedOwner$$|^TestStops$$|^TestCopy$$|^TestCluster$$
 PLAIN_MODULES := $(PLAIN_MODULES)|^TestProcesses$$|^TestUnreachable$$|^TestRequestLimit$$|^TestForeignContent$$
-PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$
+PLAIN_MODULES := $(PLAIN_MODULES)|^TestRepeatedTransaction$$|^TestRehearsal$$|^TestPage$$
 
-# The first lines say in words what a machine without PostgreSQL, or without etcd, does not try.
+# The first lines say in words what a machine without PostgreSQL, etcd or Chromium does not try.
 modules: ## only the tests of the modules within
 	@cd sharding/persistence/postgres && $(GO) test -v -run '^TestFind$$' ./postgrestest | grep 'NOT TRIED' || true
 	@cd ddata/locks/etcd && $(GO) test -v -run '^TestFind$$' ./etcdtest | grep 'NOT TRIED' || true
+	@cd ddata/console/browser && $(GO) test -v -run '^TestFind$$' . | grep 'NOT TRIED' || true
 	$(call in_modules,$(GO) test -short -run '$(PLAIN_MODULES)' ./...)
 	$(call in_modules,$(GO) test -race -short -skip '$(PLAIN_MODULES)' ./...)
 
