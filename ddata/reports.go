@@ -19,9 +19,8 @@ type reports struct {
 	listeners []events.Listener // the log, and the user's; fixed
 	counts    events.Counts
 	panics    atomic.Uint64 // of the user's code, that were survived
-
-	mu    sync.Mutex
-	added registered.Set[events.Listener] // of extensions
+	mu        sync.Mutex
+	added     registered.Set[events.Listener] // of extensions
 }
 
 func newReports(log *slog.Logger, user events.Listener) *reports {
@@ -50,6 +49,9 @@ func (r *reports) listen(l events.Listener) (cancel func()) {
 func (r *reports) all() []events.Listener {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.added.Len() == 0 {
+		return r.listeners
+	}
 	return append(slices.Clip(r.listeners), r.added.All()...)
 }
 

@@ -263,6 +263,7 @@
 //
 // # Inspection
 //
+// The console of a node (package ddata/console) shows its types to operators, and lets them steer these.
 // Any region, a proxy too, can ask the others what runs there. The machines take no part in it.
 // EntityType.Timeouts.Query and the context bound the wait. State asks one region for its shards and
 // the ids of active entities: 1 MiB of ids, and a mark if there are more. ClusterStats and

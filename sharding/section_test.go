@@ -201,6 +201,9 @@ func TestConsoleDrains(t *testing.T) {
 	if !x.nodes[0].Health().Ready {
 		t.Errorf("the drained node: %v", x.nodes[0].Health())
 	}
+	if err := x.nodes[0].Leave(ctx); err != nil {
+		t.Errorf("the drained node leaves: %v", err)
+	}
 }
 
 // Limits, stops, moves and a look at the balance: each as its type allows.

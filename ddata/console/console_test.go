@@ -284,6 +284,10 @@ func TestActions(t *testing.T) {
 	}) {
 		t.Errorf("what was done is no event: %+v", ev.Events)
 	}
+	act(hs[0], 200, `{"do":"prepare-shutdown"}`)
+	if !nodes[1].View().Closing {
+		t.Errorf("the other node does not know that the cluster closes: %v", nodes[1].View())
+	}
 	act(hs[0], 200, fmt.Sprintf(`{"do":"leave","node":%q}`, other))
 	select {
 	case <-nodes[1].Done():

@@ -22,8 +22,14 @@ type part[T any] struct {
 	err  error
 }
 
+// gatherRounds bounds the wait for all members together, in NodeTimeouts: those that were not asked by
+// then, because many hang, are named, too.
+const gatherRounds = 5
+
 // gather asks members, askedMax at one time, and waits for all: each for NodeTimeout at most.
 func gather[T any](ctx context.Context, c *console, members []view.Member, q query) []part[T] {
+	ctx, cancel := context.WithTimeout(ctx, gatherRounds*c.cfg.NodeTimeout)
+	defer cancel()
 	parts := make([]part[T], len(members))
 	places := make(chan struct{}, askedMax)
 	var wg sync.WaitGroup

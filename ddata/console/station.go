@@ -142,6 +142,9 @@ func shardsOf(e section.Entities, q query) (api.Shards, error) {
 func askOf[T any](ctx context.Context, s *station, node view.UID, limit time.Duration, q query) (x T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if ctx.Err() != nil {
+		return x, peers.ErrSilent // it was not asked: others have taken all the time
+	}
 	if node == s.node.UID() {
 		y, err := s.tell(ctx, q)
 		if err != nil {

@@ -4,6 +4,7 @@
 // difference is changed, so that focus, selection and scroll positions stay.
 
 const every = 2000, patience = 8000, pageSize = 200;
+const matrixMax = 30; // members; of larger clusters only those that are not heard are shown
 
 const state = {
   tab: "nodes", cluster: null, events: null, shards: null, shardsType: "", shardsFrom: 0,
@@ -147,9 +148,14 @@ function renderAlerts(c) {
 function renderNodes(c) {
   const nodes = nodesByUID(), silent = new Map((c.unanswered || []).map(u => [u.uid, u]));
   draw($("members"), c.view.members.map((m, i) => memberCard(c, m, i, nodes.get(m.uid), silent.get(m.uid))));
+  const odd = c.view.members.filter(m => !nodes.has(m.uid) || (nodes.get(m.uid).unreachable || []).length);
+  const rows = c.view.members.length > matrixMax ? odd.slice(0, matrixMax) : c.view.members;
+  const columns = c.view.members.length > matrixMax
+    ? c.view.members.filter(o => (c.nodes || []).some(n => (n.unreachable || []).some(s => s.uid === o.uid))).slice(0, matrixMax) : c.view.members;
+  $("reach-all").hidden = rows.length > 0;
   draw($("reach"),
-    h("thead", {}, h("tr", {}, h("th", {}, "hears →"), c.view.members.map(m => h("th", { scope: "col" }, short(m.uid))))),
-    h("tbody", {}, c.view.members.map(m => h("tr", {}, h("th", { scope: "row" }, short(m.uid)), c.view.members.map(o => reachCell(nodes.get(m.uid), m, o))))));
+    h("thead", {}, h("tr", {}, h("th", {}, "hears →"), columns.map(m => h("th", { scope: "col" }, short(m.uid))))),
+    h("tbody", {}, rows.map(m => h("tr", {}, h("th", { scope: "row" }, short(m.uid)), columns.map(o => reachCell(nodes.get(m.uid), m, o))))));
 }
 
 function reachCell(n, m, o) {
