@@ -91,6 +91,7 @@ func (c *console) named(name string) (view.UID, error) {
 func (c *console) perform(ctx context.Context, a api.Action, by string) (*api.Result, error) {
 	r, err := c.performed(ctx, a, by)
 	c.station.host.Emit(Acted{Action: a, By: by, Err: err})
+	c.cache.Clear() // its caller looks at what it has done
 	if err != nil {
 		return nil, err
 	}

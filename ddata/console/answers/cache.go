@@ -121,6 +121,14 @@ func (c *Cache[T]) answer(ctx context.Context, key string, e *entry[T], ask func
 	e.value, e.err = ask(ctx)
 }
 
+// Clear forgets all answers, and those that are still to come: what they are about has changed. The
+// callers that wait for them get them.
+func (c *Cache[T]) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.byKey)
+}
+
 func (c *Cache[T]) forget(key string, e *entry[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -37,6 +37,12 @@ func TestShared(t *testing.T) {
 		if x, _ := c.Get(t.Context(), "k", ask); x != 2 {
 			t.Errorf("a stale answer was used: %d", x)
 		}
+		if c.Clear(); asked != 2 {
+			t.Errorf("%d questions", asked)
+		}
+		if x, _ := c.Get(t.Context(), "k", ask); x != 3 {
+			t.Errorf("an answer was used that was forgotten: %d", x)
+		}
 	})
 }
 
