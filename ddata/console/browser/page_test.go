@@ -267,22 +267,23 @@ func (x *tab) kill(s *shop) {
 // balance brings a node in, and has shards move there.
 func (x *tab) balance(s *shop) {
 	x.t.Helper()
+	s.visit(x.t) // the shards of the dead node have homes again, so that the new one gets none unasked
 	fresh := s.join(x.t)
 	x.key("1")
 	x.until(`document.querySelectorAll("#members .card").length === 3`)
 	x.key("3")
-	s.visit(x.t) // the shards of the dead node have homes again
 	uid := fmt.Sprintf("%016x", uint64(fresh.UID()))
-	for hosted := 0; hosted == 0; {
-		eval[bool](x, `document.querySelector("button[data-do=rebalance]").click(), true`)
-		x.until(`document.querySelector("#alerts .good")`)
-		x.until(`document.querySelectorAll("#map i.empty").length === 0`)
-		hosted = eval[int](x, fmt.Sprintf(`(((state.cluster.nodes || []).find(n => n.uid === %q) || {}).types || [])
-			.reduce((s, t) => s + t.hosted, 0)`, uid))
-		if err := x.t.Context().Err(); err != nil {
-			x.t.Fatal(err)
+	hosted := fmt.Sprintf(`(((state.cluster.nodes || []).find(n => n.uid === %q) || {}).types || [])
+		.reduce((s, t) => s + t.hosted, 0)`, uid)
+	for deadline := time.Now().Add(patience); eval[int](x, hosted) == 0; {
+		if time.Now().After(deadline) {
+			x.t.Fatalf("no shard moves to the new node: %s", x.text("#alerts"))
 		}
+		// it is refused while no coordinator is known, which the operator reads, and tries again
+		eval[bool](x, `state.notes = [], document.querySelector("button[data-do=rebalance]").click(), true`)
+		x.until(`state.notes.length > 0`)
 	}
+	x.until(`document.querySelector("#alerts .good")`)
 }
 
 // outage has the console fail for a while. The page says so, keeps what it has, and comes back.
@@ -305,6 +306,7 @@ func (x *tab) looks() {
 	x.until(`document.getElementById("keys").open`)
 	x.key(kb.Escape)
 	x.until(`!document.getElementById("keys").open`)
+	eval[bool](x, `document.activeElement.blur(), true`) // what had the focus before the list may take letters
 	x.key("d")
 	x.until(`document.documentElement.dataset.theme === "dark"`)
 	eval[bool](x, `state.notes = [], render(), scrollTo(0, 0), true`)

@@ -315,14 +315,26 @@ function name(uid) {
   return m ? `${short(uid)} ${m.addr}` : short(uid);
 }
 
+let answer = null; // takes the answer to the question that is open
+
+// confirmed asks, and resolves to whether it was answered with yes. A dialog tells of its closing a little
+// later: then the next question may be open already, which that is no answer to.
 function confirmed(text) {
+  if (answer) answer(false);
   return new Promise(done => {
+    answer = done;
     $("ask-text").textContent = text;
     $("ask").returnValue = "no";
-    $("ask").addEventListener("close", () => done($("ask").returnValue === "yes"), { once: true });
     $("ask").showModal();
   });
 }
+
+$("ask").addEventListener("close", () => {
+  if ($("ask").open || !answer) return;
+  const done = answer;
+  answer = null;
+  done($("ask").returnValue === "yes");
+});
 
 async function act(a) {
   if (sure[a.do] && !await confirmed(sure[a.do](a))) return;
@@ -413,7 +425,7 @@ document.addEventListener("visibilitychange", () => { if (!document.hidden) poll
 function pause() { state.paused = !state.paused; render(); poll(); }
 
 document.addEventListener("keydown", e => {
-  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea, dialog")) return;
+  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea, dialog[open]")) return;
   const tabs = ["nodes", "data", "types", "events"];
   switch (e.key) {
     case "1": case "2": case "3": case "4": show(tabs[e.key - 1]); break;
