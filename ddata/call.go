@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/turn"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
 	"github.com/coterie-go/coterie/replicator/operation"
@@ -27,13 +28,13 @@ type ticket struct {
 // taken and late cannot fire any more, so no late result reaches the next caller.
 type waiter struct {
 	ticket
-	turn  // of an update
-	sight // of one that looks back
-	ch    chan effect.Result
-	late  *time.Timer // stopped while in the pool
+	turn.Turn  // of an update
+	turn.Sight // of one that looks back
+	ch         chan effect.Result
+	late       *time.Timer // stopped while in the pool
 
 	done func(effect.Result)  // gives the result
-	run  func(*crdt.Tx) error // turn.run, made once
+	run  func(*crdt.Tx) error // Turn.Run, made once
 }
 
 // waiters is a pool of them. Each Replicator has its own: a channel and a timer belong to the
@@ -55,7 +56,7 @@ func newWaiter() *waiter {
 	w := &waiter{ch: make(chan effect.Result, 1)}
 	w.done = func(res effect.Result) {
 		if res.Read {
-			w.see(res.Reader)
+			w.See(res.Reader)
 		}
 		select {
 		case w.ch <- res:
@@ -64,7 +65,7 @@ func newWaiter() *waiter {
 	}
 	w.late = time.AfterFunc(time.Hour, func() { w.done(effect.Result{Err: errHeldUp}) })
 	w.late.Stop()
-	w.run = w.turn.run
+	w.run = w.Turn.Run
 	return w
 }
 
@@ -105,10 +106,10 @@ func (r *Replicator) call(
 	}
 	w := r.waiters.get()
 	w.traced = traced
-	w.set(fn)
-	w.show(look)
+	w.Set(fn)
+	w.Show(look)
 	if err := ctx.Err(); err != nil {
-		return effect.Result{Err: w.leave(err)}
+		return effect.Result{Err: w.Leave(err)}
 	}
 	id := r.number.Add(1)
 	if !r.loop.Post(request{
@@ -128,8 +129,8 @@ func (r *Replicator) wait(ctx context.Context, w *waiter) effect.Result {
 	case <-ctx.Done():
 		if err := ctx.Err(); !errors.Is(err, context.DeadlineExceeded) {
 			r.withdraw(&w.ticket)
-			w.show(nil)
-			return effect.Result{Err: w.leave(err)}
+			w.Show(nil)
+			return effect.Result{Err: w.Leave(err)}
 		}
 	}
 	return r.took(w, <-w.ch) // the machine's own time-out is about to come
@@ -137,9 +138,9 @@ func (r *Replicator) wait(ctx context.Context, w *waiter) effect.Result {
 
 // took puts a waiter back whose result was taken, unless late may come yet.
 func (r *Replicator) took(w *waiter, res effect.Result) effect.Result {
-	w.show(nil)
+	w.Show(nil)
 	if w.late.Stop() {
-		w.set(nil)
+		w.Set(nil)
 		w.traced = nil
 		r.waiters.put(w)
 	}

@@ -32,8 +32,8 @@ func TestNothingIsShownWhenTheCallerHasGone(t *testing.T) {
 	r := &Replicator{}
 	shown := 0
 	w := r.waiters.get()
-	w.show(func(crdt.Reader) { shown++ })
-	w.done(effect.Result{ID: 1, Err: errGone})
+	w.Show(func(crdt.Reader) { shown++ })
+	w.done(effect.Result{ID: 1, Err: ErrClosed})
 	w.done(effect.Result{ID: 1, Read: true})
 	if shown != 1 {
 		t.Fatalf("shown %d times, want once", shown)

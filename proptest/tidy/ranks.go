@@ -87,6 +87,7 @@ var ranks = []rankRow{
 	{"durable/storetest", 2, false, "the laws of the durable port, for every implementation"},
 	{"durable/rows", 2, false, "the rows of a replica's items, for the node, the simulator and the admin's command"},
 	{"durable/lmdb", 2, false, "one implementation of the durable port"},
+	{"ddata/turn", -1, false, "a function waits for another goroutine, whatever it does there"},
 	{"ddata/registered", -1, false, "what is registered is kept until that is cancelled, whatever it is"},
 	{"ddata/shutdown", 1, false, "phases and tasks, whatever they end"},
 	{"ddata/events", 2, false, "what can be seen of a node names what the machines and the transport tell"},

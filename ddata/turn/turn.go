@@ -1,4 +1,4 @@
-package ddata
+package turn
 
 import (
 	"errors"
@@ -8,27 +8,28 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 )
 
-// turn is an update's function while it waits for its turn on the replica's goroutine. Once its
+// Turn is an update's function while it waits for its turn on the replica's goroutine. Once its
 // caller has gone, it does not run any more: what the function refers to is the caller's again.
-type turn struct {
+type Turn struct {
 	mu sync.Mutex
 	fn func(*crdt.Tx) error // nil: there is none, it has had its turn, or its caller has gone
 }
 
-// sight is the same of the function that sees the state with which an update is answered.
-type sight struct {
+// Sight is the same of the function that sees the state with which an update is answered.
+type Sight struct {
 	mu   sync.Mutex
 	look func(crdt.Reader)
 }
 
-// show makes look the one that waits. It waits for one that is running.
-func (s *sight) show(look func(crdt.Reader)) {
+// Show makes look the one that waits. It waits for one that is running.
+func (s *Sight) Show(look func(crdt.Reader)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look = look
 }
 
-func (s *sight) see(r crdt.Reader) {
+// See shows it the state. It does nothing if none waits.
+func (s *Sight) See(r crdt.Reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.look != nil {
@@ -39,15 +40,16 @@ func (s *sight) see(r crdt.Reader) {
 // errGone is the result of an update whose caller has gone; no caller sees it.
 var errGone = errors.New("ddata: the caller has gone")
 
-// set makes fn the one that waits, and returns which did. It waits for one that is running.
-func (t *turn) set(fn func(*crdt.Tx) error) (was func(*crdt.Tx) error) {
+// Set makes fn the one that waits, and returns which did. It waits for one that is running.
+func (t *Turn) Set(fn func(*crdt.Tx) error) (was func(*crdt.Tx) error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	was, t.fn = t.fn, fn
 	return was
 }
 
-func (t *turn) run(tx *crdt.Tx) error {
+// Run gives the function its turn, once.
+func (t *Turn) Run(tx *crdt.Tx) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fn := t.fn
@@ -58,10 +60,10 @@ func (t *turn) run(tx *crdt.Tx) error {
 	return fn(tx)
 }
 
-// leave takes the function back from an operation whose caller goes, and says so of one that had
+// Leave takes the function back from an operation whose caller goes, and says so of one that had
 // not run: then nothing happened.
-func (t *turn) leave(err error) error {
-	if t.set(nil) == nil {
+func (t *Turn) Leave(err error) error {
+	if t.Set(nil) == nil {
 		return err
 	}
 	return fmt.Errorf("%w before its turn came: nothing happened", err)
