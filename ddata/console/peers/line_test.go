@@ -203,20 +203,13 @@ func TestHostile(t *testing.T) {
 }
 
 func TestWire(t *testing.T) {
-	frames := []struct {
-		name string
-		b    []byte
-	}{
-		{"question", frame{kind: question, id: 7, number: 1000, body: []byte(`{"ask":"node"}`)}.appendQuestion(nil)},
-		{"answer", frame{kind: answer, id: 7, number: good, body: []byte(`{}`)}.append(nil)},
-		{"busy", frame{kind: answer, id: 1 << 60, number: busy}.append(nil)},
-	}
-	golden.Bytes(t, "testdata/frames.hex", func(yield func(string, []byte) bool) {
-		for _, f := range frames {
-			if !yield(f.name, f.b) {
-				return
-			}
-		}
+	asked := frame{kind: question, id: 7, number: 1000, body: []byte(`{"ask":"node"}`)}
+	told := frame{kind: answer, id: 7, number: good, body: []byte(`{}`)}
+	full := frame{kind: answer, id: 1 << 60, number: busy, body: []byte{}}
+	golden.Formats(t, []golden.Sample{
+		{Name: "question", Bytes: asked.appendQuestion(nil), Read: golden.Reads(parse), Want: asked},
+		{Name: "answer", Bytes: told.append(nil), Read: golden.Reads(parse), Want: told},
+		{Name: "busy", Bytes: full.append(nil), Read: golden.Reads(parse), Want: full},
 	})
 	for _, bad := range []string{"", "85", "8502000000", "850103000040", "8501000000", "f6"} {
 		b, err := hex.DecodeString(bad)
