@@ -155,12 +155,13 @@ func (r *Replicator) withdraw(t *ticket) {
 	r.gone = append(r.gone, t)
 	r.goneMu.Unlock()
 	if first {
-		r.loop.Force(request{do: r.cancel})
+		r.loop.Force(request{do: (*replicaHost).cancelGone})
 	}
 }
 
-// cancel runs on the loop's goroutine.
-func (r *Replicator) cancel(h *replicaHost) {
+// cancelGone ends what was withdrawn.
+func (h *replicaHost) cancelGone() {
+	r := h.r
 	r.goneMu.Lock()
 	gone := r.gone
 	r.gone = nil

@@ -224,14 +224,15 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 			return replicator.Get{ID: id, Key: key, Read: quorum.Local, Timeout: timeout}
 		})
 	if res.Err == nil {
-		r.loop.Post(request{do: r.publish})
+		r.loop.Post(request{do: (*replicaHost).publish})
 	}
 	return res.Reader, r.wrap("get", key, quorum.Local, res.Err)
 }
 
-// publish makes a snapshot for local reads. It runs on the loop's goroutine, and only after a
-// goroutine read: a store that is only written pays nothing for it.
-func (r *Replicator) publish(h *replicaHost) {
+// publish makes a snapshot for local reads. It is called only after a goroutine read: a store that
+// is only written pays nothing for it.
+func (h *replicaHost) publish() {
+	r := h.r
 	if p, v := r.snaps.Load(), r.version.Load(); p == nil || p.version != v {
 		r.snaps.Store(h.state(v))
 	}
