@@ -48,6 +48,8 @@ func commands() []command {
 
 		{"data", "inspect|verify|compact|remove … DIR", "the directory of a node that is not running", 1, -1,
 			dataCommand},
+		{"doctor", "[MANIFEST…]", "what will go wrong with manifests of Kubernetes, and with this machine", 0, -1,
+			doctorCommand},
 		{"completion", "bash|zsh|fish", "a script that completes commands and flags", 1, 1, completionCommand},
 	}
 }

@@ -22,6 +22,7 @@
 //
 //	coterie data inspect|verify|compact|remove … DIR
 //	                                      the directory of a node that is not running: coterie data help
+//	coterie doctor [FLAG…] [MANIFEST…]    what will go wrong with manifests of Kubernetes, and with this machine
 //	coterie completion bash|zsh|fish      a script that completes commands and flags
 //	coterie help [COMMAND]                this text, or the flags of a command
 //
@@ -33,13 +34,19 @@
 //	-timeout D          for the whole command, except watch; default: 20s
 //	-json               for programs: one JSON value, of package console/api; watch writes one event a line
 //
+// The doctor judges what is named: manifests, a directory of a node, an address to listen at, certificates, a
+// name of DNS. The flags are those of coterie help doctor:
+//
+//	coterie doctor -leave 25s -drain 5s -founders 3 manifests/*.yaml
+//	coterie doctor -dir /data/node -tls /tls -dns shop-nodes.shop.svc.cluster.local. -service coterie
+//
 // A node is named by its uid, the eight digits of it that logs show, or its address. What ends or stops
 // something asks first; -yes goes on without, and is required where there is no terminal to ask on.
 //
 // Exit codes:
 //
 //	0  done
-//	1  it failed, and the error says why
+//	1  it failed, and the error says why; doctor: something will not work
 //	2  a mistake in the arguments
 //	3  done in part: some nodes gave no answer, and are named
 //	4  the console refuses: the token is missing, wrong, or may only look
