@@ -19,7 +19,7 @@ import (
 // errUnsound: something will not work. It was named.
 var errUnsound = errors.New("something will not work")
 
-// doctorFlags say what is to be judged.
+// doctorFlags say what the doctor looks at.
 type doctorFlags struct {
 	manifests manifests.Options
 	plan      doctor.Plan
