@@ -11,8 +11,8 @@ import (
 
 // contents is the live items of a store, by key and by dot, and what is summed up of them.
 //
-// Invariants (check): keys and index hold the same items. count is their number, digest the sum of
-// their hashes, and sketch, if one is kept, the sum of their dots. marks tells of the keys with
+// Invariants (check): keys and index hold the same items. count is their number, bytes the sum of their
+// sizes, digest that of their hashes, and sketch, if one is kept, the sum of their dots. marks tells of the keys with
 // marks.
 type contents struct {
 	seed uint64 // of the hashes
@@ -21,6 +21,7 @@ type contents struct {
 	keys   keyTable
 	index  dotIndex
 	count  int
+	bytes  int // estimated
 	digest Digest
 	sketch keptSketch
 	living *Living // whose node-owned items are shown
@@ -68,6 +69,7 @@ func (c *contents) insert(d Dot, key, path, payload string, removes []Dot, ch *C
 	c.sketch.put(d, c.count, &c.index)
 	h := c.hash(it)
 	ks.enter(it, h)
+	c.bytes += it.size()
 	if ks.marks != nil {
 		c.marks.entered(ks, it, c.living)
 	}
@@ -96,6 +98,7 @@ func (c *contents) forget(it *Item, ch *Changes) {
 	h := c.hash(it)
 	marked, hidden := ks.marks != nil || c.marks.littered(), c.hides(ks, it)
 	ks.leave(it, h)
+	c.bytes -= it.size()
 	if marked {
 		c.marks.left(ks, it, c.living)
 	}
@@ -157,8 +160,8 @@ func (c *contents) bare(g Group) Group {
 // snapshot returns the immutable state of all items. clock is that of the store, which is shared.
 func (c *contents) snapshot(clock *Clock) *Snapshot {
 	return &Snapshot{
-		keys: c.keys.fork(), index: c.index.snapshot(), items: c.count, clock: clock, digest: c.digest,
-		living: c.shown(), hidden: c.hiddenKeys(),
+		keys: c.keys.fork(), index: c.index.snapshot(), items: c.count, bytes: c.bytes, clock: clock,
+		digest: c.digest, living: c.shown(), hidden: c.hiddenKeys(),
 	}
 }
 
@@ -188,12 +191,12 @@ func (c *contents) hiddenKeys() int {
 // check recomputes everything; clock is that of the store.
 func (c *contents) check(clock *Clock) error {
 	var sum Digest
-	items := 0
+	items, bytes := 0, 0
 	var failed error
 	c.keys.tree.ascend("", func(ks *keyState) bool {
 		failed = c.checkKey(ks, clock)
 		sum = sum.Plus(ks.digest)
-		items += int(ks.items)
+		items, bytes = items+int(ks.items), bytes+ks.bytes
 		return failed == nil
 	})
 	if failed == nil {
@@ -202,9 +205,9 @@ func (c *contents) check(clock *Clock) error {
 	if failed != nil {
 		return failed
 	}
-	if sum != c.digest || items != c.count {
-		return fmt.Errorf("crdt: store counts %d items with digest %v, its keys %d with %v",
-			c.count, c.digest, items, sum)
+	if sum != c.digest || items != c.count || bytes != c.bytes {
+		return fmt.Errorf("crdt: store counts %d items of %d bytes with digest %v, its keys %d of %d with %v",
+			c.count, c.bytes, c.digest, items, bytes, sum)
 	}
 	if n := c.index.count(); n != items {
 		return fmt.Errorf("crdt: %d dots in the index, %d items", n, items)

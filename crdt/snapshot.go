@@ -10,6 +10,7 @@ type Snapshot struct {
 	keys   tree[*keyState]
 	index  dotIndex
 	items  int
+	bytes  int
 	clock  *Clock
 	digest Digest
 	living *Living
@@ -56,6 +57,9 @@ func (s *Snapshot) ItemsFrom(key, path string) iter.Seq[*Item] {
 
 // Len counts the live items.
 func (s *Snapshot) Len() int { return s.items }
+
+// Size estimates their encoded length in bytes, their keys aside.
+func (s *Snapshot) Size() int { return s.bytes }
 
 // Clock returns the clock of that moment. The caller must not modify it.
 func (s *Snapshot) Clock() *Clock { return s.clock }

@@ -19,7 +19,7 @@ func (m *Machine) Figures() effect.Figures {
 func (m *Machine) figuresOf(id keyspace.Space, s *space) effect.SpaceFigures {
 	snap := s.Store.Snapshot()
 	f := effect.SpaceFigures{
-		Keys: snap.KeyCount(), Items: s.Store.Len(), Digest: s.Store.Digest(),
+		Keys: snap.KeyCount(), Items: s.Store.Len(), Bytes: snap.Size(), Digest: s.Store.Digest(),
 		Events: s.Store.Clock().Len(), LogEvents: s.Store.LogLen(), Waiting: s.pusher.Outbox().Bytes(),
 	}
 	last := crdt.Origin(0)

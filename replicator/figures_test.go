@@ -24,7 +24,7 @@ func TestFigures(t *testing.T) {
 	f := a.m.Figures()
 	v, d := f.Spaces[keyspace.Volatile], f.Spaces[keyspace.Durable]
 	if !f.CaughtUp || f.Pending != 0 || f.Settled == 0 || v.Keys != 5 || v.Items != 20 || d.Keys != 1 ||
-		d.Items != 20 ||
+		d.Items != 20 || v.Bytes == 0 || v.Bytes != d.Bytes ||
 		v.Origins != 1 || v.Events != 20 || len(v.Peers) != 2 || v.Peers[0].Behind+v.Peers[1].Behind != 0 {
 		t.Errorf("%+v", f)
 	}

@@ -14,10 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/console/section"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/events/recent"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -333,7 +336,93 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// Browsers that do not read are cut off, and those above the bound are told to come again.
+// A node whose Meter keeps what was measured says what took how long; another says that its Meter does not.
+func TestMetrics(t *testing.T) {
+	nodes := ddatatest.StartWith(t, 2, func(i int, c *ddata.Config) {
+		c.Roles = []string{"a"}
+		if i == 0 {
+			c.Meter = recent.New(nil)
+		}
+	})
+	h := Handler(nodes[1], Config{Authorize: allowed, NodeTimeout: patience})
+	Answer(nodes[0], Read)
+	waiting := &events.Metric{Name: "coterie_persistence_waiting", Kind: events.Gauge, Labels: []string{"type"}}
+	other := &events.Metric{Name: "coterie_members", Kind: events.Gauge}
+	defer nodes[0].Host().Meter.Read(func(report func(*events.Metric, float64, ...string)) {
+		report(waiting, 7, "Cart")
+		report(other, 1)
+	})()
+	r, err := nodes[0].Replicator("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const writes = 5
+	for range writes {
+		if err := r.Update(t.Context(), "k", ddata.WriteAll, func(*crdt.Tx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := ask[api.Metrics](t, h, 200, "GET", "/api/v1/metrics", "")
+	if len(x.Nodes) != 2 || len(x.Unanswered) > 0 || !x.Nodes[0].Kept || x.Nodes[1].Kept ||
+		x.Nodes[0].UID != uidText(nodes[0].UID()) || x.Nodes[0].OverMillis <= 0 {
+		t.Fatalf("%+v", x)
+	}
+	updates := slices.IndexFunc(x.Nodes[0].Timings, func(m api.Timing) bool {
+		return m.Name == "coterie_request_duration_seconds" && m.Labels["op"] == "update" && m.Labels["role"] == "a"
+	})
+	if updates < 0 {
+		t.Fatalf("%+v", x.Nodes[0].Timings)
+	}
+	if m := x.Nodes[0].Timings[updates]; m.Count != writes || m.P50 <= 0 || m.P99 < m.P50 {
+		t.Errorf("%+v", m)
+	}
+	if g := x.Nodes[0].Gauges; len(g) != 1 || g[0].Name != waiting.Name || g[0].Labels["type"] != "Cart" ||
+		g[0].Value != 7 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// A browser that does not read what it asked for is cut off: it takes none of the places for long.
+func TestDeafBrowser(t *testing.T) {
+	_, hs, _ := cluster(t, 1, api.PageMax, Config{NodeTimeout: patience})
+	c := hs[0].(*console)
+	c.limit = 200 * time.Millisecond
+	in := make(chan struct{}, 1)
+	c.cfg.Authorize = func(*http.Request) (Access, error) {
+		in <- struct{}{}
+		return Read, nil
+	}
+	const small = 4 << 10 // bytes that the kernel keeps of what is not read, about
+	s := httptest.NewUnstartedServer(c)
+	s.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		_ = conn.(*net.TCPConn).SetWriteBuffer(small)
+		return ctx
+	}
+	s.Start()
+	defer s.Close()
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.(*net.TCPConn).SetReadBuffer(small)
+	if _, err := fmt.Fprintf(conn, "GET /api/v1/shards?type=Cart&limit=%d HTTP/1.1\r\nHost: x\r\n\r\n",
+		api.PageMax); err != nil {
+		t.Fatal(err)
+	}
+	<-in // with its place
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for range requestsMax { // all places are free again
+		select {
+		case c.places <- struct{}{}:
+		case <-ctx.Done():
+			t.Fatal("its place is never free again")
+		}
+	}
+}
+
+// Browsers above the bound are told to come again.
 func TestSlowBrowsers(t *testing.T) {
 	node := ddatatest.Start(t, "a")[0]
 	c := Handler(node, Config{}).(*console)

@@ -37,7 +37,8 @@
 //   - An answer is of one moment per node, up to a second old. What it says may have changed.
 //   - The timeline has the last Config.Events events of each node since its console was made. It is
 //     no log.
-//   - Latencies are metrics (ddata.Config.Meter); the console has those of moves only.
+//   - Latencies, and what waits for journals and projections, are metrics: the console has them of nodes
+//     whose ddata.Config.Meter is one of package ddata/events/recent, which may stand before another.
 //
 // # The page
 //

@@ -30,6 +30,7 @@ const (
 // console is the Handler of a node.
 type console struct {
 	cfg     Config
+	limit   time.Duration // serveTimeout, or a test's
 	station *station
 	cache   *answers.Cache[any]
 	places  chan struct{} // one for each request that is being served
@@ -42,7 +43,7 @@ func Handler(node *ddata.Node, cfg Config) http.Handler {
 	cfg = cfg.withDefaults()
 	s := stationOf(node, cfg)
 	return &console{
-		cfg: cfg, station: s, places: make(chan struct{}, requestsMax),
+		cfg: cfg, limit: serveTimeout, station: s, places: make(chan struct{}, requestsMax),
 		cache:   answers.New[any](answerLive, questionsMax, s.host.Scheduler.Now),
 		origins: http.NewCrossOriginProtection(),
 	}
@@ -68,7 +69,7 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range headers { // order: a header is a map, too
 		w.Header().Set(name, value)
 	}
-	deadline := c.station.host.Scheduler.Now().Add(serveTimeout)
+	deadline := c.station.host.Scheduler.Now().Add(c.limit)
 	rc := http.NewResponseController(w) // what it cannot set, a test's recorder has no use for
 	_, _ = rc.SetReadDeadline(deadline), rc.SetWriteDeadline(deadline)
 	select {
@@ -126,7 +127,8 @@ func (c *console) serve(w http.ResponseWriter, r *http.Request, access Access) {
 	var x any
 	var err error
 	switch path {
-	case "api/v1/cluster", "api/v1/node", "api/v1/shards", "api/v1/entity", "api/v1/events", "api/v1":
+	case "api/v1/cluster", "api/v1/node", "api/v1/shards", "api/v1/entity", "api/v1/events", "api/v1/metrics",
+		"api/v1":
 		if r.Method != http.MethodGet {
 			err = fmt.Errorf("%w: this path takes GET", section.ErrBad)
 			break
@@ -180,6 +182,8 @@ func (c *console) look(ctx context.Context, path string, q url.Values) (any, err
 		typ, id := p.text("type"), p.text("id")
 		key = fmt.Sprintf("entity %d %s %s", len(typ), typ, id)
 		ask = func(ctx context.Context) (any, error) { return c.entity(ctx, typ, id) }
+	case "api/v1/metrics":
+		ask = func(ctx context.Context) (any, error) { return c.metrics(ctx) }
 	case "api/v1/events":
 		limit := p.number("limit", 200, api.EventsMax)
 		key = fmt.Sprintf("events %d", limit)

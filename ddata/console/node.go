@@ -88,7 +88,7 @@ func roleOf(ctx context.Context, name string, r *ddata.Replicator) api.Role {
 
 func spaceOf(f effect.SpaceFigures) api.Space {
 	return api.Space{
-		Keys: f.Keys, Items: f.Items, Events: f.Events, Origins: f.Origins, Digest: f.Digest.String(),
+		Keys: f.Keys, Items: f.Items, Bytes: f.Bytes, Events: f.Events, Origins: f.Origins, Digest: f.Digest.String(),
 		LogEvents: f.LogEvents, WaitingBytes: f.Waiting,
 	}
 }

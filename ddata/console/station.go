@@ -62,12 +62,13 @@ type query struct {
 
 // What can be asked.
 const (
-	askNode   = "node"
-	askShards = "shards"
-	askEntity = "entity"
-	askFind   = "find"
-	askEvents = "events"
-	askAct    = "act"
+	askNode    = "node"
+	askShards  = "shards"
+	askEntity  = "entity"
+	askFind    = "find"
+	askEvents  = "events"
+	askMetrics = "metrics"
+	askAct     = "act"
 )
 
 // reply is the answer to a query: Error, or a value of package api.
@@ -112,6 +113,8 @@ func (s *station) tell(ctx context.Context, q query) (any, error) {
 		return s.self(ctx), nil
 	case askEvents:
 		return s.events.Latest(min(q.Limit, api.EventsMax)), nil
+	case askMetrics:
+		return s.metrics(), nil
 	case askAct:
 		if q.Action == nil {
 			return nil, fmt.Errorf("%w: no action", section.ErrBad)

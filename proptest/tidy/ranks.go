@@ -139,6 +139,7 @@ var ranks = []rankRow{
 	{"ddata", 4, false, "the running node drives the machines beneath"},
 	{"ddata/doctor", 5, false, "a configuration of a node is judged before there is a node"},
 	{"ddata/doctor/manifests", 6, false, "pods are judged by their manifests, whatever asks for that"},
+	{"ddata/events/recent", 3, false, "metrics are kept for a minute, whatever looks at them"},
 	{"ddata/console/api", -20, true, "what a console says is values, whatever it says it of"},
 	{"ddata/console/client", 0, false, "a console is asked over HTTP, whatever runs it"},
 	{"ddata/console/answers", 0, false, "an answer serves all that ask for it, whatever it says"},

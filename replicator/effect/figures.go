@@ -19,6 +19,7 @@ type Figures struct {
 type SpaceFigures struct {
 	Keys      int
 	Items     int
+	Bytes     int // of the items, their keys aside, as they are encoded; estimated
 	Digest    crdt.Digest
 	Events    uint64 // in the clock
 	Origins   int    // whose events are in the clock

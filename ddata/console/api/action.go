@@ -46,6 +46,7 @@ var Paths = []Path{
 	{"GET", "api/v1/node", "what the node that is asked says of itself"},
 	{"GET", "api/v1/shards?type=T&from=N&limit=N", "where the shards of an entity type are, page by page"},
 	{"GET", "api/v1/entity?type=T&id=ID", "where an entity is, why it was passivated, what waits"},
+	{"GET", "api/v1/metrics", "what took how long in the last minute, and what waits for journals"},
 	{"GET", "api/v1/events?limit=N", "the latest events of all nodes"},
 	{"POST", "api/v1/actions", "do something; see type Action of package api"},
 }

@@ -118,6 +118,7 @@ type Role struct {
 type Space struct {
 	Keys         int    `json:"keys"`
 	Items        int    `json:"items"`
+	Bytes        int    `json:"bytes"`   // of the items, their keys aside, as they are encoded; estimated
 	Events       uint64 `json:"events"`  // in its clock
 	Origins      int    `json:"origins"` // whose events are in its clock
 	Digest       string `json:"digest"`  // equal clocks have equal ones

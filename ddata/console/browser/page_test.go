@@ -184,6 +184,7 @@ func TestPage(t *testing.T) {
 		t.Errorf("the cluster is called %q", name)
 	}
 	x.entities(s)
+	x.times(s)
 	x.kill(s)
 	x.balance(s)
 	x.outage(s)
@@ -219,6 +220,20 @@ func (x *tab) entities(s *shop) {
 	}
 	x.key("1")
 	x.until(`!document.querySelector("[data-section=nodes]").hidden`)
+}
+
+// times shows what took how long, of all nodes.
+func (x *tab) times(s *shop) {
+	x.t.Helper()
+	s.visit(x.t) // the page has the last minute
+	x.key("4")
+	for _, what := range []string{"sharding ask duration, type Cart", s.nodes[0].UID().String()} {
+		x.until(fmt.Sprintf(`document.getElementById("timings").innerText.includes(%q)`, what))
+	}
+	if !eval[bool](x, `document.getElementById("times-none").hidden`) {
+		x.t.Error("the page says that no node keeps its metrics")
+	}
+	x.key("1")
 }
 
 // find finds an entity by the keyboard alone, and returns what is said of it.
@@ -259,7 +274,7 @@ func (x *tab) kill(s *shop) {
 	x.until(`document.getElementById("ask").open`)
 	x.run(chromedp.Click(chromedp.CSS("#ask-yes")))
 	x.until(`document.querySelectorAll("#members .card").length === 2`)
-	x.key("4")
+	x.key("5")
 	x.until(`document.getElementById("events").innerText.includes("member removed")`)
 	x.until(`document.getElementById("events").innerText.includes("console action do=down")`)
 }
@@ -315,7 +330,7 @@ func (x *tab) looks() {
 	}
 	x.key("d")
 	x.run(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
-	for _, key := range []string{"2", "3", "4", "1"} {
+	for _, key := range []string{"2", "3", "4", "5", "1"} {
 		x.key(key)
 		x.until(`!document.querySelector("[data-section=" + state.tab + "]").hidden`)
 		if wide := eval[int](x, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {

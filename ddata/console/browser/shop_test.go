@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/console"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/events/recent"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/sharding"
 )
@@ -37,7 +38,7 @@ const odd = `<b onclick="x">cart</b>`
 func openShop(t *testing.T) *shop {
 	t.Helper()
 	s := &shop{nodes: ddatatest.StartWith(t, 3, func(_ int, c *ddata.Config) {
-		c.Name, c.Downing, c.AppVersion = "shop", downing.Manual{}, "1.4.2"
+		c.Name, c.Downing, c.AppVersion, c.Meter = "shop", downing.Manual{}, "1.4.2", recent.New(nil)
 	})}
 	for _, n := range s.nodes {
 		s.open(t, n)

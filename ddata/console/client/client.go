@@ -62,6 +62,11 @@ func (c *Client) Events(ctx context.Context, limit int) (api.Events, error) {
 	return get[api.Events](ctx, c, "events", url.Values{"limit": {strconv.Itoa(limit)}})
 }
 
+// Metrics asks what took how long in the last minute.
+func (c *Client) Metrics(ctx context.Context) (api.Metrics, error) {
+	return get[api.Metrics](ctx, c, "metrics", nil)
+}
+
 // Act has something done.
 func (c *Client) Act(ctx context.Context, a api.Action) (api.Result, error) {
 	body, err := json.Marshal(a)

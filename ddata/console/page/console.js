@@ -7,7 +7,7 @@ const every = 2000, patience = 8000, pageSize = 200;
 const matrixMax = 30; // members; of larger clusters only those that are not heard are shown
 
 const state = {
-  tab: "nodes", cluster: null, events: null, shards: null, shardsType: "", shardsFrom: 0,
+  tab: "nodes", cluster: null, events: null, metrics: null, shards: null, shardsType: "", shardsFrom: 0,
   access: "", paused: false, failing: "", since: 0, found: null, notes: [],
 };
 
@@ -82,6 +82,7 @@ async function ask(path, options) {
 
 function wants() {
   const all = [["cluster", "cluster"]];
+  if (state.tab === "times") all.push(["metrics", "metrics"]);
   if (state.tab === "events") all.push(["events", "events?limit=300"]);
   if (state.tab === "types" && state.shardsType) {
     all.push(["shards", `shards?type=${encodeURIComponent(state.shardsType)}&from=${state.shardsFrom}&limit=${pageSize}`]);
@@ -125,7 +126,7 @@ function render() {
   $("name").textContent = c.name;
   $("epoch").textContent = "view " + c.view.epoch;
   $("asked").textContent = `asked ${short(c.asked)}, ${time(c.at)}, you may ${state.access === "operate" ? "look and act" : "look"}`;
-  ({ nodes: renderNodes, data: renderData, types: renderTypes, events: renderEvents })[state.tab](c);
+  ({ nodes: renderNodes, data: renderData, types: renderTypes, times: renderTimes, events: renderEvents })[state.tab](c);
 }
 
 function renderState(c) {
@@ -187,7 +188,7 @@ function renderData(c) {
   draw($("roles"), names.map(name => h("div.scroll", {},
     h("h3", {}, name),
     h("table", {},
-      h("thead", {}, h("tr", {}, ["node", "keys", "durable", "items", "events", "origins", "log", "waiting", "furthest behind", "repairs", "state"].map(t => h("th", { scope: "col" }, t)))),
+      h("thead", {}, h("tr", {}, ["node", "keys", "durable", "items", "bytes", "events", "origins", "log", "waiting", "furthest behind", "repairs", "state"].map(t => h("th", { scope: "col" }, t)))),
       h("tbody", {}, (c.nodes || []).flatMap(n => (n.roles || []).filter(r => r.name === name).map(r => roleRow(n, r))))))));
 }
 
@@ -195,7 +196,8 @@ function roleRow(n, r) {
   const far = (r.lags || []).reduce((a, b) => b.events > a.events ? b : a, { events: 0 });
   const v = r.volatile, d = r.durable;
   return h("tr", {}, h("th", { scope: "row" }, short(n.uid) + " " + n.addr),
-    [v.keys + d.keys, d.keys, v.items + d.items, v.events + d.events, v.origins + d.origins, v.logEvents + d.logEvents].map(x => h("td.num", {}, num(x))),
+    [v.keys + d.keys, d.keys, v.items + d.items].map(x => h("td.num", {}, num(x))), h("td.num", {}, bytes(v.bytes + d.bytes)),
+    [v.events + d.events, v.origins + d.origins, v.logEvents + d.logEvents].map(x => h("td.num", {}, num(x))),
     h("td.num", {}, bytes(v.waitingBytes + d.waitingBytes)),
     h("td" + (far.events ? ".warn" : ""), {}, far.events ? `${short(far.uid)}, ${num(far.events)} events` : "none"),
     h("td.num", {}, num(r.repairs)),
@@ -288,6 +290,23 @@ function renderFound() {
       ["passivated", (e.passivated || []).length ? h("ol", {}, e.passivated.map(p => h("li", {}, `${new Date(p.at).toLocaleString()}: ${p.text}`))) : ""],
       ["no answer of", (e.unanswered || []).map(u => `${u.addr}: ${u.why}`).join("; ")]),
     h("p.row.act", {}, button("Passivate…", { do: "passivate", type: e.type, entity: e.id }))));
+}
+
+// series is a metric with its labels, for eyes: "request duration, role default, op get".
+const series = s => [s.name.replace(/^coterie_/, "").replace(/_seconds$/, "").replaceAll("_", " "),
+  ...Object.entries(s.labels || {}).map(([k, v]) => `${k} ${v}`)].join(", ");
+const amount = (s, x) => !s.name.endsWith("_seconds") ? num(Math.round(x * 10) / 10) : x >= 1 ? x.toFixed(2) + " s" : (x * 1000).toPrecision(3) + " ms";
+
+function renderTimes() {
+  const nodes = ((state.metrics || {}).nodes || []).filter(n => n.kept);
+  $("times-none").hidden = !state.metrics || nodes.length > 0;
+  const rows = (of, row) => nodes.flatMap(n => (n[of] || []).map(s => [series(s), n, s]))
+    .sort((a, b) => a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0)
+    .map(([what, n, s]) => h("tr", {}, h("th", { scope: "row" }, what), h("td", {}, short(n.uid)), row(n, s).map(x => h("td.num", {}, x))));
+  const head = names => h("thead", {}, h("tr", {}, names.map(t => h("th", { scope: "col" }, t))));
+  draw($("timings"), head(["what", "node", "per second", "median", "99 of 100"]), h("tbody", {}, rows("timings", (n, s) =>
+    [num(Math.round(s.count * 10000 / Math.max(n.overMillis, 1)) / 10), amount(s, s.p50), (s.beyond ? "over " : "") + amount(s, s.p99)])));
+  draw($("gauges"), head(["what", "node", "now"]), h("tbody", {}, rows("gauges", (n, s) => [amount(s, s.value)])));
 }
 
 function renderEvents() {
@@ -426,9 +445,9 @@ function pause() { state.paused = !state.paused; render(); poll(); }
 
 document.addEventListener("keydown", e => {
   if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, select, textarea, dialog[open]")) return;
-  const tabs = ["nodes", "data", "types", "events"];
+  const tabs = ["nodes", "data", "types", "times", "events"];
   switch (e.key) {
-    case "1": case "2": case "3": case "4": show(tabs[e.key - 1]); break;
+    case "1": case "2": case "3": case "4": case "5": show(tabs[e.key - 1]); break;
     case "/": e.preventDefault(); show("types"); $("find-id").focus(); break;
     case "d": toggleTheme(); break;
     case "p": pause(); break;
@@ -441,6 +460,6 @@ try { kept = localStorage.getItem("coterie-theme"); } catch { /* none */ }
 const dark = matchMedia("(prefers-color-scheme: dark)");
 theme(kept || (dark.matches ? "dark" : "light"));
 dark.addEventListener("change", e => { if (!kept) theme(e.matches ? "dark" : "light"); });
-if (["nodes", "data", "types", "events"].includes(location.hash.slice(1))) state.tab = location.hash.slice(1);
+if (["nodes", "data", "types", "times", "events"].includes(location.hash.slice(1))) state.tab = location.hash.slice(1);
 render();
 poll();

@@ -29,6 +29,7 @@ func commands() []command {
 		{"members", "", "the members, by age", 0, 0, asking(members)},
 		{"roles", "", "the replicas of each role: keys, clocks, lag", 0, 0, asking(roles)},
 		{"types", "", "the entity types, all nodes together", 0, 0, asking(types)},
+		{"times", "", "what took how long in the last minute", 0, 0, asking(times)},
 		{"shards", "TYPE", "where the shards of a type are", 1, 1, asking(shards)},
 		{"where", "TYPE ID", "where an entity is, why it was passivated, what waits", 2, 2, asking(where)},
 		{"events", "[-limit N]", "the latest events of all nodes", 0, 0, eventsCommand},

@@ -100,22 +100,56 @@ func silences(n api.Node) string {
 
 func roles(ctx context.Context, r *remote, _ []string) error {
 	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
-		t.row("ROLE", "NODE", "ADDRESS", "KEYS", "DURABLE", "ITEMS", "ORIGINS", "EVENTS", "LOG", "WAITING BYTES", "LAG",
-			"CAUGHT UP")
+		t.row("ROLE", "NODE", "ADDRESS", "KEYS", "DURABLE", "ITEMS", "BYTES", "ORIGINS", "EVENTS", "LOG",
+			"WAITING BYTES", "LAG", "CAUGHT UP")
 		for _, name := range rolesIn(x) {
 			for _, n := range x.Nodes {
 				for _, p := range n.Roles {
 					if p.Name == name {
 						v, d := p.Volatile, p.Durable
-						t.row(name, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items, v.Origins+d.Origins,
-							v.Events+d.Events, v.LogEvents+d.LogEvents, v.WaitingBytes+d.WaitingBytes, lag(p),
-							caughtUp(p))
+						events, waiting := v.Events+d.Events, v.WaitingBytes+d.WaitingBytes
+						t.row(name, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items, v.Bytes+d.Bytes,
+							v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting, lag(p), caughtUp(p))
 					}
 				}
 			}
 		}
 	})
 	return err
+}
+
+func times(ctx context.Context, r *remote, _ []string) error {
+	x, err := r.Metrics(ctx)
+	if err != nil {
+		return explained(r, err)
+	}
+	return show(r, x, x.Unanswered, func(t *table, x api.Metrics) {
+		t.row("SERIES", "NODE", "COUNT", "P50", "P99", "NOW")
+		for _, n := range x.Nodes {
+			if !n.Kept {
+				t.row("(ddata.Config.Meter is none of package events/recent)", short(n.UID), "", "", "", "")
+			}
+			for _, m := range n.Timings {
+				p99 := fmt.Sprintf("%.3g", m.P99)
+				if m.Beyond {
+					p99 = ">" + p99
+				}
+				t.row(series(m.Series), short(n.UID), m.Count, fmt.Sprintf("%.3g", m.P50), p99, "")
+			}
+			for _, m := range n.Gauges {
+				t.row(series(m.Series), short(n.UID), "", "", "", m.Value)
+			}
+		}
+	})
+}
+
+// series names a series as Prometheus does, without the first word, which all have.
+func series(s api.Series) string {
+	var labels []string
+	for _, k := range slices.Sorted(maps.Keys(s.Labels)) {
+		labels = append(labels, k+"="+s.Labels[k])
+	}
+	return strings.TrimPrefix(s.Name, "coterie_") + "{" + strings.Join(labels, ",") + "}"
 }
 
 func rolesIn(x api.Cluster) []string {

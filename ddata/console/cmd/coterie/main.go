@@ -5,6 +5,7 @@
 //	coterie members                       the members, by age
 //	coterie roles                         the replicas of each role: keys, clocks, lag
 //	coterie types                         the entity types, all nodes together
+//	coterie times                         what took how long in the last minute, and what waits for journals
 //	coterie shards TYPE                   where the shards of a type are
 //	coterie where TYPE ID                 where an entity is, why it was passivated, what waits
 //	coterie events [-limit N]             the latest events of all nodes

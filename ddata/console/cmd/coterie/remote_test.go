@@ -68,6 +68,15 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/c/api/v1/entity":
 		x = api.Entity{Type: q.Get("type"), ID: q.Get("id"), Node: "00000000aaaaaaaa", Addr: "a:1", Waiting: 3,
 			Why: "idle"}
+	case r.URL.Path == "/c/api/v1/metrics":
+		labels := map[string]string{"role": "r", "op": "get"}
+		took := api.Series{Name: "coterie_request_duration_seconds", Labels: labels}
+		x = api.Metrics{Nodes: []api.NodeMetrics{
+			{UID: "00000000aaaaaaaa", Kept: true, OverMillis: 60000,
+				Timings: []api.Timing{{Series: took, Count: 9, P50: .002, P99: 10, Beyond: true}},
+				Gauges:  []api.Gauge{{Series: api.Series{Name: "coterie_persistence_waiting"}, Value: 4}}},
+			{UID: "00000001bbbbbbbb"},
+		}}
 	case r.URL.Path == "/c/api/v1/events":
 		f.rounds++
 		var e api.Events
@@ -119,6 +128,9 @@ func TestLooks(t *testing.T) {
 	says(t, out, `r +00000000 +a:1 +3 +0 `, ` 4 +yes`)
 	out, _ = f.coterie(t, exitOK, "types")
 	says(t, out, `Cart +r +1500 +9 +0 +5 +00000000 +0 +0 +no-home=2 +-`)
+	out, _ = f.coterie(t, exitOK, "times")
+	says(t, out, `request_duration_seconds\{op=get,role=r\} +00000000 +9 +0.002 +>10`,
+		`persistence_waiting\{\} +00000000 +4`, `none of package events/recent\) +00000001`)
 	out, _ = f.coterie(t, exitOK, "shards", "Cart")
 	if n := strings.Count(out, "\n"); n != 1501 {
 		t.Errorf("%d lines", n)
