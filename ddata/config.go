@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
 
@@ -287,14 +288,18 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// replication is the configuration of this node's Replicators, except the node's identity.
-func (c Config) replication() settings.Config {
+// replication is the configuration of this node's Replicator of a dataset, except the node's identity.
+func (c Config) replication(set keyspace.Dataset) settings.Config {
 	r := c.Replication
+	r.Reserved = set.Reserved
 	if c.Preset == Local {
 		r.GossipInterval = cmp.Or(r.GossipInterval, 200*time.Millisecond)
 		r.RetryInterval = cmp.Or(r.RetryInterval, 50*time.Millisecond)
 	}
-	r.Expire, r.WriteBehind, r.OperationTimeout = c.Expire, c.WriteBehind, c.RequestTimeout
+	r.WriteBehind, r.OperationTimeout = c.WriteBehind, c.RequestTimeout
+	if !set.Reserved {
+		r.Expire = c.Expire
+	}
 	return r
 }
 

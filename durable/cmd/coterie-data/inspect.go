@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 func inspectVerb(flags *flag.FlagSet) func(string, io.Writer) error {
@@ -23,16 +24,16 @@ func inspectVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 				e.Dir(), c.ID, c.Format, c.Store, c.File, c.Free)
 			describeRecord(out, e.Note())
 			for _, name := range c.Tables {
-				if _, ours := rows.Role(name); !ours {
+				if _, ours := rows.Dataset(name); !ours {
 					fmt.Fprintf(out, "table=%s of another program\n", name)
 				}
 			}
-			return eachReplica(e, c, func(role string, t durable.Table) error {
+			return eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
 				s, err := rows.Inspect(t)
 				if err != nil {
-					return fmt.Errorf("%s: role %q: %w; coterie-data verify looks at all roles", e.Dir(), role, err)
+					return fmt.Errorf("%s: %v: %w; coterie-data verify looks at all tables", e.Dir(), set, err)
 				}
-				describeTable(out, role, s, *keys)
+				describeTable(out, set, s, *keys)
 				return nil
 			})
 		})
@@ -51,9 +52,9 @@ func describeRecord(out io.Writer, kept []byte) {
 	fmt.Fprintln(out, "view:", text)
 }
 
-func describeTable(out io.Writer, role string, s rows.Summary, keys int) {
+func describeTable(out io.Writer, set keyspace.Dataset, s rows.Summary, keys int) {
 	if s.Clock == nil {
-		fmt.Fprintf(out, "table=%s role=%s space=durable rows=0\n", rows.Table(role), role)
+		fmt.Fprintf(out, "table=%s role=%s data=%s space=durable rows=0\n", rows.Table(set), set.Role, set.Kind())
 		return
 	}
 	origins, last := 0, crdt.Origin(0)
@@ -63,8 +64,9 @@ func describeTable(out io.Writer, role string, s rows.Summary, keys int) {
 		}
 		last = r.Origin
 	}
-	fmt.Fprintf(out, "table=%s role=%s space=durable rows=%d row_bytes=%d keys=%d events=%d origins=%d digest=%v\n",
-		rows.Table(role), role, s.Items, s.Bytes, len(s.Keys), s.Clock.Len(), origins, s.Digest)
+	fmt.Fprintf(out, "table=%s role=%s data=%s space=durable rows=%d row_bytes=%d keys=%d events=%d origins=%d "+
+		"digest=%v\n",
+		rows.Table(set), set.Role, set.Kind(), s.Items, s.Bytes, len(s.Keys), s.Clock.Len(), origins, s.Digest)
 	describeGroups(out, "type", s.Keys, func(k rows.Key) string { return kindsOf(k) })
 	describeGroups(out, "remembered", s.Keys, entityType)
 	largest := slices.SortedStableFunc(slices.Values(s.Keys), func(a, b rows.Key) int {

@@ -11,7 +11,8 @@
 // back, unless they have written it anew. To remove everything of a type, stop all nodes that use
 // it and run the command on each directory. -type and -key take one or more, up to the next flag or
 // the directory, and may be given several times; a pattern is one of Config.DurableKeys, with
-// stars. A pattern that is written as the nodes have it in Config.DurableKeys is also taken off the
+// stars. It names keys of users; the keys of entity types begin with "sharding/", and are named by a
+// pattern that does, too. A pattern that is written as the nodes have it in Config.DurableKeys is also taken off the
 // keys on which the cluster has agreed that they are durable; it stays one of them until that was
 // done on each directory. -n only counts. A type of which nothing is remembered here is named
 // beside those of which something is, and so is a pattern that matches nothing; the rest is removed
@@ -29,6 +30,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 const usage = `coterie-data looks after the directory of a node that is not running.
@@ -148,10 +150,10 @@ func withDir(dir string, job func(*lmdb.Env, lmdb.Contents) error) error {
 	return job(e, c)
 }
 
-// eachReplica calls fn with every table of a replica and its role.
-func eachReplica(e *lmdb.Env, c lmdb.Contents, fn func(role string, t durable.Table) error) error {
+// eachReplica calls fn with every table of a replica and its dataset.
+func eachReplica(e *lmdb.Env, c lmdb.Contents, fn func(set keyspace.Dataset, t durable.Table) error) error {
 	for _, name := range c.Tables {
-		role, ok := rows.Role(name)
+		set, ok := rows.Dataset(name)
 		if !ok {
 			continue
 		}
@@ -159,7 +161,7 @@ func eachReplica(e *lmdb.Env, c lmdb.Contents, fn func(role string, t durable.Ta
 		if err != nil {
 			return err
 		}
-		if err := fn(role, t); err != nil {
+		if err := fn(set, t); err != nil {
 			return err
 		}
 	}
@@ -170,14 +172,14 @@ func verifyVerb(*flag.FlagSet) func(string, io.Writer) error {
 	return func(dir string, out io.Writer) error {
 		return withDir(dir, func(e *lmdb.Env, c lmdb.Contents) error {
 			damaged := 0
-			err := eachReplica(e, c, func(role string, t durable.Table) error {
+			err := eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
 				s, err := rows.Verify(t)
 				if err != nil {
 					damaged++
-					fmt.Fprintf(out, "role=%s damaged: %v\n", role, err)
+					fmt.Fprintf(out, "role=%s data=%s damaged: %v\n", set.Role, set.Kind(), err)
 					return nil
 				}
-				fmt.Fprintf(out, "role=%s ok rows=%d digest=%v\n", role, s.Items, s.Digest)
+				fmt.Fprintf(out, "role=%s data=%s ok rows=%d digest=%v\n", set.Role, set.Kind(), s.Items, s.Digest)
 				return nil
 			})
 			if err == nil && damaged > 0 {

@@ -43,7 +43,12 @@ func (w *what) match(key string) bool {
 	return slices.ContainsFunc(w.types, func(typ string) bool {
 		return strings.HasPrefix(key, protocol.DurablePrefix(typ))
 	}) ||
-		slices.ContainsFunc(w.keys, func(pattern string) bool { return keyspace.Match(pattern, key) })
+		slices.ContainsFunc(w.keys, func(pattern string) bool { return matches(pattern, key) })
+}
+
+// matches reports whether a pattern names a key, as it does for the nodes: "*" names no reserved one.
+func matches(pattern, key string) bool {
+	return keyspace.IsReserved(pattern) == keyspace.IsReserved(key) && keyspace.Match(pattern, key)
 }
 
 // entityType is the type whose remembered entities a key holds, "" when it is another key.
@@ -71,12 +76,13 @@ func removeVerb(flags *flag.FlagSet) func(string, io.Writer) error {
 			if err := w.tellMissing(e, c, out); err != nil {
 				return err
 			}
-			err := eachReplica(e, c, func(role string, t durable.Table) error {
+			err := eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
 				r, err := w.remove(t, *dry)
 				if err != nil {
-					return fmt.Errorf("%s: role %q: %w", e.Dir(), role, err)
+					return fmt.Errorf("%s: %v: %w", e.Dir(), set, err)
 				}
-				fmt.Fprintf(out, "role=%s keys=%d rows=%d %s\n", role, r.Keys, r.Items, done(*dry))
+				fmt.Fprintf(out, "role=%s data=%s keys=%d rows=%d %s\n",
+					set.Role, set.Kind(), r.Keys, r.Items, done(*dry))
 				return nil
 			})
 			if err != nil {
@@ -117,16 +123,16 @@ func (w *what) forgetPatterns(e *lmdb.Env, dry bool, out io.Writer) error {
 func (w *what) tellMissing(e *lmdb.Env, c lmdb.Contents, out io.Writer) error {
 	var there []string
 	missing := slices.Clone(w.keys)
-	err := eachReplica(e, c, func(role string, t durable.Table) error {
+	err := eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
 		s, err := rows.Inspect(t)
 		for _, k := range s.Keys {
-			missing = slices.DeleteFunc(missing, func(pattern string) bool { return keyspace.Match(pattern, k.Name) })
+			missing = slices.DeleteFunc(missing, func(pattern string) bool { return matches(pattern, k.Name) })
 			if typ := entityType(k); typ != "" && !slices.Contains(there, typ) {
 				there = append(there, typ)
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("%s: role %q: %w", e.Dir(), role, err)
+			return fmt.Errorf("%s: %v: %w", e.Dir(), set, err)
 		}
 		return nil
 	})
