@@ -27,6 +27,7 @@
 //	local      reads and writes on one node                      a locked map
 //	replicate  changes of one key to two other nodes             raw framed TCP             300 k/s
 //	majority   quorum writes and reads of three nodes            raw ping-pong              p50 ≤ 60 µs, 0.34 of the ping-pong with 64 callers
+//	reserved   a coordinator's writes under users' floods        the same in users' data    a p99 near that of quiet
 //	idle       gossip of two equal replicas; one key differs     none                       ≤ 100 bytes; repaired in ≤ 2 rounds
 //	reconcile  replicas that differ and have no log              sending the whole state    ≤ 5, 40, 300 KB for 100, 1 k, 10 k differences
 //	icde19     elements shipped in the paper's mesh and tree     sending whole states       ≤ 81,035 elements in the mesh

@@ -17,6 +17,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/storage"
 )
 
@@ -81,7 +82,7 @@ func fillStore(dir string, size int) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.Table(rows.Table(role))
+	t, err := e.Table(rows.Table(keyspace.Dataset{Role: role}))
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func scanStore(dir string) (perSecond float64, file int64, err error) {
 		return 0, 0, err
 	}
 	defer e.Close()
-	t, err := e.Table(rows.Table(role))
+	t, err := e.Table(rows.Table(keyspace.Dataset{Role: role}))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/coterie-go/coterie/bench/telemetry"
 	"github.com/coterie-go/coterie/ddata/events/prom"
+
+	"github.com/coterie-go/coterie/bench/floods"
 )
 
 // bench is one program of this command.
@@ -45,6 +47,8 @@ var benches = []bench{
 		runReplicate},
 	{"majority", "WriteMajority and ReadMajority over three nodes on loopback, beside a raw multiplexed ping-pong",
 		runMajority},
+	{"reserved", "a coordinator's writes under floods of users' writes, in the users' data and in the reserved data",
+		func(ctx context.Context, o options) error { return floods.Run(ctx, startNodes, o.d, o.size(1_000_000)) }},
 	{"idle", "what two replicas of 1 M keys say to each other when nothing changes, and when one key differs", runIdle},
 	{"reconcile", "two replicas of a set of 1 M that differ in 1 to 10,000 and have no log, beside sending the " +
 		"whole state", runReconcile},

@@ -32,7 +32,7 @@ func runReplicate(ctx context.Context, o options) error {
 			return err
 		}
 	}
-	data, err := nodes[0].Host().Data(role)
+	data, err := nodes[0].Host().UserData(role)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // A machine that panics ends its node and nothing else: without its lease at once, with the
@@ -18,8 +19,9 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 	invariant := errors.New("an invariant")
 	for name, breaks := range map[string]func(*Node){
 		"membership": func(n *Node) { n.members.loop.Force(memberInput{do: func() { panic(invariant) }}) },
-		"replicator of role backend": func(n *Node) {
-			n.replicas["backend"].loop.Force(request{do: func(*replicaHost) { panic(invariant) }})
+		`replicator of the data of role "backend"`: func(n *Node) {
+			r := n.replicas[keyspace.Dataset{Role: "backend"}]
+			r.loop.Force(request{do: func(*replicaHost) { panic(invariant) }})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -27,7 +29,7 @@ func TestBrokenMachineEndsItsNode(t *testing.T) {
 			n := lone(t, func(c *Config) {
 				c.OnEvent = eventstest.On(func(e events.MachineBroken) { told <- e; panic("a listener") })
 			})
-			r := n.replicas["backend"]
+			r := n.replicas[keyspace.Dataset{Role: "backend"}]
 			hold, held, late := make(chan struct{}), make(chan struct{}), make(chan effect.Result, 1)
 			r.loop.Force(request{do: func(*replicaHost) { close(held); <-hold }})
 			<-held

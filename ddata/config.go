@@ -19,6 +19,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
 
@@ -175,8 +176,8 @@ type Config struct {
 	// A pattern that is agreed on stays, also if no node names it any more and after a stop of all:
 	// what was acknowledged as durable must be found. To take one off, take it out of all
 	// configurations, stop the whole cluster, and run coterie data remove with it on each
-	// directory, which removes the data too. So look twice before "*": it covers the data of the
-	// entity types as well, whose coordinators wait during the move.
+	// directory, which removes the data too. Patterns are about users' keys, "*" too: the keys of
+	// extensions are durable as their extension needs it, and no move of users' keys holds them up.
 	//
 	// A list that is empty and not nil switches durability off, for the keys of extensions too, and
 	// must do so on all nodes: Dir, if there is one, then holds the node's own few bytes, and rows of
@@ -223,7 +224,7 @@ type Config struct {
 	RequestTimeout time.Duration
 
 	// Replication tunes the Replicators of all roles; zero fields take their defaults, the
-	// intervals from Preset. What the node itself sets must be left zero: Self, Disk, DurableKeys,
+	// intervals from Preset. What the node itself sets must be left zero: Self, Disk, Reserved, DurableKeys,
 	// Expire, WriteBehind and OperationTimeout. DigestSeed, FrameMax and GroupMax must be the same
 	// on all nodes.
 	Replication settings.Config
@@ -292,14 +293,18 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// replication is the configuration of this node's Replicators, except the node's identity.
-func (c Config) replication() settings.Config {
+// replication is the configuration of this node's Replicator of a dataset, except the node's identity.
+func (c Config) replication(set keyspace.Dataset) settings.Config {
 	r := c.Replication
+	r.Reserved = set.Reserved
 	if c.Preset == Local {
 		r.GossipInterval = cmp.Or(r.GossipInterval, 200*time.Millisecond)
 		r.RetryInterval = cmp.Or(r.RetryInterval, 50*time.Millisecond)
 	}
-	r.Expire, r.WriteBehind, r.OperationTimeout = c.Expire, c.WriteBehind, c.RequestTimeout
+	r.WriteBehind, r.OperationTimeout = c.WriteBehind, c.RequestTimeout
+	if !set.Reserved {
+		r.Expire = c.Expire
+	}
 	return r
 }
 

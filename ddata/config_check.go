@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Validate reports everything that is wrong with the config, each fault with the name of its field.
@@ -101,10 +102,10 @@ func (c Config) checkShutdown(f *config.Faults) {
 func (c Config) checkReplication(f *config.Faults) {
 	f.Add(c.RequestTimeout < 0, "RequestTimeout", "is negative")
 	r := c.Replication
-	own := r.Self != 0 || r.Disk != 0 || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 ||
+	own := r.Self != 0 || r.Disk != 0 || r.Reserved || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 ||
 		r.OperationTimeout != 0
 	f.Add(own, "Replication",
-		"Self, Disk, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node itself")
+		"Self, Disk, Reserved, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node itself")
 	r.Self, r.DurableKeys, r.Expire = 1, nil, nil
 	f.Of("Replication", r.Validate())
 	f.Add(r.FrameMax > transport.DefaultFrameMax/2, "Replication.FrameMax",
@@ -114,11 +115,11 @@ func (c Config) checkReplication(f *config.Faults) {
 
 func (c Config) validateKeys(f *config.Faults) {
 	for _, k := range c.DurableKeys {
-		err := crdt.CheckKey(k)
+		err := cmp.Or(crdt.CheckKey(k), keyspace.CheckKey(k, false))
 		f.Add(err != nil, "DurableKeys", "%q: %w", k, err)
 	}
 	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
-		err := crdt.CheckKey(k)
+		err := cmp.Or(crdt.CheckKey(k), keyspace.CheckKey(k, false))
 		f.Add(err != nil, "Expire", "%q: %w", k, err)
 		f.Add(c.Expire[k] < time.Second, "Expire", "%q expires after %v; give at least a second", k, c.Expire[k])
 	}

@@ -18,7 +18,8 @@
 //   - Seeds and Discovery say where other nodes may be. Packages membership and discovery say which
 //     node may found a cluster, and when.
 //   - A role is a label of nodes. Each has a Replicator: the replica of that role's data on this
-//     node.
+//     node. It has a second one for reserved data, which extensions such as package sharding keep
+//     (host.Host.Data).
 //   - A Key names data and its type, one of the types of package crdt. Keys are made by their first
 //     write.
 //
@@ -36,6 +37,9 @@
 //     have overwritten.
 //   - At no instant do two nodes hold a lease under which both are the oldest of a role, if clocks
 //     run at rates that differ by less than 3 %.
+//   - The users' data and the reserved data of a role share no goroutine, queue in front of a machine,
+//     clock, log, window, repair or back-pressure. A flood of users' writes, a large transfer to a
+//     node that joins, and a move of users' keys hold no write of an extension up there.
 //   - A value that was handed out never changes. A local read of a value that does not change at
 //     that moment takes no lock.
 //   - What a node has put into a crdt.NodeSet or crdt.NodeMap vanishes on each other node when that
@@ -53,8 +57,17 @@
 //     if the wall clock of its founder is ahead of that of the former founding.
 //   - Last-writer types pick by the writers' clocks when two write at the same time without having
 //     seen each other.
+//   - The two datasets of a role share the connections, the disk and the processors of a node.
 //   - When a majority of the view is gone at once, or what Config.Downing needs instead of one, no
 //     node can decide a next view: the survivors stop, and volatile data is gone.
+//
+// # Reserved data
+//
+// Each node with a role has two Replicators for it, from its start: one of the users' data, one of the
+// reserved data. Package replicator/keyspace says which keys live where, why, and what it costs. The
+// reserved one has the settings of the role, without Expire: what an extension keeps does not age.
+// Patterns of users, such as "*", are about users' keys only, so keys that become durable hold no
+// reserved one up. A node has caught up, and a view is settled, when both have and are.
 //
 // # How a node ends
 //
@@ -200,7 +213,7 @@
 //	majority-min-cap, write-majority-plus, read-majority-plus   WriteMajorityPlus(k, atLeast), ReadMajorityPlus(k, atLeast), per call
 //	unexpected-ask-timeout                RequestTimeout               5 s, or the deadline of ctx
 //	waiting-for-state, updating-state     sharding.EntityType.Quorums   ReadTimeout 2 s, WriteTimeout 5 s; then it tries again
-//	sharding's own replicator             the Replicator of the entities' role; sharding.EntityType.Quorums has the levels
+//	sharding's own replicator             the Replicator of the role's reserved data; sharding.EntityType.Quorums has the levels
 //	receptionist's replicator             none: there is no receptionist; crdt.NodeSet and crdt.NodeMap hold what lives with a node
 //
 // Without a counterpart there: R.BacklogMax (how far a member may be behind before writers wait, 4

@@ -19,6 +19,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/durable/storetest"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/operation"
 )
 
@@ -74,8 +75,8 @@ func TestDurableKeysAreNamedExactlyOrByPattern(t *testing.T) {
 	inBubble(t, func(t *testing.T, mem *memoryNet) {
 		dir := t.TempDir()
 		patterns := keeping("exact", "prefix/*", "a*/in/*z")
-		durable := []string{"exact", "prefix/", "prefix/x", "a/in/z", "abc/in/xyz", "sharding/Cart/ids/7"}
-		volatile := []string{"exactly", "prefix", "a/in/zy", "b/in/z", "sharding/Cart/homes"}
+		durable := []string{"exact", "prefix/", "prefix/x", "a/in/z", "abc/in/xyz", "reminders/Cart/7"}
+		volatile := []string{"exactly", "prefix", "a/in/zy", "b/in/z", "reminders"}
 		n := mem.alone(dir, patterns)
 		for _, key := range slices.Concat(durable, volatile) {
 			mustAdd(t, n, key, "e")
@@ -111,7 +112,7 @@ func TestTheFirstDurableKeyMakesTheStore(t *testing.T) {
 		if n.View().Epoch < 3 {
 			t.Errorf("epoch %v: the directory did not keep the views", n.View().Epoch)
 		}
-		mustAdd(t, n, "sharding/Cart/ids/7", "e")
+		mustAdd(t, n, "reminders/Cart/7", "e")
 		if s := n.StoreStats(); !hasStore(t, dir) || s.Commits == 0 || s.File == 0 {
 			t.Errorf("no store after a durable write: %+v", s)
 		}
@@ -126,7 +127,7 @@ func TestAnEmptyListSwitchesDurabilityOff(t *testing.T) {
 		if n.Durable() {
 			t.Error("says that it keeps durable data")
 		}
-		for _, key := range []string{"kept/x", "sharding/Cart/ids/7"} {
+		for _, key := range []string{"kept/x", "reminders/Cart/7"} {
 			mustAdd(t, n, key, "off")
 		}
 		mustClose(t, n)
@@ -303,7 +304,7 @@ func itemsIn(t *testing.T, dir string) int {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	table, err := e.Table(rows.Table("backend"))
+	table, err := e.Table(rows.Table(keyspace.Dataset{Role: "backend"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +326,7 @@ func TestDamagedRowsAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Damage(t, e, rows.Table("backend"))
+	storetest.Damage(t, e, rows.Table(keyspace.Dataset{Role: "backend"}))
 	c := config(freeAddrs(t, 1)[0], nil, 1)
 	c.Dir, c.DurableKeys = dir, []string{"kept/*"}
 	_, err = ddata.Start(testContext(t), c)

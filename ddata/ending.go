@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // ending is how a node ends: in phases after Leave, or at once. Its methods are safe for concurrent
@@ -104,7 +105,7 @@ func (e *ending) abandon(err error) {
 type parts struct {
 	disk     *disk.Dir // nil without Config.Dir
 	net      transport.Transport
-	replicas map[string]*Replicator // by role; fixed after start
+	replicas map[keyspace.Dataset]*Replicator // fixed after start
 	members  *members
 	swim     *gossip.Gossip
 	find     *finder // nil without Config.Discovery

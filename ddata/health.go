@@ -6,6 +6,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // stuckAfter is how long a goroutine of the node may be at a few steps before it counts as stuck.
@@ -44,11 +45,11 @@ func (n *Node) stuck(now time.Time) (reasons []string) {
 				n.cfg.Dir, d.Round(time.Second)))
 		}
 	}
-	for _, role := range n.cfg.Roles {
-		if d := n.replicas[role].loop.Busy(now); d > stuckAfter {
-			reasons = append(reasons, fmt.Sprintf("the replicator of role %q has stood still for %v: an update "+
+	for _, set := range keyspace.Datasets(n.cfg.Roles) {
+		if d := n.replicas[set].loop.Busy(now); d > stuckAfter {
+			reasons = append(reasons, fmt.Sprintf("the replicator of the %v has stood still for %v: an update "+
 				"function or OnEvent does not return",
-				role, d.Round(time.Second)))
+				set, d.Round(time.Second)))
 		}
 	}
 	return reasons
@@ -71,13 +72,13 @@ func (n *Node) missing() (reasons []string) {
 		add("no lease: too many members do not answer, or this process stood still; look for a cut network and for " +
 			"members that are down")
 	}
-	for _, role := range n.cfg.Roles {
-		r := n.replicas[role]
-		if v.Epoch > 0 && !n.progress.hasCaughtUp(role) {
-			add("the data of role %q is not here yet", role)
+	for _, set := range keyspace.Datasets(n.cfg.Roles) {
+		r := n.replicas[set]
+		if v.Epoch > 0 && !n.progress.hasCaughtUp(set) {
+			add("the %v is not here yet", set)
 		}
 		if err := r.storeFault.Load(); err != nil {
-			add("the store of role %q failed: %v; see to its disk", role, *err)
+			add("the store of the %v failed: %v; see to its disk", set, *err)
 		}
 	}
 	reasons = append(reasons, n.extensions.missing()...)

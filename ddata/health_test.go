@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Each thing that a node may lack has its reason.
@@ -27,16 +28,16 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 			t.Errorf("%v, want %q", h, want)
 		}
 	}
-	r := n.replicas[DefaultRole]
+	r := n.replicas[keyspace.Dataset{Role: DefaultRole}]
 	fault := errors.New("no space")
 	r.storeFault.Store(&fault)
-	check(true, `the store of role "default" failed: no space`)
+	check(true, `the store of the data of role "default" failed: no space`)
 	r.storeFault.Store(nil)
 
 	looked := make(chan struct{})
 	r.loop.Force(request{do: func(*replicaHost) { // which reports nothing meanwhile
 		defer close(looked)
-		set := func(yes bool) { n.progress.reached(DefaultRole, yes, 0) }
+		set := func(yes bool) { n.progress.reached(keyspace.Dataset{Role: DefaultRole}, yes, 0) }
 		set(false)
 		check(true, `the data of role "default" is not here yet`)
 		set(true)
@@ -79,7 +80,8 @@ func TestHealthNamesWhatIsMissing(t *testing.T) {
 		}
 	}
 	if s := n.stuck(time.Now().Add(time.Minute)); len(s) != 2 ||
-		!strings.Contains(s[0], "membership has stood still for 1m") || !strings.Contains(s[1], "replicator of role") {
+		!strings.Contains(s[0], "membership has stood still for 1m") ||
+		!strings.Contains(s[1], "replicator of the data of role") {
 		t.Errorf("stuck: %q", s)
 	}
 	if s := n.stuck(time.Now()); len(s) > 0 {

@@ -14,7 +14,7 @@ import (
 func (r *Replicator) ReplicaCount() int {
 	n := 0
 	for _, m := range r.n.View().Members {
-		if m.Full() && m.HasRole(r.role) {
+		if m.Full() && m.HasRole(r.set.Role) {
 			n++
 		}
 	}

@@ -63,7 +63,7 @@ func TestReplicationSettingsAndTimeoutsReachTheCaller(t *testing.T) {
 	}
 	nodes := startAll(t, configs...)
 	gone := nodes[1].UID()
-	data, err := nodes[0].Host().Data(replica(t, nodes[0]).Role())
+	data, err := nodes[0].Host().UserData(replica(t, nodes[0]).Role())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // The metrics of a node; the table in package events explains them.
@@ -35,7 +36,7 @@ var (
 	mMembership = events.CountersOf[membership.Stats]("coterie_membership_")
 	mTransport  = events.CountersOf[transport.Stats]("coterie_transport_")
 	mGossip     = events.CountersOf[gossip.Stats]("coterie_gossip_")
-	mReplicator = events.CountersOf[effect.Stats]("coterie_replicator_", "role")
+	mReplicator = events.CountersOf[effect.Stats]("coterie_replicator_", "role", "data")
 )
 
 // latest is a struct of counts that a machine's goroutine leaves for others after each batch of
@@ -101,7 +102,9 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	for _, role := range n.cfg.Roles {
 		oldest, _ := v.Oldest(role)
 		report(mOldest, is(oldest.UID == n.uid), role)
-		mReplicator.Report(report, n.replicas[role].h.stats.load(), role)
+	}
+	for _, set := range keyspace.Datasets(n.cfg.Roles) {
+		mReplicator.Report(report, n.replicas[set].h.stats.load(), set.Role, set.Kind())
 	}
 	store := n.StoreStats()
 	report(mStoreQueue, float64(store.Queued))

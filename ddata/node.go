@@ -19,6 +19,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/gossip"
 	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Node is a running member of a cluster. Its methods may be called from any goroutine.
@@ -110,7 +111,7 @@ func brokeOff(err error) (why string, again bool) {
 func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, uid: view.UID(rand.Uint64() | 1),
-		life: newLife(), parts: parts{replicas: map[string]*Replicator{}},
+		life: newLife(), parts: parts{replicas: map[keyspace.Dataset]*Replicator{}},
 	}
 	n.reports = newReports(cfg.Logger.With("node", n.uid.String()), cfg.OnEvent)
 	n.progress = newProgress(cfg.Roles, func(in membership.Input) { n.members.post(in) })
@@ -152,8 +153,8 @@ func start(ctx context.Context, cfg Config, before string) (_ *Node, err error) 
 	}
 	n.net = mesh
 	n.extensions.unserved = host.NewUnserved(clusterPort{n}, channelsPort{mesh, n}, n.reports.log)
-	for _, role := range cfg.Roles {
-		if n.replicas[role], err = newReplicator(n, role); err != nil {
+	for _, set := range keyspace.Datasets(cfg.Roles) {
+		if n.replicas[set], err = newReplicator(n, set); err != nil {
 			return nil, err
 		}
 	}

@@ -48,7 +48,7 @@ func TestEffectsAreTold(t *testing.T) {
 	}
 	var got []events.Event
 	n.reports.listeners = []events.Listener{func(e events.Event) { got = append(got, e) }}
-	h := n.replicas[DefaultRole].h
+	h := n.replicas[keyspace.Dataset{Role: DefaultRole}].h
 	h.Tell(fx)
 	h.Send(effect.Envelope{To: 12345, Msg: &wire.Done{}}, nil)
 	h.Commit(storage.Batch{})
@@ -70,19 +70,19 @@ func TestEffectsAreTold(t *testing.T) {
 		}
 		all = append(all, e)
 	}
-	const r, peer = DefaultRole, view.UID(7)
+	r, peer := keyspace.Dataset{Role: DefaultRole}, view.UID(7)
 	want := []events.Event{
-		events.MajorityLost{Role: r, Settled: fx.Settled[1]},
-		events.KeyLarge{Role: r, Key: "k", Bytes: 9},
-		events.Diverged{Role: r, Key: "k", Dot: crdt.Dot{Origin: 3, Seq: 4}, Peer: peer, Dots: 2},
-		events.PeerMalformed{Role: r, Peer: peer, Count: 5},
-		events.RepairBegan{Role: r, Space: keyspace.Durable, Peer: peer},
-		events.RepairEnded{Role: r, Peer: peer, State: effect.RepairDone, Items: 3, Took: time.Second},
-		events.RepairEnded{Role: r, Peer: peer, State: effect.RepairBroken},
-		events.WritersHeld{Role: r, Peer: peer, Held: 4},
-		events.CaughtUp{Role: r},
+		events.MajorityLost{Dataset: r, Settled: fx.Settled[1]},
+		events.KeyLarge{Dataset: r, Key: "k", Bytes: 9},
+		events.Diverged{Dataset: r, Key: "k", Dot: crdt.Dot{Origin: 3, Seq: 4}, Peer: peer, Dots: 2},
+		events.PeerMalformed{Dataset: r, Peer: peer, Count: 5},
+		events.RepairBegan{Dataset: r, Space: keyspace.Durable, Peer: peer},
+		events.RepairEnded{Dataset: r, Peer: peer, State: effect.RepairDone, Items: 3, Took: time.Second},
+		events.RepairEnded{Dataset: r, Peer: peer, State: effect.RepairBroken},
+		events.WritersHeld{Dataset: r, Peer: peer, Held: 4},
+		events.CaughtUp{Dataset: r},
 		events.MessageUnsent{What: "replicator"},
-		events.StoreFailed{Role: r},
+		events.StoreFailed{Dataset: r},
 	}
 	if !slices.Equal(all, want) {
 		t.Errorf("told\n%v\nwant\n%v", all, want)

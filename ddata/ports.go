@@ -16,17 +16,20 @@ import (
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
 // Host lends the node to an extension; see package host. Applications do not need it.
 func (n *Node) Host() host.Host {
-	data := func(role string) (host.Data, error) {
-		r, err := n.Replicator(role)
-		if err != nil {
-			return nil, err
+	data := func(reserved bool) func(string) (host.Data, error) {
+		return func(role string) (host.Data, error) {
+			r, err := replicaOf(n, keyspace.Dataset{Role: role, Reserved: reserved})
+			if err != nil {
+				return nil, err
+			}
+			return drivers.Data{Host: dataPort{r}}, nil
 		}
-		return drivers.Data{Host: dataPort{r}}, nil
 	}
 	return host.Host{
 		Self: host.Self{
@@ -35,7 +38,7 @@ func (n *Node) Host() host.Host {
 			MinMembers: n.cfg.MinMembersPerRole,
 		},
 		Cluster: clusterPort{n}, Lease: leasePort{n}, Channels: channelsPort{n.net, n}, Lifecycle: lifecyclePort{n},
-		Attached: &n.extensions.attached, Data: data, Scheduler: scheduler.Goroutines{},
+		Attached: &n.extensions.attached, Data: data(true), UserData: data(false), Scheduler: scheduler.Goroutines{},
 		Emit: n.reports.emit, OnEvent: n.reports.listen, Meter: n.cfg.Meter, Tracer: n.cfg.Tracer, Log: n.reports.log,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/drivers"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // progress is the drivers.Progress of a running node, under a lock: the goroutines of the
@@ -19,23 +20,23 @@ func newProgress(roles []string, post func(membership.Input)) *progress {
 	return &progress{p: drivers.NewProgress(roles, post)}
 }
 
-func (p *progress) reached(role string, caughtUp bool, settled view.Epoch) {
+func (p *progress) reached(set keyspace.Dataset, caughtUp bool, settled view.Epoch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.p.Reached(role, caughtUp, settled)
+	p.p.Reached(set, caughtUp, settled)
 }
 
-func (p *progress) moved(role string, number uint16) {
+func (p *progress) moved(set keyspace.Dataset, number uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.p.Moved(role, number)
+	p.p.Moved(set, number)
 }
 
-// hasCaughtUp reports whether the data of a role is here.
-func (p *progress) hasCaughtUp(role string) bool {
+// hasCaughtUp reports whether a dataset is here.
+func (p *progress) hasCaughtUp(set keyspace.Dataset) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.p.CaughtUp(role)
+	return p.p.CaughtUp(set)
 }
 
 // allCaughtUp reports whether the membership was told that all data is here.

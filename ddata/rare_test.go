@@ -219,7 +219,7 @@ func TestARepairIsSeen(t *testing.T) {
 		return e.Role == "backend" && e.State == effect.RepairDone && e.Peer == first.UID() &&
 			e.Items == 100 && e.Took > 0
 	})
-	o := meter.of["coterie_repair_duration_seconds[backend]"]
+	o := meter.of["coterie_repair_duration_seconds[backend user]"]
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.all) == 0 || !slices.Contains(o.all, took[len(took)-1]) {

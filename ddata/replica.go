@@ -28,14 +28,15 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// Replicator is this node's replica of the data of one role. Its methods, and the functions Get,
+// Replicator is this node's replica of the users' data of one role. Its methods, and the functions Get,
 // Update, Delete and Watch, may be called from any goroutine.
 //
 // Values that were handed out never change. A local Get of a value that does not change at that
 // moment takes no lock and asks no other goroutine.
+// Extensions have one of the reserved data (keyspace.Dataset), by host.Host.Data.
 type Replicator struct {
 	n    *Node
-	role string
+	set  keyspace.Dataset
 	ch   transport.Channel
 	loop *runloop.Loop[request]
 
@@ -78,39 +79,39 @@ type request struct {
 	do    func(*replicaHost)  // runs on the loop's goroutine instead of a step
 }
 
-func newReplicator(n *Node, role string) (*Replicator, error) {
-	cfg := n.cfg.replication()
+func newReplicator(n *Node, set keyspace.Dataset) (*Replicator, error) {
+	cfg := n.cfg.replication(set)
 	cfg.Self = crdt.Origin(n.uid)
-	h := &replicaHost{n: n, role: role, subs: map[uint64]*subscription{}}
+	h := &replicaHost{n: n, set: set, subs: map[uint64]*subscription{}}
 	var loaded replicator.Loaded
 	if n.disk != nil {
 		cfg.Disk = uint64(n.disk.ID())
 	}
 	if n.Durable() {
 		var err error
-		if h.table, loaded, err = n.disk.Load(role); err != nil {
-			return nil, n.disk.Damaged(role, err)
+		if h.table, loaded, err = n.disk.Load(set); err != nil {
+			return nil, n.disk.Damaged(set, err)
 		}
 	}
 	m, err := replicator.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())), loaded)
 	if loaded.Clock != nil && err != nil {
-		return nil, n.disk.Damaged(role, err)
+		return nil, n.disk.Damaged(set, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ddata: role %q: %w", role, err)
+		return nil, fmt.Errorf("ddata: %v: %w", set, err)
 	}
 	r := &Replicator{
-		n: n, role: role, requests: requests.New(n.cfg.Meter, n.cfg.Tracer, role), admission: newAdmission(n),
-		ch: transport.ChannelOf("replicator/" + role), h: h,
+		n: n, set: set, requests: requests.New(n.cfg.Meter, n.cfg.Tracer, set), admission: newAdmission(n),
+		ch: transport.ChannelOf(set.Channel()), h: h,
 	}
 	h.d, h.r = drivers.NewReplica(m, h), r
 	r.loop = runloop.New(scheduler.Goroutines{}, h, inboxMax)
-	r.loop.WhenBroken(func(b runloop.Broken) { n.broken("replicator of role "+role, b, m) })
+	r.loop.WhenBroken(func(b runloop.Broken) { n.broken("replicator of the "+set.String(), b, m) })
 	return r, nil
 }
 
 // Role is the role whose data this is.
-func (r *Replicator) Role() string { return r.role }
+func (r *Replicator) Role() string { return r.set.Role }
 
 // Stats returns the counters of this replica since the node was started. It waits for the replica's
 // goroutine, and does not disturb it otherwise.
@@ -145,10 +146,14 @@ func (r *Replicator) Node() *Node { return r.n }
 // Replicator returns this node's replica of a role's data; ErrUnknownRole when the node does not
 // have the role.
 func (n *Node) Replicator(role string) (*Replicator, error) {
-	if r, ok := n.replicas[role]; ok {
+	return replicaOf(n, keyspace.Dataset{Role: role})
+}
+
+func replicaOf(n *Node, set keyspace.Dataset) (*Replicator, error) {
+	if r, ok := n.replicas[set]; ok {
 		return r, nil
 	}
-	return nil, fmt.Errorf("%w %q; its roles are %q", ErrUnknownRole, role, n.cfg.Roles)
+	return nil, fmt.Errorf("%w %q; its roles are %q", ErrUnknownRole, set.Role, n.cfg.Roles)
 }
 
 func (r *Replicator) start() {
@@ -182,11 +187,19 @@ func (r *Replicator) receive(from transport.NodeID, payload []byte) {
 }
 
 func (r *Replicator) install(v *view.View) {
-	r.loop.Force(request{in: replicator.Install{View: drivers.ViewOf(v, r.role, r.n.Durable())}})
+	r.loop.Force(request{in: replicator.Install{View: drivers.ViewOf(v, r.set.Role, r.n.Durable())}})
 }
 
 func (r *Replicator) reachable(uid view.UID, yes bool) {
 	r.loop.Force(request{in: replicator.Reachable{Origin: crdt.Origin(uid), Is: yes}})
+}
+
+// checkKey returns an error if a dataset can have no such key.
+func checkKey(of keyspace.Dataset, key string) error {
+	if err := crdt.CheckKey(key); err != nil {
+		return err
+	}
+	return keyspace.CheckKey(key, of.Reserved)
 }
 
 // refusal says why an input was not taken.
@@ -210,13 +223,13 @@ func (r *Replicator) local(ctx context.Context, key string) (crdt.Reader, error)
 		v := p.of(key).View(key)
 		switch {
 		case v.Key() == "": // it holds nothing, and may not be able to
-			return v, r.wrap("get", key, quorum.Local, crdt.CheckKey(key))
+			return v, r.wrap("get", key, quorum.Local, checkKey(r.set, key))
 		case v.Deleted():
 			return crdt.Reader{}, r.wrap("get", key, quorum.Local, crdt.ErrDeleted)
 		}
 		return v, nil
 	}
-	if err := crdt.CheckKey(key); err != nil {
+	if err := checkKey(r.set, key); err != nil {
 		return crdt.Reader{}, r.wrap("get", key, quorum.Local, err)
 	}
 	res := r.call(ctx, nil, quorum.Local, nil, nil,
@@ -253,7 +266,7 @@ func (h *replicaHost) state(version uint64) *published {
 type replicaHost struct {
 	n     *Node
 	r     *Replicator
-	role  string
+	set   keyspace.Dataset
 	d     *drivers.Replica
 	table durable.Table // nil without a directory
 	subs  map[uint64]*subscription
@@ -313,12 +326,12 @@ func (h *replicaHost) Notify(c effect.Change) {
 
 // Reached implements drivers.ReplicaHost.
 func (h *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
-	h.n.progress.reached(h.role, caughtUp, settled)
+	h.n.progress.reached(h.set, caughtUp, settled)
 	h.n.maybeUp()
 }
 
 // Moved implements drivers.ReplicaHost.
-func (h *replicaHost) Moved(number uint16) { h.n.progress.moved(h.role, number) }
+func (h *replicaHost) Moved(number uint16) { h.n.progress.moved(h.set, number) }
 
 // Commit implements drivers.ReplicaHost.
 func (h *replicaHost) Commit(b storage.Batch) {
@@ -326,7 +339,7 @@ func (h *replicaHost) Commit(b storage.Batch) {
 		h.r.storeFault.Store(nil)
 		if err != nil {
 			h.r.storeFault.Store(&err)
-			h.n.reports.emit(events.StoreFailed{Role: h.role, Err: err})
+			h.n.reports.emit(events.StoreFailed{Dataset: h.set, Err: err})
 		}
 		h.r.loop.Force(request{in: replicator.Persisted{ID: b.ID, Err: err}})
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // waiting says what the node waits for, for errors.
@@ -28,10 +29,10 @@ func (m *members) notUp(v *view.View) string {
 	if me, _ := v.Member(n.uid); me.Status == view.Joining && !v.Open() {
 		lacks = n.cfg.tooFew(v)
 	}
-	for _, role := range n.cfg.Roles {
-		if !n.progress.hasCaughtUp(role) {
-			lacks = append(lacks, fmt.Sprintf("the data of role %q is not here yet, which takes a majority of its %d "+
-				"members", role, full(v, role)))
+	for _, set := range keyspace.Datasets(n.cfg.Roles) {
+		if !n.progress.hasCaughtUp(set) {
+			lacks = append(lacks, fmt.Sprintf("the %v is not here yet, which takes a majority of its %d "+
+				"members", set, full(v, set.Role)))
 		}
 	}
 	if !n.HoldsLease() {

@@ -3,12 +3,14 @@ package ddata
 import (
 	"context"
 	"iter"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -73,7 +75,7 @@ func (r *Replicator) WatchPrefix(ctx context.Context, prefix string) iter.Seq2[C
 
 func (r *Replicator) changes(ctx context.Context, key string, prefix bool) iter.Seq2[Change[crdt.Reader], error] {
 	return func(yield func(Change[crdt.Reader], error) bool) {
-		if err := checkSubscription(key, prefix); err != nil {
+		if err := checkSubscription(r.set, key, prefix); err != nil {
 			yield(Change[crdt.Reader]{}, r.wrap("watch", key, quorum.Local, err))
 			return
 		}
@@ -105,11 +107,11 @@ func changeOf(c effect.Change) Change[crdt.Reader] {
 }
 
 // checkSubscription accepts keys, and every prefix that a key can have.
-func checkSubscription(key string, prefix bool) error {
-	if prefix && key == "" {
+func checkSubscription(of keyspace.Dataset, key string, prefix bool) error {
+	if prefix && len(key) < len(keyspace.ReservedPrefix) && strings.HasPrefix(keyspace.ReservedPrefix, key) {
 		return nil
 	}
-	return crdt.CheckKey(key)
+	return checkKey(of, key)
 }
 
 // subscription holds what was not delivered yet: the latest change of each key, bounded by the

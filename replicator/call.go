@@ -36,7 +36,11 @@ func removeAll(t *crdt.Tx) error {
 
 // write begins an update, or holds it back.
 func (m *Machine) write(o *operation.Op, timeout time.Duration) {
-	if err := m.ops.MayWrite(o.Level); err != nil {
+	err := m.site.CheckKey(o.Key)
+	if err == nil {
+		err = m.ops.MayWrite(o.Level)
+	}
+	if err != nil {
 		m.site.Reply(o.ID, err)
 		return
 	}
@@ -48,7 +52,11 @@ func (m *Machine) write(o *operation.Op, timeout time.Duration) {
 
 func (m *Machine) onGet(in Get) {
 	s := m.spaces[m.SpaceOf(in.Key)]
-	if err := crdt.CheckKey(in.Key); err != nil {
+	err := crdt.CheckKey(in.Key)
+	if err == nil {
+		err = m.site.CheckKey(in.Key)
+	}
+	if err != nil {
 		m.site.Reply(in.ID, err)
 		return
 	}

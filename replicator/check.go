@@ -3,6 +3,7 @@ package replicator
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/replicator/keyspace"
@@ -14,7 +15,8 @@ import (
 
 // wellFormed reports whether a message can be taken. What it must carry is there. No clock of a
 // peer holds events of this replica that this replica has not made, and no clock of the volatile
-// space holds moved items.
+// space holds moved items. Items have keys of this data. Those of groups are looked at when they are
+// applied.
 func wellFormed(spaces *[keyspace.Count]*space, msg wire.Message) bool {
 	switch msg := msg.(type) {
 	case *wire.Push:
@@ -54,7 +56,7 @@ func wellFormed(spaces *[keyspace.Count]*space, msg wire.Message) bool {
 	case *wire.FetchItems:
 		return msg.Space < keyspace.Count && msg.Kind < repair.Kinds && msg.Dots != nil
 	case *wire.Items:
-		return msg.Space < keyspace.Count
+		return msg.Space < keyspace.Count && spaces[msg.Space].ownAll(msg.Items)
 	case *wire.Done:
 		return msg.Space < keyspace.Count
 	case *wire.Refuse:
@@ -73,6 +75,11 @@ func (s *space) sane(clocks ...*crdt.Clock) bool {
 		}
 	}
 	return true
+}
+
+// ownAll reports whether the keys of items are of this data.
+func (s *space) ownAll(items []*crdt.Item) bool {
+	return !slices.ContainsFunc(items, func(it *crdt.Item) bool { return s.CheckKey(it.Key) != nil })
 }
 
 // Check returns the first broken invariant, for tests and the simulator.
@@ -113,6 +120,11 @@ func (s *space) check() error {
 	}
 	if err := s.Store.Check(); err != nil {
 		return err
+	}
+	for it := range s.Store.Snapshot().Items() {
+		if err := s.CheckKey(it.Key); err != nil {
+			return fmt.Errorf("%v of %q: %w", it.Dot, it.Key, err)
+		}
 	}
 	if err := s.Disk.Check(s.Content()); s.ID == keyspace.Durable && err != nil {
 		return err

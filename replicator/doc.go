@@ -4,7 +4,8 @@
 //
 // # Nouns
 //
-// A [Machine] is one Replicator: one role on one node. It has two spaces, [keyspace.Volatile] and
+// A [Machine] is one Replicator: one dataset of one role on one node ([keyspace.Dataset]). A node has two
+// for each role, which know nothing of each other. It has two spaces, [keyspace.Volatile] and
 // [keyspace.Durable]. [settings.Config].DurableKeys and [replica.View].Durable say which keys live
 // where ([keyspace.Routes]). Each space is a replica of package crdt, with its own clock, log and
 // digest. The spaces are separate because a restart that loses only the volatile half must not

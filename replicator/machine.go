@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +53,6 @@ func New(cfg settings.Config, rng *rand.Rand, loaded Loaded) (*Machine, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	cfg.DurableKeys = slices.Clone(cfg.DurableKeys)
 	m := &Machine{
 		site: replica.NewSite(cfg, rng),
 	}

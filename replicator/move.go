@@ -97,7 +97,7 @@ func (m *Machine) installRoutes(prev replica.View) (was *keyspace.Routes) {
 	if prev.Epoch != 0 && slices.Equal(prev.Durable, m.site.View.Durable) {
 		return nil
 	}
-	was, m.site.Routing = m.site.Routing, keyspace.NewRoutes(m.site.Cfg.DurableKeys, m.site.View.Durable)
+	was, m.site.Routing = m.site.Routing, keyspace.NewRoutes(m.site.Cfg.DurableKeys, m.site.Own(m.site.View.Durable))
 	m.site.Eff.Changed = true
 	return was
 }
@@ -117,7 +117,7 @@ func (mv *move) install(rerouted bool, oldest crdt.Origin) {
 		return
 	case mv.number != v.Moves:
 		mv.end()
-		mv.number, mv.keys = v.Moves, keyspace.NewPatterns(v.Moving)
+		mv.number, mv.keys = v.Moves, keyspace.NewPatterns(mv.Own(v.Moving))
 		mv.holdMoving()
 	case !mv.waits():
 		return // this replica has done its part under an earlier view

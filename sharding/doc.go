@@ -150,7 +150,7 @@
 // # Remembered entities
 //
 // With EntityType.Remember.Entities the ids of entities that were started and not passivated are
-// kept, one set per shard, in the durable space of the role, or in a Remember.Store. An entity
+// kept, one set per shard, in the durable space of the role's reserved data, or in a Remember.Store. An entity
 // starts when its id is written, to a majority. Writes of a shard travel together, and cost as much
 // as what they change, however large the set is. Remembered entities are started again wherever
 // their shard goes, after a restart of all nodes too, all at once or as
@@ -173,7 +173,8 @@
 //	…
 //	c.CancelReminder("overdue") // it was paid
 //
-// Reminders are kept in the durable space of the role, a key per shard, or in a Reminders.Store: for
+// Reminders are kept in the durable space of the users' data of the role, for users decide how many they
+// are and how large. There is a key per shard. Or they are kept in a Reminders.Store: for
 // nodes without disks there is one in sharding/persistence/postgres. The home of a shard reads the first
 // ones that are due: others take no goroutine, no timer and no memory there. The coordinator starts
 // shards that have some, with no message. A shard that is handed over writes first what its handlers have
@@ -190,7 +191,8 @@
 //
 // # State in a journal
 //
-// By default the homes of shards are replicated data, and each of them is known to a majority of the
+// By default the homes of shards are reserved data of the role (package ddata), which no user's data holds
+// up, and each of them is known to a majority of the
 // role's nodes before it is used. With EntityType.Coordination.Ledger they go into a journal, such as
 // tables of PostgreSQL, and no majority is asked. A new coordinator reads the journal, and fences it
 // first: a coordinator that was paused is refused with its next write, and says so

@@ -32,7 +32,7 @@ type engine struct {
 }
 
 func newEngine(p Ports, r *dataplane.Plane, t control.Settings) (*engine, error) {
-	t.Data, t.Emit = p.State, p.Emit
+	t.Data, t.UserData, t.Emit = p.State, p.UserData, p.Emit
 	c, err := control.New(r, t)
 	if err != nil {
 		return nil, err

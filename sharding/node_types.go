@@ -190,7 +190,9 @@ func (t *nodeTypes) ports(role, name string, proxy bool) (Ports, error) {
 	}
 	p.MinRegions = h.Self.MinMembers[role]
 	var err error
-	p.State, err = h.Data(role)
+	if p.State, err = h.Data(role); err == nil {
+		p.UserData, err = h.UserData(role)
+	}
 	return p, err
 }
 

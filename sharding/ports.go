@@ -26,9 +26,11 @@ type Ports struct {
 	ClusterName, Addr string
 	// Lease reports whether the node may act. Required.
 	Lease host.Lease
-	// State is the Replicator of the type's role; nil on a node without the role, which makes the
-	// region a proxy.
+	// State is the Replicator of the reserved data of the type's role; nil on a node without the role,
+	// which makes the region a proxy.
 	State host.Data
+	// UserData is the Replicator of the users' data of the role, which has reminders; nil likewise.
+	UserData host.Data
 	// Proxy says that the region never hosts, even if there is a State; the node's coordinator then
 	// takes its turn all the same.
 	Proxy bool

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/transport"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -16,7 +17,8 @@ func TestACoordinatorWithoutStateSaysWhatIsMissing(t *testing.T) {
 	nodes := byAge(t, 3)
 	typ := cartType(&cartLog{})
 	typ.Quorums = Quorums{WritePlus: All, WriteTimeout: 300 * time.Millisecond}
-	nodes[2].Host().Channels.Handle(transport.ChannelOf("replicator/"+typ.Role), deafHandler{})
+	state := keyspace.Dataset{Role: typ.Role, Reserved: true}
+	nodes[2].Host().Channels.Handle(transport.ChannelOf(state.Channel()), deafHandler{})
 	said := make(chan protocol.Event, 100)
 	typ.OnEvent = onNotes(func(e protocol.Event) {
 		if e.Kind == protocol.StateDelayed {

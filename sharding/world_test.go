@@ -187,7 +187,7 @@ func (n *fakeNode) ports() Ports {
 		},
 	}
 	if slices.Contains(n.member.Roles, "backend") {
-		p.State = n.w.store
+		p.State, p.UserData = n.w.store, n.w.store
 	}
 	return p
 }

@@ -109,7 +109,7 @@ func Run(
 func (w *world) start(ctx context.Context, node *ddata.Node, role string) (err error) {
 	kept := w.store
 	if kept == nil {
-		data, err := node.Host().Data(role)
+		data, err := node.Host().UserData(role)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Dir is a node's directory: a table of rows for each replicator, once there are rows, and the
@@ -56,8 +57,8 @@ func (d *Dir) WarnRoles(roles []string, emit func(events.Event)) error {
 		return fmt.Errorf("ddata: Config.Dir: %w", err)
 	}
 	for _, table := range c.Tables {
-		if role, ok := rows.Role(table); ok && !slices.Contains(roles, role) {
-			emit(events.StaleRole{Role: role, Dir: d.env.Dir(), Roles: roles})
+		if set, ok := rows.Dataset(table); ok && !slices.Contains(roles, set.Role) {
+			emit(events.StaleRole{Dataset: set, Dir: d.env.Dir(), Roles: roles})
 		}
 	}
 	return nil
@@ -95,9 +96,9 @@ func (d *Dir) PutRecord(record []byte) error {
 	return nil
 }
 
-// Load finds the table of a role and what it holds.
-func (d *Dir) Load(role string) (durable.Table, replicator.Loaded, error) {
-	t, err := d.env.Table(rows.Table(role))
+// Load finds the table of a dataset and what it holds.
+func (d *Dir) Load(set keyspace.Dataset) (durable.Table, replicator.Loaded, error) {
+	t, err := d.env.Table(rows.Table(set))
 	if err != nil {
 		return nil, replicator.Loaded{}, err
 	}
@@ -105,13 +106,13 @@ func (d *Dir) Load(role string) (durable.Table, replicator.Loaded, error) {
 	return t, loaded, err
 }
 
-// Damaged says that the rows of a role do not make sense, unless the store has said what is wrong.
-func (d *Dir) Damaged(role string, cause error) error {
+// Damaged says that the rows of a dataset do not make sense, unless the store has said what is wrong.
+func (d *Dir) Damaged(set keyspace.Dataset, cause error) error {
 	if known := (*durable.Error)(nil); errors.As(cause, &known) {
-		return fmt.Errorf("ddata: Config.Dir: load role %q: %w", role, cause)
+		return fmt.Errorf("ddata: Config.Dir: load the %v: %w", set, cause)
 	}
 	return fmt.Errorf("ddata: Config.Dir: %w", &durable.Error{Kind: durable.ErrCorrupt, Path: d.env.Dir(),
-		Detail: fmt.Sprintf("the rows of role %q", role), Cause: cause,
+		Detail: fmt.Sprintf("the rows of the %v", set), Cause: cause,
 		Remedy: "put back a copy of the directory, or remove it so that this node starts from empty and fetches " +
 			"everything from its peers; " +
 			"coterie data verify says more"})

@@ -1,7 +1,7 @@
 // Package disk is the directory of a node (Config.Dir): what the node keeps there, and what it must
 // wait for before it acts.
 //
-//   - Dir is the open directory. It holds a table of rows for each role whose data is durable, and
+//   - Dir is the open directory. It holds a table of rows for each dataset that is durable, and
 //     the membership's record.
 //   - A Recorder writes the record on a goroutine of its own, one at a time, and answers each with
 //     membership.Persisted. The loop that renews the lease waits for no disk.

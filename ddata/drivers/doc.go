@@ -8,11 +8,12 @@
 //     published first; the record goes to the disk; new members become peers; messages are sent;
 //     members that are gone stop being peers; then views, work for the arbiter's lease and events
 //     are told. The end comes last.
-//   - Replica drives one replicator (package replicator). In one step the version rises first, so
+//   - Replica drives one replicator (package replicator). A node has two for each of its roles
+//     (keyspace.Dataset), each with a channel of its own. In one step the version rises first, so
 //     that a caller with its reply reads its own write; then come the disk, messages, replies and
 //     changes.
 //   - Data is a replica for callers that do not wait, over the loop around a Replica.
-//   - Progress folds what the replicators of all roles report into what the membership must know.
+//   - Progress folds what the replicators of all datasets report into what the membership must know.
 //
 // They read no clock and start no goroutine. One goroutine at a time may use each of them.
 package drivers

@@ -3,39 +3,41 @@ package drivers
 import (
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
-// Progress folds what the replicators of all roles of a node report into what its membership must
-// know: whether all have caught up, up to which epoch all have settled, and the last move of keys
-// that each has ended.
+// Progress folds what the replicators of a node report into what its membership must know: whether
+// all have caught up, up to which epoch all have settled, and the last move of keys that each has
+// ended.
 type Progress struct {
-	roles []string
-	post  func(membership.Input)
+	sets []keyspace.Dataset
+	post func(membership.Input)
 
-	caughtUp map[string]bool
-	settled  map[string]view.Epoch
-	moved    map[string]uint16
+	caughtUp map[keyspace.Dataset]bool
+	settled  map[keyspace.Dataset]view.Epoch
+	moved    map[keyspace.Dataset]uint16
 	said     struct {
 		caughtUp bool
 		settled  view.Epoch
 	}
 }
 
-// NewProgress returns the Progress of a node with these roles. Its methods call post, in order.
+// NewProgress returns the Progress of a node with the data of these roles. Its methods call post, in
+// order.
 func NewProgress(roles []string, post func(membership.Input)) *Progress {
 	return &Progress{
-		roles: roles, post: post, caughtUp: map[string]bool{}, settled: map[string]view.Epoch{},
-		moved: map[string]uint16{},
+		sets: keyspace.Datasets(roles), post: post, caughtUp: map[keyspace.Dataset]bool{},
+		settled: map[keyspace.Dataset]view.Epoch{}, moved: map[keyspace.Dataset]uint16{},
 	}
 }
 
-// Reached takes how far a role's replicator is.
-func (p *Progress) Reached(role string, caughtUp bool, settled view.Epoch) {
-	p.caughtUp[role], p.settled[role] = caughtUp, settled
+// Reached takes how far a dataset's replicator is.
+func (p *Progress) Reached(set keyspace.Dataset, caughtUp bool, settled view.Epoch) {
+	p.caughtUp[set], p.settled[set] = caughtUp, settled
 	all, least := true, settled
-	for _, r := range p.roles {
-		all = all && p.caughtUp[r]
-		least = min(least, p.settled[r])
+	for _, s := range p.sets {
+		all = all && p.caughtUp[s]
+		least = min(least, p.settled[s])
 	}
 	if all != p.said.caughtUp {
 		p.said.caughtUp = all
@@ -47,20 +49,20 @@ func (p *Progress) Reached(role string, caughtUp bool, settled view.Epoch) {
 	}
 }
 
-// Moved takes from a role's replicator that it has done its part of a move of keys. The node has
-// when all roles have.
-func (p *Progress) Moved(role string, number uint16) {
-	p.moved[role] = number
-	for _, r := range p.roles {
-		if p.moved[r] != number {
+// Moved takes from a dataset's replicator that it has done its part of a move of keys. The node has
+// when all have.
+func (p *Progress) Moved(set keyspace.Dataset, number uint16) {
+	p.moved[set] = number
+	for _, s := range p.sets {
+		if p.moved[s] != number {
 			return
 		}
 	}
 	p.post(membership.Moved{Number: number})
 }
 
-// CaughtUp reports whether the data of a role is here.
-func (p *Progress) CaughtUp(role string) bool { return p.caughtUp[role] }
+// CaughtUp reports whether a dataset is here.
+func (p *Progress) CaughtUp(set keyspace.Dataset) bool { return p.caughtUp[set] }
 
 // AllCaughtUp reports whether the membership was told that all data is here.
 func (p *Progress) AllCaughtUp() bool { return p.said.caughtUp }

@@ -86,8 +86,8 @@
 //	coterie_user_panics_total                        panics of code that the node was given and that it has survived: Config.Leases
 //	coterie_live                                     gauge: 1 while the node is live
 //	coterie_ready                                    gauge: 1 while the node is ready
-//	coterie_request_duration_seconds{role,op,level}  histogram: reads and writes, except purely local reads
-//	coterie_repair_duration_seconds{role}            histogram: repairs that were done
+//	coterie_request_duration_seconds{role,data,op,level}  histogram: reads and writes, except purely local reads
+//	coterie_repair_duration_seconds{role,data}       histogram: repairs that were done
 //	coterie_store_queued_bytes                       gauge: bytes that wait for the disk
 //	coterie_store_file_bytes                         gauge: size of the store's file
 //	coterie_membership_steps_total                   steps
@@ -128,31 +128,31 @@
 //	coterie_gossip_turned_away_total                 nodes of other clusters, malformed ones, and more than a cluster has
 //	coterie_gossip_refused_total{reason}             packets and streams of gossip that were turned away
 //	coterie_transport_links                          gauge: outgoing connections
-//	coterie_replicator_malformed_total{role}         messages or groups dropped because they make no sense
-//	coterie_replicator_strangers_total{role}         messages dropped because their sender is not in the view, or no view is installed
-//	coterie_replicator_stale_views_total{role}       views dropped because a newer one is installed
-//	coterie_replicator_applied_total{role}           groups of others applied
-//	coterie_replicator_duplicates_total{role}        groups of others that were known
-//	coterie_replicator_waited_total{role}            groups that came before one that they build on
-//	coterie_replicator_waiting_dropped_total{role}   of those, dropped because too many waited; they are fetched again
-//	coterie_replicator_repushes_total{role}          pushes repeated because no ack came
-//	coterie_replicator_fills_total{role}             gaps filled from the log
-//	coterie_replicator_repairs_total{role}           repairs finished, as the puller
-//	coterie_replicator_repairs_broken_total{role}    repairs given up: lost donor, refused, no progress
-//	coterie_replicator_repair_alarms_total{role}     times that a repair did not add up to the donor's digest, and another way was taken
-//	coterie_replicator_donors_replaced_total{role}   donors replaced: they refused, left, fell silent or made no sense
-//	coterie_replicator_sketch_cells_total{role}      cells of donors' sketches received
-//	coterie_replicator_sketches_failed_total{role}   sketches from which no difference could be read
-//	coterie_replicator_range_repairs_total{role}     repairs whose difference was looked for by ranges
-//	coterie_replicator_donated_total{role}           repairs from here that their pullers have ended
-//	coterie_replicator_helped_total{role}            questions of others' repairs answered with items, as a helper
-//	coterie_replicator_diverged_total{role}          dots that stood for two items: impossible by construction; all keep the one with the lower hash
-//	coterie_replicator_digest_alarms_total{role}     equal clocks with different digests: impossible by construction, repaired by union
-//	coterie_replicator_held_total{role}              updates that were held back for a while
-//	coterie_replicator_store_failures_total{role}    batches that the disk refused
-//	coterie_replicator_swept_total{role}             items removed that no reader was shown any more
-//	coterie_replicator_expired_total{role}           keys removed because they were not written to
-//	coterie_replicator_folded_total{role}            groups made that fold what removed members had counted
-//	coterie_replicator_moved_total{role}             moves of keys from memory to disk that this replica took part in
-//	coterie_replicator_flows_dropped_total{role}     messages larger than a frame given up
+//	coterie_replicator_malformed_total{role,data}    messages or groups dropped because they make no sense
+//	coterie_replicator_strangers_total{role,data}    messages dropped because their sender is not in the view, or no view is installed
+//	coterie_replicator_stale_views_total{role,data}  views dropped because a newer one is installed
+//	coterie_replicator_applied_total{role,data}      groups of others applied
+//	coterie_replicator_duplicates_total{role,data}   groups of others that were known
+//	coterie_replicator_waited_total{role,data}       groups that came before one that they build on
+//	coterie_replicator_waiting_dropped_total{role,data}  of those, dropped because too many waited; they are fetched again
+//	coterie_replicator_repushes_total{role,data}     pushes repeated because no ack came
+//	coterie_replicator_fills_total{role,data}        gaps filled from the log
+//	coterie_replicator_repairs_total{role,data}      repairs finished, as the puller
+//	coterie_replicator_repairs_broken_total{role,data}  repairs given up: lost donor, refused, no progress
+//	coterie_replicator_repair_alarms_total{role,data}  times that a repair did not add up to the donor's digest, and another way was taken
+//	coterie_replicator_donors_replaced_total{role,data}  donors replaced: they refused, left, fell silent or made no sense
+//	coterie_replicator_sketch_cells_total{role,data}  cells of donors' sketches received
+//	coterie_replicator_sketches_failed_total{role,data}  sketches from which no difference could be read
+//	coterie_replicator_range_repairs_total{role,data}  repairs whose difference was looked for by ranges
+//	coterie_replicator_donated_total{role,data}      repairs from here that their pullers have ended
+//	coterie_replicator_helped_total{role,data}       questions of others' repairs answered with items, as a helper
+//	coterie_replicator_diverged_total{role,data}     dots that stood for two items: impossible by construction; all keep the one with the lower hash
+//	coterie_replicator_digest_alarms_total{role,data}  equal clocks with different digests: impossible by construction, repaired by union
+//	coterie_replicator_held_total{role,data}         updates that were held back for a while
+//	coterie_replicator_store_failures_total{role,data}  batches that the disk refused
+//	coterie_replicator_swept_total{role,data}        items removed that no reader was shown any more
+//	coterie_replicator_expired_total{role,data}      keys removed because they were not written to
+//	coterie_replicator_folded_total{role,data}       groups made that fold what removed members had counted
+//	coterie_replicator_moved_total{role,data}        moves of keys from memory to disk that this replica took part in
+//	coterie_replicator_flows_dropped_total{role,data}  messages larger than a frame given up
 package events

@@ -2,14 +2,16 @@ package events
 
 import (
 	"log/slog"
+
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Events of the store in the node's directory.
 type (
-	// StoreFailed: durable data of a role could not be stored; the writer is told so.
+	// StoreFailed: durable data could not be stored; the writer is told so.
 	StoreFailed struct {
-		Role string
-		Err  error
+		keyspace.Dataset
+		Err error
 	}
 	// StoreGrown: the store's map was enlarged.
 	StoreGrown struct {
@@ -37,15 +39,17 @@ type (
 	UnnamedKeys struct{ Patterns []string }
 	// StaleRole: the directory holds data of a role that the node does not have.
 	StaleRole struct {
-		Role, Dir string
-		Roles     []string // that it has
+		keyspace.Dataset
+		Dir   string
+		Roles []string // that it has
 	}
 )
 
 // Line implements Event.
 func (e StoreFailed) Line() Line {
 	return line(slog.LevelError, "durable data could not be stored",
-		slog.String("role", e.Role), slog.Any("err", e.Err))
+		slog.String("role", e.Role), slog.String("data", e.Kind()),
+		slog.Any("err", e.Err))
 }
 
 // Line implements Event.
@@ -86,5 +90,6 @@ func (e UnnamedKeys) Line() Line {
 func (e StaleRole) Line() Line {
 	return line(slog.LevelWarn, "the directory holds data of a role that Config.Roles does not name; it stays "+
 		"there unread",
-		slog.String("role", e.Role), slog.String("dir", e.Dir), slog.Any("roles", e.Roles))
+		slog.String("role", e.Role), slog.String("data", e.Kind()),
+		slog.String("dir", e.Dir), slog.Any("roles", e.Roles))
 }

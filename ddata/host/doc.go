@@ -8,7 +8,9 @@
 //   - Cluster says which members the node knows, Lease whether it may act.
 //   - Channels carry an extension's frames. A channel is the hash of a name. An extension claims its
 //     channels. On one that is not claimed the node answers what the Question itself brings.
-//   - Data is the node's replica of the data of one role, for a caller that never waits.
+//   - Data is a replica of the data of one role, for a caller that never waits. Host.Data gives the
+//     reserved data, a small flow of its own that no user's data holds up; Host.UserData gives that of
+//     users.
 //   - Attach keeps a value of an extension on the node, so that the extension needs no table of the
 //     nodes of its process.
 //   - Lifecycle takes part in the node's health and in its end.

@@ -29,9 +29,11 @@ type Host struct {
 	// Attached is what extensions keep on the node; see Attach.
 	Attached *Attached
 
-	// Data returns the node's replica of a role's data; ddata.ErrUnknownRole when the node does not
-	// have the role.
-	Data func(role string) (Data, error)
+	// Data returns the node's replica of a role's reserved data, in which all keys begin with
+	// keyspace.ReservedPrefix: what extensions keep to do their work. UserData returns that of the
+	// users' data, ddata.Node.Replicator: what is as large as users make it belongs there. Both return
+	// ddata.ErrUnknownRole when the node does not have the role.
+	Data, UserData func(role string) (Data, error)
 
 	// Scheduler has the time of the node, and runs what the extension wants beside its callers.
 	Scheduler scheduler.Scheduler

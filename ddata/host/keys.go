@@ -7,10 +7,10 @@ import "slices"
 // join, which is before any extension has started. A pattern that comes later has the data of its
 // keys moved to the disks of all members, and writers wait for that.
 var durableKeys = []string{
-	"sharding/*/ids/*",       // ids of entities that package sharding remembers
-	"sharding/*/reminders/*", // reminders of entities
-	"persistence/*",          // state of entities, of package sharding/persistence/replicated
-	"projection/*",           // offsets of package sharding/projection/replicated
+	"sharding/*/ids/*", // ids of entities that package sharding remembers
+	"reminders/*",      // reminders of entities
+	"persistence/*",    // state of entities, of package sharding/persistence/replicated
+	"projection/*",     // offsets of package sharding/projection/replicated
 }
 
 // DurableKeys are the patterns of the extensions' keys that are durable on every node with a

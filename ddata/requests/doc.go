@@ -3,7 +3,7 @@
 //
 // # Nouns
 //
-//   - The Requests are those of one role on one node. Without a Meter nothing is timed, and without a
+//   - The Requests are those of one dataset on one node. Without a Meter nothing is timed, and without a
 //     Tracer nothing is traced.
 //
 // A span is called by the operation and the role: "update default". It is a client's, and has these

@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -17,19 +18,19 @@ var (
 	mRequestTime = &events.Metric{
 		Name: "coterie_request_duration_seconds",
 		Help: "Time of reads and writes of replicated data that took the Replicator's goroutine.",
-		Kind: events.Histogram, Labels: []string{"role", "op", "level"},
+		Kind: events.Histogram, Labels: []string{"role", "data", "op", "level"},
 		Buckets: []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}
 	mRepairTime = &events.Metric{
 		Name: "coterie_repair_duration_seconds", Help: "Time of repairs that were done.",
-		Kind: events.Histogram, Labels: []string{"role"},
+		Kind: events.Histogram, Labels: []string{"role", "data"},
 		Buckets: []float64{.001, .01, .1, 1, 10, 100, 1000},
 	}
 )
 
 // Requests are those of a Replicator. Took and Repaired are for its goroutine, the others for any.
 type Requests struct {
-	role   string
+	set    keyspace.Dataset
 	meter  events.Meter   // nil: there is none
 	tracer tracing.Tracer // nil: nothing is traced
 	kinds  map[kind]*timed
@@ -53,11 +54,11 @@ var _ drivers.Observer = (*timed)(nil)
 // Observe implements drivers.Observer.
 func (t *timed) Observe(seconds float64) { t.to.Observe(t.ctx, seconds) }
 
-// New makes the Requests of a role. meter and tracer may be nil.
-func New(meter events.Meter, tracer tracing.Tracer, role string) *Requests {
-	r := &Requests{role: role, meter: meter, tracer: tracer, kinds: map[kind]*timed{}}
+// New makes the Requests of a dataset. meter and tracer may be nil.
+func New(meter events.Meter, tracer tracing.Tracer, set keyspace.Dataset) *Requests {
+	r := &Requests{set: set, meter: meter, tracer: tracer, kinds: map[kind]*timed{}}
 	if meter != nil {
-		r.repair = meter.Histogram(mRepairTime, role)
+		r.repair = meter.Histogram(mRepairTime, set.Role, set.Kind())
 	}
 	return r
 }
@@ -80,7 +81,8 @@ func (r *Requests) Took(ctx context.Context, in replicator.Input, level quorum.L
 	}
 	t, ok := r.kinds[k]
 	if !ok {
-		t = &timed{r.meter.Histogram(mRequestTime, r.role, k.op, level.String()), context.Background()}
+		to := r.meter.Histogram(mRequestTime, r.set.Role, r.set.Kind(), k.op, level.String())
+		t = &timed{to, context.Background()}
 		r.kinds[k] = t
 	}
 	if ctx != nil {
@@ -104,10 +106,10 @@ func (r *Requests) Begin(
 	if r.tracer == nil {
 		return nil, nil
 	}
-	traced, s = r.tracer.Start(ctx, tracing.Client, op+" "+r.role)
+	traced, s = r.tracer.Start(ctx, tracing.Client, op+" "+r.set.Role)
 	if s.Records() {
 		s.Add(slog.String("db.system.name", "coterie"), slog.String("db.operation.name", op),
-			slog.String("db.collection.name", r.role), slog.String("coterie.key", key),
+			slog.String("db.collection.name", r.set.Role), slog.String("coterie.key", key),
 			slog.String("coterie.consistency", level.String()))
 	}
 	return traced, s

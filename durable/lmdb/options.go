@@ -14,7 +14,7 @@ type Options struct {
 	// and so on. Default: 1 TiB on 64-bit machines, 512 MiB on others. A larger file counts in any
 	// case.
 	MapSize int64
-	// MaxTables bounds how many tables can be open. Default: 64.
+	// MaxTables bounds how many tables can be open. Default: 128.
 	MaxTables int
 	// QueueMax bounds the bytes of the batches that wait for the disk, as durable.Size counts them;
 	// past it a batch is refused with durable.ErrOverloaded. A batch that finds nothing waiting is
@@ -43,7 +43,7 @@ type testKnobs struct {
 }
 
 const (
-	defaultMaxTables   = 64
+	defaultMaxTables   = 128
 	defaultQueueMax    = 64 << 20
 	defaultCompactFree = 0.5
 	defaultCompactMin  = 64 << 20

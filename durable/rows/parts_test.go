@@ -158,7 +158,7 @@ func testParts(t *testing.T, every int, open func(*testing.T) (durable.Env, func
 		env, reopen := open(t)
 		p := &pair{t: t, now: time.Unix(1000, 0)}
 		table := func() durable.Table {
-			tb, err := env.Table(rows.Table("r"))
+			tb, err := env.Table(rows.Table(keyspace.Dataset{Role: "r"}))
 			if err != nil {
 				t.Fatal(err)
 			}

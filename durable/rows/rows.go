@@ -9,6 +9,7 @@ import (
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/replicator"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/storage"
 )
 
@@ -40,14 +41,28 @@ func itemKey(dst []byte, d crdt.Dot) []byte {
 
 func markKey(no int) []byte { return binary.BigEndian.AppendUint64([]byte{markRow}, uint64(no)) }
 
-// tablePrefix begins the names of the tables that hold replicas.
-const tablePrefix = "replica/"
+// What begins the names of the tables that hold replicas: of users' data, and of reserved data.
+const (
+	userPrefix     = "replica/"
+	reservedPrefix = "reserved/"
+)
 
-// Table is the name of the table of a role's replica.
-func Table(role string) string { return tablePrefix + role }
+// Table is the name of the table of a dataset's replica.
+func Table(of keyspace.Dataset) string {
+	if of.Reserved {
+		return reservedPrefix + of.Role
+	}
+	return userPrefix + of.Role
+}
 
-// Role is the role whose replica a table holds; false for the tables of others.
-func Role(table string) (string, bool) { return strings.CutPrefix(table, tablePrefix) }
+// Dataset is the dataset whose replica a table holds; false for the tables of others.
+func Dataset(table string) (keyspace.Dataset, bool) {
+	if role, ok := strings.CutPrefix(table, userPrefix); ok {
+		return keyspace.Dataset{Role: role}, true
+	}
+	role, ok := strings.CutPrefix(table, reservedPrefix)
+	return keyspace.Dataset{Role: role, Reserved: true}, ok
+}
 
 // head is what the head row holds.
 type head struct {

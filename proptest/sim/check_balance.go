@@ -44,7 +44,7 @@ func unbalanced(w *World) string {
 // mislocated is a shard that does not live where the outside client wants it, although a region is
 // there.
 func mislocated(w *World, t int) string {
-	all := w.replicas(w.opt.RoleOfType(t))
+	all := w.replicasOf(reserved(w.opt.RoleOfType(t)))
 	if len(all) == 0 {
 		return ""
 	}

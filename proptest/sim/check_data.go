@@ -110,7 +110,7 @@ func (j *dataChecker) gone(w *World, p *Process) {
 // early, writes will be missed.
 func (j *dataChecker) settledView(_ *World, r *replicaHost, s effect.Settlement) {
 	v := r.p.mem.view
-	if s.Space != j.space || r.role != j.data.role || v == nil {
+	if s.Space != j.space || r.set != j.data.set() || v == nil {
 		return
 	}
 	books := j.books[v.Cluster]
@@ -168,9 +168,9 @@ func finishSet(w *World, r *replicaHost, b *history.Set) {
 	}
 }
 
-// equalChecker holds the replicas of a role to: equal clocks, equal digests, equal items.
+// equalChecker holds the replicas of some data to: equal clocks, equal digests, equal items.
 type equalChecker struct {
-	role     string
+	set      keyspace.Dataset
 	seen     [2]map[[2]uint64]sighting
 	steps    int
 	nextDeep int // the step from which the items are looked at again
@@ -183,6 +183,10 @@ type sighting struct {
 	items  uint64 // hash; 0: not taken
 }
 
+func newEqualChecker(set keyspace.Dataset) *equalChecker {
+	return &equalChecker{set: set, seen: [2]map[[2]uint64]sighting{{}, {}}}
+}
+
 func (*equalChecker) name() string { return "equal" }
 
 func (*equalChecker) after(*World) {}
@@ -190,7 +194,7 @@ func (*equalChecker) after(*World) {}
 // stepped looks at a replica after some of its steps; at every item the more rarely the more there
 // are, so that the cost of a step is bounded.
 func (j *equalChecker) stepped(w *World, r *replicaHost) {
-	if r.role != j.role {
+	if r.set != j.set {
 		return
 	}
 	if j.steps++; j.steps%4 != 0 {
@@ -254,7 +258,7 @@ func (j *equalChecker) settled(w *World) bool { return j.differing(w) == "" }
 func (j *equalChecker) differing(w *World) string {
 	for space := range j.seen {
 		var first *crdt.Snapshot
-		all := w.replicas(j.role)
+		all := w.replicasOf(j.set)
 		for _, r := range all {
 			s := r.m.Snapshot(keyspace.Space(space))
 			if first == nil {
@@ -274,7 +278,7 @@ func (j *equalChecker) finish(w *World) {
 	if d := j.differing(w); d != "" {
 		w.violate("stores converge", "%s", d)
 	}
-	for _, r := range w.replicas(j.role) {
+	for _, r := range w.replicasOf(j.set) {
 		j.look(w, r, true)
 	}
 }
@@ -285,11 +289,11 @@ func (j *equalChecker) finish(w *World) {
 // durable has other events in the durable space, which no checker knows.
 func (d *replicaHost) caughtUp() {
 	me, _ := d.installed.Member(view.UID(d.p.uid))
-	if d.installed.Founded && me.Status != view.Joining || len(fullOf(d.installed, d.role)) == 0 {
+	if d.installed.Founded && me.Status != view.Joining || len(fullOf(d.installed, d.set.Role)) == 0 {
 		return
 	}
 	for _, s := range d.p.w.datasets {
-		if s.role != d.role {
+		if s.set() != d.set {
 			continue
 		}
 		e, in := s.history.Unheard(d.joined, func(key string, f *history.Fact) bool {

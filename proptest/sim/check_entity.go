@@ -157,7 +157,7 @@ func (w *World) remembered(s protocol.ShardID) ([]protocol.EntityID, error) {
 	if ids, outside := w.ledgers.Remembered(typeName(0), s); outside {
 		return slices.Sorted(maps.Keys(ids)), nil
 	}
-	all := w.replicas(w.opt.RoleOfType(0))
+	all := w.replicasOf(reserved(w.opt.RoleOfType(0)))
 	if len(all) == 0 {
 		return nil, nil // and nothing of the type runs
 	}

@@ -24,7 +24,7 @@ func newJudges(w *World) []checker {
 	for _, s := range w.datasets {
 		all = append(all, &dataChecker{data: s, space: keyspace.Volatile, books: map[view.ClusterID][]*viewBook{}},
 			&dataChecker{data: s, space: keyspace.Durable, books: map[view.ClusterID][]*viewBook{}},
-			&equalChecker{role: s.role, seen: [2]map[[2]uint64]sighting{{}, {}}})
+			newEqualChecker(s.set()), newEqualChecker(reserved(s.role)))
 	}
 	return append(all,
 		w.shardChecker,

@@ -5,6 +5,7 @@ import (
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
 	"github.com/coterie-go/coterie/proptest/sim/history"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 var (
@@ -21,8 +22,8 @@ func newDisk(w *World, slot int, roles []string) *disks.Disk {
 		Slot: slot, Min: w.opt.DiskMin, Max: w.opt.DiskMax, Fail: w.opt.DiskFail, Torn: w.opt.Torn,
 		Early: w.planted.Early, StaleMark: w.planted.StaleMark,
 	}
-	for _, r := range roles {
-		set.Tables = append(set.Tables, rows.Table(r))
+	for _, of := range keyspace.Datasets(roles) {
+		set.Tables = append(set.Tables, rows.Table(of))
 	}
 	return disks.New(set, diskWorld{leaseWorld{netWorld{w}}},
 		w.rs.Stream("disk", uint64(slot)), w.rs.Stream("disk faults", uint64(slot)), &w.trace)
@@ -34,7 +35,7 @@ func (d diskWorld) At(t int64, owner disks.Owner, run func()) { d.w.at(t, owner.
 // Ruined implements disks.World. It notes what has become of what the disk said that it has.
 func (d diskWorld) Ruined(slot int, why history.Fate) {
 	for _, s := range d.w.datasets {
-		loaded, err := rows.Load(d.w.slots[slot].disk.Table(rows.Table(s.role)))
+		loaded, err := rows.Load(d.w.slots[slot].disk.Table(rows.Table(s.set())))
 		if err != nil {
 			panic(err)
 		}

@@ -29,6 +29,8 @@
 //     the data lanes and what sharding says (lag.go); in a sixth of the worlds of plain chaos that
 //     is the scenario, under a load whose order is judged;
 //   - links flap: some ways come and go in rapid turns, for up to half a minute;
+//   - each node has two replicators for each of its roles, as a running one: clients write to the users'
+//     data, and sharding to the reserved data;
 //   - in a quarter of the worlds of some scenarios not all nodes have one role (roles.go): some have
 //     the role "backend", some "edge", some both, each with keys and entity types of its own; some
 //     have neither, and carry no data. There the oldest node, which proposes views, often is no

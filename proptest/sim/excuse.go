@@ -53,10 +53,10 @@ func (w *World) acknowledged(r *replicaHost, key string, f history.Fact) {
 	if v == nil || f.Dot.Seq == 0 {
 		return
 	}
-	voters := fullOf(v, r.role)
+	voters := fullOf(v, r.set.Role)
 	have := 0
 	for _, m := range voters {
-		if w.procs[uint64(m.UID)].replica(r.role).has(f.Space, f.Dot) {
+		if w.procs[uint64(m.UID)].replica(r.set.Role).has(f.Space, f.Dot) {
 			have++
 		}
 	}

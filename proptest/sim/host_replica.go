@@ -25,10 +25,10 @@ import (
 	"github.com/coterie-go/coterie/replicator/wire"
 )
 
-// replicaHost is the simulated host of the driver of a process's replicator of one role.
+// replicaHost is the simulated host of the driver of one of a process's replicators.
 type replicaHost struct {
 	p         *Process
-	role      string
+	set       keyspace.Dataset
 	channel   transport.Channel
 	d         *drivers.Replica
 	m         *replicator.Machine
@@ -54,10 +54,10 @@ type replicaHost struct {
 
 var _ drivers.ReplicaHost = (*replicaHost)(nil)
 
-func newReplicaHost(p *Process, role string) (*replicaHost, error) {
+func newReplicaHost(p *Process, set keyspace.Dataset) (*replicaHost, error) {
 	d := &replicaHost{
-		p: p, role: role, channel: transport.ChannelOf("replicator/" + role),
-		table: p.slot.disk.Table(rows.Table(role)), subs: map[uint64]func(effect.Change){},
+		p: p, set: set, channel: transport.ChannelOf(set.Channel()),
+		table: p.slot.disk.Table(rows.Table(set)), subs: map[uint64]func(effect.Change){},
 	}
 	loaded, err := rows.Load(d.table)
 	if errors.Is(err, disks.ErrRead) && p.w.planted.Blind {
@@ -69,7 +69,7 @@ func newReplicaHost(p *Process, role string) (*replicaHost, error) {
 	if d.stored = loaded.Clock; d.stored == nil {
 		d.stored = &crdt.Clock{}
 	}
-	d.m, err = replicator.New(d.config(), p.w.rs.Stream("replicator"+streamOf(role), p.uid), loaded)
+	d.m, err = replicator.New(d.config(), p.w.rs.Stream("replicator"+d.suffix(), p.uid), loaded)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +81,14 @@ func newReplicaHost(p *Process, role string) (*replicaHost, error) {
 func (d *replicaHost) config() settings.Config {
 	o := d.p.w.opt
 	c := settings.Config{
-		Expire: o.ExpireRules(d.p.uid), OperationTimeout: o.Timeout,
+		Reserved: d.set.Reserved, OperationTimeout: o.Timeout,
 		Self: crdt.Origin(d.p.uid), Disk: d.p.slot.disk.ID(),
 		DurableKeys: options.DurableKeys(&d.p.w.opt), LogMax: o.LogMax,
 		FrameMax: o.FrameMax, BatchRowsMax: o.BatchRows, WriteBehind: o.WriteBehind, SketchCells: 256, SketchFrom: 32,
 		SuppliersMax: 2,
+	}
+	if !c.Reserved {
+		c.Expire = o.ExpireRules(d.p.uid)
 	}
 	c.Plant(d.p.w.planted.Machines)
 	return c
@@ -161,14 +164,14 @@ func (d *replicaHost) Notify(c effect.Change) {
 
 // Moved implements drivers.ReplicaHost.
 func (d *replicaHost) Moved(number uint16) {
-	d.p.effect(func() { d.p.progress.Moved(d.role, number) })
+	d.p.effect(func() { d.p.progress.Moved(d.set, number) })
 }
 
 // Reached implements drivers.ReplicaHost.
 func (d *replicaHost) Reached(caughtUp bool, settled view.Epoch) {
 	d.p.effect(func() {
 		d.settled = settled
-		d.p.progress.Reached(d.role, caughtUp, settled)
+		d.p.progress.Reached(d.set, caughtUp, settled)
 	})
 }
 
@@ -239,7 +242,7 @@ func (d *replicaHost) install(v *view.View) {
 		d.joined = d.p.w.now
 	}
 	d.installed = v
-	d.step(replicator.Install{View: drivers.ViewOf(v, d.role, true)})
+	d.step(replicator.Install{View: drivers.ViewOf(v, d.set.Role, true)})
 }
 
 // call steps an operation with an id of its own; done happens once, with its result.

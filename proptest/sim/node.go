@@ -20,6 +20,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/replicator"
 	"github.com/coterie-go/coterie/replicator/effect"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/quorum"
 )
 
@@ -56,14 +57,17 @@ func (n *node) host() host.Host {
 			Durable: !n.p.w.opt.VolatileIDs, Volatile: n.p.w.opt.VolatileIDs},
 		Cluster: nodeCluster{n}, Lease: nodeLease{n}, Channels: n.wires, Lifecycle: nodeLife{n},
 		Attached: &n.attached, Scheduler: n.p.rt, Log: slog.New(slog.DiscardHandler),
-		Data: func(r string) (host.Data, error) {
-			of := n.p.replica(r)
-			if of == nil {
-				return nil, fmt.Errorf("no role %q", r)
-			}
-			return forgetful{drivers.Data{Host: nodeData{of}}, n.p.w.planted}, nil
-		},
+		Data:     func(role string) (host.Data, error) { return n.data(reserved(role)) },
+		UserData: func(role string) (host.Data, error) { return n.data(keyspace.Dataset{Role: role}) },
 	}
+}
+
+func (n *node) data(set keyspace.Dataset) (host.Data, error) {
+	of := n.p.reps.of(set)
+	if of == nil {
+		return nil, fmt.Errorf("no role %q", set.Role)
+	}
+	return forgetful{drivers.Data{Host: nodeData{of}}, n.p.w.planted}, nil
 }
 
 // connect makes the members of a view known, before anything is sent to them.

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // Slot is a machine with an address and a disk, on which one process runs at a time.
@@ -68,7 +69,7 @@ type Process struct {
 	lastPost int64
 	toldAll  bool // sent something to every entity after the world healed
 	mem      *memberHost
-	reps     []*replicaHost // one for each of the roles of its slot
+	reps     replicaHosts // two for each of the roles of its slot
 	progress *drivers.Progress
 	rt       *routine.Process
 	node     *node
@@ -136,8 +137,8 @@ func (p *Process) open() (err error) {
 	if p.mem, err = newMemberHost(p); err != nil {
 		return err
 	}
-	for _, role := range p.slot.roles {
-		r, err := newReplicaHost(p, role)
+	for _, set := range keyspace.Datasets(p.slot.roles) {
+		r, err := newReplicaHost(p, set)
 		if err != nil {
 			return err
 		}
@@ -146,10 +147,16 @@ func (p *Process) open() (err error) {
 	return nil
 }
 
-// replica finds the replica of a role; nil: the process does not have the role.
-func (p *Process) replica(role string) *replicaHost {
-	for _, r := range p.reps {
-		if r.role == role {
+// replica finds the replica of the users' data of a role; nil: the process does not have the role.
+func (p *Process) replica(role string) *replicaHost { return p.reps.of(keyspace.Dataset{Role: role}) }
+
+// replicaHosts are those of a process.
+type replicaHosts []*replicaHost
+
+// of finds the replica of some data; nil: the process does not have the role.
+func (rs replicaHosts) of(set keyspace.Dataset) *replicaHost {
+	for _, r := range rs {
+		if r.set == set {
 			return r
 		}
 	}

@@ -7,9 +7,10 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/history"
 	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
-// dataset is the data of one role: what its clients know of it.
+// dataset is the users' data of one role: what its clients know of it.
 type dataset struct {
 	role    string
 	history *history.History
@@ -27,10 +28,21 @@ func (w *World) dataset(role string) *dataset {
 	return w.datasets[slices.IndexFunc(w.datasets, func(s *dataset) bool { return s.role == role })]
 }
 
-// replicas lists the running replicas of a role, in order of start.
-func (w *World) replicas(role string) (all []*replicaHost) {
+// set names the data.
+func (s *dataset) set() keyspace.Dataset { return keyspace.Dataset{Role: s.role} }
+
+// reserved names the reserved data of a role.
+func reserved(role string) keyspace.Dataset { return keyspace.Dataset{Role: role, Reserved: true} }
+
+// replicas lists the running replicas of the users' data of a role, in order of start.
+func (w *World) replicas(role string) []*replicaHost {
+	return w.replicasOf(keyspace.Dataset{Role: role})
+}
+
+// replicasOf lists the running replicas of some data, in order of start.
+func (w *World) replicasOf(set keyspace.Dataset) (all []*replicaHost) {
 	for _, p := range w.live {
-		if r := p.replica(role); r != nil {
+		if r := p.reps.of(set); r != nil {
 			all = append(all, r)
 		}
 	}
@@ -44,8 +56,8 @@ func (w *World) isLast(p *Process) bool {
 		return false
 	}
 	return slices.ContainsFunc(p.reps, func(r *replicaHost) bool {
-		return r.role != options.Idle && !slices.ContainsFunc(w.replicas(r.role), func(o *replicaHost) bool {
-			return o != r && o.p.up() && !o.p.slot.leaving && !isProxy(o.p)
+		return r.set.Role != options.Idle && !slices.ContainsFunc(w.replicas(r.set.Role), func(o *replicaHost) bool {
+			return o.p != p && o.p.up() && !o.p.slot.leaving && !isProxy(o.p)
 		})
 	})
 }
@@ -59,11 +71,17 @@ func streamOf(role string) string {
 	return " of " + role
 }
 
-// String names the process, and the role if it is not the backend.
+// String names the process, the role if it is not the backend, and reserved data.
 func (d *replicaHost) String() string { return d.p.String() + d.suffix() }
 
-// suffix names the role of a replica in traces.
-func (d *replicaHost) suffix() string { return strings.TrimPrefix(streamOf(d.role), " of") }
+// suffix names the data of a replica in traces.
+func (d *replicaHost) suffix() string {
+	s := strings.TrimPrefix(streamOf(d.set.Role), " of")
+	if d.set.Reserved {
+		s += " reserved"
+	}
+	return s
+}
 
 // fullOf lists the full members of a view that have a role, oldest first.
 func fullOf(v *view.View, role string) []view.Member {

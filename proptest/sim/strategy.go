@@ -102,7 +102,7 @@ func (l *shardLoad) locate() {
 		return
 	}
 	typ := l.rng.IntN(w.opt.EntityTypes)
-	r := p.replica(w.opt.RoleOfType(typ))
+	r := p.reps.of(reserved(w.opt.RoleOfType(typ)))
 	if r == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"fmt"
 	"iter"
 	"math"
 	"time"
@@ -69,11 +70,27 @@ func (r *Replica) Load(
 	if items == nil {
 		items = func(func(crdt.Item, error) bool) {}
 	}
-	if err := r.Items.Load(clock, digest, items); err != nil {
+	if err := r.Items.Load(clock, digest, r.checked(items)); err != nil {
 		return err
 	}
 	r.Disk.Load(r.Content().Clone(), r.Store.Digest(), partial)
 	return nil
+}
+
+// checked ends the items with an error at the first one whose key is of other data.
+func (r *Replica) checked(items iter.Seq2[crdt.Item, error]) iter.Seq2[crdt.Item, error] {
+	return func(yield func(crdt.Item, error) bool) {
+		for it, err := range items {
+			if err == nil {
+				if err = r.CheckKey(it.Key); err != nil {
+					err = fmt.Errorf("%q: %w", it.Key, err)
+				}
+			}
+			if !yield(it, err) {
+				return
+			}
+		}
+	}
 }
 
 // Owns reports whether a key lives in this space. The other one may hold items of it while it

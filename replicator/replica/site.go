@@ -31,8 +31,15 @@ type Site struct {
 
 // NewSite makes the site of a machine without a view. The settings have their defaults filled in.
 func NewSite(cfg settings.Config, rng *rand.Rand) Site {
+	cfg.DurableKeys = keyspace.PatternsOf(cfg.DurableKeys, cfg.Reserved)
 	return Site{Roster: Roster{self: cfg.Self}, Cfg: cfg, Rng: rng, Routing: keyspace.NewRoutes(cfg.DurableKeys)}
 }
+
+// CheckKey returns an error if no key of this data can be called so.
+func (t *Site) CheckKey(key string) error { return keyspace.CheckKey(key, t.Cfg.Reserved) }
+
+// Own are those of the patterns that are about keys of this data.
+func (t *Site) Own(patterns []string) []string { return keyspace.PatternsOf(patterns, t.Cfg.Reserved) }
 
 // Send sends a message: in parts if its clocks are larger than a frame, and behind what it must not
 // overtake.

@@ -20,13 +20,16 @@ type Config struct {
 	Self crdt.Origin
 	// Disk is the stable id of this node's directory, reported after a cold start; 0: none.
 	Disk uint64
+	// Reserved: this is reserved data (keyspace.Dataset). Its keys are others than those of users' data.
+	Reserved bool
 	// DurableKeys name the keys that live in the durable space: exactly, or with `*` for any run of
-	// bytes, also inside ("sharding/*/ids/*"). "*" makes every key durable. Default none.
+	// bytes, also inside ("sharding/*/ids/*"). "*" makes every key durable. Those that are not about
+	// keys of this data are left out (keyspace.PatternsOf). Default none.
 	DurableKeys []string
 	// Expire removes keys that were not written for so long: a name or a pattern as in
 	// DurableKeys, and the time, at least a second. Of several that match the exact name counts,
 	// else the longest pattern. Reads do not keep a key alive. The rules of the oldest voter count.
-	// Each matching key costs every replica some hundred bytes. Default none.
+	// Each matching key costs every replica some hundred bytes. Reserved data has none. Default none.
 	Expire map[string]time.Duration
 	// DigestSeed keys the hashes of items. Default 0.
 	DigestSeed uint64
@@ -133,6 +136,7 @@ func (c Config) Validate() error {
 	for _, k := range c.DurableKeys {
 		f.Add(k == "", "DurableKeys", "holds an empty pattern")
 	}
+	f.Add(c.Reserved && len(c.Expire) > 0, "Expire", "is set, and no key of reserved data may expire")
 	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
 		f.Add(k == "", "Expire", "holds an empty pattern")
 		f.Add(c.Expire[k] < time.Second, "Expire", "%q has %v, at least a second is needed", k, c.Expire[k])

@@ -20,7 +20,7 @@ func newReminders(c *Plane, t Settings) *reminders.Reminders {
 	q := c.State.Quorums
 	if t.Reminders.Store == nil {
 		t.Reminders.Store = replicated.New(replicated.Config{
-			Type: c.R.Name, Data: t.Data, Scheduler: c.R.Scheduler, Write: q.write(), Read: q.read(),
+			Type: c.R.Name, Data: t.UserData, Scheduler: c.R.Scheduler, Write: q.write(), Read: q.read(),
 		})
 	}
 	return reminders.New(reminders.Config{

@@ -28,7 +28,8 @@ type Settings struct {
 	Meter     events.Meter // nil: there is none
 	Quorums   Quorums
 	OnEvent   events.Listener    // of the type; nil: none
-	Data      host.Data          // nil: the node has no replica of the role's data, and no coordinator
+	Data      host.Data          // the role's reserved data; nil: the node has no replica, and no coordinator
+	UserData  host.Data          // the users' data of the role, for reminders; nil likewise
 	Emit      func(events.Event) // nil: the log takes events
 	Probe     *Probe             // of a simulation; nil: none
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 // told is an event as extensions have them: of many kinds, named by an attribute.
@@ -48,7 +49,7 @@ func TestRing(t *testing.T) {
 // A kind is the name of the event's type, unless its line says more. A long text is cut.
 func TestKinds(t *testing.T) {
 	l := New("n1", 9, time.Now)
-	l.Tell(events.CaughtUp{Role: "r"})
+	l.Tell(events.CaughtUp{Dataset: keyspace.Dataset{Role: "r"}})
 	l.Tell(told{slog.LevelWarn, "host-elsewhere! 3"})
 	l.Tell(told{slog.LevelError, strings.Repeat("é", 3*textMax)})
 	got := l.Latest(9)

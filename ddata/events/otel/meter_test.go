@@ -78,8 +78,8 @@ func TestMeterOfANode(t *testing.T) {
 	got, _ := collect(t, reader)
 	for name, want := range map[string]float64{
 		"coterie_members{status=up}": 1, "coterie_members{status=joining}": 0, "coterie_lease_held": 1,
-		"coterie_events_total{event=ViewInstalled}":                               1,
-		"coterie_request_duration_seconds{level=Majority,op=update,role=default}": 7,
+		"coterie_events_total{event=ViewInstalled}":                                         1,
+		"coterie_request_duration_seconds{data=user,level=Majority,op=update,role=default}": 7,
 	} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s is %v (%t), want %v", name, v, ok, want)

@@ -63,7 +63,8 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := ddata.NewKey[crdt.GCounter]("hits")
-		before := scrape(t, reg)["coterie_request_duration_seconds[at=here level=Majority op=update role=default]"]
+		const updates = "coterie_request_duration_seconds[at=here data=user level=Majority op=update role=default]"
+		before := scrape(t, reg)[updates]
 		for range 7 {
 			if err := ddata.Update(t.Context(), r, key, ddata.WriteMajority,
 				func(c *crdt.GCounterTx) error { return c.Increment(1) }); err != nil {
@@ -90,14 +91,14 @@ func TestScrapeIsWhatHappened(t *testing.T) {
 			"coterie_members[at=here status=joining]": 0,
 			"coterie_lease_held[at=here]":             1, "coterie_oldest[at=here role=default]": 1,
 			"coterie_live[at=here]": 1, "coterie_ready[at=here]": 1,
-			"coterie_membership_views_installed_total[at=here]":                               1,
-			"coterie_transport_dropped_total[at=here reason=no-peer]":                         1,
-			"coterie_singleton_running[at=here name=clerk role=default]":                      1,
-			"coterie_events_total[at=here event=ViewInstalled]":                               1,
-			"coterie_events_total[at=here event=SingletonChanged]":                            1,
-			"coterie_events_total[at=here event=Forked]":                                      0,
-			"coterie_replicator_malformed_total[at=here role=default]":                        0,
-			"coterie_request_duration_seconds[at=here level=Majority op=update role=default]": before + 7,
+			"coterie_membership_views_installed_total[at=here]":                  1,
+			"coterie_transport_dropped_total[at=here reason=no-peer]":            1,
+			"coterie_singleton_running[at=here name=clerk role=default]":         1,
+			"coterie_events_total[at=here event=ViewInstalled]":                  1,
+			"coterie_events_total[at=here event=SingletonChanged]":               1,
+			"coterie_events_total[at=here event=Forked]":                         0,
+			"coterie_replicator_malformed_total[at=here data=user role=default]": 0,
+			updates: before + 7,
 		} {
 			if value, ok := got[name]; !ok || value != want {
 				t.Errorf("%s is %v (%t), want %v", name, value, ok, want)

@@ -171,7 +171,7 @@ func DurableKeys(o *Options) []string {
 	if o.VolatileIDs {
 		return []string{"d/*"}
 	}
-	return []string{"d/*", "sharding/*/ids/*", "sharding/*/reminders/*"}
+	return []string{"d/*", "sharding/*/ids/*", "reminders/*"}
 }
 
 func (o Options) String() string {

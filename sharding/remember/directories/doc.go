@@ -3,8 +3,8 @@
 //
 // # Nouns
 //
-// A [Store] is a remember.Store of one entity type over the tables of its role, one table of each
-// node's directory (rows.Table). What it reads is what the nodes would agree on: an id that one node
+// A [Store] is a remember.Store of one entity type over the tables of the reserved data of its role, one
+// table of each node's directory (rows.Table). What it reads is what the nodes would agree on: an id that one node
 // has removed is gone, although another one has not heard of it. What it writes it writes to every
 // table.
 //
@@ -17,6 +17,6 @@
 // # Not guaranteed
 //
 // An id of which only a directory knows that was not given is not found. Its node brings it back. Give
-// the directories of all nodes of the role. The whole of the role's durable data is in memory
+// the directories of all nodes of the role. The whole of the role's reserved data that is durable is in memory
 // meanwhile, once for each directory.
 package directories

@@ -29,7 +29,7 @@ var _ remember.Store = (*Store)(nil)
 // errNone is a mistake of the caller's.
 var errNone = errors.New("directories: there is no directory")
 
-// Open reads the tables of a role, each of another directory. Nothing else may use them meanwhile.
+// Open reads the tables of the reserved data of a role, each of another directory. Nothing else may use them meanwhile.
 // Errors are those of rows.Load.
 func Open(entityType string, tables ...durable.Table) (*Store, error) {
 	if len(tables) == 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
 	"github.com/coterie-go/coterie/sharding/remember/remembertest"
@@ -16,10 +17,13 @@ import (
 // tool is the token of a caller that nothing fences.
 var tool singleton.FencingToken
 
+// backend is the data with the ids.
+var backend = keyspace.Dataset{Role: "backend", Reserved: true}
+
 // role is the table of a role in a new directory.
 func role(t testing.TB) durable.Table {
 	t.Helper()
-	table, err := durable.NewMemory().AutoFlush(true).Table(rows.Table("backend"))
+	table, err := durable.NewMemory().AutoFlush(true).Table(rows.Table(backend))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/sharding/persistence/memory"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remember"
@@ -21,11 +22,14 @@ import (
 // place is where ids are kept. open opens it as a program does that has just begun.
 type place struct{ open func() remember.Store }
 
+// backend is the data with the ids.
+var backend = keyspace.Dataset{Role: "backend", Reserved: true}
+
 func inDirectories(t *testing.T) place {
 	t.Helper()
 	var tables []durable.Table
 	for range 3 {
-		table, err := durable.NewMemory().AutoFlush(true).Table(rows.Table("backend"))
+		table, err := durable.NewMemory().AutoFlush(true).Table(rows.Table(backend))
 		if err != nil {
 			t.Fatal(err)
 		}

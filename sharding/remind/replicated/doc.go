@@ -1,5 +1,9 @@
-// Package replicated keeps reminders as replicated data of a role: one key per shard, in the durable
-// space. It is what an entity type uses that is given no other store.
+// Package replicated keeps reminders in the users' data of a role: one key per shard,
+// reminders/TYPE/SHARD, in the durable space. It is what an entity type uses that is given no other store.
+//
+// The keys are not in the reserved data, where the coordinators have theirs. Users decide how many reminders
+// there are, and how large the messages are that they bring. So a flood of them holds up the users' own data,
+// and no coordinator.
 //
 // A key is a map of crdt.LWWMap with two entries for each reminder: one by entity and name, which
 // holds it, and one by time, which is empty and leads to it. So the first reminders that are due are

@@ -35,7 +35,7 @@ const (
 type table = crdt.LWWMap[string, []byte]
 
 // keyPrefix begins the keys of an entity type.
-func keyPrefix(typ string) string { return "sharding/" + typ + "/reminders/" }
+func keyPrefix(typ string) string { return "reminders/" + typ + "/" }
 
 func keyOf(typ string, shard protocol.ShardID) string { return keyPrefix(typ) + shard.String() }
 

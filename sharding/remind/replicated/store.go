@@ -18,7 +18,7 @@ import (
 // Config says where a Store keeps its reminders. All is required.
 type Config struct {
 	Type      string              // the entity type's name
-	Data      host.Data           // the replica of its role
+	Data      host.Data           // the replica of the users' data of its role
 	Scheduler scheduler.Scheduler // by which calls wait
 	// Write and Read are the levels of writes and reads. A read has to see what a write has
 	// acknowledged: a majority each.

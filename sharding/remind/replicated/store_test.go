@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func door(t testing.TB, n *ddata.Node, typ string) *replicated.Store {
 	t.Helper()
 	h := n.Host()
-	data, err := h.Data("backend")
+	data, err := h.UserData("backend")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 const dataUsage = `coterie data looks after the directory of a node that is not running. It refuses, with the process id, while
@@ -29,7 +30,8 @@ a process holds the directory.
 What is removed is removed for the whole cluster: the other nodes take it over when this one is back, unless
 they have written it anew. To remove everything of a type, stop all nodes that use it and run the command on
 each directory. -type and -key take one or more, up to the next flag or the directory, and may be given several
-times; a pattern is one of Config.DurableKeys, with stars. A pattern that is written as the nodes have it in
+times; a pattern is one of Config.DurableKeys, with stars. It names keys of users; those of entity types begin
+with "sharding/", and are named by a pattern that does, too. A pattern that is written as the nodes have it in
 Config.DurableKeys is also taken off the keys on which the cluster has agreed that they are durable; it stays
 one of them until that was done on each directory. A type of which nothing is remembered here is named beside
 those of which something is, and so is a pattern that matches nothing; the rest is removed all the same, and the
@@ -134,10 +136,10 @@ func withDir(dir string, job func(*lmdb.Env, lmdb.Contents) error) error {
 	return job(e, c)
 }
 
-// eachReplica calls fn with every table of a replica and its role. To read a table moves a bar.
-func (w world) eachReplica(e *lmdb.Env, c lmdb.Contents, fn func(role string, t durable.Table) error) error {
+// eachReplica calls fn with every table of a replica and its dataset. To read a table moves a bar.
+func (w world) eachReplica(e *lmdb.Env, c lmdb.Contents, fn func(set keyspace.Dataset, t durable.Table) error) error {
 	for _, name := range c.Tables {
-		role, ok := rows.Role(name)
+		set, ok := rows.Dataset(name)
 		if !ok {
 			continue
 		}
@@ -145,7 +147,7 @@ func (w world) eachReplica(e *lmdb.Env, c lmdb.Contents, fn func(role string, t 
 		if err != nil {
 			return err
 		}
-		if err := fn(role, w.bars.reading("role "+role, c.File-c.Free, t)); err != nil {
+		if err := fn(set, w.bars.reading(set.String(), c.File-c.Free, t)); err != nil {
 			return err
 		}
 	}
@@ -156,14 +158,14 @@ func verifyVerb(*flag.FlagSet) job {
 	return func(dir string, w world) error {
 		return withDir(dir, func(e *lmdb.Env, c lmdb.Contents) error {
 			damaged := 0
-			err := w.eachReplica(e, c, func(role string, t durable.Table) error {
+			err := w.eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
 				s, err := rows.Verify(t)
 				if err != nil {
 					damaged++
-					w.say("role", role, "ok", false, "damaged", err.Error())
+					w.say("role", set.Role, "data", set.Kind(), "ok", false, "damaged", err.Error())
 					return nil
 				}
-				w.say("role", role, "ok", true, "rows", s.Items, "digest", s.Digest.String())
+				w.say("role", set.Role, "data", set.Kind(), "ok", true, "rows", s.Items, "digest", s.Digest.String())
 				return nil
 			})
 			if err == nil && damaged > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
 func inspectVerb(flags *flag.FlagSet) job {
@@ -22,16 +23,16 @@ func inspectVerb(flags *flag.FlagSet) job {
 				"file_bytes", c.File, "free_bytes", c.Free)
 			w.describeRecord(e.Note())
 			for _, name := range c.Tables {
-				if _, ours := rows.Role(name); !ours {
+				if _, ours := rows.Dataset(name); !ours {
 					w.say("table", name, "note", "of another program")
 				}
 			}
-			return w.eachReplica(e, c, func(role string, t durable.Table) error {
+			return w.eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
 				s, err := rows.Inspect(t)
 				if err != nil {
-					return fmt.Errorf("%s: role %q: %w; coterie data verify looks at all roles", e.Dir(), role, err)
+					return fmt.Errorf("%s: %v: %w; coterie data verify looks at all tables", e.Dir(), set, err)
 				}
-				w.describeTable(role, s, *keys)
+				w.describeTable(set, s, *keys)
 				return nil
 			})
 		})
@@ -50,9 +51,9 @@ func (w world) describeRecord(kept []byte) {
 	w.say("view", text)
 }
 
-func (w world) describeTable(role string, s rows.Summary, keys int) {
+func (w world) describeTable(set keyspace.Dataset, s rows.Summary, keys int) {
 	if s.Clock == nil {
-		w.say("table", rows.Table(role), "role", role, "space", "durable", "rows", 0)
+		w.say("table", rows.Table(set), "role", set.Role, "data", set.Kind(), "space", "durable", "rows", 0)
 		return
 	}
 	origins, last := 0, crdt.Origin(0)
@@ -62,8 +63,9 @@ func (w world) describeTable(role string, s rows.Summary, keys int) {
 		}
 		last = r.Origin
 	}
-	w.say("table", rows.Table(role), "role", role, "space", "durable", "rows", s.Items, "row_bytes", s.Bytes,
-		"keys", len(s.Keys), "events", s.Clock.Len(), "origins", origins, "digest", s.Digest.String())
+	w.say("table", rows.Table(set), "role", set.Role, "data", set.Kind(), "space", "durable", "rows", s.Items,
+		"row_bytes", s.Bytes, "keys", len(s.Keys), "events", s.Clock.Len(), "origins", origins,
+		"digest", s.Digest.String())
 	w.describeGroups("type", s.Keys, func(k rows.Key) string { return kindsOf(k) })
 	w.describeGroups("remembered", s.Keys, entityType)
 	largest := slices.SortedStableFunc(slices.Values(s.Keys), func(a, b rows.Key) int {

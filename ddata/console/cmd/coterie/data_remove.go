@@ -42,7 +42,12 @@ func (x *what) match(key string) bool {
 	return slices.ContainsFunc(x.types, func(typ string) bool {
 		return strings.HasPrefix(key, protocol.DurablePrefix(typ))
 	}) ||
-		slices.ContainsFunc(x.keys, func(pattern string) bool { return keyspace.Match(pattern, key) })
+		slices.ContainsFunc(x.keys, func(pattern string) bool { return matches(pattern, key) })
+}
+
+// matches reports whether a pattern names a key, as it does for the nodes: "*" names no reserved one.
+func matches(pattern, key string) bool {
+	return keyspace.IsReserved(pattern) == keyspace.IsReserved(key) && keyspace.Match(pattern, key)
 }
 
 // entityType is the type whose remembered entities a key holds, "" when it is another key.
@@ -70,12 +75,12 @@ func removeVerb(flags *flag.FlagSet) job {
 			if err := x.tellMissing(e, c, w); err != nil {
 				return err
 			}
-			err := w.eachReplica(e, c, func(role string, t durable.Table) error {
+			err := w.eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
 				r, err := x.remove(t, *dry)
 				if err != nil {
-					return fmt.Errorf("%s: role %q: %w", e.Dir(), role, err)
+					return fmt.Errorf("%s: %v: %w", e.Dir(), set, err)
 				}
-				w.say("role", role, "keys", r.Keys, "rows", r.Items, "removed", !*dry)
+				w.say("role", set.Role, "data", set.Kind(), "keys", r.Keys, "rows", r.Items, "removed", !*dry)
 				return nil
 			})
 			if err != nil {
@@ -116,16 +121,16 @@ func (x *what) forgetPatterns(e *lmdb.Env, dry bool, w world) error {
 func (x *what) tellMissing(e *lmdb.Env, c lmdb.Contents, w world) error {
 	var there []string
 	missing := slices.Clone(x.keys)
-	err := w.eachReplica(e, c, func(role string, t durable.Table) error {
+	err := w.eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
 		s, err := rows.Inspect(t)
 		for _, k := range s.Keys {
-			missing = slices.DeleteFunc(missing, func(pattern string) bool { return keyspace.Match(pattern, k.Name) })
+			missing = slices.DeleteFunc(missing, func(pattern string) bool { return matches(pattern, k.Name) })
 			if typ := entityType(k); typ != "" && !slices.Contains(there, typ) {
 				there = append(there, typ)
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("%s: role %q: %w", e.Dir(), role, err)
+			return fmt.Errorf("%s: %v: %w", e.Dir(), set, err)
 		}
 		return nil
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
 	"github.com/coterie-go/coterie/durable/storetest"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/storage"
 )
 
@@ -41,8 +42,8 @@ func says(t *testing.T, text string, patterns ...string) {
 	}
 }
 
-// node makes the directory of a node: a role with two entity types that remember, a set, a counter
-// and another key.
+// node makes the directory of a node: a role with a set and a counter, and two entity types that
+// remember.
 func node(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,14 +51,17 @@ func node(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := e.Table(rows.Table("backend"))
-	if err != nil {
-		t.Fatal(err)
+	tables, reps := map[bool]durable.Table{}, map[bool]*crdt.Replica{}
+	for _, set := range keyspace.Datasets([]string{"backend"}) {
+		if tables[set.Reserved], err = e.Table(rows.Table(set)); err != nil {
+			t.Fatal(err)
+		}
+		reps[set.Reserved] = crdt.NewReplica(7, crdt.StoreOptions{})
 	}
-	rep := crdt.NewReplica(7, crdt.StoreOptions{})
 	update := func(key string, fn func(*crdt.Tx) error) {
 		t.Helper()
 		var ch crdt.Changes
+		table, rep := tables[keyspace.IsReserved(key)], reps[keyspace.IsReserved(key)]
 		if _, err := rep.Update(key, 0, fn, &ch); err != nil {
 			t.Fatal(err)
 		}
@@ -101,12 +105,15 @@ func TestInspect(t *testing.T) {
 		`dir=`+dir+` disk=[0-9a-f]{16} format=1 store=true file_bytes=\d{5} free_bytes=\d+`,
 		`view="the node was in no cluster"`,
 		`table=letters note="of another program"`,
-		`table=replica/backend role=backend space=durable rows=61 row_bytes=\d{4} keys=7 events=61 origins=1 digest=[0-9a-f]{32}`,
-		`type=GCounter keys=1 rows=1 `, `type=ORSet keys=6 rows=60 `, `remembered=Cart keys=4 rows=20 `,
+		`table=replica/backend role=backend data=user space=durable rows=21 row_bytes=\d{3} keys=2 events=21 origins=1 `+
+			`digest=[0-9a-f]{32}`,
+		`type=GCounter keys=1 rows=1 `, `type=ORSet keys=1 rows=20 `,
+		`table=reserved/backend role=backend data=reserved space=durable rows=40 row_bytes=\d{4} keys=5 events=40 `,
+		`type=ORSet keys=5 rows=40 `, `remembered=Cart keys=4 rows=20 `,
 		`remembered=Order keys=1 rows=20 `,
 		`key=kept/counter type=GCounter rows=1 bytes=\d\d\n`)
 	out, _ = runData(t, exitOK, "inspect", "-keys", "1", dir)
-	says(t, out, `key=sharding/Order/ids/1`, `smaller_keys=6`)
+	says(t, out, `key=kept/set`, `smaller_keys=1`, `key=sharding/Order/ids/1`, `smaller_keys=4`)
 	if strings.Contains(out, "kept/counter") {
 		t.Errorf("more than the largest key is listed:\n%s", out)
 	}
@@ -117,16 +124,16 @@ func TestInspect(t *testing.T) {
 func TestVerify(t *testing.T) {
 	dir := node(t)
 	out, _ := runData(t, exitOK, "verify", dir)
-	says(t, out, `role=backend ok=true rows=61 digest=`)
+	says(t, out, `role=backend data=user ok=true rows=21 digest=`, `role=backend data=reserved ok=true rows=40 digest=`)
 	e, err := lmdb.OpenExisting(dir, lmdb.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Damage(t, e, rows.Table("backend"))
+	storetest.Damage(t, e, rows.Table(keyspace.Dataset{Role: "backend"}))
 	out, errs := runData(t, exitFailed, "verify", dir)
-	says(t, out, `role=backend ok=false damaged=".*60 rows sum to`)
+	says(t, out, `data=user ok=false damaged=".*20 rows sum to`, `data=reserved ok=true`)
 	says(t, errs, regexp.QuoteMeta(dir), `put back a copy`)
-	if _, errs := runData(t, exitFailed, "remove", "-type", "Cart",
+	if _, errs := runData(t, exitFailed, "remove", "-key", "kept/c*",
 		dir); !strings.Contains(errs, crdt.ErrDigest.Error()) {
 		t.Errorf("a damaged table was changed: %s", errs)
 	}
@@ -135,20 +142,20 @@ func TestVerify(t *testing.T) {
 func TestRemove(t *testing.T) {
 	dir := node(t)
 	out, _ := runData(t, exitOK, "remove", "-n", "-type", "Cart", "-type", "Order", dir)
-	says(t, out, `role=backend keys=5 rows=40 removed=false`)
+	says(t, out, `data=user keys=0 rows=0 removed=false`, `data=reserved keys=5 rows=40 removed=false`)
 	out, _ = runData(t, exitOK, "remove", "-type", "Cart", "-key", "kept/c*", dir)
-	says(t, out, `role=backend keys=5 rows=21 removed=true`)
+	says(t, out, `data=user keys=1 rows=1 removed=true`, `data=reserved keys=4 rows=20 removed=true`)
 	out, _ = runData(t, exitOK, "verify", dir)
-	says(t, out, `ok=true rows=40`)
+	says(t, out, `data=user ok=true rows=20`, `data=reserved ok=true rows=20`)
 	out, _ = runData(t, exitOK, "inspect", dir)
-	says(t, out, `remembered=Order keys=1 rows=20`, `events=62 origins=2`)
+	says(t, out, `remembered=Order keys=1 rows=20`, `events=22 origins=2`, `events=41 origins=2`)
 	if strings.Contains(out, "Cart") || strings.Contains(out, "kept/counter") {
 		t.Errorf("not removed:\n%s", out)
 	}
 	// the second of them was removed before
 	out, _ = runData(t, exitOK, "remove", "-key", "no*", "-key", "kept/c*", dir)
 	says(t, out, `key=no\* note="nothing matches`, `key=kept/c\* note="nothing matches`,
-		`role=backend keys=0 rows=0 removed=true`)
+		`data=user keys=0 rows=0 removed=true`, `data=reserved keys=0 rows=0 removed=true`)
 }
 
 // Names may follow each other, the last word is the directory; a type that is not there is named
@@ -160,12 +167,16 @@ func TestRemoveOfSeveralAndUnknownTypes(t *testing.T) {
 		says(t, out, `type=(Typo|Cart,Order) note="no entity of it is remembered here; there are Cart, Order"\n`)
 	}
 	out, _ := runData(t, exitOK, "remove", "-n", "-type", "Cart", "Order", "-key", "kept/c*", "kept/s*", dir)
-	says(t, out, `role=backend keys=7 rows=61 removed=false`)
+	says(t, out, `data=user keys=2 rows=21 removed=false`, `data=reserved keys=5 rows=40 removed=false`)
+	out, _ = runData(t, exitOK, "remove", "-n", "-key", "*", dir)
+	says(t, out, `data=user keys=2 rows=21 removed=false`, `data=reserved keys=0 rows=0 removed=false`)
+	out, _ = runData(t, exitOK, "remove", "-n", "-key", "sharding/*/ids/1", dir)
+	says(t, out, `data=user keys=0 rows=0 removed=false`, `data=reserved keys=2 rows=25 removed=false`)
 	out, _ = runData(t, exitOK, "remove", "-type=Typo", "Cart", "Order", dir)
-	says(t, out, `type=Typo note="no entity`, `role=backend keys=5 rows=40 removed=true`)
+	says(t, out, `type=Typo note="no entity`, `data=reserved keys=5 rows=40 removed=true`)
 	out, _ = runData(t, exitOK, "remove", "-type", "Cart", dir) // again
 	says(t, out, `type=Cart note="no entity of it is remembered here; there are none"`,
-		`role=backend keys=0 rows=0 removed=true`)
+		`data=user keys=0 rows=0 removed=true`, `data=reserved keys=0 rows=0 removed=true`)
 }
 
 func TestDataHelp(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/sharding/persistence/postgres"
 	"github.com/coterie-go/coterie/sharding/remember/directories"
 	"github.com/coterie-go/coterie/sharding/remember/journaled"
@@ -61,7 +62,7 @@ func copyVerb(flags *flag.FlagSet) job {
 	}
 }
 
-// openTables opens the table of a role in each directory.
+// openTables opens the table with the remembered ids of a role in each directory.
 func openTables(role string, dirs []string) (tables []durable.Table, closeAll func() error, err error) {
 	var envs []*lmdb.Env
 	closeAll = func() (err error) {
@@ -76,7 +77,7 @@ func openTables(role string, dirs []string) (tables []durable.Table, closeAll fu
 			return nil, closeAll, err
 		}
 		envs = append(envs, e)
-		t, err := e.Table(rows.Table(role))
+		t, err := e.Table(rows.Table(keyspace.Dataset{Role: role, Reserved: true}))
 		if err != nil {
 			return nil, closeAll, err
 		}
