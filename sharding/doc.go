@@ -185,8 +185,8 @@
 // late when the node is busy: at most Reminders.FiringMax of a shard are with their entities at one
 // time. If the clock of one node is an hour ahead of the others, a reminder comes an hour early there,
 // or, after a failure there and a move, an hour late. An alarm tells of a store that fails, and of
-// reminders that do not come: one that no node can decode, and those of an entity whose shard is another
-// one since Shards or ShardOf have changed.
+// reminders that no node can decode. Shards and ShardOf may change while all nodes are stopped: reminders
+// are then moved to the shards of their entities, before the entities use them.
 //
 // # State in a journal
 //

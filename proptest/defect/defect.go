@@ -171,6 +171,8 @@ const (
 	EndsNewer
 	// RemindsAnew: a shard whose stop is taken back begins anew with its reminders.
 	RemindsAnew
+	// RemindsUnmoved: entities use reminders while these are being moved.
+	RemindsUnmoved
 	endOfSharding
 )
 

@@ -76,7 +76,7 @@ func TestPersistSeeds(t *testing.T) {
 func TestRemindSeeds(t *testing.T) {
 	c := playSeeds(t, options.Plan{Swarm: options.Remind}).Reminded
 	if c.Stored == 0 || c.Cancelled == 0 || c.Replaced == 0 || c.Doubted == 0 || c.Turns == 0 || c.Again == 0 ||
-		c.Missed == 0 || c.Failed == 0 {
+		c.Missed == 0 || c.Failed == 0 || c.Reshards == 0 {
 		t.Errorf("the reminders did next to nothing: %+v", c)
 	}
 	if c := c.Store; c.Failed == 0 || c.Lost == 0 || c.Hung == 0 || c.Late == 0 || c.Outages == 0 || c.Fenced == 0 {

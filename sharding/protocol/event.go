@@ -70,8 +70,10 @@ const (
 	// alarm: the store holds a reminder in Shard that cannot be read, or one of Entity whose message cannot be
 	// decoded here; Text: which, and why
 	ReminderDamaged
-	// alarm: a reminder of Entity is stored in Shard, which is not the shard of Entity any more; Text: which
+	// alarm: a reminder of Entity is stored in Shard, which is not the shard of Entity; Text: which
 	ReminderStranded
+	// Count reminders were moved to the shards of their entities, because Shards or ShardOf has changed
+	RemindersMoved
 	EventEnd // none: the number of kinds, and of no kind
 )
 
@@ -86,6 +88,7 @@ var eventNames = [EventEnd]string{
 	"state-delayed", "state-failed", "state-resumed", "handler-slow",
 	"result-awaited", "coordinator-deposed",
 	"reminders-failed", "reminders-resumed", "reminder-damaged", "reminder-stranded",
+	"reminders-moved",
 }
 
 func (k EventKind) String() string {
@@ -149,7 +152,7 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
 	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
 		ReportAwaited, CoordinatorAbsent,
-		StateDelayed, StateFailed, StateResumed, CoordinatorDeposed:
+		StateDelayed, StateFailed, StateResumed, CoordinatorDeposed, RemindersMoved:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}
