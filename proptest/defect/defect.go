@@ -173,6 +173,8 @@ const (
 	RemindsAnew
 	// RemindsUnmoved: entities use reminders while these are being moved.
 	RemindsUnmoved
+	// RefusesAnnounced: a node that takes no leases is refused by a coordinator that has other stores of them.
+	RefusesAnnounced
 	endOfSharding
 )
 

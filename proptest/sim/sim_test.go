@@ -226,6 +226,16 @@ func playSound(t *testing.T, plan options.Plan) {
 	}
 }
 
+// TestLeaseRollouts introduces leases of shards and coordinators by rolling restarts, and takes them away again, while
+// processes die.
+func TestLeaseRollouts(t *testing.T) {
+	b := Batch{First: 1, Seeds: 6, Plan: options.Plan{Scenario: options.LeaseRollouts}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v", r.Seed, r.Violation) }
+	if c := b.Run().Counts; c.LeaseStages < 4*b.Seeds || c.Leased == 0 || c.Crashes == 0 {
+		t.Errorf("the worlds did too little: %+v", c)
+	}
+}
+
 // TestSameSeedSameTrace runs worlds twice: whatever a machine takes from a map's order, a clock or
 // a global generator shows here.
 func TestSameSeedSameTrace(t *testing.T) {

@@ -167,12 +167,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 		d.t.Passivation.Strategy.IdleTimeout, d.t.Passivation.Strategy.IdleInterval = o.IdleTimeout, o.IdleTimeout/2
 	}
 	d.t.Passivation.StopTimeout = o.StopTimeout
-	if o.ShardLeases {
-		d.t.Leases.Shards = p.locks()
-	}
-	if o.CoordLeases {
-		d.t.Leases.Coordinator = p.locks()
-	}
+	p.w.operator.leases.Configure(p.uid, &d.t.Leases, p.locks())
 	return d
 }
 

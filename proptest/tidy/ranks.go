@@ -198,6 +198,7 @@ var ranks = []rankRow{
 	{"proptest/sim/handlers", 12, false, "what a handler does is drawn, whatever runs it"},
 	{"proptest/sim/views", 2, false, "views form a chain or do not, whatever decided them"},
 	{"proptest/sim/builds", 2, false, "what a process speaks is a range, whatever it says"},
+	{"proptest/sim/rollout", 12, false, "what a process does with leases is a stage, whatever it is for"},
 	{"proptest/sim/queue", 0, false, "events are ordered by time, whatever happens then"},
 	{"proptest/sim/sequence", 4, false, "the order of messages is judged, whatever moves their entities"},
 	{"proptest/sim/stall", 12, false, "how long a world may wait is a sum of its settings, whatever runs in it"},

@@ -203,6 +203,8 @@ var ofState = []one{
 	{"ends-newer", "the end of a reminder takes off the one that its handler has set", plant(defect.EndsNewer)},
 	{"reminds-anew", "a shard whose stop is taken back begins anew with its reminders", plant(defect.RemindsAnew)},
 	{"reminds-unmoved", "entities use reminders while these are being moved", plant(defect.RemindsUnmoved)},
+	{"refuses-announced", "a node that takes no leases is refused by a coordinator that knows others",
+		plant(defect.RefusesAnnounced)},
 	{"dormant", "an entity that has failed starts again much later than the settings say",
 		func(f *Defects) { f.Dormant = true }},
 }
@@ -278,6 +280,7 @@ var HuntedIn = map[string]options.Plan{
 	"reminds-any-order":     {Swarm: options.Remind},
 	"fires-early":           {Swarm: options.Remind},
 	"ends-newer":            {Swarm: options.Remind},
+	"refuses-announced":     {Scenario: options.LeaseRollouts},
 	"reminds-unmoved":       {Swarm: options.Remind, Scenario: options.Stops},
 	"reminds-anew":          {Swarm: options.Remind, Scenario: options.CrowdedMoves},
 	"ledger-any-term":       {Swarm: options.Persist, Scenario: options.TwoCoordinators},
