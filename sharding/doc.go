@@ -239,6 +239,30 @@
 // is given. An error with which a handler answers reaches the asker under ErrHandler, as text, and
 // as itself if EntityType.Errors lists it.
 //
+// # Changing settings
+//
+// Most settings change by a rolling restart, with any value on any node. What nodes compare when they join the type
+// (see Entry) changes so:
+//
+//	Shards, ShardOf            stop all nodes, start them with the new value; remembered ids and reminders move to
+//	                           their shards. Another function needs another name.
+//	Leases, to be introduced   a rolling restart with the stores and Leases.Announced; one without Announced
+//	Leases, to be taken away   a rolling restart with Leases.Announced; one without the stores
+//	Leases, another store      a rolling restart with Leases.Announced; one with the other store, announced; one
+//	                           without Announced
+//	Ledger                     stop all nodes; homes are made anew
+//	Role                       stop all nodes; ids and reminders in the replicated data of the old role stay there, and
+//	                           those in stores of your own come
+//	Remember.Store             stop all nodes, copy the ids by package transfer or coterie-postgres
+//	Reminders.Store            stop all nodes; reminders are not copied: wait until none is left, or set them again
+//	Remember.Entities,         stop all nodes; what was remembered or set before stays stored, and comes when it is
+//	Reminders.Enabled          turned on again
+//
+// Begin with the next rolling restart when the last node has come back from the one before, and no coordinator tells
+// of protocol.LeasesDiffer any more. While a node takes no leases, no lease guards the type: it is then as safe as
+// one without leases. Never change Role or Shards by a rolling restart: nodes with the other value take no part
+// (protocol.TypeMismatch) until the last node with the old one is gone.
+//
 // # Stopping shards
 //
 // Region.StopShards stops shards for good: their entities stop as in a move, and no node hosts them
@@ -427,5 +451,6 @@
 // Without a counterpart there: Supervision, whose settings are those of a user's own supervisor
 // there, Timeouts.Ask, Limits.AsksMax, Errors, HandOff.StopTimeout,
 // Allocation.StrategyTimeout, Rebalance.Delay, Rebalance.Unreachable, Rebalance.Joining,
-// Timeouts.HandlerSlow, and Reminders: Enabled, Store, FiringMax, EntityMax, BackoffMin and BackoffMax.
+// Timeouts.HandlerSlow, Leases.Announced, and Reminders: Enabled, Store, FiringMax, EntityMax, BackoffMin and
+// BackoffMax.
 package sharding

@@ -175,6 +175,8 @@ const (
 	RemindsUnmoved
 	// RefusesAnnounced: a node that takes no leases is refused by a coordinator that has other stores of them.
 	RefusesAnnounced
+	// MixesShards: regions with another number of shards than their coordinator's are not refused.
+	MixesShards
 	endOfSharding
 )
 

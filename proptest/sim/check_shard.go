@@ -23,7 +23,8 @@ func (d *typeHost) checkAlone(h *hosting, id protocol.EntityID, handles bool) {
 		if q == p || !q.mem.holds(q.Time()) || len(q.types) <= d.index {
 			continue
 		}
-		other := q.types[d.index].shards[h.shard]
+		t := q.types[d.index]
+		other := t.shards[protocol.ShardOf(id, t.t.Shards)] // where it would be there
 		if other == nil {
 			continue
 		}

@@ -236,6 +236,17 @@ func TestLeaseRollouts(t *testing.T) {
 	}
 }
 
+// TestMixedShards shows why a node with other Shards is refused: without that, a rolling restart that changes Shards
+// has entities run twice.
+func TestMixedShards(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		r := Run(seed, options.Plan{Scenario: options.RollingRestarts, Defect: "mixes-shards"}, nil)
+		if r.Violation == nil || r.Violation.Check != "no entity twice" {
+			t.Errorf("seed %d: %v", seed, r.Violation)
+		}
+	}
+}
+
 // TestSameSeedSameTrace runs worlds twice: whatever a machine takes from a map's order, a clock or
 // a global generator shows here.
 func TestSameSeedSameTrace(t *testing.T) {

@@ -137,7 +137,9 @@ func newTypeHost(p *Process, index int) *typeHost {
 		limited: o.ActiveLimit > 0 && !remember,
 	}
 	d.t = sharding.EntityType[handlers.Message]{
-		Identity: sharding.Identity{Name: typeName(index), Role: o.RoleOfType(index), Shards: o.Shards},
+		Identity: sharding.Identity{
+			Name: typeName(index), Role: o.RoleOfType(index), Shards: p.w.planted.Shards(o.Shards, p.slot.started),
+		},
 		Remember: sharding.Remember{Entities: remember},
 		Messages: sharding.CBOR[handlers.Message](handlers.Note(0), handlers.Query(0)), New: d.newEntity,
 		Supervision: sharding.Supervision{
