@@ -103,7 +103,7 @@ func (d *coordination) noteReminded() {
 	}
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(d.state.Asides.ctx)
-	term, before := d.m.Term(), d.m.Before()
+	term, before := d.m.Term()
 	d.state.Asides.run(func() { d.moveReminders(ctx, term, before) })
 	if len(r.shards) > 0 {
 		d.Do(func(now time.Time) { d.startReminded(now, slices.Sorted(maps.Keys(r.shards))...) })
