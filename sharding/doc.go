@@ -186,8 +186,8 @@
 // late when the node is busy: at most Reminders.FiringMax of a shard are with their entities at one
 // time. If the clock of one node is an hour ahead of the others, a reminder comes an hour early there,
 // or, after a failure there and a move, an hour late. An alarm tells of a store that fails, and of
-// reminders that do not come: one that no node can decode, and those of an entity whose shard is another
-// one since Shards or ShardOf have changed.
+// reminders that no node can decode. Shards and ShardOf may change while all nodes are stopped: reminders
+// are then moved to the shards of their entities, before the entities use them.
 //
 // # State in a journal
 //
@@ -240,6 +240,30 @@
 // themselves; it keeps nothing between two of them. Messages and replies are CBOR, or what Encoded
 // is given. An error with which a handler answers reaches the asker under ErrHandler, as text, and
 // as itself if EntityType.Errors lists it.
+//
+// # Changing settings
+//
+// Most settings change by a rolling restart, with any value on any node. What nodes compare when they join the type
+// (see Entry) changes so:
+//
+//	Shards, ShardOf            stop all nodes, start them with the new value; remembered ids and reminders move to
+//	                           their shards. Another function needs another name.
+//	Leases, to be introduced   a rolling restart with the stores and Leases.Announced; one without Announced
+//	Leases, to be taken away   a rolling restart with Leases.Announced; one without the stores
+//	Leases, another store      a rolling restart with Leases.Announced; one with the other store, announced; one
+//	                           without Announced
+//	Ledger                     stop all nodes; homes are made anew
+//	Role                       stop all nodes; ids and reminders in the replicated data of the old role stay there, and
+//	                           those in stores of your own come
+//	Remember.Store             stop all nodes, copy the ids by package transfer or coterie-postgres
+//	Reminders.Store            stop all nodes; reminders are not copied: wait until none is left, or set them again
+//	Remember.Entities,         stop all nodes; what was remembered or set before stays stored, and comes when it is
+//	Reminders.Enabled          turned on again
+//
+// Begin with the next rolling restart when the last node has come back from the one before, and no coordinator tells
+// of protocol.LeasesDiffer any more. While a node takes no leases, no lease guards the type: it is then as safe as
+// one without leases. Never change Role or Shards by a rolling restart: nodes with the other value take no part
+// (protocol.TypeMismatch) until the last node with the old one is gone.
 //
 // # Stopping shards
 //
@@ -429,5 +453,6 @@
 // Without a counterpart there: Supervision, whose settings are those of a user's own supervisor
 // there, Timeouts.Ask, Limits.AsksMax, Errors, HandOff.StopTimeout,
 // Allocation.StrategyTimeout, Rebalance.Delay, Rebalance.Unreachable, Rebalance.Joining,
-// Timeouts.HandlerSlow, and Reminders: Enabled, Store, FiringMax, EntityMax, BackoffMin and BackoffMax.
+// Timeouts.HandlerSlow, Leases.Announced, and Reminders: Enabled, Store, FiringMax, EntityMax, BackoffMin and
+// BackoffMax.
 package sharding

@@ -65,7 +65,7 @@ func (run *engine) start(p Ports) {
 	if p.BeforeLeave != nil {
 		on(p.BeforeLeave(run.leaveForGood))
 	}
-	if p.BeforeExit != nil && c.Leases.Coordinator != nil {
+	if p.BeforeExit != nil && c.Cfg.CoordinatorTakesLease() {
 		on(p.BeforeExit(c.Coord.Resign))
 	}
 	if p.Meter != nil {

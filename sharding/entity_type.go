@@ -95,7 +95,7 @@ func (t EntityType[M]) machines(p Ports) protocol.Config {
 		Reminders: t.Reminders.Enabled, ReminderStore: lease.StoreID(t.Reminders.Store), Passivation: t.Passivation,
 		Leases: protocol.Leases[protocol.StoreID]{
 			Shards: lease.StoreID(t.Leases.Shards), Coordinator: lease.StoreID(t.Leases.Coordinator),
-			RetryInterval: t.Leases.RetryInterval,
+			Announced: t.Leases.Announced, RetryInterval: t.Leases.RetryInterval,
 		},
 		Turns: &protocol.Turns{}, Predecessor: p.Predecessor,
 	}

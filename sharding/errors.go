@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/sharding/failure"
 	"github.com/coterie-go/coterie/sharding/remind"
+	"github.com/coterie-go/coterie/sharding/remind/rehash"
 )
 
 // Errors of Start: the configuration is wrong, or does not fit the node.
@@ -94,4 +95,6 @@ var (
 	// ErrTooManyReminders: the entity has as many as EntityType.Reminders.EntityMax, or the store is far
 	// behind.
 	ErrTooManyReminders = remind.ErrTooMany
+	// ErrRemindersMoving: Shards or ShardOf has changed, and not all reminders are in the shards of their entities yet.
+	ErrRemindersMoving = rehash.ErrMoving
 )

@@ -41,8 +41,8 @@ type Reminding[M any] struct {
 // the handler fails, whatever Supervision decides, the reminder comes again after a pause that grows
 // (EntityType.Reminders). It may come twice when a node dies, or when the store takes no writes while the
 // shard moves. A message that a node cannot decode counts as a failure. If Identity.Shards or ShardOf
-// change, the reminders of an entity whose shard is another one stay where they are and do not come: the
-// alarm protocol.ReminderStranded names them.
+// were changed while all nodes were stopped, reminders are moved to the shards of their entities first. Calls wait for
+// that for two seconds, and fail with ErrRemindersMoving if it takes longer.
 //
 // A damaged reminder of the entity, which the store cannot read, does not hinder Remind and does not count
 // towards EntityMax. Remind or CancelReminder of its name ends the damage.

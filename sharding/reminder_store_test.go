@@ -14,6 +14,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
@@ -200,7 +201,6 @@ func TestRemindEvents(t *testing.T) {
 		home := ShardOf("a", 4)
 		put(home, "a", []byte{0xff})
 		put((home+1)%4, "a", []byte{0xff})
-		put(9, "a", []byte{0xff})
 		var fails atomic.Bool
 		store.Before(func(context.Context, string) error {
 			if fails.Load() {
@@ -219,7 +219,7 @@ func TestRemindEvents(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for kind, least := range map[protocol.EventKind]int{
-			protocol.ReminderDamaged: 2, protocol.ReminderStranded: 3, protocol.RemindersFailed: 1,
+			protocol.ReminderDamaged: 2, protocol.ReminderStranded: 2, protocol.RemindersFailed: 1,
 			protocol.RemindersResumed: 1,
 		} {
 			if told[kind] < least {
@@ -230,18 +230,18 @@ func TestRemindEvents(t *testing.T) {
 	})
 }
 
-// After a stop of all nodes a reminder comes with no message: its shard is started for it. The nodes
-// keep it on their disks.
+// After a stop of all nodes a reminder comes with no message: its shard is started for it, also if that is another
+// one, because Shards has changed. The nodes keep it on their disks.
 func TestRemindSurvivesAStopOfAll(t *testing.T) {
 	dirs := [2]string{t.TempDir(), t.TempDir()}
 	came := make(chan Reminder, 16)
 	var due time.Time
-	life := func(handler error) (nodes []*ddata.Node, g *Region[message_]) {
+	life := func(shards int, handler error) (nodes []*ddata.Node, g *Region[message_]) {
 		nodes = ddatatest.StartWith(t, len(dirs), func(i int, c *ddata.Config) {
 			c.Roles, c.Dir = []string{"backend"}, dirs[i]
 		})
 		typ := cartType(&cartLog{})
-		typ.Reminders.Enabled = true
+		typ.Shards, typ.Reminders.Enabled = shards, true
 		typ.New = func(*Context[message_]) Entity[message_] {
 			return receiveFunc(func(c *Context[message_], _ message_) error {
 				if r, is := c.Reminder(); is {
@@ -274,7 +274,11 @@ func TestRemindSurvivesAStopOfAll(t *testing.T) {
 			t.Fatal("the reminder has not come")
 		}
 	}
-	nodes, g := life(errors.New("not in this life"))
+	before := 7
+	for ShardOf("a", before) < 7 { // which there is not in the second life
+		before++
+	}
+	nodes, g := life(before, errors.New("not in this life"))
 	if _, err := Ask(within(t, time.Minute), g.Ref("a"), echo{}); err != nil {
 		t.Fatal(err)
 	}
@@ -285,8 +289,88 @@ func TestRemindSurvivesAStopOfAll(t *testing.T) {
 	for len(came) > 0 {
 		<-came
 	}
-	life(nil)
+	life(7, nil)
 	wait()
+}
+
+// When Shards has changed after a stop of all nodes, entities have all their reminders in their shards: they list
+// them, take them away, and get them at their time with no message.
+func TestRemindersMoveWithTheirEntities(t *testing.T) {
+	const entities = 40
+	var store memory.Store
+	var due time.Time
+	left := map[string]string{}
+	for life, shards := range []int{6, 11, 4} {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.era += view.Era(life) // the clock of its founder is later
+			var mu sync.Mutex
+			var failures []error
+			came := map[string]int{}
+			typ := reminding(&diary{}, nil)
+			typ.Shards, typ.Reminders.Store = shards, &store
+			typ.New = func(*Context[message_]) Entity[message_] {
+				return receiveFunc(func(c *Context[message_], _ message_) error {
+					if _, is := c.Reminder(); is {
+						mu.Lock()
+						defer mu.Unlock()
+						came[c.ID()]++
+						return nil
+					}
+					all, err := c.Reminders()
+					names := ""
+					for _, r := range all {
+						names += r.Name
+					}
+					mu.Lock()
+					want := left[c.ID()]
+					mu.Unlock()
+					if err == nil && names != want {
+						err = fmt.Errorf("%s has %q, want %q", c.ID(), names, want)
+					}
+					switch life {
+					case 0:
+						err = errors.Join(err, c.Remind("a", due, echo{}), c.Remind("b", due, echo{}))
+						want = "ab"
+					case 1:
+						err = errors.Join(err, c.CancelReminder("a"))
+						want = "b"
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					left[c.ID()] = want
+					failures = append(failures, err)
+					return nil
+				})
+			}
+			if life == 0 {
+				due = in(24 * time.Hour)
+			}
+			nodes := []*fakeNode{w.join("backend"), w.join("backend")}
+			g := start(nodes[0], typ)
+			start(nodes[1], typ)
+			w.install()
+			if life < 2 {
+				for i := range entities {
+					if err := g.Tell(t.Context(), fmt.Sprint("e", i), addItem{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				<-time.After(time.Minute)
+			} else {
+				<-time.After(25 * time.Hour)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err := errors.Join(failures...); err != nil || life < 2 && len(failures) < entities {
+				t.Fatalf("life %d: %d were handled: %v", life, len(failures), err)
+			}
+			for id := range left {
+				if n := came[id]; life == 2 && n != 1 || life < 2 && n != 0 {
+					t.Errorf("life %d: the reminder of %s came %d times", life, id, n)
+				}
+			}
+		})
+	}
 }
 
 // A node that can keep no reminder refuses a type whose entities set some.

@@ -171,6 +171,12 @@ const (
 	EndsNewer
 	// RemindsAnew: a shard whose stop is taken back begins anew with its reminders.
 	RemindsAnew
+	// RemindsUnmoved: entities use reminders while these are being moved.
+	RemindsUnmoved
+	// RefusesAnnounced: a node that takes no leases is refused by a coordinator that has other stores of them.
+	RefusesAnnounced
+	// MixesShards: regions with another number of shards than their coordinator's are not refused.
+	MixesShards
 	endOfSharding
 )
 

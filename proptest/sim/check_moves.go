@@ -29,7 +29,8 @@ func (d *typeHost) checkUnable(m protocol.Message) {
 	}
 	w := d.p.w
 	for _, s := range u.Shards {
-		if !w.opt.ShardLeases || d.shards[s] == nil || !d.plane.R.Routes.Hosted[s].Load().Expelled() {
+		leased := w.operator.leases.Shards(d.p.uid)
+		if !leased || d.shards[s] == nil || !d.plane.R.Routes.Hosted[s].Load().Expelled() {
 			w.violate("only a waiting shard complains",
 				"%v says of shard %v of T%d that it waits for a lease", d.p, s, d.index)
 		}

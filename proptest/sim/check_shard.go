@@ -23,7 +23,8 @@ func (d *typeHost) checkAlone(h *hosting, id protocol.EntityID, handles bool) {
 		if q == p || !q.mem.holds(q.Time()) || len(q.types) <= d.index {
 			continue
 		}
-		other := q.types[d.index].shards[h.shard]
+		t := q.types[d.index]
+		other := t.shards[protocol.ShardOf(id, t.t.Shards)] // where it would be there
 		if other == nil {
 			continue
 		}
@@ -37,7 +38,7 @@ func (d *typeHost) checkAlone(h *hosting, id protocol.EntityID, handles bool) {
 // checkLease holds a handler that starts to: its shard holds its lease, by what the store has.
 func (d *typeHost) checkLease(s protocol.ShardID, id protocol.EntityID) {
 	w := d.p.w
-	if w.opt.ShardLeases && !w.leases.HeldBy(lease.ShardName("sim", d.t.Name, uint32(s)), d.p) {
+	if w.operator.leases.Shards(d.p.uid) && !w.leases.HeldBy(lease.ShardName("sim", d.t.Name, uint32(s)), d.p) {
 		w.violate("no entity without its shard's lease", "T%d/%s of shard %v runs on %v", d.index, id, s, d.p)
 	}
 }
@@ -55,7 +56,8 @@ func (d *typeHost) checkReign() {
 				d.p, d.view, q, q.types[d.index].view)
 		}
 	}
-	if w.opt.CoordLeases && d.acts && !w.leases.HeldBy(lease.CoordinatorName("sim", d.t.Name), d.p) {
+	leased := w.operator.leases.Coordinators(d.p.uid)
+	if leased && d.acts && !w.leases.HeldBy(lease.CoordinatorName("sim", d.t.Name), d.p) {
 		w.violate("no coordinator without its lease", "that of T%d acts on %v", d.index, d.p)
 	}
 }

@@ -52,6 +52,7 @@
 //     except what sharding has to do;
 //   - wall clocks jump while a process is suspended and when it has woken up. Not played: a suspend of
 //     less than a second whose wall clock then goes back, which neither clock shows;
+//   - leases are introduced by rolling restarts, and taken away by others (package rollout);
 //   - all nodes are restarted in turn, with and without a delay before the balance is looked at,
 //     and the whole cluster is shut down in order and started again (script_restart.go);
 //   - all nodes are stopped at once, in order, and started again (script_stops.go);

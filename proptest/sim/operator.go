@@ -6,6 +6,7 @@ import (
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/proptest/sim/builds"
 	"github.com/coterie-go/coterie/proptest/sim/disks"
+	"github.com/coterie-go/coterie/proptest/sim/rollout"
 )
 
 // operator looks after a cluster that does not get well by itself.
@@ -16,6 +17,7 @@ type operator struct {
 	// anyDisks is its word that the disks that are missing will not come back.
 	anyDisks bool
 	builds   *builds.Fleet // what it has put on the slots
+	leases   *rollout.Leases
 }
 
 // upgrade restarts the processes that look for a cluster and are not of the build that fits each. What

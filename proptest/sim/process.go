@@ -104,6 +104,7 @@ func (w *World) startProcess(s *Slot) {
 	s.started++
 	id := w.nextID.Uint64() | 1
 	p := &Process{w: w, slot: s, uid: id, rng: w.rs.Stream("process", id), alive: true}
+	w.operator.leases.Start(id)
 	draw := clock.Draw
 	if w.opt.Extreme {
 		draw = clock.DrawExtreme

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/rollout"
 )
 
 // playRollingRestarts restarts all nodes, one after the other, again and again, under load: each
@@ -20,6 +21,7 @@ func playRollingRestarts(c *chaos) {
 		}
 		s := w.slots[turn%w.opt.Nodes]
 		turn++
+		rollout.GoOn(w.operator.leases, w.live)
 		if s.proc == nil || !w.live.allUp(w.opt.Nodes) {
 			w.after(time.Second, nil, next)
 			return

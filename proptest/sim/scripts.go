@@ -16,6 +16,7 @@ var scripts = map[string]func(*chaos){
 	options.ClosedTypes:     playClosedTypes,
 	options.RollingRestarts: playRollingRestarts,
 	options.NewKeys:         playRollingRestarts,
+	options.LeaseRollouts:   playRollingRestarts,
 	options.Closings:        playClosings,
 	options.Stops:           playStops,
 	options.OldLeases:       playOldLeases,

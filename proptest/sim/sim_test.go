@@ -76,7 +76,7 @@ func TestPersistSeeds(t *testing.T) {
 func TestRemindSeeds(t *testing.T) {
 	c := playSeeds(t, options.Plan{Swarm: options.Remind}).Reminded
 	if c.Stored == 0 || c.Cancelled == 0 || c.Replaced == 0 || c.Doubted == 0 || c.Turns == 0 || c.Again == 0 ||
-		c.Missed == 0 || c.Failed == 0 {
+		c.Missed == 0 || c.Failed == 0 || c.Reshards == 0 {
 		t.Errorf("the reminders did next to nothing: %+v", c)
 	}
 	if c := c.Store; c.Failed == 0 || c.Lost == 0 || c.Hung == 0 || c.Late == 0 || c.Outages == 0 || c.Fenced == 0 {
@@ -223,6 +223,27 @@ func playSound(t *testing.T, plan options.Plan) {
 		plan.Scenario == options.Deposed && c.Persisted.Store.Succeeded == 0 ||
 		plan.Scenario == options.OldLeases && c.Crashes == 0 {
 		t.Errorf("%+v: next to nothing happened: %+v", plan, c)
+	}
+}
+
+// TestLeaseRollouts introduces leases of shards and coordinators by rolling restarts, and takes them away again, while
+// processes die.
+func TestLeaseRollouts(t *testing.T) {
+	b := Batch{First: 1, Seeds: 6, Plan: options.Plan{Scenario: options.LeaseRollouts}}
+	b.Failed = func(r Result) { t.Errorf("seed %d: %v", r.Seed, r.Violation) }
+	if c := b.Run().Counts; c.LeaseStages < 4*b.Seeds || c.Leased == 0 || c.Crashes == 0 {
+		t.Errorf("the worlds did too little: %+v", c)
+	}
+}
+
+// TestMixedShards shows why a node with other Shards is refused: without that, a rolling restart that changes Shards
+// has entities run twice.
+func TestMixedShards(t *testing.T) {
+	for seed := uint64(1); seed <= 3; seed++ {
+		r := Run(seed, options.Plan{Scenario: options.RollingRestarts, Defect: "mixes-shards"}, nil)
+		if r.Violation == nil || r.Violation.Check != "no entity twice" {
+			t.Errorf("seed %d: %v", seed, r.Violation)
+		}
 	}
 }
 

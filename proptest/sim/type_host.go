@@ -137,7 +137,9 @@ func newTypeHost(p *Process, index int) *typeHost {
 		limited: o.ActiveLimit > 0 && !remember,
 	}
 	d.t = sharding.EntityType[handlers.Message]{
-		Identity: sharding.Identity{Name: typeName(index), Role: o.RoleOfType(index), Shards: o.Shards},
+		Identity: sharding.Identity{
+			Name: typeName(index), Role: o.RoleOfType(index), Shards: p.w.planted.Shards(o.Shards, p.slot.started),
+		},
 		Remember: sharding.Remember{Entities: remember},
 		Messages: sharding.CBOR[handlers.Message](handlers.Note(0), handlers.Query(0)), New: d.newEntity,
 		Supervision: sharding.Supervision{
@@ -167,12 +169,7 @@ func newTypeHost(p *Process, index int) *typeHost {
 		d.t.Passivation.Strategy.IdleTimeout, d.t.Passivation.Strategy.IdleInterval = o.IdleTimeout, o.IdleTimeout/2
 	}
 	d.t.Passivation.StopTimeout = o.StopTimeout
-	if o.ShardLeases {
-		d.t.Leases.Shards = p.locks()
-	}
-	if o.CoordLeases {
-		d.t.Leases.Coordinator = p.locks()
-	}
+	p.w.operator.leases.Configure(p.uid, &d.t.Leases, p.locks())
 	return d
 }
 

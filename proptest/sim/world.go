@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/proptest/sim/planted"
 	"github.com/coterie-go/coterie/proptest/sim/queue"
 	"github.com/coterie-go/coterie/proptest/sim/random"
+	"github.com/coterie-go/coterie/proptest/sim/rollout"
 	"github.com/coterie-go/coterie/proptest/sim/stall"
 	"github.com/coterie-go/coterie/proptest/sim/trace"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -125,6 +126,7 @@ func play(w *World, unwanted func() bool) (r Result, over bool) {
 	w.counts.Lease(w.leases.Counts())
 	w.counts.Persisted, w.counts.Ledgers = w.persisted.Counts(), w.ledgers.Counts()
 	w.counts.Reminded, w.counts.BuildsRefused = w.reminded.Counts(), w.operator.builds.Refused
+	w.counts.LeaseStages = w.operator.leases.Steps
 	w.counts.Late = w.shardChecker.order.Excused
 	for _, s := range w.slots {
 		w.counts.Store(s.disk.Counts())
@@ -142,7 +144,7 @@ func newWorld(seed uint64, plan options.Plan, watch io.Writer) *World {
 		nextID: rs.Stream("ids", 0), datasets: newDatasets(opt.DataRoles()),
 		addressed: map[protocol.ShardID]bool{}}
 	w.trace = trace.New(watch, &w.now)
-	w.operator = operator{w: w, builds: builds.New(w.opt.Builds, w.rs)}
+	w.operator = operator{w: w, builds: builds.New(w.opt.Builds, w.rs), leases: rollout.New(&w.opt)}
 	w.planted, w.stalls = planted.In(&w.opt), stall.New(&w.opt)
 	w.net = network.New(network.Settings{
 		Slots: w.opt.Nodes + w.opt.Spare, Loss: w.opt.Loss, Duplicate: w.opt.Duplicate, Straggle: w.opt.Straggle,

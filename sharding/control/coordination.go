@@ -33,7 +33,6 @@ type coordination struct {
 
 	lease coordinatorLease
 
-	shards   int // of the type
 	reminded reminded
 
 	listed    crdt.Reader  // the set of shards with remembered ids, as it was when the machine was told of it

@@ -1,18 +1,21 @@
 package control
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/dataplane/reminders"
 	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remind/rehash"
 	"github.com/coterie-go/coterie/sharding/remind/replicated"
 )
 
 // newReminders makes the reminders of the type; nil: its entities set none. A node whose region hosts
-// nothing has some for its coordinator.
+// nothing has some for its coordinator, which moves them if Shards or ShardOf has changed.
 func newReminders(c *Plane, t Settings) *reminders.Reminders {
 	if !t.Reminders.Enabled {
 		return nil
@@ -22,6 +25,26 @@ func newReminders(c *Plane, t Settings) *reminders.Reminders {
 		t.Reminders.Store = replicated.New(replicated.Config{
 			Type: c.R.Name, Data: t.UserData, Scheduler: c.R.Scheduler, Write: q.write(), Read: q.read(),
 		})
+	}
+	layout := rehash.Layout{Shards: c.Cfg.Shards, ShardOf: c.Cfg.ShardOf.Name}
+	c.Coord.reminded.mover = rehash.NewMover(rehash.Config{
+		Store: t.Reminders.Store, Layout: layout, ShardOf: c.Cfg.Shard, Scheduler: c.R.Scheduler,
+		Read: q.ReadTimeout, Write: q.WriteTimeout,
+		Damaged: func(shard protocol.ShardID, err error) {
+			c.Inbox.Note(protocol.Event{Kind: protocol.ReminderDamaged, Shard: shard, Text: err.Error()})
+		},
+		Failing: func(err error) {
+			if err == nil {
+				c.Inbox.Note(protocol.Event{Kind: protocol.RemindersResumed})
+				return
+			}
+			c.Inbox.Note(protocol.Event{
+				Kind: protocol.RemindersFailed, Text: fmt.Sprintf("none is moved to the shard of its entity: %v", err),
+			})
+		},
+	})
+	if !c.Cfg.Planted(defect.RemindsUnmoved) {
+		t.Reminders.Store = rehash.NewGate(t.Reminders.Store, layout, c.R.Scheduler)
 	}
 	return reminders.New(reminders.Config{
 		Type: c.R.Name, Meter: t.Meter, Store: t.Reminders.Store, Settings: t.Reminders, Scheduler: c.R.Scheduler,
@@ -41,10 +64,12 @@ func watchReminders(r *reminders.Reminders, d *coordination) (cancel func()) {
 	})
 }
 
-// reminded is what a coordination knows of the shards that have reminders.
+// reminded is what a coordination knows of reminders.
 type reminded struct {
-	shards map[protocol.ShardID]bool
-	told   bool // the machine that acts has heard of all
+	shards map[protocol.ShardID]bool // that have some
+	told   bool                      // the machine that acts has heard of all
+	mover  *rehash.Mover             // nil: entities of the type set no reminders
+	stop   context.CancelFunc        // ends a move; nil: none was begun
 }
 
 // remindersChanged tells the machine of a shard that has reminders, if it had none.
@@ -62,34 +87,38 @@ func (d *coordination) remindersChanged(shard protocol.ShardID, any bool) {
 	})
 }
 
-// noteReminded tells a machine that acts now of all shards that have reminders.
+// noteReminded tells a machine that acts now of all shards that have reminders, and has those moved that are
+// not in the shards of their entities.
 func (d *coordination) noteReminded() {
+	r := &d.reminded
 	acts := d.m.Acts()
-	if acts == d.reminded.told {
+	if acts == r.told || r.mover == nil {
 		return
 	}
-	if d.reminded.told = acts; acts && len(d.reminded.shards) > 0 {
-		d.Do(func(now time.Time) {
-			d.startReminded(now, slices.Sorted(maps.Keys(d.reminded.shards))...)
-		})
+	if r.stop != nil {
+		r.stop()
+	}
+	if r.told = acts; !acts {
+		return
+	}
+	var ctx context.Context
+	ctx, r.stop = context.WithCancel(d.state.Asides.ctx)
+	term, before := d.m.Term()
+	d.state.Asides.run(func() { d.moveReminders(ctx, term, before) })
+	if len(r.shards) > 0 {
+		d.Do(func(now time.Time) { d.startReminded(now, slices.Sorted(maps.Keys(r.shards))...) })
 	}
 }
 
-// startReminded has shards started that live nowhere. Those beyond the number of shards are not the
-// type's any more.
+// moveReminders moves reminders to the shards of their entities, until that is done or ctx ends.
+func (d *coordination) moveReminders(ctx context.Context, term, before protocol.Term) {
+	moved, _ := d.reminded.mover.Run(ctx, term, before) // if it has failed, a later coordinator goes on
+	if moved > 0 {
+		d.notices.notify(protocol.Event{Kind: protocol.RemindersMoved, Count: moved})
+	}
+}
+
+// startReminded has shards started that live nowhere.
 func (d *coordination) startReminded(now time.Time, shards ...protocol.ShardID) {
-	var own []protocol.ShardID
-	for _, s := range shards {
-		if int(s) < d.shards {
-			own = append(own, s)
-			continue
-		}
-		d.notices.notify(protocol.Event{
-			Kind: protocol.ReminderStranded, Shard: s,
-			Text: fmt.Sprintf("the type has %d shards now, and had more when the reminders were stored", d.shards),
-		})
-	}
-	if len(own) > 0 {
-		d.Step(now, coordInput{in: protocol.RememberedChanged{Shards: own}})
-	}
+	d.Step(now, coordInput{in: protocol.RememberedChanged{Shards: shards}})
 }

@@ -89,7 +89,7 @@ func (c *Plane) coordinate(m *coordinator.Coordinator) {
 		stepped: func(m Machine, in, fx any) { c.probe.stepped(c, m, 0, in, fx) },
 		m:       m, scheduler: c.R.Scheduler, strategy: c.Cfg.Allocation.Strategy, mail: c.mail,
 		notices: c.Notices, state: c.State,
-		forwards: c.forwards, shards: c.Cfg.Shards, reminded: reminded{shards: map[protocol.ShardID]bool{}},
+		forwards: c.forwards, reminded: reminded{shards: map[protocol.ShardID]bool{}},
 		standing: &c.R.Standing, meters: c.R.Meters, lease: coordinatorLease{client: c.Leases.ofCoordinator()},
 		unlisted: func(shards []protocol.ShardID) {
 			c.Inbox.Do(func(c *Plane, _ time.Time) { c.toHosted(protocol.Unlisted{}, shards...) })

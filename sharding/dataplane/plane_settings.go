@@ -58,6 +58,9 @@ type Settings struct {
 // used.
 func New(t Settings) *Plane {
 	self := t.Cluster.UID()
+	if t.Leases.Announced {
+		t.Leases.Shards, t.Leases.Coordinator = nil, nil // none is taken
+	}
 	t.Timeouts, t.Limits = t.Timeouts.WithDefaults(), t.Limits.WithDefaults()
 	r := &Plane{
 		Name: t.Type, Role: t.Role, Proxy: t.Proxy, Self: uint64(self), Cluster: t.Cluster, Registry: t.Messages,

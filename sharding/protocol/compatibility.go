@@ -38,9 +38,30 @@ func storeOK(id StoreID) bool { return len(id) <= StoreMax && utf8.ValidString(s
 func (c Config) Compatibility() Compatibility {
 	return Compatibility{
 		Role: c.Role, Shards: uint32(c.Shards), ShardOf: c.ShardOf.Name, Remember: c.Remember.Entities,
-		RememberStore: c.Remember.Store, Lease: c.Leases.Shards, CoordinatorLease: c.Leases.Coordinator,
-		Ledger: c.Coordination.Ledger, Reminders: c.Reminders, ReminderStore: c.ReminderStore,
+		RememberStore: c.Remember.Store, Lease: c.Leases.told(c.Leases.Shards),
+		CoordinatorLease: c.Leases.told(c.Leases.Coordinator),
+		Ledger:           c.Coordination.Ledger, Reminders: c.Reminders, ReminderStore: c.ReminderStore,
 	}
+}
+
+// told is the ID of one of the stores as other nodes hear it.
+func (l Leases[Store]) told(id StoreID) StoreID {
+	if l.Announced {
+		return id.announced()
+	}
+	return id
+}
+
+// Fits reports whether nodes that have a and o run the type together: they have the same, except that stores of
+// leases need only get on.
+func (a Compatibility) Fits(o Compatibility) bool {
+	if a.Lease.getOn(o.Lease) {
+		a.Lease = o.Lease
+	}
+	if a.CoordinatorLease.getOn(o.CoordinatorLease) {
+		a.CoordinatorLease = o.CoordinatorLease
+	}
+	return a == o
 }
 
 // RoutesAs reports whether ids go to the same shards of the same coordinator.

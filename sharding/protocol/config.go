@@ -115,9 +115,16 @@ func (c Config) Faults() config.Faults {
 	d.Leases.check(&f)
 	d.Remember.Store.check(&f, "Remember.Store")
 	d.ReminderStore.check(&f, "Reminders.Store")
-	d.Leases.Shards.check(&f, "Leases.Shards")
-	d.Leases.Coordinator.check(&f, "Leases.Coordinator")
+	checkLeases(&f, d.Leases)
 	return f
+}
+
+// ShardsTakeLeases reports whether a shard takes a lease before it starts.
+func (c Config) ShardsTakeLeases() bool { return c.Leases.Shards.Given() && !c.Leases.Announced }
+
+// CoordinatorTakesLease reports whether a coordinator takes one before it acts.
+func (c Config) CoordinatorTakesLease() bool {
+	return c.Leases.Coordinator.Given() && !c.Leases.Announced
 }
 
 // NeedsHomes reports whether a shard may have to run although no message asks: its entities are

@@ -70,8 +70,13 @@ const (
 	// alarm: the store holds a reminder in Shard that cannot be read, or one of Entity whose message cannot be
 	// decoded here; Text: which, and why
 	ReminderDamaged
-	// alarm: a reminder of Entity is stored in Shard, which is not the shard of Entity any more; Text: which
+	// alarm: a reminder of Entity is stored in Shard, which is not the shard of Entity; Text: which
 	ReminderStranded
+	// Count reminders were moved to the shards of their entities, because Shards or ShardOf has changed
+	RemindersMoved
+	// warning: Peer has other leases than this node's coordinator, or takes none, as Text says: until it is restarted
+	// no lease guards the type
+	LeasesDiffer
 	EventEnd // none: the number of kinds, and of no kind
 )
 
@@ -86,6 +91,7 @@ var eventNames = [EventEnd]string{
 	"state-delayed", "state-failed", "state-resumed", "handler-slow",
 	"result-awaited", "coordinator-deposed",
 	"reminders-failed", "reminders-resumed", "reminder-damaged", "reminder-stranded",
+	"reminders-moved", "leases-differ",
 }
 
 func (k EventKind) String() string {
@@ -111,9 +117,9 @@ type Event struct {
 	Stack string // HandlerSlow
 }
 
-// Warning reports whether the event belongs in a log as a warning: an alarm, or what becomes one if
-// it goes on.
-func (e Event) Warning() bool { return e.Alarm() || e.Kind == StateDelayed }
+// Warning reports whether the event belongs in a log as a warning: an alarm, what becomes one if it goes on, or what
+// an operator has to end.
+func (e Event) Warning() bool { return e.Alarm() || e.Kind == StateDelayed || e.Kind == LeasesDiffer }
 
 // Resumed reports whether the event is the end of one that was a warning.
 func (e Event) Resumed() bool {
@@ -149,7 +155,8 @@ func (e Event) String() string {
 		fmt.Fprintf(&b, " %v shards=%d", e.Token, e.Count)
 	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
 		ReportAwaited, CoordinatorAbsent,
-		StateDelayed, StateFailed, StateResumed, CoordinatorDeposed:
+		StateDelayed, StateFailed, StateResumed, CoordinatorDeposed, RemindersMoved,
+		LeasesDiffer:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

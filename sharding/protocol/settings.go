@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/config"
@@ -159,6 +160,31 @@ type StoreID string
 // Given reports whether there is a store.
 func (id StoreID) Given() bool { return id != "" }
 
+// announcedPrefix begins the ID of a store of leases, as other nodes hear it, in which a node takes none.
+const announcedPrefix = "announced: "
+
+// announced is the ID of a store in which no lease is taken.
+func (id StoreID) announced() StoreID {
+	if !id.Given() {
+		return ""
+	}
+	return announcedPrefix + id
+}
+
+// taken is the ID of a store of leases, and whether a node that says so takes leases there.
+func (id StoreID) taken() (store StoreID, taken bool) {
+	name, announced := strings.CutPrefix(string(id), announcedPrefix)
+	return StoreID(name), id.Given() && !announced
+}
+
+// getOn reports whether two nodes can run a type together whose stores of leases are these: both have the same one, or
+// neither takes leases.
+func (id StoreID) getOn(other StoreID) bool {
+	store, taken := id.taken()
+	others, takes := other.taken()
+	return store == others || !taken && !takes
+}
+
 // Remember says whether the ids of entities are remembered, and how remembered ones start. Store is
 // remember.Store for users, and no concern of the machines.
 type Remember[Store any] struct {
@@ -201,7 +227,7 @@ func (r Remember[Store]) check(f *config.Faults) {
 // Leases says in which stores outside of the cluster leases are taken: a guard beside the views of
 // the membership, for clusters that may be split by an operator's mistake, or founded twice. Store
 // is locks.Store for users, and the StoreID for the machines. Both stores are the same on every
-// node of the role: a node with another, or none, takes no part.
+// node of the role: a node with another, or none, takes no part, unless neither takes leases.
 type Leases[Store any] struct {
 	// Shards is where each shard takes a lease before it starts, and gives it back when it has
 	// ended. While another holds a shard's lease the shard waits, and so do its messages, in the
@@ -211,6 +237,10 @@ type Leases[Store any] struct {
 	// Coordinator is where the type's coordinator takes a lease before it acts; it steps down when
 	// that is lost. It may be the store of Shards. Default: none.
 	Coordinator Store
+	// Announced says that the stores are known to this node, and no lease is taken. It is for a rolling restart that
+	// introduces leases, or takes them away: a node that takes none gets on with one that has another store, or none.
+	// It makes the cluster neither safer nor less so than one without leases. Default: leases are taken.
+	Announced bool
 	// RetryInterval is the longest pause between two tries to get a lease that another holds, and
 	// the one before the first after it was lost. An eighth of it is the first between two tries,
 	// and each is twice as long as the one before. Default 5 s, 100 ms on a node with ddata.Local.
@@ -223,6 +253,21 @@ func (l *Leases[Store]) setDefaults(local bool) {
 
 func (l Leases[Store]) check(f *config.Faults) {
 	f.Add(l.RetryInterval < time.Millisecond, "Leases.RetryInterval", "%v is below 1ms", l.RetryInterval)
+}
+
+// checkLeases adds what is wrong with stores of leases.
+func checkLeases(f *config.Faults, l Leases[StoreID]) {
+	f.Add(l.Announced && !l.Shards.Given() && !l.Coordinator.Given(),
+		"Leases.Announced", "is set, and no store is given")
+	l.Shards.checkLease(f, "Leases.Shards")
+	l.Coordinator.checkLease(f, "Leases.Coordinator")
+}
+
+func (id StoreID) checkLease(f *config.Faults, field string) {
+	id.check(f, field)
+	most := StoreMax - len(announcedPrefix)
+	f.Add(strings.HasPrefix(string(id), announcedPrefix) || len(id) > most && storeOK(id),
+		field, "the store's ID begins with %q, or has more than %d bytes", announcedPrefix, most)
 }
 
 func (id StoreID) check(f *config.Faults, field string) {

@@ -1,8 +1,10 @@
 package remind
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -15,7 +17,7 @@ const (
 	BodyMax    = 64 << 10              // bytes of an encoded message
 	EveryMin   = 10 * time.Millisecond // the shortest period
 	ChangesMax = 1024                  // changes of one Update
-	DueMax     = 4096                  // reminders of one Due
+	DueMax     = 4096                  // reminders of one Due, and of one All
 )
 
 // A time is kept in nanoseconds since 1970, in 64 bits.
@@ -45,6 +47,11 @@ type Key struct {
 }
 
 func (k Key) String() string { return fmt.Sprintf("%q of %v", k.Name, k.Entity) }
+
+// Compare orders keys by their entities, and then by their names.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(strings.Compare(string(k.Entity), string(o.Entity)), strings.Compare(k.Name, o.Name))
+}
 
 // Key names the reminder.
 func (r Reminder) Key() Key { return Key{r.Entity, r.Name} }

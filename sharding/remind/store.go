@@ -19,7 +19,8 @@ import (
 // Each call of a shard carries the token by of its hosting. After one of them was answered nil, no call
 // of the shard with a lower token has an effect, whenever it was begun. One that is begun afterwards gets
 // ErrFenced. So the first look of a hosting, which is Due, ends what the hostings before have yet to do. The
-// zero token is that of a tool, while no node of the type runs: nothing fences it, and it fences nothing.
+// zero token is that of a tool, while no node of the type runs: nothing fences it, and it fences nothing. Nodes
+// use it to read the record of package rehash, which is a reminder of a shard beyond all others.
 //
 // The hosting numbers its updates, from 1, and has one under way at a time: a call that was given up may
 // still be on its way when the next one is made. After an Update has taken effect, none of the hosting with
@@ -41,6 +42,13 @@ type Store interface {
 	Of(
 		ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
 	) ([]Reminder, error)
+	// All is the reminders of a shard behind a key, in an order that depends on the keys alone: the next ones,
+	// at most limit. last is the key of the last one that was looked at, and zero if there is none behind
+	// after. The zero key is before all. ErrDamaged says that one of them cannot be read, and comes with the
+	// others. It costs as much as what it returns.
+	All(
+		ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, after Key, limit int,
+	) (all []Reminder, last Key, err error)
 	// Update makes changes, in their order. It can be repeated: the second of two equal calls in a
 	// row changes nothing. It costs as much as what it changes.
 	Update(

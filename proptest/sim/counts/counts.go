@@ -26,6 +26,7 @@ type Counts struct {
 	Answered, Dropped                                                   uint64
 	Idled, Stopped, Forgotten, Rested                                   uint64
 	LevelsRaised, BuildsRefused                                         uint64
+	LeaseStages                                                         uint64 // rolling restarts that changed leases
 	disks.Counts
 	Excused   history.Excuses  // writes that may be missing
 	Late      sequence.Excuses // messages that an entity handled out of order
@@ -82,6 +83,7 @@ func (c *Counts) Add(o Counts) {
 	c.Forgotten += o.Forgotten
 	c.Rested += o.Rested
 	c.LevelsRaised += o.LevelsRaised
+	c.LeaseStages += o.LeaseStages
 	c.BuildsRefused += o.BuildsRefused
 	c.Store(o.Counts)
 	c.Late.Add(o.Late)

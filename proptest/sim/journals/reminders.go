@@ -10,6 +10,7 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
+	"github.com/coterie-go/coterie/sharding/remind/rehash"
 )
 
 // KeptReminders are those that all doors share.
@@ -57,6 +58,7 @@ func (k *KeptReminders) begins(h remindersHosting, number uint64) {
 // took notes a call that took effect, and reports whether it is the first one of its hosting.
 func (k *KeptReminders) took(call string, by singleton.FencingToken, shard protocol.ShardID) (first bool) {
 	switch latest := k.latest[shard]; {
+	case by.IsZero() && shard == rehash.RecordShard && call == "Of": // which each node reads
 	case by.IsZero():
 		k.complain("each call of reminders has a token", "%s of shard %v has none", call, shard)
 	case by.Less(latest):
@@ -127,6 +129,19 @@ func (r Reminders) Of(
 		return err
 	}, func() { own = got })
 	return own, err
+}
+
+// All implements remind.Store.
+func (r Reminders) All(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) (all []remind.Reminder, last remind.Key, err error) {
+	var got []remind.Reminder
+	var key remind.Key
+	err = r.call(ctx, "All", by, shard, func(bool) (err error) {
+		got, key, err = r.kept.store.All(context.Background(), r.kept.by(by), shard, after, limit)
+		return err
+	}, func() { all, last = got, key })
+	return all, last, err
 }
 
 // Update implements remind.Store.

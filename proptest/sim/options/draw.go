@@ -220,6 +220,9 @@ func (o *Options) drawLeases(r *rand.Rand) {
 	if o.Shards > 0 && !Ordered(o) {
 		o.ShardLeases, o.CoordLeases = which&1 > 0, which&2 > 0
 	}
+	if o.Scenario == LeaseRollouts {
+		o.ShardLeases, o.CoordLeases = true, true
+	}
 }
 
 // drawPassivation draws a limit on active entities, likewise.

@@ -24,6 +24,7 @@ type Reminded struct {
 	Cancels     float64       // part of the commands that takes one away
 	Refuses     float64       // part of the handlers that fail
 	Lingers     float64       // part of the entities that stop later than a hand-off waits for
+	Reshards    float64       // part of the stops of all processes after which the type has other shards
 	FiringMax   int
 	IdleTimeout time.Duration // 0: none is passivated as idle
 	Directive   sharding.Directive
@@ -71,6 +72,7 @@ func drawRemind(rs random.Streams, plan Plan) Options {
 			Delay: random.Pick(r, time.Millisecond, 5*time.Millisecond, 20*time.Millisecond),
 		},
 	}
+	o.Reminded.Reshards = random.Pick(r, 0, 0.5, 1)
 	if o.Scenario == CrowdedMoves { // no drawn world has that: others play what they did
 		o.Reminded.Lingers = 0.3
 	}

@@ -39,6 +39,9 @@ const (
 	// of the cluster.
 	RollingRestarts = "rolling-restarts"
 	Closings        = "closings"
+	// LeaseRollouts restarts all nodes in turn, too. It introduces leases of shards and coordinators by
+	// that, and takes them away again. It is no part of the swarm.
+	LeaseRollouts = "lease-rollouts"
 	// NewKeys restarts all nodes in turn while more and more keys become durable. It is no part of
 	// the swarm, of which some worlds do that too.
 	NewKeys = "new-keys"
@@ -81,7 +84,7 @@ const InsertNodes = 5
 var Scenarios = []string{PlainChaos, GrowingView, ColdRestarts, BadDisks, StoppedGrowing, RollingMoves,
 	LaggingViews,
 	RollingRestarts, NewKeys, Closings, Stops, OldLeases, WakeUps, LostKinds, SmallLogs, Tidying, LateCounts, ManyLeave,
-	Inserts, ClosedTypes, CrowdedMoves, Votes, Deposed, TwoCoordinators}
+	Inserts, ClosedTypes, CrowdedMoves, Votes, Deposed, TwoCoordinators, LeaseRollouts}
 
 func drawScenario(r *rand.Rand) string {
 	return random.Pick(r, PlainChaos, PlainChaos, PlainChaos, PlainChaos, GrowingView, GrowingView, ColdRestarts,
@@ -125,7 +128,7 @@ func applyScenario(r *rand.Rand, o *Options) {
 		o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 5*time.Millisecond, 20*time.Millisecond)
 		o.Loss, o.Straggle, o.Calm = random.Pick(r, 0, 0.01), 0, r.IntN(2) == 0
 		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, UsualTiming, 10*time.Second // as in RollingMoves
-	case RollingRestarts, Closings, Stops, OldLeases, WakeUps:
+	case RollingRestarts, LeaseRollouts, Closings, Stops, OldLeases, WakeUps:
 		o.applyRestarts(r)
 	case LostKinds:
 		o.Nodes, o.Spare, o.Shards, o.Safety = random.Pick(r, 2, 3, 3, 4), 5, 0, 120*time.Second
@@ -183,12 +186,15 @@ func (o *Options) applyMoves(r *rand.Rand) {
 func (o *Options) applyRestarts(r *rand.Rand) {
 	quiet := [FaultKinds]int{}
 	switch o.Scenario {
-	case RollingRestarts:
+	case RollingRestarts, LeaseRollouts:
 		o.Nodes, o.Spare, o.Safety = random.Pick(r, 3, 3, 4), 0, 120*time.Second
 		o.Shards, o.TellGap = random.Pick(r, 4, 8, 20), random.Pick(r, 5*time.Millisecond, 20*time.Millisecond)
 		o.RebalanceDelay = random.Pick(r, 0, 8*time.Second, 20*time.Second)
 		o.Loss, o.Straggle, o.Calm = random.Pick(r, 0, 0.01), 0, r.IntN(2) == 0
 		o.Weights, o.DiskFail, o.Timing, o.StopTimeout = quiet, 0, UsualTiming, 10*time.Second // as in RollingMoves
+		if o.Scenario == LeaseRollouts {
+			o.Calm, o.Safety = false, 240*time.Second
+		}
 	case Closings:
 		o.Nodes, o.Spare, o.Safety, o.Durable = random.Pick(r, 3, 3, 4), 1, 130*time.Second, true
 		o.Shards, o.TellGap, o.Remember = random.Pick(r, 4, 8, 20),

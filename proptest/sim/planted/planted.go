@@ -67,6 +67,14 @@ type Defects struct {
 	Dormant bool
 }
 
+// Shards is the number of shards with which a slot starts a type, the n-th time that it starts.
+func (d Defects) Shards(shards, n int) int {
+	if d.Machines.Planted(defect.MixesShards) && n%2 == 0 {
+		return 2 * shards
+	}
+	return shards
+}
+
 // Ignores reports whether a process goes on under a lease until it is told that it is lost.
 func (d Defects) Ignores(lease string) bool {
 	if strings.HasPrefix(lease, "shard/") {
@@ -202,6 +210,11 @@ var ofState = []one{
 	{"fires-early", "a reminder comes before it is due", plant(defect.FiresEarly)},
 	{"ends-newer", "the end of a reminder takes off the one that its handler has set", plant(defect.EndsNewer)},
 	{"reminds-anew", "a shard whose stop is taken back begins anew with its reminders", plant(defect.RemindsAnew)},
+	{"reminds-unmoved", "entities use reminders while these are being moved", plant(defect.RemindsUnmoved)},
+	{"mixes-shards", "a type is started with other Shards by a rolling restart, and no node is refused",
+		plant(defect.MixesShards)},
+	{"refuses-announced", "a node that takes no leases is refused by a coordinator that knows others",
+		plant(defect.RefusesAnnounced)},
 	{"dormant", "an entity that has failed starts again much later than the settings say",
 		func(f *Defects) { f.Dormant = true }},
 }
@@ -277,6 +290,9 @@ var HuntedIn = map[string]options.Plan{
 	"reminds-any-order":     {Swarm: options.Remind},
 	"fires-early":           {Swarm: options.Remind},
 	"ends-newer":            {Swarm: options.Remind},
+	"mixes-shards":          {Scenario: options.RollingRestarts},
+	"refuses-announced":     {Scenario: options.LeaseRollouts},
+	"reminds-unmoved":       {Swarm: options.Remind, Scenario: options.Stops},
 	"reminds-anew":          {Swarm: options.Remind, Scenario: options.CrowdedMoves},
 	"ledger-any-term":       {Swarm: options.Persist, Scenario: options.TwoCoordinators},
 	"remembers-any-hosting": {Swarm: options.Persist, Scenario: options.Deposed},

@@ -18,6 +18,9 @@
 //   - A hosting that is over changes no reminder once a later one has called the store: each call has the
 //     token of its hosting, and each update a higher number than those of the hosting before it.
 //
+// In some worlds the type has another number of shards each time that it starts after a stop of all processes. All
+// of this holds then, too: reminders go to the shards of their entities.
+//
 // A change that has failed may or may not take effect, perhaps late, until a later one of the name is
 // acknowledged. So the name is in doubt until then. If two processes change a name at one time, it is not
 // looked at any more, and the entity takes a new one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,8 +49,11 @@ type Entities struct {
 	store       *journals.Store
 	kept        *journals.KeptReminders
 	judge       *Judge
+	rngShards   *rand.Rand
+	shards      int                                  // of the type, on every process
 	regions     map[uint64]*sharding.Region[Command] // by UID; only looked up
 	numbers     uint64                               // of reminders, so far
+	reshards    uint64                               // changes of the number of shards
 }
 
 // New makes the entities of a world, with defects of their store, and has clients use them until it heals.
@@ -58,7 +62,8 @@ func New(o *options.Options, planted journals.Defects, w World, rs random.Stream
 		w: w, world: o, opt: o.Reminded, jumps: o.Weights[options.WallJump]+o.Weights[options.WakeJump] > 0,
 		role: options.Backend, trace: t, regions: map[uint64]*sharding.Region[Command]{},
 		rng: rs.Stream("reminded load", 0), rngHandlers: rs.Stream("reminded handlers", 0),
-		rngStops: rs.Stream("reminded stops", 0),
+		rngStops: rs.Stream("reminded stops", 0), rngShards: rs.Stream("reminded shards", 0),
+		shards: o.Reminded.Shards,
 	}
 	if e.opt.Entities == 0 {
 		return e
@@ -75,6 +80,7 @@ func (e *Entities) Start(p Process) {
 	if e.opt.Entities == 0 {
 		return
 	}
+	e.maybeReshard(p)
 	h := p.Host()
 	_, err := h.Data(e.role)
 	region, err := sharding.StartAt(h, e.define(p), err != nil)
@@ -85,10 +91,22 @@ func (e *Entities) Start(p Process) {
 	e.regions[p.UID()] = region
 }
 
+// maybeReshard changes the number of shards, if the type has run and runs nowhere now.
+func (e *Entities) maybeReshard(p Process) {
+	runs := func(o Process) bool { return o.UID() != p.UID() && e.regions[o.UID()] != nil }
+	if len(e.regions) == 0 || slices.ContainsFunc(e.w.Processes(), runs) ||
+		!random.Chance(e.rngShards, e.opt.Reshards) {
+		return
+	}
+	e.shards = random.Pick(e.rngShards, 1, 2, 3, 4, 6, 8)
+	e.trace.Line(p, "the type has %d shards from now on", e.shards)
+	e.reshards++
+}
+
 // define makes the type.
 func (e *Entities) define(p Process) sharding.EntityType[Command] {
 	o := &e.opt
-	t := persisted.TypeOf[Command](e.world, sharding.Identity{Name: Type, Role: e.role, Shards: o.Shards},
+	t := persisted.TypeOf[Command](e.world, sharding.Identity{Name: Type, Role: e.role, Shards: e.shards},
 		o.Directive, o.IdleTimeout)
 	t.Messages = sharding.CBOR[Command](Set{}, Cancel{}, Fire{})
 	t.New = func(*Context) sharding.Entity[Command] { return entity{e, p} }
@@ -207,7 +225,7 @@ func (e *Entities) Heal() {
 func (e *Entities) Counts() (c Counts) {
 	if e.store != nil {
 		c = e.judge.Counts()
-		c.Store = e.store.Counts()
+		c.Store, c.Reshards = e.store.Counts(), e.reshards
 	}
 	return c
 }

@@ -12,10 +12,11 @@ import (
 type Name struct{ Entity, Name string }
 
 // Counts are what was seen. Fired are all turns that have come, Turns those that came of reminders that
-// repeat, Again those that came once more, Missed what turns said that they have missed.
+// repeat, Again those that came once more, Missed what turns said that they have missed, Reshards changes of the
+// number of shards.
 type Counts struct {
-	Set, Stored, Cancelled, Replaced, Doubted, Fired, Turns, Again, Missed, Failed uint64
-	Store                                                                          journals.Counts
+	Set, Stored, Cancelled, Replaced, Doubted, Fired, Turns, Again, Missed, Failed, Reshards uint64
+	Store                                                                                    journals.Counts
 }
 
 // Add sums the counts of runs.
@@ -30,6 +31,7 @@ func (c *Counts) Add(o Counts) {
 	c.Again += o.Again
 	c.Missed += o.Missed
 	c.Failed += o.Failed
+	c.Reshards += o.Reshards
 	c.Store.Add(o.Store)
 }
 

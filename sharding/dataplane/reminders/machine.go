@@ -211,7 +211,8 @@ func (m *machine) handOut(h *hosting, r remind.Reminder) {
 	s, key := h.s, r.Key()
 	handled := func(err error) { m.r.handled(s, key, r.Version, err) }
 	if home := m.cfg.ShardOf(string(r.Entity)); home != s.Number {
-		err := fmt.Errorf("it belongs to shard %d now: Shards or ShardOf was changed while it was stored", home)
+		err := fmt.Errorf("it belongs to shard %d: ShardOf gives one id several shards, or the store had "+
+			"no record of its layout when Shards or ShardOf was changed", home)
 		m.cfg.Note(protocol.Event{
 			Kind: protocol.ReminderStranded, Shard: protocol.ShardID(s.Number), Entity: r.Entity,
 			Text: fmt.Sprintf("%q: %v", r.Name, err),

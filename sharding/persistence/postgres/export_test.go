@@ -47,6 +47,9 @@ func NextFormat(sql string) (restore func()) {
 	return func() { migrations = before }
 }
 
+// AllReminders is the statement of Reminders.All.
+const AllReminders = allReminders
+
 // ChangedShards is the statement of watches with its arguments.
 func ChangedShards(typ, started, oldest string) string {
 	return strings.NewReplacer("$1", typ, "$2", started, "$3", oldest).Replace(changedShards)

@@ -85,6 +85,27 @@ func (r *Reminders) Of(
 	return found.sound, found.damage
 }
 
+// All implements remind.Store.
+func (r *Reminders) All(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) (all []remind.Reminder, last remind.Key, err error) {
+	found, err := r.read(ctx, "all reminders", by, shard, r.s.sql.allReminders, []byte(after.Entity),
+		[]byte(after.Name), int32(limit))
+	if err != nil {
+		return nil, last, err
+	}
+	slices.SortFunc(found.sound, func(a, b remind.Reminder) int { return a.Key().Compare(b.Key()) })
+	return found.sound, found.last, found.damage
+}
+
+// allReminders are those of a shard behind a key, in the order of keys, or one row without a reminder.
+const allReminders = `
+SELECT a.entered, NULL::bigint, r.entity, r.name, r.due, r.at, r.every, r.tries, r.version, r.body, r.sum
+FROM @.admit($1, $2, $3) a LEFT JOIN LATERAL (
+  SELECT x.* FROM @.reminders x
+    WHERE x.kind = a.kind AND x.shard = $2 AND (x.entity, x.name) > ($4, $5) AND a.entered >= 0
+    ORDER BY x.entity, x.name LIMIT $6) r ON true`
+
 // hosting is that of a shard of the reminders.
 func (r *Reminders) hosting(by singleton.FencingToken, shard protocol.ShardID) persistence.Hosting {
 	return persistence.Hosting{Type: r.typ, Shard: shard, Token: by}
@@ -106,8 +127,9 @@ func (r *Reminders) enter(ctx context.Context, op string, h persistence.Hosting,
 type foundReminders struct {
 	sound   []remind.Reminder
 	damaged int
-	damage  error     // of the first that is damaged
-	next    time.Time // At of the first one that is not due; zero: none
+	damage  error      // of the first that is damaged
+	next    time.Time  // At of the first one that is not due; zero: none
+	last    remind.Key // the last in the order of keys, damaged ones too
 }
 
 // read makes a call that reads reminders. Its first arguments are those that each has.
@@ -152,6 +174,9 @@ func (f *foundReminders) scan(rows pgx.Rows, shard protocol.ShardID, sums summer
 	r := remind.Reminder{
 		Entity: protocol.EntityID(entity), Name: string(name), Due: fromNanos(*due), At: fromNanos(*at),
 		Every: time.Duration(*every), Tries: uint32(*tries), Version: uint64(*version), Body: body,
+	}
+	if f.last.Compare(r.Key()) < 0 {
+		f.last = r.Key()
 	}
 	if *tries < 0 || *tries > math.MaxUint32 || sums.reminder(shard, r) != *sum {
 		f.damaged++

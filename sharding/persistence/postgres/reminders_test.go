@@ -135,6 +135,19 @@ func TestDamagedReminders(t *testing.T) {
 	if !strings.Contains(err.Error(), "bad") {
 		t.Errorf("%v names no reminder", err)
 	}
+	for after, names := (remind.Key{}), ""; ; {
+		page, last, err := r.All(t.Context(), tool, 1, after, 5)
+		for _, m := range page {
+			names += m.Name + " "
+		}
+		if after = last; after != (remind.Key{}) {
+			continue
+		}
+		if err != nil || names != "good0 good1 good2 " {
+			t.Errorf("page after page the shard has %s, %v", names, err)
+		}
+		break
+	}
 	for i, c := range columns[:7] { // a change without a condition makes it good
 		name := fmt.Sprint("bad", i)
 		remember(t, r, tool, 2, reminder("a", name, 0))
@@ -304,6 +317,8 @@ func TestCostsOfReminders(t *testing.T) {
 			"Of":  fmt.Sprintf("SELECT * FROM @.reminders_of(%s, 1, %s, 'e77')", typ, zero),
 			"Update": fmt.Sprintf(`SELECT @.remind(%s, 1, %s, 0, 1, 1, '{1,1}', '{t,f}', '{0,1}', '{e5,e6}', '{n,n}',
 				'{0,0}', '{0,0}', '{0,0}', '{0,0}', '{0,0}', '{x,x}', '{0,0}')`, typ, zero),
+			"All": strings.NewReplacer("$1", typ, "$2", "1", "$3", zero+"::bytea", "$4", "''", "$5", "''", "$6", "10").
+				Replace(postgres.AllReminders),
 			"Watch": postgres.ChangedShards(typ, "now()", "0"),
 		} {
 			if pages := pagesOf(t, dsn, strings.ReplaceAll(sql, "@", quoted(schema))); pages > pagesMax {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
 // errShared is a mistake of the caller's.
@@ -85,11 +86,11 @@ func (s *Store) Remove(ctx context.Context, typ string) (held persistence.Held, 
 }
 
 const countReminders = `
-SELECT count(*) FROM @.reminders x WHERE x.kind = (SELECT k.id FROM @.kinds k WHERE k.name = $1)`
+SELECT count(*) FROM @.reminders x WHERE x.kind = (SELECT k.id FROM @.kinds k WHERE k.name = $1) AND x.shard < $2`
 
-// Count returns how many reminders there are. It looks at all of them.
+// Count returns how many reminders there are in the shards of entities. It looks at all of them.
 func (r *Reminders) Count(ctx context.Context) (n int64, err error) {
-	err = r.s.pool.QueryRow(ctx, r.s.sql.countReminders, []byte(r.typ)).Scan(&n)
+	err = r.s.pool.QueryRow(ctx, r.s.sql.countReminders, []byte(r.typ), protocol.ShardsMax).Scan(&n)
 	return n, explain(fmt.Sprintf("count of %q", r.typ), err)
 }
 

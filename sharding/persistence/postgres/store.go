@@ -115,6 +115,7 @@ type statements struct {
 	saveSnapshots, loadSnapshots, forgetSnapshots string
 	saveStates, loadStates                        string
 	remind, dueReminders, remindersOf             string
+	allReminders                                  string
 	changedShards, countReminders                 string
 	readPage, announce, listen                    string
 	holds, kind, types                            string
@@ -143,6 +144,7 @@ func newStatements(schema string) statements {
 			"$17, $18)"),
 		dueReminders:  in("SELECT * FROM @.due_reminders($1, $2, $3, $4, $5)"),
 		remindersOf:   in("SELECT * FROM @.reminders_of($1, $2, $3, $4)"),
+		allReminders:  in(allReminders),
 		changedShards: in(changedShards), countReminders: in(countReminders),
 
 		readPage: in(readPage),

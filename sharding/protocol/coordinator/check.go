@@ -15,7 +15,7 @@ func (c *Coordinator) Check() error {
 	h := &c.term.homes
 	f.Check((c.term.mode <= leaseWaiting) == (h.shards == nil), "mode %s with the states of %d shards",
 		modeNames[c.term.mode], len(h.shards))
-	f.Check(c.term.mode <= leaseWaiting || !c.cfg.Leases.Coordinator.Given() || c.leaseState.Held(),
+	f.Check(c.term.mode <= leaseWaiting || !c.cfg.CoordinatorTakesLease() || c.leaseState.Held(),
 		"a term while the lease is %s", c.leaseState)
 	f.Check(c.term.mode == idle || c.view != nil && c.me.UID == c.cfg.Self, "a term without a view")
 	counts := map[protocol.UID]int{}

@@ -34,6 +34,7 @@ func New(cfg protocol.Config, _ *rand.Rand) (*Coordinator, error) {
 	c := &Coordinator{env: env{
 		cfg: cfg.WithDefaults(), seq: cfg.Predecessor.Seq,
 		unreachable: map[protocol.UID]bool{}, refused: map[protocol.UID]bool{}, absent: map[protocol.UID]bool{},
+		unguarded: map[protocol.UID]bool{},
 	}}
 	c.term = newTerm(&c.env)
 	return c, nil
@@ -106,6 +107,19 @@ func (c *Coordinator) Stats() []protocol.Counter { return c.counts.Stats() }
 
 // Acts reports whether this coordinator decides now.
 func (c *Coordinator) Acts() bool { return c.term.mode == active && c.lease }
+
+// Term is what a store tells this coordinator's term by from others. before is below the token of every hosting that
+// goes on, or that begins in this term, and above those of all hostings from before all nodes of the type were stopped
+// last. Both mean something while the coordinator acts.
+func (c *Coordinator) Term() (term, before protocol.Term) {
+	t := c.term.registrar.floor
+	if kept := c.term.kept; !kept.IsZero() && kept.Less(t) {
+		t = kept
+		t.Seq-- // of the coordinator that has commanded it, and at least its floor
+	}
+	term = c.term.store.term
+	return term, protocol.Term{Era: term.Era, Epoch: view.Epoch(t.Epoch), Up: t.Up, Seq: t.Seq}
+}
 
 // Predecessor is what holds for the coordinators that come after this one on its node.
 func (c *Coordinator) Predecessor() protocol.Predecessor { return protocol.Predecessor{Seq: c.seq} }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
@@ -26,6 +27,7 @@ type env struct {
 	unreachable map[protocol.UID]bool
 	absent      map[protocol.UID]bool // members of the view that have not started the type, as they said
 	refused     map[protocol.UID]bool // of the view, whose settings are others and which was told
+	unguarded   map[protocol.UID]bool // of the view, whose leases are others; told of
 }
 
 // begin begins a Step.
@@ -83,8 +85,12 @@ func (e *env) nextID() uint64 {
 // never told to host.
 func (e *env) sayMismatch(m view.Member, proxy bool, theirs protocol.Compatibility) bool {
 	own := e.cfg.Compatibility().ForRegion(theirs, m, e.cfg.Role, proxy)
-	if own == theirs {
+	if e.cfg.Planted(defect.MixesShards) {
+		own.Shards = theirs.Shards
+	}
+	if own.Fits(theirs) && (own == theirs || !e.cfg.Planted(defect.RefusesAnnounced)) {
 		delete(e.refused, m.UID)
+		e.sayUnguarded(m.UID, own, theirs)
 		return false
 	}
 	if !e.refused[m.UID] {
@@ -93,6 +99,20 @@ func (e *env) sayMismatch(m view.Member, proxy bool, theirs protocol.Compatibili
 		e.notify(protocol.Event{Kind: protocol.TypeMismatch, Peer: m.UID, Text: own.Differences(theirs, "there")})
 	}
 	return true
+}
+
+// sayUnguarded tells, once for each region, that its leases are others than this coordinator's, or that it takes none:
+// while there are such regions no lease guards what it is for.
+func (e *env) sayUnguarded(u protocol.UID, own, theirs protocol.Compatibility) {
+	if own == theirs {
+		delete(e.unguarded, u)
+		return
+	}
+	if !e.unguarded[u] {
+		maps.DeleteFunc(e.unguarded, func(u protocol.UID, _ bool) bool { return !e.view.Has(u) })
+		e.unguarded[u] = true
+		e.notify(protocol.Event{Kind: protocol.LeasesDiffer, Peer: u, Text: own.Differences(theirs, "there")})
+	}
 }
 
 // leavesView reports whether a member is leaving or gone.

@@ -10,7 +10,7 @@ import (
 
 // becomeLeaseWaiting begins a term with the lease.
 func (c *Coordinator) becomeLeaseWaiting() {
-	if !c.cfg.Leases.Coordinator.Given() {
+	if !c.cfg.CoordinatorTakesLease() {
 		c.term.becomeReading()
 		return
 	}

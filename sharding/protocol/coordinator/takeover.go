@@ -301,6 +301,9 @@ func (tm *term) resolve(t takeover) {
 		f := &found[s]
 		// the gate of MinRegions was passed under an earlier coordinator
 		tm.homes.regions.opened = tm.homes.regions.opened || f.host != 0 || !f.entry.Token.IsZero()
+		if f.host != 0 && (tm.kept.IsZero() || f.token.Less(tm.kept)) {
+			tm.kept = f.token
+		}
 		tm.surpass(f.entry.Token)
 		tm.surpass(f.token)
 		tm.surpass(f.barrier)

@@ -24,6 +24,7 @@ type term struct {
 	roles      roles
 	outOfRange outOfRange
 	remembered protocol.StateRead // under way or failed; ID 0: done
+	kept       protocol.Token     // the lowest of the hostings that this term has found; zero: none
 
 	retryAt     time.Time
 	rebalanceAt time.Time

@@ -34,7 +34,7 @@ func (s *Shard) Check() error {
 	f.Check(s.phase != shardStopping || !s.stopAt.IsZero() || s.population.entities.running == 0 || s.forced,
 		"stopping without a limit")
 	holds := s.phase >= shardLoading && s.phase < shardReturning
-	f.Check(!holds || !s.cfg.Leases.Shards.Given() || s.leaseState.Held() || s.cfg.Planted(defect.KeepLostLease),
+	f.Check(!holds || !s.cfg.ShardsTakeLeases() || s.leaseState.Held() || s.cfg.Planted(defect.KeepLostLease),
 		"%s while the lease is %s",
 		shardPhaseNames[s.phase], s.leaseState)
 	f.Check(!s.population.store.failed || s.population.store.write.ID != 0, "a failed write without a write")

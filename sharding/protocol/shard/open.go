@@ -11,7 +11,7 @@ func (s *Shard) onOpen(wait time.Duration) {
 		return
 	}
 	s.handOff = protocol.Token{}
-	if s.cfg.Leases.Shards.Given() {
+	if s.cfg.ShardsTakeLeases() {
 		s.becomeLeasing(wait)
 		return
 	}

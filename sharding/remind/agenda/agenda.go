@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/runloop/timer"
@@ -242,7 +241,7 @@ func (a *Agenda) handOutAgain() {
 			due = append(due, f)
 		}
 	}
-	slices.SortFunc(due, func(f, g *flight) int { return cmp.Or(f.At.Compare(g.At), compare(f.Key(), g.Key())) })
+	slices.SortFunc(due, func(f, g *flight) int { return cmp.Or(f.At.Compare(g.At), f.Key().Compare(g.Key())) })
 	for _, f := range due {
 		a.handOut(f)
 	}
@@ -251,13 +250,6 @@ func (a *Agenda) handOutAgain() {
 func (a *Agenda) handOut(f *flight) {
 	f.stage, f.out = handedOut, a.now
 	a.fx.Fire = append(a.fx.Fire, f.Reminder)
-}
-
-func compare(k, l remind.Key) int {
-	if c := strings.Compare(string(k.Entity), string(l.Entity)); c != 0 {
-		return c
-	}
-	return strings.Compare(k.Name, l.Name)
 }
 
 // failed notes that a call of the store has failed, and tells of the first of them.
@@ -297,7 +289,9 @@ func (a *Agenda) maybeFlushed() {
 }
 
 // keys lists what is under way, in order.
-func (a *Agenda) keys() []remind.Key { return slices.SortedFunc(maps.Keys(a.flights), compare) }
+func (a *Agenda) keys() []remind.Key {
+	return slices.SortedFunc(maps.Keys(a.flights), remind.Key.Compare)
+}
 
 // String says what is under way.
 func (a *Agenda) String() string {

@@ -123,6 +123,26 @@ func (m *Store) Of(
 	return copies(own), nil
 }
 
+// All implements remind.Store.
+func (m *Store) All(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) (all []remind.Reminder, last remind.Key, err error) {
+	if err := m.enter(ctx, "All"); err != nil {
+		return nil, last, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fenceLocked(by, shard); err != nil {
+		return nil, last, err
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(m.sets[shard]), remind.Key.Compare) {
+		if key.Compare(after) > 0 && len(all) < limit {
+			all, last = append(all, copied(m.sets[shard][key])), key
+		}
+	}
+	return all, last, nil
+}
+
 // Update implements remind.Store.
 func (m *Store) Update(
 	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,

@@ -60,7 +60,7 @@ func fencedHistories(t tb, open func() (a, b remind.Store)) {
 				numbers[shard] = 0
 			}
 			var err error
-			switch rapid.IntRange(0, 2).Draw(rt, "call") {
+			switch rapid.IntRange(0, 3).Draw(rt, "call") {
 			case 0:
 				var due []remind.Reminder
 				due, _, err = door.Due(t.Context(), hosting(n), shard, noon.Add(time.Hour), remind.DueMax)
@@ -69,6 +69,12 @@ func fencedHistories(t tb, open func() (a, b remind.Store)) {
 				}
 			case 1:
 				_, err = door.Of(t.Context(), hosting(n), shard, "a")
+			case 2:
+				var all []remind.Reminder
+				all, _, err = door.All(t.Context(), hosting(n), shard, remind.Key{}, remind.DueMax)
+				if want := len(m[shard]); !late && len(all) != want {
+					rt.Fatalf("hosting %d sees %d reminders, %v; want %d", n, len(all), err, want)
+				}
 			default:
 				changes := drawChanges(rt, uint64(1+10*i), m[shard])
 				number := max(1, numbers[shard]+rapid.SampledFrom([]int{-1, 1, 2}).Draw(rt, "number"))

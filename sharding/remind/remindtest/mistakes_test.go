@@ -18,7 +18,7 @@ import (
 // unfenced is a store that does not look at the tokens of some calls.
 type unfenced struct {
 	*memory.Store
-	due, of, update bool
+	due, of, all, update bool
 }
 
 func unless(mistake bool, by singleton.FencingToken) singleton.FencingToken {
@@ -38,6 +38,12 @@ func (s unfenced) Of(
 	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
 ) ([]remind.Reminder, error) {
 	return s.Store.Of(ctx, unless(s.of, by), shard, id)
+}
+
+func (s unfenced) All(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) ([]remind.Reminder, remind.Key, error) {
+	return s.Store.All(ctx, unless(s.all, by), shard, after, limit)
 }
 
 func (s unfenced) Update(
@@ -102,6 +108,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		"Due":    {histories, func(m *memory.Store) remind.Store { return unfenced{Store: m, due: true} }},
 		"Of":     {histories, func(m *memory.Store) remind.Store { return unfenced{Store: m, of: true} }},
+		"All":    {histories, func(m *memory.Store) remind.Store { return unfenced{Store: m, all: true} }},
 		"Update": {histories, func(m *memory.Store) remind.Store { return unfenced{Store: m, update: true} }},
 		"joint":  {histories, func(m *memory.Store) remind.Store { return joint{m} }},
 		"tooled": {histories, func(m *memory.Store) remind.Store { return tooled{m} }},

@@ -119,6 +119,7 @@ func must(t failer, err error) {
 
 func compare(ctx context.Context, t failer, s remind.Store, m model) {
 	for shard, set := range m { // order: any that differs fails
+		compareAll(ctx, t, s, shard, set, 2)
 		compareDue(ctx, t, s, shard, set, noon.Add(time.Hour), remind.DueMax)
 		of := map[protocol.EntityID][]remind.Reminder{"nothing": nil}
 		for k, r := range set {
@@ -172,6 +173,37 @@ func compareDue(ctx context.Context, t failer, s remind.Store, shard protocol.Sh
 	}
 }
 
+// compareAll reads all reminders, page after page. Each comes once, and no page but the last has room.
+func compareAll(ctx context.Context, t failer, s remind.Store, shard protocol.ShardID,
+	set map[remind.Key]remind.Reminder, limit int) {
+	seen := map[remind.Key]bool{}
+	for after := (remind.Key{}); ; {
+		page, last, err := s.All(ctx, tool, shard, after, limit)
+		must(t, err)
+		if want := min(limit, len(set)-len(seen)); len(page) != want {
+			t.Fatalf("shard %v: a page of %d behind %v, want %d of %d", shard, len(page), after, want, len(set))
+		}
+		for _, r := range page {
+			want, is := set[r.Key()]
+			if !is || seen[r.Key()] {
+				t.Fatalf("shard %v: %v comes twice, or is not there", shard, r)
+			}
+			same(t, r, want)
+			seen[r.Key()] = true
+		}
+		if len(page) == 0 {
+			if last != (remind.Key{}) {
+				t.Fatalf("shard %v: there is nothing behind %v, and %v is the last", shard, after, last)
+			}
+			return
+		}
+		if last != page[len(page)-1].Key() {
+			t.Fatalf("shard %v: %v is the last, want %v", shard, last, page[len(page)-1].Key())
+		}
+		after = last
+	}
+}
+
 func same(t failer, got, want remind.Reminder) {
 	if !got.Due.Equal(want.Due) || !got.At.Equal(want.At) || got.Key() != want.Key() || got.Every != want.Every ||
 		got.Tries != want.Tries || got.Version != want.Version || string(got.Body) != string(want.Body) {
@@ -196,6 +228,7 @@ func extremes(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 		m.change(0, c)
 	}
 	compareDue(t.Context(), t, b, 0, m[0], noon.AddDate(250, 0, 0), 10)
+	compareAll(t.Context(), t, b, 0, m[0], 1)
 }
 
 // many reminders come and go in calls as large as they get.
@@ -229,6 +262,7 @@ func many(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 	}
 	compareDue(t.Context(), t, a, 3, m[3], noon.Add(time.Minute), remind.DueMax)
 	compareDue(t.Context(), t, a, 3, m[3], noon.AddDate(1, 0, 0), remind.DueMax)
+	compareAll(t.Context(), t, a, 3, m[3], 1000)
 }
 
 // atOneTime changes many shards at one time, as the shards of a node do.
@@ -267,8 +301,9 @@ func givenUp(t *testing.T, open func(t testing.TB) (a, b remind.Store)) {
 	c := remind.Change{Reminder: remind.Reminder{Entity: "e", Name: "n", Due: noon, At: noon, Version: 1}}
 	_, _, due := a.Due(ended, tool, 1, noon, 1)
 	_, of := a.Of(ended, tool, 1, "e")
+	_, _, all := a.All(ended, tool, 1, remind.Key{}, 1)
 	for call, err := range map[string]error{
-		"Due": due, "Of": of, "Update": a.Update(ended, tool, 1, 0, []remind.Change{c}),
+		"Due": due, "Of": of, "All": all, "Update": a.Update(ended, tool, 1, 0, []remind.Change{c}),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: got %v, want the context's error", call, err)

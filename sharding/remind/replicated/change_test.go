@@ -140,6 +140,10 @@ func TestDamaged(t *testing.T) {
 	if !errors.Is(err, remind.ErrDamaged) || len(own) != 1 || own[0].Name != "o" {
 		t.Errorf("%v: %v", own, err)
 	}
+	page, last, err := k.store().All(t.Context(), tool, 1, remind.Key{}, 1)
+	if !errors.Is(err, remind.ErrDamaged) || len(page) != 0 || last.Name != "n" { // and the next page is behind it
+		t.Errorf("%v, the last is %v: %v", page, last, err)
+	}
 	k.change(t, put("e", "n", 12, 3)) // to set it again mends it
 	if due := k.due(t); len(due) != 2 || due[0].Version != 3 {
 		t.Errorf("%v", due)

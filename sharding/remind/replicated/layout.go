@@ -96,6 +96,23 @@ func entries(r crdt.Reader, prefix string) iter.Seq[string] {
 	}
 }
 
+// entriesBehind are the names of a map, by entity and name, that stand behind one, in order, each once. A step
+// costs a descent.
+func entriesBehind(r crdt.Reader, name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for {
+			it := r.Seek(crdt.KindLWWMap.Path() + name + "\x00")
+			if it == nil {
+				return
+			}
+			name = r.Rel(it)[1:]
+			if name == "" || name[0] != byName || !yield(name) {
+				return
+			}
+		}
+	}
+}
+
 func encode(r remind.Reminder) []byte {
 	b := cbor.AppendUint(cbor.AppendArray(nil, fields), r.Version)
 	b = cbor.AppendInt(b, r.Due.UnixNano())

@@ -93,6 +93,36 @@ func (s *Store) Of(
 	return own, damaged
 }
 
+// All implements remind.Store.
+func (s *Store) All(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) (all []remind.Reminder, last remind.Key, err error) {
+	t, r, err := s.read(ctx, shard)
+	if err != nil {
+		return nil, last, err
+	}
+	var damaged error // the first
+	for entry := range entriesBehind(r, nameOf(after)) {
+		b, ok := t.Get(entry)
+		if !ok {
+			continue
+		}
+		found, err := decode(entry, b)
+		damaged = cmp.Or(damaged, err)
+		if k, ok := readName(entry); ok {
+			last = k
+			limit--
+		}
+		if err == nil {
+			all = append(all, found)
+		}
+		if limit == 0 {
+			break
+		}
+	}
+	return all, last, damaged
+}
+
 // Update implements remind.Store.
 func (s *Store) Update(
 	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, _ uint64, changes []remind.Change,

@@ -1,0 +1,154 @@
+package rehash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remind"
+)
+
+// ErrMoving is the error of a call while reminders are being moved to the shards of their entities.
+var ErrMoving = errors.New("sharding: reminders are being moved, because Shards or ShardOf has changed")
+
+const (
+	// lookPause is the pause between two looks at the record while reminders are being moved.
+	lookPause = 100 * time.Millisecond
+	// waitMost is how long calls wait since the first look. Later ones fail at once: an entity that waited with each
+	// message would hold up the hand-off of its shard.
+	waitMost = 2 * time.Second
+)
+
+// Gate is a remind.Store whose calls pass when the reminders lie by a layout. Any goroutine may use it.
+type Gate struct {
+	store     remind.Store
+	layout    Layout
+	scheduler scheduler.Scheduler
+
+	open   atomic.Bool
+	writes atomic.Uint64 // of the record
+
+	mu    sync.Mutex
+	since time.Time     // of the first look
+	look  chan struct{} // closed when the look at the record ends that is under way; nil: there is none
+}
+
+var _ remind.Store = (*Gate)(nil)
+
+// NewGate makes a gate before a store.
+func NewGate(s remind.Store, l Layout, sched scheduler.Scheduler) *Gate {
+	return &Gate{store: s, layout: l, scheduler: sched}
+}
+
+// Due implements remind.Store.
+func (g *Gate) Due(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, until time.Time, limit int,
+) ([]remind.Reminder, time.Time, error) {
+	if err := g.pass(ctx, by); err != nil {
+		return nil, time.Time{}, err
+	}
+	return g.store.Due(ctx, by, shard, until, limit)
+}
+
+// Of implements remind.Store.
+func (g *Gate) Of(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
+) ([]remind.Reminder, error) {
+	if err := g.pass(ctx, by); err != nil {
+		return nil, err
+	}
+	return g.store.Of(ctx, by, shard, id)
+}
+
+// All implements remind.Store.
+func (g *Gate) All(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) ([]remind.Reminder, remind.Key, error) {
+	if err := g.pass(ctx, by); err != nil {
+		return nil, remind.Key{}, err
+	}
+	return g.store.All(ctx, by, shard, after, limit)
+}
+
+// Update implements remind.Store.
+func (g *Gate) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
+) error {
+	if err := g.pass(ctx, by); err != nil {
+		return err
+	}
+	return g.store.Update(ctx, by, shard, number, changes)
+}
+
+// Watch implements remind.Store. It tells of the layout's shards.
+func (g *Gate) Watch(fn func(shard protocol.ShardID, any bool)) (cancel func()) {
+	return g.store.Watch(func(shard protocol.ShardID, any bool) {
+		if int64(shard) < int64(g.layout.Shards) {
+			fn(shard, any)
+		}
+	})
+}
+
+// pass waits until the gate is open. One call at a time looks at the record, and the others wait for it.
+func (g *Gate) pass(ctx context.Context, by singleton.FencingToken) error {
+	for !g.open.Load() {
+		g.mu.Lock()
+		look := g.look
+		if look == nil {
+			g.look = make(chan struct{})
+		}
+		if g.since.IsZero() {
+			g.since = g.scheduler.Now()
+		}
+		since := g.since
+		g.mu.Unlock()
+		if look == nil {
+			return g.lookUp(ctx, by, since.Add(waitMost))
+		}
+		if g.scheduler.Await(look, ctx.Done(), nil) == 1 {
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// lookUp looks at the record, again and again up to a time if it does not name the layout.
+func (g *Gate) lookUp(ctx context.Context, by singleton.FencingToken, until time.Time) error {
+	defer func() { // also if the store panics
+		g.mu.Lock()
+		close(g.look)
+		g.look = nil
+		g.mu.Unlock()
+	}()
+	for {
+		r, err := read(ctx, g.store)
+		switch {
+		case err != nil:
+			return fmt.Errorf("how reminders lie: %w", err)
+		case r.settled(g.layout):
+			g.open.Store(true)
+			return nil
+		case r.version == 0:
+			// A store that nothing was kept in. Of several nodes the last one writes: all write the same.
+			err := write(ctx, g.store, by, g.writes.Add(1), record{layout: g.layout})
+			if err != nil && !errors.Is(err, remind.ErrFenced) && !errors.Is(err, remind.ErrOvertaken) {
+				return fmt.Errorf("how reminders lie: %w", err)
+			}
+			if err == nil {
+				continue
+			}
+		}
+		pause, cancel := g.scheduler.WithTimeout(ctx, lookPause)
+		g.scheduler.Await(pause.Done(), nil, nil)
+		cancel()
+		if ctx.Err() != nil || g.scheduler.Now().After(until) {
+			return fmt.Errorf("%w: they lie by %v, and go to %v", ErrMoving, r.layout, g.layout)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package rehash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/runloop/timer"
+	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/sharding/dataplane/outside"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remind"
+)
+
+// Bounds of what a mover holds in memory, and has under way.
+const (
+	pageMax    = 1024     // reminders of one read
+	heldMax    = 64 << 10 // reminders that wait to be put
+	heldBytes  = 32 << 20 // of their messages
+	updatesMax = 32       // shards that are changed at a time
+)
+
+// Config is what a Mover is made of. All is required.
+type Config struct {
+	Store       remind.Store                                // without a gate
+	Layout      Layout                                      // by which the reminders shall lie
+	ShardOf     func(id protocol.EntityID) protocol.ShardID // of the Layout
+	Scheduler   scheduler.Scheduler                         // by which calls wait
+	Read, Write time.Duration                               // the longest that a call of the store may take
+	// Damaged hears of a reminder in a shard that cannot be read, and so not be moved.
+	Damaged func(shard protocol.ShardID, err error)
+	// Failing hears of the first call that has failed and is repeated, and, with nil, when calls succeed again.
+	Failing func(error)
+}
+
+// Mover moves reminders to the shards of their entities.
+type Mover struct {
+	cfg    Config
+	calls  outside.Calls
+	failed atomic.Bool   // the last call has
+	writes atomic.Uint64 // of the record that were begun
+}
+
+// NewMover makes a mover.
+func NewMover(c Config) *Mover {
+	return &Mover{cfg: c, calls: outside.New("remind.Store", c.Scheduler)}
+}
+
+// Run has the reminders lie by the layout, and returns how many it has moved. It is called while no node hosts a
+// shard by another layout, and term is that of a coordinator that acts. before is below every hosting that goes on
+// or begins, and above those from before all nodes were stopped. Calls that fail are repeated until ctx ends. The
+// error of one that cannot succeed any more is returned: a later coordinator goes on.
+func (m *Mover) Run(ctx context.Context, term, before singleton.FencingToken) (moved int, err error) {
+	for tries := 0; ; tries++ {
+		n, err := m.run(ctx, term, before)
+		if moved += n; ctx.Err() != nil || !errors.Is(err, errOvertaken) {
+			return moved, err
+		}
+		m.pause(ctx, tries)
+	}
+}
+
+func (m *Mover) run(ctx context.Context, term, before singleton.FencingToken) (moved int, err error) {
+	r, err := m.read(ctx)
+	if err != nil || r.version == 0 || r.settled(m.cfg.Layout) {
+		return 0, err
+	}
+	if r.move.round == 0 {
+		r.move.by = before
+	}
+	r.layout = Layout{Shards: max(r.layout.Shards, m.cfg.Layout.Shards)}
+	r.move.round++
+	if r, err = m.write(ctx, term, r); err != nil {
+		return 0, err
+	}
+	run := &run{Mover: m, move: r.move}
+	for shard := range protocol.ShardID(r.layout.Shards) {
+		if err := run.gather(ctx, shard); err != nil {
+			return run.moved, err
+		}
+	}
+	if err := run.flush(ctx); err != nil {
+		return run.moved, err
+	}
+	r.layout, r.move = m.cfg.Layout, move{}
+	_, err = m.write(ctx, term, r)
+	return run.moved, err
+}
+
+// The pauses after which a call is repeated that has failed.
+const (
+	retryMin = 50 * time.Millisecond
+	retryMax = 10 * time.Second
+)
+
+// call makes a call, again until it succeeds, if it may do so.
+func (m *Mover) call(ctx context.Context, limit time.Duration, fn func(context.Context) error) error {
+	for tries := 0; ; tries++ {
+		err := m.calls.Protect(ctx, limit, fn)
+		final := err == nil || errors.Is(err, remind.ErrFenced) || errors.Is(err, remind.ErrOvertaken) ||
+			errors.Is(err, remind.ErrDamaged)
+		switch failed := m.failed.Swap(!final); {
+		case failed && final:
+			m.cfg.Failing(nil)
+		case !failed && !final:
+			m.cfg.Failing(err)
+		}
+		if final || ctx.Err() != nil {
+			return err
+		}
+		m.pause(ctx, tries)
+	}
+}
+
+func (m *Mover) pause(ctx context.Context, tries int) {
+	pause, cancel := m.cfg.Scheduler.WithTimeout(ctx, timer.Backoff(retryMin, retryMax, tries))
+	m.cfg.Scheduler.Await(pause.Done(), nil, nil)
+	cancel()
+}
+
+func (m *Mover) read(ctx context.Context) (r record, err error) {
+	err = m.call(ctx, m.cfg.Read, func(ctx context.Context) (err error) {
+		r, err = read(ctx, m.cfg.Store)
+		return err
+	})
+	return r, err
+}
+
+// errOvertaken is the error of a run that has found another record than the one that it has written: of another
+// coordinator, or a late one of an earlier run.
+var errOvertaken = errors.New("another mover has begun")
+
+// write writes the record that follows r, unless another one has been written since that was read.
+func (m *Mover) write(ctx context.Context, term singleton.FencingToken, r record) (record, error) {
+	err := m.call(ctx, m.cfg.Write, func(ctx context.Context) error {
+		return write(ctx, m.cfg.Store, term, m.writes.Add(1), r)
+	})
+	if err != nil {
+		return r, fmt.Errorf("the record of the layout: %w", err)
+	}
+	r.version++
+	switch found, err := m.read(ctx); {
+	case err != nil:
+		return r, err
+	case found != r:
+		return r, errOvertaken
+	}
+	return r, nil
+}
+
+// run is one run of a mover.
+type run struct {
+	*Mover
+	move    move
+	updates atomic.Uint64 // that were begun
+	held    []stranger
+	bytes   int // of their messages
+	moved   int
+}
+
+// number is that of the next update: above those of the rounds before.
+func (r *run) number() uint64 { return uint64(r.move.round)<<32 + r.updates.Add(1) }
+
+// stranger is a reminder that lies in a shard which is not its entity's.
+type stranger struct {
+	remind.Reminder
+	from protocol.ShardID
+}
+
+// gather reads a shard, and moves those that do not belong there once enough of them are held.
+func (r *run) gather(ctx context.Context, shard protocol.ShardID) error {
+	for after := (remind.Key{}); ; {
+		var page []remind.Reminder
+		var last remind.Key
+		err := r.call(ctx, r.cfg.Read, func(ctx context.Context) (err error) {
+			page, last, err = r.cfg.Store.All(ctx, r.move.by, shard, after, pageMax)
+			return err
+		})
+		if errors.Is(err, remind.ErrDamaged) {
+			r.cfg.Damaged(shard, err)
+		} else if err != nil {
+			return fmt.Errorf("reminders of shard %v: %w", shard, err)
+		}
+		for _, m := range page {
+			if r.cfg.ShardOf(m.Entity) != shard {
+				r.held = append(r.held, stranger{m, shard})
+				r.bytes += len(m.Body)
+			}
+		}
+		if len(r.held) >= heldMax || r.bytes >= heldBytes {
+			if err := r.flush(ctx); err != nil {
+				return err
+			}
+		}
+		if after = last; last == (remind.Key{}) {
+			return nil
+		}
+	}
+}
+
+// flush puts what is held into its shards, and then takes it away from where it was.
+func (r *run) flush(ctx context.Context) error {
+	puts, removes := map[protocol.ShardID][]remind.Change{}, map[protocol.ShardID][]remind.Change{}
+	for _, s := range r.held {
+		to := r.cfg.ShardOf(s.Entity)
+		puts[to] = append(puts[to], remind.Change{Reminder: s.Reminder})
+		removes[s.from] = append(removes[s.from], remind.Change{
+			Reminder: remind.Reminder{Entity: s.Entity, Name: s.Name}, Remove: true, If: s.Version,
+		})
+	}
+	if err := r.update(ctx, puts); err != nil {
+		return err
+	}
+	if err := r.update(ctx, removes); err != nil {
+		return err
+	}
+	r.moved += len(r.held)
+	r.held, r.bytes = nil, 0
+	return nil
+}
+
+// update changes many shards, some of them at a time.
+func (r *run) update(ctx context.Context, changes map[protocol.ShardID][]remind.Change) error {
+	all := scheduler.NewGroup(r.cfg.Scheduler)
+	shards := make(chan protocol.ShardID, len(changes))
+	for _, s := range slices.Sorted(maps.Keys(changes)) {
+		shards <- s
+	}
+	close(shards)
+	var mu sync.Mutex
+	var failed error // the first
+	for range min(updatesMax, len(changes)) {
+		all.Go(func() {
+			for shard := range shards {
+				if err := r.updateOne(ctx, shard, changes[shard]); err != nil {
+					mu.Lock()
+					if failed == nil {
+						failed = fmt.Errorf("reminders of shard %v: %w", shard, err)
+					}
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return failed
+}
+
+func (r *run) updateOne(ctx context.Context, shard protocol.ShardID, changes []remind.Change) error {
+	for some := range slices.Chunk(changes, remind.ChangesMax) {
+		err := r.call(ctx, r.cfg.Write, func(ctx context.Context) error {
+			return r.cfg.Store.Update(ctx, r.move.by, shard, r.number(), some)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

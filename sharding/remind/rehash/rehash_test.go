@@ -1,0 +1,358 @@
+package rehash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/coterie-go/coterie/ddata/membership/singleton"
+	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/scheduler"
+	"github.com/coterie-go/coterie/proptest/bubble"
+	"github.com/coterie-go/coterie/proptest/golden"
+	"github.com/coterie-go/coterie/sharding/protocol"
+	"github.com/coterie-go/coterie/sharding/remind"
+	"github.com/coterie-go/coterie/sharding/remind/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// term is the token of the n-th term, or of what a coordinator commands in it.
+func term(n, seq int) singleton.FencingToken {
+	return singleton.FencingToken{Era: 1, Epoch: view.Epoch(n), Up: 1, Seq: uint64(seq)}
+}
+
+var noon = time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)
+
+// layoutOf is a layout by XXHash.
+func layoutOf(shards int) Layout { return Layout{shards, protocol.XXHash.Name} }
+
+func gateOf(s remind.Store, shards int) *Gate {
+	return NewGate(s, layoutOf(shards), scheduler.Goroutines{})
+}
+
+func moverOf(s remind.Store, shards int) *Mover {
+	return NewMover(Config{
+		Store: s, Layout: layoutOf(shards), Scheduler: scheduler.Goroutines{}, Read: time.Minute, Write: time.Minute,
+		ShardOf: func(id protocol.EntityID) protocol.ShardID { return protocol.ShardOf(id, shards) },
+		Damaged: func(protocol.ShardID, error) {}, Failing: func(error) {},
+	})
+}
+
+// entities is how many have a reminder.
+const entities = 300
+
+// fill sets a reminder for each entity through a gate, in the term n.
+func fill(t *testing.T, s remind.Store, shards, n int) {
+	t.Helper()
+	g := gateOf(s, shards)
+	for i := range entities {
+		r := remind.Reminder{
+			Entity: protocol.EntityID(fmt.Sprint("e", i)), Name: "n", Due: noon, At: noon.Add(time.Duration(i)),
+			Every: time.Hour, Tries: 3, Version: uint64(i + 1), Body: []byte("body"),
+		}
+		shard := protocol.ShardOf(r.Entity, shards)
+		if err := g.Update(t.Context(), term(n, 100), shard, uint64(i+1), []remind.Change{{Reminder: r}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// want compares what a shard of the layout sees in a term with what was set.
+func want(t *testing.T, s remind.Store, shards, n int) {
+	t.Helper()
+	g, found := gateOf(s, shards), 0
+	for shard := range protocol.ShardID(shards) {
+		due, _, err := g.Due(t.Context(), term(n, 100), shard, noon.Add(time.Hour), remind.DueMax)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range due {
+			var i int
+			_, _ = fmt.Sscanf(string(r.Entity), "e%d", &i)
+			if protocol.ShardOf(r.Entity, shards) != shard || r.Version != uint64(i+1) || r.Tries != 3 ||
+				!r.At.Equal(noon.Add(time.Duration(i))) || r.Every != time.Hour || string(r.Body) != "body" {
+				t.Fatalf("%+v is in shard %v of %d", r, shard, shards)
+			}
+		}
+		found += len(due)
+	}
+	if found != entities {
+		t.Errorf("%d reminders are in %d shards, want %d", found, shards, entities)
+	}
+}
+
+// Reminders go to the shards of their entities, to more of them, to fewer, and back.
+func TestMove(t *testing.T) {
+	var s memory.Store
+	fill(t, &s, 7, 1)
+	for n, shards := range []int{7, 14, 3, 100, 7} {
+		moved, err := moverOf(&s, shards).Run(t.Context(), term(2+n, 1), term(2+n, 1))
+		if err != nil || (n == 0) != (moved == 0) {
+			t.Fatalf("%d were moved to %d shards: %v", moved, shards, err)
+		}
+		want(t, &s, shards, 2+n)
+		if moved, err := moverOf(&s, shards).Run(t.Context(), term(2+n, 200), term(2+n, 99)); moved != 0 || err != nil {
+			t.Errorf("again %d were moved to %d shards: %v", moved, shards, err)
+		}
+	}
+}
+
+// A mover may end at each of its calls, before the call has taken effect or after. The next one, of another
+// term and perhaps of another layout, finds the rest. Nodes that host shards since the first one use these when all
+// is done.
+func TestMoveGoesOn(t *testing.T) {
+	for fails, done := 1, false; !done; fails++ {
+		for _, after := range []bool{false, true} {
+			var s memory.Store
+			fill(t, &s, 3, 1)
+			ctx, end := context.WithCancel(t.Context())
+			f := &failing{Store: &s, at: fails, after: after, end: end}
+			_, err := moverOf(f, 6).Run(ctx, term(2, 1), term(2, 1))
+			end()
+			done = err == nil
+			shards := []int{6, 4}[fails%2]
+			if _, err := moverOf(&s, shards).Run(t.Context(), term(3, 1), term(2, 99)); err != nil {
+				t.Fatalf("after call %d: %v", fails, err)
+			}
+			want(t, &s, shards, 2)
+		}
+	}
+}
+
+var errFailing = errors.New("the store fails")
+
+// failing is a store that ends its caller with one of the calls, before that has taken effect or after.
+type failing struct {
+	*memory.Store
+	mu        sync.Mutex
+	calls, at int
+	after     bool
+	end       func()
+}
+
+func (f *failing) fails(effect func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	switch {
+	case f.calls < f.at:
+		return effect()
+	case f.calls == f.at && f.after:
+		_ = effect()
+	}
+	f.end()
+	return errFailing
+}
+
+func (f *failing) Of(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
+) (own []remind.Reminder, err error) {
+	err = f.fails(func() (err error) {
+		own, err = f.Store.Of(ctx, by, shard, id)
+		return err
+	})
+	return own, err
+}
+
+func (f *failing) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
+) error {
+	return f.fails(func() error { return f.Store.Update(ctx, by, shard, number, changes) })
+}
+
+// A call that fails is repeated. The first failure is told, and that it has passed.
+func TestMoveRepeats(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 3, 1)
+		var calls atomic.Int64
+		var mu sync.Mutex
+		told := ""
+		s.Before(func(context.Context, string) error {
+			if calls.Add(1)%4 > 0 {
+				return errFailing
+			}
+			return nil
+		})
+		m := moverOf(&s, 6)
+		m.cfg.Failing = func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			told += fmt.Sprintln(err)
+		}
+		if _, err := m.Run(t.Context(), term(2, 1), term(2, 1)); err != nil {
+			t.Fatal(err)
+		}
+		s.Before(nil)
+		want(t, &s, 6, 2)
+		if !strings.HasPrefix(told, errFailing.Error()+"\n<nil>\n") {
+			t.Errorf("told was %q", told)
+		}
+	})
+}
+
+// What a mover of a coordinator that was deposed has yet to do changes nothing any more.
+func TestDeposedMover(t *testing.T) {
+	var s memory.Store
+	fill(t, &s, 3, 1)
+	h := &halting{Store: &s, calls: make(chan func(), 1000)}
+	ended := make(chan error)
+	go func() {
+		_, err := moverOf(h, 6).Run(t.Context(), term(2, 1), term(2, 1))
+		ended <- err
+	}()
+	(<-h.calls)() // it says that it moves
+	late := <-h.calls
+	if _, err := moverOf(&s, 6).Run(t.Context(), term(3, 1), term(2, 1)); err != nil {
+		t.Fatal(err)
+	}
+	id := protocol.EntityID("e1")
+	shard := protocol.ShardOf(id, 6)
+	cancel := []remind.Change{{Reminder: remind.Reminder{Entity: id, Name: "n"}, Remove: true}}
+	for number, shard := range []protocol.ShardID{0, 1, 2, 3, 4, 5} { // each is hosted
+		if _, _, err := gateOf(&s, 6).Due(t.Context(), term(3, 2), shard, noon, 1); err != nil {
+			t.Fatal(number, err)
+		}
+	}
+	if err := gateOf(&s, 6).Update(t.Context(), term(3, 2), shard, 1, cancel); err != nil {
+		t.Fatal(err)
+	}
+	late()
+	for ends := false; !ends; {
+		select {
+		case next := <-h.calls:
+			next()
+		case err := <-ended:
+			if ends = true; err == nil {
+				t.Error("the mover of the term before has not failed")
+			}
+		}
+	}
+	if own, err := s.Of(t.Context(), singleton.FencingToken{}, shard, id); len(own) > 0 || err != nil {
+		t.Errorf("the reminder that was taken away is there again: %v %v", own, err)
+	}
+}
+
+// halting is a store whose updates take effect when the test says so.
+type halting struct {
+	*memory.Store
+	calls chan func()
+}
+
+func (h *halting) Update(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, number uint64, changes []remind.Change,
+) error {
+	done := make(chan error, 1)
+	h.calls <- func() { done <- h.Store.Update(ctx, by, shard, number, changes) }
+	return <-done
+}
+
+// While reminders are being moved calls wait, and fail with the layouts when their time is over.
+func TestGate(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 3, 1)
+		g := gateOf(&s, 6)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := g.Of(ctx, term(2, 2), 1, "e1"); !errors.Is(err, ErrMoving) {
+			t.Errorf("%v, want %v", err, ErrMoving)
+		}
+		answers := make(chan error, 3)
+		for shard := range protocol.ShardID(3) {
+			go func() {
+				_, _, err := g.All(t.Context(), term(2, 2), shard, remind.Key{}, 1)
+				answers <- err
+			}()
+		}
+		synctest.Wait()
+		if len(answers) > 0 {
+			t.Fatalf("a call passes: %v", <-answers)
+		}
+		if _, err := moverOf(&s, 6).Run(t.Context(), term(2, 1), term(2, 1)); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if err := <-answers; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A watch tells of the layout's own shards.
+func TestGateWatches(t *testing.T) {
+	var s memory.Store
+	fill(t, &s, 6, 1)
+	var told []protocol.ShardID
+	cancel := gateOf(&s, 3).Watch(func(shard protocol.ShardID, _ bool) { told = append(told, shard) })
+	defer cancel()
+	if !slices.Equal(told, []protocol.ShardID{0, 1, 2}) {
+		t.Errorf("it tells of %v", told)
+	}
+}
+
+// damaged is a store that cannot read the reminders of some entities.
+type damaged struct{ *memory.Store }
+
+func (d damaged) All(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) (all []remind.Reminder, last remind.Key, err error) {
+	all, last, err = d.Store.All(ctx, by, shard, after, limit)
+	bad := func(r remind.Reminder) bool { return r.Entity == "e1" }
+	if slices.ContainsFunc(all, bad) {
+		err = remind.ErrDamaged
+	}
+	return slices.DeleteFunc(all, bad), last, err
+}
+
+// A damaged reminder stays where it is, is told of, and holds no other one up.
+func TestMoveBesideADamagedOne(t *testing.T) {
+	var s memory.Store
+	fill(t, &s, 3, 1)
+	m, told := moverOf(damaged{&s}, 6), 0
+	m.cfg.Damaged = func(shard protocol.ShardID, err error) {
+		if told++; shard != protocol.ShardOf("e1", 3) || !errors.Is(err, remind.ErrDamaged) {
+			t.Errorf("shard %v: %v", shard, err)
+		}
+	}
+	if _, err := m.Run(t.Context(), term(2, 1), term(2, 1)); err != nil || told == 0 {
+		t.Errorf("told %d times, %v", told, err)
+	}
+	if protocol.ShardOf("e1", 3) == protocol.ShardOf("e1", 6) {
+		t.Fatal("the damaged one need not move")
+	}
+	if own, err := s.Of(t.Context(), term(2, 100), protocol.ShardOf("e1", 3), "e1"); len(own) != 1 || err != nil {
+		t.Errorf("%v %v", own, err)
+	}
+}
+
+// The bytes are a promise to other builds.
+func TestGoldenRecord(t *testing.T) {
+	settled := record{layout: Layout{100, "xxhash"}}
+	under := record{layout: Layout{Shards: 1 << 20}, move: move{by: term(300, 70_000), round: 3}}
+	golden.Formats(t, []golden.Sample{
+		{Name: "layout", Level: 2, Bytes: encode(settled), Want: settled, Read: golden.Reads(decode)},
+		{Name: "move", Level: 2, Bytes: encode(under), Want: under, Read: golden.Reads(decode)},
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(encode(record{layout: Layout{100, "xxhash"}}))
+	f.Add(encode(record{layout: Layout{Shards: 7}, move: move{by: term(1, 2), round: 1}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if r, err := decode(b); err == nil && !slices.Equal(encode(r), b) {
+			t.Errorf("%x: %+v", b, r)
+		}
+	})
+}
