@@ -132,7 +132,7 @@ func storeText(id StoreID) string {
 	return "store " + string(id)
 }
 
-// String prints it.
+// String prints it, without what is not set.
 func (a Compatibility) String() string {
 	s := fmt.Sprintf("shards=%d by %s", a.Shards, a.ShardOf)
 	if a.Role != "" {
@@ -140,6 +140,9 @@ func (a Compatibility) String() string {
 	}
 	if a.Remember {
 		s += " remember"
+	}
+	if a.RememberStore != "" {
+		s += fmt.Sprintf(" remember-store=%q", a.RememberStore)
 	}
 	if a.Lease != "" {
 		s += fmt.Sprintf(" lease=%q", a.Lease)
@@ -152,6 +155,9 @@ func (a Compatibility) String() string {
 	}
 	if a.Reminders {
 		s += " reminders"
+	}
+	if a.ReminderStore != "" {
+		s += fmt.Sprintf(" reminder-store=%q", a.ReminderStore)
 	}
 	return s
 }
