@@ -261,7 +261,7 @@ var HuntedIn = map[string]options.Plan{
 	"leave-unsettled":    {Scenario: options.ManyLeave},
 	"goes-untold":        {Scenario: options.Stops},
 	"stale-mark":         {Scenario: options.OldLeases},
-	"told-unstored":      {Scenario: options.OldLeases},
+	"told-unstored":      {Swarm: options.Cluster},
 	"rest-forgotten":     {Scenario: options.ColdRestarts},
 	"record-unwritten":   {Scenario: options.ColdRestarts},
 	"clocks-apart":       {Scenario: options.OldLeases},
@@ -304,8 +304,10 @@ var HuntedIn = map[string]options.Plan{
 // long and do not show the defect. A change of the worlds can move it.
 var HuntedFrom = map[string]uint64{
 	"no-token-check":        20,
+	"only-last-disks":       55,
 	"reminds-any-order":     60,
 	"remembers-any-hosting": 65,
+	"told-unstored":         37,
 	"unfenced":              75,
 }
 
