@@ -363,6 +363,9 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	x := ask[api.Metrics](t, h, 200, "GET", "/api/v1/metrics", "")
+	slices.SortFunc(x.Nodes, func(a, b api.NodeMetrics) int { // the one that keeps them first; they come by age
+		return strings.Compare(fmt.Sprint(b.Kept), fmt.Sprint(a.Kept))
+	})
 	if len(x.Nodes) != 2 || len(x.Unanswered) > 0 || !x.Nodes[0].Kept || x.Nodes[1].Kept ||
 		x.Nodes[0].UID != uidText(nodes[0].UID()) || x.Nodes[0].OverMillis <= 0 {
 		t.Fatalf("%+v", x)
@@ -373,7 +376,8 @@ func TestMetrics(t *testing.T) {
 	if updates < 0 {
 		t.Fatalf("%+v", x.Nodes[0].Timings)
 	}
-	if m := x.Nodes[0].Timings[updates]; m.Count != writes || m.P50 <= 0 || m.P99 < m.P50 {
+	// The last is observed when its caller may have gone on already.
+	if m := x.Nodes[0].Timings[updates]; m.Count < writes-1 || m.Count > writes || m.P50 <= 0 || m.P99 < m.P50 {
 		t.Errorf("%+v", m)
 	}
 	if g := x.Nodes[0].Gauges; len(g) != 1 || g[0].Name != waiting.Name || g[0].Labels["type"] != "Cart" ||
