@@ -47,7 +47,7 @@ func contest(t *testing.T, ttl int) (b *between, mine, other locks.Lock) {
 	t.Helper()
 	addrs := etcdtest.Start(t, 1).Addrs()
 	b = &between{}
-	return b, door(t, open(t, "p", ttl, addrs, b.option), "me"), door(t, open(t, "p", ttl, addrs), "other")
+	return b, drill.Door(t, open(t, "p", ttl, addrs, b.option), "me"), drill.Door(t, open(t, "p", ttl, addrs), "other")
 }
 
 // The client repeats no transaction after the first of these, and does so after the second.
@@ -61,33 +61,18 @@ var (
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	b, mine, other := contest(t, 15)
-	fails := func() {
-		t.Helper()
+	drill.LostAnswers(t, mine, other, func(on bool) {
+		if !on {
+			b.set(nil)
+			return
+		}
 		b.set(func(call func(context.Context) error) error {
 			if err := call(t.Context()); err != nil {
 				t.Error(err)
 			}
 			return errNoAnswer
 		})
-		ok, err := mine.Acquire(t.Context(), nil)
-		b.set(nil)
-		if ok || !errors.Is(err, locks.ErrUnusable) || !mine.Until().IsZero() {
-			t.Fatalf("acquired %t, %v, until %v", ok, err, mine.Until())
-		}
-		if ok, err := other.Acquire(t.Context(), nil); ok || err != nil {
-			t.Fatalf("the transaction has had no effect: %t, %v", ok, err)
-		}
-	}
-	fails()
-	acquire(t, mine)
-	if err := mine.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	fails()
-	if err := mine.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	acquire(t, other)
+	})
 }
 
 // The client repeats the transaction that acquires. It finds the key that it has made.
@@ -103,9 +88,9 @@ func TestRepeatedTransaction(t *testing.T) {
 		}
 		return err
 	})
-	l := door(t, open(t, "p", 15, addrs, b.option), "me")
+	l := drill.Door(t, open(t, "p", 15, addrs, b.option), "me")
 	calls = 0 // the store's own id is made
-	acquire(t, l)
+	drill.Acquire(t, l)
 	b.set(nil)
 	if calls != 2 {
 		t.Errorf("%d calls", calls)
@@ -134,7 +119,7 @@ func TestLateTransaction(t *testing.T) {
 	if err := late(t.Context()); err == nil {
 		t.Error("it takes effect")
 	}
-	acquire(t, other)
+	drill.Acquire(t, other)
 }
 
 // A release that gives up while its door acquires leaves no hold that is renewed, and no error of
@@ -158,7 +143,7 @@ func TestReleaseDuringAcquire(t *testing.T) {
 	if err := <-released; !errors.Is(err, context.Canceled) {
 		t.Error("released:", err)
 	}
-	eventually(t, "the lease of etcd ends", func() bool {
+	drill.Eventually(t, "the lease of etcd ends", func() bool {
 		ok, err := other.Acquire(t.Context(), nil)
 		return ok && err == nil
 	})
@@ -173,7 +158,7 @@ func TestCloseDuringAcquire(t *testing.T) {
 		b.set(nil) // the release goes through
 		err := call(t.Context())
 		go func() { closed <- mine.Close() }()
-		eventually(t, "it is closed", func() bool {
+		drill.Eventually(t, "it is closed", func() bool {
 			_, err := mine.Load(t.Context())
 			return errors.Is(err, locks.ErrClosed)
 		})
@@ -187,14 +172,14 @@ func TestCloseDuringAcquire(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error("closed:", err)
 	}
-	acquire(t, other)
+	drill.Acquire(t, other)
 }
 
 // A save that reaches etcd after its holder has released, and another has saved, takes no effect.
 func TestLateSave(t *testing.T) {
 	t.Parallel()
 	b, mine, other := contest(t, 15)
-	acquire(t, mine)
+	drill.Acquire(t, mine)
 	var late func(context.Context) error
 	b.set(func(call func(context.Context) error) error {
 		late = call
@@ -207,7 +192,7 @@ func TestLateSave(t *testing.T) {
 	if err := mine.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	acquire(t, other)
+	drill.Acquire(t, other)
 	if err := errors.Join(other.Save(t.Context(), []byte("new")), late(t.Context())); err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +205,7 @@ func TestLateSave(t *testing.T) {
 func TestLostAnswerOfRelease(t *testing.T) {
 	t.Parallel()
 	b, mine, other := contest(t, 15)
-	acquire(t, mine)
+	drill.Acquire(t, mine)
 	b.set(func(func(context.Context) error) error { return errNoAnswer })
 	if err := mine.Release(t.Context()); !errors.Is(err, locks.ErrUnusable) || !mine.Until().IsZero() {
 		t.Errorf("released: %v, until %v", err, mine.Until())
@@ -232,7 +217,7 @@ func TestLostAnswerOfRelease(t *testing.T) {
 	if err := mine.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	acquire(t, other)
+	drill.Acquire(t, other)
 }
 
 // older has the answers of renewals name an earlier term, as those of a former leader do.
@@ -250,7 +235,7 @@ func (o older) RecvMsg(m any) error {
 func TestRenewalsByAFormerLeader(t *testing.T) {
 	t.Parallel()
 	addrs := etcdtest.Start(t, 1).Addrs()
-	l := door(t, open(t, "p", 1, addrs, func(c *clientv3.Config) {
+	l := drill.Door(t, open(t, "p", 1, addrs, func(c *clientv3.Config) {
 		c.DialOptions = append(c.DialOptions, grpc.WithChainStreamInterceptor(func(ctx context.Context,
 			desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
 		) (grpc.ClientStream, error) {
@@ -258,8 +243,8 @@ func TestRenewalsByAFormerLeader(t *testing.T) {
 			return older{s}, err
 		}))
 	}), "me")
-	lost := acquire(t, l)
-	if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+	lost := drill.Acquire(t, l)
+	if err := drill.Told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
 		t.Error("the loss:", err)
 	}
 }

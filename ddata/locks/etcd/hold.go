@@ -21,13 +21,10 @@ const (
 	attempts = 4
 )
 
-// hold is one time of being the holder. The door's mutex guards until and ttl.
+// hold is one time of being the holder. The door's lock guards until and ttl.
 type hold struct {
-	lease  clientv3.LeaseID
-	fence  int64 // the revision that has made the key
-	lost   func(error)
-	ctx    context.Context // ends with the hold
-	cancel context.CancelFunc
+	lease clientv3.LeaseID
+	fence int64 // the revision that has made the key
 
 	until time.Time
 	ttl   time.Duration
@@ -36,7 +33,7 @@ type hold struct {
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
 // lasts reports whether the time of a hold is not over. It looks at both clocks of the process: during
-// a suspend the monotonic one may stand still. The door's mutex is held.
+// a suspend the monotonic one may stand still. The door's lock is held.
 func (h *hold) lasts(now time.Time) bool {
 	return now.Before(h.until) && now.Round(0).Before(h.until.Round(0))
 }
@@ -47,57 +44,45 @@ func end(sent time.Time, ttl int64) time.Time {
 	return sent.Add(d - d*drift/100)
 }
 
-// held returns the hold. One whose time has passed is lost here, if its renewals have not noticed.
-func (d *door) held() *hold {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if h := d.hold; h != nil && !h.lasts(time.Now()) {
-		d.loseLocked(h, expired(d.key, nil))
-	}
-	return d.hold
-}
+// Rest implements door.System.
+func (*lease) Rest(h *hold) rest { return rest{h.lease, h.fence} }
 
-// loseLocked ends a hold, unless it has ended, and says so.
-func (d *door) loseLocked(h *hold, err error) {
-	if d.hold != h {
-		return
-	}
-	d.dropLocked()
-	if h.lost != nil {
-		go h.lost(err)
-	}
-}
+// End implements door.System.
+func (*lease) End(h *hold) time.Time { return h.until }
 
-func (d *door) lose(h *hold, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.loseLocked(h, err)
-}
+// Lasts implements door.System.
+func (*lease) Lasts(h *hold) bool { return h.lasts(time.Now()) }
+
+// Expired implements door.System.
+func (l *lease) Expired() error { return expired(l.key, nil) }
+
+// Late implements door.System.
+func (l *lease) Late() error { return expired(l.key, errors.New("etcd has answered too late")) }
 
 // errGone: the key is not the one of the hold.
 var errGone = errors.New("the key is not that of the hold")
 
-// keep renews a hold until it ends.
-func (d *door) keep(h *hold) {
+// Keep implements door.System.
+func (l *lease) Keep(ctx context.Context, h *hold) {
 	var failure error
 	timer := time.NewTimer(min(h.ttl/renewals, time.Until(h.until)))
 	defer timer.Stop()
 	for {
 		select {
-		case <-h.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
-		wait, err := d.renew(h)
-		if err != nil && h.ctx.Err() == nil {
+		wait, err := l.renew(ctx, h)
+		if err != nil && ctx.Err() == nil {
 			failure = err
 		}
 		switch {
 		case errors.Is(err, errGone):
-			d.lose(h, replaced(d.key))
+			l.Lose(h, replaced(l.key))
 			return
 		case wait <= 0:
-			d.lose(h, expired(d.key, failure))
+			l.Lose(h, expired(l.key, failure))
 			return
 		}
 		timer.Reset(wait)
@@ -105,35 +90,36 @@ func (d *door) keep(h *hold) {
 }
 
 // renew renews a hold once, and returns when to try again: at the end of the hold at the latest.
-func (d *door) renew(h *hold) (wait time.Duration, err error) {
-	d.mu.Lock()
-	until, ttl := h.until, h.ttl
-	d.mu.Unlock()
+func (l *lease) renew(life context.Context, h *hold) (wait time.Duration, err error) {
+	var until time.Time
+	var ttl time.Duration
+	l.Locked(func() { until, ttl = h.until, h.ttl })
 	every, sent := ttl/renewals, time.Now()
-	last := sent.Add(min(d.s.timeout, ttl/attempts))
+	last := sent.Add(min(l.s.timeout, ttl/attempts))
 	if until.Before(last) {
 		last = until
 	}
-	ctx, cancel := context.WithDeadline(clientv3.WithRequireLeader(h.ctx), last)
+	ctx, cancel := context.WithDeadline(clientv3.WithRequireLeader(life), last)
 	defer cancel()
-	by := d.s.line.get()
-	answer, err := d.confirm(ctx, h, by)
+	by := l.s.line.get()
+	answer, err := l.confirm(ctx, h, by)
 	if err != nil {
-		if h.ctx.Err() == nil {
-			d.s.line.replace(by)
+		if life.Err() == nil {
+			l.s.line.replace(by)
 		}
 		return min(every/attempts, time.Until(until)), err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !h.lasts(time.Now()) {
-		return 0, nil
-	}
-	if u := end(sent, answer); u.After(h.until) {
-		h.until = u
-	}
-	h.ttl = seconds(answer)
-	return min(every, time.Until(h.until)), nil
+	l.Locked(func() {
+		if !h.lasts(time.Now()) {
+			return
+		}
+		if u := end(sent, answer); u.After(h.until) {
+			h.until = u
+		}
+		h.ttl = seconds(answer)
+		wait = min(every, time.Until(h.until))
+	})
+	return wait, nil
 }
 
 // confirm renews the lease of a hold and returns its TTL, in seconds, when it is certain that the
@@ -147,23 +133,23 @@ func (d *door) renew(h *hold) (wait time.Duration, err error) {
 //
 // A connection beside the client's may look at other keys, if the caller's client adds something to
 // them. What it does not see is not gone.
-func (d *door) confirm(ctx context.Context, h *hold, by wire) (ttl int64, err error) {
+func (l *lease) confirm(ctx context.Context, h *hold, by wire) (ttl int64, err error) {
 	alive, err := keepAlive(ctx, by.conn, h.lease)
 	if err != nil {
-		return 0, d.s.explain(ctx, d.key, err)
+		return 0, l.s.explain(ctx, l.key, err)
 	}
-	got, err := by.kv.Get(ctx, d.key)
+	got, err := by.kv.Get(ctx, l.key)
 	switch {
 	case err != nil:
-		return 0, d.s.explain(ctx, d.key, err)
+		return 0, l.s.explain(ctx, l.key, err)
 	case len(got.Kvs) == 0 && by.own:
-		return 0, fmt.Errorf("lease %s: the key is not seen", d.key)
+		return 0, fmt.Errorf("lease %s: the key is not seen", l.key)
 	case len(got.Kvs) == 0 || got.Kvs[0].CreateRevision != h.fence || got.Kvs[0].Lease != int64(h.lease):
 		return 0, errGone
 	case alive.TTL <= 0:
-		return 0, fmt.Errorf("lease %s: etcd has the key and not its lease %x", d.key, h.lease)
+		return 0, fmt.Errorf("lease %s: etcd has the key and not its lease %x", l.key, h.lease)
 	case alive.Header.RaftTerm != got.Header.RaftTerm:
-		return 0, fmt.Errorf("lease %s: the leader of etcd has changed, from term %d to %d", d.key,
+		return 0, fmt.Errorf("lease %s: the leader of etcd has changed, from term %d to %d", l.key,
 			alive.Header.RaftTerm, got.Header.RaftTerm)
 	}
 	return alive.TTL, nil

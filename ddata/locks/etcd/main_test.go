@@ -1,7 +1,6 @@
 package etcd_test
 
 import (
-	"context"
 	"flag"
 	"testing"
 	"time"
@@ -28,6 +27,8 @@ func TestMain(m *testing.M) {
 // limit is how long a test waits for one thing; it is reached only when something is broken.
 const limit = 20 * time.Second
 
+var drill = lockstest.Drill{Limit: limit}
+
 // open opens a store of leases of so many seconds, as a client of its own.
 func open(t testing.TB, prefix string, ttl int, addrs []string, changes ...func(*clientv3.Config)) *etcd.Store {
 	t.Helper()
@@ -38,62 +39,6 @@ func open(t testing.TB, prefix string, ttl int, addrs []string, changes ...func(
 		t.Fatal(err)
 	}
 	return s
-}
-
-// door makes a door to the name x, which is closed when the test ends.
-func door(t testing.TB, s locks.Store, owner string) locks.Lock {
-	t.Helper()
-	l, err := s.Lock("x", owner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() }) // the server may have ended
-	return l
-}
-
-// acquire makes a door the holder, and returns what tells of the loss.
-func acquire(t testing.TB, l locks.Lock) (lost chan error) {
-	t.Helper()
-	lost = make(chan error, 2)
-	if ok, err := l.Acquire(t.Context(), func(err error) { lost <- err }); !ok || err != nil {
-		t.Fatalf("acquired %t, %v", ok, err)
-	}
-	return lost
-}
-
-// eventually waits until something is so.
-func eventually(t testing.TB, what string, so func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
-}
-
-// renewed waits for a renewal whose request was sent after this call.
-func renewed(t testing.TB, l locks.Lock, ttl time.Duration) {
-	t.Helper()
-	want := time.Now().Add(ttl - ttl*3/100)
-	eventually(t, "the lease is renewed", func() bool { return !l.Until().Before(want) })
-}
-
-// told waits for the loss.
-func told(t testing.TB, lost chan error) error {
-	t.Helper()
-	select {
-	case err := <-lost:
-		return err
-	case <-time.After(limit):
-		t.Fatal("no loss was told")
-		return nil
-	}
 }
 
 func TestLockLaws(t *testing.T) {

@@ -53,14 +53,14 @@ func TestDeadConnections(t *testing.T) {
 	t.Parallel()
 	const ttl = 3
 	addrs, lines := etcdtest.Start(t, 1).Addrs(), newLines(t)
-	l := door(t, open(t, "p", ttl, addrs, lines.option), "me")
-	lost := acquire(t, l)
+	l := drill.Door(t, open(t, "p", ttl, addrs, lines.option), "me")
+	lost := drill.Acquire(t, l)
 	for range 3 {
 		lines.die(addrs)
-		eventually(t, "the lease is renewed", func() bool {
+		drill.Eventually(t, "the lease is renewed", func() bool {
 			return !l.Until().Before(time.Now().Add(ttl*time.Second/2)) || len(lost) > 0
 		})
-		renewed(t, l, ttl*time.Second)
+		drill.Renewed(t, l, ttl*time.Second)
 	}
 	if len(lost) > 0 {
 		t.Error("lost:", <-lost)
@@ -77,9 +77,9 @@ func TestSlowEtcdIsRefused(t *testing.T) {
 	_, err := etcd.Open(t.Context(), client, etcd.Config{Prefix: "p", TTL: time.Second})
 	says(t, err, locks.ErrUnusable, "raise Config.TTL to 4s")
 	says(t, err, locks.ErrUnusable, "has 250ms, a quarter of Config.TTL")
-	l := door(t, open(t, "p", 4, addrs, lines.option), "me")
-	lost := acquire(t, l)
-	renewed(t, l, 4*time.Second)
+	l := drill.Door(t, open(t, "p", 4, addrs, lines.option), "me")
+	lost := drill.Acquire(t, l)
+	drill.Renewed(t, l, 4*time.Second)
 	if len(lost) > 0 {
 		t.Error("lost:", <-lost)
 	}

@@ -40,10 +40,10 @@ func decodeRecord(b []byte) ([]byte, error) {
 }
 
 // Load implements locks.Lock. One transaction checks the holder and reads the record.
-func (d *door) Load(ctx context.Context) ([]byte, error) {
-	answer, err := d.asHolder(ctx, clientv3.OpGet(d.record))
-	if err == nil && d.held() == nil {
-		err = d.refuse(locks.ErrNotHeld)
+func (l *lease) Load(ctx context.Context) ([]byte, error) {
+	answer, err := l.asHolder(ctx, clientv3.OpGet(l.record))
+	if _, held := l.Held(); err == nil && !held {
+		err = l.Refer(locks.ErrNotHeld)
 	}
 	if err != nil {
 		return nil, err
@@ -54,43 +54,37 @@ func (d *door) Load(ctx context.Context) ([]byte, error) {
 	}
 	record, err := decodeRecord(got.Kvs[0].Value)
 	if err != nil {
-		return nil, &locks.Error{Kind: locks.ErrDamaged, Path: d.record, Cause: err,
+		return nil, &locks.Error{Kind: locks.ErrDamaged, Path: l.record, Cause: err,
 			Remedy: "put the right value back; remove the key only while no node of the cluster runs anywhere"}
 	}
 	return record, nil
 }
 
 // Save implements locks.Lock.
-func (d *door) Save(ctx context.Context, record []byte) error {
+func (l *lease) Save(ctx context.Context, record []byte) error {
 	if err := locks.CheckRecord(record); err != nil {
 		return err
 	}
-	_, err := d.asHolder(ctx, clientv3.OpPut(d.record, string(encodeRecord(record))))
+	_, err := l.asHolder(ctx, clientv3.OpPut(l.record, string(encodeRecord(record))))
 	return err
 }
 
 // asHolder does something to the record if the key is still the one that the holder has made. The end
 // of the hold ends the call; a save may have taken effect by then.
-func (d *door) asHolder(ctx context.Context, op clientv3.Op) (*clientv3.TxnResponse, error) {
-	ctx, done, err := d.enter(ctx)
+func (l *lease) asHolder(ctx context.Context, op clientv3.Op) (answer *clientv3.TxnResponse, err error) {
+	err = l.AsHolder(ctx, func(ctx context.Context, h *hold) error {
+		answer, err = l.s.client.Txn(ctx).If(l.holds(rest{h.lease, h.fence})...).Then(op).Commit()
+		if err != nil {
+			return l.s.explain(ctx, l.record, err)
+		}
+		if !answer.Succeeded {
+			err := replaced(l.key)
+			l.Lose(h, err)
+			return err
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, err
-	}
-	defer done()
-	h := d.held()
-	if h == nil {
-		return nil, d.refuse(locks.ErrNotHeld)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(h.ctx, cancel)()
-	answer, err := d.s.client.Txn(ctx).If(d.holds(rest{h.lease, h.fence})...).Then(op).Commit()
-	if err != nil {
-		return nil, d.s.explain(ctx, d.record, err)
-	}
-	if !answer.Succeeded {
-		err := replaced(d.key)
-		d.lose(h, err)
 		return nil, err
 	}
 	return answer, nil

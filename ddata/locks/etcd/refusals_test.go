@@ -40,14 +40,14 @@ func TestForeignContent(t *testing.T) {
 	_, err = etcd.Open(t.Context(), c, etcd.Config{Prefix: "full"})
 	says(t, err, locks.ErrForeign, "full/notes")
 	s := open(t, "p", 15, addrs)
-	l := door(t, s, "me")
+	l := drill.Door(t, s, "me")
 	put(t, c, "p/leases/x", "mine")
 	_, err = l.Acquire(t.Context(), nil)
 	says(t, err, locks.ErrForeign, "p/leases/x")
 	if _, err := c.Delete(t.Context(), "p/leases/x"); err != nil {
 		t.Fatal(err)
 	}
-	acquire(t, l)
+	drill.Acquire(t, l)
 	if err := l.Save(t.Context(), []byte("a record")); err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +68,12 @@ func TestForeignContent(t *testing.T) {
 func TestHolderIsNamed(t *testing.T) {
 	t.Parallel()
 	s := open(t, "p", 15, etcdtest.Start(t, 1).Addrs())
-	l, other := door(t, s, "ann\nand bob"), door(t, s, "carl")
+	l, other := drill.Door(t, s, "ann\nand bob"), drill.Door(t, s, "carl")
 	named := func() string { return other.(locks.Holder).Holder(t.Context()) }
 	if got := named(); got != "" {
 		t.Errorf("it was never held, and the holder is %q", got)
 	}
-	acquire(t, l)
+	drill.Acquire(t, l)
 	if got := named(); !strings.HasPrefix(got, "ann\nand bob, process ") {
 		t.Errorf("ann and bob hold it, and it says %q", got)
 	}
@@ -99,7 +99,7 @@ func TestUnreachable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := door(t, s, "me")
+	l := drill.Door(t, s, "me")
 	for _, m := range c.Members[1:] {
 		m.Kill()
 	}
@@ -149,9 +149,9 @@ func TestPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := door(t, s, "ann")
-	acquire(t, l)
-	renewed(t, l, ttl)
+	l := drill.Door(t, s, "ann")
+	drill.Acquire(t, l)
+	drill.Renewed(t, l, ttl)
 	if err := l.Release(ctx); err != nil {
 		t.Error(err)
 	}
@@ -160,8 +160,8 @@ func TestPermissions(t *testing.T) {
 // A server that takes less than a record may have says so.
 func TestRequestLimit(t *testing.T) {
 	t.Parallel()
-	l := door(t, open(t, "p", 15, etcdtest.Start(t, 1, "--max-request-bytes=65536").Addrs()), "me")
-	acquire(t, l)
+	l := drill.Door(t, open(t, "p", 15, etcdtest.Start(t, 1, "--max-request-bytes=65536").Addrs()), "me")
+	drill.Acquire(t, l)
 	says(t, l.Save(t.Context(), make([]byte, locks.RecordMax)), locks.ErrTooLarge, "--max-request-bytes")
 	if got, err := l.Load(t.Context()); got != nil || err != nil {
 		t.Errorf("the record is %d bytes, %v", len(got), err)

@@ -153,12 +153,7 @@ func (s *Store) Lock(name, owner string) (locks.Lock, error) {
 	if err := locks.CheckName(name); err != nil {
 		return nil, err
 	}
-	d := &door{
-		s: s, key: s.prefix + "leases/" + name, record: s.prefix + "records/" + name, owner: owner,
-		turn: make(chan struct{}, 1),
-	}
-	d.open, d.end = context.WithCancel(context.Background())
-	return d, nil
+	return s.lease(name, owner), nil
 }
 
 // identify reads which store this is; an empty prefix becomes one. Of several processes that make

@@ -22,13 +22,13 @@ func TestTLS(t *testing.T) {
 	const ttl = 3
 	ca, lines := etcdtest.NewCA(t), newLines(t)
 	addrs := etcdtest.StartTLS(t, 1, ca).Addrs()
-	l := door(t, open(t, "p", ttl, addrs, with(ca.Client(t, "node")), lines.option), "me")
-	lost := acquire(t, l)
+	l := drill.Door(t, open(t, "p", ttl, addrs, with(ca.Client(t, "node")), lines.option), "me")
+	lost := drill.Acquire(t, l)
 	if err := l.Save(t.Context(), []byte("x")); err != nil {
 		t.Error(err)
 	}
 	lines.die(addrs)
-	renewed(t, l, ttl*time.Second)
+	drill.Renewed(t, l, ttl*time.Second)
 	if len(lost) > 0 {
 		t.Error("lost:", <-lost)
 	}

@@ -2,110 +2,43 @@ package kubernetes
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/locks/kubernetes/apiclient"
 )
 
-// attempt is one call of Acquire, from its begin until it is the hold, fails, or is given up.
-type attempt struct {
-	d   *door
-	ctx context.Context
-	end context.CancelFunc
-}
-
-// Acquire implements locks.Lock. The lease of a node that died is acquired by a call that finds it as an
+// TryAcquire implements door.System. The lease of a node that died is acquired by a call that finds it as an
 // earlier one has found it, at least the TTL of that node before.
-func (d *door) Acquire(ctx context.Context, lost func(error)) (bool, error) {
-	releases := d.countReleases(0)
-	ctx, done, err := d.enter(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	if d.held() != nil {
-		return true, nil
-	}
-	a, err := d.try(ctx, releases)
-	if err != nil {
-		return false, err
-	}
-	defer a.finish()
-	h, err := a.acquire(lost)
-	if h == nil || err != nil {
-		return false, a.failed(err)
-	}
-	return a.begin(h)
-}
-
-// try begins an attempt. releases is their number when Acquire was called.
-func (d *door) try(ctx context.Context, releases int) (*attempt, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	switch {
-	case d.closed:
-		return nil, d.refuse(locks.ErrClosed)
-	case d.releases != releases:
-		return nil, d.releasedError()
-	}
-	a := &attempt{d: d}
-	a.ctx, a.end = context.WithCancel(ctx)
-	d.trying = a
-	return a, nil
-}
-
-func (d *door) releasedError() error {
-	return fmt.Errorf("%w: it was released while it was acquired", d.refuse(locks.ErrNotHeld))
-}
-
-// finish ends an attempt, if it was not given up.
-func (a *attempt) finish() {
-	a.d.mu.Lock()
-	defer a.d.mu.Unlock()
-	if a.d.trying == a {
-		a.d.trying = nil
-	}
-	a.end()
-}
-
-// acquire makes a hold: nil if there is a holder.
-func (a *attempt) acquire(lost func(error)) (*hold, error) {
-	d := a.d
-	if err := d.settle(a.ctx); err != nil {
-		return nil, err
-	}
-	o, err := d.look(a.ctx)
+func (l *lease) TryAcquire(ctx context.Context) (*hold, error) {
+	o, err := l.look(ctx)
 	if err != nil || o == nil {
-		return nil, d.s.explain(d.object, err)
+		return nil, l.s.explain(l.object, err)
 	}
-	identity := identityOf(d.owner)
-	d.leave(remains{identity: identity, base: o.ResourceVersion, creates: o.ResourceVersion == ""})
+	identity := identityOf(l.owner)
+	l.Leave(remains{identity: identity, base: o.ResourceVersion, creates: o.ResourceVersion == ""})
 	*o.Spec.LeaseTransitions++
-	d.s.renewed(o)
+	l.s.renewed(o)
 	o.Spec.HolderIdentity, o.Spec.AcquireTime = &identity, o.Spec.RenewTime
 	sent := time.Now()
-	o, err = d.s.write(a.ctx, o)
+	o, err = l.s.write(ctx, o)
 	switch {
 	case apiclient.Conflict(err):
-		d.leave(remains{})
+		l.Leave(remains{})
 		return nil, nil
 	case apiclient.Refused(err):
-		d.leave(remains{})
-		return nil, d.s.explain(d.object, err)
+		l.Leave(remains{})
+		return nil, l.s.explain(l.object, err)
 	case err != nil:
-		return nil, d.s.explain(d.object, err)
+		return nil, l.s.explain(l.object, err)
 	case holderOf(o) != identity:
-		return nil, d.s.lies("it has answered an acquisition with another holder")
+		return nil, l.s.lies("it has answered an acquisition with another holder")
 	}
-	h := &hold{identity: identity, fence: *o.Spec.LeaseTransitions, lost: lost, lease: o}
-	h.extend(sent, d.s)
+	h := &hold{identity: identity, fence: *o.Spec.LeaseTransitions, object: o}
+	h.extend(sent, l.s)
 	return h, nil
 }
 
@@ -119,10 +52,10 @@ func (s *Store) write(ctx context.Context, o *coordinationv1.Lease) (*coordinati
 
 // look returns the object of a lease that may be taken, with its transitions: nil if there is a holder. An
 // object that is still to be made has no resourceVersion.
-func (d *door) look(ctx context.Context) (*coordinationv1.Lease, error) {
-	o, err := d.s.leases.Get(ctx, d.object)
+func (l *lease) look(ctx context.Context) (*coordinationv1.Lease, error) {
+	o, err := l.s.leases.Get(ctx, l.object)
 	if apiclient.NotFound(err) {
-		return d.absent(ctx)
+		return l.absent(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -131,19 +64,19 @@ func (d *door) look(ctx context.Context) (*coordinationv1.Lease, error) {
 		o.Spec.LeaseTransitions = new(int32)
 	}
 	switch seconds := o.Spec.LeaseDurationSeconds; {
-	case o.Annotations[nameAnnotation] != d.name:
-		return nil, foreign(d.s.path(d.object), "it has no annotation "+nameAnnotation+" with the name of the lease")
+	case o.Annotations[nameAnnotation] != l.name:
+		return nil, foreign(l.s.path(l.object), "it has no annotation "+nameAnnotation+" with the name of the lease")
 	case *o.Spec.LeaseTransitions == math.MaxInt32:
-		return nil, foreign(d.s.path(d.object), "its leaseTransitions cannot be counted up")
+		return nil, foreign(l.s.path(l.object), "its leaseTransitions cannot be counted up")
 	case holderOf(o) == "":
 		return o, nil
 	case seconds == nil || *seconds <= 0:
-		return nil, foreign(d.s.path(d.object), "it has a holder and no leaseDurationSeconds, so it would stay "+
+		return nil, foreign(l.s.path(l.object), "it has a holder and no leaseDurationSeconds, so it would stay "+
 			"without an end")
-	case d.seen.version != o.ResourceVersion:
-		d.seen = sighting{o.ResourceVersion, time.Now()}
+	case l.seen.version != o.ResourceVersion:
+		l.seen = sighting{o.ResourceVersion, time.Now()}
 		return nil, nil
-	case time.Since(d.seen.since) < time.Duration(*seconds)*time.Second:
+	case time.Since(l.seen.since) < time.Duration(*seconds)*time.Second:
 		return nil, nil
 	}
 	return o, nil
@@ -151,14 +84,14 @@ func (d *door) look(ctx context.Context) (*coordinationv1.Lease, error) {
 
 // absent returns the object of a lease that was never held, or was removed. Its fence goes on from that of the
 // record.
-func (d *door) absent(ctx context.Context) (*coordinationv1.Lease, error) {
-	m, err := recordOf(d).read(ctx)
+func (l *lease) absent(ctx context.Context) (*coordinationv1.Lease, error) {
+	m, err := recordOf(l).read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fence, err := recordOf(d).fence(m)
+	fence, err := recordOf(l).fence(m)
 	return &coordinationv1.Lease{
-		ObjectMeta: d.s.meta(d.object, d.name), Spec: coordinationv1.LeaseSpec{LeaseTransitions: &fence},
+		ObjectMeta: l.s.meta(l.object, l.name), Spec: coordinationv1.LeaseSpec{LeaseTransitions: &fence},
 	}, err
 }
 
@@ -170,43 +103,4 @@ func (s *Store) renewed(o *coordinationv1.Lease) {
 	}
 	seconds := int32(s.ttl / time.Second)
 	o.Spec.RenewTime, o.Spec.LeaseDurationSeconds = &now, &seconds
-}
-
-// failed is an error of an attempt, or says that the attempt was given up.
-func (a *attempt) failed(err error) error {
-	a.d.mu.Lock()
-	defer a.d.mu.Unlock()
-	if given := a.givenUpLocked(); given != nil {
-		return given
-	}
-	return err
-}
-
-// givenUpLocked says by what an attempt was given up: nil if it goes on.
-func (a *attempt) givenUpLocked() error {
-	switch {
-	case a.d.closed:
-		return a.d.refuse(locks.ErrClosed)
-	case a.d.trying != a:
-		return a.d.releasedError()
-	}
-	return nil
-}
-
-// begin makes the door the holder.
-func (a *attempt) begin(h *hold) (bool, error) {
-	d := a.d
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.rest = remains{identity: h.identity}
-	if err := a.givenUpLocked(); err != nil {
-		return false, err
-	}
-	if !h.lasts(d.s) {
-		return false, d.expired(errors.New("the API server has answered too late"))
-	}
-	h.ctx, h.cancel = context.WithCancel(context.Background())
-	d.hold, d.trying, d.rest = h, nil, remains{}
-	d.keeping.Go(keeper{d, h}.keep)
-	return true, nil
 }

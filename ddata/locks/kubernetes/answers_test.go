@@ -15,8 +15,8 @@ func contest(t *testing.T, ttl int) (b *between, mine, other locks.Lock, server 
 	t.Helper()
 	server = kubetest.Start(t)
 	b = &between{}
-	mine = door(t, open(t, "p", ttl, b.client(server.Client())), "me")
-	return b, mine, door(t, open(t, "p", ttl, server.Client()), "other"), server
+	mine = drill.Door(t, open(t, "p", ttl, b.client(server.Client())), "me")
+	return b, mine, drill.Door(t, open(t, "p", ttl, server.Client()), "other"), server
 }
 
 // The answer of the write that acquires gets lost, of one that creates the object and of one that updates it:
@@ -24,28 +24,11 @@ func contest(t *testing.T, ttl int) (b *between, mine, other locks.Lock, server 
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	b, mine, other, _ := contest(t, 15)
-	fails := func() {
-		t.Helper()
-		b.set(loses)
-		ok, err := mine.Acquire(t.Context(), nil)
-		b.set(nil)
-		if ok || !errors.Is(err, locks.ErrUnusable) || !mine.Until().IsZero() {
-			t.Fatalf("acquired %t, %v, until %v", ok, err, mine.Until())
+	drill.LostAnswers(t, mine, other, func(on bool) {
+		if b.set(nil); on {
+			b.set(loses)
 		}
-		if ok, err := other.Acquire(t.Context(), nil); ok || err != nil {
-			t.Fatalf("the write has had no effect: %t, %v", ok, err)
-		}
-	}
-	fails()
-	acquire(t, mine)
-	if err := mine.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	fails()
-	if err := mine.Release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	acquire(t, other)
+	})
 }
 
 // A write that acquires, and reaches the server when its owner has given up, takes no effect: whether it
@@ -64,7 +47,7 @@ func TestLateAcquisition(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.arrive(t)
-		acquire(t, other)
+		drill.Acquire(t, other)
 		if err := other.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +74,7 @@ func TestReleaseDuringAcquire(t *testing.T) {
 	if err := <-released; !errors.Is(err, context.Canceled) {
 		t.Error("released:", err)
 	}
-	takes(t, other, mine)
+	drill.Takes(t, other, mine)
 }
 
 // A door that is closed while it acquires leaves nothing behind, and says that it is closed.
@@ -103,7 +86,7 @@ func TestCloseDuringAcquire(t *testing.T) {
 		b.set(nil) // the release goes through
 		answer, err := call(r)
 		go func() { closed <- mine.Close() }()
-		eventually(t, "it is closed", func() bool {
+		drill.Eventually(t, "it is closed", func() bool {
 			_, err := mine.Load(t.Context())
 			return errors.Is(err, locks.ErrClosed)
 		})
@@ -115,7 +98,7 @@ func TestCloseDuringAcquire(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Error("closed:", err)
 	}
-	acquire(t, other)
+	drill.Acquire(t, other)
 }
 
 // A save that reaches the server after its holder has released takes no effect, neither before nor after
@@ -125,7 +108,7 @@ func TestLateSave(t *testing.T) {
 	for name, saves := range map[string]bool{"before another saves": false, "after that": true} {
 		t.Run(name, func(t *testing.T) {
 			b, mine, other, _ := contest(t, 15)
-			acquire(t, mine)
+			drill.Acquire(t, mine)
 			if err := mine.Save(t.Context(), []byte("first")); err != nil {
 				t.Fatal(err)
 			}
@@ -141,14 +124,14 @@ func TestLateSave(t *testing.T) {
 			want := "first"
 			if saves {
 				want = "new"
-				acquire(t, other)
+				drill.Acquire(t, other)
 				if err := other.Save(t.Context(), []byte(want)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			d.arrive(t)
 			if !saves {
-				acquire(t, other)
+				drill.Acquire(t, other)
 			}
 			if got, err := other.Load(t.Context()); string(got) != want || err != nil {
 				t.Errorf("the record is %q, %v, want %q", got, err, want)
@@ -162,7 +145,7 @@ func TestLateSave(t *testing.T) {
 func TestLostAnswerOfSave(t *testing.T) {
 	t.Parallel()
 	b, mine, _, _ := contest(t, 15)
-	acquire(t, mine)
+	drill.Acquire(t, mine)
 	b.set(loses)
 	if err := mine.Save(t.Context(), []byte("one")); !errors.Is(err, locks.ErrUnusable) {
 		t.Fatal(err)
@@ -190,7 +173,7 @@ func TestLostAnswerOfSave(t *testing.T) {
 func TestLostAnswerOfRelease(t *testing.T) {
 	t.Parallel()
 	b, mine, other, _ := contest(t, 15)
-	acquire(t, mine)
+	drill.Acquire(t, mine)
 	var d delays
 	b.set(d.take)
 	if err := mine.Release(t.Context()); !errors.Is(err, locks.ErrUnusable) || !mine.Until().IsZero() {
@@ -203,7 +186,7 @@ func TestLostAnswerOfRelease(t *testing.T) {
 	if err := mine.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	acquire(t, other)
+	drill.Acquire(t, other)
 	d.arrive(t)
 }
 
@@ -211,8 +194,8 @@ func TestLostAnswerOfRelease(t *testing.T) {
 func TestLostAnswersOfRenewals(t *testing.T) {
 	t.Parallel()
 	b, mine, other, _ := contest(t, 2)
-	defer detect(t, mine, other)()
-	lost := acquire(t, mine)
+	defer drill.Detect(t, mine, other)()
+	lost := drill.Acquire(t, mine)
 	calls := 0
 	b.set(func(r *http.Request, call func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		if calls++; calls%2 == 1 {
@@ -221,7 +204,7 @@ func TestLostAnswersOfRenewals(t *testing.T) {
 		return call(r)
 	})
 	for range 3 {
-		renewed(t, mine, 2e9)
+		drill.Renewed(t, mine, 2e9)
 		if ok, err := other.Acquire(t.Context(), nil); ok || err != nil {
 			t.Errorf("another acquires: %t, %v", ok, err)
 		}

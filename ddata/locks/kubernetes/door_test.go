@@ -23,8 +23,10 @@ func TestReleaseEndsTheAcquireThatWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := l.(*door)
-		d.turn <- struct{}{}
-		return d, func() { <-d.turn }
+		_, leave, err := l.(*lease).Enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, leave
 	})
 }

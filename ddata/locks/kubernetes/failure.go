@@ -54,21 +54,21 @@ func foreign(path, detail string) error {
 }
 
 // expired tells of a hold that no renewal has prolonged in time.
-func (d *door) expired(cause error) error {
+func (l *lease) expired(cause error) error {
 	_, remedy := apiclient.Explain(cause)
 	if remedy == "" {
 		remedy = "see that this process has a processor, and the API server answers"
 	}
 	return &locks.Error{
-		Kind: locks.ErrNotHeld, Path: d.s.path(d.object), Detail: "no renewal has succeeded in time", Cause: cause,
+		Kind: locks.ErrNotHeld, Path: l.s.path(l.object), Detail: "no renewal has succeeded in time", Cause: cause,
 		Remedy: remedy + "; or raise Config.TTL",
 	}
 }
 
 // replaced tells of a hold whose object is not any more as the holder has written it.
-func (d *door) replaced(what string) error {
+func (l *lease) replaced(what string) error {
 	return errors.Join(locks.ErrNotHeld, &locks.Error{
-		Kind: locks.ErrReplaced, Path: d.s.path(d.object), Detail: what,
+		Kind: locks.ErrReplaced, Path: l.s.path(l.object), Detail: what,
 		Remedy: "leave the objects of the store alone while nodes run; a process that stands still for the TTL loses " +
 			"its leases",
 	})

@@ -11,32 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks/kubernetes/kubetest"
 )
 
-// detect fails the test if two doors have an Until that lies ahead, until stop is called.
-func detect(t *testing.T, a, b locks.Lock) (stop func()) {
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(time.Millisecond)
-		defer tick.Stop()
-		for ctx.Err() == nil {
-			<-tick.C
-			one, other := a.Until(), b.Until()
-			if now := time.Now(); now.Before(one) && now.Before(other) {
-				t.Errorf("two holders: until %v and %v", one, other)
-				return
-			}
-		}
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
-}
-
-// Two contend, and the network of the holder stands still, time and again. The other one gets the lease when
-// that of the holder is past its Until, and finds its record. What the former holder has sent meanwhile takes
-// no effect later.
+// The network of the holder stands still, time and again.
 func TestPartitionedHolder(t *testing.T) {
 	t.Parallel()
 	server := kubetest.Start(t)
@@ -44,53 +19,24 @@ func TestPartitionedHolder(t *testing.T) {
 	var nets [2]*lines
 	for i := range doors {
 		nets[i] = newLines(t, server.Addr())
-		doors[i] = door(t, open(t, "p", 2, nets[i].client(server.Client())), fmt.Sprint("owner ", i))
+		doors[i] = drill.Door(t, open(t, "p", 2, nets[i].client(server.Client())), fmt.Sprint("owner ", i))
 	}
-	defer detect(t, doors[0], doors[1])()
 	rounds := 4
 	if testing.Short() {
 		rounds = 2
 	}
-	lost, record := acquire(t, doors[0]), "none"
-	for round := range rounds {
-		holds, waits := doors[round%2], doors[1-round%2]
-		record = fmt.Sprint("of round ", round)
-		if err := holds.Save(t.Context(), []byte(record)); err != nil {
-			t.Fatal(err)
-		}
-		nets[round%2].part()
-		saved := make(chan error, 1)
-		go func() { saved <- holds.Save(t.Context(), []byte("too late")) }()
-		next := takes(t, waits, holds)
-		if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
-			t.Error("the loss:", err)
-		}
-		if err := <-saved; err == nil {
-			t.Error("a save through a network that stands still succeeds")
-		}
-		if got, err := waits.Load(t.Context()); string(got) != record || err != nil {
-			t.Errorf("the record is %q, %v, want %q", got, err, record)
-		}
-		nets[round%2].join()
-		if err := holds.Save(t.Context(), nil); !errors.Is(err, locks.ErrNotHeld) {
-			t.Error("the former holder saves:", err)
-		}
-		if got, err := waits.Load(t.Context()); string(got) != record || err != nil {
-			t.Errorf("after the partition the record is %q, %v, want %q", got, err, record)
-		}
-		lost = next
-	}
+	drill.StalledHolders(t, rounds, doors, func(i int) { nets[i].part() }, func(i int) { nets[i].join() })
 }
 
 // A server that hangs longer than a lease lasts costs the lease, and nothing else.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	server := kubetest.Start(t)
-	l := door(t, open(t, "p", 1, server.Client()), "me")
-	lost := acquire(t, l)
+	l := drill.Door(t, open(t, "p", 1, server.Client()), "me")
+	lost := drill.Acquire(t, l)
 	server.Pause()
 	began := time.Now()
-	if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+	if err := drill.Told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
 		t.Error("the loss:", err)
 	}
 	if late := time.Since(began); late > 2*time.Second {
@@ -100,7 +46,7 @@ func TestHang(t *testing.T) {
 		t.Error("Until is", l.Until())
 	}
 	server.Resume()
-	eventually(t, "it is acquired again", func() bool {
+	drill.Eventually(t, "it is acquired again", func() bool {
 		ok, _ := l.Acquire(t.Context(), nil)
 		return ok
 	})
@@ -110,8 +56,8 @@ func TestHang(t *testing.T) {
 func TestHungCall(t *testing.T) {
 	t.Parallel()
 	server := kubetest.Start(t)
-	l := door(t, open(t, "p", 15, server.Client()), "me")
-	acquire(t, l)
+	l := drill.Door(t, open(t, "p", 15, server.Client()), "me")
+	drill.Acquire(t, l)
 	server.Pause()
 	defer server.Resume()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -127,20 +73,20 @@ func TestRestart(t *testing.T) {
 	const ttl = 4
 	server := kubetest.Start(t)
 	s := open(t, "p", ttl, server.Client())
-	l := door(t, s, "me")
-	lost := acquire(t, l)
+	l := drill.Door(t, s, "me")
+	lost := drill.Acquire(t, l)
 	if err := l.Save(t.Context(), []byte("before")); err != nil {
 		t.Fatal(err)
 	}
 	server.Stop()
-	_, err := door(t, s, "other").Acquire(t.Context(), nil)
+	_, err := drill.Door(t, s, "other").Acquire(t.Context(), nil)
 	says(t, err, locks.ErrUnusable, "NetworkPolicy")
 	server.Restart(t)
-	renewed(t, l, ttl*time.Second)
+	drill.Renewed(t, l, ttl*time.Second)
 	if got, err := l.Load(t.Context()); string(got) != "before" || err != nil {
 		t.Errorf("the record is %q, %v", got, err)
 	}
-	if ok, err := door(t, s, "other").Acquire(t.Context(), nil); ok || err != nil {
+	if ok, err := drill.Door(t, s, "other").Acquire(t.Context(), nil); ok || err != nil {
 		t.Errorf("another acquires: %t, %v", ok, err)
 	}
 	kept(t, lost)
@@ -151,8 +97,8 @@ func TestThrottling(t *testing.T) {
 	t.Parallel()
 	const ttl = 4
 	server := kubetest.Start(t)
-	l := door(t, open(t, "p", ttl, server.Client()), "me")
-	lost := acquire(t, l)
+	l := drill.Door(t, open(t, "p", ttl, server.Client()), "me")
+	lost := drill.Acquire(t, l)
 	server.Throttle(1, time.Second)
 	says(t, l.Save(t.Context(), []byte("x")), locks.ErrUnusable, "asks to wait 1s")
 	before := server.Served()
@@ -162,9 +108,9 @@ func TestThrottling(t *testing.T) {
 		t.Errorf("a call is made %d times", made)
 	}
 	server.Throttle(2, time.Second)
-	renewed(t, l, ttl*time.Second)
+	drill.Renewed(t, l, ttl*time.Second)
 	server.Fail(3)
-	renewed(t, l, ttl*time.Second)
+	drill.Renewed(t, l, ttl*time.Second)
 	kept(t, lost)
 	server.Fail(1)
 	says(t, l.Save(t.Context(), []byte("x")), locks.ErrUnusable, "reaches its etcd")
@@ -175,13 +121,13 @@ func TestRenewalsObeyTheServer(t *testing.T) {
 	t.Parallel()
 	const ttl, refusals = 8, 2
 	server := kubetest.Start(t)
-	l := door(t, open(t, "p", ttl, server.Client()), "me")
-	lost := acquire(t, l)
+	l := drill.Door(t, open(t, "p", ttl, server.Client()), "me")
+	lost := drill.Acquire(t, l)
 	before := server.Served()
 	server.Throttle(refusals, time.Second)
-	eventually(t, "a renewal is refused", func() bool { return server.Served() > before })
+	drill.Eventually(t, "a renewal is refused", func() bool { return server.Served() > before })
 	began := time.Now()
-	renewed(t, l, ttl*time.Second)
+	drill.Renewed(t, l, ttl*time.Second)
 	if took := time.Since(began); took < refusals*time.Second-100*time.Millisecond {
 		t.Errorf("after %d refusals that ask to wait 1 s each it is renewed within %v", refusals, took)
 	}
@@ -210,16 +156,16 @@ func TestReplaced(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			l := door(t, s, "me")
-			lost := acquire(t, l)
+			l := drill.Door(t, s, "me")
+			lost := drill.Acquire(t, l)
 			name := leaseOf(server)
 			server.Edit(t, "leases", name, func(o map[string]any) {
 				o["metadata"].(map[string]any)["labels"] = map[string]string{"seen": "by an operator"}
 			})
-			renewed(t, l, ttl*time.Second)
+			drill.Renewed(t, l, ttl*time.Second)
 			kept(t, lost)
 			harm(name)
-			if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) || !errors.Is(err, locks.ErrReplaced) {
+			if err := drill.Told(t, lost); !errors.Is(err, locks.ErrNotHeld) || !errors.Is(err, locks.ErrReplaced) {
 				t.Error("the loss:", err)
 			}
 			if err := l.Save(t.Context(), nil); !errors.Is(err, locks.ErrNotHeld) {
@@ -235,19 +181,19 @@ func TestReplaced(t *testing.T) {
 func TestFenceOutlivesTheObject(t *testing.T) {
 	t.Parallel()
 	server := kubetest.Start(t)
-	a, b := door(t, open(t, "p", 15, server.Client()), "a"), door(t, open(t, "p", 15, server.Client()), "b")
+	a, b := drill.Door(t, open(t, "p", 15, server.Client()), "a"), drill.Door(t, open(t, "p", 15, server.Client()), "b")
 	for range 3 { // fences 1 to 3
-		acquire(t, a)
+		drill.Acquire(t, a)
 		if err := errors.Join(a.Save(t.Context(), []byte("of a")), a.Release(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 	}
-	acquire(t, a)
+	drill.Acquire(t, a)
 	if err := a.Save(t.Context(), []byte("of a")); err != nil {
 		t.Fatal(err)
 	}
 	server.Remove("leases", leaseOf(server))
-	acquire(t, b)
+	drill.Acquire(t, b)
 	if got, err := b.Load(t.Context()); string(got) != "of a" || err != nil {
 		t.Fatalf("loaded %q, %v", got, err)
 	}

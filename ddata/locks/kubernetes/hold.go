@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -23,15 +22,12 @@ const (
 type hold struct {
 	identity string
 	fence    int32 // the leaseTransitions of this hold
-	lost     func(error)
-	ctx      context.Context // ends with the hold
-	cancel   context.CancelFunc
 
-	lease  *coordinationv1.Lease // as the server has it; of the goroutine that renews
-	tries  []renewal             // those since lease that have no answer; of that goroutine, too
+	object *coordinationv1.Lease // as the server has it; of the goroutine that renews
+	tries  []renewal             // those since object that have no answer; of that goroutine, too
 	record *corev1.ConfigMap     // as this hold has written it, without its data; nil = not yet; of the turn
 
-	// The door's mutex guards these.
+	// The door's lock guards these.
 	until  time.Time
 	day    time.Time // until, by the time of day
 	saving bool      // a save may be under way
@@ -43,7 +39,7 @@ type renewal struct {
 	sent      time.Time
 }
 
-// extend notes a renewal that succeeded. The door's mutex is held, or the hold has not begun.
+// extend notes a renewal that succeeded. The door's lock is held, or the hold has not begun.
 func (h *hold) extend(sent time.Time, s *Store) {
 	ttl := s.ttl - s.ttl*drift/100
 	if until := sent.Add(ttl); until.After(h.until) {
@@ -52,37 +48,25 @@ func (h *hold) extend(sent time.Time, s *Store) {
 }
 
 // lasts reports whether the time of a hold is not over. It looks at the time of day, too: during a suspend the
-// monotonic clock may stand still. The door's mutex is held.
+// monotonic clock may stand still. The door's lock is held.
 func (h *hold) lasts(s *Store) bool {
 	return time.Now().Before(h.until) && s.wall().Round(0).Before(h.day)
 }
 
-// held returns the hold. One whose time has passed is lost here, if its renewals have not noticed.
-func (d *door) held() *hold {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if h := d.hold; h != nil && !h.lasts(d.s) {
-		d.loseLocked(h, d.expired(nil))
-	}
-	return d.hold
-}
+// Rest implements door.System.
+func (*lease) Rest(h *hold) remains { return remains{identity: h.identity, saves: h.saving} }
 
-// loseLocked ends a hold, unless it has ended, and says so.
-func (d *door) loseLocked(h *hold, err error) {
-	if d.hold != h {
-		return
-	}
-	d.dropLocked()
-	if h.lost != nil {
-		go h.lost(err)
-	}
-}
+// End implements door.System.
+func (*lease) End(h *hold) time.Time { return h.until }
 
-func (d *door) lose(h *hold, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.loseLocked(h, err)
-}
+// Lasts implements door.System.
+func (l *lease) Lasts(h *hold) bool { return h.lasts(l.s) }
+
+// Expired implements door.System.
+func (l *lease) Expired() error { return l.expired(nil) }
+
+// Late implements door.System.
+func (l *lease) Late() error { return l.expired(errors.New("the API server has answered too late")) }
 
 // errGone: the object is not the one of the hold.
 var errGone = errors.New("the object is not that of the hold")

@@ -37,14 +37,14 @@ func TestTimeOfDayIsSet(t *testing.T) {
 	mine, theirs := open(t, "p", ttl, lines.client(server.Client())), open(t, "p", ttl, server.Client())
 	mine.SetTimeOfDay(holder.now)
 	theirs.SetTimeOfDay(waiting.now)
-	a, b := door(t, mine, "a"), door(t, theirs, "b")
-	defer detect(t, a, b)()
-	lost := acquire(t, a)
+	a, b := drill.Door(t, mine, "a"), drill.Door(t, theirs, "b")
+	defer drill.Detect(t, a, b)()
+	lost := drill.Acquire(t, a)
 	for _, ahead := range []time.Duration{-time.Hour, -24 * time.Hour} {
 		holder.set(ahead)
 		waiting.set(-ahead)
 		for range 2 {
-			renewed(t, a, ttl*time.Second)
+			drill.Renewed(t, a, ttl*time.Second)
 			if ok, err := b.Acquire(t.Context(), nil); ok || err != nil {
 				t.Fatalf("another acquires: %t, %v", ok, err)
 			}
@@ -53,10 +53,10 @@ func TestTimeOfDayIsSet(t *testing.T) {
 	kept(t, lost)
 	lines.part()
 	waiting.set(100 * time.Hour)
-	lost = takes(t, b, a)
+	lost = drill.Takes(t, b, a)
 	holder.set(time.Hour)
 	waiting.set(-time.Hour)
-	renewed(t, b, ttl*time.Second)
+	drill.Renewed(t, b, ttl*time.Second)
 	kept(t, lost)
 }
 
@@ -70,11 +70,11 @@ func TestTimeOfDayStandsStill(t *testing.T) {
 	day.stands.Store(&now)
 	mine := open(t, "p", ttl, server.Client())
 	mine.SetTimeOfDay(day.now)
-	a, b := door(t, mine, "a"), door(t, open(t, "p", ttl, server.Client()), "b")
-	defer detect(t, a, b)()
-	lost := acquire(t, a)
+	a, b := drill.Door(t, mine, "a"), drill.Door(t, open(t, "p", ttl, server.Client()), "b")
+	defer drill.Detect(t, a, b)()
+	lost := drill.Acquire(t, a)
 	for range 3 {
-		renewed(t, a, ttl*time.Second)
+		drill.Renewed(t, a, ttl*time.Second)
 		if ok, err := b.Acquire(t.Context(), nil); ok || err != nil {
 			t.Fatalf("another acquires: %t, %v", ok, err)
 		}
@@ -89,13 +89,13 @@ func TestSuspend(t *testing.T) {
 	var day dayTime
 	s := open(t, "p", 15, kubetest.Start(t).Client())
 	s.SetTimeOfDay(day.now)
-	l := door(t, s, "me")
-	lost := acquire(t, l)
+	l := drill.Door(t, s, "me")
+	lost := drill.Acquire(t, l)
 	day.set(time.Minute)
 	if !l.Until().IsZero() {
 		t.Error("Until is", l.Until())
 	}
-	if err := told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
+	if err := drill.Told(t, lost); !errors.Is(err, locks.ErrNotHeld) {
 		t.Error("the loss:", err)
 	}
 }
@@ -105,8 +105,8 @@ func TestRenewTimeOfAWrongClock(t *testing.T) {
 	t.Parallel()
 	server := kubetest.Start(t)
 	s := open(t, "p", 1, server.Client())
-	l := door(t, s, "me")
-	acquire(t, l)
+	l := drill.Door(t, s, "me")
+	drill.Acquire(t, l)
 	if err := l.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +117,11 @@ func TestRenewTimeOfAWrongClock(t *testing.T) {
 			spec["holderIdentity"], spec["renewTime"], spec["leaseDurationSeconds"] = "dead", renewTime, 1
 		})
 		began := time.Now()
-		lost := takes(t, l, nil)
+		lost := drill.Takes(t, l, nil)
 		if took := time.Since(began); took < time.Second || took > 3*time.Second {
 			t.Errorf("renewTime %s: a lease of 1 s is taken after %v", renewTime, took)
 		}
-		renewed(t, l, time.Second)
+		drill.Renewed(t, l, time.Second)
 		kept(t, lost)
 		if err := l.Release(t.Context()); err != nil {
 			t.Fatal(err)

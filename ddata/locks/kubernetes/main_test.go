@@ -1,7 +1,6 @@
 package kubernetes_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -31,6 +30,8 @@ func TestMain(m *testing.M) {
 // limit is how long a test waits for one thing; it is reached only when something is broken.
 const limit = 30 * time.Second
 
+var drill = lockstest.Drill{Limit: limit}
+
 // config says where a store is that has leases of leases of so many seconds.
 func config(prefix string, ttl int) kubernetes.Config {
 	return kubernetes.Config{
@@ -49,89 +50,12 @@ func open(t testing.TB, prefix string, ttl int, client *rest.Config) *kubernetes
 	return s
 }
 
-// door makes a door to the name x, which is closed when the test ends.
-func door(t testing.TB, s locks.Store, owner string) locks.Lock {
-	t.Helper()
-	l, err := s.Lock("x", owner)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() }) // the server may have ended
-	return l
-}
-
-// acquire makes a door the holder, and returns what tells of the loss.
-func acquire(t testing.TB, l locks.Lock) (lost chan error) {
-	t.Helper()
-	lost = make(chan error, 2)
-	if ok, err := l.Acquire(t.Context(), func(err error) { lost <- err }); !ok || err != nil {
-		t.Fatalf("acquired %t, %v", ok, err)
-	}
-	return lost
-}
-
-// eventually waits until something is so.
-func eventually(t testing.TB, what string, so func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	for !so() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
-}
-
-// renewed waits for a renewal whose request was sent after this call.
-func renewed(t testing.TB, l locks.Lock, ttl time.Duration) {
-	t.Helper()
-	want := time.Now().Add(ttl - ttl*3/100)
-	eventually(t, "the lease is renewed", func() bool { return !l.Until().Before(want) })
-}
-
-// told waits for the loss.
-func told(t testing.TB, lost chan error) error {
-	t.Helper()
-	select {
-	case err := <-lost:
-		return err
-	case <-time.After(limit):
-		t.Fatal("no loss was told")
-		return nil
-	}
-}
-
 // kept fails the test if the loss was told.
 func kept(t testing.TB, lost chan error) {
 	t.Helper()
 	if len(lost) > 0 {
 		t.Error("lost:", <-lost)
 	}
-}
-
-// takes has a door acquire until it is the holder, which must not be before the time of the other one, if there
-// is one, is over.
-func takes(t testing.TB, l, other locks.Lock) (lost chan error) {
-	t.Helper()
-	lost = make(chan error, 2)
-	eventually(t, "the other one acquires", func() bool {
-		ok, err := l.Acquire(t.Context(), func(err error) { lost <- err })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ok
-	})
-	if other == nil {
-		return lost
-	}
-	if until := other.Until(); time.Now().Before(until) {
-		t.Errorf("it is acquired %v before the end of the hold", time.Until(until))
-	}
-	return lost
 }
 
 func TestLockLaws(t *testing.T) {
@@ -190,12 +114,12 @@ func TestIDs(t *testing.T) {
 func TestHolderIsNamed(t *testing.T) {
 	t.Parallel()
 	s := open(t, "p", 15, kubetest.Start(t).Client())
-	l, other := door(t, s, "ann\nand bob_1"), door(t, s, "carl")
+	l, other := drill.Door(t, s, "ann\nand bob_1"), drill.Door(t, s, "carl")
 	named := func() string { return other.(locks.Holder).Holder(t.Context()) }
 	if got := named(); got != "" {
 		t.Errorf("it was never held, and the holder is %q", got)
 	}
-	acquire(t, l)
+	drill.Acquire(t, l)
 	if got := named(); !strings.HasPrefix(got, "ann\nand bob_1, process ") {
 		t.Errorf("ann and bob hold it, and it says %q", got)
 	}

@@ -77,11 +77,11 @@ func TestDeadConnections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := newLines(t, c.addr)
-			l := door(t, open(t, "p", ttl, lines.client(c.client)), "me")
-			lost := acquire(t, l)
+			l := drill.Door(t, open(t, "p", ttl, lines.client(c.client)), "me")
+			lost := drill.Acquire(t, l)
 			for range 3 {
 				lines.die()
-				renewed(t, l, ttl*time.Second)
+				drill.Renewed(t, l, ttl*time.Second)
 			}
 			kept(t, lost)
 			if err := l.Release(t.Context()); err != nil {
@@ -101,9 +101,9 @@ func TestSlowServerIsRefused(t *testing.T) {
 	_, err := kubernetes.Open(t.Context(), lines.client(server.Client()), config("p", 1))
 	says(t, err, locks.ErrUnusable, "raise Config.TTL to 4s")
 	says(t, err, locks.ErrUnusable, "has 250ms, a quarter of Config.TTL")
-	l := door(t, open(t, "p", 4, lines.client(server.Client())), "me")
-	lost := acquire(t, l)
-	renewed(t, l, 4*time.Second)
+	l := drill.Door(t, open(t, "p", 4, lines.client(server.Client())), "me")
+	lost := drill.Acquire(t, l)
+	drill.Renewed(t, l, 4*time.Second)
 	kept(t, lost)
 }
 

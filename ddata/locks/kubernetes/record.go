@@ -20,26 +20,26 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func sumOf(bytes []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(bytes, castagnoli)) }
 
 // record is the ConfigMap of a lease. Its methods are called by the call with the turn.
-type record struct{ d *door }
+type record struct{ l *lease }
 
-func recordOf(d *door) record { return record{d} }
+func recordOf(l *lease) record { return record{l} }
 
 // Load implements locks.Lock.
-func (d *door) Load(ctx context.Context) ([]byte, error) {
+func (l *lease) Load(ctx context.Context) ([]byte, error) {
 	var saved []byte
-	err := d.asHolder(ctx, func(ctx context.Context, h *hold) error {
-		m, err := recordOf(d).claim(ctx, h)
+	err := l.asHolder(ctx, func(ctx context.Context, h *hold) error {
+		m, err := recordOf(l).claim(ctx, h)
 		if err != nil {
 			return err
 		}
 		var is bool
 		if saved, is = m.BinaryData[recordKey]; is && m.Annotations[sumAnnotation] != sumOf(saved) {
-			return recordOf(d).damaged("the checksum of its %d bytes is wrong", len(saved))
+			return recordOf(l).damaged("the checksum of its %d bytes is wrong", len(saved))
 		}
 		return nil
 	})
-	if err == nil && d.held() == nil {
-		err = d.refuse(locks.ErrNotHeld)
+	if _, held := l.Held(); err == nil && !held {
+		err = l.Refer(locks.ErrNotHeld)
 	}
 	if err != nil {
 		return nil, err
@@ -48,14 +48,14 @@ func (d *door) Load(ctx context.Context) ([]byte, error) {
 }
 
 // Save implements locks.Lock.
-func (d *door) Save(ctx context.Context, bytes []byte) error {
+func (l *lease) Save(ctx context.Context, bytes []byte) error {
 	if err := locks.CheckRecord(bytes); err != nil {
 		return err
 	}
-	return d.asHolder(ctx, func(ctx context.Context, h *hold) (err error) {
+	return l.asHolder(ctx, func(ctx context.Context, h *hold) (err error) {
 		m := h.record
 		if m == nil {
-			if m, err = recordOf(d).claim(ctx, h); err != nil {
+			if m, err = recordOf(l).claim(ctx, h); err != nil {
 				return err
 			}
 		}
@@ -63,13 +63,13 @@ func (d *door) Save(ctx context.Context, bytes []byte) error {
 		m.BinaryData = map[string][]byte{recordKey: bytes}
 		m.Annotations[sumAnnotation] = sumOf(bytes)
 		h.record = nil // unless it succeeds
-		d.setSaving(h, true)
-		m, err = d.s.maps.Update(ctx, d.object, m)
+		l.setSaving(h, true)
+		m, err = l.s.maps.Update(ctx, l.object, m)
 		if apiclient.Refused(err) {
-			d.setSaving(h, false)
+			l.setSaving(h, false)
 		}
 		if apiclient.Conflict(err) || apiclient.NotFound(err) {
-			_, claimed := recordOf(d).claim(ctx, h)
+			_, claimed := recordOf(l).claim(ctx, h)
 			if claimed != nil {
 				return claimed
 			}
@@ -78,16 +78,14 @@ func (d *door) Save(ctx context.Context, bytes []byte) error {
 		if err != nil {
 			return err
 		}
-		d.setSaving(h, false)
+		l.setSaving(h, false)
 		h.keepRecord(m)
 		return nil
 	})
 }
 
-func (d *door) setSaving(h *hold, may bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	h.saving = may
+func (l *lease) setSaving(h *hold, may bool) {
+	l.Locked(func() { h.saving = may })
 }
 
 // keepRecord notes how the server has the ConfigMap.
@@ -97,27 +95,15 @@ func (h *hold) keepRecord(m *corev1.ConfigMap) {
 
 // asHolder does something to the record as the holder. The end of the hold ends the call; a save may have
 // taken effect by then.
-func (d *door) asHolder(ctx context.Context, do func(context.Context, *hold) error) error {
-	ctx, done, err := d.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	h := d.held()
-	if h == nil {
-		return d.refuse(locks.ErrNotHeld)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(h.ctx, cancel)()
-	return d.s.explain(d.object, do(ctx, h))
+func (l *lease) asHolder(ctx context.Context, do func(context.Context, *hold) error) error {
+	return l.AsHolder(ctx, func(ctx context.Context, h *hold) error { return l.s.explain(l.object, do(ctx, h)) })
 }
 
 // claim writes the fence of a hold into the ConfigMap, and returns that with its data. What an earlier hold, or
 // an earlier call, has sent has no effect after that. It writes nothing if the ConfigMap is as the hold has
 // written it, and no save is under way.
 func (r record) claim(ctx context.Context, h *hold) (*corev1.ConfigMap, error) {
-	d := r.d
+	l := r.l
 	known := h.record
 	h.record = nil
 	for {
@@ -130,9 +116,9 @@ func (r record) claim(ctx context.Context, h *hold) (*corev1.ConfigMap, error) {
 		case err != nil:
 			return nil, err
 		case fence > h.fence:
-			err := d.replaced(fmt.Sprintf("another hold has used the record: its fence is %d, and that of this hold %d",
+			err := l.replaced(fmt.Sprintf("another hold has used the record: its fence is %d, and that of this hold %d",
 				fence, h.fence))
-			d.lose(h, err)
+			l.Lose(h, err)
 			return nil, err
 		case known != nil && m.ResourceVersion == known.ResourceVersion && m.UID == known.UID:
 			h.record = known
@@ -141,16 +127,16 @@ func (r record) claim(ctx context.Context, h *hold) (*corev1.ConfigMap, error) {
 		m.Annotations[fenceAnnotation] = strconv.Itoa(int(h.fence))
 		m.Annotations[touchedAnnotation] = random()
 		if m.ResourceVersion == "" {
-			m, err = d.s.maps.Create(ctx, d.object, m)
+			m, err = l.s.maps.Create(ctx, l.object, m)
 		} else {
-			m, err = d.s.maps.Update(ctx, d.object, m)
+			m, err = l.s.maps.Update(ctx, l.object, m)
 		}
 		done, err := tried(err)
 		if err != nil {
 			return nil, err
 		}
 		if done {
-			d.setSaving(h, false)
+			l.setSaving(h, false)
 			h.keepRecord(m)
 			return m, nil
 		}
@@ -159,14 +145,14 @@ func (r record) claim(ctx context.Context, h *hold) (*corev1.ConfigMap, error) {
 
 // read returns the ConfigMap of the record: one without a resourceVersion if there is none.
 func (r record) read(ctx context.Context) (*corev1.ConfigMap, error) {
-	d := r.d
-	m, err := d.s.maps.Get(ctx, d.object)
+	l := r.l
+	m, err := l.s.maps.Get(ctx, l.object)
 	switch {
 	case apiclient.NotFound(err):
-		return &corev1.ConfigMap{ObjectMeta: d.s.meta(d.object, d.name)}, nil
+		return &corev1.ConfigMap{ObjectMeta: l.s.meta(l.object, l.name)}, nil
 	case err != nil:
 		return nil, err
-	case m.Annotations[nameAnnotation] != d.name:
+	case m.Annotations[nameAnnotation] != l.name:
 		return nil, r.damaged("it has no annotation %s with the name of the lease", nameAnnotation)
 	}
 	return m, nil
@@ -188,26 +174,26 @@ func (r record) fence(m *corev1.ConfigMap) (int32, error) {
 // touch sees to it that a save that is under way has no effect any more. It updates an object that
 // is there, and makes none.
 func (r record) touch(ctx context.Context) error {
-	d := r.d
+	l := r.l
 	for {
 		m, err := r.read(ctx)
 		if err != nil {
-			return d.s.explain(d.object, err)
+			return l.s.explain(l.object, err)
 		}
 		if m.ResourceVersion == "" {
 			return nil
 		}
 		m.Annotations[touchedAnnotation] = random()
-		_, err = d.s.maps.Update(ctx, d.object, m)
+		_, err = l.s.maps.Update(ctx, l.object, m)
 		if done, err := tried(err); done || err != nil && !apiclient.NotFound(err) {
-			return d.s.explain(d.object, err)
+			return l.s.explain(l.object, err)
 		}
 	}
 }
 
 func (r record) damaged(format string, args ...any) error {
 	return &locks.Error{
-		Kind: locks.ErrDamaged, Path: "ConfigMap " + r.d.s.path(r.d.object), Detail: fmt.Sprintf(format, args...),
+		Kind: locks.ErrDamaged, Path: "ConfigMap " + r.l.s.path(r.l.object), Detail: fmt.Sprintf(format, args...),
 		Remedy: "put the right value back; remove the ConfigMap only while no node of the cluster runs anywhere",
 	}
 }

@@ -75,11 +75,11 @@ func TestRights(t *testing.T) {
 	grant("get create", "")
 	lacks(try(), "update", "leases", group)
 	grant("get create update", "")
-	l := door(t, open(t, "p", 15, client), "me")
+	l := drill.Door(t, open(t, "p", 15, client), "me")
 	_, err := l.Acquire(t.Context(), nil)
 	lacks(err, "get", "configmaps", "")
 	grant("get create update", "get")
-	lost := acquire(t, l)
+	lost := drill.Acquire(t, l)
 	lacks(l.Save(t.Context(), nil), "create", "configmaps", "")
 	grant("get create update", "get create")
 	if _, err := l.Load(t.Context()); err != nil {
@@ -111,8 +111,8 @@ func TestUnreachable(t *testing.T) {
 	says(t, err, locks.ErrUnusable, "the authority of the API server's certificate")
 	_, err = kubernetes.Open(t.Context(), &rest.Config{Host: "https://" + server.Addr()}, config("p", 15))
 	says(t, err, locks.ErrUnusable, "have not agreed on TLS")
-	l := door(t, open(t, "p", 15, server.Client()), "me")
-	acquire(t, l)
+	l := drill.Door(t, open(t, "p", 15, server.Client()), "me")
+	drill.Acquire(t, l)
 	server.RemoveNamespace()
 	for _, resource := range []string{"leases", "configmaps"} {
 		for _, name := range server.Names(resource) {
@@ -155,12 +155,12 @@ func TestForgetfulServer(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 	client := &rest.Config{Host: front.URL}
-	l := door(t, open(t, "p", 1, client), "me")
-	lost := acquire(t, l)
+	l := drill.Door(t, open(t, "p", 1, client), "me")
+	lost := drill.Acquire(t, l)
 	forgets.Store(true)
 	_, err := kubernetes.Open(t.Context(), client, config("p", 15))
 	says(t, err, locks.ErrUnusable, "an update has left the resourceVersion as it was")
-	says(t, told(t, lost), locks.ErrNotHeld, "it has answered a renewal, and not made it")
+	says(t, drill.Told(t, lost), locks.ErrNotHeld, "it has answered a renewal, and not made it")
 	forgets.Store(false)
 	if err := l.Release(t.Context()); err != nil {
 		t.Fatal(err)
@@ -187,8 +187,8 @@ func TestRequestLimit(t *testing.T) {
 		server.ServeHTTP(w, r)
 	}))
 	t.Cleanup(front.Close)
-	l := door(t, open(t, "p", 15, &rest.Config{Host: front.URL}), "me")
-	acquire(t, l)
+	l := drill.Door(t, open(t, "p", 15, &rest.Config{Host: front.URL}), "me")
+	drill.Acquire(t, l)
 	says(t, l.Save(t.Context(), make([]byte, locks.RecordMax)), locks.ErrTooLarge, "take requests of 1.5 MiB")
 	if got, err := l.Load(t.Context()); got != nil || err != nil {
 		t.Errorf("the record is %d bytes, %v", len(got), err)
@@ -202,8 +202,8 @@ func TestForeignContent(t *testing.T) {
 	server.Put(t, "leases", "foreign", map[string]any{})
 	_, err := kubernetes.Open(t.Context(), server.Client(), config("foreign", 15))
 	says(t, err, locks.ErrForeign, "shop/foreign")
-	l := door(t, open(t, "p", 15, server.Client()), "me")
-	acquire(t, l)
+	l := drill.Door(t, open(t, "p", 15, server.Client()), "me")
+	drill.Acquire(t, l)
 	if err := l.Save(t.Context(), []byte("a record")); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestForeignContent(t *testing.T) {
 		says(t, err, locks.ErrForeign, want)
 		server.Put(t, "leases", leaseOf(server), free)
 	}
-	acquire(t, l)
+	drill.Acquire(t, l)
 }
 
 // leaseOf returns the name of the object of the lease x.

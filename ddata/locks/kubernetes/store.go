@@ -113,9 +113,7 @@ func (s *Store) Lock(name, owner string) (locks.Lock, error) {
 	if err := locks.CheckName(name); err != nil {
 		return nil, err
 	}
-	d := &door{s: s, name: name, object: s.object(name), owner: owner, turn: make(chan struct{}, 1)}
-	d.open, d.end = context.WithCancel(context.Background())
-	return d, nil
+	return s.lease(name, owner), nil
 }
 
 // identify reads which store this is, and makes it if there is none. Of several processes that make it at
