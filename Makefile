@@ -11,9 +11,10 @@ export CGO_CFLAGS := -O2 -g -Wno-implicit-fallthrough
 # Packages with goroutines are tested under the race detector, and all others without it. A test runs once: those that
 # the detector adds nothing to run without it, and two names of tests do both, because -short shortens them under it.
 RACED := ./durable/... ./ddata/discovery/... ./ddata/disk ./ddata/runloop ./ddata/scheduler ./ddata/locks/... \
-         ./ddata/shutdown ./ddata/transport/... ./ddata/console/answers ./ddata/console/peers ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
+         ./ddata/shutdown ./ddata/transport/... ./ddata/console/answers ./ddata/console/peers \
+         ./ddata/events/recent ./proptest/bubble ./sharding/dataplane/... ./sharding/projection \
          ./sharding/eventsourced ./sharding/durablestate ./sharding/ledger ./sharding/remember/... \
-         ./sharding/remind/memory ./sharding/remind/replicated ./sharding/persistence/batch \
+         ./sharding/remind/memory ./sharding/remind/rehash ./sharding/remind/replicated ./sharding/persistence/batch \
          ./sharding/persistence/lmdb ./sharding/persistence/memory ./sharding/persistence/replicated \
          ./sharding/projection/replicated
 # Packages whose tests run nodes with short leases in real time are tested apart from those that compute, so that
@@ -36,8 +37,8 @@ PLAIN_LIVE := $(PLAIN_LIVE)|^TestStartCostsTheSame|^TestFullRestart$$
 BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
-MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes ddata/events/otel \
-              examples/kubernetes ddata/console/browser
+MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes \
+              ddata/events/otel examples/kubernetes ddata/console/browser
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
 .PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz bench ci

@@ -7,7 +7,7 @@
 //
 //	GET  api/v1/cluster                                    Cluster: the view, and what each node says of itself
 //	GET  api/v1/node                                       Node: only the node that is asked
-//	GET  api/v1/shards?type=T&from=N&limit=N               Shards: where the shards of a type are, a page of at most PageMax
+//	GET  api/v1/shards?type=T&from=N&limit=N               Shards: where the shards of a type are; PageMax at most
 //	GET  api/v1/entity?type=T&id=ID                        Entity: where it is, why it was passivated, what waits
 //	GET  api/v1/metrics                                    Metrics: what took how long in the last minute
 //	GET  api/v1/events?limit=N                             Events: the latest of all nodes, at most EventsMax

@@ -16,8 +16,8 @@ import (
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
 
-const dataUsage = `coterie data looks after the directory of a node that is not running. It refuses, with the process id, while
-a process holds the directory.
+const dataUsage = `coterie data looks after the directory of a node that is not running. It refuses, with the
+process id, while a process holds the directory.
 
   coterie data inspect [-keys N] DIR           the node, its last view, its tables, and what they hold
   coterie data verify DIR                      read every row; exit code 1 when clock and digest do not agree
