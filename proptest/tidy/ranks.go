@@ -184,6 +184,7 @@ var ranks = []rankRow{
 	{"proptest/routine", 0, false, "functions of one process take turns in virtual time, whatever they do"},
 	{"proptest/hosts", 0, false, "a network between processes, whatever they say"},
 	{"proptest/ports", 0, false, "numbers of ports, whatever listens there"},
+	{"proptest/program", -1, false, "programs of others are found, whatever a test does with them"},
 	{"proptest/golden", 6, false, "scripts for the tests of any machine, of which it knows none"},
 	{"proptest/tidy", 6, false, "reads the source and imports none of it"},
 	{"proptest/upgrade", 11, false, "processes of two builds run for a test, whatever differs between them"},

@@ -166,17 +166,23 @@ func (x *tab) picture(name string) (brightness float64) {
 	return sum / n
 }
 
-// An operator sees a node die, tells the cluster, brings another in, and has the shards balanced: all by the page.
-func TestPage(t *testing.T) {
-	bin, err := Find()
+// visitShop opens a shop, and a browser that can look at it.
+func visitShop(t *testing.T) (*shop, *tab) {
+	t.Helper()
+	bin, err := Chromium.Find()
 	if err != nil {
-		if Required() {
+		if Chromium.Required() {
 			t.Fatal(err)
 		}
 		t.Skip("NOT TRIED: ", err) // skip: the machine may lack Chromium
 	}
 	s := openShop(t)
-	x := launch(t, bin, s.server.URL)
+	return s, launch(t, bin, s.server.URL)
+}
+
+// An operator sees a node die, tells the cluster, brings another in, and has the shards balanced: all by the page.
+func TestPage(t *testing.T) {
+	s, x := visitShop(t)
 	x.run(chromedp.Navigate(s.server.URL + "/coterie/"))
 	x.until(`document.querySelectorAll("#members .card").length === 3`)
 	x.until(`document.getElementById("state").innerText === "3 of 3 nodes ready"`)
@@ -342,15 +348,7 @@ func (x *tab) looks() {
 
 // A stranger sees neither the page nor what it shows.
 func TestStranger(t *testing.T) {
-	bin, err := Find()
-	if err != nil {
-		if Required() {
-			t.Fatal(err)
-		}
-		t.Skip("NOT TRIED: ", err) // skip: the machine may lack Chromium
-	}
-	s := openShop(t)
-	x := launch(t, bin, s.server.URL)
+	s, x := visitShop(t)
 	x.run(bearer("wrong"))
 	ctx, cancel := context.WithTimeout(x.ctx, 5*time.Second) // the browser would ask a person for a password
 	defer cancel()

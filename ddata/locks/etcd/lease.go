@@ -27,8 +27,8 @@ type rest struct {
 }
 
 var (
-	_ locks.Lock              = (*lease)(nil)
-	_ locks.Holder            = (*lease)(nil)
+	_ locks.Lock               = (*lease)(nil)
+	_ locks.Holder             = (*lease)(nil)
 	_ door.System[*hold, rest] = (*lease)(nil)
 )
 

@@ -37,8 +37,8 @@ type remains struct {
 }
 
 var (
-	_ locks.Lock                 = (*lease)(nil)
-	_ locks.Holder               = (*lease)(nil)
+	_ locks.Lock                  = (*lease)(nil)
+	_ locks.Holder                = (*lease)(nil)
 	_ door.System[*hold, remains] = (*lease)(nil)
 )
 

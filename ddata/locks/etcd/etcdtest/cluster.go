@@ -39,7 +39,7 @@ func StartTLS(t testing.TB, members int, ca *CA) *Cluster {
 func startCluster(t testing.TB, members int, scheme string, options []string) *Cluster {
 	t.Helper()
 	c, err := newCluster(t.TempDir(), members, scheme, options)
-	if errors.Is(err, ErrMissing) && !Required() {
+	if errors.Is(err, ErrMissing) && !Etcd.Required() {
 		t.Skip("NOT TRIED:", err) // skip: the machine may lack etcd; the variable makes it a failure
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func startCluster(t testing.TB, members int, scheme string, options []string) *C
 
 // newCluster makes the members. The scheme is that of the clients.
 func newCluster(dir string, members int, scheme string, options []string) (*Cluster, error) {
-	bin, err := Find()
+	bin, err := Etcd.Find()
 	if err != nil {
 		return nil, err
 	}

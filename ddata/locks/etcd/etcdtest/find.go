@@ -2,9 +2,8 @@ package etcdtest
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
+
+	"github.com/coterie-go/coterie/proptest/program"
 )
 
 // Environment variables of the package.
@@ -19,19 +18,7 @@ const (
 var ErrMissing = errors.New("etcdtest: etcd was not found; install it (package etcd-server of Debian), or name " +
 	"the program in " + BinVariable)
 
-// Required reports whether tests must fail when there is no etcd.
-func Required() bool { return os.Getenv(RequireVariable) == "1" }
-
-// Find returns the program etcd: that of BinVariable, else that of the path.
-func Find() (string, error) {
-	if bin := os.Getenv(BinVariable); bin != "" {
-		if p, err := exec.LookPath(bin); err == nil {
-			return p, nil
-		}
-		return "", fmt.Errorf("%w: %s names %s, which is no program", ErrMissing, BinVariable, bin)
-	}
-	if p, err := exec.LookPath("etcd"); err == nil {
-		return p, nil
-	}
-	return "", ErrMissing
+// Etcd is the program.
+var Etcd = program.Program{
+	Names: []string{"etcd"}, Bin: BinVariable, Require: RequireVariable, Missing: ErrMissing,
 }

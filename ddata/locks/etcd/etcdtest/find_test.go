@@ -9,11 +9,11 @@ import (
 
 // What a machine without etcd does not try is said here, once; make modules prints it.
 func TestFind(t *testing.T) {
-	bin, err := etcdtest.Find()
+	bin, err := etcdtest.Etcd.Find()
 	switch {
 	case err == nil:
 		t.Log("etcd is ", bin)
-	case errors.Is(err, etcdtest.ErrMissing) && !etcdtest.Required():
+	case errors.Is(err, etcdtest.ErrMissing) && !etcdtest.Etcd.Required():
 		t.Skip("NOT TRIED: the store of leases in etcd.", err) // skip: the machine may lack etcd
 	default:
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestFind(t *testing.T) {
 // A program that a variable names is not looked for elsewhere.
 func TestFindWhereTheVariableSays(t *testing.T) {
 	t.Setenv(etcdtest.BinVariable, t.TempDir())
-	if bin, err := etcdtest.Find(); !errors.Is(err, etcdtest.ErrMissing) {
+	if bin, err := etcdtest.Etcd.Find(); !errors.Is(err, etcdtest.ErrMissing) {
 		t.Errorf("found %q: %v", bin, err)
 	}
 }
