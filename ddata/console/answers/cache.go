@@ -115,8 +115,8 @@ func (c *Cache[T]) answer(ctx context.Context, key string, e *entry[T], ask func
 		if e.err != nil {
 			c.forget(key, e)
 		}
+		<-c.under // before the caller goes on: it may ask again at once
 		close(e.done)
-		<-c.under
 	}()
 	e.value, e.err = ask(ctx)
 }
