@@ -229,9 +229,11 @@
 // hosts. Lookup and Types find what was started. Ids go to shards by EntityType.ShardOf: xxHash,
 // the murmur2 of Kafka's partitioner, or a function of the user's, which keeps ids together that
 // belong together. It has a name, because nodes cannot compare functions. ShardOf, Shards,
-// Remember.Entities, Reminders.Enabled, and the stores of ids, reminders and leases are compared when
-// a node joins the type: a store by its method ID() string, or by its Go type if it has none. The
-// coordinator refuses a node that has others. Both nodes note a protocol.TypeMismatch with both
+// Remember.Entities, Reminders.Enabled, Allocation.Strategy, whether there is a Coordination.Ledger, and the
+// stores of ids, reminders, leases and states are compared when a node joins the type: a store by its method
+// ID() string, or by its Go type if it has none, a strategy by its name (allocation.NameOf). The
+// coordinator refuses a node that has others. While nodes of a build before are in the cluster, strategies and
+// stores of states are not compared (format.Headers). Both nodes note a protocol.TypeMismatch with both
 // values, and the error of an Ask there says so.
 //
 // Ask takes an EntityRef, which Region.Ref makes of an id, for one question or to be kept. Its
@@ -252,6 +254,8 @@
 //	Leases, to be taken away   a rolling restart with Leases.Announced; one without the stores
 //	Leases, another store      a rolling restart with Leases.Announced; one with the other store, announced; one
 //	                           without Announced
+//	Allocation.Strategy        a rolling restart with the other one and Allocation.Changing; one without Changing
+//	StateStores                stop all nodes, copy what the stores have
 //	Ledger                     stop all nodes; homes are made anew
 //	Role                       stop all nodes; ids and reminders in the replicated data of the old role stay there, and
 //	                           those in stores of your own come

@@ -9,10 +9,10 @@ import (
 	"github.com/coterie-go/coterie/sharding/protocol"
 )
 
-// EntityType describes one kind of entity. Identity, Remember, Messages and the stores of Leases
-// must be the same on every node of the role. Allocation and Rebalance should be, because any of
-// these nodes may run the coordinator. The zero value of a field that is not required stands for
-// its default.
+// EntityType describes one kind of entity. Identity, Remember, Messages, Allocation.Strategy,
+// StateStores and the stores of Leases must be the same on every node of the role. The rest of
+// Allocation and Rebalance should be, because any of these nodes may run the coordinator. The zero
+// value of a field that is not required stands for its default.
 type EntityType[M any] struct {
 	// Identity has the type's Name and Role, which are required, and its Shards and ShardOf.
 	Identity
@@ -32,6 +32,11 @@ type EntityType[M any] struct {
 	// Reminders say whether entities may set messages for a time (Context.Remind), which survive
 	// passivation, moves and a stop of all nodes. Default: they may not.
 	Reminders Reminders
+	// StateStores are the stores outside of the cluster in which entities keep their state, for nodes to compare, each
+	// by its method ID() string, or by its Go type if it has none: a node that hosts entities with others takes no
+	// part, because entities would not find their state after a move. Packages eventsourced and durablestate set it.
+	// Default: none.
+	StateStores []any
 	// Passivation says which entities are passivated without asking for it, and how long they may
 	// take to stop. Default: those that saw no message for 2 minutes, unless they are remembered;
 	// 10 s.
@@ -93,6 +98,7 @@ func (t EntityType[M]) machines(p Ports) protocol.Config {
 			Recovery: t.Remember.Recovery, RestartBackoff: t.Remember.RestartBackoff,
 		},
 		Reminders: t.Reminders.Enabled, ReminderStore: lease.StoreID(t.Reminders.Store), Passivation: t.Passivation,
+		StateStore: lease.StoreIDs(t.StateStores),
 		Leases: protocol.Leases[protocol.StoreID]{
 			Shards: lease.StoreID(t.Leases.Shards), Coordinator: lease.StoreID(t.Leases.Coordinator),
 			Announced: t.Leases.Announced, RetryInterval: t.Leases.RetryInterval,

@@ -2,8 +2,10 @@ package sharding
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/coterie-go/coterie/ddata/config"
+	"github.com/coterie-go/coterie/sharding/dataplane/lease"
 	"github.com/coterie-go/coterie/sharding/failure"
 )
 
@@ -40,6 +42,12 @@ func (t EntityType[M]) faults(local bool) (f config.Faults) {
 	checkPort(&f, "Leases.Coordinator", &t.Leases.Coordinator)
 	checkOwn(&f, "Remember.Store", t.Remember.Store, t.Name)
 	checkOwn(&f, "Reminders.Store", t.Reminders.Store, t.Name)
+	t.StateStores = slices.Clone(t.StateStores)
+	for i := range t.StateStores {
+		s := &t.StateStores[i]
+		checkPort(&f, "StateStores", s)
+		f.Add(*s != nil && !lease.StoreID(*s).Given(), "StateStores", "store %d has no ID", i)
+	}
 	m := t.machines(Ports{Local: local})
 	f.Add(t.Leases.Shards != nil && !m.Leases.Shards.Given(), "Leases.Shards", "the store has no ID")
 	f.Add(t.Leases.Coordinator != nil && !m.Leases.Coordinator.Given(), "Leases.Coordinator", "the store has no ID")

@@ -52,6 +52,8 @@ var badFields = map[string]func(*EntityType[message_]){
 	"Allocation.Strategy": func(t *EntityType[message_]) {
 		t.Allocation.Strategy = allocation.LeastShard{RebalanceRelativeLimit: -1}
 	},
+	"Allocation.Changing":        nil, // either is good
+	"StateStores":                func(t *EntityType[message_]) { t.StateStores = []any{namelessStore{}} },
 	"Allocation.StrategyTimeout": func(t *EntityType[message_]) { t.Allocation.StrategyTimeout = -1 },
 	"Coordination.MinRegions":    func(t *EntityType[message_]) { t.Coordination.MinRegions = -1 },
 	"Coordination.Ledger":        func(t *EntityType[message_]) { t.Coordination.Ledger = &ledger.Ledger{} },

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/crdt"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/ddata/transport/memory"
@@ -30,6 +31,7 @@ type world struct {
 	lastUp uint32
 	closes bool // the cluster shuts down
 	lines  view.Lines
+	format format.Level // of the views
 }
 
 // fakeNode is one node of the world. It has the ports that a region needs.
@@ -81,7 +83,7 @@ func (w *world) install() { w.installBut()() }
 // installBut does so, except for some nodes, which get it when the result is called.
 func (w *world) installBut(late ...*fakeNode) (catchUp func()) {
 	w.epoch++
-	v := &view.View{Era: w.era, Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes, Lines: w.lines}
+	v := &view.View{Era: w.era, Epoch: w.epoch, LastUp: w.lastUp, Closing: w.closes, Lines: w.lines, Format: w.format}
 	offers := map[view.UID][]view.Service{}
 	peers := map[transport.NodeID]string{}
 	for _, n := range w.nodes {

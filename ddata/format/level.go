@@ -13,7 +13,8 @@ type Level uint16
 const (
 	// Initial has the formats of the first release.
 	Initial Level = 1 + iota
-	// Headers: messages and deliveries of entities have headers, if they belong to a trace.
+	// Headers: messages and deliveries of entities have headers, if they belong to a trace. Nodes that run a type
+	// tell each other how homes are chosen, and where entities keep their state.
 	Headers
 	end
 )

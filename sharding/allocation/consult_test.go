@@ -126,3 +126,20 @@ func TestValidate(t *testing.T) {
 		}
 	}
 }
+
+type named struct{ LeastShard }
+
+func (named) Name() string { return "mine" }
+
+// A strategy goes by its name, else by its type. One that embeds another has a name of its own.
+func TestNameOf(t *testing.T) {
+	type embeds struct{ LeastShard }
+	for want, s := range map[string]Strategy{
+		"allocation.LeastShard": LeastShard{RebalanceAbsoluteLimit: 3}, "allocation.LoadAware": LoadAware{},
+		"allocation.odd": &odd{}, "mine": named{}, "allocation.embeds": embeds{},
+	} {
+		if got := NameOf(s); got != want {
+			t.Errorf("%T is called %q, not %q", s, got, want)
+		}
+	}
+}

@@ -2,8 +2,10 @@ package allocation
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -49,6 +51,20 @@ func NeedsOf(s Strategy) Needs {
 	}
 	n.LoadHalfLife = cmp.Or(n.LoadHalfLife, 30*time.Second)
 	return n
+}
+
+// Named is a Strategy with a name of its own. Nodes compare it (sharding.EntityType.Allocation): it is the same
+// for every node of the role, and another one for another Strategy. What two nodes may set differently, such as
+// limits, is no part of it.
+type Named interface{ Name() string }
+
+// NameOf is what nodes compare of a Strategy: its name, or its Go type if it has none, without a pointer's star.
+// Those of this package go by their Go types, so that one of a user's that embeds one of them has another name.
+func NameOf(s Strategy) string {
+	if n, ok := s.(Named); ok {
+		return n.Name()
+	}
+	return strings.TrimLeft(fmt.Sprintf("%T", s), "*")
 }
 
 // Region is what a Strategy sees of one region.

@@ -77,6 +77,7 @@ func Persist[M, S any](t sharding.EntityType[M], b Behavior[M, S]) (sharding.Ent
 	}
 	d := &definition[M, S]{Behavior: b.withDefaults()}
 	t.Supervision = incarnation.Supervise(t.Supervision)
+	t.StateStores = []any{d.States}
 	t.New = func(c *sharding.Context[M]) sharding.Entity[M] { return d.begin(c) }
 	return t, nil
 }

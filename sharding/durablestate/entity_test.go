@@ -303,3 +303,15 @@ func TestValidate(t *testing.T) {
 		t.Errorf("a store that is a nil pointer: %v", err)
 	}
 }
+
+// Nodes compare where a type keeps its states.
+func TestStatesAreCompared(t *testing.T) {
+	store := newShelf()
+	typ, err := Persist(boxType(), Behavior[command, box]{States: store, Handle: handle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(typ.StateStores) != 1 || typ.StateStores[0] != any(store) {
+		t.Errorf("compared are %v", typ.StateStores)
+	}
+}

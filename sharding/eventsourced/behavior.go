@@ -125,6 +125,10 @@ func Persist[M, E, S any](t sharding.EntityType[M], b Behavior[M, E, S]) (shardi
 	}
 	d := &definition[M, E, S]{Behavior: b.withDefaults()}
 	t.Supervision = incarnation.Supervise(t.Supervision)
+	t.StateStores = []any{d.Journal}
+	if d.Snapshot.DeleteEvents { // what is deleted is in snapshots alone
+		t.StateStores = append(t.StateStores, d.Snapshot.Store)
+	}
 	t.New = func(c *sharding.Context[M]) sharding.Entity[M] { return d.begin(c) }
 	return t, nil
 }

@@ -3,6 +3,7 @@ package eventsourced
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,26 @@ func TestValidate(t *testing.T) {
 	for _, field := range []string{"Journal", "Snapshot.Store"} {
 		if !strings.Contains(fmt.Sprint(err), field+": is a *eventsourced.shelf that is nil") {
 			t.Errorf("a store that is a nil pointer: %v", err)
+		}
+	}
+}
+
+// Nodes compare where a type keeps its events, and its snapshots if these stand for deleted events.
+func TestStoresAreCompared(t *testing.T) {
+	b, other := sums(), newShelf()
+	b.Journal, b.Snapshot = newShelf(), Snapshot[sum]{OnStop: true, Store: other}
+	for _, deletes := range []bool{false, true} {
+		b.Snapshot.DeleteEvents = deletes
+		typ, err := Persist(sumType(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []any{b.Journal}
+		if deletes {
+			want = append(want, other)
+		}
+		if !slices.Equal(typ.StateStores, want) {
+			t.Errorf("compared are %v", typ.StateStores)
 		}
 	}
 }

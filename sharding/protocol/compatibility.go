@@ -6,7 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/sharding/allocation"
 )
 
 // Compatibility is what the nodes that run a type must have configured alike. With other Shards, or
@@ -15,7 +17,8 @@ import (
 // one remembers and another does not, entities would be forgotten with the next move. Where
 // one has a ledger and another has none, a takeover would miss homes. Where one has reminders and another
 // has none, they would not come after a move. With other stores of ids or of reminders, what one keeps
-// another would not find. Under another Role there would
+// another would not find, nor the state of an entity with other stores of states. With other strategies a change of the
+// coordinator's node would move shards, and the next one move them back. Under another Role there would
 // be a second coordinator, and every entity twice.
 type Compatibility struct {
 	Role                    string // at most 1,024 bytes
@@ -27,6 +30,11 @@ type Compatibility struct {
 	Ledger                  bool    // homes and regions are in a journal
 	Reminders               bool    // entities set reminders
 	ReminderStore           StoreID // empty: the replicated data of the role
+
+	// What follows is told from format.Headers on.
+	Strategy   string  // the name of the Strategy; empty: nothing of this is told
+	Changing   bool    // another Strategy is let be
+	StateStore StoreID // of the entities' states; empty: none
 }
 
 // roleMax bounds a role on the wire; what names one is bounded by the membership.
@@ -41,7 +49,16 @@ func (c Config) Compatibility() Compatibility {
 		RememberStore: c.Remember.Store, Lease: c.Leases.told(c.Leases.Shards),
 		CoordinatorLease: c.Leases.told(c.Leases.Coordinator),
 		Ledger:           c.Coordination.Ledger, Reminders: c.Reminders, ReminderStore: c.ReminderStore,
+		Strategy: allocation.NameOf(c.Allocation.Strategy), Changing: c.Allocation.Changing, StateStore: c.StateStore,
 	}
+}
+
+// ReadBy is a as all members of a view read it.
+func (a Compatibility) ReadBy(v *view.View) Compatibility {
+	if !view.Writes(v, format.Headers) {
+		a.Strategy, a.Changing, a.StateStore = "", false, ""
+	}
+	return a
 }
 
 // told is the ID of one of the stores as other nodes hear it.
@@ -71,10 +88,19 @@ func (a Compatibility) RoutesAs(o Compatibility) bool {
 
 // ForRegion is a without what does not matter to a region, as that has it: the leases of shards to
 // one that hosts none, and the coordinator's, whether and where entities are remembered or have
-// reminders, and whether there is a ledger, to a node where none will act.
+// reminders, whether there is a ledger, and how homes are chosen, to a node where none will act; the store of states to
+// one that hosts none. Nor does another strategy matter while one of the two says that it is being changed, nor
+// what one of them has not told.
 func (a Compatibility) ForRegion(region Compatibility, m view.Member, role string, proxy bool) Compatibility {
 	if proxy || !m.HasRole(role) {
-		a.Lease = region.Lease
+		a.Lease, a.StateStore = region.Lease, region.StateStore
+	}
+	untold := a.Strategy == "" || region.Strategy == ""
+	if untold {
+		a.StateStore = region.StateStore
+	}
+	if untold || a.Changing || region.Changing || !m.HasRole(role) {
+		a.Strategy, a.Changing = region.Strategy, region.Changing
 	}
 	if !m.HasRole(role) {
 		a.CoordinatorLease, a.Remember, a.Ledger = region.CoordinatorLease, region.Remember, region.Ledger
@@ -113,6 +139,14 @@ func (a Compatibility) Differences(o Compatibility, there string) string {
 	}
 	store("Remember.Store", a.RememberStore, o.RememberStore)
 	store("Reminders.Store", a.ReminderStore, o.ReminderStore)
+	if a.StateStore != o.StateStore {
+		store("StateStores", a.StateStore, o.StateStore)
+		out[len(out)-1] += ": stop all nodes to change the store"
+	}
+	if a.Strategy != o.Strategy {
+		out = append(out, fmt.Sprintf("Allocation.Strategy is %s here and %s %s: to change it by a rolling "+
+			"restart set Allocation.Changing", a.Strategy, o.Strategy, there))
+	}
 	store("Leases.Shards", a.Lease, o.Lease)
 	store("Leases.Coordinator", a.CoordinatorLease, o.CoordinatorLease)
 	return strings.Join(out, "; ")
@@ -158,6 +192,15 @@ func (a Compatibility) String() string {
 	}
 	if a.ReminderStore != "" {
 		s += fmt.Sprintf(" reminder-store=%q", a.ReminderStore)
+	}
+	if a.Strategy != "" {
+		s += fmt.Sprintf(" strategy=%q", a.Strategy)
+	}
+	if a.Changing {
+		s += " changing"
+	}
+	if a.StateStore != "" {
+		s += fmt.Sprintf(" states=%q", a.StateStore)
 	}
 	return s
 }

@@ -24,6 +24,9 @@ func TestEachSettingIsTold(t *testing.T) {
 			value = "77"
 		}
 		name := fields.Field(i).Name
+		if name == "Changing" { // says how another one is compared, and is compared with nothing itself
+			continue
+		}
 		if none.String() == set.String() {
 			t.Errorf("%s: a second Start is told %q and %q", name, none, set)
 		}

@@ -38,6 +38,8 @@ type Config struct {
 	Reminders bool
 	// ReminderStore names the store of reminders outside of the cluster.
 	ReminderStore StoreID
+	// StateStore names the stores outside of the cluster in which entities keep their state.
+	StateStore StoreID
 	// Passivation says which entities are passivated. The machines look at its StopTimeout only.
 	Passivation Passivation
 	// Leases names the stores in which leases are taken.
@@ -62,7 +64,10 @@ const (
 	ShardsMax = 1 << 20 // shards of a type
 	nameMax   = 128     // bytes of a type's name
 	StoreMax  = 128     // bytes of the ID of a store of leases
-	BatchMax  = 4096    // shards per message and per write of the table
+
+	strategyNameMax = 128 // bytes of the name of a Strategy
+
+	BatchMax = 4096 // shards per message and per write of the table
 
 	ForwardMax = 1024    // ids forwarded at once
 	MovesMax   = 1 << 16 // hand-offs told to a new region at once
@@ -115,6 +120,7 @@ func (c Config) Faults() config.Faults {
 	d.Leases.check(&f)
 	d.Remember.Store.check(&f, "Remember.Store")
 	d.ReminderStore.check(&f, "Reminders.Store")
+	d.StateStore.check(&f, "StateStores")
 	checkLeases(&f, d.Leases)
 	return f
 }

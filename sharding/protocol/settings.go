@@ -3,6 +3,7 @@ package protocol
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/sharding/allocation"
@@ -78,12 +79,17 @@ func (r Rebalance) check(f *config.Faults) {
 type Allocation struct {
 	// Strategy chooses the homes of shards: one of package allocation, or any other implementation.
 	// It is called where it can hold nothing up and break nothing. It must be the same on every
-	// node of the role, because any of them may run the coordinator. Default:
-	// allocation.LeastShard with its defaults.
+	// node of the role, because any of them may run the coordinator: a node with another takes no
+	// part. Strategies are compared by their names (allocation.NameOf), so limits and the like may
+	// differ. Default: allocation.LeastShard with its defaults.
 	Strategy allocation.Strategy
 	// StrategyTimeout is how long a Strategy that is not of package allocation may think before
 	// the default answers in its place. Default 5 s.
 	StrategyTimeout time.Duration
+	// Changing lets this node run the type together with nodes that have another Strategy. It is for a rolling
+	// restart that brings another: set it with that, and take it away by the next one. Until then shards may move
+	// more often than they need, as often as the coordinator's node changes. Default: others are refused.
+	Changing bool
 }
 
 func (a *Allocation) setDefaults() {
@@ -98,6 +104,10 @@ func (a Allocation) check(f *config.Faults) {
 	if v, ok := a.Strategy.(interface{ Validate() error }); ok {
 		f.Of("Allocation.Strategy", v.Validate())
 	}
+	name := allocation.NameOf(a.Strategy)
+	f.Add(name == "" || len(name) > strategyNameMax || !utf8.ValidString(name), "Allocation.Strategy",
+		"its name has %d bytes or is not UTF-8, want 1 to %d: give it a method Name() string",
+		len(name), strategyNameMax)
 }
 
 // Passivation says which entities are passivated without asking for it, and how long they may take

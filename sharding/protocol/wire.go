@@ -32,7 +32,8 @@ import (
 //
 // What must be alike is [role, shards, hash, remember, remember-store, lease, coordinator-lease, ledger,
 // reminders, reminder-store], the role as text of at most roleMax bytes, the stores of at most
-// StoreMax. Lists are flat, so that decoding costs no more than the bytes.
+// StoreMax. From format.Headers on it ends with [… strategy, changing, state-store], the strategy not empty.
+// Lists are flat, so that decoding costs no more than the bytes.
 const wireVersion = 1
 
 // ErrDecode: the bytes are no message of this protocol.
@@ -47,6 +48,12 @@ var fields = [kindEnd]int{
 	kindEnded: 1, kindUnable: 1, kindFence: 1, kindInquire: 2, kindAbsent: 1, kindAbsentReport: 1, kindConfirm: 1,
 	kindCompare: 1, kindCompared: 4, kindStateFailing: 1,
 }
+
+// How many values must be alike, at format.Initial and now.
+const (
+	alikeInitial = 10
+	alike        = 13
+)
 
 // AppendMessage appends the encoded message to dst.
 func AppendMessage(dst []byte, m Message) []byte {
@@ -131,10 +138,19 @@ func appendShards(dst []byte, m Message) []byte {
 }
 
 func appendCompatibility(dst []byte, a Compatibility) []byte {
-	dst = cbor.AppendText(cbor.AppendArray(dst, 10), a.Role)
+	told := a.Strategy != ""
+	n := alikeInitial
+	if told {
+		n = alike
+	}
+	dst = cbor.AppendText(cbor.AppendArray(dst, n), a.Role)
 	dst = cbor.AppendText(cbor.AppendUint(dst, uint64(a.Shards)), a.ShardOf)
 	dst = cbor.AppendText(cbor.AppendBool(dst, a.Remember), string(a.RememberStore))
 	dst = cbor.AppendText(dst, string(a.Lease))
 	dst = cbor.AppendBool(cbor.AppendText(dst, string(a.CoordinatorLease)), a.Ledger)
-	return cbor.AppendText(cbor.AppendBool(dst, a.Reminders), string(a.ReminderStore))
+	dst = cbor.AppendText(cbor.AppendBool(dst, a.Reminders), string(a.ReminderStore))
+	if told {
+		dst = cbor.AppendText(cbor.AppendBool(cbor.AppendText(dst, a.Strategy), a.Changing), string(a.StateStore))
+	}
+	return dst
 }

@@ -98,14 +98,25 @@ func readShards(r *cbor.Reader, k kind) Message {
 }
 
 func readCompatibility(r *cbor.Reader) Compatibility {
-	r.Tuple(10)
-	return Compatibility{
+	n := r.Array(alike)
+	a := Compatibility{
 		Role: r.Text(roleMax), Shards: r.Uint32(), ShardOf: r.Text(shardFuncNameMax), Remember: r.Bool(),
 		RememberStore:    StoreID(r.Text(StoreMax)),
 		Lease:            StoreID(r.Text(StoreMax)),
 		CoordinatorLease: StoreID(r.Text(StoreMax)),
 		Ledger:           r.Bool(), Reminders: r.Bool(), ReminderStore: StoreID(r.Text(StoreMax)),
 	}
+	switch n {
+	case alikeInitial:
+	case alike:
+		a.Strategy, a.Changing, a.StateStore = r.Text(strategyNameMax), r.Bool(), StoreID(r.Text(StoreMax))
+		if a.Strategy == "" {
+			r.Fail("a strategy without a name")
+		}
+	default:
+		r.Fail("%d values that must be alike, want %d or %d", n, alikeInitial, alike)
+	}
+	return a
 }
 
 func readReport(r *cbor.Reader) Report {

@@ -12,6 +12,7 @@ import (
 	library "github.com/fxamacker/cbor/v2"
 	"pgregory.net/rapid"
 
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/proptest"
 	"github.com/coterie-go/coterie/proptest/golden"
 )
@@ -59,13 +60,25 @@ func drawLoad(t *rapid.T) ShardLoad {
 
 func drawCompatibility(t *rapid.T) Compatibility {
 	id := func(label string) string { return rapid.StringN(0, -1, StoreMax).Draw(t, label) }
-	return Compatibility{
+	a := Compatibility{
 		Role: id("role"), Shards: rapid.Uint32().Draw(t, "shards"), ShardOf: id("shard function"),
 		Remember: rapid.Bool().Draw(t, "remember"), Ledger: rapid.Bool().Draw(t, "ledger"),
 		Reminders: rapid.Bool().Draw(t, "reminders"), ReminderStore: StoreID(id("store of reminders")),
 		RememberStore: StoreID(id("store of ids")),
 		Lease:         StoreID(id("lease")), CoordinatorLease: StoreID(id("coordinator lease")),
 	}
+	if rapid.Bool().Draw(t, "told") {
+		a.Strategy = rapid.StringN(1, -1, strategyNameMax).Draw(t, "strategy")
+		a.Changing = rapid.Bool().Draw(t, "changing")
+		a.StateStore = StoreID(id("store of states"))
+	}
+	return a
+}
+
+// told is what is told from format.Headers on.
+var told = Compatibility{
+	Role: "r", Shards: 100, ShardOf: "xxhash", Strategy: "allocation.LeastShard", Changing: true,
+	StateStore: "postgres 1",
 }
 
 func drawMessage(t *rapid.T) Message {
@@ -175,6 +188,15 @@ func TestWireRefuses(t *testing.T) {
 		"long store": AppendMessage(nil, Refused{
 			Compatibility: Compatibility{Lease: StoreID(strings.Repeat("a", StoreMax+1))},
 		}),
+		"long strategy": AppendMessage(nil, Refused{
+			Compatibility: Compatibility{Strategy: strings.Repeat("a", strategyNameMax+1)},
+		}),
+		"no strategy": array(kindRefused, []any{
+			[]any{"", 1, "", false, "", "", "", false, false, "", "", false, ""},
+		}),
+		"more alike": array(kindRefused, []any{
+			[]any{"", 1, "", false, "", "", "", false, false, "", "a", false},
+		}),
 		"trailing":       append(AppendMessage(nil, Register{}), 0),
 		"wrong type":     array(kindRegister, []string{"a", "b", "c"}),
 		"too few fields": array(kindReport, []any{[]uint64{1, 1, 1}}),
@@ -225,6 +247,14 @@ func sampleMessages() []Message {
 	}
 }
 
+// tellingMessages have what is told from format.Headers on.
+func tellingMessages() []Message {
+	return []Message{
+		Register{Life: 2, Compatibility: told}, Refused{Compatibility: Compatibility{Strategy: "own"}},
+		Report{Life: 2, Parts: 1, Compatibility: told},
+	}
+}
+
 // The bytes are a promise to peers of other versions.
 func TestGoldenMessages(t *testing.T) {
 	tok := Token{Epoch: 1 << 40, Up: UpMax, Seq: SeqMax}
@@ -245,6 +275,12 @@ func TestGoldenMessages(t *testing.T) {
 	) {
 		samples = append(samples, golden.Sample{
 			Name: fmt.Sprintf("%T", m), Bytes: AppendMessage(nil, m), Read: golden.Reads(DecodeMessage), Want: m,
+		})
+	}
+	for _, m := range tellingMessages() {
+		samples = append(samples, golden.Sample{
+			Name: fmt.Sprintf("%T", m), Level: format.Headers, Bytes: AppendMessage(nil, m),
+			Read: golden.Reads(DecodeMessage), Want: m,
 		})
 	}
 	var known []kind
@@ -270,14 +306,14 @@ func TestLongErrors(t *testing.T) {
 // Broken or hostile bytes cost no more than their own size.
 func TestDecodingIsFrugal(t *testing.T) {
 	var seeds [][]byte
-	for _, m := range sampleMessages() {
+	for _, m := range append(sampleMessages(), tellingMessages()...) {
 		seeds = append(seeds, AppendMessage(nil, m))
 	}
 	proptest.Frugal(t, 100, func(b []byte) { _, _ = DecodeMessage(b) }, seeds...)
 }
 
 func FuzzDecodeMessage(f *testing.F) {
-	for _, m := range sampleMessages() {
+	for _, m := range append(sampleMessages(), tellingMessages()...) {
 		f.Add(AppendMessage(nil, m))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

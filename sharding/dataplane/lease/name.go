@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,6 +25,15 @@ func StoreID(store any) protocol.StoreID {
 		name = fmt.Sprintf("%T", s)
 	}
 	return protocol.StoreID(fit(name, "", protocol.StoreMax))
+}
+
+// StoreIDs is what nodes compare of several stores together. It depends on their order.
+func StoreIDs(stores []any) protocol.StoreID {
+	var names []string
+	for _, s := range stores {
+		names = append(names, string(StoreID(s)))
+	}
+	return protocol.StoreID(fit(strings.Join(slices.Compact(names), ", "), "", protocol.StoreMax))
 }
 
 // fit is a name and what follows it, if that has at most so many bytes; else the name is cut and

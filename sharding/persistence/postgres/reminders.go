@@ -45,9 +45,8 @@ func (s *Store) Reminders(entityType string) *Reminders {
 // EntityType is the name of the entity type.
 func (r *Reminders) EntityType() string { return strings.TrimPrefix(r.typ, RemindersTypePrefix) }
 
-// ID names the schema. It was drawn when that was made, so it is the same on all nodes, whatever the address
-// of the server is.
-func (r *Reminders) ID() string { return "postgres " + r.s.id }
+// ID is that of the Store.
+func (r *Reminders) ID() string { return r.s.ID() }
 
 // Due implements remind.Store.
 func (r *Reminders) Due(

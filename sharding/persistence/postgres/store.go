@@ -57,6 +57,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	return newStore(pool, c, id), nil
 }
 
+// ID names the schema. It was drawn when that was made, so it is the same on all nodes, whatever the address
+// of the server is.
+func (s *Store) ID() string { return "postgres " + s.id }
+
 func newStore(pool *pgxpool.Pool, c Config, id string) *Store {
 	sql := newStatements(c.schema())
 	s := &Store{

@@ -85,6 +85,9 @@ func (e *env) nextID() uint64 {
 // never told to host.
 func (e *env) sayMismatch(m view.Member, proxy bool, theirs protocol.Compatibility) bool {
 	own := e.cfg.Compatibility().ForRegion(theirs, m, e.cfg.Role, proxy)
+	if e.cfg.Proxy && own.StateStore == "" { // it needs none, and knows none
+		own.StateStore = theirs.StateStore
+	}
 	if e.cfg.Planted(defect.MixesShards) {
 		own.Shards = theirs.Shards
 	}

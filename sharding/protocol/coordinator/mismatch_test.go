@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/sharding/allocation"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/protocol/region"
 )
@@ -75,6 +76,7 @@ func TestMismatchIsRefused(t *testing.T) {
 func TestOtherStoresAreRefused(t *testing.T) {
 	both := protocol.Compatibility{
 		Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a", CoordinatorLease: "b",
+		Strategy: "allocation.LeastShard",
 	}
 	for name, c := range map[string]struct { // order: each is a cluster of its own
 		theirs        protocol.Compatibility
@@ -102,6 +104,35 @@ func TestOtherStoresAreRefused(t *testing.T) {
 			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
 				CoordinatorLease: "b", ReminderStore: "c"},
 			want: []string{`Reminders.Store is not set here and store c there`},
+		},
+		"another strategy": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
+				CoordinatorLease: "b", Strategy: "own"},
+			want: []string{`Allocation.Strategy is allocation.LeastShard here and own there: to change it by a rolling ` +
+				`restart set Allocation.Changing`},
+		},
+		"another strategy, which is new": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
+				CoordinatorLease: "b", Strategy: "own", Changing: true},
+		},
+		"another strategy, on a proxy that coordinates": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
+				CoordinatorLease: "b", Strategy: "own"}, proxy: true,
+			want: []string{`Allocation.Strategy is allocation.LeastShard here and own there`},
+		},
+		"another for states": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
+				CoordinatorLease: "b", Strategy: "allocation.LeastShard", StateStore: "c"},
+			want: []string{`StateStores is not set here and store c there: stop all nodes to change the store`},
+		},
+		"another for states, on a proxy": {
+			theirs: protocol.Compatibility{Role: "r", Shards: 4, ShardOf: "xxhash", Remember: true, Lease: "a",
+				CoordinatorLease: "b", Strategy: "allocation.LeastShard", StateStore: "c"}, proxy: true,
+		},
+		"another role, another strategy": {
+			theirs: protocol.Compatibility{
+				Role: "r", Shards: 4, ShardOf: "xxhash", Strategy: "own", StateStore: "c",
+			}, proxy: true, noRole: true,
 		},
 		"another role, another for ids": {
 			theirs: protocol.Compatibility{
@@ -207,10 +238,18 @@ func TestOtherStoresAreRefused(t *testing.T) {
 					ShardOf: protocol.ShardFunc{Name: c.theirs.ShardOf},
 				},
 				Self: 2, Proxy: c.proxy,
-				Remember: protocol.Remember[protocol.StoreID]{Entities: c.theirs.Remember},
+				Remember: protocol.Remember[protocol.StoreID]{
+					Entities: c.theirs.Remember, Store: c.theirs.RememberStore,
+				},
+				Coordination: protocol.Coordination[bool]{Ledger: c.theirs.Ledger},
+				Reminders:    c.theirs.Reminders, ReminderStore: c.theirs.ReminderStore,
 				Leases: protocol.Leases[protocol.StoreID]{
 					Shards: c.theirs.Lease, Coordinator: c.theirs.CoordinatorLease,
 				},
+				StateStore: c.theirs.StateStore,
+			}
+			if c.theirs.Strategy != "" {
+				cfg.Allocation.Strategy = called(c.theirs.Strategy)
 			}
 			r, err := region.New(cfg, rand.New(rand.NewPCG(1, 1)))
 			if err != nil {
@@ -222,11 +261,41 @@ func TestOtherStoresAreRefused(t *testing.T) {
 			}
 			fx := r.Step(l.now, protocol.Receive{From: 1, Msg: protocol.Refused{Compatibility: both}})
 			if len(fx.Notify) != 1 || strings.Count(fx.Notify[0].Text, ";") != len(c.want)-1 ||
+				fx.Notify[0].Text == "" ||
 				strings.Contains(fx.Notify[0].Text,
 					` is not set here`) != (c.theirs.Lease == "" || c.theirs.CoordinatorLease == "") {
 				t.Errorf("the region tells %v", fx.Notify)
 			}
 		})
+	}
+}
+
+// called is a strategy with a name.
+type called string
+
+func (c called) Name() string { return string(c) }
+
+func (called) Allocate(protocol.UID, protocol.ShardID, *allocation.Allocations) (protocol.UID, bool) {
+	return 0, false
+}
+
+func (called) Rebalance(*allocation.Allocations, []protocol.ShardID) []protocol.ShardID { return nil }
+
+// A coordinator on a proxy, which knows no store of states, lets the regions have theirs.
+func TestProxyThatCoordinatesKnowsNoStates(t *testing.T) {
+	for _, proxy := range []bool{true, false} {
+		l := newLoneOf(t, protocol.Config{
+			Identity: protocol.Identity{Name: "t", Shards: 4}, Self: 1, Proxy: proxy,
+		}, 1, 2)
+		l.report(1)
+		theirs := l.c.cfg.Compatibility()
+		theirs.StateStore = "c"
+		got := l.step(protocol.Receive{From: 2, Msg: protocol.Report{
+			Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: theirs,
+		}})
+		if strings.Contains(got, "type-mismatch") == proxy {
+			t.Errorf("on a proxy: %t:\n%s", proxy, got)
+		}
 	}
 }
 

@@ -24,7 +24,7 @@ func (rg *registrar) onRegister(h *homes, from protocol.UID, r protocol.Register
 		return false
 	}
 	if rg.sayMismatch(m, r.Proxy, r.Compatibility) {
-		h.out.send(from, protocol.Refused{Compatibility: rg.cfg.Compatibility()})
+		h.out.send(from, protocol.Refused{Compatibility: rg.cfg.Compatibility().ReadBy(rg.view)})
 		return false
 	}
 	delete(rg.absent, from)

@@ -134,7 +134,7 @@ func (c *Coordinator) standDown(o other) {
 
 // refuseRole tells a region under which role the type runs.
 func (c *Coordinator) refuseRole(u protocol.UID) {
-	a := c.cfg.Compatibility()
+	a := c.cfg.Compatibility().ReadBy(c.view)
 	a.Role = c.outranked.role
 	c.term.homes.out.send(u, protocol.Refused{Compatibility: a})
 }

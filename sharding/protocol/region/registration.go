@@ -229,7 +229,7 @@ func (r *Region) onInquire(from protocol.UID, m protocol.Inquire) {
 		r.send(from, protocol.Report{
 			Floor: m.Floor, Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Left: r.departure.left,
 			Life: r.registration.life, Answer: r.registration.answers, Part: uint32(i), Parts: uint32(parts),
-			Compatibility: r.cfg.Compatibility(), Shards: part,
+			Compatibility: r.cfg.Compatibility().ReadBy(r.view), Shards: part,
 		})
 	}
 }

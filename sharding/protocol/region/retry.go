@@ -26,7 +26,7 @@ func (r *Region) retry() {
 	if r.registration.mayRegister(r.departure.left) {
 		r.send(r.registration.coordinator, protocol.Register{
 			Proxy: r.cfg.Proxy, Leaving: r.departure.leaving, Joined: r.registration.joined, Life: r.registration.life,
-			Compatibility: r.cfg.Compatibility(),
+			Compatibility: r.cfg.Compatibility().ReadBy(r.view),
 		})
 	}
 	if r.places.wanted > 0 {
