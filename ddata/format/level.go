@@ -13,10 +13,14 @@ type Level uint16
 const (
 	// Initial has the formats of the first release.
 	Initial Level = 1 + iota
-	// Headers: messages and deliveries of entities have headers, if they belong to a trace.
+	// Headers: messages and deliveries of entities have headers, if they belong to a trace. Views have
+	// patterns of durable keys that are about one role only.
 	Headers
 	end
 )
+
+// RolePatterns is the level from which on views have patterns of durable keys of single roles.
+const RolePatterns = Headers
 
 // Oldest and Newest bound the levels that this build speaks.
 const (
