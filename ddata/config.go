@@ -19,7 +19,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
-	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
 
@@ -126,10 +125,9 @@ type Config struct {
 	// 1.
 	MinMembers int
 
-	// MinMembersPerRole is MinMembers per role. An entity type of the role waits for as many regions
-	// before its first shard gets a home, unless its Coordination.MinRegions says otherwise. Default:
-	// none.
-	MinMembersPerRole map[string]int
+	// PerRole is what is different for single roles: how many members they need, and how their data is
+	// kept. Default: none.
+	PerRole map[string]RoleConfig
 
 	// VotersMax caps the number of members that decide on the cluster's views and grant leases: the
 	// so many oldest. When one leaves or dies, the next oldest takes its place. It keeps the cost
@@ -263,6 +261,9 @@ type Config struct {
 func (c Config) formats() format.Range {
 	r := cmp.Or(c.build, format.Build())
 	r.Max = cmp.Or(c.FormatMax, r.Max)
+	if len(c.rolePatterns()) > 0 {
+		r.Min = max(r.Min, format.RolePatterns)
+	}
 	return r
 }
 
@@ -273,11 +274,14 @@ func (c Config) withDefaults() Config {
 	}
 	c.Roles = slices.Clone(c.Roles)
 	slices.Sort(c.Roles)
-	c.Seeds, c.MinMembersPerRole = slices.Clone(c.Seeds), maps.Clone(c.MinMembersPerRole)
+	c.Seeds, c.PerRole = slices.Clone(c.Seeds), maps.Clone(c.PerRole)
+	for role, r := range c.PerRole { // order: each by itself
+		c.PerRole[role] = r.clone()
+	}
 	off := c.DurableKeys != nil && len(c.DurableKeys) == 0
 	c.DurableKeys, c.Expire = slices.Clone(c.DurableKeys), maps.Clone(c.Expire)
 	if c.Dir != "" && !off {
-		c.DurableKeys = append(c.DurableKeys, host.DurableKeys()...)
+		c.DurableKeys = slices.Concat(c.DurableKeys, host.DurableKeys(), c.rolePatterns())
 	}
 	slices.Sort(c.DurableKeys)
 	c.DurableKeys = slices.Compact(c.DurableKeys)
@@ -293,21 +297,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// replication is the configuration of this node's Replicator of a dataset, except the node's identity.
-func (c Config) replication(set keyspace.Dataset) settings.Config {
-	r := c.Replication
-	r.Reserved = set.Reserved
-	if c.Preset == Local {
-		r.GossipInterval = cmp.Or(r.GossipInterval, 200*time.Millisecond)
-		r.RetryInterval = cmp.Or(r.RetryInterval, 50*time.Millisecond)
-	}
-	r.WriteBehind, r.OperationTimeout = c.WriteBehind, c.RequestTimeout
-	if !set.Reserved {
-		r.Expire = c.Expire
-	}
-	return r
-}
-
 // membership is the configuration of this node's membership, except the node's identity.
 func (c Config) membership() membership.Config {
 	preset := membership.LAN()
@@ -319,7 +308,7 @@ func (c Config) membership() membership.Config {
 		Formats: c.formats(),
 		Seeds:   c.Seeds, BootstrapExpect: c.BootstrapExpect, BootstrapAnyDisks: c.BootstrapAnyDisks,
 		Discovers:  c.Discovery != nil,
-		MinMembers: c.MinMembers, MinMembersOf: c.MinMembersPerRole, Strategy: c.Downing, VotersMax: c.VotersMax,
+		MinMembers: c.MinMembers, MinMembersOf: c.minMembers(), Strategy: c.Downing, VotersMax: c.VotersMax,
 		DurableKeys: c.DurableKeys,
 	}
 }

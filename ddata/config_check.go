@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 	"unicode/utf8"
 
-	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/address"
 	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/discovery"
@@ -18,7 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
-	"github.com/coterie-go/coterie/replicator/keyspace"
+	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Validate reports everything that is wrong with the config, each fault with the name of its field.
@@ -39,22 +37,21 @@ func (c Config) Validate() error {
 	if build := cmp.Or(c.build, format.Build()); c.FormatMax != 0 && !build.Contains(c.FormatMax) {
 		f.Add(true, "FormatMax", "is level %d, and this build speaks %v", c.FormatMax, build)
 	}
-	for r, n := range c.MinMembersPerRole {
-		f.Add(n < 0, "MinMembersPerRole", "%q: is negative", r)
-	}
+	c.checkRoles(&f)
 	f.Add(c.BootstrapExpect == 0 && len(c.Seeds) == 0 && c.Discovery == nil, "Seeds",
 		"is empty, Discovery is not set and BootstrapExpect is 0: the node could neither join nor found a cluster")
 	f.Of("Discovery", discovery.Validate(c.Discovery))
 	c.checkDowning(&f)
 	f.Add(len(c.DurableKeys) > 0 && c.Dir == "", "Dir",
 		"is empty, but DurableKeys names durable keys; give a directory of this node's own")
-	c.validateKeys(&f)
+	checkPatterns(&f, "", c.DurableKeys, c.Expire)
 	c.checkShutdown(&f)
 	f.Add(c.WriteBehind < 0, "WriteBehind", "is negative")
 	f.Of("Store", c.Store.Validate())
 	f.Add(c.Store.OnEvent != nil, "Store.OnEvent", "is set by the node itself; use Config.OnEvent")
 	f.Add(c.Preset > Local, "Preset", "%v is unknown", c.Preset)
-	c.checkReplication(&f)
+	f.Add(c.RequestTimeout < 0, "RequestTimeout", "is negative")
+	checkReplication(&f, "Replication", c.Replication)
 	c.checkMembership(&f)
 	c.checkTransport(&f)
 	return f.Err("ddata: Config")
@@ -99,30 +96,16 @@ func (c Config) checkShutdown(f *config.Faults) {
 }
 
 // checkReplication finds what the Replicators could not run with.
-func (c Config) checkReplication(f *config.Faults) {
-	f.Add(c.RequestTimeout < 0, "RequestTimeout", "is negative")
-	r := c.Replication
+func checkReplication(f *config.Faults, name string, r settings.Config) {
 	own := r.Self != 0 || r.Disk != 0 || r.Reserved || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 ||
 		r.OperationTimeout != 0
-	f.Add(own, "Replication",
+	f.Add(own, name,
 		"Self, Disk, Reserved, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node itself")
 	r.Self, r.DurableKeys, r.Expire = 1, nil, nil
-	f.Of("Replication", r.Validate())
-	f.Add(r.FrameMax > transport.DefaultFrameMax/2, "Replication.FrameMax",
+	f.Of(name, r.Validate())
+	f.Add(r.FrameMax > transport.DefaultFrameMax/2, name+".FrameMax",
 		"is %d; the transport takes frames of %d bytes, and messages may be half as large again",
 		r.FrameMax, transport.DefaultFrameMax)
-}
-
-func (c Config) validateKeys(f *config.Faults) {
-	for _, k := range c.DurableKeys {
-		err := cmp.Or(crdt.CheckKey(k), keyspace.CheckKey(k, false))
-		f.Add(err != nil, "DurableKeys", "%q: %w", k, err)
-	}
-	for _, k := range slices.Sorted(maps.Keys(c.Expire)) {
-		err := cmp.Or(crdt.CheckKey(k), keyspace.CheckKey(k, false))
-		f.Add(err != nil, "Expire", "%q: %w", k, err)
-		f.Add(c.Expire[k] < time.Second, "Expire", "%q expires after %v; give at least a second", k, c.Expire[k])
-	}
 }
 
 // checkDowning finds an arbiter that is missing, or that no strategy asks.

@@ -132,7 +132,7 @@
 //	app-version                           AppVersion                   none; compared for being equal only
 //	(none; wire formats of rolling updates)  FormatMax                 the newest level of the build
 //	min-nr-of-members                     MinMembers                   1
-//	role.NAME.min-nr-of-members           MinMembersPerRole            none
+//	role.NAME.min-nr-of-members           PerRole[NAME].MinMembers     none
 //	configuration-compatibility-check.*   always on; see Setting in package membership for what must be alike
 //	log-info, log-info-verbose            Logger, OnEvent              levels: see the table of package events
 //	jmx.*, publish-stats-interval         Meter, Health

@@ -292,9 +292,9 @@ func (m *members) tellUnnamed(v *view.View) {
 	m.named = true
 	ours := m.n.cfg.DurableKeys
 	unnamed := slices.DeleteFunc(slices.Concat(v.Durable, v.Moving),
-		func(p string) bool { return slices.Contains(ours, p) })
+		func(p string) bool { return slices.Contains(ours, p) || !m.n.cfg.concerned(p) })
 	if len(unnamed) > 0 {
-		m.n.reports.emit(events.UnnamedKeys{Patterns: unnamed})
+		m.n.reports.emit(events.UnnamedKeys{Patterns: view.Shown(unnamed)})
 	}
 }
 

@@ -163,7 +163,7 @@ func TestTransportSettingsReachThePort(t *testing.T) {
 func TestMinMembers(t *testing.T) {
 	for name, tune := range map[string]func(*ddata.Config){ // order: each is a cluster of its own
 		"in all":   func(c *ddata.Config) { c.MinMembers = 3 },
-		"per role": func(c *ddata.Config) { c.MinMembersPerRole = map[string]int{"data": 1} },
+		"per role": func(c *ddata.Config) { c.PerRole = map[string]ddata.RoleConfig{"data": {MinMembers: 1}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			addrs := freeAddrs(t, 3)

@@ -19,10 +19,10 @@ func TestBadConfigNamesEveryField(t *testing.T) {
 	_, err := ddata.Start(t.Context(), ddata.Config{
 		Bind: "nowhere", Advertise: "x",
 		Seeds: []string{""}, Roles: []string{"a", "a"}, DurableKeys: []string{"x"}, BootstrapExpect: -1,
-		MinMembers: -1, MinMembersPerRole: map[string]int{"a": -1}, AppVersion: strings.Repeat("v", 100),
+		MinMembers: -1, PerRole: map[string]ddata.RoleConfig{"a": {MinMembers: -1}}, AppVersion: strings.Repeat("v", 100),
 	})
 	for _, field := range []string{"Name", "Bind", "Advertise", "Seeds", "Roles", "Dir", "BootstrapExpect",
-		"MinMembers", "MinMembersPerRole",
+		"MinMembers", "PerRole[a].MinMembers",
 		"AppVersion"} {
 		if err == nil || !strings.Contains(err.Error(), "Config."+field) {
 			t.Errorf("the error does not name %s: %v", field, err)

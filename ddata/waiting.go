@@ -49,13 +49,13 @@ func (c Config) tooFew(v *view.View) (lacks []string) {
 	if have, need := len(v.Members), c.MinMembers; have < need {
 		lacks = append(lacks, fmt.Sprintf("%d of %d members are there (MinMembers)", have, need))
 	}
-	for _, role := range slices.Sorted(maps.Keys(c.MinMembersPerRole)) {
-		switch have, need := len(v.ByRole(role)), c.MinMembersPerRole[role]; {
+	for _, role := range slices.Sorted(maps.Keys(c.PerRole)) {
+		switch have, need := len(v.ByRole(role)), c.PerRole[role].MinMembers; {
 		case have == 0 && need > 0:
-			lacks = append(lacks, fmt.Sprintf("no member has the role %q, of which %d are needed (MinMembersPerRole): "+
+			lacks = append(lacks, fmt.Sprintf("no member has the role %q, of which %d are needed (PerRole, MinMembers): "+
 				"check its spelling in Roles", role, need))
 		case have < need:
-			lacks = append(lacks, fmt.Sprintf("%d of %d members of role %q are there (MinMembersPerRole)", have, need,
+			lacks = append(lacks, fmt.Sprintf("%d of %d members of role %q are there (PerRole, MinMembers)", have, need,
 				role))
 		}
 	}

@@ -96,7 +96,8 @@ func TestStartSaysWhoCannotBeDialled(t *testing.T) {
 // A member that is not Up says which gate it waits for, with the numbers.
 func TestStartSaysWhichMembersAreMissing(t *testing.T) {
 	c := config(freeAddrs(t, 1)[0], nil, 1)
-	c.MinMembers, c.MinMembersPerRole = 3, map[string]int{"backend": 2, "bakcend": 1}
+	c.MinMembers = 3
+	c.PerRole = map[string]ddata.RoleConfig{"backend": {MinMembers: 2}, "bakcend": {MinMembers: 1}}
 	err := giveUp(t, []string{"founded"}, c)[0]
 	for _, want := range []string{
 		"1 of 3 members are there (MinMembers)", `1 of 2 members of role "backend" are there`,

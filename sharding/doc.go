@@ -448,7 +448,7 @@
 //	producer-controller.resend-first-unconfirmed-idle-timeout   delivery.Config.ResendFirst            10 s
 //	durable-queue.request-timeout, retry-attempts, resend-first-interval   delivery.Config.StoreRetry             a store is tried until it has stored
 //	consumer-controller.buffer-size          delivery.ConsumerConfig.Window         50: the flow-control window
-//	min-nr-of-members, role.NAME.min-nr-of-members   EntityType.Coordination.MinRegions, ddata.Config.MinMembers, ddata.Config.MinMembersPerRole   1; of a role: the default of MinRegions
+//	min-nr-of-members, role.NAME.min-nr-of-members   EntityType.Coordination.MinRegions, ddata.Config.MinMembers, ddata.Config.PerRole   1; of a role: the default of MinRegions
 //	app-version                              ddata.Config.AppVersion                ""; EntityType.Rebalance.MixedVersions
 //	down-removal-margin                      none                                   a member goes when its lease is over
 //	coordination.lease.heartbeat-timeout, heartbeat-interval, lease-operation-timeout   none                                   those of the locks.Store; a call has 5 s

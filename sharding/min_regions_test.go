@@ -14,7 +14,7 @@ import (
 // A type waits for as many regions as its role has members at least. A type that says otherwise does not.
 func TestMinMembersOfARoleAreItsRegions(t *testing.T) {
 	nodes := ddatatest.StartWith(t, 2, func(_ int, c *ddata.Config) {
-		c.Roles, c.MinMembersPerRole = []string{"backend"}, map[string]int{"backend": 2}
+		c.Roles, c.PerRole = []string{"backend"}, map[string]ddata.RoleConfig{"backend": {MinMembers: 2}}
 	})
 	if o, ok := nodes[0].View().Oldest("backend"); !ok || o.UID != nodes[0].UID() { // the coordinator is there
 		slices.Reverse(nodes)

@@ -15,3 +15,16 @@ func TestDefault(t *testing.T) {
 		t.Errorf("%d and %d", zero, set)
 	}
 }
+
+// What one struct leaves zero, the other has; what is not exported stays the other's.
+func TestOr(t *testing.T) {
+	type settings struct {
+		A, B int
+		C    []string
+		d    int
+	}
+	got := config.Or(settings{A: 1, C: []string{"x"}, d: 7}, settings{A: 2, B: 3, C: []string{"y"}, d: 8})
+	if got.A != 1 || got.B != 3 || got.C[0] != "x" || got.d != 8 {
+		t.Errorf("%+v", got)
+	}
+}

@@ -97,7 +97,7 @@ func spaceOf(f effect.SpaceFigures) api.Space {
 func viewOf(v *view.View) api.View {
 	x := api.View{
 		Cluster: v.Cluster.String(), Epoch: uint64(v.Epoch), Closing: v.Closing, VotersMax: v.VotersMax,
-		Durable: v.Durable, Moving: v.Moving,
+		Durable: view.Shown(v.Durable), Moving: view.Shown(v.Moving),
 	}
 	voters := v.Voters()
 	for _, m := range slices.Concat(v.Full(), v.Learners()) {

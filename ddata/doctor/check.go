@@ -48,10 +48,10 @@ func checkFounding(f *Findings, cfg ddata.Config, p Plan) {
 	f.Add(p.Nodes > 0 && cfg.MinMembers > p.Nodes, Error, "Config.MinMembers", fmt.Sprintf("set it to %d or less",
 		p.Nodes),
 		"%d members are never there: no node becomes Up", cfg.MinMembers)
-	for _, role := range slices.Sorted(maps.Keys(cfg.MinMembersPerRole)) {
-		f.Add(p.Nodes > 0 && cfg.MinMembersPerRole[role] > p.Nodes, Error, "Config.MinMembersPerRole",
-			fmt.Sprintf("set it to %d or less", p.Nodes), "%q: %d members are never there: no node becomes Up", role,
-			cfg.MinMembersPerRole[role])
+	for _, role := range slices.Sorted(maps.Keys(cfg.PerRole)) {
+		f.Add(p.Nodes > 0 && cfg.PerRole[role].MinMembers > p.Nodes, Error, "Config.PerRole["+role+"].MinMembers",
+			fmt.Sprintf("set it to %d or less", p.Nodes), "%d members are never there: no node becomes Up",
+			cfg.PerRole[role].MinMembers)
 	}
 	f.Add(cfg.BootstrapAnyDisks, Warning, "Config.BootstrapAnyDisks",
 		"take it away when the cluster has been founded anew", "it is set: acknowledged writes that lie only on "+

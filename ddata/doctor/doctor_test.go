@@ -107,8 +107,8 @@ func TestRules(t *testing.T) {
 		{doctor.Error, "Config.MinMembers: 4 members are never there", func(c *ddata.Config, _ *doctor.Facts) {
 			c.MinMembers = 4
 		}},
-		{doctor.Error, `"a": 4 members are never there`, func(c *ddata.Config, _ *doctor.Facts) {
-			c.MinMembersPerRole = map[string]int{"a": 4}
+		{doctor.Error, "PerRole[a].MinMembers: 4 members are never there", func(c *ddata.Config, _ *doctor.Facts) {
+			c.PerRole = map[string]ddata.RoleConfig{"a": {MinMembers: 4}}
 		}},
 		{doctor.Warning, "Config.BootstrapAnyDisks: it is set", func(c *ddata.Config, _ *doctor.Facts) {
 			c.BootstrapAnyDisks = true

@@ -173,7 +173,8 @@ func (d *Replica) reply(now time.Time, res effect.Result, leased bool) {
 func ViewOf(v *view.View, role string, durable bool) replica.View {
 	out := replica.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
 	if durable {
-		out.Durable, out.Moving, out.Moves = v.Durable, v.Moving, v.Moves
+		out.Durable, out.Moving = view.PatternsOf(v.Durable, role), view.PatternsOf(v.Moving, role)
+		out.Moves = v.Moves
 	}
 	for _, m := range v.Members {
 		if !m.HasRole(role) {

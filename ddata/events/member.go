@@ -207,18 +207,18 @@ func (e Forked) Line() Line {
 
 // Line implements Event.
 func (e KeysMoving) Line() Line {
-	return line(slog.LevelInfo, "keys become durable", slog.Any("keys", e.View.Moving))
+	return line(slog.LevelInfo, "keys become durable", slog.Any("keys", view.Shown(e.View.Moving)))
 }
 
 // Line implements Event.
 func (e KeysDurable) Line() Line {
-	return line(slog.LevelInfo, "keys are durable", slog.Any("keys", e.View.Durable))
+	return line(slog.LevelInfo, "keys are durable", slog.Any("keys", view.Shown(e.View.Durable)))
 }
 
 // Line implements Event.
 func (e KeysWaiting) Line() Line {
 	return line(slog.LevelWarn, "updates of keys that become durable wait for members that have not done their part",
-		slog.Any("keys", e.View.Moving),
+		slog.Any("keys", view.Shown(e.View.Moving)),
 		slog.String("members", e.Missing))
 }
 

@@ -14,10 +14,14 @@ const (
 	// Initial has the formats of the first release.
 	Initial Level = 1 + iota
 	// Headers: messages and deliveries of entities have headers, if they belong to a trace. Nodes that run a type
-	// tell each other how homes are chosen, and where entities keep their state.
+	// tell each other how homes are chosen, and where entities keep their state. Views have patterns of durable
+	// keys that are about one role only.
 	Headers
 	end
 )
+
+// RolePatterns is the level from which on views have patterns of durable keys of single roles.
+const RolePatterns = Headers
 
 // Oldest and Newest bound the levels that this build speaks.
 const (

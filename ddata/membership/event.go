@@ -175,11 +175,11 @@ func (e SecondCluster) String() string {
 }
 
 // String prints the event.
-func (e KeysMoving) String() string { return fmt.Sprintf("keys moving %q", e.View.Moving) }
+func (e KeysMoving) String() string { return fmt.Sprintf("keys moving %q", view.Shown(e.View.Moving)) }
 
 // String prints the event.
 func (e KeysWaiting) String() string {
-	return fmt.Sprintf("keys moving %q, waits for %s", e.View.Moving, e.Missing)
+	return fmt.Sprintf("keys moving %q, waits for %s", view.Shown(e.View.Moving), e.Missing)
 }
 
 // String prints the event.
@@ -188,7 +188,9 @@ func (e FormatRaised) String() string {
 }
 
 // String prints the event.
-func (e KeysDurable) String() string { return fmt.Sprintf("keys durable %q", e.View.Durable) }
+func (e KeysDurable) String() string {
+	return fmt.Sprintf("keys durable %q", view.Shown(e.View.Durable))
+}
 
 // String prints the event.
 func (e Forked) String() string { return fmt.Sprintf("forked: own %s, other %s", e.Own, e.Other) }

@@ -146,7 +146,7 @@ type Coordination[Ledger any] struct {
 	Ledger Ledger
 	// MinRegions is the number of regions that must be there before the first shard gets a home.
 	// Once any shard has had a home the coordinator asks for none, until the whole cluster
-	// restarts. Default: ddata.Config.MinMembersPerRole of the type's role, else 1.
+	// restarts. Default: ddata.Config.PerRole of the type's role, else 1.
 	MinRegions int
 	// RetryInterval is the longest pause between two repetitions of what another node has not
 	// answered; the first comes after an eighth. Default 2 s, 100 ms on a node with ddata.Local.

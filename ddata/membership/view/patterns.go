@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -80,4 +81,45 @@ func (v *View) BeginMove(patterns []string, parent *View) {
 		v.Moves++
 	}
 	v.Moving = MergePatterns(v.Moving, more)
+}
+
+// ofRole parts the role of a pattern that is about one role only from the pattern. No user's pattern has it.
+const ofRole = "\x00"
+
+// OfRole is a pattern of durable keys that is about one role only, as views have it.
+func OfRole(role, pattern string) string { return role + ofRole + pattern }
+
+// CheckUsers returns an error if a user's key or pattern could be taken for one of a role.
+func CheckUsers(pattern string) error {
+	if strings.Contains(pattern, ofRole) {
+		return errors.New("has a byte of zero")
+	}
+	return nil
+}
+
+// PatternsOf are the patterns that are about a role, those for all roles among them, as keys are matched
+// with them.
+func PatternsOf(patterns []string, role string) (of []string) {
+	for _, p := range patterns {
+		r, own, ok := strings.Cut(p, ofRole)
+		switch {
+		case !ok:
+			of = append(of, p)
+		case r == role:
+			of = append(of, own)
+		}
+	}
+	return MergePatterns(of, nil)
+}
+
+// Shown are patterns as people read them.
+func Shown(patterns []string) []string {
+	shown := make([]string, len(patterns))
+	for i, p := range patterns {
+		if shown[i] = p; strings.Contains(p, ofRole) {
+			role, own, _ := strings.Cut(p, ofRole)
+			shown[i] = own + " of role " + role
+		}
+	}
+	return shown
 }

@@ -197,10 +197,10 @@ func (v *View) String() string {
 		fmt.Fprintf(&b, " unsettled %v", v.Unsettled)
 	}
 	if len(v.Durable) > 0 {
-		fmt.Fprintf(&b, " durable %q", v.Durable)
+		fmt.Fprintf(&b, " durable %q", Shown(v.Durable))
 	}
 	if len(v.Moving) > 0 {
-		fmt.Fprintf(&b, " moving #%d %q", v.Moves, v.Moving)
+		fmt.Fprintf(&b, " moving #%d %q", v.Moves, Shown(v.Moving))
 	}
 	b.WriteString(v.Lines.String())
 	return b.String()
