@@ -100,11 +100,7 @@ func startCluster(t *testing.T, n int, dirs []string) []*ddata.Node {
 
 func replica(t *testing.T, n *ddata.Node) *ddata.Replicator {
 	t.Helper()
-	r, err := n.Replicator("backend")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return ofRole(t, n, "backend")
 }
 
 func add(s string) func(*crdt.ORSetTx[string]) error {

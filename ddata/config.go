@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/config"
 	"github.com/coterie-go/coterie/ddata/discovery"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/format"
@@ -15,10 +16,12 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/roles"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/tracing"
 	"github.com/coterie-go/coterie/ddata/transport"
 	"github.com/coterie-go/coterie/durable/lmdb"
+	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
 
@@ -127,7 +130,7 @@ type Config struct {
 
 	// PerRole is what is different for single roles: how many members they need, and how their data is
 	// kept. Default: none.
-	PerRole map[string]RoleConfig
+	PerRole roles.Configs
 
 	// VotersMax caps the number of members that decide on the cluster's views and grant leases: the
 	// so many oldest. When one leaves or dies, the next oldest takes its place. It keeps the cost
@@ -261,7 +264,7 @@ type Config struct {
 func (c Config) formats() format.Range {
 	r := cmp.Or(c.build, format.Build())
 	r.Max = cmp.Or(c.FormatMax, r.Max)
-	if len(c.rolePatterns()) > 0 {
+	if len(c.PerRole.DurableKeys()) > 0 {
 		r.Min = max(r.Min, format.RolePatterns)
 	}
 	return r
@@ -274,14 +277,11 @@ func (c Config) withDefaults() Config {
 	}
 	c.Roles = slices.Clone(c.Roles)
 	slices.Sort(c.Roles)
-	c.Seeds, c.PerRole = slices.Clone(c.Seeds), maps.Clone(c.PerRole)
-	for role, r := range c.PerRole { // order: each by itself
-		c.PerRole[role] = r.clone()
-	}
+	c.Seeds, c.PerRole = slices.Clone(c.Seeds), c.PerRole.Clone()
 	off := c.DurableKeys != nil && len(c.DurableKeys) == 0
 	c.DurableKeys, c.Expire = slices.Clone(c.DurableKeys), maps.Clone(c.Expire)
 	if c.Dir != "" && !off {
-		c.DurableKeys = slices.Concat(c.DurableKeys, host.DurableKeys(), c.rolePatterns())
+		c.DurableKeys = slices.Concat(c.DurableKeys, host.DurableKeys(), c.PerRole.DurableKeys())
 	}
 	slices.Sort(c.DurableKeys)
 	c.DurableKeys = slices.Compact(c.DurableKeys)
@@ -297,6 +297,25 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// replication is the configuration of this node's Replicator of a dataset, except the node's identity.
+func (c Config) replication(set keyspace.Dataset) settings.Config {
+	own := c.PerRole[set.Role]
+	r := config.Or(own.Replication, c.Replication)
+	r.Reserved, r.OperationTimeout = set.Reserved, c.RequestTimeout
+	if c.Preset == Local {
+		r.GossipInterval = cmp.Or(r.GossipInterval, 200*time.Millisecond)
+		r.RetryInterval = cmp.Or(r.RetryInterval, 50*time.Millisecond)
+	}
+	r.WriteBehind = c.WriteBehind
+	if !set.Reserved {
+		r.WriteBehind = max(0, cmp.Or(own.WriteBehind, c.WriteBehind))
+		if r.Expire = c.Expire; own.Expire != nil {
+			r.Expire = own.Expire
+		}
+	}
+	return r
+}
+
 // membership is the configuration of this node's membership, except the node's identity.
 func (c Config) membership() membership.Config {
 	preset := membership.LAN()
@@ -308,7 +327,7 @@ func (c Config) membership() membership.Config {
 		Formats: c.formats(),
 		Seeds:   c.Seeds, BootstrapExpect: c.BootstrapExpect, BootstrapAnyDisks: c.BootstrapAnyDisks,
 		Discovers:  c.Discovery != nil,
-		MinMembers: c.MinMembers, MinMembersOf: c.minMembers(), Strategy: c.Downing, VotersMax: c.VotersMax,
+		MinMembers: c.MinMembers, MinMembersOf: c.PerRole.MinMembers(), Strategy: c.Downing, VotersMax: c.VotersMax,
 		DurableKeys: c.DurableKeys,
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/roles"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport"
-	"github.com/coterie-go/coterie/replicator/settings"
 )
 
 // Validate reports everything that is wrong with the config, each fault with the name of its field.
@@ -44,14 +44,14 @@ func (c Config) Validate() error {
 	c.checkDowning(&f)
 	f.Add(len(c.DurableKeys) > 0 && c.Dir == "", "Dir",
 		"is empty, but DurableKeys names durable keys; give a directory of this node's own")
-	checkPatterns(&f, "", c.DurableKeys, c.Expire)
+	roles.CheckKeys(&f, "", c.DurableKeys, c.Expire)
 	c.checkShutdown(&f)
 	f.Add(c.WriteBehind < 0, "WriteBehind", "is negative")
 	f.Of("Store", c.Store.Validate())
 	f.Add(c.Store.OnEvent != nil, "Store.OnEvent", "is set by the node itself; use Config.OnEvent")
 	f.Add(c.Preset > Local, "Preset", "%v is unknown", c.Preset)
 	f.Add(c.RequestTimeout < 0, "RequestTimeout", "is negative")
-	checkReplication(&f, "Replication", c.Replication)
+	roles.CheckReplication(&f, "Replication", c.Replication)
 	c.checkMembership(&f)
 	c.checkTransport(&f)
 	return f.Err("ddata: Config")
@@ -95,17 +95,21 @@ func (c Config) checkShutdown(f *config.Faults) {
 	}
 }
 
-// checkReplication finds what the Replicators could not run with.
-func checkReplication(f *config.Faults, name string, r settings.Config) {
-	own := r.Self != 0 || r.Disk != 0 || r.Reserved || r.DurableKeys != nil || r.Expire != nil || r.WriteBehind != 0 ||
-		r.OperationTimeout != 0
-	f.Add(own, name,
-		"Self, Disk, Reserved, DurableKeys, Expire, WriteBehind and OperationTimeout are set by the node itself")
-	r.Self, r.DurableKeys, r.Expire = 1, nil, nil
-	f.Of(name, r.Validate())
-	f.Add(r.FrameMax > transport.DefaultFrameMax/2, name+".FrameMax",
-		"is %d; the transport takes frames of %d bytes, and messages may be half as large again",
-		r.FrameMax, transport.DefaultFrameMax)
+// checkRoles finds what is wrong with the settings of single roles.
+func (c Config) checkRoles(f *config.Faults) {
+	c.PerRole.Check(f, c.withDefaults().Roles)
+	durable := len(c.PerRole.DurableKeys()) > 0
+	for _, role := range slices.Sorted(maps.Keys(c.PerRole)) {
+		f.Add(checkName(role) != nil, "PerRole", "%q: %v", role, checkName(role))
+	}
+	f.Add(durable && c.Dir == "", "Dir",
+		"is empty, but PerRole names durable keys; give a directory of this node's own")
+	f.Add(durable && c.DurableKeys != nil && len(c.DurableKeys) == 0, "PerRole",
+		"names durable keys, and an empty Config.DurableKeys switches durability off")
+	f.Add(durable && c.FormatMax != 0 && c.FormatMax < format.RolePatterns, "PerRole",
+		"names durable keys, which need format level %d, and Config.FormatMax is %d: add them when the roll-out is "+
+			"over",
+		format.RolePatterns, c.FormatMax)
 }
 
 // checkDowning finds an arbiter that is missing, or that no strategy asks.

@@ -201,8 +201,8 @@
 //	                                      none: removals leave no markers; a gone node leaves one interval of the clock, and a
 //	                                      number in each durable counter that it changed (those of volatile counters are folded)
 //	serializer-cache-time-to-live         none: a group is encoded once for all members
-//	expire-keys-after-inactivity          Expire                       none; reads do not keep a key alive
-//	durable.keys                          DurableKeys                  none; remembered entities where there is a Dir; a rolling restart may add to it
+//	expire-keys-after-inactivity          Expire                       none; reads do not keep a key alive; of one role: PerRole
+//	durable.keys                          DurableKeys                  none; remembered entities where there is a Dir; a rolling restart may add to it; of one role: PerRole
 //	durable.store-actor-class             Dir, Store                   LMDB
 //	durable.lmdb.dir                      Dir                          none
 //	durable.lmdb.map-size                 none: the map grows by itself

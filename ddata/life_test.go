@@ -31,19 +31,25 @@ func TestDeleteForeverIsFinal(t *testing.T) {
 	}
 }
 
+// untilDeleted waits until a key is deleted.
+func untilDeleted(t *testing.T, r *ddata.Replicator, key string) {
+	t.Helper()
+	for c, err := range r.Watch(testContext(t), key) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Deleted {
+			return
+		}
+	}
+}
+
 func TestKeysExpire(t *testing.T) {
 	inBubble(t, func(t *testing.T, mem *memoryNet) {
 		n := mem.alone("", func(c *ddata.Config) { c.Expire = map[string]time.Duration{"brief/*": time.Second} })
 		mustAdd(t, n, "brief/s", "x")
 		mustAdd(t, n, "s", "x")
-		for c, err := range replica(t, n).Watch(testContext(t), "brief/s") {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if c.Deleted {
-				break
-			}
-		}
+		untilDeleted(t, replica(t, n), "brief/s")
 		if !holds(t, n, "s", "x") {
 			t.Fatal("the other key expired too")
 		}

@@ -284,6 +284,11 @@ func (m *members) Event(e membership.Event) {
 	m.n.reports.emit(events.OfMembership(e))
 }
 
+// concerned reports whether a pattern of a view is about data of this node.
+func concerned(roles []string, pattern string) bool {
+	return slices.ContainsFunc(roles, func(r string) bool { return len(view.PatternsOf([]string{pattern}, r)) > 0 })
+}
+
 // tellUnnamed tells once which durable keys of the cluster this node does not name.
 func (m *members) tellUnnamed(v *view.View) {
 	if m.named {
@@ -292,7 +297,7 @@ func (m *members) tellUnnamed(v *view.View) {
 	m.named = true
 	ours := m.n.cfg.DurableKeys
 	unnamed := slices.DeleteFunc(slices.Concat(v.Durable, v.Moving),
-		func(p string) bool { return slices.Contains(ours, p) || !m.n.cfg.concerned(p) })
+		func(p string) bool { return slices.Contains(ours, p) || !concerned(m.n.cfg.Roles, p) })
 	if len(unnamed) > 0 {
 		m.n.reports.emit(events.UnnamedKeys{Patterns: view.Shown(unnamed)})
 	}

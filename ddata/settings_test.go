@@ -14,6 +14,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/roles"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -163,7 +164,7 @@ func TestTransportSettingsReachThePort(t *testing.T) {
 func TestMinMembers(t *testing.T) {
 	for name, tune := range map[string]func(*ddata.Config){ // order: each is a cluster of its own
 		"in all":   func(c *ddata.Config) { c.MinMembers = 3 },
-		"per role": func(c *ddata.Config) { c.PerRole = map[string]ddata.RoleConfig{"data": {MinMembers: 1}} },
+		"per role": func(c *ddata.Config) { c.PerRole = map[string]roles.Config{"data": {MinMembers: 1}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			addrs := freeAddrs(t, 3)

@@ -13,13 +13,15 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/roles"
 )
 
 func TestBadConfigNamesEveryField(t *testing.T) {
 	_, err := ddata.Start(t.Context(), ddata.Config{
 		Bind: "nowhere", Advertise: "x",
 		Seeds: []string{""}, Roles: []string{"a", "a"}, DurableKeys: []string{"x"}, BootstrapExpect: -1,
-		MinMembers: -1, PerRole: map[string]ddata.RoleConfig{"a": {MinMembers: -1}}, AppVersion: strings.Repeat("v", 100),
+		MinMembers: -1, PerRole: map[string]roles.Config{"a": {MinMembers: -1}},
+		AppVersion: strings.Repeat("v", 100),
 	})
 	for _, field := range []string{"Name", "Bind", "Advertise", "Seeds", "Roles", "Dir", "BootstrapExpect",
 		"MinMembers", "PerRole[a].MinMembers",

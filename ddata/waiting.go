@@ -52,11 +52,10 @@ func (c Config) tooFew(v *view.View) (lacks []string) {
 	for _, role := range slices.Sorted(maps.Keys(c.PerRole)) {
 		switch have, need := len(v.ByRole(role)), c.PerRole[role].MinMembers; {
 		case have == 0 && need > 0:
-			lacks = append(lacks, fmt.Sprintf("no member has the role %q, of which %d are needed (PerRole, MinMembers): "+
+			lacks = append(lacks, fmt.Sprintf("no member has the role %q, of which %d are needed (PerRole): "+
 				"check its spelling in Roles", role, need))
 		case have < need:
-			lacks = append(lacks, fmt.Sprintf("%d of %d members of role %q are there (PerRole, MinMembers)", have, need,
-				role))
+			lacks = append(lacks, fmt.Sprintf("%d of %d members of role %q are there (PerRole)", have, need, role))
 		}
 	}
 	return lacks

@@ -15,6 +15,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/membership/bootstrap"
 	"github.com/coterie-go/coterie/ddata/membership/message"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/roles"
 	"github.com/coterie-go/coterie/ddata/transport"
 )
 
@@ -97,7 +98,7 @@ func TestStartSaysWhoCannotBeDialled(t *testing.T) {
 func TestStartSaysWhichMembersAreMissing(t *testing.T) {
 	c := config(freeAddrs(t, 1)[0], nil, 1)
 	c.MinMembers = 3
-	c.PerRole = map[string]ddata.RoleConfig{"backend": {MinMembers: 2}, "bakcend": {MinMembers: 1}}
+	c.PerRole = map[string]roles.Config{"backend": {MinMembers: 2}, "bakcend": {MinMembers: 1}}
 	err := giveUp(t, []string{"founded"}, c)[0]
 	for _, want := range []string{
 		"1 of 3 members are there (MinMembers)", `1 of 2 members of role "backend" are there`,

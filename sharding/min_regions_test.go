@@ -9,12 +9,13 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/roles"
 )
 
 // A type waits for as many regions as its role has members at least. A type that says otherwise does not.
 func TestMinMembersOfARoleAreItsRegions(t *testing.T) {
 	nodes := ddatatest.StartWith(t, 2, func(_ int, c *ddata.Config) {
-		c.Roles, c.PerRole = []string{"backend"}, map[string]ddata.RoleConfig{"backend": {MinMembers: 2}}
+		c.Roles, c.PerRole = []string{"backend"}, map[string]roles.Config{"backend": {MinMembers: 2}}
 	})
 	if o, ok := nodes[0].View().Oldest("backend"); !ok || o.UID != nodes[0].UID() { // the coordinator is there
 		slices.Reverse(nodes)

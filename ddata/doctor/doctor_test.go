@@ -19,6 +19,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
+	"github.com/coterie-go/coterie/ddata/roles"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/ddata/transport/pki"
 	"github.com/coterie-go/coterie/ddata/transport/pki/pkitest"
@@ -108,7 +109,7 @@ func TestRules(t *testing.T) {
 			c.MinMembers = 4
 		}},
 		{doctor.Error, "PerRole[a].MinMembers: 4 members are never there", func(c *ddata.Config, _ *doctor.Facts) {
-			c.PerRole = map[string]ddata.RoleConfig{"a": {MinMembers: 4}}
+			c.PerRole = map[string]roles.Config{"a": {MinMembers: 4}}
 		}},
 		{doctor.Warning, "Config.BootstrapAnyDisks: it is set", func(c *ddata.Config, _ *doctor.Facts) {
 			c.BootstrapAnyDisks = true

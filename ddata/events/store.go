@@ -81,9 +81,9 @@ func (e StoreUnmarked) Line() Line {
 
 // Line implements Event.
 func (e UnnamedKeys) Line() Line {
-	return line(slog.LevelInfo, "keys that Config.DurableKeys does not name are durable; if no node is to name "+
-		"them any more, stop the cluster "+
-		"and run coterie data remove with the patterns on each directory", slog.Any("keys", e.Patterns))
+	return line(slog.LevelInfo, "keys that no DurableKeys of the Config name are durable; if no node is to name "+
+		"them any more, stop the cluster and run coterie data remove with the patterns on each directory, and with "+
+		"-role for those of one role", slog.Any("keys", e.Patterns))
 }
 
 // Line implements Event.

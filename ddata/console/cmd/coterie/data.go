@@ -22,7 +22,7 @@ process id, while a process holds the directory.
   coterie data inspect [-keys N] DIR           the node, its last view, its tables, and what they hold
   coterie data verify DIR                      read every row; exit code 1 when clock and digest do not agree
   coterie data compact DIR                     write the file anew without its free pages
-  coterie data remove [-n] -type NAME... -key PATTERN... DIR
+  coterie data remove [-n] [-role NAME] -type NAME... -key PATTERN... DIR
                                                forget the remembered entities of the types, and what is
                                                under the keys; -n only counts
   coterie data help                            this text
@@ -33,7 +33,8 @@ each directory. -type and -key take one or more, up to the next flag or the dire
 times; a pattern is one of Config.DurableKeys, with stars. It names keys of users; those of entity types begin
 with "sharding/", and are named by a pattern that does, too. A pattern that is written as the nodes have it in
 Config.DurableKeys is also taken off the keys on which the cluster has agreed that they are durable; it stays
-one of them until that was done on each directory. A type of which nothing is remembered here is named beside
+one of them until that was done on each directory. With -role only data of that role goes, and the patterns
+taken off are those of Config.PerRole[NAME].DurableKeys. A type of which nothing is remembered here is named beside
 those of which something is, and so is a pattern that matches nothing; the rest is removed all the same, and the
 exit code is 0, so that a removal can be repeated.
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coterie-go/coterie/crdt"
 	"github.com/coterie-go/coterie/ddata/membership/record"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/durable"
 	"github.com/coterie-go/coterie/durable/lmdb"
 	"github.com/coterie-go/coterie/durable/rows"
@@ -34,8 +35,32 @@ func (l *list) Set(s string) error {
 
 // what names what must be removed.
 type what struct {
-	types list // entity types, of which the remembered ids go
-	keys  list // patterns
+	types list   // entity types, of which the remembered ids go
+	keys  list   // patterns
+	role  string // only data of it; empty: of every role
+}
+
+// eachReplica calls f for each Replicator's data of which something may go.
+func (x *what) eachReplica(
+	e *lmdb.Env, c lmdb.Contents, w world, f func(set keyspace.Dataset, t durable.Table) error,
+) error {
+	return w.eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
+		if x.role != "" && set.Role != x.role {
+			return nil
+		}
+		return f(set, t)
+	})
+}
+
+// agreed are the patterns as the cluster has agreed on them.
+func (x *what) agreed() (patterns []string) {
+	for _, p := range x.keys {
+		if x.role != "" {
+			p = view.OfRole(x.role, p)
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns
 }
 
 func (x *what) match(key string) bool {
@@ -66,6 +91,7 @@ func removeVerb(flags *flag.FlagSet) job {
 	var x what
 	flags.Var(&x.types, "type", "an entity type; its remembered entities are forgotten")
 	flags.Var(&x.keys, "key", "a durable key, or a pattern with stars")
+	flags.StringVar(&x.role, "role", "", "only data of this role, and patterns of its roles.Config.DurableKeys")
 	dry := flags.Bool("n", false, "only count")
 	return func(dir string, w world) error {
 		if len(x.types)+len(x.keys) == 0 {
@@ -75,7 +101,7 @@ func removeVerb(flags *flag.FlagSet) job {
 			if err := x.tellMissing(e, c, w); err != nil {
 				return err
 			}
-			err := w.eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
+			err := x.eachReplica(e, c, w, func(set keyspace.Dataset, t durable.Table) error {
 				r, err := x.remove(t, *dry)
 				if err != nil {
 					return fmt.Errorf("%s: %v: %w", e.Dir(), set, err)
@@ -97,7 +123,7 @@ func (x *what) forgetPatterns(e *lmdb.Env, dry bool, w world) error {
 	if len(x.keys) == 0 || len(e.Note()) == 0 {
 		return nil
 	}
-	without, found, err := record.ForgetKeys(e.Note(), x.keys)
+	without, found, err := record.ForgetKeys(e.Note(), x.agreed())
 	if err != nil {
 		w.say("patterns", []string(x.keys), "note", fmt.Sprintf("the cluster may go on to agree on them: %v", err))
 		return nil
@@ -110,8 +136,8 @@ func (x *what) forgetPatterns(e *lmdb.Env, dry bool, w world) error {
 			return err
 		}
 	}
-	w.say("patterns", found, "removed", !dry, "note", "durable until every directory of the cluster is without them, "+
-		"and no Config.DurableKeys names them")
+	w.say("patterns", view.Shown(found), "removed", !dry, "note", "durable until every directory of the cluster is "+
+		"without them, and no Config names them")
 	return nil
 }
 
@@ -121,7 +147,7 @@ func (x *what) forgetPatterns(e *lmdb.Env, dry bool, w world) error {
 func (x *what) tellMissing(e *lmdb.Env, c lmdb.Contents, w world) error {
 	var there []string
 	missing := slices.Clone(x.keys)
-	err := w.eachReplica(e, c, func(set keyspace.Dataset, t durable.Table) error {
+	err := x.eachReplica(e, c, w, func(set keyspace.Dataset, t durable.Table) error {
 		s, err := rows.Inspect(t)
 		for _, k := range s.Keys {
 			missing = slices.DeleteFunc(missing, func(pattern string) bool { return matches(pattern, k.Name) })

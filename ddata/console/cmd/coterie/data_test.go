@@ -241,7 +241,8 @@ func TestADirectoryWithoutAStore(t *testing.T) {
 // TestRemoveTakesPatternsOff: a pattern on which the cluster has agreed goes with its rows.
 func TestRemoveTakesPatternsOff(t *testing.T) {
 	c := membership.LAN()
-	c.UID, c.Addr, c.Disk, c.BootstrapExpect, c.DurableKeys = 1, "a:1", 1, 1, []string{"carts", "other/*"}
+	c.UID, c.Addr, c.Disk, c.BootstrapExpect, c.DurableKeys = 1, "a:1", 1, 1,
+		[]string{"backend\x00other/*", "carts", "other/*"}
 	m, err := membership.New(c, rand.New(rand.NewPCG(1, 2)), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -267,10 +268,18 @@ func TestRemoveTakesPatternsOff(t *testing.T) {
 	out, _ = runData(t, exitOK, "remove", "-key", "other/*", dir)
 	says(t, out, `patterns=\["other/\*"\] removed=true`)
 	out, _ = runData(t, exitOK, "inspect", dir)
-	says(t, out, `durable \[\\"carts\\"\]`)
+	says(t, out, `durable \[\\"other/\* of role backend\\" \\"carts\\"\]`)
 	if out, _ = runData(t, exitOK, "remove", "-key", "other/*", dir); strings.Contains(out, "patterns=") {
 		t.Errorf("taken off twice: %s", out)
 	}
+	out, _ = runData(t, exitOK, "remove", "-role", "frontend", "-key", "other/*", dir)
+	if strings.Contains(out, "patterns=") || strings.Contains(out, "role=backend") {
+		t.Errorf("of another role: %s", out)
+	}
+	out, _ = runData(t, exitOK, "remove", "-role", "backend", "-key", "other/*", dir)
+	says(t, out, `role=backend`, `patterns=\["other/\* of role backend"\] removed=true`)
+	out, _ = runData(t, exitOK, "inspect", dir)
+	says(t, out, `durable \[\\"carts\\"\]`)
 }
 
 func TestDataUsage(t *testing.T) {

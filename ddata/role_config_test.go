@@ -7,6 +7,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/roles"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 	"github.com/coterie-go/coterie/replicator/settings"
 )
@@ -17,7 +18,7 @@ func TestReplicationOfRoles(t *testing.T) {
 	c := Config{
 		WriteBehind: time.Second, RequestTimeout: 7 * time.Second, Expire: map[string]time.Duration{"a": time.Hour},
 		Replication: settings.Config{PushFlight: 5, LogMax: 50, DigestSeed: 3},
-		PerRole: map[string]RoleConfig{
+		PerRole: map[string]roles.Config{
 			"x": {WriteBehind: 2 * time.Second, Expire: map[string]time.Duration{"b": time.Minute},
 				Replication: settings.Config{LogMax: 90}},
 			"y": {WriteBehind: -1, Expire: map[string]time.Duration{}},
@@ -48,7 +49,7 @@ func TestReplicationOfRoles(t *testing.T) {
 // Durable keys of a role are patterns of that role in the view, and need the level that has them.
 func TestPatternsOfRoles(t *testing.T) {
 	c := Config{Dir: "d", Roles: []string{"x", "y"}, DurableKeys: []string{"all"},
-		PerRole: map[string]RoleConfig{"x": {DurableKeys: []string{"own/*"}}, "z": {MinMembers: 2}}}.withDefaults()
+		PerRole: map[string]roles.Config{"x": {DurableKeys: []string{"own/*"}}, "z": {MinMembers: 2}}}.withDefaults()
 	if x, y := view.PatternsOf(c.DurableKeys, "x"), view.PatternsOf(c.DurableKeys, "y"); !slices.Contains(x, "own/*") ||
 		!slices.Contains(x, "all") || slices.Contains(y, "own/*") || !slices.Contains(y, "all") {
 		t.Errorf("x has %q, y %q", x, y)
@@ -56,10 +57,11 @@ func TestPatternsOfRoles(t *testing.T) {
 	if r := c.formats(); r.Min != format.RolePatterns {
 		t.Errorf("it speaks %v", r)
 	}
-	if m := c.minMembers(); len(m) != 1 || m["z"] != 2 {
+	if m := c.PerRole.MinMembers(); len(m) != 1 || m["z"] != 2 {
 		t.Errorf("%v", m)
 	}
-	if !c.concerned(view.OfRole("x", "own/*")) || c.concerned(view.OfRole("z", "own/*")) || !c.concerned("all") {
+	if !concerned(c.Roles, view.OfRole("x", "own/*")) || concerned(c.Roles, view.OfRole("z", "own/*")) ||
+		!concerned(c.Roles, "all") {
 		t.Error("it takes patterns of roles that it does not have for its own, or the other way round")
 	}
 	c.PerRole = nil
