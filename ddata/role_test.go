@@ -3,6 +3,7 @@ package ddata_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,8 +111,10 @@ func TestExpireOfARole(t *testing.T) {
 			addTo(t, n, role, "brief", "e")
 			addTo(t, n, role, "late", "e")
 		}
-		untilDeleted(t, ofRole(t, n, "own"), "brief")
-		untilDeleted(t, ofRole(t, n, "other"), "late")
+		var gone sync.WaitGroup // both watches begin before the first key expires
+		gone.Go(func() { untilDeleted(t, ofRole(t, n, "own"), "brief") })
+		gone.Go(func() { untilDeleted(t, ofRole(t, n, "other"), "late") })
+		gone.Wait()
 		for name, want := range map[string]int{ // order: each by itself
 			"own brief": 0, "own late": 1, "other brief": 1, "other late": 0,
 		} {
