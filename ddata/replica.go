@@ -120,9 +120,13 @@ func (r *Replicator) Stats() effect.Stats {
 	return st
 }
 
-// Figures says what this replica holds, and how far the others are. It waits as Stats does, until
-// ctx ends.
-func (r *Replicator) Figures(ctx context.Context) (effect.Figures, error) {
+// Figures says what a node's replica of a dataset holds, and how far the others are. It waits as Stats does,
+// until ctx ends; ErrUnknownRole when the node does not have the role.
+func Figures(ctx context.Context, n *Node, set keyspace.Dataset) (f effect.Figures, err error) {
+	r, err := replicaOf(n, set)
+	if err != nil {
+		return f, err
+	}
 	return look(ctx, r, (*replicator.Machine).Figures)
 }
 

@@ -1,6 +1,7 @@
 package ddata_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -33,12 +34,15 @@ func TestSilences(t *testing.T) {
 	deaf := make(chan view.UID, 9)
 	listen(deaf)() // cancelled
 	listen(silent)
-	r, err := nodes[0].Replicator(ddata.DefaultRole)
-	if err != nil {
-		t.Fatal(err)
+	for _, set := range keyspace.Datasets(nodes[0].Roles()) {
+		if f, err := ddata.Figures(t.Context(), nodes[0], set); err != nil || !f.CaughtUp ||
+			len(f.Spaces[keyspace.Volatile].Peers) != 2 {
+			t.Errorf("%v: %+v %v", set, f, err)
+		}
 	}
-	if f, err := r.Figures(t.Context()); err != nil || !f.CaughtUp || len(f.Spaces[keyspace.Volatile].Peers) != 2 {
-		t.Errorf("%+v %v", f, err)
+	if _, err := ddata.Figures(t.Context(), nodes[0], keyspace.Dataset{Role: "none"}); !errors.Is(err,
+		ddata.ErrUnknownRole) {
+		t.Errorf("of a role that it does not have: %v", err)
 	}
 	gone := nodes[2].UID()
 	_ = nodes[2].Close()

@@ -131,9 +131,14 @@ func TestCluster(t *testing.T) {
 		if (len(m.OldestOf) == 1) != (i == 0) {
 			t.Errorf("member %d is the oldest of %q", i, m.OldestOf)
 		}
-		if len(n.Roles) != 1 || n.Roles[0].Name != "a" || n.Roles[0].Replicas != 3 || !n.Roles[0].CaughtUp ||
-			len(n.Roles[0].Lags) != 2 || len(n.Types) != 1 || n.Transport.Links == 0 {
+		if len(n.Roles) != 2 || len(n.Types) != 1 || n.Transport.Links == 0 {
 			t.Errorf("node %d: %+v", i, n)
+		}
+		for j, r := range n.Roles {
+			if r.Name != "a" || r.Data != [...]string{"user", "reserved"}[j] || r.Replicas != 3 || !r.CaughtUp ||
+				len(r.Lags) != 2 {
+				t.Errorf("node %d: %+v", i, r)
+			}
 		}
 	}
 	own := ask[api.Node](t, hs[2], 200, "GET", "/api/v1/node", "")

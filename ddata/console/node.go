@@ -30,10 +30,8 @@ func (s *station) self(ctx context.Context) api.Node {
 			FileBytes: st.File, QueuedBytes: st.Queued, Commits: st.Commits, Failed: st.Failed + st.Refused,
 		}
 	}
-	for _, name := range n.Roles() {
-		if r, err := n.Replicator(name); err == nil {
-			x.Roles = append(x.Roles, roleOf(ctx, name, r))
-		}
+	for _, set := range keyspace.Datasets(n.Roles()) {
+		x.Roles = append(x.Roles, roleOf(ctx, n, set))
 	}
 	if e := section.Of(s.host); e != nil {
 		x.Types = e.Types()
@@ -62,17 +60,20 @@ func transportOf(st transport.Stats) api.Transport {
 }
 
 // roleOf waits for the replica's goroutine, until ctx ends.
-func roleOf(ctx context.Context, name string, r *ddata.Replicator) api.Role {
-	f, err := r.Figures(ctx)
+func roleOf(ctx context.Context, n *ddata.Node, set keyspace.Dataset) api.Role {
+	x := api.Role{Name: set.Role, Data: set.Kind()}
+	if r, err := n.Replicator(set.Role); err == nil { // the reserved data has the same replicas
+		x.Replicas = r.ReplicaCount()
+	}
+	f, err := ddata.Figures(ctx, n, set)
 	if err != nil {
-		return api.Role{Name: name, Replicas: r.ReplicaCount(), Silent: true}
+		x.Silent = true
+		return x
 	}
-	x := api.Role{
-		Name: name, Replicas: r.ReplicaCount(), CaughtUp: f.CaughtUp, Settled: f.Settled, Pending: f.Pending,
-		Volatile: spaceOf(f.Spaces[keyspace.Volatile]), Durable: spaceOf(f.Spaces[keyspace.Durable]),
-		Applied: f.Counts.Applied, Repairs: f.Counts.Repairs, DigestAlarms: f.Counts.DigestAlarms,
-		StoreFailed: f.Counts.StoreFailures,
-	}
+	x.CaughtUp, x.Settled, x.Pending = f.CaughtUp, f.Settled, f.Pending
+	x.Volatile, x.Durable = spaceOf(f.Spaces[keyspace.Volatile]), spaceOf(f.Spaces[keyspace.Durable])
+	x.Applied, x.Repairs = f.Counts.Applied, f.Counts.Repairs
+	x.DigestAlarms, x.StoreFailed = f.Counts.DigestAlarms, f.Counts.StoreFailures
 	behind := map[string]uint64{}
 	for _, space := range f.Spaces {
 		for _, l := range space.Peers {

@@ -100,6 +100,7 @@ type Store struct {
 // Role is a node's replica of the data of one role.
 type Role struct {
 	Name         string `json:"name"`
+	Data         string `json:"data"`     // "user", or "reserved": what extensions such as entity types keep
 	Replicas     int    `json:"replicas"` // that its quorums count
 	Silent       bool   `json:"silent"`   // its goroutine stands still: what follows is missing
 	CaughtUp     bool   `json:"caughtUp"`

@@ -184,12 +184,13 @@ function memberCard(c, m, i, n, silent) {
 }
 
 function renderData(c) {
-  const names = [...new Set((c.nodes || []).flatMap(n => (n.roles || []).map(r => r.name)))].sort();
-  draw($("roles"), names.map(name => h("div.scroll", {},
+  const title = r => r.data === "user" ? r.name : `${r.name}, what entity types and other extensions keep`;
+  const titles = [...new Set((c.nodes || []).flatMap(n => (n.roles || []).map(title)))].sort();
+  draw($("roles"), titles.map(name => h("div.scroll", {},
     h("h3", {}, name),
     h("table", {},
       h("thead", {}, h("tr", {}, ["node", "keys", "durable", "items", "bytes", "events", "origins", "log", "waiting", "furthest behind", "repairs", "state"].map(t => h("th", { scope: "col" }, t)))),
-      h("tbody", {}, (c.nodes || []).flatMap(n => (n.roles || []).filter(r => r.name === name).map(r => roleRow(n, r))))))));
+      h("tbody", {}, (c.nodes || []).flatMap(n => (n.roles || []).filter(r => title(r) === name).map(r => roleRow(n, r))))))));
 }
 
 function roleRow(n, r) {

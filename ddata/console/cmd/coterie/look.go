@@ -100,16 +100,17 @@ func silences(n api.Node) string {
 
 func roles(ctx context.Context, r *remote, _ []string) error {
 	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
-		t.row("ROLE", "NODE", "ADDRESS", "KEYS", "DURABLE", "ITEMS", "BYTES", "ORIGINS", "EVENTS", "LOG",
+		t.row("ROLE", "DATA", "NODE", "ADDRESS", "KEYS", "DURABLE", "ITEMS", "BYTES", "ORIGINS", "EVENTS", "LOG",
 			"WAITING BYTES", "LAG", "CAUGHT UP")
-		for _, name := range rolesIn(x) {
+		for _, set := range datasetsIn(x) {
 			for _, n := range x.Nodes {
 				for _, p := range n.Roles {
-					if p.Name == name {
+					if dataset(p) == set {
 						v, d := p.Volatile, p.Durable
 						events, waiting := v.Events+d.Events, v.WaitingBytes+d.WaitingBytes
-						t.row(name, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items, v.Bytes+d.Bytes,
-							v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting, lag(p), caughtUp(p))
+						t.row(p.Name, p.Data, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items,
+							v.Bytes+d.Bytes, v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting, lag(p),
+							caughtUp(p))
 					}
 				}
 			}
@@ -152,14 +153,17 @@ func series(s api.Series) string {
 	return strings.TrimPrefix(s.Name, "coterie_") + "{" + strings.Join(labels, ",") + "}"
 }
 
-func rolesIn(x api.Cluster) []string {
-	all := map[string]bool{}
+// dataset names a role's data of one kind, for the order of the rows.
+func dataset(p api.Role) [2]string { return [2]string{p.Name, p.Data} }
+
+func datasetsIn(x api.Cluster) (all [][2]string) {
 	for _, n := range x.Nodes {
 		for _, p := range n.Roles {
-			all[p.Name] = true
+			all = append(all, dataset(p))
 		}
 	}
-	return slices.Sorted(maps.Keys(all))
+	slices.SortFunc(all, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(all)
 }
 
 // lag is how far the member that is furthest behind is.

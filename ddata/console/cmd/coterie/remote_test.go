@@ -36,7 +36,9 @@ func newFake(t *testing.T) *fake {
 		}},
 		Nodes: []api.Node{{
 			UID: "00000000aaaaaaaa", Addr: "a:1", Live: true, Ready: true, Lease: true,
-			Roles: []api.Role{{Name: "r", CaughtUp: true, Volatile: api.Space{Keys: 3}, Lags: []api.Lag{{Events: 4}}}},
+			Roles: []api.Role{{
+				Name: "r", Data: "user", CaughtUp: true, Volatile: api.Space{Keys: 3}, Lags: []api.Lag{{Events: 4}},
+			}},
 			Types: []api.Type{{Name: "Cart", Role: "r", Shards: 1500, Hosted: 9, Active: 5, Coordinating: true,
 				Dropped: map[string]uint64{"no-home": 2}}},
 		}, {
@@ -125,7 +127,7 @@ func TestLooks(t *testing.T) {
 		t.Errorf("a name steers the terminal: %q", out)
 	}
 	out, _ = f.coterie(t, exitOK, "roles")
-	says(t, out, `r +00000000 +a:1 +3 +0 `, ` 4 +yes`)
+	says(t, out, `r +user +00000000 +a:1 +3 +0 `, ` 4 +yes`)
 	out, _ = f.coterie(t, exitOK, "types")
 	says(t, out, `Cart +r +1500 +9 +0 +5 +00000000 +0 +0 +no-home=2 +-`)
 	out, _ = f.coterie(t, exitOK, "times")
