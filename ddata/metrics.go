@@ -1,10 +1,13 @@
 package ddata
 
 import (
+	"context"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/figures"
 	"github.com/coterie-go/coterie/ddata/membership"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/ddata/membership/view"
@@ -103,8 +106,16 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 		oldest, _ := v.Oldest(role)
 		report(mOldest, is(oldest.UID == n.uid), role)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
 	for _, set := range keyspace.Datasets(n.cfg.Roles) {
 		mReplicator.Report(report, n.replicas[set].h.stats.load(), set.Role, set.Kind())
+		if v.Epoch == 0 { // the replicas may not have begun
+			continue
+		}
+		if f, err := Figures(ctx, n, set); err == nil { // a replica that stands still has none
+			figures.Report(report, set, f)
+		}
 	}
 	store := n.StoreStats()
 	report(mStoreQueue, float64(store.Queued))

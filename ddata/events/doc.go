@@ -128,6 +128,15 @@
 //	coterie_gossip_turned_away_total                 nodes of other clusters, malformed ones, and more than a cluster has
 //	coterie_gossip_refused_total{reason}             packets and streams of gossip that were turned away
 //	coterie_transport_links                          gauge: outgoing connections
+//	coterie_replica_caught_up{role,data}             gauge: 1 while the replica has what older members had
+//	coterie_replica_pending{role,data}               gauge: operations under way
+//	coterie_replica_keys{role,data,space}            gauge: keys that hold something; space is volatile or durable
+//	coterie_replica_items{role,data,space}           gauge: items of all keys
+//	coterie_replica_bytes{role,data,space}           gauge: bytes of the items as they are encoded; estimated
+//	coterie_replica_origins{role,data,space}         gauge: incarnations of nodes whose events are in the clock
+//	coterie_replica_log_events{role,data,space}      gauge: events that are kept for members which lag
+//	coterie_replica_waiting_bytes{role,data,space}   gauge: bytes of own writes that not all members have
+//	coterie_replica_lag_events{role,data,space}      gauge: own events that the member which is furthest behind lacks
 //	coterie_replicator_malformed_total{role,data}    messages or groups dropped because they make no sense
 //	coterie_replicator_strangers_total{role,data}    messages dropped because their sender is not in the view, or no view is installed
 //	coterie_replicator_stale_views_total{role,data}  views dropped because a newer one is installed

@@ -135,6 +135,7 @@ var ranks = []rankRow{
 	{"sharding/remind/rehash", 6, false, "reminders lie in the shards of their entities, whatever keeps them"},
 	{"sharding/remind/replicated", 5, false, "reminders are entries of replicated data, whatever fires them"},
 	{"ddata/disk", 3, false, "a directory keeps what it is given, whatever a node makes of it"},
+	{"ddata/figures", 3, false, "what replicas hold is told to a system of metrics, whatever asks for it"},
 	{"ddata/roles", 3, false, "settings of single roles are values, whatever follows them"},
 	{"ddata/host", 3, false,
 		"what a node lends to its extensions names the ports, and neither the node nor an extension"},
