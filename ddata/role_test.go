@@ -76,6 +76,35 @@ func TestDurableKeysOfARole(t *testing.T) {
 	})
 }
 
+// A pattern of one role becomes durable while the cluster runs: members do their part whether they have the role,
+// others beside it, or only others. Then it can be written.
+func TestDurableKeysOfARoleAreAdded(t *testing.T) {
+	for name, has := range map[string][]string{ // order: each is a cluster of its own
+		"both": {"other", "own"}, "only this": {"own"}, "only others": {"other"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, mem *memoryNet) {
+				addrs := mem.addrs(2)
+				a, b := mem.config(addrs[0], addrs, 1), mem.config(addrs[1], addrs, 0)
+				a.Roles, a.Dir = has, t.TempDir()
+				first := startAll(t, a)[0]
+				b.Roles, b.Dir = []string{"own"}, t.TempDir()
+				b.PerRole = map[string]roles.Config{"own": {DurableKeys: []string{"own/*"}}}
+				second := startAll(t, b)[0]
+				for v, err := range first.Watch(testContext(t)) {
+					if err != nil {
+						t.Fatalf("the move has not ended: %v: %v", err, first.View())
+					}
+					if len(v.Moving) == 0 && v.Moves == 1 {
+						break
+					}
+				}
+				addTo(t, second, "own", "own/k", "e")
+			})
+		})
+	}
+}
+
 // Data of one role waits for the disk as that role says, and a negative interval is none.
 func TestWriteBehindOfARole(t *testing.T) {
 	const interval = time.Second

@@ -58,11 +58,11 @@ func (m *model) doCount() {
 // doMove decides that more keys become durable.
 func (m *model) doMove() {
 	v := after(m.newest())
-	if int(v.Moves) == len(modelMoves) || len(v.Moving) > 0 || !m.mayDecide() || !m.rarely() {
+	if int(v.Moves) == len(modelMoves) || v.Move || !m.mayDecide() || !m.rarely() {
 		return
 	}
 	v.Voters, v.Learners = m.newest().Voters, m.newest().Learners
-	v.Moving, v.Moves = []string{modelMoves[v.Moves]}, v.Moves+1
+	v.Moving, v.Moves, v.Move = []string{modelMoves[v.Moves]}, v.Moves+1, true
 	m.decide(v)
 }
 

@@ -78,7 +78,8 @@ func durable(v replica.View, key string) bool {
 
 // after returns the view that follows one, without members.
 func after(old replica.View) replica.View {
-	return replica.View{Epoch: old.Epoch + 1, Durable: old.Durable, Moving: old.Moving, Moves: old.Moves}
+	return replica.View{Epoch: old.Epoch + 1, Durable: old.Durable, Moving: old.Moving, Moves: old.Moves,
+		Move: old.Move}
 }
 
 // endMove makes the moving keys durable if all members that stay have done their part.
@@ -88,7 +89,7 @@ func (m *model) endMove(v *replica.View) {
 			return
 		}
 	}
-	v.Durable, v.Moving = slices.Concat(v.Durable, v.Moving), nil
+	v.Durable, v.Moving, v.Move = slices.Concat(v.Durable, v.Moving), nil, false
 }
 
 func newModel(rt *rapid.T) *model {
@@ -273,7 +274,7 @@ func (m *model) clean() {
 func (m *model) verify() {
 	m.same()
 	v := m.newest().Normal()
-	if len(v.Moving) > 0 {
+	if v.Move {
 		m.rt.Fatalf("%v is still moving\n%s", v.Moving, m.dump())
 	}
 	m.verifyCounts(v)

@@ -112,7 +112,7 @@ func (mv *move) install(rerouted bool, oldest crdt.Origin) {
 		mv.reroute()
 	}
 	switch {
-	case len(v.Moving) == 0:
+	case !v.Move:
 		mv.end()
 		return
 	case mv.number != v.Moves:

@@ -46,7 +46,7 @@ func threeWith(t *testing.T, cfg settings.Config) (w *world, a, b, c *node) {
 
 func movingView(epoch uint64, voters ...crdt.Origin) replica.View {
 	v := viewOf(epoch, voters...)
-	v.Moving, v.Moves = []string{"m/*"}, 1
+	v.Moving, v.Moves, v.Move = []string{"m/*"}, 1, true
 	return v
 }
 

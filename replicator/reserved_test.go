@@ -72,7 +72,7 @@ func TestMovesOfUsersKeysPassReservedDataBy(t *testing.T) {
 	const key = "sharding/Cart/homes"
 	w := cluster(t, 3, settings.Config{Reserved: true})
 	v := viewOf(2, 1, 2, 3)
-	v.Moving, v.Moves = []string{"*"}, 1
+	v.Moving, v.Moves, v.Move = []string{"*"}, 1, true
 	w.install(v)
 	n := w.nodes[0]
 	id := n.put(key, "e", quorum.Majority)

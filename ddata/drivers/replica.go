@@ -174,7 +174,7 @@ func ViewOf(v *view.View, role string, durable bool) replica.View {
 	out := replica.View{Epoch: uint64(v.Epoch), Founded: v.Founded}
 	if durable {
 		out.Durable, out.Moving = view.PatternsOf(v.Durable, role), view.PatternsOf(v.Moving, role)
-		out.Moves = v.Moves
+		out.Moves, out.Move = v.Moves, len(v.Moving) > 0
 	}
 	for _, m := range v.Members {
 		if !m.HasRole(role) {

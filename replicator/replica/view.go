@@ -33,11 +33,13 @@ type View struct {
 
 	// Durable names the durable keys on which the cluster has agreed, beside Config.DurableKeys,
 	// and Moving those that become durable next, as patterns. Moves is the number of the last move
-	// that was begun, at most crdt.MovesMax. Views that follow each other only add to Durable what
-	// was Moving.
+	// that was begun, at most crdt.MovesMax, and Move says that it is under way: also where none of the keys that
+	// move is of this data, because every member takes part with all its data. Views that follow each other only add to
+	// Durable what was Moving.
 	Durable []string
 	Moving  []string
 	Moves   uint16
+	Move    bool
 }
 
 // String prints the view on one line, members by id.
@@ -56,7 +58,7 @@ func (v View) String() string {
 	if len(v.Durable) > 0 {
 		fmt.Fprintf(&b, " durable %q", v.Durable)
 	}
-	if len(v.Moving) > 0 {
+	if v.Move {
 		fmt.Fprintf(&b, " moving %q", v.Moving)
 	}
 	return b.String()
