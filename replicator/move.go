@@ -112,7 +112,7 @@ func (mv *move) install(rerouted bool, oldest crdt.Origin) {
 		mv.reroute()
 	}
 	switch {
-	case !v.Move:
+	case !v.Move, len(mv.Own(v.Moving)) == 0 && mv.Cfg.Planted(defect.MoveElsewhere):
 		mv.end()
 		return
 	case mv.number != v.Moves:

@@ -52,6 +52,8 @@ const (
 	// MoveUnasked: a replica moves what it has of the keys that become durable, whatever the others
 	// have.
 	MoveUnasked
+	// MoveElsewhere: a replica takes no part in a move of which no key is of its data.
+	MoveElsewhere
 	// MoveUnfrozen: updates of keys that are being moved are made at once, in the volatile space.
 	MoveUnfrozen
 	endOfReplicator

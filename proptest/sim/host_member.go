@@ -71,7 +71,7 @@ func (d *memberHost) config(known bool) membership.Config {
 	w := d.p.w
 	c.Formats = w.operator.builds.Start(d.p.slot.index, d.p.uid, w.now > int64(o.Safety)/2,
 		slices.ContainsFunc(w.live, func(p *Process) bool { return p.mem.view != nil }), w.healed)
-	c.Strategy, c.VotersMax, c.DurableKeys = d.p.w.planted.Strategy(o.Strategy), o.VotersMax, d.p.w.durableKeys(d.p.uid)
+	c.Strategy, c.VotersMax, c.DurableKeys = d.p.w.planted.Strategy(o.Strategy), o.VotersMax, d.p.durableKeys()
 	c.Plant(d.p.w.planted.Machines)
 	return c
 }
@@ -193,7 +193,7 @@ func (d *memberHost) install(v *view.View) {
 		}
 	}
 	for _, s := range d.p.w.datasets {
-		s.history.Agreed(v.Durable)
+		s.history.Agreed(view.PatternsOf(v.Durable, s.role))
 	}
 	if f := d.p.w.chaos.onInstall; f != nil {
 		f(v)

@@ -11,6 +11,7 @@ import (
 type KeyStage struct {
 	After   time.Duration
 	Pattern string
+	Role    string // of which alone it is; empty: of all
 }
 
 // drawKeys draws whether volatile keys become durable, first the sets and then all, as in rolling
@@ -25,7 +26,18 @@ func (o *Options) drawKeys(rs random.Streams) {
 		return
 	}
 	first := random.Pick(r, 0, 15*time.Second, 30*time.Second)
-	o.NewKeys = []KeyStage{{first, "v/set/*"}, {first + random.Pick(r, 5*time.Second, 30*time.Second), "v/*"}}
+	o.NewKeys = []KeyStage{
+		{After: first, Pattern: "v/set/*"},
+		{After: first + random.Pick(r, 5*time.Second, 30*time.Second), Pattern: "v/*"},
+	}
+}
+
+// drawKeyRoles draws whether some of the keys become durable in one role only. The roles are drawn before.
+func (o *Options) drawKeyRoles(rs random.Streams) {
+	r, of := rs.Stream("roles of keys", 0), append(o.DataRoles(), "")
+	for i := range o.NewKeys {
+		o.NewKeys[i].Role = of[r.IntN(len(of))]
+	}
 }
 
 // applyKeys bends the options to NewKeys.

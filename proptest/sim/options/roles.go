@@ -50,7 +50,7 @@ func (o *Options) drawRoles(rs random.Streams) {
 		return
 	}
 	switch o.Scenario {
-	case PlainChaos, ColdRestarts, BadDisks, LostKinds, SmallLogs, RollingMoves, LaggingViews:
+	case PlainChaos, ColdRestarts, BadDisks, LostKinds, SmallLogs, RollingMoves, LaggingViews, NewKeys:
 	default:
 		return // those are about all nodes
 	}
