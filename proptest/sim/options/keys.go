@@ -33,7 +33,7 @@ func (o *Options) drawKeys(rs random.Streams) {
 }
 
 // drawKeyRoles draws whether some of the keys become durable in one role only. The roles are drawn before.
-func (o *Options) drawKeyRoles(rs random.Streams) {
+func drawKeyRoles(o *Options, rs random.Streams) {
 	r, of := rs.Stream("roles of keys", 0), append(o.DataRoles(), "")
 	for i := range o.NewKeys {
 		o.NewKeys[i].Role = of[r.IntN(len(of))]

@@ -2,6 +2,7 @@ package readmodel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
 	"github.com/coterie-go/coterie/sharding/daemon"
@@ -101,11 +103,19 @@ func TestCluster(t *testing.T) {
 		from := tryCount(ctx, s, table)
 		until(ctx, t, "more effects", func() bool { return tryCount(ctx, s, table) > from+200 })
 	}
+	rescale := func(at, workers int) { // until the node has its lease, which it may lose on a busy machine
+		t.Helper()
+		until(ctx, t, "another number of workers", func() bool {
+			err := all[at].Rescale(ctx, workers)
+			if err != nil && !errors.Is(err, ddata.ErrNoLease) {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
+	}
 	more()
 	for _, workers := range []int{7, 2, 8} {
-		if err := all[workers%3].Rescale(ctx, workers); err != nil {
-			t.Fatal(err)
-		}
+		rescale(workers%3, workers)
 		more()
 	}
 	_ = nodes[1].Close()
@@ -120,9 +130,7 @@ func TestCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	more()
-	if err := all[2].Rescale(ctx, 3); err != nil {
-		t.Fatal(err)
-	}
+	rescale(2, 3)
 	more()
 	stop.Store(true)
 	writing.Wait()
