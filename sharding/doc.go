@@ -253,7 +253,7 @@
 //	Leases, to be introduced   a rolling restart with the stores and Leases.Announced; one without Announced
 //	Leases, to be taken away   a rolling restart with Leases.Announced; one without the stores
 //	Leases, another store      a rolling restart with Leases.Announced; one with the other store, announced; one
-//	                           without Announced
+//	                           without Announced (not in the roll-out of a new build of Coterie: after it)
 //	Allocation.Strategy        a rolling restart with the other one and Allocation.Changing; one without Changing
 //	StateStores                stop all nodes, copy what the stores have
 //	Ledger                     stop all nodes; homes are made anew

@@ -88,6 +88,14 @@ func TestInvalidAnnouncedLeases(t *testing.T) {
 	if err := typ.Validate(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "begins with") {
 		t.Error(err)
 	}
+	typ.Leases.Shards = aliased{locks.NewMemory(), strings.Repeat("x", 120)}
+	if err := typ.Validate(); !errors.Is(err, ErrConfig) ||
+		!strings.Contains(err.Error(), "has 120 bytes, and while Leases.Announced is set it may have 117") {
+		t.Error(err)
+	}
+	if typ.Leases.Announced = false; typ.Validate() != nil {
+		t.Errorf("a store with a long ID: %v", typ.Validate())
+	}
 }
 
 // aliased is a store with another ID.

@@ -1,7 +1,9 @@
 package sharding
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,4 +80,93 @@ func TestStrategyIsChanged(t *testing.T) {
 			})
 		})
 	}
+}
+
+// When the last node of a build before has gone, nodes that have been running together compare what that build could
+// not tell: two stores of states are found, and the node that differs gets no more shards.
+func TestStoresAreComparedWhenTheLevelRises(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.format = format.Initial
+		typ, other := strategic(nil, false), strategic(nil, false)
+		typ.Shards, other.Shards = 20, 20
+		typ.StateStores, other.StateStores = []any{aliased{id: "x"}}, []any{aliased{id: "y"}}
+		told := make(chan protocol.Event, 100)
+		typ.OnEvent = onNotes(func(e protocol.Event) {
+			if e.Kind == protocol.TypeMismatch {
+				told <- e
+			}
+		})
+		a, b := start(w.join("backend"), typ), start(w.join("backend"), other)
+		w.install()
+		ask := func(i int) {
+			if _, err := Ask(within(t, time.Minute), a.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ask(1)
+		w.format = format.Headers
+		w.install()
+		if e := <-told; !strings.Contains(e.Text, "StateStores is store x here and store y there") {
+			t.Errorf("told is %q", e.Text)
+		}
+		had := b.Stats().Shards
+		for i := range 100 {
+			ask(i)
+		}
+		if has := b.Stats().Shards; has > had {
+			t.Errorf("the node that differs had %d shards, and got %d more", had, has-had)
+		}
+	})
+}
+
+// A coordinator on a node that needs no store of states takes the first region's for that of all: of two regions with
+// different ones, one takes no part.
+func TestProxyComparesStoresOfRegions(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.format = format.Headers
+		typ, other := strategic(nil, false), strategic(nil, false)
+		typ.StateStores, other.StateStores = []any{aliased{id: "x"}}, []any{aliased{id: "y"}}
+		ports, idle := w.join("backend").ports(), strategic(nil, false)
+		ports.Proxy, idle.New = true, nil
+		told := make(chan protocol.Event, 100)
+		idle.OnEvent = onNotes(func(e protocol.Event) {
+			if e.Kind == protocol.TypeMismatch {
+				told <- e
+			}
+		})
+		proxy, err := StartOn(ports, idle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer proxy.Close(context.Background())
+		regions := []*Region[message_]{start(w.join("backend"), typ), start(w.join("backend"), other)}
+		w.install()
+		if e := <-told; !strings.Contains(e.Text, "StateStores is store ") {
+			t.Errorf("told is %q", e.Text)
+		}
+		for i := range 20 {
+			if _, err := Ask(within(t, time.Minute), proxy.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a, b := regions[0].Stats().Shards, regions[1].Stats().Shards; min(a, b) != 0 || max(a, b) != 4 {
+			t.Errorf("the regions host %d and %d shards", a, b)
+		}
+	})
+}
+
+// MinRegions does not count a region that takes no part.
+func TestRefusedRegionIsNoRegion(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.format = format.Headers
+		typ, other := strategic(nil, false), strategic(nil, false)
+		typ.Coordination.MinRegions, other.Coordination.MinRegions = 2, 2
+		typ.StateStores, other.StateStores = []any{aliased{id: "x"}}, []any{aliased{id: "y"}}
+		a := start(w.join("backend"), typ)
+		start(w.join("backend"), other)
+		w.install()
+		if _, err := Ask(within(t, time.Minute), a.Ref("cart-1"), total{}); err == nil {
+			t.Error("a shard got a home with one region that takes part")
+		}
+	})
 }

@@ -269,15 +269,17 @@ func (l Leases[Store]) check(f *config.Faults) {
 func checkLeases(f *config.Faults, l Leases[StoreID]) {
 	f.Add(l.Announced && !l.Shards.Given() && !l.Coordinator.Given(),
 		"Leases.Announced", "is set, and no store is given")
-	l.Shards.checkLease(f, "Leases.Shards")
-	l.Coordinator.checkLease(f, "Leases.Coordinator")
+	l.Shards.checkLease(f, "Leases.Shards", l.Announced)
+	l.Coordinator.checkLease(f, "Leases.Coordinator", l.Announced)
 }
 
-func (id StoreID) checkLease(f *config.Faults, field string) {
+func (id StoreID) checkLease(f *config.Faults, field string, announced bool) {
 	id.check(f, field)
+	f.Add(strings.HasPrefix(string(id), announcedPrefix), field, "the store's ID begins with %q: give another one",
+		announcedPrefix)
 	most := StoreMax - len(announcedPrefix)
-	f.Add(strings.HasPrefix(string(id), announcedPrefix) || len(id) > most && storeOK(id),
-		field, "the store's ID begins with %q, or has more than %d bytes", announcedPrefix, most)
+	f.Add(announced && len(id) > most && storeOK(id), field,
+		"the store's ID has %d bytes, and while Leases.Announced is set it may have %d", len(id), most)
 }
 
 func (id StoreID) check(f *config.Faults, field string) {

@@ -84,6 +84,7 @@ func (l *lone) report(from protocol.UID, hs ...protocol.Hosted) string {
 	return l.step(protocol.Receive{
 		From: from, Msg: protocol.Report{
 			Floor: l.c.term.registrar.floor, Parts: 1, Compatibility: l.c.cfg.Compatibility(), Shards: hs,
+			Proxy: l.c.cfg.Proxy && from == l.c.cfg.Self,
 		},
 	})
 }

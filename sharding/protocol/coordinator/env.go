@@ -28,6 +28,8 @@ type env struct {
 	absent      map[protocol.UID]bool // members of the view that have not started the type, as they said
 	refused     map[protocol.UID]bool // of the view, whose settings are others and which was told
 	unguarded   map[protocol.UID]bool // of the view, whose leases are others; told of
+
+	stateStore *protocol.StoreID // of the first region that told it, on a node that needs none and knows none
 }
 
 // begin begins a Step.
@@ -84,15 +86,23 @@ func (e *env) nextID() uint64 {
 // tells of it, once for each. Such a region is not registered: it routes nothing to others and is
 // never told to host.
 func (e *env) sayMismatch(m view.Member, proxy bool, theirs protocol.Compatibility) bool {
-	own := e.cfg.Compatibility().ForRegion(theirs, m, e.cfg.Role, proxy)
-	if e.cfg.Proxy && own.StateStore == "" { // it needs none, and knows none
+	own := e.cfg.Compatibility()
+	learns := e.cfg.Proxy && own.StateStore == ""
+	switch {
+	case learns && e.stateStore == nil:
 		own.StateStore = theirs.StateStore
+	case learns:
+		own.StateStore = *e.stateStore
 	}
+	own = own.ForRegion(theirs, m, e.cfg.Role, proxy)
 	if e.cfg.Planted(defect.MixesShards) {
 		own.Shards = theirs.Shards
 	}
 	if own.Fits(theirs) && (own == theirs || !e.cfg.Planted(defect.RefusesAnnounced)) {
 		delete(e.refused, m.UID)
+		if told := theirs.Strategy != ""; learns && told && !proxy && m.HasRole(e.cfg.Role) {
+			e.stateStore = &theirs.StateStore
+		}
 		e.sayUnguarded(m.UID, own, theirs)
 		return false
 	}

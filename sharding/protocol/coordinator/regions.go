@@ -53,7 +53,7 @@ func (rs *regions) byUID() []*peer {
 func (rs *regions) mayAllocate() bool {
 	regions, able := 0, 0
 	for _, p := range rs.peers { // order: only counted
-		if p.acked && !p.proxy {
+		if p.acked && !p.proxy && !rs.refused[p.uid] {
 			regions++
 		}
 		if rs.mayHost(p.uid) {

@@ -22,7 +22,7 @@ func (r *Region) onInstall(v *view.View) {
 		r.onDropped()
 		return
 	}
-	if r.registration.follow(v) {
+	if r.registration.follow(was, v) {
 		r.asker.asking = false
 		r.tries = 0
 		r.retryAt = time.Time{}

@@ -42,15 +42,20 @@ func (f *failing) repeated() {
 	}
 }
 
-// follow notes the coordinator of a new view, and reports whether it is another one.
-func (rg *registration) follow(v *view.View) (other bool) {
+// follow notes the coordinator of a new view, and reports whether the region has to register there: it is another
+// one, or it has not been told yet of all that must be alike, because members of the view before could not read it.
+func (rg *registration) follow(was, v *view.View) (anew bool) {
 	_, some := v.Oldest(rg.cfg.Role)
 	rg.roleGone = !some
 	o, ok := v.InCharge(rg.cfg.Service())
-	if ok && o.UID == rg.coordinator {
+	untold := was != nil && rg.cfg.Compatibility().ReadBy(was) != rg.cfg.Compatibility().ReadBy(v)
+	if ok && o.UID == rg.coordinator && !untold {
 		return false
 	}
 	rg.coordinator, rg.known, rg.absent, rg.failing = o.UID, false, false, failing{}
+	if untold {
+		rg.refusedBy = 0
+	}
 	return true
 }
 
