@@ -315,3 +315,13 @@ func TestStatesAreCompared(t *testing.T) {
 		t.Errorf("compared are %v", typ.StateStores)
 	}
 }
+
+// The stores that nodes compare are those of the behavior: a type that names others is refused.
+func TestStoresAreNamedOnce(t *testing.T) {
+	typ := boxType()
+	typ.StateStores = []any{newShelf()}
+	_, err := Persist(typ, Behavior[command, box]{States: newShelf(), Handle: handle})
+	if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "StateStores is set") {
+		t.Error(err)
+	}
+}

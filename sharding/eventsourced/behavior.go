@@ -118,6 +118,10 @@ func Persist[M, E, S any](t sharding.EntityType[M], b Behavior[M, E, S]) (shardi
 	if t.New != nil {
 		return t, fmt.Errorf("entity type %q: %w: New is set, but the behavior makes the entities", t.Name, ErrConfig)
 	}
+	if len(t.StateStores) > 0 {
+		return t, fmt.Errorf("entity type %q: %w: StateStores is set, but the behavior names its stores", t.Name,
+			ErrConfig)
+	}
 	var f config.Faults
 	b.Calls = incarnation.Fit(b.Calls, t.Timeouts, &f)
 	if err := f.Wrap(ErrConfig); err != nil {

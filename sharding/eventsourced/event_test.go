@@ -171,3 +171,12 @@ func TestStoresAreCompared(t *testing.T) {
 		}
 	}
 }
+
+// The stores that nodes compare are those of the behavior: a type that names others is refused.
+func TestStoresAreNamedOnce(t *testing.T) {
+	b, typ := sums(), sumType()
+	b.Journal, typ.StateStores = newShelf(), []any{newShelf()}
+	if _, err := Persist(typ, b); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "StateStores is set") {
+		t.Error(err)
+	}
+}

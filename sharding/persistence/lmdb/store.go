@@ -51,6 +51,9 @@ func Open(dir string, opts Options) (*Store, error) {
 	return s, nil
 }
 
+// ID names the directory. It was drawn when that was made.
+func (s *Store) ID() string { return fmt.Sprintf("lmdb %016x", s.env.ID()) }
+
 func (s *Store) open() (err error) {
 	if err := claim(s.env); err != nil {
 		return err

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/coterie-go/coterie/ddata/membership/singleton"
@@ -16,6 +17,7 @@ type Store struct {
 	hooks hooks
 
 	mu        sync.Mutex
+	id        uint64                           // drawn when it is asked for
 	fences    map[place]singleton.FencingToken // the highest token of each shard
 	histories map[entity]*history
 	snapshots map[entity][]persistence.Snapshot // in the order of their numbers
@@ -30,6 +32,16 @@ var (
 	_ persistence.Reader    = (*Store)(nil)
 	_ persistence.Remover   = (*Store)(nil)
 )
+
+// ID was drawn for this Store: no other one, here or in another process, has what it holds.
+func (s *Store) ID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.id == 0 {
+		s.id = rand.Uint64() | 1
+	}
+	return fmt.Sprintf("memory %016x", s.id)
+}
 
 // place is a shard of a type.
 type place struct {

@@ -154,3 +154,11 @@ func ExampleStore() {
 	// [] <nil>
 	// "17" 1 opened
 }
+
+// Nodes compare stores by their IDs: each store in memory has one of its own.
+func TestID(t *testing.T) {
+	var a, b memory.Store
+	if a.ID() != a.ID() || a.ID() == b.ID() {
+		t.Errorf("%s, %s and %s", a.ID(), a.ID(), b.ID())
+	}
+}

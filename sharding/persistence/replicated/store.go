@@ -74,6 +74,9 @@ func Open(n *ddata.Node, role string) (*Store, error) {
 	return of.byRole[role], nil
 }
 
+// ID names the role, whose members have the data together.
+func (s *Store) ID() string { return "replicated " + s.r.Role() }
+
 // shard is what a store knows of a shard beside its items.
 type shard struct {
 	s    *Store
