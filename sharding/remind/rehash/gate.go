@@ -20,8 +20,8 @@ var ErrMoving = errors.New("sharding: reminders are being moved, because Shards 
 const (
 	// lookPause is the pause between two looks at the record while reminders are being moved.
 	lookPause = 100 * time.Millisecond
-	// waitMost is how long calls wait since the first look. Later ones fail at once: an entity that waited with each
-	// message would hold up the hand-off of its shard.
+	// waitMost is how long calls wait since the first look. Later ones fail after one look: an entity that waited with
+	// each message would hold up the hand-off of its shard.
 	waitMost = 2 * time.Second
 )
 
@@ -35,8 +35,15 @@ type Gate struct {
 	writes atomic.Uint64 // of the record
 
 	mu    sync.Mutex
-	since time.Time     // of the first look
-	look  chan struct{} // closed when the look at the record ends that is under way; nil: there is none
+	since time.Time // of the first look
+	look  *look     // the one that is under way; nil: there is none
+}
+
+// look is a look at the record, which one call makes for all that wait.
+type look struct {
+	ended chan struct{} // closed when err and left are set
+	err   error
+	left  bool // the call that has made it has ended before the look: another one has to
 }
 
 var _ remind.Store = (*Gate)(nil)
@@ -95,37 +102,50 @@ func (g *Gate) Watch(fn func(shard protocol.ShardID, any bool)) (cancel func()) 
 	})
 }
 
-// pass waits until the gate is open. One call at a time looks at the record, and the others wait for it.
+// pass waits until the gate is open. One call at a time looks at the record, and what it finds answers the others.
 func (g *Gate) pass(ctx context.Context, by singleton.FencingToken) error {
 	for !g.open.Load() {
-		g.mu.Lock()
-		look := g.look
-		if look == nil {
-			g.look = make(chan struct{})
+		l, own, until := g.join()
+		if own {
+			return g.lookUp(ctx, by, l, until)
 		}
-		if g.since.IsZero() {
-			g.since = g.scheduler.Now()
-		}
-		since := g.since
-		g.mu.Unlock()
-		if look == nil {
-			return g.lookUp(ctx, by, since.Add(waitMost))
-		}
-		if g.scheduler.Await(look, ctx.Done(), nil) == 1 {
+		if g.scheduler.Await(l.ended, ctx.Done(), nil) == 1 {
 			return context.Cause(ctx)
+		}
+		if !l.left {
+			return l.err
 		}
 	}
 	return nil
 }
 
-// lookUp looks at the record, again and again up to a time if it does not name the layout.
-func (g *Gate) lookUp(ctx context.Context, by singleton.FencingToken, until time.Time) error {
+// join returns the look that is under way, or a new one that the caller has to make, and until when it goes on.
+func (g *Gate) join() (l *look, own bool, until time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.since.IsZero() {
+		g.since = g.scheduler.Now()
+	}
+	if own = g.look == nil; own {
+		g.look = &look{ended: make(chan struct{}), left: true}
+	}
+	return g.look, own, g.since.Add(waitMost)
+}
+
+// lookUp makes a look: at the record, again and again up to a time if that does not name the layout.
+func (g *Gate) lookUp(ctx context.Context, by singleton.FencingToken, l *look, until time.Time) (err error) {
 	defer func() { // also if the store panics
 		g.mu.Lock()
-		close(g.look)
+		close(l.ended)
 		g.look = nil
 		g.mu.Unlock()
 	}()
+	err = g.lookAgain(ctx, by, until)
+	l.err, l.left = err, err != nil && ctx.Err() != nil
+	return err
+}
+
+func (g *Gate) lookAgain(ctx context.Context, by singleton.FencingToken, until time.Time) error {
 	for {
 		r, err := read(ctx, g.store)
 		switch {
@@ -144,11 +164,14 @@ func (g *Gate) lookUp(ctx context.Context, by singleton.FencingToken, until time
 				continue
 			}
 		}
-		pause, cancel := g.scheduler.WithTimeout(ctx, lookPause)
-		g.scheduler.Await(pause.Done(), nil, nil)
-		cancel()
-		if ctx.Err() != nil || g.scheduler.Now().After(until) {
-			return fmt.Errorf("%w: they lie by %v, and go to %v", ErrMoving, r.layout, g.layout)
+		if g.scheduler.Now().Before(until) {
+			pause, cancel := g.scheduler.WithTimeout(ctx, lookPause)
+			g.scheduler.Await(pause.Done(), nil, nil)
+			cancel()
+			if ctx.Err() == nil {
+				continue
+			}
 		}
+		return fmt.Errorf("%w: they lie by %v, and go to %v", ErrMoving, r.layout, g.layout)
 	}
 }

@@ -290,6 +290,73 @@ func TestGate(t *testing.T) {
 	})
 }
 
+// Once the wait is over, calls fail at once, however many there are.
+func TestLaterCallsFailAtOnce(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 3, 1)
+		g := gateOf(&s, 6)
+		if _, err := g.Of(t.Context(), term(2, 2), 1, "e1"); !errors.Is(err, ErrMoving) {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				if _, err := g.Of(t.Context(), term(2, 2), 1, "e1"); !errors.Is(err, ErrMoving) {
+					t.Errorf("%v, want %v", err, ErrMoving)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > 150*time.Millisecond {
+			t.Errorf("they fail after %v", took)
+		}
+	})
+}
+
+// A look of the store that a call makes answers all that wait. One whose call has ended is made by another.
+func TestOneLookAnswersAll(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		looks := 0
+		s.Before(func(ctx context.Context, _ string) error {
+			looks++
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Second):
+				return errFailing
+			}
+		})
+		g := gateOf(&s, 6)
+		ctx, end := context.WithCancel(t.Context())
+		errs := make(chan error, 5)
+		of := func(ctx context.Context) {
+			_, err := g.Of(ctx, term(2, 2), 1, "e1")
+			errs <- err
+		}
+		go of(ctx)
+		synctest.Wait()
+		for range 4 {
+			go of(t.Context())
+		}
+		synctest.Wait()
+		end()
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		for range 4 {
+			if err := <-errs; !errors.Is(err, errFailing) {
+				t.Errorf("%v, want the error of the store", err)
+			}
+		}
+		if looks != 2 {
+			t.Errorf("%d looks, want that of the call which has ended, and one for the others", looks)
+		}
+	})
+}
+
 // A watch tells of the layout's own shards.
 func TestGateWatches(t *testing.T) {
 	var s memory.Store
