@@ -21,8 +21,8 @@
 //
 // A mover that ends early is followed by another, which begins again: it finds what is left. A reminder is in
 // the shard that it comes from until it is in the one that it goes to, and keeps its version, so that to put it
-// there twice changes nothing. If the layout has changed once more meanwhile, the reminders lie by two layouts,
-// and the record says so.
+// there twice changes nothing. It is put where there is none of its name, or one with a lower version. If the
+// layout has changed once more meanwhile, the reminders lie by two layouts, and the record says so.
 //
 // Nodes host shards while reminders are being moved, and keep them when the coordinator changes. So all movers of
 // a move call the store by one token, which is below those of these hostings: a higher one would fence what they
@@ -32,6 +32,9 @@
 // # Guarantees
 //
 //   - An entity sees all its reminders or none: its calls wait, and fail if that takes too long.
+//   - Of two reminders of one entity and name in different shards the one with the higher version stands: an old copy
+//     that was left in a shard does not replace what the entity has set since. If it has cancelled that, the copy
+//     comes.
 //   - What a shard of another layout, or a mover of a coordinator that was deposed, has yet to write has no effect,
 //     if the store looks at tokens.
 //

@@ -23,7 +23,7 @@ const (
 	pageMax    = 1024     // reminders of one read
 	heldMax    = 64 << 10 // reminders that wait to be put
 	heldBytes  = 32 << 20 // of their messages
-	updatesMax = 32       // shards that are changed at a time
+	updatesMax = 32       // shards that are looked at and changed at a time
 )
 
 // Config is what a Mover is made of. All is required.
@@ -162,6 +162,7 @@ type run struct {
 	held    []stranger
 	bytes   int // of their messages
 	moved   int
+	empty   sync.Map // by protocol.ShardID, if something was put there: whether there was nothing before
 }
 
 // number is that of the next update: above those of the rounds before.
@@ -173,15 +174,21 @@ type stranger struct {
 	from protocol.ShardID
 }
 
+// page reads some reminders of a shard behind a key.
+func (r *run) page(
+	ctx context.Context, shard protocol.ShardID, after remind.Key, limit int,
+) (page []remind.Reminder, last remind.Key, err error) {
+	err = r.call(ctx, r.cfg.Read, func(ctx context.Context) (err error) {
+		page, last, err = r.cfg.Store.All(ctx, r.move.by, shard, after, limit)
+		return err
+	})
+	return page, last, err
+}
+
 // gather reads a shard, and moves those that do not belong there once enough of them are held.
 func (r *run) gather(ctx context.Context, shard protocol.ShardID) error {
 	for after := (remind.Key{}); ; {
-		var page []remind.Reminder
-		var last remind.Key
-		err := r.call(ctx, r.cfg.Read, func(ctx context.Context) (err error) {
-			page, last, err = r.cfg.Store.All(ctx, r.move.by, shard, after, pageMax)
-			return err
-		})
+		page, last, err := r.page(ctx, shard, after, pageMax)
 		if errors.Is(err, remind.ErrDamaged) {
 			r.cfg.Damaged(shard, err)
 		} else if err != nil {
@@ -204,20 +211,31 @@ func (r *run) gather(ctx context.Context, shard protocol.ShardID) error {
 	}
 }
 
-// flush puts what is held into its shards, and then takes it away from where it was.
+// flush puts what is held into its shards, and then takes it away from where it was. Of two with one key the later
+// one is put.
 func (r *run) flush(ctx context.Context) error {
-	puts, removes := map[protocol.ShardID][]remind.Change{}, map[protocol.ShardID][]remind.Change{}
+	puts := map[protocol.ShardID]map[remind.Key]remind.Reminder{}
+	removes := map[protocol.ShardID][]remind.Change{}
 	for _, s := range r.held {
-		to := r.cfg.ShardOf(s.Entity)
-		puts[to] = append(puts[to], remind.Change{Reminder: s.Reminder})
+		to, key := r.cfg.ShardOf(s.Entity), s.Key()
+		if puts[to] == nil {
+			puts[to] = map[remind.Key]remind.Reminder{}
+		}
+		if puts[to][key].Version < s.Version {
+			puts[to][key] = s.Reminder
+		}
 		removes[s.from] = append(removes[s.from], remind.Change{
 			Reminder: remind.Reminder{Entity: s.Entity, Name: s.Name}, Remove: true, If: s.Version,
 		})
 	}
-	if err := r.update(ctx, puts); err != nil {
+	if err := forEach(r, puts, func(shard protocol.ShardID, all map[remind.Key]remind.Reminder) error {
+		return r.put(ctx, shard, all)
+	}); err != nil {
 		return err
 	}
-	if err := r.update(ctx, removes); err != nil {
+	if err := forEach(r, removes, func(shard protocol.ShardID, all []remind.Change) error {
+		return r.update(ctx, shard, all)
+	}); err != nil {
 		return err
 	}
 	r.moved += len(r.held)
@@ -225,20 +243,20 @@ func (r *run) flush(ctx context.Context) error {
 	return nil
 }
 
-// update changes many shards, some of them at a time.
-func (r *run) update(ctx context.Context, changes map[protocol.ShardID][]remind.Change) error {
+// forEach does something about many shards, about some of them at a time.
+func forEach[T any](r *run, shards map[protocol.ShardID]T, do func(shard protocol.ShardID, of T) error) error {
 	all := scheduler.NewGroup(r.cfg.Scheduler)
-	shards := make(chan protocol.ShardID, len(changes))
-	for _, s := range slices.Sorted(maps.Keys(changes)) {
-		shards <- s
+	queue := make(chan protocol.ShardID, len(shards))
+	for _, s := range slices.Sorted(maps.Keys(shards)) {
+		queue <- s
 	}
-	close(shards)
+	close(queue)
 	var mu sync.Mutex
 	var failed error // the first
-	for range min(updatesMax, len(changes)) {
+	for range min(updatesMax, len(shards)) {
 		all.Go(func() {
-			for shard := range shards {
-				if err := r.updateOne(ctx, shard, changes[shard]); err != nil {
+			for shard := range queue {
+				if err := do(shard, shards[shard]); err != nil {
 					mu.Lock()
 					if failed == nil {
 						failed = fmt.Errorf("reminders of shard %v: %w", shard, err)
@@ -253,7 +271,59 @@ func (r *run) update(ctx context.Context, changes map[protocol.ShardID][]remind.
 	return failed
 }
 
-func (r *run) updateOne(ctx context.Context, shard protocol.ShardID, changes []remind.Change) error {
+// put puts reminders into a shard. One stays out if the shard has a later version of it.
+func (r *run) put(ctx context.Context, shard protocol.ShardID, all map[remind.Key]remind.Reminder) error {
+	there, err := r.versions(ctx, shard, all)
+	if err != nil {
+		return err
+	}
+	var changes []remind.Change
+	for _, key := range slices.SortedFunc(maps.Keys(all), remind.Key.Compare) {
+		if m := all[key]; there[key] < m.Version {
+			changes = append(changes, remind.Change{Reminder: m, If: there[key]})
+		}
+	}
+	return r.update(ctx, shard, changes)
+}
+
+// versions are those of the reminders of some entities in a shard. A damaged one has none: it is replaced. Most moves
+// go to shards that were empty before, in which there is nothing to look for.
+func (r *run) versions(
+	ctx context.Context, shard protocol.ShardID, of map[remind.Key]remind.Reminder,
+) (map[remind.Key]uint64, error) {
+	empty, known := r.empty.Load(shard)
+	if !known {
+		_, last, err := r.page(ctx, shard, remind.Key{}, 1)
+		if err != nil && !errors.Is(err, remind.ErrDamaged) {
+			return nil, err
+		}
+		empty = last == remind.Key{}
+		r.empty.Store(shard, empty)
+	}
+	if empty.(bool) {
+		return nil, nil
+	}
+	there, ids := map[remind.Key]uint64{}, map[protocol.EntityID]bool{}
+	for key := range of { // order: they are sorted below
+		ids[key.Entity] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		var own []remind.Reminder
+		err := r.call(ctx, r.cfg.Read, func(ctx context.Context) (err error) {
+			own, err = r.cfg.Store.Of(ctx, r.move.by, shard, id)
+			return err
+		})
+		if err != nil && !errors.Is(err, remind.ErrDamaged) {
+			return nil, err
+		}
+		for _, m := range own {
+			there[m.Key()] = m.Version
+		}
+	}
+	return there, nil
+}
+
+func (r *run) update(ctx context.Context, shard protocol.ShardID, changes []remind.Change) error {
 	for some := range slices.Chunk(changes, remind.ChangesMax) {
 		err := r.call(ctx, r.cfg.Write, func(ctx context.Context) error {
 			return r.cfg.Store.Update(ctx, r.move.by, shard, r.number(), some)

@@ -404,6 +404,58 @@ func TestMoveBesideADamagedOne(t *testing.T) {
 	}
 }
 
+// Of two reminders of one name the later one stands, wherever the two lie. What is left over goes.
+func TestLaterOneStands(t *testing.T) {
+	const id, shards = "e1", 6
+	home := protocol.ShardOf(id, shards)
+	for left := range protocol.ShardID(shards) {
+		for later := range protocol.ShardID(shards) {
+			if left == later {
+				continue
+			}
+			var s memory.Store
+			if err := write(t.Context(), &s, term(1, 1), 1, record{layout: layoutOf(3)}); err != nil {
+				t.Fatal(err)
+			}
+			for version, shard := range []protocol.ShardID{left, later} {
+				r := remind.Reminder{Entity: id, Name: "n", Due: noon, At: noon, Version: uint64(version + 1)}
+				if err := s.Update(t.Context(), term(1, 1), shard, 1, []remind.Change{{Reminder: r}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := moverOf(&s, shards).Run(t.Context(), term(2, 1), term(2, 1)); err != nil {
+				t.Fatal(err)
+			}
+			for shard := range protocol.ShardID(shards) {
+				own, err := s.Of(t.Context(), term(2, 1), shard, id)
+				if err != nil || shard != home && len(own) > 0 ||
+					shard == home && (len(own) != 1 || own[0].Version != 2) {
+					t.Errorf("from shards %v and %v to %v: shard %v has %v, %v", left, later, home, shard, own, err)
+				}
+			}
+		}
+	}
+}
+
+// What lies in shards that were empty is put there with no look at each entity.
+func TestMoveToEmptyShards(t *testing.T) {
+	var s memory.Store
+	fill(t, &s, 3, 1)
+	looks := atomic.Int64{}
+	s.Before(func(_ context.Context, call string) error {
+		if call == "Of" {
+			looks.Add(1)
+		}
+		return nil
+	})
+	if moved, err := moverOf(&s, 6).Run(t.Context(), term(2, 1), term(2, 1)); err != nil || moved < entities/3 {
+		t.Fatal(moved, err)
+	}
+	if n := looks.Load(); n > 10 { // some are at the record
+		t.Errorf("%d looks", n)
+	}
+}
+
 // The bytes are a promise to other builds.
 func TestGoldenRecord(t *testing.T) {
 	settled := record{layout: Layout{100, "xxhash"}}
