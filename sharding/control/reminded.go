@@ -33,6 +33,7 @@ func newReminders(c *Plane, t Settings) *reminders.Reminders {
 		Damaged: func(shard protocol.ShardID, err error) {
 			c.Inbox.Note(protocol.Event{Kind: protocol.ReminderDamaged, Shard: shard, Text: err.Error()})
 		},
+		Moved: func(count int) { c.Inbox.Note(protocol.Event{Kind: protocol.RemindersMoved, Count: count}) },
 		Failing: func(err error) {
 			if err == nil {
 				c.Inbox.Note(protocol.Event{Kind: protocol.RemindersResumed})
@@ -104,17 +105,9 @@ func (d *coordination) noteReminded() {
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(d.state.Asides.ctx)
 	term, before := d.m.Term()
-	d.state.Asides.run(func() { d.moveReminders(ctx, term, before) })
+	d.state.Asides.run(func() { r.mover.Keep(ctx, term, before) })
 	if len(r.shards) > 0 {
 		d.Do(func(now time.Time) { d.startReminded(now, slices.Sorted(maps.Keys(r.shards))...) })
-	}
-}
-
-// moveReminders moves reminders to the shards of their entities, until that is done or ctx ends.
-func (d *coordination) moveReminders(ctx context.Context, term, before protocol.Term) {
-	moved, _ := d.reminded.mover.Run(ctx, term, before) // if it has failed, a later coordinator goes on
-	if moved > 0 {
-		d.notices.notify(protocol.Event{Kind: protocol.RemindersMoved, Count: moved})
 	}
 }
 

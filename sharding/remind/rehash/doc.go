@@ -29,6 +29,9 @@
 // call when the gates have opened. The numbers of updates have the round in front, so that of two movers the later
 // one stands.
 //
+// A run that fails, because the record is damaged or a later hosting has called a shard, is told of and begun again
+// after a pause.
+//
 // # Guarantees
 //
 //   - An entity sees all its reminders or none: its calls wait, and fail if that takes too long.

@@ -35,27 +35,68 @@ type Config struct {
 	Read, Write time.Duration                               // the longest that a call of the store may take
 	// Damaged hears of a reminder in a shard that cannot be read, and so not be moved.
 	Damaged func(shard protocol.ShardID, err error)
-	// Failing hears of the first call that has failed and is repeated, and, with nil, when calls succeed again.
+	// Failing hears of the first call or run that has failed and is repeated, and, with nil, when nothing fails any
+	// more. It does not wait.
 	Failing func(error)
+	// Moved hears how many reminders a run has moved, if it has moved some.
+	Moved func(count int)
 }
 
 // Mover moves reminders to the shards of their entities.
 type Mover struct {
 	cfg    Config
 	calls  outside.Calls
-	failed atomic.Bool   // the last call has
 	writes atomic.Uint64 // of the record that were begun
+
+	mu      sync.Mutex
+	failing failures
 }
+
+// failures are what has failed last.
+type failures struct{ call, run bool }
 
 // NewMover makes a mover.
 func NewMover(c Config) *Mover {
 	return &Mover{cfg: c, calls: outside.New("remind.Store", c.Scheduler)}
 }
 
+// Keep has the reminders lie by the layout, as Run, and ends when they do so or ctx ends. A run that fails is told of,
+// and repeated.
+func (m *Mover) Keep(ctx context.Context, term, before singleton.FencingToken) {
+	for tries := 0; ; tries++ {
+		moved, err := m.Run(ctx, term, before)
+		if moved > 0 {
+			m.cfg.Moved(moved)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		m.ended(err, func(f *failures) { f.run = err != nil })
+		if err == nil {
+			return
+		}
+		m.pause(ctx, tries)
+	}
+}
+
+// ended notes how a call or a run has ended, and tells if that begins or ends a failure.
+func (m *Mover) ended(err error, note func(*failures)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.failing
+	note(&m.failing)
+	switch none := (failures{}); {
+	case before == none && m.failing != none:
+		m.cfg.Failing(err)
+	case before != none && m.failing == none:
+		m.cfg.Failing(nil)
+	}
+}
+
 // Run has the reminders lie by the layout, and returns how many it has moved. It is called while no node hosts a
 // shard by another layout, and term is that of a coordinator that acts. before is below every hosting that goes on
 // or begins, and above those from before all nodes were stopped. Calls that fail are repeated until ctx ends. The
-// error of one that cannot succeed any more is returned: a later coordinator goes on.
+// error of one that no repetition of the call helps is returned: a later run goes on.
 func (m *Mover) Run(ctx context.Context, term, before singleton.FencingToken) (moved int, err error) {
 	for tries := 0; ; tries++ {
 		n, err := m.run(ctx, term, before)
@@ -105,12 +146,7 @@ func (m *Mover) call(ctx context.Context, limit time.Duration, fn func(context.C
 		err := m.calls.Protect(ctx, limit, fn)
 		final := err == nil || errors.Is(err, remind.ErrFenced) || errors.Is(err, remind.ErrOvertaken) ||
 			errors.Is(err, remind.ErrDamaged)
-		switch failed := m.failed.Swap(!final); {
-		case failed && final:
-			m.cfg.Failing(nil)
-		case !failed && !final:
-			m.cfg.Failing(err)
-		}
+		m.ended(err, func(f *failures) { f.call = !final })
 		if final || ctx.Err() != nil {
 			return err
 		}

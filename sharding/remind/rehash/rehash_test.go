@@ -44,7 +44,7 @@ func moverOf(s remind.Store, shards int) *Mover {
 	return NewMover(Config{
 		Store: s, Layout: layoutOf(shards), Scheduler: scheduler.Goroutines{}, Read: time.Minute, Write: time.Minute,
 		ShardOf: func(id protocol.EntityID) protocol.ShardID { return protocol.ShardOf(id, shards) },
-		Damaged: func(protocol.ShardID, error) {}, Failing: func(error) {},
+		Damaged: func(protocol.ShardID, error) {}, Failing: func(error) {}, Moved: func(int) {},
 	})
 }
 
@@ -197,6 +197,53 @@ func TestMoveRepeats(t *testing.T) {
 		want(t, &s, 6, 2)
 		if !strings.HasPrefix(told, errFailing.Error()+"\n<nil>\n") {
 			t.Errorf("told was %q", told)
+		}
+	})
+}
+
+// A record that cannot be read is told of, once, and the mover tries again: when the record is mended it moves.
+func TestKeepGoesOn(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 3, 1)
+		own, err := s.Of(t.Context(), singleton.FencingToken{}, RecordShard, recordID)
+		if err != nil || len(own) != 1 {
+			t.Fatal(own, err)
+		}
+		sound := slices.Clone(own[0].Body)
+		put := func(body []byte) {
+			own[0].Body = body
+			change := []remind.Change{{Reminder: own[0]}}
+			if err := s.Update(t.Context(), singleton.FencingToken{}, RecordShard, 0, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put([]byte("no record"))
+		m := moverOf(&s, 6)
+		var mu sync.Mutex
+		told := []error{}
+		moved, ended := 0, make(chan struct{})
+		m.cfg.Failing = func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, err)
+		}
+		m.cfg.Moved = func(count int) { moved += count }
+		go func() {
+			m.Keep(t.Context(), term(2, 1), term(2, 1))
+			close(ended)
+		}()
+		<-time.After(time.Hour)
+		mu.Lock()
+		if len(told) != 1 || !errors.Is(told[0], remind.ErrDamaged) {
+			t.Errorf("told of %v", told)
+		}
+		mu.Unlock()
+		put(sound)
+		<-ended
+		want(t, &s, 6, 2)
+		if len(told) != 2 || told[1] != nil || moved == 0 {
+			t.Errorf("told of %v, %d were moved", told, moved)
 		}
 	})
 }
