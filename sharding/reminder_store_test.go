@@ -14,6 +14,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
@@ -303,6 +304,7 @@ func TestRemindersMoveWithTheirEntities(t *testing.T) {
 	for life, shards := range []int{6, 11, 4} {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.era += view.Era(life) // the clock of its founder is later
+			w.format = format.Headers
 			var mu sync.Mutex
 			var failures []error
 			came := map[string]int{}

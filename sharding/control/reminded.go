@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/dataplane/reminders"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -45,7 +47,10 @@ func newReminders(c *Plane, t Settings) *reminders.Reminders {
 		},
 	})
 	if !c.Cfg.Planted(defect.RemindsUnmoved) {
-		t.Reminders.Store = rehash.NewGate(t.Reminders.Store, layout, c.R.Scheduler)
+		t.Reminders.Store = rehash.NewGate(rehash.GateConfig{
+			Store: t.Reminders.Store, Layout: layout, Scheduler: c.R.Scheduler,
+			Writes: func() bool { return view.Writes(c.R.Cluster.View(), format.Headers) },
+		})
 	}
 	return reminders.New(reminders.Config{
 		Type: c.R.Name, Meter: t.Meter, Store: t.Reminders.Store, Settings: t.Reminders, Scheduler: c.R.Scheduler,

@@ -32,6 +32,9 @@
 // A run that fails, because the record is damaged or a later hosting has called a shard, is told of and begun again
 // after a pause.
 //
+// The record is written from format.Headers on: nodes of builds before do not know of it. As long as such nodes are in
+// the cluster, reminders lie by the layout of all nodes.
+//
 // # Guarantees
 //
 //   - An entity sees all its reminders or none: its calls wait, and fail if that takes too long.

@@ -37,7 +37,9 @@ var noon = time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)
 func layoutOf(shards int) Layout { return Layout{shards, protocol.XXHash.Name} }
 
 func gateOf(s remind.Store, shards int) *Gate {
-	return NewGate(s, layoutOf(shards), scheduler.Goroutines{})
+	return NewGate(GateConfig{
+		Store: s, Layout: layoutOf(shards), Scheduler: scheduler.Goroutines{}, Writes: func() bool { return true },
+	})
 }
 
 func moverOf(s remind.Store, shards int) *Mover {
@@ -400,6 +402,49 @@ func TestOneLookAnswersAll(t *testing.T) {
 		}
 		if looks != 2 {
 			t.Errorf("%d looks, want that of the call which has ended, and one for the others", looks)
+		}
+	})
+}
+
+// Without a record calls pass, and none is written before all nodes know of it. A record that is there counts.
+func TestGateWithoutARecord(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		var writes atomic.Bool
+		looks := 0
+		s.Before(func(_ context.Context, call string) error {
+			if call == "Of" {
+				looks++
+			}
+			return nil
+		})
+		open := func() *Gate {
+			g := gateOf(&s, 6)
+			g.cfg.Writes = writes.Load
+			return g
+		}
+		g := open()
+		for range 10 {
+			if _, _, err := g.Due(t.Context(), term(2, 2), 1, noon, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r, err := read(t.Context(), &s); r.version != 0 || err != nil || looks != 2 { // one is that of the test
+			t.Errorf("%+v, %v after %d looks", r, err, looks)
+		}
+		writes.Store(true)
+		if _, _, err := g.Due(t.Context(), term(2, 2), 1, noon, 1); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := read(t.Context(), &s); !r.settled(layoutOf(6)) || err != nil {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := write(t.Context(), &s, term(3, 1), 1, record{layout: layoutOf(3), version: 1}); err != nil {
+			t.Fatal(err)
+		}
+		writes.Store(false)
+		if _, _, err := open().Due(t.Context(), term(2, 2), 1, noon, 1); !errors.Is(err, ErrMoving) {
+			t.Errorf("%v, want %v", err, ErrMoving)
 		}
 	})
 }
