@@ -8,7 +8,7 @@
 //     beyond all others, so each [remind.Store] can keep it.
 //   - A [Gate] stands before the store of a node: no call of a shard passes before the record says that the
 //     reminders lie by the node's layout.
-//   - A [Mover] moves them, on the node whose coordinator acts.
+//   - A [Mover] moves them, on the node whose coordinator acts. It also writes the first record.
 //
 // # A move
 //
@@ -46,7 +46,10 @@
 //
 // # Not guaranteed
 //
-//   - A store without a record is taken to lie by the layout of the first node that uses it.
+//   - A store without a record is taken to lie by the layout of the first node that uses it. If Shards or ShardOf was
+//     changed together with a build that kept no record, reminders stay where they are. An event names each that is
+//     due in another shard than its entity's, and the shards beyond the layout that have some. To go back to the
+//     former layout and then to the new one moves them.
 //   - A damaged reminder cannot be moved: it stays where it is, and an event names it.
 //
 // The package carries no promise of compatibility: users see it through package sharding.

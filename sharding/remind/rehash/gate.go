@@ -103,7 +103,7 @@ func (g *Gate) Update(
 // Watch implements remind.Store. It tells of the layout's shards.
 func (g *Gate) Watch(fn func(shard protocol.ShardID, any bool)) (cancel func()) {
 	return g.cfg.Store.Watch(func(shard protocol.ShardID, any bool) {
-		if int64(shard) < int64(g.cfg.Layout.Shards) {
+		if g.cfg.Layout.has(shard) {
 			fn(shard, any)
 		}
 	})

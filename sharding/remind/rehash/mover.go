@@ -33,6 +33,7 @@ type Config struct {
 	ShardOf     func(id protocol.EntityID) protocol.ShardID // of the Layout
 	Scheduler   scheduler.Scheduler                         // by which calls wait
 	Read, Write time.Duration                               // the longest that a call of the store may take
+	Writes      func() bool                                 // as that of a GateConfig
 	// Damaged hears of a reminder in a shard that cannot be read, and so not be moved.
 	Damaged func(shard protocol.ShardID, err error)
 	// Failing hears of the first call or run that has failed and is repeated, and, with nil, when nothing fails any
@@ -40,6 +41,9 @@ type Config struct {
 	Failing func(error)
 	// Moved hears how many reminders a run has moved, if it has moved some.
 	Moved func(count int)
+	// Stranded hears of shards beyond those of the Layout that have reminders, although no move is under way: nothing
+	// reads these. It hears of a shard once, in order.
+	Stranded func(shards []protocol.ShardID)
 }
 
 // Mover moves reminders to the shards of their entities.
@@ -48,8 +52,11 @@ type Mover struct {
 	calls  outside.Calls
 	writes atomic.Uint64 // of the record that were begun
 
+	changed chan struct{} // has room for one: a shard that is none of the layout has changed
+
 	mu      sync.Mutex
 	failing failures
+	beyond  map[protocol.ShardID]bool // those beyond the layout that have reminders: whether Stranded has heard of one
 }
 
 // failures are what has failed last.
@@ -57,26 +64,101 @@ type failures struct{ call, run bool }
 
 // NewMover makes a mover.
 func NewMover(c Config) *Mover {
-	return &Mover{cfg: c, calls: outside.New("remind.Store", c.Scheduler)}
+	return &Mover{
+		cfg: c, calls: outside.New("remind.Store", c.Scheduler), changed: make(chan struct{}, 1),
+		beyond: map[protocol.ShardID]bool{},
+	}
 }
 
-// Keep has the reminders lie by the layout, as Run, and ends when they do so or ctx ends. A run that fails is told of,
-// and repeated.
+// Watch has fn called as remind.Store says, of the layout's shards. The mover hears of the others.
+func (m *Mover) Watch(fn func(shard protocol.ShardID, any bool)) (cancel func()) {
+	return m.cfg.Store.Watch(func(shard protocol.ShardID, any bool) {
+		switch {
+		case m.cfg.Layout.has(shard):
+			fn(shard, any)
+		case shard != RecordShard:
+			m.beyondChanged(shard, any)
+		}
+	})
+}
+
+func (m *Mover) beyondChanged(shard protocol.ShardID, any bool) {
+	m.mu.Lock()
+	if _, known := m.beyond[shard]; !any {
+		delete(m.beyond, shard)
+	} else if !known {
+		m.beyond[shard] = false
+	}
+	m.mu.Unlock()
+	m.LookAgain()
+}
+
+// LookAgain has Keep look at the record again: it may be that Writes has changed.
+func (m *Mover) LookAgain() {
+	select {
+	case m.changed <- struct{}{}:
+	default: // it will
+	}
+}
+
+// Keep has the reminders lie by the layout, as Run, until ctx ends. A run that fails is told of, and repeated. When the
+// reminders lie by the layout it looks for some that lie beyond.
 func (m *Mover) Keep(ctx context.Context, term, before singleton.FencingToken) {
 	for tries := 0; ; tries++ {
 		moved, err := m.Run(ctx, term, before)
 		if moved > 0 {
 			m.cfg.Moved(moved)
 		}
-		if ctx.Err() != nil {
-			return
+		if ctx.Err() == nil {
+			m.ended(err, func(f *failures) { f.run = err != nil })
 		}
-		m.ended(err, func(f *failures) { f.run = err != nil })
 		if err == nil {
+			tries = 0
+			m.tellStranded(ctx, before)
+			m.cfg.Scheduler.Await(m.changed, ctx.Done(), nil)
+		} else {
+			m.pause(ctx, tries)
+		}
+		if ctx.Err() != nil {
+			m.LookAgain() // what has changed is for the Keep of a later term
 			return
 		}
-		m.pause(ctx, tries)
 	}
+}
+
+// tellStranded tells of shards beyond the layout that have reminders, once of each.
+func (m *Mover) tellStranded(ctx context.Context, before singleton.FencingToken) {
+	var found []protocol.ShardID
+	for _, shard := range m.untold() {
+		_, last, err := m.page(ctx, before, shard, remind.Key{}, 1)
+		if err != nil && !errors.Is(err, remind.ErrDamaged) {
+			return // ctx has ended, or a later coordinator is there
+		}
+		if last != (remind.Key{}) {
+			found = append(found, shard)
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	m.mu.Lock()
+	for _, shard := range found {
+		m.beyond[shard] = true
+	}
+	m.mu.Unlock()
+	m.cfg.Stranded(found)
+}
+
+// untold are the shards beyond the layout of which Stranded has not heard.
+func (m *Mover) untold() (all []protocol.ShardID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, shard := range slices.Sorted(maps.Keys(m.beyond)) {
+		if !m.beyond[shard] {
+			all = append(all, shard)
+		}
+	}
+	return all
 }
 
 // ended notes how a call or a run has ended, and tells if that begins or ends a failure.
@@ -109,8 +191,17 @@ func (m *Mover) Run(ctx context.Context, term, before singleton.FencingToken) (m
 
 func (m *Mover) run(ctx context.Context, term, before singleton.FencingToken) (moved int, err error) {
 	r, err := m.read(ctx)
-	if err != nil || r.version == 0 || r.settled(m.cfg.Layout) {
+	switch {
+	case err != nil || r.settled(m.cfg.Layout):
 		return 0, err
+	case r.version == 0 && m.cfg.Writes(): // else only a gate would write it, when an entity uses its reminders
+		_, err := m.write(ctx, term, record{layout: m.cfg.Layout})
+		if errors.Is(err, remind.ErrFenced) || errors.Is(err, remind.ErrOvertaken) {
+			err = errOvertaken // by a gate
+		}
+		return 0, err
+	case r.version == 0:
+		return 0, nil
 	}
 	if r.move.round == 0 {
 		r.move.by = before
@@ -152,6 +243,17 @@ func (m *Mover) call(ctx context.Context, limit time.Duration, fn func(context.C
 		}
 		m.pause(ctx, tries)
 	}
+}
+
+// page reads some reminders of a shard behind a key.
+func (m *Mover) page(
+	ctx context.Context, by singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) (page []remind.Reminder, last remind.Key, err error) {
+	err = m.call(ctx, m.cfg.Read, func(ctx context.Context) (err error) {
+		page, last, err = m.cfg.Store.All(ctx, by, shard, after, limit)
+		return err
+	})
+	return page, last, err
 }
 
 func (m *Mover) pause(ctx context.Context, tries int) {
@@ -210,21 +312,10 @@ type stranger struct {
 	from protocol.ShardID
 }
 
-// page reads some reminders of a shard behind a key.
-func (r *run) page(
-	ctx context.Context, shard protocol.ShardID, after remind.Key, limit int,
-) (page []remind.Reminder, last remind.Key, err error) {
-	err = r.call(ctx, r.cfg.Read, func(ctx context.Context) (err error) {
-		page, last, err = r.cfg.Store.All(ctx, r.move.by, shard, after, limit)
-		return err
-	})
-	return page, last, err
-}
-
 // gather reads a shard, and moves those that do not belong there once enough of them are held.
 func (r *run) gather(ctx context.Context, shard protocol.ShardID) error {
 	for after := (remind.Key{}); ; {
-		page, last, err := r.page(ctx, shard, after, pageMax)
+		page, last, err := r.page(ctx, r.move.by, shard, after, pageMax)
 		if errors.Is(err, remind.ErrDamaged) {
 			r.cfg.Damaged(shard, err)
 		} else if err != nil {
@@ -329,7 +420,7 @@ func (r *run) versions(
 ) (map[remind.Key]uint64, error) {
 	empty, known := r.empty.Load(shard)
 	if !known {
-		_, last, err := r.page(ctx, shard, remind.Key{}, 1)
+		_, last, err := r.page(ctx, r.move.by, shard, remind.Key{}, 1)
 		if err != nil && !errors.Is(err, remind.ErrDamaged) {
 			return nil, err
 		}

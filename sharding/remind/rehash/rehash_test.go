@@ -47,6 +47,7 @@ func moverOf(s remind.Store, shards int) *Mover {
 		Store: s, Layout: layoutOf(shards), Scheduler: scheduler.Goroutines{}, Read: time.Minute, Write: time.Minute,
 		ShardOf: func(id protocol.EntityID) protocol.ShardID { return protocol.ShardOf(id, shards) },
 		Damaged: func(protocol.ShardID, error) {}, Failing: func(error) {}, Moved: func(int) {},
+		Stranded: func([]protocol.ShardID) {}, Writes: func() bool { return true },
 	})
 }
 
@@ -225,6 +226,7 @@ func TestKeepGoesOn(t *testing.T) {
 		var mu sync.Mutex
 		told := []error{}
 		moved, ended := 0, make(chan struct{})
+		ctx, end := context.WithCancel(t.Context())
 		m.cfg.Failing = func(err error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -232,7 +234,7 @@ func TestKeepGoesOn(t *testing.T) {
 		}
 		m.cfg.Moved = func(count int) { moved += count }
 		go func() {
-			m.Keep(t.Context(), term(2, 1), term(2, 1))
+			m.Keep(ctx, term(2, 1), term(2, 1))
 			close(ended)
 		}()
 		<-time.After(time.Hour)
@@ -242,11 +244,76 @@ func TestKeepGoesOn(t *testing.T) {
 		}
 		mu.Unlock()
 		put(sound)
+		<-time.After(time.Minute)
+		end()
 		<-ended
 		want(t, &s, 6, 2)
 		if len(told) != 2 || told[1] != nil || moved == 0 {
 			t.Errorf("told of %v, %d were moved", told, moved)
 		}
+	})
+}
+
+// Shards beyond the layout that have reminders are told of when no move is under way, once, also those that come later.
+func TestStranded(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 9, 1)
+		put := func(shard protocol.ShardID) {
+			r := remind.Reminder{Entity: "e1", Name: "n", Due: noon, At: noon, Version: 1}
+			change := []remind.Change{{Reminder: r}}
+			if err := s.Update(t.Context(), singleton.FencingToken{}, shard, 0, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var mu sync.Mutex
+		told := []string{}
+		wantTold := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(told, want) {
+				t.Errorf("told of %q, want %q", told, want)
+			}
+		}
+		var moves atomic.Bool
+		s.Before(func(_ context.Context, call string) error {
+			if call == "Update" && !moves.Load() {
+				return errFailing
+			}
+			return nil
+		})
+		m := moverOf(&s, 6)
+		m.cfg.Stranded = func(shards []protocol.ShardID) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, fmt.Sprint(shards))
+		}
+		own := []protocol.ShardID{}
+		defer m.Watch(func(shard protocol.ShardID, _ bool) { own = append(own, shard) })()
+		if !slices.Equal(own, []protocol.ShardID{0, 1, 2, 3, 4, 5}) {
+			t.Errorf("the watch tells of %v", own)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			m.Keep(ctx, term(2, 1), term(2, 1))
+			close(ended)
+		}()
+		<-time.After(time.Hour)
+		wantTold()
+		moves.Store(true)
+		<-time.After(time.Hour)
+		wantTold() // they have moved
+		want(t, &s, 6, 2)
+		put(6)
+		wantTold("[6]")
+		put(7)
+		put(6)
+		wantTold("[6]", "[7]")
+		end()
+		<-ended
 	})
 }
 
