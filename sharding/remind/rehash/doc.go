@@ -50,6 +50,11 @@
 //     changed together with a build that kept no record, reminders stay where they are. An event names each that is
 //     due in another shard than its entity's, and the shards beyond the layout that have some. To go back to the
 //     former layout and then to the new one moves them.
+//   - In a store that does not look at tokens, such as that of package replicated, a mover of a coordinator that was
+//     deposed may write late, from the disk of a node that comes back. What it puts stands over the end of a reminder
+//     that was made without it in sight: a reminder that was cancelled since, or has come, is there again, and comes.
+//     Its record may stand over the settled one: then the coordinator that acts moves once more, and nodes that start
+//     meanwhile wait.
 //   - A damaged reminder cannot be moved: it stays where it is, and an event names it.
 //
 // The package carries no promise of compatibility: users see it through package sharding.

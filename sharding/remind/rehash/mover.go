@@ -76,7 +76,9 @@ func (m *Mover) Watch(fn func(shard protocol.ShardID, any bool)) (cancel func())
 		switch {
 		case m.cfg.Layout.has(shard):
 			fn(shard, any)
-		case shard != RecordShard:
+		case shard == RecordShard:
+			m.LookAgain()
+		default:
 			m.beyondChanged(shard, any)
 		}
 	})
@@ -101,8 +103,9 @@ func (m *Mover) LookAgain() {
 	}
 }
 
-// Keep has the reminders lie by the layout, as Run, until ctx ends. A run that fails is told of, and repeated. When the
-// reminders lie by the layout it looks for some that lie beyond.
+// Keep has the reminders lie by the layout, as Run, until ctx ends: also if a late write of another mover changes the
+// record after a run has settled it. A run that fails is told of, and repeated. When the reminders lie by the layout
+// it looks for some that lie beyond.
 func (m *Mover) Keep(ctx context.Context, term, before singleton.FencingToken) {
 	for tries := 0; ; tries++ {
 		moved, err := m.Run(ctx, term, before)

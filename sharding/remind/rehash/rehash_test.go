@@ -254,6 +254,60 @@ func TestKeepGoesOn(t *testing.T) {
 	})
 }
 
+// A record of a mover that was deposed may stand over the settled one, in a store that does not look at tokens. Then
+// the reminders are moved once more, and nodes that start later can use them.
+func TestKeepSettlesAgain(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 3, 1)
+		m := moverOf(unfenced{&s}, 6)
+		defer m.Watch(func(protocol.ShardID, bool) {})()
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			m.Keep(ctx, term(3, 1), term(3, 1))
+			close(ended)
+		}()
+		synctest.Wait()
+		want(t, &s, 6, 3)
+		r, err := read(t.Context(), &s)
+		if err != nil || !r.settled(layoutOf(6)) {
+			t.Fatal(r, err)
+		}
+		late := record{layout: Layout{Shards: 6}, move: move{by: term(2, 1), round: 1}, version: r.version}
+		if err := write(t.Context(), unfenced{&s}, term(2, 1), 1, late); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if r, err := read(t.Context(), &s); err != nil || !r.settled(layoutOf(6)) || r.version <= late.version {
+			t.Errorf("%+v, %v", r, err)
+		}
+		end()
+		<-ended
+	})
+}
+
+// unfenced is a store that does not look at tokens.
+type unfenced struct{ *memory.Store }
+
+func (u unfenced) Of(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
+) ([]remind.Reminder, error) {
+	return u.Store.Of(ctx, singleton.FencingToken{}, shard, id)
+}
+
+func (u unfenced) All(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) ([]remind.Reminder, remind.Key, error) {
+	return u.Store.All(ctx, singleton.FencingToken{}, shard, after, limit)
+}
+
+func (u unfenced) Update(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, _ uint64, changes []remind.Change,
+) error {
+	return u.Store.Update(ctx, singleton.FencingToken{}, shard, 0, changes)
+}
+
 // Shards beyond the layout that have reminders are told of when no move is under way, once, also those that come later.
 func TestStranded(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
