@@ -249,7 +249,9 @@
 // (see Entry) changes so:
 //
 //	Shards, ShardOf            stop all nodes, start them with the new value; remembered ids and reminders move to
-//	                           their shards. Another function needs another name.
+//	                           their shards. Another function needs another name. After an upgrade from format level 1
+//	                           change them when the level has risen, and not in the same stop: reminders would stay in
+//	                           their former shards (protocol.ReminderStranded).
 //	Leases, to be introduced   a rolling restart with the stores and Leases.Announced; one without Announced
 //	Leases, to be taken away   a rolling restart with Leases.Announced; one without the stores
 //	Leases, another store      a rolling restart with Leases.Announced; one with the other store, announced; one

@@ -14,10 +14,12 @@ import (
 
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/sharding/protocol"
 	"github.com/coterie-go/coterie/sharding/remind"
 	"github.com/coterie-go/coterie/sharding/remind/memory"
+	"github.com/coterie-go/coterie/sharding/remind/rehash"
 )
 
 // What is wrong with a reminder, or with a type whose entities set some, is said at once.
@@ -293,6 +295,38 @@ func TestRemindSurvivesAStopOfAll(t *testing.T) {
 	wait()
 }
 
+// When Shards has changed before the store had a record of the layout, an alarm tells of reminders that nothing reads.
+func TestRemindersBeyondTheShards(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.format = format.Headers
+		var store memory.Store
+		r := remind.Reminder{Entity: "a", Name: "n", Due: in(time.Hour), At: in(time.Hour), Version: 1}
+		for _, shard := range []ShardID{9, 7} {
+			if err := store.Update(t.Context(), FencingToken{}, shard, 0, []remind.Change{{Reminder: r}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var d diary
+		typ := reminding(&d, nil)
+		typ.Shards, typ.Reminders.Store = 5, &store
+		told := make(chan protocol.Event, 10)
+		typ.OnEvent = onNotes(func(e protocol.Event) {
+			if e.Kind == protocol.ReminderStranded {
+				told <- e
+			}
+		})
+		start(w.join("backend"), typ)
+		w.install()
+		if e := <-told; e.Shard != 7 || e.Count != 2 || !strings.Contains(e.Text, "beyond 5 shards") {
+			t.Errorf("%+v", e)
+		}
+		<-time.After(time.Hour)
+		if len(told) > 0 {
+			t.Errorf("once more: %+v", <-told)
+		}
+	})
+}
+
 // When Shards has changed after a stop of all nodes, entities have all their reminders in their shards: they list
 // them, take them away, and get them at their time with no message.
 func TestRemindersMoveWithTheirEntities(t *testing.T) {
@@ -303,6 +337,7 @@ func TestRemindersMoveWithTheirEntities(t *testing.T) {
 	for life, shards := range []int{6, 11, 4} {
 		inBubble(t, func(t *testing.T, w *world) {
 			w.era += view.Era(life) // the clock of its founder is later
+			w.format = format.Headers
 			var mu sync.Mutex
 			var failures []error
 			came := map[string]int{}
@@ -371,6 +406,38 @@ func TestRemindersMoveWithTheirEntities(t *testing.T) {
 			}
 		})
 	}
+}
+
+// When the last node of a build has gone that does not know of the record of the layout, that is written, also if no
+// entity uses its reminders. Shards may change then.
+func TestRemindersHaveARecordAfterAnUpgrade(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.format = format.Initial
+		var store memory.Store
+		var d diary
+		typ := reminding(&d, setting(t, func(c *Context[message_]) error {
+			return c.Remind("n", in(24*time.Hour), echo{})
+		}))
+		typ.Reminders.Store = &store
+		g := start(w.join("backend"), typ)
+		w.install()
+		tell(t, g, addItem{})
+		records := func() int {
+			t.Helper()
+			<-time.After(time.Minute)
+			all, _, err := store.All(t.Context(), FencingToken{}, rehash.RecordShard, remind.Key{}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(all)
+		}
+		before := records()
+		w.format = format.Headers
+		w.install()
+		if after := records(); before != 0 || after != 1 {
+			t.Errorf("%d records before the upgrade, %d after it", before, after)
+		}
+	})
 }
 
 // A node that can keep no reminder refuses a type whose entities set some.

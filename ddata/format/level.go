@@ -15,7 +15,7 @@ const (
 	Initial Level = 1 + iota
 	// Headers: messages and deliveries of entities have headers, if they belong to a trace. Nodes that run a type
 	// tell each other how homes are chosen, and where entities keep their state. Views have patterns of durable
-	// keys that are about one role only.
+	// keys that are about one role only. Stores of reminders have a record of how these lie in shards.
 	Headers
 	end
 )

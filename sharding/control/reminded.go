@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/format"
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/defect"
 	"github.com/coterie-go/coterie/sharding/dataplane/reminders"
 	"github.com/coterie-go/coterie/sharding/protocol"
@@ -27,11 +29,21 @@ func newReminders(c *Plane, t Settings) *reminders.Reminders {
 		})
 	}
 	layout := rehash.Layout{Shards: c.Cfg.Shards, ShardOf: c.Cfg.ShardOf.Name}
+	writes := func() bool { return view.Writes(c.R.Cluster.View(), format.Headers) }
+	c.Coord.reminded.writes = writes
 	c.Coord.reminded.mover = rehash.NewMover(rehash.Config{
 		Store: t.Reminders.Store, Layout: layout, ShardOf: c.Cfg.Shard, Scheduler: c.R.Scheduler,
-		Read: q.ReadTimeout, Write: q.WriteTimeout,
+		Read: q.ReadTimeout, Write: q.WriteTimeout, Writes: writes,
 		Damaged: func(shard protocol.ShardID, err error) {
 			c.Inbox.Note(protocol.Event{Kind: protocol.ReminderDamaged, Shard: shard, Text: err.Error()})
+		},
+		Moved: func(count int) { c.Inbox.Note(protocol.Event{Kind: protocol.RemindersMoved, Count: count}) },
+		Stranded: func(shards []protocol.ShardID) {
+			c.Inbox.Note(protocol.Event{
+				Kind: protocol.ReminderStranded, Shard: shards[0], Count: len(shards),
+				Text: fmt.Sprintf("reminders are stored in shards beyond %v: Shards was changed before the store "+
+					"had a record of its layout", layout),
+			})
 		},
 		Failing: func(err error) {
 			if err == nil {
@@ -44,7 +56,9 @@ func newReminders(c *Plane, t Settings) *reminders.Reminders {
 		},
 	})
 	if !c.Cfg.Planted(defect.RemindsUnmoved) {
-		t.Reminders.Store = rehash.NewGate(t.Reminders.Store, layout, c.R.Scheduler)
+		t.Reminders.Store = rehash.NewGate(rehash.GateConfig{
+			Store: t.Reminders.Store, Layout: layout, Scheduler: c.R.Scheduler, Writes: writes,
+		})
 	}
 	return reminders.New(reminders.Config{
 		Type: c.R.Name, Meter: t.Meter, Store: t.Reminders.Store, Settings: t.Reminders, Scheduler: c.R.Scheduler,
@@ -58,7 +72,7 @@ func watchReminders(r *reminders.Reminders, d *coordination) (cancel func()) {
 	if r == nil {
 		return func() {}
 	}
-	return r.Watch(func(shard protocol.ShardID, any bool) {
+	return d.reminded.mover.Watch(func(shard protocol.ShardID, any bool) {
 		r.Changed(shard)
 		d.remindersChanged(shard, any)
 	})
@@ -70,6 +84,8 @@ type reminded struct {
 	told   bool                      // the machine that acts has heard of all
 	mover  *rehash.Mover             // nil: entities of the type set no reminders
 	stop   context.CancelFunc        // ends a move; nil: none was begun
+	writes func() bool               // all nodes know of the record of the layout
+	wrote  bool                      // the mover has heard that they do
 }
 
 // remindersChanged tells the machine of a shard that has reminders, if it had none.
@@ -91,8 +107,15 @@ func (d *coordination) remindersChanged(shard protocol.ShardID, any bool) {
 // not in the shards of their entities.
 func (d *coordination) noteReminded() {
 	r := &d.reminded
+	if r.mover == nil {
+		return
+	}
+	if !r.wrote && r.writes() {
+		r.wrote = true
+		r.mover.LookAgain()
+	}
 	acts := d.m.Acts()
-	if acts == r.told || r.mover == nil {
+	if acts == r.told {
 		return
 	}
 	if r.stop != nil {
@@ -104,17 +127,9 @@ func (d *coordination) noteReminded() {
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(d.state.Asides.ctx)
 	term, before := d.m.Term()
-	d.state.Asides.run(func() { d.moveReminders(ctx, term, before) })
+	d.state.Asides.run(func() { r.mover.Keep(ctx, term, before) })
 	if len(r.shards) > 0 {
 		d.Do(func(now time.Time) { d.startReminded(now, slices.Sorted(maps.Keys(r.shards))...) })
-	}
-}
-
-// moveReminders moves reminders to the shards of their entities, until that is done or ctx ends.
-func (d *coordination) moveReminders(ctx context.Context, term, before protocol.Term) {
-	moved, _ := d.reminded.mover.Run(ctx, term, before) // if it has failed, a later coordinator goes on
-	if moved > 0 {
-		d.notices.notify(protocol.Event{Kind: protocol.RemindersMoved, Count: moved})
 	}
 }
 

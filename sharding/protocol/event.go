@@ -70,7 +70,8 @@ const (
 	// alarm: the store holds a reminder in Shard that cannot be read, or one of Entity whose message cannot be
 	// decoded here; Text: which, and why
 	ReminderDamaged
-	// alarm: a reminder of Entity is stored in Shard, which is not the shard of Entity; Text: which
+	// alarm: a reminder of Entity is stored in Shard, which is not the shard of Entity; Text: which. Without Entity:
+	// Count shards that the type has not, Shard the first, have reminders
 	ReminderStranded
 	// Count reminders were moved to the shards of their entities, because Shards or ShardOf has changed
 	RemindersMoved

@@ -36,7 +36,8 @@ type Reminder struct {
 	Tries  uint32        // turns of a handler that have failed since Due
 	Body   []byte        // the encoded message
 
-	// Version tells the reminder from others of the same entity and name. It is never 0.
+	// Version tells the reminder from others of the same entity and name. It is never 0. What takes the place of a
+	// reminder has a higher one. So has what is set later with no other in sight, by the clocks of the nodes.
 	Version uint64
 }
 

@@ -25,9 +25,9 @@ func (r *Reminders) Set(h *entities.Handler, name string, due time.Time, every t
 		return err
 	}
 	due = due.Round(0)
+	random := r.cfg.Scheduler.Uint64()
 	m := remind.Reminder{
 		Entity: protocol.EntityID(h.Entity.ID), Name: name, Due: due, At: due, Every: every, Body: body,
-		Version: r.cfg.Scheduler.Uint64()>>1 | 1, // each turn has the next one
 	}
 	if err := m.Check(); err != nil {
 		return err
@@ -36,12 +36,27 @@ func (r *Reminders) Set(h *entities.Handler, name string, due time.Time, every t
 	if err != nil && !errors.Is(err, remind.ErrDamaged) {
 		return err
 	}
-	same := func(o remind.Reminder) bool { return o.Name == name }
-	if most := r.cfg.Settings.EntityMax; len(own) >= most && !slices.ContainsFunc(own, same) {
+	replaced := slices.IndexFunc(own, func(o remind.Reminder) bool { return o.Name == name })
+	if most := r.cfg.Settings.EntityMax; len(own) >= most && replaced < 0 {
 		return fmt.Errorf("%w: %v has %d, and may have %d (Reminders.EntityMax)", remind.ErrTooMany, m.Entity, len(own),
 			most)
 	}
+	var before uint64
+	if replaced >= 0 {
+		before = own[replaced].Version
+	}
+	m.Version = versionAfter(before, r.cfg.Scheduler.Now(), random)
 	return r.change(h, remind.Change{Reminder: m})
+}
+
+// randomBits are those of a version that tell apart what is set at one time.
+const randomBits = 20
+
+// versionAfter is the version of a reminder that is set now: its time, in nanoseconds since 1970, or more. It is above
+// that of the reminder which it replaces and of the next turns of that one, each of which has the next version.
+func versionAfter(replaced uint64, now time.Time, random uint64) uint64 {
+	const unit = 1 << randomBits
+	return max(uint64(now.UnixNano()), replaced+2*unit)&^(unit-1) | random&(unit-1) | 1
 }
 
 // Cancel takes a reminder of the handler's entity away, if there is one of the name.

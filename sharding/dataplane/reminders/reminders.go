@@ -144,11 +144,6 @@ func (q *asked) answer(err error) {
 // errShardEnded answers changes of a shard that does not run here any more.
 var errShardEnded = fmt.Errorf("%w: the shard has ended here; the reminder may be changed or not", failure.ErrStopped)
 
-// Watch has fn called as remind.Store says.
-func (r *Reminders) Watch(fn func(shard protocol.ShardID, any bool)) (cancel func()) {
-	return r.cfg.Store.Watch(fn)
-}
-
 // encode makes the body of a reminder of a message.
 func (r *Reminders) encode(msg any) ([]byte, error) {
 	t, err := r.cfg.Registry.Of(msg)

@@ -3,6 +3,7 @@ package reminders
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -135,4 +136,26 @@ func TestOpenAgain(t *testing.T) {
 			t.Errorf("%v; the updates have the numbers %v", err, *n.got)
 		}
 	})
+}
+
+// What is set later has a higher version, also if the clock of the node before was ahead. What is set at one time has
+// different ones.
+func TestVersions(t *testing.T) {
+	now := time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)
+	first := versionAfter(0, now, 1<<40|7)
+	if other := versionAfter(0, now, 1<<41|9); first == 0 || other == first {
+		t.Errorf("%d and %d at one time", first, other)
+	}
+	if later := versionAfter(0, now.Add(10*time.Millisecond), 0); later <= first {
+		t.Errorf("%d comes after %d", later, first)
+	}
+	for _, before := range []uint64{first, 1<<62 + 1, 1<<62 - 1} {
+		const turns = 1000
+		if next := versionAfter(before, now.Add(-time.Hour), 0); next <= before+turns {
+			t.Errorf("%d replaces %d", next, before)
+		}
+	}
+	if v := versionAfter(math.MaxUint64, now, 0); v == 0 {
+		t.Error("a version is 0")
+	}
 }

@@ -22,6 +22,9 @@ type Layout struct {
 // String prints it.
 func (l Layout) String() string { return fmt.Sprintf("%d shards by %s", l.Shards, l.ShardOf) }
 
+// has reports whether a shard is one of the layout.
+func (l Layout) has(shard protocol.ShardID) bool { return int64(shard) < int64(l.Shards) }
+
 // record says how the reminders of a store lie: by a layout, or, while they are being moved, in shards up to a
 // number.
 type record struct {

@@ -37,14 +37,17 @@ var noon = time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)
 func layoutOf(shards int) Layout { return Layout{shards, protocol.XXHash.Name} }
 
 func gateOf(s remind.Store, shards int) *Gate {
-	return NewGate(s, layoutOf(shards), scheduler.Goroutines{})
+	return NewGate(GateConfig{
+		Store: s, Layout: layoutOf(shards), Scheduler: scheduler.Goroutines{}, Writes: func() bool { return true },
+	})
 }
 
 func moverOf(s remind.Store, shards int) *Mover {
 	return NewMover(Config{
 		Store: s, Layout: layoutOf(shards), Scheduler: scheduler.Goroutines{}, Read: time.Minute, Write: time.Minute,
 		ShardOf: func(id protocol.EntityID) protocol.ShardID { return protocol.ShardOf(id, shards) },
-		Damaged: func(protocol.ShardID, error) {}, Failing: func(error) {},
+		Damaged: func(protocol.ShardID, error) {}, Failing: func(error) {}, Moved: func(int) {},
+		Stranded: func([]protocol.ShardID) {}, Writes: func() bool { return true },
 	})
 }
 
@@ -201,6 +204,173 @@ func TestMoveRepeats(t *testing.T) {
 	})
 }
 
+// A record that cannot be read is told of, once, and the mover tries again: when the record is mended it moves.
+func TestKeepGoesOn(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 3, 1)
+		own, err := s.Of(t.Context(), singleton.FencingToken{}, RecordShard, recordID)
+		if err != nil || len(own) != 1 {
+			t.Fatal(own, err)
+		}
+		sound := slices.Clone(own[0].Body)
+		put := func(body []byte) {
+			own[0].Body = body
+			change := []remind.Change{{Reminder: own[0]}}
+			if err := s.Update(t.Context(), singleton.FencingToken{}, RecordShard, 0, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put([]byte("no record"))
+		m := moverOf(&s, 6)
+		var mu sync.Mutex
+		told := []error{}
+		moved, ended := 0, make(chan struct{})
+		ctx, end := context.WithCancel(t.Context())
+		m.cfg.Failing = func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, err)
+		}
+		m.cfg.Moved = func(count int) { moved += count }
+		go func() {
+			m.Keep(ctx, term(2, 1), term(2, 1))
+			close(ended)
+		}()
+		<-time.After(time.Hour)
+		mu.Lock()
+		if len(told) != 1 || !errors.Is(told[0], remind.ErrDamaged) {
+			t.Errorf("told of %v", told)
+		}
+		mu.Unlock()
+		put(sound)
+		<-time.After(time.Minute)
+		end()
+		<-ended
+		want(t, &s, 6, 2)
+		if len(told) != 2 || told[1] != nil || moved == 0 {
+			t.Errorf("told of %v, %d were moved", told, moved)
+		}
+	})
+}
+
+// A record of a mover that was deposed may stand over the settled one, in a store that does not look at tokens. Then
+// the reminders are moved once more, and nodes that start later can use them.
+func TestKeepSettlesAgain(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 3, 1)
+		m := moverOf(unfenced{&s}, 6)
+		defer m.Watch(func(protocol.ShardID, bool) {})()
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			m.Keep(ctx, term(3, 1), term(3, 1))
+			close(ended)
+		}()
+		synctest.Wait()
+		want(t, &s, 6, 3)
+		r, err := read(t.Context(), &s)
+		if err != nil || !r.settled(layoutOf(6)) {
+			t.Fatal(r, err)
+		}
+		late := record{layout: Layout{Shards: 6}, move: move{by: term(2, 1), round: 1}, version: r.version}
+		if err := write(t.Context(), unfenced{&s}, term(2, 1), 1, late); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if r, err := read(t.Context(), &s); err != nil || !r.settled(layoutOf(6)) || r.version <= late.version {
+			t.Errorf("%+v, %v", r, err)
+		}
+		end()
+		<-ended
+	})
+}
+
+// unfenced is a store that does not look at tokens.
+type unfenced struct{ *memory.Store }
+
+func (u unfenced) Of(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, id protocol.EntityID,
+) ([]remind.Reminder, error) {
+	return u.Store.Of(ctx, singleton.FencingToken{}, shard, id)
+}
+
+func (u unfenced) All(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, after remind.Key, limit int,
+) ([]remind.Reminder, remind.Key, error) {
+	return u.Store.All(ctx, singleton.FencingToken{}, shard, after, limit)
+}
+
+func (u unfenced) Update(
+	ctx context.Context, _ singleton.FencingToken, shard protocol.ShardID, _ uint64, changes []remind.Change,
+) error {
+	return u.Store.Update(ctx, singleton.FencingToken{}, shard, 0, changes)
+}
+
+// Shards beyond the layout that have reminders are told of when no move is under way, once, also those that come later.
+func TestStranded(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 9, 1)
+		put := func(shard protocol.ShardID) {
+			r := remind.Reminder{Entity: "e1", Name: "n", Due: noon, At: noon, Version: 1}
+			change := []remind.Change{{Reminder: r}}
+			if err := s.Update(t.Context(), singleton.FencingToken{}, shard, 0, change); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var mu sync.Mutex
+		told := []string{}
+		wantTold := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(told, want) {
+				t.Errorf("told of %q, want %q", told, want)
+			}
+		}
+		var moves atomic.Bool
+		s.Before(func(_ context.Context, call string) error {
+			if call == "Update" && !moves.Load() {
+				return errFailing
+			}
+			return nil
+		})
+		m := moverOf(&s, 6)
+		m.cfg.Stranded = func(shards []protocol.ShardID) {
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, fmt.Sprint(shards))
+		}
+		own := []protocol.ShardID{}
+		defer m.Watch(func(shard protocol.ShardID, _ bool) { own = append(own, shard) })()
+		if !slices.Equal(own, []protocol.ShardID{0, 1, 2, 3, 4, 5}) {
+			t.Errorf("the watch tells of %v", own)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			m.Keep(ctx, term(2, 1), term(2, 1))
+			close(ended)
+		}()
+		<-time.After(time.Hour)
+		wantTold()
+		moves.Store(true)
+		<-time.After(time.Hour)
+		wantTold() // they have moved
+		want(t, &s, 6, 2)
+		put(6)
+		wantTold("[6]")
+		put(7)
+		put(6)
+		wantTold("[6]", "[7]")
+		end()
+		<-ended
+	})
+}
+
 // What a mover of a coordinator that was deposed has yet to do changes nothing any more.
 func TestDeposedMover(t *testing.T) {
 	var s memory.Store
@@ -290,6 +460,116 @@ func TestGate(t *testing.T) {
 	})
 }
 
+// Once the wait is over, calls fail at once, however many there are.
+func TestLaterCallsFailAtOnce(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		fill(t, &s, 3, 1)
+		g := gateOf(&s, 6)
+		if _, err := g.Of(t.Context(), term(2, 2), 1, "e1"); !errors.Is(err, ErrMoving) {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() {
+				if _, err := g.Of(t.Context(), term(2, 2), 1, "e1"); !errors.Is(err, ErrMoving) {
+					t.Errorf("%v, want %v", err, ErrMoving)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > 150*time.Millisecond {
+			t.Errorf("they fail after %v", took)
+		}
+	})
+}
+
+// A look of the store that a call makes answers all that wait. One whose call has ended is made by another.
+func TestOneLookAnswersAll(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		looks := 0
+		s.Before(func(ctx context.Context, _ string) error {
+			looks++
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Second):
+				return errFailing
+			}
+		})
+		g := gateOf(&s, 6)
+		ctx, end := context.WithCancel(t.Context())
+		errs := make(chan error, 5)
+		of := func(ctx context.Context) {
+			_, err := g.Of(ctx, term(2, 2), 1, "e1")
+			errs <- err
+		}
+		go of(ctx)
+		synctest.Wait()
+		for range 4 {
+			go of(t.Context())
+		}
+		synctest.Wait()
+		end()
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		for range 4 {
+			if err := <-errs; !errors.Is(err, errFailing) {
+				t.Errorf("%v, want the error of the store", err)
+			}
+		}
+		if looks != 2 {
+			t.Errorf("%d looks, want that of the call which has ended, and one for the others", looks)
+		}
+	})
+}
+
+// Without a record calls pass, and none is written before all nodes know of it. A record that is there counts.
+func TestGateWithoutARecord(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		var s memory.Store
+		var writes atomic.Bool
+		looks := 0
+		s.Before(func(_ context.Context, call string) error {
+			if call == "Of" {
+				looks++
+			}
+			return nil
+		})
+		open := func() *Gate {
+			g := gateOf(&s, 6)
+			g.cfg.Writes = writes.Load
+			return g
+		}
+		g := open()
+		for range 10 {
+			if _, _, err := g.Due(t.Context(), term(2, 2), 1, noon, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r, err := read(t.Context(), &s); r.version != 0 || err != nil || looks != 2 { // one is that of the test
+			t.Errorf("%+v, %v after %d looks", r, err, looks)
+		}
+		writes.Store(true)
+		if _, _, err := g.Due(t.Context(), term(2, 2), 1, noon, 1); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := read(t.Context(), &s); !r.settled(layoutOf(6)) || err != nil {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := write(t.Context(), &s, term(3, 1), 1, record{layout: layoutOf(3), version: 1}); err != nil {
+			t.Fatal(err)
+		}
+		writes.Store(false)
+		if _, _, err := open().Due(t.Context(), term(2, 2), 1, noon, 1); !errors.Is(err, ErrMoving) {
+			t.Errorf("%v, want %v", err, ErrMoving)
+		}
+	})
+}
+
 // A watch tells of the layout's own shards.
 func TestGateWatches(t *testing.T) {
 	var s memory.Store
@@ -334,6 +614,58 @@ func TestMoveBesideADamagedOne(t *testing.T) {
 	}
 	if own, err := s.Of(t.Context(), term(2, 100), protocol.ShardOf("e1", 3), "e1"); len(own) != 1 || err != nil {
 		t.Errorf("%v %v", own, err)
+	}
+}
+
+// Of two reminders of one name the later one stands, wherever the two lie. What is left over goes.
+func TestLaterOneStands(t *testing.T) {
+	const id, shards = "e1", 6
+	home := protocol.ShardOf(id, shards)
+	for left := range protocol.ShardID(shards) {
+		for later := range protocol.ShardID(shards) {
+			if left == later {
+				continue
+			}
+			var s memory.Store
+			if err := write(t.Context(), &s, term(1, 1), 1, record{layout: layoutOf(3)}); err != nil {
+				t.Fatal(err)
+			}
+			for version, shard := range []protocol.ShardID{left, later} {
+				r := remind.Reminder{Entity: id, Name: "n", Due: noon, At: noon, Version: uint64(version + 1)}
+				if err := s.Update(t.Context(), term(1, 1), shard, 1, []remind.Change{{Reminder: r}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := moverOf(&s, shards).Run(t.Context(), term(2, 1), term(2, 1)); err != nil {
+				t.Fatal(err)
+			}
+			for shard := range protocol.ShardID(shards) {
+				own, err := s.Of(t.Context(), term(2, 1), shard, id)
+				if err != nil || shard != home && len(own) > 0 ||
+					shard == home && (len(own) != 1 || own[0].Version != 2) {
+					t.Errorf("from shards %v and %v to %v: shard %v has %v, %v", left, later, home, shard, own, err)
+				}
+			}
+		}
+	}
+}
+
+// What lies in shards that were empty is put there with no look at each entity.
+func TestMoveToEmptyShards(t *testing.T) {
+	var s memory.Store
+	fill(t, &s, 3, 1)
+	looks := atomic.Int64{}
+	s.Before(func(_ context.Context, call string) error {
+		if call == "Of" {
+			looks.Add(1)
+		}
+		return nil
+	})
+	if moved, err := moverOf(&s, 6).Run(t.Context(), term(2, 1), term(2, 1)); err != nil || moved < entities/3 {
+		t.Fatal(moved, err)
+	}
+	if n := looks.Load(); n > 10 { // some are at the record
+		t.Errorf("%d looks", n)
 	}
 }
 

@@ -16,10 +16,16 @@
 // # Not guaranteed
 //
 // The store does not look at fencing tokens: its replicas take what reaches them, in any order. A change
-// of which the caller got an error may take effect late. If the shard has moved meanwhile, and the next
-// region has changed the same reminder, the change stands that has the later time, by the wall clock of
-// the node that made it, unless the later one was made with the earlier one in sight. So the older change
-// stands if the clock of the node before was ahead by more than the time between the two changes, which
-// is at least the hand-over of the shard. Then a reminder that was cancelled comes, one that was set does
-// not, or it comes at its former time.
+// of which the caller got an error may take effect late: its node has stored it, was cut off before others had
+// it, and comes back with its disk. If the shard has moved meanwhile, and the next region has changed the same
+// reminder without the older change in sight, it depends on the two changes:
+//
+//   - Of two that set it the one stands that has the later time, by the wall clock of the node that made it. So
+//     the older one stands if the clock of its node was ahead by more than the time between the two, which is at
+//     least the hand-over of the shard. Then the reminder comes at its former time.
+//   - One that set it stands over one that has taken it away, whatever the clocks show, because what takes away
+//     does so with what it sees. So a reminder comes that was cancelled, or comes once more.
+//   - One that took it away has no effect on what was set without it in sight.
+//
+// The same holds for the moves of package rehash, whose puts are such changes.
 package replicated
