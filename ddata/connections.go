@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/host"
 	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -123,6 +124,9 @@ func (c *connections) inVain(x transport.Refusal) (text string, vain bool) {
 	}
 	if x.Cause.Reason == transport.RefusedVersion {
 		text += "; check the builds of both sides, and Config.FormatMax"
+		if len(c.cfg.PerRole.DurableKeys()) > 0 {
+			text += fmt.Sprintf("; the durable keys of Config.PerRole need level %d of all nodes", format.RolePatterns)
+		}
 	}
 	if x.Cause.Reason == transport.RefusedTLS {
 		text += "; check Config.TLS on both sides: the certificates, their names and authorities, and that both use it"

@@ -11,6 +11,7 @@ import (
 	"github.com/coterie-go/coterie/ddata"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/events/eventstest"
+	"github.com/coterie-go/coterie/ddata/format"
 	"github.com/coterie-go/coterie/ddata/roles"
 )
 
@@ -103,6 +104,21 @@ func TestDurableKeysOfARoleAreAdded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A node with durable keys of one role cannot join nodes that do not know of such, and says so.
+func TestDurableKeysOfARoleNeedNewBuilds(t *testing.T) {
+	inBubble(t, func(t *testing.T, mem *memoryNet) {
+		addrs := mem.addrs(2)
+		old, b := mem.config(addrs[0], addrs[:1], 1), mem.config(addrs[1], addrs[:1], 0)
+		old.Dir, old.FormatMax = t.TempDir(), format.Initial
+		startAll(t, old)
+		b.Dir, b.PerRole = t.TempDir(), map[string]roles.Config{"backend": {DurableKeys: []string{"own/*"}}}
+		if _, err := ddata.Start(testContext(t), b); err == nil ||
+			!strings.Contains(err.Error(), "the durable keys of Config.PerRole need level 2 of all nodes") {
+			t.Errorf("it says %v", err)
+		}
+	})
 }
 
 // Data of one role waits for the disk as that role says, and a negative interval is none.
