@@ -47,28 +47,35 @@ func main() {
 	examine := flag.Bool("doctor", false, "say what will go wrong with the settings, and end")
 	flag.Parse()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	s, err := read(os.LookupEnv)
-	if err == nil && *examine {
-		var sound bool
-		if sound, err = s.examine(context.Background(), os.Stdout); err == nil && !sound {
+	s, wrong := read(os.LookupEnv)
+	switch {
+	case *examine:
+		if !s.examine(context.Background(), wrong, os.Stdout) {
 			os.Exit(1)
 		}
-	} else if err == nil {
-		err = serve(context.Background(), s, log)
-	}
-	if err != nil {
-		log.Error("the service has ended", "err", err)
-		os.Exit(1)
+	case len(wrong) > 0:
+		fail(log, wrong)
+	default:
+		if err := serve(context.Background(), s, log); err != nil {
+			fail(log, err)
+		}
 	}
 }
 
-// examine prints what will go wrong, and reports whether nothing will that keeps the service from working.
-func (s settings) examine(ctx context.Context, out io.Writer) (sound bool, err error) {
-	cfg, end, err := s.config(ctx, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return false, err
+// fail ends the process with an error.
+func fail(log *slog.Logger, err error) {
+	log.Error("the service has ended", "err", err)
+	os.Exit(1)
+}
+
+// examine prints what will go wrong, and reports whether nothing will that keeps the service from working. With
+// mistakes in the environment it prints these alone: the settings are not whole.
+func (s settings) examine(ctx context.Context, wrong mistakes, out io.Writer) (sound bool) {
+	if len(wrong) > 0 {
+		return doctor.Print(out, wrong.findings(nil))
 	}
+	cfg, end, wrong := s.config(ctx, slog.New(slog.DiscardHandler))
 	defer end()
-	findings := doctor.Check(cfg, doctor.Look(ctx, cfg, doctor.Plan{Nodes: s.replicas, Surge: s.surge()}))
-	return doctor.Print(out, findings), nil
+	found := doctor.Check(cfg, doctor.Look(ctx, cfg, doctor.Plan{Nodes: s.replicas, Surge: s.surge()}))
+	return doctor.Print(out, wrong.findings(found))
 }

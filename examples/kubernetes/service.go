@@ -39,11 +39,11 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	watch := &http.Server{Handler: x.probes()}
 	go func() { _ = watch.Serve(probes) }() // it ends with the process
 	defer watch.Close()
-	cfg, end, err := s.config(ctx, log)
-	if err != nil {
-		return err
-	}
+	cfg, end, wrong := s.config(ctx, log)
 	defer end()
+	if len(wrong) > 0 {
+		return wrong
+	}
 	node, err := ddata.Start(ctx, cfg) // as long as it takes: SIGTERM ends the process meanwhile
 	if err != nil {
 		return err

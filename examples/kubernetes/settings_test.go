@@ -1,6 +1,9 @@
 package main
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,10 +12,61 @@ import (
 // Faults of the environment are reported all together, with the names of the variables.
 func TestSettingsAreChecked(t *testing.T) {
 	env := map[string]string{"SHOP_REPLICAS": "none", "SHOP_LEAVE": "long", "SHOP_DRAIN": "-1s"}
-	_, err := read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
-	for _, want := range []string{"SHOP_REPLICAS", "SHOP_LEAVE", "SHOP_DRAIN", "one of SHOP_NODES"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in %v", want, err)
+	_, wrong := read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	var out strings.Builder
+	if (settings{}).examine(t.Context(), wrong, &out) {
+		t.Error("the doctor finds nothing wrong")
+	}
+	for _, want := range []string{"SHOP_REPLICAS", "SHOP_LEAVE", "SHOP_DRAIN", "SHOP_NODES"} {
+		if !strings.Contains(wrong.Error(), want) || !strings.Contains(out.String(), "error    "+want+": ") {
+			t.Errorf("%q is not in %v\nor not in %s", want, wrong, &out)
+		}
+	}
+}
+
+// outside are settings of a pod that reaches nothing: files are missing, and there is no API server.
+func outside(t *testing.T) settings {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // whatever runs the tests
+	return settings{
+		probes: "127.0.0.1:0", bind: "127.0.0.1:0", advertise: "10.1.2.3:7946", labels: "app=shop", replicas: 3,
+		tls: filepath.Join(t.TempDir(), "missing"), leases: true, leave: time.Second,
+	}
+}
+
+// What cannot be opened is an error that names the variable, and a finding of the doctor, which looks at the
+// rest all the same.
+func TestWhatCannotBeOpenedIsNamed(t *testing.T) {
+	s := outside(t)
+	err := serve(t.Context(), s, slog.New(slog.DiscardHandler))
+	var out strings.Builder
+	if s.examine(t.Context(), nil, &out) {
+		t.Error("the doctor finds nothing wrong")
+	}
+	for _, want := range []string{"SHOP_TLS", "SHOP_LABELS", "SHOP_LEASES"} {
+		if err == nil || !strings.Contains(err.Error(), want+": ") ||
+			!strings.Contains(out.String(), "error    "+want+": ") {
+			t.Errorf("%q is not in %v\nor not in %s", want, err, &out)
+		}
+	}
+	if !strings.Contains(out.String(), "Config.Dir") || strings.Contains(out.String(), "Config.TLS") {
+		t.Error(out.String())
+	}
+}
+
+// A certificate that is none, and labels that are none, are named.
+func TestJunkIsNamed(t *testing.T) {
+	s := outside(t)
+	s.tls, s.labels, s.leases = t.TempDir(), "app shop", false
+	for _, name := range []string{"tls.crt", "tls.key", "ca.crt"} {
+		if err := os.WriteFile(filepath.Join(s.tls, name), []byte("junk"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, end, wrong := s.config(t.Context(), slog.New(slog.DiscardHandler))
+	end()
+	for _, want := range []string{"SHOP_TLS: pki: ", `SHOP_LABELS: it is "app shop"`} {
+		if !strings.Contains(wrong.Error(), want) {
+			t.Errorf("%q is not in %v", want, wrong)
 		}
 	}
 }
@@ -36,9 +90,7 @@ func TestDoctorFlag(t *testing.T) {
 		leave: time.Second,
 	}
 	var out strings.Builder
-	if _, err := s.examine(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
+	s.examine(t.Context(), nil, &out)
 	for _, want := range []string{"Config.Discovery", "4 nodes bear the loss of 1", "Config.TLS: there is none"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
