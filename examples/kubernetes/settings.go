@@ -42,7 +42,7 @@ type settings struct {
 	namespace string        // SHOP_NAMESPACE: of the pods and the leases
 	dir       string        // SHOP_DIR: the directory of this pod; none without
 	tls       string        // SHOP_TLS: the directory of the mounted secret; no TLS without
-	leases    bool          // SHOP_LEASES: leases in Kubernetes decide partitions
+	leases    bool          // SHOP_LEASES: yes if leases in Kubernetes decide partitions
 	drain     time.Duration // SHOP_DRAIN: how long the preStop hook waits
 	leave     time.Duration // SHOP_LEAVE: how long the node may take to leave
 	version   string        // SHOP_VERSION: of the service
@@ -75,11 +75,18 @@ func read(lookup func(string) (string, bool)) (s settings, wrong mistakes) {
 		}
 		return d
 	}
+	choice := func(name, def string) bool {
+		v := get(name, def)
+		if v != "yes" && v != "no" {
+			refuse(name, v, "say yes or no")
+		}
+		return v == "yes"
+	}
 	s = settings{
 		http: get("SHOP_HTTP", ":8080"), probes: get("SHOP_PROBES", ":8081"), bind: get("SHOP_BIND", "0.0.0.0:7946"),
 		advertise: get("SHOP_ADVERTISE", ""), replicas: number("SHOP_REPLICAS", "1"),
 		nodes: get(nodesVariable, ""), labels: get(labelsVariable, ""), namespace: get("SHOP_NAMESPACE", ""),
-		dir: get("SHOP_DIR", ""), tls: get(tlsVariable, ""), leases: get(leasesVariable, "no") == "yes",
+		dir: get("SHOP_DIR", ""), tls: get(tlsVariable, ""), leases: choice(leasesVariable, "no"),
 		drain: span("SHOP_DRAIN", "5s"), leave: span("SHOP_LEAVE", "20s"), version: get("SHOP_VERSION", ""),
 		api: get("SHOP_API", ""), resolver: get("SHOP_RESOLVER", ""),
 	}

@@ -11,13 +11,13 @@ import (
 
 // Faults of the environment are reported all together, with the names of the variables.
 func TestSettingsAreChecked(t *testing.T) {
-	env := map[string]string{"SHOP_REPLICAS": "none", "SHOP_LEAVE": "long", "SHOP_DRAIN": "-1s"}
+	env := map[string]string{"SHOP_REPLICAS": "none", "SHOP_LEAVE": "long", "SHOP_DRAIN": "-1s", "SHOP_LEASES": "true"}
 	_, wrong := read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	var out strings.Builder
 	if (settings{}).examine(t.Context(), wrong, &out) {
 		t.Error("the doctor finds nothing wrong")
 	}
-	for _, want := range []string{"SHOP_REPLICAS", "SHOP_LEAVE", "SHOP_DRAIN", "SHOP_NODES"} {
+	for _, want := range []string{"SHOP_REPLICAS", "SHOP_LEAVE", "SHOP_DRAIN", "SHOP_NODES", "SHOP_LEASES"} {
 		if !strings.Contains(wrong.Error(), want) || !strings.Contains(out.String(), "error    "+want+": ") {
 			t.Errorf("%q is not in %v\nor not in %s", want, wrong, &out)
 		}
