@@ -15,15 +15,17 @@
 //	POST /counters/NAME   adds one, and answers with the count when a majority of the pods has it
 //	GET /counters/NAME    answers with the count
 //
-// On a port of its own: /livez and /readyz for the probes, which follow Health of the node, and /drain for the
-// preStop hook.
+// On a port of its own: /livez and /readyz for the probes, which follow Health of the node. They are for the
+// kubelet of the pod's machine, which a NetworkPolicy never holds off; the policy lets no others in.
 //
 // # How a pod ends
 //
-// Kubernetes takes the pod out of the service, and at the same time calls /drain. From then on the pod says
-// that it is not ready, and asks clients to close their connections. It serves requests all the same, for those
-// that balance them may take some seconds to know. When that time is over the hook returns, and the process gets
-// SIGTERM: it takes no more connections, works off its requests, hands its shards over, and leaves the cluster.
+// Kubernetes takes the pod out of the service, and at the same time runs the preStop hook in its container, which
+// is this program with -drain. It tells the pod over a loopback address, so that only what runs in the pod can.
+// From then on the pod says that it is not ready, and asks clients to close their connections. It serves requests
+// all the same, for those that balance them may take some seconds to know. When that time is over the hook returns,
+// and the process gets SIGTERM: it takes no more connections, works off its requests, hands its shards over, and
+// leaves the cluster. If no SIGTERM comes, the pod is ready again.
 // The time for all that is terminationGracePeriodSeconds. Tests of this package hold the manifests to it, and
 // play roll-outs with their values.
 //
@@ -45,6 +47,7 @@ import (
 
 func main() {
 	examine := flag.Bool("doctor", false, "say what will go wrong with the settings, and end")
+	drain := flag.Bool("drain", false, "have the pod drain, as its preStop hook, and end when it has")
 	flag.Parse()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	s, wrong := read(os.LookupEnv)
@@ -55,6 +58,10 @@ func main() {
 		}
 	case len(wrong) > 0:
 		fail(log, wrong)
+	case *drain:
+		if err := s.preStop(context.Background()); err != nil {
+			fail(log, err)
+		}
 	default:
 		if err := serve(context.Background(), s, log); err != nil {
 			fail(log, err)
@@ -64,7 +71,7 @@ func main() {
 
 // fail ends the process with an error.
 func fail(log *slog.Logger, err error) {
-	log.Error("the service has ended", "err", err)
+	log.Error("the program has ended", "err", err)
 	os.Exit(1)
 }
 

@@ -201,10 +201,11 @@ func TestManifestsFitTheProgram(t *testing.T) {
 			t.Errorf("%s: %+v", k.name, s)
 		}
 		x := &service{settings: s, log: slog.New(slog.DiscardHandler)}
-		x.settings.drain = 0
+		if hook := k.container().Lifecycle.PreStop.Exec; hook == nil || !slices.Equal(hook.Command, preStop) {
+			t.Errorf("%s: the hook is %v", k.name, hook)
+		}
 		for _, get := range []*corev1.HTTPGetAction{
 			k.container().LivenessProbe.HTTPGet, k.container().ReadinessProbe.HTTPGet,
-			k.container().Lifecycle.PreStop.HTTPGet,
 		} {
 			w := httptest.NewRecorder()
 			x.probes().ServeHTTP(w, httptest.NewRequest("GET", get.Path, nil))
@@ -215,6 +216,12 @@ func TestManifestsFitTheProgram(t *testing.T) {
 		k.checkVolumes(t, s)
 	}
 }
+
+// preStop is the hook of the program.
+var preStop = []string{program, "-drain"}
+
+// program is that of the image.
+const program = "/shop"
 
 // checkVolumes: what the program reads and writes is mounted.
 func (k *kit) checkVolumes(t *testing.T, s settings) {
@@ -273,6 +280,9 @@ func TestManifestsFitEachOther(t *testing.T) {
 		}
 		for i, rule := range k.policy.Spec.Ingress {
 			for j, p := range rule.Ports {
+				if p.Port.StrVal == "probes" {
+					t.Error("the policy lets others than the kubelet reach the probes")
+				}
 				targets[fmt.Sprint("policy ", i, j)] = *p.Port
 			}
 		}

@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if os.Getenv(podVariable) != "" {
+		go carryOut(os.Stdin, os.NewFile(answersFile, "answers"))
 		main()
 		return
 	}
@@ -74,6 +75,7 @@ func (c *cluster) close() {
 		p.ended()
 		_ = p.cmd.Process.Kill()
 		<-p.exited
+		_ = p.beside.answers.Close()
 		if c.t.Failed() {
 			c.t.Logf("%s has logged at last:\n%s", p.name, &p.log)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,6 +35,7 @@ const (
 type settings struct {
 	http      string        // SHOP_HTTP: where requests are taken
 	probes    string        // SHOP_PROBES: where probes are answered
+	hook      string        // SHOP_HOOK: where the preStop hook reaches the pod, from within
 	bind      string        // SHOP_BIND: where the node listens
 	advertise string        // SHOP_ADVERTISE: where the others reach it
 	replicas  int           // SHOP_REPLICAS: of how many pods the cluster is founded
@@ -84,14 +86,18 @@ func read(lookup func(string) (string, bool)) (s settings, wrong mistakes) {
 	}
 	s = settings{
 		http: get("SHOP_HTTP", ":8080"), probes: get("SHOP_PROBES", ":8081"), bind: get("SHOP_BIND", "0.0.0.0:7946"),
-		advertise: get("SHOP_ADVERTISE", ""), replicas: number("SHOP_REPLICAS", "1"),
-		nodes: get(nodesVariable, ""), labels: get(labelsVariable, ""), namespace: get("SHOP_NAMESPACE", ""),
+		hook: get("SHOP_HOOK", "127.0.0.1:8082"), advertise: get("SHOP_ADVERTISE", ""),
+		replicas: number("SHOP_REPLICAS", "1"),
+		nodes:    get(nodesVariable, ""), labels: get(labelsVariable, ""), namespace: get("SHOP_NAMESPACE", ""),
 		dir: get("SHOP_DIR", ""), tls: get(tlsVariable, ""), leases: choice(leasesVariable, "no"),
 		drain: span("SHOP_DRAIN", "5s"), leave: span("SHOP_LEAVE", "20s"), version: get("SHOP_VERSION", ""),
 		api: get("SHOP_API", ""), resolver: get("SHOP_RESOLVER", ""),
 	}
 	if (s.nodes == "") == (s.labels == "") {
 		refuse(nodesVariable, s.nodes, "give either the headless service, or the labels of the pods in SHOP_LABELS")
+	}
+	if hook, err := netip.ParseAddrPort(s.hook); err != nil || !hook.Addr().IsLoopback() {
+		refuse("SHOP_HOOK", s.hook, "give a loopback address such as 127.0.0.1:8082: others may not have it drain")
 	}
 	return s, wrong
 }

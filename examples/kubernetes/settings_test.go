@@ -11,13 +11,15 @@ import (
 
 // Faults of the environment are reported all together, with the names of the variables.
 func TestSettingsAreChecked(t *testing.T) {
-	env := map[string]string{"SHOP_REPLICAS": "none", "SHOP_LEAVE": "long", "SHOP_DRAIN": "-1s", "SHOP_LEASES": "true"}
+	env := map[string]string{"SHOP_REPLICAS": "none", "SHOP_LEAVE": "long", "SHOP_DRAIN": "-1s", "SHOP_LEASES": "true",
+		"SHOP_HOOK": "0.0.0.0:8082"}
 	_, wrong := read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	var out strings.Builder
 	if (settings{}).examine(t.Context(), wrong, &out) {
 		t.Error("the doctor finds nothing wrong")
 	}
-	for _, want := range []string{"SHOP_REPLICAS", "SHOP_LEAVE", "SHOP_DRAIN", "SHOP_NODES", "SHOP_LEASES"} {
+	for _, want := range []string{"SHOP_REPLICAS", "SHOP_LEAVE", "SHOP_DRAIN", "SHOP_NODES", "SHOP_LEASES",
+		"SHOP_HOOK"} {
 		if !strings.Contains(wrong.Error(), want) || !strings.Contains(out.String(), "error    "+want+": ") {
 			t.Errorf("%q is not in %v\nor not in %s", want, wrong, &out)
 		}
@@ -28,7 +30,8 @@ func TestSettingsAreChecked(t *testing.T) {
 func outside(t *testing.T) settings {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "") // whatever runs the tests
 	return settings{
-		probes: "127.0.0.1:0", bind: "127.0.0.1:0", advertise: "10.1.2.3:7946", labels: "app=shop", replicas: 3,
+		probes: "127.0.0.1:0", hook: "127.0.0.1:0", bind: "127.0.0.1:0", advertise: "10.1.2.3:7946",
+		labels: "app=shop", replicas: 3,
 		tls: filepath.Join(t.TempDir(), "missing"), leases: true, leave: time.Second,
 	}
 }
