@@ -394,8 +394,14 @@ func TestRoleIsEnough(t *testing.T) {
 func TestDoctorFindsNothing(t *testing.T) {
 	for _, k := range kits(t) {
 		s, _ := k.settings(t)
-		for _, f := range manifests.Check(k.files, manifests.Options{Leave: s.leave, Drain: s.drain,
-			Founders: s.founders()}) {
+		o := manifests.Options{
+			Founders: s.founders(), Pods: s.labels != "", Leases: s.leases,
+			Variables: manifests.Variables{Leave: "SHOP_LEAVE", Drain: "SHOP_DRAIN", Replicas: "SHOP_REPLICAS"},
+		}
+		if s.dir != "" {
+			o.Variables.Dir = "SHOP_DIR"
+		}
+		for _, f := range manifests.Check(k.files, o) {
 			t.Errorf("%s: %s", k.name, f)
 		}
 	}

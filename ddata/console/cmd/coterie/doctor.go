@@ -63,6 +63,14 @@ func (f *doctorFlags) add(flags *flag.FlagSet) {
 	flags.DurationVar(&f.manifests.Leave, "leave", 0, "how long a node may take to leave (Config.LeaveOnSIGTERM)")
 	flags.DurationVar(&f.manifests.Drain, "drain", 0, "how long the preStop hook takes, if it is a call or a command")
 	flags.IntVar(&f.manifests.Founders, "founders", 0, "how many nodes found the cluster (Config.BootstrapExpect)")
+	flags.BoolVar(&f.manifests.Pods, "pods", false, "the program finds nodes by the API: their account may list pods")
+	flags.BoolVar(&f.manifests.Leases, "leases", false,
+		"the program keeps leases in Kubernetes: the account of the pods may write them")
+	v := &f.manifests.Variables
+	flags.StringVar(&v.Leave, "leave-env", "", "the `variable` of the container that says what -leave does")
+	flags.StringVar(&v.Drain, "drain-env", "", "the `variable` of the container that says what -drain does")
+	flags.StringVar(&v.Replicas, "replicas-env", "", "the `variable` that says how many pods there are")
+	flags.StringVar(&v.Dir, "dir-env", "", "the `variable` that says where the directory of the node is")
 	flags.IntVar(&f.plan.Nodes, "nodes", 0, "how many nodes there are to be")
 	flags.StringVar(&f.cfg.Dir, "dir", "", "look at the `directory` of a node")
 	flags.StringVar(&f.cfg.Bind, "bind", "", "try to listen at an `address`")

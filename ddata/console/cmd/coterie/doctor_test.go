@@ -28,6 +28,10 @@ func TestDoctor(t *testing.T) {
 	}{
 		{[]string{"-leave", "25s", "-drain", "5s", "-founders", "3", shop, set}, exitOK, ""},
 		{[]string{"-leave", "50s", shop, set}, exitFailed, "it is killed while it hands over"},
+		{[]string{"-leave-env", "SHOP_LEAVE", "-drain-env", "SHOP_DRAIN", "-replicas-env", "SHOP_REPLICAS", "-dir-env",
+			"SHOP_DIR", "-founders", "3", shop, set}, exitOK, ""},
+		{[]string{"-drain", "20s", "-leave-env", "SHOP_LEAVE", shop, set}, exitFailed, "25s to leave"},
+		{[]string{"-pods", "-leases", set}, exitFailed, "shop may not list pods"},
 		{[]string{"-dir", dir}, exitOK, ""},
 		{[]string{"-tls", dir, "-tls-name", "shop-nodes"}, exitOK, ""},
 		{[]string{"-tls", dir, "-tls-name", "other"}, exitFailed, "the other nodes would refuse"},
