@@ -92,6 +92,7 @@ func (x examination) run() {
 	x.o = x.configured()
 	x.add(!x.w.Spec.Selector.selects(x.labels()), doctor.Error, "spec.selector", "make them the same",
 		"it does not select the pods of the template: the API server refuses it")
+	x.alone()
 	x.replicated()
 	x.rollOut()
 	x.probed()
@@ -102,6 +103,17 @@ func (x examination) run() {
 	x.served()
 	x.reached()
 	x.budgeted()
+}
+
+// alone looks for another workload that takes the pods of this one for its own.
+func (x examination) alone() {
+	for _, w := range x.all.workloads {
+		same := w.Kind == x.w.Kind && w.Metadata.Name == x.w.Metadata.Name
+		x.add(!same && w.Metadata.together(x.w.Metadata) && w.Spec.Selector.selects(x.labels()), doctor.Error,
+			"spec.template.metadata.labels", "apply one of them, or give them labels of their own",
+			"%s %s selects its pods, too: services and budgets take both for one, and more pods found the cluster "+
+				"than either says", w.Kind, w.Metadata.Name)
+	}
 }
 
 // replicated looks at the number of pods.

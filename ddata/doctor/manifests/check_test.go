@@ -197,6 +197,21 @@ func TestDirectoryThatGoesWithThePod(t *testing.T) {
 	}
 }
 
+// Both forms at once have the same pods.
+func TestTwoWorkloadsOfTheSamePods(t *testing.T) {
+	files := kit(t, set)
+	files[deploy] = kit(t, deploy)[deploy]
+	const want = "StatefulSet shop: spec.template.metadata.labels: Deployment shop selects its pods, too"
+	has := func(f doctor.Finding) bool { return f.Severity == doctor.Error && strings.Contains(f.String(), want) }
+	if found := manifests.Check(files, options(set)); !slices.ContainsFunc(found, has) {
+		t.Errorf("want %q: %v", want, found)
+	}
+	files[deploy] = []byte(strings.ReplaceAll(string(files[deploy]), "app: shop", "app: other"))
+	if found := manifests.Check(files, options(set)); slices.ContainsFunc(found, has) {
+		t.Error(found)
+	}
+}
+
 // Objects of other namespaces are others.
 func TestNamespaces(t *testing.T) {
 	files := kit(t, deploy)

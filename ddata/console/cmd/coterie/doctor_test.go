@@ -20,13 +20,16 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	kit := filepath.Join("..", "..", "..", "..", "examples", "kubernetes", "manifests")
-	shop, set := filepath.Join(kit, "shop.yaml"), filepath.Join(kit, "statefulset.yaml")
+	shop, set, deploy := filepath.Join(kit, "shop.yaml"), filepath.Join(kit, "statefulset.yaml"),
+		filepath.Join(kit, "deployment.yaml")
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
 		{[]string{"-leave", "25s", "-drain", "5s", "-founders", "3", shop, set}, exitOK, ""},
+		{[]string{"-leave", "25s", "-drain", "5s", "-founders", "2", shop, set}, exitOK, ""}, // as the help says
+		{[]string{shop, set, deploy}, exitFailed, "Deployment shop selects its pods, too"},
 		{[]string{"-leave", "50s", shop, set}, exitFailed, "it is killed while it hands over"},
 		{[]string{"-leave-env", "SHOP_LEAVE", "-drain-env", "SHOP_DRAIN", "-replicas-env", "SHOP_REPLICAS", "-dir-env",
 			"SHOP_DIR", "-founders", "3", shop, set}, exitOK, ""},

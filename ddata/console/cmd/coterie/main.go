@@ -38,7 +38,7 @@
 // The doctor judges what is named: manifests, a directory of a node, an address to listen at, certificates, a
 // name of DNS. The flags are those of coterie help doctor:
 //
-//	coterie doctor -leave 25s -drain 5s -founders 3 manifests/*.yaml
+//	coterie doctor -leave 25s -drain 5s -founders 2 manifests/shop.yaml manifests/statefulset.yaml
 //	coterie doctor -dir /data/node -tls /tls -dns shop-nodes.shop.svc.cluster.local. -service coterie
 //
 // A node is named by its uid, the eight digits of it that logs show, or its address. What ends or stops
