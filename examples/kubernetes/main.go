@@ -1,13 +1,10 @@
 // Command kubernetes is a service for Kubernetes: counters as entities, behind HTTP, in a cluster of pods.
 // The directory manifests has all that a cluster of Kubernetes needs to run it, in two forms: a StatefulSet
-// whose pods have disks, and a Deployment whose pods have none.
+// whose pods have disks, and a Deployment whose pods have none. The README says how to build the image, make
+// certificates, apply the manifests, look at the cluster, and change it.
 //
-//	kubectl create namespace shop
-//	kubectl -n shop create secret generic shop-tls --from-file=tls.crt --from-file=tls.key --from-file=ca.crt
-//	kubectl -n shop apply -f manifests/shop.yaml -f manifests/statefulset.yaml
-//
-// The secret has one certificate for all pods, with the name shop-nodes, and the authority that has signed it.
-// When the secret changes, by cert-manager or by hand, Kubernetes replaces the files, and the nodes read them
+// The secret shop-tls has one certificate for all pods, with the name shop-nodes, and the authority that has signed
+// it. When the secret changes, by cert-manager or by hand, Kubernetes replaces the files, and the nodes read them
 // again: no pod is started again for that.
 //
 // # HTTP
@@ -18,6 +15,9 @@
 // On a port of its own: /livez and /readyz for the probes, which follow Health of the node. They are for the
 // kubelet of the pod's machine, which a NetworkPolicy never holds off; the policy lets no others in.
 //
+// On a third port: the console of package console, and the metrics for Prometheus. Both want a token of the secret
+// shop-console.
+//
 // # How a pod ends
 //
 // Kubernetes takes the pod out of the service, and at the same time runs the preStop hook in its container, which
@@ -25,9 +25,8 @@
 // From then on the pod says that it is not ready, and asks clients to close their connections. It serves requests
 // all the same, for those that balance them may take some seconds to know. When that time is over the hook returns,
 // and the process gets SIGTERM: it takes no more connections, works off its requests, hands its shards over, and
-// leaves the cluster. If no SIGTERM comes, the pod is ready again.
-// The time for all that is terminationGracePeriodSeconds. Tests of this package hold the manifests to it, and
-// play roll-outs with their values.
+// leaves the cluster. If no SIGTERM comes, the pod is ready again. The time for all that is
+// terminationGracePeriodSeconds. Tests of this package hold the manifests to it, and play roll-outs with their values.
 //
 // # Settings
 //

@@ -141,8 +141,9 @@ func (k *kit) env(ip string) map[string]string {
 	for _, e := range k.container().Env {
 		value := e.Value
 		if from := e.ValueFrom; from != nil {
-			value = map[string]string{"status.podIP": ip,
-				"metadata.namespace": kubetest.Namespace}[from.FieldRef.FieldPath]
+			if value = valueOf(from, ip); value == "" {
+				continue
+			}
 		}
 		for name, known := range env { // order: names do not overlap
 			value = strings.ReplaceAll(value, "$("+name+")", known)
@@ -150,6 +151,17 @@ func (k *kit) env(ip string) map[string]string {
 		env[e.Name] = value
 	}
 	return env
+}
+
+// valueOf is what a pod with an address has from elsewhere: of a secret, what it must have.
+func valueOf(from *corev1.EnvVarSource, ip string) string {
+	if secret := from.SecretKeyRef; secret == nil {
+		return map[string]string{"status.podIP": ip,
+			"metadata.namespace": kubetest.Namespace}[from.FieldRef.FieldPath]
+	} else if secret.Optional == nil || !*secret.Optional {
+		return secret.Name + "-" + secret.Key
+	}
+	return ""
 }
 
 // settings are what the program makes of the environment, and the variables that it has asked for.
@@ -191,13 +203,14 @@ func TestManifestsFitTheProgram(t *testing.T) {
 				t.Errorf("%s: %s is %q", k.name, e.Name, k.env("10.1.2.3")[e.Name])
 			}
 		}
-		for addr, port := range map[string]string{s.http: "http", s.probes: "probes", s.bind: nodesPort,
-			s.advertise: nodesPort} {
+		for addr, port := range map[string]string{s.http: "http", s.probes: "probes", s.console: "console",
+			s.bind: nodesPort, s.advertise: nodesPort} {
 			if want := fmt.Sprint(":", k.port(t, port)); !strings.HasSuffix(addr, want) {
 				t.Errorf("%s: port %s: the program has %s, the container %s", k.name, port, addr, want)
 			}
 		}
-		if s.advertise != "10.1.2.3:7946" || s.replicas != k.replicas() || s.namespace != kubetest.Namespace {
+		if s.advertise != "10.1.2.3:7946" || s.replicas != k.replicas() || s.namespace != kubetest.Namespace ||
+			s.read != "shop-console-read" || s.operate != "" {
 			t.Errorf("%s: %+v", k.name, s)
 		}
 		x := &service{settings: s, log: slog.New(slog.DiscardHandler)}
@@ -280,8 +293,8 @@ func TestManifestsFitEachOther(t *testing.T) {
 		}
 		for i, rule := range k.policy.Spec.Ingress {
 			for j, p := range rule.Ports {
-				if p.Port.StrVal == "probes" {
-					t.Error("the policy lets others than the kubelet reach the probes")
+				if name := p.Port.StrVal; name == "probes" || name == "console" && len(rule.From) == 0 {
+					t.Errorf("the policy lets everyone reach the port %s", name)
 				}
 				targets[fmt.Sprint("policy ", i, j)] = *p.Port
 			}

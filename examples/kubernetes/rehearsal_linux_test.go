@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,7 +124,24 @@ func (c *cluster) disturb(pods []*pod) {
 	c.stop(more...)
 	const onMachine = 2
 	for i := range onMachine {
-		c.evict(pods[i], i, "2")
+		pods[i] = c.evict(pods[i], i, "2")
+	}
+}
+
+// look asks the console of each pod for the cluster, and for the metrics, as an operator does.
+func (c *cluster) look(pods []*pod) {
+	for _, p := range pods {
+		for path, want := range map[string]string{
+			"/coterie/api/v1/cluster": p.host.Addr().String(), "/metrics": "coterie_ready 1",
+		} {
+			var answer string
+			url := fmt.Sprintf("http://operator:%s@%v:%d%s", c.kit.env("")["SHOP_READ_TOKEN"], p.host.Addr(),
+				c.kit.port(c.t, "console"), path)
+			if c.call(c.t.Context(), "get", url, &answer); !strings.HasPrefix(answer, "200 ") ||
+				!strings.Contains(answer, want) {
+				c.t.Errorf("%s of %s: %.500s", path, p.name, answer)
+			}
+		}
 	}
 }
 
@@ -147,6 +165,7 @@ func TestRehearsal(t *testing.T) {
 			}
 			var f figures
 			c.call(t.Context(), "rest", nil, &f)
+			c.look(pods)
 			t.Logf("%s: in %v, of which the roll-out took %v: %d requests, %d failed, the longest took %v, "+
 				"%d acknowledged increments lost", k.name, time.Since(began).Round(time.Second),
 				rolled.Round(time.Second),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/console"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/sharding"
@@ -25,17 +26,24 @@ type service struct {
 	log      *slog.Logger
 	web      *http.Server // of requests
 	draining draining
+	admin    *admin
 	node     atomic.Pointer[ddata.Node] // nil until it is Up
 	counters *sharding.Region[Command]
 }
 
 // serve runs until the node has ended: nil if it has left in order.
 func serve(ctx context.Context, s settings, log *slog.Logger) error {
-	x := &service{settings: s, log: log}
+	x := &service{settings: s, log: log, admin: newAdmin(console.Tokens{Read: s.read, Operate: s.operate})}
 	for _, p := range []struct {
 		variable, addr string
 		handler        http.Handler
-	}{{"SHOP_PROBES", s.probes, x.probes()}, {"SHOP_HOOK", s.hook, x.hooks()}} {
+	}{
+		{"SHOP_PROBES", s.probes, x.probes()}, {"SHOP_HOOK", s.hook, x.hooks()},
+		{"SHOP_CONSOLE", s.console, x.admin.handler()},
+	} {
+		if p.addr == "" {
+			continue
+		}
 		l, err := net.Listen("tcp", p.addr)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.variable, err)
@@ -49,6 +57,7 @@ func serve(ctx context.Context, s settings, log *slog.Logger) error {
 	if len(wrong) > 0 {
 		return wrong
 	}
+	cfg.Meter = x.admin.meter
 	node, err := ddata.Start(ctx, cfg) // as long as it takes: SIGTERM ends the process meanwhile
 	if err != nil {
 		return err
@@ -88,6 +97,7 @@ func (x *service) begin(node *ddata.Node) error {
 	node.OnShutdown(shutdown.BeforeServiceUnbind, "draining", x.draining.end)
 	node.OnShutdown(shutdown.ServiceUnbind, "requests", x.web.Shutdown)
 	go func() { _ = x.web.Serve(l) }() // until the shutdown
+	x.admin.show(node)
 	x.node.Store(node)
 	return nil
 }

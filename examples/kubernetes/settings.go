@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -36,6 +37,9 @@ type settings struct {
 	http      string        // SHOP_HTTP: where requests are taken
 	probes    string        // SHOP_PROBES: where probes are answered
 	hook      string        // SHOP_HOOK: where the preStop hook reaches the pod, from within
+	console   string        // SHOP_CONSOLE: where the console and the metrics are; nowhere without
+	read      string        // SHOP_READ_TOKEN: the secret that lets callers look at them
+	operate   string        // SHOP_OPERATE_TOKEN: the secret that lets callers act, too; none may without
 	bind      string        // SHOP_BIND: where the node listens
 	advertise string        // SHOP_ADVERTISE: where the others reach it
 	replicas  int           // SHOP_REPLICAS: of how many pods the cluster is founded
@@ -87,6 +91,7 @@ func read(lookup func(string) (string, bool)) (s settings, wrong mistakes) {
 	s = settings{
 		http: get("SHOP_HTTP", ":8080"), probes: get("SHOP_PROBES", ":8081"), bind: get("SHOP_BIND", "0.0.0.0:7946"),
 		hook: get("SHOP_HOOK", "127.0.0.1:8082"), advertise: get("SHOP_ADVERTISE", ""),
+		console: get("SHOP_CONSOLE", ""), read: get("SHOP_READ_TOKEN", ""), operate: get("SHOP_OPERATE_TOKEN", ""),
 		replicas: number("SHOP_REPLICAS", "1"),
 		nodes:    get(nodesVariable, ""), labels: get(labelsVariable, ""), namespace: get("SHOP_NAMESPACE", ""),
 		dir: get("SHOP_DIR", ""), tls: get(tlsVariable, ""), leases: choice(leasesVariable, "no"),
@@ -98,6 +103,12 @@ func read(lookup func(string) (string, bool)) (s settings, wrong mistakes) {
 	}
 	if hook, err := netip.ParseAddrPort(s.hook); err != nil || !hook.Addr().IsLoopback() {
 		refuse("SHOP_HOOK", s.hook, "give a loopback address such as 127.0.0.1:8082: others may not have it drain")
+	}
+	if s.console != "" && (s.read == "" || s.read == s.operate) {
+		wrong = append(wrong, mistake{
+			variable: "SHOP_READ_TOKEN", problem: errors.New("it is empty, or the same as SHOP_OPERATE_TOKEN"),
+			remedy: "give a secret of its own, or no SHOP_CONSOLE",
+		})
 	}
 	return s, wrong
 }
