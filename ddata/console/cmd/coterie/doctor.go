@@ -38,8 +38,12 @@ func doctorCommand(flags *flag.FlagSet) action {
 	f := &doctorFlags{}
 	f.add(flags)
 	return func(ctx context.Context, c console, files []string) error {
-		if len(files) == 0 && flags.NFlag() == 0 {
-			return fmt.Errorf("%w: doctor: name manifests, or what to look at: -dir, -bind, -tls, -dns", errUsage)
+		if err := idle(flags, len(files) > 0); err != nil {
+			return fmt.Errorf("%w: doctor: %w", errUsage, err)
+		}
+		if len(files) == 0 && !f.named() {
+			return fmt.Errorf("%w: doctor: name manifests, or what to look at: "+
+				"-dir, -bind, -advertise, -tls, -dns", errUsage)
 		}
 		found, err := f.look(ctx, files)
 		if err != nil {
@@ -55,6 +59,33 @@ func doctorCommand(flags *flag.FlagSet) action {
 		}
 		return err
 	}
+}
+
+// actsOn are the flags that act on manifests, or on what another flag names.
+var actsOn = map[string]string{
+	"port-name": "", "leave": "", "drain": "", "founders": "", "pods": "", "leases": "", "leave-env": "",
+	"drain-env": "", "replicas-env": "", "dir-env": "",
+	"nodes": "dns", "service": "dns", "port": "dns", "tls-name": "tls",
+}
+
+// idle returns an error that names a flag which has nothing to act on.
+func idle(flags *flag.FlagSet, manifests bool) (err error) {
+	flags.Visit(func(given *flag.Flag) {
+		other, acts := actsOn[given.Name]
+		switch {
+		case err != nil || !acts:
+		case other == "" && !manifests:
+			err = fmt.Errorf("-%s has nothing to act on: name manifests", given.Name)
+		case other != "" && flags.Lookup(other).Value.String() == "":
+			err = fmt.Errorf("-%s has nothing to act on: give -%s", given.Name, other)
+		}
+	})
+	return err
+}
+
+// named reports whether flags name something of this machine to look at.
+func (f *doctorFlags) named() bool {
+	return f.cfg.Dir != "" || f.cfg.Bind != "" || f.cfg.Advertise != "" || f.tls != "" || f.dns.Host != ""
 }
 
 func (f *doctorFlags) add(flags *flag.FlagSet) {
@@ -100,8 +131,11 @@ func (f *doctorFlags) look(ctx context.Context, names []string) ([]doctor.Findin
 	return append(found, here...), err
 }
 
-// environment judges this machine.
+// environment judges this machine, if flags name something of it.
 func (f *doctorFlags) environment(ctx context.Context) ([]doctor.Finding, error) {
+	if !f.named() {
+		return nil, nil
+	}
 	var found []doctor.Finding
 	cfg := f.cfg
 	if f.dns.Host != "" {

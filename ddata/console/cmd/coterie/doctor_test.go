@@ -46,6 +46,12 @@ func TestDoctor(t *testing.T) {
 		{[]string{"-json", "-leave", "50s", shop, set}, exitFailed,
 			`"severity":"error","setting":"StatefulSet shop: `},
 		{[]string{"missing.yaml"}, exitUsage, "missing.yaml"},
+		{[]string{"-leave", "25s"}, exitUsage, "-leave has nothing to act on: name manifests"},
+		{[]string{"-founders", "3", "-nodes", "5"}, exitUsage, "nothing to act on"},
+		{[]string{"-nodes", "5", shop, set}, exitUsage, "-nodes has nothing to act on: give -dns"},
+		{[]string{"-dir", dir, "-tls-name", "x"}, exitUsage, "-tls-name has nothing to act on: give -tls"},
+		{[]string{"-dir", dir, "-leave-env", "X"}, exitUsage, "-leave-env has nothing to act on: name manifests"},
+		{[]string{"-json"}, exitUsage, "name manifests, or what to look at"},
 		{[]string{"-unknown"}, exitUsage, "-unknown"},
 		{[]string{"-help"}, exitOK, "coterie doctor"},
 		{nil, exitUsage, "name manifests, or what to look at"},
@@ -59,5 +65,20 @@ func TestDoctor(t *testing.T) {
 		if code != c.code || !strings.Contains(said.String(), c.want) {
 			t.Errorf("%q: %d %s; want %d %q", c.args, code, said.String(), c.code, c.want)
 		}
+	}
+}
+
+// Manifests alone say nothing of the machine on which they are read.
+func TestDoctorOfManifestsAlone(t *testing.T) {
+	kit := filepath.Join("..", "..", "..", "..", "examples", "kubernetes", "manifests")
+	args := []string{"doctor", filepath.Join(kit, "shop.yaml"), filepath.Join(kit, "statefulset.yaml")}
+	var said bytes.Buffer
+	if code := run(t.Context(), args, console{out: &said, errs: &said}); code != exitOK ||
+		said.String() != "nothing was found\n" {
+		t.Errorf("%d %s", code, &said)
+	}
+	var f doctorFlags
+	if found, err := f.environment(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("%v of nothing that was named: %v", found, err)
 	}
 }
