@@ -12,6 +12,9 @@
 //	POST /counters/NAME   adds one, and answers with the count when a majority of the pods has it
 //	GET /counters/NAME    answers with the count
 //
+// A name has 1 to 512 bytes of UTF-8; others are 400. 503 says that the cluster cannot, or that it is not known
+// whether it has.
+//
 // On a port of its own: /livez and /readyz for the probes, which follow Health of the node. They are for the
 // kubelet of the pod's machine, which a NetworkPolicy never holds off; the policy lets no others in.
 //

@@ -135,7 +135,11 @@ func (x *service) requests() http.Handler {
 			defer cancel()
 			n, err := sharding.Ask(ctx, x.counters.Ref(r.PathValue("name")), q)
 			if err != nil {
-				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				code := http.StatusServiceUnavailable
+				if errors.Is(err, sharding.ErrInvalidID) {
+					code = http.StatusBadRequest
+				}
+				http.Error(w, err.Error(), code)
 				return
 			}
 			fmt.Fprintln(w, n)
