@@ -319,10 +319,27 @@ func TestManifestsFitEachOther(t *testing.T) {
 		} else if want := "app=" + labels["app"]; s.labels != want {
 			t.Errorf("pods are looked for with %q, and have %q", s.labels, want)
 		}
-		if k.template().Spec.ServiceAccountName != k.account.Name || k.binding.Subjects[0].Name != k.account.Name ||
-			k.binding.RoleRef.Name != k.role.Name {
-			t.Errorf("%s: the account %s has no rights", k.name, k.template().Spec.ServiceAccountName)
+		k.checkRights(t, s)
+	}
+}
+
+// checkRights: the pods have the rights of the role if the program asks the API server for something, and else none.
+func (k *kit) checkRights(t *testing.T, s settings) {
+	t.Helper()
+	pod := k.template().Spec
+	if pod.ServiceAccountName != k.account.Name {
+		t.Errorf("%s: the pods have the account %s", k.name, pod.ServiceAccountName)
+	}
+	if s.labels == "" && !s.leases {
+		if len(k.role.Rules) > 0 || len(k.binding.Subjects) > 0 || pod.AutomountServiceAccountToken == nil ||
+			*pod.AutomountServiceAccountToken {
+			t.Errorf("%s: the pods have rights that they do not use", k.name)
 		}
+		return
+	}
+	if pod.AutomountServiceAccountToken != nil || k.binding.Subjects[0].Name != k.account.Name ||
+		k.binding.RoleRef.Name != k.role.Name {
+		t.Errorf("%s: the account %s has no rights", k.name, pod.ServiceAccountName)
 	}
 }
 

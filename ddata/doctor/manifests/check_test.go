@@ -138,20 +138,20 @@ func TestFindings(t *testing.T) {
 			"NetworkPolicy shop: the pods of shop have no port web"},
 		{set, common, "policyTypes: [Ingress]", "policyTypes: [Ingress, Egress]", doctor.Error,
 			"no rule of Egress lets the pods of shop"},
-		{deploy, common, "resources: [leases]", "resources: [other]", doctor.Error,
+		{deploy, deploy, "resources: [leases]", "resources: [other]", doctor.Error,
 			"shop may not get, create, update leases"},
-		{deploy, common, "verbs: [list]", "verbs: [watch]", doctor.Error, "shop may not list pods"},
-		{deploy, common, "apiGroups: [coordination.k8s.io]", `apiGroups: [""]`, doctor.Error,
+		{deploy, deploy, "verbs: [list]", "verbs: [watch]", doctor.Error, "shop may not list pods"},
+		{deploy, deploy, "apiGroups: [coordination.k8s.io]", `apiGroups: [""]`, doctor.Error,
 			"shop may not get, create, update leases"},
-		{deploy, common, "verbs: [list]", "verbs: [list]\n    resourceNames: [one]", doctor.Error,
+		{deploy, deploy, "verbs: [list]", "verbs: [list]\n    resourceNames: [one]", doctor.Error,
 			"shop may not list pods"},
-		{deploy, common, "kind: RoleBinding", "kind: Other", doctor.Error, "shop may not list pods"},
-		{deploy, common, "kind: RoleBinding", "kind: Other", doctor.Warning, "Role shop: no binding"},
-		{deploy, common, "kind: Role\n  name: shop", "kind: Role\n  name: other", doctor.Warning,
+		{deploy, deploy, "kind: RoleBinding", "kind: Other", doctor.Error, "shop may not list pods"},
+		{deploy, deploy, "kind: RoleBinding", "kind: Other", doctor.Warning, "Role shop: no binding"},
+		{deploy, deploy, "kind: Role\n  name: shop", "kind: Role\n  name: other", doctor.Warning,
 			"RoleBinding shop: no Role other"},
-		{deploy, common, "kind: Role\n  name: shop", "kind: ClusterRole\n  name: other", doctor.Note,
+		{deploy, deploy, "kind: Role\n  name: shop", "kind: ClusterRole\n  name: other", doctor.Note,
 			"whether shop may list pods, a role says that is not in these manifests"},
-		{deploy, common, "kind: ServiceAccount\n    name: shop", "kind: ServiceAccount\n    name: other",
+		{deploy, deploy, "kind: ServiceAccount\n    name: shop", "kind: ServiceAccount\n    name: other",
 			doctor.Warning,
 			"has the account other"},
 		{deploy, deploy, "serviceAccountName: shop", "serviceAccountName: other", doctor.Error,
@@ -215,11 +215,15 @@ func TestTwoWorkloadsOfTheSamePods(t *testing.T) {
 // Objects of other namespaces are others.
 func TestNamespaces(t *testing.T) {
 	files := kit(t, deploy)
-	files[deploy] = []byte(strings.Replace(string(files[deploy]), "name: shop\n", "name: shop\n  namespace: one\n", 1))
+	const kind, named = "kind: Deployment\nmetadata:\n", "metadata:\n  name:"
+	text := strings.Replace(string(files[deploy]), kind, kind+"  namespace: one\n", 1)
+	files[deploy] = []byte(text)
 	if found := manifests.Check(files, options(deploy)); len(found) > 0 {
 		t.Error(found) // those without one are where kubectl is told
 	}
-	files[common] = []byte(strings.ReplaceAll(string(files[common]), "metadata:\n", "metadata:\n  namespace: two\n"))
+	const other = "metadata:\n  namespace: two\n  name:"
+	files[deploy] = []byte(strings.ReplaceAll(text, named, other))
+	files[common] = []byte(strings.ReplaceAll(string(files[common]), named, other))
 	found := manifests.Check(files, options(deploy))
 	for _, want := range []string{"none selects the pods", "no ServiceAccount shop", "may not list pods"} {
 		if !slices.ContainsFunc(found, func(f doctor.Finding) bool { return strings.Contains(f.Problem, want) }) {
