@@ -85,6 +85,10 @@ func (s settings) examine(ctx context.Context, wrong mistakes, out io.Writer) (s
 	}
 	cfg, end, wrong := s.config(ctx, slog.New(slog.DiscardHandler))
 	defer end()
-	found := doctor.Check(cfg, doctor.Look(ctx, cfg, doctor.Plan{Nodes: s.replicas, Surge: s.surge()}))
+	plan := doctor.Plan{Nodes: s.replicas, Surge: s.surge()}
+	if s.grace > 0 {
+		plan.Grace = s.grace - s.drain // SIGTERM comes when the hook has returned
+	}
+	found := doctor.Check(cfg, doctor.Look(ctx, cfg, plan))
 	return doctor.Print(out, wrong.findings(found))
 }

@@ -351,6 +351,9 @@ func TestManifestsLeaveTime(t *testing.T) {
 		if need := s.drain + s.leave + margin; k.grace() < need {
 			t.Errorf("%s: the grace period is %v, and a pod needs %v", k.name, k.grace(), need)
 		}
+		if s.grace != k.grace() {
+			t.Errorf("%s: the grace period is %v, and SHOP_GRACE %v", k.name, k.grace(), s.grace)
+		}
 		ready, live := k.container().ReadinessProbe, k.container().LivenessProbe
 		noticed := seconds(ready.PeriodSeconds*ready.FailureThreshold + ready.TimeoutSeconds)
 		if s.drain <= noticed {

@@ -51,6 +51,7 @@ type settings struct {
 	leases    bool          // SHOP_LEASES: yes if leases in Kubernetes decide partitions
 	drain     time.Duration // SHOP_DRAIN: how long the preStop hook waits
 	leave     time.Duration // SHOP_LEAVE: how long the node may take to leave
+	grace     time.Duration // SHOP_GRACE: terminationGracePeriodSeconds, for the doctor; not known without
 	version   string        // SHOP_VERSION: of the service
 	api       string        // SHOP_API: the URL of the API server; that of the pod's cluster without
 	resolver  string        // SHOP_RESOLVER: the address of a name server; that of the system without
@@ -95,7 +96,8 @@ func read(lookup func(string) (string, bool)) (s settings, wrong mistakes) {
 		replicas: number("SHOP_REPLICAS", "1"),
 		nodes:    get(nodesVariable, ""), labels: get(labelsVariable, ""), namespace: get("SHOP_NAMESPACE", ""),
 		dir: get("SHOP_DIR", ""), tls: get(tlsVariable, ""), leases: choice(leasesVariable, "no"),
-		drain: span("SHOP_DRAIN", "5s"), leave: span("SHOP_LEAVE", "20s"), version: get("SHOP_VERSION", ""),
+		drain: span("SHOP_DRAIN", "5s"), leave: span("SHOP_LEAVE", "20s"),
+		grace: span("SHOP_GRACE", "0s"), version: get("SHOP_VERSION", ""),
 		api: get("SHOP_API", ""), resolver: get("SHOP_RESOLVER", ""),
 	}
 	if (s.nodes == "") == (s.labels == "") {
@@ -103,6 +105,9 @@ func read(lookup func(string) (string, bool)) (s settings, wrong mistakes) {
 	}
 	if hook, err := netip.ParseAddrPort(s.hook); err != nil || !hook.Addr().IsLoopback() {
 		refuse("SHOP_HOOK", s.hook, "give a loopback address such as 127.0.0.1:8082: others may not have it drain")
+	}
+	if s.grace > 0 && s.grace <= s.drain {
+		refuse("SHOP_GRACE", s.grace.String(), "give more than SHOP_DRAIN, and terminationGracePeriodSeconds the same")
 	}
 	if s.console != "" && (s.read == "" || s.read == s.operate) {
 		wrong = append(wrong, mistake{

@@ -74,6 +74,24 @@ func TestJunkIsNamed(t *testing.T) {
 	}
 }
 
+// The doctor judges the time to leave by what the hook leaves of the grace period.
+func TestDoctorKnowsTheGracePeriod(t *testing.T) {
+	for grace, want := range map[time.Duration]bool{0: false, 31 * time.Second: false, 30 * time.Second: true} {
+		s := outside(t)
+		s.drain, s.leave, s.grace = 5*time.Second, 25*time.Second, grace
+		var out strings.Builder
+		s.examine(t.Context(), nil, &out)
+		if strings.Contains(out.String(), "may take 25s to leave, and is killed after 25s") != want {
+			t.Errorf("%v: %s", grace, &out)
+		}
+	}
+	env := map[string]string{"SHOP_LABELS": "app=shop", "SHOP_DRAIN": "40s", "SHOP_GRACE": "40s"}
+	_, wrong := read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
+	if len(wrong) != 1 || wrong[0].variable != "SHOP_GRACE" {
+		t.Error(wrong)
+	}
+}
+
 // Founders are more than half of the pods that there can be without data at a time.
 func TestFounders(t *testing.T) {
 	for replicas := 2; replicas <= 9; replicas++ {
