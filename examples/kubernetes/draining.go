@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -59,6 +60,16 @@ func (x *service) hooks() http.Handler {
 		}
 	})
 	return mux
+}
+
+// podRuns reports whether a pod of these settings runs beside this process.
+func (s settings) podRuns(ctx context.Context) bool {
+	conn, err := (&net.Dialer{Timeout: requestLimit}).DialContext(ctx, "tcp", s.hook)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // nothing was sent
+	return true
 }
 
 // preStop is the hook: it runs in a process of its own, beside that of the pod, and has that one drain.

@@ -89,6 +89,10 @@ func (s settings) examine(ctx context.Context, wrong mistakes, out io.Writer) (s
 	if s.grace > 0 {
 		plan.Grace = s.grace - s.drain // SIGTERM comes when the hook has returned
 	}
-	found := doctor.Check(cfg, doctor.Look(ctx, cfg, plan))
+	facts := doctor.Look(ctx, cfg, plan)
+	if s.podRuns(ctx) {
+		facts.Port = nil // it has the port
+	}
+	found := doctor.Check(cfg, facts)
 	return doctor.Print(out, wrong.findings(found))
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"log/slog"
+	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +91,30 @@ func TestDoctorKnowsTheGracePeriod(t *testing.T) {
 	_, wrong := read(func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	if len(wrong) != 1 || wrong[0].variable != "SHOP_GRACE" {
 		t.Error(wrong)
+	}
+}
+
+// Beside a running pod the doctor does not say that its port is taken.
+func TestDoctorBesideAPod(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	s := outside(t)
+	s.bind = taken.Addr().String()
+	says := func() bool {
+		var out strings.Builder
+		s.examine(t.Context(), nil, &out)
+		return strings.Contains(out.String(), "Config.Bind: nothing can listen there")
+	}
+	if !says() {
+		t.Error("another process has the port, and it is not found")
+	}
+	pod := httptest.NewServer((&service{}).hooks())
+	defer pod.Close()
+	if s.hook = strings.TrimPrefix(pod.URL, "http://"); says() {
+		t.Error("the pod itself has the port, and it is found")
 	}
 }
 
