@@ -242,10 +242,10 @@ func judgeDisk(f *Findings, d *Disk) {
 	const setting = "Config.Dir"
 	f.Add(d.Write != nil, Error, setting, "give the process a directory of its own that it may write to",
 		"no file can be made in the directory: %v", d.Write)
-	f.Add(d.Foreign != "", Error, setting, "give a directory within it, such as "+"node",
+	f.Add(d.Foreign != "", Error, setting, "give a directory within it, such as node",
 		"it holds %s, which is no node's: the node does not start there", d.Foreign)
-	f.Add(kinds[d.Kind] != "", Error, setting, "use a local disk",
-		"it is on a file system of the kind %s: the store maps its files, which needs a local disk", kinds[d.Kind])
+	f.Add(slices.Contains(remote, d.Kind), Error, setting, "use a local disk",
+		"it is on a file system of the kind %s: the store maps its files, which needs a local disk", d.Kind)
 	f.Add(d.Kind == tmpfs, Warning, setting, "use a disk",
 		"it is in memory (tmpfs): it is gone with the machine or the pod")
 	f.Add(d.Write == nil && d.Free < max(d.Stored, freeMin), Warning, setting, "make room",
@@ -262,8 +262,8 @@ const freeMin = 64 << 20
 // tmpfs is the kind of file systems in memory.
 const tmpfs = "tmpfs"
 
-// kinds are the other file systems on which a directory should not be.
-var kinds = map[string]string{"NFS": "NFS", "SMB": "SMB", "9P": "9P", "Ceph": "Ceph"}
+// remote are the kinds of file systems on the disks of other machines.
+var remote = []string{"NFS", "SMB", "9P", "Ceph"}
 
 func judgeMemory(f *Findings, m *Memory) {
 	if m == nil {

@@ -20,7 +20,8 @@
 //
 // Look changes nothing, except that it makes a file in Config.Dir and removes it, listens on the port for a
 // moment, and takes and gives back a lease called doctor. Each of its looks takes some seconds at most. It can be
-// used beside a running node; what such a node has taken is no finding then.
+// used beside a running node that has a Config.Dir; what such a node has taken is no finding then. Without a Dir it
+// cannot know the node: a caller that does sets Facts.Port to nil.
 //
 // # Five broken configurations
 //

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileSystemKinds are the file systems of kinds, by the magic number of statfs(2).
+// fileSystemKinds are those on which a directory should not be, by the magic number of statfs(2).
 var fileSystemKinds = map[uint32]string{
-	unix.TMPFS_MAGIC: "tmpfs", unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", unix.CIFS_SUPER_MAGIC: "SMB",
+	unix.TMPFS_MAGIC: tmpfs, unix.NFS_SUPER_MAGIC: "NFS", unix.SMB_SUPER_MAGIC: "SMB", unix.CIFS_SUPER_MAGIC: "SMB",
 	unix.SMB2_SUPER_MAGIC: "SMB", unix.V9FS_MAGIC: "9P", unix.CEPH_SUPER_MAGIC: "Ceph",
 }
 
-// fileSystem returns the kind of a file system if it is one of kinds, and how many bytes are free there.
+// fileSystem returns the kind of a file system if it is one of fileSystemKinds, and how many bytes are free there.
 func fileSystem(path string) (kind string, free uint64) {
 	var st unix.Statfs_t
 	if unix.Statfs(path, &st) != nil {

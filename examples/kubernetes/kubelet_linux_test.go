@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -51,6 +52,7 @@ type pod struct {
 	host   *hosts.Host
 	cmd    *exec.Cmd
 	log    tail
+	beside container
 	exited chan error
 	ended  context.CancelFunc // ends the probes
 
@@ -119,7 +121,11 @@ func (c *cluster) start(name, version string) *pod {
 		p.cmd.Env = append(p.cmd.Env, name+"="+env[name])
 	}
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
-	if err := p.host.Start(p.cmd); err != nil {
+	var started func() error
+	if p.beside, started, err = contain(p.cmd); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := errors.Join(p.host.Start(p.cmd), started()); err != nil {
 		c.t.Fatal(err)
 	}
 	go func() { p.exited <- p.host.Wait() }()
@@ -281,7 +287,9 @@ func (p *pod) stop() {
 	var balanced sync.WaitGroup
 	balanced.Go(c.balance)
 	hook, cancel := context.WithTimeout(c.t.Context(), c.kit.grace())
-	c.call(hook, "get", p.url(c.kit.container().Lifecycle.PreStop.HTTPGet), nil)
+	if err := p.beside.run(hook, c.kit.container().Lifecycle.PreStop.Exec.Command); err != nil {
+		c.t.Errorf("the hook of %s: %v", p.name, err)
+	}
 	cancel()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended; then its code says how
 	var err error
@@ -292,6 +300,7 @@ func (p *pod) stop() {
 		err = <-p.exited
 	}
 	p.ended()
+	_ = p.beside.answers.Close()
 	balanced.Wait()
 	c.mu.Lock()
 	if err != nil {

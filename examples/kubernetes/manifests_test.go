@@ -141,8 +141,9 @@ func (k *kit) env(ip string) map[string]string {
 	for _, e := range k.container().Env {
 		value := e.Value
 		if from := e.ValueFrom; from != nil {
-			value = map[string]string{"status.podIP": ip,
-				"metadata.namespace": kubetest.Namespace}[from.FieldRef.FieldPath]
+			if value = valueOf(from, ip); value == "" {
+				continue
+			}
 		}
 		for name, known := range env { // order: names do not overlap
 			value = strings.ReplaceAll(value, "$("+name+")", known)
@@ -152,17 +153,28 @@ func (k *kit) env(ip string) map[string]string {
 	return env
 }
 
+// valueOf is what a pod with an address has from elsewhere: of a secret, what it must have.
+func valueOf(from *corev1.EnvVarSource, ip string) string {
+	if secret := from.SecretKeyRef; secret == nil {
+		return map[string]string{"status.podIP": ip,
+			"metadata.namespace": kubetest.Namespace}[from.FieldRef.FieldPath]
+	} else if secret.Optional == nil || !*secret.Optional {
+		return secret.Name + "-" + secret.Key
+	}
+	return ""
+}
+
 // settings are what the program makes of the environment, and the variables that it has asked for.
 func (k *kit) settings(t testing.TB) (settings, map[string]bool) {
 	t.Helper()
 	env, asked := k.env("10.1.2.3"), map[string]bool{}
-	s, err := read(func(name string) (string, bool) {
+	s, wrong := read(func(name string) (string, bool) {
 		asked[name] = true
 		v, ok := env[name]
 		return v, ok
 	})
-	if err != nil {
-		t.Fatal(err)
+	if len(wrong) > 0 {
+		t.Fatal(wrong)
 	}
 	return s, asked
 }
@@ -191,20 +203,22 @@ func TestManifestsFitTheProgram(t *testing.T) {
 				t.Errorf("%s: %s is %q", k.name, e.Name, k.env("10.1.2.3")[e.Name])
 			}
 		}
-		for addr, port := range map[string]string{s.http: "http", s.probes: "probes", s.bind: nodesPort,
-			s.advertise: nodesPort} {
+		for addr, port := range map[string]string{s.http: "http", s.probes: "probes", s.console: "console",
+			s.bind: nodesPort, s.advertise: nodesPort} {
 			if want := fmt.Sprint(":", k.port(t, port)); !strings.HasSuffix(addr, want) {
 				t.Errorf("%s: port %s: the program has %s, the container %s", k.name, port, addr, want)
 			}
 		}
-		if s.advertise != "10.1.2.3:7946" || s.replicas != k.replicas() || s.namespace != kubetest.Namespace {
+		if s.advertise != "10.1.2.3:7946" || s.replicas != k.replicas() || s.namespace != kubetest.Namespace ||
+			s.read != "shop-console-read" || s.operate != "" {
 			t.Errorf("%s: %+v", k.name, s)
 		}
 		x := &service{settings: s, log: slog.New(slog.DiscardHandler)}
-		x.settings.drain = 0
+		if hook := k.container().Lifecycle.PreStop.Exec; hook == nil || !slices.Equal(hook.Command, preStop) {
+			t.Errorf("%s: the hook is %v", k.name, hook)
+		}
 		for _, get := range []*corev1.HTTPGetAction{
 			k.container().LivenessProbe.HTTPGet, k.container().ReadinessProbe.HTTPGet,
-			k.container().Lifecycle.PreStop.HTTPGet,
 		} {
 			w := httptest.NewRecorder()
 			x.probes().ServeHTTP(w, httptest.NewRequest("GET", get.Path, nil))
@@ -215,6 +229,12 @@ func TestManifestsFitTheProgram(t *testing.T) {
 		k.checkVolumes(t, s)
 	}
 }
+
+// preStop is the hook of the program.
+var preStop = []string{program, "-drain"}
+
+// program is that of the image.
+const program = "/shop"
 
 // checkVolumes: what the program reads and writes is mounted.
 func (k *kit) checkVolumes(t *testing.T, s settings) {
@@ -273,6 +293,9 @@ func TestManifestsFitEachOther(t *testing.T) {
 		}
 		for i, rule := range k.policy.Spec.Ingress {
 			for j, p := range rule.Ports {
+				if name := p.Port.StrVal; name == "probes" || name == "console" && len(rule.From) == 0 {
+					t.Errorf("the policy lets everyone reach the port %s", name)
+				}
 				targets[fmt.Sprint("policy ", i, j)] = *p.Port
 			}
 		}
@@ -296,10 +319,27 @@ func TestManifestsFitEachOther(t *testing.T) {
 		} else if want := "app=" + labels["app"]; s.labels != want {
 			t.Errorf("pods are looked for with %q, and have %q", s.labels, want)
 		}
-		if k.template().Spec.ServiceAccountName != k.account.Name || k.binding.Subjects[0].Name != k.account.Name ||
-			k.binding.RoleRef.Name != k.role.Name {
-			t.Errorf("%s: the account %s has no rights", k.name, k.template().Spec.ServiceAccountName)
+		k.checkRights(t, s)
+	}
+}
+
+// checkRights: the pods have the rights of the role if the program asks the API server for something, and else none.
+func (k *kit) checkRights(t *testing.T, s settings) {
+	t.Helper()
+	pod := k.template().Spec
+	if pod.ServiceAccountName != k.account.Name {
+		t.Errorf("%s: the pods have the account %s", k.name, pod.ServiceAccountName)
+	}
+	if s.labels == "" && !s.leases {
+		if len(k.role.Rules) > 0 || len(k.binding.Subjects) > 0 || pod.AutomountServiceAccountToken == nil ||
+			*pod.AutomountServiceAccountToken {
+			t.Errorf("%s: the pods have rights that they do not use", k.name)
 		}
+		return
+	}
+	if pod.AutomountServiceAccountToken != nil || k.binding.Subjects[0].Name != k.account.Name ||
+		k.binding.RoleRef.Name != k.role.Name {
+		t.Errorf("%s: the account %s has no rights", k.name, pod.ServiceAccountName)
 	}
 }
 
@@ -310,6 +350,9 @@ func TestManifestsLeaveTime(t *testing.T) {
 		s, _ := k.settings(t)
 		if need := s.drain + s.leave + margin; k.grace() < need {
 			t.Errorf("%s: the grace period is %v, and a pod needs %v", k.name, k.grace(), need)
+		}
+		if s.grace != k.grace() {
+			t.Errorf("%s: the grace period is %v, and SHOP_GRACE %v", k.name, k.grace(), s.grace)
 		}
 		ready, live := k.container().ReadinessProbe, k.container().LivenessProbe
 		noticed := seconds(ready.PeriodSeconds*ready.FailureThreshold + ready.TimeoutSeconds)
@@ -351,11 +394,11 @@ func TestRoleIsEnough(t *testing.T) {
 		server.Grant("", rules...)
 		s, _ := k.settings(t)
 		s.api, s.tls = server.URL(), ""
-		cfg, end, err := s.config(t.Context(), slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg, end, wrong := s.config(t.Context(), slog.New(slog.DiscardHandler))
 		defer end()
+		if len(wrong) > 0 {
+			t.Fatal(wrong)
+		}
 		server.Put(t, "pods", "a", map[string]any{
 			"metadata": map[string]any{"labels": k.template().Labels}, "spec": k.template().Spec,
 			"status": map[string]any{"podIP": "10.1.2.3", "phase": "Running"},
@@ -384,8 +427,14 @@ func TestRoleIsEnough(t *testing.T) {
 func TestDoctorFindsNothing(t *testing.T) {
 	for _, k := range kits(t) {
 		s, _ := k.settings(t)
-		for _, f := range manifests.Check(k.files, manifests.Options{Leave: s.leave, Drain: s.drain,
-			Founders: s.founders()}) {
+		o := manifests.Options{
+			Founders: s.founders(), Pods: s.labels != "", Leases: s.leases,
+			Variables: manifests.Variables{Leave: "SHOP_LEAVE", Drain: "SHOP_DRAIN", Replicas: "SHOP_REPLICAS"},
+		}
+		if s.dir != "" {
+			o.Variables.Dir = "SHOP_DIR"
+		}
+		for _, f := range manifests.Check(k.files, o) {
 			t.Errorf("%s: %s", k.name, f)
 		}
 	}

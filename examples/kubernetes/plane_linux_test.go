@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,6 +70,12 @@ func (p *plane) Call(ctx context.Context, name string, in []byte) (any, error) {
 			return nil, err
 		}
 		return get(ctx, url)
+	case "shows":
+		var order shownCertificate
+		if err := json.Unmarshal(in, &order); err != nil {
+			return nil, err
+		}
+		return nil, order.wait(ctx)
 	case "endpoints":
 		var hosts []string
 		if err := json.Unmarshal(in, &hosts); err != nil {
@@ -127,6 +134,39 @@ func get(ctx context.Context, url string) (answer string, err error) {
 	defer got.Body.Close()
 	text, err := io.ReadAll(got.Body)
 	return fmt.Sprint(got.StatusCode, " ", strings.TrimSpace(string(text))), err
+}
+
+// shownCertificate is what a pod shall show to those that dial its node.
+type shownCertificate struct {
+	Addr, Serial string
+}
+
+// wait dials again and again until the pod does.
+func (w shownCertificate) wait(ctx context.Context) error {
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		shown, err := w.look(ctx)
+		if err == nil && shown == w.Serial {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("it shows the serial number %q, not %q: %w", shown, w.Serial, errors.Join(ctx.Err(), err))
+		}
+	}
+}
+
+// look returns the serial number of the certificate. It needs none of its own: a node shows its own first.
+func (w shownCertificate) look(ctx context.Context) (serial string, err error) {
+	d := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	conn, err := d.DialContext(ctx, "tcp", w.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	return conn.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String(), nil
 }
 
 const (

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +27,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if os.Getenv(podVariable) != "" {
+		go carryOut(os.Stdin, os.NewFile(answersFile, "answers"))
 		main()
 		return
 	}
@@ -54,17 +58,39 @@ func newCluster(t *testing.T, k *kit) *cluster {
 	return c
 }
 
-// secret makes the certificate that all pods mount, or renews it.
-func (c *cluster) secret() {
+// secret makes the certificate that all pods mount, or renews it, and returns its serial number.
+func (c *cluster) secret() (serial string) {
 	c.t.Helper()
 	made := c.t.TempDir()
 	f := c.authority.Issue(made, pkitest.Node{Names: []string{tlsName}})
+	pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
 	for from, to := range map[string]string{f.Cert: "tls.crt", f.Key: "tls.key", f.CA: "ca.crt"} {
 		if err := os.Rename(from, filepath.Join(c.tls, to)); err != nil {
 			c.t.Fatal(err)
 		}
 	}
+	return pair.Leaf.SerialNumber.String()
 }
+
+// renew renews the certificate, and waits until each pod shows the new one.
+func (c *cluster) renew(pods []*pod) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), renewLimit)
+	defer cancel()
+	serial := c.secret()
+	for _, p := range pods {
+		order := shownCertificate{Addr: fmt.Sprintf("%v:%d", p.host.Addr(), c.kit.port(c.t, nodesPort)), Serial: serial}
+		if err := c.plane.Call(ctx, "shows", order, nil); err != nil {
+			c.t.Errorf("%s does not show the renewed certificate: %v", p.name, err)
+		}
+	}
+}
+
+// renewLimit is reached only when pods do not read the files again.
+const renewLimit = 30 * time.Second
 
 // close kills what runs.
 func (c *cluster) close() {
@@ -74,6 +100,7 @@ func (c *cluster) close() {
 		p.ended()
 		_ = p.cmd.Process.Kill()
 		<-p.exited
+		_ = p.beside.answers.Close()
 		if c.t.Failed() {
 			c.t.Logf("%s has logged at last:\n%s", p.name, &p.log)
 		}
@@ -114,20 +141,36 @@ func (c *cluster) evict(old *pod, i int, version string) *pod {
 	return next
 }
 
-// disturb renews the certificate, starts two pods more, stops them, and drains a machine that has two pods.
+// disturb starts two pods more, stops them, and drains a machine that has two pods.
 func (c *cluster) disturb(pods []*pod) {
-	c.secret()
 	more := c.scale(len(pods), len(pods)+2, "2")
 	c.stop(more...)
 	const onMachine = 2
 	for i := range onMachine {
-		c.evict(pods[i], i, "2")
+		pods[i] = c.evict(pods[i], i, "2")
 	}
 }
 
-// Clients send requests all the time, while pods are replaced by those of a new version, one after the other. After
-// that, without -short, the number of pods goes up and down, and a machine is drained. No request
-// fails, no pod has to be killed, and no acknowledged increment is lost.
+// look asks the console of each pod for the cluster, and for the metrics, as an operator does.
+func (c *cluster) look(pods []*pod) {
+	for _, p := range pods {
+		for path, want := range map[string]string{
+			"/coterie/api/v1/cluster": p.host.Addr().String(), "/metrics": "coterie_ready 1",
+		} {
+			var answer string
+			url := fmt.Sprintf("http://operator:%s@%v:%d%s", c.kit.env("")["SHOP_READ_TOKEN"], p.host.Addr(),
+				c.kit.port(c.t, "console"), path)
+			if c.call(c.t.Context(), "get", url, &answer); !strings.HasPrefix(answer, "200 ") ||
+				!strings.Contains(answer, want) {
+				c.t.Errorf("%s of %s: %.500s", path, p.name, answer)
+			}
+		}
+	}
+}
+
+// Clients send requests all the time, while pods are replaced by those of a new version, one after the other, and
+// while the certificate is renewed. After that, without -short, the number of pods goes up and down, and a machine is
+// drained. No request fails, no pod has to be killed, and no acknowledged increment is lost.
 func TestRehearsal(t *testing.T) {
 	for _, k := range kits(t) {
 		t.Run(k.name, func(t *testing.T) {
@@ -140,11 +183,13 @@ func TestRehearsal(t *testing.T) {
 				pods[i] = c.replace(pods[i], i, "2")
 			}
 			rolled := time.Since(began)
+			c.renew(pods)
 			if !testing.Short() {
 				c.disturb(pods)
 			}
 			var f figures
 			c.call(t.Context(), "rest", nil, &f)
+			c.look(pods)
 			t.Logf("%s: in %v, of which the roll-out took %v: %d requests, %d failed, the longest took %v, "+
 				"%d acknowledged increments lost", k.name, time.Since(began).Round(time.Second),
 				rolled.Round(time.Second),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coterie-go/coterie/ddata"
+	"github.com/coterie-go/coterie/ddata/console"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/shutdown"
 	"github.com/coterie-go/coterie/sharding"
@@ -24,26 +25,39 @@ type service struct {
 	settings settings
 	log      *slog.Logger
 	web      *http.Server // of requests
-	draining atomic.Bool
+	draining draining
+	admin    *admin
 	node     atomic.Pointer[ddata.Node] // nil until it is Up
 	counters *sharding.Region[Command]
 }
 
 // serve runs until the node has ended: nil if it has left in order.
 func serve(ctx context.Context, s settings, log *slog.Logger) error {
-	x := &service{settings: s, log: log}
-	probes, err := net.Listen("tcp", s.probes)
-	if err != nil {
-		return fmt.Errorf("SHOP_PROBES: %w", err)
+	x := &service{settings: s, log: log, admin: newAdmin(console.Tokens{Read: s.read, Operate: s.operate})}
+	for _, p := range []struct {
+		variable, addr string
+		handler        http.Handler
+	}{
+		{"SHOP_PROBES", s.probes, x.probes()}, {"SHOP_HOOK", s.hook, x.hooks()},
+		{"SHOP_CONSOLE", s.console, x.admin.handler()},
+	} {
+		if p.addr == "" {
+			continue
+		}
+		l, err := net.Listen("tcp", p.addr)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.variable, err)
+		}
+		server := &http.Server{Handler: p.handler, ReadHeaderTimeout: requestLimit}
+		go func() { _ = server.Serve(l) }() // it ends with the process
+		defer server.Close()
 	}
-	watch := &http.Server{Handler: x.probes()}
-	go func() { _ = watch.Serve(probes) }() // it ends with the process
-	defer watch.Close()
-	cfg, end, err := s.config(ctx, log)
-	if err != nil {
-		return err
-	}
+	cfg, end, wrong := s.config(ctx, log)
 	defer end()
+	if len(wrong) > 0 {
+		return wrong
+	}
+	cfg.Meter = x.admin.meter
 	node, err := ddata.Start(ctx, cfg) // as long as it takes: SIGTERM ends the process meanwhile
 	if err != nil {
 		return err
@@ -80,8 +94,10 @@ func (x *service) begin(node *ddata.Node) error {
 		return fmt.Errorf("SHOP_HTTP: %w", err)
 	}
 	x.web = &http.Server{Handler: x.requests(), ReadHeaderTimeout: requestLimit}
+	node.OnShutdown(shutdown.BeforeServiceUnbind, "draining", x.draining.end)
 	node.OnShutdown(shutdown.ServiceUnbind, "requests", x.web.Shutdown)
 	go func() { _ = x.web.Serve(l) }() // until the shutdown
+	x.admin.show(node)
 	x.node.Store(node)
 	return nil
 }
@@ -93,25 +109,14 @@ func (x *service) health() events.Health {
 		return events.Health{Live: true, Reasons: []string{"the node waits for the cluster; see its log"}}
 	}
 	h := node.Health()
-	if x.draining.Load() {
+	if x.draining.is() {
 		h.Ready, h.Reasons = false, append(h.Reasons, "the pod is ending")
 	}
 	return h
 }
 
 // probes answers the kubelet.
-func (x *service) probes() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("/", events.HealthHandler(x.health))
-	mux.HandleFunc("/drain", func(w http.ResponseWriter, r *http.Request) {
-		x.draining.Store(true)
-		select {
-		case <-time.After(x.settings.drain):
-		case <-r.Context().Done():
-		}
-	})
-	return mux
-}
+func (x *service) probes() http.Handler { return events.HealthHandler(x.health) }
 
 // requestLimit bounds a request.
 const requestLimit = 10 * time.Second
@@ -121,7 +126,7 @@ func (x *service) requests() http.Handler {
 	mux := http.NewServeMux()
 	ask := func(q sharding.Request[Command, uint64]) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			if x.draining.Load() {
+			if x.draining.is() {
 				// The client connects anew, elsewhere. To close idle connections instead would meet requests that are
 				// on their way.
 				w.Header().Set("Connection", "close")
@@ -130,7 +135,11 @@ func (x *service) requests() http.Handler {
 			defer cancel()
 			n, err := sharding.Ask(ctx, x.counters.Ref(r.PathValue("name")), q)
 			if err != nil {
-				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				code := http.StatusServiceUnavailable
+				if errors.Is(err, sharding.ErrInvalidID) {
+					code = http.StatusBadRequest
+				}
+				http.Error(w, err.Error(), code)
 				return
 			}
 			fmt.Fprintln(w, n)

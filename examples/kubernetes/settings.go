@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,6 +36,10 @@ const (
 type settings struct {
 	http      string        // SHOP_HTTP: where requests are taken
 	probes    string        // SHOP_PROBES: where probes are answered
+	hook      string        // SHOP_HOOK: where the preStop hook reaches the pod, from within
+	console   string        // SHOP_CONSOLE: where the console and the metrics are; nowhere without
+	read      string        // SHOP_READ_TOKEN: the secret that lets callers look at them
+	operate   string        // SHOP_OPERATE_TOKEN: the secret that lets callers act, too; none may without
 	bind      string        // SHOP_BIND: where the node listens
 	advertise string        // SHOP_ADVERTISE: where the others reach it
 	replicas  int           // SHOP_REPLICAS: of how many pods the cluster is founded
@@ -43,64 +48,93 @@ type settings struct {
 	namespace string        // SHOP_NAMESPACE: of the pods and the leases
 	dir       string        // SHOP_DIR: the directory of this pod; none without
 	tls       string        // SHOP_TLS: the directory of the mounted secret; no TLS without
-	leases    bool          // SHOP_LEASES: leases in Kubernetes decide partitions
+	leases    bool          // SHOP_LEASES: yes if leases in Kubernetes decide partitions
 	drain     time.Duration // SHOP_DRAIN: how long the preStop hook waits
 	leave     time.Duration // SHOP_LEAVE: how long the node may take to leave
+	grace     time.Duration // SHOP_GRACE: terminationGracePeriodSeconds, for the doctor; not known without
 	version   string        // SHOP_VERSION: of the service
 	api       string        // SHOP_API: the URL of the API server; that of the pod's cluster without
 	resolver  string        // SHOP_RESOLVER: the address of a name server; that of the system without
 }
 
-// read takes the settings from the environment. It reports all faults.
-func read(lookup func(string) (string, bool)) (settings, error) {
-	var errs []error
+// read takes the settings from the environment. It reports all mistakes.
+func read(lookup func(string) (string, bool)) (s settings, wrong mistakes) {
 	get := func(name, def string) string {
-		if v, ok := lookup("SHOP_" + name); ok {
+		if v, ok := lookup(name); ok {
 			return v
 		}
 		return def
 	}
+	refuse := func(name, value, remedy string) {
+		wrong = append(wrong, mistake{variable: name, problem: fmt.Errorf("it is %q", value), remedy: remedy})
+	}
 	number := func(name, def string) int {
 		n, err := strconv.Atoi(get(name, def))
 		if err != nil || n < 1 {
-			errs = append(errs, fmt.Errorf("SHOP_%s is %q: give a number above 0", name, get(name, def)))
+			refuse(name, get(name, def), "give a number above 0")
 		}
 		return n
 	}
 	span := func(name, def string) time.Duration {
 		d, err := time.ParseDuration(get(name, def))
 		if err != nil || d < 0 {
-			errs = append(errs, fmt.Errorf("SHOP_%s is %q: give a time such as 10s", name, get(name, def)))
+			refuse(name, get(name, def), "give a time such as 10s")
 		}
 		return d
 	}
-	s := settings{
-		http: get("HTTP", ":8080"), probes: get("PROBES", ":8081"), bind: get("BIND", "0.0.0.0:7946"),
-		advertise: get("ADVERTISE", ""), replicas: number("REPLICAS", "1"),
-		nodes: get("NODES", ""), labels: get("LABELS", ""), namespace: get("NAMESPACE", ""), dir: get("DIR", ""),
-		tls: get("TLS", ""), leases: get("LEASES", "no") == "yes", drain: span("DRAIN", "5s"),
-		leave: span("LEAVE", "20s"), version: get("VERSION", ""), api: get("API", ""), resolver: get("RESOLVER", ""),
+	choice := func(name, def string) bool {
+		v := get(name, def)
+		if v != "yes" && v != "no" {
+			refuse(name, v, "say yes or no")
+		}
+		return v == "yes"
+	}
+	s = settings{
+		http: get("SHOP_HTTP", ":8080"), probes: get("SHOP_PROBES", ":8081"), bind: get("SHOP_BIND", "0.0.0.0:7946"),
+		hook: get("SHOP_HOOK", "127.0.0.1:8082"), advertise: get("SHOP_ADVERTISE", ""),
+		console: get("SHOP_CONSOLE", ""), read: get("SHOP_READ_TOKEN", ""), operate: get("SHOP_OPERATE_TOKEN", ""),
+		replicas: number("SHOP_REPLICAS", "1"),
+		nodes:    get(nodesVariable, ""), labels: get(labelsVariable, ""), namespace: get("SHOP_NAMESPACE", ""),
+		dir: get("SHOP_DIR", ""), tls: get(tlsVariable, ""), leases: choice(leasesVariable, "no"),
+		drain: span("SHOP_DRAIN", "5s"), leave: span("SHOP_LEAVE", "20s"),
+		grace: span("SHOP_GRACE", "0s"), version: get("SHOP_VERSION", ""),
+		api: get("SHOP_API", ""), resolver: get("SHOP_RESOLVER", ""),
 	}
 	if (s.nodes == "") == (s.labels == "") {
-		errs = append(errs,
-			errors.New("give one of SHOP_NODES, the headless service, and SHOP_LABELS, those of the pods"))
+		refuse(nodesVariable, s.nodes, "give either the headless service, or the labels of the pods in SHOP_LABELS")
 	}
-	return s, errors.Join(errs...)
+	if hook, err := netip.ParseAddrPort(s.hook); err != nil || !hook.Addr().IsLoopback() {
+		refuse("SHOP_HOOK", s.hook, "give a loopback address such as 127.0.0.1:8082: others may not have it drain")
+	}
+	if s.grace > 0 && s.grace <= s.drain {
+		refuse("SHOP_GRACE", s.grace.String(), "give more than SHOP_DRAIN, and terminationGracePeriodSeconds the same")
+	}
+	if s.console != "" && (s.read == "" || s.read == s.operate) {
+		wrong = append(wrong, mistake{
+			variable: "SHOP_READ_TOKEN", problem: errors.New("it is empty, or the same as SHOP_OPERATE_TOKEN"),
+			remedy: "give a secret of its own, or no SHOP_CONSOLE",
+		})
+	}
+	return s, wrong
 }
 
-// config makes the configuration of the node. end releases what that has opened.
-func (s settings) config(ctx context.Context, log *slog.Logger) (cfg ddata.Config, end func(), err error) {
+// The variables that lead to something outside of the process.
+const (
+	nodesVariable  = "SHOP_NODES"
+	labelsVariable = "SHOP_LABELS"
+	tlsVariable    = "SHOP_TLS"
+	leasesVariable = "SHOP_LEASES"
+)
+
+// config makes the configuration of the node. What could not be made is missing from it, and is among the
+// mistakes. end releases what was opened, whatever the mistakes.
+func (s settings) config(ctx context.Context, log *slog.Logger) (cfg ddata.Config, end func(), wrong mistakes) {
 	var opened []func()
 	end = func() {
 		for _, f := range opened {
 			f()
 		}
 	}
-	defer func() {
-		if err != nil {
-			end()
-		}
-	}()
 	cfg = ddata.Config{
 		Name: clusterName, Bind: s.bind, Advertise: s.advertise, Roles: []string{role}, AppVersion: s.version,
 		BootstrapExpect: s.founders(), Dir: s.dir, LeaveOnSIGTERM: s.leave, Logger: log,
@@ -109,8 +143,11 @@ func (s settings) config(ctx context.Context, log *slog.Logger) (cfg ddata.Confi
 		cfg.DurableKeys = []string{"counter/*"}
 	}
 	if s.tls != "" {
-		if cfg.TLS, err = s.identity(log); err != nil {
-			return cfg, nil, err
+		if id, err := s.identity(log); err != nil {
+			wrong = append(wrong, mistake{tlsVariable, err,
+				"mount the secret shop-tls there, with tls.crt, tls.key and ca.crt", "Config.TLS"})
+		} else {
+			cfg.TLS = id
 		}
 	}
 	if s.resolver != "" {
@@ -121,21 +158,23 @@ func (s settings) config(ctx context.Context, log *slog.Logger) (cfg ddata.Confi
 	}
 	if s.nodes != "" {
 		cfg.Discovery = discovery.DNS{Host: s.nodes, Service: nodesPort, Proto: "tcp"}
+	} else if found, err := s.source(); err != nil {
+		wrong = append(wrong, mistake{labelsVariable, err,
+			"give labels such as app=shop, and run in a pod whose account may list pods, or set SHOP_API",
+			"Config.Discovery"})
 	} else {
-		found, err := s.source()
-		if err != nil {
-			return cfg, nil, err
-		}
 		cfg.Discovery, opened = found, append(opened, found.Close)
 	}
 	if s.leases {
-		store, err := s.store(ctx)
-		if err != nil {
-			return cfg, nil, err
+		cfg.Downing = downing.LeaseMajority{}
+		if store, err := s.store(ctx); err != nil {
+			wrong = append(wrong, mistake{leasesVariable, err,
+				"run in a pod whose account may write leases, or set SHOP_API, or say no", "Config.Leases"})
+		} else {
+			cfg.Leases, opened = store, append(opened, store.Close)
 		}
-		cfg.Downing, cfg.Leases, opened = downing.LeaseMajority{}, store, append(opened, store.Close)
 	}
-	return cfg, end, nil
+	return cfg, end, wrong
 }
 
 // surge is how many pods there may be beside the replicas in a roll-out: a Deployment adds one.
@@ -166,13 +205,13 @@ func (s settings) cluster() (*rest.Config, error) {
 }
 
 func (s settings) source() (*pods.Source, error) {
+	set, err := labels.ConvertSelectorToLabelsMap(s.labels)
+	if err != nil {
+		return nil, fmt.Errorf("it is %q: %w", s.labels, err)
+	}
 	cluster, err := s.cluster()
 	if err != nil {
 		return nil, err
-	}
-	set, err := labels.ConvertSelectorToLabelsMap(s.labels)
-	if err != nil {
-		return nil, fmt.Errorf("SHOP_LABELS is %q: %w", s.labels, err)
 	}
 	return pods.New(cluster, pods.Config{Namespace: s.namespace, Labels: set, Port: nodesPort})
 }

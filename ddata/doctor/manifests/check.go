@@ -20,6 +20,11 @@ type Options struct {
 	Drain time.Duration
 	// Founders is ddata.Config.BootstrapExpect. 0 is not known.
 	Founders int
+	// Pods says that nodes are found by the API (locks/kubernetes/pods), Leases that leases are objects of the
+	// namespace (locks/kubernetes). The account of the pods needs rights for that.
+	Pods, Leases bool
+	// Variables of the container may say some of it.
+	Variables Variables
 }
 
 // Check says what will go wrong with the nodes that manifests describe, the worst first. Files are texts of
@@ -32,6 +37,7 @@ func Check(files map[string][]byte, o Options) []doctor.Finding {
 		err := all.parse(files[name])
 		f.Add(err != nil, doctor.Error, name, "correct it", "it is no YAML of Kubernetes: %v", err)
 	}
+	all.bound(&f)
 	found := false
 	for _, w := range all.workloads {
 		if c, has := w.nodes(o.Port); has {
@@ -83,21 +89,37 @@ func (x examination) replicas() int {
 
 // run looks at everything.
 func (x examination) run() {
+	x.o = x.configured()
 	x.add(!x.w.Spec.Selector.selects(x.labels()), doctor.Error, "spec.selector", "make them the same",
 		"it does not select the pods of the template: the API server refuses it")
+	x.alone()
 	x.replicated()
 	x.rollOut()
 	x.probed()
 	x.ended()
 	x.limited()
 	x.stored()
+	x.entitled()
 	x.served()
+	x.reached()
 	x.budgeted()
+}
+
+// alone looks for another workload that takes the pods of this one for its own.
+func (x examination) alone() {
+	for _, w := range x.all.workloads {
+		same := w.Kind == x.w.Kind && w.Metadata.Name == x.w.Metadata.Name
+		x.add(!same && w.Metadata.together(x.w.Metadata) && w.Spec.Selector.selects(x.labels()), doctor.Error,
+			"spec.template.metadata.labels", "apply one of them, or give them labels of their own",
+			"%s %s selects its pods, too: services and budgets take both for one, and more pods found the cluster "+
+				"than either says", w.Kind, w.Metadata.Name)
+	}
 }
 
 // replicated looks at the number of pods.
 func (x examination) replicated() {
 	n := x.replicas()
+	x.add(n <= 0, doctor.Warning, "spec.replicas", "run 3", "%d: no pod runs", n)
 	x.add(n == 2, doctor.Warning, "spec.replicas", "run 3, or have leases decide (downing.LeaseMajority)",
 		"2 pods: with downing.KeepMajority the crash of one stops the other one, too")
 	x.add(n > 2 && n%2 == 0, doctor.Note, "spec.replicas", fmt.Sprintf("run %d or %d", n-1, n+1),
@@ -112,6 +134,8 @@ func (x examination) replicated() {
 func (x examination) rollOut() {
 	s, n, founders := x.w.Spec, x.replicas(), x.o.Founders
 	if x.w.Kind == "StatefulSet" {
+		x.add(s.UpdateStrategy.Type == "OnDelete", doctor.Note, "spec.updateStrategy", "use RollingUpdate",
+			"OnDelete: a pod has the old version until it is deleted by hand")
 		x.add(s.PodManagementPolicy != "Parallel" && n > 1 && founders != 1, doctor.Error, "spec.podManagementPolicy",
 			"set it to Parallel",
 			"it is OrderedReady: the first pod is ready when the cluster was founded, and the others "+
@@ -196,6 +220,9 @@ func (x examination) ended() {
 		"none: the process gets SIGTERM before those that balance requests know of it, and their requests fail")
 	if hook != nil {
 		drain = max(drain, time.Duration(hook.Sleep.Seconds)*time.Second)
+		port := hook.HTTPGet.Port
+		x.add(port != "" && !x.hasPort(port), doctor.Error, "lifecycle.preStop", "name a port of the container",
+			"the container has no port %s: the hook fails, and the process gets SIGTERM at once", port)
 	}
 	const field = "spec.template.spec.terminationGracePeriodSeconds"
 	need := drain + x.o.Leave + endMargin
@@ -220,12 +247,7 @@ func (x examination) limited() {
 	x.add(!has, doctor.Note, memory, "set it, with GOMEMLIMIT below it", "none: the machine may kill any pod instead")
 	limit, err := quantity(text)
 	x.add(has && err != nil, doctor.Error, memory, "correct it", "%v", err)
-	soft := ""
-	for _, e := range x.c.Env {
-		if e.Name == "GOMEMLIMIT" {
-			soft = e.Value
-		}
-	}
+	soft, _ := x.c.variable("GOMEMLIMIT")
 	if !has || err != nil {
 		return
 	}
@@ -240,37 +262,20 @@ func (x examination) limited() {
 	}
 }
 
-// stored looks at the volumes.
-func (x examination) stored() {
-	claims := len(x.w.Spec.VolumeClaimTemplates)
-	x.add(x.w.Kind == "StatefulSet" && claims == 0, doctor.Note, "spec.volumeClaimTemplates",
-		"give each pod a volume, or use a Deployment", "none: nothing survives a stop of all pods")
-	for _, v := range x.w.Spec.Template.Spec.Volumes {
-		x.add(v.PersistentVolumeClaim.ClaimName != "" && x.replicas() > 1, doctor.Error,
-			"spec.template.spec.volumes "+v.Name, "use a StatefulSet with volumeClaimTemplates",
-			"all pods have the volume %s: a directory is for one node, and the others do not start",
-			v.PersistentVolumeClaim.ClaimName)
-	}
-	for _, m := range x.c.VolumeMounts {
-		x.add(m.SubPath != "" && slices.ContainsFunc([]string{"tls", "cert", "certs", "pki"}, func(s string) bool {
-			return m.Name == s
-		}), doctor.Warning, "volumeMounts "+m.MountPath, "mount the directory",
-			"a file that is mounted by subPath stays as it was: the certificate is never renewed")
-	}
-}
-
 // served looks at the services that name the pods.
 func (x examination) served() {
 	named := false
 	for _, s := range x.all.services {
-		if len(s.Spec.Selector) == 0 || !contains(x.labels(), s.Spec.Selector) {
+		if len(s.Spec.Selector) == 0 || !contains(x.labels(), s.Spec.Selector) ||
+			!s.Metadata.together(x.w.Metadata) {
 			continue
 		}
-		setting := "Service " + s.Metadata.Name
+		setting, records := "Service "+s.Metadata.Name, false
 		for _, p := range s.Spec.Ports {
 			nodes := p.Name == x.o.Port || p.TargetPort == x.o.Port
 			x.f.Add(p.TargetPort != "" && !x.hasPort(p.TargetPort), doctor.Error, setting+": targetPort",
 				"name a port of the container", "the pods of %s have no port %s", x.w.Metadata.Name, p.TargetPort)
+			records = records || p.Name == x.o.Port
 			if !nodes {
 				continue
 			}
@@ -282,7 +287,11 @@ func (x examination) served() {
 				"pods that are not ready are not named, and none is ready before the nodes have found each "+
 					"other: no cluster is founded")
 		}
-		named = named || s.Metadata.Name == x.w.Spec.ServiceName && s.headless()
+		governs := s.Metadata.Name == x.w.Spec.ServiceName && s.headless()
+		x.f.Add(governs && !records, doctor.Warning, setting+": ports", "name a port of it "+x.o.Port,
+			"it has no port %s, so there are no SRV records of that name: discovery.DNS with Service %s finds no node",
+			x.o.Port, x.o.Port)
+		named = named || governs
 	}
 	x.add(!named && x.w.Kind == "StatefulSet", doctor.Error, "spec.serviceName",
 		"make a headless Service of that name which selects the pods",
@@ -294,7 +303,7 @@ func (x examination) served() {
 func (x examination) budgeted() {
 	n, found := x.replicas(), false
 	for _, b := range x.all.budgets {
-		if !b.Spec.Selector.selects(x.labels()) {
+		if b.Spec.Selector == nil || !b.Spec.Selector.selects(x.labels()) || !b.Metadata.together(x.w.Metadata) {
 			continue
 		}
 		found = true

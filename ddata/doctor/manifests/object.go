@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,13 +19,34 @@ type metadata struct {
 	Labels    map[string]string `yaml:"labels"`
 }
 
-// selector selects pods by their labels.
-type selector struct {
-	MatchLabels map[string]string `yaml:"matchLabels"`
+// together reports whether objects can be in one namespace. Those without one are where kubectl is told.
+func (m metadata) together(other metadata) bool {
+	return m.Namespace == "" || other.Namespace == "" || m.Namespace == other.Namespace
 }
 
-// selects reports whether it selects something, and pods with these labels. An empty one selects all.
-func (s selector) selects(labels map[string]string) bool { return contains(labels, s.MatchLabels) }
+// selector selects pods by their labels. An empty one selects all.
+type selector struct {
+	MatchLabels      map[string]string `yaml:"matchLabels"`
+	MatchExpressions []struct {
+		Key      string   `yaml:"key"`
+		Operator string   `yaml:"operator"`
+		Values   []string `yaml:"values"`
+	} `yaml:"matchExpressions"`
+}
+
+// selects reports whether it selects pods with these labels.
+func (s selector) selects(labels map[string]string) bool {
+	for _, e := range s.MatchExpressions {
+		value, has := labels[e.Key]
+		among := has && slices.Contains(e.Values, value)
+		if is, known := map[string]bool{
+			"In": among, "NotIn": !among, "Exists": has, "DoesNotExist": !has,
+		}[e.Operator]; !known || !is {
+			return false
+		}
+	}
+	return contains(labels, s.MatchLabels)
+}
 
 func contains(all, some map[string]string) bool {
 	for name, value := range some { // order: all must be there
@@ -44,7 +66,10 @@ type workload struct {
 		ServiceName         string   `yaml:"serviceName"`
 		PodManagementPolicy string   `yaml:"podManagementPolicy"`
 		Selector            selector `yaml:"selector"`
-		Strategy            struct {
+		UpdateStrategy      struct {
+			Type string `yaml:"type"`
+		} `yaml:"updateStrategy"`
+		Strategy struct {
 			Type          string `yaml:"type"`
 			RollingUpdate struct {
 				MaxSurge       string `yaml:"maxSurge"`
@@ -55,72 +80,105 @@ type workload struct {
 			Metadata metadata `yaml:"metadata"`
 			Spec     podSpec  `yaml:"spec"`
 		} `yaml:"template"`
-		VolumeClaimTemplates []struct {
-			Metadata metadata `yaml:"metadata"`
-		} `yaml:"volumeClaimTemplates"`
+		VolumeClaimTemplates []claim `yaml:"volumeClaimTemplates"`
 	} `yaml:"spec"`
+}
+
+// claim is a volume that each pod gets for itself.
+type claim struct {
+	Metadata metadata `yaml:"metadata"`
 }
 
 // podSpec is what runs in a pod.
 type podSpec struct {
 	ServiceAccountName            string      `yaml:"serviceAccountName"`
+	AutomountServiceAccountToken  *bool       `yaml:"automountServiceAccountToken"`
 	TerminationGracePeriodSeconds *int        `yaml:"terminationGracePeriodSeconds"`
 	Containers                    []container `yaml:"containers"`
 	TopologySpreadConstraints     []yaml.Node `yaml:"topologySpreadConstraints"`
 	Affinity                      struct {
 		PodAntiAffinity yaml.Node `yaml:"podAntiAffinity"`
 	} `yaml:"affinity"`
-	Volumes []struct {
-		Name                  string `yaml:"name"`
-		PersistentVolumeClaim struct {
-			ClaimName string `yaml:"claimName"`
-		} `yaml:"persistentVolumeClaim"`
-		EmptyDir *struct {
-			Medium string `yaml:"medium"`
-		} `yaml:"emptyDir"`
-	} `yaml:"volumes"`
+	Volumes []volume `yaml:"volumes"`
 }
+
+// volume is one of a pod.
+type volume struct {
+	Name                  string `yaml:"name"`
+	PersistentVolumeClaim struct {
+		ClaimName string `yaml:"claimName"`
+	} `yaml:"persistentVolumeClaim"`
+	EmptyDir *struct {
+		Medium string `yaml:"medium"`
+	} `yaml:"emptyDir"`
+	Secret    *yaml.Node `yaml:"secret"`
+	ConfigMap *yaml.Node `yaml:"configMap"`
+	Projected *yaml.Node `yaml:"projected"`
+}
+
+// renewed reports whether the kubelet replaces the files when their objects change.
+func (v volume) renewed() bool { return v.Secret != nil || v.ConfigMap != nil || v.Projected != nil }
 
 // container is one container of a pod.
 type container struct {
-	Name  string `yaml:"name"`
-	Ports []struct {
-		Name          string `yaml:"name"`
-		ContainerPort int    `yaml:"containerPort"`
-	} `yaml:"ports"`
-	Env []struct {
+	Ports []containerPort `yaml:"ports"`
+	Env   []struct {
 		Name  string `yaml:"name"`
 		Value string `yaml:"value"`
 	} `yaml:"env"`
 	Resources struct {
-		Requests map[string]string `yaml:"requests"`
-		Limits   map[string]string `yaml:"limits"`
+		Limits map[string]string `yaml:"limits"`
 	} `yaml:"resources"`
+	SecurityContext struct {
+		ReadOnlyRootFilesystem bool `yaml:"readOnlyRootFilesystem"`
+	} `yaml:"securityContext"`
 	LivenessProbe  *probe `yaml:"livenessProbe"`
 	ReadinessProbe *probe `yaml:"readinessProbe"`
 	Lifecycle      struct {
 		PreStop *struct {
-			Sleep struct {
+			HTTPGet request `yaml:"httpGet"`
+			Sleep   struct {
 				Seconds int `yaml:"seconds"`
 			} `yaml:"sleep"`
 		} `yaml:"preStop"`
 	} `yaml:"lifecycle"`
-	VolumeMounts []struct {
-		Name      string `yaml:"name"`
-		MountPath string `yaml:"mountPath"`
-		SubPath   string `yaml:"subPath"`
-	} `yaml:"volumeMounts"`
+	VolumeMounts []mount `yaml:"volumeMounts"`
+}
+
+// containerPort is a port of a container.
+type containerPort struct {
+	Name          string `yaml:"name"`
+	ContainerPort int    `yaml:"containerPort"`
+}
+
+// mount is where a container has a volume.
+type mount struct {
+	Name      string `yaml:"name"`
+	MountPath string `yaml:"mountPath"`
+	SubPath   string `yaml:"subPath"`
+}
+
+// variable returns the value of a variable of the environment. It has none that comes from elsewhere.
+func (c container) variable(name string) (value string, has bool) {
+	for _, e := range c.Env {
+		if e.Name == name && name != "" {
+			value, has = e.Value, e.Value != ""
+		}
+	}
+	return value, has
+}
+
+// request is what the kubelet asks of a container.
+type request struct {
+	Path string `yaml:"path"`
+	Port string `yaml:"port"`
 }
 
 // probe is a probe of a container.
 type probe struct {
-	HTTPGet struct {
-		Path string `yaml:"path"`
-		Port string `yaml:"port"`
-	} `yaml:"httpGet"`
-	PeriodSeconds    int `yaml:"periodSeconds"`
-	TimeoutSeconds   int `yaml:"timeoutSeconds"`
-	FailureThreshold int `yaml:"failureThreshold"`
+	HTTPGet          request `yaml:"httpGet"`
+	PeriodSeconds    int     `yaml:"periodSeconds"`
+	FailureThreshold int     `yaml:"failureThreshold"`
 }
 
 // failsAfter returns after how many seconds of failures a probe has failed.
@@ -145,7 +203,6 @@ type service struct {
 		Selector                 map[string]string `yaml:"selector"`
 		Ports                    []struct {
 			Name       string `yaml:"name"`
-			Port       int    `yaml:"port"`
 			TargetPort string `yaml:"targetPort"`
 		} `yaml:"ports"`
 	} `yaml:"spec"`
@@ -157,9 +214,9 @@ func (s service) headless() bool { return s.Spec.ClusterIP == "None" }
 type budget struct {
 	Metadata metadata `yaml:"metadata"`
 	Spec     struct {
-		MinAvailable   *string  `yaml:"minAvailable"`
-		MaxUnavailable *string  `yaml:"maxUnavailable"`
-		Selector       selector `yaml:"selector"`
+		MinAvailable   *string   `yaml:"minAvailable"`
+		MaxUnavailable *string   `yaml:"maxUnavailable"`
+		Selector       *selector `yaml:"selector"` // nil selects nothing
 	} `yaml:"spec"`
 }
 
@@ -168,6 +225,10 @@ type objects struct {
 	workloads []workload
 	services  []service
 	budgets   []budget
+	policies  []policy
+	accounts  []account
+	roles     []role
+	bindings  []binding
 }
 
 // parse reads the objects of a file.
@@ -202,6 +263,14 @@ func (o *objects) take(d *yaml.Node) error {
 		return decode(d, &o.services)
 	case "PodDisruptionBudget":
 		return decode(d, &o.budgets)
+	case "NetworkPolicy":
+		return decode(d, &o.policies)
+	case "ServiceAccount":
+		return decode(d, &o.accounts)
+	case "Role", "ClusterRole":
+		return decode(d, &o.roles)
+	case "RoleBinding", "ClusterRoleBinding":
+		return decode(d, &o.bindings)
 	case "List":
 		for i := range kind.Items {
 			if err := o.take(&kind.Items[i]); err != nil {

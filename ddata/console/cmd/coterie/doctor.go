@@ -38,8 +38,12 @@ func doctorCommand(flags *flag.FlagSet) action {
 	f := &doctorFlags{}
 	f.add(flags)
 	return func(ctx context.Context, c console, files []string) error {
-		if len(files) == 0 && flags.NFlag() == 0 {
-			return fmt.Errorf("%w: doctor: name manifests, or what to look at: -dir, -bind, -tls, -dns", errUsage)
+		if err := idle(flags, len(files) > 0); err != nil {
+			return fmt.Errorf("%w: doctor: %w", errUsage, err)
+		}
+		if len(files) == 0 && !f.named() {
+			return fmt.Errorf("%w: doctor: name manifests, or what to look at: "+
+				"-dir, -bind, -advertise, -tls, -dns", errUsage)
 		}
 		found, err := f.look(ctx, files)
 		if err != nil {
@@ -57,12 +61,47 @@ func doctorCommand(flags *flag.FlagSet) action {
 	}
 }
 
+// actsOn are the flags that act on manifests, or on what another flag names.
+var actsOn = map[string]string{
+	"port-name": "", "leave": "", "drain": "", "founders": "", "pods": "", "leases": "", "leave-env": "",
+	"drain-env": "", "replicas-env": "", "dir-env": "",
+	"nodes": "dns", "service": "dns", "port": "dns", "tls-name": "tls",
+}
+
+// idle returns an error that names a flag which has nothing to act on.
+func idle(flags *flag.FlagSet, manifests bool) (err error) {
+	flags.Visit(func(given *flag.Flag) {
+		other, acts := actsOn[given.Name]
+		switch {
+		case err != nil || !acts:
+		case other == "" && !manifests:
+			err = fmt.Errorf("-%s has nothing to act on: name manifests", given.Name)
+		case other != "" && flags.Lookup(other).Value.String() == "":
+			err = fmt.Errorf("-%s has nothing to act on: give -%s", given.Name, other)
+		}
+	})
+	return err
+}
+
+// named reports whether flags name something of this machine to look at.
+func (f *doctorFlags) named() bool {
+	return f.cfg.Dir != "" || f.cfg.Bind != "" || f.cfg.Advertise != "" || f.tls != "" || f.dns.Host != ""
+}
+
 func (f *doctorFlags) add(flags *flag.FlagSet) {
 	flags.BoolVar(&f.json, "json", false, "print the findings as JSON")
 	flags.StringVar(&f.manifests.Port, "port-name", "coterie", "the `name` of the nodes' port in the manifests")
 	flags.DurationVar(&f.manifests.Leave, "leave", 0, "how long a node may take to leave (Config.LeaveOnSIGTERM)")
 	flags.DurationVar(&f.manifests.Drain, "drain", 0, "how long the preStop hook takes, if it is a call or a command")
 	flags.IntVar(&f.manifests.Founders, "founders", 0, "how many nodes found the cluster (Config.BootstrapExpect)")
+	flags.BoolVar(&f.manifests.Pods, "pods", false, "the program finds nodes by the API: their account may list pods")
+	flags.BoolVar(&f.manifests.Leases, "leases", false,
+		"the program keeps leases in Kubernetes: the account of the pods may write them")
+	v := &f.manifests.Variables
+	flags.StringVar(&v.Leave, "leave-env", "", "the `variable` of the container that says what -leave does")
+	flags.StringVar(&v.Drain, "drain-env", "", "the `variable` of the container that says what -drain does")
+	flags.StringVar(&v.Replicas, "replicas-env", "", "the `variable` that says how many pods there are")
+	flags.StringVar(&v.Dir, "dir-env", "", "the `variable` that says where the directory of the node is")
 	flags.IntVar(&f.plan.Nodes, "nodes", 0, "how many nodes there are to be")
 	flags.StringVar(&f.cfg.Dir, "dir", "", "look at the `directory` of a node")
 	flags.StringVar(&f.cfg.Bind, "bind", "", "try to listen at an `address`")
@@ -92,8 +131,11 @@ func (f *doctorFlags) look(ctx context.Context, names []string) ([]doctor.Findin
 	return append(found, here...), err
 }
 
-// environment judges this machine.
+// environment judges this machine, if flags name something of it.
 func (f *doctorFlags) environment(ctx context.Context) ([]doctor.Finding, error) {
+	if !f.named() {
+		return nil, nil
+	}
 	var found []doctor.Finding
 	cfg := f.cfg
 	if f.dns.Host != "" {

@@ -20,14 +20,21 @@ func TestDoctor(t *testing.T) {
 		}
 	}
 	kit := filepath.Join("..", "..", "..", "..", "examples", "kubernetes", "manifests")
-	shop, set := filepath.Join(kit, "shop.yaml"), filepath.Join(kit, "statefulset.yaml")
+	shop, set, deploy := filepath.Join(kit, "shop.yaml"), filepath.Join(kit, "statefulset.yaml"),
+		filepath.Join(kit, "deployment.yaml")
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
 		{[]string{"-leave", "25s", "-drain", "5s", "-founders", "3", shop, set}, exitOK, ""},
+		{[]string{"-leave", "25s", "-drain", "5s", "-founders", "2", shop, set}, exitOK, ""}, // as the help says
+		{[]string{shop, set, deploy}, exitFailed, "Deployment shop selects its pods, too"},
 		{[]string{"-leave", "50s", shop, set}, exitFailed, "it is killed while it hands over"},
+		{[]string{"-leave-env", "SHOP_LEAVE", "-drain-env", "SHOP_DRAIN", "-replicas-env", "SHOP_REPLICAS", "-dir-env",
+			"SHOP_DIR", "-founders", "3", shop, set}, exitOK, ""},
+		{[]string{"-drain", "20s", "-leave-env", "SHOP_LEAVE", shop, set}, exitFailed, "25s to leave"},
+		{[]string{"-pods", "-leases", set}, exitFailed, "shop may not list pods"},
 		{[]string{"-dir", dir}, exitOK, ""},
 		{[]string{"-tls", dir, "-tls-name", "shop-nodes"}, exitOK, ""},
 		{[]string{"-tls", dir, "-tls-name", "other"}, exitFailed, "the other nodes would refuse"},
@@ -39,6 +46,12 @@ func TestDoctor(t *testing.T) {
 		{[]string{"-json", "-leave", "50s", shop, set}, exitFailed,
 			`"severity":"error","setting":"StatefulSet shop: `},
 		{[]string{"missing.yaml"}, exitUsage, "missing.yaml"},
+		{[]string{"-leave", "25s"}, exitUsage, "-leave has nothing to act on: name manifests"},
+		{[]string{"-founders", "3", "-nodes", "5"}, exitUsage, "nothing to act on"},
+		{[]string{"-nodes", "5", shop, set}, exitUsage, "-nodes has nothing to act on: give -dns"},
+		{[]string{"-dir", dir, "-tls-name", "x"}, exitUsage, "-tls-name has nothing to act on: give -tls"},
+		{[]string{"-dir", dir, "-leave-env", "X"}, exitUsage, "-leave-env has nothing to act on: name manifests"},
+		{[]string{"-json"}, exitUsage, "name manifests, or what to look at"},
 		{[]string{"-unknown"}, exitUsage, "-unknown"},
 		{[]string{"-help"}, exitOK, "coterie doctor"},
 		{nil, exitUsage, "name manifests, or what to look at"},
@@ -52,5 +65,20 @@ func TestDoctor(t *testing.T) {
 		if code != c.code || !strings.Contains(said.String(), c.want) {
 			t.Errorf("%q: %d %s; want %d %q", c.args, code, said.String(), c.code, c.want)
 		}
+	}
+}
+
+// Manifests alone say nothing of the machine on which they are read.
+func TestDoctorOfManifestsAlone(t *testing.T) {
+	kit := filepath.Join("..", "..", "..", "..", "examples", "kubernetes", "manifests")
+	args := []string{"doctor", filepath.Join(kit, "shop.yaml"), filepath.Join(kit, "statefulset.yaml")}
+	var said bytes.Buffer
+	if code := run(t.Context(), args, console{out: &said, errs: &said}); code != exitOK ||
+		said.String() != "nothing was found\n" {
+		t.Errorf("%d %s", code, &said)
+	}
+	var f doctorFlags
+	if found, err := f.environment(t.Context()); err != nil || len(found) > 0 {
+		t.Errorf("%v of nothing that was named: %v", found, err)
 	}
 }

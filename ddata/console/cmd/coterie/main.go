@@ -35,10 +35,11 @@
 //	-timeout D          for the whole command, except watch; default: 20s
 //	-json               for programs: one JSON value, of package console/api; watch writes one event a line
 //
-// The doctor judges what is named: manifests, a directory of a node, an address to listen at, certificates, a
-// name of DNS. The flags are those of coterie help doctor:
+// The doctor judges what is named: manifests, or of this machine a directory of a node, an address to listen at,
+// certificates, a name of DNS. Of the machine it says nothing if none of that is named. A flag that has nothing to act
+// on is a mistake. The flags are those of coterie help doctor:
 //
-//	coterie doctor -leave 25s -drain 5s -founders 3 manifests/*.yaml
+//	coterie doctor -leave 25s -drain 5s -founders 2 manifests/shop.yaml manifests/statefulset.yaml
 //	coterie doctor -dir /data/node -tls /tls -dns shop-nodes.shop.svc.cluster.local. -service coterie
 //
 // A node is named by its uid, the eight digits of it that logs show, or its address. What ends or stops
