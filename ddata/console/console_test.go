@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -241,6 +242,28 @@ func TestHungNode(t *testing.T) {
 	e := ask[api.Entity](t, hs[0], 200, "GET", "/api/v1/entity?type=Cart&id=x", "")
 	if e.Node != hung || len(e.Unanswered) != 1 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// alarm is an event with a long text.
+type alarm struct{ text string }
+
+func (a alarm) Line() events.Line { return events.Line{Level: slog.LevelWarn, Message: a.text} }
+
+func (a alarm) String() string { return a.text }
+
+// A node that has more to tell than one answer has room for tells the latest of it.
+func TestStorm(t *testing.T) {
+	nodes, hs, _ := cluster(t, 2, 4, Config{NodeTimeout: patience, Events: 600})
+	loud := uidText(nodes[1].UID())
+	for i := range 600 {
+		nodes[1].Host().Emit(alarm{fmt.Sprint(i, strings.Repeat(" stack", 350))})
+	}
+	x := ask[api.Events](t, hs[0], 200, "GET", "/api/v1/events?limit=600", "")
+	if len(x.Unanswered) > 0 || !slices.ContainsFunc(x.Events, func(e api.Event) bool {
+		return e.Node == loud && strings.HasPrefix(e.Text, "599 ")
+	}) {
+		t.Errorf("%d events, and no answer of %+v", len(x.Events), x.Unanswered)
 	}
 }
 

@@ -71,6 +71,9 @@ const (
 	askAct     = "act"
 )
 
+// eventsBytes bounds the events of one answer, in JSON: the answer has room for a little more.
+const eventsBytes = peers.BytesMax - 1<<10
+
 // reply is the answer to a query: Error, or a value of package api.
 type reply struct {
 	Error *api.Error      `json:"error,omitempty"`
@@ -112,7 +115,7 @@ func (s *station) tell(ctx context.Context, q query) (any, error) {
 	case askNode:
 		return s.self(ctx), nil
 	case askEvents:
-		return s.events.Latest(min(q.Limit, api.EventsMax)), nil
+		return s.events.Latest(min(q.Limit, api.EventsMax), eventsBytes), nil
 	case askMetrics:
 		return s.metrics(), nil
 	case askAct:

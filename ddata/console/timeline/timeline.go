@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"encoding/json"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -58,8 +59,24 @@ func (t *Timeline) Tell(e events.Event) {
 	t.ring[(t.last-1)%t.size] = x
 }
 
-// Latest is the last n events, the oldest first. The slice is the caller's.
-func (t *Timeline) Latest(n int) []api.Event {
+// Latest is the last n events, the oldest first. In JSON they have at most a number of bytes: the oldest are
+// missing if they do not fit. The slice is the caller's.
+func (t *Timeline) Latest(n, bytes int) []api.Event {
+	all := t.copied(n)
+	size := 2 // of the brackets
+	for i := len(all) - 1; i >= 0; i-- {
+		b, err := json.Marshal(all[i])
+		if err != nil {
+			panic("timeline: an event that is no JSON: " + err.Error())
+		}
+		if size += len(b) + 1; size > bytes { // and a comma
+			return all[i+1:]
+		}
+	}
+	return all
+}
+
+func (t *Timeline) copied(n int) []api.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := uint64(min(max(0, n), len(t.ring)))

@@ -81,7 +81,7 @@ func members(ctx context.Context, r *remote, _ []string) error {
 		for _, m := range x.View.Members {
 			ready, lease, silent := "?", "?", "?"
 			if n, ok := nodes[m.UID]; ok {
-				ready, lease, silent = yes(n.Ready), yes(n.Lease), dash(silences(n))
+				ready, lease, silent = yes(n.Ready), yes(n.Lease), dash(unheard(n))
 			}
 			t.row(short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version), yes(m.Voter),
 				ready, lease, silent)
@@ -90,7 +90,7 @@ func members(ctx context.Context, r *remote, _ []string) error {
 	return err
 }
 
-func silences(n api.Node) string {
+func unheard(n api.Node) string {
 	var all []string
 	for _, s := range n.Unreachable {
 		all = append(all, short(s.UID))

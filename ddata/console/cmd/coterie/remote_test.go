@@ -24,7 +24,9 @@ type fake struct {
 	*httptest.Server
 	cluster api.Cluster
 	acted   []api.Action
-	rounds  int // of events that were asked for
+	rounds  int              // of events that were asked for
+	lost    []int            // numbers of events that no answer has room for
+	silent  []api.Unanswered // from the third round on
 }
 
 func newFake(t *testing.T) *fake {
@@ -82,7 +84,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/c/api/v1/events":
 		f.rounds++
 		var e api.Events
+		if f.rounds > 2 {
+			e.Unanswered = f.silent
+		}
 		for i := range 20 + f.rounds {
+			if slices.Contains(f.lost, i+1) {
+				continue
+			}
 			e.Events = append(e.Events, api.Event{Node: "n", Seq: uint64(i + 1), Text: fmt.Sprint("event ", i+1, ".")})
 		}
 		x = e
@@ -243,6 +251,25 @@ func TestWatch(t *testing.T) {
 	if len(seqs) < 12 || seqs[0] != 12 || !slices.IsSorted(seqs) ||
 		len(slices.Compact(slices.Clone(seqs))) != len(seqs) {
 		t.Errorf("%v", seqs)
+	}
+}
+
+// Watching says what is missing: nodes that give no answer, once, and events for which a look had
+// no room.
+func TestWatchNamesWhatIsMissing(t *testing.T) {
+	f := newFake(t)
+	f.lost, f.silent = []int{23, 24}, []api.Unanswered{{UID: "00000001bbbbbbbb", Addr: "b:1", Why: "it hangs"}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, errs := &untilLines{want: 15, done: cancel}, &bytes.Buffer{}
+	vars := map[string]string{"COTERIE_URL": f.URL + "/c/", "COTERIE_TOKEN": "look"}
+	c := console{out: out, errs: errs, getenv: func(name string) string { return vars[name] }}
+	if code := run(ctx, []string{"watch", "-every", "200ms"}, c); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	says(t, errs.String(), `2 events of n were missed`, `no answer of 00000001 b:1: it hangs`)
+	if n := strings.Count(errs.String(), "it hangs"); n != 1 {
+		t.Errorf("it is said %d times", n)
 	}
 }
 
