@@ -135,3 +135,14 @@ func doing(r *dataplane.Plane, e *entities.Entity, otherwise string) string {
 	}
 	return otherwise
 }
+
+// Joined makes one text of several, without those that are empty.
+func Joined(texts []string) string {
+	var all []string
+	for _, t := range texts {
+		if t != "" {
+			all = append(all, t)
+		}
+	}
+	return strings.Join(all, "; ")
+}

@@ -13,7 +13,8 @@ type Type struct {
 	Registered   bool   `json:"registered"`            // with the coordinator
 	Why          string `json:"why,omitempty"`         // not, and what to do
 	Remembers    bool   `json:"remembers"`
-	Movable      bool   `json:"movable"` // its strategy heeds where an operator wants a shard
+	Movable      bool   `json:"movable"`         // its strategy heeds where an operator wants a shard
+	Drain        *Drain `json:"drain,omitempty"` // nil: the node hands over what the balance wants only
 
 	Hosted   int     `json:"hosted"`   // shards
 	Awaiting int     `json:"awaiting"` // of these, those that wait for a lease
@@ -30,6 +31,14 @@ type Type struct {
 	Alarms     map[string]uint64 `json:"alarms,omitempty"` // by kind, since the start
 	Moves      Moves             `json:"moves"`
 	Reminders  *Reminders        `json:"reminders,omitempty"` // nil: its entities set none here
+}
+
+// Drain is how far a node is that hands over all shards of a type: because an operator wants it, or because
+// the node leaves. Type.Hosted counts the shards that are left.
+type Drain struct {
+	Since time.Time `json:"since"`         // by the clock of the node
+	Done  bool      `json:"done"`          // it hosts none, until the type or the node is started again
+	Why   string    `json:"why,omitempty"` // in words: what the rest waits for
 }
 
 // Waiting is what waits on a node.

@@ -197,11 +197,15 @@ func (l *Line) leave() {
 	l.work.Done()
 }
 
-// answer has a question answered, for as long as its asker waits. What panics is an answer that says
-// so.
+// wayBack is what an answerer has less than its asker waits, so that the answer that it ran out of time arrives: a
+// tenth of that, and this at most.
+const wayBack = 500 * time.Millisecond
+
+// answer has a question answered, for a little less than its asker waits. What panics is an answer that says so.
 func (l *Line) answer(from view.UID, f frame) (a frame) {
 	a = frame{kind: answer, id: f.id, number: failed}
-	ctx, cancel := context.WithTimeout(l.ended, time.Duration(f.number)*time.Millisecond)
+	limit := time.Duration(f.number) * time.Millisecond
+	ctx, cancel := context.WithTimeout(l.ended, limit-min(limit/10, wayBack))
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

@@ -37,8 +37,8 @@ func commands() []command {
 
 		{"down", "NODE", "NODE is gone for good: go on without it", 1, 1, acting(down)},
 		{"leave", "NODE", "NODE leaves, and ends", 1, 1, acting(leave)},
-		{"drain", "NODE [TYPE]", "NODE hands over the shards of TYPE, or of all, and stays a member", 1, 2,
-			acting(drain)},
+		{"drain", "[-wait] NODE [TYPE]", "NODE hands over the shards of TYPE, or of all, and stays a member", 1, 2,
+			drainCommand},
 		{"prepare-shutdown", "", "the whole cluster is about to be stopped", 0, 0, acting(prepareShutdown)},
 		{"rebalance", "TYPE", "look at the balance of shards now", 1, 1, acting(rebalance)},
 		{"move", "-to NODE TYPE SHARD…", "shards shall live on NODE (types with allocation.External)", 2, -1,

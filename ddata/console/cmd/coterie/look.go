@@ -77,17 +77,36 @@ func members(ctx context.Context, r *remote, _ []string) error {
 		for _, n := range x.Nodes {
 			nodes[n.UID] = n
 		}
-		t.row("UID", "ADDRESS", "STATUS", "AGE", "ROLES", "VERSION", "VOTES", "READY", "LEASE", "DOES NOT HEAR")
+		t.row("UID", "ADDRESS", "STATUS", "AGE", "ROLES", "VERSION", "VOTES", "READY", "LEASE", "SHARDS",
+			"DOES NOT HEAR")
 		for _, m := range x.View.Members {
-			ready, lease, silent := "?", "?", "?"
+			ready, lease, hosts, silent := "?", "?", "?", "?"
 			if n, ok := nodes[m.UID]; ok {
-				ready, lease, silent = yes(n.Ready), yes(n.Lease), dash(unheard(n))
+				ready, lease, hosts, silent = yes(n.Ready), yes(n.Lease), hosted(n), dash(unheard(n))
 			}
 			t.row(short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version), yes(m.Voter),
-				ready, lease, silent)
+				ready, lease, hosts, silent)
 		}
 	})
 	return err
+}
+
+// hosted is how many shards a node hosts, and how far it is if it hands them over.
+func hosted(n api.Node) string {
+	shards, begun, ended := 0, 0, 0
+	for _, t := range n.Types {
+		shards += t.Hosted
+		if t.Drain != nil {
+			begun, ended = begun+1, ended+one(t.Drain.Done)
+		}
+	}
+	switch {
+	case begun > ended:
+		return fmt.Sprintf("%d, draining", shards)
+	case begun > 0:
+		return fmt.Sprintf("%d, drained", shards)
+	}
+	return fmt.Sprint(shards)
 }
 
 func unheard(n api.Node) string {

@@ -13,7 +13,7 @@
 //
 //	coterie down NODE                     NODE is gone for good: go on without it
 //	coterie leave NODE                    NODE leaves, and ends
-//	coterie drain NODE [TYPE]             NODE hands over the shards of TYPE, or of all, and stays a member
+//	coterie drain [-wait] NODE [TYPE]     NODE hands over the shards of TYPE, or of all, and stays a member
 //	coterie prepare-shutdown              the whole cluster is about to be stopped
 //	coterie rebalance TYPE                look at the balance of shards now
 //	coterie move -to NODE TYPE SHARD…     shards shall live on NODE (types with allocation.External)
@@ -32,7 +32,7 @@
 //	-url URL            of the console; default: the variable COTERIE_URL, else http://127.0.0.1:8080/coterie/
 //	-token-file FILE    with the token; default: the variable COTERIE_TOKEN, else none is sent
 //	-ca FILE            with the certificates, in PEM, that the console's may be signed by; default: those of the system
-//	-timeout D          for the whole command, except watch; default: 20s
+//	-timeout D          for the whole command; for each question of watch and drain -wait; default: 20s
 //	-json               for programs: one JSON value, of package console/api; watch writes one event a line
 //
 // The doctor judges what is named: manifests, a directory of a node, an address to listen at, certificates, a

@@ -23,6 +23,7 @@ import (
 type fake struct {
 	*httptest.Server
 	cluster api.Cluster
+	asked   func(*api.Cluster) // changes what the cluster is when it is asked for; nil: nothing does
 	acted   []api.Action
 	rounds  int              // of events that were asked for
 	lost    []int            // numbers of events that no answer has room for
@@ -61,6 +62,9 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(401)
 		x = api.Error{Code: api.CodeRefused, Text: "authenticate first"}
 	case r.URL.Path == "/c/api/v1/cluster":
+		if f.asked != nil {
+			f.asked(&f.cluster)
+		}
 		x = f.cluster
 	case r.URL.Path == "/c/api/v1/shards":
 		from, _ := strconv.Atoi(q.Get("from"))
@@ -130,7 +134,13 @@ func TestLooks(t *testing.T) {
 	says(t, out, `cluster +shop`, `2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
 		`silent +00000001 does not hear 00000000`)
 	out, _ = f.coterie(t, exitOK, "members")
-	says(t, out, `UID +ADDRESS`, `00000000 +a:1 +Up +1 +r +- +yes +yes +yes +-`, `b:1.*no +00000000`)
+	says(t, out, `UID +ADDRESS`, `00000000 +a:1 +Up +1 +r +- +yes +yes +yes +9 +-`, `b:1.*no +0 +00000000`)
+	f.cluster.Nodes[0].Types[0].Drain = &api.Drain{}
+	out, _ = f.coterie(t, exitOK, "members")
+	says(t, out, `a:1.* 9, draining`)
+	f.cluster.Nodes[0].Types[0].Drain.Done = true
+	out, _ = f.coterie(t, exitOK, "members")
+	says(t, out, `a:1.* 9, drained`)
 	if strings.Contains(out, "\x1b") {
 		t.Errorf("a name steers the terminal: %q", out)
 	}
@@ -223,6 +233,47 @@ func TestActs(t *testing.T) {
 	if f.onTerminal(t, exitOK, "yes\n", true, "leave", "b:1"); len(f.acted) != 1 {
 		t.Errorf("%v", f.acted)
 	}
+}
+
+// To wait for a drain lasts until all shards of the node have gone, whatever hinders to see that for a while.
+func TestDrainWaits(t *testing.T) {
+	f := newFake(t)
+	cart, rounds, nodes := &f.cluster.Nodes[0].Types[0], 0, f.cluster.Nodes
+	cart.Drain = &api.Drain{Why: "a handler runs"}
+	f.asked = func(c *api.Cluster) {
+		rounds++
+		cart.Hosted = max(0, 9-4*rounds)
+		c.Nodes = nodes
+		switch rounds {
+		case 2:
+			c.Nodes = nil
+		case 4:
+			cart.Drain.Done = true
+		}
+	}
+	out, errs := f.onTerminal(t, exitOK, "", true, "drain", "-yes", "-wait", "00000000", "Cart")
+	says(t, out, `done`)
+	says(t, errs, `00000000 gives no answer`, `draining 00000000 .* 100 % 5 of 5 shards`)
+	if rounds != 4 {
+		t.Errorf("%d looks", rounds)
+	}
+	rounds, cart.Drain.Done = 10, false
+	ctx, cancel := context.WithCancel(t.Context())
+	f.asked = func(*api.Cluster) { cart.Hosted = 1; cancel() }
+	var e bytes.Buffer
+	c := console{out: &bytes.Buffer{}, errs: &e, getenv: func(string) string { return "" }}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("look"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"drain", "-yes", "-wait", "-url", f.URL + "/c", "-token-file", token, "a:1"}
+	if code := run(ctx, args, c); code != exitFailed {
+		t.Errorf("an interrupted wait: exit code %d", code)
+	}
+	says(t, e.String(), `the drain goes on`)
+	f.asked, cart.Drain = nil, nil
+	_, errs = f.coterie(t, exitFailed, "drain", "-yes", "-wait", "a:1", "Cart")
+	says(t, errs, `started again`)
 }
 
 // Events are printed once each; of those before the first look the last ten.

@@ -15,14 +15,14 @@ import (
 
 // watch prints events as they come. It ends with ctx, and when the console refuses; a console that
 // cannot be reached for a while is asked again.
-func watch(ctx context.Context, r *remote, every, timeout time.Duration) error {
+func watch(ctx context.Context, r *remote, every time.Duration) error {
 	s := seen{last: map[string]uint64{}}
 	var silent silences
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	complained := ""
 	for {
-		x, err := askEvents(ctx, r, timeout)
+		x, err := askEvents(ctx, r)
 		var answered *client.Error
 		switch {
 		case ctx.Err() != nil:
@@ -47,8 +47,8 @@ func watch(ctx context.Context, r *remote, every, timeout time.Duration) error {
 	}
 }
 
-func askEvents(ctx context.Context, r *remote, timeout time.Duration) (api.Events, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func askEvents(ctx context.Context, r *remote) (api.Events, error) {
+	ctx, cancel := r.within(ctx)
 	defer cancel()
 	return r.Events(ctx, api.EventsMax)
 }
