@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,6 +55,7 @@ type types struct {
 	node   *ddata.Node
 	nodes  []*ddata.Node
 	shards int
+	name   string // default: Cart
 
 	mu    sync.Mutex
 	acted []api.Action
@@ -66,13 +68,15 @@ func (e *types) Types() []api.Type {
 			hosted++
 		}
 	}
-	return []api.Type{{Name: "Cart", Role: "a", Shards: e.shards, Hosted: hosted, Coordinating: e.node == e.nodes[0]}}
+	return []api.Type{{Name: e.typ(), Role: "a", Shards: e.shards, Hosted: hosted, Coordinating: e.node == e.nodes[0]}}
 }
+
+func (e *types) typ() string { return cmp.Or(e.name, "Cart") }
 
 func (e *types) home(shard int) *ddata.Node { return e.nodes[shard%len(e.nodes)] }
 
 func (e *types) Shards(typ string, from, limit int) (all []api.Shard, total int, err error) {
-	if typ != "Cart" {
+	if typ != e.typ() {
 		return nil, 0, fmt.Errorf("%w: %q", section.ErrUnknown, typ)
 	}
 	for i := from; i < min(e.shards, from+limit); i++ {
@@ -241,6 +245,35 @@ func TestHungNode(t *testing.T) {
 	}
 	e := ask[api.Entity](t, hs[0], 200, "GET", "/api/v1/entity?type=Cart&id=x", "")
 	if e.Node != hung || len(e.Unanswered) != 1 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A type whose only nodes give no answer is not unknown: these nodes are named.
+func TestTypeOfSilentNode(t *testing.T) {
+	nodes, hs, _ := cluster(t, 2, 4, Config{NodeTimeout: 300 * time.Millisecond})
+	section.Put(nodes[0].Host(), &types{node: nodes[0], nodes: nodes, name: "Other"})
+	for _, path := range []string{"shards?type=Nope", "entity?type=Nope&id=x"} {
+		e := ask[api.Error](t, hs[0], 404, "GET", "/api/v1/"+path, "")
+		if !strings.Contains(e.Text, "started on no node; there are: Cart, Other") {
+			t.Errorf("%s: %s", path, e.Text)
+		}
+	}
+	nodes[1].Host().Channels.Handle(transport.ChannelOf(channel), transport.HandlerFunc(func(transport.NodeID,
+		[]byte) {
+	}))
+	hs[0].(*console).cache.Clear()
+	s := ask[api.Shards](t, hs[0], 200, "GET", "/api/v1/shards?type=Cart", "")
+	if len(s.Unanswered) != 1 || s.Unanswered[0].UID != uidText(nodes[1].UID()) || len(s.Shards) > 0 {
+		t.Errorf("%+v", s)
+	}
+	x := ask[api.Entity](t, hs[0], 200, "GET", "/api/v1/entity?type=Cart&id=x", "")
+	if len(x.Unanswered) != 1 || x.Unanswered[0].UID != uidText(nodes[1].UID()) || x.ID != "x" ||
+		x.Shard >= 0 {
+		t.Errorf("%+v", x)
+	}
+	e := ask[api.Error](t, hs[0], 502, "POST", "/api/v1/actions", `{"do":"rebalance","type":"Cart"}`)
+	if !strings.Contains(e.Text, nodes[1].Addr()) {
 		t.Errorf("%+v", e)
 	}
 }

@@ -87,26 +87,24 @@ func (c *console) events(ctx context.Context, limit int) (*api.Events, error) {
 }
 
 // shards is a page of the shards of a type. All members are asked: each knows what it hosts and what
-// waits on it.
+// waits on it. The type is unknown only if every member has answered that it is.
 func (c *console) shards(ctx context.Context, typ string, from, limit int) (*api.Shards, error) {
 	q := query{Ask: askShards, Type: typ, From: from, Limit: limit}
 	parts := gather[api.Shards](ctx, c, c.station.node.Members(), q)
 	pages := make([]page, 0, len(parts))
-	var firstErr error
 	var silent []api.Unanswered
 	for _, p := range parts {
 		switch {
 		case p.err == nil:
 			pages = append(pages, page{uidText(p.node.UID), p.got})
 		case errors.Is(p.err, section.ErrUnknown): // the type was not started there
-			firstErr = cmp.Or(firstErr, p.err)
 		default:
 			silent = append(silent, unanswered([]part[api.Shards]{p})...)
 		}
 	}
 	x, ok := merge(uidText(c.station.node.UID()), pages)
-	if !ok && firstErr != nil {
-		return nil, firstErr
+	if !ok && len(silent) == 0 {
+		return nil, c.noType(ctx, typ)
 	}
 	x.Type, x.From, x.Unanswered = typ, from, silent
 	return &x, nil
@@ -115,6 +113,9 @@ func (c *console) shards(ctx context.Context, typ string, from, limit int) (*api
 // entity is where an entity is, and what its node knows of it.
 func (c *console) entity(ctx context.Context, typ, id string) (*api.Entity, error) {
 	at, err := c.withType(ctx, typ)
+	if silent, ok := errors.AsType[silentType](err); ok {
+		return &api.Entity{Type: typ, ID: id, Shard: -1, Unanswered: silent}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -79,12 +80,39 @@ func (c *console) whereType(ctx context.Context, typ string, fits func(api.Type)
 			}
 		}
 	}
-	if slices.Contains(names, typ) {
+	switch {
+	case slices.Contains(names, typ):
 		return 0, fmt.Errorf("%w: no node that answered can do that for entity type %q now", section.ErrUnknown, typ)
+	case len(all.Unanswered) > 0:
+		return 0, silentType(all.Unanswered)
 	}
+	return 0, unknownType(typ, names)
+}
+
+// unknownType is the error of a type that none of the members has started.
+func unknownType(typ string, names []string) error {
 	slices.Sort(names)
-	return 0, fmt.Errorf("%w: entity type %q; there are: %s", section.ErrUnknown, typ,
-		strings.Join(slices.Compact(names), ", "))
+	return fmt.Errorf("%w: entity type %q was started on no node; there are: %s", section.ErrUnknown, typ,
+		cmp.Or(strings.Join(slices.Compact(names), ", "), "none"))
+}
+
+// noType is unknownType, with the types that there are.
+func (c *console) noType(ctx context.Context, typ string) error {
+	_, err := c.whereType(ctx, typ, func(api.Type) bool { return false })
+	return err
+}
+
+// silentType is the error of a type that none of the nodes has that answered: the nodes that did not may have it.
+type silentType []api.Unanswered
+
+// Error implements error.
+func (s silentType) Error() string {
+	var names []string
+	for _, u := range s {
+		names = append(names, fmt.Sprintf("%.8s %s: %s", u.UID, u.Addr, u.Why))
+	}
+	return "console: no node that answered has started the entity type, and there is no answer of " +
+		strings.Join(names, "; ")
 }
 
 func typeIn(all []api.Type, name string) *api.Type {

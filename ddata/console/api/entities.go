@@ -101,7 +101,7 @@ type Shard struct {
 type Entity struct {
 	Type        string        `json:"type"`
 	ID          string        `json:"id"`
-	Shard       int           `json:"shard"`
+	Shard       int           `json:"shard"`          // -1: unknown, for no node that answered has started the type
 	Node        string        `json:"node,omitempty"` // uid; empty: its home is unknown or moving
 	Addr        string        `json:"addr,omitempty"`
 	Active      bool          `json:"active"`

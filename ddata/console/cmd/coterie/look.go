@@ -281,11 +281,14 @@ func where(ctx context.Context, r *remote, args []string) error {
 	return show(r, x, x.Unanswered, func(t *table, x api.Entity) {
 		t.row("type", x.Type)
 		t.row("id", x.ID)
-		t.row("shard", x.Shard)
-		at := "no node hosts its shard now, or its home is moving"
-		if x.Node != "" {
+		shard, at := fmt.Sprint(x.Shard), "no node hosts its shard now, or its home is moving"
+		switch {
+		case x.Shard < 0:
+			shard, at = "unknown", "unknown: no node that answered has started the type"
+		case x.Node != "":
 			at = short(x.Node) + " " + x.Addr
 		}
+		t.row("shard", shard)
 		t.row("node", at)
 		t.row("active", yes(x.Active))
 		t.row("waiting", fmt.Sprintf("%d messages", x.Waiting))
