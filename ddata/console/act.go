@@ -58,7 +58,7 @@ func (e Acted) String() string { return e.Line().String() }
 var _ events.Event = Acted{}
 
 // route says which node does an action: the one that it is about, the one that has the coordinator of
-// the type, or any that has started the type.
+// the type, or any that has started the type, this one first. Another node has to allow it: see Config.Others.
 func (c *console) route(ctx context.Context, a api.Action) (view.UID, error) {
 	switch a.Do {
 	case api.DoDown, api.DoPrepare:

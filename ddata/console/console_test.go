@@ -360,6 +360,36 @@ func TestActions(t *testing.T) {
 	}
 }
 
+// With Others: Read a console acts by itself where it can, and is refused what only another node can do.
+func TestTrust(t *testing.T) {
+	nodes, hs, _ := cluster(t, 2, 4, Config{NodeTimeout: patience})
+	first := nodes[0].Addr()
+	for _, c := range []struct {
+		status int
+		body   string
+	}{
+		{403, `{"do":"rebalance","type":"Cart"}`}, // the first has the coordinator
+		{403, fmt.Sprintf(`{"do":"limit","type":"Cart","limit":7,"node":%q}`, first)},
+		{403, fmt.Sprintf(`{"do":"drain","node":%q}`, first)},
+		{403, fmt.Sprintf(`{"do":"leave","node":%q}`, first)},
+		{200, fmt.Sprintf(`{"do":"move","type":"Cart","shards":[1],"node":%q}`, first)},
+		{200, `{"do":"stop-shards","type":"Cart","shards":[0,1]}`},
+		{200, `{"do":"passivate","type":"Cart","entity":"x"}`},
+		{404, `{"do":"down","node":"gone:1"}`},
+		{200, `{"do":"prepare-shutdown"}`},
+	} {
+		x := ask[struct{ Text string }](t, hs[1], c.status, "POST", "/api/v1/actions", c.body)
+		if c.status == 403 && !strings.Contains(x.Text, "Config.Others") {
+			t.Errorf("%s: %s", c.body, x.Text)
+		}
+	}
+	select {
+	case <-nodes[0].Done():
+		t.Error("the first node has left")
+	default:
+	}
+}
+
 // The handler works below any path, and its page names what it needs relative to it.
 func TestPaths(t *testing.T) {
 	node := ddatatest.Start(t, "a")[0]

@@ -56,8 +56,13 @@ func (c *console) coordinating(ctx context.Context, typ string) (view.UID, error
 	return c.whereType(ctx, typ, func(t api.Type) bool { return t.Coordinating })
 }
 
-// hosting finds a node that may host a type, one that acts as its coordinator first.
+// hosting finds a node that may host a type: this one, or the one that acts as its coordinator, or any.
 func (c *console) hosting(ctx context.Context, typ string) (view.UID, error) {
+	if e := section.Of(c.station.host); e != nil {
+		if t := typeIn(e.Types(), typ); t != nil && !t.Proxy {
+			return c.station.node.UID(), nil
+		}
+	}
 	if u, err := c.coordinating(ctx, typ); err == nil {
 		return u, nil
 	}
