@@ -318,6 +318,17 @@ func (x *tab) outage(s *shop) {
 	}
 	s.sick.Store(false)
 	x.until(`document.getElementById("state").innerText === "3 of 3 nodes ready"`)
+	s.partly.Store(true) // one question fails, another lacks a node: the rest of the page is as ever
+	x.until(`document.getElementById("shards-trouble").innerText.includes("no shards today")`)
+	x.until(`document.getElementById("state").innerText === "3 of 3 nodes ready"`)
+	if n := eval[int](x, `document.querySelectorAll("#map i").length`); n != shards {
+		x.t.Errorf("%d shards are left", n)
+	}
+	x.key("5")
+	x.until(`document.getElementById("events-trouble").innerText.includes("far:1 gave no answer: it hangs")`)
+	x.key("3")
+	s.partly.Store(false)
+	x.until(`document.getElementById("shards-trouble").innerText === ""`)
 }
 
 // looks changes how the page looks, and the size of the window.

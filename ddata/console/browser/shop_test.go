@@ -25,6 +25,7 @@ type shop struct {
 	regions []*sharding.Region[any]
 	server  *httptest.Server
 	sick    atomic.Bool // the server answers nothing but 503
+	partly  atomic.Bool // it answers no question for shards, and one for events without a node
 }
 
 const (
@@ -53,11 +54,28 @@ func openShop(t *testing.T) *shop {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
+		if s.partly.Load() && s.partial(w, r) {
+			return
+		}
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.server.Close)
 	s.visit(t)
 	return s
+}
+
+// partial answers a question as a console does that cannot say all. It reports whether it was one of these.
+func (s *shop) partial(w http.ResponseWriter, r *http.Request) bool {
+	switch r.URL.Path {
+	case "/coterie/api/v1/shards":
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"code":"not-found","text":"no shards today"}`))
+	case "/coterie/api/v1/events":
+		_, _ = w.Write([]byte(`{"events":[],"unanswered":[{"uid":"1","addr":"far:1","why":"it hangs"}]}`))
+	default:
+		return false
+	}
+	return true
 }
 
 // open starts the entity type on a node.

@@ -9,6 +9,7 @@ const matrixMax = 30; // members; of larger clusters only those that are not hea
 const state = {
   tab: "nodes", cluster: null, events: null, metrics: null, shards: null, shardsType: "", shardsFrom: 0,
   access: "", paused: false, failing: "", since: 0, found: null, notes: [],
+  troubles: {}, // why a question other than that for the cluster was not answered, by what it asks for
 };
 
 const $ = id => document.getElementById(id);
@@ -90,6 +91,27 @@ function wants() {
   return all;
 }
 
+// settle asks one question. That one fails says nothing of the others: only a console that does not say what
+// the cluster is, is not there.
+async function settle([key, path]) {
+  let why = "";
+  try {
+    state[key] = await ask(path);
+  } catch (e) {
+    why = e.name === "TimeoutError" ? "it does not answer" : e.message;
+  }
+  if (key !== "cluster") { state.troubles[key] = why; return; }
+  if (why && !state.failing) state.since = Date.now();
+  state.failing = why;
+}
+
+// trouble draws what is missing of an answer: all of it, or what nodes would have said that gave none.
+function trouble(key) {
+  const x = state[key], why = state.troubles[key];
+  draw($(key + "-trouble"), why && h("p.bad", {}, `The console has not said it: ${why}`),
+    ((x || {}).unanswered || []).map(u => h("p.warn", {}, `${short(u.uid)} ${u.addr} gave no answer: ${u.why}`)));
+}
+
 let timer = 0, asking = false;
 
 async function poll() {
@@ -98,13 +120,10 @@ async function poll() {
   if (state.paused || document.hidden) { timer = setTimeout(poll, every); return; }
   asking = true;
   try {
-    await Promise.all([...wants().map(async ([key, path]) => { state[key] = await ask(path); }), refind()]);
-    state.failing = "";
-  } catch (e) {
-    if (!state.failing) state.since = Date.now();
-    state.failing = e.name === "TimeoutError" ? "it does not answer" : e.message;
+    await Promise.all([...wants().map(settle), refind()]);
+  } finally {
+    asking = false;
   }
-  asking = false;
   render();
   timer = setTimeout(poll, every);
 }
@@ -266,6 +285,7 @@ function typeCard(c, s) {
 function renderShards(c) {
   const x = state.shards, typ = state.shardsType;
   $("shards").hidden = !typ;
+  trouble("shards");
   if (!typ || !x || x.type !== typ) { draw($("map")); draw($("shards-table")); $("shards-where").textContent = ""; return; }
   const place = new Map(c.view.members.map((m, i) => [m.uid, i % 8]));
   const last = x.from + (x.shards || []).length;
@@ -285,9 +305,9 @@ function renderShards(c) {
 function renderFound() {
   const f = state.found;
   if (!f) { draw($("found")); return; }
-  if (f.error) { draw($("found"), h("p.bad", {}, f.error)); return; }
+  if (!f.entity) { draw($("found"), h("p.bad", {}, f.error)); return; }
   const e = f.entity;
-  draw($("found"), h("article.card", {},
+  draw($("found"), f.error && h("p.bad", {}, `This is what was said before: ${f.error}`), h("article.card", {},
     h("h3", {}, e.id, tag(e.type), e.active ? tag("active", "good") : tag("not active", "soft")),
     facts(["shard", e.shard < 0 ? "" : String(e.shard)], ["node", e.shard < 0 ? h("span.warn", {}, "unknown: no node that answered has started the type") : e.node ? `${short(e.node)} ${e.addr || ""}` : h("span.warn", {}, "no node hosts its shard now, or its home is moving")],
       ["waiting", num(e.waiting) + " messages"], ["doing", e.doing || ""], ["passivation", e.why || ""],
@@ -302,6 +322,7 @@ const series = s => [s.name.replace(/^coterie_/, "").replace(/_seconds$/, "").re
 const amount = (s, x) => !s.name.endsWith("_seconds") ? num(Math.round(x * 10) / 10) : x >= 1 ? x.toFixed(2) + " s" : (x * 1000).toPrecision(3) + " ms";
 
 function renderTimes() {
+  trouble("metrics");
   const nodes = ((state.metrics || {}).nodes || []).filter(n => n.kept);
   $("times-none").hidden = !state.metrics || nodes.length > 0;
   const rows = (of, row) => nodes.flatMap(n => (n[of] || []).map(s => [series(s), n, s]))
@@ -314,6 +335,7 @@ function renderTimes() {
 }
 
 function renderEvents() {
+  trouble("events");
   const x = state.events;
   if (!x) return;
   const word = $("event-filter").value.toLowerCase(), warn = $("only-warn").checked;
@@ -385,8 +407,8 @@ function note(text, good) {
 async function refind() {
   const e = state.tab === "types" && state.found && state.found.entity;
   if (!e) return;
-  const again = await ask(entityPath(e.type, e.id)).catch(() => null);
-  if (again && state.found && state.found.entity === e) state.found = { entity: again };
+  const again = await ask(entityPath(e.type, e.id)).then(entity => ({ entity }), err => ({ entity: e, error: err.message }));
+  if (state.found && state.found.entity === e) state.found = again;
 }
 
 const entityPath = (typ, id) => `entity?type=${encodeURIComponent(typ)}&id=${encodeURIComponent(id)}`;
@@ -427,6 +449,8 @@ document.addEventListener("click", e => {
   else if (b.dataset.shards) {
     state.shardsType = state.shardsType === b.dataset.shards ? "" : b.dataset.shards;
     state.shardsFrom = 0;
+    state.shards = null;
+    state.troubles.shards = "";
     render();
     poll();
   }
