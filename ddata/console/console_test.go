@@ -298,6 +298,12 @@ func TestStorm(t *testing.T) {
 	}) {
 		t.Errorf("%d events, and no answer of %+v", len(x.Events), x.Unanswered)
 	}
+	for _, n := range ask[api.Cluster](t, hs[0], 200, "GET", "/api/v1/cluster", "").Nodes {
+		i := slices.IndexFunc(n.Alarms, func(a api.Alarm) bool { return a.Kind == "alarm" && a.Count == 600 })
+		if (i >= 0) != (n.UID == loud) {
+			t.Errorf("%s has alarms: %+v", n.Addr, n.Alarms)
+		}
+	}
 }
 
 // A node without a console says so at once.

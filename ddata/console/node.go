@@ -22,7 +22,7 @@ func (s *station) self(ctx context.Context) api.Node {
 	x := api.Node{
 		UID: uidText(n.UID()), Addr: n.Addr(), Epoch: uint64(n.View().Epoch), At: now.UTC(),
 		Live: health.Live, Ready: health.Ready, Reasons: health.Reasons, Lease: n.HoldsLease(),
-		Unreachable: silences(n.Unreachable()), Transport: transportOf(n.TransportStats()),
+		Alarms: s.events.Alarms(), Unreachable: silences(n.Unreachable()), Transport: transportOf(n.TransportStats()),
 	}
 	if n.Durable() {
 		st := n.StoreStats()

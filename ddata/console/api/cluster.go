@@ -68,11 +68,20 @@ type Node struct {
 	Ready       bool      `json:"ready"`
 	Reasons     []string  `json:"reasons,omitempty"` // why not
 	Lease       bool      `json:"lease"`             // it may run entities and singletons
+	Alarms      []Alarm   `json:"alarms,omitempty"`  // by kind
 	Unreachable []Silence `json:"unreachable,omitempty"`
 	Roles       []Role    `json:"roles"`
 	Types       []Type    `json:"types,omitempty"` // entity types, by name
 	Transport   Transport `json:"transport"`
 	Store       *Store    `json:"store,omitempty"` // nil: it keeps nothing on a disk
+}
+
+// Alarm counts the events of one kind that the log of a node has as warnings or errors, since its console was
+// made. Package ddata/events/runbook has a page for each kind.
+type Alarm struct {
+	Kind  string    `json:"kind"`
+	Count uint64    `json:"count"`
+	Last  time.Time `json:"last"` // when the last was, by the clock of the node
 }
 
 // Silence is a member that a node does not hear.

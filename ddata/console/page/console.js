@@ -4,6 +4,7 @@
 // difference is changed, so that focus, selection and scroll positions stay.
 
 const every = 2000, patience = 8000, pageSize = 200;
+const lately = 15 * 60 * 1000; // within which an alarm is one of now
 const matrixMax = 30; // members; of larger clusters only those that are not heard are shown
 
 const state = {
@@ -187,15 +188,18 @@ function reachCell(n, m, o) {
 
 function memberCard(c, m, i, n, silent) {
   const health = silent ? tag("no answer", "bad") : !n ? tag("?", "soft") : n.ready ? tag("ready", "good") : n.live ? tag("not ready", "warn") : tag("not live", "bad");
+  const alarms = n ? n.alarms || [] : [];
   const drains = (n ? n.types || [] : []).filter(t => t.drain), drained = drains.every(t => t.drain.done);
   return h("article.card" + (silent ? ".silent" : ""), { "data-uid": m.uid },
     h("h3", {}, h("span.legend.n" + i % 8, { "aria-hidden": "true" }), m.addr, health,
+      alarms.length > 0 && tag("alarms", alarms.some(a => new Date(n.at) - new Date(a.last) < lately) ? "bad" : "soft"),
       drains.length > 0 && tag(drained ? "drained" : "draining", "warn")),
     h("p.soft", {}, short(m.uid), " · ", m.status, m.age ? ` · age ${m.age}` : " · learning", m.voter ? " · votes" : "", m.version ? " · version " + m.version : ""),
     facts(["roles", (m.roles || []).join(", ")], ["oldest of", (m.oldestOf || []).join(", ")],
       n && ["lease", n.lease ? h("span.good", {}, "held") : h("span.warn", {}, "none")],
       n && n.epoch !== c.view.epoch && ["view", "e" + n.epoch],
       n && ["shards", num((n.types || []).reduce((s, t) => s + t.hosted, 0))],
+      alarms.length > 0 && ["alarms", h("ul", {}, alarms.map(a => h("li", {}, `${a.kind} ${num(a.count)}, the last at ${time(a.last)}`)))],
       ...drains.map(t => ["hands over", `${t.name}: ${t.drain.done ? "all shards have gone" : `${num(t.hosted)} shards left`}, since ${time(t.drain.since)}` + (t.drain.why ? `: ${t.drain.why}` : "")]),
       n && ["entities", num((n.types || []).reduce((s, t) => s + t.active, 0)) + " active"],
       n && ["links", `${num(n.transport.links)}, ${bytes(n.transport.bytesIn)} in, ${bytes(n.transport.bytesOut)} out`],

@@ -1,9 +1,12 @@
 package timeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,14 +30,21 @@ type Timeline struct {
 	size  uint64
 	clock func() time.Time
 
-	mu   sync.Mutex
-	ring []api.Event
-	last uint64
+	mu     sync.Mutex
+	ring   []api.Event
+	last   uint64
+	alarms map[string]api.Alarm // by kind, kindsMax at most
 }
+
+// kindsMax bounds the kinds of alarms that are counted one by one; those beyond are counted together.
+const kindsMax = 200
+
+// otherKinds is the kind of those beyond kindsMax.
+const otherKinds = "other"
 
 // New makes one that keeps size events of a node, at least one.
 func New(node string, size int, clock func() time.Time) *Timeline {
-	return &Timeline{node: node, size: uint64(max(1, size)), clock: clock}
+	return &Timeline{node: node, size: uint64(max(1, size)), clock: clock, alarms: map[string]api.Alarm{}}
 }
 
 var _ events.Listener = (&Timeline{}).Tell
@@ -57,6 +67,25 @@ func (t *Timeline) Tell(e events.Event) {
 		t.ring = append(t.ring, api.Event{})
 	}
 	t.ring[(t.last-1)%t.size] = x
+	if l.Level >= slog.LevelWarn {
+		t.alarm(x)
+	}
+}
+
+// alarm counts an alarm. The caller holds mu.
+func (t *Timeline) alarm(x api.Event) {
+	kind := x.Kind
+	if _, known := t.alarms[kind]; !known && len(t.alarms) >= kindsMax {
+		kind = otherKinds
+	}
+	t.alarms[kind] = api.Alarm{Kind: kind, Count: t.alarms[kind].Count + 1, Last: x.At}
+}
+
+// Alarms counts the events that are warnings or errors, by kind, since New. The slice is the caller's.
+func (t *Timeline) Alarms() []api.Alarm {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.SortedFunc(maps.Values(t.alarms), func(a, b api.Alarm) int { return cmp.Compare(a.Kind, b.Kind) })
 }
 
 // Latest is the last n events, the oldest first. In JSON they have at most a number of bytes: the oldest are

@@ -2,11 +2,14 @@ package timeline
 
 import (
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/replicator/keyspace"
 )
@@ -87,5 +90,28 @@ func TestRoom(t *testing.T) {
 	}
 	if n := len(l.Latest(9, len(all)/2)); n != 4 {
 		t.Errorf("%d events in half of the bytes", n)
+	}
+}
+
+// Alarms are counted by kind, however many kinds there are.
+func TestAlarms(t *testing.T) {
+	now := time.Unix(1000, 0)
+	l := New("n1", 2, func() time.Time { now = now.Add(time.Second); return now })
+	for _, x := range []told{{slog.LevelInfo, "fine"}, {slog.LevelWarn, "b!"}, {slog.LevelError, "a"},
+		{slog.LevelWarn, "b!"}} {
+		l.Tell(x)
+	}
+	got := l.Alarms()
+	if len(got) != 2 || got[0].Kind != "a" || got[0].Count != 1 || got[1].Kind != "b" || got[1].Count != 2 ||
+		!got[1].Last.Equal(now) {
+		t.Errorf("%+v", got)
+	}
+	for i := range 2 * kindsMax {
+		l.Tell(told{slog.LevelWarn, fmt.Sprint("k", i)})
+	}
+	if got := l.Alarms(); len(got) != kindsMax+1 || !slices.ContainsFunc(got, func(a api.Alarm) bool {
+		return a.Kind == otherKinds && a.Count == kindsMax+2
+	}) {
+		t.Errorf("%d kinds", len(got))
 	}
 }

@@ -25,7 +25,7 @@ type command struct {
 // commands are all of them, in the order of help. It is a function, for some of them list all.
 func commands() []command {
 	return []command{
-		{"status", "", "the cluster in a few lines", 0, 0, asking(status)},
+		{"status", "[-alarms D]", "the cluster in a few lines, and what is not well", 0, 0, statusCommand},
 		{"members", "", "the members, by age", 0, 0, asking(members)},
 		{"roles", "", "the replicas of each role: keys, clocks, lag", 0, 0, asking(roles)},
 		{"types", "", "the entity types, all nodes together", 0, 0, asking(types)},
@@ -93,6 +93,7 @@ func help(args []string, out io.Writer) error {
 	}
 	fmt.Fprint(out, "\nThe console of a running node is asked at -url or COTERIE_URL, with the token of "+
 		"COTERIE_TOKEN.\n"+
-		"Exit codes: 0 done, 1 failed, 2 usage, 3 some nodes did not answer, 4 refused, 5 not all nodes are ready.\n")
+		"Exit codes: 0 done, 1 failed, 2 usage, 3 some nodes did not answer, 4 refused, 5 not all nodes are ready, "+
+		"6 alarms.\n")
 	return nil
 }

@@ -19,51 +19,6 @@ func ofCluster(ctx context.Context, r *remote, table func(*table, api.Cluster)) 
 	return x, show(r, x, x.Unanswered, table)
 }
 
-func status(ctx context.Context, r *remote, _ []string) error {
-	x, err := ofCluster(ctx, r, statusTable)
-	if err != nil {
-		return err
-	}
-	for _, n := range x.Nodes {
-		if !n.Ready {
-			return errUnready
-		}
-	}
-	return nil
-}
-
-func statusTable(t *table, x api.Cluster) {
-	up, ready, leases := 0, 0, 0
-	for _, m := range x.View.Members {
-		if m.Status == "Up" {
-			up++
-		}
-	}
-	for _, n := range x.Nodes {
-		ready += one(n.Ready)
-		leases += one(n.Lease)
-	}
-	t.row("cluster", x.Name)
-	t.row("view", x.View.Epoch)
-	t.row("members", fmt.Sprintf("%d, %d up, %d answered, %d ready, %d with a lease", len(x.View.Members), up,
-		len(x.Nodes), ready, leases))
-	if x.View.Closing {
-		t.row("closing", "the whole cluster is about to be stopped")
-	}
-	for _, s := range sums(x) {
-		t.row("type", fmt.Sprintf("%s: %d of %d shards hosted, %d entities active", s.Name, s.Hosted, s.Shards,
-			s.Active))
-	}
-	for _, n := range x.Nodes {
-		for _, why := range n.Reasons {
-			t.row("not ready", fmt.Sprintf("%s %s: %s", short(n.UID), n.Addr, why))
-		}
-		for _, s := range n.Unreachable {
-			t.row("silent", fmt.Sprintf("%s does not hear %s since %s", short(n.UID), short(s.UID), clock(s.Since)))
-		}
-	}
-}
-
 func one(b bool) int {
 	if b {
 		return 1
@@ -128,8 +83,8 @@ func roles(ctx context.Context, r *remote, _ []string) error {
 						v, d := p.Volatile, p.Durable
 						events, waiting := v.Events+d.Events, v.WaitingBytes+d.WaitingBytes
 						t.row(p.Name, p.Data, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items,
-							v.Bytes+d.Bytes, v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting, lag(p),
-							caughtUp(p))
+							v.Bytes+d.Bytes, v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting,
+							furthest(p).Events, caughtUp(p))
 					}
 				}
 			}
@@ -183,14 +138,6 @@ func datasetsIn(x api.Cluster) (all [][2]string) {
 	}
 	slices.SortFunc(all, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(all)
-}
-
-// lag is how far the member that is furthest behind is.
-func lag(p api.Role) (most uint64) {
-	for _, l := range p.Lags {
-		most = max(most, l.Events)
-	}
-	return most
 }
 
 func caughtUp(p api.Role) string {

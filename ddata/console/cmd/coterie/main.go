@@ -1,7 +1,7 @@
 // Command coterie shows a cluster to its operator and steers it, and looks after the directories of
 // nodes that are stopped.
 //
-//	coterie status                        the cluster in a few lines
+//	coterie status [-alarms D]            the cluster in a few lines, and what is not well
 //	coterie members                       the members, by age
 //	coterie roles                         the replicas of each role: keys, clocks, lag
 //	coterie types                         the entity types, all nodes together
@@ -52,6 +52,7 @@
 //	3  done in part: some nodes gave no answer, and are named
 //	4  the console refuses: the token is missing, wrong, or may only look
 //	5  status: all nodes answered, and not all are ready
+//	6  status -alarms D: all are ready, and a node has had an alarm within D
 package main
 
 import (
@@ -75,6 +76,7 @@ const (
 	exitPartial = 3
 	exitRefused = 4
 	exitUnready = 5
+	exitAlarms  = 6
 )
 
 var (
@@ -84,6 +86,8 @@ var (
 	errPartial = errors.New("not all nodes have answered")
 	// errUnready: nodes are not ready. They were named.
 	errUnready = errors.New("not all nodes are ready")
+	// errAlarms: a node has had an alarm lately.
+	errAlarms = errors.New("there were alarms")
 )
 
 // console is what the command has of the world around it.
@@ -129,6 +133,8 @@ func run(ctx context.Context, args []string, c console) int {
 		return exitPartial
 	case errors.Is(err, errUnready):
 		return exitUnready
+	case errors.Is(err, errAlarms):
+		return exitAlarms
 	case errors.As(err, &answered) && answered.Refused():
 		return exitRefused
 	}

@@ -166,15 +166,42 @@ func TestLooks(t *testing.T) {
 	}
 }
 
+// What is not well is in the status.
+func TestStatusNamesWhatIsNotWell(t *testing.T) {
+	f := newFake(t)
+	last := time.Unix(1000, 0)
+	f.cluster.Nodes[0].Alarms = []api.Alarm{{Kind: "Diverged", Count: 3, Last: last}}
+	n := &f.cluster.Nodes[1]
+	n.Alarms = []api.Alarm{{Kind: "Diverged", Count: 2, Last: last.Add(-time.Second)}}
+	n.Transport.Dropped = map[string]uint64{"queue-full": 7}
+	n.Roles = []api.Role{
+		{Name: "r", Data: "user", Silent: true},
+		{Name: "s", Data: "user", DigestAlarms: 4, StoreFailed: 5},
+	}
+	out, _ := f.coterie(t, exitOK, "status")
+	says(t, out, `alarm +Diverged: 5, on 00000000, 00000001, the last at `+clock(last), `dropped +Cart: .*no-home=2`,
+		`lag +00000000 a:1: role r, user data: .* is 4 events behind`, `stands still +00000001 b:1: role r`,
+		`catches up +00000001 b:1: role s`, `diverged +.*role s.*: 4`, `disk failed +.*role s.*: 5 batches`,
+		`frames lost +00000001 b:1: queue-full=7`)
+}
+
 // What is partial, refused, not ready or not there has an exit code of its own.
 func TestExitCodes(t *testing.T) {
 	f := newFake(t)
 	f.cluster.Nodes[1].Ready, f.cluster.Nodes[1].Reasons = false, []string{"no lease"}
 	out, _ := f.coterie(t, exitUnready, "status")
 	says(t, out, `not ready +00000001 b:1: no lease`)
+	f.cluster.Nodes[1].Ready = true
+	f.coterie(t, exitOK, "status", "-alarms", "1m")
+	f.cluster.Nodes[1].At = time.Unix(1000, 0)
+	f.cluster.Nodes[1].Alarms = []api.Alarm{{Kind: "Diverged", Count: 3, Last: time.Unix(900, 0)}}
+	f.coterie(t, exitOK, "status", "-alarms", "1m")
+	_, errs := f.coterie(t, exitAlarms, "status", "-alarms", "2m")
+	says(t, errs, `Diverged on 00000001 b:1`)
+	f.cluster.Nodes[1].Ready = false
 	f.coterie(t, exitOK, "members")
 	f.cluster.Unanswered = []api.Unanswered{{UID: "00000001bbbbbbbb", Addr: "b:1", Why: "it hangs"}}
-	_, errs := f.coterie(t, exitPartial, "status")
+	_, errs = f.coterie(t, exitPartial, "status")
 	says(t, errs, `no answer of 00000001 b:1: it hangs`)
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("wrong\n"), 0o600); err != nil {
