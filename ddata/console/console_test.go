@@ -122,13 +122,17 @@ func TestCluster(t *testing.T) {
 	nodes, hs, _ := cluster(t, 3, 10, Config{NodeTimeout: patience})
 	x := ask[api.Cluster](t, hs[1], 200, "GET", "/api/v1/cluster", "")
 	if x.Name != "test" || x.Asked != uidText(nodes[1].UID()) || len(x.View.Members) != 3 || len(x.Nodes) != 3 ||
-		len(x.Unanswered) > 0 || x.View.Epoch == 0 {
+		len(x.Unanswered) > 0 || x.View.Epoch == 0 ||
+		x.View.Format != uint32(nodes[1].View().Format) || x.View.Format == 0 {
 		t.Fatalf("%+v", x)
 	}
 	for i, m := range x.View.Members {
 		n := x.Nodes[i]
 		if n.UID != m.UID || !n.Live || !n.Ready || !n.Lease || len(n.Unreachable) > 0 || n.Epoch == 0 {
 			t.Errorf("node %d: %+v of member %+v", i, n, m)
+		}
+		if m.Formats[0] < 1 || m.Formats[1] < x.View.Format {
+			t.Errorf("the view writes %d, and member %d speaks %v", x.View.Format, i, m.Formats)
 		}
 		if i > 0 && x.View.Members[i-1].Age >= m.Age || m.Status != "Up" || !m.Voter {
 			t.Errorf("member %d: %+v", i, m)

@@ -32,6 +32,7 @@ type Cluster struct {
 type View struct {
 	Cluster   string   `json:"cluster"` // its id
 	Epoch     uint64   `json:"epoch"`
+	Format    uint32   `json:"format"`  // level at which all members write
 	Closing   bool     `json:"closing"` // the whole cluster shuts down
 	VotersMax uint32   `json:"votersMax"`
 	Members   []Member `json:"members"` // the oldest first, then those that are joining
@@ -41,14 +42,15 @@ type View struct {
 
 // Member is one node as a view lists it.
 type Member struct {
-	UID      string   `json:"uid"`
-	Addr     string   `json:"addr"`
-	Status   string   `json:"status"` // Joining, Up or Leaving
-	Age      uint32   `json:"age"`    // lower is older; 0: it has none yet
-	Voter    bool     `json:"voter"`
-	Roles    []string `json:"roles"`
-	OldestOf []string `json:"oldestOf,omitempty"` // roles
-	Version  string   `json:"version,omitempty"`  // of the application
+	UID      string    `json:"uid"`
+	Addr     string    `json:"addr"`
+	Status   string    `json:"status"` // Joining, Up or Leaving
+	Age      uint32    `json:"age"`    // lower is older; 0: it has none yet
+	Voter    bool      `json:"voter"`
+	Roles    []string  `json:"roles"`
+	OldestOf []string  `json:"oldestOf,omitempty"` // roles
+	Version  string    `json:"version,omitempty"`  // of the application
+	Formats  [2]uint32 `json:"formats"`            // the lowest and the highest level that it speaks
 }
 
 // Unanswered is a node that gave no answer, and why.

@@ -144,7 +144,7 @@ function render() {
   if (!c) return;
   document.title = c.name + " — Coterie";
   $("name").textContent = c.name;
-  $("epoch").textContent = "view " + c.view.epoch;
+  $("epoch").textContent = `view ${c.view.epoch}, format ${c.view.format}`;
   $("asked").textContent = `asked ${short(c.asked)}, ${time(c.at)}, you may ${state.access === "operate" ? "look and act" : "look"}`;
   ({ nodes: renderNodes, data: renderData, types: renderTypes, times: renderTimes, events: renderEvents })[state.tab](c);
 }
@@ -194,7 +194,7 @@ function memberCard(c, m, i, n, silent) {
     h("h3", {}, h("span.legend.n" + i % 8, { "aria-hidden": "true" }), m.addr, health,
       alarms.length > 0 && tag("alarms", alarms.some(a => new Date(n.at) - new Date(a.last) < lately) ? "bad" : "soft"),
       drains.length > 0 && tag(drained ? "drained" : "draining", "warn")),
-    h("p.soft", {}, short(m.uid), " · ", m.status, m.age ? ` · age ${m.age}` : " · learning", m.voter ? " · votes" : "", m.version ? " · version " + m.version : ""),
+    h("p.soft", {}, short(m.uid), " · ", m.status, m.age ? ` · age ${m.age}` : " · learning", m.voter ? " · votes" : "", m.version ? " · version " + m.version : "", ` · formats ${m.formats.join(" to ")}`),
     facts(["roles", (m.roles || []).join(", ")], ["oldest of", (m.oldestOf || []).join(", ")],
       n && ["lease", n.lease ? h("span.good", {}, "held") : h("span.warn", {}, "none")],
       n && n.epoch !== c.view.epoch && ["view", "e" + n.epoch],

@@ -32,15 +32,15 @@ func members(ctx context.Context, r *remote, _ []string) error {
 		for _, n := range x.Nodes {
 			nodes[n.UID] = n
 		}
-		t.row("UID", "ADDRESS", "STATUS", "AGE", "ROLES", "VERSION", "VOTES", "READY", "LEASE", "SHARDS",
+		t.row("UID", "ADDRESS", "STATUS", "AGE", "ROLES", "VERSION", "FORMATS", "VOTES", "READY", "LEASE", "SHARDS",
 			"DOES NOT HEAR")
 		for _, m := range x.View.Members {
 			ready, lease, hosts, silent := "?", "?", "?", "?"
 			if n, ok := nodes[m.UID]; ok {
 				ready, lease, hosts, silent = yes(n.Ready), yes(n.Lease), hosted(n), dash(unheard(n))
 			}
-			t.row(short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version), yes(m.Voter),
-				ready, lease, hosts, silent)
+			t.row(short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version),
+				fmt.Sprintf("%d-%d", m.Formats[0], m.Formats[1]), yes(m.Voter), ready, lease, hosts, silent)
 		}
 	})
 	return err

@@ -33,9 +33,11 @@ type fake struct {
 func newFake(t *testing.T) *fake {
 	f := &fake{cluster: api.Cluster{
 		Name: "shop",
-		View: api.View{Epoch: 7, Members: []api.Member{
-			{UID: "00000000aaaaaaaa", Addr: "a:1", Status: "Up", Age: 1, Roles: []string{"r"}, Voter: true},
-			{UID: "00000001bbbbbbbb", Addr: "b:1", Status: "Up", Age: 2, Roles: []string{"r"}, Version: "v\x1b[31m2"},
+		View: api.View{Epoch: 7, Format: 2, Members: []api.Member{
+			{UID: "00000000aaaaaaaa", Addr: "a:1", Status: "Up", Age: 1, Roles: []string{"r"}, Voter: true,
+				Formats: [2]uint32{1, 2}},
+			{UID: "00000001bbbbbbbb", Addr: "b:1", Status: "Up", Age: 2, Roles: []string{"r"}, Version: "v\x1b[31m2",
+				Formats: [2]uint32{2, 3}},
 		}},
 		Nodes: []api.Node{{
 			UID: "00000000aaaaaaaa", Addr: "a:1", Live: true, Ready: true, Lease: true,
@@ -131,10 +133,10 @@ func (f *fake) onTerminal(t *testing.T, want int, in string, terminal bool, args
 func TestLooks(t *testing.T) {
 	f := newFake(t)
 	out, _ := f.coterie(t, exitOK, "status")
-	says(t, out, `cluster +shop`, `2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
+	says(t, out, `cluster +shop`, `format +2; 1 of 2 members speak 3`, `2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
 		`silent +00000001 does not hear 00000000`)
 	out, _ = f.coterie(t, exitOK, "members")
-	says(t, out, `UID +ADDRESS`, `00000000 +a:1 +Up +1 +r +- +yes +yes +yes +9 +-`, `b:1.*no +0 +00000000`)
+	says(t, out, `UID +ADDRESS`, `00000000 +a:1 +Up +1 +r +- +1-2 +yes +yes +yes +9 +-`, `b:1.*no +0 +00000000`)
 	f.cluster.Nodes[0].Types[0].Drain = &api.Drain{}
 	out, _ = f.coterie(t, exitOK, "members")
 	says(t, out, `a:1.* 9, draining`)

@@ -48,6 +48,7 @@ func statusTable(t *table, x api.Cluster) {
 	}
 	t.row("cluster", x.Name)
 	t.row("view", x.View.Epoch)
+	t.row("format", formatText(x.View))
 	t.row("members", fmt.Sprintf("%d, %d up, %d answered, %d ready, %d with a lease", len(x.View.Members), up,
 		len(x.Nodes), ready, leases))
 	if x.View.Closing {
@@ -64,6 +65,24 @@ func statusTable(t *table, x api.Cluster) {
 		statusOf(t, n)
 	}
 	alarmRows(t, x)
+}
+
+// formatText says at which format level a cluster writes, and which it will once all members speak it.
+func formatText(v api.View) string {
+	if len(v.Members) == 0 {
+		return fmt.Sprint(v.Format)
+	}
+	highest, ready := v.Members[0].Formats[1], 0
+	for _, m := range v.Members {
+		highest = max(highest, m.Formats[1])
+	}
+	for _, m := range v.Members {
+		ready += one(m.Formats[1] == highest)
+	}
+	if highest == v.Format {
+		return fmt.Sprintf("%d, the highest that members speak", v.Format)
+	}
+	return fmt.Sprintf("%d; %d of %d members speak %d", v.Format, ready, len(v.Members), highest)
 }
 
 // statusOf prints what is not well on a node.
