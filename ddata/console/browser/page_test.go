@@ -193,6 +193,7 @@ func TestPage(t *testing.T) {
 	x.times(s)
 	x.kill(s)
 	x.balance(s)
+	x.steer()
 	x.outage(s)
 	x.looks()
 	for _, fault := range x.faults {
@@ -285,7 +286,7 @@ func (x *tab) kill(s *shop) {
 	x.until(`document.getElementById("events").innerText.includes("console action do=down")`)
 }
 
-// balance brings a node in, and has shards move there.
+// balance brings a node in, says which shards shall live there, and has them move.
 func (x *tab) balance(s *shop) {
 	x.t.Helper()
 	s.visit(x.t) // the shards of the dead node have homes again, so that the new one gets none unasked
@@ -296,7 +297,14 @@ func (x *tab) balance(s *shop) {
 	uid := fmt.Sprintf("%016x", uint64(fresh.UID()))
 	hosted := fmt.Sprintf(`(((state.cluster.nodes || []).find(n => n.uid === %q) || {}).types || [])
 		.reduce((s, t) => s + t.hosted, 0)`, uid)
-	for deadline := time.Now().Add(patience); eval[int](x, hosted) == 0; {
+	x.pick("3", 1)
+	x.pick("4", 2)
+	eval[string](x, fmt.Sprintf(`document.getElementById("shards-to").value = %q`, uid))
+	x.sure("#shards-move")
+	x.until(`document.getElementById("alerts").innerText.includes("2 shards shall live on")`)
+	x.pick("3", 1)
+	x.pick("4", 0)
+	for deadline := time.Now().Add(patience); eval[int](x, hosted) != 2; {
 		if time.Now().After(deadline) {
 			x.t.Fatalf("no shard moves to the new node: %s", x.text("#alerts"))
 		}
@@ -305,6 +313,38 @@ func (x *tab) balance(s *shop) {
 		x.until(`state.notes.length > 0`)
 	}
 	x.until(`document.querySelector("#alerts .good")`)
+}
+
+// pick clicks the box of a shard in the table, or the one of all that are shown.
+func (x *tab) pick(which string, chosen int) {
+	x.t.Helper()
+	x.until(fmt.Sprintf(`document.querySelectorAll("#shards-table tbody input").length === %d`, shards))
+	x.run(chromedp.Click(chromedp.CSS(`input[data-pick="` + which + `"]`)))
+	x.until(fmt.Sprintf(`document.getElementById("shards-act").innerText.includes("With %d chosen")`, chosen))
+}
+
+// sure clicks a button, and answers the question whether that is meant with yes.
+func (x *tab) sure(button string) {
+	x.t.Helper()
+	x.run(chromedp.Click(chromedp.CSS(button)))
+	x.until(`document.getElementById("ask").open`)
+	x.run(chromedp.Click(chromedp.CSS("#ask-yes")))
+}
+
+// steer stops shards, and sets a limit.
+func (x *tab) steer() {
+	x.t.Helper()
+	x.pick("all", shards)
+	x.pick("all", 0)
+	x.pick("5", 1)
+	x.sure("#shards-stop")
+	x.until(`document.getElementById("alerts").innerText.includes("1 shards have stopped")`)
+	x.run(chromedp.Click(chromedp.CSS(`button[data-limit="Cart"]`)))
+	x.until(`document.getElementById("limit").open`)
+	eval[string](x, `document.getElementById("limit-n").value = "77"`)
+	x.run(chromedp.Click(chromedp.CSS("#limit-yes")))
+	x.until(`document.getElementById("types").innerText.includes(" 77")`)
+	eval[bool](x, `state.notes = [], scrollTo(0, 0), true`)
 }
 
 // outage has the console fail for a while. The page says so, keeps what it has, and comes back.

@@ -14,6 +14,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/events/recent"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 // count is a question to a cart: how many it has had.
@@ -86,6 +88,8 @@ func (s *shop) open(t *testing.T, n *ddata.Node) {
 		Messages: sharding.CBOR[any](count{}),
 		New:      func(*sharding.Context[any]) sharding.Entity[any] { return &cart{} },
 	}
+	typ.Allocation.Strategy = allocation.External{}
+	typ.Passivation.Strategy = passivation.Strategy{ActiveEntityLimit: 100_000}
 	typ.Rebalance.Interval, typ.Rebalance.Delay = time.Hour, time.Nanosecond // what moves was asked for
 	g, err := sharding.Start(n, typ)
 	if err != nil {

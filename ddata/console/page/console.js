@@ -10,6 +10,7 @@ const matrixMax = 30; // members; of larger clusters only those that are not hea
 const state = {
   tab: "nodes", cluster: null, events: null, metrics: null, shards: null, shardsType: "", shardsFrom: 0,
   access: "", paused: false, failing: "", since: 0, found: null, notes: [],
+  picked: new Set(), // numbers of shards, of the page that is shown
   troubles: {}, // why a question other than that for the cluster was not answered, by what it asks for
 };
 
@@ -239,6 +240,7 @@ function summed(c) {
   for (const n of c.nodes || []) for (const t of n.types || []) {
     const s = all.get(t.name) || { name: t.name, role: t.role, shards: t.shards, movable: t.movable, hosted: 0, active: 0, entities: 0, buffered: 0, queued: 0, slow: 0, overdue: 0, asks: 0, timedOut: 0, handled: 0, panics: 0, restored: 0, forced: 0, leasesLost: 0, awaiting: 0, moves: 0, aborted: 0, maxMillis: 0, fired: 0, remFailed: 0, dropped: {}, alarms: {}, passivated: {}, why: [], on: [], coordinator: "" };
     all.set(t.name, s);
+    s.movable ||= t.movable;
     for (const k of ["hosted", "active", "entities", "forced", "leasesLost", "awaiting"]) s[k] += t[k];
     for (const k of ["buffered", "queued", "overdue", "asks"]) s[k] += t.waiting[k];
     for (const k of ["slow", "handled", "panics", "restored"]) s[k] += t.work[k];
@@ -281,9 +283,10 @@ function typeCard(c, s) {
       ["panics", s.panics ? h("span.bad", {}, num(s.panics)) : ""],
       ["reminders", s.fired ? `${num(s.fired)} fired` + (s.remFailed ? `, ${num(s.remFailed)} failed` : "") : ""],
       ["leases lost", s.leasesLost ? h("span.bad", {}, num(s.leasesLost)) : ""],
+      ["limits", s.on.filter(([, t]) => t.limit).map(([n, t]) => `${short(n.uid)} ${num(t.limit)}`).join(", ")],
       ["not registered", s.why.join("; ")]),
     h("p.row", {}, button(state.shardsType === s.name ? "Hide shards" : "Show shards", { shards: s.name }),
-      h("span.act.row", {}, button("Rebalance now", { do: "rebalance", type: s.name }))));
+      h("span.act.row", {}, button("Rebalance now", { do: "rebalance", type: s.name }), button("Limit…", { limit: s.name }))));
 }
 
 function renderShards(c) {
@@ -297,13 +300,43 @@ function renderShards(c) {
   $("shards-where").textContent = `${num(x.from)} to ${num(Math.max(x.from, last - 1))} of ${num(x.total)}`;
   $("shards-back").disabled = x.from === 0;
   $("shards-next").disabled = last >= x.total;
-  const list = x.shards || [];
+  const list = x.shards || [], homes = hosts(c, typ), movable = homes.some(([, t]) => t.movable);
+  draw($("shards-act"), `With ${num(state.picked.size)} chosen: `, h("button.danger", { id: "shards-stop", disabled: !state.picked.size }, "Stop…"),
+    movable && [" ", h("select", { id: "shards-to", "aria-label": "node" }, homes.map(nodeOption)), " ", h("button", { id: "shards-move", disabled: !state.picked.size }, "Move there…")]);
   draw($("map"), list.map(s => h("i" + (s.node ? ".n" + (place.get(s.node) || 0) : ".empty"), { title: `shard ${s.shard} on ${short(s.node)}, ${s.active} active` })));
   draw($("shards-table"),
-    h("thead", {}, h("tr", {}, ["shard", "node", "active", "entities", "waiting messages", "waits for"].map(t => h("th", { scope: "col" }, t)))),
-    h("tbody", {}, list.map(s => h("tr", {}, h("th.num", { scope: "row" }, s.shard),
+    h("thead", {}, h("tr", {}, h("th.act", { scope: "col" }, h("input", { type: "checkbox", "data-pick": "all", "aria-label": "choose all that are shown" })),
+      ["shard", "node", "active", "entities", "waiting messages", "waits for"].map(t => h("th", { scope: "col" }, t)))),
+    h("tbody", {}, list.map(s => h("tr", {}, h("td.act", {}, h("input", { type: "checkbox", "data-pick": s.shard, "aria-label": "choose shard " + s.shard })), h("th.num", { scope: "row" }, s.shard),
       h("td", {}, s.node ? [h("span.legend.n" + (place.get(s.node) || 0), { "aria-hidden": "true" }), " ", short(s.node)] : h("span.warn", {}, "none known")),
       h("td.num", {}, num(s.active)), h("td.num", {}, num(s.entities)), h("td.num", {}, num(s.buffered)), h("td", {}, s.waits || "")))));
+  for (const b of $("shards-table").querySelectorAll("input")) { // what is drawn anew may be another shard's
+    b.checked = b.dataset.pick === "all" ? list.length > 0 && list.every(s => state.picked.has(s.shard)) : state.picked.has(Number(b.dataset.pick));
+  }
+}
+
+// hosts are the nodes that may host a type, each with what it says of the type.
+function hosts(c, typ) {
+  return (c.nodes || []).flatMap(n => (n.types || []).filter(t => t.name === typ && !t.proxy).map(t => [n, t]));
+}
+
+const nodeOption = ([n]) => h("option", { value: n.uid }, `${short(n.uid)} ${n.addr}`);
+
+// pick chooses a shard, or all that are shown, or no longer.
+function pick(which, on) {
+  const list = which === "all" ? (state.shards.shards || []).map(s => s.shard) : [Number(which)];
+  for (const s of list) on ? state.picked.add(s) : state.picked.delete(s);
+  render();
+}
+
+// turn shows another page of shards.
+function turn(typ, from) {
+  if (typ !== state.shardsType) { state.shards = null; state.troubles.shards = ""; }
+  state.shardsType = typ;
+  state.shardsFrom = from;
+  state.picked.clear();
+  render();
+  poll();
 }
 
 function renderFound() {
@@ -356,6 +389,8 @@ const sure = {
   drain: a => `Node ${name(a.node)} will hand over its shards, and host none until it is started again.`,
   down: a => `The cluster will go on without node ${name(a.node)}, which ends if it still runs.`,
   passivate: a => `${a.type} ${a.entity} will handle what waits, and end its incarnation.`,
+  "stop-shards": a => `${num(a.shards.length)} shards of ${a.type} will stop with their entities, until a message asks for them.`,
+  move: a => `${num(a.shards.length)} shards of ${a.type} shall live on ${name(a.node)}. They move with the next look at the balance.`,
   "prepare-shutdown": () => "No shard will move any more, and no node joins, until the whole cluster was stopped. This cannot be taken back.",
 };
 
@@ -398,6 +433,20 @@ async function act(a) {
   }
   poll();
 }
+
+// limit asks how many entities of a type may be active on which node.
+function limit(typ) {
+  $("limit-type").textContent = typ;
+  draw($("limit-node"), hosts(state.cluster, typ).map(nodeOption));
+  $("limit").returnValue = "no";
+  $("limit").showModal();
+}
+
+$("limit").addEventListener("close", () => {
+  const n = Number($("limit-n").value);
+  if ($("limit").returnValue !== "yes" || !n) return;
+  act({ do: "limit", type: $("limit-type").textContent, node: $("limit-node").value, limit: n });
+});
 
 // note shows what became of an action, for a while.
 function note(text, good) {
@@ -451,20 +500,18 @@ document.addEventListener("click", e => {
   if (b.dataset.tab) show(b.dataset.tab);
   else if (b.dataset.do) act({ ...b.dataset });
   else if (b.dataset.shards) {
-    state.shardsType = state.shardsType === b.dataset.shards ? "" : b.dataset.shards;
-    state.shardsFrom = 0;
-    state.shards = null;
-    state.troubles.shards = "";
-    render();
-    poll();
-  }
+    turn(state.shardsType === b.dataset.shards ? "" : b.dataset.shards, 0);
+  } else if (b.dataset.limit) limit(b.dataset.limit);
+  else if (b.id === "shards-stop") act({ do: "stop-shards", type: state.shardsType, shards: [...state.picked] });
+  else if (b.id === "shards-move") act({ do: "move", type: state.shardsType, shards: [...state.picked], node: $("shards-to").value });
 });
+document.addEventListener("change", e => { if (e.target.dataset.pick) pick(e.target.dataset.pick, e.target.checked); });
 $("theme").addEventListener("click", toggleTheme);
 $("prepare").addEventListener("click", () => act({ do: "prepare-shutdown" }));
 $("help").addEventListener("click", () => $("keys").showModal());
 $("pause").addEventListener("click", pause);
-$("shards-back").addEventListener("click", () => { state.shardsFrom = Math.max(0, state.shardsFrom - pageSize); poll(); });
-$("shards-next").addEventListener("click", () => { state.shardsFrom += pageSize; poll(); });
+$("shards-back").addEventListener("click", () => turn(state.shardsType, Math.max(0, state.shardsFrom - pageSize)));
+$("shards-next").addEventListener("click", () => turn(state.shardsType, state.shardsFrom + pageSize));
 $("find").addEventListener("submit", e => {
   e.preventDefault();
   if ($("find-id").value) find($("find-type").value, $("find-id").value);
