@@ -87,7 +87,7 @@ func (s consoleSection) Find(ctx context.Context, typ, id string) (api.Entity, e
 		Type: typ, ID: id, Shard: int(loc.Shard), Node: figures.UID(loc.Node), Addr: loc.Addr, Active: loc.Active,
 	}
 	if err != nil { // no node that answered hosts it
-		x.Doing = err.Error()
+		x.NotFound = err.Error()
 	}
 	return x, nil
 }

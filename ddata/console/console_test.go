@@ -266,7 +266,7 @@ func TestTypeOfSilentNode(t *testing.T) {
 	nodes[1].Host().Channels.Handle(transport.ChannelOf(channel), transport.HandlerFunc(func(transport.NodeID,
 		[]byte) {
 	}))
-	hs[0].(*console).cache.Clear()
+	hs[0].(*handler).cache.Clear()
 	s := ask[api.Shards](t, hs[0], 200, "GET", "/api/v1/shards?type=Cart", "")
 	if len(s.Unanswered) != 1 || s.Unanswered[0].UID != uidText(nodes[1].UID()) || len(s.Shards) > 0 {
 		t.Errorf("%+v", s)
@@ -487,10 +487,10 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A browser that does not read what it asked for is cut off: it takes none of the places for long.
+// A browser that does not read what it asked for is cut off: it holds no permit for long.
 func TestDeafBrowser(t *testing.T) {
 	_, hs, _ := cluster(t, 1, api.PageMax, Config{NodeTimeout: patience})
-	c := hs[0].(*console)
+	c := hs[0].(*handler)
 	c.limit = 200 * time.Millisecond
 	in := make(chan struct{}, 1)
 	c.cfg.Authorize = func(*http.Request) (Access, error) {
@@ -515,14 +515,14 @@ func TestDeafBrowser(t *testing.T) {
 		api.PageMax); err != nil {
 		t.Fatal(err)
 	}
-	<-in // with its place
+	<-in // with its permit
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for range requestsMax { // all places are free again
+	for range requestsMax { // all permits are free again
 		select {
-		case c.places <- struct{}{}:
+		case c.permits <- struct{}{}:
 		case <-ctx.Done():
-			t.Fatal("its place is never free again")
+			t.Fatal("its permit is never free again")
 		}
 	}
 }
@@ -530,7 +530,7 @@ func TestDeafBrowser(t *testing.T) {
 // Browsers above the bound are told to come again.
 func TestSlowBrowsers(t *testing.T) {
 	node := ddatatest.Start(t, "a")[0]
-	c := Handler(node, Config{}).(*console)
+	c := Handler(node, Config{}).(*handler)
 	in := make(chan struct{}, requestsMax)
 	release := make(chan struct{})
 	c.cfg.Authorize = func(*http.Request) (Access, error) {

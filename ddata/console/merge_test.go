@@ -9,7 +9,7 @@ import (
 // The word of the node that hosts a shard counts, then that of the node that is asked.
 func TestMerge(t *testing.T) {
 	list := func(all ...api.Shard) api.Shards { return api.Shards{Total: 3, Shards: all} }
-	x, ok := merge("b", []page{
+	x, ok := merge("b", []nodeShards{
 		{"a", list(api.Shard{Shard: 0, Node: "a", Active: 4}, api.Shard{Shard: 1, Node: "c"}, api.Shard{Shard: 2,
 			Buffered: 2})},
 		{"b", list(api.Shard{Shard: 0, Node: "c"}, api.Shard{Shard: 1}, api.Shard{Shard: 2, Buffered: 1})},

@@ -16,9 +16,9 @@ const keysMax = 256
 
 // Cache keeps answers. It may be used from any goroutine.
 type Cache[T any] struct {
-	live  time.Duration
-	under chan struct{} // a place for each question that may be under way
-	clock func() time.Time
+	live    time.Duration
+	permits chan struct{} // each permit is taken by a question that is under way
+	clock   func() time.Time
 
 	mu    sync.Mutex
 	byKey map[string]*entry[T]
@@ -34,7 +34,7 @@ type entry[T any] struct {
 
 // New makes a cache whose answers live for a time, and which has most questions under way.
 func New[T any](live time.Duration, most int, clock func() time.Time) *Cache[T] {
-	return &Cache[T]{live: live, under: make(chan struct{}, most), clock: clock, byKey: map[string]*entry[T]{}}
+	return &Cache[T]{live: live, permits: make(chan struct{}, most), clock: clock, byKey: map[string]*entry[T]{}}
 }
 
 // Get returns the answer for a key, by ask when there is no fresh one. ask is bounded by its own
@@ -67,7 +67,7 @@ func (c *Cache[T]) find(key string) (e *entry[T], mine bool, err error) {
 		return e, false, nil
 	}
 	select {
-	case c.under <- struct{}{}:
+	case c.permits <- struct{}{}:
 	default:
 		return nil, false, ErrBusy
 	}
@@ -115,7 +115,7 @@ func (c *Cache[T]) answer(ctx context.Context, key string, e *entry[T], ask func
 		if e.err != nil {
 			c.forget(key, e)
 		}
-		<-c.under // before the caller goes on: it may ask again at once
+		<-c.permits // before the caller goes on: it may ask again at once
 		close(e.done)
 	}()
 	e.value, e.err = ask(ctx)

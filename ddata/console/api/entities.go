@@ -105,9 +105,10 @@ type Entity struct {
 	Node        string        `json:"node,omitempty"` // uid; empty: its home is unknown or moving
 	Addr        string        `json:"addr,omitempty"`
 	Active      bool          `json:"active"`
-	Waiting     int           `json:"waiting"`         // messages in its mailbox
-	Doing       string        `json:"doing,omitempty"` // in words: what it runs or waits for
-	Why         string        `json:"why,omitempty"`   // in words: its passivations, and what would make it go
+	Waiting     int           `json:"waiting"`            // messages in its mailbox
+	Doing       string        `json:"doing,omitempty"`    // in words: what it runs or waits for
+	NotFound    string        `json:"notFound,omitempty"` // in words: why no node is known to host its shard
+	Why         string        `json:"why,omitempty"`      // in words: its passivations, and what would make it go
 	Passivated  []Passivation `json:"passivated,omitempty"`
 	IdleMillis  int64         `json:"idleMillis"`
 	IdleTimeout int64         `json:"idleTimeoutMillis"`

@@ -347,7 +347,7 @@ function renderFound() {
   draw($("found"), f.error && h("p.bad", {}, `This is what was said before: ${f.error}`), h("article.card", {},
     h("h3", {}, e.id, tag(e.type), e.active ? tag("active", "good") : tag("not active", "soft")),
     facts(["shard", e.shard < 0 ? "" : String(e.shard)], ["node", e.shard < 0 ? h("span.warn", {}, "unknown: no node that answered has started the type") : e.node ? `${short(e.node)} ${e.addr || ""}` : h("span.warn", {}, "no node hosts its shard now, or its home is moving")],
-      ["waiting", num(e.waiting) + " messages"], ["doing", e.doing || ""], ["passivation", e.why || ""],
+      ["not found", e.notFound || ""], ["waiting", num(e.waiting) + " messages"], ["doing", e.doing || ""], ["passivation", e.why || ""],
       ["passivated", (e.passivated || []).length ? h("ol", {}, e.passivated.map(p => h("li", {}, `${new Date(p.at).toLocaleString()}: ${p.text}`))) : ""],
       ["no answer of", (e.unanswered || []).map(u => `${u.addr}: ${u.why}`).join("; ")]),
     h("p.row.act", {}, button("Passivate…", { do: "passivate", type: e.type, entity: e.id }))));

@@ -20,19 +20,19 @@ type wish struct {
 }
 
 // acting prepares a command that has something done.
-func acting(of func(words []string) (wish, error)) func(*flag.FlagSet) action {
-	return func(flags *flag.FlagSet) action { return actingWith(flags, of, nil) }
+func acting(of func(words []string) (wish, error)) func(*flag.FlagSet) task {
+	return func(flags *flag.FlagSet) task { return actingWith(flags, of, nil) }
 }
 
 // actingWith does what comes after the action, too, if that is not nil.
-func actingWith(flags *flag.FlagSet, of func(words []string) (wish, error), after question) action {
+func actingWith(flags *flag.FlagSet, of func(words []string) (wish, error), after question) task {
 	yes := flags.Bool("yes", false, "do not ask before")
 	return lasting(flags, func(ctx context.Context, r *remote, words []string) error {
 		w, err := of(words)
 		if err != nil {
 			return err
 		}
-		if err := confirm(r.console, w.sure, *yes); err != nil {
+		if err := confirm(r.stdio, w.sure, *yes); err != nil {
 			return err
 		}
 		if err := done(ctx, r, w.Action); err != nil || after == nil {
@@ -54,7 +54,7 @@ func done(ctx context.Context, r *remote, a api.Action) error {
 }
 
 // confirm asks a person. Without a terminal the flag must have been given.
-func confirm(c console, sure string, yes bool) error {
+func confirm(c stdio, sure string, yes bool) error {
 	if sure == "" || yes {
 		return nil
 	}
@@ -98,7 +98,7 @@ func passivate(w []string) (wish, error) {
 	return wish{Action: api.Action{Do: api.DoPassivate, Type: w[0], Entity: w[1]}}, nil
 }
 
-func moveCommand(flags *flag.FlagSet) action {
+func moveCommand(flags *flag.FlagSet) task {
 	to := flags.String("to", "", "`node` on which the shards shall live")
 	return actingWith(flags, func(w []string) (wish, error) {
 		if *to == "" {
@@ -109,7 +109,7 @@ func moveCommand(flags *flag.FlagSet) action {
 	}, nil)
 }
 
-func limitCommand(flags *flag.FlagSet) action {
+func limitCommand(flags *flag.FlagSet) task {
 	node := flags.String("node", "", "`node` whose limit it is (default: the one that is asked)")
 	return actingWith(flags, func(w []string) (wish, error) {
 		n, err := strconv.Atoi(w[1])
@@ -140,7 +140,7 @@ func shardNumbers(words []string) (all []int, err error) {
 	return all, nil
 }
 
-func eventsCommand(flags *flag.FlagSet) action {
+func eventsCommand(flags *flag.FlagSet) task {
 	limit := flags.Int("limit", 50, "how many, at most")
 	return asking(func(ctx context.Context, r *remote, _ []string) error {
 		if *limit < 1 || *limit > api.EventsMax {
@@ -161,7 +161,7 @@ func eventsCommand(flags *flag.FlagSet) action {
 // watchLeast is the shortest time between two looks at events.
 const watchLeast = 200 * time.Millisecond
 
-func watchCommand(flags *flag.FlagSet) action {
+func watchCommand(flags *flag.FlagSet) task {
 	every := flags.Duration("every", time.Second, "time between two looks")
 	return lasting(flags, func(ctx context.Context, r *remote, _ []string) error {
 		if *every < watchLeast {

@@ -23,7 +23,7 @@ const defaultURL = "http://127.0.0.1:8080/coterie/"
 
 // remote is the console of a running node, as flags and variables say, with the world around.
 type remote struct {
-	console
+	stdio
 	client.Client
 	json  bool
 	limit time.Duration // for one question, of a command that asks several times
@@ -51,8 +51,8 @@ func (f *remoteFlags) add(flags *flag.FlagSet) {
 }
 
 // remote makes the client.
-func (f *remoteFlags) remote(c console) (*remote, error) {
-	r := &remote{console: c, json: f.json, limit: f.timeout}
+func (f *remoteFlags) remote(c stdio) (*remote, error) {
+	r := &remote{stdio: c, json: f.json, limit: f.timeout}
 	r.URL = cmp.Or(f.url, c.getenv("COTERIE_URL"), defaultURL)
 	if !strings.HasPrefix(r.URL, "http://") && !strings.HasPrefix(r.URL, "https://") {
 		return nil, fmt.Errorf("%w: -url %q begins with neither http:// nor https://", errUsage, r.URL)
@@ -86,8 +86,8 @@ func (f *remoteFlags) remote(c console) (*remote, error) {
 type question func(ctx context.Context, r *remote, args []string) error
 
 // asking prepares a command that asks a console, within the time limit.
-func asking(do question) func(*flag.FlagSet) action {
-	return func(flags *flag.FlagSet) action {
+func asking(do question) func(*flag.FlagSet) task {
+	return func(flags *flag.FlagSet) task {
 		return lasting(flags, func(ctx context.Context, r *remote, args []string) error {
 			ctx, cancel := r.within(ctx)
 			defer cancel()
@@ -97,10 +97,10 @@ func asking(do question) func(*flag.FlagSet) action {
 }
 
 // lasting prepares a command that asks a console, perhaps again and again. It bounds each question itself.
-func lasting(flags *flag.FlagSet, do question) action {
+func lasting(flags *flag.FlagSet, do question) task {
 	var f remoteFlags
 	f.add(flags)
-	return func(ctx context.Context, c console, args []string) error {
+	return func(ctx context.Context, c stdio, args []string) error {
 		r, err := f.remote(c)
 		if err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 )
 
-// action carries out a command whose flags are parsed.
-type action func(ctx context.Context, c console, args []string) error
+// task carries out a command whose flags are parsed.
+type task func(ctx context.Context, c stdio, args []string) error
 
 // command is what a word of the command line does.
 type command struct {
@@ -19,7 +19,7 @@ type command struct {
 	text    string // in a few words
 	least   int    // arguments
 	most    int    // negative: any number
-	prepare func(*flag.FlagSet) action
+	prepare func(*flag.FlagSet) task
 }
 
 // commands are all of them, in the order of help. It is a function, for some of them list all.

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-func completionCommand(*flag.FlagSet) action {
-	return func(_ context.Context, c console, args []string) error {
+func completionCommand(*flag.FlagSet) task {
+	return func(_ context.Context, c stdio, args []string) error {
 		write, ok := map[string]func(io.Writer){"bash": bash, "zsh": zsh, "fish": fish}[args[0]]
 		if !ok {
 			return fmt.Errorf("%w: completion: %q is none of bash, zsh, fish", errUsage, args[0])

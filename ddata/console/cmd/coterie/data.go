@@ -62,14 +62,14 @@ var verbs = map[string]func(*flag.FlagSet) job{
 
 func dataVerbs() []string { return append(slices.Sorted(maps.Keys(verbs)), "help") }
 
-func dataCommand(flags *flag.FlagSet) action {
+func dataCommand(flags *flag.FlagSet) task {
 	json := flags.Bool("json", false, "print JSON, for programs")
-	return func(_ context.Context, c console, args []string) error {
+	return func(_ context.Context, c stdio, args []string) error {
 		return data(args, c, *json)
 	}
 }
 
-func data(args []string, c console, json bool) error {
+func data(args []string, c stdio, json bool) error {
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(c.out, dataUsage)

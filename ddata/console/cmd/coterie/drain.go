@@ -15,7 +15,7 @@ import (
 // drainEvery is the time between two looks at a drain.
 const drainEvery = 500 * time.Millisecond
 
-func drainCommand(flags *flag.FlagSet) action {
+func drainCommand(flags *flag.FlagSet) task {
 	wait := flags.Bool("wait", false, "wait until all shards have gone, as long as that takes")
 	return actingWith(flags, drain, func(ctx context.Context, r *remote, words []string) error {
 		if !*wait {

@@ -237,6 +237,9 @@ func where(ctx context.Context, r *remote, args []string) error {
 		}
 		t.row("shard", shard)
 		t.row("node", at)
+		if x.NotFound != "" {
+			t.row("not found", x.NotFound)
+		}
 		t.row("active", yes(x.Active))
 		t.row("waiting", fmt.Sprintf("%d messages", x.Waiting))
 		if x.Doing != "" {

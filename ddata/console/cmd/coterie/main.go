@@ -90,8 +90,8 @@ var (
 	errAlarms = errors.New("there were alarms")
 )
 
-// console is what the command has of the world around it.
-type console struct {
+// stdio is what the command has of the world around it: its streams and variables.
+type stdio struct {
 	in       io.Reader
 	out      io.Writer
 	errs     io.Writer
@@ -101,7 +101,7 @@ type console struct {
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], console{
+	code := run(ctx, os.Args[1:], stdio{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv,
 		terminal: isTerminal(os.Stderr) && isTerminal(os.Stdin),
 	})
@@ -115,7 +115,7 @@ func isTerminal(f *os.File) bool {
 }
 
 // run carries out one command, and returns the exit code.
-func run(ctx context.Context, args []string, c console) int {
+func run(ctx context.Context, args []string, c stdio) int {
 	err := dispatch(ctx, args, c)
 	var answered *client.Error
 	switch {
@@ -142,7 +142,7 @@ func run(ctx context.Context, args []string, c console) int {
 }
 
 // dispatch finds the command, and has it parse its flags.
-func dispatch(ctx context.Context, args []string, c console) error {
+func dispatch(ctx context.Context, args []string, c stdio) error {
 	if len(args) == 0 {
 		return fmt.Errorf("%w: say what to do", errUsage)
 	}

@@ -122,7 +122,7 @@ func (f *fake) onTerminal(t *testing.T, want int, in string, terminal bool, args
 	t.Helper()
 	var o, e bytes.Buffer
 	vars := map[string]string{"COTERIE_URL": f.URL + "/c/", "COTERIE_TOKEN": "look"}
-	c := console{in: strings.NewReader(in), out: &o, errs: &e, terminal: terminal,
+	c := stdio{in: strings.NewReader(in), out: &o, errs: &e, terminal: terminal,
 		getenv: func(name string) string { return vars[name] }}
 	if code := run(t.Context(), args, c); code != want {
 		t.Fatalf("coterie %q: exit code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
@@ -290,7 +290,7 @@ func TestDrainWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f.asked = func(*api.Cluster) { cart.Hosted = 1; cancel() }
 	var e bytes.Buffer
-	c := console{out: &bytes.Buffer{}, errs: &e, getenv: func(string) string { return "" }}
+	c := stdio{out: &bytes.Buffer{}, errs: &e, getenv: func(string) string { return "" }}
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("look"), 0o600); err != nil {
 		t.Fatal(err)
@@ -311,7 +311,7 @@ func TestWatch(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out := &untilLines{want: 12, done: cancel}
-	c := console{out: out, errs: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+	c := stdio{out: out, errs: &bytes.Buffer{}, getenv: func(string) string { return "" }}
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("look"), 0o600); err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestWatchNamesWhatIsMissing(t *testing.T) {
 	defer cancel()
 	out, errs := &untilLines{want: 15, done: cancel}, &bytes.Buffer{}
 	vars := map[string]string{"COTERIE_URL": f.URL + "/c/", "COTERIE_TOKEN": "look"}
-	c := console{out: out, errs: errs, getenv: func(name string) string { return vars[name] }}
+	c := stdio{out: out, errs: errs, getenv: func(name string) string { return vars[name] }}
 	if code := run(ctx, []string{"watch", "-every", "200ms"}, c); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/console/api"
 )
 
-func statusCommand(flags *flag.FlagSet) action {
+func statusCommand(flags *flag.FlagSet) task {
 	recent := flags.Duration("alarms", 0, "fail with exit code 6 if the last alarm of a node is younger")
 	return asking(func(ctx context.Context, r *remote, _ []string) error {
 		x, err := ofCluster(ctx, r, statusTable)

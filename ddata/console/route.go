@@ -14,7 +14,7 @@ import (
 
 // member finds a member of the installed view by its uid, the first eight digits of it, or its
 // address.
-func (c *console) member(name string) (view.Member, bool) {
+func (c *handler) member(name string) (view.Member, bool) {
 	return find(c.station.node.View(), name)
 }
 
@@ -34,7 +34,7 @@ func find(v *view.View, name string) (found view.Member, ok bool) {
 }
 
 // known returns the last answer of all nodes, or asks for one.
-func (c *console) known(ctx context.Context) (*api.Cluster, error) {
+func (c *handler) known(ctx context.Context) (*api.Cluster, error) {
 	x, err := c.cache.Get(ctx, keyCluster, func(ctx context.Context) (any, error) { return c.cluster(ctx) })
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (c *console) known(ctx context.Context) (*api.Cluster, error) {
 }
 
 // withType finds a node on which a type was started: this one, if it was.
-func (c *console) withType(ctx context.Context, typ string) (view.UID, error) {
+func (c *handler) withType(ctx context.Context, typ string) (view.UID, error) {
 	self := c.station.node.UID()
 	if e := section.Of(c.station.host); e != nil && typeIn(e.Types(), typ) != nil {
 		return self, nil
@@ -52,12 +52,12 @@ func (c *console) withType(ctx context.Context, typ string) (view.UID, error) {
 }
 
 // coordinating finds the node whose coordinator of a type acts.
-func (c *console) coordinating(ctx context.Context, typ string) (view.UID, error) {
+func (c *handler) coordinating(ctx context.Context, typ string) (view.UID, error) {
 	return c.whereType(ctx, typ, func(t api.Type) bool { return t.Coordinating })
 }
 
 // hosting finds a node that may host a type: this one, or the one that acts as its coordinator, or any.
-func (c *console) hosting(ctx context.Context, typ string) (view.UID, error) {
+func (c *handler) hosting(ctx context.Context, typ string) (view.UID, error) {
 	if e := section.Of(c.station.host); e != nil {
 		if t := typeIn(e.Types(), typ); t != nil && !t.Proxy {
 			return c.station.node.UID(), nil
@@ -69,7 +69,7 @@ func (c *console) hosting(ctx context.Context, typ string) (view.UID, error) {
 	return c.whereType(ctx, typ, func(t api.Type) bool { return !t.Proxy })
 }
 
-func (c *console) whereType(ctx context.Context, typ string, fits func(api.Type) bool) (view.UID, error) {
+func (c *handler) whereType(ctx context.Context, typ string, fits func(api.Type) bool) (view.UID, error) {
 	all, err := c.known(ctx)
 	if err != nil {
 		return 0, err
@@ -102,7 +102,7 @@ func unknownType(typ string, names []string) error {
 }
 
 // noType is unknownType, with the types that there are.
-func (c *console) noType(ctx context.Context, typ string) error {
+func (c *handler) noType(ctx context.Context, typ string) error {
 	_, err := c.whereType(ctx, typ, func(api.Type) bool { return false })
 	return err
 }
@@ -127,4 +127,34 @@ func typeIn(all []api.Type, name string) *api.Type {
 		}
 	}
 	return nil
+}
+
+// route says which node does an action: the one that it is about, the one that has the coordinator of
+// the type, or any that has started the type, this one first. Another node has to allow it: see Config.Others.
+func (c *handler) route(ctx context.Context, a api.Action) (view.UID, error) {
+	switch a.Do {
+	case api.DoDown, api.DoPrepare:
+		return c.station.node.UID(), nil
+	case api.DoLeave, api.DoDrain, api.DoLimit:
+		return c.named(a.Node)
+	case api.DoRebalance:
+		return c.coordinating(ctx, a.Type)
+	case api.DoMove:
+		return c.hosting(ctx, a.Type)
+	case api.DoStopShards, api.DoPassivate:
+		return c.withType(ctx, a.Type)
+	}
+	return 0, fmt.Errorf("%w: %q is no action; there are: %v", section.ErrBad, a.Do, api.Actions)
+}
+
+// named finds a node by what a caller calls it; this node, if that is nothing.
+func (c *handler) named(name string) (view.UID, error) {
+	if name == "" {
+		return c.station.node.UID(), nil
+	}
+	m, ok := c.member(name)
+	if !ok {
+		return 0, fmt.Errorf("%w: no member is %q, or several are", section.ErrUnknown, name)
+	}
+	return m.UID, nil
 }
