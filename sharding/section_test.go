@@ -48,7 +48,9 @@ func startConsoles(t *testing.T, n int, edit func(*EntityType[message_])) *conso
 		}
 		x.regions = append(x.regions, g)
 		x.hs = append(x.hs, console.Handler(node, console.Config{
-			Authorize: func(*http.Request) (console.Access, error) { return console.Operate, nil },
+			Authorize: func(*http.Request) (console.Caller, error) {
+				return console.Caller{Access: console.Operate}, nil
+			},
 			Others:    console.Operate, NodeTimeout: 10 * time.Second,
 		}))
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/console/api"
+	"github.com/coterie-go/coterie/ddata/console/timeline"
 )
 
 // Access is what a caller may do.
@@ -32,6 +33,25 @@ func (a Access) String() string {
 	return "none"
 }
 
+// Caller is the maker of a request, as Config.Authorize knows it.
+type Caller struct {
+	Access Access
+	// Name is what events, and so logs, call it by beside its address. Empty: by its address alone, which behind
+	// a proxy is that of the proxy.
+	Name string
+}
+
+// nameMax bounds the name of a caller, in bytes.
+const nameMax = 200
+
+// by names the maker of a request.
+func (c Caller) by(r *http.Request) string {
+	if c.Name == "" {
+		return r.RemoteAddr
+	}
+	return fmt.Sprintf("%s from %s", timeline.Clip(c.Name, nameMax), r.RemoteAddr)
+}
+
 // Challenge is the error of an Authorize that wants to be given credentials: the answer is 401, with
 // this as its header WWW-Authenticate.
 type Challenge string
@@ -41,25 +61,33 @@ func (c Challenge) Error() string { return "console: not authenticated: " + stri
 
 // Tokens is an Authorize by two secrets, for those that have no other authentication. A program sends
 // one as "Authorization: Bearer SECRET", a browser asks its user for it, as a password with any name.
-// An empty secret lets none in. Serve it over TLS only.
+// An empty secret lets none in. Serve it over TLS only. It names a caller by its token, and by the name that a
+// browser's user has given, which nothing proves.
 type Tokens struct {
 	// Read lets its bearer look, Operate look and act.
 	Read, Operate string
 }
 
 // Authorize is for Config.Authorize.
-func (t Tokens) Authorize(r *http.Request) (Access, error) {
-	_, secret, ok := r.BasicAuth()
+func (t Tokens) Authorize(r *http.Request) (Caller, error) {
+	user, secret, ok := r.BasicAuth()
 	if !ok {
 		secret, ok = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
 	switch {
 	case ok && same(secret, t.Operate):
-		return Operate, nil
+		return Caller{Operate, named("the token Operate", user)}, nil
 	case ok && same(secret, t.Read):
-		return Read, nil
+		return Caller{Read, named("the token Read", user)}, nil
 	}
-	return None, Challenge(`Basic realm="coterie", charset="UTF-8"`)
+	return Caller{}, Challenge(`Basic realm="coterie", charset="UTF-8"`)
+}
+
+func named(token, user string) string {
+	if user == "" {
+		return token
+	}
+	return fmt.Sprintf("%q, by %s", user, token)
 }
 
 // same compares in a time that says nothing of the secret.
@@ -69,19 +97,19 @@ func same(given, secret string) bool {
 }
 
 // authorize says what a caller may do: something, if there is no error.
-func (c *handler) authorize(r *http.Request) (Access, error) {
+func (c *handler) authorize(r *http.Request) (caller Caller, err error) {
 	if c.cfg.Authorize == nil {
-		return None, fmt.Errorf("%w: this console lets none in: set Config.Authorize of package console to say "+
+		return caller, fmt.Errorf("%w: this console lets none in: set Config.Authorize of package console to say "+
 			"which callers may look and act; console.Tokens is one", errRefused)
 	}
-	access, err := c.cfg.Authorize(r)
+	caller, err = c.cfg.Authorize(r)
 	if challenge, ok := errors.AsType[Challenge](err); ok {
-		return None, challenge
+		return caller, challenge
 	}
-	if err != nil || access == None {
-		return None, fmt.Errorf("%w: not allowed", errRefused)
+	if err != nil || caller.Access == None {
+		return caller, fmt.Errorf("%w: not allowed", errRefused)
 	}
-	return access, nil
+	return caller, nil
 }
 
 // refuse answers a stranger.

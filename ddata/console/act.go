@@ -19,11 +19,13 @@ const (
 	leaveTimeout = 30 * time.Second
 )
 
-// Acted is the event of an action that a console was asked for.
+// Acted is the event of an action that a console was asked for: done, failed, or refused to a caller that may not
+// act. Of attempts that are refused ten a minute are told, and the others counted.
 type Acted struct {
 	Action api.Action
-	By     string // address of the caller, and the node whose console was asked
+	By     string // name and address of the caller, and the node whose console was asked
 	Err    error  // why it was not done
+	Untold uint64 // refused attempts before it, which were not told
 }
 
 // Line implements events.Event.
@@ -47,6 +49,9 @@ func (e Acted) Line() events.Line {
 	if e.Err != nil {
 		level = slog.LevelWarn
 		attrs = append(attrs, slog.Any("err", e.Err))
+	}
+	if e.Untold > 0 {
+		attrs = append(attrs, slog.Uint64("untold", e.Untold))
 	}
 	return events.Line{Level: level, Message: "console action", Attrs: attrs}
 }

@@ -8,11 +8,11 @@ import (
 
 // Config says what callers may do with a console. Zero fields take their defaults.
 type Config struct {
-	// Authorize is the user's own authentication: what the maker of a request may do. It is called
+	// Authorize is the user's own authentication: what the maker of a request may do, and its name. It is called
 	// for every request, the page's too, from any goroutine. An error, or None, refuses; a
 	// Challenge says how to authenticate. The error's text is not shown. Tokens has one. Default:
 	// every request is refused, with a text that names this field.
-	Authorize func(*http.Request) (Access, error)
+	Authorize func(*http.Request) (Caller, error)
 
 	// Others is what the consoles of other nodes may do on this node. With Read they look. With Operate they
 	// also have this node leave, drain, change its limits, look at the balance of a type whose coordinator it

@@ -30,7 +30,7 @@ import (
 const patience = 30 * time.Second
 
 // allowed lets all act, which a test is.
-func allowed(*http.Request) (Access, error) { return Operate, nil }
+func allowed(*http.Request) (Caller, error) { return Caller{Access: Operate}, nil }
 
 // ask asks a handler, and reads what it answers with status as a T.
 func ask[T any](t *testing.T, h http.Handler, status int, method, path, body string) (x T) {
@@ -493,9 +493,9 @@ func TestDeafBrowser(t *testing.T) {
 	c := hs[0].(*handler)
 	c.limit = 200 * time.Millisecond
 	in := make(chan struct{}, 1)
-	c.cfg.Authorize = func(*http.Request) (Access, error) {
+	c.cfg.Authorize = func(*http.Request) (Caller, error) {
 		in <- struct{}{}
-		return Read, nil
+		return Caller{Access: Read}, nil
 	}
 	const small = 4 << 10 // bytes that the kernel keeps of what is not read, about
 	s := httptest.NewUnstartedServer(c)
@@ -533,10 +533,10 @@ func TestSlowBrowsers(t *testing.T) {
 	c := Handler(node, Config{}).(*handler)
 	in := make(chan struct{}, requestsMax)
 	release := make(chan struct{})
-	c.cfg.Authorize = func(*http.Request) (Access, error) {
+	c.cfg.Authorize = func(*http.Request) (Caller, error) {
 		in <- struct{}{}
 		<-release
-		return Read, nil
+		return Caller{Access: Read}, nil
 	}
 	s := httptest.NewServer(c)
 	defer s.Close()

@@ -11,7 +11,8 @@
 //
 //   - The console of a node is its Handler. It asks the other nodes too, so one is enough to see all.
 //   - A node answers the consoles of others after Handler or Answer was called on it.
-//   - Access is what a caller may do: nothing, look, or act. Config.Authorize says it of each request.
+//   - Access is what a caller may do: nothing, look, or act. Config.Authorize says it of each request, with
+//     the name of its maker.
 //   - Package api is the schema: paths, answers, actions, errors. Command cmd/coterie is its client for
 //     people and scripts, package client that for programs.
 //
@@ -27,8 +28,8 @@
 //     shards of a type come in pages.
 //   - A node that hangs costs an answer at most Config.NodeTimeout. The answer then names it, and has
 //     what the others said.
-//   - Every action is an event (Acted), and so in the log of the node that it was asked of, and in the
-//     timeline.
+//   - Every action is an event (Acted) that names its caller, and so in the log of the node that it was asked of,
+//     and in the timeline. So is an attempt that was refused; of these, ten a minute.
 //   - The page loads nothing from elsewhere, runs no script but its own, and shows what comes from a
 //     cluster as text only.
 //

@@ -70,15 +70,18 @@ func (c *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, fmt.Errorf("%w: %d requests are being served", answers.ErrBusy, requestsMax))
 		return
 	}
-	access, err := c.authorize(r)
+	caller, err := c.authorize(r)
 	if err != nil {
+		if c.below(r) == pathActions && r.Method == http.MethodPost {
+			c.station.refused(api.Action{}, caller.by(r), err)
+		}
 		refuse(w, err)
 		return
 	}
-	w.Header().Set(api.AccessHeader, access.String())
+	w.Header().Set(api.AccessHeader, caller.Access.String())
 	ctx, cancel := context.WithDeadline(r.Context(), deadline)
 	defer cancel()
-	c.serve(w, r.WithContext(ctx), access)
+	c.serve(w, r.WithContext(ctx), caller)
 }
 
 // fail answers with an error.

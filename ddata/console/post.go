@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,31 +12,52 @@ import (
 	"github.com/coterie-go/coterie/ddata/console/section"
 )
 
-// post takes an action.
-func (c *handler) post(r *http.Request, access Access) (any, error) {
+// post takes an action. An attempt that is refused is an event, too.
+func (c *handler) post(r *http.Request, caller Caller) (any, error) {
+	err := c.mayAct(r, caller)
+	if err != nil && !errors.Is(err, errRefused) && !errors.Is(err, errForgeable) {
+		return nil, err
+	}
+	a, unread := actionOf(r)
+	switch {
+	case err != nil:
+		c.station.refused(a, caller.by(r), err)
+		return nil, err
+	case unread != nil:
+		return nil, unread
+	}
+	return c.perform(r.Context(), a, caller.by(r))
+}
+
+// mayAct refuses what the caller may not do, and what a page of another site could have made it do.
+func (c *handler) mayAct(r *http.Request, caller Caller) error {
 	switch mime, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); {
 	case r.Method != http.MethodPost:
-		return nil, fmt.Errorf("%w: this path takes POST", section.ErrBad)
+		return fmt.Errorf("%w: this path takes POST", section.ErrBad)
 	case r.Header.Get(api.Header) == "":
-		return nil, fmt.Errorf("%w: the header %s is missing", errForgeable, api.Header)
+		return fmt.Errorf("%w: the header %s is missing", errForgeable, api.Header)
 	case strings.TrimSpace(mime) != "application/json":
-		return nil, fmt.Errorf("%w: the content type must be application/json", errForgeable)
-	case access < Operate:
-		return nil, fmt.Errorf("%w: you may look, and not act", errRefused)
+		return fmt.Errorf("%w: the content type must be application/json", errForgeable)
+	case caller.Access < Operate:
+		return fmt.Errorf("%w: you may look, and not act", errRefused)
 	}
 	if err := c.origins.Check(r); err != nil {
-		return nil, fmt.Errorf("%w: %w", errForgeable, err)
+		return fmt.Errorf("%w: %w", errForgeable, err)
 	}
+	return nil
+}
+
+// actionOf reads the action of a request.
+func actionOf(r *http.Request) (a api.Action, err error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, bodyMax+1))
 	if err == nil && len(body) > bodyMax {
 		err = fmt.Errorf("above %d bytes", bodyMax)
 	}
-	var a api.Action
 	if err == nil {
 		err = json.Unmarshal(body, &a)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: the body is no action: %w", section.ErrBad, err)
+		return api.Action{}, fmt.Errorf("%w: the body is no action: %w", section.ErrBad, err)
 	}
-	return c.perform(r.Context(), a, r.RemoteAddr)
+	return a, nil
 }

@@ -11,11 +11,14 @@ import (
 	"github.com/coterie-go/coterie/ddata/console/section"
 )
 
+// pathActions is where actions are posted.
+const pathActions = "api/v1/actions"
+
 // keyCluster is the key of what all nodes say.
 const keyCluster = "cluster"
 
 // serve answers a caller that may look.
-func (c *handler) serve(w http.ResponseWriter, r *http.Request, access Access) {
+func (c *handler) serve(w http.ResponseWriter, r *http.Request, caller Caller) {
 	path := c.below(r)
 	if f, ok := files[path]; ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		w.Header().Set("Content-Type", f.mime)
@@ -32,8 +35,8 @@ func (c *handler) serve(w http.ResponseWriter, r *http.Request, access Access) {
 			break
 		}
 		x, err = c.look(r.Context(), path, r.URL.Query())
-	case "api/v1/actions":
-		x, err = c.post(r, access)
+	case pathActions:
+		x, err = c.post(r, caller)
 	default:
 		err = errNoPath
 	}

@@ -27,6 +27,8 @@ type station struct {
 	line   *peers.Line
 	events *timeline.Timeline
 	others atomic.Uint32 // Access of the consoles of other nodes
+
+	refusals refusals
 }
 
 // Answer has a node answer the consoles of other nodes, and do what others allows them. It is for

@@ -57,7 +57,7 @@ func (t *Timeline) Tell(e events.Event) {
 	}
 	x := api.Event{
 		Node: t.node, At: t.clock().UTC(), Level: strings.ToLower(l.Level.String()), Kind: kindOf(e, l),
-		Text: clip(l.String()),
+		Text: Clip(l.String(), textMax),
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,10 +131,10 @@ func kindOf(e events.Event, l events.Line) string {
 	return t.Name()
 }
 
-// clip cuts a text that is too long at the end of a rune.
-func clip(s string) string {
-	if len(s) <= textMax {
+// Clip cuts a text of more than most bytes at the end of a rune.
+func Clip(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:textMax], "") + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }
