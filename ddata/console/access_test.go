@@ -90,7 +90,7 @@ func TestForgeries(t *testing.T) {
 			api.CodeForgeable},
 		{"another site by its fetch", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403,
 			api.CodeForgeable},
-		{"GET", func(r *http.Request) { r.Method = "GET" }, 400, api.CodeBad},
+		{"GET", func(r *http.Request) { r.Method = "GET" }, 405, api.CodeBad},
 	} {
 		r := httptest.NewRequest("POST", "/api/v1/actions", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer steer")

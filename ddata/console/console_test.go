@@ -205,7 +205,7 @@ func TestGarbage(t *testing.T) {
 		"/..%2fmain.go"} {
 		ask[api.Error](t, hs[0], 404, "GET", path, "")
 	}
-	ask[api.Error](t, hs[0], 400, "POST", "/api/v1/cluster", "")
+	ask[api.Error](t, hs[0], 405, "POST", "/api/v1/cluster", "")
 	many, _ := json.Marshal(api.Action{Do: api.DoStopShards, Type: "Cart", Shards: make([]int, api.ShardsMax+1)})
 	for _, body := range []string{
 		"", "[]", "{", `{"do":""}`, `{"do":"explode"}`, `{"do":"down"}`, `{"do":"rebalance"}`,
@@ -397,6 +397,38 @@ func TestTrust(t *testing.T) {
 	case <-nodes[0].Done():
 		t.Error("the first node has left")
 	default:
+	}
+}
+
+// A path says which methods it takes. HEAD is answered as GET is, without the body.
+func TestMethods(t *testing.T) {
+	s := httptest.NewServer(Handler(ddatatest.Start(t, "a")[0], Config{Authorize: allowed}))
+	defer s.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	for _, c := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"HEAD", "/", 200, ""}, {"HEAD", "/api/v1/cluster", 200, ""}, {"HEAD", "/api/v1/nothing", 404, ""},
+		{"POST", "/", 405, "GET, HEAD"}, {"DELETE", "/api/v1/cluster", 405, "GET, HEAD"},
+		{"OPTIONS", "/console.js", 405, "GET, HEAD"}, {"GET", "/api/v1/actions", 405, "POST"},
+		{"PUT", "/api/v1/nothing", 404, ""},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, s.URL+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode != c.status || res.Header.Get("Allow") != c.allow {
+			t.Errorf("%s %s: %d, allow %q", c.method, c.path, res.StatusCode, res.Header.Get("Allow"))
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -86,13 +87,18 @@ func (c *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // fail answers with an error.
 func fail(w http.ResponseWriter, err error) {
-	if status := statusOf(err); status == http.StatusServiceUnavailable {
+	status := statusOf(err)
+	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	write(w, statusOf(err), api.Error{Code: codeOf(err), Text: err.Error()})
+	if allowed, ok := errors.AsType[wrongMethod](err); ok {
+		w.Header().Set("Allow", string(allowed))
+	}
+	write(w, status, api.Error{Code: codeOf(err), Text: err.Error()})
 }
 
-// write answers in JSON. A browser that does not read is cut off by the deadline.
+// write answers in JSON. The server leaves the body of the answer to a HEAD out. A browser that does not read is cut
+// off by the deadline.
 func write(w http.ResponseWriter, status int, x any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

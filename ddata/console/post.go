@@ -2,7 +2,6 @@ package console
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,9 +14,6 @@ import (
 // post takes an action. An attempt that is refused is an event, too.
 func (c *handler) post(r *http.Request, caller Caller) (any, error) {
 	err := c.mayAct(r, caller)
-	if err != nil && !errors.Is(err, errRefused) && !errors.Is(err, errForgeable) {
-		return nil, err
-	}
 	a, unread := actionOf(r)
 	switch {
 	case err != nil:
@@ -32,8 +28,6 @@ func (c *handler) post(r *http.Request, caller Caller) (any, error) {
 // mayAct refuses what the caller may not do, and what a page of another site could have made it do.
 func (c *handler) mayAct(r *http.Request, caller Caller) error {
 	switch mime, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); {
-	case r.Method != http.MethodPost:
-		return fmt.Errorf("%w: this path takes POST", section.ErrBad)
 	case r.Header.Get(api.Header) == "":
 		return fmt.Errorf("%w: the header %s is missing", errForgeable, api.Header)
 	case strings.TrimSpace(mime) != "application/json":

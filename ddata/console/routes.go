@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/console/api"
-	"github.com/coterie-go/coterie/ddata/console/section"
 )
 
 // pathActions is where actions are posted.
@@ -20,31 +20,44 @@ const keyCluster = "cluster"
 // serve answers a caller that may look.
 func (c *handler) serve(w http.ResponseWriter, r *http.Request, caller Caller) {
 	path := c.below(r)
-	if f, ok := files[path]; ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		w.Header().Set("Content-Type", f.mime)
-		_, _ = w.Write(f.body)
-		return
-	}
+	takes := methodsOf(path)
 	var x any
 	var err error
-	switch path {
-	case "api/v1/cluster", "api/v1/node", "api/v1/shards", "api/v1/entity", "api/v1/events", "api/v1/metrics",
-		"api/v1":
-		if r.Method != http.MethodGet {
-			err = fmt.Errorf("%w: this path takes GET", section.ErrBad)
-			break
-		}
-		x, err = c.look(r.Context(), path, r.URL.Query())
-	case pathActions:
+	switch {
+	case takes == "":
+		err = errNoPath
+	case !slices.Contains(strings.Split(takes, ", "), r.Method):
+		err = wrongMethod(takes)
+	case path == pathActions:
 		x, err = c.post(r, caller)
 	default:
-		err = errNoPath
+		if f, ok := files[path]; ok {
+			w.Header().Set("Content-Type", f.mime)
+			_, _ = w.Write(f.body)
+			return
+		}
+		x, err = c.look(r.Context(), path, r.URL.Query())
 	}
 	if err != nil {
 		fail(w, err)
 		return
 	}
 	write(w, http.StatusOK, x)
+}
+
+// methodsOf are the methods that a path takes; empty: nothing is there.
+func methodsOf(path string) string {
+	const looks = "GET, HEAD"
+	switch path {
+	case pathActions:
+		return "POST"
+	case "api/v1", "api/v1/cluster", "api/v1/node", "api/v1/shards", "api/v1/entity", "api/v1/events", "api/v1/metrics":
+		return looks
+	}
+	if _, ok := files[path]; ok {
+		return looks
+	}
+	return ""
 }
 
 // below is the path of a request below the console's.
