@@ -216,7 +216,7 @@ function renderData(c) {
   draw($("roles"), titles.map(name => h("div.scroll", {},
     h("h3", {}, name),
     h("table", {},
-      h("thead", {}, h("tr", {}, ["node", "keys", "durable", "items", "bytes", "events", "origins", "log", "waiting", "furthest behind", "repairs", "state"].map(t => h("th", { scope: "col" }, t)))),
+      h("thead", {}, h("tr", {}, ["node", "keys", "durable", "items", "bytes", "events", "origins", "log", "waiting", "furthest behind", "repairs", "state", "digests"].map(t => h("th", { scope: "col" }, t)))),
       h("tbody", {}, (c.nodes || []).flatMap(n => (n.roles || []).filter(r => title(r) === name).map(r => roleRow(n, r))))))));
 }
 
@@ -231,7 +231,8 @@ function roleRow(n, r) {
     h("td.num", {}, num(r.repairs)),
     h("td", {}, r.silent ? h("span.bad", {}, "stands still") : r.caughtUp ? h("span.good", {}, "caught up") : h("span.warn", {}, "catching up"),
       r.digestAlarms ? h("span.bad", {}, ` digests differed ${num(r.digestAlarms)} times`) : "",
-      r.storeFailed ? h("span.bad", {}, ` the disk refused ${num(r.storeFailed)}`) : ""));
+      r.storeFailed ? h("span.bad", {}, ` the disk refused ${num(r.storeFailed)}`) : ""),
+    h("td.soft", {}, r.silent ? "" : `${short(v.digest)} ${short(d.digest)}`));
 }
 
 // summed are the entity types, with what the nodes have together.

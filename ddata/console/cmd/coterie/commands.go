@@ -52,6 +52,7 @@ func commands() []command {
 		{"doctor", "[MANIFEST…]", "what will go wrong with manifests of Kubernetes, and with this machine", 0, -1,
 			doctorCommand},
 		{"completion", "bash|zsh|fish", "a script that completes commands and flags", 1, 1, completionCommand},
+		{"version", "", "which build this is, and which formats it knows", 0, 0, versionCommand},
 	}
 }
 

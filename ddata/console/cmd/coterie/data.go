@@ -60,12 +60,17 @@ var verbs = map[string]func(*flag.FlagSet) job{
 	"remove":  removeVerb,
 }
 
+func addJSON(flags *flag.FlagSet, json *bool) {
+	flags.BoolVar(json, "json", *json, "print JSON, for programs")
+}
+
 func dataVerbs() []string { return append(slices.Sorted(maps.Keys(verbs)), "help") }
 
 func dataCommand(flags *flag.FlagSet) task {
-	json := flags.Bool("json", false, "print JSON, for programs")
+	json := false
+	addJSON(flags, &json)
 	return func(_ context.Context, c stdio, args []string) error {
-		return data(args, c, *json)
+		return data(args, c, json)
 	}
 }
 
@@ -81,7 +86,7 @@ func data(args []string, c stdio, json bool) error {
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.BoolVar(&json, "json", json, "print JSON, for programs")
+	addJSON(flags, &json)
 	do := verb(flags)
 	if err := flags.Parse(spread(flags, args[1:])); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(c.out, dataUsage)

@@ -75,7 +75,7 @@ func unheard(n api.Node) string {
 func roles(ctx context.Context, r *remote, _ []string) error {
 	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
 		t.row("ROLE", "DATA", "NODE", "ADDRESS", "KEYS", "DURABLE", "ITEMS", "BYTES", "ORIGINS", "EVENTS", "LOG",
-			"WAITING BYTES", "LAG", "CAUGHT UP")
+			"WAITING BYTES", "LAG", "CAUGHT UP", "DIGESTS")
 		for _, set := range datasetsIn(x) {
 			for _, n := range x.Nodes {
 				for _, p := range n.Roles {
@@ -84,7 +84,7 @@ func roles(ctx context.Context, r *remote, _ []string) error {
 						events, waiting := v.Events+d.Events, v.WaitingBytes+d.WaitingBytes
 						t.row(p.Name, p.Data, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items,
 							v.Bytes+d.Bytes, v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting,
-							furthest(p).Events, caughtUp(p))
+							furthest(p).Events, caughtUp(p), digests(p))
 					}
 				}
 			}
@@ -138,6 +138,14 @@ func datasetsIn(x api.Cluster) (all [][2]string) {
 	}
 	slices.SortFunc(all, func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(all)
+}
+
+// digests are the beginnings of those of the clocks of both spaces: replicas that have the same events have the same.
+func digests(p api.Role) string {
+	if p.Silent {
+		return "-"
+	}
+	return fmt.Sprintf("%.8s %.8s", p.Volatile.Digest, p.Durable.Digest)
 }
 
 func caughtUp(p api.Role) string {

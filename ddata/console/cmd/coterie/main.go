@@ -25,6 +25,7 @@
 //	                                      the directory of a node that is not running: coterie data help
 //	coterie doctor [FLAG…] [MANIFEST…]    what will go wrong with manifests of Kubernetes, and with this machine
 //	coterie completion bash|zsh|fish      a script that completes commands and flags
+//	coterie version                       which build this is, and which formats it knows
 //	coterie help [COMMAND]                this text, or the flags of a command
 //
 // The commands of the first two groups ask the console of a running node (package console):

@@ -42,7 +42,8 @@ func newFake(t *testing.T) *fake {
 		Nodes: []api.Node{{
 			UID: "00000000aaaaaaaa", Addr: "a:1", Live: true, Ready: true, Lease: true,
 			Roles: []api.Role{{
-				Name: "r", Data: "user", CaughtUp: true, Volatile: api.Space{Keys: 3}, Lags: []api.Lag{{Events: 4}},
+				Name: "r", Data: "user", CaughtUp: true, Lags: []api.Lag{{Events: 4}},
+				Volatile: api.Space{Keys: 3, Digest: "0123456789abcdef"},
 			}},
 			Types: []api.Type{{Name: "Cart", Role: "r", Shards: 1500, Hosted: 9, Active: 5, Coordinating: true,
 				Dropped: map[string]uint64{"no-home": 2}}},
@@ -147,7 +148,7 @@ func TestLooks(t *testing.T) {
 		t.Errorf("a name steers the terminal: %q", out)
 	}
 	out, _ = f.coterie(t, exitOK, "roles")
-	says(t, out, `r +user +00000000 +a:1 +3 +0 `, ` 4 +yes`)
+	says(t, out, `r +user +00000000 +a:1 +3 +0 `, ` 4 +yes +01234567 `)
 	out, _ = f.coterie(t, exitOK, "types")
 	says(t, out, `Cart +r +1500 +9 +0 +5 +00000000 +0 +0 +no-home=2 +-`)
 	out, _ = f.coterie(t, exitOK, "times")
@@ -368,7 +369,7 @@ func (u *untilLines) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Every command is in the help, and in what completes; bash completes a command, a verb and a flag.
+// Every command is in the help, and in what completes. Shells complete commands, verbs, their flags, and values.
 func TestCompletion(t *testing.T) {
 	f := newFake(t)
 	out, _ := f.coterie(t, exitOK, "help")
@@ -381,21 +382,41 @@ func TestCompletion(t *testing.T) {
 			says(t, script, c.name, `url`)
 		}
 	}
-	script, _ := f.coterie(t, exitOK, "completion", "bash")
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Log("NOT TRIED: bash is missing, so its completion was not run")
-		return
-	}
-	for typed, want := range map[string]string{"mem": "members", "data ver": "verify",
-		"members -js": "-json"} { // order: none matters
-		words := strings.Fields("coterie " + typed)
-		test := script + fmt.Sprintf("\nCOMP_WORDS=(%s); COMP_CWORD=%d; _coterie; echo ${COMPREPLY[@]}",
-			strings.Join(words, " "),
-			len(words)-1)
-		got, err := exec.Command(bash, "-c", test).CombinedOutput()
-		if err != nil || strings.TrimSpace(string(got)) != want {
-			t.Errorf("%q completes to %q (%v), want %q", typed, got, err, want)
+	says(t, firstOf(f.coterie(t, exitOK, "version")), `^coterie .*, go.*, formats \d+ to \d+\n$`)
+	for shell, complete := range map[string]func(script string, words []string) string{ // order: none matters
+		"bash": func(script string, words []string) string {
+			return fmt.Sprintf("%s\nCOMP_WORDS=(%s); COMP_CWORD=%d; _coterie; echo ${COMPREPLY[@]}", script,
+				strings.Join(words, " "), len(words)-1)
+		},
+		"zsh": func(script string, words []string) string { // what its completion system would bring is played
+			return fmt.Sprintf("typed=%q\nwords=(%s); CURRENT=%d\n", words[len(words)-1], strings.Join(words, " "),
+				len(words)) + `
+compadd() { shift; for w in "$@"; do [[ $w == $typed* ]] && print -- $w; done }
+_describe() { for w in "${commands[@]}"; do [[ $w == $typed* ]] && print -- ${w%%:*}; done }
+_files() { }
+` + script
+		},
+		"fish": func(script string, words []string) string {
+			return fmt.Sprintf("%s\ncomplete -C %q", script, strings.Join(words, " "))
+		},
+	} {
+		bin, err := exec.LookPath(shell)
+		if err != nil {
+			t.Logf("NOT TRIED: %s is missing, so its completion was not run", shell)
+			continue
+		}
+		script, _ := f.coterie(t, exitOK, "completion", shell)
+		for typed, want := range map[string]string{"mem": "members", "data ver": "verify", "members -js": "-json",
+			"data inspect -k": "-keys", "data remove -ro": "-role", "completion fi": "fish"} { // order: none matters
+			words := strings.Fields("coterie " + typed)
+			got, err := exec.Command(bin, "-c", complete(script, words)).CombinedOutput()
+			first, _, _ := strings.Cut(strings.TrimSpace(string(got)), "\n") // fish adds names of files
+			first, _, _ = strings.Cut(first, "\t")                           // and what a word is
+			if err != nil && shell != "zsh" || first != want {
+				t.Errorf("%s: %q completes to %.300q (%v), want %q", shell, typed, got, err, want)
+			}
 		}
 	}
 }
+
+func firstOf(out, _ string) string { return out }
