@@ -53,12 +53,19 @@ func typeShown(run *engine) api.Type {
 }
 
 // Shards implements section.Entities.
-func (s consoleSection) Shards(typ string, from, limit int) ([]api.Shard, int, error) {
+func (s consoleSection) Shards(ctx context.Context, typ string, from, limit int) ([]api.Shard, int, error) {
 	run, err := s.find(typ)
 	if err != nil {
 		return nil, 0, err
 	}
-	return figures.ShardsOf(run.plane, from, limit), run.control.Cfg.Shards, nil
+	all, coord := figures.ShardsOf(run.plane, from, limit), run.control.Coord
+	if len(all) > 0 && coord != nil && run.plane.Standing.Coordinates.Load() {
+		first := all[0].Shard
+		for _, m := range coord.Moving(ctx, ShardID(first), ShardID(first+len(all))) {
+			all[int(m.Shard)-first].Moving = figures.MovingOf(m)
+		}
+	}
+	return all, run.control.Cfg.Shards, nil
 }
 
 // Entity implements section.Entities.

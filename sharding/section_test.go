@@ -16,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/figures"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
@@ -51,7 +52,7 @@ func startConsoles(t *testing.T, n int, edit func(*EntityType[message_])) *conso
 			Authorize: func(*http.Request) (console.Caller, error) {
 				return console.Caller{Access: console.Operate}, nil
 			},
-			Others:    console.Operate, NodeTimeout: 10 * time.Second,
+			Others: console.Operate, NodeTimeout: 10 * time.Second,
 		}))
 	}
 	return x
@@ -221,6 +222,8 @@ func TestConsoleDrains(t *testing.T) {
 	}
 }
 
+func uid(n *ddata.Node) string { return figures.UID(n.UID()) }
+
 // drainOf is how far a node's hand-over of its only type is.
 func drainOf(c api.Cluster, addr string) *api.Drain {
 	for _, n := range c.Nodes {
@@ -260,6 +263,22 @@ func TestConsoleDrainWaits(t *testing.T) {
 		d := drainOf(c, first)
 		return hosted(c)[first] == 1 && d != nil && !d.Done && strings.Contains(d.Why, "handler")
 	})
+	moving := 0
+	for _, s := range get[api.Shards](x, 2, "shards?type=Cart").Shards {
+		if m := s.Moving; m != nil {
+			moving++
+			if m.From != uid(x.nodes[0]) || m.To != "" || m.Phase != "stopping" || m.Since == nil || s.Node != m.From {
+				t.Errorf("shard %d of %s moves: %+v", s.Shard, s.Node, m)
+			}
+		}
+	}
+	under := 0
+	for _, n := range get[api.Cluster](x, 2, "cluster").Nodes {
+		under += n.Types[0].Moves.UnderWay
+	}
+	if moving != 1 || under != 1 {
+		t.Errorf("%d shards move, %d are under way", moving, under)
+	}
 	end()
 	x.until("it has handed all over", func(c api.Cluster) bool { return drainOf(c, first).Done })
 }

@@ -75,7 +75,7 @@ func (e *types) typ() string { return cmp.Or(e.name, "Cart") }
 
 func (e *types) home(shard int) *ddata.Node { return e.nodes[shard%len(e.nodes)] }
 
-func (e *types) Shards(typ string, from, limit int) (all []api.Shard, total int, err error) {
+func (e *types) Shards(_ context.Context, typ string, from, limit int) (all []api.Shard, total int, err error) {
 	if typ != e.typ() {
 		return nil, 0, fmt.Errorf("%w: %q", section.ErrUnknown, typ)
 	}

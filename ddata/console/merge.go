@@ -35,6 +35,9 @@ func merge(self string, all []nodeShards) (x api.Shards, ok bool) {
 			}
 			t := &x.Shards[i]
 			t.Buffered += s.Buffered
+			if t.Moving == nil {
+				t.Moving = s.Moving
+			}
 			switch {
 			case s.Node == p.node:
 				t.Node, t.Entities, t.Active, t.Waits = s.Node, s.Entities, s.Active, s.Waits

@@ -132,7 +132,7 @@ func (s *station) tell(ctx context.Context, q query) (any, error) {
 	}
 	switch q.Ask {
 	case askShards:
-		return shardsOf(e, q)
+		return shardsOf(ctx, e, q)
 	case askEntity:
 		return e.Entity(q.Type, q.ID)
 	case askFind:
@@ -141,8 +141,8 @@ func (s *station) tell(ctx context.Context, q query) (any, error) {
 	return nil, fmt.Errorf("%w: %q is not known here; this node may be older", section.ErrBad, q.Ask)
 }
 
-func shardsOf(e section.Entities, q query) (api.Shards, error) {
-	list, total, err := e.Shards(q.Type, max(0, q.From), min(max(0, q.Limit), api.PageMax))
+func shardsOf(ctx context.Context, e section.Entities, q query) (api.Shards, error) {
+	list, total, err := e.Shards(ctx, q.Type, max(0, q.From), min(max(0, q.Limit), api.PageMax))
 	return api.Shards{Type: q.Type, Total: total, From: q.From, Shards: list}, err
 }
 

@@ -62,8 +62,9 @@ type Work struct {
 	Panics       uint64 `json:"panics"`   // of the type's codecs, hooks and stores, which were survived
 }
 
-// Moves are those that a node's coordinator has seen end since the start.
+// Moves are those that a node's coordinator has seen end since the start, and that it knows to be under way.
 type Moves struct {
+	UnderWay   int    `json:"underWay"` // shards; 0 where the coordinator does not act
 	Done       uint64 `json:"done"`
 	Aborted    uint64 `json:"aborted"`
 	LastMillis int64  `json:"lastMillis"` // time without a home of the last one
@@ -89,12 +90,24 @@ type Shards struct {
 
 // Shard is where one shard is.
 type Shard struct {
-	Shard    int    `json:"shard"`
-	Node     string `json:"node,omitempty"` // uid; empty: its home is unknown or moving
-	Entities int    `json:"entities"`
-	Active   int    `json:"active"`
-	Waits    string `json:"waits,omitempty"` // why it does not start
-	Buffered int    `json:"buffered"`        // messages that wait for it, on the nodes that answered
+	Shard    int     `json:"shard"`
+	Node     string  `json:"node,omitempty"` // uid; empty: its home is unknown or moving
+	Entities int     `json:"entities"`
+	Active   int     `json:"active"`
+	Waits    string  `json:"waits,omitempty"`  // why it does not start
+	Buffered int     `json:"buffered"`         // messages that wait for it, on the nodes that answered
+	Moving   *Moving `json:"moving,omitempty"` // nil: it does not move, or the coordinator's node gave no answer
+}
+
+// Moving is a shard on its way from one home to the next.
+type Moving struct {
+	From string `json:"from,omitempty"` // uid; empty: not known
+	To   string `json:"to,omitempty"`   // uid; empty: it is not decided before the old home has stopped the shard
+	// Phase is "fencing" while nodes stop to send to the old home, "stopping" while that stops the shard, "wanted" or
+	// "unallocated" while it has no home, "writing" while the next is recorded, "hosting" while that starts the shard.
+	Phase  string     `json:"phase"`
+	Awaits int        `json:"awaits,omitempty"` // fencing: nodes that have not answered
+	Since  *time.Time `json:"since,omitempty"`  // nil: since before the coordinator acted
 }
 
 // Entity is what is known of one entity.

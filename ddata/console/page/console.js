@@ -239,13 +239,13 @@ function roleRow(n, r) {
 function summed(c) {
   const all = new Map();
   for (const n of c.nodes || []) for (const t of n.types || []) {
-    const s = all.get(t.name) || { name: t.name, role: t.role, shards: t.shards, movable: t.movable, hosted: 0, active: 0, entities: 0, buffered: 0, queued: 0, slow: 0, overdue: 0, asks: 0, timedOut: 0, handled: 0, panics: 0, restored: 0, forced: 0, leasesLost: 0, awaiting: 0, moves: 0, aborted: 0, maxMillis: 0, fired: 0, remFailed: 0, dropped: {}, alarms: {}, passivated: {}, why: [], on: [], coordinator: "" };
+    const s = all.get(t.name) || { name: t.name, role: t.role, shards: t.shards, movable: t.movable, hosted: 0, active: 0, entities: 0, buffered: 0, queued: 0, slow: 0, overdue: 0, asks: 0, timedOut: 0, handled: 0, panics: 0, restored: 0, forced: 0, leasesLost: 0, awaiting: 0, moves: 0, moving: 0, aborted: 0, maxMillis: 0, fired: 0, remFailed: 0, dropped: {}, alarms: {}, passivated: {}, why: [], on: [], coordinator: "" };
     all.set(t.name, s);
     s.movable ||= t.movable;
     for (const k of ["hosted", "active", "entities", "forced", "leasesLost", "awaiting"]) s[k] += t[k];
     for (const k of ["buffered", "queued", "overdue", "asks"]) s[k] += t.waiting[k];
     for (const k of ["slow", "handled", "panics", "restored"]) s[k] += t.work[k];
-    s.timedOut += t.work.asksTimedOut; s.moves += t.moves.done; s.aborted += t.moves.aborted; s.maxMillis = Math.max(s.maxMillis, t.moves.maxMillis);
+    s.timedOut += t.work.asksTimedOut; s.moves += t.moves.done; s.moving += t.moves.underWay; s.aborted += t.moves.aborted; s.maxMillis = Math.max(s.maxMillis, t.moves.maxMillis);
     if (t.reminders) { s.fired += t.reminders.fired; s.remFailed += t.reminders.failed; }
     for (const k of ["dropped", "alarms", "passivated"]) for (const [w, x] of Object.entries(t[k] || {})) s[k][w] = (s[k][w] || 0) + x;
     if (t.coordinating) s.coordinator = n.uid;
@@ -277,7 +277,7 @@ function typeCard(c, s) {
       ["waiting", [s.buffered && `${num(s.buffered)} for a home`, s.queued && `${num(s.queued)} entities for a worker`, s.overdue && `${num(s.overdue)} for late results`, s.awaiting && `${num(s.awaiting)} shards for a lease`].filter(Boolean).join(", ")],
       ["slow handlers", s.slow ? h("span.warn", {}, num(s.slow)) : ""],
       ["asks", `${num(s.asks)} under way` + (s.timedOut ? `, ${num(s.timedOut)} timed out` : "")],
-      ["moves", `${num(s.moves)} done` + (s.aborted ? `, ${num(s.aborted)} aborted` : "") + (s.maxMillis ? `, the longest ${num(s.maxMillis)} ms` : "")],
+      ["moves", (s.moving ? `${num(s.moving)} under way, ` : "") + `${num(s.moves)} done` + (s.aborted ? `, ${num(s.aborted)} aborted` : "") + (s.maxMillis ? `, the longest ${num(s.maxMillis)} ms` : "")],
       ["passivated", named(s.passivated) + (s.forced ? `, forced ${num(s.forced)}` : "")],
       ["dropped", Object.keys(s.dropped).length ? h("span.bad", {}, named(s.dropped)) : ""],
       ["alarms", Object.keys(s.alarms).length ? h("span.bad", {}, named(s.alarms)) : ""],
@@ -310,10 +310,15 @@ function renderShards(c) {
       ["shard", "node", "active", "entities", "waiting messages", "waits for"].map(t => h("th", { scope: "col" }, t)))),
     h("tbody", {}, list.map(s => h("tr", {}, h("td.act", {}, h("input", { type: "checkbox", "data-pick": s.shard, "aria-label": "choose shard " + s.shard })), h("th.num", { scope: "row" }, s.shard),
       h("td", {}, s.node ? [h("span.legend.n" + (place.get(s.node) || 0), { "aria-hidden": "true" }), " ", short(s.node)] : h("span.warn", {}, "none known")),
-      h("td.num", {}, num(s.active)), h("td.num", {}, num(s.entities)), h("td.num", {}, num(s.buffered)), h("td", {}, s.waits || "")))));
+      h("td.num", {}, num(s.active)), h("td.num", {}, num(s.entities)), h("td.num", {}, num(s.buffered)), h("td", {}, [s.waits, s.moving && onTheWay(s.moving)].filter(Boolean).join("; "))))));
   for (const b of $("shards-table").querySelectorAll("input")) { // what is drawn anew may be another shard's
     b.checked = b.dataset.pick === "all" ? list.length > 0 && list.every(s => state.picked.has(s.shard)) : state.picked.has(Number(b.dataset.pick));
   }
+}
+
+// onTheWay says how far a shard is that moves.
+function onTheWay(m) {
+  return `moves from ${short(m.from)} to ${short(m.to)}: ${m.phase}` + (m.awaits ? `, ${num(m.awaits)} nodes have not answered` : "") + (m.since ? `, since ${time(m.since)}` : "");
 }
 
 // hosts are the nodes that may host a type, each with what it says of the type.

@@ -171,6 +171,7 @@ func sums(x api.Cluster) []api.Type {
 			}
 			s.Hosted, s.Entities, s.Active = s.Hosted+t.Hosted, s.Entities+t.Entities, s.Active+t.Active
 			s.Waiting.Buffered, s.Moves.Done = s.Waiting.Buffered+t.Waiting.Buffered, s.Moves.Done+t.Moves.Done
+			s.Moves.UnderWay += t.Moves.UnderWay
 			add(s.Dropped, t.Dropped)
 			add(s.Alarms, t.Alarms)
 		}
@@ -190,12 +191,11 @@ func add(to, from map[string]uint64) {
 
 func types(ctx context.Context, r *remote, _ []string) error {
 	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
-		t.row("TYPE", "ROLE", "SHARDS", "HOSTED", "ENTITIES", "ACTIVE", "COORDINATOR", "BUFFERED", "MOVES", "DROPPED",
-			"ALARMS")
+		t.row("TYPE", "ROLE", "SHARDS", "HOSTED", "ENTITIES", "ACTIVE", "COORDINATOR", "BUFFERED", "MOVING", "MOVES",
+			"DROPPED", "ALARMS")
 		for _, s := range sums(x) {
 			t.row(s.Name, s.Role, s.Shards, s.Hosted, s.Entities, s.Active, dash(short(s.Coordinator)),
-				s.Waiting.Buffered,
-				s.Moves.Done, counts(s.Dropped), counts(s.Alarms))
+				s.Waiting.Buffered, s.Moves.UnderWay, s.Moves.Done, counts(s.Dropped), counts(s.Alarms))
 		}
 	})
 	return err
@@ -221,11 +221,27 @@ func shards(ctx context.Context, r *remote, args []string) error {
 		return explained(r, err)
 	}
 	return show(r, all, all.Unanswered, func(t *table, x api.Shards) {
-		t.row("SHARD", "NODE", "ENTITIES", "ACTIVE", "BUFFERED", "WAITS FOR")
+		t.row("SHARD", "NODE", "ENTITIES", "ACTIVE", "BUFFERED", "WAITS FOR", "MOVES")
 		for _, s := range x.Shards {
-			t.row(s.Shard, dash(short(s.Node)), s.Entities, s.Active, s.Buffered, dash(s.Waits))
+			t.row(s.Shard, dash(short(s.Node)), s.Entities, s.Active, s.Buffered, dash(s.Waits),
+				moving(s.Moving))
 		}
 	})
+}
+
+// moving says how far a shard is on its way.
+func moving(m *api.Moving) string {
+	if m == nil {
+		return "-"
+	}
+	text := fmt.Sprintf("from %s to %s: %s", dash(short(m.From)), dash(short(m.To)), m.Phase)
+	if m.Awaits > 0 {
+		text += fmt.Sprintf(", %d nodes have not answered", m.Awaits)
+	}
+	if m.Since != nil {
+		text += ", since " + clock(*m.Since)
+	}
+	return text
 }
 
 func where(ctx context.Context, r *remote, args []string) error {

@@ -46,6 +46,7 @@ func newFake(t *testing.T) *fake {
 				Volatile: api.Space{Keys: 3, Digest: "0123456789abcdef"},
 			}},
 			Types: []api.Type{{Name: "Cart", Role: "r", Shards: 1500, Hosted: 9, Active: 5, Coordinating: true,
+				Moves:   api.Moves{UnderWay: 3},
 				Dropped: map[string]uint64{"no-home": 2}}},
 		}, {
 			UID: "00000001bbbbbbbb", Addr: "b:1", Live: true, Ready: true,
@@ -74,6 +75,9 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page := api.Shards{Type: q.Get("type"), Total: 1500}
 		for i := from; i < min(1500, from+api.PageMax); i++ {
 			page.Shards = append(page.Shards, api.Shard{Shard: i, Node: "00000000aaaaaaaa"})
+		}
+		if from == 0 {
+			page.Shards[7].Moving = &api.Moving{From: "00000000aaaaaaaa", Phase: "fencing", Awaits: 2}
 		}
 		x = page
 	case r.URL.Path == "/c/api/v1/entity":
@@ -135,7 +139,8 @@ func TestLooks(t *testing.T) {
 	f := newFake(t)
 	out, _ := f.coterie(t, exitOK, "status")
 	says(t, out, `cluster +shop`, `format +2; 1 of 2 members speak 3`, `2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
-		`silent +00000001 does not hear 00000000`)
+		`silent +00000001 does not hear 00000000`,
+		`moving +Cart: 3 shards`)
 	out, _ = f.coterie(t, exitOK, "members")
 	says(t, out, `UID +ADDRESS`, `00000000 +a:1 +Up +1 +r +- +1-2 +yes +yes +yes +9 +-`, `b:1.*no +0 +00000000`)
 	f.cluster.Nodes[0].Types[0].Drain = &api.Drain{}
@@ -150,11 +155,12 @@ func TestLooks(t *testing.T) {
 	out, _ = f.coterie(t, exitOK, "roles")
 	says(t, out, `r +user +00000000 +a:1 +3 +0 `, ` 4 +yes +01234567 `)
 	out, _ = f.coterie(t, exitOK, "types")
-	says(t, out, `Cart +r +1500 +9 +0 +5 +00000000 +0 +0 +no-home=2 +-`)
+	says(t, out, `Cart +r +1500 +9 +0 +5 +00000000 +0 +3 +0 +no-home=2 +-`)
 	out, _ = f.coterie(t, exitOK, "times")
 	says(t, out, `request_duration_seconds\{op=get,role=r\} +00000000 +9 +0.002 +>10`,
 		`persistence_waiting\{\} +00000000 +4`, `none of package events/recent\) +00000001`)
 	out, _ = f.coterie(t, exitOK, "shards", "Cart")
+	says(t, out, `(?m)^7 .*from 00000000 to -: fencing, 2 nodes have not answered$`)
 	if n := strings.Count(out, "\n"); n != 1501 {
 		t.Errorf("%d lines", n)
 	}

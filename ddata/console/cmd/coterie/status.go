@@ -57,6 +57,9 @@ func statusTable(t *table, x api.Cluster) {
 	for _, s := range sums(x) {
 		t.row("type", fmt.Sprintf("%s: %d of %d shards hosted, %d entities active", s.Name, s.Hosted, s.Shards,
 			s.Active))
+		if n := s.Moves.UnderWay; n > 0 {
+			t.row("moving", fmt.Sprintf("%s: %d shards are on their way", s.Name, n))
+		}
 		if len(s.Dropped) > 0 {
 			t.row("dropped", fmt.Sprintf("%s: messages: %s", s.Name, counts(s.Dropped)))
 		}
