@@ -194,8 +194,10 @@ func TestPage(t *testing.T) {
 	x.kill(s)
 	x.balance(s)
 	x.steer()
+	x.passivate()
 	x.outage(s)
 	x.looks()
+	x.tabs()
 	for _, fault := range x.faults {
 		t.Error(fault)
 	}
@@ -341,10 +343,36 @@ func (x *tab) steer() {
 	x.until(`document.getElementById("alerts").innerText.includes("1 shards have stopped")`)
 	x.run(chromedp.Click(chromedp.CSS(`button[data-limit="Cart"]`)))
 	x.until(`document.getElementById("limit").open`)
-	eval[string](x, `document.getElementById("limit-n").value = "77"`)
+	eval[string](x, `document.getElementById("limit-n").value = "77000"`)
 	x.run(chromedp.Click(chromedp.CSS("#limit-yes")))
-	x.until(`document.getElementById("types").innerText.includes(" 77")`)
+	x.until(`document.getElementById("types").innerText.includes(" 77,000")`)
 	eval[bool](x, `state.notes = [], scrollTo(0, 0), true`)
+}
+
+// passivate ends an incarnation, and shows why.
+func (x *tab) passivate() {
+	x.t.Helper()
+	x.find("cart-7")
+	x.sure(`#found button[data-do="passivate"]`)
+	x.until(`document.getElementById("found").innerText.includes("not active")`)
+	x.until(`document.querySelectorAll("#found dd ol li").length === 1`)
+	eval[bool](x, `document.activeElement.blur(), state.notes = [], render(), true`)
+}
+
+// tabs compares the tabs of the page with those that it had when the pictures were taken.
+func (x *tab) tabs() {
+	x.t.Helper()
+	now := eval[string](x, `[...document.querySelectorAll("#tabs button")].map(b => b.innerText).join(", ")`) + "\n"
+	file := filepath.Join("..", "docs", "tabs.txt")
+	if *screenshots {
+		if err := os.WriteFile(file, []byte(now), 0o644); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	if then, err := os.ReadFile(file); err != nil || string(then) != now {
+		x.t.Errorf("the pictures show the tabs %q, and the page has %q (%v): take them anew with -screenshots", then, now,
+			err)
+	}
 }
 
 // outage has the console fail for a while. The page says so, keeps what it has, and comes back.
@@ -393,6 +421,12 @@ func (x *tab) looks() {
 		if wide := eval[int](x, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 			x.t.Errorf("on a phone, section %s is %d pixels too wide", key, wide)
 		}
+	}
+	if eval[bool](x, `[...document.querySelectorAll("#tabs button, #state, h1")].some(b => {
+		const a = b.getBoundingClientRect(), t = document.getElementById("theme").getBoundingClientRect();
+		return a.left < t.right && t.left < a.right && a.top < t.bottom && t.top < a.bottom;
+	})`) {
+		x.t.Error("on a phone, the button for light or dark lies on others")
 	}
 	x.picture("phone")
 }
