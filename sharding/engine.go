@@ -17,8 +17,16 @@ import (
 
 // leave hands all shards over.
 func (run *engine) leave(ctx context.Context) error {
-	run.control.Inbox.ToRegion(protocol.Leave{})
+	run.beginLeave()
 	return run.awaitLeft(ctx)
+}
+
+// beginLeave has the region hand all shards over. It reports whether nothing had it do so before.
+func (run *engine) beginLeave() (first bool) {
+	now := run.plane.Scheduler.Now()
+	first = run.leavingSince.CompareAndSwap(nil, &now)
+	run.control.Inbox.ToRegion(protocol.Leave{})
+	return first
 }
 
 // awaitLeft waits until nothing is here any more.
@@ -27,16 +35,21 @@ func (run *engine) awaitLeft(ctx context.Context) error {
 		return nil
 	}
 	err := fmt.Errorf("sharding %q: shards are still here: %w", run.plane.Name, context.Cause(ctx))
-	if running := run.plane.Entities.Slow.AllRunning(); running != "" {
-		err = fmt.Errorf("%w (%s)", err, running)
-	}
-	if waiting := run.plane.Entities.Waits.Oldest(); waiting != "" {
-		err = fmt.Errorf("%w (%s)", err, waiting)
-	}
-	if why := run.plane.Standing.Uncoordinated(); why != nil {
-		err = fmt.Errorf("%w (%w)", err, why)
+	for _, why := range run.holdUps() {
+		if why != "" {
+			err = fmt.Errorf("%w (%s)", err, why)
+		}
 	}
 	return err
+}
+
+// holdUps are what shards that are still here may wait for; empty texts: nothing.
+func (run *engine) holdUps() []string {
+	all := []string{run.plane.Entities.Slow.AllRunning(), run.plane.Entities.Waits.Oldest()}
+	if why := run.plane.Standing.Uncoordinated(); why != nil {
+		all = append(all, why.Error())
+	}
+	return all
 }
 
 // close closes the region for its users while its node stays a member: it hands its shards over, as
@@ -57,7 +70,7 @@ func (run *engine) close(ctx context.Context) (err error) {
 	return err
 }
 
-// quit stops by force what is here. Where nothing is, that takes no time worth the name.
+// quit stops by force what is here. It returns at once if the region is empty.
 func (run *engine) quit(ctx context.Context) error {
 	run.control.Inbox.ToRegion(protocol.Quit{})
 	ctx, cancel := run.plane.Scheduler.WithTimeout(context.WithoutCancel(ctx), quitGrace)

@@ -3,6 +3,7 @@ package sharding
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/events"
 	"github.com/coterie-go/coterie/ddata/transport"
@@ -16,7 +17,8 @@ type engine struct {
 	control *control.Plane
 	// A region is closed for its users first, and may end much later: when its node does, or when
 	// its type is started there again.
-	closing               atomic.Bool // Close was called
+	closing               atomic.Bool               // Close was called
+	leavingSince          atomic.Pointer[time.Time] // it hands all shards over; nil: it does not
 	closeOnce, refuseOnce sync.Once
 	ending                atomic.Bool   // end was called
 	over                  chan struct{} // closed when end is over

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/console/section"
 	"github.com/coterie-go/coterie/ddata/membership/view"
+	"github.com/coterie-go/coterie/ddata/scheduler"
 	"github.com/coterie-go/coterie/sharding/codec"
+	"github.com/coterie-go/coterie/sharding/control"
 	"github.com/coterie-go/coterie/sharding/dataplane"
 	"github.com/coterie-go/coterie/sharding/figures"
 )
@@ -41,7 +42,7 @@ func (s consoleSection) Types() (all []api.Type) {
 func typeShown(run *engine) api.Type {
 	c := run.control
 	x := figures.TypeOf(run.plane, c.Notices)
-	x.Remembers, x.Movable = c.Cfg.Remember.Entities, run.movable()
+	x.Remembers, x.Movable, x.Drain = c.Cfg.Remember.Entities, run.movable(), run.drainShown()
 	if c.Reminders != nil {
 		n := c.Reminders.Counts()
 		x.Reminders = &api.Reminders{
@@ -52,12 +53,19 @@ func typeShown(run *engine) api.Type {
 }
 
 // Shards implements section.Entities.
-func (s consoleSection) Shards(typ string, from, limit int) ([]api.Shard, int, error) {
+func (s consoleSection) Shards(ctx context.Context, typ string, from, limit int) ([]api.Shard, int, error) {
 	run, err := s.find(typ)
 	if err != nil {
 		return nil, 0, err
 	}
-	return figures.ShardsOf(run.plane, from, limit), run.control.Cfg.Shards, nil
+	all, coord := figures.ShardsOf(run.plane, from, limit), run.control.Coord
+	if len(all) > 0 && coord != nil && run.plane.Standing.Coordinates.Load() {
+		first := all[0].Shard
+		for _, m := range coord.Moving(ctx, ShardID(first), ShardID(first+len(all))) {
+			all[int(m.Shard)-first].Moving = figures.MovingOf(m)
+		}
+	}
+	return all, run.control.Cfg.Shards, nil
 }
 
 // Entity implements section.Entities.
@@ -86,7 +94,7 @@ func (s consoleSection) Find(ctx context.Context, typ, id string) (api.Entity, e
 		Type: typ, ID: id, Shard: int(loc.Shard), Node: figures.UID(loc.Node), Addr: loc.Addr, Active: loc.Active,
 	}
 	if err != nil { // no node that answered hosts it
-		x.Doing = err.Error()
+		x.NotFound = err.Error()
 	}
 	return x, nil
 }
@@ -127,7 +135,7 @@ func (s consoleSection) Act(ctx context.Context, a api.Action) (text string, err
 		text = fmt.Sprintf("at most %d entities are active on %s", a.Limit, s.types.host.Self.Addr)
 		err = limitActive(run.plane, a.Limit)
 	case api.DoDrain:
-		text, err = "its shards were handed over; it hosts none until it is started again", run.drain(ctx)
+		text, err = run.drain(ctx)
 	default:
 		err = fmt.Errorf("%w: %q is not known here; this node may be older", section.ErrBad, a.Do)
 	}
@@ -173,37 +181,73 @@ func (run *engine) move(ctx context.Context, shards []ShardID, node string) (str
 		addr), nil
 }
 
-// drainAll drains all types, and says of each how that went.
+// drainAll begins to drain all types at one time, and says of each how that went.
 func (s consoleSection) drainAll(ctx context.Context) (string, error) {
-	var done []string
-	var errs []error
-	for _, name := range s.types.names() {
+	names := s.types.names()
+	texts, errs := make([]string, len(names)), make([]error, len(names))
+	all := scheduler.NewGroup(s.types.host.Scheduler)
+	for i, name := range names {
 		run, err := s.find(name)
-		if err == nil && !run.plane.Proxy {
-			err = run.drain(ctx)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%q: %w", name, err))
+		if err != nil || run.plane.Proxy { // it hosts nothing
 			continue
 		}
-		done = append(done, name)
+		all.Go(func() {
+			texts[i], errs[i] = run.drain(ctx)
+		})
 	}
-	return "handed over: " + strings.Join(done, ", "), errors.Join(errs...)
+	all.Wait()
+	text, err := figures.Joined(texts), errors.Join(errs...)
+	switch {
+	case err != nil && text != "":
+		err = fmt.Errorf("%w; but: %s", err, text)
+	case text == "":
+		text = "no entity type hosts shards on this node"
+	}
+	return text, err
 }
 
-// drain hands all shards over, while the region goes on to route for its users. It hosts nothing
-// afterwards, until the type, or the node, is started again. A region without which no other could
-// host is left as it is: its shards would have no home.
-func (run *engine) drain(ctx context.Context) error {
+// drain begins to hand all shards over, while the region goes on to route for its users. It hosts nothing
+// afterwards, until the type, or the node, is started again: Drained says when. A region without which no
+// other could host is left as it is: its shards would have no home.
+func (run *engine) drain(ctx context.Context) (string, error) {
 	r := run.plane
 	if r.Proxy {
-		return fmt.Errorf("%w: %q is a proxy here, and hosts nothing", section.ErrBad, r.Name)
+		return "", fmt.Errorf("%w: %q is a proxy here, and hosts nothing", section.ErrBad, r.Name)
 	}
-	others := inspectAll(r, ctx, codec.InspectTotals, "")
+	if !run.othersHost(ctx) {
+		return "", fmt.Errorf("%w: no other node that answered can host %q", section.ErrBad, r.Name)
+	}
+	if run.beginLeave() {
+		r.Scheduler.Go(func() {
+			if r.Scheduler.Await(run.control.Left(), r.Ended, nil) == 0 {
+				took := r.Scheduler.Now().Sub(*run.leavingSince.Load())
+				run.control.Notices.Tell(control.Drained{Type: r.Name, Took: took})
+			}
+		})
+	}
+	return fmt.Sprintf("%q hands %d shards over, and hosts none then until it is started again", r.Name,
+		len(r.Routes.Shards())), nil
+}
+
+func (run *engine) othersHost(ctx context.Context) bool {
+	others := inspectAll(run.plane, ctx, codec.InspectTotals, "")
 	for i := range others.Regions {
-		if g := &others.Regions[i]; g.Registered && !g.Proxy && g.Node != view.UID(r.Self) {
-			return run.leave(ctx)
+		if g := &others.Regions[i]; g.Registered && !g.Proxy && g.Node != view.UID(run.plane.Self) {
+			return true
 		}
 	}
-	return fmt.Errorf("%w: no other node that answered can host %q", section.ErrBad, r.Name)
+	return false
+}
+
+// drainShown is how far the region is that hands all shards over; nil: it hands over what the balance wants only.
+func (run *engine) drainShown() *api.Drain {
+	since := run.leavingSince.Load()
+	if since == nil {
+		return nil
+	}
+	x := &api.Drain{Since: since.UTC(), Done: dataplane.IsDone(run.control.Left())}
+	if !x.Done {
+		x.Why = figures.Joined(run.holdUps())
+	}
+	return x
 }

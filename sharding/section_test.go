@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
 	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/figures"
 	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
@@ -46,8 +49,10 @@ func startConsoles(t *testing.T, n int, edit func(*EntityType[message_])) *conso
 		}
 		x.regions = append(x.regions, g)
 		x.hs = append(x.hs, console.Handler(node, console.Config{
-			Authorize: func(*http.Request) (console.Access, error) { return console.Operate, nil },
-			Others:    console.Operate, NodeTimeout: 10 * time.Second,
+			Authorize: func(*http.Request) (console.Caller, error) {
+				return console.Caller{Access: console.Operate}, nil
+			},
+			Others: console.Operate, NodeTimeout: 10 * time.Second,
 		}))
 	}
 	return x
@@ -183,11 +188,22 @@ func TestConsoleDrains(t *testing.T) {
 	x := startConsoles(t, 2, nil)
 	x.touch(40)
 	first := x.nodes[0].Addr()
-	x.act(2, 200, api.Action{Do: api.DoDrain, Node: first, Type: "Cart"})
-	x.until("it hosts nothing", func(c api.Cluster) bool {
-		all := hosted(c)
-		return all[first] == 0 && all[x.nodes[1].Addr()] == 16
+	if text := x.act(2, 200, api.Action{Do: api.DoDrain, Node: first, Type: "Cart"}); !strings.Contains(text,
+		"hands") {
+		t.Errorf("%s", text)
+	}
+	x.until("it has handed all over", func(c api.Cluster) bool {
+		all, d := hosted(c), drainOf(c, first)
+		return all[first] == 0 && all[x.nodes[1].Addr()] == 16 && d != nil && d.Done && d.Why == "" && !d.Since.IsZero()
 	})
+	c := get[api.Cluster](x, 0, "cluster")
+	if d := drainOf(c, x.nodes[1].Addr()); d != nil {
+		t.Errorf("the other node drains too: %+v", d)
+	}
+	ev := get[api.Events](x, 0, "events?limit=100")
+	if !slices.ContainsFunc(ev.Events, func(e api.Event) bool { return e.Kind == "Drained" }) {
+		t.Errorf("that it is drained is no event: %+v", ev.Events)
+	}
 	ctx := within(t, time.Minute)
 	for i := range 40 {
 		if _, err := Ask(ctx, x.regions[0].Ref(fmt.Sprint("e", i)), total{}); err != nil {
@@ -204,6 +220,67 @@ func TestConsoleDrains(t *testing.T) {
 	if err := x.nodes[0].Leave(ctx); err != nil {
 		t.Errorf("the drained node leaves: %v", err)
 	}
+}
+
+func uid(n *ddata.Node) string { return figures.UID(n.UID()) }
+
+// drainOf is how far a node's hand-over of its only type is.
+func drainOf(c api.Cluster, addr string) *api.Drain {
+	for _, n := range c.Nodes {
+		if n.Addr == addr {
+			return n.Types[0].Drain
+		}
+	}
+	return nil
+}
+
+// A drain that a handler holds up has begun all the same: the operator sees what it waits for, and when it is done.
+func TestConsoleDrainWaits(t *testing.T) {
+	x := startConsoles(t, 2, nil)
+	x.touch(40)
+	first, g := x.nodes[0].Addr(), newGate()
+	end := sync.OnceFunc(func() { close(g.open) })
+	defer end()
+	ctx := within(t, time.Minute)
+	for i := 0; ; i++ {
+		ref := x.regions[0].Ref(fmt.Sprint("e", i))
+		loc, err := x.regions[0].Where(ctx, ref.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if loc.Addr == first {
+			if err := ref.Tell(ctx, block{g}); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	<-g.entered
+	for range 2 { // to want it again is no mistake
+		x.act(1, 200, api.Action{Do: api.DoDrain, Node: first})
+	}
+	x.until("one shard is left, and it is said why", func(c api.Cluster) bool {
+		d := drainOf(c, first)
+		return hosted(c)[first] == 1 && d != nil && !d.Done && strings.Contains(d.Why, "handler")
+	})
+	moving := 0
+	for _, s := range get[api.Shards](x, 2, "shards?type=Cart").Shards {
+		if m := s.Moving; m != nil {
+			moving++
+			if m.From != uid(x.nodes[0]) || m.To != "" || m.Phase != "stopping" || m.Since == nil || s.Node != m.From {
+				t.Errorf("shard %d of %s moves: %+v", s.Shard, s.Node, m)
+			}
+		}
+	}
+	under := 0
+	for _, n := range get[api.Cluster](x, 2, "cluster").Nodes {
+		under += n.Types[0].Moves.UnderWay
+	}
+	if moving != 1 || under != 1 {
+		t.Errorf("%d shards move, %d are under way", moving, under)
+	}
+	end()
+	x.until("it has handed all over", func(c api.Cluster) bool { return drainOf(c, first).Done })
 }
 
 // Limits, stops, moves and a look at the balance: each as its type allows.

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
@@ -16,9 +17,11 @@ func TestStranger(t *testing.T) {
 	node := ddatatest.Start(t, "a")[0]
 	tokens := Tokens{Read: "look", Operate: "steer"}
 	for name, cfg := range map[string]Config{ // order: none matters
-		"no hook":    {},
-		"an error":   {Authorize: func(*http.Request) (Access, error) { return Operate, errors.New("secret reason") }},
-		"no access":  {Authorize: func(*http.Request) (Access, error) { return None, nil }},
+		"no hook": {},
+		"an error": {Authorize: func(*http.Request) (Caller, error) {
+			return Caller{Access: Operate}, errors.New("secret reason")
+		}},
+		"no access":  {Authorize: func(*http.Request) (Caller, error) { return Caller{}, nil }},
 		"no secrets": {Authorize: Tokens{}.Authorize},
 		"tokens":     {Authorize: tokens.Authorize},
 	} {
@@ -62,7 +65,7 @@ func TestTokens(t *testing.T) {
 			r.Header.Set("Authorization", c.header)
 		}
 		got, err := tokens.Authorize(r)
-		if got != c.want || (err == nil) != (c.want != None) {
+		if got.Access != c.want || (got.Name == "") != (c.want == None) || (err == nil) != (c.want != None) {
 			t.Errorf("%q: %v %v, want %v", c.header, got, err, c.want)
 		}
 	}
@@ -87,7 +90,7 @@ func TestForgeries(t *testing.T) {
 			api.CodeForgeable},
 		{"another site by its fetch", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403,
 			api.CodeForgeable},
-		{"GET", func(r *http.Request) { r.Method = "GET" }, 400, api.CodeBad},
+		{"GET", func(r *http.Request) { r.Method = "GET" }, 405, api.CodeBad},
 	} {
 		r := httptest.NewRequest("POST", "/api/v1/actions", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer steer")
@@ -99,5 +102,70 @@ func TestForgeries(t *testing.T) {
 		if w.Code != c.status || !strings.Contains(w.Body.String(), `"`+c.code+`"`) {
 			t.Errorf("%s: %d %s, want %d %s", c.name, w.Code, w.Body, c.status, c.code)
 		}
+	}
+}
+
+// Actions name their caller, those too that were refused; a storm of those is told in a few.
+func TestAudit(t *testing.T) {
+	node := ddatatest.Start(t, "a")[0]
+	h := Handler(node, Config{Authorize: func(r *http.Request) (Caller, error) {
+		switch name := r.Header.Get("Name"); name {
+		case "alice":
+			return Caller{Operate, name}, nil
+		case "bob":
+			return Caller{Read, name}, nil
+		}
+		return Caller{}, errors.New("a stranger")
+	}})
+	post := func(name string, header bool, body string) {
+		r := httptest.NewRequest("POST", "/api/v1/actions", strings.NewReader(body))
+		r.Header.Set("Name", name)
+		r.Header.Set("Content-Type", "application/json")
+		if header {
+			r.Header.Set(api.Header, "test")
+		}
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	post("alice", true, `{"do":"down","node":"gone:1"}`)
+	post("bob", true, `{"do":"down","node":"`+strings.Repeat("x", bodyMax/2)+`"}`)
+	post("alice", false, `{"do":"prepare-shutdown"}`)
+	post("mallory", true, `{"do":"down","node":"gone:1"}`)
+	for range 3 * refusalsMax {
+		post("bob", true, `{"do":"<script>"}`)
+	}
+	var told []string
+	for _, e := range h.(*handler).station.events.Latest(100, 1<<20) {
+		if e.Kind == "Acted" {
+			told = append(told, e.Text)
+			if e.Level != "warn" || len(e.Text) > 500 {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	if len(told) != 1+refusalsMax {
+		t.Fatalf("%d events: %q", len(told), told)
+	}
+	for i, says := range [][]string{{"do=down", "by=alice from 192.0.2.1:1234"}, {"do=down", "bob from", "not act"},
+		{"do=prepare-shutdown", "alice from", "header"}, {"do=unknown", "by=192.0.2.1:1234", "not allowed"},
+		{"do=unknown", "bob from"}} {
+		for _, s := range says {
+			if !strings.Contains(told[i], s) {
+				t.Errorf("no %q in %s", s, told[i])
+			}
+		}
+	}
+}
+
+// A minute has its own events, the first of which counts what was not told before.
+func TestRefusals(t *testing.T) {
+	var r refusals
+	now := time.Unix(1000, 0)
+	for i := range 2 * refusalsMax {
+		if ok, untold := r.next(now); ok != (i < refusalsMax) || untold > 0 {
+			t.Errorf("attempt %d: %v %d", i, ok, untold)
+		}
+	}
+	if ok, untold := r.next(now.Add(refusalsEvery)); !ok || untold != refusalsMax {
+		t.Errorf("%v %d", ok, untold)
 	}
 }

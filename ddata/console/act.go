@@ -9,7 +9,6 @@ import (
 	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/console/section"
 	"github.com/coterie-go/coterie/ddata/events"
-	"github.com/coterie-go/coterie/ddata/membership/view"
 )
 
 // Time limits of actions.
@@ -20,11 +19,13 @@ const (
 	leaveTimeout = 30 * time.Second
 )
 
-// Acted is the event of an action that a console was asked for.
+// Acted is the event of an action that a console was asked for: done, failed, or refused to a caller that may not
+// act. Of attempts that are refused ten a minute are told, and the others counted.
 type Acted struct {
 	Action api.Action
-	By     string // address of the caller, and the node whose console was asked
+	By     string // name and address of the caller, and the node whose console was asked
 	Err    error  // why it was not done
+	Untold uint64 // refused attempts before it, which were not told
 }
 
 // Line implements events.Event.
@@ -49,6 +50,9 @@ func (e Acted) Line() events.Line {
 		level = slog.LevelWarn
 		attrs = append(attrs, slog.Any("err", e.Err))
 	}
+	if e.Untold > 0 {
+		attrs = append(attrs, slog.Uint64("untold", e.Untold))
+	}
 	return events.Line{Level: level, Message: "console action", Attrs: attrs}
 }
 
@@ -57,38 +61,8 @@ func (e Acted) String() string { return e.Line().String() }
 
 var _ events.Event = Acted{}
 
-// route says which node does an action: the one that it is about, the one that has the coordinator of
-// the type, or any that has started the type.
-func (c *console) route(ctx context.Context, a api.Action) (view.UID, error) {
-	switch a.Do {
-	case api.DoDown, api.DoPrepare:
-		return c.station.node.UID(), nil
-	case api.DoLeave, api.DoDrain, api.DoLimit:
-		return c.named(a.Node)
-	case api.DoRebalance:
-		return c.coordinating(ctx, a.Type)
-	case api.DoMove:
-		return c.hosting(ctx, a.Type)
-	case api.DoStopShards, api.DoPassivate:
-		return c.withType(ctx, a.Type)
-	}
-	return 0, fmt.Errorf("%w: %q is no action; there are: %v", section.ErrBad, a.Do, api.Actions)
-}
-
-// named finds a node by what a caller calls it; this node, if that is nothing.
-func (c *console) named(name string) (view.UID, error) {
-	if name == "" {
-		return c.station.node.UID(), nil
-	}
-	m, ok := c.member(name)
-	if !ok {
-		return 0, fmt.Errorf("%w: no member is %q, or several are", section.ErrUnknown, name)
-	}
-	return m.UID, nil
-}
-
 // perform has an action done where it belongs.
-func (c *console) perform(ctx context.Context, a api.Action, by string) (*api.Result, error) {
+func (c *handler) perform(ctx context.Context, a api.Action, by string) (*api.Result, error) {
 	r, err := c.performed(ctx, a, by)
 	c.station.host.Emit(Acted{Action: a, By: by, Err: err})
 	c.cache.Clear() // its caller looks at what it has done
@@ -98,7 +72,7 @@ func (c *console) perform(ctx context.Context, a api.Action, by string) (*api.Re
 	return &r, nil
 }
 
-func (c *console) performed(ctx context.Context, a api.Action, by string) (r api.Result, err error) {
+func (c *handler) performed(ctx context.Context, a api.Action, by string) (r api.Result, err error) {
 	if err := check(a); err != nil {
 		return r, err
 	}

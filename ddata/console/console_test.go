@@ -1,9 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,7 +30,7 @@ import (
 const patience = 30 * time.Second
 
 // allowed lets all act, which a test is.
-func allowed(*http.Request) (Access, error) { return Operate, nil }
+func allowed(*http.Request) (Caller, error) { return Caller{Access: Operate}, nil }
 
 // ask asks a handler, and reads what it answers with status as a T.
 func ask[T any](t *testing.T, h http.Handler, status int, method, path, body string) (x T) {
@@ -53,6 +55,7 @@ type types struct {
 	node   *ddata.Node
 	nodes  []*ddata.Node
 	shards int
+	name   string // default: Cart
 
 	mu    sync.Mutex
 	acted []api.Action
@@ -65,13 +68,15 @@ func (e *types) Types() []api.Type {
 			hosted++
 		}
 	}
-	return []api.Type{{Name: "Cart", Role: "a", Shards: e.shards, Hosted: hosted, Coordinating: e.node == e.nodes[0]}}
+	return []api.Type{{Name: e.typ(), Role: "a", Shards: e.shards, Hosted: hosted, Coordinating: e.node == e.nodes[0]}}
 }
+
+func (e *types) typ() string { return cmp.Or(e.name, "Cart") }
 
 func (e *types) home(shard int) *ddata.Node { return e.nodes[shard%len(e.nodes)] }
 
-func (e *types) Shards(typ string, from, limit int) (all []api.Shard, total int, err error) {
-	if typ != "Cart" {
+func (e *types) Shards(_ context.Context, typ string, from, limit int) (all []api.Shard, total int, err error) {
+	if typ != e.typ() {
 		return nil, 0, fmt.Errorf("%w: %q", section.ErrUnknown, typ)
 	}
 	for i := from; i < min(e.shards, from+limit); i++ {
@@ -117,13 +122,17 @@ func TestCluster(t *testing.T) {
 	nodes, hs, _ := cluster(t, 3, 10, Config{NodeTimeout: patience})
 	x := ask[api.Cluster](t, hs[1], 200, "GET", "/api/v1/cluster", "")
 	if x.Name != "test" || x.Asked != uidText(nodes[1].UID()) || len(x.View.Members) != 3 || len(x.Nodes) != 3 ||
-		len(x.Unanswered) > 0 || x.View.Epoch == 0 {
+		len(x.Unanswered) > 0 || x.View.Epoch == 0 ||
+		x.View.Format != uint32(nodes[1].View().Format) || x.View.Format == 0 {
 		t.Fatalf("%+v", x)
 	}
 	for i, m := range x.View.Members {
 		n := x.Nodes[i]
 		if n.UID != m.UID || !n.Live || !n.Ready || !n.Lease || len(n.Unreachable) > 0 || n.Epoch == 0 {
 			t.Errorf("node %d: %+v of member %+v", i, n, m)
+		}
+		if m.Formats[0] < 1 || m.Formats[1] < x.View.Format {
+			t.Errorf("the view writes %d, and member %d speaks %v", x.View.Format, i, m.Formats)
 		}
 		if i > 0 && x.View.Members[i-1].Age >= m.Age || m.Status != "Up" || !m.Voter {
 			t.Errorf("member %d: %+v", i, m)
@@ -196,7 +205,7 @@ func TestGarbage(t *testing.T) {
 		"/..%2fmain.go"} {
 		ask[api.Error](t, hs[0], 404, "GET", path, "")
 	}
-	ask[api.Error](t, hs[0], 400, "POST", "/api/v1/cluster", "")
+	ask[api.Error](t, hs[0], 405, "POST", "/api/v1/cluster", "")
 	many, _ := json.Marshal(api.Action{Do: api.DoStopShards, Type: "Cart", Shards: make([]int, api.ShardsMax+1)})
 	for _, body := range []string{
 		"", "[]", "{", `{"do":""}`, `{"do":"explode"}`, `{"do":"down"}`, `{"do":"rebalance"}`,
@@ -241,6 +250,63 @@ func TestHungNode(t *testing.T) {
 	e := ask[api.Entity](t, hs[0], 200, "GET", "/api/v1/entity?type=Cart&id=x", "")
 	if e.Node != hung || len(e.Unanswered) != 1 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// A type whose only nodes give no answer is not unknown: these nodes are named.
+func TestTypeOfSilentNode(t *testing.T) {
+	nodes, hs, _ := cluster(t, 2, 4, Config{NodeTimeout: 300 * time.Millisecond})
+	section.Put(nodes[0].Host(), &types{node: nodes[0], nodes: nodes, name: "Other"})
+	for _, path := range []string{"shards?type=Nope", "entity?type=Nope&id=x"} {
+		e := ask[api.Error](t, hs[0], 404, "GET", "/api/v1/"+path, "")
+		if !strings.Contains(e.Text, "started on no node; there are: Cart, Other") {
+			t.Errorf("%s: %s", path, e.Text)
+		}
+	}
+	nodes[1].Host().Channels.Handle(transport.ChannelOf(channel), transport.HandlerFunc(func(transport.NodeID,
+		[]byte) {
+	}))
+	hs[0].(*handler).cache.Clear()
+	s := ask[api.Shards](t, hs[0], 200, "GET", "/api/v1/shards?type=Cart", "")
+	if len(s.Unanswered) != 1 || s.Unanswered[0].UID != uidText(nodes[1].UID()) || len(s.Shards) > 0 {
+		t.Errorf("%+v", s)
+	}
+	x := ask[api.Entity](t, hs[0], 200, "GET", "/api/v1/entity?type=Cart&id=x", "")
+	if len(x.Unanswered) != 1 || x.Unanswered[0].UID != uidText(nodes[1].UID()) || x.ID != "x" ||
+		x.Shard >= 0 {
+		t.Errorf("%+v", x)
+	}
+	e := ask[api.Error](t, hs[0], 502, "POST", "/api/v1/actions", `{"do":"rebalance","type":"Cart"}`)
+	if !strings.Contains(e.Text, nodes[1].Addr()) {
+		t.Errorf("%+v", e)
+	}
+}
+
+// alarm is an event with a long text.
+type alarm struct{ text string }
+
+func (a alarm) Line() events.Line { return events.Line{Level: slog.LevelWarn, Message: a.text} }
+
+func (a alarm) String() string { return a.text }
+
+// A node that has more to tell than one answer has room for tells the latest of it.
+func TestStorm(t *testing.T) {
+	nodes, hs, _ := cluster(t, 2, 4, Config{NodeTimeout: patience, Events: 600})
+	loud := uidText(nodes[1].UID())
+	for i := range 600 {
+		nodes[1].Host().Emit(alarm{fmt.Sprint(i, strings.Repeat(" stack", 350))})
+	}
+	x := ask[api.Events](t, hs[0], 200, "GET", "/api/v1/events?limit=600", "")
+	if len(x.Unanswered) > 0 || !slices.ContainsFunc(x.Events, func(e api.Event) bool {
+		return e.Node == loud && strings.HasPrefix(e.Text, "599 ")
+	}) {
+		t.Errorf("%d events, and no answer of %+v", len(x.Events), x.Unanswered)
+	}
+	for _, n := range ask[api.Cluster](t, hs[0], 200, "GET", "/api/v1/cluster", "").Nodes {
+		i := slices.IndexFunc(n.Alarms, func(a api.Alarm) bool { return a.Kind == "alarm" && a.Count == 600 })
+		if (i >= 0) != (n.UID == loud) {
+			t.Errorf("%s has alarms: %+v", n.Addr, n.Alarms)
+		}
 	}
 }
 
@@ -301,6 +367,68 @@ func TestActions(t *testing.T) {
 	case <-nodes[1].Done():
 	case <-time.After(patience):
 		t.Fatal("it does not leave")
+	}
+}
+
+// With Others: Read a console acts by itself where it can, and is refused what only another node can do.
+func TestTrust(t *testing.T) {
+	nodes, hs, _ := cluster(t, 2, 4, Config{NodeTimeout: patience})
+	first := nodes[0].Addr()
+	for _, c := range []struct {
+		status int
+		body   string
+	}{
+		{403, `{"do":"rebalance","type":"Cart"}`}, // the first has the coordinator
+		{403, fmt.Sprintf(`{"do":"limit","type":"Cart","limit":7,"node":%q}`, first)},
+		{403, fmt.Sprintf(`{"do":"drain","node":%q}`, first)},
+		{403, fmt.Sprintf(`{"do":"leave","node":%q}`, first)},
+		{200, fmt.Sprintf(`{"do":"move","type":"Cart","shards":[1],"node":%q}`, first)},
+		{200, `{"do":"stop-shards","type":"Cart","shards":[0,1]}`},
+		{200, `{"do":"passivate","type":"Cart","entity":"x"}`},
+		{404, `{"do":"down","node":"gone:1"}`},
+		{200, `{"do":"prepare-shutdown"}`},
+	} {
+		x := ask[struct{ Text string }](t, hs[1], c.status, "POST", "/api/v1/actions", c.body)
+		if c.status == 403 && !strings.Contains(x.Text, "Config.Others") {
+			t.Errorf("%s: %s", c.body, x.Text)
+		}
+	}
+	select {
+	case <-nodes[0].Done():
+		t.Error("the first node has left")
+	default:
+	}
+}
+
+// A path says which methods it takes. HEAD is answered as GET is, without the body.
+func TestMethods(t *testing.T) {
+	s := httptest.NewServer(Handler(ddatatest.Start(t, "a")[0], Config{Authorize: allowed}))
+	defer s.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	for _, c := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"HEAD", "/", 200, ""}, {"HEAD", "/api/v1/cluster", 200, ""}, {"HEAD", "/api/v1/nothing", 404, ""},
+		{"POST", "/", 405, "GET, HEAD"}, {"DELETE", "/api/v1/cluster", 405, "GET, HEAD"},
+		{"OPTIONS", "/console.js", 405, "GET, HEAD"}, {"GET", "/api/v1/actions", 405, "POST"},
+		{"PUT", "/api/v1/nothing", 404, ""},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, s.URL+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode != c.status || res.Header.Get("Allow") != c.allow {
+			t.Errorf("%s %s: %d, allow %q", c.method, c.path, res.StatusCode, res.Header.Get("Allow"))
+		}
+		if err := res.Body.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -391,15 +519,15 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A browser that does not read what it asked for is cut off: it takes none of the places for long.
+// A browser that does not read what it asked for is cut off: it holds no permit for long.
 func TestDeafBrowser(t *testing.T) {
 	_, hs, _ := cluster(t, 1, api.PageMax, Config{NodeTimeout: patience})
-	c := hs[0].(*console)
+	c := hs[0].(*handler)
 	c.limit = 200 * time.Millisecond
 	in := make(chan struct{}, 1)
-	c.cfg.Authorize = func(*http.Request) (Access, error) {
+	c.cfg.Authorize = func(*http.Request) (Caller, error) {
 		in <- struct{}{}
-		return Read, nil
+		return Caller{Access: Read}, nil
 	}
 	const small = 4 << 10 // bytes that the kernel keeps of what is not read, about
 	s := httptest.NewUnstartedServer(c)
@@ -419,14 +547,14 @@ func TestDeafBrowser(t *testing.T) {
 		api.PageMax); err != nil {
 		t.Fatal(err)
 	}
-	<-in // with its place
+	<-in // with its permit
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	for range requestsMax { // all places are free again
+	for range requestsMax { // all permits are free again
 		select {
-		case c.places <- struct{}{}:
+		case c.permits <- struct{}{}:
 		case <-ctx.Done():
-			t.Fatal("its place is never free again")
+			t.Fatal("its permit is never free again")
 		}
 	}
 }
@@ -434,13 +562,13 @@ func TestDeafBrowser(t *testing.T) {
 // Browsers above the bound are told to come again.
 func TestSlowBrowsers(t *testing.T) {
 	node := ddatatest.Start(t, "a")[0]
-	c := Handler(node, Config{}).(*console)
+	c := Handler(node, Config{}).(*handler)
 	in := make(chan struct{}, requestsMax)
 	release := make(chan struct{})
-	c.cfg.Authorize = func(*http.Request) (Access, error) {
+	c.cfg.Authorize = func(*http.Request) (Caller, error) {
 		in <- struct{}{}
 		<-release
-		return Read, nil
+		return Caller{Access: Read}, nil
 	}
 	s := httptest.NewServer(c)
 	defer s.Close()

@@ -11,7 +11,8 @@
 //
 //   - The console of a node is its Handler. It asks the other nodes too, so one is enough to see all.
 //   - A node answers the consoles of others after Handler or Answer was called on it.
-//   - Access is what a caller may do: nothing, look, or act. Config.Authorize says it of each request.
+//   - Access is what a caller may do: nothing, look, or act. Config.Authorize says it of each request, with
+//     the name of its maker.
 //   - Package api is the schema: paths, answers, actions, errors. Command cmd/coterie is its client for
 //     people and scripts, package client that for programs.
 //
@@ -20,15 +21,15 @@
 //   - Without Config.Authorize every request is refused, the page's too. A stranger sees nothing of
 //     the cluster, not even its name.
 //   - Only a caller with Operate acts, and only by a request that a page of another site cannot make:
-//     see api.Header. What another node's console wants of this node is done only with Config.Others.
+//     see api.Header. Which of its actions other nodes can refuse: see Trust.
 //   - The other nodes are asked in the bulk lane, whose frames hold up neither heartbeats nor messages
 //     of entities. An answer serves all that ask within a second. A few questions are under way at one
 //     time, and a few requests: a caller above that is told to come again. Answers are bounded; the
 //     shards of a type come in pages.
 //   - A node that hangs costs an answer at most Config.NodeTimeout. The answer then names it, and has
 //     what the others said.
-//   - Every action is an event (Acted), and so in the log of the node that it was asked of, and in the
-//     timeline.
+//   - Every action is an event (Acted) that names its caller, and so in the log of the node that it was asked of,
+//     and in the timeline. So is an attempt that was refused; of these, ten a minute.
 //   - The page loads nothing from elsewhere, runs no script but its own, and shows what comes from a
 //     cluster as text only.
 //
@@ -39,6 +40,23 @@
 //     no log.
 //   - Latencies, and what waits for journals and projections, are metrics: the console has them of nodes
 //     whose ddata.Config.Meter is one of package ddata/events/recent, which may stand before another.
+//
+// # Trust
+//
+// A node does what another node's console asks of it only if its own Config.Others is Operate. Its console asks
+// another node to act in these cases:
+//
+//   - leave, drain and limit, of that node
+//   - rebalance, if that node has the coordinator of the type; the others cannot do it
+//   - move, stop-shards and passivate, if the type was not started on the node whose console is asked, and move
+//     also if the type is a proxy there
+//
+// Everything else is done on the node whose console is asked, which only the access of the caller decides, and
+// reaches others as what any member may do: down and prepare-shutdown as proposals of a view, move as a write of
+// replicated data, stop-shards and passivate as the messages of sharding.Region.StopShards and
+// sharding.Region.Passivate. Members trust each other with that, with or without a console. So Config.Others keeps
+// consoles apart, and is no wall against a member: give Operate on no node to a caller that may not stop entities of
+// all nodes.
 //
 // # The page
 //

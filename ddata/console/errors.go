@@ -21,6 +21,12 @@ var (
 	errNoPath = errors.New("console: no such path; GET api/v1 lists what there is")
 )
 
+// wrongMethod is the error of a path that takes other methods: those of the header Allow.
+type wrongMethod string
+
+// Error implements error.
+func (w wrongMethod) Error() string { return "console: this path takes " + string(w) }
+
 // failures are the errors that have a code of their own, and how HTTP says them.
 var failures = []struct {
 	err    error
@@ -38,6 +44,9 @@ var failures = []struct {
 
 // codeOf is the code of an error.
 func codeOf(err error) string {
+	if _, ok := errors.AsType[wrongMethod](err); ok {
+		return api.CodeBad
+	}
 	for _, f := range failures {
 		if errors.Is(err, f.err) {
 			return f.code
@@ -48,6 +57,9 @@ func codeOf(err error) string {
 
 // statusOf is how HTTP says an error.
 func statusOf(err error) int {
+	if _, ok := errors.AsType[wrongMethod](err); ok {
+		return http.StatusMethodNotAllowed
+	}
 	for _, f := range failures {
 		if errors.Is(err, f.err) {
 			return f.status

@@ -27,16 +27,16 @@ type part[T any] struct {
 const gatherRounds = 5
 
 // gather asks members, askedMax at one time, and waits for all: each for NodeTimeout at most.
-func gather[T any](ctx context.Context, c *console, members []view.Member, q query) []part[T] {
+func gather[T any](ctx context.Context, c *handler, members []view.Member, q query) []part[T] {
 	ctx, cancel := context.WithTimeout(ctx, gatherRounds*c.cfg.NodeTimeout)
 	defer cancel()
 	parts := make([]part[T], len(members))
-	places := make(chan struct{}, askedMax)
+	permits := make(chan struct{}, askedMax)
 	var wg sync.WaitGroup
 	for i, m := range members {
-		places <- struct{}{}
+		permits <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-permits }()
 			x, err := askOf[T](ctx, c.station, m.UID, c.cfg.NodeTimeout, q)
 			parts[i] = part[T]{m, x, err}
 		})
@@ -56,7 +56,7 @@ func unanswered[T any](parts []part[T]) (all []api.Unanswered) {
 }
 
 // cluster is what all nodes say.
-func (c *console) cluster(ctx context.Context) (*api.Cluster, error) {
+func (c *handler) cluster(ctx context.Context) (*api.Cluster, error) {
 	n := c.station.node
 	v := n.View()
 	parts := gather[api.Node](ctx, c, slices.Concat(v.Full(), v.Learners()), query{Ask: askNode})
@@ -73,7 +73,7 @@ func (c *console) cluster(ctx context.Context) (*api.Cluster, error) {
 }
 
 // events are the latest of all nodes.
-func (c *console) events(ctx context.Context, limit int) (*api.Events, error) {
+func (c *handler) events(ctx context.Context, limit int) (*api.Events, error) {
 	parts := gather[[]api.Event](ctx, c, c.station.node.Members(), query{Ask: askEvents, Limit: limit})
 	x := &api.Events{Events: []api.Event{}, Unanswered: unanswered(parts)}
 	for _, p := range parts {
@@ -87,34 +87,35 @@ func (c *console) events(ctx context.Context, limit int) (*api.Events, error) {
 }
 
 // shards is a page of the shards of a type. All members are asked: each knows what it hosts and what
-// waits on it.
-func (c *console) shards(ctx context.Context, typ string, from, limit int) (*api.Shards, error) {
+// waits on it. The type is unknown only if every member has answered that it is.
+func (c *handler) shards(ctx context.Context, typ string, from, limit int) (*api.Shards, error) {
 	q := query{Ask: askShards, Type: typ, From: from, Limit: limit}
 	parts := gather[api.Shards](ctx, c, c.station.node.Members(), q)
-	pages := make([]page, 0, len(parts))
-	var firstErr error
+	answered := make([]nodeShards, 0, len(parts))
 	var silent []api.Unanswered
 	for _, p := range parts {
 		switch {
 		case p.err == nil:
-			pages = append(pages, page{uidText(p.node.UID), p.got})
+			answered = append(answered, nodeShards{uidText(p.node.UID), p.got})
 		case errors.Is(p.err, section.ErrUnknown): // the type was not started there
-			firstErr = cmp.Or(firstErr, p.err)
 		default:
 			silent = append(silent, unanswered([]part[api.Shards]{p})...)
 		}
 	}
-	x, ok := merge(uidText(c.station.node.UID()), pages)
-	if !ok && firstErr != nil {
-		return nil, firstErr
+	x, ok := merge(uidText(c.station.node.UID()), answered)
+	if !ok && len(silent) == 0 {
+		return nil, c.noType(ctx, typ)
 	}
 	x.Type, x.From, x.Unanswered = typ, from, silent
 	return &x, nil
 }
 
 // entity is where an entity is, and what its node knows of it.
-func (c *console) entity(ctx context.Context, typ, id string) (*api.Entity, error) {
+func (c *handler) entity(ctx context.Context, typ, id string) (*api.Entity, error) {
 	at, err := c.withType(ctx, typ)
+	if silent, ok := errors.AsType[silentType](err); ok {
+		return &api.Entity{Type: typ, ID: id, Shard: -1, Unanswered: silent}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -9,12 +9,15 @@ import (
 // The word of the node that hosts a shard counts, then that of the node that is asked.
 func TestMerge(t *testing.T) {
 	list := func(all ...api.Shard) api.Shards { return api.Shards{Total: 3, Shards: all} }
-	x, ok := merge("b", []page{
+	moving := &api.Moving{Phase: "stopping"}
+	x, ok := merge("b", []nodeShards{
 		{"a", list(api.Shard{Shard: 0, Node: "a", Active: 4}, api.Shard{Shard: 1, Node: "c"}, api.Shard{Shard: 2,
 			Buffered: 2})},
+		{"c", list(api.Shard{Shard: 1, Moving: moving})},
 		{"b", list(api.Shard{Shard: 0, Node: "c"}, api.Shard{Shard: 1}, api.Shard{Shard: 2, Buffered: 1})},
 	})
-	want := []api.Shard{{Shard: 0, Node: "a", Active: 4}, {Shard: 1, Node: "c"}, {Shard: 2, Buffered: 3}}
+	want := []api.Shard{{Shard: 0, Node: "a", Active: 4}, {Shard: 1, Node: "c", Moving: moving},
+		{Shard: 2, Buffered: 3}}
 	if !ok || len(x.Shards) != 3 {
 		t.Fatalf("%+v", x)
 	}

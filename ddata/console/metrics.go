@@ -16,7 +16,7 @@ const (
 )
 
 // metrics are what all nodes have measured lately.
-func (c *console) metrics(ctx context.Context) (*api.Metrics, error) {
+func (c *handler) metrics(ctx context.Context) (*api.Metrics, error) {
 	parts := gather[api.NodeMetrics](ctx, c, c.station.node.Members(), query{Ask: askMetrics})
 	x := &api.Metrics{Unanswered: unanswered(parts)}
 	for _, p := range parts {

@@ -22,7 +22,7 @@ func (s *station) self(ctx context.Context) api.Node {
 	x := api.Node{
 		UID: uidText(n.UID()), Addr: n.Addr(), Epoch: uint64(n.View().Epoch), At: now.UTC(),
 		Live: health.Live, Ready: health.Ready, Reasons: health.Reasons, Lease: n.HoldsLease(),
-		Unreachable: silences(n.Unreachable()), Transport: transportOf(n.TransportStats()),
+		Alarms: s.events.Alarms(), Unreachable: silences(n.Unreachable()), Transport: transportOf(n.TransportStats()),
 	}
 	if n.Durable() {
 		st := n.StoreStats()
@@ -97,15 +97,16 @@ func spaceOf(f effect.SpaceFigures) api.Space {
 // viewOf is a view with its members in the order of age; those that have none come last.
 func viewOf(v *view.View) api.View {
 	x := api.View{
-		Cluster: v.Cluster.String(), Epoch: uint64(v.Epoch), Closing: v.Closing, VotersMax: v.VotersMax,
-		Durable: view.Shown(v.Durable), Moving: view.Shown(v.Moving),
+		Cluster: v.Cluster.String(), Epoch: uint64(v.Epoch), Format: uint32(v.Format), Closing: v.Closing,
+		VotersMax: v.VotersMax,
+		Durable:   view.Shown(v.Durable), Moving: view.Shown(v.Moving),
 	}
 	voters := v.Voters()
 	for _, m := range slices.Concat(v.Full(), v.Learners()) {
 		y := api.Member{
 			UID: uidText(m.UID), Addr: m.Addr, Status: m.Status.String(), Age: m.UpNumber, Roles: m.Roles,
-			Version: m.AppVersion,
-			Voter:   slices.ContainsFunc(voters, func(o view.Member) bool { return o.UID == m.UID }),
+			Version: m.AppVersion, Formats: [2]uint32{uint32(m.Formats.Min), uint32(m.Formats.Max)},
+			Voter: slices.ContainsFunc(voters, func(o view.Member) bool { return o.UID == m.UID }),
 		}
 		for _, role := range m.Roles {
 			if o, ok := v.Oldest(role); ok && o.UID == m.UID {

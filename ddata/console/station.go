@@ -27,6 +27,8 @@ type station struct {
 	line   *peers.Line
 	events *timeline.Timeline
 	others atomic.Uint32 // Access of the consoles of other nodes
+
+	refusals refusals
 }
 
 // Answer has a node answer the consoles of other nodes, and do what others allows them. It is for
@@ -71,6 +73,9 @@ const (
 	askAct     = "act"
 )
 
+// eventsBytes bounds the events of one answer, in JSON: the answer has room for a little more.
+const eventsBytes = peers.BytesMax - 1<<10
+
 // reply is the answer to a query: Error, or a value of package api.
 type reply struct {
 	Error *api.Error      `json:"error,omitempty"`
@@ -112,7 +117,7 @@ func (s *station) tell(ctx context.Context, q query) (any, error) {
 	case askNode:
 		return s.self(ctx), nil
 	case askEvents:
-		return s.events.Latest(min(q.Limit, api.EventsMax)), nil
+		return s.events.Latest(min(q.Limit, api.EventsMax), eventsBytes), nil
 	case askMetrics:
 		return s.metrics(), nil
 	case askAct:
@@ -127,7 +132,7 @@ func (s *station) tell(ctx context.Context, q query) (any, error) {
 	}
 	switch q.Ask {
 	case askShards:
-		return shardsOf(e, q)
+		return shardsOf(ctx, e, q)
 	case askEntity:
 		return e.Entity(q.Type, q.ID)
 	case askFind:
@@ -136,8 +141,8 @@ func (s *station) tell(ctx context.Context, q query) (any, error) {
 	return nil, fmt.Errorf("%w: %q is not known here; this node may be older", section.ErrBad, q.Ask)
 }
 
-func shardsOf(e section.Entities, q query) (api.Shards, error) {
-	list, total, err := e.Shards(q.Type, max(0, q.From), min(max(0, q.Limit), api.PageMax))
+func shardsOf(ctx context.Context, e section.Entities, q query) (api.Shards, error) {
+	list, total, err := e.Shards(ctx, q.Type, max(0, q.From), min(max(0, q.Limit), api.PageMax))
 	return api.Shards{Type: q.Type, Total: total, From: q.From, Shards: list}, err
 }
 

@@ -12,7 +12,7 @@
 //
 // # Guarantees
 //
-// They are the laws of [Lock], which lease/lockstest holds every implementation to. In short: a
+// They are the laws of [Lock], which package lockstest holds every implementation to. In short: a
 // name has one holder at a time, and one that loses it is past its Until, or has died, before there
 // is another; a saved record is durable, and no save of an earlier holder comes after the record
 // was loaded by a later one.

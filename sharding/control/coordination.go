@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -51,6 +52,21 @@ func (d *coordination) post(in protocol.CoordinatorInput) { d.loop.Force(coordIn
 
 // Do has fn called in the loop.
 func (d *coordination) Do(fn func(now time.Time)) { d.loop.Force(coordInput{do: fn}) }
+
+// Moving are the shards on their way from a number on and before another: nothing if the coordinator does not act, or
+// does not answer before ctx ends.
+func (d *coordination) Moving(ctx context.Context, from, end protocol.ShardID) []protocol.Moving {
+	var all []protocol.Moving
+	asked := make(chan struct{})
+	d.Do(func(time.Time) {
+		defer close(asked)
+		all = coordinator.Moving(d.m, from, end)
+	})
+	if d.scheduler.Await(asked, d.loop.Stopped(), ctx.Done()) != 0 {
+		return nil
+	}
+	return all
+}
 
 // BalanceNow has the coordinator look at the balance, if it acts.
 func (d *coordination) BalanceNow() { d.post(protocol.BalanceNow{}) }
@@ -133,7 +149,7 @@ func (d *coordination) consult(q *allocation.Consultation) {
 
 // Flush implements runloop.Machine.
 func (d *coordination) Flush() {
-	d.standing.CoordinatorSteps(d.m.Acts(), slices.Clone(d.m.Awaits()))
+	d.standing.CoordinatorSteps(d.m.Acts(), slices.Clone(d.m.Awaits()), coordinator.Departed(d.m))
 	d.meters.Machine("coordinator", d.m.Stats)
 	d.noteReminded()
 }

@@ -107,3 +107,22 @@ func (n *notices) Report(report func(*events.Metric, float64, ...string)) {
 		}
 	}
 }
+
+// Drained is the event of a node that has handed over all shards of Type, as an operator has wanted by the
+// console. The node hosts none of the type until the type, or the node, is started again.
+type Drained struct {
+	Type string
+	Took time.Duration // since the operator has wanted it
+}
+
+var _ events.Event = Drained{}
+
+// Line implements events.Event.
+func (e Drained) Line() events.Line {
+	return events.Line{Level: slog.LevelInfo, Message: "all shards were handed over", Attrs: []slog.Attr{
+		slog.String("type", e.Type), slog.Duration("took", e.Took),
+	}}
+}
+
+// String prints the line.
+func (e Drained) String() string { return e.Line().String() }

@@ -26,6 +26,7 @@ type Standing struct {
 	Coordinates       atomic.Bool                    // the coordinator of this node acts
 	coordinator       atomic.Uint64                  // the node whose coordinator is the one that acts; 0: none
 	CoordinatorAbsent atomic.Bool                    // the type was closed there, and not started again
+	moving            atomic.Int64                   // shards that this coordinator knows to be on their way
 	awaits            atomic.Pointer[[]protocol.UID] // whose reports this node's coordinator waits for
 	mismatch          atomic.Pointer[string]         // why that coordinator has refused this node; nil: it has not
 	failing           atomic.Pointer[string]         // what it says of its state, which it cannot use; nil: nothing
@@ -54,8 +55,9 @@ func (s *Standing) StateFails(why string) {
 }
 
 // CoordinatorSteps notes what the Coordinator machine of this node knows after a step.
-func (s *Standing) CoordinatorSteps(acts bool, awaits []protocol.UID) {
+func (s *Standing) CoordinatorSteps(acts bool, awaits []protocol.UID, moving int) {
 	s.Coordinates.Store(acts)
+	s.moving.Store(int64(moving))
 	s.awaits.Store(&awaits)
 }
 
@@ -67,6 +69,14 @@ func (s *Standing) Leaves() { s.hasLeft.Store(true) }
 
 // serves reports whether the region is registered and may get shards.
 func (s *Standing) serves() bool { return s.registered.Load() && !s.hasLeft.Load() }
+
+// Moving is how many shards are on their way, as the coordinator of this node knows; 0: it does not act.
+func (s *Standing) Moving() int {
+	if !s.Coordinates.Load() {
+		return 0
+	}
+	return int(s.moving.Load())
+}
 
 // Coordinator is the node whose coordinator is the one that acts; 0: none.
 func (s *Standing) Coordinator() view.UID { return view.UID(s.coordinator.Load()) }

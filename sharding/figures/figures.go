@@ -43,7 +43,8 @@ func TypeOf(r *dataplane.Plane, c Control) api.Type {
 			Workers: s.Workers, Slow: s.Slow, AsksTimedOut: s.AsksTimedOut, Restored: s.Restored, Panics: s.Panics,
 		},
 		Forced: s.Forced, LeasesLost: s.LeasesLost,
-		Passivated: map[string]uint64{}, Dropped: map[string]uint64{}, Alarms: alarms(c), Moves: moves(c),
+		Passivated: map[string]uint64{}, Dropped: map[string]uint64{}, Alarms: alarms(c),
+		Moves: moves(c, r.Standing.Moving()),
 	}
 	if m := r.Entities.Meters; m != nil {
 		x.Work.Handled = m.Handled()
@@ -72,10 +73,11 @@ func alarms(c Control) map[string]uint64 {
 	return all
 }
 
-func moves(c Control) api.Moves {
+func moves(c Control, underWay int) api.Moves {
 	last, longest := c.Moves()
 	return api.Moves{
-		Done: c.Count(protocol.ShardMoved), Aborted: c.Count(protocol.HandOffAborted),
+		UnderWay: underWay,
+		Done:     c.Count(protocol.ShardMoved), Aborted: c.Count(protocol.HandOffAborted),
 		LastMillis: last.Milliseconds(), MaxMillis: longest.Milliseconds(),
 	}
 }
@@ -88,6 +90,16 @@ func ShardsOf(r *dataplane.Plane, from, limit int) []api.Shard {
 		all = append(all, shardOf(r, uint32(n)))
 	}
 	return all
+}
+
+// MovingOf is a shard on its way as the API has it.
+func MovingOf(m protocol.Moving) *api.Moving {
+	x := &api.Moving{From: UID(m.From), To: UID(m.To), Phase: m.Phase, Awaits: m.Awaits}
+	if !m.Since.IsZero() {
+		since := m.Since.UTC()
+		x.Since = &since
+	}
+	return x
 }
 
 func shardOf(r *dataplane.Plane, number uint32) api.Shard {
@@ -134,4 +146,15 @@ func doing(r *dataplane.Plane, e *entities.Entity, otherwise string) string {
 		return fmt.Sprintf("it waits for its restart, because it has failed: %v", why)
 	}
 	return otherwise
+}
+
+// Joined makes one text of several, without those that are empty.
+func Joined(texts []string) string {
+	var all []string
+	for _, t := range texts {
+		if t != "" {
+			all = append(all, t)
+		}
+	}
+	return strings.Join(all, "; ")
 }

@@ -16,9 +16,9 @@ const keysMax = 256
 
 // Cache keeps answers. It may be used from any goroutine.
 type Cache[T any] struct {
-	live  time.Duration
-	under chan struct{} // a place for each question that may be under way
-	clock func() time.Time
+	live    time.Duration
+	permits chan struct{} // each permit is taken by a question that is under way
+	clock   func() time.Time
 
 	mu    sync.Mutex
 	byKey map[string]*entry[T]
@@ -30,19 +30,26 @@ type entry[T any] struct {
 	value T
 	err   error
 	until time.Time
+
+	permit bool // it has taken one
 }
+
+// within marks the context of a question: what it asks of the cache itself has no permit of its own, or questions
+// that have all permits could not go on.
+type within struct{}
 
 // New makes a cache whose answers live for a time, and which has most questions under way.
 func New[T any](live time.Duration, most int, clock func() time.Time) *Cache[T] {
-	return &Cache[T]{live: live, under: make(chan struct{}, most), clock: clock, byKey: map[string]*entry[T]{}}
+	return &Cache[T]{live: live, permits: make(chan struct{}, most), clock: clock, byKey: map[string]*entry[T]{}}
 }
 
 // Get returns the answer for a key, by ask when there is no fresh one. ask is bounded by its own
-// context, which outlives callers that go: others may wait for the same answer.
+// context, which outlives callers that go: others may wait for the same answer. An ask that calls Get with
+// its context takes no second permit.
 //
 // Errors: ErrBusy, ctx's, those of ask.
 func (c *Cache[T]) Get(ctx context.Context, key string, ask func(context.Context) (T, error)) (T, error) {
-	e, mine, err := c.find(key)
+	e, mine, err := c.find(key, ctx.Value(within{}) == nil)
 	if err != nil {
 		var none T
 		return none, err
@@ -59,20 +66,22 @@ func (c *Cache[T]) Get(ctx context.Context, key string, ask func(context.Context
 	}
 }
 
-// find returns the entry of a key; mine: the caller has it answered.
-func (c *Cache[T]) find(key string) (e *entry[T], mine bool, err error) {
+// find returns the entry of a key; mine: the caller has it answered, with a permit if it needs one.
+func (c *Cache[T]) find(key string, permit bool) (e *entry[T], mine bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.byKey[key]; e != nil && !c.stale(e) {
 		return e, false, nil
 	}
-	select {
-	case c.under <- struct{}{}:
-	default:
-		return nil, false, ErrBusy
+	if permit {
+		select {
+		case c.permits <- struct{}{}:
+		default:
+			return nil, false, ErrBusy
+		}
 	}
 	c.makeRoom()
-	e = &entry[T]{done: make(chan struct{})}
+	e = &entry[T]{done: make(chan struct{}), permit: permit}
 	c.byKey[key] = e
 	return e, true, nil
 }
@@ -115,10 +124,12 @@ func (c *Cache[T]) answer(ctx context.Context, key string, e *entry[T], ask func
 		if e.err != nil {
 			c.forget(key, e)
 		}
-		<-c.under // before the caller goes on: it may ask again at once
+		if e.permit {
+			<-c.permits // before the caller goes on: it may ask again at once
+		}
 		close(e.done)
 	}()
-	e.value, e.err = ask(ctx)
+	e.value, e.err = ask(context.WithValue(ctx, within{}, true))
 }
 
 // Clear forgets all answers, and those that are still to come: what they are about has changed. The

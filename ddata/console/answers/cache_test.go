@@ -116,3 +116,29 @@ func TestManyKeys(t *testing.T) {
 		}
 	})
 }
+
+// Questions that have all permits go on when they ask for something themselves.
+func TestQuestionsWithinQuestions(t *testing.T) {
+	const most = 3
+	c := New[int](time.Minute, most, time.Now)
+	var entered, all sync.WaitGroup
+	entered.Add(most)
+	for i := range most {
+		all.Go(func() {
+			_, err := c.Get(t.Context(), fmt.Sprint("search ", i), func(ctx context.Context) (int, error) {
+				entered.Done()
+				entered.Wait() // all permits are taken
+				return c.Get(ctx, "cluster", func(context.Context) (int, error) { return 1, nil })
+			})
+			if err != nil {
+				t.Errorf("search %d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	for i := range most { // and all are free again
+		if _, _, err := c.find(fmt.Sprint("next ", i), true); err != nil {
+			t.Errorf("permit %d: %v", i, err)
+		}
+	}
+}

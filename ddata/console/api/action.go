@@ -20,7 +20,7 @@ const (
 	DoStopShards = "stop-shards"      // Shards of Type stop, until a message asks for them
 	DoPassivate  = "passivate"        // Entity of Type ends its incarnation
 	DoLimit      = "limit"            // Limit is how many entities of Type may be active on Node
-	DoDrain      = "drain"            // Node hands the shards of Type, or of all types, over, and stays a member
+	DoDrain      = "drain"            // Node begins to hand the shards of Type, or of all, over, and stays; see Drain
 )
 
 // Actions are all of them, in the order in which a person looks for them.

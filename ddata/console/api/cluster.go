@@ -32,6 +32,7 @@ type Cluster struct {
 type View struct {
 	Cluster   string   `json:"cluster"` // its id
 	Epoch     uint64   `json:"epoch"`
+	Format    uint32   `json:"format"`  // level at which all members write
 	Closing   bool     `json:"closing"` // the whole cluster shuts down
 	VotersMax uint32   `json:"votersMax"`
 	Members   []Member `json:"members"` // the oldest first, then those that are joining
@@ -41,14 +42,15 @@ type View struct {
 
 // Member is one node as a view lists it.
 type Member struct {
-	UID      string   `json:"uid"`
-	Addr     string   `json:"addr"`
-	Status   string   `json:"status"` // Joining, Up or Leaving
-	Age      uint32   `json:"age"`    // lower is older; 0: it has none yet
-	Voter    bool     `json:"voter"`
-	Roles    []string `json:"roles"`
-	OldestOf []string `json:"oldestOf,omitempty"` // roles
-	Version  string   `json:"version,omitempty"`  // of the application
+	UID      string    `json:"uid"`
+	Addr     string    `json:"addr"`
+	Status   string    `json:"status"` // Joining, Up or Leaving
+	Age      uint32    `json:"age"`    // lower is older; 0: it has none yet
+	Voter    bool      `json:"voter"`
+	Roles    []string  `json:"roles"`
+	OldestOf []string  `json:"oldestOf,omitempty"` // roles
+	Version  string    `json:"version,omitempty"`  // of the application
+	Formats  [2]uint32 `json:"formats"`            // the lowest and the highest level that it speaks
 }
 
 // Unanswered is a node that gave no answer, and why.
@@ -68,11 +70,20 @@ type Node struct {
 	Ready       bool      `json:"ready"`
 	Reasons     []string  `json:"reasons,omitempty"` // why not
 	Lease       bool      `json:"lease"`             // it may run entities and singletons
+	Alarms      []Alarm   `json:"alarms,omitempty"`  // by kind
 	Unreachable []Silence `json:"unreachable,omitempty"`
 	Roles       []Role    `json:"roles"`
 	Types       []Type    `json:"types,omitempty"` // entity types, by name
 	Transport   Transport `json:"transport"`
 	Store       *Store    `json:"store,omitempty"` // nil: it keeps nothing on a disk
+}
+
+// Alarm counts the events of one kind that the log of a node has as warnings or errors, since its console was
+// made. Package ddata/events/runbook has a page for each kind.
+type Alarm struct {
+	Kind  string    `json:"kind"`
+	Count uint64    `json:"count"`
+	Last  time.Time `json:"last"` // when the last was, by the clock of the node
 }
 
 // Silence is a member that a node does not hear.

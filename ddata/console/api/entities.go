@@ -13,7 +13,8 @@ type Type struct {
 	Registered   bool   `json:"registered"`            // with the coordinator
 	Why          string `json:"why,omitempty"`         // not, and what to do
 	Remembers    bool   `json:"remembers"`
-	Movable      bool   `json:"movable"` // its strategy heeds where an operator wants a shard
+	Movable      bool   `json:"movable"`         // its strategy heeds where an operator wants a shard
+	Drain        *Drain `json:"drain,omitempty"` // nil: the node hands over what the balance wants only
 
 	Hosted   int     `json:"hosted"`   // shards
 	Awaiting int     `json:"awaiting"` // of these, those that wait for a lease
@@ -30,6 +31,14 @@ type Type struct {
 	Alarms     map[string]uint64 `json:"alarms,omitempty"` // by kind, since the start
 	Moves      Moves             `json:"moves"`
 	Reminders  *Reminders        `json:"reminders,omitempty"` // nil: its entities set none here
+}
+
+// Drain is how far a node is that hands over all shards of a type: because an operator wants it, or because
+// the node leaves. Type.Hosted counts the shards that are left.
+type Drain struct {
+	Since time.Time `json:"since"`         // by the clock of the node
+	Done  bool      `json:"done"`          // it hosts none, until the type or the node is started again
+	Why   string    `json:"why,omitempty"` // in words: what the rest waits for
 }
 
 // Waiting is what waits on a node.
@@ -53,8 +62,9 @@ type Work struct {
 	Panics       uint64 `json:"panics"`   // of the type's codecs, hooks and stores, which were survived
 }
 
-// Moves are those that a node's coordinator has seen end since the start.
+// Moves are those that a node's coordinator has seen end since the start, and that it knows to be under way.
 type Moves struct {
+	UnderWay   int    `json:"underWay"` // shards; 0 where the coordinator does not act
 	Done       uint64 `json:"done"`
 	Aborted    uint64 `json:"aborted"`
 	LastMillis int64  `json:"lastMillis"` // time without a home of the last one
@@ -80,25 +90,38 @@ type Shards struct {
 
 // Shard is where one shard is.
 type Shard struct {
-	Shard    int    `json:"shard"`
-	Node     string `json:"node,omitempty"` // uid; empty: its home is unknown or moving
-	Entities int    `json:"entities"`
-	Active   int    `json:"active"`
-	Waits    string `json:"waits,omitempty"` // why it does not start
-	Buffered int    `json:"buffered"`        // messages that wait for it, on the nodes that answered
+	Shard    int     `json:"shard"`
+	Node     string  `json:"node,omitempty"` // uid; empty: its home is unknown or moving
+	Entities int     `json:"entities"`
+	Active   int     `json:"active"`
+	Waits    string  `json:"waits,omitempty"`  // why it does not start
+	Buffered int     `json:"buffered"`         // messages that wait for it, on the nodes that answered
+	Moving   *Moving `json:"moving,omitempty"` // nil: it does not move, or the coordinator's node gave no answer
+}
+
+// Moving is a shard on its way from one home to the next.
+type Moving struct {
+	From string `json:"from,omitempty"` // uid; empty: not known
+	To   string `json:"to,omitempty"`   // uid; empty: it is not decided before the old home has stopped the shard
+	// Phase is "fencing" while nodes stop to send to the old home, "stopping" while that stops the shard, "wanted" or
+	// "unallocated" while it has no home, "writing" while the next is recorded, "hosting" while that starts the shard.
+	Phase  string     `json:"phase"`
+	Awaits int        `json:"awaits,omitempty"` // fencing: nodes that have not answered
+	Since  *time.Time `json:"since,omitempty"`  // nil: since before the coordinator acted
 }
 
 // Entity is what is known of one entity.
 type Entity struct {
 	Type        string        `json:"type"`
 	ID          string        `json:"id"`
-	Shard       int           `json:"shard"`
+	Shard       int           `json:"shard"`          // -1: unknown, for no node that answered has started the type
 	Node        string        `json:"node,omitempty"` // uid; empty: its home is unknown or moving
 	Addr        string        `json:"addr,omitempty"`
 	Active      bool          `json:"active"`
-	Waiting     int           `json:"waiting"`         // messages in its mailbox
-	Doing       string        `json:"doing,omitempty"` // in words: what it runs or waits for
-	Why         string        `json:"why,omitempty"`   // in words: its passivations, and what would make it go
+	Waiting     int           `json:"waiting"`            // messages in its mailbox
+	Doing       string        `json:"doing,omitempty"`    // in words: what it runs or waits for
+	NotFound    string        `json:"notFound,omitempty"` // in words: why no node is known to host its shard
+	Why         string        `json:"why,omitempty"`      // in words: its passivations, and what would make it go
 	Passivated  []Passivation `json:"passivated,omitempty"`
 	IdleMillis  int64         `json:"idleMillis"`
 	IdleTimeout int64         `json:"idleTimeoutMillis"`

@@ -193,8 +193,11 @@ func TestPage(t *testing.T) {
 	x.times(s)
 	x.kill(s)
 	x.balance(s)
+	x.steer()
+	x.passivate()
 	x.outage(s)
 	x.looks()
+	x.tabs()
 	for _, fault := range x.faults {
 		t.Error(fault)
 	}
@@ -285,7 +288,7 @@ func (x *tab) kill(s *shop) {
 	x.until(`document.getElementById("events").innerText.includes("console action do=down")`)
 }
 
-// balance brings a node in, and has shards move there.
+// balance brings a node in, says which shards shall live there, and has them move.
 func (x *tab) balance(s *shop) {
 	x.t.Helper()
 	s.visit(x.t) // the shards of the dead node have homes again, so that the new one gets none unasked
@@ -296,7 +299,14 @@ func (x *tab) balance(s *shop) {
 	uid := fmt.Sprintf("%016x", uint64(fresh.UID()))
 	hosted := fmt.Sprintf(`(((state.cluster.nodes || []).find(n => n.uid === %q) || {}).types || [])
 		.reduce((s, t) => s + t.hosted, 0)`, uid)
-	for deadline := time.Now().Add(patience); eval[int](x, hosted) == 0; {
+	x.pick("3", 1)
+	x.pick("4", 2)
+	eval[string](x, fmt.Sprintf(`document.getElementById("shards-to").value = %q`, uid))
+	x.sure("#shards-move")
+	x.until(`document.getElementById("alerts").innerText.includes("2 shards shall live on")`)
+	x.pick("3", 1)
+	x.pick("4", 0)
+	for deadline := time.Now().Add(patience); eval[int](x, hosted) != 2; {
 		if time.Now().After(deadline) {
 			x.t.Fatalf("no shard moves to the new node: %s", x.text("#alerts"))
 		}
@@ -305,6 +315,64 @@ func (x *tab) balance(s *shop) {
 		x.until(`state.notes.length > 0`)
 	}
 	x.until(`document.querySelector("#alerts .good")`)
+}
+
+// pick clicks the box of a shard in the table, or the one of all that are shown.
+func (x *tab) pick(which string, chosen int) {
+	x.t.Helper()
+	x.until(fmt.Sprintf(`document.querySelectorAll("#shards-table tbody input").length === %d`, shards))
+	x.run(chromedp.Click(chromedp.CSS(`input[data-pick="` + which + `"]`)))
+	x.until(fmt.Sprintf(`document.getElementById("shards-act").innerText.includes("With %d chosen")`, chosen))
+}
+
+// sure clicks a button, and answers the question whether that is meant with yes.
+func (x *tab) sure(button string) {
+	x.t.Helper()
+	x.run(chromedp.Click(chromedp.CSS(button)))
+	x.until(`document.getElementById("ask").open`)
+	x.run(chromedp.Click(chromedp.CSS("#ask-yes")))
+}
+
+// steer stops shards, and sets a limit.
+func (x *tab) steer() {
+	x.t.Helper()
+	x.pick("all", shards)
+	x.pick("all", 0)
+	x.pick("5", 1)
+	x.sure("#shards-stop")
+	x.until(`document.getElementById("alerts").innerText.includes("1 shards have stopped")`)
+	x.run(chromedp.Click(chromedp.CSS(`button[data-limit="Cart"]`)))
+	x.until(`document.getElementById("limit").open`)
+	eval[string](x, `document.getElementById("limit-n").value = "77000"`)
+	x.run(chromedp.Click(chromedp.CSS("#limit-yes")))
+	x.until(`document.getElementById("types").innerText.includes(" 77,000")`)
+	eval[bool](x, `state.notes = [], scrollTo(0, 0), true`)
+}
+
+// passivate ends an incarnation, and shows why.
+func (x *tab) passivate() {
+	x.t.Helper()
+	x.find("cart-7")
+	x.sure(`#found button[data-do="passivate"]`)
+	x.until(`document.getElementById("found").innerText.includes("not active")`)
+	x.until(`document.querySelectorAll("#found dd ol li").length === 1`)
+	eval[bool](x, `document.activeElement.blur(), state.notes = [], render(), true`)
+}
+
+// tabs compares the tabs of the page with those that it had when the pictures were taken.
+func (x *tab) tabs() {
+	x.t.Helper()
+	now := eval[string](x, `[...document.querySelectorAll("#tabs button")].map(b => b.innerText).join(", ")`) + "\n"
+	file := filepath.Join("..", "docs", "tabs.txt")
+	if *screenshots {
+		if err := os.WriteFile(file, []byte(now), 0o644); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	if then, err := os.ReadFile(file); err != nil || string(then) != now {
+		x.t.Errorf("the pictures show the tabs %q, and the page has %q (%v): take them anew with -screenshots", then, now,
+			err)
+	}
 }
 
 // outage has the console fail for a while. The page says so, keeps what it has, and comes back.
@@ -318,6 +386,17 @@ func (x *tab) outage(s *shop) {
 	}
 	s.sick.Store(false)
 	x.until(`document.getElementById("state").innerText === "3 of 3 nodes ready"`)
+	s.partly.Store(true) // one question fails, another lacks a node: the rest of the page is as ever
+	x.until(`document.getElementById("shards-trouble").innerText.includes("no shards today")`)
+	x.until(`document.getElementById("state").innerText === "3 of 3 nodes ready"`)
+	if n := eval[int](x, `document.querySelectorAll("#map i").length`); n != shards {
+		x.t.Errorf("%d shards are left", n)
+	}
+	x.key("5")
+	x.until(`document.getElementById("events-trouble").innerText.includes("far:1 gave no answer: it hangs")`)
+	x.key("3")
+	s.partly.Store(false)
+	x.until(`document.getElementById("shards-trouble").innerText === ""`)
 }
 
 // looks changes how the page looks, and the size of the window.
@@ -342,6 +421,12 @@ func (x *tab) looks() {
 		if wide := eval[int](x, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
 			x.t.Errorf("on a phone, section %s is %d pixels too wide", key, wide)
 		}
+	}
+	if eval[bool](x, `[...document.querySelectorAll("#tabs button, #state, h1")].some(b => {
+		const a = b.getBoundingClientRect(), t = document.getElementById("theme").getBoundingClientRect();
+		return a.left < t.right && t.left < a.right && a.top < t.bottom && t.top < a.bottom;
+	})`) {
+		x.t.Error("on a phone, the button for light or dark lies on others")
 	}
 	x.picture("phone")
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/coterie-go/coterie/ddata/events/recent"
 	"github.com/coterie-go/coterie/ddata/membership/downing"
 	"github.com/coterie-go/coterie/sharding"
+	"github.com/coterie-go/coterie/sharding/allocation"
+	"github.com/coterie-go/coterie/sharding/passivation"
 )
 
 // count is a question to a cart: how many it has had.
@@ -25,6 +27,7 @@ type shop struct {
 	regions []*sharding.Region[any]
 	server  *httptest.Server
 	sick    atomic.Bool // the server answers nothing but 503
+	partly  atomic.Bool // it answers no question for shards, and one for events without a node
 }
 
 const (
@@ -53,11 +56,28 @@ func openShop(t *testing.T) *shop {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
+		if s.partly.Load() && s.partial(w, r) {
+			return
+		}
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.server.Close)
 	s.visit(t)
 	return s
+}
+
+// partial answers a question as a console does that cannot say all. It reports whether it was one of these.
+func (s *shop) partial(w http.ResponseWriter, r *http.Request) bool {
+	switch r.URL.Path {
+	case "/coterie/api/v1/shards":
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"code":"not-found","text":"no shards today"}`))
+	case "/coterie/api/v1/events":
+		_, _ = w.Write([]byte(`{"events":[],"unanswered":[{"uid":"1","addr":"far:1","why":"it hangs"}]}`))
+	default:
+		return false
+	}
+	return true
 }
 
 // open starts the entity type on a node.
@@ -68,6 +88,8 @@ func (s *shop) open(t *testing.T, n *ddata.Node) {
 		Messages: sharding.CBOR[any](count{}),
 		New:      func(*sharding.Context[any]) sharding.Entity[any] { return &cart{} },
 	}
+	typ.Allocation.Strategy = allocation.External{}
+	typ.Passivation.Strategy = passivation.Strategy{ActiveEntityLimit: 100_000}
 	typ.Rebalance.Interval, typ.Rebalance.Delay = time.Hour, time.Nanosecond // what moves was asked for
 	g, err := sharding.Start(n, typ)
 	if err != nil {

@@ -4,11 +4,14 @@
 // difference is changed, so that focus, selection and scroll positions stay.
 
 const every = 2000, patience = 8000, pageSize = 200;
+const lately = 15 * 60 * 1000; // within which an alarm is one of now
 const matrixMax = 30; // members; of larger clusters only those that are not heard are shown
 
 const state = {
   tab: "nodes", cluster: null, events: null, metrics: null, shards: null, shardsType: "", shardsFrom: 0,
   access: "", paused: false, failing: "", since: 0, found: null, notes: [],
+  picked: new Set(), // numbers of shards, of the page that is shown
+  troubles: {}, // why a question other than that for the cluster was not answered, by what it asks for
 };
 
 const $ = id => document.getElementById(id);
@@ -90,6 +93,27 @@ function wants() {
   return all;
 }
 
+// settle asks one question. That one fails says nothing of the others: only a console that does not say what
+// the cluster is, is not there.
+async function settle([key, path]) {
+  let why = "";
+  try {
+    state[key] = await ask(path);
+  } catch (e) {
+    why = e.name === "TimeoutError" ? "it does not answer" : e.message;
+  }
+  if (key !== "cluster") { state.troubles[key] = why; return; }
+  if (why && !state.failing) state.since = Date.now();
+  state.failing = why;
+}
+
+// trouble draws what is missing of an answer: all of it, or what nodes would have said that gave none.
+function trouble(key) {
+  const x = state[key], why = state.troubles[key];
+  draw($(key + "-trouble"), why && h("p.bad", {}, `The console has not said it: ${why}`),
+    ((x || {}).unanswered || []).map(u => h("p.warn", {}, `${short(u.uid)} ${u.addr} gave no answer: ${u.why}`)));
+}
+
 let timer = 0, asking = false;
 
 async function poll() {
@@ -98,13 +122,10 @@ async function poll() {
   if (state.paused || document.hidden) { timer = setTimeout(poll, every); return; }
   asking = true;
   try {
-    await Promise.all([...wants().map(async ([key, path]) => { state[key] = await ask(path); }), refind()]);
-    state.failing = "";
-  } catch (e) {
-    if (!state.failing) state.since = Date.now();
-    state.failing = e.name === "TimeoutError" ? "it does not answer" : e.message;
+    await Promise.all([...wants().map(settle), refind()]);
+  } finally {
+    asking = false;
   }
-  asking = false;
   render();
   timer = setTimeout(poll, every);
 }
@@ -124,7 +145,7 @@ function render() {
   if (!c) return;
   document.title = c.name + " — Coterie";
   $("name").textContent = c.name;
-  $("epoch").textContent = "view " + c.view.epoch;
+  $("epoch").textContent = `view ${c.view.epoch}, format ${c.view.format}`;
   $("asked").textContent = `asked ${short(c.asked)}, ${time(c.at)}, you may ${state.access === "operate" ? "look and act" : "look"}`;
   ({ nodes: renderNodes, data: renderData, types: renderTypes, times: renderTimes, events: renderEvents })[state.tab](c);
 }
@@ -168,13 +189,19 @@ function reachCell(n, m, o) {
 
 function memberCard(c, m, i, n, silent) {
   const health = silent ? tag("no answer", "bad") : !n ? tag("?", "soft") : n.ready ? tag("ready", "good") : n.live ? tag("not ready", "warn") : tag("not live", "bad");
+  const alarms = n ? n.alarms || [] : [];
+  const drains = (n ? n.types || [] : []).filter(t => t.drain), drained = drains.every(t => t.drain.done);
   return h("article.card" + (silent ? ".silent" : ""), { "data-uid": m.uid },
-    h("h3", {}, h("span.legend.n" + i % 8, { "aria-hidden": "true" }), m.addr, health),
-    h("p.soft", {}, short(m.uid), " · ", m.status, m.age ? ` · age ${m.age}` : " · learning", m.voter ? " · votes" : "", m.version ? " · version " + m.version : ""),
+    h("h3", {}, h("span.legend.n" + i % 8, { "aria-hidden": "true" }), m.addr, health,
+      alarms.length > 0 && tag("alarms", alarms.some(a => new Date(n.at) - new Date(a.last) < lately) ? "bad" : "soft"),
+      drains.length > 0 && tag(drained ? "drained" : "draining", "warn")),
+    h("p.soft", {}, short(m.uid), " · ", m.status, m.age ? ` · age ${m.age}` : " · learning", m.voter ? " · votes" : "", m.version ? " · version " + m.version : "", ` · formats ${m.formats.join(" to ")}`),
     facts(["roles", (m.roles || []).join(", ")], ["oldest of", (m.oldestOf || []).join(", ")],
       n && ["lease", n.lease ? h("span.good", {}, "held") : h("span.warn", {}, "none")],
       n && n.epoch !== c.view.epoch && ["view", "e" + n.epoch],
       n && ["shards", num((n.types || []).reduce((s, t) => s + t.hosted, 0))],
+      alarms.length > 0 && ["alarms", h("ul", {}, alarms.map(a => h("li", {}, `${a.kind} ${num(a.count)}, the last at ${time(a.last)}`)))],
+      ...drains.map(t => ["hands over", `${t.name}: ${t.drain.done ? "all shards have gone" : `${num(t.hosted)} shards left`}, since ${time(t.drain.since)}` + (t.drain.why ? `: ${t.drain.why}` : "")]),
       n && ["entities", num((n.types || []).reduce((s, t) => s + t.active, 0)) + " active"],
       n && ["links", `${num(n.transport.links)}, ${bytes(n.transport.bytesIn)} in, ${bytes(n.transport.bytesOut)} out`],
       n && ["frames lost", named(n.transport.dropped)],
@@ -189,7 +216,7 @@ function renderData(c) {
   draw($("roles"), titles.map(name => h("div.scroll", {},
     h("h3", {}, name),
     h("table", {},
-      h("thead", {}, h("tr", {}, ["node", "keys", "durable", "items", "bytes", "events", "origins", "log", "waiting", "furthest behind", "repairs", "state"].map(t => h("th", { scope: "col" }, t)))),
+      h("thead", {}, h("tr", {}, ["node", "keys", "durable", "items", "bytes", "events", "origins", "log", "waiting", "furthest behind", "repairs", "state", "digests"].map(t => h("th", { scope: "col" }, t)))),
       h("tbody", {}, (c.nodes || []).flatMap(n => (n.roles || []).filter(r => title(r) === name).map(r => roleRow(n, r))))))));
 }
 
@@ -204,19 +231,21 @@ function roleRow(n, r) {
     h("td.num", {}, num(r.repairs)),
     h("td", {}, r.silent ? h("span.bad", {}, "stands still") : r.caughtUp ? h("span.good", {}, "caught up") : h("span.warn", {}, "catching up"),
       r.digestAlarms ? h("span.bad", {}, ` digests differed ${num(r.digestAlarms)} times`) : "",
-      r.storeFailed ? h("span.bad", {}, ` the disk refused ${num(r.storeFailed)}`) : ""));
+      r.storeFailed ? h("span.bad", {}, ` the disk refused ${num(r.storeFailed)}`) : ""),
+    h("td.soft", {}, r.silent ? "" : `${short(v.digest)} ${short(d.digest)}`));
 }
 
 // summed are the entity types, with what the nodes have together.
 function summed(c) {
   const all = new Map();
   for (const n of c.nodes || []) for (const t of n.types || []) {
-    const s = all.get(t.name) || { name: t.name, role: t.role, shards: t.shards, movable: t.movable, hosted: 0, active: 0, entities: 0, buffered: 0, queued: 0, slow: 0, overdue: 0, asks: 0, timedOut: 0, handled: 0, panics: 0, restored: 0, forced: 0, leasesLost: 0, awaiting: 0, moves: 0, aborted: 0, maxMillis: 0, fired: 0, remFailed: 0, dropped: {}, alarms: {}, passivated: {}, why: [], on: [], coordinator: "" };
+    const s = all.get(t.name) || { name: t.name, role: t.role, shards: t.shards, movable: t.movable, hosted: 0, active: 0, entities: 0, buffered: 0, queued: 0, slow: 0, overdue: 0, asks: 0, timedOut: 0, handled: 0, panics: 0, restored: 0, forced: 0, leasesLost: 0, awaiting: 0, moves: 0, moving: 0, aborted: 0, maxMillis: 0, fired: 0, remFailed: 0, dropped: {}, alarms: {}, passivated: {}, why: [], on: [], coordinator: "" };
     all.set(t.name, s);
+    s.movable ||= t.movable;
     for (const k of ["hosted", "active", "entities", "forced", "leasesLost", "awaiting"]) s[k] += t[k];
     for (const k of ["buffered", "queued", "overdue", "asks"]) s[k] += t.waiting[k];
     for (const k of ["slow", "handled", "panics", "restored"]) s[k] += t.work[k];
-    s.timedOut += t.work.asksTimedOut; s.moves += t.moves.done; s.aborted += t.moves.aborted; s.maxMillis = Math.max(s.maxMillis, t.moves.maxMillis);
+    s.timedOut += t.work.asksTimedOut; s.moves += t.moves.done; s.moving += t.moves.underWay; s.aborted += t.moves.aborted; s.maxMillis = Math.max(s.maxMillis, t.moves.maxMillis);
     if (t.reminders) { s.fired += t.reminders.fired; s.remFailed += t.reminders.failed; }
     for (const k of ["dropped", "alarms", "passivated"]) for (const [w, x] of Object.entries(t[k] || {})) s[k][w] = (s[k][w] || 0) + x;
     if (t.coordinating) s.coordinator = n.uid;
@@ -248,21 +277,23 @@ function typeCard(c, s) {
       ["waiting", [s.buffered && `${num(s.buffered)} for a home`, s.queued && `${num(s.queued)} entities for a worker`, s.overdue && `${num(s.overdue)} for late results`, s.awaiting && `${num(s.awaiting)} shards for a lease`].filter(Boolean).join(", ")],
       ["slow handlers", s.slow ? h("span.warn", {}, num(s.slow)) : ""],
       ["asks", `${num(s.asks)} under way` + (s.timedOut ? `, ${num(s.timedOut)} timed out` : "")],
-      ["moves", `${num(s.moves)} done` + (s.aborted ? `, ${num(s.aborted)} aborted` : "") + (s.maxMillis ? `, the longest ${num(s.maxMillis)} ms` : "")],
+      ["moves", (s.moving ? `${num(s.moving)} under way, ` : "") + `${num(s.moves)} done` + (s.aborted ? `, ${num(s.aborted)} aborted` : "") + (s.maxMillis ? `, the longest ${num(s.maxMillis)} ms` : "")],
       ["passivated", named(s.passivated) + (s.forced ? `, forced ${num(s.forced)}` : "")],
       ["dropped", Object.keys(s.dropped).length ? h("span.bad", {}, named(s.dropped)) : ""],
       ["alarms", Object.keys(s.alarms).length ? h("span.bad", {}, named(s.alarms)) : ""],
       ["panics", s.panics ? h("span.bad", {}, num(s.panics)) : ""],
       ["reminders", s.fired ? `${num(s.fired)} fired` + (s.remFailed ? `, ${num(s.remFailed)} failed` : "") : ""],
       ["leases lost", s.leasesLost ? h("span.bad", {}, num(s.leasesLost)) : ""],
+      ["limits", s.on.filter(([, t]) => t.limit).map(([n, t]) => `${short(n.uid)} ${num(t.limit)}`).join(", ")],
       ["not registered", s.why.join("; ")]),
     h("p.row", {}, button(state.shardsType === s.name ? "Hide shards" : "Show shards", { shards: s.name }),
-      h("span.act.row", {}, button("Rebalance now", { do: "rebalance", type: s.name }))));
+      h("span.act.row", {}, button("Rebalance now", { do: "rebalance", type: s.name }), button("Limit…", { limit: s.name }))));
 }
 
 function renderShards(c) {
   const x = state.shards, typ = state.shardsType;
   $("shards").hidden = !typ;
+  trouble("shards");
   if (!typ || !x || x.type !== typ) { draw($("map")); draw($("shards-table")); $("shards-where").textContent = ""; return; }
   const place = new Map(c.view.members.map((m, i) => [m.uid, i % 8]));
   const last = x.from + (x.shards || []).length;
@@ -270,24 +301,59 @@ function renderShards(c) {
   $("shards-where").textContent = `${num(x.from)} to ${num(Math.max(x.from, last - 1))} of ${num(x.total)}`;
   $("shards-back").disabled = x.from === 0;
   $("shards-next").disabled = last >= x.total;
-  const list = x.shards || [];
+  const list = x.shards || [], homes = hosts(c, typ), movable = homes.some(([, t]) => t.movable);
+  draw($("shards-act"), `With ${num(state.picked.size)} chosen: `, h("button.danger", { id: "shards-stop", disabled: !state.picked.size }, "Stop…"),
+    movable && [" ", h("select", { id: "shards-to", "aria-label": "node" }, homes.map(nodeOption)), " ", h("button", { id: "shards-move", disabled: !state.picked.size }, "Move there…")]);
   draw($("map"), list.map(s => h("i" + (s.node ? ".n" + (place.get(s.node) || 0) : ".empty"), { title: `shard ${s.shard} on ${short(s.node)}, ${s.active} active` })));
   draw($("shards-table"),
-    h("thead", {}, h("tr", {}, ["shard", "node", "active", "entities", "waiting messages", "waits for"].map(t => h("th", { scope: "col" }, t)))),
-    h("tbody", {}, list.map(s => h("tr", {}, h("th.num", { scope: "row" }, s.shard),
+    h("thead", {}, h("tr", {}, h("th.act", { scope: "col" }, h("input", { type: "checkbox", "data-pick": "all", "aria-label": "choose all that are shown" })),
+      ["shard", "node", "active", "entities", "waiting messages", "waits for"].map(t => h("th", { scope: "col" }, t)))),
+    h("tbody", {}, list.map(s => h("tr", {}, h("td.act", {}, h("input", { type: "checkbox", "data-pick": s.shard, "aria-label": "choose shard " + s.shard })), h("th.num", { scope: "row" }, s.shard),
       h("td", {}, s.node ? [h("span.legend.n" + (place.get(s.node) || 0), { "aria-hidden": "true" }), " ", short(s.node)] : h("span.warn", {}, "none known")),
-      h("td.num", {}, num(s.active)), h("td.num", {}, num(s.entities)), h("td.num", {}, num(s.buffered)), h("td", {}, s.waits || "")))));
+      h("td.num", {}, num(s.active)), h("td.num", {}, num(s.entities)), h("td.num", {}, num(s.buffered)), h("td", {}, [s.waits, s.moving && onTheWay(s.moving)].filter(Boolean).join("; "))))));
+  for (const b of $("shards-table").querySelectorAll("input")) { // what is drawn anew may be another shard's
+    b.checked = b.dataset.pick === "all" ? list.length > 0 && list.every(s => state.picked.has(s.shard)) : state.picked.has(Number(b.dataset.pick));
+  }
+}
+
+// onTheWay says how far a shard is that moves.
+function onTheWay(m) {
+  return `moves from ${short(m.from)} to ${short(m.to)}: ${m.phase}` + (m.awaits ? `, ${num(m.awaits)} nodes have not answered` : "") + (m.since ? `, since ${time(m.since)}` : "");
+}
+
+// hosts are the nodes that may host a type, each with what it says of the type.
+function hosts(c, typ) {
+  return (c.nodes || []).flatMap(n => (n.types || []).filter(t => t.name === typ && !t.proxy).map(t => [n, t]));
+}
+
+const nodeOption = ([n]) => h("option", { value: n.uid }, `${short(n.uid)} ${n.addr}`);
+
+// pick chooses a shard, or all that are shown, or no longer.
+function pick(which, on) {
+  const list = which === "all" ? (state.shards.shards || []).map(s => s.shard) : [Number(which)];
+  for (const s of list) on ? state.picked.add(s) : state.picked.delete(s);
+  render();
+}
+
+// turn shows another page of shards.
+function turn(typ, from) {
+  if (typ !== state.shardsType) { state.shards = null; state.troubles.shards = ""; }
+  state.shardsType = typ;
+  state.shardsFrom = from;
+  state.picked.clear();
+  render();
+  poll();
 }
 
 function renderFound() {
   const f = state.found;
   if (!f) { draw($("found")); return; }
-  if (f.error) { draw($("found"), h("p.bad", {}, f.error)); return; }
+  if (!f.entity) { draw($("found"), h("p.bad", {}, f.error)); return; }
   const e = f.entity;
-  draw($("found"), h("article.card", {},
+  draw($("found"), f.error && h("p.bad", {}, `This is what was said before: ${f.error}`), h("article.card", {},
     h("h3", {}, e.id, tag(e.type), e.active ? tag("active", "good") : tag("not active", "soft")),
-    facts(["shard", String(e.shard)], ["node", e.node ? `${short(e.node)} ${e.addr || ""}` : h("span.warn", {}, "no node hosts its shard now, or its home is moving")],
-      ["waiting", num(e.waiting) + " messages"], ["doing", e.doing || ""], ["passivation", e.why || ""],
+    facts(["shard", e.shard < 0 ? "" : String(e.shard)], ["node", e.shard < 0 ? h("span.warn", {}, "unknown: no node that answered has started the type") : e.node ? `${short(e.node)} ${e.addr || ""}` : h("span.warn", {}, "no node hosts its shard now, or its home is moving")],
+      ["not found", e.notFound || ""], ["waiting", num(e.waiting) + " messages"], ["doing", e.doing || ""], ["passivation", e.why || ""],
       ["passivated", (e.passivated || []).length ? h("ol", {}, e.passivated.map(p => h("li", {}, `${new Date(p.at).toLocaleString()}: ${p.text}`))) : ""],
       ["no answer of", (e.unanswered || []).map(u => `${u.addr}: ${u.why}`).join("; ")]),
     h("p.row.act", {}, button("Passivate…", { do: "passivate", type: e.type, entity: e.id }))));
@@ -299,6 +365,7 @@ const series = s => [s.name.replace(/^coterie_/, "").replace(/_seconds$/, "").re
 const amount = (s, x) => !s.name.endsWith("_seconds") ? num(Math.round(x * 10) / 10) : x >= 1 ? x.toFixed(2) + " s" : (x * 1000).toPrecision(3) + " ms";
 
 function renderTimes() {
+  trouble("metrics");
   const nodes = ((state.metrics || {}).nodes || []).filter(n => n.kept);
   $("times-none").hidden = !state.metrics || nodes.length > 0;
   const rows = (of, row) => nodes.flatMap(n => (n[of] || []).map(s => [series(s), n, s]))
@@ -311,6 +378,7 @@ function renderTimes() {
 }
 
 function renderEvents() {
+  trouble("events");
   const x = state.events;
   if (!x) return;
   const word = $("event-filter").value.toLowerCase(), warn = $("only-warn").checked;
@@ -327,6 +395,8 @@ const sure = {
   drain: a => `Node ${name(a.node)} will hand over its shards, and host none until it is started again.`,
   down: a => `The cluster will go on without node ${name(a.node)}, which ends if it still runs.`,
   passivate: a => `${a.type} ${a.entity} will handle what waits, and end its incarnation.`,
+  "stop-shards": a => `${num(a.shards.length)} shards of ${a.type} will stop with their entities, until a message asks for them.`,
+  move: a => `${num(a.shards.length)} shards of ${a.type} shall live on ${name(a.node)}. They move with the next look at the balance.`,
   "prepare-shutdown": () => "No shard will move any more, and no node joins, until the whole cluster was stopped. This cannot be taken back.",
 };
 
@@ -370,6 +440,20 @@ async function act(a) {
   poll();
 }
 
+// limit asks how many entities of a type may be active on which node.
+function limit(typ) {
+  $("limit-type").textContent = typ;
+  draw($("limit-node"), hosts(state.cluster, typ).map(nodeOption));
+  $("limit").returnValue = "no";
+  $("limit").showModal();
+}
+
+$("limit").addEventListener("close", () => {
+  const n = Number($("limit-n").value);
+  if ($("limit").returnValue !== "yes" || !n) return;
+  act({ do: "limit", type: $("limit-type").textContent, node: $("limit-node").value, limit: n });
+});
+
 // note shows what became of an action, for a while.
 function note(text, good) {
   const n = { text, good };
@@ -382,8 +466,8 @@ function note(text, good) {
 async function refind() {
   const e = state.tab === "types" && state.found && state.found.entity;
   if (!e) return;
-  const again = await ask(entityPath(e.type, e.id)).catch(() => null);
-  if (again && state.found && state.found.entity === e) state.found = { entity: again };
+  const again = await ask(entityPath(e.type, e.id)).then(entity => ({ entity }), err => ({ entity: e, error: err.message }));
+  if (state.found && state.found.entity === e) state.found = again;
 }
 
 const entityPath = (typ, id) => `entity?type=${encodeURIComponent(typ)}&id=${encodeURIComponent(id)}`;
@@ -422,18 +506,18 @@ document.addEventListener("click", e => {
   if (b.dataset.tab) show(b.dataset.tab);
   else if (b.dataset.do) act({ ...b.dataset });
   else if (b.dataset.shards) {
-    state.shardsType = state.shardsType === b.dataset.shards ? "" : b.dataset.shards;
-    state.shardsFrom = 0;
-    render();
-    poll();
-  }
+    turn(state.shardsType === b.dataset.shards ? "" : b.dataset.shards, 0);
+  } else if (b.dataset.limit) limit(b.dataset.limit);
+  else if (b.id === "shards-stop") act({ do: "stop-shards", type: state.shardsType, shards: [...state.picked] });
+  else if (b.id === "shards-move") act({ do: "move", type: state.shardsType, shards: [...state.picked], node: $("shards-to").value });
 });
+document.addEventListener("change", e => { if (e.target.dataset.pick) pick(e.target.dataset.pick, e.target.checked); });
 $("theme").addEventListener("click", toggleTheme);
 $("prepare").addEventListener("click", () => act({ do: "prepare-shutdown" }));
 $("help").addEventListener("click", () => $("keys").showModal());
 $("pause").addEventListener("click", pause);
-$("shards-back").addEventListener("click", () => { state.shardsFrom = Math.max(0, state.shardsFrom - pageSize); poll(); });
-$("shards-next").addEventListener("click", () => { state.shardsFrom += pageSize; poll(); });
+$("shards-back").addEventListener("click", () => turn(state.shardsType, Math.max(0, state.shardsFrom - pageSize)));
+$("shards-next").addEventListener("click", () => turn(state.shardsType, state.shardsFrom + pageSize));
 $("find").addEventListener("submit", e => {
   e.preventDefault();
   if ($("find-id").value) find($("find-type").value, $("find-id").value);

@@ -38,7 +38,7 @@ type Line struct {
 	channels host.Channels
 	ch       transport.Channel
 	answerer Answerer
-	places   chan struct{} // one for each question that is being answered
+	permits  chan struct{} // each is taken by a question that is being answered
 	ended    context.Context
 
 	mu     sync.Mutex
@@ -59,7 +59,7 @@ func New(h host.Host, name string, answerer Answerer) *Line {
 	ended, end := context.WithCancel(context.Background())
 	l := &Line{
 		channels: h.Channels, ch: transport.ChannelOf(name), answerer: answerer,
-		places: make(chan struct{}, AnswersMax), ended: ended, next: rand.Uint64(), open: map[uint64]*call{},
+		permits: make(chan struct{}, AnswersMax), ended: ended, next: rand.Uint64(), open: map[uint64]*call{},
 	}
 	h.Channels.Claim(l.ch)
 	h.Channels.Handle(l.ch, transport.HandlerFunc(l.receive))
@@ -176,7 +176,7 @@ func (l *Line) answered(from view.UID, f frame) {
 	}
 }
 
-// enter takes a place for a question; leave gives it back.
+// enter takes a permit for a question; leave gives it back.
 func (l *Line) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -184,7 +184,7 @@ func (l *Line) enter() bool {
 		return false
 	}
 	select {
-	case l.places <- struct{}{}:
+	case l.permits <- struct{}{}:
 		l.work.Add(1)
 		return true
 	default:
@@ -193,15 +193,19 @@ func (l *Line) enter() bool {
 }
 
 func (l *Line) leave() {
-	<-l.places
+	<-l.permits
 	l.work.Done()
 }
 
-// answer has a question answered, for as long as its asker waits. What panics is an answer that says
-// so.
+// wayBack is what an answerer has less than its asker waits, so that the answer that it ran out of time arrives: a
+// tenth of that, and this at most.
+const wayBack = 500 * time.Millisecond
+
+// answer has a question answered, for a little less than its asker waits. What panics is an answer that says so.
 func (l *Line) answer(from view.UID, f frame) (a frame) {
 	a = frame{kind: answer, id: f.id, number: failed}
-	ctx, cancel := context.WithTimeout(l.ended, time.Duration(f.number)*time.Millisecond)
+	limit := time.Duration(f.number) * time.Millisecond
+	ctx, cancel := context.WithTimeout(l.ended, limit-min(limit/10, wayBack))
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

@@ -32,7 +32,8 @@ const (
 	statuses
 )
 
-// BytesMax bounds the body of a frame.
+// BytesMax bounds the body of a frame. What answers in a list keeps the list below it: an answer that is too long
+// is none.
 const BytesMax = 768 << 10
 
 // millisMax bounds how long an asker says that it waits.

@@ -18,13 +18,13 @@ var (
 )
 
 // Entities shows the entity types of one node. Its methods may be called from any goroutine. Except
-// Find and Act they ask no other node, and return at once.
+// Find and Act they ask no other node. Those that take a context may take until it ends, others return at once.
 type Entities interface {
 	// Types are those that were started on the node, by name.
 	Types() []api.Type
 	// Shards are those of a type from a number on, at most limit: their homes as the node knows
-	// them, and what of them is here. total is how many the type has.
-	Shards(typ string, from, limit int) (shards []api.Shard, total int, err error)
+	// them, what of them is here, and which move, if the coordinator is here. total is how many the type has.
+	Shards(ctx context.Context, typ string, from, limit int) (shards []api.Shard, total int, err error)
 	// Entity is what the node itself knows of an entity.
 	Entity(typ, id string) (api.Entity, error)
 	// Find is where an entity is, for which other nodes are asked until ctx ends.

@@ -1,8 +1,12 @@
 package timeline
 
 import (
+	"cmp"
+	"encoding/json"
 	"log/slog"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,14 +30,21 @@ type Timeline struct {
 	size  uint64
 	clock func() time.Time
 
-	mu   sync.Mutex
-	ring []api.Event
-	last uint64
+	mu     sync.Mutex
+	ring   []api.Event
+	last   uint64
+	alarms map[string]api.Alarm // by kind, kindsMax at most
 }
+
+// kindsMax bounds the kinds of alarms that are counted one by one; those beyond are counted together.
+const kindsMax = 200
+
+// otherKinds is the kind of those beyond kindsMax.
+const otherKinds = "other"
 
 // New makes one that keeps size events of a node, at least one.
 func New(node string, size int, clock func() time.Time) *Timeline {
-	return &Timeline{node: node, size: uint64(max(1, size)), clock: clock}
+	return &Timeline{node: node, size: uint64(max(1, size)), clock: clock, alarms: map[string]api.Alarm{}}
 }
 
 var _ events.Listener = (&Timeline{}).Tell
@@ -46,7 +57,7 @@ func (t *Timeline) Tell(e events.Event) {
 	}
 	x := api.Event{
 		Node: t.node, At: t.clock().UTC(), Level: strings.ToLower(l.Level.String()), Kind: kindOf(e, l),
-		Text: clip(l.String()),
+		Text: Clip(l.String(), textMax),
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,10 +67,45 @@ func (t *Timeline) Tell(e events.Event) {
 		t.ring = append(t.ring, api.Event{})
 	}
 	t.ring[(t.last-1)%t.size] = x
+	if l.Level >= slog.LevelWarn {
+		t.alarm(x)
+	}
 }
 
-// Latest is the last n events, the oldest first. The slice is the caller's.
-func (t *Timeline) Latest(n int) []api.Event {
+// alarm counts an alarm. The caller holds mu.
+func (t *Timeline) alarm(x api.Event) {
+	kind := x.Kind
+	if _, known := t.alarms[kind]; !known && len(t.alarms) >= kindsMax {
+		kind = otherKinds
+	}
+	t.alarms[kind] = api.Alarm{Kind: kind, Count: t.alarms[kind].Count + 1, Last: x.At}
+}
+
+// Alarms counts the events that are warnings or errors, by kind, since New. The slice is the caller's.
+func (t *Timeline) Alarms() []api.Alarm {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.SortedFunc(maps.Values(t.alarms), func(a, b api.Alarm) int { return cmp.Compare(a.Kind, b.Kind) })
+}
+
+// Latest is the last n events, the oldest first. In JSON they have at most a number of bytes: the oldest are
+// missing if they do not fit. The slice is the caller's.
+func (t *Timeline) Latest(n, bytes int) []api.Event {
+	all := t.copied(n)
+	size := 2 // of the brackets
+	for i := len(all) - 1; i >= 0; i-- {
+		b, err := json.Marshal(all[i])
+		if err != nil {
+			panic("timeline: an event that is no JSON: " + err.Error())
+		}
+		if size += len(b) + 1; size > bytes { // and a comma
+			return all[i+1:]
+		}
+	}
+	return all
+}
+
+func (t *Timeline) copied(n int) []api.Event {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := uint64(min(max(0, n), len(t.ring)))
@@ -85,10 +131,10 @@ func kindOf(e events.Event, l events.Line) string {
 	return t.Name()
 }
 
-// clip cuts a text that is too long at the end of a rune.
-func clip(s string) string {
-	if len(s) <= textMax {
+// Clip cuts a text of more than most bytes at the end of a rune.
+func Clip(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:textMax], "") + "…"
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -27,7 +27,7 @@ type homes struct {
 	shards      []shardState // by ShardID
 	moves       map[protocol.ShardID]*move
 	waiters     map[protocol.ShardID][]protocol.UID
-	departed    map[protocol.ShardID]time.Time      // since when those are on their way that have moved
+	departed    map[protocol.ShardID]leave          // of the shards that are on their way
 	stops       map[protocol.ShardID][]protocol.UID // that stop for good, and the nodes that ask for it
 	unallocated []protocol.ShardID                  // wanted; no region could take them yet
 
@@ -39,7 +39,7 @@ type homes struct {
 func newHomes(e *env) homes {
 	return homes{
 		env: e, moves: map[protocol.ShardID]*move{}, waiters: map[protocol.ShardID][]protocol.UID{},
-		departed: map[protocol.ShardID]time.Time{}, stops: map[protocol.ShardID][]protocol.UID{},
+		departed: map[protocol.ShardID]leave{}, stops: map[protocol.ShardID][]protocol.UID{},
 		regions: regions{env: e, peers: map[protocol.UID]*peer{}, passed: map[protocol.UID]time.Time{}},
 		picture: picture{needs: allocation.NeedsOf(e.cfg.Allocation.Strategy)},
 	}

@@ -45,19 +45,25 @@ func (h *homes) startMove(s protocol.ShardID) {
 	}
 }
 
+// leave is how a shard has left its home, or is about to: since when it is on its way, and from where.
+type leave struct {
+	at   time.Time
+	from protocol.UID
+}
+
 // departs notes that a shard is on its way from its home, and since when; arrives how long that
 // took.
 func (h *homes) departs(s protocol.ShardID) {
 	h.shards[s].moved = true
 	if _, already := h.departed[s]; !already {
-		h.departed[s] = h.now
+		h.departed[s] = leave{h.now, h.shards[s].home}
 	}
 }
 
 func (h *homes) arrives(s protocol.ShardID) (took time.Duration) {
 	h.shards[s].moved = false
-	if at, ok := h.departed[s]; ok {
-		took = h.now.Sub(at)
+	if l, ok := h.departed[s]; ok {
+		took = h.now.Sub(l.at)
 		delete(h.departed, s)
 	}
 	return took

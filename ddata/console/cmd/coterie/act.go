@@ -20,30 +20,41 @@ type wish struct {
 }
 
 // acting prepares a command that has something done.
-func acting(of func(words []string) (wish, error)) func(*flag.FlagSet) action {
-	return func(flags *flag.FlagSet) action { return actingWith(flags, of) }
+func acting(of func(words []string) (wish, error)) func(*flag.FlagSet) task {
+	return func(flags *flag.FlagSet) task { return actingWith(flags, of, nil) }
 }
 
-func actingWith(flags *flag.FlagSet, of func(words []string) (wish, error)) action {
+// actingWith does what comes after the action, too, if that is not nil.
+func actingWith(flags *flag.FlagSet, of func(words []string) (wish, error), after question) task {
 	yes := flags.Bool("yes", false, "do not ask before")
-	return asking(func(ctx context.Context, r *remote, words []string) error {
+	return lasting(flags, func(ctx context.Context, r *remote, words []string) error {
 		w, err := of(words)
 		if err != nil {
 			return err
 		}
-		if err := confirm(r.console, w.sure, *yes); err != nil {
+		if err := confirm(r.stdio, w.sure, *yes); err != nil {
 			return err
 		}
-		x, err := r.Act(ctx, w.Action)
-		if err != nil {
-			return explained(r, err)
+		if err := done(ctx, r, w.Action); err != nil || after == nil {
+			return err
 		}
-		return show(r, x, nil, func(t *table, x api.Result) { t.row(x.Text) })
-	})(flags)
+		return after(ctx, r, words)
+	})
+}
+
+// done has an action done, and prints what became of it.
+func done(ctx context.Context, r *remote, a api.Action) error {
+	ctx, cancel := r.within(ctx)
+	defer cancel()
+	x, err := r.Act(ctx, a)
+	if err != nil {
+		return explained(r, err)
+	}
+	return show(r, x, nil, func(t *table, x api.Result) { t.row(x.Text) })
 }
 
 // confirm asks a person. Without a terminal the flag must have been given.
-func confirm(c console, sure string, yes bool) error {
+func confirm(c stdio, sure string, yes bool) error {
 	if sure == "" || yes {
 		return nil
 	}
@@ -67,14 +78,6 @@ func leave(w []string) (wish, error) {
 	return wish{api.Action{Do: api.DoLeave, Node: w[0]}, fmt.Sprintf("%s will leave the cluster, and end.", w[0])}, nil
 }
 
-func drain(w []string) (wish, error) {
-	a := api.Action{Do: api.DoDrain, Node: w[0]}
-	if len(w) > 1 {
-		a.Type = w[1]
-	}
-	return wish{a, fmt.Sprintf("%s will host no shards until it is started again.", w[0])}, nil
-}
-
 func prepareShutdown([]string) (wish, error) {
 	return wish{api.Action{Do: api.DoPrepare},
 		"No shard will move any more, and no node joins, until the whole cluster was stopped; this cannot be taken " +
@@ -95,7 +98,7 @@ func passivate(w []string) (wish, error) {
 	return wish{Action: api.Action{Do: api.DoPassivate, Type: w[0], Entity: w[1]}}, nil
 }
 
-func moveCommand(flags *flag.FlagSet) action {
+func moveCommand(flags *flag.FlagSet) task {
 	to := flags.String("to", "", "`node` on which the shards shall live")
 	return actingWith(flags, func(w []string) (wish, error) {
 		if *to == "" {
@@ -103,10 +106,10 @@ func moveCommand(flags *flag.FlagSet) action {
 		}
 		numbers, err := shardNumbers(w[1:])
 		return wish{Action: api.Action{Do: api.DoMove, Node: *to, Type: w[0], Shards: numbers}}, err
-	})
+	}, nil)
 }
 
-func limitCommand(flags *flag.FlagSet) action {
+func limitCommand(flags *flag.FlagSet) task {
 	node := flags.String("node", "", "`node` whose limit it is (default: the one that is asked)")
 	return actingWith(flags, func(w []string) (wish, error) {
 		n, err := strconv.Atoi(w[1])
@@ -114,7 +117,7 @@ func limitCommand(flags *flag.FlagSet) action {
 			return wish{}, fmt.Errorf("%w: limit: %q is no number above 0", errUsage, w[1])
 		}
 		return wish{Action: api.Action{Do: api.DoLimit, Node: *node, Type: w[0], Limit: n}}, nil
-	})
+	}, nil)
 }
 
 // shardNumbers reads numbers and ranges, such as 3 and 10-19.
@@ -137,7 +140,7 @@ func shardNumbers(words []string) (all []int, err error) {
 	return all, nil
 }
 
-func eventsCommand(flags *flag.FlagSet) action {
+func eventsCommand(flags *flag.FlagSet) task {
 	limit := flags.Int("limit", 50, "how many, at most")
 	return asking(func(ctx context.Context, r *remote, _ []string) error {
 		if *limit < 1 || *limit > api.EventsMax {
@@ -158,18 +161,12 @@ func eventsCommand(flags *flag.FlagSet) action {
 // watchLeast is the shortest time between two looks at events.
 const watchLeast = 200 * time.Millisecond
 
-func watchCommand(flags *flag.FlagSet) action {
+func watchCommand(flags *flag.FlagSet) task {
 	every := flags.Duration("every", time.Second, "time between two looks")
-	var f remoteFlags
-	f.add(flags)
-	return func(ctx context.Context, c console, _ []string) error {
-		r, err := f.remote(c)
-		if err != nil {
-			return err
-		}
+	return lasting(flags, func(ctx context.Context, r *remote, _ []string) error {
 		if *every < watchLeast {
 			return fmt.Errorf("%w: -every %v, want %v at least", errUsage, *every, watchLeast)
 		}
-		return watch(ctx, r, *every, f.timeout)
-	}
+		return watch(ctx, r, *every)
+	})
 }

@@ -23,9 +23,15 @@ const defaultURL = "http://127.0.0.1:8080/coterie/"
 
 // remote is the console of a running node, as flags and variables say, with the world around.
 type remote struct {
-	console
+	stdio
 	client.Client
-	json bool
+	json  bool
+	limit time.Duration // for one question, of a command that asks several times
+}
+
+// within bounds one question, or a command that asks once.
+func (r *remote) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, r.limit)
 }
 
 // remoteFlags are the flags of commands that ask a console.
@@ -39,13 +45,14 @@ func (f *remoteFlags) add(flags *flag.FlagSet) {
 	flags.StringVar(&f.url, "url", "", "of the console (default: COTERIE_URL, else "+defaultURL+")")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`file` with the token (default: COTERIE_TOKEN)")
 	flags.StringVar(&f.ca, "ca", "", "`file` with the certificates that the console's may be signed by")
-	flags.DurationVar(&f.timeout, "timeout", 20*time.Second, "for the whole command, except watch")
+	flags.DurationVar(&f.timeout, "timeout", 20*time.Second,
+		"for the whole command; for each question of watch and drain -wait")
 	flags.BoolVar(&f.json, "json", false, "print JSON, for programs")
 }
 
 // remote makes the client.
-func (f *remoteFlags) remote(c console) (*remote, error) {
-	r := &remote{console: c, json: f.json}
+func (f *remoteFlags) remote(c stdio) (*remote, error) {
+	r := &remote{stdio: c, json: f.json, limit: f.timeout}
 	r.URL = cmp.Or(f.url, c.getenv("COTERIE_URL"), defaultURL)
 	if !strings.HasPrefix(r.URL, "http://") && !strings.HasPrefix(r.URL, "https://") {
 		return nil, fmt.Errorf("%w: -url %q begins with neither http:// nor https://", errUsage, r.URL)
@@ -75,20 +82,30 @@ func (f *remoteFlags) remote(c console) (*remote, error) {
 	return r, nil
 }
 
+// question is a command that asks a console.
+type question func(ctx context.Context, r *remote, args []string) error
+
 // asking prepares a command that asks a console, within the time limit.
-func asking(do func(ctx context.Context, r *remote, args []string) error) func(*flag.FlagSet) action {
-	return func(flags *flag.FlagSet) action {
-		var f remoteFlags
-		f.add(flags)
-		return func(ctx context.Context, c console, args []string) error {
-			r, err := f.remote(c)
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(ctx, f.timeout)
+func asking(do question) func(*flag.FlagSet) task {
+	return func(flags *flag.FlagSet) task {
+		return lasting(flags, func(ctx context.Context, r *remote, args []string) error {
+			ctx, cancel := r.within(ctx)
 			defer cancel()
 			return do(ctx, r, args)
+		})
+	}
+}
+
+// lasting prepares a command that asks a console, perhaps again and again. It bounds each question itself.
+func lasting(flags *flag.FlagSet, do question) task {
+	var f remoteFlags
+	f.add(flags)
+	return func(ctx context.Context, c stdio, args []string) error {
+		r, err := f.remote(c)
+		if err != nil {
+			return err
 		}
+		return do(ctx, r, args)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 )
 
-// action carries out a command whose flags are parsed.
-type action func(ctx context.Context, c console, args []string) error
+// task carries out a command whose flags are parsed.
+type task func(ctx context.Context, c stdio, args []string) error
 
 // command is what a word of the command line does.
 type command struct {
@@ -19,13 +19,13 @@ type command struct {
 	text    string // in a few words
 	least   int    // arguments
 	most    int    // negative: any number
-	prepare func(*flag.FlagSet) action
+	prepare func(*flag.FlagSet) task
 }
 
 // commands are all of them, in the order of help. It is a function, for some of them list all.
 func commands() []command {
 	return []command{
-		{"status", "", "the cluster in a few lines", 0, 0, asking(status)},
+		{"status", "[-alarms D]", "the cluster in a few lines, and what is not well", 0, 0, statusCommand},
 		{"members", "", "the members, by age", 0, 0, asking(members)},
 		{"roles", "", "the replicas of each role: keys, clocks, lag", 0, 0, asking(roles)},
 		{"types", "", "the entity types, all nodes together", 0, 0, asking(types)},
@@ -37,8 +37,8 @@ func commands() []command {
 
 		{"down", "NODE", "NODE is gone for good: go on without it", 1, 1, acting(down)},
 		{"leave", "NODE", "NODE leaves, and ends", 1, 1, acting(leave)},
-		{"drain", "NODE [TYPE]", "NODE hands over the shards of TYPE, or of all, and stays a member", 1, 2,
-			acting(drain)},
+		{"drain", "[-wait] NODE [TYPE]", "NODE hands over the shards of TYPE, or of all, and stays a member", 1, 2,
+			drainCommand},
 		{"prepare-shutdown", "", "the whole cluster is about to be stopped", 0, 0, acting(prepareShutdown)},
 		{"rebalance", "TYPE", "look at the balance of shards now", 1, 1, acting(rebalance)},
 		{"move", "-to NODE TYPE SHARD…", "shards shall live on NODE (types with allocation.External)", 2, -1,
@@ -52,6 +52,7 @@ func commands() []command {
 		{"doctor", "[MANIFEST…]", "what will go wrong with manifests of Kubernetes, and with this machine", 0, -1,
 			doctorCommand},
 		{"completion", "bash|zsh|fish", "a script that completes commands and flags", 1, 1, completionCommand},
+		{"version", "", "which build this is, and which formats it knows", 0, 0, versionCommand},
 	}
 }
 
@@ -93,6 +94,7 @@ func help(args []string, out io.Writer) error {
 	}
 	fmt.Fprint(out, "\nThe console of a running node is asked at -url or COTERIE_URL, with the token of "+
 		"COTERIE_TOKEN.\n"+
-		"Exit codes: 0 done, 1 failed, 2 usage, 3 some nodes did not answer, 4 refused, 5 not all nodes are ready.\n")
+		"Exit codes: 0 done, 1 failed, 2 usage, 3 some nodes did not answer, 4 refused, 5 not all nodes are ready, "+
+		"6 alarms.\n")
 	return nil
 }

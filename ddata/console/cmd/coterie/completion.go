@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-func completionCommand(*flag.FlagSet) action {
-	return func(_ context.Context, c console, args []string) error {
+func completionCommand(*flag.FlagSet) task {
+	return func(_ context.Context, c stdio, args []string) error {
 		write, ok := map[string]func(io.Writer){"bash": bash, "zsh": zsh, "fish": fish}[args[0]]
 		if !ok {
 			return fmt.Errorf("%w: completion: %q is none of bash, zsh, fish", errUsage, args[0])
@@ -20,22 +20,50 @@ func completionCommand(*flag.FlagSet) action {
 }
 
 // flagNames are the flags of a command, with a dash.
-func flagNames(c command) (names []string) {
+func flagNames(c command) []string {
 	flags := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	c.prepare(flags)
+	return namesOf(flags)
+}
+
+func namesOf(flags *flag.FlagSet) (names []string) {
 	flags.VisitAll(func(f *flag.Flag) { names = append(names, "-"+f.Name) })
 	return names
 }
 
+// word is one that may come second after a command, with the flags that may follow it.
+type word struct {
+	text  string
+	flags []string
+}
+
 // second are the words that may come second after a command.
-func second(c command) []string {
+func second(c command) (all []word) {
 	switch c.name {
 	case "data":
-		return dataVerbs()
+		for _, verb := range dataVerbs() {
+			w := word{text: verb}
+			if prepare, ok := verbs[verb]; ok {
+				flags, json := flag.NewFlagSet(verb, flag.ContinueOnError), false
+				addJSON(flags, &json)
+				prepare(flags)
+				w.flags = namesOf(flags)
+			}
+			all = append(all, w)
+		}
 	case "completion":
-		return []string{"bash", "zsh", "fish"}
+		return []word{{text: "bash"}, {text: "zsh"}, {text: "fish"}}
 	}
-	return nil
+	return all
+}
+
+// follow are the words that may follow a command, those of its second word aside.
+func follow(c command) string {
+	var all []string
+	for _, w := range second(c) {
+		all = append(all, w.text)
+	}
+	return strings.Join(append(all, flagNames(c)...), " ")
 }
 
 func names() string {
@@ -51,10 +79,16 @@ func bash(out io.Writer) {
 _coterie() {
   local word=${COMP_WORDS[COMP_CWORD]} words=""
   if [ "$COMP_CWORD" = 1 ]; then`)
-	fmt.Fprintf(out, "    words=%q\n  else\n    case ${COMP_WORDS[1]} in\n", names())
-	fmt.Fprintf(out, "      help) words=%q ;;\n", names())
+	fmt.Fprintf(out, "    words=%q\n  else\n", names())
+	fmt.Fprintln(out, `    local second=""
+    [ "$COMP_CWORD" -gt 2 ] && second=${COMP_WORDS[2]}
+    case ${COMP_WORDS[1]}:$second in`)
+	fmt.Fprintf(out, "      help:*) words=%q ;;\n", names())
 	for _, c := range commands() {
-		fmt.Fprintf(out, "      %s) words=%q ;;\n", c.name, strings.Join(append(second(c), flagNames(c)...), " "))
+		for _, w := range second(c) {
+			fmt.Fprintf(out, "      %s:%s) words=%q ;;\n", c.name, w.text, strings.Join(w.flags, " "))
+		}
+		fmt.Fprintf(out, "      %s:*) words=%q ;;\n", c.name, follow(c))
 	}
 	fmt.Fprintln(out, `    esac
   fi
@@ -79,9 +113,15 @@ _coterie() {
     _describe command commands
     return
   fi
-  case $words[2] in`)
+  local second=""
+  (( CURRENT > 3 )) && second=$words[3]
+  case $words[2]:$second in`)
+	fmt.Fprintf(out, "    help:*) compadd -- %s ;;\n", names())
 	for _, c := range commands() {
-		fmt.Fprintf(out, "    %s) compadd -- %s ;;\n", c.name, strings.Join(append(second(c), flagNames(c)...), " "))
+		for _, w := range second(c) {
+			fmt.Fprintf(out, "    %s:%s) compadd -- %s ;;\n", c.name, w.text, strings.Join(w.flags, " "))
+		}
+		fmt.Fprintf(out, "    %s:*) compadd -- %s ;;\n", c.name, follow(c))
 	}
 	fmt.Fprintln(out, `  esac
   _files
@@ -91,14 +131,24 @@ _coterie "$@"`)
 
 func fish(out io.Writer) {
 	fmt.Fprintln(out, "# fish completion of coterie: put it into ~/.config/fish/completions/coterie.fish.")
+	fmt.Fprintf(out, "complete -c coterie -n '__fish_seen_subcommand_from help' -a %q\n", names())
 	for _, c := range commands() {
 		fmt.Fprintf(out, "complete -c coterie -n __fish_use_subcommand -a %s -d '%s'\n", c.name, c.text)
+		seen := "__fish_seen_subcommand_from " + c.name
+		flags := func(condition string, names []string) {
+			for _, f := range names {
+				fmt.Fprintf(out, "complete -c coterie -n '%s' -o %s\n", condition, strings.TrimPrefix(f, "-"))
+			}
+		}
+		var texts []string
 		for _, w := range second(c) {
-			fmt.Fprintf(out, "complete -c coterie -n '__fish_seen_subcommand_from %s' -a %s\n", c.name, w)
+			texts = append(texts, w.text)
+			flags(seen+"; and __fish_seen_subcommand_from "+w.text, w.flags)
 		}
-		for _, f := range flagNames(c) {
-			fmt.Fprintf(out, "complete -c coterie -n '__fish_seen_subcommand_from %s' -o %s\n", c.name,
-				strings.TrimPrefix(f, "-"))
+		if len(texts) > 0 {
+			seen += "; and not __fish_seen_subcommand_from " + strings.Join(texts, " ")
+			fmt.Fprintf(out, "complete -c coterie -n '%s' -a %q\n", seen, strings.Join(texts, " "))
 		}
+		flags(seen, flagNames(c))
 	}
 }

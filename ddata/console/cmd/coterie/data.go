@@ -60,16 +60,21 @@ var verbs = map[string]func(*flag.FlagSet) job{
 	"remove":  removeVerb,
 }
 
+func addJSON(flags *flag.FlagSet, json *bool) {
+	flags.BoolVar(json, "json", *json, "print JSON, for programs")
+}
+
 func dataVerbs() []string { return append(slices.Sorted(maps.Keys(verbs)), "help") }
 
-func dataCommand(flags *flag.FlagSet) action {
-	json := flags.Bool("json", false, "print JSON, for programs")
-	return func(_ context.Context, c console, args []string) error {
-		return data(args, c, *json)
+func dataCommand(flags *flag.FlagSet) task {
+	json := false
+	addJSON(flags, &json)
+	return func(_ context.Context, c stdio, args []string) error {
+		return data(args, c, json)
 	}
 }
 
-func data(args []string, c console, json bool) error {
+func data(args []string, c stdio, json bool) error {
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(c.out, dataUsage)
@@ -81,7 +86,7 @@ func data(args []string, c console, json bool) error {
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.BoolVar(&json, "json", json, "print JSON, for programs")
+	addJSON(flags, &json)
 	do := verb(flags)
 	if err := flags.Parse(spread(flags, args[1:])); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(c.out, dataUsage)

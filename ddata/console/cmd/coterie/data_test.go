@@ -26,7 +26,7 @@ import (
 func runData(t *testing.T, want int, args ...string) (out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	c := console{out: &o, errs: &e, getenv: func(string) string { return "" }}
+	c := stdio{out: &o, errs: &e, getenv: func(string) string { return "" }}
 	if code := run(t.Context(), append([]string{"data"}, args...), c); code != want {
 		t.Fatalf("coterie data %q: exit code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
 	}

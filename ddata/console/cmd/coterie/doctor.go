@@ -34,10 +34,10 @@ type doctorFlags struct {
 // doctorCommand judges manifests of Kubernetes, by package manifests, and the parts of the environment that
 // flags name, on this machine. Whether a configuration of a program is right, the program says that has
 // it: see package doctor.
-func doctorCommand(flags *flag.FlagSet) action {
+func doctorCommand(flags *flag.FlagSet) task {
 	f := &doctorFlags{}
 	f.add(flags)
-	return func(ctx context.Context, c console, files []string) error {
+	return func(ctx context.Context, c stdio, files []string) error {
 		if err := idle(flags, len(files) > 0); err != nil {
 			return fmt.Errorf("%w: doctor: %w", errUsage, err)
 		}

@@ -57,7 +57,7 @@ func TestDoctor(t *testing.T) {
 		{nil, exitUsage, "name manifests, or what to look at"},
 	} {
 		var said bytes.Buffer
-		code := run(t.Context(), append([]string{"doctor"}, c.args...), console{out: &said, errs: &said})
+		code := run(t.Context(), append([]string{"doctor"}, c.args...), stdio{out: &said, errs: &said})
 		dns := len(c.args) > 0 && c.args[0] == "-dns" && c.code == exitFailed
 		if dns && code == exitOK && strings.Contains(said.String(), "it names no node") {
 			continue // a machine with a name server says that there is no such name

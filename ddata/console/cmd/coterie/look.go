@@ -19,51 +19,6 @@ func ofCluster(ctx context.Context, r *remote, table func(*table, api.Cluster)) 
 	return x, show(r, x, x.Unanswered, table)
 }
 
-func status(ctx context.Context, r *remote, _ []string) error {
-	x, err := ofCluster(ctx, r, statusTable)
-	if err != nil {
-		return err
-	}
-	for _, n := range x.Nodes {
-		if !n.Ready {
-			return errUnready
-		}
-	}
-	return nil
-}
-
-func statusTable(t *table, x api.Cluster) {
-	up, ready, leases := 0, 0, 0
-	for _, m := range x.View.Members {
-		if m.Status == "Up" {
-			up++
-		}
-	}
-	for _, n := range x.Nodes {
-		ready += one(n.Ready)
-		leases += one(n.Lease)
-	}
-	t.row("cluster", x.Name)
-	t.row("view", x.View.Epoch)
-	t.row("members", fmt.Sprintf("%d, %d up, %d answered, %d ready, %d with a lease", len(x.View.Members), up,
-		len(x.Nodes), ready, leases))
-	if x.View.Closing {
-		t.row("closing", "the whole cluster is about to be stopped")
-	}
-	for _, s := range sums(x) {
-		t.row("type", fmt.Sprintf("%s: %d of %d shards hosted, %d entities active", s.Name, s.Hosted, s.Shards,
-			s.Active))
-	}
-	for _, n := range x.Nodes {
-		for _, why := range n.Reasons {
-			t.row("not ready", fmt.Sprintf("%s %s: %s", short(n.UID), n.Addr, why))
-		}
-		for _, s := range n.Unreachable {
-			t.row("silent", fmt.Sprintf("%s does not hear %s since %s", short(n.UID), short(s.UID), clock(s.Since)))
-		}
-	}
-}
-
 func one(b bool) int {
 	if b {
 		return 1
@@ -77,20 +32,39 @@ func members(ctx context.Context, r *remote, _ []string) error {
 		for _, n := range x.Nodes {
 			nodes[n.UID] = n
 		}
-		t.row("UID", "ADDRESS", "STATUS", "AGE", "ROLES", "VERSION", "VOTES", "READY", "LEASE", "DOES NOT HEAR")
+		t.row("UID", "ADDRESS", "STATUS", "AGE", "ROLES", "VERSION", "FORMATS", "VOTES", "READY", "LEASE", "SHARDS",
+			"DOES NOT HEAR")
 		for _, m := range x.View.Members {
-			ready, lease, silent := "?", "?", "?"
+			ready, lease, hosts, silent := "?", "?", "?", "?"
 			if n, ok := nodes[m.UID]; ok {
-				ready, lease, silent = yes(n.Ready), yes(n.Lease), dash(silences(n))
+				ready, lease, hosts, silent = yes(n.Ready), yes(n.Lease), hosted(n), dash(unheard(n))
 			}
-			t.row(short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version), yes(m.Voter),
-				ready, lease, silent)
+			t.row(short(m.UID), m.Addr, m.Status, m.Age, strings.Join(m.Roles, ","), dash(m.Version),
+				fmt.Sprintf("%d-%d", m.Formats[0], m.Formats[1]), yes(m.Voter), ready, lease, hosts, silent)
 		}
 	})
 	return err
 }
 
-func silences(n api.Node) string {
+// hosted is how many shards a node hosts, and how far it is if it hands them over.
+func hosted(n api.Node) string {
+	shards, begun, ended := 0, 0, 0
+	for _, t := range n.Types {
+		shards += t.Hosted
+		if t.Drain != nil {
+			begun, ended = begun+1, ended+one(t.Drain.Done)
+		}
+	}
+	switch {
+	case begun > ended:
+		return fmt.Sprintf("%d, draining", shards)
+	case begun > 0:
+		return fmt.Sprintf("%d, drained", shards)
+	}
+	return fmt.Sprint(shards)
+}
+
+func unheard(n api.Node) string {
 	var all []string
 	for _, s := range n.Unreachable {
 		all = append(all, short(s.UID))
@@ -101,7 +75,7 @@ func silences(n api.Node) string {
 func roles(ctx context.Context, r *remote, _ []string) error {
 	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
 		t.row("ROLE", "DATA", "NODE", "ADDRESS", "KEYS", "DURABLE", "ITEMS", "BYTES", "ORIGINS", "EVENTS", "LOG",
-			"WAITING BYTES", "LAG", "CAUGHT UP")
+			"WAITING BYTES", "LAG", "CAUGHT UP", "DIGESTS")
 		for _, set := range datasetsIn(x) {
 			for _, n := range x.Nodes {
 				for _, p := range n.Roles {
@@ -109,8 +83,8 @@ func roles(ctx context.Context, r *remote, _ []string) error {
 						v, d := p.Volatile, p.Durable
 						events, waiting := v.Events+d.Events, v.WaitingBytes+d.WaitingBytes
 						t.row(p.Name, p.Data, short(n.UID), n.Addr, v.Keys+d.Keys, d.Keys, v.Items+d.Items,
-							v.Bytes+d.Bytes, v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting, lag(p),
-							caughtUp(p))
+							v.Bytes+d.Bytes, v.Origins+d.Origins, events, v.LogEvents+d.LogEvents, waiting,
+							furthest(p).Events, caughtUp(p), digests(p))
 					}
 				}
 			}
@@ -166,12 +140,12 @@ func datasetsIn(x api.Cluster) (all [][2]string) {
 	return slices.Compact(all)
 }
 
-// lag is how far the member that is furthest behind is.
-func lag(p api.Role) (most uint64) {
-	for _, l := range p.Lags {
-		most = max(most, l.Events)
+// digests are the beginnings of those of the clocks of both spaces: replicas that have the same events have the same.
+func digests(p api.Role) string {
+	if p.Silent {
+		return "-"
 	}
-	return most
+	return fmt.Sprintf("%.8s %.8s", p.Volatile.Digest, p.Durable.Digest)
 }
 
 func caughtUp(p api.Role) string {
@@ -197,6 +171,7 @@ func sums(x api.Cluster) []api.Type {
 			}
 			s.Hosted, s.Entities, s.Active = s.Hosted+t.Hosted, s.Entities+t.Entities, s.Active+t.Active
 			s.Waiting.Buffered, s.Moves.Done = s.Waiting.Buffered+t.Waiting.Buffered, s.Moves.Done+t.Moves.Done
+			s.Moves.UnderWay += t.Moves.UnderWay
 			add(s.Dropped, t.Dropped)
 			add(s.Alarms, t.Alarms)
 		}
@@ -216,12 +191,11 @@ func add(to, from map[string]uint64) {
 
 func types(ctx context.Context, r *remote, _ []string) error {
 	_, err := ofCluster(ctx, r, func(t *table, x api.Cluster) {
-		t.row("TYPE", "ROLE", "SHARDS", "HOSTED", "ENTITIES", "ACTIVE", "COORDINATOR", "BUFFERED", "MOVES", "DROPPED",
-			"ALARMS")
+		t.row("TYPE", "ROLE", "SHARDS", "HOSTED", "ENTITIES", "ACTIVE", "COORDINATOR", "BUFFERED", "MOVING", "MOVES",
+			"DROPPED", "ALARMS")
 		for _, s := range sums(x) {
 			t.row(s.Name, s.Role, s.Shards, s.Hosted, s.Entities, s.Active, dash(short(s.Coordinator)),
-				s.Waiting.Buffered,
-				s.Moves.Done, counts(s.Dropped), counts(s.Alarms))
+				s.Waiting.Buffered, s.Moves.UnderWay, s.Moves.Done, counts(s.Dropped), counts(s.Alarms))
 		}
 	})
 	return err
@@ -247,11 +221,27 @@ func shards(ctx context.Context, r *remote, args []string) error {
 		return explained(r, err)
 	}
 	return show(r, all, all.Unanswered, func(t *table, x api.Shards) {
-		t.row("SHARD", "NODE", "ENTITIES", "ACTIVE", "BUFFERED", "WAITS FOR")
+		t.row("SHARD", "NODE", "ENTITIES", "ACTIVE", "BUFFERED", "WAITS FOR", "MOVES")
 		for _, s := range x.Shards {
-			t.row(s.Shard, dash(short(s.Node)), s.Entities, s.Active, s.Buffered, dash(s.Waits))
+			t.row(s.Shard, dash(short(s.Node)), s.Entities, s.Active, s.Buffered, dash(s.Waits),
+				moving(s.Moving))
 		}
 	})
+}
+
+// moving says how far a shard is on its way.
+func moving(m *api.Moving) string {
+	if m == nil {
+		return "-"
+	}
+	text := fmt.Sprintf("from %s to %s: %s", dash(short(m.From)), dash(short(m.To)), m.Phase)
+	if m.Awaits > 0 {
+		text += fmt.Sprintf(", %d nodes have not answered", m.Awaits)
+	}
+	if m.Since != nil {
+		text += ", since " + clock(*m.Since)
+	}
+	return text
 }
 
 func where(ctx context.Context, r *remote, args []string) error {
@@ -262,12 +252,18 @@ func where(ctx context.Context, r *remote, args []string) error {
 	return show(r, x, x.Unanswered, func(t *table, x api.Entity) {
 		t.row("type", x.Type)
 		t.row("id", x.ID)
-		t.row("shard", x.Shard)
-		at := "no node hosts its shard now, or its home is moving"
-		if x.Node != "" {
+		shard, at := fmt.Sprint(x.Shard), "no node hosts its shard now, or its home is moving"
+		switch {
+		case x.Shard < 0:
+			shard, at = "unknown", "unknown: no node that answered has started the type"
+		case x.Node != "":
 			at = short(x.Node) + " " + x.Addr
 		}
+		t.row("shard", shard)
 		t.row("node", at)
+		if x.NotFound != "" {
+			t.row("not found", x.NotFound)
+		}
 		t.row("active", yes(x.Active))
 		t.row("waiting", fmt.Sprintf("%d messages", x.Waiting))
 		if x.Doing != "" {

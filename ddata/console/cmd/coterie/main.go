@@ -1,7 +1,7 @@
 // Command coterie shows a cluster to its operator and steers it, and looks after the directories of
 // nodes that are stopped.
 //
-//	coterie status                        the cluster in a few lines
+//	coterie status [-alarms D]            the cluster in a few lines, and what is not well
 //	coterie members                       the members, by age
 //	coterie roles                         the replicas of each role: keys, clocks, lag
 //	coterie types                         the entity types, all nodes together
@@ -13,7 +13,7 @@
 //
 //	coterie down NODE                     NODE is gone for good: go on without it
 //	coterie leave NODE                    NODE leaves, and ends
-//	coterie drain NODE [TYPE]             NODE hands over the shards of TYPE, or of all, and stays a member
+//	coterie drain [-wait] NODE [TYPE]     NODE hands over the shards of TYPE, or of all, and stays a member
 //	coterie prepare-shutdown              the whole cluster is about to be stopped
 //	coterie rebalance TYPE                look at the balance of shards now
 //	coterie move -to NODE TYPE SHARD…     shards shall live on NODE (types with allocation.External)
@@ -25,6 +25,7 @@
 //	                                      the directory of a node that is not running: coterie data help
 //	coterie doctor [FLAG…] [MANIFEST…]    what will go wrong with manifests of Kubernetes, and with this machine
 //	coterie completion bash|zsh|fish      a script that completes commands and flags
+//	coterie version                       which build this is, and which formats it knows
 //	coterie help [COMMAND]                this text, or the flags of a command
 //
 // The commands of the first two groups ask the console of a running node (package console):
@@ -32,7 +33,7 @@
 //	-url URL            of the console; default: the variable COTERIE_URL, else http://127.0.0.1:8080/coterie/
 //	-token-file FILE    with the token; default: the variable COTERIE_TOKEN, else none is sent
 //	-ca FILE            with the certificates, in PEM, that the console's may be signed by; default: those of the system
-//	-timeout D          for the whole command, except watch; default: 20s
+//	-timeout D          for the whole command; for each question of watch and drain -wait; default: 20s
 //	-json               for programs: one JSON value, of package console/api; watch writes one event a line
 //
 // The doctor judges what is named: manifests, or of this machine a directory of a node, an address to listen at,
@@ -53,6 +54,7 @@
 //	3  done in part: some nodes gave no answer, and are named
 //	4  the console refuses: the token is missing, wrong, or may only look
 //	5  status: all nodes answered, and not all are ready
+//	6  status -alarms D: all are ready, and a node has had an alarm within D
 package main
 
 import (
@@ -76,6 +78,7 @@ const (
 	exitPartial = 3
 	exitRefused = 4
 	exitUnready = 5
+	exitAlarms  = 6
 )
 
 var (
@@ -85,10 +88,12 @@ var (
 	errPartial = errors.New("not all nodes have answered")
 	// errUnready: nodes are not ready. They were named.
 	errUnready = errors.New("not all nodes are ready")
+	// errAlarms: a node has had an alarm lately.
+	errAlarms = errors.New("there were alarms")
 )
 
-// console is what the command has of the world around it.
-type console struct {
+// stdio is what the command has of the world around it: its streams and variables.
+type stdio struct {
 	in       io.Reader
 	out      io.Writer
 	errs     io.Writer
@@ -98,7 +103,7 @@ type console struct {
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], console{
+	code := run(ctx, os.Args[1:], stdio{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv,
 		terminal: isTerminal(os.Stderr) && isTerminal(os.Stdin),
 	})
@@ -112,7 +117,7 @@ func isTerminal(f *os.File) bool {
 }
 
 // run carries out one command, and returns the exit code.
-func run(ctx context.Context, args []string, c console) int {
+func run(ctx context.Context, args []string, c stdio) int {
 	err := dispatch(ctx, args, c)
 	var answered *client.Error
 	switch {
@@ -130,6 +135,8 @@ func run(ctx context.Context, args []string, c console) int {
 		return exitPartial
 	case errors.Is(err, errUnready):
 		return exitUnready
+	case errors.Is(err, errAlarms):
+		return exitAlarms
 	case errors.As(err, &answered) && answered.Refused():
 		return exitRefused
 	}
@@ -137,7 +144,7 @@ func run(ctx context.Context, args []string, c console) int {
 }
 
 // dispatch finds the command, and has it parse its flags.
-func dispatch(ctx context.Context, args []string, c console) error {
+func dispatch(ctx context.Context, args []string, c stdio) error {
 	if len(args) == 0 {
 		return fmt.Errorf("%w: say what to do", errUsage)
 	}

@@ -27,7 +27,8 @@ const (
 type bar struct {
 	out   io.Writer
 	what  string
-	total int64 // bytes; how many there will be is a guess
+	total int64  // bytes; how many there will be is a guess
+	unit  string // what is counted; empty: bytes
 	clock func() time.Time
 
 	began, drawn time.Time
@@ -50,9 +51,12 @@ func (b *bar) String() string {
 	if b.total > 0 {
 		part = min(1, float64(b.done)/float64(b.total))
 	}
-	full := int(part * barWidth)
-	return fmt.Sprintf("%-24s [%s%s] %3.0f %% %d MiB", plain(b.what), strings.Repeat("#", full),
-		strings.Repeat(" ", barWidth-full), part*100, b.done>>20)
+	full, amount := int(part*barWidth), fmt.Sprintf("%d MiB", b.done>>20)
+	if b.unit != "" {
+		amount = fmt.Sprintf("%d of %d %s", b.done, b.total, b.unit)
+	}
+	return fmt.Sprintf("%-24s [%s%s] %3.0f %% %s", plain(b.what), strings.Repeat("#", full),
+		strings.Repeat(" ", barWidth-full), part*100, amount)
 }
 
 // end wipes the bar out.

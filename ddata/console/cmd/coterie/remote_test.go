@@ -23,23 +23,30 @@ import (
 type fake struct {
 	*httptest.Server
 	cluster api.Cluster
+	asked   func(*api.Cluster) // changes what the cluster is when it is asked for; nil: nothing does
 	acted   []api.Action
-	rounds  int // of events that were asked for
+	rounds  int              // of events that were asked for
+	lost    []int            // numbers of events that no answer has room for
+	silent  []api.Unanswered // from the third round on
 }
 
 func newFake(t *testing.T) *fake {
 	f := &fake{cluster: api.Cluster{
 		Name: "shop",
-		View: api.View{Epoch: 7, Members: []api.Member{
-			{UID: "00000000aaaaaaaa", Addr: "a:1", Status: "Up", Age: 1, Roles: []string{"r"}, Voter: true},
-			{UID: "00000001bbbbbbbb", Addr: "b:1", Status: "Up", Age: 2, Roles: []string{"r"}, Version: "v\x1b[31m2"},
+		View: api.View{Epoch: 7, Format: 2, Members: []api.Member{
+			{UID: "00000000aaaaaaaa", Addr: "a:1", Status: "Up", Age: 1, Roles: []string{"r"}, Voter: true,
+				Formats: [2]uint32{1, 2}},
+			{UID: "00000001bbbbbbbb", Addr: "b:1", Status: "Up", Age: 2, Roles: []string{"r"}, Version: "v\x1b[31m2",
+				Formats: [2]uint32{2, 3}},
 		}},
 		Nodes: []api.Node{{
 			UID: "00000000aaaaaaaa", Addr: "a:1", Live: true, Ready: true, Lease: true,
 			Roles: []api.Role{{
-				Name: "r", Data: "user", CaughtUp: true, Volatile: api.Space{Keys: 3}, Lags: []api.Lag{{Events: 4}},
+				Name: "r", Data: "user", CaughtUp: true, Lags: []api.Lag{{Events: 4}},
+				Volatile: api.Space{Keys: 3, Digest: "0123456789abcdef"},
 			}},
 			Types: []api.Type{{Name: "Cart", Role: "r", Shards: 1500, Hosted: 9, Active: 5, Coordinating: true,
+				Moves:   api.Moves{UnderWay: 3},
 				Dropped: map[string]uint64{"no-home": 2}}},
 		}, {
 			UID: "00000001bbbbbbbb", Addr: "b:1", Live: true, Ready: true,
@@ -59,12 +66,18 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(401)
 		x = api.Error{Code: api.CodeRefused, Text: "authenticate first"}
 	case r.URL.Path == "/c/api/v1/cluster":
+		if f.asked != nil {
+			f.asked(&f.cluster)
+		}
 		x = f.cluster
 	case r.URL.Path == "/c/api/v1/shards":
 		from, _ := strconv.Atoi(q.Get("from"))
 		page := api.Shards{Type: q.Get("type"), Total: 1500}
 		for i := from; i < min(1500, from+api.PageMax); i++ {
 			page.Shards = append(page.Shards, api.Shard{Shard: i, Node: "00000000aaaaaaaa"})
+		}
+		if from == 0 {
+			page.Shards[7].Moving = &api.Moving{From: "00000000aaaaaaaa", Phase: "fencing", Awaits: 2}
 		}
 		x = page
 	case r.URL.Path == "/c/api/v1/entity":
@@ -82,7 +95,13 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/c/api/v1/events":
 		f.rounds++
 		var e api.Events
+		if f.rounds > 2 {
+			e.Unanswered = f.silent
+		}
 		for i := range 20 + f.rounds {
+			if slices.Contains(f.lost, i+1) {
+				continue
+			}
 			e.Events = append(e.Events, api.Event{Node: "n", Seq: uint64(i + 1), Text: fmt.Sprint("event ", i+1, ".")})
 		}
 		x = e
@@ -108,7 +127,7 @@ func (f *fake) onTerminal(t *testing.T, want int, in string, terminal bool, args
 	t.Helper()
 	var o, e bytes.Buffer
 	vars := map[string]string{"COTERIE_URL": f.URL + "/c/", "COTERIE_TOKEN": "look"}
-	c := console{in: strings.NewReader(in), out: &o, errs: &e, terminal: terminal,
+	c := stdio{in: strings.NewReader(in), out: &o, errs: &e, terminal: terminal,
 		getenv: func(name string) string { return vars[name] }}
 	if code := run(t.Context(), args, c); code != want {
 		t.Fatalf("coterie %q: exit code %d, want %d\n%s%s", args, code, want, o.String(), e.String())
@@ -119,21 +138,29 @@ func (f *fake) onTerminal(t *testing.T, want int, in string, terminal bool, args
 func TestLooks(t *testing.T) {
 	f := newFake(t)
 	out, _ := f.coterie(t, exitOK, "status")
-	says(t, out, `cluster +shop`, `2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
-		`silent +00000001 does not hear 00000000`)
+	says(t, out, `cluster +shop`, `format +2; 1 of 2 members speak 3`, `2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
+		`silent +00000001 does not hear 00000000`,
+		`moving +Cart: 3 shards`)
 	out, _ = f.coterie(t, exitOK, "members")
-	says(t, out, `UID +ADDRESS`, `00000000 +a:1 +Up +1 +r +- +yes +yes +yes +-`, `b:1.*no +00000000`)
+	says(t, out, `UID +ADDRESS`, `00000000 +a:1 +Up +1 +r +- +1-2 +yes +yes +yes +9 +-`, `b:1.*no +0 +00000000`)
+	f.cluster.Nodes[0].Types[0].Drain = &api.Drain{}
+	out, _ = f.coterie(t, exitOK, "members")
+	says(t, out, `a:1.* 9, draining`)
+	f.cluster.Nodes[0].Types[0].Drain.Done = true
+	out, _ = f.coterie(t, exitOK, "members")
+	says(t, out, `a:1.* 9, drained`)
 	if strings.Contains(out, "\x1b") {
 		t.Errorf("a name steers the terminal: %q", out)
 	}
 	out, _ = f.coterie(t, exitOK, "roles")
-	says(t, out, `r +user +00000000 +a:1 +3 +0 `, ` 4 +yes`)
+	says(t, out, `r +user +00000000 +a:1 +3 +0 `, ` 4 +yes +01234567 `)
 	out, _ = f.coterie(t, exitOK, "types")
-	says(t, out, `Cart +r +1500 +9 +0 +5 +00000000 +0 +0 +no-home=2 +-`)
+	says(t, out, `Cart +r +1500 +9 +0 +5 +00000000 +0 +3 +0 +no-home=2 +-`)
 	out, _ = f.coterie(t, exitOK, "times")
 	says(t, out, `request_duration_seconds\{op=get,role=r\} +00000000 +9 +0.002 +>10`,
 		`persistence_waiting\{\} +00000000 +4`, `none of package events/recent\) +00000001`)
 	out, _ = f.coterie(t, exitOK, "shards", "Cart")
+	says(t, out, `(?m)^7 .*from 00000000 to -: fencing, 2 nodes have not answered$`)
 	if n := strings.Count(out, "\n"); n != 1501 {
 		t.Errorf("%d lines", n)
 	}
@@ -148,15 +175,42 @@ func TestLooks(t *testing.T) {
 	}
 }
 
+// What is not well is in the status.
+func TestStatusNamesWhatIsNotWell(t *testing.T) {
+	f := newFake(t)
+	last := time.Unix(1000, 0)
+	f.cluster.Nodes[0].Alarms = []api.Alarm{{Kind: "Diverged", Count: 3, Last: last}}
+	n := &f.cluster.Nodes[1]
+	n.Alarms = []api.Alarm{{Kind: "Diverged", Count: 2, Last: last.Add(-time.Second)}}
+	n.Transport.Dropped = map[string]uint64{"queue-full": 7}
+	n.Roles = []api.Role{
+		{Name: "r", Data: "user", Silent: true},
+		{Name: "s", Data: "user", DigestAlarms: 4, StoreFailed: 5},
+	}
+	out, _ := f.coterie(t, exitOK, "status")
+	says(t, out, `alarm +Diverged: 5, on 00000000, 00000001, the last at `+clock(last), `dropped +Cart: .*no-home=2`,
+		`lag +00000000 a:1: role r, user data: .* is 4 events behind`, `stands still +00000001 b:1: role r`,
+		`catches up +00000001 b:1: role s`, `diverged +.*role s.*: 4`, `disk failed +.*role s.*: 5 batches`,
+		`frames lost +00000001 b:1: queue-full=7`)
+}
+
 // What is partial, refused, not ready or not there has an exit code of its own.
 func TestExitCodes(t *testing.T) {
 	f := newFake(t)
 	f.cluster.Nodes[1].Ready, f.cluster.Nodes[1].Reasons = false, []string{"no lease"}
 	out, _ := f.coterie(t, exitUnready, "status")
 	says(t, out, `not ready +00000001 b:1: no lease`)
+	f.cluster.Nodes[1].Ready = true
+	f.coterie(t, exitOK, "status", "-alarms", "1m")
+	f.cluster.Nodes[1].At = time.Unix(1000, 0)
+	f.cluster.Nodes[1].Alarms = []api.Alarm{{Kind: "Diverged", Count: 3, Last: time.Unix(900, 0)}}
+	f.coterie(t, exitOK, "status", "-alarms", "1m")
+	_, errs := f.coterie(t, exitAlarms, "status", "-alarms", "2m")
+	says(t, errs, `Diverged on 00000001 b:1`)
+	f.cluster.Nodes[1].Ready = false
 	f.coterie(t, exitOK, "members")
 	f.cluster.Unanswered = []api.Unanswered{{UID: "00000001bbbbbbbb", Addr: "b:1", Why: "it hangs"}}
-	_, errs := f.coterie(t, exitPartial, "status")
+	_, errs = f.coterie(t, exitPartial, "status")
 	says(t, errs, `no answer of 00000001 b:1: it hangs`)
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("wrong\n"), 0o600); err != nil {
@@ -217,13 +271,54 @@ func TestActs(t *testing.T) {
 	}
 }
 
+// To wait for a drain lasts until all shards of the node have gone, whatever hinders to see that for a while.
+func TestDrainWaits(t *testing.T) {
+	f := newFake(t)
+	cart, rounds, nodes := &f.cluster.Nodes[0].Types[0], 0, f.cluster.Nodes
+	cart.Drain = &api.Drain{Why: "a handler runs"}
+	f.asked = func(c *api.Cluster) {
+		rounds++
+		cart.Hosted = max(0, 9-4*rounds)
+		c.Nodes = nodes
+		switch rounds {
+		case 2:
+			c.Nodes = nil
+		case 4:
+			cart.Drain.Done = true
+		}
+	}
+	out, errs := f.onTerminal(t, exitOK, "", true, "drain", "-yes", "-wait", "00000000", "Cart")
+	says(t, out, `done`)
+	says(t, errs, `00000000 gives no answer`, `draining 00000000 .* 100 % 5 of 5 shards`)
+	if rounds != 4 {
+		t.Errorf("%d looks", rounds)
+	}
+	rounds, cart.Drain.Done = 10, false
+	ctx, cancel := context.WithCancel(t.Context())
+	f.asked = func(*api.Cluster) { cart.Hosted = 1; cancel() }
+	var e bytes.Buffer
+	c := stdio{out: &bytes.Buffer{}, errs: &e, getenv: func(string) string { return "" }}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("look"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"drain", "-yes", "-wait", "-url", f.URL + "/c", "-token-file", token, "a:1"}
+	if code := run(ctx, args, c); code != exitFailed {
+		t.Errorf("an interrupted wait: exit code %d", code)
+	}
+	says(t, e.String(), `the drain goes on`)
+	f.asked, cart.Drain = nil, nil
+	_, errs = f.coterie(t, exitFailed, "drain", "-yes", "-wait", "a:1", "Cart")
+	says(t, errs, `started again`)
+}
+
 // Events are printed once each; of those before the first look the last ten.
 func TestWatch(t *testing.T) {
 	f := newFake(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out := &untilLines{want: 12, done: cancel}
-	c := console{out: out, errs: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+	c := stdio{out: out, errs: &bytes.Buffer{}, getenv: func(string) string { return "" }}
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("look"), 0o600); err != nil {
 		t.Fatal(err)
@@ -246,6 +341,25 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// Watching says what is missing: nodes that give no answer, once, and events for which a look had
+// no room.
+func TestWatchNamesWhatIsMissing(t *testing.T) {
+	f := newFake(t)
+	f.lost, f.silent = []int{23, 24}, []api.Unanswered{{UID: "00000001bbbbbbbb", Addr: "b:1", Why: "it hangs"}}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, errs := &untilLines{want: 15, done: cancel}, &bytes.Buffer{}
+	vars := map[string]string{"COTERIE_URL": f.URL + "/c/", "COTERIE_TOKEN": "look"}
+	c := stdio{out: out, errs: errs, getenv: func(name string) string { return vars[name] }}
+	if code := run(ctx, []string{"watch", "-every", "200ms"}, c); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	says(t, errs.String(), `2 events of n were missed`, `no answer of 00000001 b:1: it hangs`)
+	if n := strings.Count(errs.String(), "it hangs"); n != 1 {
+		t.Errorf("it is said %d times", n)
+	}
+}
+
 // untilLines calls done when it has so many lines.
 type untilLines struct {
 	bytes.Buffer
@@ -261,7 +375,7 @@ func (u *untilLines) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Every command is in the help, and in what completes; bash completes a command, a verb and a flag.
+// Every command is in the help, and in what completes. Shells complete commands, verbs, their flags, and values.
 func TestCompletion(t *testing.T) {
 	f := newFake(t)
 	out, _ := f.coterie(t, exitOK, "help")
@@ -274,21 +388,41 @@ func TestCompletion(t *testing.T) {
 			says(t, script, c.name, `url`)
 		}
 	}
-	script, _ := f.coterie(t, exitOK, "completion", "bash")
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Log("NOT TRIED: bash is missing, so its completion was not run")
-		return
-	}
-	for typed, want := range map[string]string{"mem": "members", "data ver": "verify",
-		"members -js": "-json"} { // order: none matters
-		words := strings.Fields("coterie " + typed)
-		test := script + fmt.Sprintf("\nCOMP_WORDS=(%s); COMP_CWORD=%d; _coterie; echo ${COMPREPLY[@]}",
-			strings.Join(words, " "),
-			len(words)-1)
-		got, err := exec.Command(bash, "-c", test).CombinedOutput()
-		if err != nil || strings.TrimSpace(string(got)) != want {
-			t.Errorf("%q completes to %q (%v), want %q", typed, got, err, want)
+	says(t, firstOf(f.coterie(t, exitOK, "version")), `^coterie .*, go.*, formats \d+ to \d+\n$`)
+	for shell, complete := range map[string]func(script string, words []string) string{ // order: none matters
+		"bash": func(script string, words []string) string {
+			return fmt.Sprintf("%s\nCOMP_WORDS=(%s); COMP_CWORD=%d; _coterie; echo ${COMPREPLY[@]}", script,
+				strings.Join(words, " "), len(words)-1)
+		},
+		"zsh": func(script string, words []string) string { // what its completion system would bring is played
+			return fmt.Sprintf("typed=%q\nwords=(%s); CURRENT=%d\n", words[len(words)-1], strings.Join(words, " "),
+				len(words)) + `
+compadd() { shift; for w in "$@"; do [[ $w == $typed* ]] && print -- $w; done }
+_describe() { for w in "${commands[@]}"; do [[ $w == $typed* ]] && print -- ${w%%:*}; done }
+_files() { }
+` + script
+		},
+		"fish": func(script string, words []string) string {
+			return fmt.Sprintf("%s\ncomplete -C %q", script, strings.Join(words, " "))
+		},
+	} {
+		bin, err := exec.LookPath(shell)
+		if err != nil {
+			t.Logf("NOT TRIED: %s is missing, so its completion was not run", shell)
+			continue
+		}
+		script, _ := f.coterie(t, exitOK, "completion", shell)
+		for typed, want := range map[string]string{"mem": "members", "data ver": "verify", "members -js": "-json",
+			"data inspect -k": "-keys", "data remove -ro": "-role", "completion fi": "fish"} { // order: none matters
+			words := strings.Fields("coterie " + typed)
+			got, err := exec.Command(bin, "-c", complete(script, words)).CombinedOutput()
+			first, _, _ := strings.Cut(strings.TrimSpace(string(got)), "\n") // fish adds names of files
+			first, _, _ = strings.Cut(first, "\t")                           // and what a word is
+			if err != nil && shell != "zsh" || first != want {
+				t.Errorf("%s: %q completes to %.300q (%v), want %q", shell, typed, got, err, want)
+			}
 		}
 	}
 }
+
+func firstOf(out, _ string) string { return out }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/coterie-go/coterie/ddata/console/api"
@@ -13,13 +15,14 @@ import (
 
 // watch prints events as they come. It ends with ctx, and when the console refuses; a console that
 // cannot be reached for a while is asked again.
-func watch(ctx context.Context, r *remote, every, timeout time.Duration) error {
+func watch(ctx context.Context, r *remote, every time.Duration) error {
 	s := seen{last: map[string]uint64{}}
+	var silent silences
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	complained := ""
 	for {
-		x, err := askEvents(ctx, r, timeout)
+		x, err := askEvents(ctx, r)
 		var answered *client.Error
 		switch {
 		case ctx.Err() != nil:
@@ -31,7 +34,8 @@ func watch(ctx context.Context, r *remote, every, timeout time.Duration) error {
 			fmt.Fprintln(r.errs, "coterie:", explained(r, err))
 		case err == nil:
 			complained = ""
-			if err := print(r, s.fresh(x)); err != nil {
+			silent.tell(r, x.Unanswered)
+			if err := s.print(r, x); err != nil {
 				return err
 			}
 		}
@@ -43,8 +47,8 @@ func watch(ctx context.Context, r *remote, every, timeout time.Duration) error {
 	}
 }
 
-func askEvents(ctx context.Context, r *remote, timeout time.Duration) (api.Events, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+func askEvents(ctx context.Context, r *remote) (api.Events, error) {
+	ctx, cancel := r.within(ctx)
 	defer cancel()
 	return r.Events(ctx, api.EventsMax)
 }
@@ -55,9 +59,20 @@ type seen struct{ last map[string]uint64 }
 // before is how many events are printed that came before the first look.
 const before = 10
 
-// fresh returns the events that were not printed yet, which now they are. Of those of the first look
-// it returns the last.
-func (s *seen) fresh(x api.Events) (all []api.Event) {
+// print prints the events that were not printed yet, and says how many of a node were missed.
+func (s *seen) print(r *remote, x api.Events) error {
+	all, missed := s.fresh(x)
+	for _, node := range slices.Sorted(maps.Keys(missed)) {
+		fmt.Fprintf(r.errs, "coterie: %d events of %s were missed: one look has no room for them; its log has all\n",
+			missed[node], short(node))
+	}
+	return print(r, all)
+}
+
+// fresh returns the events that were not printed yet, which now they are, and how many lack between them and
+// those that were, by node. Of those of the first look it returns the last.
+func (s *seen) fresh(x api.Events) (all []api.Event, missed map[string]uint64) {
+	missed = map[string]uint64{}
 	first := len(s.last) == 0
 	defer func() {
 		if first {
@@ -65,12 +80,37 @@ func (s *seen) fresh(x api.Events) (all []api.Event) {
 		}
 	}()
 	for _, e := range x.Events {
-		if e.Seq > s.last[e.Node] {
-			s.last[e.Node] = e.Seq
-			all = append(all, e)
+		last, known := s.last[e.Node]
+		if e.Seq <= last {
+			continue
+		}
+		if known && e.Seq > last+1 {
+			missed[e.Node] += e.Seq - last - 1
+		}
+		s.last[e.Node] = e.Seq
+		all = append(all, e)
+	}
+	return all, missed
+}
+
+// silences are the nodes that gave no answer at the last look, by uid.
+type silences map[string]bool
+
+// tell names the nodes that have begun to give no answer, and those that give one again.
+func (s *silences) tell(r *remote, now []api.Unanswered) {
+	next := silences{}
+	for _, u := range now {
+		next[u.UID] = true
+		if !(*s)[u.UID] {
+			fmt.Fprintf(r.errs, "coterie: no answer of %s %s: %s\n", short(u.UID), u.Addr, u.Why)
 		}
 	}
-	return all
+	for _, uid := range slices.Sorted(maps.Keys(*s)) {
+		if !next[uid] {
+			fmt.Fprintf(r.errs, "coterie: %s answers again, or is a member no more\n", short(uid))
+		}
+	}
+	*s = next
 }
 
 func print(r *remote, all []api.Event) error {
