@@ -39,6 +39,12 @@ func NewReminders(d Defects, complain func(check, format string, args ...any)) *
 	}
 }
 
+// Recorded reports whether there is a record of how the reminders lie in shards.
+func (k *KeptReminders) Recorded() bool {
+	all, _, err := k.store.All(context.Background(), singleton.FencingToken{}, rehash.RecordShard, remind.Key{}, 1)
+	return err == nil && len(all) > 0
+}
+
 // by is the token that the store is told.
 func (k *KeptReminders) by(token singleton.FencingToken) singleton.FencingToken {
 	if k.anyHosting {

@@ -307,7 +307,7 @@ var HuntedIn = map[string]options.Plan{
 var HuntedFrom = map[string]uint64{
 	"no-token-check":        20,
 	"only-last-disks":       55,
-	"reminds-any-order":     60,
+	"reminds-any-order":     91,
 	"remembers-any-hosting": 65,
 	"told-unstored":         37,
 	"unfenced":              75,

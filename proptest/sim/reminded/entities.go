@@ -91,10 +91,11 @@ func (e *Entities) Start(p Process) {
 	e.regions[p.UID()] = region
 }
 
-// maybeReshard changes the number of shards, if the type has run and runs nowhere now.
+// maybeReshard changes the number of shards, if the type has run and runs nowhere now, and the store says how reminders
+// lie: without that an operator may not.
 func (e *Entities) maybeReshard(p Process) {
 	runs := func(o Process) bool { return o.UID() != p.UID() && e.regions[o.UID()] != nil }
-	if len(e.regions) == 0 || slices.ContainsFunc(e.w.Processes(), runs) ||
+	if len(e.regions) == 0 || slices.ContainsFunc(e.w.Processes(), runs) || !e.kept.Recorded() ||
 		!random.Chance(e.rngShards, e.opt.Reshards) {
 		return
 	}
