@@ -370,8 +370,8 @@ func (x *tab) tabs() {
 		}
 	}
 	if then, err := os.ReadFile(file); err != nil || string(then) != now {
-		x.t.Errorf("the pictures show the tabs %q, and the page has %q (%v): take them anew with -screenshots", then, now,
-			err)
+		x.t.Errorf("the pictures show the tabs %q, and the page has %q (%v): take them anew with -screenshots", then,
+			now, err)
 	}
 }
 

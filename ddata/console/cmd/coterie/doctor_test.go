@@ -73,7 +73,7 @@ func TestDoctorOfManifestsAlone(t *testing.T) {
 	kit := filepath.Join("..", "..", "..", "..", "examples", "kubernetes", "manifests")
 	args := []string{"doctor", filepath.Join(kit, "shop.yaml"), filepath.Join(kit, "statefulset.yaml")}
 	var said bytes.Buffer
-	if code := run(t.Context(), args, console{out: &said, errs: &said}); code != exitOK ||
+	if code := run(t.Context(), args, stdio{out: &said, errs: &said}); code != exitOK ||
 		said.String() != "nothing was found\n" {
 		t.Errorf("%d %s", code, &said)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 // fake is a console that answers as it is told.
 type fake struct {
 	*httptest.Server
+	mu      sync.Mutex // held while it answers
 	cluster api.Cluster
 	asked   func(*api.Cluster) // changes what the cluster is when it is asked for; nil: nothing does
 	acted   []api.Action
@@ -59,6 +61,8 @@ func newFake(t *testing.T) *fake {
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var x any
 	q := r.URL.Query()
 	switch {
@@ -307,7 +311,9 @@ func TestDrainWaits(t *testing.T) {
 		t.Errorf("an interrupted wait: exit code %d", code)
 	}
 	says(t, e.String(), `the drain goes on`)
+	f.mu.Lock() // an answer may still be on its way to the wait that has ended
 	f.asked, cart.Drain = nil, nil
+	f.mu.Unlock()
 	_, errs = f.coterie(t, exitFailed, "drain", "-yes", "-wait", "a:1", "Cart")
 	says(t, errs, `started again`)
 }
