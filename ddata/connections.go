@@ -123,10 +123,8 @@ func (c *connections) inVain(x transport.Refusal) (text string, vain bool) {
 		text += "; the address was that of a member once, and another cluster uses it now"
 	}
 	if x.Cause.Reason == transport.RefusedVersion {
-		text += "; check the builds of both sides, and Config.FormatMax"
-		if len(c.cfg.PerRole.DurableKeys()) > 0 {
-			text += fmt.Sprintf("; the durable keys of Config.PerRole need level %d of all nodes", format.RolePatterns)
-		}
+		text += fmt.Sprintf("; check the builds of both sides, Config.FormatMax, and the durable keys of "+
+			"Config.PerRole, which need level %d of all nodes", format.RolePatterns)
 	}
 	if x.Cause.Reason == transport.RefusedTLS {
 		text += "; check Config.TLS on both sides: the certificates, their names and authorities, and that both use it"

@@ -35,7 +35,6 @@ var (
 	mLinks      = events.NewGauge("coterie_transport_links", "Outgoing connections.")
 	mStoreQueue = events.NewGauge("coterie_store_queued_bytes", "Bytes that wait for the disk.")
 	mStoreFile  = events.NewGauge("coterie_store_file_bytes", "Size of the store's file.")
-
 	mMembership = events.CountersOf[membership.Stats]("coterie_membership_")
 	mTransport  = events.CountersOf[transport.Stats]("coterie_transport_")
 	mGossip     = events.CountersOf[gossip.Stats]("coterie_gossip_")
@@ -110,10 +109,11 @@ func (n *Node) reportMetrics(report func(*events.Metric, float64, ...string)) {
 	defer cancel()
 	for _, set := range keyspace.Datasets(n.cfg.Roles) {
 		mReplicator.Report(report, n.replicas[set].h.stats.load(), set.Role, set.Kind())
-		if v.Epoch == 0 { // the replicas may not have begun
-			continue
+		f, err := effect.Figures{}, error(nil)
+		if v.Epoch > 0 { // before, it may not have begun, and holds nothing
+			f, err = Figures(ctx, n, set)
 		}
-		if f, err := Figures(ctx, n, set); err == nil { // a replica that stands still has none
+		if err == nil { // of a replica that stands still nothing is told
 			figures.Report(report, set, f)
 		}
 	}

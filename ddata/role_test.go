@@ -115,7 +115,7 @@ func TestDurableKeysOfARoleNeedNewBuilds(t *testing.T) {
 		startAll(t, old)
 		b.Dir, b.PerRole = t.TempDir(), map[string]roles.Config{"backend": {DurableKeys: []string{"own/*"}}}
 		if _, err := ddata.Start(testContext(t), b); err == nil ||
-			!strings.Contains(err.Error(), "the durable keys of Config.PerRole need level 2 of all nodes") {
+			!strings.Contains(err.Error(), "the durable keys of Config.PerRole, which need level 2 of all nodes") {
 			t.Errorf("it says %v", err)
 		}
 	})

@@ -71,7 +71,8 @@ func (d *memberHost) config(known bool) membership.Config {
 	w := d.p.w
 	c.Formats = w.operator.builds.Start(d.p.slot.index, d.p.uid, w.now > int64(o.Safety)/2,
 		slices.ContainsFunc(w.live, func(p *Process) bool { return p.mem.view != nil }), w.healed)
-	c.Strategy, c.VotersMax, c.DurableKeys = d.p.w.planted.Strategy(o.Strategy), o.VotersMax, d.p.durableKeys()
+	c.Strategy, c.VotersMax = w.planted.Strategy(o.Strategy), o.VotersMax
+	c.DurableKeys = o.NewKeys.At(d.p.uid, w.now, d.p.slot.roles)
 	c.Plant(d.p.w.planted.Machines)
 	return c
 }

@@ -80,7 +80,6 @@ func Draw(rs random.Streams, plan Plan) Options {
 	o.drawHandlers(rs.Stream("handlers", 0))
 	o.drawStorage(rs.Stream("storage", 0))
 	o.drawRoles(rs)
-	drawKeyRoles(&o, rs)
 	drawHeld(&o, rs)
 	return o
 }

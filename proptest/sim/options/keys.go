@@ -2,8 +2,10 @@ package options
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/membership/view"
 	"github.com/coterie-go/coterie/proptest/sim/random"
 )
 
@@ -12,6 +14,27 @@ type KeyStage struct {
 	After   time.Duration
 	Pattern string
 	Role    string // of which alone it is; empty: of all
+}
+
+// KeyStages are in the order of time.
+type KeyStages []KeyStage
+
+// At are the patterns of a process that is started at a time. Every third has an older configuration, without any.
+// A process has none of a role that it does not have.
+func (all KeyStages) At(uid uint64, now int64, roles []string) (patterns []string) {
+	if uid%3 == 0 {
+		return nil
+	}
+	for _, s := range all {
+		switch {
+		case now < int64(s.After):
+		case s.Role == "":
+			patterns = append(patterns, s.Pattern)
+		case slices.Contains(roles, s.Role):
+			patterns = append(patterns, view.OfRole(s.Role, s.Pattern))
+		}
+	}
+	return view.MergePatterns(patterns, nil)
 }
 
 // drawKeys draws whether volatile keys become durable, first the sets and then all, as in rolling

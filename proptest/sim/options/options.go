@@ -126,7 +126,7 @@ type Options struct {
 	// after which a process that is not heard of loses them; 0: they last as long as it
 	LeaseTTL   time.Duration
 	LeaseRetry time.Duration // the pause between two tries
-	NewKeys    []KeyStage    // which keys become durable, in order of time
+	NewKeys    KeyStages     // which keys become durable, in order of time
 	// Calm: nothing breaks in this world, nodes only join and leave. Every message must then be
 	// handled, in the order of its sender.
 	Calm bool

@@ -45,6 +45,7 @@ func (o *Options) drawRoles(rs random.Streams) {
 	o.LateTypes = lateTypes(o, late)
 	o.LackTypes = o.LateTypes > 0 && late.IntN(2) == 0
 	o.Builds = severalBuilds(o, rs.Stream("builds", 0))
+	defer drawKeyRoles(o, rs)
 	r := rs.Stream("roles", 0)
 	if some := r.IntN(4) == 0; !some || o.Nodes < 3 {
 		return
