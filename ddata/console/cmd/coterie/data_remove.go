@@ -128,6 +128,7 @@ func (x *what) forgetPatterns(e *lmdb.Env, dry bool, w world) error {
 		w.say("patterns", []string(x.keys), "note", fmt.Sprintf("the cluster may go on to agree on them: %v", err))
 		return nil
 	}
+	x.tellOthers(e.Note(), w)
 	if len(found) == 0 {
 		return nil
 	}
@@ -139,6 +140,26 @@ func (x *what) forgetPatterns(e *lmdb.Env, dry bool, w world) error {
 	w.say("patterns", view.Shown(found), "removed", !dry, "note", "durable until every directory of the cluster is "+
 		"without them, and no Config names them")
 	return nil
+}
+
+// tellOthers names the patterns that stay because the cluster has agreed on them for other roles than -role says.
+func (x *what) tellOthers(note []byte, w world) {
+	r, err := record.Decode(note)
+	if err != nil || r.Last == nil {
+		return
+	}
+	for _, p := range view.MergePatterns(r.Last.Durable, r.Last.Moving) {
+		shown := view.Shown([]string{p})[0]
+		for _, key := range x.keys {
+			all, one := shown == key, strings.HasPrefix(shown, key+" of role ")
+			switch {
+			case all && x.role != "":
+				w.say("patterns", shown, "note", "stays: it is agreed on for all roles; leave -role away")
+			case one && p != view.OfRole(x.role, key):
+				w.say("patterns", shown, "note", "stays: give -role with this role")
+			}
+		}
+	}
 }
 
 // tellMissing names the types and the patterns of which nothing is here: they are misspelt, or were

@@ -269,13 +269,15 @@ func TestRemoveTakesPatternsOff(t *testing.T) {
 	says(t, out, `patterns=\["other/\*"\] removed=true`)
 	out, _ = runData(t, exitOK, "inspect", dir)
 	says(t, out, `durable \[\\"other/\* of role backend\\" \\"carts\\"\]`)
-	if out, _ = runData(t, exitOK, "remove", "-key", "other/*", dir); strings.Contains(out, "patterns=") {
+	if out, _ = runData(t, exitOK, "remove", "-key", "other/*", dir); strings.Contains(out, "patterns=[") {
 		t.Errorf("taken off twice: %s", out)
 	}
-	out, _ = runData(t, exitOK, "remove", "-role", "frontend", "-key", "other/*", dir)
-	if strings.Contains(out, "patterns=") || strings.Contains(out, "role=backend") {
+	out, _ = runData(t, exitOK, "remove", "-role", "frontend", "-key", "other/*", "carts", dir)
+	if strings.Contains(out, "patterns=[") || strings.Contains(out, "role=backend") {
 		t.Errorf("of another role: %s", out)
 	}
+	says(t, out, `patterns="other/\* of role backend" note="stays: give -role`,
+		`patterns=carts note="stays: it is agreed on for all roles`)
 	out, _ = runData(t, exitOK, "remove", "-role", "backend", "-key", "other/*", dir)
 	says(t, out, `role=backend`, `patterns=\["other/\* of role backend"\] removed=true`)
 	out, _ = runData(t, exitOK, "inspect", dir)
