@@ -158,7 +158,8 @@ func ExampleStore() {
 // Nodes compare stores by their IDs: each store in memory has one of its own.
 func TestID(t *testing.T) {
 	var a, b memory.Store
-	if a.ID() != a.ID() || a.ID() == b.ID() {
-		t.Errorf("%s, %s and %s", a.ID(), a.ID(), b.ID())
+	first := a.ID()
+	if again := a.ID(); again != first || b.ID() == first {
+		t.Errorf("%s, %s and %s", first, again, b.ID())
 	}
 }
