@@ -22,7 +22,7 @@ func TestReminders(t *testing.T) {
 	c.coordinator()
 
 	began := time.Now()
-	soon, later := began.Add(6*time.Second), began.Add(12*time.Second)
+	soon, later := began.Add(12*time.Second), began.Add(18*time.Second)
 	call := func(i int, name, id string, at time.Time, every time.Duration) {
 		in := alarmCall{ID: id, At: at, Every: every}
 		if err := c.all[i%nodes].Call(ctx, name, in, nil); err != nil {
@@ -62,6 +62,9 @@ func TestReminders(t *testing.T) {
 	}
 	for _, p := range c.all {
 		p.Kill()
+	}
+	if !time.Now().Before(soon) { // what rang in a process that is gone cannot be asked for
+		t.Fatalf("it took %v to set the alarms and to kill all: some may have rung before", time.Since(began))
 	}
 	t.Logf("all were killed %.1f s before the next alarm", time.Until(soon).Seconds())
 	c.until("the time of the first alarms", func() error {
