@@ -67,20 +67,10 @@ func Persist[M, S any](t sharding.EntityType[M], b Behavior[M, S]) (sharding.Ent
 	if err := b.Validate(); err != nil {
 		return t, fmt.Errorf("entity type %q: %w", t.Name, err)
 	}
-	if t.New != nil {
-		return t, fmt.Errorf("entity type %q: %w: New is set, but the behavior makes the entities", t.Name, ErrConfig)
-	}
-	if len(t.StateStores) > 0 {
-		return t, fmt.Errorf("entity type %q: %w: StateStores is set, but the behavior names its stores", t.Name,
-			ErrConfig)
-	}
-	var f config.Faults
-	b.Calls = incarnation.Fit(b.Calls, t.Timeouts, &f)
-	if err := f.Wrap(ErrConfig); err != nil {
+	if err := incarnation.Adopt(&t, &b.Calls, ErrConfig); err != nil {
 		return t, fmt.Errorf("entity type %q: %w", t.Name, err)
 	}
 	d := &definition[M, S]{Behavior: b.withDefaults()}
-	t.Supervision = incarnation.Supervise(t.Supervision)
 	t.StateStores = []any{d.States}
 	t.New = func(c *sharding.Context[M]) sharding.Entity[M] { return d.begin(c) }
 	return t, nil

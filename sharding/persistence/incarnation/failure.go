@@ -34,9 +34,9 @@ func (f *Failure) Error() string {
 // Unwrap is the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Supervise is what a type does about its failures, with an answer for Failure: the type's own, but
+// supervise is what a type does about its failures, with an answer for Failure: the type's own, but
 // Restart if it has none, and never Resume. A restart reads the state anew after a backoff.
-func Supervise(s sharding.Supervision) sharding.Supervision {
+func supervise(s sharding.Supervision) sharding.Supervision {
 	decide := s.Decide
 	s.Decide = func(err error) sharding.Directive {
 		d := sharding.DefaultDirective
