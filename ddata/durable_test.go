@@ -40,10 +40,7 @@ func keeping(patterns ...string) func(*ddata.Config) {
 
 func mustAdd(t *testing.T, n *ddata.Node, key, element string) {
 	t.Helper()
-	if err := ddata.Update(testContext(t), replica(t, n), ddata.NewKey[crdt.ORSet[string]](key), ddata.WriteMajority,
-		add(element)); err != nil {
-		t.Fatal(err)
-	}
+	addTo(t, n, "backend", key, element)
 }
 
 func holds(t *testing.T, n *ddata.Node, key, element string) bool {

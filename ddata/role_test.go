@@ -43,15 +43,20 @@ func addTo(t *testing.T, n *ddata.Node, role, key, element string) {
 	}
 }
 
-// sizeIn is how many elements a set in a role's data has.
-func sizeIn(t *testing.T, n *ddata.Node, role, key string) int {
+// wantSizes compares how many elements sets have in the data of roles; each is called by its role and its key.
+func wantSizes(t *testing.T, n *ddata.Node, want map[string]int) {
 	t.Helper()
-	set, err := ddata.Get(testContext(t), ofRole(t, n, role), ddata.NewKey[crdt.ORSet[string]](key),
-		ddata.ReadMajority)
-	if err != nil {
-		t.Fatal(err)
+	for name, size := range want { // order: each by itself
+		role, key, _ := strings.Cut(name, " ")
+		set, err := ddata.Get(testContext(t), ofRole(t, n, role), ddata.NewKey[crdt.ORSet[string]](key),
+			ddata.ReadMajority)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Len() != size {
+			t.Errorf("%s has %d elements, not %d", name, set.Len(), size)
+		}
 	}
-	return set.Len()
 }
 
 // A key that one role keeps on disk is volatile in another one.
@@ -66,14 +71,7 @@ func TestDurableKeysOfARole(t *testing.T) {
 		}
 		mustClose(t, n)
 		n = mem.alone(dir, kept)
-		for name, want := range map[string]int{ // order: each by itself
-			"own own/k": 1, "other own/k": 0, "own all": 1, "other all": 1,
-		} {
-			role, key, _ := strings.Cut(name, " ")
-			if got := sizeIn(t, n, role, key); got != want {
-				t.Errorf("%s has %d elements after a restart, not %d", name, got, want)
-			}
-		}
+		wantSizes(t, n, map[string]int{"own own/k": 1, "other own/k": 0, "own all": 1, "other all": 1})
 	})
 }
 
@@ -160,14 +158,7 @@ func TestExpireOfARole(t *testing.T) {
 		gone.Go(func() { untilDeleted(t, ofRole(t, n, "own"), "brief") })
 		gone.Go(func() { untilDeleted(t, ofRole(t, n, "other"), "late") })
 		gone.Wait()
-		for name, want := range map[string]int{ // order: each by itself
-			"own brief": 0, "own late": 1, "other brief": 1, "other late": 0,
-		} {
-			role, key, _ := strings.Cut(name, " ")
-			if got := sizeIn(t, n, role, key); got != want {
-				t.Errorf("%s has %d elements, not %d", name, got, want)
-			}
-		}
+		wantSizes(t, n, map[string]int{"own brief": 0, "own late": 1, "other brief": 1, "other late": 0})
 	})
 }
 

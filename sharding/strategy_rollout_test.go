@@ -19,6 +19,35 @@ func strategic(s allocation.Strategy, changing bool) EntityType[message_] {
 	return typ
 }
 
+// storedApart are two types of a name whose entities keep their state in two stores, x and y.
+func storedApart() (x, y EntityType[message_]) {
+	x, y = strategic(nil, false), strategic(nil, false)
+	x.StateStores, y.StateStores = []any{aliased{id: "x"}}, []any{aliased{id: "y"}}
+	return x, y
+}
+
+// mismatches has a type tell of settings that differ.
+func mismatches(typ *EntityType[message_]) <-chan protocol.Event {
+	told := make(chan protocol.Event, 100)
+	typ.OnEvent = onNotes(func(e protocol.Event) {
+		if e.Kind == protocol.TypeMismatch {
+			told <- e
+		}
+	})
+	return told
+}
+
+// askCarts asks some entities, from region after region.
+func askCarts(t *testing.T, n int, from ...*Region[message_]) {
+	t.Helper()
+	for i := range n {
+		ref := from[i%len(from)].Ref(fmt.Sprint("cart-", i))
+		if _, err := Ask(within(t, time.Minute), ref, total{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A node whose strategy is another than the coordinator's takes no part, and is told how to change it.
 func TestOtherStrategyIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
@@ -33,8 +62,7 @@ func TestOtherStrategyIsRefused(t *testing.T) {
 func TestOtherStateStoreIsRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.format = format.Headers
-		typ, wrong := strategic(nil, false), strategic(nil, false)
-		typ.StateStores, wrong.StateStores = []any{aliased{id: "x"}}, []any{aliased{id: "y"}}
+		typ, wrong := storedApart()
 		demandRefused(t, w, typ, wrong, "StateStores is store y here and store x with the coordinator: stop all nodes")
 	})
 }
@@ -63,12 +91,7 @@ func TestStrategyIsChanged(t *testing.T) {
 					regions = append(regions, start(w.join("backend"), typ))
 				}
 				w.install()
-				for i := range 20 {
-					ref := regions[i%2].Ref(fmt.Sprint("cart-", i))
-					if _, err := Ask(within(t, time.Minute), ref, total{}); err != nil {
-						t.Fatal(err)
-					}
-				}
+				askCarts(t, 20, regions...)
 				for i, g := range regions {
 					if g.Stats().Shards == 0 {
 						t.Errorf("node %d hosts nothing", i)
@@ -87,32 +110,19 @@ func TestStrategyIsChanged(t *testing.T) {
 func TestStoresAreComparedWhenTheLevelRises(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.format = format.Initial
-		typ, other := strategic(nil, false), strategic(nil, false)
+		typ, other := storedApart()
 		typ.Shards, other.Shards = 20, 20
-		typ.StateStores, other.StateStores = []any{aliased{id: "x"}}, []any{aliased{id: "y"}}
-		told := make(chan protocol.Event, 100)
-		typ.OnEvent = onNotes(func(e protocol.Event) {
-			if e.Kind == protocol.TypeMismatch {
-				told <- e
-			}
-		})
+		told := mismatches(&typ)
 		a, b := start(w.join("backend"), typ), start(w.join("backend"), other)
 		w.install()
-		ask := func(i int) {
-			if _, err := Ask(within(t, time.Minute), a.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ask(1)
+		askCarts(t, 1, a)
 		w.format = format.Headers
 		w.install()
 		if e := <-told; !strings.Contains(e.Text, "StateStores is store x here and store y there") {
 			t.Errorf("told is %q", e.Text)
 		}
 		had := b.Stats().Shards
-		for i := range 100 {
-			ask(i)
-		}
+		askCarts(t, 100, a)
 		if has := b.Stats().Shards; has > had {
 			t.Errorf("the node that differs had %d shards, and got %d more", had, has-had)
 		}
@@ -124,16 +134,10 @@ func TestStoresAreComparedWhenTheLevelRises(t *testing.T) {
 func TestProxyComparesStoresOfRegions(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.format = format.Headers
-		typ, other := strategic(nil, false), strategic(nil, false)
-		typ.StateStores, other.StateStores = []any{aliased{id: "x"}}, []any{aliased{id: "y"}}
+		typ, other := storedApart()
 		ports, idle := w.join("backend").ports(), strategic(nil, false)
 		ports.Proxy, idle.New = true, nil
-		told := make(chan protocol.Event, 100)
-		idle.OnEvent = onNotes(func(e protocol.Event) {
-			if e.Kind == protocol.TypeMismatch {
-				told <- e
-			}
-		})
+		told := mismatches(&idle)
 		proxy, err := StartOn(ports, idle)
 		if err != nil {
 			t.Fatal(err)
@@ -144,11 +148,7 @@ func TestProxyComparesStoresOfRegions(t *testing.T) {
 		if e := <-told; !strings.Contains(e.Text, "StateStores is store ") {
 			t.Errorf("told is %q", e.Text)
 		}
-		for i := range 20 {
-			if _, err := Ask(within(t, time.Minute), proxy.Ref(fmt.Sprint("cart-", i)), total{}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		askCarts(t, 20, proxy)
 		if a, b := regions[0].Stats().Shards, regions[1].Stats().Shards; min(a, b) != 0 || max(a, b) != 4 {
 			t.Errorf("the regions host %d and %d shards", a, b)
 		}
@@ -159,9 +159,8 @@ func TestProxyComparesStoresOfRegions(t *testing.T) {
 func TestRefusedRegionIsNoRegion(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.format = format.Headers
-		typ, other := strategic(nil, false), strategic(nil, false)
+		typ, other := storedApart()
 		typ.Coordination.MinRegions, other.Coordination.MinRegions = 2, 2
-		typ.StateStores, other.StateStores = []any{aliased{id: "x"}}, []any{aliased{id: "y"}}
 		a := start(w.join("backend"), typ)
 		start(w.join("backend"), other)
 		w.install()

@@ -48,7 +48,8 @@ func (rg *registration) follow(was, v *view.View) (anew bool) {
 	_, some := v.Oldest(rg.cfg.Role)
 	rg.roleGone = !some
 	o, ok := v.InCharge(rg.cfg.Service())
-	untold := was != nil && rg.cfg.Compatibility().ReadBy(was) != rg.cfg.Compatibility().ReadBy(v)
+	own := rg.cfg.Compatibility()
+	untold := was != nil && own.ReadBy(was) != own.ReadBy(v)
 	if ok && o.UID == rg.coordinator && !untold {
 		return false
 	}
