@@ -142,7 +142,8 @@ func (f *fake) onTerminal(t *testing.T, want int, in string, terminal bool, args
 func TestLooks(t *testing.T) {
 	f := newFake(t)
 	out, _ := f.coterie(t, exitOK, "status")
-	says(t, out, `cluster +shop`, `format +2; 1 of 2 members speak 3`, `2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
+	says(t, out, `cluster +shop`, `format +2; 1 of 2 members speak 3`,
+		`2, 2 up, 2 answered, 2 ready, 1 with a lease`, `Cart: 9 of 1500 shards hosted, 5`,
 		`silent +00000001 does not hear 00000000`,
 		`moving +Cart: 3 shards`)
 	out, _ = f.coterie(t, exitOK, "members")
