@@ -1,8 +1,8 @@
 // Package commits measures event-sourced entities on a store, beside the same store without them.
 //
 // A writer of the entities asks one entity to store one event, and waits for the reply, which comes
-// after the commit. The store without entities takes events of the same length, with the rows that any
-// store of histories needs, and checks nothing. It does so in several ways, each a limit with a ratio:
+// after the commit. The store without entities takes events of the same length, into a table with the same
+// columns and keys, and checks nothing. It does so in several ways, each a limit with a ratio:
 //
 //   - writers: as many writers as there are entities, each of which stores one event with a commit of
 //     its own, and waits for it. That is what a program does that has no batches.
@@ -11,8 +11,9 @@
 //   - by_shard: as batched, with a call for each shard.
 //
 // The target, 0.7 with 64 writers and more, is that of the first: each of these writers waits for its own
-// commit, as each caller of an entity does. The others are bounds, which the ratios tell as well: what a
-// program stores that has the events of all writers at hand, and waits for none.
+// commit, as each caller of an entity does. It is that of by_shard as well, where there is one: these are
+// batches cut as those of the entities are, which have a fence for each shard. What is left, batched, is a
+// bound, which its ratio tells: what a program stores that has the events of all writers at hand.
 //
 // All take turns in one run, so that they share whatever else the machine does. With one writer they
 // are the same.

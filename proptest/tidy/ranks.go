@@ -116,6 +116,7 @@ var ranks = []rankRow{
 	{"sharding/persistence/schema", 5, false, "stored values have names and versions, whatever they are stored for"},
 	{"sharding/persistence/batch", 6, false, "calls of a store are made, whatever the entities are"},
 	{"sharding/persistence/batch/calls", 4, true, "which call comes next is a matter of shards, sizes and times"},
+	{"sharding/persistence/postgres/direct", 1, false, "arguments have the form of the wire, whatever they say"},
 	{"sharding/persistence/postgres", 5, false, "tables keep the state of entities, whatever writes it"},
 	{"sharding/persistence/postgres/postgrestest", 1, false, "a server runs for a test, whatever is kept in it"},
 	{"proptest/nodetest", 1, false, "processes run for a test, whatever program they are"},

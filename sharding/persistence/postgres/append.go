@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres/direct"
 )
 
 // Append appends writes to the histories of their entities. See persistence.Journal.
@@ -33,10 +36,10 @@ func (s *Store) Append(
 				lost = m.lost
 			}
 			c := newAppendColumns()
+			defer c.free()
 			c.add(h, writes, part)
-			var all []*int64
-			err = q.QueryRow(ctx, s.sql.append, c.arguments(lockWait(ctx), false, first)...).Scan(&all, &conflicts)
-			first += int32(len(c.of))
+			all, conflicts, err := s.appender.append(ctx, q, c, appendHow{wait: lockWait(ctx), first: first})
+			first += int32(c.events)
 			if len(all) == 1 {
 				entered = all[0]
 			}
@@ -49,57 +52,137 @@ func (s *Store) Append(
 	return refused, err
 }
 
-// appendColumns are the columns of what one statement appends.
-type appendColumns struct {
-	typ, token pgtype.FlatArray[[]byte] // of each hosting
-	shard      pgtype.FlatArray[int64]
+// appender makes the statement that appends.
+type appender struct{ *direct.Statement }
 
-	by        pgtype.FlatArray[int32] // of each write: the number of its hosting, from 1
-	entity    pgtype.FlatArray[[]byte]
-	after, id pgtype.FlatArray[int64]
-	count     pgtype.FlatArray[int32]
-
-	of     pgtype.FlatArray[int32] // of each event: the number of its write, from 1
-	slice  pgtype.FlatArray[int16]
-	seq    pgtype.FlatArray[int64]
-	events values
+func newAppender(c *pgx.ConnConfig, sql string) appender {
+	types := []uint32{pgtype.Int4OID, pgtype.BoolOID, pgtype.Int4OID}
+	columns := newAppendColumns()
+	defer columns.free()
+	for _, column := range columns.all() {
+		types = append(types, column.Type())
+	}
+	return appender{direct.NewStatement(c, sql, types)}
 }
 
-func newAppendColumns() *appendColumns { return &appendColumns{events: values{sums: newSummer()}} }
+// appendHow are the arguments beside the rows.
+type appendHow struct {
+	wait  int32 // for a lock, in milliseconds
+	joint bool
+	first int32 // the number of the first event in its transaction
+}
+
+// append returns, for each hosting, how it entered, and the numbers of the writes that do not fit, from 1.
+func (a appender) append(
+	ctx context.Context, q querier, c *appendColumns, how appendHow,
+) (entered []*int64, refused []int32, err error) {
+	args := [][]byte{direct.Int4(how.wait), direct.Bool(how.joint), direct.Int4(how.first)}
+	for _, column := range c.all() {
+		args = append(args, column.Argument())
+	}
+	err = q.with(ctx, func(conn *pgx.Conn) error {
+		answer, err := a.Row(ctx, conn, args)
+		if err != nil {
+			return err
+		}
+		types := conn.TypeMap()
+		return firstOf(types.Scan(pgtype.Int8ArrayOID, pgx.BinaryFormatCode, answer[0], &entered),
+			types.Scan(pgtype.Int4ArrayOID, pgx.BinaryFormatCode, answer[1], &refused))
+	})
+	return entered, refused, err
+}
+
+// appendColumns are the columns of what one statement appends.
+type appendColumns struct {
+	typ, token, shard direct.Column // of each hosting
+
+	by, entity, after, id, count direct.Column // of each write: by is the number of its hosting, from 1
+
+	// Of each event: of is the number of its write, from 1.
+	of, entityOf, slice, seq, name, version, at, tags, body, sum direct.Column
+
+	events int
+	sums   summer
+}
+
+// spareColumns are those of earlier calls, with their memory.
+var spareColumns = sync.Pool{New: func() any {
+	text, int8s := direct.Of(pgtype.ByteaOID), direct.Of(pgtype.Int8OID)
+	int4s, int2s := direct.Of(pgtype.Int4OID), direct.Of(pgtype.Int2OID)
+	return &appendColumns{
+		typ: text, token: text, shard: int8s,
+		by: int4s, entity: text, after: int8s, id: int8s, count: int4s,
+		of: int4s, entityOf: text, slice: int2s, seq: int8s, name: text, version: int8s, at: int8s, tags: text,
+		body: text, sum: int8s,
+		sums: newSummer(),
+	}
+}}
+
+// all returns the columns in the order in which the function of the schema takes them. That has the longest
+// one first: the driver sends from a buffer that grows.
+func (c *appendColumns) all() [18]*direct.Column {
+	return [...]*direct.Column{
+		&c.body,
+		&c.typ, &c.shard, &c.token,
+		&c.by, &c.entity, &c.after, &c.id, &c.count,
+		&c.of, &c.entityOf, &c.slice, &c.seq, &c.name, &c.version, &c.at, &c.tags, &c.sum,
+	}
+}
+
+// newAppendColumns returns columns without rows. free ends their use.
+func newAppendColumns() *appendColumns {
+	c := spareColumns.Get().(*appendColumns)
+	c.events = 0
+	for _, column := range c.all() {
+		column.Reset()
+	}
+	return c
+}
+
+// spareMax is the longest column whose memory is kept, in bytes.
+const spareMax = 1 << 20
+
+func (c *appendColumns) free() {
+	for _, column := range c.all() {
+		if column.Room() > spareMax {
+			return
+		}
+	}
+	spareColumns.Put(c)
+}
 
 // add adds some of the writes of a hosting.
 func (c *appendColumns) add(h persistence.Hosting, writes []persistence.Write, part []int) {
-	c.typ, c.token = append(c.typ, []byte(h.Type)), append(c.token, h.Token.Bytes())
-	c.shard = append(c.shard, int64(h.Shard))
+	c.typ.Bytes([]byte(h.Type))
+	c.token.Bytes(h.Token.Bytes())
+	c.shard.Int8(int64(h.Shard))
 	for _, i := range part {
-		c.by = append(c.by, int32(len(c.typ)))
-		c.write(writes[i])
+		c.by.Int4(c.typ.Len())
+		c.write(&writes[i])
 	}
 }
 
-func (c *appendColumns) write(w persistence.Write) {
+func (c *appendColumns) write(w *persistence.Write) {
 	entity, slice := []byte(w.Entity), int16(persistence.SliceOf(string(w.Entity)))
-	c.entity = append(c.entity, entity)
-	c.after, c.id = append(c.after, int64(w.After)), append(c.id, int64(w.ID))
-	c.count = append(c.count, int32(len(w.Events)))
+	c.entity.Bytes(entity)
+	c.after.Int8(int64(w.After))
+	c.id.Int8(int64(w.ID))
+	c.count.Int4(int32(len(w.Events)))
 	for i, e := range w.Events {
-		seq := int64(w.After) + int64(i) + 1
-		c.of = append(c.of, int32(len(c.entity)))
-		c.slice, c.seq = append(c.slice, slice), append(c.seq, seq)
-		c.events.add(row{
+		r := row{
 			entity: entity, name: []byte(e.Name), tags: appendTags(e.Tags), body: whole(e.Body),
-			seq: seq, version: int64(e.Version), at: e.At.UnixMicro(),
-		})
+			seq: int64(w.After) + int64(i) + 1, version: int64(e.Version), at: e.At.UnixMicro(),
+		}
+		c.of.Int4(c.entity.Len())
+		c.entityOf.Bytes(entity)
+		c.slice.Int2(slice)
+		c.seq.Int8(r.seq)
+		c.name.Bytes(r.name)
+		c.version.Int8(r.version)
+		c.at.Int8(r.at)
+		c.tags.Bytes(r.tags)
+		c.body.Bytes(r.body)
+		c.sum.Int8(c.sums.sum(r))
 	}
-}
-
-// arguments are the columns as the function of the schema takes them. wait is for a lock, in milliseconds.
-// first is the number of the first event in its transaction.
-func (c *appendColumns) arguments(wait int32, joint bool, first int32) []any {
-	e := &c.events
-	return []any{
-		c.typ, c.shard, c.token, wait, joint, first,
-		c.by, c.entity, c.after, c.id, c.count,
-		c.of, e.entity, c.slice, c.seq, e.name, e.version, e.at, e.tags, e.body, e.sum,
-	}
+	c.events += len(w.Events)
 }

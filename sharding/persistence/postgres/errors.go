@@ -9,12 +9,14 @@ import (
 	"github.com/jackc/puddle/v2"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
+	"github.com/coterie-go/coterie/sharding/persistence/postgres/direct"
 )
 
 // Codes of errors of the server that the package tells apart.
 const (
 	serializationFailure = "40001"
 	deadlockDetected     = "40P01"
+	uniqueViolation      = "23505"
 	readOnly             = "25006"
 	dataCorrupted        = "XX001"
 	indexCorrupted       = "XX002"
@@ -24,6 +26,9 @@ const (
 var advice = map[string]string{
 	serializationFailure: "concurrent calls got into each other's way again and again; repeat it",
 	deadlockDetected:     "concurrent calls got into each other's way again and again; repeat it",
+	uniqueViolation:      "concurrent calls got into each other's way again and again; repeat it",
+	direct.NoStatement: "the server has not got a statement that was prepared, again and again; a pooler that shares " +
+		"connections must keep them, or default_query_exec_mode=exec be in the connection string",
 	readOnly: "the server takes no writes; after a fail-over the primary is another one: name all of them in the " +
 		"connection string, with target_session_attrs=read-write",
 	"53100": "the disk of the server is full; make room, and the calls succeed again",
@@ -76,10 +81,13 @@ func lost(err error) bool {
 }
 
 // collided reports whether a concurrent transaction has ended one that may succeed when it is
-// repeated, or nothing of it was sent.
+// repeated, or nothing of it was sent or carried out.
 func collided(err error) bool {
-	code := codeOf(err)
-	return code == serializationFailure || code == deadlockDetected || pgconn.SafeToRetry(err)
+	switch codeOf(err) {
+	case serializationFailure, deadlockDetected, uniqueViolation, direct.NoStatement:
+		return true
+	}
+	return pgconn.SafeToRetry(err)
 }
 
 // codeOf returns the code of an error of the server, or "".

@@ -27,8 +27,8 @@ import (
 // It is there to be fast, and decides nothing. A call that it does not answer is made alone, with the
 // same IDs: so it is if its shard is locked, or if the transaction has failed, because of whichever call.
 type joint struct {
-	pool *pgxpool.Pool
-	sql  string
+	pool     *pgxpool.Pool
+	appender appender
 
 	mu      sync.Mutex
 	running int // transactions under way
@@ -231,10 +231,9 @@ func (j *joint) transact(group []*joined) {
 		defer context.AfterFunc(m.ctx, cancel)()
 	}
 	columns, writes := jointColumns(group)
-	var entered []*int64
-	var conflicts []int32
-	err := j.pool.QueryRow(ctx, j.sql, columns.arguments(int32(jointWait.Milliseconds()), true, 0)...).
-		Scan(&entered, &conflicts)
+	defer columns.free()
+	how := appendHow{wait: int32(jointWait.Milliseconds()), joint: true}
+	entered, conflicts, err := j.appender.append(ctx, pooled{j.pool}, columns, how)
 	if err == nil && len(entered) != len(group) {
 		err = fmt.Errorf("the server has answered %d of %d calls", len(entered), len(group))
 	}

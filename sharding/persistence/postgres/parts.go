@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/coterie-go/coterie/sharding/persistence"
 )
@@ -29,6 +30,28 @@ func split[E any](elements []E, check func(E) (size int, err error)) (parts [][]
 	return append(parts, part), refused
 }
 
+// rower is a pool, a connection or a transaction.
+type rower interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	rower
+	// with calls f with a connection, which it has until f returns.
+	with(ctx context.Context, f func(*pgx.Conn) error) error
+}
+
+type pooled struct{ *pgxpool.Pool }
+
+func (p pooled) with(ctx context.Context, f func(*pgx.Conn) error) error {
+	return p.AcquireFunc(ctx, func(c *pgxpool.Conn) error { return f(c.Conn()) })
+}
+
+type inTransaction struct{ pgx.Tx }
+
+func (t inTransaction) with(_ context.Context, f func(*pgx.Conn) error) error { return f(t.Conn()) }
+
 // save makes a call that writes: one statement, or several in a transaction, so that one that is
 // fenced has no effect. f makes the statement of a part, and returns the numbers in it, from 1, of
 // the elements that are in conflict; refuse says why.
@@ -47,11 +70,11 @@ func (s *Store) save(
 	err := s.enter(ctx, op, h, func() (entered *int64, err error) {
 		all = slices.Clone(refused)
 		if len(parts) == 1 {
-			return one(s.pool, parts[0])
+			return one(pooled{s.pool}, parts[0])
 		}
 		err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 			for _, part := range parts {
-				if entered, err = one(tx, part); err != nil || entered == nil || *entered < 0 {
+				if entered, err = one(inTransaction{tx}, part); err != nil || entered == nil || *entered < 0 {
 					return err
 				}
 			}

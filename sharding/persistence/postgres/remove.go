@@ -51,7 +51,7 @@ func (s *Store) Holds(ctx context.Context, typ string) (persistence.Held, error)
 	return held, explain(fmt.Sprintf("count of %q", typ), err)
 }
 
-func (s *Store) holds(ctx context.Context, by querier, typ string) (h persistence.Held, err error) {
+func (s *Store) holds(ctx context.Context, by rower, typ string) (h persistence.Held, err error) {
 	err = by.QueryRow(ctx, s.sql.holds, []byte(typ)).Scan(&h.Shards, &h.Events, &h.Snapshots, &h.States)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = nil

@@ -186,11 +186,13 @@ END $$;
 --
 -- A write fits after the last event of the history. It must not only be there: its transaction must
 -- have a lower number, because readers go by that. The primary key decides between hostings of
--- different shards, which no lock keeps apart.
-CREATE FUNCTION @.append(h_type bytea[], h_shard bigint[], h_token bytea[], p_wait int, p_joint boolean, p_first int,
+-- different shards, which no lock keeps apart: the one that comes too late ends with unique_violation, and
+-- its caller repeats it.
+CREATE FUNCTION @.append(p_wait int, p_joint boolean, p_first int, e_body bytea[],
+  h_type bytea[], h_shard bigint[], h_token bytea[],
   w_of int[], w_entity bytea[], w_after bigint[], w_id bigint[], w_count int[],
   e_of int[], e_entity bytea[], e_slice smallint[], e_seq bigint[], e_name bytea[], e_version bigint[], e_at bigint[],
-  e_tags bytea[], e_body bytea[], e_sum bigint[],
+  e_tags bytea[], e_sum bigint[],
   OUT entered bigint[], OUT refused int[])
 LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -198,9 +200,8 @@ DECLARE
   v_kinds  int[];
   v_era    bigint;
   v_xid    bigint;
-  v_fits   boolean[];
+  v_out    int[]; -- the writes that are not stored
   v_count  bigint;
-  v_stored bigint;
   v_ahead  boolean;
 BEGIN
   IF p_joint THEN
@@ -228,9 +229,9 @@ BEGIN
   v_xid := pg_current_xact_id()::text::bigint;
   v_era := @.now_era();
 
-  SELECT array_agg(c.fits ORDER BY c.i), sum(c.count) FILTER (WHERE c.fits), bool_or(c.fits AND c.ahead),
-      array_agg(c.i::int ORDER BY c.i) FILTER (WHERE c.inside AND NOT c.fits AND NOT c.repeated)
-    INTO v_fits, v_count, v_ahead, refused
+  SELECT sum(c.count) FILTER (WHERE c.fits), bool_or(c.fits AND c.ahead), array_agg(c.i::int) FILTER (WHERE NOT c.fits),
+      array_agg(c.i::int) FILTER (WHERE c.inside AND NOT c.fits AND NOT c.repeated)
+    INTO v_count, v_ahead, v_out, refused
     FROM (
       SELECT w.i, w.count, h.inside, h.inside AND COALESCE(l.seq, d.upto, 0) = w.after AS fits,
           COALESCE(l.era = v_era AND l.xid > v_xid, false) AS ahead,
@@ -258,12 +259,7 @@ BEGIN
         w_id[e.of], e.name, e.version, e.at, e.tags, e.body, e.sum
       FROM unnest(e_of, e_entity, e_slice, e_seq, e_name, e_version, e_at, e_tags, e_body, e_sum)
         WITH ORDINALITY AS e (of, entity, slice, seq, name, version, at, tags, body, sum, i)
-      WHERE v_fits[e.of]
-    ON CONFLICT DO NOTHING;
-  GET DIAGNOSTICS v_stored = ROW_COUNT;
-  IF v_stored <> v_count THEN
-    PERFORM @.collided();
-  END IF;
+      WHERE (e.of = ANY (v_out)) IS NOT TRUE;
 END $$;
 
 -- forget deletes the events of an entity up to a number, and keeps the number.

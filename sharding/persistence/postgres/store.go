@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/zeebo/xxh3"
 
@@ -29,6 +28,7 @@ type Store struct {
 	alone    bool
 	id       string // of the schema
 	listener *listener
+	appender appender
 	joint    *joint
 
 	eventNews, reminderNews *announcer
@@ -63,9 +63,10 @@ func (s *Store) ID() string { return "postgres " + s.id }
 
 func newStore(pool *pgxpool.Pool, c Config, id string) *Store {
 	sql := newStatements(c.schema())
+	appender := newAppender(c.Pool.ConnConfig, sql.append)
 	s := &Store{
-		joint: &joint{pool: pool, sql: sql.append},
-		pool:  pool, sql: sql, poll: c.pollInterval(), alone: c.Alone, id: id,
+		appender: appender, joint: &joint{pool: pool, appender: appender},
+		pool: pool, sql: sql, poll: c.pollInterval(), alone: c.Alone, id: id,
 		eventNews:    newAnnouncer(pool, sql.announce, ofEvents),
 		reminderNews: newAnnouncer(pool, sql.announce, ofReminders),
 		listener:     newListener(c.Pool.ConnConfig, sql.listen),
@@ -157,9 +158,4 @@ func newStatements(schema string) statements {
 
 		holds: in(countsOfType), kind: in(kindOfType), types: in(typesOfStore), remove: removals(in),
 	}
-}
-
-// querier is a pool, a connection or a transaction.
-type querier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }

@@ -136,7 +136,7 @@ func start(ctx context.Context, store *postgres.Store) (*sharding.Region[commits
 	return region, stop, nil
 }
 
-// table has rows as long as those of events, with the key that a history needs at least.
+// table has the columns and keys of the table of events: those of a history that readers follow.
 type table struct{ pool *pgxpool.Pool }
 
 func openTable(ctx context.Context, dsn string) (*table, error) {
@@ -148,8 +148,10 @@ func openTable(ctx context.Context, dsn string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = p.Exec(ctx, `CREATE TABLE plain_events (entity bytea, seq bigint, name text, version bigint,
-		at bigint, body bytea, PRIMARY KEY (entity, seq))`)
+	_, err = p.Exec(ctx, `CREATE TABLE plain_events (era bigint, xid bigint, hosting bigint, write bigint, seq bigint,
+		version bigint, at bigint, sum bigint, kind int, n int, slice smallint, entity bytea, name bytea, tags bytea,
+		body bytea, PRIMARY KEY (kind, entity, seq));
+		CREATE INDEX plain_events_place ON plain_events (kind, era, xid, n, slice)`)
 	if err != nil {
 		p.Close()
 		return nil, err
@@ -159,13 +161,18 @@ func openTable(ctx context.Context, dsn string) (*table, error) {
 
 var body = make([]byte, commits.Body)
 
+const insert = `INSERT INTO plain_events (era, xid, hosting, write, seq, version, at, sum, kind, n, slice, entity, name,
+	tags, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+
 // insert stores events with one batch of pgx, which is one transaction.
 func (t *table) insert(ctx context.Context, from uint64, events, entities int) error {
 	b := &pgx.Batch{}
-	at := time.Now().UnixMicro()
-	for n := from; n < from+uint64(events); n++ {
-		b.Queue("INSERT INTO plain_events VALUES ($1, $2, $3, $4, $5, $6)",
-			fmt.Appendf(nil, "%d-of-%d", n%uint64(entities), entities), int64(n), "Added", int64(1), at, body)
+	at, name, none := time.Now().UnixMicro(), []byte("Added"), []byte(nil)
+	for i := range events {
+		seq := int64(from) + int64(i)
+		entity := fmt.Appendf(nil, "%d-of-%d", seq%int64(entities), entities)
+		b.Queue(insert, int64(1), int64(from), int64(1), seq, seq, int64(1), at, seq, int32(1), int32(i),
+			int16(seq%1024), entity, name, none, body)
 	}
 	if err := t.pool.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("insert %d rows: %w", events, err)
