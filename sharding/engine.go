@@ -24,7 +24,9 @@ func (run *engine) leave(ctx context.Context) error {
 // beginLeave has the region hand all shards over. It reports whether nothing had it do so before.
 func (run *engine) beginLeave() (first bool) {
 	now := run.plane.Scheduler.Now()
-	first = run.leavingSince.CompareAndSwap(nil, &now)
+	if first = run.leavingSince.CompareAndSwap(nil, &now); first {
+		run.plane.Standing.Leaving()
+	}
 	run.control.Inbox.ToRegion(protocol.Leave{})
 	return first
 }

@@ -25,7 +25,7 @@ type RegionState struct {
 	Node       view.UID
 	Addr       string // of the node; empty if the view has it no more
 	Proxy      bool   // it never hosts
-	Registered bool   // with the coordinator of its view; a region that leaves is until it has handed everything over
+	Registered bool   // with the coordinator of its view, and not about to leave: it may get shards
 	Entities   int    // active, starting or stopping
 	Active     int    // of these, those that run, or stop
 	Shards     []ShardState
@@ -68,7 +68,7 @@ func (s ClusterStats) Active() (n int) {
 	return n
 }
 
-// Current is the nodes whose region hosts, or may, and is registered with the coordinator.
+// Current is the nodes whose region may get shards: they are registered with the coordinator, and do not leave.
 func (s ClusterStats) Current() (addrs []string) {
 	for i := range s.Regions {
 		if g := &s.Regions[i]; g.Registered && !g.Proxy {
@@ -97,7 +97,7 @@ func (s RegionState) String() string {
 		kind = "proxy"
 	}
 	if !s.Registered {
-		mark = ", not registered"
+		mark = ", gets no shards"
 	}
 	fmt.Fprintf(&b, "%s %v %s%s: %d entities, %d active", kind, s.Node, s.Addr, mark, s.Entities, s.Active)
 	for _, sh := range s.Shards {
@@ -149,8 +149,8 @@ func (g *Region[M]) TotalActive(ctx context.Context) (int, []Unanswered) {
 	return s.Active(), s.Failed
 }
 
-// CurrentRegions is the addresses of the nodes whose regions are registered with the coordinator,
-// and which members did not answer.
+// CurrentRegions is the addresses of the nodes whose regions may get shards: they are registered with the
+// coordinator, and do not leave. It tells which members did not answer, too.
 func (g *Region[M]) CurrentRegions(ctx context.Context) ([]string, []Unanswered) {
 	s := inspectAll(g.plane, ctx, codec.InspectTotals, "")
 	return s.Current(), s.Failed

@@ -208,12 +208,15 @@ func (s consoleSection) drainAll(ctx context.Context) (string, error) {
 
 // drain begins to hand all shards over, while the region goes on to route for its users. It hosts nothing
 // afterwards, until the type, or the node, is started again: Drained says when. A region without which no
-// other could host is left as it is: its shards would have no home.
+// other could host is left as it is: its shards would have no home. It says that it leaves before it asks the
+// others, so that no two count on each other.
 func (run *engine) drain(ctx context.Context) (string, error) {
 	r := run.plane
 	if r.Proxy {
 		return "", fmt.Errorf("%w: %q is a proxy here, and hosts nothing", section.ErrBad, r.Name)
 	}
+	r.Standing.Leaving()
+	defer r.Standing.Stays() // beginLeave has said it for good then
 	if !run.othersHost(ctx) {
 		return "", fmt.Errorf("%w: no other node that answered can host %q", section.ErrBad, r.Name)
 	}

@@ -259,6 +259,10 @@ func TestConsoleDrainWaits(t *testing.T) {
 	for range 2 { // to want it again is no mistake
 		x.act(1, 200, api.Action{Do: api.DoDrain, Node: first})
 	}
+	if text := x.act(2, 400, api.Action{Do: api.DoDrain, Node: x.nodes[1].Addr()}); !strings.Contains(text,
+		"no other node") {
+		t.Errorf("both nodes drain: %s", text)
+	}
 	x.until("one shard is left, and it is said why", func(c api.Cluster) bool {
 		d := drainOf(c, first)
 		return hosted(c)[first] == 1 && d != nil && !d.Done && strings.Contains(d.Why, "handler")

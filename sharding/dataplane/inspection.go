@@ -39,7 +39,7 @@ func (r *Plane) receiveInspect(from uint64, rd *cbor.Reader) {
 
 // Inspect looks at what is hosted here.
 func (r *Plane) Inspect(what codec.Inspection, id string) codec.State {
-	w := codec.State{Proxy: r.Proxy, Registered: r.Standing.serves()}
+	w := codec.State{Proxy: r.Proxy, Registered: r.Standing.hosts()}
 	number, room := r.Routes.ShardOf(id), InspectIDBytes
 	for _, s := range r.Routes.Shards() {
 		if what == codec.InspectEntity && s.Number != number {

@@ -22,6 +22,7 @@ type Standing struct {
 
 	registered        atomic.Bool                    // with the coordinator of the view
 	everRegistered    atomic.Bool                    // some coordinator has registered it
+	leaving           atomic.Int32                   // how many have said that it leaves, or is about to
 	hasLeft           atomic.Bool                    // it has handed everything over, and gets nothing any more
 	Coordinates       atomic.Bool                    // the coordinator of this node acts
 	coordinator       atomic.Uint64                  // the node whose coordinator is the one that acts; 0: none
@@ -67,8 +68,17 @@ func (s *Standing) Refused(why string) { s.mismatch.Store(&why) }
 // Leaves notes that the region has handed everything over.
 func (s *Standing) Leaves() { s.hasLeft.Store(true) }
 
-// serves reports whether the region is registered and may get shards.
-func (s *Standing) serves() bool { return s.registered.Load() && !s.hasLeft.Load() }
+// Leaving notes that the region leaves, or is about to: no other one counts on it. Each call is taken back by Stays
+// or never.
+func (s *Standing) Leaving() { s.leaving.Add(1) }
+
+// Stays takes back a call of Leaving.
+func (s *Standing) Stays() { s.leaving.Add(-1) }
+
+// hosts reports whether the region may get shards: others can hand theirs over.
+func (s *Standing) hosts() bool {
+	return s.registered.Load() && s.leaving.Load() == 0 && !s.hasLeft.Load()
+}
 
 // Moving is how many shards are on their way, as the coordinator of this node knows; 0: it does not act.
 func (s *Standing) Moving() int {
