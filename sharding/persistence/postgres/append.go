@@ -56,10 +56,14 @@ func (s *Store) Append(
 type appender struct{ *direct.Statement }
 
 func newAppender(c *pgx.ConnConfig, sql string) appender {
-	types := []uint32{pgtype.Int4OID, pgtype.BoolOID, pgtype.Int4OID}
 	columns := newAppendColumns()
 	defer columns.free()
-	for _, column := range columns.all() {
+	var types []uint32
+	for _, column := range columns.ofHostings() {
+		types = append(types, column.Type())
+	}
+	types = append(types, pgtype.Int4OID, pgtype.BoolOID, pgtype.Int4OID)
+	for _, column := range columns.ofRows() {
 		types = append(types, column.Type())
 	}
 	return appender{direct.NewStatement(c, sql, types)}
@@ -76,8 +80,12 @@ type appendHow struct {
 func (a appender) append(
 	ctx context.Context, q querier, c *appendColumns, how appendHow,
 ) (entered []*int64, refused []int32, err error) {
-	args := [][]byte{direct.Int4(how.wait), direct.Bool(how.joint), direct.Int4(how.first)}
-	for _, column := range c.all() {
+	args := make([][]byte, 0, 24)
+	for _, column := range c.ofHostings() {
+		args = append(args, column.Argument())
+	}
+	args = append(args, direct.Int4(how.wait), direct.Bool(how.joint), direct.Int4(how.first))
+	for _, column := range c.ofRows() {
 		args = append(args, column.Argument())
 	}
 	err = q.with(ctx, func(conn *pgx.Conn) error {
@@ -118,16 +126,19 @@ var spareColumns = sync.Pool{New: func() any {
 	}
 }}
 
-// all returns the columns in the order in which the function of the schema takes them. That has the longest
-// one first: the driver sends from a buffer that grows.
-func (c *appendColumns) all() [18]*direct.Column {
-	return [...]*direct.Column{
-		&c.body,
-		&c.typ, &c.shard, &c.token,
+// ofHostings and ofRows return the columns in the order in which the function of the schema takes them.
+func (c *appendColumns) ofHostings() []*direct.Column {
+	return []*direct.Column{&c.typ, &c.shard, &c.token}
+}
+
+func (c *appendColumns) ofRows() []*direct.Column {
+	return []*direct.Column{
 		&c.by, &c.entity, &c.after, &c.id, &c.count,
-		&c.of, &c.entityOf, &c.slice, &c.seq, &c.name, &c.version, &c.at, &c.tags, &c.sum,
+		&c.of, &c.entityOf, &c.slice, &c.seq, &c.name, &c.version, &c.at, &c.tags, &c.body, &c.sum,
 	}
 }
+
+func (c *appendColumns) all() []*direct.Column { return append(c.ofHostings(), c.ofRows()...) }
 
 // newAppendColumns returns columns without rows. free ends their use.
 func newAppendColumns() *appendColumns {

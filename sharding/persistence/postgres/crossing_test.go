@@ -70,9 +70,9 @@ func TestDeletionsCross(t *testing.T) {
 
 // appendOne is a statement that appends one event with the body "x" in a transaction of the test.
 func appendOne(schema string, h persistence.Hosting, after int) (sql string, arguments []any) {
-	return strings.ReplaceAll(`SELECT entered, refused FROM @.append(0, false, 0, '{x}', array[$1::bytea],
-	  array[$2::bigint], array[$3::bytea], '{1}', '{b}', array[$4::bigint], '{7}', '{1}', '{1}', '{b}', '{1}',
-	  array[$4::bigint + 1], '{n}', '{1}', '{0}', array[NULL::bytea], '{0}')`, "@", quoted(schema)),
+	return strings.ReplaceAll(`SELECT entered, refused FROM @.append(array[$1::bytea], array[$2::bigint],
+	  array[$3::bytea], 0, false, 0, '{1}', '{b}', array[$4::bigint], '{7}', '{1}', '{1}', '{b}', '{1}', array[$4::bigint + 1], '{n}', '{1}', '{0}',
+	  array[NULL::bytea], '{x}', '{0}')`, "@", quoted(schema)),
 		[]any{[]byte(h.Type), int64(h.Shard), h.Token.Bytes(), after}
 }
 

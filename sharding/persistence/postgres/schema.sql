@@ -188,11 +188,10 @@ END $$;
 -- have a lower number, because readers go by that. The primary key decides between hostings of
 -- different shards, which no lock keeps apart: the one that comes too late ends with unique_violation, and
 -- its caller repeats it.
-CREATE FUNCTION @.append(p_wait int, p_joint boolean, p_first int, e_body bytea[],
-  h_type bytea[], h_shard bigint[], h_token bytea[],
+CREATE FUNCTION @.append(h_type bytea[], h_shard bigint[], h_token bytea[], p_wait int, p_joint boolean, p_first int,
   w_of int[], w_entity bytea[], w_after bigint[], w_id bigint[], w_count int[],
   e_of int[], e_entity bytea[], e_slice smallint[], e_seq bigint[], e_name bytea[], e_version bigint[], e_at bigint[],
-  e_tags bytea[], e_sum bigint[],
+  e_tags bytea[], e_body bytea[], e_sum bigint[],
   OUT entered bigint[], OUT refused int[])
 LANGUAGE plpgsql SET enable_seqscan = off SET jit = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -201,7 +200,7 @@ DECLARE
   v_era    bigint;
   v_xid    bigint;
   v_out    int[]; -- the writes that are not stored
-  v_count  bigint;
+  v_any    boolean;
   v_ahead  boolean;
 BEGIN
   IF p_joint THEN
@@ -229,11 +228,11 @@ BEGIN
   v_xid := pg_current_xact_id()::text::bigint;
   v_era := @.now_era();
 
-  SELECT sum(c.count) FILTER (WHERE c.fits), bool_or(c.fits AND c.ahead), array_agg(c.i::int) FILTER (WHERE NOT c.fits),
+  SELECT bool_or(c.fits), bool_or(c.fits AND c.ahead), array_agg(c.i::int) FILTER (WHERE NOT c.fits),
       array_agg(c.i::int) FILTER (WHERE c.inside AND NOT c.fits AND NOT c.repeated)
-    INTO v_count, v_ahead, v_out, refused
+    INTO v_any, v_ahead, v_out, refused
     FROM (
-      SELECT w.i, w.count, h.inside, h.inside AND COALESCE(l.seq, d.upto, 0) = w.after AS fits,
+      SELECT w.i, h.inside, h.inside AND COALESCE(l.seq, d.upto, 0) = w.after AS fits,
           COALESCE(l.era = v_era AND l.xid > v_xid, false) AS ahead,
           COALESCE(COALESCE(l.seq, d.upto) = w.after + w.count AND COALESCE(l.hosting, d.hosting) = h.hosting
             AND COALESCE(l.write, d.write) = w.id, false) AS repeated
@@ -247,7 +246,7 @@ BEGIN
           SELECT x.upto, x.hosting, x.write FROM @.deletions x
             WHERE x.kind = h.kind AND x.entity = w.entity AND l.seq IS NULL LIMIT 1) d ON true
     ) c;
-  IF v_count IS NULL THEN
+  IF v_any IS NOT TRUE THEN
     RETURN;
   END IF;
   IF v_ahead THEN
