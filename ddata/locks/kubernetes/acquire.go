@@ -23,7 +23,7 @@ func (l *lease) TryAcquire(ctx context.Context) (*hold, error) {
 	*o.Spec.LeaseTransitions++
 	l.s.renewed(o)
 	o.Spec.HolderIdentity, o.Spec.AcquireTime = &identity, o.Spec.RenewTime
-	sent := time.Now()
+	sent := l.s.moment()
 	o, err = l.s.write(ctx, o)
 	switch {
 	case apiclient.Conflict(err):

@@ -30,3 +30,20 @@ func TestReleaseEndsTheAcquireThatWaits(t *testing.T) {
 		return l, leave
 	})
 }
+
+// A machine is suspended between a renewal that it sends and the answer that it reads: the monotonic clock stands
+// still, the time of day goes on. The hold is over then, as another node may have it.
+func TestSuspendWhileAnAnswerIsUnderWay(t *testing.T) {
+	day := time.Now()
+	s := &Store{ttl: 15 * time.Second, wall: func() time.Time { return day }}
+	sent, h := s.moment(), &hold{}
+	day = day.Add(time.Minute)
+	h.extend(sent, s)
+	if h.lasts(s) {
+		t.Error("a renewal that was sent a minute ago makes a hold that lasts")
+	}
+	h.extend(s.moment(), s)
+	if !h.lasts(s) {
+		t.Error("the next renewal makes no hold that lasts")
+	}
+}

@@ -36,21 +36,31 @@ type hold struct {
 // renewal is an update that is under way.
 type renewal struct {
 	renewTime time.Time // what it writes
-	sent      time.Time
+	sent      moment
 }
 
-// extend notes a renewal that succeeded. The door's lock is held, or the hold has not begun.
-func (h *hold) extend(sent time.Time, s *Store) {
+// moment is a time by both clocks: a suspend may pass by one of them.
+type moment struct {
+	at  time.Time // by the monotonic clock
+	day time.Time // by the time of day
+}
+
+func (s *Store) moment() moment { return moment{time.Now(), s.wall().Round(0)} }
+
+// extend notes a renewal that succeeded. By both clocks the hold lasts from when it was sent, whenever its answer is
+// read. The door's lock is held, or the hold has not begun.
+func (h *hold) extend(sent moment, s *Store) {
 	ttl := s.ttl - s.ttl*drift/100
-	if until := sent.Add(ttl); until.After(h.until) {
-		h.until, h.day = until, s.wall().Round(0).Add(time.Until(until))
+	if until := sent.at.Add(ttl); until.After(h.until) {
+		h.until, h.day = until, sent.day.Add(ttl)
 	}
 }
 
 // lasts reports whether the time of a hold is not over. It looks at the time of day, too: during a suspend the
 // monotonic clock may stand still. The door's lock is held.
 func (h *hold) lasts(s *Store) bool {
-	return time.Now().Before(h.until) && s.wall().Round(0).Before(h.day)
+	now := s.moment()
+	return now.at.Before(h.until) && now.day.Before(h.day)
 }
 
 // Rest implements door.System.

@@ -92,7 +92,7 @@ func (k keeper) update(ctx context.Context) error {
 	l, h := k.l, k.h
 	next := h.object.DeepCopy()
 	l.s.renewed(next)
-	sent := time.Now()
+	sent := l.s.moment()
 	h.tries = append(h.tries, renewal{next.Spec.RenewTime.Time, sent})
 	got, err := l.s.leases.Update(ctx, l.object, next)
 	if err != nil {
@@ -106,7 +106,7 @@ func (k keeper) update(ctx context.Context) error {
 }
 
 // renewedAt notes that a renewal which was sent at a time has changed the object.
-func (k keeper) renewedAt(o *coordinationv1.Lease, sent time.Time) {
+func (k keeper) renewedAt(o *coordinationv1.Lease, sent moment) {
 	l, h := k.l, k.h
 	h.object, h.tries = o, nil
 	l.Locked(func() { h.extend(sent, l.s) })
