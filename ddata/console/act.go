@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -20,7 +21,8 @@ const (
 )
 
 // Acted is the event of an action that a console was asked for: done, failed, or refused to a caller that may not
-// act. Of attempts that are refused ten a minute are told, and the others counted.
+// act. Of attempts that are refused ten a minute are told, of those of strangers one an hour, and the others counted.
+// It is an alarm if a node failed, or refused one of those it lets in.
 type Acted struct {
 	Action api.Action
 	By     string // name and address of the caller, and the node whose console was asked
@@ -47,13 +49,20 @@ func (e Acted) Line() events.Line {
 	}
 	level := slog.LevelInfo
 	if e.Err != nil {
-		level = slog.LevelWarn
+		if !e.harmless() {
+			level = slog.LevelWarn
+		}
 		attrs = append(attrs, slog.Any("err", e.Err))
 	}
 	if e.Untold > 0 {
 		attrs = append(attrs, slog.Uint64("untold", e.Untold))
 	}
 	return events.Line{Level: level, Message: "console action", Attrs: attrs}
+}
+
+// harmless reports whether the caller has made a mistake, of which the answer tells, or was let in nowhere.
+func (e Acted) harmless() bool {
+	return errors.Is(e.Err, section.ErrBad) || errors.Is(e.Err, section.ErrUnknown) || errors.Is(e.Err, errStranger)
 }
 
 // String implements events.Event.
@@ -123,6 +132,8 @@ func check(a api.Action) error {
 // needs says which fields each action must have.
 var needs = map[string]struct{ node, typ, shards, entity, limit bool }{
 	api.DoDown:       {node: true},
+	api.DoLeave:      {node: true},
+	api.DoDrain:      {node: true},
 	api.DoRebalance:  {typ: true},
 	api.DoMove:       {node: true, typ: true, shards: true},
 	api.DoStopShards: {typ: true, shards: true},

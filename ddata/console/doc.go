@@ -29,7 +29,8 @@
 //   - A node that hangs costs an answer at most Config.NodeTimeout. The answer then names it, and has
 //     what the others said.
 //   - Every action is an event (Acted) that names its caller, and so in the log of the node that it was asked of,
-//     and in the timeline. So is an attempt that was refused; of these, ten a minute.
+//     and in the timeline. So is an attempt that was refused; of these, ten a minute, and one an hour of
+//     strangers.
 //   - The page loads nothing from elsewhere, runs no script but its own, and shows what comes from a
 //     cluster as text only.
 //

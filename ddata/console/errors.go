@@ -15,6 +15,8 @@ import (
 var (
 	// errRefused: the caller may not do this.
 	errRefused = errors.New("console: refused")
+	// errStranger: the caller may not even look.
+	errStranger = errors.New("console: a stranger")
 	// errForgeable: a page of another site could have made the request.
 	errForgeable = errors.New("console: forgeable request")
 	// errNoPath: nothing is there.

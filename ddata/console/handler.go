@@ -74,7 +74,7 @@ func (c *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	caller, err := c.authorize(r)
 	if err != nil {
 		if c.below(r) == pathActions && r.Method == http.MethodPost {
-			c.station.refused(api.Action{}, caller.by(r), err)
+			c.station.refused(&c.station.strangers, api.Action{}, caller.by(r), fmt.Errorf("%w: %w", errStranger, err))
 		}
 		refuse(w, err)
 		return

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,7 +19,7 @@ func (c *handler) post(r *http.Request, caller Caller) (any, error) {
 	a, unread := actionOf(r)
 	switch {
 	case err != nil:
-		c.station.refused(a, caller.by(r), err)
+		c.station.refused(&c.station.refusals, a, caller.by(r), err)
 		return nil, err
 	case unread != nil:
 		return nil, unread
@@ -48,7 +50,11 @@ func actionOf(r *http.Request) (a api.Action, err error) {
 		err = fmt.Errorf("above %d bytes", bodyMax)
 	}
 	if err == nil {
-		err = json.Unmarshal(body, &a)
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.DisallowUnknownFields() // what is written in another way would be left out, and the action another one
+		if err = d.Decode(&a); err == nil && d.More() {
+			err = errors.New("more than one action")
+		}
 	}
 	if err != nil {
 		return api.Action{}, fmt.Errorf("%w: the body is no action: %w", section.ErrBad, err)

@@ -9,15 +9,14 @@ import (
 	"github.com/coterie-go/coterie/ddata/console/timeline"
 )
 
-// Bounds of what callers that may not act can make a node tell.
-const (
-	refusalsMax   = 10 // events in refusalsEvery
-	refusalsEvery = time.Minute
-	wordMax       = 100 // bytes of a word of theirs
-)
+// wordMax bounds a word of a caller that may not act, in bytes.
+const wordMax = 100
 
 // refusals bounds the events of refused attempts. It may be used from any goroutine.
 type refusals struct {
+	most  int // events in a time
+	every time.Duration
+
 	mu     sync.Mutex
 	began  time.Time // of the interval in which told counts
 	told   int
@@ -28,10 +27,10 @@ type refusals struct {
 func (r *refusals) next(now time.Time) (ok bool, untold uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now.Sub(r.began) >= refusalsEvery {
+	if now.Sub(r.began) >= r.every {
 		r.began, r.told = now, 0
 	}
-	if r.told == refusalsMax {
+	if r.told == r.most {
 		r.untold++
 		return false, 0
 	}
@@ -41,8 +40,8 @@ func (r *refusals) next(now time.Time) (ok bool, untold uint64) {
 }
 
 // refused tells of an attempt to act that is refused. What the caller has written of the action is cut.
-func (s *station) refused(a api.Action, by string, err error) {
-	ok, untold := s.refusals.next(s.host.Scheduler.Now())
+func (s *station) refused(bound *refusals, a api.Action, by string, err error) {
+	ok, untold := bound.next(s.host.Scheduler.Now())
 	if !ok {
 		return
 	}

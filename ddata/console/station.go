@@ -28,7 +28,8 @@ type station struct {
 	events *timeline.Timeline
 	others atomic.Uint32 // Access of the consoles of other nodes
 
-	refusals refusals
+	refusals  refusals // of callers that may look
+	strangers refusals
 }
 
 // Answer has a node answer the consoles of other nodes, and do what others allows them. It is for
@@ -41,6 +42,7 @@ func stationOf(node *ddata.Node, cfg Config) *station {
 	s := host.Attach(h, func() *station {
 		s := &station{
 			node: node, host: h, events: timeline.New(uidText(node.UID()), cfg.Events, h.Scheduler.Now),
+			refusals: refusals{most: 10, every: time.Minute}, strangers: refusals{most: 1, every: time.Hour},
 		}
 		h.OnEvent(s.events.Tell)
 		s.line = peers.New(h, channel, s.answer)

@@ -1,9 +1,9 @@
 package api
 
-// Action is something to do. Do says what; the other fields are those that it needs.
+// Action is something to do. Do says what; the other fields are those that it needs. Another field is refused.
 type Action struct {
 	Do     string `json:"do"`
-	Node   string `json:"node,omitempty"`   // that it is about, or that does it; empty: the node that is asked
+	Node   string `json:"node,omitempty"`   // that it is about, or that does it; of DoLimit, empty: the one that is asked
 	Type   string `json:"type,omitempty"`   // entity type
 	Shards []int  `json:"shards,omitempty"` // numbers
 	Entity string `json:"entity,omitempty"` // id

@@ -40,6 +40,7 @@ func drain(w []string) (wish, error) {
 // drainWait waits until a node has handed its shards over.
 type drainWait struct {
 	node, typ string // as the words of the command line name them; typ may be empty: all
+	uid       string // of the node, as it was found first
 	bar       *bar   // nil: no person sees it
 	left      int    // shards, at the last look at which the node answered
 	why       string // what they wait for
@@ -83,6 +84,9 @@ func (w *drainWait) look(ctx context.Context, r *remote) (over bool, err error) 
 	for _, n := range x.Nodes {
 		if is(w.node, n.UID, n.Addr) {
 			w.trouble = ""
+			if w.uid == "" {
+				w.uid = n.UID
+			}
 			return w.heard(r, n)
 		}
 	}
@@ -97,22 +101,28 @@ func (w *drainWait) look(ctx context.Context, r *remote) (over bool, err error) 
 
 // heard notes what the node says.
 func (w *drainWait) heard(r *remote, n api.Node) (over bool, err error) {
-	var whys []string
-	found := false
+	var whys, again []string
 	over, w.left = true, 0
 	for _, t := range n.Types {
-		if t.Drain == nil || w.typ != "" && t.Name != w.typ {
+		switch {
+		case t.Proxy || w.typ != "" && t.Name != w.typ:
+			continue
+		case t.Drain == nil:
+			again = append(again, t.Name)
 			continue
 		}
-		found, over, w.left = true, over && t.Drain.Done, w.left+t.Hosted
+		over, w.left = over && t.Drain.Done, w.left+t.Hosted
 		if t.Drain.Why != "" {
 			whys = append(whys, t.Name+": "+t.Drain.Why)
 		}
 	}
 	w.why = strings.Join(whys, "; ")
 	w.draw(r)
-	if !found && w.typ != "" {
-		return false, fmt.Errorf("%s does not drain %s any more: it was started again", w.node, w.typ)
+	switch {
+	case n.UID != w.uid:
+		return false, fmt.Errorf("%s was started again, and drains nothing", w.node)
+	case len(again) > 0:
+		return false, fmt.Errorf("%s does not drain %s: that was started again", w.node, strings.Join(again, " and "))
 	}
 	return over, nil
 }

@@ -65,6 +65,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/coterie-go/coterie/ddata/console/client"
@@ -167,6 +168,8 @@ func dispatch(ctx context.Context, args []string, c stdio) error {
 		return fmt.Errorf("%w: %s: %w", errUsage, cmd.name, err)
 	case n < cmd.least || cmd.most >= 0 && n > cmd.most:
 		return fmt.Errorf("%w: coterie %s %s", errUsage, cmd.name, cmd.args)
+	case slices.Contains(words, ""): // of a variable that is not set
+		return fmt.Errorf("%w: %s: a word is empty", errUsage, cmd.name)
 	}
 	return do(ctx, c, words)
 }

@@ -315,8 +315,33 @@ func TestDrainWaits(t *testing.T) {
 	f.mu.Lock() // an answer may still be on its way to the wait that has ended
 	f.asked, cart.Drain = nil, nil
 	f.mu.Unlock()
-	_, errs = f.coterie(t, exitFailed, "drain", "-yes", "-wait", "a:1", "Cart")
+	for _, words := range [][]string{{"a:1", "Cart"}, {"a:1"}} {
+		_, errs = f.coterie(t, exitFailed, append([]string{"drain", "-yes", "-wait"}, words...)...)
+		says(t, errs, `started again`)
+	}
+}
+
+// A node that was started again at the same address has not drained what the one before did not.
+func TestDrainOfAnotherNode(t *testing.T) {
+	f := newFake(t)
+	cart, rounds := &f.cluster.Nodes[0].Types[0], 0
+	cart.Drain = &api.Drain{}
+	f.asked = func(c *api.Cluster) {
+		if rounds++; rounds == 2 {
+			c.Nodes[0].UID, cart.Drain.Done = "00000000000000ff", true
+		}
+	}
+	_, errs := f.coterie(t, exitFailed, "drain", "-yes", "-wait", "a:1")
 	says(t, errs, `started again`)
+}
+
+// An empty word, as of a variable that is not set, is no node.
+func TestEmptyWordIsRefused(t *testing.T) {
+	f := newFake(t)
+	f.coterie(t, exitUsage, "leave", "-yes", "")
+	if len(f.acted) > 0 {
+		t.Errorf("acted: %+v", f.acted)
+	}
 }
 
 // Events are printed once each; of those before the first look the last ten.
