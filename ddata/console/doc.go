@@ -61,6 +61,7 @@
 //
 // # The page
 //
+// Each alarm on it opens its page of package runbook: what it means, what causes it, what to do.
 // It asks every two seconds, while it can be seen. It is for phones, desktops and keyboards; the key ?
 // lists the keys. The test in browser has taken these pictures of it:
 //

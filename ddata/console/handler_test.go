@@ -13,6 +13,7 @@ import (
 
 	"github.com/coterie-go/coterie/ddata/console/api"
 	"github.com/coterie-go/coterie/ddata/ddatatest"
+	"github.com/coterie-go/coterie/ddata/events/runbook"
 )
 
 // A path says which methods it takes. HEAD is answered as GET is, without the body.
@@ -164,4 +165,30 @@ func TestSlowBrowsers(t *testing.T) {
 	}
 	close(release)
 	http.DefaultClient.CloseIdleConnections()
+}
+
+// An alarm is asked for as an event or a metric names it. Each has the page of the runbook; a name without one is
+// said, with those that have.
+func TestRunbook(t *testing.T) {
+	h := Handler(ddatatest.Start(t, "a")[0], Config{Authorize: allowed})
+	for name, title := range map[string]string{
+		"LeaseLost": "LeaseLost", "hand-off-aborted": "HandOffAborted", "batch.StoreSlow": "StoreSlow",
+	} {
+		x := ask[api.Runbook](t, h, 200, "GET", "/api/v1/runbook?alarm="+name, "")
+		if text, _ := runbook.Page(title); x.Alarm != title || x.Text != text || text == "" {
+			t.Errorf("%s: %+v", name, x)
+		}
+	}
+	e := ask[api.Error](t, h, 404, "GET", "/api/v1/runbook?alarm=..%2Fdoc.go", "")
+	if e.Code != api.CodeNotFound || !strings.Contains(e.Text, `"../doc.go" has no page`) ||
+		!strings.Contains(e.Text, "LeaseLost, ") {
+		t.Errorf("%+v", e)
+	}
+	for _, q := range []string{"", "?alarm=", "?alarm=" + strings.Repeat("x", api.IDMax+1)} {
+		if e := ask[api.Error](t, h, 400, "GET", "/api/v1/runbook"+q, ""); e.Code != api.CodeBad {
+			t.Errorf("%.40s: %+v", q, e)
+		}
+	}
+	refused := Handler(ddatatest.Start(t, "a")[0], Config{})
+	ask[api.Error](t, refused, 403, "GET", "/api/v1/runbook?alarm=LeaseLost", "")
 }

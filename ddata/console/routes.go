@@ -9,10 +9,16 @@ import (
 	"strings"
 
 	"github.com/coterie-go/coterie/ddata/console/api"
+	"github.com/coterie-go/coterie/ddata/console/section"
+	"github.com/coterie-go/coterie/ddata/console/timeline"
+	"github.com/coterie-go/coterie/ddata/events/runbook"
 )
 
 // pathActions is where actions are posted.
 const pathActions = "api/v1/actions"
+
+// pathRunbook is where the pages of alarms are.
+const pathRunbook = "api/v1/runbook"
 
 // keyCluster is the key of what all nodes say.
 const keyCluster = "cluster"
@@ -30,6 +36,8 @@ func (c *handler) serve(w http.ResponseWriter, r *http.Request, caller Caller) {
 		err = wrongMethod(takes)
 	case path == pathActions:
 		x, err = c.post(r, caller)
+	case path == pathRunbook:
+		x, err = alarmPage(parameters{values: r.URL.Query()})
 	default:
 		if f, ok := files[path]; ok {
 			w.Header().Set("Content-Type", f.mime)
@@ -51,7 +59,8 @@ func methodsOf(path string) string {
 	switch path {
 	case pathActions:
 		return "POST"
-	case "api/v1", "api/v1/cluster", "api/v1/node", "api/v1/shards", "api/v1/entity", "api/v1/events", "api/v1/metrics":
+	case "api/v1", "api/v1/cluster", "api/v1/node", "api/v1/shards", "api/v1/entity", "api/v1/events", "api/v1/metrics",
+		pathRunbook:
 		return looks
 	}
 	if _, ok := files[path]; ok {
@@ -107,4 +116,19 @@ func (c *handler) look(ctx context.Context, path string, q url.Values) (any, err
 		return nil, p.err
 	}
 	return c.cache.Get(ctx, key, ask)
+}
+
+// alarmPage answers with the page of an alarm. It is part of the program, so no node is asked.
+func alarmPage(p parameters) (any, error) {
+	alarm := p.text("alarm")
+	if p.err != nil {
+		return nil, p.err
+	}
+	text, ok := runbook.Page(alarm)
+	if !ok {
+		return nil, fmt.Errorf("%w: alarm %q has no page; there are: %s", section.ErrUnknown,
+			timeline.Clip(alarm, wordMax), strings.Join(runbook.Alarms(), ", "))
+	}
+	title, _, _ := strings.Cut(text, "\n")
+	return api.Runbook{Alarm: strings.TrimPrefix(title, "# "), Text: text}, nil
 }

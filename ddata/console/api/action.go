@@ -48,5 +48,6 @@ var Paths = []Path{
 	{"GET", "api/v1/entity?type=T&id=ID", "where an entity is, why it was passivated, what waits"},
 	{"GET", "api/v1/metrics", "what took how long in the last minute, and what waits for journals"},
 	{"GET", "api/v1/events?limit=N", "the latest events of all nodes"},
+	{"GET", "api/v1/runbook?alarm=NAME", "the page of an alarm: its meaning, its cause, what to do"},
 	{"POST", "api/v1/actions", "do something; see type Action of package api"},
 }

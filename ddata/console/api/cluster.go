@@ -79,11 +79,17 @@ type Node struct {
 }
 
 // Alarm counts the events of one kind that the log of a node has as warnings or errors, since its console was
-// made. Package ddata/events/runbook has a page for each kind.
+// made. GET api/v1/runbook has the page of each kind that the library has.
 type Alarm struct {
 	Kind  string    `json:"kind"`
 	Count uint64    `json:"count"`
 	Last  time.Time `json:"last"` // when the last was, by the clock of the node
+}
+
+// Runbook is the page of an alarm: what it means, what causes it, what to do, and what shows it.
+type Runbook struct {
+	Alarm string `json:"alarm"` // as the page calls it
+	Text  string `json:"text"`  // in Markdown
 }
 
 // Silence is a member that a node does not hear.

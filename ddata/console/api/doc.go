@@ -11,6 +11,7 @@
 //	GET  api/v1/entity?type=T&id=ID                        Entity: where it is, why it was passivated, what waits
 //	GET  api/v1/metrics                                    Metrics: what took how long in the last minute
 //	GET  api/v1/events?limit=N                             Events: the latest of all nodes, at most EventsMax
+//	GET  api/v1/runbook?alarm=NAME                         Runbook: the page of an alarm; the name as Alarm.Kind has it
 //	POST api/v1/actions  (Action)                          Result
 //
 // A POST has the header Header with any value, and the content type application/json. An answer that

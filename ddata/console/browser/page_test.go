@@ -192,6 +192,7 @@ func TestPage(t *testing.T) {
 	x.entities(s)
 	x.times(s)
 	x.kill(s)
+	x.runbook()
 	x.balance(s)
 	x.steer()
 	x.passivate()
@@ -286,6 +287,42 @@ func (x *tab) kill(s *shop) {
 	x.key("5")
 	x.until(`document.getElementById("events").innerText.includes("member removed")`)
 	x.until(`document.getElementById("events").innerText.includes("console action do=down")`)
+}
+
+// runbook opens the page of an alarm of a node by the keyboard, and that of an alarm of a type. What has no page is
+// said, as text.
+func (x *tab) runbook() {
+	x.t.Helper()
+	const text = `document.getElementById("runbook-text").innerText`
+	x.until(`document.querySelector("#events button[data-runbook]")`)
+	x.key("1")
+	const button = `#members button[data-runbook]`
+	x.until(fmt.Sprintf(`document.querySelector(%q)`, button))
+	kind := x.text(button)
+	x.run(chromedp.Focus(chromedp.CSS(button)))
+	x.key(kb.Enter)
+	x.until(text + `.includes("## What to do")`)
+	if title := x.text("#runbook-title"); !strings.HasPrefix(x.text("#runbook-text"), "# "+title) || title != kind {
+		x.t.Errorf("the page of %s is that of %s", kind, title)
+	}
+	x.key(kb.Escape)
+	x.until(`!document.getElementById("runbook").open`)
+	if !eval[bool](x, `document.activeElement.dataset.runbook`+fmt.Sprintf(` === %q`, kind)) {
+		x.t.Error("the page of an alarm takes the focus away")
+	}
+	eval[bool](x, `state.cluster.nodes[0].types[0].alarms = { "hand-off-aborted": 1 }, renderTypes(state.cluster),
+		document.querySelector("#types button[data-runbook]").click(), true`)
+	x.until(text + `.startsWith("# HandOffAborted")`)
+	x.key(kb.Escape)
+	x.until(`!document.getElementById("runbook").open`)
+	eval[bool](x, `runbook("<b>x</b>"), true`)
+	x.until(text + `.includes('"<b>x</b>" has no page')`)
+	if eval[int](x, `document.querySelectorAll("#runbook b").length`) > 0 {
+		x.t.Error("the name of an alarm becomes markup")
+	}
+	x.key(kb.Escape)
+	x.until(`!document.getElementById("runbook").open`)
+	eval[bool](x, `document.activeElement.blur(), true`)
 }
 
 // balance brings a node in, says which shards shall live there, and has them move.

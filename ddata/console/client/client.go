@@ -67,6 +67,11 @@ func (c *Client) Metrics(ctx context.Context) (api.Metrics, error) {
 	return get[api.Metrics](ctx, c, "metrics", nil)
 }
 
+// Runbook asks for the page of an alarm.
+func (c *Client) Runbook(ctx context.Context, alarm string) (api.Runbook, error) {
+	return get[api.Runbook](ctx, c, "runbook", url.Values{"alarm": {alarm}})
+}
+
 // Act has something done.
 func (c *Client) Act(ctx context.Context, a api.Action) (api.Result, error) {
 	body, err := json.Marshal(a)

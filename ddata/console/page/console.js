@@ -72,6 +72,9 @@ function button(text, data, danger) {
   return h("button" + (danger ? ".danger" : ""), attrs, text);
 }
 
+// alarm names a kind of alarm, and opens its page in the runbook.
+const alarm = (kind, text, cls) => h("button.alarm" + (cls ? "." + cls : ""), { "data-runbook": kind, "aria-haspopup": "dialog", title: `what ${kind} means, and what to do` }, text);
+
 // --- asking ---
 
 async function ask(path, options) {
@@ -200,7 +203,7 @@ function memberCard(c, m, i, n, silent) {
       n && ["lease", n.lease ? h("span.good", {}, "held") : h("span.warn", {}, "none")],
       n && n.epoch !== c.view.epoch && ["view", "e" + n.epoch],
       n && ["shards", num((n.types || []).reduce((s, t) => s + t.hosted, 0))],
-      alarms.length > 0 && ["alarms", h("ul", {}, alarms.map(a => h("li", {}, `${a.kind} ${num(a.count)}, the last at ${time(a.last)}`)))],
+      alarms.length > 0 && ["alarms", h("ul", {}, alarms.map(a => h("li", {}, alarm(a.kind, a.kind), ` ${num(a.count)}, the last at ${time(a.last)}`)))],
       ...drains.map(t => ["hands over", `${t.name}: ${t.drain.done ? "all shards have gone" : `${num(t.hosted)} shards left`}, since ${time(t.drain.since)}` + (t.drain.why ? `: ${t.drain.why}` : "")]),
       n && ["entities", num((n.types || []).reduce((s, t) => s + t.active, 0)) + " active"],
       n && ["links", `${num(n.transport.links)}, ${bytes(n.transport.bytesIn)} in, ${bytes(n.transport.bytesOut)} out`],
@@ -280,7 +283,7 @@ function typeCard(c, s) {
       ["moves", (s.moving ? `${num(s.moving)} under way, ` : "") + `${num(s.moves)} done` + (s.aborted ? `, ${num(s.aborted)} aborted` : "") + (s.maxMillis ? `, the longest ${num(s.maxMillis)} ms` : "")],
       ["passivated", named(s.passivated) + (s.forced ? `, forced ${num(s.forced)}` : "")],
       ["dropped", Object.keys(s.dropped).length ? h("span.bad", {}, named(s.dropped)) : ""],
-      ["alarms", Object.keys(s.alarms).length ? h("span.bad", {}, named(s.alarms)) : ""],
+      ["alarms", Object.keys(s.alarms).length ? h("span.row", {}, Object.entries(s.alarms).sort().map(([k, n]) => alarm(k, `${k} ${num(n)}`, "bad"))) : ""],
       ["panics", s.panics ? h("span.bad", {}, num(s.panics)) : ""],
       ["reminders", s.fired ? `${num(s.fired)} fired` + (s.remFailed ? `, ${num(s.remFailed)} failed` : "") : ""],
       ["leases lost", s.leasesLost ? h("span.bad", {}, num(s.leasesLost)) : ""],
@@ -384,7 +387,7 @@ function renderEvents() {
   const word = $("event-filter").value.toLowerCase(), warn = $("only-warn").checked;
   const list = (x.events || []).slice().reverse().filter(e => (!warn || e.level !== "info") && (!word || (e.text + e.kind + e.node).toLowerCase().includes(word)));
   draw($("events"), list.length ? list.map(e => h("li", {}, h("time", { datetime: e.at }, time(e.at)),
-    h("span." + ({ info: "soft", warn: "warn", error: "bad" }[e.level] || "soft"), {}, e.level), h("span.soft", {}, short(e.node)), h("span", {}, e.text)))
+    e.level === "info" ? h("span.soft", {}, e.level) : alarm(e.kind, e.level, e.level === "error" ? "bad" : "warn"), h("span.soft", {}, short(e.node)), h("span", {}, e.text)))
     : h("li.soft", {}, h("span", {}, "none")));
 }
 
@@ -481,6 +484,16 @@ async function find(typ, id) {
   renderFound();
 }
 
+// runbook opens the page of an alarm. Its text is Markdown, and is shown as it is written.
+async function runbook(kind) {
+  const show = (title, text) => { $("runbook-title").textContent = title; $("runbook-text").textContent = text; };
+  show(kind, "asking…");
+  $("runbook").dataset.kind = kind;
+  $("runbook").showModal();
+  const page = await ask("runbook?alarm=" + encodeURIComponent(kind)).catch(e => ({ alarm: kind, text: e.message }));
+  if ($("runbook").dataset.kind === kind) show(page.alarm, page.text);
+}
+
 // --- keys, clicks, themes ---
 
 function show(tab) {
@@ -504,6 +517,7 @@ document.addEventListener("click", e => {
   const b = e.target.closest("button");
   if (!b) return;
   if (b.dataset.tab) show(b.dataset.tab);
+  else if (b.dataset.runbook) runbook(b.dataset.runbook);
   else if (b.dataset.do) act({ ...b.dataset });
   else if (b.dataset.shards) {
     turn(state.shardsType === b.dataset.shards ? "" : b.dataset.shards, 0);

@@ -34,6 +34,7 @@ func commands() []command {
 		{"where", "TYPE ID", "where an entity is, why it was passivated, what waits", 2, 2, asking(where)},
 		{"events", "[-limit N]", "the latest events of all nodes", 0, 0, eventsCommand},
 		{"watch", "[-every D]", "events as they come, until it is interrupted", 0, 0, watchCommand},
+		{"runbook", "ALARM", "what an alarm means, what causes it, what to do", 1, 1, asking(runbook)},
 
 		{"down", "NODE", "NODE is gone for good: go on without it", 1, 1, acting(down)},
 		{"leave", "NODE", "NODE leaves, and ends", 1, 1, acting(leave)},

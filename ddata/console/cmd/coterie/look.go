@@ -277,3 +277,15 @@ func where(ctx context.Context, r *remote, args []string) error {
 		}
 	})
 }
+
+func runbook(ctx context.Context, r *remote, args []string) error {
+	x, err := r.Runbook(ctx, args[0])
+	if err != nil {
+		return explained(r, err)
+	}
+	return show(r, x, nil, func(t *table, x api.Runbook) {
+		for line := range strings.Lines(x.Text) {
+			t.row(strings.TrimSuffix(line, "\n"))
+		}
+	})
+}

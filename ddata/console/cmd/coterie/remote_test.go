@@ -87,6 +87,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/c/api/v1/entity":
 		x = api.Entity{Type: q.Get("type"), ID: q.Get("id"), Node: "00000000aaaaaaaa", Addr: "a:1", Waiting: 3,
 			Why: "idle"}
+	case r.URL.Path == "/c/api/v1/runbook":
+		x = api.Runbook{Alarm: q.Get("alarm"), Text: "# " + q.Get("alarm") + "\n\n\x1b[2JRead on.\n"}
 	case r.URL.Path == "/c/api/v1/metrics":
 		labels := map[string]string{"role": "r", "op": "get"}
 		took := api.Series{Name: "coterie_request_duration_seconds", Labels: labels}
@@ -173,6 +175,9 @@ func TestLooks(t *testing.T) {
 	says(t, out, `id +x y`, `node +00000000 a:1`, `3 messages`, `passivation +idle`)
 	out, _ = f.coterie(t, exitOK, "events", "-limit", "3")
 	says(t, out, `event 21\.`)
+	if out, _ = f.coterie(t, exitOK, "runbook", "LeaseLost"); out != "# LeaseLost\n\n [2JRead on.\n" {
+		t.Errorf("%q", out)
+	}
 	var x api.Cluster
 	out, _ = f.coterie(t, exitOK, "members", "-json")
 	if err := json.Unmarshal([]byte(out), &x); err != nil || x.Name != "shop" {
