@@ -71,14 +71,17 @@ func (l Leases[Store]) told(id StoreID) StoreID {
 
 // Fits reports whether nodes that have a and o run the type together: they have the same, except that stores of
 // leases need only get on.
-func (a Compatibility) Fits(o Compatibility) bool {
+func (a Compatibility) Fits(o Compatibility) bool { return a.leasesAs(o) == o }
+
+// leasesAs is a with the stores of leases of o, where the two get on.
+func (a Compatibility) leasesAs(o Compatibility) Compatibility {
 	if a.Lease.getOn(o.Lease) {
 		a.Lease = o.Lease
 	}
 	if a.CoordinatorLease.getOn(o.CoordinatorLease) {
 		a.CoordinatorLease = o.CoordinatorLease
 	}
-	return a == o
+	return a
 }
 
 // RoutesAs reports whether ids go to the same shards of the same coordinator.
@@ -109,9 +112,19 @@ func (a Compatibility) ForRegion(region Compatibility, m view.Member, role strin
 	return a
 }
 
-// Differences names what differs, with the values here and there.
+// Differences names what keeps a from fitting o, with the values here and there; empty: they fit.
 func (a Compatibility) Differences(o Compatibility, there string) string {
-	var out []string
+	return strings.Join(a.leasesAs(o).differences(o, there), "; ")
+}
+
+// LeaseDifferences names the stores of leases that differ, those of nodes that fit, too.
+func (a Compatibility) LeaseDifferences(o Compatibility, there string) string {
+	only := o
+	only.Lease, only.CoordinatorLease = a.Lease, a.CoordinatorLease
+	return strings.Join(only.differences(o, there), "; ")
+}
+
+func (a Compatibility) differences(o Compatibility, there string) (out []string) {
 	if a.Role != o.Role {
 		out = append(out, fmt.Sprintf("Role is %s here and %s %s",
 			cmp.Or(a.Role, "none"), cmp.Or(o.Role, "none"), there))
@@ -149,7 +162,7 @@ func (a Compatibility) Differences(o Compatibility, there string) string {
 	}
 	store("Leases.Shards", a.Lease, o.Lease)
 	store("Leases.Coordinator", a.CoordinatorLease, o.CoordinatorLease)
-	return strings.Join(out, "; ")
+	return out
 }
 
 func givenText(given bool) string {

@@ -35,6 +35,29 @@ func TestLeasesThatGetOn(t *testing.T) {
 	}
 }
 
+// Nodes are told that their leases differ apart from why they do not fit: leases that get on are no reason for that.
+func TestLeasesThatGetOnAreNoDifference(t *testing.T) {
+	const x = StoreID("x")
+	own := Compatibility{Shards: 10, Lease: x, CoordinatorLease: x}
+	theirs := Compatibility{Shards: 10, Lease: x.announced(), CoordinatorLease: x.announced()}
+	if d := own.Differences(theirs, "there"); d != "" {
+		t.Errorf("nodes that fit differ: %s", d)
+	}
+	theirs.Shards = 20
+	if d := own.Differences(theirs, "there"); d != "Shards is 10 here and 20 there" {
+		t.Errorf("refused because %s", d)
+	}
+	if d := own.LeaseDifferences(theirs, "there"); d != "Leases.Shards is store x here and store announced: x there; "+
+		"Leases.Coordinator is store x here and store announced: x there" {
+		t.Errorf("leases: %s", d)
+	}
+	theirs.Lease, theirs.CoordinatorLease = "", x
+	if d := own.Differences(theirs, "there"); d != "Shards is 10 here and 20 there; "+
+		"Leases.Shards is store x here and not set there" {
+		t.Errorf("refused because %s", d)
+	}
+}
+
 // Another strategy, or another store of states, is refused where it matters, and if both have told it.
 func TestStrategiesThatGetOn(t *testing.T) {
 	const role = "r"

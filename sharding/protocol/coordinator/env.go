@@ -124,7 +124,7 @@ func (e *env) sayUnguarded(u protocol.UID, own, theirs protocol.Compatibility) {
 	if !e.unguarded[u] {
 		maps.DeleteFunc(e.unguarded, func(u protocol.UID, _ bool) bool { return !e.view.Has(u) })
 		e.unguarded[u] = true
-		e.notify(protocol.Event{Kind: protocol.LeasesDiffer, Peer: u, Text: own.Differences(theirs, "there")})
+		e.notify(protocol.Event{Kind: protocol.LeasesDiffer, Peer: u, Text: own.LeaseDifferences(theirs, "there")})
 	}
 }
 
