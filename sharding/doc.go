@@ -266,10 +266,10 @@
 //	Remember.Entities,         stop all nodes; what was remembered or set before stays stored, and comes when it is
 //	Reminders.Enabled          turned on again
 //
-// Begin with the next rolling restart when the last node has come back from the one before, and no coordinator tells
-// of protocol.LeasesDiffer any more. While a node takes no leases, no lease guards the type: it is then as safe as
-// one without leases. Never change Role or Shards by a rolling restart: nodes with the other value take no part
-// (protocol.TypeMismatch) until the last node with the old one is gone.
+// Begin with the next rolling restart when the last node is back, and no coordinator tells of protocol.LeasesDiffer
+// any more. What is left open for an hour is an alarm with the nodes' names: protocol.ChangingLeft, LeasesLacking.
+// While a node takes no leases, no lease guards the type. Never change Role or Shards by a rolling restart: nodes with
+// the other value take no part (protocol.TypeMismatch) until the last node with the old one is gone.
 //
 // # Stopping shards
 //

@@ -9,6 +9,10 @@ import (
 // EventKind says what an Event is about.
 type EventKind uint8
 
+// RolloutMax is how long a coordinator lets a change by rolling restarts be unfinished before it tells of it:
+// ChangingLeft, LeasesLacking. Another coordinator begins anew.
+const RolloutMax = time.Hour
+
 // Kinds of events. Those marked as alarms want a person's eye: package ddata/events/runbook has a page for
 // each.
 const (
@@ -78,6 +82,12 @@ const (
 	// warning: Peer has other leases than this node's coordinator, or takes none, as Text says: until it is restarted
 	// no lease guards the type
 	LeasesDiffer
+	// alarm: all members have one strategy for RolloutMax, and Count of them still let another be
+	// (Allocation.Changing); Text: which. Told again after as long
+	ChangingLeft
+	// alarm: Count members take no leases of a store that they or others have named for RolloutMax, so that no lease
+	// guards the type; Text: which. Told again after as long
+	LeasesLacking
 	EventEnd // none: the number of kinds, and of no kind
 )
 
@@ -92,7 +102,7 @@ var eventNames = [EventEnd]string{
 	"state-delayed", "state-failed", "state-resumed", "handler-slow",
 	"result-awaited", "coordinator-deposed",
 	"reminders-failed", "reminders-resumed", "reminder-damaged", "reminder-stranded",
-	"reminders-moved", "leases-differ",
+	"reminders-moved", "leases-differ", "changing-left", "leases-lacking",
 }
 
 func (k EventKind) String() string {
@@ -139,7 +149,7 @@ func (e Event) Alarm() bool {
 		TypeMismatch, LeaseAwaited, ShardLeaseLost, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
 		RememberFailed, ReportAwaited,
 		CoordinatorAbsent, StateFailed, HandlerSlow, ResultAwaited, CoordinatorDeposed,
-		RemindersFailed, ReminderDamaged, ReminderStranded:
+		RemindersFailed, ReminderDamaged, ReminderStranded, ChangingLeft, LeasesLacking:
 		return true
 	}
 	return false
@@ -157,7 +167,7 @@ func (e Event) String() string {
 	case CoordinatorStopped, TypeMismatch, RegionPassedOver, CoordinatorLeaseAwaited, CoordinatorLeaseLost,
 		ReportAwaited, CoordinatorAbsent,
 		StateDelayed, StateFailed, StateResumed, CoordinatorDeposed, RemindersMoved,
-		LeasesDiffer:
+		LeasesDiffer, ChangingLeft, LeasesLacking:
 	default:
 		fmt.Fprintf(&b, " %v", e.Shard)
 	}

@@ -88,7 +88,8 @@ type Allocation struct {
 	StrategyTimeout time.Duration
 	// Changing lets this node run the type together with nodes that have another Strategy. It is for a rolling
 	// restart that brings another: set it with that, and take it away by the next one. Until then shards may move
-	// more often than they need, as often as the coordinator's node changes. Default: others are refused.
+	// more often than they need, as often as the coordinator's node changes. Where it is still set although all nodes
+	// have one Strategy, ChangingLeft tells of it after RolloutMax. Default: others are refused.
 	Changing bool
 }
 
@@ -179,6 +180,12 @@ func (id StoreID) announced() StoreID {
 		return ""
 	}
 	return announcedPrefix + id
+}
+
+// Taken reports whether a node that says so takes leases of the store.
+func (id StoreID) Taken() bool {
+	_, taken := id.taken()
+	return taken
 }
 
 // taken is the ID of a store of leases, and whether a node that says so takes leases there.

@@ -34,7 +34,7 @@ func New(cfg protocol.Config, _ *rand.Rand) (*Coordinator, error) {
 	c := &Coordinator{env: env{
 		cfg: cfg.WithDefaults(), seq: cfg.Predecessor.Seq,
 		unreachable: map[protocol.UID]bool{}, refused: map[protocol.UID]bool{}, absent: map[protocol.UID]bool{},
-		unguarded: map[protocol.UID]bool{},
+		unguarded: map[protocol.UID]bool{}, told: map[protocol.UID]told{},
 	}}
 	c.term = newTerm(&c.env)
 	return c, nil

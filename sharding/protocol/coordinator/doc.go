@@ -27,6 +27,11 @@
 // and could not be started there again, has no coordinator until it is, or until the node goes: regions
 // hear it (Absent) and tell it (CoordinatorAbsent).
 //
+// # Roll-outs
+//
+// The regions tell their settings. Where a change by rolling restarts was not brought to its end for
+// protocol.RolloutMax, the coordinator tells of it, and names the members: ChangingLeft, LeasesLacking.
+//
 // # One role
 //
 // A type runs under one role. Coordinators of two roles would never meet. So at the begin of its

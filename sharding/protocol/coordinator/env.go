@@ -28,6 +28,7 @@ type env struct {
 	absent      map[protocol.UID]bool // members of the view that have not started the type, as they said
 	refused     map[protocol.UID]bool // of the view, whose settings are others and which was told
 	unguarded   map[protocol.UID]bool // of the view, whose leases are others; told of
+	told        map[protocol.UID]told // of the view, whose settings fit
 
 	stateStore *protocol.StoreID // of the first region that told it, on a node that needs none and knows none
 }
@@ -48,6 +49,7 @@ func (e *env) install(v *view.View) {
 	gone := func(u protocol.UID, _ bool) bool { return !v.Has(u) }
 	maps.DeleteFunc(e.unreachable, gone)
 	maps.DeleteFunc(e.absent, gone)
+	maps.DeleteFunc(e.told, func(u protocol.UID, _ told) bool { return !v.Has(u) })
 }
 
 func (e *env) onReachable(u protocol.UID, ok bool) {
@@ -100,12 +102,14 @@ func (e *env) sayMismatch(m view.Member, proxy bool, theirs protocol.Compatibili
 	}
 	if own.Fits(theirs) && (own == theirs || !e.cfg.Planted(defect.RefusesAnnounced)) {
 		delete(e.refused, m.UID)
+		e.told[m.UID] = told{settings: theirs, proxy: proxy}
 		if told := theirs.Strategy != ""; learns && told && !proxy && m.HasRole(e.cfg.Role) {
 			e.stateStore = &theirs.StateStore
 		}
 		e.sayUnguarded(m.UID, own, theirs)
 		return false
 	}
+	delete(e.told, m.UID)
 	if !e.refused[m.UID] {
 		maps.DeleteFunc(e.refused, func(u protocol.UID, _ bool) bool { return !e.view.Has(u) })
 		e.refused[m.UID] = true

@@ -23,6 +23,7 @@ type term struct {
 	takeover   takeover
 	roles      roles
 	outOfRange outOfRange
+	rollouts   rollouts
 	remembered protocol.StateRead // under way or failed; ID 0: done
 	kept       protocol.Token     // the lowest of the hostings that this term has found; zero: none
 
@@ -47,7 +48,7 @@ func newTerm(e *env) term {
 	return term{
 		env: e, homes: newHomes(e), chooser: chooser{env: e}, registrar: registrar{env: e},
 		store: store{env: e, writes: map[uint64]protocol.StateWrite{}}, roles: roles{env: e},
-		outOfRange: outOfRange{env: e},
+		outOfRange: outOfRange{env: e}, rollouts: rollouts{env: e},
 	}
 }
 
@@ -138,6 +139,7 @@ func (tm *term) retry() {
 		tm.homes.retryMoves()
 		tm.registrar.drainLeaving(&tm.homes)
 		tm.chooser.maybeOverdue(&tm.homes)
+		tm.rollouts.look()
 		tm.allocateAll()
 	}
 }
