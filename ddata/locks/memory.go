@@ -3,10 +3,10 @@ package locks
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -26,11 +26,9 @@ type memoryName struct {
 	record []byte
 }
 
-var memories atomic.Uint64
-
-// NewMemory returns an empty store.
+// NewMemory returns an empty store. Its ID is random: nodes of two processes never seem to have the same one.
 func NewMemory() *Memory {
-	return &Memory{id: fmt.Sprintf("memory %d", memories.Add(1)), names: make(map[string]*memoryName)}
+	return &Memory{id: "memory " + rand.Text(), names: make(map[string]*memoryName)}
 }
 
 // ID implements Store.

@@ -3,6 +3,10 @@ package locks_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,7 +15,33 @@ import (
 	"github.com/coterie-go/coterie/ddata/locks/lockstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// idVariable makes a process print the ID of its first store, and end.
+const idVariable = "COTERIE_TEST_PRINT_ID"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(idVariable) != "" {
+		fmt.Print(locks.NewMemory().ID())
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// The stores of two processes have different IDs, by which nodes see that they have not the same one.
+func TestMemoriesOfTwoProcesses(t *testing.T) {
+	seen := map[string]bool{locks.NewMemory().ID(): true, locks.NewMemory().ID(): true}
+	for range 2 {
+		child := exec.CommandContext(t.Context(), os.Args[0])
+		child.Env = append(os.Environ(), idVariable+"=1")
+		id, err := child.Output()
+		if err != nil || !strings.HasPrefix(string(id), "memory ") {
+			t.Fatalf("%q: %v", id, err)
+		}
+		seen[string(id)] = true
+	}
+	if len(seen) != 4 {
+		t.Errorf("four stores have the IDs %v", seen)
+	}
+}
 
 func TestMemory(t *testing.T) {
 	lockstest.Run(t, func(testing.TB) (one, other locks.Store) {
