@@ -26,11 +26,11 @@ func storedApart() (x, y EntityType[message_]) {
 	return x, y
 }
 
-// mismatches has a type tell of settings that differ.
-func mismatches(typ *EntityType[message_]) <-chan protocol.Event {
+// eventsOf has a type tell of those of a kind.
+func eventsOf(typ *EntityType[message_], kind protocol.EventKind) <-chan protocol.Event {
 	told := make(chan protocol.Event, 100)
 	typ.OnEvent = onNotes(func(e protocol.Event) {
-		if e.Kind == protocol.TypeMismatch {
+		if e.Kind == kind {
 			told <- e
 		}
 	})
@@ -112,7 +112,7 @@ func TestStoresAreComparedWhenTheLevelRises(t *testing.T) {
 		w.format = format.Initial
 		typ, other := storedApart()
 		typ.Shards, other.Shards = 20, 20
-		told := mismatches(&typ)
+		told := eventsOf(&typ, protocol.TypeMismatch)
 		a, b := start(w.join("backend"), typ), start(w.join("backend"), other)
 		w.install()
 		askCarts(t, 1, a)
@@ -137,7 +137,7 @@ func TestProxyComparesStoresOfRegions(t *testing.T) {
 		typ, other := storedApart()
 		ports, idle := w.join("backend").ports(), strategic(nil, false)
 		ports.Proxy, idle.New = true, nil
-		told := mismatches(&idle)
+		told := eventsOf(&idle, protocol.TypeMismatch)
 		proxy, err := StartOn(ports, idle)
 		if err != nil {
 			t.Fatal(err)
@@ -166,6 +166,28 @@ func TestRefusedRegionIsNoRegion(t *testing.T) {
 		w.install()
 		if _, err := Ask(within(t, time.Minute), a.Ref("cart-1"), total{}); err == nil {
 			t.Error("a shard got a home with one region that takes part")
+		}
+	})
+}
+
+// A type in which Changing is left set tells of it after an hour, with the addresses of the nodes.
+func TestChangingThatIsLeft(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.format = format.Headers
+		typ := strategic(nil, true)
+		told := eventsOf(&typ, protocol.ChangingLeft)
+		start(w.join("backend"), typ)
+		start(w.join("backend"), typ)
+		w.install()
+		began := time.Now()
+		e := <-told
+		if d := time.Since(began); d < protocol.RolloutMax || d > protocol.RolloutMax+time.Minute {
+			t.Errorf("told after %v", d)
+		}
+		for _, n := range w.nodes {
+			if e.Count != 2 || !strings.Contains(e.Text, n.member.Addr) {
+				t.Errorf("told is %+v", e)
+			}
 		}
 	})
 }
