@@ -132,6 +132,7 @@ _coterie "$@"`)
 func fish(out io.Writer) {
 	fmt.Fprintln(out, "# fish completion of coterie: put it into ~/.config/fish/completions/coterie.fish.")
 	fmt.Fprintf(out, "complete -c coterie -n '__fish_seen_subcommand_from help' -a %q\n", names())
+	fmt.Fprintln(out, "complete -c coterie -n __fish_use_subcommand -a help -d 'this text, or the flags of a command'")
 	for _, c := range commands() {
 		fmt.Fprintf(out, "complete -c coterie -n __fish_use_subcommand -a %s -d '%s'\n", c.name, c.text)
 		seen := "__fish_seen_subcommand_from " + c.name

@@ -463,3 +463,14 @@ _files() { }
 }
 
 func firstOf(out, _ string) string { return out }
+
+// Each shell offers help as the first word.
+func TestHelpIsCompleted(t *testing.T) {
+	f := newFake(t)
+	for shell, want := range map[string]string{
+		"bash": `(?s)COMP_CWORD" = 1.*words=".* help"`, "zsh": `'help:`, "fish": `__fish_use_subcommand -a help `,
+	} {
+		out, _ := f.coterie(t, exitOK, "completion", shell)
+		says(t, out, want)
+	}
+}
