@@ -58,8 +58,8 @@ var (
 	by     = regexp.MustCompile(`by \(([\w, ]+)\)`)
 )
 
-// instance are labels that Prometheus itself adds, or that a histogram has.
-var instance = []string{"instance", "le"}
+// added are labels that Prometheus itself adds, or that a histogram has.
+var added = []string{"instance", "job", "le"}
 
 // check looks at the metrics of an expression: they exist, with these labels.
 func check(t *testing.T, where, expr string, all map[string]metric) {
@@ -73,7 +73,7 @@ func check(t *testing.T, where, expr string, all map[string]metric) {
 		}
 		known = append(known, x.labels...)
 		for _, l := range label.FindAllStringSubmatch(m[2], -1) {
-			if !slices.Contains(x.labels, l[1]) && !slices.Contains(instance, l[1]) {
+			if !slices.Contains(x.labels, l[1]) && !slices.Contains(added, l[1]) {
 				t.Errorf("%s: %s has no label %s", where, m[1], l[1])
 			}
 		}
@@ -84,7 +84,7 @@ func check(t *testing.T, where, expr string, all map[string]metric) {
 	}
 	for _, m := range by.FindAllStringSubmatch(expr, -1) {
 		for l := range strings.SplitSeq(m[1], ",") {
-			if l = strings.TrimSpace(l); !slices.Contains(known, l) && !slices.Contains(instance, l) {
+			if l = strings.TrimSpace(l); !slices.Contains(known, l) && !slices.Contains(added, l) {
 				t.Errorf("%s: sums by %s, which nothing there has", where, l)
 			}
 		}
@@ -108,6 +108,9 @@ func TestRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, "rules.yaml", expr, all)
+		if m := regexp.MustCompile(`\b(max|min|sum|count|avg)(\(| by \((?:[^j]|j[^o])*\))`).FindString(expr); m != "" {
+			t.Errorf("%s takes the clusters that one Prometheus looks at together: %s", expr, m)
+		}
 		n++
 	}
 	if n < 50 || len(all) < 150 {
@@ -160,7 +163,17 @@ func TestDashboard(t *testing.T) {
 			}
 		}
 	}
+	for _, p := range d.Panels {
+		for _, x := range p.Targets {
+			if !strings.Contains(x.Expr, `instance=~"$instance"`) {
+				t.Errorf("%s: %s shows nodes that were not chosen", p.Title, x.Expr)
+			}
+		}
+	}
 	for _, v := range d.Templating.List {
+		if v.Name == "instance" && !strings.Contains(v.Definition, `job=~"$job"`) {
+			t.Errorf("nodes are those of several clusters: %s", v.Definition)
+		}
 		if v.Definition != "" {
 			check(t, v.Name, v.Definition, all)
 		}

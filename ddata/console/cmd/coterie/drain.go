@@ -102,6 +102,7 @@ func (w *drainWait) look(ctx context.Context, r *remote) (over bool, err error) 
 // heard notes what the node says.
 func (w *drainWait) heard(r *remote, n api.Node) (over bool, err error) {
 	var whys, again []string
+	found := false
 	over, w.left = true, 0
 	for _, t := range n.Types {
 		switch {
@@ -111,7 +112,7 @@ func (w *drainWait) heard(r *remote, n api.Node) (over bool, err error) {
 			again = append(again, t.Name)
 			continue
 		}
-		over, w.left = over && t.Drain.Done, w.left+t.Hosted
+		found, over, w.left = true, over && t.Drain.Done, w.left+t.Hosted
 		if t.Drain.Why != "" {
 			whys = append(whys, t.Name+": "+t.Drain.Why)
 		}
@@ -123,6 +124,8 @@ func (w *drainWait) heard(r *remote, n api.Node) (over bool, err error) {
 		return false, fmt.Errorf("%s was started again, and drains nothing", w.node)
 	case len(again) > 0:
 		return false, fmt.Errorf("%s does not drain %s: that was started again", w.node, strings.Join(again, " and "))
+	case !found && w.typ != "":
+		return false, fmt.Errorf("%s has not got %s any more: it was started again", w.node, w.typ)
 	}
 	return over, nil
 }

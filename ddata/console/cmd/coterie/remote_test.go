@@ -324,6 +324,8 @@ func TestDrainWaits(t *testing.T) {
 		_, errs = f.coterie(t, exitFailed, append([]string{"drain", "-yes", "-wait"}, words...)...)
 		says(t, errs, `started again`)
 	}
+	_, errs = f.coterie(t, exitFailed, "drain", "-yes", "-wait", "a:1", "Other")
+	says(t, errs, `started again`)
 }
 
 // A node that was started again at the same address has not drained what the one before did not.
