@@ -52,8 +52,10 @@ func actionOf(r *http.Request) (a api.Action, err error) {
 	if err == nil {
 		d := json.NewDecoder(bytes.NewReader(body))
 		d.DisallowUnknownFields() // what is written in another way would be left out, and the action another one
-		if err = d.Decode(&a); err == nil && d.More() {
-			err = errors.New("more than one action")
+		if err = d.Decode(&a); err == nil {
+			if _, more := d.Token(); more != io.EOF {
+				err = errors.New("something follows it")
+			}
 		}
 	}
 	if err != nil {
