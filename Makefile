@@ -38,10 +38,10 @@ BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
 MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes \
-              ddata/events/otel examples/kubernetes ddata/console/browser
+              ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
-.PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz bench ci
+.PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz compare bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -115,6 +115,9 @@ fuzz: ## every fuzz target in turn: make fuzz FUZZTIME=2m
 	  for f in $$($(GO) -C $$m test -list '^Fuzz' $$p | grep '^Fuzz'); do echo "$$p $$f"; \
 	    $(GO) -C $$m test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
 	  done; done; done
+
+compare: ## what differs between two results of bench: make compare OLD=a.txt NEW=b.txt (go run ./bench -text makes them)
+	@$(GO) -C bench/benchstat tool benchstat $(abspath $(OLD)) $(abspath $(NEW))
 
 bench: ## every figure beside its limit: make bench BENCH="majority get" (go run ./bench lists them)
 	$(GO) run ./bench $(BENCH)

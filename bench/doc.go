@@ -7,6 +7,10 @@
 //	go run ./bench majority get       runs some of them
 //	go run ./bench -n 10000 types     uses fewer elements, for a first look
 //	go run ./bench -d 10s tell        runs each case longer
+//	go run ./bench -count 5 -json a.json -text a.txt get
+//	                                  runs five times, and keeps all figures; prints medians, too
+//
+// make compare OLD=a.txt NEW=b.txt compares two such texts, by benchstat. Package results says what is kept.
 //
 // -cpuprofile FILE and -memprofile FILE write a profile; flags stand before the names. A second
 // process writes its profile to FILE.node, FILE.raw and so on. go tool pprof -top -cum FILE reads
@@ -43,7 +47,7 @@
 //	allocate   homes for 100,000 shards                          none                       5 s
 //	remember   1 M remembered entities, start and full restart   none                       restart 20 s
 //	remind     1 M reminders that wait, and 20,000 that come     none                       no goroutine each
-//	persist    commits and recovery of event-sourced entities    the store alone            0.7 of as many writers of its own, 64 and more
+//	persist    commits and recovery of event-sourced entities    the store alone            0.7 of as many writers of its own and of batches by shard, 64 and more
 //	balance    10,000 shards with Zipf loads                     the strategy by counts
 //	pause      SIGSTOP, then SIGCONT, of one process of three    none                       no message delivered
 //	remote     entity messages between two processes             raw framed TCP             3 M/s, asks at 0.66 of the ping-pong

@@ -2,17 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime/pprof"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/coterie-go/coterie/bench/floods"
+	"github.com/coterie-go/coterie/bench/results"
 	"github.com/coterie-go/coterie/bench/telemetry"
 	"github.com/coterie-go/coterie/ddata/events/prom"
-
-	"github.com/coterie-go/coterie/bench/floods"
 )
 
 // bench is one program of this command.
@@ -101,6 +104,8 @@ func main() {
 	profile := flag.String("cpuprofile", "", "write a profile of the processor time to this file")
 	allocs := flag.String("memprofile", "", "write a profile of all allocations to this file")
 	limit := flag.Duration("timeout", time.Hour, "when to give up")
+	var k results.Keep
+	k.Flags(flag.CommandLine)
 	flag.Parse()
 	if role := os.Getenv(childEnv); role != "" {
 		exit(profiled(os.Getenv(childProfileEnv), func() error { return runChild(role) }))
@@ -113,6 +118,10 @@ func main() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
+	if k.Wanted() {
+		exit(keep(ctx, k, *profile+*allocs, o))
+		return
+	}
 	exit(profiled(*profile, func() error {
 		for _, name := range flag.Args() {
 			if err := runNamed(ctx, name, o); err != nil {
@@ -121,6 +130,23 @@ func main() {
 		}
 		return writeAllocs(*allocs)
 	}))
+}
+
+// keep runs the benches in processes of their own.
+func keep(ctx context.Context, k results.Keep, profiles string, o options) error {
+	if profiles != "" {
+		return errors.New("a profile is of one run: leave -count, -json and -text out")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	args := append([]string{"-d", o.d.String(), "-n", strconv.Itoa(o.n)}, flag.Args()...)
+	return k.Run(ctx, os.Stdout, func(ctx context.Context) *exec.Cmd {
+		c := exec.CommandContext(ctx, self, args...)
+		c.Stderr = os.Stderr
+		return c
+	})
 }
 
 // writeAllocs writes a profile of the allocations so far, if that is wanted.
