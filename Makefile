@@ -38,10 +38,10 @@ BOTH := ^TestFlippedBitsEndNoProcess$$|^TestSuiteOver
 
 # Modules of their own, for what needs large dependencies. A job of all packages visits them too.
 MODULES    := sharding/persistence/postgres ddata/locks/postgres ddata/locks/etcd ddata/locks/kubernetes \
-              ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat
+              ddata/events/otel examples/kubernetes ddata/console/browser bench/benchstat bench/reporter
 in_modules  = @for m in $(MODULES); do echo "$$m: $(1)"; (cd $$m && $(1)) || exit 1; done
 
-.PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz compare bench ci
+.PHONY: help demo test calm live race modules upgrade survival vet lint sim defects fuzz compare report bench ci
 
 help: ## list the jobs
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -118,6 +118,13 @@ fuzz: ## every fuzz target in turn: make fuzz FUZZTIME=2m
 
 compare: ## what differs between two results of bench: make compare OLD=a.txt NEW=b.txt (go run ./bench -text makes them)
 	@$(GO) -C bench/benchstat tool benchstat $(abspath $(OLD)) $(abspath $(NEW))
+
+# Short, small and three times: what takes ten minutes shows how the machine scatters, and what costs what.
+REPORT := types get local replicate majority durable frames tell remote activate rebalance failover persist
+report: ## measure for about ten minutes and write bench/report: tables and plots, with the machine and the commit
+	mkdir -p bench/report
+	$(GO) run ./bench -count 3 -d 1s -n 5000 -json bench/report/results.json $(REPORT)
+	$(GO) -C bench/reporter run . -in ../report/results.json -out ../report
 
 bench: ## every figure beside its limit: make bench BENCH="majority get" (go run ./bench lists them)
 	$(GO) run ./bench $(BENCH)

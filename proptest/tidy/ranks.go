@@ -219,6 +219,7 @@ var ranks = []rankRow{
 	{"proptest", 11, false, "laws for every type, the users' own among them"},
 	{"proptest/sim/cmd/...", 17, false, "the simulator's command line"},
 	{"bench/measure", 1, false, "what was measured is numbers, whatever they are of"},
+	{"bench/results", 1, false, "what was printed is kept, whatever it is of"},
 	{"bench/commits", 13, false, "commits of entities are measured, whatever the store is"},
 	{"sharding/persistence/postgres/commitbench", 14, false, "measures commits in tables, as bench does elsewhere"},
 	{"ddata/events/otel/cost", 14, false, "measures what OpenTelemetry costs, as bench does elsewhere"},

@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -29,5 +31,10 @@ func TestGoldenObjects(t *testing.T) {
 func TestIdentitiesNameOwners(t *testing.T) {
 	if got := ownerOf("node_1, process 7 on host_0123456789abcdef"); got != "node_1, process 7 on host" {
 		t.Errorf("the owner is %q", got)
+	}
+	host, _ := os.Hostname()
+	written := identityOf("node_1")
+	if got, want := ownerOf(written), fmt.Sprintf("node_1, process %d on %s", os.Getpid(), host); got != want {
+		t.Errorf("%q names %q, want %q", written, got, want)
 	}
 }
