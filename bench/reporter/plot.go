@@ -64,7 +64,6 @@ func (b bench) plot() (svg []byte, err error) {
 	if len(own) == 0 {
 		return nil, nil
 	}
-	p.Title.Text = b.name
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	slices.Reverse(units)
 	for i, u := range units {
@@ -73,8 +72,8 @@ func (b bench) plot() (svg []byte, err error) {
 		}
 		p.X.Label.Text += u
 	}
-	p.Legend.Top = true
-	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
+	p.Legend.Top, p.Legend.Padding = true, vg.Points(2)
+	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
 		&p.Legend.TextStyle} { // letters of one width need as much room with whatever font the reader has
 		style.Font.Variant, style.Font.Size = "Mono", letters
 	}
