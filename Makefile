@@ -120,10 +120,10 @@ compare: ## what differs between two results of bench: make compare OLD=a.txt NE
 	@$(GO) -C bench/benchstat tool benchstat $(abspath $(OLD)) $(abspath $(NEW))
 
 # Short, small and three times: what takes ten minutes shows how the machine scatters, and what costs what.
-REPORT := types get local replicate majority durable frames tell remote activate rebalance failover persist
+REPORT := types get local replicate majority durable frames tell remote failover persist
 report: ## measure for about ten minutes and write bench/report: tables and plots, with the machine and the commit
 	mkdir -p bench/report
-	$(GO) run ./bench -count 3 -d 1s -n 5000 -json bench/report/results.json $(REPORT)
+	$(GO) run ./bench -count 3 -d 1s -n 1000 -json bench/report/results.json $(REPORT)
 	$(GO) -C bench/reporter run . -in ../report/results.json -out ../report
 
 bench: ## every figure beside its limit: make bench BENCH="majority get" (go run ./bench lists them)
