@@ -116,7 +116,7 @@ fuzz: ## every fuzz target in turn: make fuzz FUZZTIME=2m
 	    $(GO) -C $$m test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$p || exit 1; \
 	  done; done; done
 
-compare: ## what differs between two results of bench: make compare OLD=a.txt NEW=b.txt (go run ./bench -text makes them)
+compare: ## what differs between two texts of go run ./bench -text: make compare OLD=a.txt NEW=b.txt
 	@$(GO) -C bench/benchstat tool benchstat $(abspath $(OLD)) $(abspath $(NEW))
 
 # Short, small and three times: what takes ten minutes shows how the machine scatters, and what costs what.

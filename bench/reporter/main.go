@@ -33,16 +33,18 @@ func run(in, out string) error {
 		return err
 	}
 	var errs []error
+	drawn := map[string]bool{}
 	for _, b := range benchesOf(f) {
 		svg, err := b.plot()
 		if err == nil && svg != nil {
 			err = os.WriteFile(filepath.Join(out, b.file()), svg, 0o644)
+			drawn[b.name] = err == nil
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", b.name, err))
 		}
 	}
-	errs = append(errs, os.WriteFile(filepath.Join(out, "README.md"), []byte(page(f)), 0o644))
+	errs = append(errs, os.WriteFile(filepath.Join(out, "README.md"), []byte(page(f, drawn)), 0o644))
 	return errors.Join(errs...)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/coterie-go/coterie/bench/results"
 )
 
-// page is the report in Markdown.
-func page(f results.File) string {
+// page is the report in Markdown. drawn are the benches that have a plot.
+func page(f results.File, drawn map[string]bool) string {
 	b := &strings.Builder{}
 	o := f.Origin
 	b.WriteString("# Benchmark report\n\n")
@@ -34,7 +34,7 @@ func page(f results.File) string {
 		"ratios and the figures with `cpu` hold better than rates and times.\n")
 	for _, x := range benchesOf(f) {
 		fmt.Fprintf(b, "\n## %s\n\n", x.name)
-		if svg, err := x.plot(); err == nil && svg != nil {
+		if drawn[x.name] {
 			fmt.Fprintf(b, "![%s: the cases, with their baselines](%s)\n\n", x.name, x.file())
 		}
 		rows(b, "case", "figure", "median", "lowest", "highest", "spread")

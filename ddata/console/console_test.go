@@ -208,7 +208,8 @@ func TestGarbage(t *testing.T) {
 	for _, body := range []string{
 		"", "[]", "{", `{"do":""}`, `{"do":"explode"}`, `{"do":"down"}`, `{"do":"rebalance"}`,
 		`{"do":"leave"}`, `{"do":"drain"}`, `{"do":"limit","type":"Cart"}`,
-		`{"do":"limit","type":"Cart","limit":5,"nodes":"n"}`, `{"do":"limit","type":"Cart","limit":5} {}`, `{"do":"limit","type":"Cart","limit":5}]`,
+		`{"do":"limit","type":"Cart","limit":5,"nodes":"n"}`, `{"do":"limit","type":"Cart","limit":5} {}`,
+		`{"do":"limit","type":"Cart","limit":5}]`,
 		`{"do":"stop-shards","type":"Cart"}`, `{"do":"stop-shards","type":"Cart","shards":[-1]}`, string(many),
 		`{"do":"passivate","type":"Cart"}`, `{"do":"passivate","type":"Cart","entity":"` + long + `"}`,
 		`{"do":"limit","type":"Cart","limit":-5}`, `{"do":"move","type":"Cart","node":"n"}`, `{"do":7}`,
