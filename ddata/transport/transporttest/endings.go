@@ -153,17 +153,25 @@ func flush(c *cluster) {
 	}
 }
 
+// asked is a context that tells when somebody waits for its end.
+type asked struct {
+	context.Context
+	once  sync.Once
+	waits chan struct{}
+}
+
+func (a *asked) Done() <-chan struct{} {
+	a.once.Do(func() { close(a.waits) })
+	return a.Context.Done()
+}
+
 // flushInVain: a peer that departs, is silent, or is removed does not keep Flush waiting.
 func flushInVain(c *cluster) {
 	for name, end := range map[string]func(a, b *node){
 		"departs": func(_, b *node) { c.must(b.Depart(c.t.Context())) },
 		"closes":  func(_, b *node) { c.must(b.Close()) },
 		"silent":  func(a, _ *node) { a.wire.Down(errors.New("the suite says no")); a.wire.Break() },
-		"removed": func(a, b *node) {
-			a.wire.Down(errors.New("the suite says no"))
-			a.wire.Break()
-			time.AfterFunc(time.Millisecond, func() { a.RemovePeer(b.Self()) })
-		},
+		"removed": func(a, _ *node) { a.wire.Down(errors.New("the suite says no")); a.wire.Break() },
 	} {
 		a, b := c.pair(func(cfg *transport.Config) { cfg.Linger = 50 * time.Millisecond })
 		r := newRecorder()
@@ -172,8 +180,13 @@ func flushInVain(c *cluster) {
 		c.progress(r, "a connection", func() bool { return r.count() == 1 })
 		end(a, b)
 		c.must(a.Send(b.Self(), transport.Data, 0, ch, message(0, 0, 1, 0)))
+		ctx := &asked{Context: c.t.Context(), waits: make(chan struct{})}
 		done := make(chan error, 1)
-		go func() { done <- a.Flush(c.t.Context()) }()
+		go func() { done <- a.Flush(ctx) }()
+		if name == "removed" {
+			receive(c, ctx.waits)
+			a.RemovePeer(b.Self())
+		}
 		if err := receive(c, done); !errors.Is(err, transport.ErrUnreceived) {
 			c.t.Errorf("%s: %v", name, err)
 		}
