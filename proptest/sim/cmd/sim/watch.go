@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/coterie-go/coterie/ddata/tracing/story"
+	"github.com/coterie-go/coterie/ddata/tracing/viewer"
+	"github.com/coterie-go/coterie/proptest/sim"
+	"github.com/coterie-go/coterie/proptest/sim/options"
+	"github.com/coterie-go/coterie/proptest/sim/trace"
+)
+
+// watching is how a person watches a seed.
+type watching struct {
+	verbose     bool
+	tail        int
+	html, lines string // files; empty: none
+
+	last *trace.Tail
+	log  *story.Log
+}
+
+// begin returns what the run is told to; nil: nothing.
+func (w *watching) begin() trace.Watcher {
+	var all trace.Watchers
+	switch {
+	case w.verbose:
+		all = append(all, trace.NewPrinter(os.Stdout))
+	case w.tail > 0:
+		w.last = trace.NewTail(w.tail)
+		all = append(all, w.last)
+	}
+	if w.html != "" || w.lines != "" {
+		w.log = story.NewLog(0)
+		all = append(all, w.log)
+	}
+	if all == nil {
+		return nil
+	}
+	return all
+}
+
+// end prints and writes what is wanted of the run.
+func (w *watching) end(r sim.Result, plan options.Plan) error {
+	if w.last != nil {
+		w.last.Print(os.Stdout)
+	}
+	if w.log == nil {
+		return nil
+	}
+	records := w.log.Records()
+	return errors.Join(
+		toFile(w.lines, func(out io.Writer) error { return story.Write(out, records) }),
+		toFile(w.html, func(out io.Writer) error {
+			page := viewer.Page{
+				Title: fmt.Sprintf("seed %d", r.Seed), Replay: sim.Replay(r.Seed, plan), Records: records,
+				Left: w.log.Left(),
+			}
+			if r.Violation != nil {
+				page.Title += ": " + r.Violation.Check
+			}
+			return page.Write(out)
+		}))
+}
+
+// toFile has write fill a file; an empty name: none.
+func toFile(name string, write func(io.Writer) error) error {
+	if name == "" {
+		return nil
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
