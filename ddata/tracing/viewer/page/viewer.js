@@ -141,7 +141,7 @@ function rowOf(record) {
   return low;
 }
 
-const laneWidth = () => Math.max(34, Math.min(110, Math.floor(520 / Math.max(1, state.lanes.size))));
+const laneWidth = () => Math.max(44, Math.min(110, Math.floor(520 / Math.max(1, state.lanes.size))));
 const laneX = n => timeWidth + laneWidth() * (n + .5);
 const middle = row => row * rowHeight + rowHeight / 2;
 
@@ -167,19 +167,19 @@ function drawRow(row, lanesWidth) {
   const i = state.shown[row], r = records[i];
   const lanes = h("span", { class: "lanes" });
   lanes.style.width = lanesWidth + "px";
-  const text = firstLine(r), x = h("div", {
+  const text = firstLine(r), kind = messageKinds.has(r.kind) || r.kind === "violation" ? r.kind + " " : "", x = h("div", {
     class: "row " + r.kind, id: "r" + i, role: "option", "aria-selected": i === state.chosen,
     "aria-posinset": row + 1, "aria-setsize": state.shown.length, "data-record": i,
     "aria-label": `${seconds(r.t)} seconds, ${r.node || "the world"}, ${r.kind}${r.peer ? (r.kind === "received" ? " from " : " to ") + r.peer : ""}: ${text}`,
-  }, h("span", { class: "time" }, seconds(r.t)), lanes, h("span", { class: "text" }, text));
+  }, h("span", { class: "time" }, seconds(r.t)), lanes, h("span", { class: "text" }, kind + text));
   x.style.top = row * rowHeight + "px";
   return x;
 }
 
+// firstLine is the first line of a text, with the entity that it is about.
 function firstLine(r) {
   const text = (r.text || "").split("\n", 1)[0];
-  const about = r.id && !text.includes(r.id) ? " " + nameOf(r) : "";
-  return ordinary.has(r.kind) && r.kind !== "step" || !text || r.kind === "violation" ? `${r.kind}${about} ${text}` : text + about;
+  return r.id && !text.includes(r.id) ? `${text} (${nameOf(r)})` : text;
 }
 
 function drawArt(first, last, width) {
