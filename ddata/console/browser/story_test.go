@@ -2,7 +2,6 @@ package browser
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,11 +32,7 @@ func see(t *testing.T, p viewer.Page) *tab {
 		t.Skip("NOT TRIED: ", err) // skip: the machine may lack Chromium
 	}
 	path := filepath.Join(t.TempDir(), "page.html")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Write(f); err != nil || f.Close() != nil {
+	if err := p.WriteFile(path); err != nil {
 		t.Fatal(err)
 	}
 	x := launch(t, bin, "file://"+path)

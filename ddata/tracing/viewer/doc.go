@@ -1,7 +1,7 @@
 // Package viewer writes the story of a cluster as a page: a file that a browser shows, with a lane for each
 // node, messages as arrows, faults, pauses and deaths marked, and the promise that was broken.
 //
-//	err := viewer.Page{Title: "seed 17", Records: log.Records(), Left: log.Left()}.Write(file)
+//	err := viewer.Page{Title: "seed 17", Records: log.Records(), Left: log.Left()}.WriteFile("seed17.html")
 //
 // # Nouns
 //

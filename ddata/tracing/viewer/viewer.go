@@ -6,9 +6,11 @@ import (
 	_ "embed" // the parts of the page
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
+	"os"
 
 	"github.com/coterie-go/coterie/ddata/tracing/story"
 )
@@ -58,6 +60,15 @@ const frame = `<!doctype html>
 <script type="application/json" id="page">%s</script>
 <script type="application/json" id="records">
 `
+
+// WriteFile writes the page to a file, which it makes anew.
+func (p Page) WriteFile(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(p.Write(f), f.Close())
+}
 
 // about is the head of a page, as the script reads it.
 type about struct {

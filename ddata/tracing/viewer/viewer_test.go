@@ -3,6 +3,8 @@ package viewer_test
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,6 +49,23 @@ type full struct{}
 var errFull = errors.New("full")
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// A file has the page, anew each time.
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.html")
+	for _, p := range []viewer.Page{{Title: "a longer title", Replay: "x"}, {Title: "b"}} {
+		var want bytes.Buffer
+		if err := errors.Join(p.WriteFile(path), p.Write(&want)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("%q: %v", got, err)
+		}
+	}
+	if err := (viewer.Page{}).WriteFile(t.TempDir()); err == nil {
+		t.Error("a folder is no file")
+	}
+}
 
 // An error of the writer is told.
 func TestErrors(t *testing.T) {

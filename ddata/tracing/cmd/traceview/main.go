@@ -50,12 +50,7 @@ func run(out, title string, most int, files []string) error {
 	if title == "" {
 		title = fmt.Sprintf("the story of %d nodes", len(files))
 	}
-	f, err := os.Create(out)
-	if err != nil {
-		return err
-	}
-	page := viewer.Page{Title: title, Records: log.Records(), Left: log.Left()}
-	return errors.Join(page.Write(f), f.Close())
+	return viewer.Page{Title: title, Records: log.Records(), Left: log.Left()}.WriteFile(out)
 }
 
 // read returns the story of a node.

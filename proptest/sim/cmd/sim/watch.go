@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/coterie-go/coterie/ddata/tracing/story"
@@ -51,29 +50,28 @@ func (w *watching) end(r sim.Result, plan options.Plan) error {
 	if w.log == nil {
 		return nil
 	}
-	records := w.log.Records()
-	return errors.Join(
-		toFile(w.lines, func(out io.Writer) error { return story.Write(out, records) }),
-		toFile(w.html, func(out io.Writer) error {
-			page := viewer.Page{
-				Title: fmt.Sprintf("seed %d", r.Seed), Replay: sim.Replay(r.Seed, plan), Records: records,
-				Left: w.log.Left(),
-			}
-			if r.Violation != nil {
-				page.Title += ": " + r.Violation.Check
-			}
-			return page.Write(out)
-		}))
+	page := viewer.Page{
+		Title: fmt.Sprintf("seed %d", r.Seed), Replay: sim.Replay(r.Seed, plan), Records: w.log.Records(),
+		Left: w.log.Left(),
+	}
+	if r.Violation != nil {
+		page.Title += ": " + r.Violation.Check
+	}
+	var errs []error
+	if w.html != "" {
+		errs = append(errs, page.WriteFile(w.html))
+	}
+	if w.lines != "" {
+		errs = append(errs, writeLines(w.lines, page.Records))
+	}
+	return errors.Join(errs...)
 }
 
-// toFile has write fill a file; an empty name: none.
-func toFile(name string, write func(io.Writer) error) error {
-	if name == "" {
-		return nil
-	}
-	f, err := os.Create(name)
+// writeLines writes records to a file, as lines of JSON.
+func writeLines(path string, records []story.Record) error {
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(write(f), f.Close())
+	return errors.Join(story.Write(f, records), f.Close())
 }
