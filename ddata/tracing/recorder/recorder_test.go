@@ -78,13 +78,14 @@ func TestMessages(t *testing.T) {
 	toldA, toldB := told(t, a, &outA), told(t, b, &outB)
 	if got := brief(toldA); !slices.Equal(got, []string{
 		"started a< /[] recording", "sent a< Cart/c1[] ask Cart shard 7 shop.Add",
-		"received a< Cart/c1[] ask Cart was answered",
+		"received a< Cart/c1[] the answer: ask Cart",
 	}) {
 		t.Errorf("%q", got)
 	}
 	if got := brief(toldB); !slices.Equal(got, []string{
-		"started b< /[] recording", "received b<a Cart/c1[] answer Cart shard 7 shop.Add", "step b< /[] save Cart",
-		"fault b< Cart/c1[] buffer Cart shard 7 shop.Add failed", "sent b<a Cart/c1[] answer Cart",
+		"started b< /[] recording", "received b<a Cart/c1[] a question: answer Cart shard 7 shop.Add",
+		"step b< /[] save Cart",
+		"fault b< Cart/c1[] buffer Cart shard 7 shop.Add failed", "sent b<a Cart/c1[] the answer: answer Cart",
 	}) {
 		t.Errorf("%q", got)
 	}
@@ -114,7 +115,7 @@ func TestSteps(t *testing.T) {
 	}
 	if got := brief(told(t, r, &out)); !slices.Equal(got[1:], []string{
 		"step a< /[hits] update default Majority", "sent a< Cart/c1[] tell Cart shard 7 shop.Add",
-		"received a<a Cart/c1[] receive Cart shard 7 shop.Add",
+		"received a<a Cart/c1[] a message: receive Cart shard 7 shop.Add",
 	}) {
 		t.Errorf("%q", got)
 	}

@@ -118,7 +118,11 @@ func (s *span) takes() bool {
 func (s *span) arrive() {
 	if s.takes() && !s.told {
 		s.told = true
-		s.record(story.Received, s.arrived.from, nameOf(s.arrived.message), s.name+s.about.Text)
+		what := "a message: "
+		if s.kind == tracing.Server {
+			what = "a question: "
+		}
+		s.record(story.Received, s.arrived.from, nameOf(s.arrived.message), what+s.name+s.about.Text)
 	}
 }
 
@@ -141,10 +145,10 @@ func (s *span) End(err error) {
 	case err != nil:
 		s.record(story.Fault, "", "", s.name+s.about.Text+" failed after "+took+": "+err.Error())
 	case s.takes() && s.kind == tracing.Server:
-		s.record(story.Sent, s.arrived.from, answerTo(s.arrived.message), s.name+" took "+took)
+		s.record(story.Sent, s.arrived.from, answerTo(s.arrived.message), "the answer: "+s.name+" took "+took)
 	case s.takes():
 	case s.sent != 0 && s.kind == tracing.Client:
-		s.record(story.Received, "", answerTo(s.sent), s.name+" was answered after "+took)
+		s.record(story.Received, "", answerTo(s.sent), "the answer: "+s.name+" took "+took)
 	case s.sent == 0:
 		s.record(story.Step, "", "", s.name+s.about.Text+" took "+took)
 	}

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coterie-go/coterie/ddata/tracing/story"
 	"github.com/coterie-go/coterie/proptest/sim"
 	"github.com/coterie-go/coterie/proptest/sim/options"
 	"github.com/coterie-go/coterie/proptest/sim/planted"
@@ -36,6 +37,7 @@ func main() {
 		tail     = flag.Int("tail", 0, "with -seed: print the last records only")
 		html     = flag.String("html", "", "with -seed: write a page that shows what happened to this file")
 		lines    = flag.String("story", "", "with -seed: write what happened to this file, as lines of JSON")
+		records  = flag.Int("records", story.LogMax, "with -html and -story: the last so many steps and messages")
 		workers  = flag.Int("workers", 0, "worlds at a time; 0: one per processor")
 		swarm    = flag.String("plan", "", "draw the seeds from this plan: "+strings.Join(options.Swarms, " or "))
 		scenario = flag.String("scenario", "", "play this scenario instead of the drawn one")
@@ -74,7 +76,7 @@ func main() {
 		if *shrink {
 			plan = sim.Shrink(*seed, plan)
 		}
-		ok = one(*seed, plan, watching{verbose: *verbose, tail: *tail, html: *html, lines: *lines})
+		ok = one(*seed, plan, watching{verbose: *verbose, tail: *tail, html: *html, lines: *lines, records: *records})
 	}
 	stop()
 	if !ok {

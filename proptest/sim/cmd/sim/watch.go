@@ -17,6 +17,7 @@ type watching struct {
 	verbose     bool
 	tail        int
 	html, lines string // files; empty: none
+	records     int    // of the files: so many steps and messages, the last ones; 0: story.LogMax
 
 	last *trace.Tail
 	log  *story.Log
@@ -33,7 +34,7 @@ func (w *watching) begin() trace.Watcher {
 		all = append(all, w.last)
 	}
 	if w.html != "" || w.lines != "" {
-		w.log = story.NewLog(0)
+		w.log = story.NewLog(w.records)
 		all = append(all, w.log)
 	}
 	if all == nil {
